@@ -1,0 +1,266 @@
+// Task graphs: passes that feed each other through resources.
+//
+// A graph is generated at run time, by a program in Lua (hd_graph_generate) or
+// in C with the same builder (hd_graph_resource, hd_graph_pass, ...). Program
+// order decides which version of a resource a pass reads. Running a graph
+// starts every pass as soon as what it needs is there; independent passes
+// overlap.
+#ifndef HEDDLE_GRAPH_H
+#define HEDDLE_GRAPH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "heddle/kernel.h"
+#include "heddle/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct hd_runtime;
+struct hd_graph;
+
+typedef uint32_t hd_resource; // handle within one graph; 0 is none
+typedef uint32_t hd_pass;     // handle within one graph; 0 is none
+
+// Building --------------------------------------------------------------------
+
+/// Make an empty graph.
+///
+/// Errors:  HD_ENOMEM
+/// Owner:   the caller; hd_graph_destroy()
+/// Threads: any; one graph is for one thread at a time, but for
+///          hd_graph_cancel()
+HD_API hd_status hd_graph_create(struct hd_runtime *runtime,
+                                 struct hd_graph **graph,
+                                 struct hd_error *error);
+HD_API void hd_graph_destroy(struct hd_graph *graph);
+
+/// An array of `extent[0] x extent[1] x extent[2]` elements, x fastest.
+struct hd_shape {
+    const char *type;   // OpenCL C type of one element: "float4", "uint", ...
+    unsigned axes;      // 1, 2 or 3
+    uint64_t extent[3]; // [elements]; axes not used are 1
+};
+
+/// Return the size of one element of OpenCL C type `type` [bytes], 0 when that
+/// is no scalar or vector type. float3 and its like take four components.
+HD_API uint32_t hd_type_size(const char *type);
+
+/// Add a resource. Its memory is taken by the first pass that writes it and
+/// given back after the last pass that uses it.
+///
+/// `name` is for messages and traces and need not be unique. `where` says who
+/// asks ("planet.lua:12"), optional, here and below; all strings are copied.
+///
+/// Errors:  HD_EINVAL (an unknown type, an extent of 0), HD_ELIMIT (2^48
+///          bytes), HD_ENOMEM
+HD_API hd_status hd_graph_resource(struct hd_graph *graph, const char *name,
+                                   const struct hd_shape *shape,
+                                   const char *where, hd_resource *resource,
+                                   struct hd_error *error);
+
+/// Hand in the contents of a resource: it is an input of the graph and lives in
+/// `buffer`, which stays the caller's and must be large enough. Calling again
+/// before another run changes the buffer.
+///
+/// Errors:  HD_EINVAL
+HD_API hd_status hd_graph_input(struct hd_graph *graph, hd_resource resource,
+                                struct hd_buffer *buffer,
+                                struct hd_error *error);
+
+/// Declare an output: the resource lives on after the run under this name.
+///
+/// Errors:  HD_EINVAL (a name used twice), HD_ENOMEM
+HD_API hd_status hd_graph_output(struct hd_graph *graph, const char *name,
+                                 hd_resource resource, const char *where,
+                                 struct hd_error *error);
+
+/// One argument of a dispatch in a pass.
+struct hd_pass_arg {
+    enum {
+        HD_PASS_NUMBERS,  // numbers, converted to the kernel's argument type
+        HD_PASS_BYTES,    // a value as it stands in memory
+        HD_PASS_RESOURCE, // one of the pass's reads or writes
+        HD_PASS_LOCAL,    // `size` bytes of local memory
+        HD_PASS_SCRATCH   // memory of this pass alone; see scratch_sizes
+    } is;
+    const double *numbers; // HD_PASS_NUMBERS
+    unsigned number_count; // 1, or as many as the vector has components
+    const void *bytes;     // HD_PASS_BYTES
+    uint64_t size;         // HD_PASS_BYTES, HD_PASS_LOCAL [bytes]
+    hd_resource resource;  // HD_PASS_RESOURCE
+    unsigned scratch;      // HD_PASS_SCRATCH: index into scratch_sizes
+};
+
+/// A kernel of a pass: made already, or a file to build when the graph is
+/// prepared. One program is built once per graph, however many passes use it.
+struct hd_kernel_ref {
+    const struct hd_kernel *kernel; // or NULL and:
+    const char *path;               // .cl or .hdb file
+    const char *name;               // of the kernel
+    const char *options;            // as for hd_program_create(); optional
+};
+
+struct hd_command {
+    enum {
+        HD_DISPATCH, // run a kernel over a range
+        HD_COPY,     // copy all of resource `from` to `to`, of the same size
+        HD_CLEAR     // set all bytes of `to` to 0
+    } is;
+    struct hd_kernel_ref kernel;
+    struct hd_range range;
+    const struct hd_pass_arg *args;
+    unsigned arg_count;
+    hd_resource from, to;
+};
+
+struct hd_pass_params {
+    const char *name;
+    const char *where;
+    const hd_resource *reads;
+    unsigned read_count;
+    const hd_resource *writes;
+    unsigned write_count;
+    const struct hd_command *commands; // run one after another
+    unsigned command_count;
+    const uint64_t *scratch_sizes; // [bytes]
+    unsigned scratch_count;
+};
+
+/// Add a pass, after all passes added before it in program order. A resource
+/// that a pass reads and writes is updated in place.
+///
+/// Errors:  HD_EINVAL (a command names a resource that is neither read nor
+///          written), HD_EGRAPH (a read of what nobody wrote and nobody handed
+///          in), HD_ENOMEM
+HD_API hd_status hd_graph_pass(struct hd_graph *graph,
+                               const struct hd_pass_params *params,
+                               hd_pass *pass, struct hd_error *error);
+
+/// Make `after` start only when `before` has finished, though they share
+/// nothing. A cycle is found when the graph is prepared.
+///
+/// Errors:  HD_EINVAL, HD_ENOMEM
+HD_API hd_status hd_graph_order(struct hd_graph *graph, hd_pass before,
+                                hd_pass after, const char *where,
+                                struct hd_error *error);
+
+// Generating from a Lua program ---------------------------------------------
+
+struct hd_setting {
+    const char *name, *value;
+};
+
+struct hd_graph_source {
+    const char *name; // as the program calls it: input("name")
+    struct hd_shape shape;
+    struct hd_buffer *buffer; // stays the caller's; lives as long as the graph
+};
+
+struct hd_graph_program {
+    const char *path; // the Lua file; kernel files are sought beside it
+    const struct hd_setting *settings;
+    unsigned setting_count;
+    const struct hd_graph_source *inputs;
+    unsigned input_count;
+    uint64_t max_steps;  // Lua instructions; 0: 200 million
+    uint64_t max_memory; // of the Lua state [bytes]; 0: 256 MiB
+};
+
+/// Run a graph program in its sandbox (no files, no network, bounded memory and
+/// instructions) and return the graph it generated. Nothing is built or
+/// launched yet. docs/graphs.md describes the language.
+///
+/// Errors:  HD_ENOENT, HD_EPROGRAM (the program's error with file and line; a
+///          setting or input it does not know, or misses), HD_ELIMIT (an
+///          endless program, too much memory), HD_EGRAPH, HD_EINVAL,
+///          HD_ENOTSUP (built without Lua), HD_ENOMEM
+/// Owner:   the caller; hd_graph_destroy()
+/// Threads: any
+HD_API hd_status hd_graph_generate(struct hd_runtime *runtime,
+                                   const struct hd_graph_program *program,
+                                   struct hd_graph **graph,
+                                   struct hd_error *error);
+
+// Running ---------------------------------------------------------------------
+
+/// Build the kernels and check everything that can be checked before a run:
+/// cycles, arguments, types, sizes. hd_graph_run() does it when it was not done.
+///
+/// Errors:  those of hd_program_create(), HD_EGRAPH, HD_EINVAL, HD_ELIMIT
+HD_API hd_status hd_graph_prepare(struct hd_graph *graph,
+                                  struct hd_error *error);
+
+struct hd_graph_run_params {
+    // Called when a pass has finished, from any worker, one call at a time.
+    void (*progress)(void *data, unsigned finished, unsigned total,
+                     const char *pass);
+    void *data;
+};
+
+/// Run every pass of the graph and wait. May be called again; each run starts
+/// from the inputs. When a pass fails no further pass starts, those that run are
+/// finished, and its error names the pass. `params` may be NULL.
+///
+/// Errors:  those of hd_launch() and hd_graph_prepare(), HD_ECANCELED
+HD_API hd_status hd_graph_run(struct hd_graph *graph,
+                              const struct hd_graph_run_params *params,
+                              struct hd_error *error);
+
+/// Make a running hd_graph_run() end early with HD_ECANCELED; without one
+/// running, the next.
+///
+/// Threads: any; may be called from a signal handler
+HD_API void hd_graph_cancel(struct hd_graph *graph);
+
+// Looking at it ---------------------------------------------------------------
+
+HD_API unsigned hd_graph_output_count(const struct hd_graph *graph);
+
+struct hd_graph_result {
+    const char *name;
+    struct hd_shape shape;
+    struct hd_buffer *buffer; // NULL before the first run
+};
+
+/// Describe output `index`; false when there are not so many. Owner: the graph;
+/// the contents change with the next run.
+HD_API bool hd_graph_result(const struct hd_graph *graph, unsigned index,
+                            struct hd_graph_result *result);
+
+HD_API unsigned hd_graph_pass_count(const struct hd_graph *graph);
+
+struct hd_pass_info {
+    const char *name, *where;
+    uint64_t begin, end; // of the last run, since its start [ns]
+    uint64_t work_items; // over its dispatches
+};
+
+/// Describe pass `index` in program order. Owner of strings: the graph.
+HD_API bool hd_graph_pass_info(const struct hd_graph *graph, unsigned index,
+                               struct hd_pass_info *info);
+
+/// Bytes of resources and scratch alive at the worst moment of the last run.
+HD_API uint64_t hd_graph_peak_memory(const struct hd_graph *graph);
+
+enum hd_graph_format {
+    HD_GRAPH_DOT, // for Graphviz: boxes are passes, ellipses resources
+    HD_GRAPH_JSON
+};
+
+/// Print the graph: pass nodes, resource nodes by version, edges; with times
+/// when it has run.
+///
+/// Errors:  HD_EIO
+HD_API hd_status hd_graph_print(const struct hd_graph *graph,
+                                enum hd_graph_format format, FILE *file);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,201 @@
+// Programs of OpenCL C kernels, the memory they work on, and launching them.
+#ifndef HEDDLE_KERNEL_H
+#define HEDDLE_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heddle/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct hd_runtime;
+struct hd_program; // compiled source: a set of kernels
+struct hd_kernel;  // one of them; owned by its program
+struct hd_buffer;  // memory that kernels read and write
+
+// Programs ------------------------------------------------------------------
+
+struct hd_program_params {
+    const char *path;    // file to read: .cl source or Heddle's own .hdb binary;
+                         // with `source` only the name used in messages
+    const char *source;  // OpenCL C text, 0-terminated; NULL: read `path`
+    const char *options; // such as "-D N=4 -cl-fast-relaxed-math"; optional
+    const char *what;    // who asks ("planet.lua:12"), for messages; optional
+};
+
+/// Compile OpenCL C, or load what was compiled before; both through the cache.
+///
+/// `#include` finds files beside `path`. Options are those of OpenCL 1.2
+/// (-D, -I, -cl-*, -w, -Werror, -g); others are refused.
+///
+/// Errors:  HD_ENOENT, HD_EIO, HD_EINVAL (an option), HD_EBUILD (the text holds
+///          the compiler's messages with the user's file and line), HD_EFORMAT
+///          (a damaged binary), HD_ENOTSUP (source, and no compiler built in),
+///          HD_ENOMEM
+/// Owner:   the caller; hd_program_destroy() when no launch uses it any more
+/// Threads: any
+HD_API hd_status hd_program_create(struct hd_runtime *runtime,
+                                   const struct hd_program_params *params,
+                                   struct hd_program **program,
+                                   struct hd_error *error);
+HD_API void hd_program_destroy(struct hd_program *program);
+
+/// Write the program as a binary that hd_program_create() loads without a
+/// compiler. The file appears whole or not at all.
+///
+/// Errors:  HD_EIO
+/// Threads: any
+HD_API hd_status hd_program_save(const struct hd_program *program,
+                                 const char *path, struct hd_error *error);
+
+/// True when the code came out of the cache or a binary.
+HD_API bool hd_program_was_cached(const struct hd_program *program);
+
+HD_API unsigned hd_program_kernel_count(const struct hd_program *program);
+
+/// Return kernel `index`, in the order of the source, or NULL.
+HD_API const struct hd_kernel *hd_program_kernel(
+    const struct hd_program *program, unsigned index);
+
+/// Return the kernel of that name, or NULL. Owner: the program. Threads: any.
+HD_API const struct hd_kernel *hd_program_find(
+    const struct hd_program *program, const char *name);
+
+// What the analyser found out about a kernel (spec K2).
+enum hd_arg_kind {
+    HD_ARG_VALUE,    // a number, vector or struct, by value
+    HD_ARG_GLOBAL,   // pointer to global memory: a buffer
+    HD_ARG_CONSTANT, // pointer to constant memory: a buffer
+    HD_ARG_LOCAL,    // pointer to local memory: a size
+    HD_ARG_IMAGE,    // an image; launching with one is HD_ENOTSUP today
+    HD_ARG_SAMPLER
+};
+
+struct hd_kernel_arg {
+    const char *name;
+    const char *type; // as written, such as "float4*"
+    enum hd_arg_kind kind;
+    uint32_t size;      // of a value, or of what a pointer points to [bytes]
+    bool pointee_const; // a pointer that is only read through
+};
+
+enum hd_kernel_form {
+    HD_FORM_LOOPS,  // work-items are loops, split at barriers (K6)
+    HD_FORM_THREADS // work-items are user-level threads (K7)
+};
+
+struct hd_kernel_info {
+    const char *name;
+    const char *file; // where it is written
+    uint32_t line;
+    unsigned arg_count;
+    uint32_t required_local[3]; // reqd_work_group_size, else 0
+    uint32_t hinted_local[3];   // work_group_size_hint, else 0
+    uint32_t local_bytes;       // of local variables in the kernel
+    uint32_t saved_bytes;       // kept per work-item across barriers
+    uint32_t barriers;          // barrier calls after inlining
+    enum hd_kernel_form form;
+    const char *explanation; // how it became code, in words; lines end in '\n'
+};
+
+/// Owner: the program. Threads: any.
+HD_API const struct hd_kernel_info *hd_kernel_info(
+    const struct hd_kernel *kernel);
+
+/// Return what is known of argument `index`, or NULL.
+HD_API const struct hd_kernel_arg *hd_kernel_arg(const struct hd_kernel *kernel,
+                                                 unsigned index);
+
+// Memory --------------------------------------------------------------------
+
+/// Get `size` [bytes] of zeroed memory that kernels can use, aligned to 128.
+///
+/// Errors:  HD_EINVAL (size 0), HD_ENOMEM
+/// Owner:   the caller; hd_buffer_destroy() when no launch uses it any more
+/// Threads: any
+HD_API hd_status hd_buffer_create(struct hd_runtime *runtime, uint64_t size,
+                                  struct hd_buffer **buffer,
+                                  struct hd_error *error);
+HD_API void hd_buffer_destroy(struct hd_buffer *buffer);
+
+HD_API uint64_t hd_buffer_size(const struct hd_buffer *buffer); // [bytes]
+
+/// Copy `size` [bytes] between host memory and a buffer, from `offset` on.
+///
+/// Errors:  HD_EINVAL (outside the buffer)
+/// Threads: not together with a launch that uses these bytes
+HD_API hd_status hd_buffer_write(struct hd_buffer *buffer, uint64_t offset,
+                                 const void *from, uint64_t size,
+                                 struct hd_error *error);
+HD_API hd_status hd_buffer_read(const struct hd_buffer *buffer, uint64_t offset,
+                                void *to, uint64_t size,
+                                struct hd_error *error);
+
+/// Return the host address of the bytes, or NULL when the memory is not the
+/// host's; then only hd_buffer_read() and hd_buffer_write() reach it.
+HD_API void *hd_buffer_host(struct hd_buffer *buffer);
+
+// Launching -----------------------------------------------------------------
+
+/// The index space of a launch, as in OpenCL.
+struct hd_range {
+    unsigned dims;      // 1, 2 or 3
+    uint64_t global[3]; // [work-items]; 0 in any dimension: nothing to do
+    uint32_t local[3];  // [work-items]; all 0: chosen for the kernel and cores
+    uint64_t offset[3]; // of the global ids
+};
+
+/// One argument of a launch. Use the macros below.
+struct hd_arg {
+    enum {
+        HD_IS_VALUE,
+        HD_IS_BUFFER,
+        HD_IS_LOCAL
+    } is;
+    const void *value; // HD_IS_VALUE: read during the call
+    uint64_t size;     // HD_IS_VALUE, HD_IS_LOCAL [bytes]
+    const struct hd_buffer *buffer; // HD_IS_BUFFER; NULL: the null pointer
+    uint64_t offset;                // HD_IS_BUFFER: into the buffer [bytes]
+};
+
+// HD_VALUE takes a variable: HD_VALUE(n).
+#define HD_VALUE(variable)                       \
+    {                                            \
+        .is = HD_IS_VALUE, .value = &(variable), \
+        .size = sizeof(variable)                 \
+    }
+#define HD_BUFFER(pointer)                    \
+    {                                         \
+        .is = HD_IS_BUFFER, .buffer = (pointer) \
+    }
+#define HD_LOCAL(bytes)                     \
+    {                                       \
+        .is = HD_IS_LOCAL, .size = (bytes)  \
+    }
+
+/// Run a kernel over `range` and wait until every work-group has finished.
+///
+/// The work-groups are divided recursively into tasks that the workers steal
+/// from each other (spec K4, K5, W4). A worker that calls this helps. The last
+/// group of a dimension may be smaller (non-uniform work-groups).
+///
+/// Errors:  HD_EINVAL (count, kind or size of an argument; a work-group size
+///          the kernel forbids), HD_ELIMIT (too much local memory, too large a
+///          group), HD_EFAULT, HD_ENOTSUP, HD_ENOMEM. On an error found before
+///          the start nothing has run.
+/// Threads: any
+HD_API hd_status hd_launch(struct hd_runtime *runtime,
+                           const struct hd_kernel *kernel,
+                           const struct hd_range *range,
+                           const struct hd_arg *args, unsigned arg_count,
+                           struct hd_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

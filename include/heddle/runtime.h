@@ -1,0 +1,76 @@
+// The runtime: one handle for workers, devices, the kernel cache and the trace.
+#ifndef HEDDLE_RUNTIME_H
+#define HEDDLE_RUNTIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "heddle/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct hd_pool;
+struct hd_runtime;
+
+struct hd_runtime_params {
+    unsigned workers;      // 0: one per core this process may use
+    bool caller_only;      // no threads of its own: the caller works
+    const char *device;    // "cpu", "null", "gpu" or "all"; NULL: all there are
+    const char *topology;  // hwloc synthetic description; NULL: this machine
+    const char *cache;     // folder of compiled kernels; NULL: the user's own
+    bool no_cache;         // compile everything anew
+    bool trace;            // record events for hd_runtime_trace_write()
+};
+
+/// Start a runtime. `params` may be NULL for the defaults. Several runtimes may
+/// live in one process; they share nothing.
+///
+/// Errors:  HD_EINVAL, HD_ENODEV (the device asked for is not there),
+///          HD_ENOMEM, HD_ELIMIT
+/// Owner:   the caller; hd_runtime_destroy()
+/// Threads: any
+HD_API hd_status hd_runtime_create(const struct hd_runtime_params *params,
+                                   struct hd_runtime **runtime,
+                                   struct hd_error *error);
+
+/// Stop the runtime; programs, buffers and graphs made with it must be gone.
+/// NULL is allowed.
+///
+/// Threads: one that is no worker of it; nobody may use the runtime after
+HD_API void hd_runtime_destroy(struct hd_runtime *runtime);
+
+/// The pool whose workers run everything. Owner: the runtime.
+HD_API struct hd_pool *hd_runtime_pool(struct hd_runtime *runtime);
+
+/// Most buffer memory held at one time since the start or the last reset
+/// [bytes].
+///
+/// Threads: any
+HD_API uint64_t hd_runtime_peak_memory(const struct hd_runtime *runtime);
+HD_API void hd_runtime_reset_peak_memory(struct hd_runtime *runtime);
+
+/// Write what was recorded as Chrome trace JSON, which Perfetto and
+/// chrome://tracing open.
+///
+/// Errors:  HD_EINVAL (made without `trace`), HD_EIO
+/// Threads: nothing may run meanwhile
+HD_API hd_status hd_runtime_trace_write(struct hd_runtime *runtime, FILE *file,
+                                        struct hd_error *error);
+
+/// Print what this machine offers and what is built in, for people or as one
+/// JSON object.
+///
+/// Errors:  HD_EIO
+/// Threads: any
+HD_API hd_status hd_runtime_describe(const struct hd_runtime *runtime,
+                                     FILE *file, bool json);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

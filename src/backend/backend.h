@@ -1,0 +1,114 @@
+// The contract between Heddle and a kind of hardware.
+//
+// A backend is one folder that defines one `const struct hdi_backend`, its only
+// global symbol. Every member is required. Calls flow down only: a backend
+// never calls the layers above it, it reports through the values it returns.
+// Differences between backends are data, in hdi_capabilities.
+//
+//     device   one piece of hardware: all CPU cores given to us, or one GPU
+//     code     an image loaded on a device
+//     unit     what runs chunks: a CPU core on its worker's own thread, a team
+//              of threads, a tile of a persistent GPU kernel
+//
+// Who may call at the same time: open/close alone; alloc, free, copy, load,
+// unload, find and unit_open/unit_close on one device from any thread; submit,
+// done and status of one unit only from the worker that owns the unit, but for
+// different units freely.
+#ifndef HDI_BACKEND_BACKEND_H
+#define HDI_BACKEND_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backend/frame.h"
+#include "heddle/status.h"
+
+struct hdi_backend;
+struct hdi_topology;
+
+struct hdi_capabilities {
+    const char *description; // for people: "AMD EPYC, 2 cores"
+    const char *target;      // LLVM triple of its code; "" takes no code
+    const char *cpu;         // which processor: code made for one is not used
+                             // on another; part of the key of cached code
+    uint32_t units;          // units worth opening at the same time
+    uint32_t group_items;    // most work-items of one work-group
+    uint64_t local_bytes;    // most local memory of one work-group
+    bool on_caller;          // submit() has run the chunk when it returns
+    bool host_memory;        // device addresses are host addresses
+    bool discards;           // runs nothing: results are undefined (null)
+};
+
+// A backend's own structures begin with these.
+struct hdi_device {
+    const struct hdi_backend *backend;
+    struct hdi_capabilities can;
+};
+
+struct hdi_code {
+    struct hdi_device *device;
+};
+
+struct hdi_unit {
+    struct hdi_device *device;
+};
+
+struct hdi_entry; // one kernel of loaded code, defined by the backend
+
+// A box of work-groups of one kernel: what one unit runs in one go. The frame's
+// `args` point to packed arguments that stay until the chunk is done; `local`
+// and `saved` are filled in by the unit.
+struct hdi_chunk {
+    const struct hdi_entry *entry;
+    struct hdi_frame frame;
+    uint64_t local_bytes; // local memory of one work-group
+    uint64_t saved_bytes; // room for values across barriers, of one work-group
+};
+
+struct hdi_backend {
+    const char *name; // "cpu"; also the folder
+
+    // Devices. open() returns HD_ENODEV when there is no device `index`. The
+    // topology outlives the device.
+    hd_status (*open)(const struct hdi_topology *topology, unsigned index,
+                      struct hdi_device **device, struct hd_error *error);
+    void (*close)(struct hdi_device *device);
+
+    // Memory: zeroed, aligned to 128. copy() takes device or host addresses and
+    // has finished when it returns.
+    hd_status (*alloc)(struct hdi_device *device, uint64_t size, void **memory);
+    void (*free)(struct hdi_device *device, void *memory, uint64_t size);
+    hd_status (*copy)(struct hdi_device *device, void *to, const void *from,
+                      uint64_t size);
+
+    // Code. The image is for can.target and is copied. find() returns NULL when
+    // the code has no kernel of that name; entries live as long as the code.
+    hd_status (*load)(struct hdi_device *device, const void *image, size_t size,
+                      struct hdi_code **code, struct hd_error *error);
+    void (*unload)(struct hdi_code *code);
+    const struct hdi_entry *(*find)(struct hdi_code *code, const char *kernel);
+
+    // Units. `index` is the worker's: a unit is opened by the thread that will
+    // use it.
+    hd_status (*unit_open)(struct hdi_device *device, unsigned index,
+                           struct hdi_unit **unit);
+    void (*unit_close)(struct hdi_unit *unit);
+
+    // submit() never blocks, except to run the chunk where can.on_caller is
+    // set. It copies the chunk and returns false when the unit is full. Chunks
+    // finish in order; done() counts those finished since unit_open(), and
+    // status() is that of the last one counted by done(): HD_OK, HD_ENOMEM (the
+    // unit could not get `local_bytes` or `saved_bytes`), HD_EFAULT.
+    bool (*submit)(struct hdi_unit *unit, const struct hdi_chunk *chunk);
+    uint64_t (*done)(struct hdi_unit *unit);
+    hd_status (*status)(struct hdi_unit *unit);
+};
+
+// The backends of this build, in folder order. Never NULL.
+const struct hdi_backend *const *hdi_backends(size_t *count);
+
+// The backend of that name, or NULL.
+const struct hdi_backend *hdi_backend_find(const char *name);
+
+#endif

@@ -1,0 +1,28 @@
+// Pages, and checked sizes.
+#ifndef HDI_BASE_MEMORY_H
+#define HDI_BASE_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+size_t hdi_page_size(void); // [bytes]
+
+// Map `size` [bytes] of zeroed memory, rounded up to pages, with an
+// inaccessible page before and after it. NULL when there is none; size 0 gives
+// one page.
+void *hdi_map(size_t size);
+void hdi_unmap(void *memory, size_t size);
+
+// a * b, false when it does not fit.
+static inline bool hdi_multiply(uint64_t a, uint64_t b, uint64_t *product)
+{
+    return !__builtin_mul_overflow(a, b, product);
+}
+
+static inline uint64_t hdi_round_up(uint64_t n, uint64_t multiple)
+{
+    return (n + multiple - 1) / multiple * multiple;
+}
+
+#endif

@@ -1,0 +1,25 @@
+// A growing text. Running out of memory is remembered, not lost: check once, at
+// the end.
+#ifndef HDI_BASE_TEXT_H
+#define HDI_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct hdi_text {
+    char *data;      // 0-terminated, or NULL while empty
+    size_t size;     // without the final 0 [bytes]
+    size_t capacity; // [bytes]
+    bool failed;     // out of memory: the text is not complete
+};
+
+__attribute__((format(printf, 2, 3))) void
+hdi_text_print(struct hdi_text *text, const char *format, ...);
+void hdi_text_append(struct hdi_text *text, const void *data, size_t size);
+
+// Append `string` as a JSON string, with its quotes.
+void hdi_text_json(struct hdi_text *text, const char *string);
+
+void hdi_text_free(struct hdi_text *text);
+
+#endif

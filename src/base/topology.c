@@ -1,0 +1,228 @@
+#include "base/topology.h"
+
+#include <errno.h>
+#include <hwloc.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/log.h"
+
+struct hdi_topology {
+    hwloc_topology_t hwloc;
+    struct hdi_machine machine;
+    hwloc_obj_t *objects; // one per core
+    struct hdi_core *cores;
+};
+
+static uint64_t cache_bytes(hwloc_topology_t hwloc, hwloc_obj_type_t type)
+{
+    hwloc_obj_t cache = hwloc_get_obj_by_type(hwloc, type, 0);
+    return cache ? cache->attr->cache.size : 0;
+}
+
+// The nearest cache that is the last level above `object`, or its package.
+static hwloc_obj_t last_cache(hwloc_obj_t object)
+{
+    hwloc_obj_t last = NULL;
+    for (hwloc_obj_t o = object->parent; o; o = o->parent)
+        if (hwloc_obj_type_is_dcache(o->type) && o->attr->cache.depth >= 2)
+            last = o;
+    return last;
+}
+
+static unsigned logical_index(hwloc_topology_t hwloc, hwloc_obj_t object,
+                              hwloc_obj_type_t type)
+{
+    hwloc_obj_t o = hwloc_get_ancestor_obj_by_type(hwloc, type, object);
+    return o ? o->logical_index : 0;
+}
+
+static unsigned count(hwloc_topology_t hwloc, hwloc_obj_type_t type)
+{
+    int n = hwloc_get_nbobjs_by_type(hwloc, type);
+    return n > 0 ? (unsigned)n : 0;
+}
+
+// Number the last-level caches in the order the cores meet them.
+static unsigned number_cache_groups(struct hdi_topology *t)
+{
+    unsigned groups = 0;
+    hwloc_obj_t previous = NULL;
+
+    for (unsigned i = 0; i < t->machine.cores; i++) {
+        hwloc_obj_t cache = last_cache(t->objects[i]);
+        if (i == 0 || !cache || cache != previous)
+            groups++;
+        previous = cache;
+        t->cores[i].cache_group = groups - 1;
+    }
+    return groups;
+}
+
+static void describe_cores(struct hdi_topology *t)
+{
+    for (unsigned i = 0; i < t->machine.cores; i++) {
+        hwloc_obj_t core = t->objects[i];
+        hwloc_obj_t node = hwloc_get_next_obj_covering_cpuset_by_type(
+            t->hwloc, core->cpuset, HWLOC_OBJ_NUMANODE, NULL);
+        t->cores[i] = (struct hdi_core){
+            .os_index = (unsigned)hwloc_bitmap_first(core->cpuset),
+            .threads = (unsigned)hwloc_bitmap_weight(core->cpuset),
+            .package = logical_index(t->hwloc, core, HWLOC_OBJ_PACKAGE),
+            .node = node ? node->logical_index : 0,
+        };
+    }
+}
+
+static void describe_machine(struct hdi_topology *t, hwloc_obj_type_t core_type,
+                             bool synthetic)
+{
+    hwloc_obj_t package = hwloc_get_obj_by_type(t->hwloc, HWLOC_OBJ_PACKAGE, 0);
+    const char *model =
+        package ? hwloc_obj_get_info_by_name(package, "CPUModel") : NULL;
+
+    t->machine = (struct hdi_machine){
+        .cores = count(t->hwloc, core_type),
+        .threads = count(t->hwloc, HWLOC_OBJ_PU),
+        .packages = count(t->hwloc, HWLOC_OBJ_PACKAGE),
+        .nodes = count(t->hwloc, HWLOC_OBJ_NUMANODE),
+        .l1_bytes = cache_bytes(t->hwloc, HWLOC_OBJ_L1CACHE),
+        .l2_bytes = cache_bytes(t->hwloc, HWLOC_OBJ_L2CACHE),
+        .l3_bytes = cache_bytes(t->hwloc, HWLOC_OBJ_L3CACHE),
+        .memory_bytes = hwloc_get_root_obj(t->hwloc)->total_memory,
+        .synthetic = synthetic,
+    };
+    if (model) {
+        strncpy(t->machine.processor, model, sizeof(t->machine.processor) - 1);
+        for (size_t n = strlen(t->machine.processor);
+             n > 0 && t->machine.processor[n - 1] == ' '; n--)
+            t->machine.processor[n - 1] = '\0';
+    }
+}
+
+hd_status hdi_topology_create(const char *synthetic,
+                              struct hdi_topology **topology,
+                              struct hd_error *error)
+{
+    hd_status status = HD_ENOMEM;
+    struct hdi_topology *t = calloc(1, sizeof(*t));
+    if (!t)
+        return hdi_fail(error, HD_ENOMEM, "no memory for the topology");
+
+    if (hwloc_topology_init(&t->hwloc) != 0)
+        goto err_free;
+    if (synthetic &&
+        hwloc_topology_set_synthetic(t->hwloc, synthetic) != 0) {
+        status = hdi_fail(error, HD_EINVAL,
+                          "topology '%s' is no hwloc synthetic description; "
+                          "write for instance \"pack:2 l3:2 core:8 pu:1\"",
+                          synthetic);
+        goto err_hwloc;
+    }
+    if (hwloc_topology_load(t->hwloc) != 0) {
+        status = hdi_fail(error, HD_ENODEV, "hwloc cannot read this machine");
+        goto err_hwloc;
+    }
+
+    // Virtual machines may show hardware threads and no cores.
+    hwloc_obj_type_t core_type = hwloc_get_nbobjs_by_type(
+                                     t->hwloc, HWLOC_OBJ_CORE) > 0
+                                     ? HWLOC_OBJ_CORE
+                                     : HWLOC_OBJ_PU;
+    describe_machine(t, core_type, synthetic != NULL);
+    t->objects = calloc(t->machine.cores, sizeof(*t->objects));
+    t->cores = calloc(t->machine.cores, sizeof(*t->cores));
+    if (!t->objects || !t->cores)
+        goto err_arrays;
+    for (unsigned i = 0; i < t->machine.cores; i++)
+        t->objects[i] = hwloc_get_obj_by_type(t->hwloc, core_type, i);
+    describe_cores(t);
+    t->machine.cache_groups = number_cache_groups(t);
+
+    *topology = t;
+    return HD_OK;
+
+err_arrays:
+    free(t->objects);
+    free(t->cores);
+err_hwloc:
+    hwloc_topology_destroy(t->hwloc);
+err_free:
+    free(t);
+    if (status == HD_ENOMEM)
+        hdi_fail(error, HD_ENOMEM, "no memory for the topology");
+    return status;
+}
+
+void hdi_topology_destroy(struct hdi_topology *topology)
+{
+    if (!topology)
+        return;
+
+    hwloc_topology_destroy(topology->hwloc);
+    free(topology->objects);
+    free(topology->cores);
+    free(topology);
+}
+
+const struct hdi_machine *
+hdi_topology_machine(const struct hdi_topology *topology)
+{
+    return &topology->machine;
+}
+
+const struct hdi_core *hdi_topology_core(const struct hdi_topology *topology,
+                                         unsigned index)
+{
+    return &topology->cores[index];
+}
+
+unsigned hdi_topology_distance(const struct hdi_topology *topology, unsigned a,
+                               unsigned b)
+{
+    if (a == b)
+        return 0;
+
+    const struct hdi_core *x = &topology->cores[a];
+    const struct hdi_core *y = &topology->cores[b];
+    hwloc_obj_t common = hwloc_get_common_ancestor_obj(
+        topology->hwloc, topology->objects[a], topology->objects[b]);
+
+    if (x->cache_group == y->cache_group)
+        return common == last_cache(topology->objects[a]) ? 2 : 1;
+    if (x->node == y->node && x->package == y->package)
+        return 3;
+    return x->package == y->package ? 4 : 5;
+}
+
+hd_status hdi_thread_start(const struct hdi_topology *topology, unsigned core,
+                           const char *name, void *(*main)(void *), void *data,
+                           pthread_t *thread)
+{
+    pthread_attr_t attributes;
+    if (pthread_attr_init(&attributes) != 0)
+        return HD_ENOMEM;
+
+    bool pin = core != UINT_MAX && !topology->machine.synthetic;
+    if (pin) {
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        CPU_SET(topology->cores[core % topology->machine.cores].os_index, &set);
+        pthread_attr_setaffinity_np(&attributes, sizeof(set), &set);
+    }
+
+    int e = pthread_create(thread, &attributes, main, data);
+    if (e == EINVAL && pin) {
+        hdi_warn("a thread could not be pinned to core %u and runs anywhere",
+                 core);
+        e = pthread_create(thread, NULL, main, data);
+    }
+    pthread_attr_destroy(&attributes);
+    if (e != 0)
+        return HD_ELIMIT;
+    pthread_setname_np(*thread, name);
+    return HD_OK;
+}

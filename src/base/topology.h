@@ -1,0 +1,60 @@
+// What the machine looks like: cores, caches, memory; through hwloc.
+//
+// A synthetic description ("pack:8 l3:2 core:8 pu:1" is 128 cores) gives a
+// machine that is not there, so that tests need no hardware; its threads cannot
+// be pinned.
+//
+// Read only after creation; any thread may ask.
+#ifndef HDI_BASE_TOPOLOGY_H
+#define HDI_BASE_TOPOLOGY_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "heddle/status.h"
+
+struct hdi_topology;
+
+struct hdi_core {
+    unsigned os_index; // of its first hardware thread, for pinning
+    unsigned threads;  // hardware threads
+    unsigned package, node; // socket, NUMA node; counted from 0
+    unsigned cache_group;   // cores that share the last-level cache
+};
+
+struct hdi_machine {
+    char processor[128]; // model name, "" when not known
+    unsigned cores, threads, packages, nodes, cache_groups;
+    uint64_t l1_bytes, l2_bytes, l3_bytes; // of one cache; 0: not there
+    uint64_t memory_bytes;
+    bool synthetic;
+};
+
+// `synthetic` may be NULL: the part of this machine the process may use.
+hd_status hdi_topology_create(const char *synthetic,
+                              struct hdi_topology **topology,
+                              struct hd_error *error);
+void hdi_topology_destroy(struct hdi_topology *topology);
+
+const struct hdi_machine *hdi_topology_machine(
+    const struct hdi_topology *topology);
+
+// Core `index`, 0 to machine->cores - 1, in hwloc's logical order: neighbours
+// share caches.
+const struct hdi_core *hdi_topology_core(const struct hdi_topology *topology,
+                                         unsigned index);
+
+// How far apart two cores are: 0 the same, 1 sharing a cache below the last
+// level, 2 the last-level cache, 3 the NUMA node, 4 the package, 5 the machine.
+unsigned hdi_topology_distance(const struct hdi_topology *topology, unsigned a,
+                               unsigned b);
+
+// Start a thread, pinned to core `core` unless that is UINT_MAX, named `name`
+// (15 characters at most) for debuggers. A core that cannot be pinned to is a
+// warning, not an error.
+hd_status hdi_thread_start(const struct hdi_topology *topology, unsigned core,
+                           const char *name, void *(*main)(void *), void *data,
+                           pthread_t *thread);
+
+#endif

@@ -1,0 +1,86 @@
+#include "base/topology.h"
+
+#include <limits.h>
+#include <sched.h>
+
+#include "tests/check.h"
+
+static void this_machine_has_a_core(void)
+{
+    struct hd_error error;
+    struct hdi_topology *t;
+
+    CHECK_OK(hdi_topology_create(NULL, &t, &error), error);
+    const struct hdi_machine *m = hdi_topology_machine(t);
+    CHECK(m->cores >= 1 && m->threads >= m->cores && m->packages >= 1);
+    CHECK(m->memory_bytes > 0 && !m->synthetic);
+    CHECK(hdi_topology_core(t, m->cores - 1)->threads >= 1);
+    hdi_topology_destroy(t);
+}
+
+static void a_synthetic_machine_has_distances(void)
+{
+    struct hd_error error;
+    struct hdi_topology *t;
+
+    CHECK_OK(hdi_topology_create("pack:2 l3:2 l2:4 core:2 pu:2", &t, &error),
+             error);
+    const struct hdi_machine *m = hdi_topology_machine(t);
+    CHECK(m->cores == 32 && m->threads == 64 && m->packages == 2);
+    CHECK(m->cache_groups == 4 && m->synthetic);
+    CHECK(hdi_topology_distance(t, 0, 0) == 0);
+    CHECK(hdi_topology_distance(t, 0, 1) == 1); // an L2
+    CHECK(hdi_topology_distance(t, 0, 2) == 2); // an L3
+    CHECK(hdi_topology_distance(t, 0, 7) == 2);
+    CHECK(hdi_topology_distance(t, 0, 8) == 3 ||
+          hdi_topology_distance(t, 0, 8) == 4); // a package
+    CHECK(hdi_topology_distance(t, 0, 16) == 5);
+    CHECK(hdi_topology_core(t, 31)->package == 1);
+    CHECK(hdi_topology_core(t, 31)->cache_group == 3);
+    hdi_topology_destroy(t);
+}
+
+static void a_bad_description_is_refused(void)
+{
+    struct hd_error error;
+    struct hdi_topology *t;
+
+    CHECK_FAILS(hdi_topology_create("eight cores", &t, &error), HD_EINVAL,
+                error, "eight cores");
+}
+
+static void *where(void *data)
+{
+    CPU_ZERO((cpu_set_t *)data);
+    sched_getaffinity(0, sizeof(cpu_set_t), data);
+    return NULL;
+}
+
+static void a_thread_is_pinned(void)
+{
+    struct hd_error error;
+    struct hdi_topology *t;
+    pthread_t thread;
+    cpu_set_t set;
+
+    CHECK_OK(hdi_topology_create(NULL, &t, &error), error);
+    unsigned last = hdi_topology_machine(t)->cores - 1;
+    CHECK(hdi_thread_start(t, last, "pinned", where, &set, &thread) == HD_OK);
+    pthread_join(thread, NULL);
+    CHECK(CPU_COUNT(&set) == 1);
+    CHECK(CPU_ISSET(hdi_topology_core(t, last)->os_index, &set));
+
+    CHECK(hdi_thread_start(t, UINT_MAX, "free", where, &set, &thread) == HD_OK);
+    pthread_join(thread, NULL);
+    CHECK(CPU_COUNT(&set) >= 1);
+    hdi_topology_destroy(t);
+}
+
+int main(void)
+{
+    this_machine_has_a_core();
+    a_synthetic_machine_has_distances();
+    a_bad_description_is_refused();
+    a_thread_is_pinned();
+    return 0;
+}

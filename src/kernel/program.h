@@ -1,0 +1,62 @@
+// Programs and kernels: from OpenCL C text, or a binary, to code on a device.
+//
+//     source --front end--> bitcode --work-group compiler--> object --lld-->
+//     image --container--> cache, .hdb file --backend load--> entries
+//
+// All but the last arrow happens in the compiler module, a shared object that
+// is opened on the first cache miss only, since loading LLVM takes longer than
+// running most cached kernels.
+#ifndef HDI_KERNEL_PROGRAM_H
+#define HDI_KERNEL_PROGRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backend/backend.h"
+#include "heddle/kernel.h"
+#include "trace/trace.h"
+
+struct hdi_cache;
+
+// Where programs come from. `cache` may be NULL: compile every time.
+struct hdi_program_context {
+    struct hdi_device *device;
+    struct hdi_cache *cache;
+    struct hdi_trace *trace; // names of kernels are looked up in it; optional
+};
+
+struct hdi_kernel_arg {
+    struct hd_kernel_arg shown;
+    uint32_t offset; // in the packed arguments [bytes]
+};
+
+struct hd_kernel {
+    struct hd_kernel_info info;
+    const struct hdi_kernel_arg *args;
+    uint32_t args_size; // of the packed arguments [bytes]
+    const struct hdi_entry *entry; // on the context's device
+    const struct hd_program *program;
+    uint32_t trace_name;
+    // Measured time of one work-item [ns / 1024], 0 when it never ran. Written
+    // by launches with relaxed stores; any value is only a hint for the cutoff.
+    _Atomic uint64_t item_time;
+};
+
+// As hd_program_create(), hd_program_destroy().
+hd_status hdi_program_create(const struct hdi_program_context *context,
+                             const struct hd_program_params *params,
+                             struct hd_program **program,
+                             struct hd_error *error);
+
+// Disk cache. `folder` NULL: $XDG_CACHE_HOME/heddle or ~/.cache/heddle. The
+// folder is made with mode 0700; one that is not ours, is a link, or is open to
+// others is refused with a warning and HD_EIO, and the caller goes on without.
+hd_status hdi_cache_open(const char *folder, struct hdi_cache **cache,
+                         struct hd_error *error);
+void hdi_cache_close(struct hdi_cache *cache);
+
+// What the kernel layer of this build can do, for `heddle info`: "clang 19.1.7,
+// LLVM 19.1.7", or why there is no compiler. Owner: static storage.
+const char *hdi_compiler_description(void);
+
+#endif

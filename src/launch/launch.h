@@ -1,0 +1,59 @@
+// An NDRange becomes tasks: checks a launch, packs its arguments, chooses the
+// work-group size (K4) and divides the groups recursively down to a cutoff (W4);
+// the leaves run on the unit of the worker that takes them.
+#ifndef HDI_LAUNCH_LAUNCH_H
+#define HDI_LAUNCH_LAUNCH_H
+
+#include <stdatomic.h>
+
+#include "heddle/kernel.h"
+#include "heddle/task.h"
+#include "kernel/program.h"
+#include "trace/trace.h"
+
+// What launches need of a runtime; one per runtime and device.
+struct hdi_launcher {
+    struct hd_pool *pool;
+    struct hdi_device *device;
+    struct hdi_unit **units;   // one per worker
+    struct hdi_track **tracks; // one per worker; all NULL without a trace
+    struct hdi_trace *trace;   // optional
+    _Atomic uint64_t memory;   // held by buffers [bytes]
+    _Atomic uint64_t peak;     // most of it at one time [bytes]
+};
+
+// Open a unit on every worker's own thread. The pool, the device and the trace
+// stay the caller's and must live longer.
+hd_status hdi_launcher_create(struct hd_pool *pool, struct hdi_device *device,
+                              struct hdi_trace *trace,
+                              struct hdi_launcher **launcher,
+                              struct hd_error *error);
+void hdi_launcher_destroy(struct hdi_launcher *launcher);
+
+struct hd_buffer {
+    struct hdi_launcher *launcher;
+    void *address; // on the launcher's device
+    uint64_t size; // [bytes]
+};
+
+// As hd_buffer_create(). hd_buffer_destroy() and the rest take the buffer.
+hd_status hdi_buffer_create(struct hdi_launcher *launcher, uint64_t size,
+                            struct hd_buffer **buffer, struct hd_error *error);
+
+// As hd_launch(). `cancel` is optional: when it becomes true, no further leaf
+// starts and the result is HD_ECANCELED.
+hd_status hdi_launch(struct hdi_launcher *launcher,
+                     const struct hd_kernel *kernel,
+                     const struct hd_range *range, const struct hd_arg *args,
+                     unsigned arg_count, const atomic_bool *cancel,
+                     struct hd_error *error);
+
+// Every check of hdi_launch() that needs no values: argument count, kinds and
+// sizes, the range against the kernel and the device.
+hd_status hdi_launch_check(const struct hdi_launcher *launcher,
+                           const struct hd_kernel *kernel,
+                           const struct hd_range *range,
+                           const struct hd_arg *args, unsigned arg_count,
+                           struct hd_error *error);
+
+#endif

@@ -1,0 +1,77 @@
+// The contract between Heddle and a kind of network.
+//
+// A transport is one folder that defines one `const struct hdi_transport`, its
+// only global symbol. It carries messages between the compute nodes of one
+// program, numbered 0 to count - 1. Every member is required. It holds no
+// global state: a simulated cluster has a thousand nodes in one process.
+//
+// Messages from one node to another with the same tag arrive in the order they
+// were sent. Nothing blocks but wait() and barrier(). A node may send to itself.
+//
+// Who may call at the same time: anything but open, close and barrier, from any
+// thread, when `threads` is set; else one call at a time per net.
+#ifndef HDI_TRANSPORT_TRANSPORT_H
+#define HDI_TRANSPORT_TRANSPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heddle/status.h"
+
+struct hdi_transport;
+
+// A transport's own structure begins with this.
+struct hdi_net {
+    const struct hdi_transport *transport;
+    uint32_t node, count; // this node; all nodes
+};
+
+struct hdi_transfer; // a message under way, defined by the transport
+
+enum {
+    HDI_ANY_NODE = 0xffffffff
+};
+
+struct hdi_message {
+    uint32_t node; // whom it came from
+    uint64_t size; // [bytes]
+};
+
+struct hdi_transport {
+    const char *name; // "self"; also the folder
+    bool threads;     // see above
+
+    // HD_ENODEV when the program was not started with this network.
+    hd_status (*open)(struct hdi_net **net, struct hd_error *error);
+    // Every message must have been received and every transfer waited for.
+    void (*close)(struct hdi_net *net);
+
+    // Start to send; `data` stays the transport's until the transfer is done.
+    hd_status (*send)(struct hdi_net *net, uint32_t node, uint32_t tag,
+                      const void *data, uint64_t size,
+                      struct hdi_transfer **transfer);
+
+    // Start to receive from `node`, or HDI_ANY_NODE, up to `capacity` [bytes]. A
+    // longer message fails with HD_ELIMIT and is lost to this receive only.
+    hd_status (*receive)(struct hdi_net *net, uint32_t node, uint32_t tag,
+                         void *data, uint64_t capacity,
+                         struct hdi_transfer **transfer);
+
+    // Done yet? When it returns true the transfer is freed and `*status` and,
+    // for a receive, `*message` are set. `message` may be NULL.
+    bool (*test)(struct hdi_net *net, struct hdi_transfer *transfer,
+                 hd_status *status, struct hdi_message *message);
+
+    // test() until it is done. HD_EPEER when it can never be.
+    hd_status (*wait)(struct hdi_net *net, struct hdi_transfer *transfer,
+                      struct hdi_message *message);
+
+    // All nodes have entered it when it returns.
+    hd_status (*barrier)(struct hdi_net *net);
+};
+
+// The transports of this build, in folder order. Never NULL.
+const struct hdi_transport *const *hdi_transports(size_t *count);
+
+#endif

@@ -12,8 +12,9 @@
 //     }
 //
 // Two kinds of work:
-//   task  forked and joined inside another task, strictly nested, no allocation;
-//   job   independent work handed in from any thread, counted by a group.
+//   task  forked and joined inside another task, strictly nested, no
+//   allocation; job   independent work handed in from any thread, counted by a
+//   group.
 #ifndef HEDDLE_TASK_H
 #define HEDDLE_TASK_H
 
@@ -107,13 +108,13 @@ HD_API void hd_group_wait(struct hd_pool *pool, struct hd_group *group);
 // Counters ----------------------------------------------------------------
 
 struct hd_worker_counters {
-    uint64_t tasks;    // tasks and jobs run that came from a spawn or a submit
-    uint64_t stolen;   // of these, taken from another worker
-    uint64_t failed;   // looks at a victim that had nothing
-    uint64_t parks;    // times asleep
-    uint64_t parked;   // time asleep [ns]
-    uint64_t busy;     // time in kernels [ns], kept by launch
-    uint64_t groups;   // work-groups run, kept by launch
+    uint64_t tasks;  // tasks and jobs run that came from a spawn or a submit
+    uint64_t stolen; // of these, taken from another worker
+    uint64_t failed; // looks at a victim that had nothing
+    uint64_t parks;  // times asleep
+    uint64_t parked; // time asleep [ns]
+    uint64_t busy;   // time in kernels [ns], kept by launch
+    uint64_t groups; // work-groups run, kept by launch
 };
 
 /// Copy the counters of worker `index`; a running worker's may lag slightly.

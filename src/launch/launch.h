@@ -1,6 +1,6 @@
 // An NDRange becomes tasks: checks a launch, packs its arguments, chooses the
-// work-group size (K4) and divides the groups recursively down to a cutoff (W4);
-// the leaves run on the unit of the worker that takes them.
+// work-group size (K4) and divides the groups recursively down to a cutoff
+// (W4); the leaves run on the unit of the worker that takes them.
 #ifndef HDI_LAUNCH_LAUNCH_H
 #define HDI_LAUNCH_LAUNCH_H
 

@@ -35,17 +35,18 @@ static hd_status null_open(const struct hdi_topology *topology, unsigned index,
 
     *d = (struct hdi_device){
         .backend = &hdi_backend_null,
-        .can = {
-            .description = "no hardware: runs nothing",
-            .target = "",
-            .cpu = "",
-            .units = 1,
-            .group_items = UINT32_MAX,
-            .local_bytes = UINT64_MAX,
-            .on_caller = true,
-            .host_memory = true,
-            .discards = true,
-        },
+        .can =
+            {
+                .description = "no hardware: runs nothing",
+                .target = "",
+                .cpu = "",
+                .units = 1,
+                .group_items = UINT32_MAX,
+                .local_bytes = UINT64_MAX,
+                .on_caller = true,
+                .host_memory = true,
+                .discards = true,
+            },
     };
     *device = d;
     return HD_OK;

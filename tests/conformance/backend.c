@@ -14,13 +14,15 @@ static void members_are_set(const struct hdi_backend *b)
     CHECK(b->name && b->open && b->close);
     CHECK(b->alloc && b->free && b->copy);
     CHECK(b->load && b->unload && b->find);
-    CHECK(b->unit_open && b->unit_close && b->submit && b->done && b->status);
+    CHECK(b->unit_open && b->unit_close && b->submit);
+    CHECK(b->submitted && b->done && b->status);
 }
 
 static void capabilities_make_sense(const struct hdi_device *d)
 {
     CHECK(d->can.description && d->can.target && d->can.cpu);
-    CHECK(d->can.units >= 1 && d->can.group_items >= 1);
+    CHECK(d->can.units >= 1 && d->can.in_flight >= 1);
+    CHECK(d->can.group_items >= 1);
     CHECK(d->can.local_bytes >= 16 * 1024);
 }
 
@@ -136,12 +138,13 @@ static void *run_all_groups(void *data)
         while (!l->backend->submit(unit, &chunk))
             ;
         chunks++;
+        CHECK(l->backend->submitted(unit) == chunks);
         if (l->device->can.on_caller)
             CHECK(l->backend->done(unit) == chunks);
     }
     while (l->backend->done(unit) < chunks)
         ;
-    CHECK(l->backend->status(unit) == HD_OK);
+    CHECK(l->backend->status(unit, chunks) == HD_OK);
     l->backend->unit_close(unit);
     return NULL;
 }

@@ -73,6 +73,13 @@ HD_API void hd_pool_run(struct hd_pool *pool,
                         void (*function)(struct hd_worker *worker, void *data),
                         void *data);
 
+/// Let idle workers take every task that was spawned so far and not joined.
+/// Call it before something long that spawns nothing: a big leaf, a call that
+/// blocks. It costs a nanosecond or two when there is nothing to let go.
+///
+/// Threads: the worker's own
+HD_API void hd_publish(struct hd_worker *worker);
+
 // Jobs --------------------------------------------------------------------
 
 /// Counts the unfinished jobs that were submitted to it.
@@ -101,6 +108,11 @@ HD_API void hd_submit(struct hd_pool *pool, struct hd_job *job);
 
 /// Wait until every job of the group has returned. A worker runs other work
 /// meanwhile; another thread sleeps. The group may be used again afterwards.
+///
+/// `pool` is the one its jobs were submitted to. Because a waiting worker runs
+/// other jobs on its own stack, a job waits only for jobs that were submitted
+/// after it had started (its own, as a rule); two jobs that wait for older ones
+/// can end up on top of each other.
 ///
 /// Threads: any number, workers or not
 HD_API void hd_group_wait(struct hd_pool *pool, struct hd_group *group);

@@ -785,7 +785,8 @@ void hdi_commands_end(lua_State *lua)
     if (b->commands.count > 0)
         end_block(lua);
     else if (b->reads.count + b->writes.count > 0)
-        hdi_sandbox_fail(lua, HD_EPROGRAM,
-                         "no command follows the read or write of line %d",
-                         l->stream.line);
+        hdi_sandbox_raise(
+            lua, HD_EPROGRAM,
+            lua_pushfstring(lua, "%s:%d: no command follows this read or write",
+                            hdi_sandbox_of(lua)->path, l->stream.line));
 }

@@ -67,6 +67,7 @@ const char *hdi_graph_string(struct hd_graph *graph, const char *text)
         block->next = graph->strings;
         block->used = 0;
         block->size = room;
+        graph->string_bytes += room;
         graph->strings = block;
     }
     char *copy = block->text + block->used;
@@ -74,6 +75,16 @@ const char *hdi_graph_string(struct hd_graph *graph, const char *text)
     block->used += size;
     *recent = copy;
     return copy;
+}
+
+uint64_t hdi_graph_memory(const struct hd_graph *graph)
+{
+#define BYTES(array) (uint64_t)graph->array.capacity * sizeof(*graph->array.at)
+    return graph->string_bytes + BYTES(resources) + BYTES(passes) +
+           BYTES(accesses) + BYTES(commands) + BYTES(args) + BYTES(scratch) +
+           BYTES(values) + BYTES(edges) + BYTES(wheres) + BYTES(readers) +
+           BYTES(outputs) + BYTES(kernels);
+#undef BYTES
 }
 
 // Graphs ----------------------------------------------------------------------

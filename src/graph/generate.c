@@ -93,7 +93,7 @@ hd_status hdi_graph_generate(const struct hdi_graph_context *context,
 {
     HDI_TRY(check_program(program, error));
 
-    struct hdi_text text = {0}, settings = {0}, inputs = {0}, folder = {0};
+    struct hdi_text text = {0}, folder = {0};
     const char *slash = strrchr(program->path, '/');
     hdi_text_append(&folder, program->path,
                     slash ? (size_t)(slash - program->path) + 1 : 0);
@@ -102,8 +102,6 @@ hd_status hdi_graph_generate(const struct hdi_graph_context *context,
         .inputs = calloc(program->input_count + (size_t)1, sizeof(hd_resource)),
         .settings = calloc(program->setting_count + (size_t)1, sizeof(bool)),
         .folder = folder.data,
-        .known_settings = &settings,
-        .known_inputs = &inputs,
     };
     hd_status status = HD_OK;
     if (!language.inputs || !language.settings || folder.failed)
@@ -123,8 +121,6 @@ hd_status hdi_graph_generate(const struct hdi_graph_context *context,
 
     hdi_block_free(&language.block);
     hdi_text_free(&text);
-    hdi_text_free(&settings);
-    hdi_text_free(&inputs);
     hdi_text_free(&folder);
     free(language.inputs);
     free(language.settings);
@@ -134,4 +130,9 @@ hd_status hdi_graph_generate(const struct hdi_graph_context *context,
 const char *hdi_graph_language(void)
 {
     return LUA_RELEASE;
+}
+
+bool hdi_graph_has_language(void)
+{
+    return true;
 }

@@ -24,5 +24,6 @@ hd_status hdi_graph_generate(const struct hdi_graph_context *context,
 
 // For `heddle info`: "Lua 5.4.4", or why there is no graph language.
 const char *hdi_graph_language(void);
+bool hdi_graph_has_language(void);
 
 #endif

@@ -8,7 +8,9 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/text.h"
+
+#define SETTINGS "heddle.settings" // tables of the registry
+#define INPUTS   "heddle.inputs"
 
 // Values ----------------------------------------------------------------------
 
@@ -46,8 +48,15 @@ const char *hdi_language_where(lua_State *lua, char *where, size_t size)
 void hdi_language_check(lua_State *lua, hd_status status,
                         const struct hd_error *error)
 {
+    const struct hdi_sandbox *s = hdi_sandbox_of(lua);
+
     if (status != HD_OK)
         hdi_sandbox_raise(lua, status, error->text);
+    if (hdi_graph_memory(hdi_language_of(lua)->graph) > s->max_memory)
+        hdi_sandbox_fail(lua, HD_ELIMIT,
+                         "the graph takes more than %d MiB of memory; is there "
+                         "an endless loop here? If not, raise max_memory",
+                         (int)(s->max_memory >> 20));
 }
 
 static const char *check_name(lua_State *lua, int index, const char *function)
@@ -85,9 +94,39 @@ unsigned hdi_language_extents(lua_State *lua, int index, const char *what,
 
 // Settings --------------------------------------------------------------------
 
-static void remember(struct hdi_text *known, const char *name)
+// Names asked for are kept in a table of the registry, `name` the first time
+// only, so that they count as memory of the script. Names are for messages.
+static void remember(lua_State *lua, const char *table, const char *name)
 {
-    hdi_text_print(known, "%s%s", known->size ? ", " : "", name);
+    lua_getfield(lua, LUA_REGISTRYINDEX, table);
+    if (lua_getfield(lua, -1, name) == LUA_TNIL) {
+        lua_pushboolean(lua, true);
+        lua_setfield(lua, -3, name);
+        lua_pushstring(lua, name);
+        lua_rawseti(lua, -3, (lua_Integer)lua_rawlen(lua, -3) + 1);
+    }
+    lua_pop(lua, 2);
+}
+
+// Push the names, in the order in which they were asked for.
+static const char *known(lua_State *lua, const char *table)
+{
+    lua_getfield(lua, LUA_REGISTRYINDEX, table);
+    int names = lua_gettop(lua);
+    lua_Unsigned count = lua_rawlen(lua, names);
+    luaL_Buffer text;
+
+    luaL_buffinit(lua, &text);
+    if (count == 0)
+        luaL_addstring(&text, "none");
+    for (lua_Unsigned i = 1; i <= count; i++) {
+        if (i > 1)
+            luaL_addstring(&text, ", ");
+        lua_rawgeti(lua, names, (lua_Integer)i);
+        luaL_addvalue(&text);
+    }
+    luaL_pushresult(&text);
+    return lua_tostring(lua, -1);
 }
 
 static int fail_setting(lua_State *lua, const char *name, const char *value,
@@ -139,14 +178,17 @@ static void check_bound(lua_State *lua, const char *name, const char *field,
     if (lua_getfield(lua, rules, field) == LUA_TNIL)
         return;
     bool minimum = field[1] == 'i';
-    if (lua_type(lua, -1) != LUA_TNUMBER || lua_type(lua, value) != LUA_TNUMBER)
+    int bound = lua_gettop(lua);
+    if (lua_type(lua, bound) != LUA_TNUMBER ||
+        lua_type(lua, value) != LUA_TNUMBER)
         hdi_sandbox_fail(lua, HD_EPROGRAM,
                          "setting '%s': min and max are for numbers", name);
-    if (lua_compare(lua, minimum ? value : -1, minimum ? -1 : value, LUA_OPLT))
-        hdi_sandbox_fail(lua, HD_EPROGRAM,
-                         "setting '%s' is %s, but it must be at %s %s", name,
-                         hdi_sandbox_text(lua, value, NULL),
-                         minimum ? "least" : "most", lua_tostring(lua, -2));
+    if (lua_compare(lua, minimum ? value : bound, minimum ? bound : value,
+                    LUA_OPLT))
+        hdi_sandbox_fail(
+            lua, HD_EPROGRAM, "setting '%s' is %s, but it must be at %s %s",
+            name, hdi_sandbox_text(lua, value, NULL),
+            minimum ? "least" : "most", hdi_sandbox_text(lua, bound, NULL));
     lua_pop(lua, 1);
 }
 
@@ -192,7 +234,7 @@ static int setting(lua_State *lua)
                                 "setting '%s' takes a default: a number, a "
                                 "string, true or false",
                                 name);
-    remember(l->known_settings, name);
+    remember(lua, SETTINGS, name);
     lua_pushvalue(lua, 2);
     for (unsigned i = 0; i < l->program->setting_count; i++) {
         if (strcmp(l->program->settings[i].name, name) != 0)
@@ -319,7 +361,7 @@ static int input(lua_State *lua)
     const char *name = check_name(lua, 1, "input");
 
     lua_settop(lua, 3);
-    remember(l->known_inputs, name);
+    remember(lua, INPUTS, name);
     if (!lua_isnil(lua, 2) && (lua_type(lua, 2) != LUA_TSTRING ||
                                !hdi_type_find(lua_tostring(lua, 2))))
         return hdi_sandbox_fail(lua, HD_EPROGRAM,
@@ -596,17 +638,16 @@ void hdi_language_start(lua_State *lua)
                                          {"print", print},
                                          {NULL, NULL}};
 
+    lua_newtable(lua);
+    lua_setfield(lua, LUA_REGISTRYINDEX, SETTINGS);
+    lua_newtable(lua);
+    lua_setfield(lua, LUA_REGISTRYINDEX, INPUTS);
     add_kind(lua, HDI_RESOURCE, resource_field);
     add_kind(lua, HDI_KERNEL, NULL);
     add_kind(lua, HDI_PASSED, NULL);
     add_kind(lua, HDI_LOCAL, NULL);
     luaL_setfuncs(lua, functions, 0);
     hdi_commands_add(lua);
-}
-
-static const char *known(struct hdi_text *text)
-{
-    return text->size ? text->data : "none";
 }
 
 int hdi_language_end(lua_State *lua)
@@ -620,13 +661,13 @@ int hdi_language_end(lua_State *lua)
                                     "the program has no setting '%s'; it has: "
                                     "%s",
                                     l->program->settings[i].name,
-                                    known(l->known_settings));
+                                    known(lua, SETTINGS));
     for (unsigned i = 0; i < l->program->input_count; i++)
         if (l->inputs[i] == 0)
             return hdi_sandbox_fail(lua, HD_EPROGRAM,
                                     "the program takes no input '%s'; it "
                                     "takes: %s",
                                     l->program->inputs[i].name,
-                                    known(l->known_inputs));
+                                    known(lua, INPUTS));
     return 0;
 }

@@ -66,7 +66,6 @@ struct hdi_language {
     const char *folder;  // of the program, "" or with a '/' at the end
     hd_resource *inputs; // one per input handed in; 0: not asked for yet
     bool *settings;      // one per setting given: asked for
-    struct hdi_text *known_settings, *known_inputs; // for messages
     struct hdi_block block;
     struct hdi_stream stream;
 };
@@ -98,7 +97,8 @@ const char *hdi_language_kind(lua_State *lua, int index);
 // "planet.lua:12" for where the script is.
 const char *hdi_language_where(lua_State *lua, char *where, size_t size);
 
-// End the script with an error of the builder.
+// End the script with an error of the builder, or when the graph has taken more
+// memory than the script may.
 void hdi_language_check(lua_State *lua, hd_status status,
                         const struct hd_error *error);
 

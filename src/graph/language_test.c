@@ -460,7 +460,7 @@ static void errors_name_the_lines_that_led_there(void)
     CHECK(strstr(error.text, "called from "));
     CHECK(strstr(error.text, "program.lua:5"));
     fails_with("local x = = 3", WITH(0), HD_EPROGRAM, "program.lua:1: ");
-    fails("error({})", "table");
+    fails("error({})", "error() with a table instead of a text");
     fails_with("#!/usr/bin/heddle\nerror('second')", WITH(0), HD_EPROGRAM,
                "program.lua:2: second");
     struct hd_graph *graph;
@@ -504,14 +504,14 @@ static void graphs_can_be_printed(void)
 static void generating_is_fast(void)
 {
     static const char program[] =
-        "local n = setting('n', 0)\n"
+        "local n, stream = setting('n', 0), setting('stream', false)\n"
         "local k = kernel('k.cl', 'A')\n"
         "local D = pass {name = 'D', read = {'from'}, write = {'to'},\n"
         "  run = function(p) dispatch(k, {p.from, p.to}, {global = 64}) end}\n"
         "local last = input('r1')\n"
         "for i = 1, n do\n"
         "  local next = resource('r', 'float', 64)\n"
-        "  if setting('stream', false) then\n"
+        "  if stream then\n"
         "    read(last) write(next) dispatch(k, {last, next}, {global = 64})\n"
         "  else D {from = last, to = next} end\n"
         "  last = next\n"

@@ -155,6 +155,7 @@ struct hd_graph {
     HDI_ARRAY(struct hdi_program_use) programs;
     HDI_ARRAY(uint32_t) kernel_slots; // open addressing; count is a power of 2
     struct hdi_string_block *strings;
+    uint64_t string_bytes;
     const char *recent[HDI_STRINGS];
     uint32_t stamp; // of the pass being added; grows with every try
 
@@ -190,6 +191,9 @@ static inline struct hdi_resource *hdi_graph_find(const struct hd_graph *graph,
 
 // Copy a text into the graph; "" for NULL, NULL when there is no memory.
 const char *hdi_graph_string(struct hd_graph *graph, const char *text);
+
+// What the builder has taken for the graph [bytes].
+uint64_t hdi_graph_memory(const struct hd_graph *graph);
 
 // FNV-1a, going on from `seed`.
 #define HDI_HASH UINT64_C(0xcbf29ce484222325)

@@ -18,3 +18,8 @@ const char *hdi_graph_language(void)
     return "none: built without Lua 5.4 (install liblua5.4-dev and build "
            "again)";
 }
+
+bool hdi_graph_has_language(void)
+{
+    return false;
+}

@@ -139,7 +139,11 @@ static int explain(lua_State *lua)
     bool first = true;
     int named = 0;
 
-    hdi_sandbox_text(lua, 1, NULL);
+    if (lua_type(lua, 1) == LUA_TSTRING)
+        lua_settop(lua, 1);
+    else
+        lua_pushfstring(lua, "%s:%d: error() with a %s instead of a text",
+                        s->path, hdi_sandbox_line(lua), luaL_typename(lua, 1));
     for (int level = 1; lua_getstack(lua, level, &at); level++) {
         lua_getinfo(lua, "l", &at);
         if (at.currentline <= 0)

@@ -27,5 +27,6 @@ bool hdi_graph_has_language(void);
 
 // For `heddle info`: "Lua 5.4.4", or why there is no graph language.
 const char *hdi_graph_language(void);
+bool hdi_graph_has_language(void);
 
 #endif

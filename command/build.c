@@ -6,8 +6,8 @@
 #include "commands.h"
 #include "failure.h"
 #include "heddle/kernel.h"
-#include "heddle/runtime.h"
 #include "progress.h"
+#include "start.h"
 #include "target.h"
 
 static const struct option options[] = {
@@ -131,8 +131,8 @@ static int build(const struct options *given)
     if (status == HD_OK && name)
         status = target_check(name, &error);
     if (status == HD_OK)
-        status = hd_runtime_create(
-            &(struct hd_runtime_params){.caller_only = true}, &runtime, &error);
+        status = start_runtime((struct hd_runtime_params){.caller_only = true},
+                               &runtime, &error);
     if (status == HD_OK)
         status = compile(runtime, given, text, name, &error);
 

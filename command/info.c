@@ -3,14 +3,15 @@
 
 #include "commands.h"
 #include "failure.h"
-#include "heddle/runtime.h"
+#include "start.h"
 
 static int info(const struct options *given)
 {
     struct hd_runtime *runtime;
     struct hd_error error = {0};
 
-    hd_status status = hd_runtime_create(NULL, &runtime, &error);
+    hd_status status =
+        start_runtime((struct hd_runtime_params){0}, &runtime, &error);
     if (status != HD_OK)
         return report_failure(status, &error);
     // A stream that fails is noticed, and named, at the end of main().

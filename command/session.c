@@ -6,22 +6,8 @@
 #include "image.h"
 #include "interrupt.h"
 #include "progress.h"
+#include "start.h"
 #include "stopwatch.h"
-
-static hd_status start(struct session *session,
-                       const struct hd_runtime_params *params,
-                       struct hd_error *error)
-{
-    sigset_t before;
-
-    // Signals are the main thread's alone; see interrupt.c.
-    interrupt_hold(&before);
-    hd_status status = hd_runtime_create(params, &session->runtime, error);
-    interrupt_release(&before);
-    if (status != HD_OK)
-        session->runtime = NULL;
-    return status;
-}
 
 // Read one image into a buffer.
 static hd_status add_input(struct session *session, const char *name,
@@ -89,7 +75,7 @@ hd_status session_open(struct session *session, const struct options *given,
     if (!session->inputs || !session->settings)
         return fail(error, HD_ENOMEM, "out of memory");
 
-    hd_status status = start(session, params, error);
+    hd_status status = start_runtime(*params, &session->runtime, error);
     session->start_time = lap(&mark);
     for (const struct given *one = NULL;
          status == HD_OK && (one = option_next(given, "--in", one)) != NULL;) {

@@ -1,0 +1,79 @@
+# What the scripts share; to be sourced. Needs HEDDLE (the command), PICTURE
+# (see picture.c) and SOURCE (the repository). Works in a fresh folder.
+
+folder=$(mktemp -d) || exit 1
+trap 'cd /; chmod -R u+w "$folder"; rm -rf "$folder"' EXIT
+trap 'exit 1' INT TERM HUP
+cd "$folder" || exit 1
+HEDDLE_CACHE=$folder/cache
+export HEDDLE_CACHE
+unset HEDDLE_LOG
+
+fail() {
+    echo "$0: $*" >&2
+    exit 1
+}
+
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+
+# Run a command; it must end with code $1 and say $2 on standard error (nothing
+# when $2 is empty, anything when it is '*'). Its output is left in out and err.
+expect() {
+    expected=$1
+    message=$2
+    shift 2
+    # The results lie outside the folder that the command works in.
+    mkdir -p "$folder/results"
+    "$@" >"$folder/results/out" 2>"$folder/results/err" </dev/null
+    got=$?
+    [ "$got" -eq "$expected" ] || {
+        cat "$folder/results/err" >&2
+        fail "$*: exit code $got, not $expected"
+    }
+    case $message in
+    '*') ;;
+    '')
+        [ ! -s "$folder/results/err" ] || {
+            cat "$folder/results/err" >&2
+            fail "$*: not silent on standard error"
+        }
+        ;;
+    *)
+        grep -qF -- "$message" "$folder/results/err" || {
+            cat "$folder/results/err" >&2
+            fail "$*: did not say '$message'"
+        }
+        ;;
+    esac
+}
+
+# Standard output of the last command must have $1 in it.
+said() {
+    grep -qF -- "$1" "$folder/results/out" || {
+        cat "$folder/results/out" >&2
+        fail "standard output lacks '$1'"
+    }
+}
+
+# Exactly these files lie in folder $1, hidden ones too.
+holds() {
+    where=$1
+    shift
+    found=$(cd "$where" && find . ! -name . | sed 's,^\./,,' | LC_ALL=C sort)
+    wanted=$(printf '%s\n' "$@" | LC_ALL=C sort)
+    [ "$found" = "$wanted" ] || fail "$where holds '$found', not '$wanted'"
+}
+
+# What this build has, as `heddle info --json` says it.
+needs_compiler() {
+    "$HEDDLE" info --json | grep -q '"has_compiler": *true' ||
+        skip "no kernel compiler in this build"
+}
+
+needs_lua() {
+    "$HEDDLE" info --json | grep -q '"has_lua": *true' ||
+        skip "no Lua in this build"
+}

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "failure.h"
+#include "target.h"
 
 // Times of the stages, in the order they happen: one list for both forms.
 struct stage {
@@ -137,6 +138,10 @@ void report_text(const struct report *report, bool tables, FILE *file)
         fprintf(file, "%s %s %.1f", i > 0 ? "," : "", list[i].name,
                 milli(list[i].time));
     fputc('\n', file);
+    for (const struct given *one = NULL;
+         (one = option_next(report->given, "--out", one)) != NULL;)
+        fprintf(file, "wrote %s to %s\n", one->name,
+                target_is_output(one->value) ? "standard output" : one->value);
 }
 
 // For programs ----------------------------------------------------------------

@@ -17,16 +17,21 @@ function(heddle_links)
   target_link_libraries(heddle_static PUBLIC ${ARGN})
 endfunction()
 
+# Build a program that may use the inside of the library.
+function(heddle_inside name)
+  add_executable(${name} ${ARGN})
+  target_compile_definitions(${name} PRIVATE HDI_MODULE="${name}")
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}
+    ${PROJECT_SOURCE_DIR}/src ${CMAKE_BINARY_DIR}/generated)
+  target_link_libraries(${name} PRIVATE heddle_static)
+endfunction()
+
 # Build foo_test.c, beside what it tests, into a test of the same name.
 function(heddle_test name)
   if(NOT HEDDLE_TESTS)
     return()
   endif()
-  add_executable(${name} ${name}.c)
-  target_compile_definitions(${name} PRIVATE HDI_MODULE="${name}")
-  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}
-    ${PROJECT_SOURCE_DIR}/src ${CMAKE_BINARY_DIR}/generated)
-  target_link_libraries(${name} PRIVATE heddle_static)
+  heddle_inside(${name} ${name}.c)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 120)
 endfunction()

@@ -8,38 +8,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECK(condition)                                                    \
-    do {                                                                    \
-        if (!(condition)) {                                                 \
-            fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__,    \
-                    #condition);                                            \
-            exit(1);                                                        \
-        }                                                                   \
+#define CHECK(condition)                                                 \
+    do {                                                                 \
+        if (!(condition)) {                                              \
+            fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, \
+                    #condition);                                         \
+            exit(1);                                                     \
+        }                                                                \
     } while (0)
 
 // `call` takes &error; it must succeed.
-#define CHECK_OK(call, error)                                               \
-    do {                                                                    \
-        hd_status check_status_ = (call);                                   \
-        if (check_status_ != HD_OK) {                                       \
-            fprintf(stderr, "%s:%d: %s: %s: %s\n", __FILE__, __LINE__,      \
-                    #call, hd_status_text(check_status_), (error).text);    \
-            exit(1);                                                        \
-        }                                                                   \
+#define CHECK_OK(call, error)                                                 \
+    do {                                                                      \
+        hd_status check_status_ = (call);                                     \
+        if (check_status_ != HD_OK) {                                         \
+            fprintf(stderr, "%s:%d: %s: %s: %s\n", __FILE__, __LINE__, #call, \
+                    hd_status_text(check_status_), (error).text);             \
+            exit(1);                                                          \
+        }                                                                     \
     } while (0)
 
 // `call` takes &error; it must fail with `status` and a text with `part` in it.
-#define CHECK_FAILS(call, expected, error, part)                            \
-    do {                                                                    \
-        (error).text[0] = '\0';                                             \
-        hd_status check_status_ = (call);                                   \
-        if (check_status_ != (expected) || !strstr((error).text, part)) {   \
-            fprintf(stderr, "%s:%d: %s: got '%s', '%s'; wanted '%s', "      \
-                    "'%s'\n", __FILE__, __LINE__, #call,                    \
-                    hd_status_text(check_status_), (error).text,            \
-                    hd_status_text(expected), part);                        \
-            exit(1);                                                        \
-        }                                                                   \
+#define CHECK_FAILS(call, expected, error, part)                              \
+    do {                                                                      \
+        (error).text[0] = '\0';                                               \
+        hd_status check_status_ = (call);                                     \
+        if (check_status_ != (expected) || !strstr((error).text, part)) {     \
+            fprintf(stderr,                                                   \
+                    "%s:%d: %s: got '%s', '%s'; wanted '%s', "                \
+                    "'%s'\n",                                                 \
+                    __FILE__, __LINE__, #call, hd_status_text(check_status_), \
+                    (error).text, hd_status_text(expected), part);            \
+            exit(1);                                                          \
+        }                                                                     \
     } while (0)
 
 #define SKIP(reason) (printf("skipped: %s\n", reason), exit(77))

@@ -189,7 +189,8 @@ HD_API hd_status hd_graph_generate(struct hd_runtime *runtime,
 // Running ---------------------------------------------------------------------
 
 /// Build the kernels and check everything that can be checked before a run:
-/// cycles, arguments, types, sizes. hd_graph_run() does it when it was not done.
+/// cycles, arguments, types, sizes. hd_graph_run() does it when it was not
+/// done.
 ///
 /// Errors:  those of hd_program_create(), HD_EGRAPH, HD_EINVAL, HD_ELIMIT
 HD_API hd_status hd_graph_prepare(struct hd_graph *graph,
@@ -203,8 +204,8 @@ struct hd_graph_run_params {
 };
 
 /// Run every pass of the graph and wait. May be called again; each run starts
-/// from the inputs. When a pass fails no further pass starts, those that run are
-/// finished, and its error names the pass. `params` may be NULL.
+/// from the inputs. When a pass fails no further pass starts, those that run
+/// are finished, and its error names the pass. `params` may be NULL.
 ///
 /// Errors:  those of hd_launch() and hd_graph_prepare(), HD_ECANCELED
 HD_API hd_status hd_graph_run(struct hd_graph *graph,

@@ -20,9 +20,9 @@ struct hd_buffer;  // memory that kernels read and write
 // Programs ------------------------------------------------------------------
 
 struct hd_program_params {
-    const char *path;    // file to read: .cl source or Heddle's own .hdb binary;
-                         // with `source` only the name used in messages
-    const char *source;  // OpenCL C text, 0-terminated; NULL: read `path`
+    const char *path;   // file to read: .cl source or Heddle's own .hdb binary;
+                        // with `source` only the name used in messages
+    const char *source; // OpenCL C text, 0-terminated; NULL: read `path`
     const char *options; // such as "-D N=4 -cl-fast-relaxed-math"; optional
     const char *what;    // who asks ("planet.lua:12"), for messages; optional
 };
@@ -62,8 +62,8 @@ HD_API const struct hd_kernel *hd_program_kernel(
     const struct hd_program *program, unsigned index);
 
 /// Return the kernel of that name, or NULL. Owner: the program. Threads: any.
-HD_API const struct hd_kernel *hd_program_find(
-    const struct hd_program *program, const char *name);
+HD_API const struct hd_kernel *hd_program_find(const struct hd_program *program,
+                                               const char *name);
 
 // What the analyser found out about a kernel (spec K2).
 enum hd_arg_kind {
@@ -156,26 +156,17 @@ struct hd_arg {
         HD_IS_BUFFER,
         HD_IS_LOCAL
     } is;
-    const void *value; // HD_IS_VALUE: read during the call
-    uint64_t size;     // HD_IS_VALUE, HD_IS_LOCAL [bytes]
+    const void *value;              // HD_IS_VALUE: read during the call
+    uint64_t size;                  // HD_IS_VALUE, HD_IS_LOCAL [bytes]
     const struct hd_buffer *buffer; // HD_IS_BUFFER; NULL: the null pointer
     uint64_t offset;                // HD_IS_BUFFER: into the buffer [bytes]
 };
 
 // HD_VALUE takes a variable: HD_VALUE(n).
-#define HD_VALUE(variable)                       \
-    {                                            \
-        .is = HD_IS_VALUE, .value = &(variable), \
-        .size = sizeof(variable)                 \
-    }
-#define HD_BUFFER(pointer)                    \
-    {                                         \
-        .is = HD_IS_BUFFER, .buffer = (pointer) \
-    }
-#define HD_LOCAL(bytes)                     \
-    {                                       \
-        .is = HD_IS_LOCAL, .size = (bytes)  \
-    }
+#define HD_VALUE(variable) \
+    {.is = HD_IS_VALUE, .value = &(variable), .size = sizeof(variable)}
+#define HD_BUFFER(pointer) {.is = HD_IS_BUFFER, .buffer = (pointer)}
+#define HD_LOCAL(bytes)    {.is = HD_IS_LOCAL, .size = (bytes)}
 
 /// Run a kernel over `range` and wait until every work-group has finished.
 ///

@@ -17,13 +17,13 @@ struct hd_pool;
 struct hd_runtime;
 
 struct hd_runtime_params {
-    unsigned workers;      // 0: one per core this process may use
-    bool caller_only;      // no threads of its own: the caller works
-    const char *device;    // "cpu", "null", "gpu" or "all"; NULL: all there are
-    const char *topology;  // hwloc synthetic description; NULL: this machine
-    const char *cache;     // folder of compiled kernels; NULL: the user's own
-    bool no_cache;         // compile everything anew
-    bool trace;            // record events for hd_runtime_trace_write()
+    unsigned workers;     // 0: one per core this process may use
+    bool caller_only;     // no threads of its own: the caller works
+    const char *device;   // "cpu", "null", "gpu" or "all"; NULL: all there are
+    const char *topology; // hwloc synthetic description; NULL: this machine
+    const char *cache;    // folder of compiled kernels; NULL: the user's own
+    bool no_cache;        // compile everything anew
+    bool trace;           // record events for hd_runtime_trace_write()
 };
 
 /// Start a runtime. `params` may be NULL for the defaults. Several runtimes may

@@ -10,22 +10,22 @@ extern "C" {
 #define HD_API __attribute__((visibility("default")))
 
 // name, text. Add at the end; the values are ABI.
-#define HD_STATUS_MAP(X)                                    \
-    X(OK, "success")                                        \
-    X(EINVAL, "invalid argument")                           \
-    X(ENOMEM, "out of memory")                              \
-    X(ENODEV, "no such device")                             \
-    X(ENOTSUP, "not supported by this build or backend")    \
-    X(ENOENT, "no such name or file")                       \
-    X(EIO, "a file could not be read or written")           \
-    X(EFORMAT, "damaged or foreign data")                   \
-    X(EBUILD, "kernel build failed")                        \
-    X(EPROGRAM, "graph program failed")                     \
-    X(EGRAPH, "the graph is not valid")                     \
-    X(ELIMIT, "a limit was exceeded")                       \
+#define HD_STATUS_MAP(X)                                     \
+    X(OK, "success")                                         \
+    X(EINVAL, "invalid argument")                            \
+    X(ENOMEM, "out of memory")                               \
+    X(ENODEV, "no such device")                              \
+    X(ENOTSUP, "not supported by this build or backend")     \
+    X(ENOENT, "no such name or file")                        \
+    X(EIO, "a file could not be read or written")            \
+    X(EFORMAT, "damaged or foreign data")                    \
+    X(EBUILD, "kernel build failed")                         \
+    X(EPROGRAM, "graph program failed")                      \
+    X(EGRAPH, "the graph is not valid")                      \
+    X(ELIMIT, "a limit was exceeded")                        \
     X(EFAULT, "a kernel touched memory that is not its own") \
-    X(ETIMEOUT, "not finished in time")                     \
-    X(ECANCELED, "cancelled")                               \
+    X(ETIMEOUT, "not finished in time")                      \
+    X(ECANCELED, "cancelled")                                \
     X(EPEER, "another compute node failed")
 
 typedef enum hd_status {

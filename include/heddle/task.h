@@ -12,8 +12,9 @@
 //     }
 //
 // Two kinds of work:
-//   task  forked and joined inside another task, strictly nested, no allocation;
-//   job   independent work handed in from any thread, counted by a group.
+//   task  forked and joined inside another task, strictly nested, no
+//   allocation; job   independent work handed in from any thread, counted by a
+//   group.
 #ifndef HEDDLE_TASK_H
 #define HEDDLE_TASK_H
 
@@ -72,6 +73,13 @@ HD_API void hd_pool_run(struct hd_pool *pool,
                         void (*function)(struct hd_worker *worker, void *data),
                         void *data);
 
+/// Let idle workers take every task that was spawned so far and not joined.
+/// Call it before something long that spawns nothing: a big leaf, a call that
+/// blocks. It costs a nanosecond or two when there is nothing to let go.
+///
+/// Threads: the worker's own
+HD_API void hd_publish(struct hd_worker *worker);
+
 // Jobs --------------------------------------------------------------------
 
 /// Counts the unfinished jobs that were submitted to it.
@@ -101,19 +109,24 @@ HD_API void hd_submit(struct hd_pool *pool, struct hd_job *job);
 /// Wait until every job of the group has returned. A worker runs other work
 /// meanwhile; another thread sleeps. The group may be used again afterwards.
 ///
+/// `pool` is the one its jobs were submitted to. Because a waiting worker runs
+/// other jobs on its own stack, a job waits only for jobs that were submitted
+/// after it had started (its own, as a rule); two jobs that wait for older ones
+/// can end up on top of each other.
+///
 /// Threads: any number, workers or not
 HD_API void hd_group_wait(struct hd_pool *pool, struct hd_group *group);
 
 // Counters ----------------------------------------------------------------
 
 struct hd_worker_counters {
-    uint64_t tasks;    // tasks and jobs run that came from a spawn or a submit
-    uint64_t stolen;   // of these, taken from another worker
-    uint64_t failed;   // looks at a victim that had nothing
-    uint64_t parks;    // times asleep
-    uint64_t parked;   // time asleep [ns]
-    uint64_t busy;     // time in kernels [ns], kept by launch
-    uint64_t groups;   // work-groups run, kept by launch
+    uint64_t tasks;  // tasks and jobs run that came from a spawn or a submit
+    uint64_t stolen; // of these, taken from another worker
+    uint64_t failed; // looks at a victim that had nothing
+    uint64_t parks;  // times asleep
+    uint64_t parked; // time asleep [ns]
+    uint64_t busy;   // time in kernels [ns], kept by launch
+    uint64_t groups; // work-groups run, kept by launch
 };
 
 /// Copy the counters of worker `index`; a running worker's may lag slightly.

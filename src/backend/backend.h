@@ -33,6 +33,7 @@ struct hdi_capabilities {
     const char *cpu;         // which processor: code made for one is not used
                              // on another; part of the key of cached code
     uint32_t units;          // units worth opening at the same time
+    uint32_t in_flight;      // chunks one unit holds at the same time
     uint32_t group_items;    // most work-items of one work-group
     uint64_t local_bytes;    // most local memory of one work-group
     bool on_caller;          // submit() has run the chunk when it returns
@@ -97,12 +98,15 @@ struct hdi_backend {
 
     // submit() never blocks, except to run the chunk where can.on_caller is
     // set. It copies the chunk and returns false when the unit is full. Chunks
-    // finish in order; done() counts those finished since unit_open(), and
-    // status() is that of the last one counted by done(): HD_OK, HD_ENOMEM (the
-    // unit could not get `local_bytes` or `saved_bytes`), HD_EFAULT.
+    // are numbered from 1 in the order of submission and finish in that order:
+    // submitted() and done() are the numbers of the latest. status() is that of
+    // a finished chunk, kept until can.in_flight later ones were submitted:
+    // HD_OK, HD_ENOMEM (the unit could not get `local_bytes` or `saved_bytes`),
+    // HD_EFAULT.
     bool (*submit)(struct hdi_unit *unit, const struct hdi_chunk *chunk);
+    uint64_t (*submitted)(const struct hdi_unit *unit);
     uint64_t (*done)(struct hdi_unit *unit);
-    hd_status (*status)(struct hdi_unit *unit);
+    hd_status (*status)(const struct hdi_unit *unit, uint64_t chunk);
 };
 
 // The backends of this build, in folder order. Never NULL.

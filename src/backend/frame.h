@@ -24,10 +24,10 @@ struct hdi_frame {
     const void *args;
     char *local; // local memory of the unit: the kernel's variables first
     char *saved; // room for values kept across barriers
-    uint64_t global[3];   // [work-items]
-    uint64_t offset[3];   // of the global ids
-    uint32_t local_size[3];  // enqueued; the last group of an axis may have less
-    uint32_t group_count[3]; // of the whole launch
+    uint64_t global[3];     // [work-items]
+    uint64_t offset[3];     // of the global ids
+    uint32_t local_size[3]; // enqueued; the last group of an axis may have less
+    uint32_t group_count[3];     // of the whole launch
     uint32_t first[3], count[3]; // this chunk [work-groups]
     uint32_t dims;
     uint32_t reserved;

@@ -31,8 +31,8 @@ void hdi_log_text(enum hdi_log_level level, const char *module,
                   const char *text, size_t size)
 {
     if (level <= hdi_log_ceiling())
-        fprintf(stderr, "heddle %s %s: %.*s\n", names[level], module,
-                (int)size, text);
+        fprintf(stderr, "heddle %s %s: %.*s\n", names[level], module, (int)size,
+                text);
 }
 
 void hdi_log(enum hdi_log_level level, const char *module, const char *format,

@@ -15,8 +15,8 @@ enum hdi_log_level {
     HDI_LOG_LEVELS
 };
 
-// Run-time ceiling: HEDDLE_LOG=error|warn|info|debug, read at the first message;
-// warn when it is not set.
+// Run-time ceiling: HEDDLE_LOG=error|warn|info|debug, read at the first
+// message; warn when it is not set.
 enum hdi_log_level hdi_log_ceiling(void);
 
 __attribute__((format(printf, 3, 4))) void hdi_log(enum hdi_log_level level,
@@ -25,10 +25,10 @@ __attribute__((format(printf, 3, 4))) void hdi_log(enum hdi_log_level level,
 void hdi_log_text(enum hdi_log_level level, const char *module,
                   const char *text, size_t size);
 
-#define HDI_LOG(level, ...)                           \
-    do {                                              \
-        if ((level) <= hdi_log_ceiling())             \
-            hdi_log(level, HDI_MODULE, __VA_ARGS__);  \
+#define HDI_LOG(level, ...)                          \
+    do {                                             \
+        if ((level) <= hdi_log_ceiling())            \
+            hdi_log(level, HDI_MODULE, __VA_ARGS__); \
     } while (0)
 
 #define hdi_error(...) HDI_LOG(HDI_LOG_ERROR, __VA_ARGS__)

@@ -13,8 +13,9 @@ struct hdi_text {
     bool failed;     // out of memory: the text is not complete
 };
 
-__attribute__((format(printf, 2, 3))) void
-hdi_text_print(struct hdi_text *text, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void hdi_text_print(struct hdi_text *text,
+                                                          const char *format,
+                                                          ...);
 void hdi_text_append(struct hdi_text *text, const void *data, size_t size);
 
 // Append `string` as a JSON string, with its quotes.

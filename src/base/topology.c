@@ -114,8 +114,7 @@ hd_status hdi_topology_create(const char *synthetic,
 
     if (hwloc_topology_init(&t->hwloc) != 0)
         goto err_free;
-    if (synthetic &&
-        hwloc_topology_set_synthetic(t->hwloc, synthetic) != 0) {
+    if (synthetic && hwloc_topology_set_synthetic(t->hwloc, synthetic) != 0) {
         status = hdi_fail(error, HD_EINVAL,
                           "topology '%s' is no hwloc synthetic description; "
                           "write for instance \"pack:2 l3:2 core:8 pu:1\"",
@@ -128,10 +127,9 @@ hd_status hdi_topology_create(const char *synthetic,
     }
 
     // Virtual machines may show hardware threads and no cores.
-    hwloc_obj_type_t core_type = hwloc_get_nbobjs_by_type(
-                                     t->hwloc, HWLOC_OBJ_CORE) > 0
-                                     ? HWLOC_OBJ_CORE
-                                     : HWLOC_OBJ_PU;
+    hwloc_obj_type_t core_type =
+        hwloc_get_nbobjs_by_type(t->hwloc, HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE
+                                                               : HWLOC_OBJ_PU;
     describe_machine(t, core_type, synthetic != NULL);
     t->objects = calloc(t->machine.cores, sizeof(*t->objects));
     t->cores = calloc(t->machine.cores, sizeof(*t->cores));
@@ -168,8 +166,8 @@ void hdi_topology_destroy(struct hdi_topology *topology)
     free(topology);
 }
 
-const struct hdi_machine *
-hdi_topology_machine(const struct hdi_topology *topology)
+const struct hdi_machine *hdi_topology_machine(
+    const struct hdi_topology *topology)
 {
     return &topology->machine;
 }

@@ -17,8 +17,8 @@
 struct hdi_topology;
 
 struct hdi_core {
-    unsigned os_index; // of its first hardware thread, for pinning
-    unsigned threads;  // hardware threads
+    unsigned os_index;      // of its first hardware thread, for pinning
+    unsigned threads;       // hardware threads
     unsigned package, node; // socket, NUMA node; counted from 0
     unsigned cache_group;   // cores that share the last-level cache
 };

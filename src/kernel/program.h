@@ -33,7 +33,7 @@ struct hdi_kernel_arg {
 struct hd_kernel {
     struct hd_kernel_info info;
     const struct hdi_kernel_arg *args;
-    uint32_t args_size; // of the packed arguments [bytes]
+    uint32_t args_size;            // of the packed arguments [bytes]
     const struct hdi_entry *entry; // on the context's device
     const struct hd_program *program;
     uint32_t trace_name;

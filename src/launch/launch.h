@@ -1,6 +1,6 @@
 // An NDRange becomes tasks: checks a launch, packs its arguments, chooses the
-// work-group size (K4) and divides the groups recursively down to a cutoff (W4);
-// the leaves run on the unit of the worker that takes them.
+// work-group size (K4) and divides the groups recursively down to a cutoff
+// (W4); the leaves run on the unit of the worker that takes them.
 #ifndef HDI_LAUNCH_LAUNCH_H
 #define HDI_LAUNCH_LAUNCH_H
 
@@ -15,15 +15,17 @@
 struct hdi_launcher {
     struct hd_pool *pool;
     struct hdi_device *device;
-    struct hdi_unit **units;   // one per worker
+    unsigned workers;
+    struct hdi_unit **units;   // one per worker; NULL until it is needed
     struct hdi_track **tracks; // one per worker; all NULL without a trace
     struct hdi_trace *trace;   // optional
     _Atomic uint64_t memory;   // held by buffers [bytes]
     _Atomic uint64_t peak;     // most of it at one time [bytes]
 };
 
-// Open a unit on every worker's own thread. The pool, the device and the trace
-// stay the caller's and must live longer.
+// The device and the trace stay the caller's and must live longer; the pool is
+// destroyed before the launcher, so that no worker uses its unit any more. A
+// worker opens its unit, on its own thread, when it runs its first leaf.
 hd_status hdi_launcher_create(struct hd_pool *pool, struct hdi_device *device,
                               struct hdi_trace *trace,
                               struct hdi_launcher **launcher,

@@ -6,7 +6,8 @@
 // global state: a simulated cluster has a thousand nodes in one process.
 //
 // Messages from one node to another with the same tag arrive in the order they
-// were sent. Nothing blocks but wait() and barrier(). A node may send to itself.
+// were sent. Nothing blocks but wait() and barrier(). A node may send to
+// itself.
 //
 // Who may call at the same time: anything but open, close and barrier, from any
 // thread, when `threads` is set; else one call at a time per net.
@@ -29,9 +30,7 @@ struct hdi_net {
 
 struct hdi_transfer; // a message under way, defined by the transport
 
-enum {
-    HDI_ANY_NODE = 0xffffffff
-};
+#define HDI_ANY_NODE UINT32_MAX
 
 struct hdi_message {
     uint32_t node; // whom it came from
@@ -52,8 +51,8 @@ struct hdi_transport {
                       const void *data, uint64_t size,
                       struct hdi_transfer **transfer);
 
-    // Start to receive from `node`, or HDI_ANY_NODE, up to `capacity` [bytes]. A
-    // longer message fails with HD_ELIMIT and is lost to this receive only.
+    // Start to receive from `node`, or HDI_ANY_NODE, up to `capacity` [bytes].
+    // A longer message fails with HD_ELIMIT and is lost to this receive only.
     hd_status (*receive)(struct hdi_net *net, uint32_t node, uint32_t tag,
                          void *data, uint64_t capacity,
                          struct hdi_transfer **transfer);
@@ -63,7 +62,7 @@ struct hdi_transport {
     bool (*test)(struct hdi_net *net, struct hdi_transfer *transfer,
                  hd_status *status, struct hdi_message *message);
 
-    // test() until it is done. HD_EPEER when it can never be.
+    // Block until test() would be true. HD_EPEER when the other node is lost.
     hd_status (*wait)(struct hdi_net *net, struct hdi_transfer *transfer,
                       struct hdi_message *message);
 

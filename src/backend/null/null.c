@@ -35,17 +35,19 @@ static hd_status null_open(const struct hdi_topology *topology, unsigned index,
 
     *d = (struct hdi_device){
         .backend = &hdi_backend_null,
-        .can = {
-            .description = "no hardware: runs nothing",
-            .target = "",
-            .cpu = "",
-            .units = 1,
-            .group_items = UINT32_MAX,
-            .local_bytes = UINT64_MAX,
-            .on_caller = true,
-            .host_memory = true,
-            .discards = true,
-        },
+        .can =
+            {
+                .description = "no hardware: runs nothing",
+                .target = "",
+                .cpu = "",
+                .units = 1,
+                .in_flight = 1,
+                .group_items = UINT32_MAX,
+                .local_bytes = UINT64_MAX,
+                .on_caller = true,
+                .host_memory = true,
+                .discards = true,
+            },
     };
     *device = d;
     return HD_OK;
@@ -134,9 +136,14 @@ static uint64_t null_done(struct hdi_unit *unit)
     return ((struct null_unit *)unit)->done;
 }
 
-static hd_status null_status(struct hdi_unit *unit)
+static uint64_t null_submitted(const struct hdi_unit *unit)
 {
-    (void)unit;
+    return ((const struct null_unit *)unit)->done;
+}
+
+static hd_status null_status(const struct hdi_unit *unit, uint64_t chunk)
+{
+    (void)unit, (void)chunk;
     return HD_OK;
 }
 
@@ -153,6 +160,7 @@ const struct hdi_backend hdi_backend_null = {
     .unit_open = null_unit_open,
     .unit_close = null_unit_close,
     .submit = null_submit,
+    .submitted = null_submitted,
     .done = null_done,
     .status = null_status,
 };

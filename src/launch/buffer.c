@@ -1,0 +1,109 @@
+// Buffers: memory of one device, counted.
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "launch/launch.h"
+
+static void count_memory(struct hdi_launcher *launcher, uint64_t size)
+{
+    uint64_t held = atomic_fetch_add_explicit(&launcher->memory, size,
+                                              memory_order_relaxed) +
+                    size;
+    uint64_t peak = atomic_load_explicit(&launcher->peak, memory_order_relaxed);
+
+    while (held > peak && !atomic_compare_exchange_weak_explicit(
+                              &launcher->peak, &peak, held,
+                              memory_order_relaxed, memory_order_relaxed))
+        ;
+}
+
+hd_status hdi_buffer_create(struct hdi_launcher *launcher, uint64_t size,
+                            struct hd_buffer **buffer, struct hd_error *error)
+{
+    if (size == 0)
+        return hdi_fail(error, HD_EINVAL, "a buffer of 0 bytes");
+
+    struct hd_buffer *b = malloc(sizeof(*b));
+    if (!b)
+        goto err;
+
+    *b = (struct hd_buffer){.launcher = launcher, .size = size};
+    if (launcher->device->backend->alloc(launcher->device, size, &b->address) !=
+        HD_OK)
+        goto err_free;
+
+    count_memory(launcher, size);
+    *buffer = b;
+    return HD_OK;
+
+err_free:
+    free(b);
+err:
+    return hdi_fail(error, HD_ENOMEM,
+                    "no memory for a buffer of %" PRIu64 " bytes on %s", size,
+                    launcher->device->can.description);
+}
+
+void hd_buffer_destroy(struct hd_buffer *buffer)
+{
+    if (!buffer)
+        return;
+
+    struct hdi_launcher *launcher = buffer->launcher;
+    launcher->device->backend->free(launcher->device, buffer->address,
+                                    buffer->size);
+    atomic_fetch_sub_explicit(&launcher->memory, buffer->size,
+                              memory_order_relaxed);
+    free(buffer);
+}
+
+uint64_t hd_buffer_size(const struct hd_buffer *buffer)
+{
+    return buffer->size;
+}
+
+static hd_status check_part(const struct hd_buffer *buffer, uint64_t offset,
+                            uint64_t size, struct hd_error *error)
+{
+    if (offset > buffer->size || size > buffer->size - offset)
+        return hdi_fail(error, HD_EINVAL,
+                        "bytes %" PRIu64 " to %" PRIu64
+                        " are outside a buffer of %" PRIu64 " bytes",
+                        offset, offset + size, buffer->size);
+    return HD_OK;
+}
+
+hd_status hd_buffer_write(struct hd_buffer *buffer, uint64_t offset,
+                          const void *from, uint64_t size,
+                          struct hd_error *error)
+{
+    struct hdi_device *device = buffer->launcher->device;
+
+    HDI_TRY(check_part(buffer, offset, size, error));
+    hd_status status = device->backend->copy(
+        device, (char *)buffer->address + offset, from, size);
+    if (status != HD_OK)
+        return hdi_fail(error, status, "a copy to %s failed",
+                        device->can.description);
+    return HD_OK;
+}
+
+hd_status hd_buffer_read(const struct hd_buffer *buffer, uint64_t offset,
+                         void *to, uint64_t size, struct hd_error *error)
+{
+    struct hdi_device *device = buffer->launcher->device;
+
+    HDI_TRY(check_part(buffer, offset, size, error));
+    hd_status status = device->backend->copy(
+        device, to, (const char *)buffer->address + offset, size);
+    if (status != HD_OK)
+        return hdi_fail(error, status, "a copy from %s failed",
+                        device->can.description);
+    return HD_OK;
+}
+
+void *hd_buffer_host(struct hd_buffer *buffer)
+{
+    return buffer->launcher->device->can.host_memory ? buffer->address : NULL;
+}

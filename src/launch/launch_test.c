@@ -1,0 +1,397 @@
+#include "launch/launch.h"
+
+#include <pthread.h>
+
+#include "base/topology.h"
+#include "tests/check.h"
+
+enum {
+    WORKERS = 2
+};
+
+static struct hd_error error;
+
+// A pool, the CPU and one program on it.
+struct rig {
+    struct hdi_topology *topology;
+    struct hdi_device *device;
+    struct hd_pool *pool;
+    struct hdi_launcher *launcher;
+    struct hd_program *program;
+};
+
+static const char source[] =
+    "kernel void visit(global uint *visits, uint pitch, uint slice)\n"
+    "{\n"
+    "    size_t i = get_global_id(0) - get_global_offset(0);\n"
+    "    i += (get_global_id(1) - get_global_offset(1)) * pitch;\n"
+    "    i += (get_global_id(2) - get_global_offset(2)) * slice;\n"
+    "    atomic_inc(&visits[i]);\n"
+    "}\n"
+    "kernel void groups(global int2 *seen)\n"
+    "{\n"
+    "    seen[get_global_id(0)] =\n"
+    "        (int2)(get_group_id(0), get_local_size(0));\n"
+    "}\n"
+    "kernel void through(global uint *order, global uint *clock)\n"
+    "{\n"
+    "    order[2 * get_global_id(0)] = atomic_inc(clock);\n"
+    "    order[2 * get_global_id(0) + 1] = atomic_inc(clock);\n"
+    "}\n"
+    "kernel void across(global uint *order, global uint *clock)\n"
+    "{\n"
+    "    order[2 * get_global_id(0)] = atomic_inc(clock);\n"
+    "    barrier(CLK_GLOBAL_MEM_FENCE);\n"
+    "    order[2 * get_global_id(0) + 1] = atomic_inc(clock);\n"
+    "}\n"
+    "kernel __attribute__((reqd_work_group_size(8, 2, 1)))\n"
+    "void fixed(global uint *visits)\n"
+    "{\n"
+    "    visits[get_global_id(0)] = 1;\n"
+    "}\n"
+    "kernel void share(global int *out, local int *tile, int scale)\n"
+    "{\n"
+    "    tile[get_local_id(0)] = (int)get_local_id(0) * scale;\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    out[get_global_id(0)] =\n"
+    "        tile[get_local_size(0) - 1 - get_local_id(0)];\n"
+    "}\n";
+
+static struct rig set_up(bool caller_only)
+{
+    struct rig rig;
+    struct hd_pool_params pool = {
+        .workers = caller_only ? 1 : WORKERS,
+        .caller_only = caller_only,
+    };
+    struct hd_program_params params = {.path = "rig.cl", .source = source};
+
+    CHECK_OK(hdi_topology_create(NULL, &rig.topology, &error), error);
+    CHECK_OK(
+        hdi_backend_find("cpu")->open(rig.topology, 0, &rig.device, &error),
+        error);
+    CHECK_OK(hd_pool_create(&pool, &rig.pool, &error), error);
+    CHECK_OK(
+        hdi_launcher_create(rig.pool, rig.device, NULL, &rig.launcher, &error),
+        error);
+    struct hdi_program_context context = {.device = rig.device};
+    hd_status status =
+        hdi_program_create(&context, &params, &rig.program, &error);
+    if (status == HD_ENOTSUP)
+        SKIP(error.text);
+    CHECK_OK(status, error);
+    return rig;
+}
+
+static void tear_down(struct rig *rig)
+{
+    hd_pool_destroy(rig->pool);
+    CHECK(atomic_load(&rig->launcher->memory) == 0);
+    hdi_launcher_destroy(rig->launcher);
+    hd_program_destroy(rig->program);
+    rig->device->backend->close(rig->device);
+    hdi_topology_destroy(rig->topology);
+}
+
+static struct hd_buffer *buffer_of(struct rig *rig, uint64_t size)
+{
+    struct hd_buffer *buffer;
+    CHECK_OK(hdi_buffer_create(rig->launcher, size, &buffer, &error), error);
+    CHECK(hd_buffer_host(buffer));
+    return buffer;
+}
+
+static hd_status launch(struct rig *rig, const char *name,
+                        const struct hd_range *range, const struct hd_arg *args,
+                        unsigned count)
+{
+    const struct hd_kernel *kernel = hd_program_find(rig->program, name);
+    CHECK(kernel);
+    return hdi_launch(rig->launcher, kernel, range, args, count, NULL, &error);
+}
+
+static void every_item_runs_once(struct rig *rig, const struct hd_range *range)
+{
+    uint64_t items = range->global[0];
+    uint32_t pitch = (uint32_t)range->global[0], slice = 0;
+
+    if (range->dims > 1)
+        items *= range->global[1];
+    slice = (uint32_t)items;
+    if (range->dims > 2)
+        items *= range->global[2];
+
+    struct hd_buffer *visits = buffer_of(rig, 4 * items);
+    const struct hd_arg args[] = {HD_BUFFER(visits), HD_VALUE(pitch),
+                                  HD_VALUE(slice)};
+    CHECK_OK(launch(rig, "visit", range, args, 3), error);
+    const uint32_t *seen = hd_buffer_host(visits);
+    for (uint64_t i = 0; i < items; i++)
+        CHECK(seen[i] == 1);
+    hd_buffer_destroy(visits);
+}
+
+static void every_item_of_every_range_runs_once(struct rig *rig)
+{
+    static const struct hd_range ranges[] = {
+        {.dims = 1, .global = {1}},
+        {.dims = 1, .global = {100003}},
+        {.dims = 1, .global = {1000}, .local = {64}},
+        {.dims = 1, .global = {1000}, .local = {1}},
+        {.dims = 1, .global = {5}, .local = {64}},
+        {.dims = 2, .global = {333, 77}, .local = {16, 16}},
+        {.dims = 2, .global = {640, 480}},
+        {.dims = 3, .global = {33, 17, 9}, .local = {4, 4, 4}},
+        {.dims = 3, .global = {7, 300, 3}},
+        {.dims = 3,
+         .global = {40, 30, 20},
+         .local = {8, 8, 1},
+         .offset = {1000, 1ull << 40, 7}},
+    };
+
+    // Twice: the second time with a measured cutoff.
+    for (int round = 0; round < 2; round++)
+        for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+            every_item_runs_once(rig, &ranges[i]);
+}
+
+static void an_empty_range_does_nothing(struct rig *rig)
+{
+    struct hd_buffer *visits = buffer_of(rig, 4);
+    const uint32_t one = 1;
+    const struct hd_arg args[] = {HD_BUFFER(visits), HD_VALUE(one),
+                                  HD_VALUE(one)};
+    const struct hd_range range = {.dims = 2, .global = {100, 0}};
+
+    CHECK_OK(launch(rig, "visit", &range, args, 3), error);
+    CHECK(*(uint32_t *)hd_buffer_host(visits) == 0);
+    hd_buffer_destroy(visits);
+}
+
+// The worked case: 20 work-items, two cores, no size given.
+static void twenty_items_are_one_group_per_core(struct rig *rig)
+{
+    struct hd_buffer *seen = buffer_of(rig, 20 * 8);
+    const struct hd_arg args[] = {HD_BUFFER(seen)};
+    const struct hd_range range = {.dims = 1, .global = {20}};
+
+    CHECK_OK(launch(rig, "groups", &range, args, 1), error);
+    const int(*group_and_size)[2] = hd_buffer_host(seen);
+    for (int i = 0; i < 20; i++) {
+        CHECK(group_and_size[i][0] == i / 10);
+        CHECK(group_and_size[i][1] == 10);
+    }
+    hd_buffer_destroy(seen);
+}
+
+// The worked cases of order: without a barrier each work-item runs from start
+// to end before the next; with one, all get there before any goes on.
+static void work_items_run_in_order(struct rig *rig)
+{
+    struct hd_buffer *order = buffer_of(rig, 20 * 4), *time = buffer_of(rig, 4);
+    const struct hd_arg args[] = {HD_BUFFER(order), HD_BUFFER(time)};
+    const struct hd_range range = {.dims = 1, .global = {10}, .local = {10}};
+    const uint32_t *seen = hd_buffer_host(order);
+
+    CHECK_OK(launch(rig, "through", &range, args, 2), error);
+    for (uint32_t i = 0; i < 20; i++)
+        CHECK(seen[i] == i);
+
+    *(uint32_t *)hd_buffer_host(time) = 0;
+    CHECK_OK(launch(rig, "across", &range, args, 2), error);
+    for (uint32_t i = 0; i < 10; i++)
+        CHECK(seen[2 * i] == i && seen[2 * i + 1] == 10 + i);
+    hd_buffer_destroy(order);
+    hd_buffer_destroy(time);
+}
+
+static void local_arguments_have_their_own_memory(struct rig *rig)
+{
+    struct hd_buffer *out = buffer_of(rig, 4 * 1000);
+    const int scale = 5;
+    const struct hd_arg args[] = {HD_BUFFER(out), HD_LOCAL(100 * sizeof(int)),
+                                  HD_VALUE(scale)};
+    const struct hd_range range = {.dims = 1, .global = {1000}, .local = {100}};
+
+    CHECK_OK(launch(rig, "share", &range, args, 3), error);
+    const int *seen = hd_buffer_host(out);
+    for (int i = 0; i < 1000; i++)
+        CHECK(seen[i] == 5 * (99 - i % 100));
+    hd_buffer_destroy(out);
+}
+
+static void what_does_not_fit_is_refused(struct rig *rig)
+{
+    struct rig other = set_up(true);
+    struct hd_buffer *mine = buffer_of(rig, 4096);
+    struct hd_buffer *stranger = buffer_of(&other, 4096);
+    const uint32_t pitch = 1;
+    const uint64_t wide = 1;
+    const struct hd_range small = {.dims = 1, .global = {16}};
+    const struct hd_arg good[] = {HD_BUFFER(mine), HD_VALUE(pitch),
+                                  HD_VALUE(pitch)};
+    const struct hd_arg too_wide[] = {HD_BUFFER(mine), HD_VALUE(wide),
+                                      HD_VALUE(pitch)};
+    const struct hd_arg swapped[] = {HD_VALUE(pitch), HD_BUFFER(mine),
+                                     HD_VALUE(pitch)};
+    const struct hd_arg foreign[] = {HD_BUFFER(stranger), HD_VALUE(pitch),
+                                     HD_VALUE(pitch)};
+    const struct hd_arg past[] = {
+        {.is = HD_IS_BUFFER, .buffer = mine, .offset = 4096},
+        HD_VALUE(pitch),
+        HD_VALUE(pitch)};
+    const int scale = 1;
+    const struct hd_arg no_local[] = {HD_BUFFER(mine), HD_LOCAL(0),
+                                      HD_VALUE(scale)};
+    const struct hd_arg huge_local[] = {HD_BUFFER(mine), HD_LOCAL(1ull << 40),
+                                        HD_VALUE(scale)};
+    const struct hd_arg endless_local[] = {
+        HD_BUFFER(mine), HD_LOCAL(UINT64_MAX), HD_VALUE(scale)};
+
+    CHECK_FAILS(launch(rig, "visit", &small, good, 2), HD_EINVAL, error,
+                "takes 3 arguments, not 2");
+    CHECK_FAILS(launch(rig, "visit", &small, too_wide, 3), HD_EINVAL, error,
+                "argument 1, 'pitch' of type uint, has 4 bytes, not 8");
+    CHECK_FAILS(launch(rig, "visit", &small, swapped, 3), HD_EINVAL, error,
+                "argument 0, 'visits' of type uint*, takes a buffer, not a "
+                "value");
+    CHECK_FAILS(launch(rig, "visit", &small, foreign, 3), HD_EINVAL, error,
+                "another runtime");
+    CHECK_FAILS(launch(rig, "visit", &small, past, 3), HD_EINVAL, error,
+                "starts at byte 4096");
+    CHECK_FAILS(launch(rig, "share", &small, no_local, 3), HD_EINVAL, error,
+                "0 bytes of local memory");
+    CHECK_FAILS(launch(rig, "share", &small, huge_local, 3), HD_ELIMIT, error,
+                "bytes of local memory");
+    CHECK_FAILS(launch(rig, "share", &small, endless_local, 3), HD_ELIMIT,
+                error, "bytes of local memory");
+
+    const struct hd_range no_dims = {.dims = 0}, four_dims = {.dims = 4};
+    const struct hd_range half = {.dims = 2, .global = {8, 8}, .local = {4, 0}};
+    const struct hd_range crowd = {
+        .dims = 2, .global = {1 << 20, 1 << 20}, .local = {1 << 20, 1 << 20}};
+    const struct hd_range groups = {
+        .dims = 1, .global = {1ull << 40}, .local = {1}};
+    const struct hd_range ids = {
+        .dims = 1, .global = {16}, .offset = {UINT64_MAX - 3}};
+    CHECK_FAILS(launch(rig, "visit", &no_dims, good, 3), HD_EINVAL, error,
+                "1 to 3 dimensions, not 0");
+    CHECK_FAILS(launch(rig, "visit", &four_dims, good, 3), HD_EINVAL, error,
+                "1 to 3 dimensions, not 4");
+    CHECK_FAILS(launch(rig, "visit", &half, good, 3), HD_EINVAL, error,
+                "for all dimensions or for none");
+    CHECK_FAILS(launch(rig, "visit", &crowd, good, 3), HD_ELIMIT, error,
+                "1048576 x 1048576 x 1");
+    CHECK_FAILS(launch(rig, "visit", &groups, good, 3), HD_ELIMIT, error,
+                "2^32 work-groups");
+    CHECK_FAILS(launch(rig, "visit", &ids, good, 3), HD_ELIMIT, error,
+                "exceed 64 bits");
+
+    const struct hd_range wrong = {
+        .dims = 2, .global = {8, 8}, .local = {8, 8}};
+    const struct hd_arg one[] = {HD_BUFFER(mine)};
+    CHECK_FAILS(launch(rig, "fixed", &wrong, one, 1), HD_EINVAL, error,
+                "requires work-groups of 8 x 2 x 1, not 8 x 8 x 1");
+    const struct hd_range open = {.dims = 2, .global = {16, 8}};
+    CHECK_OK(launch(rig, "fixed", &open, one, 1), error);
+
+    hd_buffer_destroy(mine);
+    hd_buffer_destroy(stranger);
+    tear_down(&other);
+}
+
+static void a_cancelled_launch_runs_nothing(struct rig *rig)
+{
+    struct hd_buffer *visits = buffer_of(rig, 4 * 1000);
+    const uint32_t pitch = 1;
+    const struct hd_arg args[] = {HD_BUFFER(visits), HD_VALUE(pitch),
+                                  HD_VALUE(pitch)};
+    const struct hd_range range = {.dims = 1, .global = {1000}, .local = {1}};
+    const atomic_bool cancelled = true;
+
+    CHECK_FAILS(hdi_launch(rig->launcher,
+                           hd_program_find(rig->program, "visit"), &range, args,
+                           3, &cancelled, &error),
+                HD_ECANCELED, error, "kernel 'visit'");
+    for (int i = 0; i < 1000; i++)
+        CHECK(((uint32_t *)hd_buffer_host(visits))[i] == 0);
+    hd_buffer_destroy(visits);
+}
+
+static void *launch_often(void *data)
+{
+    struct rig *rig = data;
+    const struct hd_range range = {
+        .dims = 2, .global = {321, 123}, .local = {16, 4}};
+
+    for (int i = 0; i < 30; i++)
+        every_item_runs_once(rig, &range);
+    return NULL;
+}
+
+static void launches_from_many_threads_do_not_mix(struct rig *rig)
+{
+    pthread_t threads[4];
+
+    for (int i = 0; i < 4; i++)
+        CHECK(pthread_create(&threads[i], NULL, launch_often, rig) == 0);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void buffers_are_checked_and_counted(struct rig *rig)
+{
+    struct hd_buffer *buffer = buffer_of(rig, 100);
+    char text[100] = "weft";
+
+    CHECK(hd_buffer_size(buffer) == 100);
+    CHECK(atomic_load(&rig->launcher->memory) == 100);
+    CHECK(atomic_load(&rig->launcher->peak) >= 100);
+    CHECK_OK(hd_buffer_write(buffer, 90, text, 10, &error), error);
+    memset(text, 1, sizeof(text));
+    CHECK_OK(hd_buffer_read(buffer, 90, text, 10, &error), error);
+    CHECK(strcmp(text, "weft") == 0);
+    CHECK_FAILS(hd_buffer_write(buffer, 91, text, 10, &error), HD_EINVAL, error,
+                "bytes 91 to 101 are outside a buffer of 100 bytes");
+    CHECK_FAILS(hd_buffer_read(buffer, UINT64_MAX, text, 2, &error), HD_EINVAL,
+                error, "outside");
+    CHECK_FAILS(hdi_buffer_create(rig->launcher, 0, &buffer, &error), HD_EINVAL,
+                error, "0 bytes");
+    CHECK_FAILS(hdi_buffer_create(rig->launcher, 1ull << 60, &buffer, &error),
+                HD_ENOMEM, error, "no memory for a buffer");
+    hd_buffer_destroy(buffer);
+    CHECK(atomic_load(&rig->launcher->memory) == 0);
+}
+
+static void time_is_counted(struct rig *rig)
+{
+    uint64_t groups = 0, busy = 0;
+
+    for (unsigned i = 0; i < hd_pool_workers(rig->pool); i++) {
+        struct hd_worker_counters counters;
+        hd_pool_counters(rig->pool, i, &counters);
+        groups += counters.groups;
+        busy += counters.busy;
+    }
+    CHECK(groups > 1000 && busy > 0);
+}
+
+int main(void)
+{
+    for (int caller_only = 0; caller_only < 2; caller_only++) {
+        struct rig rig = set_up(caller_only);
+        buffers_are_checked_and_counted(&rig);
+        every_item_of_every_range_runs_once(&rig);
+        an_empty_range_does_nothing(&rig);
+        if (!caller_only)
+            twenty_items_are_one_group_per_core(&rig);
+        work_items_run_in_order(&rig);
+        local_arguments_have_their_own_memory(&rig);
+        what_does_not_fit_is_refused(&rig);
+        a_cancelled_launch_runs_nothing(&rig);
+        launches_from_many_threads_do_not_mix(&rig);
+        time_is_counted(&rig);
+        tear_down(&rig);
+    }
+    return 0;
+}

@@ -1,0 +1,34 @@
+#include "launch/local_size.h"
+
+#include "base/memory.h"
+
+// The largest divisor of `n` that is at most `most`, unless that wastes more
+// than half of `most`: then `most`, and the last group has fewer items.
+static uint32_t part_of(uint64_t n, uint64_t most)
+{
+    if (n <= most)
+        return (uint32_t)n;
+
+    uint64_t divisor = most;
+    while (n % divisor != 0)
+        divisor--;
+    return (uint32_t)(2 * divisor >= most ? divisor : most);
+}
+
+void hdi_choose_local_size(const uint64_t global[3], uint32_t limit,
+                           unsigned workers, uint32_t local[3])
+{
+    uint64_t items = 1;
+    for (int i = 0; i < 3; i++)
+        if (!hdi_multiply(items, global[i], &items))
+            items = UINT64_MAX;
+
+    // Rounded up: 21 items on 2 workers are groups of 11 and 10.
+    uint64_t most = items / workers + (items % workers != 0);
+    if (most > limit)
+        most = limit;
+    for (int i = 0; i < 3; i++) {
+        local[i] = part_of(global[i], most > 0 ? most : 1);
+        most /= local[i];
+    }
+}

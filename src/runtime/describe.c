@@ -1,0 +1,128 @@
+// What this machine offers and what is built in.
+#include <inttypes.h>
+
+#include "base/text.h"
+#include "heddle/version.h"
+#include "runtime/runtime.h"
+#include "transport/transport.h"
+
+static void print_bytes(struct hdi_text *text, const char *name, uint64_t bytes)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    double shown = (double)bytes;
+    int unit = 0;
+
+    while (shown >= 1024 && unit < 4) {
+        shown /= 1024;
+        unit++;
+    }
+    if (bytes > 0)
+        hdi_text_print(text, ", %s %.4g %s", name, shown, units[unit]);
+}
+
+static void describe_text(const struct hd_runtime *r, struct hdi_text *text)
+{
+    const struct hdi_machine *m = hdi_topology_machine(r->topology);
+
+    hdi_text_print(text, "Heddle %d.%d.%d\n", HD_VERSION_MAJOR,
+                   HD_VERSION_MINOR, HD_VERSION_PATCH);
+    hdi_text_print(text,
+                   "machine    %s%s, %u cores (%u threads), %u packages, %u "
+                   "NUMA nodes, %u cache groups\n",
+                   m->processor[0] ? m->processor : "unknown processor",
+                   m->synthetic ? " (synthetic)" : "", m->cores, m->threads,
+                   m->packages, m->nodes, m->cache_groups);
+    hdi_text_print(text, "memory     per cache or machine");
+    print_bytes(text, "L1", m->l1_bytes);
+    print_bytes(text, "L2", m->l2_bytes);
+    print_bytes(text, "L3", m->l3_bytes);
+    print_bytes(text, "main", m->memory_bytes);
+    hdi_text_print(text, "\nworkers    %u\n", hd_pool_workers(r->pool));
+
+    size_t count;
+    const struct hdi_backend *const *backends = hdi_backends(&count);
+    for (size_t i = 0; i < count; i++)
+        hdi_text_print(text, "backend    %s%s%s\n", backends[i]->name,
+                       backends[i] == r->device->backend ? ", in use: " : "",
+                       backends[i] == r->device->backend
+                           ? r->device->can.description
+                           : "");
+    hdi_text_print(text,
+                   "GPU        none: this build has no backend for one\n");
+    hdi_text_print(text, "compiler   %s\n", hdi_compiler_description());
+    hdi_text_print(text, "language   %s\n", hdi_graph_language());
+
+    const struct hdi_transport *const *transports = hdi_transports(&count);
+    hdi_text_print(text, "transport ");
+    for (size_t i = 0; i < count; i++)
+        hdi_text_print(text, " %s", transports[i]->name);
+    hdi_text_print(text, "\ncache      %s\n",
+                   r->cache ? hdi_cache_folder(r->cache) : "none");
+}
+
+static void json_field(struct hdi_text *text, const char *name,
+                       const char *value)
+{
+    hdi_text_print(text, ",\"%s\":", name);
+    hdi_text_json(text, value);
+}
+
+static void describe_json(const struct hd_runtime *r, struct hdi_text *text)
+{
+    const struct hdi_machine *m = hdi_topology_machine(r->topology);
+    size_t count;
+
+    hdi_text_print(text, "{\"version\":\"%d.%d.%d\"", HD_VERSION_MAJOR,
+                   HD_VERSION_MINOR, HD_VERSION_PATCH);
+    json_field(text, "processor", m->processor);
+    hdi_text_print(
+        text,
+        ",\"synthetic\":%s,\"cores\":%u,\"threads\":%u,"
+        "\"packages\":%u,\"nodes\":%u,\"cache_groups\":%u,"
+        "\"l1_bytes\":%" PRIu64 ",\"l2_bytes\":%" PRIu64
+        ",\"l3_bytes\":%" PRIu64 ",\"memory_bytes\":%" PRIu64 ",\"workers\":%u",
+        m->synthetic ? "true" : "false", m->cores, m->threads, m->packages,
+        m->nodes, m->cache_groups, m->l1_bytes, m->l2_bytes, m->l3_bytes,
+        m->memory_bytes, hd_pool_workers(r->pool));
+    hdi_text_print(text, ",\"backends\":[");
+    const struct hdi_backend *const *backends = hdi_backends(&count);
+    for (size_t i = 0; i < count; i++) {
+        hdi_text_print(text, i ? "," : "");
+        hdi_text_json(text, backends[i]->name);
+    }
+    hdi_text_print(text, "],\"transports\":[");
+    const struct hdi_transport *const *transports = hdi_transports(&count);
+    for (size_t i = 0; i < count; i++) {
+        hdi_text_print(text, i ? "," : "");
+        hdi_text_json(text, transports[i]->name);
+    }
+    hdi_text_print(text, "]");
+    json_field(text, "device", r->device->can.description);
+    hdi_text_print(text, ",\"gpus\":0,\"has_compiler\":%s,\"has_lua\":%s",
+                   hdi_has_compiler() ? "true" : "false",
+                   hdi_graph_has_language() ? "true" : "false");
+    json_field(text, "compiler", hdi_compiler_description());
+    json_field(text, "language", hdi_graph_language());
+    json_field(text, "cache", r->cache ? hdi_cache_folder(r->cache) : "");
+    hdi_text_print(text, "}\n");
+}
+
+hd_status hd_runtime_describe(const struct hd_runtime *runtime, FILE *file,
+                              bool json)
+{
+    struct hdi_text text = {0};
+
+    if (json)
+        describe_json(runtime, &text);
+    else
+        describe_text(runtime, &text);
+
+    hd_status status = HD_OK;
+    if (text.failed)
+        status = HD_ENOMEM;
+    else if (fwrite(text.data, 1, text.size, file) != text.size ||
+             fflush(file) != 0)
+        status = HD_EIO;
+    hdi_text_free(&text);
+    return status;
+}

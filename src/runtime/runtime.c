@@ -1,0 +1,206 @@
+// Starts and stops the layers in order, and is the public face of those that
+// need a runtime.
+#include "runtime/runtime.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "steal/pool.h"
+
+// Open the device that `wanted` names. Today a runtime has one device; "all"
+// and no name mean the best there is, which is the CPU.
+static hd_status open_device(const char *wanted,
+                             const struct hdi_topology *topology,
+                             struct hdi_device **device, struct hd_error *error)
+{
+    const char *name = wanted && strcmp(wanted, "all") != 0 ? wanted : "cpu";
+
+    if (strcmp(name, "gpu") == 0)
+        return hdi_fail(error, HD_ENODEV,
+                        "this build has no backend for a GPU; use --device cpu "
+                        "or leave it out");
+    const struct hdi_backend *backend = hdi_backend_find(name);
+    if (!backend)
+        return hdi_fail(error, HD_EINVAL,
+                        "there is no device '%s'; it is one of cpu, gpu, all, "
+                        "null",
+                        name);
+    return backend->open(topology, 0, device, error);
+}
+
+static struct hdi_cache *open_cache(const struct hd_runtime_params *params)
+{
+    struct hdi_cache *cache = NULL;
+    struct hd_error error;
+
+    if (!params->no_cache &&
+        hdi_cache_open(params->cache, &cache, &error) != HD_OK) {
+        hdi_warn("kernels will be compiled anew each time: %s", error.text);
+        return NULL;
+    }
+    return cache;
+}
+
+hd_status hd_runtime_create(const struct hd_runtime_params *params,
+                            struct hd_runtime **runtime, struct hd_error *error)
+{
+    static const struct hd_runtime_params defaults;
+    const struct hd_runtime_params *p = params ? params : &defaults;
+    struct hd_runtime *r = calloc(1, sizeof(*r));
+    if (!r)
+        return hdi_fail(error, HD_ENOMEM, "no memory for a runtime");
+
+    hd_status status = hdi_topology_create(p->topology, &r->topology, error);
+    if (status != HD_OK)
+        goto err_free;
+
+    struct hd_pool_params pool = {
+        .workers = p->workers,
+        .caller_only = p->caller_only,
+    };
+    status = hdi_pool_create(&pool, r->topology, &r->pool, error);
+    if (status != HD_OK)
+        goto err_topology;
+
+    if (p->trace) {
+        status = hdi_trace_create(&r->trace);
+        if (status != HD_OK) {
+            hdi_fail(error, status, "no memory for a trace");
+            goto err_pool;
+        }
+        r->track = hdi_track_create(r->trace, "caller");
+    }
+
+    status = open_device(p->device, r->topology, &r->device, error);
+    if (status != HD_OK)
+        goto err_trace;
+
+    status =
+        hdi_launcher_create(r->pool, r->device, r->trace, &r->launcher, error);
+    if (status != HD_OK)
+        goto err_device;
+
+    hdi_pool_set_tracks(r->pool, r->launcher->tracks);
+    r->cache = open_cache(p);
+    hdi_info("%u workers on %s", hd_pool_workers(r->pool),
+             r->device->can.description);
+    *runtime = r;
+    return HD_OK;
+
+err_device:
+    r->device->backend->close(r->device);
+err_trace:
+    hdi_trace_destroy(r->trace);
+err_pool:
+    hd_pool_destroy(r->pool);
+err_topology:
+    hdi_topology_destroy(r->topology);
+err_free:
+    free(r);
+    return status;
+}
+
+void hd_runtime_destroy(struct hd_runtime *runtime)
+{
+    if (!runtime)
+        return;
+
+    // Workers may record and use their units until they have stopped.
+    hd_pool_destroy(runtime->pool);
+    hdi_launcher_destroy(runtime->launcher);
+    hdi_cache_close(runtime->cache);
+    runtime->device->backend->close(runtime->device);
+    hdi_trace_destroy(runtime->trace);
+    hdi_topology_destroy(runtime->topology);
+    free(runtime);
+}
+
+struct hd_pool *hd_runtime_pool(struct hd_runtime *runtime)
+{
+    return runtime->pool;
+}
+
+uint64_t hd_runtime_peak_memory(const struct hd_runtime *runtime)
+{
+    return atomic_load_explicit(&runtime->launcher->peak, memory_order_relaxed);
+}
+
+void hd_runtime_reset_peak_memory(struct hd_runtime *runtime)
+{
+    struct hdi_launcher *l = runtime->launcher;
+    atomic_store_explicit(
+        &l->peak, atomic_load_explicit(&l->memory, memory_order_relaxed),
+        memory_order_relaxed);
+}
+
+hd_status hd_runtime_trace_write(struct hd_runtime *runtime, FILE *file,
+                                 struct hd_error *error)
+{
+    if (!runtime->trace)
+        return hdi_fail(error, HD_EINVAL,
+                        "the runtime was made without a trace; set "
+                        "hd_runtime_params.trace");
+
+    hd_status status = hdi_trace_write(runtime->trace, file);
+    if (status != HD_OK)
+        return hdi_fail(error, status, "the trace could not be written: %s",
+                        hd_status_text(status));
+    return HD_OK;
+}
+
+static struct hdi_program_context programs_of(const struct hd_runtime *runtime)
+{
+    return (struct hdi_program_context){
+        .device = runtime->device,
+        .cache = runtime->cache,
+        .trace = runtime->trace,
+    };
+}
+
+hd_status hd_program_create(struct hd_runtime *runtime,
+                            const struct hd_program_params *params,
+                            struct hd_program **program, struct hd_error *error)
+{
+    struct hdi_program_context context = programs_of(runtime);
+    return hdi_program_create(&context, params, program, error);
+}
+
+hd_status hd_buffer_create(struct hd_runtime *runtime, uint64_t size,
+                           struct hd_buffer **buffer, struct hd_error *error)
+{
+    return hdi_buffer_create(runtime->launcher, size, buffer, error);
+}
+
+hd_status hd_launch(struct hd_runtime *runtime, const struct hd_kernel *kernel,
+                    const struct hd_range *range, const struct hd_arg *args,
+                    unsigned arg_count, struct hd_error *error)
+{
+    return hdi_launch(runtime->launcher, kernel, range, args, arg_count, NULL,
+                      error);
+}
+
+static struct hdi_graph_context graphs_of(const struct hd_runtime *runtime)
+{
+    return (struct hdi_graph_context){
+        .launcher = runtime->launcher,
+        .programs = programs_of(runtime),
+        .track = runtime->track,
+    };
+}
+
+hd_status hd_graph_create(struct hd_runtime *runtime, struct hd_graph **graph,
+                          struct hd_error *error)
+{
+    struct hdi_graph_context context = graphs_of(runtime);
+    return hdi_graph_create(&context, graph, error);
+}
+
+hd_status hd_graph_generate(struct hd_runtime *runtime,
+                            const struct hd_graph_program *program,
+                            struct hd_graph **graph, struct hd_error *error)
+{
+    struct hdi_graph_context context = graphs_of(runtime);
+    return hdi_graph_generate(&context, program, graph, error);
+}

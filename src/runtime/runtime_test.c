@@ -1,0 +1,185 @@
+#include "heddle/heddle.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include "tests/check.h"
+
+static struct hd_error error;
+
+static struct hd_runtime *start(const struct hd_runtime_params *params)
+{
+    struct hd_runtime *runtime;
+    CHECK_OK(hd_runtime_create(params, &runtime, &error), error);
+    return runtime;
+}
+
+static const char source[] = "kernel void add(global float *a, float b)\n"
+                             "{\n"
+                             "    a[get_global_id(0)] += b;\n"
+                             "}\n";
+
+// Launch on one runtime and check every element. False without a compiler.
+static bool add_everywhere(struct hd_runtime *runtime, float b)
+{
+    enum {
+        COUNT = 10000
+    };
+    const struct hd_program_params params = {.path = "add.cl",
+                                             .source = source};
+    struct hd_program *program;
+    struct hd_buffer *a;
+    hd_status status = hd_program_create(runtime, &params, &program, &error);
+
+    if (status == HD_ENOTSUP)
+        return false;
+    CHECK_OK(status, error);
+    CHECK_OK(hd_buffer_create(runtime, COUNT * sizeof(float), &a, &error),
+             error);
+    const struct hd_arg args[] = {HD_BUFFER(a), HD_VALUE(b)};
+    const struct hd_range range = {.dims = 1, .global = {COUNT}};
+    for (int round = 0; round < 20; round++)
+        CHECK_OK(hd_launch(runtime, hd_program_find(program, "add"), &range,
+                           args, 2, &error),
+                 error);
+    for (int i = 0; i < COUNT; i++)
+        CHECK(((float *)hd_buffer_host(a))[i] == 20 * b);
+    hd_buffer_destroy(a);
+    hd_program_destroy(program);
+    return true;
+}
+
+static void *run_a_runtime(void *data)
+{
+    float b = *(float *)data;
+    struct hd_runtime *runtime = start(NULL);
+    add_everywhere(runtime, b);
+    hd_runtime_destroy(runtime);
+    return NULL;
+}
+
+static void two_runtimes_live_in_one_process(void)
+{
+    float numbers[2] = {1.5f, 2.25f};
+    pthread_t threads[2];
+
+    for (int i = 0; i < 2; i++)
+        CHECK(pthread_create(&threads[i], NULL, run_a_runtime, &numbers[i]) ==
+              0);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void a_caller_only_runtime_has_no_threads(void)
+{
+    struct hd_runtime *runtime =
+        start(&(struct hd_runtime_params){.caller_only = true});
+
+    CHECK(hd_pool_workers(hd_runtime_pool(runtime)) == 1);
+    add_everywhere(runtime, 3);
+    hd_runtime_destroy(runtime);
+}
+
+static void bad_parameters_are_refused(void)
+{
+    struct hd_runtime *runtime;
+
+    CHECK_FAILS(
+        hd_runtime_create(&(struct hd_runtime_params){.device = "toaster"},
+                          &runtime, &error),
+        HD_EINVAL, error, "no device 'toaster'");
+    CHECK_FAILS(hd_runtime_create(&(struct hd_runtime_params){.device = "gpu"},
+                                  &runtime, &error),
+                HD_ENODEV, error, "--device cpu");
+    CHECK_FAILS(
+        hd_runtime_create(&(struct hd_runtime_params){.topology = "nonsense"},
+                          &runtime, &error),
+        HD_EINVAL, error, "nonsense");
+    CHECK_FAILS(
+        hd_runtime_create(
+            &(struct hd_runtime_params){.workers = 4, .caller_only = true},
+            &runtime, &error),
+        HD_EINVAL, error, "");
+    hd_runtime_destroy(NULL);
+}
+
+// A cache folder that others may write to is not used; work goes on without.
+static void a_runtime_works_without_its_cache(void)
+{
+    struct hd_runtime *runtime =
+        start(&(struct hd_runtime_params){.cache = "/proc/none"});
+    add_everywhere(runtime, 1);
+    hd_runtime_destroy(runtime);
+}
+
+static char *text_of(struct hd_runtime *runtime, bool json)
+{
+    char *text;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+    CHECK(file && hd_runtime_describe(runtime, file, json) == HD_OK);
+    fclose(file);
+    return text;
+}
+
+static void the_machine_is_described(void)
+{
+    struct hd_runtime *runtime = start(&(struct hd_runtime_params){
+        .topology = "pack:2 core:3 pu:1", .workers = 2});
+    char *text = text_of(runtime, false), *json = text_of(runtime, true);
+
+    CHECK(strstr(text, "6 cores") && strstr(text, "workers    2"));
+    CHECK(strstr(json, "\"cores\":6") && strstr(json, "\"workers\":2"));
+    CHECK(json[0] == '{' && strcmp(json + strlen(json) - 2, "}\n") == 0);
+    free(text);
+    free(json);
+    hd_runtime_destroy(runtime);
+}
+
+static void a_trace_is_written_when_asked_for(void)
+{
+    struct hd_runtime *quiet = start(NULL);
+    CHECK_FAILS(hd_runtime_trace_write(quiet, stderr, &error), HD_EINVAL, error,
+                "without a trace");
+    hd_runtime_destroy(quiet);
+
+    struct hd_runtime *runtime =
+        start(&(struct hd_runtime_params){.trace = true});
+    bool ran = add_everywhere(runtime, 1);
+    char *text;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+    CHECK_OK(hd_runtime_trace_write(runtime, file, &error), error);
+    fclose(file);
+    CHECK(strstr(text, "\"worker 0\""));
+    CHECK(!ran || strstr(text, "\"name\":\"add\",\"cat\":\"chunk\""));
+    free(text);
+    hd_runtime_destroy(runtime);
+}
+
+static void peak_memory_is_kept(void)
+{
+    struct hd_runtime *runtime = start(NULL);
+    struct hd_buffer *a, *b;
+
+    CHECK_OK(hd_buffer_create(runtime, 1000, &a, &error), error);
+    CHECK_OK(hd_buffer_create(runtime, 500, &b, &error), error);
+    hd_buffer_destroy(a);
+    CHECK(hd_runtime_peak_memory(runtime) == 1500);
+    hd_runtime_reset_peak_memory(runtime);
+    CHECK(hd_runtime_peak_memory(runtime) == 500);
+    hd_buffer_destroy(b);
+    hd_runtime_destroy(runtime);
+}
+
+int main(void)
+{
+    two_runtimes_live_in_one_process();
+    a_caller_only_runtime_has_no_threads();
+    bad_parameters_are_refused();
+    a_runtime_works_without_its_cache();
+    the_machine_is_described();
+    a_trace_is_written_when_asked_for();
+    peak_memory_is_kept();
+    return 0;
+}

@@ -1,0 +1,24 @@
+// Sleeping on a word of memory (Linux futexes).
+#ifndef HDI_STEAL_FUTEX_H
+#define HDI_STEAL_FUTEX_H
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// Sleep while the word is `value`; may return early.
+static inline void hdi_futex_wait(const void *word, uint32_t value)
+{
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+}
+
+// Wake up to `count` sleepers. Only the address counts: the memory may be gone.
+static inline void hdi_futex_wake(const void *word, int count)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
+
+#endif

@@ -1,0 +1,404 @@
+// Pools: starting and stopping, and the ways in from other threads.
+//
+// A pool with threads takes outside work through its inbox and lets the caller
+// sleep. A caller-only pool has one worker and no thread: a thread that calls
+// in takes the seat, works, and gets up; others wait for the seat.
+#include "steal/pool.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "steal/futex.h"
+#include "steal/group.h"
+
+enum {
+    MAX_WORKERS = 4096,
+    STACK_RECORDS = 1 << 17 // 8 MiB of addresses, touched when used
+};
+
+// The seat of a caller-only pool ----------------------------------------------
+
+static uintptr_t this_thread(void)
+{
+    return (uintptr_t)pthread_self();
+}
+
+static bool sit_down(struct hd_pool *pool)
+{
+    uintptr_t nobody = 0;
+    return atomic_compare_exchange_strong_explicit(
+        &pool->threads[0], &nobody, this_thread(), memory_order_seq_cst,
+        memory_order_relaxed);
+}
+
+static bool seat_is_free(struct hd_pool *pool)
+{
+    return atomic_load_explicit(&pool->threads[0],
+                                HDI_BESIDE(memory_order_relaxed)) == 0;
+}
+
+void hdi_pool_ring(struct hd_pool *pool)
+{
+    hdi_fence(memory_order_seq_cst); // against await_bell()'s
+    if (atomic_load_explicit(&pool->bell_waiters,
+                             HDI_BESIDE(memory_order_relaxed)) == 0)
+        return;
+    atomic_fetch_add_explicit(&pool->bell, 1, memory_order_seq_cst);
+    hdi_futex_wake(&pool->bell, INT_MAX);
+}
+
+static void get_up(struct hd_pool *pool)
+{
+    atomic_store_explicit(&pool->threads[0], 0,
+                          HDI_BESIDE(memory_order_release));
+    hdi_pool_ring(pool);
+}
+
+// Sleep until the seat may be free, or the group (optional) done.
+static void await_bell(struct hd_pool *pool, struct hd_group *group)
+{
+    atomic_fetch_add_explicit(&pool->bell_waiters, 1, memory_order_seq_cst);
+    uint32_t bell = atomic_load_explicit(&pool->bell, memory_order_seq_cst);
+    hdi_fence(memory_order_seq_cst); // against hdi_pool_ring()'s
+    if (!seat_is_free(pool) && !(group && hdi_group_mark(group) == 0))
+        hdi_futex_wait(&pool->bell, bell);
+    atomic_fetch_sub_explicit(&pool->bell_waiters, 1, memory_order_seq_cst);
+}
+
+// Starting and stopping -------------------------------------------------------
+
+static void *worker_main(void *data)
+{
+    static const struct hdi_goal finished = {.kind = HDI_UNTIL_FINISHED};
+    struct hd_worker *worker = data;
+
+    atomic_store_explicit(&worker->pool->threads[worker->index], this_thread(),
+                          memory_order_relaxed);
+    hdi_worker_wait(worker, &finished);
+    return NULL;
+}
+
+static void destroy_worker(struct hd_worker *worker)
+{
+    hdi_deque_destroy(&worker->jobs);
+    hdi_victims_destroy(&worker->victims);
+    hdi_stack_destroy(&worker->stack);
+}
+
+static bool init_worker(struct hd_pool *pool, unsigned index)
+{
+    struct hd_worker *worker = &pool->workers[index];
+
+    *worker = (struct hd_worker){
+        .pool = pool,
+        .index = index,
+        .random = 0x9e3779b9u * (index + 1) | 1,
+    };
+    if (!hdi_stack_init(&worker->stack, STACK_RECORDS))
+        return false;
+    if (!hdi_victims_init(&worker->victims, pool->topology, pool->worker_count,
+                          index))
+        goto err_stack;
+    if (!hdi_deque_init(&worker->jobs))
+        goto err_victims;
+    return true;
+
+err_victims:
+    hdi_victims_destroy(&worker->victims);
+err_stack:
+    hdi_stack_destroy(&worker->stack);
+    return false;
+}
+
+static hd_status check_params(const struct hd_pool_params *params,
+                              struct hd_error *error)
+{
+    if (params->caller_only && params->workers > 1)
+        return hdi_fail(error, HD_EINVAL,
+                        "a caller-only pool has one worker, not %u; leave "
+                        "caller_only off for more",
+                        params->workers);
+    if (params->workers > MAX_WORKERS)
+        return hdi_fail(error, HD_ELIMIT,
+                        "%u workers are too many; at most %d are possible",
+                        params->workers, MAX_WORKERS);
+    return HD_OK;
+}
+
+// Everything but the threads.
+static struct hd_pool *make_pool(const struct hd_pool_params *params,
+                                 const struct hdi_topology *topology)
+{
+    unsigned cores = hdi_topology_machine(topology)->cores;
+    struct hd_pool *pool = aligned_alloc(64, sizeof(*pool));
+    if (!pool)
+        return NULL;
+
+    *pool = (struct hd_pool){.caller_only = params->caller_only,
+                             .topology = topology};
+    pool->worker_count = params->caller_only ? 1
+                         : params->workers   ? params->workers
+                                             : cores;
+    pool->crowded = pool->worker_count > cores;
+    unsigned made = 0;
+    pool->threads = calloc(pool->worker_count, sizeof(*pool->threads));
+    pool->workers =
+        aligned_alloc(64, pool->worker_count * sizeof(*pool->workers));
+    if (!pool->threads || !pool->workers ||
+        !hdi_idle_init(&pool->idle, pool->worker_count))
+        goto err_arrays;
+    for (; made < pool->worker_count; made++)
+        if (!init_worker(pool, made))
+            goto err_workers;
+    hdi_inbox_init(&pool->inbox);
+    atomic_init(&pool->awake, pool->worker_count);
+    return pool;
+
+err_workers:
+    while (made-- > 0)
+        destroy_worker(&pool->workers[made]);
+    hdi_idle_destroy(&pool->idle);
+err_arrays:
+    free(pool->workers);
+    free(pool->threads);
+    free(pool);
+    return NULL;
+}
+
+static void free_pool(struct hd_pool *pool)
+{
+    for (unsigned i = 0; i < pool->worker_count; i++)
+        destroy_worker(&pool->workers[i]);
+    hdi_inbox_destroy(&pool->inbox);
+    hdi_idle_destroy(&pool->idle);
+    hdi_topology_destroy(pool->own_topology);
+    free(pool->workers);
+    free(pool->threads);
+    free(pool);
+}
+
+static void join_threads(struct hd_pool *pool, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        pthread_join(pool->workers[i].thread, NULL);
+}
+
+static void wake_all(struct hd_pool *pool)
+{
+    hdi_fence(memory_order_seq_cst); // against hdi_idle_lie_down()'s
+    for (unsigned i = 0; i < pool->worker_count; i++)
+        hdi_idle_wake(&pool->idle, i);
+}
+
+static hd_status start_threads(struct hd_pool *pool,
+                               const struct hd_pool_params *params,
+                               struct hd_error *error)
+{
+    unsigned cores = hdi_topology_machine(pool->topology)->cores;
+
+    for (unsigned i = 0; i < pool->worker_count; i++) {
+        char name[32]; // 15 are shown
+        snprintf(name, sizeof(name), "heddle %u", i);
+        hd_status status = hdi_thread_start(
+            pool->topology, params->unpinned ? UINT_MAX : i % cores, name,
+            worker_main, &pool->workers[i], &pool->workers[i].thread);
+        if (status == HD_OK)
+            continue;
+
+        atomic_store_explicit(&pool->finished, true, memory_order_seq_cst);
+        wake_all(pool);
+        join_threads(pool, i);
+        return hdi_fail(error, status,
+                        "thread %u of %u could not be started; ask for fewer "
+                        "workers or raise the limit of threads (ulimit -u)",
+                        i + 1, pool->worker_count);
+    }
+    return HD_OK;
+}
+
+hd_status hdi_pool_create(const struct hd_pool_params *params,
+                          const struct hdi_topology *topology,
+                          struct hd_pool **pool, struct hd_error *error)
+{
+    static const struct hd_pool_params defaults = {0};
+    if (!params)
+        params = &defaults;
+
+    HDI_TRY(check_params(params, error));
+    struct hd_pool *p = make_pool(params, topology);
+    if (!p)
+        return hdi_fail(error, HD_ENOMEM, "no memory for the workers");
+
+    if (!params->caller_only) {
+        hd_status status = start_threads(p, params, error);
+        if (status != HD_OK) {
+            free_pool(p);
+            return status;
+        }
+    }
+    *pool = p;
+    return HD_OK;
+}
+
+hd_status hd_pool_create(const struct hd_pool_params *params,
+                         struct hd_pool **pool, struct hd_error *error)
+{
+    struct hdi_topology *topology;
+
+    HDI_TRY(hdi_topology_create(params ? params->topology : NULL, &topology,
+                                error));
+    hd_status status = hdi_pool_create(params, topology, pool, error);
+    if (status != HD_OK) {
+        hdi_topology_destroy(topology);
+        return status;
+    }
+    (*pool)->own_topology = topology;
+    return HD_OK;
+}
+
+void hd_pool_destroy(struct hd_pool *pool)
+{
+    if (!pool)
+        return;
+
+    if (pool->caller_only) {
+        while (!sit_down(pool))
+            await_bell(pool, NULL);
+        while (hdi_worker_help(&pool->workers[0]))
+            ;
+    } else {
+        atomic_store_explicit(&pool->stopping, true, memory_order_seq_cst);
+        wake_all(pool);
+        join_threads(pool, pool->worker_count);
+    }
+    free_pool(pool);
+}
+
+// Asking ----------------------------------------------------------------------
+
+unsigned hd_pool_workers(const struct hd_pool *pool)
+{
+    return pool->worker_count;
+}
+
+struct hd_worker *hd_pool_worker(const struct hd_pool *pool)
+{
+    uintptr_t self = this_thread();
+
+    // An entry that is not this thread's may be old; that does no harm, only
+    // this thread ever writes its own number.
+    for (unsigned i = 0; i < pool->worker_count; i++)
+        if (atomic_load_explicit(&pool->threads[i], memory_order_relaxed) ==
+            self)
+            return &pool->workers[i];
+    return NULL;
+}
+
+void hd_pool_counters(const struct hd_pool *pool, unsigned index,
+                      struct hd_worker_counters *counters)
+{
+    const struct hd_worker *worker = &pool->workers[index];
+    const struct hdi_counters *c = &worker->counters;
+
+    *counters = (struct hd_worker_counters){
+        .tasks = __atomic_load_n(&worker->stack.hot.tasks_, __ATOMIC_RELAXED),
+        .stolen = atomic_load_explicit(&c->stolen, memory_order_relaxed),
+        .failed = atomic_load_explicit(&c->failed, memory_order_relaxed),
+        .parks = atomic_load_explicit(&c->parks, memory_order_relaxed),
+        .parked = atomic_load_explicit(&c->parked, memory_order_relaxed),
+        .busy = atomic_load_explicit(&c->busy, memory_order_relaxed),
+        .groups = atomic_load_explicit(&c->groups, memory_order_relaxed),
+    };
+}
+
+void hdi_pool_set_tracks(struct hd_pool *pool, struct hdi_track *const *tracks)
+{
+    for (unsigned i = 0; i < pool->worker_count; i++)
+        atomic_store_explicit(&pool->workers[i].track,
+                              tracks ? tracks[i] : NULL, memory_order_release);
+}
+
+// Work from outside -----------------------------------------------------------
+
+void hd_group_init(struct hd_group *group)
+{
+    *group = (struct hd_group){0};
+}
+
+void hd_submit(struct hd_pool *pool, struct hd_job *job)
+{
+    struct hd_worker *worker = hd_pool_worker(pool);
+
+    if (job->group)
+        hdi_group_enter(job->group);
+    if (!worker || !hdi_deque_push(&worker->jobs, job))
+        hdi_inbox_push(&pool->inbox, job);
+    hdi_idle_notify(&pool->idle, worker ? worker->index : 0);
+}
+
+static void wait_in_seat(struct hd_pool *pool, const struct hdi_goal *goal)
+{
+    while (!hdi_group_done(goal->group)) {
+        if (!sit_down(pool)) {
+            await_bell(pool, goal->group);
+            continue;
+        }
+        hdi_worker_wait(&pool->workers[0], goal);
+        get_up(pool);
+    }
+}
+
+void hd_group_wait(struct hd_pool *pool, struct hd_group *group)
+{
+    const struct hdi_goal goal = {.kind = HDI_UNTIL_GROUP, .group = group};
+    struct hd_worker *worker = hd_pool_worker(pool);
+
+    if (worker) {
+        hdi_worker_wait(worker, &goal);
+        return;
+    }
+    if (pool->caller_only) {
+        wait_in_seat(pool, &goal);
+        return;
+    }
+    for (uint64_t word; (word = hdi_group_mark(group)) != 0;)
+        hdi_futex_wait(hdi_group_futex(group), (uint32_t)word);
+}
+
+struct call {
+    struct hd_job job;
+    void (*function)(struct hd_worker *worker, void *data);
+    void *data;
+};
+
+static void run_call(struct hd_worker *worker, struct hd_job *job)
+{
+    struct call *call = (struct call *)(void *)job;
+    call->function(worker, call->data);
+}
+
+void hd_pool_run(struct hd_pool *pool,
+                 void (*function)(struct hd_worker *worker, void *data),
+                 void *data)
+{
+    struct hd_worker *worker = hd_pool_worker(pool);
+
+    if (worker) {
+        function(worker, data);
+    } else if (pool->caller_only) {
+        while (!sit_down(pool))
+            await_bell(pool, NULL);
+        function(&pool->workers[0], data);
+        get_up(pool);
+    } else {
+        struct hd_group group;
+        struct call call = {.job = {.run = run_call, .group = &group},
+                            .function = function,
+                            .data = data};
+        hd_group_init(&group);
+        hd_submit(pool, &call.job);
+        hd_group_wait(pool, &group);
+    }
+}

@@ -1,0 +1,79 @@
+// The insides of a pool and of its workers; for this folder only.
+#ifndef HDI_STEAL_POOL_H
+#define HDI_STEAL_POOL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "heddle/task.h"
+#include "steal/deque.h"
+#include "steal/idle.h"
+#include "steal/inbox.h"
+#include "steal/stack.h"
+#include "steal/victims.h"
+#include "steal/worker.h"
+
+// Written by the worker only, read by anybody (relaxed).
+struct hdi_counters {
+    _Atomic uint64_t stolen, failed, parks, parked, busy, groups;
+};
+
+struct hd_worker {
+    struct hdi_stack stack; // first: the macros use it
+    struct hd_pool *pool;
+    unsigned index;
+    unsigned depth;  // tasks and jobs running inside waits
+    unsigned turn;   // looks for work so far
+    uint32_t random; // never 0
+    struct hdi_victims victims;
+    struct hdi_deque jobs;
+    _Alignas(64) struct hdi_counters counters;
+    _Atomic(struct hdi_track *) track;
+    // Set while parked in hd_group_wait(); before its bit in `idle`.
+    atomic_bool in_group_wait;
+    pthread_t thread;
+};
+
+struct hd_pool {
+    unsigned worker_count;
+    bool caller_only;
+    bool crowded; // more workers than cores: searching takes time from others
+    const struct hdi_topology *topology;
+    struct hdi_topology *own_topology; // or NULL
+    struct hd_worker *workers;
+
+    // The thread that each worker is, 0 for none. In a caller-only pool the one
+    // entry is also the lock of the worker's seat.
+    _Atomic uintptr_t *threads;
+
+    struct hdi_idle idle;
+    struct hdi_inbox inbox;
+
+    // Shutting down: the worker that parks last with nothing to see ends it.
+    _Alignas(
+        64) _Atomic unsigned awake; // workers not parked in their main loop
+    atomic_bool stopping, finished;
+
+    // Caller-only: threads that wait for the seat or a group.
+    _Alignas(64) _Atomic uint32_t bell; // futex: counts rings
+    _Atomic uint32_t bell_waiters;
+};
+
+// What a worker waits for.
+struct hdi_goal {
+    enum {
+        HDI_UNTIL_FINISHED, // the pool is
+        HDI_UNTIL_JOINED,   // `task` was stolen and is done
+        HDI_UNTIL_GROUP     // `group` is done
+    } kind;
+    struct hd_task_ *task;
+    struct hd_group *group;
+};
+
+// Run other work until the goal is reached; parks when there is none.
+void hdi_worker_wait(struct hd_worker *worker, const struct hdi_goal *goal);
+
+// Ring for the threads that wait for the seat of a caller-only pool.
+void hdi_pool_ring(struct hd_pool *pool);
+
+#endif

@@ -1,0 +1,463 @@
+// What a worker does: take work, run it, search, park.
+//
+// Every wait is the same loop (hdi_worker_wait): run what can be had, then
+// search for a short time, then sleep until something changes. The goals differ
+// only in when they are reached and in what may be run meanwhile.
+//
+// Waiting by running other work cannot deadlock as long as a wait is only for
+// work that was started after the waiting function began: joins are like that
+// by construction, groups by the rule in heddle/task.h. Of two frames buried
+// under each other on two workers, each would have begun before the other.
+#include <sched.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "steal/futex.h"
+#include "steal/group.h"
+#include "steal/pool.h"
+
+enum {
+    SEARCH_ROUNDS = 48, // about 30 us, then park
+    MAX_PAUSES = 64,    // between two rounds of searching
+    FAIR_TURNS = 61,    // every so many looks, the oldest work goes first
+    MAX_DEPTH = 64      // of unrelated work inside a join
+};
+
+struct work {
+    struct hd_task_ *task; // a stolen task, or:
+    struct hd_job *job;
+    unsigned victim; // whose task
+};
+
+// A wait that forbids nothing, to ask what there is.
+static const struct hdi_goal anything = {.kind = HDI_UNTIL_GROUP};
+
+static void count(_Atomic uint64_t *counter, uint64_t n)
+{
+    uint64_t now = atomic_load_explicit(counter, memory_order_relaxed);
+    atomic_store_explicit(counter, now + n, memory_order_relaxed);
+}
+
+static uint32_t draw(struct hd_worker *worker) // xorshift
+{
+    uint32_t x = worker->random;
+    x ^= x << 13;
+    x ^= x >> 17;
+    x ^= x << 5;
+    return worker->random = x;
+}
+
+static struct hdi_track *track_of(struct hd_worker *worker)
+{
+    return atomic_load_explicit(&worker->track, memory_order_acquire);
+}
+
+// Taking ---------------------------------------------------------------------
+
+static bool stole(struct hd_worker *worker, struct work *work, unsigned victim)
+{
+    work->victim = victim;
+    count(&worker->counters.stolen, 1);
+    hdi_trace_mark(track_of(worker), HDI_EVENT_steal, victim, 1);
+    return true;
+}
+
+static bool take_task(struct hd_worker *worker, struct work *work,
+                      unsigned victim)
+{
+    struct hdi_stack *stack = &worker->pool->workers[victim].stack;
+
+    work->task = hdi_stack_take(stack, worker->index);
+    if (work->task)
+        return stole(worker, work, victim);
+    hdi_stack_ask(stack);
+    return false;
+}
+
+static bool take_from(struct hd_worker *worker, struct work *work,
+                      unsigned victim)
+{
+    if (take_task(worker, work, victim))
+        return true;
+
+    struct hdi_deque *jobs = &worker->pool->workers[victim].jobs;
+    if (hdi_deque_offers(jobs)) {
+        work->job = hdi_deque_steal(jobs);
+        if (work->job)
+            return stole(worker, work, victim);
+    }
+    count(&worker->counters.failed, 1);
+    return false;
+}
+
+// Near first, among equals from a random one on.
+static bool take_from_others(struct hd_worker *worker, struct work *work)
+{
+    const struct hdi_victims *victims = &worker->victims;
+    uint32_t begin = 0;
+
+    for (unsigned level = 0; level < HDI_VICTIM_LEVELS; level++) {
+        uint32_t n = victims->end[level] - begin;
+        uint32_t at = n > 1 ? draw(worker) % n : 0;
+        for (uint32_t i = 0; i < n; i++, at++) {
+            if (at == n)
+                at = 0;
+            if (take_from(worker, work, victims->order[begin + at]))
+                return true;
+        }
+        begin += n;
+    }
+    return false;
+}
+
+static bool take_job(struct work *work, struct hd_job *job)
+{
+    work->job = job;
+    return job != NULL;
+}
+
+// The worker that runs the stolen task of a join, or -1 for the moment between
+// its taking and its saying so.
+static int thief_of(const struct hdi_goal *goal)
+{
+    uint64_t state = __atomic_load_n(&goal->task->state_, __ATOMIC_RELAXED);
+    return state < HDI_TASK_TAKEN ? -1 : (int)(state - HDI_TASK_TAKEN);
+}
+
+static bool only_thief(const struct hd_worker *worker,
+                       const struct hdi_goal *goal)
+{
+    return goal->kind == HDI_UNTIL_JOINED && worker->depth >= MAX_DEPTH;
+}
+
+static bool take(struct hd_worker *worker, const struct hdi_goal *goal,
+                 struct work *work)
+{
+    struct hd_pool *pool = worker->pool;
+
+    *work = (struct work){0};
+    if (goal->kind == HDI_UNTIL_JOINED) {
+        int thief = thief_of(goal);
+        // What the thief forked brings this join nearer (leapfrogging).
+        if (thief >= 0 && take_task(worker, work, (unsigned)thief))
+            return true;
+        if (only_thief(worker, goal))
+            return false;
+    }
+    // Neither a job that submits itself again nor a flood of steals may keep
+    // old work waiting for ever.
+    if (++worker->turn % FAIR_TURNS == 0 &&
+        (take_job(work, hdi_inbox_pop(&pool->inbox)) ||
+         take_job(work, hdi_deque_steal(&worker->jobs))))
+        return true;
+    return take_job(work, hdi_deque_pop(&worker->jobs)) ||
+           take_from_others(worker, work) ||
+           take_job(work, hdi_inbox_pop(&pool->inbox));
+}
+
+// Whether take() would find something; takes nothing and asks nobody.
+static bool can_take(struct hd_worker *worker, const struct hdi_goal *goal)
+{
+    struct hd_pool *pool = worker->pool;
+
+    if (only_thief(worker, goal)) {
+        int thief = thief_of(goal);
+        return thief < 0 || hdi_stack_offers(&pool->workers[thief].stack);
+    }
+    if (hdi_inbox_offers(&pool->inbox) || hdi_deque_offers(&worker->jobs))
+        return true;
+    for (uint32_t i = 0; i < worker->victims.end[HDI_VICTIM_LEVELS - 1]; i++) {
+        struct hd_worker *victim = &pool->workers[worker->victims.order[i]];
+        if (hdi_stack_offers(&victim->stack) || hdi_deque_offers(&victim->jobs))
+            return true;
+    }
+    return false;
+}
+
+// Running --------------------------------------------------------------------
+
+static void run_task(struct hd_worker *worker, struct hd_task_ *task,
+                     unsigned victim)
+{
+    struct hdi_idle *idle = &worker->pool->idle;
+
+    task->run_(worker, task);
+    // Releases the result; pairs with the acquire in is_reached().
+    __atomic_store_n(&task->state_, (uint64_t)HDI_TASK_DONE,
+                     HDI_BESIDE(__ATOMIC_RELEASE));
+    hdi_fence(memory_order_seq_cst); // against hdi_idle_lie_down()'s
+    hdi_idle_wake(idle, victim);
+}
+
+static void wake_group(struct hd_pool *pool, struct hd_group *group)
+{
+    hdi_futex_wake(hdi_group_futex(group), INT_MAX);
+    hdi_fence(memory_order_seq_cst); // against hdi_idle_lie_down()'s
+    for (unsigned i = 0; i < pool->worker_count; i++)
+        if (atomic_load_explicit(&pool->workers[i].in_group_wait,
+                                 HDI_BESIDE(memory_order_relaxed)))
+            hdi_idle_wake(&pool->idle, i);
+    if (pool->caller_only)
+        hdi_pool_ring(pool);
+}
+
+static void run_job(struct hd_worker *worker, struct hd_job *job)
+{
+    struct hd_group *group = job->group;
+
+    job->run(worker, job); // may free the job
+    if (group && hdi_group_leave(group))
+        wake_group(worker->pool, group);
+}
+
+static void run(struct hd_worker *worker, const struct work *work)
+{
+    struct hd_task_ *top = worker->stack.hot.top_;
+
+    worker->depth++;
+    hd_count_task_(worker);
+    if (work->task)
+        run_task(worker, work->task, work->victim);
+    else
+        run_job(worker, work->job);
+    worker->depth--;
+    if (worker->stack.hot.top_ != top) {
+        hdi_error("a task or job returned without joining what it had spawned");
+        abort();
+    }
+}
+
+// Waiting --------------------------------------------------------------------
+
+static bool is_reached(struct hd_worker *worker, const struct hdi_goal *goal)
+{
+    switch (goal->kind) {
+    case HDI_UNTIL_JOINED:
+        return __atomic_load_n(&goal->task->state_,
+                               HDI_BESIDE(__ATOMIC_ACQUIRE)) == HDI_TASK_DONE;
+    case HDI_UNTIL_GROUP:
+        return hdi_group_done(goal->group);
+    case HDI_UNTIL_FINISHED:
+        break;
+    }
+    return atomic_load_explicit(&worker->pool->finished,
+                                HDI_BESIDE(memory_order_acquire));
+}
+
+// The last worker to lie down in a pool that stops, with nothing left to see,
+// lets all go home.
+static bool finish(struct hd_worker *worker)
+{
+    struct hd_pool *pool = worker->pool;
+
+    if (!atomic_load_explicit(&pool->stopping, memory_order_seq_cst) ||
+        atomic_load_explicit(&pool->awake, memory_order_seq_cst) > 0)
+        return false;
+    atomic_store_explicit(&pool->finished, true, memory_order_seq_cst);
+    hdi_fence(memory_order_seq_cst);
+    for (unsigned i = 0; i < pool->worker_count; i++)
+        hdi_idle_wake(&pool->idle, i);
+    return true;
+}
+
+static void sleep_timed(struct hd_worker *worker)
+{
+    uint64_t begin = hdi_now();
+
+    hdi_idle_sleep(&worker->pool->idle, worker->index);
+    uint64_t time = hdi_now() - begin;
+    count(&worker->counters.parks, 1);
+    count(&worker->counters.parked, time);
+    hdi_trace_span(track_of(worker), HDI_EVENT_park, begin, worker->index,
+                   time);
+}
+
+// The order matters, see idle.h: announce, then ask, then look, then sleep. The
+// requests come after the announcement, so that an owner which withdraws one
+// sees this worker parked and wakes it (answer()).
+static void park(struct hd_worker *worker, const struct hdi_goal *goal)
+{
+    struct hd_pool *pool = worker->pool;
+    bool at_home = goal->kind == HDI_UNTIL_FINISHED;
+    bool in_group = goal->kind == HDI_UNTIL_GROUP;
+
+    if (in_group) {
+        atomic_store_explicit(&worker->in_group_wait, true,
+                              memory_order_seq_cst);
+        hdi_group_mark(goal->group);
+    }
+    if (at_home)
+        atomic_fetch_sub_explicit(&pool->awake, 1, memory_order_seq_cst);
+    hdi_idle_lie_down(&pool->idle, worker->index);
+    for (unsigned i = 0; i < pool->worker_count; i++)
+        if (i != worker->index)
+            hdi_stack_ask(&pool->workers[i].stack);
+
+    // Woken for work that it must not run, it hands the wake-up on.
+    bool leave_it = only_thief(worker, goal) && can_take(worker, &anything);
+    if (!is_reached(worker, goal) && !can_take(worker, goal) && !leave_it &&
+        !(at_home && finish(worker)))
+        sleep_timed(worker);
+
+    if (at_home)
+        atomic_fetch_add_explicit(&pool->awake, 1, memory_order_seq_cst);
+    hdi_idle_rise(&pool->idle, worker->index);
+    if (in_group)
+        atomic_store_explicit(&worker->in_group_wait, false,
+                              memory_order_relaxed);
+    if (leave_it)
+        hdi_idle_wake_one(&pool->idle, worker->index);
+}
+
+static void back_off(const struct hd_pool *pool, unsigned round)
+{
+    unsigned pauses = round < 6 ? 1u << round : MAX_PAUSES;
+
+    if (pool->crowded)
+        sched_yield();
+    for (unsigned i = 0; i < pauses; i++)
+        hdi_pause();
+}
+
+// True when there is work to run, false when the goal is reached.
+static bool search(struct hd_worker *worker, const struct hdi_goal *goal,
+                   struct work *work)
+{
+    for (;;) {
+        for (unsigned round = 0; round < SEARCH_ROUNDS; round++) {
+            if (is_reached(worker, goal))
+                return false;
+            if (take(worker, goal, work))
+                return true;
+            back_off(worker->pool, round);
+        }
+        park(worker, goal);
+    }
+}
+
+// Somebody may have left work to us because we were searching.
+static void stop_searching(struct hd_worker *worker)
+{
+    struct hdi_idle *idle = &worker->pool->idle;
+
+    if (!hdi_idle_leave(idle))
+        return;
+    hdi_fence(memory_order_seq_cst); // against hdi_idle_notify()'s
+    if (hdi_idle_parked(idle) && can_take(worker, &anything))
+        hdi_idle_wake_one(idle, worker->index);
+}
+
+void hdi_worker_wait(struct hd_worker *worker, const struct hdi_goal *goal)
+{
+    struct work work;
+
+    while (!is_reached(worker, goal)) {
+        bool found = take(worker, goal, &work);
+        if (!found) {
+            hdi_idle_search(&worker->pool->idle);
+            found = search(worker, goal, &work);
+            stop_searching(worker);
+        }
+        if (found)
+            run(worker, &work);
+    }
+}
+
+bool hdi_worker_help(struct hd_worker *worker)
+{
+    struct work work;
+
+    if (worker->depth < MAX_DEPTH && take(worker, &anything, &work)) {
+        run(worker, &work);
+        return true;
+    }
+    back_off(worker->pool, 0);
+    return false;
+}
+
+// Forking and joining: what the macros leave to us ----------------------------
+
+// Somebody asked for work. The request stands as long as anybody has nothing to
+// do, so that every further spawn is public at once.
+static void answer(struct hd_worker *worker)
+{
+    struct hdi_idle *idle = &worker->pool->idle;
+
+    hdi_stack_publish(&worker->stack);
+    hdi_idle_notify(idle, worker->index);
+    if (hdi_idle_searching(idle) > 0 || hdi_idle_parked(idle))
+        return;
+    // Nobody. Withdraw the request, then look again: who parked meanwhile has
+    // either asked after this, or is seen here.
+    hdi_stack_unask(&worker->stack);
+    hdi_fence(memory_order_seq_cst); // against hdi_idle_lie_down()'s
+    if (hdi_idle_parked(idle))
+        hdi_stack_ask(&worker->stack);
+}
+
+void hd_spawn_slow_(struct hd_worker *worker)
+{
+    struct hdi_stack *stack = &worker->stack;
+
+    if (stack->hot.top_ <= stack->end) {
+        answer(worker);
+        return;
+    }
+    stack->hot.top_ = stack->end;
+    if (hdi_stack_asked(stack))
+        answer(worker);
+    hd_count_task_(worker);
+    hdi_stack_overflow(stack, worker);
+}
+
+struct hd_task_ *hd_join_slow_(struct hd_worker *worker)
+{
+    struct hdi_stack *stack = &worker->stack;
+
+    if (stack->spilled > 0)
+        return hdi_stack_unspill(stack);
+
+    struct hd_task_ *task = stack->hot.top_;
+    if (task < stack->base) {
+        hdi_error("a join without a spawn");
+        abort();
+    }
+    if (hdi_stack_reclaim(stack, task))
+        return NULL;
+
+    struct hdi_goal goal = {.kind = HDI_UNTIL_JOINED, .task = task};
+    stack->hot.top_ = task + 1;
+    hdi_worker_wait(worker, &goal);
+    stack->hot.top_ = task;
+    hdi_stack_forget(stack, task);
+    return task;
+}
+
+void hd_publish(struct hd_worker *worker)
+{
+    struct hdi_idle *idle = &worker->pool->idle;
+
+    if (worker->stack.spilled == 0 &&
+        worker->stack.hot.top_ <= worker->stack.hot.split_)
+        return;
+    uint32_t n = hdi_stack_publish(&worker->stack);
+    hdi_fence(memory_order_seq_cst); // against hdi_idle_lie_down()'s
+    while (n-- > 0 && hdi_idle_wake_one(idle, worker->index))
+        ;
+}
+
+void hdi_worker_count(struct hd_worker *worker, uint64_t busy, uint64_t groups)
+{
+    count(&worker->counters.busy, busy);
+    count(&worker->counters.groups, groups);
+}
+
+struct hd_pool *hd_worker_pool(const struct hd_worker *worker)
+{
+    return worker->pool;
+}
+
+unsigned hd_worker_index(const struct hd_worker *worker)
+{
+    return worker->index;
+}

@@ -1,0 +1,27 @@
+// What other layers may ask of workers beyond heddle/task.h.
+#ifndef HDI_STEAL_WORKER_H
+#define HDI_STEAL_WORKER_H
+
+#include "base/topology.h"
+#include "heddle/task.h"
+#include "trace/trace.h"
+
+// As hd_pool_create(), on a topology that stays the caller's and lives longer
+// than the pool; params->topology is not looked at.
+hd_status hdi_pool_create(const struct hd_pool_params *params,
+                          const struct hdi_topology *topology,
+                          struct hd_pool **pool, struct hd_error *error);
+
+// Record steals and parks from now on: one track per worker, NULL entries and a
+// NULL array for none. The tracks must live until the pool is destroyed or
+// other ones are set while nothing runs.
+void hdi_pool_set_tracks(struct hd_pool *pool, struct hdi_track *const *tracks);
+
+// Run one piece of other work, or pause briefly; for a worker that waits for
+// something that no task or job will tell it of. True when something was run.
+bool hdi_worker_help(struct hd_worker *worker);
+
+// Add to the counters: time in kernels [ns], work-groups. On the worker only.
+void hdi_worker_count(struct hd_worker *worker, uint64_t busy, uint64_t groups);
+
+#endif

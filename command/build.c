@@ -25,6 +25,18 @@ static const struct option options[] = {
     {0},
 };
 
+// One word of the options text, so that blanks and quotes stay part of it.
+static void put_word(const char *word, FILE *file)
+{
+    fputc('"', file);
+    for (; *word; word++) {
+        if (*word == '"' || *word == '\\')
+            fputc('\\', file);
+        fputc(*word, file);
+    }
+    fputs("\" ", file);
+}
+
 // Join the options that the compiler gets into one text, NULL without memory.
 static char *compiler_options(const struct options *given)
 {
@@ -38,11 +50,10 @@ static char *compiler_options(const struct options *given)
         const struct given *one = &given->list[i];
         if (one->option->kind != OPTION_WORD)
             continue;
-        // "-D" and what follows it may be one word or two; two always works.
-        fprintf(file, "%s ", one->value ? one->option->name : one->word);
+        // A value may hang on its option or stand alone; alone always works.
+        put_word(one->value ? one->option->name : one->word, file);
         if (one->value)
-            fprintf(file, strpbrk(one->value, " \t\n") ? "\"%s\" " : "%s ",
-                    one->value);
+            put_word(one->value, file);
     }
     if (fclose(file) != 0) {
         free(text);

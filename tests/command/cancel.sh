@@ -1,6 +1,7 @@
 # SIGINT and SIGTERM end a long run soon, cleanly and with a code of their own.
 . "$(dirname "$0")/common.sh"
 needs_lua
+needs_images
 
 mkdir work
 cd work || exit 1
@@ -21,7 +22,7 @@ END
 # Starts with the signals as a terminal's shell gives them, and sends the one
 # named to it when it has run for a second.
 cancelled() {
-    "$@" &
+    "$@" 2>err &
     child=$!
     sleep 1
     kill "-$signal" "$child" || fail "$*: was not running any more"
@@ -39,7 +40,7 @@ wanted=130
 for signal in INT TERM; do
     # shellcheck disable=SC2086
     cancelled $clean "$HEDDLE" run long.lua --in map=in.png \
-        --out image=out.png --trace t.json 2>err
+        --out image=out.png --trace t.json
     [ "$(cat err)" = "heddle: cancelled" ] || {
         cat err >&2
         fail "SIG$signal: not exactly 'heddle: cancelled'"

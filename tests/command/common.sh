@@ -2,7 +2,8 @@
 # (see picture.c) and SOURCE (the repository). Works in a fresh folder.
 
 folder=$(mktemp -d) || exit 1
-trap 'cd /; chmod -R u+w "$folder"; rm -rf "$folder"' EXIT
+mounted=
+trap 'cd /; [ -z "$mounted" ] || umount "$mounted"; rm -rf "$folder"' EXIT
 trap 'exit 1' INT TERM HUP
 cd "$folder" || exit 1
 HEDDLE_CACHE=$folder/cache
@@ -62,18 +63,51 @@ said() {
 holds() {
     where=$1
     shift
-    found=$(cd "$where" && find . ! -name . | sed 's,^\./,,' | LC_ALL=C sort)
-    wanted=$(printf '%s\n' "$@" | LC_ALL=C sort)
-    [ "$found" = "$wanted" ] || fail "$where holds '$found', not '$wanted'"
+    there=$(cd "$where" && find . ! -name . | sed 's,^\./,,' | LC_ALL=C sort)
+    should=$(printf '%s\n' "$@" | LC_ALL=C sort)
+    [ "$there" = "$should" ] || fail "$where holds '$there', not '$should'"
+}
+
+# Make folder $1 a file system of a few KiB; false when this user cannot.
+small_disk() {
+    mkdir "$1"
+    if mount -t tmpfs -o size=8k tmpfs "$1" 2>/dev/null; then
+        mounted=$PWD/$1
+    else
+        rmdir "$1"
+        echo "note: this user cannot mount; a full file system not tried"
+        return 1
+    fi
+}
+
+small_disk_end() {
+    left=$(ls -A "$mounted")
+    [ -z "$left" ] || fail "a full file system keeps $left"
+    umount "$mounted" && rmdir "$mounted"
+    mounted=
 }
 
 # What this build has, as `heddle info --json` says it.
+has() {
+    "$HEDDLE" info --json >info.json || fail "heddle info --json failed"
+    grep -q "\"$1\": *true" info.json
+    found=$?
+    rm -f info.json
+    return $found
+}
+
 needs_compiler() {
-    "$HEDDLE" info --json | grep -q '"has_compiler": *true' ||
-        skip "no kernel compiler in this build"
+    has has_compiler || skip "no kernel compiler in this build"
 }
 
 needs_lua() {
-    "$HEDDLE" info --json | grep -q '"has_lua": *true' ||
-        skip "no Lua in this build"
+    has has_lua || skip "no Lua in this build"
+}
+
+needs_images() {
+    for ending in png jpg; do
+        "$PICTURE" 1 1 "probe.$ending" 2>/dev/null
+        [ $? -ne 77 ] || skip "no $ending images in this build"
+        rm -f "probe.$ending"
+    done
 }

@@ -2,6 +2,7 @@
 # left behind, nothing that was there is touched.
 . "$(dirname "$0")/common.sh"
 needs_lua
+needs_images
 
 mkdir work
 cd work || exit 1

@@ -18,7 +18,7 @@ pc=$(find prefix -name heddle.pc)
 library=$folder/$(dirname "$(dirname "$pc")")
 
 runs() {
-    if "$HEDDLE" info --json | grep -q '"has_compiler": *true'; then
+    if has has_compiler; then
         expect 0 "" env LD_LIBRARY_PATH="$library" "$1"
         said "squares is"
         said "right"

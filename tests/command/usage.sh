@@ -58,8 +58,11 @@ grep -q '^{.*}$' "$folder/results/out" || fail "info --json is no JSON object"
 
 # What cannot be printed is a failure.
 if [ -w /dev/full ]; then
-    "$HEDDLE" info >/dev/full 2>err
-    [ $? -eq 1 ] || fail "info to a full device did not fail"
-    grep -qF 'heddle: cannot write standard output: No space left' err ||
-        fail "info to a full device did not say so"
+    for words in --help --version info 'info --json' 'run --help'; do
+        # shellcheck disable=SC2086
+        "$HEDDLE" $words >/dev/full 2>err
+        [ $? -eq 1 ] || fail "$words to a full device did not fail"
+        grep -qF 'heddle: cannot write standard output: No space left' err ||
+            fail "$words to a full device did not say so"
+    done
 fi

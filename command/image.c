@@ -62,7 +62,7 @@ hd_status image_allocate(struct image *image, const char *path, uint64_t width,
 hd_status image_read(const char *path, struct image *image,
                      struct hd_error *error)
 {
-    FILE *file = fopen(path, "rb");
+    FILE *file = fopen(path, "rbe");
 
     if (!file)
         return fail(error, errno == ENOENT ? HD_ENOENT : HD_EIO,

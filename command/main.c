@@ -1,8 +1,10 @@
 // The command `heddle`: kernels and graph programs without writing C. Uses the
 // public API only.
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "heddle/version.h"
@@ -67,13 +69,30 @@ static int run(int count, char **words)
         break;
     case OPTIONS_BAD:
         break;
+    case OPTIONS_FAILED:
+        code = EXIT_FAILED;
+        break;
     }
     options_free(&options);
     return code;
 }
 
+// A file that got the number of a closed standard stream would be printed into.
+// What takes such a number here fails when it is used, as the stream would.
+static void fill_standard_streams(void)
+{
+    int descriptor;
+
+    do
+        descriptor = open("/dev/null", O_CLOEXEC | O_PATH);
+    while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+    if (descriptor >= 0)
+        close(descriptor);
+}
+
 int main(int count, char **words)
 {
+    fill_standard_streams();
     int code = run(count, words);
 
     // What was printed is part of the result.

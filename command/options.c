@@ -141,7 +141,7 @@ enum options_outcome options_parse(const struct command *command, int count,
     given->list = calloc((size_t)count + 1, sizeof(*given->list));
     if (!given->list) {
         fprintf(stderr, "heddle: out of memory\n");
-        return OPTIONS_BAD;
+        return OPTIONS_FAILED;
     }
     for (int i = 0; i < count; i++) {
         char *word = words[i];

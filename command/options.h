@@ -59,8 +59,9 @@ struct options {
 
 enum options_outcome {
     OPTIONS_GOOD,
-    OPTIONS_HELP, // help was asked for and nothing else matters
-    OPTIONS_BAD   // a message was printed
+    OPTIONS_HELP,  // help was asked for and nothing else matters
+    OPTIONS_BAD,   // a message was printed
+    OPTIONS_FAILED // the same, and it is not the user's doing
 };
 
 // Parse what follows the subcommand. OPTION_PAIR arguments are split in place.

@@ -110,7 +110,7 @@ static int open_temporary(struct target *target, mode_t mode)
     memcpy(name + length, template, sizeof(template));
 
     interrupt_hold(&before);
-    int descriptor = mkstemp(name);
+    int descriptor = mkostemp(name, O_CLOEXEC);
     if (descriptor >= 0)
         interrupt_file(name);
     interrupt_release(&before);
@@ -132,7 +132,7 @@ hd_status target_open(struct target *target, const char *path,
 
     *target = (struct target){.path = path};
     if (target_is_output(path)) {
-        descriptor = dup(STDOUT_FILENO);
+        descriptor = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
     } else {
         hd_status status = locate(path, &target->place, &mode, error);
         if (status != HD_OK)

@@ -101,6 +101,9 @@ mistake "setting 'times'" p.lua --in map=in.png --set times=many
 expect 1 "p.lua has no output 'imag'; it has 'image'" \
     "$HEDDLE" run p.lua --in map=in.png --out imag=o.png
 
+if "$HEDDLE" info --json | grep -q '"gpus": *0'; then
+    mistake "--device" p.lua --in map=in.png --device gpu
+fi
 program <<'END'
 local map = input("map")
 local x = = 2

@@ -66,3 +66,9 @@ if [ -w /dev/full ]; then
             fail "$words to a full device did not say so"
     done
 fi
+
+# With standard output closed, nothing else takes its place.
+"$HEDDLE" info >&- 2>err
+[ $? -eq 1 ] || fail "info without standard output did not fail"
+grep -qF 'heddle: cannot write standard output' err ||
+    fail "info without standard output did not say so"

@@ -1,0 +1,165 @@
+// heddle build: compile a file of kernels ahead of time.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "failure.h"
+#include "heddle/kernel.h"
+#include "progress.h"
+#include "start.h"
+#include "target.h"
+
+static const struct option options[] = {
+    {"-o", "FILE", "write the binary to FILE", OPTION_TEXT, false},
+    {"--explain", NULL,
+     "print how each kernel became code; writes a binary\nonly with -o",
+     OPTION_FLAG, false},
+    {"-D", "NAME[=VALUE]", "define a macro", OPTION_WORD, true},
+    {"-I", "FOLDER", "look there for #include files", OPTION_WORD, true},
+    {"-cl-*", NULL, "an option of OpenCL C (-cl-std=CL1.2, ...)", OPTION_WORD,
+     true},
+    {"-w", NULL, "no warnings", OPTION_WORD, false},
+    {"-Werror", NULL, "warnings are errors", OPTION_WORD, false},
+    {"-g", NULL, "debugging information", OPTION_WORD, false},
+    {0},
+};
+
+// One word of the options text, so that blanks and quotes stay part of it.
+static void put_word(const char *word, FILE *file)
+{
+    fputc('"', file);
+    for (; *word; word++) {
+        if (*word == '"' || *word == '\\')
+            fputc('\\', file);
+        fputc(*word, file);
+    }
+    fputs("\" ", file);
+}
+
+// Join the options that the compiler gets into one text, NULL without memory.
+static char *compiler_options(const struct options *given)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+
+    if (!file)
+        return NULL;
+    for (unsigned i = 0; i < given->count; i++) {
+        const struct given *one = &given->list[i];
+        if (one->option->kind != OPTION_WORD)
+            continue;
+        // A value may hang on its option or stand alone; alone always works.
+        put_word(one->value ? one->option->name : one->word, file);
+        if (one->value)
+            put_word(one->value, file);
+    }
+    if (fclose(file) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+// "path/blur.cl" becomes "blur.hdb", in the current folder as compilers do it.
+static char *binary_name(const char *path)
+{
+    static const char ending[] = ".hdb";
+    const char *slash = strrchr(path, '/');
+    const char *base = slash ? slash + 1 : path;
+    const char *dot = strrchr(base, '.');
+    size_t length = dot && dot != base ? (size_t)(dot - base) : strlen(base);
+    char *name = malloc(length + sizeof(ending));
+
+    if (name) {
+        memcpy(name, base, length);
+        memcpy(name + length, ending, sizeof(ending));
+    }
+    return name;
+}
+
+static void explain(const struct hd_kernel *kernel)
+{
+    const struct hd_kernel_info *info = hd_kernel_info(kernel);
+
+    printf("%s:%u: %s(", info->file, info->line, info->name);
+    for (unsigned i = 0; i < info->arg_count; i++) {
+        const struct hd_kernel_arg *arg = hd_kernel_arg(kernel, i);
+        printf("%s%s %s", i > 0 ? ", " : "", arg->type, arg->name);
+    }
+    printf(")\n  %s; %u barrier%s, %u bytes of local memory, %u bytes kept per "
+           "work-item\n",
+           info->form == HD_FORM_LOOPS ? "work-items are loops"
+                                       : "work-items are user-level threads",
+           info->barriers, info->barriers == 1 ? "" : "s", info->local_bytes,
+           info->saved_bytes);
+    for (const char *line = info->explanation; line && *line;) {
+        int length = (int)strcspn(line, "\n");
+        printf("  %.*s\n", length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+// Compile, explain, save. `name` is NULL when nothing is to be written.
+static hd_status compile(struct hd_runtime *runtime,
+                         const struct options *given, const char *compiler_text,
+                         const char *name, struct hd_error *error)
+{
+    struct hd_program_params params = {.path = given->operand,
+                                       .options = compiler_text};
+    struct hd_program *program;
+
+    progress_stage("building kernels");
+    hd_status status = hd_program_create(runtime, &params, &program, error);
+    progress_erase();
+    if (status != HD_OK)
+        return status;
+
+    if (name)
+        status = hd_program_save(program, name, error);
+    if (status == HD_OK && option_given(given, "--explain"))
+        for (unsigned i = 0; i < hd_program_kernel_count(program); i++)
+            explain(hd_program_kernel(program, i));
+    hd_program_destroy(program);
+    return status;
+}
+
+static int build(const struct options *given)
+{
+    struct hd_error error = {0};
+    const char *wanted = option_value(given, "-o");
+    char *name = NULL;
+    char *text = compiler_options(given);
+    bool writes = wanted || !option_given(given, "--explain");
+    struct hd_runtime *runtime = NULL;
+    hd_status status = HD_OK;
+
+    if (writes)
+        name = wanted ? strdup(wanted) : binary_name(given->operand);
+    if (!text || (writes && !name))
+        status = fail(&error, HD_ENOMEM, "out of memory");
+    if (status == HD_OK && name)
+        status = target_check(name, &error);
+    if (status == HD_OK)
+        status = start_runtime((struct hd_runtime_params){.caller_only = true},
+                               &runtime, &error);
+    if (status == HD_OK)
+        status = compile(runtime, given, text, name, &error);
+
+    hd_runtime_destroy(runtime);
+    free(name);
+    free(text);
+    return status == HD_OK ? EXIT_DONE : report_failure(status, &error);
+}
+
+const struct command build_command = {
+    .name = "build",
+    .operand = "KERNEL.cl",
+    .summary = "compile kernels ahead of time",
+    .about = "Compile a file of OpenCL C kernels into a binary that runs "
+             "without a compiler.\nWithout -o it is written to the current "
+             "folder, with the ending .hdb.\n",
+    .options = options,
+    .run = build,
+};

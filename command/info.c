@@ -1,0 +1,54 @@
+// heddle info: what this machine offers and what is built in.
+#include <stdio.h>
+
+#include "commands.h"
+#include "failure.h"
+#include "start.h"
+#include "target.h"
+
+// What describe() passes through target_write().
+struct describing {
+    const struct hd_runtime *runtime;
+    bool json;
+};
+
+static hd_status describe(void *data, FILE *file, struct hd_error *error)
+{
+    const struct describing *describing = data;
+    hd_status status =
+        hd_runtime_describe(describing->runtime, file, describing->json);
+
+    return status == HD_OK
+               ? HD_OK
+               : fail(error, status, "cannot describe the machine: %s",
+                      hd_status_text(status));
+}
+
+static int info(const struct options *given)
+{
+    struct describing describing = {.json = option_given(given, "--json")};
+    struct hd_runtime *runtime;
+    struct hd_error error = {0};
+
+    hd_status status =
+        start_runtime((struct hd_runtime_params){0}, &runtime, &error);
+    if (status != HD_OK)
+        return report_failure(status, &error);
+    describing.runtime = runtime;
+    status = target_write("-", describe, &describing, &error);
+    hd_runtime_destroy(runtime);
+    return status == HD_OK ? EXIT_DONE : report_failure(status, &error);
+}
+
+static const struct option options[] = {
+    {"--json", NULL, "print one JSON object", OPTION_FLAG, false},
+    {0},
+};
+
+const struct command info_command = {
+    .name = "info",
+    .summary = "show what this machine offers and what is built in",
+    .about = "Show what this machine offers and what is built in.\n",
+    .options = options,
+    .run = info,
+};

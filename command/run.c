@@ -1,0 +1,279 @@
+// heddle run: decode the inputs, generate the graph, build its kernels, run it,
+// encode the outputs.
+//
+// Everything that can be found wrong is found before something is computed:
+// unwritable targets before the inputs are read, names of outputs before the
+// kernels are built.
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "failure.h"
+#include "image.h"
+#include "interrupt.h"
+#include "progress.h"
+#include "report.h"
+#include "session.h"
+#include "stopwatch.h"
+#include "target.h"
+
+static const struct option options[] = {
+    SESSION_OPTIONS,
+    {"--out", "NAME=FILE",
+     "write output NAME as an image: JPEG when FILE ends\nin .jpg or .jpeg, "
+     "else PNG; '-' is standard output",
+     OPTION_PAIR, true},
+    {"--device", "cpu|gpu|all|null",
+     "where kernels run; all there are by "
+     "default",
+     OPTION_CHOICE, false},
+    {"--workers", "N", "threads; one per core by default", OPTION_NUMBER,
+     false},
+    {"--trace", "FILE", "write a Chrome trace, for Perfetto", OPTION_TEXT,
+     false},
+    {"--dot", "FILE", "write the graph with its times, for Graphviz",
+     OPTION_TEXT, false},
+    {"--stats", NULL, "print what every pass and worker did", OPTION_FLAG,
+     false},
+    {"--json", NULL, "print the same as one JSON object", OPTION_FLAG, false},
+    {0},
+};
+
+// Options whose value, or the value's second half, is a file to write.
+static const char *const writing[] = {"--out", "--trace", "--dot"};
+
+enum {
+    WRITING = sizeof(writing) / sizeof(*writing)
+};
+
+static bool writes_file(const struct given *one)
+{
+    for (int i = 0; i < WRITING; i++)
+        if (strcmp(one->option->name, writing[i]) == 0)
+            return true;
+    return false;
+}
+
+// Look at all targets; no two may be the same.
+static hd_status check_targets(const struct options *given, bool *to_output,
+                               struct hd_error *error)
+{
+    *to_output = false;
+    for (unsigned i = 0; i < given->count; i++) {
+        const struct given *one = &given->list[i];
+        if (!writes_file(one))
+            continue;
+        for (const struct given *other = given->list; other < one; other++)
+            if (writes_file(other) && strcmp(other->value, one->value) == 0)
+                return fail(error, HD_EINVAL,
+                            "%s would be written twice, by %s and by %s",
+                            one->value, other->option->name, one->option->name);
+        *to_output |= target_is_output(one->value);
+        hd_status status = target_check(one->value, error);
+        if (status != HD_OK)
+            return status;
+    }
+    return HD_OK;
+}
+
+// Find an output of the graph by name.
+static bool find_output(const struct hd_graph *graph, const char *name,
+                        struct hd_graph_result *result)
+{
+    for (unsigned i = 0; hd_graph_result(graph, i, result); i++)
+        if (strcmp(result->name, name) == 0)
+            return true;
+    return false;
+}
+
+static hd_status unknown_output(const struct hd_graph *graph,
+                                const struct options *given, const char *name,
+                                struct hd_error *error)
+{
+    struct hd_graph_result result;
+    char names[1024] = "";
+    size_t length = 0;
+
+    for (unsigned i = 0; hd_graph_result(graph, i, &result); i++) {
+        int more = snprintf(names + length, sizeof(names) - length, "%s'%s'",
+                            i > 0 ? ", " : "", result.name);
+        length += (size_t)more;
+        if (length >= sizeof(names))
+            break;
+    }
+    if (length == 0)
+        return fail(error, HD_ENOENT, "%s has no output '%s'; it declares none",
+                    given->operand, name);
+    return fail(error, HD_ENOENT, "%s has no output '%s'; it has %s",
+                given->operand, name, names);
+}
+
+// Check what was asked for against what the program declares.
+static hd_status check_outputs(const struct hd_graph *graph,
+                               const struct options *given,
+                               struct hd_error *error)
+{
+    struct hd_graph_result result;
+
+    for (const struct given *one = NULL;
+         (one = option_next(given, "--out", one)) != NULL;) {
+        if (!find_output(graph, one->name, &result))
+            return unknown_output(graph, given, one->name, error);
+        hd_status status =
+            image_check(one->name, &result.shape, one->value, error);
+        if (status != HD_OK)
+            return status;
+    }
+    return HD_OK;
+}
+
+// Say which outputs nobody asked for.
+static void note_unused(const struct hd_graph *graph,
+                        const struct options *given)
+{
+    struct hd_graph_result result;
+
+    for (unsigned i = 0; hd_graph_result(graph, i, &result); i++) {
+        const struct given *one = NULL;
+        while ((one = option_next(given, "--out", one)) != NULL)
+            if (strcmp(one->name, result.name) == 0)
+                break;
+        if (!one)
+            fprintf(stderr,
+                    "heddle: note: output '%s' is not written; "
+                    "ask for it with --out %s=FILE\n",
+                    result.name, result.name);
+    }
+}
+
+static hd_status write_outputs(const struct hd_graph *graph,
+                               const struct options *given,
+                               struct hd_error *error)
+{
+    struct hd_graph_result result;
+
+    for (const struct given *one = NULL;
+         (one = option_next(given, "--out", one)) != NULL;) {
+        progress_stage("writing images");
+        if (!find_output(graph, one->name, &result))
+            return unknown_output(graph, given, one->name, error);
+        hd_status status =
+            image_write(one->value, &result.shape, result.buffer, error);
+        if (status != HD_OK)
+            return status;
+    }
+    progress_erase();
+    return HD_OK;
+}
+
+static hd_status print_graph(void *data, FILE *file, struct hd_error *error)
+{
+    hd_status status = hd_graph_print(data, HD_GRAPH_DOT, file);
+
+    return status == HD_OK ? HD_OK
+                           : fail(error, status, "cannot print the graph: %s",
+                                  hd_status_text(status));
+}
+
+static hd_status print_trace(void *data, FILE *file, struct hd_error *error)
+{
+    return hd_runtime_trace_write(data, file, error);
+}
+
+// Everything between the generated graph and the written outputs.
+static hd_status compute(struct report *report, struct hd_error *error)
+{
+    const struct options *given = report->given;
+    struct hd_runtime *runtime = report->session->runtime;
+    struct hd_graph *graph = report->session->graph;
+    const struct hd_graph_run_params params = {.progress = progress_pass};
+    uint64_t mark = now();
+
+    hd_status status = check_outputs(graph, given, error);
+    if (status != HD_OK)
+        return status;
+
+    progress_stage("building kernels");
+    status = hd_graph_prepare(graph, error);
+    if (status != HD_OK)
+        return status;
+    report->build_time = lap(&mark);
+
+    status =
+        report_count(runtime, &report->worker_count, &report->before, error);
+    if (status != HD_OK)
+        return status;
+    progress_stage("running");
+    lap(&mark);
+    status = hd_graph_run(graph, &params, error);
+    if (status != HD_OK)
+        return status;
+    report->run_time = lap(&mark);
+    progress_erase();
+    status =
+        report_count(runtime, &report->worker_count, &report->after, error);
+    if (status != HD_OK)
+        return status;
+
+    note_unused(graph, given);
+    lap(&mark);
+    status = write_outputs(graph, given, error);
+    report->encode_time = lap(&mark);
+    return status;
+}
+
+static int run(const struct options *given)
+{
+    struct hd_error error = {0};
+    const char *trace = option_value(given, "--trace");
+    const char *dot = option_value(given, "--dot");
+    struct session session;
+    struct report report = {.given = given, .session = &session};
+    uint64_t start = now();
+    bool to_output;
+
+    hd_status status = check_targets(given, &to_output, &error);
+    if (status != HD_OK)
+        return report_failure(status, &error);
+
+    const struct hd_runtime_params params = {
+        .workers = option_number(given, "--workers", 0),
+        .device = option_value(given, "--device"),
+        .trace = trace != NULL};
+    status = session_open(&session, given, &params, &error);
+    if (status == HD_OK)
+        status = compute(&report, &error);
+    if (status == HD_OK && dot)
+        status = target_write(dot, print_graph, session.graph, &error);
+    int code = status == HD_OK ? EXIT_DONE : report_failure(status, &error);
+
+    // The trace of a run that failed shows how far it came.
+    if (trace && session.graph) {
+        status = target_write(trace, print_trace, session.runtime, &error);
+        if (status != HD_OK && code == EXIT_DONE)
+            code = report_failure(status, &error);
+    }
+    if (code == EXIT_DONE) {
+        // Standard output is the image's when one goes there.
+        FILE *file = to_output ? stderr : stdout;
+        report.total_time = now() - start;
+        if (option_given(given, "--json"))
+            report_json(&report, file);
+        else
+            report_text(&report, option_given(given, "--stats"), file);
+    }
+    free(report.before);
+    free(report.after);
+    session_close(&session);
+    return code;
+}
+
+const struct command run_command = {
+    .name = "run",
+    .operand = "PROGRAM.lua",
+    .summary = "run a graph program on images",
+    .about = "Run a graph program: read its input images, generate its graph, "
+             "build the kernels,\nrun them and write its output images.\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,36 @@
+// What `run` and `graph` begin with: a runtime, the decoded inputs in its
+// buffers, and the graph that the program generated from them.
+#ifndef COMMAND_SESSION_H
+#define COMMAND_SESSION_H
+
+#include <stdint.h>
+
+#include "heddle/graph.h"
+#include "heddle/runtime.h"
+#include "options.h"
+
+struct session {
+    struct hd_runtime *runtime;
+    struct hd_graph *graph; // NULL when it could not be generated
+    struct hd_graph_source *inputs;
+    unsigned input_count;
+    struct hd_setting *settings;
+    uint64_t start_time, decode_time, generate_time; // [ns]
+};
+
+// The options that every such command has, for its table.
+#define SESSION_OPTIONS                                                      \
+    {"--in", "NAME=FILE", "PNG or JPEG image for input NAME of the program", \
+     OPTION_PAIR, true},                                                     \
+    {                                                                        \
+        "--set", "NAME=VALUE", "setting NAME of the program", OPTION_PAIR,   \
+            true                                                             \
+    }
+
+// session_close() is due in any case.
+hd_status session_open(struct session *session, const struct options *given,
+                       const struct hd_runtime_params *params,
+                       struct hd_error *error);
+void session_close(struct session *session);
+
+#endif

@@ -1,0 +1,67 @@
+# SIGINT and SIGTERM end a long run soon, cleanly and with a code of their own.
+. "$(dirname "$0")/common.sh"
+needs_lua
+needs_images
+
+mkdir work
+cd work || exit 1
+# Some minutes of copies.
+cat >long.lua <<'END'
+local map = input("map", "uchar4")
+local a = resource("a", "uchar4", 4096, 4096)
+local b = resource("b", "uchar4", 4096, 4096)
+write(a) clear(a)
+for i = 1, 20000 do
+    read(a) write(b) copy(a, b)
+    read(b) write(a) copy(b, a)
+end
+output("image", a)
+END
+"$PICTURE" 8 8 in.png || fail "no picture was made"
+
+# Starts with the signals as a terminal's shell gives them, and sends the one
+# named to it when it has run for a second.
+cancelled() {
+    "$@" 2>err &
+    child=$!
+    sleep 1
+    kill "-$signal" "$child" || fail "$*: was not running any more"
+    begin=$(date +%s)
+    wait "$child"
+    got=$?
+    [ "$got" -eq "$wanted" ] || fail "SIG$signal: exit code $got, not $wanted"
+    [ $(($(date +%s) - begin)) -le 10 ] || fail "SIG$signal: took too long"
+}
+
+clean="env --default-signal=INT --default-signal=TERM"
+$clean true 2>/dev/null || skip "env cannot reset signals here"
+
+wanted=130
+for signal in INT TERM; do
+    # shellcheck disable=SC2086
+    cancelled $clean "$HEDDLE" run long.lua --in map=in.png \
+        --out image=out.png --trace t.json
+    [ "$(cat err)" = "heddle: cancelled" ] || {
+        cat err >&2
+        fail "SIG$signal: not exactly 'heddle: cancelled'"
+    }
+    holds . err in.png long.lua t.json
+    rm -f err t.json
+done
+
+# The second one does not wait for anything: stopped meanwhile, both arrive.
+signal=INT
+# shellcheck disable=SC2086
+$clean "$HEDDLE" run long.lua --in map=in.png --out image=out.png 2>err &
+child=$!
+sleep 1
+kill -STOP "$child"
+kill -INT "$child"
+kill -TERM "$child"
+kill -CONT "$child"
+wait "$child"
+got=$?
+# Which of the two came second is the system's choice.
+[ "$got" -eq 130 ] || [ "$got" -eq 143 ] || fail "two signals: code $got"
+rm -f err
+holds . in.png long.lua

@@ -1,0 +1,54 @@
+# What is installed works from outside: the command, pkg-config, find_package.
+. "$(dirname "$0")/common.sh"
+
+"$CMAKE" --install "$BUILD" --prefix "$folder/prefix" >log 2>&1 || {
+    cat log >&2
+    fail "cmake --install failed"
+}
+# Moved afterwards: nothing installed may know the build's folders, and the
+# command finds its library where it lies.
+mv prefix moved
+expect 0 '*' "$folder/moved/bin/heddle" --version
+expect 0 '*' "$folder/moved/bin/heddle" info
+mv moved prefix
+[ -f prefix/share/man/man1/heddle.1 ] || fail "no man page was installed"
+
+pc=$(find prefix -name heddle.pc)
+[ -n "$pc" ] || fail "no heddle.pc was installed"
+library=$folder/$(dirname "$(dirname "$pc")")
+
+runs() {
+    if has has_compiler; then
+        expect 0 "" env LD_LIBRARY_PATH="$library" "$1"
+        said "squares is"
+        said "right"
+    else
+        expect 1 "hello: " env LD_LIBRARY_PATH="$library" "$1"
+    fi
+}
+
+# The file's own prefix is that of the build's configuration; pkg-config is told
+# where the whole was installed.
+PKG_CONFIG_PATH=$library/pkgconfig
+export PKG_CONFIG_PATH
+if command -v pkg-config >/dev/null; then
+    # shellcheck disable=SC2046
+    "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror \
+        "$SOURCE/examples/hello/hello.c" \
+        $(pkg-config --define-variable=prefix="$folder/prefix" \
+            --cflags --libs heddle) -o hello-pkg-config ||
+        fail "hello.c does not build through pkg-config"
+    runs ./hello-pkg-config
+else
+    echo "note: pkg-config is not there; not tried"
+fi
+
+{
+    "$CMAKE" -S "$SOURCE/examples/hello" -B project \
+        -DCMAKE_C_COMPILER="$CC" -DCMAKE_PREFIX_PATH="$folder/prefix" &&
+        "$CMAKE" --build project
+} >log 2>&1 || {
+    cat log >&2
+    fail "hello.c does not build through find_package(heddle)"
+}
+runs ./project/hello

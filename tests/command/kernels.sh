@@ -1,0 +1,83 @@
+# Kernels through the command.
+. "$(dirname "$0")/common.sh"
+needs_compiler
+
+mkdir work
+cd work || exit 1
+cat >invert.cl <<'END'
+#ifndef WHITE
+#define WHITE 255
+#endif
+
+kernel void invert(global const uchar4 *from, global uchar4 *to)
+{
+    size_t i = get_global_id(0);
+    to[i] = (uchar4)((uchar3)(WHITE) - from[i].xyz, from[i].w);
+}
+END
+
+# Ahead of time.
+expect 0 "" "$HEDDLE" build invert.cl
+expect 0 "" "$HEDDLE" build -o other.hdb invert.cl -DWHITE=100 -cl-mad-enable
+expect 0 "" "$HEDDLE" build --explain invert.cl -D WHITE=100
+said "invert.cl:5: invert(uchar4* from, uchar4* to)"
+holds . invert.cl invert.hdb other.hdb
+
+cat >broken.cl <<'END'
+kernel void broken(global int *to)
+{
+    to[0] = nowhere;
+}
+END
+expect 1 "broken.cl:3:" "$HEDDLE" build broken.cl
+grep -q "nowhere" "$folder/results/err" || fail "the compiler's text is lost"
+expect 1 "missing.cl" "$HEDDLE" build missing.cl
+expect 1 "heddle: " "$HEDDLE" build invert.cl -cl-no-such-thing
+expect 1 "cannot write missing/o.hdb: No such file or directory" \
+    "$HEDDLE" build invert.cl -o missing/o.hdb
+if small_disk full; then
+    head -c 8192 /dev/zero >full/rest
+    expect 1 "full/o.hdb" "$HEDDLE" build invert.cl -o full/o.hdb
+    rm -f full/rest
+    small_disk_end
+fi
+holds . invert.cl invert.hdb other.hdb broken.cl
+
+# In a graph, as source and as binary; twice is the identity.
+needs_lua
+needs_images
+cat >p.lua <<'END'
+local map = input("map", "uchar4")
+local file = setting("file", "invert.cl")
+local name = setting("kernel", "invert")
+local invert = kernel(file, name)
+local function inverted(from)
+    local to = resource("inverted", "uchar4", map.width, map.height)
+    read(from) write(to) state(invert)
+    dispatch({from, to}, {global = map.width * map.height})
+    return to
+end
+local once = inverted(map)
+output("once", once)
+output("twice", inverted(once))
+END
+"$PICTURE" 61 35 in.png || fail "no picture was made"
+for file in invert.cl invert.hdb; do
+    expect 0 "" "$HEDDLE" run p.lua --in map=in.png --set file=$file \
+        --out once=once.png --out twice=twice.png --stats
+    "$PICTURE" in.png twice.png || fail "$file: inverted twice is another image"
+    "$PICTURE" in.png once.png && fail "$file: inverted once is no other image"
+    rm -f once.png twice.png
+done
+
+failing() {
+    says=$1
+    shift
+    expect 1 "$says" "$HEDDLE" run p.lua --in map=in.png --out once=o.png "$@"
+    [ ! -e o.png ] || fail "$*: an output was made"
+}
+failing "broken.cl:3:" --set file=broken.cl --set kernel=broken
+failing "missing.cl" --set file=missing.cl
+failing "nokernel" --set kernel=nokernel
+head -c 100 invert.hdb >cut.hdb
+failing "cut.hdb" --set file=cut.hdb

@@ -11,7 +11,7 @@ enum {
     RECORDS = 64,
     THIEVES = 3,
     ROUNDS = 400000,
-    STOLEN = 1000 // at least
+    STOLEN = 2000
 };
 
 struct race {
@@ -89,14 +89,12 @@ static void every_record_has_one_taker(void)
     CHECK(hdi_stack_init(&race.stack, RECORDS));
     for (int i = 0; i < THIEVES; i++)
         CHECK(pthread_create(&threads[i], NULL, steal, &race) == 0);
-    for (int i = 0;; i++) {
-        // On a busy machine the thieves may come late.
-        bool more = i < ROUNDS || atomic_load(&race.stolen) < STOLEN;
-        if (!more && depth == 0)
-            break;
+    // Until enough was stolen: on a busy machine thieves start late.
+    for (int i = 0; i < ROUNDS || joined < STOLEN || depth > 0; i++) {
         random = random * 1103515245 + 12345;
         bool stolen;
-        if (more && depth < RECORDS && random >> 31) {
+        if ((i < ROUNDS || joined < STOLEN) && depth < RECORDS &&
+            random >> 31) {
             values[depth++] = next;
             push(&race.stack, next++);
             if (random >> 29 & 1)

@@ -1,0 +1,413 @@
+// What work stealing costs: against serial code, against the ideal, and against
+// OpenMP and oneTBB where their programs lie beside this one.
+//
+//     steal [--quick]     one JSON object per line on stdout
+#include <libgen.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "heddle/task.h"
+#include "steal_problems.h"
+
+struct bar {
+    const char *op; // "<=" or ">="
+    double bar;
+};
+
+static void print(const char *name, const char *metric, double value,
+                  const char *unit, const char *peer, struct bar bar)
+{
+    bool holds = bar.op[0] == '<' ? value <= bar.bar : value >= bar.bar;
+
+    printf("{\"bench\":\"steal\",\"case\":\"%s\",\"metric\":\"%s\","
+           "\"value\":%.4g,\"unit\":\"%s\",\"peer\":\"%s\",\"op\":\"%s\","
+           "\"bar\":%g,\"holds\":%s}\n",
+           name, metric, value, unit, peer, bar.op, bar.bar,
+           holds ? "true" : "false");
+    fflush(stdout);
+}
+
+static void print_skipped(const char *name, const char *metric,
+                          const char *peer, const char *reason)
+{
+    printf("{\"bench\":\"steal\",\"case\":\"%s\",\"metric\":\"%s\","
+           "\"peer\":\"%s\",\"skipped\":\"%s\"}\n",
+           name, metric, peer, reason);
+    fflush(stdout);
+}
+
+// Problems
+// ----------------------------------------------------------------------
+
+HD_TASK(uint64_t, fib, int, n)
+{
+    if (n < 2)
+        return (uint64_t)n;
+    hd_spawn(worker, fib, n - 1);
+    uint64_t b = hd_call(worker, fib, n - 2);
+    return hd_join(worker, fib) + b;
+}
+
+HD_TASK(uint64_t, queens, int, n, int, row, struct board, b)
+{
+    uint64_t found = 0;
+    int spawned = 0;
+
+    if (row == n)
+        return 1;
+    for (int column = 0; column < n; column++)
+        if (is_safe(&b, row, column)) {
+            struct board next = b;
+            next.column[row] = (signed char)column;
+            hd_spawn(worker, queens, n, row + 1, next);
+            spawned++;
+        }
+    while (spawned-- > 0)
+        found += hd_join(worker, queens);
+    return found;
+}
+
+HD_TASK(uint64_t, tree, const struct thresholds *, t, uint64_t, node, int,
+        depth)
+{
+    uint64_t nodes = 1;
+    int children = children_of(t, node, depth);
+
+    for (int i = 0; i < children; i++)
+        hd_spawn(worker, tree, t, child_of(node, i), depth + 1);
+    for (int i = 0; i < children; i++)
+        nodes += hd_join(worker, tree);
+    return nodes;
+}
+
+struct problem {
+    const char *name;
+    uint64_t (*serial)(const struct problem *problem);
+    void (*parallel)(struct hd_worker *worker, void *run);
+    int n;
+    struct thresholds thresholds;
+};
+
+struct run {
+    const struct problem *problem;
+    uint64_t result;
+};
+
+static uint64_t fib_serially(const struct problem *p)
+{
+    return serial_fib(p->n);
+}
+
+static void fib_in_parallel(struct hd_worker *worker, void *data)
+{
+    struct run *run = data;
+    run->result = hd_call(worker, fib, run->problem->n);
+}
+
+static uint64_t queens_serially(const struct problem *p)
+{
+    return serial_queens(p->n, 0, (struct board){{0}});
+}
+
+static void queens_in_parallel(struct hd_worker *worker, void *data)
+{
+    struct run *run = data;
+    run->result =
+        hd_call(worker, queens, run->problem->n, 0, (struct board){{0}});
+}
+
+static uint64_t tree_serially(const struct problem *p)
+{
+    return serial_tree(&p->thresholds, (uint64_t)p->n, 0);
+}
+
+static void tree_in_parallel(struct hd_worker *worker, void *data)
+{
+    struct run *run = data;
+    run->result = hd_call(worker, tree, &run->problem->thresholds,
+                          (uint64_t)run->problem->n, 0);
+}
+
+static struct hd_pool *make_pool(unsigned workers)
+{
+    struct hd_pool_params params = {.workers = workers};
+    struct hd_error error;
+    struct hd_pool *pool;
+
+    if (hd_pool_create(&params, &pool, &error) != HD_OK) {
+        fprintf(stderr, "steal: %s\n", error.text);
+        exit(1);
+    }
+    return pool;
+}
+
+struct times {
+    double serial, parallel; // medians [ns]
+    double ratio;            // median of parallel / serial
+    double speedup;          // serial / parallel, of medians
+};
+
+static int compare_ratios(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+// Serial and parallel runs in turn, so that both see the same machine.
+static struct times measure(const struct problem *problem, unsigned workers)
+{
+    struct hd_pool *pool = make_pool(workers);
+    uint64_t serial[SAMPLES], parallel[SAMPLES];
+    double ratios[SAMPLES];
+
+    for (int i = -1; i < SAMPLES; i++) { // the first warms up
+        struct run run = {.problem = problem};
+        uint64_t a = now();
+        uint64_t result = problem->serial(problem);
+        uint64_t b = now();
+        hd_pool_run(pool, problem->parallel, &run);
+        uint64_t c = now();
+        if (run.result != result)
+            wrong(problem->name);
+        if (i < 0)
+            continue;
+        serial[i] = b - a;
+        parallel[i] = c - b;
+        ratios[i] = (double)parallel[i] / (double)serial[i];
+    }
+    hd_pool_destroy(pool);
+    qsort(ratios, SAMPLES, sizeof(*ratios), compare_ratios);
+    struct times t = {.serial = median(serial, SAMPLES),
+                      .parallel = median(parallel, SAMPLES),
+                      .ratio = ratios[SAMPLES / 2]};
+    t.speedup = t.serial / t.parallel;
+    return t;
+}
+
+// Peers
+// ---------------------------------------------------------------------------
+
+enum {
+    MAX_FIGURES = 16
+};
+
+// What we measured of those things that peers measure too; less is better.
+struct figures {
+    int count;
+    struct {
+        const char *name, *metric;
+        double value;
+    } figure[MAX_FIGURES];
+};
+
+static void keep(struct figures *figures, const char *name, const char *metric,
+                 double value)
+{
+    figures->figure[figures->count].name = name;
+    figures->figure[figures->count].metric = metric;
+    figures->figure[figures->count++].value = value;
+}
+
+// Of a peer's line, the figures it shares with ours.
+static void compare(const struct figures *ours, const char *line,
+                    const char *peer)
+{
+    char name[64], metric[64];
+    double value;
+
+    if (sscanf(line,
+               "{\"bench\":\"steal\",\"case\":\"%63[^\"]\",\"metric\":"
+               "\"%63[^\"]\",\"value\":%lf",
+               name, metric, &value) != 3)
+        return;
+    for (int i = 0; i < ours->count; i++)
+        if (strcmp(ours->figure[i].name, name) == 0 &&
+            strcmp(ours->figure[i].metric, metric) == 0) {
+            char text[96];
+            snprintf(text, sizeof(text), "%s, of the peer's", metric);
+            print(name, text, ours->figure[i].value / value, "ratio", peer,
+                  (struct bar){"<=", 1});
+        }
+}
+
+static void ask_peer(const struct figures *ours, const char *folder,
+                     const char *peer)
+{
+    char path[4200], line[1024];
+
+    snprintf(path, sizeof(path), "%s/steal_%s", folder, peer);
+    if (access(path, X_OK) != 0) {
+        for (int i = 0; i < ours->count; i++)
+            print_skipped(ours->figure[i].name, ours->figure[i].metric, peer,
+                          "its program was not built");
+        return;
+    }
+    FILE *pipe = popen(path, "r");
+    if (!pipe)
+        return;
+    while (fgets(line, sizeof(line), pipe)) {
+        fputs(line, stdout);
+        compare(ours, line, peer);
+    }
+    pclose(pipe);
+}
+
+// Starvation
+// ------------------------------------------------------------------------
+
+static void burn(double ms)
+{
+    uint64_t end = now() + (uint64_t)(ms * 1e6);
+    while (now() < end)
+        ;
+}
+
+HD_VOID_TASK(leaf, double, ms)
+{
+    burn(ms);
+}
+
+static void spawn_then_long_leaf(struct hd_worker *worker, void *data)
+{
+    (void)data;
+    for (int i = 0; i < 4; i++)
+        hd_spawn(worker, leaf, 25.0);
+    hd_publish(worker);
+    burn(100);
+    for (int i = 0; i < 4; i++)
+        hd_join(worker, leaf);
+}
+
+static double starvation(void) // [ms]
+{
+    struct hd_pool *pool = make_pool(2);
+    uint64_t times[5];
+
+    for (int i = 0; i < 5; i++) {
+        uint64_t begin = now();
+        hd_pool_run(pool, spawn_then_long_leaf, NULL);
+        times[i] = now() - begin;
+    }
+    hd_pool_destroy(pool);
+    return median(times, 5) / 1e6;
+}
+
+// Idle
+// --------------------------------------------------------------------------
+
+static double cpu_ms(void) // of the process
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static void note_time(struct hd_worker *worker, void *data)
+{
+    (void)worker;
+    *(uint64_t *)data = now();
+}
+
+static double idle_cpu(void) // in 5 s [ms]
+{
+    struct hd_pool *pool = make_pool(0);
+    uint64_t t;
+
+    hd_pool_run(pool, note_time, &t);
+    usleep(20000);
+    double before = cpu_ms();
+    sleep(5);
+    double burnt = cpu_ms() - before;
+    hd_pool_destroy(pool);
+    return burnt;
+}
+
+static double wake_latency(int samples) // from the call to the function [us]
+{
+    struct hd_pool *pool = make_pool(0);
+    uint64_t *times = malloc((size_t)samples * sizeof(*times));
+
+    if (!times)
+        exit(1);
+    for (int i = 0; i < samples; i++) {
+        uint64_t started = 0;
+        usleep(5000); // all workers sleep
+        uint64_t begin = now();
+        hd_pool_run(pool, note_time, &started);
+        times[i] = started - begin;
+    }
+    double us = median(times, samples) / 1e3;
+    free(times);
+    hd_pool_destroy(pool);
+    return us;
+}
+
+int main(int argc, char **argv)
+{
+    bool quick = argc > 1 && strcmp(argv[1], "--quick") == 0;
+    struct problem problems[] = {
+        {.name = "fib", .n = 36},
+        {.name = "queens", .n = QUEENS},
+        {.name = "tree", .n = 7},
+    };
+    struct figures ours = {0};
+    unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+
+    problems[0].serial = fib_serially;
+    problems[0].parallel = fib_in_parallel;
+    problems[1].serial = queens_serially;
+    problems[1].parallel = queens_in_parallel;
+    problems[2].serial = tree_serially;
+    problems[2].parallel = tree_in_parallel;
+    problems[2].thresholds = make_thresholds();
+
+    for (int i = 0; i < 3; i++) {
+        const struct problem *p = &problems[i];
+        struct times one = measure(p, 1);
+        if (i == 0) {
+            double per_spawn = (one.parallel - one.serial) /
+                               (double)(serial_fib(p->n + 1) - 1);
+            print(p->name, "cost of spawn and join", per_spawn, "ns", "c",
+                  (struct bar){"<=", 1.5});
+            keep(&ours, p->name, "cost of spawn and join", per_spawn);
+        } else if (i == 1) {
+            print(p->name, "1 worker over serial", one.ratio, "ratio", "c",
+                  (struct bar){"<=", 1.05});
+        } else {
+            print_value(p->name, "1 worker over serial", one.ratio, "ratio",
+                        "c");
+        }
+        if (cores < 2) {
+            print_skipped(p->name, "speed-up, 2 workers", "c",
+                          "this machine has one core");
+            continue;
+        }
+        struct times two = measure(p, 2);
+        print(p->name, "speed-up, 2 workers over 1", one.ratio / two.ratio,
+              "ratio", "heddle", (struct bar){">=", 1.8});
+        print_value(p->name, "2 workers over serial", two.ratio, "ratio", "c");
+        keep(&ours, p->name, "2 workers over serial", two.ratio);
+    }
+
+    if (cores < 2)
+        print_skipped("starvation", "4 x 25 ms beside 100 ms", "ideal",
+                      "this machine has one core");
+    else
+        print("starvation", "4 x 25 ms beside 100 ms", starvation() / 100,
+              "ratio", "ideal", (struct bar){"<=", 1.2});
+    print("idle", "CPU time in 5 s", idle_cpu(), "ms", "none",
+          (struct bar){"<=", 1});
+    double wake = wake_latency(quick ? 200 : 1000);
+    print("wake", "outside call to a sleeping pool", wake, "us", "none",
+          (struct bar){"<=", 100});
+    keep(&ours, "wake", "outside call to a sleeping pool", wake);
+
+    char self[4096];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    self[length > 0 ? length : 0] = '\0';
+    const char *folder = dirname(self);
+    ask_peer(&ours, folder, "openmp");
+    ask_peer(&ours, folder, "tbb");
+    return 0;
+}

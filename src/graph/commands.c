@@ -61,7 +61,8 @@ static hd_pass add_pass(lua_State *lua, const char *name, const char *where)
         if (b->args.at[i].is == HD_PASS_NUMBERS)
             b->args.at[i].numbers = b->numbers.at + b->args.at[i].size;
     for (uint32_t i = 0; i < b->commands.count; i++)
-        b->commands.at[i].args = b->args.at + b->first_args.at[i];
+        if (b->commands.at[i].arg_count > 0)
+            b->commands.at[i].args = &b->args.at[b->first_args.at[i]];
 
     struct hd_pass_params params = {
         .name = name,

@@ -545,6 +545,7 @@ static int kernel(lua_State *lua)
     };
     if (!value.path || !value.name || !value.options)
         return hdi_sandbox_fail(lua, HD_ENOMEM, "no memory for the graph");
+    hdi_language_check(lua, HD_OK, NULL);
     *(struct hdi_lua_kernel *)hdi_language_push(lua, HDI_KERNEL,
                                                 sizeof(value)) = value;
     return 1;

@@ -398,7 +398,10 @@ static void add_edge(struct hd_graph *graph, uint32_t from, uint32_t to,
 static void add_edges(struct hd_graph *graph, const struct hdi_pass *pass,
                       uint32_t index)
 {
-    const struct hdi_access *accesses = graph->accesses.at + pass->accesses;
+    if (pass->access_count == 0)
+        return;
+
+    const struct hdi_access *accesses = &graph->accesses.at[pass->accesses];
 
     for (uint32_t i = 0; i < pass->access_count; i++)
         if (accesses[i].reads)

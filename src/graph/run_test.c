@@ -368,6 +368,22 @@ static void a_failure_in_any_pass_ends_the_run_cleanly(void)
     hd_buffer_destroy(input);
 }
 
+// Passes that wait for nothing are submitted already; they must not start.
+static void no_pass_starts_after_a_failure(void)
+{
+    struct hd_graph *g = create();
+
+    for (unsigned i = 0; i < 100; i++)
+        add_look(g, "P", i, NULL, 0, NULL, 0);
+    atomic_store(&fake.launches, 0);
+    atomic_store(&fake.fail_launch, 1);
+    CHECK_FAILS(hd_graph_run(g, NULL, &error), HD_EFAULT, error, "pass 'P'");
+    // Other workers may be in a pass at that moment.
+    CHECK(hd_pool_workers(launcher.pool) > 1 ||
+          atomic_load(&fake.launches) == 1);
+    hd_graph_destroy(g);
+}
+
 static void running_out_of_memory_ends_the_run_cleanly(void)
 {
     struct hd_buffer *input = new_buffer(800);
@@ -647,6 +663,7 @@ int main(void)
         independent_passes_run_between_their_neighbours();
         peak_memory_is_what_was_alive();
         a_failure_in_any_pass_ends_the_run_cleanly();
+        no_pass_starts_after_a_failure();
         running_out_of_memory_ends_the_run_cleanly();
         a_run_can_be_cancelled();
         inputs_are_needed_and_can_change();

@@ -13,7 +13,8 @@ enum {
     CALLS = 64,          // of next() between two looks at the time
     BYTES_PER_STEP = 64, // what making memory costs
     TIME_PER_STEP = 100, // far more than an instruction takes [ns]
-    TRACE_LEVELS = 4     // callers named in a message
+    TRACE_LEVELS = 4,    // callers named in a message
+    MOST_LEVELS = 100    // of the stack that are looked at; each look is a walk
 };
 
 static const uint64_t least_time = 2000000000; // [ns]
@@ -40,7 +41,7 @@ static void *allocate(void *data, void *old, size_t old_size, size_t size)
         free(old);
         return NULL;
     }
-    if (size > old_size) {
+    if (size > old_size && !s->ending) {
         s->steps += (size - old_size) / BYTES_PER_STEP;
         s->over_memory |= s->memory - old_size + size > s->max_memory;
         s->over_steps |= s->steps > s->max_steps;
@@ -108,6 +109,7 @@ int hdi_sandbox_line(lua_State *lua)
 int hdi_sandbox_raise(lua_State *lua, hd_status status, const char *text)
 {
     hdi_sandbox_of(lua)->raised = status;
+    hdi_sandbox_of(lua)->ending = true;
     lua_pushstring(lua, text);
     return lua_error(lua);
 }
@@ -119,6 +121,7 @@ int hdi_sandbox_fail(lua_State *lua, hd_status status, const char *format, ...)
     va_list args;
 
     hdi_sandbox_of(lua)->raised = status;
+    hdi_sandbox_of(lua)->ending = true;
     if (line > 0)
         lua_pushfstring(lua, "%s:%d: ", path, line);
     else
@@ -136,7 +139,6 @@ static int explain(lua_State *lua)
 {
     struct hdi_sandbox *s = hdi_sandbox_of(lua);
     lua_Debug at;
-    bool first = true;
     int named = 0;
 
     if (lua_type(lua, 1) == LUA_TSTRING)
@@ -144,16 +146,15 @@ static int explain(lua_State *lua)
     else
         lua_pushfstring(lua, "%s:%d: error() with a %s instead of a text",
                         s->path, hdi_sandbox_line(lua), luaL_typename(lua, 1));
-    for (int level = 1; lua_getstack(lua, level, &at); level++) {
+    for (int level = 1; named <= TRACE_LEVELS && level < MOST_LEVELS &&
+                        lua_getstack(lua, level, &at);
+         level++) {
         lua_getinfo(lua, "l", &at);
         if (at.currentline <= 0)
             continue;
-        if (!first && named++ < TRACE_LEVELS)
-            lua_pushfstring(lua, "\n  called from %s:%d", s->path,
-                            at.currentline);
-        else
-            lua_pushliteral(lua, "");
-        first = false;
+        if (named++ == 0)
+            continue;
+        lua_pushfstring(lua, "\n  called from %s:%d", s->path, at.currentline);
         lua_concat(lua, 2);
     }
     return 1;
@@ -395,7 +396,12 @@ static int make_environment(lua_State *lua)
 static hd_status explain_status(struct hdi_sandbox *s, int result,
                                 struct hd_error *error)
 {
-    bool memory = result == LUA_ERRMEM || s->load_memory;
+    // Buffers of the library run out of memory with a plain error, handlers of
+    // errors with LUA_ERRERR, a stack that cannot grow as if it were too deep.
+    const char *text = result == LUA_ERRMEM ? NULL : lua_tostring(s->lua, -1);
+    bool memory = !text || s->load_memory || result == LUA_ERRERR ||
+                  strncmp(text, "not enough memory", 17) == 0 ||
+                  (s->over_memory && strstr(text, "stack overflow"));
 
     if (memory && s->over_steps)
         return hdi_fail(error, HD_ELIMIT,
@@ -410,9 +416,7 @@ static hd_status explain_status(struct hdi_sandbox *s, int result,
     if (memory)
         return hdi_fail(error, HD_ENOMEM, "%s: no memory to run the program",
                         s->path);
-    const char *text = lua_tostring(s->lua, -1);
-    return hdi_fail_text(error, s->raised, text ? text : "unknown error",
-                         text ? strlen(text) : 13);
+    return hdi_fail_text(error, s->raised, text, strlen(text));
 }
 
 hd_status hdi_sandbox_open(struct hdi_sandbox *s, const char *path,

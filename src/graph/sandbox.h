@@ -27,7 +27,8 @@ struct hdi_sandbox {
     uint32_t calls;               // of functions that look at the time
     hd_status raised;             // by hdi_sandbox_fail()
     bool over_memory, over_steps; // why there was none
-    bool load_memory;             // the text took more than there was
+    bool ending;      // the script is over: its message may have memory
+    bool load_memory; // the text took more than there was
 };
 
 // Make the state. The sandbox must not move while it is open.

@@ -11,10 +11,9 @@
 //         return hd_join(worker, fib) + b;     // joins the newest spawn
 //     }
 //
-// Two kinds of work:
-//   task  forked and joined inside another task, strictly nested, no
-//   allocation; job   independent work handed in from any thread, counted by a
-//   group.
+// A task is forked and joined inside another task, strictly nested, without
+// allocation. A job is independent work handed in from any thread and counted
+// by a group.
 #ifndef HEDDLE_TASK_H
 #define HEDDLE_TASK_H
 

@@ -22,7 +22,11 @@ hd_status hdi_graph_generate(const struct hdi_graph_context *context,
                              const struct hd_graph_program *program,
                              struct hd_graph **graph, struct hd_error *error);
 
+// Whether this build can run graph programs.
+bool hdi_graph_has_language(void);
+
 // For `heddle info`: "Lua 5.4.4", or why there is no graph language.
 const char *hdi_graph_language(void);
+bool hdi_graph_has_language(void);
 
 #endif

@@ -54,6 +54,10 @@ hd_status hdi_program_create(const struct hdi_program_context *context,
 hd_status hdi_cache_open(const char *folder, struct hdi_cache **cache,
                          struct hd_error *error);
 void hdi_cache_close(struct hdi_cache *cache);
+const char *hdi_cache_folder(const struct hdi_cache *cache);
+
+// Whether this build can compile OpenCL C.
+bool hdi_has_compiler(void);
 
 // What the kernel layer of this build can do, for `heddle info`: "clang 19.1.7,
 // LLVM 19.1.7", or why there is no compiler. Owner: static storage.

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "launch/plan.h"
 #include "steal/worker.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "steal/pool.h"
+#include "steal/worker.h"
 
 // Open the device that `wanted` names. Today a runtime has one device; "all"
 // and no name mean the best there is, which is the CPU.

@@ -57,7 +57,7 @@ void hdi_idle_lie_down(struct hdi_idle *idle, unsigned worker)
     atomic_fetch_or_explicit(&idle->parked[worker / 64], bit_of(worker),
                              memory_order_seq_cst);
     atomic_fetch_sub_explicit(&idle->searching, 1, memory_order_seq_cst);
-    hdi_fence(memory_order_seq_cst); // against hdi_idle_notify()'s
+    hdi_fence(memory_order_seq_cst); // against who makes work visible
 }
 
 void hdi_idle_sleep(struct hdi_idle *idle, unsigned worker)
@@ -113,11 +113,4 @@ bool hdi_idle_parked(const struct hdi_idle *idle)
                                  HDI_BESIDE(memory_order_relaxed)))
             return true;
     return false;
-}
-
-void hdi_idle_notify(struct hdi_idle *idle, unsigned worker)
-{
-    hdi_fence(memory_order_seq_cst); // against hdi_idle_lie_down()'s
-    if (hdi_idle_searching(idle) <= 0)
-        hdi_idle_wake_one(idle, worker);
 }

@@ -67,7 +67,4 @@ static inline int hdi_idle_searching(const struct hdi_idle *idle)
                                 HDI_BESIDE(memory_order_relaxed));
 }
 
-// Work became visible: see that somebody looks at it. Fences.
-void hdi_idle_notify(struct hdi_idle *idle, unsigned worker);
-
 #endif

@@ -142,13 +142,15 @@ static struct hd_pool *make_pool(const struct hd_pool_params *params,
                          : params->workers   ? params->workers
                                              : cores;
     pool->crowded = pool->worker_count > cores;
-    unsigned made = 0;
+    unsigned made = 0, sets = 0;
     pool->threads = calloc(pool->worker_count, sizeof(*pool->threads));
     pool->workers =
         aligned_alloc(64, pool->worker_count * sizeof(*pool->workers));
-    if (!pool->threads || !pool->workers ||
-        !hdi_idle_init(&pool->idle, pool->worker_count))
+    if (!pool->threads || !pool->workers)
         goto err_arrays;
+    for (; sets < HDI_APPETITES; sets++)
+        if (!hdi_idle_init(&pool->idle[sets], pool->worker_count))
+            goto err_idle;
     for (; made < pool->worker_count; made++)
         if (!init_worker(pool, made))
             goto err_workers;
@@ -159,7 +161,9 @@ static struct hd_pool *make_pool(const struct hd_pool_params *params,
 err_workers:
     while (made-- > 0)
         destroy_worker(&pool->workers[made]);
-    hdi_idle_destroy(&pool->idle);
+err_idle:
+    while (sets-- > 0)
+        hdi_idle_destroy(&pool->idle[sets]);
 err_arrays:
     free(pool->workers);
     free(pool->threads);
@@ -172,7 +176,8 @@ static void free_pool(struct hd_pool *pool)
     for (unsigned i = 0; i < pool->worker_count; i++)
         destroy_worker(&pool->workers[i]);
     hdi_inbox_destroy(&pool->inbox);
-    hdi_idle_destroy(&pool->idle);
+    for (unsigned i = 0; i < HDI_APPETITES; i++)
+        hdi_idle_destroy(&pool->idle[i]);
     hdi_topology_destroy(pool->own_topology);
     free(pool->workers);
     free(pool->threads);
@@ -189,7 +194,7 @@ static void wake_all(struct hd_pool *pool)
 {
     hdi_fence(memory_order_seq_cst); // against hdi_idle_lie_down()'s
     for (unsigned i = 0; i < pool->worker_count; i++)
-        hdi_idle_wake(&pool->idle, i);
+        hdi_idle_wake(&pool->idle[HDI_ANYTHING], i);
 }
 
 static hd_status start_threads(struct hd_pool *pool,
@@ -266,8 +271,7 @@ void hd_pool_destroy(struct hd_pool *pool)
     if (pool->caller_only) {
         while (!sit_down(pool))
             await_bell(pool, NULL);
-        while (hdi_worker_help(&pool->workers[0]))
-            ;
+        hdi_worker_drain(&pool->workers[0]);
     } else {
         atomic_store_explicit(&pool->stopping, true, memory_order_seq_cst);
         wake_all(pool);
@@ -335,7 +339,7 @@ void hd_submit(struct hd_pool *pool, struct hd_job *job)
         hdi_group_enter(job->group);
     if (!worker || !hdi_deque_push(&worker->jobs, job))
         hdi_inbox_push(&pool->inbox, job);
-    hdi_idle_notify(&pool->idle, worker ? worker->index : 0);
+    hdi_pool_tell(pool, worker ? worker->index : 0);
 }
 
 static void wait_in_seat(struct hd_pool *pool, const struct hdi_goal *goal)

@@ -13,6 +13,17 @@
 #include "steal/victims.h"
 #include "steal/worker.h"
 
+// What a worker without work would run. A join runs tasks of any worker, but no
+// jobs: those may block for something that waits for the very join, and they
+// would lie on top of it. Deep inside joins only what the thief forked is run,
+// so that unrelated work does not pile up on the thread's stack.
+enum hdi_appetite {
+    HDI_ANYTHING,
+    HDI_TASKS,
+    HDI_THIEF,
+    HDI_APPETITES
+};
+
 // Written by the worker only, read by anybody (relaxed).
 struct hdi_counters {
     _Atomic uint64_t stolen, failed, parks, parked, busy, groups;
@@ -29,7 +40,7 @@ struct hd_worker {
     struct hdi_deque jobs;
     _Alignas(64) struct hdi_counters counters;
     _Atomic(struct hdi_track *) track;
-    // Set while parked in hd_group_wait(); before its bit in `idle`.
+    // Set while parked in hd_group_wait(), and before its bit in `idle`.
     atomic_bool in_group_wait;
     pthread_t thread;
 };
@@ -46,7 +57,7 @@ struct hd_pool {
     // entry is also the lock of the worker's seat.
     _Atomic uintptr_t *threads;
 
-    struct hdi_idle idle;
+    struct hdi_idle idle[HDI_APPETITES]; // by what those in it would run
     struct hdi_inbox inbox;
 
     // Shutting down: the worker that parks last with nothing to see ends it.
@@ -72,6 +83,12 @@ struct hdi_goal {
 
 // Run other work until the goal is reached; parks when there is none.
 void hdi_worker_wait(struct hd_worker *worker, const struct hdi_goal *goal);
+
+// Run whatever there is until nothing is to be seen; the only worker.
+void hdi_worker_drain(struct hd_worker *worker);
+
+// Somebody look at a new job; from any thread.
+void hdi_pool_tell(struct hd_pool *pool, unsigned near);
 
 // Ring for the threads that wait for the seat of a caller-only pool.
 void hdi_pool_ring(struct hd_pool *pool);

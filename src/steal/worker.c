@@ -29,9 +29,6 @@ struct work {
     unsigned victim; // whose task
 };
 
-// A wait that forbids nothing, to ask what there is.
-static const struct hdi_goal anything = {.kind = HDI_UNTIL_GROUP};
-
 static void count(_Atomic uint64_t *counter, uint64_t n)
 {
     uint64_t now = atomic_load_explicit(counter, memory_order_relaxed);
@@ -74,14 +71,14 @@ static bool take_task(struct hd_worker *worker, struct work *work,
     return false;
 }
 
-static bool take_from(struct hd_worker *worker, struct work *work,
-                      unsigned victim)
+static bool take_from(struct hd_worker *worker, enum hdi_appetite appetite,
+                      struct work *work, unsigned victim)
 {
     if (take_task(worker, work, victim))
         return true;
 
     struct hdi_deque *jobs = &worker->pool->workers[victim].jobs;
-    if (hdi_deque_offers(jobs)) {
+    if (appetite == HDI_ANYTHING && hdi_deque_offers(jobs)) {
         work->job = hdi_deque_steal(jobs);
         if (work->job)
             return stole(worker, work, victim);
@@ -91,7 +88,8 @@ static bool take_from(struct hd_worker *worker, struct work *work,
 }
 
 // Near first, among equals from a random one on.
-static bool take_from_others(struct hd_worker *worker, struct work *work)
+static bool take_from_others(struct hd_worker *worker,
+                             enum hdi_appetite appetite, struct work *work)
 {
     const struct hdi_victims *victims = &worker->victims;
     uint32_t begin = 0;
@@ -102,7 +100,7 @@ static bool take_from_others(struct hd_worker *worker, struct work *work)
         for (uint32_t i = 0; i < n; i++, at++) {
             if (at == n)
                 at = 0;
-            if (take_from(worker, work, victims->order[begin + at]))
+            if (take_from(worker, appetite, work, victims->order[begin + at]))
                 return true;
         }
         begin += n;
@@ -124,26 +122,19 @@ static int thief_of(const struct hdi_goal *goal)
     return state < HDI_TASK_TAKEN ? -1 : (int)(state - HDI_TASK_TAKEN);
 }
 
-static bool only_thief(const struct hd_worker *worker,
-                       const struct hdi_goal *goal)
+static enum hdi_appetite appetite_of(const struct hd_worker *worker,
+                                     const struct hdi_goal *goal)
 {
-    return goal->kind == HDI_UNTIL_JOINED && worker->depth >= MAX_DEPTH;
+    if (goal->kind != HDI_UNTIL_JOINED)
+        return HDI_ANYTHING;
+    return worker->depth < MAX_DEPTH ? HDI_TASKS : HDI_THIEF;
 }
 
-static bool take(struct hd_worker *worker, const struct hdi_goal *goal,
-                 struct work *work)
+static bool take_anything(struct hd_worker *worker, struct work *work)
 {
     struct hd_pool *pool = worker->pool;
 
     *work = (struct work){0};
-    if (goal->kind == HDI_UNTIL_JOINED) {
-        int thief = thief_of(goal);
-        // What the thief forked brings this join nearer (leapfrogging).
-        if (thief >= 0 && take_task(worker, work, (unsigned)thief))
-            return true;
-        if (only_thief(worker, goal))
-            return false;
-    }
     // Neither a job that submits itself again nor a flood of steals may keep
     // old work waiting for ever.
     if (++worker->turn % FAIR_TURNS == 0 &&
@@ -151,42 +142,127 @@ static bool take(struct hd_worker *worker, const struct hdi_goal *goal,
          take_job(work, hdi_deque_steal(&worker->jobs))))
         return true;
     return take_job(work, hdi_deque_pop(&worker->jobs)) ||
-           take_from_others(worker, work) ||
+           take_from_others(worker, HDI_ANYTHING, work) ||
            take_job(work, hdi_inbox_pop(&pool->inbox));
 }
 
-// Whether take() would find something; takes nothing and asks nobody.
-static bool can_take(struct hd_worker *worker, const struct hdi_goal *goal)
+static bool take(struct hd_worker *worker, const struct hdi_goal *goal,
+                 struct work *work)
+{
+    enum hdi_appetite appetite = appetite_of(worker, goal);
+
+    if (appetite == HDI_ANYTHING)
+        return take_anything(worker, work);
+
+    *work = (struct work){0};
+    int thief = thief_of(goal);
+    // What the thief forked brings this join nearer (leapfrogging).
+    if (thief >= 0 && take_task(worker, work, (unsigned)thief))
+        return true;
+    return appetite == HDI_TASKS && take_from_others(worker, HDI_TASKS, work);
+}
+
+// Whether a worker of this appetite would find something; takes nothing, asks
+// nobody. Those who only look at their thief are told of nothing.
+static bool can_take(struct hd_worker *worker, enum hdi_appetite appetite)
 {
     struct hd_pool *pool = worker->pool;
 
-    if (only_thief(worker, goal)) {
-        int thief = thief_of(goal);
-        return thief < 0 || hdi_stack_offers(&pool->workers[thief].stack);
-    }
-    if (hdi_inbox_offers(&pool->inbox) || hdi_deque_offers(&worker->jobs))
+    if (appetite == HDI_THIEF)
+        return false;
+    if (appetite == HDI_ANYTHING &&
+        (hdi_inbox_offers(&pool->inbox) || hdi_deque_offers(&worker->jobs)))
         return true;
     for (uint32_t i = 0; i < worker->victims.end[HDI_VICTIM_LEVELS - 1]; i++) {
         struct hd_worker *victim = &pool->workers[worker->victims.order[i]];
-        if (hdi_stack_offers(&victim->stack) || hdi_deque_offers(&victim->jobs))
+        if (hdi_stack_offers(&victim->stack) ||
+            (appetite == HDI_ANYTHING && hdi_deque_offers(&victim->jobs)))
             return true;
     }
     return false;
 }
 
+// Telling --------------------------------------------------------------------
+
+// Somebody without work that could run a task; no fence.
+static bool wake_for_task(struct hd_pool *pool, unsigned near)
+{
+    return hdi_idle_wake_one(&pool->idle[HDI_ANYTHING], near) ||
+           hdi_idle_wake_one(&pool->idle[HDI_TASKS], near);
+}
+
+static bool is_searched(struct hd_pool *pool)
+{
+    return hdi_idle_searching(&pool->idle[HDI_ANYTHING]) > 0 ||
+           hdi_idle_searching(&pool->idle[HDI_TASKS]) > 0;
+}
+
+static bool has_parked(struct hd_pool *pool)
+{
+    return hdi_idle_parked(&pool->idle[HDI_ANYTHING]) ||
+           hdi_idle_parked(&pool->idle[HDI_TASKS]);
+}
+
+void hdi_pool_tell(struct hd_pool *pool, unsigned near)
+{
+    hdi_fence(memory_order_seq_cst); // against hdi_idle_lie_down()'s
+    if (hdi_idle_searching(&pool->idle[HDI_ANYTHING]) <= 0)
+        hdi_idle_wake_one(&pool->idle[HDI_ANYTHING], near);
+}
+
+// Somebody may have left work to us because we were searching.
+static void stop_searching(struct hd_worker *worker, enum hdi_appetite appetite)
+{
+    struct hd_pool *pool = worker->pool;
+
+    if (!hdi_idle_leave(&pool->idle[appetite]))
+        return;
+    hdi_fence(memory_order_seq_cst); // against who told us
+    if (!has_parked(pool))
+        return;
+    if (can_take(worker, HDI_TASKS))
+        wake_for_task(pool, worker->index);
+    else if (appetite == HDI_ANYTHING && can_take(worker, HDI_ANYTHING))
+        hdi_idle_wake_one(&pool->idle[HDI_ANYTHING], worker->index);
+}
+
 // Running --------------------------------------------------------------------
+
+struct mark {
+    const struct hd_task_ *top;
+    size_t spilled;
+};
+
+static struct mark mark_of(const struct hd_worker *worker)
+{
+    return (struct mark){worker->stack.hot.top_, worker->stack.spilled};
+}
+
+// Before anybody is told that it has finished: work left behind would be lost.
+static void check_joined(const struct hd_worker *worker, struct mark before)
+{
+    struct mark now = mark_of(worker);
+
+    if (now.top == before.top && now.spilled == before.spilled)
+        return;
+    hdi_error("a task or job returned without joining what it had spawned");
+    abort();
+}
 
 static void run_task(struct hd_worker *worker, struct hd_task_ *task,
                      unsigned victim)
 {
-    struct hdi_idle *idle = &worker->pool->idle;
+    struct hd_pool *pool = worker->pool;
+    struct mark before = mark_of(worker);
 
     task->run_(worker, task);
+    check_joined(worker, before);
     // Releases the result; pairs with the acquire in is_reached().
     __atomic_store_n(&task->state_, (uint64_t)HDI_TASK_DONE,
                      HDI_BESIDE(__ATOMIC_RELEASE));
     hdi_fence(memory_order_seq_cst); // against hdi_idle_lie_down()'s
-    hdi_idle_wake(idle, victim);
+    hdi_idle_wake(&pool->idle[HDI_TASKS], victim);
+    hdi_idle_wake(&pool->idle[HDI_THIEF], victim);
 }
 
 static void wake_group(struct hd_pool *pool, struct hd_group *group)
@@ -196,7 +272,7 @@ static void wake_group(struct hd_pool *pool, struct hd_group *group)
     for (unsigned i = 0; i < pool->worker_count; i++)
         if (atomic_load_explicit(&pool->workers[i].in_group_wait,
                                  HDI_BESIDE(memory_order_relaxed)))
-            hdi_idle_wake(&pool->idle, i);
+            hdi_idle_wake(&pool->idle[HDI_ANYTHING], i);
     if (pool->caller_only)
         hdi_pool_ring(pool);
 }
@@ -204,16 +280,16 @@ static void wake_group(struct hd_pool *pool, struct hd_group *group)
 static void run_job(struct hd_worker *worker, struct hd_job *job)
 {
     struct hd_group *group = job->group;
+    struct mark before = mark_of(worker);
 
     job->run(worker, job); // may free the job
+    check_joined(worker, before);
     if (group && hdi_group_leave(group))
         wake_group(worker->pool, group);
 }
 
 static void run(struct hd_worker *worker, const struct work *work)
 {
-    struct hd_task_ *top = worker->stack.hot.top_;
-
     worker->depth++;
     hd_count_task_(worker);
     if (work->task)
@@ -221,10 +297,6 @@ static void run(struct hd_worker *worker, const struct work *work)
     else
         run_job(worker, work->job);
     worker->depth--;
-    if (worker->stack.hot.top_ != top) {
-        hdi_error("a task or job returned without joining what it had spawned");
-        abort();
-    }
 }
 
 // Waiting --------------------------------------------------------------------
@@ -256,15 +328,15 @@ static bool finish(struct hd_worker *worker)
     atomic_store_explicit(&pool->finished, true, memory_order_seq_cst);
     hdi_fence(memory_order_seq_cst);
     for (unsigned i = 0; i < pool->worker_count; i++)
-        hdi_idle_wake(&pool->idle, i);
+        hdi_idle_wake(&pool->idle[HDI_ANYTHING], i);
     return true;
 }
 
-static void sleep_timed(struct hd_worker *worker)
+static void sleep_timed(struct hd_worker *worker, struct hdi_idle *idle)
 {
     uint64_t begin = hdi_now();
 
-    hdi_idle_sleep(&worker->pool->idle, worker->index);
+    hdi_idle_sleep(idle, worker->index);
     uint64_t time = hdi_now() - begin;
     count(&worker->counters.parks, 1);
     count(&worker->counters.parked, time);
@@ -278,6 +350,8 @@ static void sleep_timed(struct hd_worker *worker)
 static void park(struct hd_worker *worker, const struct hdi_goal *goal)
 {
     struct hd_pool *pool = worker->pool;
+    enum hdi_appetite appetite = appetite_of(worker, goal);
+    struct hdi_idle *idle = &pool->idle[appetite];
     bool at_home = goal->kind == HDI_UNTIL_FINISHED;
     bool in_group = goal->kind == HDI_UNTIL_GROUP;
 
@@ -288,25 +362,21 @@ static void park(struct hd_worker *worker, const struct hdi_goal *goal)
     }
     if (at_home)
         atomic_fetch_sub_explicit(&pool->awake, 1, memory_order_seq_cst);
-    hdi_idle_lie_down(&pool->idle, worker->index);
-    for (unsigned i = 0; i < pool->worker_count; i++)
+    hdi_idle_lie_down(idle, worker->index);
+    for (unsigned i = 0; appetite != HDI_THIEF && i < pool->worker_count; i++)
         if (i != worker->index)
             hdi_stack_ask(&pool->workers[i].stack);
 
-    // Woken for work that it must not run, it hands the wake-up on.
-    bool leave_it = only_thief(worker, goal) && can_take(worker, &anything);
-    if (!is_reached(worker, goal) && !can_take(worker, goal) && !leave_it &&
+    if (!is_reached(worker, goal) && !can_take(worker, appetite) &&
         !(at_home && finish(worker)))
-        sleep_timed(worker);
+        sleep_timed(worker, idle);
 
     if (at_home)
         atomic_fetch_add_explicit(&pool->awake, 1, memory_order_seq_cst);
-    hdi_idle_rise(&pool->idle, worker->index);
+    hdi_idle_rise(idle, worker->index);
     if (in_group)
         atomic_store_explicit(&worker->in_group_wait, false,
                               memory_order_relaxed);
-    if (leave_it)
-        hdi_idle_wake_one(&pool->idle, worker->index);
 }
 
 static void back_off(const struct hd_pool *pool, unsigned round)
@@ -335,39 +405,37 @@ static bool search(struct hd_worker *worker, const struct hdi_goal *goal,
     }
 }
 
-// Somebody may have left work to us because we were searching.
-static void stop_searching(struct hd_worker *worker)
-{
-    struct hdi_idle *idle = &worker->pool->idle;
-
-    if (!hdi_idle_leave(idle))
-        return;
-    hdi_fence(memory_order_seq_cst); // against hdi_idle_notify()'s
-    if (hdi_idle_parked(idle) && can_take(worker, &anything))
-        hdi_idle_wake_one(idle, worker->index);
-}
-
 void hdi_worker_wait(struct hd_worker *worker, const struct hdi_goal *goal)
 {
+    enum hdi_appetite appetite = appetite_of(worker, goal);
     struct work work;
 
     while (!is_reached(worker, goal)) {
         bool found = take(worker, goal, &work);
         if (!found) {
-            hdi_idle_search(&worker->pool->idle);
+            hdi_idle_search(&worker->pool->idle[appetite]);
             found = search(worker, goal, &work);
-            stop_searching(worker);
+            stop_searching(worker, appetite);
         }
         if (found)
             run(worker, &work);
     }
 }
 
-bool hdi_worker_help(struct hd_worker *worker)
+void hdi_worker_drain(struct hd_worker *worker)
 {
     struct work work;
 
-    if (worker->depth < MAX_DEPTH && take(worker, &anything, &work)) {
+    while (take_anything(worker, &work))
+        run(worker, &work);
+}
+
+bool hdi_worker_help(struct hd_worker *worker)
+{
+    struct work work = {0};
+
+    if (worker->depth < MAX_DEPTH &&
+        take_from_others(worker, HDI_TASKS, &work)) {
         run(worker, &work);
         return true;
     }
@@ -381,17 +449,17 @@ bool hdi_worker_help(struct hd_worker *worker)
 // do, so that every further spawn is public at once.
 static void answer(struct hd_worker *worker)
 {
-    struct hdi_idle *idle = &worker->pool->idle;
+    struct hd_pool *pool = worker->pool;
 
     hdi_stack_publish(&worker->stack);
-    hdi_idle_notify(idle, worker->index);
-    if (hdi_idle_searching(idle) > 0 || hdi_idle_parked(idle))
+    hdi_fence(memory_order_seq_cst); // against hdi_idle_lie_down()'s
+    if (is_searched(pool) || wake_for_task(pool, worker->index))
         return;
     // Nobody. Withdraw the request, then look again: who parked meanwhile has
     // either asked after this, or is seen here.
     hdi_stack_unask(&worker->stack);
     hdi_fence(memory_order_seq_cst); // against hdi_idle_lie_down()'s
-    if (hdi_idle_parked(idle))
+    if (has_parked(pool))
         hdi_stack_ask(&worker->stack);
 }
 
@@ -435,14 +503,12 @@ struct hd_task_ *hd_join_slow_(struct hd_worker *worker)
 
 void hd_publish(struct hd_worker *worker)
 {
-    struct hdi_idle *idle = &worker->pool->idle;
-
     if (worker->stack.spilled == 0 &&
         worker->stack.hot.top_ <= worker->stack.hot.split_)
         return;
     uint32_t n = hdi_stack_publish(&worker->stack);
     hdi_fence(memory_order_seq_cst); // against hdi_idle_lie_down()'s
-    while (n-- > 0 && hdi_idle_wake_one(idle, worker->index))
+    while (n-- > 0 && wake_for_task(worker->pool, worker->index))
         ;
 }
 

@@ -1,0 +1,103 @@
+# The OpenCL C compiler: what it needs, and the module that holds it.
+#
+# LLVM is linked into the module alone, which libheddle opens when a program has
+# to be compiled. clang and lld are run as programs; their absolute paths are
+# built in, so that nothing in a user's PATH takes their place.
+
+pkg_check_modules(libb2 IMPORTED_TARGET libb2)
+set(missing "")
+if(NOT HEDDLE_COMPILER)
+  list(APPEND missing "HEDDLE_COMPILER=ON")
+endif()
+find_program(HEDDLE_CLANG clang-19 DOC "clang 19, run to compile kernels")
+find_program(HEDDLE_LLD ld.lld-19 DOC "lld 19, run to link kernels")
+find_program(HEDDLE_LLVM_CONFIG llvm-config-19)
+mark_as_advanced(HEDDLE_LLVM_CONFIG)
+if(NOT HEDDLE_CLANG)
+  list(APPEND missing clang-19)
+endif()
+if(NOT HEDDLE_LLD)
+  list(APPEND missing lld-19)
+endif()
+if(NOT HEDDLE_LLVM_CONFIG)
+  list(APPEND missing llvm-19-dev)
+endif()
+if(NOT libb2_FOUND)
+  list(APPEND missing libb2-dev)
+endif()
+list(JOIN missing ", " HDI_COMPILER_MISSING)
+
+set(HDI_HAVE_LIBB2 ${libb2_FOUND})
+if(libb2_FOUND)
+  heddle_links(PkgConfig::libb2)
+endif()
+
+if(NOT missing)
+  set(HDI_HAVE_COMPILER TRUE)
+  foreach(word version includedir libdir)
+    execute_process(COMMAND ${HEDDLE_LLVM_CONFIG} --${word}
+      OUTPUT_VARIABLE llvm_${word} OUTPUT_STRIP_TRAILING_WHITESPACE
+      COMMAND_ERROR_IS_FATAL ANY)
+  endforeach()
+  execute_process(COMMAND ${HEDDLE_CLANG} -dumpversion
+    OUTPUT_VARIABLE HDI_CLANG_VERSION OUTPUT_STRIP_TRAILING_WHITESPACE
+    COMMAND_ERROR_IS_FATAL ANY)
+  set(HDI_LLVM_VERSION ${llvm_version})
+  set(HDI_CLANG ${HEDDLE_CLANG})
+  set(HDI_LLD ${HEDDLE_LLD})
+endif()
+set(HDI_MODULE_FILE heddle_compiler.so)
+set(HDI_MODULE_BUILD ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/heddle)
+set(HDI_MODULE_INSTALL ${CMAKE_INSTALL_FULL_LIBDIR}/heddle)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/tools.h.in
+  ${CMAKE_BINARY_DIR}/generated/tools.h)
+
+if(NOT HDI_HAVE_COMPILER)
+  message(STATUS "No OpenCL C compiler: missing ${HDI_COMPILER_MISSING}")
+  return()
+endif()
+
+# The builtins, as one file of bitcode.
+file(GLOB builtins CONFIGURE_DEPENDS
+  ${PROJECT_SOURCE_DIR}/src/kernel/builtins/*.cl)
+file(GLOB builtins_headers CONFIGURE_DEPENDS
+  ${PROJECT_SOURCE_DIR}/src/kernel/builtins/*.h)
+set(builtins_bitcode ${CMAKE_BINARY_DIR}/generated/builtins.bc)
+set(builtins_all ${CMAKE_BINARY_DIR}/generated/builtins.cl)
+set(include_all "")
+foreach(file ${builtins})
+  string(APPEND include_all "#include \"${file}\"\n")
+endforeach()
+file(CONFIGURE OUTPUT ${builtins_all} CONTENT "${include_all}" @ONLY)
+add_custom_command(OUTPUT ${builtins_bitcode}
+  COMMAND ${HEDDLE_CLANG} -x cl -cl-std=CL3.0 --target=spir64-unknown-unknown
+    -cl-no-stdinc -include opencl-c-base.h
+    -O3 -Xclang -disable-llvm-passes -ffp-contract=off -fno-builtin
+    -Wall -Wextra -Werror -Wno-unused-command-line-argument
+    -I ${PROJECT_SOURCE_DIR}/src/kernel/builtins
+    -emit-llvm -c ${builtins_all} -o ${builtins_bitcode}
+  DEPENDS ${builtins} ${builtins_headers} ${builtins_all}
+  COMMENT "Compiling the OpenCL C builtins" VERBATIM)
+
+file(GLOB module_sources CONFIGURE_DEPENDS
+  ${PROJECT_SOURCE_DIR}/src/kernel/compiler/*.c)
+add_library(heddle_compiler MODULE ${module_sources}
+  ${PROJECT_SOURCE_DIR}/src/kernel/build.c
+  ${PROJECT_SOURCE_DIR}/src/base/error.c ${PROJECT_SOURCE_DIR}/src/base/log.c
+  ${PROJECT_SOURCE_DIR}/src/base/text.c ${builtins_bitcode})
+set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/kernel/compiler/builtins.c
+  APPEND PROPERTY OBJECT_DEPENDS ${builtins_bitcode})
+set_target_properties(heddle_compiler PROPERTIES PREFIX ""
+  LIBRARY_OUTPUT_DIRECTORY ${HDI_MODULE_BUILD}
+  INSTALL_RPATH "" BUILD_WITH_INSTALL_RPATH ON)
+target_compile_definitions(heddle_compiler PRIVATE HDI_MODULE="kernel"
+  HDI_BUILTINS="${builtins_bitcode}")
+target_include_directories(heddle_compiler
+  PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src
+  ${CMAKE_BINARY_DIR}/generated)
+target_include_directories(heddle_compiler SYSTEM PRIVATE ${llvm_includedir})
+target_link_directories(heddle_compiler PRIVATE ${llvm_libdir})
+target_link_libraries(heddle_compiler PRIVATE LLVM-19 Threads::Threads)
+add_dependencies(heddle_objects heddle_compiler)
+install(TARGETS heddle_compiler
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/heddle)

@@ -1,0 +1,110 @@
+// A kernel image is a shared object in a memory file, opened like any library,
+// so that debuggers and profilers know it.
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "backend/cpu/cpu.h"
+#include "base/error.h"
+
+struct cpu_code {
+    struct hdi_code code;
+    int file; // see hdi_cpu_load()
+    void *library;
+    pthread_mutex_t lock; // of `named`
+    struct named {
+        struct hdi_entry entry;
+        struct named *next;
+    } *named; // entries that were asked for; one may be there twice
+};
+
+static bool write_all(int file, const char *data, size_t size)
+{
+    while (size > 0) {
+        ssize_t n = write(file, data, size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        data += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+hd_status hdi_cpu_load(struct hdi_device *device, const void *image,
+                       size_t size, struct hdi_code **code,
+                       struct hd_error *error)
+{
+    char path[64];
+    struct cpu_code *c = calloc(1, sizeof(*c));
+    if (!c)
+        return hdi_fail(error, HD_ENOMEM, "no memory for kernel code");
+
+    hd_status status;
+    c->code.device = device;
+    c->file = memfd_create("heddle-kernels", MFD_CLOEXEC);
+    if (c->file < 0 || !write_all(c->file, image, size)) {
+        status = hdi_fail(error, HD_ENOMEM, "no memory for kernel code: %s",
+                          strerror(errno));
+        goto err_close;
+    }
+    // dlopen() knows libraries by path: were the descriptor closed and its
+    // number used again, the next image would be taken for this one. So it
+    // stays open as long as the library.
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", c->file);
+    c->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!c->library) {
+        status = hdi_fail(error, HD_EFORMAT, "kernel code cannot be loaded: %s",
+                          dlerror());
+        goto err_close;
+    }
+    pthread_mutex_init(&c->lock, NULL);
+    *code = &c->code;
+    return HD_OK;
+
+err_close:
+    if (c->file >= 0)
+        close(c->file);
+    free(c);
+    return status;
+}
+
+void hdi_cpu_unload(struct hdi_code *code)
+{
+    struct cpu_code *c = (struct cpu_code *)code;
+
+    for (struct named *n = c->named, *next; n; n = next) {
+        next = n->next;
+        free(n);
+    }
+    pthread_mutex_destroy(&c->lock);
+    dlclose(c->library);
+    close(c->file);
+    free(c);
+}
+
+const struct hdi_entry *hdi_cpu_find(struct hdi_code *code, const char *kernel)
+{
+    struct cpu_code *c = (struct cpu_code *)code;
+    char symbol[512];
+    int n = snprintf(symbol, sizeof(symbol), "hdk_%s", kernel);
+    void *address =
+        n > 0 && (size_t)n < sizeof(symbol) ? dlsym(c->library, symbol) : NULL;
+    struct named *named = address ? malloc(sizeof(*named)) : NULL;
+    if (!named)
+        return NULL;
+
+    // An object pointer is a function pointer to dlsym(), not to ISO C.
+    memcpy(&named->entry.run, &address, sizeof(address));
+    pthread_mutex_lock(&c->lock);
+    named->next = c->named;
+    c->named = named;
+    pthread_mutex_unlock(&c->lock);
+    return &named->entry;
+}

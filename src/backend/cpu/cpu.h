@@ -1,0 +1,32 @@
+// The cpu backend: one device is all cores of the topology. A unit runs its
+// chunks on the thread that submits them.
+#ifndef HDI_BACKEND_CPU_CPU_H
+#define HDI_BACKEND_CPU_CPU_H
+
+#include "backend/backend.h"
+
+// What kind of processor this is, such that equal strings run equal code.
+// False: no memory.
+bool hdi_cpu_identify(char *text, size_t size);
+const char *hdi_cpu_target(void); // LLVM triple
+
+// One kernel: the function hdk_NAME.
+struct hdi_entry {
+    void (*run)(const struct hdi_frame *frame);
+};
+
+hd_status hdi_cpu_load(struct hdi_device *device, const void *image,
+                       size_t size, struct hdi_code **code,
+                       struct hd_error *error);
+void hdi_cpu_unload(struct hdi_code *code);
+const struct hdi_entry *hdi_cpu_find(struct hdi_code *code, const char *kernel);
+
+hd_status hdi_cpu_unit_open(struct hdi_device *device, unsigned index,
+                            struct hdi_unit **unit);
+void hdi_cpu_unit_close(struct hdi_unit *unit);
+bool hdi_cpu_submit(struct hdi_unit *unit, const struct hdi_chunk *chunk);
+uint64_t hdi_cpu_submitted(const struct hdi_unit *unit);
+uint64_t hdi_cpu_done(struct hdi_unit *unit);
+hd_status hdi_cpu_status(const struct hdi_unit *unit, uint64_t chunk);
+
+#endif

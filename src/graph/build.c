@@ -1,0 +1,318 @@
+// The builder: graphs, resources, inputs, outputs, order. Every call checks all
+// of its input, gets all the memory it may need, and only then changes the
+// graph, so a failed call leaves no trace.
+#include "graph/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+enum {
+    BLOCK_SIZE = 64 * 1024 // of strings [bytes]
+};
+
+struct hdi_string_block {
+    struct hdi_string_block *next;
+    size_t used, size; // [bytes]
+    char text[];
+};
+
+// Arrays, strings -------------------------------------------------------------
+
+bool hdi_graph_room(void **items, uint32_t *capacity, uint64_t needed,
+                    size_t size)
+{
+    if (needed <= *capacity)
+        return true;
+    if (needed > UINT32_MAX / 2)
+        return false;
+
+    uint64_t wanted = *capacity ? (uint64_t)*capacity * 2 : 16;
+    if (wanted < needed)
+        wanted = needed;
+    void *grown = realloc(*items, wanted * size);
+    if (!grown)
+        return false;
+    *items = grown;
+    *capacity = (uint32_t)wanted;
+    return true;
+}
+
+uint64_t hdi_graph_hash(uint64_t seed, const char *text)
+{
+    for (; *text; text++)
+        seed = (seed ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return seed ^ (seed >> 29);
+}
+
+const char *hdi_graph_string(struct hd_graph *graph, const char *text)
+{
+    if (!text || !text[0])
+        return "";
+
+    const char **recent =
+        &graph->recent[hdi_graph_hash(HDI_HASH, text) % HDI_STRINGS];
+    if (*recent && strcmp(*recent, text) == 0)
+        return *recent;
+
+    size_t size = strlen(text) + 1;
+    struct hdi_string_block *block = graph->strings;
+    if (!block || block->size - block->used < size) {
+        size_t room = size > BLOCK_SIZE ? size : BLOCK_SIZE;
+        block = malloc(sizeof(*block) + room);
+        if (!block)
+            return NULL;
+        block->next = graph->strings;
+        block->used = 0;
+        block->size = room;
+        graph->string_bytes += room;
+        graph->strings = block;
+    }
+    char *copy = block->text + block->used;
+    memcpy(copy, text, size);
+    block->used += size;
+    *recent = copy;
+    return copy;
+}
+
+uint64_t hdi_graph_memory(const struct hd_graph *graph)
+{
+#define BYTES(array) (uint64_t)graph->array.capacity * sizeof(*graph->array.at)
+    return graph->string_bytes + BYTES(resources) + BYTES(passes) +
+           BYTES(accesses) + BYTES(commands) + BYTES(args) + BYTES(scratch) +
+           BYTES(values) + BYTES(edges) + BYTES(wheres) + BYTES(readers) +
+           BYTES(outputs) + BYTES(kernels);
+#undef BYTES
+}
+
+// Graphs ----------------------------------------------------------------------
+
+static hd_status no_memory(struct hd_error *error)
+{
+    return hdi_fail(error, HD_ENOMEM, "no memory for the graph");
+}
+
+hd_status hdi_graph_create(const struct hdi_graph_context *context,
+                           struct hd_graph **graph, struct hd_error *error)
+{
+    struct hd_graph *g = calloc(1, sizeof(*g));
+    if (!g)
+        return no_memory(error);
+    if (pthread_mutex_init(&g->lock, NULL) != 0) {
+        free(g);
+        return no_memory(error);
+    }
+    g->context = *context;
+    hd_group_init(&g->group);
+    *graph = g;
+    return HD_OK;
+}
+
+void hd_graph_destroy(struct hd_graph *graph)
+{
+    if (!graph)
+        return;
+
+    hdi_graph_release(graph);
+    hdi_graph_unprepare(graph);
+    for (uint32_t i = 0; i < graph->programs.count; i++)
+        hd_program_destroy(graph->programs.at[i].program);
+    while (graph->strings) {
+        struct hdi_string_block *next = graph->strings->next;
+        free(graph->strings);
+        graph->strings = next;
+    }
+    free(graph->resources.at);
+    free(graph->passes.at);
+    free(graph->accesses.at);
+    free(graph->commands.at);
+    free(graph->args.at);
+    free(graph->scratch.at);
+    free(graph->values.at);
+    free(graph->edges.at);
+    free(graph->wheres.at);
+    free(graph->readers.at);
+    free(graph->outputs.at);
+    free(graph->kernels.at);
+    free(graph->programs.at);
+    free(graph->kernel_slots.at);
+    pthread_mutex_destroy(&graph->lock);
+    free(graph);
+}
+
+// Resources -------------------------------------------------------------------
+
+static const char *place(const char *where)
+{
+    return where ? where : "";
+}
+
+static const char *colon(const char *where)
+{
+    return where && where[0] ? ": " : "";
+}
+
+static hd_status check_shape(const struct hd_shape *shape, const char *name,
+                             const char *where, const struct hdi_type **type,
+                             uint64_t *size, struct hd_error *error)
+{
+    *type = shape->type ? hdi_type_find(shape->type) : NULL;
+    if (!*type)
+        return hdi_fail(error, HD_EINVAL,
+                        "%s%sresource '%s': '%s' is no scalar or vector type "
+                        "of OpenCL C, such as uint or float4",
+                        place(where), colon(where), name,
+                        shape->type ? shape->type : "");
+    if (shape->axes < 1 || shape->axes > 3)
+        return hdi_fail(error, HD_EINVAL,
+                        "%s%sresource '%s': it has %u axes; give 1, 2 or 3",
+                        place(where), colon(where), name, shape->axes);
+    *size = (*type)->size;
+    for (unsigned i = 0; i < shape->axes; i++) {
+        if (shape->extent[i] == 0)
+            return hdi_fail(error, HD_EINVAL,
+                            "%s%sresource '%s': extent %u is 0", place(where),
+                            colon(where), name, i + 1);
+        if (!hdi_multiply(*size, shape->extent[i], size) ||
+            *size > HDI_SIZE_LIMIT)
+            return hdi_fail(error, HD_ELIMIT,
+                            "%s%sresource '%s': it is larger than 2^48 bytes",
+                            place(where), colon(where), name);
+    }
+    return HD_OK;
+}
+
+hd_status hd_graph_resource(struct hd_graph *graph, const char *name,
+                            const struct hd_shape *shape, const char *where,
+                            hd_resource *resource, struct hd_error *error)
+{
+    if (!graph || !name || !shape || !resource)
+        return hdi_fail(error, HD_EINVAL,
+                        "hd_graph_resource() takes a graph, a name, a shape "
+                        "and a place for the handle");
+
+    const struct hdi_type *type = NULL;
+    uint64_t size = 0;
+    HDI_TRY(check_shape(shape, name, where, &type, &size, error));
+
+    const char *name_copy = hdi_graph_string(graph, name);
+    const char *where_copy = hdi_graph_string(graph, where);
+    if (!name_copy || !where_copy || !HDI_ROOM(graph->resources, 1))
+        return no_memory(error);
+
+    struct hdi_resource *r = &graph->resources.at[graph->resources.count];
+    memset(r, 0, sizeof(*r));
+    r->name = name_copy;
+    r->where = where_copy;
+    r->type = type;
+    r->size = size;
+    r->shape = (struct hd_shape){
+        .type = type->name, .axes = shape->axes, .extent = {1, 1, 1}};
+    for (unsigned i = 0; i < shape->axes; i++)
+        r->shape.extent[i] = shape->extent[i];
+    r->writer = HDI_NONE;
+    r->readers = HDI_NONE;
+    *resource = ++graph->resources.count;
+    return HD_OK;
+}
+
+static hd_status no_resource(hd_resource resource, struct hd_error *error)
+{
+    return hdi_fail(error, HD_EINVAL, "%u is no resource of this graph",
+                    resource);
+}
+
+hd_status hd_graph_input(struct hd_graph *graph, hd_resource resource,
+                         struct hd_buffer *buffer, struct hd_error *error)
+{
+    if (!graph)
+        return hdi_fail(error, HD_EINVAL, "hd_graph_input() takes a graph");
+
+    struct hdi_resource *r = hdi_graph_find(graph, resource);
+    if (!r)
+        return no_resource(resource, error);
+    if (buffer && buffer->launcher != graph->context.launcher)
+        return hdi_fail(error, HD_EINVAL,
+                        "the buffer for input '%s' belongs to another runtime",
+                        r->name);
+    if (buffer && buffer->size < r->size)
+        return hdi_fail(error, HD_EINVAL,
+                        "the buffer for input '%s' has %llu bytes; %llu are "
+                        "needed",
+                        r->name, (unsigned long long)buffer->size,
+                        (unsigned long long)r->size);
+    if (!r->is_input && r->versions > 0)
+        return hdi_fail(error, HD_EINVAL,
+                        "resource '%s' is already written by pass '%s': hand "
+                        "it in before the passes that use it",
+                        r->name, graph->passes.at[r->writer].name);
+    r->is_input = true;
+    r->input = buffer;
+    return HD_OK;
+}
+
+hd_status hd_graph_output(struct hd_graph *graph, const char *name,
+                          hd_resource resource, const char *where,
+                          struct hd_error *error)
+{
+    if (!graph || !name)
+        return hdi_fail(error, HD_EINVAL,
+                        "hd_graph_output() takes a graph and a name");
+
+    struct hdi_resource *r = hdi_graph_find(graph, resource);
+    if (!r)
+        return no_resource(resource, error);
+    for (uint32_t i = 0; i < graph->outputs.count; i++) {
+        const struct hdi_output *o = &graph->outputs.at[i];
+        if (strcmp(o->name, name) == 0)
+            return hdi_fail(error, HD_EINVAL,
+                            "%s%sthere is an output '%s' already%s%s",
+                            place(where), colon(where), name,
+                            o->where[0] ? ", made at " : "", o->where);
+    }
+    const char *name_copy = hdi_graph_string(graph, name);
+    const char *where_copy = hdi_graph_string(graph, where);
+    if (!name_copy || !where_copy || !HDI_ROOM(graph->outputs, 1))
+        return no_memory(error);
+
+    hdi_graph_unprepare(graph);
+    graph->outputs.at[graph->outputs.count++] = (struct hdi_output){
+        .name = name_copy, .where = where_copy, .resource = resource - 1};
+    r->is_output = true;
+    return HD_OK;
+}
+
+// Order
+// ------------------------------------------------------------------------
+
+hd_status hd_graph_order(struct hd_graph *graph, hd_pass before, hd_pass after,
+                         const char *where, struct hd_error *error)
+{
+    if (!graph)
+        return hdi_fail(error, HD_EINVAL, "hd_graph_order() takes a graph");
+    if (before == 0 || before > graph->passes.count || after == 0 ||
+        after > graph->passes.count)
+        return hdi_fail(error, HD_EINVAL,
+                        "%s%s%u and %u are not both passes of this graph",
+                        place(where), colon(where), before, after);
+    if (before == after)
+        return hdi_fail(
+            error, HD_EINVAL, "%s%spass '%s' cannot be ordered before itself",
+            place(where), colon(where), graph->passes.at[before - 1].name);
+
+    const char *where_copy = hdi_graph_string(graph, where);
+    if (!where_copy || !HDI_ROOM(graph->edges, 1) ||
+        !HDI_ROOM(graph->wheres, 1))
+        return no_memory(error);
+
+    hdi_graph_unprepare(graph);
+    graph->edges.at[graph->edges.count++] =
+        (struct hdi_edge){.from = before - 1,
+                          .to = after - 1,
+                          .kind = HDI_EDGE_ORDER,
+                          .order = graph->wheres.count};
+    graph->wheres.at[graph->wheres.count++] = where_copy;
+    return HD_OK;
+}

@@ -1,0 +1,217 @@
+#include "graph/fake_launch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+struct hd_program {
+    char *path;
+};
+
+struct fake_counts fake;
+
+// Declared here as the linker calls them.
+hd_status __wrap_hdi_buffer_create(struct hdi_launcher *launcher, uint64_t size,
+                                   struct hd_buffer **buffer,
+                                   struct hd_error *error);
+void __wrap_hd_buffer_destroy(struct hd_buffer *buffer);
+hd_status __wrap_hdi_launch(struct hdi_launcher *launcher,
+                            const struct hd_kernel *kernel,
+                            const struct hd_range *range,
+                            const struct hd_arg *args, unsigned arg_count,
+                            const atomic_bool *cancel, struct hd_error *error);
+hd_status __wrap_hdi_launch_check(const struct hdi_launcher *launcher,
+                                  const struct hd_kernel *kernel,
+                                  const struct hd_range *range,
+                                  const struct hd_arg *args, unsigned arg_count,
+                                  struct hd_error *error);
+hd_status __wrap_hdi_program_create(const struct hdi_program_context *context,
+                                    const struct hd_program_params *params,
+                                    struct hd_program **program,
+                                    struct hd_error *error);
+void __wrap_hd_program_destroy(struct hd_program *program);
+unsigned __wrap_hd_program_kernel_count(const struct hd_program *program);
+const struct hd_kernel *__wrap_hd_program_kernel(
+    const struct hd_program *program, unsigned index);
+const struct hd_kernel *__wrap_hd_program_find(const struct hd_program *program,
+                                               const char *name);
+
+// The n-th call from now: counts down to 1, then stays 0.
+static bool is_nth(atomic_uint *counter)
+{
+    unsigned n = atomic_load(counter);
+    while (n > 0 && !atomic_compare_exchange_weak(counter, &n, n - 1))
+        ;
+    return n == 1;
+}
+
+hd_status __wrap_hdi_buffer_create(struct hdi_launcher *launcher, uint64_t size,
+                                   struct hd_buffer **buffer,
+                                   struct hd_error *error)
+{
+    if (is_nth(&fake.fail_buffer))
+        return hdi_fail(error, HD_ENOMEM, "no memory for a buffer");
+
+    struct hd_buffer *b = malloc(sizeof(*b));
+    *b = (struct hd_buffer){
+        .launcher = launcher, .address = calloc(1, size), .size = size};
+    atomic_fetch_add(&fake.buffers_alive, 1);
+    unsigned long long bytes = atomic_fetch_add(&fake.bytes_alive, size) + size;
+    unsigned long long peak = atomic_load(&fake.bytes_peak);
+    while (bytes > peak &&
+           !atomic_compare_exchange_weak(&fake.bytes_peak, &peak, bytes))
+        ;
+    *buffer = b;
+    return HD_OK;
+}
+
+void __wrap_hd_buffer_destroy(struct hd_buffer *buffer)
+{
+    if (!buffer)
+        return;
+    atomic_fetch_sub(&fake.buffers_alive, 1);
+    atomic_fetch_sub(&fake.bytes_alive, buffer->size);
+    free(buffer->address);
+    free(buffer);
+}
+
+static struct fake_kernel *fake_of(const struct hd_kernel *kernel)
+{
+    return (struct fake_kernel *)((char *)(uintptr_t)kernel -
+                                  offsetof(struct fake_kernel, kernel));
+}
+
+hd_status __wrap_hdi_launch(struct hdi_launcher *launcher,
+                            const struct hd_kernel *kernel,
+                            const struct hd_range *range,
+                            const struct hd_arg *args, unsigned arg_count,
+                            const atomic_bool *cancel, struct hd_error *error)
+{
+    (void)launcher, (void)arg_count;
+    atomic_fetch_add(&fake.launches, 1);
+    if (is_nth(&fake.fail_launch))
+        return hdi_fail(error, HD_EFAULT, "kernel '%s' touched what it may not",
+                        kernel->info.name);
+    if (atomic_load(cancel))
+        return hdi_fail(error, HD_ECANCELED, "cancelled");
+    struct fake_kernel *f = fake_of(kernel);
+    hd_status status = f->run ? f->run(range, args) : HD_OK;
+    return status == HD_OK ? HD_OK
+                           : hdi_fail(error, status, "kernel '%s' failed",
+                                      kernel->info.name);
+}
+
+hd_status __wrap_hdi_launch_check(const struct hdi_launcher *launcher,
+                                  const struct hd_kernel *kernel,
+                                  const struct hd_range *range,
+                                  const struct hd_arg *args, unsigned arg_count,
+                                  struct hd_error *error)
+{
+    (void)launcher, (void)kernel, (void)args, (void)arg_count;
+    if (range->local[0] > 1024)
+        return hdi_fail(error, HD_ELIMIT, "a work-group of %u work-items",
+                        range->local[0]);
+    return HD_OK;
+}
+
+static void fill_kernel(struct fake_kernel *f)
+{
+    unsigned count = 0;
+
+    for (; count < FAKE_ARGS && f->args[count].name; count++)
+        f->shown[count].shown = (struct hd_kernel_arg){
+            .name = f->args[count].name,
+            .type = f->args[count].type,
+            .kind = f->args[count].kind,
+            .pointee_const = f->args[count].pointee_const};
+    f->kernel.info.name = f->name;
+    f->kernel.info.arg_count = count;
+    f->kernel.args = f->shown;
+}
+
+hd_status __wrap_hdi_program_create(const struct hdi_program_context *context,
+                                    const struct hd_program_params *params,
+                                    struct hd_program **program,
+                                    struct hd_error *error)
+{
+    (void)context;
+    if (strstr(params->path, "missing"))
+        return hdi_fail(error, HD_ENOENT, "no file %s", params->path);
+    snprintf(fake.options, sizeof(fake.options), "%s", params->options);
+    struct hd_program *p = malloc(sizeof(*p));
+    p->path = strdup(params->path);
+    for (struct fake_kernel *f = fake_kernels; f->name; f++)
+        fill_kernel(f);
+    atomic_fetch_add(&fake.programs, 1);
+    atomic_fetch_add(&fake.programs_alive, 1);
+    *program = p;
+    return HD_OK;
+}
+
+void __wrap_hd_program_destroy(struct hd_program *program)
+{
+    atomic_fetch_sub(&fake.programs_alive, 1);
+    free(program->path);
+    free(program);
+}
+
+unsigned __wrap_hd_program_kernel_count(const struct hd_program *program)
+{
+    unsigned count = 0;
+
+    (void)program;
+    while (fake_kernels[count].name)
+        count++;
+    return count;
+}
+
+const struct hd_kernel *__wrap_hd_program_kernel(
+    const struct hd_program *program, unsigned index)
+{
+    (void)program;
+    return &fake_kernels[index].kernel;
+}
+
+const struct hd_kernel *__wrap_hd_program_find(const struct hd_program *program,
+                                               const char *name)
+{
+    (void)program;
+    for (struct fake_kernel *f = fake_kernels; f->name; f++)
+        if (strcmp(f->name, name) == 0)
+            return &f->kernel;
+    return NULL;
+}
+
+static hd_status fake_copy(struct hdi_device *device, void *to,
+                           const void *from, uint64_t size)
+{
+    (void)device;
+    memcpy(to, from, size);
+    return HD_OK;
+}
+
+static const struct hdi_backend fake_backend = {.name = "fake",
+                                                .copy = fake_copy};
+
+void fake_open(struct hdi_launcher *launcher, struct hd_pool *pool,
+               struct hdi_graph_context *context)
+{
+    struct hdi_device *device = calloc(1, sizeof(*device));
+    unsigned workers = pool ? hd_pool_workers(pool) : 1;
+
+    device->backend = &fake_backend;
+    device->can.host_memory = !fake.device_memory;
+    memset(launcher, 0, sizeof(*launcher));
+    launcher->pool = pool;
+    launcher->device = device;
+    launcher->tracks = calloc(workers, sizeof(*launcher->tracks));
+    *context = (struct hdi_graph_context){.launcher = launcher,
+                                          .programs = {.device = device}};
+}
+
+void fake_close(struct hdi_launcher *launcher)
+{
+    free(launcher->device);
+    free(launcher->tracks);
+}

@@ -1,0 +1,48 @@
+// For tests: kernels that are C functions, programs that are tables of them,
+// and failures on demand. The linker puts these in the place of the launch and
+// kernel layers (--wrap in CMakeLists.txt); builder and pool are the real ones.
+#ifndef HDI_GRAPH_FAKE_LAUNCH_H
+#define HDI_GRAPH_FAKE_LAUNCH_H
+
+#include <stdatomic.h>
+
+#include "graph/graph.h"
+
+enum {
+    FAKE_ARGS = 8
+};
+
+struct fake_arg {
+    const char *name, *type;
+    enum hd_arg_kind kind;
+    bool pointee_const;
+};
+
+struct fake_kernel {
+    const char *name;
+    // Returns what the launch returns. Optional.
+    hd_status (*run)(const struct hd_range *range, const struct hd_arg *args);
+    struct fake_arg args[FAKE_ARGS]; // up to the first without a name
+    // Filled in when a program is made.
+    struct hd_kernel kernel;
+    struct hdi_kernel_arg shown[FAKE_ARGS];
+};
+
+// What every program contains, ended by one without a name.
+extern struct fake_kernel fake_kernels[];
+
+struct fake_counts {
+    atomic_uint programs, programs_alive, launches, buffers_alive;
+    atomic_ullong bytes_alive, bytes_peak;
+    atomic_uint fail_launch, fail_buffer; // the n-th from now fails; 0: none
+    bool device_memory; // host addresses are not device addresses
+    char options[256];  // of the last program
+};
+extern struct fake_counts fake;
+
+// A launcher over a pool, and a context with it. The device is a stand-in.
+void fake_open(struct hdi_launcher *launcher, struct hd_pool *pool,
+               struct hdi_graph_context *context);
+void fake_close(struct hdi_launcher *launcher);
+
+#endif

@@ -1,0 +1,109 @@
+// The graph language: what a graph program can call. language.c has what may be
+// called anywhere (settings, inputs, resources, kernels, order), commands.c the
+// passes and their commands.
+#ifndef HDI_GRAPH_LANGUAGE_H
+#define HDI_GRAPH_LANGUAGE_H
+
+#include "graph/model.h"
+#include "graph/sandbox.h"
+
+// Values of a program that it cannot look into or forge.
+#define HDI_RESOURCE "resource"
+#define HDI_KERNEL   "kernel"
+#define HDI_PASSDEF  "pass definition"
+#define HDI_PASSED   "pass"
+#define HDI_LOCAL    "local memory"
+#define HDI_SCRATCH  "scratch memory"
+
+struct hdi_lua_resource {
+    hd_resource resource;
+};
+
+struct hdi_lua_kernel {
+    const char *path, *name, *options; // strings of the graph
+};
+
+struct hdi_lua_pass {
+    hd_pass pass;
+};
+
+struct hdi_lua_local {
+    uint64_t size; // [bytes]
+};
+
+struct hdi_lua_scratch {
+    uint32_t index;
+    uint32_t pass; // it belongs to: the graph's pass count when it was made
+    const char *type;
+    uint64_t extent[3];
+};
+
+// The pass or block of commands being put together.
+struct hdi_block {
+    bool inside_run; // of a definition, not of the stream
+    unsigned passes; // before it
+    HDI_ARRAY(hd_resource) reads;
+    HDI_ARRAY(hd_resource) writes;
+    HDI_ARRAY(struct hd_command) commands;
+    HDI_ARRAY(uint32_t) first_args;     // of each command
+    HDI_ARRAY(struct hd_pass_arg) args; // `size` of numbers: index of the first
+    HDI_ARRAY(double) numbers;
+    HDI_ARRAY(uint64_t) scratch;
+};
+
+struct hdi_stream {
+    uint32_t commands; // of one block; 0: a function at `rule` decides
+    int rule;          // reference in the registry
+    int state;         // reference in the registry: the kernel that is set
+    bool trailing;     // a block takes the statements behind it too
+    bool full;         // it has its commands and waits for trailing ones
+    int line;          // of the block's last command, or first statement
+};
+
+struct hdi_language {
+    struct hd_graph *graph;
+    const struct hd_graph_program *program;
+    const char *folder;  // of the program, "" or with a '/' at the end
+    hd_resource *inputs; // one per input handed in; 0: not asked for yet
+    bool *settings;      // one per setting given: asked for
+    struct hdi_block block;
+    struct hdi_stream stream;
+};
+
+static inline struct hdi_language *hdi_language_of(lua_State *lua)
+{
+    return hdi_sandbox_of(lua)->owner;
+}
+
+// Add the functions to the table at the top of the stack.
+void hdi_language_start(lua_State *lua);
+void hdi_commands_add(lua_State *lua);
+
+// Checks at the end of the program.
+int hdi_language_end(lua_State *lua);
+void hdi_commands_end(lua_State *lua);
+
+void hdi_block_free(struct hdi_block *block);
+
+// Push a value of one of the kinds above.
+void *hdi_language_push(lua_State *lua, const char *kind, size_t size);
+
+// The value at `index` if it is of that kind, else NULL.
+void *hdi_language_value(lua_State *lua, int index, const char *kind);
+
+// "a number", "nothing", "a resource": for messages. May push a value.
+const char *hdi_language_kind(lua_State *lua, int index);
+
+// "planet.lua:12" for where the script is.
+const char *hdi_language_where(lua_State *lua, char *where, size_t size);
+
+// End the script with an error of the builder, or when the graph has taken more
+// memory than the script may.
+void hdi_language_check(lua_State *lua, hd_status status,
+                        const struct hd_error *error);
+
+// Read 1 to 3 whole numbers from 1 to 2^48 at `index` and behind it.
+unsigned hdi_language_extents(lua_State *lua, int index, const char *what,
+                              uint64_t extent[3]);
+
+#endif

@@ -1,0 +1,212 @@
+// What a graph is in memory: what the builder made (build.c), what preparing
+// adds (prepare.c), and the state of a run (run.c).
+//
+// Everything is in growing arrays and named by index, so that a graph of many
+// thousand passes is built without an allocation per pass. Data edges always
+// lead forward in program order; only an explicit order can make a cycle.
+#ifndef HDI_GRAPH_MODEL_H
+#define HDI_GRAPH_MODEL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "graph/graph.h"
+#include "graph/type.h"
+#include "heddle/task.h"
+
+#define HDI_NONE       UINT32_MAX          // no index
+#define HDI_SIZE_LIMIT (UINT64_C(1) << 48) // of resources, scratch [bytes]
+
+// A growing array of `count` items, whose type the name tells.
+#define HDI_ARRAY(type)           \
+    struct {                      \
+        type *at;                 \
+        uint32_t count, capacity; \
+    }
+
+// Make room for `more` items; false when there is no memory.
+#define HDI_ROOM(array, more)                               \
+    hdi_graph_room((void **)&(array).at, &(array).capacity, \
+                   (uint64_t)(array).count + (more), sizeof(*(array).at))
+
+bool hdi_graph_room(void **items, uint32_t *capacity, uint64_t needed,
+                    size_t size);
+
+struct hdi_resource {
+    const char *name, *where;
+    struct hd_shape shape; // its type is that of `type`
+    const struct hdi_type *type;
+    uint64_t size;           // [bytes]
+    struct hd_buffer *input; // the caller's
+    bool is_input, is_output;
+    // While building.
+    uint32_t versions; // written so far; version 0 is what was handed in
+    uint32_t writer;   // pass that wrote the newest version, or HDI_NONE
+    uint32_t readers;  // of the newest version: list in hd_graph.readers
+    uint32_t reader_count;
+    uint32_t users;  // passes that use it
+    uint32_t stamp;  // of the last pass that named it
+    uint32_t access; // index of that pass's access
+    // While running. The edges of the graph order all accesses to `memory`.
+    struct hd_buffer *memory;
+    struct hd_buffer *kept; // an output's buffer of the run before
+    bool owned;             // memory is ours, not the caller's
+    _Atomic uint32_t uses;
+};
+
+// One resource of one pass.
+struct hdi_access {
+    uint32_t resource;
+    bool reads, writes;
+    bool creates;     // the first write: takes the memory
+    uint32_t version; // that is read; a write makes the next
+};
+
+struct hdi_argument {
+    uint8_t is;      // as in hd_pass_arg
+    uint8_t numbers; // HD_PASS_NUMBERS: how many
+    uint32_t index;  // of the resource or the scratch, or into `values` [bytes]
+    uint64_t size;   // HD_PASS_BYTES, HD_PASS_LOCAL [bytes]
+};
+
+struct hdi_command {
+    uint8_t is;      // as in hd_command
+    uint32_t kernel; // HD_DISPATCH: index of a hdi_kernel_use
+    uint32_t from, to;
+    uint32_t args, arg_count;
+    struct hd_range range;
+};
+
+struct hdi_scratch {
+    uint64_t size;            // [bytes]
+    struct hd_buffer *memory; // while its pass runs
+};
+
+struct hdi_kernel_use {
+    const char *path, *name, *options; // path NULL: `kernel` was handed in
+    const struct hd_kernel *kernel;    // NULL until it is built
+};
+
+struct hdi_program_use {
+    const char *path, *options;
+    struct hd_program *program;
+};
+
+struct hdi_pass {
+    const char *name, *where;
+    uint32_t accesses, access_count;
+    uint32_t commands, command_count;
+    uint32_t scratch, scratch_count;
+    uint32_t stamp;      // of the last pass that got an edge from this one
+    uint32_t trace_name; // set by preparing
+    uint64_t work_items;
+    uint64_t begin, end; // since the start of the run [ns]
+};
+
+enum hdi_edge_kind {
+    HDI_EDGE_READ,      // writes what the other reads
+    HDI_EDGE_OVERWRITE, // reads what the other overwrites
+    HDI_EDGE_WRITE,     // writes what the other overwrites
+    HDI_EDGE_ORDER      // stated by the program
+};
+
+struct hdi_edge {
+    uint32_t from, to;
+    uint32_t kind;
+    uint32_t order; // HDI_EDGE_ORDER: index into wheres
+};
+
+struct hdi_reader {
+    uint32_t pass, next;
+};
+
+struct hdi_output {
+    const char *name, *where;
+    uint32_t resource;
+};
+
+// A pass while it runs. `waiting` counts the passes it still waits for.
+struct hdi_pass_job {
+    struct hd_job job;
+    struct hd_graph *graph;
+    _Atomic uint32_t waiting;
+};
+
+struct hdi_string_block;
+
+enum {
+    HDI_STRINGS = 64 // texts remembered, so that equal ones are stored once
+};
+
+struct hd_graph {
+    struct hdi_graph_context context;
+    HDI_ARRAY(struct hdi_resource) resources;
+    HDI_ARRAY(struct hdi_pass) passes;
+    HDI_ARRAY(struct hdi_access) accesses;
+    HDI_ARRAY(struct hdi_command) commands;
+    HDI_ARRAY(struct hdi_argument) args;
+    HDI_ARRAY(struct hdi_scratch) scratch;
+    HDI_ARRAY(char) values; // of arguments; items start at multiples of 16
+    HDI_ARRAY(struct hdi_edge) edges;
+    HDI_ARRAY(const char *) wheres; // of explicit orders
+    HDI_ARRAY(struct hdi_reader) readers;
+    HDI_ARRAY(struct hdi_output) outputs;
+    HDI_ARRAY(struct hdi_kernel_use) kernels;
+    HDI_ARRAY(struct hdi_program_use) programs;
+    HDI_ARRAY(uint32_t) kernel_slots; // open addressing; count is a power of 2
+    struct hdi_string_block *strings;
+    uint64_t string_bytes;
+    const char *recent[HDI_STRINGS];
+    uint32_t stamp; // of the pass being added; grows with every try
+
+    // Set by preparing.
+    bool prepared;
+    uint32_t *successors;      // of all passes, one pass after another
+    uint32_t *first_successor; // passes.count + 1
+    uint32_t *waits;           // passes that a pass waits for
+    struct hd_arg *packed;     // as many as args; buffers are filled in late
+    char *packed_values;       // what HD_PASS_NUMBERS became
+    struct hdi_pass_job *jobs; // as many as passes
+
+    // A run.
+    struct hd_group group;
+    atomic_bool cancel;   // asked for by hd_graph_cancel()
+    atomic_bool stopped;  // no further pass starts
+    pthread_mutex_t lock; // for `failure` and the progress function
+    hd_status failed;
+    struct hd_error failure; // the first
+    const struct hd_graph_run_params *params;
+    uint64_t start; // [ns]
+    _Atomic uint32_t finished;
+    _Atomic uint64_t live, peak; // resources and scratch [bytes]
+};
+
+static inline struct hdi_resource *hdi_graph_find(const struct hd_graph *graph,
+                                                  hd_resource resource)
+{
+    if (resource == 0 || resource > graph->resources.count)
+        return NULL;
+    return &graph->resources.at[resource - 1];
+}
+
+// Copy a text into the graph; "" for NULL, NULL when there is no memory.
+const char *hdi_graph_string(struct hd_graph *graph, const char *text);
+
+// What the builder has taken for the graph [bytes].
+uint64_t hdi_graph_memory(const struct hd_graph *graph);
+
+// FNV-1a, going on from `seed`.
+#define HDI_HASH UINT64_C(0xcbf29ce484222325)
+uint64_t hdi_graph_hash(uint64_t seed, const char *text);
+
+// Undo hd_graph_prepare(), but keep the programs.
+void hdi_graph_unprepare(struct hd_graph *graph);
+
+// Give back all memory of the last run, outputs too.
+void hdi_graph_release(struct hd_graph *graph);
+
+// Messages about a pass begin with its place: "planet.lua:12: pass 'blur': ".
+#define HDI_PASS                 "%s%spass '%s': "
+#define HDI_PASS_OF(where, name) (where), (where)[0] ? ": " : "", (name)
+
+#endif

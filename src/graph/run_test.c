@@ -1,0 +1,665 @@
+// Running graphs: order, lifetimes, failures, on kernels that are C functions.
+#include "graph/fake_launch.h"
+
+#include <sched.h>
+
+#include "base/clock.h"
+#include "graph/model.h"
+#include "tests/check.h"
+
+static struct hdi_launcher launcher;
+static struct hdi_graph_context context;
+static struct hd_error error;
+
+// Kernels ---------------------------------------------------------------------
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+    a = (a ^ b) * UINT64_C(0x9e3779b97f4a7c15);
+    return a ^ (a >> 31);
+}
+
+static uint64_t value(const struct hd_arg *arg)
+{
+    uint64_t v;
+    memcpy(&v, arg->value, sizeof(v));
+    return v;
+}
+
+static uint64_t *data(const struct hd_arg *arg)
+{
+    return (uint64_t *)arg->buffer->address;
+}
+
+// to = mix of everything: one wrong version changes all that follow.
+static hd_status run_mix(const struct hd_range *range,
+                         const struct hd_arg *args)
+{
+    uint64_t *to = data(&args[0]);
+
+    for (uint64_t i = 0; i < range->global[0]; i++) {
+        to[i] = mix(to[i], value(&args[4]));
+        for (int r = 1; r <= 3; r++)
+            to[i] = mix(to[i], data(&args[r])[i]);
+    }
+    return HD_OK;
+}
+
+// What tests want to see from within a pass.
+static void (*look)(uint64_t id);
+
+static hd_status run_look(const struct hd_range *range,
+                          const struct hd_arg *args)
+{
+    (void)range;
+    if (look)
+        look(value(&args[0]));
+    return HD_OK;
+}
+
+static hd_status run_values(const struct hd_range *range,
+                            const struct hd_arg *args)
+{
+    float four[4];
+    (void)range;
+    CHECK(args[0].is == HD_IS_VALUE && args[0].size == 16);
+    memcpy(four, args[0].value, 16);
+    CHECK(four[0] == 1 && four[1] == 2 && four[2] == 3 && four[3] == 4.5f);
+    CHECK(args[1].size == 3 && memcmp(args[1].value, "abc", 3) == 0);
+    CHECK(args[2].is == HD_IS_LOCAL && args[2].size == 64);
+    CHECK(args[3].is == HD_IS_BUFFER && args[3].buffer->size == 48);
+    for (int i = 0; i < 48; i++)
+        CHECK(((char *)args[3].buffer->address)[i] == 0);
+    memset(args[3].buffer->address, 1, 48);
+    return HD_OK;
+}
+
+struct fake_kernel fake_kernels[] = {
+    {.name = "mix",
+     .run = run_mix,
+     .args = {{"to", "ulong*", HD_ARG_GLOBAL, false},
+              {"a", "ulong*", HD_ARG_GLOBAL, true},
+              {"b", "ulong*", HD_ARG_GLOBAL, true},
+              {"c", "ulong*", HD_ARG_CONSTANT, true},
+              {"id", "ulong", HD_ARG_VALUE, false}}},
+    {.name = "look",
+     .run = run_look,
+     .args = {{"id", "ulong", HD_ARG_VALUE, false}}},
+    {.name = "values",
+     .run = run_values,
+     .args = {{"v", "float4", HD_ARG_VALUE, false},
+              {"s", "struct s", HD_ARG_VALUE, false},
+              {"l", "float*", HD_ARG_LOCAL, false},
+              {"t", "void*", HD_ARG_GLOBAL, false}}},
+    {.name = NULL}};
+
+// Building --------------------------------------------------------------------
+
+static struct hd_graph *create(void)
+{
+    struct hd_graph *graph;
+    CHECK_OK(hdi_graph_create(&context, &graph, &error), error);
+    return graph;
+}
+
+static hd_resource add_resource(struct hd_graph *g, const char *name,
+                                uint64_t count)
+{
+    struct hd_shape shape = {.type = "ulong", .axes = 1, .extent = {count}};
+    hd_resource r;
+    CHECK_OK(hd_graph_resource(g, name, &shape, NULL, &r, &error), error);
+    return r;
+}
+
+static struct hd_buffer *new_buffer(uint64_t size)
+{
+    struct hd_buffer *buffer;
+    CHECK_OK(hdi_buffer_create(&launcher, size, &buffer, &error), error);
+    return buffer;
+}
+
+static hd_pass add(struct hd_graph *g, const char *name,
+                   const hd_resource *reads, unsigned read_count,
+                   const hd_resource *writes, unsigned write_count,
+                   const struct hd_command *command)
+{
+    struct hd_pass_params params = {.name = name,
+                                    .where = "run.lua:5",
+                                    .reads = reads,
+                                    .read_count = read_count,
+                                    .writes = writes,
+                                    .write_count = write_count,
+                                    .commands = command,
+                                    .command_count = command != NULL};
+    hd_pass pass;
+    CHECK_OK(hd_graph_pass(g, &params, &pass, &error), error);
+    return pass;
+}
+
+static hd_pass add_look(struct hd_graph *g, const char *name, uint64_t id,
+                        const hd_resource *reads, unsigned read_count,
+                        const hd_resource *writes, unsigned write_count)
+{
+    double number = (double)id;
+    struct hd_pass_arg arg = {
+        .is = HD_PASS_NUMBERS, .numbers = &number, .number_count = 1};
+    struct hd_command command = {.is = HD_DISPATCH,
+                                 .kernel = {.path = "k.cl", .name = "look"},
+                                 .range = {.dims = 1, .global = {1}},
+                                 .args = &arg,
+                                 .arg_count = 1};
+    return add(g, name, reads, read_count, writes, write_count, &command);
+}
+
+static void run_ok(struct hd_graph *g)
+{
+    CHECK_OK(hd_graph_run(g, NULL, &error), error);
+}
+
+// Random graphs ---------------------------------------------------------------
+
+enum {
+    RESOURCES = 12,
+    PASSES = 60,
+    COUNT = 8 // elements
+};
+
+static uint64_t state;
+
+static unsigned roll(unsigned sides)
+{
+    state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return (unsigned)(state >> 33) % sides;
+}
+
+static void add_mix(struct hd_graph *g, hd_resource to, const hd_resource *from,
+                    bool update, uint64_t id)
+{
+    hd_resource reads[4] = {from[0], from[1], from[2], to};
+    double number = (double)id;
+    struct hd_pass_arg args[5] = {
+        {.is = HD_PASS_RESOURCE, .resource = to},
+        {.is = HD_PASS_RESOURCE, .resource = from[0]},
+        {.is = HD_PASS_RESOURCE, .resource = from[1]},
+        {.is = HD_PASS_RESOURCE, .resource = from[2]},
+        {.is = HD_PASS_NUMBERS, .numbers = &number, .number_count = 1}};
+    struct hd_command command = {.is = HD_DISPATCH,
+                                 .kernel = {.path = "k.cl", .name = "mix"},
+                                 .range = {.dims = 1, .global = {COUNT}},
+                                 .args = args,
+                                 .arg_count = 5};
+    add(g, "mix", reads, update ? 4 : 3, &to, 1, &command);
+}
+
+// Builds a graph and computes what it must give, in program order.
+static struct hd_graph *random_graph(struct hd_buffer *input,
+                                     uint64_t results[RESOURCES])
+{
+    struct hd_graph *g = create();
+    hd_resource r[RESOURCES];
+    uint64_t values[RESOURCES] = {0};
+    unsigned known[RESOURCES], known_count = 0;
+
+    for (unsigned i = 0; i < RESOURCES; i++)
+        r[i] = add_resource(g, "r", COUNT);
+    CHECK_OK(hd_graph_input(g, r[0], input, &error), error);
+    values[0] = *(uint64_t *)input->address;
+    known[known_count++] = 0;
+    for (unsigned i = 0; i < PASSES; i++) {
+        unsigned to = roll(RESOURCES), from[3];
+        for (int k = 0; k < 3; k++)
+            do
+                from[k] = known[roll(known_count)];
+            while (from[k] == to && known_count > 1);
+        if (from[0] == to || from[1] == to || from[2] == to)
+            continue;
+        bool is_known = false;
+        for (unsigned k = 0; k < known_count; k++)
+            is_known |= known[k] == to;
+        add_mix(g, r[to], (hd_resource[]){r[from[0]], r[from[1]], r[from[2]]},
+                is_known && roll(2), i);
+        values[to] = mix(values[to], i);
+        for (int k = 0; k < 3; k++)
+            values[to] = mix(values[to], values[from[k]]);
+        if (!is_known)
+            known[known_count++] = to;
+    }
+    for (unsigned i = 0; i < known_count; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "o%u", i);
+        CHECK_OK(hd_graph_output(g, name, r[known[i]], NULL, &error), error);
+        results[i] = values[known[i]];
+    }
+    return g;
+}
+
+static void check_results(const struct hd_graph *g, const uint64_t *results)
+{
+    struct hd_graph_result result;
+
+    for (unsigned i = 0; hd_graph_result(g, i, &result); i++)
+        for (int k = 0; k < COUNT; k++)
+            CHECK(((uint64_t *)result.buffer->address)[k] == results[i]);
+}
+
+static void random_graphs_give_what_program_order_gives(void)
+{
+    struct hd_buffer *input = new_buffer(COUNT * 8);
+    for (int k = 0; k < COUNT; k++)
+        ((uint64_t *)input->address)[k] = 12345;
+
+    for (unsigned seed = 1; seed <= 200; seed++) {
+        uint64_t results[RESOURCES];
+        state = seed;
+        struct hd_graph *g = random_graph(input, results);
+        for (int run = 0; run < 3; run++) {
+            run_ok(g);
+            check_results(g, results);
+            CHECK(*(uint64_t *)input->address == 12345);
+        }
+        hd_graph_destroy(g);
+        CHECK(atomic_load(&fake.buffers_alive) == 1);
+    }
+    hd_buffer_destroy(input);
+}
+
+// The diamond -----------------------------------------------------------------
+
+static struct {
+    atomic_uint began[6], ended[6], clock;
+    unsigned long long bytes_in_p5;
+} seen;
+
+static void look_at_diamond(uint64_t id)
+{
+    atomic_store(&seen.began[id], atomic_fetch_add(&seen.clock, 1) + 1);
+    for (int i = 0; i < 100; i++)
+        sched_yield();
+    if (id == 5)
+        seen.bytes_in_p5 = atomic_load(&fake.bytes_alive);
+    atomic_store(&seen.ended[id], atomic_fetch_add(&seen.clock, 1) + 1);
+}
+
+// P1 reads r1, writes r2; P2, P3, P4 read r2, write r3, r4, r5; P5 reads these,
+// writes r6. Resource i has i * 100 elements.
+static struct hd_graph *diamond(struct hd_buffer *input)
+{
+    static const char *const names[] = {"", "P1", "P2", "P3", "P4", "P5"};
+    struct hd_graph *g = create();
+    hd_resource r[7];
+
+    for (unsigned i = 1; i <= 6; i++)
+        r[i] = add_resource(g, "r", i * 100);
+    CHECK_OK(hd_graph_input(g, r[1], input, &error), error);
+    add_look(g, names[1], 1, &r[1], 1, &r[2], 1);
+    for (unsigned i = 2; i <= 4; i++)
+        add_look(g, names[i], i, &r[2], 1, &r[i + 1], 1);
+    add_look(g, names[5], 5, &r[3], 3, &r[6], 1);
+    CHECK_OK(hd_graph_output(g, "r6", r[6], NULL, &error), error);
+    return g;
+}
+
+static void independent_passes_run_between_their_neighbours(void)
+{
+    struct hd_buffer *input = new_buffer(800);
+    struct hd_graph *g = diamond(input);
+
+    look = look_at_diamond;
+    for (int run = 0; run < 50; run++) {
+        atomic_store(&seen.clock, 0);
+        run_ok(g);
+        for (int i = 2; i <= 4; i++) {
+            CHECK(atomic_load(&seen.began[i]) > atomic_load(&seen.ended[1]));
+            CHECK(atomic_load(&seen.ended[i]) < atomic_load(&seen.began[5]));
+        }
+        // r2 died with the last of P2 to P4: alive are r1 and r3 to r6.
+        CHECK(seen.bytes_in_p5 == 800 * (1 + 3 + 4 + 5 + 6));
+        CHECK(atomic_load(&fake.bytes_alive) == 800 * (1 + 6));
+        CHECK(hd_graph_peak_memory(g) == 800 * (3 + 4 + 5 + 6));
+    }
+    struct hd_pass_info first, last;
+    CHECK(hd_graph_pass_info(g, 0, &first) && hd_graph_pass_info(g, 4, &last));
+    CHECK(first.begin <= first.end && first.end <= last.begin &&
+          last.begin < last.end);
+    look = NULL;
+    hd_graph_destroy(g);
+    hd_buffer_destroy(input);
+}
+
+static void peak_memory_is_what_was_alive(void)
+{
+    struct hd_buffer *input = new_buffer(COUNT * 8);
+
+    for (unsigned seed = 1; seed <= 20; seed++) {
+        uint64_t results[RESOURCES];
+        state = seed;
+        struct hd_graph *g = random_graph(input, results);
+        atomic_store(&fake.bytes_peak, 0);
+        run_ok(g);
+        CHECK(hd_graph_peak_memory(g) ==
+              atomic_load(&fake.bytes_peak) - input->size);
+        hd_graph_destroy(g);
+    }
+    hd_buffer_destroy(input);
+}
+
+// Failures --------------------------------------------------------------------
+
+static void a_failure_in_any_pass_ends_the_run_cleanly(void)
+{
+    struct hd_buffer *input = new_buffer(800);
+    struct hd_graph *g = diamond(input);
+    struct hd_graph_result result;
+
+    for (unsigned n = 1; n <= 5; n++) {
+        run_ok(g);
+        atomic_store(&fake.launches, 0);
+        atomic_store(&fake.fail_launch, n);
+        CHECK_FAILS(hd_graph_run(g, NULL, &error), HD_EFAULT, error,
+                    "run.lua:5: pass 'P");
+        CHECK(strstr(error.text, "': kernel 'look' touched what it may not"));
+        CHECK(atomic_load(&fake.launches) >= n);
+        CHECK(n == 5 || atomic_load(&fake.launches) < 5);
+        CHECK(atomic_load(&fake.buffers_alive) == 1);
+        CHECK(hd_graph_result(g, 0, &result) && !result.buffer);
+    }
+    run_ok(g);
+    hd_graph_destroy(g);
+    hd_buffer_destroy(input);
+}
+
+static void running_out_of_memory_ends_the_run_cleanly(void)
+{
+    struct hd_buffer *input = new_buffer(800);
+    struct hd_graph *g = diamond(input);
+
+    for (unsigned n = 1; n <= 5; n++) {
+        atomic_store(&fake.fail_buffer, n);
+        CHECK_FAILS(hd_graph_run(g, NULL, &error), HD_ENOMEM, error,
+                    "memory for resource 'r' (");
+        CHECK(strncmp(error.text, "run.lua:5: pass 'P", 18) == 0);
+        CHECK(atomic_load(&fake.buffers_alive) == 1);
+    }
+    run_ok(g);
+    hd_graph_destroy(g);
+    hd_buffer_destroy(input);
+}
+
+static struct hd_graph *to_cancel;
+
+static void cancel_in_p3(uint64_t id)
+{
+    if (id == 3)
+        hd_graph_cancel(to_cancel);
+}
+
+static void a_run_can_be_cancelled(void)
+{
+    struct hd_buffer *input = new_buffer(800);
+    struct hd_graph *g = diamond(input);
+
+    hd_graph_cancel(g);
+    CHECK_FAILS(hd_graph_run(g, NULL, &error), HD_ECANCELED, error,
+                "cancelled; 0 of 5 passes had finished");
+    to_cancel = g;
+    look = cancel_in_p3;
+    CHECK_FAILS(hd_graph_run(g, NULL, &error), HD_ECANCELED, error,
+                "of 5 passes had finished");
+    look = NULL;
+    CHECK(atomic_load(&fake.buffers_alive) == 1);
+    run_ok(g);
+    hd_graph_destroy(g);
+    hd_graph_cancel(NULL);
+    hd_buffer_destroy(input);
+}
+
+static void inputs_are_needed_and_can_change(void)
+{
+    struct hd_graph *g = create();
+    hd_resource a = add_resource(g, "a", 2), b = add_resource(g, "b", 2);
+    struct hd_command command = {.is = HD_COPY, .from = a, .to = b};
+    struct hd_buffer *one = new_buffer(16), *two = new_buffer(16);
+    struct hd_graph_result result;
+
+    CHECK_OK(hd_graph_input(g, a, NULL, &error), error);
+    add(g, "copy", &a, 1, &b, 1, &command);
+    CHECK_OK(hd_graph_output(g, "b", b, NULL, &error), error);
+    CHECK_OK(hd_graph_output(g, "a", a, NULL, &error), error);
+    CHECK_FAILS(hd_graph_run(g, NULL, &error), HD_EINVAL, error,
+                "input 'a' has no buffer");
+    *(uint64_t *)one->address = 1;
+    *(uint64_t *)two->address = 2;
+    CHECK_OK(hd_graph_input(g, a, one, &error), error);
+    run_ok(g);
+    CHECK(hd_graph_result(g, 0, &result));
+    CHECK(*(uint64_t *)result.buffer->address == 1);
+    CHECK_OK(hd_graph_input(g, a, two, &error), error);
+    run_ok(g);
+    CHECK(*(uint64_t *)result.buffer->address == 2); // the same buffer
+    CHECK(hd_graph_result(g, 1, &result) && result.buffer == two);
+    hd_graph_destroy(g);
+    hd_buffer_destroy(one);
+    hd_buffer_destroy(two);
+}
+
+// A written input is a copy: the caller's buffer stays as it was.
+static void transfers_work_with_any_memory(void)
+{
+    for (int device = 0; device < 2; device++) {
+        launcher.device->can.host_memory = !device;
+        struct hd_graph *g = create();
+        hd_resource a = add_resource(g, "a", 20000), b;
+        struct hd_command clear = {.is = HD_CLEAR, .to = a}, copy;
+        struct hd_buffer *input = new_buffer(160000);
+        struct hd_graph_result result;
+
+        b = add_resource(g, "b", 20000);
+        copy = (struct hd_command){.is = HD_COPY, .from = a, .to = b};
+        memset(input->address, 7, 160000);
+        CHECK_OK(hd_graph_input(g, a, input, &error), error);
+        add(g, "copy", &a, 1, &b, 1, &copy);
+        add(g, "clear", NULL, 0, &a, 1, &clear);
+        CHECK_OK(hd_graph_output(g, "a", a, NULL, &error), error);
+        CHECK_OK(hd_graph_output(g, "b", b, NULL, &error), error);
+        for (int run = 0; run < 2; run++) {
+            run_ok(g);
+            CHECK(hd_graph_result(g, 0, &result));
+            CHECK(((char *)result.buffer->address)[159999] == 0);
+            CHECK(hd_graph_result(g, 1, &result));
+            CHECK(((char *)result.buffer->address)[159999] == 7);
+            CHECK(((char *)input->address)[0] == 7);
+        }
+        hd_graph_destroy(g);
+        hd_buffer_destroy(input);
+    }
+    launcher.device->can.host_memory = true;
+}
+
+static void values_and_scratch_reach_the_kernel(void)
+{
+    struct hd_graph *g = create();
+    const double four[] = {1, 2, 3, 4.5};
+    uint64_t size = 48;
+    struct hd_pass_arg args[] = {
+        {.is = HD_PASS_NUMBERS, .numbers = four, .number_count = 4},
+        {.is = HD_PASS_BYTES, .bytes = "abc", .size = 3},
+        {.is = HD_PASS_LOCAL, .size = 64},
+        {.is = HD_PASS_SCRATCH, .scratch = 0}};
+    struct hd_command command = {.is = HD_DISPATCH,
+                                 .kernel = {.path = "k.cl", .name = "values"},
+                                 .range = {.dims = 1, .global = {1}},
+                                 .args = args,
+                                 .arg_count = 4};
+    struct hd_pass_params params = {.name = "p",
+                                    .commands = &command,
+                                    .command_count = 1,
+                                    .scratch_sizes = &size,
+                                    .scratch_count = 1};
+    hd_pass pass;
+    CHECK_OK(hd_graph_pass(g, &params, &pass, &error), error);
+    CHECK_OK(hd_graph_pass(g, &params, &pass, &error), error);
+    CHECK_OK(hd_graph_order(g, 1, 2, NULL, &error), error);
+    run_ok(g);
+    run_ok(g);
+    CHECK(hd_graph_peak_memory(g) == 48);
+    atomic_store(&fake.fail_buffer, 2);
+    CHECK_FAILS(hd_graph_run(g, NULL, &error), HD_ENOMEM, error,
+                "pass 'p': scratch memory (48 bytes)");
+    CHECK(atomic_load(&fake.buffers_alive) == 0);
+    hd_graph_destroy(g);
+}
+
+// Watching --------------------------------------------------------------------
+
+struct progress {
+    unsigned last, total;
+    bool inside;
+};
+
+static void watch(void *data_, unsigned finished, unsigned total,
+                  const char *pass)
+{
+    struct progress *p = data_;
+    CHECK(!p->inside);
+    p->inside = true;
+    CHECK(pass[0] == 'P');
+    CHECK(finished == p->last + 1);
+    p->last = finished;
+    p->total = total;
+    sched_yield();
+    p->inside = false;
+}
+
+static void progress_is_told_one_pass_at_a_time(void)
+{
+    struct hd_graph *g = create();
+    struct progress p = {0};
+    struct hd_graph_run_params params = {.progress = watch, .data = &p};
+
+    for (unsigned i = 0; i < 200; i++)
+        add_look(g, "P", i, NULL, 0, NULL, 0);
+    CHECK_OK(hd_graph_run(g, &params, &error), error);
+    CHECK(p.last == 200 && p.total == 200);
+    hd_graph_destroy(g);
+}
+
+static void passes_are_spans_on_the_track_of_their_worker(void)
+{
+    struct hdi_trace *trace;
+    struct hd_graph *g = create();
+    char *text = NULL;
+    size_t size;
+    CHECK(hdi_trace_create(&trace) == HD_OK);
+    launcher.trace = trace;
+    for (unsigned i = 0; i < hd_pool_workers(launcher.pool); i++)
+        launcher.tracks[i] = hdi_track_create(trace, "worker");
+    add_look(g, "seen in the trace", 1, NULL, 0, NULL, 0);
+    run_ok(g);
+    FILE *file = open_memstream(&text, &size);
+    CHECK(hdi_trace_write(trace, file) == HD_OK);
+    CHECK(fclose(file) == 0);
+    CHECK(strstr(text, "seen in the trace"));
+    free(text);
+    for (unsigned i = 0; i < hd_pool_workers(launcher.pool); i++)
+        launcher.tracks[i] = NULL;
+    launcher.trace = NULL;
+    hd_graph_destroy(g);
+    hdi_trace_destroy(trace);
+}
+
+// Where runs start ------------------------------------------------------------
+
+static void an_empty_graph_runs(void)
+{
+    struct hd_graph *g = create();
+    run_ok(g);
+    hd_graph_destroy(g);
+}
+
+static struct hd_graph *inner;
+
+static void run_inner(uint64_t id)
+{
+    if (id == 100)
+        run_ok(inner);
+}
+
+static void run_on_worker(struct hd_worker *worker, void *graph)
+{
+    (void)worker;
+    run_ok(graph);
+}
+
+static void a_worker_can_run_a_graph(void)
+{
+    struct hd_graph *outer = create();
+    inner = create();
+    for (unsigned i = 0; i < 20; i++)
+        add_look(inner, "inner", i, NULL, 0, NULL, 0);
+    add_look(outer, "outer", 100, NULL, 0, NULL, 0);
+    hd_pool_run(launcher.pool, run_on_worker, inner);
+    look = run_inner;
+    run_ok(outer);
+    look = NULL;
+    hd_graph_destroy(inner);
+    hd_graph_destroy(outer);
+}
+
+static void a_pass_costs_little(void)
+{
+    enum {
+        MANY = 20000
+    };
+    for (int chain = 0; chain < 2; chain++) {
+        struct hd_graph *g = create();
+        double best = 1e9;
+        for (unsigned i = 0; i < MANY; i++) {
+            hd_pass pass = add(g, "p", NULL, 0, NULL, 0, NULL);
+            if (chain && i > 0)
+                CHECK_OK(hd_graph_order(g, pass - 1, pass, NULL, &error),
+                         error);
+        }
+        CHECK_OK(hd_graph_prepare(g, &error), error);
+        for (int round = 0; round < 5; round++) {
+            uint64_t begin = hdi_now();
+            run_ok(g);
+            double each = (double)(hdi_now() - begin) / MANY;
+            best = each < best ? each : best;
+        }
+        printf("%s of empty passes: %.0f ns per pass\n",
+               chain ? "chain" : "set", best);
+        hd_graph_destroy(g);
+    }
+}
+
+int main(void)
+{
+    const struct hd_pool_params pools[] = {{.caller_only = true},
+                                           {.workers = 1, .unpinned = true},
+                                           {.workers = 4, .unpinned = true}};
+
+    for (size_t i = 0; i < sizeof(pools) / sizeof(pools[0]); i++) {
+        struct hd_pool *pool;
+        CHECK_OK(hd_pool_create(&pools[i], &pool, &error), error);
+        fake_open(&launcher, pool, &context);
+        an_empty_graph_runs();
+        random_graphs_give_what_program_order_gives();
+        independent_passes_run_between_their_neighbours();
+        peak_memory_is_what_was_alive();
+        a_failure_in_any_pass_ends_the_run_cleanly();
+        running_out_of_memory_ends_the_run_cleanly();
+        a_run_can_be_cancelled();
+        inputs_are_needed_and_can_change();
+        transfers_work_with_any_memory();
+        values_and_scratch_reach_the_kernel();
+        progress_is_told_one_pass_at_a_time();
+        passes_are_spans_on_the_track_of_their_worker();
+        a_worker_can_run_a_graph();
+        a_pass_costs_little();
+        CHECK(atomic_load(&fake.buffers_alive) == 0);
+        CHECK(atomic_load(&fake.programs_alive) == 0);
+        hd_pool_destroy(pool);
+        fake_close(&launcher);
+    }
+    return 0;
+}

@@ -1,0 +1,45 @@
+// What a compilation gives: code for one target, what is known of its kernels,
+// and the files it was made from. Made by the compiler module, or read from a
+// container; plain data, owned by whoever holds the structure.
+#ifndef HDI_KERNEL_BUILD_H
+#define HDI_KERNEL_BUILD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heddle/kernel.h"
+
+struct hdi_build_arg {
+    char *name, *type;
+    uint32_t kind;   // enum hd_arg_kind
+    uint32_t size;   // as hd_kernel_arg.size [bytes]
+    uint32_t offset; // in the packed arguments [bytes]
+    bool pointee_const;
+};
+
+struct hdi_build_kernel {
+    char *name, *file, *explanation;
+    uint32_t line;
+    uint32_t required_local[3], hinted_local[3];
+    uint32_t local_bytes, saved_bytes, barriers;
+    uint32_t form;      // enum hd_kernel_form
+    uint32_t args_size; // of the packed arguments [bytes]
+    uint32_t arg_count;
+    struct hdi_build_arg *args;
+};
+
+struct hdi_build {
+    char *target, *cpu; // as in hdi_capabilities
+    char *image;        // what the backend loads
+    size_t image_size;  // [bytes]
+    struct hdi_build_kernel *kernels;
+    uint32_t kernel_count;
+    char **files; // included ones, whose contents the build depends on
+    uint32_t file_count;
+};
+
+// Free what the build holds, not the structure, and leave it empty.
+void hdi_build_clear(struct hdi_build *build);
+
+#endif

@@ -1,0 +1,34 @@
+// Compiled programs on disk, shared by all processes of a user.
+//
+// An entry is a container (container.h) under the digest of everything its code
+// depends on but the included files; those are listed in it, with digests, and
+// looked at again at every lookup. Entries appear whole, by rename; anything
+// else in the folder is left over from a process that was killed and is removed
+// after a while. Any number of threads and processes may look up and store.
+#ifndef HDI_KERNEL_CACHE_H
+#define HDI_KERNEL_CACHE_H
+
+#include <time.h>
+
+#include "kernel/build.h"
+#include "kernel/digest.h"
+#include "kernel/program.h"
+
+struct hdi_cache_key {
+    char name[2 * HDI_DIGEST_SIZE + 1];
+};
+
+// The key of what `spans` are together.
+struct hdi_cache_key hdi_cache_key(const struct hdi_span *spans, size_t count);
+
+// True when there was an entry that is still right.
+bool hdi_cache_find(struct hdi_cache *cache, const struct hdi_cache_key *key,
+                    const char *target, const char *cpu,
+                    struct hdi_build *build);
+
+// Keep a build that was begun at `began`. Failing is no error: a warning once
+// in a while, and the program is compiled again.
+void hdi_cache_keep(struct hdi_cache *cache, const struct hdi_cache_key *key,
+                    const struct hdi_build *build, struct timespec began);
+
+#endif

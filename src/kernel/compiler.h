@@ -1,0 +1,41 @@
+// The border between libheddle and the compiler module.
+//
+// The module is a shared object that alone links LLVM; it exports one table
+// under the name HDI_COMPILER_SYMBOL and nothing else. libheddle opens it on
+// the first program that is neither cached nor binary (hdi_compiler_open), and
+// keeps it open: LLVM cannot be unloaded safely.
+#ifndef HDI_KERNEL_COMPILER_H
+#define HDI_KERNEL_COMPILER_H
+
+#include <stddef.h>
+
+#include "heddle/status.h"
+#include "kernel/build.h"
+
+#define HDI_COMPILER_SYMBOL "hdi_compiler_table"
+
+enum {
+    HDI_COMPILER_VERSION = 1 // of this border
+};
+
+struct hdi_source {
+    const char *path; // in messages; #include "..." looks beside it
+    const char *text;
+    size_t size;                // of the text [bytes]
+    const char *const *options; // allowed ones, each one word; NULL at the end
+    const char *target, *cpu;   // as in hdi_capabilities; "": of this machine
+};
+
+struct hdi_compiler {
+    int version;
+    // Any thread; one build at a time is in LLVM, the others wait. `build` is
+    // written on success only.
+    hd_status (*build)(const struct hdi_source *source, struct hdi_build *build,
+                       struct hd_error *error);
+};
+
+// The module's table. HD_ENOTSUP with what to install when there is none.
+hd_status hdi_compiler_open(const struct hdi_compiler **compiler,
+                            struct hd_error *error);
+
+#endif

@@ -1,0 +1,94 @@
+#include "kernel/compiler/code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "kernel/compiler/child.h"
+#include "kernel/compiler/workgroup.h"
+
+// A remark reads "FILE:LINE:COLUMN: TEXT"; the column names the region.
+static const char *remark_of(char *line, unsigned region)
+{
+    for (char *c = strchr(line, ':'); c; c = strchr(c + 1, ':')) {
+        char *end;
+        unsigned long column = strtoul(c + 1, &end, 10);
+        if (column == HDI_REGION_COLUMN + region && end[0] == ':' &&
+            end[1] == ' ')
+            return end + 2;
+    }
+    return NULL;
+}
+
+static void explain_region(struct hdi_text *remarks, unsigned region,
+                           struct hdi_text *explanation)
+{
+    static const char vectorised[] = "vectorization width: ";
+    unsigned width = 1;
+    struct hdi_text reasons = {0};
+
+    for (char *line = remarks->data; line && *line;) {
+        char *end = strchr(line, '\n');
+        if (end)
+            *end = '\0';
+        const char *text = remark_of(line, region);
+        const char *found = text ? strstr(text, vectorised) : NULL;
+        if (found) {
+            unsigned w =
+                (unsigned)strtoul(found + sizeof(vectorised) - 1, NULL, 10);
+            width = w > width ? w : width;
+        } else if (text && !strstr(text, "interleav") &&
+                   (!reasons.data || !strstr(reasons.data, text))) {
+            hdi_text_print(&reasons, "    %s\n", text);
+        }
+        if (!end)
+            break;
+        *end = '\n';
+        line = end + 1;
+    }
+    if (width > 1)
+        hdi_text_print(explanation, "region %u: vector width %u\n", region,
+                       width);
+    else
+        hdi_text_print(explanation, "region %u: not vectorised\n%s", region,
+                       reasons.data ? reasons.data : "");
+    hdi_text_free(&reasons);
+}
+
+hd_status hdi_code_make(struct hdi_llvm *llvm, LLVMModuleRef module,
+                        const struct hdi_build_kernel *about, unsigned regions,
+                        struct hdi_text *explanation, int *object,
+                        struct hd_error *error)
+{
+    struct hdi_text remarks = {0};
+    LLVMMemoryBufferRef buffer = NULL;
+    char *message = NULL;
+
+    llvm->remarks = &remarks;
+    hd_status status = hdi_llvm_passes(
+        llvm, module,
+        "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
+        "simplifycfg),default<O3>",
+        error);
+    llvm->remarks = NULL;
+    for (unsigned r = 0; r < regions; r++)
+        explain_region(&remarks, r, explanation);
+    hdi_text_free(&remarks);
+    if (status != HD_OK)
+        return status;
+
+    if (LLVMTargetMachineEmitToMemoryBuffer(
+            llvm->machine, module, LLVMObjectFile, &message, &buffer)) {
+        status =
+            hdi_fail(error, HD_EBUILD, "%s:%u: no code for kernel '%s': %s",
+                     about->file, about->line, about->name, message);
+        LLVMDisposeMessage(message);
+        return status;
+    }
+    *object = hdi_memory_file(about->name, LLVMGetBufferStart(buffer),
+                              LLVMGetBufferSize(buffer));
+    LLVMDisposeMemoryBuffer(buffer);
+    if (*object < 0)
+        return hdi_fail(error, HD_ENOMEM, "%s: no memory for code", llvm->path);
+    return HD_OK;
+}

@@ -1,0 +1,17 @@
+// Optimisation and object code of a work-group function, and what the optimiser
+// says about it.
+#ifndef HDI_KERNEL_COMPILER_CODE_H
+#define HDI_KERNEL_COMPILER_CODE_H
+
+#include "base/text.h"
+#include "kernel/build.h"
+#include "kernel/compiler/llvm.h"
+
+// Append the vector widths of the `regions` x loops to `explanation` and put
+// the object in a memory file, which the caller closes.
+hd_status hdi_code_make(struct hdi_llvm *llvm, LLVMModuleRef module,
+                        const struct hdi_build_kernel *about, unsigned regions,
+                        struct hdi_text *explanation, int *object,
+                        struct hd_error *error);
+
+#endif

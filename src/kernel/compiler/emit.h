@@ -1,0 +1,91 @@
+// Emitting the work-group function: the state, and the words that copy one
+// instruction of the kernel into it.
+//
+// A copy stands either in the body of a work-item loop, where `item_ids` are
+// those of the loop, or between loops, where only what the whole group agrees
+// on may be asked for.
+#ifndef HDI_KERNEL_COMPILER_EMIT_H
+#define HDI_KERNEL_COMPILER_EMIT_H
+
+#include "kernel/build.h"
+#include "kernel/compiler/flow.h"
+#include "kernel/compiler/llvm.h"
+#include "kernel/compiler/map.h"
+
+// Where a slot's value is from one region to the next.
+enum hdi_place {
+    HDI_PLACE_NOWHERE, // not live across a cut
+    HDI_PLACE_REMADE,  // computed again from ids, arguments and constants
+    HDI_PLACE_GROUP,   // kept once: the group agrees on it
+    HDI_PLACE_ITEMS    // kept per work-item in frame->saved
+};
+
+struct hdi_kept {
+    enum hdi_place place;
+    LLVMValueRef work;  // alloca: the value while a work-item runs
+    LLVMValueRef group; // GROUP: alloca: the value between regions
+    LLVMValueRef next;  // GROUP: alloca: the value for the next region
+    uint64_t offset;    // ITEMS: per work-item [bytes], before it
+    uint64_t size;      // ITEMS: [bytes]
+};
+
+struct hdi_emit {
+    struct hdi_llvm *llvm;
+    LLVMModuleRef module;
+    LLVMBuilderRef builder;
+    const struct hdi_flow *flow;
+    struct hdi_build_kernel *about; // what is found out on the way
+    LLVMValueRef function;          // the one being written
+    LLVMBasicBlockRef entry;        // holds the allocas
+    LLVMTypeRef i1, i8, i32, i64;
+
+    // The frame.
+    LLVMValueRef local, saved;
+    LLVMValueRef global[3], offset[3];                // i64
+    LLVMValueRef local_size[3], group_count[3], dims; // i32
+
+    // The group at hand.
+    LLVMValueRef group_id[3];    // i32
+    LLVMValueRef base[3];        // i64: global id of its first work-item
+    LLVMValueRef base_narrow[3]; // the same, 32 bits of it
+    LLVMValueRef trip[3];        // i32: its work-items
+    LLVMValueRef items;          // i64: work-items of a full group
+
+    // The work-item at hand.
+    LLVMValueRef item_ids[3]; // i32: local
+    LLVMValueRef item;        // i64: its number in the group
+
+    struct hdi_kept *kept;           // per slot
+    uint64_t *array_offsets;         // per private array, as hdi_kept.offset
+    uint64_t *array_sizes;           // [bytes]
+    uint64_t saved_bytes;            // per work-item
+    struct hdi_map fixed;            // kernel's value: its copy, everywhere
+    struct hdi_map values;           // kernel's value: its copy in this region
+    LLVMValueRef access_group;       // metadata
+    unsigned access_kind, loop_kind; // metadata kinds
+    struct hd_error *error;
+    hd_status status; // of what could not be copied
+};
+
+// The address of this work-item's share of `saved`.
+LLVMValueRef hdi_emit_share(struct hdi_emit *emit, uint64_t offset,
+                            uint64_t size);
+
+// The copy of an operand.
+LLVMValueRef hdi_emit_operand(struct hdi_emit *emit, LLVMValueRef value);
+
+// Copy one instruction that is no terminator to the builder's point and enter
+// it in `values`.
+void hdi_emit_instruction(struct hdi_emit *emit, LLVMValueRef instruction);
+
+// Can the value be computed anywhere from ids, arguments and constants, cheaply
+// and without side effects?
+bool hdi_emit_is_remakable(const struct hdi_flow *flow, LLVMValueRef value);
+
+// Compute such a value at the builder's point.
+LLVMValueRef hdi_emit_remade(struct hdi_emit *emit, LLVMValueRef value);
+
+// Mark a load or store as independent of those of other work-items.
+void hdi_emit_independent(const struct hdi_emit *emit, LLVMValueRef access);
+
+#endif

@@ -1,0 +1,325 @@
+#include "kernel/compiler/flow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "kernel/compiler/uniform.h"
+
+// Describing ------------------------------------------------------------------
+
+static bool add_blocks(struct hdi_flow *flow)
+{
+    flow->block_count = LLVMCountBasicBlocks(flow->kernel);
+    flow->blocks = calloc(flow->block_count, sizeof(*flow->blocks));
+    if (!flow->blocks)
+        return false;
+
+    size_t n = 0;
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(flow->kernel); b;
+         b = LLVMGetNextBasicBlock(b)) {
+        flow->blocks[n].block = b;
+        hdi_map_set_index(&flow->block_index, b, n++);
+    }
+    if (flow->block_index.failed)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        struct hdi_block *block = &flow->blocks[i];
+        LLVMValueRef end = LLVMGetBasicBlockTerminator(block->block);
+        unsigned count = LLVMGetNumSuccessors(end);
+
+        block->successors = calloc(count + 1, sizeof(*block->successors));
+        if (!block->successors)
+            return false;
+        block->successor_count = count;
+        for (unsigned s = 0; s < count; s++)
+            block->successors[s] =
+                hdi_map_index(&flow->block_index, LLVMGetSuccessor(end, s));
+
+        if (hdi_call_kind(LLVMGetFirstInstruction(block->block)) ==
+            HDI_CALL_BARRIER) {
+            block->cut = HDI_CUT_BARRIER;
+            flow->barriers++;
+        }
+    }
+    return true;
+}
+
+// True when the alloca is only loaded and stored whole.
+static bool is_slot(LLVMValueRef alloca, LLVMValueRef *only_stored)
+{
+    LLVMTypeRef type = LLVMGetAllocatedType(alloca);
+    unsigned stores = 0;
+
+    *only_stored = NULL;
+    for (LLVMUseRef u = LLVMGetFirstUse(alloca); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef user = LLVMGetUser(u);
+        if (LLVMIsALoadInst(user) && LLVMTypeOf(user) == type &&
+            !LLVMGetVolatile(user))
+            continue;
+        if (!LLVMIsAStoreInst(user) || LLVMGetOperand(user, 1) != alloca ||
+            LLVMGetOperand(user, 0) == alloca || LLVMGetVolatile(user) ||
+            LLVMTypeOf(LLVMGetOperand(user, 0)) != type)
+            return false;
+        *only_stored = LLVMGetOperand(user, 0);
+        stores++;
+    }
+    if (stores != 1)
+        *only_stored = NULL;
+    return true;
+}
+
+static bool add_slots(struct hdi_flow *flow)
+{
+    LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(flow->kernel);
+    size_t count = 0;
+
+    for (LLVMValueRef i = LLVMGetFirstInstruction(entry); i;
+         i = LLVMGetNextInstruction(i))
+        count += LLVMIsAAllocaInst(i) != NULL;
+    flow->slots = calloc(count + 1, sizeof(*flow->slots));
+    flow->arrays = calloc(count + 1, sizeof(*flow->arrays));
+    if (!flow->slots || !flow->arrays)
+        return false;
+
+    for (LLVMValueRef i = LLVMGetFirstInstruction(entry); i;
+         i = LLVMGetNextInstruction(i)) {
+        LLVMValueRef only_stored;
+        if (!LLVMIsAAllocaInst(i))
+            continue;
+        if (!is_slot(i, &only_stored)) {
+            flow->arrays[flow->array_count++] = i;
+            continue;
+        }
+        hdi_map_set_index(&flow->slot_index, i, flow->slot_count);
+        flow->slots[flow->slot_count++] =
+            (struct hdi_slot){.alloca = i,
+                              .type = LLVMGetAllocatedType(i),
+                              .only_stored = only_stored};
+    }
+    return !flow->slot_index.failed;
+}
+
+// Liveness of slots, backwards over the blocks until nothing changes.
+static bool find_live(struct hdi_flow *flow)
+{
+    size_t words = flow->slot_count / 64 + 1;
+    uint64_t *sets = calloc(2 * flow->block_count * words, sizeof(*sets));
+    uint64_t *used = sets, *stored = sets + flow->block_count * words;
+
+    flow->live_words = words;
+    flow->live = calloc(flow->block_count * words, sizeof(*flow->live));
+    if (!sets || !flow->live) {
+        free(sets);
+        return false;
+    }
+    for (size_t b = 0; b < flow->block_count; b++)
+        for (LLVMValueRef i = LLVMGetFirstInstruction(flow->blocks[b].block); i;
+             i = LLVMGetNextInstruction(i)) {
+            bool store = LLVMIsAStoreInst(i) != NULL;
+            if (!store && !LLVMIsALoadInst(i))
+                continue;
+            size_t slot =
+                hdi_map_index(&flow->slot_index, LLVMGetOperand(i, store));
+            if (slot == SIZE_MAX)
+                continue;
+            if (store)
+                hdi_bit_set(stored + b * words, slot);
+            else if (!hdi_bit(stored + b * words, slot))
+                hdi_bit_set(used + b * words, slot);
+        }
+
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t b = flow->block_count; b-- > 0;)
+            for (size_t w = 0; w < words; w++) {
+                uint64_t after = 0;
+                for (unsigned s = 0; s < flow->blocks[b].successor_count; s++)
+                    after |=
+                        flow->live[flow->blocks[b].successors[s] * words + w];
+                uint64_t live =
+                    used[b * words + w] | (after & ~stored[b * words + w]);
+                changed |= live != flow->live[b * words + w];
+                flow->live[b * words + w] = live;
+            }
+    }
+    free(sets);
+    return true;
+}
+
+static bool describe(struct hdi_flow *flow, LLVMValueRef kernel)
+{
+    *flow = (struct hdi_flow){.kernel = kernel};
+    return add_blocks(flow) && add_slots(flow) && hdi_uniform_find(flow) &&
+           find_live(flow);
+}
+
+void hdi_flow_destroy(struct hdi_flow *flow)
+{
+    for (size_t b = 0; flow->blocks && b < flow->block_count; b++)
+        free(flow->blocks[b].successors);
+    free(flow->blocks);
+    free(flow->slots);
+    free(flow->arrays);
+    free(flow->live);
+    hdi_map_clear(&flow->block_index);
+    hdi_map_clear(&flow->slot_index);
+    hdi_map_clear(&flow->divergent);
+    *flow = (struct hdi_flow){0};
+}
+
+// Cutting ---------------------------------------------------------------------
+
+// Put every barrier in a block of its own.
+static uint32_t isolate_barriers(struct hdi_llvm *llvm, LLVMBuilderRef builder,
+                                 LLVMValueRef kernel)
+{
+    uint32_t barriers = 0;
+
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b;
+         b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
+             i = LLVMGetNextInstruction(i)) {
+            if (hdi_call_kind(i) != HDI_CALL_BARRIER)
+                continue;
+            barriers++;
+            // What is fenced is of no interest: all work-items of a group are
+            // on one thread. As a constant it needs no load in the block.
+            LLVMSetOperand(i, 0,
+                           LLVMConstNull(LLVMTypeOf(LLVMGetOperand(i, 0))));
+            LLVMValueRef next = LLVMGetNextInstruction(i);
+            hdi_block_split(llvm->context, builder, next, "after");
+            b = hdi_block_split(llvm->context, builder, i, "barrier");
+            break;
+        }
+    return barriers;
+}
+
+// For every block the cuts that can come next on the way from its start; one
+// more bit, after those of the blocks, stands for the return.
+static void find_next_cuts(const struct hdi_flow *flow, uint64_t *next,
+                           size_t words)
+{
+    memset(next, 0, flow->block_count * words * sizeof(*next));
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t b = flow->block_count; b-- > 0;) {
+            const struct hdi_block *block = &flow->blocks[b];
+            for (size_t w = 0; w < words; w++) {
+                uint64_t set = next[b * words + w];
+                if (block->cut == HDI_NO_CUT)
+                    for (unsigned s = 0; s < block->successor_count; s++)
+                        set |= next[block->successors[s] * words + w];
+                changed |= set != next[b * words + w];
+                next[b * words + w] = set;
+            }
+            size_t own = block->cut != HDI_NO_CUT      ? b
+                         : block->successor_count == 0 ? flow->block_count
+                                                       : SIZE_MAX;
+            if (own != SIZE_MAX && !hdi_bit(next + b * words, own)) {
+                hdi_bit_set(next + b * words, own);
+                changed = true;
+            }
+        }
+    }
+}
+
+// Does this branch decide which cut comes next, and does the group agree on it?
+static bool is_group_branch(const struct hdi_flow *flow, size_t index,
+                            const uint64_t *next, size_t words)
+{
+    const struct hdi_block *block = &flow->blocks[index];
+    bool decides = false;
+
+    if (block->cut != HDI_NO_CUT || block->divergent ||
+        block->successor_count < 2)
+        return false;
+    for (unsigned s = 1; s < block->successor_count; s++)
+        decides |= memcmp(next + block->successors[0] * words,
+                          next + block->successors[s] * words,
+                          words * sizeof(*next)) != 0;
+    return decides && !hdi_flow_is_divergent(
+                          flow, LLVMGetBasicBlockTerminator(block->block));
+}
+
+// Choose the branches that the group takes together. Each one chosen changes
+// what comes next for the blocks before it.
+static bool choose_branches(struct hdi_flow *flow)
+{
+    size_t words = (flow->block_count + 1) / 64 + 1;
+    uint64_t *next = calloc(flow->block_count * words, sizeof(*next));
+
+    if (!next)
+        return false;
+    for (bool changed = true; changed;) {
+        changed = false;
+        find_next_cuts(flow, next, words);
+        for (size_t b = 0; b < flow->block_count; b++)
+            if (is_group_branch(flow, b, next, words)) {
+                flow->blocks[b].cut = HDI_CUT_BRANCH;
+                changed = true;
+            }
+    }
+    free(next);
+    return true;
+}
+
+// Put the chosen branches in blocks of their own and remember those blocks.
+static void isolate_branches(struct hdi_llvm *llvm, LLVMBuilderRef builder,
+                             const struct hdi_flow *flow, struct hdi_map *cuts)
+{
+    for (size_t b = 0; b < flow->block_count; b++)
+        if (flow->blocks[b].cut == HDI_CUT_BRANCH)
+            hdi_map_set_index(cuts,
+                              hdi_block_split(llvm->context, builder,
+                                              LLVMGetBasicBlockTerminator(
+                                                  flow->blocks[b].block),
+                                              "branch"),
+                              HDI_CUT_BRANCH);
+}
+
+static hd_status fail_memory(const struct hdi_llvm *llvm,
+                             struct hd_error *error)
+{
+    return hdi_fail(error, HD_ENOMEM, "%s: no memory to compile", llvm->path);
+}
+
+static hd_status cut(struct hdi_llvm *llvm, LLVMModuleRef module,
+                     LLVMBuilderRef builder, LLVMValueRef kernel,
+                     struct hdi_map *branches, struct hd_error *error)
+{
+    struct hdi_flow flow;
+
+    HDI_TRY(hdi_llvm_passes(llvm, module, "function(loop-simplify,reg2mem)",
+                            error));
+    if (isolate_barriers(llvm, builder, kernel) == 0)
+        return HD_OK;
+
+    // Splitting blocks parts values from their uses: into memory with them.
+    HDI_TRY(hdi_llvm_passes(llvm, module, "function(reg2mem)", error));
+    bool ok = describe(&flow, kernel) && choose_branches(&flow);
+    if (ok)
+        isolate_branches(llvm, builder, &flow, branches);
+    hdi_flow_destroy(&flow);
+    if (!ok || branches->failed)
+        return fail_memory(llvm, error);
+    return hdi_llvm_passes(llvm, module, "function(reg2mem)", error);
+}
+
+hd_status hdi_flow_create(struct hdi_llvm *llvm, LLVMModuleRef module,
+                          LLVMBuilderRef builder, LLVMValueRef kernel,
+                          struct hdi_flow *flow, struct hd_error *error)
+{
+    struct hdi_map branches = {0};
+
+    hd_status status = cut(llvm, module, builder, kernel, &branches, error);
+    if (status == HD_OK && !describe(flow, kernel)) {
+        hdi_flow_destroy(flow);
+        status = fail_memory(llvm, error);
+    }
+    for (size_t b = 0; status == HD_OK && b < flow->block_count; b++)
+        if (hdi_map_get(&branches, flow->blocks[b].block))
+            flow->blocks[b].cut = HDI_CUT_BRANCH;
+    hdi_map_clear(&branches);
+    return status;
+}

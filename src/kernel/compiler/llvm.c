@@ -1,0 +1,214 @@
+#include "kernel/compiler/llvm.h"
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/DebugInfo.h>
+#include <llvm-c/Error.h>
+#include <llvm-c/Support.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+// Mangled as clang does: the C interface of OpenCL has no other names.
+static const char *const call_names[] = {
+    [HDI_CALL_GLOBAL_ID] = "_Z13get_global_idj",
+    [HDI_CALL_LOCAL_ID] = "_Z12get_local_idj",
+    [HDI_CALL_GROUP_ID] = "_Z12get_group_idj",
+    [HDI_CALL_LOCAL_SIZE] = "_Z14get_local_sizej",
+    [HDI_CALL_ENQUEUED_LOCAL_SIZE] = "_Z23get_enqueued_local_sizej",
+    [HDI_CALL_GLOBAL_SIZE] = "_Z15get_global_sizej",
+    [HDI_CALL_NUM_GROUPS] = "_Z14get_num_groupsj",
+    [HDI_CALL_GLOBAL_OFFSET] = "_Z17get_global_offsetj",
+    [HDI_CALL_WORK_DIM] = "_Z12get_work_dimv",
+    [HDI_CALL_BARRIER] = "_Z7barrierj",
+};
+
+// LLVM's own: its option tables and target registry are the process's, and the
+// C interface does not say what may run at the same time.
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+void hdi_llvm_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void hdi_llvm_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+static void start(void)
+{
+    // Remarks are how we learn the vector width that was chosen.
+    const char *options[] = {"heddle",
+                             "-pass-remarks=loop-vectorize",
+                             "-pass-remarks-missed=loop-vectorize",
+                             "-pass-remarks-analysis=loop-vectorize",
+                             "-unroll-threshold=1500",
+                             "-scalarize-load-store"};
+
+    LLVMInitializeNativeTarget();
+    LLVMInitializeNativeAsmPrinter();
+    LLVMParseCommandLineOptions(sizeof(options) / sizeof(options[0]), options,
+                                NULL);
+}
+
+static void keep_remark(LLVMDiagnosticInfoRef info, void *data)
+{
+    struct hdi_llvm *llvm = data;
+    char *text = LLVMGetDiagInfoDescription(info);
+
+    if (llvm->remarks)
+        hdi_text_print(llvm->remarks, "%s\n", text);
+    LLVMDisposeMessage(text);
+}
+
+hd_status hdi_llvm_open(struct hdi_llvm *llvm, const char *triple,
+                        const char *path, struct hd_error *error)
+{
+    LLVMTargetRef target;
+    char *message = NULL;
+
+    pthread_once(&once, start);
+    *llvm = (struct hdi_llvm){.path = path};
+    llvm->triple =
+        *triple ? LLVMCreateMessage(triple) : LLVMGetDefaultTargetTriple();
+    llvm->cpu = LLVMGetHostCPUName();
+    llvm->features = LLVMGetHostCPUFeatures();
+    if (LLVMGetTargetFromTriple(llvm->triple, &target, &message)) {
+        hdi_fail(error, HD_ENOTSUP, "no code generator for %s: %s",
+                 llvm->triple, message);
+        LLVMDisposeMessage(message);
+        hdi_llvm_close(llvm);
+        return HD_ENOTSUP;
+    }
+    llvm->machine = LLVMCreateTargetMachine(
+        target, llvm->triple, llvm->cpu, llvm->features,
+        LLVMCodeGenLevelAggressive, LLVMRelocPIC, LLVMCodeModelDefault);
+    llvm->layout = LLVMCreateTargetDataLayout(llvm->machine);
+    llvm->context = LLVMContextCreate();
+    LLVMContextSetDiagnosticHandler(llvm->context, keep_remark, llvm);
+    return HD_OK;
+}
+
+void hdi_llvm_close(struct hdi_llvm *llvm)
+{
+    if (llvm->context)
+        LLVMContextDispose(llvm->context);
+    if (llvm->layout)
+        LLVMDisposeTargetData(llvm->layout);
+    if (llvm->machine)
+        LLVMDisposeTargetMachine(llvm->machine);
+    LLVMDisposeMessage(llvm->features);
+    LLVMDisposeMessage(llvm->cpu);
+    LLVMDisposeMessage(llvm->triple);
+    *llvm = (struct hdi_llvm){0};
+}
+
+hd_status hdi_llvm_passes(const struct hdi_llvm *llvm, LLVMModuleRef module,
+                          const char *passes, struct hd_error *error)
+{
+    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef failed = LLVMRunPasses(module, passes, llvm->machine, options);
+
+    LLVMDisposePassBuilderOptions(options);
+    if (!failed)
+        return HD_OK;
+
+    char *message = LLVMGetErrorMessage(failed);
+    hdi_fail(error, HD_EBUILD, "%s: the optimiser failed: %s", llvm->path,
+             message);
+    LLVMDisposeErrorMessage(message);
+    return HD_EBUILD;
+}
+
+const char *hdi_value_name(LLVMValueRef value)
+{
+    size_t size;
+    return LLVMGetValueName2(value, &size);
+}
+
+enum hdi_call hdi_call_kind(LLVMValueRef value)
+{
+    if (!LLVMIsACallInst(value))
+        return HDI_CALL_OTHER;
+    LLVMValueRef callee = LLVMGetCalledValue(value);
+    if (!LLVMIsAFunction(callee))
+        return HDI_CALL_OTHER;
+
+    const char *name = hdi_value_name(callee);
+    int kind = 0;
+    while (kind < HDI_CALL_OTHER && strcmp(name, call_names[kind]) != 0)
+        kind++;
+    return (enum hdi_call)kind;
+}
+
+bool hdi_call_name_is_known(const char *name)
+{
+    for (int kind = 0; kind < HDI_CALL_OTHER; kind++)
+        if (strcmp(name, call_names[kind]) == 0)
+            return true;
+    return false;
+}
+
+unsigned hdi_source_line(LLVMValueRef instruction)
+{
+    // Of the outermost call: that is where the user's own text stands.
+    LLVMMetadataRef where = LLVMInstructionGetDebugLoc(instruction);
+    while (where && LLVMDILocationGetInlinedAt(where))
+        where = LLVMDILocationGetInlinedAt(where);
+    return where ? LLVMDILocationGetLine(where) : 0;
+}
+
+void hdi_function_flag(LLVMValueRef function, const char *name, bool on)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    if (on)
+        LLVMAddAttributeAtIndex(
+            function, LLVMAttributeFunctionIndex,
+            LLVMCreateEnumAttribute(
+                LLVMGetModuleContext(LLVMGetGlobalParent(function)), kind, 0));
+    else
+        LLVMRemoveEnumAttributeAtIndex(function, LLVMAttributeFunctionIndex,
+                                       kind);
+}
+
+void hdi_function_text(LLVMValueRef function, const char *name,
+                       const char *value)
+{
+    LLVMAddAttributeAtIndex(
+        function, LLVMAttributeFunctionIndex,
+        LLVMCreateStringAttribute(
+            LLVMGetModuleContext(LLVMGetGlobalParent(function)), name,
+            (unsigned)strlen(name), value, (unsigned)strlen(value)));
+}
+
+void hdi_build_at_end(LLVMBuilderRef builder, LLVMBasicBlockRef block)
+{
+    LLVMPositionBuilderAtEnd(builder, block);
+    LLVMSetCurrentDebugLocation2(builder, NULL);
+}
+
+LLVMBasicBlockRef hdi_block_split(LLVMContextRef context,
+                                  LLVMBuilderRef builder,
+                                  LLVMValueRef instruction, const char *name)
+{
+    LLVMBasicBlockRef first = LLVMGetInstructionParent(instruction);
+    LLVMValueRef function = LLVMGetBasicBlockParent(first);
+    LLVMBasicBlockRef second =
+        LLVMAppendBasicBlockInContext(context, function, name);
+
+    LLVMMoveBasicBlockAfter(second, first);
+    hdi_build_at_end(builder, second);
+    for (LLVMValueRef i = instruction, next; i; i = next) {
+        next = LLVMGetNextInstruction(i);
+        LLVMInstructionRemoveFromParent(i);
+        LLVMInsertIntoBuilder(builder, i);
+    }
+    hdi_build_at_end(builder, first);
+    LLVMBuildBr(builder, second);
+    return second;
+}

@@ -1,0 +1,79 @@
+// Small words over LLVM's C interface, and the state of one compilation.
+//
+// LLVM is used by one thread at a time: hdi_llvm_lock() before, unlock after.
+#ifndef HDI_KERNEL_COMPILER_LLVM_H
+#define HDI_KERNEL_COMPILER_LLVM_H
+
+#include <llvm-c/Core.h>
+#include <llvm-c/TargetMachine.h>
+#include <stdbool.h>
+
+#include "base/text.h"
+#include "heddle/status.h"
+
+enum {
+    HDI_SPACE_GLOBAL = 1, // address spaces, as clang numbers them for SPIR
+    HDI_SPACE_CONSTANT = 2,
+    HDI_SPACE_LOCAL = 3
+};
+
+// What happens to one work-item function or barrier after inlining. The order
+// is that of the names in llvm.c.
+enum hdi_call {
+    HDI_CALL_GLOBAL_ID,
+    HDI_CALL_LOCAL_ID,
+    HDI_CALL_GROUP_ID,
+    HDI_CALL_LOCAL_SIZE,
+    HDI_CALL_ENQUEUED_LOCAL_SIZE,
+    HDI_CALL_GLOBAL_SIZE,
+    HDI_CALL_NUM_GROUPS,
+    HDI_CALL_GLOBAL_OFFSET,
+    HDI_CALL_WORK_DIM,
+    HDI_CALL_BARRIER,
+    HDI_CALL_OTHER // anything else, calls or not
+};
+
+// One program in LLVM.
+struct hdi_llvm {
+    LLVMContextRef context;
+    LLVMTargetMachineRef machine;
+    LLVMTargetDataRef layout;
+    char *triple, *cpu, *features;
+    const char *path;         // of the source, for messages
+    struct hdi_text *remarks; // of the optimiser, of the kernel at hand
+};
+
+void hdi_llvm_lock(void);
+void hdi_llvm_unlock(void);
+
+// `triple` "" is this machine's. Code is made for the processor at hand.
+hd_status hdi_llvm_open(struct hdi_llvm *llvm, const char *triple,
+                        const char *path, struct hd_error *error);
+void hdi_llvm_close(struct hdi_llvm *llvm);
+
+// Run a pipeline as `opt -passes=` would.
+hd_status hdi_llvm_passes(const struct hdi_llvm *llvm, LLVMModuleRef module,
+                          const char *passes, struct hd_error *error);
+
+enum hdi_call hdi_call_kind(LLVMValueRef value);
+bool hdi_call_name_is_known(const char *name);
+
+const char *hdi_value_name(LLVMValueRef value);
+unsigned hdi_source_line(LLVMValueRef instruction); // 0: not known
+
+// Attributes of functions; `name` is LLVM's.
+void hdi_function_flag(LLVMValueRef function, const char *name, bool on);
+void hdi_function_text(LLVMValueRef function, const char *name,
+                       const char *value);
+
+// Set the current point of `builder` to the end of `block`, without the debug
+// location that may be left from before.
+void hdi_build_at_end(LLVMBuilderRef builder, LLVMBasicBlockRef block);
+
+// Move `instruction` and all after it to a new block, which the first part then
+// branches to. Blocks must be free of phi nodes.
+LLVMBasicBlockRef hdi_block_split(LLVMContextRef context,
+                                  LLVMBuilderRef builder,
+                                  LLVMValueRef instruction, const char *name);
+
+#endif

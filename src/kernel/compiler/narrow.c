@@ -1,0 +1,82 @@
+#include "kernel/compiler/narrow.h"
+
+// The integer that has the bits of a vector of small integers in memory, or
+// NULL when there is none.
+static LLVMTypeRef whole(struct hdi_llvm *llvm, LLVMTypeRef type)
+{
+    if (LLVMGetTypeKind(type) != LLVMVectorTypeKind)
+        return NULL;
+    LLVMTypeRef element = LLVMGetElementType(type);
+    if (LLVMGetTypeKind(element) != LLVMIntegerTypeKind ||
+        LLVMGetIntTypeWidth(element) > 16 ||
+        LLVMGetIntTypeWidth(element) % 8 != 0)
+        return NULL;
+    unsigned bits = LLVMGetIntTypeWidth(element) * LLVMGetVectorSize(type);
+    return bits == 16 || bits == 32 || bits == 64
+               ? LLVMIntTypeInContext(llvm->context, bits)
+               : NULL;
+}
+
+static void narrow_load(struct hdi_llvm *llvm, LLVMBuilderRef builder,
+                        LLVMValueRef load)
+{
+    LLVMTypeRef type = LLVMTypeOf(load);
+    LLVMTypeRef integer = whole(llvm, type);
+    LLVMTypeRef element = LLVMGetElementType(type);
+
+    LLVMPositionBuilderBefore(builder, load);
+    LLVMValueRef bits =
+        LLVMBuildLoad2(builder, integer, LLVMGetOperand(load, 0), "");
+    LLVMSetAlignment(bits, LLVMGetAlignment(load));
+    LLVMValueRef vector = LLVMGetPoison(type);
+    for (unsigned i = 0; i < LLVMGetVectorSize(type); i++) {
+        LLVMValueRef part = LLVMBuildLShr(
+            builder, bits,
+            LLVMConstInt(integer, i * LLVMGetIntTypeWidth(element), false), "");
+        vector = LLVMBuildInsertElement(
+            builder, vector, LLVMBuildTrunc(builder, part, element, ""),
+            LLVMConstInt(LLVMInt32TypeInContext(llvm->context), i, false), "");
+    }
+    LLVMReplaceAllUsesWith(load, vector);
+    LLVMInstructionEraseFromParent(load);
+}
+
+static void narrow_store(struct hdi_llvm *llvm, LLVMBuilderRef builder,
+                         LLVMValueRef store)
+{
+    LLVMValueRef vector = LLVMGetOperand(store, 0);
+    LLVMTypeRef type = LLVMTypeOf(vector);
+    LLVMTypeRef integer = whole(llvm, type);
+    unsigned width = LLVMGetIntTypeWidth(LLVMGetElementType(type));
+
+    LLVMPositionBuilderBefore(builder, store);
+    LLVMValueRef bits = LLVMConstInt(integer, 0, false);
+    for (unsigned i = 0; i < LLVMGetVectorSize(type); i++) {
+        LLVMValueRef part = LLVMBuildExtractElement(
+            builder, vector,
+            LLVMConstInt(LLVMInt32TypeInContext(llvm->context), i, false), "");
+        part = LLVMBuildShl(builder, LLVMBuildZExt(builder, part, integer, ""),
+                            LLVMConstInt(integer, i * width, false), "");
+        bits = LLVMBuildOr(builder, bits, part, "");
+    }
+    LLVMValueRef whole_store =
+        LLVMBuildStore(builder, bits, LLVMGetOperand(store, 1));
+    LLVMSetAlignment(whole_store, LLVMGetAlignment(store));
+    LLVMInstructionEraseFromParent(store);
+}
+
+void hdi_narrow_vectors(struct hdi_llvm *llvm, LLVMBuilderRef builder,
+                        LLVMValueRef kernel)
+{
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b;
+         b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {
+            next = LLVMGetNextInstruction(i);
+            if (LLVMIsALoadInst(i) && !LLVMGetVolatile(i) &&
+                whole(llvm, LLVMTypeOf(i)))
+                narrow_load(llvm, builder, i);
+            else if (LLVMIsAStoreInst(i) && !LLVMGetVolatile(i) &&
+                     whole(llvm, LLVMTypeOf(LLVMGetOperand(i, 0))))
+                narrow_store(llvm, builder, i);
+        }
+}

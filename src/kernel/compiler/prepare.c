@@ -1,0 +1,348 @@
+#include "kernel/compiler/prepare.h"
+
+#include <ctype.h>
+#include <llvm-c/BitReader.h>
+#include <llvm-c/Linker.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "kernel/compiler/builtins.h"
+#include "kernel/compiler/map.h"
+#include "kernel/compiler/narrow.h"
+
+bool hdi_is_kernel(LLVMValueRef function)
+{
+    return !LLVMIsDeclaration(function) &&
+           LLVMGetFunctionCallConv(function) == LLVMSPIRKERNELCallConv;
+}
+
+// A lazy module is read function by function as they are linked; it lacks
+// metadata before.
+static hd_status parse(struct hdi_llvm *llvm, const void *bitcode, size_t size,
+                       bool lazy, LLVMModuleRef *module, struct hd_error *error)
+{
+    // The buffer is copied: a lazy module owns its buffer.
+    LLVMMemoryBufferRef buffer =
+        LLVMCreateMemoryBufferWithMemoryRangeCopy(bitcode, size, "bitcode");
+    bool failed =
+        lazy ? LLVMGetBitcodeModuleInContext2(llvm->context, buffer, module)
+             : LLVMParseBitcodeInContext2(llvm->context, buffer, module);
+    if (failed || !lazy)
+        LLVMDisposeMemoryBuffer(buffer);
+    if (failed)
+        return hdi_fail(error, HD_EBUILD, "%s: bitcode cannot be read",
+                        llvm->path);
+    LLVMSetTarget(*module, llvm->triple);
+    LLVMSetModuleDataLayout(*module, llvm->layout);
+    return HD_OK;
+}
+
+// Link what the program uses of the builtins, and what that uses.
+static hd_status link_builtins(struct hdi_llvm *llvm, LLVMModuleRef module,
+                               struct hd_error *error)
+{
+    struct hdi_builtins builtins = hdi_builtins();
+    LLVMModuleRef library;
+
+    HDI_TRY(parse(llvm, builtins.data, builtins.size, true, &library, error));
+    // The linker reads and copies functions of this linkage only when they are
+    // used; a function of the user's with that name takes precedence.
+    for (LLVMValueRef f = LLVMGetFirstFunction(library); f;
+         f = LLVMGetNextFunction(f))
+        if (!LLVMIsDeclaration(f))
+            LLVMSetLinkage(f, LLVMLinkOnceODRLinkage);
+    for (LLVMValueRef g = LLVMGetFirstGlobal(library); g;
+         g = LLVMGetNextGlobal(g))
+        LLVMSetLinkage(g, LLVMLinkOnceODRLinkage);
+    if (LLVMLinkModules2(module, library))
+        return hdi_fail(error, HD_EBUILD, "%s: builtins cannot be linked",
+                        llvm->path);
+    return HD_OK;
+}
+
+// "_Z5clampfff" to "clamp".
+static void plain_name(const char *mangled, char *plain, size_t size)
+{
+    const char *from = mangled;
+    size_t length = strlen(mangled);
+
+    if (strncmp(mangled, "_Z", 2) == 0 && isdigit((unsigned char)mangled[2])) {
+        char *end;
+        length = strtoul(mangled + 2, &end, 10);
+        from = end;
+        if (length > strlen(from))
+            length = strlen(from);
+    }
+    if (length >= size)
+        length = size - 1;
+    memcpy(plain, from, length);
+    plain[length] = '\0';
+}
+
+static hd_status fail_at(const struct hdi_llvm *llvm, LLVMValueRef instruction,
+                         struct hd_error *error, const char *what,
+                         const char *mangled, const char *advice)
+{
+    char name[128];
+    unsigned size = 0;
+    const char *file =
+        instruction ? LLVMGetDebugLocFilename(instruction, &size) : NULL;
+    if (!file || size == 0) {
+        file = llvm->path;
+        size = (unsigned)strlen(file);
+    }
+
+    plain_name(mangled, name, sizeof(name));
+    return hdi_fail(error, HD_EBUILD, "%.*s:%u: error: %s '%s'%s", (int)size,
+                    file, instruction ? LLVMGetDebugLocLine(instruction) : 0,
+                    what, name, advice);
+}
+
+static LLVMValueRef first_call(LLVMValueRef function)
+{
+    for (LLVMUseRef u = LLVMGetFirstUse(function); u; u = LLVMGetNextUse(u))
+        if (LLVMIsACallInst(LLVMGetUser(u)))
+            return LLVMGetUser(u);
+    return NULL;
+}
+
+static hd_status check_declared(const struct hdi_llvm *llvm,
+                                LLVMModuleRef module, struct hd_error *error)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
+         f = LLVMGetNextFunction(f)) {
+        const char *name = hdi_value_name(f);
+        if (!LLVMIsDeclaration(f) || !LLVMGetFirstUse(f) ||
+            LLVMGetIntrinsicID(f) != 0 || hdi_call_name_is_known(name))
+            continue;
+        return fail_at(llvm, first_call(f), error, "call of", name,
+                       ", which is neither defined here nor a builtin that "
+                       "Heddle has");
+    }
+    for (LLVMValueRef g = LLVMGetFirstGlobal(module); g;
+         g = LLVMGetNextGlobal(g))
+        if (LLVMGetPointerAddressSpace(LLVMTypeOf(g)) == HDI_SPACE_GLOBAL)
+            return hdi_fail(error, HD_EBUILD,
+                            "%s: error: variable '%s' in global memory at "
+                            "program scope is not supported: pass a buffer",
+                            llvm->path, hdi_value_name(g));
+    return HD_OK;
+}
+
+enum visit {
+    VISIT_OPEN = 1,
+    VISIT_DONE
+};
+
+// Depth-first over calls; a call of a function that is still open is recursion.
+static LLVMValueRef find_recursion(struct hdi_map *seen, LLVMValueRef function)
+{
+    hdi_map_set_index(seen, function, VISIT_OPEN);
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b;
+         b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
+             i = LLVMGetNextInstruction(i)) {
+            LLVMValueRef callee =
+                LLVMIsACallInst(i) ? LLVMGetCalledValue(i) : NULL;
+            if (!callee || !LLVMIsAFunction(callee) ||
+                LLVMIsDeclaration(callee))
+                continue;
+            size_t state = hdi_map_index(seen, callee);
+            if (state == VISIT_OPEN)
+                return i;
+            LLVMValueRef found =
+                state == VISIT_DONE ? NULL : find_recursion(seen, callee);
+            if (found)
+                return found;
+        }
+    hdi_map_set_index(seen, function, VISIT_DONE);
+    return NULL;
+}
+
+static hd_status check_recursion(const struct hdi_llvm *llvm,
+                                 LLVMModuleRef module, struct hd_error *error)
+{
+    hd_status status = HD_OK;
+    struct hdi_map seen = {0};
+
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f && status == HD_OK;
+         f = LLVMGetNextFunction(f)) {
+        if (LLVMIsDeclaration(f) || hdi_map_get(&seen, f))
+            continue;
+        LLVMValueRef call = find_recursion(&seen, f);
+        if (call)
+            status = fail_at(llvm, call, error, "recursive call of",
+                             hdi_value_name(LLVMGetCalledValue(call)),
+                             ": OpenCL C forbids recursion");
+    }
+    if (seen.failed && status == HD_OK)
+        status =
+            hdi_fail(error, HD_ENOMEM, "%s: no memory to compile", llvm->path);
+    hdi_map_clear(&seen);
+    return status;
+}
+
+hd_status hdi_prepare_program(struct hdi_llvm *llvm, const void *bitcode,
+                              size_t size, LLVMModuleRef *module,
+                              struct hd_error *error)
+{
+    LLVMModuleRef m;
+
+    HDI_TRY(parse(llvm, bitcode, size, false, &m, error));
+    hd_status status = link_builtins(llvm, m, error);
+    if (status == HD_OK)
+        status = check_declared(llvm, m, error);
+    if (status == HD_OK)
+        status = check_recursion(llvm, m, error);
+    if (status != HD_OK) {
+        LLVMDisposeModule(m);
+        return status;
+    }
+
+    // A local variable looks like memory of this one work-item to LLVM. Visible
+    // from outside, it may be changed by any call, so by a barrier.
+    for (LLVMValueRef g = LLVMGetFirstGlobal(m); g; g = LLVMGetNextGlobal(g))
+        if (LLVMGetPointerAddressSpace(LLVMTypeOf(g)) == HDI_SPACE_LOCAL) {
+            LLVMSetLinkage(g, LLVMExternalLinkage);
+            LLVMSetInitializer(g, NULL);
+        }
+    *module = m;
+    return HD_OK;
+}
+
+// Kernels are called with the structure in memory that all work-items share,
+// but each owns its parameters.
+static void copy_structures(struct hdi_llvm *llvm, LLVMBuilderRef builder,
+                            LLVMValueRef kernel)
+{
+    unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5);
+    LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(kernel);
+
+    for (unsigned i = 0; i < LLVMCountParams(kernel); i++) {
+        LLVMAttributeRef attribute =
+            LLVMGetEnumAttributeAtIndex(kernel, i + 1, byval);
+        if (!attribute)
+            continue;
+        LLVMTypeRef type = LLVMGetTypeAttributeValue(attribute);
+        LLVMValueRef parameter = LLVMGetParam(kernel, i);
+
+        LLVMPositionBuilderBefore(builder, LLVMGetFirstInstruction(entry));
+        LLVMSetCurrentDebugLocation2(builder, NULL);
+        LLVMValueRef copy = LLVMBuildAlloca(builder, type, "");
+        LLVMSetAlignment(copy, LLVMABIAlignmentOfType(llvm->layout, type));
+        LLVMReplaceAllUsesWith(parameter, copy);
+        // Packed arguments are aligned to 8 at least.
+        unsigned align = LLVMABIAlignmentOfType(llvm->layout, type);
+        LLVMBuildMemCpy(builder, copy, align, parameter, align < 8 ? align : 8,
+                        LLVMConstInt(LLVMInt64TypeInContext(llvm->context),
+                                     LLVMABISizeOfType(llvm->layout, type),
+                                     false));
+        LLVMRemoveEnumAttributeAtIndex(kernel, i + 1, byval);
+    }
+}
+
+// Make every function but the kernel disappear into its callers.
+static void mark_for_inlining(LLVMModuleRef module, LLVMValueRef kernel)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
+         f = LLVMGetNextFunction(f)) {
+        if (LLVMGetIntrinsicID(f) != 0)
+            continue;
+        LLVMSetFunctionCallConv(f, LLVMCCallConv);
+        for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u))
+            if (LLVMIsACallInst(LLVMGetUser(u)))
+                LLVMSetInstructionCallConv(LLVMGetUser(u), LLVMCCallConv);
+        if (LLVMIsDeclaration(f))
+            continue;
+        hdi_function_flag(f, "noinline", false);
+        hdi_function_flag(f, "optnone", false);
+        if (f == kernel)
+            continue;
+        hdi_function_flag(f, "alwaysinline", true);
+        LLVMSetLinkage(f, LLVMInternalLinkage);
+    }
+}
+
+// int i = get_global_id(0) is a truncation beside the call, never further away:
+// the emitter turns the pair into 32-bit arithmetic that cannot wrap.
+static void gather_truncations(LLVMBuilderRef builder, LLVMContextRef context,
+                               LLVMValueRef call)
+{
+    LLVMTypeRef narrow = LLVMInt32TypeInContext(context);
+    LLVMValueRef one = NULL;
+
+    for (LLVMUseRef u = LLVMGetFirstUse(call), next; u; u = next) {
+        LLVMValueRef user = LLVMGetUser(u);
+        next = LLVMGetNextUse(u);
+        if (!LLVMIsATruncInst(user) || LLVMTypeOf(user) != narrow ||
+            user == one)
+            continue;
+        if (!one) {
+            LLVMPositionBuilderBefore(builder, LLVMGetNextInstruction(call));
+            one = LLVMBuildTrunc(builder, call, narrow, "");
+        }
+        LLVMReplaceAllUsesWith(user, one);
+        LLVMInstructionEraseFromParent(user);
+    }
+}
+
+static void tidy_calls(struct hdi_llvm *llvm, LLVMBuilderRef builder,
+                       LLVMValueRef kernel)
+{
+    unsigned lifetime_start = LLVMLookupIntrinsicID("llvm.lifetime.start", 19);
+    unsigned lifetime_end = LLVMLookupIntrinsicID("llvm.lifetime.end", 17);
+
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b;
+         b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {
+            next = LLVMGetNextInstruction(i);
+            if (hdi_call_kind(i) == HDI_CALL_GLOBAL_ID) {
+                gather_truncations(builder, llvm->context, i);
+                next = LLVMGetNextInstruction(i);
+            }
+            if (!LLVMIsACallInst(i) || !LLVMIsAFunction(LLVMGetCalledValue(i)))
+                continue;
+            // Private arrays become memory that work-items share out.
+            unsigned id = LLVMGetIntrinsicID(LLVMGetCalledValue(i));
+            if (id != 0 && (id == lifetime_start || id == lifetime_end))
+                LLVMInstructionEraseFromParent(i);
+        }
+}
+
+hd_status hdi_prepare_kernel(struct hdi_llvm *llvm, LLVMModuleRef program,
+                             const char *name, LLVMModuleRef *module,
+                             LLVMValueRef *kernel, struct hd_error *error)
+{
+    LLVMModuleRef m = LLVMCloneModule(program);
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(llvm->context);
+    LLVMValueRef k = LLVMGetNamedFunction(m, name);
+
+    mark_for_inlining(m, k);
+    copy_structures(llvm, builder, k);
+    hd_status status = hdi_llvm_passes(
+        llvm, m,
+        "always-inline,globaldce,"
+        "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
+        "simplifycfg,loop-simplify,lcssa,loop(indvars,loop-unroll-full),"
+        "sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)",
+        error);
+    if (status == HD_OK) {
+        hdi_narrow_vectors(llvm, builder, k);
+        status = hdi_llvm_passes(llvm, m,
+                                 "function(scalarizer,early-cse<memssa>,"
+                                 "instcombine<no-verify-fixpoint>,simplifycfg)",
+                                 error);
+    }
+    if (status == HD_OK)
+        tidy_calls(llvm, builder, k);
+    LLVMDisposeBuilder(builder);
+    if (status != HD_OK) {
+        LLVMDisposeModule(m);
+        return status;
+    }
+    *module = m;
+    *kernel = k;
+    return HD_OK;
+}

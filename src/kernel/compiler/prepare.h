@@ -1,0 +1,22 @@
+// From clang's bitcode to one module per kernel, in which the kernel is the
+// only function, everything is inlined and no vector operation is left that the
+// loop vectoriser could not take.
+#ifndef HDI_KERNEL_COMPILER_PREPARE_H
+#define HDI_KERNEL_COMPILER_PREPARE_H
+
+#include "kernel/compiler/llvm.h"
+
+// Parse the bitcode and link the builtins it uses. HD_EBUILD names functions
+// that are missing or recursive, with file and line.
+hd_status hdi_prepare_program(struct hdi_llvm *llvm, const void *bitcode,
+                              size_t size, LLVMModuleRef *module,
+                              struct hd_error *error);
+
+bool hdi_is_kernel(LLVMValueRef function);
+
+// Copy the program and leave only the kernel named `name`, inlined.
+hd_status hdi_prepare_kernel(struct hdi_llvm *llvm, LLVMModuleRef program,
+                             const char *name, LLVMModuleRef *module,
+                             LLVMValueRef *kernel, struct hd_error *error);
+
+#endif

@@ -1,0 +1,532 @@
+// A region is the blocks that can be reached from its start without passing a
+// cut. It is entered once per group and looks like this:
+//
+//     pre:    take the group's values
+//     z, y, x loops:
+//         take the work-item's values
+//         copies of the blocks; a way out stores the values and goes to `latch`
+//     post:   keep the group's values, go on to the next cut
+//
+// Blocks that can be reached from two starts are copied twice.
+#include "kernel/compiler/region.h"
+
+#include <llvm-c/DebugInfo.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/compiler/workgroup.h"
+
+struct region {
+    struct hdi_regions *all;
+    size_t start;              // block
+    size_t *blocks, count;     // in the region, its start first
+    LLVMBasicBlockRef *copies; // per block of the kernel, NULL: not in it
+    size_t *exits, exit_count; // cuts that end it
+    bool returns;              // some block returns
+    bool *stores;              // per slot: the region stores it
+    bool *uses;                // per slot: the region loads or stores it
+    LLVMBasicBlockRef latch;
+    LLVMValueRef next; // alloca: which exit, when there are several
+};
+
+static LLVMBasicBlockRef append(const struct hdi_emit *e, const char *name)
+{
+    return LLVMAppendBasicBlockInContext(e->llvm->context, e->function, name);
+}
+
+// Where the group goes on when its work-items have come to `block`.
+static LLVMBasicBlockRef entry_of(struct hdi_regions *r, size_t block)
+{
+    if (!r->entries[block]) {
+        r->entries[block] = append(
+            r->emit, r->emit->flow->blocks[block].cut ? "cut" : "region");
+        r->queue[r->queue_size++] = block;
+    }
+    return r->entries[block];
+}
+
+// Finding ---------------------------------------------------------------------
+
+static void note_slot(struct region *region, const struct hdi_flow *flow,
+                      LLVMValueRef instruction)
+{
+    bool store = LLVMIsAStoreInst(instruction) != NULL;
+    if (!store && !LLVMIsALoadInst(instruction))
+        return;
+    size_t slot =
+        hdi_map_index(&flow->slot_index, LLVMGetOperand(instruction, store));
+    if (slot == SIZE_MAX)
+        return;
+    region->uses[slot] = true;
+    region->stores[slot] |= store;
+}
+
+static void region_clear(struct region *region)
+{
+    free(region->blocks);
+    free(region->copies);
+    free(region->exits);
+    free(region->stores);
+    free(region->uses);
+}
+
+// Collect the blocks and exits of the region that starts at `start`.
+static bool region_find(const struct hdi_flow *flow, size_t start,
+                        struct region *region)
+{
+    bool *seen = calloc(flow->block_count, sizeof(*seen));
+
+    *region = (struct region){
+        .start = start,
+        .blocks = calloc(flow->block_count, sizeof(*region->blocks)),
+        .copies = calloc(flow->block_count, sizeof(*region->copies)),
+        .exits = calloc(flow->block_count, sizeof(*region->exits)),
+        .stores = calloc(flow->slot_count + 1, sizeof(*region->stores)),
+        .uses = calloc(flow->slot_count + 1, sizeof(*region->uses)),
+    };
+    if (!seen || !region->blocks || !region->copies || !region->exits ||
+        !region->stores || !region->uses) {
+        free(seen);
+        region_clear(region);
+        return false;
+    }
+    seen[start] = true;
+    region->blocks[region->count++] = start;
+    for (size_t i = 0; i < region->count; i++) {
+        const struct hdi_block *block = &flow->blocks[region->blocks[i]];
+        for (LLVMValueRef x = LLVMGetFirstInstruction(block->block); x;
+             x = LLVMGetNextInstruction(x)) {
+            note_slot(region, flow, x);
+            region->returns |= LLVMIsAReturnInst(x) != NULL;
+        }
+        for (unsigned s = 0; s < block->successor_count; s++) {
+            size_t next = block->successors[s];
+            if (seen[next])
+                continue;
+            seen[next] = true;
+            if (flow->blocks[next].cut)
+                region->exits[region->exit_count++] = next;
+            else
+                region->blocks[region->count++] = next;
+        }
+    }
+    free(seen);
+    return true;
+}
+
+static bool starts_region(const struct hdi_flow *flow, size_t block)
+{
+    if (flow->blocks[block].cut)
+        return false;
+    if (block == 0)
+        return true;
+    for (size_t b = 0; b < flow->block_count; b++)
+        for (unsigned s = 0;
+             flow->blocks[b].cut && s < flow->blocks[b].successor_count; s++)
+            if (flow->blocks[b].successors[s] == block)
+                return true;
+    return false;
+}
+
+bool hdi_regions_return_early(const struct hdi_flow *flow, bool *yes)
+{
+    *yes = false;
+    for (size_t b = 0; b < flow->block_count; b++) {
+        struct region region;
+        if (!starts_region(flow, b))
+            continue;
+        if (!region_find(flow, b, &region))
+            return false;
+        *yes |= region.returns && region.exit_count > 0;
+        region_clear(&region);
+    }
+    return true;
+}
+
+// Values across cuts ----------------------------------------------------------
+
+// At the start of a work-item's pass: what lives on from before, and undefined
+// values for the rest, so that nothing seems to come from the work-item before.
+static void take_values(struct region *region)
+{
+    struct hdi_emit *e = region->all->emit;
+
+    for (size_t s = 0; s < e->flow->slot_count; s++) {
+        const struct hdi_kept *kept = &e->kept[s];
+        LLVMTypeRef type = e->flow->slots[s].type;
+        LLVMValueRef value;
+
+        if (!region->uses[s])
+            continue;
+        if (!hdi_flow_is_live(e->flow, region->start, s) ||
+            kept->place == HDI_PLACE_NOWHERE) {
+            value = LLVMGetUndef(type);
+        } else if (kept->place == HDI_PLACE_REMADE) {
+            value = hdi_emit_remade(e, e->flow->slots[s].only_stored);
+        } else if (kept->place == HDI_PLACE_GROUP) {
+            value = LLVMBuildLoad2(e->builder, type, kept->group, "");
+        } else {
+            value =
+                LLVMBuildLoad2(e->builder, type,
+                               hdi_emit_share(e, kept->offset, kept->size), "");
+            hdi_emit_independent(e, value);
+        }
+        LLVMBuildStore(e->builder, value, kept->work);
+    }
+}
+
+// At a way out to `cut`: keep what is needed from there on and has changed.
+static void keep_values(struct region *region, size_t cut)
+{
+    struct hdi_emit *e = region->all->emit;
+
+    for (size_t s = 0; s < e->flow->slot_count; s++) {
+        const struct hdi_kept *kept = &e->kept[s];
+        if (!region->stores[s] || !hdi_flow_is_live(e->flow, cut, s) ||
+            (kept->place != HDI_PLACE_GROUP && kept->place != HDI_PLACE_ITEMS))
+            continue;
+        LLVMValueRef value =
+            LLVMBuildLoad2(e->builder, e->flow->slots[s].type, kept->work, "");
+        if (kept->place == HDI_PLACE_GROUP)
+            LLVMBuildStore(e->builder, value, kept->next);
+        else
+            hdi_emit_independent(
+                e, LLVMBuildStore(e->builder, value,
+                                  hdi_emit_share(e, kept->offset, kept->size)));
+    }
+}
+
+static void move_group_values(struct region *region, bool to_next)
+{
+    struct hdi_emit *e = region->all->emit;
+
+    for (size_t s = 0; s < e->flow->slot_count; s++) {
+        const struct hdi_kept *kept = &e->kept[s];
+        if (!region->stores[s] || kept->place != HDI_PLACE_GROUP)
+            continue;
+        LLVMValueRef value =
+            LLVMBuildLoad2(e->builder, e->flow->slots[s].type,
+                           to_next ? kept->group : kept->next, "");
+        LLVMBuildStore(e->builder, value, to_next ? kept->next : kept->group);
+    }
+}
+
+// Early returns ---------------------------------------------------------------
+
+static void mark_returned(struct region *region, bool returned)
+{
+    struct hdi_emit *e = region->all->emit;
+    hdi_emit_independent(
+        e, LLVMBuildStore(e->builder, LLVMConstInt(e->i8, returned, false),
+                          hdi_emit_share(e, region->all->returned_offset, 1)));
+}
+
+// Work-items that have returned take no part; the first region begins with all.
+static void skip_returned(struct region *region)
+{
+    struct hdi_emit *e = region->all->emit;
+    LLVMBasicBlockRef body = append(e, "present");
+    LLVMValueRef returned =
+        LLVMBuildLoad2(e->builder, e->i8,
+                       hdi_emit_share(e, region->all->returned_offset, 1), "");
+
+    hdi_emit_independent(e, returned);
+    LLVMBuildCondBr(e->builder,
+                    LLVMBuildICmp(e->builder, LLVMIntNE, returned,
+                                  LLVMConstInt(e->i8, 0, false), ""),
+                    region->latch, body);
+    hdi_build_at_end(e->builder, body);
+}
+
+// Copying ---------------------------------------------------------------------
+
+// The block in the loop body that takes a work-item out of the region to `cut`.
+static LLVMBasicBlockRef way_out(struct region *region, size_t cut)
+{
+    struct hdi_emit *e = region->all->emit;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
+
+    region->copies[cut] = append(e, "out");
+    hdi_build_at_end(e->builder, region->copies[cut]);
+    keep_values(region, cut);
+    if (region->all->some_return_early && region->start == 0)
+        mark_returned(region, false);
+    if (region->next)
+        LLVMBuildStore(e->builder, LLVMConstInt(e->i32, cut, false),
+                       region->next);
+    LLVMBuildBr(e->builder, region->latch);
+    hdi_build_at_end(e->builder, before);
+    return region->copies[cut];
+}
+
+static LLVMBasicBlockRef copy_of_block(struct region *region, size_t block)
+{
+    if (region->copies[block])
+        return region->copies[block];
+    return way_out(region, block);
+}
+
+static void copy_terminator(struct region *region, LLVMValueRef terminator)
+{
+    struct hdi_emit *e = region->all->emit;
+
+    if (LLVMIsAReturnInst(terminator)) {
+        if (region->all->some_return_early &&
+            (region->exit_count > 0 || region->start == 0))
+            mark_returned(region, true);
+        LLVMBuildBr(e->builder, region->latch);
+        return;
+    }
+
+    LLVMValueRef copy = LLVMInstructionClone(terminator);
+    int count = LLVMGetNumOperands(terminator);
+    for (int i = 0; i < count; i++) {
+        LLVMValueRef operand = LLVMGetOperand(terminator, (unsigned)i);
+        if (LLVMValueIsBasicBlock(operand)) {
+            size_t block = hdi_map_index(&e->flow->block_index,
+                                         LLVMValueAsBasicBlock(operand));
+            operand = LLVMBasicBlockAsValue(copy_of_block(region, block));
+        } else {
+            operand = hdi_emit_operand(e, operand);
+        }
+        LLVMSetOperand(copy, (unsigned)i, operand);
+    }
+    LLVMInsertIntoBuilder(e->builder, copy);
+}
+
+static void copy_blocks(struct region *region)
+{
+    struct hdi_emit *e = region->all->emit;
+
+    for (size_t i = 0; i < region->count; i++) {
+        const struct hdi_block *block = &e->flow->blocks[region->blocks[i]];
+        LLVMValueRef end = LLVMGetBasicBlockTerminator(block->block);
+
+        hdi_build_at_end(e->builder, region->copies[region->blocks[i]]);
+        for (LLVMValueRef x = LLVMGetFirstInstruction(block->block); x != end;
+             x = LLVMGetNextInstruction(x))
+            hdi_emit_instruction(e, x);
+        copy_terminator(region, end);
+    }
+}
+
+// Loops -----------------------------------------------------------------------
+
+// {itself, properties...}, distinct because it holds itself.
+static LLVMValueRef loop_metadata(const struct hdi_emit *e, bool innermost,
+                                  unsigned region)
+{
+    LLVMContextRef c = e->llvm->context;
+    LLVMMetadataRef self = LLVMTemporaryMDNode(c, NULL, 0);
+    LLVMMetadataRef properties[8] = {self};
+    size_t n = 1;
+    LLVMMetadataRef word[2];
+
+#define WORD(text) LLVMMDStringInContext2(c, text, sizeof(text) - 1)
+    word[0] = WORD("llvm.loop.mustprogress");
+    properties[n++] = LLVMMDNodeInContext2(c, word, 1);
+    word[0] = WORD("llvm.loop.unroll.disable");
+    properties[n++] = LLVMMDNodeInContext2(c, word, 1);
+    if (innermost) {
+        LLVMMetadataRef scope = LLVMGetSubprogram(e->function);
+        if (scope)
+            properties[n++] = LLVMDIBuilderCreateDebugLocation(
+                c, e->about->line, HDI_REGION_COLUMN + region, scope, NULL);
+        word[0] = WORD("llvm.loop.vectorize.enable");
+        word[1] = LLVMValueAsMetadata(LLVMConstInt(e->i1, 1, false));
+        properties[n++] = LLVMMDNodeInContext2(c, word, 2);
+        word[0] = WORD("llvm.loop.parallel_accesses");
+        word[1] = LLVMValueAsMetadata(e->access_group);
+        properties[n++] = LLVMMDNodeInContext2(c, word, 2);
+    }
+#undef WORD
+    LLVMMetadataRef node = LLVMMDNodeInContext2(c, properties, n);
+    LLVMMetadataReplaceAllUsesWith(self, node);
+    return LLVMMetadataAsValue(c, node);
+}
+
+struct loop {
+    LLVMValueRef counter; // alloca
+    LLVMBasicBlockRef head;
+};
+
+static LLVMValueRef new_alloca(const struct hdi_emit *e, LLVMTypeRef type)
+{
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
+    LLVMPositionBuilderBefore(e->builder,
+                              LLVMGetBasicBlockTerminator(e->entry));
+    LLVMSetCurrentDebugLocation2(e->builder, NULL);
+    LLVMValueRef alloca = LLVMBuildAlloca(e->builder, type, "");
+    hdi_build_at_end(e->builder, before);
+    return alloca;
+}
+
+// Begin a loop over one dimension of the group, which has a work-item at least.
+static struct loop loop_begin(struct hdi_emit *e, unsigned d)
+{
+    struct loop loop = {.counter = new_alloca(e, e->i32),
+                        .head = append(e, "items")};
+
+    LLVMBuildStore(e->builder, LLVMConstInt(e->i32, 0, false), loop.counter);
+    LLVMBuildBr(e->builder, loop.head);
+    hdi_build_at_end(e->builder, loop.head);
+    e->item_ids[d] = LLVMBuildLoad2(e->builder, e->i32, loop.counter, "");
+    return loop;
+}
+
+static void loop_end(struct hdi_emit *e, const struct loop *loop, unsigned d,
+                     unsigned region)
+{
+    LLVMBasicBlockRef after = append(e, "after");
+    LLVMValueRef next = LLVMBuildNUWAdd(e->builder, e->item_ids[d],
+                                        LLVMConstInt(e->i32, 1, false), "");
+
+    LLVMSetNSW(next, true);
+    LLVMBuildStore(e->builder, next, loop->counter);
+    LLVMValueRef branch = LLVMBuildCondBr(
+        e->builder, LLVMBuildICmp(e->builder, LLVMIntULT, next, e->trip[d], ""),
+        loop->head, after);
+    LLVMSetMetadata(branch, e->loop_kind, loop_metadata(e, d == 0, region));
+    hdi_build_at_end(e->builder, after);
+}
+
+// The loops, and in them the bodies.
+static void write_loops(struct region *region, unsigned number)
+{
+    struct hdi_emit *e = region->all->emit;
+    LLVMBuilderRef b = e->builder;
+
+    struct loop z = loop_begin(e, 2);
+    struct loop y = loop_begin(e, 1);
+    LLVMValueRef row =
+        LLVMBuildNUWAdd(b, LLVMBuildNUWMul(b, e->item_ids[2], e->trip[1], ""),
+                        e->item_ids[1], "");
+    row = LLVMBuildZExt(b, LLVMBuildNUWMul(b, row, e->trip[0], ""), e->i64, "");
+    struct loop x = loop_begin(e, 0);
+    e->item = LLVMBuildNUWAdd(b, row,
+                              LLVMBuildZExt(b, e->item_ids[0], e->i64, ""), "");
+    LLVMSetNSW(e->item, true);
+
+    if (region->all->some_return_early && region->start != 0)
+        skip_returned(region);
+    for (size_t a = 0; a < e->flow->array_count; a++)
+        hdi_map_set(&e->values, e->flow->arrays[a],
+                    hdi_emit_share(e, e->array_offsets[a], e->array_sizes[a]));
+    take_values(region);
+    LLVMBuildBr(b, region->copies[region->start]);
+    copy_blocks(region);
+
+    hdi_build_at_end(b, region->latch);
+    loop_end(e, &x, 0, number);
+    loop_end(e, &y, 1, number);
+    loop_end(e, &z, 2, number);
+}
+
+// Behind the loops: the group goes where its work-items went. OpenCL has them
+// all go to the same barrier, so the last one that went anywhere is right.
+static void write_next(struct region *region)
+{
+    struct hdi_regions *all = region->all;
+    struct hdi_emit *e = all->emit;
+
+    if (!region->next) {
+        LLVMBuildBr(e->builder, region->exit_count
+                                    ? entry_of(all, region->exits[0])
+                                    : all->done);
+        return;
+    }
+    LLVMValueRef next = LLVMBuildLoad2(e->builder, e->i32, region->next, "");
+    LLVMValueRef ways = LLVMBuildSwitch(e->builder, next, all->done,
+                                        (unsigned)region->exit_count);
+    for (size_t i = 0; i < region->exit_count; i++)
+        LLVMAddCase(ways, LLVMConstInt(e->i32, region->exits[i], false),
+                    entry_of(all, region->exits[i]));
+}
+
+static bool write_region(struct hdi_regions *all, size_t start)
+{
+    struct hdi_emit *e = all->emit;
+    struct region region;
+
+    if (!region_find(e->flow, start, &region))
+        return false;
+    region.all = all;
+    hdi_map_clear(&e->values);
+    hdi_build_at_end(e->builder, all->entries[start]);
+    for (size_t i = 0; i < region.count; i++)
+        region.copies[region.blocks[i]] = append(e, "body");
+    region.latch = append(e, "latch");
+    if (region.exit_count + region.returns > 1) {
+        region.next = new_alloca(e, e->i32);
+        LLVMBuildStore(e->builder, LLVMConstAllOnes(e->i32), region.next);
+        all->open_ends++;
+    }
+    move_group_values(&region, true);
+    write_loops(&region, all->count++);
+    move_group_values(&region, false);
+    write_next(&region);
+    region_clear(&region);
+    return !e->values.failed;
+}
+
+// Cuts ------------------------------------------------------------------------
+
+// A branch that the whole group takes: its condition is a kept value.
+static void write_branch(struct hdi_regions *all, const struct hdi_block *block)
+{
+    struct hdi_emit *e = all->emit;
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(block->block);
+
+    hdi_map_clear(&e->values);
+    for (LLVMValueRef x = LLVMGetFirstInstruction(block->block); x != end;
+         x = LLVMGetNextInstruction(x)) {
+        size_t slot = LLVMIsALoadInst(x) ? hdi_map_index(&e->flow->slot_index,
+                                                         LLVMGetOperand(x, 0))
+                                         : SIZE_MAX;
+        if (slot != SIZE_MAX)
+            hdi_map_set(&e->values, x,
+                        LLVMBuildLoad2(e->builder, LLVMTypeOf(x),
+                                       e->kept[slot].group, ""));
+        else
+            hdi_emit_instruction(e, x);
+    }
+
+    LLVMValueRef copy = LLVMInstructionClone(end);
+    int count = LLVMGetNumOperands(end);
+    for (int i = 0; i < count; i++) {
+        LLVMValueRef operand = LLVMGetOperand(end, (unsigned)i);
+        if (LLVMValueIsBasicBlock(operand))
+            operand = LLVMBasicBlockAsValue(
+                entry_of(all, hdi_map_index(&e->flow->block_index,
+                                            LLVMValueAsBasicBlock(operand))));
+        else
+            operand = hdi_emit_operand(e, operand);
+        LLVMSetOperand(copy, (unsigned)i, operand);
+    }
+    LLVMInsertIntoBuilder(e->builder, copy);
+}
+
+bool hdi_regions_write(struct hdi_regions *all, LLVMBasicBlockRef begin)
+{
+    struct hdi_emit *e = all->emit;
+    const struct hdi_flow *flow = e->flow;
+    bool ok = true;
+
+    hdi_build_at_end(e->builder, begin);
+    LLVMBuildBr(e->builder, entry_of(all, 0));
+    for (size_t i = 0; ok && i < all->queue_size; i++) {
+        size_t b = all->queue[i];
+        const struct hdi_block *block = &flow->blocks[b];
+
+        if (!block->cut) {
+            ok = write_region(all, b);
+            continue;
+        }
+        hdi_build_at_end(e->builder, all->entries[b]);
+        if (block->cut == HDI_CUT_BARRIER)
+            LLVMBuildBr(e->builder, entry_of(all, block->successors[0]));
+        else
+            write_branch(all, block);
+    }
+    return ok && !e->values.failed;
+}

@@ -1,0 +1,30 @@
+// One region of a kernel as loops over the work-items of a group.
+#ifndef HDI_KERNEL_COMPILER_REGION_H
+#define HDI_KERNEL_COMPILER_REGION_H
+
+#include "kernel/compiler/emit.h"
+
+struct hdi_regions {
+    struct hdi_emit *emit;
+    LLVMBasicBlockRef done;     // the group has finished
+    LLVMBasicBlockRef *entries; // per block of the kernel that starts a region
+                                // or is a cut: where the group comes in
+    size_t *queue;              // blocks whose entries have no code yet
+    size_t queue_size;
+    unsigned count;     // regions written
+    unsigned open_ends; // regions whose end the group may not agree on
+    // When work-items may return while others go on to a barrier: per work-item
+    // 1 once it has returned. Offset in `saved`.
+    bool some_return_early;
+    uint64_t returned_offset;
+};
+
+// True when work-items of one group may return in a region in which others come
+// to a cut.
+bool hdi_regions_return_early(const struct hdi_flow *flow, bool *yes);
+
+// Write the code of all regions and group branches from the kernel's entry on,
+// starting at the end of `begin`.
+bool hdi_regions_write(struct hdi_regions *regions, LLVMBasicBlockRef begin);
+
+#endif

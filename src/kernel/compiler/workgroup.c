@@ -1,0 +1,472 @@
+#include "kernel/compiler/workgroup.h"
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/DebugInfo.h>
+#include <llvm-c/IRReader.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/frame.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "kernel/compiler/region.h"
+
+enum {
+    LOCAL_ALIGNMENT = 64, // of a local variable: the widest vector [bytes]
+    MOST_BYTES = 1 << 30  // of local or saved memory; more is a mistake
+};
+
+static hd_status fail_memory(const struct hdi_emit *e)
+{
+    return hdi_fail(e->error, HD_ENOMEM, "%s: no memory to compile",
+                    e->llvm->path);
+}
+
+// Where values live across cuts -----------------------------------------------
+
+static bool is_live_across(const struct hdi_flow *flow, size_t slot)
+{
+    for (size_t b = 0; b < flow->block_count; b++)
+        if (flow->blocks[b].cut && hdi_flow_is_live(flow, b, slot))
+            return true;
+    return false;
+}
+
+static bool is_in_group_branch(const struct hdi_flow *flow, size_t slot)
+{
+    for (size_t b = 0; b < flow->block_count; b++) {
+        if (flow->blocks[b].cut != HDI_CUT_BRANCH)
+            continue;
+        for (LLVMValueRef i = LLVMGetFirstInstruction(flow->blocks[b].block); i;
+             i = LLVMGetNextInstruction(i))
+            if (LLVMIsALoadInst(i) &&
+                LLVMGetOperand(i, 0) == flow->slots[slot].alloca)
+                return true;
+    }
+    return false;
+}
+
+static void choose_places(struct hdi_emit *e)
+{
+    const struct hdi_flow *flow = e->flow;
+
+    for (size_t s = 0; s < flow->slot_count; s++) {
+        const struct hdi_slot *slot = &flow->slots[s];
+        if (!is_live_across(flow, s))
+            e->kept[s].place = HDI_PLACE_NOWHERE;
+        else if (slot->only_stored && !is_in_group_branch(flow, s) &&
+                 hdi_emit_is_remakable(flow, slot->only_stored))
+            e->kept[s].place = HDI_PLACE_REMADE;
+        else if (!slot->divergent)
+            e->kept[s].place = HDI_PLACE_GROUP;
+        else
+            e->kept[s].place = HDI_PLACE_ITEMS;
+    }
+}
+
+// Offsets in `saved`: the strictest alignment first, so that every array of a
+// full group's values begins aligned.
+static void place_saved(struct hdi_emit *e, bool some_return_early,
+                        uint64_t *returned_offset)
+{
+    const struct hdi_flow *flow = e->flow;
+
+    for (unsigned align = 256; align > 0; align /= 2) {
+        for (size_t s = 0; s < flow->slot_count; s++) {
+            LLVMTypeRef type = flow->slots[s].type;
+            if (e->kept[s].place != HDI_PLACE_ITEMS ||
+                LLVMABIAlignmentOfType(e->llvm->layout, type) != align)
+                continue;
+            e->kept[s].offset = e->saved_bytes;
+            e->kept[s].size = LLVMABISizeOfType(e->llvm->layout, type);
+            e->saved_bytes += e->kept[s].size;
+        }
+        for (size_t a = 0; a < flow->array_count; a++) {
+            unsigned array_align = LLVMGetAlignment(flow->arrays[a]);
+            if ((array_align > 256 ? 256 : array_align) != align)
+                continue;
+            e->array_offsets[a] = e->saved_bytes;
+            e->array_sizes[a] = hdi_round_up(
+                LLVMABISizeOfType(e->llvm->layout,
+                                  LLVMGetAllocatedType(flow->arrays[a])),
+                align);
+            e->saved_bytes += e->array_sizes[a];
+        }
+    }
+    if (some_return_early) {
+        *returned_offset = e->saved_bytes;
+        e->saved_bytes += 1;
+    }
+}
+
+// The frame -------------------------------------------------------------------
+
+static LLVMValueRef at(struct hdi_emit *e, LLVMValueRef base, uint64_t offset)
+{
+    LLVMValueRef index = LLVMConstInt(e->i64, offset, false);
+    return LLVMBuildInBoundsGEP2(e->builder, e->i8, base, &index, 1, "");
+}
+
+static LLVMValueRef field(struct hdi_emit *e, LLVMTypeRef type, size_t offset)
+{
+    return LLVMBuildLoad2(e->builder, type,
+                          at(e, LLVMGetParam(e->function, 0), offset), "");
+}
+
+static void read_frame(struct hdi_emit *e)
+{
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(e->llvm->context, 0);
+
+    e->local =
+        field(e, LLVMPointerTypeInContext(e->llvm->context, HDI_SPACE_LOCAL),
+              offsetof(struct hdi_frame, local));
+    e->saved = field(e, pointer, offsetof(struct hdi_frame, saved));
+    e->dims = field(e, e->i32, offsetof(struct hdi_frame, dims));
+    e->items = LLVMConstInt(e->i64, 1, false);
+    for (unsigned d = 0; d < 3; d++) {
+        e->global[d] =
+            field(e, e->i64, offsetof(struct hdi_frame, global) + 8 * d);
+        e->offset[d] =
+            field(e, e->i64, offsetof(struct hdi_frame, offset) + 8 * d);
+        e->group_count[d] =
+            field(e, e->i32, offsetof(struct hdi_frame, group_count) + 4 * d);
+        uint32_t required = e->about->required_local[d];
+        e->local_size[d] =
+            required ? LLVMConstInt(e->i32, required, false)
+                     : field(e, e->i32,
+                             offsetof(struct hdi_frame, local_size) + 4 * d);
+        e->items = LLVMBuildNUWMul(
+            e->builder, e->items,
+            LLVMBuildZExt(e->builder, e->local_size[d], e->i64, ""), "");
+    }
+}
+
+static void read_arguments(struct hdi_emit *e)
+{
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(e->llvm->context, 0);
+    LLVMValueRef args = field(e, pointer, offsetof(struct hdi_frame, args));
+
+    for (unsigned i = 0; i < e->about->arg_count; i++) {
+        const struct hdi_build_arg *arg = &e->about->args[i];
+        LLVMValueRef parameter = LLVMGetParam(e->flow->kernel, i);
+        LLVMTypeRef type = LLVMTypeOf(parameter);
+        LLVMValueRef address = at(e, args, arg->offset), value;
+
+        if (arg->kind == HD_ARG_LOCAL) {
+            LLVMValueRef offset =
+                LLVMBuildLoad2(e->builder, e->i64, address, "");
+            value = LLVMBuildInBoundsGEP2(e->builder, e->i8, e->local, &offset,
+                                          1, arg->name);
+        } else if (arg->kind == HD_ARG_VALUE &&
+                   LLVMGetTypeKind(type) == LLVMPointerTypeKind) {
+            value = address; // a structure, which the kernel copies
+        } else {
+            value = LLVMBuildLoad2(e->builder, type, address, arg->name);
+            // The packed arguments as a whole are aligned to 8 only.
+            unsigned align = LLVMABIAlignmentOfType(e->llvm->layout, type);
+            LLVMSetAlignment(value, align < 8 ? align : 8);
+        }
+        hdi_map_set(&e->fixed, parameter, value);
+    }
+}
+
+// Local variables become offsets in the unit's local memory.
+static hd_status place_local(struct hdi_emit *e)
+{
+    uint64_t bytes = 0;
+
+    for (LLVMValueRef g = LLVMGetFirstGlobal(e->module); g;
+         g = LLVMGetNextGlobal(g)) {
+        if (LLVMGetPointerAddressSpace(LLVMTypeOf(g)) != HDI_SPACE_LOCAL ||
+            !LLVMGetFirstUse(g))
+            continue;
+        LLVMValueRef offset = LLVMConstInt(e->i64, bytes, false);
+        hdi_map_set(&e->fixed, g,
+                    LLVMBuildInBoundsGEP2(e->builder, e->i8, e->local, &offset,
+                                          1, hdi_value_name(g)));
+        bytes += hdi_round_up(
+            LLVMABISizeOfType(e->llvm->layout, LLVMGlobalGetValueType(g)),
+            LOCAL_ALIGNMENT);
+        if (bytes > MOST_BYTES)
+            return hdi_fail(e->error, HD_ELIMIT,
+                            "%s:%u: local variables of kernel '%s' take more "
+                            "than %d bytes",
+                            e->about->file, e->about->line, e->about->name,
+                            MOST_BYTES);
+    }
+    e->about->local_bytes = (uint32_t)bytes;
+    return HD_OK;
+}
+
+// Groups ----------------------------------------------------------------------
+
+struct group_loop {
+    LLVMValueRef counter; // alloca: number of the group within the chunk
+    LLVMBasicBlockRef head, next;
+};
+
+static LLVMBasicBlockRef append(const struct hdi_emit *e, const char *name)
+{
+    return LLVMAppendBasicBlockInContext(e->llvm->context, e->function, name);
+}
+
+// Three loops over the groups of the chunk, x innermost. On return the builder
+// stands where a group begins; `loops[0].next` is where it ends.
+static void begin_groups(struct hdi_emit *e, LLVMBasicBlockRef leave,
+                         struct group_loop loops[3])
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef count[3], first[3];
+
+    for (unsigned d = 0; d < 3; d++) {
+        first[d] = field(e, e->i32, offsetof(struct hdi_frame, first) + 4 * d);
+        count[d] = field(e, e->i32, offsetof(struct hdi_frame, count) + 4 * d);
+        loops[d].counter = LLVMBuildAlloca(b, e->i32, "");
+        loops[d].head = append(e, "groups");
+        loops[d].next = append(e, "next_group");
+    }
+    for (unsigned d = 3; d-- > 0;) {
+        LLVMBasicBlockRef inside = append(e, "group");
+        LLVMBuildStore(b, LLVMConstInt(e->i32, 0, false), loops[d].counter);
+        LLVMBuildBr(b, loops[d].head);
+        hdi_build_at_end(b, loops[d].head);
+        LLVMValueRef n = LLVMBuildLoad2(b, e->i32, loops[d].counter, "");
+        e->group_id[d] = LLVMBuildNUWAdd(b, first[d], n, "");
+        LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, n, count[d], ""),
+                        inside, d == 2 ? leave : loops[d + 1].next);
+        hdi_build_at_end(b, loops[d].next);
+        LLVMBuildStore(
+            b,
+            LLVMBuildNUWAdd(b, LLVMBuildLoad2(b, e->i32, loops[d].counter, ""),
+                            LLVMConstInt(e->i32, 1, false), ""),
+            loops[d].counter);
+        LLVMBuildBr(b, loops[d].head);
+        hdi_build_at_end(b, inside);
+    }
+}
+
+// Where the group lies, and how many work-items it has: fewer at the end.
+static void measure_group(struct hdi_emit *e)
+{
+    LLVMBuilderRef b = e->builder;
+
+    for (unsigned d = 0; d < 3; d++) {
+        LLVMValueRef size = LLVMBuildZExt(b, e->local_size[d], e->i64, "");
+        LLVMValueRef start = LLVMBuildNUWMul(
+            b, LLVMBuildZExt(b, e->group_id[d], e->i64, ""), size, "");
+        LLVMValueRef left = LLVMBuildNUWSub(b, e->global[d], start, "");
+        LLVMValueRef trip = LLVMBuildSelect(
+            b, LLVMBuildICmp(b, LLVMIntULT, left, size, ""), left, size, "");
+        e->trip[d] = LLVMBuildTrunc(b, trip, e->i32, "");
+        e->base[d] = LLVMBuildNUWAdd(b, e->offset[d], start, "");
+        e->base_narrow[d] = LLVMBuildTrunc(b, e->base[d], e->i32, "");
+    }
+}
+
+// The function ----------------------------------------------------------------
+
+// `distinct !{}` cannot be made through the C interface, only read.
+static LLVMValueRef distinct_node(struct hdi_emit *e)
+{
+    static const char text[] = "!n = !{!0}\n!0 = distinct !{}\n";
+    LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(
+        text, sizeof(text) - 1, "metadata");
+    LLVMModuleRef module;
+    LLVMValueRef node;
+    char *message = NULL;
+
+    if (LLVMParseIRInContext(e->llvm->context, buffer, &module, &message)) {
+        LLVMDisposeMessage(message);
+        return NULL;
+    }
+    LLVMGetNamedMetadataOperands(module, "n", &node);
+    LLVMDisposeModule(module);
+    return node;
+}
+
+static void begin_function(struct hdi_emit *e)
+{
+    LLVMContextRef c = e->llvm->context;
+    LLVMTypeRef parameter = LLVMPointerTypeInContext(c, 0);
+    struct hdi_text name = {0};
+
+    hdi_text_print(&name, "hdk_%s", e->about->name);
+    e->function = LLVMAddFunction(
+        e->module, name.failed ? "hdk_" : name.data,
+        LLVMFunctionType(LLVMVoidTypeInContext(c), &parameter, 1, false));
+    hdi_text_free(&name);
+    hdi_function_flag(e->function, "nounwind", true);
+    hdi_function_text(e->function, "no-trapping-math", "true");
+    if (strstr(e->llvm->features, "+avx512f"))
+        hdi_function_text(e->function, "prefer-vector-width", "512");
+    LLVMMetadataRef subprogram = LLVMGetSubprogram(e->flow->kernel);
+    if (subprogram)
+        LLVMSetSubprogram(e->function, subprogram);
+}
+
+static hd_status write_function(struct hdi_emit *e, struct hdi_regions *regions)
+{
+    begin_function(e);
+    e->entry = append(e, "entry");
+    hdi_build_at_end(e->builder, e->entry);
+    for (size_t s = 0; s < e->flow->slot_count; s++) {
+        LLVMTypeRef type = e->flow->slots[s].type;
+        e->kept[s].work = LLVMBuildAlloca(e->builder, type, "");
+        hdi_map_set(&e->fixed, e->flow->slots[s].alloca, e->kept[s].work);
+        if (e->kept[s].place == HDI_PLACE_GROUP) {
+            e->kept[s].group = LLVMBuildAlloca(e->builder, type, "");
+            e->kept[s].next = LLVMBuildAlloca(e->builder, type, "");
+        }
+    }
+    read_frame(e);
+    read_arguments(e);
+    HDI_TRY(place_local(e));
+
+    struct group_loop loops[3];
+    LLVMBasicBlockRef leave = append(e, "leave");
+    begin_groups(e, leave, loops);
+    measure_group(e);
+    LLVMBasicBlockRef group = LLVMGetInsertBlock(e->builder);
+    hdi_build_at_end(e->builder, leave);
+    LLVMBuildRetVoid(e->builder);
+
+    regions->done = loops[0].next;
+    if (!hdi_regions_write(regions, group) || e->fixed.failed)
+        return fail_memory(e);
+    return e->status;
+}
+
+static void explain(const struct hdi_emit *e, const struct hdi_regions *regions,
+                    struct hdi_text *text)
+{
+    unsigned places[HDI_PLACE_ITEMS + 1] = {0};
+    unsigned branches = 0;
+
+    for (size_t s = 0; s < e->flow->slot_count; s++)
+        places[e->kept[s].place]++;
+    for (size_t b = 0; b < e->flow->block_count; b++)
+        branches += e->flow->blocks[b].cut == HDI_CUT_BRANCH;
+    hdi_text_print(text,
+                   "form: loops over work-items\n"
+                   "regions: %u, cut at %u barriers and %u branches of the "
+                   "whole group\n",
+                   regions->count, e->about->barriers, branches);
+    hdi_text_print(text,
+                   "values across cuts: %u computed again, %u kept per group, "
+                   "%u kept per work-item\n",
+                   places[HDI_PLACE_REMADE], places[HDI_PLACE_GROUP],
+                   places[HDI_PLACE_ITEMS]);
+    hdi_text_print(text,
+                   "kept per work-item: %u bytes, with %zu private "
+                   "arrays; local variables: %u bytes\n",
+                   e->about->saved_bytes, e->flow->array_count,
+                   e->about->local_bytes);
+    if (regions->some_return_early)
+        hdi_text_print(text, "some work-items may return before a barrier: "
+                             "the others go on without them\n");
+    if (regions->open_ends)
+        hdi_text_print(text, "regions whose end is decided per work-item: %u\n",
+                       regions->open_ends);
+}
+
+static hd_status build(struct hdi_emit *e, struct hdi_text *explanation,
+                       unsigned *region_count)
+{
+    const struct hdi_flow *flow = e->flow;
+    struct hdi_regions regions = {.emit = e};
+
+    e->kept = calloc(flow->slot_count + 1, sizeof(*e->kept));
+    e->array_offsets = calloc(flow->array_count + 1, sizeof(uint64_t));
+    e->array_sizes = calloc(flow->array_count + 1, sizeof(uint64_t));
+    regions.entries = calloc(flow->block_count, sizeof(*regions.entries));
+    regions.queue = calloc(flow->block_count, sizeof(*regions.queue));
+    hd_status status;
+    if (!e->kept || !e->array_offsets || !e->array_sizes || !regions.entries ||
+        !regions.queue || !e->access_group ||
+        !hdi_regions_return_early(flow, &regions.some_return_early)) {
+        status = fail_memory(e);
+        goto err_free;
+    }
+
+    choose_places(e);
+    place_saved(e, regions.some_return_early, &regions.returned_offset);
+    if (e->saved_bytes > MOST_BYTES) {
+        status = hdi_fail(e->error, HD_ELIMIT,
+                          "%s:%u: kernel '%s' keeps more than %d bytes of "
+                          "private memory per work-item",
+                          e->about->file, e->about->line, e->about->name,
+                          MOST_BYTES);
+        goto err_free;
+    }
+    e->about->saved_bytes = (uint32_t)e->saved_bytes;
+    e->about->barriers = flow->barriers;
+    e->about->form = HD_FORM_LOOPS;
+    status = write_function(e, &regions);
+    explain(e, &regions, explanation);
+    *region_count = regions.count;
+err_free:
+    free(regions.queue);
+    free(regions.entries);
+    free(e->array_sizes);
+    free(e->array_offsets);
+    free(e->kept);
+    return status;
+}
+
+hd_status hdi_workgroup_build(struct hdi_llvm *llvm, LLVMModuleRef module,
+                              LLVMValueRef kernel,
+                              struct hdi_build_kernel *about,
+                              struct hdi_text *explanation, unsigned *regions,
+                              struct hd_error *error)
+{
+    LLVMContextRef c = llvm->context;
+    struct hdi_flow flow;
+    struct hdi_emit emit = {
+        .llvm = llvm,
+        .module = module,
+        .builder = LLVMCreateBuilderInContext(c),
+        .flow = &flow,
+        .about = about,
+        .i1 = LLVMInt1TypeInContext(c),
+        .i8 = LLVMInt8TypeInContext(c),
+        .i32 = LLVMInt32TypeInContext(c),
+        .i64 = LLVMInt64TypeInContext(c),
+        .access_kind = LLVMGetMDKindIDInContext(c, "llvm.access.group", 17),
+        .loop_kind = LLVMGetMDKindIDInContext(c, "llvm.loop", 9),
+        .error = error,
+    };
+
+    emit.access_group = distinct_node(&emit);
+    hd_status status =
+        hdi_flow_create(llvm, module, emit.builder, kernel, &flow, error);
+    if (status == HD_OK) {
+        status = build(&emit, explanation, regions);
+        hdi_flow_destroy(&flow);
+    }
+    hdi_map_clear(&emit.fixed);
+    hdi_map_clear(&emit.values);
+    LLVMDisposeBuilder(emit.builder);
+    if (status != HD_OK)
+        return status;
+
+    // The kernel and its local variables have been replaced.
+    LLVMDeleteFunction(kernel);
+    for (LLVMValueRef g = LLVMGetFirstGlobal(module), next; g; g = next) {
+        next = LLVMGetNextGlobal(g);
+        if (LLVMGetPointerAddressSpace(LLVMTypeOf(g)) == HDI_SPACE_LOCAL &&
+            !LLVMGetFirstUse(g))
+            LLVMDeleteGlobal(g);
+        else
+            LLVMSetLinkage(g, LLVMInternalLinkage);
+    }
+    char *message = NULL;
+    bool broken = LLVMVerifyModule(module, LLVMReturnStatusAction, &message);
+    if (broken)
+        status = hdi_fail(error, HD_EBUILD,
+                          "%s:%u: internal error in kernel '%s': %s",
+                          about->file, about->line, about->name, message);
+    LLVMDisposeMessage(message);
+    return status;
+}

@@ -1,0 +1,31 @@
+// The work-group compiler: a prepared kernel becomes
+//
+//     void hdk_NAME(const struct hdi_frame *frame)
+//
+// which runs a box of work-groups (backend/frame.h). Cuts (flow.h) divide the
+// kernel into regions; each region becomes three nested loops over the
+// work-items of the group, x innermost, free of barriers. Between regions the
+// group goes on as one.
+#ifndef HDI_KERNEL_COMPILER_WORKGROUP_H
+#define HDI_KERNEL_COMPILER_WORKGROUP_H
+
+#include "base/text.h"
+#include "kernel/build.h"
+#include "kernel/compiler/llvm.h"
+
+enum {
+    // Added to the number of a region, it is the source column in the location
+    // of its x loop: so LLVM's remarks about that loop are known again.
+    HDI_REGION_COLUMN = 50000
+};
+
+// Replace `kernel` in `module` by its work-group function, not yet optimised.
+// Fills in local_bytes, saved_bytes, barriers and form of `about`, and appends
+// to `explanation`; `regions` is their number.
+hd_status hdi_workgroup_build(struct hdi_llvm *llvm, LLVMModuleRef module,
+                              LLVMValueRef kernel,
+                              struct hdi_build_kernel *about,
+                              struct hdi_text *explanation, unsigned *regions,
+                              struct hd_error *error);
+
+#endif

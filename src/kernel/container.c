@@ -1,0 +1,329 @@
+#include "kernel/container.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/frame.h"
+#include "base/error.h"
+
+static const char magic[8] = {'H', 'E', 'D', 'D', 'L', 'E', '\r', '\n'};
+
+enum {
+    HEAD = 8 + 4 + 4 + 8,          // before the digest [bytes]
+    BODY = HEAD + HDI_DIGEST_SIZE, // where the builds begin
+    SMALLEST_KERNEL = 64,          // fewer bytes describe no kernel,
+    SMALLEST_ARG = 21              // no argument,
+};
+
+bool hdi_container_is(const void *data, size_t size)
+{
+    return size >= sizeof(magic) && memcmp(data, magic, sizeof(magic)) == 0;
+}
+
+// Writing ---------------------------------------------------------------------
+
+static void put_32(struct hdi_text *text, uint32_t n)
+{
+    unsigned char bytes[4];
+    for (int i = 0; i < 4; i++)
+        bytes[i] = (unsigned char)(n >> 8 * i);
+    hdi_text_append(text, bytes, sizeof(bytes));
+}
+
+static void put_64(struct hdi_text *text, uint64_t n)
+{
+    put_32(text, (uint32_t)n);
+    put_32(text, (uint32_t)(n >> 32));
+}
+
+static void put_string(struct hdi_text *text, const char *string)
+{
+    size_t size = strlen(string);
+    put_32(text, (uint32_t)size);
+    hdi_text_append(text, string, size);
+}
+
+static void put_kernel(struct hdi_text *text,
+                       const struct hdi_build_kernel *kernel)
+{
+    put_string(text, kernel->name);
+    put_string(text, kernel->file);
+    put_string(text, kernel->explanation);
+    put_32(text, kernel->line);
+    for (int d = 0; d < 3; d++)
+        put_32(text, kernel->required_local[d]);
+    for (int d = 0; d < 3; d++)
+        put_32(text, kernel->hinted_local[d]);
+    put_32(text, kernel->local_bytes);
+    put_32(text, kernel->saved_bytes);
+    put_32(text, kernel->barriers);
+    put_32(text, kernel->form);
+    put_32(text, kernel->args_size);
+    put_32(text, kernel->arg_count);
+    for (uint32_t i = 0; i < kernel->arg_count; i++) {
+        const struct hdi_build_arg *arg = &kernel->args[i];
+        put_string(text, arg->name);
+        put_string(text, arg->type);
+        put_32(text, arg->kind);
+        put_32(text, arg->size);
+        put_32(text, arg->offset);
+        put_32(text, arg->pointee_const);
+    }
+}
+
+static void put_build(struct hdi_text *text, const struct hdi_build *build,
+                      const uint8_t (*digests)[HDI_DIGEST_SIZE])
+{
+    put_string(text, build->target);
+    put_string(text, build->cpu);
+    put_32(text, digests ? build->file_count : 0);
+    for (uint32_t i = 0; digests && i < build->file_count; i++) {
+        put_string(text, build->files[i]);
+        hdi_text_append(text, digests[i], HDI_DIGEST_SIZE);
+    }
+    put_32(text, build->kernel_count);
+    for (uint32_t i = 0; i < build->kernel_count; i++)
+        put_kernel(text, &build->kernels[i]);
+    put_64(text, build->image_size);
+    hdi_text_append(text, build->image, build->image_size);
+}
+
+bool hdi_container_write(const struct hdi_build *build,
+                         const uint8_t (*digests)[HDI_DIGEST_SIZE],
+                         const uint8_t *key, struct hdi_text *text)
+{
+    struct hdi_text body = {0}, head = {0};
+    uint8_t digest[HDI_DIGEST_SIZE];
+
+    put_32(&body, 1); // builds
+    put_build(&body, build, digests);
+    hdi_text_append(&head, magic, sizeof(magic));
+    put_32(&head, HDI_CONTAINER_VERSION);
+    put_32(&head, HDI_FRAME_VERSION);
+    put_64(&head, body.size);
+    bool ok = !body.failed && !head.failed;
+    if (ok) {
+        hdi_digest(
+            key,
+            (struct hdi_span[]){{head.data, head.size}, {body.data, body.size}},
+            2, digest);
+        hdi_text_append(text, head.data, head.size);
+        hdi_text_append(text, digest, sizeof(digest));
+        hdi_text_append(text, body.data, body.size);
+    }
+    hdi_text_free(&head);
+    hdi_text_free(&body);
+    return ok && !text->failed;
+}
+
+// Reading ---------------------------------------------------------------------
+
+struct reader {
+    const unsigned char *at, *end;
+    hd_status status; // the first thing that went wrong
+};
+
+static size_t left(const struct reader *r)
+{
+    return (size_t)(r->end - r->at);
+}
+
+static const void *take(struct reader *r, uint64_t size)
+{
+    if (r->status != HD_OK || size > left(r)) {
+        if (r->status == HD_OK)
+            r->status = HD_EFORMAT;
+        return NULL;
+    }
+    const void *data = r->at;
+    r->at += size;
+    return data;
+}
+
+static uint32_t take_32(struct reader *r)
+{
+    const unsigned char *b = take(r, 4);
+    return b ? (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 |
+                   (uint32_t)b[3] << 24
+             : 0;
+}
+
+static uint64_t take_64(struct reader *r)
+{
+    uint64_t low = take_32(r);
+    return low | (uint64_t)take_32(r) << 32;
+}
+
+static char *take_string(struct reader *r)
+{
+    uint32_t size = take_32(r);
+    const char *data = take(r, size);
+    if (!data)
+        return NULL;
+    if (memchr(data, '\0', size)) {
+        r->status = HD_EFORMAT;
+        return NULL;
+    }
+    char *copy = strndup(data, size);
+    if (!copy)
+        r->status = HD_ENOMEM;
+    return copy;
+}
+
+// Room for `count` elements that take `smallest` bytes each at least: a count
+// that cannot be true is found before memory is asked for.
+static void *take_array(struct reader *r, uint32_t count, size_t smallest,
+                        size_t element)
+{
+    if (r->status != HD_OK)
+        return NULL;
+    if (count > left(r) / smallest) {
+        r->status = HD_EFORMAT;
+        return NULL;
+    }
+    void *array = calloc((size_t)count + 1, element);
+    if (!array)
+        r->status = HD_ENOMEM;
+    return array;
+}
+
+static void take_kernel(struct reader *r, struct hdi_build_kernel *kernel)
+{
+    kernel->name = take_string(r);
+    kernel->file = take_string(r);
+    kernel->explanation = take_string(r);
+    kernel->line = take_32(r);
+    for (int d = 0; d < 3; d++)
+        kernel->required_local[d] = take_32(r);
+    for (int d = 0; d < 3; d++)
+        kernel->hinted_local[d] = take_32(r);
+    kernel->local_bytes = take_32(r);
+    kernel->saved_bytes = take_32(r);
+    kernel->barriers = take_32(r);
+    kernel->form = take_32(r);
+    kernel->args_size = take_32(r);
+    uint32_t count = take_32(r);
+    kernel->args = take_array(r, count, SMALLEST_ARG, sizeof(*kernel->args));
+    if (!kernel->args)
+        return;
+    for (; kernel->arg_count < count && r->status == HD_OK;) {
+        struct hdi_build_arg *arg = &kernel->args[kernel->arg_count++];
+        arg->name = take_string(r);
+        arg->type = take_string(r);
+        arg->kind = take_32(r);
+        arg->size = take_32(r);
+        arg->offset = take_32(r);
+        arg->pointee_const = take_32(r) != 0;
+        if (r->status == HD_OK &&
+            (arg->kind > HD_ARG_SAMPLER || arg->offset > kernel->args_size))
+            r->status = HD_EFORMAT;
+    }
+    if (r->status == HD_OK &&
+        (kernel->form > HD_FORM_THREADS || !*kernel->name))
+        r->status = HD_EFORMAT;
+}
+
+static void take_build(struct reader *r, struct hdi_build *build,
+                       uint8_t (**digests)[HDI_DIGEST_SIZE])
+{
+    build->target = take_string(r);
+    build->cpu = take_string(r);
+
+    uint32_t files = take_32(r);
+    build->files =
+        take_array(r, files, HDI_DIGEST_SIZE + 4, sizeof(*build->files));
+    *digests = take_array(r, files, HDI_DIGEST_SIZE + 4, sizeof(**digests));
+    while (build->file_count < files && r->status == HD_OK) {
+        build->files[build->file_count] = take_string(r);
+        const void *digest = take(r, HDI_DIGEST_SIZE);
+        if (digest)
+            memcpy((*digests)[build->file_count], digest, HDI_DIGEST_SIZE);
+        build->file_count++;
+    }
+
+    uint32_t kernels = take_32(r);
+    build->kernels =
+        take_array(r, kernels, SMALLEST_KERNEL, sizeof(*build->kernels));
+    while (build->kernel_count < kernels && r->status == HD_OK)
+        take_kernel(r, &build->kernels[build->kernel_count++]);
+
+    uint64_t size = take_64(r);
+    const void *image = take(r, size);
+    if (!image)
+        return;
+    build->image = malloc((size_t)size + 1);
+    if (!build->image) {
+        r->status = HD_ENOMEM;
+        return;
+    }
+    memcpy(build->image, image, (size_t)size);
+    build->image_size = (size_t)size;
+}
+
+static hd_status check_head(const void *data, size_t size, const uint8_t *key,
+                            const char *name, struct hd_error *error)
+{
+    const unsigned char *bytes = data;
+    struct reader r = {bytes + sizeof(magic), bytes + size, HD_OK};
+    uint8_t digest[HDI_DIGEST_SIZE];
+
+    if (size < BODY || !hdi_container_is(data, size))
+        return hdi_fail(error, HD_EFORMAT, "%s: not a Heddle binary, or cut",
+                        name);
+    if (!hdi_digest_is_there())
+        return hdi_fail(error, HD_ENOTSUP,
+                        "%s: Heddle binaries need libb2: install libb2-dev and "
+                        "build Heddle again",
+                        name);
+    uint32_t version = take_32(&r), frame = take_32(&r);
+    if (version != HDI_CONTAINER_VERSION || frame != HDI_FRAME_VERSION)
+        return hdi_fail(error, HD_EFORMAT,
+                        "%s: made by another version of Heddle: build it again",
+                        name);
+    hdi_digest(key,
+               (struct hdi_span[]){{bytes, HEAD}, {bytes + BODY, size - BODY}},
+               2, digest);
+    if (take_64(&r) != size - BODY ||
+        memcmp(digest, bytes + HEAD, sizeof(digest)) != 0)
+        return hdi_fail(error, HD_EFORMAT, "%s: the binary is damaged", name);
+    return HD_OK;
+}
+
+hd_status hdi_container_read(const void *data, size_t size, const uint8_t *key,
+                             const char *target, const char *cpu,
+                             const char *name, struct hdi_build *build,
+                             uint8_t (**digests)[HDI_DIGEST_SIZE],
+                             struct hd_error *error)
+{
+    HDI_TRY(check_head(data, size, key, name, error));
+
+    const unsigned char *bytes = data;
+    struct reader r = {bytes + BODY, bytes + size, HD_OK};
+    uint32_t builds = take_32(&r);
+    for (uint32_t i = 0; i < builds && r.status == HD_OK; i++) {
+        struct hdi_build one = {0};
+        uint8_t(*own)[HDI_DIGEST_SIZE] = NULL;
+
+        take_build(&r, &one, &own);
+        if (r.status == HD_OK &&
+            (!*target ||
+             (strcmp(one.target, target) == 0 && strcmp(one.cpu, cpu) == 0))) {
+            *build = one;
+            if (digests)
+                *digests = own;
+            else
+                free(own);
+            return HD_OK;
+        }
+        free(own);
+        hdi_build_clear(&one);
+    }
+    if (r.status == HD_ENOMEM)
+        return hdi_fail(error, HD_ENOMEM, "%s: no memory to read it", name);
+    if (r.status != HD_OK)
+        return hdi_fail(error, HD_EFORMAT, "%s: the binary is damaged", name);
+    return hdi_fail(error, HD_ENOTSUP,
+                    "%s: holds no code for this processor (%s): build it from "
+                    "source here",
+                    name, cpu);
+}

@@ -1,0 +1,148 @@
+#include "kernel/module.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "kernel/compiler.h"
+#include "kernel/program.h"
+#include "tools.h"
+
+#ifdef HDI_HAVE_COMPILER
+
+const char *hdi_compiler_description(void)
+{
+    return "clang " HDI_CLANG_VERSION ", LLVM " HDI_LLVM_VERSION;
+}
+
+// The module belongs to the process, like any library: opened once, used by
+// every runtime, never closed.
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static const struct hdi_compiler *opened;
+static char failure[512];
+
+static void directory_of(const char *path, struct hdi_text *text)
+{
+    const char *slash = strrchr(path, '/');
+    if (slash)
+        hdi_text_append(text, path, (size_t)(slash - path));
+    else
+        hdi_text_append(text, ".", 1);
+}
+
+// Where the module may be, best first: beside this library or program, then
+// where it was built or installed. False: there are no more.
+static bool candidate(unsigned index, struct hdi_text *path)
+{
+    Dl_info self;
+
+    if (index < 2) {
+        if (dladdr(&once, &self) && self.dli_fname)
+            directory_of(self.dli_fname, path);
+        hdi_text_print(path, "%s/heddle/" HDI_MODULE_FILE,
+                       index == 0 ? "" : "/../lib");
+        return true;
+    }
+    if (index == 2)
+        hdi_text_print(path, "%s", HDI_MODULE_BUILD "/" HDI_MODULE_FILE);
+    else if (index == 3)
+        hdi_text_print(path, "%s", HDI_MODULE_INSTALL "/" HDI_MODULE_FILE);
+    return index < 4;
+}
+
+static bool find(struct hdi_text *path, struct stat *about)
+{
+    for (unsigned i = 0; candidate(i, path); i++) {
+        if (!path->failed && stat(path->data, about) == 0)
+            return true;
+        hdi_text_free(path);
+    }
+    hdi_text_free(path);
+    return false;
+}
+
+static void open_module(void)
+{
+    struct hdi_text path = {0};
+    struct stat about;
+
+    if (!find(&path, &about)) {
+        snprintf(failure, sizeof(failure),
+                 "the compiler module " HDI_MODULE_FILE
+                 " is not beside libheddle nor in " HDI_MODULE_INSTALL
+                 ": install Heddle again");
+        return;
+    }
+    void *module = dlopen(path.data, RTLD_NOW | RTLD_LOCAL);
+    const struct hdi_compiler *table =
+        module ? dlsym(module, HDI_COMPILER_SYMBOL) : NULL;
+    if (!table)
+        snprintf(failure, sizeof(failure),
+                 "the compiler module cannot be opened: %s", dlerror());
+    else if (table->version != HDI_COMPILER_VERSION)
+        snprintf(failure, sizeof(failure),
+                 "%s belongs to another version of Heddle", path.data);
+    else
+        opened = table;
+    hdi_text_free(&path);
+}
+
+hd_status hdi_compiler_open(const struct hdi_compiler **compiler,
+                            struct hd_error *error)
+{
+    pthread_once(&once, open_module);
+    if (!opened)
+        return hdi_fail(error, HD_ENOTSUP, "%s", failure);
+    *compiler = opened;
+    return HD_OK;
+}
+
+static void identify_file(const char *path, struct hdi_text *text)
+{
+    struct stat about;
+    if (stat(path, &about) == 0)
+        hdi_text_print(text, "%s %lld %lld.%ld\n", path,
+                       (long long)about.st_size,
+                       (long long)about.st_mtim.tv_sec, about.st_mtim.tv_nsec);
+}
+
+void hdi_compiler_identify(struct hdi_text *text)
+{
+    struct hdi_text path = {0};
+    struct stat about;
+
+    hdi_text_print(text, "%s\n", hdi_compiler_description());
+    identify_file(HDI_CLANG, text);
+    if (find(&path, &about))
+        identify_file(path.data, text);
+    hdi_text_free(&path);
+}
+
+#else
+
+const char *hdi_compiler_description(void)
+{
+    return "no compiler: Heddle was built without " HDI_COMPILER_MISSING;
+}
+
+hd_status hdi_compiler_open(const struct hdi_compiler **compiler,
+                            struct hd_error *error)
+{
+    (void)compiler;
+    return hdi_fail(
+        error, HD_ENOTSUP,
+        "this build has no OpenCL C compiler: install "
+        "llvm-19-dev, clang-19, lld-19 and libb2-dev, and build "
+        "Heddle again with HEDDLE_COMPILER=ON (missing: " HDI_COMPILER_MISSING
+        "); a .hdb binary needs none");
+}
+
+void hdi_compiler_identify(struct hdi_text *text)
+{
+    hdi_text_print(text, "%s\n", hdi_compiler_description());
+}
+
+#endif

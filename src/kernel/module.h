@@ -1,0 +1,11 @@
+// Finding and opening the compiler module (compiler.h).
+#ifndef HDI_KERNEL_MODULE_H
+#define HDI_KERNEL_MODULE_H
+
+#include "base/text.h"
+
+// Append what tells this compiler from others: versions, and the files it
+// consists of by size and time. Opens nothing.
+void hdi_compiler_identify(struct hdi_text *text);
+
+#endif

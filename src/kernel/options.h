@@ -1,0 +1,22 @@
+// Build options: those of OpenCL 1.2 that cannot make the compiler read or load
+// anything but header files.
+#ifndef HDI_KERNEL_OPTIONS_H
+#define HDI_KERNEL_OPTIONS_H
+
+#include <stddef.h>
+
+#include "heddle/status.h"
+
+struct hdi_options {
+    char *text;         // holds the words
+    const char **words; // one option each, "-D N" joined to "-DN"; NULL ends
+    size_t count;
+};
+
+// Split and check `text`, which may be NULL. Words are separated by blanks;
+// double quotes keep blanks in a word. HD_EINVAL names the option, HD_ENOMEM.
+hd_status hdi_options_parse(const char *text, struct hdi_options *options,
+                            struct hd_error *error);
+void hdi_options_free(struct hdi_options *options);
+
+#endif

@@ -1,0 +1,130 @@
+// For tests: compile a text and run its kernels on one unit of the cpu backend,
+// without the layers above.
+#ifndef HDI_KERNEL_TRY_H
+#define HDI_KERNEL_TRY_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/backend.h"
+#include "base/topology.h"
+#include "kernel/program.h"
+#include "tests/check.h"
+
+struct try {
+    struct hdi_topology *topology;
+    const struct hdi_backend *backend;
+    struct hdi_device *device;
+    struct hdi_unit *unit;
+    struct hdi_program_context context;
+};
+
+// Open the device, or skip the test where there is no compiler.
+static inline struct try try_open(void)
+{
+    struct hd_error error;
+    struct try t = {.backend = hdi_backend_find("cpu")};
+
+    if (strncmp(hdi_compiler_description(), "no compiler", 11) == 0)
+        SKIP(hdi_compiler_description());
+    CHECK(t.backend);
+    CHECK_OK(hdi_topology_create(NULL, &t.topology, &error), error);
+    CHECK_OK(t.backend->open(t.topology, 0, &t.device, &error), error);
+    CHECK(t.backend->unit_open(t.device, 0, &t.unit) == HD_OK);
+    t.context.device = t.device;
+    return t;
+}
+
+static inline void try_close(struct try *t)
+{
+    t->backend->unit_close(t->unit);
+    t->backend->close(t->device);
+    hdi_topology_destroy(t->topology);
+}
+
+static inline struct hd_program *try_build(struct try *t, const char *source,
+                                           const char *options)
+{
+    struct hd_error error;
+    struct hd_program *program;
+    const struct hd_program_params params = {
+        .path = "test.cl", .source = source, .options = options};
+
+    CHECK_OK(hdi_program_create(&t->context, &params, &program, &error), error);
+    return program;
+}
+
+// An argument: bytes of a value or a pointer, or the size of local memory.
+struct try_arg {
+    const void *value;
+    size_t size;
+};
+
+#define TRY_VALUE(variable)                                                    \
+    (struct try_arg)                                                           \
+    {                                                                          \
+        &(variable), sizeof(variable)                                          \
+    }
+#define TRY_LOCAL(bytes)                                                       \
+    (struct try_arg)                                                           \
+    {                                                                          \
+        NULL, (bytes)                                                          \
+    }
+
+struct try_range {
+    unsigned dims;
+    uint64_t global[3];
+    uint32_t local[3];
+    uint64_t offset[3];
+};
+
+static inline void try_run(struct try *t, const struct hd_program *program,
+                           const char *name, struct try_range range,
+                           const struct try_arg *args, unsigned arg_count)
+{
+    const struct hd_kernel *kernel = hd_program_find(program, name);
+    CHECK(kernel);
+    CHECK(kernel->info.arg_count == arg_count);
+
+    char *packed = calloc(1, kernel->args_size + 64);
+    uint64_t local = kernel->info.local_bytes, items = 1;
+    CHECK(packed);
+    for (unsigned i = 0; i < arg_count; i++) {
+        char *to = packed + kernel->args[i].offset;
+        if (kernel->args[i].shown.kind == HD_ARG_LOCAL) {
+            CHECK(!args[i].value);
+            memcpy(to, &local, sizeof(local));
+            local += (args[i].size + 127) / 128 * 128;
+        } else {
+            CHECK(args[i].value);
+            memcpy(to, args[i].value, args[i].size);
+        }
+    }
+
+    struct hdi_chunk chunk = {.entry = kernel->entry, .local_bytes = local};
+    chunk.frame.args = packed;
+    chunk.frame.dims = range.dims;
+    for (int d = 0; d < 3; d++) {
+        uint64_t global = range.global[d] ? range.global[d] : 1;
+        uint32_t size = range.local[d] ? range.local[d] : 1;
+        chunk.frame.global[d] = global;
+        chunk.frame.offset[d] = range.offset[d];
+        chunk.frame.local_size[d] = size;
+        chunk.frame.group_count[d] = (uint32_t)((global + size - 1) / size);
+        chunk.frame.count[d] = chunk.frame.group_count[d];
+        items *= size;
+    }
+    chunk.saved_bytes = items * kernel->info.saved_bytes;
+    uint64_t before = t->backend->done(t->unit);
+    CHECK(t->backend->submit(t->unit, &chunk));
+    CHECK(t->backend->done(t->unit) == before + 1);
+    CHECK(t->backend->status(t->unit, before + 1) == HD_OK);
+    free(packed);
+}
+
+#define TRY_RUN(try, program, name, range, ...)                                \
+    try_run(try, program, name, range, (struct try_arg[]){__VA_ARGS__},        \
+            sizeof((struct try_arg[]){__VA_ARGS__}) / sizeof(struct try_arg))
+
+#endif

@@ -31,10 +31,10 @@ end
 local project = pass {
     name = "project", read = { "map" }, write = { "to" },
     state = kernel("project.cl", "project"),
-    run = function(p)
+    run = function(p, state)
         local tilt = math.rad(latitude)
-        dispatch(p.state, { p.map, p.map.width, p.map.height, p.to, size, radius,
-                            longitude / 360, math.sin(tilt), math.cos(tilt) },
+        dispatch(state, { p.map, p.map.width, p.map.height, p.to, size, radius,
+                          longitude / 360, math.sin(tilt), math.cos(tilt) },
                  { global = { size, size } })
     end
 }
@@ -46,8 +46,8 @@ local sun = { math.sin(east) * math.cos(north), math.sin(north),
 local light = pass {
     name = "light", read = { "surface" }, write = { "to" },
     state = kernel("light.cl", "light"),
-    run = function(p)
-        dispatch(p.state, { p.surface, p.to, size, radius, sun },
+    run = function(p, state)
+        dispatch(state, { p.surface, p.to, size, radius, sun },
                  { global = { size, size } })
     end
 }
@@ -55,8 +55,8 @@ local light = pass {
 local add_lights = pass {
     name = "city lights", read = { "lights", "to" }, write = { "to" },
     state = kernel("light.cl", "add_lights"),
-    run = function(p)
-        dispatch(p.state, { p.lights, p.to, size, radius, sun },
+    run = function(p, state)
+        dispatch(state, { p.lights, p.to, size, radius, sun },
                  { global = { size, size } })
     end
 }
@@ -64,8 +64,8 @@ local add_lights = pass {
 local bright = pass {
     name = "bright", read = { "from" }, write = { "to" },
     state = kernel("blur.cl", "bright"),
-    run = function(p)
-        dispatch(p.state, { p.from, p.to, size, size, threshold },
+    run = function(p, state)
+        dispatch(state, { p.from, p.to, size, size, threshold },
                  { global = { size, size, 3 } })
     end
 }
@@ -73,9 +73,9 @@ local bright = pass {
 local halve = pass {
     name = "halve", read = { "from" }, write = { "to" },
     state = kernel("blur.cl", "halve"),
-    run = function(p)
+    run = function(p, state)
         local to = p.to
-        dispatch(p.state, { p.from, p.from.width, p.from.height,
+        dispatch(state, { p.from, p.from.width, p.from.height,
                             to, to.width, to.height },
                  { global = { to.width, to.height, 3 } })
     end
@@ -91,9 +91,9 @@ local function blur(name, group)
     return pass {
         name = name, read = { "from" }, write = { "to" },
         state = kernel("blur.cl", name),
-        run = function(p)
+        run = function(p, state)
             local w, h = p.from.width, p.from.height
-            dispatch(p.state, { p.from, p.to, w, h },
+            dispatch(state, { p.from, p.to, w, h },
                      { global = { whole(w, group[1]), whole(h, group[2]), 3 },
                        group = { group[1], group[2], 1 } })
         end
@@ -106,9 +106,9 @@ local blur_columns = blur("blur_columns", { 64, 8 })
 local widen = pass {
     name = "widen", read = { "fine", "coarse" }, write = { "to" },
     state = kernel("blur.cl", "widen"),
-    run = function(p)
+    run = function(p, state)
         local to = p.to
-        dispatch(p.state, { p.fine, p.coarse, p.coarse.width, p.coarse.height,
+        dispatch(state, { p.fine, p.coarse, p.coarse.width, p.coarse.height,
                             to, to.width, to.height },
                  { global = { to.width, to.height, 3 } })
     end
@@ -117,8 +117,8 @@ local widen = pass {
 local add_glow = pass {
     name = "glow", read = { "glow", "to" }, write = { "to" },
     state = kernel("finish.cl", "add_glow"),
-    run = function(p)
-        dispatch(p.state, { p.glow, p.to, size, size, strength / levels },
+    run = function(p, state)
+        dispatch(state, { p.glow, p.to, size, size, strength / levels },
                  { global = { size, size, 3 } })
     end
 }
@@ -126,16 +126,16 @@ local add_glow = pass {
 local add_stars = pass {
     name = "stars", read = { "to" }, write = { "to" },
     state = kernel("finish.cl", "add_stars"),
-    run = function(p)
-        dispatch(p.state, { p.to, size, size }, { global = { size, size } })
+    run = function(p, state)
+        dispatch(state, { p.to, size, size }, { global = { size, size } })
     end
 }
 
 local tone = pass {
     name = "tone", read = { "from" }, write = { "to" },
     state = kernel("finish.cl", "tone"),
-    run = function(p)
-        dispatch(p.state, { p.from, p.to, size, size, exposure },
+    run = function(p, state)
+        dispatch(state, { p.from, p.to, size, size, exposure },
                  { global = { size, size } })
     end
 }

@@ -27,6 +27,7 @@ enum {
 };
 
 struct hdi_cache {
+    char *path; // of the folder, as it was given
     int folder;
     uint8_t key[HDI_KEY_SIZE];
 };
@@ -227,7 +228,7 @@ hd_status hdi_cache_open(const char *folder, struct hdi_cache **cache,
         close(c->folder);
         goto err_free;
     }
-    hdi_text_free(&path);
+    c->path = path.data;
     *cache = c;
     return HD_OK;
 
@@ -242,7 +243,13 @@ void hdi_cache_close(struct hdi_cache *cache)
     if (!cache)
         return;
     close(cache->folder);
+    free(cache->path);
     free(cache);
+}
+
+const char *hdi_cache_folder(const struct hdi_cache *cache)
+{
+    return cache->path;
 }
 
 // Entries ---------------------------------------------------------------------

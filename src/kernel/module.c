@@ -13,6 +13,11 @@
 
 #ifdef HDI_HAVE_COMPILER
 
+bool hdi_has_compiler(void)
+{
+    return true;
+}
+
 const char *hdi_compiler_description(void)
 {
     return "clang " HDI_CLANG_VERSION ", LLVM " HDI_LLVM_VERSION;
@@ -122,6 +127,11 @@ void hdi_compiler_identify(struct hdi_text *text)
 }
 
 #else
+
+bool hdi_has_compiler(void)
+{
+    return false;
+}
 
 const char *hdi_compiler_description(void)
 {

@@ -1,13 +1,17 @@
 #include "launch/local_size.h"
 
+#include <stdbool.h>
+
 #include "base/memory.h"
 
-// The largest divisor of `n` that is at most `most`, unless that wastes more
-// than half of `most`: then `most`, and the last group has fewer items.
-static uint32_t part_of(uint64_t n, uint64_t most)
+// At most `most` of `n`. When `divide` is set, the largest divisor of `n`,
+// unless that wastes more than half of `most`; else the last group is smaller.
+static uint32_t part_of(uint64_t n, uint64_t most, bool divide)
 {
     if (n <= most)
         return (uint32_t)n;
+    if (!divide)
+        return (uint32_t)most;
 
     uint64_t divisor = most;
     while (n % divisor != 0)
@@ -23,12 +27,14 @@ void hdi_choose_local_size(const uint64_t global[3], uint32_t limit,
         if (!hdi_multiply(items, global[i], &items))
             items = UINT64_MAX;
 
-    // Rounded up: 21 items on 2 workers are groups of 11 and 10.
+    // Rounded up: 21 items on 2 workers are groups of 11 and 10. With so few
+    // items an even share matters more than equal groups.
     uint64_t most = items / workers + (items % workers != 0);
-    if (most > limit)
+    bool plenty = most >= limit;
+    if (plenty)
         most = limit;
     for (int i = 0; i < 3; i++) {
-        local[i] = part_of(global[i], most > 0 ? most : 1);
+        local[i] = part_of(global[i], most > 0 ? most : 1, plenty);
         most /= local[i];
     }
 }

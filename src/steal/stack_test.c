@@ -10,7 +10,8 @@
 enum {
     RECORDS = 64,
     THIEVES = 3,
-    ROUNDS = 400000
+    ROUNDS = 400000,
+    STOLEN = 1000 // at least
 };
 
 struct race {
@@ -88,10 +89,14 @@ static void every_record_has_one_taker(void)
     CHECK(hdi_stack_init(&race.stack, RECORDS));
     for (int i = 0; i < THIEVES; i++)
         CHECK(pthread_create(&threads[i], NULL, steal, &race) == 0);
-    for (int i = 0; i < ROUNDS || depth > 0; i++) {
+    for (int i = 0;; i++) {
+        // On a busy machine the thieves may come late.
+        bool more = i < ROUNDS || atomic_load(&race.stolen) < STOLEN;
+        if (!more && depth == 0)
+            break;
         random = random * 1103515245 + 12345;
         bool stolen;
-        if (i < ROUNDS && depth < RECORDS && random >> 31) {
+        if (more && depth < RECORDS && random >> 31) {
             values[depth++] = next;
             push(&race.stack, next++);
             if (random >> 29 & 1)
@@ -105,7 +110,6 @@ static void every_record_has_one_taker(void)
     for (int i = 0; i < THIEVES; i++)
         pthread_join(threads[i], NULL);
     CHECK(joined == atomic_load(&race.stolen));
-    CHECK(joined > 0);
     hdi_stack_destroy(&race.stack);
 }
 

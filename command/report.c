@@ -133,6 +133,11 @@ void report_text(const struct report *report, bool tables, FILE *file)
             mebi(hd_graph_peak_memory(session->graph)),
             mebi(hd_runtime_peak_memory(session->runtime)));
     stages(report, list);
+    unsigned cached;
+    unsigned programs = hd_graph_program_count(session->graph, &cached);
+    if (programs > 0)
+        fprintf(file, "kernels: %u program%s, %u of them from the cache\n",
+                programs, programs == 1 ? "" : "s", cached);
     fprintf(file, "time [ms]:");
     for (int i = 0; i < STAGES; i++)
         fprintf(file, "%s %s %.1f", i > 0 ? "," : "", list[i].name,
@@ -171,6 +176,8 @@ void report_json(const struct report *report, FILE *file)
     const struct session *session = report->session;
     struct stage list[STAGES];
     struct hd_pass_info pass;
+    unsigned cached;
+    unsigned programs = hd_graph_program_count(session->graph, &cached);
 
     fputc('{', file);
     json_pair("program", report->given->operand, file);
@@ -180,9 +187,10 @@ void report_json(const struct report *report, FILE *file)
         fprintf(file, ",\"%s\":%" PRIu64, list[i].key, list[i].time);
     fprintf(file,
             "},\"memory\":{\"unit\":\"bytes\",\"resources\":%" PRIu64
-            ",\"buffers\":%" PRIu64 "},\"passes\":[",
+            ",\"buffers\":%" PRIu64
+            "},\"programs\":{\"count\":%u,\"cached\":%u},\"passes\":[",
             hd_graph_peak_memory(session->graph),
-            hd_runtime_peak_memory(session->runtime));
+            hd_runtime_peak_memory(session->runtime), programs, cached);
     for (unsigned i = 0; hd_graph_pass_info(session->graph, i, &pass); i++) {
         fputs(i > 0 ? ",{" : "{", file);
         json_pair("name", pass.name, file);

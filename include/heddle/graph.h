@@ -245,6 +245,11 @@ struct hd_pass_info {
 HD_API bool hd_graph_pass_info(const struct hd_graph *graph, unsigned index,
                                struct hd_pass_info *info);
 
+/// Return how many programs of kernels the graph was prepared with, 0 before,
+/// and in `*cached` how many of them needed no compiler (hd_program_was_cached()).
+HD_API unsigned hd_graph_program_count(const struct hd_graph *graph,
+                                       unsigned *cached);
+
 /// Bytes of resources and scratch alive at the worst moment of the last run.
 HD_API uint64_t hd_graph_peak_memory(const struct hd_graph *graph);
 

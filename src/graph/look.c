@@ -39,6 +39,14 @@ bool hd_graph_pass_info(const struct hd_graph *graph, unsigned index,
     return true;
 }
 
+unsigned hd_graph_program_count(const struct hd_graph *graph, unsigned *cached)
+{
+    *cached = 0;
+    for (uint32_t i = 0; i < graph->programs.count; i++)
+        *cached += hd_program_was_cached(graph->programs.at[i].program);
+    return graph->programs.count;
+}
+
 uint64_t hd_graph_peak_memory(const struct hd_graph *graph)
 {
     return atomic_load(&graph->peak);

@@ -2,6 +2,8 @@
 . "$(dirname "$0")/common.sh"
 needs_lua
 needs_images
+[ "$SANITIZE" != thread ] ||
+    skip "ThreadSanitizer holds signals back while the main thread waits"
 
 mkdir work
 cd work || exit 1

@@ -6,8 +6,10 @@ mounted=
 trap 'cd /; [ -z "$mounted" ] || umount "$mounted"; rm -rf "$folder"' EXIT
 trap 'exit 1' INT TERM HUP
 cd "$folder" || exit 1
+# Neither the command nor a program of its own touches the user's cache.
 HEDDLE_CACHE=$folder/cache
-export HEDDLE_CACHE
+XDG_CACHE_HOME=$folder/caches
+export HEDDLE_CACHE XDG_CACHE_HOME
 unset HEDDLE_LOG
 
 fail() {

@@ -1,15 +1,27 @@
 # What is installed works from outside: the command, pkg-config, find_package.
 . "$(dirname "$0")/common.sh"
+[ -z "$SANITIZE" ] || skip "a library with $SANITIZE links into nothing else"
 
 "$CMAKE" --install "$BUILD" --prefix "$folder/prefix" >log 2>&1 || {
     cat log >&2
     fail "cmake --install failed"
 }
-# Moved afterwards: nothing installed may know the build's folders, and the
-# command finds its library where it lies.
+
+# Run a program; all of Heddle that it loads comes from folder $1. The C library
+# tells what it loads; one that does not makes this check pass.
+loads_from() {
+    where=$1
+    shift
+    rm -rf loaded.* caches
+    expect 0 "" env LD_DEBUG=files LD_DEBUG_OUTPUT="$folder/loaded" "$@"
+    others=$(cat loaded.* 2>/dev/null | grep 'calling init:.*heddle' |
+        grep -vF -e "$where/")
+    [ -z "$others" ] || fail "$1: loads from elsewhere: $others"
+}
+
+# Moved afterwards, the command still finds its library.
 mv prefix moved
-expect 0 '*' "$folder/moved/bin/heddle" --version
-expect 0 '*' "$folder/moved/bin/heddle" info
+loads_from "$folder/moved" "$folder/moved/bin/heddle" info
 mv moved prefix
 [ -f prefix/share/man/man1/heddle.1 ] || fail "no man page was installed"
 
@@ -19,7 +31,7 @@ library=$folder/$(dirname "$(dirname "$pc")")
 
 runs() {
     if has has_compiler; then
-        expect 0 "" env LD_LIBRARY_PATH="$library" "$1"
+        loads_from "$folder/prefix" env LD_LIBRARY_PATH="$library" "$1"
         said "squares is"
         said "right"
     else

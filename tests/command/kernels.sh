@@ -70,6 +70,20 @@ for file in invert.cl invert.hdb; do
     rm -f once.png twice.png
 done
 
+# A program is compiled once: the second run takes it from the cache, a changed
+# file is compiled again.
+cached() {
+    expect 0 '*' "$HEDDLE" run p.lua --in map=in.png --json
+    said "\"programs\":{\"count\":1,\"cached\":$1}"
+}
+sed 's/WHITE 255/WHITE 254/' invert.cl >fresh.cl
+mv fresh.cl invert.cl
+cached 0
+cached 1
+sed 's/WHITE 254/WHITE 253/' invert.cl >fresh.cl
+mv fresh.cl invert.cl
+cached 0
+
 failing() {
     says=$1
     shift

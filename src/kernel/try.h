@@ -12,7 +12,8 @@
 #include "kernel/program.h"
 #include "tests/check.h"
 
-struct try {
+struct
+try {
     struct hdi_topology *topology;
     const struct hdi_backend *backend;
     struct hdi_device *device;
@@ -61,15 +62,15 @@ struct try_arg {
     size_t size;
 };
 
-#define TRY_VALUE(variable)                                                    \
-    (struct try_arg)                                                           \
-    {                                                                          \
-        &(variable), sizeof(variable)                                          \
+#define TRY_VALUE(variable)           \
+    (struct try_arg)                  \
+    {                                 \
+        &(variable), sizeof(variable) \
     }
-#define TRY_LOCAL(bytes)                                                       \
-    (struct try_arg)                                                           \
-    {                                                                          \
-        NULL, (bytes)                                                          \
+#define TRY_LOCAL(bytes) \
+    (struct try_arg)     \
+    {                    \
+        NULL, (bytes)    \
     }
 
 struct try_range {
@@ -123,8 +124,8 @@ static inline void try_run(struct try *t, const struct hd_program *program,
     free(packed);
 }
 
-#define TRY_RUN(try, program, name, range, ...)                                \
-    try_run(try, program, name, range, (struct try_arg[]){__VA_ARGS__},        \
+#define TRY_RUN(try, program, name, range, ...)                         \
+    try_run(try, program, name, range, (struct try_arg[]){__VA_ARGS__}, \
             sizeof((struct try_arg[]){__VA_ARGS__}) / sizeof(struct try_arg))
 
 #endif

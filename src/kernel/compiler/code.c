@@ -49,6 +49,8 @@ static void explain_region(struct hdi_text *remarks, unsigned region,
     if (width > 1)
         hdi_text_print(explanation, "region %u: vector width %u\n", region,
                        width);
+    else if (reasons.data && strstr(reasons.data, "Loop deleted"))
+        hdi_text_print(explanation, "region %u: nothing to do\n", region);
     else
         hdi_text_print(explanation, "region %u: not vectorised\n%s", region,
                        reasons.data ? reasons.data : "");

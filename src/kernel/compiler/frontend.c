@@ -62,8 +62,9 @@ static hd_status run(const struct hdi_source *source, const char *beside,
         if (n >= fixed_count + MOST_OPTIONS)
             return hdi_fail(error, HD_ELIMIT, "%s: more than %d build options",
                             source->path, MOST_OPTIONS);
-        // Line tables are always there, and -g gives no more yet.
-        if (strcmp(*o, "-g") != 0)
+        // Line tables are always there, and -g gives no more yet; aliasing is
+        // strict since OpenCL 1.2.
+        if (strcmp(*o, "-g") != 0 && strcmp(*o, "-cl-strict-aliasing") != 0)
             arguments[n++] = *o;
     }
     arguments[n++] = "-";

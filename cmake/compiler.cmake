@@ -58,33 +58,15 @@ if(NOT HDI_HAVE_COMPILER)
 endif()
 
 # The builtins, as one file of bitcode.
-file(GLOB builtins CONFIGURE_DEPENDS
-  ${PROJECT_SOURCE_DIR}/src/kernel/builtins/*.cl)
-file(GLOB builtins_headers CONFIGURE_DEPENDS
-  ${PROJECT_SOURCE_DIR}/src/kernel/builtins/*.h)
+add_subdirectory(builtins)
 set(builtins_bitcode ${CMAKE_BINARY_DIR}/generated/builtins.bc)
-set(builtins_all ${CMAKE_BINARY_DIR}/generated/builtins.cl)
-set(include_all "")
-foreach(file ${builtins})
-  string(APPEND include_all "#include \"${file}\"\n")
-endforeach()
-file(CONFIGURE OUTPUT ${builtins_all} CONTENT "${include_all}" @ONLY)
-add_custom_command(OUTPUT ${builtins_bitcode}
-  COMMAND ${HEDDLE_CLANG} -x cl -cl-std=CL3.0 --target=spir64-unknown-unknown
-    -cl-no-stdinc -include opencl-c-base.h
-    -O3 -Xclang -disable-llvm-passes -ffp-contract=off -fno-builtin
-    -Wall -Wextra -Werror -Wno-unused-command-line-argument
-    -I ${PROJECT_SOURCE_DIR}/src/kernel/builtins
-    -emit-llvm -c ${builtins_all} -o ${builtins_bitcode}
-  DEPENDS ${builtins} ${builtins_headers} ${builtins_all}
-  COMMENT "Compiling the OpenCL C builtins" VERBATIM)
 
 file(GLOB module_sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/kernel/compiler/*.c)
 add_library(heddle_compiler MODULE ${module_sources}
   ${PROJECT_SOURCE_DIR}/src/kernel/build.c
   ${PROJECT_SOURCE_DIR}/src/base/error.c ${PROJECT_SOURCE_DIR}/src/base/log.c
-  ${PROJECT_SOURCE_DIR}/src/base/text.c ${builtins_bitcode})
+  ${PROJECT_SOURCE_DIR}/src/base/text.c)
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/kernel/compiler/builtins.c
   APPEND PROPERTY OBJECT_DEPENDS ${builtins_bitcode})
 set_target_properties(heddle_compiler PROPERTIES PREFIX ""
@@ -98,6 +80,7 @@ target_include_directories(heddle_compiler
 target_include_directories(heddle_compiler SYSTEM PRIVATE ${llvm_includedir})
 target_link_directories(heddle_compiler PRIVATE ${llvm_libdir})
 target_link_libraries(heddle_compiler PRIVATE LLVM-19 Threads::Threads)
+add_dependencies(heddle_compiler heddle_builtins)
 add_dependencies(heddle_objects heddle_compiler)
 install(TARGETS heddle_compiler
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/heddle)

@@ -1,0 +1,429 @@
+// The builtins against the C library's long double: the largest error of every
+// math function, in units in the last place, within what OpenCL allows. Runs
+// loops over arrays that were compiled as a user's program is
+// (builtins/probe/probe.cl). `--long` tries every float there is.
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/builtins/probe/probe.h"
+#include "tests/check.h"
+
+#define PI_L 3.14159265358979323846264338327950288L
+
+static long double acospi_reference(long double x)
+{
+    return acosl(x) / PI_L;
+}
+
+static long double asinpi_reference(long double x)
+{
+    return asinl(x) / PI_L;
+}
+
+static long double atanpi_reference(long double x)
+{
+    return atanl(x) / PI_L;
+}
+
+static long double atan2pi_reference(long double y, long double x)
+{
+    return atan2l(y, x) / PI_L;
+}
+
+static long double sinpi_reference(long double x)
+{
+    if (truncl(x) == x)
+        return copysignl(0, x);
+    long double r = fmodl(x, 2);
+    long double a = fabsl(r), s = a > 1 ? -1 : 1;
+    a = a > 1 ? a - 1 : a;
+    a = a > 0.5L ? 1 - a : a;
+    s *= a > 0.25L ? cosl((0.5L - a) * PI_L) : sinl(a * PI_L);
+    return signbit(x) ? -s : s;
+}
+
+static long double cospi_reference(long double x)
+{
+    long double a = fmodl(fabsl(x), 2);
+    a = a > 1 ? 2 - a : a;
+    long double s = a > 0.5L ? -1 : 1;
+    a = a > 0.5L ? 1 - a : a;
+    if (a == 0.5L)
+        return 0;
+    return s * (a > 0.25L ? sinl((0.5L - a) * PI_L) : cosl(a * PI_L));
+}
+
+static long double tanpi_reference(long double x)
+{
+    if (isinf(x))
+        return NAN;
+    long double r = fabsl(fmodl(x, 2));
+    if (r == 0.5L || r == 1.5L)
+        return (r == 0.5L) == !signbit(x) ? INFINITY : -INFINITY;
+    if (truncl(x) == x)
+        return copysignl(0, r == 1 ? -x : x);
+    return sinpi_reference(x) / cospi_reference(x);
+}
+
+static long double rsqrt_reference(long double x)
+{
+    return 1 / sqrtl(x);
+}
+
+static long double maxmag_reference(long double x, long double y)
+{
+    long double a = fabsl(x), b = fabsl(y);
+    return a > b ? x : b > a ? y : fmaxl(x, y);
+}
+
+static long double minmag_reference(long double x, long double y)
+{
+    long double a = fabsl(x), b = fabsl(y);
+    return a < b ? x : b < a ? y : fminl(x, y);
+}
+
+static long double powr_reference(long double x, long double y)
+{
+    if (x < 0 || isnan(x) || isnan(y) || (x == 0 && y == 0) ||
+        (x == 1 && isinf(y)) || (isinf(x) && y == 0))
+        return NAN;
+    return powl(fabsl(x), y);
+}
+
+struct format {
+    const char *name;
+    int digits;        // of the mantissa
+    int least;         // the exponent of the least number
+    long double above; // where rounding gives infinity
+};
+
+static const struct format single_format = {"float", 24, -149, 0x1.ffffffp127L};
+static const struct format double_format = {"double", 53, -1074,
+                                            0x1.fffffffffffff8p1023L};
+
+// The error of `got` [units in the last place of the format]; infinite where
+// one of them is special and the other is not.
+static double error_of(const struct format *format, long double got,
+                       long double right)
+{
+    if (isnan(right) || isnan(got))
+        return isnan(right) && isnan(got) ? 0 : INFINITY;
+    if (fabsl(right) >= format->above)
+        right = copysignl(INFINITY, right);
+    if (got == right)
+        return right == 0 && signbit(got) != signbit(right) ? INFINITY : 0;
+    // Infinity stands for the number that would come after the largest.
+    long double limit = ldexpl(1, ilogbl(format->above) + 1);
+    if (isinf(right))
+        right = copysignl(limit, right);
+    if (isinf(got))
+        got = copysignl(limit, got);
+    int exponent =
+        right == 0 ? format->least : ilogbl(right) - format->digits + 1;
+    if (exponent < format->least)
+        exponent = format->least;
+    return (double)fabsl(ldexpl(got - right, -exponent));
+}
+
+enum {
+    BLOCK = 1 << 12
+};
+
+struct worst {
+    double error;
+    long double x, y, got, right;
+};
+
+static void note(struct worst *worst, double error, long double x,
+                 long double y, long double got, long double right)
+{
+    if (error > worst->error)
+        *worst = (struct worst){error, x, y, got, right};
+}
+
+static int failures;
+
+static void report(const char *name, const struct format *format,
+                   const struct worst *worst, double bound)
+{
+    bool bad = worst->error > bound;
+    printf("%-10s %-6s %8.3f %6.1f  at %.12La, %.12La%s\n", name, format->name,
+           worst->error, bound, worst->x, worst->y, bad ? "  TOO LARGE" : "");
+    if (bad) {
+        printf("    got %.12La, right %.12La\n", worst->got, worst->right);
+        failures++;
+    }
+}
+
+static uint64_t random_bits(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return z ^ z >> 31;
+}
+
+static float float_of(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof(x));
+    return x;
+}
+
+static double double_of(uint64_t bits)
+{
+    double x;
+    memcpy(&x, &bits, sizeof(x));
+    return x;
+}
+
+static const double specials[] = {0.0,
+                                  -0.0,
+                                  1,
+                                  -1,
+                                  2,
+                                  -2,
+                                  0.5,
+                                  -0.5,
+                                  1.5,
+                                  -1.5,
+                                  2.5,
+                                  3,
+                                  -3,
+                                  INFINITY,
+                                  -INFINITY,
+                                  NAN,
+                                  0x1p-149,
+                                  -0x1p-149,
+                                  0x1p-126,
+                                  -0x1p-126,
+                                  FLT_MAX,
+                                  -FLT_MAX,
+                                  0x1p-1074,
+                                  0x1p-1022,
+                                  DBL_MAX,
+                                  -DBL_MAX,
+                                  0x1p23,
+                                  0x1p24,
+                                  0x1p52,
+                                  0x1p53,
+                                  0x1.8p1,
+                                  10,
+                                  100,
+                                  0.25,
+                                  1e-5,
+                                  0x1.fffffep-1,
+                                  0x1.000002p0,
+                                  0x1.fffffffffffffp-1,
+                                  0x1.0000000000001p0,
+                                  0x1.921fb6p0,
+                                  0x1.921fb54442d18p0,
+                                  0x1.921fb6p1,
+                                  88.72,
+                                  -103.9,
+                                  709.78,
+                                  -745.1,
+                                  4503599627370497.5,
+                                  -4503599627370497.5};
+
+enum {
+    SPECIALS = sizeof(specials) / sizeof(specials[0])
+};
+
+// Specials first, then numbers of all exponents and numbers near 1 by turns.
+static void fill_doubles(double *x, uint64_t *state)
+{
+    for (int i = 0; i < BLOCK; i++) {
+        uint64_t bits = random_bits(state);
+        x[i] = double_of(bits);
+        if (i & 1)
+            x[i] = ldexp(copysign(1 + (double)(bits >> 12) * 0x1p-52, x[i]),
+                         (int)(bits % 24) - 14);
+    }
+}
+
+static void fill_floats(float *x, uint64_t *state)
+{
+    for (int i = 0; i < BLOCK; i++) {
+        uint64_t bits = random_bits(state);
+        x[i] = float_of((uint32_t)(bits >> 32));
+        if (i & 1)
+            x[i] = ldexpf(copysignf(1 + (float)(bits >> 41) * 0x1p-23F, x[i]),
+                          (int)(bits % 20) - 12);
+    }
+}
+
+typedef void probe_f(uint64_t n, const float *x, float *r);
+typedef void probe_ff(uint64_t n, const float *x, const float *y, float *r);
+typedef void probe_d(uint64_t n, const double *x, double *r);
+typedef void probe_dd(uint64_t n, const double *x, const double *y, double *r);
+typedef long double reference_1(long double x);
+typedef long double reference_2(long double x, long double y);
+
+static void try_floats(const char *name, probe_f *probe, reference_1 *right,
+                       double bound, bool every)
+{
+    static float x[BLOCK], r[BLOCK];
+    struct worst worst = {0};
+    uint64_t state = 1;
+    uint64_t step = every ? 1 : 65521; // a prime: all ends of the mantissa
+
+    for (uint64_t next = 0; next < UINT64_C(1) << 32;) {
+        for (int i = 0; i < BLOCK; i++, next += step)
+            x[i] = float_of((uint32_t)next);
+        probe(BLOCK, x, r);
+        for (int i = 0; i < BLOCK; i++) {
+            long double want = right(x[i]);
+            note(&worst, error_of(&single_format, r[i], want), x[i], 0, r[i],
+                 want);
+        }
+    }
+    for (int block = 0; block < 8; block++) {
+        fill_floats(x, &state);
+        for (int i = 0; block == 0 && i < SPECIALS; i++)
+            x[i] = (float)specials[i];
+        probe(BLOCK, x, r);
+        for (int i = 0; i < BLOCK; i++) {
+            long double want = right(x[i]);
+            note(&worst, error_of(&single_format, r[i], want), x[i], 0, r[i],
+                 want);
+        }
+    }
+    report(name, &single_format, &worst, bound);
+}
+
+static void try_doubles(const char *name, probe_d *probe, reference_1 *right,
+                        double bound, bool every)
+{
+    static double x[BLOCK], r[BLOCK];
+    struct worst worst = {0};
+    uint64_t state = 2;
+
+    for (int block = 0; block < (every ? 4096 : 16); block++) {
+        fill_doubles(x, &state);
+        for (int i = 0; block == 0 && i < SPECIALS; i++)
+            x[i] = specials[i];
+        probe(BLOCK, x, r);
+        for (int i = 0; i < BLOCK; i++) {
+            long double want = right(x[i]);
+            note(&worst, error_of(&double_format, r[i], want), x[i], 0, r[i],
+                 want);
+        }
+    }
+    report(name, &double_format, &worst, bound);
+}
+
+static void try_float_pairs(const char *name, probe_ff *probe,
+                            reference_2 *right, double bound, bool either,
+                            bool every)
+{
+    static float x[BLOCK], y[BLOCK], r[BLOCK];
+    struct worst worst = {0};
+    uint64_t state = 3;
+
+    for (int block = 0; block < (every ? 4096 : 16); block++) {
+        fill_floats(x, &state);
+        fill_floats(y, &state);
+        for (int i = 0; block == 0 && i < SPECIALS * SPECIALS; i++) {
+            x[i] = (float)specials[i % SPECIALS];
+            y[i] = (float)specials[i / SPECIALS];
+        }
+        probe(BLOCK, x, y, r);
+        for (int i = 0; i < BLOCK; i++) {
+            long double want = right(x[i], y[i]);
+            if (!either || want != 0 || r[i] != 0)
+                note(&worst, error_of(&single_format, r[i], want), x[i], y[i],
+                     r[i], want);
+        }
+    }
+    report(name, &single_format, &worst, bound);
+}
+
+static void try_double_pairs(const char *name, probe_dd *probe,
+                             reference_2 *right, double bound, bool either,
+                             bool every)
+{
+    static double x[BLOCK], y[BLOCK], r[BLOCK];
+    struct worst worst = {0};
+    uint64_t state = 4;
+
+    for (int block = 0; block < (every ? 4096 : 16); block++) {
+        fill_doubles(x, &state);
+        fill_doubles(y, &state);
+        for (int i = 0; block == 0 && i < SPECIALS * SPECIALS; i++) {
+            x[i] = specials[i % SPECIALS];
+            y[i] = specials[i / SPECIALS];
+        }
+        probe(BLOCK, x, y, r);
+        for (int i = 0; i < BLOCK; i++) {
+            long double want = right(x[i], y[i]);
+            if (!either || want != 0 || r[i] != 0)
+                note(&worst, error_of(&double_format, r[i], want), x[i], y[i],
+                     r[i], want);
+        }
+    }
+    report(name, &double_format, &worst, bound);
+}
+
+_Static_assert(SPECIALS *SPECIALS <= BLOCK, "all pairs fit into one block");
+
+#define REAL_1(name, reference, single, twice) \
+    probe_f probe_##name##_float;              \
+    probe_d probe_##name##_double;
+#define REAL_2(name, reference, single, twice) \
+    probe_ff probe_##name##_float;             \
+    probe_dd probe_##name##_double;
+#define EITHER_2(name, reference)        REAL_2(name, reference, 0, 0)
+#define FLOAT_2(name, reference, single) probe_ff probe_##name##_float;
+#include "kernel/builtins/probe/math.def"
+#undef REAL_1
+#undef REAL_2
+#undef EITHER_2
+#undef FLOAT_2
+
+static void math_functions_are_as_exact_as_opencl_asks(bool every,
+                                                       const char *only)
+{
+#define CHOSEN(name) (!only || strcmp(only, #name) == 0)
+#define REAL_1(name, reference, single, twice)                              \
+    if (CHOSEN(name)) {                                                     \
+        try_floats(#name, probe_##name##_float, reference, single, every);  \
+        try_doubles(#name, probe_##name##_double, reference, twice, every); \
+    }
+#define REAL_2(name, reference, single, twice)                                 \
+    if (CHOSEN(name)) {                                                        \
+        try_float_pairs(#name, probe_##name##_float, reference, single, false, \
+                        every);                                                \
+        try_double_pairs(#name, probe_##name##_double, reference, twice,       \
+                         false, every);                                        \
+    }
+#define EITHER_2(name, reference)                                          \
+    if (CHOSEN(name)) {                                                    \
+        try_float_pairs(#name, probe_##name##_float, reference, 0, true,   \
+                        every);                                            \
+        try_double_pairs(#name, probe_##name##_double, reference, 0, true, \
+                         every);                                           \
+    }
+#define FLOAT_2(name, reference, single)                                       \
+    if (CHOSEN(name))                                                          \
+        try_float_pairs(#name, probe_##name##_float, reference, single, false, \
+                        every);
+#include "kernel/builtins/probe/math.def"
+#undef REAL_1
+#undef REAL_2
+#undef EITHER_2
+#undef FLOAT_2
+}
+
+int main(int argc, char **argv)
+{
+    bool every = argc > 1 && strcmp(argv[1], "--long") == 0;
+    const char *only = argc > 1 + every ? argv[1 + every] : NULL;
+
+    printf("%-10s %-6s %8s %6s\n", "function", "type", "error", "bound");
+    math_functions_are_as_exact_as_opencl_asks(every, only);
+    CHECK(failures == 0);
+    return 0;
+}

@@ -67,3 +67,25 @@ got=$?
 [ "$got" -eq 130 ] || [ "$got" -eq 143 ] || fail "two signals: code $got"
 rm -f err
 holds . in.png long.lua
+
+# While an image is written: nothing of it stays. A large picture of noise takes
+# long enough to be caught at it.
+cat >copy.lua <<'END'
+local map = input("map", "uchar4")
+local image = resource("image", "uchar4", map.width, map.height)
+read(map) write(image) copy(map, image)
+output("image", image)
+END
+"$PICTURE" 3000 3000 large.png || fail "no picture was made"
+mkdir out
+# shellcheck disable=SC2086
+$clean "$HEDDLE" run copy.lua --in map=large.png --out image=out/o.png 2>err &
+child=$!
+while [ -z "$(ls -A out)" ]; do
+    kill -0 "$child" 2>/dev/null || fail "no image was begun: $(cat err)"
+done
+kill -INT "$child"
+wait "$child"
+got=$?
+[ "$got" -eq 130 ] || fail "SIGINT while writing: exit code $got"
+[ -z "$(ls -A out)" ] || fail "SIGINT while writing left $(ls -A out)"

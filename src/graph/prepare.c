@@ -176,9 +176,7 @@ static hd_status build_program(struct hd_graph *graph,
         return no_memory(error);
 
     struct hd_program_params params = {.path = use->path,
-                                       .options = use->options,
-                                       .what =
-                                           pass->where[0] ? pass->where : NULL};
+                                       .options = use->options};
     hd_status status =
         hdi_program_create(&graph->context.programs, &params, program, error);
     if (status != HD_OK) {

@@ -394,8 +394,8 @@ static hd_status prepare_one(const char *path, const char *kernel,
 
 static void arguments_are_checked_against_the_kernel(void)
 {
-    PREPARE_FAILS("missing.cl", "one", HD_ENOENT, "no file missing.cl",
-                  RESOURCE(a));
+    PREPARE_FAILS("missing.cl", "one", HD_ENOENT,
+                  "g.lua:9: pass 'p': no file missing.cl", RESOURCE(a));
     PREPARE_FAILS("k.cl", "two", HD_EGRAPH,
                   "k.cl has no kernel 'two'; it has one, values, any, picture",
                   RESOURCE(a));

@@ -1,6 +1,5 @@
-// Passes and their commands, in two forms over one block of commands: a
-// definition, whose `run` gives the commands of one pass, and a stream of
-// statements, in which blocks are recognised.
+// Commands, and the two things they go into: the pass that a definition makes,
+// or a stream of statements, in which blocks are recognised.
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,7 +48,7 @@ void hdi_block_free(struct hdi_block *b)
 }
 
 // The block becomes a pass of the graph.
-static hd_pass add_pass(lua_State *lua, const char *name, const char *where)
+hd_pass hdi_block_pass(lua_State *lua, const char *name, const char *where)
 {
     struct hdi_language *l = hdi_language_of(lua);
     struct hdi_block *b = &l->block;
@@ -82,7 +81,7 @@ static hd_pass add_pass(lua_State *lua, const char *name, const char *where)
     return pass;
 }
 
-static void add_resource(lua_State *lua, bool writes, hd_resource resource)
+void hdi_block_resource(lua_State *lua, bool writes, hd_resource resource)
 {
     struct hdi_block *b = &hdi_language_of(lua)->block;
 
@@ -269,12 +268,12 @@ static void end_block(lua_State *lua)
     snprintf(where, sizeof(where), "%s:%d", hdi_sandbox_of(lua)->path,
              l->stream.line);
     l->stream.full = false;
-    add_pass(lua, name, where);
+    hdi_block_pass(lua, name, where);
 }
 
 // A statement that begins the next block, if the block before waits for
 // trailing ones.
-static void begin_statement(lua_State *lua)
+void hdi_stream_statement(lua_State *lua)
 {
     if (hdi_language_of(lua)->stream.full)
         end_block(lua);
@@ -308,7 +307,7 @@ static void end_command(lua_State *lua)
         end_block(lua);
 }
 
-static void not_inside(lua_State *lua, const char *function)
+void hdi_block_outside(lua_State *lua, const char *function)
 {
     if (hdi_language_of(lua)->block.inside_run)
         hdi_sandbox_fail(lua, HD_EPROGRAM, "%s cannot be called inside run",
@@ -321,9 +320,9 @@ static void stream_resources(lua_State *lua, bool writes)
     struct hdi_language *l = hdi_language_of(lua);
     int count = lua_gettop(lua);
 
-    not_inside(lua, function);
+    hdi_block_outside(lua, function);
     if (!writes)
-        begin_statement(lua);
+        hdi_stream_statement(lua);
     if (l->block.commands.count == 0)
         l->stream.line = hdi_sandbox_line(lua);
     for (int i = 1; i <= count; i++) {
@@ -332,7 +331,7 @@ static void stream_resources(lua_State *lua, bool writes)
         if (!r)
             hdi_sandbox_fail(lua, HD_EPROGRAM, "%s takes resources, not %s",
                              function, hdi_language_kind(lua, i));
-        add_resource(lua, writes, r->resource);
+        hdi_block_resource(lua, writes, r->resource);
     }
 }
 
@@ -355,8 +354,8 @@ static int stream_state(lua_State *lua)
 {
     struct hdi_language *l = hdi_language_of(lua);
 
-    not_inside(lua, "state");
-    begin_statement(lua);
+    hdi_block_outside(lua, "state");
+    hdi_stream_statement(lua);
     if (!hdi_language_value(lua, 1, HDI_KERNEL))
         return hdi_sandbox_fail(lua, HD_EPROGRAM,
                                 "state takes a kernel, not %s",
@@ -374,8 +373,8 @@ static int stream_block(lua_State *lua)
     int whole = 0;
     lua_Integer count = lua_tointegerx(lua, 1, &whole);
 
-    not_inside(lua, "block");
-    begin_statement(lua);
+    hdi_block_outside(lua, "block");
+    hdi_stream_statement(lua);
     if (l->block.commands.count > 0)
         return hdi_sandbox_fail(lua, HD_EPROGRAM,
                                 "block is called within a block that has "
@@ -406,7 +405,7 @@ static int stream_block(lua_State *lua)
 // finish()
 static int stream_finish(lua_State *lua)
 {
-    not_inside(lua, "finish");
+    hdi_block_outside(lua, "finish");
     if (hdi_language_of(lua)->block.commands.count > 0)
         end_block(lua);
     return 0;
@@ -419,7 +418,7 @@ static struct hd_command *add_command(lua_State *lua)
     struct hdi_block *b = &hdi_language_of(lua)->block;
 
     if (!b->inside_run)
-        begin_statement(lua);
+        hdi_stream_statement(lua);
     ROOM(lua, b->commands, 1);
     ROOM(lua, b->first_args, 1);
     b->first_args.at[b->commands.count] = b->args.count;
@@ -580,189 +579,9 @@ static int scratch(lua_State *lua)
     return 1;
 }
 
-// Definitions -----------------------------------------------------------------
-
-enum {
-    NAME = 1, // fields of the table that a definition is kept as
-    READ,
-    WRITE,
-    STATE,
-    RUN
-};
-
-static void check_fields(lua_State *lua)
-{
-    static const char *const fields[] = {"name", "read", "write", "state",
-                                         "run"};
-
-    lua_pushnil(lua);
-    while (lua_next(lua, 1)) {
-        const char *key =
-            lua_type(lua, -2) == LUA_TSTRING ? lua_tostring(lua, -2) : "?";
-        bool known = false;
-        for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-            known |= strcmp(key, fields[i]) == 0;
-        if (!known)
-            hdi_sandbox_fail(lua, HD_EPROGRAM,
-                             "pass has no field '%s'; it has name, read, "
-                             "write, state and run",
-                             key);
-        lua_pop(lua, 1);
-    }
-}
-
-// Keep a copy of the list of parameter names, which the program could change.
-static void keep_names(lua_State *lua, const char *field, int place)
-{
-    lua_newtable(lua);
-    int type = lua_getfield(lua, 1, field);
-    if (type != LUA_TNIL && type != LUA_TTABLE)
-        hdi_sandbox_fail(lua, HD_EPROGRAM,
-                         "pass: %s takes a list of parameter names, not %s",
-                         field, hdi_language_kind(lua, -1));
-    lua_Unsigned count = type == LUA_TTABLE ? lua_rawlen(lua, -1) : 0;
-    for (lua_Unsigned i = 1; i <= count; i++) {
-        if (lua_rawgeti(lua, -1, (lua_Integer)i) != LUA_TSTRING)
-            hdi_sandbox_fail(lua, HD_EPROGRAM,
-                             "pass: %s takes names of parameters, not %s; "
-                             "resources come with each call",
-                             field, hdi_language_kind(lua, -1));
-        lua_rawseti(lua, -3, (lua_Integer)i);
-    }
-    lua_pop(lua, 1);
-    lua_rawseti(lua, -2, place);
-}
-
-// pass {name =, read =, write =, state =, run =}
-static int define(lua_State *lua)
-{
-    if (lua_type(lua, 1) != LUA_TTABLE)
-        return hdi_sandbox_fail(lua, HD_EPROGRAM, "pass takes a table, not %s",
-                                hdi_language_kind(lua, 1));
-    not_inside(lua, "pass");
-    lua_settop(lua, 1);
-    check_fields(lua);
-    hdi_language_push(lua, HDI_PASSDEF, 1);
-    lua_createtable(lua, RUN, 0);
-    int name = lua_getfield(lua, 1, "name");
-    if (name != LUA_TNIL && name != LUA_TSTRING)
-        return hdi_sandbox_fail(lua, HD_EPROGRAM,
-                                "pass: name takes a string, not %s",
-                                hdi_language_kind(lua, -1));
-    if (name == LUA_TNIL) {
-        lua_pushfstring(lua, "pass of line %d", hdi_sandbox_line(lua));
-        lua_remove(lua, -2);
-    }
-    lua_rawseti(lua, -2, NAME);
-    keep_names(lua, "read", READ);
-    keep_names(lua, "write", WRITE);
-    lua_getfield(lua, 1, "state");
-    lua_rawseti(lua, -2, STATE);
-    if (lua_getfield(lua, 1, "run") != LUA_TFUNCTION)
-        return hdi_sandbox_fail(lua, HD_EPROGRAM,
-                                "pass: run takes a function, not %s",
-                                hdi_language_kind(lua, -1));
-    lua_rawseti(lua, -2, RUN);
-    lua_setiuservalue(lua, -2, 1);
-    return 1;
-}
-
-static void bad_parameter(lua_State *lua, const char *pass, const char *name,
-                          int value)
-{
-    if (lua_isnil(lua, value))
-        hdi_sandbox_fail(lua, HD_EPROGRAM,
-                         "pass '%s': parameter '%s' is missing; it takes a "
-                         "resource",
-                         pass, name);
-    hdi_sandbox_fail(lua, HD_EPROGRAM,
-                     "pass '%s': parameter '%s' takes a resource, not %s", pass,
-                     name, hdi_language_kind(lua, value));
-}
-
-// The value at the top: a resource, or a list of some.
-static void take_parameter(lua_State *lua, const char *pass, const char *name,
-                           bool writes)
-{
-    const struct hdi_lua_resource *r =
-        hdi_language_value(lua, -1, HDI_RESOURCE);
-    if (r) {
-        add_resource(lua, writes, r->resource);
-        return;
-    }
-    if (lua_type(lua, -1) != LUA_TTABLE)
-        bad_parameter(lua, pass, name, lua_gettop(lua));
-    lua_Unsigned count = lua_rawlen(lua, -1);
-    for (lua_Unsigned i = 1; i <= count; i++) {
-        lua_rawgeti(lua, -1, (lua_Integer)i);
-        r = hdi_language_value(lua, -1, HDI_RESOURCE);
-        if (!r)
-            bad_parameter(lua, pass, name, lua_gettop(lua));
-        add_resource(lua, writes, r->resource);
-        lua_pop(lua, 1);
-    }
-}
-
-// Stack: 2 the parameters, 3 the definition.
-static void take_parameters(lua_State *lua, const char *pass, bool writes)
-{
-    lua_rawgeti(lua, 3, writes ? WRITE : READ);
-    int names = lua_gettop(lua);
-    lua_Unsigned count = lua_rawlen(lua, names);
-    for (lua_Unsigned i = 1; i <= count; i++) {
-        lua_rawgeti(lua, names, (lua_Integer)i);
-        lua_pushvalue(lua, -1);
-        lua_rawget(lua, 2);
-        take_parameter(lua, pass, lua_tostring(lua, -2), writes);
-        lua_pop(lua, 2);
-    }
-    lua_pop(lua, 1);
-}
-
-// definition {parameter = value, ..., name =, state =}
-static int invoke(lua_State *lua)
-{
-    struct hdi_block *b = &hdi_language_of(lua)->block;
-    char where[512];
-
-    not_inside(lua, "a pass");
-    begin_statement(lua);
-    if (b->commands.count + b->reads.count + b->writes.count > 0)
-        return hdi_sandbox_fail(lua, HD_EPROGRAM,
-                                "a definition is called within a block of "
-                                "commands; end it with finish()");
-    if (lua_gettop(lua) != 2 || lua_type(lua, 2) != LUA_TTABLE)
-        return hdi_sandbox_fail(lua, HD_EPROGRAM,
-                                "a pass is called with a table of parameters: "
-                                "blur {from = a, to = b}");
-    hdi_language_where(lua, where, sizeof(where));
-    lua_getiuservalue(lua, 1, 1);
-    // An own name and state may come with the call. The definition is kept in
-    // 3, the name in 4, the function in 5.
-    lua_getfield(lua, 2, "name");
-    if (lua_type(lua, 4) != LUA_TSTRING)
-        lua_rawgeti(lua, 3, NAME), lua_replace(lua, 4);
-    const char *name = lua_tostring(lua, 4);
-    take_parameters(lua, name, false);
-    take_parameters(lua, name, true);
-
-    lua_rawgeti(lua, 3, RUN);
-    lua_pushvalue(lua, 2);
-    if (lua_getfield(lua, 2, "state") == LUA_TNIL)
-        lua_rawgeti(lua, 3, STATE), lua_remove(lua, -2);
-    b->inside_run = true;
-    lua_call(lua, 2, 0);
-    b->inside_run = false;
-    hd_pass pass = add_pass(lua, name, where);
-    struct hdi_lua_pass *value =
-        hdi_language_push(lua, HDI_PASSED, sizeof(*value));
-    value->pass = pass;
-    return 1;
-}
-
 void hdi_commands_add(lua_State *lua)
 {
-    static const luaL_Reg functions[] = {{"pass", define},
+    static const luaL_Reg functions[] = {{"pass", hdi_definition_make},
                                          {"dispatch", dispatch},
                                          {"copy", copy},
                                          {"clear", clear},
@@ -778,7 +597,7 @@ void hdi_commands_add(lua_State *lua)
     l->stream = (struct hdi_stream){
         .commands = 1, .rule = LUA_NOREF, .state = LUA_NOREF};
     luaL_newmetatable(lua, HDI_PASSDEF);
-    lua_pushcfunction(lua, invoke);
+    lua_pushcfunction(lua, hdi_definition_call);
     lua_setfield(lua, -2, "__call");
     luaL_newmetatable(lua, HDI_SCRATCH);
     lua_pushcfunction(lua, scratch_field);

@@ -137,7 +137,9 @@ hd_status __wrap_hdi_program_create(const struct hdi_program_context *context,
 {
     (void)context;
     if (strstr(params->path, "missing"))
-        return hdi_fail(error, HD_ENOENT, "no file %s", params->path);
+        return hdi_fail(error, HD_ENOENT, "%s%sno file %s",
+                        params->what ? params->what : "",
+                        params->what ? ": " : "", params->path);
     snprintf(fake.options, sizeof(fake.options), "%s", params->options);
     struct hd_program *p = malloc(sizeof(*p));
     p->path = strdup(params->path);

@@ -1,6 +1,6 @@
 // The graph language: what a graph program can call. language.c has what may be
 // called anywhere (settings, inputs, resources, kernels, order), commands.c the
-// passes and their commands.
+// commands and the stream form, definition.c the definition form.
 #ifndef HDI_GRAPH_LANGUAGE_H
 #define HDI_GRAPH_LANGUAGE_H
 
@@ -84,6 +84,21 @@ int hdi_language_end(lua_State *lua);
 void hdi_commands_end(lua_State *lua);
 
 void hdi_block_free(struct hdi_block *block);
+
+// The block becomes a pass of the graph and is empty again.
+hd_pass hdi_block_pass(lua_State *lua, const char *name, const char *where);
+void hdi_block_resource(lua_State *lua, bool writes, hd_resource resource);
+
+// An error inside the `run` of a definition.
+void hdi_block_outside(lua_State *lua, const char *function);
+
+// A statement that begins the next block, if the block before waits for
+// trailing ones.
+void hdi_stream_statement(lua_State *lua);
+
+// pass {name =, read =, write =, state =, run =}, and calling what it returns.
+int hdi_definition_make(lua_State *lua);
+int hdi_definition_call(lua_State *lua);
 
 // Push a value of one of the kinds above.
 void *hdi_language_push(lua_State *lua, const char *kind, size_t size);

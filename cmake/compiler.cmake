@@ -74,6 +74,7 @@ add_custom_command(OUTPUT ${builtins_bitcode}
     -cl-no-stdinc -include opencl-c-base.h
     -O3 -Xclang -disable-llvm-passes -ffp-contract=off -fno-builtin
     -Wall -Wextra -Werror -Wno-unused-command-line-argument
+    -Wno-bitwise-conditional-parentheses -Wno-bitwise-instead-of-logical
     -I ${PROJECT_SOURCE_DIR}/src/kernel/builtins
     -emit-llvm -c ${builtins_all} -o ${builtins_bitcode}
   DEPENDS ${builtins} ${builtins_headers} ${builtins_all}

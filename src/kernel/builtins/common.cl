@@ -96,7 +96,7 @@
     }                                                                          \
     T OVERLOAD fdim(T a, T b)                                                  \
     {                                                                          \
-        return a != a || b != b ? a + b : max(a - b, (T)0);                    \
+        return a != a || b != b ? a + b : a > b ? a - b : (T)0;                \
     }                                                                          \
     T OVERLOAD maxmag(T a, T b)                                                \
     {                                                                          \

@@ -229,7 +229,7 @@ struct hd_graph_result {
 };
 
 /// Describe output `index`; false when there are not so many. Owner: the graph;
-/// the contents change with the next run.
+/// buffer and contents are good until the next run begins.
 HD_API bool hd_graph_result(const struct hd_graph *graph, unsigned index,
                             struct hd_graph_result *result);
 

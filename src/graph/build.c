@@ -104,6 +104,11 @@ hd_status hdi_graph_create(const struct hdi_graph_context *context,
         free(g);
         return no_memory(error);
     }
+    if (!hdi_memory_init(&g->memory)) {
+        pthread_mutex_destroy(&g->lock);
+        free(g);
+        return no_memory(error);
+    }
     g->context = *context;
     hd_group_init(&g->group);
     *graph = g;
@@ -116,6 +121,7 @@ void hd_graph_destroy(struct hd_graph *graph)
         return;
 
     hdi_graph_release(graph);
+    hdi_memory_destroy(&graph->memory);
     hdi_graph_unprepare(graph);
     for (uint32_t i = 0; i < graph->programs.count; i++)
         hd_program_destroy(graph->programs.at[i].program);

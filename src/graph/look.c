@@ -49,5 +49,5 @@ unsigned hd_graph_program_count(const struct hd_graph *graph, unsigned *cached)
 
 uint64_t hd_graph_peak_memory(const struct hd_graph *graph)
 {
-    return atomic_load(&graph->peak);
+    return graph->memory.peak;
 }

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 
 #include "graph/graph.h"
+#include "graph/memory.h"
 #include "graph/type.h"
 #include "heddle/task.h"
 
@@ -49,8 +50,7 @@ struct hdi_resource {
     uint32_t access; // index of that pass's access
     // While running. The edges of the graph order all accesses to `memory`.
     struct hd_buffer *memory;
-    struct hd_buffer *kept; // an output's buffer of the run before
-    bool owned;             // memory is ours, not the caller's
+    bool owned; // memory is ours, not the caller's
     _Atomic uint32_t uses;
 };
 
@@ -178,7 +178,7 @@ struct hd_graph {
     const struct hd_graph_run_params *params;
     uint64_t start; // [ns]
     _Atomic uint32_t finished;
-    _Atomic uint64_t live, peak; // resources and scratch [bytes]
+    struct hdi_memory memory;
 };
 
 static inline struct hdi_resource *hdi_graph_find(const struct hd_graph *graph,

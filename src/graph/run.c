@@ -18,24 +18,6 @@ enum {
 
 // Memory ----------------------------------------------------------------------
 
-static void count_live(struct hd_graph *graph, uint64_t size)
-{
-    uint64_t live =
-        atomic_fetch_add_explicit(&graph->live, size, memory_order_relaxed) +
-        size;
-    uint64_t peak = atomic_load_explicit(&graph->peak, memory_order_relaxed);
-
-    while (live > peak && !atomic_compare_exchange_weak_explicit(
-                              &graph->peak, &peak, live, memory_order_relaxed,
-                              memory_order_relaxed))
-        ;
-}
-
-static void discount_live(struct hd_graph *graph, uint64_t size)
-{
-    atomic_fetch_sub_explicit(&graph->live, size, memory_order_relaxed);
-}
-
 static hd_status check_cancel(struct hd_graph *graph, struct hd_error *error)
 {
     if (!atomic_load_explicit(&graph->cancel, memory_order_relaxed))
@@ -72,13 +54,9 @@ static hd_status fill(struct hd_graph *graph, struct hd_buffer *to,
 
 static void release_resource(struct hd_graph *graph, struct hdi_resource *r)
 {
-    if (r->owned) {
-        hd_buffer_destroy(r->memory);
-        discount_live(graph, r->size);
-    }
-    hd_buffer_destroy(r->kept);
+    if (r->owned)
+        hdi_memory_give(&graph->memory, r->memory);
     r->memory = NULL;
-    r->kept = NULL;
     r->owned = false;
 }
 
@@ -87,24 +65,19 @@ static void release_resource(struct hd_graph *graph, struct hdi_resource *r)
 static hd_status create_resource(struct hd_graph *graph, struct hdi_resource *r,
                                  struct hd_error *error)
 {
-    const struct hd_buffer *input = r->is_input ? r->input : NULL;
-    bool dirty = r->kept || input;
-    hd_status status = HD_OK;
+    bool used;
+    hd_status status = hdi_memory_take(&graph->memory, graph->context.launcher,
+                                       r->size, &r->memory, &used, error);
 
-    if (r->kept)
-        r->memory = r->kept;
-    else
-        status = hdi_buffer_create(graph->context.launcher, r->size, &r->memory,
-                                   error);
     if (status != HD_OK) {
         hdi_prefix_error(error, "memory for resource '%s' (%llu bytes)",
                          r->name, (unsigned long long)r->size);
         return status;
     }
-    r->kept = NULL;
     r->owned = true;
-    count_live(graph, r->size);
-    return dirty ? fill(graph, r->memory, input, r->size, error) : HD_OK;
+    if (r->is_input)
+        return fill(graph, r->memory, r->input, r->size, error);
+    return HD_OK;
 }
 
 static hd_status take_memory(struct hd_graph *graph,
@@ -119,14 +92,17 @@ static hd_status take_memory(struct hd_graph *graph,
     }
     for (uint32_t i = 0; i < pass->scratch_count; i++) {
         struct hdi_scratch *s = &graph->scratch.at[pass->scratch + i];
-        hd_status status = hdi_buffer_create(graph->context.launcher, s->size,
-                                             &s->memory, error);
+        bool used;
+        hd_status status =
+            hdi_memory_take(&graph->memory, graph->context.launcher, s->size,
+                            &s->memory, &used, error);
         if (status != HD_OK) {
             hdi_prefix_error(error, "scratch memory (%llu bytes)",
                              (unsigned long long)s->size);
             return status;
         }
-        count_live(graph, s->size);
+        if (used)
+            HDI_TRY(fill(graph, s->memory, NULL, s->size, error));
     }
     return HD_OK;
 }
@@ -135,11 +111,8 @@ static void give_scratch(struct hd_graph *graph, const struct hdi_pass *pass)
 {
     for (uint32_t i = 0; i < pass->scratch_count; i++) {
         struct hdi_scratch *s = &graph->scratch.at[pass->scratch + i];
-        if (!s->memory)
-            continue;
-        hd_buffer_destroy(s->memory);
+        hdi_memory_give(&graph->memory, s->memory);
         s->memory = NULL;
-        discount_live(graph, s->size);
     }
 }
 
@@ -311,6 +284,12 @@ static hd_status check_inputs(const struct hd_graph *graph,
     return HD_OK;
 }
 
+void hdi_graph_release(struct hd_graph *graph)
+{
+    for (uint32_t i = 0; i < graph->resources.count; i++)
+        release_resource(graph, &graph->resources.at[i]);
+}
+
 static void reset(struct hd_graph *graph,
                   const struct hd_graph_run_params *params)
 {
@@ -318,14 +297,12 @@ static void reset(struct hd_graph *graph,
     graph->failed = HD_OK;
     atomic_store(&graph->stopped, false);
     atomic_store(&graph->finished, 0);
-    atomic_store(&graph->live, 0);
-    atomic_store(&graph->peak, 0);
+    hdi_graph_release(graph);
+    hdi_memory_begin(&graph->memory);
     for (uint32_t i = 0; i < graph->resources.count; i++) {
         struct hdi_resource *r = &graph->resources.at[i];
         atomic_store_explicit(&r->uses, r->users + r->is_output,
                               memory_order_relaxed);
-        r->kept = r->owned ? r->memory : NULL;
-        r->owned = false;
         r->memory = r->is_input ? r->input : NULL;
     }
     for (uint32_t i = 0; i < graph->passes.count; i++) {
@@ -339,12 +316,6 @@ static void reset(struct hd_graph *graph,
     graph->start = hdi_now();
 }
 
-void hdi_graph_release(struct hd_graph *graph)
-{
-    for (uint32_t i = 0; i < graph->resources.count; i++)
-        release_resource(graph, &graph->resources.at[i]);
-}
-
 // A cancellation that comes when everything has finished changes nothing.
 static hd_status finish(struct hd_graph *graph, struct hd_error *error)
 {
@@ -354,6 +325,7 @@ static hd_status finish(struct hd_graph *graph, struct hd_error *error)
     if (finished == graph->passes.count)
         return HD_OK;
     hdi_graph_release(graph);
+    hdi_memory_drop(&graph->memory);
     if (graph->failed != HD_OK && graph->failed != HD_ECANCELED)
         return hdi_fail_text(error, graph->failed, graph->failure.text,
                              strlen(graph->failure.text));

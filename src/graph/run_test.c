@@ -172,8 +172,9 @@ static unsigned roll(unsigned sides)
     return (unsigned)(state >> 33) % sides;
 }
 
+// The kernel adds to what is there, so the first pass that writes clears.
 static void add_mix(struct hd_graph *g, hd_resource to, const hd_resource *from,
-                    bool update, uint64_t id)
+                    bool first, bool update, uint64_t id)
 {
     hd_resource reads[4] = {from[0], from[1], from[2], to};
     double number = (double)id;
@@ -183,12 +184,22 @@ static void add_mix(struct hd_graph *g, hd_resource to, const hd_resource *from,
         {.is = HD_PASS_RESOURCE, .resource = from[1]},
         {.is = HD_PASS_RESOURCE, .resource = from[2]},
         {.is = HD_PASS_NUMBERS, .numbers = &number, .number_count = 1}};
-    struct hd_command command = {.is = HD_DISPATCH,
-                                 .kernel = {.path = "k.cl", .name = "mix"},
-                                 .range = {.dims = 1, .global = {COUNT}},
-                                 .args = args,
-                                 .arg_count = 5};
-    add(g, "mix", reads, update ? 4 : 3, &to, 1, &command);
+    struct hd_command commands[2] = {{.is = HD_CLEAR, .to = to},
+                                     {.is = HD_DISPATCH,
+                                      .kernel = {.path = "k.cl", .name = "mix"},
+                                      .range = {.dims = 1, .global = {COUNT}},
+                                      .args = args,
+                                      .arg_count = 5}};
+    struct hd_pass_params params = {.name = "mix",
+                                    .where = "run.lua:5",
+                                    .reads = reads,
+                                    .read_count = update ? 4 : 3,
+                                    .writes = &to,
+                                    .write_count = 1,
+                                    .commands = commands + !first,
+                                    .command_count = 1 + first};
+    hd_pass pass;
+    CHECK_OK(hd_graph_pass(g, &params, &pass, &error), error);
 }
 
 // Builds a graph and computes what it must give, in program order.
@@ -217,7 +228,7 @@ static struct hd_graph *random_graph(struct hd_buffer *input,
         for (unsigned k = 0; k < known_count; k++)
             is_known |= known[k] == to;
         add_mix(g, r[to], (hd_resource[]){r[from[0]], r[from[1]], r[from[2]]},
-                is_known && roll(2), i);
+                !is_known, is_known && roll(2), i);
         values[to] = mix(values[to], i);
         for (int k = 0; k < 3; k++)
             values[to] = mix(values[to], values[from[k]]);
@@ -314,7 +325,9 @@ static void independent_passes_run_between_their_neighbours(void)
         }
         // r2 died with the last of P2 to P4: alive are r1 and r3 to r6.
         CHECK(seen.bytes_in_p5 == 800 * (1 + 3 + 4 + 5 + 6));
-        CHECK(atomic_load(&fake.bytes_alive) == 800 * (1 + 6));
+        // Then only r6; what the others had is spare, up to the peak.
+        CHECK(g->memory.live == 800 * 6);
+        CHECK(atomic_load(&fake.bytes_alive) <= 800 * (1 + 3 + 4 + 5 + 6));
         CHECK(hd_graph_peak_memory(g) == 800 * (3 + 4 + 5 + 6));
     }
     struct hd_pass_info first, last;
@@ -341,6 +354,37 @@ static void peak_memory_is_what_was_alive(void)
         hd_graph_destroy(g);
     }
     hd_buffer_destroy(input);
+}
+
+static void spare_memory_is_used_again_and_let_go_in_need(void)
+{
+    struct hdi_memory memory;
+    struct hd_buffer *a, *b, *c;
+    bool used;
+
+    CHECK(hdi_memory_init(&memory));
+    CHECK_OK(hdi_memory_take(&memory, &launcher, 800, &a, &used, &error),
+             error);
+    CHECK_OK(hdi_memory_take(&memory, &launcher, 400, &b, &used, &error),
+             error);
+    CHECK(!used && memory.live == 1200);
+    hdi_memory_give(&memory, a);
+    hdi_memory_give(&memory, b);
+    CHECK_OK(hdi_memory_take(&memory, &launcher, 800, &c, &used, &error),
+             error);
+    CHECK(used && c == a && memory.live == 800);
+    CHECK(atomic_load(&fake.buffers_alive) == 2);
+
+    // What fits beside the spare does not evict it; what fails does.
+    atomic_store(&fake.fail_buffer, 1);
+    CHECK_OK(hdi_memory_take(&memory, &launcher, 8, &b, &used, &error), error);
+    CHECK(!used && memory.spare_count == 0);
+    CHECK(atomic_load(&fake.buffers_alive) == 2);
+    hdi_memory_give(&memory, b);
+    hdi_memory_give(&memory, c);
+    CHECK(memory.live == 0 && memory.peak == 1200);
+    hdi_memory_destroy(&memory);
+    CHECK(atomic_load(&fake.buffers_alive) == 0);
 }
 
 // Failures --------------------------------------------------------------------
@@ -518,7 +562,8 @@ static void values_and_scratch_reach_the_kernel(void)
     run_ok(g);
     run_ok(g);
     CHECK(hd_graph_peak_memory(g) == 48);
-    atomic_store(&fake.fail_buffer, 2);
+    hdi_memory_drop(&g->memory);
+    atomic_store(&fake.fail_buffer, 1);
     CHECK_FAILS(hd_graph_run(g, NULL, &error), HD_ENOMEM, error,
                 "pass 'p': scratch memory (48 bytes)");
     CHECK(atomic_load(&fake.buffers_alive) == 0);
@@ -662,6 +707,7 @@ int main(void)
         random_graphs_give_what_program_order_gives();
         independent_passes_run_between_their_neighbours();
         peak_memory_is_what_was_alive();
+        spare_memory_is_used_again_and_let_go_in_need();
         a_failure_in_any_pass_ends_the_run_cleanly();
         no_pass_starts_after_a_failure();
         running_out_of_memory_ends_the_run_cleanly();

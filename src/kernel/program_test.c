@@ -134,6 +134,21 @@ static void options_reach_the_source(struct try *t)
     hd_program_destroy(p);
 }
 
+static void a_device_without_code_is_told_about_kernels(struct try *t)
+{
+    struct hd_error error;
+    struct hd_program *p;
+    const struct hdi_backend *null = hdi_backend_find("null");
+    struct hdi_program_context context = {0};
+    const struct hd_program_params params = {.source = twice};
+
+    CHECK_OK(null->open(t->topology, 0, &context.device, &error), error);
+    CHECK_OK(hdi_program_create(&context, &params, &p, &error), error);
+    CHECK(hd_kernel_info(hd_program_find(p, "twice"))->arg_count == 1);
+    hd_program_destroy(p);
+    null->close(context.device);
+}
+
 static void kernels_come_in_source_order(struct try *t)
 {
     struct hd_program *p =
@@ -435,6 +450,7 @@ int main(void)
     mistakes_are_named(&t);
     options_reach_the_source(&t);
     kernels_come_in_source_order(&t);
+    a_device_without_code_is_told_about_kernels(&t);
     a_binary_needs_no_compiler_and_survives_damage(&t);
     threads_build_at_once(&t);
     the_cache_knows_what_matters(&t);

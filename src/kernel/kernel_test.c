@@ -461,6 +461,32 @@ static void items_may_go_different_ways(struct try *t)
     hd_program_destroy(p);
 }
 
+static void what_some_items_change_is_kept_per_item(struct try *t)
+{
+    struct hd_program *p =
+        try_build(t,
+                  "__kernel void k(__global int *x, int n) {\n"
+                  "    int i = get_global_id(0), r = 1, s = 0;\n"
+                  "    if (i % 3) { r = n; x[i] = 7; } else x[i] = 9;\n"
+                  "    for (int k = 0; k < i % 5; k++) s = k;\n"
+                  "    barrier(CLK_GLOBAL_MEM_FENCE);\n"
+                  "    x[i] += r * 100 + s * 1000;\n"
+                  "}\n",
+                  NULL);
+    static int x[N], *px = x;
+    int n = 4;
+
+    FOR_LOCAL(local)
+    {
+        TRY_RUN(t, p, "k", RANGE_1(local), TRY_VALUE(px), TRY_VALUE(n));
+        for (int i = 0; i < N; i++) {
+            int s = i % 5 ? i % 5 - 1 : 0;
+            CHECK(x[i] == (i % 3 ? 7 + 400 : 9 + 100) + s * 1000);
+        }
+    }
+    hd_program_destroy(p);
+}
+
 static void atomics_count_right(struct try *t)
 {
     struct hd_program *p = try_build(
@@ -679,6 +705,7 @@ int main(void)
     every_id_is_right(&t);
     arguments_of_every_kind_arrive(&t);
     items_may_go_different_ways(&t);
+    what_some_items_change_is_kept_per_item(&t);
     atomics_count_right(&t);
     tiles_in_two_dimensions_multiply_matrices(&t);
     vectors_stay_together(&t);

@@ -1,5 +1,6 @@
 // Programs: what is refused and how it is said, binaries, the cache.
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -131,6 +132,21 @@ static void options_reach_the_source(struct try *t)
     p = try_build(t, twice, "-cl-opt-disable");
     check_twice(t, p);
     hd_program_destroy(p);
+}
+
+static void a_device_without_code_is_told_about_kernels(struct try *t)
+{
+    struct hd_error error;
+    struct hd_program *p;
+    const struct hdi_backend *null = hdi_backend_find("null");
+    struct hdi_program_context context = {0};
+    const struct hd_program_params params = {.source = twice};
+
+    CHECK_OK(null->open(t->topology, 0, &context.device, &error), error);
+    CHECK_OK(hdi_program_create(&context, &params, &p, &error), error);
+    CHECK(hd_kernel_info(hd_program_find(p, "twice"))->arg_count == 1);
+    hd_program_destroy(p);
+    null->close(context.device);
 }
 
 static void kernels_come_in_source_order(struct try *t)
@@ -374,6 +390,34 @@ static void processes_fill_one_cache(struct try *t)
     CHECK(access(path_in("shared/.new-left"), F_OK) != 0);
 }
 
+static void *build_some(void *data)
+{
+    const struct hdi_program_context *context = data;
+    for (int i = 0; i < 4; i++) {
+        char options[16];
+        struct hd_error error;
+        struct hd_program *p;
+        snprintf(options, sizeof(options), "-D T=%d", i % 3);
+        const struct hd_program_params params = {
+            .path = "h.cl", .source = twice, .options = options};
+        CHECK_OK(hdi_program_create(context, &params, &p, &error), error);
+        CHECK(hd_program_find(p, "twice"));
+        hd_program_destroy(p);
+    }
+    return NULL;
+}
+
+static void threads_build_at_once(struct try *t)
+{
+    pthread_t threads[4];
+
+    use_cache(t, "threads");
+    for (int i = 0; i < 4; i++)
+        CHECK(pthread_create(&threads[i], NULL, build_some, &t->context) == 0);
+    for (int i = 0; i < 4; i++)
+        CHECK(pthread_join(threads[i], NULL) == 0);
+}
+
 // In a process of its own: what is cached never opens LLVM.
 static void cached_programs_do_not_load_llvm(struct try *t)
 {
@@ -406,7 +450,9 @@ int main(void)
     mistakes_are_named(&t);
     options_reach_the_source(&t);
     kernels_come_in_source_order(&t);
+    a_device_without_code_is_told_about_kernels(&t);
     a_binary_needs_no_compiler_and_survives_damage(&t);
+    threads_build_at_once(&t);
     the_cache_knows_what_matters(&t);
     a_damaged_cache_is_filled_again(&t);
     an_unsafe_folder_is_refused();

@@ -1,0 +1,132 @@
+// The cpu backend by itself: its device, its memory, and images that are none.
+#include <string.h>
+
+#include "backend/backend.h"
+#include "base/topology.h"
+#include "tests/check.h"
+
+static struct hdi_topology *topology;
+static const struct hdi_backend *cpu;
+
+static struct hdi_device *open_device(void)
+{
+    struct hd_error error;
+    struct hdi_device *device;
+    CHECK_OK(cpu->open(topology, 0, &device, &error), error);
+    return device;
+}
+
+static void one_device_says_what_it_is(void)
+{
+    struct hd_error error;
+    struct hdi_device *device = open_device(), *same = open_device(), *none;
+
+    CHECK(*device->can.target && *device->can.cpu && *device->can.description);
+    CHECK(strcmp(device->can.cpu, same->can.cpu) == 0);
+    CHECK(device->can.units == hdi_topology_machine(topology)->cores);
+    CHECK(device->can.local_bytes >= 32768);
+    CHECK(device->can.on_caller && device->can.host_memory);
+    CHECK_FAILS(cpu->open(topology, 1, &none, &error), HD_ENODEV, error, "2");
+    cpu->close(same);
+    cpu->close(device);
+}
+
+static void memory_is_zeroed_and_aligned(void)
+{
+    struct hdi_device *device = open_device();
+    static const uint64_t sizes[] = {1, 4097, 8 << 20};
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        void *memory;
+        CHECK(cpu->alloc(device, sizes[i], &memory) == HD_OK);
+        CHECK((uintptr_t)memory % 128 == 0);
+        for (uint64_t b = 0; b < sizes[i]; b += 511)
+            CHECK(((char *)memory)[b] == 0);
+        CHECK(cpu->copy(device, memory, "x", 1) == HD_OK);
+        CHECK(*(char *)memory == 'x');
+        cpu->free(device, memory, sizes[i]);
+    }
+    void *memory;
+    CHECK(cpu->alloc(device, UINT64_MAX - 5, &memory) == HD_ENOMEM);
+    cpu->close(device);
+}
+
+static void images_that_are_none_are_refused(void)
+{
+    struct hd_error error;
+    struct hdi_device *device = open_device();
+    struct hdi_code *code;
+    static const char image[100] = "no shared object";
+
+    CHECK_FAILS(cpu->load(device, image, sizeof(image), &code, &error),
+                HD_EFORMAT, error, "kernel code");
+    CHECK_FAILS(cpu->load(device, image, 0, &code, &error), HD_EFORMAT, error,
+                "kernel code");
+    cpu->close(device);
+}
+
+// Fills the room it is given, and notes where it was.
+struct seen {
+    char *local, *saved;
+    uint64_t local_bytes, saved_bytes;
+};
+
+static void fill(const struct hdi_frame *frame)
+{
+    struct seen *seen;
+    memcpy(&seen, frame->args, sizeof(seen));
+    seen->local = frame->local;
+    seen->saved = frame->saved;
+    if (seen->local_bytes)
+        memset(frame->local, 1, seen->local_bytes);
+    if (seen->saved_bytes)
+        memset(frame->saved, 2, seen->saved_bytes);
+}
+
+static void a_unit_grows_its_blocks_and_reuses_them(void)
+{
+    struct hdi_device *device = open_device();
+    struct hdi_unit *unit;
+    // What backend/cpu calls an entry begins with the function.
+    void (*const run)(const struct hdi_frame *frame) = fill;
+    struct seen seen, *args = &seen;
+    struct hdi_chunk chunk = {.entry = (const struct hdi_entry *)&run,
+                              .frame.args = &args};
+    char *before = NULL;
+
+    CHECK(cpu->unit_open(device, 0, &unit) == HD_OK);
+    CHECK(cpu->done(unit) == 0);
+    for (uint64_t i = 1; i <= 12; i++) {
+        seen.local_bytes = chunk.local_bytes = i < 9 ? i * 3000 : 100;
+        seen.saved_bytes = chunk.saved_bytes = i < 9 ? i * i * 5000 : 100;
+        CHECK(cpu->submit(unit, &chunk));
+        CHECK(cpu->done(unit) == i && cpu->submitted(unit) == i);
+        CHECK(cpu->status(unit, i) == HD_OK);
+        CHECK(i < 10 || seen.local == before);
+        before = seen.local;
+    }
+    chunk.saved_bytes = UINT64_MAX - 4096;
+    CHECK(cpu->submit(unit, &chunk));
+    CHECK(cpu->status(unit, 13) == HD_ENOMEM);
+    chunk.saved_bytes = 100;
+    CHECK(cpu->submit(unit, &chunk));
+    CHECK(cpu->status(unit, 14) == HD_OK);
+    cpu->unit_close(unit);
+    cpu->close(device);
+}
+
+int main(void)
+{
+    struct hd_error error;
+
+    cpu = hdi_backend_find("cpu");
+    CHECK(cpu);
+    CHECK_OK(hdi_topology_create("pack:1 core:3 pu:1", &topology, &error),
+             error);
+    one_device_says_what_it_is();
+    memory_is_zeroed_and_aligned();
+    images_that_are_none_are_refused();
+    a_unit_grows_its_blocks_and_reuses_them();
+    hdi_topology_destroy(topology);
+    return 0;
+}

@@ -16,6 +16,8 @@ install(FILES ${CMAKE_BINARY_DIR}/heddleConfig.cmake
 install(EXPORT heddle NAMESPACE heddle:: FILE heddleTargets.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/heddle)
 
+file(RELATIVE_PATH HEDDLE_PC_TO_PREFIX
+  ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(cmake/heddle.pc.in ${CMAKE_BINARY_DIR}/heddle.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/heddle.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "kernel/compiler.h"
@@ -29,7 +30,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const struct hdi_compiler *opened;
 static char failure[512];
 
-static void directory_of(const char *path, struct hdi_text *text)
+static void append_folder(const char *path, struct hdi_text *text)
 {
     const char *slash = strrchr(path, '/');
     if (slash)
@@ -38,24 +39,35 @@ static void directory_of(const char *path, struct hdi_text *text)
         hdi_text_append(text, ".", 1);
 }
 
-// Where the module may be, best first: beside this library or program, then
-// where it was built or installed. False: there are no more.
-static bool candidate(unsigned index, struct hdi_text *path)
+// The folder of the library this code is in, or of the program when it is
+// linked into one.
+static void append_own_folder(unsigned which, struct hdi_text *text)
 {
+    char program[4096];
     Dl_info self;
 
-    if (index < 2) {
-        if (dladdr(&once, &self) && self.dli_fname)
-            directory_of(self.dli_fname, path);
-        hdi_text_print(path, "%s/heddle/" HDI_MODULE_FILE,
-                       index == 0 ? "" : "/../lib");
-        return true;
+    if (which == 0 && dladdr(&once, &self) && self.dli_fname) {
+        append_folder(self.dli_fname, text);
+        return;
     }
-    if (index == 2)
-        hdi_text_print(path, "%s", HDI_MODULE_BUILD "/" HDI_MODULE_FILE);
-    else if (index == 3)
-        hdi_text_print(path, "%s", HDI_MODULE_INSTALL "/" HDI_MODULE_FILE);
-    return index < 4;
+    ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+    program[length > 0 ? length : 0] = '\0';
+    append_folder(program, text);
+}
+
+// Where the module may be, best first: beside this library or program, then
+// where it is installed. False: there are no more.
+static bool candidate(unsigned index, struct hdi_text *path)
+{
+    static const char *const beside[] = {"/heddle/", "/../lib/heddle/"};
+
+    if (index < 4) {
+        append_own_folder(index / 2, path);
+        hdi_text_print(path, "%s" HDI_MODULE_FILE, beside[index % 2]);
+    } else if (index == 4) {
+        hdi_text_print(path, HDI_MODULE_INSTALL "/" HDI_MODULE_FILE);
+    }
+    return index <= 4;
 }
 
 static bool find(struct hdi_text *path, struct stat *about)

@@ -119,6 +119,31 @@ static hd_status check_range(const struct hd_kernel *kernel,
     return HD_OK;
 }
 
+// Inside a work-group the compiler counts ids up from the first one in 32 bits,
+// as kernels do that keep them in an int: a group may not reach across a
+// multiple of 2^31.
+static hd_status check_ids(const struct hd_kernel *kernel,
+                           const struct hdi_frame *frame,
+                           struct hd_error *error)
+{
+    const uint64_t step = 1ull << 31;
+
+    for (unsigned i = 0; i < 3; i++) {
+        uint64_t offset = frame->offset[i];
+        uint64_t last = offset + frame->global[i] - 1;
+        for (uint64_t m = offset / step + 1; m <= last / step; m++)
+            if ((m * step - offset) % frame->local_size[i] != 0)
+                return hdi_fail(error, HD_ELIMIT,
+                                "kernel '%s': a work-group of %u in dimension "
+                                "%u has global ids on both sides of %" PRIu64
+                                "; choose a size and an offset that are powers "
+                                "of two",
+                                kernel->info.name, frame->local_size[i], i,
+                                m * step);
+    }
+    return HD_OK;
+}
+
 static hd_status check_local_size(const struct hdi_launcher *launcher,
                                   const struct hd_kernel *kernel,
                                   const struct hdi_plan *plan,
@@ -171,6 +196,7 @@ hd_status hdi_plan_check(const struct hdi_launcher *launcher,
                         "kernel '%s': more than 2^32 work-groups in one "
                         "dimension, or 2^63 in all",
                         kernel->info.name);
+    HDI_TRY(check_ids(kernel, &plan->frame, error));
 
     plan->local_bytes = hdi_plan_local(kernel, args, arg_count, NULL);
     if (plan->local_bytes > launcher->device->can.local_bytes)

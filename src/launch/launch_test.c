@@ -286,6 +286,14 @@ static void what_does_not_fit_is_refused(struct rig *rig)
                 "2^32 work-groups");
     CHECK_FAILS(launch(rig, "visit", &ids, good, 3), HD_ELIMIT, error,
                 "exceed 64 bits");
+    const struct hd_range across = {
+        .dims = 1, .global = {16}, .local = {6}, .offset = {(1ull << 31) - 8}};
+    const struct hd_range aligned = {
+        .dims = 1, .global = {16}, .local = {4}, .offset = {(1ull << 31) - 8}};
+    CHECK_FAILS(launch(rig, "visit", &across, good, 3), HD_ELIMIT, error,
+                "a work-group of 6 in dimension 0 has global ids on both sides "
+                "of 2147483648");
+    CHECK_OK(launch(rig, "visit", &aligned, good, 3), error);
 
     const struct hd_range wrong = {
         .dims = 2, .global = {8, 8}, .local = {8, 8}};

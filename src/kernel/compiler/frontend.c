@@ -18,7 +18,8 @@ static const char *const fixed[] = {
     // -O3 without its passes: below that clang marks functions and loops as not
     // to be optimised.
     "-O3", "-Xclang", "-disable-llvm-passes", "-cl-kernel-arg-info",
-    "-gline-tables-only", "-emit-llvm", "-c", "-o", "-", "-MMD", "-MT", "x",
+    // Else clang takes off what a file's name and the current folder share.
+    "-gline-tables-only", "-fdebug-compilation-dir=/", "-emit-llvm", "-c", "-o", "-", "-MMD", "-MT", "x",
     "-MF", "/proc/self/fd/3",
     // What the builtins have, not what a SPIR device might have.
     "-Xclang",

@@ -88,12 +88,7 @@ static void explain(const struct hd_kernel *kernel)
         const struct hd_kernel_arg *arg = hd_kernel_arg(kernel, i);
         printf("%s%s %s", i > 0 ? ", " : "", arg->type, arg->name);
     }
-    printf(")\n  %s; %u barrier%s, %u bytes of local memory, %u bytes kept per "
-           "work-item\n",
-           info->form == HD_FORM_LOOPS ? "work-items are loops"
-                                       : "work-items are user-level threads",
-           info->barriers, info->barriers == 1 ? "" : "s", info->local_bytes,
-           info->saved_bytes);
+    printf(")\n");
     for (const char *line = info->explanation; line && *line;) {
         int length = (int)strcspn(line, "\n");
         printf("  %.*s\n", length, line);

@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kernel/builtins/probe/probe.h"
 #include "tests/check.h"
 
 #define PI_L 3.14159265358979323846264338327950288L

@@ -6,14 +6,6 @@
     {                                                                        \
         return choose(x > y, (U)((U)x - (U)y), (U)((U)y - (U)x));            \
     }                                                                        \
-    FN T add_sat(T x, T y)                                                   \
-    {                                                                        \
-        return __builtin_elementwise_add_sat(x, y);                          \
-    }                                                                        \
-    FN T sub_sat(T x, T y)                                                   \
-    {                                                                        \
-        return __builtin_elementwise_sub_sat(x, y);                          \
-    }                                                                        \
     FN T hadd(T x, T y)                                                      \
     {                                                                        \
         return (T)((x & y) + ((x ^ y) >> 1));                                \
@@ -52,8 +44,6 @@
         return (T)((U)x << by | (U)x >> ((BITS - by) & (BITS - 1)));         \
     }                                                                        \
     BINARY(U, abs_diff, T, T)                                                \
-    BINARY(T, add_sat, T, T)                                                 \
-    BINARY(T, sub_sat, T, T)                                                 \
     BINARY(T, hadd, T, T)                                                    \
     BINARY(T, rhadd, T, T)                                                   \
     UNARY(T, clz, T)                                                         \
@@ -136,15 +126,45 @@ FN long mad_sat(long x, long y, long z)
                   choose(high < 0, (long)LONG_MIN, (long)LONG_MAX));
 }
 
-#define PRODUCTS(T, U, S, BITS, LOW, HIGH) \
+// What is smaller than int is promoted, where nothing saturates.
+#define SMALL_SUMS(T, LOW, HIGH)                        \
+    FN T add_sat(T x, T y)                              \
+    {                                                   \
+        return (T)clamp((int)x + (int)y, LOW, HIGH);    \
+    }                                                   \
+    FN T sub_sat(T x, T y)                              \
+    {                                                   \
+        return (T)clamp((int)x - (int)y, LOW, HIGH);    \
+    }
+SMALL_SUMS(char, CHAR_MIN, CHAR_MAX)
+SMALL_SUMS(uchar, 0, UCHAR_MAX)
+SMALL_SUMS(short, SHRT_MIN, SHRT_MAX)
+SMALL_SUMS(ushort, 0, USHRT_MAX)
+#define SUMS(T)                                         \
+    FN T add_sat(T x, T y)                              \
+    {                                                   \
+        return __builtin_elementwise_add_sat(x, y);     \
+    }                                                   \
+    FN T sub_sat(T x, T y)                              \
+    {                                                   \
+        return __builtin_elementwise_sub_sat(x, y);     \
+    }
+SUMS(int)
+SUMS(uint)
+SUMS(long)
+SUMS(ulong)
+
+#define SUMS_AND_PRODUCTS(T, U, S, BITS, LOW, HIGH) \
     FN T mad_hi(T x, T y, T z)             \
     {                                      \
         return (T)(mul_hi(x, y) + z);      \
     }                                      \
     BINARY(T, mul_hi, T, T)                \
+    BINARY(T, add_sat, T, T)               \
+    BINARY(T, sub_sat, T, T)               \
     TERNARY(T, mad_hi, T, T, T)            \
     TERNARY(T, mad_sat, T, T, T)
-INTEGERS(PRODUCTS)
+INTEGERS(SUMS_AND_PRODUCTS)
 
 // Outside of 24 bits the result is ours to choose.
 #define SHORT_PRODUCTS(T)        \

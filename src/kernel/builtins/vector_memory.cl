@@ -101,7 +101,7 @@ INNER float odd_float(double x)
     double away = __builtin_fabs((double)f) - __builtin_fabs(x);
     uint toward = bits - 1;
     uint truncated = choose(away > 0, toward, bits);
-    return as_float(choose(away != 0, truncated | 1, bits));
+    return as_float(choose((away > 0) | (away < 0), truncated | 1, bits));
 }
 #define HALF_OF_DOUBLE(suffix)                  \
     INNER ushort half_bits##suffix(double x)    \

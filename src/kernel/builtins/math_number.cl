@@ -134,8 +134,8 @@ TERNARY_REAL(mad)
     {                                                                       \
         *whole = floor(x);                                                  \
         T f = fmin(x - *whole, as_##T(as_##I((T)1) - 1));                   \
-        f = choose(magnitude(x) == INF, (T)0, f);                           \
-        return choose(x != x, x, with_sign(f, x));                          \
+        bool zero = (x == 0) | (magnitude(x) == INF);                       \
+        return choose(x != x, x, choose(zero, with_sign((T)0, x), f));      \
     }                                                                       \
     INNER T modf_of(T x, T *whole)                                          \
     {                                                                       \

@@ -128,3 +128,26 @@ void floats_of_half(SIZE n, IN(half) x, OUT(float) r)
     for (SIZE i = 0; i < n; i++)
         r[i] = vload_half(i, x);
 }
+
+// Parts of numbers, by the functions with pointers.
+#define PARTS(T, I)                                                         \
+    void parts_##T(SIZE n, IN(T) x, IN(T) y, OUT(T) r)                      \
+    {                                                                       \
+        for (SIZE i = 0; i < n; i++) {                                      \
+            int exponent, quotient;                                         \
+            T whole, floored, cosine;                                       \
+            r[10 * i] = frexp(x[i], &exponent);                             \
+            r[10 * i + 1] = exponent;                                       \
+            r[10 * i + 2] = modf(x[i], &whole);                             \
+            r[10 * i + 3] = whole;                                          \
+            r[10 * i + 4] = fract(x[i], &floored);                          \
+            r[10 * i + 5] = floored;                                        \
+            r[10 * i + 6] = nextafter(x[i], y[i]);                          \
+            r[10 * i + 7] = sincos(x[i], &cosine) == sin(x[i]) &&           \
+                            cosine == cos(x[i]);                            \
+            r[10 * i + 8] = remquo(x[i], y[i], &quotient);                  \
+            r[10 * i + 9] = quotient & 7;                                   \
+        }                                                                   \
+    }
+PARTS(float, int)
+PARTS(double, long)

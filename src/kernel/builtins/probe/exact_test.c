@@ -219,10 +219,11 @@ static wide some_integer(int i, struct type t, uint64_t *state)
 #include "kernel/builtins/probe/types.def"
 #undef INTEGER
 
-#define EACH_INTEGER(F, name)                                                \
-    F(name, char)                                                            \
-    F(name, uchar) F(name, short) F(name, ushort) F(name, int) F(name, uint) \
-        F(name, long) F(name, ulong)
+#define EACH_INTEGER(F, name)                                               \
+    F(name, char)                                                           \
+    F(name, uchar)                                                          \
+    F(name, short) F(name, ushort) F(name, int) F(name, uint) F(name, long) \
+        F(name, ulong)
 #define DECLARE(name, T)                                                  \
     void exact_##name##_##T(uint64_t n, const cl_##T *x, const cl_##T *y, \
                             const cl_##T *z, cl_##T *r);
@@ -341,13 +342,13 @@ static void fail_conversion(const char *to, const char *from, int how,
 FILL_REAL(float, true)
 FILL_REAL(double, false)
 
-#define FROM(F, ...)                                                     \
-    F(char, true, __VA_ARGS__)                                           \
-    F(uchar, true, __VA_ARGS__) F(short, true, __VA_ARGS__)              \
-        F(ushort, true, __VA_ARGS__) F(int, true, __VA_ARGS__)           \
-            F(uint, true, __VA_ARGS__) F(long, true, __VA_ARGS__)        \
-                F(ulong, true, __VA_ARGS__) F(float, false, __VA_ARGS__) \
-                    F(double, false, __VA_ARGS__)
+#define FROM(F, ...)                                               \
+    F(char, true, __VA_ARGS__)                                     \
+    F(uchar, true, __VA_ARGS__)                                    \
+    F(short, true, __VA_ARGS__) F(ushort, true, __VA_ARGS__)       \
+        F(int, true, __VA_ARGS__) F(uint, true, __VA_ARGS__)       \
+            F(long, true, __VA_ARGS__) F(ulong, true, __VA_ARGS__) \
+                F(float, false, __VA_ARGS__) F(double, false, __VA_ARGS__)
 
 // Of integers what does not fit wraps; of floats it is not defined.
 #define CONVERT_TO_INTEGER(S, is_integer, D, bits, is_signed)                  \
@@ -525,8 +526,53 @@ static void halves_are_rounded_as_asked(void)
     }
 }
 
+// f is nothing or the suffix of the C functions of float.
+#define PARTS(T, f, below_1)                                                 \
+    void parts_##T(uint64_t n, const cl_##T *x, const cl_##T *y, cl_##T *r); \
+    static void try_parts_##T(void)                                          \
+    {                                                                        \
+        static cl_##T x[COUNT], y[COUNT], r[10 * COUNT];                     \
+        fill_##T(x);                                                         \
+        for (int i = 0; i < COUNT; i++)                                      \
+            y[i] = x[(unsigned)i * 7919U % COUNT];                           \
+        for (int i = 0; i < 400; i++) {                                      \
+            x[COUNT - 400 + i] = x[i / 20];                                  \
+            y[COUNT - 400 + i] = x[i % 20];                                  \
+        }                                                                    \
+        parts_##T(COUNT, x, y, r);                                           \
+        for (int i = 0; i < COUNT; i++) {                                    \
+            const cl_##T *p = r + 10 * i;                                    \
+            int exponent, quotient;                                          \
+            cl_##T whole, fraction = frexp##f(x[i], &exponent);              \
+            CHECK(same(p[0], fraction));                                     \
+            CHECK(!isfinite(x[i]) || (int)p[1] == exponent);                 \
+            fraction = modf##f(x[i], &whole);                                \
+            CHECK(same(p[2], fraction) && same(p[3], whole));                \
+            whole = floor##f(x[i]);                                          \
+            fraction = isfinite(x[i]) ? fmin##f(x[i] - whole, below_1)       \
+                       : isnan(x[i])  ? x[i]                                 \
+                                      : 0;                                    \
+            CHECK(p[4] == fraction || isnan(x[i]));                          \
+            CHECK(same(p[5], whole));                                        \
+            CHECK(same(p[6], nextafter##f(x[i], y[i])));                     \
+            CHECK(p[7] || !isfinite(x[i]));                                  \
+            fraction = remquo##f(x[i], y[i], &quotient);                     \
+            CHECK(same(p[8], fraction));                                     \
+            CHECK(isnan(fraction) || (int)p[9] == (quotient & 7));           \
+        }                                                                    \
+    }
+PARTS(float, f, 0x1.fffffep-1F)
+PARTS(double, , 0x1.fffffffffffffp-1)
+
+static void numbers_are_taken_apart(void)
+{
+    try_parts_float();
+    try_parts_double();
+}
+
 int main(void)
 {
+    numbers_are_taken_apart();
     integer_functions_are_exact();
     conversions_round_and_saturate();
     relations_are_those_of_c();

@@ -18,5 +18,6 @@
 #define REAL_2(name, reference, single, twice)                     \
     LOOP_2(name, float, float, float) LOOP_2(name, double, double, double)
 #define EITHER_2(name, reference) REAL_2(name, reference, 0, 0)
-#define FLOAT_2(name, reference, single) LOOP_2(name, float, float, float)
+#define REAL_INT(name, reference, bound) \
+    LOOP_2(name, float, float, int) LOOP_2(name, double, double, int)
 #include "math.def"

@@ -11,8 +11,8 @@ double __attribute__((overloadable)) sinpi(double x);
 INNER double stirling(double x, double *product)
 {
     bool low = x < 8;
-    double p = x * (x + 1) * (x + 2) * (x + 3) * (x + 4) * (x + 5) * (x + 6) *
-               (x + 7);
+    double p =
+        x * (x + 1) * (x + 2) * (x + 3) * (x + 4) * (x + 5) * (x + 6) * (x + 7);
     double z = choose(low, x + 8, x), w = 1 / z, s = w * w;
     *product = choose(low, p, 1.0);
     // The Bernoulli numbers B(2k) / (2k (2k - 1)).
@@ -65,32 +65,32 @@ FN float tgamma(float x)
 }
 UNARY(float, tgamma, float)
 
-#define LGAMMA_1(A, T)                                  \
-    FN T lgamma_r(T x, A int *sign)                     \
-    {                                                   \
-        int s;                                          \
-        T r = (T)lgamma_of((double)x, &s);              \
-        *sign = s;                                      \
-        return r;                                       \
+#define LGAMMA_1(A, T)                     \
+    FN T lgamma_r(T x, A int *sign)        \
+    {                                      \
+        int s;                             \
+        T r = (T)lgamma_of((double)x, &s); \
+        *sign = s;                         \
+        return r;                          \
     }
 #define ONE(i) r.s##i = lgamma_of((double)x.s##i, &one), s.s##i = one
-#define ROW_2 ONE(0), ONE(1)
-#define ROW_3 ROW_2, ONE(2)
-#define ROW_4 ROW_3, ONE(3)
-#define ROW_8 ROW_4, ONE(4), ONE(5), ONE(6), ONE(7)
+#define ROW_2  ONE(0), ONE(1)
+#define ROW_3  ROW_2, ONE(2)
+#define ROW_4  ROW_3, ONE(3)
+#define ROW_8  ROW_4, ONE(4), ONE(5), ONE(6), ONE(7)
 #define ROW_16 \
     ROW_8, ONE(8), ONE(9), ONE(a), ONE(b), ONE(c), ONE(d), ONE(e), ONE(f)
-#define LGAMMA_N(n, A, T)                               \
-    FN T##n lgamma_r(T##n x, A int##n *sign)            \
-    {                                                   \
-        T##n r;                                         \
-        int##n s;                                       \
-        int one;                                        \
-        ROW_##n;                                        \
-        *sign = s;                                      \
-        return r;                                       \
+#define LGAMMA_N(n, A, T)                    \
+    FN T##n lgamma_r(T##n x, A int##n *sign) \
+    {                                        \
+        T##n r;                              \
+        int##n s;                            \
+        int one;                             \
+        ROW_##n;                             \
+        *sign = s;                           \
+        return r;                            \
     }
-#define LGAMMA(A, T) LGAMMA_1(A, T) WIDTHS(LGAMMA_N, A, T)
+#define LGAMMA(A, T)    LGAMMA_1(A, T) WIDTHS(LGAMMA_N, A, T)
 #define LGAMMA_SPACE(A) LGAMMA(A, float) LGAMMA(A, double)
 LGAMMA_SPACE(global)
 LGAMMA_SPACE(local)

@@ -53,9 +53,9 @@ INNER double remquo_double(double x, double y, bool to_nearest, int *quotient)
     int most = choose(up > 8, up - 8, 0);
     // 2^most modulo my, from the highest of its 12 bits.
     long power = 1;
-#define SQUARE(bit)                                                         \
-    power = modular_product(power, power, my, my_real);                     \
-    power = choose((most >> bit & 1) != 0, 2 * power, power);               \
+#define SQUARE(bit)                                           \
+    power = modular_product(power, power, my, my_real);       \
+    power = choose((most >> bit & 1) != 0, 2 * power, power); \
     power -= choose(power >= my, my, 0L);
     SQUARE(11)
     SQUARE(10)
@@ -103,30 +103,30 @@ FN double remainder(double x, double y)
 BINARY(double, fmod, double, double)
 BINARY(double, remainder, double, double)
 
-#define REMQUO_1(A)                                             \
-    FN double remquo(double x, double y, A int *other)          \
-    {                                                           \
-        int o;                                                  \
-        double r = remquo_double(x, y, true, &o);               \
-        *other = o;                                             \
-        return r;                                               \
+#define REMQUO_1(A)                                    \
+    FN double remquo(double x, double y, A int *other) \
+    {                                                  \
+        int o;                                         \
+        double r = remquo_double(x, y, true, &o);      \
+        *other = o;                                    \
+        return r;                                      \
     }
 #define ONE(i) r.s##i = remquo_double(x.s##i, y.s##i, true, &one), o.s##i = one
-#define ROW_2 ONE(0), ONE(1)
-#define ROW_3 ROW_2, ONE(2)
-#define ROW_4 ROW_3, ONE(3)
-#define ROW_8 ROW_4, ONE(4), ONE(5), ONE(6), ONE(7)
+#define ROW_2  ONE(0), ONE(1)
+#define ROW_3  ROW_2, ONE(2)
+#define ROW_4  ROW_3, ONE(3)
+#define ROW_8  ROW_4, ONE(4), ONE(5), ONE(6), ONE(7)
 #define ROW_16 \
     ROW_8, ONE(8), ONE(9), ONE(a), ONE(b), ONE(c), ONE(d), ONE(e), ONE(f)
-#define REMQUO_N(n, A)                                                  \
-    FN double##n remquo(double##n x, double##n y, A int##n *other)      \
-    {                                                                   \
-        double##n r;                                                    \
-        int##n o;                                                       \
-        int one;                                                        \
-        ROW_##n;                                                        \
-        *other = o;                                                     \
-        return r;                                                       \
+#define REMQUO_N(n, A)                                             \
+    FN double##n remquo(double##n x, double##n y, A int##n *other) \
+    {                                                              \
+        double##n r;                                               \
+        int##n o;                                                  \
+        int one;                                                   \
+        ROW_##n;                                                   \
+        *other = o;                                                \
+        return r;                                                  \
     }
 #define REMQUO(A) REMQUO_1(A) WIDTHS(REMQUO_N, A)
 REMQUO(global)

@@ -1,91 +1,81 @@
 // Integer functions.
 #include "vector.h"
 
-#define ALL(T, U, S, BITS, LOW, HIGH)                                        \
-    FN U abs_diff(T x, T y)                                                  \
-    {                                                                        \
-        return choose(x > y, (U)((U)x - (U)y), (U)((U)y - (U)x));            \
-    }                                                                        \
-    FN T add_sat(T x, T y)                                                   \
-    {                                                                        \
-        return __builtin_elementwise_add_sat(x, y);                          \
-    }                                                                        \
-    FN T sub_sat(T x, T y)                                                   \
-    {                                                                        \
-        return __builtin_elementwise_sub_sat(x, y);                          \
-    }                                                                        \
-    FN T hadd(T x, T y)                                                      \
-    {                                                                        \
-        return (T)((x & y) + ((x ^ y) >> 1));                                \
-    }                                                                        \
-    FN T rhadd(T x, T y)                                                     \
-    {                                                                        \
-        return (T)((x | y) - ((x ^ y) >> 1));                                \
-    }                                                                        \
-    FN T clz(T x)                                                            \
-    {                                                                        \
-        return (T)__builtin_clzg((U)x, BITS);                                \
-    }                                                                        \
-    FN T ctz(T x)                                                            \
-    {                                                                        \
-        return (T)__builtin_ctzg((U)x, BITS);                                \
-    }                                                                        \
-    FN T popcount(T x)                                                       \
-    {                                                                        \
-        return (T)__builtin_popcountg((U)x);                                 \
-    }                                                                        \
-    FN T max(T x, T y)                                                       \
-    {                                                                        \
-        return choose(x > y, x, y);                                          \
-    }                                                                        \
-    FN T min(T x, T y)                                                       \
-    {                                                                        \
-        return choose(x < y, x, y);                                          \
-    }                                                                        \
-    FN T clamp(T x, T y, T z)                                                \
-    {                                                                        \
-        return min(max(x, y), z);                                            \
-    }                                                                        \
-    FN T rotate(T x, T y)                                                    \
-    {                                                                        \
-        U by = (U)y & (BITS - 1);                                            \
-        return (T)((U)x << by | (U)x >> ((BITS - by) & (BITS - 1)));         \
-    }                                                                        \
-    BINARY(U, abs_diff, T, T)                                                \
-    BINARY(T, add_sat, T, T)                                                 \
-    BINARY(T, sub_sat, T, T)                                                 \
-    BINARY(T, hadd, T, T)                                                    \
-    BINARY(T, rhadd, T, T)                                                   \
-    UNARY(T, clz, T)                                                         \
-    UNARY(T, ctz, T)                                                         \
-    UNARY(T, popcount, T)                                                    \
-    BINARY(T, max, T, T)                                                     \
-    BINARY(T, min, T, T)                                                     \
-    BINARY_SCALAR(T, max, T, T)                                              \
-    BINARY_SCALAR(T, min, T, T)                                              \
-    TERNARY(T, clamp, T, T, T)                                               \
-    WIDTHS(CLAMP_SCALAR, T)                                                  \
+#define ALL(T, U, S, BITS, LOW, HIGH)                                \
+    FN U abs_diff(T x, T y)                                          \
+    {                                                                \
+        return choose(x > y, (U)((U)x - (U)y), (U)((U)y - (U)x));    \
+    }                                                                \
+    FN T hadd(T x, T y)                                              \
+    {                                                                \
+        return (T)((x & y) + ((x ^ y) >> 1));                        \
+    }                                                                \
+    FN T rhadd(T x, T y)                                             \
+    {                                                                \
+        return (T)((x | y) - ((x ^ y) >> 1));                        \
+    }                                                                \
+    FN T clz(T x)                                                    \
+    {                                                                \
+        return (T)__builtin_clzg((U)x, BITS);                        \
+    }                                                                \
+    FN T ctz(T x)                                                    \
+    {                                                                \
+        return (T)__builtin_ctzg((U)x, BITS);                        \
+    }                                                                \
+    FN T popcount(T x)                                               \
+    {                                                                \
+        return (T)__builtin_popcountg((U)x);                         \
+    }                                                                \
+    FN T max(T x, T y)                                               \
+    {                                                                \
+        return choose(x > y, x, y);                                  \
+    }                                                                \
+    FN T min(T x, T y)                                               \
+    {                                                                \
+        return choose(x < y, x, y);                                  \
+    }                                                                \
+    FN T clamp(T x, T y, T z)                                        \
+    {                                                                \
+        return min(max(x, y), z);                                    \
+    }                                                                \
+    FN T rotate(T x, T y)                                            \
+    {                                                                \
+        U by = (U)y & (BITS - 1);                                    \
+        return (T)((U)x << by | (U)x >> ((BITS - by) & (BITS - 1))); \
+    }                                                                \
+    BINARY(U, abs_diff, T, T)                                        \
+    BINARY(T, hadd, T, T)                                            \
+    BINARY(T, rhadd, T, T)                                           \
+    UNARY(T, clz, T)                                                 \
+    UNARY(T, ctz, T)                                                 \
+    UNARY(T, popcount, T)                                            \
+    BINARY(T, max, T, T)                                             \
+    BINARY(T, min, T, T)                                             \
+    BINARY_SCALAR(T, max, T, T)                                      \
+    BINARY_SCALAR(T, min, T, T)                                      \
+    TERNARY(T, clamp, T, T, T)                                       \
+    WIDTHS(CLAMP_SCALAR, T)                                          \
     BINARY(T, rotate, T, T)
-#define CLAMP_SCALAR(n, T)                 \
-    FN T##n clamp(T##n x, T y, T z)        \
-    {                                      \
+#define CLAMP_SCALAR(n, T)                     \
+    FN T##n clamp(T##n x, T y, T z)            \
+    {                                          \
         return clamp(x, (T##n)(y), (T##n)(z)); \
     }
 INTEGERS(ALL)
 
-#define ABS(T, U, S, BITS, LOW, HIGH)                 \
-    FN U abs(T x)                                     \
-    {                                                 \
-        return choose(x < 0, (U)(0 - (U)x), (U)x);    \
-    }                                                 \
+#define ABS(T, U, S, BITS, LOW, HIGH)              \
+    FN U abs(T x)                                  \
+    {                                              \
+        return choose(x < 0, (U)(0 - (U)x), (U)x); \
+    }                                              \
     UNARY(U, abs, T)
 INTEGERS(ABS)
 
 // W has twice the bits.
-#define HIGH_HALF(T, W, BITS)                          \
-    FN T mul_hi(T x, T y)                              \
-    {                                                  \
-        return (T)((W)x * (W)y >> BITS);               \
+#define HIGH_HALF(T, W, BITS)            \
+    FN T mul_hi(T x, T y)                \
+    {                                    \
+        return (T)((W)x * (W)y >> BITS); \
     }
 HIGH_HALF(char, int, 8)
 HIGH_HALF(uchar, uint, 8)
@@ -109,11 +99,11 @@ FN long mul_hi(long x, long y)
                   ((ulong)(y >> 63) & (ulong)x));
 }
 
-#define SATURATE(T, W, LOW, HIGH)                                \
-    FN T mad_sat(T x, T y, T z)                                  \
-    {                                                            \
-        W sum = (W)x * (W)y + (W)z;                              \
-        return (T)clamp(sum, (W)(LOW), (W)(HIGH));               \
+#define SATURATE(T, W, LOW, HIGH)                  \
+    FN T mad_sat(T x, T y, T z)                    \
+    {                                              \
+        W sum = (W)x * (W)y + (W)z;                \
+        return (T)clamp(sum, (W)(LOW), (W)(HIGH)); \
     }
 SATURATE(char, int, CHAR_MIN, CHAR_MAX)
 SATURATE(uchar, uint, 0, UCHAR_MAX)
@@ -136,36 +126,66 @@ FN long mad_sat(long x, long y, long z)
                   choose(high < 0, (long)LONG_MIN, (long)LONG_MAX));
 }
 
-#define PRODUCTS(T, U, S, BITS, LOW, HIGH) \
-    FN T mad_hi(T x, T y, T z)             \
-    {                                      \
-        return (T)(mul_hi(x, y) + z);      \
-    }                                      \
-    BINARY(T, mul_hi, T, T)                \
-    TERNARY(T, mad_hi, T, T, T)            \
+// What is smaller than int is promoted, where nothing saturates.
+#define SMALL_SUMS(T, LOW, HIGH)                     \
+    FN T add_sat(T x, T y)                           \
+    {                                                \
+        return (T)clamp((int)x + (int)y, LOW, HIGH); \
+    }                                                \
+    FN T sub_sat(T x, T y)                           \
+    {                                                \
+        return (T)clamp((int)x - (int)y, LOW, HIGH); \
+    }
+SMALL_SUMS(char, CHAR_MIN, CHAR_MAX)
+SMALL_SUMS(uchar, 0, UCHAR_MAX)
+SMALL_SUMS(short, SHRT_MIN, SHRT_MAX)
+SMALL_SUMS(ushort, 0, USHRT_MAX)
+#define SUMS(T)                                     \
+    FN T add_sat(T x, T y)                          \
+    {                                               \
+        return __builtin_elementwise_add_sat(x, y); \
+    }                                               \
+    FN T sub_sat(T x, T y)                          \
+    {                                               \
+        return __builtin_elementwise_sub_sat(x, y); \
+    }
+SUMS(int)
+SUMS(uint)
+SUMS(long)
+SUMS(ulong)
+
+#define SUMS_AND_PRODUCTS(T, U, S, BITS, LOW, HIGH) \
+    FN T mad_hi(T x, T y, T z)                      \
+    {                                               \
+        return (T)(mul_hi(x, y) + z);               \
+    }                                               \
+    BINARY(T, mul_hi, T, T)                         \
+    BINARY(T, add_sat, T, T)                        \
+    BINARY(T, sub_sat, T, T)                        \
+    TERNARY(T, mad_hi, T, T, T)                     \
     TERNARY(T, mad_sat, T, T, T)
-INTEGERS(PRODUCTS)
+INTEGERS(SUMS_AND_PRODUCTS)
 
 // Outside of 24 bits the result is ours to choose.
-#define SHORT_PRODUCTS(T)        \
-    FN T mul24(T x, T y)         \
-    {                            \
-        return x * y;            \
-    }                            \
-    FN T mad24(T x, T y, T z)    \
-    {                            \
-        return x * y + z;        \
-    }                            \
-    BINARY(T, mul24, T, T)       \
+#define SHORT_PRODUCTS(T)     \
+    FN T mul24(T x, T y)      \
+    {                         \
+        return x * y;         \
+    }                         \
+    FN T mad24(T x, T y, T z) \
+    {                         \
+        return x * y + z;     \
+    }                         \
+    BINARY(T, mul24, T, T)    \
     TERNARY(T, mad24, T, T, T)
 SHORT_PRODUCTS(int)
 SHORT_PRODUCTS(uint)
 
-#define UPSAMPLE(R, T, U, BITS)                    \
-    FN R upsample(T x, U y)                        \
-    {                                              \
-        return (R)((R)((R)x << BITS) | (R)y);      \
-    }                                              \
+#define UPSAMPLE(R, T, U, BITS)               \
+    FN R upsample(T x, U y)                   \
+    {                                         \
+        return (R)((R)((R)x << BITS) | (R)y); \
+    }                                         \
     BINARY(R, upsample, T, U)
 UPSAMPLE(short, char, uchar, 8)
 UPSAMPLE(ushort, uchar, uchar, 8)

@@ -16,8 +16,7 @@ INNER double exp_parts(double high, double low, long n)
 }
 
 // Beyond these the result is 0 or infinite anyway. NaN stays.
-#define BETWEEN(x, low, high) \
-    choose(x < low, low, choose(x > high, high, x))
+#define BETWEEN(x, low, high) choose(x < low, low, choose(x > high, high, x))
 
 FN float exp(float x)
 {
@@ -57,8 +56,8 @@ FN float exp10(float x)
     float r = MAD(m, -(float)LOG10_2_F_HIGH, y);
     float rest = m * -(float)LOG10_2_F_LOW;
     float c = (float)LN_10;
-    return exp_parts(r * c, MAD(r, (float)(LN_10 - (double)(float)LN_10),
-                                rest * c), n);
+    return exp_parts(
+        r * c, MAD(r, (float)(LN_10 - (double)(float)LN_10), rest * c), n);
 }
 FN double exp10(double x)
 {
@@ -107,8 +106,8 @@ INNER double log_parts(double x, double *n)
     *n = (double)(exponent - choose(is_small, 54, 0));
     return as_double(bits - ((long)exponent << 52)) - 1;
 }
-#define LOG_LIMITS(x, result, NAN, INF)                              \
-    choose(x > 0, choose(x == INF, x, result),                       \
+#define LOG_LIMITS(x, result, NAN, INF)        \
+    choose(x > 0, choose(x == INF, x, result), \
            choose(x == 0, -INF, choose(x != x, x, NAN)))
 #define LOG_RESULT_F(x, result) \
     LOG_LIMITS(x, result, NOT_A_NUMBER_F, INFINITE_F)
@@ -130,8 +129,8 @@ FN float log(float x)
 {
     int n;
     float f = log_parts(x, &n), m = (float)n;
-    float result = MAD(m, (float)LN2_F_HIGH,
-                       f + MAD(m, (float)LN2_F_LOW, log_rest(f)));
+    float result =
+        MAD(m, (float)LN2_F_HIGH, f + MAD(m, (float)LN2_F_LOW, log_rest(f)));
     return LOG_RESULT_F(x, result);
 }
 FN double log(double x)
@@ -149,7 +148,8 @@ FN float log2(float x)
     float f = log_parts(x, &n), rest = log_rest(f);
     float high = as_float(as_int(f + rest) & ~0xfff), low = (f - high) + rest;
     float result = (float)n + MAD(high, 0x1.714p0f,
-        MAD(low, (float)LOG2_E, high * (float)(LOG2_E - 0x1.714p0)));
+                                  MAD(low, (float)LOG2_E,
+                                      high * (float)(LOG2_E - 0x1.714p0)));
     return LOG_RESULT_F(x, result);
 }
 FN double log2(double x)
@@ -159,8 +159,8 @@ FN double log2(double x)
     double high = as_double(as_long(f + rest) & ~0x7ffffffL);
     double low = (f - high) + rest, c = 0x1.715476p0;
     struct pair s = sum_of(n, high * c);
-    double result = s.high + (s.low +
-        MAD(low, LOG2_E, high * (LOG2_E - c + LOG2_E_REST)));
+    double result =
+        s.high + (s.low + MAD(low, LOG2_E, high * (LOG2_E - c + LOG2_E_REST)));
     return LOG_RESULT(x, result);
 }
 FN float log10(float x)
@@ -169,7 +169,8 @@ FN float log10(float x)
     float f = log_parts(x, &n), rest = log_rest(f), m = (float)n;
     float high = as_float(as_int(f + rest) & ~0xfff), low = (f - high) + rest;
     float c = 0x1.bccp-2f;
-    float result = MAD(m, (float)LOG10_2_F_HIGH, high * c) +
+    float result =
+        MAD(m, (float)LOG10_2_F_HIGH, high * c) +
         (m * (float)LOG10_2_F_LOW +
          MAD(low, (float)LOG10_E, high * (float)(LOG10_E - 0x1.bccp-2)));
     return LOG_RESULT_F(x, result);
@@ -181,8 +182,9 @@ FN double log10(double x)
     double high = as_double(as_long(f + rest) & ~0x7ffffffL);
     double low = (f - high) + rest, c = 0x1.bcb7b14p-2;
     struct pair s = sum_of(n * LOG10_2_HIGH, high * c);
-    double result = s.high + (s.low + n * LOG10_2_LOW +
-        MAD(low, LOG10_E, high * (LOG10_E - c + LOG10_E_REST)));
+    double result =
+        s.high + (s.low + n * LOG10_2_LOW +
+                  MAD(low, LOG10_E, high * (LOG10_E - c + LOG10_E_REST)));
     return LOG_RESULT(x, result);
 }
 FN double log1p(double x)
@@ -194,8 +196,7 @@ FN double log1p(double x)
     lost = choose(u == INFINITE, 0.0, lost);
     f = choose(n == 0, x, f);
     lost = choose(n == 0, 0.0, lost);
-    double result =
-        MAD(n, LN2_HIGH, f + (MAD(n, LN2_LOW, lost) + log_rest(f)));
+    double result = MAD(n, LN2_HIGH, f + (MAD(n, LN2_LOW, lost) + log_rest(f)));
     result = choose(x == 0, x, result);
     return LOG_RESULT(u, result);
 }
@@ -272,19 +273,19 @@ FN float pow(float x, float y)
     double b = choose(magnitude((double)y) > 0x1p70, 1.0, (double)y);
     return (float)pow_limits(x, y, exp(b * l));
 }
-#define POWN(T)                                                        \
-    FN T pown(T x, int y)                                              \
-    {                                                                  \
-        return (T)pow((double)x, (double)y);                           \
-    }                                                                  \
-    FN T powr(T x, T y)                                                \
-    {                                                                  \
-        T p = pow(x, y);                                               \
-        bool none = (x < 0) | (x != x) | (y != y) | ((x == 0) & (y == 0)) | \
-                    ((x == 1) & (y - y != 0)) | ((x - x != 0) & (y == 0)); \
+#define POWN(T)                                                                \
+    FN T pown(T x, int y)                                                      \
+    {                                                                          \
+        return (T)pow((double)x, (double)y);                                   \
+    }                                                                          \
+    FN T powr(T x, T y)                                                        \
+    {                                                                          \
+        T p = pow(x, y);                                                       \
+        bool none = (x < 0) | (x != x) | (y != y) | ((x == 0) & (y == 0)) |    \
+                    ((x == 1) & (y - y != 0)) | ((x - x != 0) & (y == 0));     \
         return choose(none, (T)NOT_A_NUMBER, choose(x == 0, magnitude(p), p)); \
-    }                                                                  \
-    BINARY(T, pown, T, int)                                            \
+    }                                                                          \
+    BINARY(T, pown, T, int)                                                    \
     BINARY(T, powr, T, T)
 BINARY_REAL(pow)
 POWN(float)

@@ -2,12 +2,12 @@
 // function itself.
 #include "real.h"
 
-#define SAME_1(prefix, f)                               \
-    float __attribute__((overloadable)) f(float x);     \
-    FN float prefix##_##f(float x)                      \
-    {                                                   \
-        return f(x);                                    \
-    }                                                   \
+#define SAME_1(prefix, f)                           \
+    float __attribute__((overloadable)) f(float x); \
+    FN float prefix##_##f(float x)                  \
+    {                                               \
+        return f(x);                                \
+    }                                               \
     UNARY(float, prefix##_##f, float)
 #define BOTH(f) SAME_1(native, f) SAME_1(half, f)
 BOTH(cos)
@@ -22,16 +22,16 @@ BOTH(sin)
 BOTH(sqrt)
 BOTH(tan)
 
-#define QUOTIENTS(prefix)                       \
-    FN float prefix##_divide(float x, float y)  \
-    {                                           \
-        return x / y;                           \
-    }                                           \
-    FN float prefix##_recip(float x)            \
-    {                                           \
-        return 1 / x;                           \
-    }                                           \
-    UNARY(float, prefix##_recip, float)         \
+#define QUOTIENTS(prefix)                        \
+    FN float prefix##_divide(float x, float y)   \
+    {                                            \
+        return x / y;                            \
+    }                                            \
+    FN float prefix##_recip(float x)             \
+    {                                            \
+        return 1 / x;                            \
+    }                                            \
+    UNARY(float, prefix##_recip, float)          \
     BINARY(float, prefix##_divide, float, float) \
     BINARY(float, prefix##_powr, float, float)
 float __attribute__((overloadable)) powr(float x, float y);

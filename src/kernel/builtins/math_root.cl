@@ -32,10 +32,10 @@ FN double cbrt(double x)
     double n = power_of_two((long)(third - 341 - choose(is_small, 18, 0)));
     // Halley's steps triple the digits: 3 bits at first.
     double y = 0.925 + m * (0.2185 - m * 0.0105);
-#define HALLEY                               \
-    {                                        \
-        double c = y * y * y;                \
-        y = y * (c + 2 * m) / (2 * c + m);   \
+#define HALLEY                             \
+    {                                      \
+        double c = y * y * y;              \
+        y = y * (c + 2 * m) / (2 * c + m); \
     }
     HALLEY
     HALLEY
@@ -74,20 +74,20 @@ FN double hypot(double x, double y)
 
 // x^(1/y), defined for y = 0 as NaN and for x < 0 when y is odd. 1 / y is not
 // a double: its rest corrects the result.
-#define ROOTN(T)                                                            \
-    FN T rootn(T x, int y)                                                  \
-    {                                                                       \
-        double a = magnitude((double)x), d = (double)y, e = 1 / d;          \
-        struct pair back = product_of(e, d);                                \
-        double rest = ((1 - back.high) - back.low) / d;                     \
+#define ROOTN(T)                                                              \
+    FN T rootn(T x, int y)                                                    \
+    {                                                                         \
+        double a = magnitude((double)x), d = (double)y, e = 1 / d;            \
+        struct pair back = product_of(e, d);                                  \
+        double rest = ((1 - back.high) - back.low) / d;                       \
         double n, f = log_of(choose((a == 0) | (a == INFINITE), 1.0, a), &n); \
-        double p = pow(a, e);                                               \
-        p = choose((p - p == 0) & (a > 0) & (a < INFINITE),                 \
-                   MAD(p * rest, f + n * (LN2_HIGH + LN2_LOW), p), p);      \
-        bool odd = (y & 1) != 0, negative = as_long((double)x) < 0;         \
-        p = choose(odd & negative, -p, p);                                  \
-        bool none = (y == 0) | ((x < 0) & !odd);                            \
-        return (T)choose(none, NOT_A_NUMBER, p);                            \
+        double p = pow(a, e);                                                 \
+        p = choose((p - p == 0) & (a > 0) & (a < INFINITE),                   \
+                   MAD(p * rest, f + n * (LN2_HIGH + LN2_LOW), p), p);        \
+        bool odd = (y & 1) != 0, negative = as_long((double)x) < 0;           \
+        p = choose(odd & negative, -p, p);                                    \
+        bool none = (y == 0) | ((x < 0) & !odd);                              \
+        return (T)choose(none, NOT_A_NUMBER, p);                              \
     }
 // Enough of a logarithm for a correction.
 INNER double log_of(double x, double *n)

@@ -38,8 +38,8 @@ INNER struct angle_f reduce(float x)
     uint c2 = choose(by_32, b3, b2), c3 = choose(by_32, b4, b3);
     uint d0 = SHIFT_IN(c0, c1, by), d1 = SHIFT_IN(c1, c2, by);
     uint d2 = SHIFT_IN(c2, c3, by);
-    ulong turn = ((ulong)(m * d0) << 32) + (ulong)m * d1 +
-                 ((ulong)m * d2 >> 32);
+    ulong turn =
+        ((ulong)(m * d0) << 32) + (ulong)m * d1 + ((ulong)m * d2 >> 32);
     // The first 2 bits are the quadrant; rounded to the nearest.
     ulong part = turn << 2;
     int high = (int)(part >> 32), low = (int)((uint)part >> 1);
@@ -59,7 +59,6 @@ INNER double of_uint(uint x)
     return as_double((ulong)x | as_ulong(0x1p52)) - 0x1p52;
 }
 
-#define AT_32(k) choose(by_1024, TWO_PI_3##k, 0u)
 INNER struct angle reduce(double x)
 {
     ulong bits = as_ulong(x) & 0x7fffffffffffffff;
@@ -157,10 +156,10 @@ INNER struct angle reduce(double x)
     ulong s = (ulong)m0 * g4 + ((ulong)m0 * g5 >> 32);
     ulong t = (ulong)m1 * g5 + (uint)s;
     ulong carry = (s >> 32) + (t >> 32);
-#define WORD(p, g_k, g_next)                   \
-    s = (ulong)m0 * g_k + carry;               \
-    t = (ulong)m1 * g_next + (uint)s;          \
-    carry = (s >> 32) + (t >> 32);             \
+#define WORD(p, g_k, g_next)          \
+    s = (ulong)m0 * g_k + carry;      \
+    t = (ulong)m1 * g_next + (uint)s; \
+    carry = (s >> 32) + (t >> 32);    \
     uint p = (uint)t;
     WORD(p3, g3, g4)
     WORD(p2, g2, g3)
@@ -170,8 +169,8 @@ INNER struct angle reduce(double x)
     uint q0 = SHIFT_IN(p0, p1, 2), q1 = SHIFT_IN(p1, p2, 2);
     uint q2 = SHIFT_IN(p2, p3, 2), q3 = p3 << 2;
     long quadrant = (long)(p0 >> 30) + choose((int)q0 < 0, 1L, 0L);
-    struct pair r = sum_ordered((double)(int)q0 * 0x1p-32,
-                                of_uint(q1) * 0x1p-64);
+    struct pair r =
+        sum_ordered((double)(int)q0 * 0x1p-32, of_uint(q1) * 0x1p-64);
     r.low += of_uint(q2) * 0x1p-96 + of_uint(q3) * 0x1p-128;
     r = sum_ordered(r.high, r.low);
     struct pair turn = product_of(r.high, PI_2);
@@ -185,7 +184,6 @@ INNER struct angle reduce(double x)
                           choose(is_small, x, turn.high + (x - x)),
                           choose(is_small, 0.0, turn.low)};
 }
-#undef AT_32
 
 // 0 keeps its sign.
 INNER float sin_of(float r)
@@ -210,35 +208,35 @@ INNER double cos_of(double r, double rest)
     return c + (((1 - c) - half_z) + MAD(z * z, COS_D(z), -r * rest));
 }
 
-#define SIN(T, I, angle, s, c)                                            \
-    FN T sin(T x)                                                         \
-    {                                                                     \
-        struct angle a = reduce(x);                                       \
-        T y = choose((a.quadrant & 1) != 0, c, s);                        \
-        return choose((a.quadrant & 2) != 0, -y, y);                      \
-    }                                                                     \
-    FN T cos(T x)                                                         \
-    {                                                                     \
-        struct angle a = reduce(x);                                       \
-        T y = choose((a.quadrant & 1) != 0, s, c);                        \
-        return choose(((a.quadrant + 1) & 2) != 0, -y, y);                \
-    }                                                                     \
-    FN T tan(T x)                                                         \
-    {                                                                     \
-        struct angle a = reduce(x);                                       \
-        T ys = s, yc = c;                                                 \
-        bool odd = (a.quadrant & 1) != 0;                                 \
-        return choose(odd, -yc, ys) / choose(odd, ys, yc);                \
-    }                                                                     \
-    INNER T sincos_of(T x, T *cosine)                                     \
-    {                                                                     \
-        struct angle a = reduce(x);                                       \
-        T ys = s, yc = c;                                                 \
-        bool odd = (a.quadrant & 1) != 0;                                 \
-        T y = choose(odd, ys, yc);                                        \
-        *cosine = choose(((a.quadrant + 1) & 2) != 0, -y, y);             \
-        y = choose(odd, yc, ys);                                          \
-        return choose((a.quadrant & 2) != 0, -y, y);                      \
+#define SIN(T, I, angle, s, c)                                \
+    FN T sin(T x)                                             \
+    {                                                         \
+        struct angle a = reduce(x);                           \
+        T y = choose((a.quadrant & 1) != 0, c, s);            \
+        return choose((a.quadrant & 2) != 0, -y, y);          \
+    }                                                         \
+    FN T cos(T x)                                             \
+    {                                                         \
+        struct angle a = reduce(x);                           \
+        T y = choose((a.quadrant & 1) != 0, s, c);            \
+        return choose(((a.quadrant + 1) & 2) != 0, -y, y);    \
+    }                                                         \
+    FN T tan(T x)                                             \
+    {                                                         \
+        struct angle a = reduce(x);                           \
+        T ys = s, yc = c;                                     \
+        bool odd = (a.quadrant & 1) != 0;                     \
+        return choose(odd, -yc, ys) / choose(odd, ys, yc);    \
+    }                                                         \
+    INNER T sincos_of(T x, T *cosine)                         \
+    {                                                         \
+        struct angle a = reduce(x);                           \
+        T ys = s, yc = c;                                     \
+        bool odd = (a.quadrant & 1) != 0;                     \
+        T y = choose(odd, ys, yc);                            \
+        *cosine = choose(((a.quadrant + 1) & 2) != 0, -y, y); \
+        y = choose(odd, yc, ys);                              \
+        return choose((a.quadrant & 2) != 0, -y, y);          \
     }
 SIN(float, int, angle_f, sin_of(a.rest), cos_of(a.rest))
 SIN(double, long, angle, sin_of(a.high, a.low), cos_of(a.high, a.low))
@@ -246,20 +244,20 @@ UNARY_REAL(sin)
 UNARY_REAL(cos)
 UNARY_REAL(tan)
 
-#define SINCOS_1(A, T)                         \
-    FN T sincos(T x, A T *cosine)              \
-    {                                          \
-        T c, s = sincos_of(x, &c);             \
-        *cosine = c;                           \
-        return s;                              \
+#define SINCOS_1(A, T)             \
+    FN T sincos(T x, A T *cosine)  \
+    {                              \
+        T c, s = sincos_of(x, &c); \
+        *cosine = c;               \
+        return s;                  \
     }
-#define SINCOS_N(n, A, T)                      \
-    FN T##n sincos(T##n x, A T##n *cosine)     \
-    {                                          \
-        *cosine = cos(x);                      \
-        return sin(x);                         \
+#define SINCOS_N(n, A, T)                  \
+    FN T##n sincos(T##n x, A T##n *cosine) \
+    {                                      \
+        *cosine = cos(x);                  \
+        return sin(x);                     \
     }
-#define SINCOS(A, T) SINCOS_1(A, T) WIDTHS(SINCOS_N, A, T)
+#define SINCOS(A, T)    SINCOS_1(A, T) WIDTHS(SINCOS_N, A, T)
 #define SINCOS_SPACE(A) SINCOS(A, float) SINCOS(A, double)
 SINCOS_SPACE(global)
 SINCOS_SPACE(local)
@@ -267,25 +265,25 @@ SINCOS_SPACE(private)
 SINCOS_SPACE(__generic)
 
 // Of x pi: the reduction is exact.
-#define PI_PARTS                                                       \
-    double y = x - 2 * __builtin_rint(x * 0.5);                        \
-    long n;                                                            \
-    double m = nearest(2 * y, &n);                                     \
-    struct pair p = product_of(y - 0.5 * m, 2 * PI_2);                 \
+#define PI_PARTS                                       \
+    double y = x - 2 * __builtin_rint(x * 0.5);        \
+    long n;                                            \
+    double m = nearest(2 * y, &n);                     \
+    struct pair p = product_of(y - 0.5 * m, 2 * PI_2); \
     p.low += (y - 0.5 * m) * (2 * PI_2_REST);
 FN double sinpi(double x)
 {
     PI_PARTS
-    double r = choose((n & 1) != 0, cos_of(p.high, p.low),
-                      sin_of(p.high, p.low));
+    double r =
+        choose((n & 1) != 0, cos_of(p.high, p.low), sin_of(p.high, p.low));
     r = choose((n & 2) != 0, -r, r);
     return choose(__builtin_trunc(x) == x, with_sign(0, x), r);
 }
 FN double cospi(double x)
 {
     PI_PARTS
-    double r = choose((n & 1) != 0, sin_of(p.high, p.low),
-                      cos_of(p.high, p.low));
+    double r =
+        choose((n & 1) != 0, sin_of(p.high, p.low), cos_of(p.high, p.low));
     r = choose(((n + 1) & 2) != 0, -r, r);
     return choose(r == 0, 0.0, r);
 }
@@ -310,17 +308,17 @@ UNARY_REAL(tanpi)
 
 // atan(y / x) for y, x >= 0, not both 0 or infinite, by the angle between
 // (x, y) and the nearest of 0, pi / 4 and pi / 2.
-#define ATAN_OF(T, POLYNOMIAL, C)                                          \
-    INNER T atan_of(T y, T x)                                              \
-    {                                                                      \
-        bool high = y > x * (T)2.414213562373095;                          \
-        bool middle = (y > x * (T)0.4142135623730951) & !high;             \
-        T up = choose(high, -x, choose(middle, y - x, y));                 \
-        T down = choose(high, y, choose(middle, y + x, x));                \
+#define ATAN_OF(T, POLYNOMIAL, C)                                              \
+    INNER T atan_of(T y, T x)                                                  \
+    {                                                                          \
+        bool high = y > x * (T)2.414213562373095;                              \
+        bool middle = (y > x * (T)0.4142135623730951) & !high;                 \
+        T up = choose(high, -x, choose(middle, y - x, y));                     \
+        T down = choose(high, y, choose(middle, y + x, x));                    \
         T from = choose(high, (T)PI_2, choose(middle, (T)(PI_2 * 0.5), (T)0)); \
-        T rest = choose(high, (T)(C), choose(middle, (T)((C) * 0.5), (T)0)); \
-        T t = up / down, z = t * t;                                        \
-        return from + (t + MAD(z * t, POLYNOMIAL(z), rest));               \
+        T rest = choose(high, (T)(C), choose(middle, (T)((C) * 0.5), (T)0));   \
+        T t = up / down, z = t * t;                                            \
+        return from + (t + MAD(z * t, POLYNOMIAL(z), rest));                   \
     }
 ATAN_OF(float, ATAN_F, PI_2 - (double)(float)PI_2)
 ATAN_OF(double, ATAN_D, PI_2_REST)
@@ -334,25 +332,26 @@ FN double atan(double x)
     return with_sign(atan_of(magnitude(x), 1.0), x);
 }
 // Scaled by powers of two so that neither end of the range is reached.
-#define ATAN2(T, LARGE, SMALL, UP)                                         \
-    FN T atan2(T y, T x)                                                   \
-    {                                                                      \
-        T a = magnitude(x), b = magnitude(y);                              \
-        bool same = (a == b) & ((a == 0) | (a - a != 0));                  \
-        bool large = (a > (T)LARGE) | (b > (T)LARGE);                      \
-        bool is_small = (a < (T)SMALL) & (b < (T)SMALL);                   \
-        T by = choose(large, (T)0.125, choose(is_small, (T)UP, (T)1));     \
-        T x1 = choose(same, choose(a == 0, (T)!(as_##T##_negative(x)), (T)1), \
-                      a * by);                                             \
-        T y1 = choose(same, choose(a == 0, (T)0, (T)1), b * by);           \
-        x1 = choose(same & (a == 0), (T)1, x1);                            \
-        T t = atan_of(y1, x1);                                             \
-        t = choose(as_##T##_negative(x),                                   \
-                   (T)(2 * PI_2) - (t - (T)(2 * (PI_2 - (double)(T)PI_2) + \
-                                           2 * PI_2_REST)), t);            \
-        return with_sign(choose((x != x) | (y != y), x + y, t), y);        \
+#define ATAN2(T, LARGE, SMALL, UP)                                             \
+    FN T atan2(T y, T x)                                                       \
+    {                                                                          \
+        T a = magnitude(x), b = magnitude(y);                                  \
+        bool same = (a == b) & ((a == 0) | (a - a != 0));                      \
+        bool large = (a > (T)LARGE) | (b > (T)LARGE);                          \
+        bool is_small = (a < (T)SMALL) & (b < (T)SMALL);                       \
+        T by = choose(large, (T)0.125, choose(is_small, (T)UP, (T)1));         \
+        T x1 = choose(same, choose(a == 0, (T) !(as_##T##_negative(x)), (T)1), \
+                      a * by);                                                 \
+        T y1 = choose(same, choose(a == 0, (T)0, (T)1), b * by);               \
+        x1 = choose(same & (a == 0), (T)1, x1);                                \
+        T t = atan_of(y1, x1);                                                 \
+        t = choose(as_##T##_negative(x),                                       \
+                   (T)(2 * PI_2) - (t - (T)(2 * (PI_2 - (double)(T)PI_2) +     \
+                                            2 * PI_2_REST)),                   \
+                   t);                                                         \
+        return with_sign(choose((x != x) | (y != y), x + y, t), y);            \
     }
-#define as_float_negative(x) (as_int(x) < 0)
+#define as_float_negative(x)  (as_int(x) < 0)
 #define as_double_negative(x) (as_long(x) < 0)
 ATAN2(float, 0x1p124, 0x1p-100, 0x1p25)
 ATAN2(double, 0x1p1020, 0x1p-960, 0x1p60)
@@ -360,40 +359,40 @@ UNARY_REAL(atan)
 BINARY_REAL(atan2)
 
 // By asin up to 1/2, beyond through asin(sqrt((1 - x) / 2)).
-#define ASIN_OF(T, POLYNOMIAL, ROOT, C)                                    \
-    FN T asin(T x)                                                         \
-    {                                                                      \
-        T a = magnitude(x);                                                \
-        bool far = a > (T)0.5;                                             \
-        T z = choose(far, (1 - a) * (T)0.5, a * a);                        \
-        T s = choose(far, ROOT(z), a);                                     \
-        T p = z * s * POLYNOMIAL(z);                                       \
-        T beyond = (T)PI_2 - (2 * s + (2 * p - (T)(C)));                   \
-        return with_sign(choose(far, beyond, s + p), x);                   \
-    }                                                                      \
-    FN T acos(T x)                                                         \
-    {                                                                      \
-        T a = magnitude(x);                                                \
-        bool far = a > (T)0.5, negative = x < 0;                           \
-        T z = choose(far, (1 - a) * (T)0.5, a * a);                        \
-        T s = choose(far, ROOT(z), x);                                     \
-        T p = z * s * POLYNOMIAL(z);                                       \
-        T near = (T)PI_2 - (s + (p - (T)(C)));                             \
-        T twice = 2 * (s + p);                                             \
-        T other = (T)(2 * PI_2) - (twice - (T)(2 * (C)));                  \
-        return choose(far, choose(negative, other, twice), near);          \
+#define ASIN_OF(T, POLYNOMIAL, ROOT, C)                           \
+    FN T asin(T x)                                                \
+    {                                                             \
+        T a = magnitude(x);                                       \
+        bool far = a > (T)0.5;                                    \
+        T z = choose(far, (1 - a) * (T)0.5, a * a);               \
+        T s = choose(far, ROOT(z), a);                            \
+        T p = z * s * POLYNOMIAL(z);                              \
+        T beyond = (T)PI_2 - (2 * s + (2 * p - (T)(C)));          \
+        return with_sign(choose(far, beyond, s + p), x);          \
+    }                                                             \
+    FN T acos(T x)                                                \
+    {                                                             \
+        T a = magnitude(x);                                       \
+        bool far = a > (T)0.5, negative = x < 0;                  \
+        T z = choose(far, (1 - a) * (T)0.5, a * a);               \
+        T s = choose(far, ROOT(z), x);                            \
+        T p = z * s * POLYNOMIAL(z);                              \
+        T near = (T)PI_2 - (s + (p - (T)(C)));                    \
+        T twice = 2 * (s + p);                                    \
+        T other = (T)(2 * PI_2) - (twice - (T)(2 * (C)));         \
+        return choose(far, choose(negative, other, twice), near); \
     }
 ASIN_OF(float, ASIN_F, __builtin_sqrtf, PI_2 - (double)(float)PI_2)
 ASIN_OF(double, ASIN_D, __builtin_sqrt, PI_2_REST)
 UNARY_REAL(asin)
 UNARY_REAL(acos)
 
-#define OVER_PI(f)                      \
-    FN double f##pi(double x)           \
-    {                                   \
-        return f(x) * ONE_PI;           \
-    }                                   \
-    BY_DOUBLE(f##pi)                    \
+#define OVER_PI(f)            \
+    FN double f##pi(double x) \
+    {                         \
+        return f(x) * ONE_PI; \
+    }                         \
+    BY_DOUBLE(f##pi)          \
     UNARY_REAL(f##pi)
 OVER_PI(asin)
 OVER_PI(acos)

@@ -91,6 +91,34 @@
     0x1.6db6db6dac1e0p-5), z, 0x1.3333333333388p-4), z, \
     0x1.5555555555555p-3)
 
+// erf(x) / x, z = x^2, x <= 1/2
+#define ERF_D(z) \
+    MAD(MAD(MAD(MAD(MAD(MAD(MAD(MAD(MAD(MAD(0x1.c60ae6747e9bcp-27, z, \
+    -0x1.5d7686c510032p-23), z, 0x1.b9d19f664b4c1p-20), z, \
+    -0x1.f4d1cff2cac2fp-17), z, 0x1.f9a324a327ab3p-14), z, \
+    -0x1.c02db3f9d6c71p-11), z, 0x1.565bcd0e5f5a0p-8), z, \
+    -0x1.b82ce312889f2p-6), z, 0x1.ce2f21a042be0p-4), z, \
+    -0x1.812746b0379e7p-2), z, 0x1.20dd750429b6dp+0)
+
+// log(erfc(x) e^(x^2) / t), t = 2 / (2 + x), z = 2t - 1, x >= 0
+#define ERFC_D(z) \
+ \
+    MAD(MAD(MAD(MAD(MAD(MAD(MAD(MAD(MAD(MAD(MAD(MAD(MAD(MAD(MAD(MAD(MAD(MAD(MAD(MAD(MAD(MAD(MAD(MAD(MAD(MAD(MAD(-0x1.4d7f349a75f71p-30, \
+    z, 0x1.7cf937362a32dp-29), z, 0x1.1dc3a7f63ac25p-27), z, \
+    -0x1.18eed53b4e4e2p-25), z, 0x1.b3ea0b79231b9p-28), z, \
+    0x1.2a74aa2e8c1cep-23), z, -0x1.105ad4e4f38c2p-22), z, \
+    -0x1.41ec59e33b86cp-23), z, 0x1.4fd5afbbe3fc5p-20), z, \
+    -0x1.59b3a00203a04p-20), z, -0x1.8b8775acbd111p-19), z, \
+    0x1.1f9b95f726f5dp-17), z, 0x1.251b903814b90p-23), z, \
+    -0x1.fa86881115a84p-16), z, 0x1.0a4d9452b8967p-15), z, \
+    0x1.2b7b37eff4bbbp-14), z, -0x1.6d8a476227f10p-13), z, \
+    -0x1.892764e2f6d33p-14), z, 0x1.6133a4437e581p-11), z, \
+    -0x1.32b3ad5e4b8f5p-13), z, -0x1.337867f93a006p-9), z, \
+    0x1.cd180867c7dd4p-10), z, 0x1.212cf33f0ea32p-7), z, \
+    -0x1.43821ef9dc146p-7), z, -0x1.802b39089ab13p-5), z, \
+    0x1.83d61c52414a7p-5), z, 0x1.5864b151b8570p-1), z, \
+    -0x1.57f564e956ebep-1)
+
 // In two parts; the products of the first with an exponent are exact.
 #define LN2_HIGH 0x1.62e42fefa0000p-1
 #define LN2_LOW 0x1.cf79abc9e3b3ap-40

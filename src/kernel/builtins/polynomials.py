@@ -8,8 +8,8 @@ kept: `python3 polynomials.py > polynomials.h`.
 """
 import struct
 
-from mpmath import (asin, atan, cos, exp, log, lu_solve, matrix, mp, mpf, pi,
-                    sin, sqrt)
+from mpmath import (asin, atan, cos, erf, erfc, exp, log, lu_solve, matrix, mp,
+                    mpf, pi, sin, sqrt)
 
 mp.dps = 80
 
@@ -83,6 +83,19 @@ define("ATAN", lambda z: (atan(sqrt(z)) - sqrt(z)) / sqrt(z) ** 3, 0,
 print("// (asin(x) - x) / x^3, z = x^2, x <= 1/2")
 define("ASIN", lambda z: (asin(sqrt(z)) - sqrt(z)) / sqrt(z) ** 3, 0, 0.25, 6,
        14)
+
+print("// erf(x) / x, z = x^2, x <= 1/2")
+define("ERF", lambda z: erf(sqrt(z)) / sqrt(z), 0, 0.25, 0, 11)
+print("// log(erfc(x) e^(x^2) / t), t = 2 / (2 + x), z = 2t - 1, x >= 0")
+
+
+def erfc_parts(z):
+    t = (z + 1) / 2
+    x = 2 / t - 2
+    return log(erfc(x) * exp(x * x) / t)
+
+
+define("ERFC", erfc_parts, 2 / mpf(15) - 1, 1, 0, 28)
 
 
 def split(name, value, bits):

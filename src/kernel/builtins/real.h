@@ -5,17 +5,16 @@
 #include "polynomials.h"
 #include "vector.h"
 
-#define INFINITE_F __builtin_inff()
-#define INFINITE __builtin_inf()
+#define INFINITE_F     __builtin_inff()
+#define INFINITE       __builtin_inf()
 #define NOT_A_NUMBER_F as_float(0x7fc00000)
-#define NOT_A_NUMBER as_double(0x7ff8000000000000)
+#define NOT_A_NUMBER   as_double(0x7ff8000000000000)
 
 // Fused where the machine has an instruction for it.
-#define MAD_OF(T)                       \
-    INNER T MAD(T x, T y, T z)          \
-    {                                   \
-        _Pragma("clang fp contract(on)") \
-        return x * y + z;               \
+#define MAD_OF(T)                                          \
+    INNER T MAD(T x, T y, T z)                             \
+    {                                                      \
+        _Pragma("clang fp contract(on)") return x * y + z; \
     }
 MAD_OF(float)
 MAD_OF(double)
@@ -25,20 +24,20 @@ MAD_OF(double)
 #define UNARY_REAL(f) UNARY(float, f, float) UNARY(double, f, double)
 #define BINARY_REAL(f) \
     BINARY(float, f, float, float) BINARY(double, f, double, double)
-#define TERNARY_REAL(f)                 \
+#define TERNARY_REAL(f)                    \
     TERNARY(float, f, float, float, float) \
     TERNARY(double, f, double, double, double)
 
 // A function of float that is the one of double, rounded.
-#define BY_DOUBLE(f)                    \
-    FN float f(float x)                 \
-    {                                   \
-        return (float)f((double)x);     \
+#define BY_DOUBLE(f)                \
+    FN float f(float x)             \
+    {                               \
+        return (float)f((double)x); \
     }
-#define BY_DOUBLE_2(f)                          \
-    FN float f(float x, float y)                \
-    {                                           \
-        return (float)f((double)x, (double)y);  \
+#define BY_DOUBLE_2(f)                         \
+    FN float f(float x, float y)               \
+    {                                          \
+        return (float)f((double)x, (double)y); \
     }
 
 // 2^n for exponents of normal numbers.

@@ -2,60 +2,60 @@
 // integers work on bits.
 #include "vector.h"
 
-#define COMPARE_N(n, f, T, I)                 \
-    FN I##n f(T##n x, T##n y)                 \
-    {                                         \
-        return -(I##n)(MAP2_##n(f));          \
+#define COMPARE_N(n, f, T, I)        \
+    FN I##n f(T##n x, T##n y)        \
+    {                                \
+        return -(I##n)(MAP2_##n(f)); \
     }
-#define TEST_N(n, f, T, I)                    \
-    FN I##n f(T##n x)                         \
-    {                                         \
-        return -(I##n)(MAP1_##n(f));          \
+#define TEST_N(n, f, T, I)           \
+    FN I##n f(T##n x)                \
+    {                                \
+        return -(I##n)(MAP1_##n(f)); \
     }
-#define COMPARE(f, condition, T, I)           \
-    FN int f(T x, T y)                        \
-    {                                         \
-        return condition;                     \
-    }                                         \
+#define COMPARE(f, condition, T, I) \
+    FN int f(T x, T y)              \
+    {                               \
+        return condition;           \
+    }                               \
     WIDTHS(COMPARE_N, f, T, I)
-#define TEST(f, condition, T, I)              \
-    FN int f(T x)                             \
-    {                                         \
-        return condition;                     \
-    }                                         \
+#define TEST(f, condition, T, I) \
+    FN int f(T x)                \
+    {                            \
+        return condition;        \
+    }                            \
     WIDTHS(TEST_N, f, T, I)
 
 // Bits as integers: one compiler option must not take infinities away.
-#define FLOATS(T, I, SIGN, INF, LEAST)                                       \
-    COMPARE(isequal, x == y, T, I)                                           \
-    COMPARE(isnotequal, x != y, T, I)                                        \
-    COMPARE(isgreater, x > y, T, I)                                          \
-    COMPARE(isgreaterequal, x >= y, T, I)                                    \
-    COMPARE(isless, x < y, T, I)                                             \
-    COMPARE(islessequal, x <= y, T, I)                                       \
-    COMPARE(islessgreater, (x < y) | (x > y), T, I)                          \
-    COMPARE(isordered, (x == x) & (y == y), T, I)                            \
-    COMPARE(isunordered, (x != x) | (y != y), T, I)                          \
-    TEST(isfinite, (as_##I(x) & ~(SIGN)) < INF, T, I)                        \
-    TEST(isinf, (as_##I(x) & ~(SIGN)) == INF, T, I)                          \
-    TEST(isnan, (as_##I(x) & ~(SIGN)) > INF, T, I)                           \
-    TEST(isnormal,                                                           \
-         ((as_##I(x) & ~(SIGN)) >= LEAST) & ((as_##I(x) & ~(SIGN)) < INF),   \
-         T, I)                                                               \
-    TEST(signbit, as_##I(x) < 0, T, I)                                       \
-    FN T bitselect(T x, T y, T z)                                            \
-    {                                                                        \
-        return as_##T((as_##I(x) & ~as_##I(z)) | (as_##I(y) & as_##I(z)));   \
-    }                                                                        \
+#define FLOATS(T, I, SIGN, INF, LEAST)                                        \
+    COMPARE(isequal, x == y, T, I)                                            \
+    COMPARE(isnotequal, x != y, T, I)                                         \
+    COMPARE(isgreater, x > y, T, I)                                           \
+    COMPARE(isgreaterequal, x >= y, T, I)                                     \
+    COMPARE(isless, x < y, T, I)                                              \
+    COMPARE(islessequal, x <= y, T, I)                                        \
+    COMPARE(islessgreater, (x < y) | (x > y), T, I)                           \
+    COMPARE(isordered, (x == x) & (y == y), T, I)                             \
+    COMPARE(isunordered, (x != x) | (y != y), T, I)                           \
+    TEST(isfinite, (as_##I(x) & ~(SIGN)) < INF, T, I)                         \
+    TEST(isinf, (as_##I(x) & ~(SIGN)) == INF, T, I)                           \
+    TEST(isnan, (as_##I(x) & ~(SIGN)) > INF, T, I)                            \
+    TEST(isnormal,                                                            \
+         ((as_##I(x) & ~(SIGN)) >= LEAST) & ((as_##I(x) & ~(SIGN)) < INF), T, \
+         I)                                                                   \
+    TEST(signbit, as_##I(x) < 0, T, I)                                        \
+    FN T bitselect(T x, T y, T z)                                             \
+    {                                                                         \
+        return as_##T((as_##I(x) & ~as_##I(z)) | (as_##I(y) & as_##I(z)));    \
+    }                                                                         \
     TERNARY(T, bitselect, T, T, T)
 FLOATS(float, int, INT_MIN, 0x7f800000, 0x00800000)
 FLOATS(double, long, LONG_MIN, 0x7ff0000000000000, 0x0010000000000000)
 
-#define BITS(T, U, S, BITS, LOW, HIGH)                     \
-    FN T bitselect(T x, T y, T z)                          \
-    {                                                      \
-        return (T)((x & ~z) | (y & z));                    \
-    }                                                      \
+#define BITS(T, U, S, BITS, LOW, HIGH)  \
+    FN T bitselect(T x, T y, T z)       \
+    {                                   \
+        return (T)((x & ~z) | (y & z)); \
+    }                                   \
     TERNARY(T, bitselect, T, T, T)
 INTEGERS(BITS)
 
@@ -71,48 +71,48 @@ INTEGERS(BITS)
 #define AND_8(v) (AND_4(v) & v.s4 & v.s5 & v.s6 & v.s7)
 #define AND_16(v) \
     (AND_8(v) & v.s8 & v.s9 & v.sa & v.sb & v.sc & v.sd & v.se & v.sf)
-#define ANY_N(n, T)                      \
-    FN int any(T##n x)                   \
-    {                                    \
-        return (T)(OR_##n(x)) < 0;       \
-    }                                    \
-    FN int all(T##n x)                   \
-    {                                    \
-        return (T)(AND_##n(x)) < 0;      \
+#define ANY_N(n, T)                 \
+    FN int any(T##n x)              \
+    {                               \
+        return (T)(OR_##n(x)) < 0;  \
+    }                               \
+    FN int all(T##n x)              \
+    {                               \
+        return (T)(AND_##n(x)) < 0; \
     }
-#define ANY(T, U, S, BITS, LOW, HIGH)    \
-    FN int any(T x)                      \
-    {                                    \
-        return x < 0;                    \
-    }                                    \
-    FN int all(T x)                      \
-    {                                    \
-        return x < 0;                    \
-    }                                    \
+#define ANY(T, U, S, BITS, LOW, HIGH) \
+    FN int any(T x)                   \
+    {                                 \
+        return x < 0;                 \
+    }                                 \
+    FN int all(T x)                   \
+    {                                 \
+        return x < 0;                 \
+    }                                 \
     WIDTHS(ANY_N, T)
 SIGNED(ANY)
 
 // Scalars choose by the value of z, vectors by the highest bits of z.
 #define BY_SIGN(x, y, z) choose((z) < 0, y, x)
-#define SELECT_N(n, T, S, U)                                            \
-    FN T##n select(T##n x, T##n y, S##n z)                              \
-    {                                                                   \
-        return (T##n)(MAP3_##n(BY_SIGN));                               \
-    }                                                                   \
-    FN T##n select(T##n x, T##n y, U##n c)                              \
-    {                                                                   \
-        S##n z = as_##S##n(c);                                          \
-        return (T##n)(MAP3_##n(BY_SIGN));                               \
+#define SELECT_N(n, T, S, U)               \
+    FN T##n select(T##n x, T##n y, S##n z) \
+    {                                      \
+        return (T##n)(MAP3_##n(BY_SIGN));  \
+    }                                      \
+    FN T##n select(T##n x, T##n y, U##n c) \
+    {                                      \
+        S##n z = as_##S##n(c);             \
+        return (T##n)(MAP3_##n(BY_SIGN));  \
     }
-#define SELECT(T, S, U)                  \
-    FN T select(T x, T y, S z)           \
-    {                                    \
-        return choose(z != 0, y, x);     \
-    }                                    \
-    FN T select(T x, T y, U z)           \
-    {                                    \
-        return choose(z != 0, y, x);     \
-    }                                    \
+#define SELECT(T, S, U)              \
+    FN T select(T x, T y, S z)       \
+    {                                \
+        return choose(z != 0, y, x); \
+    }                                \
+    FN T select(T x, T y, U z)       \
+    {                                \
+        return choose(z != 0, y, x); \
+    }                                \
     WIDTHS(SELECT_N, T, S, U)
 #define SELECT_INTEGER(T, U, S, BITS, LOW, HIGH) SELECT(T, S, U)
 INTEGERS(SELECT_INTEGER)

@@ -208,8 +208,49 @@ static void a_sleeping_join_wakes(void)
     hd_pool_destroy(pool);
 }
 
+// Jobs that wait for each other
+// ---------------------------------------------------
+
+struct partner {
+    struct hd_job job;
+    _Bool *mine, *other;
+};
+
+static void meet(struct hd_worker *worker, struct hd_job *job)
+{
+    struct partner *p = (struct partner *)(void *)job;
+
+    (void)worker;
+    __atomic_store_n(p->mine, true, __ATOMIC_SEQ_CST);
+    while (!__atomic_load_n(p->other, __ATOMIC_SEQ_CST))
+        usleep(20);
+}
+
+// The second is handed in while the first has just woken somebody, who then is
+// busy with the first: another one must hear of the second.
+static void a_second_job_wakes_a_second_worker(void)
+{
+    struct hd_pool *pool = make_pool(3);
+
+    for (int i = 0; i < 300; i++) {
+        struct hd_group group;
+        _Bool here[2] = {false, false};
+        struct partner a = {{.run = meet, .group = &group}, &here[0], &here[1]};
+        struct partner b = {{.run = meet, .group = &group}, &here[1], &here[0]};
+
+        hd_group_init(&group);
+        if (i % 2 == 0)
+            usleep(500); // all sleep
+        hd_submit(pool, &a.job);
+        hd_submit(pool, &b.job);
+        hd_group_wait(pool, &group);
+    }
+    hd_pool_destroy(pool);
+}
+
 int main(void)
 {
+    a_second_job_wakes_a_second_worker();
     an_idle_pool_costs_nothing();
     a_sleeping_pool_wakes();
     a_pool_that_falls_asleep_wakes();

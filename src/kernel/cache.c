@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "kernel/container.h"
@@ -99,20 +100,6 @@ static hd_status open_folder(char *path, int *folder, struct hd_error *error)
 
 // Files -----------------------------------------------------------------------
 
-static bool write_all(int file, const char *data, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = write(file, data, size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        data += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
 // Read a plain file of ours; false when it is anything else.
 static bool read_ours(int folder, const char *name, size_t most,
                       struct hdi_text *text)
@@ -158,7 +145,7 @@ static bool write_new(int folder, const char *data, size_t size,
                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0)
         return false;
-    bool ok = write_all(file, data, size);
+    bool ok = hdi_write_all(file, data, size);
     ok = close(file) == 0 && ok;
     if (!ok)
         unlinkat(folder, name, 0);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "kernel/cache.h"
 #include "kernel/compiler.h"
@@ -270,20 +271,6 @@ void hd_program_destroy(struct hd_program *program)
 
 // Saving ----------------------------------------------------------------------
 
-static bool write_all(int file, const char *data, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = write(file, data, size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        data += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
 // Write beside `path`, then rename: the file is there whole or not at all.
 static hd_status write_file(const char *path, const struct hdi_text *data,
                             struct hd_error *error)
@@ -301,7 +288,7 @@ static hd_status write_file(const char *path, const struct hdi_text *data,
     }
     mode_t mask = umask(0);
     umask(mask);
-    bool ok = write_all(file, data->data, data->size) &&
+    bool ok = hdi_write_all(file, data->data, data->size) &&
               fchmod(file, 0666 & ~mask) == 0 && fsync(file) == 0;
     int failed = errno;
     ok = close(file) == 0 && ok;

@@ -39,16 +39,13 @@ runs() {
     fi
 }
 
-# The file's own prefix is that of the build's configuration; pkg-config is told
-# where the whole was installed.
 PKG_CONFIG_PATH=$library/pkgconfig
 export PKG_CONFIG_PATH
 if command -v pkg-config >/dev/null; then
     # shellcheck disable=SC2046
     "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror \
         "$SOURCE/examples/hello/hello.c" \
-        $(pkg-config --define-variable=prefix="$folder/prefix" \
-            --cflags --libs heddle) -o hello-pkg-config ||
+        $(pkg-config --cflags --libs heddle) -o hello-pkg-config ||
         fail "hello.c does not build through pkg-config"
     runs ./hello-pkg-config
 else
@@ -56,7 +53,7 @@ else
 fi
 
 {
-    "$CMAKE" -S "$SOURCE/examples/hello" -B project \
+    "$CMAKE" -G Ninja -S "$SOURCE/examples/hello" -B project \
         -DCMAKE_C_COMPILER="$CC" -DCMAKE_PREFIX_PATH="$folder/prefix" &&
         "$CMAKE" --build project
 } >log 2>&1 || {

@@ -11,6 +11,7 @@
 
 #include "backend/cpu/cpu.h"
 #include "base/error.h"
+#include "base/file.h"
 
 struct cpu_code {
     struct hdi_code code;
@@ -22,20 +23,6 @@ struct cpu_code {
         struct named *next;
     } *named; // entries that were asked for; one may be there twice
 };
-
-static bool write_all(int file, const char *data, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = write(file, data, size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        data += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
 
 hd_status hdi_cpu_load(struct hdi_device *device, const void *image,
                        size_t size, struct hdi_code **code,
@@ -49,7 +36,7 @@ hd_status hdi_cpu_load(struct hdi_device *device, const void *image,
     hd_status status;
     c->code.device = device;
     c->file = memfd_create("heddle-kernels", MFD_CLOEXEC);
-    if (c->file < 0 || !write_all(c->file, image, size)) {
+    if (c->file < 0 || !hdi_write_all(c->file, image, size)) {
         status = hdi_fail(error, HD_ENOMEM, "no memory for kernel code: %s",
                           strerror(errno));
         goto err_close;

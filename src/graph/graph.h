@@ -11,7 +11,6 @@
 struct hdi_graph_context {
     struct hdi_launcher *launcher;
     struct hdi_program_context programs;
-    struct hdi_track *track; // for passes; optional
 };
 
 // As hd_graph_create() and hd_graph_generate(). The context is copied, what it

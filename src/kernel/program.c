@@ -239,6 +239,7 @@ hd_status hdi_program_create(const struct hdi_program_context *context,
                              struct hd_program **program,
                              struct hd_error *error)
 {
+    uint64_t begin = hdi_now();
     struct hd_program *made = calloc(1, sizeof(*made));
     if (!made)
         return hdi_fail(error, HD_ENOMEM, "no memory for a program");
@@ -253,6 +254,9 @@ hd_status hdi_program_create(const struct hdi_program_context *context,
         hd_program_destroy(made);
         return status;
     }
+    hdi_trace_outside(context->trace, HDI_EVENT_build, begin,
+                      hdi_trace_name(context->trace, params->path),
+                      made->build.kernel_count);
     *program = made;
     return HD_OK;
 }

@@ -70,7 +70,6 @@ hd_status hd_runtime_create(const struct hd_runtime_params *params,
             hdi_fail(error, status, "no memory for a trace");
             goto err_pool;
         }
-        r->track = hdi_track_create(r->trace, "caller");
     }
 
     status = open_device(p->device, r->topology, &r->device, error);
@@ -186,7 +185,6 @@ static struct hdi_graph_context graphs_of(const struct hd_runtime *runtime)
     return (struct hdi_graph_context){
         .launcher = runtime->launcher,
         .programs = programs_of(runtime),
-        .track = runtime->track,
     };
 }
 

@@ -14,7 +14,6 @@ struct hd_runtime {
     struct hdi_device *device;
     struct hdi_cache *cache; // NULL: none
     struct hdi_launcher *launcher;
-    struct hdi_track *track; // for what happens on no worker
 };
 
 #endif

@@ -153,6 +153,7 @@ static void a_trace_is_written_when_asked_for(void)
     fclose(file);
     CHECK(strstr(text, "\"worker 0\""));
     CHECK(!ran || strstr(text, "\"name\":\"add\",\"cat\":\"chunk\""));
+    CHECK(!ran || strstr(text, "\"name\":\"add.cl\",\"cat\":\"build\""));
     free(text);
     hd_runtime_destroy(runtime);
 }

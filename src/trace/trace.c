@@ -44,7 +44,8 @@ struct hdi_trace {
     struct name *buckets[NAME_BUCKETS];
     struct name **names; // by index; names[0] is NULL
     uint32_t name_count, name_capacity;
-    uint64_t start; // [ns]
+    struct hdi_track *outside; // written under the lock
+    uint64_t start;            // [ns]
 };
 
 static const struct {
@@ -64,6 +65,7 @@ hd_status hdi_trace_create(struct hdi_trace **trace)
     pthread_mutex_init(&t->lock, NULL);
     t->name_count = 1;
     t->start = hdi_now();
+    t->outside = hdi_track_create(t, "callers");
     *trace = t;
     return HD_OK;
 }
@@ -193,6 +195,18 @@ void hdi_track_record(struct hdi_track *track, enum hdi_event event,
         .amount = amount,
     };
     track->kept++;
+}
+
+void hdi_trace_outside(struct hdi_trace *trace, enum hdi_event event,
+                       uint64_t begin, uint32_t what, uint64_t amount)
+{
+    if (!trace || !trace->outside)
+        return;
+
+    uint64_t end = hdi_now();
+    pthread_mutex_lock(&trace->lock);
+    hdi_track_record(trace->outside, event, begin, end, what, amount);
+    pthread_mutex_unlock(&trace->lock);
 }
 
 // Chrome's trace format counts in microseconds; three digits keep the ns.

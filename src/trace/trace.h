@@ -55,6 +55,11 @@ void hdi_track_record(struct hdi_track *track, enum hdi_event event,
                       uint64_t begin, uint64_t end, uint32_t what,
                       uint64_t amount);
 
+// Record what lasted from `begin` until now on the track of those that have
+// none of their own. Any thread; takes a lock. Nothing without a trace.
+void hdi_trace_outside(struct hdi_trace *trace, enum hdi_event event,
+                       uint64_t begin, uint32_t what, uint64_t amount);
+
 static inline uint64_t hdi_trace_now(const struct hdi_track *track)
 {
     return __builtin_expect(track != NULL, 0) ? hdi_now() : 0;

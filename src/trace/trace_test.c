@@ -4,6 +4,8 @@
 
 #include "tests/check.h"
 
+#define HOUR UINT64_C(3600000000000) // [ns]
+
 enum {
     THREADS = 4,
     SPANS = 5000 // over two blocks
@@ -21,7 +23,8 @@ static void *record(void *data)
         char name[16];
         snprintf(name, sizeof(name), "kernel %d", i % 10);
         uint64_t begin = hdi_now();
-        hdi_track_record(r->track, HDI_EVENT_chunk, begin, begin + 1500,
+        hdi_trace_outside(r->trace, HDI_EVENT_build, begin, 0, 1);
+        hdi_track_record(r->track, HDI_EVENT_chunk, begin, begin + HOUR,
                          hdi_trace_name(r->trace, name), (uint64_t)i);
     }
     return NULL;
@@ -63,10 +66,11 @@ static void every_record_is_written(void)
         pthread_join(threads[i], NULL);
 
     char *text = written(trace);
-    CHECK(count(text, "\"ph\":\"X\"") == THREADS * SPANS);
-    CHECK(count(text, "\"dur\":1.5") == THREADS * SPANS);
+    CHECK(count(text, "\"cat\":\"chunk\"") == THREADS * SPANS);
+    CHECK(count(text, "\"cat\":\"build\"") == THREADS * SPANS);
+    CHECK(count(text, "\"dur\":3600000000.000") == THREADS * SPANS);
     CHECK(count(text, "\"name\":\"kernel 7\"") == THREADS * SPANS / 10);
-    CHECK(count(text, "\"tid\":3,") == SPANS + 1);
+    CHECK(count(text, "\"tid\":4,") == SPANS + 1);
     CHECK(count(text, "a \\\"worker\\\"") == THREADS);
     free(text);
     hdi_trace_destroy(trace);

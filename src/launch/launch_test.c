@@ -49,6 +49,16 @@ static const char source[] =
     "{\n"
     "    visits[get_global_id(0)] = 1;\n"
     "}\n"
+    "kernel __attribute__((reqd_work_group_size(8, 2, 1)))\n"
+    "void fixed_visit(global uint *visits, uint pitch, uint slice)\n"
+    "{\n"
+    "    local uint tile[16];\n"
+    "    uint at = get_local_id(0) + 8 * get_local_id(1);\n"
+    "    uint i = get_global_id(0) + get_global_id(1) * pitch;\n"
+    "    tile[at] = i;\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    visits[tile[at]]++;\n"
+    "}\n"
     "kernel void share(global int *out, local int *tile, int scale)\n"
     "{\n"
     "    tile[get_local_id(0)] = (int)get_local_id(0) * scale;\n"
@@ -110,7 +120,8 @@ static hd_status launch(struct rig *rig, const char *name,
     return hdi_launch(rig->launcher, kernel, range, args, count, NULL, &error);
 }
 
-static void every_item_runs_once(struct rig *rig, const struct hd_range *range)
+static void every_item_runs_once(struct rig *rig, const char *kernel,
+                                 const struct hd_range *range)
 {
     uint64_t items = range->global[0];
     uint32_t pitch = (uint32_t)range->global[0], slice = 0;
@@ -124,7 +135,7 @@ static void every_item_runs_once(struct rig *rig, const struct hd_range *range)
     struct hd_buffer *visits = buffer_of(rig, 4 * items);
     const struct hd_arg args[] = {HD_BUFFER(visits), HD_VALUE(pitch),
                                   HD_VALUE(slice)};
-    CHECK_OK(launch(rig, "visit", range, args, 3), error);
+    CHECK_OK(launch(rig, kernel, range, args, 3), error);
     const uint32_t *seen = hd_buffer_host(visits);
     for (uint64_t i = 0; i < items; i++)
         CHECK(seen[i] == 1);
@@ -152,7 +163,20 @@ static void every_item_of_every_range_runs_once(struct rig *rig)
     // Twice: the second time with a measured cutoff.
     for (int round = 0; round < 2; round++)
         for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
-            every_item_runs_once(rig, &ranges[i]);
+            every_item_runs_once(rig, "visit", &ranges[i]);
+}
+
+// The last groups may be smaller than the kernel requires of all others.
+static void a_required_size_need_not_divide_the_range(struct rig *rig)
+{
+    static const struct hd_range ranges[] = {{.dims = 2, .global = {16, 4}},
+                                             {.dims = 2, .global = {17, 5}},
+                                             {.dims = 2, .global = {3, 1}},
+                                             {.dims = 2, .global = {801, 33}},
+                                             {.dims = 2, .global = {8, 301}}};
+
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+        every_item_runs_once(rig, "fixed_visit", &ranges[i]);
 }
 
 static void an_empty_range_does_nothing(struct rig *rig)
@@ -333,7 +357,7 @@ static void *launch_often(void *data)
         .dims = 2, .global = {321, 123}, .local = {16, 4}};
 
     for (int i = 0; i < 30; i++)
-        every_item_runs_once(rig, &range);
+        every_item_runs_once(rig, "visit", &range);
     return NULL;
 }
 
@@ -390,6 +414,7 @@ int main(void)
         struct rig rig = set_up(caller_only);
         buffers_are_checked_and_counted(&rig);
         every_item_of_every_range_runs_once(&rig);
+        a_required_size_need_not_divide_the_range(&rig);
         an_empty_range_does_nothing(&rig);
         if (!caller_only)
             twenty_items_are_one_group_per_core(&rig);

@@ -68,7 +68,6 @@ static void make_folders(char *path)
 static hd_status refuse(struct hd_error *error, const char *path,
                         const char *why)
 {
-    hdi_warn("%s: %s: compiled kernels are not kept", path, why);
     return hdi_fail(error, HD_EIO, "%s: %s", path, why);
 }
 

@@ -50,7 +50,7 @@ hd_status hdi_program_create(const struct hdi_program_context *context,
 
 // Disk cache. `folder` NULL: $XDG_CACHE_HOME/heddle or ~/.cache/heddle. The
 // folder is made with mode 0700; one that is not ours, is a link, or is open to
-// others is refused with a warning and HD_EIO, and the caller goes on without.
+// others is refused with HD_EIO; the caller warns and goes on without.
 hd_status hdi_cache_open(const char *folder, struct hdi_cache **cache,
                          struct hd_error *error);
 void hdi_cache_close(struct hdi_cache *cache);

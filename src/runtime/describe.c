@@ -6,7 +6,8 @@
 #include "runtime/runtime.h"
 #include "transport/transport.h"
 
-static void print_bytes(struct hdi_text *text, const char *name, uint64_t bytes)
+static void print_bytes(struct hdi_text *text, bool first, const char *name,
+                        uint64_t bytes)
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
     double shown = (double)bytes;
@@ -17,7 +18,13 @@ static void print_bytes(struct hdi_text *text, const char *name, uint64_t bytes)
         unit++;
     }
     if (bytes > 0)
-        hdi_text_print(text, ", %s %.4g %s", name, shown, units[unit]);
+        hdi_text_print(text, "%s %.4g %s %s", first ? "" : ",", shown,
+                       units[unit], name);
+}
+
+static void print_count(struct hdi_text *text, unsigned n, const char *what)
+{
+    hdi_text_print(text, ", %u %s%s", n, what, n == 1 ? "" : "s");
 }
 
 static void describe_text(const struct hd_runtime *r, struct hdi_text *text)
@@ -26,17 +33,19 @@ static void describe_text(const struct hd_runtime *r, struct hdi_text *text)
 
     hdi_text_print(text, "Heddle %d.%d.%d\n", HD_VERSION_MAJOR,
                    HD_VERSION_MINOR, HD_VERSION_PATCH);
-    hdi_text_print(text,
-                   "machine    %s%s, %u cores (%u threads), %u packages, %u "
-                   "NUMA nodes, %u cache groups\n",
+    hdi_text_print(text, "machine    %s%s",
                    m->processor[0] ? m->processor : "unknown processor",
-                   m->synthetic ? " (synthetic)" : "", m->cores, m->threads,
-                   m->packages, m->nodes, m->cache_groups);
-    hdi_text_print(text, "memory     per cache or machine");
-    print_bytes(text, "L1", m->l1_bytes);
-    print_bytes(text, "L2", m->l2_bytes);
-    print_bytes(text, "L3", m->l3_bytes);
-    print_bytes(text, "main", m->memory_bytes);
+                   m->synthetic ? " (synthetic)" : "");
+    print_count(text, m->cores, "core");
+    print_count(text, m->threads, "hardware thread");
+    print_count(text, m->packages, "package");
+    print_count(text, m->nodes, "NUMA node");
+    print_count(text, m->cache_groups, "last-level cache");
+    hdi_text_print(text, "\nmemory    ");
+    print_bytes(text, true, "L1", m->l1_bytes);
+    print_bytes(text, false, "L2", m->l2_bytes);
+    print_bytes(text, false, "L3", m->l3_bytes);
+    print_bytes(text, false, "main", m->memory_bytes);
     hdi_text_print(text, "\nworkers    %u\n", hd_pool_workers(r->pool));
 
     size_t count;
@@ -48,15 +57,12 @@ static void describe_text(const struct hd_runtime *r, struct hdi_text *text)
                            ? r->device->can.description
                            : "");
     hdi_text_print(text,
-                   "GPU        none: this build has no backend for one\n");
+                   "GPU        none: this build has no backend for one\n"
+                   "cluster    none: this build has no transport but self\n");
     hdi_text_print(text, "compiler   %s\n", hdi_compiler_description());
     hdi_text_print(text, "language   %s\n", hdi_graph_language());
 
-    const struct hdi_transport *const *transports = hdi_transports(&count);
-    hdi_text_print(text, "transport ");
-    for (size_t i = 0; i < count; i++)
-        hdi_text_print(text, " %s", transports[i]->name);
-    hdi_text_print(text, "\ncache      %s\n",
+    hdi_text_print(text, "cache      %s\n",
                    r->cache ? hdi_cache_folder(r->cache) : "none");
 }
 

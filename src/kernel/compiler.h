@@ -28,8 +28,7 @@ struct hdi_source {
 
 struct hdi_compiler {
     int version;
-    // Any thread; one build at a time is in LLVM, the others wait. `build` is
-    // written on success only.
+    // Any thread. `build` is written on success only.
     hd_status (*build)(const struct hdi_source *source, struct hdi_build *build,
                        struct hd_error *error);
 };

@@ -19,6 +19,7 @@ try {
     struct hdi_device *device;
     struct hdi_unit *unit;
     struct hdi_program_context context;
+    uint32_t split[3]; // work-groups of a chunk; 0: all
 };
 
 // Open the device, or skip the test where there is no compiler.
@@ -80,6 +81,27 @@ struct try_range {
     uint64_t offset[3];
 };
 
+// Every chunk of `dims` dimensions.
+static inline void try_submit(struct try *t, struct hdi_chunk *chunk,
+                              unsigned dims)
+{
+    if (dims == 0) {
+        uint64_t before = t->backend->done(t->unit);
+        CHECK(t->backend->submit(t->unit, chunk));
+        CHECK(t->backend->done(t->unit) == before + 1);
+        CHECK(t->backend->status(t->unit, before + 1) == HD_OK);
+        return;
+    }
+    unsigned d = dims - 1;
+    uint32_t groups = chunk->frame.group_count[d];
+    uint32_t step = t->split[d] ? t->split[d] : groups;
+    for (uint32_t first = 0; first < groups; first += step) {
+        chunk->frame.first[d] = first;
+        chunk->frame.count[d] = groups - first < step ? groups - first : step;
+        try_submit(t, chunk, d);
+    }
+}
+
 static inline void try_run(struct try *t, const struct hd_program *program,
                            const char *name, struct try_range range,
                            const struct try_arg *args, unsigned arg_count)
@@ -113,14 +135,10 @@ static inline void try_run(struct try *t, const struct hd_program *program,
         chunk.frame.offset[d] = range.offset[d];
         chunk.frame.local_size[d] = size;
         chunk.frame.group_count[d] = (uint32_t)((global + size - 1) / size);
-        chunk.frame.count[d] = chunk.frame.group_count[d];
         items *= size;
     }
     chunk.saved_bytes = items * kernel->info.saved_bytes;
-    uint64_t before = t->backend->done(t->unit);
-    CHECK(t->backend->submit(t->unit, &chunk));
-    CHECK(t->backend->done(t->unit) == before + 1);
-    CHECK(t->backend->status(t->unit, before + 1) == HD_OK);
+    try_submit(t, &chunk, 3);
     free(packed);
 }
 

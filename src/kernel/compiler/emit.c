@@ -13,7 +13,8 @@ enum {
 
 static LLVMValueRef wide(struct hdi_emit *e, LLVMValueRef value)
 {
-    return LLVMBuildZExt(e->builder, value, e->i64, "");
+    // Some are wide already: then nothing is built.
+    return LLVMBuildZExtOrBitCast(e->builder, value, e->i64, "");
 }
 
 // The id or size that `call` asks for in dimension `d`, as 64 bits.
@@ -88,8 +89,9 @@ static LLVMValueRef narrow_id(struct hdi_emit *e, LLVMValueRef truncation)
         return NULL;
 
     uint64_t n = LLVMConstIntGetZExtValue(d);
-    LLVMValueRef id =
-        LLVMBuildNUWAdd(e->builder, e->base_narrow[n], e->item_ids[n], "");
+    LLVMValueRef item =
+        LLVMBuildTruncOrBitCast(e->builder, e->item_ids[n], e->i32, "");
+    LLVMValueRef id = LLVMBuildNUWAdd(e->builder, e->base_narrow[n], item, "");
     LLVMSetNSW(id, true);
     return id;
 }

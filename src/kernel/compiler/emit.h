@@ -44,15 +44,17 @@ struct hdi_emit {
     LLVMValueRef global[3], offset[3];                // i64
     LLVMValueRef local_size[3], group_count[3], dims; // i32
 
-    // The group at hand.
+    // The group at hand, or the part of a chunk: see chunk.h.
+    bool flat;                   // it is a part
+    unsigned bound_count;        // conditions that became bounds
     LLVMValueRef group_id[3];    // i32
     LLVMValueRef base[3];        // i64: global id of its first work-item
     LLVMValueRef base_narrow[3]; // the same, 32 bits of it
-    LLVMValueRef trip[3];        // i32: its work-items
+    LLVMValueRef trip[3];        // i32: its work-items; i64 in y, z of a part
     LLVMValueRef items;          // i64: work-items of a full group
 
     // The work-item at hand.
-    LLVMValueRef item_ids[3]; // i32: local
+    LLVMValueRef item_ids[3]; // local, typed as the trips
     LLVMValueRef item;        // i64: its number in the group
 
     struct hdi_kept *kept;           // per slot

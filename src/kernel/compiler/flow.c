@@ -290,8 +290,8 @@ static hd_status cut(struct hdi_llvm *llvm, LLVMModuleRef module,
 {
     struct hdi_flow flow;
 
-    HDI_TRY(hdi_llvm_passes(llvm, module, "function(loop-simplify,reg2mem)",
-                            error));
+    HDI_TRY(hdi_llvm_passes(
+        llvm, module, "function(simplifycfg,loop-simplify,reg2mem)", error));
     if (isolate_barriers(llvm, builder, kernel) == 0)
         return HD_OK;
 

@@ -25,20 +25,8 @@ static const char *const call_names[] = {
     [HDI_CALL_BARRIER] = "_Z7barrierj",
 };
 
-// LLVM's own: its option tables and target registry are the process's, and the
-// C interface does not say what may run at the same time.
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+// Option tables and the target registry are the process's.
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-void hdi_llvm_lock(void)
-{
-    pthread_mutex_lock(&lock);
-}
-
-void hdi_llvm_unlock(void)
-{
-    pthread_mutex_unlock(&lock);
-}
 
 static void start(void)
 {

@@ -1,6 +1,7 @@
 // Small words over LLVM's C interface, and the state of one compilation.
 //
-// LLVM is used by one thread at a time: hdi_llvm_lock() before, unlock after.
+// Each is used by one thread; several may be in use at the same time, since
+// they share nothing but what hdi_llvm_open() sets up once for the process.
 #ifndef HDI_KERNEL_COMPILER_LLVM_H
 #define HDI_KERNEL_COMPILER_LLVM_H
 
@@ -42,9 +43,6 @@ struct hdi_llvm {
     const char *path;         // of the source, for messages
     struct hdi_text *remarks; // of the optimiser, of the kernel at hand
 };
-
-void hdi_llvm_lock(void);
-void hdi_llvm_unlock(void);
 
 // `triple` "" is this machine's. Code is made for the processor at hand.
 hd_status hdi_llvm_open(struct hdi_llvm *llvm, const char *triple,

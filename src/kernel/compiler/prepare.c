@@ -39,23 +39,31 @@ static hd_status parse(struct hdi_llvm *llvm, const void *bitcode, size_t size,
     return HD_OK;
 }
 
-// Link what the program uses of the builtins, and what that uses.
-static hd_status link_builtins(struct hdi_llvm *llvm, LLVMModuleRef module,
+hd_status hdi_prepare_builtins(struct hdi_llvm *llvm, LLVMModuleRef *module,
                                struct hd_error *error)
 {
     struct hdi_builtins builtins = hdi_builtins();
-    LLVMModuleRef library;
 
-    HDI_TRY(parse(llvm, builtins.data, builtins.size, true, &library, error));
+    HDI_TRY(parse(llvm, builtins.data, builtins.size, true, module, error));
     // The linker reads and copies functions of this linkage only when they are
     // used; a function of the user's with that name takes precedence.
-    for (LLVMValueRef f = LLVMGetFirstFunction(library); f;
+    for (LLVMValueRef f = LLVMGetFirstFunction(*module); f;
          f = LLVMGetNextFunction(f))
         if (!LLVMIsDeclaration(f))
             LLVMSetLinkage(f, LLVMLinkOnceODRLinkage);
-    for (LLVMValueRef g = LLVMGetFirstGlobal(library); g;
+    for (LLVMValueRef g = LLVMGetFirstGlobal(*module); g;
          g = LLVMGetNextGlobal(g))
         LLVMSetLinkage(g, LLVMLinkOnceODRLinkage);
+    return HD_OK;
+}
+
+// Link what the program uses of the builtins, and what that uses.
+static hd_status link_builtins(struct hdi_llvm *llvm, LLVMModuleRef module,
+                               LLVMModuleRef *builtins, struct hd_error *error)
+{
+    LLVMModuleRef library = *builtins;
+
+    *builtins = NULL; // the linker destroys it
     if (LLVMLinkModules2(module, library))
         return hdi_fail(error, HD_EBUILD, "%s: builtins cannot be linked",
                         llvm->path);
@@ -185,13 +193,13 @@ static hd_status check_recursion(const struct hdi_llvm *llvm,
 }
 
 hd_status hdi_prepare_program(struct hdi_llvm *llvm, const void *bitcode,
-                              size_t size, LLVMModuleRef *module,
-                              struct hd_error *error)
+                              size_t size, LLVMModuleRef *builtins,
+                              LLVMModuleRef *module, struct hd_error *error)
 {
     LLVMModuleRef m;
 
     HDI_TRY(parse(llvm, bitcode, size, false, &m, error));
-    hd_status status = link_builtins(llvm, m, error);
+    hd_status status = link_builtins(llvm, m, builtins, error);
     if (status == HD_OK)
         status = check_declared(llvm, m, error);
     if (status == HD_OK)

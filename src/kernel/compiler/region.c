@@ -364,13 +364,14 @@ static LLVMValueRef new_alloca(const struct hdi_emit *e, LLVMTypeRef type)
 // Begin a loop over one dimension of the group, which has a work-item at least.
 static struct loop loop_begin(struct hdi_emit *e, unsigned d)
 {
-    struct loop loop = {.counter = new_alloca(e, e->i32),
+    LLVMTypeRef type = LLVMTypeOf(e->trip[d]);
+    struct loop loop = {.counter = new_alloca(e, type),
                         .head = append(e, "items")};
 
-    LLVMBuildStore(e->builder, LLVMConstInt(e->i32, 0, false), loop.counter);
+    LLVMBuildStore(e->builder, LLVMConstInt(type, 0, false), loop.counter);
     LLVMBuildBr(e->builder, loop.head);
     hdi_build_at_end(e->builder, loop.head);
-    e->item_ids[d] = LLVMBuildLoad2(e->builder, e->i32, loop.counter, "");
+    e->item_ids[d] = LLVMBuildLoad2(e->builder, type, loop.counter, "");
     return loop;
 }
 
@@ -378,8 +379,9 @@ static void loop_end(struct hdi_emit *e, const struct loop *loop, unsigned d,
                      unsigned region)
 {
     LLVMBasicBlockRef after = append(e, "after");
+    LLVMTypeRef type = LLVMTypeOf(e->trip[d]);
     LLVMValueRef next = LLVMBuildNUWAdd(e->builder, e->item_ids[d],
-                                        LLVMConstInt(e->i32, 1, false), "");
+                                        LLVMConstInt(type, 1, false), "");
 
     LLVMSetNSW(next, true);
     LLVMBuildStore(e->builder, next, loop->counter);
@@ -390,6 +392,17 @@ static void loop_end(struct hdi_emit *e, const struct loop *loop, unsigned d,
     hdi_build_at_end(e->builder, after);
 }
 
+// The number in the group of the first work-item of a row.
+static LLVMValueRef number_row(struct hdi_emit *e)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef row =
+        LLVMBuildNUWAdd(b, LLVMBuildNUWMul(b, e->item_ids[2], e->trip[1], ""),
+                        e->item_ids[1], "");
+    return LLVMBuildZExt(b, LLVMBuildNUWMul(b, row, e->trip[0], ""), e->i64,
+                         "");
+}
+
 // The loops, and in them the bodies.
 static void write_loops(struct region *region, unsigned number)
 {
@@ -398,14 +411,13 @@ static void write_loops(struct region *region, unsigned number)
 
     struct loop z = loop_begin(e, 2);
     struct loop y = loop_begin(e, 1);
-    LLVMValueRef row =
-        LLVMBuildNUWAdd(b, LLVMBuildNUWMul(b, e->item_ids[2], e->trip[1], ""),
-                        e->item_ids[1], "");
-    row = LLVMBuildZExt(b, LLVMBuildNUWMul(b, row, e->trip[0], ""), e->i64, "");
+    LLVMValueRef row = e->flat ? NULL : number_row(e);
     struct loop x = loop_begin(e, 0);
-    e->item = LLVMBuildNUWAdd(b, row,
-                              LLVMBuildZExt(b, e->item_ids[0], e->i64, ""), "");
-    LLVMSetNSW(e->item, true);
+    if (!e->flat) {
+        e->item = LLVMBuildNUWAdd(
+            b, row, LLVMBuildZExt(b, e->item_ids[0], e->i64, ""), "");
+        LLVMSetNSW(e->item, true);
+    }
 
     if (region->all->some_return_early && region->start != 0)
         skip_returned(region);

@@ -6,12 +6,9 @@
 #include "base/error.h"
 #include "kernel/compiler.h"
 #include "kernel/compiler/child.h"
-#include "kernel/compiler/code.h"
+#include "kernel/compiler/crew.h"
 #include "kernel/compiler/frontend.h"
 #include "kernel/compiler/linker.h"
-#include "kernel/compiler/prepare.h"
-#include "kernel/compiler/signature.h"
-#include "kernel/compiler/workgroup.h"
 
 extern const struct hdi_compiler hdi_compiler_table;
 
@@ -19,87 +16,6 @@ static hd_status fail_memory(const struct hdi_source *source,
                              struct hd_error *error)
 {
     return hdi_fail(error, HD_ENOMEM, "%s: no memory to compile", source->path);
-}
-
-static hd_status make_kernel(struct hdi_llvm *llvm, LLVMModuleRef program,
-                             LLVMValueRef function,
-                             struct hdi_build_kernel *kernel, int *object,
-                             struct hd_error *error)
-{
-    struct hdi_text explanation = {0};
-    LLVMModuleRef module;
-    LLVMValueRef prepared;
-    unsigned regions = 0;
-
-    HDI_TRY(hdi_signature_read(llvm, function, kernel, error));
-    HDI_TRY(hdi_prepare_kernel(llvm, program, kernel->name, &module, &prepared,
-                               error));
-    hd_status status = hdi_workgroup_build(llvm, module, prepared, kernel,
-                                           &explanation, &regions, error);
-    if (status == HD_OK)
-        status = hdi_code_make(llvm, module, kernel, regions, &explanation,
-                               object, error);
-    LLVMDisposeModule(module);
-    if (status == HD_OK && explanation.failed)
-        status =
-            hdi_fail(error, HD_ENOMEM, "%s: no memory to compile", llvm->path);
-    if (status == HD_OK)
-        kernel->explanation = explanation.data;
-    else
-        hdi_text_free(&explanation);
-    return status;
-}
-
-static hd_status make_kernels(struct hdi_llvm *llvm, LLVMModuleRef program,
-                              struct hdi_build *build, int *objects,
-                              size_t *object_count, struct hd_error *error)
-{
-    uint32_t count = 0;
-
-    for (LLVMValueRef f = LLVMGetFirstFunction(program); f;
-         f = LLVMGetNextFunction(f))
-        count += hdi_is_kernel(f);
-    if (count == 0)
-        return hdi_fail(error, HD_EBUILD, "%s: no kernel in this program",
-                        llvm->path);
-    if (count > HDI_CHILD_FILES)
-        return hdi_fail(error, HD_ELIMIT, "%s: more than %d kernels",
-                        llvm->path, HDI_CHILD_FILES);
-    build->kernels = calloc(count, sizeof(*build->kernels));
-    if (!build->kernels)
-        return hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
-                        llvm->path);
-    for (LLVMValueRef f = LLVMGetFirstFunction(program); f;
-         f = LLVMGetNextFunction(f)) {
-        if (!hdi_is_kernel(f))
-            continue;
-        HDI_TRY(make_kernel(llvm, program, f,
-                            &build->kernels[build->kernel_count++],
-                            &objects[*object_count], error));
-        ++*object_count;
-    }
-    return HD_OK;
-}
-
-// All that happens in LLVM, with the lock held.
-static hd_status make_objects(const struct hdi_source *source,
-                              const struct hdi_text *bitcode,
-                              struct hdi_build *build, int *objects,
-                              size_t *object_count, struct hd_error *error)
-{
-    struct hdi_llvm llvm;
-    LLVMModuleRef program;
-
-    HDI_TRY(hdi_llvm_open(&llvm, source->target, source->path, error));
-    hd_status status = hdi_prepare_program(&llvm, bitcode->data, bitcode->size,
-                                           &program, error);
-    if (status == HD_OK) {
-        status =
-            make_kernels(&llvm, program, build, objects, object_count, error);
-        LLVMDisposeModule(program);
-    }
-    hdi_llvm_close(&llvm);
-    return status;
 }
 
 // "x: a.h dir/b\ c.h \" to the names; the source itself came by a pipe.
@@ -144,24 +60,25 @@ static hd_status make(const struct hdi_source *source, struct hdi_build *build,
                       struct hd_error *error)
 {
     struct hdi_text bitcode = {0}, dependencies = {0}, image = {0};
+    struct hdi_crew *crew = NULL;
     int objects[HDI_CHILD_FILES];
     size_t object_count = 0;
     struct hdi_build made = {.target = strdup(source->target),
                              .cpu = strdup(source->cpu)};
 
-    hd_status status =
-        made.target && made.cpu
-            ? hdi_frontend_run(source, &bitcode, &dependencies, error)
-            : fail_memory(source, error);
+    hd_status status = made.target && made.cpu
+                           ? hdi_crew_start(source, &crew, error)
+                           : fail_memory(source, error);
+    if (status == HD_OK)
+        status = hdi_frontend_run(source, &bitcode, &dependencies, error);
     if (status == HD_OK &&
         !read_files(dependencies.data ? dependencies.data : "", &made))
         status = fail_memory(source, error);
-    if (status == HD_OK) {
-        hdi_llvm_lock();
-        status = make_objects(source, &bitcode, &made, objects, &object_count,
-                              error);
-        hdi_llvm_unlock();
-    }
+    if (status == HD_OK)
+        status = hdi_crew_compile(crew, &bitcode, &made, objects, &object_count,
+                                  error);
+    if (crew)
+        hdi_crew_end(crew);
     if (status == HD_OK)
         status = hdi_linker_run(objects, object_count, &image, error);
     while (object_count > 0)

@@ -11,6 +11,7 @@
 #include "backend/frame.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "kernel/compiler/chunk.h"
 #include "kernel/compiler/region.h"
 
 enum {
@@ -326,13 +327,17 @@ static hd_status write_function(struct hdi_emit *e, struct hdi_regions *regions)
 
     struct group_loop loops[3];
     LLVMBasicBlockRef leave = append(e, "leave");
-    begin_groups(e, leave, loops);
-    measure_group(e);
+    if (e->flat) {
+        regions->done = hdi_chunk_begin(e, leave);
+    } else {
+        begin_groups(e, leave, loops);
+        measure_group(e);
+        regions->done = loops[0].next;
+    }
     LLVMBasicBlockRef group = LLVMGetInsertBlock(e->builder);
     hdi_build_at_end(e->builder, leave);
     LLVMBuildRetVoid(e->builder);
 
-    regions->done = loops[0].next;
     if (!hdi_regions_write(regions, group) || e->fixed.failed)
         return fail_memory(e);
     return e->status;
@@ -363,6 +368,11 @@ static void explain(const struct hdi_emit *e, const struct hdi_regions *regions,
                    "arrays; local variables: %u bytes\n",
                    e->about->saved_bytes, e->flow->array_count,
                    e->about->local_bytes);
+    if (e->flat)
+        hdi_text_print(text,
+                       "work-groups do not matter: long rows; conditions at "
+                       "the top that became their bounds: %u\n",
+                       e->bound_count);
     if (regions->some_return_early)
         hdi_text_print(text, "some work-items may return before a barrier: "
                              "the others go on without them\n");
@@ -439,6 +449,9 @@ hd_status hdi_workgroup_build(struct hdi_llvm *llvm, LLVMModuleRef module,
     };
 
     emit.access_group = distinct_node(&emit);
+    emit.flat = hdi_chunk_is_flat(module, kernel);
+    if (emit.flat)
+        hdi_chunk_find_bounds(llvm, module, emit.builder, kernel);
     hd_status status =
         hdi_flow_create(llvm, module, emit.builder, kernel, &flow, error);
     if (status == HD_OK) {

@@ -1,0 +1,235 @@
+// Conditions on global ids at the top of a kernel decide which work-items go
+// on, whether the compiler makes bounds of loops of them or not.
+#include <stdio.h>
+
+#include "kernel/try.h"
+
+// Of the ids i, j (int), u (uint), s (ulong) and the arguments n, m (int), v
+// (uint) and w (ulong): the same text for the kernel and for C.
+#define CONDITIONS(X)                                    \
+    X(i < n)                                             \
+    X(i <= n)                                            \
+    X(i > n)                                             \
+    X(i >= n)                                            \
+    X(n > i)                                             \
+    X(i == n)                                            \
+    X(i != n)                                            \
+    X(i != 0)                                            \
+    X(u != 0)                                            \
+    X(u < v)                                             \
+    X(u <= v)                                            \
+    X(u > v)                                             \
+    X(u >= v)                                            \
+    X(s < w)                                             \
+    X(s <= w)                                            \
+    X(s > w)                                             \
+    X(s >= w)                                            \
+    X((long)s < (long)w)                                 \
+    X((long)s <= (long)w)                                \
+    X((long)s > (long)w)                                 \
+    X(s < v)                                             \
+    X((long)s < n)                                       \
+    X(i < n && j < m)                                    \
+    X(i < n || j < m)                                    \
+    X(!(i < n && j < m))                                 \
+    X(!(i < n || j < m))                                 \
+    X(i < n && (j < m || i == j))                        \
+    X(i >= 1 && j >= 1 && i < (n >> 1) - 1 && j < m - 1) \
+    X(u != 0 && u < v - 1)                               \
+    X(u - 1 < v)                                         \
+    X(u - 2 < v)                                         \
+    X(i + 1 < n)                                         \
+    X(i - 1 < n)                                         \
+    X(2 * i < n)                                         \
+    X(i < (n >> 3) * m + 2)                              \
+    X(i < (n > m ? n : m))                               \
+    X((i ^ j) < n)                                       \
+    X(i < j)
+
+enum {
+    WIDE = 37,
+    HIGH = 5,
+    LEFT = 3, // offsets of the ids
+    ABOVE = 2
+};
+
+#define KERNEL(i, text)                                                       \
+    "__kernel void only_" i "(__global int *to, int n, int m, uint v, ulong " \
+    "w) {\n"                                                                  \
+    "    HEAD\n"                                                              \
+    "    if (" text ") to[at] += 1;\n"                                        \
+    "}\n"                                                                     \
+    "__kernel void leave_" i                                                  \
+    "(__global int *to, int n, int m, uint v, ulong w) {\n"                   \
+    "    HEAD\n"                                                              \
+    "    if (!(" text ")) return;\n"                                          \
+    "    int before = to[at];\n"                                              \
+    "    if (j > 4) return;\n"                                                \
+    "    to[at] = before + 1;\n"                                              \
+    "}\n"                                                                     \
+    "__kernel void mark_" i                                                   \
+    "(__global int *to, int n, int m, uint v, ulong w) {\n"                   \
+    "    HEAD\n"                                                              \
+    "    to[at] += 2;\n"                                                      \
+    "    if (" text ") to[at] += 1;\n"                                        \
+    "}\n"
+
+static char source[64 << 10];
+
+static void write_source(void)
+{
+    size_t at = 0;
+    int number = 0;
+
+    at += (size_t)snprintf(
+        source, sizeof(source),
+        "#define HEAD int i = get_global_id(0), j = get_global_id(1); \\\n"
+        "    uint u = get_global_id(0); ulong s = get_global_id(0); \\\n"
+        "    size_t at = (get_global_id(1) - %d) * %d + get_global_id(0) - "
+        "%d;\n",
+        ABOVE, WIDE, LEFT);
+#define X(condition)                                                          \
+    at += (size_t)snprintf(source + at, sizeof(source) - at,                  \
+                           KERNEL("%d", #condition), number, number, number); \
+    CHECK(at < sizeof(source));                                               \
+    number++;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-extra-args"
+    CONDITIONS(X)
+#pragma GCC diagnostic pop
+#undef X
+}
+
+static bool holds(int number, int i, int j, int n, int m, uint32_t v,
+                  uint64_t w)
+{
+    uint32_t u = (uint32_t)i;
+    uint64_t s = (uint64_t)i;
+    int k = 0;
+#define X(condition)   \
+    if (number == k++) \
+        return (condition);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-compare"
+    CONDITIONS(X)
+#pragma GCC diagnostic pop
+#undef X
+    return false;
+}
+
+static int count_conditions(void)
+{
+    int count = 0;
+#define X(condition) count++;
+    CONDITIONS(X)
+#undef X
+    return count;
+}
+
+static void check_one(struct try *t, const struct hd_program *p, int number,
+                      int n, int m, struct try_range range)
+{
+    static const char *const forms[] = {"only", "leave", "mark"};
+    uint32_t v = (uint32_t)n;
+    uint64_t w = (uint64_t)(int64_t)n;
+    int cells[HIGH * WIDE], *to = cells;
+    char name[32];
+
+    for (int form = 0; form < 3; form++) {
+        memset(cells, 0, sizeof(cells));
+        snprintf(name, sizeof(name), "%s_%d", forms[form], number);
+        TRY_RUN(t, p, name, range, TRY_VALUE(to), TRY_VALUE(n), TRY_VALUE(m),
+                TRY_VALUE(v), TRY_VALUE(w));
+        for (int y = 0; y < HIGH; y++)
+            for (int x = 0; x < WIDE; x++) {
+                int j = y + ABOVE;
+                int yes = holds(number, x + LEFT, j, n, m, v, w);
+                if (form == 1)
+                    yes = yes && j <= 4;
+                int wanted = form == 2 ? 2 + yes : yes;
+                if (cells[y * WIDE + x] != wanted)
+                    fprintf(stderr, "%s n %d m %d at %d %d\n", name, n, m,
+                            x + LEFT, j);
+                CHECK(cells[y * WIDE + x] == wanted);
+            }
+    }
+}
+
+static void conditions_on_ids_decide(struct try *t)
+{
+    static const int values[] = {0,          1,
+                                 -1,         2,
+                                 4,          LEFT,
+                                 20,         WIDE + LEFT - 1,
+                                 39,         WIDE + LEFT + 1,
+                                 2147483647, -2147483647 - 1};
+    write_source();
+    struct hd_program *p = try_build(t, source, NULL);
+
+    for (int number = 0; number < count_conditions(); number++)
+        for (size_t a = 0; a < sizeof(values) / sizeof(values[0]); a++) {
+            int n = values[a], m = a % 3 ? 4 : 6;
+            const struct try_range range = {
+                2, {WIDE, HIGH}, {a % 2 ? 8 : 5, 2}, {LEFT, ABOVE}};
+            t->split[0] = a % 3 ? 2 : 0;
+            t->split[1] = a % 4 ? 0 : 1;
+            check_one(t, p, number, n, m, range);
+        }
+    t->split[0] = t->split[1] = 0;
+    hd_program_destroy(p);
+}
+
+// Rows longer than a part, and more dimensions than the kernel looks at.
+static void long_rows_and_unused_dimensions(struct try *t)
+{
+    struct hd_program *p =
+        try_build(t,
+                  "__kernel void count(__global int *to, int n) {\n"
+                  "    int i = get_global_id(0);\n"
+                  "    if (i < n) atomic_inc(&to[i]);\n"
+                  "}\n"
+                  "__kernel void count_z(__global int *to, int n) {\n"
+                  "    int z = get_global_id(2);\n"
+                  "    if (z >= n) return;\n"
+                  "    atomic_inc(&to[z]);\n"
+                  "}\n"
+                  "__kernel void none(__global int *to, int n) {\n"
+                  "    if (get_global_size(0) < (size_t)n) return;\n"
+                  "    atomic_inc(to);\n"
+                  "}\n",
+                  NULL);
+    static int to[10000], *cells = to;
+    const int sizes[] = {1, 2047, 2048, 2049, 4096, 9999};
+
+    for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+        int n = sizes[s] - 1, m = 3;
+        const struct try_range range = {
+            3, {(uint64_t)sizes[s], 3, 4}, {64, 2, 3}, {0}};
+        t->split[0] = s % 2 ? 7 : 0;
+        memset(to, 0, sizeof(to));
+        TRY_RUN(t, p, "count", range, TRY_VALUE(cells), TRY_VALUE(n));
+        for (int i = 0; i < 10000; i++)
+            CHECK(to[i] == (i < n ? 12 : 0));
+        memset(to, 0, sizeof(to));
+        TRY_RUN(t, p, "count_z", range, TRY_VALUE(cells), TRY_VALUE(m));
+        for (int i = 0; i < 5; i++)
+            CHECK(to[i] == (i < m ? 3 * sizes[s] : 0));
+        for (int more = 0; more < 2; more++) {
+            int least = sizes[s] + more;
+            to[0] = 0;
+            TRY_RUN(t, p, "none", range, TRY_VALUE(cells), TRY_VALUE(least));
+            CHECK(to[0] == (more ? 0 : 12 * sizes[s]));
+        }
+    }
+    hd_program_destroy(p);
+}
+
+int main(void)
+{
+    struct try t = try_open();
+
+    conditions_on_ids_decide(&t);
+    long_rows_and_unused_dimensions(&t);
+    try_close(&t);
+    return 0;
+}

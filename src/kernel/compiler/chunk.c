@@ -1,0 +1,545 @@
+#include "kernel/compiler/chunk.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "backend/frame.h"
+
+enum {
+    MOST_ROW = 2048,     // work-items of a part in x: rows above and below are
+                         // still in a near cache when they are needed again
+    MOST_CONDITIONS = 8, // one after the other
+    MOST_TREE = 16       // instructions that compute a bound
+};
+
+static const char lower_name[] = "heddle.lower", upper_name[] = "heddle.upper";
+
+// Flat kernels ----------------------------------------------------------------
+
+static bool asks_for_groups(LLVMValueRef instruction)
+{
+    switch (hdi_call_kind(instruction)) {
+    case HDI_CALL_LOCAL_ID:
+    case HDI_CALL_GROUP_ID:
+    case HDI_CALL_LOCAL_SIZE:
+    case HDI_CALL_BARRIER:
+        return true;
+    default:
+        // What is left of allocas are private arrays, which have room for the
+        // work-items of a group.
+        return LLVMIsAAllocaInst(instruction) != NULL;
+    }
+}
+
+bool hdi_chunk_is_flat(LLVMModuleRef module, LLVMValueRef kernel)
+{
+    for (unsigned i = 0; i < LLVMCountParams(kernel); i++) {
+        LLVMTypeRef type = LLVMTypeOf(LLVMGetParam(kernel, i));
+        if (LLVMGetTypeKind(type) == LLVMPointerTypeKind &&
+            LLVMGetPointerAddressSpace(type) == HDI_SPACE_LOCAL)
+            return false;
+    }
+    for (LLVMValueRef g = LLVMGetFirstGlobal(module); g;
+         g = LLVMGetNextGlobal(g))
+        if (LLVMGetPointerAddressSpace(LLVMTypeOf(g)) == HDI_SPACE_LOCAL &&
+            LLVMGetFirstUse(g))
+            return false;
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b;
+         b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
+             i = LLVMGetNextInstruction(i))
+            if (asks_for_groups(i))
+                return false;
+    return true;
+}
+
+// Conditions ------------------------------------------------------------------
+
+struct finder {
+    struct hdi_llvm *llvm;
+    LLVMModuleRef module;
+    LLVMBuilderRef builder;
+    LLVMTypeRef i32, i64;
+};
+
+// Computed from arguments, constants and sizes alone.
+static bool is_given(LLVMValueRef value, unsigned *budget)
+{
+    if (LLVMIsAArgument(value))
+        return true;
+    if (!LLVMIsAInstruction(value))
+        return LLVMIsAConstantInt(value) != NULL;
+    if (*budget == 0)
+        return false;
+    --*budget;
+
+    unsigned operands;
+    switch (hdi_call_kind(value)) {
+    case HDI_CALL_ENQUEUED_LOCAL_SIZE:
+    case HDI_CALL_GLOBAL_SIZE:
+    case HDI_CALL_NUM_GROUPS:
+    case HDI_CALL_GLOBAL_OFFSET:
+        return LLVMIsAConstantInt(LLVMGetOperand(value, 0)) != NULL;
+    case HDI_CALL_OTHER:
+        break;
+    default:
+        return false;
+    }
+    switch (LLVMGetInstructionOpcode(value)) {
+    case LLVMAdd:
+    case LLVMSub:
+    case LLVMMul:
+    case LLVMShl:
+    case LLVMLShr:
+    case LLVMAShr:
+    case LLVMAnd:
+    case LLVMOr:
+    case LLVMXor:
+    case LLVMTrunc:
+    case LLVMZExt:
+    case LLVMSExt:
+    case LLVMICmp:
+    case LLVMSelect:
+        break;
+    default:
+        return false;
+    }
+    operands = (unsigned)LLVMGetNumOperands(value);
+    for (unsigned i = 0; i < operands; i++)
+        if (!is_given(LLVMGetOperand(value, i), budget))
+            return false;
+    return true;
+}
+
+// The dimension whose global id `value` is, also in 32 bits; -1: none.
+static int id_dimension(LLVMValueRef value)
+{
+    while (LLVMIsATruncInst(value) || LLVMIsASExtInst(value) ||
+           LLVMIsAZExtInst(value)) {
+        LLVMTypeRef type = LLVMTypeOf(value);
+        if (LLVMGetIntTypeWidth(type) < 32)
+            return -1;
+        value = LLVMGetOperand(value, 0);
+    }
+    if (hdi_call_kind(value) != HDI_CALL_GLOBAL_ID)
+        return -1;
+    LLVMValueRef d = LLVMGetOperand(value, 0);
+    return LLVMIsAConstantInt(d) && LLVMConstIntGetZExtValue(d) < 3
+               ? (int)LLVMConstIntGetZExtValue(d)
+               : -1;
+}
+
+static void state(struct finder *f, const char *name, unsigned d,
+                  LLVMValueRef bound)
+{
+    LLVMTypeRef types[2] = {f->i32, f->i64};
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(f->llvm->context),
+                                        types, 2, false);
+    LLVMValueRef function = LLVMGetNamedFunction(f->module, name);
+    if (!function)
+        function = LLVMAddFunction(f->module, name, type);
+    LLVMValueRef arguments[2] = {LLVMConstInt(f->i32, d, false), bound};
+    LLVMBuildCall2(f->builder, type, function, arguments, 2, "");
+}
+
+static LLVMValueRef number(struct finder *f, int64_t n)
+{
+    return LLVMConstInt(f->i64, (uint64_t)n, true);
+}
+
+// At least `least`, signed.
+static LLVMValueRef at_least(struct finder *f, LLVMValueRef value,
+                             int64_t least)
+{
+    return LLVMBuildSelect(
+        f->builder,
+        LLVMBuildICmp(f->builder, LLVMIntSGT, value, number(f, least), ""),
+        value, number(f, least), "");
+}
+
+// One more, but not beyond the largest.
+static LLVMValueRef one_more(struct finder *f, LLVMValueRef value)
+{
+    LLVMValueRef less =
+        LLVMBuildICmp(f->builder, LLVMIntNE, value, number(f, -1), "");
+    return LLVMBuildAdd(f->builder, value,
+                        LLVMBuildZExt(f->builder, less, f->i64, ""), "");
+}
+
+static LLVMIntPredicate inverse(LLVMIntPredicate predicate)
+{
+    switch (predicate) {
+    case LLVMIntEQ:
+        return LLVMIntNE;
+    case LLVMIntNE:
+        return LLVMIntEQ;
+    case LLVMIntUGT:
+        return LLVMIntULE;
+    case LLVMIntUGE:
+        return LLVMIntULT;
+    case LLVMIntULT:
+        return LLVMIntUGE;
+    case LLVMIntULE:
+        return LLVMIntUGT;
+    case LLVMIntSGT:
+        return LLVMIntSLE;
+    case LLVMIntSGE:
+        return LLVMIntSLT;
+    case LLVMIntSLT:
+        return LLVMIntSGE;
+    default:
+        return LLVMIntSGT;
+    }
+}
+
+static LLVMIntPredicate swapped(LLVMIntPredicate predicate)
+{
+    switch (predicate) {
+    case LLVMIntUGT:
+        return LLVMIntULT;
+    case LLVMIntUGE:
+        return LLVMIntULE;
+    case LLVMIntULT:
+        return LLVMIntUGT;
+    case LLVMIntULE:
+        return LLVMIntUGE;
+    case LLVMIntSGT:
+        return LLVMIntSLT;
+    case LLVMIntSGE:
+        return LLVMIntSLE;
+    case LLVMIntSLT:
+        return LLVMIntSGT;
+    case LLVMIntSLE:
+        return LLVMIntSGE;
+    default:
+        return predicate;
+    }
+}
+
+static bool is_minus_one(LLVMValueRef value)
+{
+    return LLVMIsAConstantInt(value) && LLVMConstIntGetSExtValue(value) == -1;
+}
+
+// State the bounds that `id predicate other` is; false when it is none.
+static bool state_comparison(struct finder *f, LLVMIntPredicate predicate,
+                             LLVMValueRef id, LLVMValueRef other)
+{
+    unsigned budget = MOST_TREE;
+    int d = id_dimension(id);
+    bool shifted = d < 0 && LLVMIsAInstruction(id) &&
+                   LLVMGetInstructionOpcode(id) == LLVMAdd &&
+                   is_minus_one(LLVMGetOperand(id, 1));
+
+    // id - 1 < other is what id > 0 && id <= other becomes.
+    if (shifted)
+        d = id_dimension(LLVMGetOperand(id, 0));
+    if (d < 0 || (shifted && predicate != LLVMIntULT) ||
+        !is_given(other, &budget))
+        return false;
+    unsigned dim = (unsigned)d;
+    bool with_sign = predicate >= LLVMIntSGT;
+    if (predicate == LLVMIntNE &&
+        (!LLVMIsAConstantInt(other) || LLVMConstIntGetZExtValue(other) != 0))
+        return false;
+
+    LLVMValueRef bound = other;
+    if (LLVMTypeOf(other) != f->i64)
+        bound = with_sign ? LLVMBuildSExt(f->builder, other, f->i64, "")
+                          : LLVMBuildZExt(f->builder, other, f->i64, "");
+    if (shifted) {
+        state(f, lower_name, dim, number(f, 1));
+        state(f, upper_name, dim, one_more(f, bound));
+        return true;
+    }
+    switch (predicate) {
+    case LLVMIntEQ:
+        state(f, lower_name, dim, bound);
+        state(f, upper_name, dim, one_more(f, bound));
+        return true;
+    case LLVMIntNE:
+        state(f, lower_name, dim, number(f, 1));
+        return true;
+    case LLVMIntULT:
+        state(f, upper_name, dim, bound);
+        return true;
+    case LLVMIntULE:
+        state(f, upper_name, dim, one_more(f, bound));
+        return true;
+    case LLVMIntUGE:
+        state(f, lower_name, dim, bound);
+        return true;
+    case LLVMIntUGT:
+        state(f, lower_name, dim, one_more(f, bound));
+        return true;
+    case LLVMIntSLT:
+        state(f, upper_name, dim, at_least(f, bound, 0));
+        return true;
+    case LLVMIntSLE:
+        state(
+            f, upper_name, dim,
+            LLVMBuildAdd(f->builder, at_least(f, bound, -1), number(f, 1), ""));
+        return true;
+    case LLVMIntSGE:
+        state(f, lower_name, dim, at_least(f, bound, 0));
+        return true;
+    default:
+        state(
+            f, lower_name, dim,
+            LLVMBuildAdd(f->builder, at_least(f, bound, -1), number(f, 1), ""));
+        return true;
+    }
+}
+
+static bool is_constant(LLVMValueRef value, uint64_t wanted)
+{
+    return LLVMIsAConstantInt(value) &&
+           LLVMConstIntGetZExtValue(value) == wanted;
+}
+
+// Work-items go on only when `condition` is `wanted`. Of its parts, make bounds
+// of those that are comparisons of an id.
+static void state_condition(struct finder *f, LLVMValueRef condition,
+                            bool wanted)
+{
+    if (!LLVMIsAInstruction(condition))
+        return;
+    LLVMOpcode code = LLVMGetInstructionOpcode(condition);
+
+    if (code == LLVMICmp) {
+        LLVMIntPredicate predicate = LLVMGetICmpPredicate(condition);
+        LLVMValueRef a = LLVMGetOperand(condition, 0);
+        LLVMValueRef b = LLVMGetOperand(condition, 1);
+        if (LLVMGetTypeKind(LLVMTypeOf(a)) != LLVMIntegerTypeKind)
+            return;
+        if (!wanted)
+            predicate = inverse(predicate);
+        if (state_comparison(f, predicate, a, b) ||
+            state_comparison(f, swapped(predicate), b, a))
+            LLVMReplaceAllUsesWith(
+                condition, LLVMConstInt(LLVMTypeOf(condition), wanted, false));
+        return;
+    }
+    if (LLVMGetTypeKind(LLVMTypeOf(condition)) != LLVMIntegerTypeKind)
+        return;
+
+    LLVMValueRef a = LLVMGetOperand(condition, 0), b;
+    if (code == (wanted ? LLVMAnd : LLVMOr)) {
+        b = LLVMGetOperand(condition, 1);
+    } else if (code == LLVMXor &&
+               is_constant(LLVMGetOperand(condition, 1), 1)) {
+        state_condition(f, a, !wanted);
+        return;
+    } else if (code == LLVMSelect && wanted &&
+               is_constant(LLVMGetOperand(condition, 2), 0)) {
+        b = LLVMGetOperand(condition, 1); // a && b
+    } else if (code == LLVMSelect && !wanted &&
+               is_constant(LLVMGetOperand(condition, 1), 1)) {
+        b = LLVMGetOperand(condition, 2); // a || b
+    } else {
+        return;
+    }
+    state_condition(f, a, wanted);
+    state_condition(f, b, wanted);
+}
+
+// Without the work-items that leave after it, does the block do the same?
+static bool is_pure(LLVMBasicBlockRef block)
+{
+    unsigned memory = LLVMGetEnumAttributeKindForName("memory", 6);
+
+    for (LLVMValueRef i = LLVMGetFirstInstruction(block); i;
+         i = LLVMGetNextInstruction(i)) {
+        if (LLVMIsAStoreInst(i) || LLVMIsAAtomicRMWInst(i) ||
+            LLVMIsAAtomicCmpXchgInst(i) || LLVMIsAFenceInst(i) ||
+            (LLVMIsALoadInst(i) && LLVMGetVolatile(i)))
+            return false;
+        if (!LLVMIsACallInst(i) || hdi_call_kind(i) != HDI_CALL_OTHER)
+            continue;
+        LLVMValueRef callee = LLVMGetCalledValue(i);
+        LLVMAttributeRef attribute =
+            LLVMIsAFunction(callee)
+                ? LLVMGetEnumAttributeAtIndex(
+                      callee, LLVMAttributeFunctionIndex, memory)
+                : NULL;
+        // 0 is none at all; the calls that state bounds are ours.
+        bool ours = LLVMIsAFunction(callee) &&
+                    (strcmp(hdi_value_name(callee), lower_name) == 0 ||
+                     strcmp(hdi_value_name(callee), upper_name) == 0);
+        if (!ours && (!attribute || LLVMGetEnumAttributeValue(attribute) != 0))
+            return false;
+    }
+    return true;
+}
+
+static bool only_returns(LLVMBasicBlockRef block)
+{
+    return LLVMIsAReturnInst(LLVMGetFirstInstruction(block)) != NULL;
+}
+
+static bool has_one_predecessor(LLVMBasicBlockRef block)
+{
+    LLVMUseRef use = LLVMGetFirstUse(LLVMBasicBlockAsValue(block));
+    return use && !LLVMGetNextUse(use);
+}
+
+void hdi_chunk_find_bounds(struct hdi_llvm *llvm, LLVMModuleRef module,
+                           LLVMBuilderRef builder, LLVMValueRef kernel)
+{
+    struct finder f = {llvm, module, builder,
+                       LLVMInt32TypeInContext(llvm->context),
+                       LLVMInt64TypeInContext(llvm->context)};
+    LLVMBasicBlockRef block = LLVMGetEntryBasicBlock(kernel);
+
+    for (unsigned n = 0; n < MOST_CONDITIONS && is_pure(block); n++) {
+        LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
+        if (!LLVMIsABranchInst(end))
+            return;
+        LLVMBasicBlockRef next = LLVMGetSuccessor(end, 0);
+        if (LLVMIsConditional(end)) {
+            bool wanted = only_returns(LLVMGetSuccessor(end, 1));
+            if (!wanted && !only_returns(next))
+                return;
+            LLVMPositionBuilderBefore(builder, end);
+            LLVMSetCurrentDebugLocation2(builder, NULL);
+            state_condition(&f, LLVMGetCondition(end), wanted);
+            next = LLVMGetSuccessor(end, !wanted);
+        }
+        if (!has_one_predecessor(next))
+            return;
+        block = next;
+    }
+}
+
+// Loops -----------------------------------------------------------------------
+
+static LLVMValueRef field(struct hdi_emit *e, LLVMTypeRef type, size_t offset)
+{
+    LLVMValueRef index = LLVMConstInt(e->i64, offset, false);
+    return LLVMBuildLoad2(e->builder, type,
+                          LLVMBuildInBoundsGEP2(e->builder, e->i8,
+                                                LLVMGetParam(e->function, 0),
+                                                &index, 1, ""),
+                          "");
+}
+
+static LLVMValueRef choose(struct hdi_emit *e, LLVMIntPredicate predicate,
+                           LLVMValueRef a, LLVMValueRef b)
+{
+    return LLVMBuildSelect(
+        e->builder, LLVMBuildICmp(e->builder, predicate, a, b, ""), a, b, "");
+}
+
+// Narrow `limit` by all calls of `name`, and remove them.
+static void take_bounds(struct hdi_emit *e, const char *name,
+                        LLVMIntPredicate closer, LLVMValueRef limit[3])
+{
+    LLVMValueRef function = LLVMGetNamedFunction(e->module, name);
+    if (!function)
+        return;
+    for (LLVMUseRef u; (u = LLVMGetFirstUse(function)) != NULL;) {
+        LLVMValueRef call = LLVMGetUser(u);
+        uint64_t d = LLVMConstIntGetZExtValue(LLVMGetOperand(call, 0));
+        LLVMValueRef bound = hdi_emit_remade(e, LLVMGetOperand(call, 1));
+        limit[d] = choose(e, closer, bound, limit[d]);
+        LLVMInstructionEraseFromParent(call);
+        e->bound_count++;
+    }
+    LLVMDeleteFunction(function);
+}
+
+static bool asks_for_dimension(const struct hdi_emit *e, unsigned d)
+{
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(e->flow->kernel); b;
+         b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
+             i = LLVMGetNextInstruction(i)) {
+            if (hdi_call_kind(i) != HDI_CALL_GLOBAL_ID)
+                continue;
+            LLVMValueRef asked = LLVMGetOperand(i, 0);
+            if (!LLVMIsAConstantInt(asked) ||
+                LLVMConstIntGetZExtValue(asked) == d)
+                return true;
+        }
+    return false;
+}
+
+// The box in global ids: first one, and how many.
+static void measure(struct hdi_emit *e, LLVMValueRef first[3],
+                    LLVMValueRef count[3])
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef end[3];
+
+    for (unsigned d = 0; d < 3; d++) {
+        LLVMValueRef size = LLVMBuildZExt(b, e->local_size[d], e->i64, "");
+        LLVMValueRef group = LLVMBuildZExt(
+            b, field(e, e->i32, offsetof(struct hdi_frame, first) + 4 * d),
+            e->i64, "");
+        LLVMValueRef groups = LLVMBuildZExt(
+            b, field(e, e->i32, offsetof(struct hdi_frame, count) + 4 * d),
+            e->i64, "");
+        LLVMValueRef start = LLVMBuildNUWMul(b, group, size, "");
+        LLVMValueRef stop =
+            LLVMBuildNUWMul(b, LLVMBuildNUWAdd(b, group, groups, ""), size, "");
+        stop = choose(e, LLVMIntULT, stop, e->global[d]);
+        first[d] = LLVMBuildNUWAdd(b, e->offset[d], start, "");
+        end[d] = LLVMBuildNUWAdd(b, e->offset[d], stop, "");
+    }
+    take_bounds(e, lower_name, LLVMIntUGT, first);
+    take_bounds(e, upper_name, LLVMIntULT, end);
+    for (unsigned d = 0; d < 3; d++)
+        count[d] = LLVMBuildSelect(
+            b, LLVMBuildICmp(b, LLVMIntULT, first[d], end[d], ""),
+            LLVMBuildSub(b, end[d], first[d], ""),
+            LLVMConstInt(e->i64, 0, false), "");
+}
+
+static LLVMBasicBlockRef append(const struct hdi_emit *e, const char *name)
+{
+    return LLVMAppendBasicBlockInContext(e->llvm->context, e->function, name);
+}
+
+LLVMBasicBlockRef hdi_chunk_begin(struct hdi_emit *e, LLVMBasicBlockRef leave)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef zero = LLVMConstInt(e->i64, 0, false);
+    LLVMValueRef most = LLVMConstInt(e->i64, MOST_ROW, false);
+    LLVMValueRef first[3], count[3];
+    LLVMValueRef at = LLVMBuildAlloca(b, e->i64, "");
+
+    measure(e, first, count);
+    // Dimensions that the kernel does not look at are counted together.
+    LLVMValueRef rows = LLVMBuildMul(b, count[1], count[2], "");
+    if (!asks_for_dimension(e, 1) && !asks_for_dimension(e, 2)) {
+        count[1] = rows;
+        count[2] = LLVMConstInt(e->i64, 1, false);
+    }
+    LLVMValueRef some =
+        LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntNE, count[0], zero, ""),
+                     LLVMBuildICmp(b, LLVMIntNE, rows, zero, ""), "");
+    LLVMBasicBlockRef head = append(e, "part"), next = append(e, "next_part");
+    LLVMBuildStore(b, zero, at);
+    LLVMBuildCondBr(b, some, head, leave);
+
+    hdi_build_at_end(b, next);
+    LLVMValueRef behind =
+        LLVMBuildNUWAdd(b, LLVMBuildLoad2(b, e->i64, at, ""), most, "");
+    LLVMBuildStore(b, behind, at);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, behind, count[0], ""), head,
+                    leave);
+
+    hdi_build_at_end(b, head);
+    LLVMValueRef begin = LLVMBuildLoad2(b, e->i64, at, "");
+    LLVMValueRef left = LLVMBuildNUWSub(b, count[0], begin, "");
+    e->trip[0] =
+        LLVMBuildTrunc(b, choose(e, LLVMIntULT, left, most), e->i32, "");
+    e->trip[1] = count[1];
+    e->trip[2] = count[2];
+    e->base[0] = LLVMBuildNUWAdd(b, first[0], begin, "");
+    e->base[1] = first[1];
+    e->base[2] = first[2];
+    for (unsigned d = 0; d < 3; d++)
+        e->base_narrow[d] = LLVMBuildTrunc(b, e->base[d], e->i32, "");
+    return next;
+}

@@ -1,0 +1,302 @@
+#include "kernel/compiler/crew.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "kernel/compiler/child.h"
+#include "kernel/compiler/code.h"
+#include "kernel/compiler/prepare.h"
+#include "kernel/compiler/signature.h"
+#include "kernel/compiler/workgroup.h"
+
+enum {
+    MOST_HANDS = 8 // each reads the program and the builtins once more
+};
+
+struct result {
+    hd_status status;
+    struct hd_error error;
+    int object; // memory file, -1: none
+};
+
+struct hand {
+    struct hdi_crew *crew;
+    pthread_t thread;
+    struct hdi_llvm llvm;
+    LLVMModuleRef builtins;
+    hd_status status; // of what precedes the kernels
+    struct hd_error error;
+};
+
+enum phase {
+    PHASE_WAIT, // for the front end
+    PHASE_WORK,
+    PHASE_END
+};
+
+struct hdi_crew {
+    const struct hdi_source *source;
+    struct hand hands[MOST_HANDS];
+    unsigned hand_count;
+    pthread_mutex_t lock; // of all below
+    pthread_cond_t changed;
+    enum phase phase;
+    unsigned working; // hands that have not finished
+    const struct hdi_text *bitcode;
+    struct hdi_build *build; // kernels: NULL until a hand has counted them
+    uint32_t kernel_count;
+    uint32_t next;          // kernel nobody has taken yet
+    struct result *results; // per kernel
+    bool failed;            // no more kernels are taken
+};
+
+// One kernel ------------------------------------------------------------------
+
+static hd_status make_kernel(struct hdi_llvm *llvm, LLVMModuleRef program,
+                             LLVMValueRef function,
+                             struct hdi_build_kernel *kernel, int *object,
+                             struct hd_error *error)
+{
+    struct hdi_text explanation = {0};
+    LLVMModuleRef module;
+    LLVMValueRef prepared;
+    unsigned regions = 0;
+
+    HDI_TRY(hdi_signature_read(llvm, function, kernel, error));
+    HDI_TRY(hdi_prepare_kernel(llvm, program, kernel->name, &module, &prepared,
+                               error));
+    hd_status status = hdi_workgroup_build(llvm, module, prepared, kernel,
+                                           &explanation, &regions, error);
+    if (status == HD_OK)
+        status = hdi_code_make(llvm, module, kernel, regions, &explanation,
+                               object, error);
+    LLVMDisposeModule(module);
+    if (status == HD_OK && explanation.failed)
+        status =
+            hdi_fail(error, HD_ENOMEM, "%s: no memory to compile", llvm->path);
+    if (status == HD_OK)
+        kernel->explanation = explanation.data;
+    else
+        hdi_text_free(&explanation);
+    return status;
+}
+
+// Hands -----------------------------------------------------------------------
+
+static LLVMValueRef next_kernel(LLVMValueRef function)
+{
+    while (function && !hdi_is_kernel(function))
+        function = LLVMGetNextFunction(function);
+    return function;
+}
+
+// Called by the hand that comes first, with the lock held.
+static hd_status count_kernels(struct hdi_crew *crew, LLVMModuleRef program,
+                               struct hd_error *error)
+{
+    const char *path = crew->source->path;
+    uint32_t count = 0;
+
+    for (LLVMValueRef f = next_kernel(LLVMGetFirstFunction(program)); f;
+         f = next_kernel(LLVMGetNextFunction(f)))
+        count++;
+    if (count == 0)
+        return hdi_fail(error, HD_EBUILD, "%s: no kernel in this program",
+                        path);
+    if (count > HDI_CHILD_FILES)
+        return hdi_fail(error, HD_ELIMIT, "%s: more than %d kernels", path,
+                        HDI_CHILD_FILES);
+    struct hdi_build_kernel *kernels = calloc(count, sizeof(*kernels));
+    crew->results = calloc(count, sizeof(*crew->results));
+    if (!kernels || !crew->results) {
+        free(kernels);
+        return hdi_fail(error, HD_ENOMEM, "%s: no memory to compile", path);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        crew->results[i].object = -1;
+    crew->build->kernels = kernels;
+    crew->build->kernel_count = crew->kernel_count = count;
+    return HD_OK;
+}
+
+// The number of a kernel for this hand; SIZE_MAX when there are no more.
+static size_t take(struct hand *hand, LLVMModuleRef program)
+{
+    struct hdi_crew *crew = hand->crew;
+    size_t taken = SIZE_MAX;
+
+    pthread_mutex_lock(&crew->lock);
+    if (!crew->build->kernels && !crew->failed) {
+        hand->status = count_kernels(crew, program, &hand->error);
+        crew->failed |= hand->status != HD_OK;
+    }
+    if (!crew->failed && crew->next < crew->kernel_count)
+        taken = crew->next++;
+    pthread_mutex_unlock(&crew->lock);
+    return taken;
+}
+
+static void make_kernels(struct hand *hand, LLVMModuleRef program)
+{
+    struct hdi_crew *crew = hand->crew;
+    LLVMValueRef function = next_kernel(LLVMGetFirstFunction(program));
+    size_t at = 0, taken;
+
+    while ((taken = take(hand, program)) != SIZE_MAX) {
+        for (; at < taken; at++)
+            function = next_kernel(LLVMGetNextFunction(function));
+        struct result *result = &crew->results[taken];
+        result->status = make_kernel(&hand->llvm, program, function,
+                                     &crew->build->kernels[taken],
+                                     &result->object, &result->error);
+        if (result->status != HD_OK) {
+            pthread_mutex_lock(&crew->lock);
+            crew->failed = true;
+            pthread_mutex_unlock(&crew->lock);
+        }
+    }
+}
+
+static bool wait_for_work(struct hdi_crew *crew)
+{
+    pthread_mutex_lock(&crew->lock);
+    while (crew->phase == PHASE_WAIT)
+        pthread_cond_wait(&crew->changed, &crew->lock);
+    // Whoever comes late finds nothing to do.
+    bool work = crew->phase == PHASE_WORK && !crew->failed &&
+                (!crew->build->kernels || crew->next < crew->kernel_count);
+    pthread_mutex_unlock(&crew->lock);
+    return work;
+}
+
+static void *run(void *data)
+{
+    struct hand *hand = data;
+    struct hdi_crew *crew = hand->crew;
+    LLVMModuleRef program = NULL;
+
+    hand->status = hdi_llvm_open(&hand->llvm, crew->source->target,
+                                 crew->source->path, &hand->error);
+    if (hand->status == HD_OK)
+        hand->status =
+            hdi_prepare_builtins(&hand->llvm, &hand->builtins, &hand->error);
+    bool work = wait_for_work(crew);
+    if (hand->status == HD_OK && work) {
+        hand->status = hdi_prepare_program(&hand->llvm, crew->bitcode->data,
+                                           crew->bitcode->size, &hand->builtins,
+                                           &program, &hand->error);
+        if (hand->status == HD_OK)
+            make_kernels(hand, program);
+    }
+    if (program)
+        LLVMDisposeModule(program);
+    if (hand->builtins)
+        LLVMDisposeModule(hand->builtins);
+    hdi_llvm_close(&hand->llvm);
+
+    pthread_mutex_lock(&crew->lock);
+    crew->working--;
+    pthread_cond_broadcast(&crew->changed);
+    pthread_mutex_unlock(&crew->lock);
+    return NULL;
+}
+
+// The crew --------------------------------------------------------------------
+
+// As many as can run at once; no more than the text seems to have kernels.
+static unsigned hands_for(const struct hdi_source *source)
+{
+    cpu_set_t allowed;
+    unsigned cores = sched_getaffinity(0, sizeof(allowed), &allowed) == 0
+                         ? (unsigned)CPU_COUNT(&allowed)
+                         : 1;
+    unsigned most = cores < MOST_HANDS ? cores : MOST_HANDS, count = 0;
+    static const char word[] = "kernel";
+    const char *at = source->text, *end = source->text + source->size;
+
+    while (count < most && at &&
+           (at = memmem(at, (size_t)(end - at), word, sizeof(word) - 1))) {
+        count++;
+        at += sizeof(word) - 1;
+    }
+    return count ? count : 1;
+}
+
+hd_status hdi_crew_start(const struct hdi_source *source,
+                         struct hdi_crew **made, struct hd_error *error)
+{
+    struct hdi_crew *crew = calloc(1, sizeof(*crew));
+    unsigned wanted = hands_for(source);
+
+    if (!crew)
+        return hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
+                        source->path);
+    crew->source = source;
+    pthread_mutex_init(&crew->lock, NULL);
+    pthread_cond_init(&crew->changed, NULL);
+    pthread_mutex_lock(&crew->lock);
+    for (; crew->hand_count < wanted; crew->hand_count++) {
+        struct hand *hand = &crew->hands[crew->hand_count];
+        hand->crew = crew;
+        if (pthread_create(&hand->thread, NULL, run, hand) != 0)
+            break;
+        crew->working++;
+    }
+    pthread_mutex_unlock(&crew->lock);
+    if (crew->hand_count == 0) {
+        hdi_crew_end(crew);
+        return hdi_fail(error, HD_ENOMEM, "%s: no thread to compile",
+                        source->path);
+    }
+    *made = crew;
+    return HD_OK;
+}
+
+hd_status hdi_crew_compile(struct hdi_crew *crew,
+                           const struct hdi_text *bitcode,
+                           struct hdi_build *build, int *objects,
+                           size_t *object_count, struct hd_error *error)
+{
+    pthread_mutex_lock(&crew->lock);
+    crew->bitcode = bitcode;
+    crew->build = build;
+    crew->phase = PHASE_WORK;
+    pthread_cond_broadcast(&crew->changed);
+    while (crew->working > 0)
+        pthread_cond_wait(&crew->changed, &crew->lock);
+    pthread_mutex_unlock(&crew->lock);
+
+    hd_status status = HD_OK;
+    for (uint32_t i = 0; i < crew->kernel_count; i++) {
+        const struct result *result = &crew->results[i];
+        if (result->object >= 0)
+            objects[(*object_count)++] = result->object;
+        if (result->status != HD_OK && status == HD_OK) {
+            status = result->status;
+            *error = result->error;
+        }
+    }
+    for (unsigned h = 0; h < crew->hand_count; h++)
+        if (crew->hands[h].status != HD_OK && status == HD_OK) {
+            status = crew->hands[h].status;
+            *error = crew->hands[h].error;
+        }
+    return status;
+}
+
+void hdi_crew_end(struct hdi_crew *crew)
+{
+    pthread_mutex_lock(&crew->lock);
+    crew->phase = PHASE_END;
+    pthread_cond_broadcast(&crew->changed);
+    pthread_mutex_unlock(&crew->lock);
+    for (unsigned h = 0; h < crew->hand_count; h++)
+        pthread_join(crew->hands[h].thread, NULL);
+    pthread_cond_destroy(&crew->changed);
+    pthread_mutex_destroy(&crew->lock);
+    free(crew->results);
+    free(crew);
+}

@@ -1,0 +1,28 @@
+// The threads that compile one program: its kernels are dealt out among them.
+// Each has an LLVM context of its own, and gets that ready while the front end
+// still runs.
+#ifndef HDI_KERNEL_COMPILER_CREW_H
+#define HDI_KERNEL_COMPILER_CREW_H
+
+#include "base/text.h"
+#include "kernel/build.h"
+#include "kernel/compiler.h"
+
+struct hdi_crew;
+
+// Start the threads for `source`, which must stay until the end. HD_ENOMEM.
+hd_status hdi_crew_start(const struct hdi_source *source,
+                         struct hdi_crew **crew, struct hd_error *error);
+
+// Compile the kernels of `bitcode` into build->kernels and one object each,
+// files in `objects` (HDI_CHILD_FILES of them at most), which the caller closes
+// on failure too. The error is that of the first kernel that has one.
+hd_status hdi_crew_compile(struct hdi_crew *crew,
+                           const struct hdi_text *bitcode,
+                           struct hdi_build *build, int *objects,
+                           size_t *object_count, struct hd_error *error);
+
+// Wait for the threads, whether they were given work or not.
+void hdi_crew_end(struct hdi_crew *crew);
+
+#endif

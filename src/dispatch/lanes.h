@@ -1,0 +1,68 @@
+// The few loops of dispatch that are worth wide registers, once per instruction
+// set; every set gives the same results bit for bit.
+//
+// lanes_base.c is the portable one (plain vectors: SSE2, NEON); on x86-64 the
+// same text is compiled again for AVX2 and AVX-512. Which one runs is read from
+// the processor, not configured.
+#ifndef HDI_DISPATCH_LANES_H
+#define HDI_DISPATCH_LANES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    HDI_LANES = 8,       // maps searched together
+    HDI_LANE_WORDS = 16, // their low words, then their high words
+    HDI_ROW = 32         // rows are padded to this many 16-bit numbers
+};
+
+struct hdi_lanes {
+    const char *name;
+
+    // The longest run of a map of any length.
+    unsigned (*run)(const uint64_t *map, unsigned words);
+
+    // The longest runs of 8 maps of up to 128 blocks: low words first, then the
+    // high ones. A `group` that is a power of two up to 64 asks for whole
+    // groups (D9); 1 for the exact run.
+    void (*runs)(const uint64_t maps[HDI_LANE_WORDS], unsigned group,
+                 uint16_t found[HDI_LANES]);
+
+    // One need against every module: fits[m] = all ones when
+    // plane[line][m] >= need[line] for every line, else 0. `modules` is padded
+    // and also the distance of planes.
+    void (*row)(const uint16_t *plane, const uint16_t *need, unsigned lines,
+                unsigned modules, uint16_t *fits);
+
+    // One module against every need: fits[c] = all ones when
+    // level[line] >= need[c * lines + line] for every line. `lines` is padded.
+    void (*column)(const uint16_t *level, const uint16_t *need, unsigned lines,
+                   unsigned channels, uint16_t *fits);
+
+    // The lowest m with fits[m] != 0 and the largest score; `modules` if none.
+    unsigned (*best)(const uint16_t *fits, const int64_t *score,
+                     unsigned modules);
+};
+
+// The best one this processor has. Never NULL.
+const struct hdi_lanes *hdi_lanes(void);
+
+// All that this processor can run, for tests. NULL past the last.
+const struct hdi_lanes *hdi_lanes_at(unsigned index);
+
+// Keep bits only where a whole group is free; `group` a power of two up to 64.
+static inline uint64_t hdi_word_keep_groups(uint64_t word, unsigned group)
+{
+    uint64_t borders = 1; // every group's lowest bit
+
+    for (unsigned step = group; step < 64; step *= 2)
+        borders |= borders << step;
+    for (unsigned step = 1; step < group; step *= 2)
+        word &= word >> step;
+    word &= borders;
+    for (unsigned step = 1; step < group; step *= 2)
+        word |= word << step;
+    return word;
+}
+
+#endif

@@ -1,0 +1,298 @@
+// The text of every set of lanes: included once per instruction set by
+// lanes_base.c, lanes_avx2.c and lanes_avx512.c, which define LANES_NAME.
+#include <stdbool.h>
+#include <string.h>
+
+#include "dispatch/lanes.h"
+
+#if defined(__AVX2__) || defined(__AVX512BW__)
+#include <immintrin.h>
+#endif
+
+typedef uint64_t word8 __attribute__((vector_size(64), aligned(8)));
+typedef uint16_t half32 __attribute__((vector_size(64), aligned(2)));
+
+static inline unsigned largest(unsigned a, unsigned b)
+{
+    return a > b ? a : b;
+}
+
+// `ends`: where a run of `length` has just ended; try to make it 2^j longer in
+// every lane at once.
+#define EXTEND(j)                                               \
+    do {                                                        \
+        word8 more_ = ends & eroded[j];                         \
+        word8 yes_ = (word8)(more_ != 0);                       \
+        ends = (ends & ~yes_) | ((more_ << (1 << (j))) & yes_); \
+        length += yes_ & (UINT64_C(1) << (j));                  \
+    } while (0)
+
+// The longest runs inside each of 8 words.
+static inline void runs_inside(const uint64_t words[8], uint64_t inside[8])
+{
+    word8 eroded[6], ends = ~(word8){0}, length = {0};
+
+    memcpy(&eroded[0], words, sizeof(eroded[0]));
+    for (int j = 1; j < 6; j++)
+        eroded[j] = eroded[j - 1] & eroded[j - 1] >> (1 << (j - 1));
+    EXTEND(5);
+    EXTEND(4);
+    EXTEND(3);
+    EXTEND(2);
+    EXTEND(1);
+    EXTEND(0);
+    // 32 + 16 + ... + 1 is 63: a full word has one more.
+    length -= (word8)((ends & eroded[0]) != 0);
+    memcpy(inside, &length, sizeof(length));
+}
+
+static inline unsigned ones_below(uint64_t word)
+{
+    return ~word == 0 ? 64 : (unsigned)__builtin_ctzll(~word);
+}
+
+static inline unsigned ones_above(uint64_t word)
+{
+    return ~word == 0 ? 64 : (unsigned)__builtin_clzll(~word);
+}
+
+#ifdef __AVX512VL__
+// Both words of a map side by side, a mask register for the choice.
+static inline unsigned run_of_two(const uint64_t *map)
+{
+    __m128i a0 = _mm_loadu_si128((const __m128i *)map), eroded[6];
+    __m128i ends = _mm_set1_epi64x(-1), length = _mm_setzero_si128();
+
+    eroded[0] = a0;
+#define ERODE(j)      \
+    eroded[(j) + 1] = \
+        _mm_and_si128(eroded[j], _mm_srli_epi64(eroded[j], 1 << (j)))
+    ERODE(0);
+    ERODE(1);
+    ERODE(2);
+    ERODE(3);
+    ERODE(4);
+#undef ERODE
+#define LONGER(j)                                                \
+    do {                                                         \
+        __mmask8 yes_ = _mm_test_epi64_mask(ends, eroded[j]);    \
+        __m128i more_ = _mm_and_si128(ends, eroded[j]);          \
+        ends = _mm_mask_slli_epi64(ends, yes_, more_, 1 << (j)); \
+        length = _mm_mask_add_epi64(length, yes_, length,        \
+                                    _mm_set1_epi64x(1 << (j)));  \
+    } while (0)
+    LONGER(5);
+    LONGER(4);
+    LONGER(3);
+    LONGER(2);
+    LONGER(1);
+    LONGER(0);
+    LONGER(0);
+#undef LONGER
+    length = _mm_max_epu64(length, _mm_unpackhi_epi64(length, length));
+    return largest((unsigned)_mm_cvtsi128_si32(length),
+                   ones_above(map[0]) + ones_below(map[1]));
+}
+#else
+static inline unsigned run_of_one(uint64_t word)
+{
+    uint64_t eroded[6], ends = ~UINT64_C(0);
+    unsigned length = 0;
+
+    eroded[0] = word;
+    for (int j = 1; j < 6; j++)
+        eroded[j] = eroded[j - 1] & eroded[j - 1] >> (1 << (j - 1));
+#pragma GCC unroll 6
+    for (int j = 5; j >= 0; j--) {
+        uint64_t more = ends & eroded[j];
+        bool yes = more != 0;
+        ends = yes ? more << (1 << j) : ends;
+        length += (unsigned)yes << j;
+    }
+    return length + ((ends & eroded[0]) != 0);
+}
+
+static inline unsigned run_of_two(const uint64_t *map)
+{
+    return largest(largest(run_of_one(map[0]), run_of_one(map[1])),
+                   ones_above(map[0]) + ones_below(map[1]));
+}
+#endif
+
+static unsigned run(const uint64_t *map, unsigned words)
+{
+    if (words == 2)
+        return run_of_two(map);
+    if (words == 1) {
+        uint64_t both[2] = {map[0], 0};
+        return run_of_two(both);
+    }
+
+    unsigned best = 0, open = 0; // `open`: the run that reaches this border
+    for (unsigned first = 0; first < words; first += 8) {
+        unsigned count = words - first < 8 ? words - first : 8;
+        uint64_t eight[8] = {0}, inside[8];
+
+        memcpy(eight, map + first, count * sizeof(*eight));
+        runs_inside(eight, inside);
+        for (unsigned i = 0; i < count; i++) {
+            uint64_t word = map[first + i];
+            unsigned joined = open + ones_below(word);
+            best = largest(best, largest((unsigned)inside[i], joined));
+            open = ~word == 0 ? joined : ones_above(word);
+        }
+    }
+    return best;
+}
+
+static void runs(const uint64_t maps[HDI_LANE_WORDS], unsigned group,
+                 uint16_t found[HDI_LANES])
+{
+    word8 low, high, eroded[7], eroded_high[7];
+
+    memcpy(&low, maps, sizeof(low));
+    memcpy(&high, maps + HDI_LANES, sizeof(high));
+    if (group > 1) {
+        uint64_t borders = 1;
+        for (unsigned step = group; step < 64; step *= 2)
+            borders |= borders << step;
+        for (unsigned step = 1; step < group; step *= 2) {
+            low &= low >> step;
+            high &= high >> step;
+        }
+        low &= borders;
+        high &= borders;
+        for (unsigned step = 1; step < group; step *= 2) {
+            low |= low << step;
+            high |= high << step;
+        }
+    }
+
+    eroded[0] = low;
+    eroded_high[0] = high;
+#pragma GCC unroll 6
+    for (int j = 1; j < 7; j++) {
+        int by = 1 << (j - 1);
+        word8 l = eroded[j - 1], h = eroded_high[j - 1];
+        eroded[j] = l & (l >> by | h << (64 - by));
+        eroded_high[j] = h & h >> by;
+    }
+
+    word8 ends = ~(word8){0}, ends_high = ends, length = {0};
+#pragma GCC unroll 8
+    for (int step = 0; step < 8; step++) {
+        int j = step < 7 ? 6 - step : 0; // 64 + ... + 1 is 127: once more
+        word8 l = ends & eroded[j], h = ends_high & eroded_high[j];
+        word8 yes = (word8)((l | h) != 0);
+        word8 next = l, next_high = h;
+        if (j == 6) {
+            next_high = l;
+            next = (word8){0};
+        } else {
+            next_high = h << (1 << j) | l >> (64 - (1 << j));
+            next = l << (1 << j);
+        }
+        ends = (ends & ~yes) | (next & yes);
+        ends_high = (ends_high & ~yes) | (next_high & yes);
+        length += yes & (UINT64_C(1) << j);
+    }
+    for (int i = 0; i < HDI_LANES; i++)
+        found[i] = (uint16_t)length[i];
+}
+
+static void row(const uint16_t *plane, const uint16_t *need, unsigned lines,
+                unsigned modules, uint16_t *fits)
+{
+    for (unsigned m = 0; m < modules; m += HDI_ROW) {
+        half32 all = ~(half32){0};
+
+        for (unsigned line = 0; line < lines; line++) {
+            if (need[line] == 0)
+                continue;
+            half32 level;
+            memcpy(&level, plane + (size_t)line * modules + m, sizeof(level));
+            all &= (half32)(level >= need[line]);
+        }
+        memcpy(fits + m, &all, sizeof(all));
+    }
+}
+
+// Whether some number of 32 is below its need.
+static inline bool any_below(const uint16_t *level, const uint16_t *need)
+{
+#ifdef __AVX512BW__
+    return _mm512_cmplt_epu16_mask(_mm512_loadu_si512(level),
+                                   _mm512_loadu_si512(need)) != 0;
+#else
+    half32 a, b;
+    uint64_t bits[8], any = 0;
+
+    memcpy(&a, level, sizeof(a));
+    memcpy(&b, need, sizeof(b));
+    half32 below = (half32)(a < b);
+    memcpy(bits, &below, sizeof(bits));
+    for (int i = 0; i < 8; i++)
+        any |= bits[i];
+    return any != 0;
+#endif
+}
+
+static void column(const uint16_t *level, const uint16_t *need, unsigned lines,
+                   unsigned channels, uint16_t *fits)
+{
+    for (unsigned c = 0; c < channels; c++) {
+        const uint16_t *of_channel = need + (size_t)c * lines;
+        bool below = any_below(level, of_channel);
+
+        for (unsigned line = HDI_ROW; line < lines; line += HDI_ROW)
+            below |= any_below(level + line, of_channel + line);
+        fits[c] = below ? 0 : UINT16_MAX;
+    }
+}
+
+static unsigned best(const uint16_t *fits, const int64_t *score,
+                     unsigned modules)
+{
+#ifdef __AVX512BW__
+    __m512i most = _mm512_set1_epi64(INT64_MIN);
+    bool any = false;
+
+    for (unsigned m = 0; m < modules; m += 8) {
+        __mmask8 fit =
+            _mm_movepi16_mask(_mm_loadu_si128((const __m128i *)(fits + m)));
+        most = _mm512_mask_max_epi64(most, fit, most,
+                                     _mm512_loadu_si512(score + m));
+        any |= fit != 0;
+    }
+    if (!any)
+        return modules;
+    most = _mm512_set1_epi64(_mm512_reduce_max_epi64(most));
+    for (unsigned m = 0;; m += 8) {
+        __mmask8 fit =
+            _mm_movepi16_mask(_mm_loadu_si128((const __m128i *)(fits + m)));
+        fit = _mm512_mask_cmpeq_epi64_mask(fit, most,
+                                           _mm512_loadu_si512(score + m));
+        if (fit)
+            return m + (unsigned)__builtin_ctz(fit);
+    }
+#else
+    unsigned chosen = modules;
+    int64_t most = 0;
+
+    for (unsigned m = 0; m < modules; m++) {
+        if (fits[m] && (chosen == modules || score[m] > most)) {
+            chosen = m;
+            most = score[m];
+        }
+    }
+    return chosen;
+#endif
+}
+
+extern const struct hdi_lanes LANES_SYMBOL;
+const struct hdi_lanes LANES_SYMBOL = {.name = LANES_NAME,
+                                       .run = run,
+                                       .runs = runs,
+                                       .row = row,
+                                       .column = column,
+                                       .best = best};

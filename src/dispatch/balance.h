@@ -1,0 +1,62 @@
+// Which of the modules that fit (D13, D14, best fit, any mixture of them).
+#ifndef HDI_DISPATCH_BALANCE_H
+#define HDI_DISPATCH_BALANCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dispatch/module.h"
+#include "heddle/status.h"
+
+// Weights of a module's score; the largest score is chosen, the lowest module
+// among equals. All 0 is first fit. Each part is scaled to 0 .. 65536.
+struct hdi_mixture {
+    int32_t left;   // D13: energy of what is left, by the module's weights
+    int32_t recent; // D14: less executed lately is better
+    int32_t tight;  // best fit: fuller is better, all resources alike
+    bool by_run;    // D13 takes the longest run of first-class resources
+};
+
+// Weighted instructions executed by each module in the last `window` cycles,
+// kept in slots of window / slots cycles; slots == window is exact.
+struct hdi_recent {
+    uint32_t modules;
+    uint32_t window, slots; // powers of two
+    uint64_t full;          // what counts as fully busy: 65536 of the score
+    uint64_t *counts;       // [module * slots + slot]
+    uint64_t *sums;         // by module
+    uint64_t *slot;         // by module: number of the newest slot
+};
+
+enum {
+    HDI_RECENT_WINDOW = 1024
+}; // [cycles] by default
+
+hd_status hdi_recent_create(struct hdi_recent *recent, uint32_t modules,
+                            uint32_t window, uint32_t slots, uint64_t full,
+                            struct hd_error *error);
+void hdi_recent_destroy(struct hdi_recent *recent);
+
+// `weighted`: sum over instruction classes of weight x count, executed at
+// `now`. `now` never falls.
+void hdi_recent_add(struct hdi_recent *recent, uint32_t module, uint64_t now,
+                    uint64_t weighted);
+
+// The same, spread evenly over `from` .. `to` - 1.
+void hdi_recent_spread(struct hdi_recent *recent, uint32_t module,
+                       uint64_t from, uint64_t to, uint64_t per_cycle);
+
+uint64_t hdi_recent_sum(struct hdi_recent *recent, uint32_t module,
+                        uint64_t now);
+
+// The part of the score that changes only with the module: left and tight.
+int64_t hdi_mixture_score(const struct hdi_mixture *mixture,
+                          const struct hdi_module *module,
+                          const struct hdi_shape *shape,
+                          const uint16_t *levels);
+
+// Free share of a module, all resources alike: 0 .. 65536.
+int64_t hdi_module_space(const struct hdi_module *module,
+                         const struct hdi_shape *shape);
+
+#endif

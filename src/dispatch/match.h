@@ -1,0 +1,39 @@
+// All heads against all modules (D2), kept up to date instead of made anew: a
+// new head is compared with every module, a changed module with every head.
+#ifndef HDI_DISPATCH_MATCH_H
+#define HDI_DISPATCH_MATCH_H
+
+#include "dispatch/lanes.h"
+#include "dispatch/shape.h"
+
+struct hdi_match {
+    const struct hdi_lanes *lanes;
+    const struct hdi_shape *shape;
+    uint32_t channels;
+    uint32_t modules_pad;
+    uint16_t *level;   // [module * line_pad + line]
+    uint16_t *plane;   // [line * modules_pad + module]: the same, turned
+    uint16_t *need;    // [channel * line_pad + line]
+    uint16_t *fits;    // [channel * modules_pad + module]: all ones or 0
+    uint32_t *count;   // by channel: modules that fit; 0 without a head
+    uint8_t *active;   // by channel: has a head
+    uint16_t *scratch; // by channel
+};
+
+// The levels of `module` changed: `level` holds the new ones.
+void hdi_match_module(struct hdi_match *match, uint32_t module);
+
+// The head of `channel` changed: `need` holds what it asks.
+void hdi_match_head(struct hdi_match *match, uint32_t channel);
+
+// The channel has no head.
+void hdi_match_empty(struct hdi_match *match, uint32_t channel);
+
+// The exact check failed: they do not fit until one of them changes.
+void hdi_match_refuse(struct hdi_match *match, uint32_t channel,
+                      uint32_t module);
+
+// One pass over everything, for heads and levels that are all new.
+void hdi_match_all(struct hdi_match *match);
+
+#endif

@@ -1,0 +1,31 @@
+// What one work-group needs (D1).
+#ifndef HDI_DISPATCH_NEED_H
+#define HDI_DISPATCH_NEED_H
+
+#include "dispatch/shape.h"
+
+struct hdi_need {
+    uint16_t waves;
+    uint8_t priority; // 1 is the highest in the base order
+    bool independent; // its waves may be dispatched one by one (D7)
+    // By resource [blocks]: of one wave, or of the group when shared.
+    uint16_t amount[HDI_MAX_RESOURCES];
+};
+
+// Whether an empty module could take it; otherwise HD_ELIMIT, naming the
+// resource. HD_EINVAL for no waves or an unknown priority.
+hd_status hdi_need_check(const struct hdi_need *need,
+                         const struct hdi_shape *shape, unsigned priorities,
+                         struct hd_error *error);
+
+// The largest share of a module's blocks of one resource that it takes, in
+// 1/65536.
+uint32_t hdi_need_share(const struct hdi_need *need,
+                        const struct hdi_shape *shape);
+
+// What every line must at least have; `split` is waves by place. `lines` has
+// line_pad numbers.
+void hdi_need_lines(const struct hdi_need *need, const struct hdi_shape *shape,
+                    const uint16_t *split, uint16_t *lines);
+
+#endif

@@ -1,0 +1,137 @@
+// Invariant: lanes of one resource are next to each other in unit order.
+#include "dispatch/shape.h"
+
+#include "base/error.h"
+#include "dispatch/lanes.h"
+
+enum {
+    LANE_BLOCKS = 128
+};
+
+static hd_status check_resource(const struct hdi_resource *resource,
+                                uint32_t units, struct hd_error *error)
+{
+    const char *name = resource->name;
+
+    if (resource->blocks == 0 || resource->blocks > HDI_MAX_BLOCKS)
+        return hdi_fail(error, HD_EINVAL,
+                        "resource '%s' has %u blocks; 1 to %d are possible",
+                        name, resource->blocks, HDI_MAX_BLOCKS);
+    if ((uint64_t)resource->energy * resource->blocks * units > INT32_MAX)
+        return hdi_fail(error, HD_EINVAL,
+                        "resource '%s': a weight of %u is too large; scale "
+                        "all weights down",
+                        name, resource->energy);
+    if (!resource->contiguous && resource->search != HDI_SEARCH_EXACT)
+        return hdi_fail(error, HD_EINVAL,
+                        "resource '%s' needs only a count: it has no runs to "
+                        "search",
+                        name);
+    if (resource->search == HDI_SEARCH_GROUPED &&
+        (resource->group == 0 || resource->blocks % resource->group != 0))
+        return hdi_fail(error, HD_EINVAL,
+                        "resource '%s': groups of %u do not divide its %u "
+                        "blocks",
+                        name, resource->group, resource->blocks);
+    if (resource->search == HDI_SEARCH_SAMPLED) {
+        bool rises = resource->shift_count > 0;
+        for (uint32_t i = 0; i < resource->shift_count; i++)
+            rises &= resource->shifts[i] < resource->blocks &&
+                     (i == 0 || resource->shifts[i] > resource->shifts[i - 1]);
+        if (!rises)
+            return hdi_fail(error, HD_EINVAL,
+                            "resource '%s': sampled shifts must ascend and "
+                            "stay below its %u blocks",
+                            name, resource->blocks);
+    }
+    return HD_OK;
+}
+
+static bool add_lines(struct hdi_shape *shape, uint32_t resource,
+                      enum hdi_line_kind kind)
+{
+    uint32_t holders = hdi_holders(shape, resource);
+
+    if (shape->line_count + holders > HDI_MAX_LINES)
+        return false;
+    for (uint32_t place = 0; place < holders; place++) {
+        shape->lines[shape->line_count++] =
+            (struct hdi_line){.resource = (uint8_t)resource,
+                              .place = (uint8_t)place,
+                              .kind = (uint8_t)kind};
+    }
+    return true;
+}
+
+static void place_maps(struct hdi_shape *shape)
+{
+    uint32_t lane = 0;
+
+    for (uint32_t r = 0; r < shape->resource_count; r++) {
+        if (!shape->resources[r].contiguous ||
+            shape->resources[r].blocks > LANE_BLOCKS)
+            continue;
+        for (uint32_t q = 0; q < hdi_holders(shape, r); q++, lane++) {
+            shape->maps[r][q].first =
+                lane / HDI_LANES * HDI_LANE_WORDS + lane % HDI_LANES;
+            shape->maps[r][q].stride = HDI_LANES;
+        }
+    }
+    shape->batches = (lane + HDI_LANES - 1) / HDI_LANES;
+    uint32_t word = shape->batches * HDI_LANE_WORDS;
+    for (uint32_t r = 0; r < shape->resource_count; r++) {
+        if (!shape->resources[r].contiguous ||
+            shape->resources[r].blocks <= LANE_BLOCKS)
+            continue;
+        for (uint32_t q = 0; q < hdi_holders(shape, r); q++) {
+            shape->maps[r][q].first = word;
+            shape->maps[r][q].stride = 1;
+            word += hdi_map_words(shape->resources[r].blocks);
+        }
+    }
+    shape->map_words = (word + 7) / 8 * 8;
+}
+
+hd_status hdi_shape_init(struct hdi_shape *shape, struct hd_error *error)
+{
+    if (shape->modules == 0 || shape->modules > HDI_MAX_MODULES)
+        return hdi_fail(error, HD_EINVAL, "%u modules; 1 to %d are possible",
+                        shape->modules, HDI_MAX_MODULES);
+    if (shape->units == 0 || shape->units > HDI_MAX_UNITS)
+        return hdi_fail(error, HD_EINVAL,
+                        "%u units in a module; 1 to %d are possible",
+                        shape->units, HDI_MAX_UNITS);
+    if (shape->waves == 0 || shape->waves > 1024)
+        return hdi_fail(error, HD_EINVAL,
+                        "%u waves in a unit; 1 to 1024 are possible",
+                        shape->waves);
+    if (shape->resource_count > HDI_MAX_RESOURCES)
+        return hdi_fail(error, HD_EINVAL,
+                        "%u resources; at most %d are possible",
+                        shape->resource_count, HDI_MAX_RESOURCES);
+
+    shape->line_count = 0;
+    for (uint32_t r = 0; r < shape->resource_count; r++) {
+        struct hdi_resource *resource = &shape->resources[r];
+        hd_status status = check_resource(resource, shape->units, error);
+
+        if (status != HD_OK)
+            return status;
+        if (resource->search != HDI_SEARCH_GROUPED)
+            resource->group = 1;
+        shape->run_line[r] = shape->line_count;
+        bool room = !resource->contiguous || add_lines(shape, r, HDI_LINE_RUN);
+        shape->count_line[r] = shape->line_count;
+        room = room && add_lines(shape, r, HDI_LINE_COUNT);
+        if (!room)
+            return hdi_fail(error, HD_EINVAL,
+                            "resource '%s': units times resources are more "
+                            "than %d",
+                            resource->name, HDI_MAX_LINES);
+    }
+    shape->line_pad = (shape->line_count + HDI_ROW - 1) / HDI_ROW * HDI_ROW;
+    if (shape->line_pad == 0)
+        shape->line_pad = HDI_ROW;
+    place_maps(shape);
+    return HD_OK;
+}

@@ -1,58 +1,11 @@
-// Invariant: before a round every module on the list of changed ones, and only
-// those, may have levels that are not its own; every channel's need is that of
-// its head.
-#include "dispatch/dispatcher.h"
+// A dispatcher's life and its books: what waits, what runs, what was learnt.
+#include "dispatch/dispatcher_state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-
-// Which packet a lease came from, to learn its run time.
-struct origin {
-    uint32_t channel;
-    uint64_t serial;
-};
-
-struct hdi_dispatcher {
-    struct hdi_shape shape;
-    struct hdi_policy policy;
-    struct hdi_match match;
-    struct hdi_random random;
-    struct hdi_median median;
-    struct hdi_recent *recent;
-
-    uint32_t channels;
-    struct hdi_channel *channel;
-    int64_t *prefer; // by channel: place of its head among equals
-    uint8_t *tried;  // by channel: out of this round
-    uint8_t *marks;  // [priority * channels + channel] (D4)
-    uint32_t *ties;  // scratch
-
-    struct hdi_module *modules;
-    uint32_t *changed; // modules whose levels are old
-    uint32_t changed_count;
-    uint8_t *is_changed;
-    int64_t *score, *space; // by module, padded
-    int64_t *with_recent;   // by module: score with D14
-    uint16_t *free_fits;    // scratch: fits less what is held
-    uint16_t *held;
-
-    struct hdi_lease *leases;
-    struct origin *origins;
-    uint32_t *free_leases;
-    uint32_t free_count;
-
-    uint64_t serial;
-    uint64_t failed_rounds; // in succession (D7)
-    uint64_t window_from;   // when the current period began
-    uint32_t turn;          // channel a robin looks at first
-    uint32_t sticky;
-    uint32_t last_module;
-    bool held_back; // the last round was stuck only because of a hold
-    void *memory;
-};
 
 // One block of memory for everything; sizes first, addresses second.
 struct arena {
@@ -132,14 +85,6 @@ static void lay_out(struct hdi_dispatcher *d, struct arena *a,
 #undef CARVE
 }
 
-static void touch(struct hdi_dispatcher *d, uint32_t module)
-{
-    if (!d->is_changed[module]) {
-        d->is_changed[module] = 1;
-        d->changed[d->changed_count++] = module;
-    }
-}
-
 hd_status hdi_dispatcher_create(const struct hdi_shape *shape,
                                 const struct hdi_dispatcher_options *options,
                                 struct hdi_dispatcher **dispatcher,
@@ -213,7 +158,7 @@ hd_status hdi_dispatcher_create(const struct hdi_shape *shape,
         hdi_module_clear(&d->modules[m], &d->shape);
         d->modules[m].first =
             hdi_pointer_first(policy->pointer, 0, shape->units);
-        touch(d, m);
+        hdi_touch_module(d, m);
     }
     d->last_module = shape->modules - 1;
     *dispatcher = d;
@@ -233,59 +178,6 @@ void hdi_dispatcher_destroy(struct hdi_dispatcher *dispatcher)
         return;
     free(dispatcher->memory);
     free(dispatcher);
-}
-
-// log2 in 1/16.
-static int64_t sixteenths(uint64_t cycles)
-{
-    if (cycles < 2)
-        return 0;
-    unsigned power = 63 - (unsigned)__builtin_clzll(cycles);
-    uint64_t fraction =
-        power >= 4 ? cycles >> (power - 4) & 15 : cycles << (4 - power) & 15;
-
-    return (int64_t)(power * 16 + fraction);
-}
-
-static uint64_t expected(const struct hdi_dispatcher *d,
-                         const struct hdi_entry *entry)
-{
-    if (entry->runs > 0)
-        return entry->ran / entry->runs;
-    if (entry->packet.expected > 0)
-        return entry->packet.expected;
-    return hdi_median_get(&d->median);
-}
-
-static void set_preference(struct hdi_dispatcher *d, uint32_t channel)
-{
-    const struct hdi_policy *policy = &d->policy;
-    const struct hdi_entry *head = hdi_channel_head(&d->channel[channel]);
-    int64_t prefer = 0;
-
-    if (policy->large != 0)
-        prefer += policy->large * (int64_t)head->share;
-    if (policy->brief != 0)
-        prefer -= policy->brief * sixteenths(expected(d, head)) * 4096;
-    d->prefer[channel] = prefer;
-}
-
-// The head of a channel is another than before.
-static void take_head(struct hdi_dispatcher *d, uint32_t channel)
-{
-    struct hdi_channel *c = &d->channel[channel];
-    const struct hdi_entry *head = hdi_channel_head(c);
-    struct hdi_match *match = &d->match;
-
-    if (!head) {
-        hdi_match_empty(match, channel);
-        return;
-    }
-    hdi_need_lines(&head->packet.need, &d->shape,
-                   c->split + head->packet.need.waves * d->shape.units,
-                   match->need + (size_t)channel * d->shape.line_pad);
-    hdi_match_head(match, channel);
-    set_preference(d, channel);
 }
 
 hd_status hdi_dispatcher_submit(struct hdi_dispatcher *dispatcher,
@@ -316,361 +208,8 @@ hd_status hdi_dispatcher_submit(struct hdi_dispatcher *dispatcher,
                         "some have gone",
                         channel, c->room);
     if (c->count == 1)
-        take_head(dispatcher, channel);
+        hdi_take_head(dispatcher, channel);
     return HD_OK;
-}
-
-// Bring the levels of changed modules up to date.
-static void refresh(struct hdi_dispatcher *d)
-{
-    for (uint32_t i = 0; i < d->changed_count; i++) {
-        uint32_t m = d->changed[i];
-        uint16_t *level = d->match.level + (size_t)m * d->shape.line_pad;
-
-        hdi_module_levels(&d->modules[m], &d->shape, d->match.lanes, level);
-        hdi_match_module(&d->match, m);
-        if (d->policy.place == HDI_PLACE_SCORE)
-            d->score[m] = hdi_mixture_score(&d->policy.mixture, &d->modules[m],
-                                            &d->shape, level);
-        if (d->policy.hold > 0)
-            d->space[m] = hdi_module_space(&d->modules[m], &d->shape);
-        d->is_changed[m] = 0;
-    }
-    d->changed_count = 0;
-}
-
-static unsigned current_top(struct hdi_dispatcher *d, uint64_t now)
-{
-    struct hdi_windows *windows = &d->policy.windows;
-
-    if (d->policy.window_runs > 0 &&
-        (windows->period == 0 || now - d->window_from >= windows->period)) {
-        // Only a finished period is replaced, so that windows never jump.
-        uint64_t shortest =
-            hdi_median_get(&d->median) * d->policy.window_runs / 16;
-        if (shortest == 0)
-            return 1;
-        hdi_windows_scale(windows, d->policy.priorities, shortest,
-                          d->policy.window_lead);
-        d->window_from = now;
-    }
-    return hdi_windows_top(windows, now - d->window_from);
-}
-
-static unsigned rank_of(const struct hdi_policy *policy, unsigned priority,
-                        unsigned top)
-{
-    unsigned rank = hdi_priority_rank(priority, top);
-
-    return policy->urgent > 0 && rank > policy->urgent ? policy->urgent : rank;
-}
-
-struct choice {
-    unsigned rank;
-    int64_t prefer;
-    uint32_t channel;
-    uint32_t ties; // in d->ties; more than one: D4 applies
-};
-
-// The heads that go first among those not yet tried. False: none is left.
-static bool first_heads(struct hdi_dispatcher *d, unsigned top, uint64_t now,
-                        struct choice *choice)
-{
-    const struct hdi_policy *policy = &d->policy;
-
-    *choice = (struct choice){.rank = UINT32_MAX, .prefer = INT64_MIN};
-    for (uint32_t c = 0; c < d->channels; c++) {
-        if (d->tried[c])
-            continue;
-        const struct hdi_entry *head = hdi_channel_head(&d->channel[c]);
-        unsigned rank = rank_of(policy, head->packet.need.priority, top);
-        if (d->match.count[c] == 0 &&
-            (policy->hold == 0 || rank >= policy->urgent))
-            continue;
-        if (rank > choice->rank)
-            continue;
-        int64_t prefer = d->prefer[c];
-        uint64_t age = now - head->arrived;
-        if (policy->patience > 0 && age > policy->patience)
-            prefer = INT64_MAX / 2 + (int64_t)(age & (INT64_MAX / 4));
-        if (rank < choice->rank || prefer > choice->prefer) {
-            choice->rank = rank;
-            choice->prefer = prefer;
-            choice->ties = 0;
-        } else if (prefer < choice->prefer) {
-            continue;
-        }
-        d->ties[choice->ties++] = c;
-    }
-    return choice->ties > 0;
-}
-
-static uint8_t *marks_of(struct hdi_dispatcher *d, uint32_t channel)
-{
-    const struct hdi_entry *head = hdi_channel_head(&d->channel[channel]);
-
-    return d->marks + (size_t)(head->packet.need.priority - 1) * d->channels;
-}
-
-// One of the tied heads.
-static uint32_t pick(struct hdi_dispatcher *d, const struct choice *choice)
-{
-    if (choice->ties == 1)
-        return d->ties[0];
-    if (!d->policy.marks) {
-        for (uint32_t i = 0; i < choice->ties; i++) {
-            if (d->ties[i] >= d->turn)
-                return d->ties[i];
-        }
-        return d->ties[0];
-    }
-
-    uint32_t unmarked = 0;
-    for (uint32_t i = 0; i < choice->ties; i++)
-        unmarked += !marks_of(d, d->ties[i])[d->ties[i]];
-    if (unmarked == 0 || unmarked == choice->ties)
-        return d->ties[hdi_random_below(&d->random, choice->ties)];
-
-    uint32_t which = hdi_random_below(&d->random, unmarked);
-    for (uint32_t i = 0;; i++) {
-        uint32_t c = d->ties[i];
-        if (!marks_of(d, c)[c] && which-- == 0)
-            return c;
-    }
-}
-
-// D4, once it is sure that `channel` goes.
-static void mark(struct hdi_dispatcher *d, const struct choice *choice,
-                 uint32_t channel)
-{
-    bool all = true;
-
-    if (choice->ties < 2 || !d->policy.marks)
-        return;
-    for (uint32_t i = 0; i < choice->ties; i++)
-        all &= marks_of(d, d->ties[i])[d->ties[i]] != 0;
-    if (all) {
-        for (uint32_t i = 0; i < choice->ties; i++)
-            marks_of(d, d->ties[i])[d->ties[i]] = 0;
-    }
-    marks_of(d, channel)[channel] = 1;
-}
-
-// Keep the emptiest modules that are not kept yet.
-static bool hold_modules(struct hdi_dispatcher *d)
-{
-    bool any = false;
-
-    for (uint32_t i = 0; i < d->policy.hold; i++) {
-        for (uint32_t m = 0; m < d->shape.modules; m++)
-            d->free_fits[m] = (uint16_t)~d->held[m];
-        memset(d->free_fits + d->shape.modules, 0,
-               (d->match.modules_pad - d->shape.modules) *
-                   sizeof(*d->free_fits));
-        uint32_t m =
-            d->match.lanes->best(d->free_fits, d->space, d->match.modules_pad);
-        if (m >= d->shape.modules)
-            break;
-        d->held[m] = UINT16_MAX;
-        any = true;
-    }
-    return any;
-}
-
-static uint32_t next_module(const struct hdi_dispatcher *d,
-                            const uint16_t *fits)
-{
-    for (uint32_t i = 1; i <= d->shape.modules; i++) {
-        uint32_t m = d->last_module + i;
-        if (m >= d->shape.modules)
-            m -= d->shape.modules;
-        if (fits[m])
-            return m;
-    }
-    return d->match.modules_pad;
-}
-
-static const int64_t *scores_now(struct hdi_dispatcher *d, uint64_t now)
-{
-    const struct hdi_mixture *mixture = &d->policy.mixture;
-
-    if (mixture->recent == 0)
-        return d->score;
-    for (uint32_t m = 0; m < d->shape.modules; m++) {
-        uint64_t sum = hdi_recent_sum(d->recent, m, now);
-        double busy = (double)sum / (double)d->recent->full;
-        d->with_recent[m] =
-            d->score[m] - mixture->recent * (int64_t)(busy * 65536);
-    }
-    return d->with_recent;
-}
-
-// Find the head of `channel` a module and take what it needs there. False: it
-// fits nowhere that is not held.
-static bool place(struct hdi_dispatcher *d, uint32_t channel, uint64_t now,
-                  bool any_held, uint32_t *module)
-{
-    struct hdi_channel *c = &d->channel[channel];
-    const struct hdi_need *need = &hdi_channel_head(c)->packet.need;
-    const uint16_t *split = c->split + need->waves * d->shape.units;
-    uint16_t *fits = d->match.fits + (size_t)channel * d->match.modules_pad;
-    struct hdi_lease *lease = &d->leases[d->free_leases[d->free_count - 1]];
-    const int64_t *score = scores_now(d, now);
-
-    while (d->match.count[channel] > 0) {
-        const uint16_t *open = fits;
-        if (any_held) {
-            for (uint32_t m = 0; m < d->match.modules_pad; m++)
-                d->free_fits[m] = fits[m] & (uint16_t)~d->held[m];
-            open = d->free_fits;
-        }
-        uint32_t m =
-            d->policy.place == HDI_PLACE_NEXT
-                ? next_module(d, open)
-                : d->match.lanes->best(open, score, d->match.modules_pad);
-        if (m >= d->shape.modules)
-            return false;
-        if (hdi_module_take(&d->modules[m], &d->shape, need, split, lease)) {
-            *module = m;
-            return true;
-        }
-        hdi_match_refuse(&d->match, channel, m);
-    }
-    return false;
-}
-
-static void send(struct hdi_dispatcher *d, uint32_t channel, uint32_t m,
-                 struct hdi_decision *decision)
-{
-    struct hdi_channel *c = &d->channel[channel];
-    struct hdi_module *module = &d->modules[m];
-    struct hdi_entry *head = hdi_channel_head(c);
-    uint32_t lease = d->free_leases[--d->free_count];
-    uint64_t serial = head->serial;
-    uint16_t waves = head->packet.need.waves;
-
-    *decision = (struct hdi_decision){.channel = channel,
-                                      .module = m,
-                                      .lease = lease,
-                                      .process = head->packet.process,
-                                      .tag = head->packet.tag,
-                                      .arrived = head->arrived,
-                                      .group = head->next,
-                                      .piece = head->piece,
-                                      .pieces = head->pieces,
-                                      .waves = waves,
-                                      .priority = head->packet.need.priority,
-                                      .unit = module->first};
-    d->leases[lease].module = m;
-    d->origins[lease] = (struct origin){.channel = channel, .serial = serial};
-    module->pointer = hdi_pointer_moved(module->pointer, waves, d->shape.units);
-    module->first =
-        hdi_pointer_first(d->policy.pointer, module->pointer, d->shape.units);
-    touch(d, m);
-    d->last_module = m;
-    d->turn = channel + 1 == d->channels ? 0 : channel + 1;
-
-    hdi_channel_pop(c);
-    head = hdi_channel_head(c);
-    // Equal groups of one packet leave need and matches as they are.
-    if (!head || head->serial != serial || head->packet.need.waves != waves)
-        take_head(d, channel);
-}
-
-static enum hdi_round stuck(struct hdi_dispatcher *d, bool fits_somewhere)
-{
-    d->held_back = fits_somewhere;
-    if (fits_somewhere)
-        d->failed_rounds = 0;
-    return HDI_ROUND_STUCK;
-}
-
-// One channel until it is empty.
-static enum hdi_round sticky_round(struct hdi_dispatcher *d, uint64_t now,
-                                   struct hdi_decision *decision)
-{
-    uint32_t module;
-
-    while (!d->match.active[d->sticky])
-        d->sticky = d->sticky + 1 == d->channels ? 0 : d->sticky + 1;
-    if (!place(d, d->sticky, now, false, &module))
-        return HDI_ROUND_STUCK;
-    send(d, d->sticky, module, decision);
-    return HDI_ROUND_SENT;
-}
-
-static enum hdi_round robin_round(struct hdi_dispatcher *d, uint64_t now,
-                                  struct hdi_decision *decision)
-{
-    uint32_t module;
-
-    for (uint32_t i = 0; i < d->channels; i++) {
-        uint32_t c = d->turn + i;
-        if (c >= d->channels)
-            c -= d->channels;
-        if (d->match.active[c] && place(d, c, now, false, &module)) {
-            send(d, c, module, decision);
-            return HDI_ROUND_SENT;
-        }
-    }
-    return HDI_ROUND_STUCK;
-}
-
-static enum hdi_round priority_round(struct hdi_dispatcher *d, uint64_t now,
-                                     struct hdi_decision *decision)
-{
-    unsigned top = current_top(d, now);
-    bool any_held = false, fits_somewhere = false;
-    struct choice choice;
-    uint32_t module;
-
-    for (uint32_t c = 0; c < d->channels; c++)
-        d->tried[c] = !d->match.active[c];
-    while (first_heads(d, top, now, &choice)) {
-        uint32_t channel = pick(d, &choice);
-
-        if (place(d, channel, now, any_held, &module)) {
-            mark(d, &choice, channel);
-            send(d, channel, module, decision);
-            return HDI_ROUND_SENT;
-        }
-        d->tried[channel] = 1;
-        fits_somewhere |= d->match.count[channel] > 0;
-        if (d->policy.hold > 0 && choice.rank < d->policy.urgent) {
-            if (!any_held)
-                memset(d->held, 0, d->match.modules_pad * sizeof(*d->held));
-            any_held |= hold_modules(d);
-        }
-    }
-    return stuck(d, fits_somewhere);
-}
-
-enum hdi_round hdi_dispatcher_round(struct hdi_dispatcher *dispatcher,
-                                    uint64_t now, struct hdi_decision *decision)
-{
-    struct hdi_dispatcher *d = dispatcher;
-    bool waiting = false;
-
-    for (uint32_t c = 0; c < d->channels && !waiting; c++)
-        waiting = d->match.active[c];
-    d->held_back = false;
-    if (!waiting) {
-        d->failed_rounds = 0;
-        return HDI_ROUND_EMPTY;
-    }
-    if (d->free_count == 0)
-        return stuck(d, true);
-    refresh(d);
-
-    enum hdi_round round =
-        d->policy.order == HDI_ORDER_STICKY  ? sticky_round(d, now, decision)
-        : d->policy.order == HDI_ORDER_ROBIN ? robin_round(d, now, decision)
-                                             : priority_round(d, now, decision);
-    if (round == HDI_ROUND_SENT)
-        d->failed_rounds = 0;
-    else if (!d->held_back)
-        hdi_dispatcher_wait(d, 1);
-    return round;
 }
 
 void hdi_dispatcher_release(struct hdi_dispatcher *dispatcher, uint32_t lease,
@@ -678,12 +217,12 @@ void hdi_dispatcher_release(struct hdi_dispatcher *dispatcher, uint32_t lease,
 {
     struct hdi_dispatcher *d = dispatcher;
     const struct hdi_lease *l = &d->leases[lease];
-    const struct origin *origin = &d->origins[lease];
+    const struct hdi_origin *origin = &d->origins[lease];
     struct hdi_channel *c = &d->channel[origin->channel];
 
     hdi_module_give(&d->modules[l->module], &d->shape,
                     c->split + l->need.waves * d->shape.units, l);
-    touch(d, l->module);
+    hdi_touch_module(d, l->module);
     d->free_leases[d->free_count++] = lease;
     if (cycles == 0)
         return;
@@ -693,7 +232,7 @@ void hdi_dispatcher_release(struct hdi_dispatcher *dispatcher, uint32_t lease,
     if (d->policy.brief != 0 && head && head->serial == origin->serial) {
         head->ran += cycles;
         head->runs++;
-        set_preference(d, origin->channel);
+        hdi_set_preference(d, origin->channel);
     }
 }
 
@@ -715,7 +254,7 @@ static bool split_one(struct hdi_dispatcher *d)
         return false;
     hdi_channel_split(&d->channel[chosen], d->policy.split_waves,
                       (uint8_t)d->policy.priorities);
-    take_head(d, chosen);
+    hdi_take_head(d, chosen);
     return true;
 }
 

@@ -24,7 +24,7 @@ struct sim_result {
     double unit_imbalance; // waves, largest over smallest, of the worst module
     double module_imbalance;    // wave cycles, largest over mean
     double heat_mean, heat_max; // spread over modules: (max - min) / mean
-    double seconds;             // of the loop
+    double seconds;             // processor time of the loop
 };
 
 struct sim_timeline;

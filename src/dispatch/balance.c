@@ -108,13 +108,10 @@ int64_t hdi_module_space(const struct hdi_module *module,
 {
     uint64_t space = 0;
 
-    if (shape->resource_count == 0)
-        return 0;
     for (uint32_t r = 0; r < shape->resource_count; r++) {
-        uint32_t all = shape->resources[r].blocks * hdi_holders(shape, r);
-        space += (uint64_t)hdi_module_left(module, shape, r) * 65536 / all;
+        space += hdi_module_left(module, shape, r) * shape->share[r];
     }
-    return (int64_t)(space / shape->resource_count);
+    return (int64_t)(space >> 16);
 }
 
 int64_t hdi_mixture_score(const struct hdi_mixture *mixture,
@@ -124,7 +121,7 @@ int64_t hdi_mixture_score(const struct hdi_mixture *mixture,
     int64_t score = 0;
 
     if (mixture->left != 0) {
-        uint64_t energy = 0, all = 0;
+        uint64_t energy = 0;
         for (uint32_t r = 0; r < shape->resource_count; r++) {
             uint32_t holders = hdi_holders(shape, r);
             uint64_t amount = hdi_module_left(module, shape, r);
@@ -134,12 +131,11 @@ int64_t hdi_mixture_score(const struct hdi_mixture *mixture,
                     amount += levels[shape->run_line[r] + place];
             }
             energy += module->energy[r] * amount;
-            all += (uint64_t)shape->resources[r].energy *
-                   shape->resources[r].blocks * holders;
         }
         // Scaled by the machine's weights, the same for every module, so that
         // modules with heavier weights keep their larger sums.
-        score += mixture->left * (int64_t)(all ? energy * 65536 / all : 0);
+        score += mixture->left *
+                 (int64_t)(shape->energy ? energy * 65536 / shape->energy : 0);
     }
     if (mixture->tight != 0)
         score -= mixture->tight * hdi_module_space(module, shape);

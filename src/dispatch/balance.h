@@ -9,7 +9,8 @@
 #include "heddle/status.h"
 
 // Weights of a module's score; the largest score is chosen, the lowest module
-// among equals. All 0 is first fit. Each part is scaled to 0 .. 65536.
+// among equals. All 0 is first fit. Left and recent are scaled to 0 .. 65536,
+// tight to that for each resource.
 struct hdi_mixture {
     int32_t left;   // D13: energy of what is left, by the module's weights
     int32_t recent; // D14: less executed lately is better
@@ -55,7 +56,8 @@ int64_t hdi_mixture_score(const struct hdi_mixture *mixture,
                           const struct hdi_shape *shape,
                           const uint16_t *levels);
 
-// Free share of a module, all resources alike: 0 .. 65536.
+// Sum over resources of the free share of each: 65536 when all is free, times
+// their number.
 int64_t hdi_module_space(const struct hdi_module *module,
                          const struct hdi_shape *shape);
 

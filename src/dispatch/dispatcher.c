@@ -80,8 +80,12 @@ static void lay_out(struct hdi_dispatcher *d, struct arena *a,
             d->channel[c].entries = entries;
         }
     }
-    for (uint32_t i = 0; a->base && i < leases; i++)
+    uint16_t *lease_lines =
+        carve(a, (uint64_t)leases * shape->line_pad, sizeof(*lease_lines));
+    for (uint32_t i = 0; a->base && i < leases; i++) {
         d->leases[i].maps = lease_maps + (size_t)i * shape->map_words;
+        d->leases[i].lines = lease_lines + (size_t)i * shape->line_pad;
+    }
 #undef CARVE
 }
 
@@ -220,8 +224,7 @@ void hdi_dispatcher_release(struct hdi_dispatcher *dispatcher, uint32_t lease,
     const struct hdi_origin *origin = &d->origins[lease];
     struct hdi_channel *c = &d->channel[origin->channel];
 
-    hdi_module_give(&d->modules[l->module], &d->shape,
-                    c->split + l->need.waves * d->shape.units, l);
+    hdi_module_give(&d->modules[l->module], &d->shape, l);
     hdi_touch_module(d, l->module);
     d->free_leases[d->free_count++] = lease;
     if (cycles == 0)

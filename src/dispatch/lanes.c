@@ -10,6 +10,7 @@ extern const struct hdi_lanes hdi_lanes_avx2, hdi_lanes_avx512;
 static bool has_avx512(void)
 {
     return __builtin_cpu_supports("avx512f") &&
+           __builtin_cpu_supports("avx512cd") &&
            __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512vl") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("bmi2");

@@ -7,6 +7,7 @@
 #ifndef HDI_DISPATCH_LANES_H
 #define HDI_DISPATCH_LANES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,14 @@ struct hdi_lanes {
     // groups (D9); 1 for the exact run.
     void (*runs)(const uint64_t maps[HDI_LANE_WORDS], unsigned group,
                  uint16_t found[HDI_LANES]);
+
+    // In each of 8 maps of up to 128 blocks find count[i] free runs of
+    // length[i] blocks, lowest first; `taken` gets their bits. False: some map
+    // has not so many. length[i] > 0 wherever count[i] > 0.
+    bool (*take)(const uint64_t maps[HDI_LANE_WORDS],
+                 const uint8_t length[HDI_LANES],
+                 const uint8_t count[HDI_LANES],
+                 uint64_t taken[HDI_LANE_WORDS]);
 
     // One need against every module: fits[m] = all ones when
     // plane[line][m] >= need[line] for every line, else 0. `modules` is padded

@@ -145,6 +145,134 @@ static unsigned run(const uint64_t *map, unsigned words)
     return best;
 }
 
+#ifdef __AVX512CD__
+static inline __m512i ones_below8(__m512i words)
+{
+    __m512i next = _mm512_add_epi64(words, _mm512_set1_epi64(1));
+    __m512i ones = _mm512_andnot_si512(next, words);
+
+    return _mm512_sub_epi64(_mm512_set1_epi64(64), _mm512_lzcnt_epi64(ones));
+}
+
+// As run_of_two(), with eight low words and eight high ones.
+static void runs(const uint64_t maps[HDI_LANE_WORDS], unsigned group,
+                 uint16_t found[HDI_LANES])
+{
+    __m512i low = _mm512_loadu_si512(maps);
+    __m512i high = _mm512_loadu_si512(maps + HDI_LANES);
+
+    if (group > 1) {
+        uint64_t kept[HDI_LANE_WORDS];
+        for (int i = 0; i < HDI_LANE_WORDS; i++)
+            kept[i] = hdi_word_keep_groups(maps[i], group);
+        low = _mm512_loadu_si512(kept);
+        high = _mm512_loadu_si512(kept + HDI_LANES);
+    }
+
+    __m512i a[6] = {low}, b[6] = {high};
+#define ERODE(j)                                                            \
+    a[(j) + 1] = _mm512_and_si512(a[j], _mm512_srli_epi64(a[j], 1 << (j))); \
+    b[(j) + 1] = _mm512_and_si512(b[j], _mm512_srli_epi64(b[j], 1 << (j)))
+    ERODE(0);
+    ERODE(1);
+    ERODE(2);
+    ERODE(3);
+    ERODE(4);
+#undef ERODE
+    __m512i ends = _mm512_set1_epi64(-1), ends_high = ends;
+    __m512i length = _mm512_setzero_si512(), length_high = length;
+#define LONGER(j, ends, eroded, length)                              \
+    do {                                                             \
+        __mmask8 yes_ = _mm512_test_epi64_mask(ends, eroded[j]);     \
+        __m512i more_ = _mm512_and_si512(ends, eroded[j]);           \
+        ends = _mm512_mask_slli_epi64(ends, yes_, more_, 1 << (j));  \
+        length = _mm512_mask_add_epi64(length, yes_, length,         \
+                                       _mm512_set1_epi64(1 << (j))); \
+    } while (0)
+#define BOTH(j)                 \
+    LONGER(j, ends, a, length); \
+    LONGER(j, ends_high, b, length_high)
+    BOTH(5);
+    BOTH(4);
+    BOTH(3);
+    BOTH(2);
+    BOTH(1);
+    BOTH(0);
+    BOTH(0);
+#undef BOTH
+#undef LONGER
+    __m512i above =
+        _mm512_lzcnt_epi64(_mm512_xor_si512(low, _mm512_set1_epi64(-1)));
+    __m512i joined = _mm512_add_epi64(above, ones_below8(high));
+    length = _mm512_max_epu64(joined, _mm512_max_epu64(length, length_high));
+    _mm_storeu_si128((__m128i *)found, _mm512_cvtepi64_epi16(length));
+}
+
+// Lane by lane what take_one() does, with shifts that give 0 from 64 up.
+static bool take(const uint64_t maps[HDI_LANE_WORDS],
+                 const uint8_t lengths[HDI_LANES],
+                 const uint8_t counts[HDI_LANES],
+                 uint64_t taken[HDI_LANE_WORDS])
+{
+    const __m512i all = _mm512_set1_epi64(-1), c64 = _mm512_set1_epi64(64);
+    const __m512i one = _mm512_set1_epi64(1), zero = _mm512_setzero_si512();
+    __m512i low = _mm512_loadu_si512(maps);
+    __m512i high = _mm512_loadu_si512(maps + HDI_LANES);
+    __m512i length =
+        _mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)lengths));
+    __m512i count =
+        _mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)counts));
+    __mmask8 open = _mm512_test_epi64_mask(count, count);
+
+    length = _mm512_max_epu64(length, one);
+    for (__m512i have = one;;) {
+        __m512i by = _mm512_min_epu64(have, _mm512_sub_epi64(length, have));
+        if (_mm512_test_epi64_mask(by, by) == 0)
+            break;
+        __m512i into = _mm512_sllv_epi64(high, _mm512_sub_epi64(c64, by));
+        low = _mm512_and_si512(
+            low, _mm512_or_si512(_mm512_srlv_epi64(low, by), into));
+        high = _mm512_and_si512(high, _mm512_srlv_epi64(high, by));
+        have = _mm512_add_epi64(have, by);
+    }
+
+    __m512i run_low = _mm512_xor_si512(_mm512_sllv_epi64(all, length), all);
+    __m512i beyond = _mm512_sub_epi64(_mm512_max_epu64(length, c64), c64);
+    __m512i run_high = _mm512_xor_si512(_mm512_sllv_epi64(all, beyond), all);
+    __m512i taken_low = zero, taken_high = zero;
+    while (open) {
+        __m512i any = _mm512_or_si512(low, high);
+        if (_mm512_mask_testn_epi64_mask(open, any, any))
+            return false;
+        __mmask8 upper = _mm512_testn_epi64_mask(low, low);
+        __m512i word = _mm512_mask_mov_epi64(low, upper, high);
+        __m512i lowest = _mm512_and_si512(word, _mm512_sub_epi64(zero, word));
+        __m512i at =
+            _mm512_sub_epi64(_mm512_set1_epi64(63), _mm512_lzcnt_epi64(lowest));
+        at = _mm512_mask_add_epi64(at, upper, at, c64);
+
+        __m512i mask_low = _mm512_sllv_epi64(run_low, at);
+        __m512i mask_high = _mm512_or_si512(
+            _mm512_sllv_epi64(run_high, at),
+            _mm512_or_si512(
+                _mm512_srlv_epi64(run_low, _mm512_sub_epi64(c64, at)),
+                _mm512_sllv_epi64(run_low, _mm512_sub_epi64(at, c64))));
+        taken_low = _mm512_mask_or_epi64(taken_low, open, taken_low, mask_low);
+        taken_high =
+            _mm512_mask_or_epi64(taken_high, open, taken_high, mask_high);
+
+        __m512i end = _mm512_add_epi64(at, length);
+        __m512i end_high = _mm512_sub_epi64(_mm512_max_epu64(end, c64), c64);
+        low = _mm512_and_si512(low, _mm512_sllv_epi64(all, end));
+        high = _mm512_and_si512(high, _mm512_sllv_epi64(all, end_high));
+        count = _mm512_mask_sub_epi64(count, open, count, one);
+        open = _mm512_test_epi64_mask(count, count);
+    }
+    _mm512_storeu_si512(taken, taken_low);
+    _mm512_storeu_si512(taken + HDI_LANES, taken_high);
+    return true;
+}
+#else
 static void runs(const uint64_t maps[HDI_LANE_WORDS], unsigned group,
                  uint16_t found[HDI_LANES])
 {
@@ -199,6 +327,57 @@ static void runs(const uint64_t maps[HDI_LANE_WORDS], unsigned group,
     for (int i = 0; i < HDI_LANES; i++)
         found[i] = (uint16_t)length[i];
 }
+
+__extension__ typedef unsigned __int128 wide;
+
+static inline wide ones(unsigned length)
+{
+    return length >= 128 ? ~(wide)0 : ((wide)1 << length) - 1;
+}
+
+static inline bool take_one(wide map, unsigned length, unsigned count,
+                            wide *taken)
+{
+    wide starts = map;
+    unsigned have = 1;
+
+    for (; have * 2 <= length; have *= 2)
+        starts &= starts >> have;
+    if (have < length)
+        starts &= starts >> (length - have);
+
+    *taken = 0;
+    for (; count > 0; count--) {
+        uint64_t low = (uint64_t)starts, high = (uint64_t)(starts >> 64);
+        if (starts == 0)
+            return false;
+        unsigned at = low ? (unsigned)__builtin_ctzll(low)
+                          : 64 + (unsigned)__builtin_ctzll(high);
+        *taken |= ones(length) << at;
+        // What starts above the end of this run does not touch it.
+        starts &= ~ones(at + length);
+    }
+    return true;
+}
+
+static bool take(const uint64_t maps[HDI_LANE_WORDS],
+                 const uint8_t lengths[HDI_LANES],
+                 const uint8_t counts[HDI_LANES],
+                 uint64_t taken[HDI_LANE_WORDS])
+{
+    for (int i = 0; i < HDI_LANES; i++) {
+        wide bits = 0;
+
+        if (counts[i] > 0 &&
+            !take_one((wide)maps[HDI_LANES + i] << 64 | maps[i], lengths[i],
+                      counts[i], &bits))
+            return false;
+        taken[i] = (uint64_t)bits;
+        taken[HDI_LANES + i] = (uint64_t)(bits >> 64);
+    }
+    return true;
+}
+#endif
 
 static void row(const uint16_t *plane, const uint16_t *need, unsigned lines,
                 unsigned modules, uint16_t *fits)
@@ -293,6 +472,7 @@ extern const struct hdi_lanes LANES_SYMBOL;
 const struct hdi_lanes LANES_SYMBOL = {.name = LANES_NAME,
                                        .run = run,
                                        .runs = runs,
+                                       .take = take,
                                        .row = row,
                                        .column = column,
                                        .best = best};

@@ -5,63 +5,7 @@
 
 #include <string.h>
 
-__extension__ typedef unsigned __int128 wide;
-
-static wide ones(unsigned length)
-{
-    return length >= 128 ? ~(wide)0 : ((wide)1 << length) - 1;
-}
-
-// Every `group`-th bit.
-static wide borders(unsigned group)
-{
-    wide bits = 1;
-
-    for (unsigned at = group; at < 128; at *= 2)
-        bits |= bits << at;
-    return bits;
-}
-
-static unsigned lowest(wide bits)
-{
-    uint64_t low = (uint64_t)bits;
-
-    return low ? (unsigned)__builtin_ctzll(low)
-               : 64 + (unsigned)__builtin_ctzll((uint64_t)(bits >> 64));
-}
-
-// Take `count` runs of `length` from a small map, lowest first; the bits taken,
-// or 0 when there are not enough.
-static wide take_small(wide map, unsigned length, unsigned count,
-                       unsigned group)
-{
-    wide starts = map, taken = 0;
-    unsigned have = 1;
-
-    for (; have * 2 <= length; have *= 2)
-        starts &= starts >> have;
-    if (have < length)
-        starts &= starts >> (length - have);
-    if (group > 1)
-        starts &= borders(group);
-
-    for (; count > 0; count--) {
-        if (starts == 0)
-            return 0;
-        unsigned at = lowest(starts);
-        taken |= ones(length) << at;
-        // What starts above the end of this run does not touch it.
-        starts = at + length >= 128 ? 0 : starts & ~ones(at + length);
-    }
-    return taken;
-}
-
-static bool is_small_group(unsigned group)
-{
-    return group <= 64 && (group & (group - 1)) == 0;
-}
-
-// The same on a map of any size; bits go from `map` to `taken`.
+// Take `count` runs of `length`, lowest first; bits go from `map` to `taken`.
 static bool take_large(uint64_t *map, uint64_t *taken, unsigned blocks,
                        unsigned length, unsigned count, unsigned group)
 {
@@ -75,40 +19,25 @@ static bool take_large(uint64_t *map, uint64_t *taken, unsigned blocks,
     return true;
 }
 
-static bool find_runs(const struct hdi_module *module,
-                      const struct hdi_shape *shape, uint32_t resource,
-                      uint32_t unit, unsigned length, unsigned count,
-                      uint64_t *taken)
+// One map on its own: it is large, or searched by groups.
+static bool take_alone(const struct hdi_module *module,
+                       const struct hdi_shape *shape, uint32_t resource,
+                       uint32_t unit, unsigned length, unsigned count,
+                       uint64_t *taken)
 {
     const struct hdi_resource *r = &shape->resources[resource];
     const struct hdi_map_place *place = &shape->maps[resource][unit];
+    unsigned words = hdi_map_words(r->blocks);
+    uint64_t copy[HDI_MAX_BLOCKS / 64], bits[HDI_MAX_BLOCKS / 64];
 
-    if (place->stride == HDI_LANES) {
-        uint64_t *low = &taken[place->first], *high = low + HDI_LANES;
-        wide map = (wide)module->maps[place->first + HDI_LANES] << 64 |
-                   module->maps[place->first];
-
-        if (is_small_group(r->group)) {
-            wide bits = take_small(map, length, count, r->group);
-            if (bits == 0)
-                return false;
-            *low = (uint64_t)bits;
-            *high = (uint64_t)(bits >> 64);
-            return true;
-        }
-        uint64_t copy[2] = {(uint64_t)map, (uint64_t)(map >> 64)};
-        uint64_t bits[2] = {0, 0};
-        if (!take_large(copy, bits, r->blocks, length, count, r->group))
-            return false;
-        *low = bits[0];
-        *high = bits[1];
-        return true;
-    }
-    uint64_t copy[HDI_MAX_BLOCKS / 64];
-    memcpy(copy, &module->maps[place->first],
-           hdi_map_words(r->blocks) * sizeof(*copy));
-    return take_large(copy, &taken[place->first], r->blocks, length, count,
-                      r->group);
+    for (unsigned w = 0; w < words; w++)
+        copy[w] = module->maps[place->first + w * place->stride];
+    memset(bits, 0, words * sizeof(*bits));
+    if (!take_large(copy, bits, r->blocks, length, count, r->group))
+        return false;
+    for (unsigned w = 0; w < words; w++)
+        taken[place->first + w * place->stride] = bits[w];
+    return true;
 }
 
 void hdi_module_clear(struct hdi_module *module, const struct hdi_shape *shape)
@@ -133,92 +62,116 @@ void hdi_module_clear(struct hdi_module *module, const struct hdi_shape *shape)
     module->first = 0;
 }
 
-static uint32_t unit_at(const struct hdi_shape *shape, uint32_t first,
-                        uint32_t place)
-{
-    uint32_t unit = first + place;
+enum {
+    MAX_LANES = HDI_MAX_RESOURCES * HDI_MAX_UNITS + HDI_LANES
+};
 
-    return unit >= shape->units ? unit - shape->units : unit;
-}
-
-// Blocks of a resource that a unit with `waves` gives to a group.
-static uint32_t blocks_of(const struct hdi_resource *resource, uint32_t amount,
-                          uint32_t waves)
+// Add `sign` times the counts in `lines` to what is left.
+static void book(struct hdi_module *module, const struct hdi_shape *shape,
+                 uint32_t first, const uint16_t *lines, int sign)
 {
-    return resource->together ? hdi_rounded(resource, amount * waves)
-                              : hdi_rounded(resource, amount) * waves;
+    for (uint32_t r = 0; r < shape->resource_count; r++) {
+        const uint16_t *count = lines + shape->count_line[r];
+        uint16_t *left = module->left + r * shape->units;
+
+        if (shape->resources[r].shared) {
+            left[0] = (uint16_t)(left[0] + sign * count[0]);
+            continue;
+        }
+        for (uint32_t p = 0, unit = first; p < shape->units; p++) {
+            left[unit] = (uint16_t)(left[unit] + sign * count[p]);
+            unit = unit + 1 == shape->units ? 0 : unit + 1;
+        }
+    }
 }
 
 bool hdi_module_take(struct hdi_module *module, const struct hdi_shape *shape,
-                     const struct hdi_need *need, const uint16_t *split,
+                     const struct hdi_lanes *lanes, const struct hdi_need *need,
+                     const uint16_t *split, const uint16_t *lines,
                      struct hdi_lease *lease)
 {
-    memset(lease->maps, 0, shape->map_words * sizeof(*lease->maps));
+    uint8_t length[MAX_LANES], count[MAX_LANES];
+
+    memset(length, 0, shape->batches * HDI_LANES);
+    memset(count, 0, shape->batches * HDI_LANES);
+    memset(lease->maps + shape->batches * HDI_LANE_WORDS, 0,
+           (shape->map_words - shape->batches * HDI_LANE_WORDS) *
+               sizeof(*lease->maps));
+    // Counts fit: the match said so, and it is exact for them.
     for (uint32_t r = 0; r < shape->resource_count; r++) {
         const struct hdi_resource *resource = &shape->resources[r];
-        uint32_t amount = need->amount[r], holders = hdi_holders(shape, r);
+        bool in_lanes = hdi_has_lanes(resource) && resource->group == 1;
+        uint32_t holders = hdi_holders(shape, r);
+        uint32_t unit = resource->shared ? 0 : module->first;
 
-        if (amount == 0)
+        if (!resource->contiguous || need->amount[r] == 0)
             continue;
         for (uint32_t place = 0; place < holders; place++) {
-            uint32_t unit =
-                resource->shared ? 0 : unit_at(shape, module->first, place);
-            uint32_t waves = resource->shared ? 1 : split[place];
-            uint32_t blocks = blocks_of(resource, amount, waves);
-
-            if (waves == 0)
+            uint32_t run = lines[shape->run_line[r] + place];
+            uint32_t runs =
+                resource->shared || resource->together ? 1 : split[place];
+            if (run == 0)
                 break; // fuller places come first
-            if (module->left[r * shape->units + unit] < blocks)
+            if (in_lanes) {
+                length[shape->lane[r] + unit] = (uint8_t)run;
+                count[shape->lane[r] + unit] = (uint8_t)runs;
+            }
+            unit = unit + 1 == holders ? 0 : unit + 1;
+        }
+    }
+    for (uint32_t b = 0; b < shape->batches; b++) {
+        uint64_t *taken = lease->maps + b * HDI_LANE_WORDS;
+        uint64_t any;
+
+        memcpy(&any, count + b * HDI_LANES, sizeof(any));
+        if (any == 0)
+            memset(taken, 0, HDI_LANE_WORDS * sizeof(*taken));
+        else if (!lanes->take(module->maps + b * HDI_LANE_WORDS,
+                              length + b * HDI_LANES, count + b * HDI_LANES,
+                              taken))
+            return false;
+    }
+    for (uint32_t r = 0; shape->alone && r < shape->resource_count; r++) {
+        const struct hdi_resource *resource = &shape->resources[r];
+        uint32_t holders = hdi_holders(shape, r);
+        uint32_t unit = resource->shared ? 0 : module->first;
+
+        if (!resource->contiguous || need->amount[r] == 0 ||
+            (hdi_has_lanes(resource) && resource->group == 1))
+            continue;
+        for (uint32_t place = 0; place < holders; place++) {
+            uint32_t run = lines[shape->run_line[r] + place];
+            uint32_t runs =
+                resource->shared || resource->together ? 1 : split[place];
+            if (run == 0)
+                break;
+            if (!take_alone(module, shape, r, unit, run, runs, lease->maps))
                 return false;
-            if (!resource->contiguous)
-                continue;
-            bool together = resource->together;
-            if (!find_runs(module, shape, r, unit,
-                           together ? blocks : blocks / waves,
-                           together ? 1 : waves, lease->maps))
-                return false;
+            unit = unit + 1 == holders ? 0 : unit + 1;
         }
     }
 
     // It fits: only now anything changes.
     for (uint32_t i = 0; i < shape->map_words; i++)
         module->maps[i] &= ~lease->maps[i];
-    for (uint32_t r = 0; r < shape->resource_count; r++) {
-        const struct hdi_resource *resource = &shape->resources[r];
-
-        for (uint32_t p = 0; p < hdi_holders(shape, r); p++) {
-            uint32_t unit =
-                resource->shared ? 0 : unit_at(shape, module->first, p);
-            module->left[r * shape->units + unit] -= (uint16_t)blocks_of(
-                resource, need->amount[r], resource->shared ? 1 : split[p]);
-        }
-    }
-    lease->need = *need;
+    book(module, shape, module->first, lines, -1);
+    memcpy(lease->lines, lines, shape->line_pad * sizeof(*lines));
     lease->first = module->first;
     return true;
 }
 
 void hdi_module_give(struct hdi_module *module, const struct hdi_shape *shape,
-                     const uint16_t *split, const struct hdi_lease *lease)
+                     const struct hdi_lease *lease)
 {
     for (uint32_t i = 0; i < shape->map_words; i++)
         module->maps[i] |= lease->maps[i];
-    for (uint32_t r = 0; r < shape->resource_count; r++) {
-        const struct hdi_resource *resource = &shape->resources[r];
-
-        for (uint32_t p = 0; p < hdi_holders(shape, r); p++) {
-            uint32_t unit =
-                resource->shared ? 0 : unit_at(shape, lease->first, p);
-            module->left[r * shape->units + unit] +=
-                (uint16_t)blocks_of(resource, lease->need.amount[r],
-                                    resource->shared ? 1 : split[p]);
-        }
-    }
+    book(module, shape, lease->first, lease->lines, 1);
 }
 
-static uint16_t run_of(const struct hdi_module *module,
-                       const struct hdi_shape *shape, uint32_t resource,
-                       uint32_t unit)
+// The longest run of one map on its own.
+static uint16_t run_alone(const struct hdi_module *module,
+                          const struct hdi_shape *shape, uint32_t resource,
+                          uint32_t unit)
 {
     const struct hdi_resource *r = &shape->resources[resource];
     const struct hdi_map_place *place = &shape->maps[resource][unit];
@@ -233,39 +186,49 @@ static uint16_t run_of(const struct hdi_module *module,
     return (uint16_t)hdi_run_grouped(map, r->blocks, r->group);
 }
 
+enum {
+    FEW_LANES = 2
+}; // fewer are searched one by one
+
 void hdi_module_levels(const struct hdi_module *module,
                        const struct hdi_shape *shape,
                        const struct hdi_lanes *lanes, uint16_t *levels)
 {
-    uint16_t found[HDI_MAX_RESOURCES * HDI_MAX_UNITS + HDI_LANES];
+    uint16_t found[MAX_LANES];
 
-    for (uint32_t batch = 0; batch < shape->batches; batch++)
-        lanes->runs(&module->maps[batch * HDI_LANE_WORDS], 1,
-                    &found[batch * HDI_LANES]);
+    for (uint32_t lane = 0; lane < shape->lanes; lane += HDI_LANES) {
+        const uint64_t *maps = module->maps + lane * 2;
+        if (shape->lanes - lane > FEW_LANES) {
+            lanes->runs(maps, 1, found + lane);
+            continue;
+        }
+        for (uint32_t i = 0; i < shape->lanes - lane; i++) {
+            uint64_t map[2] = {maps[i], maps[HDI_LANES + i]};
+            found[lane + i] = (uint16_t)lanes->run(map, 2);
+        }
+    }
 
     for (uint32_t r = 0; r < shape->resource_count; r++) {
         const struct hdi_resource *resource = &shape->resources[r];
+        const uint16_t *left = module->left + r * shape->units;
         uint32_t holders = hdi_holders(shape, r);
-        uint16_t *runs = &levels[shape->run_line[r]];
-        uint16_t *counts = &levels[shape->count_line[r]];
+        uint16_t *runs = levels + shape->run_line[r];
+        uint16_t *counts = levels + shape->count_line[r];
         uint32_t unit = resource->shared ? 0 : module->first;
+        bool in_lanes = hdi_has_lanes(resource) && resource->group == 1;
+        bool sampled = resource->search == HDI_SEARCH_SAMPLED;
 
         for (uint32_t place = 0; place < holders; place++) {
-            counts[place] = module->left[r * shape->units + unit];
+            counts[place] = left[unit];
             if (resource->contiguous) {
-                const struct hdi_map_place *at = &shape->maps[r][unit];
-                uint32_t lane = at->first / HDI_LANE_WORDS * HDI_LANES +
-                                at->first % HDI_LANE_WORDS;
-                uint16_t run = at->stride == HDI_LANES && resource->group == 1
-                                   ? found[lane]
-                                   : run_of(module, shape, r, unit);
-                if (resource->search == HDI_SEARCH_SAMPLED)
+                uint16_t run = in_lanes ? found[shape->lane[r] + unit]
+                                        : run_alone(module, shape, r, unit);
+                if (sampled)
                     run = (uint16_t)hdi_run_sampled(run, resource->shifts,
                                                     resource->shift_count);
                 runs[place] = run;
             }
-            if (++unit == holders)
-                unit = 0;
+            unit = unit + 1 == holders ? 0 : unit + 1;
         }
     }
 }

@@ -18,24 +18,25 @@ struct hdi_module {
     uint32_t energy[HDI_MAX_RESOURCES]; // weights of D13
 };
 
-// What one group holds. `maps` has shape->map_words words.
+// What one group holds: shape->map_words words, shape->line_pad numbers.
 struct hdi_lease {
     uint32_t module, first;
-    struct hdi_need need;
     uint64_t *maps;
+    uint16_t *lines; // as hdi_need_lines() made them
 };
 
 // All free.
 void hdi_module_clear(struct hdi_module *module, const struct hdi_shape *shape);
 
-// Take what `need` asks, waves by place as in `split`, all or nothing. False:
-// it does not fit and nothing was taken.
+// Take what `need` asks, waves by place as in `split` and blocks as in `lines`,
+// all or nothing. False: it does not fit and nothing was taken.
 bool hdi_module_take(struct hdi_module *module, const struct hdi_shape *shape,
-                     const struct hdi_need *need, const uint16_t *split,
+                     const struct hdi_lanes *lanes, const struct hdi_need *need,
+                     const uint16_t *split, const uint16_t *lines,
                      struct hdi_lease *lease);
 
 void hdi_module_give(struct hdi_module *module, const struct hdi_shape *shape,
-                     const uint16_t *split, const struct hdi_lease *lease);
+                     const struct hdi_lease *lease);
 
 // Fill in every line's level, by place from module->first on.
 void hdi_module_levels(const struct hdi_module *module,

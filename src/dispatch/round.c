@@ -249,6 +249,7 @@ static bool place(struct hdi_dispatcher *d, uint32_t channel, uint64_t now,
     const struct hdi_need *need = &hdi_channel_head(c)->packet.need;
     const uint16_t *split = c->split + need->waves * d->shape.units;
     uint16_t *fits = d->match.fits + (size_t)channel * d->match.modules_pad;
+    const uint16_t *lines = d->match.need + (size_t)channel * d->shape.line_pad;
     struct hdi_lease *lease = &d->leases[d->free_leases[d->free_count - 1]];
     const int64_t *score = scores_now(d, now);
 
@@ -265,7 +266,8 @@ static bool place(struct hdi_dispatcher *d, uint32_t channel, uint64_t now,
                 : d->match.lanes->best(open, score, d->match.modules_pad);
         if (m >= d->shape.modules)
             return false;
-        if (hdi_module_take(&d->modules[m], &d->shape, need, split, lease)) {
+        if (hdi_module_take(&d->modules[m], &d->shape, d->match.lanes, need,
+                            split, lines, lease)) {
             *module = m;
             return true;
         }

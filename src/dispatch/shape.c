@@ -68,20 +68,21 @@ static void place_maps(struct hdi_shape *shape)
     uint32_t lane = 0;
 
     for (uint32_t r = 0; r < shape->resource_count; r++) {
-        if (!shape->resources[r].contiguous ||
-            shape->resources[r].blocks > LANE_BLOCKS)
+        if (!hdi_has_lanes(&shape->resources[r]))
             continue;
+        shape->lane[r] = lane;
         for (uint32_t q = 0; q < hdi_holders(shape, r); q++, lane++) {
             shape->maps[r][q].first =
                 lane / HDI_LANES * HDI_LANE_WORDS + lane % HDI_LANES;
             shape->maps[r][q].stride = HDI_LANES;
         }
     }
+    shape->lanes = lane;
     shape->batches = (lane + HDI_LANES - 1) / HDI_LANES;
     uint32_t word = shape->batches * HDI_LANE_WORDS;
     for (uint32_t r = 0; r < shape->resource_count; r++) {
         if (!shape->resources[r].contiguous ||
-            shape->resources[r].blocks <= LANE_BLOCKS)
+            hdi_has_lanes(&shape->resources[r]))
             continue;
         for (uint32_t q = 0; q < hdi_holders(shape, r); q++) {
             shape->maps[r][q].first = word;
@@ -133,5 +134,17 @@ hd_status hdi_shape_init(struct hdi_shape *shape, struct hd_error *error)
     if (shape->line_pad == 0)
         shape->line_pad = HDI_ROW;
     place_maps(shape);
+
+    shape->energy = 0;
+    shape->alone = false;
+    for (uint32_t r = 0; r < shape->resource_count; r++) {
+        const struct hdi_resource *resource = &shape->resources[r];
+        shape->alone |= resource->contiguous &&
+                        !(hdi_has_lanes(resource) && resource->group == 1);
+        uint64_t all =
+            (uint64_t)shape->resources[r].blocks * hdi_holders(shape, r);
+        shape->share[r] = (UINT64_C(1) << 32) / all;
+        shape->energy += shape->resources[r].energy * all;
+    }
     return HD_OK;
 }

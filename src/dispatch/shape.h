@@ -73,13 +73,24 @@ struct hdi_shape {
     uint32_t run_line[HDI_MAX_RESOURCES];   // first of its run lines
     uint32_t count_line[HDI_MAX_RESOURCES]; // first of its count lines
     struct hdi_map_place maps[HDI_MAX_RESOURCES][HDI_MAX_UNITS];
-    uint32_t batches;   // of 8 lanes, at the start of the words
-    uint32_t map_words; // of one module
+    uint32_t lane[HDI_MAX_RESOURCES];  // of unit 0, if its maps are small
+    uint32_t lanes;                    // in use
+    bool alone;                        // some maps are not searched in lanes
+    uint32_t batches;                  // of 8 lanes, at the start of the words
+    uint32_t map_words;                // of one module
+    uint64_t share[HDI_MAX_RESOURCES]; // of a block of all, in 1/2^32
+    uint64_t energy;                   // of all blocks of a module
 };
 
 // Check modules, units, waves and resources of `shape` and fill in the rest.
 // HD_EINVAL names the resource.
 hd_status hdi_shape_init(struct hdi_shape *shape, struct hd_error *error);
+
+// Whether its maps are among the lanes.
+static inline bool hdi_has_lanes(const struct hdi_resource *resource)
+{
+    return resource->contiguous && resource->blocks <= 128;
+}
 
 // Units that have this resource: 1 when it is shared.
 static inline uint32_t hdi_holders(const struct hdi_shape *shape,

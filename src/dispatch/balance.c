@@ -103,7 +103,7 @@ uint64_t hdi_recent_sum(struct hdi_recent *recent, uint32_t module,
     return recent->sums[module];
 }
 
-int64_t hdi_module_space(const struct hdi_module *module,
+int32_t hdi_module_space(const struct hdi_module *module,
                          const struct hdi_shape *shape)
 {
     uint64_t space = 0;
@@ -111,14 +111,14 @@ int64_t hdi_module_space(const struct hdi_module *module,
     for (uint32_t r = 0; r < shape->resource_count; r++) {
         space += hdi_module_left(module, shape, r) * shape->share[r];
     }
-    return (int64_t)(space >> 16);
+    return (int32_t)(space >> 16);
 }
 
-int64_t hdi_mixture_score(const struct hdi_mixture *mixture,
+int32_t hdi_mixture_score(const struct hdi_mixture *mixture,
                           const struct hdi_module *module,
                           const struct hdi_shape *shape, const uint16_t *levels)
 {
-    int64_t score = 0;
+    double score = 0;
 
     if (mixture->left != 0) {
         uint64_t energy = 0;
@@ -134,10 +134,9 @@ int64_t hdi_mixture_score(const struct hdi_mixture *mixture,
         }
         // Scaled by the machine's weights, the same for every module, so that
         // modules with heavier weights keep their larger sums.
-        score += mixture->left *
-                 (int64_t)(shape->energy ? energy * 65536 / shape->energy : 0);
+        score += mixture->left * ((double)energy * shape->energy_scale);
     }
     if (mixture->tight != 0)
-        score -= mixture->tight * hdi_module_space(module, shape);
-    return score;
+        score -= (double)mixture->tight * hdi_module_space(module, shape);
+    return hdi_score(score);
 }

@@ -8,9 +8,13 @@
 #include "dispatch/module.h"
 #include "heddle/status.h"
 
-// Weights of a module's score; the largest score is chosen, the lowest module
-// among equals. All 0 is first fit. Left and recent are scaled to 0 .. 65536,
-// tight to that for each resource.
+// Weights, 0 to HDI_MIXTURE_LIMIT, of a module's score; the largest score is
+// chosen, the lowest module among equals. All 0 is first fit. Left and recent
+// are scaled to 0 .. 65536, tight to that for each resource.
+enum {
+    HDI_MIXTURE_LIMIT = 1000
+};
+
 struct hdi_mixture {
     int32_t left;   // D13: energy of what is left, by the module's weights
     int32_t recent; // D14: less executed lately is better
@@ -50,15 +54,23 @@ void hdi_recent_spread(struct hdi_recent *recent, uint32_t module,
 uint64_t hdi_recent_sum(struct hdi_recent *recent, uint32_t module,
                         uint64_t now);
 
+// A score as it is compared: within 32 bits.
+static inline int32_t hdi_score(double score)
+{
+    return score > INT32_MAX    ? INT32_MAX
+           : score < -INT32_MAX ? -INT32_MAX
+                                : (int32_t)score;
+}
+
 // The part of the score that changes only with the module: left and tight.
-int64_t hdi_mixture_score(const struct hdi_mixture *mixture,
+int32_t hdi_mixture_score(const struct hdi_mixture *mixture,
                           const struct hdi_module *module,
                           const struct hdi_shape *shape,
                           const uint16_t *levels);
 
 // Sum over resources of the free share of each: 65536 when all is free, times
 // their number.
-int64_t hdi_module_space(const struct hdi_module *module,
+int32_t hdi_module_space(const struct hdi_module *module,
                          const struct hdi_shape *shape);
 
 #endif

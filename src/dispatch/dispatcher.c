@@ -38,7 +38,8 @@ static void lay_out(struct hdi_dispatcher *d, struct arena *a,
 
 #define CARVE(pointer, count) (pointer) = carve(a, count, sizeof(*(pointer)))
     CARVE(d->match.level, pad * shape->line_pad);
-    CARVE(d->match.plane, pad * shape->line_pad);
+    CARVE(d->priority, channels);
+    CARVE(d->arrived, channels);
     CARVE(d->match.need, channels * shape->line_pad);
     CARVE(d->match.fits, channels * pad);
     CARVE(d->match.count, channels);
@@ -62,11 +63,13 @@ static void lay_out(struct hdi_dispatcher *d, struct arena *a,
     CARVE(d->free_leases, leases);
     for (uint32_t m = 0; m < shape->modules; m++) {
         uint64_t *maps = carve(a, shape->map_words, sizeof(*maps));
+        uint16_t *runs = carve(a, shape->batches * HDI_LANES, sizeof(*runs));
         uint16_t *left = carve(
             a, (uint64_t)shape->resource_count * shape->units, sizeof(*left));
         if (a->base) {
             d->modules[m].maps = maps;
             d->modules[m].left = left;
+            d->modules[m].runs = runs;
         }
     }
     uint64_t *lease_maps =
@@ -114,7 +117,14 @@ hd_status hdi_dispatcher_create(const struct hdi_shape *shape,
                         policy->windows.priorities, policy->priorities);
     if (policy->split_after > 0 && policy->split_waves == 0)
         return hdi_fail(error, HD_EINVAL, "pieces of no waves");
-    if (policy->mixture.recent != 0 && !options->recent)
+    const struct hdi_mixture *mixture = &policy->mixture;
+    if (mixture->left < 0 || mixture->left > HDI_MIXTURE_LIMIT ||
+        mixture->recent < 0 || mixture->recent > HDI_MIXTURE_LIMIT ||
+        mixture->tight < 0 || mixture->tight > HDI_MIXTURE_LIMIT)
+        return hdi_fail(error, HD_EINVAL,
+                        "a part of the mixture is not within 0 to %d",
+                        HDI_MIXTURE_LIMIT);
+    if (mixture->recent != 0 && !options->recent)
         return hdi_fail(error, HD_EINVAL,
                         "the policy weighs recent instructions, but nobody "
                         "counts them");

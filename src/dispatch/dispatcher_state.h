@@ -25,17 +25,19 @@ struct hdi_dispatcher {
 
     uint32_t channels;
     struct hdi_channel *channel;
-    int64_t *prefer; // by channel: place of its head among equals
-    uint8_t *tried;  // by channel: out of this round
-    uint8_t *marks;  // [priority * channels + channel] (D4)
-    uint32_t *ties;  // scratch
+    uint8_t *priority; // by channel: of its head
+    uint64_t *arrived; // by channel: its head [cycles]
+    int64_t *prefer;   // by channel: place of its head among equals
+    uint8_t *tried;    // by channel: out of this round
+    uint8_t *marks;    // [priority * channels + channel] (D4)
+    uint32_t *ties;    // scratch
 
     struct hdi_module *modules;
     uint32_t *changed; // modules whose levels are old
     uint32_t changed_count;
     uint8_t *is_changed;
-    int64_t *score, *space; // by module, padded
-    int64_t *with_recent;   // by module: score with D14
+    int32_t *score, *space; // by module, padded
+    int32_t *with_recent;   // by module: score with D14
     uint16_t *free_fits;    // scratch: fits less what is held
     uint16_t *held;
 
@@ -46,8 +48,10 @@ struct hdi_dispatcher {
 
     uint64_t serial;
     uint64_t failed_rounds; // in succession (D7)
-    uint64_t window_from;   // when the current period began
-    uint32_t turn;          // channel a robin looks at first
+    unsigned top;           // of the order, until `top_until` [cycles]
+    uint64_t top_until;
+    uint64_t window_from; // when the current period began
+    uint32_t turn;        // channel a robin looks at first
     uint32_t sticky;
     uint32_t last_module;
     bool held_back; // the last round was stuck only because of a hold

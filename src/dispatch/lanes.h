@@ -38,18 +38,19 @@ struct hdi_lanes {
                  uint64_t taken[HDI_LANE_WORDS]);
 
     // One need against every module: fits[m] = all ones when
-    // plane[line][m] >= need[line] for every line, else 0. `modules` is padded
-    // and also the distance of planes.
-    void (*row)(const uint16_t *plane, const uint16_t *need, unsigned lines,
-                unsigned modules, uint16_t *fits);
+    // level[m * lines + line] >= need[line] for every line, else 0. `lines` is
+    // padded. Returns how many fit.
+    unsigned (*row)(const uint16_t *level, const uint16_t *need, unsigned lines,
+                    unsigned modules, uint16_t *fits);
 
     // One module against every need: fits[c] = all ones when
     // level[line] >= need[c * lines + line] for every line. `lines` is padded.
     void (*column)(const uint16_t *level, const uint16_t *need, unsigned lines,
                    unsigned channels, uint16_t *fits);
 
-    // The lowest m with fits[m] != 0 and the largest score; `modules` if none.
-    unsigned (*best)(const uint16_t *fits, const int64_t *score,
+    // The lowest m with fits[m] != 0 and the largest score, all above
+    // INT32_MIN; `modules`, a multiple of 16, if none.
+    unsigned (*best)(const uint16_t *fits, const int32_t *score,
                      unsigned modules);
 };
 
@@ -72,6 +73,39 @@ static inline uint64_t hdi_word_keep_groups(uint64_t word, unsigned group)
     for (unsigned step = 1; step < group; step *= 2)
         word |= word << step;
     return word;
+}
+
+__extension__ typedef unsigned __int128 hdi_wide;
+
+static inline hdi_wide hdi_wide_ones(unsigned length)
+{
+    return length >= 128 ? ~(hdi_wide)0 : ((hdi_wide)1 << length) - 1;
+}
+
+// take() for a single map.
+static inline bool hdi_take_one(hdi_wide map, unsigned length, unsigned count,
+                                hdi_wide *taken)
+{
+    hdi_wide starts = map;
+    unsigned have = 1;
+
+    for (; have * 2 <= length; have *= 2)
+        starts &= starts >> have;
+    if (have < length)
+        starts &= starts >> (length - have);
+
+    *taken = 0;
+    for (; count > 0; count--) {
+        uint64_t low = (uint64_t)starts, high = (uint64_t)(starts >> 64);
+        if (starts == 0)
+            return false;
+        unsigned at = low ? (unsigned)__builtin_ctzll(low)
+                          : 64 + (unsigned)__builtin_ctzll(high);
+        *taken |= hdi_wide_ones(length) << at;
+        // What starts above the end of this run does not touch it.
+        starts &= ~hdi_wide_ones(at + length);
+    }
+    return true;
 }
 
 #endif

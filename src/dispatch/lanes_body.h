@@ -208,7 +208,7 @@ static void runs(const uint64_t maps[HDI_LANE_WORDS], unsigned group,
     _mm_storeu_si128((__m128i *)found, _mm512_cvtepi64_epi16(length));
 }
 
-// Lane by lane what take_one() does, with shifts that give 0 from 64 up.
+// Lane by lane what hdi_take_one() does, with shifts that give 0 from 64 up.
 static bool take(const uint64_t maps[HDI_LANE_WORDS],
                  const uint8_t lengths[HDI_LANES],
                  const uint8_t counts[HDI_LANES],
@@ -328,49 +328,17 @@ static void runs(const uint64_t maps[HDI_LANE_WORDS], unsigned group,
         found[i] = (uint16_t)length[i];
 }
 
-__extension__ typedef unsigned __int128 wide;
-
-static inline wide ones(unsigned length)
-{
-    return length >= 128 ? ~(wide)0 : ((wide)1 << length) - 1;
-}
-
-static inline bool take_one(wide map, unsigned length, unsigned count,
-                            wide *taken)
-{
-    wide starts = map;
-    unsigned have = 1;
-
-    for (; have * 2 <= length; have *= 2)
-        starts &= starts >> have;
-    if (have < length)
-        starts &= starts >> (length - have);
-
-    *taken = 0;
-    for (; count > 0; count--) {
-        uint64_t low = (uint64_t)starts, high = (uint64_t)(starts >> 64);
-        if (starts == 0)
-            return false;
-        unsigned at = low ? (unsigned)__builtin_ctzll(low)
-                          : 64 + (unsigned)__builtin_ctzll(high);
-        *taken |= ones(length) << at;
-        // What starts above the end of this run does not touch it.
-        starts &= ~ones(at + length);
-    }
-    return true;
-}
-
 static bool take(const uint64_t maps[HDI_LANE_WORDS],
                  const uint8_t lengths[HDI_LANES],
                  const uint8_t counts[HDI_LANES],
                  uint64_t taken[HDI_LANE_WORDS])
 {
     for (int i = 0; i < HDI_LANES; i++) {
-        wide bits = 0;
+        hdi_wide bits = 0;
 
         if (counts[i] > 0 &&
-            !take_one((wide)maps[HDI_LANES + i] << 64 | maps[i], lengths[i],
-                      counts[i], &bits))
+            !hdi_take_one((hdi_wide)maps[HDI_LANES + i] << 64 | maps[i],
+                          lengths[i], counts[i], &bits))
             return false;
         taken[i] = (uint64_t)bits;
         taken[HDI_LANES + i] = (uint64_t)(bits >> 64);
@@ -378,23 +346,6 @@ static bool take(const uint64_t maps[HDI_LANE_WORDS],
     return true;
 }
 #endif
-
-static void row(const uint16_t *plane, const uint16_t *need, unsigned lines,
-                unsigned modules, uint16_t *fits)
-{
-    for (unsigned m = 0; m < modules; m += HDI_ROW) {
-        half32 all = ~(half32){0};
-
-        for (unsigned line = 0; line < lines; line++) {
-            if (need[line] == 0)
-                continue;
-            half32 level;
-            memcpy(&level, plane + (size_t)line * modules + m, sizeof(level));
-            all &= (half32)(level >= need[line]);
-        }
-        memcpy(fits + m, &all, sizeof(all));
-    }
-}
 
 // Whether some number of 32 is below its need.
 static inline bool any_below(const uint16_t *level, const uint16_t *need)
@@ -416,50 +367,68 @@ static inline bool any_below(const uint16_t *level, const uint16_t *need)
 #endif
 }
 
+static inline bool below_in_all(const uint16_t *level, const uint16_t *need,
+                                unsigned lines)
+{
+    bool below = any_below(level, need);
+
+    for (unsigned line = HDI_ROW; line < lines; line += HDI_ROW)
+        below |= any_below(level + line, need + line);
+    return below;
+}
+
+static unsigned row(const uint16_t *level, const uint16_t *need, unsigned lines,
+                    unsigned modules, uint16_t *fits)
+{
+    unsigned count = 0;
+
+    for (unsigned m = 0; m < modules; m++) {
+        bool below = below_in_all(level + (size_t)m * lines, need, lines);
+        fits[m] = below ? 0 : UINT16_MAX;
+        count += !below;
+    }
+    return count;
+}
+
 static void column(const uint16_t *level, const uint16_t *need, unsigned lines,
                    unsigned channels, uint16_t *fits)
 {
     for (unsigned c = 0; c < channels; c++) {
-        const uint16_t *of_channel = need + (size_t)c * lines;
-        bool below = any_below(level, of_channel);
-
-        for (unsigned line = HDI_ROW; line < lines; line += HDI_ROW)
-            below |= any_below(level + line, of_channel + line);
+        bool below = below_in_all(level, need + (size_t)c * lines, lines);
         fits[c] = below ? 0 : UINT16_MAX;
     }
 }
 
-static unsigned best(const uint16_t *fits, const int64_t *score,
+static unsigned best(const uint16_t *fits, const int32_t *score,
                      unsigned modules)
 {
 #ifdef __AVX512BW__
-    __m512i most = _mm512_set1_epi64(INT64_MIN);
-    bool any = false;
+    __m512i most = _mm512_set1_epi32(INT32_MIN);
 
-    for (unsigned m = 0; m < modules; m += 8) {
-        __mmask8 fit =
-            _mm_movepi16_mask(_mm_loadu_si128((const __m128i *)(fits + m)));
-        most = _mm512_mask_max_epi64(most, fit, most,
+    for (unsigned m = 0; m < modules; m += 16) {
+        __mmask16 fit =
+            _mm256_movepi16_mask(_mm256_loadu_si256((const void *)(fits + m)));
+        most = _mm512_mask_max_epi32(most, fit, most,
                                      _mm512_loadu_si512(score + m));
-        any |= fit != 0;
     }
-    if (!any)
+    int32_t largest_score = _mm512_reduce_max_epi32(most);
+    if (largest_score == INT32_MIN)
         return modules;
-    most = _mm512_set1_epi64(_mm512_reduce_max_epi64(most));
-    for (unsigned m = 0;; m += 8) {
-        __mmask8 fit =
-            _mm_movepi16_mask(_mm_loadu_si128((const __m128i *)(fits + m)));
-        fit = _mm512_mask_cmpeq_epi64_mask(fit, most,
+    most = _mm512_set1_epi32(largest_score);
+    for (unsigned m = 0;; m += 16) {
+        __mmask16 fit =
+            _mm256_movepi16_mask(_mm256_loadu_si256((const void *)(fits + m)));
+        fit = _mm512_mask_cmpeq_epi32_mask(fit, most,
                                            _mm512_loadu_si512(score + m));
         if (fit)
             return m + (unsigned)__builtin_ctz(fit);
     }
 #else
     unsigned chosen = modules;
-    int64_t most = 0;
+    int32_t most = INT32_MIN;
 
     for (unsigned m = 0; m < modules; m++) {
-        if (fits[m] && (chosen == modules || score[m] > most)) {
+        if (fits[m] && score[m] > most) {
             chosen = m;
             most = score[m];
         }

@@ -9,9 +9,6 @@ void hdi_match_module(struct hdi_match *match, uint32_t module)
     const struct hdi_shape *shape = match->shape;
     const uint16_t *level = match->level + (size_t)module * shape->line_pad;
 
-    for (uint32_t line = 0; line < shape->line_count; line++)
-        match->plane[(size_t)line * match->modules_pad + module] = level[line];
-
     match->lanes->column(level, match->need, shape->line_pad, match->channels,
                          match->scratch);
     for (uint32_t c = 0; c < match->channels; c++) {
@@ -27,16 +24,10 @@ void hdi_match_head(struct hdi_match *match, uint32_t channel)
 {
     const struct hdi_shape *shape = match->shape;
     uint16_t *fits = match->fits + (size_t)channel * match->modules_pad;
-    uint32_t count = 0;
 
-    match->lanes->row(match->plane,
-                      match->need + (size_t)channel * shape->line_pad,
-                      shape->line_count, match->modules_pad, fits);
-    memset(fits + shape->modules, 0,
-           (match->modules_pad - shape->modules) * sizeof(*fits));
-    for (uint32_t m = 0; m < match->modules_pad; m++)
-        count += fits[m] & 1;
-    match->count[channel] = count;
+    match->count[channel] = match->lanes->row(
+        match->level, match->need + (size_t)channel * shape->line_pad,
+        shape->line_pad, shape->modules, fits);
     match->active[channel] = 1;
 }
 

@@ -12,7 +12,6 @@ struct hdi_match {
     uint32_t channels;
     uint32_t modules_pad;
     uint16_t *level;   // [module * line_pad + line]
-    uint16_t *plane;   // [line * modules_pad + module]: the same, turned
     uint16_t *need;    // [channel * line_pad + line]
     uint16_t *fits;    // [channel * modules_pad + module]: all ones or 0
     uint32_t *count;   // by channel: modules that fit; 0 without a head

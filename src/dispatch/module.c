@@ -58,6 +58,7 @@ void hdi_module_clear(struct hdi_module *module, const struct hdi_shape *shape)
         }
         module->energy[r] = resource->energy;
     }
+    module->stale = UINT32_MAX;
     module->pointer = 0;
     module->first = 0;
 }
@@ -83,6 +84,26 @@ static void book(struct hdi_module *module, const struct hdi_shape *shape,
             unit = unit + 1 == shape->units ? 0 : unit + 1;
         }
     }
+}
+
+enum {
+    FEW_LANES = 2
+}; // no more are searched one by one
+
+static bool take_few(const uint64_t *maps, const uint8_t *length,
+                     const uint8_t *count, uint64_t *taken)
+{
+    for (unsigned i = 0; i < FEW_LANES; i++) {
+        hdi_wide bits, map = (hdi_wide)maps[HDI_LANES + i] << 64 | maps[i];
+
+        if (count[i] == 0)
+            continue;
+        if (!hdi_take_one(map, length[i], count[i], &bits))
+            return false;
+        taken[i] = (uint64_t)bits;
+        taken[HDI_LANES + i] = (uint64_t)(bits >> 64);
+    }
+    return true;
 }
 
 bool hdi_module_take(struct hdi_module *module, const struct hdi_shape *shape,
@@ -124,12 +145,17 @@ bool hdi_module_take(struct hdi_module *module, const struct hdi_shape *shape,
         uint64_t any;
 
         memcpy(&any, count + b * HDI_LANES, sizeof(any));
-        if (any == 0)
+        if (any == 0 || shape->lanes - b * HDI_LANES <= FEW_LANES) {
             memset(taken, 0, HDI_LANE_WORDS * sizeof(*taken));
-        else if (!lanes->take(module->maps + b * HDI_LANE_WORDS,
-                              length + b * HDI_LANES, count + b * HDI_LANES,
-                              taken))
+            if (any != 0 &&
+                !take_few(module->maps + b * HDI_LANE_WORDS,
+                          length + b * HDI_LANES, count + b * HDI_LANES, taken))
+                return false;
+        } else if (!lanes->take(module->maps + b * HDI_LANE_WORDS,
+                                length + b * HDI_LANES, count + b * HDI_LANES,
+                                taken)) {
             return false;
+        }
     }
     for (uint32_t r = 0; shape->alone && r < shape->resource_count; r++) {
         const struct hdi_resource *resource = &shape->resources[r];
@@ -157,6 +183,10 @@ bool hdi_module_take(struct hdi_module *module, const struct hdi_shape *shape,
     book(module, shape, module->first, lines, -1);
     memcpy(lease->lines, lines, shape->line_pad * sizeof(*lines));
     lease->first = module->first;
+    lease->resources = 0;
+    for (uint32_t r = 0; r < shape->resource_count; r++)
+        lease->resources |= (uint32_t)(need->amount[r] > 0) << r;
+    module->stale |= lease->resources;
     return true;
 }
 
@@ -166,6 +196,7 @@ void hdi_module_give(struct hdi_module *module, const struct hdi_shape *shape,
     for (uint32_t i = 0; i < shape->map_words; i++)
         module->maps[i] |= lease->maps[i];
     book(module, shape, lease->first, lease->lines, 1);
+    module->stale |= lease->resources;
 }
 
 // The longest run of one map on its own.
@@ -186,18 +217,17 @@ static uint16_t run_alone(const struct hdi_module *module,
     return (uint16_t)hdi_run_grouped(map, r->blocks, r->group);
 }
 
-enum {
-    FEW_LANES = 2
-}; // fewer are searched one by one
-
-void hdi_module_levels(const struct hdi_module *module,
-                       const struct hdi_shape *shape,
+void hdi_module_levels(struct hdi_module *module, const struct hdi_shape *shape,
                        const struct hdi_lanes *lanes, uint16_t *levels)
 {
-    uint16_t found[MAX_LANES];
+    uint16_t *found = module->runs;
 
-    for (uint32_t lane = 0; lane < shape->lanes; lane += HDI_LANES) {
-        const uint64_t *maps = module->maps + lane * 2;
+    for (uint32_t b = 0; b < shape->batches; b++) {
+        const uint64_t *maps = module->maps + b * HDI_LANE_WORDS;
+        uint32_t lane = b * HDI_LANES;
+
+        if ((shape->batch_resources[b] & module->stale) == 0)
+            continue;
         if (shape->lanes - lane > FEW_LANES) {
             lanes->runs(maps, 1, found + lane);
             continue;
@@ -207,6 +237,7 @@ void hdi_module_levels(const struct hdi_module *module,
             found[lane + i] = (uint16_t)lanes->run(map, 2);
         }
     }
+    module->stale = 0;
 
     for (uint32_t r = 0; r < shape->resource_count; r++) {
         const struct hdi_resource *resource = &shape->resources[r];

@@ -13,6 +13,8 @@
 struct hdi_module {
     uint64_t *maps;   // shape->map_words
     uint16_t *left;   // free blocks: [resource * units + unit]
+    uint16_t *runs;   // longest, by lane, as last searched
+    uint32_t stale;   // resources, as bits, changed since
     uint32_t pointer; // of the split (D12)
     uint32_t first;   // unit at place 0 of the split
     uint32_t energy[HDI_MAX_RESOURCES]; // weights of D13
@@ -22,7 +24,8 @@ struct hdi_module {
 struct hdi_lease {
     uint32_t module, first;
     uint64_t *maps;
-    uint16_t *lines; // as hdi_need_lines() made them
+    uint16_t *lines;    // as hdi_need_lines() made them
+    uint32_t resources; // with something taken, as bits
 };
 
 // All free.
@@ -39,8 +42,7 @@ void hdi_module_give(struct hdi_module *module, const struct hdi_shape *shape,
                      const struct hdi_lease *lease);
 
 // Fill in every line's level, by place from module->first on.
-void hdi_module_levels(const struct hdi_module *module,
-                       const struct hdi_shape *shape,
+void hdi_module_levels(struct hdi_module *module, const struct hdi_shape *shape,
                        const struct hdi_lanes *lanes, uint16_t *levels);
 
 // Free blocks of a resource, over all units.

@@ -52,6 +52,8 @@ void hdi_take_head(struct hdi_dispatcher *d, uint32_t channel)
                    c->split + head->packet.need.waves * d->shape.units,
                    match->need + (size_t)channel * d->shape.line_pad);
     hdi_match_head(match, channel);
+    d->priority[channel] = head->packet.need.priority;
+    d->arrived[channel] = head->arrived;
     hdi_set_preference(d, channel);
 }
 
@@ -74,10 +76,13 @@ static void refresh(struct hdi_dispatcher *d)
     d->changed_count = 0;
 }
 
+// The priority that is the highest now; looked up once per window.
 static unsigned current_top(struct hdi_dispatcher *d, uint64_t now)
 {
     struct hdi_windows *windows = &d->policy.windows;
 
+    if (now < d->top_until)
+        return d->top;
     if (d->policy.window_runs > 0 &&
         (windows->period == 0 || now - d->window_from >= windows->period)) {
         // Only a finished period is replaced, so that windows never jump.
@@ -89,7 +94,10 @@ static unsigned current_top(struct hdi_dispatcher *d, uint64_t now)
                           d->policy.window_lead);
         d->window_from = now;
     }
-    return hdi_windows_top(windows, now - d->window_from);
+    uint64_t next = hdi_windows_next(windows, now - d->window_from);
+    d->top = hdi_windows_top(windows, now - d->window_from);
+    d->top_until = next == UINT64_MAX ? next : d->window_from + next;
+    return d->top;
 }
 
 static unsigned rank_of(const struct hdi_policy *policy, unsigned priority,
@@ -117,15 +125,14 @@ static bool first_heads(struct hdi_dispatcher *d, unsigned top, uint64_t now,
     for (uint32_t c = 0; c < d->channels; c++) {
         if (d->tried[c])
             continue;
-        const struct hdi_entry *head = hdi_channel_head(&d->channel[c]);
-        unsigned rank = rank_of(policy, head->packet.need.priority, top);
+        unsigned rank = rank_of(policy, d->priority[c], top);
         if (d->match.count[c] == 0 &&
             (policy->hold == 0 || rank >= policy->urgent))
             continue;
         if (rank > choice->rank)
             continue;
         int64_t prefer = d->prefer[c];
-        uint64_t age = now - head->arrived;
+        uint64_t age = now - d->arrived[c];
         if (policy->patience > 0 && age > policy->patience)
             prefer = INT64_MAX / 2 + (int64_t)(age & (INT64_MAX / 4));
         if (rank < choice->rank || prefer > choice->prefer) {
@@ -142,9 +149,7 @@ static bool first_heads(struct hdi_dispatcher *d, unsigned top, uint64_t now,
 
 static uint8_t *marks_of(struct hdi_dispatcher *d, uint32_t channel)
 {
-    const struct hdi_entry *head = hdi_channel_head(&d->channel[channel]);
-
-    return d->marks + (size_t)(head->packet.need.priority - 1) * d->channels;
+    return d->marks + (size_t)(d->priority[channel] - 1) * d->channels;
 }
 
 // One of the tied heads.
@@ -225,7 +230,7 @@ static uint32_t next_module(const struct hdi_dispatcher *d,
     return d->match.modules_pad;
 }
 
-static const int64_t *scores_now(struct hdi_dispatcher *d, uint64_t now)
+static const int32_t *scores_now(struct hdi_dispatcher *d, uint64_t now)
 {
     const struct hdi_mixture *mixture = &d->policy.mixture;
 
@@ -235,7 +240,7 @@ static const int64_t *scores_now(struct hdi_dispatcher *d, uint64_t now)
         uint64_t sum = hdi_recent_sum(d->recent, m, now);
         double busy = (double)sum / (double)d->recent->full;
         d->with_recent[m] =
-            d->score[m] - mixture->recent * (int64_t)(busy * 65536);
+            hdi_score(d->score[m] - mixture->recent * (busy * 65536));
     }
     return d->with_recent;
 }
@@ -251,7 +256,7 @@ static bool place(struct hdi_dispatcher *d, uint32_t channel, uint64_t now,
     uint16_t *fits = d->match.fits + (size_t)channel * d->match.modules_pad;
     const uint16_t *lines = d->match.need + (size_t)channel * d->shape.line_pad;
     struct hdi_lease *lease = &d->leases[d->free_leases[d->free_count - 1]];
-    const int64_t *score = scores_now(d, now);
+    const int32_t *score = scores_now(d, now);
 
     while (d->match.count[channel] > 0) {
         const uint16_t *open = fits;

@@ -1,6 +1,8 @@
 // Invariant: lanes of one resource are next to each other in unit order.
 #include "dispatch/shape.h"
 
+#include <string.h>
+
 #include "base/error.h"
 #include "dispatch/lanes.h"
 
@@ -67,6 +69,7 @@ static void place_maps(struct hdi_shape *shape)
 {
     uint32_t lane = 0;
 
+    memset(shape->batch_resources, 0, sizeof(shape->batch_resources));
     for (uint32_t r = 0; r < shape->resource_count; r++) {
         if (!hdi_has_lanes(&shape->resources[r]))
             continue;
@@ -75,6 +78,7 @@ static void place_maps(struct hdi_shape *shape)
             shape->maps[r][q].first =
                 lane / HDI_LANES * HDI_LANE_WORDS + lane % HDI_LANES;
             shape->maps[r][q].stride = HDI_LANES;
+            shape->batch_resources[lane / HDI_LANES] |= 1u << r;
         }
     }
     shape->lanes = lane;
@@ -135,7 +139,7 @@ hd_status hdi_shape_init(struct hdi_shape *shape, struct hd_error *error)
         shape->line_pad = HDI_ROW;
     place_maps(shape);
 
-    shape->energy = 0;
+    uint64_t energy = 0;
     shape->alone = false;
     for (uint32_t r = 0; r < shape->resource_count; r++) {
         const struct hdi_resource *resource = &shape->resources[r];
@@ -144,7 +148,8 @@ hd_status hdi_shape_init(struct hdi_shape *shape, struct hd_error *error)
         uint64_t all =
             (uint64_t)shape->resources[r].blocks * hdi_holders(shape, r);
         shape->share[r] = (UINT64_C(1) << 32) / all;
-        shape->energy += shape->resources[r].energy * all;
+        energy += shape->resources[r].energy * all;
     }
+    shape->energy_scale = energy ? 65536.0 / (double)energy : 0;
     return HD_OK;
 }

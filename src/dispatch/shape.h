@@ -73,13 +73,14 @@ struct hdi_shape {
     uint32_t run_line[HDI_MAX_RESOURCES];   // first of its run lines
     uint32_t count_line[HDI_MAX_RESOURCES]; // first of its count lines
     struct hdi_map_place maps[HDI_MAX_RESOURCES][HDI_MAX_UNITS];
-    uint32_t lane[HDI_MAX_RESOURCES];  // of unit 0, if its maps are small
-    uint32_t lanes;                    // in use
-    bool alone;                        // some maps are not searched in lanes
-    uint32_t batches;                  // of 8 lanes, at the start of the words
+    uint32_t lane[HDI_MAX_RESOURCES]; // of unit 0, if its maps are small
+    uint32_t lanes;                   // in use
+    bool alone;                       // some maps are not searched in lanes
+    uint32_t batches;                 // of 8 lanes, at the start of the words
+    uint32_t batch_resources[HDI_MAX_RESOURCES * HDI_MAX_UNITS / 8]; // as bits
     uint32_t map_words;                // of one module
     uint64_t share[HDI_MAX_RESOURCES]; // of a block of all, in 1/2^32
-    uint64_t energy;                   // of all blocks of a module
+    double energy_scale; // 65536 / energy of all blocks of a module
 };
 
 // Check modules, units, waves and resources of `shape` and fill in the rest.

@@ -103,40 +103,23 @@ uint64_t hdi_recent_sum(struct hdi_recent *recent, uint32_t module,
     return recent->sums[module];
 }
 
-int32_t hdi_module_space(const struct hdi_module *module,
-                         const struct hdi_shape *shape)
+void hdi_mixture_weigh(const struct hdi_mixture *mixture,
+                       const struct hdi_shape *shape, struct hdi_module *module)
 {
-    uint64_t space = 0;
+    for (uint32_t i = 0; i < shape->line_count; i++) {
+        const struct hdi_line *line = &shape->lines[i];
+        bool run = line->kind == HDI_LINE_RUN;
+        bool by_run =
+            mixture->by_run && shape->resources[line->resource].contiguous;
+        double weight = 0;
 
-    for (uint32_t r = 0; r < shape->resource_count; r++) {
-        space += hdi_module_left(module, shape, r) * shape->share[r];
-    }
-    return (int32_t)(space >> 16);
-}
-
-int32_t hdi_mixture_score(const struct hdi_mixture *mixture,
-                          const struct hdi_module *module,
-                          const struct hdi_shape *shape, const uint16_t *levels)
-{
-    double score = 0;
-
-    if (mixture->left != 0) {
-        uint64_t energy = 0;
-        for (uint32_t r = 0; r < shape->resource_count; r++) {
-            uint32_t holders = hdi_holders(shape, r);
-            uint64_t amount = hdi_module_left(module, shape, r);
-            if (mixture->by_run && shape->resources[r].contiguous) {
-                amount = 0;
-                for (uint32_t place = 0; place < holders; place++)
-                    amount += levels[shape->run_line[r] + place];
-            }
-            energy += module->energy[r] * amount;
-        }
         // Scaled by the machine's weights, the same for every module, so that
         // modules with heavier weights keep their larger sums.
-        score += mixture->left * ((double)energy * shape->energy_scale);
+        if (run == by_run)
+            weight += (double)mixture->left * module->energy[line->resource] *
+                      shape->energy_scale * 65536;
+        if (!run)
+            weight -= (double)mixture->tight * (double)shape->line_share[i];
+        module->weight[i] = (int64_t)weight;
     }
-    if (mixture->tight != 0)
-        score -= (double)mixture->tight * hdi_module_space(module, shape);
-    return hdi_score(score);
 }

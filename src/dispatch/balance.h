@@ -62,15 +62,32 @@ static inline int32_t hdi_score(double score)
                                 : (int32_t)score;
 }
 
-// The part of the score that changes only with the module: left and tight.
-int32_t hdi_mixture_score(const struct hdi_mixture *mixture,
-                          const struct hdi_module *module,
-                          const struct hdi_shape *shape,
-                          const uint16_t *levels);
+// Fill in module->weight: the score, less what recent instructions take off it,
+// is the sum over lines of weight x level, in 1/65536.
+void hdi_mixture_weigh(const struct hdi_mixture *mixture,
+                       const struct hdi_shape *shape,
+                       struct hdi_module *module);
+
+static inline int32_t hdi_mixture_score(const struct hdi_module *module,
+                                        const struct hdi_shape *shape)
+{
+    int64_t score = 0;
+
+    for (uint32_t i = 0; i < shape->line_count; i++)
+        score += module->weight[i] * module->level[i];
+    return hdi_score((double)(score >> 16));
+}
 
 // Sum over resources of the free share of each: 65536 when all is free, times
 // their number.
-int32_t hdi_module_space(const struct hdi_module *module,
-                         const struct hdi_shape *shape);
+static inline int32_t hdi_module_space(const struct hdi_module *module,
+                                       const struct hdi_shape *shape)
+{
+    uint64_t space = 0;
+
+    for (uint32_t i = shape->count_begin; i < shape->line_count; i++)
+        space += shape->line_share[i] * module->level[i];
+    return (int32_t)(space >> 16);
+}
 
 #endif

@@ -40,7 +40,9 @@ static void lay_out(struct hdi_dispatcher *d, struct arena *a,
     CARVE(d->match.level, pad * shape->line_pad);
     CARVE(d->priority, channels);
     CARVE(d->arrived, channels);
-    CARVE(d->match.need, channels * shape->line_pad);
+    CARVE(d->match.need, channels * shape->units * 2 * shape->line_pad);
+    CARVE(d->match.turn, shape->modules);
+    CARVE(d->resources, channels);
     CARVE(d->match.fits, channels * pad);
     CARVE(d->match.count, channels);
     CARVE(d->match.active, channels);
@@ -63,13 +65,11 @@ static void lay_out(struct hdi_dispatcher *d, struct arena *a,
     CARVE(d->free_leases, leases);
     for (uint32_t m = 0; m < shape->modules; m++) {
         uint64_t *maps = carve(a, shape->map_words, sizeof(*maps));
-        uint16_t *runs = carve(a, shape->batches * HDI_LANES, sizeof(*runs));
-        uint16_t *left = carve(
-            a, (uint64_t)shape->resource_count * shape->units, sizeof(*left));
+        int64_t *weight = carve(a, shape->line_pad, sizeof(*weight));
         if (a->base) {
             d->modules[m].maps = maps;
-            d->modules[m].left = left;
-            d->modules[m].runs = runs;
+            d->modules[m].weight = weight;
+            d->modules[m].level = d->match.level + (size_t)m * shape->line_pad;
         }
     }
     uint64_t *lease_maps =
@@ -170,8 +170,10 @@ hd_status hdi_dispatcher_create(const struct hdi_shape *shape,
         d->free_leases[d->free_count++] = leases - 1 - i;
     for (uint32_t m = 0; m < shape->modules; m++) {
         hdi_module_clear(&d->modules[m], &d->shape);
+        hdi_mixture_weigh(mixture, &d->shape, &d->modules[m]);
         d->modules[m].first =
             hdi_pointer_first(policy->pointer, 0, shape->units);
+        d->match.turn[m] = (uint8_t)d->modules[m].first;
         hdi_touch_module(d, m);
     }
     d->last_module = shape->modules - 1;
@@ -324,8 +326,19 @@ uint64_t hdi_dispatcher_median(const struct hdi_dispatcher *dispatcher)
     return hdi_median_get(&dispatcher->median);
 }
 
-struct hdi_module *hdi_dispatcher_module(struct hdi_dispatcher *dispatcher,
-                                         uint32_t module)
+void hdi_dispatcher_weigh(struct hdi_dispatcher *dispatcher, uint32_t module,
+                          const uint32_t *energy)
+{
+    struct hdi_module *m = &dispatcher->modules[module];
+
+    memcpy(m->energy, energy,
+           dispatcher->shape.resource_count * sizeof(*energy));
+    hdi_mixture_weigh(&dispatcher->policy.mixture, &dispatcher->shape, m);
+    hdi_touch_module(dispatcher, module);
+}
+
+const struct hdi_module *hdi_dispatcher_module(
+    const struct hdi_dispatcher *dispatcher, uint32_t module)
 {
     return &dispatcher->modules[module];
 }

@@ -25,12 +25,13 @@ struct hdi_dispatcher {
 
     uint32_t channels;
     struct hdi_channel *channel;
-    uint8_t *priority; // by channel: of its head
-    uint64_t *arrived; // by channel: its head [cycles]
-    int64_t *prefer;   // by channel: place of its head among equals
-    uint8_t *tried;    // by channel: out of this round
-    uint8_t *marks;    // [priority * channels + channel] (D4)
-    uint32_t *ties;    // scratch
+    uint8_t *priority;   // by channel: of its head
+    uint32_t *resources; // by channel: its head needs, as bits
+    uint64_t *arrived;   // by channel: its head [cycles]
+    int64_t *prefer;     // by channel: place of its head among equals
+    uint8_t *tried;      // by channel: out of this round
+    uint8_t *marks;      // [priority * channels + channel] (D4)
+    uint32_t *ties;      // scratch
 
     struct hdi_module *modules;
     uint32_t *changed; // modules whose levels are old

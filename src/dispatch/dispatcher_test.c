@@ -309,7 +309,8 @@ static void module_follows_the_mixture(void)
 
     // D13 by calibrated weights: registers of module 1 cost more energy.
     struct hdi_dispatcher *d = start(&shape, 1, no_windows());
-    hdi_dispatcher_module(d, 1)->energy[0] = 5;
+    uint32_t heavy[] = {5, 1, 1};
+    hdi_dispatcher_weigh(d, 1, heavy);
     submit(d, 0, packet(4, 20, 0, 1));
     CHECK(hdi_dispatcher_round(d, 0, &decision) == HDI_ROUND_SENT);
     CHECK(decision.module == 1);
@@ -436,7 +437,7 @@ static void random_rounds_keep_the_books(void)
         while (live > 0)
             hdi_dispatcher_release(d, running[--live], 5);
         for (uint32_t m = 0; m < shape.modules; m++) {
-            struct hdi_module *module = hdi_dispatcher_module(d, m);
+            const struct hdi_module *module = hdi_dispatcher_module(d, m);
             for (uint32_t r = 0; r < count; r++)
                 CHECK(hdi_module_left(module, &shape, r) ==
                       shape.resources[r].blocks * hdi_holders(&shape, r));

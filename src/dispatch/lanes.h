@@ -33,20 +33,21 @@ struct hdi_lanes {
     // length[i] blocks, lowest first; `taken` gets their bits. False: some map
     // has not so many. length[i] > 0 wherever count[i] > 0.
     bool (*take)(const uint64_t maps[HDI_LANE_WORDS],
-                 const uint8_t length[HDI_LANES],
-                 const uint8_t count[HDI_LANES],
+                 const uint16_t length[HDI_LANES],
+                 const uint16_t count[HDI_LANES],
                  uint64_t taken[HDI_LANE_WORDS]);
 
-    // One need against every module: fits[m] = all ones when
-    // level[m * lines + line] >= need[line] for every line, else 0. `lines` is
-    // padded. Returns how many fit.
-    unsigned (*row)(const uint16_t *level, const uint16_t *need, unsigned lines,
+    // One need against every module: fits[m] = all ones when for every line
+    // level[m * lines + line] >= need[turn[m] * stride + line], else 0. `lines`
+    // is padded. Returns how many fit.
+    unsigned (*row)(const uint16_t *level, const uint16_t *need,
+                    const uint8_t *turn, unsigned stride, unsigned lines,
                     unsigned modules, uint16_t *fits);
 
     // One module against every need: fits[c] = all ones when
-    // level[line] >= need[c * lines + line] for every line. `lines` is padded.
-    void (*column)(const uint16_t *level, const uint16_t *need, unsigned lines,
-                   unsigned channels, uint16_t *fits);
+    // level[line] >= need[c * stride + line] for every line.
+    void (*column)(const uint16_t *level, const uint16_t *need, unsigned stride,
+                   unsigned lines, unsigned channels, uint16_t *fits);
 
     // The lowest m with fits[m] != 0 and the largest score, all above
     // INT32_MIN; `modules`, a multiple of 16, if none.

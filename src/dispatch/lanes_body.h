@@ -210,8 +210,8 @@ static void runs(const uint64_t maps[HDI_LANE_WORDS], unsigned group,
 
 // Lane by lane what hdi_take_one() does, with shifts that give 0 from 64 up.
 static bool take(const uint64_t maps[HDI_LANE_WORDS],
-                 const uint8_t lengths[HDI_LANES],
-                 const uint8_t counts[HDI_LANES],
+                 const uint16_t lengths[HDI_LANES],
+                 const uint16_t counts[HDI_LANES],
                  uint64_t taken[HDI_LANE_WORDS])
 {
     const __m512i all = _mm512_set1_epi64(-1), c64 = _mm512_set1_epi64(64);
@@ -219,9 +219,9 @@ static bool take(const uint64_t maps[HDI_LANE_WORDS],
     __m512i low = _mm512_loadu_si512(maps);
     __m512i high = _mm512_loadu_si512(maps + HDI_LANES);
     __m512i length =
-        _mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)lengths));
+        _mm512_cvtepu16_epi64(_mm_loadu_si128((const __m128i *)lengths));
     __m512i count =
-        _mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)counts));
+        _mm512_cvtepu16_epi64(_mm_loadu_si128((const __m128i *)counts));
     __mmask8 open = _mm512_test_epi64_mask(count, count);
 
     length = _mm512_max_epu64(length, one);
@@ -329,8 +329,8 @@ static void runs(const uint64_t maps[HDI_LANE_WORDS], unsigned group,
 }
 
 static bool take(const uint64_t maps[HDI_LANE_WORDS],
-                 const uint8_t lengths[HDI_LANES],
-                 const uint8_t counts[HDI_LANES],
+                 const uint16_t lengths[HDI_LANES],
+                 const uint16_t counts[HDI_LANES],
                  uint64_t taken[HDI_LANE_WORDS])
 {
     for (int i = 0; i < HDI_LANES; i++) {
@@ -377,24 +377,26 @@ static inline bool below_in_all(const uint16_t *level, const uint16_t *need,
     return below;
 }
 
-static unsigned row(const uint16_t *level, const uint16_t *need, unsigned lines,
+static unsigned row(const uint16_t *level, const uint16_t *need,
+                    const uint8_t *turn, unsigned stride, unsigned lines,
                     unsigned modules, uint16_t *fits)
 {
     unsigned count = 0;
 
     for (unsigned m = 0; m < modules; m++) {
-        bool below = below_in_all(level + (size_t)m * lines, need, lines);
+        bool below = below_in_all(level + (size_t)m * lines,
+                                  need + (size_t)turn[m] * stride, lines);
         fits[m] = below ? 0 : UINT16_MAX;
         count += !below;
     }
     return count;
 }
 
-static void column(const uint16_t *level, const uint16_t *need, unsigned lines,
-                   unsigned channels, uint16_t *fits)
+static void column(const uint16_t *level, const uint16_t *need, unsigned stride,
+                   unsigned lines, unsigned channels, uint16_t *fits)
 {
     for (unsigned c = 0; c < channels; c++) {
-        bool below = below_in_all(level, need + (size_t)c * lines, lines);
+        bool below = below_in_all(level, need + (size_t)c * stride, lines);
         fits[c] = below ? 0 : UINT16_MAX;
     }
 }

@@ -9,8 +9,9 @@ void hdi_match_module(struct hdi_match *match, uint32_t module)
     const struct hdi_shape *shape = match->shape;
     const uint16_t *level = match->level + (size_t)module * shape->line_pad;
 
-    match->lanes->column(level, match->need, shape->line_pad, match->channels,
-                         match->scratch);
+    match->lanes->column(level, hdi_match_need(match, 0, match->turn[module]),
+                         2 * shape->units * shape->line_pad, shape->line_pad,
+                         match->channels, match->scratch);
     for (uint32_t c = 0; c < match->channels; c++) {
         uint16_t *fits = &match->fits[(size_t)c * match->modules_pad + module];
         uint16_t now = match->active[c] ? match->scratch[c] : 0;
@@ -26,8 +27,8 @@ void hdi_match_head(struct hdi_match *match, uint32_t channel)
     uint16_t *fits = match->fits + (size_t)channel * match->modules_pad;
 
     match->count[channel] = match->lanes->row(
-        match->level, match->need + (size_t)channel * shape->line_pad,
-        shape->line_pad, shape->modules, fits);
+        match->level, hdi_match_need(match, channel, 0), match->turn,
+        2 * shape->line_pad, shape->line_pad, shape->modules, fits);
     match->active[channel] = 1;
 }
 

@@ -12,12 +12,22 @@ struct hdi_match {
     uint32_t channels;
     uint32_t modules_pad;
     uint16_t *level;   // [module * line_pad + line]
-    uint16_t *need;    // [channel * line_pad + line]
+    uint16_t *need;    // see hdi_match_need()
+    uint8_t *turn;     // by module: unit at place 0 of its split
     uint16_t *fits;    // [channel * modules_pad + module]: all ones or 0
     uint32_t *count;   // by channel: modules that fit; 0 without a head
     uint8_t *active;   // by channel: has a head
     uint16_t *scratch; // by channel
 };
+
+// What the head of `channel` asks of a module whose split begins at unit
+// `turn`: line_pad lengths and counts, then line_pad numbers of runs.
+static inline uint16_t *hdi_match_need(const struct hdi_match *match,
+                                       uint32_t channel, uint32_t turn)
+{
+    return match->need + ((size_t)channel * match->shape->units + turn) * 2 *
+                             match->shape->line_pad;
+}
 
 // The levels of `module` changed: `level` holds the new ones.
 void hdi_match_module(struct hdi_match *match, uint32_t module);

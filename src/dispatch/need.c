@@ -89,17 +89,26 @@ uint32_t hdi_need_share(const struct hdi_need *need,
 }
 
 void hdi_need_lines(const struct hdi_need *need, const struct hdi_shape *shape,
-                    const uint16_t *split, uint16_t *lines)
+                    const uint16_t *split, uint32_t first, uint16_t *lines,
+                    uint16_t *runs)
 {
     memset(lines, 0, shape->line_pad * sizeof(*lines));
+    memset(runs, 0, shape->line_pad * sizeof(*runs));
     for (uint32_t i = 0; i < shape->line_count; i++) {
         const struct hdi_line *line = &shape->lines[i];
         const struct hdi_resource *resource = &shape->resources[line->resource];
         uint32_t amount = need->amount[line->resource];
-        uint32_t waves = resource->shared ? 1 : split[line->place];
+        uint32_t place = line->unit >= first
+                             ? line->unit - first
+                             : line->unit + shape->units - first;
+        uint32_t waves = resource->shared ? 1 : split[place];
 
-        lines[i] = (uint16_t)(line->kind == HDI_LINE_RUN
-                                  ? longest_needed(resource, amount, waves)
-                                  : blocks_for(resource, amount, waves));
+        if (line->kind == HDI_LINE_COUNT) {
+            lines[i] = (uint16_t)blocks_for(resource, amount, waves);
+            continue;
+        }
+        lines[i] = (uint16_t)longest_needed(resource, amount, waves);
+        if (lines[i] > 0)
+            runs[i] = (uint16_t)(resource->together ? 1 : waves);
     }
 }

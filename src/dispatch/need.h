@@ -23,9 +23,11 @@ hd_status hdi_need_check(const struct hdi_need *need,
 uint32_t hdi_need_share(const struct hdi_need *need,
                         const struct hdi_shape *shape);
 
-// What every line must at least have; `split` is waves by place. `lines` has
-// line_pad numbers.
+// What every line must at least have when place 0 of the split is unit `first`;
+// `split` is waves by place. `runs`, by run line, is how many separate runs of
+// that length are taken. Both have line_pad numbers.
 void hdi_need_lines(const struct hdi_need *need, const struct hdi_shape *shape,
-                    const uint16_t *split, uint16_t *lines);
+                    const uint16_t *split, uint32_t first, uint16_t *lines,
+                    uint16_t *runs);
 
 #endif

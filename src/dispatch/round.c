@@ -48,9 +48,20 @@ void hdi_take_head(struct hdi_dispatcher *d, uint32_t channel)
         hdi_match_empty(match, channel);
         return;
     }
-    hdi_need_lines(&head->packet.need, &d->shape,
-                   c->split + head->packet.need.waves * d->shape.units,
-                   match->need + (size_t)channel * d->shape.line_pad);
+    const struct hdi_need *need = &head->packet.need;
+    uint32_t units = d->shape.units, pad = d->shape.line_pad;
+    const uint16_t *split = c->split + need->waves * units;
+    for (uint32_t turn = 0; turn < units; turn++) {
+        uint16_t *lines = hdi_match_need(match, channel, turn);
+        if (turn > 0 && need->waves % units == 0)
+            memcpy(lines, hdi_match_need(match, channel, 0),
+                   2 * pad * sizeof(*lines)); // an even split does not turn
+        else
+            hdi_need_lines(need, &d->shape, split, turn, lines, lines + pad);
+    }
+    d->resources[channel] = 0;
+    for (uint32_t r = 0; r < d->shape.resource_count; r++)
+        d->resources[channel] |= (uint32_t)(need->amount[r] > 0) << r;
     hdi_match_head(match, channel);
     d->priority[channel] = head->packet.need.priority;
     d->arrived[channel] = head->arrived;
@@ -62,15 +73,13 @@ static void refresh(struct hdi_dispatcher *d)
 {
     for (uint32_t i = 0; i < d->changed_count; i++) {
         uint32_t m = d->changed[i];
-        uint16_t *level = d->match.level + (size_t)m * d->shape.line_pad;
+        struct hdi_module *module = &d->modules[m];
 
-        hdi_module_levels(&d->modules[m], &d->shape, d->match.lanes, level);
+        hdi_module_search(module, &d->shape, d->match.lanes);
         hdi_match_module(&d->match, m);
-        if (d->policy.place == HDI_PLACE_SCORE)
-            d->score[m] = hdi_mixture_score(&d->policy.mixture, &d->modules[m],
-                                            &d->shape, level);
+        d->score[m] = hdi_mixture_score(module, &d->shape);
         if (d->policy.hold > 0)
-            d->space[m] = hdi_module_space(&d->modules[m], &d->shape);
+            d->space[m] = hdi_module_space(module, &d->shape);
         d->is_changed[m] = 0;
     }
     d->changed_count = 0;
@@ -250,11 +259,7 @@ static const int32_t *scores_now(struct hdi_dispatcher *d, uint64_t now)
 static bool place(struct hdi_dispatcher *d, uint32_t channel, uint64_t now,
                   bool any_held, uint32_t *module)
 {
-    struct hdi_channel *c = &d->channel[channel];
-    const struct hdi_need *need = &hdi_channel_head(c)->packet.need;
-    const uint16_t *split = c->split + need->waves * d->shape.units;
     uint16_t *fits = d->match.fits + (size_t)channel * d->match.modules_pad;
-    const uint16_t *lines = d->match.need + (size_t)channel * d->shape.line_pad;
     struct hdi_lease *lease = &d->leases[d->free_leases[d->free_count - 1]];
     const int32_t *score = scores_now(d, now);
 
@@ -271,8 +276,11 @@ static bool place(struct hdi_dispatcher *d, uint32_t channel, uint64_t now,
                 : d->match.lanes->best(open, score, d->match.modules_pad);
         if (m >= d->shape.modules)
             return false;
-        if (hdi_module_take(&d->modules[m], &d->shape, d->match.lanes, need,
-                            split, lines, lease)) {
+        const uint16_t *lines =
+            hdi_match_need(&d->match, channel, d->match.turn[m]);
+        if (hdi_module_take(&d->modules[m], &d->shape, d->match.lanes, lines,
+                            lines + d->shape.line_pad, d->resources[channel],
+                            lease)) {
             *module = m;
             return true;
         }
@@ -309,6 +317,7 @@ static void send(struct hdi_dispatcher *d, uint32_t channel, uint32_t m,
     module->pointer = hdi_pointer_moved(module->pointer, waves, d->shape.units);
     module->first =
         hdi_pointer_first(d->policy.pointer, module->pointer, d->shape.units);
+    d->match.turn[m] = (uint8_t)module->first;
     hdi_touch_module(d, m);
     d->last_module = m;
     d->turn = channel + 1 == d->channels ? 0 : channel + 1;

@@ -1,4 +1,4 @@
-// Invariant: lanes of one resource are next to each other in unit order.
+// Invariant: the run line of a small map has the number of its lane.
 #include "dispatch/shape.h"
 
 #include <string.h>
@@ -53,16 +53,41 @@ static bool add_lines(struct hdi_shape *shape, uint32_t resource,
                       enum hdi_line_kind kind)
 {
     uint32_t holders = hdi_holders(shape, resource);
+    uint32_t *first =
+        kind == HDI_LINE_RUN ? shape->run_line : shape->count_line;
 
     if (shape->line_count + holders > HDI_MAX_LINES)
         return false;
-    for (uint32_t place = 0; place < holders; place++) {
+    first[resource] = shape->line_count;
+    for (uint32_t unit = 0; unit < holders; unit++) {
         shape->lines[shape->line_count++] =
             (struct hdi_line){.resource = (uint8_t)resource,
-                              .place = (uint8_t)place,
+                              .unit = (uint8_t)unit,
                               .kind = (uint8_t)kind};
     }
     return true;
+}
+
+// Runs of small maps, runs of large maps, counts.
+static bool place_lines(struct hdi_shape *shape)
+{
+    bool room = true;
+
+    shape->line_count = 0;
+    for (int small = 1; small >= 0; small--) {
+        for (uint32_t r = 0; r < shape->resource_count; r++) {
+            const struct hdi_resource *resource = &shape->resources[r];
+            if (resource->contiguous && hdi_has_lanes(resource) == small)
+                room = room && add_lines(shape, r, HDI_LINE_RUN);
+        }
+    }
+    shape->count_begin = shape->line_count;
+    for (uint32_t r = 0; r < shape->resource_count; r++)
+        room = room && add_lines(shape, r, HDI_LINE_COUNT);
+    // Whole batches of runs are written at once.
+    shape->line_pad =
+        (shape->line_count + HDI_LANES + HDI_ROW - 1) / HDI_ROW * HDI_ROW;
+    return room;
 }
 
 static void place_maps(struct hdi_shape *shape)
@@ -70,29 +95,25 @@ static void place_maps(struct hdi_shape *shape)
     uint32_t lane = 0;
 
     memset(shape->batch_resources, 0, sizeof(shape->batch_resources));
-    for (uint32_t r = 0; r < shape->resource_count; r++) {
+    for (; lane < shape->count_begin; lane++) {
+        uint32_t r = shape->lines[lane].resource;
+
         if (!hdi_has_lanes(&shape->resources[r]))
-            continue;
-        shape->lane[r] = lane;
-        for (uint32_t q = 0; q < hdi_holders(shape, r); q++, lane++) {
-            shape->maps[r][q].first =
-                lane / HDI_LANES * HDI_LANE_WORDS + lane % HDI_LANES;
-            shape->maps[r][q].stride = HDI_LANES;
-            shape->batch_resources[lane / HDI_LANES] |= 1u << r;
-        }
+            break;
+        shape->maps[r][shape->lines[lane].unit] = (struct hdi_map_place){
+            .first = lane / HDI_LANES * HDI_LANE_WORDS + lane % HDI_LANES,
+            .stride = HDI_LANES};
+        shape->batch_resources[lane / HDI_LANES] |= 1u << r;
     }
     shape->lanes = lane;
     shape->batches = (lane + HDI_LANES - 1) / HDI_LANES;
     uint32_t word = shape->batches * HDI_LANE_WORDS;
-    for (uint32_t r = 0; r < shape->resource_count; r++) {
-        if (!shape->resources[r].contiguous ||
-            hdi_has_lanes(&shape->resources[r]))
-            continue;
-        for (uint32_t q = 0; q < hdi_holders(shape, r); q++) {
-            shape->maps[r][q].first = word;
-            shape->maps[r][q].stride = 1;
-            word += hdi_map_words(shape->resources[r].blocks);
-        }
+    for (uint32_t line = lane; line < shape->count_begin; line++) {
+        uint32_t r = shape->lines[line].resource;
+
+        shape->maps[r][shape->lines[line].unit] =
+            (struct hdi_map_place){.first = word, .stride = 1};
+        word += hdi_map_words(shape->resources[r].blocks);
     }
     shape->map_words = (word + 7) / 8 * 8;
 }
@@ -115,41 +136,36 @@ hd_status hdi_shape_init(struct hdi_shape *shape, struct hd_error *error)
                         "%u resources; at most %d are possible",
                         shape->resource_count, HDI_MAX_RESOURCES);
 
-    shape->line_count = 0;
     for (uint32_t r = 0; r < shape->resource_count; r++) {
-        struct hdi_resource *resource = &shape->resources[r];
-        hd_status status = check_resource(resource, shape->units, error);
+        hd_status status =
+            check_resource(&shape->resources[r], shape->units, error);
 
         if (status != HD_OK)
             return status;
-        if (resource->search != HDI_SEARCH_GROUPED)
-            resource->group = 1;
-        shape->run_line[r] = shape->line_count;
-        bool room = !resource->contiguous || add_lines(shape, r, HDI_LINE_RUN);
-        shape->count_line[r] = shape->line_count;
-        room = room && add_lines(shape, r, HDI_LINE_COUNT);
-        if (!room)
-            return hdi_fail(error, HD_EINVAL,
-                            "resource '%s': units times resources are more "
-                            "than %d",
-                            resource->name, HDI_MAX_LINES);
+        if (shape->resources[r].search != HDI_SEARCH_GROUPED)
+            shape->resources[r].group = 1;
     }
-    shape->line_pad = (shape->line_count + HDI_ROW - 1) / HDI_ROW * HDI_ROW;
-    if (shape->line_pad == 0)
-        shape->line_pad = HDI_ROW;
+    if (!place_lines(shape))
+        return hdi_fail(error, HD_EINVAL,
+                        "units times resources are more than %d",
+                        HDI_MAX_LINES);
     place_maps(shape);
 
     uint64_t energy = 0;
-    shape->alone = false;
+    shape->alone = shape->special = false;
     for (uint32_t r = 0; r < shape->resource_count; r++) {
         const struct hdi_resource *resource = &shape->resources[r];
         shape->alone |= resource->contiguous &&
                         !(hdi_has_lanes(resource) && resource->group == 1);
+        shape->special |= resource->search == HDI_SEARCH_SAMPLED;
         uint64_t all =
             (uint64_t)shape->resources[r].blocks * hdi_holders(shape, r);
-        shape->share[r] = (UINT64_C(1) << 32) / all;
+        for (uint32_t q = 0; q < hdi_holders(shape, r); q++)
+            shape->line_share[shape->count_line[r] + q] =
+                (UINT64_C(1) << 32) / all;
         energy += shape->resources[r].energy * all;
     }
+    shape->special |= shape->alone;
     shape->energy_scale = energy ? 65536.0 / (double)energy : 0;
     return HD_OK;
 }

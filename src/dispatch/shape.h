@@ -40,8 +40,9 @@ struct hdi_resource {
     uint32_t energy; // what holding one block costs (D13), any scale
 };
 
-// Levels are what is compared with a need. A line is one of them: of one
-// resource, for one place of the rotated split or of the module.
+// Levels are what is compared with a need. A line is one of them, of one
+// resource and unit (or of the module): first the runs, those of small maps in
+// the order of their lanes, then the counts.
 enum hdi_line_kind {
     HDI_LINE_RUN,
     HDI_LINE_COUNT
@@ -49,8 +50,8 @@ enum hdi_line_kind {
 
 struct hdi_line {
     uint8_t resource;
-    uint8_t place; // in the rotated split; 0 when shared
-    uint8_t kind;  // enum hdi_line_kind
+    uint8_t unit; // 0 when shared
+    uint8_t kind; // enum hdi_line_kind
 };
 
 // Where the bits of a map are among a module's words: word k at
@@ -68,18 +69,19 @@ struct hdi_shape {
     struct hdi_resource resources[HDI_MAX_RESOURCES];
 
     // Made by hdi_shape_init().
-    uint32_t line_count, line_pad;
+    uint32_t count_begin, line_count, line_pad;
     struct hdi_line lines[HDI_MAX_LINES];
     uint32_t run_line[HDI_MAX_RESOURCES];   // first of its run lines
     uint32_t count_line[HDI_MAX_RESOURCES]; // first of its count lines
     struct hdi_map_place maps[HDI_MAX_RESOURCES][HDI_MAX_UNITS];
-    uint32_t lane[HDI_MAX_RESOURCES]; // of unit 0, if its maps are small
-    uint32_t lanes;                   // in use
-    bool alone;                       // some maps are not searched in lanes
-    uint32_t batches;                 // of 8 lanes, at the start of the words
+    uint32_t lanes;   // in use
+    bool alone;       // some maps are not searched in lanes
+    bool special;     // the same, or some are sampled
+    uint32_t batches; // of 8 lanes, at the start of the words
     uint32_t batch_resources[HDI_MAX_RESOURCES * HDI_MAX_UNITS / 8]; // as bits
-    uint32_t map_words;                // of one module
-    uint64_t share[HDI_MAX_RESOURCES]; // of a block of all, in 1/2^32
+    uint32_t map_words; // of one module
+    // By count line: a block's share of all of its resource, in 1/2^32.
+    uint64_t line_share[HDI_MAX_LINES];
     double energy_scale; // 65536 / energy of all blocks of a module
 };
 

@@ -29,6 +29,7 @@ const char sim_policy_help[] =
     "  urgent=N      priorities from rank N on are equals; 0: none\n"
     "  large=N brief=N  among equals: weight of size, of short run times\n"
     "  hold=N        modules kept for each urgent head that fits nowhere\n"
+    "  backfill=0|1  groups that should end in time may go there\n"
     "  patience=N    the oldest first after N cycles; 0: never\n";
 
 static bool parse_name(const char *name, struct hdi_policy *policy)
@@ -121,6 +122,8 @@ static bool parse_number(struct hdi_policy *p, const char *key, int64_t n)
         p->split_waves = (uint16_t)n;
     else if (strcmp(key, "urgent") == 0 && n <= HDI_MAX_PRIORITIES)
         p->urgent = (unsigned)n;
+    else if (strcmp(key, "backfill") == 0)
+        p->backfill = n != 0;
     else if (strcmp(key, "hold") == 0 && n <= HDI_MAX_MODULES)
         p->hold = (uint32_t)n;
     else

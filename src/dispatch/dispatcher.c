@@ -33,7 +33,7 @@ static void lay_out(struct hdi_dispatcher *d, struct arena *a,
                     uint32_t capacity, uint32_t leases)
 {
     const struct hdi_shape *shape = &d->shape;
-    uint64_t pad = d->match.modules_pad, channels = d->channels;
+    uint64_t pad = 64 * (uint64_t)d->match.words, channels = d->channels;
     uint64_t table = (uint64_t)shape->units * (shape->units * shape->waves + 1);
 
 #define CARVE(pointer, count) (pointer) = carve(a, count, sizeof(*(pointer)))
@@ -43,13 +43,13 @@ static void lay_out(struct hdi_dispatcher *d, struct arena *a,
     CARVE(d->match.need, channels * shape->units * 2 * shape->line_pad);
     CARVE(d->match.turn, shape->modules);
     CARVE(d->resources, channels);
-    CARVE(d->match.fits, channels * pad);
+    CARVE(d->match.fits, channels * d->match.words);
     CARVE(d->match.count, channels);
-    CARVE(d->match.active, channels);
-    CARVE(d->match.scratch, channels);
+    CARVE(d->match.active, channels / 64 + 1);
+    CARVE(d->match.scratch, channels / 64 + 1);
+    CARVE(d->rank, channels);
     CARVE(d->channel, channels);
     CARVE(d->prefer, channels);
-    CARVE(d->tried, channels);
     CARVE(d->marks, channels * HDI_MAX_PRIORITIES);
     CARVE(d->ties, channels);
     CARVE(d->modules, shape->modules);
@@ -58,8 +58,9 @@ static void lay_out(struct hdi_dispatcher *d, struct arena *a,
     CARVE(d->score, pad);
     CARVE(d->space, pad);
     CARVE(d->with_recent, pad);
-    CARVE(d->free_fits, pad);
-    CARVE(d->held, pad);
+    CARVE(d->open, d->match.words);
+    CARVE(d->drain, shape->modules);
+    CARVE(d->held, d->match.words);
     CARVE(d->leases, leases);
     CARVE(d->origins, leases);
     CARVE(d->free_leases, leases);
@@ -147,7 +148,7 @@ hd_status hdi_dispatcher_create(const struct hdi_shape *shape,
     d->match.lanes = hdi_lanes();
     d->match.shape = &d->shape;
     d->match.channels = d->channels;
-    d->match.modules_pad = (uint32_t)hdi_round_up(shape->modules, HDI_ROW);
+    d->match.words = (shape->modules + 63) / 64;
     hdi_random_seed(&d->random, options->seed);
 
     struct arena arena = {0};
@@ -244,7 +245,8 @@ void hdi_dispatcher_release(struct hdi_dispatcher *dispatcher, uint32_t lease,
 
     hdi_median_add(&d->median, cycles);
     struct hdi_entry *head = hdi_channel_head(c);
-    if (d->policy.brief != 0 && head && head->serial == origin->serial) {
+    bool learns = d->policy.brief != 0 || d->policy.backfill;
+    if (learns && head && head->serial == origin->serial) {
         head->ran += cycles;
         head->runs++;
         hdi_set_preference(d, origin->channel);

@@ -55,8 +55,11 @@ struct hdi_policy {
     unsigned urgent;
     int32_t large, brief;
     // A head of an urgent rank that fits nowhere keeps the emptiest `hold`
-    // modules for itself: no head behind it is sent there in this round.
+    // modules for itself, no more than its packet can fill: no head behind it
+    // is sent there in this round. With `backfill` one may be that is expected
+    // to end no later than all that runs there.
     uint32_t hold;
+    bool backfill;
     // A head that has waited longer goes before its equals, oldest first
     // [cycles]; 0: never.
     uint64_t patience;

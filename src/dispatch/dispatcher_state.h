@@ -29,7 +29,7 @@ struct hdi_dispatcher {
     uint32_t *resources; // by channel: its head needs, as bits
     uint64_t *arrived;   // by channel: its head [cycles]
     int64_t *prefer;     // by channel: place of its head among equals
-    uint8_t *tried;      // by channel: out of this round
+    uint8_t *rank;       // by channel, scratch: in this round; OUT: not in it
     uint8_t *marks;      // [priority * channels + channel] (D4)
     uint32_t *ties;      // scratch
 
@@ -39,8 +39,9 @@ struct hdi_dispatcher {
     uint8_t *is_changed;
     int32_t *score, *space; // by module, padded
     int32_t *with_recent;   // by module: score with D14
-    uint16_t *free_fits;    // scratch: fits less what is held
-    uint16_t *held;
+    uint64_t *open;         // scratch: a bit per module
+    uint64_t *held;         // a bit per module: kept for an urgent head
+    uint64_t *drain; // by module: when its groups should have ended [cycles]
 
     struct hdi_lease *leases;
     struct hdi_origin *origins;
@@ -50,6 +51,7 @@ struct hdi_dispatcher {
     uint64_t serial;
     uint64_t failed_rounds; // in succession (D7)
     unsigned top;           // of the order, until `top_until` [cycles]
+    uint8_t rank_of[HDI_MAX_PRIORITIES + 1]; // in that order
     uint64_t top_until;
     uint64_t window_from; // when the current period began
     uint32_t turn;        // channel a robin looks at first

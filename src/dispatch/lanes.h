@@ -37,22 +37,22 @@ struct hdi_lanes {
                  const uint16_t count[HDI_LANES],
                  uint64_t taken[HDI_LANE_WORDS]);
 
-    // One need against every module: fits[m] = all ones when for every line
-    // level[m * lines + line] >= need[turn[m] * stride + line], else 0. `lines`
-    // is padded. Returns how many fit.
+    // One need against every module: bit m of `fits` is set when for every line
+    // level[m * lines + line] >= need[turn[m] * stride + line]. `lines` is
+    // padded, `fits` has whole words. Returns how many fit.
     unsigned (*row)(const uint16_t *level, const uint16_t *need,
                     const uint8_t *turn, unsigned stride, unsigned lines,
-                    unsigned modules, uint16_t *fits);
+                    unsigned modules, uint64_t *fits);
 
-    // One module against every need: fits[c] = all ones when
+    // One module against every need: bit c of `fits` is set when
     // level[line] >= need[c * stride + line] for every line.
     void (*column)(const uint16_t *level, const uint16_t *need, unsigned stride,
-                   unsigned lines, unsigned channels, uint16_t *fits);
+                   unsigned lines, unsigned channels, uint64_t *fits);
 
-    // The lowest m with fits[m] != 0 and the largest score, all above
-    // INT32_MIN; `modules`, a multiple of 16, if none.
-    unsigned (*best)(const uint16_t *fits, const int32_t *score,
-                     unsigned modules);
+    // The lowest m whose bit is set and that has the largest score, all above
+    // INT32_MIN; 64 * words if none. `score` has 64 * words numbers.
+    unsigned (*best)(const uint64_t *fits, const int32_t *score,
+                     unsigned words);
 };
 
 // The best one this processor has. Never NULL.

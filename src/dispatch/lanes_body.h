@@ -379,60 +379,75 @@ static inline bool below_in_all(const uint16_t *level, const uint16_t *need,
 
 static unsigned row(const uint16_t *level, const uint16_t *need,
                     const uint8_t *turn, unsigned stride, unsigned lines,
-                    unsigned modules, uint16_t *fits)
+                    unsigned modules, uint64_t *fits)
 {
     unsigned count = 0;
 
-    for (unsigned m = 0; m < modules; m++) {
-        bool below = below_in_all(level + (size_t)m * lines,
-                                  need + (size_t)turn[m] * stride, lines);
-        fits[m] = below ? 0 : UINT16_MAX;
-        count += !below;
+    for (unsigned first = 0; first < modules; first += 64) {
+        unsigned end = modules - first < 64 ? modules - first : 64;
+        uint64_t word = 0;
+
+        for (unsigned i = 0; i < end; i++) {
+            unsigned m = first + i;
+            bool below = below_in_all(level + (size_t)m * lines,
+                                      need + (size_t)turn[m] * stride, lines);
+            word |= (uint64_t)!below << i;
+        }
+        fits[first / 64] = word;
+        count += (unsigned)__builtin_popcountll(word);
     }
     return count;
 }
 
 static void column(const uint16_t *level, const uint16_t *need, unsigned stride,
-                   unsigned lines, unsigned channels, uint16_t *fits)
+                   unsigned lines, unsigned channels, uint64_t *fits)
 {
-    for (unsigned c = 0; c < channels; c++) {
-        bool below = below_in_all(level, need + (size_t)c * stride, lines);
-        fits[c] = below ? 0 : UINT16_MAX;
+    for (unsigned first = 0; first < channels; first += 64) {
+        unsigned end = channels - first < 64 ? channels - first : 64;
+        uint64_t word = 0;
+
+        for (unsigned i = 0; i < end; i++) {
+            bool below =
+                below_in_all(level, need + (size_t)(first + i) * stride, lines);
+            word |= (uint64_t)!below << i;
+        }
+        fits[first / 64] = word;
     }
 }
 
-static unsigned best(const uint16_t *fits, const int32_t *score,
-                     unsigned modules)
+static unsigned best(const uint64_t *fits, const int32_t *score, unsigned words)
 {
 #ifdef __AVX512BW__
     __m512i most = _mm512_set1_epi32(INT32_MIN);
 
-    for (unsigned m = 0; m < modules; m += 16) {
-        __mmask16 fit =
-            _mm256_movepi16_mask(_mm256_loadu_si256((const void *)(fits + m)));
-        most = _mm512_mask_max_epi32(most, fit, most,
-                                     _mm512_loadu_si512(score + m));
+    for (unsigned w = 0; w < words; w++) {
+        const int32_t *of_word = score + 64 * w;
+        for (unsigned i = 0; i < 64 && fits[w] >> i; i += 16)
+            most = _mm512_mask_max_epi32(most, (__mmask16)(fits[w] >> i), most,
+                                         _mm512_loadu_si512(of_word + i));
     }
     int32_t largest_score = _mm512_reduce_max_epi32(most);
     if (largest_score == INT32_MIN)
-        return modules;
+        return 64 * words;
     most = _mm512_set1_epi32(largest_score);
-    for (unsigned m = 0;; m += 16) {
+    for (unsigned i = 0;; i += 16) {
         __mmask16 fit =
-            _mm256_movepi16_mask(_mm256_loadu_si256((const void *)(fits + m)));
-        fit = _mm512_mask_cmpeq_epi32_mask(fit, most,
-                                           _mm512_loadu_si512(score + m));
+            _mm512_mask_cmpeq_epi32_mask((__mmask16)(fits[i / 64] >> (i % 64)),
+                                         most, _mm512_loadu_si512(score + i));
         if (fit)
-            return m + (unsigned)__builtin_ctz(fit);
+            return i + (unsigned)__builtin_ctz(fit);
     }
 #else
-    unsigned chosen = modules;
+    unsigned chosen = 64 * words;
     int32_t most = INT32_MIN;
 
-    for (unsigned m = 0; m < modules; m++) {
-        if (fits[m] && score[m] > most) {
-            chosen = m;
-            most = score[m];
+    for (unsigned w = 0; w < words; w++) {
+        for (uint64_t left = fits[w]; left; left &= left - 1) {
+            unsigned m = 64 * w + (unsigned)__builtin_ctzll(left);
+            if (score[m] > most) {
+                chosen = m;
+                most = score[m];
+            }
         }
     }
     return chosen;

@@ -10,14 +10,14 @@ struct hdi_match {
     const struct hdi_lanes *lanes;
     const struct hdi_shape *shape;
     uint32_t channels;
-    uint32_t modules_pad;
+    uint32_t words;    // of 64 modules
     uint16_t *level;   // [module * line_pad + line]
     uint16_t *need;    // see hdi_match_need()
     uint8_t *turn;     // by module: unit at place 0 of its split
-    uint16_t *fits;    // [channel * modules_pad + module]: all ones or 0
+    uint64_t *fits;    // [channel * words + module / 64]: a bit per module
     uint32_t *count;   // by channel: modules that fit; 0 without a head
-    uint8_t *active;   // by channel: has a head
-    uint16_t *scratch; // by channel
+    uint64_t *active;  // a bit per channel: has a head
+    uint64_t *scratch; // a bit per channel
 };
 
 // What the head of `channel` asks of a module whose split begins at unit
@@ -27,6 +27,12 @@ static inline uint16_t *hdi_match_need(const struct hdi_match *match,
 {
     return match->need + ((size_t)channel * match->shape->units + turn) * 2 *
                              match->shape->line_pad;
+}
+
+static inline bool hdi_match_active(const struct hdi_match *match,
+                                    uint32_t channel)
+{
+    return match->active[channel / 64] >> (channel % 64) & 1;
 }
 
 // The levels of `module` changed: `level` holds the new ones.

@@ -20,6 +20,7 @@ struct hdi_policy hdi_policy_balanced(void)
     policy.urgent = 1;
     policy.large = 1000;
     policy.brief = 70;
-    policy.hold = 1;
+    policy.hold = 2;
+    policy.backfill = true;
     return policy;
 }

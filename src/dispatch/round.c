@@ -85,36 +85,57 @@ static void refresh(struct hdi_dispatcher *d)
     d->changed_count = 0;
 }
 
-// The priority that is the highest now; looked up once per window.
-static unsigned current_top(struct hdi_dispatcher *d, uint64_t now)
+enum {
+    OUT = UINT8_MAX
+}; // worse than any rank
+
+static void set_top(struct hdi_dispatcher *d, unsigned top)
+{
+    unsigned urgent = d->policy.urgent;
+
+    for (unsigned p = 1; p <= HDI_MAX_PRIORITIES; p++) {
+        unsigned rank = hdi_priority_rank(p, top);
+        d->rank_of[p] = (uint8_t)(urgent > 0 && rank > urgent ? urgent : rank);
+    }
+}
+
+// Bring the order of priorities up to date; looked at once per window.
+static void turn_windows(struct hdi_dispatcher *d, uint64_t now)
 {
     struct hdi_windows *windows = &d->policy.windows;
 
     if (now < d->top_until)
-        return d->top;
+        return;
     if (d->policy.window_runs > 0 &&
         (windows->period == 0 || now - d->window_from >= windows->period)) {
         // Only a finished period is replaced, so that windows never jump.
         uint64_t shortest =
             hdi_median_get(&d->median) * d->policy.window_runs / 16;
-        if (shortest == 0)
-            return 1;
+        if (shortest == 0) {
+            set_top(d, 1);
+            return;
+        }
         hdi_windows_scale(windows, d->policy.priorities, shortest,
                           d->policy.window_lead);
         d->window_from = now;
     }
     uint64_t next = hdi_windows_next(windows, now - d->window_from);
-    d->top = hdi_windows_top(windows, now - d->window_from);
+    set_top(d, hdi_windows_top(windows, now - d->window_from));
     d->top_until = next == UINT64_MAX ? next : d->window_from + next;
-    return d->top;
 }
 
-static unsigned rank_of(const struct hdi_policy *policy, unsigned priority,
-                        unsigned top)
+// Who takes part in this round: heads that fit somewhere, and urgent ones that
+// modules are kept for.
+static void rank_heads(struct hdi_dispatcher *d)
 {
-    unsigned rank = hdi_priority_rank(priority, top);
+    unsigned kept = d->policy.hold > 0 ? d->policy.urgent : 0;
 
-    return policy->urgent > 0 && rank > policy->urgent ? policy->urgent : rank;
+    for (uint32_t c = 0; c < d->channels; c++) {
+        uint8_t rank = d->rank_of[d->priority[c]];
+        bool in = (d->match.count[c] > 0) |
+                  ((rank < kept) & hdi_match_active(&d->match, c));
+        d->rank[c] = in ? rank : OUT;
+    }
 }
 
 struct choice {
@@ -124,36 +145,41 @@ struct choice {
     uint32_t ties; // in d->ties; more than one: D4 applies
 };
 
-// The heads that go first among those not yet tried. False: none is left.
-static bool first_heads(struct hdi_dispatcher *d, unsigned top, uint64_t now,
+// How much the head of a channel is preferred to others of its rank.
+static int64_t preference(const struct hdi_dispatcher *d, uint32_t channel,
+                          uint64_t now)
+{
+    uint64_t age = now - d->arrived[channel];
+
+    if (d->policy.patience > 0 && age > d->policy.patience)
+        return INT64_MAX / 2 + (int64_t)(age & (INT64_MAX / 4));
+    return d->prefer[channel];
+}
+
+// The heads that go first among those still in. False: none is left.
+static bool first_heads(struct hdi_dispatcher *d, uint64_t now,
                         struct choice *choice)
 {
-    const struct hdi_policy *policy = &d->policy;
+    uint8_t rank = OUT;
 
-    *choice = (struct choice){.rank = UINT32_MAX, .prefer = INT64_MIN};
+    for (uint32_t c = 0; c < d->channels; c++)
+        rank = d->rank[c] < rank ? d->rank[c] : rank;
+    if (rank == OUT)
+        return false;
+
+    *choice = (struct choice){.rank = rank, .prefer = INT64_MIN};
     for (uint32_t c = 0; c < d->channels; c++) {
-        if (d->tried[c])
+        if (d->rank[c] != rank)
             continue;
-        unsigned rank = rank_of(policy, d->priority[c], top);
-        if (d->match.count[c] == 0 &&
-            (policy->hold == 0 || rank >= policy->urgent))
+        int64_t prefer = preference(d, c, now);
+        if (prefer < choice->prefer)
             continue;
-        if (rank > choice->rank)
-            continue;
-        int64_t prefer = d->prefer[c];
-        uint64_t age = now - d->arrived[c];
-        if (policy->patience > 0 && age > policy->patience)
-            prefer = INT64_MAX / 2 + (int64_t)(age & (INT64_MAX / 4));
-        if (rank < choice->rank || prefer > choice->prefer) {
-            choice->rank = rank;
-            choice->prefer = prefer;
+        if (prefer > choice->prefer)
             choice->ties = 0;
-        } else if (prefer < choice->prefer) {
-            continue;
-        }
+        choice->prefer = prefer;
         d->ties[choice->ties++] = c;
     }
-    return choice->ties > 0;
+    return true;
 }
 
 static uint8_t *marks_of(struct hdi_dispatcher *d, uint32_t channel)
@@ -205,38 +231,66 @@ static void mark(struct hdi_dispatcher *d, const struct choice *choice,
     marks_of(d, channel)[channel] = 1;
 }
 
-// Keep the emptiest modules that are not kept yet.
-static bool hold_modules(struct hdi_dispatcher *d)
+// Keep the emptiest modules that are not kept yet for the head of `channel`: no
+// more than the groups of its packet can fill.
+static bool hold_modules(struct hdi_dispatcher *d, uint32_t channel)
 {
+    const struct hdi_entry *head = hdi_channel_head(&d->channel[channel]);
+    uint64_t fill = ((uint64_t)head->waiting * head->share + 65535) >> 16;
+    uint32_t words = d->match.words, rest = d->shape.modules % 64;
     bool any = false;
 
-    for (uint32_t i = 0; i < d->policy.hold; i++) {
-        for (uint32_t m = 0; m < d->shape.modules; m++)
-            d->free_fits[m] = (uint16_t)~d->held[m];
-        memset(d->free_fits + d->shape.modules, 0,
-               (d->match.modules_pad - d->shape.modules) *
-                   sizeof(*d->free_fits));
-        uint32_t m =
-            d->match.lanes->best(d->free_fits, d->space, d->match.modules_pad);
+    for (uint32_t i = 0; i < d->policy.hold && i < fill; i++) {
+        for (uint32_t w = 0; w < words; w++)
+            d->open[w] = ~d->held[w];
+        if (rest > 0)
+            d->open[words - 1] &= (UINT64_C(1) << rest) - 1;
+        uint32_t m = d->match.lanes->best(d->open, d->space, words);
         if (m >= d->shape.modules)
             break;
-        d->held[m] = UINT16_MAX;
+        d->held[m / 64] |= UINT64_C(1) << (m % 64);
         any = true;
     }
     return any;
 }
 
-static uint32_t next_module(const struct hdi_dispatcher *d,
-                            const uint16_t *fits)
+// Where the head of `channel` may go: not where a module is held, unless the
+// group should have ended before those that run there.
+static const uint64_t *open_modules(struct hdi_dispatcher *d, uint32_t channel,
+                                    uint64_t now)
 {
-    for (uint32_t i = 1; i <= d->shape.modules; i++) {
-        uint32_t m = d->last_module + i;
-        if (m >= d->shape.modules)
-            m -= d->shape.modules;
-        if (fits[m])
-            return m;
+    const uint64_t *fits = d->match.fits + (size_t)channel * d->match.words;
+    const struct hdi_entry *head = hdi_channel_head(&d->channel[channel]);
+    uint64_t end = now + hdi_expected_run(d, head);
+
+    for (uint32_t w = 0; w < d->match.words; w++) {
+        uint64_t held = d->held[w] & fits[w];
+
+        d->open[w] = fits[w] & ~d->held[w];
+        for (; d->policy.backfill && held; held &= held - 1) {
+            unsigned bit = (unsigned)__builtin_ctzll(held);
+            if (end <= d->drain[64 * w + bit])
+                d->open[w] |= UINT64_C(1) << bit;
+        }
     }
-    return d->match.modules_pad;
+    return d->open;
+}
+
+static uint32_t next_module(const struct hdi_dispatcher *d,
+                            const uint64_t *fits)
+{
+    uint32_t none = 64 * d->match.words, first = none;
+
+    for (uint32_t w = 0; w < d->match.words; w++) {
+        for (uint64_t left = fits[w]; left; left &= left - 1) {
+            uint32_t m = 64 * w + (uint32_t)__builtin_ctzll(left);
+            if (m > d->last_module)
+                return m;
+            if (first == none)
+                first = m;
+        }
+    }
+    return first;
 }
 
 static const int32_t *scores_now(struct hdi_dispatcher *d, uint64_t now)
@@ -259,21 +313,15 @@ static const int32_t *scores_now(struct hdi_dispatcher *d, uint64_t now)
 static bool place(struct hdi_dispatcher *d, uint32_t channel, uint64_t now,
                   bool any_held, uint32_t *module)
 {
-    uint16_t *fits = d->match.fits + (size_t)channel * d->match.modules_pad;
+    const uint64_t *fits = d->match.fits + (size_t)channel * d->match.words;
     struct hdi_lease *lease = &d->leases[d->free_leases[d->free_count - 1]];
     const int32_t *score = scores_now(d, now);
 
     while (d->match.count[channel] > 0) {
-        const uint16_t *open = fits;
-        if (any_held) {
-            for (uint32_t m = 0; m < d->match.modules_pad; m++)
-                d->free_fits[m] = fits[m] & (uint16_t)~d->held[m];
-            open = d->free_fits;
-        }
-        uint32_t m =
-            d->policy.place == HDI_PLACE_NEXT
-                ? next_module(d, open)
-                : d->match.lanes->best(open, score, d->match.modules_pad);
+        const uint64_t *open = any_held ? open_modules(d, channel, now) : fits;
+        uint32_t m = d->policy.place == HDI_PLACE_NEXT
+                         ? next_module(d, open)
+                         : d->match.lanes->best(open, score, d->match.words);
         if (m >= d->shape.modules)
             return false;
         const uint16_t *lines =
@@ -289,8 +337,8 @@ static bool place(struct hdi_dispatcher *d, uint32_t channel, uint64_t now,
     return false;
 }
 
-static void send(struct hdi_dispatcher *d, uint32_t channel, uint32_t m,
-                 struct hdi_decision *decision)
+static void send(struct hdi_dispatcher *d, uint64_t now, uint32_t channel,
+                 uint32_t m, struct hdi_decision *decision)
 {
     struct hdi_channel *c = &d->channel[channel];
     struct hdi_module *module = &d->modules[m];
@@ -311,6 +359,10 @@ static void send(struct hdi_dispatcher *d, uint32_t channel, uint32_t m,
                                       .waves = waves,
                                       .priority = head->packet.need.priority,
                                       .unit = module->first};
+    if (d->policy.backfill) {
+        uint64_t end = now + hdi_expected_run(d, head);
+        d->drain[m] = end > d->drain[m] ? end : d->drain[m];
+    }
     d->leases[lease].module = m;
     d->origins[lease] =
         (struct hdi_origin){.channel = channel, .serial = serial};
@@ -343,11 +395,11 @@ static enum hdi_round sticky_round(struct hdi_dispatcher *d, uint64_t now,
 {
     uint32_t module;
 
-    while (!d->match.active[d->sticky])
+    while (!hdi_match_active(&d->match, d->sticky))
         d->sticky = d->sticky + 1 == d->channels ? 0 : d->sticky + 1;
     if (!place(d, d->sticky, now, false, &module))
         return HDI_ROUND_STUCK;
-    send(d, d->sticky, module, decision);
+    send(d, now, d->sticky, module, decision);
     return HDI_ROUND_SENT;
 }
 
@@ -360,8 +412,8 @@ static enum hdi_round robin_round(struct hdi_dispatcher *d, uint64_t now,
         uint32_t c = d->turn + i;
         if (c >= d->channels)
             c -= d->channels;
-        if (d->match.active[c] && place(d, c, now, false, &module)) {
-            send(d, c, module, decision);
+        if (d->match.count[c] > 0 && place(d, c, now, false, &module)) {
+            send(d, now, c, module, decision);
             return HDI_ROUND_SENT;
         }
     }
@@ -371,27 +423,26 @@ static enum hdi_round robin_round(struct hdi_dispatcher *d, uint64_t now,
 static enum hdi_round priority_round(struct hdi_dispatcher *d, uint64_t now,
                                      struct hdi_decision *decision)
 {
-    unsigned top = current_top(d, now);
     bool any_held = false, fits_somewhere = false;
     struct choice choice;
     uint32_t module;
 
-    for (uint32_t c = 0; c < d->channels; c++)
-        d->tried[c] = !d->match.active[c];
-    while (first_heads(d, top, now, &choice)) {
+    turn_windows(d, now);
+    rank_heads(d);
+    while (first_heads(d, now, &choice)) {
         uint32_t channel = pick(d, &choice);
 
         if (place(d, channel, now, any_held, &module)) {
             mark(d, &choice, channel);
-            send(d, channel, module, decision);
+            send(d, now, channel, module, decision);
             return HDI_ROUND_SENT;
         }
-        d->tried[channel] = 1;
+        d->rank[channel] = OUT;
         fits_somewhere |= d->match.count[channel] > 0;
         if (d->policy.hold > 0 && choice.rank < d->policy.urgent) {
             if (!any_held)
-                memset(d->held, 0, d->match.modules_pad * sizeof(*d->held));
-            any_held |= hold_modules(d);
+                memset(d->held, 0, d->match.words * sizeof(*d->held));
+            any_held |= hold_modules(d, channel);
         }
     }
     return stuck(d, fits_somewhere);
@@ -403,8 +454,8 @@ enum hdi_round hdi_dispatcher_round(struct hdi_dispatcher *dispatcher,
     struct hdi_dispatcher *d = dispatcher;
     bool waiting = false;
 
-    for (uint32_t c = 0; c < d->channels && !waiting; c++)
-        waiting = d->match.active[c];
+    for (uint32_t w = 0; w <= (d->channels - 1) / 64; w++)
+        waiting |= d->match.active[w] != 0;
     d->held_back = false;
     if (!waiting) {
         d->failed_rounds = 0;

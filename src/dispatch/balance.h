@@ -75,7 +75,10 @@ static inline int32_t hdi_mixture_score(const struct hdi_module *module,
 
     for (uint32_t i = 0; i < shape->line_count; i++)
         score += module->weight[i] * module->level[i];
-    return hdi_score((double)(score >> 16));
+    score >>= 16;
+    return score > INT32_MAX    ? INT32_MAX
+           : score < -INT32_MAX ? -INT32_MAX
+                                : (int32_t)score;
 }
 
 // Sum over resources of the free share of each: 65536 when all is free, times

@@ -237,7 +237,7 @@ void hdi_dispatcher_release(struct hdi_dispatcher *dispatcher, uint32_t lease,
     const struct hdi_origin *origin = &d->origins[lease];
     struct hdi_channel *c = &d->channel[origin->channel];
 
-    hdi_module_give(&d->modules[l->module], &d->shape, l);
+    hdi_module_give(&d->modules[l->module], &d->shape, d->match.lanes, l);
     hdi_touch_module(d, l->module);
     d->free_leases[d->free_count++] = lease;
     if (cycles == 0)

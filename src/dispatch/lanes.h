@@ -37,6 +37,10 @@ struct hdi_lanes {
                  const uint16_t count[HDI_LANES],
                  uint64_t taken[HDI_LANE_WORDS]);
 
+    // Set or clear the bits of `taken` in `maps`; `words` is a multiple of 8.
+    void (*set)(uint64_t *maps, const uint64_t *taken, unsigned words);
+    void (*clear)(uint64_t *maps, const uint64_t *taken, unsigned words);
+
     // One need against every module: bit m of `fits` is set when for every line
     // level[m * lines + line] >= need[turn[m] * stride + line]. `lines` is
     // padded, `fits` has whole words. Returns how many fit.

@@ -347,6 +347,32 @@ static bool take(const uint64_t maps[HDI_LANE_WORDS],
 }
 #endif
 
+// As wide as runs() and take() read them: a narrower store would keep their
+// loads waiting.
+static void set(uint64_t *maps, const uint64_t *taken, unsigned words)
+{
+    for (unsigned i = 0; i < words; i += 8) {
+        word8 a, b;
+
+        memcpy(&a, maps + i, sizeof(a));
+        memcpy(&b, taken + i, sizeof(b));
+        a |= b;
+        memcpy(maps + i, &a, sizeof(a));
+    }
+}
+
+static void clear(uint64_t *maps, const uint64_t *taken, unsigned words)
+{
+    for (unsigned i = 0; i < words; i += 8) {
+        word8 a, b;
+
+        memcpy(&a, maps + i, sizeof(a));
+        memcpy(&b, taken + i, sizeof(b));
+        a &= ~b;
+        memcpy(maps + i, &a, sizeof(a));
+    }
+}
+
 // Whether some number of 32 is below its need.
 static inline bool any_below(const uint16_t *level, const uint16_t *need)
 {
@@ -459,6 +485,8 @@ const struct hdi_lanes LANES_SYMBOL = {.name = LANES_NAME,
                                        .run = run,
                                        .runs = runs,
                                        .take = take,
+                                       .set = set,
+                                       .clear = clear,
                                        .row = row,
                                        .column = column,
                                        .best = best};

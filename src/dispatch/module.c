@@ -144,8 +144,7 @@ bool hdi_module_take(struct hdi_module *module, const struct hdi_shape *shape,
     }
 
     // It fits: only now anything changes.
-    for (uint32_t i = 0; i < shape->map_words; i++)
-        module->maps[i] &= ~lease->maps[i];
+    lanes->clear(module->maps, lease->maps, shape->map_words);
     for (uint32_t i = shape->count_begin; i < shape->line_count; i++)
         module->level[i] = (uint16_t)(module->level[i] - lines[i]);
     memcpy(lease->lines, lines, shape->line_pad * sizeof(*lines));
@@ -155,10 +154,10 @@ bool hdi_module_take(struct hdi_module *module, const struct hdi_shape *shape,
 }
 
 void hdi_module_give(struct hdi_module *module, const struct hdi_shape *shape,
+                     const struct hdi_lanes *lanes,
                      const struct hdi_lease *lease)
 {
-    for (uint32_t i = 0; i < shape->map_words; i++)
-        module->maps[i] |= lease->maps[i];
+    lanes->set(module->maps, lease->maps, shape->map_words);
     for (uint32_t i = shape->count_begin; i < shape->line_count; i++)
         module->level[i] = (uint16_t)(module->level[i] + lease->lines[i]);
     module->stale |= lease->resources;

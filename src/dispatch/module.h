@@ -41,6 +41,7 @@ bool hdi_module_take(struct hdi_module *module, const struct hdi_shape *shape,
                      struct hdi_lease *lease);
 
 void hdi_module_give(struct hdi_module *module, const struct hdi_shape *shape,
+                     const struct hdi_lanes *lanes,
                      const struct hdi_lease *lease);
 
 // Search the runs that are stale.

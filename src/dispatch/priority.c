@@ -83,13 +83,7 @@ static uint64_t middle_of(unsigned slot)
     return low + (UINT64_C(1) << (power - 4)) / 2;
 }
 
-void hdi_median_add(struct hdi_median *median, uint64_t cycles)
-{
-    median->count[slot_of(cycles)]++;
-    median->total++;
-}
-
-uint64_t hdi_median_get(const struct hdi_median *median)
+static uint64_t look_for(const struct hdi_median *median)
 {
     uint64_t seen = 0;
 
@@ -99,4 +93,17 @@ uint64_t hdi_median_get(const struct hdi_median *median)
             return middle_of(slot);
     }
     return 0;
+}
+
+void hdi_median_add(struct hdi_median *median, uint64_t cycles)
+{
+    median->count[slot_of(cycles)]++;
+    median->total++;
+    if (median->total <= 64 || median->total % 64 == 0)
+        median->middle = look_for(median);
+}
+
+uint64_t hdi_median_get(const struct hdi_median *median)
+{
+    return median->middle;
 }

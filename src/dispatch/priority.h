@@ -41,9 +41,11 @@ static inline unsigned hdi_priority_rank(unsigned priority, unsigned top)
     return priority < top ? priority : priority - 1;
 }
 
-// The median of what was run, from counts by size: within 1/16 of the truth.
+// The median of what was run, from counts by size: within 1/16 of the truth. It
+// is looked for after every one of the first 64 and every 64th after.
 struct hdi_median {
     uint64_t total;
+    uint64_t middle; // as of the last time it was looked for
     uint64_t count[64 * 16];
 };
 

@@ -126,16 +126,30 @@ static void turn_windows(struct hdi_dispatcher *d, uint64_t now)
 
 // Who takes part in this round: heads that fit somewhere, and urgent ones that
 // modules are kept for.
-static void rank_heads(struct hdi_dispatcher *d)
+// Returns the best rank among them.
+static uint8_t rank_heads(struct hdi_dispatcher *d)
 {
     unsigned kept = d->policy.hold > 0 ? d->policy.urgent : 0;
+    uint8_t best = OUT;
 
     for (uint32_t c = 0; c < d->channels; c++) {
         uint8_t rank = d->rank_of[d->priority[c]];
         bool in = (d->match.count[c] > 0) |
                   ((rank < kept) & hdi_match_active(&d->match, c));
-        d->rank[c] = in ? rank : OUT;
+        rank = in ? rank : OUT;
+        best = rank < best ? rank : best;
+        d->rank[c] = rank;
     }
+    return best;
+}
+
+static uint8_t best_rank(const struct hdi_dispatcher *d)
+{
+    uint8_t best = OUT;
+
+    for (uint32_t c = 0; c < d->channels; c++)
+        best = d->rank[c] < best ? d->rank[c] : best;
+    return best;
 }
 
 struct choice {
@@ -156,17 +170,10 @@ static int64_t preference(const struct hdi_dispatcher *d, uint32_t channel,
     return d->prefer[channel];
 }
 
-// The heads that go first among those still in. False: none is left.
-static bool first_heads(struct hdi_dispatcher *d, uint64_t now,
+// The heads that go first among those of the best rank.
+static void first_heads(struct hdi_dispatcher *d, uint8_t rank, uint64_t now,
                         struct choice *choice)
 {
-    uint8_t rank = OUT;
-
-    for (uint32_t c = 0; c < d->channels; c++)
-        rank = d->rank[c] < rank ? d->rank[c] : rank;
-    if (rank == OUT)
-        return false;
-
     *choice = (struct choice){.rank = rank, .prefer = INT64_MIN};
     for (uint32_t c = 0; c < d->channels; c++) {
         if (d->rank[c] != rank)
@@ -179,7 +186,6 @@ static bool first_heads(struct hdi_dispatcher *d, uint64_t now,
         choice->prefer = prefer;
         d->ties[choice->ties++] = c;
     }
-    return true;
 }
 
 static uint8_t *marks_of(struct hdi_dispatcher *d, uint32_t channel)
@@ -428,8 +434,8 @@ static enum hdi_round priority_round(struct hdi_dispatcher *d, uint64_t now,
     uint32_t module;
 
     turn_windows(d, now);
-    rank_heads(d);
-    while (first_heads(d, now, &choice)) {
+    for (uint8_t rank = rank_heads(d); rank != OUT; rank = best_rank(d)) {
+        first_heads(d, rank, now, &choice);
         uint32_t channel = pick(d, &choice);
 
         if (place(d, channel, now, any_held, &module)) {

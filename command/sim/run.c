@@ -300,6 +300,8 @@ static hd_status loop(struct sim *sim, struct hd_error *error)
             hdi_dispatcher_round(sim->dispatcher, now, &decision);
         if (round == HDI_ROUND_SENT) {
             begin(sim, &decision, now);
+            if (run->observe)
+                run->observe(run->data, &decision, now);
             now += step;
             continue;
         }

@@ -37,6 +37,10 @@ struct sim_run {
     uint64_t seed;
     struct sim_timeline *timeline; // optional
     bool progress;                 // a line on stderr
+    // Optional: told of every decision.
+    void (*observe)(void *data, const struct hdi_decision *decision,
+                    uint64_t now);
+    void *data;
 };
 
 hd_status sim_run(const struct sim_run *run, struct sim_result *result,

@@ -287,6 +287,7 @@ bool hdi_dispatcher_wait(struct hdi_dispatcher *dispatcher, uint64_t rounds)
         d->failed_rounds <= d->policy.split_after || !split_one(d))
         return false;
     d->failed_rounds = 0;
+    d->has_split = true;
     return true;
 }
 
@@ -309,12 +310,22 @@ uint64_t hdi_dispatcher_next(const struct hdi_dispatcher *dispatcher,
                              uint64_t now)
 {
     const struct hdi_dispatcher *d = dispatcher;
+    uint64_t next = UINT64_MAX;
 
-    // Another order only matters to heads that would fit.
-    if (!d->held_back || d->free_count == 0)
-        return UINT64_MAX;
-    uint64_t next = hdi_windows_next(&d->policy.windows, now - d->window_from);
-    return next == UINT64_MAX ? next : d->window_from + next;
+    if (d->has_split)
+        return now + 1; // the pieces have not been looked at yet
+    // Another order only matters to heads that would fit; but windows that
+    // follow the run times are made anew when a period ends.
+    if (d->policy.windows.period > 0 &&
+        (d->held_back || d->policy.window_runs > 0))
+        next = d->top_until > now ? d->top_until : now + 1;
+    for (uint32_t c = 0;
+         d->held_back && d->policy.patience > 0 && c < d->channels; c++) {
+        uint64_t overdue = d->arrived[c] + d->policy.patience + 1;
+        if (hdi_match_active(&d->match, c) && overdue > now && overdue < next)
+            next = overdue;
+    }
+    return next;
 }
 
 uint64_t hdi_dispatcher_waiting(const struct hdi_dispatcher *dispatcher,

@@ -57,6 +57,7 @@ struct hdi_dispatcher {
     uint32_t turn;        // channel a robin looks at first
     uint32_t sticky;
     uint32_t last_module;
+    bool has_split; // since the last round
     bool held_back; // the last round was stuck only because of a hold
     void *memory;
 };

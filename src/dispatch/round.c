@@ -463,6 +463,7 @@ enum hdi_round hdi_dispatcher_round(struct hdi_dispatcher *dispatcher,
     for (uint32_t w = 0; w <= (d->channels - 1) / 64; w++)
         waiting |= d->match.active[w] != 0;
     d->held_back = false;
+    d->has_split = false;
     if (!waiting) {
         d->failed_rounds = 0;
         return HDI_ROUND_EMPTY;
@@ -471,10 +472,15 @@ enum hdi_round hdi_dispatcher_round(struct hdi_dispatcher *dispatcher,
         return stuck(d, true);
     refresh(d);
 
+    struct hdi_random random = d->random;
     enum hdi_round round =
         d->policy.order == HDI_ORDER_STICKY  ? sticky_round(d, now, decision)
         : d->policy.order == HDI_ORDER_ROBIN ? robin_round(d, now, decision)
                                              : priority_round(d, now, decision);
+    // A round that fails draws nothing: decisions do not depend on how often
+    // was asked in vain.
+    if (round != HDI_ROUND_SENT)
+        d->random = random;
     if (round == HDI_ROUND_SENT)
         d->failed_rounds = 0;
     else if (!d->held_back)

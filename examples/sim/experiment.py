@@ -287,7 +287,7 @@ def main():
     (DOCS / "dispatch-light.svg").write_text(scatter(
         [(y, -x, c, l) for x, y, c, l in
          (point(p, 0, 1) for p in dots)],
-        "high-priority wait over robin", "less mean wait over sticky",
+        "high-priority wait over robin", "mean wait over sticky, negated",
         0.5, -0.35, (0.3, 1.1), (-0.55, -0.25),
         "load 0.7 (green area: both bars)"))
     (DOCS / "dispatch-waits.svg").write_text(bars_plot(

@@ -383,7 +383,7 @@ static void random_rounds_keep_the_books(void)
         policy.pointer = trial % 3 ? HDI_POINTER_HEAD : HDI_POINTER_TAIL;
         struct hdi_dispatcher *d = start(&shape, CHANNELS, policy);
         static uint32_t running[RUNNING];
-        unsigned live = 0, refused = 0;
+        unsigned live = 0;
         uint64_t sent = 0, wanted = 0;
         for (uint64_t now = 0; now < 4000; now++) {
             struct hdi_packet p =
@@ -398,8 +398,6 @@ static void random_rounds_keep_the_books(void)
             uint32_t channel = hdi_random_below(&random, CHANNELS);
             if (hdi_dispatcher_submit(d, channel, &p, now, &error) == HD_OK)
                 wanted += p.groups;
-            else
-                refused++;
 
             struct hdi_decision decision;
             enum hdi_round round = hdi_dispatcher_round(d, now, &decision);

@@ -23,6 +23,16 @@ hd_status hdi_need_check(const struct hdi_need *need,
 uint32_t hdi_need_share(const struct hdi_need *need,
                         const struct hdi_shape *shape);
 
+// Those it needs at all, as bits.
+static inline uint32_t hdi_need_resources(const struct hdi_need *need)
+{
+    uint32_t resources = 0;
+
+    for (uint32_t r = 0; r < HDI_MAX_RESOURCES; r++)
+        resources |= (uint32_t)(need->amount[r] > 0) << r;
+    return resources;
+}
+
 // What every line must at least have when place 0 of the split is unit `first`;
 // `split` is waves by place. `runs`, by run line, is how many separate runs of
 // that length are taken. Both have line_pad numbers.

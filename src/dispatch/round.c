@@ -59,9 +59,7 @@ void hdi_take_head(struct hdi_dispatcher *d, uint32_t channel)
         else
             hdi_need_lines(need, &d->shape, split, turn, lines, lines + pad);
     }
-    d->resources[channel] = 0;
-    for (uint32_t r = 0; r < d->shape.resource_count; r++)
-        d->resources[channel] |= (uint32_t)(need->amount[r] > 0) << r;
+    d->resources[channel] = hdi_need_resources(need);
     hdi_match_head(match, channel);
     d->priority[channel] = head->packet.need.priority;
     d->arrived[channel] = head->arrived;

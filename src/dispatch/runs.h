@@ -11,9 +11,10 @@
 #include <stdint.h>
 
 enum {
-    HDI_MAX_BLOCKS = 32768, // of one resource
-    HDI_NO_RUN = UINT32_MAX
+    HDI_MAX_BLOCKS = 32768 // of one resource
 };
+
+#define HDI_NO_RUN UINT32_MAX
 
 static inline unsigned hdi_map_words(unsigned blocks)
 {

@@ -103,23 +103,49 @@ uint64_t hdi_recent_sum(struct hdi_recent *recent, uint32_t module,
     return recent->sums[module];
 }
 
-void hdi_mixture_weigh(const struct hdi_mixture *mixture,
+// Of one line, in 65536ths of a part of the mixture.
+static double weight_of(const struct hdi_mixture *mixture,
+                        const struct hdi_shape *shape,
+                        const struct hdi_module *module, uint32_t i)
+{
+    const struct hdi_line *line = &shape->lines[i];
+    bool run = line->kind == HDI_LINE_RUN;
+    bool by_run =
+        mixture->by_run && shape->resources[line->resource].contiguous;
+    double weight = 0;
+
+    // Scaled by the machine's weights, the same for every module, so that
+    // modules with heavier weights keep their larger sums.
+    if (run == by_run)
+        weight += (double)mixture->left * module->energy[line->resource] *
+                  shape->energy_scale;
+    if (!run)
+        weight -= mixture->tight * (double)shape->line_share[i] / 65536;
+    return weight;
+}
+
+double hdi_mixture_scale(const struct hdi_mixture *mixture,
+                         const struct hdi_shape *shape,
+                         const struct hdi_module *modules)
+{
+    double most = mixture->recent * 65536.0;
+
+    for (uint32_t m = 0; m < shape->modules; m++) {
+        double sum = 0;
+        for (uint32_t i = 0; i < shape->line_count; i++) {
+            double weight = weight_of(mixture, shape, &modules[m], i);
+            sum += (weight < 0 ? -weight : weight) *
+                   shape->resources[shape->lines[i].resource].blocks;
+        }
+        most = sum > most ? sum : most;
+    }
+    return most > 0 ? HDI_SCORE_LIMIT / most : 0;
+}
+
+void hdi_mixture_weigh(const struct hdi_mixture *mixture, double scale,
                        const struct hdi_shape *shape, struct hdi_module *module)
 {
-    for (uint32_t i = 0; i < shape->line_count; i++) {
-        const struct hdi_line *line = &shape->lines[i];
-        bool run = line->kind == HDI_LINE_RUN;
-        bool by_run =
-            mixture->by_run && shape->resources[line->resource].contiguous;
-        double weight = 0;
-
-        // Scaled by the machine's weights, the same for every module, so that
-        // modules with heavier weights keep their larger sums.
-        if (run == by_run)
-            weight += (double)mixture->left * module->energy[line->resource] *
-                      shape->energy_scale * 65536;
-        if (!run)
-            weight -= (double)mixture->tight * (double)shape->line_share[i];
-        module->weight[i] = (int64_t)weight;
-    }
+    for (uint32_t i = 0; i < shape->line_count; i++)
+        module->weight[i] =
+            (int32_t)(weight_of(mixture, shape, module, i) * scale);
 }

@@ -62,24 +62,20 @@ static inline int32_t hdi_score(double score)
                                 : (int32_t)score;
 }
 
+// What an empty module scores at most, but for sign, before D14 takes its part.
+#define HDI_SCORE_LIMIT (1 << 24)
+
+// How many points of score one 65536th of a part of the mixture is, so that no
+// score of `modules` exceeds HDI_SCORE_LIMIT.
+double hdi_mixture_scale(const struct hdi_mixture *mixture,
+                         const struct hdi_shape *shape,
+                         const struct hdi_module *modules);
+
 // Fill in module->weight: the score, less what recent instructions take off it,
-// is the sum over lines of weight x level, in 1/65536.
-void hdi_mixture_weigh(const struct hdi_mixture *mixture,
+// is the sum over lines of weight x level.
+void hdi_mixture_weigh(const struct hdi_mixture *mixture, double scale,
                        const struct hdi_shape *shape,
                        struct hdi_module *module);
-
-static inline int32_t hdi_mixture_score(const struct hdi_module *module,
-                                        const struct hdi_shape *shape)
-{
-    int64_t score = 0;
-
-    for (uint32_t i = 0; i < shape->line_count; i++)
-        score += module->weight[i] * module->level[i];
-    score >>= 16;
-    return score > INT32_MAX    ? INT32_MAX
-           : score < -INT32_MAX ? -INT32_MAX
-                                : (int32_t)score;
-}
 
 // Sum over resources of the free share of each: 65536 when all is free, times
 // their number.

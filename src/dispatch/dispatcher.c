@@ -66,7 +66,7 @@ static void lay_out(struct hdi_dispatcher *d, struct arena *a,
     CARVE(d->free_leases, leases);
     for (uint32_t m = 0; m < shape->modules; m++) {
         uint64_t *maps = carve(a, shape->map_words, sizeof(*maps));
-        int64_t *weight = carve(a, shape->line_pad, sizeof(*weight));
+        int32_t *weight = carve(a, shape->line_pad, sizeof(*weight));
         if (a->base) {
             d->modules[m].maps = maps;
             d->modules[m].weight = weight;
@@ -91,6 +91,18 @@ static void lay_out(struct hdi_dispatcher *d, struct arena *a,
         d->leases[i].lines = lease_lines + (size_t)i * shape->line_pad;
     }
 #undef CARVE
+}
+
+// All scores have the same scale, so new weights of one module touch all.
+static void weigh_all(struct hdi_dispatcher *d)
+{
+    const struct hdi_mixture *mixture = &d->policy.mixture;
+
+    d->score_scale = hdi_mixture_scale(mixture, &d->shape, d->modules);
+    for (uint32_t m = 0; m < d->shape.modules; m++) {
+        hdi_mixture_weigh(mixture, d->score_scale, &d->shape, &d->modules[m]);
+        hdi_touch_module(d, m);
+    }
 }
 
 hd_status hdi_dispatcher_create(const struct hdi_shape *shape,
@@ -171,12 +183,12 @@ hd_status hdi_dispatcher_create(const struct hdi_shape *shape,
         d->free_leases[d->free_count++] = leases - 1 - i;
     for (uint32_t m = 0; m < shape->modules; m++) {
         hdi_module_clear(&d->modules[m], &d->shape);
-        hdi_mixture_weigh(mixture, &d->shape, &d->modules[m]);
         d->modules[m].first =
             hdi_pointer_first(policy->pointer, 0, shape->units);
         d->match.turn[m] = (uint8_t)d->modules[m].first;
         hdi_touch_module(d, m);
     }
+    weigh_all(d);
     d->last_module = shape->modules - 1;
     *dispatcher = d;
     return HD_OK;
@@ -346,8 +358,7 @@ void hdi_dispatcher_weigh(struct hdi_dispatcher *dispatcher, uint32_t module,
 
     memcpy(m->energy, energy,
            dispatcher->shape.resource_count * sizeof(*energy));
-    hdi_mixture_weigh(&dispatcher->policy.mixture, &dispatcher->shape, m);
-    hdi_touch_module(dispatcher, module);
+    weigh_all(dispatcher);
 }
 
 const struct hdi_module *hdi_dispatcher_module(

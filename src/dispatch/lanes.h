@@ -37,6 +37,10 @@ struct hdi_lanes {
                  const uint16_t count[HDI_LANES],
                  uint64_t taken[HDI_LANE_WORDS]);
 
+    // Sum over lines of weight x level; the caller sees that it fits.
+    int32_t (*score)(const uint16_t *level, const int32_t *weight,
+                     unsigned lines);
+
     // Set or clear the bits of `taken` in `maps`; `words` is a multiple of 8.
     void (*set)(uint64_t *maps, const uint64_t *taken, unsigned words);
     void (*clear)(uint64_t *maps, const uint64_t *taken, unsigned words);

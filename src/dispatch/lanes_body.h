@@ -347,6 +347,16 @@ static bool take(const uint64_t maps[HDI_LANE_WORDS],
 }
 #endif
 
+static int32_t score(const uint16_t *level, const int32_t *weight,
+                     unsigned lines)
+{
+    int32_t sum = 0;
+
+    for (unsigned i = 0; i < lines; i++)
+        sum += weight[i] * level[i];
+    return sum;
+}
+
 // As wide as runs() and take() read them: a narrower store would keep their
 // loads waiting.
 static void set(uint64_t *maps, const uint64_t *taken, unsigned words)
@@ -441,13 +451,14 @@ static void column(const uint16_t *level, const uint16_t *need, unsigned stride,
     }
 }
 
-static unsigned best(const uint64_t *fits, const int32_t *score, unsigned words)
+static unsigned best(const uint64_t *fits, const int32_t *scores,
+                     unsigned words)
 {
 #ifdef __AVX512BW__
     __m512i most = _mm512_set1_epi32(INT32_MIN);
 
     for (unsigned w = 0; w < words; w++) {
-        const int32_t *of_word = score + 64 * w;
+        const int32_t *of_word = scores + 64 * w;
         for (unsigned i = 0; i < 64 && fits[w] >> i; i += 16)
             most = _mm512_mask_max_epi32(most, (__mmask16)(fits[w] >> i), most,
                                          _mm512_loadu_si512(of_word + i));
@@ -459,7 +470,7 @@ static unsigned best(const uint64_t *fits, const int32_t *score, unsigned words)
     for (unsigned i = 0;; i += 16) {
         __mmask16 fit =
             _mm512_mask_cmpeq_epi32_mask((__mmask16)(fits[i / 64] >> (i % 64)),
-                                         most, _mm512_loadu_si512(score + i));
+                                         most, _mm512_loadu_si512(scores + i));
         if (fit)
             return i + (unsigned)__builtin_ctz(fit);
     }
@@ -470,9 +481,9 @@ static unsigned best(const uint64_t *fits, const int32_t *score, unsigned words)
     for (unsigned w = 0; w < words; w++) {
         for (uint64_t left = fits[w]; left; left &= left - 1) {
             unsigned m = 64 * w + (unsigned)__builtin_ctzll(left);
-            if (score[m] > most) {
+            if (scores[m] > most) {
                 chosen = m;
-                most = score[m];
+                most = scores[m];
             }
         }
     }
@@ -485,6 +496,7 @@ const struct hdi_lanes LANES_SYMBOL = {.name = LANES_NAME,
                                        .run = run,
                                        .runs = runs,
                                        .take = take,
+                                       .score = score,
                                        .set = set,
                                        .clear = clear,
                                        .row = row,

@@ -75,7 +75,8 @@ static void refresh(struct hdi_dispatcher *d)
 
         hdi_module_search(module, &d->shape, d->match.lanes);
         hdi_match_module(&d->match, m);
-        d->score[m] = hdi_mixture_score(module, &d->shape);
+        d->score[m] = d->match.lanes->score(module->level, module->weight,
+                                            d->shape.line_pad);
         if (d->policy.hold > 0)
             d->space[m] = hdi_module_space(module, &d->shape);
         d->is_changed[m] = 0;
@@ -132,8 +133,8 @@ static uint8_t rank_heads(struct hdi_dispatcher *d)
 
     for (uint32_t c = 0; c < d->channels; c++) {
         uint8_t rank = d->rank_of[d->priority[c]];
-        bool in = (d->match.count[c] > 0) |
-                  ((rank < kept) & hdi_match_active(&d->match, c));
+        bool in = d->match.count[c] > 0 ||
+                  (rank < kept && hdi_match_active(&d->match, c));
         rank = in ? rank : OUT;
         best = rank < best ? rank : best;
         d->rank[c] = rank;
@@ -306,8 +307,8 @@ static const int32_t *scores_now(struct hdi_dispatcher *d, uint64_t now)
     for (uint32_t m = 0; m < d->shape.modules; m++) {
         uint64_t sum = hdi_recent_sum(d->recent, m, now);
         double busy = (double)sum / (double)d->recent->full;
-        d->with_recent[m] =
-            hdi_score(d->score[m] - mixture->recent * (busy * 65536));
+        d->with_recent[m] = hdi_score(d->score[m] - mixture->recent * busy *
+                                                        65536 * d->score_scale);
     }
     return d->with_recent;
 }

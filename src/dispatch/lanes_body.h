@@ -27,6 +27,7 @@ static inline unsigned largest(unsigned a, unsigned b)
         length += yes_ & (UINT64_C(1) << (j));                  \
     } while (0)
 
+#ifndef __AVX512CD__
 // The longest runs inside each of 8 words.
 static inline void runs_inside(const uint64_t words[8], uint64_t inside[8])
 {
@@ -45,6 +46,7 @@ static inline void runs_inside(const uint64_t words[8], uint64_t inside[8])
     length -= (word8)((ends & eroded[0]) != 0);
     memcpy(inside, &length, sizeof(length));
 }
+#endif
 
 static inline unsigned ones_below(uint64_t word)
 {
@@ -119,32 +121,6 @@ static inline unsigned run_of_two(const uint64_t *map)
 }
 #endif
 
-static unsigned run(const uint64_t *map, unsigned words)
-{
-    if (words == 2)
-        return run_of_two(map);
-    if (words == 1) {
-        uint64_t both[2] = {map[0], 0};
-        return run_of_two(both);
-    }
-
-    unsigned best = 0, open = 0; // `open`: the run that reaches this border
-    for (unsigned first = 0; first < words; first += 8) {
-        unsigned count = words - first < 8 ? words - first : 8;
-        uint64_t eight[8] = {0}, inside[8];
-
-        memcpy(eight, map + first, count * sizeof(*eight));
-        runs_inside(eight, inside);
-        for (unsigned i = 0; i < count; i++) {
-            uint64_t word = map[first + i];
-            unsigned joined = open + ones_below(word);
-            best = largest(best, largest((unsigned)inside[i], joined));
-            open = ~word == 0 ? joined : ones_above(word);
-        }
-    }
-    return best;
-}
-
 #ifdef __AVX512CD__
 static inline __m512i ones_below8(__m512i words)
 {
@@ -154,6 +130,89 @@ static inline __m512i ones_below8(__m512i words)
     return _mm512_sub_epi64(_mm512_set1_epi64(64), _mm512_lzcnt_epi64(ones));
 }
 
+static inline __m512i ones_above8(__m512i words)
+{
+    return _mm512_lzcnt_epi64(_mm512_xor_si512(words, _mm512_set1_epi64(-1)));
+}
+
+static inline unsigned run_of_many(const uint64_t *map, unsigned words)
+{
+    unsigned longest = 0, open = 0; // `open`: the run that reaches this border
+    __m512i most = _mm512_setzero_si512();
+
+    for (unsigned first = 0; first < words; first += 8) {
+        unsigned count = words - first < 8 ? words - first : 8;
+        __mmask8 there = (__mmask8)((1u << count) - 1);
+        __m512i eroded[6] = {_mm512_maskz_loadu_epi64(there, map + first)};
+        uint64_t below[8], above[8];
+
+        _mm512_storeu_si512(below, ones_below8(eroded[0]));
+        _mm512_storeu_si512(above, ones_above8(eroded[0]));
+        for (int j = 0; j < 5; j++)
+            eroded[j + 1] = _mm512_and_si512(
+                eroded[j],
+                _mm512_srl_epi64(eroded[j], _mm_cvtsi32_si128(1 << j)));
+        __m512i ends = _mm512_set1_epi64(-1), length = _mm512_setzero_si512();
+#define LONGER(j)                                                    \
+    do {                                                             \
+        __mmask8 yes_ = _mm512_test_epi64_mask(ends, eroded[j]);     \
+        __m512i more_ = _mm512_and_si512(ends, eroded[j]);           \
+        ends = _mm512_mask_slli_epi64(ends, yes_, more_, 1 << (j));  \
+        length = _mm512_mask_add_epi64(length, yes_, length,         \
+                                       _mm512_set1_epi64(1 << (j))); \
+    } while (0)
+        LONGER(5);
+        LONGER(4);
+        LONGER(3);
+        LONGER(2);
+        LONGER(1);
+        LONGER(0);
+        LONGER(0);
+#undef LONGER
+        most = _mm512_max_epu64(most, length);
+        for (unsigned i = 0; i < count; i++) {
+            unsigned joined = open + (unsigned)below[i];
+            longest = largest(longest, joined);
+            open = above[i] == 64 ? joined : (unsigned)above[i];
+        }
+    }
+    return largest(longest, (unsigned)_mm512_reduce_max_epu64(most));
+}
+#else
+static inline unsigned run_of_many(const uint64_t *map, unsigned words)
+{
+    unsigned longest = 0, open = 0; // `open`: the run that reaches this border
+
+    for (unsigned first = 0; first < words; first += 8) {
+        unsigned count = words - first < 8 ? words - first : 8;
+        uint64_t eight[8] = {0}, inside[8];
+
+        memcpy(eight, map + first, count * sizeof(*eight));
+        runs_inside(eight, inside);
+        for (unsigned i = 0; i < count; i++) {
+            uint64_t word = map[first + i];
+            unsigned joined = open + ones_below(word);
+            longest = largest(longest, largest((unsigned)inside[i], joined));
+            open = ~word == 0 ? joined : ones_above(word);
+        }
+    }
+    return longest;
+}
+#endif
+
+static unsigned run(const uint64_t *map, unsigned words)
+{
+    if (words == 2)
+        return run_of_two(map);
+    if (words == 1) {
+        uint64_t both[2] = {map[0], 0};
+        return run_of_two(both);
+    }
+
+    return run_of_many(map, words);
+}
+
+#ifdef __AVX512CD__
 // As run_of_two(), with eight low words and eight high ones.
 static void runs(const uint64_t maps[HDI_LANE_WORDS], unsigned group,
                  uint16_t found[HDI_LANES])
@@ -413,9 +472,9 @@ static inline bool below_in_all(const uint16_t *level, const uint16_t *need,
     return below;
 }
 
-static unsigned row(const uint16_t *level, const uint16_t *need,
-                    const uint8_t *turn, unsigned stride, unsigned lines,
-                    unsigned modules, uint64_t *fits)
+static inline unsigned row_of(const uint16_t *level, const uint16_t *need,
+                              const uint8_t *turn, unsigned stride,
+                              unsigned lines, unsigned modules, uint64_t *fits)
 {
     unsigned count = 0;
 
@@ -435,8 +494,9 @@ static unsigned row(const uint16_t *level, const uint16_t *need,
     return count;
 }
 
-static void column(const uint16_t *level, const uint16_t *need, unsigned stride,
-                   unsigned lines, unsigned channels, uint64_t *fits)
+static inline void column_of(const uint16_t *level, const uint16_t *need,
+                             unsigned stride, unsigned lines, unsigned channels,
+                             uint64_t *fits)
 {
     for (unsigned first = 0; first < channels; first += 64) {
         unsigned end = channels - first < 64 ? channels - first : 64;
@@ -449,6 +509,25 @@ static void column(const uint16_t *level, const uint16_t *need, unsigned stride,
         }
         fits[first / 64] = word;
     }
+}
+
+// Most machines have no more lines than one row: let the compiler know.
+static unsigned row(const uint16_t *level, const uint16_t *need,
+                    const uint8_t *turn, unsigned stride, unsigned lines,
+                    unsigned modules, uint64_t *fits)
+{
+    return lines == HDI_ROW
+               ? row_of(level, need, turn, stride, HDI_ROW, modules, fits)
+               : row_of(level, need, turn, stride, lines, modules, fits);
+}
+
+static void column(const uint16_t *level, const uint16_t *need, unsigned stride,
+                   unsigned lines, unsigned channels, uint64_t *fits)
+{
+    if (lines == HDI_ROW)
+        column_of(level, need, stride, HDI_ROW, channels, fits);
+    else
+        column_of(level, need, stride, lines, channels, fits);
 }
 
 static unsigned best(const uint64_t *fits, const int32_t *scores,

@@ -465,6 +465,12 @@ static void standard_workload(void)
         snprintf(name, sizeof(name), "simulator, load 1.3, %s", policies[p]);
         report(name, "simulated decisions per second", median(rates, SEEDS),
                "million/s", NULL, ">=", 5);
+        // A round that sends nothing has decided too, but that is not the bar.
+        for (unsigned s = 0; s < SEEDS; s++)
+            rates[s] = (double)results[1][p][s].rounds /
+                       results[1][p][s].seconds / 1e6;
+        report(name, "simulated rounds per second", median(rates, SEEDS),
+               "million/s", NULL, NULL, 0);
     }
 }
 

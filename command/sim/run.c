@@ -161,7 +161,7 @@ static void add_wait(struct sim *sim, uint8_t priority, uint64_t wait)
 
     w->list[w->count++] = wait < UINT32_MAX ? (uint32_t)wait : UINT32_MAX;
     w->sum += (double)wait;
-    w->max = fmax(w->max, (double)wait);
+    w->max = (double)wait > w->max ? (double)wait : w->max;
 }
 
 static double power_of(const struct sim *sim, const struct hdi_need *need,

@@ -15,6 +15,7 @@ import re
 import shlex
 import statistics
 import subprocess
+import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 DOCS = HERE.parent.parent / "docs"
@@ -252,8 +253,9 @@ def main():
         for done, run in enumerate(concurrent.futures.as_completed(runs)):
             policy, load = runs[run]
             everything[policy][load] = run.result()
-            print(f"\r{done + 1} of {len(jobs)} simulated", end="", flush=True)
-    print()
+            if sys.stderr.isatty():
+                print(f"\r{done + 1} of {len(jobs)} simulated", end="",
+                      file=sys.stderr, flush=True)
 
     shown = BASELINES + ["plain", "balanced"]
     path = DOCS / "dispatch.md"

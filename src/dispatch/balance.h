@@ -8,13 +8,13 @@
 #include "dispatch/module.h"
 #include "heddle/status.h"
 
-// Weights, 0 to HDI_MIXTURE_LIMIT, of a module's score; the largest score is
-// chosen, the lowest module among equals. All 0 is first fit. Left and recent
-// are scaled to 0 .. 65536, tight to that for each resource.
 enum {
     HDI_MIXTURE_LIMIT = 1000
 };
 
+// Weights, 0 to HDI_MIXTURE_LIMIT, of a module's score; the largest score is
+// chosen, the lowest module among equals. All 0 is first fit. Left and recent
+// are scaled to 0 .. 65536, tight to that for each resource.
 struct hdi_mixture {
     int32_t left;   // D13: energy of what is left, by the module's weights
     int32_t recent; // D14: less executed lately is better

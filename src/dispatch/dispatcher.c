@@ -346,11 +346,6 @@ uint64_t hdi_dispatcher_waiting(const struct hdi_dispatcher *dispatcher,
     return dispatcher->channel[channel].waiting;
 }
 
-uint64_t hdi_dispatcher_median(const struct hdi_dispatcher *dispatcher)
-{
-    return hdi_median_get(&dispatcher->median);
-}
-
 void hdi_dispatcher_weigh(struct hdi_dispatcher *dispatcher, uint32_t module,
                           const uint32_t *energy)
 {
@@ -365,10 +360,4 @@ const struct hdi_module *hdi_dispatcher_module(
     const struct hdi_dispatcher *dispatcher, uint32_t module)
 {
     return &dispatcher->modules[module];
-}
-
-const struct hdi_shape *hdi_dispatcher_shape(
-    const struct hdi_dispatcher *dispatcher)
-{
-    return &dispatcher->shape;
 }

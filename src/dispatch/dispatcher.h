@@ -137,7 +137,6 @@ uint64_t hdi_dispatcher_next(const struct hdi_dispatcher *dispatcher,
 
 uint64_t hdi_dispatcher_waiting(const struct hdi_dispatcher *dispatcher,
                                 uint32_t channel); // groups and pieces
-uint64_t hdi_dispatcher_median(const struct hdi_dispatcher *dispatcher);
 
 // Store the calibrated weights of a module (D13), one per resource.
 void hdi_dispatcher_weigh(struct hdi_dispatcher *dispatcher, uint32_t module,
@@ -145,7 +144,5 @@ void hdi_dispatcher_weigh(struct hdi_dispatcher *dispatcher, uint32_t module,
 
 const struct hdi_module *hdi_dispatcher_module(
     const struct hdi_dispatcher *dispatcher, uint32_t module);
-const struct hdi_shape *hdi_dispatcher_shape(
-    const struct hdi_dispatcher *dispatcher);
 
 #endif

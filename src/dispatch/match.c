@@ -49,11 +49,3 @@ void hdi_match_refuse(struct hdi_match *match, uint32_t channel,
         ~(UINT64_C(1) << (module % 64));
     match->count[channel]--;
 }
-
-void hdi_match_all(struct hdi_match *match)
-{
-    for (uint32_t c = 0; c < match->channels; c++) {
-        if (hdi_match_active(match, c))
-            hdi_match_head(match, c);
-    }
-}

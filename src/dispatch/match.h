@@ -48,7 +48,4 @@ void hdi_match_empty(struct hdi_match *match, uint32_t channel);
 void hdi_match_refuse(struct hdi_match *match, uint32_t channel,
                       uint32_t module);
 
-// One pass over everything, for heads and levels that are all new.
-void hdi_match_all(struct hdi_match *match);
-
 #endif

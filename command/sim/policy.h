@@ -1,0 +1,13 @@
+// Policies by name and option: "balanced", "plain,split=0,pointer=tail".
+#ifndef HEDDLE_SIM_POLICY_H
+#define HEDDLE_SIM_POLICY_H
+
+#include "dispatch/dispatcher.h"
+
+hd_status sim_policy_parse(const char *text, struct hdi_policy *policy,
+                           struct hd_error *error);
+
+// What can be given, for the help text.
+extern const char sim_policy_help[];
+
+#endif

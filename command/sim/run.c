@@ -1,0 +1,501 @@
+// Invariant: `events` is a heap of what runs, earliest end first; everything a
+// lease needs at its end is in running[lease]. Equal ends leave in the order
+// they were sent, so that a run does not depend on the heap's shape.
+#include "sim/run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "sim/timeline.h"
+
+enum {
+    SAMPLES = 256
+}; // of heat and waiting, over a run
+
+struct event {
+    uint64_t end, order;
+    uint32_t lease;
+};
+
+struct running {
+    uint64_t begin, run;
+    double work;
+    double flow;
+    int row; // of the timeline
+    struct hdi_decision decision;
+};
+
+struct module_state {
+    uint64_t since; // of the last change [cycles]
+    double flow;    // weighted instructions per cycle now
+    double power;   // energy held now
+    double energy;  // since the last sample
+    double heat;
+    uint64_t wave_cycles;
+};
+
+struct waits {
+    uint32_t *list; // [cycles], by priority one part; saturated
+    size_t count;
+    double sum;
+    double max;
+};
+
+struct sim {
+    const struct sim_run *run;
+    struct sim_result *result;
+    struct hdi_dispatcher *dispatcher;
+    struct hdi_recent recent;
+    bool counts_recent;
+    struct event *events;
+    size_t event_count;
+    uint64_t order;
+    struct running *running;
+    struct module_state *module;
+    uint64_t *unit_waves; // [module * units + unit]
+    uint32_t *sent;       // by kernel: groups
+    struct waits waits[HDI_MAX_PRIORITIES + 1];
+    double used[HDI_MAX_RESOURCES];
+    uint64_t next_sample, sample;
+    double spread_sum, spread_max;
+    unsigned spreads;
+};
+
+static bool before(const struct event *a, const struct event *b)
+{
+    return a->end != b->end ? a->end < b->end : a->order < b->order;
+}
+
+enum {
+    ARITY = 4
+};
+
+static void push(struct sim *sim, struct event event)
+{
+    size_t i = sim->event_count++;
+
+    while (i > 0 && before(&event, &sim->events[(i - 1) / ARITY])) {
+        sim->events[i] = sim->events[(i - 1) / ARITY];
+        i = (i - 1) / ARITY;
+    }
+    sim->events[i] = event;
+}
+
+static struct event pop(struct sim *sim)
+{
+    struct event first = sim->events[0];
+    struct event last = sim->events[--sim->event_count];
+    size_t i = 0;
+
+    for (;;) {
+        size_t child = i * ARITY + 1, end = child + ARITY;
+        if (child >= sim->event_count)
+            break;
+        if (end > sim->event_count)
+            end = sim->event_count;
+        size_t least = child;
+        for (size_t c = child + 1; c < end; c++) {
+            if (before(&sim->events[c], &sim->events[least]))
+                least = c;
+        }
+        if (!before(&sim->events[least], &last))
+            break;
+        sim->events[i] = sim->events[least];
+        i = least;
+    }
+    sim->events[i] = last;
+    return first;
+}
+
+// Bring a module's account up to `now` before its flow or power changes.
+static void settle(struct sim *sim, uint32_t m, uint64_t now)
+{
+    struct module_state *module = &sim->module[m];
+
+    module->energy += module->power * (double)(now - module->since);
+    if (sim->counts_recent)
+        hdi_recent_spread(&sim->recent, m, module->since, now,
+                          (uint64_t)(module->flow * 1024));
+    module->since = now;
+}
+
+// Heat follows power with the machine's time constant; the spread is how far
+// the hottest module is from the coolest, over the mean.
+static void sample(struct sim *sim, uint64_t now)
+{
+    const struct sim_machine *machine = sim->run->machine;
+    double decay = exp(-(double)sim->sample / machine->heat);
+    double low = INFINITY, high = 0, sum = 0;
+
+    for (uint32_t m = 0; m < machine->shape.modules; m++) {
+        struct module_state *module = &sim->module[m];
+        settle(sim, m, now);
+        double power = module->energy / (double)sim->sample;
+        module->heat = power + (module->heat - power) * decay;
+        module->energy = 0;
+        low = fmin(low, module->heat);
+        high = fmax(high, module->heat);
+        sum += module->heat;
+    }
+    if (sum > 0) {
+        double spread = (high - low) / (sum / machine->shape.modules);
+        sim->spread_sum += spread;
+        sim->spread_max = fmax(sim->spread_max, spread);
+        sim->spreads++;
+    }
+    for (uint32_t c = 0; sim->run->timeline && c < sim->run->workload->channels;
+         c++)
+        sim_timeline_waiting(sim->run->timeline, c, now,
+                             hdi_dispatcher_waiting(sim->dispatcher, c));
+}
+
+static void add_wait(struct sim *sim, uint8_t priority, uint64_t wait)
+{
+    struct waits *w = &sim->waits[priority];
+
+    w->list[w->count++] = wait < UINT32_MAX ? (uint32_t)wait : UINT32_MAX;
+    w->sum += (double)wait;
+    w->max = (double)wait > w->max ? (double)wait : w->max;
+}
+
+static double power_of(const struct sim *sim, const struct hdi_need *need,
+                       uint16_t waves)
+{
+    const struct hdi_shape *shape = &sim->run->machine->shape;
+    double power = 0;
+
+    for (uint32_t r = 0; r < shape->resource_count; r++)
+        power += (double)shape->resources[r].energy * need->amount[r] *
+                 (shape->resources[r].shared ? 1 : waves);
+    return power;
+}
+
+static void begin(struct sim *sim, const struct hdi_decision *decision,
+                  uint64_t now)
+{
+    const struct sim_run *run = sim->run;
+    const struct hdi_shape *shape = &run->machine->shape;
+    const struct sim_kernel *kernel = &run->kernels->kernel[decision->tag];
+    uint32_t m = decision->module, units = shape->units;
+    uint64_t run_time = run->kernels->runs[kernel->first_run + decision->group];
+    double part = (double)decision->waves / kernel->need.waves;
+    struct running *r = &sim->running[decision->lease];
+
+    *r = (struct running){.begin = now,
+                          .run = run_time,
+                          .work = kernel->share * part * (double)run_time,
+                          .flow = kernel->flow * part,
+                          .row = -1,
+                          .decision = *decision};
+    push(sim, (struct event){.end = now + run_time,
+                             .order = sim->order++,
+                             .lease = decision->lease});
+    if (run->timeline)
+        r->row = sim_timeline_begin(run->timeline, m);
+
+    settle(sim, m, now);
+    sim->module[m].flow += r->flow;
+    sim->module[m].power += power_of(sim, &kernel->need, decision->waves);
+    sim->module[m].wave_cycles += run_time * decision->waves;
+
+    uint64_t inside = run_time < run->workload->cycles - now
+                          ? run_time
+                          : run->workload->cycles - now;
+    for (uint32_t i = 0; i < shape->resource_count; i++)
+        sim->used[i] += (double)inside * kernel->need.amount[i] *
+                        (shape->resources[i].shared ? 1 : decision->waves);
+    uint32_t unit = decision->unit, whole = decision->waves / units;
+    uint32_t rest = decision->waves % units;
+    for (uint32_t i = 0; i < units; i++) {
+        sim->unit_waves[m * units + unit] += whole + (i < rest);
+        unit = unit + 1 == units ? 0 : unit + 1;
+    }
+
+    // A split group has been sent when its last piece has.
+    if (decision->pieces == 0 || decision->piece + 1 == decision->pieces) {
+        add_wait(sim, kernel->need.priority, now - kernel->arrival);
+        sim->sent[decision->tag]++;
+        sim->result->sent++;
+    }
+    if (decision->pieces > 0 && decision->piece == 0)
+        sim->result->splits++;
+    sim->result->decisions++;
+}
+
+static void end(struct sim *sim, const struct event *event)
+{
+    struct running *r = &sim->running[event->lease];
+    const struct sim_kernel *kernel =
+        &sim->run->kernels->kernel[r->decision.tag];
+    struct module_state *module = &sim->module[r->decision.module];
+
+    settle(sim, r->decision.module, event->end);
+    module->flow -= r->flow;
+    module->power -= power_of(sim, &kernel->need, r->decision.waves);
+    sim->result->throughput += r->work;
+    sim->result->finished++;
+    if (sim->run->timeline)
+        sim_timeline_end(sim->run->timeline, r->row, &r->decision, r->begin,
+                         event->end);
+    hdi_dispatcher_release(sim->dispatcher, event->lease, r->run);
+}
+
+static void show_progress(const struct sim *sim, uint64_t now)
+{
+    fprintf(stderr, "\rsimulated %3.0f %%, %llu decisions",
+            100.0 * (double)now / (double)sim->run->workload->cycles,
+            (unsigned long long)sim->result->decisions);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static hd_status loop(struct sim *sim, struct hd_error *error)
+{
+    const struct sim_run *run = sim->run;
+    const struct sim_kernels *kernels = run->kernels;
+    uint64_t now = 0, end_of_run = run->workload->cycles, shown = hdi_now();
+    uint64_t step = run->machine->round_cycles;
+    size_t arrived = 0;
+
+    while (now < end_of_run) {
+        while (sim->event_count > 0 && sim->events[0].end <= now) {
+            struct event event = pop(sim);
+            end(sim, &event);
+        }
+        while (arrived < kernels->count &&
+               kernels->kernel[arrived].arrival <= now) {
+            const struct sim_kernel *kernel = &kernels->kernel[arrived];
+            struct hdi_packet packet = {.need = kernel->need,
+                                        .groups = kernel->groups,
+                                        .process = kernel->channel,
+                                        .tag = arrived++};
+            HDI_TRY(hdi_dispatcher_submit(sim->dispatcher, kernel->channel,
+                                          &packet, kernel->arrival, error));
+        }
+        if (now >= sim->next_sample) {
+            sample(sim, now);
+            sim->next_sample += sim->sample;
+            if (run->progress && hdi_now() - shown > 100000000) {
+                shown = hdi_now();
+                show_progress(sim, now);
+            }
+        }
+        if (sim->counts_recent) {
+            for (uint32_t m = 0; m < run->machine->shape.modules; m++)
+                settle(sim, m, now);
+        }
+
+        struct hdi_decision decision;
+        sim->result->rounds++;
+        enum hdi_round round =
+            hdi_dispatcher_round(sim->dispatcher, now, &decision);
+        if (round == HDI_ROUND_SENT) {
+            begin(sim, &decision, now);
+            if (run->observe)
+                run->observe(run->data, &decision, now);
+            now += step;
+            continue;
+        }
+
+        // Nothing changes before the first of these.
+        uint64_t next = least(end_of_run, sim->next_sample);
+        if (sim->event_count > 0)
+            next = least(next, sim->events[0].end);
+        if (arrived < kernels->count)
+            next = least(next, kernels->kernel[arrived].arrival);
+        next = least(next, hdi_dispatcher_next(sim->dispatcher, now));
+        uint64_t rounds = next > now ? (next - now + step - 1) / step : 1;
+        if (round == HDI_ROUND_STUCK) {
+            uint64_t patience = hdi_dispatcher_patience(sim->dispatcher);
+            if (rounds > patience)
+                rounds = patience + 1;
+            hdi_dispatcher_wait(sim->dispatcher, rounds - 1);
+        }
+        now += rounds * step;
+    }
+    while (sim->event_count > 0 && sim->events[0].end <= end_of_run) {
+        struct event event = pop(sim);
+        end(sim, &event);
+    }
+    if (run->progress)
+        fprintf(stderr, "\r%60s\r", "");
+    return HD_OK;
+}
+
+static int by_number(const void *left, const void *right)
+{
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+    return a < b ? -1 : a > b;
+}
+
+static void summarise(uint32_t *list, size_t count, double sum, double max,
+                      struct sim_wait *wait)
+{
+    *wait = (struct sim_wait){.groups = count};
+    if (count == 0)
+        return;
+    qsort(list, count, sizeof(*list), by_number);
+    wait->mean = sum / (double)count;
+    wait->p50 = list[(count - 1) / 2];
+    wait->p99 = list[(size_t)((double)(count - 1) * 0.99)];
+    wait->max = max;
+}
+
+static void finish(struct sim *sim, uint32_t *list)
+{
+    const struct sim_run *run = sim->run;
+    const struct hdi_shape *shape = &run->machine->shape;
+    struct sim_result *result = sim->result;
+    double cycles = (double)run->workload->cycles, sum = 0, max = 0;
+
+    // Groups that still wait count with their age.
+    for (size_t k = 0; k < run->kernels->count; k++) {
+        const struct sim_kernel *kernel = &run->kernels->kernel[k];
+        for (uint32_t g = sim->sent[k];
+             g < kernel->groups && kernel->arrival < run->workload->cycles; g++)
+            add_wait(sim, kernel->need.priority,
+                     run->workload->cycles - kernel->arrival);
+    }
+    for (unsigned p = 1; p <= HDI_MAX_PRIORITIES; p++) {
+        struct waits *w = &sim->waits[p];
+        summarise(w->list, w->count, w->sum, w->max, &result->by_priority[p]);
+        memmove(list + result->groups, w->list, w->count * sizeof(*list));
+        result->groups += w->count;
+        sum += w->sum;
+        max = fmax(max, w->max);
+    }
+    summarise(list, result->groups, sum, max, &result->wait);
+
+    result->cycles = run->workload->cycles;
+    result->throughput /= cycles;
+    for (uint32_t r = 0; r < shape->resource_count; r++)
+        result->used[r] =
+            sim->used[r] / (cycles * shape->modules * hdi_holders(shape, r) *
+                            shape->resources[r].blocks);
+    double most = 0, all = 0;
+    result->unit_imbalance = 1;
+    for (uint32_t m = 0; m < shape->modules; m++) {
+        uint64_t low = UINT64_MAX, high = 0;
+        for (uint32_t q = 0; q < shape->units; q++) {
+            uint64_t waves = sim->unit_waves[m * shape->units + q];
+            low = least(low, waves);
+            high = waves > high ? waves : high;
+        }
+        if (low > 0)
+            result->unit_imbalance =
+                fmax(result->unit_imbalance, (double)high / (double)low);
+        most = fmax(most, (double)sim->module[m].wave_cycles);
+        all += (double)sim->module[m].wave_cycles;
+    }
+    result->module_imbalance = all > 0 ? most * shape->modules / all : 1;
+    result->heat_mean = sim->spreads ? sim->spread_sum / sim->spreads : 0;
+    result->heat_max = sim->spread_max;
+}
+
+static double cpu_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+hd_status sim_run(const struct sim_run *run, struct sim_result *result,
+                  struct hd_error *error)
+{
+    const struct hdi_shape *shape = &run->machine->shape;
+    const struct sim_kernels *kernels = run->kernels;
+    struct sim sim = {.run = run, .result = result};
+    size_t leases = (size_t)shape->modules * shape->units * shape->waves;
+    size_t of_priority[HDI_MAX_PRIORITIES + 1] = {0}, groups = 0;
+    uint32_t *list = NULL, *packets = NULL, most = 1;
+    hd_status status;
+
+    *result = (struct sim_result){0};
+    if (leases > 65536)
+        leases = 65536;
+    for (size_t k = 0; k < kernels->count; k++)
+        of_priority[kernels->kernel[k].need.priority] +=
+            kernels->kernel[k].groups;
+    for (unsigned p = 0; p <= HDI_MAX_PRIORITIES; p++)
+        groups += of_priority[p];
+
+    sim.events = calloc(leases, sizeof(*sim.events));
+    sim.running = calloc(leases, sizeof(*sim.running));
+    sim.module = calloc(shape->modules, sizeof(*sim.module));
+    sim.unit_waves =
+        calloc((size_t)shape->modules * shape->units, sizeof(*sim.unit_waves));
+    sim.sent = calloc(kernels->count + 1, sizeof(*sim.sent));
+    packets = calloc(run->workload->channels, sizeof(*packets));
+    // By priority first, all together behind it.
+    list = calloc(2 * groups + 1, sizeof(*list));
+    if (!sim.events || !sim.running || !sim.module || !sim.unit_waves ||
+        !sim.sent || !packets || !list) {
+        status = hdi_fail(error, HD_ENOMEM,
+                          "no memory for a simulation of "
+                          "%zu groups",
+                          groups);
+        goto err_free;
+    }
+    for (size_t k = 0; k < kernels->count; k++) {
+        uint32_t n = ++packets[kernels->kernel[k].channel];
+        most = n > most ? n : most;
+    }
+    for (unsigned p = 0, at = 0; p <= HDI_MAX_PRIORITIES; p++) {
+        sim.waits[p].list = list + groups + at;
+        at += (unsigned)of_priority[p];
+    }
+    sim.sample = run->workload->cycles / SAMPLES + 1;
+    sim.next_sample = sim.sample;
+    sim.counts_recent = run->policy.mixture.recent != 0;
+    if (sim.counts_recent) {
+        // 1,024 per weighted instruction, so that fractions are kept.
+        status = hdi_recent_create(
+            &sim.recent, shape->modules, HDI_RECENT_WINDOW, 16,
+            (uint64_t)shape->units * shape->waves * HDI_RECENT_WINDOW * 1024,
+            error);
+        if (status != HD_OK)
+            goto err_free;
+    }
+    struct hdi_dispatcher_options options = {.channels =
+                                                 run->workload->channels,
+                                             .packets = most,
+                                             .leases = (uint32_t)leases,
+                                             .seed = run->seed,
+                                             .policy = run->policy,
+                                             .recent = &sim.recent};
+    options.policy.priorities = run->workload->priorities;
+    status = hdi_dispatcher_create(shape, &options, &sim.dispatcher, error);
+    if (status != HD_OK)
+        goto err_recent;
+
+    double started = cpu_seconds();
+    status = loop(&sim, error);
+    result->seconds = cpu_seconds() - started;
+    if (status == HD_OK)
+        finish(&sim, list);
+
+    hdi_dispatcher_destroy(sim.dispatcher);
+err_recent:
+    if (sim.counts_recent)
+        hdi_recent_destroy(&sim.recent);
+err_free:
+    free(list);
+    free(packets);
+    free(sim.sent);
+    free(sim.unit_waves);
+    free(sim.module);
+    free(sim.running);
+    free(sim.events);
+    return status;
+}

@@ -1,0 +1,680 @@
+// The simulator against models that are slower and simpler, and against files
+// that are wrong.
+#include "sim/sim.h"
+
+#include <unistd.h>
+
+#include "sim/csv.h"
+#include "sim/policy.h"
+#include "sim/run.h"
+#include "sim/timeline.h"
+#include "tests/check.h"
+
+static struct hd_error error;
+
+static const char machine_text[] =
+    "modules 4\nunits 4\nwaves 16\n"
+    "resource vector 128 unit contiguous energy 4\n"
+    "resource scalar 128 unit contiguous\n"
+    "resource slots 16 unit counted\n"
+    "resource memory 128 module contiguous\n";
+
+static const char workload_text[] =
+    "cycles 60000\nchannels 8\npriorities 4\ngenerate load 1.2\n"
+    "priority 4 3 2 1\ngroups 8 to 127\nwaves of 1 2 4 4 8 8 16 16\n"
+    "need vector of 4 6 8 8 12 16 24 32\nneed scalar 2 to 7\nneed slots 1\n"
+    "need memory of 0 0 0 4 8 16 32 64\nshrink vector 96\n"
+    "run lognormal 5 1 from 50 to 3000 spread 0.7 1.3\n"
+    "independent 0.5 without memory\n";
+
+static void read_machine(struct sim_machine *machine, const char *data)
+{
+    struct sim_text text;
+
+    CHECK_OK(sim_text_from(&text, "m", data, strlen(data), &error), error);
+    CHECK_OK(sim_machine_read(machine, &text), error);
+    sim_text_close(&text);
+}
+
+static void read_workload(struct sim_workload *workload,
+                          const struct sim_machine *machine, const char *data)
+{
+    struct sim_text text;
+
+    CHECK_OK(sim_text_from(&text, "w", data, strlen(data), &error), error);
+    CHECK_OK(sim_workload_read(workload, machine, &text), error);
+    sim_text_close(&text);
+}
+
+struct setup {
+    struct sim_machine machine;
+    struct sim_workload workload;
+    struct sim_kernels kernels;
+};
+
+static struct setup set_up(const char *machine, const char *workload,
+                           uint64_t seed)
+{
+    struct setup s;
+
+    read_machine(&s.machine, machine);
+    read_workload(&s.workload, &s.machine, workload);
+    CHECK_OK(
+        sim_workload_kernels(&s.workload, &s.machine, seed, &s.kernels, &error),
+        error);
+    return s;
+}
+
+static void tear_down(struct setup *s)
+{
+    sim_kernels_free(&s->kernels);
+    sim_workload_close(&s->workload);
+    sim_machine_close(&s->machine);
+}
+
+// What was decided, in order.
+struct entry {
+    uint64_t now, tag;
+    uint32_t group, module, piece;
+};
+
+struct record {
+    struct entry *entry;
+    size_t count, room;
+};
+
+static void add_entry(struct record *record, struct entry entry)
+{
+    if (record->count == record->room) {
+        record->room = record->room ? 2 * record->room : 1024;
+        record->entry =
+            realloc(record->entry, record->room * sizeof(*record->entry));
+        CHECK(record->entry);
+    }
+    record->entry[record->count++] = entry;
+}
+
+static void observe(void *data, const struct hdi_decision *decision,
+                    uint64_t now)
+{
+    add_entry(data, (struct entry){.now = now,
+                                   .tag = decision->tag,
+                                   .group = decision->group,
+                                   .module = decision->module,
+                                   .piece = decision->piece});
+}
+
+static struct record record_of(const struct setup *s, const char *policy,
+                               uint64_t seed, struct sim_result *result)
+{
+    struct record record = {0};
+    struct sim_run run = {.machine = &s->machine,
+                          .workload = &s->workload,
+                          .kernels = &s->kernels,
+                          .seed = seed,
+                          .observe = observe,
+                          .data = &record};
+
+    CHECK_OK(sim_policy_parse(policy, &run.policy, &error), error);
+    CHECK_OK(sim_run(&run, result, &error), error);
+    return record;
+}
+
+static void same_records(const struct record *a, const struct record *b)
+{
+    CHECK(a->count == b->count);
+    for (size_t i = 0; i < a->count; i++) {
+        CHECK(a->entry[i].now == b->entry[i].now);
+        CHECK(a->entry[i].tag == b->entry[i].tag);
+        CHECK(a->entry[i].group == b->entry[i].group);
+        CHECK(a->entry[i].module == b->entry[i].module);
+        CHECK(a->entry[i].piece == b->entry[i].piece);
+    }
+}
+
+// The published rules of the two baselines, on block maps of one byte per
+// block, a cycle at a time.
+enum {
+    MODULES = 4,
+    UNITS = 4,
+    CHANNELS = 8,
+    BLOCKS = 128,
+    SLOTS = 16
+};
+
+struct taken {
+    uint64_t end;
+    unsigned module, slots[UNITS];
+    uint8_t vector[UNITS][BLOCKS], scalar[UNITS][BLOCKS], memory[BLOCKS];
+};
+
+static uint8_t vector_of[MODULES][UNITS][BLOCKS];
+static uint8_t scalar_of[MODULES][UNITS][BLOCKS];
+static uint8_t memory_of[MODULES][BLOCKS];
+static unsigned slots_of[MODULES][UNITS], pointer_of[MODULES];
+
+// Occupy the first `length` free blocks in a row.
+static bool occupy(uint8_t *map, unsigned length, uint8_t *mine)
+{
+    for (unsigned start = 0; start + length <= BLOCKS; start++) {
+        unsigned i = 0;
+        while (i < length && !map[start + i])
+            i++;
+        if (i < length)
+            continue;
+        for (i = 0; i < length; i++)
+            map[start + i] = mine[start + i] = 1;
+        return true;
+    }
+    return false;
+}
+
+static void vacate(uint8_t *map, const uint8_t *mine)
+{
+    for (unsigned i = 0; i < BLOCKS; i++)
+        map[i] = map[i] && !mine[i];
+}
+
+static void leave(const struct taken *t)
+{
+    for (unsigned q = 0; q < UNITS; q++) {
+        vacate(vector_of[t->module][q], t->vector[q]);
+        vacate(scalar_of[t->module][q], t->scalar[q]);
+        slots_of[t->module][q] -= t->slots[q];
+    }
+    vacate(memory_of[t->module], t->memory);
+}
+
+static bool enter(unsigned m, const struct hdi_need *need, struct taken *t)
+{
+    bool fits = true;
+
+    memset(t, 0, sizeof(*t));
+    t->module = m;
+    if (need->amount[3] > 0)
+        fits = occupy(memory_of[m], need->amount[3], t->memory);
+    for (unsigned w = 0; w < need->waves && fits; w++) {
+        unsigned q = (pointer_of[m] + w) % UNITS;
+        fits = slots_of[m][q] < SLOTS &&
+               occupy(vector_of[m][q], need->amount[0], t->vector[q]) &&
+               occupy(scalar_of[m][q], need->amount[1], t->scalar[q]);
+        if (fits) {
+            slots_of[m][q]++;
+            t->slots[q]++;
+        }
+    }
+    if (!fits)
+        leave(t);
+    else
+        pointer_of[m] = (pointer_of[m] + need->waves) % UNITS;
+    return fits;
+}
+
+static struct record published(const struct setup *s, bool sticky)
+{
+    enum {
+        RUNNING = MODULES * UNITS * SLOTS
+    };
+    static struct taken running[RUNNING];
+    struct record record = {0};
+    size_t kernel_of[CHANNELS];
+    uint32_t group_of[CHANNELS] = {0};
+    unsigned live = 0, channel_turn = 0, module_turn = 0;
+
+    memset(vector_of, 0, sizeof(vector_of));
+    memset(scalar_of, 0, sizeof(scalar_of));
+    memset(memory_of, 0, sizeof(memory_of));
+    memset(slots_of, 0, sizeof(slots_of));
+    memset(pointer_of, 0, sizeof(pointer_of));
+    for (unsigned c = 0; c < CHANNELS; c++) {
+        kernel_of[c] = 0;
+        while (kernel_of[c] < s->kernels.count &&
+               s->kernels.kernel[kernel_of[c]].channel != c)
+            kernel_of[c]++;
+    }
+    for (uint64_t now = 0; now < s->workload.cycles; now++) {
+        for (unsigned i = 0; i < live;) {
+            if (running[i].end <= now) {
+                leave(&running[i]);
+                running[i] = running[--live];
+            } else {
+                i++;
+            }
+        }
+        bool done = false;
+        for (unsigned i = 0; i < CHANNELS && !done; i++) {
+            unsigned c = (channel_turn + i) % CHANNELS;
+            const struct sim_kernel *kernel = &s->kernels.kernel[kernel_of[c]];
+            if (kernel_of[c] == s->kernels.count || kernel->arrival > now)
+                continue;
+            for (unsigned k = 0; k < MODULES && !done; k++) {
+                unsigned m = sticky ? (module_turn + k) % MODULES : k;
+                if (!enter(m, &kernel->need, &running[live]))
+                    continue;
+                uint32_t g = group_of[c]++;
+                running[live++].end =
+                    now + s->kernels.runs[kernel->first_run + g];
+                add_entry(&record, (struct entry){.now = now,
+                                                  .tag = kernel_of[c],
+                                                  .group = g,
+                                                  .module = m});
+                module_turn = (m + 1) % MODULES;
+                channel_turn = sticky ? c : (c + 1) % CHANNELS;
+                done = true;
+                if (group_of[c] == kernel->groups) {
+                    group_of[c] = 0;
+                    do
+                        kernel_of[c]++;
+                    while (kernel_of[c] < s->kernels.count &&
+                           s->kernels.kernel[kernel_of[c]].channel != c);
+                }
+            }
+            if (sticky) { // this channel until it is empty, fit or not
+                channel_turn = c;
+                break;
+            }
+        }
+    }
+    return record;
+}
+
+static void baselines_follow_their_published_rule(void)
+{
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        struct setup s = set_up(machine_text, workload_text, seed);
+
+        for (int sticky = 0; sticky < 2; sticky++) {
+            struct sim_result result;
+            struct record a =
+                record_of(&s, sticky ? "sticky" : "robin", seed, &result);
+            struct record b = published(&s, sticky);
+            CHECK(a.count > 1000);
+            same_records(&a, &b);
+            free(a.entry);
+            free(b.entry);
+        }
+        tear_down(&s);
+    }
+}
+
+// The dispatcher asked in every single cycle.
+static struct record cycle_by_cycle(const struct setup *s, const char *policy,
+                                    uint64_t seed)
+{
+    struct record record = {0};
+    struct hdi_dispatcher_options options = {
+        .channels = s->workload.channels, .packets = 4096, .seed = seed};
+    struct hdi_dispatcher *d;
+    struct running {
+        uint64_t end, order, run;
+        uint32_t lease;
+    } *running = calloc(1024, sizeof(*running));
+    size_t live = 0, arrived = 0;
+    uint64_t order = 0;
+
+    CHECK(running);
+    CHECK_OK(sim_policy_parse(policy, &options.policy, &error), error);
+    options.policy.priorities = s->workload.priorities;
+    CHECK_OK(hdi_dispatcher_create(&s->machine.shape, &options, &d, &error),
+             error);
+    for (uint64_t now = 0; now < s->workload.cycles; now++) {
+        for (;;) { // in the order of ends, then of decisions
+            size_t first = live;
+            for (size_t i = 0; i < live; i++) {
+                if (running[i].end <= now &&
+                    (first == live || running[i].end < running[first].end ||
+                     (running[i].end == running[first].end &&
+                      running[i].order < running[first].order)))
+                    first = i;
+            }
+            if (first == live)
+                break;
+            hdi_dispatcher_release(d, running[first].lease, running[first].run);
+            running[first] = running[--live];
+        }
+        while (arrived < s->kernels.count &&
+               s->kernels.kernel[arrived].arrival <= now) {
+            const struct sim_kernel *kernel = &s->kernels.kernel[arrived];
+            struct hdi_packet packet = {.need = kernel->need,
+                                        .groups = kernel->groups,
+                                        .tag = arrived++};
+            CHECK_OK(hdi_dispatcher_submit(d, kernel->channel, &packet,
+                                           kernel->arrival, &error),
+                     error);
+        }
+        struct hdi_decision decision;
+        if (hdi_dispatcher_round(d, now, &decision) != HDI_ROUND_SENT)
+            continue;
+        observe(&record, &decision, now);
+        const struct sim_kernel *kernel = &s->kernels.kernel[decision.tag];
+        uint64_t run = s->kernels.runs[kernel->first_run + decision.group];
+        CHECK(live < 1024);
+        running[live++] = (struct running){.end = now + run,
+                                           .order = order++,
+                                           .run = run,
+                                           .lease = decision.lease};
+    }
+    hdi_dispatcher_destroy(d);
+    free(running);
+    return record;
+}
+
+static void skipping_cycles_changes_nothing(void)
+{
+    static const char *const policies[] = {
+        "plain",    "plain,windows=4000:3000:2000:1000,split=40,pieces=2",
+        "balanced", "balanced,hold=1,backfill=0,split=20",
+        "strict",   "balanced,windows=900:500:300:100,patience=5000"};
+    uint64_t splits = 0;
+
+    for (size_t i = 0; i < sizeof(policies) / sizeof(*policies); i++) {
+        struct setup s = set_up(machine_text, workload_text, 5 + i);
+        struct sim_result result;
+        struct record a = record_of(&s, policies[i], 9, &result);
+        struct record b = cycle_by_cycle(&s, policies[i], 9);
+
+        same_records(&a, &b);
+        CHECK(result.decisions == a.count && a.count > 1000);
+        splits += result.splits;
+        free(a.entry);
+        free(b.entry);
+        tear_down(&s);
+    }
+    CHECK(splits > 10);
+}
+
+static void equal_seeds_give_equal_runs(void)
+{
+    struct setup s = set_up(machine_text, workload_text, 4);
+    struct setup other = set_up(machine_text, workload_text, 6);
+    struct sim_result first, second;
+    struct record a = record_of(&s, "plain", 4, &first);
+    struct record b = record_of(&s, "plain", 4, &second);
+
+    same_records(&a, &b);
+    second.seconds = first.seconds;
+    CHECK(memcmp(&first, &second, sizeof(first)) == 0);
+    CHECK(other.kernels.run_count != s.kernels.run_count);
+    // Every group that arrived is counted once.
+    CHECK(first.groups == s.kernels.run_count);
+    CHECK(first.sent <= first.groups && first.finished <= first.decisions);
+    free(a.entry);
+    free(b.entry);
+    tear_down(&s);
+    tear_down(&other);
+}
+
+// By hand: two groups of one kernel on one module that holds one at a time.
+static void figures_are_what_they_say(void)
+{
+    struct setup s =
+        set_up("modules 1\nunits 1\nwaves 4\n"
+               "resource block 10 unit contiguous\n",
+               "cycles 100\npriorities 2\n"
+               "kernel 0 at 10 priority 2 groups 2 run 20 block 6\n"
+               "kernel 0 at 95 priority 1 groups 1 run 20 block 5\n",
+               1);
+    struct sim_result r;
+    struct record record = record_of(&s, "strict", 1, &r);
+
+    CHECK(record.count == 3 && record.entry[0].now == 10 &&
+          record.entry[1].now == 30 && record.entry[2].now == 95);
+    CHECK(r.groups == 3 && r.finished == 2);
+    CHECK(r.by_priority[2].max == 20 && r.by_priority[2].mean == 10);
+    CHECK(r.by_priority[1].max == 0);
+    CHECK(r.throughput > 0.2399 && r.throughput < 0.2401); // 2 x 0.6 x 20 / 100
+    CHECK(r.used[0] > 0.2649 && r.used[0] < 0.2651);       // and 5 x 0.5
+    free(record.entry);
+    tear_down(&s);
+
+    s = set_up("modules 1\nunits 1\nwaves 4\nsearch pipeline\n"
+               "resource block 10 unit contiguous\n",
+               "cycles 100\nkernel 0 at 10 groups 3 run 50 block 3\n", 1);
+    record = record_of(&s, "robin", 1, &r);
+    // A round of three cycles: only cycles 0, 3, 6, ... decide.
+    CHECK(record.count == 3 && record.entry[0].now == 12 &&
+          record.entry[1].now == 15 && record.entry[2].now == 18);
+    free(record.entry);
+    tear_down(&s);
+}
+
+static void wrong_files_are_told_where(void)
+{
+    static const struct {
+        const char *text, *complaint;
+    } machines[] = {
+        {"modules 4\nunit 3\n", "f:2: 'unit' is not known"},
+        {"modules 0\n", "f:1: modules: 0 is not within 1 to"},
+        {"modules x\n", "f:1: modules: 'x' is not a whole number"},
+        {"modules 4 5\n", "f:1: '5' is one word too many"},
+        {"modules\n", "f:1: modules is missing"},
+        {"modules 99999999999999999999999\n", "f:1: modules: 9999"},
+        {"resource a 8 unit counted\nresource a 8 unit counted\n",
+         "f:2: resource 'a' is there twice"},
+        {"resource a 8 both counted\n", "f:1: whose blocks"},
+        {"resource a 8 unit contiguous grouped 3\nmodules 1\nunits 1\n"
+         "waves 1\n",
+         "groups of 3 do not divide"},
+        {"resource a 8 unit contiguous sampled 3 2\n", "f:1: shifts must"},
+        {"resource a 8 unit contiguous\nsearcher 4 a\n",
+         "f:2: searcher: resource 0 has 8 blocks"},
+        {"name \"x\n", "f:1: a quote is not closed"},
+        {"modules 1\nunits 1\n", "0 waves in a unit"},
+    };
+    static const struct {
+        const char *text, *complaint;
+    } workloads[] = {
+        {"cycles 10\n", "no 'kernel' and nothing"},
+        {"kernel 0 run 5\n", "how many 'cycles'"},
+        {"cycles 10\nkernel 0 at 1\n", "f:2: how long does it 'run'?"},
+        {"cycles 10\nkernel 0 run 5 vectors 3\n", "f:2: 'vectors' is neither"},
+        {"cycles 10\nkernel 0 run 5 vector 129\n",
+         "f:2: resource 'vector': a group needs 129 blocks of one unit"},
+        {"cycles 10\nkernel 0 run 5 memory 200\n", "f:2: resource 'memory'"},
+        {"cycles 10\nkernel 0 run 9223372036854775807\n",
+         "f:2: run: 9223372036854775807 is not within"},
+        {"cycles 18446744073709551615\n", "f:1: cycles"},
+        {"cycles 10\nkernel 0 run 5 priority 9\n", "f:2: priority: 9"},
+        {"generate 3\n", "f:1: generate what"},
+        {"need foo 3\n", "f:1: the machine has no resource 'foo'"},
+        {"waves of\n", "f:1: waves of what?"},
+        {"run normal 3\n", "f:1: only 'run lognormal'"},
+        {"mix fma 1\n", "f:1: the machine has no instruction class 'fma'"},
+    };
+    struct sim_machine machine, standard;
+    struct sim_workload workload;
+    struct sim_text text;
+
+    read_machine(&standard, machine_text);
+    for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++) {
+        CHECK_OK(sim_text_from(&text, "f", machines[i].text,
+                               strlen(machines[i].text), &error),
+                 error);
+        CHECK_FAILS(sim_machine_read(&machine, &text), HD_EFORMAT, error,
+                    machines[i].complaint);
+        sim_text_close(&text);
+    }
+    for (size_t i = 0; i < sizeof(workloads) / sizeof(*workloads); i++) {
+        CHECK_OK(sim_text_from(&text, "f", workloads[i].text,
+                               strlen(workloads[i].text), &error),
+                 error);
+        CHECK_FAILS(sim_workload_read(&workload, &standard, &text), HD_EFORMAT,
+                    error, workloads[i].complaint);
+        sim_text_close(&text);
+    }
+    CHECK_FAILS(sim_machine_open(&machine, "/nonexistent/file", &error),
+                HD_ENOENT, error, "/nonexistent/file");
+    sim_machine_close(&standard);
+}
+
+// Files cut anywhere and with any byte changed are read or refused, no more.
+static void damaged_files_do_no_harm(void)
+{
+    struct hdi_random random;
+    struct sim_machine machine, standard;
+    struct sim_workload workload;
+    char copy[2048];
+
+    hdi_random_seed(&random, 3);
+    read_machine(&standard, machine_text);
+    for (int which = 0; which < 2; which++) {
+        const char *source = which ? workload_text : machine_text;
+        size_t size = strlen(source);
+        for (unsigned i = 0; i < 20000; i++) {
+            struct sim_text text;
+            size_t length = hdi_random_below(&random, 4)
+                                ? size
+                                : hdi_random_below(&random, (uint32_t)size);
+            memcpy(copy, source, size);
+            for (unsigned k = hdi_random_below(&random, 4); k > 0; k--)
+                copy[hdi_random_below(&random, (uint32_t)size)] =
+                    (char)hdi_random_below(&random, 256);
+            if (sim_text_from(&text, "f", copy, length, &error) != HD_OK)
+                continue;
+            if (which &&
+                sim_workload_read(&workload, &standard, &text) == HD_OK)
+                sim_workload_close(&workload);
+            if (!which && sim_machine_read(&machine, &text) == HD_OK)
+                sim_machine_close(&machine);
+            sim_text_close(&text);
+        }
+    }
+    sim_machine_close(&standard);
+}
+
+static char folder[] = "/tmp/heddle-sim-XXXXXX";
+
+static const char *file_with(const char *name, const char *data)
+{
+    static char path[256];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    file = fopen(path, "wb");
+    CHECK(file && fwrite(data, 1, strlen(data), file) == strlen(data));
+    CHECK(fclose(file) == 0);
+    return path;
+}
+
+static void recordings_become_workloads(void)
+{
+    struct sim_csv csv = {.arrival = "start",
+                          .duration = "time, ms",
+                          .channel = "queue",
+                          .cycles = 1000};
+    char out[4096] = "";
+    FILE *file = fmemopen(out, sizeof(out) - 1, "w");
+    const char *path =
+        file_with("r.csv", "start,queue,\"time, ms\",regs\r\n"
+                           "2.5,1,0.25,20\r\n\r\n1.0,0,\"3\",7\n");
+
+    CHECK(file);
+    CHECK_OK(sim_csv_need(&csv, "vector=regs*0.25", &error), error);
+    CHECK_OK(sim_csv_convert(&csv, path, file, &error), error);
+    fclose(file);
+    CHECK(strstr(out, "kernel 1 at 1500 priority 1 groups 1 waves 1 run 250 "
+                      "vector 5\n"));
+    CHECK(strstr(out, "kernel 0 at 0 priority 1 groups 1 waves 1 run 3000 "
+                      "vector 2\n"));
+    struct setup s = set_up(machine_text, out, 1);
+    CHECK(s.kernels.count == 2 && s.kernels.kernel[1].arrival == 1500);
+    tear_down(&s);
+
+    file = fopen("/dev/null", "w");
+    CHECK(file);
+    CHECK_FAILS(sim_csv_convert(&csv, file_with("b.csv", "start,queue\n1,2\n"),
+                                file, &error),
+                HD_EFORMAT, error, "b.csv:1: no column 'time, ms'");
+    CHECK_FAILS(
+        sim_csv_convert(&csv,
+                        file_with("c.csv", "start,queue,\"time, ms\",regs\n"
+                                           "1,0,x,3\n"),
+                        file, &error),
+        HD_EFORMAT, error, "c.csv:2: column 3: 'x' is not a number");
+    CHECK_FAILS(
+        sim_csv_convert(&csv,
+                        file_with("d.csv", "start,queue,\"time, ms\",regs\n"
+                                           "1,0\n"),
+                        file, &error),
+        HD_EFORMAT, error, "d.csv:2: 2 fields");
+    fclose(file);
+    CHECK_FAILS(sim_csv_need(&csv, "vector", &error), HD_EINVAL, error,
+                "resource=column");
+}
+
+static void policies_are_parsed(void)
+{
+    struct hdi_policy policy;
+
+    CHECK_OK(sim_policy_parse("plain,split=9,windows=9:8:7", &policy, &error),
+             error);
+    CHECK(policy.split_after == 9 && policy.windows.period == 24);
+    CHECK_FAILS(sim_policy_parse("best", &policy, &error), HD_EINVAL, error,
+                "no policy 'best'");
+    CHECK_FAILS(sim_policy_parse("plain,foo=1", &policy, &error), HD_EINVAL,
+                error, "foo=1");
+    CHECK_FAILS(sim_policy_parse("plain,windows=3:3", &policy, &error),
+                HD_EINVAL, error, "priority 2");
+    CHECK_FAILS(sim_policy_parse("plain,left=-1", &policy, &error), HD_EINVAL,
+                error, "left=-1");
+}
+
+static void timelines_show_every_group(void)
+{
+    struct setup s = set_up(machine_text, workload_text, 2);
+    struct sim_timeline timeline;
+    struct sim_result result;
+    struct sim_run run = {.machine = &s.machine,
+                          .workload = &s.workload,
+                          .kernels = &s.kernels,
+                          .policy = hdi_policy_plain(),
+                          .timeline = &timeline};
+    char path[64];
+    static char data[4 << 20];
+    unsigned shown = 0;
+
+    CHECK_OK(sim_timeline_init(&timeline, 4, 1000000, &error), error);
+    CHECK_OK(sim_run(&run, &result, &error), error);
+    snprintf(path, sizeof(path), "%s/t.json", folder);
+    CHECK_OK(sim_timeline_write(&timeline, path, &error), error);
+    FILE *file = fopen(path, "rb");
+    CHECK(file);
+    size_t size = fread(data, 1, sizeof(data) - 1, file);
+    fclose(file);
+    CHECK(size > 0 && size < sizeof(data) - 1);
+    for (const char *at = data; (at = strstr(at, "\"ph\":\"X\"")); at++)
+        shown++;
+    CHECK(shown == result.finished);
+    CHECK(strncmp(data, "{\"traceEvents\":[", 16) == 0);
+    CHECK(strcmp(data + size - 3, "}}\n") == 0);
+    tear_down(&s);
+}
+
+static void remove_files(void)
+{
+    static const char *const names[] = {"r.csv", "b.csv", "c.csv", "d.csv",
+                                        "t.json"};
+    char path[256];
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
+int main(void)
+{
+    CHECK(mkdtemp(folder));
+    baselines_follow_their_published_rule();
+    skipping_cycles_changes_nothing();
+    equal_seeds_give_equal_runs();
+    figures_are_what_they_say();
+    wrong_files_are_told_where();
+    damaged_files_do_no_harm();
+    recordings_become_workloads();
+    policies_are_parsed();
+    timelines_show_every_group();
+    remove_files();
+    return 0;
+}

@@ -1,0 +1,198 @@
+#include "sim/text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+hd_status sim_text_from(struct sim_text *text, const char *name,
+                        const char *data, size_t size, struct hd_error *error)
+{
+    const char *zero = memchr(data, '\0', size);
+    if (zero)
+        return hdi_fail(error, HD_EFORMAT, "%s: not a text: byte %zu is 0",
+                        name, (size_t)(zero - data));
+
+    char *copy = malloc(size + 1);
+    if (!copy)
+        return hdi_fail(error, HD_ENOMEM, "%s: no memory for %zu bytes", name,
+                        size);
+    memcpy(copy, data, size);
+    copy[size] = '\0';
+    *text = (struct sim_text){
+        .path = name, .data = copy, .next = copy, .error = error};
+    return HD_OK;
+}
+
+hd_status sim_text_open(struct sim_text *text, const char *path,
+                        struct hd_error *error)
+{
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return hdi_fail(error, errno == ENOENT ? HD_ENOENT : HD_EIO, "%s: %s",
+                        path, strerror(errno));
+
+    size_t size = 0, capacity = 1 << 16;
+    char *data = malloc(capacity);
+    hd_status status = HD_OK;
+    while (data) {
+        size += fread(data + size, 1, capacity - size, file);
+        if (size < capacity)
+            break;
+        if (capacity >= SIM_FILE_LIMIT) {
+            status = hdi_fail(error, HD_ELIMIT, "%s: larger than %d MiB", path,
+                              SIM_FILE_LIMIT >> 20);
+            break;
+        }
+        char *larger = realloc(data, capacity *= 2);
+        if (!larger)
+            free(data);
+        data = larger;
+    }
+    if (!data)
+        status = hdi_fail(error, HD_ENOMEM, "%s: no memory to read it", path);
+    else if (status == HD_OK && ferror(file))
+        status = hdi_fail(error, HD_EIO, "%s: %s", path, strerror(errno));
+    fclose(file);
+    if (status == HD_OK)
+        status = sim_text_from(text, path, data, size, error);
+    free(data);
+    return status;
+}
+
+void sim_text_close(struct sim_text *text)
+{
+    free(text->data);
+    text->data = NULL;
+}
+
+hd_status sim_text_fail(struct sim_text *text, const char *format, ...)
+{
+    char reason[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(reason, sizeof(reason), format, args);
+    va_end(args);
+    return hdi_fail(text->error, HD_EFORMAT, "%s:%u: %s", text->path,
+                    text->line, reason);
+}
+
+// Cut `line` into words in place.
+static hd_status cut(struct sim_text *text, char *line)
+{
+    text->count = text->used = 0;
+    for (char *c = line; *c;) {
+        while (isspace((unsigned char)*c))
+            c++;
+        if (*c == '\0' || *c == '#')
+            break;
+        if (text->count == SIM_WORDS)
+            return sim_text_fail(text, "more than %d words", SIM_WORDS);
+        if (*c == '"') {
+            text->word[text->count++] = ++c;
+            while (*c && *c != '"')
+                c++;
+            if (*c == '\0')
+                return sim_text_fail(text, "a quote is not closed");
+        } else {
+            text->word[text->count++] = c;
+            while (*c && !isspace((unsigned char)*c) && *c != '#')
+                c++;
+        }
+        if (*c == '#') {
+            *c = '\0';
+            break;
+        }
+        if (*c)
+            *c++ = '\0';
+    }
+    return HD_OK;
+}
+
+hd_status sim_text_line(struct sim_text *text, bool *more)
+{
+    while (*text->next) {
+        char *line = text->next, *end = strchr(line, '\n');
+
+        text->line++;
+        if (end) {
+            *end = '\0';
+            text->next = end + 1;
+        } else {
+            text->next = line + strlen(line);
+        }
+        HDI_TRY(cut(text, line));
+        if (text->count > 0) {
+            *more = true;
+            return HD_OK;
+        }
+    }
+    *more = false;
+    return HD_OK;
+}
+
+const char *sim_text_word(struct sim_text *text)
+{
+    return text->used < text->count ? text->word[text->used++] : NULL;
+}
+
+bool sim_text_is(struct sim_text *text, const char *word)
+{
+    if (text->used >= text->count || strcmp(text->word[text->used], word) != 0)
+        return false;
+    text->used++;
+    return true;
+}
+
+hd_status sim_text_number(struct sim_text *text, const char *what, uint64_t low,
+                          uint64_t high, uint64_t *value)
+{
+    const char *word = sim_text_word(text);
+    char *end;
+
+    if (!word)
+        return sim_text_fail(text, "%s is missing", what);
+    errno = 0;
+    unsigned long long number = strtoull(word, &end, 10);
+    if (!isdigit((unsigned char)word[0]) || *end != '\0')
+        return sim_text_fail(text, "%s: '%s' is not a whole number", what,
+                             word);
+    if (errno == ERANGE || number < low || number > high)
+        return sim_text_fail(text, "%s: %s is not within %llu to %llu", what,
+                             word, (unsigned long long)low,
+                             (unsigned long long)high);
+    *value = number;
+    return HD_OK;
+}
+
+hd_status sim_text_real(struct sim_text *text, const char *what, double low,
+                        double high, double *value)
+{
+    const char *word = sim_text_word(text);
+    char *end;
+
+    if (!word)
+        return sim_text_fail(text, "%s is missing", what);
+    double number = strtod(word, &end);
+    if (end == word || *end != '\0' || !isfinite(number))
+        return sim_text_fail(text, "%s: '%s' is not a number", what, word);
+    if (number < low || number > high)
+        return sim_text_fail(text, "%s: %s is not within %g to %g", what, word,
+                             low, high);
+    *value = number;
+    return HD_OK;
+}
+
+hd_status sim_text_end(struct sim_text *text)
+{
+    const char *word = sim_text_word(text);
+
+    return word ? sim_text_fail(text, "'%s' is one word too many", word)
+                : HD_OK;
+}

@@ -1,0 +1,60 @@
+// Text files of lines of words, for machines and workloads: "#" begins a
+// comment, quotes hold a name together, and every complaint names file and
+// line.
+#ifndef HEDDLE_SIM_TEXT_H
+#define HEDDLE_SIM_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heddle/status.h"
+
+enum {
+    SIM_WORDS = 128
+};
+
+struct sim_text {
+    const char *path;
+    char *data; // words are cut out of it in place
+    char *next;
+    unsigned line;
+    unsigned count, used; // words of this line; those already read
+    char *word[SIM_WORDS];
+    struct hd_error *error;
+};
+
+enum {
+    SIM_FILE_LIMIT = 256 << 20
+}; // [bytes]
+
+hd_status sim_text_open(struct sim_text *text, const char *path,
+                        struct hd_error *error);
+// From memory; `name` is shown in complaints.
+hd_status sim_text_from(struct sim_text *text, const char *name,
+                        const char *data, size_t size, struct hd_error *error);
+void sim_text_close(struct sim_text *text);
+
+// The next line that has words; *more false at the end.
+hd_status sim_text_line(struct sim_text *text, bool *more);
+
+// The next word of the line, or NULL.
+const char *sim_text_word(struct sim_text *text);
+
+// Take the next word if it is this one.
+bool sim_text_is(struct sim_text *text, const char *word);
+
+// A complaint about this line.
+__attribute__((format(printf, 2, 3))) hd_status
+sim_text_fail(struct sim_text *text, const char *format, ...);
+
+// The next word as a number from `low` to `high`; `what` names it.
+hd_status sim_text_number(struct sim_text *text, const char *what, uint64_t low,
+                          uint64_t high, uint64_t *value);
+hd_status sim_text_real(struct sim_text *text, const char *what, double low,
+                        double high, double *value);
+
+// Complain about words that are left over.
+hd_status sim_text_end(struct sim_text *text);
+
+#endif

@@ -1,0 +1,363 @@
+// A dispatcher's life and its books: what waits, what runs, what was learnt.
+#include "dispatch/dispatcher_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+// One block of memory for everything; sizes first, addresses second.
+struct arena {
+    char *base; // NULL while measuring
+    size_t used;
+    bool overflow;
+};
+
+static void *carve(struct arena *arena, uint64_t count, uint64_t size)
+{
+    uint64_t bytes;
+
+    arena->used = hdi_round_up(arena->used, 64);
+    void *at = arena->base ? arena->base + arena->used : NULL;
+    if (!hdi_multiply(count, size, &bytes) ||
+        bytes > SIZE_MAX / 2 - arena->used) {
+        arena->overflow = true;
+        return NULL;
+    }
+    arena->used += bytes;
+    return at;
+}
+
+static void lay_out(struct hdi_dispatcher *d, struct arena *a,
+                    uint32_t capacity, uint32_t leases)
+{
+    const struct hdi_shape *shape = &d->shape;
+    uint64_t pad = 64 * (uint64_t)d->match.words, channels = d->channels;
+    uint64_t table = (uint64_t)shape->units * (shape->units * shape->waves + 1);
+
+#define CARVE(pointer, count) (pointer) = carve(a, count, sizeof(*(pointer)))
+    CARVE(d->match.level, pad * shape->line_pad);
+    CARVE(d->priority, channels);
+    CARVE(d->arrived, channels);
+    CARVE(d->match.need, channels * shape->units * 2 * shape->line_pad);
+    CARVE(d->match.turn, shape->modules);
+    CARVE(d->resources, channels);
+    CARVE(d->match.fits, channels * d->match.words);
+    CARVE(d->match.count, channels);
+    CARVE(d->match.active, channels / 64 + 1);
+    CARVE(d->match.scratch, channels / 64 + 1);
+    CARVE(d->rank, channels);
+    CARVE(d->channel, channels);
+    CARVE(d->prefer, channels);
+    CARVE(d->marks, channels * HDI_MAX_PRIORITIES);
+    CARVE(d->ties, channels);
+    CARVE(d->modules, shape->modules);
+    CARVE(d->changed, shape->modules);
+    CARVE(d->is_changed, shape->modules);
+    CARVE(d->score, pad);
+    CARVE(d->space, pad);
+    CARVE(d->with_recent, pad);
+    CARVE(d->open, d->match.words);
+    CARVE(d->drain, shape->modules);
+    CARVE(d->held, d->match.words);
+    CARVE(d->leases, leases);
+    CARVE(d->origins, leases);
+    CARVE(d->free_leases, leases);
+    for (uint32_t m = 0; m < shape->modules; m++) {
+        uint64_t *maps = carve(a, shape->map_words, sizeof(*maps));
+        int32_t *weight = carve(a, shape->line_pad, sizeof(*weight));
+        if (a->base) {
+            d->modules[m].maps = maps;
+            d->modules[m].weight = weight;
+            d->modules[m].level = d->match.level + (size_t)m * shape->line_pad;
+        }
+    }
+    uint64_t *lease_maps =
+        carve(a, (uint64_t)leases * shape->map_words, sizeof(*lease_maps));
+    for (uint32_t c = 0; c < channels; c++) {
+        uint16_t *split = carve(a, table, sizeof(*split));
+        struct hdi_entry *entries = carve(a, capacity, sizeof(*entries));
+        if (a->base) {
+            hdi_split_table(split, shape->units, shape->waves);
+            d->channel[c].split = split;
+            d->channel[c].entries = entries;
+        }
+    }
+    uint16_t *lease_lines =
+        carve(a, (uint64_t)leases * shape->line_pad, sizeof(*lease_lines));
+    for (uint32_t i = 0; a->base && i < leases; i++) {
+        d->leases[i].maps = lease_maps + (size_t)i * shape->map_words;
+        d->leases[i].lines = lease_lines + (size_t)i * shape->line_pad;
+    }
+#undef CARVE
+}
+
+// All scores have the same scale, so new weights of one module touch all.
+static void weigh_all(struct hdi_dispatcher *d)
+{
+    const struct hdi_mixture *mixture = &d->policy.mixture;
+
+    d->score_scale = hdi_mixture_scale(mixture, &d->shape, d->modules);
+    for (uint32_t m = 0; m < d->shape.modules; m++) {
+        hdi_mixture_weigh(mixture, d->score_scale, &d->shape, &d->modules[m]);
+        hdi_touch_module(d, m);
+    }
+}
+
+hd_status hdi_dispatcher_create(const struct hdi_shape *shape,
+                                const struct hdi_dispatcher_options *options,
+                                struct hdi_dispatcher **dispatcher,
+                                struct hd_error *error)
+{
+    const struct hdi_policy *policy = &options->policy;
+
+    if (options->channels == 0 || options->channels > 65536)
+        return hdi_fail(error, HD_EINVAL,
+                        "%u channels; 1 to 65536 are possible",
+                        options->channels);
+    if (options->packets == 0 || options->packets > 1u << 30)
+        return hdi_fail(error, HD_EINVAL,
+                        "room for %u packets in a channel; 1 to 2^30 are "
+                        "possible",
+                        options->packets);
+    if (policy->priorities == 0 || policy->priorities > HDI_MAX_PRIORITIES)
+        return hdi_fail(error, HD_EINVAL, "%u priorities; 1 to %d are possible",
+                        policy->priorities, HDI_MAX_PRIORITIES);
+    if (policy->windows.period > 0 &&
+        policy->windows.priorities != policy->priorities)
+        return hdi_fail(error, HD_EINVAL, "%u windows for %u priorities",
+                        policy->windows.priorities, policy->priorities);
+    if (policy->split_after > 0 && policy->split_waves == 0)
+        return hdi_fail(error, HD_EINVAL, "pieces of no waves");
+    const struct hdi_mixture *mixture = &policy->mixture;
+    if (mixture->left < 0 || mixture->left > HDI_MIXTURE_LIMIT ||
+        mixture->recent < 0 || mixture->recent > HDI_MIXTURE_LIMIT ||
+        mixture->tight < 0 || mixture->tight > HDI_MIXTURE_LIMIT)
+        return hdi_fail(error, HD_EINVAL,
+                        "a part of the mixture is not within 0 to %d",
+                        HDI_MIXTURE_LIMIT);
+    if (mixture->recent != 0 && !options->recent)
+        return hdi_fail(error, HD_EINVAL,
+                        "the policy weighs recent instructions, but nobody "
+                        "counts them");
+
+    uint64_t all = (uint64_t)shape->modules * shape->units * shape->waves;
+    uint32_t leases = options->leases ? options->leases
+                      : all < 65536   ? (uint32_t)all
+                                      : 65536;
+    uint32_t capacity = 4;
+    while (capacity < options->packets + HDI_FRONT)
+        capacity *= 2;
+
+    struct hdi_dispatcher *d = calloc(1, sizeof(*d));
+    if (!d)
+        goto err_memory;
+    d->shape = *shape;
+    d->policy = *policy;
+    d->channels = options->channels;
+    d->recent = options->recent;
+    d->match.lanes = hdi_lanes();
+    d->match.shape = &d->shape;
+    d->match.channels = d->channels;
+    d->match.words = (shape->modules + 63) / 64;
+    hdi_random_seed(&d->random, options->seed);
+
+    struct arena arena = {0};
+    lay_out(d, &arena, capacity, leases);
+    if (arena.overflow)
+        goto err_free;
+    size_t size = hdi_round_up(arena.used + 64, 64);
+    d->memory = aligned_alloc(64, size);
+    if (!d->memory)
+        goto err_free;
+    memset(d->memory, 0, size);
+    arena = (struct arena){.base = d->memory};
+    lay_out(d, &arena, capacity, leases);
+
+    for (uint32_t c = 0; c < d->channels; c++) {
+        d->channel[c].capacity = capacity;
+        d->channel[c].room = options->packets;
+    }
+    for (uint32_t i = 0; i < leases; i++)
+        d->free_leases[d->free_count++] = leases - 1 - i;
+    for (uint32_t m = 0; m < shape->modules; m++) {
+        hdi_module_clear(&d->modules[m], &d->shape);
+        d->modules[m].first =
+            hdi_pointer_first(policy->pointer, 0, shape->units);
+        d->match.turn[m] = (uint8_t)d->modules[m].first;
+        hdi_touch_module(d, m);
+    }
+    weigh_all(d);
+    d->last_module = shape->modules - 1;
+    *dispatcher = d;
+    return HD_OK;
+
+err_free:
+    free(d);
+err_memory:
+    return hdi_fail(error, HD_ENOMEM,
+                    "no memory for a dispatcher of %u channels and %u modules",
+                    options->channels, shape->modules);
+}
+
+void hdi_dispatcher_destroy(struct hdi_dispatcher *dispatcher)
+{
+    if (!dispatcher)
+        return;
+    free(dispatcher->memory);
+    free(dispatcher);
+}
+
+hd_status hdi_dispatcher_submit(struct hdi_dispatcher *dispatcher,
+                                uint32_t channel,
+                                const struct hdi_packet *packet, uint64_t now,
+                                struct hd_error *error)
+{
+    if (channel >= dispatcher->channels)
+        return hdi_fail(error, HD_EINVAL, "channel %u; there are %u", channel,
+                        dispatcher->channels);
+    hd_status status = hdi_need_check(&packet->need, &dispatcher->shape,
+                                      dispatcher->policy.priorities, error);
+    if (status != HD_OK)
+        return status;
+    if (packet->groups == 0)
+        return HD_OK;
+
+    struct hdi_entry entry = {
+        .packet = *packet,
+        .arrived = now,
+        .serial = ++dispatcher->serial,
+        .waiting = packet->groups,
+        .share = hdi_need_share(&packet->need, &dispatcher->shape)};
+    struct hdi_channel *c = &dispatcher->channel[channel];
+    if (!hdi_channel_push(c, &entry))
+        return hdi_fail(error, HD_ELIMIT,
+                        "channel %u is full (%u packets): submit again when "
+                        "some have gone",
+                        channel, c->room);
+    if (c->count == 1)
+        hdi_take_head(dispatcher, channel);
+    return HD_OK;
+}
+
+void hdi_dispatcher_release(struct hdi_dispatcher *dispatcher, uint32_t lease,
+                            uint64_t cycles)
+{
+    struct hdi_dispatcher *d = dispatcher;
+    const struct hdi_lease *l = &d->leases[lease];
+    const struct hdi_origin *origin = &d->origins[lease];
+    struct hdi_channel *c = &d->channel[origin->channel];
+
+    hdi_module_give(&d->modules[l->module], &d->shape, d->match.lanes, l);
+    hdi_touch_module(d, l->module);
+    d->free_leases[d->free_count++] = lease;
+    if (cycles == 0)
+        return;
+
+    hdi_median_add(&d->median, cycles);
+    struct hdi_entry *head = hdi_channel_head(c);
+    bool learns = d->policy.brief != 0 || d->policy.backfill;
+    if (learns && head && head->serial == origin->serial) {
+        head->ran += cycles;
+        head->runs++;
+        hdi_set_preference(d, origin->channel);
+    }
+}
+
+// The head to split: the first in the base order, the lowest channel among
+// equals.
+static bool split_one(struct hdi_dispatcher *d)
+{
+    uint32_t chosen = d->channels;
+
+    for (uint32_t c = 0; c < d->channels; c++) {
+        if (!hdi_channel_can_split(&d->channel[c], d->policy.split_waves))
+            continue;
+        if (chosen == d->channels ||
+            hdi_channel_head(&d->channel[c])->packet.need.priority <
+                hdi_channel_head(&d->channel[chosen])->packet.need.priority)
+            chosen = c;
+    }
+    if (chosen == d->channels)
+        return false;
+    hdi_channel_split(&d->channel[chosen], d->policy.split_waves,
+                      (uint8_t)d->policy.priorities);
+    hdi_take_head(d, chosen);
+    return true;
+}
+
+bool hdi_dispatcher_wait(struct hdi_dispatcher *dispatcher, uint64_t rounds)
+{
+    struct hdi_dispatcher *d = dispatcher;
+
+    if (d->held_back)
+        return false;
+    if (__builtin_add_overflow(d->failed_rounds, rounds, &d->failed_rounds))
+        d->failed_rounds = UINT64_MAX;
+    if (d->policy.split_after == 0 ||
+        d->failed_rounds <= d->policy.split_after || !split_one(d))
+        return false;
+    d->failed_rounds = 0;
+    d->has_split = true;
+    return true;
+}
+
+uint64_t hdi_dispatcher_patience(const struct hdi_dispatcher *dispatcher)
+{
+    const struct hdi_dispatcher *d = dispatcher;
+
+    if (d->policy.split_after == 0 || d->held_back)
+        return UINT64_MAX;
+    for (uint32_t c = 0; c < d->channels; c++) {
+        if (hdi_channel_can_split(&d->channel[c], d->policy.split_waves))
+            return d->failed_rounds > d->policy.split_after
+                       ? 1
+                       : d->policy.split_after + 1 - d->failed_rounds;
+    }
+    return UINT64_MAX;
+}
+
+uint64_t hdi_dispatcher_next(const struct hdi_dispatcher *dispatcher,
+                             uint64_t now)
+{
+    const struct hdi_dispatcher *d = dispatcher;
+    uint64_t next = UINT64_MAX;
+
+    if (d->has_split)
+        return now + 1; // the pieces have not been looked at yet
+    // Another order only matters to heads that would fit; but windows that
+    // follow the run times are made anew when a period ends.
+    if (d->policy.windows.period > 0 &&
+        (d->held_back || d->policy.window_runs > 0))
+        next = d->top_until > now ? d->top_until : now + 1;
+    for (uint32_t c = 0;
+         d->held_back && d->policy.patience > 0 && c < d->channels; c++) {
+        uint64_t overdue = d->arrived[c] + d->policy.patience + 1;
+        if (hdi_match_active(&d->match, c) && overdue > now && overdue < next)
+            next = overdue;
+    }
+    return next;
+}
+
+uint64_t hdi_dispatcher_waiting(const struct hdi_dispatcher *dispatcher,
+                                uint32_t channel)
+{
+    return dispatcher->channel[channel].waiting;
+}
+
+void hdi_dispatcher_weigh(struct hdi_dispatcher *dispatcher, uint32_t module,
+                          const uint32_t *energy)
+{
+    struct hdi_module *m = &dispatcher->modules[module];
+
+    memcpy(m->energy, energy,
+           dispatcher->shape.resource_count * sizeof(*energy));
+    weigh_all(dispatcher);
+}
+
+const struct hdi_module *hdi_dispatcher_module(
+    const struct hdi_dispatcher *dispatcher, uint32_t module)
+{
+    return &dispatcher->modules[module];
+}

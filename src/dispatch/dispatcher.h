@@ -1,0 +1,148 @@
+// Which group goes to which module, round by round (D2 to D7).
+//
+// Pure: it knows bits and tables, neither threads nor hardware, nor time beyond
+// the cycle numbers it is told (any monotonic unit will do). The caller submits
+// packets, asks for rounds, and gives leases back when groups end. Nothing is
+// allocated after creation. One caller at a time.
+//
+//     hdi_dispatcher_submit(d, channel, &packet, now, &error);
+//     while (hdi_dispatcher_round(d, now, &decision) == HDI_ROUND_SENT)
+//         start(decision.module, decision.tag, decision.group);
+//     ...
+//     hdi_dispatcher_release(d, decision.lease, cycles_it_ran);
+#ifndef HDI_DISPATCH_DISPATCHER_H
+#define HDI_DISPATCH_DISPATCHER_H
+
+#include "dispatch/balance.h"
+#include "dispatch/channel.h"
+#include "dispatch/match.h"
+#include "dispatch/module.h"
+#include "dispatch/priority.h"
+#include "dispatch/random.h"
+#include "dispatch/split.h"
+
+enum hdi_order {
+    HDI_ORDER_PRIORITY, // D3, D4
+    HDI_ORDER_ROBIN,    // the next channel whose head fits
+    HDI_ORDER_STICKY    // one channel until it is empty, whether it fits or not
+};
+
+enum hdi_place {
+    HDI_PLACE_SCORE, // the largest score, see balance.h
+    HDI_PLACE_NEXT   // the next module after the last one used
+};
+
+struct hdi_policy {
+    enum hdi_order order;
+    enum hdi_place place;
+    struct hdi_mixture mixture;
+    enum hdi_pointer pointer;
+
+    unsigned priorities; // y of D6, 1 to 8
+    bool marks;          // D4; without it equals take turns
+    struct hdi_windows windows;
+    // Not 0: the shortest window is this many median run times, times 1/16,
+    // and the first window `window_lead` times what its proportion gives.
+    unsigned window_runs;
+    unsigned window_lead;
+
+    uint32_t split_after; // failing rounds before a head is split; 0: never
+    uint16_t split_waves; // of one piece
+
+    // Beyond D3. Priorities from rank `urgent` on count as equal (0: none
+    // does); among equals the head with the largest `large` x share - `brief` x
+    // log2(run time) goes first, and marks decide only what is still equal.
+    unsigned urgent;
+    int32_t large, brief;
+    // A head of an urgent rank that fits nowhere keeps the emptiest `hold`
+    // modules for itself, no more than its packet can fill: no head behind it
+    // is sent there in this round. With `backfill` one may be that is expected
+    // to end no later than all that runs there.
+    uint32_t hold;
+    bool backfill;
+    // A head that has waited longer goes before its equals, oldest first
+    // [cycles]; 0: never.
+    uint64_t patience;
+};
+
+// D2 to D7 and D13 as written.
+struct hdi_policy hdi_policy_plain(void);
+
+// The better one; docs/dispatch.md says why.
+struct hdi_policy hdi_policy_balanced(void);
+
+struct hdi_decision {
+    uint32_t channel, module, lease;
+    uint32_t process;
+    uint64_t tag;
+    uint64_t arrived;       // as submitted [cycles]
+    uint32_t group;         // of the packet
+    uint32_t piece, pieces; // of the group; pieces 0: whole
+    uint16_t waves;
+    uint8_t priority;
+    uint32_t unit; // the unit its first wave goes to
+};
+
+enum hdi_round {
+    HDI_ROUND_SENT,
+    HDI_ROUND_STUCK, // heads, but none may go
+    HDI_ROUND_EMPTY
+};
+
+struct hdi_dispatcher;
+
+struct hdi_dispatcher_options {
+    uint32_t channels;
+    uint32_t packets; // room of one channel
+    uint32_t leases;  // groups that may run at a time; 0: all that fit
+    uint64_t seed;
+    struct hdi_policy policy;
+    struct hdi_recent *recent; // for mixture.recent; the caller's
+};
+
+// `shape` has been through hdi_shape_init() and is copied (its shifts are not).
+hd_status hdi_dispatcher_create(const struct hdi_shape *shape,
+                                const struct hdi_dispatcher_options *options,
+                                struct hdi_dispatcher **dispatcher,
+                                struct hd_error *error);
+void hdi_dispatcher_destroy(struct hdi_dispatcher *dispatcher);
+
+// HD_ELIMIT when no empty module could take it, naming the resource, or when
+// the channel is full.
+hd_status hdi_dispatcher_submit(struct hdi_dispatcher *dispatcher,
+                                uint32_t channel,
+                                const struct hdi_packet *packet, uint64_t now,
+                                struct hd_error *error);
+
+enum hdi_round hdi_dispatcher_round(struct hdi_dispatcher *dispatcher,
+                                    uint64_t now,
+                                    struct hdi_decision *decision);
+
+// `cycles` the group ran, for medians and estimates; 0: not measured.
+void hdi_dispatcher_release(struct hdi_dispatcher *dispatcher, uint32_t lease,
+                            uint64_t cycles);
+
+// `rounds` more have failed as the last one did, with nothing changed in
+// between. Splits a head when that makes too many (D7); true when it did.
+bool hdi_dispatcher_wait(struct hdi_dispatcher *dispatcher, uint64_t rounds);
+
+// How many more rounds like the last one until a head is split; UINT64_MAX:
+// never.
+uint64_t hdi_dispatcher_patience(const struct hdi_dispatcher *dispatcher);
+
+// The cycle when a stuck round may come out differently by itself; UINT64_MAX:
+// not before something is submitted or released.
+uint64_t hdi_dispatcher_next(const struct hdi_dispatcher *dispatcher,
+                             uint64_t now);
+
+uint64_t hdi_dispatcher_waiting(const struct hdi_dispatcher *dispatcher,
+                                uint32_t channel); // groups and pieces
+
+// Store the calibrated weights of a module (D13), one per resource.
+void hdi_dispatcher_weigh(struct hdi_dispatcher *dispatcher, uint32_t module,
+                          const uint32_t *energy);
+
+const struct hdi_module *hdi_dispatcher_module(
+    const struct hdi_dispatcher *dispatcher, uint32_t module);
+
+#endif

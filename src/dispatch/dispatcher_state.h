@@ -1,0 +1,85 @@
+// What a dispatcher is inside: for dispatcher.c, which makes it and keeps its
+// books, and round.c, which decides.
+//
+// Invariant: before a round every module on the list of changed ones, and only
+// those, may have levels that are not its own; every channel's need is that of
+// its head.
+#ifndef HDI_DISPATCH_DISPATCHER_STATE_H
+#define HDI_DISPATCH_DISPATCHER_STATE_H
+
+#include "dispatch/dispatcher.h"
+
+// Which packet a lease came from, to learn its run time.
+struct hdi_origin {
+    uint32_t channel;
+    uint64_t serial;
+};
+
+struct hdi_dispatcher {
+    struct hdi_shape shape;
+    struct hdi_policy policy;
+    struct hdi_match match;
+    struct hdi_random random;
+    struct hdi_median median;
+    struct hdi_recent *recent;
+
+    uint32_t channels;
+    struct hdi_channel *channel;
+    uint8_t *priority;   // by channel: of its head
+    uint32_t *resources; // by channel: its head needs, as bits
+    uint64_t *arrived;   // by channel: its head [cycles]
+    int64_t *prefer;     // by channel: place of its head among equals
+    uint8_t *rank;       // by channel, scratch: in this round; OUT: not in it
+    uint8_t *marks;      // [priority * channels + channel] (D4)
+    uint32_t *ties;      // scratch
+
+    struct hdi_module *modules;
+    uint32_t *changed; // modules whose levels are old
+    uint32_t changed_count;
+    uint8_t *is_changed;
+    double score_scale;     // see hdi_mixture_scale()
+    int32_t *score, *space; // by module, padded
+    int32_t *with_recent;   // by module: score with D14
+    uint64_t *open;         // scratch: a bit per module
+    uint64_t *held;         // a bit per module: kept for an urgent head
+    uint64_t *drain; // by module: when its groups should have ended [cycles]
+
+    struct hdi_lease *leases;
+    struct hdi_origin *origins;
+    uint32_t *free_leases;
+    uint32_t free_count;
+
+    uint64_t serial;
+    uint64_t failed_rounds; // in succession (D7)
+    unsigned top;           // of the order, until `top_until` [cycles]
+    uint8_t rank_of[HDI_MAX_PRIORITIES + 1]; // in that order
+    uint64_t top_until;
+    uint64_t window_from; // when the current period began
+    uint32_t turn;        // channel a robin looks at first
+    uint32_t sticky;
+    uint32_t last_module;
+    bool has_split; // since the last round
+    bool held_back; // the last round was stuck only because of a hold
+    void *memory;
+};
+
+static inline void hdi_touch_module(struct hdi_dispatcher *d, uint32_t module)
+{
+    if (!d->is_changed[module]) {
+        d->is_changed[module] = 1;
+        d->changed[d->changed_count++] = module;
+    }
+}
+
+// The head of a channel is another than before.
+void hdi_take_head(struct hdi_dispatcher *d, uint32_t channel);
+
+// The head's expected run time changed.
+void hdi_set_preference(struct hdi_dispatcher *d, uint32_t channel);
+
+// Expected run time of an entry's groups: measured, else told, else the median
+// of all [cycles].
+uint64_t hdi_expected_run(const struct hdi_dispatcher *d,
+                          const struct hdi_entry *entry);
+
+#endif

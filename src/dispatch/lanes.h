@@ -1,0 +1,120 @@
+// The few loops of dispatch that are worth wide registers, once per instruction
+// set; every set gives the same results bit for bit.
+//
+// lanes_base.c is the portable one (plain vectors: SSE2, NEON); on x86-64 the
+// same text is compiled again for AVX2 and AVX-512. Which one runs is read from
+// the processor, not configured.
+#ifndef HDI_DISPATCH_LANES_H
+#define HDI_DISPATCH_LANES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    HDI_LANES = 8,       // maps searched together
+    HDI_LANE_WORDS = 16, // their low words, then their high words
+    HDI_ROW = 32         // rows are padded to this many 16-bit numbers
+};
+
+struct hdi_lanes {
+    const char *name;
+
+    // The longest run of a map of any length.
+    unsigned (*run)(const uint64_t *map, unsigned words);
+
+    // The longest runs of 8 maps of up to 128 blocks: low words first, then the
+    // high ones. A `group` that is a power of two up to 64 asks for whole
+    // groups (D9); 1 for the exact run.
+    void (*runs)(const uint64_t maps[HDI_LANE_WORDS], unsigned group,
+                 uint16_t found[HDI_LANES]);
+
+    // In each of 8 maps of up to 128 blocks find count[i] free runs of
+    // length[i] blocks, lowest first; `taken` gets their bits. False: some map
+    // has not so many. length[i] > 0 wherever count[i] > 0.
+    bool (*take)(const uint64_t maps[HDI_LANE_WORDS],
+                 const uint16_t length[HDI_LANES],
+                 const uint16_t count[HDI_LANES],
+                 uint64_t taken[HDI_LANE_WORDS]);
+
+    // Sum over lines of weight x level; the caller sees that it fits.
+    int32_t (*score)(const uint16_t *level, const int32_t *weight,
+                     unsigned lines);
+
+    // Set or clear the bits of `taken` in `maps`; `words` is a multiple of 8.
+    void (*set)(uint64_t *maps, const uint64_t *taken, unsigned words);
+    void (*clear)(uint64_t *maps, const uint64_t *taken, unsigned words);
+
+    // One need against every module: bit m of `fits` is set when for every line
+    // level[m * lines + line] >= need[turn[m] * stride + line]. `lines` is
+    // padded, `fits` has whole words. Returns how many fit.
+    unsigned (*row)(const uint16_t *level, const uint16_t *need,
+                    const uint8_t *turn, unsigned stride, unsigned lines,
+                    unsigned modules, uint64_t *fits);
+
+    // One module against every need: bit c of `fits` is set when
+    // level[line] >= need[c * stride + line] for every line.
+    void (*column)(const uint16_t *level, const uint16_t *need, unsigned stride,
+                   unsigned lines, unsigned channels, uint64_t *fits);
+
+    // The lowest m whose bit is set and that has the largest score, all above
+    // INT32_MIN; 64 * words if none. `score` has 64 * words numbers.
+    unsigned (*best)(const uint64_t *fits, const int32_t *score,
+                     unsigned words);
+};
+
+// The best one this processor has. Never NULL.
+const struct hdi_lanes *hdi_lanes(void);
+
+// All that this processor can run, for tests. NULL past the last.
+const struct hdi_lanes *hdi_lanes_at(unsigned index);
+
+// Keep bits only where a whole group is free; `group` a power of two up to 64.
+static inline uint64_t hdi_word_keep_groups(uint64_t word, unsigned group)
+{
+    uint64_t borders = 1; // every group's lowest bit
+
+    for (unsigned step = group; step < 64; step *= 2)
+        borders |= borders << step;
+    for (unsigned step = 1; step < group; step *= 2)
+        word &= word >> step;
+    word &= borders;
+    for (unsigned step = 1; step < group; step *= 2)
+        word |= word << step;
+    return word;
+}
+
+__extension__ typedef unsigned __int128 hdi_wide;
+
+static inline hdi_wide hdi_wide_ones(unsigned length)
+{
+    return length >= 128 ? ~(hdi_wide)0 : ((hdi_wide)1 << length) - 1;
+}
+
+// take() for a single map.
+static inline bool hdi_take_one(hdi_wide map, unsigned length, unsigned count,
+                                hdi_wide *taken)
+{
+    hdi_wide starts = map;
+    unsigned have = 1;
+
+    for (; have * 2 <= length; have *= 2)
+        starts &= starts >> have;
+    if (have < length)
+        starts &= starts >> (length - have);
+
+    *taken = 0;
+    for (; count > 0; count--) {
+        uint64_t low = (uint64_t)starts, high = (uint64_t)(starts >> 64);
+        if (starts == 0)
+            return false;
+        unsigned at = low ? (unsigned)__builtin_ctzll(low)
+                          : 64 + (unsigned)__builtin_ctzll(high);
+        *taken |= hdi_wide_ones(length) << at;
+        // What starts above the end of this run does not touch it.
+        starts &= ~hdi_wide_ones(at + length);
+    }
+    return true;
+}
+
+#endif

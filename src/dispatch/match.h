@@ -1,0 +1,51 @@
+// All heads against all modules (D2), kept up to date instead of made anew: a
+// new head is compared with every module, a changed module with every head.
+#ifndef HDI_DISPATCH_MATCH_H
+#define HDI_DISPATCH_MATCH_H
+
+#include "dispatch/lanes.h"
+#include "dispatch/shape.h"
+
+struct hdi_match {
+    const struct hdi_lanes *lanes;
+    const struct hdi_shape *shape;
+    uint32_t channels;
+    uint32_t words;    // of 64 modules
+    uint16_t *level;   // [module * line_pad + line]
+    uint16_t *need;    // see hdi_match_need()
+    uint8_t *turn;     // by module: unit at place 0 of its split
+    uint64_t *fits;    // [channel * words + module / 64]: a bit per module
+    uint32_t *count;   // by channel: modules that fit; 0 without a head
+    uint64_t *active;  // a bit per channel: has a head
+    uint64_t *scratch; // a bit per channel
+};
+
+// What the head of `channel` asks of a module whose split begins at unit
+// `turn`: line_pad lengths and counts, then line_pad numbers of runs.
+static inline uint16_t *hdi_match_need(const struct hdi_match *match,
+                                       uint32_t channel, uint32_t turn)
+{
+    return match->need + ((size_t)channel * match->shape->units + turn) * 2 *
+                             match->shape->line_pad;
+}
+
+static inline bool hdi_match_active(const struct hdi_match *match,
+                                    uint32_t channel)
+{
+    return match->active[channel / 64] >> (channel % 64) & 1;
+}
+
+// The levels of `module` changed: `level` holds the new ones.
+void hdi_match_module(struct hdi_match *match, uint32_t module);
+
+// The head of `channel` changed: `need` holds what it asks.
+void hdi_match_head(struct hdi_match *match, uint32_t channel);
+
+// The channel has no head.
+void hdi_match_empty(struct hdi_match *match, uint32_t channel);
+
+// The exact check failed: they do not fit until one of them changes.
+void hdi_match_refuse(struct hdi_match *match, uint32_t channel,
+                      uint32_t module);
+
+#endif

@@ -1,0 +1,43 @@
+// What one work-group needs (D1).
+#ifndef HDI_DISPATCH_NEED_H
+#define HDI_DISPATCH_NEED_H
+
+#include "dispatch/shape.h"
+
+struct hdi_need {
+    uint16_t waves;
+    uint8_t priority; // 1 is the highest in the base order
+    bool independent; // its waves may be dispatched one by one (D7)
+    // By resource [blocks]: of one wave, or of the group when shared.
+    uint16_t amount[HDI_MAX_RESOURCES];
+};
+
+// Whether an empty module could take it; otherwise HD_ELIMIT, naming the
+// resource. HD_EINVAL for no waves or an unknown priority.
+hd_status hdi_need_check(const struct hdi_need *need,
+                         const struct hdi_shape *shape, unsigned priorities,
+                         struct hd_error *error);
+
+// The largest share of a module's blocks of one resource that it takes, in
+// 1/65536.
+uint32_t hdi_need_share(const struct hdi_need *need,
+                        const struct hdi_shape *shape);
+
+// Those it needs at all, as bits.
+static inline uint32_t hdi_need_resources(const struct hdi_need *need)
+{
+    uint32_t resources = 0;
+
+    for (uint32_t r = 0; r < HDI_MAX_RESOURCES; r++)
+        resources |= (uint32_t)(need->amount[r] > 0) << r;
+    return resources;
+}
+
+// What every line must at least have when place 0 of the split is unit `first`;
+// `split` is waves by place. `runs`, by run line, is how many separate runs of
+// that length are taken. Both have line_pad numbers.
+void hdi_need_lines(const struct hdi_need *need, const struct hdi_shape *shape,
+                    const uint16_t *split, uint32_t first, uint16_t *lines,
+                    uint16_t *runs);
+
+#endif

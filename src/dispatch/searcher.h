@@ -1,0 +1,47 @@
+// One searcher of a unit, shared by several resources in turn (D11).
+//
+// A round has periods; in each the resources assigned to it lie side by side in
+// equal segments of the searcher's width, padded as occupied, and are shifted
+// together; masks clear what crosses a border, so each segment has its own
+// answer.
+#ifndef HDI_DISPATCH_SEARCHER_H
+#define HDI_DISPATCH_SEARCHER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "heddle/status.h"
+
+enum {
+    HDI_SEARCHER_BLOCKS = 4096, // widest
+    HDI_SEARCHER_MAPS = 16      // most resources
+};
+
+struct hdi_searcher {
+    unsigned width; // [blocks]
+    unsigned maps;  // resources
+    unsigned periods;
+    struct {
+        unsigned blocks;
+        unsigned period;
+        unsigned first; // block of the searcher where its segment starts
+    } map[HDI_SEARCHER_MAPS];
+    unsigned segment[HDI_SEARCHER_MAPS]; // of a period: its length [blocks]
+};
+
+// Assign resources of `blocks[i]` to as few periods as first fit in falling
+// order of size finds. HD_EINVAL names the resource that is wider than the
+// searcher.
+hd_status hdi_searcher_init(struct hdi_searcher *searcher, unsigned width,
+                            const unsigned *blocks, unsigned count,
+                            struct hd_error *error);
+
+// The longest run of every resource, shift by shift with border masks.
+void hdi_searcher_steps(const struct hdi_searcher *searcher,
+                        const uint64_t *const *maps, unsigned *found);
+
+// The same in a logarithmic number of steps.
+void hdi_searcher_find(const struct hdi_searcher *searcher,
+                       const uint64_t *const *maps, unsigned *found);
+
+#endif

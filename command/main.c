@@ -11,7 +11,7 @@
 #include "interrupt.h"
 
 static const struct command *const commands[] = {
-    &info_command, &run_command, &graph_command, &build_command};
+    &info_command, &run_command, &graph_command, &build_command, &sim_command};
 
 enum {
     COMMANDS = sizeof(commands) / sizeof(*commands)
@@ -58,6 +58,8 @@ static int run(int count, char **words)
         return EXIT_USAGE;
     }
 
+    if (command->own)
+        return command->own(count - 1, words + 1);
     switch (options_parse(command, count - 2, words + 2, &options)) {
     case OPTIONS_GOOD:
         interrupt_watch();

@@ -40,6 +40,9 @@ struct command {
     const char *about;   // more, for its own help; lines end in '\n'
     const struct option *options; // up to one without a name
     int (*run)(const struct options *given);
+    // Instead of all below the summary: parses its own words, the first of
+    // which is the name of the subcommand.
+    int (*own)(int count, char **words);
 };
 
 // One option as it was given.

@@ -140,4 +140,6 @@ HD_API void hd_pool_counters(const struct hd_pool *pool, unsigned index,
 
 #include "heddle/task_macros.h"
 
+#include "heddle/task_loops.h"
+
 #endif

@@ -65,6 +65,9 @@ struct hd_pool {
         64) _Atomic unsigned awake; // workers not parked in their main loop
     atomic_bool stopping, finished;
 
+    // Of a fork and a join of a public task [ns]; 0 until it is measured.
+    _Atomic uint64_t overhead;
+
     // Caller-only: threads that wait for the seat or a group.
     _Alignas(64) _Atomic uint32_t bell; // futex: counts rings
     _Atomic uint32_t bell_waiters;

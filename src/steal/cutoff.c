@@ -58,6 +58,8 @@ void hd_cutoff_init(struct hd_cutoff *cutoff, struct hd_worker *worker)
 uint64_t hd_cutoff_leaf(const struct hd_cutoff *cutoff,
                         struct hd_worker *worker)
 {
+    if (hd_cancelled(worker))
+        return 0;
     if (hd_cutoff_met(cutoff, 1) && !hd_cutoff_met(cutoff, 2))
         hd_publish(worker); // one item may take long
     return hdi_now();

@@ -116,6 +116,103 @@ HD_API void hd_submit(struct hd_pool *pool, struct hd_job *job);
 /// Threads: any number, workers or not
 HD_API void hd_group_wait(struct hd_pool *pool, struct hd_group *group);
 
+// Errors and cancellation -------------------------------------------------
+//
+// A group is also what fails and what is cancelled as one: its jobs, or a scope
+// of tasks, and everything forked inside. Nothing of a cancelled group begins
+// any more: its jobs are not run, forked tasks that have not started are
+// dropped and their joins give zeros. What runs already goes on, and can ask
+// hd_cancelled(). Tasks that nobody took are dropped by their worker from its
+// next fork on that finds anything to do for others, so this costs no time when
+// nothing is cancelled.
+
+/// Where the text of the group's first error goes; NULL, as after
+/// hd_group_init(): to the log. Before the group is used.
+///
+/// Owner:   the caller; it must live as long as the group is used
+HD_API void hd_group_catch(struct hd_group *group, struct hd_error *error);
+
+/// Make `group` a part of `parent`, which must live longer: what cancels the
+/// parent cancels it too. Its errors stay its own. Before the group is used.
+HD_API void hd_group_within(struct hd_group *group, struct hd_group *parent);
+
+/// Cancel all work of the group and of the groups within it. Wait as always.
+///
+/// Threads: any
+HD_API void hd_group_cancel(struct hd_pool *pool, struct hd_group *group);
+
+/// How the group fares: HD_OK, its first error, or HD_ECANCELED. Ask after
+/// hd_group_wait() for the final word. hd_group_init() makes it new.
+///
+/// Threads: any
+HD_API hd_status hd_group_status(const struct hd_group *group);
+
+/// What this worker runs from here to hd_scope_end(), and what is forked from
+/// it, belongs to `group`, which becomes a part of the one that it is in now,
+/// if any.
+///
+///     hd_group_init(&group);
+///     if (hd_scope_begin(worker, &group) == HD_OK) {
+///         hd_spawn(worker, part, 0);
+///         hd_call(worker, part, 1);
+///         hd_join(worker, part);
+///         status = hd_scope_end(worker);
+///     }
+///
+/// Errors:  HD_ECANCELED (what surrounds it is), HD_ELIMIT (nested too deep);
+///          nothing has begun then
+/// Threads: the worker's own, inside a task, a job or hd_pool_run()
+HD_API hd_status hd_scope_begin(struct hd_worker *worker,
+                                struct hd_group *group);
+
+/// End the newest scope, in the function that began it and after everything
+/// forked in it is joined; return its hd_group_status().
+HD_API hd_status hd_scope_end(struct hd_worker *worker);
+
+/// Fail: the group that runs here (the innermost scope's, or the job's) gets
+/// this error, unless it has one already, and is cancelled. Return `status`.
+/// Outside of any group the text goes to the log.
+///
+/// Threads: the worker's own
+HD_API hd_status hd_task_fail(struct hd_worker *worker, hd_status status,
+                              const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/// Whether what runs here is cancelled; for loops that want to stop early.
+///
+/// Threads: the worker's own
+HD_API bool hd_cancelled(struct hd_worker *worker);
+
+// Jobs with more to them --------------------------------------------------
+
+enum hd_priority {
+    HD_PRIORITY_NORMAL, // as hd_submit()
+    HD_PRIORITY_HIGH,   // before all other jobs, in the order of submission
+    HD_PRIORITY_LOW     // when nothing else is to be had, or after long
+};
+
+/// A job that has a priority, and something to do when it is over.
+struct hd_work {
+    struct hd_job job; // `run` and `group`, as for hd_submit()
+
+    // Called once, on a worker, before the group counts the job as finished:
+    // HD_OK when it has run, HD_ECANCELED when it has not and will not. It may
+    // free the work; `job.run` may not. Optional.
+    void (*done)(struct hd_worker *worker, struct hd_work *work,
+                 hd_status status);
+
+    enum hd_priority priority;
+    void (*run_)(struct hd_worker *worker, struct hd_job *job); // private
+};
+
+/// As hd_submit(). A job that runs is not interrupted by one of higher
+/// priority.
+///
+/// Owner:   the caller; the memory must stay until `done` starts, or `run` has
+///          returned
+/// Threads: any; never blocks
+HD_API void hd_submit_work(struct hd_pool *pool, struct hd_work *work);
+
 // Counters ----------------------------------------------------------------
 
 struct hd_worker_counters {
@@ -139,5 +236,7 @@ HD_API void hd_pool_counters(const struct hd_pool *pool, unsigned index,
 #endif
 
 #include "heddle/task_macros.h"
+
+#include "heddle/task_loops.h"
 
 #endif

@@ -1,4 +1,6 @@
-// The one word of a group: unfinished jobs, and whether anybody waits.
+// The words of a group. The first: unfinished jobs, and whether anybody waits.
+// The second: whether it is cancelled, and the first error; then where the
+// error's text goes, and the group around this one.
 //
 // The group's memory may be gone as soon as the count is 0, so the job that
 // makes it 0 does not touch the word again: its exchange clears the mark of the
@@ -15,6 +17,11 @@
 enum {
     HDI_GROUP_WAITED = 1, // somebody sleeps, or is about to
     HDI_GROUP_JOB = 2     // one job
+};
+
+enum {
+    HDI_GROUP_CANCELLED = 1, // of the second word
+    HDI_GROUP_STATUS = 8     // the first error's bits begin here
 };
 
 static inline uint64_t *hdi_group_word(struct hd_group *group)
@@ -69,6 +76,48 @@ static inline uint64_t hdi_group_mark(struct hd_group *group)
                                         __ATOMIC_ACQUIRE))
             old |= HDI_GROUP_WAITED;
     return old >= HDI_GROUP_JOB ? old : 0;
+}
+
+static inline uint64_t hdi_group_fate(const struct hd_group *group)
+{
+    return __atomic_load_n(&group->state_.word[1],
+                           HDI_BESIDE(__ATOMIC_RELAXED));
+}
+
+static inline struct hd_error *hdi_group_error(const struct hd_group *group)
+{
+    return (struct hd_error *)(uintptr_t)group->state_.word[2];
+}
+
+static inline struct hd_group *hdi_group_parent(const struct hd_group *group)
+{
+    return (struct hd_group *)(uintptr_t)__atomic_load_n(&group->state_.word[3],
+                                                         __ATOMIC_RELAXED);
+}
+
+// Whether it or a group around it is cancelled. NULL is not.
+static inline bool hdi_group_cancelled(const struct hd_group *group)
+{
+    for (; group; group = hdi_group_parent(group))
+        if (hdi_group_fate(group) & HDI_GROUP_CANCELLED)
+            return true;
+    return false;
+}
+
+// Cancel it for this error. True for the first.
+static inline bool hdi_group_fail(struct hd_group *group, hd_status status)
+{
+    uint64_t *word = &group->state_.word[1];
+    uint64_t old = __atomic_load_n(word, __ATOMIC_RELAXED);
+
+    do {
+        if (old >> HDI_GROUP_STATUS)
+            return false;
+    } while (!__atomic_compare_exchange_n(
+        word, &old,
+        old | HDI_GROUP_CANCELLED | (uint64_t)status << HDI_GROUP_STATUS, true,
+        __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+    return true;
 }
 
 #endif

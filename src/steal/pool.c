@@ -83,6 +83,7 @@ static void *worker_main(void *data)
 static void destroy_worker(struct hd_worker *worker)
 {
     hdi_deque_destroy(&worker->jobs);
+    hdi_scopes_destroy(&worker->scopes);
     hdi_victims_destroy(&worker->victims);
     hdi_stack_destroy(&worker->stack);
 }
@@ -101,10 +102,14 @@ static bool init_worker(struct hd_pool *pool, unsigned index)
     if (!hdi_victims_init(&worker->victims, pool->topology, pool->worker_count,
                           index))
         goto err_stack;
-    if (!hdi_deque_init(&worker->jobs))
+    if (!hdi_scopes_init(&worker->scopes))
         goto err_victims;
+    if (!hdi_deque_init(&worker->jobs))
+        goto err_scopes;
     return true;
 
+err_scopes:
+    hdi_scopes_destroy(&worker->scopes);
 err_victims:
     hdi_victims_destroy(&worker->victims);
 err_stack:
@@ -155,6 +160,8 @@ static struct hd_pool *make_pool(const struct hd_pool_params *params,
         if (!init_worker(pool, made))
             goto err_workers;
     hdi_inbox_init(&pool->inbox);
+    hdi_inbox_init(&pool->urgent);
+    hdi_inbox_init(&pool->later);
     atomic_init(&pool->awake, pool->worker_count);
     return pool;
 
@@ -175,6 +182,8 @@ static void free_pool(struct hd_pool *pool)
 {
     for (unsigned i = 0; i < pool->worker_count; i++)
         destroy_worker(&pool->workers[i]);
+    hdi_inbox_destroy(&pool->later);
+    hdi_inbox_destroy(&pool->urgent);
     hdi_inbox_destroy(&pool->inbox);
     for (unsigned i = 0; i < HDI_APPETITES; i++)
         hdi_idle_destroy(&pool->idle[i]);
@@ -325,11 +334,6 @@ void hdi_pool_set_tracks(struct hd_pool *pool, struct hdi_track *const *tracks)
 }
 
 // Work from outside -----------------------------------------------------------
-
-void hd_group_init(struct hd_group *group)
-{
-    *group = (struct hd_group){0};
-}
 
 void hd_submit(struct hd_pool *pool, struct hd_job *job)
 {

@@ -9,6 +9,7 @@
 #include "steal/deque.h"
 #include "steal/idle.h"
 #include "steal/inbox.h"
+#include "steal/scope.h"
 #include "steal/stack.h"
 #include "steal/victims.h"
 #include "steal/worker.h"
@@ -37,6 +38,7 @@ struct hd_worker {
     unsigned turn;   // looks for work so far
     uint32_t random; // never 0
     struct hdi_victims victims;
+    struct hdi_scopes scopes;
     struct hdi_deque jobs;
     _Alignas(64) struct hdi_counters counters;
     _Atomic(struct hdi_track *) track;
@@ -58,12 +60,17 @@ struct hd_pool {
     _Atomic uintptr_t *threads;
 
     struct hdi_idle idle[HDI_APPETITES]; // by what those in it would run
-    struct hdi_inbox inbox;
+    struct hdi_inbox inbox, urgent, later;
 
     // Shutting down: the worker that parks last with nothing to see ends it.
     _Alignas(
         64) _Atomic unsigned awake; // workers not parked in their main loop
     atomic_bool stopping, finished;
+
+    struct hd_group all; // everything; cancelled or not
+
+    // Of a fork and a join of a public task [ns]; 0 until it is measured.
+    _Atomic uint64_t overhead;
 
     // Caller-only: threads that wait for the seat or a group.
     _Alignas(64) _Atomic uint32_t bell; // futex: counts rings
@@ -86,6 +93,20 @@ void hdi_worker_wait(struct hd_worker *worker, const struct hdi_goal *goal);
 
 // Run whatever there is until nothing is to be seen; the only worker.
 void hdi_worker_drain(struct hd_worker *worker);
+
+// Whether work of this group (NULL: of none) is not to be begun any more.
+bool hdi_pool_cancelled(const struct hd_pool *pool,
+                        const struct hd_group *group);
+
+// The function of a job inside of a hd_work, and what else may become of it.
+void hdi_run_work(struct hd_worker *worker, struct hd_job *job);
+void hdi_drop_work(struct hd_worker *worker, struct hd_job *job);
+
+// Let every worker that is at work look whether it was cancelled.
+void hdi_pool_poke(struct hd_pool *pool);
+
+// The innermost frame was entered, left or cancelled.
+void hdi_worker_look(struct hd_worker *worker);
 
 // Somebody look at a new job; from any thread.
 void hdi_pool_tell(struct hd_pool *pool, unsigned near);

@@ -1,6 +1,6 @@
 // Invariant: head <= split <= top, outside of an overflow; `hot.split_` is the
-// record of `split`, or beyond the end while anything is spilled, so that every
-// join takes the slow path then.
+// record of `split`, or beyond the end while anything is spilled or joins drop
+// their tasks, so that every join takes the slow path then.
 #include "steal/stack.h"
 
 #include <stdlib.h>
@@ -51,8 +51,16 @@ void hdi_stack_destroy(struct hdi_stack *stack)
 
 static void set_split(struct hdi_stack *stack, uint32_t split)
 {
-    stack->hot.split_ =
-        stack->spilled > 0 ? stack->end + 1 : stack->base + split;
+    stack->hot.split_ = stack->spilled > 0 || stack->dropping
+                            ? stack->end + 1
+                            : stack->base + split;
+}
+
+void hdi_stack_drop(struct hdi_stack *stack, bool dropping)
+{
+    stack->dropping = dropping;
+    set_split(stack, split_of(atomic_load_explicit(&stack->shared,
+                                                   memory_order_relaxed)));
 }
 
 uint32_t hdi_stack_publish(struct hdi_stack *stack)

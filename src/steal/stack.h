@@ -47,6 +47,7 @@ struct hdi_stack {
     struct hd_task_ *end; // one more record lies here, for the overflow
     struct hd_task_ *spill;
     size_t spilled, spill_capacity; // [records]
+    bool dropping;                  // joins drop what has not begun; owner only
 };
 
 // False without memory.
@@ -65,6 +66,18 @@ void hdi_stack_forget(struct hdi_stack *stack, struct hd_task_ *task);
 
 // Take the oldest public record in the name of worker `thief`, or NULL.
 struct hd_task_ *hdi_stack_take(struct hdi_stack *stack, unsigned thief);
+
+// Let every join take the slow path, or not any more.
+void hdi_stack_drop(struct hdi_stack *stack, bool dropping);
+
+// Owner only: whether thieves may take the record.
+static inline bool hdi_stack_is_public(struct hdi_stack *stack,
+                                       const struct hd_task_ *task)
+{
+    uint64_t shared =
+        atomic_load_explicit(&stack->shared, memory_order_relaxed);
+    return (uint32_t)(task - stack->base) < (uint32_t)shared;
+}
 
 // Run what does not fit; its record is at the end of the array.
 void hdi_stack_overflow(struct hdi_stack *stack, struct hd_worker *worker);

@@ -10,6 +10,7 @@
 // under each other on two workers, each would have begun before the other.
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "steal/futex.h"
@@ -26,7 +27,8 @@ enum {
 struct work {
     struct hd_task_ *task; // a stolen task, or:
     struct hd_job *job;
-    unsigned victim; // whose task
+    unsigned victim;        // whose task
+    struct hd_group *group; // what it belongs to, or NULL
 };
 
 static void count(_Atomic uint64_t *counter, uint64_t n)
@@ -62,13 +64,24 @@ static bool stole(struct hd_worker *worker, struct work *work, unsigned victim)
 static bool take_task(struct hd_worker *worker, struct work *work,
                       unsigned victim)
 {
-    struct hdi_stack *stack = &worker->pool->workers[victim].stack;
+    struct hd_worker *from = &worker->pool->workers[victim];
+    struct hdi_stack *stack = &from->stack;
 
     work->task = hdi_stack_take(stack, worker->index);
-    if (work->task)
+    if (work->task) {
+        work->group =
+            hdi_scopes_of(&from->scopes, (uint32_t)(work->task - stack->base));
         return stole(worker, work, victim);
+    }
     hdi_stack_ask(stack);
     return false;
+}
+
+static bool take_job(struct work *work, struct hd_job *job)
+{
+    work->job = job;
+    work->group = job ? job->group : NULL;
+    return job != NULL;
 }
 
 static bool take_from(struct hd_worker *worker, enum hdi_appetite appetite,
@@ -79,8 +92,7 @@ static bool take_from(struct hd_worker *worker, enum hdi_appetite appetite,
 
     struct hdi_deque *jobs = &worker->pool->workers[victim].jobs;
     if (appetite == HDI_ANYTHING && hdi_deque_offers(jobs)) {
-        work->job = hdi_deque_steal(jobs);
-        if (work->job)
+        if (take_job(work, hdi_deque_steal(jobs)))
             return stole(worker, work, victim);
     }
     count(&worker->counters.failed, 1);
@@ -108,12 +120,6 @@ static bool take_from_others(struct hd_worker *worker,
     return false;
 }
 
-static bool take_job(struct work *work, struct hd_job *job)
-{
-    work->job = job;
-    return job != NULL;
-}
-
 // The worker that runs the stolen task of a join, or -1 for the moment between
 // its taking and its saying so.
 static int thief_of(const struct hdi_goal *goal)
@@ -135,15 +141,21 @@ static bool take_anything(struct hd_worker *worker, struct work *work)
     struct hd_pool *pool = worker->pool;
 
     *work = (struct work){0};
+    if (take_job(work, hdi_inbox_pop(&pool->urgent)))
+        return true;
     // Neither a job that submits itself again nor a flood of steals may keep
     // old work waiting for ever.
     if (++worker->turn % FAIR_TURNS == 0 &&
         (take_job(work, hdi_inbox_pop(&pool->inbox)) ||
          take_job(work, hdi_deque_steal(&worker->jobs))))
         return true;
+    if (worker->turn % (FAIR_TURNS * FAIR_TURNS) == FAIR_TURNS / 2 &&
+        take_job(work, hdi_inbox_pop(&pool->later)))
+        return true;
     return take_job(work, hdi_deque_pop(&worker->jobs)) ||
            take_from_others(worker, HDI_ANYTHING, work) ||
-           take_job(work, hdi_inbox_pop(&pool->inbox));
+           take_job(work, hdi_inbox_pop(&pool->inbox)) ||
+           take_job(work, hdi_inbox_pop(&pool->later));
 }
 
 static bool take(struct hd_worker *worker, const struct hdi_goal *goal,
@@ -171,7 +183,8 @@ static bool can_take(struct hd_worker *worker, enum hdi_appetite appetite)
     if (appetite == HDI_THIEF)
         return false;
     if (appetite == HDI_ANYTHING &&
-        (hdi_inbox_offers(&pool->inbox) || hdi_deque_offers(&worker->jobs)))
+        (hdi_inbox_offers(&pool->urgent) || hdi_inbox_offers(&pool->inbox) ||
+         hdi_inbox_offers(&pool->later) || hdi_deque_offers(&worker->jobs)))
         return true;
     for (uint32_t i = 0; i < worker->victims.end[HDI_VICTIM_LEVELS - 1]; i++) {
         struct hd_worker *victim = &pool->workers[worker->victims.order[i]];
@@ -201,6 +214,13 @@ static bool has_parked(struct hd_pool *pool)
 {
     return hdi_idle_parked(&pool->idle[HDI_ANYTHING]) ||
            hdi_idle_parked(&pool->idle[HDI_TASKS]);
+}
+
+void hdi_pool_poke(struct hd_pool *pool)
+{
+    hdi_fence(memory_order_seq_cst); // against answer()'s
+    for (unsigned i = 0; i < pool->worker_count; i++)
+        hdi_stack_ask(&pool->workers[i].stack);
 }
 
 void hdi_pool_tell(struct hd_pool *pool, unsigned near)
@@ -249,14 +269,32 @@ static void check_joined(const struct hd_worker *worker, struct mark before)
     abort();
 }
 
-static void run_task(struct hd_worker *worker, struct hd_task_ *task,
-                     unsigned victim)
+// What a frame covers begins here.
+static uint32_t base_of(const struct hd_worker *worker)
+{
+    return (uint32_t)(worker->stack.hot.top_ - worker->stack.base);
+}
+
+void hdi_worker_look(struct hd_worker *worker)
+{
+    bool cancelled =
+        hdi_pool_cancelled(worker->pool, hdi_scopes_now(&worker->scopes));
+
+    if (cancelled != worker->stack.dropping)
+        hdi_stack_drop(&worker->stack, cancelled);
+}
+
+// Its join gets zeros.
+static void drop_task(struct hd_task_ *task)
+{
+    memset(task->data_, 0, sizeof(task->data_));
+}
+
+static void tell_joined(struct hd_worker *worker, struct hd_task_ *task,
+                        unsigned victim)
 {
     struct hd_pool *pool = worker->pool;
-    struct mark before = mark_of(worker);
 
-    task->run_(worker, task);
-    check_joined(worker, before);
     // Releases the result; pairs with the acquire in is_reached().
     __atomic_store_n(&task->state_, (uint64_t)HDI_TASK_DONE,
                      HDI_BESIDE(__ATOMIC_RELEASE));
@@ -277,26 +315,43 @@ static void wake_group(struct hd_pool *pool, struct hd_group *group)
         hdi_pool_ring(pool);
 }
 
-static void run_job(struct hd_worker *worker, struct hd_job *job)
+// It was cancelled before it began. A job is not touched: its memory is the
+// caller's, unless it has something to call.
+static void drop(struct hd_worker *worker, const struct work *work)
 {
-    struct hd_group *group = job->group;
-    struct mark before = mark_of(worker);
-
-    job->run(worker, job); // may free the job
-    check_joined(worker, before);
-    if (group && hdi_group_leave(group))
-        wake_group(worker->pool, group);
+    if (work->task)
+        drop_task(work->task);
+    else if (work->job->run == hdi_run_work)
+        hdi_drop_work(worker, work->job);
 }
 
 static void run(struct hd_worker *worker, const struct work *work)
 {
+    struct mark before = mark_of(worker);
+
     worker->depth++;
     hd_count_task_(worker);
-    if (work->task)
-        run_task(worker, work->task, work->victim);
+    if (!hdi_scopes_enter(&worker->scopes, base_of(worker), work->group)) {
+        hdi_error("work is nested %d deep", HDI_MAX_FRAMES);
+        abort();
+    }
+    hdi_worker_look(worker);
+    if (worker->stack.dropping)
+        drop(worker, work);
+    else if (work->task)
+        work->task->run_(worker, work->task);
     else
-        run_job(worker, work->job);
+        work->job->run(worker, work->job); // may free the job
+    check_joined(worker, before);
+    hdi_scopes_leave(&worker->scopes);
+    hdi_worker_look(worker);
     worker->depth--;
+
+    // From here on neither the task nor the group belongs to us.
+    if (work->task)
+        tell_joined(worker, work->task, work->victim);
+    else if (work->group && hdi_group_leave(work->group))
+        wake_group(worker->pool, work->group);
 }
 
 // Waiting --------------------------------------------------------------------
@@ -451,6 +506,7 @@ static void answer(struct hd_worker *worker)
 {
     struct hd_pool *pool = worker->pool;
 
+    hdi_worker_look(worker);
     hdi_stack_publish(&worker->stack);
     hdi_fence(memory_order_seq_cst); // against hdi_idle_lie_down()'s
     if (is_searched(pool) || wake_for_task(pool, worker->index))
@@ -458,9 +514,10 @@ static void answer(struct hd_worker *worker)
     // Nobody. Withdraw the request, then look again: who parked meanwhile has
     // either asked after this, or is seen here.
     hdi_stack_unask(&worker->stack);
-    hdi_fence(memory_order_seq_cst); // against hdi_idle_lie_down()'s
+    hdi_fence(memory_order_seq_cst); // hdi_idle_lie_down()'s, hdi_pool_poke()'s
     if (has_parked(pool))
         hdi_stack_ask(&worker->stack);
+    hdi_worker_look(worker);
 }
 
 void hd_spawn_slow_(struct hd_worker *worker)
@@ -490,8 +547,16 @@ struct hd_task_ *hd_join_slow_(struct hd_worker *worker)
         hdi_error("a join without a spawn");
         abort();
     }
-    if (hdi_stack_reclaim(stack, task))
-        return NULL;
+    if (stack->dropping && !hdi_stack_is_public(stack, task)) {
+        drop_task(task);
+        return task;
+    }
+    if (hdi_stack_reclaim(stack, task)) {
+        if (!stack->dropping)
+            return NULL;
+        drop_task(task);
+        return task;
+    }
 
     struct hdi_goal goal = {.kind = HDI_UNTIL_JOINED, .task = task};
     stack->hot.top_ = task + 1;

@@ -1,0 +1,243 @@
+// Parallel loops and other divisible work on top of fork and join.
+//
+//     HD_FOR(i, scale, float *, data, float, by)   // the body for item i
+//     {
+//         data[i] *= by;
+//     }
+//     ... hd_for(worker, scale, 0, count, data, 3.0f);
+//
+//     HD_REDUCE(double, plus, i, sum, const double *, data)
+//     {
+//         return data[i];                          // the value of item i
+//     }
+//     ... double s = hd_reduce(worker, sum, 0.0, 0, count, data);
+//
+// A loop runs the items `begin` to `end - 1`, each once, and returns when all
+// have run. It is divided in halves as long as a piece takes much longer than
+// it costs to divide it: both are measured, the second while the loop runs, so
+// that no size has to be chosen. The items of a piece run in order, in a loop
+// that the compiler sees (and may vectorise). `i` is a size_t; the parameters,
+// up to eight, are the same for all items.
+//
+// `plus(a, b)` is a function or macro that combines two values, in the order of
+// the items; it must be associative, and the value given to hd_reduce() its
+// neutral element. Where the items are divided changes from run to run, so
+// floating point sums may differ in their last digits.
+//
+// What divides in another way, with a cutoff of its own:
+//
+//     HD_DIVISIBLE(name, type, is_leaf, divide, run)
+//
+// makes a task `name` of one parameter of `type` (48 bytes at most) out of
+//
+//     bool is_leaf(struct hd_worker *worker, const type *task);
+//     unsigned divide(struct hd_worker *worker, const type *task, type *part);
+//     void run(struct hd_worker *worker, const type *leaf);
+//
+// The worker takes a task from its stack and tests the cutoff; not met, it
+// divides the task into 2 to HD_MAX_PARTS parts and pushes them; met, it runs
+// the leaf. Start it with hd_call(worker, name, task).
+#ifndef HEDDLE_TASK_LOOPS_H
+#define HEDDLE_TASK_LOOPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heddle/task_macros.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    HD_MAX_PARTS = 8 // of one division
+};
+
+/// How many items are worth a leaf: an automatic cutoff.
+///
+/// It aims at leaves that take some forty times as long as forking and joining
+/// one that is public, which the pool measures once. One object serves all
+/// pieces of one loop.
+struct hd_cutoff {
+    size_t items_;    // of a leaf; atomic
+    uint64_t target_; // time of a leaf [ns]
+};
+
+/// Start with leaves of one item.
+///
+/// Owner:   plain memory, nothing to free
+/// Threads: the worker's own
+HD_API void hd_cutoff_init(struct hd_cutoff *cutoff, struct hd_worker *worker);
+
+/// Say that a leaf starts; the time [ns]. Where leaves are long, what was
+/// forked so far is let go first, as by hd_publish(). 0: do not run it, it was
+/// cancelled.
+///
+/// Threads: any worker
+HD_API uint64_t hd_cutoff_leaf(const struct hd_cutoff *cutoff,
+                               struct hd_worker *worker);
+
+/// Learn from a leaf of `items` that started at the time `began` and has ended
+/// now.
+///
+/// Threads: any worker
+HD_API void hd_cutoff_learn(struct hd_cutoff *cutoff, uint64_t began,
+                            size_t items);
+
+/// Whether a piece of `items` is to be run, not divided.
+///
+/// Threads: any worker
+static inline bool hd_cutoff_met(const struct hd_cutoff *cutoff, size_t items)
+{
+    return items <= __atomic_load_n(&cutoff->items_, __ATOMIC_RELAXED);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+// clang-format off
+// The arguments as they lie in the loop's record, which all pieces read.
+#define HD_FILLS_0(name)
+#define HD_FILLS_1(name, t1, p1) \
+    hd_loop_.p1 = p1;
+#define HD_FILLS_2(name, t1, p1, t2, p2) \
+    HD_FILLS_1(name, t1, p1) hd_loop_.p2 = p2;
+#define HD_FILLS_3(name, t1, p1, t2, p2, t3, p3) \
+    HD_FILLS_2(name, t1, p1, t2, p2) hd_loop_.p3 = p3;
+#define HD_FILLS_4(name, t1, p1, t2, p2, t3, p3, t4, p4) \
+    HD_FILLS_3(name, t1, p1, t2, p2, t3, p3) hd_loop_.p4 = p4;
+#define HD_FILLS_5(name, t1, p1, t2, p2, t3, p3, t4, p4, t5, p5) \
+    HD_FILLS_4(name, t1, p1, t2, p2, t3, p3, t4, p4) hd_loop_.p5 = p5;
+#define HD_FILLS_6(name, t1, p1, t2, p2, t3, p3, t4, p4, t5, p5, t6, p6) \
+    HD_FILLS_5(name, t1, p1, t2, p2, t3, p3, t4, p4, t5, p5) hd_loop_.p6 = p6;
+#define HD_FILLS_7(name, t1, p1, t2, p2, t3, p3, t4, p4, t5, p5, t6, p6, t7, p7) \
+    HD_FILLS_6(name, t1, p1, t2, p2, t3, p3, t4, p4, t5, p5, t6, p6) hd_loop_.p7 = p7;
+#define HD_FILLS_8(name, t1, p1, t2, p2, t3, p3, t4, p4, t5, p5, t6, p6, t7, p7, t8, p8) \
+    HD_FILLS_7(name, t1, p1, t2, p2, t3, p3, t4, p4, t5, p5, t6, p6, t7, p7) hd_loop_.p8 = p8;
+
+#define HD_FOR(index, ...) \
+    HD_FOR_1_(index, HD_NAME_(__VA_ARGS__, ), __VA_ARGS__)
+#define HD_FOR_1_(index, name, ...) HD_FOR_2_(index, name, __VA_ARGS__)
+#define HD_FOR_2_(index, name, ...) \
+    struct hd_loop_##name { \
+        struct hd_cutoff hd_cutoff_; \
+        HD_LIST_(FIELDS, __VA_ARGS__) \
+    }; \
+    static inline void hd_item_##name( \
+        struct hd_worker *worker, size_t index HD_LIST_(PARAMS, __VA_ARGS__)); \
+    HD_VOID_TASK(hd_range_##name, struct hd_loop_##name *, hd_loop_, size_t, \
+                 hd_begin_, size_t, hd_end_) \
+    { \
+        size_t hd_items_ = hd_end_ - hd_begin_; \
+        if (!hd_cutoff_met(&hd_loop_->hd_cutoff_, hd_items_)) { \
+            size_t hd_middle_ = hd_begin_ + hd_items_ / 2; \
+            hd_spawn(worker, hd_range_##name, hd_loop_, hd_middle_, hd_end_); \
+            hd_call(worker, hd_range_##name, hd_loop_, hd_begin_, hd_middle_); \
+            hd_join(worker, hd_range_##name); \
+            return; \
+        } \
+        uint64_t hd_began_ = hd_cutoff_leaf(&hd_loop_->hd_cutoff_, worker); \
+        if (!hd_began_) \
+            return; \
+        struct hd_loop_##name hd_copy_ = *hd_loop_; \
+        struct hd_loop_##name *hd_args_ = &hd_copy_; \
+        (void)hd_args_; \
+        for (size_t hd_i_ = hd_begin_; hd_i_ < hd_end_; hd_i_++) \
+            hd_item_##name(worker, hd_i_ HD_LIST_(LOADS, __VA_ARGS__)); \
+        hd_cutoff_learn(&hd_loop_->hd_cutoff_, hd_began_, hd_items_); \
+    } \
+    HD_INLINE_ void hd_for_##name(struct hd_worker *worker, size_t hd_begin_, \
+                                  size_t hd_end_ HD_LIST_(PARAMS, __VA_ARGS__)) \
+    { \
+        struct hd_loop_##name hd_loop_; \
+        if (hd_begin_ >= hd_end_) \
+            return; \
+        HD_LIST_(FILLS, __VA_ARGS__) \
+        hd_cutoff_init(&hd_loop_.hd_cutoff_, worker); \
+        hd_call(worker, hd_range_##name, &hd_loop_, hd_begin_, hd_end_); \
+    } \
+    static inline void hd_item_##name( \
+        __attribute__((unused)) struct hd_worker *worker, \
+        __attribute__((unused)) size_t index HD_LIST_(PARAMS, __VA_ARGS__))
+
+#define HD_REDUCE(result, combine, index, ...) \
+    HD_REDUCE_1_(result, combine, index, HD_NAME_(__VA_ARGS__, ), __VA_ARGS__)
+#define HD_REDUCE_1_(result, combine, index, name, ...) \
+    HD_REDUCE_2_(result, combine, index, name, __VA_ARGS__)
+#define HD_REDUCE_2_(result, combine, index, name, ...) \
+    struct hd_loop_##name { \
+        struct hd_cutoff hd_cutoff_; \
+        result hd_neutral_; \
+        HD_LIST_(FIELDS, __VA_ARGS__) \
+    }; \
+    static inline result hd_item_##name( \
+        struct hd_worker *worker, size_t index HD_LIST_(PARAMS, __VA_ARGS__)); \
+    HD_TASK(result, hd_range_##name, struct hd_loop_##name *, hd_loop_, size_t, \
+            hd_begin_, size_t, hd_end_) \
+    { \
+        size_t hd_items_ = hd_end_ - hd_begin_; \
+        result hd_value_; \
+        if (!hd_cutoff_met(&hd_loop_->hd_cutoff_, hd_items_)) { \
+            size_t hd_middle_ = hd_begin_ + hd_items_ / 2; \
+            hd_spawn(worker, hd_range_##name, hd_loop_, hd_middle_, hd_end_); \
+            hd_value_ = hd_call(worker, hd_range_##name, hd_loop_, hd_begin_, \
+                                hd_middle_); \
+            result hd_rest_ = hd_join(worker, hd_range_##name); \
+            return combine(hd_value_, hd_rest_); \
+        } \
+        struct hd_loop_##name hd_copy_ = *hd_loop_; \
+        struct hd_loop_##name *hd_args_ = &hd_copy_; \
+        (void)hd_args_; \
+        hd_value_ = hd_copy_.hd_neutral_; \
+        uint64_t hd_began_ = hd_cutoff_leaf(&hd_loop_->hd_cutoff_, worker); \
+        if (!hd_began_) \
+            return hd_value_; \
+        for (size_t hd_i_ = hd_begin_; hd_i_ < hd_end_; hd_i_++) { \
+            result hd_one_ = \
+                hd_item_##name(worker, hd_i_ HD_LIST_(LOADS, __VA_ARGS__)); \
+            hd_value_ = combine(hd_value_, hd_one_); \
+        } \
+        hd_cutoff_learn(&hd_loop_->hd_cutoff_, hd_began_, hd_items_); \
+        return hd_value_; \
+    } \
+    HD_INLINE_ result hd_reduce_##name( \
+        struct hd_worker *worker, result hd_neutral_, size_t hd_begin_, \
+        size_t hd_end_ HD_LIST_(PARAMS, __VA_ARGS__)) \
+    { \
+        struct hd_loop_##name hd_loop_; \
+        if (hd_begin_ >= hd_end_) \
+            return hd_neutral_; \
+        hd_loop_.hd_neutral_ = hd_neutral_; \
+        HD_LIST_(FILLS, __VA_ARGS__) \
+        hd_cutoff_init(&hd_loop_.hd_cutoff_, worker); \
+        return hd_call(worker, hd_range_##name, &hd_loop_, hd_begin_, hd_end_); \
+    } \
+    static inline result hd_item_##name( \
+        __attribute__((unused)) struct hd_worker *worker, \
+        __attribute__((unused)) size_t index HD_LIST_(PARAMS, __VA_ARGS__))
+
+#define hd_for(worker, name, ...)    HD_CAT_(hd_for_, name)(worker, __VA_ARGS__)
+#define hd_reduce(worker, name, ...) \
+    HD_CAT_(hd_reduce_, name)(worker, __VA_ARGS__)
+
+#define HD_DIVISIBLE(name, type, is_leaf, divide, run) \
+    HD_VOID_TASK(name, type, hd_task_) \
+    { \
+        type hd_part_[HD_MAX_PARTS]; \
+        if (is_leaf(worker, &hd_task_)) { \
+            run(worker, &hd_task_); \
+            return; \
+        } \
+        unsigned hd_parts_ = divide(worker, &hd_task_, hd_part_); \
+        for (unsigned hd_i_ = hd_parts_; hd_i_-- > 0;) \
+            hd_spawn(worker, name, hd_part_[hd_i_]); \
+        for (unsigned hd_i_ = 0; hd_i_ < hd_parts_; hd_i_++) \
+            hd_join(worker, name); \
+    } \
+    HD_STATIC_ASSERT_(sizeof(type) <= HD_TASK_DATA_, \
+                      "a divisible task fits 48 bytes")
+// clang-format on
+
+#endif

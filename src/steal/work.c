@@ -1,0 +1,47 @@
+// Jobs that have a priority and are told when they are over.
+//
+// While one is submitted, its job's function is ours; by that it is known.
+#include "steal/group.h"
+#include "steal/pool.h"
+
+static struct hd_work *work_of(struct hd_job *job)
+{
+    return (struct hd_work *)(void *)job;
+}
+
+void hdi_run_work(struct hd_worker *worker, struct hd_job *job)
+{
+    struct hd_work *work = work_of(job);
+    bool told = work->done; // else `run` may free it
+
+    work->job.run = work->run_;
+    work->run_(worker, job);
+    if (told)
+        work->done(worker, work, HD_OK);
+}
+
+void hdi_drop_work(struct hd_worker *worker, struct hd_job *job)
+{
+    struct hd_work *work = work_of(job);
+
+    work->job.run = work->run_;
+    if (work->done)
+        work->done(worker, work, HD_ECANCELED);
+}
+
+void hd_submit_work(struct hd_pool *pool, struct hd_work *work)
+{
+    work->run_ = work->job.run;
+    work->job.run = hdi_run_work;
+    if (work->priority == HD_PRIORITY_NORMAL) {
+        hd_submit(pool, &work->job);
+        return;
+    }
+    if (work->job.group)
+        hdi_group_enter(work->job.group);
+    hdi_inbox_push(work->priority == HD_PRIORITY_HIGH ? &pool->urgent
+                                                      : &pool->later,
+                   &work->job);
+    struct hd_worker *worker = hd_pool_worker(pool);
+    hdi_pool_tell(pool, worker ? worker->index : 0);
+}

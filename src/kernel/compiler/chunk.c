@@ -543,3 +543,73 @@ LLVMBasicBlockRef hdi_chunk_begin(struct hdi_emit *e, LLVMBasicBlockRef leave)
         e->base_narrow[d] = LLVMBuildTrunc(b, e->base[d], e->i32, "");
     return next;
 }
+
+static void step(struct hdi_emit *e, LLVMValueRef counter, uint64_t by,
+                 LLVMValueRef end, LLVMBasicBlockRef again,
+                 LLVMBasicBlockRef after)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef next =
+        LLVMBuildNUWAdd(b, LLVMBuildLoad2(b, e->i64, counter, ""),
+                        LLVMConstInt(e->i64, by, false), "");
+    LLVMBuildStore(b, next, counter);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, next, end, ""), again,
+                    after);
+}
+
+LLVMBasicBlockRef hdi_chunk_begin_lanes(struct hdi_emit *e,
+                                        LLVMBasicBlockRef leave,
+                                        LLVMBasicBlockRef *full,
+                                        LLVMBasicBlockRef *rest)
+{
+    // x outermost: what the lanes read in all rows stays near.
+    static const unsigned order[3] = {0, 2, 1};
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef zero = LLVMConstInt(e->i64, 0, false);
+    LLVMValueRef lanes = LLVMConstInt(e->i64, HDI_LANES, false);
+    LLVMValueRef first[3], count[3], at[3], id[3];
+    LLVMBasicBlockRef head[3], next[3];
+
+    for (unsigned d = 0; d < 3; d++) {
+        at[d] = LLVMBuildAlloca(b, e->i64, "");
+        head[d] = append(e, "lanes");
+        next[d] = append(e, "next_lanes");
+    }
+    *full = append(e, "full");
+    *rest = append(e, "rest");
+    measure(e, first, count);
+    LLVMValueRef some = LLVMBuildICmp(b, LLVMIntNE, count[0], zero, "");
+    for (unsigned d = 1; d < 3; d++)
+        some = LLVMBuildAnd(
+            b, some, LLVMBuildICmp(b, LLVMIntNE, count[d], zero, ""), "");
+    LLVMBuildStore(b, zero, at[0]);
+    LLVMBuildCondBr(b, some, head[0], leave);
+
+    for (unsigned n = 0; n < 3; n++) {
+        unsigned d = order[n];
+        hdi_build_at_end(b, next[d]);
+        step(e, at[d], d == 0 ? HDI_LANES : 1, count[d], head[d],
+             n == 0 ? leave : next[order[n - 1]]);
+        hdi_build_at_end(b, head[d]);
+        id[d] = LLVMBuildNUWAdd(b, first[d],
+                                LLVMBuildLoad2(b, e->i64, at[d], ""), "");
+        if (n < 2) {
+            LLVMBuildStore(b, zero, at[order[n + 1]]);
+            LLVMBuildBr(b, head[order[n + 1]]);
+        }
+    }
+    LLVMValueRef left =
+        LLVMBuildNUWSub(b, count[0], LLVMBuildLoad2(b, e->i64, at[0], ""), "");
+    // Only less than the lanes are counted.
+    e->trip[0] =
+        LLVMBuildTrunc(b, choose(e, LLVMIntULT, left, lanes), e->i32, "");
+    for (unsigned d = 0; d < 3; d++) {
+        if (d > 0)
+            e->trip[d] = LLVMConstInt(e->i64, 1, false);
+        e->base[d] = id[d];
+        e->base_narrow[d] = LLVMBuildTrunc(b, id[d], e->i32, "");
+    }
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntUGE, left, lanes, ""), *full,
+                    *rest);
+    return next[1];
+}

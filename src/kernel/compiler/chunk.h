@@ -22,4 +22,12 @@ void hdi_chunk_find_bounds(struct hdi_llvm *llvm, LLVMModuleRef module,
 LLVMBasicBlockRef hdi_chunk_begin(struct hdi_emit *emit,
                                   LLVMBasicBlockRef leave);
 
+// The same in parts of one row with HDI_LANES work-items, which go on at
+// `full`, and less at the end of a row, which go on at `rest`; emit->trip[0] is
+// right for the latter.
+LLVMBasicBlockRef hdi_chunk_begin_lanes(struct hdi_emit *emit,
+                                        LLVMBasicBlockRef leave,
+                                        LLVMBasicBlockRef *full,
+                                        LLVMBasicBlockRef *rest);
+
 #endif

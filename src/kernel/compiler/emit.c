@@ -190,6 +190,13 @@ LLVMValueRef hdi_emit_share(struct hdi_emit *e, uint64_t offset, uint64_t size)
                                  &index, 1, "");
 }
 
+LLVMValueRef hdi_emit_lane(struct hdi_emit *e, LLVMValueRef array,
+                           LLVMTypeRef type)
+{
+    LLVMValueRef index = e->item;
+    return LLVMBuildInBoundsGEP2(e->builder, type, array, &index, 1, "");
+}
+
 static bool is_local(LLVMValueRef pointer)
 {
     return LLVMGetPointerAddressSpace(LLVMTypeOf(pointer)) == HDI_SPACE_LOCAL;
@@ -295,7 +302,7 @@ void hdi_emit_instruction(struct hdi_emit *e, LLVMValueRef instruction)
         return;
 
     enum hdi_call kind = hdi_call_kind(instruction);
-    if (kind == HDI_CALL_BARRIER)
+    if (kind == HDI_CALL_BARRIER || kind == HDI_CALL_SOFT_BARRIER)
         return;
     LLVMValueRef copy = kind != HDI_CALL_OTHER ? id_call(e, kind, instruction)
                                                : narrow_id(e, instruction);
@@ -352,7 +359,7 @@ static bool is_remakable(const struct hdi_flow *flow, LLVMValueRef value,
                is_remakable(flow, flow->slots[slot].only_stored, budget);
     }
     enum hdi_call kind = hdi_call_kind(value);
-    if (kind == HDI_CALL_BARRIER ||
+    if (kind == HDI_CALL_BARRIER || kind == HDI_CALL_SOFT_BARRIER ||
         (kind == HDI_CALL_OTHER && !is_cheap(value)))
         return false;
 

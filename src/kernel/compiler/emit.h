@@ -27,6 +27,11 @@ struct hdi_kept {
     LLVMValueRef next;  // GROUP: alloca: the value for the next region
     uint64_t offset;    // ITEMS: per work-item [bytes], before it
     uint64_t size;      // ITEMS: [bytes]
+    LLVMValueRef lanes; // ITEMS, of lanes: alloca: the values of all
+};
+
+enum {
+    HDI_LANES = 32 // some vectors, for independent steps
 };
 
 struct hdi_emit {
@@ -46,6 +51,8 @@ struct hdi_emit {
 
     // The group at hand, or the part of a chunk: see chunk.h.
     bool flat;                   // it is a part
+    bool lanes;                  // parts have HDI_LANES work-items at most;
+                                 // what is kept of each is in registers
     unsigned bound_count;        // conditions that became bounds
     LLVMValueRef group_id[3];    // i32
     LLVMValueRef base[3];        // i64: global id of its first work-item
@@ -72,6 +79,10 @@ struct hdi_emit {
 // The address of this work-item's share of `saved`.
 LLVMValueRef hdi_emit_share(struct hdi_emit *emit, uint64_t offset,
                             uint64_t size);
+
+// The address of this work-item's element of an array of HDI_LANES.
+LLVMValueRef hdi_emit_lane(struct hdi_emit *emit, LLVMValueRef array,
+                           LLVMTypeRef type);
 
 // The copy of an operand.
 LLVMValueRef hdi_emit_operand(struct hdi_emit *emit, LLVMValueRef value);

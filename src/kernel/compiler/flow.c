@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "kernel/compiler/soft.h"
 #include "kernel/compiler/uniform.h"
 
 // Describing ------------------------------------------------------------------
@@ -36,11 +37,11 @@ static bool add_blocks(struct hdi_flow *flow)
             block->successors[s] =
                 hdi_map_index(&flow->block_index, LLVMGetSuccessor(end, s));
 
-        if (hdi_call_kind(LLVMGetFirstInstruction(block->block)) ==
-            HDI_CALL_BARRIER) {
+        enum hdi_call kind =
+            hdi_call_kind(LLVMGetFirstInstruction(block->block));
+        if (kind == HDI_CALL_BARRIER || kind == HDI_CALL_SOFT_BARRIER)
             block->cut = HDI_CUT_BARRIER;
-            flow->barriers++;
-        }
+        flow->barriers += kind == HDI_CALL_BARRIER;
     }
     return true;
 }
@@ -147,9 +148,9 @@ static bool find_live(struct hdi_flow *flow)
     return true;
 }
 
-static bool describe(struct hdi_flow *flow, LLVMValueRef kernel)
+static bool describe(struct hdi_flow *flow, LLVMValueRef kernel, bool flat)
 {
-    *flow = (struct hdi_flow){.kernel = kernel};
+    *flow = (struct hdi_flow){.kernel = kernel, .flat = flat};
     return add_blocks(flow) && add_slots(flow) && hdi_uniform_find(flow) &&
            find_live(flow);
 }
@@ -284,20 +285,37 @@ static hd_status fail_memory(const struct hdi_llvm *llvm,
     return hdi_fail(error, HD_ENOMEM, "%s: no memory to compile", llvm->path);
 }
 
+// Soft barriers, where they pay.
+static hd_status soften(struct hdi_llvm *llvm, LLVMModuleRef module,
+                        LLVMBuilderRef builder, LLVMValueRef kernel, bool flat,
+                        unsigned *loops, struct hd_error *error)
+{
+    struct hdi_flow flow;
+    bool ok = describe(&flow, kernel, flat) &&
+              hdi_soft_insert(llvm, module, builder, &flow, loops);
+
+    hdi_flow_destroy(&flow);
+    return ok ? HD_OK : fail_memory(llvm, error);
+}
+
 static hd_status cut(struct hdi_llvm *llvm, LLVMModuleRef module,
-                     LLVMBuilderRef builder, LLVMValueRef kernel,
-                     struct hdi_map *branches, struct hd_error *error)
+                     LLVMBuilderRef builder, LLVMValueRef kernel, bool flat,
+                     struct hdi_map *branches, unsigned *soft_loops,
+                     struct hd_error *error)
 {
     struct hdi_flow flow;
 
     HDI_TRY(hdi_llvm_passes(
         llvm, module, "function(simplifycfg,loop-simplify,reg2mem)", error));
-    if (isolate_barriers(llvm, builder, kernel) == 0)
+    // Splitting blocks parts values from their uses: into memory with them.
+    uint32_t barriers = isolate_barriers(llvm, builder, kernel);
+    if (barriers > 0)
+        HDI_TRY(hdi_llvm_passes(llvm, module, "function(reg2mem)", error));
+    HDI_TRY(soften(llvm, module, builder, kernel, flat, soft_loops, error));
+    if (barriers == 0 && *soft_loops == 0)
         return HD_OK;
 
-    // Splitting blocks parts values from their uses: into memory with them.
-    HDI_TRY(hdi_llvm_passes(llvm, module, "function(reg2mem)", error));
-    bool ok = describe(&flow, kernel) && choose_branches(&flow);
+    bool ok = describe(&flow, kernel, flat) && choose_branches(&flow);
     if (ok)
         isolate_branches(llvm, builder, &flow, branches);
     hdi_flow_destroy(&flow);
@@ -308,15 +326,20 @@ static hd_status cut(struct hdi_llvm *llvm, LLVMModuleRef module,
 
 hd_status hdi_flow_create(struct hdi_llvm *llvm, LLVMModuleRef module,
                           LLVMBuilderRef builder, LLVMValueRef kernel,
-                          struct hdi_flow *flow, struct hd_error *error)
+                          bool flat, struct hdi_flow *flow,
+                          struct hd_error *error)
 {
     struct hdi_map branches = {0};
+    unsigned soft_loops = 0;
 
-    hd_status status = cut(llvm, module, builder, kernel, &branches, error);
-    if (status == HD_OK && !describe(flow, kernel)) {
+    hd_status status =
+        cut(llvm, module, builder, kernel, flat, &branches, &soft_loops, error);
+    if (status == HD_OK && !describe(flow, kernel, flat)) {
         hdi_flow_destroy(flow);
         status = fail_memory(llvm, error);
     }
+    if (status == HD_OK)
+        flow->soft_loops = soft_loops;
     for (size_t b = 0; status == HD_OK && b < flow->block_count; b++)
         if (hdi_map_get(&branches, flow->blocks[b].block))
             flow->blocks[b].cut = HDI_CUT_BRANCH;

@@ -57,14 +57,18 @@ struct hdi_flow {
     struct hdi_map divergent;   // instructions whose value may differ
     uint64_t *live;             // live_words per block: slots live at its start
     size_t live_words;
-    uint32_t barriers; // calls of barrier()
+    uint32_t barriers;   // calls of barrier()
+    bool flat;           // groups do not matter: see chunk.h
+    unsigned soft_loops; // loops with soft barriers round them
 };
 
 // Cut the kernel: isolate barriers and branches in blocks of their own. Changes
-// the function, then describes it. HD_ENOMEM, HD_EBUILD.
+// the function, then describes it. `flat`: work-items meet in rows only, so
+// what depends on y and z is the same for all. HD_ENOMEM, HD_EBUILD.
 hd_status hdi_flow_create(struct hdi_llvm *llvm, LLVMModuleRef module,
                           LLVMBuilderRef builder, LLVMValueRef kernel,
-                          struct hdi_flow *flow, struct hd_error *error);
+                          bool flat, struct hdi_flow *flow,
+                          struct hd_error *error);
 void hdi_flow_destroy(struct hdi_flow *flow);
 
 static inline bool hdi_flow_is_live(const struct hdi_flow *flow, size_t block,

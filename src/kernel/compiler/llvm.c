@@ -23,6 +23,7 @@ static const char *const call_names[] = {
     [HDI_CALL_GLOBAL_OFFSET] = "_Z17get_global_offsetj",
     [HDI_CALL_WORK_DIM] = "_Z12get_work_dimv",
     [HDI_CALL_BARRIER] = "_Z7barrierj",
+    [HDI_CALL_SOFT_BARRIER] = "heddle.soft_barrier",
 };
 
 // Option tables and the target registry are the process's.

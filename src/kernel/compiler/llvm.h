@@ -31,7 +31,8 @@ enum hdi_call {
     HDI_CALL_GLOBAL_OFFSET,
     HDI_CALL_WORK_DIM,
     HDI_CALL_BARRIER,
-    HDI_CALL_OTHER // anything else, calls or not
+    HDI_CALL_SOFT_BARRIER, // ours: see soft.h
+    HDI_CALL_OTHER         // anything else, calls or not
 };
 
 // One program in LLVM.

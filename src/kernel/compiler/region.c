@@ -145,6 +145,13 @@ bool hdi_regions_return_early(const struct hdi_flow *flow, bool *yes)
 
 // Values across cuts ----------------------------------------------------------
 
+static LLVMValueRef kept_at(struct hdi_emit *e, const struct hdi_kept *kept,
+                            LLVMTypeRef type)
+{
+    return e->lanes ? hdi_emit_lane(e, kept->lanes, type)
+                    : hdi_emit_share(e, kept->offset, kept->size);
+}
+
 // At the start of a work-item's pass: what lives on from before, and undefined
 // values for the rest, so that nothing seems to come from the work-item before.
 static void take_values(struct region *region)
@@ -167,8 +174,7 @@ static void take_values(struct region *region)
             value = LLVMBuildLoad2(e->builder, type, kept->group, "");
         } else {
             value =
-                LLVMBuildLoad2(e->builder, type,
-                               hdi_emit_share(e, kept->offset, kept->size), "");
+                LLVMBuildLoad2(e->builder, type, kept_at(e, kept, type), "");
             hdi_emit_independent(e, value);
         }
         LLVMBuildStore(e->builder, value, kept->work);
@@ -192,7 +198,7 @@ static void keep_values(struct region *region, size_t cut)
         else
             hdi_emit_independent(
                 e, LLVMBuildStore(e->builder, value,
-                                  hdi_emit_share(e, kept->offset, kept->size)));
+                                  kept_at(e, kept, LLVMTypeOf(value))));
     }
 }
 
@@ -213,12 +219,19 @@ static void move_group_values(struct region *region, bool to_next)
 
 // Early returns ---------------------------------------------------------------
 
+static LLVMValueRef returned_at(struct region *region)
+{
+    struct hdi_emit *e = region->all->emit;
+    return e->lanes ? hdi_emit_lane(e, region->all->returned_lanes, e->i8)
+                    : hdi_emit_share(e, region->all->returned_offset, 1);
+}
+
 static void mark_returned(struct region *region, bool returned)
 {
     struct hdi_emit *e = region->all->emit;
-    hdi_emit_independent(
-        e, LLVMBuildStore(e->builder, LLVMConstInt(e->i8, returned, false),
-                          hdi_emit_share(e, region->all->returned_offset, 1)));
+    hdi_emit_independent(e, LLVMBuildStore(e->builder,
+                                           LLVMConstInt(e->i8, returned, false),
+                                           returned_at(region)));
 }
 
 // Work-items that have returned take no part; the first region begins with all.
@@ -227,8 +240,7 @@ static void skip_returned(struct region *region)
     struct hdi_emit *e = region->all->emit;
     LLVMBasicBlockRef body = append(e, "present");
     LLVMValueRef returned =
-        LLVMBuildLoad2(e->builder, e->i8,
-                       hdi_emit_share(e, region->all->returned_offset, 1), "");
+        LLVMBuildLoad2(e->builder, e->i8, returned_at(region), "");
 
     hdi_emit_independent(e, returned);
     LLVMBuildCondBr(e->builder,
@@ -413,9 +425,9 @@ static void write_loops(struct region *region, unsigned number)
     struct loop y = loop_begin(e, 1);
     LLVMValueRef row = e->flat ? NULL : number_row(e);
     struct loop x = loop_begin(e, 0);
+    e->item = LLVMBuildZExt(b, e->item_ids[0], e->i64, "");
     if (!e->flat) {
-        e->item = LLVMBuildNUWAdd(
-            b, row, LLVMBuildZExt(b, e->item_ids[0], e->i64, ""), "");
+        e->item = LLVMBuildNUWAdd(b, row, e->item, "");
         LLVMSetNSW(e->item, true);
     }
 

@@ -17,6 +17,7 @@ struct hdi_regions {
     // 1 once it has returned. Offset in `saved`.
     bool some_return_early;
     uint64_t returned_offset;
+    LLVMValueRef returned_lanes; // the same, of lanes: alloca
 };
 
 // True when work-items of one group may return in a region in which others come

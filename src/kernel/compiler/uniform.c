@@ -159,8 +159,11 @@ static bool diverges(const struct hdi_flow *flow, LLVMValueRef instruction)
 {
     switch (hdi_call_kind(instruction)) {
     case HDI_CALL_GLOBAL_ID:
-    case HDI_CALL_LOCAL_ID:
-        return true;
+    case HDI_CALL_LOCAL_ID: {
+        LLVMValueRef d = LLVMGetOperand(instruction, 0);
+        return !flow->flat || !LLVMIsAConstantInt(d) ||
+               LLVMConstIntGetZExtValue(d) == 0;
+    }
     case HDI_CALL_OTHER:
         break;
     default:

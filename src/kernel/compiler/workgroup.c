@@ -77,7 +77,7 @@ static void place_saved(struct hdi_emit *e, bool some_return_early,
     for (unsigned align = 256; align > 0; align /= 2) {
         for (size_t s = 0; s < flow->slot_count; s++) {
             LLVMTypeRef type = flow->slots[s].type;
-            if (e->kept[s].place != HDI_PLACE_ITEMS ||
+            if (e->kept[s].place != HDI_PLACE_ITEMS || e->lanes ||
                 LLVMABIAlignmentOfType(e->llvm->layout, type) != align)
                 continue;
             e->kept[s].offset = e->saved_bytes;
@@ -96,7 +96,7 @@ static void place_saved(struct hdi_emit *e, bool some_return_early,
             e->saved_bytes += e->array_sizes[a];
         }
     }
-    if (some_return_early) {
+    if (some_return_early && !e->lanes) {
         *returned_offset = e->saved_bytes;
         e->saved_bytes += 1;
     }
@@ -307,6 +307,41 @@ static void begin_function(struct hdi_emit *e)
         LLVMSetSubprogram(e->function, subprogram);
 }
 
+// Once for groups of all sizes, or parts of chunks.
+static bool write_groups(struct hdi_emit *e, struct hdi_regions *regions,
+                         LLVMBasicBlockRef leave)
+{
+    struct group_loop loops[3];
+
+    if (e->flat) {
+        regions->done = hdi_chunk_begin(e, leave);
+    } else {
+        begin_groups(e, leave, loops);
+        measure_group(e);
+        regions->done = loops[0].next;
+    }
+    return hdi_regions_write(regions, LLVMGetInsertBlock(e->builder));
+}
+
+// Once for as many lanes as there are, whose values then fit registers, and
+// once for what is left.
+static bool write_lanes(struct hdi_emit *e, struct hdi_regions *regions,
+                        LLVMBasicBlockRef leave)
+{
+    LLVMBasicBlockRef full, rest;
+
+    regions->done = hdi_chunk_begin_lanes(e, leave, &full, &rest);
+    LLVMValueRef left = e->trip[0];
+    e->trip[0] = LLVMConstInt(e->i32, HDI_LANES, false);
+    if (!hdi_regions_write(regions, full))
+        return false;
+    memset(regions->entries, 0,
+           e->flow->block_count * sizeof(*regions->entries));
+    regions->queue_size = 0;
+    e->trip[0] = left;
+    return hdi_regions_write(regions, rest);
+}
+
 static hd_status write_function(struct hdi_emit *e, struct hdi_regions *regions)
 {
     begin_function(e);
@@ -320,25 +355,23 @@ static hd_status write_function(struct hdi_emit *e, struct hdi_regions *regions)
             e->kept[s].group = LLVMBuildAlloca(e->builder, type, "");
             e->kept[s].next = LLVMBuildAlloca(e->builder, type, "");
         }
+        if (e->kept[s].place == HDI_PLACE_ITEMS && e->lanes)
+            e->kept[s].lanes = LLVMBuildAlloca(
+                e->builder, LLVMArrayType2(type, HDI_LANES), "");
     }
+    if (e->lanes && regions->some_return_early)
+        regions->returned_lanes =
+            LLVMBuildAlloca(e->builder, LLVMArrayType2(e->i8, HDI_LANES), "");
     read_frame(e);
     read_arguments(e);
     HDI_TRY(place_local(e));
 
-    struct group_loop loops[3];
     LLVMBasicBlockRef leave = append(e, "leave");
-    if (e->flat) {
-        regions->done = hdi_chunk_begin(e, leave);
-    } else {
-        begin_groups(e, leave, loops);
-        measure_group(e);
-        regions->done = loops[0].next;
-    }
-    LLVMBasicBlockRef group = LLVMGetInsertBlock(e->builder);
+    bool ok = e->lanes ? write_lanes(e, regions, leave)
+                       : write_groups(e, regions, leave);
     hdi_build_at_end(e->builder, leave);
     LLVMBuildRetVoid(e->builder);
-
-    if (!hdi_regions_write(regions, group) || e->fixed.failed)
+    if (!ok || e->fixed.failed)
         return fail_memory(e);
     return e->status;
 }
@@ -373,6 +406,10 @@ static void explain(const struct hdi_emit *e, const struct hdi_regions *regions,
                        "work-groups do not matter: long rows; conditions at "
                        "the top that became their bounds: %u\n",
                        e->bound_count);
+    if (e->flow->soft_loops)
+        hdi_text_print(text, "loops that go round the work-items: %u%s\n",
+                       e->flow->soft_loops,
+                       e->lanes ? ", some vectors of them at a time" : "");
     if (regions->some_return_early)
         hdi_text_print(text, "some work-items may return before a barrier: "
                              "the others go on without them\n");
@@ -452,20 +489,24 @@ hd_status hdi_workgroup_build(struct hdi_llvm *llvm, LLVMModuleRef module,
     emit.flat = hdi_chunk_is_flat(module, kernel);
     if (emit.flat)
         hdi_chunk_find_bounds(llvm, module, emit.builder, kernel);
-    hd_status status =
-        hdi_flow_create(llvm, module, emit.builder, kernel, &flow, error);
+    hd_status status = hdi_flow_create(llvm, module, emit.builder, kernel,
+                                       emit.flat, &flow, error);
     if (status == HD_OK) {
+        emit.lanes = emit.flat && flow.soft_loops > 0;
         status = build(&emit, explanation, regions);
         hdi_flow_destroy(&flow);
     }
     hdi_map_clear(&emit.fixed);
     hdi_map_clear(&emit.values);
+    LLVMValueRef soft = LLVMGetNamedFunction(module, "heddle.soft_barrier");
     LLVMDisposeBuilder(emit.builder);
     if (status != HD_OK)
         return status;
 
     // The kernel and its local variables have been replaced.
     LLVMDeleteFunction(kernel);
+    if (soft)
+        LLVMDeleteFunction(soft);
     for (LLVMValueRef g = LLVMGetFirstGlobal(module), next; g; g = next) {
         next = LLVMGetNextGlobal(g);
         if (LLVMGetPointerAddressSpace(LLVMTypeOf(g)) == HDI_SPACE_LOCAL &&

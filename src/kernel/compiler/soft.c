@@ -1,0 +1,310 @@
+#include "kernel/compiler/soft.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOST_DEPTH = 24,        // of an address's computation
+    UNKNOWN_STEP = 1 << 20, // [bytes], or ids
+    NEAR_STEPS = 4,         // accesses this many sizes apart are one vector's
+    GATHER_COST = 12        // operations that make up for one that is not
+};
+
+struct finder {
+    const struct hdi_flow *flow;
+    struct hdi_llvm *llvm;
+    size_t words;
+    uint64_t *dominators; // words per block
+    uint64_t *body;       // the loop at hand
+    size_t *stack;
+};
+
+// Loops -----------------------------------------------------------------------
+
+static uint64_t *row(const struct finder *f, size_t block)
+{
+    return f->dominators + block * f->words;
+}
+
+static void find_dominators(struct finder *f)
+{
+    const struct hdi_flow *flow = f->flow;
+
+    memset(f->dominators, 0xff,
+           flow->block_count * f->words * sizeof(uint64_t));
+    memset(row(f, 0), 0, f->words * sizeof(uint64_t));
+    hdi_bit_set(row(f, 0), 0);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t b = 0; b < flow->block_count; b++)
+            for (unsigned s = 0; s < flow->blocks[b].successor_count; s++) {
+                size_t next = flow->blocks[b].successors[s];
+                for (size_t w = 0; w < f->words && next != 0; w++) {
+                    uint64_t own =
+                        next / 64 == w ? UINT64_C(1) << next % 64 : 0;
+                    uint64_t both = row(f, next)[w] & (row(f, b)[w] | own);
+                    changed |= both != row(f, next)[w];
+                    row(f, next)[w] = both;
+                }
+            }
+    }
+}
+
+// The blocks of the loop with this head; false when it is none.
+static bool find_body(struct finder *f, size_t head)
+{
+    const struct hdi_flow *flow = f->flow;
+    size_t depth = 0;
+
+    memset(f->body, 0, f->words * sizeof(uint64_t));
+    hdi_bit_set(f->body, head);
+    for (size_t b = 0; b < flow->block_count; b++)
+        for (unsigned s = 0; s < flow->blocks[b].successor_count; s++)
+            if (flow->blocks[b].successors[s] == head &&
+                hdi_bit(row(f, b), head)) {
+                if (!hdi_bit(f->body, b))
+                    f->stack[depth++] = b;
+                hdi_bit_set(f->body, b);
+                if (b == head)
+                    return true; // one block
+            }
+    if (depth == 0)
+        return false;
+    while (depth > 0) {
+        size_t to = f->stack[--depth];
+        for (size_t b = 0; b < flow->block_count; b++)
+            for (unsigned s = 0; s < flow->blocks[b].successor_count; s++)
+                if (flow->blocks[b].successors[s] == to &&
+                    !hdi_bit(f->body, b)) {
+                    hdi_bit_set(f->body, b);
+                    f->stack[depth++] = b;
+                }
+    }
+    return true;
+}
+
+static bool is_head(const struct finder *f, size_t block)
+{
+    const struct hdi_flow *flow = f->flow;
+    for (size_t b = 0; b < flow->block_count; b++)
+        for (unsigned s = 0; s < flow->blocks[b].successor_count; s++)
+            if (flow->blocks[b].successors[s] == block &&
+                hdi_bit(row(f, b), block))
+                return true;
+    return false;
+}
+
+// Steps -----------------------------------------------------------------------
+
+// The difference of `value` between neighbours in x.
+static int64_t step_of(const struct finder *f, LLVMValueRef value,
+                       unsigned depth)
+{
+    const struct hdi_flow *flow = f->flow;
+
+    if (!LLVMIsAInstruction(value) || !hdi_flow_is_divergent(flow, value))
+        return 0;
+    if (depth == MOST_DEPTH)
+        return UNKNOWN_STEP;
+    depth++;
+
+    enum hdi_call kind = hdi_call_kind(value);
+    if (kind == HDI_CALL_GLOBAL_ID || kind == HDI_CALL_LOCAL_ID) {
+        LLVMValueRef d = LLVMGetOperand(value, 0);
+        return !LLVMIsAConstantInt(d) ? UNKNOWN_STEP
+                                      : LLVMConstIntGetZExtValue(d) == 0;
+    }
+    if (LLVMIsALoadInst(value)) {
+        size_t slot =
+            hdi_map_index(&flow->slot_index, LLVMGetOperand(value, 0));
+        return slot != SIZE_MAX && flow->slots[slot].only_stored
+                   ? step_of(f, flow->slots[slot].only_stored, depth)
+                   : UNKNOWN_STEP;
+    }
+
+    unsigned operands = (unsigned)LLVMGetNumOperands(value);
+    int64_t a = UNKNOWN_STEP, b = UNKNOWN_STEP;
+    LLVMValueRef second = operands > 1 ? LLVMGetOperand(value, 1) : NULL;
+    bool one_or_two = operands == 1 || operands == 2;
+    if (one_or_two)
+        a = step_of(f, LLVMGetOperand(value, 0), depth);
+    if (operands == 2)
+        b = step_of(f, second, depth);
+    if (a >= UNKNOWN_STEP || (operands == 2 && b >= UNKNOWN_STEP))
+        return UNKNOWN_STEP;
+
+    int64_t step = UNKNOWN_STEP;
+    switch (LLVMGetInstructionOpcode(value)) {
+    case LLVMTrunc:
+    case LLVMSExt:
+    case LLVMZExt:
+    case LLVMFreeze:
+    case LLVMAddrSpaceCast:
+        return a;
+    case LLVMAdd:
+        step = a + b;
+        break;
+    case LLVMSub:
+        step = a - b;
+        break;
+    case LLVMMul:
+        if (LLVMIsAConstantInt(second))
+            step = a * LLVMConstIntGetSExtValue(second);
+        break;
+    case LLVMShl:
+        if (LLVMIsAConstantInt(second) && LLVMConstIntGetZExtValue(second) < 16)
+            step = a << LLVMConstIntGetZExtValue(second);
+        break;
+    case LLVMGetElementPtr:
+        if (one_or_two)
+            step = a +
+                   b * (int64_t)LLVMABISizeOfType(
+                           f->llvm->layout, LLVMGetGEPSourceElementType(value));
+        break;
+    default:
+        break;
+    }
+    return step > -UNKNOWN_STEP && step < UNKNOWN_STEP ? step : UNKNOWN_STEP;
+}
+
+static bool is_gathered(const struct finder *f, LLVMValueRef pointer,
+                        LLVMTypeRef type)
+{
+    int64_t step = step_of(f, pointer, 0);
+    int64_t size = (int64_t)LLVMABISizeOfType(f->llvm->layout, type);
+    return step < 0 || step > NEAR_STEPS * size;
+}
+
+// Choosing --------------------------------------------------------------------
+
+static bool is_plain(LLVMValueRef instruction)
+{
+    if (LLVMIsAAtomicRMWInst(instruction) ||
+        LLVMIsAAtomicCmpXchgInst(instruction) || LLVMIsAFenceInst(instruction))
+        return false;
+    if (LLVMIsALoadInst(instruction) || LLVMIsAStoreInst(instruction))
+        return !LLVMGetVolatile(instruction) &&
+               LLVMGetOrdering(instruction) == LLVMAtomicOrderingNotAtomic;
+    if (!LLVMIsACallInst(instruction) ||
+        hdi_call_kind(instruction) != HDI_CALL_OTHER)
+        return true;
+    LLVMValueRef callee = LLVMGetCalledValue(instruction);
+    return LLVMIsAFunction(callee) && LLVMGetIntrinsicID(callee) != 0;
+}
+
+static bool is_arithmetic(LLVMValueRef instruction)
+{
+    return LLVMIsABinaryOperator(instruction) || LLVMIsACallInst(instruction) ||
+           LLVMIsASelectInst(instruction);
+}
+
+// Does the group go round this loop together, and does that pay?
+static bool is_worth_it(const struct finder *f, size_t head)
+{
+    const struct hdi_flow *flow = f->flow;
+    unsigned gathers = 0, work = 0;
+
+    if (flow->blocks[head].divergent)
+        return false;
+    for (size_t b = 0; b < flow->block_count; b++) {
+        const struct hdi_block *block = &flow->blocks[b];
+        if (!hdi_bit(f->body, b))
+            continue;
+        if (block->cut != HDI_NO_CUT || (b != head && is_head(f, b)))
+            return false;
+        for (unsigned s = 0; s < block->successor_count; s++)
+            if (!hdi_bit(f->body, block->successors[s]) &&
+                (block->divergent ||
+                 hdi_flow_is_divergent(
+                     flow, LLVMGetBasicBlockTerminator(block->block))))
+                return false;
+        if (block->successor_count == 0)
+            return false;
+        for (LLVMValueRef i = LLVMGetFirstInstruction(block->block); i;
+             i = LLVMGetNextInstruction(i)) {
+            bool store = LLVMIsAStoreInst(i) != NULL;
+            if (!is_plain(i))
+                return false;
+            if (store || LLVMIsALoadInst(i)) {
+                LLVMValueRef pointer = LLVMGetOperand(i, store);
+                LLVMTypeRef type = LLVMTypeOf(store ? LLVMGetOperand(i, 0) : i);
+                if (hdi_map_index(&flow->slot_index, pointer) == SIZE_MAX)
+                    gathers += is_gathered(f, pointer, type);
+            } else if (hdi_flow_is_divergent(flow, i)) {
+                work += is_arithmetic(i);
+            }
+        }
+    }
+    return work > 0 && work >= GATHER_COST * gathers;
+}
+
+// Inserting -------------------------------------------------------------------
+
+static void cut_edge(const struct finder *f, LLVMModuleRef module,
+                     LLVMBuilderRef builder, size_t from, unsigned successor)
+{
+    static const char name[] = "heddle.soft_barrier";
+    LLVMContextRef c = f->llvm->context;
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(f->flow->blocks[from].block);
+    LLVMTypeRef type =
+        LLVMFunctionType(LLVMVoidTypeInContext(c), NULL, 0, false);
+    LLVMValueRef function = LLVMGetNamedFunction(module, name);
+    if (!function)
+        function = LLVMAddFunction(module, name, type);
+
+    LLVMBasicBlockRef block =
+        LLVMAppendBasicBlockInContext(c, f->flow->kernel, "soft");
+    hdi_build_at_end(builder, block);
+    LLVMBuildCall2(builder, type, function, NULL, 0, "");
+    LLVMBuildBr(builder, LLVMGetSuccessor(end, successor));
+    LLVMSetSuccessor(end, successor, block);
+}
+
+static void cut_loop(const struct finder *f, LLVMModuleRef module,
+                     LLVMBuilderRef builder, size_t head)
+{
+    const struct hdi_flow *flow = f->flow;
+
+    for (size_t b = 0; b < flow->block_count; b++)
+        for (unsigned s = 0; s < flow->blocks[b].successor_count; s++) {
+            size_t next = flow->blocks[b].successors[s];
+            if (next == head ||
+                (hdi_bit(f->body, b) && !hdi_bit(f->body, next)))
+                cut_edge(f, module, builder, b, s);
+        }
+}
+
+bool hdi_soft_insert(struct hdi_llvm *llvm, LLVMModuleRef module,
+                     LLVMBuilderRef builder, const struct hdi_flow *flow,
+                     unsigned *count)
+{
+    size_t n = flow->block_count, words = n / 64 + 1;
+    struct finder f = {
+        .flow = flow,
+        .llvm = llvm,
+        .words = words,
+        .dominators = calloc(n * words, sizeof(*f.dominators)),
+        .body = calloc(words, sizeof(*f.body)),
+        .stack = calloc(n + 1, sizeof(*f.stack)),
+    };
+    bool *chosen = calloc(n + 1, sizeof(*chosen));
+    bool ok = f.dominators && f.body && f.stack && chosen;
+
+    *count = 0;
+    if (ok)
+        find_dominators(&f);
+    for (size_t b = 0; ok && b < n; b++)
+        chosen[b] = find_body(&f, b) && is_worth_it(&f, b);
+    // Only now: edges change.
+    for (size_t b = 0; ok && b < n; b++)
+        if (chosen[b]) {
+            find_body(&f, b);
+            cut_loop(&f, module, builder, b);
+            ++*count;
+        }
+    free(chosen);
+    free(f.stack);
+    free(f.body);
+    free(f.dominators);
+    return ok;
+}

@@ -1,0 +1,312 @@
+// Written for speed as one writes C: loops that compilers vectorise, private
+// histograms, tiles in registers. Compiled with all the flags that help.
+#include "bench/kernel_reference.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define SIMD _Pragma("omp simd")
+
+void reference_add(const struct reference *r, long begin, long end)
+{
+    const float *a = r->in[0], *b = r->in[1];
+    float *c = r->out[0];
+    SIMD for (long i = begin; i < end; i++) c[i] = a[i] + b[i];
+}
+
+void reference_saxpy(const struct reference *r, long begin, long end)
+{
+    const float *x = r->in[0];
+    float *y = r->out[0];
+    SIMD for (long i = begin; i < end; i++) y[i] = 0.5f * x[i] + y[i];
+}
+
+static inline float normal(float x)
+{
+    float k = 1.0f / (1.0f + 0.2316419f * fabsf(x));
+    float p =
+        k * (0.31938153f +
+             k * (-0.356563782f +
+                  k * (1.781477937f + k * (-1.821255978f + k * 1.330274429f))));
+    float upper = 0.39894228f * expf(-0.5f * x * x) * p;
+    return x < 0.0f ? upper : 1.0f - upper;
+}
+
+void reference_black_scholes(const struct reference *r, long begin, long end)
+{
+    const float *price = r->in[0], *strike = r->in[1], *years = r->in[2];
+    float *call = r->out[0], *put = r->out[1];
+    const float rate = 0.02f, spread = 0.3f;
+
+    SIMD for (long i = begin; i < end; i++)
+    {
+        float s = price[i], x = strike[i], t = years[i];
+        float root = spread * sqrtf(t);
+        float d1 = (logf(s / x) + (rate + 0.5f * spread * spread) * t) / root;
+        float d2 = d1 - root, later = x * expf(-rate * t);
+        float n1 = normal(d1), n2 = normal(d2);
+        call[i] = s * n1 - later * n2;
+        put[i] = later * (1.0f - n2) - s * (1.0f - n1);
+    }
+}
+
+void reference_nbody(const struct reference *r, long begin, long end)
+{
+    enum {
+        LANES = 64
+    };
+    const float(*place)[4] = r->in[0];
+    float(*pull)[4] = r->out[0];
+
+    for (long i = begin; i < end; i += LANES) {
+        float px[LANES], py[LANES], pz[LANES];
+        float x[LANES] = {0}, y[LANES] = {0}, z[LANES] = {0};
+        for (int l = 0; l < LANES; l++) {
+            px[l] = place[i + l][0];
+            py[l] = place[i + l][1];
+            pz[l] = place[i + l][2];
+        }
+        for (int k = 0; k < r->n; k++) {
+            SIMD for (int l = 0; l < LANES; l++)
+            {
+                float dx = place[k][0] - px[l], dy = place[k][1] - py[l];
+                float dz = place[k][2] - pz[l];
+                float d = 1.0f / sqrtf(dx * dx + dy * dy + dz * dz + 0.01f);
+                float f = place[k][3] * d * d * d;
+                x[l] += f * dx;
+                y[l] += f * dy;
+                z[l] += f * dz;
+            }
+        }
+        for (int l = 0; l < LANES; l++) {
+            pull[i + l][0] = x[l];
+            pull[i + l][1] = y[l];
+            pull[i + l][2] = z[l];
+            pull[i + l][3] = 0;
+        }
+    }
+}
+
+void reference_mandelbrot(const struct reference *r, long begin, long end)
+{
+    enum {
+        LANES = 32
+    };
+    int *to = r->out[0];
+
+    for (long y = begin; y < end; y++)
+        for (int x = 0; x < r->width; x += LANES) {
+            float a[LANES], u[LANES] = {0}, v[LANES] = {0};
+            int count[LANES] = {0};
+            float b = -1.0f + 2.0f * (float)y / (float)r->height;
+            for (int l = 0; l < LANES; l++)
+                a[l] = -2.0f + 3.0f * (float)(x + l) / (float)r->width;
+            for (int n = 0; n < r->n; n++) {
+                int some = 0;
+                SIMD for (int l = 0; l < LANES; l++)
+                {
+                    float uu = u[l] * u[l], vv = v[l] * v[l];
+                    int in = uu + vv < 4.0f;
+                    float w = uu - vv + a[l];
+                    v[l] = in ? 2.0f * u[l] * v[l] + b : v[l];
+                    u[l] = in ? w : u[l];
+                    count[l] += in;
+                    some |= in;
+                }
+                if (!some)
+                    break;
+            }
+            memcpy(&to[y * r->width + x], count, sizeof(count));
+        }
+}
+
+void reference_sobel(const struct reference *r, long begin, long end)
+{
+    const float *from = r->in[0];
+    float *to = r->out[0];
+    long w = r->width;
+
+    for (long y = begin; y < end; y++) {
+        if (y == 0 || y == r->height - 1)
+            continue;
+        const float *p = from + y * w;
+        SIMD for (long x = 1; x < w - 1; x++)
+        {
+            float a = p[x - w - 1], b = p[x - w], c = p[x - w + 1];
+            float d = p[x - 1], e = p[x + 1];
+            float f = p[x + w - 1], g = p[x + w], h = p[x + w + 1];
+            float across = c + 2.0f * e + h - a - 2.0f * d - f;
+            float down = f + 2.0f * g + h - a - 2.0f * b - c;
+            to[y * w + x] = sqrtf(across * across + down * down);
+        }
+    }
+}
+
+// Rows `begin` .. `end`, which are multiples of four.
+void reference_matmul(const struct reference *r, long begin, long end)
+{
+    enum {
+        ROWS = 4,
+        WIDE = 64
+    };
+    const float *a = r->in[0], *b = r->in[1];
+    float *c = r->out[0];
+    long n = r->n;
+
+    for (long x = 0; x < n; x += WIDE)
+        for (long y = begin; y < end; y += ROWS) {
+            float sum[ROWS][WIDE] = {0};
+            for (long k = 0; k < n; k++)
+                for (int i = 0; i < ROWS; i++) {
+                    float f = a[(y + i) * n + k];
+                    SIMD for (int j = 0; j < WIDE; j++) sum[i][j] +=
+                        f * b[k * n + x + j];
+                }
+            for (int i = 0; i < ROWS; i++)
+                memcpy(&c[(y + i) * n + x], sum[i], sizeof(sum[i]));
+        }
+}
+
+void reference_reduce(const struct reference *r, long begin, long end)
+{
+    const float *from = r->in[0];
+    float *sums = r->out[0];
+
+    for (long g = begin; g < end; g++) {
+        const float *p = from + g * REFERENCE_GROUP;
+        float sum = 0.0f;
+#pragma omp simd reduction(+ : sum)
+        for (int i = 0; i < REFERENCE_GROUP; i++)
+            sum += p[i];
+        sums[g] = sum;
+    }
+}
+
+void reference_histogram(const struct reference *r, long begin, long end)
+{
+    const uint32_t *from = r->in[0];
+    uint32_t *bins = r->out[0], mine[4][256] = {{0}};
+
+    // Several, so that equal neighbours do not wait for each other.
+    for (long i = begin; i < end; i += 4)
+        for (int k = 0; k < 4; k++)
+            mine[k][from[i + k] & 255]++;
+    for (int k = 0; k < 256; k++)
+        __atomic_fetch_add(&bins[k],
+                           mine[0][k] + mine[1][k] + mine[2][k] + mine[3][k],
+                           __ATOMIC_RELAXED);
+}
+
+void reference_bitonic(const struct reference *r, long begin, long end)
+{
+    const uint32_t *from = r->in[0];
+    uint32_t *to = r->out[0];
+
+    for (long g = begin; g < end; g++) {
+        uint32_t v[REFERENCE_GROUP];
+        memcpy(v, from + g * REFERENCE_GROUP, sizeof(v));
+        for (int k = 2; k <= REFERENCE_GROUP; k *= 2)
+            for (int j = k / 2; j > 0; j /= 2)
+                for (int i = 0; i < REFERENCE_GROUP; i += 2 * j) {
+                    int up = (i & k) == 0;
+                    SIMD for (int l = i; l < i + j; l++)
+                    {
+                        uint32_t a = v[l], b = v[l + j];
+                        uint32_t low = a < b ? a : b, high = a < b ? b : a;
+                        v[l] = up ? low : high;
+                        v[l + j] = up ? high : low;
+                    }
+                }
+        memcpy(to + g * REFERENCE_GROUP, v, sizeof(v));
+    }
+}
+
+// Rows of blocks of 16.
+void reference_transpose(const struct reference *r, long begin, long end)
+{
+    const float *from = r->in[0];
+    float *to = r->out[0];
+    long n = r->n;
+
+    for (long y = begin * 16; y < end * 16; y += 16)
+        for (long x = 0; x < n; x += 16)
+            for (int i = 0; i < 16; i++)
+                SIMD for (int j = 0; j < 16; j++) to[(x + i) * n + y + j] =
+                    from[(y + j) * n + x + i];
+}
+
+void reference_scan(const struct reference *r, long begin, long end)
+{
+    const uint32_t *from = r->in[0];
+    uint32_t *to = r->out[0];
+
+    for (long g = begin; g < end; g++) {
+        uint32_t sum = 0;
+        for (long i = g * REFERENCE_GROUP; i < (g + 1) * REFERENCE_GROUP; i++) {
+            sum += from[i];
+            to[i] = sum;
+        }
+    }
+}
+
+void reference_sparse(const struct reference *r, long begin, long end)
+{
+    const int *starts = r->in[0], *column = r->in[1];
+    const float *value = r->in[2], *x = r->in[3];
+    float *y = r->out[0];
+
+    for (long row = begin; row < end; row++) {
+        float sum = 0.0f;
+        for (int k = starts[row]; k < starts[row + 1]; k++)
+            sum += value[k] * x[column[k]];
+        y[row] = sum;
+    }
+}
+
+// Planes.
+void reference_stencil(const struct reference *r, long begin, long end)
+{
+    const float *from = r->in[0];
+    float *to = r->out[0];
+    long w = r->width, plane = w * r->height;
+
+    for (long z = begin; z < end; z++)
+        for (long y = 1; z > 0 && z < r->depth - 1 && y < r->height - 1; y++) {
+            const float *p = from + z * plane + y * w;
+            float *q = to + z * plane + y * w;
+            SIMD for (long x = 1; x < w - 1; x++) q[x] =
+                0.4f * p[x] + 0.1f * (p[x - 1] + p[x + 1] + p[x - w] +
+                                      p[x + w] + p[x - plane] + p[x + plane]);
+        }
+}
+
+void reference_nearest(const struct reference *r, long begin, long end)
+{
+    const float(*points)[2] = r->in[0], (*centres)[2] = r->in[1];
+    int *which = r->out[0];
+
+    enum {
+        LANES = 64
+    };
+    for (long i = begin; i < end; i += LANES) {
+        float x[LANES], y[LANES], least[LANES];
+        int best[LANES];
+        for (int l = 0; l < LANES; l++) {
+            x[l] = points[i + l][0];
+            y[l] = points[i + l][1];
+            least[l] = FLT_MAX;
+            best[l] = 0;
+        }
+        for (int c = 0; c < r->n; c++)
+            SIMD for (int l = 0; l < LANES; l++)
+            {
+                float dx = x[l] - centres[c][0], dy = y[l] - centres[c][1];
+                float d = dx * dx + dy * dy;
+                int less = d < least[l];
+                least[l] = less ? d : least[l];
+                best[l] = less ? c : best[l];
+            }
+        memcpy(&which[i], best, sizeof(best));
+    }
+}

@@ -202,8 +202,11 @@ hd_status hdi_cache_open(const char *folder, struct hdi_cache **cache,
     if (folder)
         hdi_text_print(&path, "%s", folder);
     if ((!folder && !add_default_folder(&path)) || path.failed || !path.size) {
+        bool failed = path.failed;
         hdi_text_free(&path);
-        return hdi_fail(error, path.failed ? HD_ENOMEM : HD_EIO,
+        if (failed)
+            return hdi_fail(error, HD_ENOMEM, "no memory for the cache");
+        return hdi_fail(error, HD_EIO,
                         "no folder for compiled kernels: set HOME, "
                         "XDG_CACHE_HOME or HEDDLE_CACHE");
     }

@@ -49,6 +49,11 @@ static const char source[] =
     "{\n"
     "    visits[get_global_id(0)] = 1;\n"
     "}\n"
+    "kernel __attribute__((work_group_size_hint(65536, 65536, 1)))\n"
+    "void hinted(global uint *visits)\n"
+    "{\n"
+    "    visits[get_global_id(0)] = 1;\n"
+    "}\n"
     "kernel void share(global int *out, local int *tile, int scale)\n"
     "{\n"
     "    tile[get_local_id(0)] = (int)get_local_id(0) * scale;\n"
@@ -302,6 +307,7 @@ static void what_does_not_fit_is_refused(struct rig *rig)
                 "requires work-groups of 8 x 2 x 1, not 8 x 8 x 1");
     const struct hd_range open = {.dims = 2, .global = {16, 8}};
     CHECK_OK(launch(rig, "fixed", &open, one, 1), error);
+    CHECK_OK(launch(rig, "hinted", &small, one, 1), error);
 
     hd_buffer_destroy(mine);
     hd_buffer_destroy(stranger);

@@ -49,6 +49,16 @@ static void json_strings_are_escaped(void)
     hdi_text_json(&text, "a\"b\\c\n\x01");
     CHECK(strcmp(text.data, "\"a\\\"b\\\\c\\u000a\\u0001\"") == 0);
     hdi_text_free(&text);
+
+    // Good UTF-8 stays; stray, overlong, cut and surrogate bytes do not.
+    hdi_text_json(&text, "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
+    CHECK(strcmp(text.data, "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"") == 0);
+    hdi_text_free(&text);
+    hdi_text_json(&text, "x\xff\xc0\xaf\xed\xa0\x80y\xe2\x82");
+    CHECK(strncmp(text.data, "\"x\\ufffd\\ufffd\\ufffd\\ufffd", 26) == 0);
+    for (const char *c = text.data; *c; c++)
+        CHECK((unsigned char)*c < 0x80);
+    hdi_text_free(&text);
 }
 
 int main(void)

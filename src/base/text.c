@@ -53,16 +53,45 @@ void hdi_text_print(struct hdi_text *text, const char *format, ...)
     va_end(args);
 }
 
+// Bytes of the UTF-8 sequence at `c`, 0 when there is none.
+static size_t sequence(const unsigned char *c)
+{
+    static const unsigned smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t size = c[0] < 0x80   ? 1
+                  : c[0] < 0xc0 ? 0
+                  : c[0] < 0xe0 ? 2
+                  : c[0] < 0xf0 ? 3
+                  : c[0] < 0xf8 ? 4
+                                : 0;
+    unsigned code = size > 1 ? c[0] & (0x7fu >> size) : c[0];
+
+    for (size_t i = 1; i < size; i++) {
+        if ((c[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (c[i] & 0x3f);
+    }
+    if (size > 1 && (code < smallest[size] || code > 0x10ffff ||
+                     (code >= 0xd800 && code < 0xe000)))
+        return 0;
+    return size;
+}
+
 void hdi_text_json(struct hdi_text *text, const char *string)
 {
+    const unsigned char *c = (const unsigned char *)string;
+
     hdi_text_append(text, "\"", 1);
-    for (const char *c = string; *c; c++) {
+    while (*c) {
+        size_t size = sequence(c);
         if (*c == '"' || *c == '\\')
             hdi_text_print(text, "\\%c", *c);
-        else if ((unsigned char)*c < 0x20)
+        else if (*c < 0x20)
             hdi_text_print(text, "\\u%04x", (unsigned)*c);
+        else if (size == 0)
+            hdi_text_append(text, "\\ufffd", 6); // what is no UTF-8
         else
-            hdi_text_append(text, c, 1);
+            hdi_text_append(text, c, size);
+        c += size ? size : 1;
     }
     hdi_text_append(text, "\"", 1);
 }

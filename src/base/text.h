@@ -18,7 +18,8 @@ __attribute__((format(printf, 2, 3))) void hdi_text_print(struct hdi_text *text,
                                                           ...);
 void hdi_text_append(struct hdi_text *text, const void *data, size_t size);
 
-// Append `string` as a JSON string, with its quotes.
+// Append `string` as a JSON string, with its quotes. Bytes that are no UTF-8
+// become U+FFFD.
 void hdi_text_json(struct hdi_text *text, const char *string);
 
 void hdi_text_free(struct hdi_text *text);

@@ -77,6 +77,19 @@ static void describe_cores(struct hdi_topology *t)
     }
 }
 
+// Leave out what the process is kept from, by taskset or a batch system: hwloc
+// knows of control groups only. A system that does not say allows everything.
+static void keep_allowed(hwloc_topology_t hwloc)
+{
+    hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
+
+    if (allowed &&
+        hwloc_get_cpubind(hwloc, allowed, HWLOC_CPUBIND_PROCESS) == 0 &&
+        hwloc_topology_restrict(hwloc, allowed, 0) != 0)
+        hdi_warn("threads may be pinned to cores this process may not use");
+    hwloc_bitmap_free(allowed);
+}
+
 static void describe_machine(struct hdi_topology *t, hwloc_obj_type_t core_type,
                              bool synthetic)
 {
@@ -126,6 +139,8 @@ hd_status hdi_topology_create(const char *synthetic,
         goto err_hwloc;
     }
 
+    if (!synthetic)
+        keep_allowed(t->hwloc);
     // Virtual machines may show hardware threads and no cores.
     hwloc_obj_type_t core_type =
         hwloc_get_nbobjs_by_type(t->hwloc, HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE

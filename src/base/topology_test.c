@@ -18,6 +18,27 @@ static void this_machine_has_a_core(void)
     hdi_topology_destroy(t);
 }
 
+static void cores_the_process_may_not_use_are_left_out(void)
+{
+    struct hd_error error;
+    struct hdi_topology *t;
+    cpu_set_t all, one;
+
+    CHECK(sched_getaffinity(0, sizeof(all), &all) == 0);
+    int last = CPU_SETSIZE - 1;
+    while (!CPU_ISSET(last, &all))
+        last--;
+    CPU_ZERO(&one);
+    CPU_SET(last, &one);
+    CHECK(sched_setaffinity(0, sizeof(one), &one) == 0);
+    CHECK_OK(hdi_topology_create(NULL, &t, &error), error);
+    CHECK(hdi_topology_machine(t)->cores == 1);
+    CHECK(hdi_topology_machine(t)->threads == 1);
+    CHECK(hdi_topology_core(t, 0)->os_index == (unsigned)last);
+    hdi_topology_destroy(t);
+    CHECK(sched_setaffinity(0, sizeof(all), &all) == 0);
+}
+
 static void a_synthetic_machine_has_distances(void)
 {
     struct hd_error error;
@@ -79,6 +100,7 @@ static void a_thread_is_pinned(void)
 int main(void)
 {
     this_machine_has_a_core();
+    cores_the_process_may_not_use_are_left_out();
     a_synthetic_machine_has_distances();
     a_bad_description_is_refused();
     a_thread_is_pinned();

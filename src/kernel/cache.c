@@ -65,12 +65,6 @@ static void make_folders(char *path)
     mkdir(path, 0700);
 }
 
-static hd_status refuse(struct hd_error *error, const char *path,
-                        const char *why)
-{
-    return hdi_fail(error, HD_EIO, "%s: %s", path, why);
-}
-
 static hd_status open_folder(char *path, int *folder, struct hd_error *error)
 {
     struct stat about;
@@ -78,10 +72,10 @@ static hd_status open_folder(char *path, int *folder, struct hd_error *error)
     make_folders(path);
     int opened = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (opened < 0)
-        return refuse(error, path,
-                      errno == ELOOP || errno == ENOTDIR
-                          ? "the cache folder is a link or no folder"
-                          : strerror(errno));
+        return hdi_fail(error, HD_EIO, "%s: %s", path,
+                        errno == ELOOP || errno == ENOTDIR
+                            ? "the cache folder is a link or no folder"
+                            : strerror(errno));
     const char *why = NULL;
     if (fstat(opened, &about) != 0)
         why = strerror(errno);
@@ -91,7 +85,7 @@ static hd_status open_folder(char *path, int *folder, struct hd_error *error)
         why = "the cache folder is open to others: chmod 700";
     if (why) {
         close(opened);
-        return refuse(error, path, why);
+        return hdi_fail(error, HD_EIO, "%s: %s", path, why);
     }
     *folder = opened;
     return HD_OK;
@@ -195,8 +189,11 @@ hd_status hdi_cache_open(const char *folder, struct hdi_cache **cache,
     if (folder)
         hdi_text_print(&path, "%s", folder);
     if ((!folder && !add_default_folder(&path)) || path.failed || !path.size) {
+        bool failed = path.failed;
         hdi_text_free(&path);
-        return hdi_fail(error, path.failed ? HD_ENOMEM : HD_EIO,
+        if (failed)
+            return hdi_fail(error, HD_ENOMEM, "no memory for the cache");
+        return hdi_fail(error, HD_EIO,
                         "no folder for compiled kernels: set HOME, "
                         "XDG_CACHE_HOME or HEDDLE_CACHE");
     }
@@ -210,7 +207,8 @@ hd_status hdi_cache_open(const char *folder, struct hdi_cache **cache,
     if (status != HD_OK)
         goto err_free;
     if (!find_key(c)) {
-        status = refuse(error, path.data, "the cache's key cannot be made");
+        status = hdi_fail(error, HD_EIO, "%s: the cache's key cannot be made",
+                          path.data);
         close(c->folder);
         goto err_free;
     }

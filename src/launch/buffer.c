@@ -68,9 +68,9 @@ static hd_status check_part(const struct hd_buffer *buffer, uint64_t offset,
 {
     if (offset > buffer->size || size > buffer->size - offset)
         return hdi_fail(error, HD_EINVAL,
-                        "bytes %" PRIu64 " to %" PRIu64
-                        " are outside a buffer of %" PRIu64 " bytes",
-                        offset, offset + size, buffer->size);
+                        "%" PRIu64 " bytes from byte %" PRIu64
+                        " on are outside a buffer of %" PRIu64 " bytes",
+                        size, offset, buffer->size);
     return HD_OK;
 }
 

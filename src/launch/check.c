@@ -75,7 +75,10 @@ static hd_status check_arg(const struct hdi_launcher *launcher,
                         "kernel '%s': argument %u, '%s' of type %s, takes %s, "
                         "not %s",
                         name, index, wanted->name, wanted->type,
-                        kind_name(wanted->kind), given[arg->is]);
+                        kind_name(wanted->kind),
+                        (unsigned)arg->is < 3 ? given[arg->is]
+                                              : "a kind of "
+                                                "its own");
     if (arg->is == HD_IS_VALUE && arg->size != wanted->size)
         return hdi_fail(error, HD_EINVAL,
                         "kernel '%s': argument %u, '%s' of type %s, has %u "

@@ -1,5 +1,6 @@
 #include "launch/plan.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -27,6 +28,14 @@ static uint32_t items_wanted(const struct hd_kernel *kernel,
                : launcher->device->can.group_items;
 }
 
+// A hint that the device cannot follow is no reason to refuse a launch.
+static bool fits(const struct hdi_launcher *launcher, const uint32_t local[3])
+{
+    uint64_t items;
+    return hdi_multiply((uint64_t)local[0] * local[1], local[2], &items) &&
+           items <= launcher->device->can.group_items;
+}
+
 static void choose_local_size(const struct hdi_launcher *launcher,
                               const struct hd_kernel *kernel,
                               const uint64_t global[3], uint32_t local[3])
@@ -36,7 +45,7 @@ static void choose_local_size(const struct hdi_launcher *launcher,
 
     if (required[0] > 0)
         memcpy(local, required, 3 * sizeof(*local));
-    else if (hinted[0] > 0)
+    else if (hinted[0] > 0 && fits(launcher, hinted))
         memcpy(local, hinted, 3 * sizeof(*local));
     else
         hdi_choose_local_size(global, items_wanted(kernel, launcher),

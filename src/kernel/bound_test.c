@@ -224,12 +224,235 @@ static void long_rows_and_unused_dimensions(struct try *t)
     hd_program_destroy(p);
 }
 
+// Loops over a longer range than there are work-items, straightened or not.
+static void strides_reach_everything_once(struct try *t)
+{
+    static const char *const names[] = {"signed_", "unsigned_", "wide",
+                                        "mixed",   "inner",     "chain",
+                                        "stops",   "leaves",    "sums"};
+    struct hd_program *p = try_build(
+        t,
+        "#define ALL(type) for (type i = get_global_id(0); i < n; \\\n"
+        "                       i += get_global_size(0))\n"
+        "__kernel void signed_(__global int *to, int n) {\n"
+        "    ALL(int) to[i] += i + 1;\n"
+        "}\n"
+        "__kernel void unsigned_(__global int *to, uint n) {\n"
+        "    ALL(uint) to[i] += i + 1;\n"
+        "}\n"
+        "__kernel void wide(__global int *to, int n) {\n"
+        "    ALL(long) to[i] += i + 1;\n"
+        "}\n"
+        "__kernel void mixed(__global int *to, int n) {\n"
+        "    for (int i = get_global_id(0); i < n - 2;\n"
+        "         i += (int)get_global_size(0))\n"
+        "        if (i % 3) to[i + 2] += i + 3;\n"
+        "}\n"
+        "__kernel void inner(__global int *to, int n) {\n"
+        "    ALL(int) for (int k = 0; k <= i % 5; k++) to[i] += k;\n"
+        "}\n"
+        "__kernel void chain(__global int *to, int n) {\n"
+        "    int step = get_global_size(0);\n"
+        "    ALL(int) to[i] = i < step ? 1 : to[i - step] + 1;\n"
+        "}\n"
+        "__kernel void stops(__global int *to, int n) {\n"
+        "    ALL(int) { if (i % 7 == 3) break; to[i] += 1; }\n"
+        "}\n"
+        "__kernel void leaves(__global int *to, int n) {\n"
+        "    ALL(int) { if (i % 7 == 3) return; to[i] += 1; }\n"
+        "}\n"
+        "__kernel void sums(__global int *to, int n) {\n"
+        "    int sum = 0;\n"
+        "    ALL(int) { sum += i; to[i] = sum; }\n"
+        "}\n",
+        NULL);
+    enum {
+        MOST = 5000
+    };
+    static int to[MOST], wanted[MOST], *cells = to;
+    const int items[] = {1, 40, 64, 1000, 3000},
+              sizes[] = {-3, 0, 1, 39, 41, 2999, 4097};
+
+    for (int k = 0; k < 9; k++)
+        for (int c = 0; c < 5; c++)
+            for (int s = 0; s < 7; s++) {
+                int n = sizes[s], step = items[c], given = n;
+                const struct try_range range = {1, {(uint64_t)step}, {16}, {0}};
+                if (k == 1 && n < 0)
+                    continue;
+                t->split[0] = s % 2 ? 3 : 0;
+                memset(to, 0, sizeof(to));
+                memset(wanted, 0, sizeof(wanted));
+                for (int id = 0; id < step; id++) {
+                    int sum = 0;
+                    for (int i = id; i < n; i += step) {
+                        if ((k == 6 || k == 7) && i % 7 == 3)
+                            break;
+                        if (k == 3 && i < n - 2 && i % 3)
+                            wanted[i + 2] = i + 3;
+                        else if (k == 4)
+                            wanted[i] = (i % 5) * (i % 5 + 1) / 2;
+                        else if (k == 5)
+                            wanted[i] = i / step + 1;
+                        else if (k == 6 || k == 7)
+                            wanted[i] = 1;
+                        else if (k == 8)
+                            wanted[i] = sum += i;
+                        else if (k < 3)
+                            wanted[i] = i + 1;
+                    }
+                }
+                TRY_RUN(t, p, names[k], range, TRY_VALUE(cells),
+                        TRY_VALUE(given));
+                if (memcmp(to, wanted, sizeof(to)) != 0)
+                    fprintf(stderr, "%s: %d items, n %d\n", names[k], step, n);
+                CHECK(memcmp(to, wanted, sizeof(to)) == 0);
+            }
+    t->split[0] = 0;
+    hd_program_destroy(p);
+}
+
+// Loops that the group takes alike go round its work-items.
+static void loops_taken_alike_end_alike(struct try *t)
+{
+    static const char *const names[] = {"plain",  "nested", "chosen", "guarded",
+                                        "groups", "ended",  "double_"};
+    struct hd_program *p = try_build(
+        t,
+        "__kernel void plain(__global int *to, __global const int *x, int n) "
+        "{\n"
+        "    int i = get_global_id(0), s = 0;\n"
+        "    for (int k = 0; k < n; k++) s = s * 3 + x[k] + i;\n"
+        "    to[i] = s;\n"
+        "}\n"
+        "__kernel void nested(__global int *to, __global const int *x, int n) "
+        "{\n"
+        "    int i = get_global_id(0), s = 0;\n"
+        "    for (int j = 0; j < 3; j++) {\n"
+        "        s ^= j;\n"
+        "        for (int k = j; k < n; k++) s = s * 3 + x[k] + i;\n"
+        "    }\n"
+        "    to[i] = s;\n"
+        "}\n"
+        "__kernel void chosen(__global int *to, __global const int *x, int n) "
+        "{\n"
+        "    int i = get_global_id(0), s = 0;\n"
+        "    if (i % 3 == 0)\n"
+        "        for (int k = 0; k < n; k++) s = s * 3 + x[k] + i;\n"
+        "    else\n"
+        "        for (int k = 0; k < i % 11; k++) s += x[k];\n"
+        "    to[i] = s;\n"
+        "}\n"
+        "__kernel void guarded(__global int *to, __global const int *x, int n) "
+        "{\n"
+        "    int i = get_global_id(0), s = 0;\n"
+        "    if (i % 5 == 1) return;\n"
+        "    for (int k = 0; k < n; k++)\n"
+        "        if ((i ^ k) & 1) s = s * 3 + x[k] + i; else s += 2;\n"
+        "    to[i] = s;\n"
+        "}\n"
+        "__kernel void groups(__global int *to, __global const int *x, int n) "
+        "{\n"
+        "    __local int part[8];\n"
+        "    int i = get_global_id(0), l = get_local_id(0), s = 0;\n"
+        "    for (int from = 0; from < n; from += 8) {\n"
+        "        if (l < 8) part[l] = from + l < n ? x[from + l] : 0;\n"
+        "        barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "        for (int k = 0; k < 8 && from + k < n; k++)\n"
+        "            s = s * 3 + part[k] + i;\n"
+        "        barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "    }\n"
+        "    to[i] = s;\n"
+        "}\n"
+        "__kernel void ended(__global int *to, __global const int *x, int n) "
+        "{\n"
+        "    int i = get_global_id(0), s = 0;\n"
+        "    for (int k = 0; k < n; k++) {\n"
+        "        if (x[k] == 77) break;\n"
+        "        s = s * 3 + x[k] + i;\n"
+        "        if (x[k] % 5 == 4) continue;\n"
+        "        s -= k;\n"
+        "    }\n"
+        "    to[i] = s;\n"
+        "}\n"
+        "__kernel void double_(__global int *to, __global const int *x, int n) "
+        "{\n"
+        "    int i = get_global_id(0), s = 0;\n"
+        "    double d = 0.5;\n"
+        "    for (int k = 0; k < n; k++) { d += x[k] * i; s += i; }\n"
+        "    for (int k = n; k-- > 0;) s ^= x[k] * i;\n"
+        "    to[i] = s + (int)d;\n"
+        "}\n",
+        NULL);
+    enum {
+        ITEMS = 200
+    };
+    static int to[ITEMS], x[100], *cells = to, *px = x;
+    const int counts[] = {0, 1, 2, 7, 8, 100}, sizes[] = {8, 33, 64, 200};
+
+    for (int i = 0; i < 100; i++)
+        x[i] = i * 7 % 90;
+    for (int k = 0; k < 7; k++)
+        for (int c = 0; c < 6; c++)
+            for (int g = 0; g < 4; g++) {
+                int n = counts[c];
+                uint64_t all = k == 4 ? 200 : (uint64_t)(ITEMS - g * 3);
+                // Every group must have the work-items that load a tile.
+                int local = k == 4 && g == 1 ? 25 : sizes[g];
+                const struct try_range range = {
+                    1, {all}, {(uint32_t)local}, {0}};
+                memset(to, 0, sizeof(to));
+                TRY_RUN(t, p, names[k], range, TRY_VALUE(cells), TRY_VALUE(px),
+                        TRY_VALUE(n));
+                for (int i = 0; i < (int)all; i++) {
+                    uint32_t s = 0;
+                    double d = 0.5;
+                    for (int j = 0; j < (k == 1 ? 3 : 1); j++) {
+                        s ^= (uint32_t)j;
+                        for (int m = j; m < n; m++) {
+                            uint32_t next = s * 3 + (uint32_t)(x[m] + i);
+                            if (k == 2 && i % 3)
+                                s += m < i % 11 ? (uint32_t)x[m] : 0;
+                            else if (k == 3)
+                                s = (i ^ m) & 1 ? next : s + 2;
+                            else if (k == 5 && x[m] == 77)
+                                break;
+                            else if (k == 5)
+                                s = next - (x[m] % 5 == 4 ? 0 : (uint32_t)m);
+                            else if (k == 6)
+                                d += x[m] * i, s += (uint32_t)i;
+                            else
+                                s = next;
+                        }
+                    }
+                    // Whatever n is, these go to their own end.
+                    if (k == 2 && i % 3)
+                        for (int m = n; m < i % 11; m++)
+                            s += (uint32_t)x[m];
+                    if (k == 6) {
+                        for (int m = n; m-- > 0;)
+                            s ^= (uint32_t)(x[m] * i);
+                        s += (uint32_t)(int)d;
+                    }
+                    if (k == 3 && i % 5 == 1)
+                        s = 0;
+                    if (to[i] != (int)s)
+                        fprintf(stderr, "%s: n %d, item %d of %d\n", names[k],
+                                n, i, (int)all);
+                    CHECK(to[i] == (int)s);
+                }
+            }
+    hd_program_destroy(p);
+}
+
 int main(void)
 {
     struct try t = try_open();
 
     conditions_on_ids_decide(&t);
     long_rows_and_unused_dimensions(&t);
+    strides_reach_everything_once(&t);
+    loops_taken_alike_end_alike(&t);
     try_close(&t);
     return 0;
 }

@@ -12,6 +12,7 @@ enum {
     MOST_TREE = 16       // instructions that compute a bound
 };
 
+static const char stride_name[] = "heddle.stride";
 static const char lower_name[] = "heddle.lower", upper_name[] = "heddle.upper";
 
 // Flat kernels ----------------------------------------------------------------
@@ -383,6 +384,179 @@ static bool has_one_predecessor(LLVMBasicBlockRef block)
     return use && !LLVMGetNextUse(use);
 }
 
+static unsigned count_returns(LLVMValueRef kernel)
+{
+    unsigned count = 0;
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b;
+         b = LLVMGetNextBasicBlock(b))
+        count += LLVMGetNumSuccessors(LLVMGetBasicBlockTerminator(b)) == 0;
+    return count;
+}
+
+// `value` is `phi`, or its lower half with the sign again.
+static bool is_same_id(LLVMValueRef value, LLVMValueRef phi)
+{
+    if (value == phi)
+        return true;
+    if (!LLVMIsAInstruction(value))
+        return false;
+    LLVMValueRef from = LLVMGetOperand(value, 0);
+    switch (LLVMGetInstructionOpcode(value)) {
+    case LLVMAShr:
+        return is_constant(LLVMGetOperand(value, 1), 32) &&
+               LLVMIsAInstruction(from) &&
+               LLVMGetInstructionOpcode(from) == LLVMShl &&
+               is_constant(LLVMGetOperand(from, 1), 32) &&
+               LLVMGetOperand(from, 0) == phi;
+    case LLVMAnd:
+        return is_constant(LLVMGetOperand(value, 1), 0xffffffff) && from == phi;
+    case LLVMSExt:
+    case LLVMZExt:
+        return from == phi ||
+               (LLVMIsATruncInst(from) && LLVMGetOperand(from, 0) == phi);
+    default:
+        return false;
+    }
+}
+
+static bool is_global_size(LLVMValueRef value)
+{
+    if (LLVMIsATruncInst(value))
+        value = LLVMGetOperand(value, 0);
+    return hdi_call_kind(value) == HDI_CALL_GLOBAL_SIZE &&
+           is_constant(LLVMGetOperand(value, 0), 0);
+}
+
+// The only call in the kernel that asks for an id in x; NULL when there are
+// more.
+static LLVMValueRef only_id(LLVMValueRef kernel)
+{
+    LLVMValueRef only = NULL;
+
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b;
+         b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
+             i = LLVMGetNextInstruction(i)) {
+            if (hdi_call_kind(i) != HDI_CALL_GLOBAL_ID)
+                continue;
+            LLVMValueRef d = LLVMGetOperand(i, 0);
+            if (LLVMIsAConstantInt(d) && LLVMConstIntGetZExtValue(d) != 0)
+                continue;
+            if (only || !LLVMIsAConstantInt(d))
+                return NULL;
+            only = i;
+        }
+    return only;
+}
+
+// A block that ends with a jump back to `head`, the only one; NULL: none.
+static LLVMBasicBlockRef only_latch(LLVMValueRef phi, LLVMBasicBlockRef head,
+                                    LLVMBasicBlockRef before)
+{
+    if (LLVMCountIncoming(phi) != 2)
+        return NULL;
+    unsigned back = LLVMGetIncomingBlock(phi, 0) == before;
+    LLVMBasicBlockRef latch = LLVMGetIncomingBlock(phi, back);
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(latch);
+    return LLVMGetIncomingBlock(phi, 1 - back) == before &&
+                   LLVMIsABranchInst(end) && !LLVMIsConditional(end) &&
+                   LLVMGetSuccessor(end, 0) == head
+               ? latch
+               : NULL;
+}
+
+// for (i = get_global_id(0); i < n; i += get_global_size(0)), which is all that
+// follows: the work-items of all turns are those of a longer range. The loop
+// becomes its body once; the chunk goes round instead.
+static void straighten(struct finder *f, LLVMBasicBlockRef before,
+                       LLVMBasicBlockRef head)
+{
+    LLVMValueRef kernel = LLVMGetBasicBlockParent(head);
+    LLVMValueRef phi = LLVMGetFirstInstruction(head);
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(head);
+    LLVMValueRef id = only_id(kernel);
+    if (!id || !LLVMIsAPHINode(phi) ||
+        LLVMIsAPHINode(LLVMGetNextInstruction(phi)) ||
+        !LLVMIsABranchInst(end) || !LLVMIsConditional(end) ||
+        !only_returns(LLVMGetSuccessor(end, 1)) ||
+        // A way out of the body would end the work-item's other turns too.
+        !has_one_predecessor(LLVMGetSuccessor(end, 1)) ||
+        count_returns(kernel) != 1 || !is_pure(head))
+        return;
+    LLVMBasicBlockRef latch = only_latch(phi, head, before);
+    if (!latch)
+        return;
+
+    // The id goes into the loop and nowhere else, perhaps as 32 bits.
+    unsigned back = LLVMGetIncomingBlock(phi, 0) == before;
+    LLVMValueRef start = LLVMGetIncomingValue(phi, 1 - back);
+    LLVMValueRef next = LLVMGetIncomingValue(phi, back);
+    LLVMUseRef use = LLVMGetFirstUse(id);
+    if ((start != id &&
+         (!LLVMIsATruncInst(start) || LLVMGetOperand(start, 0) != id ||
+          LLVMGetNextUse(LLVMGetFirstUse(start)))) ||
+        !use || LLVMGetNextUse(use) || !LLVMIsAInstruction(next) ||
+        LLVMGetInstructionOpcode(next) != LLVMAdd || !LLVMGetFirstUse(next) ||
+        LLVMGetNextUse(LLVMGetFirstUse(next)))
+        return;
+    LLVMValueRef a = LLVMGetOperand(next, 0), b = LLVMGetOperand(next, 1);
+    if (!(is_same_id(a, phi) && is_global_size(b)) &&
+        !(is_same_id(b, phi) && is_global_size(a)))
+        return;
+
+    // It goes on below a bound, and the body knows no way out.
+    LLVMValueRef condition = LLVMGetCondition(end);
+    if (!LLVMIsAICmpInst(condition))
+        return;
+    LLVMIntPredicate predicate = LLVMGetICmpPredicate(condition);
+    LLVMValueRef left = LLVMGetOperand(condition, 0);
+    LLVMValueRef bound = LLVMGetOperand(condition, 1);
+    unsigned budget = MOST_TREE;
+    bool narrow = LLVMIsATruncInst(left) && LLVMGetOperand(left, 0) == phi &&
+                  LLVMTypeOf(left) == f->i32;
+    if ((predicate != LLVMIntSLT && predicate != LLVMIntULT) ||
+        (left != phi && !narrow) || !is_given(bound, &budget))
+        return;
+
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(f->llvm->context),
+                                        NULL, 0, false);
+    LLVMPositionBuilderBefore(f->builder, LLVMGetBasicBlockTerminator(before));
+    LLVMSetCurrentDebugLocation2(f->builder, NULL);
+    LLVMBuildCall2(f->builder, type,
+                   LLVMAddFunction(f->module, stride_name, type), NULL, 0, "");
+
+    // Beside the call, where the emitter sees it.
+    LLVMPositionBuilderBefore(f->builder, LLVMGetNextInstruction(id));
+    LLVMValueRef half = LLVMBuildTrunc(f->builder, id, f->i32, "");
+    for (LLVMUseRef u = LLVMGetFirstUse(phi), after; u; u = after) {
+        LLVMValueRef user = LLVMGetUser(u);
+        after = LLVMGetNextUse(u);
+        if (LLVMIsATruncInst(user) && LLVMTypeOf(user) == f->i32) {
+            LLVMReplaceAllUsesWith(user, half);
+        } else if (LLVMGetInstructionOpcode(user) == LLVMAnd &&
+                   is_same_id(user, phi)) {
+            LLVMPositionBuilderBefore(f->builder, user);
+            LLVMReplaceAllUsesWith(user,
+                                   LLVMBuildZExt(f->builder, half, f->i64, ""));
+        } else if (LLVMGetInstructionOpcode(user) == LLVMShl &&
+                   is_constant(LLVMGetOperand(user, 1), 32)) {
+            LLVMUseRef v = LLVMGetFirstUse(user);
+            if (v && !LLVMGetNextUse(v) && is_same_id(LLVMGetUser(v), phi)) {
+                LLVMPositionBuilderBefore(f->builder, LLVMGetUser(v));
+                LLVMReplaceAllUsesWith(
+                    LLVMGetUser(v),
+                    LLVMBuildSExt(f->builder, half, f->i64, ""));
+            }
+        }
+    }
+    LLVMReplaceAllUsesWith(phi, LLVMTypeOf(phi) == f->i32 ? half : id);
+    LLVMInstructionEraseFromParent(phi);
+    LLVMPositionBuilderBefore(f->builder, end);
+    state_condition(f, LLVMGetCondition(end), true);
+    LLVMSetSuccessor(LLVMGetBasicBlockTerminator(latch), 0,
+                     LLVMGetSuccessor(end, 1));
+}
+
 void hdi_chunk_find_bounds(struct hdi_llvm *llvm, LLVMModuleRef module,
                            LLVMBuilderRef builder, LLVMValueRef kernel)
 {
@@ -405,8 +579,10 @@ void hdi_chunk_find_bounds(struct hdi_llvm *llvm, LLVMModuleRef module,
             state_condition(&f, LLVMGetCondition(end), wanted);
             next = LLVMGetSuccessor(end, !wanted);
         }
-        if (!has_one_predecessor(next))
+        if (!has_one_predecessor(next)) {
+            straighten(&f, block, next);
             return;
+        }
         block = next;
     }
 }
@@ -464,9 +640,45 @@ static bool asks_for_dimension(const struct hdi_emit *e, unsigned d)
     return false;
 }
 
+static LLVMBasicBlockRef append(const struct hdi_emit *e, const char *name)
+{
+    return LLVMAppendBasicBlockInContext(e->llvm->context, e->function, name);
+}
+
+// Of a straightened kernel the chunk goes round and round, each turn a global
+// size further, until nothing is left of it. Returns where a turn ends, and
+// what it adds to the ids in x.
+static LLVMBasicBlockRef begin_turns(struct hdi_emit *e,
+                                     LLVMBasicBlockRef leave,
+                                     LLVMValueRef *further)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef function = LLVMGetNamedFunction(e->module, stride_name);
+
+    *further = LLVMConstInt(e->i64, 0, false);
+    if (!function)
+        return leave;
+    LLVMInstructionEraseFromParent(LLVMGetUser(LLVMGetFirstUse(function)));
+    LLVMDeleteFunction(function);
+
+    LLVMValueRef at = LLVMBuildAlloca(b, e->i64, "");
+    LLVMBasicBlockRef head = append(e, "turn"), next = append(e, "next_turn");
+    LLVMBuildStore(b, *further, at);
+    LLVMBuildBr(b, head);
+    hdi_build_at_end(b, next);
+    LLVMBuildStore(
+        b,
+        LLVMBuildNUWAdd(b, LLVMBuildLoad2(b, e->i64, at, ""), e->global[0], ""),
+        at);
+    LLVMBuildBr(b, head);
+    hdi_build_at_end(b, head);
+    *further = LLVMBuildLoad2(b, e->i64, at, "");
+    return next;
+}
+
 // The box in global ids: first one, and how many.
-static void measure(struct hdi_emit *e, LLVMValueRef first[3],
-                    LLVMValueRef count[3])
+static void measure(struct hdi_emit *e, LLVMValueRef further,
+                    LLVMValueRef first[3], LLVMValueRef count[3])
 {
     LLVMBuilderRef b = e->builder;
     LLVMValueRef end[3];
@@ -486,6 +698,8 @@ static void measure(struct hdi_emit *e, LLVMValueRef first[3],
         first[d] = LLVMBuildNUWAdd(b, e->offset[d], start, "");
         end[d] = LLVMBuildNUWAdd(b, e->offset[d], stop, "");
     }
+    first[0] = LLVMBuildNUWAdd(b, first[0], further, "");
+    end[0] = LLVMBuildNUWAdd(b, end[0], further, "");
     take_bounds(e, lower_name, LLVMIntUGT, first);
     take_bounds(e, upper_name, LLVMIntULT, end);
     for (unsigned d = 0; d < 3; d++)
@@ -495,20 +709,16 @@ static void measure(struct hdi_emit *e, LLVMValueRef first[3],
             LLVMConstInt(e->i64, 0, false), "");
 }
 
-static LLVMBasicBlockRef append(const struct hdi_emit *e, const char *name)
-{
-    return LLVMAppendBasicBlockInContext(e->llvm->context, e->function, name);
-}
-
 LLVMBasicBlockRef hdi_chunk_begin(struct hdi_emit *e, LLVMBasicBlockRef leave)
 {
     LLVMBuilderRef b = e->builder;
     LLVMValueRef zero = LLVMConstInt(e->i64, 0, false);
     LLVMValueRef most = LLVMConstInt(e->i64, MOST_ROW, false);
-    LLVMValueRef first[3], count[3];
+    LLVMValueRef first[3], count[3], further;
     LLVMValueRef at = LLVMBuildAlloca(b, e->i64, "");
 
-    measure(e, first, count);
+    LLVMBasicBlockRef done = begin_turns(e, leave, &further);
+    measure(e, further, first, count);
     // Dimensions that the kernel does not look at are counted together.
     LLVMValueRef rows = LLVMBuildMul(b, count[1], count[2], "");
     if (!asks_for_dimension(e, 1) && !asks_for_dimension(e, 2)) {
@@ -527,7 +737,7 @@ LLVMBasicBlockRef hdi_chunk_begin(struct hdi_emit *e, LLVMBasicBlockRef leave)
         LLVMBuildNUWAdd(b, LLVMBuildLoad2(b, e->i64, at, ""), most, "");
     LLVMBuildStore(b, behind, at);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, behind, count[0], ""), head,
-                    leave);
+                    done);
 
     hdi_build_at_end(b, head);
     LLVMValueRef begin = LLVMBuildLoad2(b, e->i64, at, "");
@@ -567,7 +777,7 @@ LLVMBasicBlockRef hdi_chunk_begin_lanes(struct hdi_emit *e,
     LLVMBuilderRef b = e->builder;
     LLVMValueRef zero = LLVMConstInt(e->i64, 0, false);
     LLVMValueRef lanes = LLVMConstInt(e->i64, HDI_LANES, false);
-    LLVMValueRef first[3], count[3], at[3], id[3];
+    LLVMValueRef first[3], count[3], at[3], id[3], further;
     LLVMBasicBlockRef head[3], next[3];
 
     for (unsigned d = 0; d < 3; d++) {
@@ -577,7 +787,8 @@ LLVMBasicBlockRef hdi_chunk_begin_lanes(struct hdi_emit *e,
     }
     *full = append(e, "full");
     *rest = append(e, "rest");
-    measure(e, first, count);
+    LLVMBasicBlockRef done = begin_turns(e, leave, &further);
+    measure(e, further, first, count);
     LLVMValueRef some = LLVMBuildICmp(b, LLVMIntNE, count[0], zero, "");
     for (unsigned d = 1; d < 3; d++)
         some = LLVMBuildAnd(
@@ -589,7 +800,7 @@ LLVMBasicBlockRef hdi_chunk_begin_lanes(struct hdi_emit *e,
         unsigned d = order[n];
         hdi_build_at_end(b, next[d]);
         step(e, at[d], d == 0 ? HDI_LANES : 1, count[d], head[d],
-             n == 0 ? leave : next[order[n - 1]]);
+             n == 0 ? done : next[order[n - 1]]);
         hdi_build_at_end(b, head[d]);
         id[d] = LLVMBuildNUWAdd(b, first[d],
                                 LLVMBuildLoad2(b, e->i64, at[d], ""), "");

@@ -96,6 +96,37 @@ static LLVMValueRef narrow_id(struct hdi_emit *e, LLVMValueRef truncation)
     return id;
 }
 
+// (long)(int)get_global_id(d), or (ulong)(uint): the base alone is widened, so
+// that no pass has to prove what narrow_id() promises.
+static LLVMValueRef widened_id(struct hdi_emit *e, LLVMValueRef extension)
+{
+    bool with_sign = LLVMIsASExtInst(extension) != NULL;
+    if ((!with_sign && !LLVMIsAZExtInst(extension)) ||
+        LLVMTypeOf(extension) != e->i64)
+        return NULL;
+    LLVMValueRef from = LLVMGetOperand(extension, 0);
+    size_t slot = LLVMIsALoadInst(from) ? hdi_map_index(&e->flow->slot_index,
+                                                        LLVMGetOperand(from, 0))
+                                        : SIZE_MAX;
+    if (slot != SIZE_MAX && e->flow->slots[slot].only_stored)
+        from = e->flow->slots[slot].only_stored;
+    if (!LLVMIsATruncInst(from) || LLVMTypeOf(from) != e->i32 ||
+        hdi_call_kind(LLVMGetOperand(from, 0)) != HDI_CALL_GLOBAL_ID)
+        return NULL;
+    LLVMValueRef d = LLVMGetOperand(LLVMGetOperand(from, 0), 0);
+    if (!LLVMIsAConstantInt(d) || LLVMConstIntGetZExtValue(d) > 2)
+        return NULL;
+
+    uint64_t n = LLVMConstIntGetZExtValue(d);
+    LLVMValueRef base =
+        with_sign ? LLVMBuildSExt(e->builder, e->base_narrow[n], e->i64, "")
+                  : LLVMBuildZExt(e->builder, e->base_narrow[n], e->i64, "");
+    LLVMValueRef id =
+        LLVMBuildAdd(e->builder, base, wide(e, e->item_ids[n]), "");
+    LLVMSetNSW(id, true);
+    return id;
+}
+
 // Operands --------------------------------------------------------------------
 
 static LLVMValueRef copy_of(const struct hdi_emit *e, LLVMValueRef value)
@@ -306,6 +337,8 @@ void hdi_emit_instruction(struct hdi_emit *e, LLVMValueRef instruction)
         return;
     LLVMValueRef copy = kind != HDI_CALL_OTHER ? id_call(e, kind, instruction)
                                                : narrow_id(e, instruction);
+    if (!copy)
+        copy = widened_id(e, instruction);
     if (!copy)
         copy = plain_atomic(e, instruction);
     if (!copy) {

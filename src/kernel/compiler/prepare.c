@@ -273,6 +273,43 @@ static void mark_for_inlining(LLVMModuleRef module, LLVMValueRef kernel)
     }
 }
 
+static bool is_by(LLVMValueRef value, LLVMOpcode code, uint64_t operand)
+{
+    return LLVMIsAInstruction(value) &&
+           LLVMGetInstructionOpcode(value) == code &&
+           LLVMIsAConstantInt(LLVMGetOperand(value, 1)) &&
+           LLVMConstIntGetZExtValue(LLVMGetOperand(value, 1)) == operand;
+}
+
+// (long)(int)get_global_id(0) has become shifts by 32 to and fro, or a mask
+// without a sign: say it as a truncation again.
+static void restore_truncations(LLVMBuilderRef builder, LLVMContextRef context,
+                                LLVMValueRef call)
+{
+    LLVMTypeRef narrow = LLVMInt32TypeInContext(context);
+    LLVMTypeRef long_type = LLVMInt64TypeInContext(context);
+
+    for (LLVMUseRef u = LLVMGetFirstUse(call), next; u; u = next) {
+        LLVMValueRef user = LLVMGetUser(u);
+        next = LLVMGetNextUse(u);
+        bool mask = is_by(user, LLVMAnd, 0xffffffff);
+        if (!mask && !is_by(user, LLVMShl, 32))
+            continue;
+        for (LLVMUseRef v = mask ? u : LLVMGetFirstUse(user), after; v;
+             v = after) {
+            LLVMValueRef last = mask ? user : LLVMGetUser(v);
+            after = mask ? NULL : LLVMGetNextUse(v);
+            if (!mask && !is_by(last, LLVMAShr, 32))
+                continue;
+            LLVMPositionBuilderBefore(builder, last);
+            LLVMValueRef half = LLVMBuildTrunc(builder, call, narrow, "");
+            LLVMReplaceAllUsesWith(
+                last, mask ? LLVMBuildZExt(builder, half, long_type, "")
+                           : LLVMBuildSExt(builder, half, long_type, ""));
+        }
+    }
+}
+
 // int i = get_global_id(0) is a truncation beside the call, never further away:
 // the emitter turns the pair into 32-bit arithmetic that cannot wrap.
 static void gather_truncations(LLVMBuilderRef builder, LLVMContextRef context,
@@ -307,6 +344,7 @@ static void tidy_calls(struct hdi_llvm *llvm, LLVMBuilderRef builder,
         for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {
             next = LLVMGetNextInstruction(i);
             if (hdi_call_kind(i) == HDI_CALL_GLOBAL_ID) {
+                restore_truncations(builder, llvm->context, i);
                 gather_truncations(builder, llvm->context, i);
                 next = LLVMGetNextInstruction(i);
             }

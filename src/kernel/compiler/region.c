@@ -350,6 +350,17 @@ static LLVMValueRef loop_metadata(const struct hdi_emit *e, bool innermost,
         word[0] = WORD("llvm.loop.parallel_accesses");
         word[1] = LLVMValueAsMetadata(e->access_group);
         properties[n++] = LLVMMDNodeInContext2(c, word, 2);
+        // A few vectors are no loop at all; then lanes fit registers.
+        if (LLVMIsAConstantInt(e->trip[0])) {
+            LLVMMetadataRef after[3] = {
+                WORD("llvm.loop.vectorize.followup_vectorized")};
+            word[0] = WORD("llvm.loop.isvectorized");
+            word[1] = LLVMValueAsMetadata(LLVMConstInt(e->i32, 1, false));
+            after[1] = LLVMMDNodeInContext2(c, word, 2);
+            word[0] = WORD("llvm.loop.unroll.enable");
+            after[2] = LLVMMDNodeInContext2(c, word, 1);
+            properties[n++] = LLVMMDNodeInContext2(c, after, 3);
+        }
     }
 #undef WORD
     LLVMMetadataRef node = LLVMMDNodeInContext2(c, properties, n);

@@ -323,6 +323,23 @@ static bool write_groups(struct hdi_emit *e, struct hdi_regions *regions,
     return hdi_regions_write(regions, LLVMGetInsertBlock(e->builder));
 }
 
+static void new_lanes(struct hdi_emit *e, struct hdi_regions *regions)
+{
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
+
+    LLVMPositionBuilderBefore(e->builder, LLVMGetFirstInstruction(e->entry));
+    LLVMSetCurrentDebugLocation2(e->builder, NULL);
+    for (size_t s = 0; s < e->flow->slot_count; s++)
+        if (e->kept[s].place == HDI_PLACE_ITEMS)
+            e->kept[s].lanes = LLVMBuildAlloca(
+                e->builder, LLVMArrayType2(e->flow->slots[s].type, HDI_LANES),
+                "");
+    if (regions->some_return_early)
+        regions->returned_lanes =
+            LLVMBuildAlloca(e->builder, LLVMArrayType2(e->i8, HDI_LANES), "");
+    hdi_build_at_end(e->builder, before);
+}
+
 // Once for as many lanes as there are, whose values then fit registers, and
 // once for what is left.
 static bool write_lanes(struct hdi_emit *e, struct hdi_regions *regions,
@@ -333,12 +350,15 @@ static bool write_lanes(struct hdi_emit *e, struct hdi_regions *regions,
     regions->done = hdi_chunk_begin_lanes(e, leave, &full, &rest);
     LLVMValueRef left = e->trip[0];
     e->trip[0] = LLVMConstInt(e->i32, HDI_LANES, false);
+    new_lanes(e, regions);
     if (!hdi_regions_write(regions, full))
         return false;
     memset(regions->entries, 0,
            e->flow->block_count * sizeof(*regions->entries));
     regions->queue_size = 0;
     e->trip[0] = left;
+    // Of its own: indexed by a variable they stay in memory.
+    new_lanes(e, regions);
     return hdi_regions_write(regions, rest);
 }
 
@@ -355,13 +375,7 @@ static hd_status write_function(struct hdi_emit *e, struct hdi_regions *regions)
             e->kept[s].group = LLVMBuildAlloca(e->builder, type, "");
             e->kept[s].next = LLVMBuildAlloca(e->builder, type, "");
         }
-        if (e->kept[s].place == HDI_PLACE_ITEMS && e->lanes)
-            e->kept[s].lanes = LLVMBuildAlloca(
-                e->builder, LLVMArrayType2(type, HDI_LANES), "");
     }
-    if (e->lanes && regions->some_return_early)
-        regions->returned_lanes =
-            LLVMBuildAlloca(e->builder, LLVMArrayType2(e->i8, HDI_LANES), "");
     read_frame(e);
     read_arguments(e);
     HDI_TRY(place_local(e));

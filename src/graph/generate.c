@@ -28,10 +28,11 @@ static hd_status read_program(const char *path, struct hdi_text *text,
     while ((got = fread(part, 1, sizeof(part), file)) > 0 &&
            text->size <= MOST_TEXT)
         hdi_text_append(text, part, got);
-    bool failed = ferror(file);
+    int failure = ferror(file) ? errno : 0;
     fclose(file);
-    if (failed)
-        return hdi_fail(error, HD_EIO, "cannot read graph program %s", path);
+    if (failure)
+        return hdi_fail(error, HD_EIO, "cannot read graph program %s: %s", path,
+                        strerror(failure));
     if (text->failed)
         return hdi_fail(error, HD_ENOMEM, "no memory to read %s", path);
     if (text->size > MOST_TEXT)

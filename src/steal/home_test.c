@@ -181,6 +181,44 @@ static void *resize_wildly(void *data)
     return NULL;
 }
 
+struct heap {
+    struct hd_group group;
+    struct hd_job jobs[40];
+};
+
+static void count_job(struct hd_worker *worker, struct hd_job *job)
+{
+    (void)job;
+    CHECK(hd_call(worker, count, 4) == 16);
+}
+
+// Leaves jobs in the queue of its worker, which may go home now.
+static void leave_jobs(struct hd_worker *worker, void *data)
+{
+    struct heap *heap = data;
+
+    for (int i = 0; i < 40; i++) {
+        heap->jobs[i] =
+            (struct hd_job){.run = count_job, .group = &heap->group};
+        hd_submit(hd_worker_pool(worker), &heap->jobs[i]);
+    }
+}
+
+static void jobs_of_one_who_goes_home_are_done_by_others(void)
+{
+    struct hd_pool *pool = make_pool(2);
+
+    for (int i = 0; i < 2000; i++) {
+        struct heap heap;
+        hd_group_init(&heap.group);
+        CHECK(hd_pool_resize(pool, 2, NULL) == HD_OK);
+        hd_pool_run(pool, leave_jobs, &heap);
+        CHECK(hd_pool_resize(pool, 1, NULL) == HD_OK);
+        hd_group_wait(pool, &heap.group);
+    }
+    hd_pool_destroy(pool);
+}
+
 static void nothing_is_lost_meanwhile(void)
 {
     struct hd_pool *pool = make_pool(4);
@@ -361,6 +399,7 @@ int main(void)
     }
     the_core_is_given_back();
     a_pool_shrinks_and_grows();
+    jobs_of_one_who_goes_home_are_done_by_others();
     nothing_is_lost_meanwhile();
     a_pool_finishes_or_cancels(false);
     a_pool_finishes_or_cancels(true);

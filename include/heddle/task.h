@@ -51,6 +51,23 @@ HD_API hd_status hd_pool_create(const struct hd_pool_params *params,
 /// Threads: one that is no worker of this pool; nobody may use the pool after
 HD_API void hd_pool_destroy(struct hd_pool *pool);
 
+/// Begin nothing any more: submitted jobs that have not started are not run,
+/// forked tasks are dropped, and what runs is told by hd_cancelled(). Jobs that
+/// are submitted later are not run either; what hd_pool_run() calls is. Before
+/// hd_pool_destroy(), which otherwise finishes everything.
+///
+/// Threads: any
+HD_API void hd_pool_cancel(struct hd_pool *pool);
+
+/// Let `workers` of the workers work, the first ones; the others finish what
+/// they have begun and sleep until they are wanted again. What they had not
+/// begun goes to the ones that stay. hd_pool_workers() remains the same.
+///
+/// Errors:  HD_EINVAL (not 1 to hd_pool_workers())
+/// Threads: any; does not wait
+HD_API hd_status hd_pool_resize(struct hd_pool *pool, unsigned workers,
+                                struct hd_error *error);
+
 HD_API unsigned hd_pool_workers(const struct hd_pool *pool);
 
 /// Return the worker of `pool` that the calling thread is, or NULL.
@@ -60,7 +77,13 @@ HD_API struct hd_worker *hd_pool_worker(const struct hd_pool *pool);
 
 HD_API struct hd_pool *hd_worker_pool(const struct hd_worker *worker);
 
-/// Return the worker's number, 0 to hd_pool_workers() - 1.
+enum {
+    HD_MAX_STAND_INS = 16 // of one pool
+};
+
+/// Return the worker's number, 0 to hd_pool_workers() - 1; above these are
+/// stand-ins, HD_MAX_STAND_INS at most, in a pool that uses
+/// hd_blocking_begin().
 HD_API unsigned hd_worker_index(const struct hd_worker *worker);
 
 /// Run `function(worker, data)` on a worker and wait until it has returned.
@@ -78,6 +101,20 @@ HD_API void hd_pool_run(struct hd_pool *pool,
 ///
 /// Threads: the worker's own
 HD_API void hd_publish(struct hd_worker *worker);
+
+/// From here to hd_blocking_end() the worker waits for something that is none
+/// of the pool's: a file, a lock, another device. Meanwhile a stand-in, one
+/// more worker with its own thread, works on this core. At the end the caller
+/// goes on at once, and the stand-in stops as soon as what it runs has
+/// returned. Regions nest; only the outermost counts. Nothing may be forked,
+/// joined or waited for inside.
+///
+/// With HD_MAX_STAND_INS at work, or no memory or threads for one more, the
+/// core is idle until the end. In a caller-only pool it is in any case.
+///
+/// Threads: the worker's own
+HD_API void hd_blocking_begin(struct hd_worker *worker);
+HD_API void hd_blocking_end(struct hd_worker *worker);
 
 // Jobs --------------------------------------------------------------------
 
@@ -115,6 +152,13 @@ HD_API void hd_submit(struct hd_pool *pool, struct hd_job *job);
 ///
 /// Threads: any number, workers or not
 HD_API void hd_group_wait(struct hd_pool *pool, struct hd_group *group);
+
+/// As hd_group_wait(), but run nothing meanwhile except jobs of this group: for
+/// a worker that holds what other work may want, a lock for instance. It sleeps
+/// when there are none, and its core with it.
+///
+/// Threads: any number, workers or not
+HD_API void hd_group_wait_own(struct hd_pool *pool, struct hd_group *group);
 
 // Errors and cancellation -------------------------------------------------
 //

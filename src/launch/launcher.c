@@ -9,7 +9,7 @@ hd_status hdi_launcher_create(struct hd_pool *pool, struct hdi_device *device,
                               struct hdi_launcher **launcher,
                               struct hd_error *error)
 {
-    unsigned workers = hd_pool_workers(pool);
+    unsigned workers = hd_pool_workers(pool) + HD_MAX_STAND_INS;
     struct hdi_launcher *l = calloc(1, sizeof(*l));
     if (!l)
         goto err;
@@ -23,7 +23,7 @@ hd_status hdi_launcher_create(struct hd_pool *pool, struct hdi_device *device,
     l->workers = workers;
     l->device = device;
     l->trace = trace;
-    for (unsigned i = 0; i < workers; i++) {
+    for (unsigned i = 0; i < hd_pool_workers(pool); i++) {
         char name[32];
         snprintf(name, sizeof(name), "worker %u", i);
         l->tracks[i] = hdi_track_create(trace, name);

@@ -33,19 +33,39 @@ void hdi_inbox_push(struct hdi_inbox *inbox, struct hd_job *job)
     pthread_mutex_unlock(&inbox->lock);
 }
 
+static struct hd_job *cut_out(struct hdi_inbox *inbox, struct hd_job **link)
+{
+    struct hd_job *job = *link;
+
+    *link = job->next_;
+    if (!*link)
+        inbox->last = link;
+    add(inbox, (size_t)-1);
+    return job;
+}
+
 struct hd_job *hdi_inbox_pop(struct hdi_inbox *inbox)
 {
     if (!hdi_inbox_offers(inbox))
         return NULL;
 
     pthread_mutex_lock(&inbox->lock);
-    struct hd_job *job = inbox->first;
-    if (job) {
-        inbox->first = job->next_;
-        if (!inbox->first)
-            inbox->last = &inbox->first;
-        add(inbox, (size_t)-1);
-    }
+    struct hd_job *job = inbox->first ? cut_out(inbox, &inbox->first) : NULL;
+    pthread_mutex_unlock(&inbox->lock);
+    return job;
+}
+
+struct hd_job *hdi_inbox_pop_of(struct hdi_inbox *inbox,
+                                const struct hd_group *group)
+{
+    if (!hdi_inbox_offers(inbox))
+        return NULL;
+
+    pthread_mutex_lock(&inbox->lock);
+    struct hd_job **link = &inbox->first;
+    while (*link && (*link)->group != group)
+        link = &(*link)->next_;
+    struct hd_job *job = *link ? cut_out(inbox, link) : NULL;
     pthread_mutex_unlock(&inbox->lock);
     return job;
 }

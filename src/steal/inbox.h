@@ -13,6 +13,7 @@
 
 #include "steal/order.h"
 
+struct hd_group;
 struct hd_job;
 
 struct hdi_inbox {
@@ -26,6 +27,10 @@ void hdi_inbox_destroy(struct hdi_inbox *inbox);
 
 void hdi_inbox_push(struct hdi_inbox *inbox, struct hd_job *job);
 struct hd_job *hdi_inbox_pop(struct hdi_inbox *inbox); // NULL when empty
+
+// The oldest job of this group, or NULL; looks at every job.
+struct hd_job *hdi_inbox_pop_of(struct hdi_inbox *inbox,
+                                const struct hd_group *group);
 
 static inline bool hdi_inbox_offers(struct hdi_inbox *inbox)
 {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "steal/futex.h"
 #include "steal/group.h"
 
@@ -41,7 +42,7 @@ static bool seat_is_free(struct hd_pool *pool)
 
 void hdi_pool_ring(struct hd_pool *pool)
 {
-    hdi_fence(memory_order_seq_cst); // against await_bell()'s
+    hdi_fence(memory_order_seq_cst); // against who waits for the bell
     if (atomic_load_explicit(&pool->bell_waiters,
                              HDI_BESIDE(memory_order_relaxed)) == 0)
         return;
@@ -69,18 +70,7 @@ static void await_bell(struct hd_pool *pool, struct hd_group *group)
 
 // Starting and stopping -------------------------------------------------------
 
-static void *worker_main(void *data)
-{
-    static const struct hdi_goal finished = {.kind = HDI_UNTIL_FINISHED};
-    struct hd_worker *worker = data;
-
-    atomic_store_explicit(&worker->pool->threads[worker->index], this_thread(),
-                          memory_order_relaxed);
-    hdi_worker_wait(worker, &finished);
-    return NULL;
-}
-
-static void destroy_worker(struct hd_worker *worker)
+void hdi_worker_destroy(struct hd_worker *worker)
 {
     hdi_deque_destroy(&worker->jobs);
     hdi_scopes_destroy(&worker->scopes);
@@ -88,7 +78,7 @@ static void destroy_worker(struct hd_worker *worker)
     hdi_stack_destroy(&worker->stack);
 }
 
-static bool init_worker(struct hd_pool *pool, unsigned index)
+bool hdi_worker_init(struct hd_pool *pool, unsigned index)
 {
     struct hd_worker *worker = &pool->workers[index];
 
@@ -96,6 +86,7 @@ static bool init_worker(struct hd_pool *pool, unsigned index)
         .pool = pool,
         .index = index,
         .random = 0x9e3779b9u * (index + 1) | 1,
+        .wanted = 1,
     };
     if (!hdi_stack_init(&worker->stack, STACK_RECORDS))
         return false;
@@ -148,30 +139,33 @@ static struct hd_pool *make_pool(const struct hd_pool_params *params,
                                              : cores;
     pool->crowded = pool->worker_count > cores;
     unsigned made = 0, sets = 0;
-    pool->threads = calloc(pool->worker_count, sizeof(*pool->threads));
-    pool->workers =
-        aligned_alloc(64, pool->worker_count * sizeof(*pool->workers));
-    if (!pool->threads || !pool->workers)
+    unsigned most = pool->worker_count + HD_MAX_STAND_INS;
+    pool->threads = calloc(most, sizeof(*pool->threads));
+    pool->workers = aligned_alloc(64, most * sizeof(*pool->workers));
+    if (!pool->threads || !pool->workers || !hdi_origin_init(&pool->origin))
         goto err_arrays;
     for (; sets < HDI_APPETITES; sets++)
-        if (!hdi_idle_init(&pool->idle[sets], pool->worker_count))
+        if (!hdi_idle_init(&pool->idle[sets], most))
             goto err_idle;
     for (; made < pool->worker_count; made++)
-        if (!init_worker(pool, made))
+        if (!hdi_worker_init(pool, made))
             goto err_workers;
     hdi_inbox_init(&pool->inbox);
     hdi_inbox_init(&pool->urgent);
     hdi_inbox_init(&pool->later);
+    pthread_mutex_init(&pool->lock, NULL);
+    atomic_init(&pool->slots, pool->worker_count);
     atomic_init(&pool->awake, pool->worker_count);
     return pool;
 
 err_workers:
     while (made-- > 0)
-        destroy_worker(&pool->workers[made]);
+        hdi_worker_destroy(&pool->workers[made]);
 err_idle:
     while (sets-- > 0)
         hdi_idle_destroy(&pool->idle[sets]);
 err_arrays:
+    hdi_origin_destroy(&pool->origin);
     free(pool->workers);
     free(pool->threads);
     free(pool);
@@ -180,14 +174,16 @@ err_arrays:
 
 static void free_pool(struct hd_pool *pool)
 {
-    for (unsigned i = 0; i < pool->worker_count; i++)
-        destroy_worker(&pool->workers[i]);
+    for (unsigned i = 0; i < hdi_pool_slots(pool); i++)
+        hdi_worker_destroy(&pool->workers[i]);
     hdi_inbox_destroy(&pool->later);
     hdi_inbox_destroy(&pool->urgent);
     hdi_inbox_destroy(&pool->inbox);
     for (unsigned i = 0; i < HDI_APPETITES; i++)
         hdi_idle_destroy(&pool->idle[i]);
     hdi_topology_destroy(pool->own_topology);
+    pthread_mutex_destroy(&pool->lock);
+    hdi_origin_destroy(&pool->origin);
     free(pool->workers);
     free(pool->threads);
     free(pool);
@@ -202,8 +198,9 @@ static void join_threads(struct hd_pool *pool, unsigned count)
 static void wake_all(struct hd_pool *pool)
 {
     hdi_fence(memory_order_seq_cst); // against hdi_idle_lie_down()'s
-    for (unsigned i = 0; i < pool->worker_count; i++)
+    for (unsigned i = 0; i < hdi_pool_slots(pool); i++)
         hdi_idle_wake(&pool->idle[HDI_ANYTHING], i);
+    hdi_pool_call_all(pool);
 }
 
 static hd_status start_threads(struct hd_pool *pool,
@@ -217,7 +214,7 @@ static hd_status start_threads(struct hd_pool *pool,
         snprintf(name, sizeof(name), "heddle %u", i);
         hd_status status = hdi_thread_start(
             pool->topology, params->unpinned ? UINT_MAX : i % cores, name,
-            worker_main, &pool->workers[i], &pool->workers[i].thread);
+            hdi_worker_main, &pool->workers[i], &pool->workers[i].thread);
         if (status == HD_OK)
             continue;
 
@@ -277,6 +274,10 @@ void hd_pool_destroy(struct hd_pool *pool)
     if (!pool)
         return;
 
+    if (!hdi_origin_is_here(&pool->origin)) {
+        free_pool(pool); // its threads are not here, nor will they be
+        return;
+    }
     if (pool->caller_only) {
         while (!sit_down(pool))
             await_bell(pool, NULL);
@@ -285,6 +286,9 @@ void hd_pool_destroy(struct hd_pool *pool)
         atomic_store_explicit(&pool->stopping, true, memory_order_seq_cst);
         wake_all(pool);
         join_threads(pool, pool->worker_count);
+        // Nobody makes stand-ins any more.
+        for (unsigned i = pool->worker_count; i < hdi_pool_slots(pool); i++)
+            pthread_join(pool->workers[i].thread, NULL);
     }
     free_pool(pool);
 }
@@ -302,7 +306,7 @@ struct hd_worker *hd_pool_worker(const struct hd_pool *pool)
 
     // An entry that is not this thread's may be old; that does no harm, only
     // this thread ever writes its own number.
-    for (unsigned i = 0; i < pool->worker_count; i++)
+    for (unsigned i = 0; i < hdi_pool_slots(pool); i++)
         if (atomic_load_explicit(&pool->threads[i], memory_order_relaxed) ==
             self)
             return &pool->workers[i];
@@ -335,8 +339,23 @@ void hdi_pool_set_tracks(struct hd_pool *pool, struct hdi_track *const *tracks)
 
 // Work from outside -----------------------------------------------------------
 
+void hdi_pool_check_origin(const struct hd_pool *pool)
+{
+    if (hdi_origin_is_here(&pool->origin) || pool->caller_only)
+        return;
+    hdi_error("a pool was used in a child of fork(), which has none of its "
+              "workers; make a new pool there");
+    abort();
+}
+
+void hd_pool_cancel(struct hd_pool *pool)
+{
+    hd_group_cancel(pool, &pool->all);
+}
+
 void hd_submit(struct hd_pool *pool, struct hd_job *job)
 {
+    hdi_pool_check_origin(pool);
     struct hd_worker *worker = hd_pool_worker(pool);
 
     if (job->group)
@@ -363,6 +382,7 @@ void hd_group_wait(struct hd_pool *pool, struct hd_group *group)
     const struct hdi_goal goal = {.kind = HDI_UNTIL_GROUP, .group = group};
     struct hd_worker *worker = hd_pool_worker(pool);
 
+    hdi_pool_check_origin(pool);
     if (worker) {
         hdi_worker_wait(worker, &goal);
         return;
@@ -381,7 +401,7 @@ struct call {
     void *data;
 };
 
-static void run_call(struct hd_worker *worker, struct hd_job *job)
+void hdi_run_call(struct hd_worker *worker, struct hd_job *job)
 {
     struct call *call = (struct call *)(void *)job;
     call->function(worker, call->data);
@@ -402,7 +422,7 @@ void hd_pool_run(struct hd_pool *pool,
         get_up(pool);
     } else {
         struct hd_group group;
-        struct call call = {.job = {.run = run_call, .group = &group},
+        struct call call = {.job = {.run = hdi_run_call, .group = &group},
                             .function = function,
                             .data = data};
         hd_group_init(&group);

@@ -9,6 +9,7 @@
 #include "steal/deque.h"
 #include "steal/idle.h"
 #include "steal/inbox.h"
+#include "steal/origin.h"
 #include "steal/scope.h"
 #include "steal/stack.h"
 #include "steal/victims.h"
@@ -44,7 +45,12 @@ struct hd_worker {
     _Atomic(struct hdi_track *) track;
     // Set while parked in hd_group_wait(), and before its bit in `idle`.
     atomic_bool in_group_wait;
+    _Atomic uint32_t wanted; // futex: 0 to go home, see home.c
     pthread_t thread;
+    // Under the pool's lock; a stand-in is lent until it is home again.
+    bool lent, at_home;
+    unsigned blocked;           // nested blocking regions
+    struct hd_worker *stand_in; // whoever works while this one is blocked
 };
 
 struct hd_pool {
@@ -53,7 +59,10 @@ struct hd_pool {
     bool crowded; // more workers than cores: searching takes time from others
     const struct hdi_topology *topology;
     struct hdi_topology *own_topology; // or NULL
-    struct hd_worker *workers;
+    struct hd_worker *workers;         // its own, then stand-ins
+    _Atomic unsigned slots;            // how many of them there are
+    pthread_mutex_t lock;              // who is wanted, who is lent
+    struct hdi_origin origin;
 
     // The thread that each worker is, 0 for none. In a caller-only pool the one
     // entry is also the lock of the worker's seat.
@@ -72,7 +81,8 @@ struct hd_pool {
     // Of a fork and a join of a public task [ns]; 0 until it is measured.
     _Atomic uint64_t overhead;
 
-    // Caller-only: threads that wait for the seat or a group.
+    // Threads that wait for the seat of a caller-only pool, or for jobs of one
+    // group only.
     _Alignas(64) _Atomic uint32_t bell; // futex: counts rings
     _Atomic uint32_t bell_waiters;
 };
@@ -80,16 +90,43 @@ struct hd_pool {
 // What a worker waits for.
 struct hdi_goal {
     enum {
-        HDI_UNTIL_FINISHED, // the pool is
-        HDI_UNTIL_JOINED,   // `task` was stolen and is done
-        HDI_UNTIL_GROUP     // `group` is done
+        HDI_UNTIL_HOME,   // the pool is finished, or this worker not wanted
+        HDI_UNTIL_JOINED, // `task` was stolen and is done
+        HDI_UNTIL_GROUP   // `group` is done
     } kind;
     struct hd_task_ *task;
     struct hd_group *group;
 };
 
+static inline unsigned hdi_pool_slots(const struct hd_pool *pool)
+{
+    return atomic_load_explicit(&pool->slots, memory_order_acquire);
+}
+
+// A worker's parts but its thread. False without memory.
+bool hdi_worker_init(struct hd_pool *pool, unsigned index);
+void hdi_worker_destroy(struct hd_worker *worker);
+
+// What its thread does.
+void *hdi_worker_main(void *worker);
+
+// Let all workers that are at home leave it: to work, or for good.
+void hdi_pool_call_all(struct hd_pool *pool);
+
+// Count as awake no more, and see to it that somebody is.
+void hdi_worker_retire(struct hd_worker *worker);
+
+// End the program in a child of fork(), which has no workers to wait for.
+void hdi_pool_check_origin(const struct hd_pool *pool);
+
+// The function of the job by which hd_pool_run() calls in.
+void hdi_run_call(struct hd_worker *worker, struct hd_job *job);
+
 // Run other work until the goal is reached; parks when there is none.
 void hdi_worker_wait(struct hd_worker *worker, const struct hdi_goal *goal);
+
+// Run this job, which was taken from a queue.
+void hdi_worker_run(struct hd_worker *worker, struct hd_job *job);
 
 // Run whatever there is until nothing is to be seen; the only worker.
 void hdi_worker_drain(struct hd_worker *worker);
@@ -111,7 +148,7 @@ void hdi_worker_look(struct hd_worker *worker);
 // Somebody look at a new job; from any thread.
 void hdi_pool_tell(struct hd_pool *pool, unsigned near);
 
-// Ring for the threads that wait for the seat of a caller-only pool.
+// Something that the threads at the bell wait for may have come.
 void hdi_pool_ring(struct hd_pool *pool);
 
 #endif

@@ -31,6 +31,7 @@ void hdi_drop_work(struct hd_worker *worker, struct hd_job *job)
 
 void hd_submit_work(struct hd_pool *pool, struct hd_work *work)
 {
+    hdi_pool_check_origin(pool);
     work->run_ = work->job.run;
     work->job.run = hdi_run_work;
     if (work->priority == HD_PRIORITY_NORMAL) {

@@ -99,6 +99,18 @@ static bool take_from(struct hd_worker *worker, enum hdi_appetite appetite,
     return false;
 }
 
+// There are none as a rule.
+static bool take_from_stand_ins(struct hd_worker *worker,
+                                enum hdi_appetite appetite, struct work *work)
+{
+    struct hd_pool *pool = worker->pool;
+
+    for (unsigned i = pool->worker_count; i < hdi_pool_slots(pool); i++)
+        if (i != worker->index && take_from(worker, appetite, work, i))
+            return true;
+    return false;
+}
+
 // Near first, among equals from a random one on.
 static bool take_from_others(struct hd_worker *worker,
                              enum hdi_appetite appetite, struct work *work)
@@ -117,7 +129,7 @@ static bool take_from_others(struct hd_worker *worker,
         }
         begin += n;
     }
-    return false;
+    return take_from_stand_ins(worker, appetite, work);
 }
 
 // The worker that runs the stolen task of a join, or -1 for the moment between
@@ -186,8 +198,10 @@ static bool can_take(struct hd_worker *worker, enum hdi_appetite appetite)
         (hdi_inbox_offers(&pool->urgent) || hdi_inbox_offers(&pool->inbox) ||
          hdi_inbox_offers(&pool->later) || hdi_deque_offers(&worker->jobs)))
         return true;
-    for (uint32_t i = 0; i < worker->victims.end[HDI_VICTIM_LEVELS - 1]; i++) {
-        struct hd_worker *victim = &pool->workers[worker->victims.order[i]];
+    for (unsigned i = 0; i < hdi_pool_slots(pool); i++) {
+        struct hd_worker *victim = &pool->workers[i];
+        if (victim == worker)
+            continue;
         if (hdi_stack_offers(&victim->stack) ||
             (appetite == HDI_ANYTHING && hdi_deque_offers(&victim->jobs)))
             return true;
@@ -219,7 +233,7 @@ static bool has_parked(struct hd_pool *pool)
 void hdi_pool_poke(struct hd_pool *pool)
 {
     hdi_fence(memory_order_seq_cst); // against answer()'s
-    for (unsigned i = 0; i < pool->worker_count; i++)
+    for (unsigned i = 0; i < hdi_pool_slots(pool); i++)
         hdi_stack_ask(&pool->workers[i].stack);
 }
 
@@ -228,6 +242,7 @@ void hdi_pool_tell(struct hd_pool *pool, unsigned near)
     hdi_fence(memory_order_seq_cst); // against hdi_idle_lie_down()'s
     if (hdi_idle_searching(&pool->idle[HDI_ANYTHING]) <= 0)
         hdi_idle_wake_one(&pool->idle[HDI_ANYTHING], near);
+    hdi_pool_ring(pool);
 }
 
 // Somebody may have left work to us because we were searching.
@@ -307,12 +322,11 @@ static void wake_group(struct hd_pool *pool, struct hd_group *group)
 {
     hdi_futex_wake(hdi_group_futex(group), INT_MAX);
     hdi_fence(memory_order_seq_cst); // against hdi_idle_lie_down()'s
-    for (unsigned i = 0; i < pool->worker_count; i++)
+    for (unsigned i = 0; i < hdi_pool_slots(pool); i++)
         if (atomic_load_explicit(&pool->workers[i].in_group_wait,
                                  HDI_BESIDE(memory_order_relaxed)))
             hdi_idle_wake(&pool->idle[HDI_ANYTHING], i);
-    if (pool->caller_only)
-        hdi_pool_ring(pool);
+    hdi_pool_ring(pool);
 }
 
 // It was cancelled before it began. A job is not touched: its memory is the
@@ -323,6 +337,8 @@ static void drop(struct hd_worker *worker, const struct work *work)
         drop_task(work->task);
     else if (work->job->run == hdi_run_work)
         hdi_drop_work(worker, work->job);
+    else if (work->job->run == hdi_run_call)
+        work->job->run(worker, work->job); // somebody waits for its result
 }
 
 static void run(struct hd_worker *worker, const struct work *work)
@@ -364,11 +380,13 @@ static bool is_reached(struct hd_worker *worker, const struct hdi_goal *goal)
                                HDI_BESIDE(__ATOMIC_ACQUIRE)) == HDI_TASK_DONE;
     case HDI_UNTIL_GROUP:
         return hdi_group_done(goal->group);
-    case HDI_UNTIL_FINISHED:
+    case HDI_UNTIL_HOME:
         break;
     }
     return atomic_load_explicit(&worker->pool->finished,
-                                HDI_BESIDE(memory_order_acquire));
+                                HDI_BESIDE(memory_order_acquire)) ||
+           !atomic_load_explicit(&worker->wanted,
+                                 HDI_BESIDE(memory_order_acquire));
 }
 
 // The last worker to lie down in a pool that stops, with nothing left to see,
@@ -382,9 +400,22 @@ static bool finish(struct hd_worker *worker)
         return false;
     atomic_store_explicit(&pool->finished, true, memory_order_seq_cst);
     hdi_fence(memory_order_seq_cst);
-    for (unsigned i = 0; i < pool->worker_count; i++)
+    for (unsigned i = 0; i < hdi_pool_slots(pool); i++)
         hdi_idle_wake(&pool->idle[HDI_ANYTHING], i);
+    hdi_pool_call_all(pool);
     return true;
+}
+
+void hdi_worker_retire(struct hd_worker *worker)
+{
+    struct hd_pool *pool = worker->pool;
+
+    atomic_fetch_sub_explicit(&pool->awake, 1, memory_order_seq_cst);
+    hdi_fence(memory_order_seq_cst); // against who told us
+    if (can_take(worker, HDI_ANYTHING))
+        hdi_pool_tell(pool, worker->index);
+    else
+        finish(worker);
 }
 
 static void sleep_timed(struct hd_worker *worker, struct hdi_idle *idle)
@@ -407,7 +438,7 @@ static void park(struct hd_worker *worker, const struct hdi_goal *goal)
     struct hd_pool *pool = worker->pool;
     enum hdi_appetite appetite = appetite_of(worker, goal);
     struct hdi_idle *idle = &pool->idle[appetite];
-    bool at_home = goal->kind == HDI_UNTIL_FINISHED;
+    bool at_home = goal->kind == HDI_UNTIL_HOME;
     bool in_group = goal->kind == HDI_UNTIL_GROUP;
 
     if (in_group) {
@@ -418,7 +449,7 @@ static void park(struct hd_worker *worker, const struct hdi_goal *goal)
     if (at_home)
         atomic_fetch_sub_explicit(&pool->awake, 1, memory_order_seq_cst);
     hdi_idle_lie_down(idle, worker->index);
-    for (unsigned i = 0; appetite != HDI_THIEF && i < pool->worker_count; i++)
+    for (unsigned i = 0; appetite != HDI_THIEF && i < hdi_pool_slots(pool); i++)
         if (i != worker->index)
             hdi_stack_ask(&pool->workers[i].stack);
 
@@ -465,6 +496,7 @@ void hdi_worker_wait(struct hd_worker *worker, const struct hdi_goal *goal)
     enum hdi_appetite appetite = appetite_of(worker, goal);
     struct work work;
 
+    hdi_pool_check_origin(worker->pool);
     while (!is_reached(worker, goal)) {
         bool found = take(worker, goal, &work);
         if (!found) {
@@ -483,6 +515,14 @@ void hdi_worker_drain(struct hd_worker *worker)
 
     while (take_anything(worker, &work))
         run(worker, &work);
+}
+
+void hdi_worker_run(struct hd_worker *worker, struct hd_job *job)
+{
+    struct work work = {0};
+
+    take_job(&work, job);
+    run(worker, &work);
 }
 
 bool hdi_worker_help(struct hd_worker *worker)

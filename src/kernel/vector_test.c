@@ -55,6 +55,18 @@ static const char source[] =
     "    float4 c = image[y1 * w + x0], d = image[y1 * w + x1];\n"
     "    out[i] = mix(mix(a, b, f.x), mix(c, d, f.x), f.y);\n"
     "}\n"
+    "__kernel void strided(__global float *y, __global const float *x, int n) "
+    "{\n"
+    "    for (int i = get_global_id(0); i < n; i += get_global_size(0))\n"
+    "        y[i] += x[i];\n"
+    "}\n"
+    "__kernel void nearest(__global const float *x, __global const float *at,\n"
+    "                      __global float *least, int n) {\n"
+    "    int i = get_global_id(0);\n"
+    "    float d = 1e9f;\n"
+    "    for (int k = 0; k < n; k++) d = fmin(d, fabs(x[i] - at[k]));\n"
+    "    least[i] = d;\n"
+    "}\n"
     "__kernel void scale4(__global float4 *x, float a) {\n"
     "    x[get_global_id(0)] *= a;\n"
     "}\n";
@@ -85,8 +97,8 @@ int main(void)
 {
     struct try t = try_open();
     struct hd_program *p = try_build(&t, source, NULL);
-    static const char *const names[] = {"saxpy", "blur", "sample", "sample4",
-                                        "scale4"};
+    static const char *const names[] = {
+        "saxpy", "blur", "sample", "sample4", "scale4", "strided", "nearest"};
 
     // The least that every processor with vectors can do.
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -68,7 +68,7 @@ static struct rig set_up(bool caller_only)
 
     CHECK_OK(hdi_topology_create(NULL, &rig.topology, &error), error);
     CHECK_OK(
-        hdi_backend_find("cpu")->open(rig.topology, 0, &rig.device, &error),
+        hdi_backend_find("cpu")->open(rig.topology, 0, NULL, &rig.device, &error),
         error);
     CHECK_OK(hd_pool_create(&pool, &rig.pool, &error), error);
     CHECK_OK(

@@ -18,7 +18,7 @@
 //     worker                        unit
 //     ------                        ----
 //     1 task words, results = 0     a load bell, until it rang
-//     2 release fence               b acquire fence
+//     2 release fence               b acquire fence (a stronger one, see below)
 //     3 store bell                  c task words; run
 //     4 load bell, until answered   d results
 //     5 acquire fence               e release fence
@@ -33,7 +33,7 @@
 // the ring. Before each task the unit stores its number to `started`, settles,
 // and looks at `given_up`; the worker stores `given_up`, settles, and looks at
 // `started`. At least one sees the other: a task that the worker does not find
-// started will never be.
+// started will never be. The unit's fence there is its step b as well.
 //
 // Who may call at the same time: the worker's functions only one thread, the
 // unit's only its primary core; the two sides freely.

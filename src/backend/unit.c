@@ -18,10 +18,9 @@ static bool fetch(struct hdu_unit *unit, uint64_t number)
             return false;
         hdu_pause(unit, number, round);
     }
-    hdi_word_acquire(); // b
     // Announce it before looking whether it is still ours to run.
     hdi_word_store(&m->started, number);
-    hdi_word_settle();
+    hdi_word_settle(); // b
     if (hdi_word_load(&m->given_up))
         return false;
 

@@ -2,7 +2,22 @@
 // the steps in mailbox.h.
 #include "backend/mailbox.h"
 
+#include <linux/membarrier.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+bool hdi_mailbox_can_settle(void)
+{
+    return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0,
+                   0) == 0;
+}
+
+void hdi_mailbox_settle(void)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+}
 
 void hdi_mailbox_open(struct hdi_mailbox_end *end, struct hdi_mailbox *mailbox,
                       enum hdi_mailbox_mode mode, uint32_t cores)
@@ -27,9 +42,7 @@ bool hdi_mailbox_submit(struct hdi_mailbox_end *end, struct hdi_unit_task *task)
     memcpy(words, task, sizeof(words));
     for (unsigned i = 0; i < HDI_TASK_WORDS; i++)
         hdi_word_store(&m->tasks[slot].words[i], words[i]); // 1
-    for (uint32_t i = 0; i < end->cores; i += 64)
-        hdi_word_store(&m->results[slot].completion[i / 64], 0);
-    hdi_word_release(); // 2
+    hdi_word_release();                                     // 2
     if (end->mode == HDI_DOORBELL)
         hdi_word_store(&m->bell, 1); // 3
     else
@@ -85,6 +98,6 @@ uint32_t hdi_mailbox_result(const struct hdi_mailbox_end *end, uint64_t number,
 uint64_t hdi_mailbox_give_up(struct hdi_mailbox_end *end)
 {
     hdi_word_store(&end->mailbox->given_up, 1);
-    hdi_word_settle();
+    hdi_mailbox_settle();
     return hdi_word_load(&end->mailbox->started);
 }

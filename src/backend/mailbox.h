@@ -17,9 +17,9 @@
 //
 //     worker                        unit
 //     ------                        ----
-//     1 task words, results = 0     a load bell, until it rang
-//     2 release fence               b acquire fence (a stronger one, see below)
-//     3 store bell                  c task words; run
+//     1 task words                  a load bell, until it rang
+//     2 release fence               b acquire fence
+//     3 store bell                  c task words; results = 0; run
 //     4 load bell, until answered   d results
 //     5 acquire fence               e release fence
 //     6 read results                f store bell
@@ -33,7 +33,9 @@
 // the ring. Before each task the unit stores its number to `started`, settles,
 // and looks at `given_up`; the worker stores `given_up`, settles, and looks at
 // `started`. At least one sees the other: a task that the worker does not find
-// started will never be. The unit's fence there is its step b as well.
+// started will never be. The worker hardly ever does this, the unit for every
+// task, so the worker bears the cost: its settling makes every thread of the
+// process pass a fence (membarrier). A GPU's cores it cannot reach; they fence.
 //
 // Who may call at the same time: the worker's functions only one thread, the
 // unit's only its primary core; the two sides freely.
@@ -92,9 +94,9 @@ struct hdi_unit_result {
 struct hdi_mailbox {
     _Alignas(128) hdi_word bell;      // doorbell mode; both sides, in turn
     _Alignas(128) hdi_word submitted; // ring mode; the worker
-    hdi_word given_up;
-    _Alignas(128) hdi_word done; // ring mode; the unit
-    hdi_word started;
+    hdi_word given_up;                // the worker
+    _Alignas(128) hdi_word done;      // ring mode; the unit
+    _Alignas(128) hdi_word started;   // the unit; read when it is given up
     _Alignas(128) struct {
         hdi_word words[HDI_TASK_WORDS];
     } tasks[HDI_MAILBOX_RING];
@@ -135,6 +137,11 @@ static inline void hdu_mailbox_answer(struct hdi_mailbox *m,
 }
 
 // The worker's side, in mailbox.c -----------------------------------------
+
+// The other side of hdi_word_settle(), for all threads of this process. Asked
+// for once, before any unit starts; false: this system cannot do it.
+bool hdi_mailbox_can_settle(void);
+void hdi_mailbox_settle(void);
 
 // `mailbox` is zeroed memory that no unit reads yet.
 void hdi_mailbox_open(struct hdi_mailbox_end *end, struct hdi_mailbox *mailbox,

@@ -18,9 +18,10 @@ static bool fetch(struct hdu_unit *unit, uint64_t number)
             return false;
         hdu_pause(unit, number, round);
     }
+    hdi_word_acquire(); // b
     // Announce it before looking whether it is still ours to run.
     hdi_word_store(&m->started, number);
-    hdi_word_settle(); // b
+    hdi_word_settle();
     if (hdi_word_load(&m->given_up))
         return false;
 
@@ -32,6 +33,9 @@ static bool fetch(struct hdu_unit *unit, uint64_t number)
         copy.words[i] =
             hdi_word_load(&m->tasks[hdi_mailbox_slot(number)].words[i]); // c
     unit->task = copy.task;
+    for (uint32_t i = 0; i < unit->cores; i += 64)
+        hdi_word_store(&m->results[hdi_mailbox_slot(number)].completion[i / 64],
+                       0);
     return true;
 }
 

@@ -88,11 +88,12 @@ static inline void hdi_word_release(void)
     HDI_WORD_FENCE(memory_order_release);
 }
 
-// Between a store and a load, on both of two sides that do the same: at least
-// one of them sees the other's store.
+// Between a store and a load, against hdi_mailbox_settle() on the other side,
+// which does the rest: at least one side sees the other's store. Nothing but
+// order for the compiler here, since it is passed for every task.
 static inline void hdi_word_settle(void)
 {
-    HDI_WORD_FENCE(memory_order_seq_cst);
+    atomic_signal_fence(memory_order_seq_cst);
 }
 
 #endif

@@ -53,19 +53,21 @@
 #else
 #define fence_5 fence(WORKER, ACQUIRE)
 #endif
+#ifdef TAKE_UNFENCED
+#define fence_b skip
+#else
+#define fence_b fence(PRIMARY, ACQUIRE)
+#endif
+/* membarrier: a fence on every thread, at one moment. The unit's half is the
+ * order of its program. */
 #ifdef GIVE_UP_UNSETTLED
 #define settle_worker skip
 #else
+#ifdef GIVE_UP_FENCED /* a fence of the worker's own */
 #define settle_worker fence_seq_cst(WORKER)
-#endif
-/* It is the acquire fence of step b, too. */
-#ifdef START_UNSETTLED
-#define settle_unit skip
 #else
-#ifdef START_ACQUIRED
-#define settle_unit fence(PRIMARY, ACQ_REL)
-#else
-#define settle_unit fence_seq_cst(PRIMARY)
+#define settle_worker atomic { fence_seq_cst(WORKER); fence_seq_cst(PRIMARY); \
+                               fence_seq_cst(SECOND); fence_seq_cst(WORKER) }
 #endif
 #endif
 #ifdef BARRIER_RELAXED
@@ -136,15 +138,21 @@ proctype primary() {
         :: else
         fi
      od;
+     fence_b;
+#ifndef LOOK_FIRST
      store(PRIMARY, STARTED, n, RELAXED);
-     settle_unit; /* b */
+#endif
      load(PRIMARY, GIVEN_UP, RELAXED, x);
      if
      :: x == 1 -> goto leave
      :: else
      fi;
+#ifdef LOOK_FIRST /* before announcing it */
+     store(PRIMARY, STARTED, n, RELAXED);
+#endif
      load(PRIMARY, TASK(n), RELAXED, x); /* c */
      assert(x == CONTENT(n));
+     store(PRIMARY, RESULT(n), 0, RELAXED);
      store(PRIMARY, LOCAL, x, RELAXED);
      run_task(n);
      barrier(PRIMARY, 2 * n - 1);
@@ -219,7 +227,6 @@ proctype worker() {
   do
   :: submitted < TASKS && ROOM ->
      store(WORKER, TASK(submitted + 1), CONTENT(submitted + 1), RELAXED); /* 1 */
-     store(WORKER, RESULT(submitted + 1), 0, RELAXED);
      fence_2;
 #ifdef DOORBELL
      store(WORKER, BELL, 1, RELAXED); /* 3 */

@@ -53,6 +53,10 @@ static hd_status make_units(struct hdi_cpu_device *d,
                         "%u units of %u cores; at most %d of %d are possible",
                         params->units, d->unit_cores, MOST_UNITS,
                         HDI_UNIT_CORES);
+    if (!hdi_mailbox_can_settle())
+        return hdi_fail(error, HD_ENOTSUP,
+                        "units need the system call membarrier, which this "
+                        "system refuses; open the device without units");
     d->timeout = params->unit_timeout;
     d->mode = params->doorbell ? HDI_DOORBELL : HDI_RING;
     d->modules = calloc(params->units, sizeof(*d->modules));

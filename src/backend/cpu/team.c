@@ -110,9 +110,10 @@ void hdu_pause(struct hdu_unit *unit, uint64_t number, uint32_t round)
 
     if (!waited_long(t, round))
         return;
-    // Against hdi_team_ring(): both store, settle, and look.
+    // Against hdi_team_ring(): both store, settle, and look. Ours is the dear
+    // half, since ringing is frequent.
     atomic_store_explicit(&t->asleep, 1, HDI_WORD_ORDER);
-    hdi_word_settle();
+    hdi_mailbox_settle();
     if (!hdu_mailbox_rang(unit->mailbox, unit->mode, number) &&
         !hdi_word_load(&unit->mailbox->given_up))
         sleep_on(&t->asleep, 1);

@@ -72,7 +72,10 @@ uint32_t hdi_mailbox_code(const struct hdi_mailbox_end *end, uint64_t number,
 {
     const struct hdi_unit_result *r =
         &end->mailbox->results[hdi_mailbox_slot(number)];
-    if (hdi_word_load(&r->completion[part / 64]) >> part % 64 & 1)
+    if (hdi_word_load(hdi_mailbox_completion(end->mailbox, end->mode, number,
+                                             part / 64)) >>
+            part % 64 &
+        1)
         return 0;
     return (uint32_t)(hdi_word_load(&r->codes[part / 8]) >> part % 8 * 8) & 255;
 }
@@ -80,13 +83,12 @@ uint32_t hdi_mailbox_code(const struct hdi_mailbox_end *end, uint64_t number,
 uint32_t hdi_mailbox_result(const struct hdi_mailbox_end *end, uint64_t number,
                             uint32_t parts, uint32_t *part)
 {
-    const struct hdi_unit_result *r =
-        &end->mailbox->results[hdi_mailbox_slot(number)];
-
     for (uint32_t i = 0; i < parts; i += 64) {
         uint64_t had =
             parts - i < 64 ? (UINT64_C(1) << (parts - i)) - 1 : UINT64_MAX;
-        uint64_t failed = had & ~hdi_word_load(&r->completion[i / 64]); // 6
+        uint64_t failed =
+            had & ~hdi_word_load(hdi_mailbox_completion(end->mailbox, end->mode,
+                                                        number, i / 64)); // 6
         if (failed) {
             *part = i + (uint32_t)__builtin_ctzll(failed);
             return hdi_mailbox_code(end, number, *part);

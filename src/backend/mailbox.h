@@ -85,6 +85,8 @@ enum {
 // Bit i of the completion words: core i had a part and it succeeded. The codes
 // are bytes, 0 where there was no failure.
 struct hdi_unit_result {
+    // The first word lies beside the answer instead: who reads the one has
+    // fetched the other.
     _Alignas(128) hdi_word completion[HDI_UNIT_CORES / 64];
     hdi_word codes[HDI_UNIT_CORES / 8];
 };
@@ -93,10 +95,12 @@ struct hdi_unit_result {
 // are what one read of a bus and two neighbouring cache lines hold.
 struct hdi_mailbox {
     _Alignas(128) hdi_word bell;      // doorbell mode; both sides, in turn
+    hdi_word bell_completion;         // the unit
     _Alignas(128) hdi_word submitted; // ring mode; the worker
     hdi_word given_up;                // the worker
     _Alignas(128) hdi_word done;      // ring mode; the unit
-    _Alignas(128) hdi_word started;   // the unit; read when it is given up
+    hdi_word done_completion[HDI_MAILBOX_RING];
+    _Alignas(128) hdi_word started; // the unit; read when it is given up
     _Alignas(128) struct {
         hdi_word words[HDI_TASK_WORDS];
     } tasks[HDI_MAILBOX_RING];
@@ -114,6 +118,18 @@ struct hdi_mailbox_end {
 static inline unsigned hdi_mailbox_slot(uint64_t number)
 {
     return (unsigned)(number % HDI_MAILBOX_RING);
+}
+
+// Completion word `i` of task `number`, its cores 64 i and on.
+static inline hdi_word *hdi_mailbox_completion(struct hdi_mailbox *m,
+                                               enum hdi_mailbox_mode mode,
+                                               uint64_t number, uint32_t i)
+{
+    unsigned slot = hdi_mailbox_slot(number);
+    if (i > 0)
+        return &m->results[slot].completion[i];
+    return mode == HDI_DOORBELL ? &m->bell_completion
+                                : &m->done_completion[slot];
 }
 
 // The unit's side, in unit.c ---------------------------------------------

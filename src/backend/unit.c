@@ -34,7 +34,7 @@ static bool fetch(struct hdu_unit *unit, uint64_t number)
             hdi_word_load(&m->tasks[hdi_mailbox_slot(number)].words[i]); // c
     unit->task = copy.task;
     for (uint32_t i = 0; i < unit->cores; i += 64)
-        hdi_word_store(&m->results[hdi_mailbox_slot(number)].completion[i / 64],
+        hdi_word_store(hdi_mailbox_completion(m, unit->mode, number, i / 64),
                        0);
     return true;
 }
@@ -98,7 +98,9 @@ static void complete(struct hdu_unit *unit, uint64_t number, uint32_t parts)
         uint64_t bits = 0;
         for (uint32_t i = first; i < parts && i < first + 64; i++)
             bits |= (uint64_t)(unit->codes[i] == 0) << i % 64;
-        hdi_word_store(&r->completion[first / 64], bits); // d
+        hdi_word_store(hdi_mailbox_completion(unit->mailbox, unit->mode, number,
+                                              first / 64),
+                       bits); // d
     }
     for (uint32_t first = 0; first < parts; first += 8) {
         uint64_t codes = 0;

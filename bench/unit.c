@@ -1,5 +1,6 @@
 // Host units: what it costs to have a leaf run on another core.
 //
+//     one word   what the machine takes to pass a word to a core and back
 //     doorbell   one empty chunk at a time, from submit to its result
 //     ring       a stream of empty chunks, as many in flight as the ring holds
 //
@@ -11,6 +12,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 
 #include "backend/backend.h"
 #include "base/clock.h"
@@ -33,6 +35,55 @@ static const struct hdi_chunk chunk = {
               .count = {1, 1, 1},
               .dims = 1},
 };
+
+// What two cores can do at best: one word there and back.
+static _Atomic int ball;
+
+enum {
+    BALLS = 10 // between two looks at the clock
+};
+
+static void *return_ball(void *data)
+{
+    (void)data;
+    for (int seen;
+         (seen = atomic_load_explicit(&ball, memory_order_acquire)) >= 0;)
+        if (seen == 1)
+            atomic_store_explicit(&ball, 0, memory_order_release);
+    return NULL;
+}
+
+static void time_one_word(const struct hdi_topology *topology, int count)
+{
+    pthread_t thread;
+    unsigned last = hdi_topology_machine(topology)->cores - 1;
+
+    if (hdi_thread_start(topology, last, "bench", return_ball, NULL, &thread) !=
+        HD_OK)
+        exit(1);
+    double *ns = malloc((size_t)count * sizeof(*ns));
+    if (!ns)
+        exit(1);
+    for (int i = 0; i < count; i++) {
+        uint64_t begin = hdi_now();
+        for (int j = 0; j < BALLS; j++) {
+            atomic_store_explicit(&ball, 1, memory_order_release);
+            while (atomic_load_explicit(&ball, memory_order_acquire) == 1)
+                ;
+        }
+        ns[i] = (double)(hdi_now() - begin) / BALLS;
+    }
+    atomic_store(&ball, -1);
+    pthread_join(thread, NULL);
+    figure_print(&(struct figure){
+        .bench = "unit",
+        .name = "one word",
+        .metric = "round trip, median",
+        .value = figure_median(ns, count),
+        .unit = "ns",
+    });
+    free(ns);
+}
 
 struct setup {
     const struct hdi_backend *cpu;
@@ -168,6 +219,7 @@ int main(int argc, char **argv)
         CPU_ZERO(&set);
         CPU_SET(hdi_topology_core(topology, 0)->os_index, &set);
         pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+        time_one_word(topology, quick ? 20000 : 200000);
         time_round_trips(topology, quick ? 200000 : 2000000, true);
         time_round_trips(topology, quick ? 200000 : 2000000, false);
         time_stream(topology, quick ? 15 : 101);

@@ -12,7 +12,7 @@
 //
 // Who may call at the same time: open/close alone; alloc, free, copy, load,
 // unload, find and unit_open/unit_close on one device from any thread; submit,
-// done and status of one unit only from the worker that owns the unit, but for
+// done, status and explain of one unit only one thread at a time, but for
 // different units freely.
 #ifndef HDI_BACKEND_BACKEND_H
 #define HDI_BACKEND_BACKEND_H
@@ -27,6 +27,20 @@
 struct hdi_backend;
 struct hdi_topology;
 
+// How a device is opened. A backend takes from it what it knows.
+struct hdi_device_params {
+    unsigned units;        // of its own threads, for a backend whose units run
+                           // on the caller otherwise; 0: none
+    unsigned unit_cores;   // of each; 0: 1
+    uint64_t unit_timeout; // a unit that takes longer for a chunk hangs [ns];
+                           // 0: wait for ever
+    bool doorbell;         // one chunk at a time, through the doorbell alone
+};
+
+enum {
+    HDI_UNIT_ON_CALLER = 0x7fffffff // see unit_open()
+};
+
 struct hdi_capabilities {
     const char *description; // for people: "AMD EPYC, 2 cores"
     const char *target;      // LLVM triple of its code; "" takes no code
@@ -36,7 +50,9 @@ struct hdi_capabilities {
     uint32_t in_flight;      // chunks one unit holds at the same time
     uint32_t group_items;    // most work-items of one work-group
     uint64_t local_bytes;    // most local memory of one work-group
+    const uint32_t *modules; // of each unit: which share a cache; NULL: all
     bool on_caller;          // submit() has run the chunk when it returns
+    bool caller_too;         // unit_open() knows HDI_UNIT_ON_CALLER
     bool host_memory;        // device addresses are host addresses
     bool discards;           // runs nothing: results are undefined (null)
 };
@@ -70,9 +86,10 @@ struct hdi_chunk {
 struct hdi_backend {
     const char *name; // "cpu"; also the folder
 
-    // Devices. open() returns HD_ENODEV when there is no device `index`. The
-    // topology outlives the device.
+    // Devices. open() returns HD_ENODEV when there is no device `index`;
+    // `params` may be NULL for the defaults. The topology outlives the device.
     hd_status (*open)(const struct hdi_topology *topology, unsigned index,
+                      const struct hdi_device_params *params,
                       struct hdi_device **device, struct hd_error *error);
     void (*close)(struct hdi_device *device);
 
@@ -90,23 +107,36 @@ struct hdi_backend {
     void (*unload)(struct hdi_code *code);
     const struct hdi_entry *(*find)(struct hdi_code *code, const char *kernel);
 
-    // Units. `index` is the worker's: a unit is opened by the thread that will
-    // use it.
+    // Units. With can.on_caller, `index` is the worker's, and a unit is opened
+    // by the thread that will use it. Else units 0 to can.units - 1 are there
+    // once each, to be opened (attached) and closed (detached) at any time;
+    // HD_ELIMIT: this one is open, or hangs since it was lost. With
+    // can.caller_too, HDI_UNIT_ON_CALLER gives one more that runs on the
+    // caller. unit_close() waits for what the unit runs.
     hd_status (*unit_open)(struct hdi_device *device, unsigned index,
                            struct hdi_unit **unit);
     void (*unit_close)(struct hdi_unit *unit);
 
-    // submit() never blocks, except to run the chunk where can.on_caller is
-    // set. It copies the chunk and returns false when the unit is full. Chunks
-    // are numbered from 1 in the order of submission and finish in that order:
-    // submitted() and done() are the numbers of the latest. status() is that of
-    // a finished chunk, kept until can.in_flight later ones were submitted:
-    // HD_OK, HD_ENOMEM (the unit could not get `local_bytes` or `saved_bytes`),
-    // HD_EFAULT.
+    // submit() never blocks, except to run the chunk where the unit is on the
+    // caller. It copies the chunk and returns false when the unit is full.
+    // Chunks are numbered from 1 in the order of submission and finish in that
+    // order: submitted() and done() are the numbers of the latest. status() is
+    // that of a finished chunk, kept until can.in_flight later ones were
+    // submitted: HD_OK, HD_ENOMEM (the unit could not get `local_bytes` or
+    // `saved_bytes`), HD_EFAULT.
+    //
+    // A unit that hangs is lost: the chunk it hangs in ends with HD_ETIMEOUT,
+    // those that it never started and all later ones with HD_ECANCELED; they
+    // have not run and may run elsewhere. Such a unit is good for unit_close().
+    //
+    // explain() says which parts of a failed chunk failed, and why; "" when
+    // there is nothing to say but the status.
     bool (*submit)(struct hdi_unit *unit, const struct hdi_chunk *chunk);
     uint64_t (*submitted)(const struct hdi_unit *unit);
     uint64_t (*done)(struct hdi_unit *unit);
     hd_status (*status)(const struct hdi_unit *unit, uint64_t chunk);
+    void (*explain)(const struct hdi_unit *unit, uint64_t chunk, char *text,
+                    size_t size);
 };
 
 // The backends of this build, in folder order. Never NULL.

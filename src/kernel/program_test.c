@@ -142,7 +142,7 @@ static void a_device_without_code_is_told_about_kernels(struct try *t)
     struct hdi_program_context context = {0};
     const struct hd_program_params params = {.source = twice};
 
-    CHECK_OK(null->open(t->topology, 0, &context.device, &error), error);
+    CHECK_OK(null->open(t->topology, 0, NULL, &context.device, &error), error);
     CHECK_OK(hdi_program_create(&context, &params, &p, &error), error);
     CHECK(hd_kernel_info(hd_program_find(p, "twice"))->arg_count == 1);
     hd_program_destroy(p);

@@ -32,7 +32,7 @@ static inline struct try try_open(void)
         SKIP(hdi_compiler_description());
     CHECK(t.backend);
     CHECK_OK(hdi_topology_create(NULL, &t.topology, &error), error);
-    CHECK_OK(t.backend->open(t.topology, 0, &t.device, &error), error);
+    CHECK_OK(t.backend->open(t.topology, 0, NULL, &t.device, &error), error);
     CHECK(t.backend->unit_open(t.device, 0, &t.unit) == HD_OK);
     t.context.device = t.device;
     return t;

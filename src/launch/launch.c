@@ -20,8 +20,9 @@ enum {
     // Without a measured time, and whatever the time says where a kernel is
     // uneven: this many leaves per worker.
     LEAVES_PER_WORKER = 8,
-    TIME_UNIT = 1024, // hd_kernel.item_time counts in 1/1024 ns
-    STACK_ARGS = 1024 // larger arguments go to the heap [bytes]
+    TIME_UNIT = 1024,   // hd_kernel.item_time counts in 1/1024 ns
+    SPLIT_TIME = 20000, // a leaf worth dividing among a worker's units [ns]
+    STACK_ARGS = 1024   // larger arguments go to the heap [bytes]
 };
 
 struct launch {
@@ -31,14 +32,13 @@ struct launch {
     struct hdi_chunk chunk;    // all but its box
     uint64_t cutoff;           // most groups of a leaf
     uint64_t group_items;
+    struct hdi_place place;
     atomic_int status; // first failure of a leaf; HD_OK so far
+    char text[160];    // what its unit said of it; by who set the status
+    atomic_uint held;  // leaves on units of their own threads
 };
 
-struct box {
-    uint32_t first[3], count[3]; // [work-groups]
-};
-
-static uint64_t groups_of(const struct box *box)
+static uint64_t groups_of(const struct hdi_box *box)
 {
     return (uint64_t)box->count[0] * box->count[1] * box->count[2];
 }
@@ -66,10 +66,11 @@ static uint64_t choose_cutoff(const struct hdi_launcher *launcher,
     return cutoff < share ? cutoff : share;
 }
 
-static void fail(struct launch *launch, hd_status status)
+// True: it is the first failure.
+static bool fail(struct launch *launch, hd_status status)
 {
     int none = HD_OK;
-    atomic_compare_exchange_strong(&launch->status, &none, (int)status);
+    return atomic_compare_exchange_strong(&launch->status, &none, (int)status);
 }
 
 static bool goes_on(struct launch *launch)
@@ -88,7 +89,8 @@ static struct hdi_unit *unit_of(struct launch *launch, unsigned index)
     struct hdi_device *device = launch->launcher->device;
 
     if (!*unit) {
-        hd_status status = device->backend->unit_open(device, index, unit);
+        hd_status status = device->backend->unit_open(
+            device, device->can.caller_too ? HDI_UNIT_ON_CALLER : index, unit);
         if (status != HD_OK) {
             *unit = NULL;
             fail(launch, status);
@@ -108,21 +110,38 @@ static void learn_time(struct launch *launch, uint64_t ns, uint64_t groups)
     atomic_store_explicit(word, now ? now : 1, memory_order_relaxed);
 }
 
-static void run_leaf(struct hd_worker *worker, struct launch *launch,
-                     const struct box *box)
+static void count_leaf(struct hd_worker *worker, struct launch *launch,
+                       const struct hdi_box *box, uint64_t begin, uint64_t end)
 {
-    if (!goes_on(launch))
-        return;
+    uint64_t groups = groups_of(box);
+    struct hdi_track *track = launch->launcher->tracks[hd_worker_index(worker)];
 
-    unsigned index = hd_worker_index(worker);
-    struct hdi_unit *unit = unit_of(launch, index);
+    learn_time(launch, end - begin, groups);
+    hdi_worker_count(worker, end - begin, groups);
+    if (track)
+        hdi_track_record(track, HDI_EVENT_chunk, begin, end,
+                         launch->kernel->trace_name, groups);
+}
+
+static struct hdi_chunk chunk_of(const struct launch *launch,
+                                 const struct hdi_box *box)
+{
+    struct hdi_chunk chunk = launch->chunk;
+    memcpy(chunk.frame.first, box->first, sizeof(box->first));
+    memcpy(chunk.frame.count, box->count, sizeof(box->count));
+    return chunk;
+}
+
+// Run a leaf on the worker's own thread.
+static void run_here(struct hd_worker *worker, struct launch *launch,
+                     const struct hdi_box *box)
+{
+    struct hdi_unit *unit = unit_of(launch, hd_worker_index(worker));
     if (!unit)
         return;
 
     const struct hdi_backend *backend = launch->launcher->device->backend;
-    struct hdi_chunk chunk = launch->chunk;
-    memcpy(chunk.frame.first, box->first, sizeof(box->first));
-    memcpy(chunk.frame.count, box->count, sizeof(box->count));
+    struct hdi_chunk chunk = chunk_of(launch, box);
 
     hd_publish(worker);
     uint64_t begin = hdi_now();
@@ -132,25 +151,132 @@ static void run_leaf(struct hd_worker *worker, struct launch *launch,
     while (backend->done(unit) < ticket)
         hdi_worker_help(worker);
     hd_status status = backend->status(unit, ticket);
-    uint64_t end = hdi_now();
-
-    uint64_t groups = groups_of(box);
     if (status != HD_OK)
         fail(launch, status);
-    learn_time(launch, end - begin, groups);
-    hdi_worker_count(worker, end - begin, groups);
-    struct hdi_track *track = launch->launcher->tracks[index];
-    if (track)
-        hdi_track_record(track, HDI_EVENT_chunk, begin, end,
-                         launch->kernel->trace_name, groups);
+    count_leaf(worker, launch, box, begin, hdi_now());
+}
+
+// Take away what the unit has finished, for whichever launch. What a lost unit
+// has not run runs here.
+static bool collect(struct hd_worker *worker, struct hdi_launcher *launcher,
+                    struct hdi_port *port)
+{
+    struct hdi_finished f;
+    bool any = false;
+
+    while (hdi_port_take(port, launcher->device, &f)) {
+        struct launch *launch = f.leaf.launch;
+        if (f.status == HD_ECANCELED)
+            run_here(worker, launch, &f.leaf.box);
+        else if (f.status != HD_OK) {
+            if (fail(launch, f.status))
+                memcpy(launch->text, f.text, sizeof(launch->text));
+        } else
+            count_leaf(worker, launch, &f.leaf.box, f.begin, f.end);
+        atomic_fetch_sub_explicit(&launch->held, 1, memory_order_release);
+        any = true;
+    }
+    return any;
+}
+
+// Whether a unit may run leaves that this worker has: one of those dealt to it,
+// or one at the launch's place.
+static bool is_for(const struct launch *launch, unsigned worker, unsigned unit)
+{
+    const struct hdi_launcher *l = launch->launcher;
+
+    if (!atomic_load_explicit(&l->ports[unit].open, memory_order_relaxed))
+        return false;
+    switch (launch->place.kind) {
+    case HDI_ON_UNIT:
+        return unit == launch->place.unit;
+    case HDI_ON_MODULE_OF:
+        return l->ports[unit].module == l->ports[launch->place.unit].module;
+    case HDI_ANYWHERE:
+    default:
+        return unit % l->workers == worker;
+    }
+}
+
+// The unit for a leaf of this worker that holds the fewest; how many are idle.
+static struct hdi_port *choose_port(const struct launch *launch,
+                                    unsigned worker, unsigned *idle)
+{
+    struct hdi_port *best = NULL;
+    unsigned least = UINT32_MAX;
+
+    *idle = 0;
+    for (unsigned i = 0; i < launch->launcher->port_count; i++) {
+        struct hdi_port *port = &launch->launcher->ports[i];
+        if (!is_for(launch, worker, i))
+            continue;
+        unsigned held = atomic_load_explicit(&port->held, memory_order_relaxed);
+        *idle += held == 0;
+        if (held < least) {
+            least = held;
+            best = port;
+        }
+    }
+    return best;
+}
+
+static struct hdi_box halve(struct hdi_box *box);
+
+// Hand a leaf over to a unit, without waiting for it. One that takes long is
+// divided among idle units of the worker, others keep several in flight (W13).
+static void hand_over(struct hd_worker *worker, struct launch *launch,
+                      struct hdi_box *box)
+{
+    struct hdi_launcher *launcher = launch->launcher;
+    uint64_t item =
+        atomic_load_explicit(&launch->kernel->item_time, memory_order_relaxed);
+    struct hdi_port *port;
+    unsigned idle;
+
+    while ((port = choose_port(launch, hd_worker_index(worker), &idle))) {
+        uint64_t groups = groups_of(box);
+        if (idle > 1 && groups > 1 &&
+            (item == 0 || (double)groups * (double)launch->group_items *
+                                  (double)item / TIME_UNIT >
+                              SPLIT_TIME)) {
+            struct hdi_box half = halve(box);
+            hand_over(worker, launch, &half);
+            continue;
+        }
+        struct hdi_chunk chunk = chunk_of(launch, box);
+        struct hdi_leaf leaf = {launch, *box, hdi_now()};
+        atomic_fetch_add_explicit(&launch->held, 1, memory_order_relaxed);
+        if (hdi_port_submit(port, launcher->device, &chunk, &leaf))
+            return;
+        atomic_fetch_sub_explicit(&launch->held, 1, memory_order_relaxed);
+        if (!collect(worker, launcher, port)) {
+            hd_publish(worker);
+            hdi_worker_help(worker);
+        }
+    }
+    if (launch->place.kind == HDI_ANYWHERE)
+        run_here(worker, launch, box);
+    else
+        fail(launch, HD_ENODEV);
+}
+
+static void run_leaf(struct hd_worker *worker, struct launch *launch,
+                     struct hdi_box *box)
+{
+    if (!goes_on(launch))
+        return;
+    if (launch->launcher->ports)
+        hand_over(worker, launch, box);
+    else
+        run_here(worker, launch, box);
 }
 
 // Halve the box across its slowest axis that can be halved, so that pieces are
 // whole rows for as long as possible.
-static struct box halve(struct box *box)
+static struct hdi_box halve(struct hdi_box *box)
 {
     int axis = box->count[2] > 1 ? 2 : box->count[1] > 1 ? 1 : 0;
-    struct box half = *box;
+    struct hdi_box half = *box;
 
     half.count[axis] = box->count[axis] / 2;
     box->first[axis] += half.count[axis];
@@ -158,12 +284,12 @@ static struct box halve(struct box *box)
     return half;
 }
 
-HD_VOID_TASK(run_box, struct launch *, launch, struct box, box)
+HD_VOID_TASK(run_box, struct launch *, launch, struct hdi_box, box)
 {
     unsigned spawned = 0;
 
     while (groups_of(&box) > launch->cutoff && goes_on(launch)) {
-        struct box half = halve(&box);
+        struct hdi_box half = halve(&box);
         hd_spawn(worker, run_box, launch, box);
         box = half;
         spawned++;
@@ -176,10 +302,18 @@ HD_VOID_TASK(run_box, struct launch *, launch, struct box, box)
 static void run_launch(struct hd_worker *worker, void *data)
 {
     struct launch *launch = data;
-    struct box box = {.count = {0}};
+    struct hdi_box box = {.count = {0}};
 
     memcpy(box.count, launch->chunk.frame.group_count, sizeof(box.count));
     hd_call(worker, run_box, launch, box);
+    while (atomic_load_explicit(&launch->held, memory_order_acquire) > 0) {
+        bool any = false;
+        for (unsigned i = 0; i < launch->launcher->port_count; i++)
+            any |=
+                collect(worker, launch->launcher, &launch->launcher->ports[i]);
+        if (!any)
+            hdi_worker_help(worker);
+    }
 }
 
 static void pack(const struct hd_kernel *kernel, const struct hd_arg *args,
@@ -207,6 +341,19 @@ static void pack(const struct hd_kernel *kernel, const struct hd_arg *args,
     }
 }
 
+// Keep what a hanging kernel may still read.
+static void strand(struct hdi_launcher *launcher, void *memory)
+{
+    struct hdi_stranded *s = malloc(sizeof(*s));
+    if (!s)
+        return; // rather lost than taken away
+
+    s->memory = memory;
+    s->next = atomic_load(&launcher->stranded);
+    while (!atomic_compare_exchange_weak(&launcher->stranded, &s->next, s))
+        ;
+}
+
 static hd_status explain(const struct launch *launch, struct hd_error *error)
 {
     hd_status status = (hd_status)atomic_load(&launch->status);
@@ -214,8 +361,9 @@ static hd_status explain(const struct launch *launch, struct hd_error *error)
     if (status == HD_OK)
         return HD_OK;
     return hdi_fail(
-        error, status, "kernel '%s' on %s: %s", launch->kernel->info.name,
-        launch->launcher->device->can.description, hd_status_text(status));
+        error, status, "kernel '%s' on %s: %s%s%s", launch->kernel->info.name,
+        launch->launcher->device->can.description, hd_status_text(status),
+        *launch->text ? ": " : "", launch->text);
 }
 
 hd_status hdi_launch(struct hdi_launcher *launcher,
@@ -224,8 +372,23 @@ hd_status hdi_launch(struct hdi_launcher *launcher,
                      unsigned arg_count, const atomic_bool *cancel,
                      struct hd_error *error)
 {
+    struct hdi_place anywhere = {.kind = HDI_ANYWHERE};
+    return hdi_launch_at(launcher, kernel, range, args, arg_count, cancel,
+                         anywhere, error);
+}
+
+hd_status hdi_launch_at(struct hdi_launcher *launcher,
+                        const struct hd_kernel *kernel,
+                        const struct hd_range *range, const struct hd_arg *args,
+                        unsigned arg_count, const atomic_bool *cancel,
+                        struct hdi_place place, struct hd_error *error)
+{
     struct hdi_plan plan;
 
+    if (place.kind != HDI_ANYWHERE && place.unit >= launcher->port_count)
+        return hdi_fail(error, HD_ENODEV,
+                        "kernel '%s' is to run on unit %u; there are %u",
+                        kernel->info.name, place.unit, launcher->port_count);
     HDI_TRY(
         hdi_plan_check(launcher, kernel, range, args, arg_count, &plan, error));
     if (plan.groups == 0)
@@ -235,7 +398,8 @@ hd_status hdi_launch(struct hdi_launcher *launcher,
     _Alignas(128) unsigned char small[STACK_ARGS];
     uint64_t args_size = hdi_round_up(kernel->args_size + 1, 128);
     uint64_t size = args_size + arg_count * sizeof(uint64_t);
-    unsigned char *packed = size <= sizeof(small)
+    // On units of their own threads the arguments may have to outlive the call.
+    unsigned char *packed = size <= sizeof(small) && !launcher->ports
                                 ? small
                                 : aligned_alloc(128, hdi_round_up(size, 128));
     if (!packed)
@@ -250,6 +414,7 @@ hd_status hdi_launch(struct hdi_launcher *launcher,
         .launcher = launcher,
         .kernel = kernel,
         .cancel = cancel,
+        .place = place,
         .chunk = {.entry = kernel->entry,
                   .frame = plan.frame,
                   .local_bytes = plan.local_bytes,
@@ -259,7 +424,9 @@ hd_status hdi_launch(struct hdi_launcher *launcher,
     };
     launch.chunk.frame.args = packed;
     hd_pool_run(launcher->pool, run_launch, &launch);
-    if (packed != small)
+    if (atomic_load(&launch.status) == HD_ETIMEOUT)
+        strand(launcher, packed);
+    else if (packed != small)
         free(packed);
     return explain(&launch, error);
 }

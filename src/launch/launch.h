@@ -9,14 +9,24 @@
 #include "heddle/kernel.h"
 #include "heddle/task.h"
 #include "kernel/program.h"
+#include "launch/port.h"
 #include "trace/trace.h"
+
+struct hdi_stranded {
+    void *memory;
+    struct hdi_stranded *next;
+};
 
 // What launches need of a runtime; one per runtime and device.
 struct hdi_launcher {
     struct hd_pool *pool;
     struct hdi_device *device;
     unsigned workers;
-    struct hdi_unit **units;   // one per worker; NULL until it is needed
+    struct hdi_unit **units; // one per worker; NULL until it is needed
+    struct hdi_port *ports;  // units of their own threads; NULL: none
+    unsigned port_count;
+    // Arguments that a hanging kernel may still read; freed with the launcher.
+    _Atomic(struct hdi_stranded *) stranded;
     struct hdi_track **tracks; // one per worker; all NULL without a trace
     struct hdi_trace *trace;   // optional
     _Atomic uint64_t memory;   // held by buffers [bytes]
@@ -41,6 +51,34 @@ struct hd_buffer {
 // As hd_buffer_create(). hd_buffer_destroy() and the rest take the buffer.
 hd_status hdi_buffer_create(struct hdi_launcher *launcher, uint64_t size,
                             struct hd_buffer **buffer, struct hd_error *error);
+
+// Detach a unit of its own threads while the launcher is in use, attach it
+// again (W14). Workers go on with the units left, or alone. Detaching waits for
+// what the unit holds: not on a thread that a launch waits for.
+//
+// Errors: HD_ENOENT (no such unit), HD_ELIMIT (it hangs, or no more threads)
+hd_status hdi_launcher_attach(struct hdi_launcher *launcher, unsigned unit,
+                              struct hd_error *error);
+hd_status hdi_launcher_detach(struct hdi_launcher *launcher, unsigned unit,
+                              struct hd_error *error);
+
+// Where the leaves of a launch run (W16): anywhere, on one unit, or on the
+// units of one's module. HD_ENODEV when none of these is attached.
+struct hdi_place {
+    enum {
+        HDI_ANYWHERE,
+        HDI_ON_UNIT,
+        HDI_ON_MODULE_OF
+    } kind;
+    unsigned unit;
+};
+
+// As hdi_launch(), at a place.
+hd_status hdi_launch_at(struct hdi_launcher *launcher,
+                        const struct hd_kernel *kernel,
+                        const struct hd_range *range, const struct hd_arg *args,
+                        unsigned arg_count, const atomic_bool *cancel,
+                        struct hdi_place place, struct hd_error *error);
 
 // As hd_launch(). `cancel` is optional: when it becomes true, no further leaf
 // starts and the result is HD_ECANCELED.

@@ -82,9 +82,9 @@ static struct rig set_up(bool caller_only)
     struct hd_program_params params = {.path = "rig.cl", .source = source};
 
     CHECK_OK(hdi_topology_create(NULL, &rig.topology, &error), error);
-    CHECK_OK(
-        hdi_backend_find("cpu")->open(rig.topology, 0, &rig.device, &error),
-        error);
+    CHECK_OK(hdi_backend_find("cpu")->open(rig.topology, 0, NULL, &rig.device,
+                                           &error),
+             error);
     CHECK_OK(hd_pool_create(&pool, &rig.pool, &error), error);
     CHECK_OK(
         hdi_launcher_create(rig.pool, rig.device, NULL, &rig.launcher, &error),

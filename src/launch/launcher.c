@@ -1,8 +1,60 @@
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "launch/launch.h"
+
+static hd_status find_port(struct hdi_launcher *launcher, unsigned unit,
+                           struct hd_error *error)
+{
+    if (unit < launcher->port_count)
+        return HD_OK;
+    return hdi_fail(error, HD_ENOENT, "there is no unit %u; there are %u", unit,
+                    launcher->port_count);
+}
+
+hd_status hdi_launcher_attach(struct hdi_launcher *launcher, unsigned unit,
+                              struct hd_error *error)
+{
+    HDI_TRY(find_port(launcher, unit, error));
+    hd_status status =
+        hdi_port_attach(&launcher->ports[unit], launcher->device, unit);
+    if (status != HD_OK)
+        return hdi_fail(error, status,
+                        "unit %u cannot be attached: it still hangs, or there "
+                        "are no threads or memory for it",
+                        unit);
+    return HD_OK;
+}
+
+hd_status hdi_launcher_detach(struct hdi_launcher *launcher, unsigned unit,
+                              struct hd_error *error)
+{
+    HDI_TRY(find_port(launcher, unit, error));
+    hdi_port_detach(&launcher->ports[unit], launcher->device);
+    return HD_OK;
+}
+
+static hd_status attach_all(struct hdi_launcher *launcher,
+                            struct hd_error *error)
+{
+    const struct hdi_capabilities *can = &launcher->device->can;
+    if (can->on_caller)
+        return HD_OK;
+
+    size_t size = can->units * sizeof(*launcher->ports);
+    launcher->ports = aligned_alloc(128, size);
+    if (!launcher->ports)
+        return hdi_fail(error, HD_ENOMEM, "no memory for %u units", can->units);
+    memset(launcher->ports, 0, size);
+    launcher->port_count = can->units;
+    for (unsigned i = 0; i < can->units; i++) {
+        launcher->ports[i].module = can->modules ? can->modules[i] : 0;
+        HDI_TRY(hdi_launcher_attach(launcher, i, error));
+    }
+    return HD_OK;
+}
 
 hd_status hdi_launcher_create(struct hd_pool *pool, struct hdi_device *device,
                               struct hdi_trace *trace,
@@ -28,6 +80,11 @@ hd_status hdi_launcher_create(struct hd_pool *pool, struct hdi_device *device,
         snprintf(name, sizeof(name), "worker %u", i);
         l->tracks[i] = hdi_track_create(trace, name);
     }
+    hd_status status = attach_all(l, error);
+    if (status != HD_OK) {
+        hdi_launcher_destroy(l);
+        return status;
+    }
     *launcher = l;
     return HD_OK;
 
@@ -44,6 +101,15 @@ void hdi_launcher_destroy(struct hdi_launcher *launcher)
     if (!launcher)
         return;
 
+    for (unsigned i = 0; i < launcher->port_count; i++)
+        hdi_port_detach(&launcher->ports[i], launcher->device);
+    free(launcher->ports);
+    struct hdi_stranded *next = atomic_load(&launcher->stranded);
+    for (struct hdi_stranded *s; (s = next);) {
+        next = s->next;
+        free(s->memory);
+        free(s);
+    }
     for (unsigned i = 0; i < launcher->workers; i++)
         if (launcher->units[i])
             launcher->device->backend->unit_close(launcher->units[i]);

@@ -27,7 +27,7 @@ static hd_status open_device(const char *wanted,
                         "there is no device '%s'; it is one of cpu, gpu, all, "
                         "null",
                         name);
-    return backend->open(topology, 0, device, error);
+    return backend->open(topology, 0, NULL, device, error);
 }
 
 static struct hdi_cache *open_cache(const struct hd_runtime_params *params)

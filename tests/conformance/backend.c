@@ -1,6 +1,8 @@
 // What every backend must do. Built once, run once per backend folder: argv[1]
-// names the backend. Skips when the hardware is not there. Code is compiled by
-// the kernel layer; what needs it is left out, and said so, without a compiler.
+// names the backend; argv[2] is how many units of its own threads to open it
+// with, argv[3] how many cores each has, and argv[4] may say "doorbell". Skips
+// when the hardware is not there. Code is compiled by the kernel layer; what
+// needs it is left out, and said so, without a compiler.
 #include "backend/backend.h"
 
 #include <pthread.h>
@@ -15,7 +17,7 @@ static void members_are_set(const struct hdi_backend *b)
     CHECK(b->alloc && b->free && b->copy);
     CHECK(b->load && b->unload && b->find);
     CHECK(b->unit_open && b->unit_close && b->submit);
-    CHECK(b->submitted && b->done && b->status);
+    CHECK(b->submitted && b->done && b->status && b->explain);
 }
 
 static void capabilities_make_sense(const struct hdi_device *d)
@@ -32,7 +34,8 @@ static void there_are_no_endless_devices(const struct hdi_backend *b,
     struct hdi_device *device;
     struct hd_error error;
 
-    CHECK_FAILS(b->open(topology, 1000, &device, &error), HD_ENODEV, error, "");
+    CHECK_FAILS(b->open(topology, 1000, NULL, &device, &error), HD_ENODEV,
+                error, "");
 }
 
 static void copy_round_trips(const struct hdi_backend *b, struct hdi_device *d)
@@ -139,6 +142,7 @@ static void *run_all_groups(void *data)
             ;
         chunks++;
         CHECK(l->backend->submitted(unit) == chunks);
+        CHECK(l->backend->done(unit) + l->device->can.in_flight >= chunks);
         if (l->device->can.on_caller)
             CHECK(l->backend->done(unit) == chunks);
     }
@@ -199,15 +203,21 @@ int main(int argc, char **argv)
 {
     struct hdi_topology *topology;
     struct hdi_device *device;
+    struct hdi_device_params params = {0};
     struct hd_error error;
 
-    CHECK(argc == 2);
+    CHECK(argc >= 2);
+    if (argc > 2)
+        params.units = (unsigned)atoi(argv[2]);
+    if (argc > 3)
+        params.unit_cores = (unsigned)atoi(argv[3]);
+    params.doorbell = argc > 4 && strcmp(argv[4], "doorbell") == 0;
     const struct hdi_backend *b = hdi_backend_find(argv[1]);
     CHECK(b && strcmp(b->name, argv[1]) == 0);
     members_are_set(b);
     CHECK_OK(hdi_topology_create(NULL, &topology, &error), error);
 
-    hd_status status = b->open(topology, 0, &device, &error);
+    hd_status status = b->open(topology, 0, &params, &device, &error);
     if (status == HD_ENODEV)
         SKIP(error.text);
     CHECK_OK(status, error);

@@ -1,10 +1,12 @@
 #include "backend/cpu/cpu.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "backend/cpu/team.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/topology.h"
@@ -15,12 +17,8 @@ enum {
     MOST_ITEMS = 8192,      // of one work-group
     MOST_LOCAL = 4 << 20,   // local memory of one work-group [bytes]
     LEAST_LOCAL = 64 << 10, // OpenCL asks for half of it [bytes]
-    HUGE_FROM = 4 << 20     // huge pages for buffers from this size [bytes]
-};
-
-struct cpu_device {
-    struct hdi_device device;
-    char description[192], cpu[160];
+    MOST_UNITS = 4096,
+    HUGE_FROM = 4 << 20 // huge pages for buffers from this size [bytes]
 };
 
 // Local memory stands for a cache of the core: what fits half of its second
@@ -33,7 +31,55 @@ static uint64_t local_bytes(const struct hdi_machine *machine)
     return bytes < MOST_LOCAL ? bytes : MOST_LOCAL;
 }
 
+static void cpu_close(struct hdi_device *device)
+{
+    struct hdi_cpu_device *d = (struct hdi_cpu_device *)device;
+
+    hdi_region_release(d->region);
+    free(d->modules);
+    free(d);
+}
+
+// Units of their own threads: their portions of one region, and their cores.
+static hd_status make_units(struct hdi_cpu_device *d,
+                            const struct hdi_device_params *params,
+                            struct hd_error *error)
+{
+    struct hdi_capabilities *can = &d->device.can;
+
+    d->unit_cores = params->unit_cores ? params->unit_cores : 1;
+    if (params->units > MOST_UNITS || d->unit_cores > HDI_UNIT_CORES)
+        return hdi_fail(error, HD_ELIMIT,
+                        "%u units of %u cores; at most %d of %d are possible",
+                        params->units, d->unit_cores, MOST_UNITS,
+                        HDI_UNIT_CORES);
+    if (!hdi_mailbox_can_settle())
+        return hdi_fail(error, HD_ENOTSUP,
+                        "units need the system call membarrier, which this "
+                        "system refuses; open the device without units");
+    d->timeout = params->unit_timeout;
+    d->mode = params->doorbell ? HDI_DOORBELL : HDI_RING;
+    d->modules = calloc(params->units, sizeof(*d->modules));
+    d->region = hdi_region_create(params->units);
+    if (!d->modules || !d->region)
+        return hdi_fail(error, HD_ENOMEM, "no memory for %u units",
+                        params->units);
+    for (unsigned i = 0; i < params->units; i++) {
+        unsigned core = hdi_team_core(d, params->units, i, 0);
+        d->modules[i] = core == UINT_MAX
+                            ? 0
+                            : hdi_topology_core(d->topology, core)->cache_group;
+    }
+    can->units = params->units;
+    can->in_flight = params->doorbell ? 1 : HDI_MAILBOX_RING;
+    can->modules = d->modules;
+    can->on_caller = false;
+    can->caller_too = true;
+    return HD_OK;
+}
+
 static hd_status cpu_open(const struct hdi_topology *topology, unsigned index,
+                          const struct hdi_device_params *params,
                           struct hdi_device **device, struct hd_error *error)
 {
     const struct hdi_machine *machine = hdi_topology_machine(topology);
@@ -41,7 +87,7 @@ static hd_status cpu_open(const struct hdi_topology *topology, unsigned index,
         return hdi_fail(error, HD_ENODEV, "there is one cpu device, not %u",
                         index + 1);
 
-    struct cpu_device *d = calloc(1, sizeof(*d));
+    struct hdi_cpu_device *d = calloc(1, sizeof(*d));
     if (!d)
         return hdi_fail(error, HD_ENOMEM, "no memory for the cpu device");
     if (!hdi_cpu_identify(d->cpu, sizeof(d->cpu))) {
@@ -66,13 +112,16 @@ static hd_status cpu_open(const struct hdi_topology *topology, unsigned index,
                 .host_memory = true,
             },
     };
+    d->topology = topology;
+    if (params && params->units > 0) {
+        hd_status status = make_units(d, params, error);
+        if (status != HD_OK) {
+            cpu_close(&d->device);
+            return status;
+        }
+    }
     *device = &d->device;
     return HD_OK;
-}
-
-static void cpu_close(struct hdi_device *device)
-{
-    free(device);
 }
 
 static hd_status cpu_alloc(struct hdi_device *device, uint64_t size,
@@ -118,4 +167,5 @@ const struct hdi_backend hdi_backend_cpu = {
     .submitted = hdi_cpu_submitted,
     .done = hdi_cpu_done,
     .status = hdi_cpu_status,
+    .explain = hdi_cpu_explain,
 };

@@ -1,9 +1,25 @@
 // The cpu backend: one device is all cores of the topology. A unit runs its
-// chunks on the thread that submits them.
+// chunks on the thread that submits them, or, where the device was opened with
+// units, is a team of threads behind a mailbox.
 #ifndef HDI_BACKEND_CPU_CPU_H
 #define HDI_BACKEND_CPU_CPU_H
 
 #include "backend/backend.h"
+#include "backend/mailbox.h"
+
+struct hdi_region;
+
+struct hdi_cpu_device {
+    struct hdi_device device;
+    char description[192], cpu[160];
+    const struct hdi_topology *topology;
+    // Opened with units:
+    struct hdi_region *region; // NULL without
+    uint32_t *modules;
+    unsigned unit_cores;
+    uint64_t timeout; // [ns]; 0: none
+    enum hdi_mailbox_mode mode;
+};
 
 // What kind of processor this is, such that equal strings run equal code.
 // False: no memory.
@@ -28,5 +44,7 @@ bool hdi_cpu_submit(struct hdi_unit *unit, const struct hdi_chunk *chunk);
 uint64_t hdi_cpu_submitted(const struct hdi_unit *unit);
 uint64_t hdi_cpu_done(struct hdi_unit *unit);
 hd_status hdi_cpu_status(const struct hdi_unit *unit, uint64_t chunk);
+void hdi_cpu_explain(const struct hdi_unit *unit, uint64_t chunk, char *text,
+                     size_t size);
 
 #endif

@@ -12,7 +12,7 @@ static struct hdi_device *open_device(void)
 {
     struct hd_error error;
     struct hdi_device *device;
-    CHECK_OK(cpu->open(topology, 0, &device, &error), error);
+    CHECK_OK(cpu->open(topology, 0, NULL, &device, &error), error);
     return device;
 }
 
@@ -26,7 +26,8 @@ static void one_device_says_what_it_is(void)
     CHECK(device->can.units == hdi_topology_machine(topology)->cores);
     CHECK(device->can.local_bytes >= 32768);
     CHECK(device->can.on_caller && device->can.host_memory);
-    CHECK_FAILS(cpu->open(topology, 1, &none, &error), HD_ENODEV, error, "2");
+    CHECK_FAILS(cpu->open(topology, 1, NULL, &none, &error), HD_ENODEV, error,
+                "2");
     cpu->close(same);
     cpu->close(device);
 }

@@ -1,93 +1,235 @@
-// A unit is the thread that owns it. Local memory and the room for values that
-// live across barriers belong to the unit: allocated when first needed, grown
-// when a kernel needs more, reused by group after group (spec K9), each with an
-// inaccessible page on either side (K10).
+// A unit as the worker sees it: itself, or a team behind a mailbox with a
+// watchdog (W15).
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "backend/cpu/block.h"
 #include "backend/cpu/cpu.h"
-#include "base/memory.h"
+#include "backend/cpu/team.h"
+#include "base/clock.h"
 
-struct block {
-    void *memory;
-    uint64_t size; // [bytes]
+enum {
+    LOOKS_PER_TIME = 16 // vain looks between two at the clock
 };
 
 struct cpu_unit {
     struct hdi_unit unit;
-    struct block local, saved;
+    struct hdi_team *team; // NULL: on the caller
+    // On the caller:
+    struct hdi_cpu_block local, saved;
     uint64_t done; // [chunks]
     hd_status status;
+    // A team:
+    struct hdi_mailbox_end end;
+    uint32_t parts[HDI_MAILBOX_RING]; // of the latest chunks
+    uint64_t timeout;                 // [ns]; 0: none
+    uint64_t since; // the clock saw it stand still; 0: not yet
+    unsigned looks; // in vain
+    bool giving_up, lost;
+    uint64_t last;      // giving up: the last chunk it started
+    uint64_t cancelled; // lost: submitted since
 };
-
-static bool block_reserve(struct block *block, uint64_t size)
-{
-    if (size <= block->size)
-        return true;
-
-    // At least twice as much, so that growing is rare.
-    uint64_t larger = hdi_round_up(size, hdi_page_size());
-    if (larger < 2 * block->size)
-        larger = 2 * block->size;
-    void *memory = hdi_map(larger);
-    if (!memory)
-        return false;
-    hdi_unmap(block->memory, block->size);
-    *block = (struct block){memory, larger};
-    return true;
-}
 
 hd_status hdi_cpu_unit_open(struct hdi_device *device, unsigned index,
                             struct hdi_unit **unit)
 {
-    (void)index;
+    struct hdi_cpu_device *d = (struct hdi_cpu_device *)device;
     struct cpu_unit *u = calloc(1, sizeof(*u));
     if (!u)
         return HD_ENOMEM;
 
     u->unit.device = device;
+    if (d->region && index != HDI_UNIT_ON_CALLER) {
+        hd_status status = hdi_team_start(d, index, &u->team);
+        if (status != HD_OK) {
+            free(u);
+            return status;
+        }
+        u->timeout = d->timeout;
+        hdi_mailbox_open(&u->end, hdi_team_mailbox(u->team), d->mode,
+                         d->unit_cores);
+    }
     *unit = &u->unit;
     return HD_OK;
+}
+
+static bool team_submit(struct cpu_unit *u, struct hdi_unit_task *task)
+{
+    if (!hdi_mailbox_submit(&u->end, task))
+        return false;
+    u->parts[hdi_mailbox_slot(u->end.submitted)] =
+        task->opcode == HDI_OP_RUN ? hdu_parts(task->count, u->end.cores) : 0;
+    hdi_team_ring(u->team);
+    return true;
 }
 
 void hdi_cpu_unit_close(struct hdi_unit *unit)
 {
     struct cpu_unit *u = (struct cpu_unit *)unit;
 
-    hdi_unmap(u->local.memory, u->local.size);
-    hdi_unmap(u->saved.memory, u->saved.size);
+    if (u->team) {
+        struct hdi_unit_task leave = {.opcode = HDI_OP_DISCONNECT};
+        while (!u->giving_up && !u->lost && !team_submit(u, &leave)) {
+            hdi_cpu_done(unit);
+            sched_yield();
+        }
+        while (hdi_cpu_done(unit) < hdi_cpu_submitted(unit))
+            sched_yield();
+        if (u->lost)
+            hdi_team_abandon(u->team);
+        else
+            hdi_team_join(u->team);
+    }
+    hdi_cpu_block_free(&u->local);
+    hdi_cpu_block_free(&u->saved);
     free(u);
 }
 
-bool hdi_cpu_submit(struct hdi_unit *unit, const struct hdi_chunk *chunk)
+static uint32_t memory_units(uint64_t bytes)
 {
-    struct cpu_unit *u = (struct cpu_unit *)unit;
+    uint64_t units = bytes / HDI_MEMORY_UNIT + (bytes % HDI_MEMORY_UNIT != 0);
+    return units < UINT32_MAX ? (uint32_t)units : UINT32_MAX;
+}
 
+static struct hdi_unit_task translate(const struct hdi_chunk *chunk)
+{
+    const struct hdi_frame *f = &chunk->frame;
+    struct hdi_unit_task task = {
+        .args = (uint64_t)(uintptr_t)f->args,
+        .entry = (uint64_t)(uintptr_t)chunk->entry,
+        .local_units = memory_units(chunk->local_bytes),
+        .saved_units = memory_units(chunk->saved_bytes),
+        .opcode = HDI_OP_RUN,
+        .dims = (uint16_t)f->dims,
+    };
+    for (unsigned i = 0; i < 3; i++) {
+        task.global[i] = f->global[i];
+        task.offset[i] = f->offset[i];
+        task.local_size[i] = f->local_size[i];
+        task.group_count[i] = f->group_count[i];
+        task.first[i] = f->first[i];
+        task.count[i] = f->count[i];
+    }
+    return task;
+}
+
+static void run_here(struct cpu_unit *u, const struct hdi_chunk *chunk)
+{
     u->done++;
-    if (!block_reserve(&u->local, chunk->local_bytes) ||
-        !block_reserve(&u->saved, chunk->saved_bytes)) {
+    if (!hdi_cpu_block_reserve(&u->local, chunk->local_bytes) ||
+        !hdi_cpu_block_reserve(&u->saved, chunk->saved_bytes)) {
         u->status = HD_ENOMEM;
-        return true;
+        return;
     }
     struct hdi_frame frame = chunk->frame;
     frame.local = u->local.memory;
     frame.saved = u->saved.memory;
     chunk->entry->run(&frame);
     u->status = HD_OK;
-    return true;
+}
+
+bool hdi_cpu_submit(struct hdi_unit *unit, const struct hdi_chunk *chunk)
+{
+    struct cpu_unit *u = (struct cpu_unit *)unit;
+
+    if (!u->team) {
+        run_here(u, chunk);
+        return true;
+    }
+    if (u->lost) {
+        u->cancelled++;
+        return true;
+    }
+    if (u->giving_up)
+        return false;
+    struct hdi_unit_task task = translate(chunk);
+    return team_submit(u, &task);
 }
 
 uint64_t hdi_cpu_submitted(const struct hdi_unit *unit)
 {
-    return ((const struct cpu_unit *)unit)->done;
+    const struct cpu_unit *u = (const struct cpu_unit *)unit;
+    return u->team ? u->end.submitted + u->cancelled : u->done;
+}
+
+// The unit did not answer. Once it has stood still for too long it is given up:
+// it will start nothing more, so that what it has not started is ours again.
+// Should it have gone on to another chunk just then, that one gets its time
+// too.
+static void watch(struct cpu_unit *u)
+{
+    if (++u->looks % LOOKS_PER_TIME != 0)
+        return;
+    uint64_t now = hdi_now();
+    if (u->since == 0) {
+        u->since = now;
+        return;
+    }
+    if (now - u->since < u->timeout)
+        return;
+    if (!u->giving_up) {
+        u->giving_up = true;
+        u->last = hdi_mailbox_give_up(&u->end);
+        hdi_team_ring(u->team);
+        u->since = now;
+        // Still in the one that we waited for, or not even there?
+        u->lost = u->last <= u->end.done + 1;
+        return;
+    }
+    u->lost = true;
 }
 
 uint64_t hdi_cpu_done(struct hdi_unit *unit)
 {
-    return ((struct cpu_unit *)unit)->done;
+    struct cpu_unit *u = (struct cpu_unit *)unit;
+    if (!u->team)
+        return u->done;
+    if (u->lost)
+        return hdi_cpu_submitted(unit);
+
+    uint64_t before = u->end.done, done = hdi_mailbox_done(&u->end);
+    if (done != before || done == u->end.submitted)
+        u->since = 0;
+    else if (u->timeout > 0)
+        watch(u);
+    if (u->giving_up && done >= u->last)
+        u->lost = true;
+    return u->lost ? hdi_cpu_submitted(unit) : done;
 }
 
 hd_status hdi_cpu_status(const struct hdi_unit *unit, uint64_t chunk)
 {
-    (void)chunk; // one at a time, so this is the last
-    return ((const struct cpu_unit *)unit)->status;
+    const struct cpu_unit *u = (const struct cpu_unit *)unit;
+    uint32_t part;
+
+    if (!u->team)
+        return u->status; // one at a time, so this is the last
+    if (u->lost && chunk > u->end.done)
+        return chunk <= u->last ? HD_ETIMEOUT : HD_ECANCELED;
+    return (hd_status)hdi_mailbox_result(
+        &u->end, chunk, u->parts[hdi_mailbox_slot(chunk)], &part);
+}
+
+void hdi_cpu_explain(const struct hdi_unit *unit, uint64_t chunk, char *text,
+                     size_t size)
+{
+    const struct cpu_unit *u = (const struct cpu_unit *)unit;
+    size_t used = 0;
+
+    if (size > 0)
+        *text = '\0';
+    if (!u->team || (u->lost && chunk > u->end.done))
+        return;
+    uint32_t parts = u->parts[hdi_mailbox_slot(chunk)];
+    for (uint32_t i = 0; i < parts && used < size; i++) {
+        uint32_t code = hdi_mailbox_code(&u->end, chunk, i);
+        if (code == 0)
+            continue;
+        int n = snprintf(
+            text + used, size - used, "%spart %" PRIu32 " of %" PRIu32 ": %s",
+            used ? ", " : "", i + 1, parts, hd_status_text((hd_status)code));
+        used += n > 0 ? (size_t)n : size;
+    }
 }

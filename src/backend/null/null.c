@@ -22,9 +22,10 @@ static const struct hdi_entry {
 } entry;
 
 static hd_status null_open(const struct hdi_topology *topology, unsigned index,
+                           const struct hdi_device_params *params,
                            struct hdi_device **device, struct hd_error *error)
 {
-    (void)topology;
+    (void)topology, (void)params;
     if (index > 0)
         return hdi_fail(error, HD_ENODEV, "there is one null device, not %u",
                         index + 1);
@@ -147,6 +148,14 @@ static hd_status null_status(const struct hdi_unit *unit, uint64_t chunk)
     return HD_OK;
 }
 
+static void null_explain(const struct hdi_unit *unit, uint64_t chunk,
+                         char *text, size_t size)
+{
+    (void)unit, (void)chunk;
+    if (size > 0)
+        *text = '\0';
+}
+
 const struct hdi_backend hdi_backend_null = {
     .name = "null",
     .open = null_open,
@@ -163,4 +172,5 @@ const struct hdi_backend hdi_backend_null = {
     .submitted = null_submitted,
     .done = null_done,
     .status = null_status,
+    .explain = null_explain,
 };

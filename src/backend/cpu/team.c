@@ -1,0 +1,278 @@
+#include "backend/cpu/team.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "backend/cpu/block.h"
+#include "base/memory.h"
+#include "base/topology.h"
+
+enum {
+    SPINS = 4000, // looks before giving the core away
+    CROWDED_SPINS = 20,
+    YIELDS = 200 // then, before sleeping
+};
+
+struct core {
+    _Alignas(128) struct hdi_team *team;
+    uint32_t rank;
+    pthread_t thread;
+    struct hdi_cpu_block local, saved;
+};
+
+struct hdi_team {
+    struct hdu_unit unit; // first: the loop knows only this
+    struct hdi_region *region;
+    uint32_t portion;
+    uint32_t spins;
+    _Atomic uint32_t holders; // cores, and the worker
+    _Atomic uint32_t gate;    // futex: SHUT, OPEN or TURNED_BACK
+    // The barrier. Who arrives last resets `arrived` before the others go on.
+    _Alignas(128) _Atomic uint32_t arrived;
+    _Alignas(128) _Atomic uint32_t round; // futex
+    _Atomic uint32_t sleepers;            // in the barrier
+    _Alignas(
+        128) _Atomic uint32_t asleep; // futex: the primary core, at the bell
+    struct core cores[];
+};
+
+enum {
+    SHUT,
+    OPEN,
+    TURNED_BACK
+};
+
+static void sleep_on(_Atomic uint32_t *word, uint32_t value)
+{
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+}
+
+static void wake(_Atomic uint32_t *word, int count)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
+
+// A look was in vain. True: it is time to sleep.
+static bool waited_long(const struct hdi_team *team, uint32_t round)
+{
+    if (round < team->spins) {
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#elif defined(__aarch64__)
+        __asm__ __volatile__("yield");
+#endif
+        return false;
+    }
+    if (round < team->spins + YIELDS) {
+        sched_yield();
+        return false;
+    }
+    return true;
+}
+
+void hdu_barrier(struct hdu_unit *unit, uint32_t rank)
+{
+    struct hdi_team *t = (struct hdi_team *)unit;
+    (void)rank;
+    if (unit->cores == 1)
+        return;
+
+    uint32_t round = atomic_load_explicit(&t->round, memory_order_relaxed);
+    if (atomic_fetch_add(&t->arrived, 1) + 1 == unit->cores) {
+        atomic_store_explicit(&t->arrived, 0, memory_order_relaxed);
+        // Both sides store and then look, in one order of all (seq_cst): either
+        // the sleeper sees the new round or we see the sleeper.
+        atomic_store(&t->round, round + 1);
+        if (atomic_load(&t->sleepers) > 0)
+            wake(&t->round, INT_MAX);
+        return;
+    }
+    for (uint32_t i = 0; atomic_load(&t->round) == round;) {
+        if (!waited_long(t, i)) {
+            i++;
+            continue;
+        }
+        atomic_fetch_add(&t->sleepers, 1);
+        sleep_on(&t->round, round);
+        atomic_fetch_sub(&t->sleepers, 1);
+    }
+}
+
+void hdu_pause(struct hdu_unit *unit, uint64_t number, uint32_t round)
+{
+    struct hdi_team *t = (struct hdi_team *)unit;
+
+    if (!waited_long(t, round))
+        return;
+    // Against hdi_team_ring(): both store, settle, and look. Ours is the dear
+    // half, since ringing is frequent.
+    atomic_store_explicit(&t->asleep, 1, HDI_WORD_ORDER);
+    hdi_mailbox_settle();
+    if (!hdu_mailbox_rang(unit->mailbox, unit->mode, number) &&
+        !hdi_word_load(&unit->mailbox->given_up))
+        sleep_on(&t->asleep, 1);
+    atomic_store_explicit(&t->asleep, 0, HDI_WORD_ORDER);
+}
+
+void hdi_team_ring(struct hdi_team *team)
+{
+    hdi_word_settle();
+    if (atomic_load_explicit(&team->asleep, HDI_WORD_ORDER)) {
+        atomic_store_explicit(&team->asleep, 0, HDI_WORD_ORDER);
+        wake(&team->asleep, 1);
+    }
+}
+
+static bool reserve(struct hdi_cpu_block *block, uint32_t units)
+{
+    return units != UINT32_MAX &&
+           hdi_cpu_block_reserve(block, (uint64_t)units * HDI_MEMORY_UNIT);
+}
+
+uint32_t hdu_run(struct hdu_unit *unit, uint32_t rank, const uint32_t first[3],
+                 const uint32_t count[3])
+{
+    struct core *core = &((struct hdi_team *)unit)->cores[rank];
+    const struct hdi_unit_task *t = &unit->task;
+    const struct hdi_entry *entry =
+        (const struct hdi_entry *)(uintptr_t)t->entry;
+
+    if (!reserve(&core->local, t->local_units) ||
+        !reserve(&core->saved, t->saved_units))
+        return HD_ENOMEM;
+    struct hdi_frame frame = {
+        .args = (const void *)(uintptr_t)t->args,
+        .local = core->local.memory,
+        .saved = core->saved.memory,
+        .dims = t->dims,
+    };
+    for (unsigned i = 0; i < 3; i++) {
+        frame.global[i] = t->global[i];
+        frame.offset[i] = t->offset[i];
+        frame.local_size[i] = t->local_size[i];
+        frame.group_count[i] = t->group_count[i];
+        frame.first[i] = first[i];
+        frame.count[i] = count[i];
+    }
+    entry->run(&frame);
+    return HD_OK;
+}
+
+static void leave(struct hdi_team *team)
+{
+    if (atomic_fetch_sub(&team->holders, 1) > 1)
+        return;
+
+    for (uint32_t i = 0; i < team->unit.cores; i++) {
+        hdi_cpu_block_free(&team->cores[i].local);
+        hdi_cpu_block_free(&team->cores[i].saved);
+    }
+    hdi_region_give(team->region, team->portion);
+    free(team);
+}
+
+static void *core_main(void *data)
+{
+    struct core *core = data;
+    struct hdi_team *team = core->team;
+
+    while (atomic_load(&team->gate) == SHUT)
+        sleep_on(&team->gate, SHUT);
+    if (atomic_load(&team->gate) == OPEN)
+        hdu_unit_serve(&team->unit, core->rank);
+    leave(team);
+    return NULL;
+}
+
+unsigned hdi_team_core(const struct hdi_cpu_device *device, unsigned units,
+                       unsigned index, unsigned rank)
+{
+    unsigned cores = hdi_topology_machine(device->topology)->cores;
+    uint64_t wanted = (uint64_t)units * device->unit_cores;
+
+    // One at least stays for a worker.
+    return wanted < cores ? cores - 1 - (index * device->unit_cores + rank)
+                          : UINT_MAX;
+}
+
+static void open_gate(struct hdi_team *team, uint32_t how)
+{
+    atomic_store(&team->gate, how);
+    wake(&team->gate, INT_MAX);
+}
+
+hd_status hdi_team_start(struct hdi_cpu_device *device, unsigned index,
+                         struct hdi_team **team)
+{
+    unsigned cores = device->unit_cores, units = device->device.can.units;
+    if (index >= units)
+        return HD_ENODEV;
+    struct hdi_mailbox *mailbox = hdi_region_take(device->region, index);
+    if (!mailbox)
+        return HD_ELIMIT;
+
+    size_t size = hdi_round_up(
+        sizeof(struct hdi_team) + cores * sizeof(struct core), 128);
+    struct hdi_team *t = aligned_alloc(128, size);
+    if (!t) {
+        hdi_region_give(device->region, index);
+        return HD_ENOMEM;
+    }
+    memset(t, 0, size);
+    t->unit = (struct hdu_unit){
+        .mailbox = mailbox, .mode = device->mode, .cores = cores};
+    t->region = device->region;
+    t->portion = index;
+    t->spins = hdi_team_core(device, units, index, 0) == UINT_MAX
+                   ? CROWDED_SPINS
+                   : SPINS;
+    t->holders = cores + 1;
+    for (unsigned rank = 0; rank < cores; rank++) {
+        struct core *core = &t->cores[rank];
+        char name[16];
+        snprintf(name, sizeof(name), "unit %u.%u", index % 10000, rank % 1000);
+        core->team = t;
+        core->rank = rank;
+        hd_status status = hdi_thread_start(
+            device->topology, hdi_team_core(device, units, index, rank), name,
+            core_main, core, &core->thread);
+        if (status == HD_OK)
+            continue;
+        // The others must not wait in a barrier for one that will not come.
+        for (unsigned i = rank; i < cores; i++)
+            leave(t);
+        open_gate(t, TURNED_BACK);
+        for (unsigned i = 0; i < rank; i++)
+            pthread_join(t->cores[i].thread, NULL);
+        leave(t);
+        return status;
+    }
+    open_gate(t, OPEN);
+    *team = t;
+    return HD_OK;
+}
+
+struct hdi_mailbox *hdi_team_mailbox(struct hdi_team *team)
+{
+    return team->unit.mailbox;
+}
+
+void hdi_team_join(struct hdi_team *team)
+{
+    for (uint32_t i = 0; i < team->unit.cores; i++)
+        pthread_join(team->cores[i].thread, NULL);
+    leave(team);
+}
+
+void hdi_team_abandon(struct hdi_team *team)
+{
+    for (uint32_t i = 0; i < team->unit.cores; i++)
+        pthread_detach(team->cores[i].thread);
+    leave(team);
+}

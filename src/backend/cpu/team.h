@@ -1,0 +1,35 @@
+// A host unit (W17): threads with a barrier that serve a mailbox with unit.c,
+// the loop that runs on GPUs too.
+//
+// The team belongs to its threads and to the worker that has it open; who
+// leaves last frees it. So a team that hangs in a kernel can be abandoned: its
+// threads leave by themselves if the kernel ever returns.
+#ifndef HDI_BACKEND_CPU_TEAM_H
+#define HDI_BACKEND_CPU_TEAM_H
+
+#include "backend/cpu/cpu.h"
+#include "backend/cpu/region.h"
+#include "backend/unit.h"
+
+struct hdi_team;
+
+// The core that core `rank` of unit `index` is pinned to, from the far end, so
+// that workers have the near one; UINT_MAX: none, there are too few.
+unsigned hdi_team_core(const struct hdi_cpu_device *device, unsigned units,
+                       unsigned index, unsigned rank);
+
+// Start unit `index`. HD_ELIMIT: its portion is taken, or no more threads.
+hd_status hdi_team_start(struct hdi_cpu_device *device, unsigned index,
+                         struct hdi_team **team);
+
+struct hdi_mailbox *hdi_team_mailbox(struct hdi_team *team);
+
+// Wake its primary core, if it sleeps, after something was stored for it.
+void hdi_team_ring(struct hdi_team *team);
+
+// The team has been told to leave and does: wait for it. Or it hangs and was
+// given up: let go of it.
+void hdi_team_join(struct hdi_team *team);
+void hdi_team_abandon(struct hdi_team *team);
+
+#endif

@@ -1,0 +1,186 @@
+// The mailbox between one worker and one unit (W8 to W12): how a chunk crosses
+// to a unit that is not on the worker's thread, and how its result comes back.
+//
+// The two sides share nothing but this memory. Each word is written by one side
+// only, except the doorbell, which the sides write in turn.
+//
+//     doorbell mode   one task at a time. The worker stores the task, fences,
+//                     stores 1 to the bell; the unit stores the results,
+//                     fences, stores 0.
+//     ring mode       up to HDI_MAILBOX_RING tasks, numbered from 1; task n
+//     lies
+//                     in slot n % HDI_MAILBOX_RING. `submitted` is the number
+//                     of the latest task, `done` that of the latest finished
+//                     one. They finish in order.
+//
+// Ordering, the same in both modes:
+//
+//     worker                        unit
+//     ------                        ----
+//     1 task words                  a load bell, until it rang
+//     2 release fence               b acquire fence
+//     3 store bell                  c task words; results = 0; run
+//     4 load bell, until answered   d results
+//     5 acquire fence               e release fence
+//     6 read results                f store bell
+//
+// Who sees the bell of 3 sees the whole task (2 pairs with b), who sees the
+// answer of f sees all results (e pairs with 5). A slot is written again (1)
+// only after its results were waited for (4): the unit's reads of c and its
+// stores of d are then over, because they come before f.
+//
+// Leaving a unit that hangs needs an agreement on who runs what still lies in
+// the ring. Before each task the unit stores its number to `started`, settles,
+// and looks at `given_up`; the worker stores `given_up`, settles, and looks at
+// `started`. At least one sees the other: a task that the worker does not find
+// started will never be. The worker hardly ever does this, the unit for every
+// task, so the worker bears the cost: its settling makes every thread of the
+// process pass a fence (membarrier). A GPU's cores it cannot reach; they fence.
+//
+// Who may call at the same time: the worker's functions only one thread, the
+// unit's only its primary core; the two sides freely.
+#ifndef HDI_BACKEND_MAILBOX_H
+#define HDI_BACKEND_MAILBOX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "backend/frame.h"
+#include "backend/word.h"
+
+enum {
+    HDI_MAILBOX_RING = 8, // tasks; a power of two
+    HDI_UNIT_CORES = 256, // most cores of a unit
+    HDI_TASK_WORDS = 16
+};
+
+enum hdi_mailbox_mode {
+    HDI_DOORBELL,
+    HDI_RING
+};
+
+enum hdi_opcode {
+    HDI_OP_RUN = 1,       // the groups of the box
+    HDI_OP_DISCONNECT = 2 // leave
+};
+
+// What crosses: a chunk, translated (W8). One descriptor is one read of the
+// bus.
+struct hdi_unit_task {
+    uint64_t args, entry; // addresses that mean the same on both sides
+    uint64_t global[3], offset[3];
+    uint32_t local_size[3], group_count[3];
+    uint32_t first[3], count[3];
+    uint32_t local_units, saved_units; // HDI_MEMORY_UNIT each; UINT32_MAX: more
+                                       // than can be had
+    uint16_t opcode, dims;
+    uint32_t number; // of the task, as far as it fits
+};
+_Static_assert(sizeof(struct hdi_unit_task) == 8 * HDI_TASK_WORDS, "one line");
+
+enum {
+    HDI_MEMORY_UNIT = 64 // [bytes]
+};
+
+// Bit i of the completion words: core i had a part and it succeeded. The codes
+// are bytes, 0 where there was no failure.
+struct hdi_unit_result {
+    // The first word lies beside the answer instead: who reads the one has
+    // fetched the other.
+    _Alignas(128) hdi_word completion[HDI_UNIT_CORES / 64];
+    hdi_word codes[HDI_UNIT_CORES / 8];
+};
+
+// Each line is written by one side, and no two mailboxes share one: 128 bytes
+// are what one read of a bus and two neighbouring cache lines hold.
+struct hdi_mailbox {
+    _Alignas(128) hdi_word bell;      // doorbell mode; both sides, in turn
+    hdi_word bell_completion;         // the unit
+    _Alignas(128) hdi_word submitted; // ring mode; the worker
+    hdi_word given_up;                // the worker
+    _Alignas(128) hdi_word done;      // ring mode; the unit
+    hdi_word done_completion[HDI_MAILBOX_RING];
+    _Alignas(128) hdi_word started; // the unit; read when it is given up
+    _Alignas(128) struct {
+        hdi_word words[HDI_TASK_WORDS];
+    } tasks[HDI_MAILBOX_RING];
+    struct hdi_unit_result results[HDI_MAILBOX_RING];
+};
+
+// The worker's end.
+struct hdi_mailbox_end {
+    struct hdi_mailbox *mailbox;
+    enum hdi_mailbox_mode mode;
+    uint32_t cores;
+    uint64_t submitted, done; // as last seen
+};
+
+static inline unsigned hdi_mailbox_slot(uint64_t number)
+{
+    return (unsigned)(number % HDI_MAILBOX_RING);
+}
+
+// Completion word `i` of task `number`, its cores 64 i and on.
+static inline hdi_word *hdi_mailbox_completion(struct hdi_mailbox *m,
+                                               enum hdi_mailbox_mode mode,
+                                               uint64_t number, uint32_t i)
+{
+    unsigned slot = hdi_mailbox_slot(number);
+    if (i > 0)
+        return &m->results[slot].completion[i];
+    return mode == HDI_DOORBELL ? &m->bell_completion
+                                : &m->done_completion[slot];
+}
+
+// The unit's side, in unit.c ---------------------------------------------
+
+static inline bool hdu_mailbox_rang(const struct hdi_mailbox *m,
+                                    enum hdi_mailbox_mode mode, uint64_t number)
+{
+    return mode == HDI_DOORBELL ? hdi_word_load(&m->bell) != 0
+                                : hdi_word_load(&m->submitted) >= number;
+}
+
+static inline void hdu_mailbox_answer(struct hdi_mailbox *m,
+                                      enum hdi_mailbox_mode mode,
+                                      uint64_t number)
+{
+    hdi_word_release(); // e
+    if (mode == HDI_DOORBELL)
+        hdi_word_store(&m->bell, 0);
+    else
+        hdi_word_store(&m->done, number);
+}
+
+// The worker's side, in mailbox.c -----------------------------------------
+
+// The other side of hdi_word_settle(), for all threads of this process. Asked
+// for once, before any unit starts; false: this system cannot do it.
+bool hdi_mailbox_can_settle(void);
+void hdi_mailbox_settle(void);
+
+// `mailbox` is zeroed memory that no unit reads yet.
+void hdi_mailbox_open(struct hdi_mailbox_end *end, struct hdi_mailbox *mailbox,
+                      enum hdi_mailbox_mode mode, uint32_t cores);
+
+// Hand over a task; its number is filled in. False when the mailbox is full.
+bool hdi_mailbox_submit(struct hdi_mailbox_end *end,
+                        struct hdi_unit_task *task);
+
+// The number of the latest finished task. What it left is seen with it.
+uint64_t hdi_mailbox_done(struct hdi_mailbox_end *end);
+
+// Of a finished task whose slot was not used again: 0 when all of its `parts`
+// succeeded, else the code of the first that failed, which is `*part`.
+uint32_t hdi_mailbox_result(const struct hdi_mailbox_end *end, uint64_t number,
+                            uint32_t parts, uint32_t *part);
+
+// The code of one part.
+uint32_t hdi_mailbox_code(const struct hdi_mailbox_end *end, uint64_t number,
+                          uint32_t part);
+
+// Give the unit up: it starts no task but those it has. Returns the number of
+// the latest it started; later ones will never run.
+uint64_t hdi_mailbox_give_up(struct hdi_mailbox_end *end);
+
+#endif

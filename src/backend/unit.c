@@ -1,0 +1,138 @@
+// The unit loop: poll, divide, run, complete (W10). The letters in the comments
+// are the steps in mailbox.h.
+//
+// Invariant: between the two barriers of a round the task does not change and
+// each core writes its own code only; outside them only the primary core acts.
+// So no core is in a task while another is in the next, and the completion data
+// of a task lies in its mailbox before its answer does.
+#include "backend/unit.h"
+
+// Copy task `number`, once it is there. False: the worker has given us up.
+static bool fetch(struct hdu_unit *unit, uint64_t number)
+{
+    struct hdi_mailbox *m = unit->mailbox;
+
+    for (uint32_t round = 0; !hdu_mailbox_rang(m, unit->mode, number); // a
+         round += round < UINT32_MAX) {
+        if (hdi_word_load(&m->given_up))
+            return false;
+        hdu_pause(unit, number, round);
+    }
+    hdi_word_acquire(); // b
+    // Announce it before looking whether it is still ours to run.
+    hdi_word_store(&m->started, number);
+    hdi_word_settle();
+    if (hdi_word_load(&m->given_up))
+        return false;
+
+    union {
+        uint64_t words[HDI_TASK_WORDS];
+        struct hdi_unit_task task;
+    } copy;
+    for (unsigned i = 0; i < HDI_TASK_WORDS; i++)
+        copy.words[i] =
+            hdi_word_load(&m->tasks[hdi_mailbox_slot(number)].words[i]); // c
+    unit->task = copy.task;
+    for (uint32_t i = 0; i < unit->cores; i += 64)
+        hdi_word_store(hdi_mailbox_completion(m, unit->mode, number, i / 64),
+                       0);
+    return true;
+}
+
+static uint32_t least(uint64_t a, uint64_t b)
+{
+    return (uint32_t)(a < b ? a : b);
+}
+
+// Run the groups [at, end) of the task's box, counted x fastest: the rest of a
+// row, whole rows, the rest of a plane, and so on; five boxes at most.
+static uint32_t run_part(struct hdu_unit *unit, uint32_t rank, uint64_t at,
+                         uint64_t end)
+{
+    const struct hdi_unit_task *t = &unit->task;
+    uint64_t row = t->count[0], plane = row * t->count[1];
+
+    while (at < end) {
+        uint64_t left = end - at, in_plane = at % plane;
+        uint32_t from[3] = {(uint32_t)(in_plane % row),
+                            (uint32_t)(in_plane / row), (uint32_t)(at / plane)};
+        uint32_t count[3] = {t->count[0], t->count[1], 1};
+        if (from[0] != 0 || left < row) {
+            count[0] = least(row - from[0], left);
+            count[1] = 1;
+        } else if (from[1] != 0 || left < plane) {
+            count[1] = least(t->count[1] - from[1], left / row);
+        } else {
+            count[2] = (uint32_t)(left / plane);
+        }
+        at += (uint64_t)count[0] * count[1] * count[2];
+        for (unsigned i = 0; i < 3; i++)
+            from[i] += t->first[i];
+        uint32_t code = hdu_run(unit, rank, from, count);
+        if (code)
+            return code;
+    }
+    return 0;
+}
+
+// This core's share of the task: parts differ by one group at most.
+static uint32_t run_share(struct hdu_unit *unit, uint32_t rank, uint32_t parts)
+{
+    const uint32_t *count = unit->task.count;
+    uint64_t groups = (uint64_t)count[0] * count[1] * count[2];
+
+    if (parts == 1)
+        return hdu_run(unit, rank, unit->task.first, count);
+    uint64_t each = groups / parts, more = groups % parts;
+    uint64_t at = each * rank + least(rank, more);
+    return run_part(unit, rank, at, at + each + (rank < more));
+}
+
+// Bring the bits and codes together in whole words, and answer.
+static void complete(struct hdu_unit *unit, uint64_t number, uint32_t parts)
+{
+    struct hdi_unit_result *r =
+        &unit->mailbox->results[hdi_mailbox_slot(number)];
+
+    for (uint32_t first = 0; first < parts; first += 64) {
+        uint64_t bits = 0;
+        for (uint32_t i = first; i < parts && i < first + 64; i++)
+            bits |= (uint64_t)(unit->codes[i] == 0) << i % 64;
+        hdi_word_store(hdi_mailbox_completion(unit->mailbox, unit->mode, number,
+                                              first / 64),
+                       bits); // d
+    }
+    for (uint32_t first = 0; first < parts; first += 8) {
+        uint64_t codes = 0;
+        for (uint32_t i = first; i < parts && i < first + 8; i++)
+            codes |= (uint64_t)unit->codes[i] << i % 8 * 8;
+        if (codes)
+            hdi_word_store(&r->codes[first / 8], codes);
+    }
+    hdu_mailbox_answer(unit->mailbox, unit->mode, number); // e, f
+}
+
+void hdu_unit_serve(struct hdu_unit *unit, uint32_t rank)
+{
+    for (uint64_t number = 1;; number++) {
+        if (rank == 0)
+            unit->stay = fetch(unit, number);
+        hdu_barrier(unit, rank);
+        if (!unit->stay)
+            return;
+
+        uint32_t parts = 0;
+        bool leave = unit->task.opcode != HDI_OP_RUN;
+        if (!leave)
+            parts = hdu_parts(unit->task.count, unit->cores);
+        if (rank < parts) {
+            uint32_t code = run_share(unit, rank, parts);
+            unit->codes[rank] = (uint8_t)(code < 255 ? code : 255);
+        }
+        hdu_barrier(unit, rank);
+        if (rank == 0)
+            complete(unit, number, parts);
+        if (leave)
+            return;
+    }
+}

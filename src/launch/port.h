@@ -1,0 +1,65 @@
+// A unit that is not on its worker's thread, and the leaves it holds.
+//
+// Units are dealt to workers like cards, so that counts differ by one at most
+// (W7); a worker gives its leaves to its own units, and any worker may put one
+// on a unit that was named (W16). Whoever finds a leaf finished takes it away,
+// for whichever launch it belongs to.
+//
+// Any thread may call anything at any time: the lock is held for a submit or a
+// look only, and nobody waits for it.
+#ifndef HDI_LAUNCH_PORT_H
+#define HDI_LAUNCH_PORT_H
+
+#include <stdatomic.h>
+
+#include "backend/backend.h"
+
+enum {
+    HDI_PORT_LEAVES = 8 // most in flight on one unit
+};
+
+struct hdi_box {
+    uint32_t first[3], count[3]; // [work-groups]
+};
+
+struct hdi_leaf {
+    void *launch;
+    struct hdi_box box;
+    uint64_t begin; // handed over [ns]
+};
+
+struct hdi_port {
+    _Alignas(128) atomic_bool locked;
+    atomic_bool open;      // takes leaves
+    struct hdi_unit *unit; // NULL: detached
+    unsigned module;
+    uint64_t taken;             // chunks taken away
+    atomic_uint held;           // leaves
+    atomic_uint_fast64_t total; // leaves ever
+    uint64_t last_end;          // of the latest leaf [ns]
+    struct hdi_leaf leaves[HDI_PORT_LEAVES];
+};
+
+struct hdi_finished {
+    struct hdi_leaf leaf;
+    hd_status status; // HD_ECANCELED: it has not run, the unit was lost
+    uint64_t begin, end;
+    char text[160]; // of a failure
+};
+
+// Attach the unit, detach it when what it holds is done. Detaching waits, so it
+// is not for a thread that a launch waits for.
+hd_status hdi_port_attach(struct hdi_port *port, struct hdi_device *device,
+                          unsigned index);
+void hdi_port_detach(struct hdi_port *port, struct hdi_device *device);
+
+// False: it is full, detached, or somebody else is at it.
+bool hdi_port_submit(struct hdi_port *port, struct hdi_device *device,
+                     const struct hdi_chunk *chunk,
+                     const struct hdi_leaf *leaf);
+
+// Take a finished leaf away. A unit that was lost is closed with the last one.
+bool hdi_port_take(struct hdi_port *port, struct hdi_device *device,
+                   struct hdi_finished *finished);
+
+#endif

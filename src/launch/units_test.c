@@ -1,0 +1,226 @@
+// Launches on units of their own threads: how they are dealt to workers, leave,
+// come back, hang, and are named.
+#include <pthread.h>
+
+#include "base/topology.h"
+#include "launch/launch.h"
+#include "tests/check.h"
+
+static struct hd_error error;
+
+struct rig {
+    struct hdi_topology *topology;
+    struct hdi_device *device;
+    struct hd_pool *pool;
+    struct hdi_launcher *launcher;
+    struct hd_program *program;
+};
+
+static const char source[] =
+    "kernel void visit(global uint *visits)\n"
+    "{\n"
+    "    atomic_inc(&visits[get_global_id(0)]);\n"
+    "}\n"
+    "kernel void hang(global uint *word, global uint *visits, uint which)\n"
+    "{\n"
+    "    atomic_inc(&visits[get_global_id(0)]);\n"
+    "    if (get_global_id(0) == which)\n"
+    "        while (atomic_add(word, 0) == 0)\n"
+    "            ;\n"
+    "}\n";
+
+static struct rig set_up(unsigned workers, struct hdi_device_params params)
+{
+    struct rig rig;
+    struct hd_pool_params pool = {.workers = workers};
+    struct hd_program_params program = {.path = "rig.cl", .source = source};
+
+    CHECK_OK(hdi_topology_create(NULL, &rig.topology, &error), error);
+    CHECK_OK(hdi_backend_find("cpu")->open(rig.topology, 0, &params,
+                                           &rig.device, &error),
+             error);
+    CHECK_OK(hd_pool_create(&pool, &rig.pool, &error), error);
+    CHECK_OK(
+        hdi_launcher_create(rig.pool, rig.device, NULL, &rig.launcher, &error),
+        error);
+    struct hdi_program_context context = {.device = rig.device};
+    hd_status status =
+        hdi_program_create(&context, &program, &rig.program, &error);
+    if (status == HD_ENOTSUP)
+        SKIP(error.text);
+    CHECK_OK(status, error);
+    return rig;
+}
+
+static void tear_down(struct rig *rig)
+{
+    hd_pool_destroy(rig->pool);
+    hdi_launcher_destroy(rig->launcher);
+    hd_program_destroy(rig->program);
+    rig->device->backend->close(rig->device);
+    hdi_topology_destroy(rig->topology);
+}
+
+enum {
+    ITEMS = 20000
+};
+
+static struct hd_range range_of(uint64_t local)
+{
+    return (struct hd_range){.dims = 1, .global = {ITEMS}, .local = {local}};
+}
+
+static void visit_all(struct rig *rig, struct hdi_place place)
+{
+    struct hd_buffer *buffer;
+    struct hd_range range = range_of(16);
+
+    CHECK_OK(hdi_buffer_create(rig->launcher, ITEMS * 4, &buffer, &error),
+             error);
+    struct hd_arg arg = {.is = HD_IS_BUFFER, .buffer = buffer};
+    CHECK_OK(hdi_launch_at(rig->launcher,
+                           hd_program_find(rig->program, "visit"), &range, &arg,
+                           1, NULL, place, &error),
+             error);
+    const uint32_t *visits = hd_buffer_host(buffer);
+    for (int i = 0; i < ITEMS; i++)
+        CHECK(visits[i] == 1);
+    hd_buffer_destroy(buffer);
+}
+
+static const struct hdi_place anywhere = {.kind = HDI_ANYWHERE};
+
+static uint64_t leaves_of(const struct rig *rig, unsigned unit)
+{
+    return atomic_load(&rig->launcher->ports[unit].total);
+}
+
+static void every_group_runs_once_on_units(void)
+{
+    static const struct {
+        unsigned workers;
+        struct hdi_device_params params;
+    } shapes[] = {
+        {1, {.units = 1}},
+        {1, {.units = 3}},
+        {2, {.units = 1, .unit_cores = 2}},
+        {3, {.units = 2}},
+        {2, {.units = 3, .doorbell = true}},
+    };
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+        struct rig rig = set_up(shapes[i].workers, shapes[i].params);
+        for (int round = 0; round < 20; round++)
+            visit_all(&rig, anywhere);
+        uint64_t leaves = 0;
+        for (unsigned unit = 0; unit < rig.launcher->port_count; unit++)
+            leaves += leaves_of(&rig, unit);
+        CHECK(leaves > 0);
+        if (shapes[i].workers == 1)
+            for (unsigned unit = 0; unit < rig.launcher->port_count; unit++)
+                CHECK(leaves_of(&rig, unit) > 0);
+        tear_down(&rig);
+    }
+}
+
+static void a_named_unit_runs_it_alone(void)
+{
+    struct rig rig = set_up(2, (struct hdi_device_params){.units = 3});
+
+    visit_all(&rig, (struct hdi_place){HDI_ON_UNIT, 2});
+    CHECK(leaves_of(&rig, 2) > 0);
+    CHECK(leaves_of(&rig, 0) == 0 && leaves_of(&rig, 1) == 0);
+    for (unsigned i = 0; i < 3; i++)
+        rig.launcher->ports[i].module = i / 2; // units 0 and 1, unit 2
+    uint64_t before = leaves_of(&rig, 2);
+    visit_all(&rig, (struct hdi_place){HDI_ON_MODULE_OF, 1});
+    CHECK(leaves_of(&rig, 0) + leaves_of(&rig, 1) > 0);
+    CHECK(leaves_of(&rig, 2) == before);
+
+    struct hd_range range = range_of(16);
+    CHECK_FAILS(hdi_launch_at(
+                    rig.launcher, hd_program_find(rig.program, "visit"), &range,
+                    NULL, 0, NULL, (struct hdi_place){HDI_ON_UNIT, 3}, &error),
+                HD_ENODEV, error, "unit 3");
+    tear_down(&rig);
+}
+
+struct flicker {
+    struct rig *rig;
+    atomic_bool stop;
+};
+
+static void *flick(void *data)
+{
+    struct flicker *f = data;
+    struct hd_error e;
+
+    for (unsigned i = 0; !atomic_load(&f->stop); i++) {
+        CHECK(hdi_launcher_detach(f->rig->launcher, i % 2, &e) == HD_OK);
+        CHECK(hdi_launcher_attach(f->rig->launcher, i % 2, &e) == HD_OK);
+    }
+    return NULL;
+}
+
+static void units_leave_and_come_back_while_running(void)
+{
+    struct rig rig = set_up(2, (struct hdi_device_params){.units = 2});
+    struct flicker flicker = {.rig = &rig};
+    pthread_t thread;
+
+    CHECK(pthread_create(&thread, NULL, flick, &flicker) == 0);
+    for (int round = 0; round < 100; round++)
+        visit_all(&rig, anywhere);
+    atomic_store(&flicker.stop, true);
+    pthread_join(thread, NULL);
+    // All gone: workers run leaves themselves.
+    for (unsigned i = 0; i < 2; i++)
+        CHECK_OK(hdi_launcher_detach(rig.launcher, i, &error), error);
+    uint64_t before = leaves_of(&rig, 0) + leaves_of(&rig, 1);
+    visit_all(&rig, anywhere);
+    CHECK(leaves_of(&rig, 0) + leaves_of(&rig, 1) == before);
+    CHECK_FAILS(hdi_launcher_attach(rig.launcher, 2, &error), HD_ENOENT, error,
+                "unit 2");
+    tear_down(&rig);
+}
+
+static void a_hanging_leaf_fails_its_launch_and_no_other(void)
+{
+    struct rig rig = set_up(
+        1, (struct hdi_device_params){.units = 1, .unit_timeout = 300000000});
+    struct hd_buffer *word, *visits;
+    struct hd_range range = range_of(16);
+    uint32_t which = 40;
+
+    CHECK_OK(hdi_buffer_create(rig.launcher, 4, &word, &error), error);
+    CHECK_OK(hdi_buffer_create(rig.launcher, ITEMS * 4, &visits, &error),
+             error);
+    struct hd_arg args[] = {
+        {.is = HD_IS_BUFFER, .buffer = word},
+        {.is = HD_IS_BUFFER, .buffer = visits},
+        {.is = HD_IS_VALUE, .value = &which, .size = sizeof(which)},
+    };
+    CHECK_FAILS(hdi_launch(rig.launcher, hd_program_find(rig.program, "hang"),
+                           &range, args, 3, NULL, &error),
+                HD_ETIMEOUT, error, "hang");
+    visit_all(&rig, anywhere); // the worker alone
+    CHECK_FAILS(hdi_launcher_attach(rig.launcher, 0, &error), HD_ELIMIT, error,
+                "hangs");
+    atomic_store((_Atomic uint32_t *)hd_buffer_host(word), 1);
+    while (hdi_launcher_attach(rig.launcher, 0, &error) != HD_OK)
+        ;
+    uint64_t before = leaves_of(&rig, 0);
+    visit_all(&rig, anywhere);
+    CHECK(leaves_of(&rig, 0) > before);
+    hd_buffer_destroy(visits);
+    hd_buffer_destroy(word);
+    tear_down(&rig);
+}
+
+int main(void)
+{
+    every_group_runs_once_on_units();
+    a_named_unit_runs_it_alone();
+    units_leave_and_come_back_while_running();
+    a_hanging_leaf_fails_its_launch_and_no_other();
+    return 0;
+}

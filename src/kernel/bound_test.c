@@ -49,7 +49,7 @@
 enum {
     WIDE = 37,
     HIGH = 5,
-    LEFT = 3, // offsets of the ids
+    LEFT = 0, // offsets of the ids: 0 is where bounds end first
     ABOVE = 2
 };
 

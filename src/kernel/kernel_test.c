@@ -136,6 +136,33 @@ static void a_tree_of_barriers_sums_a_group(struct try *t)
     hd_program_destroy(p);
 }
 
+static void one_item_fills_an_array_for_all(struct try *t)
+{
+    // Unrolled, the loop stores to constant addresses within the array.
+    struct hd_program *p =
+        try_build(t,
+                  "__kernel void fill(__global int *x, int n) {\n"
+                  "    __local int first[6];\n"
+                  "    if (get_local_id(0) == 0)\n"
+                  "        for (int i = 0; i < 6; i++) first[i] = n * i;\n"
+                  "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+                  "    x[get_global_id(0)] += first[get_global_id(0) % 6];\n"
+                  "}\n",
+                  NULL);
+    static int x[N], *px = x;
+    int n = 7;
+
+    FOR_LOCAL(local)
+    {
+        for (int i = 0; i < N; i++)
+            x[i] = i;
+        TRY_RUN(t, p, "fill", RANGE_1(local), TRY_VALUE(px), TRY_VALUE(n));
+        for (int i = 0; i < N; i++)
+            CHECK(x[i] == i + i % 6 * n);
+    }
+    hd_program_destroy(p);
+}
+
 static void items_that_returned_stay_away(struct try *t)
 {
     struct hd_program *p =
@@ -700,6 +727,7 @@ int main(void)
     a_guard_keeps_items_out(&t);
     items_meet_at_barriers_in_loops(&t);
     a_tree_of_barriers_sums_a_group(&t);
+    one_item_fills_an_array_for_all(&t);
     items_that_returned_stay_away(&t);
     private_arrays_are_private(&t);
     every_id_is_right(&t);

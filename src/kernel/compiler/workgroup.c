@@ -476,6 +476,19 @@ err_free:
     return status;
 }
 
+// Whether an instruction uses a value, itself or through a constant expression.
+// An address such as &a[1] stays among the uses of `a` when its users are gone.
+static bool used_by_code(LLVMValueRef value)
+{
+    for (LLVMUseRef use = LLVMGetFirstUse(value); use;
+         use = LLVMGetNextUse(use)) {
+        LLVMValueRef user = LLVMGetUser(use);
+        if (!LLVMIsAConstant(user) || used_by_code(user))
+            return true;
+    }
+    return false;
+}
+
 hd_status hdi_workgroup_build(struct hdi_llvm *llvm, LLVMModuleRef module,
                               LLVMValueRef kernel,
                               struct hdi_build_kernel *about,
@@ -524,9 +537,10 @@ hd_status hdi_workgroup_build(struct hdi_llvm *llvm, LLVMModuleRef module,
     for (LLVMValueRef g = LLVMGetFirstGlobal(module), next; g; g = next) {
         next = LLVMGetNextGlobal(g);
         if (LLVMGetPointerAddressSpace(LLVMTypeOf(g)) == HDI_SPACE_LOCAL &&
-            !LLVMGetFirstUse(g))
+            !used_by_code(g)) {
+            LLVMReplaceAllUsesWith(g, LLVMGetPoison(LLVMTypeOf(g)));
             LLVMDeleteGlobal(g);
-        else
+        } else
             LLVMSetLinkage(g, LLVMInternalLinkage);
     }
     char *message = NULL;

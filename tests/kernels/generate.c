@@ -1,0 +1,382 @@
+// Make random trees. What may stand where goes by two facts: whether control
+// flow is uniform here, and whether a variable is; a uniform variable is only
+// ever assigned uniform values in uniform control flow.
+#include <stdlib.h>
+
+#include "tests/kernels/tree.h"
+
+enum {
+    NODES = 20000
+};
+
+struct node {
+    union {
+        struct expr expr;
+        struct stmt stmt;
+    } is;
+};
+
+struct maker {
+    struct tree *tree;
+    uint64_t state;
+    struct node *nodes;
+    unsigned used;
+    uint32_t scope[TREE_VARS]; // variables that can be named here
+    unsigned in_scope;
+    bool uniform_var[TREE_VARS], fixed[TREE_VARS];
+    bool in_helper;
+    int budget; // statements left
+};
+
+struct place {
+    bool uniform;      // all work-items of the group are here together
+    bool loop;         // break and continue have a loop
+    bool loop_uniform; // and leave it together
+    int depth;
+};
+
+static uint32_t below(struct maker *m, uint32_t n)
+{
+    uint64_t z = m->state += 0x9e3779b97f4a7c15u; // splitmix64
+
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return (uint32_t)((z ^ z >> 31) >> 32) % n;
+}
+
+static void *node(struct maker *m)
+{
+    if (m->used == NODES)
+        abort();
+    return &m->nodes[m->used++];
+}
+
+static struct expr *leaf(struct maker *m, enum expr_kind kind, uint32_t value)
+{
+    struct expr *e = node(m);
+
+    *e = (struct expr){.kind = kind, .value = value};
+    return e;
+}
+
+static struct expr *expr(struct maker *m, int depth, bool uniform);
+
+static struct expr *variable(struct maker *m, int depth, bool uniform)
+{
+    for (int tries = 0; m->in_scope && tries < 6; tries++) {
+        uint32_t var = m->scope[below(m, m->in_scope)];
+        if (uniform && !m->uniform_var[var])
+            continue;
+        struct expr *e = leaf(m, E_VAR, var);
+        e->part = below(m, 4);
+        if (m->tree->types[var] == V_ARRAY) {
+            e->kind = E_ELEMENT;
+            e->a = expr(m, depth - 1, uniform);
+        }
+        return e;
+    }
+    return leaf(m, E_CONST, below(m, 100));
+}
+
+static struct expr *expr(struct maker *m, int depth, bool uniform)
+{
+    static const enum expr_kind ids[] = {
+        E_GROUP_ID, E_GLOBAL_SIZE, E_LOCAL_SIZE, E_GROUPS,
+        E_OFFSET,   E_GLOBAL_ID,   E_LOCAL_ID};
+
+    if (depth <= 0 || below(m, 4) == 0)
+        switch (below(m, 6)) {
+        case 0:
+            return leaf(m, E_CONST, below(m, 2) ? below(m, 20) : below(m, ~0u));
+        case 1:
+            return leaf(m, ids[below(m, uniform ? 5 : 7)], below(m, 3));
+        case 2:
+            if (!m->in_helper)
+                return leaf(m, E_ARG, below(m, 4));
+            // fall through
+        default:
+            return variable(m, depth, uniform);
+        }
+    struct expr *e =
+        leaf(m, E_ADD + (enum expr_kind)below(m, E_CHOOSE - E_ADD + 1), 0);
+    if (below(m, 8) == 0)
+        e->kind = m->in_helper || below(m, 2) ? E_TABLE : E_INPUT;
+    e->value = below(m, 4);
+    e->a = expr(m, depth - 1, uniform);
+    e->b = expr(m, depth - 1, uniform);
+    e->c = expr(m, depth - 1, uniform);
+    return e;
+}
+
+static uint32_t declare(struct maker *m, enum var_type type, bool uniform,
+                        bool fixed)
+{
+    uint32_t var = m->tree->vars++;
+
+    m->tree->types[var] = type;
+    m->uniform_var[var] = uniform;
+    m->fixed[var] = fixed;
+    m->scope[m->in_scope++] = var;
+    return var;
+}
+
+static struct stmt *block(struct maker *m, struct place at, int length);
+
+static struct stmt *inner(struct maker *m, struct place at, int length)
+{
+    at.depth++;
+    return block(m, at, length);
+}
+
+static void loop(struct maker *m, struct stmt *s, struct place at)
+{
+    bool uniform = at.uniform && below(m, 3);
+
+    s->kind = below(m, 3) ? S_FOR : S_DO;
+    s->a = expr(m, 2, uniform);
+    s->part = below(m, 2) ? 3 : 7; // most rounds
+    s->value = declare(m, V_UINT, uniform, true);
+    at.uniform = at.loop_uniform = uniform;
+    at.loop = true;
+    s->body[0] = inner(m, at, 4);
+}
+
+static void leave(struct maker *m, struct stmt *s, struct place at)
+{
+    bool uniform = at.loop_uniform;
+    struct stmt *jump = node(m);
+
+    s->kind = S_IF;
+    s->a = expr(m, 3, uniform);
+    *jump = (struct stmt){.kind = below(m, 2) ? S_BREAK : S_CONTINUE};
+    s->body[0] = jump;
+}
+
+static void call(struct maker *m, struct stmt *s, struct place at)
+{
+    s->kind = S_CALL;
+    s->part = below(m, TREE_HELPERS);
+    if (!at.uniform)
+        while (m->tree->helpers[s->part].uniform)
+            s->part = (s->part + 1) % TREE_HELPERS;
+    s->a = expr(m, 2, m->tree->helpers[s->part].uniform);
+    s->b = expr(m, 3, false);
+    s->value = declare(m, V_UINT, false, false);
+}
+
+static void assign(struct maker *m, struct stmt *s, struct place at)
+{
+    for (int tries = 0; m->in_scope && tries < 8; tries++) {
+        uint32_t var = m->scope[below(m, m->in_scope)];
+        if (m->fixed[var] || (m->uniform_var[var] && !at.uniform))
+            continue;
+        s->kind = m->tree->types[var] == V_ARRAY ? S_ELEMENT : S_ASSIGN;
+        s->value = var;
+        s->part = below(m, 5);
+        s->a = expr(m, 3, m->uniform_var[var]);
+        s->b = expr(m, 2, m->uniform_var[var]);
+        return;
+    }
+    s->kind = S_DECLARE;
+    s->a = expr(m, 3, false);
+    s->value = declare(m, V_UINT, false, false);
+}
+
+static struct stmt *statement(struct maker *m, struct place at)
+{
+    struct stmt *s = node(m);
+    bool deep = at.depth > 3 || m->budget <= 0;
+    bool room = m->tree->vars < TREE_VARS - 20;
+
+    *s = (struct stmt){0};
+    m->budget--;
+    switch (below(m, 16)) {
+    case 0:
+    case 1: {
+        bool uniform = at.uniform && below(m, 3) == 0;
+        if (!room)
+            break;
+        s->kind = S_DECLARE;
+        s->a = expr(m, 3, uniform);
+        s->value =
+            declare(m, (enum var_type)below(m, V_ARRAY + 1), uniform, false);
+        return s;
+    }
+    case 2:
+    case 3: {
+        bool uniform = at.uniform && below(m, 2);
+        if (deep)
+            break;
+        s->kind = S_IF;
+        s->a = expr(m, 3, uniform);
+        at.uniform = uniform;
+        if (!uniform)
+            at.loop = at.loop && !at.loop_uniform;
+        s->body[0] = inner(m, at, 4);
+        s->body[1] = below(m, 2) ? inner(m, at, 3) : NULL;
+        return s;
+    }
+    case 4:
+    case 5: {
+        unsigned old = m->in_scope;
+        if (deep || !room)
+            break;
+        loop(m, s, at);
+        m->in_scope = old;
+        return s;
+    }
+    case 6: {
+        bool uniform = at.uniform && below(m, 2);
+        if (deep)
+            break;
+        s->kind = S_SWITCH;
+        s->a = expr(m, 3, uniform);
+        s->part = below(m, 8);
+        at.uniform = uniform;
+        at.loop = false; // break would be the switch's
+        for (int i = 0; i < 4; i++)
+            s->body[i] = inner(m, at, 2);
+        return s;
+    }
+    case 7:
+        if (!at.loop || (at.loop_uniform && !at.uniform))
+            break;
+        leave(m, s, at);
+        return s;
+    case 8:
+        if (!at.uniform)
+            break;
+        s->kind = S_BARRIER;
+        return s;
+    case 9:
+    case 10:
+        if (!at.uniform || !room)
+            break;
+        s->kind = S_EXCHANGE;
+        s->a = expr(m, 3, false);
+        s->b = expr(m, 2, false);
+        s->value = declare(m, V_UINT, false, false);
+        return s;
+    case 11:
+        if (m->in_helper)
+            break;
+        s->kind = S_ATOMIC;
+        s->part = below(m, TREE_SUMS);
+        s->a = expr(m, 3, false);
+        return s;
+    case 12:
+        if (!at.uniform || m->in_helper || !room)
+            break;
+        s->kind = S_SUM;
+        s->part = below(m, TREE_SUMS);
+        s->value = declare(m, V_UINT, true, false);
+        return s;
+    case 13:
+        if (m->in_helper || !room)
+            break;
+        call(m, s, at);
+        return s;
+    case 14:
+        if (m->in_helper)
+            break;
+        s->kind = S_STORE;
+        s->part = below(m, TREE_SLOTS);
+        s->a = expr(m, 3, false);
+        return s;
+    }
+    assign(m, s, at);
+    return s;
+}
+
+static struct stmt *block(struct maker *m, struct place at, int length)
+{
+    unsigned old = m->in_scope;
+    struct stmt *first = NULL, **end = &first;
+
+    for (int i = 1 + (int)below(m, (uint32_t)length); i > 0; i--) {
+        *end = statement(m, at);
+        end = &(*end)->next;
+    }
+    if (at.depth)
+        m->in_scope = old;
+    return first;
+}
+
+// An early return; only for all together or when no barrier comes any more.
+static struct stmt *may_return(struct maker *m, bool uniform)
+{
+    struct stmt *s = node(m), *back = node(m);
+
+    *back = (struct stmt){.kind = S_RETURN, .a = expr(m, 2, uniform)};
+    *s = (struct stmt){.kind = S_IF, .a = expr(m, 3, uniform)};
+    s->body[0] = back;
+    return s;
+}
+
+static struct stmt **end_of(struct stmt **list)
+{
+    while (*list)
+        list = &(*list)->next;
+    return list;
+}
+
+struct tree *tree_make(uint64_t seed)
+{
+    struct tree *tree = calloc(1, sizeof(*tree));
+    struct maker m = {.tree = tree, .state = seed * 0x2545f4914f6cdd1du};
+
+    m.nodes = tree ? calloc(NODES, sizeof(*m.nodes)) : NULL;
+    if (!m.nodes) {
+        free(tree);
+        return NULL;
+    }
+    tree->seed = seed;
+    tree->memory = m.nodes;
+    tree->local_argument = below(&m, 2);
+    if (below(&m, 6) == 0) {
+        tree->required[0] = 8;
+        tree->required[1] = 4;
+        tree->required[2] = 1;
+    }
+    m.in_helper = true;
+    for (int i = 0; i < TREE_HELPERS; i++) {
+        struct helper *h = &tree->helpers[i];
+        h->uniform = i > 0;
+        m.in_scope = 0;
+        m.budget = 8;
+        h->params[0] = declare(&m, V_UINT, h->uniform, false);
+        h->params[1] = declare(&m, V_UINT, false, false);
+        h->body = block(&m, (struct place){.uniform = h->uniform}, 4);
+        *end_of(&h->body) = may_return(&m, h->uniform && below(&m, 2));
+        if (h->uniform && below(&m, 2))
+            *end_of(&h->body) = block(&m, (struct place){.uniform = false}, 4);
+        h->result = expr(&m, 3, false);
+    }
+    m.in_helper = false;
+    m.in_scope = 0;
+    m.budget = 40;
+    tree->body = block(&m, (struct place){.uniform = true}, 9);
+    if (below(&m, 4) == 0)
+        *end_of(&tree->body) = may_return(&m, true);
+    *end_of(&tree->body) = block(&m, (struct place){.uniform = true}, 9);
+    if (below(&m, 2)) {
+        *end_of(&tree->body) = may_return(&m, false);
+        *end_of(&tree->body) = block(&m, (struct place){.uniform = false}, 4);
+    }
+    for (uint32_t i = 0; i < TREE_SLOTS; i++) {
+        struct stmt *s = node(&m);
+        *s = (struct stmt){.kind = S_STORE, .part = i};
+        s->a = leaf(&m, E_XOR, 0);
+        s->a->a = variable(&m, 2, false);
+        s->a->b = variable(&m, 2, false);
+        *end_of(&tree->body) = s;
+    }
+    return tree;
+}
+
+void tree_free(struct tree *tree)
+{
+    if (tree)
+        free(tree->memory);
+    free(tree);
+}

@@ -1,0 +1,315 @@
+// Carry out a tree for all work-items of a group, statement by statement, each
+// for every work-item whose bit is set in a mask. As trees have no races, that
+// is what any order between barriers gives.
+#include "tests/kernels/tree.h"
+
+struct group {
+    const struct tree *tree;
+    const struct tree_launch *launch;
+    uint32_t id[3], size[3];
+    unsigned items;
+    uint32_t vars[TREE_VARS][TREE_ITEMS][TREE_ARRAY];
+    uint32_t shared[TREE_ITEMS], sums[TREE_SUMS];
+    uint32_t returned[TREE_ITEMS];
+    uint64_t left, again, back; // who met break, continue, return
+    uint32_t *out;
+};
+
+static uint32_t local_id(const struct group *g, unsigned i, unsigned d)
+{
+    return d == 0 ? i % g->size[0]
+                  : (d == 1 ? i / g->size[0] % g->size[1]
+                            : i / g->size[0] / g->size[1]);
+}
+
+static uint32_t place(const struct group *g, unsigned i, unsigned d)
+{
+    return g->id[d] * g->launch->local[d] + local_id(g, i, d);
+}
+
+static uint32_t number(const struct group *g, const struct expr *e, unsigned i)
+{
+    const struct tree_launch *l = g->launch;
+    const uint32_t args[] = {l->n, TREE_PACK.a, TREE_PACK.b, TREE_PACK.c};
+    uint32_t a = e->a ? number(g, e->a, i) : 0;
+    uint32_t b = e->b ? number(g, e->b, i) : 0;
+    uint32_t c = e->c ? number(g, e->c, i) : 0;
+    uint32_t x = a & 4095, y = b & 4095, v = e->value;
+
+    switch (e->kind) {
+    case E_CONST:
+        return v;
+    case E_VAR: {
+        enum var_type type = g->tree->types[v];
+        return g->vars[v][i][type == V_UINT4 || type == V_FLOAT4 ? e->part : 0];
+    }
+    case E_ELEMENT:
+        return g->vars[v][i][a & 7];
+    case E_INPUT:
+        return l->input[a & 63];
+    case E_TABLE:
+        return TREE_AT(a & 15);
+    case E_ARG:
+        return args[v];
+    case E_GLOBAL_ID:
+        return place(g, i, v) + l->offset[v];
+    case E_LOCAL_ID:
+        return local_id(g, i, v);
+    case E_GROUP_ID:
+        return g->id[v];
+    case E_GLOBAL_SIZE:
+        return l->global[v];
+    case E_LOCAL_SIZE:
+        return g->size[v];
+    case E_GROUPS:
+        return (l->global[v] + l->local[v] - 1) / l->local[v];
+    case E_OFFSET:
+        return l->offset[v];
+    case E_ADD:
+        return a + b;
+    case E_SUB:
+        return a - b;
+    case E_MUL:
+        return a * b;
+    case E_AND:
+        return a & b;
+    case E_OR:
+        return a | b;
+    case E_XOR:
+        return a ^ b;
+    case E_SHL:
+        return a << (b & 31);
+    case E_SHR:
+        return a >> (b & 31);
+    case E_SAR:
+        return (uint32_t)((int32_t)a >> (b & 31));
+    case E_DIV:
+        return a / (b | 1);
+    case E_REM:
+        return a % (b | 1);
+    case E_LESS:
+        return a < b;
+    case E_LESS_SIGNED:
+        return (int32_t)a < (int32_t)b;
+    case E_EQUAL:
+        return a == b;
+    case E_BOTH:
+        return a && b;
+    case E_EITHER:
+        return a || b;
+    case E_FLOAT:
+        return v == 0 ? x + y : v == 1 ? x - y : v == 2 ? x * y : x > y ? x : y;
+    case E_LONG:
+        return (uint32_t)((uint64_t)a * b >> 7);
+    case E_VECTOR:
+        return (v == 0 ? a : v == 1 ? b : v == 2 ? c : 3) * b;
+    case E_FLOATS:
+        return ((v == 0 ? a : v == 1 ? b : v == 2 ? c : 3) & 255) * 5;
+    case E_CHOOSE:
+        return a ? b : c;
+    }
+    return 0;
+}
+
+static void set(struct group *g, const struct stmt *s, bool all, unsigned i)
+{
+    uint32_t value = number(g, s->a, i);
+    uint32_t *var = g->vars[s->value][i];
+    enum var_type type = g->tree->types[s->value];
+    bool vector = type == V_UINT4 || type == V_FLOAT4;
+
+    if (type == V_USHORT || type == V_FLOAT || type == V_FLOAT4)
+        value &= 65535;
+    if (type == V_UCHAR)
+        value &= 255;
+    for (unsigned k = 0; k < TREE_ARRAY; k++)
+        if (type == V_ARRAY)
+            var[k] = value + k * TREE_MIX;
+        else if (all || k == (vector ? s->part : 0))
+            var[k] = value;
+}
+
+static void add(uint32_t *sum, unsigned slot, uint32_t value)
+{
+    const uint32_t old = *sum;
+    const uint32_t results[TREE_SUMS] = {old + value,
+                                         old ^ value,
+                                         old | value,
+                                         old & value,
+                                         old < value ? old : value,
+                                         old > value ? old : value};
+
+    *sum = results[slot];
+}
+
+#define FOR_ITEMS(mask)                     \
+    for (unsigned i = 0; i < g->items; i++) \
+        if ((mask) >> i & 1)
+
+static uint64_t block(struct group *g, const struct stmt *s, uint64_t mask);
+
+static uint64_t loop(struct group *g, const struct stmt *s, uint64_t mask)
+{
+    uint64_t outer_left = g->left, outer_again = g->again, done = 0;
+    uint32_t trips[TREE_ITEMS];
+
+    FOR_ITEMS(mask)
+    {
+        trips[i] = number(g, s->a, i) & s->part;
+        g->vars[s->value][i][0] = 0;
+    }
+    for (bool first = true; mask; first = false) {
+        if (s->kind == S_FOR || !first)
+            FOR_ITEMS(mask)
+            {
+                uint32_t round = g->vars[s->value][i][0];
+                bool more = round - (s->kind == S_DO) < trips[i];
+                if (!more) {
+                    mask &= ~(1ull << i);
+                    done |= 1ull << i;
+                }
+            }
+        g->left = g->again = 0;
+        mask = block(g, s->body[0], mask);
+        mask |= g->again;
+        done |= g->left;
+        FOR_ITEMS(mask)
+        g->vars[s->value][i][0]++;
+    }
+    g->left = outer_left;
+    g->again = outer_again;
+    return done;
+}
+
+static void call(struct group *g, const struct stmt *s, uint64_t mask)
+{
+    const struct helper *h = &g->tree->helpers[s->part];
+    uint64_t outer = g->back, end;
+
+    FOR_ITEMS(mask)
+    {
+        g->vars[h->params[0]][i][0] = number(g, s->a, i);
+        g->vars[h->params[1]][i][0] = number(g, s->b, i);
+    }
+    end = block(g, h->body, mask);
+    FOR_ITEMS(mask)
+    g->vars[s->value][i][0] =
+        end >> i & 1 ? number(g, h->result, i) : g->returned[i];
+    g->back = outer;
+}
+
+static uint64_t statement(struct group *g, const struct stmt *s, uint64_t mask)
+{
+    uint64_t chosen = 0, through = 0, end = 0;
+
+    switch (s->kind) {
+    case S_DECLARE:
+    case S_ASSIGN:
+        FOR_ITEMS(mask)
+        set(g, s, s->kind == S_DECLARE || s->part == 4, i);
+        break;
+    case S_ELEMENT:
+        FOR_ITEMS(mask)
+        g->vars[s->value][i][number(g, s->b, i) & 7] = number(g, s->a, i);
+        break;
+    case S_IF:
+        FOR_ITEMS(mask)
+        chosen |= (uint64_t)(number(g, s->a, i) & 1) << i;
+        return block(g, s->body[0], chosen) |
+               block(g, s->body[1], mask & ~chosen);
+    case S_FOR:
+    case S_DO:
+        return loop(g, s, mask);
+    case S_SWITCH: {
+        uint32_t cases[TREE_ITEMS];
+        FOR_ITEMS(mask)
+        cases[i] = number(g, s->a, i) % 5;
+        for (unsigned k = 0; k < 4; k++) {
+            chosen = through;
+            FOR_ITEMS(mask)
+            if (cases[i] == k || (k == 3 && cases[i] > 3))
+                chosen |= 1ull << i;
+            chosen = block(g, s->body[k], chosen);
+            bool ends = s->part >> k & 1 || k == 3;
+            end |= ends ? chosen : 0;
+            through = ends ? 0 : chosen;
+        }
+        return end;
+    }
+    case S_BREAK:
+        g->left |= mask;
+        return 0;
+    case S_CONTINUE:
+        g->again |= mask;
+        return 0;
+    case S_RETURN:
+        FOR_ITEMS(mask)
+        g->returned[i] = number(g, s->a, i);
+        g->back |= mask;
+        return 0;
+    case S_BARRIER:
+        break;
+    case S_EXCHANGE:
+        FOR_ITEMS(mask)
+        g->shared[i] = number(g, s->a, i);
+        FOR_ITEMS(mask)
+        g->vars[s->value][i][0] = g->shared[number(g, s->b, i) % g->items];
+        break;
+    case S_ATOMIC:
+        FOR_ITEMS(mask)
+        add(&g->sums[s->part], s->part, number(g, s->a, i));
+        break;
+    case S_SUM:
+        FOR_ITEMS(mask)
+        g->vars[s->value][i][0] = g->sums[s->part];
+        break;
+    case S_CALL:
+        call(g, s, mask);
+        break;
+    case S_STORE:
+        FOR_ITEMS(mask)
+        {
+            const uint32_t *n = g->launch->global;
+            uint32_t row = place(g, i, 2) * n[1] + place(g, i, 1);
+            g->out[TREE_SLOTS * (row * n[0] + place(g, i, 0)) + s->part] =
+                number(g, s->a, i);
+        }
+        break;
+    }
+    return mask;
+}
+
+static uint64_t block(struct group *g, const struct stmt *s, uint64_t mask)
+{
+    for (; s && mask; s = s->next)
+        mask = statement(g, s, mask);
+    return mask;
+}
+
+void tree_interpret(const struct tree *tree, const struct tree_launch *l,
+                    uint32_t *out)
+{
+    uint32_t groups[3];
+
+    for (unsigned d = 0; d < 3; d++)
+        groups[d] = (l->global[d] + l->local[d] - 1) / l->local[d];
+    for (uint32_t id = 0; id < groups[0] * groups[1] * groups[2]; id++) {
+        static struct group group;
+        struct group *g = &group;
+        *g = (struct group){.tree = tree, .launch = l, .out = out};
+        g->id[0] = id % groups[0];
+        g->id[1] = id / groups[0] % groups[1];
+        g->id[2] = id / groups[0] / groups[1];
+        g->items = 1;
+        for (unsigned d = 0; d < 3; d++) {
+            uint32_t first = g->id[d] * l->local[d];
+            g->size[d] = l->global[d] - first;
+            if (g->size[d] > l->local[d])
+                g->size[d] = l->local[d];
+            g->items *= g->size[d];
+        }
+        for (uint32_t k = 0; k < TREE_SUMS; k++)
+            g->sums[k] = l->n * k;
+        block(g, tree->body, ~0ull >> (64 - g->items));
+    }
+}

@@ -1,0 +1,298 @@
+// Write a tree as OpenCL C.
+#include "tests/kernels/tree.h"
+
+static const char *const type_names[] = {"uint",  "int",   "ulong", "ushort",
+                                         "uchar", "float", "uint4", "float4"};
+
+struct printer {
+    const struct tree *tree;
+    FILE *file;
+    bool in_helper;
+};
+
+static void expr(const struct printer *p, const struct expr *e);
+
+// Write text with the operands of e for A, B and C, its value for V.
+static void with(const struct printer *p, const struct expr *e,
+                 const char *text)
+{
+    for (; *text; text++)
+        switch (*text) {
+        case 'A':
+            expr(p, e->a);
+            break;
+        case 'B':
+            expr(p, e->b);
+            break;
+        case 'C':
+            expr(p, e->c);
+            break;
+        case 'V':
+            fprintf(p->file, "%u", e->value);
+            break;
+        default:
+            fputc(*text, p->file);
+        }
+}
+
+static void expr(const struct printer *p, const struct expr *e)
+{
+    static const char *const args[] = {"n", "pack.a", "pack.b", "pack.c"};
+    static const char *const float_ops[] = {
+        "(uint)(int)((float)(A & 4095u) + (float)(B & 4095u))",
+        "(uint)(int)((float)(A & 4095u) - (float)(B & 4095u))",
+        "(uint)(int)((float)(A & 4095u) * (float)(B & 4095u))",
+        "(uint)(int)fmax((float)(A & 4095u), (float)(B & 4095u))"};
+    static const char *const texts[] = {
+        [E_CONST] = "Vu",
+        [E_INPUT] = "input[A & 63u]",
+        [E_TABLE] = "table[A & 15u]",
+        [E_GLOBAL_ID] = "(uint)get_global_id(V)",
+        [E_LOCAL_ID] = "(uint)get_local_id(V)",
+        [E_GROUP_ID] = "(uint)get_group_id(V)",
+        [E_GLOBAL_SIZE] = "(uint)get_global_size(V)",
+        [E_LOCAL_SIZE] = "(uint)get_local_size(V)",
+        [E_GROUPS] = "(uint)get_num_groups(V)",
+        [E_OFFSET] = "(uint)get_global_offset(V)",
+        [E_ADD] = "(A + B)",
+        [E_SUB] = "(A - B)",
+        [E_MUL] = "(A * B)",
+        [E_AND] = "(A & B)",
+        [E_OR] = "(A | B)",
+        [E_XOR] = "(A ^ B)",
+        [E_SHL] = "(A << (B & 31u))",
+        [E_SHR] = "(A >> (B & 31u))",
+        [E_SAR] = "(uint)((int)A >> (B & 31u))",
+        [E_DIV] = "(A / (B | 1u))",
+        [E_REM] = "(A % (B | 1u))",
+        [E_LESS] = "(uint)(A < B)",
+        [E_LESS_SIGNED] = "(uint)((int)A < (int)B)",
+        [E_EQUAL] = "(uint)(A == B)",
+        [E_BOTH] = "(uint)(A && B)",
+        [E_EITHER] = "(uint)(A || B)",
+        [E_LONG] = "(uint)(((ulong)A * (ulong)B) >> 7)",
+        [E_VECTOR] = "((uint4)(A, B, C, 3u) * (uint4)(B)).sV",
+        [E_FLOATS] = "(uint)((float4)((float)(A & 255u), (float)(B & 255u), "
+                     "(float)(C & 255u), 3.0f) * 5.0f).sV",
+        [E_CHOOSE] = "(A ? B : C)"};
+
+    fputc('(', p->file);
+    if (e->kind == E_ARG)
+        fputs(args[e->value], p->file);
+    else if (e->kind == E_ELEMENT) {
+        fprintf(p->file, "v%u", e->value);
+        with(p, e, "[A & 7u]");
+    } else if (e->kind == E_VAR) {
+        enum var_type type = p->tree->types[e->value];
+        fprintf(p->file, "(uint)v%u", e->value);
+        if (type == V_UINT4 || type == V_FLOAT4)
+            fprintf(p->file, ".s%u", e->part);
+    } else
+        with(p, e, e->kind == E_FLOAT ? float_ops[e->value] : texts[e->kind]);
+    fputc(')', p->file);
+}
+
+static void converted(const struct printer *p, enum var_type type, bool all,
+                      const struct expr *e)
+{
+    if (type == V_FLOAT4)
+        fputs(all ? "(float4)((float)(65535u & " : "((float)(65535u & ",
+              p->file);
+    else if (type == V_UINT4)
+        fputs(all ? "(uint4)((" : "((", p->file);
+    else
+        fprintf(p->file, "(%s)((%s", type_names[type],
+                type == V_FLOAT ? "65535u & " : "");
+    expr(p, e);
+    fputs("))", p->file);
+}
+
+static void block(const struct printer *p, const struct stmt *s);
+
+static void loop(const struct printer *p, const struct stmt *s)
+{
+    unsigned v = s->value;
+
+    if (s->kind == S_FOR) {
+        fprintf(p->file, "{ uint t%u = %uu & ", v, s->part);
+        expr(p, s->a);
+        fprintf(p->file, ";\nfor (uint v%u = 0; v%u < t%u; v%u++) {\n", v, v, v,
+                v);
+        block(p, s->body[0]);
+        fputs("} }\n", p->file);
+    } else {
+        fprintf(p->file, "{ uint v%u = 0, t%u = %uu & ", v, v, s->part);
+        expr(p, s->a);
+        fputs(";\ndo {\n", p->file);
+        block(p, s->body[0]);
+        fprintf(p->file, "} while (v%u++ < t%u); }\n", v, v);
+    }
+}
+
+static void statement(const struct printer *p, const struct stmt *s)
+{
+    static const char *const sums[TREE_SUMS] = {"add", "xor", "or",
+                                                "and", "min", "max"};
+    enum var_type type = p->tree->types[s->value];
+    FILE *f = p->file;
+
+    switch (s->kind) {
+    case S_DECLARE:
+        if (type == V_ARRAY) {
+            fprintf(f, "uint v%u[8];\nfor (uint i = 0; i < 8; i++) v%u[i] = ",
+                    s->value, s->value);
+            expr(p, s->a);
+            fprintf(f, " + i * %uu;\n", TREE_MIX);
+            break;
+        }
+        fprintf(f, "%s v%u = ", type_names[type], s->value);
+        converted(p, type, true, s->a);
+        fputs(";\n", f);
+        break;
+    case S_ASSIGN: {
+        bool vector = type == V_UINT4 || type == V_FLOAT4;
+        fprintf(f, "v%u", s->value);
+        if (vector && s->part < 4)
+            fprintf(f, ".s%u", s->part);
+        fputs(" = ", f);
+        converted(p, type, s->part == 4, s->a);
+        fputs(";\n", f);
+        break;
+    }
+    case S_ELEMENT:
+        fprintf(f, "v%u[7u & ", s->value);
+        expr(p, s->b);
+        fputs("] = ", f);
+        expr(p, s->a);
+        fputs(";\n", f);
+        break;
+    case S_IF:
+        fputs("if (", f);
+        expr(p, s->a);
+        fputs(" & 1u) {\n", f);
+        block(p, s->body[0]);
+        if (s->body[1]) {
+            fputs("} else {\n", f);
+            block(p, s->body[1]);
+        }
+        fputs("}\n", f);
+        break;
+    case S_FOR:
+    case S_DO:
+        loop(p, s);
+        break;
+    case S_SWITCH:
+        fputs("switch (", f);
+        expr(p, s->a);
+        fputs(" % 5u) {\n", f);
+        for (unsigned i = 0; i < 4; i++) {
+            fprintf(f, i < 3 ? "case %u: {\n" : "default: {\n", i);
+            block(p, s->body[i]);
+            fputs(s->part >> i & 1 || i == 3 ? "} break;\n" : "} // on\n", f);
+        }
+        fputs("}\n", f);
+        break;
+    case S_BREAK:
+        fputs("break;\n", f);
+        break;
+    case S_CONTINUE:
+        fputs("continue;\n", f);
+        break;
+    case S_RETURN:
+        fputs("return", f);
+        if (p->in_helper)
+            expr(p, s->a);
+        fputs(";\n", f);
+        break;
+    case S_BARRIER:
+        fputs("barrier(CLK_LOCAL_MEM_FENCE);\n", f);
+        break;
+    case S_EXCHANGE:
+        fputs("shared[LINE] = ", f);
+        expr(p, s->a);
+        fprintf(f,
+                ";\nbarrier(CLK_LOCAL_MEM_FENCE);\nuint v%u = "
+                "shared[",
+                s->value);
+        expr(p, s->b);
+        fputs(" % ITEMS];\nbarrier(CLK_LOCAL_MEM_FENCE);\n", f);
+        break;
+    case S_ATOMIC:
+        fprintf(f, "atomic_%s(&sums[%u], ", sums[s->part], s->part);
+        expr(p, s->a);
+        fputs(");\n", f);
+        break;
+    case S_SUM:
+        fprintf(f,
+                "barrier(CLK_LOCAL_MEM_FENCE);\nuint v%u = sums[%u];\n"
+                "barrier(CLK_LOCAL_MEM_FENCE);\n",
+                s->value, s->part);
+        break;
+    case S_CALL:
+        fprintf(f, "uint v%u = h%u(shared, ", s->value, s->part);
+        expr(p, s->a);
+        fputs(", ", f);
+        expr(p, s->b);
+        fputs(");\n", f);
+        break;
+    case S_STORE:
+        fprintf(f, "out[%u] = ", s->part);
+        expr(p, s->a);
+        fputs(";\n", f);
+        break;
+    }
+}
+
+static void block(const struct printer *p, const struct stmt *s)
+{
+    for (; s; s = s->next)
+        statement(p, s);
+}
+
+void tree_print(const struct tree *tree, FILE *f)
+{
+    struct printer p = {tree, f, true};
+
+    fprintf(f, "// seed %llu\n__constant uint table[16] = {",
+            (unsigned long long)tree->seed);
+    for (unsigned i = 0; i < TREE_TABLE; i++)
+        fprintf(f, "%uu,", TREE_AT(i));
+    fputs("};\n"
+          "struct pack { uint a; ushort b; uchar c; };\n"
+          "#define LINE (get_local_id(0) + get_local_size(0) * "
+          "(get_local_id(1) + get_local_size(1) * get_local_id(2)))\n"
+          "#define ITEMS (uint)(get_local_size(0) * get_local_size(1) * "
+          "get_local_size(2))\n"
+          "#define AT(d) (get_global_id(d) - get_global_offset(d))\n",
+          f);
+    for (unsigned i = 0; i < TREE_HELPERS; i++) {
+        const struct helper *h = &tree->helpers[i];
+        fprintf(f, "uint h%u(__local uint *shared, uint v%u, uint v%u) {\n", i,
+                h->params[0], h->params[1]);
+        block(&p, h->body);
+        fputs("return ", f);
+        expr(&p, h->result);
+        fputs(";\n}\n", f);
+    }
+    p.in_helper = false;
+    fputs("__kernel ", f);
+    if (tree->required[0])
+        fprintf(f, "__attribute__((reqd_work_group_size(%u, %u, %u))) ",
+                tree->required[0], tree->required[1], tree->required[2]);
+    fprintf(f,
+            "void k(__global uint *all, __global const uint *input, uint n, "
+            "struct pack pack, __global uint *sizes%s) {\n%s"
+            "__local uint sums[%u];\n",
+            tree->local_argument ? ", __local uint *shared" : "",
+            tree->local_argument ? "" : "__local uint shared[1024];\n",
+            TREE_SUMS);
+    fputs("__global uint *out = all + 4 * (AT(0) + get_global_size(0) * (AT(1) "
+          "+ get_global_size(1) * AT(2)));\n"
+          "if (AT(0) + AT(1) + AT(2) == 0) for (int d = 0; d < 3; d++) "
+          "sizes[d] = get_local_size(d);\n"
+          "if (LINE == 0) for (uint i = 0; i < 6; i++) sums[i] = n * i;\n"
+          "barrier(CLK_LOCAL_MEM_FENCE);\n",
+          f);
+    block(&p, tree->body);
+    fputs("}\n", f);
+}

@@ -1,0 +1,172 @@
+// Random kernels do what their syntax tree says, for any shape of work-group.
+//
+//     random_kernels_test [--seed FIRST] [--count N] [--print]
+//
+// A failure names its seed; --seed N tries that kernel alone, --print shows it.
+#include <heddle/heddle.h>
+
+#include "tests/check.h"
+#include "tests/kernels/tree.h"
+
+enum {
+    MOST_ITEMS = 256
+};
+
+static const struct {
+    unsigned dims;
+    uint32_t global[3], local[3], offset[3];
+} shapes[] = {
+    {1, {3}, {1}, {0}},
+    {1, {10}, {3}, {5}},
+    {1, {32}, {8}, {0}},
+    {1, {50}, {16}, {0}},
+    {1, {130}, {61}, {1000}},
+    {1, {128}, {64}, {0}},
+    {2, {16, 8}, {8, 4}, {0}},
+    {2, {13, 10}, {8, 4}, {2, 3}},
+    {3, {5, 4, 3}, {2, 3, 2}, {1, 2, 3}},
+    {1, {60}, {0}, {7}},
+};
+
+struct trial {
+    struct hd_runtime *runtime;
+    struct hd_buffer *out, *input, *sizes;
+};
+
+static bool fits(const struct tree *tree, const struct tree_launch *launch)
+{
+    for (unsigned d = 0; d < 3; d++)
+        if (tree->required[d] && launch->local[d] != tree->required[d])
+            return launch->local[0] == 0;
+    return true;
+}
+
+// Return whether one launch gave what the interpreter says.
+static bool same(const struct trial *t, const struct tree *tree,
+                 const struct hd_kernel *kernel, unsigned shape)
+{
+    static uint32_t expected[MOST_ITEMS * TREE_SLOTS];
+    struct tree_launch launch = {.dims = shapes[shape].dims,
+                                 .n = (uint32_t)tree->seed % 7 + shape};
+    struct hd_range range = {.dims = launch.dims};
+    struct hd_error error;
+    struct tree_pack pack = TREE_PACK;
+    uint32_t *out = hd_buffer_host(t->out);
+    const uint32_t *sizes = hd_buffer_host(t->sizes);
+
+    for (unsigned d = 0; d < 3; d++) {
+        bool used = d < launch.dims;
+        launch.global[d] = used ? shapes[shape].global[d] : 1;
+        launch.local[d] = used ? shapes[shape].local[d] : 1;
+        launch.offset[d] = shapes[shape].offset[d];
+        range.global[d] = used ? launch.global[d] : 0;
+        range.local[d] = used ? launch.local[d] : 0;
+        range.offset[d] = launch.offset[d];
+    }
+    if (!fits(tree, &launch))
+        return true;
+    for (unsigned i = 0; i < TREE_INPUT; i++)
+        launch.input[i] = i * 0x01000193u ^ (uint32_t)tree->seed;
+    CHECK_OK(hd_buffer_write(t->input, 0, launch.input, sizeof(launch.input),
+                             &error),
+             error);
+    for (unsigned i = 0; i < MOST_ITEMS * TREE_SLOTS; i++)
+        out[i] = expected[i] = 0xdeadbeefu;
+
+    const struct hd_arg args[] = {HD_BUFFER(t->out),   HD_BUFFER(t->input),
+                                  HD_VALUE(launch.n),  HD_VALUE(pack),
+                                  HD_BUFFER(t->sizes), HD_LOCAL(4096)};
+    CHECK_OK(hd_launch(t->runtime, kernel, &range, args,
+                       5 + tree->local_argument, &error),
+             error);
+    if (launch.local[0] == 0)
+        for (unsigned d = 0; d < 3; d++)
+            launch.local[d] = sizes[d];
+    tree_interpret(tree, &launch, expected);
+    for (unsigned i = 0; i < MOST_ITEMS * TREE_SLOTS; i++)
+        if (out[i] != expected[i]) {
+            fprintf(stderr,
+                    "seed %llu, shape %u (local %u %u %u): result %u of "
+                    "work-item %u is %u, not %u\n",
+                    (unsigned long long)tree->seed, shape, launch.local[0],
+                    launch.local[1], launch.local[2], i % TREE_SLOTS,
+                    i / TREE_SLOTS, out[i], expected[i]);
+            return false;
+        }
+    return true;
+}
+
+static bool try_seed(const struct trial *t, uint64_t seed, bool print)
+{
+    struct tree *tree = tree_make(seed);
+    char *text = NULL;
+    size_t length;
+    FILE *file = open_memstream(&text, &length);
+    struct hd_program *program;
+    struct hd_error error;
+    bool good = true;
+
+    CHECK(tree && file);
+    tree_print(tree, file);
+    CHECK(fclose(file) == 0);
+    if (print)
+        fputs(text, stdout);
+    const struct hd_program_params params = {
+        .path = "random.cl", .source = text, .options = "-w"};
+    hd_status status = hd_program_create(t->runtime, &params, &program, &error);
+    if (status == HD_ENOTSUP)
+        SKIP(error.text);
+    if (status != HD_OK) {
+        fprintf(stderr, "seed %llu is refused: %s\n", (unsigned long long)seed,
+                error.text);
+        good = false;
+    } else {
+        const struct hd_kernel *kernel = hd_program_find(program, "k");
+        CHECK(kernel);
+        for (unsigned i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
+            good = same(t, tree, kernel, i) && good;
+        hd_program_destroy(program);
+    }
+    if (!good && !print)
+        fprintf(stderr, "see: random_kernels_test --seed %llu --print\n",
+                (unsigned long long)seed);
+    free(text);
+    tree_free(tree);
+    return good;
+}
+
+int main(int argc, char **argv)
+{
+    const struct hd_runtime_params params = {.device = "cpu", .no_cache = true};
+    unsigned long long first = 1, count = 0, bad = 0;
+    bool print = false;
+    struct trial t;
+    struct hd_error error;
+
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], "--print"))
+            print = true;
+        else if (!strcmp(argv[i], "--seed") && i + 1 < argc) {
+            first = strtoull(argv[++i], NULL, 10);
+            count = count ? count : 1;
+        } else if (!strcmp(argv[i], "--count") && i + 1 < argc)
+            count = strtoull(argv[++i], NULL, 10);
+        else
+            return 2;
+    count = count ? count : 40;
+    CHECK_OK(hd_runtime_create(&params, &t.runtime, &error), error);
+    CHECK_OK(hd_buffer_create(t.runtime, MOST_ITEMS * TREE_SLOTS * 4, &t.out,
+                              &error),
+             error);
+    CHECK_OK(hd_buffer_create(t.runtime, TREE_INPUT * 4, &t.input, &error),
+             error);
+    CHECK_OK(hd_buffer_create(t.runtime, 12, &t.sizes, &error), error);
+    for (unsigned long long k = 0; k < count; k++)
+        bad += !try_seed(&t, first + k, print);
+    hd_buffer_destroy(t.sizes);
+    hd_buffer_destroy(t.input);
+    hd_buffer_destroy(t.out);
+    hd_runtime_destroy(t.runtime);
+    printf("%llu kernels, %llu wrong\n", count, bad);
+    return bad != 0;
+}

@@ -96,6 +96,10 @@ static void mistakes_are_named(struct try *t)
     FAILS("int f(int n) { return n ? f(n - 1) : 0; }\n"
           "kernel void k(global int *x) { x[0] = f(3); }\n",
           NULL, HD_EBUILD, "a/b.cl:1: error: recursive call of 'f'");
+    FAILS("kernel void k(global int *x) {\n __asm__(\"hlt\"); }\n", NULL,
+          HD_EBUILD, "a/b.cl:2: error: assembly");
+    FAILS("__asm__(\"hlt\");\nkernel void k(global int *x) { x[0] = 1; }\n",
+          NULL, HD_EBUILD, "error: assembly is no part");
     FAILS("int f(int n) { return n; }\n", NULL, HD_EBUILD, "no kernel");
     FAILS("", NULL, HD_EBUILD, "no kernel");
     FAILS(twice, "-Xclang -load", HD_EINVAL, "'-Xclang'");

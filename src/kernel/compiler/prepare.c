@@ -139,6 +139,29 @@ static hd_status check_declared(const struct hdi_llvm *llvm,
     return HD_OK;
 }
 
+static hd_status check_assembly(const struct hdi_llvm *llvm,
+                                LLVMModuleRef module, struct hd_error *error)
+{
+    size_t size;
+
+    LLVMGetModuleInlineAsm(module, &size);
+    if (size > 0)
+        return hdi_fail(error, HD_EBUILD,
+                        "%s: error: assembly is no part of OpenCL C",
+                        llvm->path);
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
+         f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b;
+             b = LLVMGetNextBasicBlock(b))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
+                 i = LLVMGetNextInstruction(i))
+                if (LLVMIsACallInst(i) &&
+                    LLVMIsAInlineAsm(LLVMGetCalledValue(i)))
+                    return fail_at(llvm, i, error, "assembly in", "asm",
+                                   ", which is no part of OpenCL C");
+    return HD_OK;
+}
+
 enum visit {
     VISIT_OPEN = 1,
     VISIT_DONE
@@ -200,6 +223,8 @@ hd_status hdi_prepare_program(struct hdi_llvm *llvm, const void *bitcode,
 
     HDI_TRY(parse(llvm, bitcode, size, false, &m, error));
     hd_status status = link_builtins(llvm, m, builtins, error);
+    if (status == HD_OK)
+        status = check_assembly(llvm, m, error);
     if (status == HD_OK)
         status = check_declared(llvm, m, error);
     if (status == HD_OK)

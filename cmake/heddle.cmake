@@ -33,7 +33,7 @@ function(heddle_test name)
   endif()
   heddle_inside(${name} ${name}.c)
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 120)
+  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
 endfunction()
 
 # One folder per backend or transport. `kind` is backend or transport; the call

@@ -8,7 +8,7 @@
 
 enum {
     THREADS = 4,
-    SPANS = 5000 // over two blocks
+    SPANS = 2100 // over one block
 };
 
 struct recorder {

@@ -2,8 +2,8 @@
 // next of the same size, in this run and the following ones, since fresh pages
 // cost more than most kernels that stream through them (G11).
 //
-// Invariant: what is in use and what is spare together never exceed the most
-// that was in use at one time. Any thread may take and give.
+// Invariant: what is in use and what is spare together never exceed twice the
+// most that was in use at one time. Any thread may take and give.
 #ifndef HDI_GRAPH_MEMORY_H
 #define HDI_GRAPH_MEMORY_H
 

@@ -281,13 +281,15 @@ static struct {
     unsigned long long bytes_in_p5;
 } seen;
 
+static struct hd_graph *watched;
+
 static void look_at_diamond(uint64_t id)
 {
     atomic_store(&seen.began[id], atomic_fetch_add(&seen.clock, 1) + 1);
     for (int i = 0; i < 100; i++)
         sched_yield();
     if (id == 5)
-        seen.bytes_in_p5 = atomic_load(&fake.bytes_alive);
+        seen.bytes_in_p5 = watched->memory.live;
     atomic_store(&seen.ended[id], atomic_fetch_add(&seen.clock, 1) + 1);
 }
 
@@ -316,6 +318,7 @@ static void independent_passes_run_between_their_neighbours(void)
     struct hd_graph *g = diamond(input);
 
     look = look_at_diamond;
+    watched = g;
     for (int run = 0; run < 50; run++) {
         atomic_store(&seen.clock, 0);
         run_ok(g);
@@ -323,11 +326,12 @@ static void independent_passes_run_between_their_neighbours(void)
             CHECK(atomic_load(&seen.began[i]) > atomic_load(&seen.ended[1]));
             CHECK(atomic_load(&seen.ended[i]) < atomic_load(&seen.began[5]));
         }
-        // r2 died with the last of P2 to P4: alive are r1 and r3 to r6.
-        CHECK(seen.bytes_in_p5 == 800 * (1 + 3 + 4 + 5 + 6));
-        // Then only r6; what the others had is spare, up to the peak.
+        // r2 died with the last of P2 to P4: in use are r3 to r6.
+        CHECK(seen.bytes_in_p5 == 800 * (3 + 4 + 5 + 6));
+        // Then only r6; what the others had is spare, up to twice the peak.
         CHECK(g->memory.live == 800 * 6);
-        CHECK(atomic_load(&fake.bytes_alive) <= 800 * (1 + 3 + 4 + 5 + 6));
+        CHECK(atomic_load(&fake.bytes_alive) <=
+              800 * (1 + 2 * (3 + 4 + 5 + 6)));
         CHECK(hd_graph_peak_memory(g) == 800 * (3 + 4 + 5 + 6));
     }
     struct hd_pass_info first, last;
@@ -349,8 +353,10 @@ static void peak_memory_is_what_was_alive(void)
         struct hd_graph *g = random_graph(input, results);
         atomic_store(&fake.bytes_peak, 0);
         run_ok(g);
-        CHECK(hd_graph_peak_memory(g) ==
-              atomic_load(&fake.bytes_peak) - input->size);
+        // Held is at most as much again, as spare.
+        uint64_t held = atomic_load(&fake.bytes_peak) - input->size;
+        CHECK(hd_graph_peak_memory(g) <= held);
+        CHECK(held <= 2 * hd_graph_peak_memory(g));
         hd_graph_destroy(g);
     }
     hd_buffer_destroy(input);
@@ -439,7 +445,8 @@ static void running_out_of_memory_ends_the_run_cleanly(void)
     struct hd_buffer *input = new_buffer(800);
     struct hd_graph *g = diamond(input);
 
-    for (unsigned n = 1; n <= 5; n++) {
+    // The fifth buffer would get a second try without the spare first one.
+    for (unsigned n = 1; n <= 4; n++) {
         atomic_store(&fake.fail_buffer, n);
         CHECK_FAILS(hd_graph_run(g, NULL, &error), HD_ENOMEM, error,
                     "memory for resource 'r' (");

@@ -5,8 +5,11 @@
 //     void hdk_blur(const struct hdi_frame *frame);
 //
 // that runs every work-group of the box `first .. first + count` on the calling
-// thread (or unit), x fastest. The offsets are ABI: generated code has them
-// built in, and HDI_FRAME_VERSION is part of the key of every cached image.
+// thread (or unit), x fastest. In thread form it hands the box on to
+// services->run_items(), which calls the kernel's own code once per work-item.
+//
+// The offsets are ABI: generated code has them built in, and HDI_FRAME_VERSION
+// is part of the key of every cached image.
 #ifndef HDI_BACKEND_FRAME_H
 #define HDI_BACKEND_FRAME_H
 
@@ -14,8 +17,10 @@
 #include <stdint.h>
 
 enum {
-    HDI_FRAME_VERSION = 1
+    HDI_FRAME_VERSION = 2
 };
+
+struct hdi_services;
 
 struct hdi_frame {
     // Arguments, each at the offset the compiler chose (hdi_arg.offset). A
@@ -31,6 +36,42 @@ struct hdi_frame {
     uint32_t first[3], count[3]; // this chunk [work-groups]
     uint32_t dims;
     uint32_t reserved;
+    const struct hdi_services *services;
+    uint64_t local_bytes; // of `local`
+};
+
+// One work-item in thread form: what its code reads ids from.
+struct hdi_item {
+    const struct hdi_frame *frame;
+    uint64_t global_id[3];
+    uint32_t local_id[3], group_id[3];
+    uint32_t local_size[3]; // of its group
+};
+
+enum {
+    HDI_ITEMS_MEET = 1,  // it has barriers: each work-item needs a stack
+    HDI_ITEMS_DEBUG = 2, // fresh memory is filled, and a work-item that ends
+                         // while others wait is an error
+    HDI_FILLER = 0xa5    // what fresh memory is filled with
+};
+
+// A kernel in thread form.
+struct hdi_item_code {
+    void (*run)(struct hdi_item *item);
+    const char *name;
+    uint64_t stack_bytes; // private memory of one work-item, at most
+    uint32_t flags;       // HDI_ITEMS_*
+};
+
+// What compiled code calls. Each unit fills in its own, as the first member of
+// a structure that the functions know.
+struct hdi_services {
+    // Run the frame's box, work-item by work-item.
+    void (*run_items)(const struct hdi_frame *frame,
+                      const struct hdi_item_code *code);
+    // Return when the whole group waits here: a barrier on `line`. Within
+    // run_items() only.
+    void (*wait)(struct hdi_item *item, uint32_t line);
 };
 
 _Static_assert(sizeof(void *) == 8, "frames are for 64-bit machines");
@@ -38,6 +79,9 @@ _Static_assert(offsetof(struct hdi_frame, global) == 24, "ABI");
 _Static_assert(offsetof(struct hdi_frame, local_size) == 72, "ABI");
 _Static_assert(offsetof(struct hdi_frame, first) == 96, "ABI");
 _Static_assert(offsetof(struct hdi_frame, dims) == 120, "ABI");
-_Static_assert(sizeof(struct hdi_frame) == 128, "ABI");
+_Static_assert(offsetof(struct hdi_frame, services) == 128, "ABI");
+_Static_assert(sizeof(struct hdi_frame) == 144, "ABI");
+_Static_assert(offsetof(struct hdi_item, local_id) == 32, "ABI");
+_Static_assert(sizeof(struct hdi_item) == 72, "ABI");
 
 #endif

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "backend/cpu/block.h"
+#include "backend/cpu/fiber.h"
 #include "base/memory.h"
 #include "base/topology.h"
 
@@ -24,6 +25,7 @@ struct core {
     uint32_t rank;
     pthread_t thread;
     struct hdi_cpu_block local, saved;
+    struct hdi_fibers fibers;
 };
 
 struct hdi_team {
@@ -151,6 +153,8 @@ uint32_t hdu_run(struct hdu_unit *unit, uint32_t rank, const uint32_t first[3],
         .local = core->local.memory,
         .saved = core->saved.memory,
         .dims = t->dims,
+        .services = &core->fibers.services,
+        .local_bytes = (uint64_t)t->local_units * HDI_MEMORY_UNIT,
     };
     for (unsigned i = 0; i < 3; i++) {
         frame.global[i] = t->global[i];
@@ -161,7 +165,7 @@ uint32_t hdu_run(struct hdu_unit *unit, uint32_t rank, const uint32_t first[3],
         frame.count[i] = count[i];
     }
     entry->run(&frame);
-    return HD_OK;
+    return hdi_fibers_take_status(&core->fibers);
 }
 
 static void leave(struct hdi_team *team)
@@ -172,6 +176,7 @@ static void leave(struct hdi_team *team)
     for (uint32_t i = 0; i < team->unit.cores; i++) {
         hdi_cpu_block_free(&team->cores[i].local);
         hdi_cpu_block_free(&team->cores[i].saved);
+        hdi_fibers_free(&team->cores[i].fibers);
     }
     hdi_region_give(team->region, team->portion);
     free(team);
@@ -239,6 +244,7 @@ hd_status hdi_team_start(struct hdi_cpu_device *device, unsigned index,
         snprintf(name, sizeof(name), "unit %u.%u", index % 10000, rank % 1000);
         core->team = t;
         core->rank = rank;
+        hdi_fibers_init(&core->fibers);
         hd_status status = hdi_thread_start(
             device->topology, hdi_team_core(device, units, index, rank), name,
             core_main, core, &core->thread);

@@ -7,6 +7,7 @@
 
 #include "backend/cpu/block.h"
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/fiber.h"
 #include "backend/cpu/team.h"
 #include "base/clock.h"
 
@@ -19,6 +20,7 @@ struct cpu_unit {
     struct hdi_team *team; // NULL: on the caller
     // On the caller:
     struct hdi_cpu_block local, saved;
+    struct hdi_fibers fibers;
     uint64_t done; // [chunks]
     hd_status status;
     // A team:
@@ -41,6 +43,7 @@ hd_status hdi_cpu_unit_open(struct hdi_device *device, unsigned index,
         return HD_ENOMEM;
 
     u->unit.device = device;
+    hdi_fibers_init(&u->fibers);
     if (d->region && index != HDI_UNIT_ON_CALLER) {
         hd_status status = hdi_team_start(d, index, &u->team);
         if (status != HD_OK) {
@@ -84,6 +87,7 @@ void hdi_cpu_unit_close(struct hdi_unit *unit)
     }
     hdi_cpu_block_free(&u->local);
     hdi_cpu_block_free(&u->saved);
+    hdi_fibers_free(&u->fibers);
     free(u);
 }
 
@@ -121,13 +125,16 @@ static void run_here(struct cpu_unit *u, const struct hdi_chunk *chunk)
     if (!hdi_cpu_block_reserve(&u->local, chunk->local_bytes) ||
         !hdi_cpu_block_reserve(&u->saved, chunk->saved_bytes)) {
         u->status = HD_ENOMEM;
+        *u->fibers.message = '\0';
         return;
     }
     struct hdi_frame frame = chunk->frame;
     frame.local = u->local.memory;
     frame.saved = u->saved.memory;
+    frame.services = &u->fibers.services;
+    frame.local_bytes = chunk->local_bytes;
     chunk->entry->run(&frame);
-    u->status = HD_OK;
+    u->status = hdi_fibers_take_status(&u->fibers);
 }
 
 bool hdi_cpu_submit(struct hdi_unit *unit, const struct hdi_chunk *chunk)
@@ -220,7 +227,12 @@ void hdi_cpu_explain(const struct hdi_unit *unit, uint64_t chunk, char *text,
 
     if (size > 0)
         *text = '\0';
-    if (!u->team || (u->lost && chunk > u->end.done))
+    if (!u->team) {
+        if (u->status != HD_OK)
+            snprintf(text, size, "%s", u->fibers.message);
+        return;
+    }
+    if (u->lost && chunk > u->end.done)
         return;
     uint32_t parts = u->parts[hdi_mailbox_slot(chunk)];
     for (uint32_t i = 0; i < parts && used < size; i++) {

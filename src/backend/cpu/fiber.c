@@ -1,0 +1,385 @@
+#include "backend/cpu/fiber.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/memory.h"
+
+enum {
+// Below what the kernel needs itself: for what it calls [bytes].
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    RESERVE = 128 << 10,
+#else
+    RESERVE = 24 << 10,
+#endif
+    LARGE = 1 << 20, // stacks whose memory is given back after each box [bytes]
+    // Neighbouring stacks begin that far from their ends, so that not all of
+    // them fall into the same sets of a cache [bytes].
+    STAGGER = 192,
+    STAGGER_STEPS = 16,
+    GAP = 512 // more than a switch and its callers use [bytes]
+};
+
+enum state {
+    STATE_RUN, // or not begun
+    STATE_WAIT,
+    STATE_DONE
+};
+
+struct hdi_fiber {
+    struct hdi_item item; // first
+    enum state state;
+    uint32_t line; // of the barrier it waits at
+    struct hdi_stack stack;
+    struct hdi_fibers *fibers;
+};
+
+_Static_assert(offsetof(struct hdi_fiber, state) == 72, "share/heddle-gdb.py");
+_Static_assert(offsetof(struct hdi_fiber, stack) == 80, "share/heddle-gdb.py");
+
+// Stacks ----------------------------------------------------------------------
+
+static void free_stacks(struct hdi_fibers *f)
+{
+    for (size_t i = 0; i < f->capacity; i++)
+        hdi_stack_free(&f->items[i].stack);
+    if (f->memory)
+        munmap(f->memory, f->memory_size);
+    free(f->items);
+    f->items = NULL;
+    f->memory = NULL;
+    f->capacity = 0;
+}
+
+// `count` stacks of `size`, whose memory appears when it is touched.
+static bool map_stacks(struct hdi_fibers *f, size_t count, size_t size)
+{
+    size_t page = hdi_page_size();
+    uint64_t bytes;
+
+    if (!hdi_multiply(count, size + page, &bytes))
+        return false;
+    f->items = calloc(count, sizeof(*f->items));
+    f->memory_size = bytes + page;
+    f->memory = mmap(NULL, f->memory_size, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (f->memory == MAP_FAILED)
+        f->memory = NULL;
+    if (!f->items || !f->memory)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (mprotect(f->memory + i * (size + page) + page, size,
+                     PROT_READ | PROT_WRITE) != 0)
+            return false;
+    f->stack_size = size;
+    f->capacity = count;
+    return true;
+}
+
+static char *stack_low(const struct hdi_fibers *f, size_t index)
+{
+    size_t page = hdi_page_size();
+    return f->memory + index * (f->stack_size + page) + page;
+}
+
+// Work-items ------------------------------------------------------------------
+
+static void set_item(struct hdi_fiber *fiber, const uint32_t local_id[3])
+{
+    const struct hdi_fibers *f = fiber->fibers;
+    struct hdi_item *item = &fiber->item;
+
+    item->frame = f->frame;
+    for (unsigned d = 0; d < 3; d++) {
+        item->local_id[d] = local_id[d];
+        item->group_id[d] = f->group_id[d];
+        item->local_size[d] = f->group_size[d];
+        item->global_id[d] =
+            f->frame->offset[d] +
+            (uint64_t)f->group_id[d] * f->frame->local_size[d] + local_id[d];
+    }
+    fiber->state = STATE_RUN;
+}
+
+// To the next in x, then y, then z. False: there is none.
+static bool next_item(const struct hdi_fibers *f, uint32_t id[3])
+{
+    for (unsigned d = 0; d < 3; d++) {
+        if (++id[d] < f->group_size[d])
+            return true;
+        id[d] = 0;
+    }
+    return false;
+}
+
+static bool first_group(struct hdi_fibers *f)
+{
+    memcpy(f->group_id, f->frame->first, sizeof(f->group_id));
+    return f->frame->count[0] && f->frame->count[1] && f->frame->count[2];
+}
+
+static bool next_group(struct hdi_fibers *f)
+{
+    for (unsigned d = 0; d < 3; d++) {
+        if (++f->group_id[d] - f->frame->first[d] < f->frame->count[d])
+            return true;
+        f->group_id[d] = f->frame->first[d];
+    }
+    return false;
+}
+
+// The last group of a dimension may have fewer work-items. Returns how many.
+static uint64_t measure_group(struct hdi_fibers *f)
+{
+    uint64_t items = 1;
+
+    for (unsigned d = 0; d < 3; d++) {
+        uint64_t size = f->frame->local_size[d];
+        uint64_t left = f->frame->global[d] - f->group_id[d] * size;
+        f->group_size[d] = (uint32_t)(left < size ? left : size);
+        items *= f->group_size[d];
+    }
+    return items;
+}
+
+static void leave(struct hdi_fiber *fiber)
+{
+    hdi_stack_switch(&fiber->stack, &fiber->fibers->caller);
+}
+
+// Where the stack is when it waits for a work-item, registers are saved: a
+// kernel that is to find its memory filled begins further down.
+__attribute__((noinline)) static void run_below(struct hdi_fiber *fiber)
+{
+    char gap[GAP];
+
+    __asm__ __volatile__("" : "=m"(gap));
+    fiber->fibers->code->run(&fiber->item);
+    __asm__ __volatile__("" : : "m"(gap));
+}
+
+// What a stack does: one work-item each time that it is switched to, or all of
+// a group that needs no more stacks.
+static void run_fiber(void *data)
+{
+    struct hdi_fiber *fiber = data;
+    struct hdi_fibers *f = fiber->fibers;
+
+    hdi_stack_arrived(&fiber->stack);
+    for (;;) {
+        if (f->code->flags & HDI_ITEMS_MEET) {
+            run_below(fiber);
+        } else {
+            uint32_t id[3] = {0};
+            do {
+                set_item(fiber, id);
+                f->code->run(&fiber->item);
+            } while (next_item(f, id));
+        }
+        fiber->state = STATE_DONE;
+        leave(fiber);
+    }
+}
+
+static void wait(struct hdi_item *item, uint32_t line)
+{
+    struct hdi_fiber *fiber = (struct hdi_fiber *)item;
+
+    fiber->line = line;
+    fiber->state = STATE_WAIT;
+    leave(fiber);
+}
+
+static void make_fiber(struct hdi_fibers *f, size_t index)
+{
+    struct hdi_fiber *fiber = &f->items[index];
+
+    hdi_stack_free(&fiber->stack);
+    fiber->fibers = f;
+    hdi_stack_make(&fiber->stack, stack_low(f, index),
+                   f->stack_size - index % STAGGER_STEPS * STAGGER, run_fiber,
+                   fiber);
+}
+
+static bool reserve(struct hdi_fibers *f, size_t count, uint64_t need)
+{
+    uint64_t size =
+        hdi_round_up(need + RESERVE + STAGGER * STAGGER_STEPS, hdi_page_size());
+    if (count <= f->capacity && size <= f->stack_size)
+        return true;
+
+    // Grow in one direction at a time only where that stays small.
+    if (count < f->capacity && size <= LARGE)
+        count = f->capacity;
+    if (size < f->stack_size && f->stack_size <= LARGE)
+        size = f->stack_size;
+    free_stacks(f);
+    if (!map_stacks(f, count, size)) {
+        free_stacks(f);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++)
+        make_fiber(f, i);
+    return true;
+}
+
+// Large stacks are not worth keeping. Their ends stay: that is where they left.
+static void release_memory(const struct hdi_fibers *f)
+{
+    const size_t end = RESERVE + STAGGER * STAGGER_STEPS;
+
+    if (f->stack_size < LARGE)
+        return;
+    for (size_t i = 0; i < f->capacity; i++)
+        madvise(stack_low(f, i), (f->stack_size - end) & -hdi_page_size(),
+                MADV_DONTNEED);
+}
+
+// Groups ----------------------------------------------------------------------
+
+static void describe(const struct hdi_fiber *fiber, char *text, size_t size)
+{
+    const uint64_t *id = fiber->item.global_id;
+
+    snprintf(text, size, "work-item (%llu, %llu, %llu)",
+             (unsigned long long)id[0], (unsigned long long)id[1],
+             (unsigned long long)id[2]);
+}
+
+static void fail_barrier(struct hdi_fibers *f, const struct hdi_fiber *waits,
+                         const struct hdi_fiber *other)
+{
+    char who[96], whom[96], where[64];
+
+    describe(waits, who, sizeof(who));
+    describe(other, whom, sizeof(whom));
+    if (other->state == STATE_WAIT)
+        snprintf(where, sizeof(where), "waits at that of line %u", other->line);
+    else
+        snprintf(where, sizeof(where), "has ended");
+    snprintf(f->message, sizeof(f->message),
+             "barrier not reached by all: %s waits at the barrier of line %u, "
+             "%s %s",
+             who, waits->line, whom, where);
+    f->status = HD_EFAULT;
+}
+
+// For debugging, what is fresh is not what the work-item before left.
+static void fill(const struct hdi_fibers *f, const struct hdi_stack *stack)
+{
+    size_t room = (size_t)((char *)stack->pointer - (const char *)stack->low);
+    uint64_t size = f->code->stack_bytes + 2 * GAP;
+
+    if (size > room)
+        size = room;
+    memset((char *)stack->pointer - size, HDI_FILLER, size);
+}
+
+// One work-item from barrier to barrier. False: it may not stop there. Where a
+// kernel runs as loops the others go on without those that have ended, and so
+// they do here but for debugging. `first` is the first that stopped, and later
+// on one that waits, when there is one.
+static bool step(struct hdi_fibers *f, struct hdi_fiber *fiber,
+                 struct hdi_fiber **first)
+{
+    fiber->state = STATE_RUN;
+    hdi_stack_switch(&f->caller, &fiber->stack);
+
+    struct hdi_fiber *other = *first;
+    if (!other || (other->state == STATE_DONE && fiber->state == STATE_WAIT))
+        *first = fiber;
+    if (!other || (other->state == STATE_DONE && fiber->state == STATE_DONE))
+        return true;
+    if (fiber->state == other->state && fiber->line == other->line)
+        return true;
+    if (fiber->state != other->state && !(f->code->flags & HDI_ITEMS_DEBUG))
+        return true;
+    if (fiber->state == STATE_WAIT)
+        fail_barrier(f, fiber, other);
+    else
+        fail_barrier(f, other, fiber);
+    return false;
+}
+
+// False: at a barrier that not all reach. Those that wait there never go on.
+static bool run_meeting(struct hdi_fibers *f, size_t items)
+{
+    struct hdi_fiber *first = NULL;
+    uint32_t id[3] = {0};
+
+    for (size_t i = 0; i < items; i++, next_item(f, id)) {
+        set_item(&f->items[i], id);
+        if (f->code->flags & HDI_ITEMS_DEBUG)
+            fill(f, &f->items[i].stack);
+    }
+    do {
+        first = NULL;
+        for (size_t i = 0; i < items; i++)
+            if (f->items[i].state != STATE_DONE &&
+                !step(f, &f->items[i], &first))
+                return false;
+    } while (first && first->state == STATE_WAIT);
+    return true;
+}
+
+static bool run_group(struct hdi_fibers *f)
+{
+    uint64_t items = measure_group(f);
+    bool meet = f->code->flags & HDI_ITEMS_MEET;
+
+    if (!reserve(f, meet ? items : 1, f->code->stack_bytes)) {
+        snprintf(f->message, sizeof(f->message),
+                 "no memory for %llu stacks of %llu bytes",
+                 (unsigned long long)(meet ? items : 1),
+                 (unsigned long long)f->code->stack_bytes);
+        f->status = HD_ENOMEM;
+        return false;
+    }
+    f->item_count = meet ? items : 1;
+    if (f->code->flags & HDI_ITEMS_DEBUG && f->frame->local_bytes > 0)
+        memset(f->frame->local, HDI_FILLER, f->frame->local_bytes);
+    if (meet)
+        return run_meeting(f, items);
+    hdi_stack_switch(&f->caller, &f->items[0].stack);
+    return true;
+}
+
+static void run_items(const struct hdi_frame *frame,
+                      const struct hdi_item_code *code)
+{
+    struct hdi_fibers *f = (struct hdi_fibers *)frame->services;
+
+    f->frame = frame;
+    f->code = code;
+    hdi_stack_adopt(&f->caller);
+    if (first_group(f))
+        do {
+            if (!run_group(f)) {
+                free_stacks(f);
+                return;
+            }
+        } while (next_group(f));
+    release_memory(f);
+}
+
+void hdi_fibers_init(struct hdi_fibers *fibers)
+{
+    fibers->services =
+        (struct hdi_services){.run_items = run_items, .wait = wait};
+    fibers->item_size = sizeof(struct hdi_fiber);
+}
+
+void hdi_fibers_free(struct hdi_fibers *fibers)
+{
+    free_stacks(fibers);
+}
+
+hd_status hdi_fibers_take_status(struct hdi_fibers *fibers)
+{
+    hd_status status = fibers->status;
+    fibers->status = HD_OK;
+    return status;
+}

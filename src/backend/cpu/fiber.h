@@ -1,0 +1,43 @@
+// Kernels in thread form (K7): work-items as user-level threads of one unit.
+//
+// Without barriers the work-items of a box run one after the other on one
+// stack. With barriers each work-item of a group has a stack and runs to the
+// next barrier before the one after it does; when all are there, all go on.
+// Stacks stay for the next group, with an inaccessible page below each.
+#ifndef HDI_BACKEND_CPU_FIBER_H
+#define HDI_BACKEND_CPU_FIBER_H
+
+#include "backend/cpu/stack.h"
+#include "backend/frame.h"
+#include "heddle/status.h"
+
+struct hdi_fiber;
+
+// All zero but `services`: nothing allocated. What a debugger needs comes first
+// and is known to share/heddle-gdb.py by its offsets.
+struct hdi_fibers {
+    struct hdi_services services; // first
+    struct hdi_fiber *items;
+    uint64_t item_size;  // of one of them [bytes]
+    uint64_t item_count; // those of the group that runs
+    // Not for the debugger:
+    const struct hdi_frame *frame;
+    const struct hdi_item_code *code;
+    uint32_t group_id[3], group_size[3];
+    char *memory;
+    size_t memory_size;
+    size_t stack_size, capacity; // of each stack [bytes]; stacks
+    struct hdi_stack caller;
+    hd_status status;  // of what has run since it was taken
+    char message[400]; // when that is not HD_OK
+};
+
+// Fill in the services of a zeroed structure.
+void hdi_fibers_init(struct hdi_fibers *fibers);
+void hdi_fibers_free(struct hdi_fibers *fibers);
+
+// How the frames since the last call have ended: HD_OK, HD_EFAULT (a barrier
+// not reached by all), HD_ENOMEM (for stacks).
+hd_status hdi_fibers_take_status(struct hdi_fibers *fibers);
+
+#endif

@@ -36,7 +36,7 @@ char *launch_read_source(const char *path)
     return text;
 }
 
-// Median of one launch, each after `idle` [ms]. [us]
+// The median of one launch, each after `idle` [ms]. [us]
 static double time_launch(const char *kernel, long groups, int count, int idle)
 {
     static double times[LAUNCHES];

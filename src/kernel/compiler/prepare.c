@@ -394,7 +394,8 @@ hd_status hdi_prepare_kernel(struct hdi_llvm *llvm, LLVMModuleRef program,
     copy_structures(llvm, builder, k);
     hd_status status = hdi_llvm_passes(
         llvm, m,
-        "always-inline,globaldce,"
+        // First what other kernels alone need goes away.
+        "globaldce,always-inline,globaldce,"
         "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
         "simplifycfg,loop-simplify,lcssa,loop(indvars,loop-unroll-full),"
         "sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)",

@@ -14,6 +14,7 @@ struct hdi_packet {
     uint32_t process;
     uint64_t tag;      // the submitter's own; comes back with every decision
     uint64_t expected; // run time of a group [cycles]; 0: not known
+    int64_t prefer;    // the submitter's own: of equals the largest goes first
 };
 
 struct hdi_entry {

@@ -346,6 +346,16 @@ uint64_t hdi_dispatcher_waiting(const struct hdi_dispatcher *dispatcher,
     return dispatcher->channel[channel].waiting;
 }
 
+void hdi_dispatcher_offer(struct hdi_dispatcher *dispatcher, uint32_t module,
+                          uint32_t resource, uint32_t unit, int32_t blocks)
+{
+    uint32_t line = dispatcher->shape.count_line[resource] + unit;
+    uint16_t *level = &dispatcher->modules[module].level[line];
+
+    *level = (uint16_t)(*level + blocks);
+    hdi_touch_module(dispatcher, module);
+}
+
 void hdi_dispatcher_weigh(struct hdi_dispatcher *dispatcher, uint32_t module,
                           const uint32_t *energy)
 {

@@ -138,6 +138,11 @@ uint64_t hdi_dispatcher_next(const struct hdi_dispatcher *dispatcher,
 uint64_t hdi_dispatcher_waiting(const struct hdi_dispatcher *dispatcher,
                                 uint32_t channel); // groups and pieces
 
+// `blocks` more (or fewer: free ones) of a second-class resource of one unit
+// are there. Needs are still checked against the shape, which has the most.
+void hdi_dispatcher_offer(struct hdi_dispatcher *dispatcher, uint32_t module,
+                          uint32_t resource, uint32_t unit, int32_t blocks);
+
 // Store the calibrated weights of a module (D13), one per resource.
 void hdi_dispatcher_weigh(struct hdi_dispatcher *dispatcher, uint32_t module,
                           const uint32_t *energy);

@@ -29,7 +29,7 @@ void hdi_set_preference(struct hdi_dispatcher *d, uint32_t channel)
 {
     const struct hdi_policy *policy = &d->policy;
     const struct hdi_entry *head = hdi_channel_head(&d->channel[channel]);
-    int64_t prefer = 0;
+    int64_t prefer = head->packet.prefer;
 
     if (policy->large != 0)
         prefer += policy->large * (int64_t)head->share;

@@ -20,7 +20,8 @@ hd_status __wrap_hdi_launch(struct hdi_launcher *launcher,
                             const struct hd_kernel *kernel,
                             const struct hd_range *range,
                             const struct hd_arg *args, unsigned arg_count,
-                            const atomic_bool *cancel, struct hd_error *error);
+                            const atomic_bool *cancel,
+                            enum hd_priority priority, struct hd_error *error);
 hd_status __wrap_hdi_launch_check(const struct hdi_launcher *launcher,
                                   const struct hd_kernel *kernel,
                                   const struct hd_range *range,
@@ -86,9 +87,10 @@ hd_status __wrap_hdi_launch(struct hdi_launcher *launcher,
                             const struct hd_kernel *kernel,
                             const struct hd_range *range,
                             const struct hd_arg *args, unsigned arg_count,
-                            const atomic_bool *cancel, struct hd_error *error)
+                            const atomic_bool *cancel,
+                            enum hd_priority priority, struct hd_error *error)
 {
-    (void)launcher, (void)arg_count;
+    (void)launcher, (void)arg_count, (void)priority;
     atomic_fetch_add(&fake.launches, 1);
     if (is_nth(&fake.fail_launch))
         return hdi_fail(error, HD_EFAULT, "kernel '%s' touched what it may not",

@@ -145,9 +145,10 @@ static hd_status run_dispatch(struct hd_graph *graph,
             packed[i].buffer =
                 graph->scratch.at[pass->scratch + a->index].memory;
     }
-    return hdi_launch(
-        graph->context.launcher, graph->kernels.at[command->kernel].kernel,
-        &command->range, packed, command->arg_count, &graph->cancel, error);
+    return hdi_launch(graph->context.launcher,
+                      graph->kernels.at[command->kernel].kernel,
+                      &command->range, packed, command->arg_count,
+                      &graph->cancel, HD_PRIORITY_NORMAL, error);
 }
 
 static hd_status run_commands(struct hd_graph *graph,

@@ -5,6 +5,7 @@
 // after a failure or a cancellation runs nothing.
 #include "launch/launch.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,9 +21,12 @@ enum {
     // Without a measured time, and whatever the time says where a kernel is
     // uneven: this many leaves per worker.
     LEAVES_PER_WORKER = 8,
-    TIME_UNIT = 1024,   // hd_kernel.item_time counts in 1/1024 ns
-    SPLIT_TIME = 20000, // a leaf worth dividing among a worker's units [ns]
-    STACK_ARGS = 1024   // larger arguments go to the heap [bytes]
+    TIME_UNIT = 1024, // hd_kernel.item_time counts in 1/1024 ns
+    // What runs before the broker is asked again, while launches share the
+    // workers: long against asking (0.5 us), short against waiting.
+    PIECE_TIME = 100000, // [ns]
+    SPLIT_TIME = 20000,  // a leaf worth dividing among a worker's units [ns]
+    STACK_ARGS = 1024    // larger arguments go to the heap [bytes]
 };
 
 struct launch {
@@ -33,15 +37,11 @@ struct launch {
     uint64_t cutoff;           // most groups of a leaf
     uint64_t group_items;
     struct hdi_place place;
+    struct hdi_bid bid;
     atomic_int status; // first failure of a leaf; HD_OK so far
     char text[160];    // what its unit said of it; by who set the status
     atomic_uint held;  // leaves on units of their own threads
 };
-
-static uint64_t groups_of(const struct hdi_box *box)
-{
-    return (uint64_t)box->count[0] * box->count[1] * box->count[2];
-}
 
 // The cutoff from measured leaf time (W4): as many groups as take LEAF_TIME,
 // but never so many that a worker is left without a share.
@@ -113,7 +113,7 @@ static void learn_time(struct launch *launch, uint64_t ns, uint64_t groups)
 static void count_leaf(struct hd_worker *worker, struct launch *launch,
                        const struct hdi_box *box, uint64_t begin, uint64_t end)
 {
-    uint64_t groups = groups_of(box);
+    uint64_t groups = hdi_box_groups(box);
     struct hdi_track *track = launch->launcher->tracks[hd_worker_index(worker)];
 
     learn_time(launch, end - begin, groups);
@@ -220,8 +220,6 @@ static struct hdi_port *choose_port(const struct launch *launch,
     return best;
 }
 
-static struct hdi_box halve(struct hdi_box *box);
-
 // Hand a leaf over to a unit, without waiting for it. One that takes long is
 // divided among idle units of the worker, others keep several in flight (W13).
 static void hand_over(struct hd_worker *worker, struct launch *launch,
@@ -234,12 +232,12 @@ static void hand_over(struct hd_worker *worker, struct launch *launch,
     unsigned idle;
 
     while ((port = choose_port(launch, hd_worker_index(worker), &idle))) {
-        uint64_t groups = groups_of(box);
+        uint64_t groups = hdi_box_groups(box);
         if (idle > 1 && groups > 1 &&
             (item == 0 || (double)groups * (double)launch->group_items *
                                   (double)item / TIME_UNIT >
                               SPLIT_TIME)) {
-            struct hdi_box half = halve(box);
+            struct hdi_box half = hdi_box_halve(box);
             hand_over(worker, launch, &half);
             continue;
         }
@@ -271,33 +269,68 @@ static void run_leaf(struct hd_worker *worker, struct launch *launch,
         run_here(worker, launch, box);
 }
 
-// Halve the box across its slowest axis that can be halved, so that pieces are
-// whole rows for as long as possible.
-static struct hdi_box halve(struct hdi_box *box)
+static bool give_away(struct launch *launch, const struct hdi_box *box)
 {
-    int axis = box->count[2] > 1 ? 2 : box->count[1] > 1 ? 1 : 0;
-    struct hdi_box half = *box;
+    struct hdi_broker *broker = launch->launcher->broker;
 
-    half.count[axis] = box->count[axis] / 2;
-    box->first[axis] += half.count[axis];
-    box->count[axis] -= half.count[axis];
-    return half;
+    return broker && hdi_broker_is_asked(broker) &&
+           hdi_broker_give(broker, &launch->bid, box);
 }
 
 HD_VOID_TASK(run_box, struct launch *, launch, struct hdi_box, box)
 {
     unsigned spawned = 0;
+    bool given = false;
 
-    while (groups_of(&box) > launch->cutoff && goes_on(launch)) {
-        struct hdi_box half = halve(&box);
+    while (hdi_box_groups(&box) > launch->cutoff && goes_on(launch) &&
+           !(given = give_away(launch, &box))) {
+        struct hdi_box half = hdi_box_halve(&box);
         hd_spawn(worker, run_box, launch, box);
         box = half;
         spawned++;
     }
-    run_leaf(worker, launch, &box);
+    if (!given)
+        run_leaf(worker, launch, &box);
     while (spawned-- > 0)
         hd_join(worker, run_box);
 }
+
+// At the broker
+// -----------------------------------------------------------------
+
+static struct launch *launch_of(const struct hdi_bid *bid)
+{
+    return (struct launch *)((char *)(uintptr_t)bid -
+                             offsetof(struct launch, bid));
+}
+
+static void run_bid(struct hd_worker *worker, struct hdi_bid *bid,
+                    struct hdi_box *box, bool alone)
+{
+    struct launch *launch = launch_of(bid);
+
+    if (alone)
+        hd_call(worker, run_box, launch, *box);
+    else
+        run_leaf(worker, launch, box);
+}
+
+static uint64_t piece_of(const struct hdi_bid *bid)
+{
+    struct launch *launch = launch_of(bid);
+    uint64_t item =
+        atomic_load_explicit(&launch->kernel->item_time, memory_order_relaxed);
+
+    if (!goes_on(launch))
+        return UINT64_MAX;
+    if (item == 0)
+        return launch->cutoff;
+    double group = (double)item / TIME_UNIT * (double)launch->group_items;
+    double piece = PIECE_TIME / group;
+    return piece < 1 ? 1 : (uint64_t)piece;
+}
+
+static const struct hdi_bidder bidder = {.run = run_bid, .piece = piece_of};
 
 static void run_launch(struct hd_worker *worker, void *data)
 {
@@ -306,6 +339,8 @@ static void run_launch(struct hd_worker *worker, void *data)
 
     memcpy(box.count, launch->chunk.frame.group_count, sizeof(box.count));
     hd_call(worker, run_box, launch, box);
+    if (launch->launcher->broker)
+        hdi_broker_wait(launch->launcher->broker, &launch->bid, worker);
     while (atomic_load_explicit(&launch->held, memory_order_acquire) > 0) {
         bool any = false;
         for (unsigned i = 0; i < launch->launcher->port_count; i++)
@@ -314,6 +349,29 @@ static void run_launch(struct hd_worker *worker, void *data)
         if (!any)
             hdi_worker_help(worker);
     }
+}
+
+static void run_all(struct launch *launch, bool one_leaf)
+{
+    struct hdi_launcher *launcher = launch->launcher;
+    struct hdi_broker *broker = launcher->broker;
+    struct hdi_bid *bid = &launch->bid;
+    bool outside = !hd_pool_worker(launcher->pool);
+    struct hdi_box box = {.count = {0}};
+
+    if (!broker || (one_leaf && !outside)) {
+        hd_pool_run(launcher->pool, run_launch, launch);
+        return;
+    }
+    memcpy(box.count, launch->chunk.frame.group_count, sizeof(box.count));
+    // Leaves on units of their own threads are collected by a worker.
+    bid->outside = outside && !launcher->ports;
+    hdi_broker_enter(broker);
+    if (bid->outside && hdi_broker_give(broker, bid, &box))
+        hdi_broker_wait(broker, bid, NULL);
+    else
+        hd_pool_run(launcher->pool, run_launch, launch);
+    hdi_broker_leave(broker, bid);
 }
 
 static void pack(const struct hd_kernel *kernel, const struct hd_arg *args,
@@ -370,18 +428,19 @@ hd_status hdi_launch(struct hdi_launcher *launcher,
                      const struct hd_kernel *kernel,
                      const struct hd_range *range, const struct hd_arg *args,
                      unsigned arg_count, const atomic_bool *cancel,
-                     struct hd_error *error)
+                     enum hd_priority priority, struct hd_error *error)
 {
     struct hdi_place anywhere = {.kind = HDI_ANYWHERE};
     return hdi_launch_at(launcher, kernel, range, args, arg_count, cancel,
-                         anywhere, error);
+                         anywhere, priority, error);
 }
 
 hd_status hdi_launch_at(struct hdi_launcher *launcher,
                         const struct hd_kernel *kernel,
                         const struct hd_range *range, const struct hd_arg *args,
                         unsigned arg_count, const atomic_bool *cancel,
-                        struct hdi_place place, struct hd_error *error)
+                        struct hdi_place place, enum hd_priority priority,
+                        struct hd_error *error)
 {
     struct hdi_plan plan;
 
@@ -421,9 +480,12 @@ hd_status hdi_launch_at(struct hdi_launcher *launcher,
                   .saved_bytes = plan.saved_bytes},
         .cutoff = choose_cutoff(launcher, kernel, &plan),
         .group_items = plan.group_items,
+        .bid = {.bidder = &bidder,
+                .priority = priority,
+                .local = plan.local_bytes + plan.saved_bytes},
     };
     launch.chunk.frame.args = packed;
-    hd_pool_run(launcher->pool, run_launch, &launch);
+    run_all(&launch, plan.groups <= launch.cutoff);
     if (atomic_load(&launch.status) == HD_ETIMEOUT)
         strand(launcher, packed);
     else if (packed != small)

@@ -9,6 +9,7 @@
 #include "heddle/kernel.h"
 #include "heddle/task.h"
 #include "kernel/program.h"
+#include "launch/broker.h"
 #include "launch/port.h"
 #include "trace/trace.h"
 
@@ -25,6 +26,7 @@ struct hdi_launcher {
     struct hdi_unit **units; // one per worker; NULL until it is needed
     struct hdi_port *ports;  // units of their own threads; NULL: none
     unsigned port_count;
+    struct hdi_broker *broker; // NULL: launches come one after another anyway
     // Arguments that a hanging kernel may still read; freed with the launcher.
     _Atomic(struct hdi_stranded *) stranded;
     struct hdi_track **tracks; // one per worker; all NULL without a trace
@@ -78,15 +80,17 @@ hd_status hdi_launch_at(struct hdi_launcher *launcher,
                         const struct hd_kernel *kernel,
                         const struct hd_range *range, const struct hd_arg *args,
                         unsigned arg_count, const atomic_bool *cancel,
-                        struct hdi_place place, struct hd_error *error);
+                        struct hdi_place place, enum hd_priority priority,
+                        struct hd_error *error);
 
 // As hd_launch(). `cancel` is optional: when it becomes true, no further leaf
-// starts and the result is HD_ECANCELED.
+// starts and the result is HD_ECANCELED. Of several launches at a time the
+// broker lets those of higher priority go first.
 hd_status hdi_launch(struct hdi_launcher *launcher,
                      const struct hd_kernel *kernel,
                      const struct hd_range *range, const struct hd_arg *args,
                      unsigned arg_count, const atomic_bool *cancel,
-                     struct hd_error *error);
+                     enum hd_priority priority, struct hd_error *error);
 
 // Every check of hdi_launch() that needs no values: argument count, kinds and
 // sizes, the range against the kernel and the device.

@@ -122,7 +122,8 @@ static hd_status launch(struct rig *rig, const char *name,
 {
     const struct hd_kernel *kernel = hd_program_find(rig->program, name);
     CHECK(kernel);
-    return hdi_launch(rig->launcher, kernel, range, args, count, NULL, &error);
+    return hdi_launch(rig->launcher, kernel, range, args, count, NULL,
+                      HD_PRIORITY_NORMAL, &error);
 }
 
 static void every_item_runs_once(struct rig *rig, const char *kernel,
@@ -349,7 +350,7 @@ static void a_cancelled_launch_runs_nothing(struct rig *rig)
 
     CHECK_FAILS(hdi_launch(rig->launcher,
                            hd_program_find(rig->program, "visit"), &range, args,
-                           3, &cancelled, &error),
+                           3, &cancelled, HD_PRIORITY_NORMAL, &error),
                 HD_ECANCELED, error, "kernel 'visit'");
     for (int i = 0; i < 1000; i++)
         CHECK(((uint32_t *)hd_buffer_host(visits))[i] == 0);

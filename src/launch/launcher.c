@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "launch/launch.h"
+#include "steal/worker.h"
 
 static hd_status find_port(struct hdi_launcher *launcher, unsigned unit,
                            struct hd_error *error)
@@ -81,6 +82,8 @@ hd_status hdi_launcher_create(struct hd_pool *pool, struct hdi_device *device,
         l->tracks[i] = hdi_track_create(trace, name);
     }
     hd_status status = attach_all(l, error);
+    if (status == HD_OK && hdi_pool_has_threads(pool))
+        status = hdi_broker_create(pool, &l->broker, error);
     if (status != HD_OK) {
         hdi_launcher_destroy(l);
         return status;
@@ -104,6 +107,7 @@ void hdi_launcher_destroy(struct hdi_launcher *launcher)
     for (unsigned i = 0; i < launcher->port_count; i++)
         hdi_port_detach(&launcher->ports[i], launcher->device);
     free(launcher->ports);
+    hdi_broker_destroy(launcher->broker);
     struct hdi_stranded *next = atomic_load(&launcher->stranded);
     for (struct hdi_stranded *s; (s = next);) {
         next = s->next;

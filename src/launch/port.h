@@ -13,13 +13,10 @@
 #include <stdatomic.h>
 
 #include "backend/backend.h"
+#include "launch/box.h"
 
 enum {
     HDI_PORT_LEAVES = 8 // most in flight on one unit
-};
-
-struct hdi_box {
-    uint32_t first[3], count[3]; // [work-groups]
 };
 
 struct hdi_leaf {

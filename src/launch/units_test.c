@@ -80,7 +80,7 @@ static void visit_all(struct rig *rig, struct hdi_place place)
     struct hd_arg arg = {.is = HD_IS_BUFFER, .buffer = buffer};
     CHECK_OK(hdi_launch_at(rig->launcher,
                            hd_program_find(rig->program, "visit"), &range, &arg,
-                           1, NULL, place, &error),
+                           1, NULL, place, HD_PRIORITY_NORMAL, &error),
              error);
     const uint32_t *visits = hd_buffer_host(buffer);
     for (int i = 0; i < ITEMS; i++)
@@ -139,9 +139,10 @@ static void a_named_unit_runs_it_alone(void)
     CHECK(leaves_of(&rig, 2) == before);
 
     struct hd_range range = range_of(16);
-    CHECK_FAILS(hdi_launch_at(
-                    rig.launcher, hd_program_find(rig.program, "visit"), &range,
-                    NULL, 0, NULL, (struct hdi_place){HDI_ON_UNIT, 3}, &error),
+    CHECK_FAILS(hdi_launch_at(rig.launcher,
+                              hd_program_find(rig.program, "visit"), &range,
+                              NULL, 0, NULL, (struct hdi_place){HDI_ON_UNIT, 3},
+                              HD_PRIORITY_NORMAL, &error),
                 HD_ENODEV, error, "unit 3");
     tear_down(&rig);
 }
@@ -202,7 +203,7 @@ static void a_hanging_leaf_fails_its_launch_and_no_other(void)
         {.is = HD_IS_VALUE, .value = &which, .size = sizeof(which)},
     };
     CHECK_FAILS(hdi_launch(rig.launcher, hd_program_find(rig.program, "hang"),
-                           &range, args, 3, NULL, &error),
+                           &range, args, 3, NULL, HD_PRIORITY_NORMAL, &error),
                 HD_ETIMEOUT, error, "hang");
     visit_all(&rig, anywhere); // the worker alone
     CHECK_FAILS(hdi_launcher_attach(rig.launcher, 0, &error), HD_ELIMIT, error,

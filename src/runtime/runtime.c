@@ -177,7 +177,7 @@ hd_status hd_launch(struct hd_runtime *runtime, const struct hd_kernel *kernel,
                     unsigned arg_count, struct hd_error *error)
 {
     return hdi_launch(runtime->launcher, kernel, range, args, arg_count, NULL,
-                      error);
+                      HD_PRIORITY_NORMAL, error);
 }
 
 static struct hdi_graph_context graphs_of(const struct hd_runtime *runtime)

@@ -303,6 +303,16 @@ unsigned hd_pool_workers(const struct hd_pool *pool)
     return pool->worker_count;
 }
 
+const struct hdi_topology *hdi_pool_topology(const struct hd_pool *pool)
+{
+    return pool->topology;
+}
+
+bool hdi_pool_has_threads(const struct hd_pool *pool)
+{
+    return !pool->caller_only;
+}
+
 struct hd_worker *hd_pool_worker(const struct hd_pool *pool)
 {
     uintptr_t self = this_thread();

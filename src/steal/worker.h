@@ -17,6 +17,13 @@ hd_status hdi_pool_create(const struct hd_pool_params *params,
 // other ones are set while nothing runs.
 void hdi_pool_set_tracks(struct hd_pool *pool, struct hdi_track *const *tracks);
 
+// What the workers are spread over: worker i is on core i modulo their number.
+// The pool's.
+const struct hdi_topology *hdi_pool_topology(const struct hd_pool *pool);
+
+// False: whoever calls in works, one thread at a time.
+bool hdi_pool_has_threads(const struct hd_pool *pool);
+
 // Run one piece of other work, or pause briefly; for a worker that waits for
 // something that no task or job will tell it of. True when something was run.
 bool hdi_worker_help(struct hd_worker *worker);

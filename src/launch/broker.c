@@ -1,0 +1,464 @@
+// Invariants: while boxes are there, a server is submitted or running, a worker
+// that waits serves, or a lease is out whose end calls a server. A bid has a
+// packet of one group in a channel, or stands in line for one, as long as it
+// has boxes. Only the worker that asks has a free slot, so what is decided is
+// for its module.
+#include "launch/broker.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/topology.h"
+#include "dispatch/dispatcher.h"
+#include "steal/futex.h"
+#include "steal/worker.h"
+
+enum {
+    CHANNELS = 16,
+    PACKETS = 16,  // of one channel
+    TURN = 200000, // a server's, before other work of the pool [ns]
+    SLOTS = 0,     // resources of a module
+    LOCAL = 1,     //
+    LOCAL_BLOCKS = 1024,
+    LOCAL_BLOCK = 4096, // at least [bytes]
+    PRIORITIES = 3,
+    FIRST_BOXES = 16
+};
+
+// The median piece takes 100 us: the shortest window is then 0.8 ms, and the
+// highest priority has 24 of 27 parts of the time when all are waiting.
+enum {
+    WINDOW_RUNS = 8 * 16,
+    WINDOW_LEAD = 8
+};
+
+struct server {
+    struct hd_work work;
+    struct hdi_broker *broker;
+    struct server *next; // idle
+};
+
+struct hdi_broker {
+    // Launches that want workers. Written with a full fence by those that come,
+    // read by those that run, each time they divide; that is when it matters.
+    _Alignas(64) atomic_uint active;
+
+    _Alignas(64) pthread_mutex_t lock;
+    struct hd_pool *pool;
+    struct hdi_dispatcher *dispatcher;
+    uint64_t block;                   // of local memory [bytes]
+    uint64_t boxes;                   // of all bids
+    struct hdi_bid *line, **line_end; // without a place in a channel
+    int64_t floor[PRIORITIES]; // a newcomer has been served that long [ns]
+    struct server *servers, *idle;
+    unsigned server_count;
+};
+
+// What a worker was told to run.
+struct order {
+    struct hdi_bid *bid;
+    struct hdi_box box;
+    uint32_t lease;
+    bool alone;
+    int64_t charged; // expected [ns]
+};
+
+// Making
+// -----------------------------------------------------------------------
+
+static void serve(struct hd_worker *worker, struct hd_work *work,
+                  hd_status status);
+
+static void nothing(struct hd_worker *worker, struct hd_job *job)
+{
+    (void)worker, (void)job;
+}
+
+static uint64_t cache_bytes(const struct hdi_machine *machine)
+{
+    if (machine->l3_bytes > 0)
+        return machine->l3_bytes;
+    return machine->l2_bytes > 0 ? machine->l2_bytes : 1 << 20;
+}
+
+static hd_status make_dispatcher(struct hdi_broker *b, struct hd_error *error)
+{
+    const struct hdi_machine *machine =
+        hdi_topology_machine(hdi_pool_topology(b->pool));
+    uint32_t slots = hd_pool_workers(b->pool) + HD_MAX_STAND_INS;
+    struct hdi_shape *shape = calloc(1, sizeof(*shape));
+    if (!shape)
+        return hdi_fail(error, HD_ENOMEM, "no memory for a broker");
+
+    b->block = hdi_round_up(cache_bytes(machine) / LOCAL_BLOCKS, LOCAL_BLOCK);
+    shape->modules = machine->cache_groups;
+    shape->units = 1;
+    shape->waves = slots;
+    shape->resource_count = 2;
+    shape->resources[SLOTS] =
+        (struct hdi_resource){.name = "worker slots", .blocks = slots};
+    shape->resources[LOCAL] = (struct hdi_resource){.name = "local memory",
+                                                    .blocks = LOCAL_BLOCKS,
+                                                    .shared = true,
+                                                    .energy = 1};
+    struct hdi_dispatcher_options options = {
+        .channels = CHANNELS,
+        .packets = PACKETS,
+        .leases = slots,
+        .seed = 1,
+        .policy = {.mixture = {.left = 1},
+                   .priorities = PRIORITIES,
+                   .marks = true,
+                   .window_runs = WINDOW_RUNS,
+                   .window_lead = WINDOW_LEAD}};
+    hd_status status = hdi_shape_init(shape, error);
+    if (status == HD_OK)
+        status = hdi_dispatcher_create(shape, &options, &b->dispatcher, error);
+    for (uint32_t m = 0; status == HD_OK && m < shape->modules; m++)
+        hdi_dispatcher_offer(b->dispatcher, m, SLOTS, 0, -(int32_t)slots);
+    free(shape);
+    return status;
+}
+
+hd_status hdi_broker_create(struct hd_pool *pool, struct hdi_broker **broker,
+                            struct hd_error *error)
+{
+    struct hdi_broker *b =
+        aligned_alloc(64, hdi_round_up(sizeof(struct hdi_broker), 64));
+    if (!b)
+        return hdi_fail(error, HD_ENOMEM, "no memory for a broker");
+
+    *b = (struct hdi_broker){.pool = pool,
+                             .server_count = hd_pool_workers(pool)};
+    b->line_end = &b->line;
+    pthread_mutex_init(&b->lock, NULL);
+    b->servers = calloc(b->server_count, sizeof(*b->servers));
+    hd_status status = HD_OK;
+    if (!b->servers)
+        status = hdi_fail(error, HD_ENOMEM, "no memory for a broker");
+    if (status == HD_OK)
+        status = make_dispatcher(b, error);
+    if (status != HD_OK) {
+        hdi_broker_destroy(b);
+        return status;
+    }
+    for (unsigned i = 0; i < b->server_count; i++) {
+        // What it does it does in done(), which comes also when the pool was
+        // cancelled: somebody waits for what was given.
+        b->servers[i] =
+            (struct server){.work = {.job = {.run = nothing}, .done = serve},
+                            .broker = b,
+                            .next = b->idle};
+        b->idle = &b->servers[i];
+    }
+    *broker = b;
+    return HD_OK;
+}
+
+void hdi_broker_destroy(struct hdi_broker *broker)
+{
+    if (!broker)
+        return;
+    hdi_dispatcher_destroy(broker->dispatcher);
+    free(broker->servers);
+    pthread_mutex_destroy(&broker->lock);
+    free(broker);
+}
+
+// Servers
+// ----------------------------------------------------------------------
+
+// A server to submit when the lock is released, or NULL.
+static struct server *call_server(struct hdi_broker *b)
+{
+    struct server *server = b->boxes > 0 ? b->idle : NULL;
+
+    if (server)
+        b->idle = server->next;
+    return server;
+}
+
+static void submit_server(struct server *server, enum hd_priority priority)
+{
+    if (!server)
+        return;
+    server->work.priority = priority;
+    hd_submit_work(server->broker->pool, &server->work);
+}
+
+// Bids
+// -------------------------------------------------------------------------
+
+// Priorities of a dispatcher begin with 1, the highest.
+static uint8_t level_of(const struct hdi_bid *bid)
+{
+    return bid->priority == HD_PRIORITY_HIGH     ? 1
+           : bid->priority == HD_PRIORITY_NORMAL ? 2
+                                                 : 3;
+}
+
+static uint32_t choose_channel(const struct hdi_broker *b,
+                               const struct hdi_bid *bid)
+{
+    uint32_t best = bid->channel;
+    uint64_t least = hdi_dispatcher_waiting(b->dispatcher, best);
+
+    for (uint32_t c = 0; least > 0 && c < CHANNELS; c++) {
+        uint64_t waiting = hdi_dispatcher_waiting(b->dispatcher, c);
+        if (waiting < least) {
+            least = waiting;
+            best = c;
+        }
+    }
+    return best;
+}
+
+// Put the bid's packet into a channel. False: all are full.
+static bool queue(struct hdi_broker *b, struct hdi_bid *bid, uint64_t now)
+{
+    uint64_t local = (bid->local + b->block - 1) / b->block;
+    struct hdi_packet packet = {.need = {.waves = 1, .priority = level_of(bid)},
+                                .groups = 1,
+                                .tag = (uintptr_t)bid,
+                                .prefer = -bid->served};
+
+    // What needs more than a module has gets all of it.
+    packet.need.amount[SLOTS] = 1;
+    packet.need.amount[LOCAL] =
+        (uint16_t)(local < LOCAL_BLOCKS ? local : LOCAL_BLOCKS);
+    bid->channel = choose_channel(b, bid);
+    return hdi_dispatcher_submit(b->dispatcher, bid->channel, &packet, now,
+                                 NULL) == HD_OK;
+}
+
+static void line_up(struct hdi_broker *b, struct hdi_bid *bid)
+{
+    bid->behind = NULL;
+    *b->line_end = bid;
+    b->line_end = &bid->behind;
+}
+
+static void queue_line(struct hdi_broker *b, uint64_t now)
+{
+    while (b->line && queue(b, b->line, now)) {
+        b->line = b->line->behind;
+        if (!b->line)
+            b->line_end = &b->line;
+    }
+}
+
+static void offer_bid(struct hdi_broker *b, struct hdi_bid *bid, uint64_t now)
+{
+    bid->queued = true;
+    if (b->line || !queue(b, bid, now))
+        line_up(b, bid);
+}
+
+static bool make_room(struct hdi_bid *bid)
+{
+    if (bid->count < bid->room)
+        return true;
+    uint32_t room = bid->room ? 2 * bid->room : FIRST_BOXES;
+    struct hdi_box *boxes = realloc(bid->boxes, room * sizeof(*boxes));
+    if (!boxes)
+        return false;
+    bid->boxes = boxes;
+    bid->room = room;
+    return true;
+}
+
+static bool add_box(struct hdi_broker *b, struct hdi_bid *bid,
+                    const struct hdi_box *box)
+{
+    if (!make_room(bid))
+        return false;
+    bid->boxes[bid->count++] = *box;
+    b->boxes++;
+    atomic_fetch_add_explicit(&bid->pending, 1, memory_order_relaxed);
+    return true;
+}
+
+void hdi_broker_enter(struct hdi_broker *broker)
+{
+    atomic_fetch_add_explicit(&broker->active, 1, memory_order_seq_cst);
+}
+
+void hdi_broker_leave(struct hdi_broker *broker, struct hdi_bid *bid)
+{
+    atomic_fetch_sub_explicit(&broker->active, 1, memory_order_seq_cst);
+    free(bid->boxes);
+}
+
+bool hdi_broker_is_asked(const struct hdi_broker *broker)
+{
+    return atomic_load_explicit(&broker->active, memory_order_relaxed) > 1;
+}
+
+bool hdi_broker_give(struct hdi_broker *broker, struct hdi_bid *bid,
+                     const struct hdi_box *box)
+{
+    pthread_mutex_lock(&broker->lock);
+    bool given = add_box(broker, bid, box);
+    if (given && !bid->queued) {
+        int64_t floor = broker->floor[level_of(bid) - 1];
+        if (bid->served < floor)
+            bid->served = floor;
+        offer_bid(broker, bid, hdi_now());
+    }
+    struct server *server = call_server(broker);
+    pthread_mutex_unlock(&broker->lock);
+    submit_server(server, HD_PRIORITY_NORMAL);
+    return given;
+}
+
+// Serving
+// ----------------------------------------------------------------------
+
+static uint32_t module_of(const struct hdi_broker *b,
+                          const struct hd_worker *worker)
+{
+    const struct hdi_topology *topology = hdi_pool_topology(b->pool);
+    unsigned cores = hdi_topology_machine(topology)->cores;
+
+    return hdi_topology_core(topology, hd_worker_index(worker) % cores)
+        ->cache_group;
+}
+
+// The next piece of the bid: alone the largest box, else a small one.
+static void take_box(struct hdi_broker *b, struct order *order)
+{
+    struct hdi_bid *bid = order->bid;
+
+    if (order->alone) {
+        order->box = bid->boxes[0];
+        bid->boxes[0] = bid->boxes[--bid->count];
+        b->boxes--;
+        return;
+    }
+    uint64_t piece = bid->bidder->piece(bid);
+    order->box = bid->boxes[--bid->count];
+    b->boxes--;
+    while (hdi_box_groups(&order->box) > piece && make_room(bid)) {
+        struct hdi_box half = hdi_box_halve(&order->box);
+        add_box(b, bid, &order->box);
+        order->box = half;
+    }
+}
+
+// With the lock.
+static bool take(struct hdi_broker *b, uint32_t module, struct order *order)
+{
+    uint64_t now = hdi_now();
+    struct hdi_decision decision;
+
+    if (b->boxes == 0)
+        return false;
+    hdi_dispatcher_offer(b->dispatcher, module, SLOTS, 0, 1);
+    if (hdi_dispatcher_round(b->dispatcher, now, &decision) != HDI_ROUND_SENT) {
+        hdi_dispatcher_offer(b->dispatcher, module, SLOTS, 0, -1);
+        return false;
+    }
+    struct hdi_bid *bid = (struct hdi_bid *)(uintptr_t)decision.tag;
+    int64_t *floor = &b->floor[level_of(bid) - 1];
+    *order = (struct order){.bid = bid,
+                            .lease = decision.lease,
+                            .charged = bid->expected,
+                            .alone = !hdi_broker_is_asked(b)};
+    take_box(b, order);
+    *floor = bid->served > *floor ? bid->served : *floor;
+    bid->served += order->charged;
+    bid->queued = false;
+    if (bid->count > 0)
+        offer_bid(b, bid, now);
+    queue_line(b, now);
+    return true;
+}
+
+// With the lock. The bid may be gone afterwards.
+static void finish(struct hdi_broker *b, uint32_t module,
+                   const struct order *order, uint64_t time)
+{
+    struct hdi_bid *bid = order->bid;
+
+    bool outside = bid->outside;
+
+    hdi_dispatcher_release(b->dispatcher, order->lease,
+                           order->alone ? 0 : time);
+    hdi_dispatcher_offer(b->dispatcher, module, SLOTS, 0, -1);
+    bid->served += (int64_t)time - order->charged;
+    bid->expected = order->alone ? 0 : (int64_t)time;
+    if (atomic_fetch_sub_explicit(&bid->pending, 1, memory_order_acq_rel) ==
+            1 &&
+        outside)
+        hdi_futex_wake(&bid->pending, 1);
+}
+
+// Run what the broker decides until `until` [ns] or until it has nothing more
+// for this worker, at least once if it has.
+static bool run_orders(struct hdi_broker *b, struct hd_worker *worker,
+                       uint64_t until)
+{
+    uint32_t module = module_of(b, worker);
+    struct order order;
+    bool any = false;
+
+    pthread_mutex_lock(&b->lock);
+    for (uint64_t now = 0; !(any && now >= until) && take(b, module, &order);
+         any = true) {
+        struct server *server = call_server(b);
+        pthread_mutex_unlock(&b->lock);
+
+        submit_server(server, HD_PRIORITY_NORMAL);
+        uint64_t begin = hdi_now();
+        order.bid->bidder->run(worker, order.bid, &order.box, order.alone);
+        now = hdi_now();
+
+        pthread_mutex_lock(&b->lock);
+        finish(b, module, &order, now - begin);
+    }
+    pthread_mutex_unlock(&b->lock);
+    return any;
+}
+
+static void serve(struct hd_worker *worker, struct hd_work *work,
+                  hd_status status)
+{
+    struct server *server = (struct server *)(void *)work;
+    struct hdi_broker *b = server->broker;
+    bool any = run_orders(b, worker, hdi_now() + TURN);
+
+    (void)status;
+    pthread_mutex_lock(&b->lock);
+    server->next = b->idle;
+    b->idle = server;
+    // Who found nothing that fits is called again when something has ended.
+    struct server *next = any ? call_server(b) : NULL;
+    pthread_mutex_unlock(&b->lock);
+    submit_server(next, HD_PRIORITY_LOW);
+}
+
+void hdi_broker_wait(struct hdi_broker *broker, struct hdi_bid *bid,
+                     struct hd_worker *worker)
+{
+    uint32_t pending;
+    bool any = false;
+
+    while ((pending = atomic_load_explicit(&bid->pending,
+                                           memory_order_acquire)) > 0) {
+        if (!worker)
+            hdi_futex_wait(&bid->pending, pending);
+        else if (run_orders(broker, worker, 0))
+            any = true;
+        else
+            hdi_worker_help(worker);
+    }
+    if (!any)
+        return;
+    pthread_mutex_lock(&broker->lock);
+    struct server *server = call_server(broker);
+    pthread_mutex_unlock(&broker->lock);
+    submit_server(server, HD_PRIORITY_NORMAL);
+}

@@ -1,0 +1,80 @@
+// Which of several launches goes next on the workers (D1 to D7).
+//
+// A launch that is alone divides itself among the workers and asks here nothing
+// but one load per division. As soon as there are two, each gives the broker
+// what it has not begun, and whoever is free takes it there piece by piece, in
+// the order of a dispatcher: modules are the cores that share a cache, with a
+// slot for each of their workers and blocks of local memory; every launch waits
+// in a channel of its own as long as there are enough. Of equal priorities the
+// launch goes first that has had the least time.
+//
+// Who is free: workers that wait for a launch of theirs, and servers, jobs of
+// the pool that are submitted when somebody gives something. A server makes
+// room for other work of the pool after a while.
+//
+// Any thread may call anything at any time; one lock guards everything, held
+// for a decision.
+#ifndef HDI_LAUNCH_BROKER_H
+#define HDI_LAUNCH_BROKER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "heddle/task.h"
+#include "launch/box.h"
+
+struct hdi_broker;
+
+struct hdi_bid;
+
+// What a launch does for the broker.
+struct hdi_bidder {
+    // Run the groups of the box; `alone`: nobody else wants the workers, so
+    // divide it among them.
+    void (*run)(struct hd_worker *worker, struct hdi_bid *bid,
+                struct hdi_box *box, bool alone);
+    // How many groups to run before the broker is asked again.
+    uint64_t (*piece)(const struct hdi_bid *bid);
+};
+
+// A launch, as the broker knows it; a part of the launch.
+struct hdi_bid {
+    const struct hdi_bidder *bidder;
+    enum hd_priority priority;
+    uint64_t local; // memory of one work-group near its core [bytes]
+    bool outside;   // no worker waits for it
+
+    // The broker's, under its lock.
+    struct hdi_box *boxes; // given and not begun
+    uint32_t count, room;
+    uint32_t channel;
+    bool queued;            // its packet is in the channel
+    struct hdi_bid *behind; // in the line for a place in a channel
+    int64_t served;         // time it has had, pieces under way included [ns]
+    int64_t expected;       // of the next piece [ns]
+    // Boxes given and pieces taken that have not finished. Falls to 0 with
+    // release, by the last access to the bid; a futex for threads outside.
+    _Atomic uint32_t pending;
+};
+
+hd_status hdi_broker_create(struct hd_pool *pool, struct hdi_broker **broker,
+                            struct hd_error *error);
+void hdi_broker_destroy(struct hdi_broker *broker); // NULL is allowed
+
+// From here to hdi_broker_leave() the launch counts as one that wants workers.
+void hdi_broker_enter(struct hdi_broker *broker);
+void hdi_broker_leave(struct hdi_broker *broker, struct hdi_bid *bid);
+
+// Whether several launches want the workers. One load; it may lag a moment.
+bool hdi_broker_is_asked(const struct hdi_broker *broker);
+
+// Let the broker see to these groups. False without memory: nothing happened.
+bool hdi_broker_give(struct hdi_broker *broker, struct hdi_bid *bid,
+                     const struct hdi_box *box);
+
+// Wait for everything that was given. A worker (else NULL) serves meanwhile.
+void hdi_broker_wait(struct hdi_broker *broker, struct hdi_bid *bid,
+                     struct hd_worker *worker);
+
+#endif

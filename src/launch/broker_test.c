@@ -1,0 +1,334 @@
+#include "launch/broker.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "tests/check.h"
+
+static struct hd_error error;
+
+// A launch whose groups only count.
+struct fake {
+    struct hdi_bid bid;
+    struct hdi_broker *broker;
+    struct hd_pool *pool;
+    struct hdi_box box;
+    uint64_t piece;  // [work-groups]
+    uint64_t length; // of a group [ns]
+    atomic_uint *visits;
+    atomic_uint done; // groups
+    struct fake *rival;
+    unsigned rival_done;                 // groups, when this one had finished
+    atomic_uint *running, *most_running; // pieces at a time; optional
+};
+
+static struct fake *fake_of(const struct hdi_bid *bid)
+{
+    return (struct fake *)((char *)(uintptr_t)bid - offsetof(struct fake, bid));
+}
+
+static void spin(uint64_t time)
+{
+    for (uint64_t begin = hdi_now(); hdi_now() - begin < time;)
+        ;
+}
+
+static void visit(struct fake *f, const struct hdi_box *b)
+{
+    const uint32_t *all = f->box.count;
+
+    for (uint32_t z = b->first[2]; z < b->first[2] + b->count[2]; z++)
+        for (uint32_t y = b->first[1]; y < b->first[1] + b->count[1]; y++)
+            for (uint32_t x = b->first[0]; x < b->first[0] + b->count[0]; x++) {
+                spin(f->length);
+                atomic_fetch_add(
+                    &f->visits[((size_t)z * all[1] + y) * all[0] + x], 1);
+                if (atomic_fetch_add(&f->done, 1) + 1 ==
+                        hdi_box_groups(&f->box) &&
+                    f->rival)
+                    f->rival_done = atomic_load(&f->rival->done);
+            }
+}
+
+static void run(struct hd_worker *worker, struct hdi_bid *bid,
+                struct hdi_box *box, bool alone)
+{
+    struct fake *f = fake_of(bid);
+
+    (void)worker;
+    // As launches do: divide, and give away when others come.
+    while (alone && hdi_box_groups(box) > f->piece) {
+        if (hdi_broker_is_asked(f->broker) &&
+            hdi_broker_give(f->broker, bid, box))
+            return;
+        struct hdi_box half = hdi_box_halve(box);
+        run(worker, bid, &half, true);
+    }
+    if (f->running) {
+        unsigned now = atomic_fetch_add(f->running, 1) + 1;
+        unsigned most = atomic_load(f->most_running);
+        while (now > most &&
+               !atomic_compare_exchange_weak(f->most_running, &most, now))
+            ;
+    }
+    visit(f, box);
+    if (f->running)
+        atomic_fetch_sub(f->running, 1);
+}
+
+static uint64_t piece(const struct hdi_bid *bid)
+{
+    return fake_of(bid)->piece;
+}
+
+static const struct hdi_bidder bidder = {run, piece};
+
+struct rig {
+    struct hd_pool *pool;
+    struct hdi_broker *broker;
+};
+
+static struct rig set_up(unsigned workers, const char *topology)
+{
+    struct hd_pool_params params = {.workers = workers, .topology = topology};
+    struct rig rig;
+
+    CHECK_OK(hd_pool_create(&params, &rig.pool, &error), error);
+    CHECK_OK(hdi_broker_create(rig.pool, &rig.broker, &error), error);
+    return rig;
+}
+
+static void tear_down(struct rig *rig)
+{
+    hd_pool_destroy(rig->pool);
+    hdi_broker_destroy(rig->broker);
+}
+
+static struct fake make(const struct rig *rig, enum hd_priority priority,
+                        struct hdi_box box, uint64_t pieces)
+{
+    struct fake f = {.bid = {.bidder = &bidder, .priority = priority},
+                     .broker = rig->broker,
+                     .pool = rig->pool,
+                     .box = box,
+                     .piece = pieces};
+
+    f.visits = calloc(hdi_box_groups(&box), sizeof(*f.visits));
+    CHECK(f.visits);
+    return f;
+}
+
+static void every_group_ran_once(struct fake *f)
+{
+    for (uint64_t i = 0; i < hdi_box_groups(&f->box); i++)
+        CHECK(atomic_load(&f->visits[i]) == 1);
+    free(f->visits);
+}
+
+static void give(struct fake *f)
+{
+    hdi_broker_enter(f->broker);
+    CHECK(hdi_broker_give(f->broker, &f->bid, &f->box));
+}
+
+static void await(struct fake *f)
+{
+    hdi_broker_wait(f->broker, &f->bid, NULL);
+    hdi_broker_leave(f->broker, &f->bid);
+}
+
+// Every group exactly once
+// ------------------------------------------------------
+
+enum {
+    CALLERS = 6,
+    LAUNCHES = 60
+};
+
+struct caller {
+    struct rig *rig;
+    unsigned seed;
+    bool inside;
+    pthread_t thread;
+};
+
+static void call_inside(struct hd_worker *worker, void *data)
+{
+    struct fake *f = data;
+    struct hdi_box box = f->box;
+
+    run(worker, &f->bid, &box, true);
+    hdi_broker_wait(f->broker, &f->bid, worker);
+}
+
+static void *launch_many(void *data)
+{
+    struct caller *c = data;
+
+    for (unsigned i = 0; i < LAUNCHES; i++) {
+        struct hdi_box box = {.count = {1 + (unsigned)rand_r(&c->seed) % 30,
+                                        1 + (unsigned)rand_r(&c->seed) % 7,
+                                        1 + (unsigned)rand_r(&c->seed) % 3}};
+        struct fake f = make(c->rig, (enum hd_priority)(i % 3), box,
+                             1 + (unsigned)rand_r(&c->seed) % 9);
+        f.bid.local = (uint64_t)(unsigned)rand_r(&c->seed) << (i % 10);
+        f.length = 200;
+        if (c->inside) {
+            hdi_broker_enter(f.broker);
+            hd_pool_run(f.pool, call_inside, &f);
+            hdi_broker_leave(f.broker, &f.bid);
+        } else {
+            f.bid.outside = true;
+            give(&f);
+            await(&f);
+        }
+        every_group_ran_once(&f);
+    }
+    return NULL;
+}
+
+static void groups_run_once(struct rig rig)
+{
+    struct caller callers[CALLERS];
+
+    for (unsigned i = 0; i < CALLERS; i++) {
+        callers[i] =
+            (struct caller){.rig = &rig, .seed = i + 1, .inside = i % 2};
+        CHECK(pthread_create(&callers[i].thread, NULL, launch_many,
+                             &callers[i]) == 0);
+    }
+    for (unsigned i = 0; i < CALLERS; i++)
+        pthread_join(callers[i].thread, NULL);
+    tear_down(&rig);
+}
+
+static void more_launches_than_places(void)
+{
+    enum {
+        MANY = 600
+    };
+    struct rig rig = set_up(2, NULL);
+    struct fake *fakes = calloc(MANY, sizeof(*fakes));
+
+    for (unsigned i = 0; i < MANY; i++) {
+        fakes[i] = make(&rig, (enum hd_priority)(i % 3),
+                        (struct hdi_box){.count = {3, 1, 1}}, 1);
+        fakes[i].bid.outside = true;
+        give(&fakes[i]);
+    }
+    for (unsigned i = 0; i < MANY; i++) {
+        await(&fakes[i]);
+        every_group_ran_once(&fakes[i]);
+    }
+    free(fakes);
+    tear_down(&rig);
+}
+
+// Who goes first
+// ------------------------------------------------------------------
+
+static void a_high_priority_overtakes(void)
+{
+    struct rig rig = set_up(1, NULL);
+    struct hdi_box long_one = {.count = {2000, 1, 1}};
+    struct hdi_box short_one = {.count = {20, 1, 1}};
+    struct fake low = make(&rig, HD_PRIORITY_LOW, long_one, 1);
+    struct fake high = make(&rig, HD_PRIORITY_HIGH, short_one, 1);
+
+    low.length = high.length = 10000;
+    low.bid.outside = high.bid.outside = true;
+    high.rival = &low;
+    give(&low); // alone: it has the worker all for itself
+    while (atomic_load(&low.done) < 100)
+        ;
+    unsigned before = atomic_load(&low.done);
+    give(&high);
+    await(&high);
+    CHECK(high.rival_done - before < 1000);
+    await(&low);
+    every_group_ran_once(&low);
+    every_group_ran_once(&high);
+    tear_down(&rig);
+}
+
+// Shares are of time, not of pieces.
+static void equals_share_the_time(void)
+{
+    struct rig rig = set_up(1, NULL);
+    struct hdi_box many = {.count = {1600, 1, 1}}, few = {.count = {100, 1, 1}};
+    struct fake brief = make(&rig, HD_PRIORITY_NORMAL, many, 1);
+    struct fake slow = make(&rig, HD_PRIORITY_NORMAL, few, 1);
+
+    brief.length = 10000;
+    slow.length = 160000;
+    brief.bid.outside = slow.bid.outside = true;
+    slow.rival = &brief;
+    brief.rival = &slow;
+    give(&brief);
+    give(&slow);
+    await(&brief);
+    await(&slow);
+    CHECK(slow.rival_done > 400);
+    CHECK(brief.rival_done > 25);
+    every_group_ran_once(&brief);
+    every_group_ran_once(&slow);
+    tear_down(&rig);
+}
+
+// Groups that need all local memory run one at a time in each module.
+static void local_memory_is_shared(void)
+{
+    struct rig rig = set_up(4, "pack:1 l3:2 core:2 pu:1");
+    atomic_uint running = 0, most = 0;
+    struct fake fakes[3];
+
+    hdi_broker_enter(rig.broker); // nobody is alone
+    for (unsigned i = 0; i < 3; i++) {
+        fakes[i] = make(&rig, HD_PRIORITY_NORMAL,
+                        (struct hdi_box){.count = {100, 1, 1}}, 1);
+        fakes[i].bid.local = UINT64_C(1) << 40;
+        fakes[i].bid.outside = true;
+        fakes[i].length = 5000;
+        fakes[i].running = &running;
+        fakes[i].most_running = &most;
+    }
+    for (unsigned i = 0; i < 3; i++)
+        give(&fakes[i]);
+    for (unsigned i = 0; i < 3; i++) {
+        await(&fakes[i]);
+        every_group_ran_once(&fakes[i]);
+    }
+    CHECK(atomic_load(&most) <= 2);
+    tear_down(&rig);
+}
+
+// What somebody waits for runs also in a pool that was cancelled.
+static void a_cancelled_pool_keeps_nobody_waiting(void)
+{
+    struct rig rig = set_up(2, NULL);
+    struct fake f = make(&rig, HD_PRIORITY_NORMAL,
+                         (struct hdi_box){.count = {50, 1, 1}}, 2);
+
+    f.bid.outside = true;
+    hd_pool_cancel(rig.pool);
+    give(&f);
+    await(&f);
+    every_group_ran_once(&f);
+    tear_down(&rig);
+}
+
+int main(void)
+{
+    groups_run_once(set_up(1, NULL));
+    groups_run_once(set_up(2, NULL));
+    groups_run_once(set_up(4, "pack:1 l3:2 core:2 pu:1"));
+    more_launches_than_places();
+    a_high_priority_overtakes();
+    equals_share_the_time();
+    local_memory_is_shared();
+    a_cancelled_pool_keeps_nobody_waiting();
+    return 0;
+}

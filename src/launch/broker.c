@@ -200,20 +200,19 @@ static uint8_t level_of(const struct hdi_bid *bid)
                                                  : 3;
 }
 
-static uint32_t choose_channel(const struct hdi_broker *b,
-                               const struct hdi_bid *bid)
+// The one with the fewest packets, of one group each. False: all are full.
+static bool choose_channel(const struct hdi_broker *b, struct hdi_bid *bid)
 {
-    uint32_t best = bid->channel;
-    uint64_t least = hdi_dispatcher_waiting(b->dispatcher, best);
+    uint64_t least = hdi_dispatcher_waiting(b->dispatcher, bid->channel);
 
     for (uint32_t c = 0; least > 0 && c < CHANNELS; c++) {
         uint64_t waiting = hdi_dispatcher_waiting(b->dispatcher, c);
         if (waiting < least) {
             least = waiting;
-            best = c;
+            bid->channel = c;
         }
     }
-    return best;
+    return least < PACKETS;
 }
 
 // Put the bid's packet into a channel. False: all are full.
@@ -229,8 +228,8 @@ static bool queue(struct hdi_broker *b, struct hdi_bid *bid, uint64_t now)
     packet.need.amount[SLOTS] = 1;
     packet.need.amount[LOCAL] =
         (uint16_t)(local < LOCAL_BLOCKS ? local : LOCAL_BLOCKS);
-    bid->channel = choose_channel(b, bid);
-    return hdi_dispatcher_submit(b->dispatcher, bid->channel, &packet, now,
+    return choose_channel(b, bid) &&
+           hdi_dispatcher_submit(b->dispatcher, bid->channel, &packet, now,
                                  NULL) == HD_OK;
 }
 

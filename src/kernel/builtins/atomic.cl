@@ -1,42 +1,69 @@
-// Atomic functions of OpenCL C 1.x, fences, and what derives from the work-item
-// functions. The work-group compiler makes atomics on local memory plain.
+// Atomic functions of OpenCL C 1.x, those of 64 bits, fences, and what derives
+// from the work-item functions. The work-group compiler makes atomics on local
+// memory plain.
 #include "base.h"
 
 // __sync: the newer atomic builtins ask the target what is lock-free, and the
-// one that this is compiled for says nothing is.
-#define ATOMIC_2(name, op, space, T)                                           \
-    T OVERLOAD atomic_##name(volatile space T *p, T value)                     \
+// one that this is compiled for says nothing is. atom_ is the name that the
+// extensions of 32 and 64 bits gave.
+#define ATOMIC_0(pre, name, op, space, T)                                      \
+    T OVERLOAD pre##_##name(volatile space T *p)                               \
+    {                                                                          \
+        return __sync_fetch_and_##op(p, (T)1);                                 \
+    }
+#define ATOMIC_1(pre, name, op, space, T)                                      \
+    T OVERLOAD pre##_##name(volatile space T *p, T value)                      \
     {                                                                          \
         return __sync_fetch_and_##op(p, value);                                \
     }
-#define ATOMICS(space, T, u)                                                   \
-    ATOMIC_2(add, add, space, T)                                               \
-    ATOMIC_2(sub, sub, space, T)                                               \
-    ATOMIC_2(min, u##min, space, T)                                            \
-    ATOMIC_2(max, u##max, space, T)                                            \
-    ATOMIC_2(and, and, space, T)                                               \
-    ATOMIC_2(or, or, space, T)                                                 \
-    ATOMIC_2(xor, xor, space, T)                                               \
-    T OVERLOAD atomic_inc(volatile space T *p)                                 \
-    {                                                                          \
-        return __sync_fetch_and_add(p, (T)1);                                  \
-    }                                                                          \
-    T OVERLOAD atomic_dec(volatile space T *p)                                 \
-    {                                                                          \
-        return __sync_fetch_and_sub(p, (T)1);                                  \
-    }                                                                          \
-    T OVERLOAD atomic_xchg(volatile space T *p, T value)                       \
+#define ATOMICS(pre, space, T)                                                 \
+    ATOMIC_1(pre, add, add, space, T)                                          \
+    ATOMIC_1(pre, sub, sub, space, T)                                          \
+    ATOMIC_1(pre, and, and, space, T)                                          \
+    ATOMIC_1(pre, or, or, space, T)                                            \
+    ATOMIC_1(pre, xor, xor, space, T)                                          \
+    ATOMIC_0(pre, inc, add, space, T)                                          \
+    ATOMIC_0(pre, dec, sub, space, T)                                          \
+    T OVERLOAD pre##_xchg(volatile space T *p, T value)                        \
     {                                                                          \
         return __sync_swap(p, value);                                          \
     }                                                                          \
-    T OVERLOAD atomic_cmpxchg(volatile space T *p, T expected, T value)        \
+    T OVERLOAD pre##_cmpxchg(volatile space T *p, T expected, T value)         \
     {                                                                          \
         return __sync_val_compare_and_swap(p, expected, value);                \
     }
-ATOMICS(__global, int, )
-ATOMICS(__global, uint, u)
-ATOMICS(__local, int, )
-ATOMICS(__local, uint, u)
+#define EXTREMES(pre, space, T, u)                                             \
+    ATOMIC_1(pre, min, u##min, space, T)                                       \
+    ATOMIC_1(pre, max, u##max, space, T)
+// __sync has no minimum of 64 bits.
+#define EXTREME_64(name, op, space, T)                                         \
+    T OVERLOAD atom_##name(volatile space T *p, T value)                       \
+    {                                                                          \
+        T seen = *p, found;                                                    \
+        for (;; seen = found) {                                                \
+            T next = value op seen ? value : seen;                             \
+            found = __sync_val_compare_and_swap(p, seen, next);                \
+            if (found == seen)                                                 \
+                return seen;                                                   \
+        }                                                                      \
+    }
+#define EVERY(space, T, u)                                                     \
+    ATOMICS(atomic, space, T)                                                  \
+    ATOMICS(atom, space, T)                                                    \
+    EXTREMES(atomic, space, T, u)                                              \
+    EXTREMES(atom, space, T, u)
+#define EVERY_64(space, T)                                                     \
+    ATOMICS(atom, space, T)                                                    \
+    EXTREME_64(min, <, space, T)                                               \
+    EXTREME_64(max, >, space, T)
+EVERY(__global, int, )
+EVERY(__global, uint, u)
+EVERY(__local, int, )
+EVERY(__local, uint, u)
+EVERY_64(__global, long)
+EVERY_64(__global, ulong)
+EVERY_64(__local, long)
+EVERY_64(__local, ulong)
 
 float OVERLOAD atomic_xchg(volatile __global float *p, float value)
 {

@@ -18,6 +18,12 @@ bool hdi_is_kernel(LLVMValueRef function)
            LLVMGetFunctionCallConv(function) == LLVMSPIRKERNELCallConv;
 }
 
+bool hdi_is_program_variable(LLVMValueRef global)
+{
+    return LLVMGetPointerAddressSpace(LLVMTypeOf(global)) == HDI_SPACE_GLOBAL &&
+           LLVMGetInitializer(global);
+}
+
 // A lazy module is read function by function as they are linked; it lacks
 // metadata before.
 static hd_status parse(struct hdi_llvm *llvm, const void *bitcode, size_t size,
@@ -129,13 +135,6 @@ static hd_status check_declared(const struct hdi_llvm *llvm,
                        ", which is neither defined here nor a builtin that "
                        "Heddle has");
     }
-    for (LLVMValueRef g = LLVMGetFirstGlobal(module); g;
-         g = LLVMGetNextGlobal(g))
-        if (LLVMGetPointerAddressSpace(LLVMTypeOf(g)) == HDI_SPACE_GLOBAL)
-            return hdi_fail(error, HD_EBUILD,
-                            "%s: error: variable '%s' in global memory at "
-                            "program scope is not supported: pass a buffer",
-                            llvm->path, hdi_value_name(g));
     return HD_OK;
 }
 
@@ -215,6 +214,20 @@ static hd_status check_recursion(const struct hdi_llvm *llvm,
     return status;
 }
 
+// Every kernel becomes an object of its own, and the linker keeps one variable
+// of each name. With a prefix, it cannot stand for a function of the C library.
+static void share(LLVMValueRef variable)
+{
+    struct hdi_text name = {0};
+
+    hdi_text_print(&name, "hdg_%s", hdi_value_name(variable));
+    if (!name.failed)
+        LLVMSetValueName2(variable, name.data, name.size);
+    hdi_text_free(&name);
+    LLVMSetLinkage(variable, LLVMLinkOnceAnyLinkage);
+    LLVMSetVisibility(variable, LLVMHiddenVisibility);
+}
+
 hd_status hdi_prepare_program(struct hdi_llvm *llvm, const void *bitcode,
                               size_t size, LLVMModuleRef *builtins,
                               LLVMModuleRef *module, struct hd_error *error)
@@ -240,6 +253,8 @@ hd_status hdi_prepare_program(struct hdi_llvm *llvm, const void *bitcode,
         if (LLVMGetPointerAddressSpace(LLVMTypeOf(g)) == HDI_SPACE_LOCAL) {
             LLVMSetLinkage(g, LLVMExternalLinkage);
             LLVMSetInitializer(g, NULL);
+        } else if (hdi_is_program_variable(g)) {
+            share(g);
         }
     *module = m;
     return HD_OK;
@@ -358,6 +373,23 @@ static void gather_truncations(LLVMBuilderRef builder, LLVMContextRef context,
     }
 }
 
+// An access through a generic pointer to what is known to be local memory is
+// one of local memory.
+static void name_space(LLVMValueRef access)
+{
+    unsigned operand = LLVMIsAStoreInst(access) != NULL;
+    bool atomic =
+        LLVMIsAAtomicRMWInst(access) || LLVMIsAAtomicCmpXchgInst(access);
+    if (!operand && !atomic && !LLVMIsALoadInst(access))
+        return;
+    LLVMValueRef pointer = LLVMGetOperand(access, operand);
+    bool cast = LLVMIsAAddrSpaceCastInst(pointer) ||
+                (LLVMIsAConstantExpr(pointer) &&
+                 LLVMGetConstOpcode(pointer) == LLVMAddrSpaceCast);
+    if (cast)
+        LLVMSetOperand(access, operand, LLVMGetOperand(pointer, 0));
+}
+
 static void tidy_calls(struct hdi_llvm *llvm, LLVMBuilderRef builder,
                        LLVMValueRef kernel)
 {
@@ -368,6 +400,7 @@ static void tidy_calls(struct hdi_llvm *llvm, LLVMBuilderRef builder,
          b = LLVMGetNextBasicBlock(b))
         for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {
             next = LLVMGetNextInstruction(i);
+            name_space(i);
             if (hdi_call_kind(i) == HDI_CALL_GLOBAL_ID) {
                 restore_truncations(builder, llvm->context, i);
                 gather_truncations(builder, llvm->context, i);

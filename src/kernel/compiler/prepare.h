@@ -18,6 +18,9 @@ hd_status hdi_prepare_program(struct hdi_llvm *llvm, const void *bitcode,
 
 bool hdi_is_kernel(LLVMValueRef function);
 
+// A variable of the program in global memory: there is one for all kernels.
+bool hdi_is_program_variable(LLVMValueRef global);
+
 // Copy the program and leave only the kernel named `name`, inlined.
 hd_status hdi_prepare_kernel(struct hdi_llvm *llvm, LLVMModuleRef program,
                              const char *name, LLVMModuleRef *module,

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "kernel/compiler/chunk.h"
+#include "kernel/compiler/prepare.h"
 #include "kernel/compiler/region.h"
 
 enum {
@@ -540,7 +541,7 @@ hd_status hdi_workgroup_build(struct hdi_llvm *llvm, LLVMModuleRef module,
             !used_by_code(g)) {
             LLVMReplaceAllUsesWith(g, LLVMGetPoison(LLVMTypeOf(g)));
             LLVMDeleteGlobal(g);
-        } else
+        } else if (!hdi_is_program_variable(g))
             LLVMSetLinkage(g, LLVMInternalLinkage);
     }
     char *message = NULL;

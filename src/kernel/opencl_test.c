@@ -1,0 +1,213 @@
+// What OpenCL C 2.0 and 3.0 have over 1.2: atomics with orders and scopes,
+// pointers to any address space, variables of the program.
+#include "kernel/try.h"
+
+enum {
+    N = 1000
+};
+
+#define RANGE_1(local) ((struct try_range){1, {N}, {(uint32_t)(local)}, {0}})
+
+// Call body with work-group sizes from 1 to more than the range.
+#define FOR_LOCAL(local) \
+    for (int local = 1; local <= 1200; local = local * 3 + 1)
+
+static void atomics_of_all_types_add_up(struct try *t)
+{
+    struct hd_program *p = try_build(
+        t,
+        "#define ALL(T, C, i) \\\n"
+        "    atomic_fetch_add((volatile global T *)r + 8 * i, (C)1); \\\n"
+        "    atomic_fetch_sub_explicit((volatile global T *)r + 8 * i + 1, \\\n"
+        "        (C)2, memory_order_relaxed); \\\n"
+        "    atomic_fetch_max_explicit((volatile global T *)r + 8 * i + 2, \\\n"
+        "        (C)g, memory_order_acq_rel, memory_scope_device); \\\n"
+        "    atomic_fetch_min((volatile global T *)r + 8 * i + 3, (C)g); \\\n"
+        "    if (g == 77) { \\\n"
+        "        C old = atomic_exchange((volatile global T *)r + 8 * i + 4, "
+        "\\\n"
+        "            (C)5); \\\n"
+        "        atomic_store((volatile global T *)r + 8 * i + 5, old); \\\n"
+        "        C wanted = (C)3, other = (C)4; \\\n"
+        "        bool no = atomic_compare_exchange_strong( \\\n"
+        "            (volatile global T *)r + 8 * i + 6, &wanted, (C)9); \\\n"
+        "        bool yes = atomic_compare_exchange_weak_explicit( \\\n"
+        "            (volatile global T *)r + 8 * i + 6, &other, (C)6, \\\n"
+        "            memory_order_seq_cst, memory_order_relaxed); \\\n"
+        "        atomic_store_explicit((volatile global T *)r + 8 * i + 7, \\\n"
+        "            (C)(wanted + (C)(yes && !no)), memory_order_release); \\\n"
+        "    }\n"
+        "kernel void ints(global int *r) {\n"
+        "    size_t g = get_global_id(0); ALL(atomic_int, int, 0) }\n"
+        "kernel void uints(global uint *r) {\n"
+        "    size_t g = get_global_id(0); ALL(atomic_uint, uint, 0) }\n"
+        "kernel void longs(global long *r) {\n"
+        "    size_t g = get_global_id(0); ALL(atomic_long, long, 0) }\n"
+        "kernel void ulongs(global ulong *r) {\n"
+        "    size_t g = get_global_id(0); ALL(atomic_ulong, ulong, 0) }\n"
+        "kernel void floats(global float *r) {\n"
+        "    size_t g = get_global_id(0); ALL(atomic_float, float, 0) }\n"
+        "kernel void doubles(global double *r) {\n"
+        "    size_t g = get_global_id(0); ALL(atomic_double, double, 0) }\n",
+        "-cl-std=CL3.0");
+#define TRY_ATOMICS(name, T)                                 \
+    FOR_LOCAL(local)                                         \
+    {                                                        \
+        T r[8] = {0, (T)(2 * N), 0, 4, 4, 0, 4, 0}, *pr = r; \
+        const T right[8] = {N, 0, N - 1, 0, 5, 4, 6, 5};     \
+        TRY_RUN(t, p, name, RANGE_1(local), TRY_VALUE(pr));  \
+        for (int i = 0; i < 8; i++)                          \
+            CHECK(r[i] == right[i]);                         \
+    }
+    TRY_ATOMICS("ints", int32_t)
+    TRY_ATOMICS("uints", uint32_t)
+    TRY_ATOMICS("longs", int64_t)
+    TRY_ATOMICS("ulongs", uint64_t)
+    TRY_ATOMICS("floats", float)
+    TRY_ATOMICS("doubles", double)
+    hd_program_destroy(p);
+}
+
+static void atomics_on_local_memory_are_the_groups(struct try *t)
+{
+    struct hd_program *p = try_build(
+        t,
+        "int next(atomic_int *n) {\n"
+        "    return atomic_fetch_add_explicit(n, 1, memory_order_relaxed,\n"
+        "                                     memory_scope_work_group);\n"
+        "}\n"
+        "kernel void count(global int *r, global int *flags) {\n"
+        "    local atomic_int n;\n"
+        "    local atomic_flag first;\n"
+        "    if (get_local_id(0) == 0) {\n"
+        "        atomic_init(&n, 0);\n"
+        "        atomic_flag_clear(&first);\n"
+        "    }\n"
+        "    work_group_barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "    int mine = next(&n);\n"
+        "    flags[get_global_id(0)] = atomic_flag_test_and_set(&first);\n"
+        "    work_group_barrier(CLK_LOCAL_MEM_FENCE,\n"
+        "                       memory_scope_work_group);\n"
+        "    atomic_work_item_fence(CLK_LOCAL_MEM_FENCE,\n"
+        "        memory_order_acq_rel, memory_scope_work_group);\n"
+        "    r[get_group_id(0) * get_enqueued_local_size(0) + mine] =\n"
+        "        atomic_load(&n);\n"
+        "}\n",
+        "-cl-std=CL3.0");
+    static int r[N], flags[N], *pr = r, *pf = flags;
+
+    FOR_LOCAL(local)
+    {
+        memset(r, 0, sizeof(r));
+        TRY_RUN(t, p, "count", RANGE_1(local), TRY_VALUE(pr), TRY_VALUE(pf));
+        int open = 0;
+        for (int i = 0; i < N; i++) {
+            int items = N - i / local * local;
+            CHECK(r[i] == (items < local ? items : local));
+            open += !flags[i];
+        }
+        CHECK(open == (N + local - 1) / local);
+    }
+    hd_program_destroy(p);
+}
+
+static void a_pointer_may_be_to_any_memory(struct try *t)
+{
+    struct hd_program *p = try_build(
+        t,
+        "int sum(const int *x, int n) {\n"
+        "    int s = 0;\n"
+        "    for (int i = 0; i < n; i++) s += x[i];\n"
+        "    return s;\n"
+        "}\n"
+        "kernel void sums(global const int *x, global int *r) {\n"
+        "    int i = get_global_id(0), mine[4] = {i, 1, 2, 3};\n"
+        "    local int ours[4];\n"
+        "    if (get_local_id(0) < 4) ours[get_local_id(0)] = 1;\n"
+        "    if (get_local_id(0) == 0)\n"
+        "        for (int k = get_local_size(0); k < 4; k++) ours[k] = 1;\n"
+        "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "    const int *one = x;\n"
+        "    if (i % 3 == 1) one = ours;\n"
+        "    if (i % 3 == 2) one = mine;\n"
+        "    r[i] = sum(one, 4);\n"
+        "}\n",
+        "-cl-std=CL2.0");
+    static int x[4] = {10, 20, 30, 40}, r[N], *px = x, *pr = r;
+
+    FOR_LOCAL(local)
+    {
+        TRY_RUN(t, p, "sums", RANGE_1(local), TRY_VALUE(px), TRY_VALUE(pr));
+        for (int i = 0; i < N; i++)
+            CHECK(r[i] == (i % 3 == 0 ? 100 : i % 3 == 1 ? 4 : i + 6));
+    }
+    hd_program_destroy(p);
+}
+
+static void variables_of_the_program_live_with_it(struct try *t)
+{
+    static const char source[] =
+        "global int table[3] = {1, 2, 3};\n"
+        "global atomic_int memcpy = ATOMIC_VAR_INIT(5);\n"
+        "global int *global where = &table[1];\n"
+        "kernel void count(void) { atomic_fetch_add(&memcpy, 1); }\n"
+        "kernel void move(void) { *where += 10; where++; }\n"
+        "kernel void look(global int *r) {\n"
+        "    static global int calls = 7;\n"
+        "    r[0] = table[0]; r[1] = table[1]; r[2] = table[2];\n"
+        "    r[3] = atomic_load(&memcpy); r[4] = *where; r[5] = calls++;\n"
+        "}\n";
+    struct hd_program *p = try_build(t, source, "-cl-std=CL3.0");
+    struct hd_program *other = try_build(t, source, "-cl-std=CL3.0");
+    const struct try_range one = {1, {1}, {1}, {0}};
+    int r[6], *pr = r;
+
+    TRY_RUN(t, p, "look", one, TRY_VALUE(pr));
+    CHECK(r[0] == 1 && r[1] == 2 && r[2] == 3 && r[3] == 5 && r[4] == 2 &&
+          r[5] == 7);
+    try_run(t, p, "count", RANGE_1(10), NULL, 0);
+    try_run(t, p, "move", one, NULL, 0);
+    TRY_RUN(t, p, "look", one, TRY_VALUE(pr));
+    CHECK(r[0] == 1 && r[1] == 12 && r[2] == 3 && r[3] == 5 + N && r[4] == 3 &&
+          r[5] == 8);
+    // Another program of the same text has its own.
+    TRY_RUN(t, other, "look", one, TRY_VALUE(pr));
+    CHECK(r[1] == 2 && r[3] == 5 && r[5] == 7);
+    hd_program_destroy(other);
+    hd_program_destroy(p);
+}
+
+static void old_names_of_atomics_work(struct try *t)
+{
+    struct hd_program *p = try_build(
+        t,
+        "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
+        "#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable\n"
+        "kernel void run(global int *i, global ulong *l) {\n"
+        "    atom_inc(&i[0]); atom_add(&i[1], 2); atomic_dec(&i[2]);\n"
+        "    atom_max(&l[0], get_global_id(0)); atom_inc(&l[1]);\n"
+        "    atom_min(&l[2], get_global_id(0));\n"
+        "    if (get_global_id(0) == 3) atom_cmpxchg(&l[3], 8ul, 9ul);\n"
+        "}\n",
+        NULL);
+    int32_t i[3] = {0}, *pi = i;
+    uint64_t l[4] = {0, 0, 5, 8}, *pl = l;
+
+    TRY_RUN(t, p, "run", RANGE_1(64), TRY_VALUE(pi), TRY_VALUE(pl));
+    CHECK(i[0] == N && i[1] == 2 * N && i[2] == -N);
+    CHECK(l[0] == N - 1 && l[1] == N && l[2] == 0 && l[3] == 9);
+    hd_program_destroy(p);
+}
+
+int main(void)
+{
+    struct try t = try_open();
+
+    atomics_of_all_types_add_up(&t);
+    atomics_on_local_memory_are_the_groups(&t);
+    a_pointer_may_be_to_any_memory(&t);
+    variables_of_the_program_live_with_it(&t);
+    old_names_of_atomics_work(&t);
+    try_close(&t);
+    return 0;
+}

@@ -8,6 +8,8 @@
 #ifndef HDI_BUILTINS_VECTOR_H
 #define HDI_BUILTINS_VECTOR_H
 
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+
 #define FN    __attribute__((overloadable, always_inline))
 #define INNER static __attribute__((overloadable, always_inline))
 
@@ -97,6 +99,7 @@ CHOOSE(int)
 CHOOSE(uint)
 CHOOSE(long)
 CHOOSE(ulong)
+CHOOSE(half)
 CHOOSE(float)
 CHOOSE(double)
 #undef CHOOSE

@@ -24,6 +24,7 @@ static bool asks_for_groups(LLVMValueRef instruction)
     case HDI_CALL_GROUP_ID:
     case HDI_CALL_LOCAL_SIZE:
     case HDI_CALL_BARRIER:
+    case HDI_CALL_SUB_GROUP_BARRIER:
         return true;
     default:
         // What is left of allocas are private arrays, which have room for the

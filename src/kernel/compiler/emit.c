@@ -333,7 +333,7 @@ void hdi_emit_instruction(struct hdi_emit *e, LLVMValueRef instruction)
         return;
 
     enum hdi_call kind = hdi_call_kind(instruction);
-    if (kind == HDI_CALL_BARRIER || kind == HDI_CALL_SOFT_BARRIER)
+    if (hdi_call_is_barrier(kind))
         return;
     LLVMValueRef copy = kind != HDI_CALL_OTHER ? id_call(e, kind, instruction)
                                                : narrow_id(e, instruction);
@@ -392,7 +392,7 @@ static bool is_remakable(const struct hdi_flow *flow, LLVMValueRef value,
                is_remakable(flow, flow->slots[slot].only_stored, budget);
     }
     enum hdi_call kind = hdi_call_kind(value);
-    if (kind == HDI_CALL_BARRIER || kind == HDI_CALL_SOFT_BARRIER ||
+    if (hdi_call_is_barrier(kind) ||
         (kind == HDI_CALL_OTHER && !is_cheap(value)))
         return false;
 

@@ -31,7 +31,8 @@ struct hdi_kept {
 };
 
 enum {
-    HDI_LANES = 32 // some vectors, for independent steps
+    HDI_LANES = 32, // some vectors, for independent steps
+    HDI_LANES_VARIABLES = 2
 };
 
 struct hdi_emit {
@@ -64,10 +65,14 @@ struct hdi_emit {
     LLVMValueRef item_ids[3]; // local, typed as the trips
     LLVMValueRef item;        // i64: its number in the group
 
-    struct hdi_kept *kept;           // per slot
-    uint64_t *array_offsets;         // per private array, as hdi_kept.offset
-    uint64_t *array_sizes;           // [bytes]
-    uint64_t saved_bytes;            // per work-item
+    struct hdi_kept *kept;   // per slot
+    uint64_t *array_offsets; // per private array, as hdi_kept.offset
+    uint64_t *array_sizes;   // [bytes]
+    uint64_t saved_bytes;    // per work-item
+    // What sub-groups meet in, NULL when it is not used, and where it lies, as
+    // hdi_kept.offset.
+    LLVMValueRef lanes_variables[HDI_LANES_VARIABLES];
+    uint64_t lanes_offsets[HDI_LANES_VARIABLES];
     struct hdi_map fixed;            // kernel's value: its copy, everywhere
     struct hdi_map values;           // kernel's value: its copy in this region
     LLVMValueRef access_group;       // metadata

@@ -39,7 +39,7 @@ static bool add_blocks(struct hdi_flow *flow)
 
         enum hdi_call kind =
             hdi_call_kind(LLVMGetFirstInstruction(block->block));
-        if (kind == HDI_CALL_BARRIER || kind == HDI_CALL_SOFT_BARRIER)
+        if (hdi_call_is_barrier(kind))
             block->cut = HDI_CUT_BARRIER;
         flow->barriers += kind == HDI_CALL_BARRIER;
     }
@@ -181,13 +181,15 @@ static uint32_t isolate_barriers(struct hdi_llvm *llvm, LLVMBuilderRef builder,
          b = LLVMGetNextBasicBlock(b))
         for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
              i = LLVMGetNextInstruction(i)) {
-            if (hdi_call_kind(i) != HDI_CALL_BARRIER)
+            enum hdi_call kind = hdi_call_kind(i);
+            if (kind != HDI_CALL_BARRIER && kind != HDI_CALL_SUB_GROUP_BARRIER)
                 continue;
             barriers++;
             // What is fenced is of no interest: all work-items of a group are
             // on one thread. As a constant it needs no load in the block.
-            LLVMSetOperand(i, 0,
-                           LLVMConstNull(LLVMTypeOf(LLVMGetOperand(i, 0))));
+            if (kind == HDI_CALL_BARRIER)
+                LLVMSetOperand(i, 0,
+                               LLVMConstNull(LLVMTypeOf(LLVMGetOperand(i, 0))));
             LLVMValueRef next = LLVMGetNextInstruction(i);
             hdi_block_split(llvm->context, builder, next, "after");
             b = hdi_block_split(llvm->context, builder, i, "barrier");
@@ -324,6 +326,25 @@ static hd_status cut(struct hdi_llvm *llvm, LLVMModuleRef module,
     return hdi_llvm_passes(llvm, module, "function(reg2mem)", error);
 }
 
+// Sub-groups meet where the whole group does: one that came alone would wait
+// for the others.
+static hd_status check_sub_groups(const struct hdi_llvm *llvm,
+                                  const struct hdi_flow *flow,
+                                  struct hd_error *error)
+{
+    for (size_t b = 0; b < flow->block_count; b++) {
+        LLVMValueRef first = LLVMGetFirstInstruction(flow->blocks[b].block);
+        if (hdi_call_kind(first) == HDI_CALL_SUB_GROUP_BARRIER &&
+            flow->blocks[b].divergent)
+            return hdi_fail(error, HD_EBUILD,
+                            "%s:%u: error: a sub-group function is called in a "
+                            "branch that work-items of a group may not all "
+                            "take: call it before the branch",
+                            llvm->path, hdi_source_line(first));
+    }
+    return HD_OK;
+}
+
 hd_status hdi_flow_create(struct hdi_llvm *llvm, LLVMModuleRef module,
                           LLVMBuilderRef builder, LLVMValueRef kernel,
                           bool flat, struct hdi_flow *flow,
@@ -338,8 +359,12 @@ hd_status hdi_flow_create(struct hdi_llvm *llvm, LLVMModuleRef module,
         hdi_flow_destroy(flow);
         status = fail_memory(llvm, error);
     }
-    if (status == HD_OK)
+    if (status == HD_OK) {
         flow->soft_loops = soft_loops;
+        status = check_sub_groups(llvm, flow, error);
+        if (status != HD_OK)
+            hdi_flow_destroy(flow);
+    }
     for (size_t b = 0; status == HD_OK && b < flow->block_count; b++)
         if (hdi_map_get(&branches, flow->blocks[b].block))
             flow->blocks[b].cut = HDI_CUT_BRANCH;

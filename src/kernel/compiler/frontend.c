@@ -23,12 +23,14 @@ static const char *const fixed[] = {
     "-", "-MMD", "-MT", "x", "-MF", "/proc/self/fd/3",
     // What the builtins have, not what a SPIR device might have.
     "-Xclang",
-    "-cl-ext=-all,+cl_khr_fp64,+cl_khr_byte_addressable_store,"
+    "-cl-ext=-all,+cl_khr_fp64,+cl_khr_subgroups,+cl_khr_byte_addressable_"
+    "store,"
     "+cl_khr_global_int32_base_atomics,+cl_khr_global_int32_extended_atomics,"
     "+cl_khr_local_int32_base_atomics,+cl_khr_local_int32_extended_atomics,"
     "+cl_khr_int64_base_atomics,+cl_khr_int64_extended_atomics,"
     "+__opencl_c_fp64,+__opencl_c_int64,"
-    "+__opencl_c_generic_address_space,"
+    "+__opencl_c_generic_address_space,+__opencl_c_subgroups,"
+    "+__opencl_c_work_group_collective_functions,"
     "+__opencl_c_program_scope_global_variables,"
     "+__opencl_c_atomic_order_acq_rel,+__opencl_c_atomic_order_seq_cst,"
     "+__opencl_c_atomic_scope_device,+__opencl_c_atomic_scope_all_devices"};

@@ -23,6 +23,7 @@ static const char *const call_names[] = {
     [HDI_CALL_GLOBAL_OFFSET] = "_Z17get_global_offsetj",
     [HDI_CALL_WORK_DIM] = "_Z12get_work_dimv",
     [HDI_CALL_BARRIER] = "_Z7barrierj",
+    [HDI_CALL_SUB_GROUP_BARRIER] = "hdu_sub_group_meet",
     [HDI_CALL_SOFT_BARRIER] = "heddle.soft_barrier",
 };
 
@@ -133,6 +134,12 @@ enum hdi_call hdi_call_kind(LLVMValueRef value)
     while (kind < HDI_CALL_OTHER && strcmp(name, call_names[kind]) != 0)
         kind++;
     return (enum hdi_call)kind;
+}
+
+bool hdi_call_is_barrier(enum hdi_call kind)
+{
+    return kind == HDI_CALL_BARRIER || kind == HDI_CALL_SUB_GROUP_BARRIER ||
+           kind == HDI_CALL_SOFT_BARRIER;
 }
 
 bool hdi_call_name_is_known(const char *name)

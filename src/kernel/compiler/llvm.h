@@ -31,8 +31,9 @@ enum hdi_call {
     HDI_CALL_GLOBAL_OFFSET,
     HDI_CALL_WORK_DIM,
     HDI_CALL_BARRIER,
-    HDI_CALL_SOFT_BARRIER, // ours: see soft.h
-    HDI_CALL_OTHER         // anything else, calls or not
+    HDI_CALL_SUB_GROUP_BARRIER, // of the builtins: see subgroup.cl
+    HDI_CALL_SOFT_BARRIER,      // ours: see soft.h
+    HDI_CALL_OTHER              // anything else, calls or not
 };
 
 // One program in LLVM.
@@ -56,6 +57,9 @@ hd_status hdi_llvm_passes(const struct hdi_llvm *llvm, LLVMModuleRef module,
 
 enum hdi_call hdi_call_kind(LLVMValueRef value);
 bool hdi_call_name_is_known(const char *name);
+
+// A barrier of any kind: work-items wait for others there.
+bool hdi_call_is_barrier(enum hdi_call kind);
 
 const char *hdi_value_name(LLVMValueRef value);
 unsigned hdi_source_line(LLVMValueRef instruction); // 0: not known

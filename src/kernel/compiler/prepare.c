@@ -291,6 +291,12 @@ static void copy_structures(struct hdi_llvm *llvm, LLVMBuilderRef builder,
     }
 }
 
+// A step that work-items take one after the other: see builtins/group.cl.
+static bool is_step(LLVMValueRef function)
+{
+    return strncmp(hdi_value_name(function), "hdu_fold_", 9) == 0;
+}
+
 // Make every function but the kernel disappear into its callers.
 static void mark_for_inlining(LLVMModuleRef module, LLVMValueRef kernel)
 {
@@ -308,7 +314,7 @@ static void mark_for_inlining(LLVMModuleRef module, LLVMValueRef kernel)
         hdi_function_flag(f, "optnone", false);
         if (f == kernel)
             continue;
-        hdi_function_flag(f, "alwaysinline", true);
+        hdi_function_flag(f, "alwaysinline", !is_step(f));
         LLVMSetLinkage(f, LLVMInternalLinkage);
     }
 }

@@ -68,6 +68,25 @@ static void choose_places(struct hdi_emit *e)
     }
 }
 
+// What sub-groups meet in is not local memory of one size: it grows with the
+// group, an element for each work-item.
+static void place_lanes(struct hdi_emit *e, unsigned align)
+{
+    static const struct {
+        const char *name;
+        unsigned bytes;
+    } variables[HDI_LANES_VARIABLES] = {{"hdu_lanes", 8}, {"hdu_present", 1}};
+
+    for (unsigned i = 0; i < HDI_LANES_VARIABLES; i++) {
+        LLVMValueRef g = LLVMGetNamedGlobal(e->module, variables[i].name);
+        if (!g || !LLVMGetFirstUse(g) || variables[i].bytes != align)
+            continue;
+        e->lanes_variables[i] = g;
+        e->lanes_offsets[i] = e->saved_bytes;
+        e->saved_bytes += variables[i].bytes;
+    }
+}
+
 // Offsets in `saved`: the strictest alignment first, so that every array of a
 // full group's values begins aligned.
 static void place_saved(struct hdi_emit *e, bool some_return_early,
@@ -76,6 +95,7 @@ static void place_saved(struct hdi_emit *e, bool some_return_early,
     const struct hdi_flow *flow = e->flow;
 
     for (unsigned align = 256; align > 0; align /= 2) {
+        place_lanes(e, align);
         for (size_t s = 0; s < flow->slot_count; s++) {
             LLVMTypeRef type = flow->slots[s].type;
             if (e->kept[s].place != HDI_PLACE_ITEMS || e->lanes ||
@@ -174,6 +194,23 @@ static void read_arguments(struct hdi_emit *e)
     }
 }
 
+static LLVMValueRef saved_at(struct hdi_emit *e, uint64_t offset)
+{
+    LLVMValueRef begin = LLVMBuildNUWMul(
+        e->builder, e->items, LLVMConstInt(e->i64, offset, false), "");
+    return LLVMBuildInBoundsGEP2(e->builder, e->i8, e->saved, &begin, 1, "");
+}
+
+static void find_lanes(struct hdi_emit *e)
+{
+    for (unsigned i = 0; i < HDI_LANES_VARIABLES; i++)
+        if (e->lanes_variables[i])
+            hdi_map_set(&e->fixed, e->lanes_variables[i],
+                        LLVMBuildAddrSpaceCast(
+                            e->builder, saved_at(e, e->lanes_offsets[i]),
+                            LLVMTypeOf(e->lanes_variables[i]), ""));
+}
+
 // Local variables become offsets in the unit's local memory.
 static hd_status place_local(struct hdi_emit *e)
 {
@@ -183,6 +220,8 @@ static hd_status place_local(struct hdi_emit *e)
          g = LLVMGetNextGlobal(g)) {
         if (LLVMGetPointerAddressSpace(LLVMTypeOf(g)) != HDI_SPACE_LOCAL ||
             !LLVMGetFirstUse(g))
+            continue;
+        if (hdi_map_get(&e->fixed, g))
             continue;
         LLVMValueRef offset = LLVMConstInt(e->i64, bytes, false);
         hdi_map_set(&e->fixed, g,
@@ -379,6 +418,7 @@ static hd_status write_function(struct hdi_emit *e, struct hdi_regions *regions)
     }
     read_frame(e);
     read_arguments(e);
+    find_lanes(e);
     HDI_TRY(place_local(e));
 
     LLVMBasicBlockRef leave = append(e, "leave");

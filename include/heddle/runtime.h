@@ -24,12 +24,14 @@ struct hd_runtime_params {
     const char *cache;    // folder of compiled kernels; NULL: the user's own
     bool no_cache;        // compile everything anew
     bool trace;           // record events for hd_runtime_trace_write()
+    const char *build_options; // added to those of every program, such as
+                               // "-heddle-form=thread"; NULL: none
 };
 
 /// Start a runtime. `params` may be NULL for the defaults. Several runtimes may
 /// live in one process; they share nothing.
 ///
-/// Errors:  HD_EINVAL, HD_ENODEV (the device asked for is not there),
+/// Errors:  HD_EINVAL (also a build option), HD_ENODEV (the device asked for is not there),
 ///          HD_ENOMEM, HD_ELIMIT
 /// Owner:   the caller; hd_runtime_destroy()
 /// Threads: any

@@ -126,13 +126,20 @@ static hd_status build(const struct hdi_program_context *context,
 {
     const struct hdi_capabilities *can = &context->device->can;
     struct hdi_options options;
-    struct hdi_text file = {0};
+    struct hdi_text words = {0}, file = {0};
     hd_status status;
 
     if (!params->source && !params->path)
         return hdi_fail(error, HD_EINVAL,
                         "a program needs a path or a source text");
-    HDI_TRY(hdi_options_parse(params->options, &options, error));
+    hdi_text_print(&words, "%s %s", params->options ? params->options : "",
+                   context->options ? context->options : "");
+    status = words.failed
+                 ? hdi_fail(error, HD_ENOMEM, "no memory for build options")
+                 : hdi_options_parse(words.data, &options, error);
+    hdi_text_free(&words);
+    if (status != HD_OK)
+        return status;
     struct hdi_source source = {
         .path = params->path ? params->path : "program.cl",
         .text = params->source,

@@ -23,6 +23,7 @@ struct hdi_program_context {
     struct hdi_device *device;
     struct hdi_cache *cache;
     struct hdi_trace *trace; // names of kernels are looked up in it; optional
+    const char *options;     // added to those of every program; optional
 };
 
 struct hdi_kernel_arg {

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "kernel/options.h"
 #include "steal/worker.h"
 
 // Open the device that `wanted` names. Today a runtime has one device; "all"
@@ -43,6 +44,21 @@ static struct hdi_cache *open_cache(const struct hd_runtime_params *params)
     return cache;
 }
 
+// Find out now whether they are any good.
+static hd_status keep_options(const char *text, char **kept,
+                              struct hd_error *error)
+{
+    struct hdi_options options;
+
+    if (!text)
+        return HD_OK;
+    HDI_TRY(hdi_options_parse(text, &options, error));
+    hdi_options_free(&options);
+    *kept = strdup(text);
+    return *kept ? HD_OK
+                 : hdi_fail(error, HD_ENOMEM, "no memory for a runtime");
+}
+
 hd_status hd_runtime_create(const struct hd_runtime_params *params,
                             struct hd_runtime **runtime, struct hd_error *error)
 {
@@ -52,7 +68,10 @@ hd_status hd_runtime_create(const struct hd_runtime_params *params,
     if (!r)
         return hdi_fail(error, HD_ENOMEM, "no memory for a runtime");
 
-    hd_status status = hdi_topology_create(p->topology, &r->topology, error);
+    hd_status status = keep_options(p->build_options, &r->build_options, error);
+    if (status != HD_OK)
+        goto err_free;
+    status = hdi_topology_create(p->topology, &r->topology, error);
     if (status != HD_OK)
         goto err_free;
 
@@ -97,6 +116,7 @@ err_pool:
 err_topology:
     hdi_topology_destroy(r->topology);
 err_free:
+    free(r->build_options);
     free(r);
     return status;
 }
@@ -113,6 +133,7 @@ void hd_runtime_destroy(struct hd_runtime *runtime)
     runtime->device->backend->close(runtime->device);
     hdi_trace_destroy(runtime->trace);
     hdi_topology_destroy(runtime->topology);
+    free(runtime->build_options);
     free(runtime);
 }
 
@@ -155,6 +176,7 @@ static struct hdi_program_context programs_of(const struct hd_runtime *runtime)
         .device = runtime->device,
         .cache = runtime->cache,
         .trace = runtime->trace,
+        .options = runtime->build_options,
     };
 }
 

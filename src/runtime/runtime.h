@@ -14,6 +14,7 @@ struct hd_runtime {
     struct hdi_device *device;
     struct hdi_cache *cache; // NULL: none
     struct hdi_launcher *launcher;
+    char *build_options; // of every program; NULL: none
 };
 
 #endif

@@ -112,6 +112,24 @@ static void a_runtime_works_without_its_cache(void)
     hd_runtime_destroy(runtime);
 }
 
+static void build_options_reach_every_program(void)
+{
+    struct hd_runtime *runtime = start(&(struct hd_runtime_params){
+        .build_options = "-D float=no_such_type", .no_cache = true});
+    const struct hd_program_params params = {.path = "add.cl",
+                                             .source = source};
+    struct hd_program *program;
+
+    hd_status status = hd_program_create(runtime, &params, &program, &error);
+    CHECK(status == HD_ENOTSUP ||
+          (status == HD_EBUILD && strstr(error.text, "no_such_type")));
+    hd_runtime_destroy(runtime);
+    CHECK_FAILS(hd_runtime_create(
+                    &(struct hd_runtime_params){.build_options = "-fplugin=x"},
+                    &runtime, &error),
+                HD_EINVAL, error, "-fplugin=x");
+}
+
 static char *text_of(struct hd_runtime *runtime, bool json)
 {
     char *text;
@@ -179,6 +197,7 @@ int main(void)
     a_caller_only_runtime_has_no_threads();
     bad_parameters_are_refused();
     a_runtime_works_without_its_cache();
+    build_options_reach_every_program();
     the_machine_is_described();
     a_trace_is_written_when_asked_for();
     peak_memory_is_kept();

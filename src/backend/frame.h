@@ -21,6 +21,7 @@ enum {
 };
 
 struct hdi_services;
+struct hdi_checks;
 
 struct hdi_frame {
     // Arguments, each at the offset the compiler chose (hdi_arg.offset). A
@@ -38,6 +39,7 @@ struct hdi_frame {
     uint32_t reserved;
     const struct hdi_services *services;
     uint64_t local_bytes; // of `local`
+    const struct hdi_checks *checks; // of code built for checking: checks.h
 };
 
 // One work-item in thread form: what its code reads ids from.
@@ -80,7 +82,7 @@ _Static_assert(offsetof(struct hdi_frame, local_size) == 72, "ABI");
 _Static_assert(offsetof(struct hdi_frame, first) == 96, "ABI");
 _Static_assert(offsetof(struct hdi_frame, dims) == 120, "ABI");
 _Static_assert(offsetof(struct hdi_frame, services) == 128, "ABI");
-_Static_assert(sizeof(struct hdi_frame) == 144, "ABI");
+_Static_assert(sizeof(struct hdi_frame) == 152, "ABI");
 _Static_assert(offsetof(struct hdi_item, local_id) == 32, "ABI");
 _Static_assert(sizeof(struct hdi_item) == 72, "ABI");
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "kernel/compiler/builtins.h"
+#include "kernel/compiler/instrument.h"
 #include "kernel/compiler/map.h"
 #include "kernel/compiler/narrow.h"
 
@@ -449,6 +450,37 @@ hd_status hdi_prepare_kernel(struct hdi_llvm *llvm, LLVMModuleRef program,
     if (status == HD_OK)
         tidy_calls(llvm, builder, k);
     LLVMDisposeBuilder(builder);
+    if (status != HD_OK) {
+        LLVMDisposeModule(m);
+        return status;
+    }
+    *module = m;
+    *kernel = k;
+    return HD_OK;
+}
+
+hd_status hdi_prepare_checked(struct hdi_llvm *llvm, LLVMModuleRef program,
+                              const char *name, LLVMModuleRef *module,
+                              LLVMValueRef *kernel, struct hd_error *error)
+{
+    LLVMModuleRef m = LLVMCloneModule(program);
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(llvm->context);
+    LLVMValueRef k = LLVMGetNamedFunction(m, name);
+
+    mark_for_inlining(m, k);
+    copy_structures(llvm, builder, k);
+    LLVMDisposeBuilder(builder);
+    hd_status status =
+        hdi_llvm_passes(llvm, m, "globaldce,always-inline,globaldce", error);
+    if (status == HD_OK) {
+        hdi_instrument_variables(llvm, m, k);
+        status = hdi_llvm_passes(llvm, m,
+                                 "function(sroa,early-cse<memssa>,"
+                                 "instcombine<no-verify-fixpoint>,simplifycfg)",
+                                 error);
+    }
+    if (status == HD_OK)
+        status = hdi_instrument_memory(llvm, m, k, error);
     if (status != HD_OK) {
         LLVMDisposeModule(m);
         return status;

@@ -1,0 +1,72 @@
+// What the code of a kernel that was built for checking says while it runs
+// (spec K11): the border between that code and the checker.
+//
+// A site is one place in the source where memory is touched; sites lie in a
+// table in the kernel's image. An object is what a site's pointer was made
+// from, as far as the compiler can tell: an argument, a variable, or unknown.
+//
+// The offsets are ABI, as those of frame.h.
+#ifndef HDI_BACKEND_CHECKS_H
+#define HDI_BACKEND_CHECKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct hdi_item;
+
+enum {
+    HDI_ACCESS_READ = 1,
+    HDI_ACCESS_WRITE = 2,
+    HDI_ACCESS_ATOMIC = 4,
+    HDI_ACCESS_COPY = 8 // moves bytes without looking at them
+};
+
+enum hdi_object {
+    HDI_OBJECT_UNKNOWN,
+    HDI_OBJECT_ARG,     // what argument `number` points to
+    HDI_OBJECT_PRIVATE, // a variable, which is given with the access
+    HDI_OBJECT_LOCAL,   // likewise
+    HDI_OBJECT_PROGRAM  // likewise: a variable at program scope
+};
+
+struct hdi_site {
+    const char *file;
+    const char *name; // of the object; "" when it is unknown
+    uint32_t line;
+    uint32_t index;  // of this site, in the kernel's table
+    uint32_t access; // HDI_ACCESS_*
+    uint32_t object; // enum hdi_object
+    uint32_t number; // of the argument
+    uint32_t reserved;
+};
+
+// Where a variable is for one work-item; lies on its stack.
+struct hdi_variable {
+    char *memory;
+    uint64_t size;             // [bytes]
+    unsigned char *written;    // per byte: not 0 once it has a value; NULL: not
+                               // noted here
+    struct hdi_variable *next; // private one of the same work-item
+};
+
+// What checked code calls.
+struct hdi_checks {
+    // A work-item starts.
+    void (*start)(struct hdi_item *item);
+    // It has a private variable.
+    void (*declare)(struct hdi_item *item, struct hdi_variable *variable);
+    // It touches memory; returns where to touch instead: the same address, or
+    // one that does no harm, or NULL for a copy that must not happen.
+    void *(*touch)(struct hdi_item *item, void *address, uint64_t size,
+                   const struct hdi_site *site, struct hdi_variable *variable);
+    // It read a variable without a value.
+    void (*unset)(struct hdi_item *item, const struct hdi_site *site);
+    // It has come past a barrier.
+    void (*pass)(struct hdi_item *item);
+};
+
+_Static_assert(sizeof(struct hdi_site) == 40, "ABI");
+_Static_assert(sizeof(struct hdi_variable) == 32, "ABI");
+_Static_assert(sizeof(struct hdi_checks) == 40, "ABI");
+
+#endif

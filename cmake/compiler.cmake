@@ -57,9 +57,9 @@ if(NOT HDI_HAVE_COMPILER)
   return()
 endif()
 
-# The builtins, as one file of bitcode.
+# The builtins, as bitcode.
 add_subdirectory(builtins)
-set(builtins_bitcode ${CMAKE_BINARY_DIR}/generated/builtins.bc)
+set(builtins_bundle ${CMAKE_BINARY_DIR}/generated/builtins_parts)
 
 file(GLOB module_sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/kernel/compiler/*.c)
@@ -68,12 +68,12 @@ add_library(heddle_compiler MODULE ${module_sources}
   ${PROJECT_SOURCE_DIR}/src/base/error.c ${PROJECT_SOURCE_DIR}/src/base/log.c
   ${PROJECT_SOURCE_DIR}/src/base/text.c)
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/kernel/compiler/builtins.c
-  APPEND PROPERTY OBJECT_DEPENDS ${builtins_bitcode})
+  APPEND PROPERTY OBJECT_DEPENDS ${builtins_bundle}.bc ${builtins_bundle}.index)
 set_target_properties(heddle_compiler PROPERTIES PREFIX ""
   LIBRARY_OUTPUT_DIRECTORY ${HDI_MODULE_BUILD}
   INSTALL_RPATH "" BUILD_WITH_INSTALL_RPATH ON)
 target_compile_definitions(heddle_compiler PRIVATE HDI_MODULE="kernel"
-  HDI_BUILTINS="${builtins_bitcode}")
+  HDI_BUILTINS="${builtins_bundle}")
 target_include_directories(heddle_compiler
   PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src
   ${CMAKE_BINARY_DIR}/generated)

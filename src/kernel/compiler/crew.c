@@ -13,7 +13,7 @@
 #include "kernel/compiler/workgroup.h"
 
 enum {
-    MOST_HANDS = 8 // each reads the program and the builtins once more
+    MOST_HANDS = 8 // each reads the program once more
 };
 
 struct result {
@@ -26,7 +26,6 @@ struct hand {
     struct hdi_crew *crew;
     pthread_t thread;
     struct hdi_llvm llvm;
-    LLVMModuleRef builtins;
     hd_status status; // of what precedes the kernels
     struct hd_error error;
 };
@@ -180,21 +179,16 @@ static void *run(void *data)
 
     hand->status = hdi_llvm_open(&hand->llvm, crew->source->target,
                                  crew->source->path, &hand->error);
-    if (hand->status == HD_OK)
-        hand->status =
-            hdi_prepare_builtins(&hand->llvm, &hand->builtins, &hand->error);
     bool work = wait_for_work(crew);
     if (hand->status == HD_OK && work) {
-        hand->status = hdi_prepare_program(&hand->llvm, crew->bitcode->data,
-                                           crew->bitcode->size, &hand->builtins,
-                                           &program, &hand->error);
+        hand->status =
+            hdi_prepare_program(&hand->llvm, crew->bitcode->data,
+                                crew->bitcode->size, &program, &hand->error);
         if (hand->status == HD_OK)
             make_kernels(hand, program);
     }
     if (program)
         LLVMDisposeModule(program);
-    if (hand->builtins)
-        LLVMDisposeModule(hand->builtins);
     hdi_llvm_close(&hand->llvm);
 
     pthread_mutex_lock(&crew->lock);

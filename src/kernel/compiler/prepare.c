@@ -46,34 +46,51 @@ static hd_status parse(struct hdi_llvm *llvm, const void *bitcode, size_t size,
     return HD_OK;
 }
 
-hd_status hdi_prepare_builtins(struct hdi_llvm *llvm, LLVMModuleRef *module,
-                               struct hd_error *error)
+// Link what `module` uses of a part of the builtins, and what that uses.
+static hd_status link_part(struct hdi_llvm *llvm, LLVMModuleRef module,
+                           const struct hdi_builtins *part,
+                           struct hd_error *error)
 {
-    struct hdi_builtins builtins = hdi_builtins();
+    LLVMModuleRef library;
 
-    HDI_TRY(parse(llvm, builtins.data, builtins.size, true, module, error));
-    // The linker reads and copies functions of this linkage only when they are
-    // used; a function of the user's with that name takes precedence.
-    for (LLVMValueRef f = LLVMGetFirstFunction(*module); f;
+    HDI_TRY(parse(llvm, part->data, part->size, true, &library, error));
+    // The linker reads and copies what has this linkage only when it is used; a
+    // function of the user's with that name takes precedence.
+    for (LLVMValueRef f = LLVMGetFirstFunction(library); f;
          f = LLVMGetNextFunction(f))
-        if (!LLVMIsDeclaration(f))
+        if (!LLVMIsDeclaration(f) && LLVMGetLinkage(f) == LLVMExternalLinkage)
             LLVMSetLinkage(f, LLVMLinkOnceODRLinkage);
-    for (LLVMValueRef g = LLVMGetFirstGlobal(*module); g;
+    for (LLVMValueRef g = LLVMGetFirstGlobal(library); g;
          g = LLVMGetNextGlobal(g))
-        LLVMSetLinkage(g, LLVMLinkOnceODRLinkage);
-    return HD_OK;
-}
-
-// Link what the program uses of the builtins, and what that uses.
-static hd_status link_builtins(struct hdi_llvm *llvm, LLVMModuleRef module,
-                               LLVMModuleRef *builtins, struct hd_error *error)
-{
-    LLVMModuleRef library = *builtins;
-
-    *builtins = NULL; // the linker destroys it
+        if (!LLVMIsDeclaration(g) && LLVMGetLinkage(g) == LLVMExternalLinkage)
+            LLVMSetLinkage(g, LLVMLinkOnceODRLinkage);
     if (LLVMLinkModules2(module, library))
         return hdi_fail(error, HD_EBUILD, "%s: builtins cannot be linked",
                         llvm->path);
+    return HD_OK;
+}
+
+static bool is_missing(LLVMValueRef function)
+{
+    return LLVMIsDeclaration(function) && LLVMGetFirstUse(function) &&
+           LLVMGetIntrinsicID(function) == 0;
+}
+
+// Part by part: what one brings along may need another.
+static hd_status link_builtins(struct hdi_llvm *llvm, LLVMModuleRef module,
+                               struct hd_error *error)
+{
+    struct hdi_builtins part;
+    LLVMValueRef f = LLVMGetFirstFunction(module);
+
+    while (f) {
+        if (!is_missing(f) || !hdi_builtins_find(hdi_value_name(f), &part)) {
+            f = LLVMGetNextFunction(f);
+            continue;
+        }
+        HDI_TRY(link_part(llvm, module, &part, error));
+        f = LLVMGetFirstFunction(module);
+    }
     return HD_OK;
 }
 
@@ -230,13 +247,13 @@ static void share(LLVMValueRef variable)
 }
 
 hd_status hdi_prepare_program(struct hdi_llvm *llvm, const void *bitcode,
-                              size_t size, LLVMModuleRef *builtins,
-                              LLVMModuleRef *module, struct hd_error *error)
+                              size_t size, LLVMModuleRef *module,
+                              struct hd_error *error)
 {
     LLVMModuleRef m;
 
     HDI_TRY(parse(llvm, bitcode, size, false, &m, error));
-    hd_status status = link_builtins(llvm, m, builtins, error);
+    hd_status status = link_builtins(llvm, m, error);
     if (status == HD_OK)
         status = check_assembly(llvm, m, error);
     if (status == HD_OK)

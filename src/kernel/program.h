@@ -1,6 +1,6 @@
 // Programs and kernels: from OpenCL C text, or a binary, to code on a device.
 //
-//     source --front end--> bitcode --work-group compiler--> object --lld-->
+//     source --front end--> bitcode --work-group compiler--> object --ld-->
 //     image --container--> cache, .hdb file --backend load--> entries
 //
 // All but the last arrow happens in the compiler module, a shared object that

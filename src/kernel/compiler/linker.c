@@ -6,14 +6,11 @@
 #include "kernel/compiler/child.h"
 #include "tools.h"
 
-static const char *const fixed[] = {HDI_LLD,
-                                    "-shared",
-                                    "--hash-style=gnu",
-                                    "--build-id=none",
-                                    "-z",
-                                    "noexecstack",
-                                    "-o",
-                                    "-"};
+static const char *const fixed[] = {
+    HDI_LD, "-shared", "--hash-style=gnu", "--build-id=none", "-z",
+    "noexecstack",
+    // Standard output, which is a memory file: ld writes to and fro in it.
+    "-o", "/proc/self/fd/1"};
 
 hd_status hdi_linker_run(const int *files, size_t count, struct hdi_text *image,
                          struct hd_error *error)

@@ -1,4 +1,4 @@
-// Object code to a shared object: lld, as a child process.
+// Object code to a shared object: GNU ld, as a child process.
 #ifndef HDI_KERNEL_COMPILER_LINKER_H
 #define HDI_KERNEL_COMPILER_LINKER_H
 

@@ -51,6 +51,7 @@ struct hdi_capabilities {
     uint32_t group_items;    // most work-items of one work-group
     uint64_t local_bytes;    // most local memory of one work-group
     const uint32_t *modules; // of each unit: which share a cache; NULL: all
+    uint32_t unit_threads;   // of all units, on this machine's cores
     bool on_caller;          // submit() has run the chunk when it returns
     bool caller_too;         // unit_open() knows HDI_UNIT_ON_CALLER
     bool host_memory;        // device addresses are host addresses

@@ -13,17 +13,23 @@ static inline uint64_t hdi_box_groups(const struct hdi_box *box)
     return (uint64_t)box->count[0] * box->count[1] * box->count[2];
 }
 
-// Halve the box across its slowest axis that can be halved, so that pieces are
-// whole rows for as long as possible; returns the first half.
-static inline struct hdi_box hdi_box_halve(struct hdi_box *box)
+// Cut the first of `parts` equal parts off a box of more than one group, across
+// its slowest axis that can be divided, so that pieces are whole rows for as
+// long as possible. Something is left always.
+static inline struct hdi_box hdi_box_cut(struct hdi_box *box, uint32_t parts)
 {
     int axis = box->count[2] > 1 ? 2 : box->count[1] > 1 ? 1 : 0;
-    struct hdi_box half = *box;
+    struct hdi_box part = *box;
 
-    half.count[axis] = box->count[axis] / 2;
-    box->first[axis] += half.count[axis];
-    box->count[axis] -= half.count[axis];
-    return half;
+    part.count[axis] = box->count[axis] < parts ? 1 : box->count[axis] / parts;
+    box->first[axis] += part.count[axis];
+    box->count[axis] -= part.count[axis];
+    return part;
+}
+
+static inline struct hdi_box hdi_box_halve(struct hdi_box *box)
+{
+    return hdi_box_cut(box, 2);
 }
 
 #endif

@@ -194,7 +194,7 @@ static bool is_for(const struct launch *launch, unsigned worker, unsigned unit)
         return l->ports[unit].module == l->ports[launch->place.unit].module;
     case HDI_ANYWHERE:
     default:
-        return unit % l->workers == worker;
+        return unit % hd_pool_workers(l->pool) == worker;
     }
 }
 
@@ -220,34 +220,50 @@ static struct hdi_port *choose_port(const struct launch *launch,
     return best;
 }
 
-// Hand a leaf over to a unit, without waiting for it. One that takes long is
-// divided among idle units of the worker, others keep several in flight (W13).
+static bool is_long(const struct launch *launch, uint64_t groups)
+{
+    uint64_t item =
+        atomic_load_explicit(&launch->kernel->item_time, memory_order_relaxed);
+
+    return item == 0 || (double)groups * (double)launch->group_items *
+                                (double)item / TIME_UNIT >
+                            SPLIT_TIME;
+}
+
+static bool submit(struct launch *launch, struct hdi_port *port,
+                   const struct hdi_box *box)
+{
+    struct hdi_chunk chunk = chunk_of(launch, box);
+    struct hdi_leaf leaf = {launch, *box, hdi_now()};
+
+    atomic_fetch_add_explicit(&launch->held, 1, memory_order_relaxed);
+    if (hdi_port_submit(port, launch->launcher->device, &chunk, &leaf))
+        return true;
+    atomic_fetch_sub_explicit(&launch->held, 1, memory_order_relaxed);
+    return false;
+}
+
+// Hand a leaf over to units, without waiting for them. One that takes long is
+// divided equally among idle units of the worker, others keep several in flight
+// (W13).
 static void hand_over(struct hd_worker *worker, struct launch *launch,
                       struct hdi_box *box)
 {
-    struct hdi_launcher *launcher = launch->launcher;
-    uint64_t item =
-        atomic_load_explicit(&launch->kernel->item_time, memory_order_relaxed);
     struct hdi_port *port;
     unsigned idle;
 
     while ((port = choose_port(launch, hd_worker_index(worker), &idle))) {
+        struct hdi_box part = *box, rest = {.count = {0}};
         uint64_t groups = hdi_box_groups(box);
-        if (idle > 1 && groups > 1 &&
-            (item == 0 || (double)groups * (double)launch->group_items *
-                                  (double)item / TIME_UNIT >
-                              SPLIT_TIME)) {
-            struct hdi_box half = hdi_box_halve(box);
-            hand_over(worker, launch, &half);
-            continue;
+        if (idle > 1 && groups > 1 && is_long(launch, groups)) {
+            rest = *box;
+            part = hdi_box_cut(&rest, idle);
         }
-        struct hdi_chunk chunk = chunk_of(launch, box);
-        struct hdi_leaf leaf = {launch, *box, hdi_now()};
-        atomic_fetch_add_explicit(&launch->held, 1, memory_order_relaxed);
-        if (hdi_port_submit(port, launcher->device, &chunk, &leaf))
-            return;
-        atomic_fetch_sub_explicit(&launch->held, 1, memory_order_relaxed);
-        if (!collect(worker, launcher, port)) {
+        if (submit(launch, port, &part)) {
+            if (hdi_box_groups(&rest) == 0)
+                return;
+            *box = rest;
+        } else if (!collect(worker, launch->launcher, port)) {
             hd_publish(worker);
             hdi_worker_help(worker);
         }

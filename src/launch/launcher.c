@@ -50,6 +50,7 @@ static hd_status attach_all(struct hdi_launcher *launcher,
         return hdi_fail(error, HD_ENOMEM, "no memory for %u units", can->units);
     memset(launcher->ports, 0, size);
     launcher->port_count = can->units;
+    hdi_pool_host(launcher->pool, (int)can->unit_threads);
     for (unsigned i = 0; i < can->units; i++) {
         launcher->ports[i].module = can->modules ? can->modules[i] : 0;
         HDI_TRY(hdi_launcher_attach(launcher, i, error));

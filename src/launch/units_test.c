@@ -124,6 +124,36 @@ static void every_group_runs_once_on_units(void)
     }
 }
 
+// One worker has them all, and a launch of several leaves reaches each.
+static void units_are_dealt_to_workers_like_cards(void)
+{
+    struct rig rig = set_up(1, (struct hdi_device_params){.units = 3});
+
+    visit_all(&rig, anywhere);
+    for (unsigned unit = 0; unit < 3; unit++)
+        CHECK(leaves_of(&rig, unit) > 0);
+    tear_down(&rig);
+}
+
+static void a_leaf_is_cut_into_equal_parts(void)
+{
+    for (uint32_t parts = 2; parts < 9; parts++)
+        for (uint32_t groups = 2; groups < 100; groups++) {
+            struct hdi_box rest = {.first = {5, 6, 7}, .count = {1, groups, 1}};
+            uint32_t at = 6, pieces = parts < groups ? parts : groups;
+            for (uint32_t left = pieces; left > 0; left--) {
+                struct hdi_box part =
+                    left > 1 ? hdi_box_cut(&rest, left) : rest;
+                CHECK(part.first[0] == 5 && part.first[1] == at &&
+                      part.first[2] == 7);
+                CHECK(part.count[1] == groups / pieces ||
+                      part.count[1] == groups / pieces + 1);
+                at += part.count[1];
+            }
+            CHECK(at == 6 + groups);
+        }
+}
+
 static void a_named_unit_runs_it_alone(void)
 {
     struct rig rig = set_up(2, (struct hdi_device_params){.units = 3});
@@ -219,19 +249,11 @@ static void a_hanging_leaf_fails_its_launch_and_no_other(void)
     tear_down(&rig);
 }
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define UNDER_TSAN 1
-#endif
-#endif
-
 int main(void)
 {
-#ifdef UNDER_TSAN
-    SKIP("a launch on units in doorbell mode does not end under "
-         "ThreadSanitizer, with all units asleep; the cause is not known");
-#endif
     every_group_runs_once_on_units();
+    units_are_dealt_to_workers_like_cards();
+    a_leaf_is_cut_into_equal_parts();
     a_named_unit_runs_it_alone();
     units_leave_and_come_back_while_running();
     a_hanging_leaf_fails_its_launch_and_no_other();

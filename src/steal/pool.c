@@ -140,7 +140,6 @@ static struct hd_pool *make_pool(const struct hd_pool_params *params,
     pool->worker_count = params->caller_only ? 1
                          : params->workers   ? params->workers
                                              : cores;
-    pool->crowded = pool->worker_count > cores;
     unsigned made = 0, sets = 0;
     unsigned most = pool->worker_count + HD_MAX_STAND_INS;
     pool->threads = calloc(most, sizeof(*pool->threads));
@@ -306,6 +305,12 @@ unsigned hd_pool_workers(const struct hd_pool *pool)
 const struct hdi_topology *hdi_pool_topology(const struct hd_pool *pool)
 {
     return pool->topology;
+}
+
+void hdi_pool_host(struct hd_pool *pool, int threads)
+{
+    atomic_fetch_add_explicit(&pool->guests, (unsigned)threads,
+                              memory_order_relaxed);
 }
 
 bool hdi_pool_has_threads(const struct hd_pool *pool)

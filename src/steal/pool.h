@@ -56,7 +56,9 @@ struct hd_worker {
 struct hd_pool {
     unsigned worker_count;
     bool caller_only;
-    bool crowded; // more workers than cores: searching takes time from others
+    // Threads of others on the workers' cores. Together more than cores: who
+    // only looks takes time from those who work.
+    _Atomic unsigned guests;
     const struct hdi_topology *topology;
     struct hdi_topology *own_topology; // or NULL
     struct hd_worker *workers;         // its own, then stand-ins

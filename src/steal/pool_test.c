@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "heddle/task.h"
 #include "steal/worker.h"
 #include "tests/check.h"
@@ -327,6 +328,30 @@ static void pools_come_and_go(void)
     }
 }
 
+static void note(struct hd_worker *worker, struct hd_job *job)
+{
+    (void)worker;
+    job->next_ = job;
+}
+
+// The workers are just lying down, while the last job and the end come.
+static void what_was_submitted_before_the_end_runs(void)
+{
+    struct hd_pool_params params = {.workers = 2, .unpinned = true};
+
+    for (int i = 0; i < 400; i++) {
+        struct hd_pool *pool = make_pool(&params);
+        struct hd_job jobs[2] = {{.run = note}, {.run = note}};
+        uint64_t end = hdi_now() + (uint64_t)i % 100 * 1000;
+        while (hdi_now() < end)
+            ;
+        hd_submit(pool, &jobs[0]);
+        hd_submit(pool, &jobs[1]);
+        hd_pool_destroy(pool);
+        CHECK(jobs[0].next_ == &jobs[0] && jobs[1].next_ == &jobs[1]);
+    }
+}
+
 static void do_count(struct hd_worker *worker, void *data)
 {
     (void)data;
@@ -365,6 +390,7 @@ int main(void)
     pools_call_each_other(&three, &caller);
     crowds_get_there();
     pools_come_and_go();
+    what_was_submitted_before_the_end_runs();
     launch_counts_into_the_worker();
     return 0;
 }

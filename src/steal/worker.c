@@ -390,13 +390,17 @@ static bool is_reached(struct hd_worker *worker, const struct hdi_goal *goal)
 }
 
 // The last worker to lie down in a pool that stops, with nothing left to see,
-// lets all go home.
+// lets all go home. The order of the three looks matters: what was handed in
+// comes before `stopping`, and who takes it counts as awake before.
 static bool finish(struct hd_worker *worker)
 {
     struct hd_pool *pool = worker->pool;
 
     if (!atomic_load_explicit(&pool->stopping, memory_order_seq_cst) ||
-        atomic_load_explicit(&pool->awake, memory_order_seq_cst) > 0)
+        can_take(worker, HDI_ANYTHING))
+        return false;
+    hdi_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&pool->awake, memory_order_seq_cst) > 0)
         return false;
     atomic_store_explicit(&pool->finished, true, memory_order_seq_cst);
     hdi_fence(memory_order_seq_cst);
@@ -465,11 +469,18 @@ static void park(struct hd_worker *worker, const struct hdi_goal *goal)
                               memory_order_relaxed);
 }
 
+static bool is_crowded(const struct hd_pool *pool)
+{
+    return pool->worker_count +
+               atomic_load_explicit(&pool->guests, memory_order_relaxed) >
+           hdi_topology_machine(pool->topology)->cores;
+}
+
 static void back_off(const struct hd_pool *pool, unsigned round)
 {
     unsigned pauses = round < 6 ? 1u << round : MAX_PAUSES;
 
-    if (pool->crowded)
+    if (is_crowded(pool))
         sched_yield();
     for (unsigned i = 0; i < pauses; i++)
         hdi_pause();

@@ -21,6 +21,10 @@ void hdi_pool_set_tracks(struct hd_pool *pool, struct hdi_track *const *tracks);
 // The pool's.
 const struct hdi_topology *hdi_pool_topology(const struct hd_pool *pool);
 
+// So many threads that are no workers have come to live on the workers' cores,
+// or have gone again (negative). Workers that wait then leave them the core.
+void hdi_pool_host(struct hd_pool *pool, int threads);
+
 // False: whoever calls in works, one thread at a time.
 bool hdi_pool_has_threads(const struct hd_pool *pool);
 

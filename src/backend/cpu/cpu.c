@@ -73,6 +73,7 @@ static hd_status make_units(struct hdi_cpu_device *d,
     can->units = params->units;
     can->in_flight = params->doorbell ? 1 : HDI_MAILBOX_RING;
     can->modules = d->modules;
+    can->unit_threads = params->units * d->unit_cores;
     can->on_caller = false;
     can->caller_too = true;
     return HD_OK;

@@ -26,6 +26,10 @@ struct hd_runtime_params {
     bool trace;           // record events for hd_runtime_trace_write()
     const char *build_options; // added to those of every program, such as
                                // "-heddle-form=thread"; NULL: none
+    // Gets what kernels print with printf(), in whole lines; several workers may
+    // call it at the same time. NULL: it goes to stdout.
+    void (*print)(void *data, const char *text, size_t size);
+    void *print_data;
 };
 
 /// Start a runtime. `params` may be NULL for the defaults. Several runtimes may

@@ -27,6 +27,12 @@
 struct hdi_backend;
 struct hdi_topology;
 
+// Where what kernels print goes, in whole lines; any thread may call it.
+struct hdi_print_sink {
+    void (*print)(void *data, const char *text, size_t size); // NULL: stdout
+    void *data;
+};
+
 // How a device is opened. A backend takes from it what it knows.
 struct hdi_device_params {
     unsigned units;        // of its own threads, for a backend whose units run
@@ -35,6 +41,7 @@ struct hdi_device_params {
     uint64_t unit_timeout; // a unit that takes longer for a chunk hangs [ns];
                            // 0: wait for ever
     bool doorbell;         // one chunk at a time, through the doorbell alone
+    struct hdi_print_sink print;
 };
 
 enum {

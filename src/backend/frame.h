@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 enum {
-    HDI_FRAME_VERSION = 2
+    HDI_FRAME_VERSION = 3
 };
 
 struct hdi_services;
@@ -65,6 +65,20 @@ struct hdi_item_code {
     uint32_t flags;       // HDI_ITEMS_*
 };
 
+enum {
+    HDI_PRINT_INTEGER,
+    HDI_PRINT_REAL,
+    HDI_PRINT_POINTER
+};
+
+// One argument of printf(), followed by its elements and bytes up to a multiple
+// of 8, and then by the next argument.
+struct hdi_print_arg {
+    uint8_t kind, size; // HDI_PRINT_*; of an element [bytes]
+    uint8_t lanes;      // elements: 1 of a scalar
+    uint8_t reserved[5];
+};
+
 // What compiled code calls. Each unit fills in its own, as the first member of
 // a structure that the functions know.
 struct hdi_services {
@@ -74,6 +88,9 @@ struct hdi_services {
     // Return when the whole group waits here: a barrier on `line`. Within
     // run_items() only.
     void (*wait)(struct hdi_item *item, uint32_t line);
+    // printf() with `count` arguments; returns what printf() does.
+    int32_t (*print)(const struct hdi_services *services, const char *format,
+                     const struct hdi_print_arg *args, uint32_t count);
 };
 
 _Static_assert(sizeof(void *) == 8, "frames are for 64-bit machines");

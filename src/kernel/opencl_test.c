@@ -1,5 +1,6 @@
 // What OpenCL C 2.0 and 3.0 have over 1.2: atomics with orders and scopes,
 // pointers to any address space, variables of the program.
+#include "base/text.h"
 #include "kernel/try.h"
 
 enum {
@@ -199,15 +200,67 @@ static void old_names_of_atomics_work(struct try *t)
     hd_program_destroy(p);
 }
 
+// What a kernel prints, instead of stdout.
+static struct hdi_text printed;
+
+static void keep(void *data, const char *text, size_t size)
+{
+    hdi_text_append(data, text, size);
+}
+
+static void kernels_print(struct try *t)
+{
+    struct hd_program *p = try_build(
+        t,
+        "kernel void words(global const float4 *x, int n, global int *r) {\n"
+        "    local int sum;\n"
+        "    int i = get_global_id(0);\n"
+        "    if (get_local_id(0) == 0) sum = 0;\n"
+        "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "    atomic_inc(&sum);\n"
+        "    if (i % 3 == 0) printf(\"item %d \", i);\n"
+        "    if (i % 3 == 0) printf(\"has %5.1v4hlf and %s\\n\", *x,\n"
+        "                           i % 2 ? \"odd\" : \"even\");\n"
+        "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "    if (get_local_id(0) == 0)\n"
+        "        r[0] = printf(\"%d items, %c %x %ld %v3hhd %.2f%%\\n\", sum,\n"
+        "               'z', n, (long)n << 40, (char3)(1, -2, 3), 0.5f);\n"
+        "}\n",
+        NULL);
+    float x[4] = {1, 2, 3, -4}, *px = x;
+    int n = 255, r[1] = {7}, *pr = r;
+    struct hdi_text right = {0};
+
+    for (int first = 0; first < 32; first += 16) {
+        for (int i = first; i < first + 16; i++)
+            if (i % 3 == 0)
+                hdi_text_print(&right,
+                               "item %d has   1.0,  2.0,  3.0, -4.0 and %s\n",
+                               i, i % 2 ? "odd" : "even");
+        hdi_text_print(&right,
+                       "16 items, z ff 280375465082880 1,-2,3 0.50%%\n");
+    }
+    hdi_text_free(&printed);
+    TRY_RUN(t, p, "words", ((struct try_range){1, {32}, {16}, {0}}),
+            TRY_VALUE(px), TRY_VALUE(n), TRY_VALUE(pr));
+    CHECK(r[0] == 0);
+    CHECK(printed.data && strcmp(printed.data, right.data) == 0);
+    hdi_text_free(&printed);
+    hdi_text_free(&right);
+    hd_program_destroy(p);
+}
+
 int main(void)
 {
-    struct try t = try_open();
+    struct try t =
+        try_open_with(&(struct hdi_device_params){.print = {keep, &printed}});
 
     atomics_of_all_types_add_up(&t);
     atomics_on_local_memory_are_the_groups(&t);
     a_pointer_may_be_to_any_memory(&t);
     variables_of_the_program_live_with_it(&t);
     old_names_of_atomics_work(&t);
+    kernels_print(&t);
     try_close(&t);
     return 0;
 }

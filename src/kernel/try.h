@@ -22,8 +22,9 @@ try {
     uint32_t split[3]; // work-groups of a chunk; 0: all
 };
 
-// Open the device, or skip the test where there is no compiler.
-static inline struct try try_open(void)
+// Open the device, or skip the test where there is no compiler. `params` may be
+// NULL.
+static inline struct try try_open_with(const struct hdi_device_params *params)
 {
     struct hd_error error;
     struct try t = {.backend = hdi_backend_find("cpu")};
@@ -32,10 +33,15 @@ static inline struct try try_open(void)
         SKIP(hdi_compiler_description());
     CHECK(t.backend);
     CHECK_OK(hdi_topology_create(NULL, &t.topology, &error), error);
-    CHECK_OK(t.backend->open(t.topology, 0, NULL, &t.device, &error), error);
+    CHECK_OK(t.backend->open(t.topology, 0, params, &t.device, &error), error);
     CHECK(t.backend->unit_open(t.device, 0, &t.unit) == HD_OK);
     t.context.device = t.device;
     return t;
+}
+
+static inline struct try try_open(void)
+{
+    return try_open_with(NULL);
 }
 
 static inline void try_close(struct try *t)

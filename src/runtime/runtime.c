@@ -10,13 +10,16 @@
 #include "kernel/options.h"
 #include "steal/worker.h"
 
-// Open the device that `wanted` names. Today a runtime has one device; "all"
-// and no name mean the best there is, which is the CPU.
-static hd_status open_device(const char *wanted,
+// Open the device that the parameters name. Today a runtime has one device;
+// "all" and no name mean the best there is, which is the CPU.
+static hd_status open_device(const struct hd_runtime_params *params,
                              const struct hdi_topology *topology,
                              struct hdi_device **device, struct hd_error *error)
 {
+    const char *wanted = params->device;
     const char *name = wanted && strcmp(wanted, "all") != 0 ? wanted : "cpu";
+    const struct hdi_device_params how = {
+        .print = {params->print, params->print_data}};
 
     if (strcmp(name, "gpu") == 0)
         return hdi_fail(error, HD_ENODEV,
@@ -28,7 +31,7 @@ static hd_status open_device(const char *wanted,
                         "there is no device '%s'; it is one of cpu, gpu, all, "
                         "null",
                         name);
-    return backend->open(topology, 0, NULL, device, error);
+    return backend->open(topology, 0, &how, device, error);
 }
 
 static struct hdi_cache *open_cache(const struct hd_runtime_params *params)
@@ -91,7 +94,7 @@ hd_status hd_runtime_create(const struct hd_runtime_params *params,
         }
     }
 
-    status = open_device(p->device, r->topology, &r->device, error);
+    status = open_device(p, r->topology, &r->device, error);
     if (status != HD_OK)
         goto err_trace;
 

@@ -12,9 +12,10 @@ fail() {
     exit 1
 }
 
+# Block NUMBER, from 1, of those that begin with ```NAME.
 block() {
-    awk -v fence="\`\`\`$1" '
-        $0 == fence && !seen { inside = seen = 1; next }
+    awk -v fence="\`\`\`$1" -v number="$2" '
+        $0 == fence { inside = ++seen == number; next }
         $0 == "```" { inside = 0 }
         inside' "$page"
 }
@@ -28,10 +29,13 @@ case $("$heddle" info --json) in
 esac
 
 cd "$folder"
-block c >blur.cl
-block sh | sed "s|^heddle|\"$heddle\"|" >run.sh
+block c 1 >blur.cl
+block sh 1 | sed "s|^heddle|\"$heddle\"|" >run.sh
 [ -s blur.cl ] && [ -s run.sh ] || fail "a block is missing in $page"
 sh run.sh >told || fail "the command of the page failed"
 for word in form regions 'kept per work-item' 'vector width'; do
     grep -q "$word" told || fail "--explain does not tell '$word'"
 done
+block c 2 >hello.cl
+grep -q printf hello.cl || fail "the kernel that prints is missing in $page"
+"$heddle" build hello.cl || fail "the kernel that prints is not built"

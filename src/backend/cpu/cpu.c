@@ -114,6 +114,8 @@ static hd_status cpu_open(const struct hdi_topology *topology, unsigned index,
             },
     };
     d->topology = topology;
+    if (params)
+        d->print = params->print;
     if (params && params->units > 0) {
         hd_status status = make_units(d, params, error);
         if (status != HD_OK) {

@@ -365,15 +365,23 @@ static void run_items(const struct hdi_frame *frame,
     release_memory(f);
 }
 
+static int32_t print(const struct hdi_services *services, const char *format,
+                     const struct hdi_print_arg *args, uint32_t count)
+{
+    struct hdi_fibers *f = (struct hdi_fibers *)services;
+    return hdi_printer_print(&f->printer, format, args, count);
+}
+
 void hdi_fibers_init(struct hdi_fibers *fibers)
 {
-    fibers->services =
-        (struct hdi_services){.run_items = run_items, .wait = wait};
+    fibers->services = (struct hdi_services){
+        .run_items = run_items, .wait = wait, .print = print};
     fibers->item_size = sizeof(struct hdi_fiber);
 }
 
 void hdi_fibers_free(struct hdi_fibers *fibers)
 {
+    hdi_printer_flush(&fibers->printer);
     free_stacks(fibers);
 }
 

@@ -7,6 +7,7 @@
 #ifndef HDI_BACKEND_CPU_FIBER_H
 #define HDI_BACKEND_CPU_FIBER_H
 
+#include "backend/cpu/print.h"
 #include "backend/cpu/stack.h"
 #include "backend/frame.h"
 #include "heddle/status.h"
@@ -28,6 +29,7 @@ struct hdi_fibers {
     size_t memory_size;
     size_t stack_size, capacity; // of each stack [bytes]; stacks
     struct hdi_stack caller;
+    struct hdi_printer printer;
     hd_status status;  // of what has run since it was taken
     char message[400]; // when that is not HD_OK
 };

@@ -165,6 +165,7 @@ uint32_t hdu_run(struct hdu_unit *unit, uint32_t rank, const uint32_t first[3],
         frame.count[i] = count[i];
     }
     entry->run(&frame);
+    hdi_printer_flush(&core->fibers.printer);
     return hdi_fibers_take_status(&core->fibers);
 }
 
@@ -245,6 +246,7 @@ hd_status hdi_team_start(struct hdi_cpu_device *device, unsigned index,
         core->team = t;
         core->rank = rank;
         hdi_fibers_init(&core->fibers);
+        core->fibers.printer.sink = device->print;
         hd_status status = hdi_thread_start(
             device->topology, hdi_team_core(device, units, index, rank), name,
             core_main, core, &core->thread);

@@ -44,6 +44,7 @@ hd_status hdi_cpu_unit_open(struct hdi_device *device, unsigned index,
 
     u->unit.device = device;
     hdi_fibers_init(&u->fibers);
+    u->fibers.printer.sink = d->print;
     if (d->region && index != HDI_UNIT_ON_CALLER) {
         hd_status status = hdi_team_start(d, index, &u->team);
         if (status != HD_OK) {
@@ -134,6 +135,7 @@ static void run_here(struct cpu_unit *u, const struct hdi_chunk *chunk)
     frame.services = &u->fibers.services;
     frame.local_bytes = chunk->local_bytes;
     chunk->entry->run(&frame);
+    hdi_printer_flush(&u->fibers.printer);
     u->status = hdi_fibers_take_status(&u->fibers);
 }
 

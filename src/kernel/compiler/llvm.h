@@ -18,6 +18,10 @@ enum {
     HDI_SPACE_LOCAL = 3
 };
 
+// The name that printf() has while a kernel is compiled: LLVM would take one of
+// that name for the C library's.
+#define HDI_PRINT_NAME "hdu_printf"
+
 // What happens to one work-item function or barrier after inlining. The order
 // is that of the names in llvm.c.
 enum hdi_call {

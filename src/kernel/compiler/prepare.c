@@ -253,6 +253,9 @@ hd_status hdi_prepare_program(struct hdi_llvm *llvm, const void *bitcode,
     LLVMModuleRef m;
 
     HDI_TRY(parse(llvm, bitcode, size, false, &m, error));
+    LLVMValueRef print = LLVMGetNamedFunction(m, "printf");
+    if (print)
+        LLVMSetValueName2(print, HDI_PRINT_NAME, sizeof(HDI_PRINT_NAME) - 1);
     hd_status status = link_builtins(llvm, m, error);
     if (status == HD_OK)
         status = check_assembly(llvm, m, error);

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "kernel/compiler/chunk.h"
 #include "kernel/compiler/prepare.h"
+#include "kernel/compiler/print.h"
 #include "kernel/compiler/region.h"
 
 enum {
@@ -567,9 +568,10 @@ hd_status hdi_workgroup_build(struct hdi_llvm *llvm, LLVMModuleRef module,
     hdi_map_clear(&emit.fixed);
     hdi_map_clear(&emit.values);
     LLVMValueRef soft = LLVMGetNamedFunction(module, "heddle.soft_barrier");
-    LLVMDisposeBuilder(emit.builder);
-    if (status != HD_OK)
+    if (status != HD_OK) {
+        LLVMDisposeBuilder(emit.builder);
         return status;
+    }
 
     // The kernel and its local variables have been replaced.
     LLVMDeleteFunction(kernel);
@@ -584,6 +586,8 @@ hd_status hdi_workgroup_build(struct hdi_llvm *llvm, LLVMModuleRef module,
         } else if (!hdi_is_program_variable(g))
             LLVMSetLinkage(g, LLVMInternalLinkage);
     }
+    hdi_print_lower(llvm, module, emit.builder);
+    LLVMDisposeBuilder(emit.builder);
     char *message = NULL;
     bool broken = LLVMVerifyModule(module, LLVMReturnStatusAction, &message);
     if (broken)

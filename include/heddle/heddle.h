@@ -3,6 +3,7 @@
 #define HEDDLE_HEDDLE_H
 
 #include "heddle/graph.h"
+#include "heddle/image.h"
 #include "heddle/kernel.h"
 #include "heddle/runtime.h"
 #include "heddle/status.h"

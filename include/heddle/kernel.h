@@ -16,6 +16,7 @@ struct hd_runtime;
 struct hd_program; // compiled source: a set of kernels
 struct hd_kernel;  // one of them; owned by its program
 struct hd_buffer;  // memory that kernels read and write
+struct hd_image;   // the same with texels in it: see image.h
 
 // Programs ------------------------------------------------------------------
 
@@ -71,16 +72,17 @@ enum hd_arg_kind {
     HD_ARG_GLOBAL,   // pointer to global memory: a buffer
     HD_ARG_CONSTANT, // pointer to constant memory: a buffer
     HD_ARG_LOCAL,    // pointer to local memory: a size
-    HD_ARG_IMAGE,    // an image; launching with one is HD_ENOTSUP today
+    HD_ARG_IMAGE,    // an image: see image.h
     HD_ARG_SAMPLER
 };
 
 struct hd_kernel_arg {
     const char *name;
-    const char *type; // as written, such as "float4*"
+    const char *type; // as written, such as "float4*"; of images with how they
+                      // are used: "read_only image2d_t"
     enum hd_arg_kind kind;
     uint32_t size;      // of a value, or of what a pointer points to [bytes]
-    bool pointee_const; // a pointer that is only read through
+    bool pointee_const; // a pointer or image that is only read through
 };
 
 enum hd_kernel_form {
@@ -154,12 +156,17 @@ struct hd_arg {
     enum {
         HD_IS_VALUE,
         HD_IS_BUFFER,
-        HD_IS_LOCAL
+        HD_IS_LOCAL,
+        HD_IS_IMAGE,
+        HD_IS_SAMPLER
     } is;
     const void *value;              // HD_IS_VALUE: read during the call
     uint64_t size;                  // HD_IS_VALUE, HD_IS_LOCAL [bytes]
     const struct hd_buffer *buffer; // HD_IS_BUFFER; NULL: the null pointer
     uint64_t offset;                // HD_IS_BUFFER: into the buffer [bytes]
+    const struct hd_image *image;   // HD_IS_IMAGE
+    uint32_t sampler; // HD_IS_SAMPLER: HD_COORDINATES_ | HD_ADDRESS_ |
+                      // HD_FILTER_
 };
 
 // HD_VALUE takes a variable: HD_VALUE(n).
@@ -167,6 +174,8 @@ struct hd_arg {
     {.is = HD_IS_VALUE, .value = &(variable), .size = sizeof(variable)}
 #define HD_BUFFER(pointer) {.is = HD_IS_BUFFER, .buffer = (pointer)}
 #define HD_LOCAL(bytes)    {.is = HD_IS_LOCAL, .size = (bytes)}
+#define HD_IMAGE(pointer)  {.is = HD_IS_IMAGE, .image = (pointer)}
+#define HD_SAMPLER(bits)   {.is = HD_IS_SAMPLER, .sampler = (bits)}
 
 /// Run a kernel over `range` and wait until every work-group has finished.
 ///

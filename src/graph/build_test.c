@@ -428,7 +428,7 @@ static void arguments_are_checked_against_the_kernel(void)
                   NUMBERS(1, 1), NUMBERS(1, 1),
                   {.is = HD_PASS_BYTES, .bytes = "abcd", .size = 4},
                   NUMBERS(1, 1));
-    PREPARE_FAILS("k.cl", "picture", HD_EGRAPH, "nothing a graph can give",
+    PREPARE_FAILS("k.cl", "picture", HD_EGRAPH, "which graphs cannot give",
                   RESOURCE(a));
 }
 

@@ -313,7 +313,8 @@ static const char *wanted_words(enum hd_arg_kind kind)
     case HD_ARG_LOCAL:
         return "local memory";
     default:
-        return "nothing a graph can give today";
+        return "an image or a sampler, which graphs cannot give: let the kernel "
+               "take a buffer of texels";
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "launch/image.h"
 #include "launch/launch.h"
 #include "launch/plan.h"
 
@@ -47,7 +48,8 @@ static hd_status check_arg(const struct hdi_launcher *launcher,
                            const struct hd_kernel *kernel, unsigned index,
                            const struct hd_arg *arg, struct hd_error *error)
 {
-    static const char *const given[] = {"a value", "a buffer", "local memory"};
+    static const char *const given[] = {"a value", "a buffer", "local memory",
+                                        "an image", "a sampler"};
     const struct hd_kernel_arg *wanted = &kernel->args[index].shown;
     const char *name = kernel->info.name;
     bool fits = false;
@@ -64,11 +66,11 @@ static hd_status check_arg(const struct hdi_launcher *launcher,
         fits = arg->is == HD_IS_LOCAL;
         break;
     case HD_ARG_IMAGE:
+        fits = arg->is == HD_IS_IMAGE;
+        break;
     case HD_ARG_SAMPLER:
-        return hdi_fail(error, HD_ENOTSUP,
-                        "kernel '%s': argument '%s' is %s, which cannot be "
-                        "given yet; use a buffer",
-                        name, wanted->name, kind_name(wanted->kind));
+        fits = arg->is == HD_IS_SAMPLER;
+        break;
     }
     if (!fits)
         return hdi_fail(error, HD_EINVAL,
@@ -76,7 +78,7 @@ static hd_status check_arg(const struct hdi_launcher *launcher,
                         "not %s",
                         name, index, wanted->name, wanted->type,
                         kind_name(wanted->kind),
-                        (unsigned)arg->is < 3 ? given[arg->is]
+                        (unsigned)arg->is < 5 ? given[arg->is]
                                               : "a kind of "
                                                 "its own");
     if (arg->is == HD_IS_VALUE && arg->size != wanted->size)
@@ -92,6 +94,10 @@ static hd_status check_arg(const struct hdi_launcher *launcher,
                         name, wanted->name);
     if (arg->is == HD_IS_BUFFER)
         return check_buffer(launcher, arg, name, wanted->name, error);
+    if (arg->is == HD_IS_IMAGE)
+        return hdi_image_check(launcher, arg->image, name, wanted, error);
+    if (arg->is == HD_IS_SAMPLER)
+        return hdi_sampler_check(arg->sampler, name, wanted, error);
     return HD_OK;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "launch/image.h"
 #include "launch/plan.h"
 #include "steal/worker.h"
 
@@ -410,6 +411,12 @@ static void pack(const struct hd_kernel *kernel, const struct hd_arg *args,
         case HD_IS_LOCAL:
             word = local_offsets[i];
             break;
+        case HD_IS_IMAGE:
+            word = (uint64_t)(uintptr_t)&args[i].image->shown;
+            break;
+        case HD_IS_SAMPLER:
+            memcpy(to, &args[i].sampler, sizeof(args[i].sampler));
+            continue;
         }
         memcpy(to, &word, sizeof(word));
     }

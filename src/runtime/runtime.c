@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "kernel/options.h"
+#include "launch/image.h"
 #include "steal/worker.h"
 
 // Open the device that the parameters name. Today a runtime has one device;
@@ -195,6 +196,13 @@ hd_status hd_buffer_create(struct hd_runtime *runtime, uint64_t size,
                            struct hd_buffer **buffer, struct hd_error *error)
 {
     return hdi_buffer_create(runtime->launcher, size, buffer, error);
+}
+
+hd_status hd_image_create(struct hd_runtime *runtime,
+                          const struct hd_image_params *params,
+                          struct hd_image **image, struct hd_error *error)
+{
+    return hdi_image_create(runtime->launcher, params, image, error);
 }
 
 hd_status hd_launch(struct hd_runtime *runtime, const struct hd_kernel *kernel,

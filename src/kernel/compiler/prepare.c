@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "kernel/compiler/builtins.h"
+#include "kernel/compiler/images.h"
 #include "kernel/compiler/instrument.h"
 #include "kernel/compiler/map.h"
 #include "kernel/compiler/narrow.h"
@@ -253,10 +254,12 @@ hd_status hdi_prepare_program(struct hdi_llvm *llvm, const void *bitcode,
     LLVMModuleRef m;
 
     HDI_TRY(parse(llvm, bitcode, size, false, &m, error));
+    hd_status status = hdi_images_lower(llvm, &m, error);
     LLVMValueRef print = LLVMGetNamedFunction(m, "printf");
     if (print)
         LLVMSetValueName2(print, HDI_PRINT_NAME, sizeof(HDI_PRINT_NAME) - 1);
-    hd_status status = link_builtins(llvm, m, error);
+    if (status == HD_OK)
+        status = link_builtins(llvm, m, error);
     if (status == HD_OK)
         status = check_assembly(llvm, m, error);
     if (status == HD_OK)
@@ -442,6 +445,24 @@ static void tidy_calls(struct hdi_llvm *llvm, LLVMBuilderRef builder,
         }
 }
 
+// No kernel writes constant memory while one reads it.
+static void mark_constant_loads(struct hdi_llvm *llvm, LLVMValueRef kernel)
+{
+    unsigned kind = LLVMGetMDKindIDInContext(llvm->context, "invariant.load",
+                                             strlen("invariant.load"));
+    LLVMValueRef nothing = LLVMMetadataAsValue(
+        llvm->context, LLVMMDNodeInContext2(llvm->context, NULL, 0));
+
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b;
+         b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
+             i = LLVMGetNextInstruction(i))
+            if (LLVMIsALoadInst(i) &&
+                LLVMGetPointerAddressSpace(LLVMTypeOf(LLVMGetOperand(i, 0))) ==
+                    HDI_SPACE_CONSTANT)
+                LLVMSetMetadata(i, kind, nothing);
+}
+
 hd_status hdi_prepare_kernel(struct hdi_llvm *llvm, LLVMModuleRef program,
                              const char *name, LLVMModuleRef *module,
                              LLVMValueRef *kernel, struct hd_error *error)
@@ -461,6 +482,7 @@ hd_status hdi_prepare_kernel(struct hdi_llvm *llvm, LLVMModuleRef program,
         "sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)",
         error);
     if (status == HD_OK) {
+        mark_constant_loads(llvm, k);
         hdi_narrow_vectors(llvm, builder, k);
         status = hdi_llvm_passes(llvm, m,
                                  "function(scalarizer,early-cse<memssa>,"

@@ -1,5 +1,6 @@
 #include "kernel/compiler/signature.h"
 
+#include <ctype.h>
 #include <llvm-c/DebugInfo.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +56,18 @@ static uint32_t number(LLVMValueRef value)
                : 0;
 }
 
+// "read_only image2d_t": the type does not say how the kernel uses it.
+static char *image_type(LLVMValueRef access, LLVMValueRef base)
+{
+    char *type = NULL, *first = copy_string(access),
+         *second = copy_string(base);
+    if (first && second && asprintf(&type, "%s %s", first, second) < 0)
+        type = NULL;
+    free(second);
+    free(first);
+    return type;
+}
+
 static bool has_word(LLVMValueRef text, const char *word)
 {
     char *copy = copy_string(text);
@@ -108,11 +121,14 @@ static LLVMTypeRef value_type(LLVMValueRef function, unsigned index)
                  : LLVMTypeOf(LLVMGetParam(function, index));
 }
 
-static enum hd_arg_kind kind_of(LLVMTypeRef type, const char *name)
+// `base` is the type without the program's own names.
+static enum hd_arg_kind kind_of(LLVMTypeRef type, const char *base,
+                                unsigned size)
 {
-    if (strncmp(name, "image", 5) == 0)
+    if (size > 7 && strncmp(base, "image", 5) == 0 && isdigit(base[5]) &&
+        strncmp(base + size - 2, "_t", 2) == 0)
         return HD_ARG_IMAGE;
-    if (strcmp(name, "sampler_t") == 0)
+    if (size == 9 && strncmp(base, "sampler_t", size) == 0)
         return HD_ARG_SAMPLER;
     if (LLVMGetTypeKind(type) != LLVMPointerTypeKind)
         return HD_ARG_VALUE;
@@ -131,7 +147,8 @@ static hd_status read_args(const struct hdi_llvm *llvm, LLVMValueRef function,
                            struct hd_error *error)
 {
     LLVMValueRef names[MOST_OPERANDS], types[MOST_OPERANDS],
-        base_types[MOST_OPERANDS], qualifiers[MOST_OPERANDS];
+        base_types[MOST_OPERANDS], qualifiers[MOST_OPERANDS],
+        accesses[MOST_OPERANDS];
     unsigned count = LLVMCountParams(function);
     uint64_t offset = 0;
 
@@ -142,7 +159,8 @@ static hd_status read_args(const struct hdi_llvm *llvm, LLVMValueRef function,
     if (attached(function, "kernel_arg_name", names) != count ||
         attached(function, "kernel_arg_type", types) != count ||
         attached(function, "kernel_arg_base_type", base_types) != count ||
-        attached(function, "kernel_arg_type_qual", qualifiers) != count)
+        attached(function, "kernel_arg_type_qual", qualifiers) != count ||
+        attached(function, "kernel_arg_access_qual", accesses) != count)
         return hdi_fail(error, HD_EBUILD,
                         "%s:%u: clang did not describe the arguments of '%s'",
                         kernel->file, kernel->line, kernel->name);
@@ -158,18 +176,22 @@ static hd_status read_args(const struct hdi_llvm *llvm, LLVMValueRef function,
         unsigned name_size;
         const char *base = LLVMGetMDString(base_types[i], &name_size);
 
+        arg->kind = kind_of(type, base, name_size);
         arg->name = copy_string(names[i]);
-        arg->type = copy_string(types[i]);
+        arg->type = arg->kind == HD_ARG_IMAGE
+                        ? image_type(accesses[i], base_types[i])
+                        : copy_string(types[i]);
         if (!arg->name || !arg->type)
             return hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
                             llvm->path);
-        arg->kind = kind_of(type, arg->type);
-        arg->pointee_const = arg->kind == HD_ARG_CONSTANT ||
-                             (LLVMGetTypeKind(type) == LLVMPointerTypeKind &&
-                              has_word(qualifiers[i], "const"));
+        arg->pointee_const =
+            arg->kind == HD_ARG_CONSTANT ||
+            (arg->kind == HD_ARG_IMAGE && has_word(accesses[i], "read_only")) ||
+            (LLVMGetTypeKind(type) == LLVMPointerTypeKind &&
+             has_word(qualifiers[i], "const"));
         uint64_t size = LLVMABISizeOfType(llvm->layout, type);
         arg->size = (uint32_t)size;
-        if (arg->kind != HD_ARG_VALUE) {
+        if (arg->kind != HD_ARG_VALUE && arg->kind != HD_ARG_SAMPLER) {
             while (name_size > 0 && base[name_size - 1] != '*')
                 name_size--;
             arg->size = name_size ? named_size(llvm, base, name_size - 1) : 0;

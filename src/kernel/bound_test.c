@@ -312,6 +312,47 @@ static void strides_reach_everything_once(struct try *t)
     hd_program_destroy(p);
 }
 
+// A loop over a longer range is shared out as memory lies, but not where a
+// work-item reads in one turn what it wrote in another through another pointer.
+static void strides_keep_what_turns_pass_on(struct try *t)
+{
+    struct hd_program *p = try_build(
+        t,
+        "__kernel void next(__global const int *from, __global int *to, int n)"
+        "{\n"
+        "    for (int i = get_global_id(0); i < n; i += get_global_size(0))\n"
+        "        to[i] = from[i] + 1;\n"
+        "}\n",
+        NULL);
+    enum {
+        MOST = 5000
+    };
+    static int cells[2 * MOST];
+    const int shifts[] = {0, 64, 640, MOST};
+
+    // In their order the work-items would do right by chance.
+    t->split[0] = 1;
+    t->backwards = true;
+    for (int s = 0; s < 4; s++)
+        for (int back = 0; back < 2; back++) {
+            // From a shift behind to one before, or the other way round.
+            int *from = cells + (back ? shifts[s] : 0), n = MOST;
+            int *to = cells + (back ? 0 : shifts[s]), wanted[2 * MOST];
+            const struct try_range range = {1, {64}, {16}, {0}};
+            for (int i = 0; i < 2 * MOST; i++)
+                cells[i] = wanted[i] = i % 7;
+            for (int id = 0; id < 64; id++)
+                for (int i = id; i < n; i += 64)
+                    wanted[to - cells + i] = wanted[from - cells + i] + 1;
+            TRY_RUN(t, p, "next", range, TRY_VALUE(from), TRY_VALUE(to),
+                    TRY_VALUE(n));
+            CHECK(memcmp(cells, wanted, sizeof(wanted)) == 0);
+        }
+    t->split[0] = 0;
+    t->backwards = false;
+    hd_program_destroy(p);
+}
+
 // Loops that the group takes alike go round its work-items.
 static void loops_taken_alike_end_alike(struct try *t)
 {
@@ -452,6 +493,7 @@ int main(void)
     conditions_on_ids_decide(&t);
     long_rows_and_unused_dimensions(&t);
     strides_reach_everything_once(&t);
+    strides_keep_what_turns_pass_on(&t);
     loops_taken_alike_end_alike(&t);
     try_close(&t);
     return 0;

@@ -3,6 +3,7 @@
 #ifndef HDI_KERNEL_TRY_H
 #define HDI_KERNEL_TRY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ try {
     struct hdi_unit *unit;
     struct hdi_program_context context;
     uint32_t split[3]; // work-groups of a chunk; 0: all
+    bool backwards;    // the last chunk first
 };
 
 // Open the device, or skip the test where there is no compiler. `params` may be
@@ -101,7 +103,9 @@ static inline void try_submit(struct try *t, struct hdi_chunk *chunk,
     unsigned d = dims - 1;
     uint32_t groups = chunk->frame.group_count[d];
     uint32_t step = t->split[d] ? t->split[d] : groups;
-    for (uint32_t first = 0; first < groups; first += step) {
+    uint32_t parts = groups / step + (groups % step != 0);
+    for (uint32_t i = 0; i < parts; i++) {
+        uint32_t first = (t->backwards ? parts - 1 - i : i) * step;
         chunk->frame.first[d] = first;
         chunk->frame.count[d] = groups - first < step ? groups - first : step;
         try_submit(t, chunk, d);

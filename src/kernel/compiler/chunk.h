@@ -1,9 +1,6 @@
 // Kernels whose work-groups do not matter: without barriers, local memory and
 // local ids, all work-items of a chunk are one box, whose rows are far longer
-// than those of a group. A condition at the top of such a kernel that keeps
-// work-items out by their global id becomes a bound of that box.
-//
-// An id that the kernel uses as 32 bits is taken to fit into them.
+// than those of a group. Bounds of the ids (bounds.h) make the box smaller.
 #ifndef HDI_KERNEL_COMPILER_CHUNK_H
 #define HDI_KERNEL_COMPILER_CHUNK_H
 
@@ -11,10 +8,6 @@
 
 // Whether groups do not matter to this prepared kernel.
 bool hdi_chunk_is_flat(LLVMModuleRef module, LLVMValueRef kernel);
-
-// Replace the conditions by calls that state a bound, in the kernel.
-void hdi_chunk_find_bounds(struct hdi_llvm *llvm, LLVMModuleRef module,
-                           LLVMBuilderRef builder, LLVMValueRef kernel);
 
 // At the builder's point: begin loops over the parts of the chunk, with
 // emit->base and emit->trip for each. Goes on at `leave` when all is done, and

@@ -11,6 +11,7 @@
 #include "backend/frame.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "kernel/compiler/bounds.h"
 #include "kernel/compiler/chunk.h"
 #include "kernel/compiler/prepare.h"
 #include "kernel/compiler/print.h"
@@ -557,7 +558,7 @@ hd_status hdi_workgroup_build(struct hdi_llvm *llvm, LLVMModuleRef module,
     emit.access_group = distinct_node(&emit);
     emit.flat = hdi_chunk_is_flat(module, kernel);
     if (emit.flat)
-        hdi_chunk_find_bounds(llvm, module, emit.builder, kernel);
+        hdi_bounds_find(llvm, module, emit.builder, kernel);
     hd_status status = hdi_flow_create(llvm, module, emit.builder, kernel,
                                        emit.flat, &flow, error);
     if (status == HD_OK) {

@@ -7,7 +7,9 @@
 #ifndef HDI_KERNEL_COMPILER_H
 #define HDI_KERNEL_COMPILER_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "heddle/status.h"
 #include "kernel/build.h"
@@ -25,6 +27,15 @@ struct hdi_source {
     const char *const *options; // allowed ones, each one word; NULL at the end
     const char *target, *cpu;   // as in hdi_capabilities; "": of this machine
 };
+
+static inline bool hdi_source_has(const struct hdi_source *source,
+                                  const char *option)
+{
+    for (const char *const *o = source->options; *o; o++)
+        if (strcmp(*o, option) == 0)
+            return true;
+    return false;
+}
 
 struct hdi_compiler {
     int version;

@@ -657,6 +657,7 @@ static void vectors_stay_together(struct try *t)
     }
     static _Alignas(16) int v[4 * N];
     void *pv = v;
+    memset(v, 0, sizeof(v));
     TRY_RUN(t, p, "twice", RANGE_1(64), TRY_VALUE(pv));
     for (int i = 0; i < 4 * N; i++)
         CHECK(v[i] == (i % 4 == 1 ? 2 : 0));
@@ -720,24 +721,110 @@ static void uniform_branches_choose_barriers(struct try *t)
     hd_program_destroy(p);
 }
 
+// What only the thread form promises, or says.
+static void each_item_is_a_thread(struct try *t)
+{
+    struct hd_program *p = try_build(
+        t,
+        "kernel void order(global uint *count, global uint *trace) {\n"
+        "    trace[(*count)++] = get_global_id(0);\n"
+        "    barrier(CLK_GLOBAL_MEM_FENCE);\n"
+        "    trace[(*count)++] = get_global_id(0) + 100;\n"
+        "}\n"
+        "kernel void straight(global uint *count, global uint *trace) {\n"
+        "    trace[(*count)++] = get_global_id(0);\n"
+        "    trace[(*count)++] = get_global_id(0) + 100;\n"
+        "}\n"
+        "kernel void big(global uchar *x) {\n"
+        "    uchar a[16 << 20];\n"
+        "    for (int i = 0; i < 16 << 20; i += 1000) a[i] = x[i % 64];\n"
+        "    barrier(CLK_GLOBAL_MEM_FENCE);\n"
+        "    x[get_local_id(0)] += a[get_local_id(0) * 1000];\n"
+        "}\n",
+        NULL);
+    uint32_t count = 0, trace[20];
+    unsigned char x[64];
+    const struct try_range range = {1, {10}, {10}, {0}};
+    void *pcount = &count, *ptrace = trace, *px = x;
+
+    CHECK(hd_kernel_info(hd_program_find(p, "order"))->form == HD_FORM_THREADS);
+    TRY_RUN(t, p, "order", range, TRY_VALUE(pcount), TRY_VALUE(ptrace));
+    for (uint32_t i = 0; i < 20; i++)
+        CHECK(trace[i] == i % 10 + i / 10 * 100);
+    count = 0;
+    TRY_RUN(t, p, "straight", range, TRY_VALUE(pcount), TRY_VALUE(ptrace));
+    for (uint32_t i = 0; i < 20; i++)
+        CHECK(trace[i] == i / 2 + i % 2 * 100);
+    for (int i = 0; i < 64; i++)
+        x[i] = (unsigned char)i;
+    TRY_RUN(t, p, "big", range, TRY_VALUE(px));
+    for (int i = 0; i < 10; i++)
+        CHECK(x[i] == i + i * 1000 % 64);
+    hd_program_destroy(p);
+}
+
+// The private arrays of a group would not fit.
+static void what_cannot_be_loops_becomes_threads(struct try *t)
+{
+    static const char source[] = "kernel void k(global uint *x) {\n"
+                                 "    uint a[4 << 20];\n"
+                                 "    uint i = get_global_id(0);\n"
+                                 "    a[x[i]] = i;\n"
+                                 "    a[x[i] + 1] = 7;\n"
+                                 "    x[i] = a[x[i]] + a[i / 4 + 1];\n"
+                                 "}\n";
+    struct hd_error error;
+    struct hd_program *program;
+    const struct hd_program_params params = {
+        .path = "test.cl", .source = source, .options = "-heddle-form=loops"};
+    uint32_t x[8];
+    void *px = x;
+
+    CHECK_FAILS(hdi_program_create(&t->context, &params, &program, &error),
+                HD_EBUILD, error, "bytes per work-item");
+    struct hd_program *p = try_build(t, source, NULL);
+    const struct hd_kernel_info *info = hd_kernel_info(hd_program_find(p, "k"));
+    CHECK(info->form == HD_FORM_THREADS);
+    CHECK(strstr(info->explanation, "no loops over work-items: test.cl:1"));
+    const struct try_range range = {1, {8}, {4}, {0}};
+    for (uint32_t i = 0; i < 8; i++)
+        x[i] = i / 4;
+    TRY_RUN(t, p, "k", range, TRY_VALUE(px));
+    for (uint32_t i = 0; i < 8; i++)
+        CHECK(x[i] == i + 7);
+    hd_program_destroy(p);
+}
+
+static void everything(struct try *t)
+{
+    a_guard_keeps_items_out(t);
+    items_meet_at_barriers_in_loops(t);
+    a_tree_of_barriers_sums_a_group(t);
+    one_item_fills_an_array_for_all(t);
+    items_that_returned_stay_away(t);
+    private_arrays_are_private(t);
+    every_id_is_right(t);
+    arguments_of_every_kind_arrive(t);
+    items_may_go_different_ways(t);
+    what_some_items_change_is_kept_per_item(t);
+    atomics_count_right(t);
+    tiles_in_two_dimensions_multiply_matrices(t);
+    vectors_stay_together(t);
+    uniform_branches_choose_barriers(t);
+}
+
+// The same results in both forms (K8).
 int main(void)
 {
     struct try t = try_open();
 
-    a_guard_keeps_items_out(&t);
-    items_meet_at_barriers_in_loops(&t);
-    a_tree_of_barriers_sums_a_group(&t);
-    one_item_fills_an_array_for_all(&t);
-    items_that_returned_stay_away(&t);
-    private_arrays_are_private(&t);
-    every_id_is_right(&t);
-    arguments_of_every_kind_arrive(&t);
-    items_may_go_different_ways(&t);
-    what_some_items_change_is_kept_per_item(&t);
-    atomics_count_right(&t);
-    tiles_in_two_dimensions_multiply_matrices(&t);
-    vectors_stay_together(&t);
-    uniform_branches_choose_barriers(&t);
+    t.form = "-heddle-form=loops";
+    everything(&t);
+    t.form = "-heddle-form=thread";
+    everything(&t);
+    each_item_is_a_thread(&t);
+    t.form = NULL;
+    what_cannot_be_loops_becomes_threads(&t);
     try_close(&t);
     return 0;
 }

@@ -28,6 +28,9 @@ static const char *const allowed[] = {
     "-w",
     "-Werror",
     "-g",
+    // Heddle's own.
+    "-heddle-form=loops",
+    "-heddle-form=thread",
 };
 
 static bool is_blank(char c)
@@ -87,7 +90,7 @@ static hd_status check(const char *word, struct hd_error *error)
             return HD_OK;
     return hdi_fail(error, HD_EINVAL,
                     "build option '%s' is not one of OpenCL 1.2 (-D, -I, "
-                    "-cl-..., -w, -Werror, -g)",
+                    "-cl-..., -w, -Werror, -g) nor of Heddle (-heddle-...)",
                     word);
 }
 

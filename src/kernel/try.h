@@ -22,6 +22,7 @@ try {
     struct hdi_program_context context;
     uint32_t split[3]; // work-groups of a chunk; 0: all
     bool backwards;    // the last chunk first
+    const char *form;  // build option of every program; NULL: none
 };
 
 // Open the device, or skip the test where there is no compiler. `params` may be
@@ -58,8 +59,12 @@ static inline struct hd_program *try_build(struct try *t, const char *source,
 {
     struct hd_error error;
     struct hd_program *program;
+    char all[256];
     const struct hd_program_params params = {
-        .path = "test.cl", .source = source, .options = options};
+        .path = "test.cl", .source = source, .options = all};
+
+    snprintf(all, sizeof(all), "%s %s", t->form ? t->form : "",
+             options ? options : "");
 
     CHECK_OK(hdi_program_create(&t->context, &params, &program, &error), error);
     return program;

@@ -1,4 +1,5 @@
-// Random kernels do what their syntax tree says, for any shape of work-group.
+// Random kernels do what their syntax tree says, in both forms and for any
+// shape of work-group.
 //
 //     random_kernels_test [--seed FIRST] [--count N] [--print]
 //
@@ -96,14 +97,40 @@ static bool same(const struct trial *t, const struct tree *tree,
     return true;
 }
 
+static const char *const forms[] = {"-w -heddle-form=loops",
+                                    "-w -heddle-form=thread"};
+
+static bool try_form(const struct trial *t, const struct tree *tree,
+                     const char *text, const char *options)
+{
+    const struct hd_program_params params = {
+        .path = "random.cl", .source = text, .options = options};
+    struct hd_program *program;
+    struct hd_error error;
+    hd_status status = hd_program_create(t->runtime, &params, &program, &error);
+    bool good = true;
+
+    if (status == HD_ENOTSUP)
+        SKIP(error.text);
+    if (status != HD_OK) {
+        fprintf(stderr, "seed %llu is refused: %s\n",
+                (unsigned long long)tree->seed, error.text);
+        return false;
+    }
+    const struct hd_kernel *kernel = hd_program_find(program, "k");
+    CHECK(kernel);
+    for (unsigned i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
+        good = same(t, tree, kernel, i) && good;
+    hd_program_destroy(program);
+    return good;
+}
+
 static bool try_seed(const struct trial *t, uint64_t seed, bool print)
 {
     struct tree *tree = tree_make(seed);
     char *text = NULL;
     size_t length;
     FILE *file = open_memstream(&text, &length);
-    struct hd_program *program;
-    struct hd_error error;
     bool good = true;
 
     CHECK(tree && file);
@@ -111,25 +138,13 @@ static bool try_seed(const struct trial *t, uint64_t seed, bool print)
     CHECK(fclose(file) == 0);
     if (print)
         fputs(text, stdout);
-    const struct hd_program_params params = {
-        .path = "random.cl", .source = text, .options = "-w"};
-    hd_status status = hd_program_create(t->runtime, &params, &program, &error);
-    if (status == HD_ENOTSUP)
-        SKIP(error.text);
-    if (status != HD_OK) {
-        fprintf(stderr, "seed %llu is refused: %s\n", (unsigned long long)seed,
-                error.text);
-        good = false;
-    } else {
-        const struct hd_kernel *kernel = hd_program_find(program, "k");
-        CHECK(kernel);
-        for (unsigned i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
-            good = same(t, tree, kernel, i) && good;
-        hd_program_destroy(program);
-    }
-    if (!good && !print)
-        fprintf(stderr, "see: random_kernels_test --seed %llu --print\n",
-                (unsigned long long)seed);
+    for (unsigned f = 0; f < sizeof(forms) / sizeof(*forms); f++)
+        if (!try_form(t, tree, text, forms[f])) {
+            good = false;
+            fprintf(stderr,
+                    "see: random_kernels_test --seed %llu --print (%s)\n",
+                    (unsigned long long)seed, forms[f]);
+        }
     free(text);
     tree_free(tree);
     return good;

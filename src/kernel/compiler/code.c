@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "kernel/compiler/child.h"
+#include "kernel/compiler/thread.h"
 #include "kernel/compiler/workgroup.h"
 
 // A remark reads "FILE:LINE:COLUMN: TEXT"; the column names the region.
@@ -79,6 +80,7 @@ hd_status hdi_code_make(struct hdi_llvm *llvm, LLVMModuleRef module,
     if (status != HD_OK)
         return status;
 
+    hdi_thread_measure(llvm, module);
     if (LLVMTargetMachineEmitToMemoryBuffer(
             llvm->machine, module, LLVMObjectFile, &message, &buffer)) {
         status =

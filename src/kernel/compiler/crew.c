@@ -10,10 +10,12 @@
 #include "kernel/compiler/code.h"
 #include "kernel/compiler/prepare.h"
 #include "kernel/compiler/signature.h"
+#include "kernel/compiler/thread.h"
 #include "kernel/compiler/workgroup.h"
 
 enum {
-    MOST_HANDS = 8 // each reads the program once more
+    MOST_HANDS = 8,      // each reads the program once more
+    MOST_SAVED = 1 << 20 // by loops, per work-item [bytes]
 };
 
 struct result {
@@ -54,32 +56,94 @@ struct hdi_crew {
 
 // One kernel ------------------------------------------------------------------
 
-static hd_status make_kernel(struct hdi_llvm *llvm, LLVMModuleRef program,
-                             LLVMValueRef function,
+// A kernel on its way from the program to an object.
+struct making {
+    struct hdi_llvm *llvm;
+    LLVMModuleRef program, module; // module: NULL until it has been prepared
+    struct hdi_build_kernel *kernel;
+    struct hdi_text explanation;
+    unsigned regions; // as loops
+};
+
+static hd_status make_loops(struct making *m, struct hd_error *error)
+{
+    LLVMValueRef prepared;
+
+    HDI_TRY(hdi_prepare_kernel(m->llvm, m->program, m->kernel->name, &m->module,
+                               &prepared, error));
+    return hdi_workgroup_build(m->llvm, m->module, prepared, m->kernel,
+                               &m->explanation, &m->regions, error);
+}
+
+static hd_status make_threads(struct making *m, struct hd_error *error)
+{
+    LLVMValueRef prepared;
+
+    HDI_TRY(hdi_prepare_kernel(m->llvm, m->program, m->kernel->name, &m->module,
+                               &prepared, error));
+    return hdi_thread_build(m->llvm, m->module, prepared, m->kernel,
+                            &m->explanation, error);
+}
+
+// Loops keep private arrays of all work-items of a group; threads without
+// barriers those of one.
+static hd_status check_loops(const struct making *m, struct hd_error *error)
+{
+    const struct hdi_build_kernel *kernel = m->kernel;
+
+    if (kernel->saved_bytes <= MOST_SAVED)
+        return HD_OK;
+    return hdi_fail(error, HD_EBUILD,
+                    "%s:%u: kernel '%s' would keep %u bytes per work-item, "
+                    "more than %d",
+                    kernel->file, kernel->line, kernel->name,
+                    kernel->saved_bytes, MOST_SAVED);
+}
+
+// What cannot become loops becomes threads, unless loops were asked for.
+static hd_status make_module(struct making *m, const struct hdi_source *source,
+                             struct hd_error *error)
+{
+    if (hdi_source_has(source, "-heddle-form=thread"))
+        return make_threads(m, error);
+    hd_status status = make_loops(m, error);
+    if (status == HD_OK)
+        status = check_loops(m, error);
+    if (status != HD_EBUILD || hdi_source_has(source, "-heddle-form=loops"))
+        return status;
+
+    if (m->module)
+        LLVMDisposeModule(m->module);
+    m->module = NULL;
+    m->regions = 0;
+    hdi_text_free(&m->explanation);
+    hdi_text_print(&m->explanation, "no loops over work-items: %s\n",
+                   error->text);
+    return make_threads(m, error);
+}
+
+static hd_status make_kernel(struct hdi_llvm *llvm,
+                             const struct hdi_source *source,
+                             LLVMModuleRef program, LLVMValueRef function,
                              struct hdi_build_kernel *kernel, int *object,
                              struct hd_error *error)
 {
-    struct hdi_text explanation = {0};
-    LLVMModuleRef module;
-    LLVMValueRef prepared;
-    unsigned regions = 0;
+    struct making m = {.llvm = llvm, .program = program, .kernel = kernel};
 
     HDI_TRY(hdi_signature_read(llvm, function, kernel, error));
-    HDI_TRY(hdi_prepare_kernel(llvm, program, kernel->name, &module, &prepared,
-                               error));
-    hd_status status = hdi_workgroup_build(llvm, module, prepared, kernel,
-                                           &explanation, &regions, error);
+    hd_status status = make_module(&m, source, error);
     if (status == HD_OK)
-        status = hdi_code_make(llvm, module, kernel, regions, &explanation,
-                               object, error);
-    LLVMDisposeModule(module);
-    if (status == HD_OK && explanation.failed)
+        status = hdi_code_make(llvm, m.module, kernel, m.regions,
+                               &m.explanation, object, error);
+    if (m.module)
+        LLVMDisposeModule(m.module);
+    if (status == HD_OK && m.explanation.failed)
         status =
             hdi_fail(error, HD_ENOMEM, "%s: no memory to compile", llvm->path);
     if (status == HD_OK)
-        kernel->explanation = explanation.data;
+        kernel->explanation = m.explanation.data;
     else
-        hdi_text_free(&explanation);
+        hdi_text_free(&m.explanation);
     return status;
 }
 
@@ -148,8 +212,8 @@ static void make_kernels(struct hand *hand, LLVMModuleRef program)
         for (; at < taken; at++)
             function = next_kernel(LLVMGetNextFunction(function));
         struct result *result = &crew->results[taken];
-        result->status = make_kernel(&hand->llvm, program, function,
-                                     &crew->build->kernels[taken],
+        result->status = make_kernel(&hand->llvm, crew->source, program,
+                                     function, &crew->build->kernels[taken],
                                      &result->object, &result->error);
         if (result->status != HD_OK) {
             pthread_mutex_lock(&crew->lock);

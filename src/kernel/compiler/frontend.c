@@ -74,7 +74,8 @@ static hd_status run(const struct hdi_source *source, const char *beside,
                             source->path, MOST_OPTIONS);
         // Line tables are always there, and -g gives no more yet; aliasing is
         // strict since OpenCL 1.2.
-        if (strcmp(*o, "-g") != 0 && strcmp(*o, "-cl-strict-aliasing") != 0)
+        if (strcmp(*o, "-g") != 0 && strcmp(*o, "-cl-strict-aliasing") != 0 &&
+            strncmp(*o, "-heddle-", 8) != 0)
             arguments[n++] = *o;
     }
     arguments[n++] = "-";

@@ -1,0 +1,26 @@
+// The thread form: a prepared kernel stays as it is, and becomes
+//
+//     void hdt_NAME(struct hdi_item *item)
+//
+// which runs one work-item. Ids are read from the item, arguments and local
+// memory from the frame behind it, and barrier() is a call of the unit's
+// service `wait`. hdk_NAME(frame) hands the box to the service `run_items`.
+#ifndef HDI_KERNEL_COMPILER_THREAD_H
+#define HDI_KERNEL_COMPILER_THREAD_H
+
+#include "base/text.h"
+#include "kernel/build.h"
+#include "kernel/compiler/llvm.h"
+
+// Replace `kernel` in `module`. Fills in local_bytes, barriers and form of
+// `about`, and appends to `explanation`.
+hd_status hdi_thread_build(struct hdi_llvm *llvm, LLVMModuleRef module,
+                           LLVMValueRef kernel, struct hdi_build_kernel *about,
+                           struct hdi_text *explanation,
+                           struct hd_error *error);
+
+// After the optimiser: write down how large a stack it takes. Nothing is done
+// to a kernel in another form.
+void hdi_thread_measure(const struct hdi_llvm *llvm, LLVMModuleRef module);
+
+#endif

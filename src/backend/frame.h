@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 enum {
-    HDI_FRAME_VERSION = 3
+    HDI_FRAME_VERSION = 4
 };
 
 struct hdi_services;
@@ -38,7 +38,7 @@ struct hdi_frame {
     uint32_t dims;
     uint32_t reserved;
     const struct hdi_services *services;
-    uint64_t local_bytes; // of `local`
+    uint64_t local_bytes;            // of `local`
     const struct hdi_checks *checks; // of code built for checking: checks.h
 };
 
@@ -88,9 +88,15 @@ struct hdi_services {
     // Return when the whole group waits here: a barrier on `line`. Within
     // run_items() only.
     void (*wait)(struct hdi_item *item, uint32_t line);
+    // The same for its sub-group.
+    void (*wait_sub_group)(struct hdi_item *item, uint32_t line);
     // printf() with `count` arguments; returns what printf() does.
     int32_t (*print)(const struct hdi_services *services, const char *format,
                      const struct hdi_print_arg *args, uint32_t count);
+};
+
+enum {
+    HDI_SUB_GROUP = 16 // work-items with neighbouring linear ids
 };
 
 _Static_assert(sizeof(void *) == 8, "frames are for 64-bit machines");

@@ -220,16 +220,53 @@ static void collectives_stand_in_loops_and_branches_of_the_group(struct try *t)
     hd_program_destroy(p);
 }
 
+// Loops cannot do that.
+static void a_sub_group_may_come_alone(struct try *t)
+{
+    struct hd_program *p =
+        try_build(t,
+                  "kernel void k(global uint *r) {\n"
+                  "    uint i = get_global_id(0), s = get_sub_group_id();\n"
+                  "    r[i] = 0;\n"
+                  "    if (s % 2)\n"
+                  "        r[i] = sub_group_reduce_add(get_local_id(0));\n"
+                  "    work_group_barrier(CLK_GLOBAL_MEM_FENCE);\n"
+                  "    if (s % 2 == 0)\n"
+                  "        r[i] = r[i + 16];\n"
+                  "}\n",
+                  "-cl-std=CL3.0");
+    uint32_t r[128], *pr = r;
+
+    CHECK(hd_kernel_info(hd_program_find(p, "k"))->form == HD_FORM_THREADS);
+    TRY_RUN(t, p, "k", ((struct try_range){1, {128}, {64}, {0}}),
+            TRY_VALUE(pr));
+    for (uint32_t i = 0; i < 128; i++) {
+        uint32_t first = i % 64 / 32 * 32 + 16;
+        CHECK(r[i] == (16 * first + 120));
+    }
+    hd_program_destroy(p);
+}
+
+static void everything(struct try *t)
+{
+    a_group_folds_the_values_of_all(t);
+    a_sub_group_folds_the_values_of_its_own(t);
+    a_group_of_three_dimensions_scans_in_linear_order(t);
+    collectives_stand_in_loops_and_branches_of_the_group(t);
+}
+
 int main(void)
 {
     struct try t = try_open();
 
     for (int i = 0; i < N; i++)
         x[i] = value_of(i);
-    a_group_folds_the_values_of_all(&t);
-    a_sub_group_folds_the_values_of_its_own(&t);
-    a_group_of_three_dimensions_scans_in_linear_order(&t);
-    collectives_stand_in_loops_and_branches_of_the_group(&t);
+    t.form = "-heddle-form=loops";
+    everything(&t);
+    t.form = "-heddle-form=thread";
+    everything(&t);
+    t.form = NULL;
+    a_sub_group_may_come_alone(&t);
     try_close(&t);
     return 0;
 }

@@ -250,17 +250,25 @@ static void kernels_print(struct try *t)
     hd_program_destroy(p);
 }
 
+static void everything(struct try *t)
+{
+    atomics_of_all_types_add_up(t);
+    atomics_on_local_memory_are_the_groups(t);
+    a_pointer_may_be_to_any_memory(t);
+    variables_of_the_program_live_with_it(t);
+    old_names_of_atomics_work(t);
+    kernels_print(t);
+}
+
 int main(void)
 {
     struct try t =
         try_open_with(&(struct hdi_device_params){.print = {keep, &printed}});
 
-    atomics_of_all_types_add_up(&t);
-    atomics_on_local_memory_are_the_groups(&t);
-    a_pointer_may_be_to_any_memory(&t);
-    variables_of_the_program_live_with_it(&t);
-    old_names_of_atomics_work(&t);
-    kernels_print(&t);
+    t.form = "-heddle-form=loops";
+    everything(&t);
+    t.form = "-heddle-form=thread";
+    everything(&t);
     try_close(&t);
     return 0;
 }

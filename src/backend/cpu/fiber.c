@@ -26,6 +26,7 @@ enum {
 enum state {
     STATE_RUN, // or not begun
     STATE_WAIT,
+    STATE_WAIT_SUB_GROUP,
     STATE_DONE
 };
 
@@ -184,13 +185,23 @@ static void run_fiber(void *data)
     }
 }
 
-static void wait(struct hdi_item *item, uint32_t line)
+static void stop(struct hdi_item *item, enum state state, uint32_t line)
 {
     struct hdi_fiber *fiber = (struct hdi_fiber *)item;
 
     fiber->line = line;
-    fiber->state = STATE_WAIT;
+    fiber->state = state;
     leave(fiber);
+}
+
+static void wait(struct hdi_item *item, uint32_t line)
+{
+    stop(item, STATE_WAIT, line);
+}
+
+static void wait_sub_group(struct hdi_item *item, uint32_t line)
+{
+    stop(item, STATE_WAIT_SUB_GROUP, line);
 }
 
 static void make_fiber(struct hdi_fibers *f, size_t index)
@@ -256,7 +267,7 @@ static void fail_barrier(struct hdi_fibers *f, const struct hdi_fiber *waits,
 
     describe(waits, who, sizeof(who));
     describe(other, whom, sizeof(whom));
-    if (other->state == STATE_WAIT)
+    if (other->state != STATE_DONE)
         snprintf(where, sizeof(where), "waits at that of line %u", other->line);
     else
         snprintf(where, sizeof(where), "has ended");
@@ -278,36 +289,53 @@ static void fill(const struct hdi_fibers *f, const struct hdi_stack *stack)
     memset((char *)stack->pointer - size, HDI_FILLER, size);
 }
 
-// One work-item from barrier to barrier. False: it may not stop there. Where a
-// kernel runs as loops the others go on without those that have ended, and so
-// they do here but for debugging. `first` is the first that stopped, and later
-// on one that waits, when there is one.
-static bool step(struct hdi_fibers *f, struct hdi_fiber *fiber,
-                 struct hdi_fiber **first)
+// Whether the group, or a sub-group, may go on from where `fiber` and `other`
+// have stopped. Where a kernel runs as loops the others go on without those
+// that have ended, and so they do here but for debugging.
+static bool agree(struct hdi_fibers *f, const struct hdi_fiber *fiber,
+                  const struct hdi_fiber *other)
 {
-    fiber->state = STATE_RUN;
-    hdi_stack_switch(&f->caller, &fiber->stack);
+    bool ended = fiber->state == STATE_DONE || other->state == STATE_DONE;
 
-    struct hdi_fiber *other = *first;
-    if (!other || (other->state == STATE_DONE && fiber->state == STATE_WAIT))
-        *first = fiber;
-    if (!other || (other->state == STATE_DONE && fiber->state == STATE_DONE))
+    if (ended &&
+        (fiber->state == other->state || !(f->code->flags & HDI_ITEMS_DEBUG)))
         return true;
-    if (fiber->state == other->state && fiber->line == other->line)
+    if (!ended && fiber->state == other->state && fiber->line == other->line)
         return true;
-    if (fiber->state != other->state && !(f->code->flags & HDI_ITEMS_DEBUG))
-        return true;
-    if (fiber->state == STATE_WAIT)
-        fail_barrier(f, fiber, other);
-    else
+    if (fiber->state == STATE_DONE)
         fail_barrier(f, other, fiber);
+    else
+        fail_barrier(f, fiber, other);
     return false;
+}
+
+// The work-items `first` to `end` - 1 up to where they wait for others. False:
+// not all of them wait there. `*stopped` is one that waits, or one that has
+// ended when none waits.
+static bool run_some(struct hdi_fibers *f, size_t first, size_t end,
+                     struct hdi_fiber **stopped)
+{
+    do {
+        *stopped = &f->items[first];
+        for (size_t i = first; i < end; i++) {
+            struct hdi_fiber *fiber = &f->items[i];
+            if (fiber->state != STATE_DONE) {
+                fiber->state = STATE_RUN;
+                hdi_stack_switch(&f->caller, &fiber->stack);
+            }
+            if (!agree(f, fiber, *stopped))
+                return false;
+            if ((*stopped)->state == STATE_DONE)
+                *stopped = fiber;
+        }
+    } while ((*stopped)->state == STATE_WAIT_SUB_GROUP);
+    return true;
 }
 
 // False: at a barrier that not all reach. Those that wait there never go on.
 static bool run_meeting(struct hdi_fibers *f, size_t items)
 {
-    struct hdi_fiber *first = NULL;
+    struct hdi_fiber *stopped, *other;
     uint32_t id[3] = {0};
 
     for (size_t i = 0; i < items; i++, next_item(f, id)) {
@@ -316,12 +344,15 @@ static bool run_meeting(struct hdi_fibers *f, size_t items)
             fill(f, &f->items[i].stack);
     }
     do {
-        first = NULL;
-        for (size_t i = 0; i < items; i++)
-            if (f->items[i].state != STATE_DONE &&
-                !step(f, &f->items[i], &first))
+        stopped = &f->items[0];
+        for (size_t i = 0; i < items; i += HDI_SUB_GROUP) {
+            size_t end = items - i < HDI_SUB_GROUP ? items : i + HDI_SUB_GROUP;
+            if (!run_some(f, i, end, &other) || !agree(f, other, stopped))
                 return false;
-    } while (first && first->state == STATE_WAIT);
+            if (stopped->state == STATE_DONE)
+                stopped = other;
+        }
+    } while (stopped->state == STATE_WAIT);
     return true;
 }
 
@@ -374,8 +405,10 @@ static int32_t print(const struct hdi_services *services, const char *format,
 
 void hdi_fibers_init(struct hdi_fibers *fibers)
 {
-    fibers->services = (struct hdi_services){
-        .run_items = run_items, .wait = wait, .print = print};
+    fibers->services = (struct hdi_services){.run_items = run_items,
+                                             .wait = wait,
+                                             .wait_sub_group = wait_sub_group,
+                                             .print = print};
     fibers->item_size = sizeof(struct hdi_fiber);
 }
 

@@ -9,6 +9,7 @@
 struct lowering {
     LLVMBuilderRef builder;
     LLVMTypeRef i8, i32, i64, pointer;
+    bool items; // thread form
 };
 
 // The element's type and how many there are.
@@ -97,8 +98,11 @@ static void lower(const struct hdi_llvm *llvm, const struct lowering *l,
     LLVMTypeRef type = LLVMFunctionType(l->i32, parameters, 4, false);
 
     LLVMValueRef memory = pack(llvm, l, call);
-    LLVMValueRef services = load(l, LLVMGetParam(function, 0),
-                                 offsetof(struct hdi_frame, services));
+    LLVMValueRef frame = LLVMGetParam(function, 0);
+    if (l->items)
+        frame = load(l, frame, offsetof(struct hdi_item, frame));
+    LLVMValueRef services =
+        load(l, frame, offsetof(struct hdi_frame, services));
     LLVMValueRef print =
         load(l, services, offsetof(struct hdi_services, print));
     LLVMValueRef arguments[] = {
@@ -112,13 +116,16 @@ static void lower(const struct hdi_llvm *llvm, const struct lowering *l,
 }
 
 void hdi_print_lower(struct hdi_llvm *llvm, LLVMModuleRef module,
-                     LLVMBuilderRef builder)
+                     LLVMBuilderRef builder, bool items)
 {
     LLVMContextRef c = llvm->context;
     LLVMValueRef function = LLVMGetNamedFunction(module, HDI_PRINT_NAME);
-    const struct lowering l = {
-        builder, LLVMInt8TypeInContext(c), LLVMInt32TypeInContext(c),
-        LLVMInt64TypeInContext(c), LLVMPointerTypeInContext(c, 0)};
+    const struct lowering l = {builder,
+                               LLVMInt8TypeInContext(c),
+                               LLVMInt32TypeInContext(c),
+                               LLVMInt64TypeInContext(c),
+                               LLVMPointerTypeInContext(c, 0),
+                               items};
     if (!function)
         return;
 

@@ -6,8 +6,8 @@
 #include "kernel/compiler/llvm.h"
 
 // Replace the calls in all functions, each of which has the frame as its first
-// parameter.
+// parameter, or in thread form the work-item.
 void hdi_print_lower(struct hdi_llvm *llvm, LLVMModuleRef module,
-                     LLVMBuilderRef builder);
+                     LLVMBuilderRef builder, bool items);
 
 #endif

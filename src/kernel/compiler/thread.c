@@ -10,6 +10,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "kernel/compiler/map.h"
+#include "kernel/compiler/prepare.h"
+#include "kernel/compiler/print.h"
 
 enum {
     LOCAL_ALIGNMENT = 64, // of a local variable: the widest vector [bytes]
@@ -106,34 +108,41 @@ static void call_service(struct thread *t, size_t offset, LLVMTypeRef type,
     LLVMBuildCall2(t->builder, type, service, arguments, count, "");
 }
 
-static void wait_here(struct thread *t, LLVMValueRef barrier)
+static void wait_here(struct thread *t, LLVMValueRef barrier, size_t service)
 {
     LLVMTypeRef parameters[] = {t->pointer, t->i32};
     LLVMValueRef arguments[] = {
         t->item, LLVMConstInt(t->i32, LLVMGetDebugLocLine(barrier), false)};
 
-    call_service(t, offsetof(struct hdi_services, wait),
+    call_service(t, service,
                  LLVMFunctionType(t->void_type, parameters, 2, false),
                  arguments, 2);
     t->about->barriers++;
 }
 
-static void replace_call(struct thread *t, LLVMValueRef call,
-                         enum hdi_call kind)
+static LLVMValueRef answer(struct thread *t, LLVMValueRef call,
+                           enum hdi_call kind)
 {
-    LLVMValueRef value = NULL;
+    if (kind == HDI_CALL_WORK_DIM)
+        return fixed(t, t->i32,
+                     at(t, t->frame, offsetof(struct hdi_frame, dims)), "");
+    return read_id(t, &ids[kind], LLVMGetOperand(call, 0));
+}
 
+static void replace_call(struct thread *t, LLVMValueRef call)
+{
+    enum hdi_call kind = hdi_call_kind(call);
+
+    if (kind == HDI_CALL_OTHER)
+        return;
     LLVMPositionBuilderBefore(t->builder, call);
     LLVMSetCurrentDebugLocation2(t->builder, LLVMInstructionGetDebugLoc(call));
     if (kind == HDI_CALL_BARRIER)
-        wait_here(t, call);
-    else if (kind == HDI_CALL_WORK_DIM)
-        value = fixed(t, t->i32,
-                      at(t, t->frame, offsetof(struct hdi_frame, dims)), "");
+        wait_here(t, call, offsetof(struct hdi_services, wait));
+    else if (kind == HDI_CALL_SUB_GROUP_BARRIER)
+        wait_here(t, call, offsetof(struct hdi_services, wait_sub_group));
     else
-        value = read_id(t, &ids[kind], LLVMGetOperand(call, 0));
-    if (value)
-        LLVMReplaceAllUsesWith(call, value);
+        LLVMReplaceAllUsesWith(call, answer(t, call, kind));
     LLVMInstructionEraseFromParent(call);
 }
 
@@ -144,6 +153,39 @@ static bool is_local(LLVMValueRef variable)
     return LLVMGetPointerAddressSpace(LLVMTypeOf(variable)) == HDI_SPACE_LOCAL;
 }
 
+// What sub-groups meet in has an element for each work-item, in `saved`.
+static void place_rooms(struct thread *t)
+{
+    static const struct {
+        const char *name;
+        uint32_t bytes;
+    } rooms[] = {{"hdu_lanes", 8}, {"hdu_present", 1}};
+    LLVMValueRef saved = fixed(
+        t, t->pointer, at(t, t->frame, offsetof(struct hdi_frame, saved)), "");
+
+    for (unsigned r = 0; r < sizeof(rooms) / sizeof(*rooms); r++) {
+        LLVMValueRef g = LLVMGetNamedGlobal(t->module, rooms[r].name);
+        if (!g || !LLVMGetFirstUse(g))
+            continue;
+        LLVMValueRef begin = LLVMConstInt(t->i64, t->about->saved_bytes, false);
+        for (unsigned d = 0; d < 3; d++) {
+            LLVMValueRef size = fixed(
+                t, t->i32,
+                at(t, t->frame, offsetof(struct hdi_frame, local_size) + 4 * d),
+                "");
+            begin =
+                LLVMBuildMul(t->builder, begin,
+                             LLVMBuildZExt(t->builder, size, t->i64, ""), "");
+        }
+        LLVMValueRef room =
+            LLVMBuildInBoundsGEP2(t->builder, t->i8, saved, &begin, 1, "");
+        hdi_map_set(
+            &t->locals, g,
+            LLVMBuildAddrSpaceCast(t->builder, room, LLVMTypeOf(g), ""));
+        t->about->saved_bytes += rooms[r].bytes;
+    }
+}
+
 // They become offsets in the unit's local memory.
 static hd_status place_locals(struct thread *t)
 {
@@ -151,7 +193,7 @@ static hd_status place_locals(struct thread *t)
 
     for (LLVMValueRef g = LLVMGetFirstGlobal(t->module); g;
          g = LLVMGetNextGlobal(g)) {
-        if (!is_local(g) || !LLVMGetFirstUse(g))
+        if (!is_local(g) || !LLVMGetFirstUse(g) || hdi_map_get(&t->locals, g))
             continue;
         hdi_map_set(&t->locals, g, at(t, t->local, bytes));
         bytes += hdi_round_up(
@@ -248,13 +290,17 @@ static void expand_operands(struct thread *t, LLVMValueRef instruction)
     }
 }
 
-static void remove_locals(const struct thread *t)
+// Local variables have been replaced; of the others, each object has its own
+// but for those of the program.
+static void settle_globals(const struct thread *t)
 {
     for (LLVMValueRef g = LLVMGetFirstGlobal(t->module), next; g; g = next) {
         next = LLVMGetNextGlobal(g);
         if (is_local(g)) {
             LLVMReplaceAllUsesWith(g, LLVMGetPoison(LLVMTypeOf(g)));
             LLVMDeleteGlobal(g);
+        } else if (!hdi_is_program_variable(g)) {
+            LLVMSetLinkage(g, LLVMInternalLinkage);
         }
     }
 }
@@ -341,6 +387,7 @@ static hd_status write_entry(struct thread *t)
     for (unsigned i = 0; i < t->about->arg_count; i++)
         LLVMReplaceAllUsesWith(LLVMGetParam(t->kernel, i),
                                read_argument(t, args, i));
+    place_rooms(t);
     return place_locals(t);
 }
 
@@ -351,9 +398,7 @@ static void replace_calls(struct thread *t)
         for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {
             next = LLVMGetNextInstruction(i);
             expand_operands(t, i);
-            enum hdi_call kind = hdi_call_kind(i);
-            if (kind < HDI_CALL_SOFT_BARRIER)
-                replace_call(t, i, kind);
+            replace_call(t, i);
         }
 }
 
@@ -477,8 +522,9 @@ hd_status hdi_thread_build(struct hdi_llvm *llvm, LLVMModuleRef module,
     t.status = write_entry(&t);
     if (t.status == HD_OK) {
         replace_calls(&t);
+        hdi_print_lower(llvm, module, t.builder, true);
         LLVMDeleteFunction(kernel);
-        remove_locals(&t);
+        settle_globals(&t);
         write_chunk_function(&t);
         verify(&t);
     }

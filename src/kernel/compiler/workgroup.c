@@ -587,7 +587,7 @@ hd_status hdi_workgroup_build(struct hdi_llvm *llvm, LLVMModuleRef module,
         } else if (!hdi_is_program_variable(g))
             LLVMSetLinkage(g, LLVMInternalLinkage);
     }
-    hdi_print_lower(llvm, module, emit.builder);
+    hdi_print_lower(llvm, module, emit.builder, false);
     LLVMDisposeBuilder(emit.builder);
     char *message = NULL;
     bool broken = LLVMVerifyModule(module, LLVMReturnStatusAction, &message);

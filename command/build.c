@@ -19,6 +19,10 @@ static const struct option options[] = {
     {"-I", "FOLDER", "look there for #include files", OPTION_WORD, true},
     {"-cl-*", NULL, "an option of OpenCL C (-cl-std=CL1.2, ...)", OPTION_WORD,
      true},
+    {"-heddle-*", NULL,
+     "an option of Heddle's compiler: -heddle-form=loops or\n"
+     "-heddle-form=thread",
+     OPTION_WORD, true},
     {"-w", NULL, "no warnings", OPTION_WORD, false},
     {"-Werror", NULL, "warnings are errors", OPTION_WORD, false},
     {"-g", NULL, "debugging information", OPTION_WORD, false},

@@ -29,6 +29,9 @@ static const struct option options[] = {
      OPTION_CHOICE, false},
     {"--workers", "N", "threads; one per core by default", OPTION_NUMBER,
      false},
+    {"--form", "loops|thread",
+     "how kernels run; loops where they can be by default", OPTION_CHOICE,
+     false},
     {"--trace", "FILE", "write a Chrome trace, for Perfetto", OPTION_TEXT,
      false},
     {"--dot", "FILE", "write the graph with its times, for Graphviz",
@@ -222,6 +225,17 @@ static hd_status compute(struct report *report, struct hd_error *error)
     return status;
 }
 
+// Build options for every kernel of the run; NULL: none.
+static const char *build_options(const struct options *given)
+{
+    const char *form = option_value(given, "--form");
+
+    if (!form)
+        return NULL;
+    return strcmp(form, "thread") == 0 ? "-heddle-form=thread"
+                                       : "-heddle-form=loops";
+}
+
 static int run(const struct options *given)
 {
     struct hd_error error = {0};
@@ -239,7 +253,8 @@ static int run(const struct options *given)
     const struct hd_runtime_params params = {
         .workers = option_number(given, "--workers", 0),
         .device = option_value(given, "--device"),
-        .trace = trace != NULL};
+        .trace = trace != NULL,
+        .build_options = build_options(given)};
     status = session_open(&session, given, &params, &error);
     if (status == HD_OK)
         status = compute(&report, &error);

@@ -21,6 +21,9 @@ expect 0 "" "$HEDDLE" build invert.cl
 expect 0 "" "$HEDDLE" build -o other.hdb invert.cl -DWHITE=100 -cl-mad-enable
 expect 0 "" "$HEDDLE" build --explain invert.cl -D WHITE=100
 said "invert.cl:5: invert(uchar4* from, uchar4* to)"
+expect 0 "" "$HEDDLE" build --explain invert.cl -heddle-form=thread
+said "form: one thread per work-item"
+expect 1 "heddle: " "$HEDDLE" build invert.cl -heddle-form=coil
 holds . invert.cl invert.hdb other.hdb
 
 cat >broken.cl <<'END'
@@ -67,6 +70,12 @@ for file in invert.cl invert.hdb; do
         --out once=once.png --out twice=twice.png --stats
     "$PICTURE" in.png twice.png || fail "$file: inverted twice is another image"
     "$PICTURE" in.png once.png && fail "$file: inverted once is no other image"
+    rm -f once.png twice.png
+done
+for form in loops thread; do
+    expect 0 "" "$HEDDLE" run p.lua --in map=in.png --form $form \
+        --out once=once.png --out twice=twice.png
+    "$PICTURE" in.png twice.png || fail "$form: inverted twice is another image"
     rm -f once.png twice.png
 done
 

@@ -185,6 +185,7 @@ void hdi_module_search(struct hdi_module *module, const struct hdi_shape *shape,
                        const struct hdi_lanes *lanes)
 {
     uint16_t *level = module->level;
+    uint32_t searched = module->stale;
 
     for (uint32_t b = 0; b < shape->batches; b++) {
         const uint64_t *maps = module->maps + b * HDI_LANE_WORDS;
@@ -192,6 +193,7 @@ void hdi_module_search(struct hdi_module *module, const struct hdi_shape *shape,
 
         if ((shape->batch_resources[b] & module->stale) == 0)
             continue;
+        searched |= shape->batch_resources[b]; // all of them, exactly
         if (rest >= HDI_LANES) {
             lanes->runs(maps, 1, level + lane);
         } else if (rest > FEW_LANES) {
@@ -209,7 +211,7 @@ void hdi_module_search(struct hdi_module *module, const struct hdi_shape *shape,
         const struct hdi_line *line = &shape->lines[i];
         const struct hdi_resource *resource = &shape->resources[line->resource];
 
-        if (!(module->stale >> line->resource & 1))
+        if (!(searched >> line->resource & 1))
             continue;
         if (is_alone(resource) || resource->search == HDI_SEARCH_SAMPLED)
             level[i] = run_alone(module, shape, line->resource, line->unit);

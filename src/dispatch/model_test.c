@@ -1,0 +1,711 @@
+// Every decision of the dispatcher against a model that follows the steps of
+// the specification literally and slowly: free blocks one by one, all heads
+// against all modules in every round (D1 to D13), over random machines, needs
+// and policies.
+#include <stdlib.h>
+#include <string.h>
+
+#include "dispatch/dispatcher.h"
+#include "tests/check.h"
+
+enum {
+    MODULES = 6,
+    UNITS = 4,
+    RESOURCES = 4,
+    BLOCKS = 200,
+    CHANNELS = 6,
+    QUEUE = 40,
+    LEASES = 4096,
+    MACHINES = 60,
+    STEPS = 300
+};
+
+static struct hd_error error;
+static struct hdi_random random_state;
+
+static uint32_t below(uint32_t n)
+{
+    return hdi_random_below(&random_state, n);
+}
+
+// The model -------------------------------------------------------------------
+
+struct waiting {
+    struct hdi_need need;
+    int64_t prefer;
+    uint32_t groups, first_group;
+    uint32_t piece, pieces;
+    uint64_t packet;
+};
+
+struct taken {
+    bool out;
+    uint32_t module;
+    uint32_t count[RESOURCES][UNITS]; // blocks, of any class
+    bool block[RESOURCES][UNITS][BLOCKS];
+};
+
+struct model {
+    const struct hdi_shape *shape;
+    struct hdi_policy policy;
+    uint32_t channels;
+    struct waiting queue[CHANNELS][QUEUE];
+    uint32_t length[CHANNELS];
+    bool free[MODULES][RESOURCES][UNITS][BLOCKS];
+    uint32_t left[MODULES][RESOURCES][UNITS];
+    uint32_t pointer[MODULES];
+    bool refused[CHANNELS][MODULES]; // found out at the commit, D2
+    bool marks[HDI_MAX_PRIORITIES + 1][CHANNELS];
+    struct hdi_random random;
+    uint32_t turn, sticky, last_module;
+    uint64_t failed;
+    uint32_t lease_count, lease_most;
+    uint64_t packets;
+    struct taken taken[LEASES];
+};
+
+// D8: the running AND of shifts 0..i has a bit exactly when a run of i + 1
+// exists. Only shifts in `sampled` are read (D10); NULL: all.
+static uint32_t longest_run(const bool *state, uint32_t n,
+                            const struct hdi_resource *sampled)
+{
+    bool all[BLOCKS];
+    uint32_t longest = 0;
+
+    memcpy(all, state, n * sizeof(*all));
+    bool any = true; // once nothing is left, nothing comes back
+    for (uint32_t shift = 0; any && shift < n; shift++) {
+        bool read = !sampled;
+        any = false;
+        for (uint32_t i = 0; i < n; i++) {
+            all[i] = all[i] && i + shift < n && state[i + shift];
+            any |= all[i];
+        }
+        for (uint32_t k = 0; sampled && k < sampled->shift_count; k++)
+            read |= sampled->shifts[k] == shift;
+        if (any && read)
+            longest = shift + 1;
+    }
+    return longest;
+}
+
+static uint32_t search(const struct hdi_resource *r, const bool *state)
+{
+    bool groups[BLOCKS];
+
+    if (r->search == HDI_SEARCH_SAMPLED)
+        return longest_run(state, r->blocks, r);
+    if (r->search == HDI_SEARCH_EXACT)
+        return longest_run(state, r->blocks, NULL);
+    for (uint32_t g = 0; g < r->blocks / r->group; g++) { // D9
+        groups[g] = true;
+        for (uint32_t i = 0; i < r->group; i++)
+            groups[g] &= state[g * r->group + i];
+    }
+    return longest_run(groups, r->blocks / r->group, NULL) * r->group;
+}
+
+static uint32_t round_up(const struct hdi_resource *r, uint32_t amount)
+{
+    uint32_t group = r->search == HDI_SEARCH_GROUPED ? r->group : 1;
+    return (amount + group - 1) / group * group;
+}
+
+static uint32_t first_unit(const struct model *m, uint32_t module)
+{
+    return m->policy.pointer == HDI_POINTER_HEAD
+               ? m->pointer[module]
+               : (m->pointer[module] + 1) % m->shape->units;
+}
+
+// What a group takes of a resource on a unit: `runs` runs of `length`, or, of a
+// second-class resource, that many blocks (D1, D12).
+static void part_of(const struct model *m, const struct hdi_need *need,
+                    uint32_t module, uint32_t r, uint32_t unit, uint32_t *runs,
+                    uint32_t *length)
+{
+    const struct hdi_resource *resource = &m->shape->resources[r];
+    uint32_t units = m->shape->units;
+    uint32_t place = (unit + units - first_unit(m, module)) % units;
+    uint32_t waves = need->waves / units + (place < need->waves % units);
+
+    if (resource->shared)
+        waves = 1;
+    *runs = resource->together && waves > 0 ? 1 : waves;
+    *length = round_up(resource, resource->together ? need->amount[r] * waves
+                                                    : need->amount[r]);
+}
+
+static uint32_t holders(const struct model *m, uint32_t r)
+{
+    return m->shape->resources[r].shared ? 1 : m->shape->units;
+}
+
+static bool seems_to_fit(const struct model *m, uint32_t channel,
+                         uint32_t module)
+{
+    const struct hdi_need *need = &m->queue[channel][0].need;
+    uint32_t runs, length;
+
+    if (m->refused[channel][module])
+        return false;
+    for (uint32_t r = 0; r < m->shape->resource_count; r++) {
+        const struct hdi_resource *resource = &m->shape->resources[r];
+        for (uint32_t unit = 0; unit < holders(m, r); unit++) {
+            part_of(m, need, module, r, unit, &runs, &length);
+            if (m->left[module][r][unit] < runs * length)
+                return false;
+            if (resource->contiguous && runs > 0 &&
+                search(resource, m->free[module][r][unit]) < length)
+                return false;
+        }
+    }
+    return true;
+}
+
+// D5: one run after the other, each at the lowest place.
+static bool take_run(const struct hdi_resource *r, const bool *state,
+                     uint32_t length, bool *block)
+{
+    uint32_t step = r->search == HDI_SEARCH_GROUPED ? r->group : 1;
+
+    for (uint32_t at = 0; at + length <= r->blocks; at += step) {
+        bool fits = true;
+        for (uint32_t i = at; i < at + length; i++)
+            fits &= state[i] && !block[i];
+        if (!fits)
+            continue;
+        for (uint32_t i = at; i < at + length; i++)
+            block[i] = true;
+        return true;
+    }
+    return false;
+}
+
+static bool commit(struct model *m, uint32_t channel, uint32_t module,
+                   struct taken *t)
+{
+    const struct hdi_need *need = &m->queue[channel][0].need;
+    uint32_t runs, length;
+
+    *t = (struct taken){.out = true, .module = module};
+    for (uint32_t r = 0; r < m->shape->resource_count; r++) {
+        const struct hdi_resource *resource = &m->shape->resources[r];
+        for (uint32_t unit = 0; unit < holders(m, r); unit++) {
+            part_of(m, need, module, r, unit, &runs, &length);
+            t->count[r][unit] = runs * length;
+            for (uint32_t i = 0; resource->contiguous && length > 0 && i < runs;
+                 i++)
+                if (!take_run(resource, m->free[module][r][unit], length,
+                              t->block[r][unit]))
+                    return false;
+        }
+    }
+    return true;
+}
+
+static void apply(struct model *m, const struct taken *t, bool give)
+{
+    for (uint32_t r = 0; r < m->shape->resource_count; r++)
+        for (uint32_t unit = 0; unit < holders(m, r); unit++) {
+            m->left[t->module][r][unit] +=
+                give ? t->count[r][unit] : 0u - t->count[r][unit];
+            for (uint32_t i = 0; i < BLOCKS; i++)
+                if (t->block[r][unit][i])
+                    m->free[t->module][r][unit][i] = give;
+        }
+    for (uint32_t c = 0; c < m->channels; c++)
+        m->refused[c][t->module] = false;
+}
+
+static void release(struct model *m, uint32_t lease)
+{
+    CHECK(m->taken[lease].out);
+    apply(m, &m->taken[lease], true);
+    m->taken[lease].out = false;
+    m->lease_count--;
+}
+
+static void new_head(struct model *m, uint32_t channel)
+{
+    memset(m->refused[channel], 0, sizeof(m->refused[channel]));
+}
+
+static void submit(struct model *m, uint32_t channel,
+                   const struct hdi_packet *packet)
+{
+    m->queue[channel][m->length[channel]++] =
+        (struct waiting){.need = packet->need,
+                         .prefer = packet->prefer,
+                         .groups = packet->groups,
+                         .packet = m->packets++};
+    if (m->length[channel] == 1)
+        new_head(m, channel);
+}
+
+static void pop(struct model *m, uint32_t channel)
+{
+    struct waiting *head = &m->queue[channel][0], old = *head;
+
+    head->first_group += head->pieces == 0;
+    head->piece += head->pieces > 0;
+    if (--head->groups == 0) {
+        m->length[channel]--;
+        memmove(head, head + 1, m->length[channel] * sizeof(*head));
+        if (m->length[channel] == 0 || head->packet != old.packet ||
+            head->need.waves != old.need.waves)
+            new_head(m, channel);
+    }
+}
+
+// D7.
+static bool split(struct model *m)
+{
+    uint32_t chosen = m->channels, waves = m->policy.split_waves;
+
+    for (uint32_t c = 0; c < m->channels; c++) {
+        const struct hdi_need *need = &m->queue[c][0].need;
+        if (m->length[c] > 0 && need->independent && need->waves > waves &&
+            (chosen == m->channels ||
+             need->priority < m->queue[chosen][0].need.priority))
+            chosen = c;
+    }
+    if (chosen == m->channels)
+        return false;
+
+    struct waiting *head = &m->queue[chosen][0], whole = *head;
+    uint32_t full = whole.need.waves / waves, rest = whole.need.waves % waves;
+    uint32_t pieces = full + (rest > 0), more = 1 + (rest > 0);
+    bool gone = whole.groups == 1; // nothing is left of the packet
+    memmove(head + more, head + gone,
+            (m->length[chosen] - gone) * sizeof(*head));
+    m->length[chosen] += more - gone;
+    if (!gone) {
+        head[more] = whole;
+        head[more].groups--;
+        head[more].first_group++;
+    }
+    head[0] = whole;
+    head[0].need.priority = (uint8_t)m->policy.priorities;
+    head[0].pieces = pieces;
+    head[0].piece = 0;
+    head[1 - (rest == 0)] = head[0];
+    if (rest > 0) {
+        head[1].need.waves = (uint16_t)rest;
+        head[1].groups = 1;
+        head[1].piece = full;
+    }
+    head[0].need.waves = (uint16_t)waves;
+    head[0].groups = full;
+    new_head(m, chosen);
+    return true;
+}
+
+// What a line counts for in the score, 65536 per part of the mixture: D13, less
+// best fit.
+static double worth_of(const struct model *m, const struct hdi_module *module,
+                       const struct hdi_line *line)
+{
+    const struct hdi_mixture *mixture = &m->policy.mixture;
+    const struct hdi_resource *r = &m->shape->resources[line->resource];
+    bool is_run = line->kind == HDI_LINE_RUN;
+    double worth = 0;
+
+    if (is_run == (mixture->by_run && r->contiguous))
+        worth += mixture->left * m->shape->energy_scale *
+                 module->energy[line->resource];
+    if (!is_run)
+        worth -=
+            mixture->tight * 65536.0 / (r->blocks * holders(m, line->resource));
+    return worth;
+}
+
+// The dispatcher's weights are these, as whole numbers of one scale; all noise
+// where the parts of the mixture cancel each other.
+static void check_weights(const struct model *m, const struct hdi_dispatcher *d)
+{
+    double most = 0, scale = 0;
+
+    for (int round = 0; round < 2; round++)
+        for (uint32_t i = 0; i < m->shape->modules; i++)
+            for (uint32_t l = 0; l < m->shape->line_count; l++) {
+                const struct hdi_module *module = hdi_dispatcher_module(d, i);
+                double worth = worth_of(m, module, &m->shape->lines[l]);
+                double size = worth < 0 ? -worth : worth;
+                if (round == 0 && size > most) {
+                    most = size;
+                    scale = module->weight[l] / worth;
+                }
+                double off = module->weight[l] - worth * scale;
+                CHECK(round == 0 || most < 1e-6 || (off > -3 && off < 3));
+            }
+}
+
+static int64_t score(const struct model *m, uint32_t module,
+                     const struct hdi_dispatcher *d)
+{
+    const int32_t *weight = hdi_dispatcher_module(d, module)->weight;
+    int64_t sum = 0;
+
+    for (uint32_t l = 0; l < m->shape->line_count; l++) {
+        const struct hdi_line *line = &m->shape->lines[l];
+        uint32_t r = line->resource;
+        int64_t level = line->kind == HDI_LINE_RUN
+                            ? search(&m->shape->resources[r],
+                                     m->free[module][r][line->unit])
+                            : m->left[module][r][line->unit];
+        sum += level * weight[l];
+    }
+    return sum;
+}
+
+static uint32_t best_module(const struct model *m,
+                            const struct hdi_dispatcher *d, const bool *fits)
+{
+    uint32_t modules = m->shape->modules, best = modules;
+    int64_t most = 0;
+
+    for (uint32_t i = 1; i <= modules; i++) {
+        uint32_t next = (m->last_module + i) % modules;
+        if (m->policy.place == HDI_PLACE_NEXT && fits[next])
+            return next;
+    }
+    for (uint32_t module = 0; module < modules; module++) {
+        if (!fits[module])
+            continue;
+        int64_t now = score(m, module, d);
+        if (best < modules && now <= most)
+            continue;
+        best = module;
+        most = now;
+    }
+    return best;
+}
+
+// Where the head of `channel` goes, of the modules it seems to fit; what does
+// not fit after all is remembered. False: nowhere.
+static bool place(struct model *m, const struct hdi_dispatcher *d,
+                  uint32_t channel, struct taken *t)
+{
+    bool fits[MODULES];
+    uint32_t module;
+
+    for (uint32_t i = 0; i < m->shape->modules; i++)
+        fits[i] = seems_to_fit(m, channel, i);
+    while ((module = best_module(m, d, fits)) < m->shape->modules) {
+        if (commit(m, channel, module, t))
+            return true;
+        fits[module] = false;
+        m->refused[channel][module] = true;
+    }
+    return false;
+}
+
+static bool is_candidate(const struct model *m, uint32_t channel)
+{
+    bool any = false;
+
+    for (uint32_t module = 0;
+         m->length[channel] > 0 && module < m->shape->modules; module++)
+        any |= seems_to_fit(m, channel, module);
+    return any;
+}
+
+static unsigned rank_of(const struct model *m, uint32_t channel, uint64_t now)
+{
+    const struct hdi_windows *windows = &m->policy.windows;
+    unsigned priority = m->queue[channel][0].need.priority, top = 1;
+
+    if (windows->period > 0) {
+        uint64_t at = now % windows->period;
+        for (top = 1; at >= windows->length[top - 1]; top++)
+            at -= windows->length[top - 1];
+    }
+    return priority == top ? 0 : priority < top ? priority : priority - 1;
+}
+
+// D3, D4: the next channel, of those not tried.
+static uint32_t choose(struct model *m, const bool *tried, uint64_t now,
+                       uint32_t *ties, uint32_t *count)
+{
+    unsigned best = UINT32_MAX;
+    int64_t most = 0;
+    uint32_t unmarked = 0, priority;
+
+    *count = 0;
+    for (uint32_t c = 0; c < m->channels; c++) {
+        if (tried[c] || !is_candidate(m, c) || rank_of(m, c, now) > best)
+            continue;
+        int64_t prefer = m->queue[c][0].prefer;
+        if (rank_of(m, c, now) == best && prefer < most)
+            continue;
+        if (rank_of(m, c, now) < best || prefer > most)
+            *count = 0;
+        best = rank_of(m, c, now);
+        most = prefer;
+        ties[(*count)++] = c;
+    }
+    if (*count == 0)
+        return m->channels;
+    if (*count == 1)
+        return ties[0];
+    if (!m->policy.marks) {
+        for (uint32_t i = 0; i < *count; i++)
+            if (ties[i] >= m->turn)
+                return ties[i];
+        return ties[0];
+    }
+    priority = m->queue[ties[0]][0].need.priority;
+    for (uint32_t i = 0; i < *count; i++)
+        unmarked += !m->marks[priority][ties[i]];
+    if (unmarked == 0)
+        return ties[hdi_random_below(&m->random, *count)];
+    uint32_t which = hdi_random_below(&m->random, unmarked);
+    for (uint32_t i = 0;; i++)
+        if (!m->marks[priority][ties[i]] && which-- == 0)
+            return ties[i];
+}
+
+static void mark(struct model *m, uint32_t channel, const uint32_t *ties,
+                 uint32_t count)
+{
+    uint32_t priority = m->queue[channel][0].need.priority;
+    bool all = true;
+
+    if (count < 2 || !m->policy.marks)
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        all &= m->marks[priority][ties[i]];
+    for (uint32_t i = 0; all && i < count; i++)
+        m->marks[priority][ties[i]] = false;
+    m->marks[priority][channel] = true;
+}
+
+static void send(struct model *m, uint32_t channel,
+                 const struct hdi_decision *decision, const struct taken *t)
+{
+    const struct waiting *head = &m->queue[channel][0];
+    uint32_t module = t->module;
+
+    CHECK(decision->channel == channel && decision->module == module);
+    CHECK(decision->lease < LEASES && !m->taken[decision->lease].out);
+    CHECK(decision->tag == head->packet);
+    CHECK(decision->group == head->first_group);
+    CHECK(decision->piece == head->piece && decision->pieces == head->pieces);
+    CHECK(decision->waves == head->need.waves);
+    CHECK(decision->priority == head->need.priority);
+    CHECK(decision->unit == first_unit(m, module));
+    m->taken[decision->lease] = *t;
+    m->lease_count++;
+    m->pointer[module] =
+        (m->pointer[module] + head->need.waves) % m->shape->units;
+    m->last_module = module;
+    m->turn = (channel + 1) % m->channels;
+    apply(m, t, false);
+    pop(m, channel);
+}
+
+// One round, beside the dispatcher's, which came out as `round`.
+static void check_round(struct model *m, const struct hdi_dispatcher *d,
+                        uint64_t now, enum hdi_round round,
+                        const struct hdi_decision *decision)
+{
+    struct hdi_random random = m->random;
+    uint32_t ties[CHANNELS], count = 0, channel = m->channels, waiting = 0;
+    bool tried[CHANNELS] = {false}, found = false;
+    struct taken t = {0};
+
+    for (uint32_t c = 0; c < m->channels; c++)
+        waiting += m->length[c];
+    if (waiting == 0) {
+        CHECK(round == HDI_ROUND_EMPTY);
+        m->failed = 0;
+        return;
+    }
+    if (m->lease_count == m->lease_most) {
+        CHECK(round == HDI_ROUND_STUCK);
+        m->failed = 0;
+        return;
+    }
+    if (m->policy.order == HDI_ORDER_STICKY) {
+        while (m->length[m->sticky] == 0)
+            m->sticky = (m->sticky + 1) % m->channels;
+        channel = m->sticky;
+        found = place(m, d, channel, &t);
+    }
+    for (uint32_t i = 0;
+         m->policy.order == HDI_ORDER_ROBIN && !found && i < m->channels; i++) {
+        channel = (m->turn + i) % m->channels;
+        found = is_candidate(m, channel) && place(m, d, channel, &t);
+    }
+    while (m->policy.order == HDI_ORDER_PRIORITY && !found) {
+        channel = choose(m, tried, now, ties, &count);
+        if (channel == m->channels)
+            break;
+        found = place(m, d, channel, &t);
+        tried[channel] = true;
+    }
+    CHECK(found == (round == HDI_ROUND_SENT));
+    if (found) {
+        mark(m, channel, ties, count);
+        send(m, channel, decision, &t);
+        m->failed = 0;
+        return;
+    }
+    CHECK(round == HDI_ROUND_STUCK);
+    m->random = random; // a round that fails draws nothing
+    if (m->policy.split_after > 0 && ++m->failed > m->policy.split_after &&
+        split(m))
+        m->failed = 0;
+}
+
+// What is left, as the dispatcher's books have it.
+static void check_books(const struct model *m, const struct hdi_dispatcher *d)
+{
+    for (uint32_t module = 0; module < m->shape->modules; module++)
+        for (uint32_t r = 0; r < m->shape->resource_count; r++) {
+            uint32_t left = 0;
+            for (uint32_t unit = 0; unit < holders(m, r); unit++)
+                left += m->left[module][r][unit];
+            CHECK(hdi_module_left(hdi_dispatcher_module(d, module), m->shape,
+                                  r) == left);
+        }
+}
+
+// Random machines, policies and needs
+// ------------------------------------------
+
+static const uint16_t shifts[] = {0, 1, 2, 3, 5, 7, 11, 15, 31, 63, 127};
+
+static struct hdi_shape random_shape(void)
+{
+    struct hdi_shape shape = {.modules = 1 + below(MODULES),
+                              .units = 1 + below(UNITS),
+                              .waves = 1 + below(8),
+                              .resource_count = 1 + below(RESOURCES)};
+
+    for (uint32_t r = 0; r < shape.resource_count; r++) {
+        struct hdi_resource *resource = &shape.resources[r];
+        *resource = (struct hdi_resource){.blocks = 1 + below(BLOCKS),
+                                          .shared = below(4) == 0,
+                                          .contiguous = below(4) > 0,
+                                          .group = 1,
+                                          .energy = below(5)};
+        snprintf(resource->name, sizeof(resource->name), "resource %u", r);
+        if (below(3) == 0)
+            resource->blocks = 4 * (1 + below(BLOCKS / 4));
+        if (!resource->contiguous)
+            continue;
+        resource->together = !resource->shared && below(3) == 0;
+        if (resource->blocks % 4 == 0 && below(2) == 0) {
+            resource->search = HDI_SEARCH_GROUPED;
+            resource->group = 4;
+        } else if (below(4) == 0) {
+            resource->search = HDI_SEARCH_SAMPLED;
+            resource->shifts = shifts;
+            while (resource->shift_count < sizeof(shifts) / sizeof(*shifts) &&
+                   shifts[resource->shift_count] < resource->blocks)
+                resource->shift_count++;
+        }
+    }
+    CHECK_OK(hdi_shape_init(&shape, &error), error);
+    return shape;
+}
+
+static struct hdi_policy random_policy(void)
+{
+    struct hdi_policy policy = {
+        .order = (enum hdi_order)(below(2) ? 0 : below(3)),
+        .place = below(4) == 0 ? HDI_PLACE_NEXT : HDI_PLACE_SCORE,
+        .mixture = {.left = (int32_t)below(3),
+                    .tight = (int32_t)below(3),
+                    .by_run = below(2) == 0},
+        .pointer = below(2) ? HDI_POINTER_HEAD : HDI_POINTER_TAIL,
+        .priorities = 2 + below(4),
+        .marks = below(4) > 0,
+        .split_after = below(2) ? 1 + below(4) : 0,
+        .split_waves = (uint16_t)(1 + below(3))};
+    static const uint64_t lengths[] = {90, 50, 20, 10, 5};
+
+    if (below(2) == 0)
+        CHECK_OK(hdi_windows_init(&policy.windows, policy.priorities, lengths,
+                                  &error),
+                 error);
+    return policy;
+}
+
+// Small ones as a rule; some fill a module. False: no module can take it.
+static bool random_packet(const struct hdi_shape *shape, unsigned priorities,
+                          struct hdi_packet *packet)
+{
+    *packet = (struct hdi_packet){
+        .need = {.waves = (uint16_t)(1 + below(shape->units * shape->waves)),
+                 .priority = (uint8_t)(1 + below(priorities)),
+                 .independent = below(2) == 0},
+        .prefer = below(4) == 0 ? (int64_t)below(3) - 1 : 0,
+        .groups = 1 + below(6)};
+    for (uint32_t r = 0; r < shape->resource_count; r++) {
+        uint32_t blocks = shape->resources[r].blocks;
+        packet->need.amount[r] =
+            (uint16_t)below(below(3) == 0 ? blocks + 1 : blocks / 8 + 2);
+    }
+    return hdi_need_check(&packet->need, shape, priorities, &error) == HD_OK;
+}
+
+static void compare(uint64_t seed)
+{
+    struct hdi_shape shape = random_shape();
+    struct hdi_dispatcher_options options = {.channels = 1 + below(CHANNELS),
+                                             .packets = QUEUE / 2,
+                                             .seed = seed,
+                                             .policy = random_policy()};
+    struct model *m = calloc(1, sizeof(*m));
+    struct hdi_dispatcher *d;
+    uint64_t now = 0;
+
+    CHECK_OK(hdi_dispatcher_create(&shape, &options, &d, &error), error);
+    CHECK(m);
+    m->shape = &shape;
+    m->policy = options.policy;
+    m->channels = options.channels;
+    m->last_module = shape.modules - 1;
+    m->lease_most = shape.modules * shape.units * shape.waves;
+    hdi_random_seed(&m->random, seed);
+    memset(m->free, true, sizeof(m->free));
+    for (uint32_t module = 0; module < shape.modules; module++)
+        for (uint32_t r = 0; r < shape.resource_count; r++)
+            for (uint32_t unit = 0; unit < holders(m, r); unit++)
+                m->left[module][r][unit] = shape.resources[r].blocks;
+
+    check_weights(m, d);
+    for (unsigned step = 0; step < STEPS; step++, now += below(30)) {
+        struct hdi_packet packet;
+        uint32_t channel = below(options.channels);
+        if (below(3) == 0 && m->length[channel] < QUEUE / 2 - 3 &&
+            random_packet(&shape, options.policy.priorities, &packet)) {
+            packet.tag = m->packets;
+            submit(m, channel, &packet);
+            CHECK_OK(hdi_dispatcher_submit(d, channel, &packet, now, &error),
+                     error);
+        }
+        struct hdi_decision decision;
+        enum hdi_round round = hdi_dispatcher_round(d, now, &decision);
+        check_round(m, d, now, round, &decision);
+        for (uint32_t lease = 0; lease < m->lease_most; lease++)
+            if (m->taken[lease].out && below(12) == 0) {
+                release(m, lease);
+                hdi_dispatcher_release(d, lease, 1 + below(100));
+            }
+        check_books(m, d);
+    }
+    hdi_dispatcher_destroy(d);
+    free(m);
+}
+
+int main(void)
+{
+    hdi_random_seed(&random_state, 20);
+    for (uint64_t machine = 0; machine < MACHINES; machine++)
+        compare(machine);
+    return 0;
+}

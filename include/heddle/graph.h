@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "heddle/kernel.h"
+#include "heddle/priority.h"
 #include "heddle/status.h"
 
 #ifdef __cplusplus
@@ -129,6 +130,7 @@ struct hd_pass_params {
     unsigned command_count;
     const uint64_t *scratch_sizes; // [bytes]
     unsigned scratch_count;
+    enum hd_priority priority; // against what runs at the same time
 };
 
 /// Add a pass, after all passes added before it in program order. A resource
@@ -246,7 +248,8 @@ HD_API bool hd_graph_pass_info(const struct hd_graph *graph, unsigned index,
                                struct hd_pass_info *info);
 
 /// Return how many programs of kernels the graph was prepared with, 0 before,
-/// and in `*cached` how many of them needed no compiler (hd_program_was_cached()).
+/// and in `*cached` how many of them needed no compiler
+/// (hd_program_was_cached()).
 HD_API unsigned hd_graph_program_count(const struct hd_graph *graph,
                                        unsigned *cached);
 

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "heddle/priority.h"
 #include "heddle/status.h"
 
 #ifdef __cplusplus
@@ -193,6 +194,20 @@ HD_API hd_status hd_launch(struct hd_runtime *runtime,
                            const struct hd_range *range,
                            const struct hd_arg *args, unsigned arg_count,
                            struct hd_error *error);
+
+struct hd_launch_params {
+    // Of launches at the same time those of higher priority get most of the
+    // workers, the others a part; equals share the time evenly.
+    enum hd_priority priority;
+};
+
+/// As hd_launch(). `params` may be NULL for the defaults.
+HD_API hd_status hd_launch_with(struct hd_runtime *runtime,
+                                const struct hd_launch_params *params,
+                                const struct hd_kernel *kernel,
+                                const struct hd_range *range,
+                                const struct hd_arg *args, unsigned arg_count,
+                                struct hd_error *error);
 
 #ifdef __cplusplus
 }

@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "heddle/priority.h"
 #include "heddle/status.h"
 
 #ifdef __cplusplus
@@ -228,12 +229,6 @@ HD_API hd_status hd_task_fail(struct hd_worker *worker, hd_status status,
 HD_API bool hd_cancelled(struct hd_worker *worker);
 
 // Jobs with more to them --------------------------------------------------
-
-enum hd_priority {
-    HD_PRIORITY_NORMAL, // as hd_submit()
-    HD_PRIORITY_HIGH,   // before all other jobs, in the order of submission
-    HD_PRIORITY_LOW     // when nothing else is to be had, or after long
-};
 
 /// A job that has a priority, and something to do when it is over.
 struct hd_work {

@@ -34,6 +34,7 @@ static void clear_block(struct hdi_block *b)
     b->reads.count = b->writes.count = b->commands.count = 0;
     b->first_args.count = b->args.count = b->numbers.count = 0;
     b->scratch.count = 0;
+    b->priority = HD_PRIORITY_NORMAL;
 }
 
 void hdi_block_free(struct hdi_block *b)
@@ -74,6 +75,7 @@ hd_pass hdi_block_pass(lua_State *lua, const char *name, const char *where)
         .command_count = b->commands.count,
         .scratch_sizes = b->scratch.at,
         .scratch_count = b->scratch.count,
+        .priority = b->priority,
     };
     hd_status status = hd_graph_pass(l->graph, &params, &pass, &error);
     clear_block(b);

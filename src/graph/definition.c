@@ -8,13 +8,14 @@ enum {
     READ,
     WRITE,
     STATE,
+    PRIORITY,
     RUN
 };
 
 static void check_fields(lua_State *lua)
 {
-    static const char *const fields[] = {"name", "read", "write", "state",
-                                         "run"};
+    static const char *const fields[] = {"name",  "read",     "write",
+                                         "state", "priority", "run"};
 
     lua_pushnil(lua);
     while (lua_next(lua, 1)) {
@@ -26,7 +27,7 @@ static void check_fields(lua_State *lua)
         if (!known)
             hdi_sandbox_fail(lua, HD_EPROGRAM,
                              "pass has no field '%s'; it has name, read, "
-                             "write, state and run",
+                             "write, state, priority and run",
                              key);
         lua_pop(lua, 1);
     }
@@ -54,7 +55,26 @@ static void keep_names(lua_State *lua, const char *field, int place)
     lua_rawseti(lua, -2, place);
 }
 
-// pass {name =, read =, write =, state =, run =}
+// The value at the top, nil for the usual.
+static enum hd_priority priority_of(lua_State *lua)
+{
+    static const char *const names[] = {"normal", "high", "low"};
+
+    if (lua_isnil(lua, -1))
+        return HD_PRIORITY_NORMAL;
+    for (int i = 0; lua_type(lua, -1) == LUA_TSTRING && i < 3; i++)
+        if (strcmp(lua_tostring(lua, -1), names[i]) == 0)
+            return (enum hd_priority)i;
+    hdi_sandbox_fail(lua, HD_EPROGRAM,
+                     "pass: priority is \"high\", \"normal\" or \"low\", "
+                     "not %s",
+                     lua_type(lua, -1) == LUA_TSTRING
+                         ? lua_pushfstring(lua, "\"%s\"", lua_tostring(lua, -1))
+                         : hdi_language_kind(lua, -1));
+    return HD_PRIORITY_NORMAL;
+}
+
+// pass {name =, read =, write =, state =, priority =, run =}
 int hdi_definition_make(lua_State *lua)
 {
     if (lua_type(lua, 1) != LUA_TTABLE)
@@ -79,6 +99,9 @@ int hdi_definition_make(lua_State *lua)
     keep_names(lua, "write", WRITE);
     lua_getfield(lua, 1, "state");
     lua_rawseti(lua, -2, STATE);
+    lua_getfield(lua, 1, "priority");
+    priority_of(lua);
+    lua_rawseti(lua, -2, PRIORITY);
     if (lua_getfield(lua, 1, "run") != LUA_TFUNCTION)
         return hdi_sandbox_fail(lua, HD_EPROGRAM,
                                 "pass: run takes a function, not %s",
@@ -140,7 +163,7 @@ static void take_parameters(lua_State *lua, const char *pass, bool writes)
     lua_pop(lua, 1);
 }
 
-// definition {parameter = value, ..., name =, state =}
+// definition {parameter = value, ..., name =, state =, priority =}
 int hdi_definition_call(lua_State *lua)
 {
     struct hdi_block *b = &hdi_language_of(lua)->block;
@@ -171,6 +194,10 @@ int hdi_definition_call(lua_State *lua)
     lua_pushvalue(lua, 2);
     if (lua_getfield(lua, 2, "state") == LUA_TNIL)
         lua_rawgeti(lua, 3, STATE), lua_remove(lua, -2);
+    if (lua_getfield(lua, 2, "priority") == LUA_TNIL)
+        lua_rawgeti(lua, 3, PRIORITY), lua_remove(lua, -2);
+    b->priority = priority_of(lua);
+    lua_pop(lua, 1);
     b->inside_run = true;
     lua_call(lua, 2, 0);
     b->inside_run = false;

@@ -90,7 +90,8 @@ hd_status __wrap_hdi_launch(struct hdi_launcher *launcher,
                             const atomic_bool *cancel,
                             enum hd_priority priority, struct hd_error *error)
 {
-    (void)launcher, (void)arg_count, (void)priority;
+    (void)launcher, (void)arg_count;
+    atomic_fetch_add(&fake.by_priority[priority], 1);
     atomic_fetch_add(&fake.launches, 1);
     if (is_nth(&fake.fail_launch))
         return hdi_fail(error, HD_EFAULT, "kernel '%s' touched what it may not",

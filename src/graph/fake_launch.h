@@ -35,6 +35,7 @@ struct fake_counts {
     atomic_uint programs, programs_alive, launches, buffers_alive;
     atomic_ullong bytes_alive, bytes_peak;
     atomic_uint fail_launch, fail_buffer; // the n-th from now fails; 0: none
+    atomic_uint by_priority[3];           // launches
     bool device_memory; // host addresses are not device addresses
     char options[256];  // of the last program
 };

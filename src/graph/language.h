@@ -41,6 +41,7 @@ struct hdi_lua_scratch {
 // The pass or block of commands being put together.
 struct hdi_block {
     bool inside_run; // of a definition, not of the stream
+    enum hd_priority priority;
     unsigned passes; // before it
     HDI_ARRAY(hd_resource) reads;
     HDI_ARRAY(hd_resource) writes;

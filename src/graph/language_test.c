@@ -356,6 +356,13 @@ static void definitions_are_checked(void)
     fails("pass(3)", "pass takes a table, not number");
     fails("pass {}", "run takes a function, not nothing");
     fails("pass {red = {}, run = print}", "pass has no field 'red'");
+    fails("pass {priority = 'urgent', run = print}",
+          "priority is \"high\", \"normal\" or \"low\", not \"urgent\"");
+    fails("pass {priority = 3, run = print}", "not number");
+    fails(DEFINE("", "clear(p.to)") "D {to = a, priority = true}",
+          "priority is \"high\", \"normal\" or \"low\", not boolean");
+    makes(DEFINE("", "clear(p.to)") "D {to = a, priority = 'high'}", WITH(0),
+          "D:>a.1");
     fails("pass {read = 'a', run = print}", "read takes a list of parameter");
     fails("pass {read = {3}, run = print}", "names of parameters, not number");
     fails("pass {name = 3, run = print}", "name takes a string, not number");

@@ -99,6 +99,7 @@ struct hdi_pass {
     uint32_t scratch, scratch_count;
     uint32_t stamp;      // of the last pass that got an edge from this one
     uint32_t trace_name; // set by preparing
+    enum hd_priority priority;
     uint64_t work_items;
     uint64_t begin, end; // since the start of the run [ns]
 };
@@ -127,7 +128,7 @@ struct hdi_output {
 
 // A pass while it runs. `waiting` counts the passes it still waits for.
 struct hdi_pass_job {
-    struct hd_job job;
+    struct hd_work work;
     struct hd_graph *graph;
     _Atomic uint32_t waiting;
 };

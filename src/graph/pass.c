@@ -454,6 +454,12 @@ hd_status hd_graph_pass(struct hd_graph *graph,
     struct plan plan = {.params = params,
                         .name = params->name ? params->name : "",
                         .where = params->where ? params->where : ""};
+    if ((unsigned)params->priority > HD_PRIORITY_LOW)
+        return hdi_fail(error, HD_EINVAL,
+                        "%s%spass '%s': %d is no priority; see enum "
+                        "hd_priority",
+                        HDI_PASS_OF(plan.where, plan.name),
+                        (int)params->priority);
     HDI_TRY(plan_accesses(graph, &plan, error));
     HDI_TRY(plan_commands(graph, &plan, error));
 
@@ -467,6 +473,7 @@ hd_status hd_graph_pass(struct hd_graph *graph,
         .scratch = graph->scratch.count,
         .scratch_count = params->scratch_count,
         .work_items = plan.work_items,
+        .priority = params->priority,
     };
     if (!p.name || !p.where || !make_room(graph, &plan))
         return no_memory(error);

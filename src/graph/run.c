@@ -148,7 +148,7 @@ static hd_status run_dispatch(struct hd_graph *graph,
     return hdi_launch(graph->context.launcher,
                       graph->kernels.at[command->kernel].kernel,
                       &command->range, packed, command->arg_count,
-                      &graph->cancel, HD_PRIORITY_NORMAL, error);
+                      &graph->cancel, pass->priority, error);
 }
 
 static hd_status run_commands(struct hd_graph *graph,
@@ -237,9 +237,18 @@ static bool run_pass(struct hd_graph *graph, struct hd_worker *worker,
     return true;
 }
 
+static bool is_before(const struct hd_graph *graph, uint32_t a, uint32_t b)
+{
+    enum hd_priority one = graph->passes.at[a].priority;
+    enum hd_priority other = graph->passes.at[b].priority;
+
+    return one != other &&
+           (one == HD_PRIORITY_HIGH || other == HD_PRIORITY_LOW);
+}
+
 // Submit every pass that waited for this one only, but for one, which is
 // returned (or HDI_NONE): this worker goes on with it, so that a chain of
-// passes costs no submission and stays near its data.
+// passes costs no submission and stays near its data. The most urgent one is.
 static uint32_t start_successors(struct hd_graph *graph, uint32_t index)
 {
     uint32_t next = HDI_NONE;
@@ -250,11 +259,17 @@ static uint32_t start_successors(struct hd_graph *graph, uint32_t index)
         if (atomic_fetch_sub_explicit(&graph->jobs[successor].waiting, 1,
                                       memory_order_acq_rel) != 1)
             continue;
-        if (next == HDI_NONE)
+        if (next == HDI_NONE) {
             next = successor;
-        else
-            hd_submit(graph->context.launcher->pool,
-                      &graph->jobs[successor].job);
+            continue;
+        }
+        if (is_before(graph, successor, next)) {
+            uint32_t other = next;
+            next = successor;
+            successor = other;
+        }
+        hd_submit_work(graph->context.launcher->pool,
+                       &graph->jobs[successor].work);
     }
     return next;
 }
@@ -308,8 +323,9 @@ static void reset(struct hd_graph *graph,
     }
     for (uint32_t i = 0; i < graph->passes.count; i++) {
         graph->passes.at[i].begin = graph->passes.at[i].end = 0;
-        graph->jobs[i].job.run = run_job;
-        graph->jobs[i].job.group = &graph->group;
+        graph->jobs[i].work =
+            (struct hd_work){.job = {.run = run_job, .group = &graph->group},
+                             .priority = graph->passes.at[i].priority};
         graph->jobs[i].graph = graph;
         atomic_store_explicit(&graph->jobs[i].waiting, graph->waits[i],
                               memory_order_relaxed);
@@ -348,7 +364,7 @@ hd_status hd_graph_run(struct hd_graph *graph,
     reset(graph, params);
     for (uint32_t i = 0; i < graph->passes.count; i++)
         if (graph->waits[i] == 0)
-            hd_submit(pool, &graph->jobs[i].job);
+            hd_submit_work(pool, &graph->jobs[i].work);
     hd_group_wait(pool, &graph->group);
     return finish(graph, error);
 }

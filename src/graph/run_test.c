@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "graph/model.h"
+#include "steal/worker.h"
 #include "tests/check.h"
 
 static struct hdi_launcher launcher;
@@ -440,6 +441,29 @@ static void no_pass_starts_after_a_failure(void)
     hd_graph_destroy(g);
 }
 
+static void urgent_passes_start_first(void)
+{
+    static const enum hd_priority priorities[] = {
+        HD_PRIORITY_LOW, HD_PRIORITY_NORMAL, HD_PRIORITY_HIGH};
+    struct hd_graph *g = create();
+    uint64_t begin[3];
+
+    for (unsigned i = 0; i < 3; i++) {
+        hd_pass pass = add_look(g, "P", i, NULL, 0, NULL, 0);
+        g->passes.at[pass - 1].priority = priorities[i];
+        atomic_store(&fake.by_priority[i], 0);
+    }
+    run_ok(g);
+    for (unsigned i = 0; i < 3; i++) {
+        CHECK(atomic_load(&fake.by_priority[i]) == 1);
+        begin[i] = g->passes.at[i].begin;
+    }
+    // Workers of their own may begin before all are submitted.
+    CHECK(hdi_pool_has_threads(launcher.pool) ||
+          (begin[2] <= begin[1] && begin[1] <= begin[0]));
+    hd_graph_destroy(g);
+}
+
 static void running_out_of_memory_ends_the_run_cleanly(void)
 {
     struct hd_buffer *input = new_buffer(800);
@@ -723,6 +747,7 @@ int main(void)
         spare_memory_is_used_again_and_let_go_in_need();
         a_failure_in_any_pass_ends_the_run_cleanly();
         no_pass_starts_after_a_failure();
+        urgent_passes_start_first();
         running_out_of_memory_ends_the_run_cleanly();
         a_run_can_be_cancelled();
         inputs_are_needed_and_can_change();

@@ -122,8 +122,10 @@ static hd_status launch(struct rig *rig, const char *name,
 {
     const struct hd_kernel *kernel = hd_program_find(rig->program, name);
     CHECK(kernel);
+    static atomic_uint launches;
     return hdi_launch(rig->launcher, kernel, range, args, count, NULL,
-                      HD_PRIORITY_NORMAL, &error);
+                      (enum hd_priority)(atomic_fetch_add(&launches, 1) % 3),
+                      &error);
 }
 
 static void every_item_runs_once(struct rig *rig, const char *kernel,

@@ -205,12 +205,29 @@ hd_status hd_image_create(struct hd_runtime *runtime,
     return hdi_image_create(runtime->launcher, params, image, error);
 }
 
+hd_status hd_launch_with(struct hd_runtime *runtime,
+                         const struct hd_launch_params *params,
+                         const struct hd_kernel *kernel,
+                         const struct hd_range *range,
+                         const struct hd_arg *args, unsigned arg_count,
+                         struct hd_error *error)
+{
+    static const struct hd_launch_params defaults;
+    const struct hd_launch_params *p = params ? params : &defaults;
+
+    if ((unsigned)p->priority > HD_PRIORITY_LOW)
+        return hdi_fail(error, HD_EINVAL,
+                        "kernel '%s': %d is no priority; see enum hd_priority",
+                        hd_kernel_info(kernel)->name, (int)p->priority);
+    return hdi_launch(runtime->launcher, kernel, range, args, arg_count, NULL,
+                      p->priority, error);
+}
+
 hd_status hd_launch(struct hd_runtime *runtime, const struct hd_kernel *kernel,
                     const struct hd_range *range, const struct hd_arg *args,
                     unsigned arg_count, struct hd_error *error)
 {
-    return hdi_launch(runtime->launcher, kernel, range, args, arg_count, NULL,
-                      HD_PRIORITY_NORMAL, error);
+    return hd_launch_with(runtime, NULL, kernel, range, args, arg_count, error);
 }
 
 static struct hdi_graph_context graphs_of(const struct hd_runtime *runtime)

@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "failure.h"
 #include "heddle/kernel.h"
+#include "interrupt.h"
 #include "progress.h"
 #include "start.h"
 #include "target.h"
@@ -15,7 +16,7 @@ static const struct option options[] = {
     {"--explain", NULL,
      "print how each kernel became code; writes a binary\nonly with -o",
      OPTION_FLAG, false},
-    {"-D", "NAME[=VALUE]", "define a macro", OPTION_WORD, true},
+    {"-D", "NAME[=VALUE]", "define a macro, NAME(X) one with parameters", OPTION_WORD, true},
     {"-I", "FOLDER", "look there for #include files", OPTION_WORD, true},
     {"-cl-*", NULL, "an option of OpenCL C (-cl-std=CL1.2, ...)", OPTION_WORD,
      true},
@@ -143,9 +144,11 @@ static int build(const struct options *given)
     if (status == HD_OK)
         status = start_runtime((struct hd_runtime_params){.caller_only = true},
                                &runtime, &error);
+    interrupt_runtime(runtime);
     if (status == HD_OK)
         status = compile(runtime, given, text, name, &error);
 
+    interrupt_runtime(NULL);
     hd_runtime_destroy(runtime);
     free(name);
     free(text);

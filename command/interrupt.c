@@ -1,5 +1,5 @@
-// Invariant: `inside` counts handlers that may hold a graph they loaded; the
-// main thread waits for 0 after it has withdrawn the graph. The runtime's
+// Invariant: `inside` counts handlers that may hold a graph or runtime they
+// loaded; the main thread waits for 0 after it has withdrawn it. The runtime's
 // threads are started with the signals held back, so handlers normally run in
 // the main thread and the wait is none.
 #include "interrupt.h"
@@ -9,10 +9,12 @@
 #include <unistd.h>
 
 #include "heddle/graph.h"
+#include "heddle/runtime.h"
 
 static atomic_int signals;
 static atomic_int inside;
 static _Atomic(struct hd_graph *) graph_now;
+static _Atomic(struct hd_runtime *) runtime_now;
 static _Atomic(const char *) file_now;
 
 static void on_signal(int number)
@@ -29,6 +31,9 @@ static void on_signal(int number)
     struct hd_graph *graph = atomic_load(&graph_now);
     if (graph)
         hd_graph_cancel(graph);
+    struct hd_runtime *runtime = atomic_load(&runtime_now);
+    if (runtime)
+        hd_runtime_cancel_builds(runtime);
     atomic_fetch_sub(&inside, 1);
 }
 
@@ -66,6 +71,15 @@ void interrupt_graph(struct hd_graph *graph)
     // A signal that came before the graph did saw none to cancel.
     if (graph && interrupted())
         hd_graph_cancel(graph);
+}
+
+void interrupt_runtime(struct hd_runtime *runtime)
+{
+    atomic_store(&runtime_now, runtime);
+    while (!runtime && atomic_load(&inside) > 0)
+        ;
+    if (runtime && interrupted())
+        hd_runtime_cancel_builds(runtime);
 }
 
 void interrupt_file(const char *path)

@@ -76,6 +76,7 @@ hd_status session_open(struct session *session, const struct options *given,
         return fail(error, HD_ENOMEM, "out of memory");
 
     hd_status status = start_runtime(*params, &session->runtime, error);
+    interrupt_runtime(session->runtime);
     session->start_time = lap(&mark);
     for (const struct given *one = NULL;
          status == HD_OK && (one = option_next(given, "--in", one)) != NULL;) {
@@ -100,6 +101,7 @@ void session_close(struct session *session)
     hd_graph_destroy(session->graph);
     for (unsigned i = 0; i < session->input_count; i++)
         hd_buffer_destroy(session->inputs[i].buffer);
+    interrupt_runtime(NULL);
     hd_runtime_destroy(session->runtime);
     free(session->inputs);
     free(session->settings);

@@ -49,6 +49,13 @@ HD_API hd_status hd_runtime_create(const struct hd_runtime_params *params,
 /// Threads: one that is no worker of it; nobody may use the runtime after
 HD_API void hd_runtime_destroy(struct hd_runtime *runtime);
 
+/// End the builds of programs that are under way, in graphs too, and refuse
+/// those that come after, with HD_ECANCELED: the compiler's processes are
+/// killed.
+///
+/// Threads: any; may be called from a signal handler
+HD_API void hd_runtime_cancel_builds(struct hd_runtime *runtime);
+
 /// The pool whose workers run everything. Owner: the runtime.
 HD_API struct hd_pool *hd_runtime_pool(struct hd_runtime *runtime);
 

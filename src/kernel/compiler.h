@@ -7,6 +7,7 @@
 #ifndef HDI_KERNEL_COMPILER_H
 #define HDI_KERNEL_COMPILER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 #define HDI_COMPILER_SYMBOL "hdi_compiler_table"
 
 enum {
-    HDI_COMPILER_VERSION = 1 // of this border
+    HDI_COMPILER_VERSION = 2 // of this border
 };
 
 struct hdi_source {
@@ -26,6 +27,7 @@ struct hdi_source {
     size_t size;                // of the text [bytes]
     const char *const *options; // allowed ones, each one word; NULL at the end
     const char *target, *cpu;   // as in hdi_capabilities; "": of this machine
+    const atomic_bool *cancel;  // set: end with HD_ECANCELED; optional
 };
 
 static inline bool hdi_source_has(const struct hdi_source *source,

@@ -63,12 +63,20 @@ static char *next_word(char **at, bool *open)
     return word;
 }
 
+// A name, or a name with parameters, and perhaps a value.
 static bool is_definition(const char *text)
 {
     if (!isalpha((unsigned char)*text) && *text != '_')
         return false;
     while (isalnum((unsigned char)*text) || *text == '_')
         text++;
+    if (*text == '(') {
+        while (isalnum((unsigned char)*++text) || strchr("_,. ", *text))
+            if (*text == '\0')
+                return false;
+        if (*text++ != ')')
+            return false;
+    }
     return *text == '\0' || *text == '=';
 }
 
@@ -78,8 +86,8 @@ static hd_status check(const char *word, struct hd_error *error)
         return is_definition(word + 2)
                    ? HD_OK
                    : hdi_fail(error, HD_EINVAL,
-                              "build option '%s': -D takes a name, or "
-                              "name=value",
+                              "build option '%s': -D takes a name, "
+                              "name=value or name(parameters)=value",
                               word);
     if (strncmp(word, "-I", 2) == 0)
         return word[2] ? HD_OK

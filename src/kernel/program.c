@@ -147,6 +147,7 @@ static hd_status build(const struct hdi_program_context *context,
         .options = options.words,
         .target = can->target,
         .cpu = can->cpu,
+        .cancel = context->cancel,
     };
 
     if (!params->source) {

@@ -9,6 +9,7 @@
 #ifndef HDI_KERNEL_PROGRAM_H
 #define HDI_KERNEL_PROGRAM_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -24,6 +25,9 @@ struct hdi_program_context {
     struct hdi_cache *cache;
     struct hdi_trace *trace; // names of kernels are looked up in it; optional
     const char *options;     // added to those of every program; optional
+    // Set: what is being built ends with HD_ECANCELED, and what is to be built
+    // does not begin; optional.
+    const atomic_bool *cancel;
 };
 
 struct hdi_kernel_arg {

@@ -141,6 +141,11 @@ void hd_runtime_destroy(struct hd_runtime *runtime)
     free(runtime);
 }
 
+void hd_runtime_cancel_builds(struct hd_runtime *runtime)
+{
+    atomic_store(&runtime->cancel_builds, true);
+}
+
 struct hd_pool *hd_runtime_pool(struct hd_runtime *runtime)
 {
     return runtime->pool;
@@ -180,6 +185,7 @@ static struct hdi_program_context programs_of(const struct hd_runtime *runtime)
         .device = runtime->device,
         .cache = runtime->cache,
         .trace = runtime->trace,
+        .cancel = &runtime->cancel_builds,
         .options = runtime->build_options,
     };
 }

@@ -15,6 +15,7 @@ struct hd_runtime {
     struct hdi_cache *cache; // NULL: none
     struct hdi_launcher *launcher;
     char *build_options; // of every program; NULL: none
+    atomic_bool cancel_builds;
 };
 
 #endif

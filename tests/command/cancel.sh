@@ -89,3 +89,37 @@ wait "$child"
 got=$?
 [ "$got" -eq 130 ] || fail "SIGINT while writing: exit code $got"
 [ -z "$(ls -A out)" ] || fail "SIGINT while writing left $(ls -A out)"
+
+# While kernels are compiled: the compiler's process is ended with us.
+cat >endless.cl <<'END'
+#if __INCLUDE_LEVEL__ < 100
+#include "endless.cl"
+#include "endless.cl"
+#endif
+END
+cat >endless.lua <<'END'
+local endless = pass {
+    name = "endless", write = { "to" }, state = kernel("endless.cl", "none"),
+    run = function(p, state) dispatch(state, { p.to }, { global = { 1 } }) end
+}
+local a = resource("a", "uchar4", 8, 8)
+endless { to = a }
+output("image", a)
+END
+for words in "build endless.cl -o x.hdb" "run endless.lua --out image=o.png"; do
+    # shellcheck disable=SC2086
+    $clean "$HEDDLE" $words 2>err &
+    child=$!
+    compiler=
+    while [ -z "$compiler" ]; do
+        kill -0 "$child" 2>/dev/null || fail "$words: ended: $(cat err)"
+        compiler=$(cat /proc/$child/task/*/children 2>/dev/null)
+    done
+    kill -INT "$child"
+    wait "$child"
+    got=$?
+    [ "$got" -eq 130 ] || fail "$words: exit code $got: $(cat err)"
+    for process in $compiler; do
+        ! kill -0 "$process" 2>/dev/null || fail "$words: left a compiler"
+    done
+done

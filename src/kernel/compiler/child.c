@@ -2,13 +2,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/error.h"
+
+enum {
+    LOOK_TIME = 20 // between two looks at whether to end the child [ms]
+};
 
 int hdi_memory_file(const char *name, const void *data, size_t size)
 {
@@ -83,6 +90,38 @@ static hd_status spawn(const struct hdi_child *child, const int standard[3],
     return HD_OK;
 }
 
+// True when the child has ended; false when it is to be killed.
+static bool watch(pid_t pid, const atomic_bool *cancel)
+{
+    int file = cancel ? pidfd_open(pid, 0) : -1;
+
+    if (file < 0)
+        return true; // the wait for it will tell
+    struct pollfd ended = {.fd = file, .events = POLLIN};
+    bool cancelled;
+    while (!(cancelled = atomic_load(cancel)) &&
+           poll(&ended, 1, LOOK_TIME) <= 0)
+        ;
+    close(file);
+    return !cancelled;
+}
+
+// Wait for the child; one that is not wanted any more is killed before.
+static hd_status await(pid_t pid, const struct hdi_child *child, int *status,
+                       struct hd_error *error)
+{
+    bool wanted = watch(pid, child->cancel);
+
+    if (!wanted)
+        kill(pid, SIGKILL);
+    while (waitpid(pid, status, 0) < 0)
+        if (errno != EINTR)
+            return hdi_fail(error, HD_EBUILD, "cannot wait for %s: %s",
+                            child->arguments[0], strerror(errno));
+    return wanted ? HD_OK
+                  : hdi_fail(error, HD_ECANCELED, "the build was cancelled");
+}
+
 hd_status hdi_child_run(const struct hdi_child *child, struct hdi_text *output,
                         struct hdi_text *messages, int *exit_code,
                         struct hd_error *error)
@@ -104,12 +143,9 @@ hd_status hdi_child_run(const struct hdi_child *child, struct hdi_text *output,
     status = spawn(child, standard, &pid, error);
     if (status != HD_OK)
         goto err_close;
-    while (waitpid(pid, &wait_status, 0) < 0)
-        if (errno != EINTR) {
-            status = hdi_fail(error, HD_EBUILD, "cannot wait for %s: %s",
-                              child->arguments[0], strerror(errno));
-            goto err_close;
-        }
+    status = await(pid, child, &wait_status, error);
+    if (status != HD_OK)
+        goto err_close;
 
     status = hdi_memory_file_read(standard[1], output);
     if (status == HD_OK)

@@ -243,6 +243,7 @@ static void *run(void *data)
 
     hand->status = hdi_llvm_open(&hand->llvm, crew->source->target,
                                  crew->source->path, &hand->error);
+    hand->llvm.cancel = crew->source->cancel;
     bool work = wait_for_work(crew);
     if (hand->status == HD_OK && work) {
         hand->status =

@@ -87,7 +87,8 @@ static hd_status run(const struct hdi_source *source, const char *beside,
                                     .input = text->data,
                                     .input_size = text->size,
                                     .files = &dependency_file,
-                                    .file_count = 1};
+                                    .file_count = 1,
+                                    .cancel = source->cancel};
     hd_status status =
         hdi_child_run(&child, bitcode, &messages, &exit_code, error);
     if (status == HD_OK && exit_code != 0)

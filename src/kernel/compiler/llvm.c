@@ -101,6 +101,8 @@ void hdi_llvm_close(struct hdi_llvm *llvm)
 hd_status hdi_llvm_passes(const struct hdi_llvm *llvm, LLVMModuleRef module,
                           const char *passes, struct hd_error *error)
 {
+    if (llvm->cancel && atomic_load(llvm->cancel))
+        return hdi_fail(error, HD_ECANCELED, "the build was cancelled");
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMErrorRef failed = LLVMRunPasses(module, passes, llvm->machine, options);
 

@@ -7,6 +7,7 @@
 
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/text.h"
@@ -46,8 +47,9 @@ struct hdi_llvm {
     LLVMTargetMachineRef machine;
     LLVMTargetDataRef layout;
     char *triple, *cpu, *features;
-    const char *path;         // of the source, for messages
-    struct hdi_text *remarks; // of the optimiser, of the kernel at hand
+    const char *path;          // of the source, for messages
+    struct hdi_text *remarks;  // of the optimiser, of the kernel at hand
+    const atomic_bool *cancel; // set: no more passes; optional
 };
 
 // `triple` "" is this machine's. Code is made for the processor at hand.
@@ -55,7 +57,7 @@ hd_status hdi_llvm_open(struct hdi_llvm *llvm, const char *triple,
                         const char *path, struct hd_error *error);
 void hdi_llvm_close(struct hdi_llvm *llvm);
 
-// Run a pipeline as `opt -passes=` would.
+// Run a pipeline as `opt -passes=` would. HD_ECANCELED.
 hd_status hdi_llvm_passes(const struct hdi_llvm *llvm, LLVMModuleRef module,
                           const char *passes, struct hd_error *error);
 

@@ -1,5 +1,6 @@
 // What OpenCL C 2.0 and 3.0 have over 1.2: atomics with orders and scopes,
-// pointers to any address space, variables of the program.
+// pointers to any address space, variables of the program; and printf(),
+// halves, dot products and copies by the group.
 #include "base/text.h"
 #include "kernel/try.h"
 
@@ -250,6 +251,126 @@ static void kernels_print(struct try *t)
     hd_program_destroy(p);
 }
 
+static void halves_are_a_type(struct try *t)
+{
+    struct hd_program *p = try_build(
+        t,
+        "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n"
+        "kernel void axpy(half a, global const half4 *x, global half4 *y) {\n"
+        "    size_t i = get_global_id(0);\n"
+        "    y[i] = fma(x[i], (half4)a, y[i]) + convert_half4((int4)1);\n"
+        "}\n"
+        "kernel void parts(global half *x, local half *copy) {\n"
+        "    half whole, f = modf(x[get_global_id(0)], &whole);\n"
+        "    copy[get_local_id(0)] = f + whole;\n"
+        "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "    size_t n = get_local_size(0);\n"
+        "    x[get_global_id(0)] = copy[n - 1 - get_local_id(0)];\n"
+        "}\n",
+        NULL);
+    static uint16_t x[4 * N], y[4 * N], *px = x, *py = y;
+    uint16_t a = 0x4000; // 2
+
+    FOR_LOCAL(local)
+    {
+        for (int i = 0; i < 4 * N; i++) {
+            x[i] = 0x3c00; // 1
+            y[i] = 0x4200; // 3
+        }
+        TRY_RUN(t, p, "axpy", RANGE_1(local), TRY_VALUE(a), TRY_VALUE(px),
+                TRY_VALUE(py));
+        for (int i = 0; i < 4 * N; i++)
+            CHECK(y[i] == 0x4600); // 6
+        for (int i = 0; i < N; i++)
+            x[i] = (uint16_t)i;
+        TRY_RUN(t, p, "parts", RANGE_1(local), TRY_VALUE(px),
+                TRY_LOCAL((size_t)local * 2));
+        for (int i = 0; i < N; i++) {
+            int first = i / local * local;
+            int end = first + local < N ? first + local : N;
+            CHECK(x[i] == end - 1 - (i - first));
+        }
+    }
+    hd_program_destroy(p);
+}
+
+static void bytes_have_dot_products_and_bits_have_fields(struct try *t)
+{
+    struct hd_program *p = try_build(
+        t,
+        "kernel void run(global int *r, uint a, uint b) {\n"
+        "    r[0] = (int)dot_4x8packed_uu_uint(a, b);\n"
+        "    r[1] = dot_4x8packed_ss_int(a, b);\n"
+        "    r[2] = dot_4x8packed_us_int(a, b);\n"
+        "    r[3] = dot_acc_sat_4x8packed_ss_int(a, b, INT_MAX);\n"
+        "    r[4] = (int)dot_acc_sat(as_uchar4(a), as_uchar4(b), UINT_MAX);\n"
+        "    r[5] = dot(as_char4(a), as_uchar4(b));\n"
+        "    r[6] = bit_reverse(6);\n"
+        "    r[7] = bitfield_insert(-1, 5, 4u, 8u);\n"
+        "    r[8] = bitfield_extract_signed(0xf50, 4u, 4u);\n"
+        "    r[9] = (int)bitfield_extract_unsigned(0xf50, 4u, 8u);\n"
+        "    r[10] = bitfield_extract_signed((short)-1, 3u, 0u);\n"
+        "    r[11] = bitfield_insert((uchar)0x81, (uchar)0x3c, 0u, 8u);\n"
+        "    r[12] = clock_read_device() <= clock_read_device();\n"
+        "}\n",
+        "-cl-std=CL3.0");
+    const uint32_t a = 0x80ff017f, b = 0x027f80fe;
+    int r[13], *pr = r;
+    int uu = 0x7f * 0xfe + 0x80 + 0xff * 0x7f + 0x80 * 2;
+    int ss = 0x7f * -2 - 0x80 - 0x7f - 0x80 * 2;
+
+    TRY_RUN(t, p, "run", ((struct try_range){1, {1}, {1}, {0}}), TRY_VALUE(pr),
+            TRY_VALUE(a), TRY_VALUE(b));
+    CHECK(r[0] == uu && r[1] == ss);
+    CHECK(r[2] == 0x7f * -2 - 0x80 + 0xff * 0x7f + 0x80 * 2);
+    CHECK(r[3] == INT32_MAX + ss && r[4] == -1);
+    CHECK(r[5] == 0x7f * 0xfe + 0x80 - 0x7f - 0x80 * 2);
+    CHECK(r[6] == 0x60000000 && r[7] == ~0xff0 + 0x50);
+    CHECK(r[8] == 5 && r[9] == 0xf5 && r[10] == 0 && r[11] == 0x3c);
+    CHECK(r[12] == 1);
+    hd_program_destroy(p);
+}
+
+static void a_group_copies_together(struct try *t)
+{
+    static const char *const standards[] = {"-cl-std=CL1.2", "-cl-std=CL3.0"};
+    static int x[3 * N], r[3 * N], *px = x, *pr = r;
+
+    for (int i = 0; i < 3 * N; i++)
+        x[i] = i * i;
+    for (int s = 0; s < 2; s++) {
+        struct hd_program *p = try_build(
+            t,
+            "kernel void turn(global const int *x, global int *r) {\n"
+            "    local int tile[300];\n"
+            "    size_t g = get_group_id(0);\n"
+            "    event_t e[2];\n"
+            "    e[0] = async_work_group_copy(tile, x + g * 100, 100, 0);\n"
+            "    e[1] = async_work_group_strided_copy(tile + 100, x + g * 2,\n"
+            "                                         100, 7, e[0]);\n"
+            "    wait_group_events(2, e);\n"
+            "    size_t i = get_local_id(0), n = get_local_size(0);\n"
+            "    for (size_t k = i; k < 100; k += n)\n"
+            "        tile[200 + k] = tile[99 - k] - tile[100 + k];\n"
+            "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+            "    event_t last = async_work_group_strided_copy(\n"
+            "        r + g * 200, tile + 200, 100, 2, 0);\n"
+            "    wait_group_events(1, &last);\n"
+            "}\n",
+            standards[s]);
+        for (uint32_t local = 1; local <= 128; local *= 2) {
+            TRY_RUN(t, p, "turn",
+                    ((struct try_range){1, {10 * local}, {local}, {0}}),
+                    TRY_VALUE(px), TRY_VALUE(pr));
+            for (int g = 0; g < 10; g++)
+                for (int k = 0; k < 100; k++)
+                    CHECK(r[g * 200 + 2 * k] ==
+                          x[g * 100 + 99 - k] - x[g * 2 + 7 * k]);
+        }
+        hd_program_destroy(p);
+    }
+}
+
 static void everything(struct try *t)
 {
     atomics_of_all_types_add_up(t);
@@ -258,6 +379,9 @@ static void everything(struct try *t)
     variables_of_the_program_live_with_it(t);
     old_names_of_atomics_work(t);
     kernels_print(t);
+    halves_are_a_type(t);
+    bytes_have_dot_products_and_bits_have_fields(t);
+    a_group_copies_together(t);
 }
 
 int main(void)

@@ -45,9 +45,11 @@
     TEST(signbit, as_##I(x) < 0, T, I)                                        \
     FN T bitselect(T x, T y, T z)                                             \
     {                                                                         \
-        return as_##T((as_##I(x) & ~as_##I(z)) | (as_##I(y) & as_##I(z)));    \
+        return as_##T(                                                        \
+            (I)((as_##I(x) & ~as_##I(z)) | (as_##I(y) & as_##I(z)))); \
     }                                                                         \
     TERNARY(T, bitselect, T, T, T)
+FLOATS(half, short, SHRT_MIN, 0x7c00, 0x0400)
 FLOATS(float, int, INT_MIN, 0x7f800000, 0x00800000)
 FLOATS(double, long, LONG_MIN, 0x7ff0000000000000, 0x0010000000000000)
 
@@ -116,5 +118,6 @@ SIGNED(ANY)
     WIDTHS(SELECT_N, T, S, U)
 #define SELECT_INTEGER(T, U, S, BITS, LOW, HIGH) SELECT(T, S, U)
 INTEGERS(SELECT_INTEGER)
+SELECT(half, short, ushort)
 SELECT(float, int, uint)
 SELECT(double, long, ulong)

@@ -44,5 +44,6 @@
     SHUFFLE_N(16, T, U)
 #define SHUFFLE_INTEGER(T, U, S, BITS, LOW, HIGH) SHUFFLE(T, U)
 INTEGERS(SHUFFLE_INTEGER)
+SHUFFLE(half, ushort)
 SHUFFLE(float, uint)
 SHUFFLE(double, ulong)

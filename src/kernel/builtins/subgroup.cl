@@ -65,15 +65,15 @@ GROUP void sub_group_barrier(cl_mem_fence_flags flags, memory_scope scope)
 // Lanes -----------------------------------------------------------------------
 
 // The values of the sub-group. Once more they meet before the next ones come.
-#define SHARE(T, x)                                            \
-    local T *lanes = (local T *)hdu_lanes_memory();            \
-    uint item = item_of(), self = item % SIZE;                 \
-    hdu_sub_group_meet();                                      \
-    lanes[item] = x;                                           \
-    hdu_sub_group_meet();                                      \
-    lanes += item - self;                                      \
-    uint size = get_sub_group_size();                          \
-    (void)size;                                                \
+#define SHARE(T, x)                                 \
+    local T *lanes = (local T *)hdu_lanes_memory(); \
+    uint item = item_of(), self = item % SIZE;      \
+    hdu_sub_group_meet();                           \
+    lanes[item] = x;                                \
+    hdu_sub_group_meet();                           \
+    lanes += item - self;                           \
+    uint size = get_sub_group_size();               \
+    (void)size;                                     \
     (void)self
 
 // A bit for each work-item that takes part.
@@ -108,133 +108,132 @@ INNER uint first_of(uint mask)
 #define AT(i) lanes[(i) < size ? (i) : self]
 
 // Ops over the lanes of `mask`, in order.
-#define FOLD(T, identity, result, mask)            \
-    T x = identity;                                \
-    for (uint i = 0; i < SIZE; i++) {              \
-        bool takes_part = ((mask) >> i & 1) != 0;  \
-        T y = lanes[takes_part ? i : self];        \
-        T both = result;                           \
-        x = takes_part ? both : x;                 \
-    }                                              \
+#define FOLD(T, identity, result, mask)           \
+    T x = identity;                               \
+    for (uint i = 0; i < SIZE; i++) {             \
+        bool takes_part = ((mask) >> i & 1) != 0; \
+        T y = lanes[takes_part ? i : self];       \
+        T both = result;                          \
+        x = takes_part ? both : x;                \
+    }                                             \
     return x
 
-#define CLUSTER(n) \
-    ((n) >= SIZE ? ~0u : ((1u << (n)) - 1) << self / (n) * (n))
+#define CLUSTER(n) ((n) >= SIZE ? ~0u : ((1u << (n)) - 1) << self / (n) * (n))
 
 // `kind` of sub_group_KIND: whose lanes count is the mask `all`.
-#define SCANS(kind, all, T, op, identity, result)                   \
-    GROUP T sub_group_##kind##reduce_##op(T mine)                   \
-    {                                                               \
-        uint mask = all;                                            \
-        SHARE(T, mine);                                             \
-        mask &= below(size);                                        \
-        FOLD(T, identity, result, mask);                            \
-    }                                                               \
-    GROUP T sub_group_##kind##scan_exclusive_##op(T mine)           \
-    {                                                               \
-        uint mask = all;                                            \
-        SHARE(T, mine);                                             \
-        mask &= below(self);                                        \
-        FOLD(T, identity, result, mask);                            \
-    }                                                               \
-    GROUP T sub_group_##kind##scan_inclusive_##op(T mine)           \
-    {                                                               \
-        uint mask = all;                                            \
-        SHARE(T, mine);                                             \
-        mask &= below(self + 1);                                    \
-        FOLD(T, identity, result, mask);                            \
+#define SCANS(kind, all, T, op, identity, result)         \
+    GROUP T sub_group_##kind##reduce_##op(T mine)         \
+    {                                                     \
+        uint mask = all;                                  \
+        SHARE(T, mine);                                   \
+        mask &= below(size);                              \
+        FOLD(T, identity, result, mask);                  \
+    }                                                     \
+    GROUP T sub_group_##kind##scan_exclusive_##op(T mine) \
+    {                                                     \
+        uint mask = all;                                  \
+        SHARE(T, mine);                                   \
+        mask &= below(self);                              \
+        FOLD(T, identity, result, mask);                  \
+    }                                                     \
+    GROUP T sub_group_##kind##scan_inclusive_##op(T mine) \
+    {                                                     \
+        uint mask = all;                                  \
+        SHARE(T, mine);                                   \
+        mask &= below(self + 1);                          \
+        FOLD(T, identity, result, mask);                  \
     }
-#define NON_UNIFORM(T, op, identity, result)                         \
-    SCANS(non_uniform_, hdi_active(), T, op, identity, result)       \
-    GROUP T sub_group_clustered_reduce_##op(T mine, uint n)          \
-    {                                                                \
-        uint mask = hdi_active();                                    \
-        SHARE(T, mine);                                              \
-        mask &= CLUSTER(n) & below(size);                            \
-        FOLD(T, identity, result, mask);                             \
+#define NON_UNIFORM(T, op, identity, result)                   \
+    SCANS(non_uniform_, hdi_active(), T, op, identity, result) \
+    GROUP T sub_group_clustered_reduce_##op(T mine, uint n)    \
+    {                                                          \
+        uint mask = hdi_active();                              \
+        SHARE(T, mine);                                        \
+        mask &= CLUSTER(n) & below(size);                      \
+        FOLD(T, identity, result, mask);                       \
     }
-#define BOTH(T, op, identity, result)      \
-    SCANS(, ~0u, T, op, identity, result)  \
+#define BOTH(T, op, identity, result)     \
+    SCANS(, ~0u, T, op, identity, result) \
     NON_UNIFORM(T, op, identity, result)
 
-#define BROADCAST_N(n, T, f)                             \
-    GROUP T##n sub_group_##f(T##n x, uint lane)          \
-    {                                                    \
-        T##n r;                                          \
-        for (int i = 0; i < n; i++)                      \
-            r[i] = sub_group_##f(x[i], lane);            \
-        return r;                                        \
+#define BROADCAST_N(n, T, f)                    \
+    GROUP T##n sub_group_##f(T##n x, uint lane) \
+    {                                           \
+        T##n r;                                 \
+        for (int i = 0; i < n; i++)             \
+            r[i] = sub_group_##f(x[i], lane);   \
+        return r;                               \
     }
-#define LANES(T)                                                        \
-    GROUP T sub_group_broadcast(T x, uint lane)                         \
-    {                                                                   \
-        SHARE(T, x);                                                    \
-        return AT(lane);                                                \
-    }                                                                   \
-    GROUP T sub_group_non_uniform_broadcast(T x, uint lane)             \
-    {                                                                   \
-        SHARE(T, x);                                                    \
-        return AT(lane);                                                \
-    }                                                                   \
-    WIDTHS(BROADCAST_N, T, broadcast)                                   \
-    WIDTHS(BROADCAST_N, T, non_uniform_broadcast)                       \
-    GROUP T sub_group_broadcast_first(T x)                              \
-    {                                                                   \
-        uint first = first_of(hdi_active());                            \
-        SHARE(T, x);                                                    \
-        return lanes[first];                                            \
-    }                                                                   \
-    GROUP T sub_group_shuffle(T x, uint lane)                           \
-    {                                                                   \
-        SHARE(T, x);                                                    \
-        return AT(lane);                                                \
-    }                                                                   \
-    GROUP T sub_group_shuffle_xor(T x, uint by)                         \
-    {                                                                   \
-        SHARE(T, x);                                                    \
-        return AT(self ^ by);                                           \
-    }                                                                   \
-    GROUP T sub_group_shuffle_up(T x, uint by)                          \
-    {                                                                   \
-        SHARE(T, x);                                                    \
-        return AT(self - by);                                           \
-    }                                                                   \
-    GROUP T sub_group_shuffle_down(T x, uint by)                        \
-    {                                                                   \
-        SHARE(T, x);                                                    \
-        return AT(self + by);                                           \
-    }                                                                   \
-    GROUP T sub_group_rotate(T x, int by)                               \
-    {                                                                   \
-        SHARE(T, x);                                                    \
-        return AT((self + (uint)by) % get_max_sub_group_size());        \
-    }                                                                   \
-    GROUP T sub_group_clustered_rotate(T x, int by, uint n)             \
-    {                                                                   \
-        SHARE(T, x);                                                    \
-        return AT((self & ~(n - 1)) + ((self + (uint)by) & (n - 1)));   \
-    }                                                                   \
-    GROUP int sub_group_non_uniform_all_equal(T x)                      \
-    {                                                                   \
-        uint mask = hdi_active(), first = first_of(mask);               \
-        SHARE(T, x);                                                    \
-        bool same = true;                                               \
-        for (uint i = 0; i < SIZE; i++)                                 \
-            same &= !(mask >> i & 1) |                                  \
-                    (lanes[mask >> i & 1 ? i : self] == lanes[first]);  \
-        return same;                                                    \
+#define LANES(T)                                                       \
+    GROUP T sub_group_broadcast(T x, uint lane)                        \
+    {                                                                  \
+        SHARE(T, x);                                                   \
+        return AT(lane);                                               \
+    }                                                                  \
+    GROUP T sub_group_non_uniform_broadcast(T x, uint lane)            \
+    {                                                                  \
+        SHARE(T, x);                                                   \
+        return AT(lane);                                               \
+    }                                                                  \
+    WIDTHS(BROADCAST_N, T, broadcast)                                  \
+    WIDTHS(BROADCAST_N, T, non_uniform_broadcast)                      \
+    GROUP T sub_group_broadcast_first(T x)                             \
+    {                                                                  \
+        uint first = first_of(hdi_active());                           \
+        SHARE(T, x);                                                   \
+        return lanes[first];                                           \
+    }                                                                  \
+    GROUP T sub_group_shuffle(T x, uint lane)                          \
+    {                                                                  \
+        SHARE(T, x);                                                   \
+        return AT(lane);                                               \
+    }                                                                  \
+    GROUP T sub_group_shuffle_xor(T x, uint by)                        \
+    {                                                                  \
+        SHARE(T, x);                                                   \
+        return AT(self ^ by);                                          \
+    }                                                                  \
+    GROUP T sub_group_shuffle_up(T x, uint by)                         \
+    {                                                                  \
+        SHARE(T, x);                                                   \
+        return AT(self - by);                                          \
+    }                                                                  \
+    GROUP T sub_group_shuffle_down(T x, uint by)                       \
+    {                                                                  \
+        SHARE(T, x);                                                   \
+        return AT(self + by);                                          \
+    }                                                                  \
+    GROUP T sub_group_rotate(T x, int by)                              \
+    {                                                                  \
+        SHARE(T, x);                                                   \
+        return AT((self + (uint)by) % get_max_sub_group_size());       \
+    }                                                                  \
+    GROUP T sub_group_clustered_rotate(T x, int by, uint n)            \
+    {                                                                  \
+        SHARE(T, x);                                                   \
+        return AT((self & ~(n - 1)) + ((self + (uint)by) & (n - 1)));  \
+    }                                                                  \
+    GROUP int sub_group_non_uniform_all_equal(T x)                     \
+    {                                                                  \
+        uint mask = hdi_active(), first = first_of(mask);              \
+        SHARE(T, x);                                                   \
+        bool same = true;                                              \
+        for (uint i = 0; i < SIZE; i++)                                \
+            same &= !(mask >> i & 1) |                                 \
+                    (lanes[mask >> i & 1 ? i : self] == lanes[first]); \
+        return same;                                                   \
     }
 
-#define NUMBER(T, LOWEST, HIGHEST)                \
-    LANES(T)                                      \
-    BOTH(T, add, (T)0, x + y)                     \
-    BOTH(T, min, HIGHEST, choose(y < x, y, x))    \
-    BOTH(T, max, LOWEST, choose(y > x, y, x))     \
+#define NUMBER(T, LOWEST, HIGHEST)             \
+    LANES(T)                                   \
+    BOTH(T, add, (T)0, x + y)                  \
+    BOTH(T, min, HIGHEST, choose(y < x, y, x)) \
+    BOTH(T, max, LOWEST, choose(y > x, y, x))  \
     NON_UNIFORM(T, mul, (T)1, x *y)
-#define INTEGER(T, U, S, BITS, LOWEST, HIGHEST)   \
-    NUMBER(T, LOWEST, HIGHEST)                    \
-    NON_UNIFORM(T, and, (T) ~(T)0, x &y)          \
-    NON_UNIFORM(T, or, (T)0, x | y)               \
+#define INTEGER(T, U, S, BITS, LOWEST, HIGHEST) \
+    NUMBER(T, LOWEST, HIGHEST)                  \
+    NON_UNIFORM(T, and, (T) ~(T)0, x &y)        \
+    NON_UNIFORM(T, or, (T)0, x | y)             \
     NON_UNIFORM(T, xor, (T)0, x ^ y)
 INTEGERS(INTEGER)
 NUMBER(half, -(half)INFINITY, (half)INFINITY)
@@ -287,8 +286,7 @@ FN uint sub_group_ballot_bit_count(uint4 v)
 }
 FN uint sub_group_ballot_inclusive_scan(uint4 v)
 {
-    return (uint)__builtin_popcountg(v.x &
-                                     below(get_sub_group_local_id() + 1));
+    return (uint)__builtin_popcountg(v.x & below(get_sub_group_local_id() + 1));
 }
 FN uint sub_group_ballot_exclusive_scan(uint4 v)
 {
@@ -303,10 +301,10 @@ FN uint sub_group_ballot_find_msb(uint4 v)
     return 31 - (uint)__builtin_clzg(v.x & below(get_sub_group_size()), 32);
 }
 
-#define MASK(name, bits)                                      \
-    FN uint4 get_sub_group_##name##_mask(void)                \
-    {                                                         \
-        uint self = get_sub_group_local_id();                 \
+#define MASK(name, bits)                                               \
+    FN uint4 get_sub_group_##name##_mask(void)                         \
+    {                                                                  \
+        uint self = get_sub_group_local_id();                          \
         return (uint4)((bits) & below(get_sub_group_size()), 0, 0, 0); \
     }
 MASK(eq, 1u << self)

@@ -23,8 +23,8 @@ static const char *const fixed[] = {
     "-", "-MMD", "-MT", "x", "-MF", "/proc/self/fd/3",
     // What the builtins have, not what a SPIR device might have.
     "-Xclang",
-    "-cl-ext=-all,+cl_khr_fp64,+cl_khr_subgroups,+cl_khr_byte_addressable_"
-    "store,"
+    "-cl-ext=-all,+cl_khr_fp64,+cl_khr_fp16,+cl_khr_subgroups,"
+    "+cl_khr_byte_addressable_store,"
     "+cl_khr_global_int32_base_atomics,+cl_khr_global_int32_extended_atomics,"
     "+cl_khr_local_int32_base_atomics,+cl_khr_local_int32_extended_atomics,"
     "+cl_khr_int64_base_atomics,+cl_khr_int64_extended_atomics,"

@@ -11,7 +11,8 @@
     F(short, ushort, short) F(ushort, ushort, short)            \
     F(int, uint, int) F(uint, uint, int)                        \
     F(long, ulong, long) F(ulong, ulong, long)
-#define REALS(F) F(float, uint, int) F(double, ulong, long)
+#define REALS(F) F(half, ushort, short) F(float, uint, int) F(double, ulong, long)
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
 
 #define C1(n, f, T) \
     void call_##f##_1_##T##n(T##n x) { f(x); }
@@ -53,6 +54,41 @@ CALL_2(upsample, uint, uint)
 #define SIGNED(F) F(char) F(short) F(int) F(long)
 #define ANY(T) CALL_1(any, T) CALL_1(all, T)
 SIGNED(ANY)
+#define C_FIELDS(n, T)                                       \
+    void call_fields_##T##n(T##n x, T##n y, uint i)          \
+    {                                                        \
+        bit_reverse(x);                                      \
+        bitfield_insert(x, y, i, i);                         \
+        bitfield_extract_signed(x, i, i);                    \
+        bitfield_extract_unsigned(x, i, i);                  \
+    }
+#define FIELDS(T, U, S) EVERY_WIDTH(C_FIELDS, T)
+INTEGERS(FIELDS)
+#define DOTS(kind, R, A, B)                                      \
+    void call_dot_##kind(A##4 x, B##4 y, R z, uint v, uint w)    \
+    {                                                            \
+        dot(x, y);                                               \
+        dot_acc_sat(x, y, z);                                    \
+        dot_4x8packed_##kind##_##R(v, w);                        \
+        dot_acc_sat_4x8packed_##kind##_##R(v, w, z);             \
+    }
+DOTS(uu, uint, uchar, uchar)
+DOTS(ss, int, char, char)
+DOTS(us, int, uchar, char)
+DOTS(su, int, char, uchar)
+
+#define C_COPY(n, T)                                                   \
+    void call_copy_##T##n(local T##n *l, global T##n *g, event_t e)    \
+    {                                                                  \
+        async_work_group_copy(l, g, 1, e);                             \
+        async_work_group_copy(g, l, 1, e);                             \
+        async_work_group_strided_copy(l, g, 1, 1, e);                  \
+        async_work_group_strided_copy(g, l, 1, 1, e);                  \
+        prefetch(g, 1);                                                \
+    }
+#define COPY(T, U, S) EVERY_WIDTH(C_COPY, T)
+INTEGERS(COPY)
+REALS(COPY)
 
 #define REAL(T, U, S)                                                       \
     CALL_1(acos, T) CALL_1(acosh, T) CALL_1(acospi, T) CALL_1(asin, T)      \
@@ -73,7 +109,7 @@ SIGNED(ANY)
     CALL_2(rootn, T, int)                                                   \
     CALL_1(round, T) CALL_1(rsqrt, T) CALL_1(sin, T) CALL_1(sinh, T)        \
     CALL_1(sinpi, T) CALL_1(sqrt, T) CALL_1(tan, T) CALL_1(tanh, T)         \
-    CALL_1(tanpi, T) CALL_1(trunc, T)                     \
+    CALL_1(tanpi, T) CALL_1(tgamma, T) CALL_1(trunc, T)                     \
     VECTORS(C2S, fmax, T) VECTORS(C2S, fmin, T)                             \
     VECTORS(LDEXP_S, ldexp, T)                                              \
     CALL_3(clamp, T, T) CALL_1(degrees, T) CALL_1(radians, T)               \
@@ -119,8 +155,6 @@ GEOMETRIC(C1, fast_length, float)
 GEOMETRIC(C2, fast_distance, float, float)
 GEOMETRIC(C1, fast_normalize, float)
 
-CALL_1(tgamma, float)
-
 #define FAST_1(f) CALL_1(native_##f, float) CALL_1(half_##f, float)
 FAST_1(cos)
 FAST_1(exp)
@@ -143,7 +177,7 @@ CALL_2(half_powr, float, float)
     F(char, __VA_ARGS__) F(uchar, __VA_ARGS__) F(short, __VA_ARGS__) \
     F(ushort, __VA_ARGS__) F(int, __VA_ARGS__) F(uint, __VA_ARGS__)  \
     F(long, __VA_ARGS__) F(ulong, __VA_ARGS__) F(float, __VA_ARGS__) \
-    F(double, __VA_ARGS__)
+    F(double, __VA_ARGS__) F(half, __VA_ARGS__)
 #define CONVERT_N(n, S, D)                              \
     void call_convert_##D##S##n(S##n x)                 \
     {                                                   \
@@ -166,6 +200,7 @@ CALL_2(half_powr, float, float)
 #define CONVERT_SAT(S, D) EVERY_WIDTH(CONVERT_SAT_N, S, D)
 #define CONVERT_INTEGER(T, U, S) FROM(CONVERT, T) FROM(CONVERT_SAT, T)
 INTEGERS(CONVERT_INTEGER)
+FROM(CONVERT, half)
 FROM(CONVERT, float)
 FROM(CONVERT, double)
 

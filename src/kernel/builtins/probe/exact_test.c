@@ -219,11 +219,11 @@ static wide some_integer(int i, struct type t, uint64_t *state)
 #include "kernel/builtins/probe/types.def"
 #undef INTEGER
 
-#define EACH_INTEGER(F, name)                                               \
-    F(name, char)                                                           \
-    F(name, uchar)                                                          \
-    F(name, short) F(name, ushort) F(name, int) F(name, uint) F(name, long) \
-        F(name, ulong)
+#define EACH_INTEGER(F, name) \
+    F(name, char)             \
+    F(name, uchar)            \
+    F(name, short)            \
+    F(name, ushort) F(name, int) F(name, uint) F(name, long) F(name, ulong)
 #define DECLARE(name, T)                                                  \
     void exact_##name##_##T(uint64_t n, const cl_##T *x, const cl_##T *y, \
                             const cl_##T *z, cl_##T *r);
@@ -342,13 +342,14 @@ static void fail_conversion(const char *to, const char *from, int how,
 FILL_REAL(float, true)
 FILL_REAL(double, false)
 
-#define FROM(F, ...)                                               \
-    F(char, true, __VA_ARGS__)                                     \
-    F(uchar, true, __VA_ARGS__)                                    \
-    F(short, true, __VA_ARGS__) F(ushort, true, __VA_ARGS__)       \
-        F(int, true, __VA_ARGS__) F(uint, true, __VA_ARGS__)       \
-            F(long, true, __VA_ARGS__) F(ulong, true, __VA_ARGS__) \
-                F(float, false, __VA_ARGS__) F(double, false, __VA_ARGS__)
+#define FROM(F, ...)                                                 \
+    F(char, true, __VA_ARGS__)                                       \
+    F(uchar, true, __VA_ARGS__)                                      \
+    F(short, true, __VA_ARGS__)                                      \
+    F(ushort, true, __VA_ARGS__) F(int, true, __VA_ARGS__)           \
+        F(uint, true, __VA_ARGS__) F(long, true, __VA_ARGS__)        \
+            F(ulong, true, __VA_ARGS__) F(float, false, __VA_ARGS__) \
+                F(double, false, __VA_ARGS__)
 
 // Of integers what does not fit wraps; of floats it is not defined.
 #define CONVERT_TO_INTEGER(S, is_integer, D, bits, is_signed)                  \

@@ -17,7 +17,6 @@
     }
 #define REAL_1(name, reference, single, twice) \
     LOOP_1(name, float, float) LOOP_1(name, double, double)
-#define FLOAT_1(name, reference, single) LOOP_1(name, float, float)
 #define REAL_2(name, reference, single, twice) \
     LOOP_2(name, float, float, float) LOOP_2(name, double, double, double)
 #define EITHER_2(name, reference) REAL_2(name, reference, 0, 0)

@@ -2,8 +2,8 @@
 #ifndef HDI_BUILTINS_PROBE_H
 #define HDI_BUILTINS_PROBE_H
 
-#define IN(T) global const T *restrict
+#define IN(T)  global const T *restrict
 #define OUT(T) global T *restrict
-#define SIZE ulong
+#define SIZE   ulong
 
 #endif

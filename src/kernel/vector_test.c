@@ -67,6 +67,12 @@ static const char source[] =
     "    for (int k = 0; k < n; k++) d = fmin(d, fabs(x[i] - at[k]));\n"
     "    least[i] = d;\n"
     "}\n"
+    "__constant sampler_t linear = CLK_FILTER_LINEAR | CLK_ADDRESS_CLAMP;\n"
+    "__kernel void picture(read_only image2d_t image,\n"
+    "                      __global const float2 *at, __global float4 *out) {\n"
+    "    int i = get_global_id(0);\n"
+    "    out[i] = read_imagef(image, linear, at[i]);\n"
+    "}\n"
     "__kernel void scale4(__global float4 *x, float a) {\n"
     "    x[get_global_id(0)] *= a;\n"
     "}\n";
@@ -97,8 +103,9 @@ int main(void)
 {
     struct try t = try_open();
     struct hd_program *p = try_build(&t, source, NULL);
-    static const char *const names[] = {
-        "saxpy", "blur", "sample", "sample4", "scale4", "strided", "nearest"};
+    static const char *const names[] = {"saxpy",   "blur",   "sample",
+                                        "sample4", "scale4", "strided",
+                                        "nearest", "picture"};
 
     // The least that every processor with vectors can do.
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -175,6 +175,54 @@ static void images_are_read_and_written_at_once(struct hd_program *program)
     }
 }
 
+// Three pictures of the same sizes: the third becomes the sum of the others.
+static void add_pictures(struct hd_program *program, struct picture *a,
+                         struct picture *b, struct picture *c)
+{
+    const struct hd_arg args[] = {HD_IMAGE(a->image), HD_IMAGE(b->image),
+                                  HD_IMAGE(c->image), HD_BUFFER(points)};
+    const struct hd_image_params *made = c->reference.params;
+    double most = made->type == HD_UNORM_INT8 ? 1 : 8;
+
+    place_writes(made);
+    CHECK_OK(launch(program, "sum", "2d", args, 4), error);
+    for (int y = 0; y < (int)made->height; y++)
+        for (int x = 0; x < (int)made->width; x++)
+            for (int channel = 0; channel < 4; channel++) {
+                int at[MAX_AXES] = {x, y, 0};
+                double right = reference_texel(&a->reference, at, 0, channel) +
+                               reference_texel(&b->reference, at, 0, channel);
+                double got = reference_texel(&c->reference, at, 0, channel);
+                right = right > most ? most : right;
+                right = right < 0 && most < 2 ? 0 : right;
+                CHECK(reference_place(made->order, channel) < 0 ||
+                      fabs(got - right) <= 0.0021);
+            }
+}
+
+static void images_of_all_layouts_meet(struct hd_program *program)
+{
+    static const struct {
+        enum hd_channel_order order;
+        enum hd_channel_type type;
+    } formats[] = {{HD_RGBA, HD_UNORM_INT8},
+                   {HD_R, HD_UNORM_INT8},
+                   {HD_R, HD_FLOAT},
+                   {HD_RGBA, HD_FLOAT},
+                   {HD_RG, HD_HALF_FLOAT}};
+    const int count = sizeof(formats) / sizeof(formats[0]);
+
+    for (int i = 0; i < count * count * count; i++) {
+        struct picture p[3];
+        for (int k = 0, n = i; k < 3; k++, n /= count)
+            p[k] = picture_of(params_of(HD_IMAGE_2D, formats[n % count].order,
+                                        formats[n % count].type));
+        add_pictures(program, &p[0], &p[1], &p[2]);
+        for (int k = 0; k < 3; k++)
+            picture_clear(&p[k]);
+    }
+}
+
 static void kernels_know_what_images_are(void)
 {
     struct hd_program *program = build("-D ASKING -cl-std=CL3.0");
@@ -218,6 +266,7 @@ int main(int count, char **words)
     struct hd_program *writing = build("-D WRITING -cl-std=CL3.0");
     every_format_is_written_right(writing);
     images_are_read_and_written_at_once(writing);
+    images_of_all_layouts_meet(writing);
     srgb_is_not_written(writing);
     hd_program_destroy(writing);
     kernels_know_what_images_are();

@@ -88,6 +88,12 @@ kernel void float_2d_array_depth(read_only image2d_array_depth_t i, sampler_t s,
 #ifdef WRITING
 ALL_KINDS(WRITES, )
 ALL_KINDS(BOTH, )
+kernel void sum_2d(read_only image2d_t a, read_only image2d_t b,
+                   write_only image2d_t c, global const float4 *at)
+{
+    size_t g = get_global_id(0);
+    write_imagef(c, INT_2d, read_imagef(a, INT_2d) + read_imagef(b, INT_2d));
+}
 kernel void write_float_2d_depth(write_only image2d_depth_t i,
                                  global const float4 *at,
                                  global const float4 *in)

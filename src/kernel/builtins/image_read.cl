@@ -2,6 +2,11 @@
 // and filtering".
 #include "texel.h"
 
+__attribute__((always_inline)) int hdi_image_layout(image i)
+{
+    return i->layout;
+}
+
 // Where along one axis: one texel, or two to be mixed.
 struct axis {
     int near, far;
@@ -286,15 +291,15 @@ INNER float4 read_float(image i, uint sampler, int dims, bool linear,
                         struct spot s)
 {
 #define READ(layout) read_layout(i, sampler, layout, dims, linear, s)
-    if (i->layout == HDI_LAYOUT_8888) {
+    if (hdi_image_layout(i) == HDI_LAYOUT_8888) {
         float4 c = READ(HDI_LAYOUT_8888) * (1.0f / 255);
         return i->swapped ? c.zyxw : c;
     }
-    if (i->layout == HDI_LAYOUT_4_X_32)
+    if (hdi_image_layout(i) == HDI_LAYOUT_4_X_32)
         return READ(HDI_LAYOUT_4_X_32);
-    if (i->layout == HDI_LAYOUT_32)
+    if (hdi_image_layout(i) == HDI_LAYOUT_32)
         return (float4)(READ(HDI_LAYOUT_32).x, 0, 0, 1);
-    if (i->layout == HDI_LAYOUT_8)
+    if (hdi_image_layout(i) == HDI_LAYOUT_8)
         return (float4)(READ(HDI_LAYOUT_8).x * (1.0f / 255), 0, 0, 1);
     return read_any(i, sampler, dims, linear, s);
 #undef READ
@@ -305,13 +310,13 @@ INNER int4 read_int(image i, uint sampler, struct spot s)
 {
 #define FIND(layout) \
     find(i, sampler, layout, s.x.near, s.y.near, s.z.near, s.layer)
-    if (i->layout == HDI_LAYOUT_8888) {
+    if (hdi_image_layout(i) == HDI_LAYOUT_8888) {
         struct texel t = FIND(HDI_LAYOUT_8888);
         uint v = choose(t.inside, *(global uint *)t.at, 0u);
         int4 c = (int4)(v & 255, v >> 8 & 255, v >> 16 & 255, v >> 24);
         return i->swapped ? c.zyxw : c;
     }
-    if (i->layout == HDI_LAYOUT_4_X_32) {
+    if (hdi_image_layout(i) == HDI_LAYOUT_4_X_32) {
         struct texel t = FIND(HDI_LAYOUT_4_X_32);
         global int *p = (global int *)t.at;
         return (int4)(choose(t.inside, p[0], 0), choose(t.inside, p[1], 0),

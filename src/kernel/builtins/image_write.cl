@@ -120,11 +120,11 @@ INNER void write(image i, int4 place, float4 c)
     struct target t = target_of(i, place);
     if (!t.inside)
         return;
-    if (i->layout == HDI_LAYOUT_8888)
+    if (hdi_image_layout(i) == HDI_LAYOUT_8888)
         store_bytes(i, AT(HDI_LAYOUT_8888), c);
-    else if (i->layout == HDI_LAYOUT_4_X_32)
+    else if (hdi_image_layout(i) == HDI_LAYOUT_4_X_32)
         store_words(AT(HDI_LAYOUT_4_X_32), c);
-    else if (i->layout == HDI_LAYOUT_32)
+    else if (hdi_image_layout(i) == HDI_LAYOUT_32)
         *(global float *)AT(HDI_LAYOUT_32) = c.x;
     else
         store_any(i, AT(HDI_LAYOUT_ANY), c);
@@ -135,9 +135,9 @@ INNER void write(image i, int4 place, uint4 c)
     struct target t = target_of(i, place);
     if (!t.inside)
         return;
-    if (i->layout == HDI_LAYOUT_8888)
+    if (hdi_image_layout(i) == HDI_LAYOUT_8888)
         store_bytes(i, AT(HDI_LAYOUT_8888), c);
-    else if (i->layout == HDI_LAYOUT_4_X_32)
+    else if (hdi_image_layout(i) == HDI_LAYOUT_4_X_32)
         store_words(AT(HDI_LAYOUT_4_X_32), c);
     else
         store_any(i, AT(HDI_LAYOUT_ANY), c);
@@ -148,7 +148,7 @@ INNER void write(image i, int4 place, int4 c)
     struct target t = target_of(i, place);
     if (!t.inside)
         return;
-    if (i->layout == HDI_LAYOUT_4_X_32)
+    if (hdi_image_layout(i) == HDI_LAYOUT_4_X_32)
         store_words(AT(HDI_LAYOUT_4_X_32), c);
     else
         store_any(i, AT(HDI_LAYOUT_ANY), c);

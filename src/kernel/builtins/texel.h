@@ -13,6 +13,10 @@
 
 typedef constant struct hdi_image *image;
 
+// Its layout. Alone in asking: the compiler lets it say one of them, for a
+// version of the kernel that is for such images.
+int hdi_image_layout(image i);
+
 // A builtin under clang's name for it.
 #define NAMED(R, id, name, ...)      \
     R id(__VA_ARGS__) __asm__(name); \

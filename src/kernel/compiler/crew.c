@@ -11,7 +11,7 @@
 #include "kernel/compiler/prepare.h"
 #include "kernel/compiler/signature.h"
 #include "kernel/compiler/thread.h"
-#include "kernel/compiler/workgroup.h"
+#include "kernel/compiler/versions.h"
 
 enum {
     MOST_HANDS = 8,      // each reads the program once more
@@ -67,12 +67,8 @@ struct making {
 
 static hd_status make_loops(struct making *m, struct hd_error *error)
 {
-    LLVMValueRef prepared;
-
-    HDI_TRY(hdi_prepare_kernel(m->llvm, m->program, m->kernel->name, &m->module,
-                               &prepared, error));
-    return hdi_workgroup_build(m->llvm, m->module, prepared, m->kernel,
-                               &m->explanation, &m->regions, error);
+    return hdi_versions_build(m->llvm, m->program, m->kernel, &m->module,
+                              &m->explanation, &m->regions, error);
 }
 
 static hd_status make_threads(struct making *m, struct hd_error *error)

@@ -1,0 +1,252 @@
+#include "kernel/compiler/versions.h"
+
+#include <llvm-c/Linker.h>
+#include <stddef.h>
+
+#include "backend/frame.h"
+#include "base/error.h"
+#include "kernel/compiler/prepare.h"
+#include "kernel/compiler/workgroup.h"
+#include "kernel/image.h"
+
+static const enum hdi_image_layout layouts[] = {
+    HDI_LAYOUT_8888, HDI_LAYOUT_8, HDI_LAYOUT_32, HDI_LAYOUT_4_X_32};
+
+enum {
+    VERSIONS = sizeof(layouts) / sizeof(layouts[0])
+};
+
+static LLVMValueRef load_at(LLVMContextRef c, LLVMBuilderRef builder,
+                            LLVMTypeRef type, LLVMValueRef base, size_t offset)
+{
+    LLVMValueRef index = LLVMConstInt(LLVMInt64TypeInContext(c), offset, false);
+    return LLVMBuildLoad2(builder, type,
+                          LLVMBuildInBoundsGEP2(builder,
+                                                LLVMInt8TypeInContext(c), base,
+                                                &index, 1, ""),
+                          "");
+}
+
+static LLVMValueRef load_layout(LLVMContextRef c, LLVMBuilderRef builder,
+                                LLVMValueRef image)
+{
+    return load_at(c, builder, LLVMInt32TypeInContext(c), image,
+                   offsetof(struct hdi_image, layout));
+}
+
+// The builtin that all others ask for an image's layout.
+static LLVMValueRef layout_function(LLVMModuleRef program)
+{
+    return LLVMGetNamedFunction(program, "hdi_image_layout");
+}
+
+// Let it say `layout`, or what the image says.
+static void set_layout(LLVMContextRef c, LLVMValueRef function,
+                       enum hdi_image_layout layout)
+{
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(c);
+
+    while (LLVMGetFirstBasicBlock(function))
+        LLVMDeleteBasicBlock(LLVMGetFirstBasicBlock(function));
+    hdi_build_at_end(builder, LLVMAppendBasicBlockInContext(c, function, ""));
+    LLVMBuildRet(builder,
+                 layout == HDI_LAYOUT_ANY
+                     ? load_layout(c, builder, LLVMGetParam(function, 0))
+                     : LLVMConstInt(LLVMInt32TypeInContext(c), layout, false));
+    LLVMDisposeBuilder(builder);
+}
+
+static hd_status build_one(struct hdi_llvm *llvm, LLVMModuleRef program,
+                           struct hdi_build_kernel *kernel,
+                           LLVMModuleRef *module, struct hdi_text *explanation,
+                           unsigned *regions, struct hd_error *error)
+{
+    LLVMModuleRef m;
+    LLVMValueRef prepared;
+
+    HDI_TRY(
+        hdi_prepare_kernel(llvm, program, kernel->name, &m, &prepared, error));
+    hd_status status = hdi_workgroup_build(llvm, m, prepared, kernel,
+                                           explanation, regions, error);
+    if (status == HD_OK)
+        *module = m;
+    else
+        LLVMDisposeModule(m);
+    return status;
+}
+
+static LLVMValueRef entry_of(LLVMModuleRef module,
+                             const struct hdi_build_kernel *kernel)
+{
+    struct hdi_text name = {0};
+
+    hdi_text_print(&name, "hdk_%s", kernel->name);
+    LLVMValueRef entry =
+        name.failed ? NULL : LLVMGetNamedFunction(module, name.data);
+    hdi_text_free(&name);
+    return entry;
+}
+
+// Give a version's function a name of its own. Inlined, it would lose its
+// vector width.
+static LLVMValueRef hide(LLVMModuleRef module,
+                         const struct hdi_build_kernel *kernel, unsigned number)
+{
+    LLVMValueRef entry = entry_of(module, kernel);
+    struct hdi_text name = {0};
+
+    hdi_text_print(&name, "version%u.%s", number, kernel->name);
+    if (entry && !name.failed) {
+        LLVMSetValueName2(entry, name.data, name.size);
+        hdi_function_flag(entry, "noinline", true);
+    } else {
+        entry = NULL;
+    }
+    hdi_text_free(&name);
+    return entry;
+}
+
+// The layout that all images of the launch have, else HDI_LAYOUT_ANY.
+static LLVMValueRef common_layout(LLVMContextRef c, LLVMBuilderRef builder,
+                                  LLVMValueRef frame,
+                                  const struct hdi_build_kernel *kernel)
+{
+    LLVMTypeRef space = LLVMPointerTypeInContext(c, HDI_SPACE_CONSTANT);
+    LLVMValueRef args = load_at(c, builder, LLVMPointerTypeInContext(c, 0),
+                                frame, offsetof(struct hdi_frame, args));
+    LLVMValueRef any =
+        LLVMConstInt(LLVMInt32TypeInContext(c), HDI_LAYOUT_ANY, false);
+    LLVMValueRef common = NULL;
+
+    for (uint32_t i = 0; i < kernel->arg_count; i++) {
+        if (kernel->args[i].kind != HD_ARG_IMAGE)
+            continue;
+        LLVMValueRef image =
+            load_at(c, builder, space, args, kernel->args[i].offset);
+        LLVMValueRef layout = load_layout(c, builder, image);
+        common = common ? LLVMBuildSelect(builder,
+                                          LLVMBuildICmp(builder, LLVMIntEQ,
+                                                        common, layout, ""),
+                                          common, any, "")
+                        : layout;
+    }
+    return common;
+}
+
+// The function that the backend calls.
+static void write_choice(struct hdi_llvm *llvm, LLVMModuleRef module,
+                         const struct hdi_build_kernel *kernel,
+                         const char *name, LLVMValueRef versions[VERSIONS + 1])
+{
+    LLVMContextRef c = llvm->context;
+    LLVMTypeRef type = LLVMGlobalGetValueType(versions[VERSIONS]);
+    LLVMValueRef function = LLVMAddFunction(module, name, type);
+    LLVMValueRef frame = LLVMGetParam(function, 0), choice = NULL;
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(c);
+    LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(c, function, "");
+
+    hdi_function_flag(function, "nounwind", true);
+    for (unsigned v = VERSIONS + 1; v-- > 0;) {
+        LLVMBasicBlockRef block =
+            LLVMAppendBasicBlockInContext(c, function, "");
+        hdi_build_at_end(builder, block);
+        LLVMBuildCall2(builder, type, versions[v], &frame, 1, "");
+        LLVMBuildRetVoid(builder);
+        if (v == VERSIONS) {
+            hdi_build_at_end(builder, entry);
+            choice = LLVMBuildSwitch(builder,
+                                     common_layout(c, builder, frame, kernel),
+                                     block, VERSIONS);
+        } else {
+            LLVMAddCase(
+                choice,
+                LLVMConstInt(LLVMInt32TypeInContext(c), layouts[v], false),
+                block);
+        }
+        LLVMSetLinkage(versions[v], LLVMInternalLinkage);
+    }
+    LLVMDisposeBuilder(builder);
+}
+
+// Link a version for each layout to `module`, which holds the one for any.
+static hd_status add_versions(struct hdi_llvm *llvm, LLVMModuleRef program,
+                              LLVMValueRef layout,
+                              struct hdi_build_kernel *kernel,
+                              LLVMModuleRef module, struct hd_error *error)
+{
+    uint32_t saved_bytes = kernel->saved_bytes;
+    LLVMValueRef versions[VERSIONS + 1];
+    struct hdi_text name = {0};
+    hd_status status = HD_OK;
+    bool failed = false;
+
+    hdi_text_print(&name, "hdk_%s", kernel->name);
+    versions[VERSIONS] = hide(module, kernel, VERSIONS);
+    failed = !versions[VERSIONS] || name.failed;
+    for (unsigned v = 0; v < VERSIONS && status == HD_OK && !failed; v++) {
+        LLVMModuleRef part;
+        unsigned regions;
+        struct hdi_text explanation = {0};
+
+        set_layout(llvm->context, layout, layouts[v]);
+        status = build_one(llvm, program, kernel, &part, &explanation, &regions,
+                           error);
+        hdi_text_free(&explanation);
+        if (status != HD_OK)
+            break;
+        if (kernel->saved_bytes > saved_bytes)
+            saved_bytes = kernel->saved_bytes;
+        failed = !hide(part, kernel, v);
+        // The linker destroys the part.
+        failed = LLVMLinkModules2(module, part) || failed;
+    }
+    set_layout(llvm->context, layout, HDI_LAYOUT_ANY);
+    kernel->saved_bytes = saved_bytes;
+    for (unsigned v = 0; v < VERSIONS && status == HD_OK && !failed; v++) {
+        struct hdi_text version = {0};
+        hdi_text_print(&version, "version%u.%s", v, kernel->name);
+        versions[v] =
+            version.failed ? NULL : LLVMGetNamedFunction(module, version.data);
+        failed = !versions[v];
+        hdi_text_free(&version);
+    }
+    if (failed)
+        status =
+            hdi_fail(error, HD_ENOMEM, "%s: no memory to compile", llvm->path);
+    if (status == HD_OK)
+        write_choice(llvm, module, kernel, name.data, versions);
+    hdi_text_free(&name);
+    return status;
+}
+
+static bool has_images(const struct hdi_build_kernel *kernel)
+{
+    for (uint32_t i = 0; i < kernel->arg_count; i++)
+        if (kernel->args[i].kind == HD_ARG_IMAGE)
+            return true;
+    return false;
+}
+
+hd_status hdi_versions_build(struct hdi_llvm *llvm, LLVMModuleRef program,
+                             struct hdi_build_kernel *kernel,
+                             LLVMModuleRef *module,
+                             struct hdi_text *explanation, unsigned *regions,
+                             struct hd_error *error)
+{
+    LLVMModuleRef made;
+    LLVMValueRef layout = layout_function(program);
+
+    HDI_TRY(
+        build_one(llvm, program, kernel, &made, explanation, regions, error));
+    hd_status status = HD_OK;
+    if (layout && has_images(kernel)) {
+        status = add_versions(llvm, program, layout, kernel, made, error);
+        hdi_text_print(explanation, "versions for images of one layout: %d\n",
+                       VERSIONS);
+    }
+    if (status == HD_OK)
+        *module = made;
+    else
+        LLVMDisposeModule(made);
+    return status;
+}

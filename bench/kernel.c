@@ -1,6 +1,8 @@
 // Kernels against C that does the same, on one worker and on all cores.
 //
-//     kernel [--quick]      one JSON object per line on stdout
+//     kernel [--quick] [CASE]...    one JSON object per line on stdout
+//
+// With CASEs, such as "n-body", those alone.
 //
 // Heddle and C run in turn, and medians are compared. Before that the results
 // of one run of each are compared.
@@ -411,10 +413,19 @@ static char *read_source(void)
     return text;
 }
 
+static bool is_wanted(const struct problem *p, char **names)
+{
+    bool wanted = *names == NULL;
+    for (; *names; names++)
+        wanted |= strcmp(*names, p->name) == 0;
+    return wanted;
+}
+
 int main(int argc, char **argv)
 {
-    int rounds = argc > 1 && strcmp(argv[1], "--quick") == 0 ? 5 : ROUNDS;
-    const int count = sizeof(problems) / sizeof(problems[0]);
+    bool quick = argc > 1 && strcmp(argv[1], "--quick") == 0;
+    int rounds = quick ? 5 : ROUNDS, count = 0;
+    const int most = sizeof(problems) / sizeof(problems[0]);
     struct crew crew = {0};
     double sums[2] = {0};
 
@@ -437,8 +448,11 @@ int main(int argc, char **argv)
     struct ours one = start(1, source);
     double build = figure_now() - begin;
     struct ours all = start((unsigned)cores, source);
-    for (int i = 0; i < count; i++)
-        measure(&problems[i], &one, &all, &crew, cores, rounds, sums);
+    for (int i = 0; i < most; i++)
+        if (is_wanted(&problems[i], argv + 1 + quick)) {
+            measure(&problems[i], &one, &all, &crew, cores, rounds, sums);
+            count++;
+        }
     for (int i = 0; i < 2; i++)
         figure_print(&(struct figure){.bench = "kernel",
                                       .name = i ? "geometric mean, all cores"

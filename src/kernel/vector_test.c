@@ -77,6 +77,90 @@ static const char source[] =
     "    x[get_global_id(0)] *= a;\n"
     "}\n";
 
+// With barriers, or loops that are longer for some.
+static const char lanes[] =
+    "__kernel void escape(__global int *to, int w, int most) {\n"
+    "    int x = get_global_id(0), y = get_global_id(1), n = 0;\n"
+    "    float a = x / 100.0f - 2, b = y / 100.0f - 1, u = 0, v = 0;\n"
+    "    while (n < most && u * u + v * v < 4) {\n"
+    "        float t = u * u - v * v + a;\n"
+    "        v = 2 * u * v + b; u = t; n++;\n"
+    "    }\n"
+    "    to[y * w + x] = n;\n"
+    "}\n"
+    "__kernel void total(__global const float *from, __global float *to,\n"
+    "                    __local float *part) {\n"
+    "    size_t l = get_local_id(0);\n"
+    "    part[l] = from[get_global_id(0)];\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    for (size_t n = get_local_size(0) / 2; n > 0; n /= 2) {\n"
+    "        if (l < n) part[l] += part[l + n];\n"
+    "        barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    }\n"
+    "    if (l == 0) to[get_group_id(0)] = part[0];\n"
+    "}\n"
+    "__kernel void sums(__global uint *x, __local uint *part) {\n"
+    "    int l = get_local_id(0), size = get_local_size(0);\n"
+    "    part[l] = x[get_global_id(0)];\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    for (int step = 1; step < size; step *= 2) {\n"
+    "        uint before = l >= step ? part[l - step] : 0;\n"
+    "        barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "        part[l] += before;\n"
+    "        barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    }\n"
+    "    x[get_global_id(0)] = part[l];\n"
+    "}\n"
+    "__kernel void pull(__global const float4 *at, __global float *to, int n,\n"
+    "                   __local float4 *tile) {\n"
+    "    int i = get_global_id(0), l = get_local_id(0);\n"
+    "    int size = get_local_size(0);\n"
+    "    float mine = at[i].x, sum = 0;\n"
+    "    for (int from = 0; from < n; from += size) {\n"
+    "        tile[l] = at[from + l];\n"
+    "        barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "        for (int k = 0; k < size; k++) {\n"
+    "            float d = tile[k].x - mine;\n"
+    "            sum += tile[k].w * d * rsqrt(d * d + 1);\n"
+    "        }\n"
+    "        barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    }\n"
+    "    to[i] = sum;\n"
+    "}\n"
+    "__attribute__((reqd_work_group_size(16, 16, 1)))\n"
+    "__kernel void product(__global const float *a, __global const float *b,\n"
+    "                      __global float *c, int n) {\n"
+    "    __local float p[16][16], q[16][16];\n"
+    "    int x = get_local_id(0), y = get_local_id(1);\n"
+    "    int column = get_global_id(0), row = get_global_id(1);\n"
+    "    float sum = 0;\n"
+    "    for (int k = 0; k < n; k += 16) {\n"
+    "        p[y][x] = a[row * n + k + x];\n"
+    "        q[y][x] = b[(k + y) * n + column];\n"
+    "        barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "        for (int j = 0; j < 16; j++) sum += p[y][j] * q[j][x];\n"
+    "        barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    }\n"
+    "    c[row * n + column] = sum;\n"
+    "}\n"
+    "__kernel void order(__global uint *data, __local uint *mine) {\n"
+    "    uint l = get_local_id(0), size = get_local_size(0);\n"
+    "    mine[l] = data[get_global_id(0)];\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    for (uint k = 2; k <= size; k *= 2)\n"
+    "        for (uint j = k / 2; j > 0; j /= 2) {\n"
+    "            uint other = l ^ j;\n"
+    "            if (other > l) {\n"
+    "                uint a = mine[l], b = mine[other];\n"
+    "                if ((a > b) == ((l & k) == 0)) {\n"
+    "                    mine[l] = b; mine[other] = a;\n"
+    "                }\n"
+    "            }\n"
+    "            barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "        }\n"
+    "    data[get_global_id(0)] = mine[l];\n"
+    "}\n";
+
 // The narrowest vector of the kernel's regions that have work to do.
 static unsigned width(const struct hd_program *p, const char *name)
 {
@@ -99,18 +183,29 @@ static unsigned width(const struct hd_program *p, const char *name)
     return least;
 }
 
+static void is_vectors(struct try *t, const char *text,
+                       const char *const *names, size_t count)
+{
+    struct hd_program *p = try_build(t, text, NULL);
+
+    // The least that every processor with vectors can do.
+    for (size_t i = 0; i < count; i++)
+        CHECK(width(p, names[i]) >= (__builtin_cpu_supports("avx2") ? 8 : 4));
+    hd_program_destroy(p);
+}
+
 int main(void)
 {
     struct try t = try_open();
-    struct hd_program *p = try_build(&t, source, NULL);
     static const char *const names[] = {"saxpy",   "blur",   "sample",
                                         "sample4", "scale4", "strided",
                                         "nearest", "picture"};
+    static const char *const lane_names[] = {"escape", "total",   "sums",
+                                             "pull",   "product", "order"};
 
-    // The least that every processor with vectors can do.
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        CHECK(width(p, names[i]) >= (__builtin_cpu_supports("avx2") ? 8 : 4));
-    hd_program_destroy(p);
+    is_vectors(&t, source, names, sizeof(names) / sizeof(names[0]));
+    is_vectors(&t, lanes, lane_names,
+               sizeof(lane_names) / sizeof(lane_names[0]));
     try_close(&t);
     return 0;
 }

@@ -58,8 +58,24 @@ static void explain_region(struct hdi_text *remarks, unsigned region,
     hdi_text_free(&reasons);
 }
 
+static void explain_form(const struct hdi_form *form, struct hdi_text *remarks,
+                         unsigned region, struct hdi_text *explanation)
+{
+    if (form->lanes > 0) {
+        hdi_text_print(explanation,
+                       "region %u: vector width %u, lanes under masks\n",
+                       region, form->lanes);
+        return;
+    }
+    if (form->reason)
+        hdi_text_print(explanation, "region %u: no lanes under masks: %s\n",
+                       region, form->reason);
+    explain_region(remarks, region, explanation);
+}
+
 hd_status hdi_code_make(struct hdi_llvm *llvm, LLVMModuleRef module,
-                        const struct hdi_build_kernel *about, unsigned regions,
+                        const struct hdi_build_kernel *about,
+                        const struct hdi_forms *forms,
                         struct hdi_text *explanation, int *object,
                         struct hd_error *error)
 {
@@ -74,8 +90,8 @@ hd_status hdi_code_make(struct hdi_llvm *llvm, LLVMModuleRef module,
         "simplifycfg),default<O3>",
         error);
     llvm->remarks = NULL;
-    for (unsigned r = 0; r < regions; r++)
-        explain_region(&remarks, r, explanation);
+    for (unsigned r = 0; r < forms->count; r++)
+        explain_form(&forms->list[r], &remarks, r, explanation);
     hdi_text_free(&remarks);
     if (status != HD_OK)
         return status;

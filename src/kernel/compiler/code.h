@@ -6,11 +6,13 @@
 #include "base/text.h"
 #include "kernel/build.h"
 #include "kernel/compiler/llvm.h"
+#include "kernel/compiler/workgroup.h"
 
-// Append the vector widths of the `regions` x loops to `explanation` and put
+// Append the vector widths of the regions to `explanation` and put
 // the object in a memory file, which the caller closes.
 hd_status hdi_code_make(struct hdi_llvm *llvm, LLVMModuleRef module,
-                        const struct hdi_build_kernel *about, unsigned regions,
+                        const struct hdi_build_kernel *about,
+                        const struct hdi_forms *forms,
                         struct hdi_text *explanation, int *object,
                         struct hd_error *error);
 

@@ -62,13 +62,13 @@ struct making {
     LLVMModuleRef program, module; // module: NULL until it has been prepared
     struct hdi_build_kernel *kernel;
     struct hdi_text explanation;
-    unsigned regions; // as loops
+    struct hdi_forms forms; // of the regions, as loops
 };
 
 static hd_status make_loops(struct making *m, struct hd_error *error)
 {
     return hdi_versions_build(m->llvm, m->program, m->kernel, &m->module,
-                              &m->explanation, &m->regions, error);
+                              &m->explanation, &m->forms, error);
 }
 
 static hd_status make_threads(struct making *m, struct hd_error *error)
@@ -111,7 +111,8 @@ static hd_status make_module(struct making *m, const struct hdi_source *source,
     if (m->module)
         LLVMDisposeModule(m->module);
     m->module = NULL;
-    m->regions = 0;
+    free(m->forms.list);
+    m->forms = (struct hdi_forms){0};
     hdi_text_free(&m->explanation);
     hdi_text_print(&m->explanation, "no loops over work-items: %s\n",
                    error->text);
@@ -129,8 +130,9 @@ static hd_status make_kernel(struct hdi_llvm *llvm,
     HDI_TRY(hdi_signature_read(llvm, function, kernel, error));
     hd_status status = make_module(&m, source, error);
     if (status == HD_OK)
-        status = hdi_code_make(llvm, m.module, kernel, m.regions,
-                               &m.explanation, object, error);
+        status = hdi_code_make(llvm, m.module, kernel, &m.forms, &m.explanation,
+                               object, error);
+    free(m.forms.list);
     if (m.module)
         LLVMDisposeModule(m.module);
     if (status == HD_OK && m.explanation.failed)

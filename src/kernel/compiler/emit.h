@@ -28,6 +28,7 @@ struct hdi_kept {
     uint64_t offset;    // ITEMS: per work-item [bytes], before it
     uint64_t size;      // ITEMS: [bytes]
     LLVMValueRef lanes; // ITEMS, of lanes: alloca: the values of all
+    LLVMValueRef wide;  // alloca: the values of a chunk's lanes, or NULL
 };
 
 enum {
@@ -52,6 +53,7 @@ struct hdi_emit {
 
     // The group at hand, or the part of a chunk: see chunk.h.
     bool flat;                   // it is a part
+    unsigned width;              // lanes of a chunk (widen.h), 0: none
     bool lanes;                  // parts have HDI_LANES work-items at most;
                                  // what is kept of each is in registers
     unsigned bound_count;        // conditions that became bounds

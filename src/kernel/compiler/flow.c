@@ -287,14 +287,16 @@ static hd_status fail_memory(const struct hdi_llvm *llvm,
     return hdi_fail(error, HD_ENOMEM, "%s: no memory to compile", llvm->path);
 }
 
-// Soft barriers, where they pay.
+// Soft barriers, where they pay and lanes do not make them superfluous.
 static hd_status soften(struct hdi_llvm *llvm, LLVMModuleRef module,
                         LLVMBuilderRef builder, LLVMValueRef kernel, bool flat,
-                        unsigned *loops, struct hd_error *error)
+                        unsigned *loops, bool *wide, struct hd_error *error)
 {
     struct hdi_flow flow;
     bool ok = describe(&flow, kernel, flat) &&
-              hdi_soft_insert(llvm, module, builder, &flow, loops);
+              hdi_soft_suits_lanes(llvm, &flow, wide);
+    if (ok && !*wide)
+        ok = hdi_soft_insert(llvm, module, builder, &flow, loops);
 
     hdi_flow_destroy(&flow);
     return ok ? HD_OK : fail_memory(llvm, error);
@@ -302,7 +304,7 @@ static hd_status soften(struct hdi_llvm *llvm, LLVMModuleRef module,
 
 static hd_status cut(struct hdi_llvm *llvm, LLVMModuleRef module,
                      LLVMBuilderRef builder, LLVMValueRef kernel, bool flat,
-                     struct hdi_map *branches, unsigned *soft_loops,
+                     struct hdi_map *branches, unsigned *soft_loops, bool *wide,
                      struct hd_error *error)
 {
     struct hdi_flow flow;
@@ -313,7 +315,8 @@ static hd_status cut(struct hdi_llvm *llvm, LLVMModuleRef module,
     uint32_t barriers = isolate_barriers(llvm, builder, kernel);
     if (barriers > 0)
         HDI_TRY(hdi_llvm_passes(llvm, module, "function(reg2mem)", error));
-    HDI_TRY(soften(llvm, module, builder, kernel, flat, soft_loops, error));
+    HDI_TRY(
+        soften(llvm, module, builder, kernel, flat, soft_loops, wide, error));
     if (barriers == 0 && *soft_loops == 0)
         return HD_OK;
 
@@ -352,18 +355,23 @@ hd_status hdi_flow_create(struct hdi_llvm *llvm, LLVMModuleRef module,
 {
     struct hdi_map branches = {0};
     unsigned soft_loops = 0;
+    bool wide = false;
 
-    hd_status status =
-        cut(llvm, module, builder, kernel, flat, &branches, &soft_loops, error);
+    hd_status status = cut(llvm, module, builder, kernel, flat, &branches,
+                           &soft_loops, &wide, error);
     if (status == HD_OK && !describe(flow, kernel, flat)) {
         hdi_flow_destroy(flow);
         status = fail_memory(llvm, error);
     }
     if (status == HD_OK) {
         flow->soft_loops = soft_loops;
-        status = check_sub_groups(llvm, flow, error);
-        if (status != HD_OK)
-            hdi_flow_destroy(flow);
+        if (status == HD_OK) {
+            flow->soft_loops = soft_loops;
+            flow->wide = wide;
+            status = check_sub_groups(llvm, flow, error);
+            if (status != HD_OK)
+                hdi_flow_destroy(flow);
+        }
     }
     for (size_t b = 0; status == HD_OK && b < flow->block_count; b++)
         if (hdi_map_get(&branches, flow->blocks[b].block))

@@ -60,6 +60,7 @@ struct hdi_flow {
     uint32_t barriers;   // calls of barrier()
     bool flat;           // groups do not matter: see chunk.h
     unsigned soft_loops; // loops with soft barriers round them
+    bool wide;           // regions suit chunks of lanes: see widen.h
 };
 
 // Cut the kernel: isolate barriers and branches in blocks of their own. Changes

@@ -351,8 +351,19 @@ static bool is_by(LLVMValueRef value, LLVMOpcode code, uint64_t operand)
            LLVMConstIntGetZExtValue(LLVMGetOperand(value, 1)) == operand;
 }
 
-// (long)(int)get_global_id(0) has become shifts by 32 to and fro, or a mask
-// without a sign: say it as a truncation again.
+// By how much a value is shifted right with its sign, 0: it is not.
+static uint64_t shift_of(LLVMValueRef value)
+{
+    return LLVMIsAInstruction(value) &&
+                   LLVMGetInstructionOpcode(value) == LLVMAShr &&
+                   LLVMIsAConstantInt(LLVMGetOperand(value, 1))
+               ? LLVMConstIntGetZExtValue(LLVMGetOperand(value, 1))
+               : 0;
+}
+
+// (long)(int)get_global_id(0) has become shifts by 32 to and fro, the latter
+// less when it is multiplied too, or a mask without a sign: say it as a
+// truncation again.
 static void restore_truncations(LLVMBuilderRef builder, LLVMContextRef context,
                                 LLVMValueRef call)
 {
@@ -369,13 +380,20 @@ static void restore_truncations(LLVMBuilderRef builder, LLVMContextRef context,
              v = after) {
             LLVMValueRef last = mask ? user : LLVMGetUser(v);
             after = mask ? NULL : LLVMGetNextUse(v);
-            if (!mask && !is_by(last, LLVMAShr, 32))
+            uint64_t less = mask ? 0 : 32 - shift_of(last);
+            if (less > 31)
                 continue;
             LLVMPositionBuilderBefore(builder, last);
             LLVMValueRef half = LLVMBuildTrunc(builder, call, narrow, "");
-            LLVMReplaceAllUsesWith(
-                last, mask ? LLVMBuildZExt(builder, half, long_type, "")
-                           : LLVMBuildSExt(builder, half, long_type, ""));
+            LLVMValueRef whole =
+                mask ? LLVMBuildZExt(builder, half, long_type, "")
+                     : LLVMBuildSExt(builder, half, long_type, "");
+            if (less > 0) {
+                whole = LLVMBuildShl(builder, whole,
+                                     LLVMConstInt(long_type, less, false), "");
+                LLVMSetNSW(whole, true);
+            }
+            LLVMReplaceAllUsesWith(last, whole);
         }
     }
 }
@@ -431,7 +449,8 @@ static void tidy_calls(struct hdi_llvm *llvm, LLVMBuilderRef builder,
         for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {
             next = LLVMGetNextInstruction(i);
             name_space(i);
-            if (hdi_call_kind(i) == HDI_CALL_GLOBAL_ID) {
+            enum hdi_call kind = hdi_call_kind(i);
+            if (kind == HDI_CALL_GLOBAL_ID || kind == HDI_CALL_LOCAL_ID) {
                 restore_truncations(builder, llvm->context, i);
                 gather_truncations(builder, llvm->context, i);
                 next = LLVMGetNextInstruction(i);

@@ -14,20 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/compiler/lanes.h"
 #include "kernel/compiler/workgroup.h"
-
-struct region {
-    struct hdi_regions *all;
-    size_t start;              // block
-    size_t *blocks, count;     // in the region, its start first
-    LLVMBasicBlockRef *copies; // per block of the kernel, NULL: not in it
-    size_t *exits, exit_count; // cuts that end it
-    bool returns;              // some block returns
-    bool *stores;              // per slot: the region stores it
-    bool *uses;                // per slot: the region loads or stores it
-    LLVMBasicBlockRef latch;
-    LLVMValueRef next; // alloca: which exit, when there are several
-};
 
 static LLVMBasicBlockRef append(const struct hdi_emit *e, const char *name)
 {
@@ -47,7 +35,7 @@ static LLVMBasicBlockRef entry_of(struct hdi_regions *r, size_t block)
 
 // Finding ---------------------------------------------------------------------
 
-static void note_slot(struct region *region, const struct hdi_flow *flow,
+static void note_slot(struct hdi_region *region, const struct hdi_flow *flow,
                       LLVMValueRef instruction)
 {
     bool store = LLVMIsAStoreInst(instruction) != NULL;
@@ -61,7 +49,7 @@ static void note_slot(struct region *region, const struct hdi_flow *flow,
     region->stores[slot] |= store;
 }
 
-static void region_clear(struct region *region)
+static void region_clear(struct hdi_region *region)
 {
     free(region->blocks);
     free(region->copies);
@@ -72,11 +60,11 @@ static void region_clear(struct region *region)
 
 // Collect the blocks and exits of the region that starts at `start`.
 static bool region_find(const struct hdi_flow *flow, size_t start,
-                        struct region *region)
+                        struct hdi_region *region)
 {
     bool *seen = calloc(flow->block_count, sizeof(*seen));
 
-    *region = (struct region){
+    *region = (struct hdi_region){
         .start = start,
         .blocks = calloc(flow->block_count, sizeof(*region->blocks)),
         .copies = calloc(flow->block_count, sizeof(*region->copies)),
@@ -132,7 +120,7 @@ bool hdi_regions_return_early(const struct hdi_flow *flow, bool *yes)
 {
     *yes = false;
     for (size_t b = 0; b < flow->block_count; b++) {
-        struct region region;
+        struct hdi_region region;
         if (!starts_region(flow, b))
             continue;
         if (!region_find(flow, b, &region))
@@ -154,7 +142,7 @@ static LLVMValueRef kept_at(struct hdi_emit *e, const struct hdi_kept *kept,
 
 // At the start of a work-item's pass: what lives on from before, and undefined
 // values for the rest, so that nothing seems to come from the work-item before.
-static void take_values(struct region *region)
+static void take_values(struct hdi_region *region)
 {
     struct hdi_emit *e = region->all->emit;
 
@@ -182,7 +170,7 @@ static void take_values(struct region *region)
 }
 
 // At a way out to `cut`: keep what is needed from there on and has changed.
-static void keep_values(struct region *region, size_t cut)
+static void keep_values(struct hdi_region *region, size_t cut)
 {
     struct hdi_emit *e = region->all->emit;
 
@@ -202,7 +190,7 @@ static void keep_values(struct region *region, size_t cut)
     }
 }
 
-static void move_group_values(struct region *region, bool to_next)
+static void move_group_values(struct hdi_region *region, bool to_next)
 {
     struct hdi_emit *e = region->all->emit;
 
@@ -219,14 +207,14 @@ static void move_group_values(struct region *region, bool to_next)
 
 // Early returns ---------------------------------------------------------------
 
-static LLVMValueRef returned_at(struct region *region)
+static LLVMValueRef returned_at(struct hdi_region *region)
 {
     struct hdi_emit *e = region->all->emit;
     return e->lanes ? hdi_emit_lane(e, region->all->returned_lanes, e->i8)
                     : hdi_emit_share(e, region->all->returned_offset, 1);
 }
 
-static void mark_returned(struct region *region, bool returned)
+static void mark_returned(struct hdi_region *region, bool returned)
 {
     struct hdi_emit *e = region->all->emit;
     hdi_emit_independent(e, LLVMBuildStore(e->builder,
@@ -235,7 +223,7 @@ static void mark_returned(struct region *region, bool returned)
 }
 
 // Work-items that have returned take no part; the first region begins with all.
-static void skip_returned(struct region *region)
+static void skip_returned(struct hdi_region *region)
 {
     struct hdi_emit *e = region->all->emit;
     LLVMBasicBlockRef body = append(e, "present");
@@ -253,7 +241,7 @@ static void skip_returned(struct region *region)
 // Copying ---------------------------------------------------------------------
 
 // The block in the loop body that takes a work-item out of the region to `cut`.
-static LLVMBasicBlockRef way_out(struct region *region, size_t cut)
+static LLVMBasicBlockRef way_out(struct hdi_region *region, size_t cut)
 {
     struct hdi_emit *e = region->all->emit;
     LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
@@ -271,14 +259,14 @@ static LLVMBasicBlockRef way_out(struct region *region, size_t cut)
     return region->copies[cut];
 }
 
-static LLVMBasicBlockRef copy_of_block(struct region *region, size_t block)
+static LLVMBasicBlockRef copy_of_block(struct hdi_region *region, size_t block)
 {
     if (region->copies[block])
         return region->copies[block];
     return way_out(region, block);
 }
 
-static void copy_terminator(struct region *region, LLVMValueRef terminator)
+static void copy_terminator(struct hdi_region *region, LLVMValueRef terminator)
 {
     struct hdi_emit *e = region->all->emit;
 
@@ -306,7 +294,7 @@ static void copy_terminator(struct region *region, LLVMValueRef terminator)
     LLVMInsertIntoBuilder(e->builder, copy);
 }
 
-static void copy_blocks(struct region *region)
+static void copy_blocks(struct hdi_region *region)
 {
     struct hdi_emit *e = region->all->emit;
 
@@ -426,18 +414,20 @@ static LLVMValueRef number_row(struct hdi_emit *e)
                          "");
 }
 
-// The loops, and in them the bodies.
-static void write_loops(struct region *region, unsigned number)
+// The loop over a row of work-items, and in it their bodies. `row`: the number
+// of the first in the group, NULL: 0.
+static void write_row(struct hdi_region *region, LLVMValueRef row,
+                      unsigned number)
 {
     struct hdi_emit *e = region->all->emit;
     LLVMBuilderRef b = e->builder;
 
-    struct loop z = loop_begin(e, 2);
-    struct loop y = loop_begin(e, 1);
-    LLVMValueRef row = e->flat ? NULL : number_row(e);
+    for (size_t i = 0; i < region->count; i++)
+        region->copies[region->blocks[i]] = append(e, "body");
+    region->latch = append(e, "latch");
     struct loop x = loop_begin(e, 0);
     e->item = LLVMBuildZExt(b, e->item_ids[0], e->i64, "");
-    if (!e->flat) {
+    if (row) {
         e->item = LLVMBuildNUWAdd(b, row, e->item, "");
         LLVMSetNSW(e->item, true);
     }
@@ -453,13 +443,28 @@ static void write_loops(struct region *region, unsigned number)
 
     hdi_build_at_end(b, region->latch);
     loop_end(e, &x, 0, number);
+}
+
+// The loops, and in them the bodies, for chunks of lanes or one by one.
+static void write_loops(struct hdi_region *region, struct hdi_lanes *lanes,
+                        unsigned number)
+{
+    struct hdi_emit *e = region->all->emit;
+
+    struct loop z = loop_begin(e, 2);
+    struct loop y = loop_begin(e, 1);
+    LLVMValueRef row = e->flat ? NULL : number_row(e);
+    if (lanes)
+        hdi_lanes_write(lanes, row);
+    else
+        write_row(region, row, number);
     loop_end(e, &y, 1, number);
     loop_end(e, &z, 2, number);
 }
 
 // Behind the loops: the group goes where its work-items went. OpenCL has them
 // all go to the same barrier, so the last one that went anywhere is right.
-static void write_next(struct region *region)
+static void write_next(struct hdi_region *region)
 {
     struct hdi_regions *all = region->all;
     struct hdi_emit *e = all->emit;
@@ -478,30 +483,45 @@ static void write_next(struct region *region)
                     entry_of(all, region->exits[i]));
 }
 
+static bool add_form(struct hdi_forms *forms, struct hdi_form form)
+{
+    struct hdi_form *list =
+        realloc(forms->list, (forms->count + 1) * sizeof(*list));
+    if (!list)
+        return false;
+    list[forms->count++] = form;
+    forms->list = list;
+    return true;
+}
+
 static bool write_region(struct hdi_regions *all, size_t start)
 {
     struct hdi_emit *e = all->emit;
-    struct region region;
+    struct hdi_region region;
 
     if (!region_find(e->flow, start, &region))
         return false;
     region.all = all;
     hdi_map_clear(&e->values);
     hdi_build_at_end(e->builder, all->entries[start]);
-    for (size_t i = 0; i < region.count; i++)
-        region.copies[region.blocks[i]] = append(e, "body");
-    region.latch = append(e, "latch");
     if (region.exit_count + region.returns > 1) {
         region.next = new_alloca(e, e->i32);
         LLVMBuildStore(e->builder, LLVMConstAllOnes(e->i32), region.next);
         all->open_ends++;
     }
+    struct hdi_lanes *lanes = NULL;
+    struct hdi_form form = {0};
+    bool ok = e->width == 0 || hdi_lanes_create(&region, &lanes, &form.reason);
+    form.lanes = lanes ? e->width : 0;
+    ok &= add_form(&all->forms, form);
     move_group_values(&region, true);
-    write_loops(&region, all->count++);
+    if (ok)
+        write_loops(&region, lanes, all->forms.count - 1);
+    hdi_lanes_destroy(lanes);
     move_group_values(&region, false);
     write_next(&region);
     region_clear(&region);
-    return !e->values.failed;
+    return ok && !e->values.failed;
 }
 
 // Cuts ------------------------------------------------------------------------

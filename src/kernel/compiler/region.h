@@ -3,6 +3,7 @@
 #define HDI_KERNEL_COMPILER_REGION_H
 
 #include "kernel/compiler/emit.h"
+#include "kernel/compiler/workgroup.h"
 
 struct hdi_regions {
     struct hdi_emit *emit;
@@ -11,13 +12,26 @@ struct hdi_regions {
                                 // or is a cut: where the group comes in
     size_t *queue;              // blocks whose entries have no code yet
     size_t queue_size;
-    unsigned count;     // regions written
-    unsigned open_ends; // regions whose end the group may not agree on
+    struct hdi_forms forms; // of the regions written
+    unsigned open_ends;     // regions whose end the group may not agree on
     // When work-items may return while others go on to a barrier: per work-item
     // 1 once it has returned. Offset in `saved`.
     bool some_return_early;
     uint64_t returned_offset;
     LLVMValueRef returned_lanes; // the same, of lanes: alloca
+};
+
+struct hdi_region {
+    struct hdi_regions *all;
+    size_t start;              // block
+    size_t *blocks, count;     // in the region, its start first
+    LLVMBasicBlockRef *copies; // per block of the kernel, NULL: not in it
+    size_t *exits, exit_count; // cuts that end it
+    bool returns;              // some block returns
+    bool *stores;              // per slot: the region stores it
+    bool *uses;                // per slot: the region loads or stores it
+    LLVMBasicBlockRef latch;
+    LLVMValueRef next; // alloca: which exit, when there are several
 };
 
 // True when work-items of one group may return in a region in which others come

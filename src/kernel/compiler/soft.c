@@ -274,25 +274,37 @@ static void cut_loop(const struct finder *f, LLVMModuleRef module,
         }
 }
 
+static bool find(struct finder *f)
+{
+    size_t n = f->flow->block_count;
+
+    f->words = n / 64 + 1;
+    f->dominators = calloc(n * f->words, sizeof(*f->dominators));
+    f->body = calloc(f->words, sizeof(*f->body));
+    f->stack = calloc(n + 1, sizeof(*f->stack));
+    if (!f->dominators || !f->body || !f->stack)
+        return false;
+    find_dominators(f);
+    return true;
+}
+
+static void finder_clear(struct finder *f)
+{
+    free(f->stack);
+    free(f->body);
+    free(f->dominators);
+}
+
 bool hdi_soft_insert(struct hdi_llvm *llvm, LLVMModuleRef module,
                      LLVMBuilderRef builder, const struct hdi_flow *flow,
                      unsigned *count)
 {
-    size_t n = flow->block_count, words = n / 64 + 1;
-    struct finder f = {
-        .flow = flow,
-        .llvm = llvm,
-        .words = words,
-        .dominators = calloc(n * words, sizeof(*f.dominators)),
-        .body = calloc(words, sizeof(*f.body)),
-        .stack = calloc(n + 1, sizeof(*f.stack)),
-    };
+    size_t n = flow->block_count;
+    struct finder f = {.flow = flow, .llvm = llvm};
     bool *chosen = calloc(n + 1, sizeof(*chosen));
-    bool ok = f.dominators && f.body && f.stack && chosen;
+    bool ok = find(&f) && chosen;
 
     *count = 0;
-    if (ok)
-        find_dominators(&f);
     for (size_t b = 0; ok && b < n; b++)
         chosen[b] = find_body(&f, b) && is_worth_it(&f, b);
     // Only now: edges change.
@@ -303,8 +315,46 @@ bool hdi_soft_insert(struct hdi_llvm *llvm, LLVMModuleRef module,
             ++*count;
         }
     free(chosen);
-    free(f.stack);
-    free(f.body);
-    free(f.dominators);
+    finder_clear(&f);
+    return ok;
+}
+
+// A loop whose work-items need vectors gathered and do little with them.
+static bool mostly_gathers(const struct finder *f)
+{
+    const struct hdi_flow *flow = f->flow;
+    unsigned gathers = 0, work = 0;
+
+    for (size_t b = 0; b < flow->block_count; b++) {
+        if (!hdi_bit(f->body, b))
+            continue;
+        for (LLVMValueRef i = LLVMGetFirstInstruction(flow->blocks[b].block); i;
+             i = LLVMGetNextInstruction(i)) {
+            if (hdi_call_is_barrier(hdi_call_kind(i)) ||
+                LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i))
+                return false;
+            work += hdi_flow_is_divergent(flow, i) && is_arithmetic(i);
+            if (LLVMIsALoadInst(i) &&
+                hdi_map_index(&flow->slot_index, LLVMGetOperand(i, 0)) ==
+                    SIZE_MAX)
+                gathers += is_gathered(f, LLVMGetOperand(i, 0), LLVMTypeOf(i));
+        }
+    }
+    return gathers * GATHER_COST > work;
+}
+
+bool hdi_soft_suits_lanes(struct hdi_llvm *llvm, const struct hdi_flow *flow,
+                          bool *suits)
+{
+    struct finder f = {.flow = flow, .llvm = llvm};
+    bool ok = find(&f), gathers = false, loops = false;
+
+    for (size_t b = 0; ok && b < flow->block_count; b++)
+        if (find_body(&f, b)) {
+            loops = true;
+            gathers |= mostly_gathers(&f);
+        }
+    finder_clear(&f);
+    *suits = !gathers && (loops || flow->barriers > 0);
     return ok;
 }

@@ -13,4 +13,9 @@ bool hdi_soft_insert(struct hdi_llvm *llvm, LLVMModuleRef module,
                      LLVMBuilderRef builder, const struct hdi_flow *flow,
                      unsigned *count);
 
+// Do chunks of lanes (widen.h) pay for this kernel? For one with barriers or
+// loops, unless most of a loop's work is to gather. False when memory ran out.
+bool hdi_soft_suits_lanes(struct hdi_llvm *llvm, const struct hdi_flow *flow,
+                          bool *suits);
+
 #endif

@@ -2,6 +2,7 @@
 
 #include <llvm-c/Linker.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "backend/frame.h"
 #include "base/error.h"
@@ -59,7 +60,7 @@ static void set_layout(LLVMContextRef c, LLVMValueRef function,
 static hd_status build_one(struct hdi_llvm *llvm, LLVMModuleRef program,
                            struct hdi_build_kernel *kernel,
                            LLVMModuleRef *module, struct hdi_text *explanation,
-                           unsigned *regions, struct hd_error *error)
+                           struct hdi_forms *forms, struct hd_error *error)
 {
     LLVMModuleRef m;
     LLVMValueRef prepared;
@@ -67,7 +68,7 @@ static hd_status build_one(struct hdi_llvm *llvm, LLVMModuleRef program,
     HDI_TRY(
         hdi_prepare_kernel(llvm, program, kernel->name, &m, &prepared, error));
     hd_status status = hdi_workgroup_build(llvm, m, prepared, kernel,
-                                           explanation, regions, error);
+                                           explanation, forms, error);
     if (status == HD_OK)
         *module = m;
     else
@@ -185,12 +186,13 @@ static hd_status add_versions(struct hdi_llvm *llvm, LLVMModuleRef program,
     failed = !versions[VERSIONS] || name.failed;
     for (unsigned v = 0; v < VERSIONS && status == HD_OK && !failed; v++) {
         LLVMModuleRef part;
-        unsigned regions;
+        struct hdi_forms forms = {0};
         struct hdi_text explanation = {0};
 
         set_layout(llvm->context, layout, layouts[v]);
-        status = build_one(llvm, program, kernel, &part, &explanation, &regions,
+        status = build_one(llvm, program, kernel, &part, &explanation, &forms,
                            error);
+        free(forms.list);
         hdi_text_free(&explanation);
         if (status != HD_OK)
             break;
@@ -230,14 +232,13 @@ static bool has_images(const struct hdi_build_kernel *kernel)
 hd_status hdi_versions_build(struct hdi_llvm *llvm, LLVMModuleRef program,
                              struct hdi_build_kernel *kernel,
                              LLVMModuleRef *module,
-                             struct hdi_text *explanation, unsigned *regions,
-                             struct hd_error *error)
+                             struct hdi_text *explanation,
+                             struct hdi_forms *forms, struct hd_error *error)
 {
     LLVMModuleRef made;
     LLVMValueRef layout = layout_function(program);
 
-    HDI_TRY(
-        build_one(llvm, program, kernel, &made, explanation, regions, error));
+    HDI_TRY(build_one(llvm, program, kernel, &made, explanation, forms, error));
     hd_status status = HD_OK;
     if (layout && has_images(kernel)) {
         status = add_versions(llvm, program, layout, kernel, made, error);

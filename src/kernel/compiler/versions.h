@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "kernel/build.h"
-#include "kernel/compiler/llvm.h"
+#include "kernel/compiler/workgroup.h"
 
 // Prepare the kernel of that name and make its work-group function, in as many
 // versions as it needs behind one function: as hdi_prepare_kernel() and then
@@ -17,7 +17,7 @@
 hd_status hdi_versions_build(struct hdi_llvm *llvm, LLVMModuleRef program,
                              struct hdi_build_kernel *kernel,
                              LLVMModuleRef *module,
-                             struct hdi_text *explanation, unsigned *regions,
-                             struct hd_error *error);
+                             struct hdi_text *explanation,
+                             struct hdi_forms *forms, struct hd_error *error);
 
 #endif

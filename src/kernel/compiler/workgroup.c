@@ -447,7 +447,7 @@ static void explain(const struct hdi_emit *e, const struct hdi_regions *regions,
                    "form: loops over work-items\n"
                    "regions: %u, cut at %u barriers and %u branches of the "
                    "whole group\n",
-                   regions->count, e->about->barriers, branches);
+                   regions->forms.count, e->about->barriers, branches);
     hdi_text_print(text,
                    "values across cuts: %u computed again, %u kept per group, "
                    "%u kept per work-item\n",
@@ -476,7 +476,7 @@ static void explain(const struct hdi_emit *e, const struct hdi_regions *regions,
 }
 
 static hd_status build(struct hdi_emit *e, struct hdi_text *explanation,
-                       unsigned *region_count)
+                       struct hdi_forms *forms)
 {
     const struct hdi_flow *flow = e->flow;
     struct hdi_regions regions = {.emit = e};
@@ -509,7 +509,7 @@ static hd_status build(struct hdi_emit *e, struct hdi_text *explanation,
     e->about->form = HD_FORM_LOOPS;
     status = write_function(e, &regions);
     explain(e, &regions, explanation);
-    *region_count = regions.count;
+    *forms = regions.forms;
 err_free:
     free(regions.queue);
     free(regions.entries);
@@ -532,11 +532,24 @@ static bool used_by_code(LLVMValueRef value)
     return false;
 }
 
+// Lanes of a chunk: a vector of 32-bit numbers, no more than a row has
+// work-items.
+static unsigned choose_width(const struct hdi_emit *e)
+{
+    unsigned width = strstr(e->llvm->features, "+avx512f") ? 16
+                     : strstr(e->llvm->features, "+avx2")  ? 8
+                                                           : 4;
+    uint32_t row = e->about->required_local[0];
+    while (row && width > row)
+        width /= 2;
+    return width;
+}
+
 hd_status hdi_workgroup_build(struct hdi_llvm *llvm, LLVMModuleRef module,
                               LLVMValueRef kernel,
                               struct hdi_build_kernel *about,
-                              struct hdi_text *explanation, unsigned *regions,
-                              struct hd_error *error)
+                              struct hdi_text *explanation,
+                              struct hdi_forms *forms, struct hd_error *error)
 {
     LLVMContextRef c = llvm->context;
     struct hdi_flow flow;
@@ -563,7 +576,8 @@ hd_status hdi_workgroup_build(struct hdi_llvm *llvm, LLVMModuleRef module,
                                        emit.flat, &flow, error);
     if (status == HD_OK) {
         emit.lanes = emit.flat && flow.soft_loops > 0;
-        status = build(&emit, explanation, regions);
+        emit.width = flow.wide ? choose_width(&emit) : 0;
+        status = build(&emit, explanation, forms);
         hdi_flow_destroy(&flow);
     }
     hdi_map_clear(&emit.fixed);

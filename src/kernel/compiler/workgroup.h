@@ -19,13 +19,23 @@ enum {
     HDI_REGION_COLUMN = 50000
 };
 
+// How the regions of a kernel were written, in their order.
+struct hdi_forms {
+    struct hdi_form {
+        unsigned lanes; // of a chunk, 0: one work-item after the other
+        const char
+            *reason; // why there are no chunks, NULL: the kernel has none
+    } *list;
+    unsigned count;
+};
+
 // Replace `kernel` in `module` by its work-group function, not yet optimised.
 // Fills in local_bytes, saved_bytes, barriers and form of `about`, and appends
-// to `explanation`; `regions` is their number.
+// to `explanation`. The caller frees `forms->list`.
 hd_status hdi_workgroup_build(struct hdi_llvm *llvm, LLVMModuleRef module,
                               LLVMValueRef kernel,
                               struct hdi_build_kernel *about,
-                              struct hdi_text *explanation, unsigned *regions,
-                              struct hd_error *error);
+                              struct hdi_text *explanation,
+                              struct hdi_forms *forms, struct hd_error *error);
 
 #endif

@@ -1,0 +1,225 @@
+// Loads and stores of memory for a chunk. Lanes that are off touch nothing.
+#include "kernel/compiler/widen.h"
+
+#include <string.h>
+
+enum {
+    MOST_STRIDE = 4, // elements between those of neighbours that are worth
+                     // loading with them
+    MOST_LANES = 64
+};
+
+static void copy_kind(const struct hdi_wide *w, LLVMValueRef from,
+                      LLVMValueRef to)
+{
+    unsigned kind = LLVMGetMDKindIDInContext(w->emit->llvm->context, "tbaa", 4);
+    LLVMValueRef tbaa = LLVMGetMetadata(from, kind);
+    if (tbaa && LLVMIsAInstruction(to) && !LLVMIsAShuffleVectorInst(to))
+        LLVMSetMetadata(to, kind, tbaa);
+}
+
+static unsigned intrinsic_id(const char *name)
+{
+    return LLVMLookupIntrinsicID(name, strlen(name));
+}
+
+static LLVMValueRef alignment(const struct hdi_wide *w, unsigned align)
+{
+    return LLVMConstInt(w->emit->i32, align, false);
+}
+
+static LLVMValueRef masked_load(struct hdi_wide *w, LLVMTypeRef vector,
+                                LLVMValueRef pointer, unsigned align,
+                                LLVMValueRef mask)
+{
+    LLVMTypeRef types[] = {vector, LLVMTypeOf(pointer)};
+    LLVMValueRef args[] = {pointer, alignment(w, align), mask,
+                           LLVMGetPoison(vector)};
+    return hdi_wide_call(w, intrinsic_id("llvm.masked.load"), types, 2, args,
+                         4);
+}
+
+LLVMValueRef hdi_wide_read(struct hdi_wide *w, LLVMTypeRef type,
+                           LLVMValueRef pointer, unsigned align)
+{
+    LLVMTypeRef vector = hdi_wide_type(w, type);
+
+    if (!w->certain)
+        return masked_load(w, vector, pointer, align, w->mask);
+    LLVMValueRef load = LLVMBuildLoad2(w->emit->builder, vector, pointer, "");
+    LLVMSetAlignment(load, align);
+    return load;
+}
+
+LLVMValueRef hdi_wide_write(struct hdi_wide *w, LLVMValueRef vector,
+                            LLVMValueRef pointer, unsigned align)
+{
+    if (w->certain) {
+        LLVMValueRef store = LLVMBuildStore(w->emit->builder, vector, pointer);
+        LLVMSetAlignment(store, align);
+        return store;
+    }
+    LLVMTypeRef types[] = {LLVMTypeOf(vector), LLVMTypeOf(pointer)};
+    LLVMValueRef args[] = {vector, pointer, alignment(w, align), w->mask};
+    return hdi_wide_call(w, intrinsic_id("llvm.masked.store"), types, 2, args,
+                         4);
+}
+
+static LLVMValueRef reversed(struct hdi_wide *w, LLVMValueRef vector)
+{
+    LLVMValueRef lanes[MOST_LANES];
+    for (unsigned i = 0; i < w->lanes; i++)
+        lanes[i] = LLVMConstInt(w->emit->i32, w->lanes - 1 - i, false);
+    return LLVMBuildShuffleVector(w->emit->builder, vector,
+                                  LLVMGetPoison(LLVMTypeOf(vector)),
+                                  LLVMConstVector(lanes, w->lanes), "");
+}
+
+static LLVMValueRef offset_by(struct hdi_wide *w, LLVMValueRef pointer,
+                              int64_t bytes)
+{
+    LLVMValueRef offset = LLVMConstInt(w->emit->i64, (uint64_t)bytes, true);
+    return LLVMBuildGEP2(w->emit->builder, w->emit->i8, pointer, &offset, 1,
+                         "");
+}
+
+// Elements `stride` apart: all between the first and the last are loaded, which
+// is memory of the same array.
+static LLVMValueRef strided_load(struct hdi_wide *w, LLVMTypeRef type,
+                                 LLVMValueRef pointer, unsigned align,
+                                 unsigned stride)
+{
+    unsigned count = w->lanes * stride;
+    LLVMValueRef on[MOST_LANES * MOST_STRIDE], lanes[MOST_LANES];
+    LLVMTypeRef vector = LLVMVectorType(type, count);
+
+    for (unsigned i = 0; i < count; i++)
+        on[i] = LLVMConstInt(w->emit->i1, i + stride <= count, false);
+    for (unsigned i = 0; i < w->lanes; i++)
+        lanes[i] = LLVMConstInt(w->emit->i32, i * stride, false);
+    LLVMValueRef all =
+        masked_load(w, vector, pointer, align, LLVMConstVector(on, count));
+    return LLVMBuildShuffleVector(w->emit->builder, all, LLVMGetPoison(vector),
+                                  LLVMConstVector(lanes, w->lanes), "");
+}
+
+static LLVMValueRef gather(struct hdi_wide *w, LLVMTypeRef type,
+                           LLVMValueRef pointers, unsigned align)
+{
+    LLVMTypeRef vector = hdi_wide_type(w, type);
+    LLVMTypeRef types[] = {vector, LLVMTypeOf(pointers)};
+    LLVMValueRef args[] = {pointers, alignment(w, align), w->mask,
+                           LLVMGetPoison(vector)};
+    return hdi_wide_call(w, intrinsic_id("llvm.masked.gather"), types, 2, args,
+                         4);
+}
+
+static void scatter(struct hdi_wide *w, LLVMValueRef vector,
+                    LLVMValueRef pointers, unsigned align)
+{
+    LLVMTypeRef types[] = {LLVMTypeOf(vector), LLVMTypeOf(pointers)};
+    LLVMValueRef args[] = {vector, pointers, alignment(w, align), w->mask};
+    hdi_wide_call(w, intrinsic_id("llvm.masked.scatter"), types, 2, args, 4);
+}
+
+static bool is_whole(LLVMTypeRef type)
+{
+    return hdi_has_lanes(type) &&
+           (LLVMGetTypeKind(type) != LLVMIntegerTypeKind ||
+            LLVMGetIntTypeWidth(type) % 8 == 0);
+}
+
+// Small elements have no gather.
+static bool has_gather(const struct hdi_wide *w, LLVMTypeRef type)
+{
+    return LLVMABISizeOfType(w->emit->llvm->layout, type) >= 4;
+}
+
+void hdi_widen_load(struct hdi_wide *w, LLVMValueRef load)
+{
+    LLVMValueRef pointer = LLVMGetOperand(load, 0);
+    LLVMTypeRef type = LLVMTypeOf(load);
+    struct hdi_class c = hdi_linear_class(w->linear, pointer);
+    unsigned align = LLVMGetAlignment(load);
+    int64_t size = (int64_t)LLVMABISizeOfType(w->emit->llvm->layout, type);
+
+    if (!is_whole(type)) {
+        hdi_by_lane(w, load);
+        return;
+    }
+    int64_t stride =
+        c.kind == HDI_LANES_LINEAR && c.step % size == 0 ? c.step / size : 0;
+    LLVMValueRef result;
+    if (stride == 1) {
+        result =
+            hdi_wide_read(w, type, hdi_emit_operand(w->emit, pointer), align);
+    } else if (stride == -1) {
+        struct hdi_wide backwards = *w;
+        backwards.mask = reversed(w, w->mask);
+        result = reversed(
+            w, hdi_wide_read(&backwards, type,
+                             offset_by(w, hdi_emit_operand(w->emit, pointer),
+                                       -size * ((int64_t)w->lanes - 1)),
+                             align));
+    } else if (stride > 1 && stride <= MOST_STRIDE && w->certain) {
+        result = strided_load(w, type, hdi_emit_operand(w->emit, pointer),
+                              align, (unsigned)stride);
+    } else if (has_gather(w, type)) {
+        result = gather(w, type, hdi_wide_value(w, pointer), align);
+    } else {
+        hdi_by_lane(w, load);
+        return;
+    }
+    copy_kind(w, load, result);
+    hdi_map_set(&w->vectors, load, result);
+}
+
+// All lanes write to one place: any one of them may have been the last.
+static void store_last(struct hdi_wide *w, LLVMValueRef store)
+{
+    LLVMBuilderRef b = w->emit->builder;
+    LLVMValueRef bits = hdi_wide_bits(w, w->mask);
+    LLVMTypeRef type = LLVMTypeOf(bits);
+    LLVMValueRef args[] = {bits, LLVMConstInt(w->emit->i1, 0, false)};
+    LLVMValueRef zeros =
+        hdi_wide_call(w, intrinsic_id("llvm.ctlz"), &type, 1, args, 2);
+    LLVMValueRef last =
+        LLVMBuildSub(b, LLVMConstInt(w->emit->i32, w->lanes - 1, false),
+                     LLVMBuildIntCast2(b, zeros, w->emit->i32, false, ""), "");
+
+    LLVMValueRef copy =
+        LLVMBuildStore(b, hdi_wide_lane(w, LLVMGetOperand(store, 0), last),
+                       hdi_emit_operand(w->emit, LLVMGetOperand(store, 1)));
+    LLVMSetAlignment(copy, LLVMGetAlignment(store));
+    copy_kind(w, store, copy);
+}
+
+void hdi_widen_store(struct hdi_wide *w, LLVMValueRef store)
+{
+    LLVMValueRef value = LLVMGetOperand(store, 0);
+    LLVMValueRef pointer = LLVMGetOperand(store, 1);
+    LLVMTypeRef type = LLVMTypeOf(value);
+    struct hdi_class c = hdi_linear_class(w->linear, pointer);
+    struct hdi_class v = hdi_linear_class(w->linear, value);
+    unsigned align = LLVMGetAlignment(store);
+    int64_t size = (int64_t)LLVMABISizeOfType(w->emit->llvm->layout, type);
+
+    if (c.kind != HDI_LANES_VARY && c.step == 0 && v.kind != HDI_LANES_VARY &&
+        v.step == 0) {
+        hdi_emit_instruction(w->emit, store);
+        return;
+    }
+    if (!is_whole(type)) {
+        hdi_by_lane(w, store);
+    } else if (c.kind != HDI_LANES_VARY && c.step == 0) {
+        store_last(w, store);
+    } else if (c.kind == HDI_LANES_LINEAR && c.step == size) {
+        copy_kind(w, store,
+                  hdi_wide_write(w, hdi_wide_value(w, value),
+                                 hdi_emit_operand(w->emit, pointer), align));
+    } else if (has_gather(w, type)) {
+        scatter(w, hdi_wide_value(w, value), hdi_wide_value(w, pointer), align);
+    } else {
+        hdi_by_lane(w, store);
+    }
+}

@@ -1,0 +1,660 @@
+// Every block has a mask of the lanes that go on there, a stack slot which LLVM
+// puts into a register. Blocks are visited in order; one whose mask is empty is
+// passed over. Where all lanes are at one place and branch alike, it is a plain
+// branch:
+//
+//     enter:  any lane? then body, else what follows in order
+//     body:   take the mask and empty it
+//             the instructions
+//             add the lanes to the masks of the successors
+//             back to the head of a loop that ends here, if any lane is there,
+//             else what follows in order
+#include "kernel/compiler/lanes.h"
+
+#include <llvm-c/DebugInfo.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/compiler/widen.h"
+
+enum {
+    CHEAP = 12,              // instructions that are not worth passing over
+    MOST_INSTRUCTIONS = 3000 // of a region: LLVM takes long over vectors
+};
+
+struct hdi_lanes {
+    struct hdi_region *region;
+    struct hdi_emit *emit;
+    struct hdi_order order;
+    struct hdi_linear linear;
+    struct hdi_wide wide;
+    LLVMBasicBlockRef *enter, *body; // per position
+    LLVMValueRef *masks;             // per position: alloca
+    LLVMBasicBlockRef end;           // of the chunk
+    bool full;                       // the chunk at hand has all its lanes
+    bool lost;                       // some may have left the region by now
+};
+
+static LLVMBasicBlockRef append(const struct hdi_emit *e, const char *name)
+{
+    return LLVMAppendBasicBlockInContext(e->llvm->context, e->function, name);
+}
+
+static LLVMValueRef new_alloca(const struct hdi_emit *e, LLVMTypeRef type)
+{
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
+    LLVMPositionBuilderBefore(e->builder,
+                              LLVMGetBasicBlockTerminator(e->entry));
+    LLVMSetCurrentDebugLocation2(e->builder, NULL);
+    LLVMValueRef alloca = LLVMBuildAlloca(e->builder, type, "");
+    hdi_build_at_end(e->builder, before);
+    return alloca;
+}
+
+static bool marks_returned(const struct hdi_region *region)
+{
+    return region->all->some_return_early &&
+           (region->exit_count > 0 || region->start == 0);
+}
+
+// Values across cuts ----------------------------------------------------------
+
+// As it lies in memory: a bit takes a byte.
+static LLVMTypeRef kept_type(const struct hdi_emit *e, LLVMTypeRef type)
+{
+    return type == e->i1 ? e->i8 : type;
+}
+
+struct transfer {
+    LLVMValueRef from, to; // addresses
+    LLVMTypeRef type;
+};
+
+static void transfer_lane(struct hdi_wide *w, LLVMValueRef lane, void *data)
+{
+    const struct transfer *t = data;
+    LLVMBuilderRef b = w->emit->builder;
+    LLVMValueRef from = LLVMBuildGEP2(b, t->type, t->from, &lane, 1, "");
+    LLVMValueRef to = LLVMBuildGEP2(b, t->type, t->to, &lane, 1, "");
+
+    LLVMBuildStore(b, LLVMBuildLoad2(b, t->type, from, ""), to);
+}
+
+static LLVMValueRef read_items(struct hdi_lanes *l, size_t slot)
+{
+    struct hdi_emit *e = l->emit;
+    struct hdi_wide *w = &l->wide;
+    const struct hdi_kept *kept = &e->kept[slot];
+    LLVMTypeRef type = e->flow->slots[slot].type;
+    LLVMTypeRef all = hdi_wide_type(w, type);
+    LLVMValueRef at = hdi_emit_share(e, kept->offset, kept->size);
+
+    if (hdi_has_lanes(type)) {
+        LLVMTypeRef in_memory = kept_type(e, type);
+        LLVMValueRef vector =
+            hdi_wide_read(w, in_memory, at,
+                          LLVMABIAlignmentOfType(e->llvm->layout, in_memory));
+        return type == e->i1 ? LLVMBuildTrunc(e->builder, vector, all, "")
+                             : vector;
+    }
+    struct transfer t = {at, new_alloca(e, all), type};
+    hdi_each_lane(w, transfer_lane, &t);
+    return LLVMBuildLoad2(e->builder, all, t.to, "");
+}
+
+static void write_items(struct hdi_lanes *l, size_t slot, LLVMValueRef vector)
+{
+    struct hdi_emit *e = l->emit;
+    struct hdi_wide *w = &l->wide;
+    const struct hdi_kept *kept = &e->kept[slot];
+    LLVMTypeRef type = e->flow->slots[slot].type;
+    LLVMValueRef at = hdi_emit_share(e, kept->offset, kept->size);
+
+    if (hdi_has_lanes(type)) {
+        LLVMTypeRef in_memory = kept_type(e, type);
+        if (in_memory != type)
+            vector = LLVMBuildZExt(e->builder, vector,
+                                   hdi_wide_type(w, in_memory), "");
+        hdi_wide_write(w, vector, at,
+                       LLVMABIAlignmentOfType(e->llvm->layout, in_memory));
+        return;
+    }
+    struct transfer t = {new_alloca(e, LLVMTypeOf(vector)), at, type};
+    LLVMBuildStore(e->builder, vector, t.from);
+    hdi_each_lane(w, transfer_lane, &t);
+}
+
+static void take_value(struct hdi_lanes *l, size_t slot)
+{
+    struct hdi_emit *e = l->emit;
+    struct hdi_kept *kept = &e->kept[slot];
+    LLVMTypeRef type = e->flow->slots[slot].type;
+    bool varies = l->linear.slots[slot].kind == HDI_LANES_VARY;
+    LLVMTypeRef wide_type = hdi_wide_type(&l->wide, type);
+    LLVMValueRef value;
+
+    if (varies && !kept->wide)
+        kept->wide = new_alloca(e, wide_type);
+    if (!hdi_flow_is_live(e->flow, l->region->start, slot) ||
+        kept->place == HDI_PLACE_NOWHERE) {
+        value = LLVMGetUndef(varies ? wide_type : type);
+    } else if (kept->place == HDI_PLACE_REMADE) {
+        LLVMValueRef stored = e->flow->slots[slot].only_stored;
+        hdi_widen_remade(&l->wide, stored);
+        value = varies ? hdi_wide_value(&l->wide, stored)
+                       : hdi_emit_operand(e, stored);
+    } else if (kept->place == HDI_PLACE_GROUP) {
+        value = LLVMBuildLoad2(e->builder, type, kept->group, "");
+        if (varies)
+            value = hdi_wide_splat(&l->wide, value);
+    } else {
+        value = read_items(l, slot);
+    }
+    LLVMBuildStore(e->builder, value, varies ? kept->wide : kept->work);
+}
+
+// At a way out to `cut`: keep what is needed from there on and has changed.
+static void keep_value(struct hdi_lanes *l, size_t slot)
+{
+    struct hdi_emit *e = l->emit;
+    struct hdi_wide *w = &l->wide;
+    const struct hdi_kept *kept = &e->kept[slot];
+    LLVMTypeRef type = e->flow->slots[slot].type;
+    struct hdi_class c = l->linear.slots[slot];
+    bool varies = c.kind == HDI_LANES_VARY;
+    LLVMValueRef value =
+        LLVMBuildLoad2(e->builder, varies ? hdi_wide_type(w, type) : type,
+                       varies ? kept->wide : kept->work, "");
+
+    if (kept->place == HDI_PLACE_ITEMS) {
+        write_items(l, slot, varies ? value : hdi_wide_spread(w, value, c));
+        return;
+    }
+    if (varies) { // all that are on hold the same
+        LLVMValueRef memory = new_alloca(e, LLVMTypeOf(value));
+        LLVMBuildStore(e->builder, value, memory);
+        LLVMValueRef bits = hdi_wide_bits(w, w->mask);
+        LLVMTypeRef bits_type = LLVMTypeOf(bits);
+        LLVMValueRef args[] = {bits, LLVMConstInt(e->i1, 0, false)};
+        LLVMValueRef lane = hdi_wide_call(
+            w, LLVMLookupIntrinsicID("llvm.cttz", strlen("llvm.cttz")),
+            &bits_type, 1, args, 2);
+        lane = LLVMBuildIntCast2(e->builder, lane, e->i32, false, "");
+        value = hdi_has_lanes(type)
+                    ? LLVMBuildExtractElement(e->builder, value, lane, "")
+                    : LLVMBuildLoad2(
+                          e->builder, type,
+                          LLVMBuildGEP2(e->builder, type, memory, &lane, 1, ""),
+                          "");
+    }
+    LLVMBuildStore(e->builder, value, kept->next);
+}
+
+static void keep_values(struct hdi_lanes *l, size_t cut)
+{
+    struct hdi_emit *e = l->emit;
+
+    for (size_t s = 0; s < e->flow->slot_count; s++)
+        if (l->region->stores[s] && hdi_flow_is_live(e->flow, cut, s) &&
+            (e->kept[s].place == HDI_PLACE_GROUP ||
+             e->kept[s].place == HDI_PLACE_ITEMS))
+            keep_value(l, s);
+}
+
+static void mark_returned(struct hdi_lanes *l, bool returned)
+{
+    struct hdi_emit *e = l->emit;
+    LLVMValueRef value = LLVMConstInt(e->i8, returned, false);
+
+    hdi_wide_write(&l->wide, hdi_wide_splat(&l->wide, value),
+                   hdi_emit_share(e, l->region->all->returned_offset, 1), 1);
+}
+
+// The lanes of `mask` that have not returned before.
+static LLVMValueRef present(struct hdi_lanes *l, LLVMValueRef mask)
+{
+    struct hdi_emit *e = l->emit;
+    LLVMValueRef returned =
+        hdi_wide_read(&l->wide, e->i8,
+                      hdi_emit_share(e, l->region->all->returned_offset, 1), 1);
+    LLVMValueRef is_here =
+        LLVMBuildICmp(e->builder, LLVMIntEQ, returned,
+                      LLVMConstNull(LLVMTypeOf(returned)), "");
+    return LLVMBuildSelect(e->builder, mask, is_here,
+                           LLVMConstNull(LLVMTypeOf(mask)), "");
+}
+
+// Ways ------------------------------------------------------------------------
+
+// Lanes may come back to the head of a loop at different times.
+static bool loop_parts(const struct hdi_lanes *l, size_t head)
+{
+    const struct hdi_flow *flow = l->emit->flow;
+
+    for (size_t p = head; p < l->order.loop_end[head]; p++) {
+        const struct hdi_block *block = &flow->blocks[l->order.blocks[p]];
+        for (unsigned s = 0; s < block->successor_count; s++)
+            if (l->linear.parts[p] &&
+                block->successors[s] == l->order.blocks[head])
+                return true;
+    }
+    return false;
+}
+
+// Lane-dependent loops are long enough.
+static void keep_rolled(struct hdi_emit *e, LLVMValueRef branch)
+{
+    LLVMContextRef c = e->llvm->context;
+    LLVMMetadataRef self = LLVMTemporaryMDNode(c, NULL, 0);
+    static const char text[] = "llvm.loop.unroll.disable";
+    LLVMMetadataRef word = LLVMMDStringInContext2(c, text, sizeof(text) - 1);
+    LLVMMetadataRef properties[2] = {self, LLVMMDNodeInContext2(c, &word, 1)};
+    LLVMMetadataRef node = LLVMMDNodeInContext2(c, properties, 2);
+
+    LLVMMetadataReplaceAllUsesWith(self, node);
+    LLVMSetMetadata(branch, e->loop_kind, LLVMMetadataAsValue(c, node));
+}
+
+// At the builder's point: what follows `at` in order, where any lane waits.
+static void go_on(struct hdi_lanes *l, size_t at)
+{
+    struct hdi_emit *e = l->emit;
+
+    for (size_t head = at + 1; head-- > 0;) {
+        if (l->order.loop_end[head] != at + 1 || !loop_parts(l, head))
+            continue;
+        LLVMBasicBlockRef over = append(e, "over");
+        LLVMValueRef mask = LLVMBuildLoad2(
+            e->builder, hdi_wide_mask_type(&l->wide), l->masks[head], "");
+        keep_rolled(e, LLVMBuildCondBr(e->builder, hdi_wide_any(&l->wide, mask),
+                                       l->body[head], over));
+        hdi_build_at_end(e->builder, over);
+    }
+    LLVMBuildBr(e->builder,
+                at + 1 < l->order.count ? l->enter[at + 1] : l->end);
+}
+
+// All lanes go to `block`: a place to branch to.
+static LLVMBasicBlockRef way_to(struct hdi_lanes *l, size_t block)
+{
+    struct hdi_emit *e = l->emit;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
+
+    if (!l->linear.marks && hdi_is_plain_return(e->flow, block))
+        return l->end;
+    size_t to = l->order.position[block];
+    LLVMBasicBlockRef way = append(e, "way");
+    hdi_build_at_end(e->builder, way);
+    LLVMBuildStore(e->builder, l->wide.mask, l->masks[to]);
+    LLVMBuildBr(e->builder, l->body[to]);
+    hdi_build_at_end(e->builder, before);
+    return way;
+}
+
+static void branch_together(struct hdi_lanes *l, LLVMValueRef end)
+{
+    struct hdi_emit *e = l->emit;
+    LLVMValueRef copy = LLVMInstructionClone(end);
+    int count = LLVMGetNumOperands(end);
+
+    for (int i = 0; i < count; i++) {
+        LLVMValueRef operand = LLVMGetOperand(end, (unsigned)i);
+        if (LLVMValueIsBasicBlock(operand))
+            operand = LLVMBasicBlockAsValue(
+                way_to(l, hdi_map_index(&e->flow->block_index,
+                                        LLVMValueAsBasicBlock(operand))));
+        else
+            operand = hdi_emit_operand(e, operand);
+        LLVMSetOperand(copy, (unsigned)i, operand);
+    }
+    LLVMInsertIntoBuilder(e->builder, copy);
+}
+
+static void add_lanes(struct hdi_lanes *l, LLVMBasicBlockRef successor,
+                      LLVMValueRef mask)
+{
+    struct hdi_emit *e = l->emit;
+    size_t block = hdi_map_index(&e->flow->block_index, successor);
+
+    if (!l->linear.marks && hdi_is_plain_return(e->flow, block))
+        return;
+    LLVMValueRef at = l->masks[l->order.position[block]];
+    LLVMValueRef before = LLVMBuildLoad2(e->builder, LLVMTypeOf(mask), at, "");
+    LLVMBuildStore(e->builder, LLVMBuildOr(e->builder, before, mask, ""), at);
+}
+
+static void part(struct hdi_lanes *l, LLVMValueRef end)
+{
+    LLVMBuilderRef b = l->emit->builder;
+    unsigned count = LLVMGetNumSuccessors(end);
+    LLVMValueRef mask = l->wide.mask;
+
+    if (count == 1) {
+        add_lanes(l, LLVMGetSuccessor(end, 0), mask);
+        return;
+    }
+    LLVMValueRef value = LLVMBuildFreeze(
+        b, hdi_wide_value(&l->wide, LLVMGetOperand(end, 0)), "");
+    if (LLVMGetInstructionOpcode(end) == LLVMBr) {
+        LLVMValueRef not = LLVMBuildNot(b, value, "");
+        add_lanes(l, LLVMGetSuccessor(end, 0),
+                  LLVMBuildAnd(b, mask, value, ""));
+        add_lanes(l, LLVMGetSuccessor(end, 1), LLVMBuildAnd(b, mask, not, ""));
+        return;
+    }
+    LLVMValueRef others = mask;
+    for (unsigned s = 1; s < count; s++) {
+        LLVMValueRef is = LLVMBuildICmp(
+            b, LLVMIntEQ, value,
+            hdi_wide_splat(&l->wide, LLVMGetOperand(end, 2 * s)), "");
+        add_lanes(l, LLVMGetSuccessor(end, s), LLVMBuildAnd(b, mask, is, ""));
+        others = LLVMBuildAnd(b, others, LLVMBuildNot(b, is, ""), "");
+    }
+    add_lanes(l, LLVMGetSuccessor(end, 0), others);
+}
+
+// Blocks ----------------------------------------------------------------------
+
+// May the block be run through without a lane?
+static bool is_harmless(const struct hdi_lanes *l, size_t at)
+{
+    const struct hdi_flow *flow = l->emit->flow;
+    const struct hdi_block *block = &flow->blocks[l->order.blocks[at]];
+    unsigned count = 0;
+
+    if (!l->linear.scattered[at] || block->cut || l->order.loop_end[at] > 0)
+        return false;
+    for (LLVMValueRef x = LLVMGetFirstInstruction(block->block);
+         !LLVMIsATerminatorInst(x); x = LLVMGetNextInstruction(x)) {
+        if (hdi_slot_of(flow, x) != SIZE_MAX)
+            continue;
+        LLVMOpcode code = LLVMGetInstructionOpcode(x);
+        if (code == LLVMLoad || code == LLVMStore || code == LLVMUDiv ||
+            code == LLVMSDiv || code == LLVMURem || code == LLVMSRem ||
+            code == LLVMFence || LLVMIsAAtomicRMWInst(x) ||
+            LLVMIsAAtomicCmpXchgInst(x) || ++count > CHEAP)
+            return false;
+        if (code == LLVMCall && hdi_call_kind(x) == HDI_CALL_OTHER &&
+            hdi_vector_intrinsic(x) == 0)
+            return false;
+    }
+    return !LLVMIsAReturnInst(LLVMGetBasicBlockTerminator(block->block));
+}
+
+static void write_enter(struct hdi_lanes *l, size_t at)
+{
+    struct hdi_emit *e = l->emit;
+
+    hdi_build_at_end(e->builder, l->enter[at]);
+    if (is_harmless(l, at)) {
+        LLVMBuildBr(e->builder, l->body[at]);
+        return;
+    }
+    LLVMBasicBlockRef pass = append(e, "pass");
+    LLVMValueRef mask = LLVMBuildLoad2(e->builder, hdi_wide_mask_type(&l->wide),
+                                       l->masks[at], "");
+    LLVMBuildCondBr(e->builder, hdi_wide_any(&l->wide, mask), l->body[at],
+                    pass);
+    hdi_build_at_end(e->builder, pass);
+    go_on(l, l->order.loop_end[at] ? l->order.loop_end[at] - 1 : at);
+}
+
+static void leave(struct hdi_lanes *l, size_t at)
+{
+    l->lost = true;
+    if (l->linear.scattered[at])
+        go_on(l, at);
+    else
+        LLVMBuildBr(l->emit->builder, l->end);
+}
+
+static void write_out(struct hdi_lanes *l, size_t at)
+{
+    struct hdi_emit *e = l->emit;
+    struct hdi_region *region = l->region;
+    size_t cut = l->order.blocks[at];
+
+    keep_values(l, cut);
+    if (region->all->some_return_early && region->start == 0)
+        mark_returned(l, false);
+    if (region->next)
+        LLVMBuildStore(e->builder, LLVMConstInt(e->i32, cut, false),
+                       region->next);
+    leave(l, at);
+}
+
+static void write_block(struct hdi_lanes *l, size_t at)
+{
+    struct hdi_emit *e = l->emit;
+    const struct hdi_block *block = &e->flow->blocks[l->order.blocks[at]];
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(block->block);
+
+    if (block->cut) {
+        write_out(l, at);
+        return;
+    }
+    for (LLVMValueRef x = LLVMGetFirstInstruction(block->block); x != end;
+         x = LLVMGetNextInstruction(x))
+        hdi_widen(&l->wide, x);
+    if (LLVMIsAReturnInst(end)) {
+        if (l->linear.marks)
+            mark_returned(l, true);
+        leave(l, at);
+    } else if (block->successor_count == 0) {
+        leave(l, at); // no lane comes here
+    } else if (l->linear.parts[at]) {
+        part(l, end);
+        go_on(l, at);
+    } else {
+        branch_together(l, end);
+    }
+}
+
+static void write_position(struct hdi_lanes *l, size_t at)
+{
+    struct hdi_emit *e = l->emit;
+    LLVMTypeRef type = hdi_wide_mask_type(&l->wide);
+
+    write_enter(l, at);
+    hdi_build_at_end(e->builder, l->body[at]);
+    l->wide.at = at;
+    l->wide.certain =
+        l->full && !l->linear.scattered[at] && !l->linear.returns && !l->lost &&
+        !(l->region->all->some_return_early && l->region->start != 0);
+    l->wide.mask = LLVMBuildLoad2(e->builder, type, l->masks[at], "");
+    if (l->wide.certain)
+        l->wide.mask = LLVMConstAllOnes(type);
+    LLVMBuildStore(e->builder, LLVMConstNull(type), l->masks[at]);
+    write_block(l, at);
+}
+
+// Chunks ----------------------------------------------------------------------
+
+// The chunk at emit->item_ids, with the lanes of `mask`.
+static void write_chunk(struct hdi_lanes *l, LLVMValueRef mask, bool full)
+{
+    struct hdi_emit *e = l->emit;
+    LLVMBuilderRef b = e->builder;
+    const struct hdi_region *region = l->region;
+
+    hdi_map_clear(&e->values);
+    hdi_map_clear(&l->wide.vectors);
+    l->full = full;
+    l->lost = false;
+    l->wide.mask = mask;
+    l->wide.certain = full;
+    l->wide.at = 0;
+    l->end = append(e, "chunk_end");
+    for (size_t p = 0; p < l->order.count; p++) {
+        l->enter[p] = append(e, "enter");
+        l->body[p] = append(e, "body");
+        LLVMBuildStore(b, LLVMConstNull(LLVMTypeOf(mask)), l->masks[p]);
+    }
+    for (size_t a = 0; a < e->flow->array_count; a++)
+        hdi_map_set(&e->values, e->flow->arrays[a],
+                    hdi_emit_share(e, e->array_offsets[a], e->array_sizes[a]));
+    for (size_t s = 0; s < e->flow->slot_count; s++)
+        if (region->uses[s])
+            take_value(l, s);
+    if (region->all->some_return_early && region->start != 0)
+        mask = present(l, mask);
+    LLVMBuildStore(b, mask, l->masks[0]);
+    LLVMBuildBr(b, l->enter[0]);
+    for (size_t p = 0; p < l->order.count; p++)
+        write_position(l, p);
+    hdi_build_at_end(b, l->end);
+}
+
+static void place_chunk(struct hdi_emit *e, LLVMValueRef row, LLVMValueRef x)
+{
+    e->item_ids[0] = x;
+    e->item = LLVMBuildZExt(e->builder, x, e->i64, "");
+    if (row)
+        e->item = LLVMBuildNUWAdd(e->builder, row, e->item, "");
+}
+
+void hdi_lanes_write(struct hdi_lanes *l, LLVMValueRef row)
+{
+    struct hdi_emit *e = l->emit;
+    LLVMBuilderRef b = e->builder;
+    LLVMTypeRef type = LLVMTypeOf(e->trip[0]);
+    LLVMTypeRef mask_type = hdi_wide_mask_type(&l->wide);
+    LLVMValueRef counter = new_alloca(e, type);
+    LLVMValueRef lanes = LLVMConstInt(type, l->wide.lanes, false);
+    LLVMBasicBlockRef head = append(e, "chunks"), body = append(e, "chunk"),
+                      rest = append(e, "rest"), part = append(e, "part"),
+                      after = append(e, "after_chunks");
+
+    for (size_t p = 0; p < l->order.count; p++)
+        l->masks[p] = new_alloca(e, mask_type);
+    LLVMBuildStore(b, LLVMConstNull(type), counter);
+    LLVMBuildBr(b, head);
+
+    hdi_build_at_end(b, head);
+    LLVMValueRef x = LLVMBuildLoad2(b, type, counter, "");
+    LLVMValueRef left = LLVMBuildNUWSub(b, e->trip[0], x, "");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntUGE, left, lanes, ""), body,
+                    rest);
+    hdi_build_at_end(b, body);
+    place_chunk(e, row, x);
+    write_chunk(l, LLVMConstAllOnes(mask_type), true);
+    LLVMBuildStore(b, LLVMBuildNUWAdd(b, x, lanes, ""), counter);
+    keep_rolled(e, LLVMBuildBr(b, head));
+
+    hdi_build_at_end(b, rest);
+    LLVMBuildCondBr(b,
+                    LLVMBuildICmp(b, LLVMIntNE, left, LLVMConstNull(type), ""),
+                    part, after);
+    hdi_build_at_end(b, part);
+    place_chunk(e, row, x);
+    write_chunk(l,
+                LLVMBuildICmp(b, LLVMIntULT, hdi_wide_iota(&l->wide, type, 1),
+                              hdi_wide_splat(&l->wide, left), ""),
+                false);
+    LLVMBuildBr(b, after);
+    hdi_build_at_end(b, after);
+}
+
+// Making ----------------------------------------------------------------------
+
+// Why an instruction has no lanes, NULL: it has.
+static const char *reason_against(LLVMValueRef x)
+{
+    enum hdi_call kind = hdi_call_kind(x);
+
+    if ((kind == HDI_CALL_GLOBAL_ID || kind == HDI_CALL_LOCAL_ID) &&
+        !LLVMIsAConstantInt(LLVMGetOperand(x, 0)))
+        return "it asks for the id of a dimension that is not constant";
+    if (!LLVMIsATerminatorInst(x) && LLVMGetNumOperands(x) > HDI_WIDE_OPERANDS)
+        return "a call has too many arguments";
+    return NULL;
+}
+
+// The same of a region.
+static const char *reason_against_all(const struct hdi_region *region)
+{
+    const struct hdi_flow *flow = region->all->emit->flow;
+    unsigned count = 0;
+
+    for (size_t i = 0; i < region->count; i++)
+        for (LLVMValueRef x =
+                 LLVMGetFirstInstruction(flow->blocks[region->blocks[i]].block);
+             x; x = LLVMGetNextInstruction(x)) {
+            const char *reason = reason_against(x);
+            if (reason)
+                return reason;
+            if (++count > MOST_INSTRUCTIONS)
+                return "it is too long";
+        }
+    return NULL;
+}
+
+static bool order(struct hdi_lanes *l, const char **reason)
+{
+    const struct hdi_region *region = l->region;
+    size_t count = region->count + region->exit_count;
+    size_t *blocks = calloc(count, sizeof(*blocks));
+
+    if (!blocks)
+        return false;
+    memcpy(blocks, region->blocks, region->count * sizeof(*blocks));
+    memcpy(blocks + region->count, region->exits,
+           region->exit_count * sizeof(*blocks));
+    enum hdi_ordered ordered =
+        hdi_order_find(l->emit->flow, blocks, count, &l->order);
+    free(blocks);
+    if (ordered == HDI_ORDER_NONE)
+        *reason = "a loop can be entered in two places";
+    return ordered != HDI_ORDER_NO_MEMORY;
+}
+
+static bool prepare(struct hdi_lanes *l)
+{
+    size_t count = l->order.count;
+
+    l->enter = calloc(count, sizeof(LLVMBasicBlockRef));
+    l->body = calloc(count, sizeof(LLVMBasicBlockRef));
+    l->masks = calloc(count, sizeof(LLVMValueRef));
+    return l->enter && l->body && l->masks &&
+           hdi_linear_find(l->emit, &l->order, marks_returned(l->region),
+                           &l->linear);
+}
+
+bool hdi_lanes_create(struct hdi_region *region, struct hdi_lanes **made,
+                      const char **reason)
+{
+    struct hdi_lanes *l = calloc(1, sizeof(*l));
+
+    *made = NULL;
+    if (!l)
+        return false;
+    l->region = region;
+    l->emit = region->all->emit;
+    l->wide = (struct hdi_wide){
+        .emit = l->emit, .linear = &l->linear, .lanes = l->emit->width};
+    *reason = reason_against_all(region);
+    bool ok = *reason || order(l, reason);
+    if (ok && !*reason)
+        ok = prepare(l);
+    if (!ok || *reason) {
+        hdi_lanes_destroy(l);
+        return ok;
+    }
+    *made = l;
+    return true;
+}
+
+void hdi_lanes_destroy(struct hdi_lanes *l)
+{
+    if (!l)
+        return;
+    if (l->wide.vectors.failed)
+        l->emit->values.failed = true;
+    hdi_map_clear(&l->wide.vectors);
+    hdi_linear_destroy(&l->linear);
+    hdi_order_destroy(&l->order);
+    free(l->enter);
+    free(l->body);
+    free(l->masks);
+    free(l);
+}

@@ -1,0 +1,486 @@
+#include "kernel/compiler/widen.h"
+
+#include <string.h>
+
+enum {
+    MOST_LANES = 64
+};
+
+// Types and masks -------------------------------------------------------------
+
+bool hdi_has_lanes(LLVMTypeRef type)
+{
+    switch (LLVMGetTypeKind(type)) {
+    case LLVMHalfTypeKind:
+    case LLVMFloatTypeKind:
+    case LLVMDoubleTypeKind:
+    case LLVMPointerTypeKind:
+        return true;
+    case LLVMIntegerTypeKind:
+        return LLVMGetIntTypeWidth(type) <= 64;
+    default:
+        return false;
+    }
+}
+
+LLVMTypeRef hdi_wide_type(const struct hdi_wide *w, LLVMTypeRef type)
+{
+    return hdi_has_lanes(type) ? LLVMVectorType(type, w->lanes)
+                               : LLVMArrayType2(type, w->lanes);
+}
+
+LLVMTypeRef hdi_wide_mask_type(const struct hdi_wide *w)
+{
+    return LLVMVectorType(w->emit->i1, w->lanes);
+}
+
+LLVMValueRef hdi_wide_bits(struct hdi_wide *w, LLVMValueRef mask)
+{
+    return LLVMBuildBitCast(
+        w->emit->builder, mask,
+        LLVMIntTypeInContext(w->emit->llvm->context, w->lanes), "");
+}
+
+LLVMValueRef hdi_wide_any(struct hdi_wide *w, LLVMValueRef mask)
+{
+    LLVMValueRef bits = hdi_wide_bits(w, mask);
+    return LLVMBuildICmp(w->emit->builder, LLVMIntNE, bits,
+                         LLVMConstNull(LLVMTypeOf(bits)), "");
+}
+
+LLVMValueRef hdi_wide_iota(const struct hdi_wide *w, LLVMTypeRef type,
+                           int64_t step)
+{
+    LLVMValueRef lanes[MOST_LANES];
+    for (unsigned i = 0; i < w->lanes; i++)
+        lanes[i] = LLVMConstInt(type, (uint64_t)(i * step), true);
+    return LLVMConstVector(lanes, w->lanes);
+}
+
+LLVMValueRef hdi_wide_splat(struct hdi_wide *w, LLVMValueRef scalar)
+{
+    LLVMBuilderRef b = w->emit->builder;
+
+    if (!hdi_has_lanes(LLVMTypeOf(scalar))) {
+        LLVMValueRef all = LLVMGetPoison(hdi_wide_type(w, LLVMTypeOf(scalar)));
+        for (unsigned i = 0; i < w->lanes; i++)
+            all = LLVMBuildInsertValue(b, all, scalar, i, "");
+        return all;
+    }
+    LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(scalar), w->lanes);
+    LLVMValueRef one =
+        LLVMBuildInsertElement(b, LLVMGetPoison(type), scalar,
+                               LLVMConstInt(w->emit->i32, 0, false), "");
+    return LLVMBuildShuffleVector(
+        b, one, LLVMGetPoison(type),
+        LLVMConstNull(LLVMVectorType(w->emit->i32, w->lanes)), "");
+}
+
+LLVMValueRef hdi_wide_call(struct hdi_wide *w, unsigned id, LLVMTypeRef *types,
+                           unsigned type_count, LLVMValueRef *args,
+                           unsigned arg_count)
+{
+    LLVMValueRef function =
+        LLVMGetIntrinsicDeclaration(w->emit->module, id, types, type_count);
+    LLVMTypeRef type =
+        LLVMIntrinsicGetType(w->emit->llvm->context, id, types, type_count);
+    return LLVMBuildCall2(w->emit->builder, type, function, args, arg_count,
+                          "");
+}
+
+LLVMValueRef hdi_wide_blend(struct hdi_wide *w, LLVMValueRef mask,
+                            LLVMValueRef next, LLVMValueRef before)
+{
+    LLVMBuilderRef b = w->emit->builder;
+
+    if (LLVMGetTypeKind(LLVMTypeOf(next)) == LLVMVectorTypeKind)
+        return LLVMBuildSelect(b, mask, next, before, "");
+    for (unsigned i = 0; i < w->lanes; i++) {
+        LLVMValueRef on = LLVMBuildExtractElement(
+            b, mask, LLVMConstInt(w->emit->i32, i, false), "");
+        LLVMValueRef one =
+            LLVMBuildSelect(b, on, LLVMBuildExtractValue(b, next, i, ""),
+                            LLVMBuildExtractValue(b, before, i, ""), "");
+        before = LLVMBuildInsertValue(b, before, one, i, "");
+    }
+    return before;
+}
+
+// Values ----------------------------------------------------------------------
+
+LLVMValueRef hdi_wide_spread(struct hdi_wide *w, LLVMValueRef scalar,
+                             struct hdi_class c)
+{
+    LLVMBuilderRef b = w->emit->builder;
+
+    if (c.kind == HDI_LANES_UNKNOWN && LLVMIsUndef(scalar))
+        return LLVMGetUndef(hdi_wide_type(w, LLVMTypeOf(scalar)));
+    if (c.step == 0)
+        return hdi_wide_splat(w, scalar);
+    if (LLVMGetTypeKind(LLVMTypeOf(scalar)) == LLVMPointerTypeKind) {
+        LLVMValueRef steps = hdi_wide_iota(w, w->emit->i64, c.step);
+        return LLVMBuildGEP2(b, w->emit->i8, scalar, &steps, 1, "");
+    }
+    return LLVMBuildAdd(b, hdi_wide_splat(w, scalar),
+                        hdi_wide_iota(w, LLVMTypeOf(scalar), c.step), "");
+}
+
+LLVMValueRef hdi_wide_value(struct hdi_wide *w, LLVMValueRef value)
+{
+    struct hdi_class c = hdi_linear_class(w->linear, value);
+
+    if (c.kind != HDI_LANES_VARY)
+        return hdi_wide_spread(w, hdi_emit_operand(w->emit, value), c);
+    LLVMValueRef vector = hdi_map_get(&w->vectors, value);
+    return vector ? vector : LLVMGetPoison(hdi_wide_type(w, LLVMTypeOf(value)));
+}
+
+static void keep(struct hdi_wide *w, LLVMValueRef value, LLVMValueRef vector)
+{
+    hdi_map_set(&w->vectors, value, vector);
+}
+
+// Scalars ---------------------------------------------------------------------
+
+// Lane 0 may be off: then what is promised for the others need not hold for it.
+static void promise_nothing(LLVMValueRef copy)
+{
+    switch (LLVMGetInstructionOpcode(copy)) {
+    case LLVMAdd:
+    case LLVMSub:
+    case LLVMMul:
+    case LLVMShl:
+        LLVMSetNSW(copy, false);
+        LLVMSetNUW(copy, false);
+        break;
+    case LLVMOr:
+        LLVMSetIsDisjoint(copy, false);
+        break;
+    case LLVMZExt:
+        LLVMSetNNeg(copy, false);
+        break;
+    case LLVMGetElementPtr:
+        LLVMGEPSetNoWrapFlags(copy, 0);
+        break;
+    default:
+        break;
+    }
+}
+
+// `or disjoint` may not be one for lane 0 when that is off; a sum always is.
+static LLVMValueRef lane_0(struct hdi_wide *w, LLVMValueRef x)
+{
+    struct hdi_emit *e = w->emit;
+    LLVMValueRef operand = LLVMGetOperand(x, 0);
+
+    if (LLVMIsAZExtInst(x) && LLVMGetNNeg(x) &&
+        hdi_linear_class(w->linear, operand).is_signed)
+        return LLVMBuildSExt(e->builder, hdi_emit_operand(e, operand),
+                             LLVMTypeOf(x), "");
+    if (LLVMGetInstructionOpcode(x) == LLVMOr)
+        return LLVMBuildAdd(e->builder, hdi_emit_operand(e, operand),
+                            hdi_emit_operand(e, LLVMGetOperand(x, 1)), "");
+    return NULL;
+}
+
+static void scalar(struct hdi_wide *w, LLVMValueRef x)
+{
+    struct hdi_emit *e = w->emit;
+    struct hdi_class c = hdi_linear_class(w->linear, x);
+    LLVMValueRef copy = c.step != 0 && !w->certain ? lane_0(w, x) : NULL;
+
+    if (copy) {
+        hdi_map_set(&e->values, x, copy);
+        return;
+    }
+    hdi_emit_instruction(e, x);
+    copy = hdi_map_get(&e->values, x);
+    if (c.step != 0 && !w->certain && LLVMIsAInstruction(copy) &&
+        LLVMGetInstructionOpcode(copy) == LLVMGetInstructionOpcode(x))
+        promise_nothing(copy);
+}
+
+// Vectors ---------------------------------------------------------------------
+
+static void copy_flags(LLVMValueRef x, LLVMValueRef copy)
+{
+    if (!LLVMIsAInstruction(copy))
+        return; // a constant
+    switch (LLVMGetInstructionOpcode(x)) {
+    case LLVMAdd:
+    case LLVMSub:
+    case LLVMMul:
+    case LLVMShl:
+        LLVMSetNSW(copy, LLVMGetNSW(x));
+        LLVMSetNUW(copy, LLVMGetNUW(x));
+        break;
+    case LLVMUDiv:
+    case LLVMSDiv:
+    case LLVMLShr:
+    case LLVMAShr:
+        LLVMSetExact(copy, LLVMGetExact(x));
+        break;
+    case LLVMOr:
+        LLVMSetIsDisjoint(copy, LLVMGetIsDisjoint(x));
+        break;
+    case LLVMZExt:
+        LLVMSetNNeg(copy, LLVMGetNNeg(x));
+        break;
+    default:
+        if (LLVMCanValueUseFastMathFlags(x) &&
+            LLVMCanValueUseFastMathFlags(copy))
+            LLVMSetFastMathFlags(copy, LLVMGetFastMathFlags(x));
+    }
+}
+
+static LLVMValueRef binary(struct hdi_wide *w, LLVMValueRef x)
+{
+    LLVMBuilderRef b = w->emit->builder;
+    LLVMOpcode code = LLVMGetInstructionOpcode(x);
+    LLVMValueRef left = hdi_wide_value(w, LLVMGetOperand(x, 0));
+    LLVMValueRef right = hdi_wide_value(w, LLVMGetOperand(x, 1));
+    bool divides = code == LLVMUDiv || code == LLVMSDiv || code == LLVMURem ||
+                   code == LLVMSRem;
+
+    // Constants are harmless in every lane.
+    if (divides && !w->certain && !LLVMIsAConstantInt(LLVMGetOperand(x, 1))) {
+        LLVMTypeRef type = LLVMTypeOf(x);
+        LLVMValueRef one = hdi_wide_splat(w, LLVMConstInt(type, 1, false));
+        right = LLVMBuildSelect(b, w->mask, right, one, "");
+        left = LLVMBuildSelect(b, w->mask, left, one, "");
+    }
+    return LLVMBuildBinOp(b, code, left, right, "");
+}
+
+static LLVMValueRef gep(struct hdi_wide *w, LLVMValueRef x)
+{
+    LLVMValueRef operands[HDI_WIDE_OPERANDS];
+    unsigned count = (unsigned)LLVMGetNumOperands(x);
+
+    if (count > HDI_WIDE_OPERANDS)
+        return NULL;
+    for (unsigned i = 0; i < count; i++) {
+        LLVMValueRef operand = LLVMGetOperand(x, i);
+        operands[i] =
+            hdi_linear_class(w->linear, operand).kind == HDI_LANES_LINEAR &&
+                    hdi_linear_class(w->linear, operand).step == 0
+                ? hdi_emit_operand(w->emit, operand)
+                : hdi_wide_value(w, operand);
+    }
+    LLVMValueRef copy =
+        LLVMBuildGEP2(w->emit->builder, LLVMGetGEPSourceElementType(x),
+                      operands[0], operands + 1, count - 1, "");
+    if (LLVMIsAInstruction(copy))
+        LLVMGEPSetNoWrapFlags(copy, LLVMGEPGetNoWrapFlags(x));
+    return copy;
+}
+
+static LLVMValueRef choice(struct hdi_wide *w, LLVMValueRef x)
+{
+    LLVMValueRef condition = LLVMGetOperand(x, 0);
+    if (!hdi_has_lanes(LLVMTypeOf(condition)))
+        return NULL;
+    condition = hdi_linear_varies(w->linear, condition)
+                    ? hdi_wide_value(w, condition)
+                    : hdi_emit_operand(w->emit, condition);
+    return LLVMBuildSelect(w->emit->builder, condition,
+                           hdi_wide_value(w, LLVMGetOperand(x, 1)),
+                           hdi_wide_value(w, LLVMGetOperand(x, 2)), "");
+}
+
+// The last operand of some intrinsics must stay a constant scalar.
+static LLVMValueRef intrinsic(struct hdi_wide *w, LLVMValueRef call)
+{
+    LLVMValueRef args[HDI_WIDE_OPERANDS];
+    unsigned count = LLVMGetNumArgOperands(call);
+    unsigned type_count = hdi_vector_intrinsic(call);
+    unsigned id = LLVMGetIntrinsicID(LLVMGetCalledValue(call));
+
+    if (type_count == 0 || count > HDI_WIDE_OPERANDS)
+        return NULL;
+    LLVMTypeRef first = LLVMTypeOf(LLVMGetOperand(call, 0));
+    bool is_class = LLVMTypeOf(call) == w->emit->i1 && first != w->emit->i1;
+    LLVMTypeRef types[2] = {
+        hdi_wide_type(w, is_class ? first : LLVMTypeOf(call)),
+        hdi_wide_type(w, first)};
+    for (unsigned i = 0; i < count; i++) {
+        LLVMValueRef operand = LLVMGetOperand(call, i);
+        bool choice = i + 1 == count && count == 2 &&
+                      LLVMIsAConstantInt(operand) &&
+                      LLVMTypeOf(operand) != first;
+        args[i] = choice ? operand : hdi_wide_value(w, operand);
+    }
+    return hdi_wide_call(w, id, types, type_count, args, count);
+}
+
+static bool operands_have_lanes(LLVMValueRef x)
+{
+    unsigned count = (unsigned)LLVMGetNumOperands(x);
+    if (LLVMIsACallInst(x))
+        count = LLVMGetNumArgOperands(x);
+    for (unsigned i = 0; i < count; i++)
+        if (!hdi_has_lanes(LLVMTypeOf(LLVMGetOperand(x, i))))
+            return false;
+    return hdi_has_lanes(LLVMTypeOf(x));
+}
+
+// NULL: there is no form for vectors.
+static LLVMValueRef vector(struct hdi_wide *w, LLVMValueRef x)
+{
+    LLVMBuilderRef b = w->emit->builder;
+    LLVMOpcode code = LLVMGetInstructionOpcode(x);
+
+    if (!operands_have_lanes(x))
+        return NULL;
+    if (LLVMIsABinaryOperator(x))
+        return binary(w, x);
+    if (LLVMIsACastInst(x))
+        return LLVMBuildCast(b, code, hdi_wide_value(w, LLVMGetOperand(x, 0)),
+                             hdi_wide_type(w, LLVMTypeOf(x)), "");
+    switch (code) {
+    case LLVMFNeg:
+        return LLVMBuildFNeg(b, hdi_wide_value(w, LLVMGetOperand(x, 0)), "");
+    case LLVMFreeze:
+        return LLVMBuildFreeze(b, hdi_wide_value(w, LLVMGetOperand(x, 0)), "");
+    case LLVMICmp:
+        return LLVMBuildICmp(b, LLVMGetICmpPredicate(x),
+                             hdi_wide_value(w, LLVMGetOperand(x, 0)),
+                             hdi_wide_value(w, LLVMGetOperand(x, 1)), "");
+    case LLVMFCmp:
+        return LLVMBuildFCmp(b, LLVMGetFCmpPredicate(x),
+                             hdi_wide_value(w, LLVMGetOperand(x, 0)),
+                             hdi_wide_value(w, LLVMGetOperand(x, 1)), "");
+    case LLVMGetElementPtr:
+        return gep(w, x);
+    case LLVMSelect:
+        return choice(w, x);
+    case LLVMCall:
+        return intrinsic(w, x);
+    default:
+        return NULL;
+    }
+}
+
+// Slots -----------------------------------------------------------------------
+
+static void store_slot(struct hdi_wide *w, LLVMValueRef store, size_t slot)
+{
+    struct hdi_emit *e = w->emit;
+    const struct hdi_flow *flow = e->flow;
+    LLVMValueRef value = LLVMGetOperand(store, 0);
+    const struct hdi_kept *kept = &e->kept[slot];
+
+    if (w->linear->slots[slot].kind != HDI_LANES_VARY) {
+        LLVMBuildStore(e->builder, hdi_emit_operand(e, value), kept->work);
+        return;
+    }
+    LLVMValueRef next = hdi_wide_value(w, value);
+    if (hdi_bit(w->linear->waiting + w->at * flow->live_words, slot))
+        next = hdi_wide_blend(
+            w, w->mask, next,
+            LLVMBuildLoad2(e->builder, LLVMTypeOf(next), kept->wide, ""));
+    LLVMBuildStore(e->builder, next, kept->wide);
+}
+
+static void load_slot(struct hdi_wide *w, LLVMValueRef load, size_t slot)
+{
+    struct hdi_emit *e = w->emit;
+
+    if (w->linear->slots[slot].kind != HDI_LANES_VARY)
+        hdi_map_set(&e->values, load,
+                    LLVMBuildLoad2(e->builder, LLVMTypeOf(load),
+                                   e->kept[slot].work, ""));
+    else
+        keep(w, load,
+             LLVMBuildLoad2(e->builder, hdi_wide_type(w, LLVMTypeOf(load)),
+                            e->kept[slot].wide, ""));
+}
+
+// Instructions ----------------------------------------------------------------
+
+// Says something about values only.
+static bool is_hint(LLVMValueRef x)
+{
+    if (!LLVMIsACallInst(x) || !LLVMIsAFunction(LLVMGetCalledValue(x)))
+        return false;
+    unsigned id = LLVMGetIntrinsicID(LLVMGetCalledValue(x));
+    size_t size;
+    if (id == 0)
+        return false;
+    const char *name = LLVMIntrinsicGetName(id, &size);
+    return strcmp(name, "llvm.assume") == 0 ||
+           strcmp(name, "llvm.experimental.noalias.scope.decl") == 0;
+}
+
+static bool has_effects(LLVMValueRef x)
+{
+    return LLVMIsALoadInst(x) || LLVMIsAStoreInst(x) ||
+           LLVMIsAAtomicRMWInst(x) || LLVMIsAAtomicCmpXchgInst(x) ||
+           LLVMIsACallInst(x);
+}
+
+void hdi_widen(struct hdi_wide *w, LLVMValueRef x)
+{
+    bool store = LLVMIsAStoreInst(x) != NULL;
+
+    if (LLVMIsAAllocaInst(x) || is_hint(x) ||
+        hdi_call_is_barrier(hdi_call_kind(x)))
+        return;
+    if (LLVMIsAFenceInst(x)) {
+        hdi_emit_instruction(w->emit, x);
+        return;
+    }
+    size_t slot = hdi_slot_of(w->emit->flow, x);
+    if (slot != SIZE_MAX) {
+        (store ? store_slot : load_slot)(w, x, slot);
+        return;
+    }
+    if (store && hdi_is_plain_access(x)) {
+        hdi_widen_store(w, x);
+        return;
+    }
+    bool is_void = LLVMGetTypeKind(LLVMTypeOf(x)) == LLVMVoidTypeKind;
+    if (!is_void && !hdi_linear_varies(w->linear, x)) {
+        scalar(w, x);
+        return;
+    }
+    if (LLVMIsALoadInst(x) && hdi_is_plain_access(x)) {
+        hdi_widen_load(w, x);
+        return;
+    }
+    LLVMValueRef copy = is_void ? NULL : vector(w, x);
+    if (copy) {
+        copy_flags(x, copy);
+        keep(w, x, copy);
+    } else if (has_effects(x)) {
+        hdi_by_lane(w, x);
+    } else {
+        hdi_by_lane_pure(w, x);
+    }
+}
+
+void hdi_widen_remade(struct hdi_wide *w, LLVMValueRef value)
+{
+    const struct hdi_flow *flow = w->emit->flow;
+
+    if (!LLVMIsAInstruction(value) || LLVMIsAAllocaInst(value) ||
+        hdi_map_get(&w->vectors, value) || hdi_map_get(&w->emit->values, value))
+        return;
+    size_t slot = hdi_slot_of(flow, value);
+    if (slot != SIZE_MAX) {
+        LLVMValueRef stored = flow->slots[slot].only_stored;
+        hdi_widen_remade(w, stored);
+        if (hdi_linear_varies(w->linear, value))
+            keep(w, value, hdi_wide_value(w, stored));
+        else
+            hdi_map_set(&w->emit->values, value,
+                        hdi_emit_operand(w->emit, stored));
+        return;
+    }
+    int count = LLVMGetNumOperands(value);
+    if (LLVMIsACallInst(value))
+        count = (int)LLVMGetNumArgOperands(value);
+    for (int i = 0; i < count; i++)
+        hdi_widen_remade(w, LLVMGetOperand(value, (unsigned)i));
+    hdi_widen(w, value);
+}

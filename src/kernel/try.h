@@ -59,7 +59,7 @@ static inline struct hd_program *try_build(struct try *t, const char *source,
 {
     struct hd_error error;
     struct hd_program *program;
-    char all[256];
+    char all[1024];
     const struct hd_program_params params = {
         .path = "test.cl", .source = source, .options = all};
 

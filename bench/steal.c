@@ -49,36 +49,31 @@ HD_TASK(uint64_t, fib, int, n)
     return hd_join(worker, fib) + b;
 }
 
-HD_TASK(uint64_t, queens, int, n, int, row, struct board, b)
+static inline uint64_t plus(uint64_t a, uint64_t b)
 {
-    uint64_t found = 0;
-    int spawned = 0;
-
-    if (row == n)
-        return 1;
-    for (int column = 0; column < n; column++)
-        if (is_safe(&b, row, column)) {
-            struct board next = b;
-            next.column[row] = (signed char)column;
-            hd_spawn(worker, queens, n, row + 1, next);
-            spawned++;
-        }
-    while (spawned-- > 0)
-        found += hd_join(worker, queens);
-    return found;
+    return a + b;
 }
 
-HD_TASK(uint64_t, tree, const struct thresholds *, t, uint64_t, node, int,
-        depth)
+// A queen in one column of this row, and the rows below.
+HD_GATHER(uint64_t, plus, 0, column, queens, int, n, int, row,
+          const struct board *, b)
 {
-    uint64_t nodes = 1;
-    int children = children_of(t, node, depth);
+    if (!is_safe(b, row, (int)column))
+        return 0;
+    if (row + 1 == n)
+        return 1;
+    struct board next = *b;
+    next.column[row] = (signed char)column;
+    return hd_gather(worker, queens, 0, (size_t)n, n, row + 1, &next);
+}
 
-    for (int i = 0; i < children; i++)
-        hd_spawn(worker, tree, t, child_of(node, i), depth + 1);
-    for (int i = 0; i < children; i++)
-        nodes += hd_join(worker, tree);
-    return nodes;
+HD_GATHER(uint64_t, plus, 0, i, tree, const struct thresholds *, t, uint64_t,
+          node, int, depth)
+{
+    uint64_t child = child_of(node, (int)i);
+    return 1 + hd_gather(worker, tree, 0,
+                         (size_t)children_of(t, child, depth + 1), t, child,
+                         depth + 1);
 }
 
 struct problem {
@@ -113,8 +108,8 @@ static uint64_t queens_serially(const struct problem *p)
 static void queens_in_parallel(struct hd_worker *worker, void *data)
 {
     struct run *run = data;
-    run->result =
-        hd_call(worker, queens, run->problem->n, 0, (struct board){{0}});
+    run->result = hd_gather(worker, queens, 0, (size_t)run->problem->n,
+                            run->problem->n, 0, &(struct board){{0}});
 }
 
 static uint64_t tree_serially(const struct problem *p)
@@ -125,8 +120,10 @@ static uint64_t tree_serially(const struct problem *p)
 static void tree_in_parallel(struct hd_worker *worker, void *data)
 {
     struct run *run = data;
-    run->result = hd_call(worker, tree, &run->problem->thresholds,
-                          (uint64_t)run->problem->n, 0);
+    const struct thresholds *t = &run->problem->thresholds;
+    uint64_t root = (uint64_t)run->problem->n;
+    run->result = 1 + hd_gather(worker, tree, 0,
+                                (size_t)children_of(t, root, 0), t, root, 0);
 }
 
 static struct hd_pool *make_pool(unsigned workers)
@@ -356,6 +353,8 @@ static double wake_latency(int samples) // from the call to the function [us]
 int main(int argc, char **argv)
 {
     bool quick = argc > 1 && strcmp(argv[1], "--quick") == 0;
+    const char *only =
+        argc > 1 && argv[argc - 1][0] != '-' ? argv[argc - 1] : NULL;
     struct problem problems[] = {
         {.name = "fib", .n = 36},
         {.name = "queens", .n = QUEENS},
@@ -374,6 +373,8 @@ int main(int argc, char **argv)
 
     for (int i = 0; i < 3; i++) {
         const struct problem *p = &problems[i];
+        if (only && strcmp(only, p->name) != 0)
+            continue;
         struct times one = measure(p, 1);
         if (i == 0) {
             double per_spawn = (one.parallel - one.serial) /
@@ -400,6 +401,8 @@ int main(int argc, char **argv)
         keep(&ours, p->name, "2 workers over serial", two.ratio);
     }
 
+    if (only)
+        return 0;
     if (cores < 2)
         print_skipped("starvation", "4 x 25 ms beside 100 ms", "ideal",
                       "this machine has one core");

@@ -11,7 +11,7 @@
 
 enum {
     SAMPLES = 9, // medians of this many, serial and parallel in turn
-    QUEENS = 11,
+    QUEENS = 12,
     TREE_DEPTH = 10,
     TREE_THRESHOLDS = 64
 };

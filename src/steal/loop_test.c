@@ -193,6 +193,118 @@ static void work_divides_until_its_cutoff(struct hd_worker *worker, void *data)
     CHECK(atomic_load(&leaves) == 6561);
 }
 
+// Recursions over few items
+// ----------------------------------------------------
+
+enum {
+    FAN = 3,
+    LEVELS = 9
+};
+
+static const struct map no_map = {1, 0};
+
+HD_GATHER(struct map, then, no_map, i, walk, unsigned, node, unsigned, level)
+{
+    unsigned child = node * FAN + (unsigned)i + 1;
+    struct map below = level == LEVELS
+                           ? no_map
+                           : hd_gather(worker, walk, 0, FAN, child, level + 1);
+    return then(map_of(child), below);
+}
+
+static struct map walk_serially(unsigned node, unsigned level)
+{
+    struct map all = no_map;
+
+    for (unsigned i = 0; i < FAN; i++) {
+        unsigned child = node * FAN + i + 1;
+        all = then(all, map_of(child));
+        if (level < LEVELS)
+            all = then(all, walk_serially(child, level + 1));
+    }
+    return all;
+}
+
+HD_EACH(i, visit, unsigned char *, to)
+{
+    to[i]++;
+}
+
+HD_GATHER(int, plus, 0, i, none)
+{
+    return (int)i;
+}
+
+static void children_are_gathered_in_order(struct hd_worker *worker, void *data)
+{
+    struct map serial = walk_serially(0, 1);
+
+    (void)data;
+    for (int round = 0; round < 20; round++) {
+        struct map all = hd_gather(worker, walk, 0, FAN, 0, 1);
+        CHECK(all.scale == serial.scale && all.offset == serial.offset);
+    }
+    CHECK(hd_gather(worker, none, 7, 7) == 0);
+    CHECK(hd_gather(worker, none, 7, 9) == 15);
+    memset(ran, 0, sizeof(ran));
+    hd_each(worker, visit, 5, COUNT, ran);
+    for (size_t i = 0; i < COUNT; i++)
+        CHECK(ran[i] == (i >= 5));
+}
+
+HD_EACH(i, sign, atomic_uint *, seen)
+{
+    (void)i;
+    atomic_fetch_or(seen, 1u << hd_worker_index(worker));
+}
+
+HD_VOID_TASK(filler)
+{
+}
+
+// With enough ready for thieves already, a loop divides only when asked.
+static void a_loop_gives_when_asked(struct hd_worker *worker, void *data)
+{
+    atomic_uint seen = 0;
+    time_t end = time(NULL) + 60;
+
+    (void)data;
+    for (int i = 0; i < 20; i++)
+        hd_spawn(worker, filler);
+    while (!(atomic_load(&seen) & ~(1u << hd_worker_index(worker)))) {
+        hd_each(worker, sign, 0, 4, &seen);
+        CHECK(time(NULL) < end);
+    }
+    for (int i = 0; i < 20; i++)
+        hd_join(worker, filler);
+}
+
+HD_EACH(i, count_and_fail, atomic_uint *, items, unsigned, level)
+{
+    unsigned n = atomic_fetch_add(items, 1);
+    (void)i;
+    if (n == 1000)
+        hd_task_fail(worker, HD_EFORMAT, "enough");
+    if (level < 7)
+        hd_each(worker, count_and_fail, 0, 10, items, level + 1);
+}
+
+static void a_cancelled_recursion_ends(struct hd_worker *worker, void *data)
+{
+    struct hd_group group;
+    struct hd_error error;
+    atomic_uint items = 0;
+
+    (void)data;
+    hd_group_init(&group);
+    hd_group_catch(&group, &error);
+    CHECK(hd_scope_begin(worker, &group) == HD_OK);
+    hd_each(worker, count_and_fail, 0, 10, &items, 1);
+    CHECK(hd_scope_end(worker) == HD_EFORMAT);
+    // Of eleven million.
+    CHECK(atomic_load(&items) > 1000 && atomic_load(&items) < 1000000);
+}
+
 int main(void)
 {
     for (unsigned workers = 1; workers <= 3; workers++) {
@@ -205,6 +317,10 @@ int main(void)
         hd_pool_run(pool, values_are_combined_in_order, NULL);
         hd_pool_run(pool, pieces_suit_their_items, NULL);
         hd_pool_run(pool, work_divides_until_its_cutoff, NULL);
+        hd_pool_run(pool, children_are_gathered_in_order, NULL);
+        hd_pool_run(pool, a_cancelled_recursion_ends, NULL);
+        if (workers > 1)
+            hd_pool_run(pool, a_loop_gives_when_asked, NULL);
         hd_pool_destroy(pool);
     }
     return 0;

@@ -562,6 +562,9 @@ static void answer(struct hd_worker *worker)
     hdi_fence(memory_order_seq_cst); // against hdi_idle_lie_down()'s
     if (is_searched(pool) || wake_for_task(pool, worker->index))
         return;
+    // It stands in what was cancelled, so that loops end: they look for it.
+    if (worker->stack.dropping)
+        return;
     // Nobody. Withdraw the request, then look again: who parked meanwhile has
     // either asked after this, or is seen here.
     hdi_stack_unask(&worker->stack);

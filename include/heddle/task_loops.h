@@ -289,6 +289,14 @@ static inline bool hd_cutoff_met(const struct hd_cutoff *cutoff, size_t items)
     HD_TASK_DECLARE(static, result, hd_some_##name, size_t, hd_i_, size_t, \
                     hd_end_ HD_LIST_(TYPED, __VA_ARGS__)); \
     HD_GIVER_(name, __VA_ARGS__) \
+    HD_INLINE_ result hd_gather_##name(struct hd_worker *worker, size_t hd_i_, \
+                                       size_t hd_end_ HD_LIST_(PARAMS, __VA_ARGS__)) \
+    { \
+        return hd_i_ < hd_end_ \
+                   ? hd_some_##name(worker, hd_i_, \
+                                    hd_end_ HD_LIST_(NAMES, __VA_ARGS__)) \
+                   : neutral; \
+    } \
     HD_COLD_ result hd_collect_##name(struct hd_worker *worker, \
                                       result hd_value_, unsigned hd_given_) \
     { \
@@ -344,7 +352,7 @@ static inline bool hd_cutoff_met(const struct hd_cutoff *cutoff, size_t items)
         __attribute__((unused)) size_t index HD_LIST_(PARAMS, __VA_ARGS__))
 
 #define hd_gather(worker, name, ...) \
-    HD_CAT_(hd_some_, name)(worker, __VA_ARGS__)
+    HD_CAT_(hd_gather_, name)(worker, __VA_ARGS__)
 #define hd_each(worker, name, ...) \
     HD_CAT_(hd_some_, name)(worker, __VA_ARGS__)
 

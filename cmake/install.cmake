@@ -3,6 +3,8 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS heddle EXPORT heddle)
 install(TARGETS heddle_static)
+install(FILES share/heddle-gdb.py
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/heddle)
 install(DIRECTORY include/heddle DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 configure_package_config_file(cmake/heddleConfig.cmake.in

@@ -32,6 +32,10 @@ static const struct option options[] = {
     {"--form", "loops|thread",
      "how kernels run; loops where they can be by default", OPTION_CHOICE,
      false},
+    {"--debug", NULL,
+     "build kernels for gdb (share/heddle-gdb.py); one thread\n"
+     "unless --workers says more",
+     OPTION_FLAG, false},
     {"--trace", "FILE", "write a Chrome trace, for Perfetto", OPTION_TEXT,
      false},
     {"--dot", "FILE", "write the graph with its times, for Graphviz",
@@ -230,6 +234,8 @@ static const char *build_options(const struct options *given)
 {
     const char *form = option_value(given, "--form");
 
+    if (option_given(given, "--debug"))
+        return "-heddle-debug";
     if (!form)
         return NULL;
     return strcmp(form, "thread") == 0 ? "-heddle-form=thread"
@@ -251,7 +257,8 @@ static int run(const struct options *given)
         return report_failure(status, &error);
 
     const struct hd_runtime_params params = {
-        .workers = option_number(given, "--workers", 0),
+        .workers = option_number(given, "--workers",
+                                 option_given(given, "--debug") ? 1 : 0),
         .device = option_value(given, "--device"),
         .trace = trace != NULL,
         .build_options = build_options(given)};

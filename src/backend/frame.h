@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 enum {
-    HDI_FRAME_VERSION = 4
+    HDI_FRAME_VERSION = 5
 };
 
 struct hdi_services;
@@ -82,6 +82,9 @@ struct hdi_print_arg {
 // What compiled code calls. Each unit fills in its own, as the first member of
 // a structure that the functions know.
 struct hdi_services {
+    // For debuggers (share/heddle-gdb.py): work-items of the group that runs.
+    const void *items;              // each begins with its struct hdi_item
+    uint64_t item_size, item_count; // [bytes]; items
     // Run the frame's box, work-item by work-item.
     void (*run_items)(const struct hdi_frame *frame,
                       const struct hdi_item_code *code);
@@ -107,6 +110,7 @@ _Static_assert(offsetof(struct hdi_frame, dims) == 120, "ABI");
 _Static_assert(offsetof(struct hdi_frame, services) == 128, "ABI");
 _Static_assert(sizeof(struct hdi_frame) == 152, "ABI");
 _Static_assert(offsetof(struct hdi_item, local_id) == 32, "ABI");
+_Static_assert(offsetof(struct hdi_services, item_count) == 16, "ABI");
 _Static_assert(sizeof(struct hdi_item) == 72, "ABI");
 
 #endif

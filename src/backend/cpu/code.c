@@ -44,7 +44,8 @@ hd_status hdi_cpu_load(struct hdi_device *device, const void *image,
     // dlopen() knows libraries by path: were the descriptor closed and its
     // number used again, the next image would be taken for this one. So it
     // stays open as long as the library.
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", c->file);
+    // Debuggers open it too, by this path.
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), c->file);
     c->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!c->library) {
         status = hdi_fail(error, HD_EFORMAT, "kernel code cannot be loaded: %s",

@@ -38,6 +38,7 @@ struct hdi_fiber {
     struct hdi_fibers *fibers;
 };
 
+_Static_assert(STATE_DONE == 3, "share/heddle-gdb.py");
 _Static_assert(offsetof(struct hdi_fiber, state) == 72, "share/heddle-gdb.py");
 _Static_assert(offsetof(struct hdi_fiber, stack) == 80, "share/heddle-gdb.py");
 
@@ -51,6 +52,7 @@ static void free_stacks(struct hdi_fibers *f)
         munmap(f->memory, f->memory_size);
     free(f->items);
     f->items = NULL;
+    f->services.item_count = 0;
     f->memory = NULL;
     f->capacity = 0;
 }
@@ -369,7 +371,8 @@ static bool run_group(struct hdi_fibers *f)
         f->status = HD_ENOMEM;
         return false;
     }
-    f->item_count = meet ? items : 1;
+    f->services.items = f->items;
+    f->services.item_count = meet ? items : 1;
     if (f->code->flags & HDI_ITEMS_DEBUG && f->frame->local_bytes > 0)
         memset(f->frame->local, HDI_FILLER, f->frame->local_bytes);
     if (meet)
@@ -405,11 +408,12 @@ static int32_t print(const struct hdi_services *services, const char *format,
 
 void hdi_fibers_init(struct hdi_fibers *fibers)
 {
-    fibers->services = (struct hdi_services){.run_items = run_items,
-                                             .wait = wait,
-                                             .wait_sub_group = wait_sub_group,
-                                             .print = print};
-    fibers->item_size = sizeof(struct hdi_fiber);
+    fibers->services =
+        (struct hdi_services){.item_size = sizeof(struct hdi_fiber),
+                              .run_items = run_items,
+                              .wait = wait,
+                              .wait_sub_group = wait_sub_group,
+                              .print = print};
 }
 
 void hdi_fibers_free(struct hdi_fibers *fibers)

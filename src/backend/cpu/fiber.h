@@ -14,14 +14,10 @@
 
 struct hdi_fiber;
 
-// All zero but `services`: nothing allocated. What a debugger needs comes first
-// and is known to share/heddle-gdb.py by its offsets.
+// All zero but `services`: nothing allocated.
 struct hdi_fibers {
     struct hdi_services services; // first
-    struct hdi_fiber *items;
-    uint64_t item_size;  // of one of them [bytes]
-    uint64_t item_count; // those of the group that runs
-    // Not for the debugger:
+    struct hdi_fiber *items; // as many as `capacity`
     const struct hdi_frame *frame;
     const struct hdi_item_code *code;
     uint32_t group_id[3], group_size[3];

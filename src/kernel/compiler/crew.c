@@ -100,7 +100,7 @@ static hd_status check_loops(const struct making *m, struct hd_error *error)
 static hd_status make_module(struct making *m, const struct hdi_source *source,
                              struct hd_error *error)
 {
-    if (hdi_source_has(source, "-heddle-form=thread"))
+    if (m->llvm->debug || hdi_source_has(source, "-heddle-form=thread"))
         return make_threads(m, error);
     hd_status status = make_loops(m, error);
     if (status == HD_OK)
@@ -242,6 +242,7 @@ static void *run(void *data)
     hand->status = hdi_llvm_open(&hand->llvm, crew->source->target,
                                  crew->source->path, &hand->error);
     hand->llvm.cancel = crew->source->cancel;
+    hand->llvm.debug = hdi_source_has(crew->source, "-heddle-debug");
     bool work = wait_for_work(crew);
     if (hand->status == HD_OK && work) {
         hand->status =

@@ -78,6 +78,8 @@ static hd_status run(const struct hdi_source *source, const char *beside,
             strncmp(*o, "-heddle-", 8) != 0)
             arguments[n++] = *o;
     }
+    if (hdi_source_has(source, "-heddle-debug"))
+        arguments[n++] = "-g";
     arguments[n++] = "-";
     arguments[n] = NULL;
 

@@ -50,6 +50,7 @@ struct hdi_llvm {
     const char *path;          // of the source, for messages
     struct hdi_text *remarks;  // of the optimiser, of the kernel at hand
     const atomic_bool *cancel; // set: no more passes; optional
+    bool debug; // kernels are for a debugger: as they are written
 };
 
 // `triple` "" is this machine's. Code is made for the processor at hand.

@@ -482,6 +482,27 @@ static void mark_constant_loads(struct hdi_llvm *llvm, LLVMValueRef kernel)
                 LLVMSetMetadata(i, kind, nothing);
 }
 
+// What makes loops over work-items possible and worth having.
+static hd_status simplify(struct hdi_llvm *llvm, LLVMModuleRef module,
+                          LLVMBuilderRef builder, LLVMValueRef kernel,
+                          struct hd_error *error)
+{
+    HDI_TRY(hdi_llvm_passes(
+        llvm, module,
+        "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
+        "simplifycfg,loop-simplify,lcssa,loop(indvars,loop-unroll-full),"
+        "sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)",
+        error));
+    mark_constant_loads(llvm, kernel);
+    hdi_narrow_vectors(llvm, builder, kernel);
+    HDI_TRY(hdi_llvm_passes(llvm, module,
+                            "function(scalarizer,early-cse<memssa>,"
+                            "instcombine<no-verify-fixpoint>,simplifycfg)",
+                            error));
+    tidy_calls(llvm, builder, kernel);
+    return HD_OK;
+}
+
 hd_status hdi_prepare_kernel(struct hdi_llvm *llvm, LLVMModuleRef program,
                              const char *name, LLVMModuleRef *module,
                              LLVMValueRef *kernel, struct hd_error *error)
@@ -492,24 +513,11 @@ hd_status hdi_prepare_kernel(struct hdi_llvm *llvm, LLVMModuleRef program,
 
     mark_for_inlining(m, k);
     copy_structures(llvm, builder, k);
-    hd_status status = hdi_llvm_passes(
-        llvm, m,
-        // First what other kernels alone need goes away.
-        "globaldce,always-inline,globaldce,"
-        "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
-        "simplifycfg,loop-simplify,lcssa,loop(indvars,loop-unroll-full),"
-        "sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)",
-        error);
-    if (status == HD_OK) {
-        mark_constant_loads(llvm, k);
-        hdi_narrow_vectors(llvm, builder, k);
-        status = hdi_llvm_passes(llvm, m,
-                                 "function(scalarizer,early-cse<memssa>,"
-                                 "instcombine<no-verify-fixpoint>,simplifycfg)",
-                                 error);
-    }
-    if (status == HD_OK)
-        tidy_calls(llvm, builder, k);
+    // First what other kernels alone need goes away.
+    hd_status status =
+        hdi_llvm_passes(llvm, m, "globaldce,always-inline,globaldce", error);
+    if (status == HD_OK && !llvm->debug)
+        status = simplify(llvm, m, builder, k, error);
     LLVMDisposeBuilder(builder);
     if (status != HD_OK) {
         LLVMDisposeModule(m);

@@ -9,6 +9,7 @@
 #include "backend/frame.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "kernel/compiler/debug.h"
 #include "kernel/compiler/map.h"
 #include "kernel/compiler/prepare.h"
 #include "kernel/compiler/print.h"
@@ -334,6 +335,11 @@ static void move_body(struct thread *t)
     LLVMMetadataRef subprogram = LLVMGetSubprogram(t->kernel);
 
     t->function = add_function(t, "hdt_");
+    if (t->llvm->debug) {
+        hdi_function_flag(t->function, "noinline", true);
+        hdi_function_flag(t->function, "optnone", true);
+        hdi_function_text(t->function, "frame-pointer", "all");
+    }
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(t->kernel), next; b;
          b = next) {
         next = LLVMGetNextBasicBlock(b);
@@ -368,12 +374,25 @@ static LLVMValueRef read_argument(struct thread *t, LLVMValueRef args,
     return value;
 }
 
+// For a debugger.
+static void describe(struct thread *t, LLVMValueRef next)
+{
+    hdi_debug_flatten(t->llvm, t->module, t->function);
+    hdi_debug_item(t->llvm, t->module, t->builder, t->item, next);
+    for (LLVMValueRef g = LLVMGetFirstGlobal(t->module); g;
+         g = LLVMGetNextGlobal(g))
+        if (hdi_map_get(&t->locals, g))
+            hdi_debug_local(t->llvm, t->module, t->builder, g,
+                            hdi_map_get(&t->locals, g), next);
+}
+
 // At the beginning of the work-item.
 static hd_status write_entry(struct thread *t)
 {
-    LLVMPositionBuilderBefore(
-        t->builder,
-        LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(t->function)));
+    LLVMValueRef first =
+        LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(t->function));
+
+    LLVMPositionBuilderBefore(t->builder, first);
     LLVMSetCurrentDebugLocation2(t->builder, NULL);
     t->item = LLVMGetParam(t->function, 0);
     t->frame = fixed(t, t->pointer, t->item, "");
@@ -388,7 +407,10 @@ static hd_status write_entry(struct thread *t)
         LLVMReplaceAllUsesWith(LLVMGetParam(t->kernel, i),
                                read_argument(t, args, i));
     place_rooms(t);
-    return place_locals(t);
+    HDI_TRY(place_locals(t));
+    if (t->llvm->debug && LLVMGetSubprogram(t->function))
+        describe(t, first);
+    return HD_OK;
 }
 
 static void replace_calls(struct thread *t)
@@ -408,13 +430,14 @@ static void replace_calls(struct thread *t)
 static LLVMValueRef item_code(struct thread *t)
 {
     LLVMContextRef c = t->llvm->context;
+    uint32_t flags = t->llvm->debug           ? HDI_ITEMS_MEET | HDI_ITEMS_DEBUG
+                     : t->about->barriers > 0 ? HDI_ITEMS_MEET
+                                              : 0;
     LLVMValueRef name = LLVMConstStringInContext2(
         c, t->about->name, strlen(t->about->name), false);
     LLVMValueRef text = LLVMAddGlobal(t->module, LLVMTypeOf(name), "");
-    LLVMValueRef fields[] = {
-        t->function, text, LLVMConstInt(t->i64, 0, false),
-        LLVMConstInt(t->i32, t->about->barriers > 0 ? HDI_ITEMS_MEET : 0,
-                     false)};
+    LLVMValueRef fields[] = {t->function, text, LLVMConstInt(t->i64, 0, false),
+                             LLVMConstInt(t->i32, flags, false)};
     LLVMValueRef value = LLVMConstStructInContext(c, fields, 4, false);
     LLVMValueRef code = LLVMAddGlobal(t->module, LLVMTypeOf(value), code_name);
 

@@ -14,6 +14,7 @@
 #include "base/topology.h"
 #include "dispatch/dispatcher.h"
 #include "steal/futex.h"
+#include "steal/order.h"
 #include "steal/worker.h"
 
 enum {
@@ -25,6 +26,7 @@ enum {
     LOCAL_BLOCKS = 1024,
     LOCAL_BLOCK = 4096, // at least [bytes]
     PRIORITIES = 3,
+    PAUSES = 100, // about 5 us, what sleeping and waking costs
     FIRST_BOXES = 16
 };
 
@@ -34,6 +36,9 @@ enum {
     WINDOW_RUNS = 8 * 16,
     WINDOW_LEAD = 8
 };
+
+// In hdi_bid.pending: a thread outside sleeps.
+#define ASLEEP (UINT32_C(1) << 31)
 
 struct server {
     struct hd_work work;
@@ -382,16 +387,14 @@ static void finish(struct hdi_broker *b, uint32_t module,
 {
     struct hdi_bid *bid = order->bid;
 
-    bool outside = bid->outside;
-
     hdi_dispatcher_release(b->dispatcher, order->lease,
                            order->alone ? 0 : time);
     hdi_dispatcher_offer(b->dispatcher, module, SLOTS, 0, -1);
     bid->served += (int64_t)time - order->charged;
     bid->expected = order->alone ? 0 : (int64_t)time;
+    // One word says both, because the bid may be gone when it has changed.
     if (atomic_fetch_sub_explicit(&bid->pending, 1, memory_order_acq_rel) ==
-            1 &&
-        outside)
+        (ASLEEP | 1))
         hdi_futex_wake(&bid->pending, 1);
 }
 
@@ -439,16 +442,34 @@ static void serve(struct hd_worker *worker, struct hd_work *work,
     submit_server(next, HD_PRIORITY_LOW);
 }
 
+static uint32_t pending_of(const struct hdi_bid *bid)
+{
+    return atomic_load_explicit(&bid->pending, memory_order_acquire) & ~ASLEEP;
+}
+
+static void sleep_outside(struct hdi_bid *bid)
+{
+    uint32_t word;
+
+    for (unsigned i = 0; i < PAUSES && pending_of(bid) > 0; i++)
+        hdi_pause();
+    word =
+        atomic_fetch_or_explicit(&bid->pending, ASLEEP, memory_order_acquire) |
+        ASLEEP;
+    while (word != ASLEEP) {
+        hdi_futex_wait(&bid->pending, word);
+        word = atomic_load_explicit(&bid->pending, memory_order_acquire);
+    }
+}
+
 void hdi_broker_wait(struct hdi_broker *broker, struct hdi_bid *bid,
                      struct hd_worker *worker)
 {
-    uint32_t pending;
     bool any = false;
 
-    while ((pending = atomic_load_explicit(&bid->pending,
-                                           memory_order_acquire)) > 0) {
+    while (pending_of(bid) > 0) {
         if (!worker)
-            hdi_futex_wait(&bid->pending, pending);
+            sleep_outside(bid);
         else if (run_orders(broker, worker, 0))
             any = true;
         else

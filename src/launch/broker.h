@@ -43,7 +43,6 @@ struct hdi_bid {
     const struct hdi_bidder *bidder;
     enum hd_priority priority;
     uint64_t local; // memory of one work-group near its core [bytes]
-    bool outside;   // no worker waits for it
 
     // The broker's, under its lock.
     struct hdi_box *boxes; // given and not begun
@@ -53,8 +52,9 @@ struct hdi_bid {
     struct hdi_bid *behind; // in the line for a place in a channel
     int64_t served;         // time it has had, pieces under way included [ns]
     int64_t expected;       // of the next piece [ns]
-    // Boxes given and pieces taken that have not finished. Falls to 0 with
-    // release, by the last access to the bid; a futex for threads outside.
+    // Boxes given and pieces taken that have not finished, and the highest bit
+    // when a thread sleeps on it. Falls to 0 with release, by the last access
+    // to the bid.
     _Atomic uint32_t pending;
 };
 

@@ -190,7 +190,6 @@ static void *launch_many(void *data)
             hd_pool_run(f.pool, call_inside, &f);
             hdi_broker_leave(f.broker, &f.bid);
         } else {
-            f.bid.outside = true;
             give(&f);
             await(&f);
         }
@@ -225,7 +224,6 @@ static void more_launches_than_places(void)
     for (unsigned i = 0; i < MANY; i++) {
         fakes[i] = make(&rig, (enum hd_priority)(i % 3),
                         (struct hdi_box){.count = {3, 1, 1}}, 1);
-        fakes[i].bid.outside = true;
         give(&fakes[i]);
     }
     for (unsigned i = 0; i < MANY; i++) {
@@ -248,7 +246,6 @@ static void a_high_priority_overtakes(void)
     struct fake high = make(&rig, HD_PRIORITY_HIGH, short_one, 1);
 
     low.length = high.length = 10000;
-    low.bid.outside = high.bid.outside = true;
     high.rival = &low;
     give(&low); // alone: it has the worker all for itself
     while (atomic_load(&low.done) < 100)
@@ -283,7 +280,6 @@ static void equals_share_the_time(void)
 
     brief.length = 10000;
     slow.length = 160000;
-    brief.bid.outside = slow.bid.outside = true;
     slow.rival = &brief;
     brief.rival = &slow;
     give(&brief);
@@ -309,7 +305,6 @@ static void local_memory_is_shared(void)
         fakes[i] = make(&rig, HD_PRIORITY_NORMAL,
                         (struct hdi_box){.count = {100, 1, 1}}, 1);
         fakes[i].bid.local = UINT64_C(1) << 40;
-        fakes[i].bid.outside = true;
         fakes[i].length = 5000;
         fakes[i].running = &running;
         fakes[i].most_running = &most;
@@ -331,7 +326,6 @@ static void a_cancelled_pool_keeps_nobody_waiting(void)
     struct fake f = make(&rig, HD_PRIORITY_NORMAL,
                          (struct hdi_box){.count = {50, 1, 1}}, 2);
 
-    f.bid.outside = true;
     hd_pool_cancel(rig.pool);
     give(&f);
     await(&f);

@@ -382,9 +382,9 @@ static void run_all(struct launch *launch, bool one_leaf)
     }
     memcpy(box.count, launch->chunk.frame.group_count, sizeof(box.count));
     // Leaves on units of their own threads are collected by a worker.
-    bid->outside = outside && !launcher->ports;
+    outside = outside && !launcher->ports;
     hdi_broker_enter(broker);
-    if (bid->outside && hdi_broker_give(broker, bid, &box))
+    if (outside && hdi_broker_give(broker, bid, &box))
         hdi_broker_wait(broker, bid, NULL);
     else
         hd_pool_run(launcher->pool, run_launch, launch);

@@ -135,8 +135,130 @@ static bool has_gather(const struct hdi_wide *w, LLVMTypeRef type)
     return LLVMABISizeOfType(w->emit->llvm->layout, type) >= 4;
 }
 
+// Likely neighbours
+// --------------------------------------------------------------
+
+// An address base[(long)i], where the 32-bit i grows by a constant from lane to
+// lane but may wrap: looked at while running, it is that of neighbours nearly
+// always.
+struct likely {
+    LLVMValueRef base, extension, index;
+    int64_t reach; // of the index from lane 0 to the last
+};
+
+static bool is_here(const struct hdi_wide *w, LLVMValueRef value)
+{
+    const struct hdi_flow *flow = w->emit->flow;
+    return LLVMIsAInstruction(value) &&
+           LLVMGetInstructionParent(value) ==
+               flow->blocks[w->linear->order->blocks[w->at]].block;
+}
+
+static bool find_likely(const struct hdi_wide *w, LLVMValueRef pointer,
+                        int64_t size, struct likely *likely)
+{
+    if (!is_here(w, pointer) || !LLVMIsAGetElementPtrInst(pointer) ||
+        LLVMGetNumOperands(pointer) != 2)
+        return false;
+    likely->base = LLVMGetOperand(pointer, 0);
+    likely->extension = LLVMGetOperand(pointer, 1);
+    if (!is_here(w, likely->extension) ||
+        (!LLVMIsASExtInst(likely->extension) &&
+         !LLVMIsAZExtInst(likely->extension)))
+        return false;
+    likely->index = LLVMGetOperand(likely->extension, 0);
+    struct hdi_class base = hdi_linear_class(w->linear, likely->base);
+    struct hdi_class index = hdi_linear_class(w->linear, likely->index);
+    int64_t element = (int64_t)LLVMABISizeOfType(
+        w->emit->llvm->layout, LLVMGetGEPSourceElementType(pointer));
+    likely->reach = index.step * ((int64_t)w->lanes - 1);
+    return LLVMTypeOf(likely->index) == w->emit->i32 &&
+           base.kind == HDI_LANES_LINEAR && index.kind == HDI_LANES_LINEAR &&
+           index.step > 0 && likely->reach < INT32_MAX &&
+           base.step + index.step * element == size;
+}
+
+struct ways {
+    LLVMBasicBlockRef near, far, join;
+};
+
+// Part ways: neighbours, whose address is returned, or not.
+static LLVMValueRef part_ways(struct hdi_wide *w, LLVMValueRef pointer,
+                              const struct likely *likely, struct ways *ways)
+{
+    struct hdi_emit *e = w->emit;
+    LLVMBuilderRef b = e->builder;
+    bool with_sign = LLVMIsASExtInst(likely->extension) != NULL;
+    uint64_t most = with_sign ? INT32_MAX : UINT32_MAX;
+    LLVMValueRef index =
+        LLVMBuildFreeze(b, hdi_emit_operand(e, likely->index), "");
+    LLVMValueRef last =
+        LLVMConstInt(e->i32, most - (uint64_t)likely->reach, false);
+    LLVMValueRef is_near =
+        LLVMBuildICmp(b, with_sign ? LLVMIntSLE : LLVMIntULE, index, last, "");
+
+    ways->near =
+        LLVMAppendBasicBlockInContext(e->llvm->context, e->function, "near");
+    ways->far =
+        LLVMAppendBasicBlockInContext(e->llvm->context, e->function, "far");
+    ways->join =
+        LLVMAppendBasicBlockInContext(e->llvm->context, e->function, "join");
+    LLVMBuildCondBr(b, is_near, ways->near, ways->far);
+    hdi_build_at_end(b, ways->near);
+    LLVMValueRef wide = with_sign ? LLVMBuildSExt(b, index, e->i64, "")
+                                  : LLVMBuildZExt(b, index, e->i64, "");
+    return LLVMBuildGEP2(b, LLVMGetGEPSourceElementType(pointer),
+                         hdi_emit_operand(e, likely->base), &wide, 1, "");
+}
+
+static LLVMValueRef load_likely(struct hdi_wide *w, LLVMValueRef load,
+                                const struct likely *likely)
+{
+    LLVMBuilderRef b = w->emit->builder;
+    LLVMTypeRef type = LLVMTypeOf(load);
+    LLVMValueRef pointer = LLVMGetOperand(load, 0);
+    unsigned align = LLVMGetAlignment(load);
+    struct ways ways;
+    LLVMValueRef values[2];
+
+    LLVMValueRef at = part_ways(w, pointer, likely, &ways);
+    values[0] = hdi_wide_read(w, type, at, align);
+    copy_kind(w, load, values[0]);
+    LLVMBuildBr(b, ways.join);
+    hdi_build_at_end(b, ways.far);
+    values[1] = gather(w, type, hdi_wide_value(w, pointer), align);
+    LLVMBuildBr(b, ways.join);
+    hdi_build_at_end(b, ways.join);
+    LLVMValueRef result = LLVMBuildPhi(b, hdi_wide_type(w, type), "");
+    LLVMAddIncoming(result, values, (LLVMBasicBlockRef[]){ways.near, ways.far},
+                    2);
+    return result;
+}
+
+static void store_likely(struct hdi_wide *w, LLVMValueRef store,
+                         const struct likely *likely)
+{
+    LLVMBuilderRef b = w->emit->builder;
+    LLVMValueRef value = hdi_wide_value(w, LLVMGetOperand(store, 0));
+    LLVMValueRef pointer = LLVMGetOperand(store, 1);
+    unsigned align = LLVMGetAlignment(store);
+    struct ways ways;
+
+    LLVMValueRef at = part_ways(w, pointer, likely, &ways);
+    copy_kind(w, store, hdi_wide_write(w, value, at, align));
+    LLVMBuildBr(b, ways.join);
+    hdi_build_at_end(b, ways.far);
+    scatter(w, value, hdi_wide_value(w, pointer), align);
+    LLVMBuildBr(b, ways.join);
+    hdi_build_at_end(b, ways.join);
+}
+
+// Accesses
+// -----------------------------------------------------------------------
+
 void hdi_widen_load(struct hdi_wide *w, LLVMValueRef load)
 {
+    struct likely likely;
     LLVMValueRef pointer = LLVMGetOperand(load, 0);
     LLVMTypeRef type = LLVMTypeOf(load);
     struct hdi_class c = hdi_linear_class(w->linear, pointer);
@@ -164,6 +286,9 @@ void hdi_widen_load(struct hdi_wide *w, LLVMValueRef load)
     } else if (stride > 1 && stride <= MOST_STRIDE && w->certain) {
         result = strided_load(w, type, hdi_emit_operand(w->emit, pointer),
                               align, (unsigned)stride);
+    } else if (has_gather(w, type) && find_likely(w, pointer, size, &likely)) {
+        hdi_map_set(&w->vectors, load, load_likely(w, load, &likely));
+        return;
     } else if (has_gather(w, type)) {
         result = gather(w, type, hdi_wide_value(w, pointer), align);
     } else {
@@ -196,6 +321,7 @@ static void store_last(struct hdi_wide *w, LLVMValueRef store)
 
 void hdi_widen_store(struct hdi_wide *w, LLVMValueRef store)
 {
+    struct likely likely;
     LLVMValueRef value = LLVMGetOperand(store, 0);
     LLVMValueRef pointer = LLVMGetOperand(store, 1);
     LLVMTypeRef type = LLVMTypeOf(value);
@@ -217,6 +343,8 @@ void hdi_widen_store(struct hdi_wide *w, LLVMValueRef store)
         copy_kind(w, store,
                   hdi_wide_write(w, hdi_wide_value(w, value),
                                  hdi_emit_operand(w->emit, pointer), align));
+    } else if (has_gather(w, type) && find_likely(w, pointer, size, &likely)) {
+        store_likely(w, store, &likely);
     } else if (has_gather(w, type)) {
         scatter(w, hdi_wide_value(w, value), hdi_wide_value(w, pointer), align);
     } else {

@@ -31,8 +31,10 @@ struct hdi_lanes {
     LLVMBasicBlockRef *enter, *body; // per position
     LLVMValueRef *masks;             // per position: alloca
     LLVMBasicBlockRef end;           // of the chunk
-    bool full;                       // the chunk at hand has all its lanes
-    bool lost;                       // some may have left the region by now
+    bool ebbs; // once no lane takes the first branch, later ones do not
+    LLVMValueRef taken; // alloca: the lanes that took it
+    bool full;          // the chunk at hand has all its lanes
+    bool lost;          // some may have left the region by now
 };
 
 static LLVMBasicBlockRef append(const struct hdi_emit *e, const char *name)
@@ -337,6 +339,8 @@ static void part(struct hdi_lanes *l, LLVMValueRef end)
         b, hdi_wide_value(&l->wide, LLVMGetOperand(end, 0)), "");
     if (LLVMGetInstructionOpcode(end) == LLVMBr) {
         LLVMValueRef not = LLVMBuildNot(b, value, "");
+        if (l->ebbs && l->wide.at == 0)
+            LLVMBuildStore(b, LLVMBuildAnd(b, mask, value, ""), l->taken);
         add_lanes(l, LLVMGetSuccessor(end, 0),
                   LLVMBuildAnd(b, mask, value, ""));
         add_lanes(l, LLVMGetSuccessor(end, 1), LLVMBuildAnd(b, mask, not, ""));
@@ -513,6 +517,83 @@ static void place_chunk(struct hdi_emit *e, LLVMValueRef row, LLVMValueRef x)
         e->item = LLVMBuildNUWAdd(e->builder, row, e->item, "");
 }
 
+// Ebbing ----------------------------------------------------------------------
+
+// The first block does nothing but to compute what it branches on, from what is
+// the same in every chunk and from ids.
+static bool only_asks(const struct hdi_lanes *l)
+{
+    const struct hdi_flow *flow = l->emit->flow;
+
+    for (LLVMValueRef x =
+             LLVMGetFirstInstruction(flow->blocks[l->order.blocks[0]].block);
+         !LLVMIsATerminatorInst(x); x = LLVMGetNextInstruction(x)) {
+        size_t slot = hdi_slot_of(flow, x);
+        bool access = LLVMIsALoadInst(x) || LLVMIsAStoreInst(x);
+        if ((access && slot == SIZE_MAX) || LLVMIsAAtomicRMWInst(x) ||
+            LLVMIsAAtomicCmpXchgInst(x) || LLVMIsAFenceInst(x) ||
+            (LLVMIsACallInst(x) && hdi_call_kind(x) == HDI_CALL_OTHER &&
+             hdi_vector_intrinsic(x) == 0))
+            return false;
+    }
+    return true;
+}
+
+// id < limit, or limit > id.
+static bool is_limit(const struct hdi_lanes *l, LLVMValueRef condition)
+{
+    if (!LLVMIsAICmpInst(condition))
+        return false;
+    LLVMIntPredicate p = LLVMGetICmpPredicate(condition);
+    bool less = p == LLVMIntULT || p == LLVMIntSLT;
+    bool more = p == LLVMIntUGT || p == LLVMIntSGT;
+    LLVMValueRef id = LLVMGetOperand(condition, more);
+    LLVMValueRef limit = LLVMGetOperand(condition, !more);
+    struct hdi_class c = hdi_linear_class(&l->linear, id);
+    struct hdi_class other = hdi_linear_class(&l->linear, limit);
+    bool exact =
+        p == LLVMIntULT || p == LLVMIntUGT ? c.is_unsigned : c.is_signed;
+
+    return (less || more) && c.kind == HDI_LANES_LINEAR && c.step > 0 &&
+           exact && other.kind == HDI_LANES_LINEAR && other.step == 0;
+}
+
+// The block that `block` leads to by way of empty ones.
+static size_t behind_empty(const struct hdi_flow *flow, size_t block)
+{
+    for (size_t i = 0; i < flow->block_count; i++) {
+        const struct hdi_block *b = &flow->blocks[block];
+        if (b->cut || b->successor_count != 1 ||
+            !LLVMIsATerminatorInst(LLVMGetFirstInstruction(b->block)))
+            break;
+        block = b->successors[0];
+    }
+    return block;
+}
+
+// Does the region do nothing for work-items from some x on, and say so at its
+// begin? Chunks behind the first without a lane can then be left out: those
+// lanes would only go to the cut, and keep nothing there.
+static bool ebbs(const struct hdi_lanes *l)
+{
+    const struct hdi_region *region = l->region;
+    const struct hdi_flow *flow = l->emit->flow;
+    const struct hdi_block *first = &flow->blocks[l->order.blocks[0]];
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(first->block);
+
+    if (region->exit_count != 1 || region->all->some_return_early ||
+        first->successor_count != 2 || l->order.loop_end[0] > 0 ||
+        LLVMGetInstructionOpcode(end) != LLVMBr ||
+        behind_empty(flow, first->successors[1]) != region->exits[0] ||
+        !is_limit(l, LLVMGetOperand(end, 0)) || !only_asks(l))
+        return false;
+    for (size_t s = 0; s < flow->slot_count; s++)
+        if (region->stores[s] && l->emit->kept[s].place == HDI_PLACE_ITEMS &&
+            hdi_flow_is_live(flow, region->exits[0], s))
+            return false;
+    return true;
+}
+
 void hdi_lanes_write(struct hdi_lanes *l, LLVMValueRef row)
 {
     struct hdi_emit *e = l->emit;
@@ -527,6 +608,9 @@ void hdi_lanes_write(struct hdi_lanes *l, LLVMValueRef row)
 
     for (size_t p = 0; p < l->order.count; p++)
         l->masks[p] = new_alloca(e, mask_type);
+    l->ebbs = ebbs(l);
+    if (l->ebbs)
+        l->taken = new_alloca(e, mask_type);
     LLVMBuildStore(b, LLVMConstNull(type), counter);
     LLVMBuildBr(b, head);
 
@@ -539,7 +623,13 @@ void hdi_lanes_write(struct hdi_lanes *l, LLVMValueRef row)
     place_chunk(e, row, x);
     write_chunk(l, LLVMConstAllOnes(mask_type), true);
     LLVMBuildStore(b, LLVMBuildNUWAdd(b, x, lanes, ""), counter);
-    keep_rolled(e, LLVMBuildBr(b, head));
+    if (l->ebbs) {
+        LLVMValueRef taken = LLVMBuildLoad2(b, mask_type, l->taken, "");
+        keep_rolled(
+            e, LLVMBuildCondBr(b, hdi_wide_any(&l->wide, taken), head, after));
+    } else {
+        keep_rolled(e, LLVMBuildBr(b, head));
+    }
 
     hdi_build_at_end(b, rest);
     LLVMBuildCondBr(b,

@@ -197,12 +197,9 @@ static LLVMValueRef part_ways(struct hdi_wide *w, LLVMValueRef pointer,
     LLVMValueRef is_near =
         LLVMBuildICmp(b, with_sign ? LLVMIntSLE : LLVMIntULE, index, last, "");
 
-    ways->near =
-        LLVMAppendBasicBlockInContext(e->llvm->context, e->function, "near");
-    ways->far =
-        LLVMAppendBasicBlockInContext(e->llvm->context, e->function, "far");
-    ways->join =
-        LLVMAppendBasicBlockInContext(e->llvm->context, e->function, "join");
+    ways->near = hdi_emit_block(e, "near");
+    ways->far = hdi_emit_block(e, "far");
+    ways->join = hdi_emit_block(e, "join");
     LLVMBuildCondBr(b, is_near, ways->near, ways->far);
     hdi_build_at_end(b, ways->near);
     LLVMValueRef wide = with_sign ? LLVMBuildSExt(b, index, e->i64, "")

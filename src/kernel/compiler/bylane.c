@@ -4,24 +4,6 @@
 
 #include <string.h>
 
-static LLVMBasicBlockRef append(const struct hdi_wide *w, const char *name)
-{
-    return LLVMAppendBasicBlockInContext(w->emit->llvm->context,
-                                         w->emit->function, name);
-}
-
-static LLVMValueRef new_alloca(const struct hdi_wide *w, LLVMTypeRef type)
-{
-    const struct hdi_emit *e = w->emit;
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
-    LLVMPositionBuilderBefore(e->builder,
-                              LLVMGetBasicBlockTerminator(e->entry));
-    LLVMSetCurrentDebugLocation2(e->builder, NULL);
-    LLVMValueRef alloca = LLVMBuildAlloca(e->builder, type, "");
-    hdi_build_at_end(e->builder, before);
-    return alloca;
-}
-
 // One lane's value
 // -------------------------------------------------------------
 
@@ -35,7 +17,7 @@ static LLVMValueRef element(struct hdi_wide *w, LLVMValueRef all,
     if (LLVMIsAConstantInt(lane))
         return LLVMBuildExtractValue(
             b, all, (unsigned)LLVMConstIntGetZExtValue(lane), "");
-    LLVMValueRef memory = new_alloca(w, LLVMTypeOf(all));
+    LLVMValueRef memory = hdi_emit_alloca(w->emit, LLVMTypeOf(all));
     LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(all));
     LLVMBuildStore(b, all, memory);
     return LLVMBuildLoad2(
@@ -160,9 +142,10 @@ void hdi_each_lane(struct hdi_wide *w,
     LLVMBuilderRef b = w->emit->builder;
     LLVMValueRef mask = hdi_wide_bits(w, w->mask);
     LLVMTypeRef type = LLVMTypeOf(mask);
-    LLVMValueRef left = new_alloca(w, type);
-    LLVMBasicBlockRef head = append(w, "lanes"), body = append(w, "lane"),
-                      after = append(w, "after_lanes");
+    LLVMValueRef left = hdi_emit_alloca(w->emit, type);
+    LLVMBasicBlockRef head = hdi_emit_block(w->emit, "lanes"),
+                      body = hdi_emit_block(w->emit, "lane"),
+                      after = hdi_emit_block(w->emit, "after_lanes");
     LLVMValueRef zero = LLVMConstNull(type);
 
     LLVMBuildStore(b, mask, left);
@@ -219,15 +202,17 @@ void hdi_by_lane(struct hdi_wide *w, LLVMValueRef x)
         return;
     }
     if (LLVMGetFirstUse(x)) {
-        copying.results = new_alloca(w, hdi_wide_type(w, LLVMTypeOf(x)));
+        copying.results =
+            hdi_emit_alloca(w->emit, hdi_wide_type(w, LLVMTypeOf(x)));
         // Of no loop before.
         LLVMBuildStore(b, LLVMGetUndef(hdi_wide_type(w, LLVMTypeOf(x))),
                        copying.results);
     }
 
     // All lanes on is worth straight code: they overlap.
-    LLVMBasicBlockRef all = append(w, "all_lanes"), some = append(w, "some"),
-                      join = append(w, "joined");
+    LLVMBasicBlockRef all = hdi_emit_block(w->emit, "all_lanes"),
+                      some = hdi_emit_block(w->emit, "some"),
+                      join = hdi_emit_block(w->emit, "joined");
     LLVMValueRef bits = hdi_wide_bits(w, w->mask);
     LLVMBuildCondBr(b,
                     LLVMBuildICmp(b, LLVMIntEQ, bits,

@@ -9,6 +9,22 @@ enum {
     MOST_OPERANDS = 16
 };
 
+LLVMBasicBlockRef hdi_emit_block(const struct hdi_emit *e, const char *name)
+{
+    return LLVMAppendBasicBlockInContext(e->llvm->context, e->function, name);
+}
+
+LLVMValueRef hdi_emit_alloca(const struct hdi_emit *e, LLVMTypeRef type)
+{
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
+    LLVMPositionBuilderBefore(e->builder,
+                              LLVMGetBasicBlockTerminator(e->entry));
+    LLVMSetCurrentDebugLocation2(e->builder, NULL);
+    LLVMValueRef alloca = LLVMBuildAlloca(e->builder, type, "");
+    hdi_build_at_end(e->builder, before);
+    return alloca;
+}
+
 // Ids -------------------------------------------------------------------------
 
 static LLVMValueRef wide(struct hdi_emit *e, LLVMValueRef value)

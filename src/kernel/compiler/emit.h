@@ -83,6 +83,10 @@ struct hdi_emit {
     hd_status status; // of what could not be copied
 };
 
+// A new block of the function being written, and a new stack slot.
+LLVMBasicBlockRef hdi_emit_block(const struct hdi_emit *emit, const char *name);
+LLVMValueRef hdi_emit_alloca(const struct hdi_emit *emit, LLVMTypeRef type);
+
 // The address of this work-item's share of `saved`.
 LLVMValueRef hdi_emit_share(struct hdi_emit *emit, uint64_t offset,
                             uint64_t size);

@@ -37,161 +37,13 @@ struct hdi_lanes {
     bool lost;          // some may have left the region by now
 };
 
-static LLVMBasicBlockRef append(const struct hdi_emit *e, const char *name)
-{
-    return LLVMAppendBasicBlockInContext(e->llvm->context, e->function, name);
-}
-
-static LLVMValueRef new_alloca(const struct hdi_emit *e, LLVMTypeRef type)
-{
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
-    LLVMPositionBuilderBefore(e->builder,
-                              LLVMGetBasicBlockTerminator(e->entry));
-    LLVMSetCurrentDebugLocation2(e->builder, NULL);
-    LLVMValueRef alloca = LLVMBuildAlloca(e->builder, type, "");
-    hdi_build_at_end(e->builder, before);
-    return alloca;
-}
-
 static bool marks_returned(const struct hdi_region *region)
 {
     return region->all->some_return_early &&
            (region->exit_count > 0 || region->start == 0);
 }
 
-// Values across cuts ----------------------------------------------------------
-
-// As it lies in memory: a bit takes a byte.
-static LLVMTypeRef kept_type(const struct hdi_emit *e, LLVMTypeRef type)
-{
-    return type == e->i1 ? e->i8 : type;
-}
-
-struct transfer {
-    LLVMValueRef from, to; // addresses
-    LLVMTypeRef type;
-};
-
-static void transfer_lane(struct hdi_wide *w, LLVMValueRef lane, void *data)
-{
-    const struct transfer *t = data;
-    LLVMBuilderRef b = w->emit->builder;
-    LLVMValueRef from = LLVMBuildGEP2(b, t->type, t->from, &lane, 1, "");
-    LLVMValueRef to = LLVMBuildGEP2(b, t->type, t->to, &lane, 1, "");
-
-    LLVMBuildStore(b, LLVMBuildLoad2(b, t->type, from, ""), to);
-}
-
-static LLVMValueRef read_items(struct hdi_lanes *l, size_t slot)
-{
-    struct hdi_emit *e = l->emit;
-    struct hdi_wide *w = &l->wide;
-    const struct hdi_kept *kept = &e->kept[slot];
-    LLVMTypeRef type = e->flow->slots[slot].type;
-    LLVMTypeRef all = hdi_wide_type(w, type);
-    LLVMValueRef at = hdi_emit_share(e, kept->offset, kept->size);
-
-    if (hdi_has_lanes(type)) {
-        LLVMTypeRef in_memory = kept_type(e, type);
-        LLVMValueRef vector =
-            hdi_wide_read(w, in_memory, at,
-                          LLVMABIAlignmentOfType(e->llvm->layout, in_memory));
-        return type == e->i1 ? LLVMBuildTrunc(e->builder, vector, all, "")
-                             : vector;
-    }
-    struct transfer t = {at, new_alloca(e, all), type};
-    hdi_each_lane(w, transfer_lane, &t);
-    return LLVMBuildLoad2(e->builder, all, t.to, "");
-}
-
-static void write_items(struct hdi_lanes *l, size_t slot, LLVMValueRef vector)
-{
-    struct hdi_emit *e = l->emit;
-    struct hdi_wide *w = &l->wide;
-    const struct hdi_kept *kept = &e->kept[slot];
-    LLVMTypeRef type = e->flow->slots[slot].type;
-    LLVMValueRef at = hdi_emit_share(e, kept->offset, kept->size);
-
-    if (hdi_has_lanes(type)) {
-        LLVMTypeRef in_memory = kept_type(e, type);
-        if (in_memory != type)
-            vector = LLVMBuildZExt(e->builder, vector,
-                                   hdi_wide_type(w, in_memory), "");
-        hdi_wide_write(w, vector, at,
-                       LLVMABIAlignmentOfType(e->llvm->layout, in_memory));
-        return;
-    }
-    struct transfer t = {new_alloca(e, LLVMTypeOf(vector)), at, type};
-    LLVMBuildStore(e->builder, vector, t.from);
-    hdi_each_lane(w, transfer_lane, &t);
-}
-
-static void take_value(struct hdi_lanes *l, size_t slot)
-{
-    struct hdi_emit *e = l->emit;
-    struct hdi_kept *kept = &e->kept[slot];
-    LLVMTypeRef type = e->flow->slots[slot].type;
-    bool varies = l->linear.slots[slot].kind == HDI_LANES_VARY;
-    LLVMTypeRef wide_type = hdi_wide_type(&l->wide, type);
-    LLVMValueRef value;
-
-    if (varies && !kept->wide)
-        kept->wide = new_alloca(e, wide_type);
-    if (!hdi_flow_is_live(e->flow, l->region->start, slot) ||
-        kept->place == HDI_PLACE_NOWHERE) {
-        value = LLVMGetUndef(varies ? wide_type : type);
-    } else if (kept->place == HDI_PLACE_REMADE) {
-        LLVMValueRef stored = e->flow->slots[slot].only_stored;
-        hdi_widen_remade(&l->wide, stored);
-        value = varies ? hdi_wide_value(&l->wide, stored)
-                       : hdi_emit_operand(e, stored);
-    } else if (kept->place == HDI_PLACE_GROUP) {
-        value = LLVMBuildLoad2(e->builder, type, kept->group, "");
-        if (varies)
-            value = hdi_wide_splat(&l->wide, value);
-    } else {
-        value = read_items(l, slot);
-    }
-    LLVMBuildStore(e->builder, value, varies ? kept->wide : kept->work);
-}
-
 // At a way out to `cut`: keep what is needed from there on and has changed.
-static void keep_value(struct hdi_lanes *l, size_t slot)
-{
-    struct hdi_emit *e = l->emit;
-    struct hdi_wide *w = &l->wide;
-    const struct hdi_kept *kept = &e->kept[slot];
-    LLVMTypeRef type = e->flow->slots[slot].type;
-    struct hdi_class c = l->linear.slots[slot];
-    bool varies = c.kind == HDI_LANES_VARY;
-    LLVMValueRef value =
-        LLVMBuildLoad2(e->builder, varies ? hdi_wide_type(w, type) : type,
-                       varies ? kept->wide : kept->work, "");
-
-    if (kept->place == HDI_PLACE_ITEMS) {
-        write_items(l, slot, varies ? value : hdi_wide_spread(w, value, c));
-        return;
-    }
-    if (varies) { // all that are on hold the same
-        LLVMValueRef memory = new_alloca(e, LLVMTypeOf(value));
-        LLVMBuildStore(e->builder, value, memory);
-        LLVMValueRef bits = hdi_wide_bits(w, w->mask);
-        LLVMTypeRef bits_type = LLVMTypeOf(bits);
-        LLVMValueRef args[] = {bits, LLVMConstInt(e->i1, 0, false)};
-        LLVMValueRef lane = hdi_wide_call(
-            w, LLVMLookupIntrinsicID("llvm.cttz", strlen("llvm.cttz")),
-            &bits_type, 1, args, 2);
-        lane = LLVMBuildIntCast2(e->builder, lane, e->i32, false, "");
-        value = hdi_has_lanes(type)
-                    ? LLVMBuildExtractElement(e->builder, value, lane, "")
-                    : LLVMBuildLoad2(
-                          e->builder, type,
-                          LLVMBuildGEP2(e->builder, type, memory, &lane, 1, ""),
-                          "");
-    }
-    LLVMBuildStore(e->builder, value, kept->next);
-}
-
 static void keep_values(struct hdi_lanes *l, size_t cut)
 {
     struct hdi_emit *e = l->emit;
@@ -200,8 +52,10 @@ static void keep_values(struct hdi_lanes *l, size_t cut)
         if (l->region->stores[s] && hdi_flow_is_live(e->flow, cut, s) &&
             (e->kept[s].place == HDI_PLACE_GROUP ||
              e->kept[s].place == HDI_PLACE_ITEMS))
-            keep_value(l, s);
+            hdi_wide_keep(&l->wide, s);
 }
+
+// Early returns ---------------------------------------------------------------
 
 static void mark_returned(struct hdi_lanes *l, bool returned)
 {
@@ -265,7 +119,7 @@ static void go_on(struct hdi_lanes *l, size_t at)
     for (size_t head = at + 1; head-- > 0;) {
         if (l->order.loop_end[head] != at + 1 || !loop_parts(l, head))
             continue;
-        LLVMBasicBlockRef over = append(e, "over");
+        LLVMBasicBlockRef over = hdi_emit_block(e, "over");
         LLVMValueRef mask = LLVMBuildLoad2(
             e->builder, hdi_wide_mask_type(&l->wide), l->masks[head], "");
         keep_rolled(e, LLVMBuildCondBr(e->builder, hdi_wide_any(&l->wide, mask),
@@ -285,7 +139,7 @@ static LLVMBasicBlockRef way_to(struct hdi_lanes *l, size_t block)
     if (!l->linear.marks && hdi_is_plain_return(e->flow, block))
         return l->end;
     size_t to = l->order.position[block];
-    LLVMBasicBlockRef way = append(e, "way");
+    LLVMBasicBlockRef way = hdi_emit_block(e, "way");
     hdi_build_at_end(e->builder, way);
     LLVMBuildStore(e->builder, l->wide.mask, l->masks[to]);
     LLVMBuildBr(e->builder, l->body[to]);
@@ -394,7 +248,7 @@ static void write_enter(struct hdi_lanes *l, size_t at)
         LLVMBuildBr(e->builder, l->body[at]);
         return;
     }
-    LLVMBasicBlockRef pass = append(e, "pass");
+    LLVMBasicBlockRef pass = hdi_emit_block(e, "pass");
     LLVMValueRef mask = LLVMBuildLoad2(e->builder, hdi_wide_mask_type(&l->wide),
                                        l->masks[at], "");
     LLVMBuildCondBr(e->builder, hdi_wide_any(&l->wide, mask), l->body[at],
@@ -488,10 +342,10 @@ static void write_chunk(struct hdi_lanes *l, LLVMValueRef mask, bool full)
     l->wide.mask = mask;
     l->wide.certain = full;
     l->wide.at = 0;
-    l->end = append(e, "chunk_end");
+    l->end = hdi_emit_block(e, "chunk_end");
     for (size_t p = 0; p < l->order.count; p++) {
-        l->enter[p] = append(e, "enter");
-        l->body[p] = append(e, "body");
+        l->enter[p] = hdi_emit_block(e, "enter");
+        l->body[p] = hdi_emit_block(e, "body");
         LLVMBuildStore(b, LLVMConstNull(LLVMTypeOf(mask)), l->masks[p]);
     }
     for (size_t a = 0; a < e->flow->array_count; a++)
@@ -499,7 +353,7 @@ static void write_chunk(struct hdi_lanes *l, LLVMValueRef mask, bool full)
                     hdi_emit_share(e, e->array_offsets[a], e->array_sizes[a]));
     for (size_t s = 0; s < e->flow->slot_count; s++)
         if (region->uses[s])
-            take_value(l, s);
+            hdi_wide_take(&l->wide, region->start, s);
     if (region->all->some_return_early && region->start != 0)
         mask = present(l, mask);
     LLVMBuildStore(b, mask, l->masks[0]);
@@ -600,17 +454,19 @@ void hdi_lanes_write(struct hdi_lanes *l, LLVMValueRef row)
     LLVMBuilderRef b = e->builder;
     LLVMTypeRef type = LLVMTypeOf(e->trip[0]);
     LLVMTypeRef mask_type = hdi_wide_mask_type(&l->wide);
-    LLVMValueRef counter = new_alloca(e, type);
+    LLVMValueRef counter = hdi_emit_alloca(e, type);
     LLVMValueRef lanes = LLVMConstInt(type, l->wide.lanes, false);
-    LLVMBasicBlockRef head = append(e, "chunks"), body = append(e, "chunk"),
-                      rest = append(e, "rest"), part = append(e, "part"),
-                      after = append(e, "after_chunks");
+    LLVMBasicBlockRef head = hdi_emit_block(e, "chunks"),
+                      body = hdi_emit_block(e, "chunk"),
+                      rest = hdi_emit_block(e, "rest"),
+                      part = hdi_emit_block(e, "part"),
+                      after = hdi_emit_block(e, "after_chunks");
 
     for (size_t p = 0; p < l->order.count; p++)
-        l->masks[p] = new_alloca(e, mask_type);
+        l->masks[p] = hdi_emit_alloca(e, mask_type);
     l->ebbs = ebbs(l);
     if (l->ebbs)
-        l->taken = new_alloca(e, mask_type);
+        l->taken = hdi_emit_alloca(e, mask_type);
     LLVMBuildStore(b, LLVMConstNull(type), counter);
     LLVMBuildBr(b, head);
 

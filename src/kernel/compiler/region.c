@@ -17,16 +17,11 @@
 #include "kernel/compiler/lanes.h"
 #include "kernel/compiler/workgroup.h"
 
-static LLVMBasicBlockRef append(const struct hdi_emit *e, const char *name)
-{
-    return LLVMAppendBasicBlockInContext(e->llvm->context, e->function, name);
-}
-
 // Where the group goes on when its work-items have come to `block`.
 static LLVMBasicBlockRef entry_of(struct hdi_regions *r, size_t block)
 {
     if (!r->entries[block]) {
-        r->entries[block] = append(
+        r->entries[block] = hdi_emit_block(
             r->emit, r->emit->flow->blocks[block].cut ? "cut" : "region");
         r->queue[r->queue_size++] = block;
     }
@@ -226,7 +221,7 @@ static void mark_returned(struct hdi_region *region, bool returned)
 static void skip_returned(struct hdi_region *region)
 {
     struct hdi_emit *e = region->all->emit;
-    LLVMBasicBlockRef body = append(e, "present");
+    LLVMBasicBlockRef body = hdi_emit_block(e, "present");
     LLVMValueRef returned =
         LLVMBuildLoad2(e->builder, e->i8, returned_at(region), "");
 
@@ -246,7 +241,7 @@ static LLVMBasicBlockRef way_out(struct hdi_region *region, size_t cut)
     struct hdi_emit *e = region->all->emit;
     LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
 
-    region->copies[cut] = append(e, "out");
+    region->copies[cut] = hdi_emit_block(e, "out");
     hdi_build_at_end(e->builder, region->copies[cut]);
     keep_values(region, cut);
     if (region->all->some_return_early && region->start == 0)
@@ -361,23 +356,12 @@ struct loop {
     LLVMBasicBlockRef head;
 };
 
-static LLVMValueRef new_alloca(const struct hdi_emit *e, LLVMTypeRef type)
-{
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
-    LLVMPositionBuilderBefore(e->builder,
-                              LLVMGetBasicBlockTerminator(e->entry));
-    LLVMSetCurrentDebugLocation2(e->builder, NULL);
-    LLVMValueRef alloca = LLVMBuildAlloca(e->builder, type, "");
-    hdi_build_at_end(e->builder, before);
-    return alloca;
-}
-
 // Begin a loop over one dimension of the group, which has a work-item at least.
 static struct loop loop_begin(struct hdi_emit *e, unsigned d)
 {
     LLVMTypeRef type = LLVMTypeOf(e->trip[d]);
-    struct loop loop = {.counter = new_alloca(e, type),
-                        .head = append(e, "items")};
+    struct loop loop = {.counter = hdi_emit_alloca(e, type),
+                        .head = hdi_emit_block(e, "items")};
 
     LLVMBuildStore(e->builder, LLVMConstInt(type, 0, false), loop.counter);
     LLVMBuildBr(e->builder, loop.head);
@@ -389,7 +373,7 @@ static struct loop loop_begin(struct hdi_emit *e, unsigned d)
 static void loop_end(struct hdi_emit *e, const struct loop *loop, unsigned d,
                      unsigned region)
 {
-    LLVMBasicBlockRef after = append(e, "after");
+    LLVMBasicBlockRef after = hdi_emit_block(e, "after");
     LLVMTypeRef type = LLVMTypeOf(e->trip[d]);
     LLVMValueRef next = LLVMBuildNUWAdd(e->builder, e->item_ids[d],
                                         LLVMConstInt(type, 1, false), "");
@@ -423,8 +407,8 @@ static void write_row(struct hdi_region *region, LLVMValueRef row,
     LLVMBuilderRef b = e->builder;
 
     for (size_t i = 0; i < region->count; i++)
-        region->copies[region->blocks[i]] = append(e, "body");
-    region->latch = append(e, "latch");
+        region->copies[region->blocks[i]] = hdi_emit_block(e, "body");
+    region->latch = hdi_emit_block(e, "latch");
     struct loop x = loop_begin(e, 0);
     e->item = LLVMBuildZExt(b, e->item_ids[0], e->i64, "");
     if (row) {
@@ -505,7 +489,7 @@ static bool write_region(struct hdi_regions *all, size_t start)
     hdi_map_clear(&e->values);
     hdi_build_at_end(e->builder, all->entries[start]);
     if (region.exit_count + region.returns > 1) {
-        region.next = new_alloca(e, e->i32);
+        region.next = hdi_emit_alloca(e, e->i32);
         LLVMBuildStore(e->builder, LLVMConstAllOnes(e->i32), region.next);
         all->open_ends++;
     }

@@ -71,6 +71,11 @@ LLVMValueRef hdi_wide_read(struct hdi_wide *wide, LLVMTypeRef type,
 LLVMValueRef hdi_wide_write(struct hdi_wide *wide, LLVMValueRef vector,
                             LLVMValueRef pointer, unsigned align);
 
+// carry.c: at the start of a region that begins at block `start`, what a slot
+// holds from before, or anything; at a way out of it, keep what it holds.
+void hdi_wide_take(struct hdi_wide *wide, size_t start, size_t slot);
+void hdi_wide_keep(struct hdi_wide *wide, size_t slot);
+
 // bylane.c: one lane after the other, those that are on. The latter also where
 // nothing is left behind, then for all.
 void hdi_by_lane(struct hdi_wide *wide, LLVMValueRef instruction);

@@ -482,5 +482,9 @@ void hdi_widen_remade(struct hdi_wide *w, LLVMValueRef value)
         count = (int)LLVMGetNumArgOperands(value);
     for (int i = 0; i < count; i++)
         hdi_widen_remade(w, LLVMGetOperand(value, (unsigned)i));
+    // Lane 0 may not have come where the value was computed.
+    bool certain = w->certain;
+    w->certain = false;
     hdi_widen(w, value);
+    w->certain = certain;
 }

@@ -290,11 +290,12 @@ static hd_status fail_memory(const struct hdi_llvm *llvm,
 // Soft barriers, where they pay and lanes do not make them superfluous.
 static hd_status soften(struct hdi_llvm *llvm, LLVMModuleRef module,
                         LLVMBuilderRef builder, LLVMValueRef kernel, bool flat,
-                        unsigned *loops, bool *wide, struct hd_error *error)
+                        unsigned *loops, bool *wide, unsigned *gathers,
+                        struct hd_error *error)
 {
     struct hdi_flow flow;
     bool ok = describe(&flow, kernel, flat) &&
-              hdi_soft_suits_lanes(llvm, &flow, wide);
+              hdi_soft_suits_lanes(llvm, &flow, wide, gathers);
     if (ok && !*wide)
         ok = hdi_soft_insert(llvm, module, builder, &flow, loops);
 
@@ -305,7 +306,7 @@ static hd_status soften(struct hdi_llvm *llvm, LLVMModuleRef module,
 static hd_status cut(struct hdi_llvm *llvm, LLVMModuleRef module,
                      LLVMBuilderRef builder, LLVMValueRef kernel, bool flat,
                      struct hdi_map *branches, unsigned *soft_loops, bool *wide,
-                     struct hd_error *error)
+                     unsigned *gathers, struct hd_error *error)
 {
     struct hdi_flow flow;
 
@@ -315,8 +316,8 @@ static hd_status cut(struct hdi_llvm *llvm, LLVMModuleRef module,
     uint32_t barriers = isolate_barriers(llvm, builder, kernel);
     if (barriers > 0)
         HDI_TRY(hdi_llvm_passes(llvm, module, "function(reg2mem)", error));
-    HDI_TRY(
-        soften(llvm, module, builder, kernel, flat, soft_loops, wide, error));
+    HDI_TRY(soften(llvm, module, builder, kernel, flat, soft_loops, wide,
+                   gathers, error));
     if (barriers == 0 && *soft_loops == 0)
         return HD_OK;
 
@@ -356,9 +357,10 @@ hd_status hdi_flow_create(struct hdi_llvm *llvm, LLVMModuleRef module,
     struct hdi_map branches = {0};
     unsigned soft_loops = 0;
     bool wide = false;
+    unsigned gathers = 0;
 
     hd_status status = cut(llvm, module, builder, kernel, flat, &branches,
-                           &soft_loops, &wide, error);
+                           &soft_loops, &wide, &gathers, error);
     if (status == HD_OK && !describe(flow, kernel, flat)) {
         hdi_flow_destroy(flow);
         status = fail_memory(llvm, error);
@@ -368,6 +370,7 @@ hd_status hdi_flow_create(struct hdi_llvm *llvm, LLVMModuleRef module,
         if (status == HD_OK) {
             flow->soft_loops = soft_loops;
             flow->wide = wide;
+            flow->gathers = gathers;
             status = check_sub_groups(llvm, flow, error);
             if (status != HD_OK)
                 hdi_flow_destroy(flow);

@@ -61,6 +61,7 @@ struct hdi_flow {
     bool flat;           // groups do not matter: see chunk.h
     unsigned soft_loops; // loops with soft barriers round them
     bool wide;           // regions suit chunks of lanes: see widen.h
+    unsigned gathers;    // if not, the line of a loop that mostly gathers, or 0
 };
 
 // Cut the kernel: isolate barriers and branches in blocks of their own. Changes

@@ -344,17 +344,23 @@ static bool mostly_gathers(const struct finder *f)
 }
 
 bool hdi_soft_suits_lanes(struct hdi_llvm *llvm, const struct hdi_flow *flow,
-                          bool *suits)
+                          bool *suits, unsigned *gathers)
 {
     struct finder f = {.flow = flow, .llvm = llvm};
-    bool ok = find(&f), gathers = false, loops = false;
+    bool ok = find(&f), loops = false;
 
+    *suits = true;
+    *gathers = 0;
     for (size_t b = 0; ok && b < flow->block_count; b++)
         if (find_body(&f, b)) {
             loops = true;
-            gathers |= mostly_gathers(&f);
+            if (!mostly_gathers(&f))
+                continue;
+            *suits = false;
+            *gathers = hdi_source_line(
+                LLVMGetBasicBlockTerminator(flow->blocks[b].block));
         }
     finder_clear(&f);
-    *suits = !gathers && (loops || flow->barriers > 0);
+    *suits &= loops || flow->barriers > 0;
     return ok;
 }

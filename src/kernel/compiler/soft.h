@@ -14,8 +14,9 @@ bool hdi_soft_insert(struct hdi_llvm *llvm, LLVMModuleRef module,
                      unsigned *count);
 
 // Do chunks of lanes (widen.h) pay for this kernel? For one with barriers or
-// loops, unless most of a loop's work is to gather. False when memory ran out.
+// loops, unless most of a loop's work is to gather: then `*gathers` is the line
+// of that loop, else 0. False when memory ran out.
 bool hdi_soft_suits_lanes(struct hdi_llvm *llvm, const struct hdi_flow *flow,
-                          bool *suits);
+                          bool *suits, unsigned *gathers);
 
 #endif

@@ -463,6 +463,11 @@ static void explain(const struct hdi_emit *e, const struct hdi_regions *regions,
                        "work-groups do not matter: long rows; conditions at "
                        "the top that became their bounds: %u\n",
                        e->bound_count);
+    if (e->flow->gathers)
+        hdi_text_print(text,
+                       "no lanes under masks: the loop in line %u mostly reads "
+                       "from scattered addresses\n",
+                       e->flow->gathers);
     if (e->flow->soft_loops)
         hdi_text_print(text, "loops that go round the work-items: %u%s\n",
                        e->flow->soft_loops,

@@ -14,7 +14,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "backend/backend.h"
+#include "backend/cpu/cpu.h"
 #include "base/clock.h"
 #include "base/topology.h"
 #include "bench/figure.h"
@@ -24,11 +24,10 @@ static void nothing(const struct hdi_frame *frame)
     (void)frame;
 }
 
-// What backend/cpu calls an entry begins with the function.
-static void (*const empty)(const struct hdi_frame *frame) = nothing;
+static const struct hdi_entry empty = {.run = nothing};
 
 static const struct hdi_chunk chunk = {
-    .entry = (const struct hdi_entry *)&empty,
+    .entry = &empty,
     .frame = {.global = {1, 1, 1},
               .local_size = {1, 1, 1},
               .group_count = {1, 1, 1},

@@ -36,6 +36,9 @@ static const struct option options[] = {
      "build kernels for gdb (share/heddle-gdb.py); one thread\n"
      "unless --workers says more",
      OPTION_FLAG, false},
+    {"--time-limit", "MS",
+     "stop a kernel that runs longer than so many\nmilliseconds", OPTION_NUMBER,
+     false},
     {"--trace", "FILE", "write a Chrome trace, for Perfetto", OPTION_TEXT,
      false},
     {"--dot", "FILE", "write the graph with its times, for Graphviz",
@@ -259,6 +262,7 @@ static int run(const struct options *given)
     const struct hd_runtime_params params = {
         .workers = option_number(given, "--workers",
                                  option_given(given, "--debug") ? 1 : 0),
+        .time_limit = option_number(given, "--time-limit", 0) * 1000000ull,
         .device = option_value(given, "--device"),
         .trace = trace != NULL,
         .build_options = build_options(given)};

@@ -13,6 +13,7 @@
 extern "C" {
 #endif
 
+struct hd_group;
 struct hd_runtime;
 struct hd_program; // compiled source: a set of kernels
 struct hd_kernel;  // one of them; owned by its program
@@ -199,9 +200,19 @@ struct hd_launch_params {
     // Of launches at the same time those of higher priority get most of the
     // workers, the others a part; equals share the time evenly.
     enum hd_priority priority;
+
+    // A launch that takes longer ends with HD_ETIMEOUT, wherever its kernel is
+    // then; what it has written stays. 0: the runtime's limit [ns].
+    uint64_t time_limit;
+
+    // hd_group_cancel() on this group ends the launch with HD_ECANCELED. NULL:
+    // the group that the calling task or job belongs to, if any.
+    struct hd_group *group;
 };
 
 /// As hd_launch(). `params` may be NULL for the defaults.
+///
+/// Errors:  as well HD_ETIMEOUT, HD_ECANCELED
 HD_API hd_status hd_launch_with(struct hd_runtime *runtime,
                                 const struct hd_launch_params *params,
                                 const struct hd_kernel *kernel,

@@ -17,6 +17,7 @@
 #ifndef HDI_BACKEND_BACKEND_H
 #define HDI_BACKEND_BACKEND_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -89,6 +90,31 @@ struct hdi_chunk {
     struct hdi_frame frame;
     uint64_t local_bytes; // local memory of one work-group
     uint64_t saved_bytes; // room for values across barriers, of one work-group
+    const atomic_int *stop; // not 0: what runs is not wanted any more; optional
+};
+
+// What a kernel did that it may not, as far as the hardware tells.
+struct hdi_fault {
+    enum hdi_fault_kind {
+        HDI_FAULT_ACCESS,     // touched memory that is not there for it
+        HDI_FAULT_DIVISION,   // divided an integer by 0
+        HDI_FAULT_INSTRUCTION // came where the compiler expected nobody
+    } kind;
+    enum {
+        HDI_FAULT_UNKNOWN,
+        HDI_FAULT_READS,
+        HDI_FAULT_WRITES
+    } access;
+    bool has_address;
+    uint64_t address;
+    struct hdi_fault_block {
+        uint64_t begin, bytes;
+    } local, saved;              // the unit's own memory
+    uint32_t first[3], count[3]; // work-groups, one of which it was
+    bool has_item;               // then it was work-item `item` of the first
+    uint64_t item[3];            // global id
+    uint32_t line;               // of the source; 0: not known
+    char file[256];
 };
 
 struct hdi_backend {
@@ -143,8 +169,22 @@ struct hdi_backend {
     uint64_t (*submitted)(const struct hdi_unit *unit);
     uint64_t (*done)(struct hdi_unit *unit);
     hd_status (*status)(const struct hdi_unit *unit, uint64_t chunk);
+    //
+    // fault() tells more of a chunk that ended with HD_EFAULT; false: nothing.
     void (*explain)(const struct hdi_unit *unit, uint64_t chunk, char *text,
                     size_t size);
+    bool (*fault)(const struct hdi_unit *unit, uint64_t chunk,
+                  struct hdi_fault *fault);
+
+    // A `stop` was set: leave the kernels whose chunks have theirs set, however
+    // long they would run. Their status is HD_OK, since who set it knows. Who
+    // calls it is as for submit(); but where the unit is on the caller, another
+    // thread or a signal handler, before submit() returns.
+    void (*interrupt)(struct hdi_unit *unit);
+
+    // Before a launch: what the application did in the meantime may have to be
+    // undone, such as signal handlers that it put in place of ours.
+    void (*prepare)(struct hdi_device *device);
 };
 
 // The backends of this build, in folder order. Never NULL.

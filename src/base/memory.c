@@ -3,6 +3,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+enum {
+    GUARD = 1 << 20 // on either side; address space costs nothing [bytes]
+};
+
 size_t hdi_page_size(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);
@@ -20,20 +24,19 @@ static size_t whole_pages(size_t size)
 
 void *hdi_map(size_t size)
 {
-    size_t page = hdi_page_size();
     size_t inside = whole_pages(size);
     if (inside == 0)
         return NULL;
 
-    char *outside = mmap(NULL, inside + 2 * page, PROT_NONE,
+    char *outside = mmap(NULL, inside + 2 * GUARD, PROT_NONE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (outside == MAP_FAILED)
         return NULL;
-    if (mprotect(outside + page, inside, PROT_READ | PROT_WRITE) != 0) {
-        munmap(outside, inside + 2 * page);
+    if (mprotect(outside + GUARD, inside, PROT_READ | PROT_WRITE) != 0) {
+        munmap(outside, inside + 2 * GUARD);
         return NULL;
     }
-    return outside + page;
+    return outside + GUARD;
 }
 
 void hdi_unmap(void *memory, size_t size)
@@ -41,6 +44,5 @@ void hdi_unmap(void *memory, size_t size)
     if (!memory)
         return;
 
-    size_t page = hdi_page_size();
-    munmap((char *)memory - page, whole_pages(size) + 2 * page);
+    munmap((char *)memory - GUARD, whole_pages(size) + 2 * GUARD);
 }

@@ -371,6 +371,8 @@ hd_status hd_graph_run(struct hd_graph *graph,
 
 void hd_graph_cancel(struct hd_graph *graph)
 {
-    if (graph)
-        atomic_store(&graph->cancel, true);
+    if (!graph)
+        return;
+    atomic_store(&graph->cancel, true);
+    hdi_stop_poke(graph->context.launcher);
 }

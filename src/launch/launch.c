@@ -6,13 +6,16 @@
 #include "launch/launch.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "launch/fault.h"
 #include "launch/image.h"
 #include "launch/plan.h"
+#include "launch/stop.h"
 #include "steal/worker.h"
 
 enum {
@@ -33,15 +36,17 @@ enum {
 struct launch {
     struct hdi_launcher *launcher;
     const struct hd_kernel *kernel;
-    const atomic_bool *cancel; // optional
-    struct hdi_chunk chunk;    // all but its box
-    uint64_t cutoff;           // most groups of a leaf
+    const struct hd_arg *args;
+    struct hdi_chunk chunk; // all but its box
+    uint64_t cutoff;        // most groups of a leaf
     uint64_t group_items;
     struct hdi_place place;
     struct hdi_bid bid;
-    atomic_int status; // first failure of a leaf; HD_OK so far
-    char text[160];    // what its unit said of it; by who set the status
-    atomic_uint held;  // leaves on units of their own threads
+    struct hdi_stop stop;
+    uint64_t time_limit; // [ns]
+    char text[640];      // why it failed; by who set the status
+    atomic_bool lost;    // a unit hangs in it
+    atomic_uint held;    // leaves on units of their own threads
 };
 
 // The cutoff from measured leaf time (W4): as many groups as take LEAF_TIME,
@@ -67,19 +72,23 @@ static uint64_t choose_cutoff(const struct hdi_launcher *launcher,
     return cutoff < share ? cutoff : share;
 }
 
-// True: it is the first failure.
-static bool fail(struct launch *launch, hd_status status)
+// The first failure has the word, and ends what else runs of the launch.
+static void fail(struct launch *launch, hd_status status, const char *text,
+                 const struct hdi_fault *fault)
 {
-    int none = HD_OK;
-    return atomic_compare_exchange_strong(&launch->status, &none, (int)status);
+    if (!hdi_stop_set(&launch->stop, status))
+        return;
+    if (fault)
+        hdi_fault_describe(fault, launch->kernel, launch->args, launch->text,
+                           sizeof(launch->text));
+    else
+        snprintf(launch->text, sizeof(launch->text), "%s", text);
+    hdi_stop_poke(launch->launcher);
 }
 
 static bool goes_on(struct launch *launch)
 {
-    if (launch->cancel &&
-        atomic_load_explicit(launch->cancel, memory_order_relaxed))
-        fail(launch, HD_ECANCELED);
-    return atomic_load_explicit(&launch->status, memory_order_relaxed) == HD_OK;
+    return !hdi_stop_check(&launch->stop);
 }
 
 // The unit of a worker is opened on its own thread, when it first runs a leaf,
@@ -94,7 +103,7 @@ static struct hdi_unit *unit_of(struct launch *launch, unsigned index)
             device, device->can.caller_too ? HDI_UNIT_ON_CALLER : index, unit);
         if (status != HD_OK) {
             *unit = NULL;
-            fail(launch, status);
+            fail(launch, status, "", NULL);
         }
     }
     return *unit;
@@ -144,17 +153,27 @@ static void run_here(struct hd_worker *worker, struct launch *launch,
     const struct hdi_backend *backend = launch->launcher->device->backend;
     struct hdi_chunk chunk = chunk_of(launch, box);
 
+    struct hdi_slot *slot = &launch->launcher->slots[hd_worker_index(worker)];
+
     hd_publish(worker);
     uint64_t begin = hdi_now();
+    struct hdi_stop *before = hdi_slot_enter(slot, &launch->stop);
     while (!backend->submit(unit, &chunk))
         hdi_worker_help(worker);
     uint64_t ticket = backend->submitted(unit);
     while (backend->done(unit) < ticket)
         hdi_worker_help(worker);
+    hdi_slot_leave(slot, before);
     hd_status status = backend->status(unit, ticket);
-    if (status != HD_OK)
-        fail(launch, status);
-    count_leaf(worker, launch, box, begin, hdi_now());
+    if (status == HD_OK) {
+        count_leaf(worker, launch, box, begin, hdi_now());
+        return;
+    }
+    char text[sizeof(((struct hdi_finished *)0)->text)];
+    struct hdi_fault fault;
+    bool has_fault = backend->fault(unit, ticket, &fault);
+    backend->explain(unit, ticket, text, sizeof(text));
+    fail(launch, status, text, has_fault ? &fault : NULL);
 }
 
 // Take away what the unit has finished, for whichever launch. What a lost unit
@@ -167,12 +186,13 @@ static bool collect(struct hd_worker *worker, struct hdi_launcher *launcher,
 
     while (hdi_port_take(port, launcher->device, &f)) {
         struct launch *launch = f.leaf.launch;
+        if (f.status == HD_ETIMEOUT)
+            atomic_store(&launch->lost, true);
         if (f.status == HD_ECANCELED)
             run_here(worker, launch, &f.leaf.box);
-        else if (f.status != HD_OK) {
-            if (fail(launch, f.status))
-                memcpy(launch->text, f.text, sizeof(launch->text));
-        } else
+        else if (f.status != HD_OK)
+            fail(launch, f.status, f.text, f.has_fault ? &f.fault : NULL);
+        else
             count_leaf(worker, launch, &f.leaf.box, f.begin, f.end);
         atomic_fetch_sub_explicit(&launch->held, 1, memory_order_release);
         any = true;
@@ -272,7 +292,7 @@ static void hand_over(struct hd_worker *worker, struct launch *launch,
     if (launch->place.kind == HDI_ANYWHERE)
         run_here(worker, launch, box);
     else
-        fail(launch, HD_ENODEV);
+        fail(launch, HD_ENODEV, "", NULL);
 }
 
 static void run_leaf(struct hd_worker *worker, struct launch *launch,
@@ -310,6 +330,13 @@ HD_VOID_TASK(run_box, struct launch *, launch, struct hdi_box, box)
         run_leaf(worker, launch, &box);
     while (spawned-- > 0)
         hd_join(worker, run_box);
+}
+
+static void interrupt_units(struct launch *launch)
+{
+    for (unsigned i = 0; i < launch->launcher->port_count; i++)
+        hdi_port_interrupt(&launch->launcher->ports[i],
+                           launch->launcher->device);
 }
 
 // At the broker
@@ -363,9 +390,15 @@ static void run_launch(struct hd_worker *worker, void *data)
         for (unsigned i = 0; i < launch->launcher->port_count; i++)
             any |=
                 collect(worker, launch->launcher, &launch->launcher->ports[i]);
-        if (!any)
-            hdi_worker_help(worker);
+        if (any)
+            continue;
+        if (!goes_on(launch))
+            interrupt_units(launch);
+        hdi_worker_help(worker);
     }
+    // Pieces that were forked in a group are dropped when it is cancelled.
+    if (hd_cancelled(worker))
+        hdi_stop_set(&launch->stop, HD_ECANCELED);
 }
 
 static void run_all(struct launch *launch, bool one_leaf)
@@ -437,14 +470,41 @@ static void strand(struct hdi_launcher *launcher, void *memory)
 
 static hd_status explain(const struct launch *launch, struct hd_error *error)
 {
-    hd_status status = (hd_status)atomic_load(&launch->status);
+    hd_status status = (hd_status)atomic_load(&launch->stop.status);
+    const char *name = launch->kernel->info.name;
 
     if (status == HD_OK)
         return HD_OK;
-    return hdi_fail(
-        error, status, "kernel '%s' on %s: %s%s%s", launch->kernel->info.name,
-        launch->launcher->device->can.description, hd_status_text(status),
-        *launch->text ? ": " : "", launch->text);
+    if (status == HD_ETIMEOUT && !atomic_load(&launch->lost))
+        return hdi_fail(error, status,
+                        "kernel '%s' was stopped: it took longer than its time "
+                        "limit of %.3f s",
+                        name, (double)launch->time_limit / 1e9);
+    return hdi_fail(error, status, "kernel '%s' on %s: %s%s%s", name,
+                    launch->launcher->device->can.description,
+                    hd_status_text(status), *launch->text ? ": " : "",
+                    launch->text);
+}
+
+// Run it, under the watchdog if it has a time limit.
+static void run(struct hdi_launcher *launcher, struct launch *launch,
+                bool one_leaf)
+{
+    const struct hd_worker *caller = hd_pool_worker(launcher->pool);
+
+    if (!launch->stop.group && caller)
+        launch->stop.group = hdi_worker_group(caller);
+    if (launch->time_limit > 0) {
+        launch->stop.deadline = hdi_now() + launch->time_limit;
+        hd_status status = hdi_watchdog_add(launcher, &launch->stop);
+        if (status != HD_OK) {
+            fail(launch, status, "no thread to watch its time limit", NULL);
+            return;
+        }
+    }
+    run_all(launch, one_leaf);
+    if (launch->time_limit > 0)
+        hdi_watchdog_remove(launcher, &launch->stop);
 }
 
 hd_status hdi_launch(struct hdi_launcher *launcher,
@@ -453,28 +513,29 @@ hd_status hdi_launch(struct hdi_launcher *launcher,
                      unsigned arg_count, const atomic_bool *cancel,
                      enum hd_priority priority, struct hd_error *error)
 {
-    struct hdi_place anywhere = {.kind = HDI_ANYWHERE};
-    return hdi_launch_at(launcher, kernel, range, args, arg_count, cancel,
-                         anywhere, priority, error);
+    const struct hdi_terms terms = {.cancel = cancel, .priority = priority};
+    return hdi_launch_with(launcher, kernel, range, args, arg_count, &terms,
+                           error);
 }
 
-hd_status hdi_launch_at(struct hdi_launcher *launcher,
-                        const struct hd_kernel *kernel,
-                        const struct hd_range *range, const struct hd_arg *args,
-                        unsigned arg_count, const atomic_bool *cancel,
-                        struct hdi_place place, enum hd_priority priority,
-                        struct hd_error *error)
+hd_status hdi_launch_with(struct hdi_launcher *launcher,
+                          const struct hd_kernel *kernel,
+                          const struct hd_range *range,
+                          const struct hd_arg *args, unsigned arg_count,
+                          const struct hdi_terms *terms, struct hd_error *error)
 {
     struct hdi_plan plan;
+    const struct hdi_place *place = &terms->place;
 
-    if (place.kind != HDI_ANYWHERE && place.unit >= launcher->port_count)
+    if (place->kind != HDI_ANYWHERE && place->unit >= launcher->port_count)
         return hdi_fail(error, HD_ENODEV,
                         "kernel '%s' is to run on unit %u; there are %u",
-                        kernel->info.name, place.unit, launcher->port_count);
+                        kernel->info.name, place->unit, launcher->port_count);
     HDI_TRY(
         hdi_plan_check(launcher, kernel, range, args, arg_count, &plan, error));
     if (plan.groups == 0)
         return HD_OK;
+    launcher->device->backend->prepare(launcher->device);
 
     // One block: the packed arguments, then the offsets of local arguments.
     _Alignas(128) unsigned char small[STACK_ARGS];
@@ -495,8 +556,13 @@ hd_status hdi_launch_at(struct hdi_launcher *launcher,
     struct launch launch = {
         .launcher = launcher,
         .kernel = kernel,
-        .cancel = cancel,
-        .place = place,
+        .args = args,
+        .stop = {.cancel = terms->cancel,
+                 .group = terms->group,
+                 .pool = launcher->pool},
+        .time_limit =
+            terms->time_limit ? terms->time_limit : launcher->time_limit,
+        .place = *place,
         .chunk = {.entry = kernel->entry,
                   .frame = plan.frame,
                   .local_bytes = plan.local_bytes,
@@ -504,12 +570,13 @@ hd_status hdi_launch_at(struct hdi_launcher *launcher,
         .cutoff = choose_cutoff(launcher, kernel, &plan),
         .group_items = plan.group_items,
         .bid = {.bidder = &bidder,
-                .priority = priority,
+                .priority = terms->priority,
                 .local = plan.local_bytes + plan.saved_bytes},
     };
     launch.chunk.frame.args = packed;
-    run_all(&launch, plan.groups <= launch.cutoff);
-    if (atomic_load(&launch.status) == HD_ETIMEOUT)
+    launch.chunk.stop = &launch.stop.status;
+    run(launcher, &launch, plan.groups <= launch.cutoff);
+    if (atomic_load(&launch.lost))
         strand(launcher, packed);
     else if (packed != small)
         free(packed);

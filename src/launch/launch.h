@@ -11,6 +11,7 @@
 #include "kernel/program.h"
 #include "launch/broker.h"
 #include "launch/port.h"
+#include "launch/stop.h"
 #include "trace/trace.h"
 
 struct hdi_stranded {
@@ -24,7 +25,10 @@ struct hdi_launcher {
     struct hdi_device *device;
     unsigned workers;
     struct hdi_unit **units; // one per worker; NULL until it is needed
-    struct hdi_port *ports;  // units of their own threads; NULL: none
+    struct hdi_slot *slots;  // one per worker
+    struct hdi_watchdog watchdog;
+    uint64_t time_limit;    // of each launch [ns]; 0: none
+    struct hdi_port *ports; // units of their own threads; NULL: none
     unsigned port_count;
     struct hdi_broker *broker; // NULL: launches come one after another anyway
     // Arguments that a hanging kernel may still read; freed with the launcher.
@@ -75,17 +79,26 @@ struct hdi_place {
     unsigned unit;
 };
 
-// As hdi_launch(), at a place.
-hd_status hdi_launch_at(struct hdi_launcher *launcher,
-                        const struct hd_kernel *kernel,
-                        const struct hd_range *range, const struct hd_arg *args,
-                        unsigned arg_count, const atomic_bool *cancel,
-                        struct hdi_place place, enum hd_priority priority,
-                        struct hd_error *error);
+// What a launch is subject to; all zero: nothing.
+struct hdi_terms {
+    const atomic_bool *cancel;    // true: it ends with HD_ECANCELED; optional
+    const struct hd_group *group; // as does cancelling this; NULL: the caller's
+    uint64_t time_limit;          // [ns]; 0: the launcher's
+    struct hdi_place place;
+    enum hd_priority priority;
+};
+
+hd_status hdi_launch_with(struct hdi_launcher *launcher,
+                          const struct hd_kernel *kernel,
+                          const struct hd_range *range,
+                          const struct hd_arg *args, unsigned arg_count,
+                          const struct hdi_terms *terms,
+                          struct hd_error *error);
 
 // As hd_launch(). `cancel` is optional: when it becomes true, no further leaf
-// starts and the result is HD_ECANCELED. Of several launches at a time the
-// broker lets those of higher priority go first.
+// starts and the result is HD_ECANCELED; hdi_stop_poke() ends those that run.
+// Of several launches at a time the broker lets those of higher priority go
+// first.
 hd_status hdi_launch(struct hdi_launcher *launcher,
                      const struct hd_kernel *kernel,
                      const struct hd_range *range, const struct hd_arg *args,

@@ -58,6 +58,11 @@ static hd_status attach_all(struct hdi_launcher *launcher,
     return HD_OK;
 }
 
+static void poke(void *launcher)
+{
+    hdi_stop_poke(launcher);
+}
+
 hd_status hdi_launcher_create(struct hd_pool *pool, struct hdi_device *device,
                               struct hdi_trace *trace,
                               struct hdi_launcher **launcher,
@@ -70,8 +75,11 @@ hd_status hdi_launcher_create(struct hd_pool *pool, struct hdi_device *device,
 
     l->units = calloc(workers, sizeof(struct hdi_unit *));
     l->tracks = calloc(workers, sizeof(struct hdi_track *));
-    if (!l->units || !l->tracks)
+    l->slots = aligned_alloc(128, workers * sizeof(struct hdi_slot));
+    if (!l->units || !l->tracks || !l->slots ||
+        !hdi_watchdog_init(&l->watchdog))
         goto err_arrays;
+    memset(l->slots, 0, workers * sizeof(struct hdi_slot));
 
     l->pool = pool;
     l->workers = workers;
@@ -89,10 +97,12 @@ hd_status hdi_launcher_create(struct hd_pool *pool, struct hdi_device *device,
         hdi_launcher_destroy(l);
         return status;
     }
+    hdi_pool_on_cancel(pool, poke, l);
     *launcher = l;
     return HD_OK;
 
 err_arrays:
+    free(l->slots);
     free(l->tracks);
     free(l->units);
     free(l);
@@ -118,6 +128,8 @@ void hdi_launcher_destroy(struct hdi_launcher *launcher)
     for (unsigned i = 0; i < launcher->workers; i++)
         if (launcher->units[i])
             launcher->device->backend->unit_close(launcher->units[i]);
+    hdi_watchdog_destroy(&launcher->watchdog);
+    free(launcher->slots);
     free(launcher->tracks);
     free(launcher->units);
     free(launcher);

@@ -71,6 +71,15 @@ bool hdi_port_submit(struct hdi_port *port, struct hdi_device *device,
     return in;
 }
 
+void hdi_port_interrupt(struct hdi_port *port, struct hdi_device *device)
+{
+    if (!try_lock(port))
+        return;
+    if (port->unit)
+        device->backend->interrupt(port->unit);
+    unlock(port);
+}
+
 bool hdi_port_take(struct hdi_port *port, struct hdi_device *device,
                    struct hdi_finished *finished)
 {
@@ -85,9 +94,13 @@ bool hdi_port_take(struct hdi_port *port, struct hdi_device *device,
         port->taken++;
         finished->status = backend->status(port->unit, port->taken);
         finished->text[0] = '\0';
-        if (finished->status != HD_OK)
+        finished->has_fault = false;
+        if (finished->status != HD_OK) {
             backend->explain(port->unit, port->taken, finished->text,
                              sizeof(finished->text));
+            finished->has_fault =
+                backend->fault(port->unit, port->taken, &finished->fault);
+        }
         // It ran since the one before it ended, if it had to wait for that.
         finished->end = hdi_now();
         finished->begin = finished->leaf.begin > port->last_end

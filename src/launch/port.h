@@ -41,7 +41,9 @@ struct hdi_finished {
     struct hdi_leaf leaf;
     hd_status status; // HD_ECANCELED: it has not run, the unit was lost
     uint64_t begin, end;
-    char text[160]; // of a failure
+    char text[320]; // of a failure
+    bool has_fault;
+    struct hdi_fault fault;
 };
 
 // Attach the unit, detach it when what it holds is done. Detaching waits, so it
@@ -54,6 +56,10 @@ void hdi_port_detach(struct hdi_port *port, struct hdi_device *device);
 bool hdi_port_submit(struct hdi_port *port, struct hdi_device *device,
                      const struct hdi_chunk *chunk,
                      const struct hdi_leaf *leaf);
+
+// Leaves whose launch is to end need not be finished. Nothing when somebody
+// else is at it: ask again.
+void hdi_port_interrupt(struct hdi_port *port, struct hdi_device *device);
 
 // Take a finished leaf away. A unit that was lost is closed with the last one.
 bool hdi_port_take(struct hdi_port *port, struct hdi_device *device,

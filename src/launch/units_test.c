@@ -78,9 +78,10 @@ static void visit_all(struct rig *rig, struct hdi_place place)
     CHECK_OK(hdi_buffer_create(rig->launcher, ITEMS * 4, &buffer, &error),
              error);
     struct hd_arg arg = {.is = HD_IS_BUFFER, .buffer = buffer};
-    CHECK_OK(hdi_launch_at(rig->launcher,
-                           hd_program_find(rig->program, "visit"), &range, &arg,
-                           1, NULL, place, HD_PRIORITY_NORMAL, &error),
+    const struct hdi_terms terms = {.place = place};
+    CHECK_OK(hdi_launch_with(rig->launcher,
+                             hd_program_find(rig->program, "visit"), &range,
+                             &arg, 1, &terms, &error),
              error);
     const uint32_t *visits = hd_buffer_host(buffer);
     for (int i = 0; i < ITEMS; i++)
@@ -169,10 +170,10 @@ static void a_named_unit_runs_it_alone(void)
     CHECK(leaves_of(&rig, 2) == before);
 
     struct hd_range range = range_of(16);
-    CHECK_FAILS(hdi_launch_at(rig.launcher,
-                              hd_program_find(rig.program, "visit"), &range,
-                              NULL, 0, NULL, (struct hdi_place){HDI_ON_UNIT, 3},
-                              HD_PRIORITY_NORMAL, &error),
+    const struct hdi_terms nowhere = {.place = {HDI_ON_UNIT, 3}};
+    CHECK_FAILS(hdi_launch_with(rig.launcher,
+                                hd_program_find(rig.program, "visit"), &range,
+                                NULL, 0, &nowhere, &error),
                 HD_ENODEV, error, "unit 3");
     tear_down(&rig);
 }

@@ -104,6 +104,7 @@ hd_status hd_runtime_create(const struct hd_runtime_params *params,
     if (status != HD_OK)
         goto err_device;
 
+    r->launcher->time_limit = p->time_limit;
     hdi_pool_set_tracks(r->pool, r->launcher->tracks);
     r->cache = open_cache(p);
     hdi_info("%u workers on %s", hd_pool_workers(r->pool),
@@ -225,8 +226,11 @@ hd_status hd_launch_with(struct hd_runtime *runtime,
         return hdi_fail(error, HD_EINVAL,
                         "kernel '%s': %d is no priority; see enum hd_priority",
                         hd_kernel_info(kernel)->name, (int)p->priority);
-    return hdi_launch(runtime->launcher, kernel, range, args, arg_count, NULL,
-                      p->priority, error);
+    const struct hdi_terms terms = {.priority = p->priority,
+                                    .time_limit = p->time_limit,
+                                    .group = p->group};
+    return hdi_launch_with(runtime->launcher, kernel, range, args, arg_count,
+                           &terms, error);
 }
 
 hd_status hd_launch(struct hd_runtime *runtime, const struct hd_kernel *kernel,

@@ -50,6 +50,11 @@ void hd_group_cancel(struct hd_pool *pool, struct hd_group *group)
     hdi_pool_poke(pool);
 }
 
+struct hd_group *hdi_worker_group(const struct hd_worker *worker)
+{
+    return hdi_scopes_now(&worker->scopes);
+}
+
 bool hd_cancelled(struct hd_worker *worker)
 {
     return hdi_pool_cancelled(worker->pool, hdi_scopes_now(&worker->scopes));

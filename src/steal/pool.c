@@ -366,6 +366,13 @@ void hdi_pool_check_origin(const struct hd_pool *pool)
     abort();
 }
 
+void hdi_pool_on_cancel(struct hd_pool *pool, void (*tell)(void *data),
+                        void *data)
+{
+    pool->tell = tell;
+    pool->told = data;
+}
+
 void hd_pool_cancel(struct hd_pool *pool)
 {
     hd_group_cancel(pool, &pool->all);

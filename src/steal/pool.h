@@ -78,7 +78,9 @@ struct hd_pool {
         64) _Atomic unsigned awake; // workers not parked in their main loop
     atomic_bool stopping, finished;
 
-    struct hd_group all; // everything; cancelled or not
+    struct hd_group all;      // everything; cancelled or not
+    void (*tell)(void *data); // of a cancellation; optional
+    void *told;               // its data
 
     // Of a fork and a join of a public task [ns]; 0 until it is measured.
     _Atomic uint64_t overhead;
@@ -132,10 +134,6 @@ void hdi_worker_run(struct hd_worker *worker, struct hd_job *job);
 
 // Run whatever there is until nothing is to be seen; the only worker.
 void hdi_worker_drain(struct hd_worker *worker);
-
-// Whether work of this group (NULL: of none) is not to be begun any more.
-bool hdi_pool_cancelled(const struct hd_pool *pool,
-                        const struct hd_group *group);
 
 // The function of a job inside of a hd_work, and what else may become of it.
 void hdi_run_work(struct hd_worker *worker, struct hd_job *job);

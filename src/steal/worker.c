@@ -235,6 +235,8 @@ void hdi_pool_poke(struct hd_pool *pool)
     hdi_fence(memory_order_seq_cst); // against answer()'s
     for (unsigned i = 0; i < hdi_pool_slots(pool); i++)
         hdi_stack_ask(&pool->workers[i].stack);
+    if (pool->tell)
+        pool->tell(pool->told);
 }
 
 void hdi_pool_tell(struct hd_pool *pool, unsigned near)

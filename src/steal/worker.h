@@ -28,6 +28,19 @@ void hdi_pool_host(struct hd_pool *pool, int threads);
 // False: whoever calls in works, one thread at a time.
 bool hdi_pool_has_threads(const struct hd_pool *pool);
 
+// Call `tell(data)` whenever a group or the pool has been cancelled, on the
+// thread that did it. Set before anything runs.
+void hdi_pool_on_cancel(struct hd_pool *pool, void (*tell)(void *data),
+                        void *data);
+
+// Whether work of this group (NULL: of none) is not to be begun any more. Any
+// thread.
+bool hdi_pool_cancelled(const struct hd_pool *pool,
+                        const struct hd_group *group);
+
+// The group that what this worker runs belongs to, or NULL. On the worker only.
+struct hd_group *hdi_worker_group(const struct hd_worker *worker);
+
 // Run one piece of other work, or pause briefly; for a worker that waits for
 // something that no task or job will tell it of. True when something was run.
 bool hdi_worker_help(struct hd_worker *worker);

@@ -2,6 +2,10 @@
 
 #include "base/memory.h"
 
+enum {
+    ALIGNMENT = 128 // of what a kernel finds there
+};
+
 bool hdi_cpu_block_reserve(struct hdi_cpu_block *block, uint64_t size)
 {
     if (size <= block->size)
@@ -17,6 +21,14 @@ bool hdi_cpu_block_reserve(struct hdi_cpu_block *block, uint64_t size)
     hdi_cpu_block_free(block);
     *block = (struct hdi_cpu_block){memory, larger};
     return true;
+}
+
+void *hdi_cpu_block_at_end(const struct hdi_cpu_block *block, uint64_t size)
+{
+    if (size == 0)
+        return block->memory;
+    return (char *)block->memory +
+           (block->size - hdi_round_up(size, ALIGNMENT));
 }
 
 void hdi_cpu_block_free(struct hdi_cpu_block *block)

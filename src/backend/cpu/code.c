@@ -2,6 +2,7 @@
 // so that debuggers and profilers know it.
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,19 +11,48 @@
 #include <unistd.h>
 
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/lines.h"
 #include "base/error.h"
 #include "base/file.h"
 
 struct cpu_code {
     struct hdi_code code;
-    int file; // see hdi_cpu_load()
+    int file;    // see hdi_cpu_load()
+    size_t size; // of the image in it [bytes]
     void *library;
+    struct hdi_code_range range;
     pthread_mutex_t lock; // of `named`
     struct named {
         struct hdi_entry entry;
         struct named *next;
     } *named; // entries that were asked for; one may be there twice
 };
+
+// Where the instructions lie: from the beginning to the end of the segment that
+// is executable.
+static struct hdi_code_range range_of(void *library, const void *image,
+                                      size_t size)
+{
+    struct hdi_code_range range = {0};
+    const struct link_map *map;
+    ElfW(Ehdr) head;
+
+    if (size < sizeof(head) || dlinfo(library, RTLD_DI_LINKMAP, &map) != 0)
+        return range;
+    memcpy(&head, image, sizeof(head));
+    for (unsigned i = 0; i < head.e_phnum; i++) {
+        ElfW(Phdr) segment;
+        uint64_t at = head.e_phoff + i * sizeof(segment);
+        if (at > size || size - at < sizeof(segment))
+            break;
+        memcpy(&segment, (const char *)image + at, sizeof(segment));
+        if (segment.p_type == PT_LOAD && segment.p_flags & PF_X)
+            range = (struct hdi_code_range){map->l_addr + segment.p_vaddr,
+                                            map->l_addr + segment.p_vaddr +
+                                                segment.p_memsz};
+    }
+    return range;
+}
 
 hd_status hdi_cpu_load(struct hdi_device *device, const void *image,
                        size_t size, struct hdi_code **code,
@@ -35,6 +65,7 @@ hd_status hdi_cpu_load(struct hdi_device *device, const void *image,
 
     hd_status status;
     c->code.device = device;
+    c->size = size;
     c->file = memfd_create("heddle-kernels", MFD_CLOEXEC);
     if (c->file < 0 || !hdi_write_all(c->file, image, size)) {
         status = hdi_fail(error, HD_ENOMEM, "no memory for kernel code: %s",
@@ -52,6 +83,7 @@ hd_status hdi_cpu_load(struct hdi_device *device, const void *image,
                           dlerror());
         goto err_close;
     }
+    c->range = range_of(c->library, image, size);
     pthread_mutex_init(&c->lock, NULL);
     *code = &c->code;
     return HD_OK;
@@ -88,6 +120,8 @@ const struct hdi_entry *hdi_cpu_find(struct hdi_code *code, const char *kernel)
     if (!named)
         return NULL;
 
+    named->entry.code = code;
+    named->entry.range = c->range;
     // An object pointer is a function pointer to dlsym(), not to ISO C.
     memcpy(&named->entry.run, &address, sizeof(address));
     pthread_mutex_lock(&c->lock);
@@ -95,4 +129,22 @@ const struct hdi_entry *hdi_cpu_find(struct hdi_code *code, const char *kernel)
     c->named = named;
     pthread_mutex_unlock(&c->lock);
     return &named->entry;
+}
+
+bool hdi_cpu_line(const struct hdi_code *code, uintptr_t pc, char *file,
+                  size_t size, uint32_t *line)
+{
+    const struct cpu_code *c = (const struct cpu_code *)code;
+    const struct link_map *map;
+
+    if (!c || dlinfo(c->library, RTLD_DI_LINKMAP, &map) != 0 ||
+        pc < map->l_addr)
+        return false;
+    void *image = mmap(NULL, c->size, PROT_READ, MAP_PRIVATE, c->file, 0);
+    if (image == MAP_FAILED)
+        return false;
+    bool found =
+        hdi_lines_find(image, c->size, pc - map->l_addr, file, size, line);
+    munmap(image, c->size);
+    return found;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "backend/cpu/shelter.h"
 #include "backend/cpu/team.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -154,6 +155,12 @@ static hd_status cpu_copy(struct hdi_device *device, void *to, const void *from,
     return HD_OK;
 }
 
+static void cpu_prepare(struct hdi_device *device)
+{
+    (void)device;
+    hdi_signals_take();
+}
+
 const struct hdi_backend hdi_backend_cpu = {
     .name = "cpu",
     .open = cpu_open,
@@ -171,4 +178,7 @@ const struct hdi_backend hdi_backend_cpu = {
     .done = hdi_cpu_done,
     .status = hdi_cpu_status,
     .explain = hdi_cpu_explain,
+    .fault = hdi_cpu_fault,
+    .interrupt = hdi_cpu_interrupt,
+    .prepare = cpu_prepare,
 };

@@ -5,6 +5,7 @@
 #define HDI_BACKEND_CPU_CPU_H
 
 #include "backend/backend.h"
+#include "backend/cpu/shelter.h"
 #include "backend/mailbox.h"
 
 struct hdi_region;
@@ -30,6 +31,8 @@ const char *hdi_cpu_target(void); // LLVM triple
 // One kernel: the function hdk_NAME.
 struct hdi_entry {
     void (*run)(const struct hdi_frame *frame);
+    const struct hdi_code *code; // it belongs to
+    struct hdi_code_range range; // of all of it
 };
 
 hd_status hdi_cpu_load(struct hdi_device *device, const void *image,
@@ -37,6 +40,11 @@ hd_status hdi_cpu_load(struct hdi_device *device, const void *image,
                        struct hd_error *error);
 void hdi_cpu_unload(struct hdi_code *code);
 const struct hdi_entry *hdi_cpu_find(struct hdi_code *code, const char *kernel);
+
+// The source line of an instruction of the code. False: it is not known, or
+// `code` is NULL.
+bool hdi_cpu_line(const struct hdi_code *code, uintptr_t pc, char *file,
+                  size_t size, uint32_t *line);
 
 hd_status hdi_cpu_unit_open(struct hdi_device *device, unsigned index,
                             struct hdi_unit **unit);
@@ -47,5 +55,8 @@ uint64_t hdi_cpu_done(struct hdi_unit *unit);
 hd_status hdi_cpu_status(const struct hdi_unit *unit, uint64_t chunk);
 void hdi_cpu_explain(const struct hdi_unit *unit, uint64_t chunk, char *text,
                      size_t size);
+bool hdi_cpu_fault(const struct hdi_unit *unit, uint64_t chunk,
+                   struct hdi_fault *fault);
+void hdi_cpu_interrupt(struct hdi_unit *unit);
 
 #endif

@@ -1,7 +1,7 @@
 // The cpu backend by itself: its device, its memory, and images that are none.
 #include <string.h>
 
-#include "backend/backend.h"
+#include "backend/cpu/cpu.h"
 #include "base/topology.h"
 #include "tests/check.h"
 
@@ -88,11 +88,9 @@ static void a_unit_grows_its_blocks_and_reuses_them(void)
 {
     struct hdi_device *device = open_device();
     struct hdi_unit *unit;
-    // What backend/cpu calls an entry begins with the function.
-    void (*const run)(const struct hdi_frame *frame) = fill;
+    const struct hdi_entry entry = {.run = fill};
     struct seen seen, *args = &seen;
-    struct hdi_chunk chunk = {.entry = (const struct hdi_entry *)&run,
-                              .frame.args = &args};
+    struct hdi_chunk chunk = {.entry = &entry, .frame.args = &args};
     char *before = NULL;
 
     CHECK(cpu->unit_open(device, 0, &unit) == HD_OK);

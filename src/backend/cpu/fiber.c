@@ -251,6 +251,13 @@ static void release_memory(const struct hdi_fibers *f)
                 MADV_DONTNEED);
 }
 
+static void resume(struct hdi_fibers *f, struct hdi_fiber *fiber)
+{
+    f->running = fiber;
+    hdi_stack_switch(&f->caller, &fiber->stack);
+    f->running = NULL;
+}
+
 // Groups ----------------------------------------------------------------------
 
 static void describe(const struct hdi_fiber *fiber, char *text, size_t size)
@@ -323,7 +330,7 @@ static bool run_some(struct hdi_fibers *f, size_t first, size_t end,
             struct hdi_fiber *fiber = &f->items[i];
             if (fiber->state != STATE_DONE) {
                 fiber->state = STATE_RUN;
-                hdi_stack_switch(&f->caller, &fiber->stack);
+                resume(f, fiber);
             }
             if (!agree(f, fiber, *stopped))
                 return false;
@@ -377,7 +384,17 @@ static bool run_group(struct hdi_fibers *f)
         memset(f->frame->local, HDI_FILLER, f->frame->local_bytes);
     if (meet)
         return run_meeting(f, items);
-    hdi_stack_switch(&f->caller, &f->items[0].stack);
+    resume(f, &f->items[0]);
+    return true;
+}
+
+static bool run_groups(struct hdi_fibers *f)
+{
+    if (first_group(f))
+        do {
+            if (!run_group(f))
+                return false;
+        } while (next_group(f));
     return true;
 }
 
@@ -389,14 +406,10 @@ static void run_items(const struct hdi_frame *frame,
     f->frame = frame;
     f->code = code;
     hdi_stack_adopt(&f->caller);
-    if (first_group(f))
-        do {
-            if (!run_group(f)) {
-                free_stacks(f);
-                return;
-            }
-        } while (next_group(f));
-    release_memory(f);
+    if (!run_groups(f))
+        free_stacks(f);
+    else
+        release_memory(f);
 }
 
 static int32_t print(const struct hdi_services *services, const char *format,
@@ -419,6 +432,20 @@ void hdi_fibers_init(struct hdi_fibers *fibers)
 void hdi_fibers_free(struct hdi_fibers *fibers)
 {
     hdi_printer_flush(&fibers->printer);
+    free_stacks(fibers);
+}
+
+const struct hdi_item *hdi_fibers_running(const struct hdi_fibers *fibers)
+{
+    return fibers->running ? &fibers->running->item : NULL;
+}
+
+void hdi_fibers_give_up(struct hdi_fibers *fibers)
+{
+    if (!fibers->running)
+        return;
+    hdi_stack_returned(&fibers->caller);
+    fibers->running = NULL;
     free_stacks(fibers);
 }
 

@@ -26,13 +26,19 @@ struct hdi_fibers {
     size_t stack_size, capacity; // of each stack [bytes]; stacks
     struct hdi_stack caller;
     struct hdi_printer printer;
-    hd_status status;  // of what has run since it was taken
-    char message[400]; // when that is not HD_OK
+    struct hdi_fiber *running; // whose code runs; NULL: none, or it ended
+    hd_status status;          // of what has run since it was taken
+    char message[400];         // when that is not HD_OK
 };
 
 // Fill in the services of a zeroed structure.
 void hdi_fibers_init(struct hdi_fibers *fibers);
 void hdi_fibers_free(struct hdi_fibers *fibers);
+
+// The work-item whose code was running when its kernel was left (shelter.h), or
+// NULL. hdi_fibers_give_up() then makes them fit to run others.
+const struct hdi_item *hdi_fibers_running(const struct hdi_fibers *fibers);
+void hdi_fibers_give_up(struct hdi_fibers *fibers);
 
 // How the frames since the last call have ended: HD_OK, HD_EFAULT (a barrier
 // not reached by all), HD_ENOMEM (for stacks).

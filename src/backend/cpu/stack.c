@@ -251,3 +251,15 @@ void hdi_stack_switch(struct hdi_stack *from, struct hdi_stack *to)
     hdi_stack_jump(&from->pointer, to->pointer);
     hdi_stack_arrived(from);
 }
+
+void hdi_stack_returned(struct hdi_stack *stack)
+{
+#ifdef HDI_ASAN
+    __sanitizer_start_switch_fiber(NULL, stack->low, stack->size);
+    __sanitizer_finish_switch_fiber(stack->fake, NULL, NULL);
+#endif
+#ifdef HDI_TSAN
+    __tsan_switch_to_fiber(stack->fiber, 0);
+#endif
+    (void)stack;
+}

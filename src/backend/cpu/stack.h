@@ -30,6 +30,10 @@ void hdi_stack_adopt(struct hdi_stack *stack);
 // caller runs.
 void hdi_stack_switch(struct hdi_stack *from, struct hdi_stack *to);
 
+// The caller runs on `stack` again, which it had switched away from, and
+// nothing switched back: what ran there was given up.
+void hdi_stack_returned(struct hdi_stack *stack);
+
 // The first thing a new stack does.
 void hdi_stack_arrived(struct hdi_stack *stack);
 

@@ -9,8 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "backend/cpu/block.h"
-#include "backend/cpu/fiber.h"
+#include "backend/cpu/core.h"
 #include "base/memory.h"
 #include "base/topology.h"
 
@@ -24,8 +23,18 @@ struct core {
     _Alignas(128) struct hdi_team *team;
     uint32_t rank;
     pthread_t thread;
-    struct hdi_cpu_block local, saved;
-    struct hdi_fibers fibers;
+    struct hdi_cpu_core core;
+};
+
+// What else there is of a chunk than what goes through the mailbox. It is made
+// new before the chunk is submitted; who sets `claimed` writes the fault, and
+// both are seen with the answer. `stop` is the team's own, since a core that
+// hangs may outlive the launch.
+struct extra {
+    atomic_int stop;
+    uint64_t number;
+    atomic_bool claimed;
+    struct hdi_fault fault;
 };
 
 struct hdi_team {
@@ -35,6 +44,7 @@ struct hdi_team {
     uint32_t spins;
     _Atomic uint32_t holders; // cores, and the worker
     _Atomic uint32_t gate;    // futex: SHUT, OPEN or TURNED_BACK
+    struct extra extra[HDI_MAILBOX_RING];
     // The barrier. Who arrives last resets `arrived` before the others go on.
     _Alignas(128) _Atomic uint32_t arrived;
     _Alignas(128) _Atomic uint32_t round; // futex
@@ -131,10 +141,10 @@ void hdi_team_ring(struct hdi_team *team)
     }
 }
 
-static bool reserve(struct hdi_cpu_block *block, uint32_t units)
+static uint64_t bytes_of(uint32_t units)
 {
-    return units != UINT32_MAX &&
-           hdi_cpu_block_reserve(block, (uint64_t)units * HDI_MEMORY_UNIT);
+    return units == UINT32_MAX ? UINT64_MAX / 4
+                               : (uint64_t)units * HDI_MEMORY_UNIT;
 }
 
 uint32_t hdu_run(struct hdu_unit *unit, uint32_t rank, const uint32_t first[3],
@@ -145,16 +155,9 @@ uint32_t hdu_run(struct hdu_unit *unit, uint32_t rank, const uint32_t first[3],
     const struct hdi_entry *entry =
         (const struct hdi_entry *)(uintptr_t)t->entry;
 
-    if (!reserve(&core->local, t->local_units) ||
-        !reserve(&core->saved, t->saved_units))
-        return HD_ENOMEM;
     struct hdi_frame frame = {
         .args = (const void *)(uintptr_t)t->args,
-        .local = core->local.memory,
-        .saved = core->saved.memory,
         .dims = t->dims,
-        .services = &core->fibers.services,
-        .local_bytes = (uint64_t)t->local_units * HDI_MEMORY_UNIT,
     };
     for (unsigned i = 0; i < 3; i++) {
         frame.global[i] = t->global[i];
@@ -164,9 +167,42 @@ uint32_t hdu_run(struct hdu_unit *unit, uint32_t rank, const uint32_t first[3],
         frame.first[i] = first[i];
         frame.count[i] = count[i];
     }
-    entry->run(&frame);
-    hdi_printer_flush(&core->fibers.printer);
-    return hdi_fibers_take_status(&core->fibers);
+    struct hdi_team *team = (struct hdi_team *)unit;
+    struct extra *extra =
+        &team->extra[hdi_mailbox_slot(hdi_word_load(&unit->mailbox->started))];
+    hd_status status =
+        hdi_cpu_run(&core->core, entry, &frame, bytes_of(t->local_units),
+                    bytes_of(t->saved_units), &extra->stop);
+    if (core->core.trapped && !atomic_exchange(&extra->claimed, true))
+        extra->fault = core->core.fault;
+    return status;
+}
+
+void hdi_team_expect(struct hdi_team *team, uint64_t number)
+{
+    struct extra *extra = &team->extra[hdi_mailbox_slot(number)];
+    extra->number = number;
+    atomic_store_explicit(&extra->stop, 0, memory_order_relaxed);
+    atomic_store_explicit(&extra->claimed, false, memory_order_relaxed);
+}
+
+bool hdi_team_fault(const struct hdi_team *team, uint64_t number,
+                    struct hdi_fault *fault)
+{
+    const struct extra *extra = &team->extra[hdi_mailbox_slot(number)];
+
+    if (extra->number != number || !atomic_load(&extra->claimed))
+        return false;
+    *fault = extra->fault;
+    return true;
+}
+
+void hdi_team_stop(struct hdi_team *team, uint64_t number)
+{
+    if (atomic_exchange(&team->extra[hdi_mailbox_slot(number)].stop, 1) != 0)
+        return; // they were told
+    for (uint32_t i = 0; i < team->unit.cores; i++)
+        hdi_shelter_interrupt(&team->cores[i].core.shelter);
 }
 
 static void leave(struct hdi_team *team)
@@ -174,11 +210,8 @@ static void leave(struct hdi_team *team)
     if (atomic_fetch_sub(&team->holders, 1) > 1)
         return;
 
-    for (uint32_t i = 0; i < team->unit.cores; i++) {
-        hdi_cpu_block_free(&team->cores[i].local);
-        hdi_cpu_block_free(&team->cores[i].saved);
-        hdi_fibers_free(&team->cores[i].fibers);
-    }
+    for (uint32_t i = 0; i < team->unit.cores; i++)
+        hdi_cpu_core_free(&team->cores[i].core);
     hdi_region_give(team->region, team->portion);
     free(team);
 }
@@ -245,8 +278,8 @@ hd_status hdi_team_start(struct hdi_cpu_device *device, unsigned index,
         snprintf(name, sizeof(name), "unit %u.%u", index % 10000, rank % 1000);
         core->team = t;
         core->rank = rank;
-        hdi_fibers_init(&core->fibers);
-        core->fibers.printer.sink = device->print;
+        hdi_cpu_core_init(&core->core);
+        core->core.fibers.printer.sink = device->print;
         hd_status status = hdi_thread_start(
             device->topology, hdi_team_core(device, units, index, rank), name,
             core_main, core, &core->thread);

@@ -24,6 +24,16 @@ hd_status hdi_team_start(struct hdi_cpu_device *device, unsigned index,
 
 struct hdi_mailbox *hdi_team_mailbox(struct hdi_team *team);
 
+// Before chunk `number` is submitted.
+void hdi_team_expect(struct hdi_team *team, uint64_t number);
+
+// As hdi_backend.fault().
+bool hdi_team_fault(const struct hdi_team *team, uint64_t number,
+                    struct hdi_fault *fault);
+
+// Leave the kernel of a chunk that is not done, and begin no more of it.
+void hdi_team_stop(struct hdi_team *team, uint64_t number);
+
 // Wake its primary core, if it sleeps, after something was stored for it.
 void hdi_team_ring(struct hdi_team *team);
 

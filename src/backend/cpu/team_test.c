@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "backend/backend.h"
+#include "backend/cpu/cpu.h"
 #include "base/clock.h"
 #include "base/topology.h"
 #include "tests/check.h"
@@ -41,14 +41,11 @@ static void finish(struct hdi_unit *unit)
         sched_yield();
 }
 
-// A kernel: what backend/cpu calls an entry begins with the function.
-typedef void (*const kernel)(const struct hdi_frame *frame);
-
-static struct hdi_chunk chunk_of(const kernel *run, const void *args,
+static struct hdi_chunk chunk_of(const struct hdi_entry *run, const void *args,
                                  uint32_t x, uint32_t y, uint32_t z)
 {
     return (struct hdi_chunk){
-        .entry = (const struct hdi_entry *)run,
+        .entry = run,
         .frame = {.args = args,
                   .global = {x, y, z},
                   .local_size = {1, 1, 1},
@@ -82,7 +79,7 @@ static void visit(const struct hdi_frame *f)
                 atomic_fetch_add_explicit(&v->seen[i], 1, memory_order_relaxed);
             }
 }
-static const kernel visit_kernel = visit;
+static const struct hdi_entry visit_kernel = {.run = visit};
 
 static void every_group_runs_once(struct hdi_device *device)
 {
@@ -126,7 +123,7 @@ static void follow(const struct hdi_frame *f)
     l[1].before = l->after;
     l[1].after = l->after * 3 + 1;
 }
-static const kernel follow_kernel = follow;
+static const struct hdi_entry follow_kernel = {.run = follow};
 
 static void chunks_run_in_order_and_are_seen(struct hdi_device *device)
 {
@@ -163,7 +160,7 @@ static void fill(const struct hdi_frame *f)
     memset(f->local, 1, 5000);
     memset(f->saved, 2, 7000);
 }
-static const kernel fill_kernel = fill;
+static const struct hdi_entry fill_kernel = {.run = fill};
 
 static void every_core_has_memory_of_its_own(struct hdi_device *device)
 {
@@ -223,7 +220,7 @@ static void hang(const struct hdi_frame *f)
         sched_yield();
     atomic_store(&h->returned, true);
 }
-static const kernel hang_kernel = hang;
+static const struct hdi_entry hang_kernel = {.run = hang};
 
 static void a_unit_that_hangs_is_lost_and_nothing_else(
     struct hdi_device_params params)
@@ -278,7 +275,7 @@ static void wait_a_little(const struct hdi_frame *f)
     while (hdi_now() < end)
         sched_yield();
 }
-static const kernel wait_kernel = wait_a_little;
+static const struct hdi_entry wait_kernel = {.run = wait_a_little};
 
 // The watchdog fires about when the chunk ends: whatever it decides, a chunk
 // has run if and only if its status says so.

@@ -5,9 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "backend/cpu/block.h"
-#include "backend/cpu/cpu.h"
-#include "backend/cpu/fiber.h"
+#include "backend/cpu/core.h"
 #include "backend/cpu/team.h"
 #include "base/clock.h"
 
@@ -19,14 +17,14 @@ struct cpu_unit {
     struct hdi_unit unit;
     struct hdi_team *team; // NULL: on the caller
     // On the caller:
-    struct hdi_cpu_block local, saved;
-    struct hdi_fibers fibers;
+    struct hdi_cpu_core core;
     uint64_t done; // [chunks]
     hd_status status;
     // A team:
     struct hdi_mailbox_end end;
-    uint32_t parts[HDI_MAILBOX_RING]; // of the latest chunks
-    uint64_t timeout;                 // [ns]; 0: none
+    uint32_t parts[HDI_MAILBOX_RING];          // of the latest chunks
+    const atomic_int *stops[HDI_MAILBOX_RING]; // what tells them to stop
+    uint64_t timeout;                          // [ns]; 0: none
     uint64_t since; // the clock saw it stand still; 0: not yet
     unsigned looks; // in vain
     bool giving_up, lost;
@@ -43,8 +41,8 @@ hd_status hdi_cpu_unit_open(struct hdi_device *device, unsigned index,
         return HD_ENOMEM;
 
     u->unit.device = device;
-    hdi_fibers_init(&u->fibers);
-    u->fibers.printer.sink = d->print;
+    hdi_cpu_core_init(&u->core);
+    u->core.fibers.printer.sink = d->print;
     if (d->region && index != HDI_UNIT_ON_CALLER) {
         hd_status status = hdi_team_start(d, index, &u->team);
         if (status != HD_OK) {
@@ -59,8 +57,14 @@ hd_status hdi_cpu_unit_open(struct hdi_device *device, unsigned index,
     return HD_OK;
 }
 
-static bool team_submit(struct cpu_unit *u, struct hdi_unit_task *task)
+static bool team_submit(struct cpu_unit *u, struct hdi_unit_task *task,
+                        const atomic_int *stop)
 {
+    if (u->end.submitted - u->end.done >= HDI_MAILBOX_RING &&
+        u->end.submitted - hdi_mailbox_done(&u->end) >= HDI_MAILBOX_RING)
+        return false;
+    hdi_team_expect(u->team, u->end.submitted + 1);
+    u->stops[hdi_mailbox_slot(u->end.submitted + 1)] = stop;
     if (!hdi_mailbox_submit(&u->end, task))
         return false;
     u->parts[hdi_mailbox_slot(u->end.submitted)] =
@@ -75,7 +79,7 @@ void hdi_cpu_unit_close(struct hdi_unit *unit)
 
     if (u->team) {
         struct hdi_unit_task leave = {.opcode = HDI_OP_DISCONNECT};
-        while (!u->giving_up && !u->lost && !team_submit(u, &leave)) {
+        while (!u->giving_up && !u->lost && !team_submit(u, &leave, NULL)) {
             hdi_cpu_done(unit);
             sched_yield();
         }
@@ -86,9 +90,7 @@ void hdi_cpu_unit_close(struct hdi_unit *unit)
         else
             hdi_team_join(u->team);
     }
-    hdi_cpu_block_free(&u->local);
-    hdi_cpu_block_free(&u->saved);
-    hdi_fibers_free(&u->fibers);
+    hdi_cpu_core_free(&u->core);
     free(u);
 }
 
@@ -122,21 +124,10 @@ static struct hdi_unit_task translate(const struct hdi_chunk *chunk)
 
 static void run_here(struct cpu_unit *u, const struct hdi_chunk *chunk)
 {
+    u->status =
+        hdi_cpu_run(&u->core, chunk->entry, &chunk->frame, chunk->local_bytes,
+                    chunk->saved_bytes, chunk->stop);
     u->done++;
-    if (!hdi_cpu_block_reserve(&u->local, chunk->local_bytes) ||
-        !hdi_cpu_block_reserve(&u->saved, chunk->saved_bytes)) {
-        u->status = HD_ENOMEM;
-        *u->fibers.message = '\0';
-        return;
-    }
-    struct hdi_frame frame = chunk->frame;
-    frame.local = u->local.memory;
-    frame.saved = u->saved.memory;
-    frame.services = &u->fibers.services;
-    frame.local_bytes = chunk->local_bytes;
-    chunk->entry->run(&frame);
-    hdi_printer_flush(&u->fibers.printer);
-    u->status = hdi_fibers_take_status(&u->fibers);
 }
 
 bool hdi_cpu_submit(struct hdi_unit *unit, const struct hdi_chunk *chunk)
@@ -154,7 +145,7 @@ bool hdi_cpu_submit(struct hdi_unit *unit, const struct hdi_chunk *chunk)
     if (u->giving_up)
         return false;
     struct hdi_unit_task task = translate(chunk);
-    return team_submit(u, &task);
+    return team_submit(u, &task, chunk->stop);
 }
 
 uint64_t hdi_cpu_submitted(const struct hdi_unit *unit)
@@ -231,7 +222,7 @@ void hdi_cpu_explain(const struct hdi_unit *unit, uint64_t chunk, char *text,
         *text = '\0';
     if (!u->team) {
         if (u->status != HD_OK)
-            snprintf(text, size, "%s", u->fibers.message);
+            snprintf(text, size, "%s", u->core.fibers.message);
         return;
     }
     if (u->lost && chunk > u->end.done)
@@ -245,5 +236,31 @@ void hdi_cpu_explain(const struct hdi_unit *unit, uint64_t chunk, char *text,
             text + used, size - used, "%spart %" PRIu32 " of %" PRIu32 ": %s",
             used ? ", " : "", i + 1, parts, hd_status_text((hd_status)code));
         used += n > 0 ? (size_t)n : size;
+    }
+}
+
+bool hdi_cpu_fault(const struct hdi_unit *unit, uint64_t chunk,
+                   struct hdi_fault *fault)
+{
+    const struct cpu_unit *u = (const struct cpu_unit *)unit;
+
+    if (u->team)
+        return hdi_team_fault(u->team, chunk, fault);
+    *fault = u->core.fault;
+    return u->core.trapped;
+}
+
+void hdi_cpu_interrupt(struct hdi_unit *unit)
+{
+    struct cpu_unit *u = (struct cpu_unit *)unit;
+
+    if (!u->team) {
+        hdi_shelter_interrupt(&u->core.shelter);
+        return;
+    }
+    for (uint64_t n = u->end.done + 1; n <= u->end.submitted; n++) {
+        const atomic_int *stop = u->stops[hdi_mailbox_slot(n)];
+        if (stop && atomic_load(stop) != 0)
+            hdi_team_stop(u->team, n);
     }
 }

@@ -156,6 +156,23 @@ static void null_explain(const struct hdi_unit *unit, uint64_t chunk,
         *text = '\0';
 }
 
+static bool null_fault(const struct hdi_unit *unit, uint64_t chunk,
+                       struct hdi_fault *fault)
+{
+    (void)unit, (void)chunk, (void)fault;
+    return false;
+}
+
+static void null_interrupt(struct hdi_unit *unit)
+{
+    (void)unit;
+}
+
+static void null_prepare(struct hdi_device *device)
+{
+    (void)device;
+}
+
 const struct hdi_backend hdi_backend_null = {
     .name = "null",
     .open = null_open,
@@ -173,4 +190,7 @@ const struct hdi_backend hdi_backend_null = {
     .done = null_done,
     .status = null_status,
     .explain = null_explain,
+    .fault = null_fault,
+    .interrupt = null_interrupt,
+    .prepare = null_prepare,
 };

@@ -1,0 +1,87 @@
+#include "backend/cpu/core.h"
+
+#include <signal.h>
+#include <string.h>
+
+static struct hdi_fault_block block_at(const void *begin, uint64_t bytes)
+{
+    return (struct hdi_fault_block){(uint64_t)(uintptr_t)begin, bytes};
+}
+
+static enum hdi_fault_kind kind_of(const struct hdi_trap *trap)
+{
+    switch (trap->signal) {
+    case SIGFPE:
+        return HDI_FAULT_DIVISION;
+    case SIGILL:
+        return HDI_FAULT_INSTRUCTION;
+    default:
+        return HDI_FAULT_ACCESS;
+    }
+}
+
+static void describe(struct hdi_cpu_core *core, const struct hdi_entry *entry,
+                     const struct hdi_frame *frame, uint64_t local_bytes,
+                     uint64_t saved_bytes)
+{
+    const struct hdi_trap *trap = &core->shelter.trap;
+    struct hdi_fault *f = &core->fault;
+
+    core->trapped = true;
+    *f = (struct hdi_fault){
+        .kind = kind_of(trap),
+        .has_address = trap->has_address,
+        .address = trap->address,
+        .local = block_at(frame->local, local_bytes),
+        .saved = block_at(frame->saved, saved_bytes),
+    };
+    if (trap->has_access)
+        f->access = trap->is_write ? HDI_FAULT_WRITES : HDI_FAULT_READS;
+    memcpy(f->first, frame->first, sizeof(f->first));
+    memcpy(f->count, frame->count, sizeof(f->count));
+    const struct hdi_item *item = hdi_fibers_running(&core->fibers);
+    if (item) {
+        f->has_item = true;
+        memcpy(f->first, item->group_id, sizeof(f->first));
+        memcpy(f->item, item->global_id, sizeof(f->item));
+    }
+    hdi_cpu_line(entry->code, trap->caller, f->file, sizeof(f->file), &f->line);
+}
+
+hd_status hdi_cpu_run(struct hdi_cpu_core *core, const struct hdi_entry *entry,
+                      const struct hdi_frame *frame, uint64_t local_bytes,
+                      uint64_t saved_bytes, const atomic_int *stop)
+{
+    struct hdi_frame f = *frame;
+
+    *core->fibers.message = '\0';
+    core->trapped = false;
+    if (!hdi_cpu_block_reserve(&core->local, local_bytes) ||
+        !hdi_cpu_block_reserve(&core->saved, saved_bytes))
+        return HD_ENOMEM;
+    f.local = hdi_cpu_block_at_end(&core->local, local_bytes);
+    f.saved = hdi_cpu_block_at_end(&core->saved, saved_bytes);
+    f.services = &core->fibers.services;
+    f.local_bytes = local_bytes;
+    enum hdi_outcome outcome =
+        hdi_shelter_run(&core->shelter, entry->run, entry->range, &f, stop);
+    if (outcome == HDI_TRAPPED)
+        describe(core, entry, &f, local_bytes, saved_bytes);
+    if (outcome != HDI_RAN)
+        hdi_fibers_give_up(&core->fibers);
+    hdi_printer_flush(&core->fibers.printer);
+    hd_status status = hdi_fibers_take_status(&core->fibers);
+    return outcome == HDI_TRAPPED ? HD_EFAULT : status;
+}
+
+void hdi_cpu_core_init(struct hdi_cpu_core *core)
+{
+    hdi_fibers_init(&core->fibers);
+}
+
+void hdi_cpu_core_free(struct hdi_cpu_core *core)
+{
+    hdi_cpu_block_free(&core->local);
+    hdi_cpu_block_free(&core->saved);
+    hdi_fibers_free(&core->fibers);
+}

@@ -1,0 +1,31 @@
+// What a thread needs to run kernels: memory for its groups, and the shelter it
+// runs them in. A core belongs to one thread at a time.
+#ifndef HDI_BACKEND_CPU_CORE_H
+#define HDI_BACKEND_CPU_CORE_H
+
+#include "backend/cpu/block.h"
+#include "backend/cpu/cpu.h"
+#include "backend/cpu/fiber.h"
+#include "backend/cpu/shelter.h"
+
+struct hdi_cpu_core {
+    struct hdi_cpu_block local, saved;
+    struct hdi_fibers fibers; // with the text of what failed in them
+    struct hdi_shelter shelter;
+    bool trapped;           // the latest run ended in a signal:
+    struct hdi_fault fault; // this one
+};
+
+// `core` is zeroed.
+void hdi_cpu_core_init(struct hdi_cpu_core *core);
+void hdi_cpu_core_free(struct hdi_cpu_core *core);
+
+// Run the box of the frame, whose memory is filled in here. A run that was
+// stopped is HD_OK: who stopped it knows.
+//
+// HD_ENOMEM, HD_EFAULT.
+hd_status hdi_cpu_run(struct hdi_cpu_core *core, const struct hdi_entry *entry,
+                      const struct hdi_frame *frame, uint64_t local_bytes,
+                      uint64_t saved_bytes, const atomic_int *stop);
+
+#endif

@@ -1,0 +1,184 @@
+#include "launch/fault.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+enum {
+    NULL_ZONE = 64 << 10, // what a null pointer and an index reach [bytes]
+    NEAR = 1 << 30        // what is further off has missed nothing [bytes]
+};
+
+struct writer {
+    char *text;
+    size_t size, used;
+};
+
+__attribute__((format(printf, 2, 3))) static void put(struct writer *w,
+                                                      const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    int n = vsnprintf(w->text + w->used, w->size - w->used, format, arguments);
+    va_end(arguments);
+    if (n > 0)
+        w->used += (size_t)n;
+    if (w->used >= w->size)
+        w->used = w->size - 1;
+}
+
+// The memory that the address is nearest to, so far.
+struct nearest {
+    uint64_t distance; // 0: inside
+    bool before;       // its first byte, else behind its last
+    struct hdi_fault_block block;
+    const struct hdi_kernel_arg *arg; // NULL: the kernel's own
+    unsigned index;
+    const char *what;
+};
+
+static void consider(struct nearest *n, uint64_t address,
+                     struct nearest candidate)
+{
+    uint64_t begin = candidate.block.begin, end = begin + candidate.block.bytes;
+
+    if (candidate.block.bytes == 0)
+        return;
+    candidate.before = address < begin;
+    candidate.distance = candidate.before ? begin - address
+                         : address >= end ? address - end
+                                          : 0;
+    // Both ends of an address that is inside or just behind are at 0: inside
+    // was there first.
+    if (candidate.distance < n->distance)
+        *n = candidate;
+}
+
+// The local argument that lies last, or first, in local memory: what its end,
+// or begin, belongs to.
+static const struct hdi_kernel_arg *local_arg(const struct hd_kernel *kernel,
+                                              bool last, unsigned *index)
+{
+    const struct hdi_kernel_arg *found = NULL;
+
+    if (!last && kernel->info.local_bytes > 0)
+        return NULL;
+    for (unsigned i = 0; i < kernel->info.arg_count; i++) {
+        if (kernel->args[i].shown.kind != HD_ARG_LOCAL)
+            continue;
+        if (!found || last) {
+            found = &kernel->args[i];
+            *index = i;
+        }
+    }
+    return found;
+}
+
+static struct nearest find(const struct hdi_fault *fault,
+                           const struct hd_kernel *kernel,
+                           const struct hd_arg *args)
+{
+    struct nearest n = {.distance = UINT64_MAX};
+
+    for (unsigned i = 0; i < kernel->info.arg_count; i++) {
+        if (args[i].is != HD_IS_BUFFER || !args[i].buffer)
+            continue;
+        const struct hd_buffer *b = args[i].buffer;
+        struct nearest buffer = {
+            .block = {(uint64_t)(uintptr_t)b->address, b->size},
+            .arg = &kernel->args[i],
+            .index = i,
+            .what = "the buffer",
+        };
+        consider(&n, fault->address, buffer);
+    }
+    consider(&n, fault->address,
+             (struct nearest){.block = fault->local, .what = "local memory"});
+    consider(
+        &n, fault->address,
+        (struct nearest){.block = fault->saved, .what = "the private memory"});
+    if (n.block.begin == fault->local.begin && n.block.bytes > 0 && !n.arg)
+        n.arg = local_arg(kernel, !n.before, &n.index);
+    return n;
+}
+
+static void put_null(struct writer *w, const struct hd_kernel *kernel,
+                     const struct hd_arg *args)
+{
+    put(w, ", a null pointer");
+    for (unsigned i = 0; i < kernel->info.arg_count; i++)
+        if (args[i].is == HD_IS_BUFFER && !args[i].buffer) {
+            put(w, " as is argument %u, '%s'", i, kernel->args[i].shown.name);
+            return;
+        }
+}
+
+static void put_place(struct writer *w, const struct hdi_fault *fault,
+                      const struct hd_kernel *kernel, const struct hd_arg *args)
+{
+    struct nearest n = find(fault, kernel, args);
+
+    if (fault->address < NULL_ZONE) {
+        put_null(w, kernel, args);
+        return;
+    }
+    if (n.distance > NEAR) {
+        put(w, ", which is far from every argument");
+        return;
+    }
+    if (n.before)
+        put(w, ", %" PRIu64 " bytes before the begin of", n.distance);
+    else if (n.distance > 0 || fault->address >= n.block.begin + n.block.bytes)
+        put(w, ", %" PRIu64 " bytes past the end of", n.distance);
+    else
+        put(w, ", inside of");
+    if (n.arg)
+        put(w, " argument %u, '%s':", n.index, n.arg->shown.name);
+    put(w, " %s of %" PRIu64 " bytes", n.what, n.block.bytes);
+}
+
+static void put_who(struct writer *w, const struct hdi_fault *fault)
+{
+    const uint32_t *f = fault->first, *c = fault->count;
+
+    if (fault->has_item)
+        put(w,
+            "work-item (%" PRIu64 ", %" PRIu64 ", %" PRIu64
+            ") of work-group (%u, %u, %u)",
+            fault->item[0], fault->item[1], fault->item[2], f[0], f[1], f[2]);
+    else if ((uint64_t)c[0] * c[1] * c[2] == 1)
+        put(w, "a work-item of work-group (%u, %u, %u)", f[0], f[1], f[2]);
+    else
+        put(w, "a work-item of work-groups (%u, %u, %u) to (%u, %u, %u)", f[0],
+            f[1], f[2], f[0] + c[0] - 1, f[1] + c[1] - 1, f[2] + c[2] - 1);
+}
+
+void hdi_fault_describe(const struct hdi_fault *fault,
+                        const struct hd_kernel *kernel,
+                        const struct hd_arg *args, char *text, size_t size)
+{
+    static const char *const access[] = {"touches", "reads", "writes"};
+    struct writer w = {text, size, 0};
+
+    if (fault->line > 0)
+        put(&w, "%s:%u: ", fault->file, fault->line);
+    put_who(&w, fault);
+    switch (fault->kind) {
+    case HDI_FAULT_DIVISION:
+        put(&w, " divides an integer by 0, or the least one by -1");
+        return;
+    case HDI_FAULT_INSTRUCTION:
+        put(&w, " runs into code that cannot be reached");
+        return;
+    case HDI_FAULT_ACCESS:
+        break;
+    }
+    put(&w, " %s ", access[fault->access]);
+    if (!fault->has_address) {
+        put(&w, "an address that no memory can have");
+        return;
+    }
+    put(&w, "0x%" PRIx64, fault->address);
+    put_place(&w, fault, kernel, args);
+}

@@ -1,0 +1,491 @@
+// Kernels that touch what is not theirs, divide by 0 or never end: the launch
+// fails and says why, and everything else goes on.
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+#include "base/clock.h"
+#include "base/topology.h"
+#include "launch/launch.h"
+#include "tests/check.h"
+
+static struct hd_error error;
+
+struct rig {
+    struct hdi_topology *topology;
+    struct hdi_device *device;
+    struct hd_pool *pool;
+    struct hdi_launcher *launcher;
+    struct hd_program *program;
+};
+
+static const char source[] =
+    "kernel void store(global int *a, global int *b, long at)\n"
+    "{\n"
+    "    b[get_global_id(0)] = 1;\n"
+    "    if (get_global_id(0) == 100)\n"
+    "        a[at] = 1;\n" // line 5
+    "}\n"
+    "kernel void load(global int *a, global int *b, long at)\n"
+    "{\n"
+    "    b[get_global_id(0)] = a[at + get_global_id(0)];\n" // line 9
+    "}\n"
+    "kernel void in_local(global int *a, global int *b, long at,\n"
+    "                     local int *tile)\n"
+    "{\n"
+    "    tile[get_local_id(0)] = 1;\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    tile[at + get_local_id(0)] = 2;\n" // line 16
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    b[get_global_id(0)] = tile[get_local_id(0) / 2];\n"
+    "}\n"
+    "kernel void in_private(global int *a, global int *b, long at)\n"
+    "{\n"
+    "    int p[16];\n"
+    "    for (int i = 0; i < 16; i++)\n"
+    "        p[i] = a[i];\n"
+    "    p[at + a[0]] = 2;\n" // line 25
+    "    b[get_global_id(0)] = p[a[1] & 15];\n"
+    "}\n"
+    "kernel void divide(global int *a, global int *b, long at)\n"
+    "{\n"
+    "    b[get_global_id(0)] = a[5] / a[at];\n" // line 30
+    "}\n"
+    "kernel void endless(global int *a, global int *b, long at)\n"
+    "{\n"
+    "    b[get_global_id(0)] = 1;\n"
+    "    while (((volatile global int *)a)[at] == 0)\n"
+    "        ;\n"
+    "}\n"
+    "kernel void fine(global int *a, global int *b, long at)\n"
+    "{\n"
+    "    b[get_global_id(0)] = (int)get_global_id(0);\n"
+    "}\n";
+
+enum {
+    ITEMS = 256,
+    GROUP = 64,
+    MANY = 1000,
+    KIB = 1024
+};
+
+static const struct hd_range range = {
+    .dims = 1, .global = {ITEMS}, .local = {GROUP}};
+
+static struct rig set_up(struct hd_pool_params pool,
+                         struct hdi_device_params device)
+{
+    struct rig rig;
+    struct hd_program_params params = {.path = "rig.cl", .source = source};
+
+    CHECK_OK(hdi_topology_create(NULL, &rig.topology, &error), error);
+    CHECK_OK(hdi_backend_find("cpu")->open(rig.topology, 0, &device,
+                                           &rig.device, &error),
+             error);
+    CHECK_OK(hd_pool_create(&pool, &rig.pool, &error), error);
+    CHECK_OK(
+        hdi_launcher_create(rig.pool, rig.device, NULL, &rig.launcher, &error),
+        error);
+    struct hdi_program_context context = {.device = rig.device};
+    hd_status status =
+        hdi_program_create(&context, &params, &rig.program, &error);
+    if (status == HD_ENOTSUP)
+        SKIP(error.text);
+    CHECK_OK(status, error);
+    return rig;
+}
+
+static void tear_down(struct rig *rig)
+{
+    hd_pool_destroy(rig->pool);
+    hdi_launcher_destroy(rig->launcher);
+    hd_program_destroy(rig->program);
+    rig->device->backend->close(rig->device);
+    hdi_topology_destroy(rig->topology);
+}
+
+// A kernel on two buffers of 64 KiB of zeros.
+struct pair {
+    struct hd_buffer *a, *b;
+};
+
+static struct pair make_pair(struct rig *rig)
+{
+    struct pair pair;
+
+    CHECK_OK(hdi_buffer_create(rig->launcher, 64 * KIB, &pair.a, &error),
+             error);
+    CHECK_OK(hdi_buffer_create(rig->launcher, 64 * KIB, &pair.b, &error),
+             error);
+    return pair;
+}
+
+static void free_pair(struct pair *pair)
+{
+    hd_buffer_destroy(pair->a);
+    hd_buffer_destroy(pair->b);
+}
+
+static hd_status launch_with(struct rig *rig, const struct pair *pair,
+                             const char *name, int64_t at,
+                             const struct hdi_terms *terms)
+{
+    const struct hd_kernel *kernel = hd_program_find(rig->program, name);
+    struct hd_arg args[] = {HD_BUFFER(pair->a), HD_BUFFER(pair->b),
+                            HD_VALUE(at), HD_LOCAL(256)};
+
+    CHECK(kernel);
+    return hdi_launch_with(rig->launcher, kernel, &range, args,
+                           kernel->info.arg_count, terms, &error);
+}
+
+static hd_status launch(struct rig *rig, const struct pair *pair,
+                        const char *name, int64_t at)
+{
+    return launch_with(rig, pair, name, at, &(struct hdi_terms){0});
+}
+
+static void everything_goes_on(struct rig *rig, const struct pair *pair)
+{
+    memset(hd_buffer_host(pair->b), 0, 64 * KIB);
+    CHECK_OK(launch(rig, pair, "fine", 0), error);
+    for (int i = 0; i < ITEMS; i++)
+        CHECK(((int *)hd_buffer_host(pair->b))[i] == i);
+}
+
+// One stray access and what is said of it.
+static void check_fault(struct rig *rig, const struct pair *pair,
+                        const char *name, int64_t at, const char *const *says)
+{
+    CHECK_FAILS(launch(rig, pair, name, at), HD_EFAULT, error, name);
+    for (; *says; says++)
+        if (!strstr(error.text, *says)) {
+            fprintf(stderr, "'%s' is not in '%s'\n", *says, error.text);
+            exit(1);
+        }
+}
+
+#define FAULT(rig, pair, name, at, ...) \
+    check_fault(rig, pair, name, at, (const char *const[]){__VA_ARGS__, NULL})
+
+static void a_stray_access_is_attributed(struct rig *rig)
+{
+    struct pair pair = make_pair(rig);
+
+    FAULT(rig, &pair, "store", 16 * KIB, "rig.cl:5", "writes", "work-group",
+          " 0 bytes past the end of argument 0, 'a'", "buffer of 65536 bytes");
+    FAULT(rig, &pair, "store", 16 * KIB + 100 * KIB, "rig.cl:5",
+          " 409600 bytes past the end of argument 0, 'a'");
+    FAULT(rig, &pair, "store", -1, "rig.cl:5",
+          " 4 bytes before the begin of argument 0, 'a'");
+    FAULT(rig, &pair, "store", -(1ll << 40), "writes",
+          "far from every argument");
+    FAULT(rig, &pair, "store", 1ll << 61, "touches",
+          "an address that no memory can have");
+    FAULT(rig, &pair, "load", 16 * KIB + 100 * KIB, "rig.cl:9", "reads",
+          "past the end of argument 0, 'a'");
+    FAULT(rig, &pair, "in_local", 100 * KIB, "writes",
+          "past the end of argument 3, 'tile': local memory of 256 bytes");
+    FAULT(rig, &pair, "in_local", 1, "writes",
+          " 0 bytes past the end of argument 3, 'tile'");
+    FAULT(rig, &pair, "in_private", 100 * KIB, "writes",
+          "past the end of the private memory of");
+    FAULT(rig, &pair, "divide", 0, "rig.cl:30", "divides an integer by 0");
+    everything_goes_on(rig, &pair);
+    free_pair(&pair);
+}
+
+static void a_null_pointer_is_named(struct rig *rig)
+{
+    struct pair pair = make_pair(rig), half = {NULL, pair.b};
+
+    FAULT(rig, &half, "store", 0, "null pointer as is argument 0, 'a'");
+    free_pair(&pair);
+}
+
+static void the_least_integer_over_minus_one_ends_nothing(struct rig *rig)
+{
+    struct pair pair = make_pair(rig);
+    int *a = hd_buffer_host(pair.a);
+
+    a[5] = INT32_MIN;
+    a[0] = -1;
+    hd_status status = launch(rig, &pair, "divide", 0);
+    CHECK(status == HD_OK || status == HD_EFAULT);
+    everything_goes_on(rig, &pair);
+    free_pair(&pair);
+}
+
+static void a_thousand_faults_are_a_thousand_errors(struct rig *rig)
+{
+    static const char *const names[] = {"store", "load", "in_local",
+                                        "in_private", "divide"};
+    struct pair pair = make_pair(rig);
+
+    for (int i = 0; i < MANY; i++) {
+        const char *name = names[i % 5];
+        int64_t at = i % 5 == 4 ? 0 : 16 * KIB + (i * 37) % (200 * KIB);
+        CHECK_FAILS(launch(rig, &pair, name, at), HD_EFAULT, error, name);
+        CHECK(strstr(error.text, "past the end of") ||
+              strstr(error.text, "divides"));
+        if (i % 100 == 0)
+            everything_goes_on(rig, &pair);
+    }
+    everything_goes_on(rig, &pair);
+    free_pair(&pair);
+}
+
+// Launches of many threads, every other one of which faults.
+static void *mix(void *data)
+{
+    struct rig *rig = data;
+    struct pair pair = make_pair(rig);
+    const struct hd_kernel *fine = hd_program_find(rig->program, "fine"),
+                           *store = hd_program_find(rig->program, "store");
+
+    for (int i = 0; i < 50; i++) {
+        struct hd_error e;
+        int64_t at = -(1ll << 33);
+        struct hd_arg args[] = {HD_BUFFER(pair.a), HD_BUFFER(pair.b),
+                                HD_VALUE(at)};
+        CHECK(hdi_launch(rig->launcher, store, &range, args, 3, NULL,
+                         HD_PRIORITY_NORMAL, &e) == HD_EFAULT);
+        CHECK(hdi_launch(rig->launcher, fine, &range, args, 3, NULL,
+                         HD_PRIORITY_NORMAL, &e) == HD_OK);
+        for (int k = 0; k < ITEMS; k++)
+            CHECK(((int *)hd_buffer_host(pair.b))[k] == k);
+    }
+    free_pair(&pair);
+    return NULL;
+}
+
+static void other_launches_go_on(struct rig *rig)
+{
+    pthread_t threads[4];
+
+    for (int i = 0; i < 4; i++)
+        CHECK(pthread_create(&threads[i], NULL, mix, rig) == 0);
+    for (int i = 0; i < 4; i++)
+        CHECK(pthread_join(threads[i], NULL) == 0);
+}
+
+// Endless kernels -------------------------------------------------------------
+
+static void a_time_limit_ends_a_kernel(struct rig *rig)
+{
+    struct pair pair = make_pair(rig);
+    const struct hdi_terms terms = {.time_limit = 50000000};
+
+    for (int i = 0; i < 3; i++) {
+        CHECK_FAILS(launch_with(rig, &pair, "endless", 0, &terms), HD_ETIMEOUT,
+                    error, "time limit of 0.050 s");
+        everything_goes_on(rig, &pair);
+    }
+    const struct hdi_terms enough = {.time_limit = 1000000000000};
+    CHECK_OK(launch_with(rig, &pair, "fine", 0, &enough), error);
+    free_pair(&pair);
+}
+
+struct canceller {
+    struct rig *rig;
+    struct hd_group *group; // NULL: the flag
+    atomic_bool flag;
+    volatile int *started;
+};
+
+static void *cancel(void *data)
+{
+    struct canceller *c = data;
+
+    while (*c->started == 0)
+        ;
+    if (c->group) {
+        hd_group_cancel(c->rig->pool, c->group);
+    } else {
+        atomic_store(&c->flag, true);
+        hdi_stop_poke(c->rig->launcher);
+    }
+    return NULL;
+}
+
+static void a_cancellation_ends_a_kernel(struct rig *rig)
+{
+    struct pair pair = make_pair(rig);
+
+    for (int i = 0; i < 20; i++) {
+        struct hd_group group;
+        struct canceller c = {.rig = rig, .group = i % 2 ? &group : NULL};
+        const struct hdi_terms terms = {.cancel = &c.flag, .group = &group};
+        pthread_t thread;
+
+        hd_group_init(&group);
+        c.started = hd_buffer_host(pair.b);
+        *c.started = 0;
+        CHECK(pthread_create(&thread, NULL, cancel, &c) == 0);
+        CHECK_FAILS(launch_with(rig, &pair, "endless", 0, &terms), HD_ECANCELED,
+                    error, "cancelled");
+        CHECK(pthread_join(thread, NULL) == 0);
+    }
+    everything_goes_on(rig, &pair);
+    free_pair(&pair);
+}
+
+struct both {
+    struct rig *rig;
+    struct pair pair;
+    hd_status status;
+};
+
+static void call_endless(struct hd_worker *worker, void *data)
+{
+    struct both *b = data;
+    struct hd_group group;
+
+    // The launch belongs to whatever its caller belongs to.
+    hd_group_init(&group);
+    CHECK(hd_scope_begin(worker, &group) == HD_OK);
+    struct canceller c = {.rig = b->rig, .group = &group};
+    pthread_t thread;
+    c.started = hd_buffer_host(b->pair.b);
+    CHECK(pthread_create(&thread, NULL, cancel, &c) == 0);
+    b->status = launch(b->rig, &b->pair, "endless", 0);
+    CHECK(pthread_join(thread, NULL) == 0);
+    CHECK(hd_scope_end(worker) == HD_ECANCELED);
+}
+
+static void a_launch_inside_a_cancelled_task_ends(struct rig *rig)
+{
+    struct both b = {.rig = rig, .pair = make_pair(rig)};
+
+    hd_pool_run(rig->pool, call_endless, &b);
+    CHECK(b.status == HD_ECANCELED);
+    everything_goes_on(rig, &b.pair);
+    free_pair(&b.pair);
+}
+
+static void *cancel_pool(void *data)
+{
+    struct canceller *c = data;
+
+    while (*c->started == 0)
+        ;
+    hd_pool_cancel(c->rig->pool);
+    return NULL;
+}
+
+// The last test of a rig: nothing runs on a pool that was cancelled.
+static void a_cancelled_pool_ends_its_launches(struct rig *rig)
+{
+    struct pair pair = make_pair(rig);
+    struct canceller c = {.rig = rig, .started = hd_buffer_host(pair.b)};
+    pthread_t thread;
+
+    CHECK(pthread_create(&thread, NULL, cancel_pool, &c) == 0);
+    CHECK_FAILS(launch(rig, &pair, "endless", 0), HD_ECANCELED, error,
+                "cancelled");
+    CHECK(pthread_join(thread, NULL) == 0);
+    free_pair(&pair);
+}
+
+// The application's own handlers ----------------------------------------------
+
+static void *page;
+static volatile int handled;
+
+static void mend(int number, siginfo_t *info, void *context)
+{
+    (void)number, (void)context;
+    if (info->si_addr != page)
+        _exit(3);
+    handled++;
+    mprotect(page, 4096, PROT_READ | PROT_WRITE);
+}
+
+static struct sigaction before_mine;
+
+static void pass(int number, siginfo_t *info, void *context)
+{
+    handled += 100;
+    before_mine.sa_sigaction(number, info, context);
+}
+
+static void touch_own_page(void)
+{
+    page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(page != MAP_FAILED);
+    *(volatile char *)page = 1;
+    CHECK(munmap(page, 4096) == 0);
+}
+
+static void the_applications_handlers_work(struct rig *rig)
+{
+    struct pair pair = make_pair(rig);
+    struct sigaction mine = {.sa_sigaction = mend, .sa_flags = SA_SIGINFO};
+    struct sigaction was;
+
+    // Installed after ours.
+    CHECK(launch(rig, &pair, "fine", 0) == HD_OK);
+    CHECK(sigaction(SIGSEGV, &mine, &was) == 0);
+    for (int i = 1; i < 4; i++) {
+        handled = 0;
+        touch_own_page();
+        CHECK(handled == 1);
+        CHECK_FAILS(launch(rig, &pair, "store", 16 * KIB), HD_EFAULT, error,
+                    "past the end");
+        CHECK(handled == 1);
+    }
+    // One that calls what was there before it.
+    mine.sa_sigaction = pass;
+    CHECK(sigaction(SIGSEGV, &mine, &before_mine) == 0);
+    for (int i = 1; i < 4; i++) {
+        handled = 0;
+        touch_own_page();
+        CHECK(handled == 101);
+        CHECK_FAILS(launch(rig, &pair, "store", 16 * KIB), HD_EFAULT, error,
+                    "past the end");
+        CHECK(handled == 101);
+    }
+    CHECK(sigaction(SIGSEGV, &was, NULL) == 0);
+    free_pair(&pair);
+}
+
+#if defined(__SANITIZE_THREAD__)
+#define WITH_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define WITH_THREAD_SANITIZER 1
+#endif
+#endif
+
+int main(void)
+{
+#ifdef WITH_THREAD_SANITIZER
+    SKIP("ThreadSanitizer holds signals back until a kernel ends");
+#endif
+    static const struct {
+        struct hd_pool_params pool;
+        struct hdi_device_params device;
+    } kinds[] = {
+        {.pool = {.workers = 2}},
+        {.pool = {.workers = 1, .caller_only = true}},
+        {.pool = {.workers = 2}, .device = {.units = 2}},
+        {.pool = {.workers = 1}, .device = {.units = 1, .unit_cores = 2}},
+    };
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        struct rig rig = set_up(kinds[i].pool, kinds[i].device);
+        a_stray_access_is_attributed(&rig);
+        a_null_pointer_is_named(&rig);
+        the_least_integer_over_minus_one_ends_nothing(&rig);
+        a_thousand_faults_are_a_thousand_errors(&rig);
+        if (!kinds[i].pool.caller_only)
+            other_launches_go_on(&rig);
+        a_time_limit_ends_a_kernel(&rig);
+        a_cancellation_ends_a_kernel(&rig);
+        a_launch_inside_a_cancelled_task_ends(&rig);
+        the_applications_handlers_work(&rig);
+        a_cancelled_pool_ends_its_launches(&rig);
+        tear_down(&rig);
+    }
+    return 0;
+}

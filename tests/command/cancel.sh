@@ -51,6 +51,32 @@ for signal in INT TERM; do
     rm -f err t.json
 done
 
+# A kernel that never ends, too.
+if has has_compiler; then
+    cat >endless.cl <<'END'
+kernel void endless(global uchar4 *a, global const volatile int *stop)
+{
+    while (*stop == 0)
+        ;
+}
+END
+    cat >endless.lua <<'END'
+local stop = resource("stop", "int", 64, 1)
+local a = resource("a", "uchar4", 64, 64)
+write(stop) clear(stop)
+read(stop) write(a)
+dispatch(kernel("endless.cl", "endless"), {a, stop}, {global = {64}})
+output("image", a)
+END
+    signal=INT
+    # shellcheck disable=SC2086
+    cancelled $clean "$HEDDLE" run endless.lua --out image=out.png
+    "$HEDDLE" run endless.lua --time-limit 100 --out image=out.png 2>err
+    [ "$?" -eq 1 ] || fail "a time limit: not exit code 1"
+    grep -q "'endless' was stopped" err || fail "a time limit: no word of it"
+    rm -f endless.cl endless.lua err
+fi
+
 # The second one does not wait for anything: stopped meanwhile, both arrive.
 signal=INT
 # shellcheck disable=SC2086

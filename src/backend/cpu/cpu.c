@@ -158,7 +158,7 @@ static hd_status cpu_copy(struct hdi_device *device, void *to, const void *from,
 static void cpu_prepare(struct hdi_device *device)
 {
     (void)device;
-    hdi_signals_take();
+    hdi_signals_check();
 }
 
 const struct hdi_backend hdi_backend_cpu = {

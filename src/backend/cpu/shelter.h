@@ -66,6 +66,9 @@ void hdi_shelter_interrupt(struct hdi_shelter *shelter);
 // since; those are called for every signal that is not ours.
 void hdi_signals_take(void);
 
+// The same before a launch: look at SIGSEGV, and at one of the others in turn.
+void hdi_signals_check(void);
+
 // The signal of hdi_shelter_interrupt(), after hdi_signals_take().
 int hdi_signals_stop(void);
 

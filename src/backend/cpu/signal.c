@@ -123,22 +123,37 @@ static int free_signal(void)
     return SIGRTMAX;
 }
 
+static void check(int which)
+{
+    struct sigaction now;
+
+    if (numbers[which] != 0 && sigaction(numbers[which], NULL, &now) == 0 &&
+        is_ours(&now))
+        return;
+    pthread_mutex_lock(&lock);
+    if (numbers[which] == 0)
+        numbers[which] = free_signal();
+    if (sigaction(numbers[which], NULL, &now) == 0 && !is_ours(&now) &&
+        !take(which, &now))
+        hdi_warn("no memory for a signal handler: a kernel that faults will "
+                 "end the process");
+    pthread_mutex_unlock(&lock);
+}
+
 void hdi_signals_take(void)
 {
-    for (int i = 0; i < SIGNALS; i++) {
-        struct sigaction now;
-        if (numbers[i] != 0 && sigaction(numbers[i], NULL, &now) == 0 &&
-            is_ours(&now))
-            continue;
-        pthread_mutex_lock(&lock);
-        if (numbers[i] == 0)
-            numbers[i] = free_signal();
-        if (sigaction(numbers[i], NULL, &now) == 0 && !is_ours(&now) &&
-            !take(i, &now))
-            hdi_warn("no memory for a signal handler: a kernel that faults "
-                     "will end the process");
-        pthread_mutex_unlock(&lock);
-    }
+    for (int i = 0; i < SIGNALS; i++)
+        check(i);
+}
+
+void hdi_signals_check(void)
+{
+    static atomic_uint turn;
+
+    // A look is a system call, which a short launch would notice.
+    check(0);
+    check((int)(1 + atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed) %
+                        (SIGNALS - 1)));
 }
 
 int hdi_signals_stop(void)

@@ -190,7 +190,7 @@ static struct stmt *statement(struct maker *m, struct place at)
 
     *s = (struct stmt){0};
     m->budget--;
-    switch (below(m, 16)) {
+    switch (below(m, 18)) {
     case 0:
     case 1: {
         bool uniform = at.uniform && below(m, 3) == 0;
@@ -276,6 +276,18 @@ static struct stmt *statement(struct maker *m, struct place at)
             break;
         call(m, s, at);
         return s;
+    case 15:
+        if (!m->tree->modern || !at.uniform || !room)
+            break;
+        s->kind = S_COLLECT;
+        s->part = below(m, COLLECTIVES);
+        s->a = expr(m, 3, false);
+        s->b = expr(m, 2, s->part == C_GROUP_BROADCAST);
+        s->value = declare(m, V_UINT,
+                           s->part <= C_GROUP_ANY && s->part != C_GROUP_SCAN &&
+                               s->part != C_GROUP_MAX_SCAN,
+                           false);
+        return s;
     case 14:
         if (m->in_helper)
             break;
@@ -333,6 +345,7 @@ struct tree *tree_make(uint64_t seed)
     tree->seed = seed;
     tree->memory = m.nodes;
     tree->local_argument = below(&m, 2);
+    tree->modern = below(&m, 2);
     if (below(&m, 6) == 0) {
         tree->required[0] = 8;
         tree->required[1] = 4;

@@ -9,8 +9,9 @@ struct group {
     uint32_t id[3], size[3];
     unsigned items;
     uint32_t vars[TREE_VARS][TREE_ITEMS][TREE_ARRAY];
-    uint32_t shared[TREE_ITEMS], sums[TREE_SUMS];
-    uint32_t returned[TREE_ITEMS];
+    uint32_t shared[TREE_ITEMS], sums[TREE_SUMS], collected[TREE_ITEMS];
+    uint32_t returned[TREE_ITEMS], digest[TREE_ITEMS];
+    bool in_helper;
     uint64_t left, again, back; // who met break, continue, return
     uint32_t *out;
 };
@@ -27,6 +28,31 @@ static uint32_t place(const struct group *g, unsigned i, unsigned d)
     return g->id[d] * g->launch->local[d] + local_id(g, i, d);
 }
 
+static int32_t sum_of_chars(int32_t a, int32_t b)
+{
+    return a + b > 127 ? 127 : a + b < -128 ? -128 : a + b;
+}
+
+static uint32_t bits(uint32_t function, uint32_t a, uint32_t b)
+{
+    uint32_t count = 0;
+
+    switch (function) {
+    case 0: // rotate
+        return a << (b & 31) | a >> (-b & 31);
+    case 1: // mul_hi
+        return (uint32_t)((uint64_t)a * b >> 32);
+    case 2: // clz
+        for (; count < 32 && !(a >> (31 - count) & 1); count++)
+            continue;
+        return count;
+    default: // popcount
+        for (; a; a &= a - 1)
+            count++;
+        return count;
+    }
+}
+
 static uint32_t number(const struct group *g, const struct expr *e, unsigned i)
 {
     const struct tree_launch *l = g->launch;
@@ -40,8 +66,8 @@ static uint32_t number(const struct group *g, const struct expr *e, unsigned i)
     case E_CONST:
         return v;
     case E_VAR: {
-        enum var_type type = g->tree->types[v];
-        return g->vars[v][i][type == V_UINT4 || type == V_FLOAT4 ? e->part : 0];
+        bool vector = tree_is_vector(g->tree->types[v]);
+        return g->vars[v][i][vector ? e->part : 0];
     }
     case E_ELEMENT:
         return g->vars[v][i][a & 7];
@@ -105,6 +131,17 @@ static uint32_t number(const struct group *g, const struct expr *e, unsigned i)
         return (v == 0 ? a : v == 1 ? b : v == 2 ? c : 3) * b;
     case E_FLOATS:
         return ((v == 0 ? a : v == 1 ? b : v == 2 ? c : 3) & 255) * 5;
+    case E_DOUBLE:
+        return (uint32_t)((uint64_t)(a >> 4) * (b >> 8));
+    case E_HALF:
+        return v == 0   ? (a & 31) * (b & 31)
+               : v == 1 ? (a & 511) + (b & 511)
+               : v == 2 ? (uint32_t)((int)(a & 511) - (int)(b & 511))
+                        : (a & 2047) / 2;
+    case E_CHAR:
+        return (uint32_t)sum_of_chars((int8_t)a, (int8_t)b);
+    case E_BITS:
+        return bits(v, a, b);
     case E_CHOOSE:
         return a ? b : c;
     }
@@ -116,12 +153,9 @@ static void set(struct group *g, const struct stmt *s, bool all, unsigned i)
     uint32_t value = number(g, s->a, i);
     uint32_t *var = g->vars[s->value][i];
     enum var_type type = g->tree->types[s->value];
-    bool vector = type == V_UINT4 || type == V_FLOAT4;
+    bool vector = tree_is_vector(type);
 
-    if (type == V_USHORT || type == V_FLOAT || type == V_FLOAT4)
-        value &= 65535;
-    if (type == V_UCHAR)
-        value &= 255;
+    value = tree_kept(type, value);
     for (unsigned k = 0; k < TREE_ARRAY; k++)
         if (type == V_ARRAY)
             var[k] = value + k * TREE_MIX;
@@ -191,11 +225,53 @@ static void call(struct group *g, const struct stmt *s, uint64_t mask)
         g->vars[h->params[0]][i][0] = number(g, s->a, i);
         g->vars[h->params[1]][i][0] = number(g, s->b, i);
     }
+    g->in_helper = true;
     end = block(g, h->body, mask);
+    g->in_helper = false;
     FOR_ITEMS(mask)
     g->vars[s->value][i][0] =
         end >> i & 1 ? number(g, h->result, i) : g->returned[i];
     g->back = outer;
+}
+
+static uint32_t *results_of(const struct group *g, unsigned i)
+{
+    const uint32_t *n = g->launch->global;
+    uint32_t row = place(g, i, 2) * n[1] + place(g, i, 1);
+    return &g->out[TREE_RESULTS * (row * n[0] + place(g, i, 0))];
+}
+
+// The work-items that item i meets: all, or those of its sub-group.
+static void collect(struct group *g, const struct stmt *s, unsigned i)
+{
+    bool sub = s->part >= C_SUB_GROUP_SUM;
+    unsigned first = sub ? i / TREE_SUB_GROUP * TREE_SUB_GROUP : 0;
+    unsigned end = sub ? first + TREE_SUB_GROUP : g->items;
+    uint32_t sum = 0, before = 0, high = 0, low = ~0u, any = 0, ballot = 0;
+    uint32_t b = number(g, s->b, i);
+
+    if (end > g->items)
+        end = g->items;
+    for (unsigned k = first; k < end; k++) {
+        uint32_t v = g->collected[k];
+        before = k == i ? sum : before;
+        sum += v;
+        high = k <= i && v > high ? v : high;
+        low = k <= i && v < low ? v : low;
+        any |= v % 2;
+        ballot |= (v & 1) << (k - first);
+    }
+    const uint32_t results[COLLECTIVES] = {
+        [C_GROUP_SUM] = sum,
+        [C_GROUP_SCAN] = before,
+        [C_GROUP_MAX_SCAN] = high,
+        [C_GROUP_BROADCAST] = g->collected[b % g->size[0]],
+        [C_GROUP_ANY] = any,
+        [C_SUB_GROUP_SUM] = sum,
+        [C_SUB_GROUP_MIN_SCAN] = low,
+        [C_SUB_GROUP_SHUFFLE] = g->collected[first + b % (end - first)],
+        [C_SUB_GROUP_BALLOT] = ballot};
+    g->vars[s->value][i][0] = results[s->part];
 }
 
 static uint64_t statement(struct group *g, const struct stmt *s, uint64_t mask)
@@ -263,26 +339,38 @@ static uint64_t statement(struct group *g, const struct stmt *s, uint64_t mask)
         FOR_ITEMS(mask)
         g->vars[s->value][i][0] = g->sums[s->part];
         break;
+    case S_COLLECT:
+        FOR_ITEMS(mask)
+        g->collected[i] = number(g, s->a, i);
+        FOR_ITEMS(mask)
+        collect(g, s, i);
+        break;
     case S_CALL:
         call(g, s, mask);
         break;
     case S_STORE:
         FOR_ITEMS(mask)
-        {
-            const uint32_t *n = g->launch->global;
-            uint32_t row = place(g, i, 2) * n[1] + place(g, i, 1);
-            g->out[TREE_SLOTS * (row * n[0] + place(g, i, 0)) + s->part] =
-                number(g, s->a, i);
-        }
+        results_of(g, i)[s->part] = number(g, s->a, i);
         break;
     }
     return mask;
 }
 
+static void digest(struct group *g, const struct stmt *s, uint64_t mask)
+{
+    unsigned part = tree_digested(g->tree->types[s->value], s->part);
+
+    FOR_ITEMS(mask)
+    g->digest[i] = g->digest[i] * 31 + g->vars[s->value][i][part];
+}
+
 static uint64_t block(struct group *g, const struct stmt *s, uint64_t mask)
 {
-    for (; s && mask; s = s->next)
+    for (; s && mask; s = s->next) {
         mask = statement(g, s, mask);
+        if (!g->in_helper && tree_gives_value(s->kind))
+            digest(g, s, mask);
+    }
     return mask;
 }
 
@@ -310,6 +398,11 @@ void tree_interpret(const struct tree *tree, const struct tree_launch *l,
         }
         for (uint32_t k = 0; k < TREE_SUMS; k++)
             g->sums[k] = l->n * k;
-        block(g, tree->body, ~0ull >> (64 - g->items));
+        uint64_t all = ~0ull >> (64 - g->items);
+        FOR_ITEMS(all)
+        g->digest[i] = 1;
+        block(g, tree->body, all);
+        FOR_ITEMS(all)
+        results_of(g, i)[TREE_SLOTS] = g->digest[i];
     }
 }

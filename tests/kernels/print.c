@@ -1,8 +1,20 @@
 // Write a tree as OpenCL C.
 #include "tests/kernels/tree.h"
 
-static const char *const type_names[] = {"uint",  "int",   "ulong", "ushort",
-                                         "uchar", "float", "uint4", "float4"};
+static const char *const type_names[] = {
+    "uint",   "int",   "ulong",  "long",   "short",  "ushort",
+    "char",   "uchar", "half",   "float",  "double", "uint4",
+    "uchar8", "half4", "float4", "double4"};
+
+// The types that have not all numbers: what is given to them is cut before.
+static const struct {
+    enum var_type type;
+    const char *cut, *element;
+} cut_types[] = {
+    {V_HALF, "2047u & ", "half"},  {V_FLOAT, "65535u & ", "float"},
+    {V_HALF4, "2047u & ", "half"}, {V_FLOAT4, "65535u & ", "float"},
+    {V_UINT4, "", "uint"},         {V_UCHAR8, "", "uchar"},
+    {V_DOUBLE4, "", "double"}};
 
 struct printer {
     const struct tree *tree;
@@ -43,6 +55,14 @@ static void expr(const struct printer *p, const struct expr *e)
         "(uint)(int)((float)(A & 4095u) - (float)(B & 4095u))",
         "(uint)(int)((float)(A & 4095u) * (float)(B & 4095u))",
         "(uint)(int)fmax((float)(A & 4095u), (float)(B & 4095u))"};
+    static const char *const half_ops[] = {
+        "(uint)((half)(A & 31u) * (half)(B & 31u))",
+        "(uint)((half)(A & 511u) + (half)(B & 511u))",
+        "(uint)(int)((half)(A & 511u) - (half)(B & 511u))",
+        "(uint)((half)(A & 2047u) / (half)2)"};
+    static const char *const bit_ops[] = {"rotate((uint)A, (uint)B)",
+                                          "mul_hi((uint)A, (uint)B)",
+                                          "clz((uint)A)", "popcount((uint)A)"};
     static const char *const texts[] = {
         [E_CONST] = "Vu",
         [E_INPUT] = "input[A & 63u]",
@@ -74,6 +94,8 @@ static void expr(const struct printer *p, const struct expr *e)
         [E_VECTOR] = "((uint4)(A, B, C, 3u) * (uint4)(B)).sV",
         [E_FLOATS] = "(uint)((float4)((float)(A & 255u), (float)(B & 255u), "
                      "(float)(C & 255u), 3.0f) * 5.0f).sV",
+        [E_DOUBLE] = "(uint)(ulong)((double)(A >> 4) * (double)(B >> 8))",
+        [E_CHAR] = "(uint)add_sat((char)A, (char)B)",
         [E_CHOOSE] = "(A ? B : C)"};
 
     fputc('(', p->file);
@@ -85,24 +107,29 @@ static void expr(const struct printer *p, const struct expr *e)
     } else if (e->kind == E_VAR) {
         enum var_type type = p->tree->types[e->value];
         fprintf(p->file, "(uint)v%u", e->value);
-        if (type == V_UINT4 || type == V_FLOAT4)
+        if (tree_is_vector(type))
             fprintf(p->file, ".s%u", e->part);
     } else
-        with(p, e, e->kind == E_FLOAT ? float_ops[e->value] : texts[e->kind]);
+        with(p, e,
+             e->kind == E_FLOAT  ? float_ops[e->value]
+             : e->kind == E_HALF ? half_ops[e->value]
+             : e->kind == E_BITS ? bit_ops[e->value]
+                                 : texts[e->kind]);
     fputc(')', p->file);
 }
 
 static void converted(const struct printer *p, enum var_type type, bool all,
                       const struct expr *e)
 {
-    if (type == V_FLOAT4)
-        fputs(all ? "(float4)((float)(65535u & " : "((float)(65535u & ",
-              p->file);
-    else if (type == V_UINT4)
-        fputs(all ? "(uint4)((" : "((", p->file);
-    else
-        fprintf(p->file, "(%s)((%s", type_names[type],
-                type == V_FLOAT ? "65535u & " : "");
+    const char *cut = "", *element = type_names[type];
+
+    for (size_t i = 0; i < sizeof(cut_types) / sizeof(cut_types[0]); i++)
+        if (cut_types[i].type == type) {
+            cut = cut_types[i].cut;
+            element = cut_types[i].element;
+        }
+    fprintf(p->file, "(%s)((%s)(%s", all ? type_names[type] : element, element,
+            cut);
     expr(p, e);
     fputs("))", p->file);
 }
@@ -129,6 +156,40 @@ static void loop(const struct printer *p, const struct stmt *s)
     }
 }
 
+static void collect(const struct printer *p, const struct stmt *s)
+{
+    static const char *const texts[COLLECTIVES] = {
+        [C_GROUP_SUM] = "work_group_reduce_add((uint)A)",
+        [C_GROUP_SCAN] = "work_group_scan_exclusive_add((uint)A)",
+        [C_GROUP_MAX_SCAN] = "work_group_scan_inclusive_max((uint)A)",
+        [C_GROUP_BROADCAST] = "work_group_broadcast((uint)A, "
+                              "B % (uint)get_local_size(0), 0, 0)",
+        [C_GROUP_ANY] = "(uint)work_group_any((int)(A & 1u))",
+        [C_SUB_GROUP_SUM] = "sub_group_reduce_add((uint)A)",
+        [C_SUB_GROUP_MIN_SCAN] = "sub_group_scan_inclusive_min((uint)A)",
+        [C_SUB_GROUP_SHUFFLE] =
+            "sub_group_shuffle((uint)A, B % get_sub_group_size())",
+        [C_SUB_GROUP_BALLOT] = "sub_group_ballot((int)(A & 1u)).x"};
+    const struct expr operands = {.a = s->a, .b = s->b};
+
+    with(p, &operands, texts[s->part]);
+}
+
+static void digest(const struct printer *p, const struct stmt *s)
+{
+    enum var_type type = p->tree->types[s->value];
+    unsigned part = tree_digested(type, s->part);
+
+    if (p->in_helper)
+        return;
+    fprintf(p->file, "d = d * 31u + (uint)v%u", s->value);
+    if (type == V_ARRAY)
+        fprintf(p->file, "[%u]", part);
+    else if (tree_is_vector(type))
+        fprintf(p->file, ".s%u", part);
+    fputs(";\n", p->file);
+}
+
 static void statement(const struct printer *p, const struct stmt *s)
 {
     static const char *const sums[TREE_SUMS] = {"add", "xor", "or",
@@ -150,7 +211,7 @@ static void statement(const struct printer *p, const struct stmt *s)
         fputs(";\n", f);
         break;
     case S_ASSIGN: {
-        bool vector = type == V_UINT4 || type == V_FLOAT4;
+        bool vector = tree_is_vector(type);
         fprintf(f, "v%u", s->value);
         if (vector && s->part < 4)
             fprintf(f, ".s%u", s->part);
@@ -199,10 +260,10 @@ static void statement(const struct printer *p, const struct stmt *s)
         fputs("continue;\n", f);
         break;
     case S_RETURN:
-        fputs("return", f);
+        fputs(p->in_helper ? "return" : "{ out[4] = d; return", f);
         if (p->in_helper)
             expr(p, s->a);
-        fputs(";\n", f);
+        fputs(p->in_helper ? ";\n" : "; }\n", f);
         break;
     case S_BARRIER:
         fputs("barrier(CLK_LOCAL_MEM_FENCE);\n", f);
@@ -228,6 +289,11 @@ static void statement(const struct printer *p, const struct stmt *s)
                 "barrier(CLK_LOCAL_MEM_FENCE);\n",
                 s->value, s->part);
         break;
+    case S_COLLECT:
+        fprintf(f, "uint v%u = ", s->value);
+        collect(p, s);
+        fputs(";\n", f);
+        break;
     case S_CALL:
         fprintf(f, "uint v%u = h%u(shared, ", s->value, s->part);
         expr(p, s->a);
@@ -245,15 +311,20 @@ static void statement(const struct printer *p, const struct stmt *s)
 
 static void block(const struct printer *p, const struct stmt *s)
 {
-    for (; s; s = s->next)
+    for (; s; s = s->next) {
         statement(p, s);
+        if (tree_gives_value(s->kind))
+            digest(p, s);
+    }
 }
 
 void tree_print(const struct tree *tree, FILE *f)
 {
     struct printer p = {tree, f, true};
 
-    fprintf(f, "// seed %llu\n__constant uint table[16] = {",
+    fprintf(f,
+            "// seed %llu\n#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n"
+            "__constant uint table[16] = {",
             (unsigned long long)tree->seed);
     for (unsigned i = 0; i < TREE_TABLE; i++)
         fprintf(f, "%uu,", TREE_AT(i));
@@ -286,13 +357,14 @@ void tree_print(const struct tree *tree, FILE *f)
             tree->local_argument ? ", __local uint *shared" : "",
             tree->local_argument ? "" : "__local uint shared[1024];\n",
             TREE_SUMS);
-    fputs("__global uint *out = all + 4 * (AT(0) + get_global_size(0) * (AT(1) "
+    fputs("__global uint *out = all + 5 * (AT(0) + get_global_size(0) * (AT(1) "
           "+ get_global_size(1) * AT(2)));\n"
           "if (AT(0) + AT(1) + AT(2) == 0) for (int d = 0; d < 3; d++) "
           "sizes[d] = get_local_size(d);\n"
+          "uint d = 1;\n"
           "if (LINE == 0) for (uint i = 0; i < 6; i++) sums[i] = n * i;\n"
           "barrier(CLK_LOCAL_MEM_FENCE);\n",
           f);
     block(&p, tree->body);
-    fputs("}\n", f);
+    fputs("out[4] = d;\n}\n", f);
 }

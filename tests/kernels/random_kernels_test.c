@@ -46,7 +46,7 @@ static bool fits(const struct tree *tree, const struct tree_launch *launch)
 static bool same(const struct trial *t, const struct tree *tree,
                  const struct hd_kernel *kernel, unsigned shape)
 {
-    static uint32_t expected[MOST_ITEMS * TREE_SLOTS];
+    static uint32_t expected[MOST_ITEMS * TREE_RESULTS];
     struct tree_launch launch = {.dims = shapes[shape].dims,
                                  .n = (uint32_t)tree->seed % 7 + shape};
     struct hd_range range = {.dims = launch.dims};
@@ -71,7 +71,7 @@ static bool same(const struct trial *t, const struct tree *tree,
     CHECK_OK(hd_buffer_write(t->input, 0, launch.input, sizeof(launch.input),
                              &error),
              error);
-    for (unsigned i = 0; i < MOST_ITEMS * TREE_SLOTS; i++)
+    for (unsigned i = 0; i < MOST_ITEMS * TREE_RESULTS; i++)
         out[i] = expected[i] = 0xdeadbeefu;
 
     const struct hd_arg args[] = {HD_BUFFER(t->out),   HD_BUFFER(t->input),
@@ -84,25 +84,31 @@ static bool same(const struct trial *t, const struct tree *tree,
         for (unsigned d = 0; d < 3; d++)
             launch.local[d] = sizes[d];
     tree_interpret(tree, &launch, expected);
-    for (unsigned i = 0; i < MOST_ITEMS * TREE_SLOTS; i++)
+    for (unsigned i = 0; i < MOST_ITEMS * TREE_RESULTS; i++)
         if (out[i] != expected[i]) {
             fprintf(stderr,
                     "seed %llu, shape %u (local %u %u %u): result %u of "
                     "work-item %u is %u, not %u\n",
                     (unsigned long long)tree->seed, shape, launch.local[0],
-                    launch.local[1], launch.local[2], i % TREE_SLOTS,
-                    i / TREE_SLOTS, out[i], expected[i]);
+                    launch.local[1], launch.local[2], i % TREE_RESULTS,
+                    i / TREE_RESULTS, out[i], expected[i]);
             return false;
         }
     return true;
 }
 
-static const char *const forms[] = {"-w -heddle-form=loops",
-                                    "-w -heddle-form=thread"};
+static const char *const forms[] = {"-heddle-form=loops",
+                                    "-heddle-form=thread"};
 
 static bool try_form(const struct trial *t, const struct tree *tree,
-                     const char *text, const char *options)
+                     const char *text, const char *form)
 {
+    // Loops are refused, and threads taken, where it cannot be seen that all of
+    // a group come to a sub-group function.
+    bool may_fall_back = tree->modern && form == forms[0];
+    char options[64];
+    snprintf(options, sizeof(options), "-w -cl-std=%s %s",
+             tree->modern ? "CL3.0" : "CL1.2", may_fall_back ? "" : form);
     const struct hd_program_params params = {
         .path = "random.cl", .source = text, .options = options};
     struct hd_program *program;
@@ -170,7 +176,7 @@ int main(int argc, char **argv)
             return 2;
     count = count ? count : 40;
     CHECK_OK(hd_runtime_create(&params, &t.runtime, &error), error);
-    CHECK_OK(hd_buffer_create(t.runtime, MOST_ITEMS * TREE_SLOTS * 4, &t.out,
+    CHECK_OK(hd_buffer_create(t.runtime, MOST_ITEMS * TREE_RESULTS * 4, &t.out,
                               &error),
              error);
     CHECK_OK(hd_buffer_create(t.runtime, TREE_INPUT * 4, &t.input, &error),

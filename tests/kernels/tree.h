@@ -13,12 +13,14 @@
 
 enum {
     TREE_VARS = 160,
-    TREE_ITEMS = 64, // most work-items of a group
-    TREE_ARRAY = 8,  // elements of a private array
-    TREE_INPUT = 64, // elements of the input
-    TREE_SLOTS = 4,  // results of one work-item
-    TREE_SUMS = 6,   // local atomics of a group; the operation goes by the slot
-    TREE_HELPERS = 3
+    TREE_ITEMS = 64,               // most work-items of a group
+    TREE_ARRAY = 8,                // elements of a private array
+    TREE_INPUT = 64,               // elements of the input
+    TREE_SLOTS = 4,                // what a work-item may store
+    TREE_RESULTS = TREE_SLOTS + 1, // the last is the digest of all its values
+    TREE_SUMS = 6, // local atomics of a group; the operation goes by the slot
+    TREE_HELPERS = 3,
+    TREE_SUB_GROUP = 16 // work-items
 };
 
 enum expr_kind {
@@ -55,6 +57,10 @@ enum expr_kind {
     E_LONG,
     E_VECTOR, // value: component
     E_FLOATS, // likewise
+    E_DOUBLE,
+    E_HALF,
+    E_CHAR,
+    E_BITS, // value: which function of bits
     E_CHOOSE
 };
 
@@ -69,11 +75,19 @@ enum var_type {
     V_UINT,
     V_INT,
     V_ULONG,
+    V_LONG,
+    V_SHORT,
     V_USHORT,
+    V_CHAR,
     V_UCHAR,
+    V_HALF,
     V_FLOAT,
+    V_DOUBLE,
     V_UINT4,
+    V_UCHAR8,
+    V_HALF4,
     V_FLOAT4,
+    V_DOUBLE4,
     V_ARRAY
 };
 
@@ -91,9 +105,24 @@ enum stmt_kind {
     S_BARRIER,
     S_EXCHANGE, // own slot, barrier, another's slot, barrier
     S_ATOMIC,
-    S_SUM, // barrier, read an atomic, barrier
+    S_SUM,     // barrier, read an atomic, barrier
+    S_COLLECT, // part: enum collective
     S_CALL,
     S_STORE
+};
+
+// Functions that a group or a sub-group calls together.
+enum collective {
+    C_GROUP_SUM,
+    C_GROUP_SCAN,
+    C_GROUP_MAX_SCAN,
+    C_GROUP_BROADCAST,
+    C_GROUP_ANY,
+    C_SUB_GROUP_SUM,
+    C_SUB_GROUP_MIN_SCAN,
+    C_SUB_GROUP_SHUFFLE,
+    C_SUB_GROUP_BALLOT,
+    COLLECTIVES
 };
 
 struct stmt {
@@ -116,6 +145,7 @@ struct tree {
     uint64_t seed;
     uint32_t required[3]; // reqd_work_group_size or 0
     bool local_argument;  // the shared array is an argument
+    bool modern;          // OpenCL C 3.0, and what only it has
     unsigned vars;
     enum var_type types[TREE_VARS];
     struct helper helpers[TREE_HELPERS];
@@ -143,11 +173,66 @@ struct tree_pack {
 #define TREE_TABLE 16
 #define TREE_MIX   0x5bd1e995u // what an element of an array begins with
 
+static inline bool tree_gives_value(enum stmt_kind kind)
+{
+    switch (kind) {
+    case S_DECLARE:
+    case S_ASSIGN:
+    case S_ELEMENT:
+    case S_EXCHANGE:
+    case S_SUM:
+    case S_COLLECT:
+    case S_CALL:
+        return true;
+    default:
+        return false;
+    }
+}
+
+// Every value that the kernel itself, no helper, gives to a variable goes into
+// the work-item's digest, so that no error is lost on the way to a result: this
+// element of it, unless `part` names one.
+static inline unsigned tree_digested(enum var_type type, uint32_t part)
+{
+    if (type == V_ARRAY)
+        return 5;
+    return type >= V_UINT4 && part < 4 ? part : 0;
+}
+
+static inline bool tree_is_vector(enum var_type type)
+{
+    return type >= V_UINT4 && type <= V_DOUBLE4;
+}
+
+// What a variable of the type keeps of a value: halves and floats are given
+// only numbers that they hold.
+static inline uint32_t tree_kept(enum var_type type, uint32_t value)
+{
+    switch (type) {
+    case V_SHORT:
+        return (uint32_t)(int32_t)(int16_t)value;
+    case V_CHAR:
+        return (uint32_t)(int32_t)(int8_t)value;
+    case V_UCHAR:
+    case V_UCHAR8:
+        return value & 255;
+    case V_HALF:
+    case V_HALF4:
+        return value & 2047;
+    case V_USHORT:
+    case V_FLOAT:
+    case V_FLOAT4:
+        return value & 65535;
+    default:
+        return value;
+    }
+}
+
 struct tree *tree_make(uint64_t seed);
 void tree_free(struct tree *tree);
 void tree_print(const struct tree *tree, FILE *file);
 
-// Write the TREE_SLOTS results of every work-item of the launch to out.
+// Write the TREE_RESULTS results of every work-item of the launch to out.
 void tree_interpret(const struct tree *tree, const struct tree_launch *launch,
                     uint32_t *out);
 

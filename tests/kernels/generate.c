@@ -277,6 +277,7 @@ static struct stmt *statement(struct maker *m, struct place at)
         call(m, s, at);
         return s;
     case 15:
+    case 16:
         if (!m->tree->modern || !at.uniform || !room)
             break;
         s->kind = S_COLLECT;

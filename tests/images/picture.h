@@ -154,12 +154,15 @@ static inline bool is_whole(enum hd_channel_type type)
     return reference_is_signed(type) || reference_is_unsigned(type);
 }
 
-// `words[1]` is the path of images.cl.
+// `words[1]` is the path of images.cl, `words[2]` an option of all programs.
 static inline void start(int count, char **words)
 {
-    CHECK(count == 2);
+    const struct hd_runtime_params params = {.build_options =
+                                                 count > 2 ? words[2] : NULL};
+
+    CHECK(count >= 2);
     path = words[1];
-    CHECK_OK(hd_runtime_create(NULL, &runtime, &error), error);
+    CHECK_OK(hd_runtime_create(&params, &runtime, &error), error);
     CHECK_OK(hd_buffer_create(runtime, POINTS * 16, &points, &error), error);
     CHECK_OK(hd_buffer_create(runtime, POINTS * 16, &values, &error), error);
 }

@@ -112,15 +112,19 @@ static void check_gaps(const struct picture *p)
     }
 }
 
+static const char *write_name(enum hd_channel_type type)
+{
+    return reference_is_signed(type)     ? "write_int"
+           : reference_is_unsigned(type) ? "write_uint"
+                                         : "write_float";
+}
+
 static void write_once(struct hd_program *program,
-                       struct hd_image_params params)
+                       struct hd_image_params params, const char *name)
 {
     struct picture p = picture_of(params);
     const struct hd_arg args[] = {HD_IMAGE(p.image), HD_BUFFER(points),
                                   HD_BUFFER(values)};
-    const char *name = reference_is_signed(params.type)     ? "write_int"
-                       : reference_is_unsigned(params.type) ? "write_uint"
-                                                            : "write_float";
 
     place_writes(p.reference.params);
     for (int i = 0; i < 4 * POINTS; i++) {
@@ -150,9 +154,18 @@ static void every_format_is_written_right(struct hd_program *program)
                     (orders[o] == HD_DEPTH && kind != HD_IMAGE_2D) ||
                     orders[o] == HD_SRGBA || orders[o] == HD_SBGRA)
                     continue;
-                write_once(program, params_of((enum hd_image_kind)kind,
-                                              orders[o], type));
+                write_once(program,
+                           params_of((enum hd_image_kind)kind, orders[o], type),
+                           write_name(type));
             }
+}
+
+static void halves_are_written_right(struct hd_program *program)
+{
+    for (int kind = HD_IMAGE_1D; kind <= HD_IMAGE_3D; kind++)
+        write_once(program,
+                   params_of((enum hd_image_kind)kind, HD_RGBA, HD_HALF_FLOAT),
+                   "write_half");
 }
 
 static void images_are_read_and_written_at_once(struct hd_program *program)
@@ -265,6 +278,7 @@ int main(int count, char **words)
     start(count, words);
     struct hd_program *writing = build("-D WRITING -cl-std=CL3.0");
     every_format_is_written_right(writing);
+    halves_are_written_right(writing);
     images_are_read_and_written_at_once(writing);
     images_of_all_layouts_meet(writing);
     srgb_is_not_written(writing);

@@ -1,4 +1,6 @@
 // Every way to read, write and ask about every kind of image.
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+
 #define FLOAT_1d          at[g].x
 #define FLOAT_2d          at[g].xy
 #define FLOAT_3d          at[g]
@@ -43,6 +45,20 @@
         size_t g = get_global_id(0);                                       \
         out[g] = read(i, INT_##kind);                                      \
     }
+#define HALF_READ(kind, I, unused)                                           \
+    kernel void half_##kind(read_only I i, sampler_t s,                      \
+                            global const float4 *at, global float4 *out)     \
+    {                                                                        \
+        size_t g = get_global_id(0);                                         \
+        out[g] = convert_float4(read_imageh(i, s, FLOAT_##kind));            \
+    }
+#define HALF_WRITE(kind, I, unused)                                          \
+    kernel void write_half_##kind(write_only I i, global const float4 *at,   \
+                                  global const float4 *in)                   \
+    {                                                                        \
+        size_t g = get_global_id(0);                                         \
+        write_imageh(i, INT_##kind, convert_half4(in[g]));                   \
+    }
 #define PLAIN_READS(kind, I, unused)                         \
     PLAIN_READ(kind, I, float4, read_imagef, float_plain)    \
     PLAIN_READ(kind, I, int4, read_imagei, int_plain)        \
@@ -72,6 +88,7 @@
 #ifdef READING
 PLAIN_KINDS(READS, )
 ALL_KINDS(PLAIN_READS, )
+PLAIN_KINDS(HALF_READ, )
 kernel void float_2d_depth(read_only image2d_depth_t i, sampler_t s,
                            global const float4 *at, global float4 *out)
 {
@@ -88,6 +105,7 @@ kernel void float_2d_array_depth(read_only image2d_array_depth_t i, sampler_t s,
 #ifdef WRITING
 ALL_KINDS(WRITES, )
 ALL_KINDS(BOTH, )
+ALL_KINDS(HALF_WRITE, )
 kernel void sum_2d(read_only image2d_t a, read_only image2d_t b,
                    write_only image2d_t c, global const float4 *at)
 {

@@ -37,11 +37,16 @@ static double scale_of(enum hd_channel_type type)
     return type == HD_FLOAT || type == HD_HALF_FLOAT ? 2 : 1;
 }
 
+// Of numbers up to 1, in float.
+static double tolerance_of(uint32_t sampler)
+{
+    return sampler & HD_FILTER_LINEAR ? 2e-6 : 1.2e-7;
+}
+
 static void compare_reads(const struct picture *p, uint32_t sampler,
-                          const char *what)
+                          double tolerance, const char *what)
 {
     const struct hd_image_params *params = p->reference.params;
-    double tolerance = sampler & HD_FILTER_LINEAR ? 2e-6 : 1.2e-7;
 
     for (int i = 0; i < POINTS; i++) {
         const float *at = host_points() + 4 * i;
@@ -86,7 +91,7 @@ static void read_through(struct hd_program *program, struct picture *p,
 
     place_points(params, sampler);
     CHECK_OK(launch(program, name, kind_name(params), args, 4), error);
-    compare_reads(p, sampler, name);
+    compare_reads(p, sampler, tolerance_of(sampler), name);
 }
 
 // Coordinates that are integers, with a sampler and without.
@@ -104,7 +109,7 @@ static void read_texels(struct hd_program *program, struct picture *p)
     if (params->kind != HD_IMAGE_1D_BUFFER) {
         const char *name = read_name(params->type, "_at");
         CHECK_OK(launch(program, name, kind_name(params), args, 4), error);
-        compare_reads(p, sampler, name);
+        compare_reads(p, sampler, tolerance_of(sampler), name);
     }
     for (int i = 0; i < POINTS; i++)
         for (int a = 0; a < 4; a++)
@@ -115,7 +120,7 @@ static void read_texels(struct hd_program *program, struct picture *p)
                                                   : 4u));
     const char *name = read_name(params->type, "_plain");
     CHECK_OK(launch(program, name, kind_name(params), plain, 3), error);
-    compare_reads(p, sampler, name);
+    compare_reads(p, sampler, tolerance_of(sampler), name);
 }
 
 static void read_every_way(struct hd_program *program,
@@ -157,6 +162,25 @@ static void every_format_is_read_right(struct hd_program *program)
             }
 }
 
+// Rounding to a half is the last thing that happens.
+static void halves_are_read_right(struct hd_program *program)
+{
+    uint32_t sampler = HD_FILTER_LINEAR | HD_ADDRESS_CLAMP;
+
+    for (int kind = HD_IMAGE_1D; kind <= HD_IMAGE_3D; kind++) {
+        if (kind == HD_IMAGE_1D_BUFFER)
+            continue;
+        struct picture p = picture_of(
+            params_of((enum hd_image_kind)kind, HD_RGBA, HD_UNORM_INT8));
+        const struct hd_arg args[] = {HD_IMAGE(p.image), HD_SAMPLER(sampler),
+                                      HD_BUFFER(points), HD_BUFFER(values)};
+        place_points(p.reference.params, sampler);
+        CHECK_OK(launch(program, "half", kind_names[kind], args, 4), error);
+        compare_reads(&p, sampler, 0x1p-11, "half");
+        picture_clear(&p);
+    }
+}
+
 static void samplers_in_kernels_are_read_right(void)
 {
     static const char samplers[] = {
@@ -178,7 +202,7 @@ static void samplers_in_kernels_are_read_right(void)
                                           HD_BUFFER(values)};
             place_points(p.reference.params, sampler);
             CHECK_OK(launch(program, "constant", "2d", args, 3), error);
-            compare_reads(&p, sampler, "constant");
+            compare_reads(&p, sampler, tolerance_of(sampler), "constant");
             picture_clear(&p);
         }
         hd_program_destroy(program);
@@ -314,6 +338,7 @@ int main(int count, char **words)
 
     struct hd_program *reading = build("-D READING");
     every_format_is_read_right(reading);
+    halves_are_read_right(reading);
     no_coordinate_leads_outside(reading);
     bad_arguments_are_refused(reading);
     hd_program_destroy(reading);

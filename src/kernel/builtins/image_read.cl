@@ -341,25 +341,33 @@ enum {
     NO_SAMPLER = CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST
 };
 
-#define READ_FLOATS(kind, name, dims, array, R, part)                         \
-    NAMED(R, read_f_f_##kind,                                                 \
-          "_Z11read_imagef" name "_ro11ocl_sampler" FLOAT_NAME_##kind,        \
-          image i, uint sampler, FLOAT_##kind c)                              \
+// What the functions make of four channels.
+#define ALL(c)    (c)
+#define RED(c)    (c).x
+#define HALVES(c) __builtin_convertvector(c, half4)
+
+#define READ_FLOATS(kind, name, dims, array, R, function, RESULT)             \
+    NAMED(R, function##_f_##kind,                                             \
+          function##_NAME name "_ro11ocl_sampler" FLOAT_NAME_##kind, image i, \
+          uint sampler, FLOAT_##kind c)                                       \
     {                                                                         \
         struct spot s =                                                       \
             spot_of(i, sampler, dims, array, SPREAD_##kind(float4, c));       \
-        return read_float(i, sampler, dims, is_linear(sampler), s) part;      \
+        return RESULT(read_float(i, sampler, dims, is_linear(sampler), s));   \
     }                                                                         \
-    NAMED(R, read_f_i_##kind,                                                 \
-          "_Z11read_imagef" name "_ro11ocl_sampler" INT_NAME_##kind, image i, \
+    NAMED(R, function##_i_##kind,                                             \
+          function##_NAME name "_ro11ocl_sampler" INT_NAME_##kind, image i,   \
           uint sampler, INT_##kind c)                                         \
     {                                                                         \
         struct spot s =                                                       \
             spot_of(i, sampler, dims, array, SPREAD_##kind(int4, c));         \
-        return read_float(i, sampler, dims, false, s) part;                   \
+        return RESULT(read_float(i, sampler, dims, false, s));                \
     }
-PLAIN_KINDS(READ_FLOATS, float4, )
-DEPTH_KINDS(READ_FLOATS, float, .x)
+#define read_f_NAME "_Z11read_imagef"
+#define read_h_NAME "_Z11read_imageh"
+PLAIN_KINDS(READ_FLOATS, float4, read_f, ALL)
+PLAIN_KINDS(READ_FLOATS, half4, read_h, HALVES)
+DEPTH_KINDS(READ_FLOATS, float, read_f, RED)
 
 #define READ_INTEGERS(kind, name, dims, array, R, function)                   \
     NAMED(R, function##_f_##kind,                                             \
@@ -394,11 +402,12 @@ PLAIN_KINDS(READ_INTEGERS, uint4, read_u)
             spot_of(i, NO_SAMPLER, dims, array, SPREAD_##kind(int4, c)); \
         return __VA_ARGS__;                                              \
     }
-#define read_f_NAME  "_Z11read_imagef"
 #define PLAIN_FLOATS read_float(i, NO_SAMPLER, 3, false, s)
 #define PLAIN_INTS   read_int(i, NO_SAMPLER, s)
 #define READ_PLAINS(kind, name, dims, array, access)                          \
     READ_PLAIN(kind, name, dims, array, access, float4, read_f, PLAIN_FLOATS) \
+    READ_PLAIN(kind, name, dims, array, access, half4, read_h,                \
+               HALVES(PLAIN_FLOATS))                                          \
     READ_PLAIN(kind, name, dims, array, access, int4, read_i, PLAIN_INTS)     \
     READ_PLAIN(kind, name, dims, array, access, uint4, read_u,                \
                as_uint4(PLAIN_INTS))

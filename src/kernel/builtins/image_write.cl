@@ -174,6 +174,8 @@ INNER void write(image i, int4 place, int4 c)
     }
 #define WRITES(kind, name, dims, array, access)                                \
     WRITE(kind, name, access, write_f, "_Z12write_imagef", float4, "Dv4_f", v) \
+    WRITE(kind, name, access, write_h, "_Z12write_imageh", half4, "Dv4_Dh",    \
+          __builtin_convertvector(v, float4))                                  \
     WRITE(kind, name, access, write_i, "_Z12write_imagei", int4,               \
           REPEATED_##kind, v)                                                  \
     WRITE(kind, name, access, write_u, "_Z13write_imageui", uint4, "Dv4_j", v)

@@ -26,6 +26,8 @@ struct hd_program_params {
     const char *path;   // file to read: .cl source or Heddle's own .hdb binary;
                         // with `source` only the name used in messages
     const char *source; // OpenCL C text, 0-terminated; NULL: read `path`
+    const void *binary; // of hd_program_binary(), instead of both; optional
+    size_t binary_size; // [bytes]
     const char *options; // such as "-D N=4 -cl-fast-relaxed-math"; optional
     const char *what;    // who asks ("planet.lua:12"), for messages; optional
 };
@@ -54,6 +56,15 @@ HD_API void hd_program_destroy(struct hd_program *program);
 /// Threads: any
 HD_API hd_status hd_program_save(const struct hd_program *program,
                                  const char *path, struct hd_error *error);
+
+/// The same binary in memory, for hd_program_params.binary. The caller frees it
+/// with free().
+///
+/// Errors:  HD_ENOMEM, HD_ENOTSUP (built without checksums)
+/// Threads: any
+HD_API hd_status hd_program_binary(const struct hd_program *program,
+                                   void **binary, size_t *size,
+                                   struct hd_error *error);
 
 /// True when the code came out of the cache or a binary.
 HD_API bool hd_program_was_cached(const struct hd_program *program);

@@ -135,7 +135,8 @@ struct hdi_backend {
                       uint64_t size);
 
     // Code. The image is for can.target and is copied. find() returns NULL when
-    // the code has no kernel of that name; entries live as long as the code.
+    // the code has no kernel of that name, or there is no memory, which errno
+    // then says; entries live as long as the code.
     hd_status (*load)(struct hdi_device *device, const void *image, size_t size,
                       struct hdi_code **code, struct hd_error *error);
     void (*unload)(struct hdi_code *code);

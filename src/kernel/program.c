@@ -129,9 +129,9 @@ static hd_status build(const struct hdi_program_context *context,
     struct hdi_text words = {0}, file = {0};
     hd_status status;
 
-    if (!params->source && !params->path)
+    if (!params->source && !params->path && !params->binary)
         return hdi_fail(error, HD_EINVAL,
-                        "a program needs a path or a source text");
+                        "a program needs a path, a source text or a binary");
     hdi_text_print(&words, "%s %s", params->options ? params->options : "",
                    context->options ? context->options : "");
     status = words.failed
@@ -150,19 +150,25 @@ static hd_status build(const struct hdi_program_context *context,
         .cancel = context->cancel,
     };
 
-    if (!params->source) {
+    bool is_binary = params->binary != NULL;
+    if (is_binary) {
+        source.text = params->binary;
+        source.size = params->binary_size;
+    } else if (!params->source) {
         status = read_file(params->path, &file, error);
         if (status != HD_OK)
             goto err_free;
         source.text = file.data ? file.data : "";
         source.size = file.size;
+        is_binary = names_binary(params->path) ||
+                    hdi_container_is(source.text, source.size);
     }
-    if (!params->source && (names_binary(params->path) ||
-                            hdi_container_is(source.text, source.size))) {
+    if (is_binary) {
         program->was_cached = true;
         status = hdi_container_read(source.text, source.size, NULL, can->target,
-                                    can->cpu, params->path, &program->build,
-                                    NULL, error);
+                                    can->cpu,
+                                    params->path ? params->path : "the binary",
+                                    &program->build, NULL, error);
     } else {
         status = build_source(context, &source, program, error);
     }
@@ -229,8 +235,11 @@ static hd_status load(const struct hdi_program_context *context,
         struct hd_kernel *kernel = &program->kernels[i];
         fill_kernel(program, &build->kernels[i], program->args + args, kernel);
         args += build->kernels[i].arg_count;
+        errno = 0;
         kernel->entry =
             program->backend->find(program->code, kernel->info.name);
+        if (!kernel->entry && errno == ENOMEM)
+            return hdi_fail(error, HD_ENOMEM, "no memory for a program");
         if (!kernel->entry)
             return hdi_fail(error, HD_EFORMAT,
                             "the code holds no kernel named '%s'",
@@ -317,22 +326,44 @@ err_free:
     return status;
 }
 
+static hd_status write_binary(const struct hd_program *program,
+                              struct hdi_text *binary, struct hd_error *error)
+{
+    if (!hdi_digest_is_there())
+        return hdi_fail(error, HD_ENOTSUP,
+                        "Heddle binaries need libb2: install libb2-dev and "
+                        "build Heddle again");
+    if (!hdi_container_write(&program->build, NULL, NULL, binary)) {
+        hdi_text_free(binary);
+        return hdi_fail(error, HD_ENOMEM, "no memory to write a binary");
+    }
+    return HD_OK;
+}
+
 hd_status hd_program_save(const struct hd_program *program, const char *path,
                           struct hd_error *error)
 {
     struct hdi_text binary = {0};
+    hd_status status = write_binary(program, &binary, error);
 
-    if (!hdi_digest_is_there())
-        return hdi_fail(error, HD_ENOTSUP,
-                        "%s: Heddle binaries need libb2: install libb2-dev and "
-                        "build Heddle again",
-                        path);
-    hd_status status =
-        hdi_container_write(&program->build, NULL, NULL, &binary)
-            ? write_file(path, &binary, error)
-            : hdi_fail(error, HD_ENOMEM, "%s: no memory to write it", path);
+    if (status != HD_OK) {
+        hdi_prefix_error(error, "%s", path);
+        return status;
+    }
+    status = write_file(path, &binary, error);
     hdi_text_free(&binary);
     return status;
+}
+
+hd_status hd_program_binary(const struct hd_program *program, void **binary,
+                            size_t *size, struct hd_error *error)
+{
+    struct hdi_text text = {0};
+
+    HDI_TRY(write_binary(program, &text, error));
+    *binary = text.data;
+    *size = text.size;
+    return HD_OK;
 }
 
 // Looking ---------------------------------------------------------------------

@@ -148,6 +148,21 @@ static void a_binary_needs_no_compiler_and_survives_damage(struct try *t)
     hd_program_destroy(p);
 
     struct hdi_text whole = read_file(path);
+    struct hd_program_params memory = {0};
+    void *binary;
+    CHECK_OK(hdi_program_create(&t->context, &params, &p, &error), error);
+    CHECK_OK(hd_program_binary(p, &binary, &memory.binary_size, &error), error);
+    hd_program_destroy(p);
+    memory.binary = binary;
+    CHECK(memory.binary_size == whole.size);
+    CHECK(memcmp(binary, whole.data, whole.size) == 0);
+    CHECK_OK(hdi_program_create(&t->context, &memory, &p, &error), error);
+    check_twice(t, p);
+    hd_program_destroy(p);
+    memory.binary_size--;
+    CHECK_FAILS(build(t, memory, &error), HD_EFORMAT, error, "the binary");
+    free(binary);
+
     struct hdi_build read;
     for (size_t size = 0; size < whole.size; size++)
         CHECK(hdi_container_read(whole.data, size, NULL, "", "", "cut", &read,

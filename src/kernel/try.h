@@ -63,8 +63,8 @@ static inline struct hd_program *try_build(struct try *t, const char *source,
     const struct hd_program_params params = {
         .path = "test.cl", .source = source, .options = all};
 
-    snprintf(all, sizeof(all), "%s %s", t->form ? t->form : "",
-             options ? options : "");
+    CHECK(snprintf(all, sizeof(all), "%s %s", t->form ? t->form : "",
+                   options ? options : "") < (int)sizeof(all));
 
     CHECK_OK(hdi_program_create(&t->context, &params, &program, &error), error);
     return program;

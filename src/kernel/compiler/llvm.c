@@ -68,6 +68,10 @@ hd_status hdi_llvm_open(struct hdi_llvm *llvm, const char *triple,
         *triple ? LLVMCreateMessage(triple) : LLVMGetDefaultTargetTriple();
     llvm->cpu = LLVMGetHostCPUName();
     llvm->features = LLVMGetHostCPUFeatures();
+    if (!llvm->triple || !llvm->cpu || !llvm->features) {
+        hdi_llvm_close(llvm);
+        return hdi_fail(error, HD_ENOMEM, "%s: no memory to compile", path);
+    }
     if (LLVMGetTargetFromTriple(llvm->triple, &target, &message)) {
         hdi_fail(error, HD_ENOTSUP, "no code generator for %s: %s",
                  llvm->triple, message);

@@ -339,6 +339,9 @@ static void begin_function(struct hdi_emit *e)
     e->function = LLVMAddFunction(
         e->module, name.failed ? "hdk_" : name.data,
         LLVMFunctionType(LLVMVoidTypeInContext(c), &parameter, 1, false));
+    if (name.failed)
+        e->status = hdi_fail(e->error, HD_ENOMEM, "%s: no memory to compile",
+                             e->llvm->path);
     hdi_text_free(&name);
     hdi_function_flag(e->function, "nounwind", true);
     hdi_function_text(e->function, "no-trapping-math", "true");

@@ -1,7 +1,8 @@
 // What work stealing costs: against serial code, against the ideal, and against
 // OpenMP and oneTBB where their programs lie beside this one.
 //
-//     steal [--quick]     one JSON object per line on stdout
+//     steal [--quick] [CASE]     one JSON object per line on stdout; CASE: only
+//                                fib, queens or tree
 #include <libgen.h>
 #include <stdbool.h>
 #include <sys/stat.h>

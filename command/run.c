@@ -29,6 +29,9 @@ static const struct option options[] = {
      OPTION_CHOICE, false},
     {"--workers", "N", "threads; one per core by default", OPTION_NUMBER,
      false},
+    {"--check", NULL,
+     "look at every access of kernels to memory, and say\nwhat is wrong",
+     OPTION_FLAG, false},
     {"--form", "loops|thread",
      "how kernels run; loops where they can be by default", OPTION_CHOICE,
      false},
@@ -239,6 +242,8 @@ static const char *build_options(const struct options *given)
 
     if (option_given(given, "--debug"))
         return "-heddle-debug";
+    if (option_given(given, "--check"))
+        return "-heddle-check";
     if (!form)
         return NULL;
     return strcmp(form, "thread") == 0 ? "-heddle-form=thread"

@@ -99,8 +99,9 @@ struct hd_kernel_arg {
 };
 
 enum hd_kernel_form {
-    HD_FORM_LOOPS,  // work-items are loops, split at barriers (K6)
-    HD_FORM_THREADS // work-items are user-level threads (K7)
+    HD_FORM_LOOPS,   // work-items are loops, split at barriers (K6)
+    HD_FORM_THREADS, // work-items are user-level threads (K7)
+    HD_FORM_CHECKED  // the same, every access to memory looked at (K11)
 };
 
 struct hd_kernel_info {

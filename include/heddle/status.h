@@ -26,7 +26,8 @@ extern "C" {
     X(EFAULT, "a kernel touched memory that is not its own") \
     X(ETIMEOUT, "not finished in time")                      \
     X(ECANCELED, "cancelled")                                \
-    X(EPEER, "another compute node failed")
+    X(EPEER, "another compute node failed")                  \
+    X(ECHECK, "a kernel that was checked is wrong")
 
 typedef enum hd_status {
 #define X(name, text) HD_##name,

@@ -91,6 +91,7 @@ struct hdi_chunk {
     uint64_t local_bytes; // local memory of one work-group
     uint64_t saved_bytes; // room for values across barriers, of one work-group
     const atomic_int *stop; // not 0: what runs is not wanted any more; optional
+    const struct hdi_check_launch *check; // of checked kernels: checks.h
 };
 
 // What a kernel did that it may not, as far as the hardware tells.

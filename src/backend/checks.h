@@ -9,6 +9,7 @@
 #ifndef HDI_BACKEND_CHECKS_H
 #define HDI_BACKEND_CHECKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -63,6 +64,22 @@ struct hdi_checks {
     void (*unset)(struct hdi_item *item, const struct hdi_site *site);
     // It has come past a barrier.
     void (*pass)(struct hdi_item *item);
+};
+
+// What an argument points to.
+struct hdi_check_arg {
+    const char *name;
+    char *memory;  // of a local pointer: its offset in local memory
+    uint64_t size; // [bytes]
+    bool local;
+};
+
+// What a launch tells about itself; stays until it is done.
+struct hdi_check_launch {
+    const char *kernel;
+    const struct hdi_check_arg *args; // as many as the kernel has; those that
+                                      // point nowhere are empty
+    uint32_t arg_count;
 };
 
 _Static_assert(sizeof(struct hdi_site) == 40, "ABI");

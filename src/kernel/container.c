@@ -219,7 +219,7 @@ static void take_kernel(struct reader *r, struct hdi_build_kernel *kernel)
             r->status = HD_EFORMAT;
     }
     if (r->status == HD_OK &&
-        (kernel->form > HD_FORM_THREADS || !*kernel->name))
+        (kernel->form > HD_FORM_CHECKED || !*kernel->name))
         r->status = HD_EFORMAT;
 }
 

@@ -29,6 +29,7 @@ static const char *const allowed[] = {
     "-Werror",
     "-g",
     // Heddle's own.
+    "-heddle-check",
     "-heddle-debug",
     "-heddle-form=loops",
     "-heddle-form=thread",

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "launch/checked.h"
 #include "launch/fault.h"
 #include "launch/image.h"
 #include "launch/plan.h"
@@ -30,7 +31,8 @@ enum {
     // workers: long against asking (0.5 us), short against waiting.
     PIECE_TIME = 100000, // [ns]
     SPLIT_TIME = 20000,  // a leaf worth dividing among a worker's units [ns]
-    STACK_ARGS = 1024    // larger arguments go to the heap [bytes]
+    STACK_ARGS = 1024,   // larger arguments go to the heap [bytes]
+    TEXT_SIZE = 3500     // of why a launch failed [bytes]
 };
 
 struct launch {
@@ -44,7 +46,7 @@ struct launch {
     struct hdi_bid bid;
     struct hdi_stop stop;
     uint64_t time_limit; // [ns]
-    char text[640];      // why it failed; by who set the status
+    char *text;          // why it failed, TEXT_SIZE; by who set the status
     atomic_bool lost;    // a unit hangs in it
     atomic_uint held;    // leaves on units of their own threads
 };
@@ -80,9 +82,9 @@ static void fail(struct launch *launch, hd_status status, const char *text,
         return;
     if (fault)
         hdi_fault_describe(fault, launch->kernel, launch->args, launch->text,
-                           sizeof(launch->text));
+                           TEXT_SIZE);
     else
-        snprintf(launch->text, sizeof(launch->text), "%s", text);
+        snprintf(launch->text, TEXT_SIZE, "%s", text);
     hdi_stop_poke(launch->launcher);
 }
 
@@ -169,7 +171,7 @@ static void run_here(struct hd_worker *worker, struct launch *launch,
         count_leaf(worker, launch, box, begin, hdi_now());
         return;
     }
-    char text[sizeof(((struct hdi_finished *)0)->text)];
+    char text[TEXT_SIZE];
     struct hdi_fault fault;
     bool has_fault = backend->fault(unit, ticket, &fault);
     backend->explain(unit, ticket, text, sizeof(text));
@@ -300,7 +302,8 @@ static void run_leaf(struct hd_worker *worker, struct launch *launch,
 {
     if (!goes_on(launch))
         return;
-    if (launch->launcher->ports)
+    // Units of their own threads have no checker.
+    if (launch->launcher->ports && !launch->chunk.check)
         hand_over(worker, launch, box);
     else
         run_here(worker, launch, box);
@@ -575,7 +578,21 @@ hd_status hdi_launch_with(struct hdi_launcher *launcher,
     };
     launch.chunk.frame.args = packed;
     launch.chunk.stop = &launch.stop.status;
+    char text[TEXT_SIZE];
+    *text = '\0';
+    launch.text = text;
+    if (kernel->info.form == HD_FORM_CHECKED) {
+        launch.chunk.check =
+            hdi_launch_describe(kernel, args, arg_count, local_offsets);
+        if (!launch.chunk.check) {
+            if (packed != small)
+                free(packed);
+            return hdi_fail(error, HD_ENOMEM, "kernel '%s': no memory to check",
+                            kernel->info.name);
+        }
+    }
     run(launcher, &launch, plan.groups <= launch.cutoff);
+    free((void *)(uintptr_t)launch.chunk.check);
     if (atomic_load(&launch.lost))
         strand(launcher, packed);
     else if (packed != small)

@@ -35,9 +35,9 @@ for part in has_compiler has_lua; do
     *) skip "this build lacks what $part says" ;;
     esac
 done
-gdb -batch -ex "python print(6 * 7)" 2>/dev/null | grep -q 42 ||
+timeout -k 5 200 gdb -batch -ex "python print(6 * 7)" 2>/dev/null | grep -q 42 ||
     skip "there is no gdb with Python"
-gdb -batch -ex run --args true 2>&1 | grep -q "exited normally" ||
+timeout -k 5 200 gdb -batch -ex run --args true 2>&1 | grep -q "exited normally" ||
     skip "gdb may not trace processes here"
 
 block c >twist.cl
@@ -48,7 +48,7 @@ for file in twist.cl twist.lua session expected; do
     [ -s $file ] || fail "a block is missing in $page"
 done
 "$picture" 8 1 map.png || skip "no PNG images in this build"
-gdb -batch -nx -x "$script" -x session --args \
+timeout -k 5 200 gdb -batch -nx -x "$script" -x session --args \
     "$heddle" run --debug twist.lua --in map=map.png --out to=to.png >said 2>&1
 while IFS= read -r line; do
     grep -qxF -- "$line" said || {

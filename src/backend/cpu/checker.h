@@ -19,22 +19,6 @@
 #include "backend/checks.h"
 #include "backend/frame.h"
 
-// What an argument points to.
-struct hdi_check_arg {
-    const char *name;
-    char *memory;  // of a local pointer: its offset in local memory
-    uint64_t size; // [bytes]
-    bool local;
-};
-
-// What a launch tells about itself; stays until it is done.
-struct hdi_check_launch {
-    const char *kernel;
-    const struct hdi_check_arg *args; // as many as the kernel has; those that
-                                      // point nowhere are empty
-    uint32_t arg_count;
-};
-
 struct hdi_checker;
 
 // NULL: no memory.

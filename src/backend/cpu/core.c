@@ -48,9 +48,27 @@ static void describe(struct hdi_cpu_core *core, const struct hdi_entry *entry,
     hdi_cpu_line(entry->code, trap->caller, f->file, sizeof(f->file), &f->line);
 }
 
+// The checker is made for the first kernel that is checked.
+static bool begin_check(struct hdi_cpu_core *core,
+                        const struct hdi_check_launch *check,
+                        struct hdi_frame *frame)
+{
+    if (!core->checker)
+        core->checker = hdi_checker_create();
+    return core->checker && hdi_checker_begin(core->checker, check, frame);
+}
+
+// A barrier that not all reached is one more finding.
+static hd_status end_check(struct hdi_cpu_core *core, hd_status status)
+{
+    bool wrong = hdi_checker_end(core->checker, &core->findings) > 0;
+    return wrong || status == HD_EFAULT ? HD_ECHECK : status;
+}
+
 hd_status hdi_cpu_run(struct hdi_cpu_core *core, const struct hdi_entry *entry,
                       const struct hdi_frame *frame, uint64_t local_bytes,
-                      uint64_t saved_bytes, const atomic_int *stop)
+                      uint64_t saved_bytes, const atomic_int *stop,
+                      const struct hdi_check_launch *check)
 {
     struct hdi_frame f = *frame;
 
@@ -63,6 +81,8 @@ hd_status hdi_cpu_run(struct hdi_cpu_core *core, const struct hdi_entry *entry,
     f.saved = hdi_cpu_block_at_end(&core->saved, saved_bytes);
     f.services = &core->fibers.services;
     f.local_bytes = local_bytes;
+    if (check && !begin_check(core, check, &f))
+        return HD_ENOMEM;
     enum hdi_outcome outcome =
         hdi_shelter_run(&core->shelter, entry->run, entry->range, &f, stop);
     if (outcome == HDI_TRAPPED)
@@ -71,7 +91,9 @@ hd_status hdi_cpu_run(struct hdi_cpu_core *core, const struct hdi_entry *entry,
         hdi_fibers_give_up(&core->fibers);
     hdi_printer_flush(&core->fibers.printer);
     hd_status status = hdi_fibers_take_status(&core->fibers);
-    return outcome == HDI_TRAPPED ? HD_EFAULT : status;
+    if (outcome == HDI_TRAPPED)
+        return HD_EFAULT;
+    return check ? end_check(core, status) : status;
 }
 
 void hdi_cpu_core_init(struct hdi_cpu_core *core)
@@ -84,4 +106,5 @@ void hdi_cpu_core_free(struct hdi_cpu_core *core)
     hdi_cpu_block_free(&core->local);
     hdi_cpu_block_free(&core->saved);
     hdi_fibers_free(&core->fibers);
+    hdi_checker_destroy(core->checker);
 }

@@ -4,6 +4,7 @@
 #define HDI_BACKEND_CPU_CORE_H
 
 #include "backend/cpu/block.h"
+#include "backend/cpu/checker.h"
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/fiber.h"
 #include "backend/cpu/shelter.h"
@@ -12,8 +13,10 @@ struct hdi_cpu_core {
     struct hdi_cpu_block local, saved;
     struct hdi_fibers fibers; // with the text of what failed in them
     struct hdi_shelter shelter;
-    bool trapped;           // the latest run ended in a signal:
-    struct hdi_fault fault; // this one
+    bool trapped;                // the latest run ended in a signal:
+    struct hdi_fault fault;      // this one
+    struct hdi_checker *checker; // NULL: nothing has been checked yet
+    const char *findings;        // of the latest run, when it was HD_ECHECK
 };
 
 // `core` is zeroed.
@@ -23,9 +26,12 @@ void hdi_cpu_core_free(struct hdi_cpu_core *core);
 // Run the box of the frame, whose memory is filled in here. A run that was
 // stopped is HD_OK: who stopped it knows.
 //
-// HD_ENOMEM, HD_EFAULT.
+// `check`: of a checked kernel, else NULL.
+//
+// HD_ENOMEM, HD_EFAULT, HD_ECHECK.
 hd_status hdi_cpu_run(struct hdi_cpu_core *core, const struct hdi_entry *entry,
                       const struct hdi_frame *frame, uint64_t local_bytes,
-                      uint64_t saved_bytes, const atomic_int *stop);
+                      uint64_t saved_bytes, const atomic_int *stop,
+                      const struct hdi_check_launch *check);
 
 #endif

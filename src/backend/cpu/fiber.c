@@ -10,7 +10,7 @@
 
 enum {
 // Below what the kernel needs itself: for what it calls [bytes].
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(HDI_ASAN) || defined(HDI_TSAN)
     RESERVE = 128 << 10,
 #else
     RESERVE = 24 << 10,

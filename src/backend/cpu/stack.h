@@ -8,6 +8,18 @@
 
 #include <stddef.h>
 
+#if defined(__SANITIZE_ADDRESS__)
+#define HDI_ASAN 1
+#elif defined(__SANITIZE_THREAD__)
+#define HDI_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HDI_ASAN 1
+#elif __has_feature(thread_sanitizer)
+#define HDI_TSAN 1
+#endif
+#endif
+
 struct hdi_stack {
     void *pointer; // where it stands while something else runs
     const void

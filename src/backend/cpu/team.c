@@ -172,7 +172,7 @@ uint32_t hdu_run(struct hdu_unit *unit, uint32_t rank, const uint32_t first[3],
         &team->extra[hdi_mailbox_slot(hdi_word_load(&unit->mailbox->started))];
     hd_status status =
         hdi_cpu_run(&core->core, entry, &frame, bytes_of(t->local_units),
-                    bytes_of(t->saved_units), &extra->stop);
+                    bytes_of(t->saved_units), &extra->stop, NULL);
     if (core->core.trapped && !atomic_exchange(&extra->claimed, true))
         extra->fault = core->core.fault;
     return status;

@@ -126,7 +126,7 @@ static void run_here(struct cpu_unit *u, const struct hdi_chunk *chunk)
 {
     u->status =
         hdi_cpu_run(&u->core, chunk->entry, &chunk->frame, chunk->local_bytes,
-                    chunk->saved_bytes, chunk->stop);
+                    chunk->saved_bytes, chunk->stop, chunk->check);
     u->done++;
 }
 
@@ -221,7 +221,10 @@ void hdi_cpu_explain(const struct hdi_unit *unit, uint64_t chunk, char *text,
     if (size > 0)
         *text = '\0';
     if (!u->team) {
-        if (u->status != HD_OK)
+        if (u->status == HD_ECHECK)
+            snprintf(text, size, "%s%s", u->core.findings,
+                     u->core.fibers.message);
+        else if (u->status != HD_OK)
             snprintf(text, size, "%s", u->core.fibers.message);
         return;
     }

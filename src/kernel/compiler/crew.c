@@ -81,6 +81,19 @@ static hd_status make_threads(struct making *m, struct hd_error *error)
                             &m->explanation, error);
 }
 
+static hd_status make_checked(struct making *m, struct hd_error *error)
+{
+    LLVMValueRef prepared;
+
+    HDI_TRY(hdi_prepare_checked(m->llvm, m->program, m->kernel->name,
+                                &m->module, &prepared, error));
+    HDI_TRY(hdi_thread_build(m->llvm, m->module, prepared, m->kernel,
+                             &m->explanation, error));
+    m->kernel->form = HD_FORM_CHECKED;
+    hdi_text_print(&m->explanation, "every access to memory is checked\n");
+    return HD_OK;
+}
+
 // Loops keep private arrays of all work-items of a group; threads without
 // barriers those of one.
 static hd_status check_loops(const struct making *m, struct hd_error *error)
@@ -100,6 +113,8 @@ static hd_status check_loops(const struct making *m, struct hd_error *error)
 static hd_status make_module(struct making *m, const struct hdi_source *source,
                              struct hd_error *error)
 {
+    if (hdi_source_has(source, "-heddle-check"))
+        return make_checked(m, error);
     if (m->llvm->debug || hdi_source_has(source, "-heddle-form=thread"))
         return make_threads(m, error);
     hd_status status = make_loops(m, error);

@@ -66,6 +66,9 @@ static hd_status run(const struct hdi_source *source, const char *beside,
     // OpenCL: without -cl-std, the newest 1.x the device has.
     if (is_default_version_needed(source))
         arguments[n++] = "-cl-std=CL1.2";
+    // The checker names variables.
+    if (hdi_source_has(source, "-heddle-check"))
+        arguments[n++] = "-fno-discard-value-names";
     arguments[n++] = "-iquote";
     arguments[n++] = beside;
     for (const char *const *o = source->options; *o; o++) {

@@ -73,7 +73,9 @@ static bool is_call_of(LLVMValueRef value, const char *name)
 
 static bool is_ours(LLVMValueRef value)
 {
-    return strncmp(hdi_value_name(value), ours, sizeof(ours) - 1) == 0;
+    const char *name = hdi_value_name(value);
+    return strncmp(name, ours, sizeof(ours) - 1) == 0 ||
+           (LLVMIsAAllocaInst(value) && strstr(name, ".reg2mem"));
 }
 
 // Stand before an instruction, on its line.
@@ -150,7 +152,7 @@ static LLVMValueRef new_site(struct instrument *in, LLVMValueRef instruction,
     }
     LLVMValueRef fields[8] = {
         text(in, file, size),
-        text(in, name, strlen(name)),
+        text(in, name, strcspn(name, ".")), // LLVM adds ".i" and the like
         LLVMConstInt(in->i32, LLVMGetDebugLocLine(instruction), false),
         NULL,
         LLVMConstInt(in->i32, access, false),
@@ -537,6 +539,9 @@ static void lead_access(struct instrument *in, struct hdi_map *descriptions,
 
     if (is_call_of(from, touch_name) || is_ours(from))
         return;
+    // Copies keep the addresses that they had when variables were told of.
+    if (access->kind & HDI_ACCESS_COPY && LLVMIsAAllocaInst(from))
+        return;
     if (LLVMIsAArgument(from)) {
         object = HDI_OBJECT_ARG;
         number = argument_number(in->kernel, from);
@@ -616,7 +621,7 @@ static void complete(struct instrument *in, LLVMValueRef placeholder,
     LLVMInstructionEraseFromParent(placeholder);
 }
 
-void hdi_instrument_lower(struct hdi_llvm *llvm, LLVMModuleRef module,
+bool hdi_instrument_lower(struct hdi_llvm *llvm, LLVMModuleRef module,
                           LLVMValueRef function, LLVMValueRef item,
                           LLVMValueRef first)
 {
@@ -628,8 +633,11 @@ void hdi_instrument_lower(struct hdi_llvm *llvm, LLVMModuleRef module,
                  {touch_name, offsetof(struct hdi_checks, touch)},
                  {unset_name, offsetof(struct hdi_checks, unset)},
                  {pass_name, offsetof(struct hdi_checks, pass)}};
-    struct instrument in = begin(llvm, module, function);
+    struct instrument in;
 
+    if (!LLVMGetNamedFunction(module, start_name))
+        return false;
+    in = begin(llvm, module, function);
     LLVMPositionBuilderBefore(in.builder, first);
     LLVMSetCurrentDebugLocation2(in.builder, NULL);
     LLVMValueRef frame = load_at(&in, item, offsetof(struct hdi_item, frame));
@@ -645,4 +653,5 @@ void hdi_instrument_lower(struct hdi_llvm *llvm, LLVMModuleRef module,
         LLVMDeleteFunction(placeholder);
     }
     LLVMDisposeBuilder(in.builder);
+    return true;
 }

@@ -23,10 +23,10 @@ void hdi_instrument_variables(struct hdi_llvm *llvm, LLVMModuleRef module,
 hd_status hdi_instrument_memory(struct hdi_llvm *llvm, LLVMModuleRef module,
                                 LLVMValueRef kernel, struct hd_error *error);
 
-// In `function`, make the placeholders calls of the work-item's checker; `item`
-// is its `struct hdi_item *`, and must be defined in the entry block, before
-// `first`, which stands there too.
-void hdi_instrument_lower(struct hdi_llvm *llvm, LLVMModuleRef module,
+// In `function`, make the placeholders calls of the work-item's checker; false:
+// there are none. `item` is its `struct hdi_item *`, and must be defined in the
+// entry block, before `first`, which stands there too.
+bool hdi_instrument_lower(struct hdi_llvm *llvm, LLVMModuleRef module,
                           LLVMValueRef function, LLVMValueRef item,
                           LLVMValueRef first);
 

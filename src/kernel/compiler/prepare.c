@@ -539,8 +539,10 @@ hd_status hdi_prepare_checked(struct hdi_llvm *llvm, LLVMModuleRef program,
     mark_for_inlining(m, k);
     copy_structures(llvm, builder, k);
     LLVMDisposeBuilder(builder);
-    hd_status status =
-        hdi_llvm_passes(llvm, m, "globaldce,always-inline,globaldce", error);
+    hd_status status = hdi_llvm_passes(
+        llvm, m,
+        // Blocks are split, which phi nodes do not follow.
+        "globaldce,always-inline,globaldce,function(reg2mem)", error);
     if (status == HD_OK) {
         hdi_instrument_variables(llvm, m, k);
         status = hdi_llvm_passes(llvm, m,

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "kernel/compiler/debug.h"
+#include "kernel/compiler/instrument.h"
 #include "kernel/compiler/map.h"
 #include "kernel/compiler/prepare.h"
 #include "kernel/compiler/print.h"
@@ -32,6 +33,7 @@ struct thread {
     LLVMValueRef item, frame, local, services;
     struct hdi_map locals; // local variable: its address
     struct hdi_build_kernel *about;
+    bool checked; // a barrier must be reached by all
     struct hd_error *error;
     hd_status status;
 };
@@ -433,6 +435,9 @@ static LLVMValueRef item_code(struct thread *t)
     uint32_t flags = t->llvm->debug           ? HDI_ITEMS_MEET | HDI_ITEMS_DEBUG
                      : t->about->barriers > 0 ? HDI_ITEMS_MEET
                                               : 0;
+
+    if (t->checked)
+        flags |= HDI_ITEMS_DEBUG;
     LLVMValueRef name = LLVMConstStringInContext2(
         c, t->about->name, strlen(t->about->name), false);
     LLVMValueRef text = LLVMAddGlobal(t->module, LLVMTypeOf(name), "");
@@ -546,6 +551,9 @@ hd_status hdi_thread_build(struct hdi_llvm *llvm, LLVMModuleRef module,
     if (t.status == HD_OK) {
         replace_calls(&t);
         hdi_print_lower(llvm, module, t.builder, true);
+        t.checked = hdi_instrument_lower(
+            llvm, module, t.function, t.item,
+            LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(t.function)));
         LLVMDeleteFunction(kernel);
         settle_globals(&t);
         write_chunk_function(&t);

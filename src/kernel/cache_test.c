@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -184,7 +185,9 @@ static void killed_processes_do_no_harm(struct try *t)
     for (int i = 0; i < ROUNDS; i++) {
         pid_t pid = fork();
         CHECK(pid >= 0);
-        for (; pid == 0;) {
+        if (pid == 0)
+            prctl(PR_SET_PDEATHSIG, SIGKILL); // should this test fail
+        while (pid == 0) {
             // As after a change of the text: written again and again.
             char command[600];
             snprintf(command, sizeof(command), "rm -f %s/*.hdb",

@@ -162,8 +162,8 @@ static void collect(const struct printer *p, const struct stmt *s)
         [C_GROUP_SUM] = "work_group_reduce_add((uint)A)",
         [C_GROUP_SCAN] = "work_group_scan_exclusive_add((uint)A)",
         [C_GROUP_MAX_SCAN] = "work_group_scan_inclusive_max((uint)A)",
-        [C_GROUP_BROADCAST] = "work_group_broadcast((uint)A, "
-                              "B % (uint)get_local_size(0), 0, 0)",
+        [C_GROUP_BROADCAST] = ("work_group_broadcast((uint)A, "
+                               "B % (uint)get_local_size(0), 0, 0)"),
         [C_GROUP_ANY] = "(uint)work_group_any((int)(A & 1u))",
         [C_SUB_GROUP_SUM] = "sub_group_reduce_add((uint)A)",
         [C_SUB_GROUP_MIN_SCAN] = "sub_group_scan_inclusive_min((uint)A)",

@@ -503,6 +503,12 @@ void hdi_lanes_write(struct hdi_lanes *l, LLVMValueRef row)
 
 // Making ----------------------------------------------------------------------
 
+static bool prints(LLVMValueRef x)
+{
+    return LLVMIsACallInst(x) && LLVMIsAFunction(LLVMGetCalledValue(x)) &&
+           strcmp(hdi_value_name(LLVMGetCalledValue(x)), HDI_PRINT_NAME) == 0;
+}
+
 // Why an instruction has no lanes, NULL: it has.
 static const char *reason_against(LLVMValueRef x)
 {
@@ -513,6 +519,8 @@ static const char *reason_against(LLVMValueRef x)
         return "it asks for the id of a dimension that is not constant";
     if (!LLVMIsATerminatorInst(x) && LLVMGetNumOperands(x) > HDI_WIDE_OPERANDS)
         return "a call has too many arguments";
+    if (prints(x))
+        return "it prints, one work-item after the other";
     return NULL;
 }
 

@@ -72,6 +72,7 @@ struct hdi_check_arg {
     char *memory;  // of a local pointer: its offset in local memory
     uint64_t size; // [bytes]
     bool local;
+    bool image; // whose memory is not looked at
 };
 
 // What a launch tells about itself; stays until it is done.
@@ -80,6 +81,7 @@ struct hdi_check_launch {
     const struct hdi_check_arg *args; // as many as the kernel has; those that
                                       // point nowhere are empty
     uint32_t arg_count;
+    bool has_images; // then a pointer of unknown origin may be one's
 };
 
 _Static_assert(sizeof(struct hdi_site) == 40, "ABI");

@@ -20,6 +20,8 @@ struct hdi_check_launch *hdi_launch_describe(const struct hd_kernel *kernel,
         struct hdi_check_arg *to = &made->args[i];
         const struct hd_arg *from = &args[i];
         to->name = kernel->args[i].shown.name;
+        to->image = kernel->args[i].shown.kind == HD_ARG_IMAGE;
+        made->launch.has_images |= to->image;
         if (from->is == HD_IS_LOCAL) {
             to->local = true;
             to->memory = (char *)(uintptr_t)local_offsets[i];

@@ -150,6 +150,9 @@ static void what_is_right_is_let_through(void)
                         "    for (int j = 0; j < 3; j++)\n"
                         "        sum += part[j];\n"
                         "    out[i] = tile[0] + sum + (int)v.x + n;\n"));
+    lets_through("constant int a[2] = {1, 2}, b[2] = {3, 4};\n" KERNEL(
+        "    constant int *p = in[i] > n ? a : b;\n"
+        "    out[i] = p[i & 1];\n"));
     lets_through(KERNEL("    atomic_add(out, in[i]);\n"));
     lets_through(KERNEL("    struct { int a, b; } s, t;\n"
                         "    s.a = i;\n"

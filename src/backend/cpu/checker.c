@@ -343,6 +343,9 @@ static void *touch(struct hdi_item *item, void *address, uint64_t size,
         c->sites = site - site->index;
     switch ((enum hdi_object)site->object) {
     case HDI_OBJECT_ARG:
+        if (site->number < c->launch->arg_count &&
+            c->launch->args[site->number].image)
+            return address;
         range = arg_range(c, site->number);
         break;
     case HDI_OBJECT_PRIVATE:
@@ -353,6 +356,8 @@ static void *touch(struct hdi_item *item, void *address, uint64_t size,
         break;
     case HDI_OBJECT_UNKNOWN:
         range = find_range(c, item, at, &variable);
+        if (!range.memory && c->launch->has_images)
+            return address;
         break;
     }
     if (!holds(&range, at) ||

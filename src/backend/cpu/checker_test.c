@@ -16,7 +16,8 @@ static const struct hdi_check_arg args[] = {
     {.name = "n"},
     {.name = "scratch", .memory = (char *)64, .size = 32, .local = true},
 };
-static const struct hdi_check_launch launch = {"k", args, 3};
+static const struct hdi_check_launch launch = {
+    .kernel = "k", .args = args, .arg_count = 3};
 
 enum site {
     READ_ARG,

@@ -494,6 +494,16 @@ void hdi_instrument_variables(struct hdi_llvm *llvm, LLVMModuleRef module,
 
 // Memory ----------------------------------------------------------------------
 
+// The instruction after the call that starts the work-item.
+static LLVMValueRef behind_start(const struct instrument *in)
+{
+    LLVMValueRef i =
+        LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(in->kernel));
+    while (!is_call_of(i, start_name))
+        i = LLVMGetNextInstruction(i);
+    return LLVMGetNextInstruction(i);
+}
+
 // Where a variable at program scope, or a local one, is described; once.
 static LLVMValueRef describe_global(struct instrument *in,
                                     struct hdi_map *descriptions,
@@ -512,6 +522,22 @@ static LLVMValueRef describe_global(struct instrument *in,
              LLVMConstNull(in->pointer));
     hdi_map_set(descriptions, global, d);
     return d;
+}
+
+// A pointer whose origin is not known may lead to any variable of the program.
+static void declare_globals(struct instrument *in, struct hdi_map *descriptions)
+{
+    for (LLVMValueRef g = LLVMGetFirstGlobal(in->module); g;
+         g = LLVMGetNextGlobal(g)) {
+        unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(g));
+        if (is_ours(g) || space == HDI_SPACE_LOCAL || !LLVMGetFirstUse(g))
+            continue;
+        LLVMValueRef d = describe_global(in, descriptions, g);
+        // Behind what fills it in, and behind the start of the work-item.
+        LLVMPositionBuilderBefore(in->builder, behind_start(in));
+        LLVMSetCurrentDebugLocation2(in->builder, NULL);
+        call(in, declare_name, LLVMVoidTypeInContext(in->llvm->context), &d, 1);
+    }
 }
 
 static unsigned argument_number(LLVMValueRef kernel, LLVMValueRef argument)
@@ -563,6 +589,7 @@ hd_status hdi_instrument_memory(struct hdi_llvm *llvm, LLVMModuleRef module,
     struct instrument in = begin(llvm, module, kernel);
     struct hdi_map descriptions = {0};
 
+    declare_globals(&in, &descriptions);
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b;
          b = LLVMGetNextBasicBlock(b))
         for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {

@@ -4,10 +4,7 @@ set -eu
 heddle=$1
 picture=$2
 page=$3
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-export HEDDLE_CACHE="$folder/cache"
-cd "$folder"
+. "$(dirname "$0")/common.sh"
 
 fail() {
     echo "checking.sh: $*" >&2
@@ -15,26 +12,7 @@ fail() {
     exit 1
 }
 
-skip() {
-    echo "skipped: $*"
-    exit 77
-}
-
-# The block that begins with ```NAME.
-block() {
-    awk -v fence="\`\`\`$1" '
-        $0 == fence { inside = 1; next }
-        $0 == "```" { inside = 0 }
-        inside' "$page"
-}
-
-about=$("$heddle" info --json)
-for part in has_compiler has_lua; do
-    case $about in
-    *"\"$part\":true"*) ;;
-    *) skip "this build lacks what $part says" ;;
-    esac
-done
+need has_compiler has_lua
 : >said
 block opencl >neighbours.cl
 block lua | sed 's/twist/neighbours/g' >neighbours.lua

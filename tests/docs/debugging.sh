@@ -5,36 +5,14 @@ heddle=$1
 picture=$2
 page=$3
 script=$4
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-export HEDDLE_CACHE="$folder/cache"
-cd "$folder"
+. "$(dirname "$0")/common.sh"
 
 fail() {
     echo "debugging.sh: $*" >&2
     exit 1
 }
 
-skip() {
-    echo "skipped: $*"
-    exit 77
-}
-
-# The block that begins with ```NAME.
-block() {
-    awk -v fence="\`\`\`$1" '
-        $0 == fence { inside = 1; next }
-        $0 == "```" { inside = 0 }
-        inside' "$page"
-}
-
-about=$("$heddle" info --json)
-for part in has_compiler has_lua; do
-    case $about in
-    *"\"$part\":true"*) ;;
-    *) skip "this build lacks what $part says" ;;
-    esac
-done
+need has_compiler has_lua
 timeout -k 5 200 gdb -batch -ex "python print(6 * 7)" 2>/dev/null | grep -q 42 ||
     skip "there is no gdb with Python"
 timeout -k 5 200 gdb -batch -ex run --args true 2>&1 | grep -q "exited normally" ||

@@ -101,6 +101,15 @@ hd_status hd_scope_begin(struct hd_worker *worker, struct hd_group *group)
     return HD_OK;
 }
 
+// The group may outlive what was around its scope, and keeps its fate.
+static void leave_parent(struct hd_group *group, hd_status status)
+{
+    if (status != HD_OK)
+        __atomic_fetch_or(&group->state_.word[1], HDI_GROUP_CANCELLED,
+                          __ATOMIC_RELAXED);
+    hd_group_within(group, NULL);
+}
+
 hd_status hd_scope_end(struct hd_worker *worker)
 {
     struct hd_group *group = hdi_scopes_now(&worker->scopes);
@@ -114,6 +123,8 @@ hd_status hd_scope_end(struct hd_worker *worker)
     if (status == HD_OK && hd_cancelled(worker))
         status = HD_ECANCELED;
     hdi_scopes_leave(&worker->scopes);
+    if (hdi_scopes_now(&worker->scopes))
+        leave_parent(group, status);
     hdi_worker_look(worker);
     return status;
 }

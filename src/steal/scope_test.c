@@ -142,6 +142,29 @@ static void cancelling_reaches_nested_scopes(struct hd_worker *worker,
     }
 }
 
+static void a_group_outlives_what_was_around_its_scope(struct hd_worker *worker,
+                                                       void *data)
+{
+    (void)data;
+    for (int cancel = 0; cancel < 2; cancel++) {
+        struct hd_group *outer = malloc(sizeof(*outer)), inner;
+
+        CHECK(outer);
+        hd_group_init(outer);
+        hd_group_init(&inner);
+        CHECK(hd_scope_begin(worker, outer) == HD_OK);
+        CHECK(hd_scope_begin(worker, &inner) == HD_OK);
+        if (cancel)
+            hd_group_cancel(pool, outer);
+        hd_status status = cancel ? HD_ECANCELED : HD_OK;
+        CHECK(hd_scope_end(worker) == status);
+        CHECK(hd_scope_end(worker) == status);
+        memset(outer, 0xff, sizeof(*outer));
+        free(outer);
+        CHECK(hd_group_status(&inner) == status);
+    }
+}
+
 // Tasks that never ask are dropped where they lie.
 static void cancelling_from_outside_stops_forking(struct hd_worker *worker,
                                                   void *data)
@@ -397,6 +420,7 @@ int main(void)
         a_stolen_task_keeps_its_scope,
         cancelling_from_outside_stops_forking,
         cancelling_reaches_nested_scopes,
+        a_group_outlives_what_was_around_its_scope,
         random_scopes_hold,
     };
 

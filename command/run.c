@@ -32,6 +32,9 @@ static const struct option options[] = {
     {"--check", NULL,
      "look at every access of kernels to memory, and say\nwhat is wrong",
      OPTION_FLAG, false},
+    {"--guard", NULL,
+     "end each buffer where inaccessible memory begins: an\naccess past it is an error",
+     OPTION_FLAG, false},
     {"--form", "loops|thread",
      "how kernels run; loops where they can be by default", OPTION_CHOICE,
      false},
@@ -270,6 +273,7 @@ static int run(const struct options *given)
         .time_limit = option_number(given, "--time-limit", 0) * 1000000ull,
         .device = option_value(given, "--device"),
         .trace = trace != NULL,
+        .guard = option_given(given, "--guard"),
         .build_options = build_options(given)};
     status = session_open(&session, given, &params, &error);
     if (status == HD_OK)

@@ -24,6 +24,9 @@ struct hd_runtime_params {
     const char *cache;    // folder of compiled kernels; NULL: the user's own
     bool no_cache;        // compile everything anew
     uint64_t time_limit;  // of each launch [ns]; 0: none
+    bool guard;           // buffers end where inaccessible memory begins: an
+                          // access one element past the end is an error of
+                          // its launch
     bool trace;           // record events for hd_runtime_trace_write()
     const char *build_options; // added to those of every program, such as
                                // "-heddle-form=thread"; NULL: none

@@ -42,6 +42,8 @@ struct hdi_device_params {
     uint64_t unit_timeout; // a unit that takes longer for a chunk hangs [ns];
                            // 0: wait for ever
     bool doorbell;         // one chunk at a time, through the doorbell alone
+    bool guard;            // buffers end where inaccessible memory begins, as
+                           // far as their sizes are aligned
     struct hdi_print_sink print;
 };
 
@@ -128,7 +130,7 @@ struct hdi_backend {
                       struct hdi_device **device, struct hd_error *error);
     void (*close)(struct hdi_device *device);
 
-    // Memory: zeroed, aligned to 128. copy() takes device or host addresses and
+    // Memory: zeroed, aligned to 128, or with `guard` as its size is. copy() takes device or host addresses and
     // has finished when it returns.
     hd_status (*alloc)(struct hdi_device *device, uint64_t size, void **memory);
     void (*free)(struct hdi_device *device, void *memory, uint64_t size);

@@ -195,6 +195,33 @@ static void a_stray_access_is_attributed(struct rig *rig)
     free_pair(&pair);
 }
 
+// The very next element, whatever the size.
+static void guarded_buffers_end_where_their_bytes_do(void)
+{
+    static const uint64_t sizes[] = {4, 100, 4096, 4100, 65536, 65540, 1000000};
+    struct rig rig = set_up((struct hd_pool_params){.workers = 1},
+                            (struct hdi_device_params){.guard = true});
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        struct pair pair;
+        char size[64];
+        int64_t count = (int64_t)(sizes[i] / 4);
+        snprintf(size, sizeof(size), "buffer of %d bytes", (int)sizes[i]);
+        CHECK_OK(hdi_buffer_create(rig.launcher, sizes[i], &pair.a, &error),
+                 error);
+        CHECK_OK(hdi_buffer_create(rig.launcher, ITEMS * 4, &pair.b, &error),
+                 error);
+        CHECK_OK(launch(&rig, &pair, "store", count - 1), error);
+        CHECK(((int *)hd_buffer_host(pair.a))[count - 1] == 1);
+        FAULT(&rig, &pair, "store", count, "rig.cl:5", "writes",
+              " 0 bytes past the end of argument 0, 'a'", size);
+        FAULT(&rig, &pair, "load", count - ITEMS + 1, "rig.cl:9", "reads",
+              "past the end of argument 0, 'a'");
+        free_pair(&pair);
+    }
+    tear_down(&rig);
+}
+
 static void a_null_pointer_is_named(struct rig *rig)
 {
     struct pair pair = make_pair(rig), half = {NULL, pair.b};
@@ -472,6 +499,7 @@ int main(void)
         {.pool = {.workers = 1}, .device = {.units = 1, .unit_cores = 2}},
     };
 
+    guarded_buffers_end_where_their_bytes_do();
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         struct rig rig = set_up(kinds[i].pool, kinds[i].device);
         a_stray_access_is_attributed(&rig);

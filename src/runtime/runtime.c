@@ -20,7 +20,8 @@ static hd_status open_device(const struct hd_runtime_params *params,
     const char *wanted = params->device;
     const char *name = wanted && strcmp(wanted, "all") != 0 ? wanted : "cpu";
     const struct hdi_device_params how = {
-        .print = {params->print, params->print_data}};
+        .print = {params->print, params->print_data},
+        .guard = params->guard};
 
     if (strcmp(name, "gpu") == 0)
         return hdi_fail(error, HD_ENODEV,

@@ -115,8 +115,10 @@ static hd_status cpu_open(const struct hdi_topology *topology, unsigned index,
             },
     };
     d->topology = topology;
-    if (params)
+    if (params) {
         d->print = params->print;
+        d->guard = params->guard;
+    }
     if (params && params->units > 0) {
         hd_status status = make_units(d, params, error);
         if (status != HD_OK) {
@@ -131,20 +133,23 @@ static hd_status cpu_open(const struct hdi_topology *topology, unsigned index,
 static hd_status cpu_alloc(struct hdi_device *device, uint64_t size,
                            void **memory)
 {
-    (void)device;
-    *memory = hdi_map(size);
-    if (!*memory)
+    const struct hdi_cpu_device *d = (const struct hdi_cpu_device *)device;
+    char *mapped = hdi_map(size);
+    if (!mapped)
         return HD_ENOMEM;
     // Only a hint: streaming kernels miss the TLB less.
     if (size >= HUGE_FROM)
-        madvise(*memory, size, MADV_HUGEPAGE);
+        madvise(mapped, size, MADV_HUGEPAGE);
+    *memory = d->guard ? mapped + (hdi_round_up(size, hdi_page_size()) - size)
+                       : mapped;
     return HD_OK;
 }
 
 static void cpu_free(struct hdi_device *device, void *memory, uint64_t size)
 {
+    uintptr_t into_page = (uintptr_t)memory % hdi_page_size();
     (void)device;
-    hdi_unmap(memory, size);
+    hdi_unmap((char *)memory - into_page, size);
 }
 
 static hd_status cpu_copy(struct hdi_device *device, void *to, const void *from,

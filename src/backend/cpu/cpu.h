@@ -15,6 +15,7 @@ struct hdi_cpu_device {
     char description[192], cpu[160];
     const struct hdi_topology *topology;
     struct hdi_print_sink print;
+    bool guard;
     // Opened with units:
     struct hdi_region *region; // NULL without
     uint32_t *modules;

@@ -1,0 +1,73 @@
+// The kernels of kernel.cl with what they work on, and how Heddle runs them:
+// what several benchmarks measure.
+#ifndef HEDDLE_BENCH_PROBLEM_H
+#define HEDDLE_BENCH_PROBLEM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bench/kernel_reference.h"
+#include "heddle/heddle.h"
+
+enum {
+    PROBLEMS = 17,
+    PROBLEM_INPUTS = 4,
+    PROBLEM_BUFFERS = 6,     // inputs a, b, c, d and outputs o, p
+    PROBLEM_BYTES = 16 << 20 // of a buffer
+};
+
+enum fill {
+    FILL_FLOATS, // between 1 and 2
+    FILL_BODIES,
+    FILL_INTEGERS,
+    FILL_MATRIX // sparse: begin, column, value, x
+};
+
+struct problem {
+    const char *name, *kernel;
+    // a to f as buffers, n, w, h, d: numbers; k: 0.5; r, s: rate and spread; L:
+    // local memory, a float or `local_size` bytes per work-item.
+    const char *args;
+    struct hd_range range;
+    int n, width, height, depth;
+    long units; // of the reference
+    reference_run *reference;
+    enum fill fill;
+    unsigned local_size;
+    bool in_place; // the output begins as a copy of the first input
+    bool integers; // of the result: all but one in a hundred are equal
+};
+
+extern const struct problem problems[PROBLEMS];
+
+// One of the names, or there are none.
+bool problem_is_wanted(const struct problem *problem, char **names);
+
+// The inputs, and what the outputs hold before a run.
+void problem_fill(const struct problem *problem,
+                  void *const inputs[PROBLEM_INPUTS]);
+void problem_reset(const struct problem *problem,
+                   void *const inputs[PROBLEM_INPUTS], void *outputs[2]);
+
+// A runtime with the program and buffers. What goes wrong ends the process.
+struct problem_rig {
+    struct hd_runtime *runtime;
+    struct hd_program *program;
+    struct hd_buffer *buffers[PROBLEM_BUFFERS];
+};
+
+struct problem_rig problem_rig_start(const struct hd_runtime_params *params);
+void problem_rig_stop(struct problem_rig *rig);
+
+// Copy inputs into the rig's buffers, and reset its outputs.
+void problem_load(const struct problem_rig *rig, const struct problem *problem,
+                  void *const inputs[PROBLEM_INPUTS]);
+void problem_run(const struct problem_rig *rig, const struct problem *problem);
+double problem_time(const struct problem_rig *rig,
+                    const struct problem *problem, int repeats); // [ms]
+
+// What must be HD_OK; `what` it was.
+void problem_check(hd_status status, const char *what,
+                   const struct hd_error *error);
+
+#endif

@@ -420,7 +420,9 @@ static void run_all(struct launch *launch, bool one_leaf)
     // Leaves on units of their own threads are collected by a worker.
     outside = outside && !launcher->ports;
     hdi_broker_enter(broker);
-    if (outside && hdi_broker_give(broker, bid, &box))
+    // Alone it is a job like any other, which costs less than the dispatcher.
+    if (outside && hdi_broker_is_asked(broker) &&
+        hdi_broker_give(broker, bid, &box))
         hdi_broker_wait(broker, bid, NULL);
     else
         hd_pool_run(launcher->pool, run_launch, launch);

@@ -402,8 +402,9 @@ static void wait_in_seat(struct hd_pool *pool, const struct hdi_goal *goal)
     }
 }
 
-// Look at the group for as long as falling asleep and being woken would take,
-// with the core left to whom it belongs between looks. True: it is done.
+// Look at the group for as long as falling asleep and being woken would take.
+// Yielding between looks would give the core to a worker that searches, for all
+// the time it searches. True: it is done.
 static bool watch(struct hd_group *group)
 {
     uint64_t begin = hdi_now();
@@ -414,7 +415,6 @@ static bool watch(struct hd_group *group)
                 return true;
             hdi_pause();
         }
-        sched_yield();
     } while (hdi_now() - begin < WATCH_TIME);
     return false;
 }

@@ -187,6 +187,23 @@ static void *take_array(struct reader *r, uint32_t count, size_t smallest,
     return array;
 }
 
+// Launches write every argument where its offset says.
+static bool is_inside(const struct hdi_build_arg *arg, uint32_t args_size)
+{
+    uint32_t size = arg->kind == HD_ARG_VALUE     ? arg->size
+                    : arg->kind == HD_ARG_SAMPLER ? (uint32_t)sizeof(uint32_t)
+                                                  : (uint32_t)sizeof(uint64_t);
+
+    return arg->kind <= HD_ARG_SAMPLER && arg->offset <= args_size &&
+           size <= args_size - arg->offset;
+}
+
+// A work-group size is given for all dimensions or for none.
+static bool is_size(const uint32_t local[3])
+{
+    return (local[0] > 0) == (local[1] > 0) && (local[0] > 0) == (local[2] > 0);
+}
+
 static void take_kernel(struct reader *r, struct hdi_build_kernel *kernel)
 {
     kernel->name = take_string(r);
@@ -214,12 +231,12 @@ static void take_kernel(struct reader *r, struct hdi_build_kernel *kernel)
         arg->size = take_32(r);
         arg->offset = take_32(r);
         arg->pointee_const = take_32(r) != 0;
-        if (r->status == HD_OK &&
-            (arg->kind > HD_ARG_SAMPLER || arg->offset > kernel->args_size))
+        if (r->status == HD_OK && !is_inside(arg, kernel->args_size))
             r->status = HD_EFORMAT;
     }
     if (r->status == HD_OK &&
-        (kernel->form > HD_FORM_CHECKED || !*kernel->name))
+        (kernel->form > HD_FORM_CHECKED || !*kernel->name ||
+         !is_size(kernel->required_local) || !is_size(kernel->hinted_local)))
         r->status = HD_EFORMAT;
 }
 

@@ -87,6 +87,11 @@ static hd_status check_arg(const struct hdi_launcher *launcher,
                         "bytes, not %" PRIu64,
                         name, index, wanted->name, wanted->type, wanted->size,
                         arg->size);
+    if (arg->is == HD_IS_VALUE && !arg->value)
+        return hdi_fail(error, HD_EINVAL,
+                        "kernel '%s': argument %u, '%s' of type %s, is given "
+                        "the null pointer for its value",
+                        name, index, wanted->name, wanted->type);
     if (arg->is == HD_IS_LOCAL && arg->size == 0)
         return hdi_fail(error, HD_EINVAL,
                         "kernel '%s': argument '%s' has 0 bytes of local "
@@ -140,7 +145,9 @@ static hd_status check_ids(const struct hd_kernel *kernel,
     for (unsigned i = 0; i < 3; i++) {
         uint64_t offset = frame->offset[i];
         uint64_t last = offset + frame->global[i] - 1;
-        for (uint64_t m = offset / step + 1; m <= last / step; m++)
+        uint64_t first = offset / step + 1;
+        // When two multiples lie between groups, all of them do.
+        for (uint64_t m = first; m <= last / step && m < first + 2; m++)
             if ((m * step - offset) % frame->local_size[i] != 0)
                 return hdi_fail(error, HD_ELIMIT,
                                 "kernel '%s': a work-group of %u in dimension "

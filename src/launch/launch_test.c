@@ -272,6 +272,8 @@ static void what_does_not_fit_is_refused(struct rig *rig)
         {.is = HD_IS_BUFFER, .buffer = mine, .offset = 4096},
         HD_VALUE(pitch),
         HD_VALUE(pitch)};
+    const struct hd_arg no_value[] = {
+        HD_BUFFER(mine), {.is = HD_IS_VALUE, .size = 4}, HD_VALUE(pitch)};
     const int scale = 1;
     const struct hd_arg no_local[] = {HD_BUFFER(mine), HD_LOCAL(0),
                                       HD_VALUE(scale)};
@@ -287,6 +289,8 @@ static void what_does_not_fit_is_refused(struct rig *rig)
     CHECK_FAILS(launch(rig, "visit", &small, swapped, 3), HD_EINVAL, error,
                 "argument 0, 'visits' of type uint*, takes a buffer, not a "
                 "value");
+    CHECK_FAILS(launch(rig, "visit", &small, no_value, 3), HD_EINVAL, error,
+                "argument 1, 'pitch' of type uint, is given the null pointer");
     CHECK_FAILS(launch(rig, "visit", &small, foreign, 3), HD_EINVAL, error,
                 "another runtime");
     CHECK_FAILS(launch(rig, "visit", &small, past, 3), HD_EINVAL, error,

@@ -75,7 +75,8 @@ void hdi_wide_take(struct hdi_wide *w, size_t start, size_t slot)
     LLVMTypeRef wide_type = hdi_wide_type(w, type);
     LLVMValueRef value;
 
-    if (varies && !kept->wide)
+    if (varies &&
+        (!kept->wide || LLVMGetAllocatedType(kept->wide) != wide_type))
         kept->wide = hdi_emit_alloca(e, wide_type);
     if (!hdi_flow_is_live(e->flow, start, slot) ||
         kept->place == HDI_PLACE_NOWHERE) {

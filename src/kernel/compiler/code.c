@@ -63,8 +63,13 @@ static void explain_form(const struct hdi_form *form, struct hdi_text *remarks,
 {
     if (form->lanes > 0) {
         hdi_text_print(explanation,
-                       "region %u: vector width %u, lanes under masks\n",
-                       region, form->lanes);
+                       "region %u: vector width %u, lanes under masks", region,
+                       form->lanes);
+        if (form->limit)
+            hdi_text_print(explanation,
+                           ", in parts: line %u asks for ids below a limit",
+                           form->limit);
+        hdi_text_print(explanation, "\n");
         return;
     }
     if (form->reason)

@@ -15,26 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/compiler/widen.h"
 
 enum {
     CHEAP = 12,              // instructions that are not worth passing over
     MOST_INSTRUCTIONS = 3000 // of a region: LLVM takes long over vectors
-};
-
-struct hdi_lanes {
-    struct hdi_region *region;
-    struct hdi_emit *emit;
-    struct hdi_order order;
-    struct hdi_linear linear;
-    struct hdi_wide wide;
-    LLVMBasicBlockRef *enter, *body; // per position
-    LLVMValueRef *masks;             // per position: alloca
-    LLVMBasicBlockRef end;           // of the chunk
-    bool ebbs; // once no lane takes the first branch, later ones do not
-    LLVMValueRef taken; // alloca: the lanes that took it
-    bool full;          // the chunk at hand has all its lanes
-    bool lost;          // some may have left the region by now
 };
 
 static bool marks_returned(const struct hdi_region *region)
@@ -90,15 +74,14 @@ static bool loop_parts(const struct hdi_lanes *l, size_t head)
     for (size_t p = head; p < l->order.loop_end[head]; p++) {
         const struct hdi_block *block = &flow->blocks[l->order.blocks[p]];
         for (unsigned s = 0; s < block->successor_count; s++)
-            if (l->linear.parts[p] &&
+            if (l->linear->parts[p] &&
                 block->successors[s] == l->order.blocks[head])
                 return true;
     }
     return false;
 }
 
-// Lane-dependent loops are long enough.
-static void keep_rolled(struct hdi_emit *e, LLVMValueRef branch)
+void hdi_keep_rolled(struct hdi_emit *e, LLVMValueRef branch)
 {
     LLVMContextRef c = e->llvm->context;
     LLVMMetadataRef self = LLVMTemporaryMDNode(c, NULL, 0);
@@ -122,8 +105,9 @@ static void go_on(struct hdi_lanes *l, size_t at)
         LLVMBasicBlockRef over = hdi_emit_block(e, "over");
         LLVMValueRef mask = LLVMBuildLoad2(
             e->builder, hdi_wide_mask_type(&l->wide), l->masks[head], "");
-        keep_rolled(e, LLVMBuildCondBr(e->builder, hdi_wide_any(&l->wide, mask),
-                                       l->body[head], over));
+        hdi_keep_rolled(e, LLVMBuildCondBr(e->builder,
+                                           hdi_wide_any(&l->wide, mask),
+                                           l->body[head], over));
         hdi_build_at_end(e->builder, over);
     }
     LLVMBuildBr(e->builder,
@@ -136,7 +120,7 @@ static LLVMBasicBlockRef way_to(struct hdi_lanes *l, size_t block)
     struct hdi_emit *e = l->emit;
     LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
 
-    if (!l->linear.marks && hdi_is_plain_return(e->flow, block))
+    if (!l->linear->marks && hdi_is_plain_return(e->flow, block))
         return l->end;
     size_t to = l->order.position[block];
     LLVMBasicBlockRef way = hdi_emit_block(e, "way");
@@ -147,9 +131,26 @@ static LLVMBasicBlockRef way_to(struct hdi_lanes *l, size_t block)
     return way;
 }
 
+// The successor of the first block that all lanes are known to take.
+static size_t known_way(const struct hdi_lanes *l)
+{
+    unsigned below = l->split.below;
+    return l->emit->flow->blocks[l->order.blocks[0]]
+        .successors[l->way == HDI_WAY_BELOW ? below : 1 - below];
+}
+
+static bool way_is_known(const struct hdi_lanes *l, size_t at)
+{
+    return at == 0 && (l->way == HDI_WAY_BELOW || l->way == HDI_WAY_BEYOND);
+}
+
 static void branch_together(struct hdi_lanes *l, LLVMValueRef end)
 {
     struct hdi_emit *e = l->emit;
+    if (way_is_known(l, l->wide.at)) {
+        LLVMBuildBr(e->builder, way_to(l, known_way(l)));
+        return;
+    }
     LLVMValueRef copy = LLVMInstructionClone(end);
     int count = LLVMGetNumOperands(end);
 
@@ -172,7 +173,7 @@ static void add_lanes(struct hdi_lanes *l, LLVMBasicBlockRef successor,
     struct hdi_emit *e = l->emit;
     size_t block = hdi_map_index(&e->flow->block_index, successor);
 
-    if (!l->linear.marks && hdi_is_plain_return(e->flow, block))
+    if (!l->linear->marks && hdi_is_plain_return(e->flow, block))
         return;
     LLVMValueRef at = l->masks[l->order.position[block]];
     LLVMValueRef before = LLVMBuildLoad2(e->builder, LLVMTypeOf(mask), at, "");
@@ -193,8 +194,6 @@ static void part(struct hdi_lanes *l, LLVMValueRef end)
         b, hdi_wide_value(&l->wide, LLVMGetOperand(end, 0)), "");
     if (LLVMGetInstructionOpcode(end) == LLVMBr) {
         LLVMValueRef not = LLVMBuildNot(b, value, "");
-        if (l->ebbs && l->wide.at == 0)
-            LLVMBuildStore(b, LLVMBuildAnd(b, mask, value, ""), l->taken);
         add_lanes(l, LLVMGetSuccessor(end, 0),
                   LLVMBuildAnd(b, mask, value, ""));
         add_lanes(l, LLVMGetSuccessor(end, 1), LLVMBuildAnd(b, mask, not, ""));
@@ -220,7 +219,7 @@ static bool is_harmless(const struct hdi_lanes *l, size_t at)
     const struct hdi_block *block = &flow->blocks[l->order.blocks[at]];
     unsigned count = 0;
 
-    if (!l->linear.scattered[at] || block->cut || l->order.loop_end[at] > 0)
+    if (!l->linear->scattered[at] || block->cut || l->order.loop_end[at] > 0)
         return false;
     for (LLVMValueRef x = LLVMGetFirstInstruction(block->block);
          !LLVMIsATerminatorInst(x); x = LLVMGetNextInstruction(x)) {
@@ -260,7 +259,7 @@ static void write_enter(struct hdi_lanes *l, size_t at)
 static void leave(struct hdi_lanes *l, size_t at)
 {
     l->lost = true;
-    if (l->linear.scattered[at])
+    if (l->linear->scattered[at])
         go_on(l, at);
     else
         LLVMBuildBr(l->emit->builder, l->end);
@@ -295,12 +294,12 @@ static void write_block(struct hdi_lanes *l, size_t at)
          x = LLVMGetNextInstruction(x))
         hdi_widen(&l->wide, x);
     if (LLVMIsAReturnInst(end)) {
-        if (l->linear.marks)
+        if (l->linear->marks)
             mark_returned(l, true);
         leave(l, at);
     } else if (block->successor_count == 0) {
         leave(l, at); // no lane comes here
-    } else if (l->linear.parts[at]) {
+    } else if (l->linear->parts[at]) {
         part(l, end);
         go_on(l, at);
     } else {
@@ -313,11 +312,19 @@ static void write_position(struct hdi_lanes *l, size_t at)
     struct hdi_emit *e = l->emit;
     LLVMTypeRef type = hdi_wide_mask_type(&l->wide);
 
+    if (!l->comes[at]) {
+        hdi_build_at_end(e->builder, l->enter[at]);
+        go_on(l, at);
+        hdi_build_at_end(e->builder, l->body[at]);
+        LLVMBuildUnreachable(e->builder);
+        return;
+    }
     write_enter(l, at);
     hdi_build_at_end(e->builder, l->body[at]);
     l->wide.at = at;
     l->wide.certain =
-        l->full && !l->linear.scattered[at] && !l->linear.returns && !l->lost &&
+        l->way != HDI_WAY_PART && !l->linear->scattered[at] &&
+        !l->linear->returns && !l->lost &&
         !(l->region->all->some_return_early && l->region->start != 0);
     l->wide.mask = LLVMBuildLoad2(e->builder, type, l->masks[at], "");
     if (l->wide.certain)
@@ -328,177 +335,77 @@ static void write_position(struct hdi_lanes *l, size_t at)
 
 // Chunks ----------------------------------------------------------------------
 
-// The chunk at emit->item_ids, with the lanes of `mask`.
-static void write_chunk(struct hdi_lanes *l, LLVMValueRef mask, bool full)
+// Which positions lanes may come to.
+static void find_comers(struct hdi_lanes *l)
+{
+    const struct hdi_flow *flow = l->emit->flow;
+
+    memset(l->comes, 0, l->order.count * sizeof(*l->comes));
+    l->comes[0] = true;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t p = 0; p < l->order.count; p++) {
+            const struct hdi_block *block = &flow->blocks[l->order.blocks[p]];
+            if (!l->comes[p] || block->cut)
+                continue;
+            for (unsigned s = 0; s < block->successor_count; s++) {
+                size_t to = l->order.position[block->successors[s]];
+                if (l->comes[to] || (way_is_known(l, p) &&
+                                     block->successors[s] != known_way(l)))
+                    continue;
+                l->comes[to] = changed = true;
+            }
+        }
+    }
+}
+
+void hdi_lanes_begin_chunk(struct hdi_lanes *l, enum hdi_way way)
 {
     struct hdi_emit *e = l->emit;
-    LLVMBuilderRef b = e->builder;
     const struct hdi_region *region = l->region;
 
     hdi_map_clear(&e->values);
     hdi_map_clear(&l->wide.vectors);
-    l->full = full;
+    l->way = way;
+    l->linear =
+        way == HDI_WAY_BELOW || way == HDI_WAY_BEYOND ? &l->together : &l->open;
     l->lost = false;
-    l->wide.mask = mask;
-    l->wide.certain = full;
+    l->wide.linear = l->linear;
+    l->wide.certain = way != HDI_WAY_PART;
     l->wide.at = 0;
-    l->end = hdi_emit_block(e, "chunk_end");
-    for (size_t p = 0; p < l->order.count; p++) {
-        l->enter[p] = hdi_emit_block(e, "enter");
-        l->body[p] = hdi_emit_block(e, "body");
-        LLVMBuildStore(b, LLVMConstNull(LLVMTypeOf(mask)), l->masks[p]);
-    }
     for (size_t a = 0; a < e->flow->array_count; a++)
         hdi_map_set(&e->values, e->flow->arrays[a],
                     hdi_emit_share(e, e->array_offsets[a], e->array_sizes[a]));
     for (size_t s = 0; s < e->flow->slot_count; s++)
         if (region->uses[s])
             hdi_wide_take(&l->wide, region->start, s);
-    if (region->all->some_return_early && region->start != 0)
+}
+
+void hdi_lanes_write_chunk(struct hdi_lanes *l, LLVMValueRef mask,
+                           enum hdi_way way)
+{
+    struct hdi_emit *e = l->emit;
+    LLVMBuilderRef b = e->builder;
+
+    l->wide.mask = mask;
+    l->end = hdi_emit_block(e, "chunk_end");
+    for (size_t p = 0; p < l->order.count; p++) {
+        l->enter[p] = hdi_emit_block(e, "enter");
+        l->body[p] = hdi_emit_block(e, "body");
+        if (!l->masks[p] ||
+            LLVMGetAllocatedType(l->masks[p]) != LLVMTypeOf(mask))
+            l->masks[p] = hdi_emit_alloca(e, LLVMTypeOf(mask));
+        LLVMBuildStore(b, LLVMConstNull(LLVMTypeOf(mask)), l->masks[p]);
+    }
+    hdi_lanes_begin_chunk(l, way);
+    find_comers(l);
+    if (l->region->all->some_return_early && l->region->start != 0)
         mask = present(l, mask);
     LLVMBuildStore(b, mask, l->masks[0]);
     LLVMBuildBr(b, l->enter[0]);
     for (size_t p = 0; p < l->order.count; p++)
         write_position(l, p);
     hdi_build_at_end(b, l->end);
-}
-
-static void place_chunk(struct hdi_emit *e, LLVMValueRef row, LLVMValueRef x)
-{
-    e->item_ids[0] = x;
-    e->item = LLVMBuildZExt(e->builder, x, e->i64, "");
-    if (row)
-        e->item = LLVMBuildNUWAdd(e->builder, row, e->item, "");
-}
-
-// Ebbing ----------------------------------------------------------------------
-
-// The first block does nothing but to compute what it branches on, from what is
-// the same in every chunk and from ids.
-static bool only_asks(const struct hdi_lanes *l)
-{
-    const struct hdi_flow *flow = l->emit->flow;
-
-    for (LLVMValueRef x =
-             LLVMGetFirstInstruction(flow->blocks[l->order.blocks[0]].block);
-         !LLVMIsATerminatorInst(x); x = LLVMGetNextInstruction(x)) {
-        size_t slot = hdi_slot_of(flow, x);
-        bool access = LLVMIsALoadInst(x) || LLVMIsAStoreInst(x);
-        if ((access && slot == SIZE_MAX) || LLVMIsAAtomicRMWInst(x) ||
-            LLVMIsAAtomicCmpXchgInst(x) || LLVMIsAFenceInst(x) ||
-            (LLVMIsACallInst(x) && hdi_call_kind(x) == HDI_CALL_OTHER &&
-             hdi_vector_intrinsic(x) == 0))
-            return false;
-    }
-    return true;
-}
-
-// id < limit, or limit > id.
-static bool is_limit(const struct hdi_lanes *l, LLVMValueRef condition)
-{
-    if (!LLVMIsAICmpInst(condition))
-        return false;
-    LLVMIntPredicate p = LLVMGetICmpPredicate(condition);
-    bool less = p == LLVMIntULT || p == LLVMIntSLT;
-    bool more = p == LLVMIntUGT || p == LLVMIntSGT;
-    LLVMValueRef id = LLVMGetOperand(condition, more);
-    LLVMValueRef limit = LLVMGetOperand(condition, !more);
-    struct hdi_class c = hdi_linear_class(&l->linear, id);
-    struct hdi_class other = hdi_linear_class(&l->linear, limit);
-    bool exact =
-        p == LLVMIntULT || p == LLVMIntUGT ? c.is_unsigned : c.is_signed;
-
-    return (less || more) && c.kind == HDI_LANES_LINEAR && c.step > 0 &&
-           exact && other.kind == HDI_LANES_LINEAR && other.step == 0;
-}
-
-// The block that `block` leads to by way of empty ones.
-static size_t behind_empty(const struct hdi_flow *flow, size_t block)
-{
-    for (size_t i = 0; i < flow->block_count; i++) {
-        const struct hdi_block *b = &flow->blocks[block];
-        if (b->cut || b->successor_count != 1 ||
-            !LLVMIsATerminatorInst(LLVMGetFirstInstruction(b->block)))
-            break;
-        block = b->successors[0];
-    }
-    return block;
-}
-
-// Does the region do nothing for work-items from some x on, and say so at its
-// begin? Chunks behind the first without a lane can then be left out: those
-// lanes would only go to the cut, and keep nothing there.
-static bool ebbs(const struct hdi_lanes *l)
-{
-    const struct hdi_region *region = l->region;
-    const struct hdi_flow *flow = l->emit->flow;
-    const struct hdi_block *first = &flow->blocks[l->order.blocks[0]];
-    LLVMValueRef end = LLVMGetBasicBlockTerminator(first->block);
-
-    if (region->exit_count != 1 || region->all->some_return_early ||
-        first->successor_count != 2 || l->order.loop_end[0] > 0 ||
-        LLVMGetInstructionOpcode(end) != LLVMBr ||
-        behind_empty(flow, first->successors[1]) != region->exits[0] ||
-        !is_limit(l, LLVMGetOperand(end, 0)) || !only_asks(l))
-        return false;
-    for (size_t s = 0; s < flow->slot_count; s++)
-        if (region->stores[s] && l->emit->kept[s].place == HDI_PLACE_ITEMS &&
-            hdi_flow_is_live(flow, region->exits[0], s))
-            return false;
-    return true;
-}
-
-void hdi_lanes_write(struct hdi_lanes *l, LLVMValueRef row)
-{
-    struct hdi_emit *e = l->emit;
-    LLVMBuilderRef b = e->builder;
-    LLVMTypeRef type = LLVMTypeOf(e->trip[0]);
-    LLVMTypeRef mask_type = hdi_wide_mask_type(&l->wide);
-    LLVMValueRef counter = hdi_emit_alloca(e, type);
-    LLVMValueRef lanes = LLVMConstInt(type, l->wide.lanes, false);
-    LLVMBasicBlockRef head = hdi_emit_block(e, "chunks"),
-                      body = hdi_emit_block(e, "chunk"),
-                      rest = hdi_emit_block(e, "rest"),
-                      part = hdi_emit_block(e, "part"),
-                      after = hdi_emit_block(e, "after_chunks");
-
-    for (size_t p = 0; p < l->order.count; p++)
-        l->masks[p] = hdi_emit_alloca(e, mask_type);
-    l->ebbs = ebbs(l);
-    if (l->ebbs)
-        l->taken = hdi_emit_alloca(e, mask_type);
-    LLVMBuildStore(b, LLVMConstNull(type), counter);
-    LLVMBuildBr(b, head);
-
-    hdi_build_at_end(b, head);
-    LLVMValueRef x = LLVMBuildLoad2(b, type, counter, "");
-    LLVMValueRef left = LLVMBuildNUWSub(b, e->trip[0], x, "");
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntUGE, left, lanes, ""), body,
-                    rest);
-    hdi_build_at_end(b, body);
-    place_chunk(e, row, x);
-    write_chunk(l, LLVMConstAllOnes(mask_type), true);
-    LLVMBuildStore(b, LLVMBuildNUWAdd(b, x, lanes, ""), counter);
-    if (l->ebbs) {
-        LLVMValueRef taken = LLVMBuildLoad2(b, mask_type, l->taken, "");
-        keep_rolled(
-            e, LLVMBuildCondBr(b, hdi_wide_any(&l->wide, taken), head, after));
-    } else {
-        keep_rolled(e, LLVMBuildBr(b, head));
-    }
-
-    hdi_build_at_end(b, rest);
-    LLVMBuildCondBr(b,
-                    LLVMBuildICmp(b, LLVMIntNE, left, LLVMConstNull(type), ""),
-                    part, after);
-    hdi_build_at_end(b, part);
-    place_chunk(e, row, x);
-    write_chunk(l,
-                LLVMBuildICmp(b, LLVMIntULT, hdi_wide_iota(&l->wide, type, 1),
-                              hdi_wide_splat(&l->wide, left), ""),
-                false);
-    LLVMBuildBr(b, after);
-    hdi_build_at_end(b, after);
 }
 
 // Making ----------------------------------------------------------------------
@@ -569,9 +476,14 @@ static bool prepare(struct hdi_lanes *l)
     l->enter = calloc(count, sizeof(LLVMBasicBlockRef));
     l->body = calloc(count, sizeof(LLVMBasicBlockRef));
     l->masks = calloc(count, sizeof(LLVMValueRef));
-    return l->enter && l->body && l->masks &&
-           hdi_linear_find(l->emit, &l->order, marks_returned(l->region),
-                           &l->linear);
+    l->comes = calloc(count, sizeof(bool));
+    bool marks = marks_returned(l->region);
+    if (!l->enter || !l->body || !l->masks || !l->comes ||
+        !hdi_linear_find(l->emit, &l->order, marks, false, &l->open))
+        return false;
+    l->splits = hdi_split_find(l->region, &l->open, &l->order, &l->split);
+    return !l->splits ||
+           hdi_linear_find(l->emit, &l->order, marks, true, &l->together);
 }
 
 bool hdi_lanes_create(struct hdi_region *region, struct hdi_lanes **made,
@@ -585,7 +497,7 @@ bool hdi_lanes_create(struct hdi_region *region, struct hdi_lanes **made,
     l->region = region;
     l->emit = region->all->emit;
     l->wide = (struct hdi_wide){
-        .emit = l->emit, .linear = &l->linear, .lanes = l->emit->width};
+        .emit = l->emit, .linear = &l->open, .lanes = l->emit->width};
     *reason = reason_against_all(region);
     bool ok = *reason || order(l, reason);
     if (ok && !*reason)
@@ -605,10 +517,12 @@ void hdi_lanes_destroy(struct hdi_lanes *l)
     if (l->wide.vectors.failed)
         l->emit->values.failed = true;
     hdi_map_clear(&l->wide.vectors);
-    hdi_linear_destroy(&l->linear);
+    hdi_linear_destroy(&l->open);
+    hdi_linear_destroy(&l->together);
     hdi_order_destroy(&l->order);
     free(l->enter);
     free(l->body);
     free(l->masks);
+    free(l->comes);
     free(l);
 }

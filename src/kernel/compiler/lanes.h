@@ -4,8 +4,35 @@
 #define HDI_KERNEL_COMPILER_LANES_H
 
 #include "kernel/compiler/region.h"
+#include "kernel/compiler/split.h"
+#include "kernel/compiler/widen.h"
 
-struct hdi_lanes;
+// The lanes of a chunk.
+enum hdi_way {
+    HDI_WAY_PART,  // some are missing
+    HDI_WAY_OPEN,  // all are there
+    HDI_WAY_BELOW, // all take the region's first branch as ids below its limit
+                   // do
+    HDI_WAY_BEYOND // all take it the other way
+};
+
+struct hdi_lanes {
+    struct hdi_region *region;
+    struct hdi_emit *emit;
+    struct hdi_order order;
+    struct hdi_linear open;          // as it is for chunks in general
+    struct hdi_linear together;      // when all take the first branch alike
+    const struct hdi_linear *linear; // of the chunk at hand
+    struct hdi_wide wide;
+    LLVMBasicBlockRef *enter, *body; // per position
+    LLVMValueRef *masks;             // per position: alloca
+    bool *comes; // per position: lanes of the chunk at hand may come there
+    LLVMBasicBlockRef end; // of the chunk
+    bool splits;           // chunks may take the first branch alike
+    struct hdi_split split;
+    enum hdi_way way; // of the chunk at hand
+    bool lost;        // some may have left the region by now
+};
 
 // False when memory ran out. `*lanes` is NULL when the region must be done one
 // work-item after the other, and `*reason` says why.
@@ -13,8 +40,18 @@ bool hdi_lanes_create(struct hdi_region *region, struct hdi_lanes **lanes,
                       const char **reason);
 void hdi_lanes_destroy(struct hdi_lanes *lanes);
 
-// Write the code for one row, of which `row` is the number in the group of the
-// first work-item, NULL: 0. Full chunks, then what is left, under a mask.
+// Take the values that the chunk at emit->item_ids begins with.
+void hdi_lanes_begin_chunk(struct hdi_lanes *lanes, enum hdi_way way);
+
+// The same, and write its code, for the lanes of `mask`.
+void hdi_lanes_write_chunk(struct hdi_lanes *lanes, LLVMValueRef mask,
+                           enum hdi_way way);
+
+// A loop of lanes, whose end is `branch`, is long enough.
+void hdi_keep_rolled(struct hdi_emit *emit, LLVMValueRef branch);
+
+// rows.c: write the code for one row, of which `row` is the number in the group
+// of the first work-item, NULL: 0.
 void hdi_lanes_write(struct hdi_lanes *lanes, LLVMValueRef row);
 
 #endif

@@ -468,7 +468,7 @@ static bool look_at_block(struct hdi_linear *l, size_t at)
             changed |= look_at(l, at, x);
             continue;
         }
-        if (block->successor_count > 1 &&
+        if (block->successor_count > 1 && !(l->together && at == 0) &&
             !is_uniform(hdi_linear_class(l, LLVMGetOperand(x, 0))) &&
             hdi_linear_class(l, LLVMGetOperand(x, 0)).kind != HDI_LANES_UNKNOWN)
             l->parts[at] = true;
@@ -480,13 +480,14 @@ static bool look_at_block(struct hdi_linear *l, size_t at)
 }
 
 bool hdi_linear_find(const struct hdi_emit *emit, const struct hdi_order *order,
-                     bool marks, struct hdi_linear *l)
+                     bool marks, bool together, struct hdi_linear *l)
 {
     const struct hdi_flow *flow = emit->flow;
 
     *l = (struct hdi_linear){
         .emit = emit,
         .order = order,
+        .together = together,
         .marks = marks,
         .slots = calloc(flow->slot_count + 1, sizeof(*l->slots)),
         .waiting = calloc(order->count * flow->live_words, sizeof(uint64_t)),

@@ -30,14 +30,15 @@ struct hdi_linear {
     uint64_t *waiting;       // per position, flow->live_words: slots that lanes
                              // which wait elsewhere still need
     bool *scattered;         // per position: lanes may wait elsewhere
-    bool *parts;  // per position: lanes may part at its end, or have before
-    bool marks;   // it is noted which lanes have returned
-    bool returns; // lanes may return while others go on
+    bool *parts;   // per position: lanes may part at its end, or have before
+    bool together; // all lanes take the first branch alike
+    bool marks;    // it is noted which lanes have returned
+    bool returns;  // lanes may return while others go on
 };
 
 // The region begins at the first block of `order`. False when memory ran out.
 bool hdi_linear_find(const struct hdi_emit *emit, const struct hdi_order *order,
-                     bool marks, struct hdi_linear *linear);
+                     bool marks, bool together, struct hdi_linear *linear);
 void hdi_linear_destroy(struct hdi_linear *linear);
 
 struct hdi_class hdi_linear_class(const struct hdi_linear *linear,

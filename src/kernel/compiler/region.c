@@ -497,6 +497,7 @@ static bool write_region(struct hdi_regions *all, size_t start)
     struct hdi_form form = {0};
     bool ok = e->width == 0 || hdi_lanes_create(&region, &lanes, &form.reason);
     form.lanes = lanes ? e->width : 0;
+    form.limit = lanes && lanes->splits ? lanes->split.line : 0;
     ok &= add_form(&all->forms, form);
     move_group_values(&region, true);
     if (ok)

@@ -23,6 +23,7 @@ enum {
 struct hdi_forms {
     struct hdi_form {
         unsigned lanes; // of a chunk, 0: one work-item after the other
+        unsigned limit; // line that asks for ids below a limit (split.h), or 0
         const char
             *reason; // why there are no chunks, NULL: the kernel has none
     } *list;

@@ -35,8 +35,8 @@
 //     ... uint64_t n = hd_gather(worker, count, 0, root->children, root);
 //
 // runs its items one after another and gives away half of those it has not
-// reached when another worker asks for work, or when hardly anything lies ready
-// for one. That costs a look per item, no more. 0 is the neutral element of
+// reached when another worker asks for work. That costs a look per item, no
+// more. 0 is the neutral element of
 // `plus`. HD_EACH(i, name, ...) and hd_each() do the same without a value. The
 // parameters, up to six, fit 32 bytes together.
 //
@@ -256,26 +256,10 @@ static inline bool hd_cutoff_met(const struct hd_cutoff *cutoff, size_t items)
 #define HD_NAMES_6(name, t1, p1, t2, p2, t3, p3, t4, p4, t5, p5, t6, p6) \
     , p1, p2, p3, p4, p5, p6
 
-// Half of the items that are left become a task, if it is wanted; none are left
-// of what was cancelled, which asks every worker. That is rare, and kept out of
-// the loop so that the compiler sees a plain one.
-#define HD_GIVE_(wanted, name, ...) \
-    if (hd_end_ - hd_i_ > 1 && wanted(worker)) { \
-        hd_end_ = hd_give_##name(worker, hd_i_, \
-                                 hd_end_ HD_LIST_(NAMES, __VA_ARGS__)); \
-        hd_given_++; \
-    }
-
-#define HD_GIVER_(name, ...) \
-    HD_COLD_ size_t hd_give_##name(struct hd_worker *worker, size_t hd_i_, \
-                                   size_t hd_end_ HD_LIST_(PARAMS, __VA_ARGS__)) \
-    { \
-        size_t hd_middle_ = hd_end_ - (hd_end_ - hd_i_) / 2; \
-        hd_spawn(worker, hd_some_##name, hd_middle_, \
-                 hd_end_ HD_LIST_(NAMES, __VA_ARGS__)); \
-        return hd_cancelled(worker) ? hd_i_ : hd_middle_; \
-    }
-
+// Somebody asks for work: half of the items that are left become a task, and
+// again half of the rest as long as the request stands. That is rare, and kept
+// out of the loop so that the compiler sees a plain one, which it may inline
+// into itself. A cancelled loop is asked too, and ends here.
 #define HD_COLD_ __attribute__((noinline, cold)) static
 
 #define HD_GATHER(result, combine, neutral, index, ...) \
@@ -286,9 +270,8 @@ static inline bool hd_cutoff_met(const struct hd_cutoff *cutoff, size_t items)
 #define HD_GATHER_2_(result, combine, neutral, index, name, ...) \
     static inline result hd_item_##name( \
         struct hd_worker *worker, size_t index HD_LIST_(PARAMS, __VA_ARGS__)); \
-    HD_TASK_DECLARE(static, result, hd_some_##name, size_t, hd_i_, size_t, \
+    HD_TASK_DECLARE(static inline, result, hd_some_##name, size_t, hd_i_, size_t, \
                     hd_end_ HD_LIST_(TYPED, __VA_ARGS__)); \
-    HD_GIVER_(name, __VA_ARGS__) \
     HD_INLINE_ result hd_gather_##name(struct hd_worker *worker, size_t hd_i_, \
                                        size_t hd_end_ HD_LIST_(PARAMS, __VA_ARGS__)) \
     { \
@@ -297,30 +280,36 @@ static inline bool hd_cutoff_met(const struct hd_cutoff *cutoff, size_t items)
                                     hd_end_ HD_LIST_(NAMES, __VA_ARGS__)) \
                    : neutral; \
     } \
-    HD_COLD_ result hd_collect_##name(struct hd_worker *worker, \
-                                      result hd_value_, unsigned hd_given_) \
+    HD_COLD_ result hd_divide_##name(struct hd_worker *worker, size_t hd_i_, \
+                                     size_t hd_end_ HD_LIST_(PARAMS, __VA_ARGS__)) \
     { \
-        for (; hd_given_ > 0; hd_given_--) { \
-            result hd_one_ = hd_join(worker, hd_some_##name); \
-            hd_value_ = combine(hd_value_, hd_one_); \
-        } \
-        return hd_value_; \
+        if (hd_cancelled(worker)) \
+            return neutral; \
+        if (hd_end_ - hd_i_ == 1) \
+            return hd_item_##name(worker, hd_i_ HD_LIST_(NAMES, __VA_ARGS__)); \
+        size_t hd_middle_ = hd_end_ - (hd_end_ - hd_i_) / 2; \
+        hd_spawn(worker, hd_some_##name, hd_middle_, \
+                 hd_end_ HD_LIST_(NAMES, __VA_ARGS__)); \
+        result hd_value_ = hd_some_##name( \
+            worker, hd_i_, hd_middle_ HD_LIST_(NAMES, __VA_ARGS__)); \
+        result hd_rest_ = hd_join(worker, hd_some_##name); \
+        return combine(hd_value_, hd_rest_); \
     } \
-    HD_TASK_DEFINE(static, result, hd_some_##name, size_t, hd_i_, size_t, \
+    HD_TASK_DEFINE(static inline, result, hd_some_##name, size_t, hd_i_, size_t, \
                    hd_end_ HD_LIST_(TYPED, __VA_ARGS__)) \
     { \
         result hd_value_ = neutral; \
-        unsigned hd_given_ = 0; \
-        HD_GIVE_(hd_has_few_, name, __VA_ARGS__) \
         for (; hd_i_ < hd_end_; hd_i_++) { \
-            HD_GIVE_(hd_is_asked_, name, __VA_ARGS__) \
+            if (hd_is_asked_(worker)) { \
+                result hd_rest_ = hd_divide_##name( \
+                    worker, hd_i_, hd_end_ HD_LIST_(NAMES, __VA_ARGS__)); \
+                return combine(hd_value_, hd_rest_); \
+            } \
             result hd_one_ = \
                 hd_item_##name(worker, hd_i_ HD_LIST_(NAMES, __VA_ARGS__)); \
             hd_value_ = combine(hd_value_, hd_one_); \
         } \
-        return __builtin_expect(hd_given_ > 0, 0) \
-                   ? hd_collect_##name(worker, hd_value_, hd_given_) \
-                   : hd_value_; \
+        return hd_value_; \
     } \
     static inline result hd_item_##name( \
         __attribute__((unused)) struct hd_worker *worker, \
@@ -332,20 +321,41 @@ static inline bool hd_cutoff_met(const struct hd_cutoff *cutoff, size_t items)
 #define HD_EACH_2_(index, name, ...) \
     static inline void hd_item_##name( \
         struct hd_worker *worker, size_t index HD_LIST_(PARAMS, __VA_ARGS__)); \
-    HD_VOID_TASK_DECLARE(static, hd_some_##name, size_t, hd_i_, size_t, \
+    HD_VOID_TASK_DECLARE(static inline, hd_some_##name, size_t, hd_i_, size_t, \
                          hd_end_ HD_LIST_(TYPED, __VA_ARGS__)); \
-    HD_GIVER_(name, __VA_ARGS__) \
-    HD_VOID_TASK_DEFINE(static, hd_some_##name, size_t, hd_i_, size_t, \
+    HD_INLINE_ void hd_each_##name(struct hd_worker *worker, size_t hd_i_, \
+                                   size_t hd_end_ HD_LIST_(PARAMS, __VA_ARGS__)) \
+    { \
+        if (hd_i_ < hd_end_) \
+            hd_some_##name(worker, hd_i_, hd_end_ HD_LIST_(NAMES, __VA_ARGS__)); \
+    } \
+    HD_COLD_ void hd_divide_##name(struct hd_worker *worker, size_t hd_i_, \
+                                   size_t hd_end_ HD_LIST_(PARAMS, __VA_ARGS__)) \
+    { \
+        if (hd_cancelled(worker)) \
+            return; \
+        if (hd_end_ - hd_i_ == 1) { \
+            hd_item_##name(worker, hd_i_ HD_LIST_(NAMES, __VA_ARGS__)); \
+            return; \
+        } \
+        size_t hd_middle_ = hd_end_ - (hd_end_ - hd_i_) / 2; \
+        hd_spawn(worker, hd_some_##name, hd_middle_, \
+                 hd_end_ HD_LIST_(NAMES, __VA_ARGS__)); \
+        hd_call(worker, hd_some_##name, hd_i_, \
+                hd_middle_ HD_LIST_(NAMES, __VA_ARGS__)); \
+        hd_join(worker, hd_some_##name); \
+    } \
+    HD_VOID_TASK_DEFINE(static inline, hd_some_##name, size_t, hd_i_, size_t, \
                         hd_end_ HD_LIST_(TYPED, __VA_ARGS__)) \
     { \
-        unsigned hd_given_ = 0; \
-        HD_GIVE_(hd_has_few_, name, __VA_ARGS__) \
         for (; hd_i_ < hd_end_; hd_i_++) { \
-            HD_GIVE_(hd_is_asked_, name, __VA_ARGS__) \
+            if (hd_is_asked_(worker)) { \
+                hd_divide_##name(worker, hd_i_, \
+                                 hd_end_ HD_LIST_(NAMES, __VA_ARGS__)); \
+                return; \
+            } \
             hd_item_##name(worker, hd_i_ HD_LIST_(NAMES, __VA_ARGS__)); \
         } \
-        for (; hd_given_ > 0; hd_given_--) \
-            hd_join(worker, hd_some_##name); \
     } \
     static inline void hd_item_##name( \
         __attribute__((unused)) struct hd_worker *worker, \
@@ -354,7 +364,7 @@ static inline bool hd_cutoff_met(const struct hd_cutoff *cutoff, size_t items)
 #define hd_gather(worker, name, ...) \
     HD_CAT_(hd_gather_, name)(worker, __VA_ARGS__)
 #define hd_each(worker, name, ...) \
-    HD_CAT_(hd_some_, name)(worker, __VA_ARGS__)
+    HD_CAT_(hd_each_, name)(worker, __VA_ARGS__)
 
 #define HD_DIVISIBLE(name, type, is_leaf, divide, run) \
     HD_VOID_TASK(name, type, hd_task_) \

@@ -64,9 +64,8 @@ struct hd_task_ {
 struct hd_stack_ {
     struct hd_task_ *top_;   // the next spawn's record; owner only
     struct hd_task_ *split_; // records below may be taken; owner only
-    struct hd_task_ *few_;   // loops divide below it even if nobody asks
     uint64_t tasks_;         // run so far; written by the owner only, atomic
-    unsigned char pad1_[32];
+    unsigned char pad1_[40];
     struct hd_task_ *limit_; // end of the array, NULL: publish. Atomic; on a
     unsigned char pad2_[56]; // line of its own, since thieves poll it
 };
@@ -92,18 +91,12 @@ static inline void hd_push_(struct hd_worker *worker, struct hd_task_ *task)
         hd_spawn_slow_(worker);
 }
 
-// Whether somebody without work asks for some; whether little lies ready.
+// Whether somebody without work asks for some.
 static inline int hd_is_asked_(struct hd_worker *worker)
 {
     struct hd_stack_ *stack = hd_stack_of_(worker);
     return __builtin_expect(!__atomic_load_n(&stack->limit_, __ATOMIC_RELAXED),
                             0);
-}
-
-static inline int hd_has_few_(struct hd_worker *worker)
-{
-    struct hd_stack_ *stack = hd_stack_of_(worker);
-    return __builtin_expect(stack->top_ < stack->few_, 0);
 }
 
 static inline void hd_count_task_(struct hd_worker *worker)

@@ -8,10 +8,6 @@
 #include "base/log.h"
 #include "base/memory.h"
 
-enum {
-    FEW = 8 // records that are worth having ready for thieves
-};
-
 static uint64_t pack(uint32_t head, uint32_t split)
 {
     return (uint64_t)head << 32 | split;
@@ -41,7 +37,6 @@ bool hdi_stack_init(struct hdi_stack *stack, uint32_t records)
     stack->end = stack->base + records;
     stack->hot.top_ = stack->base;
     stack->hot.split_ = stack->base;
-    stack->hot.few_ = stack->base + (records < FEW ? records : FEW);
     stack->hot.limit_ = stack->end;
     atomic_init(&stack->shared, 0);
     return true;

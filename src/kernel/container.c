@@ -12,7 +12,8 @@ enum {
     HEAD = 8 + 4 + 4 + 8,          // before the digest [bytes]
     BODY = HEAD + HDI_DIGEST_SIZE, // where the builds begin
     SMALLEST_KERNEL = 64,          // fewer bytes describe no kernel,
-    SMALLEST_ARG = 21              // no argument,
+    SMALLEST_ARG = 21,             // no argument,
+    MOST_ARGS_SIZE = 1 << 24       // and no launch has more of them
 };
 
 bool hdi_container_is(const void *data, size_t size)
@@ -235,8 +236,9 @@ static void take_kernel(struct reader *r, struct hdi_build_kernel *kernel)
             r->status = HD_EFORMAT;
     }
     if (r->status == HD_OK &&
-        (kernel->form > HD_FORM_CHECKED || !*kernel->name ||
-         !is_size(kernel->required_local) || !is_size(kernel->hinted_local)))
+        (kernel->args_size > MOST_ARGS_SIZE || kernel->form > HD_FORM_CHECKED ||
+         !*kernel->name || !is_size(kernel->required_local) ||
+         !is_size(kernel->hinted_local)))
         r->status = HD_EFORMAT;
 }
 

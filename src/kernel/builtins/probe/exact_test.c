@@ -342,14 +342,14 @@ static void fail_conversion(const char *to, const char *from, int how,
 FILL_REAL(float, true)
 FILL_REAL(double, false)
 
-#define FROM(F, ...)                                                 \
-    F(char, true, __VA_ARGS__)                                       \
-    F(uchar, true, __VA_ARGS__)                                      \
-    F(short, true, __VA_ARGS__)                                      \
-    F(ushort, true, __VA_ARGS__) F(int, true, __VA_ARGS__)           \
-        F(uint, true, __VA_ARGS__) F(long, true, __VA_ARGS__)        \
-            F(ulong, true, __VA_ARGS__) F(float, false, __VA_ARGS__) \
-                F(double, false, __VA_ARGS__)
+#define FROM(F, ...)                                           \
+    F(char, true, __VA_ARGS__)                                 \
+    F(uchar, true, __VA_ARGS__)                                \
+    F(short, true, __VA_ARGS__)                                \
+    F(ushort, true, __VA_ARGS__)                               \
+    F(int, true, __VA_ARGS__) F(uint, true, __VA_ARGS__)       \
+        F(long, true, __VA_ARGS__) F(ulong, true, __VA_ARGS__) \
+            F(float, false, __VA_ARGS__) F(double, false, __VA_ARGS__)
 
 // Of integers what does not fit wraps; of floats it is not defined.
 #define CONVERT_TO_INTEGER(S, is_integer, D, bits, is_signed)                  \

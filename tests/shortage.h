@@ -1,0 +1,168 @@
+// For tests that make every allocation of ours fail in turn. Allocations are
+// ours when code of the program asks for them, or of a module that it opened
+// and named; those of libraries are let through.
+//
+// The program's own malloc() takes the place of the C library's, so builds with
+// sanitizers, which have their own, cannot have these tests.
+#ifndef HEDDLE_TESTS_SHORTAGE_H
+#define HEDDLE_TESTS_SHORTAGE_H
+
+#include <errno.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "heddle/status.h"
+
+// The functions that are replaced below.
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *memory, size_t size);
+void *__libc_memalign(size_t alignment, size_t size);
+void __libc_free(void *memory);
+
+enum {
+    SHORTAGE_PLACES = 2
+};
+
+static struct {
+    atomic_long left; // allocations before one fails; < 0: none does
+    atomic_bool failed;
+    atomic_long held; // blocks of memory, whoever asked for them
+    unsigned count;
+    struct {
+        uintptr_t begin, end;
+    } code[SHORTAGE_PLACES];
+} shortage = {.left = -1};
+
+// `data` is part of a module's name, or NULL for the program.
+static inline int shortage_note(struct dl_phdr_info *info, size_t size,
+                                void *data)
+{
+    bool fits =
+        data ? strstr(info->dlpi_name, data) != NULL : !*info->dlpi_name;
+
+    (void)size;
+    for (int i = 0; fits && i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        if (part->p_type != PT_LOAD || !(part->p_flags & PF_X) ||
+            shortage.count == SHORTAGE_PLACES)
+            continue;
+        uintptr_t begin = info->dlpi_addr + part->p_vaddr;
+        shortage.code[shortage.count].begin = begin;
+        shortage.code[shortage.count++].end = begin + part->p_memsz;
+    }
+    return fits;
+}
+
+// Count allocations of the program too (`name` NULL), or of a module that is
+// open. False: there is none.
+static inline bool shortage_watch(const char *name)
+{
+    return dl_iterate_phdr(shortage_note, (void *)(uintptr_t)name) != 0;
+}
+
+// Let so many allocations succeed, then one fail; < 0: none.
+static inline void shortage_begin(long successes)
+{
+    atomic_store(&shortage.failed, false);
+    atomic_store(&shortage.left, successes);
+}
+
+// True when one failed.
+static inline bool shortage_end(void)
+{
+    atomic_store(&shortage.left, -1);
+    return atomic_load(&shortage.failed);
+}
+
+static inline bool shortage_refuses(const void *caller)
+{
+    uintptr_t at = (uintptr_t)caller;
+    bool ours = false;
+
+    if (atomic_load_explicit(&shortage.left, memory_order_relaxed) < 0)
+        return false;
+    for (unsigned i = 0; i < shortage.count; i++)
+        ours |= at >= shortage.code[i].begin && at < shortage.code[i].end;
+    if (!ours || atomic_fetch_sub(&shortage.left, 1) != 0)
+        return false;
+    atomic_store(&shortage.failed, true);
+    errno = ENOMEM;
+    return true;
+}
+
+#define SHORTAGE_REFUSES shortage_refuses(__builtin_return_address(0))
+
+static inline void *shortage_hold(void *memory)
+{
+    if (memory)
+        atomic_fetch_add_explicit(&shortage.held, 1, memory_order_relaxed);
+    return memory;
+}
+
+HD_API void *malloc(size_t size)
+{
+    return SHORTAGE_REFUSES ? NULL : shortage_hold(__libc_malloc(size));
+}
+
+HD_API void *calloc(size_t count, size_t size)
+{
+    return SHORTAGE_REFUSES ? NULL : shortage_hold(__libc_calloc(count, size));
+}
+
+HD_API void *realloc(void *memory, size_t size)
+{
+    if (SHORTAGE_REFUSES)
+        return NULL;
+    void *moved = __libc_realloc(memory, size);
+    return memory ? moved : shortage_hold(moved);
+}
+
+HD_API void *aligned_alloc(size_t alignment, size_t size)
+{
+    return SHORTAGE_REFUSES ? NULL
+                            : shortage_hold(__libc_memalign(alignment, size));
+}
+
+HD_API void free(void *memory)
+{
+    if (memory)
+        atomic_fetch_sub_explicit(&shortage.held, 1, memory_order_relaxed);
+    __libc_free(memory);
+}
+
+HD_API char *strdup(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = SHORTAGE_REFUSES ? NULL : shortage_hold(__libc_malloc(size));
+    return copy ? memcpy(copy, text, size) : NULL;
+}
+
+HD_API char *strndup(const char *text, size_t size)
+{
+    size_t length = strnlen(text, size);
+    char *copy =
+        SHORTAGE_REFUSES ? NULL : shortage_hold(__libc_malloc(length + 1));
+    if (!copy)
+        return NULL;
+    copy[length] = '\0';
+    return memcpy(copy, text, length);
+}
+
+HD_API void *mmap(void *at, size_t size, int access, int flags, int file,
+                  off_t offset)
+{
+    if ((flags & MAP_ANONYMOUS) && SHORTAGE_REFUSES)
+        return MAP_FAILED;
+    // The system call returns addresses as long, and -1 with errno.
+    return (void *)syscall(SYS_mmap, at, size, access, flags, file, offset);
+}
+
+#endif

@@ -183,6 +183,7 @@ static void submit_inside(struct hd_worker *worker, void *data)
 }
 
 static _Atomic uint64_t planted, dropped; // tasks that ran, and did not
+static uint64_t stolen;
 
 static void check(struct tree *tree)
 {
@@ -310,6 +311,11 @@ static void live(uint64_t *random, uint64_t wanted)
     atomic_store(&shaker.stop, true);
     if (shakes)
         pthread_join(shaking, NULL);
+    for (unsigned i = 0; i < hd_pool_workers(shaker.pool); i++) {
+        struct hd_worker_counters counters;
+        hd_pool_counters(shaker.pool, i, &counters);
+        stolen += counters.stolen;
+    }
     hd_pool_destroy(shaker.pool);
 }
 
@@ -322,7 +328,8 @@ int main(int argc, char **argv)
         random = mix(random);
         live(&random, wanted);
     }
-    printf("%" PRIu64 " tasks ran once each, %" PRIu64 " were cancelled\n",
-           atomic_load(&planted), atomic_load(&dropped));
+    printf("%" PRIu64 " tasks ran once each, %" PRIu64 " were stolen; %" PRIu64
+           " were cancelled\n",
+           atomic_load(&planted), stolen, atomic_load(&dropped));
     return 0;
 }

@@ -33,22 +33,63 @@ static void stages(const struct report *report, struct stage list[STAGES])
     memcpy(list, all, sizeof(all));
 }
 
-hd_status report_count(const struct hd_runtime *runtime, unsigned *count,
-                       struct hd_worker_counters **counters,
+hd_status report_count(struct hd_runtime *runtime, struct counts **counts,
                        struct hd_error *error)
 {
-    // The pool is only looked at; the API has one function for both uses.
-    struct hd_pool *pool = hd_runtime_pool((struct hd_runtime *)runtime);
-    unsigned workers = hd_pool_workers(pool);
-    struct hd_worker_counters *list = calloc(workers + 1, sizeof(*list));
-
-    if (!list)
+    struct hd_pool *pool = hd_runtime_pool(runtime);
+    unsigned workers = hd_pool_workers(pool), units = hd_runtime_units(runtime);
+    struct counts *c = calloc(1, sizeof(*c) + workers * sizeof(*c->workers) +
+                                     units * sizeof(*c->units));
+    if (!c)
         return fail(error, HD_ENOMEM, "out of memory");
+
+    c->worker_count = workers;
+    c->unit_count = units;
+    c->workers = (struct hd_worker_counters *)(c + 1);
+    c->units = (struct hd_unit_counters *)(c->workers + workers);
     for (unsigned i = 0; i < workers; i++)
-        hd_pool_counters(pool, i, &list[i]);
-    *count = workers;
-    *counters = list;
+        hd_pool_counters(pool, i, &c->workers[i]);
+    for (unsigned i = 0; i < units; i++) {
+        hd_status status = hd_unit_counters(runtime, i, &c->units[i], error);
+        if (status != HD_OK) {
+            free(c);
+            return status;
+        }
+    }
+    *counts = c;
     return HD_OK;
+}
+
+// What worker or unit `i` did in the run.
+static struct hd_worker_counters worker_of(const struct report *report,
+                                           unsigned i)
+{
+    const struct hd_worker_counters *a = &report->before->workers[i];
+    const struct hd_worker_counters *b = &report->after->workers[i];
+
+    return (struct hd_worker_counters){
+        .tasks = b->tasks - a->tasks,
+        .stolen = b->stolen - a->stolen,
+        .failed = b->failed - a->failed,
+        .parks = b->parks - a->parks,
+        .parked = b->parked - a->parked,
+        .leaves = b->leaves - a->leaves,
+        .groups = b->groups - a->groups,
+        .busy = b->busy - a->busy,
+    };
+}
+
+static struct hd_unit_counters unit_of(const struct report *report, unsigned i)
+{
+    const struct hd_unit_counters *a = &report->before->units[i];
+    struct hd_unit_counters unit = report->after->units[i];
+
+    unit.leaves -= a->leaves;
+    unit.groups -= a->groups;
+    unit.busy -= a->busy;
+    for (unsigned j = 0; j < HD_TRIP_BUCKETS; j++)
+        unit.trips[j] -= a->trips[j];
+    return unit;
 }
 
 static double percent(uint64_t part, uint64_t whole)
@@ -66,13 +107,18 @@ static double mebi(uint64_t bytes)
     return (double)bytes / (1 << 20);
 }
 
-static uint64_t busy_time(const struct report *report)
+// Of the time that workers and units had.
+static double busy_percent(const struct report *report)
 {
+    unsigned workers = report->after->worker_count;
+    unsigned units = report->after->unit_count;
     uint64_t busy = 0;
 
-    for (unsigned i = 0; i < report->worker_count; i++)
-        busy += report->after[i].busy - report->before[i].busy;
-    return busy;
+    for (unsigned i = 0; i < workers; i++)
+        busy += worker_of(report, i).busy;
+    for (unsigned i = 0; i < units; i++)
+        busy += unit_of(report, i).busy;
+    return percent(busy, report->run_time * (workers + units));
 }
 
 // For people ------------------------------------------------------------------
@@ -98,17 +144,37 @@ static void pass_table(const struct report *report, FILE *file)
 
 static void worker_table(const struct report *report, FILE *file)
 {
-    fprintf(file, "%6s %10s %10s %10s %10s %8s\n", "worker", "tasks", "stolen",
+    fprintf(file, "%6s %10s %8s %8s %8s %10s %8s %10s %10s %8s\n", "worker",
+            "tasks", "stolen", "failed", "parks", "parked ms", "leaves",
             "groups", "busy ms", "of run");
-    for (unsigned i = 0; i < report->worker_count; i++) {
-        const struct hd_worker_counters *before = &report->before[i];
-        const struct hd_worker_counters *after = &report->after[i];
-        fprintf(
-            file,
-            "%6u %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10.3f %7.1f%%\n", i,
-            after->tasks - before->tasks, after->stolen - before->stolen,
-            after->groups - before->groups, milli(after->busy - before->busy),
-            percent(after->busy - before->busy, report->run_time));
+    for (unsigned i = 0; i < report->after->worker_count; i++) {
+        struct hd_worker_counters c = worker_of(report, i);
+        fprintf(file,
+                "%6u %10" PRIu64 " %8" PRIu64 " %8" PRIu64 " %8" PRIu64
+                " %10.3f %8" PRIu64 " %10" PRIu64 " %10.3f %7.1f%%\n",
+                i, c.tasks, c.stolen, c.failed, c.parks, milli(c.parked),
+                c.leaves, c.groups, milli(c.busy),
+                percent(c.busy, report->run_time));
+    }
+}
+
+// The histogram of round trips is a list of those that happened.
+static void unit_table(const struct report *report, FILE *file)
+{
+    if (report->after->unit_count == 0)
+        return;
+    fprintf(file, "\n%6s %6s %8s %10s %10s %8s  %s\n", "unit", "worker",
+            "leaves", "groups", "busy ms", "of run", "round trips");
+    for (unsigned i = 0; i < report->after->unit_count; i++) {
+        struct hd_unit_counters c = unit_of(report, i);
+        fprintf(file, "%6u %6u %8" PRIu64 " %10" PRIu64 " %10.3f %7.1f%% ", i,
+                c.worker, c.leaves, c.groups, milli(c.busy),
+                percent(c.busy, report->run_time));
+        for (unsigned j = 0; j < HD_TRIP_BUCKETS; j++)
+            if (c.trips[j] > 0)
+                fprintf(file, " %" PRIu64 " of %.1f us", c.trips[j],
+                        (double)(UINT64_C(1) << j) / 1e3);
+        fputc('\n', file);
     }
 }
 
@@ -121,15 +187,15 @@ void report_text(const struct report *report, bool tables, FILE *file)
         pass_table(report, file);
         fputc('\n', file);
         worker_table(report, file);
+        unit_table(report, file);
         fputc('\n', file);
     }
     fprintf(file,
             "%s: %u passes in %.1f ms on %u worker%s, %.0f%% busy\n"
             "memory: %.1f MiB of resources, %.1f MiB of buffers at most\n",
             report->given->operand, hd_graph_pass_count(session->graph),
-            milli(report->run_time), report->worker_count,
-            report->worker_count == 1 ? "" : "s",
-            percent(busy_time(report), report->run_time * report->worker_count),
+            milli(report->run_time), report->after->worker_count,
+            report->after->worker_count == 1 ? "" : "s", busy_percent(report),
             mebi(hd_graph_peak_memory(session->graph)),
             mebi(hd_runtime_peak_memory(session->runtime)));
     stages(report, list);
@@ -171,6 +237,43 @@ static void json_pair(const char *key, const char *text, FILE *file)
     json_string(text, file);
 }
 
+static void json_workers(const struct report *report, FILE *file)
+{
+    fputs("],\"workers\":[", file);
+    for (unsigned i = 0; i < report->after->worker_count; i++) {
+        struct hd_worker_counters c = worker_of(report, i);
+        fprintf(file,
+                "%s{\"tasks\":%" PRIu64 ",\"stolen\":%" PRIu64
+                ",\"failed\":%" PRIu64 ",\"parks\":%" PRIu64
+                ",\"parked\":%" PRIu64 ",\"leaves\":%" PRIu64
+                ",\"groups\":%" PRIu64 ",\"busy\":%" PRIu64 "}",
+                i > 0 ? "," : "", c.tasks, c.stolen, c.failed, c.parks,
+                c.parked, c.leaves, c.groups, c.busy);
+    }
+    fputc(']', file);
+}
+
+// `trips` as in struct hd_unit_counters, up to the longest that happened.
+static void json_units(const struct report *report, FILE *file)
+{
+    fputs(",\"units\":[", file);
+    for (unsigned i = 0; i < report->after->unit_count; i++) {
+        struct hd_unit_counters c = unit_of(report, i);
+        unsigned end = HD_TRIP_BUCKETS;
+        fprintf(file,
+                "%s{\"worker\":%u,\"module\":%u,\"leaves\":%" PRIu64
+                ",\"groups\":%" PRIu64 ",\"busy\":%" PRIu64 ",\"trips\":[",
+                i > 0 ? "," : "", c.worker, c.module, c.leaves, c.groups,
+                c.busy);
+        while (end > 0 && c.trips[end - 1] == 0)
+            end--;
+        for (unsigned j = 0; j < end; j++)
+            fprintf(file, "%s%" PRIu64, j > 0 ? "," : "", c.trips[j]);
+        fputs("]}", file);
+    }
+    fputc(']', file);
+}
+
 void report_json(const struct report *report, FILE *file)
 {
     const struct session *session = report->session;
@@ -201,18 +304,9 @@ void report_json(const struct report *report, FILE *file)
                 ",\"work_items\":%" PRIu64 "}",
                 pass.begin, pass.end, pass.work_items);
     }
-    fputs("],\"workers\":[", file);
-    for (unsigned i = 0; i < report->worker_count; i++) {
-        const struct hd_worker_counters *before = &report->before[i];
-        const struct hd_worker_counters *after = &report->after[i];
-        fprintf(file,
-                "%s{\"tasks\":%" PRIu64 ",\"stolen\":%" PRIu64
-                ",\"groups\":%" PRIu64 ",\"busy\":%" PRIu64 "}",
-                i > 0 ? "," : "", after->tasks - before->tasks,
-                after->stolen - before->stolen, after->groups - before->groups,
-                after->busy - before->busy);
-    }
-    fputs("],\"outputs\":[", file);
+    json_workers(report, file);
+    json_units(report, file);
+    fputs(",\"outputs\":[", file);
     const char *comma = "";
     for (const struct given *one = NULL;
          (one = option_next(report->given, "--out", one)) != NULL;) {

@@ -7,21 +7,27 @@
 #include <stdio.h>
 
 #include "heddle/task.h"
+#include "heddle/unit.h"
 #include "session.h"
 
 struct report {
     const struct options *given;
     const struct session *session;
     uint64_t build_time, run_time, encode_time, total_time; // [ns]
-    unsigned worker_count;
-    struct hd_worker_counters *before, *after; // the run, one per worker
+    struct counts *before, *after;                          // the run
 };
 
-// Take the counters of all workers.
+// What all workers and units have done so far.
+struct counts {
+    unsigned worker_count, unit_count;
+    struct hd_worker_counters *workers;
+    struct hd_unit_counters *units;
+};
+
+// Take them; free with free().
 //
 // Errors: HD_ENOMEM
-hd_status report_count(const struct hd_runtime *runtime, unsigned *count,
-                       struct hd_worker_counters **counters,
+hd_status report_count(struct hd_runtime *runtime, struct counts **counts,
                        struct hd_error *error);
 
 // A few lines; with `tables` also one line per pass and per worker.

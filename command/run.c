@@ -29,6 +29,9 @@ static const struct option options[] = {
      OPTION_CHOICE, false},
     {"--workers", "N", "threads; one per core by default", OPTION_NUMBER,
      false},
+    {"--units", "N",
+     "threads of their own that run kernels for the\nworkers; none by default",
+     OPTION_NUMBER, false},
     {"--check", NULL,
      "look at every access of kernels to memory, and say\nwhat is wrong",
      OPTION_FLAG, false},
@@ -215,8 +218,7 @@ static hd_status compute(struct report *report, struct hd_error *error)
         return status;
     report->build_time = lap(&mark);
 
-    status =
-        report_count(runtime, &report->worker_count, &report->before, error);
+    status = report_count(runtime, &report->before, error);
     if (status != HD_OK)
         return status;
     progress_stage("running");
@@ -226,8 +228,7 @@ static hd_status compute(struct report *report, struct hd_error *error)
         return status;
     report->run_time = lap(&mark);
     progress_erase();
-    status =
-        report_count(runtime, &report->worker_count, &report->after, error);
+    status = report_count(runtime, &report->after, error);
     if (status != HD_OK)
         return status;
 
@@ -270,6 +271,7 @@ static int run(const struct options *given)
     const struct hd_runtime_params params = {
         .workers = option_number(given, "--workers",
                                  option_given(given, "--debug") ? 1 : 0),
+        .units = option_number(given, "--units", 0),
         .time_limit = option_number(given, "--time-limit", 0) * 1000000ull,
         .device = option_value(given, "--device"),
         .trace = trace != NULL,

@@ -8,6 +8,7 @@
 #include "heddle/runtime.h"
 #include "heddle/status.h"
 #include "heddle/task.h"
+#include "heddle/unit.h"
 #include "heddle/version.h"
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "heddle/priority.h"
 #include "heddle/status.h"
+#include "heddle/unit.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -220,11 +221,16 @@ struct hd_launch_params {
     // hd_group_cancel() on this group ends the launch with HD_ECANCELED. NULL:
     // the group that the calling task or job belongs to, if any.
     struct hd_group *group;
+
+    // Where it runs, of a runtime with units: HD_ENODEV when none of the units
+    // there is attached.
+    enum hd_place place;
+    unsigned unit; // that `place` names
 };
 
 /// As hd_launch(). `params` may be NULL for the defaults.
 ///
-/// Errors:  as well HD_ETIMEOUT, HD_ECANCELED
+/// Errors:  as well HD_ETIMEOUT, HD_ECANCELED, HD_ENODEV (place)
 HD_API hd_status hd_launch_with(struct hd_runtime *runtime,
                                 const struct hd_launch_params *params,
                                 const struct hd_kernel *kernel,

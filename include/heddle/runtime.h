@@ -17,21 +17,26 @@ struct hd_pool;
 struct hd_runtime;
 
 struct hd_runtime_params {
-    unsigned workers;     // 0: one per core this process may use
-    bool caller_only;     // no threads of its own: the caller works
-    const char *device;   // "cpu", "null", "gpu" or "all"; NULL: all there are
-    const char *topology; // hwloc synthetic description; NULL: this machine
-    const char *cache;    // folder of compiled kernels; NULL: the user's own
-    bool no_cache;        // compile everything anew
-    uint64_t time_limit;  // of each launch [ns]; 0: none
-    bool guard;           // buffers end where inaccessible memory begins: an
-                          // access one element past the end is an error of
-                          // its launch
-    bool trace;           // record events for hd_runtime_trace_write()
+    unsigned workers;    // 0: one per core this process may use
+    bool caller_only;    // no threads of its own: the caller works
+    unsigned units;      // threads of their own for leaves, see heddle/unit.h;
+                         // 0: workers run leaves themselves
+    unsigned unit_cores; // of each unit; 0: 1
+    uint64_t unit_timeout; // a unit that takes longer for a leaf hangs and is
+                           // detached [ns]; 0: wait for ever
+    const char *device;    // "cpu", "null", "gpu" or "all"; NULL: all there are
+    const char *topology;  // hwloc synthetic description; NULL: this machine
+    const char *cache;     // folder of compiled kernels; NULL: the user's own
+    bool no_cache;         // compile everything anew
+    uint64_t time_limit;   // of each launch [ns]; 0: none
+    bool guard;            // buffers end where inaccessible memory begins: an
+                           // access one element past the end is an error of
+                           // its launch
+    bool trace;            // record events for hd_runtime_trace_write()
     const char *build_options; // added to those of every program, such as
                                // "-heddle-form=thread"; NULL: none
-    // Gets what kernels print with printf(), in whole lines; several workers may
-    // call it at the same time. NULL: it goes to stdout.
+    // Gets what kernels print with printf(), in whole lines; several workers
+    // may call it at the same time. NULL: it goes to stdout.
     void (*print)(void *data, const char *text, size_t size);
     void *print_data;
 };
@@ -39,7 +44,8 @@ struct hd_runtime_params {
 /// Start a runtime. `params` may be NULL for the defaults. Several runtimes may
 /// live in one process; they share nothing.
 ///
-/// Errors:  HD_EINVAL (also a build option), HD_ENODEV (the device asked for is not there),
+/// Errors:  HD_EINVAL (also a build option), HD_ENODEV (the device asked for is
+/// not there),
 ///          HD_ENOMEM, HD_ELIMIT
 /// Owner:   the caller; hd_runtime_destroy()
 /// Threads: any

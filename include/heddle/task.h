@@ -260,8 +260,9 @@ struct hd_worker_counters {
     uint64_t failed; // looks at a victim that had nothing
     uint64_t parks;  // times asleep
     uint64_t parked; // time asleep [ns]
-    uint64_t busy;   // time in kernels [ns], kept by launch
-    uint64_t groups; // work-groups run, kept by launch
+    uint64_t leaves; // pieces of launches run here, kept by launch
+    uint64_t groups; // work-groups in them
+    uint64_t busy;   // time in them [ns]
 };
 
 /// Copy the counters of worker `index`; a running worker's may lag slightly.

@@ -195,7 +195,7 @@ static bool collect(struct hd_worker *worker, struct hdi_launcher *launcher,
         else if (f.status != HD_OK)
             fail(launch, f.status, f.text, f.has_fault ? &f.fault : NULL);
         else
-            count_leaf(worker, launch, &f.leaf.box, f.begin, f.end);
+            learn_time(launch, f.end - f.begin, hdi_box_groups(&f.leaf.box));
         atomic_fetch_sub_explicit(&launch->held, 1, memory_order_release);
         any = true;
     }
@@ -211,11 +211,11 @@ static bool is_for(const struct launch *launch, unsigned worker, unsigned unit)
     if (!atomic_load_explicit(&l->ports[unit].open, memory_order_relaxed))
         return false;
     switch (launch->place.kind) {
-    case HDI_ON_UNIT:
+    case HD_ON_UNIT:
         return unit == launch->place.unit;
-    case HDI_ON_MODULE_OF:
+    case HD_ON_MODULE_OF:
         return l->ports[unit].module == l->ports[launch->place.unit].module;
-    case HDI_ANYWHERE:
+    case HD_ANYWHERE:
     default:
         return unit % hd_pool_workers(l->pool) == worker;
     }
@@ -257,7 +257,8 @@ static bool submit(struct launch *launch, struct hdi_port *port,
                    const struct hdi_box *box)
 {
     struct hdi_chunk chunk = chunk_of(launch, box);
-    struct hdi_leaf leaf = {launch, *box, hdi_now()};
+    struct hdi_leaf leaf = {launch, launch->kernel->trace_name, *box,
+                            hdi_now()};
 
     atomic_fetch_add_explicit(&launch->held, 1, memory_order_relaxed);
     if (hdi_port_submit(port, launch->launcher->device, &chunk, &leaf))
@@ -291,7 +292,7 @@ static void hand_over(struct hd_worker *worker, struct launch *launch,
             hdi_worker_help(worker);
         }
     }
-    if (launch->place.kind == HDI_ANYWHERE)
+    if (launch->place.kind == HD_ANYWHERE)
         run_here(worker, launch, box);
     else
         fail(launch, HD_ENODEV, "", NULL);
@@ -532,7 +533,7 @@ hd_status hdi_launch_with(struct hdi_launcher *launcher,
     struct hdi_plan plan;
     const struct hdi_place *place = &terms->place;
 
-    if (place->kind != HDI_ANYWHERE && place->unit >= launcher->port_count)
+    if (place->kind != HD_ANYWHERE && place->unit >= launcher->port_count)
         return hdi_fail(error, HD_ENODEV,
                         "kernel '%s' is to run on unit %u; there are %u",
                         kernel->info.name, place->unit, launcher->port_count);

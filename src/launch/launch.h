@@ -48,6 +48,10 @@ hd_status hdi_launcher_create(struct hd_pool *pool, struct hdi_device *device,
                               struct hd_error *error);
 void hdi_launcher_destroy(struct hdi_launcher *launcher);
 
+// Put the counters of workers and units into the trace, if there is one.
+// Nothing may run meanwhile.
+void hdi_launcher_trace(struct hdi_launcher *launcher);
+
 struct hd_buffer {
     struct hdi_launcher *launcher;
     void *address; // on the launcher's device
@@ -68,14 +72,15 @@ hd_status hdi_launcher_attach(struct hdi_launcher *launcher, unsigned unit,
 hd_status hdi_launcher_detach(struct hdi_launcher *launcher, unsigned unit,
                               struct hd_error *error);
 
+// As hd_unit_counters().
+hd_status hdi_launcher_count(const struct hdi_launcher *launcher, unsigned unit,
+                             struct hd_unit_counters *counters,
+                             struct hd_error *error);
+
 // Where the leaves of a launch run (W16): anywhere, on one unit, or on the
 // units of one's module. HD_ENODEV when none of these is attached.
 struct hdi_place {
-    enum {
-        HDI_ANYWHERE,
-        HDI_ON_UNIT,
-        HDI_ON_MODULE_OF
-    } kind;
+    enum hd_place kind;
     unsigned unit;
 };
 

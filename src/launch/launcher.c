@@ -6,7 +6,7 @@
 #include "launch/launch.h"
 #include "steal/worker.h"
 
-static hd_status find_port(struct hdi_launcher *launcher, unsigned unit,
+static hd_status find_port(const struct hdi_launcher *launcher, unsigned unit,
                            struct hd_error *error)
 {
     if (unit < launcher->port_count)
@@ -37,6 +37,57 @@ hd_status hdi_launcher_detach(struct hdi_launcher *launcher, unsigned unit,
     return HD_OK;
 }
 
+hd_status hdi_launcher_count(const struct hdi_launcher *launcher, unsigned unit,
+                             struct hd_unit_counters *counters,
+                             struct hd_error *error)
+{
+    HDI_TRY(find_port(launcher, unit, error));
+    hdi_port_count(&launcher->ports[unit], counters);
+    counters->worker = unit % hd_pool_workers(launcher->pool);
+    return HD_OK;
+}
+
+static void trace_worker(struct hdi_track *track,
+                         const struct hd_worker_counters *c)
+{
+    hdi_track_set(track, "tasks", c->tasks);
+    hdi_track_set(track, "stolen", c->stolen);
+    hdi_track_set(track, "failed steals", c->failed);
+    hdi_track_set(track, "parks", c->parks);
+    hdi_track_set(track, "parked [ns]", c->parked);
+    hdi_track_set(track, "leaves", c->leaves);
+    hdi_track_set(track, "work-groups", c->groups);
+    hdi_track_set(track, "busy [ns]", c->busy);
+}
+
+static void trace_unit(struct hdi_track *track,
+                       const struct hd_unit_counters *c)
+{
+    hdi_track_set(track, "leaves", c->leaves);
+    hdi_track_set(track, "work-groups", c->groups);
+    hdi_track_set(track, "busy [ns]", c->busy);
+    for (unsigned i = 0; i < HD_TRIP_BUCKETS; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "round trips of 2^%u ns", i);
+        if (c->trips[i] > 0)
+            hdi_track_set(track, name, c->trips[i]);
+    }
+}
+
+void hdi_launcher_trace(struct hdi_launcher *launcher)
+{
+    for (unsigned i = 0; i < hd_pool_workers(launcher->pool); i++) {
+        struct hd_worker_counters counters;
+        hd_pool_counters(launcher->pool, i, &counters);
+        trace_worker(launcher->tracks[i], &counters);
+    }
+    for (unsigned i = 0; i < launcher->port_count; i++) {
+        struct hd_unit_counters counters;
+        hdi_port_count(&launcher->ports[i], &counters);
+        trace_unit(launcher->ports[i].track, &counters);
+    }
+}
+
 static hd_status attach_all(struct hdi_launcher *launcher,
                             struct hd_error *error)
 {
@@ -52,7 +103,10 @@ static hd_status attach_all(struct hdi_launcher *launcher,
     launcher->port_count = can->units;
     hdi_pool_host(launcher->pool, (int)can->unit_threads);
     for (unsigned i = 0; i < can->units; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "unit %u", i);
         launcher->ports[i].module = can->modules ? can->modules[i] : 0;
+        launcher->ports[i].track = hdi_track_create(launcher->trace, name);
         HDI_TRY(hdi_launcher_attach(launcher, i, error));
     }
     return HD_OK;

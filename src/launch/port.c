@@ -64,7 +64,6 @@ bool hdi_port_submit(struct hdi_port *port, struct hdi_device *device,
         device->backend->submit(port->unit, chunk)) {
         port->leaves[(port->taken + held) % HDI_PORT_LEAVES] = *leaf;
         atomic_store(&port->held, held + 1);
-        atomic_fetch_add_explicit(&port->total, 1, memory_order_relaxed);
         in = true;
     }
     unlock(port);
@@ -78,6 +77,52 @@ void hdi_port_interrupt(struct hdi_port *port, struct hdi_device *device)
     if (port->unit)
         device->backend->interrupt(port->unit);
     unlock(port);
+}
+
+static void add(_Atomic uint64_t *counter, uint64_t n)
+{
+    uint64_t now = atomic_load_explicit(counter, memory_order_relaxed);
+    atomic_store_explicit(counter, now + n, memory_order_relaxed);
+}
+
+static uint64_t get(const _Atomic uint64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+// With the lock. What did not run is not counted.
+static void count(struct hdi_port *port, const struct hdi_finished *f)
+{
+    struct hdi_port_counters *c = &port->counters;
+    uint64_t trip = f->end - f->leaf.begin;
+    uint64_t groups = hdi_box_groups(&f->leaf.box);
+    unsigned bucket = trip > 1 ? 63 - (unsigned)__builtin_clzll(trip) : 0;
+
+    if (f->status == HD_ECANCELED || f->status == HD_ETIMEOUT)
+        return;
+    add(&c->leaves, 1);
+    add(&c->groups, groups);
+    add(&c->busy, f->end - f->begin);
+    add(&c->trips[bucket < HD_TRIP_BUCKETS ? bucket : HD_TRIP_BUCKETS - 1], 1);
+    if (port->track)
+        hdi_track_record(port->track, HDI_EVENT_chunk, f->begin, f->end,
+                         f->leaf.name, groups);
+}
+
+void hdi_port_count(const struct hdi_port *port,
+                    struct hd_unit_counters *counters)
+{
+    const struct hdi_port_counters *c = &port->counters;
+
+    *counters = (struct hd_unit_counters){
+        .attached = atomic_load(&port->open),
+        .module = port->module,
+        .leaves = get(&c->leaves),
+        .groups = get(&c->groups),
+        .busy = get(&c->busy),
+    };
+    for (unsigned i = 0; i < HD_TRIP_BUCKETS; i++)
+        counters->trips[i] = get(&c->trips[i]);
 }
 
 bool hdi_port_take(struct hdi_port *port, struct hdi_device *device,
@@ -107,6 +152,7 @@ bool hdi_port_take(struct hdi_port *port, struct hdi_device *device,
                               ? finished->leaf.begin
                               : port->last_end;
         port->last_end = finished->end;
+        count(port, finished);
         bool lost =
             finished->status == HD_ETIMEOUT || finished->status == HD_ECANCELED;
         if (lost && atomic_exchange(&port->open, false))

@@ -13,7 +13,9 @@
 #include <stdatomic.h>
 
 #include "backend/backend.h"
+#include "heddle/unit.h"
 #include "launch/box.h"
+#include "trace/trace.h"
 
 enum {
     HDI_PORT_LEAVES = 8 // most in flight on one unit
@@ -21,8 +23,15 @@ enum {
 
 struct hdi_leaf {
     void *launch;
+    uint32_t name; // of its kernel, in the trace
     struct hdi_box box;
     uint64_t begin; // handed over [ns]
+};
+
+// Written under the lock, read by anybody (relaxed).
+struct hdi_port_counters {
+    _Atomic uint64_t leaves, groups, busy;
+    _Atomic uint64_t trips[HD_TRIP_BUCKETS]; // as struct hd_unit_counters
 };
 
 struct hdi_port {
@@ -30,10 +39,11 @@ struct hdi_port {
     atomic_bool open;      // takes leaves
     struct hdi_unit *unit; // NULL: detached
     unsigned module;
-    uint64_t taken;             // chunks taken away
-    atomic_uint held;           // leaves
-    atomic_uint_fast64_t total; // leaves ever
-    uint64_t last_end;          // of the latest leaf [ns]
+    uint64_t taken;   // chunks taken away
+    atomic_uint held; // leaves
+    struct hdi_port_counters counters;
+    struct hdi_track *track; // written under the lock; NULL: none
+    uint64_t last_end;       // of the latest leaf [ns]
     struct hdi_leaf leaves[HDI_PORT_LEAVES];
 };
 
@@ -60,6 +70,10 @@ bool hdi_port_submit(struct hdi_port *port, struct hdi_device *device,
 // Leaves whose launch is to end need not be finished. Nothing when somebody
 // else is at it: ask again.
 void hdi_port_interrupt(struct hdi_port *port, struct hdi_device *device);
+
+// All but the worker.
+void hdi_port_count(const struct hdi_port *port,
+                    struct hd_unit_counters *counters);
 
 // Take a finished leaf away. A unit that was lost is closed with the last one.
 bool hdi_port_take(struct hdi_port *port, struct hdi_device *device,

@@ -89,11 +89,15 @@ static void visit_all(struct rig *rig, struct hdi_place place)
     hd_buffer_destroy(buffer);
 }
 
-static const struct hdi_place anywhere = {.kind = HDI_ANYWHERE};
+static const struct hdi_place anywhere = {.kind = HD_ANYWHERE};
 
 static uint64_t leaves_of(const struct rig *rig, unsigned unit)
 {
-    return atomic_load(&rig->launcher->ports[unit].total);
+    struct hd_unit_counters counters;
+
+    CHECK_OK(hdi_launcher_count(rig->launcher, unit, &counters, &error), error);
+    CHECK(counters.worker == unit % hd_pool_workers(rig->pool));
+    return counters.leaves;
 }
 
 static void every_group_runs_once_on_units(void)
@@ -118,7 +122,7 @@ static void every_group_runs_once_on_units(void)
         CHECK(leaves > 0);
         // Anywhere means where there is room, which may always be the same.
         for (unsigned unit = 0; unit < rig.launcher->port_count; unit++) {
-            visit_all(&rig, (struct hdi_place){HDI_ON_UNIT, unit});
+            visit_all(&rig, (struct hdi_place){HD_ON_UNIT, unit});
             CHECK(leaves_of(&rig, unit) > 0);
         }
         tear_down(&rig);
@@ -159,18 +163,18 @@ static void a_named_unit_runs_it_alone(void)
 {
     struct rig rig = set_up(2, (struct hdi_device_params){.units = 3});
 
-    visit_all(&rig, (struct hdi_place){HDI_ON_UNIT, 2});
+    visit_all(&rig, (struct hdi_place){HD_ON_UNIT, 2});
     CHECK(leaves_of(&rig, 2) > 0);
     CHECK(leaves_of(&rig, 0) == 0 && leaves_of(&rig, 1) == 0);
     for (unsigned i = 0; i < 3; i++)
         rig.launcher->ports[i].module = i / 2; // units 0 and 1, unit 2
     uint64_t before = leaves_of(&rig, 2);
-    visit_all(&rig, (struct hdi_place){HDI_ON_MODULE_OF, 1});
+    visit_all(&rig, (struct hdi_place){HD_ON_MODULE_OF, 1});
     CHECK(leaves_of(&rig, 0) + leaves_of(&rig, 1) > 0);
     CHECK(leaves_of(&rig, 2) == before);
 
     struct hd_range range = range_of(16);
-    const struct hdi_terms nowhere = {.place = {HDI_ON_UNIT, 3}};
+    const struct hdi_terms nowhere = {.place = {HD_ON_UNIT, 3}};
     CHECK_FAILS(hdi_launch_with(rig.launcher,
                                 hd_program_find(rig.program, "visit"), &range,
                                 NULL, 0, &nowhere, &error),

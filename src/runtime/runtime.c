@@ -20,6 +20,9 @@ static hd_status open_device(const struct hd_runtime_params *params,
     const char *wanted = params->device;
     const char *name = wanted && strcmp(wanted, "all") != 0 ? wanted : "cpu";
     const struct hdi_device_params how = {
+        .units = params->units,
+        .unit_cores = params->unit_cores,
+        .unit_timeout = params->unit_timeout,
         .print = {params->print, params->print_data},
         .guard = params->guard};
 
@@ -174,11 +177,36 @@ hd_status hd_runtime_trace_write(struct hd_runtime *runtime, FILE *file,
                         "the runtime was made without a trace; set "
                         "hd_runtime_params.trace");
 
+    hdi_launcher_trace(runtime->launcher);
     hd_status status = hdi_trace_write(runtime->trace, file);
     if (status != HD_OK)
         return hdi_fail(error, status, "the trace could not be written: %s",
                         hd_status_text(status));
     return HD_OK;
+}
+
+unsigned hd_runtime_units(const struct hd_runtime *runtime)
+{
+    return runtime->launcher->port_count;
+}
+
+hd_status hd_unit_attach(struct hd_runtime *runtime, unsigned unit,
+                         struct hd_error *error)
+{
+    return hdi_launcher_attach(runtime->launcher, unit, error);
+}
+
+hd_status hd_unit_detach(struct hd_runtime *runtime, unsigned unit,
+                         struct hd_error *error)
+{
+    return hdi_launcher_detach(runtime->launcher, unit, error);
+}
+
+hd_status hd_unit_counters(const struct hd_runtime *runtime, unsigned unit,
+                           struct hd_unit_counters *counters,
+                           struct hd_error *error)
+{
+    return hdi_launcher_count(runtime->launcher, unit, counters, error);
 }
 
 static struct hdi_program_context programs_of(const struct hd_runtime *runtime)
@@ -227,7 +255,12 @@ hd_status hd_launch_with(struct hd_runtime *runtime,
         return hdi_fail(error, HD_EINVAL,
                         "kernel '%s': %d is no priority; see enum hd_priority",
                         hd_kernel_info(kernel)->name, (int)p->priority);
+    if ((unsigned)p->place > HD_ON_MODULE_OF)
+        return hdi_fail(error, HD_EINVAL,
+                        "kernel '%s': %d is no place; see enum hd_place",
+                        hd_kernel_info(kernel)->name, (int)p->place);
     const struct hdi_terms terms = {.priority = p->priority,
+                                    .place = {p->place, p->unit},
                                     .time_limit = p->time_limit,
                                     .group = p->group};
     return hdi_launch_with(runtime->launcher, kernel, range, args, arg_count,

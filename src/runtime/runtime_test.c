@@ -80,6 +80,84 @@ static void a_caller_only_runtime_has_no_threads(void)
     hd_runtime_destroy(runtime);
 }
 
+static uint64_t leaves_of(const struct hd_runtime *runtime, unsigned unit)
+{
+    struct hd_unit_counters c;
+    uint64_t trips = 0;
+
+    CHECK_OK(hd_unit_counters(runtime, unit, &c, &error), error);
+    for (unsigned i = 0; i < HD_TRIP_BUCKETS; i++)
+        trips += c.trips[i];
+    CHECK(trips == c.leaves && c.groups >= c.leaves);
+    CHECK(c.worker == 0 && (c.leaves == 0) == (c.busy == 0));
+    return c.leaves;
+}
+
+// One launch at a place; the same buffer of one float each time.
+static void add_once(struct hd_runtime *runtime, struct hd_program *program,
+                     enum hd_place place, unsigned unit, hd_status expected)
+{
+    const struct hd_launch_params params = {.place = place, .unit = unit};
+    const struct hd_range range = {.dims = 1, .global = {64}, .local = {1}};
+    const float b = 1;
+    struct hd_buffer *a;
+
+    CHECK_OK(hd_buffer_create(runtime, 64 * sizeof(float), &a, &error), error);
+    const struct hd_arg args[] = {HD_BUFFER(a), HD_VALUE(b)};
+    hd_status status =
+        hd_launch_with(runtime, &params, hd_program_find(program, "add"),
+                       &range, args, 2, &error);
+    CHECK(status == expected);
+    for (int i = 0; i < 64; i++)
+        CHECK(((float *)hd_buffer_host(a))[i] == (status == HD_OK ? 1 : 0));
+    hd_buffer_destroy(a);
+}
+
+static void units_are_named_and_leave(void)
+{
+    const struct hd_runtime_params params = {
+        .workers = 1, .units = 2, .unit_timeout = 60000000000};
+    const struct hd_program_params add = {.path = "add.cl", .source = source};
+    struct hd_runtime *runtime = start(&params);
+    struct hd_unit_counters c;
+    struct hd_program *program;
+
+    CHECK(hd_runtime_units(runtime) == 2);
+    CHECK_FAILS(hd_unit_counters(runtime, 2, &c, &error), HD_ENOENT, error,
+                "no unit 2; there are 2");
+    CHECK_FAILS(hd_unit_detach(runtime, 2, &error), HD_ENOENT, error, "unit 2");
+    hd_status status = hd_program_create(runtime, &add, &program, &error);
+    if (status == HD_ENOTSUP) {
+        hd_runtime_destroy(runtime);
+        return;
+    }
+    CHECK_OK(status, error);
+    for (unsigned unit = 0; unit < 2; unit++) {
+        uint64_t others = leaves_of(runtime, 1 - unit);
+        add_once(runtime, program, HD_ON_UNIT, unit, HD_OK);
+        CHECK(leaves_of(runtime, unit) > 0);
+        CHECK(leaves_of(runtime, 1 - unit) == others);
+    }
+    CHECK_OK(hd_unit_detach(runtime, 1, &error), error);
+    CHECK_OK(hd_unit_detach(runtime, 1, &error), error);
+    CHECK_OK(hd_unit_counters(runtime, 1, &c, &error), error);
+    CHECK(!c.attached);
+    add_once(runtime, program, HD_ON_UNIT, 1, HD_ENODEV);
+    add_once(runtime, program, HD_ON_MODULE_OF, 2, HD_ENODEV);
+    add_once(runtime, program, (enum hd_place)9, 0, HD_EINVAL);
+    add_once(runtime, program, HD_ANYWHERE, 0, HD_OK);
+    CHECK_OK(hd_unit_attach(runtime, 1, &error), error);
+    uint64_t before = leaves_of(runtime, 1);
+    add_once(runtime, program, HD_ON_UNIT, 1, HD_OK);
+    CHECK(leaves_of(runtime, 1) > before);
+    hd_program_destroy(program);
+    hd_runtime_destroy(runtime);
+
+    runtime = start(NULL);
+    CHECK(hd_runtime_units(runtime) == 0);
+    hd_runtime_destroy(runtime);
+}
+
 static void bad_parameters_are_refused(void)
 {
     struct hd_runtime *runtime;
@@ -195,6 +273,7 @@ int main(void)
 {
     two_runtimes_live_in_one_process();
     a_caller_only_runtime_has_no_threads();
+    units_are_named_and_leave();
     bad_parameters_are_refused();
     a_runtime_works_without_its_cache();
     build_options_reach_every_program();

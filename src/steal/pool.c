@@ -343,8 +343,9 @@ void hd_pool_counters(const struct hd_pool *pool, unsigned index,
         .failed = atomic_load_explicit(&c->failed, memory_order_relaxed),
         .parks = atomic_load_explicit(&c->parks, memory_order_relaxed),
         .parked = atomic_load_explicit(&c->parked, memory_order_relaxed),
-        .busy = atomic_load_explicit(&c->busy, memory_order_relaxed),
+        .leaves = atomic_load_explicit(&c->leaves, memory_order_relaxed),
         .groups = atomic_load_explicit(&c->groups, memory_order_relaxed),
+        .busy = atomic_load_explicit(&c->busy, memory_order_relaxed),
     };
 }
 

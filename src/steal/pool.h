@@ -28,7 +28,7 @@ enum hdi_appetite {
 
 // Written by the worker only, read by anybody (relaxed).
 struct hdi_counters {
-    _Atomic uint64_t stolen, failed, parks, parked, busy, groups;
+    _Atomic uint64_t stolen, failed, parks, parked, leaves, groups, busy;
 };
 
 struct hd_worker {

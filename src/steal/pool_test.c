@@ -370,6 +370,7 @@ static void launch_counts_into_the_worker(void)
     hd_pool_counters(pool, 0, &c);
     CHECK(c.busy == 1500 && c.groups == 8);
     CHECK(c.tasks == 88); // spawns of fib(10)
+    CHECK(c.leaves == 2);
     CHECK(c.stolen == 0 && c.parks == 0);
     hd_pool_destroy(pool);
 }

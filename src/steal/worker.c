@@ -635,6 +635,7 @@ void hd_publish(struct hd_worker *worker)
 
 void hdi_worker_count(struct hd_worker *worker, uint64_t busy, uint64_t groups)
 {
+    count(&worker->counters.leaves, 1);
     count(&worker->counters.busy, busy);
     count(&worker->counters.groups, groups);
 }

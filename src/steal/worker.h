@@ -45,7 +45,8 @@ struct hd_group *hdi_worker_group(const struct hd_worker *worker);
 // something that no task or job will tell it of. True when something was run.
 bool hdi_worker_help(struct hd_worker *worker);
 
-// Add to the counters: time in kernels [ns], work-groups. On the worker only.
+// Count one leaf: its time in the kernel [ns], its work-groups. On the worker
+// only.
 void hdi_worker_count(struct hd_worker *worker, uint64_t busy, uint64_t groups);
 
 #endif

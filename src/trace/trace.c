@@ -29,6 +29,11 @@ struct hdi_track {
     uint64_t kept, dropped; // [records]
     uint32_t lane;          // number of the track in the output
     char name[48];
+    unsigned figure_count;
+    struct figure {
+        char name[32];
+        uint64_t value;
+    } figures[HDI_TRACK_FIGURES];
 };
 
 struct name {
@@ -197,6 +202,24 @@ void hdi_track_record(struct hdi_track *track, enum hdi_event event,
     track->kept++;
 }
 
+void hdi_track_set(struct hdi_track *track, const char *name, uint64_t value)
+{
+    if (!track)
+        return;
+
+    unsigned i = 0;
+    while (i < track->figure_count && strcmp(track->figures[i].name, name) != 0)
+        i++;
+    if (i == HDI_TRACK_FIGURES)
+        return;
+    struct figure *figure = &track->figures[i];
+    if (i == track->figure_count) {
+        snprintf(figure->name, sizeof(figure->name), "%s", name);
+        track->figure_count++;
+    }
+    figure->value = value;
+}
+
 void hdi_trace_outside(struct hdi_trace *trace, enum hdi_event event,
                        uint64_t begin, uint32_t what, uint64_t amount)
 {
@@ -246,6 +269,28 @@ static void print_record(const struct hdi_trace *trace,
                    r->amount);
 }
 
+// As a counter event, at the time of writing.
+static void print_figures(const struct hdi_trace *trace,
+                          const struct hdi_track *track, struct hdi_text *line)
+{
+    if (track->figure_count == 0)
+        return;
+    hdi_text_print(line, ",\n{\"name\":");
+    hdi_text_json(line, track->name);
+    hdi_text_print(line,
+                   ",\"cat\":\"counters\",\"ph\":\"C\",\"pid\":1,"
+                   "\"tid\":%" PRIu32 ",\"ts\":",
+                   track->lane);
+    print_time(line, hdi_now() - trace->start);
+    hdi_text_print(line, ",\"args\":{");
+    for (unsigned i = 0; i < track->figure_count; i++) {
+        hdi_text_print(line, i > 0 ? "," : "");
+        hdi_text_json(line, track->figures[i].name);
+        hdi_text_print(line, ":%" PRIu64, track->figures[i].value);
+    }
+    hdi_text_print(line, "}}");
+}
+
 static void print_track(const struct hdi_trace *trace,
                         const struct hdi_track *track, struct hdi_text *line,
                         FILE *file)
@@ -256,6 +301,7 @@ static void print_track(const struct hdi_trace *trace,
                    track->lane);
     hdi_text_json(line, track->name);
     hdi_text_print(line, ",\"dropped\":%" PRIu64 "}}", track->dropped);
+    print_figures(trace, track, line);
 
     uint64_t left = track->kept;
     for (const struct block *b = track->first; b && !line->failed;

@@ -60,6 +60,14 @@ void hdi_track_record(struct hdi_track *track, enum hdi_event event,
 void hdi_trace_outside(struct hdi_trace *trace, enum hdi_event event,
                        uint64_t begin, uint32_t what, uint64_t amount);
 
+// A figure that is written with the track, at its end; setting it again
+// replaces it. Not while anybody writes the trace. Nothing without a track, or
+// with HDI_TRACK_FIGURES others.
+enum {
+    HDI_TRACK_FIGURES = 64
+};
+void hdi_track_set(struct hdi_track *track, const char *name, uint64_t value);
+
 static inline uint64_t hdi_trace_now(const struct hdi_track *track)
 {
     return __builtin_expect(track != NULL, 0) ? hdi_now() : 0;

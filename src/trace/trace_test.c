@@ -49,6 +49,27 @@ static unsigned count(const char *text, const char *part)
     return n;
 }
 
+static void figures_are_written_once_each(void)
+{
+    struct hdi_trace *trace;
+
+    CHECK(hdi_trace_create(&trace) == HD_OK);
+    struct hdi_track *track = hdi_track_create(trace, "the \"one\"");
+    for (unsigned i = 0; i < HDI_TRACK_FIGURES + 5; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "figure %u", i);
+        hdi_track_set(track, name, 1);
+        hdi_track_set(track, name, 1000 + i);
+    }
+    hdi_track_set(NULL, "nobody's", 1);
+    char *text = written(trace);
+    CHECK(count(text, "\"ph\":\"C\"") == 1);
+    CHECK(count(text, "figure ") == HDI_TRACK_FIGURES);
+    CHECK(count(text, "\"figure 7\":1007,") == 1);
+    free(text);
+    hdi_trace_destroy(trace);
+}
+
 static void every_record_is_written(void)
 {
     struct hdi_trace *trace;
@@ -115,6 +136,7 @@ static void a_failed_write_is_reported(void)
 int main(void)
 {
     every_record_is_written();
+    figures_are_written_once_each();
     names_are_kept_once();
     nothing_happens_without_a_trace();
     a_failed_write_is_reported();

@@ -4,8 +4,14 @@
 #include <unistd.h>
 
 enum {
-    GUARD = 1 << 20 // on either side; address space costs nothing [bytes]
+    GUARD = 1 << 20, // on either side; address space costs nothing [bytes]
+    // A processor takes a load for one of what was just stored when these bits
+    // of their physical addresses are alike, and waits.
+    ALIKE = 1 << 20 // [bytes]
 };
+
+// 2^64 by the golden ratio: multiples of it lie far apart.
+static const uint64_t GOLDEN = 0x9e3779b97f4a7c15;
 
 size_t hdi_page_size(void)
 {
@@ -22,21 +28,38 @@ static size_t whole_pages(size_t size)
     return hdi_round_up(size, page);
 }
 
+// Where memory begins that may begin at `address` or up to 2 * ALIKE later:
+// neighbours do not begin at the same place of a megabyte.
+static char *spread_out(char *address)
+{
+    size_t page = hdi_page_size();
+    uint64_t at = hdi_round_up((uintptr_t)address, ALIKE);
+    uint64_t place = (at / ALIKE * GOLDEN >> 32) * (ALIKE / page) >> 32;
+
+    return address + (at - (uintptr_t)address) + place * page;
+}
+
 void *hdi_map(size_t size)
 {
     size_t inside = whole_pages(size);
     if (inside == 0)
         return NULL;
 
-    char *outside = mmap(NULL, inside + 2 * GUARD, PROT_NONE,
+    size_t all = inside + 2 * GUARD + 2 * ALIKE;
+    char *outside = mmap(NULL, all, PROT_NONE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (outside == MAP_FAILED)
         return NULL;
-    if (mprotect(outside + GUARD, inside, PROT_READ | PROT_WRITE) != 0) {
-        munmap(outside, inside + 2 * GUARD);
+    char *memory = spread_out(outside + GUARD);
+    char *end = memory + inside + GUARD;
+    if (mprotect(memory, inside, PROT_READ | PROT_WRITE) != 0) {
+        munmap(outside, all);
         return NULL;
     }
-    return outside + GUARD;
+    if (memory - GUARD > outside)
+        munmap(outside, (size_t)(memory - GUARD - outside));
+    munmap(end, (size_t)(outside + all - end)); // never empty
+    return memory;
 }
 
 void hdi_unmap(void *memory, size_t size)

@@ -9,8 +9,9 @@
 size_t hdi_page_size(void); // [bytes]
 
 // Map `size` [bytes] of zeroed memory, rounded up to pages, with 1 MiB that is
-// inaccessible before and after it: what strays, strays that far. NULL when
-// there is none; size 0 gives one page.
+// inaccessible before and after it: what strays, strays that far. Mappings begin
+// at different places modulo 1 MiB, as far as can be. NULL when there is none;
+// size 0 gives one page.
 void *hdi_map(size_t size);
 void hdi_unmap(void *memory, size_t size);
 

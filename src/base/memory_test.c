@@ -36,6 +36,27 @@ static void pages_are_guarded(long offset)
     hdi_unmap((void *)m, 1);
 }
 
+// Loads at the place of a store, modulo 1 MiB, wait for it.
+static void mappings_are_spread_out(size_t size)
+{
+    enum {
+        COUNT = 16,
+        MEGABYTE = 1 << 20
+    };
+    char *m[COUNT];
+    int alike = 0;
+
+    for (int i = 0; i < COUNT; i++) {
+        m[i] = hdi_map(size);
+        CHECK(m[i]);
+        for (int j = 0; j < i; j++)
+            alike += (uintptr_t)m[i] % MEGABYTE == (uintptr_t)m[j] % MEGABYTE;
+    }
+    CHECK(alike < COUNT / 2); // of 120 pairs
+    for (int i = 0; i < COUNT; i++)
+        hdi_unmap(m[i], size);
+}
+
 static void impossible_sizes_fail(void)
 {
     uint64_t product;
@@ -52,6 +73,9 @@ int main(void)
     pages_are_zeroed_and_aligned();
     pages_are_guarded(-1);
     pages_are_guarded((long)hdi_page_size());
+    mappings_are_spread_out(1);
+    mappings_are_spread_out(16 << 20);
+    mappings_are_spread_out(30 << 20);
     impossible_sizes_fail();
     return 0;
 }

@@ -66,13 +66,28 @@ struct hdi_checks {
     void (*pass)(struct hdi_item *item);
 };
 
+// Screened code (kernel/compiler/screen.h) reads where the tags of an object
+// lie, an uint32_t for each of its granules: of the last write, of the reads.
+struct hdi_screen_object {
+    uint64_t size; // [bytes]
+    uint32_t *writes, *reads;
+};
+
+struct hdi_screen {
+    uint32_t now; // tags of the chunk begin above; it is left behind them
+    uint32_t reserved;
+    struct hdi_screen_object local; // all local memory, one tag per byte
+    struct hdi_screen_object args[];
+};
+
 // What an argument points to.
 struct hdi_check_arg {
     const char *name;
     char *memory;  // of a local pointer: its offset in local memory
     uint64_t size; // [bytes]
     bool local;
-    bool image; // whose memory is not looked at
+    bool image;    // whose memory is not looked at
+    bool writable; // the kernel may write there
 };
 
 // What a launch tells about itself; stays until it is done.
@@ -82,10 +97,13 @@ struct hdi_check_launch {
                                       // point nowhere are empty
     uint32_t arg_count;
     bool has_images; // then a pointer of unknown origin may be one's
+    bool screens;    // the code is screened, and looks for itself
 };
 
 _Static_assert(sizeof(struct hdi_site) == 40, "ABI");
 _Static_assert(sizeof(struct hdi_variable) == 32, "ABI");
 _Static_assert(sizeof(struct hdi_checks) == 40, "ABI");
+_Static_assert(sizeof(struct hdi_screen_object) == 24, "ABI");
+_Static_assert(offsetof(struct hdi_screen, args) == 32, "ABI");
 
 #endif

@@ -214,6 +214,20 @@ static void fill_kernel(struct hd_program *program,
     atomic_init(&kernel->item_time, 0);
 }
 
+// NULL: the kernel is checked in thread form alone.
+static const struct hdi_entry *find_screen(struct hd_program *program,
+                                           const char *kernel)
+{
+    const struct hdi_entry *entry = NULL;
+    struct hdi_text name = {0};
+
+    hdi_text_print(&name, "%s.screen", kernel);
+    if (!name.failed)
+        entry = program->backend->find(program->code, name.data);
+    hdi_text_free(&name);
+    return entry;
+}
+
 static hd_status load(const struct hdi_program_context *context,
                       struct hd_program *program, struct hd_error *error)
 {
@@ -244,6 +258,8 @@ static hd_status load(const struct hdi_program_context *context,
             return hdi_fail(error, HD_EFORMAT,
                             "the code holds no kernel named '%s'",
                             kernel->info.name);
+        if (kernel->info.form == HD_FORM_CHECKED)
+            kernel->screen = find_screen(program, kernel->info.name);
         if (context->trace)
             kernel->trace_name =
                 hdi_trace_name(context->trace, kernel->info.name);

@@ -40,6 +40,9 @@ struct hd_kernel {
     const struct hdi_kernel_arg *args;
     uint32_t args_size;            // of the packed arguments [bytes]
     const struct hdi_entry *entry; // on the context's device
+    // Of a checked one: screened, NULL: it cannot be; how often that was left.
+    const struct hdi_entry *screen;
+    _Atomic uint64_t suspected;
     const struct hd_program *program;
     uint32_t trace_name;
     // Measured time of one work-item [ns / 1024], 0 when it never ran. Written

@@ -1,8 +1,14 @@
 #include "launch/checked.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "launch/launch.h"
+
+static bool may_write(const struct hdi_kernel_arg *arg)
+{
+    return arg->shown.kind == HD_ARG_GLOBAL && !arg->shown.pointee_const;
+}
 
 struct hdi_check_launch *hdi_launch_describe(const struct hd_kernel *kernel,
                                              const struct hd_arg *args,
@@ -20,6 +26,7 @@ struct hdi_check_launch *hdi_launch_describe(const struct hd_kernel *kernel,
         struct hdi_check_arg *to = &made->args[i];
         const struct hd_arg *from = &args[i];
         to->name = kernel->args[i].shown.name;
+        to->writable = may_write(&kernel->args[i]);
         to->image = kernel->args[i].shown.kind == HD_ARG_IMAGE;
         made->launch.has_images |= to->image;
         if (from->is == HD_IS_LOCAL) {
@@ -35,4 +42,64 @@ struct hdi_check_launch *hdi_launch_describe(const struct hd_kernel *kernel,
     made->launch.args = made->args;
     made->launch.arg_count = arg_count;
     return &made->launch;
+}
+
+// Copies ----------------------------------------------------------------------
+
+// Whether memory that the kernel may write is another argument's too.
+static bool overlaps(const struct hdi_check_launch *launch, uint32_t written)
+{
+    const struct hdi_check_arg *w = &launch->args[written];
+
+    for (uint32_t i = 0; i < launch->arg_count; i++) {
+        const struct hdi_check_arg *a = &launch->args[i];
+        if (i != written && !a->local && a->memory &&
+            a->memory < w->memory + w->size && w->memory < a->memory + a->size)
+            return true;
+    }
+    return false;
+}
+
+static bool is_copied(const struct hdi_check_arg *arg)
+{
+    return arg->writable && arg->memory;
+}
+
+struct hdi_copies {
+    const struct hdi_check_launch *launch;
+    char bytes[];
+};
+
+struct hdi_copies *hdi_copies_take(const struct hdi_check_launch *launch)
+{
+    uint64_t size = 0;
+
+    for (uint32_t i = 0; i < launch->arg_count; i++)
+        if (is_copied(&launch->args[i])) {
+            size += launch->args[i].size;
+            if (overlaps(launch, i))
+                return NULL;
+        }
+    struct hdi_copies *c = malloc(sizeof(*c) + size);
+    if (!c)
+        return NULL;
+    char *to = c->bytes;
+    c->launch = launch;
+    for (uint32_t i = 0; i < launch->arg_count; i++)
+        if (is_copied(&launch->args[i])) {
+            memcpy(to, launch->args[i].memory, launch->args[i].size);
+            to += launch->args[i].size;
+        }
+    return c;
+}
+
+void hdi_copies_give_back(const struct hdi_copies *c)
+{
+    const char *from = c->bytes;
+
+    for (uint32_t i = 0; i < c->launch->arg_count; i++)
+        if (is_copied(&c->launch->args[i])) {
+            memcpy(c->launch->args[i].memory, from, c->launch->args[i].size);
+            from += c->launch->args[i].size;
+        }
 }

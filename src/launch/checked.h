@@ -11,4 +11,10 @@ struct hdi_check_launch *hdi_launch_describe(const struct hd_kernel *kernel,
                                              unsigned arg_count,
                                              const uint64_t *local_offsets);
 
+// What a launch that runs screened may write, as it is before. NULL: no memory,
+// or what may be written is another argument's too; then it is not screened.
+struct hdi_copies;
+struct hdi_copies *hdi_copies_take(const struct hdi_check_launch *launch);
+void hdi_copies_give_back(const struct hdi_copies *copies); // for free()
+
 #endif

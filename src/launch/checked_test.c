@@ -2,10 +2,12 @@
 // and told with the source line, what is right is let through.
 #include "heddle/heddle.h"
 
+#include "kernel/program.h"
 #include "tests/check.h"
 
 static struct hd_error error;
 static struct hd_runtime *runtime;
+static uint64_t suspected; // of the latest kernel: how often screening was left
 
 enum {
     ITEMS = 64,
@@ -28,8 +30,9 @@ static hd_status run(const char *text, const char *options, uint32_t group)
     CHECK_OK(hd_buffer_create(runtime, SIZE, &out, &error), error);
     const struct hd_arg args[] = {HD_BUFFER(in), HD_BUFFER(out), HD_VALUE(n),
                                   HD_LOCAL(SIZE)};
-    hd_status status = hd_launch(runtime, hd_program_find(program, "k"), &range,
-                                 args, 4, &error);
+    const struct hd_kernel *k = hd_program_find(program, "k");
+    hd_status status = hd_launch(runtime, k, &range, args, 4, &error);
+    suspected = atomic_load(&k->suspected);
     hd_buffer_destroy(out);
     hd_buffer_destroy(in);
     hd_program_destroy(program);
@@ -55,6 +58,13 @@ static void lets_through(const char *text)
     if (status != HD_OK)
         fprintf(stderr, "%s", error.text);
     CHECK(status == HD_OK);
+}
+
+// In loops and lanes, which suspect nothing.
+static void screens(const char *text)
+{
+    lets_through(text);
+    CHECK(suspected == 0);
 }
 
 static void accesses_outside_of_buffers_are_found(void)
@@ -133,6 +143,116 @@ static void barriers_that_not_all_reach_are_found(void)
           "line 6", "barrier");
 }
 
+// A tile that all work-items have written before the barrier on line 6.
+#define TILE(body)                                  \
+    KERNEL("    local int tile[16]; tile[l] = i;\n" \
+           "    barrier(CLK_LOCAL_MEM_FENCE);\n" body)
+
+static void races_among_lanes_are_found(void)
+{
+    static const char barrier[] = "no barrier between";
+
+    finds(KERNEL("    out[i & ~1] = i;\n"), "k.cl:5:", barrier);
+    finds(KERNEL("    out[n - 1] = i;\n"), "k.cl:5:", barrier);
+    finds(KERNEL("    out[(i * 4) & 31] = i;\n"), "k.cl:5:", barrier);
+    finds(TILE("    int x = tile[l];\n"
+               "    tile[15 - l] = x;\n"),
+          "k.cl:8:", barrier);
+    finds(TILE("    int x = tile[n / 32];\n"
+               "    if (l == 5)\n"
+               "        tile[2] = x + 1;\n"),
+          "k.cl:9:", barrier);
+    finds(TILE("    int x = tile[in[i] & 3];\n"
+               "    if (l == 5)\n"
+               "        tile[0] = x + 1;\n"),
+          "k.cl:9:", barrier);
+    finds(TILE("    atomic_add(&tile[0], 1);\n"
+               "    if (l == 3)\n"
+               "        out[i] = tile[0];\n"),
+          "k.cl:", barrier);
+    finds(TILE("    out[i] = tile[0];\n"
+               "    atomic_add(&tile[l / 2], 1);\n"),
+          "k.cl:", barrier);
+    finds(TILE("    if (l == 7)\n"
+               "        tile[3] = 1;\n"
+               "    out[i] = tile[3];\n"),
+          "k.cl:", barrier);
+    // The branch of the whole group has no barrier on the way that is taken.
+    finds(TILE("    tile[l] = 1;\n"
+               "    if (n == 1)\n"
+               "        barrier(CLK_LOCAL_MEM_FENCE);\n"
+               "    out[i] = tile[15 - l];\n"),
+          "k.cl:", barrier);
+    finds(TILE("    for (int k = 0; k < n / 32; k++)\n"
+               "        tile[(l + k) & 15] = k;\n"),
+          "k.cl:8:", barrier);
+}
+
+static void one_lane_is_enough(void)
+{
+    finds(KERNEL("    if (i < n - 3)\n"
+                 "        out[i + 4] = in[i];\n"),
+          "k.cl:6: kernel 'k': work-item (60, 0, 0)", "at byte 256");
+    finds(KERNEL("    out[n - 2 - i] = in[i];\n"),
+          "k.cl:5: kernel 'k': work-item (63, 0, 0)", "4 bytes before");
+    finds(KERNEL("    out[i] = in[(i * 77) % 65];\n"),
+          "k.cl:5:", "at byte 256");
+    finds(KERNEL("    local int tile[16];\n"
+                 "    if (get_group_id(0) < 2)\n"
+                 "        tile[l] = i;\n"
+                 "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+                 "    out[i] = tile[l];\n"),
+          "k.cl:9: kernel 'k': work-item (32, 0, 0)", "no value yet");
+    finds(KERNEL("    int a[20];\n"
+                 "    for (int k = 0; k < 20; k++)\n"
+                 "        if (k != 11 || i != 50)\n"
+                 "            a[k] = in[k];\n"
+                 "    out[i] = a[(n + 11) & 15];\n"),
+          "k.cl:9: kernel 'k': work-item (50, 0, 0)", "no value yet");
+}
+
+static void what_is_right_is_not_suspected(void)
+{
+    screens(KERNEL("    out[i] = in[n - 1 - i];\n"));
+    screens(KERNEL("    if (i < n - 5)\n"
+                   "        out[i] = in[i + 5];\n"));
+    screens(KERNEL("    out[(i * 5) & 63] = in[(i * 3) & 63];\n"));
+    screens(TILE("    int sum = 0;\n"
+                 "    for (int k = 0; k < 16; k++)\n"
+                 "        sum += tile[k] + tile[(l + k) & 15];\n"
+                 "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+                 "    tile[l] = sum;\n"
+                 "    tile[l] += in[i];\n"
+                 "    out[i] = tile[l];\n"));
+    screens(TILE("    for (int k = 1; k < 16; k *= 2) {\n"
+                 "        int x = l >= k ? tile[l - k] : 0;\n"
+                 "        barrier(CLK_LOCAL_MEM_FENCE);\n"
+                 "        tile[l] += x;\n"
+                 "        barrier(CLK_LOCAL_MEM_FENCE);\n"
+                 "    }\n"
+                 "    if (l == 3)\n"
+                 "        tile[0] = 1;\n"
+                 "    out[i] = tile[l == 3 ? 0 : l + (l == 0)];\n"));
+    screens(TILE("    local int bins[4];\n"
+                 "    if (l < 4)\n"
+                 "        bins[l] = 0;\n"
+                 "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+                 "    atomic_inc(&bins[l & 3]);\n"
+                 "    atomic_add(&out[0], 1);\n"
+                 "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+                 "    if (l > 0)\n"
+                 "        out[i] = bins[0];\n"));
+    screens(KERNEL("    local char4 bytes[16];\n"
+                   "    local char *b = (local char *)bytes;\n"
+                   "    b[l] = b[l + 16] = b[l + 32] = b[l + 48] = l;\n"
+                   "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+                   "    out[i] = bytes[l].x + bytes[15 - l].w;\n"));
+    screens(KERNEL("    int a[20];\n"
+                   "    for (int k = 0; k < 20; k++)\n"
+                   "        a[k] = in[k];\n"
+                   "    out[i] = a[(n + i) & 15];\n"));
+}
+
 static void what_is_right_is_let_through(void)
 {
     lets_through(KERNEL("    local int tile[16];\n"
@@ -182,6 +302,9 @@ int main(void)
     reads_of_what_has_no_value_are_found();
     races_are_found();
     barriers_that_not_all_reach_are_found();
+    races_among_lanes_are_found();
+    one_lane_is_enough();
+    what_is_right_is_not_suspected();
     hd_runtime_destroy(runtime);
     return 0;
 }

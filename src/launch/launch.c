@@ -430,37 +430,6 @@ static void run_all(struct launch *launch, bool one_leaf)
     hdi_broker_leave(broker, bid);
 }
 
-static void pack(const struct hd_kernel *kernel, const struct hd_arg *args,
-                 unsigned arg_count, const uint64_t *local_offsets,
-                 unsigned char *packed)
-{
-    for (unsigned i = 0; i < arg_count; i++) {
-        unsigned char *to = packed + kernel->args[i].offset;
-        uint64_t word = 0;
-
-        switch (args[i].is) {
-        case HD_IS_VALUE:
-            memcpy(to, args[i].value, args[i].size);
-            continue;
-        case HD_IS_BUFFER:
-            if (args[i].buffer)
-                word = (uint64_t)(uintptr_t)args[i].buffer->address +
-                       args[i].offset;
-            break;
-        case HD_IS_LOCAL:
-            word = local_offsets[i];
-            break;
-        case HD_IS_IMAGE:
-            word = (uint64_t)(uintptr_t)&args[i].image->shown;
-            break;
-        case HD_IS_SAMPLER:
-            memcpy(to, &args[i].sampler, sizeof(args[i].sampler));
-            continue;
-        }
-        memcpy(to, &word, sizeof(word));
-    }
-}
-
 // Keep what a hanging kernel may still read.
 static void strand(struct hdi_launcher *launcher, void *memory)
 {
@@ -513,6 +482,38 @@ static void run(struct hdi_launcher *launcher, struct launch *launch,
         hdi_watchdog_remove(launcher, &launch->stop);
 }
 
+// A checked kernel runs screened first. Where that is left, what it wrote is
+// undone, and the kernel runs in thread form, which tells what is wrong.
+static void run_checked(struct hdi_launcher *launcher, struct launch *launch,
+                        struct hdi_check_launch *check, bool one_leaf)
+{
+    const struct hdi_bid bid = launch->bid;
+    struct hdi_copies *copies = launch->kernel->screen && !launcher->ports &&
+                                        launcher->device->can.host_memory
+                                    ? hdi_copies_take(check)
+                                    : NULL;
+
+    launch->chunk.check = check;
+    if (copies) {
+        check->screens = true;
+        launch->chunk.entry = launch->kernel->screen;
+        run(launcher, launch, one_leaf);
+        if (atomic_load(&launch->stop.status) != HD_EFAULT) {
+            free(copies);
+            return;
+        }
+        atomic_fetch_add(&((struct hd_kernel *)launch->kernel)->suspected, 1);
+        hdi_copies_give_back(copies);
+        free(copies);
+        check->screens = false;
+        launch->chunk.entry = launch->kernel->entry;
+        launch->bid = bid;
+        *launch->text = '\0';
+        atomic_store(&launch->stop.status, HD_OK);
+    }
+    run(launcher, launch, one_leaf);
+}
+
 hd_status hdi_launch(struct hdi_launcher *launcher,
                      const struct hd_kernel *kernel,
                      const struct hd_range *range, const struct hd_arg *args,
@@ -557,7 +558,7 @@ hd_status hdi_launch_with(struct hdi_launcher *launcher,
                         kernel->info.name);
     uint64_t *local_offsets = (uint64_t *)(void *)(packed + args_size);
     hdi_plan_local(kernel, args, arg_count, local_offsets);
-    pack(kernel, args, arg_count, local_offsets, packed);
+    hdi_plan_pack(kernel, args, arg_count, local_offsets, packed);
 
     struct launch launch = {
         .launcher = launcher,
@@ -584,18 +585,18 @@ hd_status hdi_launch_with(struct hdi_launcher *launcher,
     char text[TEXT_SIZE];
     *text = '\0';
     launch.text = text;
+    bool one_leaf = plan.groups <= launch.cutoff;
     if (kernel->info.form == HD_FORM_CHECKED) {
-        launch.chunk.check =
+        struct hdi_check_launch *check =
             hdi_launch_describe(kernel, args, arg_count, local_offsets);
-        if (!launch.chunk.check) {
-            if (packed != small)
-                free(packed);
-            return hdi_fail(error, HD_ENOMEM, "kernel '%s': no memory to check",
-                            kernel->info.name);
-        }
+        if (check)
+            run_checked(launcher, &launch, check, one_leaf);
+        else
+            fail(&launch, HD_ENOMEM, "no memory to check it", NULL);
+        free(check);
+    } else {
+        run(launcher, &launch, one_leaf);
     }
-    run(launcher, &launch, plan.groups <= launch.cutoff);
-    free((void *)(uintptr_t)launch.chunk.check);
     if (atomic_load(&launch.lost))
         strand(launcher, packed);
     else if (packed != small)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "launch/image.h"
 #include "launch/local_size.h"
 
 enum {
@@ -108,4 +109,35 @@ uint64_t hdi_plan_local(const struct hd_kernel *kernel,
         used += args[i].size;
     }
     return used;
+}
+
+void hdi_plan_pack(const struct hd_kernel *kernel, const struct hd_arg *args,
+                   unsigned arg_count, const uint64_t *local_offsets,
+                   unsigned char *packed)
+{
+    for (unsigned i = 0; i < arg_count; i++) {
+        unsigned char *to = packed + kernel->args[i].offset;
+        uint64_t word = 0;
+
+        switch (args[i].is) {
+        case HD_IS_VALUE:
+            memcpy(to, args[i].value, args[i].size);
+            continue;
+        case HD_IS_BUFFER:
+            if (args[i].buffer)
+                word = (uint64_t)(uintptr_t)args[i].buffer->address +
+                       args[i].offset;
+            break;
+        case HD_IS_LOCAL:
+            word = local_offsets[i];
+            break;
+        case HD_IS_IMAGE:
+            word = (uint64_t)(uintptr_t)&args[i].image->shown;
+            break;
+        case HD_IS_SAMPLER:
+            memcpy(to, &args[i].sampler, sizeof(args[i].sampler));
+            continue;
+        }
+        memcpy(to, &word, sizeof(word));
+    }
 }

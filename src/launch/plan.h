@@ -31,4 +31,9 @@ uint64_t hdi_plan_local(const struct hd_kernel *kernel,
                         const struct hd_arg *args, unsigned arg_count,
                         uint64_t *offsets);
 
+// Write the arguments into `packed`, as the kernel finds them.
+void hdi_plan_pack(const struct hd_kernel *kernel, const struct hd_arg *args,
+                   unsigned arg_count, const uint64_t *local_offsets,
+                   unsigned char *packed);
+
 #endif

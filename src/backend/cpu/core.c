@@ -48,19 +48,36 @@ static void describe(struct hdi_cpu_core *core, const struct hdi_entry *entry,
     hdi_cpu_line(entry->code, trap->caller, f->file, sizeof(f->file), &f->line);
 }
 
-// The checker is made for the first kernel that is checked.
-static bool begin_check(struct hdi_cpu_core *core,
-                        const struct hdi_check_launch *check,
-                        struct hdi_frame *frame)
+// A kernel that cannot be screened is suspect.
+static hd_status begin_screen(struct hdi_cpu_core *core,
+                              const struct hdi_check_launch *check,
+                              struct hdi_frame *frame)
 {
+    return hdi_screener_begin(&core->screener, check, frame) ? HD_OK
+                                                             : HD_EFAULT;
+}
+
+// The checker is made for the first kernel that is checked.
+static hd_status begin_check(struct hdi_cpu_core *core,
+                             const struct hdi_check_launch *check,
+                             struct hdi_frame *frame)
+{
+    if (check->screens)
+        return begin_screen(core, check, frame);
     if (!core->checker)
         core->checker = hdi_checker_create();
-    return core->checker && hdi_checker_begin(core->checker, check, frame);
+    return core->checker && hdi_checker_begin(core->checker, check, frame)
+               ? HD_OK
+               : HD_ENOMEM;
 }
 
 // A barrier that not all reached is one more finding.
-static hd_status end_check(struct hdi_cpu_core *core, hd_status status)
+static hd_status end_check(struct hdi_cpu_core *core,
+                           const struct hdi_check_launch *check,
+                           hd_status status)
 {
+    if (check->screens)
+        return status;
     bool wrong = hdi_checker_end(core->checker, &core->findings) > 0;
     return wrong || status == HD_EFAULT ? HD_ECHECK : status;
 }
@@ -81,19 +98,23 @@ hd_status hdi_cpu_run(struct hdi_cpu_core *core, const struct hdi_entry *entry,
     f.saved = hdi_cpu_block_at_end(&core->saved, saved_bytes);
     f.services = &core->fibers.services;
     f.local_bytes = local_bytes;
-    if (check && !begin_check(core, check, &f))
-        return HD_ENOMEM;
+    hd_status status = check ? begin_check(core, check, &f) : HD_OK;
+    if (status != HD_OK)
+        return status;
     enum hdi_outcome outcome =
         hdi_shelter_run(&core->shelter, entry->run, entry->range, &f, stop);
     if (outcome == HDI_TRAPPED)
         describe(core, entry, &f, local_bytes, saved_bytes);
-    if (outcome != HDI_RAN)
+    if (outcome != HDI_RAN) {
         hdi_fibers_give_up(&core->fibers);
+        if (check && check->screens)
+            hdi_screener_forget(&core->screener);
+    }
     hdi_printer_flush(&core->fibers.printer);
-    hd_status status = hdi_fibers_take_status(&core->fibers);
+    status = hdi_fibers_take_status(&core->fibers);
     if (outcome == HDI_TRAPPED)
         return HD_EFAULT;
-    return check ? end_check(core, status) : status;
+    return check ? end_check(core, check, status) : status;
 }
 
 void hdi_cpu_core_init(struct hdi_cpu_core *core)
@@ -107,4 +128,5 @@ void hdi_cpu_core_free(struct hdi_cpu_core *core)
     hdi_cpu_block_free(&core->saved);
     hdi_fibers_free(&core->fibers);
     hdi_checker_destroy(core->checker);
+    hdi_screener_free(&core->screener);
 }

@@ -7,6 +7,7 @@
 #include "backend/cpu/checker.h"
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/fiber.h"
+#include "backend/cpu/screener.h"
 #include "backend/cpu/shelter.h"
 
 struct hdi_cpu_core {
@@ -16,7 +17,8 @@ struct hdi_cpu_core {
     bool trapped;                // the latest run ended in a signal:
     struct hdi_fault fault;      // this one
     struct hdi_checker *checker; // NULL: nothing has been checked yet
-    const char *findings;        // of the latest run, when it was HD_ECHECK
+    struct hdi_screener screener;
+    const char *findings; // of the latest run, when it was HD_ECHECK
 };
 
 // `core` is zeroed.

@@ -1,5 +1,6 @@
 #include "kernel/compiler/crew.h"
 
+#include <llvm-c/Linker.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -81,6 +82,71 @@ static hd_status make_threads(struct making *m, struct hd_error *error)
                             &m->explanation, error);
 }
 
+static bool has_images(const struct hdi_build_kernel *kernel)
+{
+    for (uint32_t i = 0; i < kernel->arg_count; i++)
+        if (kernel->args[i].kind == HD_ARG_IMAGE)
+            return true;
+    return false;
+}
+
+// The kernel screened, as a function hdk_NAME.screen in a module of its own.
+static hd_status make_screen(struct making *m, struct hdi_build_kernel *kernel,
+                             LLVMModuleRef *module, struct hd_error *error)
+{
+    LLVMValueRef prepared;
+    struct hdi_forms forms = {0};
+    struct hdi_text name = {0}, explanation = {0};
+
+    HDI_TRY(hdi_prepare_checked(m->llvm, m->program, kernel->name, module,
+                                &prepared, error));
+    if (m->llvm->unscreened)
+        return HD_EBUILD;
+    HDI_TRY(hdi_workgroup_build(m->llvm, *module, prepared, kernel,
+                                &explanation, &forms, error));
+    free(forms.list);
+    hdi_text_free(&explanation);
+    hdi_text_print(&name, "hdk_%s", kernel->name);
+    LLVMValueRef function =
+        name.failed ? NULL : LLVMGetNamedFunction(*module, name.data);
+    hdi_text_print(&name, ".screen");
+    if (function && !name.failed)
+        LLVMSetValueName2(function, name.data, name.size);
+    hdi_text_free(&name);
+    return function ? HD_OK : HD_ENOMEM;
+}
+
+// Beside the kernel in thread form, which tells what is wrong, a screened one
+// that is fast. Not all can be screened.
+static hd_status add_screen(struct making *m, struct hd_error *error)
+{
+    struct hdi_build_kernel kernel = *m->kernel;
+    LLVMModuleRef module = NULL;
+
+    if (has_images(&kernel))
+        return HD_EBUILD;
+    m->llvm->screen = true;
+    m->llvm->unscreened = false;
+    hd_status status = make_screen(m, &kernel, &module, error);
+    m->llvm->screen = false;
+    if (status == HD_OK && kernel.saved_bytes > MOST_SAVED)
+        status = HD_EBUILD;
+    if (status != HD_OK) {
+        if (module)
+            LLVMDisposeModule(module);
+        return status;
+    }
+    if (kernel.saved_bytes > m->kernel->saved_bytes)
+        m->kernel->saved_bytes = kernel.saved_bytes;
+    if (kernel.local_bytes > m->kernel->local_bytes)
+        m->kernel->local_bytes = kernel.local_bytes;
+    // The linker destroys the module.
+    return LLVMLinkModules2(m->module, module)
+               ? hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
+                          m->llvm->path)
+               : HD_OK;
+}
+
 static hd_status make_checked(struct making *m, struct hd_error *error)
 {
     LLVMValueRef prepared;
@@ -90,7 +156,11 @@ static hd_status make_checked(struct making *m, struct hd_error *error)
     HDI_TRY(hdi_thread_build(m->llvm, m->module, prepared, m->kernel,
                              &m->explanation, error));
     m->kernel->form = HD_FORM_CHECKED;
-    hdi_text_print(&m->explanation, "every access to memory is checked\n");
+    hd_status status = add_screen(m, error);
+    if (status != HD_OK && status != HD_EBUILD)
+        return status;
+    hdi_text_print(&m->explanation, "every access to memory is checked%s\n",
+                   status == HD_OK ? ", screened in loops first" : "");
     return HD_OK;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "kernel/compiler/screen.h"
 
 enum {
     MOST_REMADE = 24, // instructions that are worth computing again
@@ -349,7 +350,7 @@ void hdi_emit_instruction(struct hdi_emit *e, LLVMValueRef instruction)
         return;
 
     enum hdi_call kind = hdi_call_kind(instruction);
-    if (hdi_call_is_barrier(kind))
+    if (hdi_call_is_barrier(kind) || hdi_screen_emit(e, instruction))
         return;
     LLVMValueRef copy = kind != HDI_CALL_OTHER ? id_call(e, kind, instruction)
                                                : narrow_id(e, instruction);

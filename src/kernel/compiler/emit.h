@@ -67,10 +67,11 @@ struct hdi_emit {
     LLVMValueRef item_ids[3]; // local, typed as the trips
     LLVMValueRef item;        // i64: its number in the group
 
-    struct hdi_kept *kept;   // per slot
-    uint64_t *array_offsets; // per private array, as hdi_kept.offset
-    uint64_t *array_sizes;   // [bytes]
-    uint64_t saved_bytes;    // per work-item
+    struct hdi_screening *screening; // NULL: the kernel is not screened
+    struct hdi_kept *kept;           // per slot
+    uint64_t *array_offsets;         // per private array, as hdi_kept.offset
+    uint64_t *array_sizes;           // [bytes]
+    uint64_t saved_bytes;            // per work-item
     // What sub-groups meet in, NULL when it is not used, and where it lies, as
     // hdi_kept.offset.
     LLVMValueRef lanes_variables[HDI_LANES_VARIABLES];

@@ -296,6 +296,7 @@ static hd_status soften(struct hdi_llvm *llvm, LLVMModuleRef module,
     struct hdi_flow flow;
     bool ok = describe(&flow, kernel, flat) &&
               hdi_soft_suits_lanes(llvm, &flow, wide, gathers);
+    *wide |= llvm->screen; // tags need no order but that of barriers
     if (ok && !*wide)
         ok = hdi_soft_insert(llvm, module, builder, &flow, loops);
 

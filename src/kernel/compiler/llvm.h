@@ -51,6 +51,8 @@ struct hdi_llvm {
     struct hdi_text *remarks;  // of the optimiser, of the kernel at hand
     const atomic_bool *cancel; // set: no more passes; optional
     bool debug; // kernels are for a debugger: as they are written
+    bool screen;     // kernels are screened: see screen.h
+    bool unscreened; // the one at hand cannot be
 };
 
 // `triple` "" is this machine's. Code is made for the processor at hand.

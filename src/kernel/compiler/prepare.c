@@ -552,6 +552,11 @@ hd_status hdi_prepare_checked(struct hdi_llvm *llvm, LLVMModuleRef program,
     }
     if (status == HD_OK)
         status = hdi_instrument_memory(llvm, m, k, error);
+    if (status == HD_OK && llvm->screen) {
+        LLVMBuilderRef simplifier = LLVMCreateBuilderInContext(llvm->context);
+        status = simplify(llvm, m, simplifier, k, error);
+        LLVMDisposeBuilder(simplifier);
+    }
     if (status != HD_OK) {
         LLVMDisposeModule(m);
         return status;

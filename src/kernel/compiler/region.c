@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "kernel/compiler/lanes.h"
+#include "kernel/compiler/screen.h"
 #include "kernel/compiler/workgroup.h"
 
 // Where the group goes on when its work-items have come to `block`.
@@ -553,6 +554,8 @@ bool hdi_regions_write(struct hdi_regions *all, LLVMBasicBlockRef begin)
     bool ok = true;
 
     hdi_build_at_end(e->builder, begin);
+    if (e->screening)
+        hdi_screen_group(e);
     LLVMBuildBr(e->builder, entry_of(all, 0));
     for (size_t i = 0; ok && i < all->queue_size; i++) {
         size_t b = all->queue[i];
@@ -563,10 +566,13 @@ bool hdi_regions_write(struct hdi_regions *all, LLVMBasicBlockRef begin)
             continue;
         }
         hdi_build_at_end(e->builder, all->entries[b]);
-        if (block->cut == HDI_CUT_BARRIER)
-            LLVMBuildBr(e->builder, entry_of(all, block->successors[0]));
-        else
+        if (block->cut == HDI_CUT_BRANCH) {
             write_branch(all, block);
+            continue;
+        }
+        if (e->screening)
+            hdi_screen_barrier(e);
+        LLVMBuildBr(e->builder, entry_of(all, block->successors[0]));
     }
     return ok && !e->values.failed;
 }

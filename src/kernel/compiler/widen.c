@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "kernel/compiler/screen.h"
+
 enum {
     MOST_LANES = 64
 };
@@ -424,7 +426,7 @@ void hdi_widen(struct hdi_wide *w, LLVMValueRef x)
     bool store = LLVMIsAStoreInst(x) != NULL;
 
     if (LLVMIsAAllocaInst(x) || is_hint(x) ||
-        hdi_call_is_barrier(hdi_call_kind(x)))
+        hdi_call_is_barrier(hdi_call_kind(x)) || hdi_screen_widen(w, x))
         return;
     if (LLVMIsAFenceInst(x)) {
         hdi_emit_instruction(w->emit, x);

@@ -16,6 +16,7 @@
 #include "kernel/compiler/prepare.h"
 #include "kernel/compiler/print.h"
 #include "kernel/compiler/region.h"
+#include "kernel/compiler/screen.h"
 
 enum {
     LOCAL_ALIGNMENT = 64, // of a local variable: the widest vector [bytes]
@@ -425,11 +426,15 @@ static hd_status write_function(struct hdi_emit *e, struct hdi_regions *regions)
     read_arguments(e);
     find_lanes(e);
     HDI_TRY(place_local(e));
+    if (e->llvm->screen)
+        HDI_TRY(hdi_screen_begin(e));
 
     LLVMBasicBlockRef leave = append(e, "leave");
     bool ok = e->lanes ? write_lanes(e, regions, leave)
                        : write_groups(e, regions, leave);
     hdi_build_at_end(e->builder, leave);
+    if (e->screening)
+        hdi_screen_end(e);
     LLVMBuildRetVoid(e->builder);
     if (!ok || e->fixed.failed)
         return fail_memory(e);
@@ -516,6 +521,14 @@ static hd_status build(struct hdi_emit *e, struct hdi_text *explanation,
     e->about->barriers = flow->barriers;
     e->about->form = HD_FORM_LOOPS;
     status = write_function(e, &regions);
+    hdi_screen_free(e);
+    // Where work-items part at a barrier, threads alone can tell.
+    if (status == HD_OK && e->llvm->screen &&
+        (regions.some_return_early || regions.open_ends))
+        status = hdi_fail(e->error, HD_EBUILD,
+                          "%s: kernel '%s' is not screened: work-items may "
+                          "part at a barrier",
+                          e->llvm->path, e->about->name);
     explain(e, &regions, explanation);
     *forms = regions.forms;
 err_free:
@@ -577,7 +590,7 @@ hd_status hdi_workgroup_build(struct hdi_llvm *llvm, LLVMModuleRef module,
     };
 
     emit.access_group = distinct_node(&emit);
-    emit.flat = hdi_chunk_is_flat(module, kernel);
+    emit.flat = !llvm->screen && hdi_chunk_is_flat(module, kernel);
     if (emit.flat)
         hdi_bounds_find(llvm, module, emit.builder, kernel);
     hd_status status = hdi_flow_create(llvm, module, emit.builder, kernel,

@@ -399,7 +399,9 @@ static void finish(struct hdi_broker *b, uint32_t module,
 }
 
 // Run what the broker decides until `until` [ns] or until it has nothing more
-// for this worker, at least once if it has.
+// for this worker, at least once if it has. With the lock, which is let go
+// while something runs: who found nothing is idle, for all to see, before
+// anything else ends (tests/models/broker.pml).
 static bool run_orders(struct hdi_broker *b, struct hd_worker *worker,
                        uint64_t until)
 {
@@ -407,7 +409,6 @@ static bool run_orders(struct hdi_broker *b, struct hd_worker *worker,
     struct order order;
     bool any = false;
 
-    pthread_mutex_lock(&b->lock);
     for (uint64_t now = 0; !(any && now >= until) && take(b, module, &order);
          any = true) {
         struct server *server = call_server(b);
@@ -421,7 +422,6 @@ static bool run_orders(struct hdi_broker *b, struct hd_worker *worker,
         pthread_mutex_lock(&b->lock);
         finish(b, module, &order, now - begin);
     }
-    pthread_mutex_unlock(&b->lock);
     return any;
 }
 
@@ -430,10 +430,10 @@ static void serve(struct hd_worker *worker, struct hd_work *work,
 {
     struct server *server = (struct server *)(void *)work;
     struct hdi_broker *b = server->broker;
-    bool any = run_orders(b, worker, hdi_now() + TURN);
 
     (void)status;
     pthread_mutex_lock(&b->lock);
+    bool any = run_orders(b, worker, hdi_now() + TURN);
     server->next = b->idle;
     b->idle = server;
     // Who found nothing that fits is called again when something has ended.
@@ -468,12 +468,16 @@ void hdi_broker_wait(struct hdi_broker *broker, struct hdi_bid *bid,
     bool any = false;
 
     while (pending_of(bid) > 0) {
-        if (!worker)
+        if (!worker) {
             sleep_outside(bid);
-        else if (run_orders(broker, worker, 0))
-            any = true;
-        else
+            continue;
+        }
+        pthread_mutex_lock(&broker->lock);
+        bool ran = run_orders(broker, worker, 0);
+        pthread_mutex_unlock(&broker->lock);
+        if (!ran)
             hdi_worker_help(worker);
+        any |= ran;
     }
     if (!any)
         return;

@@ -153,7 +153,9 @@ search:
            x = (x == 0)
         :: else
         fi;
+#ifndef FINISH_UNFENCED
         fence_seq_cst(p);
+#endif
 #endif
         if
         :: x ->

@@ -162,6 +162,12 @@ static const char lanes[] =
     "    data[get_global_id(0)] = mine[l];\n"
     "}\n";
 
+static bool line_has(const char *line, const char *text)
+{
+    const char *at = strstr(line, text);
+    return at && at < strchr(line, '\n');
+}
+
 // The narrowest vector of the kernel's regions that have work to do.
 static unsigned width(const struct hd_program *p, const char *name)
 {
@@ -174,8 +180,8 @@ static unsigned width(const struct hd_program *p, const char *name)
     for (const char *line = strstr(text, "\nregion "); line;
          line = strstr(line + 1, "\nregion ")) {
         unsigned region, w = 1;
-        if (strstr(line, "nothing to do") &&
-            strstr(line, "nothing to do") < strchr(line + 1, '\n'))
+        if (line_has(line + 1, "nothing to do") ||
+            line_has(line + 1, "one work-item of each row"))
             continue;
         if (sscanf(line, "\nregion %u: vector width %u", &region, &w) < 2)
             w = 1;

@@ -72,6 +72,12 @@ static void explain_form(const struct hdi_form *form, struct hdi_text *remarks,
         hdi_text_print(explanation, "\n");
         return;
     }
+    if (form->lone) {
+        hdi_text_print(explanation,
+                       "region %u: one work-item of each row does all\n",
+                       region);
+        return;
+    }
     if (form->reason)
         hdi_text_print(explanation, "region %u: no lanes under masks: %s\n",
                        region, form->reason);

@@ -30,6 +30,18 @@ bool hdi_is_plain_access(LLVMValueRef instruction)
            LLVMGetOrdering(instruction) == LLVMAtomicOrderingNotAtomic;
 }
 
+bool hdi_has_effects(const struct hdi_flow *flow, LLVMValueRef x)
+{
+    if (LLVMIsAStoreInst(x))
+        return hdi_slot_of(flow, x) == SIZE_MAX;
+    if (LLVMIsALoadInst(x))
+        return hdi_slot_of(flow, x) == SIZE_MAX && !hdi_is_plain_access(x);
+    return LLVMIsAAtomicRMWInst(x) || LLVMIsAAtomicCmpXchgInst(x) ||
+           LLVMIsAFenceInst(x) ||
+           (LLVMIsACallInst(x) && hdi_call_kind(x) == HDI_CALL_OTHER &&
+            hdi_vector_intrinsic(x) == 0);
+}
+
 bool hdi_is_plain_return(const struct hdi_flow *flow, size_t block)
 {
     LLVMValueRef first = LLVMGetFirstInstruction(flow->blocks[block].block);

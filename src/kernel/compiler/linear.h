@@ -53,6 +53,9 @@ static inline bool hdi_linear_varies(const struct hdi_linear *linear,
 // Plain accesses may be done at once for all lanes.
 bool hdi_is_plain_access(LLVMValueRef instruction);
 
+// Whether something beyond the work-item's own values comes of it.
+bool hdi_has_effects(const struct hdi_flow *flow, LLVMValueRef instruction);
+
 // The slot that a load or store is of, SIZE_MAX: it is of memory.
 size_t hdi_slot_of(const struct hdi_flow *flow, LLVMValueRef instruction);
 

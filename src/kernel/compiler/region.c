@@ -14,7 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/compiler/guard.h"
 #include "kernel/compiler/lanes.h"
+#include "kernel/compiler/loop.h"
 #include "kernel/compiler/screen.h"
 #include "kernel/compiler/workgroup.h"
 
@@ -308,84 +310,37 @@ static void copy_blocks(struct hdi_region *region)
 
 // Loops -----------------------------------------------------------------------
 
-// {itself, properties...}, distinct because it holds itself.
-static LLVMValueRef loop_metadata(const struct hdi_emit *e, bool innermost,
-                                  unsigned region)
+// The id of the lone work-item in dimension `d`, or, when the group does not
+// have it, 0: that one finds the condition not met.
+static LLVMValueRef lone_id(struct hdi_region *region, unsigned d)
 {
-    LLVMContextRef c = e->llvm->context;
-    LLVMMetadataRef self = LLVMTemporaryMDNode(c, NULL, 0);
-    LLVMMetadataRef properties[8] = {self};
-    size_t n = 1;
-    LLVMMetadataRef word[2];
+    struct hdi_emit *e = region->all->emit;
+    LLVMBuilderRef b = e->builder;
+    LLVMTypeRef type = LLVMTypeOf(e->trip[d]);
+    LLVMValueRef id = LLVMBuildIntCast2(b, hdi_emit_remade(e, region->lone[d]),
+                                        e->i64, false, "");
+    LLVMValueRef trip = LLVMBuildIntCast2(b, e->trip[d], e->i64, false, "");
 
-#define WORD(text) LLVMMDStringInContext2(c, text, sizeof(text) - 1)
-    word[0] = WORD("llvm.loop.mustprogress");
-    properties[n++] = LLVMMDNodeInContext2(c, word, 1);
-    word[0] = WORD("llvm.loop.unroll.disable");
-    properties[n++] = LLVMMDNodeInContext2(c, word, 1);
-    if (innermost) {
-        LLVMMetadataRef scope = LLVMGetSubprogram(e->function);
-        if (scope)
-            properties[n++] = LLVMDIBuilderCreateDebugLocation(
-                c, e->about->line, HDI_REGION_COLUMN + region, scope, NULL);
-        word[0] = WORD("llvm.loop.vectorize.enable");
-        word[1] = LLVMValueAsMetadata(LLVMConstInt(e->i1, 1, false));
-        properties[n++] = LLVMMDNodeInContext2(c, word, 2);
-        word[0] = WORD("llvm.loop.parallel_accesses");
-        word[1] = LLVMValueAsMetadata(e->access_group);
-        properties[n++] = LLVMMDNodeInContext2(c, word, 2);
-        // A few vectors are no loop at all; then lanes fit registers.
-        if (LLVMIsAConstantInt(e->trip[0])) {
-            LLVMMetadataRef after[3] = {
-                WORD("llvm.loop.vectorize.followup_vectorized")};
-            word[0] = WORD("llvm.loop.isvectorized");
-            word[1] = LLVMValueAsMetadata(LLVMConstInt(e->i32, 1, false));
-            after[1] = LLVMMDNodeInContext2(c, word, 2);
-            word[0] = WORD("llvm.loop.unroll.enable");
-            after[2] = LLVMMDNodeInContext2(c, word, 1);
-            properties[n++] = LLVMMDNodeInContext2(c, after, 3);
-        }
-    }
-#undef WORD
-    LLVMMetadataRef node = LLVMMDNodeInContext2(c, properties, n);
-    LLVMMetadataReplaceAllUsesWith(self, node);
-    return LLVMMetadataAsValue(c, node);
+    return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntULT, id, trip, ""),
+                           LLVMBuildIntCast2(b, id, type, false, ""),
+                           LLVMConstNull(type), "");
 }
 
-struct loop {
-    LLVMValueRef counter; // alloca
-    LLVMBasicBlockRef head;
-};
-
-// Begin a loop over one dimension of the group, which has a work-item at least.
-static struct loop loop_begin(struct hdi_emit *e, unsigned d)
+// Begin a loop over one dimension, or none when only one work-item does
+// anything.
+static struct hdi_loop begin_items(struct hdi_region *region, unsigned d)
 {
-    LLVMTypeRef type = LLVMTypeOf(e->trip[d]);
-    struct loop loop = {.counter = hdi_emit_alloca(e, type),
-                        .head = hdi_emit_block(e, "items")};
-
-    LLVMBuildStore(e->builder, LLVMConstInt(type, 0, false), loop.counter);
-    LLVMBuildBr(e->builder, loop.head);
-    hdi_build_at_end(e->builder, loop.head);
-    e->item_ids[d] = LLVMBuildLoad2(e->builder, type, loop.counter, "");
-    return loop;
+    if (!region->lone[d])
+        return hdi_loop_begin(region->all->emit, d);
+    region->all->emit->item_ids[d] = lone_id(region, d);
+    return (struct hdi_loop){.counter = NULL};
 }
 
-static void loop_end(struct hdi_emit *e, const struct loop *loop, unsigned d,
-                     unsigned region)
+static void end_items(struct hdi_region *region, const struct hdi_loop *loop,
+                      unsigned d, unsigned number)
 {
-    LLVMBasicBlockRef after = hdi_emit_block(e, "after");
-    LLVMTypeRef type = LLVMTypeOf(e->trip[d]);
-    LLVMValueRef next = LLVMBuildNUWAdd(e->builder, e->item_ids[d],
-                                        LLVMConstInt(type, 1, false), "");
-
-    LLVMSetNSW(next, true);
-    LLVMBuildStore(e->builder, next, loop->counter);
-    LLVMValueRef branch = LLVMBuildCondBr(
-        e->builder, LLVMBuildICmp(e->builder, LLVMIntULT, next, e->trip[d], ""),
-        loop->head, after);
-    LLVMSetMetadata(branch, e->loop_kind, loop_metadata(e, d == 0, region));
-    hdi_build_at_end(e->builder, after);
+    if (loop->counter)
+        hdi_loop_end(region->all->emit, loop, d, number);
 }
 
 // The number in the group of the first work-item of a row.
@@ -410,7 +365,7 @@ static void write_row(struct hdi_region *region, LLVMValueRef row,
     for (size_t i = 0; i < region->count; i++)
         region->copies[region->blocks[i]] = hdi_emit_block(e, "body");
     region->latch = hdi_emit_block(e, "latch");
-    struct loop x = loop_begin(e, 0);
+    struct hdi_loop x = begin_items(region, 0);
     e->item = LLVMBuildZExt(b, e->item_ids[0], e->i64, "");
     if (row) {
         e->item = LLVMBuildNUWAdd(b, row, e->item, "");
@@ -427,7 +382,7 @@ static void write_row(struct hdi_region *region, LLVMValueRef row,
     copy_blocks(region);
 
     hdi_build_at_end(b, region->latch);
-    loop_end(e, &x, 0, number);
+    end_items(region, &x, 0, number);
 }
 
 // The loops, and in them the bodies, for chunks of lanes or one by one.
@@ -436,15 +391,15 @@ static void write_loops(struct hdi_region *region, struct hdi_lanes *lanes,
 {
     struct hdi_emit *e = region->all->emit;
 
-    struct loop z = loop_begin(e, 2);
-    struct loop y = loop_begin(e, 1);
+    struct hdi_loop z = begin_items(region, 2);
+    struct hdi_loop y = begin_items(region, 1);
     LLVMValueRef row = e->flat ? NULL : number_row(e);
     if (lanes)
         hdi_lanes_write(lanes, row);
     else
         write_row(region, row, number);
-    loop_end(e, &y, 1, number);
-    loop_end(e, &z, 2, number);
+    end_items(region, &y, 1, number);
+    end_items(region, &z, 2, number);
 }
 
 // Behind the loops: the group goes where its work-items went. OpenCL has them
@@ -496,7 +451,11 @@ static bool write_region(struct hdi_regions *all, size_t start)
     }
     struct hdi_lanes *lanes = NULL;
     struct hdi_form form = {0};
-    bool ok = e->width == 0 || hdi_lanes_create(&region, &lanes, &form.reason);
+    for (unsigned d = 0; d < 3; d++)
+        region.lone[d] = hdi_guard_lone_item(&region, d);
+    form.lone = region.lone[0];
+    bool ok = e->width == 0 || form.lone ||
+              hdi_lanes_create(&region, &lanes, &form.reason);
     form.lanes = lanes ? e->width : 0;
     form.limit = lanes && lanes->splits ? lanes->split.line : 0;
     ok &= add_form(&all->forms, form);

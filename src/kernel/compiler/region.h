@@ -32,6 +32,9 @@ struct hdi_region {
     bool *uses;                // per slot: the region loads or stores it
     LLVMBasicBlockRef latch;
     LLVMValueRef next; // alloca: which exit, when there are several
+    // Per dimension: the local id of the only work-item that does anything, a
+    // value of the kernel; NULL: there may be several.
+    LLVMValueRef lone[3];
 };
 
 // True when work-items of one group may return in a region in which others come

@@ -1,5 +1,7 @@
 #include "kernel/compiler/split.h"
 
+#include "kernel/compiler/guard.h"
+
 enum {
     MOST_INSTRUCTIONS = 150, // of a region that is worth writing three times
     MOST_TINY = 24,          // of one that is worth writing for fewer lanes
@@ -143,18 +145,6 @@ static size_t behind_empty(const struct hdi_flow *flow, size_t block)
     return block;
 }
 
-static bool has_effects(const struct hdi_flow *flow, LLVMValueRef x)
-{
-    if (LLVMIsAStoreInst(x))
-        return hdi_slot_of(flow, x) == SIZE_MAX;
-    if (LLVMIsALoadInst(x))
-        return hdi_slot_of(flow, x) == SIZE_MAX && !hdi_is_plain_access(x);
-    return LLVMIsAAtomicRMWInst(x) || LLVMIsAAtomicCmpXchgInst(x) ||
-           LLVMIsAFenceInst(x) ||
-           (LLVMIsACallInst(x) && hdi_call_kind(x) == HDI_CALL_OTHER &&
-            hdi_vector_intrinsic(x) == 0);
-}
-
 // Do work-items that take this way leave nothing behind? They only return, or
 // go to the cut that all others go to, and what they keep there is as before.
 static bool does_nothing(const struct hdi_region *region,
@@ -165,18 +155,14 @@ static bool does_nothing(const struct hdi_region *region,
 
     for (LLVMValueRef x = LLVMGetFirstInstruction(flow->blocks[first].block); x;
          x = LLVMGetNextInstruction(x))
-        if (has_effects(flow, x))
+        if (hdi_has_effects(flow, x))
             return false;
     if (hdi_is_plain_return(flow, end))
         return !l->marks;
     if (region->exit_count != 1 || region->next || end != region->exits[0] ||
         region->all->some_return_early)
         return false;
-    for (size_t s = 0; s < flow->slot_count; s++)
-        if (region->stores[s] && l->emit->kept[s].place == HDI_PLACE_ITEMS &&
-            hdi_flow_is_live(flow, end, s))
-            return false;
-    return true;
+    return !hdi_guard_keeps_items(region);
 }
 
 static unsigned count_instructions(const struct hdi_region *region)

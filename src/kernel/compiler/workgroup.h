@@ -24,6 +24,7 @@ struct hdi_forms {
     struct hdi_form {
         unsigned lanes; // of a chunk, 0: one work-item after the other
         unsigned limit; // line that asks for ids below a limit (split.h), or 0
+        bool lone;      // one work-item of a row does all
         const char
             *reason; // why there are no chunks, NULL: the kernel has none
     } *list;

@@ -3,8 +3,12 @@
 
 #include "base/text.h"
 #include "heddle/version.h"
+#include "kernel/opencl.h"
 #include "runtime/runtime.h"
 #include "transport/transport.h"
+
+#define WORD(name)   " " name
+#define STRING(name) ",\"" name "\""
 
 static void print_bytes(struct hdi_text *text, bool first, const char *name,
                         uint64_t bytes)
@@ -60,6 +64,12 @@ static void describe_text(const struct hd_runtime *r, struct hdi_text *text)
                    "GPU        none: this build has no backend for one\n"
                    "cluster    none: this build has no transport but self\n");
     hdi_text_print(text, "compiler   %s\n", hdi_compiler_description());
+    if (hdi_has_compiler())
+        hdi_text_print(text,
+                       "OpenCL C   " HDI_OPENCL_VERSIONS
+                       "\nextensions" HDI_OPENCL_EXTENSIONS(
+                           WORD) "\n"
+                                 "features  " HDI_OPENCL_FEATURES(WORD) "\n");
     hdi_text_print(text, "language   %s\n", hdi_graph_language());
 
     hdi_text_print(text, "cache      %s\n",
@@ -107,6 +117,13 @@ static void describe_json(const struct hd_runtime *r, struct hdi_text *text)
     hdi_text_print(text, ",\"gpus\":0,\"has_compiler\":%s,\"has_lua\":%s",
                    hdi_has_compiler() ? "true" : "false",
                    hdi_graph_has_language() ? "true" : "false");
+    // What begins with a comma is made for the end of a list.
+    static const char extensions[] = HDI_OPENCL_EXTENSIONS(STRING),
+                      features[] = HDI_OPENCL_FEATURES(STRING);
+    bool compiles = hdi_has_compiler();
+    hdi_text_print(text, ",\"extensions\":[%s],\"features\":[%s]",
+                   compiles ? extensions + 1 : "",
+                   compiles ? features + 1 : "");
     json_field(text, "compiler", hdi_compiler_description());
     json_field(text, "language", hdi_graph_language());
     json_field(text, "cache", r->cache ? hdi_cache_folder(r->cache) : "");

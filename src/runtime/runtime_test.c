@@ -226,6 +226,11 @@ static void the_machine_is_described(void)
 
     CHECK(strstr(text, "6 cores") && strstr(text, "workers    2"));
     CHECK(strstr(json, "\"cores\":6") && strstr(json, "\"workers\":2"));
+    if (strstr(json, "\"has_compiler\":true")) {
+        CHECK(strstr(text, "\nextensions cl_khr_fp64 ") &&
+              strstr(text, "\nfeatures   __opencl_c_images "));
+        CHECK(strstr(json, "\"extensions\":[\"cl_khr_fp64\",\""));
+    }
     CHECK(json[0] == '{' && strcmp(json + strlen(json) - 2, "}\n") == 0);
     free(text);
     free(json);

@@ -7,11 +7,14 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "kernel/compiler/child.h"
+#include "kernel/opencl.h"
 #include "tools.h"
 
 enum {
     MOST_OPTIONS = 256 // of the user
 };
+
+#define ADDED(name) ",+" name
 
 static const char *const fixed[] = {
     HDI_CLANG, "-x", "cl", "--target=spir64-unknown-unknown",
@@ -23,19 +26,7 @@ static const char *const fixed[] = {
     "-", "-MMD", "-MT", "x", "-MF", "/proc/self/fd/3",
     // What the builtins have, not what a SPIR device might have.
     "-Xclang",
-    "-cl-ext=-all,+cl_khr_fp64,+cl_khr_fp16,+cl_khr_subgroups,"
-    "+cl_khr_byte_addressable_store,"
-    "+cl_khr_global_int32_base_atomics,+cl_khr_global_int32_extended_atomics,"
-    "+cl_khr_local_int32_base_atomics,+cl_khr_local_int32_extended_atomics,"
-    "+cl_khr_int64_base_atomics,+cl_khr_int64_extended_atomics,"
-    "+cl_khr_3d_image_writes,+cl_khr_depth_images,"
-    "+__opencl_c_images,+__opencl_c_read_write_images,"
-    "+__opencl_c_3d_image_writes,+__opencl_c_fp64,+__opencl_c_int64,"
-    "+__opencl_c_generic_address_space,+__opencl_c_subgroups,"
-    "+__opencl_c_work_group_collective_functions,"
-    "+__opencl_c_program_scope_global_variables,"
-    "+__opencl_c_atomic_order_acq_rel,+__opencl_c_atomic_order_seq_cst,"
-    "+__opencl_c_atomic_scope_device,+__opencl_c_atomic_scope_all_devices"};
+    "-cl-ext=-all" HDI_OPENCL_EXTENSIONS(ADDED) HDI_OPENCL_FEATURES(ADDED)};
 
 // The text with its name in front, so that messages carry the user's file.
 static void add_source(const struct hdi_source *source, struct hdi_text *text)

@@ -1,0 +1,38 @@
+// What kernels may use of OpenCL C beyond its core: what the builtins have. The
+// front end defines these macros, and `heddle info` names them.
+#ifndef HDI_KERNEL_OPENCL_H
+#define HDI_KERNEL_OPENCL_H
+
+#define HDI_OPENCL_VERSIONS "1.0, 1.1, 1.2, 2.0, 3.0"
+
+#define HDI_OPENCL_EXTENSIONS(X)              \
+    X("cl_khr_fp64")                          \
+    X("cl_khr_fp16")                          \
+    X("cl_khr_subgroups")                     \
+    X("cl_khr_byte_addressable_store")        \
+    X("cl_khr_global_int32_base_atomics")     \
+    X("cl_khr_global_int32_extended_atomics") \
+    X("cl_khr_local_int32_base_atomics")      \
+    X("cl_khr_local_int32_extended_atomics")  \
+    X("cl_khr_int64_base_atomics")            \
+    X("cl_khr_int64_extended_atomics")        \
+    X("cl_khr_3d_image_writes")               \
+    X("cl_khr_depth_images")
+
+// Of OpenCL C 3.0.
+#define HDI_OPENCL_FEATURES(X)                      \
+    X("__opencl_c_images")                          \
+    X("__opencl_c_read_write_images")               \
+    X("__opencl_c_3d_image_writes")                 \
+    X("__opencl_c_fp64")                            \
+    X("__opencl_c_int64")                           \
+    X("__opencl_c_generic_address_space")           \
+    X("__opencl_c_subgroups")                       \
+    X("__opencl_c_work_group_collective_functions") \
+    X("__opencl_c_program_scope_global_variables")  \
+    X("__opencl_c_atomic_order_acq_rel")            \
+    X("__opencl_c_atomic_order_seq_cst")            \
+    X("__opencl_c_atomic_scope_device")             \
+    X("__opencl_c_atomic_scope_all_devices")
+
+#endif

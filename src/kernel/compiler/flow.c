@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "kernel/compiler/soft.h"
+#include "kernel/compiler/strided.h"
 #include "kernel/compiler/uniform.h"
 
 // Describing ------------------------------------------------------------------
@@ -287,7 +288,8 @@ static hd_status fail_memory(const struct hdi_llvm *llvm,
     return hdi_fail(error, HD_ENOMEM, "%s: no memory to compile", llvm->path);
 }
 
-// Soft barriers, where they pay and lanes do not make them superfluous.
+// Soft barriers, where they pay and lanes do not make them superfluous: those
+// leave strided loops alone.
 static hd_status soften(struct hdi_llvm *llvm, LLVMModuleRef module,
                         LLVMBuilderRef builder, LLVMValueRef kernel, bool flat,
                         unsigned *loops, bool *wide, unsigned *gathers,
@@ -297,8 +299,8 @@ static hd_status soften(struct hdi_llvm *llvm, LLVMModuleRef module,
     bool ok = describe(&flow, kernel, flat) &&
               hdi_soft_suits_lanes(llvm, &flow, wide, gathers);
     *wide |= llvm->screen; // tags need no order but that of barriers
-    if (ok && !*wide)
-        ok = hdi_soft_insert(llvm, module, builder, &flow, loops);
+    if (ok)
+        ok = hdi_soft_insert(llvm, module, builder, &flow, *wide, loops);
 
     hdi_flow_destroy(&flow);
     return ok ? HD_OK : fail_memory(llvm, error);
@@ -311,6 +313,8 @@ static hd_status cut(struct hdi_llvm *llvm, LLVMModuleRef module,
 {
     struct hdi_flow flow;
 
+    if (!flat && !llvm->screen)
+        hdi_strided_rewrite(llvm, module, builder, kernel);
     HDI_TRY(hdi_llvm_passes(
         llvm, module, "function(simplifycfg,loop-simplify,reg2mem)", error));
     // Splitting blocks parts values from their uses: into memory with them.

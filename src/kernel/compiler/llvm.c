@@ -142,6 +142,20 @@ enum hdi_call hdi_call_kind(LLVMValueRef value)
     return (enum hdi_call)kind;
 }
 
+LLVMValueRef hdi_build_call(const struct hdi_llvm *llvm, LLVMModuleRef module,
+                            LLVMBuilderRef builder, enum hdi_call kind)
+{
+    LLVMTypeRef argument = LLVMInt32TypeInContext(llvm->context);
+    LLVMTypeRef type = LLVMFunctionType(LLVMInt64TypeInContext(llvm->context),
+                                        &argument, 1, false);
+    LLVMValueRef function = LLVMGetNamedFunction(module, call_names[kind]);
+    LLVMValueRef x = LLVMConstNull(argument);
+
+    if (!function)
+        function = LLVMAddFunction(module, call_names[kind], type);
+    return LLVMBuildCall2(builder, type, function, &x, 1, "");
+}
+
 bool hdi_call_is_barrier(enum hdi_call kind)
 {
     return kind == HDI_CALL_BARRIER || kind == HDI_CALL_SUB_GROUP_BARRIER ||

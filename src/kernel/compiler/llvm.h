@@ -67,6 +67,10 @@ hd_status hdi_llvm_passes(const struct hdi_llvm *llvm, LLVMModuleRef module,
 enum hdi_call hdi_call_kind(LLVMValueRef value);
 bool hdi_call_name_is_known(const char *name);
 
+// At the builder's point: ask for an id or a size in x (i64).
+LLVMValueRef hdi_build_call(const struct hdi_llvm *llvm, LLVMModuleRef module,
+                            LLVMBuilderRef builder, enum hdi_call kind);
+
 // A barrier of any kind: work-items wait for others there.
 bool hdi_call_is_barrier(enum hdi_call kind);
 

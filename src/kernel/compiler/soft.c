@@ -1,5 +1,7 @@
 #include "kernel/compiler/soft.h"
 
+#include "kernel/compiler/strided.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -238,6 +240,28 @@ static bool is_worth_it(const struct finder *f, size_t head)
     return work > 0 && work >= GATHER_COST * gathers;
 }
 
+// A loop that goes past what lies side by side, which the group can go round
+// together whatever it does.
+static bool is_strided(const struct finder *f, size_t head)
+{
+    const struct hdi_flow *flow = f->flow;
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(flow->blocks[head].block);
+
+    if (!hdi_is_strided(f->llvm, end) || flow->blocks[head].divergent ||
+        hdi_flow_is_divergent(flow, end))
+        return false;
+    for (size_t b = 0; b < flow->block_count; b++) {
+        if (!hdi_bit(f->body, b))
+            continue;
+        if (flow->blocks[b].cut != HDI_NO_CUT)
+            return false;
+        for (unsigned s = 0; s < flow->blocks[b].successor_count; s++)
+            if (b != head && !hdi_bit(f->body, flow->blocks[b].successors[s]))
+                return false;
+    }
+    return true;
+}
+
 // Inserting -------------------------------------------------------------------
 
 static void cut_edge(const struct finder *f, LLVMModuleRef module,
@@ -297,7 +321,7 @@ static void finder_clear(struct finder *f)
 
 bool hdi_soft_insert(struct hdi_llvm *llvm, LLVMModuleRef module,
                      LLVMBuilderRef builder, const struct hdi_flow *flow,
-                     unsigned *count)
+                     bool strided, unsigned *count)
 {
     size_t n = flow->block_count;
     struct finder f = {.flow = flow, .llvm = llvm};
@@ -306,7 +330,8 @@ bool hdi_soft_insert(struct hdi_llvm *llvm, LLVMModuleRef module,
 
     *count = 0;
     for (size_t b = 0; ok && b < n; b++)
-        chosen[b] = find_body(&f, b) && is_worth_it(&f, b);
+        chosen[b] = find_body(&f, b) &&
+                    (strided ? is_strided(&f, b) : is_worth_it(&f, b));
     // Only now: edges change.
     for (size_t b = 0; ok && b < n; b++)
         if (chosen[b]) {

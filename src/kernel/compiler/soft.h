@@ -9,9 +9,10 @@
 
 // Put them into the kernel that `flow` describes, which describes it no longer.
 // `*count` is the number of loops. False when memory ran out.
+// `strided`: round those of strided.h alone.
 bool hdi_soft_insert(struct hdi_llvm *llvm, LLVMModuleRef module,
                      LLVMBuilderRef builder, const struct hdi_flow *flow,
-                     unsigned *count);
+                     bool strided, unsigned *count);
 
 // Do chunks of lanes (widen.h) pay for this kernel? For one with barriers or
 // loops, unless most of a loop's work is to gather: then `*gathers` is the line

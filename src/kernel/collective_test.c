@@ -158,6 +158,24 @@ static void a_sub_group_folds_the_values_of_its_own(struct try *t)
     hd_program_destroy(p);
 }
 
+// In the other form the functions are the same: one type of each size.
+static void threads_fold_too(struct try *t)
+{
+    struct hd_program *group =
+        try_build(t, DEFINITIONS "RESULTS(int) RESULTS(double)\n",
+                  "-cl-std=CL3.0 -DSET=work_group_");
+    struct hd_program *sub_group =
+        try_build(t, DEFINITIONS "RESULTS(char) RESULTS(ulong)\n",
+                  "-cl-std=CL3.0 -DSET=sub_group_");
+
+    check_int(t, group, N);
+    check_double(t, group, N);
+    check_char(t, sub_group, SIZE);
+    check_ulong(t, sub_group, SIZE);
+    hd_program_destroy(group);
+    hd_program_destroy(sub_group);
+}
+
 static void a_group_of_three_dimensions_scans_in_linear_order(struct try *t)
 {
     struct hd_program *p = try_build(
@@ -249,8 +267,6 @@ static void a_sub_group_may_come_alone(struct try *t)
 
 static void everything(struct try *t)
 {
-    a_group_folds_the_values_of_all(t);
-    a_sub_group_folds_the_values_of_its_own(t);
     a_group_of_three_dimensions_scans_in_linear_order(t);
     collectives_stand_in_loops_and_branches_of_the_group(t);
 }
@@ -262,8 +278,11 @@ int main(void)
     for (int i = 0; i < N; i++)
         x[i] = value_of(i);
     t.form = "-heddle-form=loops";
+    a_group_folds_the_values_of_all(&t);
+    a_sub_group_folds_the_values_of_its_own(&t);
     everything(&t);
     t.form = "-heddle-form=thread";
+    threads_fold_too(&t);
     everything(&t);
     t.form = NULL;
     a_sub_group_may_come_alone(&t);

@@ -195,6 +195,10 @@ hd_status hdi_plan_check(const struct hdi_launcher *launcher,
                          const struct hd_arg *args, unsigned arg_count,
                          struct hdi_plan *plan, struct hd_error *error)
 {
+    if (!kernel)
+        return hdi_fail(error, HD_EINVAL,
+                        "a launch needs a kernel: hd_program_find() gives NULL "
+                        "for a name that is not in the program");
     if (arg_count != kernel->info.arg_count)
         return hdi_fail(error, HD_EINVAL,
                         "kernel '%s' takes %u arguments, not %u",

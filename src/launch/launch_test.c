@@ -282,6 +282,9 @@ static void what_does_not_fit_is_refused(struct rig *rig)
     const struct hd_arg endless_local[] = {
         HD_BUFFER(mine), HD_LOCAL(UINT64_MAX), HD_VALUE(scale)};
 
+    CHECK_FAILS(hdi_launch(rig->launcher, NULL, &small, good, 3, NULL,
+                           HD_PRIORITY_NORMAL, &error),
+                HD_EINVAL, error, "a name that is not in the program");
     CHECK_FAILS(launch(rig, "visit", &small, good, 2), HD_EINVAL, error,
                 "takes 3 arguments, not 2");
     CHECK_FAILS(launch(rig, "visit", &small, too_wide, 3), HD_EINVAL, error,

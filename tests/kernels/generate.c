@@ -98,9 +98,15 @@ static struct expr *expr(struct maker *m, int depth, bool uniform)
             return variable(m, depth, uniform);
         }
     struct expr *e =
-        leaf(m, E_ADD + (enum expr_kind)below(m, E_CHOOSE - E_ADD + 1), 0);
+        leaf(m, E_ADD + (enum expr_kind)below(m, E_BITS - E_ADD + 2), 0);
+    if (e->kind > E_BITS)
+        e->kind = E_CHOOSE;
     if (below(m, 8) == 0)
-        e->kind = m->in_helper || below(m, 2) ? E_TABLE : E_INPUT;
+        e->kind = m->in_helper || below(m, 2)       ? E_TABLE
+                  : m->tree->picture && below(m, 2) ? E_TEXEL
+                                                    : E_INPUT;
+    else if (m->tree->modern && below(m, 12) == 0)
+        e->kind = E_DOT;
     e->value = below(m, 4);
     e->a = expr(m, depth - 1, uniform);
     e->b = expr(m, depth - 1, uniform);
@@ -260,7 +266,7 @@ static struct stmt *statement(struct maker *m, struct place at)
     case 11:
         if (m->in_helper)
             break;
-        s->kind = S_ATOMIC;
+        s->kind = m->tree->modern && below(m, 3) == 0 ? S_TALLY : S_ATOMIC;
         s->part = below(m, TREE_SUMS);
         s->a = expr(m, 3, false);
         return s;
@@ -347,6 +353,8 @@ struct tree *tree_make(uint64_t seed)
     tree->memory = m.nodes;
     tree->local_argument = below(&m, 2);
     tree->modern = below(&m, 2);
+    // Few: such kernels are compiled once for each common format.
+    tree->picture = below(&m, 16) == 0;
     if (below(&m, 6) == 0) {
         tree->required[0] = 8;
         tree->required[1] = 4;

@@ -13,7 +13,7 @@ struct group {
     uint32_t returned[TREE_ITEMS], digest[TREE_ITEMS];
     bool in_helper;
     uint64_t left, again, back; // who met break, continue, return
-    uint32_t *out;
+    uint32_t *out, *tally;
 };
 
 static uint32_t local_id(const struct group *g, unsigned i, unsigned d)
@@ -51,6 +51,42 @@ static uint32_t bits(uint32_t function, uint32_t a, uint32_t b)
             count++;
         return count;
     }
+}
+
+// Texel of the input as an image; the samplers are those of print.c.
+static uint32_t texel(const struct group *g, uint32_t how, uint32_t a,
+                      uint32_t b)
+{
+    const int side = TREE_SIDE;
+    int x = (int)(a & 15), y = (int)(b & 15);
+
+    if (how == 1)
+        x -= 4;
+    else if (how == 2)
+        y -= 4;
+    else
+        x &= 7, y &= 7;
+    if (how == 2 && (x >= side || y < 0 || y >= side))
+        return 0;
+    x = x < 0 ? 0 : x >= side ? side - 1 : x;
+    y = y >= side ? side - 1 : y;
+    return g->launch->input[y * side + x];
+}
+
+// Products of packed bytes, signed or not.
+static uint32_t dot(uint32_t how, uint32_t a, uint32_t b, uint32_t c)
+{
+    uint64_t sum = 0;
+
+    for (int k = 0; k < 32; k += 8) {
+        uint32_t x = a >> k & 255, y = b >> k & 255;
+        int32_t signed_x = (int8_t)x, signed_y = how == 1 ? (int8_t)y : (int)y;
+        sum += how == 1 || how == 2 ? (uint64_t)(int64_t)(signed_x * signed_y)
+                                    : x * y;
+    }
+    if (how < 3)
+        return (uint32_t)sum;
+    return sum + c > UINT32_MAX ? UINT32_MAX : (uint32_t)(sum + c);
 }
 
 static uint32_t number(const struct group *g, const struct expr *e, unsigned i)
@@ -142,6 +178,10 @@ static uint32_t number(const struct group *g, const struct expr *e, unsigned i)
         return (uint32_t)sum_of_chars((int8_t)a, (int8_t)b);
     case E_BITS:
         return bits(v, a, b);
+    case E_TEXEL:
+        return texel(g, v, a, b);
+    case E_DOT:
+        return dot(v, a, b, c);
     case E_CHOOSE:
         return a ? b : c;
     }
@@ -336,6 +376,10 @@ static uint64_t statement(struct group *g, const struct stmt *s, uint64_t mask)
         FOR_ITEMS(mask)
         add(&g->sums[s->part], s->part, number(g, s->a, i));
         break;
+    case S_TALLY:
+        FOR_ITEMS(mask)
+        add(&g->tally[s->part], s->part, number(g, s->a, i));
+        break;
     case S_SUM:
         FOR_ITEMS(mask)
         g->vars[s->value][i][0] = g->sums[s->part];
@@ -376,16 +420,19 @@ static uint64_t block(struct group *g, const struct stmt *s, uint64_t mask)
 }
 
 void tree_interpret(const struct tree *tree, const struct tree_launch *l,
-                    uint32_t *out)
+                    uint32_t *out, uint32_t tally[TREE_SUMS])
 {
     uint32_t groups[3];
 
+    for (unsigned k = 0; k < TREE_SUMS; k++)
+        tally[k] = TREE_TALLY;
     for (unsigned d = 0; d < 3; d++)
         groups[d] = (l->global[d] + l->local[d] - 1) / l->local[d];
     for (uint32_t id = 0; id < groups[0] * groups[1] * groups[2]; id++) {
         static struct group group;
         struct group *g = &group;
-        *g = (struct group){.tree = tree, .launch = l, .out = out};
+        *g = (struct group){
+            .tree = tree, .launch = l, .out = out, .tally = tally};
         g->id[0] = id % groups[0];
         g->id[1] = id / groups[0] % groups[1];
         g->id[2] = id / groups[0] / groups[1];

@@ -60,6 +60,16 @@ static void expr(const struct printer *p, const struct expr *e)
         "(uint)((half)(A & 511u) + (half)(B & 511u))",
         "(uint)(int)((half)(A & 511u) - (half)(B & 511u))",
         "(uint)((half)(A & 2047u) / (half)2)"};
+    static const char *const texels[] = {
+        "read_imageui(picture, (int2)(A & 7u, B & 7u)).x",
+        "read_imageui(picture, edge, (int2)((int)(A & 15u) - 4, B & 15u)).x",
+        "read_imageui(picture, border, (int2)(A & 15u, (int)(B & 15u) - 4)).x",
+        ("read_imageui(picture, repeat, (float2)((float)(A & 31u) + 0.5f, "
+         "(float)(B & 31u) + 0.5f) / 8.0f).x")};
+    static const char *const dots[] = {
+        "dot_4x8packed_uu_uint(A, B)", "(uint)dot_4x8packed_ss_int(A, B)",
+        "(uint)dot_4x8packed_su_int(A, B)",
+        "dot_acc_sat_4x8packed_uu_uint(A, B, C)"};
     static const char *const bit_ops[] = {"rotate((uint)A, (uint)B)",
                                           "mul_hi((uint)A, (uint)B)",
                                           "clz((uint)A)", "popcount((uint)A)"};
@@ -111,10 +121,12 @@ static void expr(const struct printer *p, const struct expr *e)
             fprintf(p->file, ".s%u", e->part);
     } else
         with(p, e,
-             e->kind == E_FLOAT  ? float_ops[e->value]
-             : e->kind == E_HALF ? half_ops[e->value]
-             : e->kind == E_BITS ? bit_ops[e->value]
-                                 : texts[e->kind]);
+             e->kind == E_FLOAT   ? float_ops[e->value]
+             : e->kind == E_HALF  ? half_ops[e->value]
+             : e->kind == E_BITS  ? bit_ops[e->value]
+             : e->kind == E_TEXEL ? texels[e->value]
+             : e->kind == E_DOT   ? dots[e->value]
+                                  : texts[e->kind]);
     fputc(')', p->file);
 }
 
@@ -283,6 +295,12 @@ static void statement(const struct printer *p, const struct stmt *s)
         expr(p, s->a);
         fputs(");\n", f);
         break;
+    case S_TALLY:
+        fprintf(f, "atomic_fetch_%s_explicit(&tally[%u], ", sums[s->part],
+                s->part);
+        expr(p, s->a);
+        fputs(", memory_order_relaxed, memory_scope_device);\n", f);
+        break;
     case S_SUM:
         fprintf(f,
                 "barrier(CLK_LOCAL_MEM_FENCE);\nuint v%u = sums[%u];\n"
@@ -318,6 +336,19 @@ static void block(const struct printer *p, const struct stmt *s)
     }
 }
 
+// Of the program, and the kernel that hands them out and starts them again.
+static void variables(FILE *f)
+{
+    fprintf(f, "global atomic_uint tally[%u] = {", TREE_SUMS);
+    for (unsigned i = 0; i < TREE_SUMS; i++)
+        fprintf(f, "%uu,", TREE_TALLY);
+    fprintf(f,
+            "};\nkernel void told(global uint *r) {\n"
+            "size_t i = get_global_id(0);\n"
+            "r[i] = atomic_exchange(&tally[i], %uu);\n}\n",
+            TREE_TALLY);
+}
+
 void tree_print(const struct tree *tree, FILE *f)
 {
     struct printer p = {tree, f, true};
@@ -334,8 +365,14 @@ void tree_print(const struct tree *tree, FILE *f)
           "(get_local_id(1) + get_local_size(1) * get_local_id(2)))\n"
           "#define ITEMS (uint)(get_local_size(0) * get_local_size(1) * "
           "get_local_size(2))\n"
-          "#define AT(d) (get_global_id(d) - get_global_offset(d))\n",
+          "#define AT(d) (get_global_id(d) - get_global_offset(d))\n"
+          "constant sampler_t edge = CLK_ADDRESS_CLAMP_TO_EDGE;\n"
+          "constant sampler_t border = CLK_ADDRESS_CLAMP;\n"
+          "constant sampler_t repeat = "
+          "CLK_ADDRESS_REPEAT | CLK_NORMALIZED_COORDS_TRUE;\n",
           f);
+    if (tree->modern)
+        variables(f);
     for (unsigned i = 0; i < TREE_HELPERS; i++) {
         const struct helper *h = &tree->helpers[i];
         fprintf(f, "uint h%u(__local uint *shared, uint v%u, uint v%u) {\n", i,
@@ -352,8 +389,9 @@ void tree_print(const struct tree *tree, FILE *f)
                 tree->required[0], tree->required[1], tree->required[2]);
     fprintf(f,
             "void k(__global uint *all, __global const uint *input, uint n, "
-            "struct pack pack, __global uint *sizes%s) {\n%s"
+            "struct pack pack, __global uint *sizes%s%s) {\n%s"
             "__local uint sums[%u];\n",
+            tree->picture ? ", read_only image2d_t picture" : "",
             tree->local_argument ? ", __local uint *shared" : "",
             tree->local_argument ? "" : "__local uint shared[1024];\n",
             TREE_SUMS);

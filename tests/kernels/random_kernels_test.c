@@ -31,7 +31,8 @@ static const struct {
 
 struct trial {
     struct hd_runtime *runtime;
-    struct hd_buffer *out, *input, *sizes;
+    struct hd_buffer *out, *input, *sizes, *tally;
+    struct hd_image *picture; // the input
 };
 
 static bool fits(const struct tree *tree, const struct tree_launch *launch)
@@ -42,15 +43,47 @@ static bool fits(const struct tree *tree, const struct tree_launch *launch)
     return true;
 }
 
+// Whether the variables of the program hold what they should.
+static bool same_tally(const struct trial *t, const struct tree *tree,
+                       const struct hd_program *program, unsigned shape,
+                       const uint32_t expected[TREE_SUMS])
+{
+    const struct hd_range range = {.dims = 1, .global = {TREE_SUMS}};
+    const struct hd_arg args[] = {HD_BUFFER(t->tally)};
+    const uint32_t *tally = hd_buffer_host(t->tally);
+    struct hd_error error;
+
+    if (!tree->modern)
+        return true;
+    CHECK_OK(hd_launch(t->runtime, hd_program_find(program, "told"), &range,
+                       args, 1, &error),
+             error);
+    for (unsigned i = 0; i < TREE_SUMS; i++)
+        if (tally[i] != expected[i]) {
+            fprintf(stderr,
+                    "seed %llu, shape %u: variable %u of the program is %u, "
+                    "not %u\n",
+                    (unsigned long long)tree->seed, shape, i, tally[i],
+                    expected[i]);
+            return false;
+        }
+    return true;
+}
+
 // Return whether one launch gave what the interpreter says.
 static bool same(const struct trial *t, const struct tree *tree,
-                 const struct hd_kernel *kernel, unsigned shape)
+                 const struct hd_program *program, unsigned shape)
 {
+    const struct hd_kernel *kernel = hd_program_find(program, "k");
+    uint32_t tally[TREE_SUMS];
+
     static uint32_t expected[MOST_ITEMS * TREE_RESULTS];
     struct tree_launch launch = {.dims = shapes[shape].dims,
                                  .n = (uint32_t)tree->seed % 7 + shape};
     struct hd_range range = {.dims = launch.dims};
     struct hd_error error;
+
+    CHECK(kernel);
     struct tree_pack pack = TREE_PACK;
     uint32_t *out = hd_buffer_host(t->out);
     const uint32_t *sizes = hd_buffer_host(t->sizes);
@@ -74,16 +107,19 @@ static bool same(const struct trial *t, const struct tree *tree,
     for (unsigned i = 0; i < MOST_ITEMS * TREE_RESULTS; i++)
         out[i] = expected[i] = 0xdeadbeefu;
 
-    const struct hd_arg args[] = {HD_BUFFER(t->out),   HD_BUFFER(t->input),
-                                  HD_VALUE(launch.n),  HD_VALUE(pack),
-                                  HD_BUFFER(t->sizes), HD_LOCAL(4096)};
-    CHECK_OK(hd_launch(t->runtime, kernel, &range, args,
-                       5 + tree->local_argument, &error),
-             error);
+    struct hd_arg args[7] = {HD_BUFFER(t->out), HD_BUFFER(t->input),
+                             HD_VALUE(launch.n), HD_VALUE(pack),
+                             HD_BUFFER(t->sizes)};
+    unsigned count = 5;
+    if (tree->picture)
+        args[count++] = (struct hd_arg)HD_IMAGE(t->picture);
+    if (tree->local_argument)
+        args[count++] = (struct hd_arg)HD_LOCAL(4096);
+    CHECK_OK(hd_launch(t->runtime, kernel, &range, args, count, &error), error);
     if (launch.local[0] == 0)
         for (unsigned d = 0; d < 3; d++)
             launch.local[d] = sizes[d];
-    tree_interpret(tree, &launch, expected);
+    tree_interpret(tree, &launch, expected, tally);
     for (unsigned i = 0; i < MOST_ITEMS * TREE_RESULTS; i++)
         if (out[i] != expected[i]) {
             fprintf(stderr,
@@ -94,7 +130,7 @@ static bool same(const struct trial *t, const struct tree *tree,
                     i / TREE_RESULTS, out[i], expected[i]);
             return false;
         }
-    return true;
+    return same_tally(t, tree, program, shape, tally);
 }
 
 static const char *const forms[] = {"-heddle-form=loops",
@@ -123,10 +159,8 @@ static bool try_form(const struct trial *t, const struct tree *tree,
                 (unsigned long long)tree->seed, error.text);
         return false;
     }
-    const struct hd_kernel *kernel = hd_program_find(program, "k");
-    CHECK(kernel);
     for (unsigned i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
-        good = same(t, tree, kernel, i) && good;
+        good = same(t, tree, program, i) && good;
     hd_program_destroy(program);
     return good;
 }
@@ -182,8 +216,19 @@ int main(int argc, char **argv)
     CHECK_OK(hd_buffer_create(t.runtime, TREE_INPUT * 4, &t.input, &error),
              error);
     CHECK_OK(hd_buffer_create(t.runtime, 12, &t.sizes, &error), error);
+    CHECK_OK(hd_buffer_create(t.runtime, TREE_SUMS * 4, &t.tally, &error),
+             error);
+    const struct hd_image_params picture = {.kind = HD_IMAGE_2D,
+                                            .order = HD_R,
+                                            .type = HD_UNSIGNED_INT32,
+                                            .width = TREE_SIDE,
+                                            .height = TREE_SIDE,
+                                            .buffer = t.input};
+    CHECK_OK(hd_image_create(t.runtime, &picture, &t.picture, &error), error);
     for (unsigned long long k = 0; k < count; k++)
         bad += !try_seed(&t, first + k, print);
+    hd_image_destroy(t.picture);
+    hd_buffer_destroy(t.tally);
     hd_buffer_destroy(t.sizes);
     hd_buffer_destroy(t.input);
     hd_buffer_destroy(t.out);

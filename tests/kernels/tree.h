@@ -20,7 +20,8 @@ enum {
     TREE_RESULTS = TREE_SLOTS + 1, // the last is the digest of all its values
     TREE_SUMS = 6, // local atomics of a group; the operation goes by the slot
     TREE_HELPERS = 3,
-    TREE_SUB_GROUP = 16 // work-items
+    TREE_SUB_GROUP = 16, // work-items
+    TREE_SIDE = 8        // of the image that has the input for texels
 };
 
 enum expr_kind {
@@ -60,7 +61,9 @@ enum expr_kind {
     E_DOUBLE,
     E_HALF,
     E_CHAR,
-    E_BITS, // value: which function of bits
+    E_BITS,  // value: which function of bits
+    E_TEXEL, // value: without a sampler, or with one of those in the kernel
+    E_DOT,   // value: which product of packed bytes
     E_CHOOSE
 };
 
@@ -105,6 +108,7 @@ enum stmt_kind {
     S_BARRIER,
     S_EXCHANGE, // own slot, barrier, another's slot, barrier
     S_ATOMIC,
+    S_TALLY,   // an atomic of the program; the operation goes by the slot
     S_SUM,     // barrier, read an atomic, barrier
     S_COLLECT, // part: enum collective
     S_CALL,
@@ -146,6 +150,7 @@ struct tree {
     uint32_t required[3]; // reqd_work_group_size or 0
     bool local_argument;  // the shared array is an argument
     bool modern;          // OpenCL C 3.0, and what only it has
+    bool picture;         // an image is an argument
     unsigned vars;
     enum var_type types[TREE_VARS];
     struct helper helpers[TREE_HELPERS];
@@ -171,6 +176,7 @@ struct tree_pack {
 #define TREE_PACK  ((struct tree_pack){0x9e3779b9u, 4711, 201})
 #define TREE_AT(k) ((uint32_t)(k) * 2654435761u >> 9) // the constant table
 #define TREE_TABLE 16
+#define TREE_TALLY (TREE_MIX >> 8) // what the program's variables begin with
 #define TREE_MIX   0x5bd1e995u // what an element of an array begins with
 
 static inline bool tree_gives_value(enum stmt_kind kind)
@@ -232,8 +238,9 @@ struct tree *tree_make(uint64_t seed);
 void tree_free(struct tree *tree);
 void tree_print(const struct tree *tree, FILE *file);
 
-// Write the TREE_RESULTS results of every work-item of the launch to out.
+// Write the TREE_RESULTS results of every work-item of the launch to out, and
+// what the program's own variables hold then to `tally`.
 void tree_interpret(const struct tree *tree, const struct tree_launch *launch,
-                    uint32_t *out);
+                    uint32_t *out, uint32_t tally[TREE_SUMS]);
 
 #endif

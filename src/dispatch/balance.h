@@ -77,16 +77,4 @@ void hdi_mixture_weigh(const struct hdi_mixture *mixture, double scale,
                        const struct hdi_shape *shape,
                        struct hdi_module *module);
 
-// Sum over resources of the free share of each: 65536 when all is free, times
-// their number.
-static inline int32_t hdi_module_space(const struct hdi_module *module,
-                                       const struct hdi_shape *shape)
-{
-    uint64_t space = 0;
-
-    for (uint32_t i = shape->count_begin; i < shape->line_count; i++)
-        space += shape->line_share[i] * module->level[i];
-    return (int32_t)(space >> 16);
-}
-
 #endif

@@ -34,6 +34,7 @@ static void lay_out(struct hdi_dispatcher *d, struct arena *a,
 {
     const struct hdi_shape *shape = &d->shape;
     uint64_t pad = 64 * (uint64_t)d->match.words, channels = d->channels;
+    uint64_t words = d->channel_words;
     uint64_t table = (uint64_t)shape->units * (shape->units * shape->waves + 1);
 
 #define CARVE(pointer, count) (pointer) = carve(a, count, sizeof(*(pointer)))
@@ -43,15 +44,15 @@ static void lay_out(struct hdi_dispatcher *d, struct arena *a,
     CARVE(d->match.need, channels * shape->units * 2 * shape->line_pad);
     CARVE(d->match.turn, shape->modules);
     CARVE(d->resources, channels);
-    CARVE(d->match.fits, channels * d->match.words);
-    CARVE(d->match.count, channels);
-    CARVE(d->match.active, channels / 64 + 1);
-    CARVE(d->match.scratch, channels / 64 + 1);
-    CARVE(d->rank, channels);
+    CARVE(d->match.fits, hdi_round_up(channels, 8) * d->match.words);
+    CARVE(d->match.some, words);
+    CARVE(d->match.active, words);
+    CARVE(d->of_priority, HDI_MAX_PRIORITIES * words);
+    CARVE(d->marks, HDI_MAX_PRIORITIES * words);
+    CARVE(d->passed, words);
+    CARVE(d->tied, words);
     CARVE(d->channel, channels);
     CARVE(d->prefer, channels);
-    CARVE(d->marks, channels * HDI_MAX_PRIORITIES);
-    CARVE(d->ties, channels);
     CARVE(d->modules, shape->modules);
     CARVE(d->changed, shape->modules);
     CARVE(d->is_changed, shape->modules);
@@ -68,9 +69,13 @@ static void lay_out(struct hdi_dispatcher *d, struct arena *a,
         uint64_t *maps = carve(a, shape->map_words, sizeof(*maps));
         int32_t *weight = carve(a, shape->line_pad, sizeof(*weight));
         if (a->base) {
-            d->modules[m].maps = maps;
             d->modules[m].weight = weight;
-            d->modules[m].level = d->match.level + (size_t)m * shape->line_pad;
+            d->modules[m].room = (struct hdi_room){
+                .maps = maps,
+                .level = d->match.level + (size_t)m * shape->line_pad,
+                .words = shape->map_words,
+                .counts = shape->count_begin,
+                .lines = shape->line_pad};
         }
     }
     uint64_t *lease_maps =
@@ -156,6 +161,7 @@ hd_status hdi_dispatcher_create(const struct hdi_shape *shape,
     d->shape = *shape;
     d->policy = *policy;
     d->channels = options->channels;
+    d->channel_words = (d->channels + 63) / 64;
     d->recent = options->recent;
     d->match.lanes = hdi_lanes();
     d->match.shape = &d->shape;
@@ -249,7 +255,7 @@ void hdi_dispatcher_release(struct hdi_dispatcher *dispatcher, uint32_t lease,
     const struct hdi_origin *origin = &d->origins[lease];
     struct hdi_channel *c = &d->channel[origin->channel];
 
-    hdi_module_give(&d->modules[l->module], &d->shape, d->match.lanes, l);
+    hdi_module_give(&d->modules[l->module], d->match.lanes, l);
     hdi_touch_module(d, l->module);
     d->free_leases[d->free_count++] = lease;
     if (cycles == 0)
@@ -350,7 +356,7 @@ void hdi_dispatcher_offer(struct hdi_dispatcher *dispatcher, uint32_t module,
                           uint32_t resource, uint32_t unit, int32_t blocks)
 {
     uint32_t line = dispatcher->shape.count_line[resource] + unit;
-    uint16_t *level = &dispatcher->modules[module].level[line];
+    uint16_t *level = &dispatcher->modules[module].room.level[line];
 
     *level = (uint16_t)(*level + blocks);
     hdi_touch_module(dispatcher, module);

@@ -23,15 +23,17 @@ struct hdi_dispatcher {
     struct hdi_median median;
     struct hdi_recent *recent;
 
-    uint32_t channels;
+    uint32_t channels, channel_words;
     struct hdi_channel *channel;
     uint8_t *priority;   // by channel: of its head
     uint32_t *resources; // by channel: its head needs, as bits
     uint64_t *arrived;   // by channel: its head [cycles]
     int64_t *prefer;     // by channel: place of its head among equals
-    uint8_t *rank;       // by channel, scratch: in this round; OUT: not in it
-    uint8_t *marks;      // [priority * channels + channel] (D4)
-    uint32_t *ties;      // scratch
+    // Sets of channels, a bit each, of channel_words words.
+    uint64_t *of_priority; // by priority: whose head has it
+    uint64_t *marks;       // by priority (D4)
+    uint64_t *passed;      // scratch: found no place in this round
+    uint64_t *tied;        // scratch
 
     struct hdi_module *modules;
     uint32_t *changed; // modules whose levels are old
@@ -52,12 +54,14 @@ struct hdi_dispatcher {
     uint64_t serial;
     uint64_t failed_rounds; // in succession (D7)
     unsigned top;           // of the order, until `top_until` [cycles]
-    uint8_t rank_of[HDI_MAX_PRIORITIES + 1]; // in that order
+    uint8_t in_order[HDI_MAX_PRIORITIES]; // priorities, highest first
+    uint8_t ranks; // of that order; all that is left has the last one
     uint64_t top_until;
     uint64_t window_from; // when the current period began
     uint32_t turn;        // channel a robin looks at first
     uint32_t sticky;
     uint32_t last_module;
+    bool prefers;   // some head ever had a preference other than 0
     bool has_split; // since the last round
     bool held_back; // the last round was stuck only because of a hold
     void *memory;

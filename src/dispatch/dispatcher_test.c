@@ -448,7 +448,7 @@ static void random_rounds_keep_the_books(void)
                     for (unsigned w = 0;
                          w < hdi_map_words(shape.resources[r].blocks); w++)
                         bits += (unsigned)__builtin_popcountll(
-                            module->maps[at->first + w * at->stride]);
+                            module->room.maps[at->first + w * at->stride]);
                     CHECK(bits == shape.resources[r].blocks);
                 }
             }

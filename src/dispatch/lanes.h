@@ -1,6 +1,10 @@
 // The few loops of dispatch that are worth wide registers, once per instruction
 // set; every set gives the same results bit for bit.
 //
+// What one loop writes another reads a moment later as whole registers; a
+// narrower store would keep that load waiting until it has left the core. So
+// levels, scores and maps are written in whole rows too.
+//
 // lanes_base.c is the portable one (plain vectors: SSE2, NEON); on x86-64 the
 // same text is compiled again for AVX2 and AVX-512. Which one runs is read from
 // the processor, not configured.
@@ -15,6 +19,15 @@ enum {
     HDI_LANES = 8,       // maps searched together
     HDI_LANE_WORDS = 16, // their low words, then their high words
     HDI_ROW = 32         // rows are padded to this many 16-bit numbers
+};
+
+// Of one module: maps and levels.
+struct hdi_room {
+    uint64_t *maps;
+    uint16_t *level;
+    uint32_t words;  // of maps: a multiple of 8
+    uint32_t counts; // first line that is a count
+    uint32_t lines;  // padded
 };
 
 struct hdi_lanes {
@@ -37,13 +50,31 @@ struct hdi_lanes {
                  const uint16_t count[HDI_LANES],
                  uint64_t taken[HDI_LANE_WORDS]);
 
-    // Sum over lines of weight x level; the caller sees that it fits.
-    int32_t (*score)(const uint16_t *level, const int32_t *weight,
-                     unsigned lines);
+    // The same of the first `count` of 8 maps, exact, into the levels of lines
+    // `lane` and up; `lane` is a multiple of 8.
+    void (*search)(const uint64_t maps[HDI_LANE_WORDS], unsigned count,
+                   uint16_t *level, unsigned lane);
 
-    // Set or clear the bits of `taken` in `maps`; `words` is a multiple of 8.
-    void (*set)(uint64_t *maps, const uint64_t *taken, unsigned words);
-    void (*clear)(uint64_t *maps, const uint64_t *taken, unsigned words);
+    // As take(), for the first `lanes` of 8 maps.
+    bool (*take_few)(const uint64_t maps[HDI_LANE_WORDS],
+                     const uint16_t *length, const uint16_t *count,
+                     unsigned lanes, uint64_t taken[HDI_LANE_WORDS]);
+
+    // scores[module] = sum over lines of weight x level; the caller sees that
+    // it fits.
+    void (*score)(const uint16_t *level, const int32_t *weight, unsigned lines,
+                  int32_t *scores, unsigned module);
+
+    // spaces[module] = (sum over lines of share x level) / 2^16.
+    void (*space)(const uint16_t *level, const uint64_t *share, unsigned lines,
+                  int32_t *spaces, unsigned module);
+
+    // What `taken` and `lines` say is given back, or taken: the bits of maps,
+    // and the levels of all lines from `counts` on.
+    void (*give)(const struct hdi_room *room, const uint64_t *taken,
+                 const uint16_t *lines);
+    void (*occupy)(const struct hdi_room *room, const uint64_t *taken,
+                   const uint16_t *lines);
 
     // One need against every module: bit m of `fits` is set when for every line
     // level[m * lines + line] >= need[turn[m] * stride + line]. `lines` is
@@ -52,10 +83,16 @@ struct hdi_lanes {
                     const uint8_t *turn, unsigned stride, unsigned lines,
                     unsigned modules, uint64_t *fits);
 
-    // One module against every need: bit c of `fits` is set when
-    // level[line] >= need[c * stride + line] for every line.
-    void (*column)(const uint16_t *level, const uint16_t *need, unsigned stride,
-                   unsigned lines, unsigned channels, uint64_t *fits);
+    // One module against every need: bit c of the answer is set when
+    // level[line] >= need[c * stride + line] for every line. At most 64 needs.
+    uint64_t (*column)(const uint16_t *level, const uint16_t *need,
+                       unsigned stride, unsigned lines, unsigned channels);
+
+    // Set bit `bit` of fits[c * words] to bit c of `now`, for up to 64 c. Bit c
+    // of the answer is set when fits[c * words] is not 0 then. `fits` has room
+    // for a multiple of 8 channels.
+    uint64_t (*spread)(uint64_t *fits, unsigned words, unsigned bit,
+                       uint64_t now, unsigned channels);
 
     // The lowest m whose bit is set and that has the largest score, all above
     // INT32_MIN; 64 * words if none. `score` has 64 * words numbers.

@@ -1,413 +1,26 @@
 // The text of every set of lanes: included once per instruction set by
-// lanes_base.c, lanes_avx2.c and lanes_avx512.c, which define LANES_NAME.
-#include <stdbool.h>
-#include <string.h>
+// lanes_base.c, lanes_avx2.c and lanes_avx512.c, which define LANES_NAME. This
+// page has the loops over levels, needs and scores.
+#include "dispatch/lanes_maps.h"
 
-#include "dispatch/lanes.h"
-
-#if defined(__AVX2__) || defined(__AVX512BW__)
-#include <immintrin.h>
-#endif
-
-typedef uint64_t word8 __attribute__((vector_size(64), aligned(8)));
 typedef uint16_t half32 __attribute__((vector_size(64), aligned(2)));
 
-static inline unsigned largest(unsigned a, unsigned b)
+// One of a row of numbers, but for the store.
+static inline void put(int32_t *numbers, unsigned at, int32_t number)
 {
-    return a > b ? a : b;
-}
+#ifdef __AVX512BW__
+    int32_t *row = numbers + at / 16 * 16;
 
-// `ends`: where a run of `length` has just ended; try to make it 2^j longer in
-// every lane at once.
-#define EXTEND(j)                                               \
-    do {                                                        \
-        word8 more_ = ends & eroded[j];                         \
-        word8 yes_ = (word8)(more_ != 0);                       \
-        ends = (ends & ~yes_) | ((more_ << (1 << (j))) & yes_); \
-        length += yes_ & (UINT64_C(1) << (j));                  \
-    } while (0)
-
-#ifndef __AVX512CD__
-// The longest runs inside each of 8 words.
-static inline void runs_inside(const uint64_t words[8], uint64_t inside[8])
-{
-    word8 eroded[6], ends = ~(word8){0}, length = {0};
-
-    memcpy(&eroded[0], words, sizeof(eroded[0]));
-    for (int j = 1; j < 6; j++)
-        eroded[j] = eroded[j - 1] & eroded[j - 1] >> (1 << (j - 1));
-    EXTEND(5);
-    EXTEND(4);
-    EXTEND(3);
-    EXTEND(2);
-    EXTEND(1);
-    EXTEND(0);
-    // 32 + 16 + ... + 1 is 63: a full word has one more.
-    length -= (word8)((ends & eroded[0]) != 0);
-    memcpy(inside, &length, sizeof(length));
-}
-#endif
-
-static inline unsigned ones_below(uint64_t word)
-{
-    return ~word == 0 ? 64 : (unsigned)__builtin_ctzll(~word);
-}
-
-static inline unsigned ones_above(uint64_t word)
-{
-    return ~word == 0 ? 64 : (unsigned)__builtin_clzll(~word);
-}
-
-#ifdef __AVX512VL__
-// Both words of a map side by side, a mask register for the choice.
-static inline unsigned run_of_two(const uint64_t *map)
-{
-    __m128i a0 = _mm_loadu_si128((const __m128i *)map), eroded[6];
-    __m128i ends = _mm_set1_epi64x(-1), length = _mm_setzero_si128();
-
-    eroded[0] = a0;
-#define ERODE(j)      \
-    eroded[(j) + 1] = \
-        _mm_and_si128(eroded[j], _mm_srli_epi64(eroded[j], 1 << (j)))
-    ERODE(0);
-    ERODE(1);
-    ERODE(2);
-    ERODE(3);
-    ERODE(4);
-#undef ERODE
-#define LONGER(j)                                                \
-    do {                                                         \
-        __mmask8 yes_ = _mm_test_epi64_mask(ends, eroded[j]);    \
-        __m128i more_ = _mm_and_si128(ends, eroded[j]);          \
-        ends = _mm_mask_slli_epi64(ends, yes_, more_, 1 << (j)); \
-        length = _mm_mask_add_epi64(length, yes_, length,        \
-                                    _mm_set1_epi64x(1 << (j)));  \
-    } while (0)
-    LONGER(5);
-    LONGER(4);
-    LONGER(3);
-    LONGER(2);
-    LONGER(1);
-    LONGER(0);
-    LONGER(0);
-#undef LONGER
-    length = _mm_max_epu64(length, _mm_unpackhi_epi64(length, length));
-    return largest((unsigned)_mm_cvtsi128_si32(length),
-                   ones_above(map[0]) + ones_below(map[1]));
-}
+    _mm512_storeu_si512(row, _mm512_mask_set1_epi32(_mm512_loadu_si512(row),
+                                                    (__mmask16)(1u << at % 16),
+                                                    number));
 #else
-static inline unsigned run_of_one(uint64_t word)
-{
-    uint64_t eroded[6], ends = ~UINT64_C(0);
-    unsigned length = 0;
-
-    eroded[0] = word;
-    for (int j = 1; j < 6; j++)
-        eroded[j] = eroded[j - 1] & eroded[j - 1] >> (1 << (j - 1));
-#pragma GCC unroll 6
-    for (int j = 5; j >= 0; j--) {
-        uint64_t more = ends & eroded[j];
-        bool yes = more != 0;
-        ends = yes ? more << (1 << j) : ends;
-        length += (unsigned)yes << j;
-    }
-    return length + ((ends & eroded[0]) != 0);
-}
-
-static inline unsigned run_of_two(const uint64_t *map)
-{
-    return largest(largest(run_of_one(map[0]), run_of_one(map[1])),
-                   ones_above(map[0]) + ones_below(map[1]));
-}
+    numbers[at] = number;
 #endif
-
-#ifdef __AVX512CD__
-static inline __m512i ones_below8(__m512i words)
-{
-    __m512i next = _mm512_add_epi64(words, _mm512_set1_epi64(1));
-    __m512i ones = _mm512_andnot_si512(next, words);
-
-    return _mm512_sub_epi64(_mm512_set1_epi64(64), _mm512_lzcnt_epi64(ones));
 }
 
-static inline __m512i ones_above8(__m512i words)
-{
-    return _mm512_lzcnt_epi64(_mm512_xor_si512(words, _mm512_set1_epi64(-1)));
-}
-
-static inline unsigned run_of_many(const uint64_t *map, unsigned words)
-{
-    unsigned longest = 0, open = 0; // `open`: the run that reaches this border
-    __m512i most = _mm512_setzero_si512();
-
-    for (unsigned first = 0; first < words; first += 8) {
-        unsigned count = words - first < 8 ? words - first : 8;
-        __mmask8 there = (__mmask8)((1u << count) - 1);
-        __m512i eroded[6] = {_mm512_maskz_loadu_epi64(there, map + first)};
-        uint64_t below[8], above[8];
-
-        _mm512_storeu_si512(below, ones_below8(eroded[0]));
-        _mm512_storeu_si512(above, ones_above8(eroded[0]));
-        for (int j = 0; j < 5; j++)
-            eroded[j + 1] = _mm512_and_si512(
-                eroded[j],
-                _mm512_srl_epi64(eroded[j], _mm_cvtsi32_si128(1 << j)));
-        __m512i ends = _mm512_set1_epi64(-1), length = _mm512_setzero_si512();
-#define LONGER(j)                                                    \
-    do {                                                             \
-        __mmask8 yes_ = _mm512_test_epi64_mask(ends, eroded[j]);     \
-        __m512i more_ = _mm512_and_si512(ends, eroded[j]);           \
-        ends = _mm512_mask_slli_epi64(ends, yes_, more_, 1 << (j));  \
-        length = _mm512_mask_add_epi64(length, yes_, length,         \
-                                       _mm512_set1_epi64(1 << (j))); \
-    } while (0)
-        LONGER(5);
-        LONGER(4);
-        LONGER(3);
-        LONGER(2);
-        LONGER(1);
-        LONGER(0);
-        LONGER(0);
-#undef LONGER
-        most = _mm512_max_epu64(most, length);
-        for (unsigned i = 0; i < count; i++) {
-            unsigned joined = open + (unsigned)below[i];
-            longest = largest(longest, joined);
-            open = above[i] == 64 ? joined : (unsigned)above[i];
-        }
-    }
-    return largest(longest, (unsigned)_mm512_reduce_max_epu64(most));
-}
-#else
-static inline unsigned run_of_many(const uint64_t *map, unsigned words)
-{
-    unsigned longest = 0, open = 0; // `open`: the run that reaches this border
-
-    for (unsigned first = 0; first < words; first += 8) {
-        unsigned count = words - first < 8 ? words - first : 8;
-        uint64_t eight[8] = {0}, inside[8];
-
-        memcpy(eight, map + first, count * sizeof(*eight));
-        runs_inside(eight, inside);
-        for (unsigned i = 0; i < count; i++) {
-            uint64_t word = map[first + i];
-            unsigned joined = open + ones_below(word);
-            longest = largest(longest, largest((unsigned)inside[i], joined));
-            open = ~word == 0 ? joined : ones_above(word);
-        }
-    }
-    return longest;
-}
-#endif
-
-static unsigned run(const uint64_t *map, unsigned words)
-{
-    if (words == 2)
-        return run_of_two(map);
-    if (words == 1) {
-        uint64_t both[2] = {map[0], 0};
-        return run_of_two(both);
-    }
-
-    return run_of_many(map, words);
-}
-
-#ifdef __AVX512CD__
-// As run_of_two(), with eight low words and eight high ones.
-static void runs(const uint64_t maps[HDI_LANE_WORDS], unsigned group,
-                 uint16_t found[HDI_LANES])
-{
-    __m512i low = _mm512_loadu_si512(maps);
-    __m512i high = _mm512_loadu_si512(maps + HDI_LANES);
-
-    if (group > 1) {
-        uint64_t kept[HDI_LANE_WORDS];
-        for (int i = 0; i < HDI_LANE_WORDS; i++)
-            kept[i] = hdi_word_keep_groups(maps[i], group);
-        low = _mm512_loadu_si512(kept);
-        high = _mm512_loadu_si512(kept + HDI_LANES);
-    }
-
-    __m512i a[6] = {low}, b[6] = {high};
-#define ERODE(j)                                                            \
-    a[(j) + 1] = _mm512_and_si512(a[j], _mm512_srli_epi64(a[j], 1 << (j))); \
-    b[(j) + 1] = _mm512_and_si512(b[j], _mm512_srli_epi64(b[j], 1 << (j)))
-    ERODE(0);
-    ERODE(1);
-    ERODE(2);
-    ERODE(3);
-    ERODE(4);
-#undef ERODE
-    __m512i ends = _mm512_set1_epi64(-1), ends_high = ends;
-    __m512i length = _mm512_setzero_si512(), length_high = length;
-#define LONGER(j, ends, eroded, length)                              \
-    do {                                                             \
-        __mmask8 yes_ = _mm512_test_epi64_mask(ends, eroded[j]);     \
-        __m512i more_ = _mm512_and_si512(ends, eroded[j]);           \
-        ends = _mm512_mask_slli_epi64(ends, yes_, more_, 1 << (j));  \
-        length = _mm512_mask_add_epi64(length, yes_, length,         \
-                                       _mm512_set1_epi64(1 << (j))); \
-    } while (0)
-#define BOTH(j)                 \
-    LONGER(j, ends, a, length); \
-    LONGER(j, ends_high, b, length_high)
-    BOTH(5);
-    BOTH(4);
-    BOTH(3);
-    BOTH(2);
-    BOTH(1);
-    BOTH(0);
-    BOTH(0);
-#undef BOTH
-#undef LONGER
-    __m512i above =
-        _mm512_lzcnt_epi64(_mm512_xor_si512(low, _mm512_set1_epi64(-1)));
-    __m512i joined = _mm512_add_epi64(above, ones_below8(high));
-    length = _mm512_max_epu64(joined, _mm512_max_epu64(length, length_high));
-    _mm_storeu_si128((__m128i *)found, _mm512_cvtepi64_epi16(length));
-}
-
-// Lane by lane what hdi_take_one() does, with shifts that give 0 from 64 up.
-static bool take(const uint64_t maps[HDI_LANE_WORDS],
-                 const uint16_t lengths[HDI_LANES],
-                 const uint16_t counts[HDI_LANES],
-                 uint64_t taken[HDI_LANE_WORDS])
-{
-    const __m512i all = _mm512_set1_epi64(-1), c64 = _mm512_set1_epi64(64);
-    const __m512i one = _mm512_set1_epi64(1), zero = _mm512_setzero_si512();
-    __m512i low = _mm512_loadu_si512(maps);
-    __m512i high = _mm512_loadu_si512(maps + HDI_LANES);
-    __m512i length =
-        _mm512_cvtepu16_epi64(_mm_loadu_si128((const __m128i *)lengths));
-    __m512i count =
-        _mm512_cvtepu16_epi64(_mm_loadu_si128((const __m128i *)counts));
-    __mmask8 open = _mm512_test_epi64_mask(count, count);
-
-    length = _mm512_max_epu64(length, one);
-    for (__m512i have = one;;) {
-        __m512i by = _mm512_min_epu64(have, _mm512_sub_epi64(length, have));
-        if (_mm512_test_epi64_mask(by, by) == 0)
-            break;
-        __m512i into = _mm512_sllv_epi64(high, _mm512_sub_epi64(c64, by));
-        low = _mm512_and_si512(
-            low, _mm512_or_si512(_mm512_srlv_epi64(low, by), into));
-        high = _mm512_and_si512(high, _mm512_srlv_epi64(high, by));
-        have = _mm512_add_epi64(have, by);
-    }
-
-    __m512i run_low = _mm512_xor_si512(_mm512_sllv_epi64(all, length), all);
-    __m512i beyond = _mm512_sub_epi64(_mm512_max_epu64(length, c64), c64);
-    __m512i run_high = _mm512_xor_si512(_mm512_sllv_epi64(all, beyond), all);
-    __m512i taken_low = zero, taken_high = zero;
-    while (open) {
-        __m512i any = _mm512_or_si512(low, high);
-        if (_mm512_mask_testn_epi64_mask(open, any, any))
-            return false;
-        __mmask8 upper = _mm512_testn_epi64_mask(low, low);
-        __m512i word = _mm512_mask_mov_epi64(low, upper, high);
-        __m512i lowest = _mm512_and_si512(word, _mm512_sub_epi64(zero, word));
-        __m512i at =
-            _mm512_sub_epi64(_mm512_set1_epi64(63), _mm512_lzcnt_epi64(lowest));
-        at = _mm512_mask_add_epi64(at, upper, at, c64);
-
-        __m512i mask_low = _mm512_sllv_epi64(run_low, at);
-        __m512i mask_high = _mm512_or_si512(
-            _mm512_sllv_epi64(run_high, at),
-            _mm512_or_si512(
-                _mm512_srlv_epi64(run_low, _mm512_sub_epi64(c64, at)),
-                _mm512_sllv_epi64(run_low, _mm512_sub_epi64(at, c64))));
-        taken_low = _mm512_mask_or_epi64(taken_low, open, taken_low, mask_low);
-        taken_high =
-            _mm512_mask_or_epi64(taken_high, open, taken_high, mask_high);
-
-        __m512i end = _mm512_add_epi64(at, length);
-        __m512i end_high = _mm512_sub_epi64(_mm512_max_epu64(end, c64), c64);
-        low = _mm512_and_si512(low, _mm512_sllv_epi64(all, end));
-        high = _mm512_and_si512(high, _mm512_sllv_epi64(all, end_high));
-        count = _mm512_mask_sub_epi64(count, open, count, one);
-        open = _mm512_test_epi64_mask(count, count);
-    }
-    _mm512_storeu_si512(taken, taken_low);
-    _mm512_storeu_si512(taken + HDI_LANES, taken_high);
-    return true;
-}
-#else
-static void runs(const uint64_t maps[HDI_LANE_WORDS], unsigned group,
-                 uint16_t found[HDI_LANES])
-{
-    word8 low, high, eroded[7], eroded_high[7];
-
-    memcpy(&low, maps, sizeof(low));
-    memcpy(&high, maps + HDI_LANES, sizeof(high));
-    if (group > 1) {
-        uint64_t borders = 1;
-        for (unsigned step = group; step < 64; step *= 2)
-            borders |= borders << step;
-        for (unsigned step = 1; step < group; step *= 2) {
-            low &= low >> step;
-            high &= high >> step;
-        }
-        low &= borders;
-        high &= borders;
-        for (unsigned step = 1; step < group; step *= 2) {
-            low |= low << step;
-            high |= high << step;
-        }
-    }
-
-    eroded[0] = low;
-    eroded_high[0] = high;
-#pragma GCC unroll 6
-    for (int j = 1; j < 7; j++) {
-        int by = 1 << (j - 1);
-        word8 l = eroded[j - 1], h = eroded_high[j - 1];
-        eroded[j] = l & (l >> by | h << (64 - by));
-        eroded_high[j] = h & h >> by;
-    }
-
-    word8 ends = ~(word8){0}, ends_high = ends, length = {0};
-#pragma GCC unroll 8
-    for (int step = 0; step < 8; step++) {
-        int j = step < 7 ? 6 - step : 0; // 64 + ... + 1 is 127: once more
-        word8 l = ends & eroded[j], h = ends_high & eroded_high[j];
-        word8 yes = (word8)((l | h) != 0);
-        word8 next = l, next_high = h;
-        if (j == 6) {
-            next_high = l;
-            next = (word8){0};
-        } else {
-            next_high = h << (1 << j) | l >> (64 - (1 << j));
-            next = l << (1 << j);
-        }
-        ends = (ends & ~yes) | (next & yes);
-        ends_high = (ends_high & ~yes) | (next_high & yes);
-        length += yes & (UINT64_C(1) << j);
-    }
-    for (int i = 0; i < HDI_LANES; i++)
-        found[i] = (uint16_t)length[i];
-}
-
-static bool take(const uint64_t maps[HDI_LANE_WORDS],
-                 const uint16_t lengths[HDI_LANES],
-                 const uint16_t counts[HDI_LANES],
-                 uint64_t taken[HDI_LANE_WORDS])
-{
-    for (int i = 0; i < HDI_LANES; i++) {
-        hdi_wide bits = 0;
-
-        if (counts[i] > 0 &&
-            !hdi_take_one((hdi_wide)maps[HDI_LANES + i] << 64 | maps[i],
-                          lengths[i], counts[i], &bits))
-            return false;
-        taken[i] = (uint64_t)bits;
-        taken[HDI_LANES + i] = (uint64_t)(bits >> 64);
-    }
-    return true;
-}
-#endif
-
-static int32_t score(const uint16_t *level, const int32_t *weight,
-                     unsigned lines)
+static inline int32_t score_of(const uint16_t *level, const int32_t *weight,
+                               unsigned lines)
 {
     int32_t sum = 0;
 
@@ -416,30 +29,69 @@ static int32_t score(const uint16_t *level, const int32_t *weight,
     return sum;
 }
 
-// As wide as runs() and take() read them: a narrower store would keep their
-// loads waiting.
-static void set(uint64_t *maps, const uint64_t *taken, unsigned words)
+static void score(const uint16_t *level, const int32_t *weight, unsigned lines,
+                  int32_t *scores, unsigned module)
 {
-    for (unsigned i = 0; i < words; i += 8) {
-        word8 a, b;
+    put(scores, module,
+        lines == HDI_ROW ? score_of(level, weight, HDI_ROW)
+                         : score_of(level, weight, lines));
+}
 
-        memcpy(&a, maps + i, sizeof(a));
-        memcpy(&b, taken + i, sizeof(b));
-        a |= b;
-        memcpy(maps + i, &a, sizeof(a));
+static void space(const uint16_t *level, const uint64_t *share, unsigned lines,
+                  int32_t *spaces, unsigned module)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < lines; i++)
+        sum += share[i] * level[i];
+    put(spaces, module, (int32_t)(sum >> 16));
+}
+
+static const half32 places = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
+                              11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+                              22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
+
+// Add `lines` to the levels of all counts, or subtract them.
+static inline void add_counts(const struct hdi_room *room,
+                              const uint16_t *lines, bool subtract)
+{
+    for (unsigned i = 0; i < room->lines; i += HDI_ROW) {
+        half32 level, change, index = places + (uint16_t)i;
+
+        memcpy(&level, room->level + i, sizeof(level));
+        memcpy(&change, lines + i, sizeof(change));
+        change &= (half32)(index >= (uint16_t)room->counts);
+        level += subtract ? -change : change;
+        memcpy(room->level + i, &level, sizeof(level));
     }
 }
 
-static void clear(uint64_t *maps, const uint64_t *taken, unsigned words)
+static void give(const struct hdi_room *room, const uint64_t *taken,
+                 const uint16_t *lines)
 {
-    for (unsigned i = 0; i < words; i += 8) {
+    for (unsigned i = 0; i < room->words; i += 8) {
         word8 a, b;
 
-        memcpy(&a, maps + i, sizeof(a));
+        memcpy(&a, room->maps + i, sizeof(a));
+        memcpy(&b, taken + i, sizeof(b));
+        a |= b;
+        memcpy(room->maps + i, &a, sizeof(a));
+    }
+    add_counts(room, lines, false);
+}
+
+static void occupy(const struct hdi_room *room, const uint64_t *taken,
+                   const uint16_t *lines)
+{
+    for (unsigned i = 0; i < room->words; i += 8) {
+        word8 a, b;
+
+        memcpy(&a, room->maps + i, sizeof(a));
         memcpy(&b, taken + i, sizeof(b));
         a &= ~b;
-        memcpy(maps + i, &a, sizeof(a));
+        memcpy(room->maps + i, &a, sizeof(a));
     }
+    add_counts(room, lines, true);
 }
 
 // Whether some number of 32 is below its need.
@@ -494,21 +146,17 @@ static inline unsigned row_of(const uint16_t *level, const uint16_t *need,
     return count;
 }
 
-static inline void column_of(const uint16_t *level, const uint16_t *need,
-                             unsigned stride, unsigned lines, unsigned channels,
-                             uint64_t *fits)
+static inline uint64_t column_of(const uint16_t *level, const uint16_t *need,
+                                 unsigned stride, unsigned lines,
+                                 unsigned channels)
 {
-    for (unsigned first = 0; first < channels; first += 64) {
-        unsigned end = channels - first < 64 ? channels - first : 64;
-        uint64_t word = 0;
+    uint64_t word = 0;
 
-        for (unsigned i = 0; i < end; i++) {
-            bool below =
-                below_in_all(level, need + (size_t)(first + i) * stride, lines);
-            word |= (uint64_t)!below << i;
-        }
-        fits[first / 64] = word;
+    for (unsigned c = 0; c < channels; c++) {
+        bool below = below_in_all(level, need + (size_t)c * stride, lines);
+        word |= (uint64_t)!below << c;
     }
+    return word;
 }
 
 // Most machines have no more lines than one row: let the compiler know.
@@ -521,13 +169,49 @@ static unsigned row(const uint16_t *level, const uint16_t *need,
                : row_of(level, need, turn, stride, lines, modules, fits);
 }
 
-static void column(const uint16_t *level, const uint16_t *need, unsigned stride,
-                   unsigned lines, unsigned channels, uint64_t *fits)
+static uint64_t column(const uint16_t *level, const uint16_t *need,
+                       unsigned stride, unsigned lines, unsigned channels)
 {
-    if (lines == HDI_ROW)
-        column_of(level, need, stride, HDI_ROW, channels, fits);
-    else
-        column_of(level, need, stride, lines, channels, fits);
+    return lines == HDI_ROW ? column_of(level, need, stride, HDI_ROW, channels)
+                            : column_of(level, need, stride, lines, channels);
+}
+
+static inline uint64_t spread_over(uint64_t *fits, unsigned words, unsigned bit,
+                                   uint64_t now, unsigned channels)
+{
+    uint64_t any = 0;
+
+    for (unsigned c = 0; c < channels; c++) {
+        uint64_t word = fits[(size_t)c * words] & ~(UINT64_C(1) << bit);
+
+        word |= (now >> c & 1) << bit;
+        fits[(size_t)c * words] = word;
+        any |= (uint64_t)(word != 0) << c;
+    }
+    return any;
+}
+
+static uint64_t spread(uint64_t *fits, unsigned words, unsigned bit,
+                       uint64_t now, unsigned channels)
+{
+#ifdef __AVX512BW__
+    __m512i bits = _mm512_set1_epi64((long long)(UINT64_C(1) << bit));
+    uint64_t any = 0;
+
+    if (words > 1)
+        return spread_over(fits, words, bit, now, channels);
+    for (unsigned c = 0; c < channels; c += 8) {
+        __m512i word = _mm512_loadu_si512(fits + c);
+
+        word = _mm512_andnot_si512(bits, word);
+        word = _mm512_mask_or_epi64(word, (__mmask8)(now >> c), word, bits);
+        _mm512_storeu_si512(fits + c, word);
+        any |= (uint64_t)_mm512_test_epi64_mask(word, word) << c;
+    }
+    return any;
+#else
+    return spread_over(fits, words, bit, now, channels);
+#endif
 }
 
 static unsigned best(const uint64_t *fits, const int32_t *scores,
@@ -575,9 +259,13 @@ const struct hdi_lanes LANES_SYMBOL = {.name = LANES_NAME,
                                        .run = run,
                                        .runs = runs,
                                        .take = take,
+                                       .search = search,
+                                       .take_few = take_few,
                                        .score = score,
-                                       .set = set,
-                                       .clear = clear,
+                                       .space = space,
+                                       .give = give,
+                                       .occupy = occupy,
                                        .row = row,
                                        .column = column,
+                                       .spread = spread,
                                        .best = best};

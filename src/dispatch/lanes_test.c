@@ -114,10 +114,9 @@ static void matches_look_at_every_line(const struct hdi_lanes *lanes)
             count += fit;
         }
         CHECK(got == count);
-        lanes->column(level, need, stride, lines, MANY, fits);
-        for (unsigned c = 0; c < MANY; c++)
-            CHECK((fits[c / 64] >> (c % 64) & 1) ==
-                  covers(level, need + c * stride, lines));
+        uint64_t column = lanes->column(level, need, stride, lines, 64);
+        for (unsigned c = 0; c < 64; c++)
+            CHECK((column >> c & 1) == covers(level, need + c * stride, lines));
     }
 }
 
@@ -148,26 +147,136 @@ static void the_best_is_the_lowest_of_the_largest(const struct hdi_lanes *lanes)
     }
 }
 
-static void sums_and_masks_are_exact(const struct hdi_lanes *lanes)
+static void a_bit_is_spread_over_channels(const struct hdi_lanes *lanes)
+{
+    enum {
+        CHANNELS = 13,
+        ROOM = 16
+    };
+
+    for (unsigned round = 0; round < 2000; round++) {
+        unsigned words = 1 + round % 3, bit = round % 64;
+        uint64_t fits[ROOM * 3] = {0}, before[ROOM * 3];
+        uint64_t now = bits() & bits() & ((UINT64_C(1) << CHANNELS) - 1);
+
+        for (unsigned i = 0; i < CHANNELS * words; i++)
+            fits[i] = round % 5 ? bits() & bits() & bits() & bits()
+                                : (uint64_t)(i % 2) << bit;
+        memcpy(before, fits, sizeof(fits));
+        uint64_t any = lanes->spread(fits, words, bit, now, CHANNELS);
+        for (unsigned i = 0; i < CHANNELS * words; i++) {
+            uint64_t wanted = before[i];
+            if (i % words == 0) {
+                wanted &= ~(UINT64_C(1) << bit);
+                wanted |= (now >> i / words & 1) << bit;
+                CHECK((any >> i / words & 1) == (wanted != 0));
+            }
+            CHECK(fits[i] == wanted);
+        }
+        CHECK(any >> CHANNELS == 0);
+    }
+}
+
+static void a_search_writes_its_lines_only(const struct hdi_lanes *lanes)
+{
+    for (unsigned round = 0; round < 20000; round++) {
+        uint64_t maps[HDI_LANE_WORDS];
+        uint16_t found[HDI_LANES], levels[LINES], before[LINES];
+        unsigned count = 1 + round % HDI_LANES, lane = round % 7 * HDI_LANES;
+
+        for (unsigned i = 0; i < HDI_LANE_WORDS; i++)
+            maps[i] = round % 9 == i % 9 ? ~UINT64_C(0) : bits();
+        for (unsigned i = 0; i < LINES; i++)
+            levels[i] = before[i] = (uint16_t)hdi_random_next(&random_state);
+        lanes->runs(maps, 1, found);
+        lanes->search(maps, count, levels, lane);
+        memcpy(before + lane, found, count * sizeof(*found));
+        CHECK(memcmp(levels, before, sizeof(levels)) == 0);
+    }
+}
+
+// As all at once, with lanes from `lanes` on left alone.
+static void few_runs_are_taken_alike(const struct hdi_lanes *lanes)
+{
+    for (unsigned round = 0; round < 20000; round++) {
+        uint64_t maps[HDI_LANE_WORDS], got[HDI_LANE_WORDS];
+        uint64_t wanted[HDI_LANE_WORDS];
+        uint16_t length[HDI_LANES], count[HDI_LANES], some[HDI_LANES] = {0};
+        unsigned here = 1 + round % HDI_LANES;
+
+        for (unsigned i = 0; i < HDI_LANE_WORDS; i++)
+            maps[i] = bits() | bits();
+        for (unsigned i = 0; i < HDI_LANES; i++) {
+            count[i] = (uint16_t)hdi_random_below(&random_state, 4);
+            length[i] = (uint16_t)(hdi_random_below(&random_state, 8) + 1);
+        }
+        memcpy(some, count, here * sizeof(*some));
+        bool fits = take_plainly(maps, length, some, wanted);
+        CHECK(lanes->take_few(maps, length, count, here, got) == fits);
+        CHECK(!fits || memcmp(got, wanted, sizeof(got)) == 0);
+    }
+}
+
+static void sums_are_exact(const struct hdi_lanes *lanes)
+{
+    enum {
+        AT = 21,
+        ROOM = 32
+    };
+    int32_t weight[LINES], scores[ROOM], spaces[ROOM];
+    uint64_t share[LINES];
+
+    for (unsigned round = 0; round < 100; round++) {
+        unsigned lines = round % 2 ? HDI_ROW : LINES;
+        int32_t sum = 0;
+        uint64_t space = 0;
+
+        for (unsigned i = 0; i < ROOM; i++)
+            scores[i] = spaces[i] = (int32_t)i;
+        for (unsigned i = 0; i < LINES; i++) {
+            weight[i] = (int32_t)hdi_random_below(&random_state, 2000) - 1000;
+            level[i] = (uint16_t)hdi_random_below(&random_state, 1000);
+            share[i] = hdi_random_below(&random_state, 1u << 30);
+            sum += i < lines ? weight[i] * level[i] : 0;
+            space += i < lines ? share[i] * level[i] : 0;
+        }
+        lanes->score(level, weight, lines, scores, AT);
+        lanes->space(level, share, lines, spaces, AT);
+        for (unsigned i = 0; i < ROOM; i++) {
+            CHECK(scores[i] == (i == AT ? sum : (int32_t)i));
+            CHECK(spaces[i] == (i == AT ? (int32_t)(space >> 16) : (int32_t)i));
+        }
+    }
+}
+
+static void what_is_occupied_comes_back(const struct hdi_lanes *lanes)
 {
     uint64_t maps[24], taken[24], before[24];
-    int32_t weight[LINES], sum = 0;
+    uint16_t levels[LINES], lines[LINES], all[LINES];
 
-    for (unsigned i = 0; i < LINES; i++) {
-        weight[i] = (int32_t)hdi_random_below(&random_state, 2000) - 1000;
-        level[i] = (uint16_t)hdi_random_below(&random_state, 30000);
-        sum += weight[i] * level[i];
+    for (unsigned counts = 0; counts <= LINES; counts++) {
+        struct hdi_room room = {.maps = maps,
+                                .level = levels,
+                                .words = 24,
+                                .counts = counts,
+                                .lines = LINES};
+        for (unsigned i = 0; i < 24; i++) {
+            maps[i] = before[i] = bits();
+            taken[i] = maps[i] & bits();
+        }
+        for (unsigned i = 0; i < LINES; i++) {
+            lines[i] = (uint16_t)hdi_random_below(&random_state, 100);
+            levels[i] = all[i] = (uint16_t)(lines[i] + i);
+        }
+        lanes->occupy(&room, taken, lines);
+        for (unsigned i = 0; i < 24; i++)
+            CHECK(maps[i] == (before[i] & ~taken[i]));
+        for (unsigned i = 0; i < LINES; i++)
+            CHECK(levels[i] == (i < counts ? all[i] : i));
+        lanes->give(&room, taken, lines);
+        CHECK(memcmp(maps, before, sizeof(maps)) == 0);
+        CHECK(memcmp(levels, all, sizeof(all)) == 0);
     }
-    CHECK(lanes->score(level, weight, LINES) == sum);
-    for (unsigned i = 0; i < 24; i++) {
-        maps[i] = before[i] = bits();
-        taken[i] = maps[i] & bits();
-    }
-    lanes->clear(maps, taken, 24);
-    for (unsigned i = 0; i < 24; i++)
-        CHECK(maps[i] == (before[i] & ~taken[i]));
-    lanes->set(maps, taken, 24);
-    CHECK(memcmp(maps, before, sizeof(maps)) == 0);
 }
 
 int main(void)
@@ -179,7 +288,11 @@ int main(void)
         runs_are_taken_lowest_first(lanes);
         matches_look_at_every_line(lanes);
         the_best_is_the_lowest_of_the_largest(lanes);
-        sums_and_masks_are_exact(lanes);
+        few_runs_are_taken_alike(lanes);
+        a_search_writes_its_lines_only(lanes);
+        a_bit_is_spread_over_channels(lanes);
+        sums_are_exact(lanes);
+        what_is_occupied_comes_back(lanes);
     }
     CHECK(hdi_lanes() == hdi_lanes_at(0));
     return 0;

@@ -1,36 +1,66 @@
 // Invariant: bit m of fits[c] is set only if channel c has a head and every
-// level of m is at least what that head needs; count[c] is how many are set.
+// level of m is at least what that head needs; bit c of `some` is set when any
+// of them is.
 #include "dispatch/match.h"
 
 #include <string.h>
 
+static bool is_any(const struct hdi_match *match, uint32_t channel)
+{
+    const uint64_t *fits = match->fits + (size_t)channel * match->words;
+    uint64_t any = 0;
+
+    for (uint32_t w = 0; w < match->words; w++)
+        any |= fits[w];
+    return any != 0;
+}
+
+static void set_some(struct hdi_match *match, uint32_t channel, bool any)
+{
+    uint64_t bit = UINT64_C(1) << (channel % 64);
+    uint64_t *some = &match->some[channel / 64];
+
+    *some = any ? *some | bit : *some & ~bit;
+}
+
 void hdi_match_module(struct hdi_match *match, uint32_t module)
 {
     const struct hdi_shape *shape = match->shape;
+    const struct hdi_lanes *lanes = match->lanes;
     const uint16_t *level = match->level + (size_t)module * shape->line_pad;
-    uint64_t *word = match->fits + module / 64;
-    unsigned bit = module % 64;
+    uint32_t stride = 2 * shape->units * shape->line_pad;
 
-    match->lanes->column(level, hdi_match_need(match, 0, match->turn[module]),
-                         2 * shape->units * shape->line_pad, shape->line_pad,
-                         match->channels, match->scratch);
-    for (uint32_t c = 0; c < match->channels; c++, word += match->words) {
-        uint64_t now = match->scratch[c / 64] & match->active[c / 64];
+    for (uint32_t first = 0; first < match->channels; first += 64) {
+        uint32_t left = match->channels - first, count = left < 64 ? left : 64;
+        uint64_t *some = &match->some[first / 64];
+        uint64_t now =
+            lanes->column(level,
+                          hdi_match_need(match, first, match->turn[module]),
+                          stride, shape->line_pad, count) &
+            match->active[first / 64];
+        uint64_t any = lanes->spread(
+            match->fits + (size_t)first * match->words + module / 64,
+            match->words, module % 64, now, count);
 
-        now = now >> (c % 64) & 1;
-        match->count[c] += (uint32_t)now - (uint32_t)(*word >> bit & 1);
-        *word = (*word & ~(UINT64_C(1) << bit)) | now << bit;
+        // With more words another may still have one.
+        uint64_t lost = match->words > 1 ? *some & ~any : 0;
+        *some = any | lost;
+        for (; lost; lost &= lost - 1) {
+            uint32_t c = first + (uint32_t)__builtin_ctzll(lost);
+            set_some(match, c, is_any(match, c));
+        }
     }
 }
 
 void hdi_match_head(struct hdi_match *match, uint32_t channel)
 {
     const struct hdi_shape *shape = match->shape;
-
-    match->count[channel] = match->lanes->row(
+    unsigned fits = match->lanes->row(
         match->level, hdi_match_need(match, channel, 0), match->turn,
         2 * shape->line_pad, shape->line_pad, shape->modules,
         match->fits + (size_t)channel * match->words);
+
+    set_some(match, channel, fits > 0);
     match->active[channel / 64] |= UINT64_C(1) << (channel % 64);
 }
 
@@ -38,7 +68,7 @@ void hdi_match_empty(struct hdi_match *match, uint32_t channel)
 {
     memset(match->fits + (size_t)channel * match->words, 0,
            match->words * sizeof(*match->fits));
-    match->count[channel] = 0;
+    set_some(match, channel, false);
     match->active[channel / 64] &= ~(UINT64_C(1) << (channel % 64));
 }
 
@@ -47,5 +77,5 @@ void hdi_match_refuse(struct hdi_match *match, uint32_t channel,
 {
     match->fits[(size_t)channel * match->words + module / 64] &=
         ~(UINT64_C(1) << (module % 64));
-    match->count[channel]--;
+    set_some(match, channel, is_any(match, channel));
 }

@@ -10,14 +10,13 @@ struct hdi_match {
     const struct hdi_lanes *lanes;
     const struct hdi_shape *shape;
     uint32_t channels;
-    uint32_t words;    // of 64 modules
-    uint16_t *level;   // [module * line_pad + line]
-    uint16_t *need;    // see hdi_match_need()
-    uint8_t *turn;     // by module: unit at place 0 of its split
-    uint64_t *fits;    // [channel * words + module / 64]: a bit per module
-    uint32_t *count;   // by channel: modules that fit; 0 without a head
-    uint64_t *active;  // a bit per channel: has a head
-    uint64_t *scratch; // a bit per channel
+    uint32_t words;   // of 64 modules
+    uint16_t *level;  // [module * line_pad + line]
+    uint16_t *need;   // see hdi_match_need()
+    uint8_t *turn;    // by module: unit at place 0 of its split
+    uint64_t *fits;   // [channel * words + module / 64]: a bit per module
+    uint64_t *some;   // a bit per channel: its head fits somewhere
+    uint64_t *active; // a bit per channel: has a head
 };
 
 // What the head of `channel` asks of a module whose split begins at unit
@@ -33,6 +32,13 @@ static inline bool hdi_match_active(const struct hdi_match *match,
                                     uint32_t channel)
 {
     return match->active[channel / 64] >> (channel % 64) & 1;
+}
+
+// Whether the head of `channel` fits somewhere.
+static inline bool hdi_match_some(const struct hdi_match *match,
+                                  uint32_t channel)
+{
+    return match->some[channel / 64] >> (channel % 64) & 1;
 }
 
 // The levels of `module` changed: `level` holds the new ones.

@@ -31,7 +31,7 @@ static bool take_alone(const struct hdi_module *module,
     uint64_t copy[HDI_MAX_BLOCKS / 64], bits[HDI_MAX_BLOCKS / 64];
 
     for (unsigned w = 0; w < words; w++)
-        copy[w] = module->maps[place->first + w * place->stride];
+        copy[w] = module->room.maps[place->first + w * place->stride];
     memset(bits, 0, words * sizeof(*bits));
     if (!take_large(copy, bits, r->blocks, length, count, r->group))
         return false;
@@ -42,22 +42,23 @@ static bool take_alone(const struct hdi_module *module,
 
 void hdi_module_clear(struct hdi_module *module, const struct hdi_shape *shape)
 {
-    memset(module->maps, 0, shape->map_words * sizeof(*module->maps));
-    memset(module->level, 0, shape->line_pad * sizeof(*module->level));
+    memset(module->room.maps, 0, shape->map_words * sizeof(*module->room.maps));
+    memset(module->room.level, 0,
+           shape->line_pad * sizeof(*module->room.level));
     for (uint32_t i = 0; i < shape->line_count; i++) {
         const struct hdi_line *line = &shape->lines[i];
         const struct hdi_resource *resource = &shape->resources[line->resource];
         uint64_t map[HDI_MAX_BLOCKS / 64] = {0};
 
         if (line->kind == HDI_LINE_COUNT) {
-            module->level[i] = (uint16_t)resource->blocks;
+            module->room.level[i] = (uint16_t)resource->blocks;
             continue;
         }
         const struct hdi_map_place *place =
             &shape->maps[line->resource][line->unit];
         hdi_map_set(map, 0, resource->blocks);
         for (uint32_t w = 0; w < hdi_map_words(resource->blocks); w++)
-            module->maps[place->first + w * place->stride] = map[w];
+            module->room.maps[place->first + w * place->stride] = map[w];
     }
     for (uint32_t r = 0; r < shape->resource_count; r++)
         module->energy[r] = shape->resources[r].energy;
@@ -71,50 +72,28 @@ static bool is_alone(const struct hdi_resource *resource)
     return !hdi_has_lanes(resource) || resource->group > 1;
 }
 
-enum {
-    FEW_LANES = 2
-}; // no more are searched one by one
-
-static bool take_few(const uint64_t *maps, const uint16_t *length,
-                     const uint16_t *count, unsigned lanes, uint64_t *taken)
-{
-    for (unsigned i = 0; i < lanes; i++) {
-        hdi_wide bits, map = (hdi_wide)maps[HDI_LANES + i] << 64 | maps[i];
-
-        if (count[i] == 0)
-            continue;
-        if (!hdi_take_one(map, length[i], count[i], &bits))
-            return false;
-        taken[i] = (uint64_t)bits;
-        taken[HDI_LANES + i] = (uint64_t)(bits >> 64);
-    }
-    return true;
-}
-
 static bool take_batch(const struct hdi_module *module,
                        const struct hdi_shape *shape,
                        const struct hdi_lanes *lanes, uint32_t batch,
                        const uint16_t *lines, const uint16_t *runs,
                        uint64_t *taken)
 {
-    const uint64_t *maps = module->maps + batch * HDI_LANE_WORDS;
-    uint32_t lane = batch * HDI_LANES;
+    const uint64_t *maps = module->room.maps + batch * HDI_LANE_WORDS;
+    uint32_t lane = batch * HDI_LANES, rest = shape->lanes - lane;
     uint16_t count[HDI_LANES];
 
-    if (shape->lanes - lane <= FEW_LANES) {
-        memset(taken, 0, HDI_LANE_WORDS * sizeof(*taken));
-        return take_few(maps, lines + lane, runs + lane, shape->lanes - lane,
-                        taken);
-    }
-    if (!shape->alone && shape->lanes - lane >= HDI_LANES)
-        return lanes->take(maps, lines + lane, runs + lane, taken);
-    for (uint32_t i = 0; i < HDI_LANES; i++) {
+    if (!shape->alone)
+        return rest >= HDI_LANES
+                   ? lanes->take(maps, lines + lane, runs + lane, taken)
+                   : lanes->take_few(maps, lines + lane, runs + lane, rest,
+                                     taken);
+    rest = rest < HDI_LANES ? rest : HDI_LANES;
+    for (uint32_t i = 0; i < rest; i++) {
         const struct hdi_line *line = &shape->lines[lane + i];
-        bool here = lane + i < shape->lanes &&
-                    !is_alone(&shape->resources[line->resource]);
-        count[i] = here ? runs[lane + i] : 0;
+        count[i] =
+            is_alone(&shape->resources[line->resource]) ? 0 : runs[lane + i];
     }
-    return lanes->take(maps, lines + lane, count, taken);
+    return lanes->take_few(maps, lines + lane, count, rest, taken);
 }
 
 bool hdi_module_take(struct hdi_module *module, const struct hdi_shape *shape,
@@ -144,22 +123,17 @@ bool hdi_module_take(struct hdi_module *module, const struct hdi_shape *shape,
     }
 
     // It fits: only now anything changes.
-    lanes->clear(module->maps, lease->maps, shape->map_words);
-    for (uint32_t i = shape->count_begin; i < shape->line_count; i++)
-        module->level[i] = (uint16_t)(module->level[i] - lines[i]);
+    lanes->occupy(&module->room, lease->maps, lines);
     memcpy(lease->lines, lines, shape->line_pad * sizeof(*lines));
     lease->resources = resources;
     module->stale |= resources;
     return true;
 }
 
-void hdi_module_give(struct hdi_module *module, const struct hdi_shape *shape,
-                     const struct hdi_lanes *lanes,
+void hdi_module_give(struct hdi_module *module, const struct hdi_lanes *lanes,
                      const struct hdi_lease *lease)
 {
-    lanes->set(module->maps, lease->maps, shape->map_words);
-    for (uint32_t i = shape->count_begin; i < shape->line_count; i++)
-        module->level[i] = (uint16_t)(module->level[i] + lease->lines[i]);
+    lanes->give(&module->room, lease->maps, lease->lines);
     module->stale |= lease->resources;
 }
 
@@ -170,7 +144,7 @@ static uint16_t run_alone(const struct hdi_module *module,
 {
     const struct hdi_resource *r = &shape->resources[resource];
     const struct hdi_map_place *place = &shape->maps[resource][unit];
-    const uint64_t *map = &module->maps[place->first];
+    const uint64_t *map = &module->room.maps[place->first];
     uint64_t copy[2];
 
     if (place->stride == HDI_LANES) {
@@ -184,28 +158,18 @@ static uint16_t run_alone(const struct hdi_module *module,
 void hdi_module_search(struct hdi_module *module, const struct hdi_shape *shape,
                        const struct hdi_lanes *lanes)
 {
-    uint16_t *level = module->level;
+    uint16_t *level = module->room.level;
     uint32_t searched = module->stale;
 
     for (uint32_t b = 0; b < shape->batches; b++) {
-        const uint64_t *maps = module->maps + b * HDI_LANE_WORDS;
+        const uint64_t *maps = module->room.maps + b * HDI_LANE_WORDS;
         uint32_t lane = b * HDI_LANES, rest = shape->lanes - lane;
 
+        rest = rest < HDI_LANES ? rest : HDI_LANES;
         if ((shape->batch_resources[b] & module->stale) == 0)
             continue;
         searched |= shape->batch_resources[b]; // all of them, exactly
-        if (rest >= HDI_LANES) {
-            lanes->runs(maps, 1, level + lane);
-        } else if (rest > FEW_LANES) {
-            uint16_t found[HDI_LANES];
-            lanes->runs(maps, 1, found);
-            memcpy(level + lane, found, rest * sizeof(*found));
-        } else {
-            for (uint32_t i = 0; i < rest; i++) {
-                uint64_t map[2] = {maps[i], maps[HDI_LANES + i]};
-                level[lane + i] = (uint16_t)lanes->run(map, 2);
-            }
-        }
+        lanes->search(maps, rest, level, lane);
     }
     for (uint32_t i = 0; shape->special && i < shape->count_begin; i++) {
         const struct hdi_line *line = &shape->lines[i];
@@ -225,7 +189,7 @@ void hdi_module_search(struct hdi_module *module, const struct hdi_shape *shape,
 uint32_t hdi_module_left(const struct hdi_module *module,
                          const struct hdi_shape *shape, uint32_t resource)
 {
-    const uint16_t *count = module->level + shape->count_line[resource];
+    const uint16_t *count = module->room.level + shape->count_line[resource];
     uint32_t left = 0;
 
     for (uint32_t q = 0; q < hdi_holders(shape, resource); q++)

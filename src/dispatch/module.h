@@ -11,12 +11,11 @@
 #include "dispatch/shape.h"
 
 struct hdi_module {
-    uint64_t *maps;   // shape->map_words
-    uint16_t *level;  // shape->line_pad; runs are old where `stale`
-    uint32_t stale;   // resources, as bits, whose maps changed since
-    uint32_t pointer; // of the split (D12)
-    uint32_t first;   // unit at place 0 of the split
-    int32_t *weight;  // of the score, by line: see balance.h
+    struct hdi_room room; // shape->map_words; runs are old where `stale`
+    uint32_t stale;       // resources, as bits, whose maps changed since
+    uint32_t pointer;     // of the split (D12)
+    uint32_t first;       // unit at place 0 of the split
+    int32_t *weight;      // of the score, by line: see balance.h
     uint32_t energy[HDI_MAX_RESOURCES]; // weights of D13
 };
 
@@ -40,8 +39,7 @@ bool hdi_module_take(struct hdi_module *module, const struct hdi_shape *shape,
                      const uint16_t *runs, uint32_t resources,
                      struct hdi_lease *lease);
 
-void hdi_module_give(struct hdi_module *module, const struct hdi_shape *shape,
-                     const struct hdi_lanes *lanes,
+void hdi_module_give(struct hdi_module *module, const struct hdi_lanes *lanes,
                      const struct hdi_lease *lease);
 
 // Search the runs that are stale.

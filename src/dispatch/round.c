@@ -36,6 +36,31 @@ void hdi_set_preference(struct hdi_dispatcher *d, uint32_t channel)
     if (policy->brief != 0)
         prefer -= policy->brief * sixteenths(hdi_expected_run(d, head)) * 4096;
     d->prefer[channel] = prefer;
+    d->prefers |= prefer != 0;
+}
+
+static uint64_t bit_of(uint32_t channel)
+{
+    return UINT64_C(1) << (channel % 64);
+}
+
+static uint64_t *of_priority(struct hdi_dispatcher *d, uint64_t *sets,
+                             unsigned priority)
+{
+    return sets + (size_t)(priority - 1) * d->channel_words;
+}
+
+static void set_priority(struct hdi_dispatcher *d, uint32_t channel,
+                         uint8_t priority)
+{
+    uint32_t w = channel / 64;
+
+    if (d->priority[channel] > 0)
+        of_priority(d, d->of_priority, d->priority[channel])[w] &=
+            ~bit_of(channel);
+    if (priority > 0)
+        of_priority(d, d->of_priority, priority)[w] |= bit_of(channel);
+    d->priority[channel] = priority;
 }
 
 void hdi_take_head(struct hdi_dispatcher *d, uint32_t channel)
@@ -46,6 +71,7 @@ void hdi_take_head(struct hdi_dispatcher *d, uint32_t channel)
 
     if (!head) {
         hdi_match_empty(match, channel);
+        set_priority(d, channel, 0);
         return;
     }
     const struct hdi_need *need = &head->packet.need;
@@ -61,7 +87,7 @@ void hdi_take_head(struct hdi_dispatcher *d, uint32_t channel)
     }
     d->resources[channel] = hdi_need_resources(need);
     hdi_match_head(match, channel);
-    d->priority[channel] = head->packet.need.priority;
+    set_priority(d, channel, need->priority);
     d->arrived[channel] = head->arrived;
     hdi_set_preference(d, channel);
 }
@@ -69,33 +95,31 @@ void hdi_take_head(struct hdi_dispatcher *d, uint32_t channel)
 // Bring the levels of changed modules up to date.
 static void refresh(struct hdi_dispatcher *d)
 {
+    const struct hdi_lanes *lanes = d->match.lanes;
+
     for (uint32_t i = 0; i < d->changed_count; i++) {
         uint32_t m = d->changed[i];
         struct hdi_module *module = &d->modules[m];
+        const uint16_t *level = module->room.level;
 
         hdi_module_search(module, &d->shape, d->match.lanes);
         hdi_match_module(&d->match, m);
-        d->score[m] = d->match.lanes->score(module->level, module->weight,
-                                            d->shape.line_pad);
+        lanes->score(level, module->weight, d->shape.line_pad, d->score, m);
         if (d->policy.hold > 0)
-            d->space[m] = hdi_module_space(module, &d->shape);
+            lanes->space(level, d->shape.line_share, d->shape.line_pad,
+                         d->space, m);
         d->is_changed[m] = 0;
     }
     d->changed_count = 0;
 }
 
-enum {
-    OUT = UINT8_MAX
-}; // worse than any rank
-
 static void set_top(struct hdi_dispatcher *d, unsigned top)
 {
-    unsigned urgent = d->policy.urgent;
+    unsigned urgent = d->policy.urgent, last = d->policy.priorities - 1;
 
-    for (unsigned p = 1; p <= HDI_MAX_PRIORITIES; p++) {
-        unsigned rank = hdi_priority_rank(p, top);
-        d->rank_of[p] = (uint8_t)(urgent > 0 && rank > urgent ? urgent : rank);
-    }
+    for (unsigned p = 1; p <= d->policy.priorities; p++)
+        d->in_order[hdi_priority_rank(p, top)] = (uint8_t)p;
+    d->ranks = (uint8_t)(urgent > 0 && urgent < last ? urgent + 1 : last + 1);
 }
 
 // Bring the order of priorities up to date; looked at once per window.
@@ -123,99 +147,119 @@ static void turn_windows(struct hdi_dispatcher *d, uint64_t now)
     d->top_until = next == UINT64_MAX ? next : d->window_from + next;
 }
 
-// Who takes part in this round: heads that fit somewhere, and urgent ones that
-// modules are kept for.
-// Returns the best rank among them.
-static uint8_t rank_heads(struct hdi_dispatcher *d)
-{
-    unsigned kept = d->policy.hold > 0 ? d->policy.urgent : 0;
-    uint8_t best = OUT;
-
-    for (uint32_t c = 0; c < d->channels; c++) {
-        uint8_t rank = d->rank_of[d->priority[c]];
-        bool in = d->match.count[c] > 0 ||
-                  (rank < kept && hdi_match_active(&d->match, c));
-        rank = in ? rank : OUT;
-        best = rank < best ? rank : best;
-        d->rank[c] = rank;
-    }
-    return best;
-}
-
-static uint8_t best_rank(const struct hdi_dispatcher *d)
-{
-    uint8_t best = OUT;
-
-    for (uint32_t c = 0; c < d->channels; c++)
-        best = d->rank[c] < best ? d->rank[c] : best;
-    return best;
-}
-
 struct choice {
-    unsigned rank;
-    int64_t prefer;
-    uint32_t channel;
-    uint32_t ties; // in d->ties; more than one: D4 applies
+    unsigned first, end; // its rank: priorities in d->in_order
+    bool ties;           // more than one of d->tied: D4 applies
 };
 
-// How much the head of a channel is preferred to others of its rank.
-static int64_t preference(const struct hdi_dispatcher *d, uint32_t channel,
-                          uint64_t now)
+// Of d->tied keep the heads that are preferred most.
+static void keep_preferred(struct hdi_dispatcher *d, uint64_t now)
 {
-    uint64_t age = now - d->arrived[channel];
+    int64_t most = INT64_MIN;
 
-    if (d->policy.patience > 0 && age > d->policy.patience)
-        return INT64_MAX / 2 + (int64_t)(age & (INT64_MAX / 4));
-    return d->prefer[channel];
+    for (uint32_t w = 0; w < d->channel_words; w++) {
+        uint64_t kept = 0;
+
+        for (uint64_t left = d->tied[w]; left; left &= left - 1) {
+            uint32_t c = 64 * w + (uint32_t)__builtin_ctzll(left);
+            uint64_t age = now - d->arrived[c];
+            int64_t prefer = d->prefer[c];
+
+            if (d->policy.patience > 0 && age > d->policy.patience)
+                prefer = INT64_MAX / 2 + (int64_t)(age & (INT64_MAX / 4));
+            if (prefer > most) {
+                most = prefer;
+                kept = 0;
+                memset(d->tied, 0, w * sizeof(*d->tied));
+            }
+            kept |= prefer == most ? bit_of(c) : 0;
+        }
+        d->tied[w] = kept;
+    }
 }
 
-// The heads that go first among those of the best rank.
-static void first_heads(struct hdi_dispatcher *d, uint8_t rank, uint64_t now,
+// The heads that go first among those of a rank that take part and were not
+// passed over: those that fit somewhere and, with `kept`, also those that
+// modules are kept for. False: there is none.
+static bool first_heads(struct hdi_dispatcher *d, bool kept, uint64_t now,
                         struct choice *choice)
 {
-    *choice = (struct choice){.rank = rank, .prefer = INT64_MIN};
-    for (uint32_t c = 0; c < d->channels; c++) {
-        if (d->rank[c] != rank)
-            continue;
-        int64_t prefer = preference(d, c, now);
-        if (prefer < choice->prefer)
-            continue;
-        if (prefer > choice->prefer)
-            choice->ties = 0;
-        choice->prefer = prefer;
-        d->ties[choice->ties++] = c;
+    uint64_t any = 0, more = 0;
+
+    for (uint32_t w = 0; w < d->channel_words; w++) {
+        uint64_t in = kept ? d->match.active[w] : d->match.some[w];
+        uint64_t of_rank = 0;
+
+        for (unsigned i = choice->first; i < choice->end; i++)
+            of_rank |= of_priority(d, d->of_priority, d->in_order[i])[w];
+        in &= of_rank & ~d->passed[w];
+        d->tied[w] = in;
+        more |= (in & (in - 1)) | (any ? in : 0);
+        any |= in;
     }
+    choice->ties = more != 0;
+    if (!choice->ties || !(d->prefers || d->policy.patience > 0))
+        return any != 0;
+    keep_preferred(d, now);
+    any = more = 0;
+    for (uint32_t w = 0; w < d->channel_words; w++) {
+        more |= (d->tied[w] & (d->tied[w] - 1)) | (any ? d->tied[w] : 0);
+        any |= d->tied[w];
+    }
+    choice->ties = more != 0;
+    return true;
 }
 
-static uint8_t *marks_of(struct hdi_dispatcher *d, uint32_t channel)
+// The tied heads that are marked for the priority they have.
+static uint64_t marked(struct hdi_dispatcher *d, const struct choice *choice,
+                       uint32_t w)
 {
-    return d->marks + (size_t)(d->priority[channel] - 1) * d->channels;
+    uint64_t set = 0;
+
+    for (unsigned i = choice->first; i < choice->end; i++)
+        set |= of_priority(d, d->of_priority, d->in_order[i])[w] &
+               of_priority(d, d->marks, d->in_order[i])[w];
+    return set & d->tied[w];
 }
 
-// One of the tied heads.
+// The first of a set of channels from `from` on; UINT32_MAX: none.
+static uint32_t first_from(const struct hdi_dispatcher *d, const uint64_t *set,
+                           uint32_t from)
+{
+    for (uint32_t w = from / 64; w < d->channel_words; w++, from = 64 * w) {
+        uint64_t left = set[w] >> (from % 64);
+        if (left)
+            return from + (uint32_t)__builtin_ctzll(left);
+    }
+    return UINT32_MAX;
+}
+
+// One of the tied heads: in turns, or at random among those that are not marked
+// or, when all are, among all.
 static uint32_t pick(struct hdi_dispatcher *d, const struct choice *choice)
 {
-    if (choice->ties == 1)
-        return d->ties[0];
+    uint32_t all = 0, clear = 0;
+
+    if (!choice->ties)
+        return first_from(d, d->tied, 0);
     if (!d->policy.marks) {
-        for (uint32_t i = 0; i < choice->ties; i++) {
-            if (d->ties[i] >= d->turn)
-                return d->ties[i];
-        }
-        return d->ties[0];
+        uint32_t next = first_from(d, d->tied, d->turn);
+        return next != UINT32_MAX ? next : first_from(d, d->tied, 0);
     }
-
-    uint32_t unmarked = 0;
-    for (uint32_t i = 0; i < choice->ties; i++)
-        unmarked += !marks_of(d, d->ties[i])[d->ties[i]];
-    if (unmarked == 0 || unmarked == choice->ties)
-        return d->ties[hdi_random_below(&d->random, choice->ties)];
-
-    uint32_t which = hdi_random_below(&d->random, unmarked);
-    for (uint32_t i = 0;; i++) {
-        uint32_t c = d->ties[i];
-        if (!marks_of(d, c)[c] && which-- == 0)
-            return c;
+    for (uint32_t w = 0; w < d->channel_words; w++) {
+        uint64_t open = d->tied[w] & ~marked(d, choice, w);
+        all += (uint32_t)__builtin_popcountll(d->tied[w]);
+        clear += (uint32_t)__builtin_popcountll(open);
+    }
+    uint32_t which = hdi_random_below(&d->random, clear > 0 ? clear : all);
+    for (uint32_t w = 0;; w++) {
+        uint64_t left = d->tied[w];
+        if (clear > 0)
+            left &= ~marked(d, choice, w);
+        for (; left; left &= left - 1) {
+            if (which-- == 0)
+                return 64 * w + (uint32_t)__builtin_ctzll(left);
+        }
     }
 }
 
@@ -223,17 +267,20 @@ static uint32_t pick(struct hdi_dispatcher *d, const struct choice *choice)
 static void mark(struct hdi_dispatcher *d, const struct choice *choice,
                  uint32_t channel)
 {
-    bool all = true;
+    uint64_t clear = 0;
 
-    if (choice->ties < 2 || !d->policy.marks)
+    if (!choice->ties || !d->policy.marks)
         return;
-    for (uint32_t i = 0; i < choice->ties; i++)
-        all &= marks_of(d, d->ties[i])[d->ties[i]] != 0;
-    if (all) {
-        for (uint32_t i = 0; i < choice->ties; i++)
-            marks_of(d, d->ties[i])[d->ties[i]] = 0;
+    for (uint32_t w = 0; w < d->channel_words; w++)
+        clear |= d->tied[w] & ~marked(d, choice, w);
+    for (unsigned i = choice->first; clear == 0 && i < choice->end; i++) {
+        const uint64_t *set = of_priority(d, d->of_priority, d->in_order[i]);
+        uint64_t *marks = of_priority(d, d->marks, d->in_order[i]);
+        for (uint32_t w = 0; w < d->channel_words; w++)
+            marks[w] &= ~(d->tied[w] & set[w]);
     }
-    marks_of(d, channel)[channel] = 1;
+    of_priority(d, d->marks, d->priority[channel])[channel / 64] |=
+        bit_of(channel);
 }
 
 // Keep the emptiest modules that are not kept yet for the head of `channel`: no
@@ -322,7 +369,7 @@ static bool place(struct hdi_dispatcher *d, uint32_t channel, uint64_t now,
     struct hdi_lease *lease = &d->leases[d->free_leases[d->free_count - 1]];
     const int32_t *score = scores_now(d, now);
 
-    while (d->match.count[channel] > 0) {
+    while (hdi_match_some(&d->match, channel)) {
         const uint64_t *open = any_held ? open_modules(d, channel, now) : fits;
         uint32_t m = d->policy.place == HDI_PLACE_NEXT
                          ? next_module(d, open)
@@ -413,13 +460,15 @@ static enum hdi_round robin_round(struct hdi_dispatcher *d, uint64_t now,
 {
     uint32_t module;
 
-    for (uint32_t i = 0; i < d->channels; i++) {
-        uint32_t c = d->turn + i;
-        if (c >= d->channels)
-            c -= d->channels;
-        if (d->match.count[c] > 0 && place(d, c, now, false, &module)) {
-            send(d, now, c, module, decision);
-            return HDI_ROUND_SENT;
+    for (unsigned lap = 0; lap < 2; lap++) {
+        uint32_t end = lap == 0 ? d->channels : d->turn;
+        uint32_t c = first_from(d, d->match.some, lap == 0 ? d->turn : 0);
+
+        for (; c < end; c = first_from(d, d->match.some, c + 1)) {
+            if (place(d, c, now, false, &module)) {
+                send(d, now, c, module, decision);
+                return HDI_ROUND_SENT;
+            }
         }
     }
     return HDI_ROUND_STUCK;
@@ -429,25 +478,31 @@ static enum hdi_round priority_round(struct hdi_dispatcher *d, uint64_t now,
                                      struct hdi_decision *decision)
 {
     bool any_held = false, fits_somewhere = false;
-    struct choice choice;
     uint32_t module;
 
     turn_windows(d, now);
-    for (uint8_t rank = rank_heads(d); rank != OUT; rank = best_rank(d)) {
-        first_heads(d, rank, now, &choice);
-        uint32_t channel = pick(d, &choice);
+    memset(d->passed, 0, d->channel_words * sizeof(*d->passed));
+    for (unsigned rank = 0; rank < d->ranks; rank++) {
+        bool kept = d->policy.hold > 0 && rank < d->policy.urgent;
+        bool last = rank + 1u == d->ranks;
+        struct choice choice = {.first = rank,
+                                .end = last ? d->policy.priorities : rank + 1};
 
-        if (place(d, channel, now, any_held, &module)) {
-            mark(d, &choice, channel);
-            send(d, now, channel, module, decision);
-            return HDI_ROUND_SENT;
-        }
-        d->rank[channel] = OUT;
-        fits_somewhere |= d->match.count[channel] > 0;
-        if (d->policy.hold > 0 && choice.rank < d->policy.urgent) {
-            if (!any_held)
-                memset(d->held, 0, d->match.words * sizeof(*d->held));
-            any_held |= hold_modules(d, channel);
+        while (first_heads(d, kept, now, &choice)) {
+            uint32_t channel = pick(d, &choice);
+
+            if (place(d, channel, now, any_held, &module)) {
+                mark(d, &choice, channel);
+                send(d, now, channel, module, decision);
+                return HDI_ROUND_SENT;
+            }
+            d->passed[channel / 64] |= bit_of(channel);
+            fits_somewhere |= hdi_match_some(&d->match, channel);
+            if (kept) {
+                if (!any_held)
+                    memset(d->held, 0, d->match.words * sizeof(*d->held));
+                any_held |= hold_modules(d, channel);
+            }
         }
     }
     return stuck(d, fits_somewhere);

@@ -152,6 +152,7 @@ hd_status hdi_shape_init(struct hdi_shape *shape, struct hd_error *error)
     place_maps(shape);
 
     uint64_t energy = 0;
+    memset(shape->line_share, 0, sizeof(shape->line_share));
     shape->alone = shape->special = false;
     for (uint32_t r = 0; r < shape->resource_count; r++) {
         const struct hdi_resource *resource = &shape->resources[r];

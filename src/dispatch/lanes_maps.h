@@ -1,0 +1,476 @@
+// The loops over maps of every set of lanes: searching and taking runs. Part of
+// lanes_body.h.
+#include <stdbool.h>
+#include <string.h>
+
+#include "dispatch/lanes.h"
+
+#if defined(__AVX2__) || defined(__AVX512BW__)
+#include <immintrin.h>
+#endif
+
+typedef uint64_t word8 __attribute__((vector_size(64), aligned(8)));
+
+enum {
+    FEW_LANES = 2 // no more are searched one by one
+};
+
+static inline unsigned largest(unsigned a, unsigned b)
+{
+    return a > b ? a : b;
+}
+
+// `ends`: where a run of `length` has just ended; try to make it 2^j longer in
+// every lane at once.
+#define EXTEND(j)                                               \
+    do {                                                        \
+        word8 more_ = ends & eroded[j];                         \
+        word8 yes_ = (word8)(more_ != 0);                       \
+        ends = (ends & ~yes_) | ((more_ << (1 << (j))) & yes_); \
+        length += yes_ & (UINT64_C(1) << (j));                  \
+    } while (0)
+
+#ifndef __AVX512CD__
+// The longest runs inside each of 8 words.
+static inline void runs_inside(const uint64_t words[8], uint64_t inside[8])
+{
+    word8 eroded[6], ends = ~(word8){0}, length = {0};
+
+    memcpy(&eroded[0], words, sizeof(eroded[0]));
+    for (int j = 1; j < 6; j++)
+        eroded[j] = eroded[j - 1] & eroded[j - 1] >> (1 << (j - 1));
+    EXTEND(5);
+    EXTEND(4);
+    EXTEND(3);
+    EXTEND(2);
+    EXTEND(1);
+    EXTEND(0);
+    // 32 + 16 + ... + 1 is 63: a full word has one more.
+    length -= (word8)((ends & eroded[0]) != 0);
+    memcpy(inside, &length, sizeof(length));
+}
+#endif
+
+static inline unsigned ones_below(uint64_t word)
+{
+    return ~word == 0 ? 64 : (unsigned)__builtin_ctzll(~word);
+}
+
+static inline unsigned ones_above(uint64_t word)
+{
+    return ~word == 0 ? 64 : (unsigned)__builtin_clzll(~word);
+}
+
+#ifdef __AVX512VL__
+// Both words of a map side by side, a mask register for the choice.
+static inline unsigned run_of_two(uint64_t low, uint64_t high)
+{
+    __m128i a0 = _mm_set_epi64x((long long)high, (long long)low), eroded[6];
+    __m128i ends = _mm_set1_epi64x(-1), length = _mm_setzero_si128();
+
+    eroded[0] = a0;
+#define ERODE(j)      \
+    eroded[(j) + 1] = \
+        _mm_and_si128(eroded[j], _mm_srli_epi64(eroded[j], 1 << (j)))
+    ERODE(0);
+    ERODE(1);
+    ERODE(2);
+    ERODE(3);
+    ERODE(4);
+#undef ERODE
+#define LONGER(j)                                                \
+    do {                                                         \
+        __mmask8 yes_ = _mm_test_epi64_mask(ends, eroded[j]);    \
+        __m128i more_ = _mm_and_si128(ends, eroded[j]);          \
+        ends = _mm_mask_slli_epi64(ends, yes_, more_, 1 << (j)); \
+        length = _mm_mask_add_epi64(length, yes_, length,        \
+                                    _mm_set1_epi64x(1 << (j)));  \
+    } while (0)
+    LONGER(5);
+    LONGER(4);
+    LONGER(3);
+    LONGER(2);
+    LONGER(1);
+    LONGER(0);
+    LONGER(0);
+#undef LONGER
+    length = _mm_max_epu64(length, _mm_unpackhi_epi64(length, length));
+    return largest((unsigned)_mm_cvtsi128_si32(length),
+                   ones_above(low) + ones_below(high));
+}
+#else
+static inline unsigned run_of_one(uint64_t word)
+{
+    uint64_t eroded[6], ends = ~UINT64_C(0);
+    unsigned length = 0;
+
+    eroded[0] = word;
+    for (int j = 1; j < 6; j++)
+        eroded[j] = eroded[j - 1] & eroded[j - 1] >> (1 << (j - 1));
+#pragma GCC unroll 6
+    for (int j = 5; j >= 0; j--) {
+        uint64_t more = ends & eroded[j];
+        bool yes = more != 0;
+        ends = yes ? more << (1 << j) : ends;
+        length += (unsigned)yes << j;
+    }
+    return length + ((ends & eroded[0]) != 0);
+}
+
+static inline unsigned run_of_two(uint64_t low, uint64_t high)
+{
+    return largest(largest(run_of_one(low), run_of_one(high)),
+                   ones_above(low) + ones_below(high));
+}
+#endif
+
+#ifdef __AVX512CD__
+static inline __m512i ones_below8(__m512i words)
+{
+    __m512i next = _mm512_add_epi64(words, _mm512_set1_epi64(1));
+    __m512i ones = _mm512_andnot_si512(next, words);
+
+    return _mm512_sub_epi64(_mm512_set1_epi64(64), _mm512_lzcnt_epi64(ones));
+}
+
+static inline __m512i ones_above8(__m512i words)
+{
+    return _mm512_lzcnt_epi64(_mm512_xor_si512(words, _mm512_set1_epi64(-1)));
+}
+
+static inline unsigned run_of_many(const uint64_t *map, unsigned words)
+{
+    unsigned longest = 0, open = 0; // `open`: the run that reaches this border
+    __m512i most = _mm512_setzero_si512();
+
+    for (unsigned first = 0; first < words; first += 8) {
+        unsigned count = words - first < 8 ? words - first : 8;
+        __mmask8 there = (__mmask8)((1u << count) - 1);
+        __m512i eroded[6] = {_mm512_maskz_loadu_epi64(there, map + first)};
+        uint64_t below[8], above[8];
+
+        _mm512_storeu_si512(below, ones_below8(eroded[0]));
+        _mm512_storeu_si512(above, ones_above8(eroded[0]));
+        for (int j = 0; j < 5; j++)
+            eroded[j + 1] = _mm512_and_si512(
+                eroded[j],
+                _mm512_srl_epi64(eroded[j], _mm_cvtsi32_si128(1 << j)));
+        __m512i ends = _mm512_set1_epi64(-1), length = _mm512_setzero_si512();
+#define LONGER(j)                                                    \
+    do {                                                             \
+        __mmask8 yes_ = _mm512_test_epi64_mask(ends, eroded[j]);     \
+        __m512i more_ = _mm512_and_si512(ends, eroded[j]);           \
+        ends = _mm512_mask_slli_epi64(ends, yes_, more_, 1 << (j));  \
+        length = _mm512_mask_add_epi64(length, yes_, length,         \
+                                       _mm512_set1_epi64(1 << (j))); \
+    } while (0)
+        LONGER(5);
+        LONGER(4);
+        LONGER(3);
+        LONGER(2);
+        LONGER(1);
+        LONGER(0);
+        LONGER(0);
+#undef LONGER
+        most = _mm512_max_epu64(most, length);
+        for (unsigned i = 0; i < count; i++) {
+            unsigned joined = open + (unsigned)below[i];
+            longest = largest(longest, joined);
+            open = above[i] == 64 ? joined : (unsigned)above[i];
+        }
+    }
+    return largest(longest, (unsigned)_mm512_reduce_max_epu64(most));
+}
+#else
+static inline unsigned run_of_many(const uint64_t *map, unsigned words)
+{
+    unsigned longest = 0, open = 0; // `open`: the run that reaches this border
+
+    for (unsigned first = 0; first < words; first += 8) {
+        unsigned count = words - first < 8 ? words - first : 8;
+        uint64_t eight[8] = {0}, inside[8];
+
+        memcpy(eight, map + first, count * sizeof(*eight));
+        runs_inside(eight, inside);
+        for (unsigned i = 0; i < count; i++) {
+            uint64_t word = map[first + i];
+            unsigned joined = open + ones_below(word);
+            longest = largest(longest, largest((unsigned)inside[i], joined));
+            open = ~word == 0 ? joined : ones_above(word);
+        }
+    }
+    return longest;
+}
+#endif
+
+static unsigned run(const uint64_t *map, unsigned words)
+{
+    if (words <= 2)
+        return run_of_two(map[0], words == 2 ? map[1] : 0);
+    return run_of_many(map, words);
+}
+
+#ifdef __AVX512CD__
+// As run_of_two(), with eight low words and eight high ones.
+static inline __m128i runs_of_eight(__m512i low, __m512i high)
+{
+    __m512i a[6] = {low}, b[6] = {high};
+#define ERODE(j)                                                            \
+    a[(j) + 1] = _mm512_and_si512(a[j], _mm512_srli_epi64(a[j], 1 << (j))); \
+    b[(j) + 1] = _mm512_and_si512(b[j], _mm512_srli_epi64(b[j], 1 << (j)))
+    ERODE(0);
+    ERODE(1);
+    ERODE(2);
+    ERODE(3);
+    ERODE(4);
+#undef ERODE
+    const __m512i full = _mm512_set1_epi64(-1);
+    __m512i ends = full, ends_high = ends;
+    __m512i length = _mm512_setzero_si512(), length_high = length;
+// `length` is kept in units of 2^j: doubled from step to step.
+#define LONGER(j, ends, eroded, length)                             \
+    do {                                                            \
+        __mmask8 yes_ = _mm512_test_epi64_mask(ends, eroded[j]);    \
+        __m512i more_ = _mm512_and_si512(ends, eroded[j]);          \
+        ends = _mm512_mask_slli_epi64(ends, yes_, more_, 1 << (j)); \
+        length = _mm512_mask_sub_epi64(length, yes_, length, full); \
+    } while (0)
+#define BOTH(j)                                               \
+    length = _mm512_add_epi64(length, length);                \
+    length_high = _mm512_add_epi64(length_high, length_high); \
+    LONGER(j, ends, a, length);                               \
+    LONGER(j, ends_high, b, length_high)
+    BOTH(5);
+    BOTH(4);
+    BOTH(3);
+    BOTH(2);
+    BOTH(1);
+    BOTH(0);
+    LONGER(0, ends, a, length);
+    LONGER(0, ends_high, b, length_high);
+#undef BOTH
+#undef LONGER
+    __m512i above =
+        _mm512_lzcnt_epi64(_mm512_xor_si512(low, _mm512_set1_epi64(-1)));
+    __m512i joined = _mm512_add_epi64(above, ones_below8(high));
+    length = _mm512_max_epu64(joined, _mm512_max_epu64(length, length_high));
+    return _mm512_cvtepi64_epi16(length);
+}
+
+static void runs(const uint64_t maps[HDI_LANE_WORDS], unsigned group,
+                 uint16_t found[HDI_LANES])
+{
+    uint64_t kept[HDI_LANE_WORDS];
+
+    if (group > 1) {
+        for (int i = 0; i < HDI_LANE_WORDS; i++)
+            kept[i] = hdi_word_keep_groups(maps[i], group);
+        maps = kept;
+    }
+    _mm_storeu_si128((__m128i *)found,
+                     runs_of_eight(_mm512_loadu_si512(maps),
+                                   _mm512_loadu_si512(maps + HDI_LANES)));
+}
+
+static void search(const uint64_t maps[HDI_LANE_WORDS], unsigned count,
+                   uint16_t *level, unsigned lane)
+{
+    uint16_t *row = level + lane / HDI_ROW * HDI_ROW;
+    __mmask32 first = (__mmask32)1 << lane % HDI_ROW;
+    __m512i now = _mm512_loadu_si512(row);
+
+    if (count <= FEW_LANES) {
+        for (unsigned i = 0; i < count; i++) {
+            unsigned found = run_of_two(maps[i], maps[HDI_LANES + i]);
+            now = _mm512_mask_set1_epi16(now, first << i, (short)found);
+        }
+    } else {
+        __m128i found = runs_of_eight(_mm512_loadu_si512(maps),
+                                      _mm512_loadu_si512(maps + HDI_LANES));
+        now = _mm512_mask_mov_epi16(now, first * ((1u << count) - 1),
+                                    _mm512_broadcast_i32x4(found));
+    }
+    _mm512_storeu_si512(row, now);
+}
+
+// Lane by lane what hdi_take_one() does, with shifts that give 0 from 64 up.
+static bool take(const uint64_t maps[HDI_LANE_WORDS],
+                 const uint16_t lengths[HDI_LANES],
+                 const uint16_t counts[HDI_LANES],
+                 uint64_t taken[HDI_LANE_WORDS])
+{
+    const __m512i all = _mm512_set1_epi64(-1), c64 = _mm512_set1_epi64(64);
+    const __m512i one = _mm512_set1_epi64(1), zero = _mm512_setzero_si512();
+    __m512i low = _mm512_loadu_si512(maps);
+    __m512i high = _mm512_loadu_si512(maps + HDI_LANES);
+    __m512i length =
+        _mm512_cvtepu16_epi64(_mm_loadu_si128((const __m128i *)lengths));
+    __m512i count =
+        _mm512_cvtepu16_epi64(_mm_loadu_si128((const __m128i *)counts));
+    __mmask8 open = _mm512_test_epi64_mask(count, count);
+
+    length = _mm512_max_epu64(length, one);
+    for (__m512i have = one;;) {
+        __m512i by = _mm512_min_epu64(have, _mm512_sub_epi64(length, have));
+        if (_mm512_test_epi64_mask(by, by) == 0)
+            break;
+        __m512i into = _mm512_sllv_epi64(high, _mm512_sub_epi64(c64, by));
+        low = _mm512_and_si512(
+            low, _mm512_or_si512(_mm512_srlv_epi64(low, by), into));
+        high = _mm512_and_si512(high, _mm512_srlv_epi64(high, by));
+        have = _mm512_add_epi64(have, by);
+    }
+
+    __m512i run_low = _mm512_xor_si512(_mm512_sllv_epi64(all, length), all);
+    __m512i beyond = _mm512_sub_epi64(_mm512_max_epu64(length, c64), c64);
+    __m512i run_high = _mm512_xor_si512(_mm512_sllv_epi64(all, beyond), all);
+    __m512i taken_low = zero, taken_high = zero;
+    while (open) {
+        __m512i any = _mm512_or_si512(low, high);
+        if (_mm512_mask_testn_epi64_mask(open, any, any))
+            return false;
+        __mmask8 upper = _mm512_testn_epi64_mask(low, low);
+        __m512i word = _mm512_mask_mov_epi64(low, upper, high);
+        __m512i lowest = _mm512_and_si512(word, _mm512_sub_epi64(zero, word));
+        __m512i at =
+            _mm512_sub_epi64(_mm512_set1_epi64(63), _mm512_lzcnt_epi64(lowest));
+        at = _mm512_mask_add_epi64(at, upper, at, c64);
+
+        __m512i mask_low = _mm512_sllv_epi64(run_low, at);
+        __m512i mask_high = _mm512_or_si512(
+            _mm512_sllv_epi64(run_high, at),
+            _mm512_or_si512(
+                _mm512_srlv_epi64(run_low, _mm512_sub_epi64(c64, at)),
+                _mm512_sllv_epi64(run_low, _mm512_sub_epi64(at, c64))));
+        taken_low = _mm512_mask_or_epi64(taken_low, open, taken_low, mask_low);
+        taken_high =
+            _mm512_mask_or_epi64(taken_high, open, taken_high, mask_high);
+
+        __m512i end = _mm512_add_epi64(at, length);
+        __m512i end_high = _mm512_sub_epi64(_mm512_max_epu64(end, c64), c64);
+        low = _mm512_and_si512(low, _mm512_sllv_epi64(all, end));
+        high = _mm512_and_si512(high, _mm512_sllv_epi64(all, end_high));
+        count = _mm512_mask_sub_epi64(count, open, count, one);
+        open = _mm512_test_epi64_mask(count, count);
+    }
+    _mm512_storeu_si512(taken, taken_low);
+    _mm512_storeu_si512(taken + HDI_LANES, taken_high);
+    return true;
+}
+#else
+static void runs(const uint64_t maps[HDI_LANE_WORDS], unsigned group,
+                 uint16_t found[HDI_LANES])
+{
+    word8 low, high, eroded[7], eroded_high[7];
+
+    memcpy(&low, maps, sizeof(low));
+    memcpy(&high, maps + HDI_LANES, sizeof(high));
+    if (group > 1) {
+        uint64_t borders = 1;
+        for (unsigned step = group; step < 64; step *= 2)
+            borders |= borders << step;
+        for (unsigned step = 1; step < group; step *= 2) {
+            low &= low >> step;
+            high &= high >> step;
+        }
+        low &= borders;
+        high &= borders;
+        for (unsigned step = 1; step < group; step *= 2) {
+            low |= low << step;
+            high |= high << step;
+        }
+    }
+
+    eroded[0] = low;
+    eroded_high[0] = high;
+#pragma GCC unroll 6
+    for (int j = 1; j < 7; j++) {
+        int by = 1 << (j - 1);
+        word8 l = eroded[j - 1], h = eroded_high[j - 1];
+        eroded[j] = l & (l >> by | h << (64 - by));
+        eroded_high[j] = h & h >> by;
+    }
+
+    word8 ends = ~(word8){0}, ends_high = ends, length = {0};
+#pragma GCC unroll 8
+    for (int step = 0; step < 8; step++) {
+        int j = step < 7 ? 6 - step : 0; // 64 + ... + 1 is 127: once more
+        word8 l = ends & eroded[j], h = ends_high & eroded_high[j];
+        word8 yes = (word8)((l | h) != 0);
+        word8 next = l, next_high = h;
+        if (j == 6) {
+            next_high = l;
+            next = (word8){0};
+        } else {
+            next_high = h << (1 << j) | l >> (64 - (1 << j));
+            next = l << (1 << j);
+        }
+        ends = (ends & ~yes) | (next & yes);
+        ends_high = (ends_high & ~yes) | (next_high & yes);
+        length += yes & (UINT64_C(1) << j);
+    }
+    for (int i = 0; i < HDI_LANES; i++)
+        found[i] = (uint16_t)length[i];
+}
+
+static void search(const uint64_t maps[HDI_LANE_WORDS], unsigned count,
+                   uint16_t *level, unsigned lane)
+{
+    uint16_t found[HDI_LANES];
+
+    if (count <= FEW_LANES) {
+        for (unsigned i = 0; i < count; i++)
+            level[lane + i] =
+                (uint16_t)run_of_two(maps[i], maps[HDI_LANES + i]);
+        return;
+    }
+    runs(maps, 1, found);
+    memcpy(level + lane, found, count * sizeof(*found));
+}
+
+static bool take(const uint64_t maps[HDI_LANE_WORDS],
+                 const uint16_t lengths[HDI_LANES],
+                 const uint16_t counts[HDI_LANES],
+                 uint64_t taken[HDI_LANE_WORDS])
+{
+    for (int i = 0; i < HDI_LANES; i++) {
+        hdi_wide bits = 0;
+
+        if (counts[i] > 0 &&
+            !hdi_take_one((hdi_wide)maps[HDI_LANES + i] << 64 | maps[i],
+                          lengths[i], counts[i], &bits))
+            return false;
+        taken[i] = (uint64_t)bits;
+        taken[HDI_LANES + i] = (uint64_t)(bits >> 64);
+    }
+    return true;
+}
+#endif
+
+static bool take_few(const uint64_t maps[HDI_LANE_WORDS],
+                     const uint16_t *length, const uint16_t *count,
+                     unsigned lanes, uint64_t taken[HDI_LANE_WORDS])
+{
+    uint64_t low[FEW_LANES] = {0}, high[FEW_LANES] = {0};
+
+    if (lanes > FEW_LANES) {
+        uint16_t lengths[HDI_LANES], counts[HDI_LANES] = {0};
+        memcpy(lengths, length, sizeof(lengths));
+        memcpy(counts, count, lanes * sizeof(*counts));
+        return take(maps, lengths, counts, taken);
+    }
+    for (unsigned i = 0; i < lanes; i++) {
+        hdi_wide bits = 0;
+
+        if (count[i] > 0 &&
+            !hdi_take_one((hdi_wide)maps[HDI_LANES + i] << 64 | maps[i],
+                          length[i], count[i], &bits))
+            return false;
+        low[i] = (uint64_t)bits;
+        high[i] = (uint64_t)(bits >> 64);
+    }
+    word8 first = {low[0], low[1]}, second = {high[0], high[1]};
+    memcpy(taken, &first, sizeof(first));
+    memcpy(taken + HDI_LANES, &second, sizeof(second));
+    return true;
+}

@@ -13,7 +13,8 @@ enum {
     UNITS = 4,
     RESOURCES = 4,
     BLOCKS = 200,
-    CHANNELS = 6,
+    CHANNELS = 140, // more than two words of a set
+    FEW = 6,        // as a rule
     QUEUE = 40,
     LEASES = 4096,
     MACHINES = 60,
@@ -33,6 +34,7 @@ static uint32_t below(uint32_t n)
 struct waiting {
     struct hdi_need need;
     int64_t prefer;
+    uint32_t share; // of a module; pieces keep that of their group
     uint32_t groups, first_group;
     uint32_t piece, pieces;
     uint64_t packet;
@@ -237,6 +239,7 @@ static void submit(struct model *m, uint32_t channel,
     m->queue[channel][m->length[channel]++] =
         (struct waiting){.need = packet->need,
                          .prefer = packet->prefer,
+                         .share = hdi_need_share(&packet->need, m->shape),
                          .groups = packet->groups,
                          .packet = m->packets++};
     if (m->length[channel] == 1)
@@ -421,7 +424,25 @@ static unsigned rank_of(const struct model *m, uint32_t channel, uint64_t now)
         for (top = 1; at >= windows->length[top - 1]; top++)
             at -= windows->length[top - 1];
     }
-    return priority == top ? 0 : priority < top ? priority : priority - 1;
+    unsigned rank = priority == top  ? 0
+                    : priority < top ? priority
+                                     : priority - 1;
+    return m->policy.urgent > 0 && rank > m->policy.urgent ? m->policy.urgent
+                                                           : rank;
+}
+
+// Of equal rank the larger head, by its share of a module, goes first.
+static int64_t preference(const struct model *m, uint32_t channel)
+{
+    const struct waiting *head = &m->queue[channel][0];
+
+    return head->prefer + m->policy.large * (int64_t)head->share;
+}
+
+// Whether it is marked for the priority of its head.
+static bool *mark_of(struct model *m, uint32_t channel)
+{
+    return &m->marks[m->queue[channel][0].need.priority][channel];
 }
 
 // D3, D4: the next channel, of those not tried.
@@ -430,13 +451,13 @@ static uint32_t choose(struct model *m, const bool *tried, uint64_t now,
 {
     unsigned best = UINT32_MAX;
     int64_t most = 0;
-    uint32_t unmarked = 0, priority;
+    uint32_t unmarked = 0;
 
     *count = 0;
     for (uint32_t c = 0; c < m->channels; c++) {
         if (tried[c] || !is_candidate(m, c) || rank_of(m, c, now) > best)
             continue;
-        int64_t prefer = m->queue[c][0].prefer;
+        int64_t prefer = preference(m, c);
         if (rank_of(m, c, now) == best && prefer < most)
             continue;
         if (rank_of(m, c, now) < best || prefer > most)
@@ -455,30 +476,28 @@ static uint32_t choose(struct model *m, const bool *tried, uint64_t now,
                 return ties[i];
         return ties[0];
     }
-    priority = m->queue[ties[0]][0].need.priority;
     for (uint32_t i = 0; i < *count; i++)
-        unmarked += !m->marks[priority][ties[i]];
+        unmarked += !*mark_of(m, ties[i]);
     if (unmarked == 0)
         return ties[hdi_random_below(&m->random, *count)];
     uint32_t which = hdi_random_below(&m->random, unmarked);
     for (uint32_t i = 0;; i++)
-        if (!m->marks[priority][ties[i]] && which-- == 0)
+        if (!*mark_of(m, ties[i]) && which-- == 0)
             return ties[i];
 }
 
 static void mark(struct model *m, uint32_t channel, const uint32_t *ties,
                  uint32_t count)
 {
-    uint32_t priority = m->queue[channel][0].need.priority;
     bool all = true;
 
     if (count < 2 || !m->policy.marks)
         return;
     for (uint32_t i = 0; i < count; i++)
-        all &= m->marks[priority][ties[i]];
+        all &= *mark_of(m, ties[i]);
     for (uint32_t i = 0; all && i < count; i++)
-        m->marks[priority][ties[i]] = false;
-    m->marks[priority][channel] = true;
+        *mark_of(m, ties[i]) = false;
+    *mark_of(m, channel) = true;
 }
 
 static void send(struct model *m, uint32_t channel,
@@ -623,6 +642,8 @@ static struct hdi_policy random_policy(void)
         .pointer = below(2) ? HDI_POINTER_HEAD : HDI_POINTER_TAIL,
         .priorities = 2 + below(4),
         .marks = below(4) > 0,
+        .urgent = below(3),
+        .large = (int32_t)below(2),
         .split_after = below(2) ? 1 + below(4) : 0,
         .split_waves = (uint16_t)(1 + below(3))};
     static const uint64_t lengths[] = {90, 50, 20, 10, 5};
@@ -655,10 +676,11 @@ static bool random_packet(const struct hdi_shape *shape, unsigned priorities,
 static void compare(uint64_t seed)
 {
     struct hdi_shape shape = random_shape();
-    struct hdi_dispatcher_options options = {.channels = 1 + below(CHANNELS),
-                                             .packets = QUEUE / 2,
-                                             .seed = seed,
-                                             .policy = random_policy()};
+    struct hdi_dispatcher_options options = {
+        .channels = 1 + below(seed % 8 ? FEW : CHANNELS),
+        .packets = QUEUE / 2,
+        .seed = seed,
+        .policy = random_policy()};
     struct model *m = calloc(1, sizeof(*m));
     struct hdi_dispatcher *d;
     uint64_t now = 0;

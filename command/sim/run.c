@@ -67,9 +67,15 @@ struct sim {
     unsigned spreads;
 };
 
+// End, then order, as one number: comparing it takes no branch.
+static hdi_wide key(const struct event *event)
+{
+    return (hdi_wide)event->end << 64 | event->order;
+}
+
 static bool before(const struct event *a, const struct event *b)
 {
-    return a->end != b->end ? a->end < b->end : a->order < b->order;
+    return key(a) < key(b);
 }
 
 enum {

@@ -214,11 +214,34 @@ static uint64_t spread(uint64_t *fits, unsigned words, unsigned bit,
 #endif
 }
 
+#ifdef __AVX512BW__
+// best() of up to 64 modules.
+static inline unsigned best_of_word(uint64_t fits, const int32_t *scores)
+{
+    const __m512i least = _mm512_set1_epi32(INT32_MIN);
+    __m512i of[4];
+
+    for (unsigned i = 0; i < 4; i++)
+        of[i] = _mm512_mask_loadu_epi32(least, (__mmask16)(fits >> 16 * i),
+                                        scores + 16 * i);
+    __m512i most = _mm512_set1_epi32(_mm512_reduce_max_epi32(_mm512_max_epi32(
+        _mm512_max_epi32(of[0], of[1]), _mm512_max_epi32(of[2], of[3]))));
+    uint64_t equal = 0;
+    for (unsigned i = 0; i < 4; i++)
+        equal |= (uint64_t)_mm512_cmpeq_epi32_mask(of[i], most) << 16 * i;
+    equal &= fits;
+    return equal ? (unsigned)__builtin_ctzll(equal) : 64;
+}
+#endif
+
 static unsigned best(const uint64_t *fits, const int32_t *scores,
                      unsigned words)
 {
 #ifdef __AVX512BW__
     __m512i most = _mm512_set1_epi32(INT32_MIN);
+
+    if (words == 1)
+        return best_of_word(fits[0], scores);
 
     for (unsigned w = 0; w < words; w++) {
         const int32_t *of_word = scores + 64 * w;

@@ -9,12 +9,16 @@
 // What describe() passes through target_write().
 struct describing {
     const struct hd_runtime *runtime;
-    bool json;
+    bool json, calibrate, again;
 };
 
 static hd_status describe(void *data, FILE *file, struct hd_error *error)
 {
     const struct describing *describing = data;
+
+    if (describing->calibrate)
+        return hd_runtime_calibrate(describing->runtime, file,
+                                    describing->again, error);
     hd_status status =
         hd_runtime_describe(describing->runtime, file, describing->json);
 
@@ -26,10 +30,17 @@ static hd_status describe(void *data, FILE *file, struct hd_error *error)
 
 static int info(const struct options *given)
 {
-    struct describing describing = {.json = option_given(given, "--json")};
+    struct describing describing = {.json = option_given(given, "--json"),
+                                    .calibrate =
+                                        option_given(given, "--calibrate"),
+                                    .again = option_given(given, "--again")};
     struct hd_runtime *runtime;
     struct hd_error error = {0};
 
+    if (describing.again && !describing.calibrate) {
+        fprintf(stderr, "heddle info: --again belongs to --calibrate\n");
+        return EXIT_USAGE;
+    }
     hd_status status =
         start_runtime((struct hd_runtime_params){0}, &runtime, &error);
     if (status != HD_OK)
@@ -42,6 +53,11 @@ static int info(const struct options *given)
 
 static const struct option options[] = {
     {"--json", NULL, "print one JSON object", OPTION_FLAG, false},
+    {"--calibrate", NULL,
+     "measure what resources cost here, print a machine file of heddle sim",
+     OPTION_FLAG, false},
+    {"--again", NULL, "with --calibrate: even if it was measured before",
+     OPTION_FLAG, false},
     {0},
 };
 

@@ -92,6 +92,17 @@ HD_API hd_status hd_runtime_trace_write(struct hd_runtime *runtime, FILE *file,
 HD_API hd_status hd_runtime_describe(const struct hd_runtime *runtime,
                                      FILE *file, bool json);
 
+/// Print what resources and instructions cost on this machine, as a machine
+/// file of `heddle sim`: energy where the system's counters can be read, else
+/// time. Measured once, in about a second during which the machine should be
+/// idle, and kept with the compiled kernels; `again` measures anew.
+///
+/// Errors:  HD_EIO, HD_ENOMEM
+/// Threads: any
+HD_API hd_status hd_runtime_calibrate(const struct hd_runtime *runtime,
+                                      FILE *file, bool again,
+                                      struct hd_error *error);
+
 #ifdef __cplusplus
 }
 #endif

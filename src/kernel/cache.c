@@ -24,7 +24,8 @@ static const char temporary[] = ".new-";
 enum {
     MOST_BYTES = 256 << 20, // of the folder; the oldest entries go first
     STALE_AFTER = 3600,     // a file being written is finished long before [s]
-    TEMPORARY_NAME = 48
+    TEMPORARY_NAME = 48,
+    MOST_NOTE = 65536 // [bytes]
 };
 
 struct hdi_cache {
@@ -333,6 +334,59 @@ bool hdi_cache_find(struct hdi_cache *cache, const struct hdi_cache_key *key,
     else
         hdi_build_clear(&found);
     return ok;
+}
+
+// Notes -----------------------------------------------------------------------
+// A keyed digest of name and text, then the text.
+
+static void digest_note(const struct hdi_cache *cache, const char *name,
+                        const char *data, size_t size,
+                        uint8_t digest[HDI_DIGEST_SIZE])
+{
+    const struct hdi_span spans[] = {{name, strlen(name)}, {data, size}};
+
+    hdi_digest(cache->key, spans, 2, digest);
+}
+
+bool hdi_cache_read_note(struct hdi_cache *cache, const char *name,
+                         struct hdi_text *text)
+{
+    struct hdi_text raw = {0};
+    uint8_t digest[HDI_DIGEST_SIZE];
+    bool ok = read_ours(cache->folder, name, MOST_NOTE, &raw) &&
+              raw.size >= HDI_DIGEST_SIZE;
+
+    if (ok) {
+        const char *data = raw.data + HDI_DIGEST_SIZE;
+        size_t size = raw.size - HDI_DIGEST_SIZE;
+        digest_note(cache, name, data, size, digest);
+        ok = memcmp(digest, raw.data, sizeof(digest)) == 0;
+        if (ok)
+            hdi_text_append(text, data, size);
+    }
+    hdi_text_free(&raw);
+    return ok && !text->failed;
+}
+
+bool hdi_cache_write_note(struct hdi_cache *cache, const char *name,
+                          const char *data, size_t size)
+{
+    char fresh[TEMPORARY_NAME];
+    struct hdi_text text = {0};
+    uint8_t digest[HDI_DIGEST_SIZE];
+
+    digest_note(cache, name, data, size, digest);
+    hdi_text_append(&text, digest, sizeof(digest));
+    hdi_text_append(&text, data, size);
+    bool ok = !text.failed && text.size <= MOST_NOTE &&
+              write_new(cache->folder, text.data, text.size, fresh);
+    hdi_text_free(&text);
+    if (!ok)
+        return false;
+    if (renameat(cache->folder, fresh, cache->folder, name) == 0)
+        return true;
+    unlinkat(cache->folder, fresh, 0);
+    return false;
 }
 
 // Trimming --------------------------------------------------------------------

@@ -10,6 +10,7 @@
 
 #include <time.h>
 
+#include "base/text.h"
 #include "kernel/build.h"
 #include "kernel/digest.h"
 #include "kernel/program.h"
@@ -30,5 +31,12 @@ bool hdi_cache_find(struct hdi_cache *cache, const struct hdi_cache_key *key,
 // in a while, and the program is compiled again.
 void hdi_cache_keep(struct hdi_cache *cache, const struct hdi_cache_key *key,
                     const struct hdi_build *build, struct timespec began);
+
+// A short text of ours beside the entries, under a plain name. Reading appends
+// to `text`; false when it is not there, or not as it was written.
+bool hdi_cache_read_note(struct hdi_cache *cache, const char *name,
+                         struct hdi_text *text);
+bool hdi_cache_write_note(struct hdi_cache *cache, const char *name,
+                          const char *data, size_t size);
 
 #endif

@@ -54,6 +54,7 @@ struct hdi_broker {
     _Alignas(64) pthread_mutex_t lock;
     struct hd_pool *pool;
     struct hdi_dispatcher *dispatcher;
+    uint32_t modules;
     uint64_t block;                   // of local memory [bytes]
     uint64_t boxes;                   // of all bids
     struct hdi_bid *line, **line_end; // without a place in a channel
@@ -122,6 +123,7 @@ static hd_status make_dispatcher(struct hdi_broker *b, struct hd_error *error)
     hd_status status = hdi_shape_init(shape, error);
     if (status == HD_OK)
         status = hdi_dispatcher_create(shape, &options, &b->dispatcher, error);
+    b->modules = shape->modules;
     for (uint32_t m = 0; status == HD_OK && m < shape->modules; m++)
         hdi_dispatcher_offer(b->dispatcher, m, SLOTS, 0, -(int32_t)slots);
     free(shape);
@@ -171,6 +173,16 @@ void hdi_broker_destroy(struct hdi_broker *broker)
     free(broker->servers);
     pthread_mutex_destroy(&broker->lock);
     free(broker);
+}
+
+void hdi_broker_weigh(struct hdi_broker *broker, uint32_t slot, uint32_t local)
+{
+    const uint32_t energy[] = {[SLOTS] = slot, [LOCAL] = local};
+
+    pthread_mutex_lock(&broker->lock);
+    for (uint32_t m = 0; m < broker->modules; m++)
+        hdi_dispatcher_weigh(broker->dispatcher, m, energy);
+    pthread_mutex_unlock(&broker->lock);
 }
 
 // Servers

@@ -62,6 +62,10 @@ hd_status hdi_broker_create(struct hd_pool *pool, struct hdi_broker **broker,
                             struct hd_error *error);
 void hdi_broker_destroy(struct hdi_broker *broker); // NULL is allowed
 
+// Store the calibrated weights of a worker slot and of a block of local memory
+// with every module (D13).
+void hdi_broker_weigh(struct hdi_broker *broker, uint32_t slot, uint32_t local);
+
 // From here to hdi_broker_leave() the launch counts as one that wants workers.
 void hdi_broker_enter(struct hdi_broker *broker);
 void hdi_broker_leave(struct hdi_broker *broker, struct hdi_bid *bid);

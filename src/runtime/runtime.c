@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "kernel/options.h"
+#include "launch/broker.h"
+#include "launch/calibration.h"
 #include "launch/image.h"
 #include "steal/worker.h"
 
@@ -50,6 +52,20 @@ static struct hdi_cache *open_cache(const struct hd_runtime_params *params)
         return NULL;
     }
     return cache;
+}
+
+// Give the broker what was calibrated on this machine, if it ever was.
+static void weigh(struct hd_runtime *r)
+{
+    struct hdi_calibration calibration;
+    uint32_t slot, local;
+
+    if (!r->cache || !r->launcher->broker ||
+        !hdi_calibration_find(r->cache, hdi_topology_machine(r->topology),
+                              &calibration))
+        return;
+    hdi_calibration_weights(&calibration, &slot, &local);
+    hdi_broker_weigh(r->launcher->broker, slot, local);
 }
 
 // Find out now whether they are any good.
@@ -111,6 +127,7 @@ hd_status hd_runtime_create(const struct hd_runtime_params *params,
     r->launcher->time_limit = p->time_limit;
     hdi_pool_set_tracks(r->pool, r->launcher->tracks);
     r->cache = open_cache(p);
+    weigh(r);
     hdi_info("%u workers on %s", hd_pool_workers(r->pool),
              r->device->can.description);
     *runtime = r;

@@ -237,6 +237,37 @@ static void the_machine_is_described(void)
     hd_runtime_destroy(runtime);
 }
 
+static char *calibration_of(struct hd_runtime *runtime, bool again)
+{
+    char *text;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+    CHECK(file);
+    CHECK_OK(hd_runtime_calibrate(runtime, file, again, &error), error);
+    fclose(file);
+    return text;
+}
+
+static void a_calibration_is_a_machine_file(void)
+{
+    struct hd_runtime *runtime =
+        start(&(struct hd_runtime_params){.workers = 2, .no_cache = true});
+    char *text = calibration_of(runtime, false);
+
+    CHECK(strstr(text, "\nmodules ") && strstr(text, "\nwaves "));
+    CHECK(strstr(text, "\nresource slots ") && strstr(text, " energy 1000\n"));
+    CHECK(strstr(text, "\ninstruction load "));
+    free(text);
+
+    FILE *full = fopen("/dev/full", "we");
+    if (full) {
+        CHECK_FAILS(hd_runtime_calibrate(runtime, full, false, &error), HD_EIO,
+                    error, "cannot be written");
+        fclose(full);
+    }
+    hd_runtime_destroy(runtime);
+}
+
 static void a_trace_is_written_when_asked_for(void)
 {
     struct hd_runtime *quiet = start(NULL);
@@ -283,6 +314,7 @@ int main(void)
     a_runtime_works_without_its_cache();
     build_options_reach_every_program();
     the_machine_is_described();
+    a_calibration_is_a_machine_file();
     a_trace_is_written_when_asked_for();
     peak_memory_is_kept();
     return 0;

@@ -62,8 +62,9 @@ struct hdi_checks {
                    const struct hdi_site *site, struct hdi_variable *variable);
     // It read a variable without a value.
     void (*unset)(struct hdi_item *item, const struct hdi_site *site);
-    // It has come past a barrier.
+    // It has come past a barrier; past one of its sub-group.
     void (*pass)(struct hdi_item *item);
+    void (*meet)(struct hdi_item *item);
 };
 
 // Screened code (kernel/compiler/screen.h) reads where the tags of an object
@@ -102,7 +103,7 @@ struct hdi_check_launch {
 
 _Static_assert(sizeof(struct hdi_site) == 40, "ABI");
 _Static_assert(sizeof(struct hdi_variable) == 32, "ABI");
-_Static_assert(sizeof(struct hdi_checks) == 40, "ABI");
+_Static_assert(sizeof(struct hdi_checks) == 48, "ABI");
 _Static_assert(sizeof(struct hdi_screen_object) == 24, "ABI");
 _Static_assert(offsetof(struct hdi_screen, args) == 32, "ABI");
 

@@ -5,8 +5,20 @@
 #include "kernel/program.h"
 #include "tests/check.h"
 
+#if defined(__SANITIZE_THREAD__)
+#define HOLDS_SIGNALS 1 // ThreadSanitizer does, until a kernel ends
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HOLDS_SIGNALS 1
+#endif
+#endif
+#ifndef HOLDS_SIGNALS
+#define HOLDS_SIGNALS 0
+#endif
+
 static struct hd_error error;
 static struct hd_runtime *runtime;
+static uint64_t time_limit; // of launches [ns]; 0: none
 static uint64_t suspected; // of the latest kernel: how often screening was left
 
 enum {
@@ -31,7 +43,9 @@ static hd_status run(const char *text, const char *options, uint32_t group)
     const struct hd_arg args[] = {HD_BUFFER(in), HD_BUFFER(out), HD_VALUE(n),
                                   HD_LOCAL(SIZE)};
     const struct hd_kernel *k = hd_program_find(program, "k");
-    hd_status status = hd_launch(runtime, k, &range, args, 4, &error);
+    hd_status status = hd_launch_with(
+        runtime, &(struct hd_launch_params){.time_limit = time_limit}, k,
+        &range, args, 4, &error);
     suspected = atomic_load(&k->suspected);
     hd_buffer_destroy(out);
     hd_buffer_destroy(in);
@@ -64,7 +78,7 @@ static void lets_through(const char *text)
 static void screens(const char *text)
 {
     lets_through(text);
-    CHECK(suspected == 0);
+    CHECK(suspected == 0 || HOLDS_SIGNALS);
 }
 
 static void accesses_outside_of_buffers_are_found(void)
@@ -281,6 +295,53 @@ static void what_is_right_is_let_through(void)
                         "    out[i] = t.a + t.b;\n"));
 }
 
+static hd_status run_in_sub_groups(const char *body)
+{
+    return run(body, "-cl-std=CL3.0", 32);
+}
+
+static void groups_and_sub_groups_meet(void)
+{
+    CHECK_OK(
+        run_in_sub_groups(KERNEL(
+            "    out[i] = sub_group_reduce_add(in[i]) +\n"
+            "             sub_group_scan_inclusive_max(i) +\n"
+            "             sub_group_broadcast(i, 3) + sub_group_any(i);\n")),
+        error);
+    CHECK_OK(
+        run_in_sub_groups(KERNEL(
+            "    out[i] = work_group_reduce_add(in[i]) +\n"
+            "             work_group_scan_exclusive_min(i) +\n"
+            "             work_group_broadcast(i, 3) + work_group_all(i);\n")),
+        error);
+#define SUB_TILE(other)                                    \
+    KERNEL("    local int tile[32];\n"                     \
+           "    tile[l] = in[i];\n"                        \
+           "    sub_group_barrier(CLK_LOCAL_MEM_FENCE);\n" \
+           "    out[i] = tile[l ^ " other "];\n")
+    CHECK_OK(run_in_sub_groups(SUB_TILE("1")), error);
+    // Another sub-group's.
+    CHECK_FAILS(run_in_sub_groups(SUB_TILE("16")), HD_ECHECK, error,
+                "no barrier between");
+}
+
+// In lanes, and in thread form.
+static void kernels_that_never_end_are_stopped(void)
+{
+#define ENDLESS(more)                                                     \
+    KERNEL("    while (((volatile global const int *)in)[l] == 0)\n" more \
+           "    out[i] = i;\n")
+    time_limit = 100000000;
+    CHECK_FAILS(run(ENDLESS("        ;\n"), "", 16), HD_ETIMEOUT, error,
+                "time limit");
+    CHECK_FAILS(run(ENDLESS("        if (n == 1)\n"
+                            "            printf(\"%d\", i);\n"),
+                    "", 16),
+                HD_ETIMEOUT, error, "time limit");
+    time_limit = 0;
+    screens(KERNEL("    out[i] = in[i];\n"));
+}
+
 int main(void)
 {
     const struct hd_runtime_params params = {
@@ -305,6 +366,9 @@ int main(void)
     races_among_lanes_are_found();
     one_lane_is_enough();
     what_is_right_is_not_suspected();
+    groups_and_sub_groups_meet();
+    if (!HOLDS_SIGNALS)
+        kernels_that_never_end_are_stopped();
     hd_runtime_destroy(runtime);
     return 0;
 }

@@ -57,6 +57,19 @@ static const char source[] =
     "    while (((volatile global int *)a)[at] == 0)\n"
     "        ;\n"
     "}\n"
+    "kernel void mark(global int *a, global int *b, long at,\n"
+    "                 local int *tile)\n"
+    "{\n"
+    "    a[get_global_id(0)] = tile[get_local_id(0)] = 0x5a5a5a5a;\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    b[get_global_id(0)] = tile[get_local_id(0) ^ 1];\n"
+    "}\n"
+    "kernel void look(global int *a, global int *b, long at,\n"
+    "                 local int *tile)\n"
+    "{\n"
+    "    b[get_global_id(0)] |= a[get_global_id(0)] |\n"
+    "                           tile[get_local_id(0)];\n"
+    "}\n"
     "kernel void fine(global int *a, global int *b, long at)\n"
     "{\n"
     "    b[get_global_id(0)] = (int)get_global_id(0);\n"
@@ -193,6 +206,24 @@ static void a_stray_access_is_attributed(struct rig *rig)
     FAULT(rig, &pair, "divide", 0, "rig.cl:30", "divides an integer by 0");
     everything_goes_on(rig, &pair);
     free_pair(&pair);
+}
+
+// Buffers and local memory, in a runtime that follows another.
+static void what_others_left_does_not_show(void)
+{
+    static const char *const names[] = {"mark", "look"};
+
+    for (int i = 0; i < 2; i++) {
+        struct rig rig = set_up((struct hd_pool_params){.workers = 1},
+                                (struct hdi_device_params){.units = 0});
+        struct pair pair = make_pair(&rig);
+        const int *b = hd_buffer_host(pair.b);
+        CHECK_OK(launch(&rig, &pair, names[i], 0), error);
+        for (int k = 0; k < ITEMS; k++)
+            CHECK(b[k] == (i == 0 ? 0x5a5a5a5a : 0));
+        free_pair(&pair);
+        tear_down(&rig);
+    }
 }
 
 // The very next element, whatever the size.
@@ -500,6 +531,7 @@ int main(void)
     };
 
     guarded_buffers_end_where_their_bytes_do();
+    what_others_left_does_not_show();
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         struct rig rig = set_up(kinds[i].pool, kinds[i].device);
         a_stray_access_is_attributed(&rig);

@@ -31,6 +31,7 @@ struct hdi_checker {
     bool in_group;
     uint32_t items;                  // of a full group
     uint32_t *passed;                // per work-item: barriers
+    uint16_t *met;                   // per work-item: those of its sub-group
     struct hdi_variable **variables; // per work-item
     unsigned char *written;          // per byte of local memory
     uint64_t written_size;           // [bytes]
@@ -218,6 +219,7 @@ static void start_group(struct hdi_checker *c, const struct hdi_item *item)
     c->phase += c->most_passed + 1;
     c->most_passed = 0;
     memset(c->passed, 0, c->items * sizeof(*c->passed));
+    memset(c->met, 0, c->items * sizeof(*c->met));
     memset(c->written, 0, c->written_size);
     if (c->phase > UINT32_MAX / 2 || c->shadow.count > MOST_LINES) {
         hdi_shadow_clear(&c->shadow);
@@ -249,8 +251,28 @@ static void pass(struct hdi_item *item)
         c->most_passed = passed;
 }
 
+static void meet(struct hdi_item *item)
+{
+    checker_of(item)->met[number_of(item)]++;
+}
+
+// Who touches a byte now.
+struct toucher {
+    uint32_t phase;
+    uint16_t number, met; // work-item + 1
+};
+
+// The other touched it without a barrier between, be it of the sub-group.
+static bool is_concurrent(const struct toucher *me, uint16_t other,
+                          uint16_t met)
+{
+    bool together =
+        (me->number - 1) / HDI_SUB_GROUP == (other - 1) / HDI_SUB_GROUP;
+    return other != 0 && other != me->number && !(together && met != me->met);
+}
+
 // Note an access to one byte. True: it is a race, and with whom.
-static bool note(struct hdi_shadow_byte *b, uint32_t phase, uint16_t me,
+static bool note(struct hdi_shadow_byte *b, const struct toucher *me,
                  const struct hdi_site *site, struct other *other)
 {
     bool writes = site->access & HDI_ACCESS_WRITE;
@@ -258,15 +280,16 @@ static bool note(struct hdi_shadow_byte *b, uint32_t phase, uint16_t me,
     uint16_t excused = site->access & HDI_ACCESS_ATOMIC ? UINT16_MAX : 0;
     bool race = true;
 
-    if (b->phase != phase)
-        *b = (struct hdi_shadow_byte){.phase = phase};
+    if (b->phase != me->phase)
+        *b = (struct hdi_shadow_byte){.phase = me->phase};
     excused &= b->atomic;
-    if (b->writer != 0 && b->writer != me && !(excused & HDI_SHADOW_WRITER))
+    if (is_concurrent(me, b->writer, b->write_met) &&
+        !(excused & HDI_SHADOW_WRITER))
         *other = (struct other){b->writer, b->write_site, true};
-    else if (writes && b->reader != 0 && b->reader != me &&
+    else if (writes && is_concurrent(me, b->reader, b->read_met) &&
              !(excused & HDI_SHADOW_READER))
         *other = (struct other){b->reader, b->read_site, false};
-    else if (writes && b->second != 0 && b->second != me &&
+    else if (writes && is_concurrent(me, b->second, b->second_met) &&
              !(excused & HDI_SHADOW_SECOND))
         *other = (struct other){b->second, b->second_site, false};
     else
@@ -274,15 +297,18 @@ static bool note(struct hdi_shadow_byte *b, uint32_t phase, uint16_t me,
 
     uint16_t kept;
     if (writes) {
-        b->writer = me;
+        b->writer = me->number;
+        b->write_met = me->met;
         b->write_site = site->index;
         kept = HDI_SHADOW_WRITER;
-    } else if (b->reader == 0 || b->reader == me) {
-        b->reader = me;
+    } else if (b->reader == 0 || b->reader == me->number) {
+        b->reader = me->number;
+        b->read_met = me->met;
         b->read_site = site->index;
         kept = HDI_SHADOW_READER;
     } else {
-        b->second = me;
+        b->second = me->number;
+        b->second_met = me->met;
         b->second_site = site->index;
         kept = HDI_SHADOW_SECOND;
     }
@@ -297,7 +323,9 @@ static void look_for_races(struct hdi_checker *c, const struct hdi_item *item,
                            const struct range *range, char *address,
                            uint64_t size)
 {
-    uint32_t number = number_of(item), phase = c->phase + c->passed[number];
+    uint32_t number = number_of(item);
+    const struct toucher me = {c->phase + c->passed[number],
+                               (uint16_t)(number + 1), c->met[number]};
 
     for (uint64_t i = 0; i < size;) {
         uintptr_t at = (uintptr_t)address + i;
@@ -309,7 +337,7 @@ static void look_for_races(struct hdi_checker *c, const struct hdi_item *item,
         for (uint64_t b = at % HDI_SHADOW_LINE; b < HDI_SHADOW_LINE && i < size;
              b++, i++) {
             struct other other;
-            if (note(&line[b], phase, (uint16_t)(number + 1), site, &other))
+            if (note(&line[b], &me, site, &other))
                 tell_race(c, item, site, range, address + i, &other);
         }
     }
@@ -385,7 +413,8 @@ static void unset(struct hdi_item *item, const struct hdi_site *site)
 
 struct hdi_checker *hdi_checker_create(void)
 {
-    static const struct hdi_checks calls = {start, declare, touch, unset, pass};
+    static const struct hdi_checks calls = {start, declare, touch,
+                                            unset, pass,    meet};
     struct hdi_checker *c = calloc(1, sizeof(*c));
 
     if (c)
@@ -402,6 +431,7 @@ void hdi_checker_destroy(struct hdi_checker *checker)
     free(checker->written);
     free(checker->variables);
     free(checker->passed);
+    free(checker->met);
     free(checker);
 }
 
@@ -413,12 +443,14 @@ bool hdi_checker_begin(struct hdi_checker *c,
         frame->local_size[0] * frame->local_size[1] * frame->local_size[2];
     c->written_size = frame->local_bytes;
     free(c->passed);
+    free(c->met);
     free(c->variables);
     free(c->written);
     c->passed = calloc(c->items, sizeof(*c->passed));
+    c->met = calloc(c->items, sizeof(*c->met));
     c->variables = calloc(c->items, sizeof(struct hdi_variable *));
     c->written = calloc(c->written_size + 1, 1);
-    if (!c->passed || !c->variables || !c->written)
+    if (!c->passed || !c->met || !c->variables || !c->written)
         return false;
     // Buffers may have gone, and others come in their place.
     hdi_shadow_clear(&c->shadow);

@@ -26,6 +26,9 @@ struct hdi_shadow_byte {
     uint16_t reader;      // the first to read, likewise
     uint16_t second;      // another one, likewise
     uint16_t atomic;      // HDI_SHADOW_*: which were atomic
+    // How many barriers of their sub-groups they had come past, the low bits.
+    uint16_t write_met, read_met, second_met;
+    uint16_t reserved;
 };
 
 struct hdi_shadow {

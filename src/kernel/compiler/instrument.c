@@ -282,6 +282,13 @@ static const char *source_name(LLVMValueRef global)
     return dot && dot[1] ? dot + 1 : name;
 }
 
+// Where work-items leave values for functions of groups and sub-groups.
+static bool is_meeting_place(LLVMValueRef from)
+{
+    return LLVMIsAGlobalVariable(from) &&
+           strncmp(source_name(from), "hdu_", 4) == 0;
+}
+
 static void lead_access(struct hdi_probe *in, struct hdi_map *descriptions,
                         LLVMValueRef i, const struct hdi_access *access)
 {
@@ -290,7 +297,8 @@ static void lead_access(struct hdi_probe *in, struct hdi_map *descriptions,
     unsigned number = 0;
     const char *name = "";
 
-    if (hdi_is_call_of(from, HDI_PROBE_TOUCH) || hdi_probe_is_ours(from))
+    if (hdi_is_call_of(from, HDI_PROBE_TOUCH) || hdi_probe_is_ours(from) ||
+        is_meeting_place(from))
         return;
     if (in->llvm->screen) {
         hdi_sift_memory(in, i, access, from);
@@ -315,6 +323,13 @@ static void lead_access(struct hdi_probe *in, struct hdi_map *descriptions,
                     description);
 }
 
+static void pass(struct hdi_probe *in, LLVMValueRef next, bool sub_group)
+{
+    hdi_probe_before(in, next);
+    hdi_probe_call(in, sub_group ? HDI_PROBE_MEET : HDI_PROBE_PASS,
+                   LLVMVoidTypeInContext(in->llvm->context), NULL, 0);
+}
+
 hd_status hdi_instrument_memory(struct hdi_llvm *llvm, LLVMModuleRef module,
                                 LLVMValueRef kernel, struct hd_error *error)
 {
@@ -327,16 +342,13 @@ hd_status hdi_instrument_memory(struct hdi_llvm *llvm, LLVMModuleRef module,
          b = LLVMGetNextBasicBlock(b))
         for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {
             next = LLVMGetNextInstruction(i);
+            enum hdi_call kind = hdi_call_kind(i);
+            bool sub_group = kind == HDI_CALL_SUB_GROUP_BARRIER;
             // What is printed would be printed twice.
-            llvm->unscreened |=
-                hdi_call_kind(i) == HDI_CALL_SUB_GROUP_BARRIER ||
-                hdi_is_call_of(i, HDI_PRINT_NAME);
-            if (hdi_call_kind(i) == HDI_CALL_BARRIER) {
-                if (llvm->screen)
-                    continue;
-                hdi_probe_before(&in, next);
-                hdi_probe_call(&in, HDI_PROBE_PASS,
-                               LLVMVoidTypeInContext(llvm->context), NULL, 0);
+            llvm->unscreened |= sub_group || hdi_is_call_of(i, HDI_PRINT_NAME);
+            if (kind == HDI_CALL_BARRIER || sub_group) {
+                if (!llvm->screen)
+                    pass(&in, next, sub_group);
                 continue;
             }
             for (unsigned a = 0;; a++) {

@@ -318,6 +318,52 @@ static void screen_together(struct hdi_wide *w, LLVMValueRef call)
     look_at_cells(&k, call, offset);
 }
 
+// Where lanes that are on turn out to be neighbours, the row that they are in
+// begins at the offset that is returned.
+static LLVMValueRef find_row(const struct look *k, LLVMValueRef all,
+                             uint64_t size, LLVMValueRef *is_row)
+{
+    struct hdi_emit *e = k->e;
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef bits = hdi_wide_bits(k->w, k->w->mask);
+    LLVMTypeRef type = LLVMTypeOf(bits);
+    LLVMValueRef args[] = {bits, LLVMConstInt(e->i1, 0, false)};
+    LLVMValueRef lane = hdi_wide_call(
+        k->w, LLVMLookupIntrinsicID("llvm.cttz", 9), &type, 1, args, 2);
+    lane = LLVMBuildIntCast2(b, lane, e->i64, false, "");
+    LLVMValueRef first =
+        LLVMBuildSub(b, LLVMBuildExtractElement(b, all, lane, ""),
+                     LLVMBuildMul(b, lane, constant(e, size), ""), "");
+    LLVMValueRef row =
+        LLVMBuildAdd(b, hdi_wide_splat(k->w, first),
+                     hdi_wide_iota(k->w, e->i64, (int64_t)size), "");
+    LLVMValueRef differ = of_mask(k, compare(k, LLVMIntNE, all, row));
+    *is_row = LLVMBuildNot(b, hdi_wide_any(k->w, differ), "");
+    return first;
+}
+
+// Lanes anywhere, most likely neighbours.
+static void look_at_either(struct look *k, LLVMValueRef call, LLVMValueRef all)
+{
+    struct hdi_emit *e = k->e;
+    LLVMBasicBlockRef row = hdi_emit_block(e, "row"),
+                      spread = hdi_emit_block(e, "spread"),
+                      join = hdi_emit_block(e, "join");
+    LLVMValueRef is_row;
+    LLVMValueRef first = find_row(k, all, hdi_screen_number(call, 2), &is_row);
+
+    LLVMBuildCondBr(e->builder, is_row, row, spread);
+    hdi_build_at_end(e->builder, row);
+    k->row = true;
+    look_at_cells(k, call, first);
+    LLVMBuildBr(e->builder, join);
+    hdi_build_at_end(e->builder, spread);
+    k->row = false;
+    look_at_cells(k, call, all);
+    LLVMBuildBr(e->builder, join);
+    hdi_build_at_end(e->builder, join);
+}
+
 static void screen_lanes(struct hdi_wide *w, LLVMValueRef call)
 {
     struct hdi_emit *e = w->emit;
@@ -361,7 +407,10 @@ static void screen_lanes(struct hdi_wide *w, LLVMValueRef call)
     k.group = hdi_wide_splat(w, k.group);
     k.many = hdi_wide_splat(w, k.many);
     k.atomic = hdi_wide_splat(w, k.atomic);
-    look_at_cells(&k, call, k.row ? first : all);
+    if (!linear && hdi_screen_number(call, 2) == o->granule)
+        look_at_either(&k, call, all);
+    else
+        look_at_cells(&k, call, k.row ? first : all);
 }
 
 bool hdi_screen_widen(struct hdi_wide *w, LLVMValueRef x)

@@ -12,6 +12,7 @@
 #define HDI_PROBE_TOUCH   "heddle.check.touch"
 #define HDI_PROBE_UNSET   "heddle.check.unset"
 #define HDI_PROBE_PASS    "heddle.check.pass"
+#define HDI_PROBE_MEET    "heddle.check.meet"
 
 struct hdi_probe {
     struct hdi_llvm *llvm;

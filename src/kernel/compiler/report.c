@@ -177,7 +177,8 @@ bool hdi_instrument_lower(struct hdi_llvm *llvm, LLVMModuleRef module,
                  {HDI_PROBE_DECLARE, offsetof(struct hdi_checks, declare)},
                  {HDI_PROBE_TOUCH, offsetof(struct hdi_checks, touch)},
                  {HDI_PROBE_UNSET, offsetof(struct hdi_checks, unset)},
-                 {HDI_PROBE_PASS, offsetof(struct hdi_checks, pass)}};
+                 {HDI_PROBE_PASS, offsetof(struct hdi_checks, pass)},
+                 {HDI_PROBE_MEET, offsetof(struct hdi_checks, meet)}};
     struct hdi_probe in;
 
     if (!LLVMGetNamedFunction(module, HDI_PROBE_START))

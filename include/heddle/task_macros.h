@@ -107,20 +107,22 @@ static inline void hd_count_task_(struct hd_worker *worker)
     __atomic_store_n(&stack->tasks_, tasks + 1, __ATOMIC_RELAXED);
 }
 
-// As hd_join_slow_(), of the newest record.
-static inline struct hd_task_ *hd_pop_(struct hd_worker *worker)
+// Pop the newest record; true: run it, false: it holds the result.
+static inline int hd_pop_(struct hd_worker *worker, struct hd_task_ **record)
 {
     struct hd_stack_ *stack = hd_stack_of_(worker);
     struct hd_task_ *task = stack->top_ - 1;
 
-    stack->top_ = task;
+    stack->top_ = *record = task;
     if (__builtin_expect((uintptr_t)task < (uintptr_t)stack->split_, 0)) {
         struct hd_task_ *done = hd_join_slow_(worker);
-        if (done)
-            return done;
+        if (done) {
+            *record = done;
+            return 0;
+        }
     }
     hd_count_task_(worker);
-    return 0;
+    return 1;
 }
 
 #ifdef __cplusplus
@@ -267,13 +269,13 @@ static inline struct hd_task_ *hd_pop_(struct hd_worker *worker)
     } \
     HD_INLINE_ result hd_join_##name(struct hd_worker *worker) \
     { \
-        struct hd_task_ *hd_done_ = hd_pop_(worker); \
-        if (__builtin_expect(hd_done_ != 0, 0)) { \
+        struct hd_task_ *hd_record_; \
+        if (__builtin_expect(!hd_pop_(worker, &hd_record_), 0)) { \
             result hd_result_; \
-            __builtin_memcpy(&hd_result_, hd_done_->data_, sizeof(hd_result_)); \
+            __builtin_memcpy(&hd_result_, hd_record_->data_, sizeof(hd_result_)); \
             return hd_result_; \
         } \
-        HD_ARGS_(name, hd_stack_of_(worker)->top_) \
+        HD_ARGS_(name, hd_record_) \
         return name(worker HD_LIST_(LOADS, __VA_ARGS__)); \
     } \
     HD_STATIC_ASSERT_(sizeof(result) <= HD_TASK_DATA_ && \
@@ -293,9 +295,10 @@ static inline struct hd_task_ *hd_pop_(struct hd_worker *worker)
     } \
     HD_INLINE_ void hd_join_##name(struct hd_worker *worker) \
     { \
-        if (__builtin_expect(hd_pop_(worker) != 0, 0)) \
+        struct hd_task_ *hd_record_; \
+        if (__builtin_expect(!hd_pop_(worker, &hd_record_), 0)) \
             return; \
-        HD_ARGS_(name, hd_stack_of_(worker)->top_) \
+        HD_ARGS_(name, hd_record_) \
         name(worker HD_LIST_(LOADS, __VA_ARGS__)); \
     } \
     HD_FITS_(name)
@@ -311,16 +314,16 @@ static inline struct hd_task_ *hd_pop_(struct hd_worker *worker)
 #define HD_TASK_DEFINE(linkage, result, ...) \
     HD_DEFINE_1_(linkage, result, HD_NAME_(__VA_ARGS__, ), __VA_ARGS__)
 #define HD_TASK(result, ...) \
-    HD_TASK_DECLARE(static, result, __VA_ARGS__); \
-    HD_TASK_DEFINE(static, result, __VA_ARGS__)
+    HD_TASK_DECLARE(static inline, result, __VA_ARGS__); \
+    HD_TASK_DEFINE(static inline, result, __VA_ARGS__)
 
 #define HD_VOID_TASK_DECLARE(linkage, ...) \
     HD_VOID_DECLARE_1_(linkage, HD_NAME_(__VA_ARGS__, ), __VA_ARGS__)
 #define HD_VOID_TASK_DEFINE(linkage, ...) \
     HD_DEFINE_1_(linkage, void, HD_NAME_(__VA_ARGS__, ), __VA_ARGS__)
 #define HD_VOID_TASK(...) \
-    HD_VOID_TASK_DECLARE(static, __VA_ARGS__); \
-    HD_VOID_TASK_DEFINE(static, __VA_ARGS__)
+    HD_VOID_TASK_DECLARE(static inline, __VA_ARGS__); \
+    HD_VOID_TASK_DEFINE(static inline, __VA_ARGS__)
 
 // Using it -------------------------------------------------------------------
 

@@ -98,7 +98,7 @@ static LLVMValueRef narrow_id(struct hdi_emit *e, LLVMValueRef truncation)
 {
     if (!LLVMIsATruncInst(truncation) || LLVMTypeOf(truncation) != e->i32)
         return NULL;
-    LLVMValueRef call = LLVMGetOperand(truncation, 0);
+    LLVMValueRef call = hdi_origin(e->flow, LLVMGetOperand(truncation, 0));
     if (hdi_call_kind(call) != HDI_CALL_GLOBAL_ID)
         return NULL;
     LLVMValueRef d = LLVMGetOperand(call, 0);
@@ -121,16 +121,13 @@ static LLVMValueRef widened_id(struct hdi_emit *e, LLVMValueRef extension)
     if ((!with_sign && !LLVMIsAZExtInst(extension)) ||
         LLVMTypeOf(extension) != e->i64)
         return NULL;
-    LLVMValueRef from = LLVMGetOperand(extension, 0);
-    size_t slot = LLVMIsALoadInst(from) ? hdi_map_index(&e->flow->slot_index,
-                                                        LLVMGetOperand(from, 0))
-                                        : SIZE_MAX;
-    if (slot != SIZE_MAX && e->flow->slots[slot].only_stored)
-        from = e->flow->slots[slot].only_stored;
-    if (!LLVMIsATruncInst(from) || LLVMTypeOf(from) != e->i32 ||
-        hdi_call_kind(LLVMGetOperand(from, 0)) != HDI_CALL_GLOBAL_ID)
+    LLVMValueRef from = hdi_origin(e->flow, LLVMGetOperand(extension, 0));
+    if (!LLVMIsATruncInst(from) || LLVMTypeOf(from) != e->i32)
         return NULL;
-    LLVMValueRef d = LLVMGetOperand(LLVMGetOperand(from, 0), 0);
+    LLVMValueRef call = hdi_origin(e->flow, LLVMGetOperand(from, 0));
+    if (hdi_call_kind(call) != HDI_CALL_GLOBAL_ID)
+        return NULL;
+    LLVMValueRef d = LLVMGetOperand(call, 0);
     if (!LLVMIsAConstantInt(d) || LLVMConstIntGetZExtValue(d) > 2)
         return NULL;
 

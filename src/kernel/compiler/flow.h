@@ -85,6 +85,19 @@ static inline bool hdi_flow_is_divergent(const struct hdi_flow *flow,
     return hdi_map_get(&flow->divergent, value) != NULL;
 }
 
+// What a value is: if it is loaded from a slot with one store, what is stored.
+static inline LLVMValueRef hdi_origin(const struct hdi_flow *flow,
+                                      LLVMValueRef value)
+{
+    size_t slot =
+        LLVMIsALoadInst(value)
+            ? hdi_map_index(&flow->slot_index, LLVMGetOperand(value, 0))
+            : SIZE_MAX;
+    LLVMValueRef stored =
+        slot != SIZE_MAX ? flow->slots[slot].only_stored : NULL;
+    return stored ? stored : value;
+}
+
 // Sets of small numbers, one bit each.
 static inline void hdi_bit_set(uint64_t *words, size_t i)
 {

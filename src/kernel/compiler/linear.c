@@ -205,11 +205,24 @@ static struct hdi_class extension(LLVMValueRef value, struct hdi_class a)
     return varying;
 }
 
+// (ulong)(uint)get_global_id(0), or that without the sign bit where the
+// compiler knows that it is clear.
+static bool is_short_id(const struct hdi_linear *l, LLVMValueRef value)
+{
+    LLVMValueRef mask = LLVMGetOperand(value, 1);
+    LLVMValueRef id = hdi_origin(l->emit->flow, LLVMGetOperand(value, 0));
+
+    return LLVMIsAConstantInt(mask) && LLVMTypeOf(value) == l->emit->i64 &&
+           (LLVMConstIntGetZExtValue(mask) == UINT32_MAX ||
+            LLVMConstIntGetZExtValue(mask) == INT32_MAX) &&
+           hdi_call_kind(id) == HDI_CALL_GLOBAL_ID;
+}
+
 static struct hdi_class truncation(const struct hdi_linear *l,
                                    LLVMValueRef value, struct hdi_class a)
 {
     // Ids that are used as 32 bits are taken to fit: see chunk.h.
-    LLVMValueRef from = LLVMGetOperand(value, 0);
+    LLVMValueRef from = hdi_origin(l->emit->flow, LLVMGetOperand(value, 0));
     enum hdi_call kind = hdi_call_kind(from);
     bool is_id = (kind == HDI_CALL_GLOBAL_ID || kind == HDI_CALL_LOCAL_ID) &&
                  LLVMTypeOf(value) == l->emit->i32;
@@ -248,6 +261,9 @@ static struct hdi_class combined(const struct hdi_linear *l, LLVMValueRef value)
         return extension(value, a);
     case LLVMTrunc:
         return truncation(l, value, a);
+    case LLVMAnd:
+        // As with a truncation.
+        return is_short_id(l, value) ? linear_by(a.step, true, true) : varying;
     case LLVMFreeze:
         return a;
     case LLVMAddrSpaceCast:

@@ -394,7 +394,10 @@ static void restore_truncations(LLVMBuilderRef builder, LLVMContextRef context,
                 LLVMSetNSW(whole, true);
             }
             LLVMReplaceAllUsesWith(last, whole);
+            LLVMInstructionEraseFromParent(last);
         }
+        if (!mask && !LLVMGetFirstUse(user))
+            LLVMInstructionEraseFromParent(user);
     }
 }
 

@@ -232,6 +232,48 @@ static void indices_may_wrap(struct try *t)
     hd_program_destroy(p);
 }
 
+// Ids that are narrowed, widened again and masked far from where they are asked
+// for: a sum over a square of a size that is not known.
+static void narrowed_ids_keep_their_step(struct try *t)
+{
+    struct hd_program *p = try_build(
+        t,
+        "__kernel void k(__global const int *from, __global int *to, int w,\n"
+        "                int h, int r) {\n"
+        "    int x = get_global_id(0), y = get_global_id(1), sum = 0;\n"
+        "    if (x < r || y < r || x >= w - r || y >= h - r) return;\n"
+        "    for (int j = -r; j <= r; j++)\n"
+        "        for (int i = -r; i <= r; i++)\n"
+        "            sum += from[(y + j) * w + x + i];\n"
+        "    to[y * w + x] = sum;\n"
+        "}\n",
+        NULL);
+    enum {
+        W = 53,
+        H = 19
+    };
+    static int from[W * H], to[W * H], *pf = from, *pt = to;
+    int w = W, h = H;
+
+    for (int i = 0; i < W * H; i++)
+        from[i] = i * i % 1009;
+    for (int r = 0; r < 4; r++) {
+        memset(to, 0, sizeof(to));
+        TRY_RUN(t, p, "k", ((struct try_range){2, {W, H}, {8, 4}, {0}}),
+                TRY_VALUE(pf), TRY_VALUE(pt), TRY_VALUE(w), TRY_VALUE(h),
+                TRY_VALUE(r));
+        for (int y = r; y < H - r; y++)
+            for (int x = r; x < W - r; x++) {
+                int sum = 0;
+                for (int j = -r; j <= r; j++)
+                    for (int i = -r; i <= r; i++)
+                        sum += from[(y + j) * W + x + i];
+                CHECK(to[y * W + x] == sum);
+            }
+    }
+    hd_program_destroy(p);
+}
+
 // Chunks that a limit keeps out are left out, those behind the limit only.
 static void limits_hold(struct try *t)
 {
@@ -271,6 +313,7 @@ int main(void)
     is_vectors(&t, lanes, lane_names,
                sizeof(lane_names) / sizeof(lane_names[0]));
     indices_may_wrap(&t);
+    narrowed_ids_keep_their_step(&t);
     limits_hold(&t);
     try_close(&t);
     return 0;

@@ -5,7 +5,7 @@
 
 #include "tests/check.h"
 
-static struct hd_error error;
+static _Thread_local struct hd_error error;
 
 static struct hd_runtime *start(const struct hd_runtime_params *params)
 {

@@ -153,9 +153,7 @@ search:
            x = (x == 0)
         :: else
         fi;
-#ifndef FINISH_UNFENCED
         fence_seq_cst(p);
-#endif
 #endif
         if
         :: x ->

@@ -79,6 +79,7 @@ struct hdi_emit {
     struct hdi_map fixed;            // kernel's value: its copy, everywhere
     struct hdi_map values;           // kernel's value: its copy in this region
     LLVMValueRef access_group;       // metadata
+    bool ordered; // a work-item's own accesses in this region keep their order
     unsigned access_kind, loop_kind; // metadata kinds
     struct hd_error *error;
     hd_status status; // of what could not be copied

@@ -27,9 +27,11 @@ static LLVMValueRef loop_metadata(const struct hdi_emit *e, bool innermost,
         word[0] = WORD("llvm.loop.vectorize.enable");
         word[1] = LLVMValueAsMetadata(LLVMConstInt(e->i1, 1, false));
         properties[n++] = LLVMMDNodeInContext2(c, word, 2);
-        word[0] = WORD("llvm.loop.parallel_accesses");
-        word[1] = LLVMValueAsMetadata(e->access_group);
-        properties[n++] = LLVMMDNodeInContext2(c, word, 2);
+        if (!e->ordered) {
+            word[0] = WORD("llvm.loop.parallel_accesses");
+            word[1] = LLVMValueAsMetadata(e->access_group);
+            properties[n++] = LLVMMDNodeInContext2(c, word, 2);
+        }
         // A few vectors are no loop at all; then lanes fit registers.
         if (LLVMIsAConstantInt(e->trip[0])) {
             LLVMMetadataRef after[3] = {

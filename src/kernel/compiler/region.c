@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "kernel/compiler/guard.h"
+#include "kernel/compiler/hazard.h"
 #include "kernel/compiler/lanes.h"
 #include "kernel/compiler/loop.h"
 #include "kernel/compiler/screen.h"
@@ -456,6 +457,9 @@ static bool write_region(struct hdi_regions *all, size_t start)
     form.lone = region.lone[0];
     bool ok = e->width == 0 || form.lone ||
               hdi_lanes_create(&region, &lanes, &form.reason);
+    e->ordered = false;
+    if (ok && !lanes && !form.lone)
+        ok = hdi_hazard_find(&region, &e->ordered);
     form.lanes = lanes ? e->width : 0;
     form.limit = lanes && lanes->splits ? lanes->split.line : 0;
     ok &= add_form(&all->forms, form);

@@ -1,0 +1,201 @@
+#include "kernel/compiler/hazard.h"
+
+#include <stdlib.h>
+
+#include "kernel/compiler/linear.h"
+
+enum {
+    MOST_ACCESSES = 1000 // those of longer regions are not compared
+};
+
+// root + scale * index + offset [bytes], index NULL: 0.
+struct place {
+    LLVMValueRef root, index;
+    int64_t scale, offset;
+};
+
+struct access {
+    LLVMValueRef instruction, pointer;
+    LLVMValueRef root; // what the address was computed from
+    struct place place;
+    int64_t size; // [bytes]
+    bool is_store;
+};
+
+struct finder {
+    const struct hdi_emit *emit;
+    struct hdi_order order;
+    struct hdi_linear linear;
+    struct access *list; // in order
+    size_t count;
+    bool loops; // what stands before may also come after
+};
+
+static LLVMValueRef root_of(const struct hdi_flow *flow, LLVMValueRef pointer)
+{
+    for (;;) {
+        LLVMValueRef origin = hdi_origin(flow, pointer);
+        if (LLVMIsAGetElementPtrInst(origin) || LLVMIsACastInst(origin) ||
+            (LLVMIsAConstantExpr(origin) && LLVMGetNumOperands(origin) > 0))
+            origin = LLVMGetOperand(origin, 0);
+        if (origin == pointer)
+            return pointer;
+        pointer = origin;
+    }
+}
+
+static int64_t size_of(const struct finder *f, LLVMTypeRef type)
+{
+    return (int64_t)LLVMABISizeOfType(f->emit->llvm->layout, type);
+}
+
+// Take constants that are added out of the index; in 64 bits it does not wrap.
+static void split_index(const struct finder *f, struct place *place)
+{
+    while (LLVMIsAInstruction(place->index) &&
+           LLVMGetInstructionOpcode(place->index) == LLVMAdd) {
+        LLVMValueRef term = LLVMGetOperand(place->index, 1);
+        if (!LLVMIsAConstantInt(term))
+            return;
+        place->offset += place->scale * LLVMConstIntGetSExtValue(term);
+        place->index =
+            hdi_origin(f->emit->flow, LLVMGetOperand(place->index, 0));
+    }
+}
+
+static struct place place_of(const struct finder *f, LLVMValueRef pointer)
+{
+    const struct hdi_flow *flow = f->emit->flow;
+    struct place place = {.root = hdi_origin(flow, pointer)};
+
+    while (!place.index && LLVMIsAGetElementPtrInst(place.root) &&
+           LLVMGetNumOperands(place.root) == 2) {
+        LLVMValueRef index = LLVMGetOperand(place.root, 1);
+        int64_t scale = size_of(f, LLVMGetGEPSourceElementType(place.root));
+        if (LLVMIsAConstantInt(index)) {
+            place.offset += scale * LLVMConstIntGetSExtValue(index);
+        } else {
+            place.index = hdi_origin(flow, index);
+            place.scale = scale;
+            split_index(f, &place);
+        }
+        place.root = hdi_origin(flow, LLVMGetOperand(place.root, 0));
+    }
+    return place;
+}
+
+static void add_access(struct finder *f, LLVMValueRef x)
+{
+    bool is_store = LLVMIsAStoreInst(x) != NULL;
+
+    if ((!is_store && !LLVMIsALoadInst(x)) ||
+        hdi_slot_of(f->emit->flow, x) != SIZE_MAX)
+        return;
+    LLVMValueRef pointer = LLVMGetOperand(x, is_store);
+    LLVMTypeRef type = LLVMTypeOf(is_store ? LLVMGetOperand(x, 0) : x);
+    if (f->list)
+        f->list[f->count] =
+            (struct access){.instruction = x,
+                            .pointer = pointer,
+                            .root = root_of(f->emit->flow, pointer),
+                            .place = place_of(f, pointer),
+                            .size = size_of(f, type),
+                            .is_store = is_store};
+    f->count++;
+}
+
+static void walk(struct finder *f)
+{
+    const struct hdi_flow *flow = f->emit->flow;
+
+    f->count = 0;
+    for (size_t at = 0; at < f->order.count; at++) {
+        const struct hdi_block *block = &flow->blocks[f->order.blocks[at]];
+        f->loops |= f->order.loop_end[at] != 0;
+        if (block->cut)
+            continue;
+        for (LLVMValueRef x = LLVMGetFirstInstruction(block->block); x;
+             x = LLVMGetNextInstruction(x))
+            add_access(f, x);
+    }
+}
+
+// Memory that nobody else has the address of.
+static bool is_own(LLVMValueRef root)
+{
+    return LLVMIsAAllocaInst(root) || LLVMIsAGlobalVariable(root);
+}
+
+static bool may_meet(const struct finder *f, const struct access *a,
+                     const struct access *b)
+{
+    const struct place *p = &a->place, *q = &b->place;
+
+    if (a->root != b->root)
+        return !(is_own(a->root) && is_own(b->root)) &&
+               !(is_own(a->root) && LLVMIsAArgument(b->root)) &&
+               !(LLVMIsAArgument(a->root) && is_own(b->root));
+    // The index of another turn of a loop is another one.
+    return f->loops || p->root != q->root || p->index != q->index ||
+           p->scale != q->scale ||
+           (p->offset < q->offset + b->size && q->offset < p->offset + a->size);
+}
+
+// Those of neighbours are the same or side by side.
+static bool is_dense(const struct finder *f, const struct access *a)
+{
+    struct hdi_class class = hdi_linear_class(&f->linear, a->pointer);
+
+    return class.kind == HDI_LANES_LINEAR &&
+           (class.step == 0 || class.step == a->size || class.step == -a->size);
+}
+
+// Whether some pair of a store and what comes later may meet; `apart`: and one
+// of them is not dense.
+static bool some_pair(const struct finder *f, bool apart)
+{
+    for (size_t s = 0; s < f->count; s++) {
+        const struct access *store = &f->list[s];
+        if (!store->is_store)
+            continue;
+        for (size_t x = f->loops ? 0 : s + 1; x < f->count; x++)
+            if (x != s && may_meet(f, store, &f->list[x]) &&
+                (!apart || !is_dense(f, store) || !is_dense(f, &f->list[x])))
+                return true;
+    }
+    return false;
+}
+
+static bool find(struct finder *f, bool *found)
+{
+    walk(f);
+    *found = f->count > MOST_ACCESSES;
+    if (*found || f->count < 2)
+        return true;
+    f->list = calloc(f->count, sizeof(*f->list));
+    if (!f->list)
+        return false;
+    walk(f);
+    if (!some_pair(f, false))
+        return true;
+    if (!hdi_linear_find(f->emit, &f->order, false, false, &f->linear))
+        return false;
+    *found = some_pair(f, true);
+    hdi_linear_destroy(&f->linear);
+    return true;
+}
+
+bool hdi_hazard_find(const struct hdi_region *region, bool *found)
+{
+    struct finder f = {.emit = region->all->emit};
+    enum hdi_ordered ordered =
+        hdi_order_find(f.emit->flow, region->blocks, region->count, &f.order);
+
+    *found = true;
+    if (ordered != HDI_ORDERED)
+        return ordered == HDI_ORDER_NONE;
+    bool ok = find(&f, found);
+    free(f.list);
+    hdi_order_destroy(&f.order);
+    return ok;
+}

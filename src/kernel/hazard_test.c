@@ -1,0 +1,93 @@
+// A work-item reads what it wrote, wherever in memory that is and however far
+// it is from what its neighbours write.
+#include "kernel/try.h"
+
+enum {
+    N = 200
+};
+
+static const char source[] =
+    "kernel void two(global uint *a, global uint *b, uint k) {\n"
+    "    size_t i = get_global_id(0);\n"
+    "    a[2 * i] = i;\n"
+    "    uint read = b[2 * i + (k & 1)];\n"
+    "    a[2 * i + 1] = read + 5;\n"
+    "}\n"
+    "kernel void one(global uint *a, global uint *b, uint k) {\n"
+    "    size_t i = get_global_id(0);\n"
+    "    uint first = a[4 * i];\n"
+    "    a[4 * i + (k & 3)] = 3 * i;\n"
+    "    b[i] = first * 7 + a[4 * i + 1];\n"
+    "}\n"
+    "kernel __attribute__((reqd_work_group_size(8, 1, 1)))\n"
+    "void own(global uint *to, uint k, uint n) {\n"
+    "    uint sum = 1;\n"
+    "    for (uint turn = 0; turn < n; turn++) {\n"
+    "        barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "        uint own[8], end = 7 & (uint)get_local_id(2), again = 0;\n"
+    "        for (uint i = 0; i < 8; i++) own[i] = i * 1540483477u;\n"
+    "        do {\n"
+    "            own[7 & k] = 3;\n"
+    "            sum = sum * 31 + own[5];\n"
+    "            own[3] = turn;\n"
+    "        } while (again++ < end);\n"
+    "    }\n"
+    "    to[get_global_id(0)] = sum;\n"
+    "}\n";
+
+static const struct try_range range = {1, {N}, {8}, {0}};
+
+static void arguments_may_be_one_buffer(struct try *t, struct hd_program *p)
+{
+    static uint32_t a[2 * N];
+    uint32_t *pa = a;
+
+    for (uint32_t k = 0; k < 2; k++) {
+        memset(a, 0, sizeof(a));
+        TRY_RUN(t, p, "two", range, TRY_VALUE(pa), TRY_VALUE(pa), TRY_VALUE(k));
+        for (uint32_t i = 0; i < N; i++)
+            CHECK(a[2 * i] == i && a[2 * i + 1] == (k ? 5 : i + 5));
+    }
+}
+
+static void an_element_may_be_chosen(struct try *t, struct hd_program *p)
+{
+    static uint32_t a[4 * N], b[N];
+    uint32_t *pa = a, *pb = b;
+
+    for (uint32_t k = 0; k < 4; k++) {
+        for (uint32_t i = 0; i < 4 * N; i++)
+            a[i] = i;
+        TRY_RUN(t, p, "one", range, TRY_VALUE(pa), TRY_VALUE(pb), TRY_VALUE(k));
+        for (uint32_t i = 0; i < N; i++)
+            CHECK(b[i] == 28 * i + (k == 1 ? 3 * i : 4 * i + 1));
+    }
+}
+
+static void private_arrays_are_memory(struct try *t, struct hd_program *p)
+{
+    static uint32_t to[N];
+    uint32_t *pto = to, n = 3;
+
+    for (uint32_t k = 0; k < 8; k++) {
+        TRY_RUN(t, p, "own", range, TRY_VALUE(pto), TRY_VALUE(k), TRY_VALUE(n));
+        uint32_t sum = 1;
+        for (uint32_t turn = 0; turn < n; turn++)
+            sum = sum * 31 + (k == 5 ? 3 : 5 * 1540483477u);
+        for (uint32_t i = 0; i < N; i++)
+            CHECK(to[i] == sum);
+    }
+}
+
+int main(void)
+{
+    struct try t = try_open();
+
+    struct hd_program *p = try_build(&t, source, NULL);
+    arguments_may_be_one_buffer(&t, p);
+    an_element_may_be_chosen(&t, p);
+    private_arrays_are_memory(&t, p);
+    hd_program_destroy(p);
+    try_close(&t);
+    return 0;
+}

@@ -258,8 +258,8 @@ void hdi_calibration_weights(const struct hdi_calibration *calibration,
     double a = calibration->cost[HDI_WORK_SLOT];
     double b = calibration->cost[HDI_WORK_LOCAL], most = fmax(a, b);
 
-    *slot = most > 0 ? (uint32_t)fmax(1, 1000 * a / most) : 1;
-    *local = most > 0 ? (uint32_t)fmax(1, 1000 * b / most) : 1;
+    *slot = most > 0 ? (uint32_t)fmax(1, 1000 * (a / most)) : 1;
+    *local = most > 0 ? (uint32_t)fmax(1, 1000 * (b / most)) : 1;
 }
 
 // Keeping

@@ -188,8 +188,7 @@ static bool find(struct finder *f, bool *found)
 bool hdi_hazard_find(const struct hdi_region *region, bool *found)
 {
     struct finder f = {.emit = region->all->emit};
-    enum hdi_ordered ordered =
-        hdi_order_find(f.emit->flow, region->blocks, region->count, &f.order);
+    enum hdi_ordered ordered = hdi_region_order(region, &f.order);
 
     *found = true;
     if (ordered != HDI_ORDERED)

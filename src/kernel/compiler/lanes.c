@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 enum {
     CHEAP = 12,              // instructions that are not worth passing over
     MOST_INSTRUCTIONS = 3000 // of a region: LLVM takes long over vectors
@@ -452,18 +451,8 @@ static const char *reason_against_all(const struct hdi_region *region)
 
 static bool order(struct hdi_lanes *l, const char **reason)
 {
-    const struct hdi_region *region = l->region;
-    size_t count = region->count + region->exit_count;
-    size_t *blocks = calloc(count, sizeof(*blocks));
+    enum hdi_ordered ordered = hdi_region_order(l->region, &l->order);
 
-    if (!blocks)
-        return false;
-    memcpy(blocks, region->blocks, region->count * sizeof(*blocks));
-    memcpy(blocks + region->count, region->exits,
-           region->exit_count * sizeof(*blocks));
-    enum hdi_ordered ordered =
-        hdi_order_find(l->emit->flow, blocks, count, &l->order);
-    free(blocks);
     if (ordered == HDI_ORDER_NONE)
         *reason = "a loop can be entered in two places";
     return ordered != HDI_ORDER_NO_MEMORY;

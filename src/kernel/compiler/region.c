@@ -435,6 +435,24 @@ static bool add_form(struct hdi_forms *forms, struct hdi_form form)
     return true;
 }
 
+enum hdi_ordered hdi_region_order(const struct hdi_region *region,
+                                  struct hdi_order *order)
+{
+    size_t count = region->count + region->exit_count;
+    size_t *blocks = calloc(count, sizeof(*blocks));
+
+    if (!blocks)
+        return HDI_ORDER_NO_MEMORY;
+    memcpy(blocks, region->blocks, region->count * sizeof(*blocks));
+    if (region->exit_count)
+        memcpy(blocks + region->count, region->exits,
+               region->exit_count * sizeof(*blocks));
+    enum hdi_ordered ordered =
+        hdi_order_find(region->all->emit->flow, blocks, count, order);
+    free(blocks);
+    return ordered;
+}
+
 static bool write_region(struct hdi_regions *all, size_t start)
 {
     struct hdi_emit *e = all->emit;

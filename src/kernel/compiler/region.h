@@ -3,6 +3,7 @@
 #define HDI_KERNEL_COMPILER_REGION_H
 
 #include "kernel/compiler/emit.h"
+#include "kernel/compiler/order.h"
 #include "kernel/compiler/workgroup.h"
 
 struct hdi_regions {
@@ -36,6 +37,10 @@ struct hdi_region {
     // value of the kernel; NULL: there may be several.
     LLVMValueRef lone[3];
 };
+
+// The order of its blocks and of the cuts that end it.
+enum hdi_ordered hdi_region_order(const struct hdi_region *region,
+                                  struct hdi_order *order);
 
 // True when work-items of one group may return in a region in which others come
 // to a cut.

@@ -233,7 +233,7 @@ static void a_unit_that_hangs_is_lost_and_nothing_else(
     memset(&h, 0, sizeof(h));
     memset(&v, 0, sizeof(v));
     v.count[0] = v.count[1] = v.count[2] = 4;
-    params.unit_timeout = 30000000;
+    params.unit_timeout = 200000000;
     device = open_device(params);
     unit = open_unit(device, 0);
     struct hdi_chunk good = chunk_of(&visit_kernel, &v, 4, 4, 4);

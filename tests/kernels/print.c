@@ -49,7 +49,8 @@ static void with(const struct printer *p, const struct expr *e,
 
 static void expr(const struct printer *p, const struct expr *e)
 {
-    static const char *const args[] = {"n", "pack.a", "pack.b", "pack.c"};
+    static const char *const args[] = {"n", "pack.a", "(uint)pack.b",
+                                       "(uint)pack.c"};
     static const char *const float_ops[] = {
         "(uint)(int)((float)(A & 4095u) + (float)(B & 4095u))",
         "(uint)(int)((float)(A & 4095u) - (float)(B & 4095u))",

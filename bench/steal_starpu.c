@@ -164,7 +164,8 @@ static int forget(const char *path, const struct stat *about, int type,
 
 int main(void)
 {
-    char home[] = "/tmp/steal_starpu.XXXXXX"; // it keeps notes on the machine
+    char home[] =
+        P_tmpdir "/steal_starpu.XXXXXX"; // it keeps notes on the machine
     double serial, parallel;
 
     if (!mkdtemp(home))

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "kernel/try.h"
 
-static char folder[] = "/tmp/heddle-test-XXXXXX";
+static char folder[] = P_tmpdir "/heddle-test-XXXXXX";
 static const char twice[] =
     "__kernel void twice(__global int *x) { x[get_global_id(0)] *= 2; }\n";
 

@@ -43,7 +43,7 @@ static const char doubling[] =
     "    y[get_global_id(0)] = 2 * x[get_global_id(0)];\n"
     "}\n";
 
-static char folder[] = "/tmp/heddle-test-XXXXXX";
+static char folder[] = P_tmpdir "/heddle-test-XXXXXX";
 static char cache[64], script_path[64], kernel_path[64];
 static struct hd_error error;
 static long now; // allocations that succeed

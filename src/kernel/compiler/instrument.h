@@ -7,7 +7,7 @@
 // A variable that is only read and written whole is not told of; it has a flag
 // that says whether it has a value, and LLVM removes most of those again.
 //
-// The calls are placeholders, since they need the work-item, which only the
+// The calls are marks, since they need the work-item, which only the
 // thread form has: hdi_instrument_lower() completes them.
 #ifndef HDI_KERNEL_COMPILER_INSTRUMENT_H
 #define HDI_KERNEL_COMPILER_INSTRUMENT_H
@@ -23,7 +23,7 @@ void hdi_instrument_variables(struct hdi_llvm *llvm, LLVMModuleRef module,
 hd_status hdi_instrument_memory(struct hdi_llvm *llvm, LLVMModuleRef module,
                                 LLVMValueRef kernel, struct hd_error *error);
 
-// In `function`, make the placeholders calls of the work-item's checker; false:
+// In `function`, make the marks calls of the work-item's checker; false:
 // there are none. `item` is its `struct hdi_item *`, and must be defined in the
 // entry block, before `first`, which stands there too.
 bool hdi_instrument_lower(struct hdi_llvm *llvm, LLVMModuleRef module,

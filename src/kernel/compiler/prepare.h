@@ -23,7 +23,7 @@ hd_status hdi_prepare_kernel(struct hdi_llvm *llvm, LLVMModuleRef program,
                              LLVMValueRef *kernel, struct hd_error *error);
 
 // The same for a kernel that is to be checked: every access to memory tells the
-// checker, in placeholders (instrument.h).
+// checker, in marks (instrument.h).
 hd_status hdi_prepare_checked(struct hdi_llvm *llvm, LLVMModuleRef program,
                               const char *name, LLVMModuleRef *module,
                               LLVMValueRef *kernel, struct hd_error *error);

@@ -1,5 +1,5 @@
 // What the instrumentation of checked kernels is made of: the state, the words
-// that find accesses, and the names of the placeholders that stand for calls of
+// that find accesses, and the names of the marks that stand for calls of
 // the checker (backend/checks.h).
 #ifndef HDI_KERNEL_COMPILER_PROBE_H
 #define HDI_KERNEL_COMPILER_PROBE_H
@@ -40,7 +40,7 @@ struct hdi_access {
 struct hdi_probe hdi_probe_begin(struct hdi_llvm *llvm, LLVMModuleRef module,
                                  LLVMValueRef kernel);
 
-// Call a placeholder, which is declared when it is not.
+// Call a mark, which is declared when it is not.
 LLVMValueRef hdi_probe_call(struct hdi_probe *probe, const char *name,
                             LLVMTypeRef result, LLVMValueRef *args,
                             unsigned count);

@@ -144,26 +144,26 @@ static LLVMValueRef load_at(struct hdi_probe *in, LLVMValueRef base,
         LLVMBuildInBoundsGEP2(in->builder, in->i8, base, &at, 1, ""), "");
 }
 
-// A placeholder becomes a call of entry `offset` of the table, with the
+// A mark becomes a call of entry `offset` of the table, with the
 // work-item before its own arguments.
-static void complete(struct hdi_probe *in, LLVMValueRef placeholder,
-                     LLVMValueRef item, LLVMValueRef table, size_t offset)
+static void complete(struct hdi_probe *in, LLVMValueRef mark, LLVMValueRef item,
+                     LLVMValueRef table, size_t offset)
 {
     LLVMValueRef args[5] = {item};
     LLVMTypeRef types[5] = {in->pointer};
-    unsigned count = LLVMGetNumArgOperands(placeholder);
+    unsigned count = LLVMGetNumArgOperands(mark);
 
     for (unsigned i = 0; i < count; i++) {
-        args[i + 1] = LLVMGetOperand(placeholder, i);
+        args[i + 1] = LLVMGetOperand(mark, i);
         types[i + 1] = LLVMTypeOf(args[i + 1]);
     }
-    hdi_probe_before(in, placeholder);
+    hdi_probe_before(in, mark);
     LLVMValueRef made = LLVMBuildCall2(
         in->builder,
-        LLVMFunctionType(LLVMTypeOf(placeholder), types, count + 1, false),
+        LLVMFunctionType(LLVMTypeOf(mark), types, count + 1, false),
         load_at(in, table, offset), args, count + 1, "");
-    LLVMReplaceAllUsesWith(placeholder, made);
-    LLVMInstructionEraseFromParent(placeholder);
+    LLVMReplaceAllUsesWith(mark, made);
+    LLVMInstructionEraseFromParent(mark);
 }
 
 bool hdi_instrument_lower(struct hdi_llvm *llvm, LLVMModuleRef module,
@@ -190,13 +190,13 @@ bool hdi_instrument_lower(struct hdi_llvm *llvm, LLVMModuleRef module,
     LLVMValueRef table =
         load_at(&in, frame, offsetof(struct hdi_frame, checks));
     for (size_t c = 0; c < sizeof(calls) / sizeof(calls[0]); c++) {
-        LLVMValueRef placeholder = LLVMGetNamedFunction(module, calls[c].name);
-        if (!placeholder)
+        LLVMValueRef mark = LLVMGetNamedFunction(module, calls[c].name);
+        if (!mark)
             continue;
         LLVMUseRef use;
-        while ((use = LLVMGetFirstUse(placeholder)))
+        while ((use = LLVMGetFirstUse(mark)))
             complete(&in, LLVMGetUser(use), item, table, calls[c].offset);
-        LLVMDeleteFunction(placeholder);
+        LLVMDeleteFunction(mark);
     }
     LLVMDisposeBuilder(in.builder);
     return true;

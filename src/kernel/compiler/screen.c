@@ -10,12 +10,12 @@
 #include "kernel/compiler/screening.h"
 
 enum {
-    MOST_CELLS = 32          // of one access
+    MOST_CELLS = 32 // of one access
 };
 
 static const uint32_t last_tag = UINT32_MAX - (1 << 24); // far above a group
 
-// Placeholders ----------------------------------------------------------------
+// Marks ----------------------------------------------------------------
 
 static void build_call(struct hdi_llvm *llvm, LLVMModuleRef module,
                        LLVMBuilderRef builder, const char *name,

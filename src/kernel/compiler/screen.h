@@ -4,7 +4,7 @@
 // runs again in thread form, which tells what it was. It may suspect what is
 // right, but lets nothing pass that the checker would tell.
 //
-// Instrumented code says what it touches by calls of placeholders, which are
+// Instrumented code says what it touches by calls of marks, which are
 // written out when work-items become loops. For each granule of memory that
 // work-items may race for there are two tags, of the last write and of the
 // reads: a number that grows with each barrier, plus that of the work-item. An
@@ -39,7 +39,7 @@ void hdi_screen_group(struct hdi_emit *emit);
 void hdi_screen_barrier(struct hdi_emit *emit);
 void hdi_screen_free(struct hdi_emit *emit);
 
-// A placeholder, for one work-item or for a chunk. False: it is none.
+// A mark, for one work-item or for a chunk. False: it is none.
 bool hdi_screen_emit(struct hdi_emit *emit, LLVMValueRef call);
 bool hdi_screen_widen(struct hdi_wide *wide, LLVMValueRef call);
 

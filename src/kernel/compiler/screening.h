@@ -5,7 +5,7 @@
 
 #include "kernel/compiler/screen.h"
 
-// The placeholders. The former's operands: the pointer, the object's base, the
+// The marks. The former's operands: the pointer, the object's base, the
 // size, granule and kind of the access.
 #define HDI_SCREEN_TOUCH  "heddle.screen.touch"
 #define HDI_SCREEN_EXPECT "heddle.screen.expect"
@@ -34,7 +34,7 @@ struct hdi_screening {
     LLVMBasicBlockRef trap;
 };
 
-// Whether it is a placeholder whose name begins like this; its operand, which
+// Whether it is a mark whose name begins like this; its operand, which
 // is a constant.
 bool hdi_screen_is(LLVMValueRef instruction, const char *name);
 uint64_t hdi_screen_number(LLVMValueRef call, unsigned operand);

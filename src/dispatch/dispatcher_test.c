@@ -87,6 +87,29 @@ static void a_stuck_high_head_blocks_nobody(void)
     hdi_dispatcher_destroy(d);
 }
 
+// What fits is noted in words of 64 modules.
+static void many_modules_are_all_taken(void)
+{
+    enum {
+        MODULES = 150
+    };
+    struct hdi_shape shape = machine(MODULES);
+    struct hdi_dispatcher *d = start(&shape, 2, no_windows());
+    struct hdi_packet whole = packet(4, 128, 0, 2);
+    struct hdi_decision decision;
+    bool taken[MODULES] = {false};
+
+    whole.groups = MODULES + 1;
+    submit(d, 1, whole);
+    for (unsigned i = 0; i < MODULES; i++) {
+        CHECK(hdi_dispatcher_round(d, i, &decision) == HDI_ROUND_SENT);
+        CHECK(!taken[decision.module]);
+        taken[decision.module] = true;
+    }
+    CHECK(hdi_dispatcher_round(d, MODULES, &decision) == HDI_ROUND_STUCK);
+    hdi_dispatcher_destroy(d);
+}
+
 static void only_heads_take_part(void)
 {
     struct hdi_shape shape = machine(1);
@@ -523,6 +546,7 @@ static void the_median_is_near(void)
 int main(void)
 {
     a_stuck_high_head_blocks_nobody();
+    many_modules_are_all_taken();
     only_heads_take_part();
     equals_take_marked_turns();
     windows_rotate_the_order();

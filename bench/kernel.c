@@ -1,18 +1,24 @@
-// Kernels against C that does the same, on one worker and on all cores.
+// Kernels against C that does the same, on one worker and on all cores, and on
+// all cores against the other implementations of OpenCL that are installed.
 //
 //     kernel [--quick] [CASE]...    one JSON object per line on stdout
 //
 // With CASEs, such as "n-body", those alone.
 //
-// Heddle and C run in turn, and medians are compared. Before that the results
-// of one run of each are compared.
+// All run in turn, and medians are compared. Before that the results of one run
+// of each are compared. Other implementations run in processes of their own
+// (kernel_opencl.c).
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/topology.h"
@@ -103,9 +109,97 @@ static double time_c(struct crew *crew, int threads, int repeats)
     return (figure_now() - begin) / repeats;
 }
 
+// Other implementations of OpenCL ---------------------------------------------
+
+static struct peer {
+    const char *name, *platform; // `platform`: a part of its name
+    bool usual;                  // when it is missing, figures say so
+    pid_t pid;                   // 0: not there
+    FILE *to, *from;
+    void *out[2];
+    double sum; // of logarithms
+    int count;
+} peers[] = {
+    {.name = "pocl", .platform = "Portable Computing Language", .usual = true},
+    {.name = "intel", .platform = "Intel(R) OpenCL"},
+};
+
+enum {
+    PEERS = sizeof(peers) / sizeof(peers[0])
+};
+
+static void peer_stop(struct peer *peer)
+{
+    if (!peer->pid)
+        return;
+    fclose(peer->to);
+    fclose(peer->from);
+    waitpid(peer->pid, NULL, 0);
+    free(peer->out[0]);
+    free(peer->out[1]);
+    peer->pid = 0;
+}
+
+static void peer_start(struct peer *peer)
+{
+    char program[4096], line[16] = "";
+    ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 32);
+    int to[2], from[2];
+    posix_spawn_file_actions_t actions;
+    extern char **environ;
+
+    while (length > 0 && program[length - 1] != '/')
+        length--;
+    strcpy(program + (length > 0 ? length : 0), "kernel_opencl");
+    char *const arguments[] = {program, (char *)(uintptr_t)peer->platform,
+                               NULL};
+    if (access(program, X_OK) != 0)
+        return;
+    if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0) {
+        perror("bench kernel");
+        exit(1);
+    }
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, to[0], 0);
+    posix_spawn_file_actions_adddup2(&actions, from[1], 1);
+    bool started = posix_spawn(&peer->pid, program, &actions, NULL, arguments,
+                               environ) == 0;
+    posix_spawn_file_actions_destroy(&actions);
+    close(to[0]);
+    close(from[1]);
+    peer->to = fdopen(to[1], "w");
+    peer->from = fdopen(from[0], "r");
+    peer->out[0] = malloc(bytes);
+    peer->out[1] = malloc(bytes);
+    if (!started || !peer->to || !peer->from || !peer->out[0] || !peer->out[1])
+        exit(1);
+    if (!fgets(line, sizeof(line), peer->from) || strcmp(line, "ready\n") != 0)
+        peer_stop(peer);
+}
+
+// One run of a case, whose results are then in `out`; whether it did.
+static bool peer_run(struct peer *peer, const struct problem *p)
+{
+    fprintf(peer->to, "run %d\n", (int)(p - problems));
+    fflush(peer->to);
+    return fread(peer->out[0], bytes, 1, peer->from) == 1 &&
+           fread(peer->out[1], bytes, 1, peer->from) == 1;
+}
+
+// Of the case that was run last [ms]; not a number when it failed.
+static double peer_time(struct peer *peer, int repeats)
+{
+    char line[64];
+
+    fprintf(peer->to, "time %d\n", repeats);
+    fflush(peer->to);
+    return fgets(line, sizeof(line), peer->from) ? strtod(line, NULL) : NAN;
+}
+
 // Figures ---------------------------------------------------------------------
 
-static void compare(const struct problem *p, const void *ours, const void *c)
+static uint64_t count_different(const struct problem *p, const void *ours,
+                                const void *c)
 {
     const uint32_t *a = ours, *b = c;
     const float *x = ours, *y = c;
@@ -117,7 +211,14 @@ static void compare(const struct problem *p, const void *ours, const void *c)
         else
             different += !(fabsf(x[i] - y[i]) <= 1e-3f + 1e-3f * fabsf(y[i]));
     // Rounding decides whether a point leaves the Mandelbrot set now or later.
-    if (different > (p->integers ? bytes / 4 / 100 : 0)) {
+    return p->integers && different <= bytes / 4 / 100 ? 0 : different;
+}
+
+static void compare(const struct problem *p, const void *ours, const void *c)
+{
+    uint64_t different = count_different(p, ours, c);
+
+    if (different) {
         fprintf(stderr, "bench kernel: %s: %llu results differ\n", p->name,
                 (unsigned long long)different);
         exit(1);
@@ -142,11 +243,65 @@ static double print_ratio(const struct problem *p, const char *where,
     return log(a / b);
 }
 
+// `ours` and `theirs` are medians; not a number says that the peer failed.
+static void print_speed(struct peer *peer, const struct problem *p, double ours,
+                        double theirs)
+{
+    char name[96];
+
+    snprintf(name, sizeof(name), "%s, all cores", p->name);
+    const struct figure figure = {.bench = "kernel",
+                                  .name = name,
+                                  .metric = "speed over the peer",
+                                  .value = theirs / ours,
+                                  .unit = "ratio",
+                                  .peer = peer->name,
+                                  .op = ">=",
+                                  .bar = 0.95};
+    if (isnan(theirs)) {
+        figure_skip(&figure, "it failed, or its results differ");
+        return;
+    }
+    figure_print(&figure);
+    peer->sum += log(theirs / ours);
+    peer->count++;
+}
+
+static void print_means(const double sums[2], int count)
+{
+    struct figure figure = {.bench = "kernel",
+                            .metric = "time over C",
+                            .unit = "ratio",
+                            .peer = "c",
+                            .op = "<=",
+                            .bar = 1.3};
+
+    for (int i = 0; i < 2; i++) {
+        figure.name =
+            i ? "geometric mean, all cores" : "geometric mean, 1 worker";
+        figure.value = exp(sums[i] / count);
+        figure_print(&figure);
+    }
+    figure.metric = "speed over the peer";
+    figure.op = ">=";
+    figure.bar = 4;
+    for (int i = 0; i < PEERS; i++) {
+        figure.peer = peers[i].name;
+        figure.value = exp(peers[i].sum / peers[i].count);
+        if (peers[i].count > 0)
+            figure_print(&figure);
+        else if (peers[i].usual)
+            figure_skip(&figure, "it or the OpenCL loader is not installed, or "
+                                 "failed");
+    }
+}
+
 static void measure(const struct problem *p, const struct problem_rig *one,
                     const struct problem_rig *all, struct crew *crew, int cores,
                     int rounds, double sums[2])
 {
-    double times[4][ROUNDS];
+    double times[4][ROUNDS], theirs[PEERS][ROUNDS];
+    bool runs[PEERS] = {false};
     const struct problem_rig *both[2] = {one, all};
 
     crew->problem = p;
@@ -174,6 +329,10 @@ static void measure(const struct problem *p, const struct problem_rig *one,
             compare(p, hd_buffer_host(both[i]->buffers[PROBLEM_INPUTS + o]),
                     out[o]);
     }
+    for (int i = 0; i < PEERS; i++)
+        runs[i] = peers[i].pid && peer_run(&peers[i], p) &&
+                  !count_different(p, peers[i].out[0], out[0]) &&
+                  !count_different(p, peers[i].out[1], out[1]);
 
     int repeats = 1;
     while (repeats < 1000 && time_c(crew, 1, repeats) * repeats < least_time)
@@ -183,9 +342,15 @@ static void measure(const struct problem *p, const struct problem_rig *one,
         times[1][i] = time_c(crew, 1, repeats);
         times[2][i] = problem_time(all, p, repeats);
         times[3][i] = time_c(crew, cores, repeats);
+        for (int k = 0; k < PEERS; k++)
+            theirs[k][i] = runs[k] ? peer_time(&peers[k], repeats) : NAN;
     }
     sums[0] += print_ratio(p, "1 worker", times[0], times[1], rounds);
     sums[1] += print_ratio(p, "all cores", times[2], times[3], rounds);
+    for (int i = 0; i < PEERS; i++)
+        if (peers[i].pid)
+            print_speed(&peers[i], p, figure_median(times[2], rounds),
+                        figure_median(theirs[i], rounds));
 }
 
 int main(int argc, char **argv)
@@ -214,29 +379,25 @@ int main(int argc, char **argv)
     struct problem_rig one = start(1);
     double build = figure_now() - begin;
     struct problem_rig all = start((unsigned)cores);
+    signal(SIGPIPE, SIG_IGN); // a peer may end at any time
+    for (int i = 0; i < PEERS; i++)
+        peer_start(&peers[i]);
     for (int i = 0; i < PROBLEMS; i++)
         if (problem_is_wanted(&problems[i], argv + 1 + quick)) {
             measure(&problems[i], &one, &all, &crew, cores, rounds, sums);
             count++;
         }
-    for (int i = 0; i < 2; i++)
-        figure_print(&(struct figure){.bench = "kernel",
-                                      .name = i ? "geometric mean, all cores"
-                                                : "geometric mean, 1 worker",
-                                      .metric = "time over C",
-                                      .value = exp(sums[i] / count),
-                                      .unit = "ratio",
-                                      .peer = "c",
-                                      .op = "<=",
-                                      .bar = 1.3});
+    print_means(sums, count);
     figure_print(&(struct figure){.bench = "kernel",
-                                  .name = "build 17 kernels, no cache",
+                                  .name = "build 18 kernels, no cache",
                                   .metric = "time",
                                   .value = build,
                                   .unit = "ms",
                                   .op = "<=",
                                   .bar = 500});
 
+    for (int i = 0; i < PEERS; i++)
+        peer_stop(&peers[i]);
     problem_rig_stop(&all);
     problem_rig_stop(&one);
     hdi_topology_destroy(crew.topology);

@@ -250,3 +250,41 @@ kernel void nearest(global const float2 *points, global const float2 *centres,
     }
     which[i] = best;
 }
+
+// Fourier transforms of four points per work-item of a group, by steps of
+// radix 4 (Stockham's, by time). `roots[n + k]` is the root of unity that turns
+// the k-th of n points.
+kernel void fourier(global const float2 *from, global const float2 *roots,
+                    global float2 *to, local float2 *part)
+{
+    int l = get_local_id(0), size = get_local_size(0);
+    from += get_group_id(0) * 4 * size;
+    to += get_group_id(0) * 4 * size;
+    float2 a = from[l], b = from[l + size];
+    float2 c = from[l + 2 * size], d = from[l + 3 * size];
+    for (int n = 1; n < 4 * size; n *= 4) {
+        int k = l & (n - 1), at = 4 * (l - k) + k;
+        float2 u = roots[n + k];
+        float2 v = (float2)(u.x * u.x - u.y * u.y, 2.0f * u.x * u.y);
+        float2 w = (float2)(u.x * v.x - u.y * v.y, u.x * v.y + u.y * v.x);
+        b = (float2)(b.x * u.x - b.y * u.y, b.x * u.y + b.y * u.x);
+        c = (float2)(c.x * v.x - c.y * v.y, c.x * v.y + c.y * v.x);
+        d = (float2)(d.x * w.x - d.y * w.y, d.x * w.y + d.y * w.x);
+        float2 s = a + c, t = b + d, e = a - c, f = b - d;
+        f = (float2)(f.y, -f.x);
+        part[at] = s + t;
+        part[at + n] = e + f;
+        part[at + 2 * n] = s - t;
+        part[at + 3 * n] = e - f;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        a = part[l];
+        b = part[l + size];
+        c = part[l + 2 * size];
+        d = part[l + 3 * size];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    to[l] = a;
+    to[l + size] = b;
+    to[l + 2 * size] = c;
+    to[l + 3 * size] = d;
+}

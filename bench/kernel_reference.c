@@ -310,3 +310,106 @@ void reference_nearest(const struct reference *r, long begin, long end)
         memcpy(&which[i], best, sizeof(best));
     }
 }
+
+enum {
+    QUARTER = REFERENCE_POINTS / 4
+};
+
+struct points {
+    float re[REFERENCE_POINTS], im[REFERENCE_POINTS];
+};
+
+// The transform of four points.
+static inline void cross(const float re[4], const float im[4], float x[4],
+                         float y[4])
+{
+    float sr = re[0] + re[2], si = im[0] + im[2];
+    float dr = re[0] - re[2], di = im[0] - im[2];
+    float tr = re[1] + re[3], ti = im[1] + im[3];
+    float er = im[1] - im[3], ei = re[3] - re[1];
+
+    x[0] = sr + tr, y[0] = si + ti;
+    x[1] = dr + er, y[1] = di + ei;
+    x[2] = sr - tr, y[2] = si - ti;
+    x[3] = dr - er, y[3] = di - ei;
+}
+
+// To the power of 0 .. 3 of a root.
+static inline void turn(float x[4], float y[4], const float root[2])
+{
+    float a[4] = {1, root[0]}, b[4] = {0, root[1]};
+
+    a[2] = a[1] * a[1] - b[1] * b[1], b[2] = 2 * a[1] * b[1];
+    a[3] = a[2] * a[1] - b[2] * b[1], b[3] = a[2] * b[1] + b[2] * a[1];
+    for (int i = 1; i < 4; i++) {
+        float re = x[i] * a[i] - y[i] * b[i];
+        y[i] = x[i] * b[i] + y[i] * a[i];
+        x[i] = re;
+    }
+}
+
+// One step of radix 4 (Stockham's, by frequency) on runs of `run` points that
+// are turned by the same root.
+static inline void step(const struct points *from, struct points *to, long run,
+                        const float (*roots)[2])
+{
+    for (long p = 0; p < QUARTER / run; p++)
+        SIMD for (long q = 0; q < run; q++)
+        {
+            float re[4], im[4], x[4], y[4];
+            for (int i = 0; i < 4; i++) {
+                re[i] = from->re[p * run + i * QUARTER + q];
+                im[i] = from->im[p * run + i * QUARTER + q];
+            }
+            cross(re, im, x, y);
+            turn(x, y, roots[QUARTER / run + p]);
+            for (int i = 0; i < 4; i++) {
+                to->re[(4 * p + i) * run + q] = x[i];
+                to->im[(4 * p + i) * run + q] = y[i];
+            }
+        }
+}
+
+// Transforms; the first and the last step leave and make pairs.
+void reference_fourier(const struct reference *r, long begin, long end)
+{
+    const float(*roots)[2] = r->in[1];
+    struct points one, two;
+
+    for (long t = begin; t < end; t++) {
+        const float(*from)[2] =
+            (const float(*)[2])r->in[0] + t * REFERENCE_POINTS;
+        float(*to)[2] = (float(*)[2])r->out[0] + t * REFERENCE_POINTS;
+
+        SIMD for (long p = 0; p < QUARTER; p++)
+        {
+            float re[4], im[4], x[4], y[4];
+            for (int i = 0; i < 4; i++) {
+                re[i] = from[p + i * QUARTER][0];
+                im[i] = from[p + i * QUARTER][1];
+            }
+            cross(re, im, x, y);
+            turn(x, y, roots[QUARTER + p]);
+            for (int i = 0; i < 4; i++) {
+                one.re[4 * p + i] = x[i];
+                one.im[4 * p + i] = y[i];
+            }
+        }
+        step(&one, &two, 4, roots);
+        step(&two, &one, 16, roots);
+        step(&one, &two, 64, roots);
+        SIMD for (long q = 0; q < QUARTER; q++)
+        {
+            float re[4], im[4], x[4], y[4];
+            for (int i = 0; i < 4; i++) {
+                re[i] = two.re[q + i * QUARTER];
+                im[i] = two.im[q + i * QUARTER];
+            }
+            cross(re, im, x, y);
+            for (int i = 0; i < 4; i++) {
+                to[q + i * QUARTER][0] = x[i];
+                to[q + i * QUARTER][1] = y[i];
+            }
+        }
+    }
+}

@@ -5,7 +5,8 @@
 #include <stdint.h>
 
 enum {
-    REFERENCE_GROUP = 256 // work-items of a group where groups matter
+    REFERENCE_GROUP = 256,  // work-items of a group where groups matter
+    REFERENCE_POINTS = 1024 // of a Fourier transform
 };
 
 // What each case puts where is in kernel.c.
@@ -22,6 +23,6 @@ reference_run reference_add, reference_saxpy, reference_black_scholes,
     reference_nbody, reference_mandelbrot, reference_sobel, reference_matmul,
     reference_reduce, reference_histogram, reference_bitonic,
     reference_transpose, reference_scan, reference_sparse, reference_stencil,
-    reference_nearest;
+    reference_nearest, reference_fourier;
 
 #endif

@@ -1,27 +1,13 @@
 #include "bench/problem.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/figure.h"
-
 enum {
-    MOST_ARGS = 12,
     MOST_SOURCE = 64 << 10 // [bytes]
 };
-
-void problem_check(hd_status status, const char *what,
-                   const struct hd_error *error)
-{
-    if (status == HD_OK)
-        return;
-    fprintf(stderr, "bench: %s: %s: %s\n", what, hd_status_text(status),
-            error->text);
-    exit(1);
-}
-
-// Cases -----------------------------------------------------------------------
 
 #define ITEMS(n)                                               \
     {                                                          \
@@ -83,6 +69,10 @@ const struct problem problems[PROBLEMS] = {
      .reference = reference_stencil},
     {"nearest centre", "nearest", "abon", ITEMS(MILLIONS(1)), .n = 32,
      .units = MILLIONS(1), .reference = reference_nearest, .integers = true},
+    {"Fourier transform", "fourier", "aboL",
+     ITEMS(MILLIONS(2) / REFERENCE_POINTS * REFERENCE_GROUP),
+     .units = MILLIONS(2) / REFERENCE_POINTS, .reference = reference_fourier,
+     .fill = FILL_ROOTS, .local_size = 4 * 8},
 };
 
 static uint32_t random_number(uint64_t *state)
@@ -103,6 +93,15 @@ void problem_fill(const struct problem *p, void *const inputs[PROBLEM_INPUTS])
             else
                 ((float *)inputs[b])[i] =
                     1.0f + (float)(number & 0xffff) / 65536.0f;
+        }
+    // The fourth part of each circle of 4, 16, 64 ... roots of unity.
+    float(*roots)[2] = inputs[1];
+    for (int size = 1; p->fill == FILL_ROOTS && size < REFERENCE_POINTS;
+         size *= 4)
+        for (int k = 0; k < size; k++) {
+            double angle = -2 * acos(-1) * k / (4 * size);
+            roots[size + k][0] = (float)cos(angle);
+            roots[size + k][1] = (float)sin(angle);
         }
     if (p->fill != FILL_MATRIX)
         return;
@@ -134,9 +133,38 @@ bool problem_is_wanted(const struct problem *p, char **names)
     return wanted;
 }
 
-// Heddle ----------------------------------------------------------------------
+unsigned problem_args(const struct problem *p,
+                      struct problem_arg args[PROBLEM_ARGS])
+{
+    static const float half = 0.5f, rate = 0.02f, spread = 0.3f;
+    static const char buffers[] = "abcdop";
+    unsigned count = 0;
 
-static char *read_source(void)
+    for (const char *c = p->args; *c; c++) {
+        struct problem_arg *arg = &args[count++];
+        const char *buffer = strchr(buffers, *c);
+        // The stencil's depth is a number.
+        if (*c == 'd' && p->depth)
+            buffer = NULL;
+        *arg = (struct problem_arg){.buffer = -1, .size = 4};
+        if (buffer)
+            arg->buffer = (int)(buffer - buffers);
+        else if (*c == 'L')
+            arg->size =
+                (size_t)REFERENCE_GROUP * (p->local_size ? p->local_size : 4);
+        else
+            arg->value = *c == 'n'   ? (const void *)&p->n
+                         : *c == 'w' ? &p->width
+                         : *c == 'h' ? &p->height
+                         : *c == 'd' ? &p->depth
+                         : *c == 'k' ? (const void *)&half
+                         : *c == 'r' ? &rate
+                                     : &spread;
+    }
+    return count;
+}
+
+char *problem_read_source(void)
 {
     FILE *file = fopen(KERNEL_SOURCE, "r");
     char *text = calloc(1, MOST_SOURCE);
@@ -147,92 +175,4 @@ static char *read_source(void)
     }
     fclose(file);
     return text;
-}
-
-struct problem_rig problem_rig_start(const struct hd_runtime_params *params)
-{
-    struct problem_rig rig = {0};
-    struct hd_error error;
-    char *source = read_source();
-    const struct hd_program_params text = {.path = "kernel.cl",
-                                           .source = source};
-
-    problem_check(hd_runtime_create(params, &rig.runtime, &error), "runtime",
-                  &error);
-    problem_check(hd_program_create(rig.runtime, &text, &rig.program, &error),
-                  "build", &error);
-    for (int b = 0; b < PROBLEM_BUFFERS; b++)
-        problem_check(hd_buffer_create(rig.runtime, PROBLEM_BYTES,
-                                       &rig.buffers[b], &error),
-                      "buffer", &error);
-    free(source);
-    return rig;
-}
-
-void problem_rig_stop(struct problem_rig *rig)
-{
-    for (int b = 0; b < PROBLEM_BUFFERS; b++)
-        hd_buffer_destroy(rig->buffers[b]);
-    hd_program_destroy(rig->program);
-    hd_runtime_destroy(rig->runtime);
-}
-
-void problem_load(const struct problem_rig *rig, const struct problem *p,
-                  void *const inputs[PROBLEM_INPUTS])
-{
-    void *outputs[2];
-
-    for (int b = 0; b < PROBLEM_INPUTS; b++)
-        memcpy(hd_buffer_host(rig->buffers[b]), inputs[b], PROBLEM_BYTES);
-    for (int o = 0; o < 2; o++)
-        outputs[o] = hd_buffer_host(rig->buffers[PROBLEM_INPUTS + o]);
-    problem_reset(p, inputs, outputs);
-}
-
-void problem_run(const struct problem_rig *rig, const struct problem *p)
-{
-    static const float half = 0.5f, rate = 0.02f, spread = 0.3f;
-    static const char buffers[] = "abcdop";
-    struct hd_arg args[MOST_ARGS];
-    unsigned count = 0;
-    struct hd_error error;
-
-    for (const char *c = p->args; *c; c++) {
-        const char *buffer = strchr(buffers, *c);
-        // The stencil's depth is a number.
-        if (*c == 'd' && p->depth)
-            buffer = NULL;
-        if (buffer)
-            args[count++] =
-                (struct hd_arg)HD_BUFFER(rig->buffers[buffer - buffers]);
-        else if (*c == 'L')
-            args[count++] = (struct hd_arg)HD_LOCAL(
-                REFERENCE_GROUP * (p->local_size ? p->local_size : 4));
-        else if (*c == 'k' || *c == 'r' || *c == 's')
-            args[count++] = (struct hd_arg){.is = HD_IS_VALUE,
-                                            .value = *c == 'k'   ? &half
-                                                     : *c == 'r' ? &rate
-                                                                 : &spread,
-                                            .size = sizeof(float)};
-        else
-            args[count++] = (struct hd_arg){.is = HD_IS_VALUE,
-                                            .value = *c == 'n'   ? &p->n
-                                                     : *c == 'w' ? &p->width
-                                                     : *c == 'h' ? &p->height
-                                                                 : &p->depth,
-                                            .size = sizeof(int)};
-    }
-    problem_check(hd_launch(rig->runtime,
-                            hd_program_find(rig->program, p->kernel), &p->range,
-                            args, count, &error),
-                  p->name, &error);
-}
-
-double problem_time(const struct problem_rig *rig, const struct problem *p,
-                    int repeats)
-{
-    double begin = figure_now();
-    for (int i = 0; i < repeats; i++)
-        problem_run(rig, p);
-    return (figure_now() - begin) / repeats;
 }

@@ -10,9 +10,10 @@
 #include "heddle/heddle.h"
 
 enum {
-    PROBLEMS = 17,
+    PROBLEMS = 18,
     PROBLEM_INPUTS = 4,
     PROBLEM_BUFFERS = 6,     // inputs a, b, c, d and outputs o, p
+    PROBLEM_ARGS = 12,       // most of a kernel
     PROBLEM_BYTES = 16 << 20 // of a buffer
 };
 
@@ -20,7 +21,8 @@ enum fill {
     FILL_FLOATS, // between 1 and 2
     FILL_BODIES,
     FILL_INTEGERS,
-    FILL_MATRIX // sparse: begin, column, value, x
+    FILL_MATRIX, // sparse: begin, column, value, x
+    FILL_ROOTS   // floats, and b: the roots of unity
 };
 
 struct problem {
@@ -48,6 +50,20 @@ void problem_fill(const struct problem *problem,
                   void *const inputs[PROBLEM_INPUTS]);
 void problem_reset(const struct problem *problem,
                    void *const inputs[PROBLEM_INPUTS], void *outputs[2]);
+
+struct problem_arg {
+    int buffer;        // its number; -1: none
+    size_t size;       // of the value or of local memory [bytes]
+    const void *value; // NULL: local memory, when it is no buffer
+};
+
+// The arguments of the kernel, and how many they are.
+unsigned problem_args(const struct problem *problem,
+                      struct problem_arg args[PROBLEM_ARGS]);
+
+// The text of kernel.cl, which the caller frees. Ends the process when there
+// is none.
+char *problem_read_source(void);
 
 // A runtime with the program and buffers. What goes wrong ends the process.
 struct problem_rig {

@@ -1,0 +1,62 @@
+#include "bench/opencl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOST_PLATFORMS = 8
+};
+
+void opencl_check(cl_int status, const char *what)
+{
+    if (status == CL_SUCCESS)
+        return;
+    fprintf(stderr, "bench: OpenCL: %s: %d\n", what, status);
+    exit(1);
+}
+
+cl_device_id opencl_find_device(const char *platform)
+{
+    cl_platform_id platforms[MOST_PLATFORMS];
+    cl_uint count = 0;
+    cl_device_id device;
+    char name[128];
+
+    if (clGetPlatformIDs(MOST_PLATFORMS, platforms, &count) != CL_SUCCESS)
+        exit(1);
+    for (cl_uint i = 0; i < count && i < MOST_PLATFORMS; i++)
+        if (clGetPlatformInfo(platforms[i], CL_PLATFORM_NAME, sizeof(name),
+                              name, NULL) == CL_SUCCESS &&
+            strstr(name, platform) &&
+            clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_CPU, 1, &device,
+                           NULL) == CL_SUCCESS)
+            return device;
+    exit(1);
+}
+
+struct opencl opencl_build(cl_device_id device, const char *text)
+{
+    struct opencl opencl;
+    cl_int status;
+
+    opencl.context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
+    opencl_check(status, "context");
+    opencl.queue = clCreateCommandQueue(opencl.context, device, 0, &status);
+    opencl_check(status, "queue");
+    opencl.program =
+        clCreateProgramWithSource(opencl.context, 1, &text, NULL, &status);
+    opencl_check(status, "program");
+    opencl_check(clBuildProgram(opencl.program, 1, &device, "", NULL, NULL),
+                 "build");
+    return opencl;
+}
+
+cl_mem opencl_new_buffer(const struct opencl *opencl, size_t size)
+{
+    cl_int status;
+    cl_mem made =
+        clCreateBuffer(opencl->context, CL_MEM_READ_WRITE, size, NULL, &status);
+    opencl_check(status, "buffer");
+    return made;
+}

@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "heddle/place.h"
 #include "heddle/priority.h"
 #include "heddle/status.h"
 
@@ -251,6 +252,50 @@ struct hd_work {
 ///          returned
 /// Threads: any; never blocks
 HD_API void hd_submit_work(struct hd_pool *pool, struct hd_work *work);
+
+// Gangs --------------------------------------------------------------------
+//
+// Work that runs at the same time because its parts exchange data while they
+// run, such as a producer and a consumer. The members of a gang start together,
+// each on a worker of its own, and none starts before there is one for each.
+
+struct hd_gang {
+    unsigned members;
+
+    // HD_ANYWHERE, HD_ON_MODULE_OF (the module of worker `near`: the members
+    // share its cache) or HD_ON_DISTINCT_MODULES.
+    enum hd_place place;
+    unsigned near;
+
+    struct hd_group *group; // cancelling this cancels the gang; optional
+};
+
+/// Run `function(worker, rank, data)` for the ranks 0 to `members` - 1 at the
+/// same time and wait until all have returned. Workers that have nothing begun
+/// are kept for the gang, before any other work, until there are enough; of
+/// several gangs the oldest is served first.
+///
+/// A member that fails (hd_task_fail()) ends the gang: hd_cancelled() tells the
+/// others. Whoever waits for another member in a loop of its own asks that in
+/// the loop. A member may fork, join and submit; it starts no gang.
+///
+/// Errors:  HD_EINVAL (no members, a place that is none; called on a worker of
+///          the pool, which the gang may need), HD_ELIMIT (there are not that
+///          many workers there, or not any more since hd_pool_resize()),
+///          HD_ECANCELED, HD_ENOMEM: nothing has run, except when it was
+///          cancelled later; or a member's error
+/// Threads: any that is no worker of the pool
+HD_API hd_status hd_pool_run_gang(struct hd_pool *pool,
+                                  const struct hd_gang *gang,
+                                  void (*function)(struct hd_worker *worker,
+                                                   unsigned rank, void *data),
+                                  void *data, struct hd_error *error);
+
+/// The module of a worker (hd_worker_index()); workers of the same one share a
+/// last-level cache.
+///
+/// Threads: any
+HD_API unsigned hd_pool_module(const struct hd_pool *pool, unsigned worker);
 
 // Counters ----------------------------------------------------------------
 

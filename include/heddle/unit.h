@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "heddle/place.h"
 #include "heddle/status.h"
 
 #ifdef __cplusplus
@@ -62,13 +63,6 @@ HD_API hd_status hd_unit_counters(const struct hd_runtime *runtime,
                                   unsigned unit,
                                   struct hd_unit_counters *counters,
                                   struct hd_error *error);
-
-/// Where a launch runs.
-enum hd_place {
-    HD_ANYWHERE,
-    HD_ON_UNIT,     // on the unit named
-    HD_ON_MODULE_OF // on the units that share a cache with the one named
-};
 
 #ifdef __cplusplus
 }

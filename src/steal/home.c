@@ -96,6 +96,7 @@ hd_status hd_pool_resize(struct hd_pool *pool, unsigned workers,
         return HD_OK;
 
     pthread_mutex_lock(&pool->lock);
+    atomic_store_explicit(&pool->size, workers, memory_order_seq_cst);
     for (unsigned i = 0; i < pool->worker_count; i++) {
         if (i < workers)
             want(&pool->workers[i]);
@@ -105,6 +106,7 @@ hd_status hd_pool_resize(struct hd_pool *pool, unsigned workers,
     pthread_mutex_unlock(&pool->lock);
     // What they leave, and what was told to them, is for those who stay.
     hdi_pool_tell(pool, 0);
+    hdi_gangs_tell(&pool->gangs);
     return HD_OK;
 }
 

@@ -156,7 +156,9 @@ static struct hd_pool *make_pool(const struct hd_pool_params *params,
     hdi_inbox_init(&pool->urgent);
     hdi_inbox_init(&pool->later);
     pthread_mutex_init(&pool->lock, NULL);
+    hdi_gangs_init(&pool->gangs);
     atomic_init(&pool->slots, pool->worker_count);
+    atomic_init(&pool->size, pool->worker_count);
     atomic_init(&pool->awake, pool->worker_count);
     return pool;
 
@@ -181,6 +183,7 @@ static void free_pool(struct hd_pool *pool)
     hdi_inbox_destroy(&pool->later);
     hdi_inbox_destroy(&pool->urgent);
     hdi_inbox_destroy(&pool->inbox);
+    hdi_gangs_destroy(&pool->gangs);
     for (unsigned i = 0; i < HDI_APPETITES; i++)
         hdi_idle_destroy(&pool->idle[i]);
     hdi_topology_destroy(pool->own_topology);

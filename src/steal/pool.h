@@ -7,6 +7,7 @@
 
 #include "heddle/task.h"
 #include "steal/deque.h"
+#include "steal/gang.h"
 #include "steal/idle.h"
 #include "steal/inbox.h"
 #include "steal/origin.h"
@@ -64,6 +65,8 @@ struct hd_pool {
     struct hd_worker *workers;         // its own, then stand-ins
     _Atomic unsigned slots;            // how many of them there are
     pthread_mutex_t lock;              // who is wanted, who is lent
+    _Atomic unsigned size;             // so many of its own are wanted
+    struct hdi_gangs gangs;
     struct hdi_origin origin;
 
     // The thread that each worker is, 0 for none. In a caller-only pool the one

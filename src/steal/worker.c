@@ -235,6 +235,7 @@ void hdi_pool_poke(struct hd_pool *pool)
     hdi_fence(memory_order_seq_cst); // against answer()'s
     for (unsigned i = 0; i < hdi_pool_slots(pool); i++)
         hdi_stack_ask(&pool->workers[i].stack);
+    hdi_gangs_tell(&pool->gangs);
     if (pool->tell)
         pool->tell(pool->told);
 }
@@ -460,7 +461,7 @@ static void park(struct hd_worker *worker, const struct hdi_goal *goal)
             hdi_stack_ask(&pool->workers[i].stack);
 
     if (!is_reached(worker, goal) && !can_take(worker, appetite) &&
-        !(at_home && finish(worker)))
+        !(at_home && (hdi_gangs_want(worker) || finish(worker))))
         sleep_timed(worker, idle);
 
     if (at_home)
@@ -488,13 +489,20 @@ static void back_off(const struct hd_pool *pool, unsigned round)
         hdi_pause();
 }
 
-// True when there is work to run, false when the goal is reached.
+// Only who has begun nothing joins a gang: nobody waits for what lies below.
+static bool is_called(struct hd_worker *worker, const struct hdi_goal *goal)
+{
+    return goal->kind == HDI_UNTIL_HOME && hdi_gangs_want(worker);
+}
+
+// True when there is work to run, false when the goal is reached or a gang
+// waits for workers.
 static bool search(struct hd_worker *worker, const struct hdi_goal *goal,
                    struct work *work)
 {
     for (;;) {
         for (unsigned round = 0; round < SEARCH_ROUNDS; round++) {
-            if (is_reached(worker, goal))
+            if (is_reached(worker, goal) || is_called(worker, goal))
                 return false;
             if (take(worker, goal, work))
                 return true;
@@ -511,6 +519,8 @@ void hdi_worker_wait(struct hd_worker *worker, const struct hdi_goal *goal)
 
     hdi_pool_check_origin(worker->pool);
     while (!is_reached(worker, goal)) {
+        if (is_called(worker, goal))
+            hdi_gangs_attend(worker);
         bool found = take(worker, goal, &work);
         if (!found) {
             hdi_idle_search(&worker->pool->idle[appetite]);

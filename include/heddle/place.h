@@ -1,0 +1,13 @@
+// Where work runs, against other work. A module is the cores that share a
+// last-level cache.
+#ifndef HEDDLE_PLACE_H
+#define HEDDLE_PLACE_H
+
+enum hd_place {
+    HD_ANYWHERE,
+    HD_ON_UNIT,            // a launch: on the unit named
+    HD_ON_MODULE_OF,       // on the module of the unit or worker named
+    HD_ON_DISTINCT_MODULES // of a gang: each member on a module of its own
+};
+
+#endif

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 enum {
-    HDI_FRAME_VERSION = 5
+    HDI_FRAME_VERSION = 6
 };
 
 struct hdi_services;
@@ -38,8 +38,8 @@ struct hdi_frame {
     uint32_t dims;
     uint32_t reserved;
     const struct hdi_services *services;
-    uint64_t local_bytes;            // of `local`
-    const struct hdi_checks *checks; // of code built for checking: checks.h
+    uint64_t local_bytes, saved_bytes; // of `local`, `saved`
+    const struct hdi_checks *checks;   // of code built for checking: checks.h
 };
 
 // One work-item in thread form: what its code reads ids from.
@@ -108,7 +108,7 @@ _Static_assert(offsetof(struct hdi_frame, local_size) == 72, "ABI");
 _Static_assert(offsetof(struct hdi_frame, first) == 96, "ABI");
 _Static_assert(offsetof(struct hdi_frame, dims) == 120, "ABI");
 _Static_assert(offsetof(struct hdi_frame, services) == 128, "ABI");
-_Static_assert(sizeof(struct hdi_frame) == 152, "ABI");
+_Static_assert(sizeof(struct hdi_frame) == 160, "ABI");
 _Static_assert(offsetof(struct hdi_item, local_id) == 32, "ABI");
 _Static_assert(offsetof(struct hdi_services, item_count) == 16, "ABI");
 _Static_assert(sizeof(struct hdi_item) == 72, "ABI");

@@ -146,6 +146,80 @@ static void a_pointer_may_be_to_any_memory(struct try *t)
     hd_program_destroy(p);
 }
 
+// Of every kind of pointer: bit 0 it is global, 1 local, 2 private, 4 its fence
+// is the global one, 5 the local one.
+static void a_generic_pointer_tells_what_it_is_to(struct try *t)
+{
+    struct hd_program *p = try_build(
+        t,
+        "global int of_program[4];\n"
+        "int kind(int *x) {\n"
+        "    const int *same = x;\n"
+        "    int r = (to_global(x) != 0) | (to_local(x) != 0) << 1 |\n"
+        "        (to_private(x) != 0) << 2;\n"
+        "    if (to_global(x) && to_global(x) != x) r |= 64;\n"
+        "    if (to_local(x) && to_local(x) != x) r |= 64;\n"
+        "    if (to_private(x) && to_private(x) != x) r |= 64;\n"
+        "    return r | (get_fence(x) == CLK_GLOBAL_MEM_FENCE) << 4 |\n"
+        "        (get_fence(same) == CLK_LOCAL_MEM_FENCE) << 5;\n"
+        "}\n"
+        "kernel void flat(global int *x, global int *r) {\n"
+        "    int i = get_global_id(0);\n"
+        "    r[i] = kind(i % 3 == 0 ? x + i : i % 3 == 1 ? of_program : 0);\n"
+        "}\n"
+        "#define KINDS \\\n"
+        "    int *one = x; \\\n"
+        "    if (i % 7 == 1) one = ours + i % 40; \\\n"
+        "    if (i % 7 == 2) one = mine + i % 40; \\\n"
+        "    if (i % 7 == 3) one = given + 8; \\\n"
+        "    if (i % 7 == 4) one = 0; \\\n"
+        "    if (i % 7 == 5) one = of_program + 3; \\\n"
+        "    if (i % 7 == 6) one = &alone;\n"
+        "kernel void mixed(global int *x, global int *r, local int *given) {\n"
+        "    int i = get_global_id(0), mine[40], alone = i;\n"
+        "    local int ours[40];\n"
+        "    for (int k = 0; k < 40; k++) mine[k] = i + k;\n"
+        "    KINDS\n"
+        "    r[i] = kind(one);\n"
+        "    if (one && kind(one) == 4 && *to_private(one) < i) r[i] = 99;\n"
+        "}\n"
+        "kernel void meeting(global int *x, global int *r, local int *given) "
+        "{\n"
+        "    int i = get_global_id(0), mine[40], alone = i, sum = 0;\n"
+        "    local int ours[40];\n"
+        "    for (int k = 0; k < 40; k++) mine[k] = i + k;\n"
+        "    if (get_local_id(0) == 0) ours[i % 40] = 1;\n"
+        "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "    KINDS\n"
+        "    int before = kind(one);\n"
+        "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "    for (int k = 0; k < i % 5 + 1; k++) {\n"
+        "        if (kind(one) == before) sum++;\n"
+        "        if ((k + i) % 3 == 0) mine[k] = alone++;\n"
+        "    }\n"
+        "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "    r[i] = sum == i % 5 + 1 ? kind(one) : -1;\n"
+        "    if (mine[7] < 0 || alone < 0 || ours[3] == x[0]) x[i] = 0;\n"
+        "}\n",
+        "-cl-std=CL3.0");
+    static const int right[7] = {17, 34, 4, 34, 16, 17, 4};
+    static int x[N], r[N], *px = x, *pr = r;
+
+    FOR_LOCAL(local)
+    {
+        TRY_RUN(t, p, "flat", RANGE_1(local), TRY_VALUE(px), TRY_VALUE(pr));
+        for (int i = 0; i < N; i++)
+            CHECK(r[i] == (i % 3 == 2 ? 16 : 17));
+        for (int k = 0; k < 2; k++) {
+            TRY_RUN(t, p, k == 0 ? "mixed" : "meeting", RANGE_1(local),
+                    TRY_VALUE(px), TRY_VALUE(pr), TRY_LOCAL(9 * sizeof(int)));
+            for (int i = 0; i < N; i++)
+                CHECK(r[i] == right[i % 7]);
+        }
+    }
+    hd_program_destroy(p);
+}
+
 static void variables_of_the_program_live_with_it(struct try *t)
 {
     static const char source[] =
@@ -376,6 +450,7 @@ static void everything(struct try *t)
     atomics_of_all_types_add_up(t);
     atomics_on_local_memory_are_the_groups(t);
     a_pointer_may_be_to_any_memory(t);
+    a_generic_pointer_tells_what_it_is_to(t);
     variables_of_the_program_live_with_it(t);
     old_names_of_atomics_work(t);
     kernels_print(t);

@@ -103,6 +103,7 @@ hd_status hdi_cpu_run(struct hdi_cpu_core *core, const struct hdi_entry *entry,
     f.saved = hdi_cpu_block_at_end(&core->saved, saved_bytes);
     f.services = &core->fibers.services;
     f.local_bytes = local_bytes;
+    f.saved_bytes = saved_bytes;
     hd_status status = check ? begin_check(core, check, &f) : HD_OK;
     if (status != HD_OK)
         return status;

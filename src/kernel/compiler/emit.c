@@ -74,6 +74,9 @@ static LLVMValueRef id_call(struct hdi_emit *e, enum hdi_call kind,
 {
     if (kind == HDI_CALL_WORK_DIM)
         return e->dims;
+    if (kind == HDI_CALL_MEMORY)
+        return hdi_memory_answer(&e->memory, e->builder,
+                                 hdi_emit_operand(e, LLVMGetOperand(call, 0)));
 
     // OpenCL: a dimension that is not there has size 1 and id 0.
     LLVMValueRef other = LLVMConstInt(e->i64, beyond(kind), false);

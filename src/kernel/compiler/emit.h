@@ -11,6 +11,7 @@
 #include "kernel/compiler/flow.h"
 #include "kernel/compiler/llvm.h"
 #include "kernel/compiler/map.h"
+#include "kernel/compiler/memory.h"
 
 // Where a slot's value is from one region to the next.
 enum hdi_place {
@@ -50,6 +51,7 @@ struct hdi_emit {
     LLVMValueRef local, saved;
     LLVMValueRef global[3], offset[3];                // i64
     LLVMValueRef local_size[3], group_count[3], dims; // i32
+    struct hdi_memory memory;
 
     // The group at hand, or the part of a chunk: see chunk.h.
     bool flat;                   // it is a part
@@ -76,9 +78,9 @@ struct hdi_emit {
     // hdi_kept.offset.
     LLVMValueRef lanes_variables[HDI_LANES_VARIABLES];
     uint64_t lanes_offsets[HDI_LANES_VARIABLES];
-    struct hdi_map fixed;            // kernel's value: its copy, everywhere
-    struct hdi_map values;           // kernel's value: its copy in this region
-    LLVMValueRef access_group;       // metadata
+    struct hdi_map fixed;      // kernel's value: its copy, everywhere
+    struct hdi_map values;     // kernel's value: its copy in this region
+    LLVMValueRef access_group; // metadata
     bool ordered; // a work-item's own accesses in this region keep their order
     unsigned access_kind, loop_kind; // metadata kinds
     struct hd_error *error;

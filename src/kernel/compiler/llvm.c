@@ -22,6 +22,7 @@ static const char *const call_names[] = {
     [HDI_CALL_NUM_GROUPS] = "_Z14get_num_groupsj",
     [HDI_CALL_GLOBAL_OFFSET] = "_Z17get_global_offsetj",
     [HDI_CALL_WORK_DIM] = "_Z12get_work_dimv",
+    [HDI_CALL_MEMORY] = "hdu_memory",
     [HDI_CALL_BARRIER] = "_Z7barrierj",
     [HDI_CALL_SUB_GROUP_BARRIER] = "hdu_sub_group_meet",
     [HDI_CALL_SOFT_BARRIER] = "heddle.soft_barrier",

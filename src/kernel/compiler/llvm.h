@@ -35,6 +35,7 @@ enum hdi_call {
     HDI_CALL_NUM_GROUPS,
     HDI_CALL_GLOBAL_OFFSET,
     HDI_CALL_WORK_DIM,
+    HDI_CALL_MEMORY, // of the builtins: see memory.h
     HDI_CALL_BARRIER,
     HDI_CALL_SUB_GROUP_BARRIER, // of the builtins: see subgroup.cl
     HDI_CALL_SOFT_BARRIER,      // ours: see soft.h
@@ -50,7 +51,7 @@ struct hdi_llvm {
     const char *path;          // of the source, for messages
     struct hdi_text *remarks;  // of the optimiser, of the kernel at hand
     const atomic_bool *cancel; // set: no more passes; optional
-    bool debug; // kernels are for a debugger: as they are written
+    bool debug;      // kernels are for a debugger: as they are written
     bool screen;     // kernels are screened: see screen.h
     bool unscreened; // the one at hand cannot be
 };

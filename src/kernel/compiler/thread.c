@@ -12,6 +12,7 @@
 #include "kernel/compiler/debug.h"
 #include "kernel/compiler/instrument.h"
 #include "kernel/compiler/map.h"
+#include "kernel/compiler/memory.h"
 #include "kernel/compiler/prepare.h"
 #include "kernel/compiler/print.h"
 
@@ -33,6 +34,7 @@ struct thread {
     LLVMValueRef item, frame, local, services;
     struct hdi_map locals; // local variable: its address
     struct hdi_build_kernel *about;
+    struct hdi_memory memory;
     bool checked; // a barrier must be reached by all
     struct hd_error *error;
     hd_status status;
@@ -129,6 +131,9 @@ static LLVMValueRef answer(struct thread *t, LLVMValueRef call,
     if (kind == HDI_CALL_WORK_DIM)
         return fixed(t, t->i32,
                      at(t, t->frame, offsetof(struct hdi_frame, dims)), "");
+    if (kind == HDI_CALL_MEMORY)
+        return hdi_memory_answer(&t->memory, t->builder,
+                                 LLVMGetOperand(call, 0));
     return read_id(t, &ids[kind], LLVMGetOperand(call, 0));
 }
 
@@ -403,6 +408,7 @@ static hd_status write_entry(struct thread *t)
               at(t, t->frame, offsetof(struct hdi_frame, services)), "");
     t->local = fixed(t, t->local_pointer,
                      at(t, t->frame, offsetof(struct hdi_frame, local)), "");
+    hdi_memory_read(t->llvm, t->module, t->builder, t->frame, &t->memory);
     LLVMValueRef args = fixed(
         t, t->pointer, at(t, t->frame, offsetof(struct hdi_frame, args)), "");
     for (unsigned i = 0; i < t->about->arg_count; i++)

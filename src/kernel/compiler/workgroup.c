@@ -423,6 +423,8 @@ static hd_status write_function(struct hdi_emit *e, struct hdi_regions *regions)
         }
     }
     read_frame(e);
+    hdi_memory_read(e->llvm, e->module, e->builder,
+                    LLVMGetParam(e->function, 0), &e->memory);
     read_arguments(e);
     find_lanes(e);
     HDI_TRY(place_local(e));

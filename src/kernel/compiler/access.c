@@ -1,4 +1,5 @@
 // Loads and stores of memory for a chunk. Lanes that are off touch nothing.
+#include "kernel/compiler/note.h"
 #include "kernel/compiler/widen.h"
 
 #include <string.h>
@@ -8,6 +9,9 @@ enum {
                      // loading with them
     MOST_LANES = 64
 };
+
+static const char no_lanes[] = "vectors and structures have no lanes";
+static const char small[] = "elements of 8 or 16 bits at scattered addresses";
 
 static void copy_kind(const struct hdi_wide *w, LLVMValueRef from,
                       LLVMValueRef to)
@@ -263,7 +267,7 @@ void hdi_widen_load(struct hdi_wide *w, LLVMValueRef load)
     int64_t size = (int64_t)LLVMABISizeOfType(w->emit->llvm->layout, type);
 
     if (!is_whole(type)) {
-        hdi_by_lane(w, load);
+        hdi_by_lane(w, load, no_lanes);
         return;
     }
     int64_t stride =
@@ -287,9 +291,10 @@ void hdi_widen_load(struct hdi_wide *w, LLVMValueRef load)
         hdi_map_set(&w->vectors, load, load_likely(w, load, &likely));
         return;
     } else if (has_gather(w, type)) {
+        hdi_note(w->emit->llvm, load, "reads from scattered addresses");
         result = gather(w, type, hdi_wide_value(w, pointer), align);
     } else {
-        hdi_by_lane(w, load);
+        hdi_by_lane(w, load, small);
         return;
     }
     copy_kind(w, load, result);
@@ -333,7 +338,7 @@ void hdi_widen_store(struct hdi_wide *w, LLVMValueRef store)
         return;
     }
     if (!is_whole(type)) {
-        hdi_by_lane(w, store);
+        hdi_by_lane(w, store, no_lanes);
     } else if (c.kind != HDI_LANES_VARY && c.step == 0) {
         store_last(w, store);
     } else if (c.kind == HDI_LANES_LINEAR && c.step == size) {
@@ -343,8 +348,9 @@ void hdi_widen_store(struct hdi_wide *w, LLVMValueRef store)
     } else if (has_gather(w, type) && find_likely(w, pointer, size, &likely)) {
         store_likely(w, store, &likely);
     } else if (has_gather(w, type)) {
+        hdi_note(w->emit->llvm, store, "writes to scattered addresses");
         scatter(w, hdi_wide_value(w, value), hdi_wide_value(w, pointer), align);
     } else {
-        hdi_by_lane(w, store);
+        hdi_by_lane(w, store, small);
     }
 }

@@ -1,5 +1,6 @@
 // What has no form for vectors is done for one lane after the other, in their
 // order, each with scalar copies of its operands.
+#include "kernel/compiler/note.h"
 #include "kernel/compiler/widen.h"
 
 #include <string.h>
@@ -192,11 +193,12 @@ static void copy_one(struct hdi_wide *w, LLVMValueRef lane, void *data)
             b, one, LLVMBuildInBoundsGEP2(b, type, c->results, &lane, 1, ""));
 }
 
-void hdi_by_lane(struct hdi_wide *w, LLVMValueRef x)
+void hdi_by_lane(struct hdi_wide *w, LLVMValueRef x, const char *why)
 {
     LLVMBuilderRef b = w->emit->builder;
     struct copying copying = {.instruction = x};
 
+    hdi_note(w->emit->llvm, x, "one work-item after the other: %s", why);
     if (w->certain) {
         hdi_by_lane_pure(w, x);
         return;

@@ -78,7 +78,11 @@ static void explain_form(const struct hdi_form *form, struct hdi_text *remarks,
                        region);
         return;
     }
-    if (form->reason)
+    if (form->reason && form->line)
+        hdi_text_print(explanation,
+                       "region %u: no lanes under masks: line %u: %s\n", region,
+                       form->line, form->reason);
+    else if (form->reason)
         hdi_text_print(explanation, "region %u: no lanes under masks: %s\n",
                        region, form->reason);
     explain_region(remarks, region, explanation);

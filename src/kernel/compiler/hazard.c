@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "kernel/compiler/linear.h"
+#include "kernel/compiler/note.h"
 
 enum {
     MOST_ACCESSES = 1000 // those of longer regions are not compared
@@ -93,6 +94,10 @@ static void add_access(struct finder *f, LLVMValueRef x)
         return;
     LLVMValueRef pointer = LLVMGetOperand(x, is_store);
     LLVMTypeRef type = LLVMTypeOf(is_store ? LLVMGetOperand(x, 0) : x);
+    if (f->count == MOST_ACCESSES)
+        hdi_note(f->emit->llvm, x,
+                 "work-items keep their order: there are too many accesses to "
+                 "compare before here");
     if (f->list)
         f->list[f->count] =
             (struct access){.instruction = x,
@@ -160,8 +165,14 @@ static bool some_pair(const struct finder *f, bool apart)
             continue;
         for (size_t x = f->loops ? 0 : s + 1; x < f->count; x++)
             if (x != s && may_meet(f, store, &f->list[x]) &&
-                (!apart || !is_dense(f, store) || !is_dense(f, &f->list[x])))
+                (!apart || !is_dense(f, store) || !is_dense(f, &f->list[x]))) {
+                if (apart)
+                    hdi_note(f->emit->llvm, store->instruction,
+                             "work-items keep their order: one may touch in "
+                             "line %u what another one writes here",
+                             hdi_source_line(f->list[x].instruction));
                 return true;
+            }
     }
     return false;
 }

@@ -430,8 +430,18 @@ static const char *reason_against(LLVMValueRef x)
     return NULL;
 }
 
+// What is done for one lane after the other is written out for each.
+static unsigned weight(LLVMValueRef x)
+{
+    bool alone = LLVMIsAAtomicRMWInst(x) || LLVMIsAAtomicCmpXchgInst(x) ||
+                 ((LLVMIsALoadInst(x) || LLVMIsAStoreInst(x)) &&
+                  !hdi_is_plain_access(x));
+    return alone ? 16 : 1;
+}
+
 // The same of a region.
-static const char *reason_against_all(const struct hdi_region *region)
+static const char *reason_against_all(const struct hdi_region *region,
+                                      unsigned *line)
 {
     const struct hdi_flow *flow = region->all->emit->flow;
     unsigned count = 0;
@@ -441,10 +451,14 @@ static const char *reason_against_all(const struct hdi_region *region)
                  LLVMGetFirstInstruction(flow->blocks[region->blocks[i]].block);
              x; x = LLVMGetNextInstruction(x)) {
             const char *reason = reason_against(x);
-            if (reason)
+            count += weight(x);
+            if (count > MOST_INSTRUCTIONS)
+                reason = "it is too long from here on: cut it by a barrier, or "
+                         "into several kernels";
+            if (reason) {
+                *line = hdi_source_line(x);
                 return reason;
-            if (++count > MOST_INSTRUCTIONS)
-                return "it is too long";
+            }
         }
     return NULL;
 }
@@ -476,7 +490,7 @@ static bool prepare(struct hdi_lanes *l)
 }
 
 bool hdi_lanes_create(struct hdi_region *region, struct hdi_lanes **made,
-                      const char **reason)
+                      const char **reason, unsigned *line)
 {
     struct hdi_lanes *l = calloc(1, sizeof(*l));
 
@@ -487,7 +501,8 @@ bool hdi_lanes_create(struct hdi_region *region, struct hdi_lanes **made,
     l->emit = region->all->emit;
     l->wide = (struct hdi_wide){
         .emit = l->emit, .linear = &l->open, .lanes = l->emit->width};
-    *reason = reason_against_all(region);
+    *line = 0;
+    *reason = reason_against_all(region, line);
     bool ok = *reason || order(l, reason);
     if (ok && !*reason)
         ok = prepare(l);

@@ -35,9 +35,9 @@ struct hdi_lanes {
 };
 
 // False when memory ran out. `*lanes` is NULL when the region must be done one
-// work-item after the other, and `*reason` says why.
+// work-item after the other, and `*reason` says why, with its line or 0.
 bool hdi_lanes_create(struct hdi_region *region, struct hdi_lanes **lanes,
-                      const char **reason);
+                      const char **reason, unsigned *line);
 void hdi_lanes_destroy(struct hdi_lanes *lanes);
 
 // Take the values that the chunk at emit->item_ids begins with.

@@ -50,6 +50,7 @@ struct hdi_llvm {
     char *triple, *cpu, *features;
     const char *path;          // of the source, for messages
     struct hdi_text *remarks;  // of the optimiser, of the kernel at hand
+    struct hdi_text *notes;    // see note.h
     const atomic_bool *cancel; // set: no more passes; optional
     bool debug;      // kernels are for a debugger: as they are written
     bool screen;     // kernels are screened: see screen.h

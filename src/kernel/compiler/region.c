@@ -474,7 +474,7 @@ static bool write_region(struct hdi_regions *all, size_t start)
         region.lone[d] = hdi_guard_lone_item(&region, d);
     form.lone = region.lone[0];
     bool ok = e->width == 0 || form.lone ||
-              hdi_lanes_create(&region, &lanes, &form.reason);
+              hdi_lanes_create(&region, &lanes, &form.reason, &form.line);
     e->ordered = false;
     if (ok && !lanes && !form.lone)
         ok = hdi_hazard_find(&region, &e->ordered);

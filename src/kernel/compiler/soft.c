@@ -1,5 +1,6 @@
 #include "kernel/compiler/soft.h"
 
+#include "kernel/compiler/note.h"
 #include "kernel/compiler/strided.h"
 
 #include <stdlib.h>
@@ -200,14 +201,22 @@ static bool is_arithmetic(LLVMValueRef instruction)
            LLVMIsASelectInst(instruction);
 }
 
+static const char only_some[] = "only some work-items may come to it";
+
+// Why the loop over work-items does not go inside this one.
+static void refuse(const struct finder *f, LLVMValueRef where,
+                   const char *reason)
+{
+    hdi_note(f->llvm, where, "the loop does not go round the work-items: %s",
+             reason);
+}
+
 // Does the group go round this loop together, and does that pay?
 static bool is_worth_it(const struct finder *f, size_t head)
 {
     const struct hdi_flow *flow = f->flow;
     unsigned gathers = 0, work = 0;
 
-    if (flow->blocks[head].divergent)
-        return false;
     for (size_t b = 0; b < flow->block_count; b++) {
         const struct hdi_block *block = &flow->blocks[b];
         if (!hdi_bit(f->body, b))
@@ -218,15 +227,23 @@ static bool is_worth_it(const struct finder *f, size_t head)
             if (!hdi_bit(f->body, block->successors[s]) &&
                 (block->divergent ||
                  hdi_flow_is_divergent(
-                     flow, LLVMGetBasicBlockTerminator(block->block))))
+                     flow, LLVMGetBasicBlockTerminator(block->block)))) {
+                LLVMValueRef end = LLVMGetBasicBlockTerminator(block->block);
+                refuse(f, end,
+                       hdi_flow_is_divergent(flow, end)
+                           ? "work-items may leave it at different times"
+                           : only_some);
                 return false;
+            }
         if (block->successor_count == 0)
             return false;
         for (LLVMValueRef i = LLVMGetFirstInstruction(block->block); i;
              i = LLVMGetNextInstruction(i)) {
             bool store = LLVMIsAStoreInst(i) != NULL;
-            if (!is_plain(i))
+            if (!is_plain(i)) {
+                refuse(f, i, "it is not only arithmetic and plain memory");
                 return false;
+            }
             if (store || LLVMIsALoadInst(i)) {
                 LLVMValueRef pointer = LLVMGetOperand(i, store);
                 LLVMTypeRef type = LLVMTypeOf(store ? LLVMGetOperand(i, 0) : i);
@@ -236,6 +253,11 @@ static bool is_worth_it(const struct finder *f, size_t head)
                 work += is_arithmetic(i);
             }
         }
+    }
+    if (flow->blocks[head].divergent) {
+        refuse(f, LLVMGetBasicBlockTerminator(flow->blocks[head].block),
+               only_some);
+        return false;
     }
     return work > 0 && work >= GATHER_COST * gathers;
 }
@@ -247,9 +269,14 @@ static bool is_strided(const struct finder *f, size_t head)
     const struct hdi_flow *flow = f->flow;
     LLVMValueRef end = LLVMGetBasicBlockTerminator(flow->blocks[head].block);
 
-    if (!hdi_is_strided(f->llvm, end) || flow->blocks[head].divergent ||
-        hdi_flow_is_divergent(flow, end))
+    if (!hdi_is_strided(f->llvm, end))
         return false;
+    if (flow->blocks[head].divergent || hdi_flow_is_divergent(flow, end)) {
+        hdi_note(f->llvm, end,
+                 "the group does not go round the loop together: %s",
+                 only_some);
+        return false;
+    }
     for (size_t b = 0; b < flow->block_count; b++) {
         if (!hdi_bit(f->body, b))
             continue;

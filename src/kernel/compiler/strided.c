@@ -10,6 +10,7 @@
 #include <llvm-c/DebugInfo.h>
 
 #include "kernel/compiler/bounds.h"
+#include "kernel/compiler/note.h"
 
 enum {
     MOST_BLOCKS = 64, // of a loop
@@ -29,7 +30,7 @@ struct strided {
     unsigned block_count;
     LLVMValueRef carried[MOST_CARRIED]; // phi nodes beside the index
     unsigned carried_count;
-    bool is_signed, is_local;
+    bool is_signed, is_below, is_local;
 };
 
 static const char kind_name[] = "heddle.strided";
@@ -78,23 +79,24 @@ static bool find_blocks(struct strided *s)
     return true;
 }
 
-// One way out, no barrier within.
-static bool is_closed(const struct strided *s)
+// What keeps the loop from having one way out and no barrier within; NULL:
+// nothing.
+static const char *reason_against_closed(const struct strided *s)
 {
     for (unsigned i = 0; i < s->block_count; i++) {
         LLVMValueRef end = LLVMGetBasicBlockTerminator(s->blocks[i]);
         unsigned count = LLVMGetNumSuccessors(end);
         for (unsigned k = 0; k < count && i > 0; k++)
             if (!is_within(s, LLVMGetSuccessor(end, k)))
-                return false;
+                return "there is another way out of it";
         if (count == 0)
-            return false;
+            return "there is another way out of it";
         for (LLVMValueRef x = LLVMGetFirstInstruction(s->blocks[i]); x;
              x = LLVMGetNextInstruction(x))
             if (hdi_call_is_barrier(hdi_call_kind(x)))
-                return false;
+                return "there is a barrier in it";
     }
-    return true;
+    return NULL;
 }
 
 static bool is_by(LLVMValueRef value, LLVMOpcode code, uint64_t operand)
@@ -172,6 +174,14 @@ static bool is_halved(const struct strided *s, LLVMValueRef next)
     return LLVMGetIntTypeWidth(s->type) == 32;
 }
 
+// A number that changes from turn to turn, or its lower half.
+static bool is_index(const struct strided *s, LLVMValueRef value)
+{
+    if (LLVMIsATruncInst(value))
+        value = LLVMGetOperand(value, 0);
+    return LLVMIsAPHINode(value) && LLVMGetInstructionParent(value) == s->ask;
+}
+
 static bool find_index(struct strided *s, LLVMValueRef condition)
 {
     if (!LLVMIsAICmpInst(condition) ||
@@ -179,20 +189,22 @@ static bool find_index(struct strided *s, LLVMValueRef condition)
         LLVMGetNextUse(LLVMGetFirstUse(condition)))
         return false;
     LLVMIntPredicate p = LLVMGetICmpPredicate(condition);
-    s->index = LLVMGetOperand(condition, 0);
-    s->bound = LLVMGetOperand(condition, 1);
+    bool turned = !is_index(s, LLVMGetOperand(condition, 0));
+    if (turned)
+        p = p == LLVMIntSGT   ? LLVMIntSLT
+            : p == LLVMIntUGT ? LLVMIntULT
+                              : LLVMIntEQ;
+    s->index = LLVMGetOperand(condition, turned);
+    s->bound = LLVMGetOperand(condition, !turned);
     s->type = LLVMTypeOf(s->index);
     if (LLVMIsATruncInst(s->index)) {
         s->half = s->index;
         s->index = LLVMGetOperand(s->half, 0);
     }
-    if ((p != LLVMIntSLT && p != LLVMIntULT) || !LLVMIsAPHINode(s->index) ||
-        LLVMGetInstructionParent(s->index) != s->ask || !is_bound(s->bound) ||
-        (LLVMIsAInstruction(s->bound) &&
-         LLVMGetInstructionParent(s->bound) == s->ask) ||
-        LLVMCountIncoming(s->index) != 2)
+    if (!is_index(s, s->index) || LLVMCountIncoming(s->index) != 2)
         return false;
     s->is_signed = p == LLVMIntSLT;
+    s->is_below = p == LLVMIntSLT || p == LLVMIntULT;
     return LLVMGetIntTypeWidth(s->type) >= 32;
 }
 
@@ -243,6 +255,33 @@ static bool find_carried(struct strided *s, LLVMValueRef condition)
            (!s->half || is_used_within(s, s->half));
 }
 
+// Why a loop that starts at an id is not one of the group; NULL: it is.
+static const char *reason_against(struct strided *s, LLVMValueRef condition)
+{
+    LLVMValueRef into = LLVMGetBasicBlockTerminator(s->before);
+    LLVMValueRef back = LLVMGetBasicBlockTerminator(s->latch);
+
+    if (!s->is_below)
+        return "its condition is no `<`";
+    if (!is_bound(s->bound) || (LLVMIsAInstruction(s->bound) &&
+                                LLVMGetInstructionParent(s->bound) == s->ask))
+        return "its bound is no argument, constant or local size";
+    if (LLVMGetNumSuccessors(into) != 1 || LLVMGetNumSuccessors(back) != 1 ||
+        s->latch == s->ask)
+        return "it is not entered or gone on with in one place";
+    if (!find_blocks(s))
+        return "it has too many branches";
+    if (!is_within(s, s->body) || is_within(s, s->exit) ||
+        is_within(s, s->before) || !hdi_bounds_has_one_predecessor(s->body) ||
+        LLVMIsAPHINode(LLVMGetFirstInstruction(s->body)))
+        return "it is not entered or gone on with in one place";
+    const char *reason = reason_against_closed(s);
+    if (!reason && !find_carried(s, condition))
+        reason = "its index is needed behind it, or too much goes from turn to "
+                 "turn";
+    return reason;
+}
+
 static bool find(struct strided *s)
 {
     LLVMValueRef end = LLVMGetBasicBlockTerminator(s->ask);
@@ -253,14 +292,11 @@ static bool find(struct strided *s)
     s->exit = LLVMGetSuccessor(end, 1);
     if (!find_index(s, condition) || !find_step(s))
         return false;
-    LLVMValueRef into = LLVMGetBasicBlockTerminator(s->before);
-    LLVMValueRef back = LLVMGetBasicBlockTerminator(s->latch);
-    return LLVMGetNumSuccessors(into) == 1 && LLVMGetNumSuccessors(back) == 1 &&
-           s->latch != s->ask && find_blocks(s) && is_within(s, s->body) &&
-           !is_within(s, s->exit) && !is_within(s, s->before) &&
-           hdi_bounds_has_one_predecessor(s->body) &&
-           !LLVMIsAPHINode(LLVMGetFirstInstruction(s->body)) && is_closed(s) &&
-           find_carried(s, condition);
+    const char *reason = reason_against(s, condition);
+    if (reason)
+        hdi_note(s->llvm, end,
+                 "the group does not go round the loop together: %s", reason);
+    return !reason;
 }
 
 // Writing ---------------------------------------------------------------------

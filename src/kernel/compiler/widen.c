@@ -421,6 +421,16 @@ static bool has_effects(LLVMValueRef x)
            LLVMIsACallInst(x);
 }
 
+// Why an instruction with effects has no form for vectors.
+static const char *why_by_lane(LLVMValueRef x)
+{
+    if (LLVMIsAAtomicRMWInst(x) || LLVMIsAAtomicCmpXchgInst(x))
+        return "an atomic operation";
+    if (LLVMIsALoadInst(x) || LLVMIsAStoreInst(x))
+        return "an atomic or volatile access";
+    return "a function without a form for vectors";
+}
+
 void hdi_widen(struct hdi_wide *w, LLVMValueRef x)
 {
     bool store = LLVMIsAStoreInst(x) != NULL;
@@ -455,7 +465,7 @@ void hdi_widen(struct hdi_wide *w, LLVMValueRef x)
         copy_flags(x, copy);
         keep(w, x, copy);
     } else if (has_effects(x)) {
-        hdi_by_lane(w, x);
+        hdi_by_lane(w, x, why_by_lane(x));
     } else {
         hdi_by_lane_pure(w, x);
     }

@@ -76,9 +76,10 @@ LLVMValueRef hdi_wide_write(struct hdi_wide *wide, LLVMValueRef vector,
 void hdi_wide_take(struct hdi_wide *wide, size_t start, size_t slot);
 void hdi_wide_keep(struct hdi_wide *wide, size_t slot);
 
-// bylane.c: one lane after the other, those that are on. The latter also where
-// nothing is left behind, then for all.
-void hdi_by_lane(struct hdi_wide *wide, LLVMValueRef instruction);
+// bylane.c: one lane after the other, those that are on, and a note of why. The
+// latter also where nothing is left behind, then for all.
+void hdi_by_lane(struct hdi_wide *wide, LLVMValueRef instruction,
+                 const char *why);
 void hdi_by_lane_pure(struct hdi_wide *wide, LLVMValueRef instruction);
 
 // Write code once for every lane that is on: `write` is called once or more,

@@ -488,6 +488,8 @@ static void explain(const struct hdi_emit *e, const struct hdi_regions *regions,
     if (regions->open_ends)
         hdi_text_print(text, "regions whose end is decided per work-item: %u\n",
                        regions->open_ends);
+    if (e->llvm->notes->data)
+        hdi_text_append(text, e->llvm->notes->data, e->llvm->notes->size);
 }
 
 static hd_status build(struct hdi_emit *e, struct hdi_text *explanation,
@@ -576,6 +578,7 @@ hd_status hdi_workgroup_build(struct hdi_llvm *llvm, LLVMModuleRef module,
 {
     LLVMContextRef c = llvm->context;
     struct hdi_flow flow;
+    struct hdi_text notes = {0};
     struct hdi_emit emit = {
         .llvm = llvm,
         .module = module,
@@ -591,6 +594,7 @@ hd_status hdi_workgroup_build(struct hdi_llvm *llvm, LLVMModuleRef module,
         .error = error,
     };
 
+    llvm->notes = &notes;
     emit.access_group = distinct_node(&emit);
     emit.flat = !llvm->screen && hdi_chunk_is_flat(module, kernel);
     if (emit.flat)
@@ -603,6 +607,10 @@ hd_status hdi_workgroup_build(struct hdi_llvm *llvm, LLVMModuleRef module,
         status = build(&emit, explanation, forms);
         hdi_flow_destroy(&flow);
     }
+    llvm->notes = NULL;
+    if (notes.failed)
+        explanation->failed = true;
+    hdi_text_free(&notes);
     hdi_map_clear(&emit.fixed);
     hdi_map_clear(&emit.values);
     LLVMValueRef soft = LLVMGetNamedFunction(module, "heddle.soft_barrier");

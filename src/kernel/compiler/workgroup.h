@@ -26,7 +26,8 @@ struct hdi_forms {
         unsigned limit; // line that asks for ids below a limit (split.h), or 0
         bool lone;      // one work-item of a row does all
         const char
-            *reason; // why there are no chunks, NULL: the kernel has none
+            *reason;   // why there are no chunks, NULL: the kernel has none
+        unsigned line; // of the reason, or 0
     } *list;
     unsigned count;
 };

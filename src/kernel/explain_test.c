@@ -1,0 +1,218 @@
+// What keeps kernels from being vectors is told with the lines of the source.
+#include <stdio.h>
+#include <string.h>
+
+#include "kernel/try.h"
+
+// Kernels and a line of what is told of each; line 1 is that of the head.
+static const struct {
+    const char *text, *says;
+} cases[] = {
+    {"kernel void k(global int *a, int d) {\n"
+     "  a[get_global_id(0)] = get_local_id(1);\n"
+     "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+     "  a[get_global_id(d)]++;\n"
+     "}\n",
+     "no lanes under masks: line 4: it asks for the id of a dimension that is "
+     "not constant\n"},
+    {"kernel void k(global int *a, int n) {\n"
+     "  for (int i = 0; i < n; i++)\n"
+     "    if (a[get_global_id(0)] > 5)\n"
+     "      printf(\"%d\\n\", i);\n"
+     "}\n",
+     "no lanes under masks: line 4: it prints, one work-item after the "
+     "other\n"},
+    {"kernel void k(global int *a) {\n"
+     "  int i = get_global_id(0), n = 0;\n"
+     "  if (a[i] > 3) goto inner;\n"
+     "outer:\n"
+     "  n += a[i + 1];\n"
+     "inner:\n"
+     "  n++;\n"
+     "  a[i] = n;\n"
+     "  if (n < a[i + 2]) goto outer;\n"
+     "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+     "  a[i] = a[i + 1];\n"
+     "}\n",
+     "no lanes under masks: a loop can be entered in two places\n"},
+    {"kernel void k(global int *a, local int *b, int n) {\n"
+     "  int l = get_local_id(0);\n"
+     "  b[l] = 0;\n"
+     "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+     "  atomic_inc(&b[a[get_global_id(0)] & 7]);\n"
+     "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+     "  a[get_global_id(0)] = b[l];\n"
+     "}\n",
+     "line 5: one work-item after the other: an atomic operation\n"},
+    {"kernel void k(global volatile int *a, local int *b) {\n"
+     "  int l = get_local_id(0);\n"
+     "  b[l] = l;\n"
+     "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+     "  a[get_global_id(0)] = b[l ^ 1];\n"
+     "}\n",
+     "line 5: one work-item after the other: an atomic or volatile access\n"},
+    {"kernel void k(global uchar *a, local uchar *b) {\n"
+     "  int l = get_local_id(0);\n"
+     "  b[l] = l;\n"
+     "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+     "  a[get_global_id(0)] = b[a[get_global_id(0)] & 7];\n"
+     "}\n",
+     "line 5: one work-item after the other: elements of 8 or 16 bits at "
+     "scattered addresses\n"},
+    {"kernel void k(global int *a, local int *b) {\n"
+     "  int l = get_local_id(0);\n"
+     "  b[l] = l;\n"
+     "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+     "  int n = a[get_global_id(0)] & 7;\n"
+     "  a[get_global_id(0)] =\n"
+     "    b[n];\n"
+     "}\n",
+     "line 7: reads from scattered addresses\n"},
+    {"kernel void k(global int *a, local int *b) {\n"
+     "  int l = get_local_id(0);\n"
+     "  b[l] = l;\n"
+     "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+     "  a[a[get_global_id(0)]] = b[l];\n"
+     "}\n",
+     "line 5: writes to scattered addresses\n"},
+    // Loops that neighbours walk side by side.
+    {"kernel void k(global int *a, local int *b, int n) {\n"
+     "  for (int i = get_local_id(0); i <= n; i += get_local_size(0))\n"
+     "    b[i] = a[i];\n"
+     "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+     "  a[get_global_id(0)] = b[0];\n"
+     "}\n",
+     "line 2: the group does not go round the loop together: its condition is "
+     "no `<`\n"},
+    {"kernel void k(global int *a, local int *b) {\n"
+     "  int n = a[0];\n"
+     "  for (int i = get_local_id(0); i < n; i += get_local_size(0))\n"
+     "    b[i] = a[i];\n"
+     "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+     "  a[get_global_id(0)] = b[0];\n"
+     "}\n",
+     "line 3: the group does not go round the loop together: its bound is no "
+     "argument, constant or local size\n"},
+    {"kernel void k(global int *a, local int *b, int n) {\n"
+     "  for (int i = get_local_id(0); i < n; i += get_local_size(0)) {\n"
+     "    if (a[i] == 77) break;\n"
+     "    b[i] = a[i];\n"
+     "  }\n"
+     "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+     "  a[get_global_id(0)] = b[0];\n"
+     "}\n",
+     "line 2: the group does not go round the loop together: there is another "
+     "way out of it\n"},
+    {"kernel void k(global int *a, local int *b, int n) {\n"
+     "  for (int i = get_local_id(0); i < n; i += get_local_size(0)) {\n"
+     "    b[i] = a[i];\n"
+     "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+     "    a[i] = b[i ^ 1];\n"
+     "  }\n"
+     "}\n",
+     "line 2: the group does not go round the loop together: there is a "
+     "barrier in it\n"},
+    {"kernel void k(global int *a, local int *b, int n) {\n"
+     "  int i = get_local_id(0);\n"
+     "  for (; i < n; i += get_local_size(0))\n"
+     "    b[i] = a[i];\n"
+     "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+     "  a[get_global_id(0)] = b[i - get_local_size(0)];\n"
+     "}\n",
+     "line 3: the group does not go round the loop together: its index is "
+     "needed behind it"},
+    {"kernel void k(global int *a, local int *b, int n) {\n"
+     "  if (a[get_global_id(0)] > 3)\n"
+     "    for (int i = get_local_id(0); i < n; i += get_local_size(0))\n"
+     "      b[i] = sin(0.1f * a[i]) + cos(0.1f * i);\n"
+     "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+     "  a[get_global_id(0)] = b[0];\n"
+     "}\n",
+     "line 3: the group does not go round the loop together: only some "
+     "work-items may come to it\n"},
+    // Loops that mostly gather.
+    {"kernel void k(global const int *from, global const int *at,\n"
+     "              global int *to) {\n"
+     "  int i = get_global_id(0), sum = 0;\n"
+     "  for (int k = at[i]; k < at[i + 1]; k++)\n"
+     "    sum += from[at[k]];\n"
+     "  to[i] = sum;\n"
+     "}\n",
+     "line 4: the loop does not go round the work-items: work-items may leave "
+     "it at different times\n"},
+    {"kernel void k(global const int *from, global const int *at,\n"
+     "              global int *to, int n) {\n"
+     "  int i = get_global_id(0), sum = 0;\n"
+     "  if (at[i] > 0)\n"
+     "    do\n"
+     "      sum += from[at[i + sum]];\n"
+     "    while (to[n] > 5);\n"
+     "  to[i] = sum;\n"
+     "}\n",
+     "the loop does not go round the work-items: only some work-items may "
+     "come to it\n"},
+    {"kernel void k(global const int *from, global volatile int *at,\n"
+     "              global int *to, int n) {\n"
+     "  int i = get_global_id(0), sum = 0;\n"
+     "  for (int k = 0; k < n; k++)\n"
+     "    sum +=\n"
+     "      from[at[i]];\n"
+     "  to[i] = sum;\n"
+     "}\n",
+     "line 6: the loop does not go round the work-items: it is not only "
+     "arithmetic and plain memory\n"},
+    {"kernel void k(global int *a) {\n"
+     "  int i = get_global_id(0);\n"
+     "  a[i] = i;\n"
+     "  a[2 * i & 63] = 3;\n"
+     "}\n",
+     "work-items keep their order: one may touch in line"},
+};
+
+// Longer than any region of lanes: what is volatile has no vectors.
+static void a_long_region_is_named(struct try *t)
+{
+    enum {
+        LINES = 400
+    };
+    char *text = calloc(LINES, 48), *end = text;
+
+    CHECK(text);
+    end += sprintf(end, "kernel void k(global volatile int *a, int n) {\n"
+                        "for (int i = 0; i < n; i++) {\n");
+    for (int i = 0; i < LINES; i++)
+        end += sprintf(end, "a[i] = %d;\n", i);
+    sprintf(end, "} }\n");
+    struct hd_program *p = try_build(t, text, NULL);
+    const char *told = hd_kernel_info(hd_program_find(p, "k"))->explanation;
+    CHECK(strstr(told, ": it is too long from here on"));
+    hd_program_destroy(p);
+    free(text);
+}
+
+static void refusals_have_lines(struct try *t)
+{
+    unsigned failed = 0;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct hd_program *p = try_build(t, cases[i].text, NULL);
+        const char *told = hd_kernel_info(hd_program_find(p, "k"))->explanation;
+        if (!strstr(told, cases[i].says)) {
+            printf("%s\nsays not: %s\nbut:\n%s\n", cases[i].text, cases[i].says,
+                   told);
+            failed++;
+        }
+        hd_program_destroy(p);
+    }
+    CHECK(failed == 0);
+}
+
+int main(void)
+{
+    struct try t = try_open();
+
+    refusals_have_lines(&t);
+    a_long_region_is_named(&t);
+    try_close(&t);
+    return 0;
+}

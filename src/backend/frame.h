@@ -99,7 +99,8 @@ struct hdi_services {
 };
 
 enum {
-    HDI_SUB_GROUP = 16 // work-items with neighbouring linear ids
+    HDI_SUB_GROUP = 16,       // work-items with neighbouring linear ids
+    HDI_GROUP_ITEMS = 1 << 16 // compiled code relies on no group having more
 };
 
 _Static_assert(sizeof(void *) == 8, "frames are for 64-bit machines");

@@ -274,6 +274,60 @@ static void narrowed_ids_keep_their_step(struct try *t)
     hd_program_destroy(p);
 }
 
+// Whether code has instructions of AVX2 or AVX-512 that load from scattered
+// addresses.
+static bool gathers(const unsigned char *code, size_t size)
+{
+    for (size_t i = 0; i + 7 < size; i++) {
+        bool is_evex = code[i] == 0x62;
+        const unsigned char *rest = code + i + 3 + is_evex;
+        if ((is_evex || code[i] == 0xc4) && (code[i + 1] & 7) == 2 &&
+            (code[i + 2] & 3) == 1 && rest[0] >= 0x90 && rest[0] <= 0x93 &&
+            (rest[1] & 7) == 4 && rest[1] < 0xc0)
+            return true;
+    }
+    return false;
+}
+
+static bool has_gathers(struct try *t, const char *text)
+{
+    struct hd_program *p = try_build(t, text, NULL);
+    struct hd_error error;
+    void *binary;
+    size_t size;
+
+    CHECK_OK(hd_program_binary(p, &binary, &size, &error), error);
+    bool found = gathers(binary, size);
+    free(binary);
+    hd_program_destroy(p);
+    return found;
+}
+
+// What is a constant away from an int that holds an id is still of neighbours.
+static void ids_keep_their_step_beside_constants(struct try *t)
+{
+    CHECK(!has_gathers(
+        t, "__attribute__((reqd_work_group_size(256, 1, 1)))\n"
+           "__kernel void k(__global const float *from, __global float *to) {\n"
+           "    __local float part[256];\n"
+           "    int l = get_local_id(0);\n"
+           "    part[l] = from[get_global_id(0)];\n"
+           "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+           "    for (int n = 128; n > 0; n >>= 1) {\n"
+           "        if (l < n) part[l] += part[l + n];\n"
+           "        barrier(CLK_LOCAL_MEM_FENCE);\n"
+           "    }\n"
+           "    if (l == 0) to[get_group_id(0)] = part[0];\n"
+           "}\n"));
+    if (__builtin_cpu_supports("avx512f"))
+        CHECK(has_gathers(
+            t, "__kernel void k(__global const int *from,\n"
+               "                __global const int *at, __global int *to) {\n"
+               "    int i = get_global_id(0), l = get_local_id(0);\n"
+               "    to[i] = from[at[i + l]];\n"
+               "}\n"));
+}
+
 // Chunks that a limit keeps out are left out, those behind the limit only.
 static void limits_hold(struct try *t)
 {
@@ -315,6 +369,7 @@ int main(void)
     indices_may_wrap(&t);
     narrowed_ids_keep_their_step(&t);
     limits_hold(&t);
+    ids_keep_their_step_beside_constants(&t);
     try_close(&t);
     return 0;
 }

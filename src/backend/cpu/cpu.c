@@ -15,7 +15,7 @@
 extern const struct hdi_backend hdi_backend_cpu;
 
 enum {
-    MOST_ITEMS = 8192,      // of one work-group
+    MOST_ITEMS = 8192,      // of one work-group, HDI_GROUP_ITEMS at most
     MOST_LOCAL = 4 << 20,   // local memory of one work-group [bytes]
     LEAST_LOCAL = 64 << 10, // OpenCL asks for half of it [bytes]
     MOST_UNITS = 4096,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/frame.h"
 #include "base/error.h"
 #include "kernel/compiler/builtins.h"
 #include "kernel/compiler/images.h"
@@ -485,11 +486,33 @@ static void mark_constant_loads(struct hdi_llvm *llvm, LLVMValueRef kernel)
                 LLVMSetMetadata(i, kind, nothing);
 }
 
+// Local ids are small: what is computed of them in 32 bits can then be computed
+// in 64 without casts, which would hide that neighbours are side by side.
+static void limit_ids(struct hdi_llvm *llvm, LLVMValueRef kernel)
+{
+    LLVMTypeRef type = LLVMInt64TypeInContext(llvm->context);
+    LLVMMetadataRef bounds[2] = {
+        LLVMValueAsMetadata(LLVMConstNull(type)),
+        LLVMValueAsMetadata(LLVMConstInt(type, HDI_GROUP_ITEMS, false))};
+    LLVMValueRef range = LLVMMetadataAsValue(
+        llvm->context, LLVMMDNodeInContext2(llvm->context, bounds, 2));
+    unsigned kind =
+        LLVMGetMDKindIDInContext(llvm->context, "range", strlen("range"));
+
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b;
+         b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
+             i = LLVMGetNextInstruction(i))
+            if (hdi_call_kind(i) == HDI_CALL_LOCAL_ID)
+                LLVMSetMetadata(i, kind, range);
+}
+
 // What makes loops over work-items possible and worth having.
 static hd_status simplify(struct hdi_llvm *llvm, LLVMModuleRef module,
                           LLVMBuilderRef builder, LLVMValueRef kernel,
                           struct hd_error *error)
 {
+    limit_ids(llvm, kernel);
     HDI_TRY(hdi_llvm_passes(
         llvm, module,
         "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,"

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct hdi_fault;
 struct hdi_item;
 
 enum {
@@ -91,14 +92,27 @@ struct hdi_check_arg {
     bool writable; // the kernel may write there
 };
 
+// A launch that failed runs again in its checked form, on copies of what it may
+// write, to find the work-item that it was. Nothing else is looked for.
+struct hdi_search {
+    const struct hdi_fault *fault;
+    const uint64_t *were; // per argument: where its memory began
+    bool found;           // then:
+    uint64_t item[3];     // global id
+    uint32_t group[3];
+    uint32_t line; // of the source
+    char file[256];
+};
+
 // What a launch tells about itself; stays until it is done.
 struct hdi_check_launch {
     const char *kernel;
     const struct hdi_check_arg *args; // as many as the kernel has; those that
                                       // point nowhere are empty
     uint32_t arg_count;
-    bool has_images; // then a pointer of unknown origin may be one's
-    bool screens;    // the code is screened, and looks for itself
+    bool has_images;           // then a pointer of unknown origin may be one's
+    bool screens;              // the code is screened, and looks for itself
+    struct hdi_search *search; // NULL: mistakes are to be told
 };
 
 _Static_assert(sizeof(struct hdi_site) == 40, "ABI");

@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,12 @@ struct hd_program {
     struct hd_kernel *kernels;
     struct hdi_kernel_arg *args; // of all kernels
     bool was_cached;
+    // What it was made of; no text: a binary, or there was no memory.
+    struct hdi_program_context context;
+    struct hdi_text path, text, options;
+    pthread_mutex_t lock; // of the rest
+    bool tried;
+    struct hd_program *checked; // the same built for checking, or NULL
 };
 
 // Reading ---------------------------------------------------------------------
@@ -120,24 +127,42 @@ static hd_status build_source(const struct hdi_program_context *context,
     return HD_OK;
 }
 
+static void keep_source(const struct hdi_program_context *context,
+                        const struct hdi_source *source,
+                        struct hd_program *program)
+{
+    program->context = *context;
+    program->context.trace = NULL;
+    program->context.options = "-heddle-check";
+    program->context.cancel = NULL;
+    hdi_text_print(&program->path, "%s", source->path);
+    hdi_text_append(&program->text, source->text, source->size);
+    hdi_text_append(&program->text, "", 1);
+}
+
+static bool has_source(const struct hd_program *program)
+{
+    return program->text.data && !program->text.failed &&
+           !program->path.failed && !program->options.failed;
+}
+
 static hd_status build(const struct hdi_program_context *context,
                        const struct hd_program_params *params,
                        struct hd_program *program, struct hd_error *error)
 {
     const struct hdi_capabilities *can = &context->device->can;
     struct hdi_options options;
-    struct hdi_text words = {0}, file = {0};
+    struct hdi_text *words = &program->options, file = {0};
     hd_status status;
 
     if (!params->source && !params->path && !params->binary)
         return hdi_fail(error, HD_EINVAL,
                         "a program needs a path, a source text or a binary");
-    hdi_text_print(&words, "%s %s", params->options ? params->options : "",
+    hdi_text_print(words, "%s %s", params->options ? params->options : "",
                    context->options ? context->options : "");
-    status = words.failed
+    status = words->failed
                  ? hdi_fail(error, HD_ENOMEM, "no memory for build options")
-                 : hdi_options_parse(words.data, &options, error);
-    hdi_text_free(&words);
+                 : hdi_options_parse(words->data, &options, error);
     if (status != HD_OK)
         return status;
     struct hdi_source source = {
@@ -171,6 +196,7 @@ static hd_status build(const struct hdi_program_context *context,
                                     &program->build, NULL, error);
     } else {
         status = build_source(context, &source, program, error);
+        keep_source(context, &source, program);
     }
 err_free:
     hdi_text_free(&file);
@@ -278,6 +304,7 @@ hd_status hdi_program_create(const struct hdi_program_context *context,
         return hdi_fail(error, HD_ENOMEM, "no memory for a program");
 
     made->backend = context->device->backend;
+    pthread_mutex_init(&made->lock, NULL);
     hd_status status = build(context, params, made, error);
     if (status == HD_OK)
         status = load(context, made, error);
@@ -298,12 +325,43 @@ void hd_program_destroy(struct hd_program *program)
 {
     if (!program)
         return;
+    hd_program_destroy(program->checked);
+    pthread_mutex_destroy(&program->lock);
+    hdi_text_free(&program->options);
+    hdi_text_free(&program->text);
+    hdi_text_free(&program->path);
     if (program->code)
         program->backend->unload(program->code);
     free(program->kernels);
     free(program->args);
     hdi_build_clear(&program->build);
     free(program);
+}
+
+// Checking
+// ----------------------------------------------------------------------
+
+const struct hd_kernel *hdi_kernel_checked(const struct hd_kernel *kernel)
+{
+    struct hd_program *p = (struct hd_program *)kernel->program;
+
+    if (!has_source(p))
+        return NULL;
+    pthread_mutex_lock(&p->lock);
+    if (!p->tried) {
+        const struct hd_program_params params = {
+            .path = p->path.data,
+            .source = p->text.data,
+            .options = p->options.data,
+        };
+        struct hd_error error;
+        if (hdi_program_create(&p->context, &params, &p->checked, &error) !=
+            HD_OK)
+            p->checked = NULL;
+        p->tried = true;
+    }
+    pthread_mutex_unlock(&p->lock);
+    return p->checked ? hd_program_find(p->checked, kernel->info.name) : NULL;
 }
 
 // Saving ----------------------------------------------------------------------

@@ -70,6 +70,14 @@ static const char source[] =
     "    b[get_global_id(0)] |= a[get_global_id(0)] |\n"
     "                           tile[get_local_id(0)];\n"
     "}\n"
+    "kernel void once(global int *a, global int *b, long at)\n"
+    "{\n"
+    "    b[get_global_id(0)] += 1;\n"
+    "    if (get_global_id(0) % 64 == 0)\n"
+    "        printf(\"%d\\n\", (int)get_global_id(0));\n"
+    "    if (get_global_id(0) == 100)\n"
+    "        a[at] = 1;\n"
+    "}\n"
     "kernel void fine(global int *a, global int *b, long at)\n"
     "{\n"
     "    b[get_global_id(0)] = (int)get_global_id(0);\n"
@@ -185,25 +193,27 @@ static void a_stray_access_is_attributed(struct rig *rig)
 {
     struct pair pair = make_pair(rig);
 
-    FAULT(rig, &pair, "store", 16 * KIB, "rig.cl:5", "writes", "work-group",
+    FAULT(rig, &pair, "store", 16 * KIB, "rig.cl:5", "writes",
+          "work-item (100, 0, 0) of work-group (1, 0, 0)",
           " 0 bytes past the end of argument 0, 'a'", "buffer of 65536 bytes");
-    FAULT(rig, &pair, "store", 16 * KIB + 100 * KIB, "rig.cl:5",
+    FAULT(rig, &pair, "store", 16 * KIB + 100 * KIB, "rig.cl:5", "(100, 0, 0)",
           " 409600 bytes past the end of argument 0, 'a'");
-    FAULT(rig, &pair, "store", -1, "rig.cl:5",
+    FAULT(rig, &pair, "store", -1, "rig.cl:5", "(100, 0, 0)",
           " 4 bytes before the begin of argument 0, 'a'");
-    FAULT(rig, &pair, "store", -(1ll << 40), "writes",
+    FAULT(rig, &pair, "store", -(1ll << 40), "(100, 0, 0)", "writes",
           "far from every argument");
-    FAULT(rig, &pair, "store", 1ll << 61, "touches",
+    FAULT(rig, &pair, "store", 1ll << 61, "(100, 0, 0)", "touches",
           "an address that no memory can have");
     FAULT(rig, &pair, "load", 16 * KIB + 100 * KIB, "rig.cl:9", "reads",
           "past the end of argument 0, 'a'");
-    FAULT(rig, &pair, "in_local", 100 * KIB, "writes",
+    FAULT(rig, &pair, "in_local", 100 * KIB, "rig.cl:16", "writes",
           "past the end of argument 3, 'tile': local memory of 256 bytes");
-    FAULT(rig, &pair, "in_local", 1, "writes",
+    FAULT(rig, &pair, "in_local", 1, "rig.cl:16", "writes",
           " 0 bytes past the end of argument 3, 'tile'");
     FAULT(rig, &pair, "in_private", 100 * KIB, "writes",
           "past the end of the private memory of");
-    FAULT(rig, &pair, "divide", 0, "rig.cl:30", "divides an integer by 0");
+    FAULT(rig, &pair, "divide", 0, "rig.cl:30", "work-item (",
+          ") of work-group", "divides an integer by 0");
     everything_goes_on(rig, &pair);
     free_pair(&pair);
 }
@@ -250,6 +260,30 @@ static void guarded_buffers_end_where_their_bytes_do(void)
               "past the end of argument 0, 'a'");
         free_pair(&pair);
     }
+    tear_down(&rig);
+}
+
+static int printed[ITEMS];
+
+static void note(void *data, const char *text, size_t size)
+{
+    (void)data, (void)size;
+    printed[atoi(text)]++;
+}
+
+// The search for the work-item leaves no traces.
+static void the_search_is_not_seen(void)
+{
+    struct rig rig = set_up((struct hd_pool_params){.workers = 1},
+                            (struct hdi_device_params){.print = {note, NULL}});
+    struct pair pair = make_pair(&rig);
+    const int *b = hd_buffer_host(pair.b);
+
+    FAULT(&rig, &pair, "once", 16 * KIB,
+          "work-item (100, 0, 0) of work-group (1, 0, 0)");
+    for (int i = 0; i < ITEMS; i++)
+        CHECK(b[i] <= 1 && printed[i] <= 1);
+    free_pair(&pair);
     tear_down(&rig);
 }
 
@@ -532,6 +566,7 @@ int main(void)
 
     guarded_buffers_end_where_their_bytes_do();
     what_others_left_does_not_show();
+    the_search_is_not_seen();
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         struct rig rig = set_up(kinds[i].pool, kinds[i].device);
         a_stray_access_is_attributed(&rig);

@@ -16,6 +16,7 @@
 #include "launch/fault.h"
 #include "launch/image.h"
 #include "launch/plan.h"
+#include "launch/search.h"
 #include "launch/stop.h"
 #include "steal/worker.h"
 
@@ -40,15 +41,18 @@ struct launch {
     const struct hd_kernel *kernel;
     const struct hd_arg *args;
     struct hdi_chunk chunk; // all but its box
+    struct hdi_box box;     // all of it
     uint64_t cutoff;        // most groups of a leaf
     uint64_t group_items;
     struct hdi_place place;
     struct hdi_bid bid;
     struct hdi_stop stop;
-    uint64_t time_limit; // [ns]
-    char *text;          // why it failed, TEXT_SIZE; by who set the status
-    atomic_bool lost;    // a unit hangs in it
-    atomic_uint held;    // leaves on units of their own threads
+    uint64_t time_limit;     // [ns]
+    char *text;              // why it failed, TEXT_SIZE; by who set the status
+    struct hdi_fault *fault; // the same, if `has_fault`
+    bool has_fault;
+    atomic_bool lost; // a unit hangs in it
+    atomic_uint held; // leaves on units of their own threads
 };
 
 // The cutoff from measured leaf time (W4): as many groups as take LEAF_TIME,
@@ -80,11 +84,10 @@ static void fail(struct launch *launch, hd_status status, const char *text,
 {
     if (!hdi_stop_set(&launch->stop, status))
         return;
+    snprintf(launch->text, TEXT_SIZE, "%s", text);
+    launch->has_fault = fault != NULL;
     if (fault)
-        hdi_fault_describe(fault, launch->kernel, launch->args, launch->text,
-                           TEXT_SIZE);
-    else
-        snprintf(launch->text, TEXT_SIZE, "%s", text);
+        *launch->fault = *fault;
     hdi_stop_poke(launch->launcher);
 }
 
@@ -383,10 +386,8 @@ static const struct hdi_bidder bidder = {.run = run_bid, .piece = piece_of};
 static void run_launch(struct hd_worker *worker, void *data)
 {
     struct launch *launch = data;
-    struct hdi_box box = {.count = {0}};
 
-    memcpy(box.count, launch->chunk.frame.group_count, sizeof(box.count));
-    hd_call(worker, run_box, launch, box);
+    hd_call(worker, run_box, launch, launch->box);
     if (launch->launcher->broker)
         hdi_broker_wait(launch->launcher->broker, &launch->bid, worker);
     while (atomic_load_explicit(&launch->held, memory_order_acquire) > 0) {
@@ -411,19 +412,17 @@ static void run_all(struct launch *launch, bool one_leaf)
     struct hdi_broker *broker = launcher->broker;
     struct hdi_bid *bid = &launch->bid;
     bool outside = !hd_pool_worker(launcher->pool);
-    struct hdi_box box = {.count = {0}};
 
     if (!broker || (one_leaf && !outside)) {
         hd_pool_run(launcher->pool, run_launch, launch);
         return;
     }
-    memcpy(box.count, launch->chunk.frame.group_count, sizeof(box.count));
     // Leaves on units of their own threads are collected by a worker.
     outside = outside && !launcher->ports;
     hdi_broker_enter(broker);
     // Alone it is a job like any other, which costs less than the dispatcher.
     if (outside && hdi_broker_is_asked(broker) &&
-        hdi_broker_give(broker, bid, &box))
+        hdi_broker_give(broker, bid, &launch->box))
         hdi_broker_wait(broker, bid, NULL);
     else
         hd_pool_run(launcher->pool, run_launch, launch);
@@ -488,10 +487,9 @@ static void run_checked(struct hdi_launcher *launcher, struct launch *launch,
                         struct hdi_check_launch *check, bool one_leaf)
 {
     const struct hdi_bid bid = launch->bid;
-    struct hdi_copies *copies = launch->kernel->screen && !launcher->ports &&
-                                        launcher->device->can.host_memory
-                                    ? hdi_copies_take(check)
-                                    : NULL;
+    bool screens = launch->kernel->screen && !check->search &&
+                   !launcher->ports && launcher->device->can.host_memory;
+    struct hdi_copies *copies = screens ? hdi_copies_take(check) : NULL;
 
     launch->chunk.check = check;
     if (copies) {
@@ -508,6 +506,7 @@ static void run_checked(struct hdi_launcher *launcher, struct launch *launch,
         check->screens = false;
         launch->chunk.entry = launch->kernel->entry;
         launch->bid = bid;
+        launch->has_fault = false;
         *launch->text = '\0';
         atomic_store(&launch->stop.status, HD_OK);
     }
@@ -580,15 +579,22 @@ hd_status hdi_launch_with(struct hdi_launcher *launcher,
                 .priority = terms->priority,
                 .local = plan.local_bytes + plan.saved_bytes},
     };
+    memcpy(launch.box.count, plan.frame.group_count, sizeof(launch.box.count));
+    if (terms->search)
+        launch.box = hdi_search_box(terms->search, &launch.cutoff);
     launch.chunk.frame.args = packed;
     launch.chunk.stop = &launch.stop.status;
     char text[TEXT_SIZE];
+    struct hdi_fault fault;
     *text = '\0';
     launch.text = text;
+    launch.fault = &fault;
     bool one_leaf = plan.groups <= launch.cutoff;
     if (kernel->info.form == HD_FORM_CHECKED) {
         struct hdi_check_launch *check =
             hdi_launch_describe(kernel, args, arg_count, local_offsets);
+        if (check)
+            check->search = terms->search;
         if (check)
             run_checked(launcher, &launch, check, one_leaf);
         else
@@ -601,5 +607,12 @@ hd_status hdi_launch_with(struct hdi_launcher *launcher,
         strand(launcher, packed);
     else if (packed != small)
         free(packed);
+    if (launch.has_fault) {
+        if (terms->search)
+            hdi_search_end(terms->search, &fault);
+        else
+            hdi_search_run(launcher, kernel, &plan.frame, args, terms, &fault);
+        hdi_fault_describe(&fault, kernel, args, text, TEXT_SIZE);
+    }
     return explain(&launch, error);
 }

@@ -14,6 +14,8 @@
 #include "launch/stop.h"
 #include "trace/trace.h"
 
+struct hdi_search;
+
 struct hdi_stranded {
     void *memory;
     struct hdi_stranded *next;
@@ -91,6 +93,9 @@ struct hdi_terms {
     uint64_t time_limit;          // [ns]; 0: the launcher's
     struct hdi_place place;
     enum hd_priority priority;
+    // The kernel is a checked one, and runs the work-groups of the fault alone
+    // to find the work-item; optional.
+    struct hdi_search *search;
 };
 
 hd_status hdi_launch_with(struct hdi_launcher *launcher,

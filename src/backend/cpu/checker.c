@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/cpu/search.h"
 #include "backend/cpu/shadow.h"
 #include "base/text.h"
 
@@ -95,6 +96,7 @@ struct range {
     const char *memory; // NULL: nowhere
     uint64_t size;
     const char *kind, *name;
+    const struct hdi_check_arg *arg; // NULL: none
 };
 
 static struct range arg_range(const struct hdi_checker *c, uint64_t number)
@@ -104,8 +106,8 @@ static struct range arg_range(const struct hdi_checker *c, uint64_t number)
     const struct hdi_check_arg *arg = &c->launch->args[number];
     if (arg->local)
         return (struct range){c->frame->local + (uintptr_t)arg->memory,
-                              arg->size, "local memory", arg->name};
-    return (struct range){arg->memory, arg->size, "buffer", arg->name};
+                              arg->size, "local memory", arg->name, arg};
+    return (struct range){arg->memory, arg->size, "buffer", arg->name, arg};
 }
 
 static bool holds(const struct range *range, const char *address)
@@ -125,12 +127,12 @@ static struct range find_range(const struct hdi_checker *c,
             return range;
     }
     struct range local = {c->frame->local, c->frame->local_bytes,
-                          "local memory", ""};
+                          "local memory", "", NULL};
     if (holds(&local, address))
         return local;
     for (struct hdi_variable *v = c->variables[number_of(item)]; v;
          v = v->next) {
-        struct range range = {v->memory, v->size, "private memory", ""};
+        struct range range = {v->memory, v->size, "private memory", "", NULL};
         if (holds(&range, address)) {
             *variable = v;
             return range;
@@ -358,6 +360,36 @@ static void look_for_values(struct hdi_checker *c, const struct hdi_item *item,
         memset(written, 1, size); // told once
 }
 
+static bool is_inside(const struct range *range, const char *at, uint64_t size)
+{
+    return holds(range, at) &&
+           size <= (uint64_t)(range->memory + range->size - at);
+}
+
+// Somewhere else to touch.
+static void *spare(struct hdi_checker *c, const struct hdi_site *site,
+                   uint64_t size)
+{
+    return site->access & HDI_ACCESS_COPY || size > SPARE ? NULL : c->spare;
+}
+
+// Only the copies are written.
+static void *touch_again(struct hdi_checker *c, const struct hdi_item *item,
+                         const struct hdi_site *site, char *at, uint64_t size,
+                         const struct range *range)
+{
+    bool inside = is_inside(range, at, size);
+
+    if (!inside)
+        hdi_search_look(c->launch, c->frame, item, site,
+                        range->arg ? (int)(range->arg - c->launch->args) : -1,
+                        at, size);
+    if (site->access & HDI_ACCESS_WRITE && range->arg && !range->arg->local &&
+        !range->arg->writable)
+        inside = false;
+    return inside ? at : spare(c, site, size);
+}
+
 static void *touch(struct hdi_item *item, void *address, uint64_t size,
                    const struct hdi_site *site, struct hdi_variable *variable)
 {
@@ -380,18 +412,20 @@ static void *touch(struct hdi_item *item, void *address, uint64_t size,
     case HDI_OBJECT_LOCAL:
     case HDI_OBJECT_PROGRAM:
         range = (struct range){variable->memory, variable->size, "variable",
-                               site->name};
+                               site->name, NULL};
         break;
     case HDI_OBJECT_UNKNOWN:
         range = find_range(c, item, at, &variable);
-        if (!range.memory && c->launch->has_images)
+        if (!range.memory && c->launch->has_images &&
+            !(c->launch->search && site->access & HDI_ACCESS_WRITE))
             return address;
         break;
     }
-    if (!holds(&range, at) ||
-        size > (uint64_t)(range.memory + range.size - at)) {
+    if (c->launch->search)
+        return touch_again(c, item, site, at, size, &range);
+    if (!is_inside(&range, at, size)) {
         tell_outside(c, item, site, at, size, &range);
-        return site->access & HDI_ACCESS_COPY || size > SPARE ? NULL : c->spare;
+        return spare(c, site, size);
     }
     if (variable && variable->written) {
         look_for_values(c, item, site, &range,
@@ -406,7 +440,10 @@ static void *touch(struct hdi_item *item, void *address, uint64_t size,
 
 static void unset(struct hdi_item *item, const struct hdi_site *site)
 {
-    tell_no_value(checker_of(item), item, site, site->name, "variable");
+    struct hdi_checker *c = checker_of(item);
+
+    if (!c->launch->search)
+        tell_no_value(c, item, site, site->name, "variable");
 }
 
 // Chunks ----------------------------------------------------------------------

@@ -104,6 +104,7 @@ hd_status hdi_cpu_run(struct hdi_cpu_core *core, const struct hdi_entry *entry,
     f.services = &core->fibers.services;
     f.local_bytes = local_bytes;
     f.saved_bytes = saved_bytes;
+    core->fibers.printer.muted = check && check->search;
     hd_status status = check ? begin_check(core, check, &f) : HD_OK;
     if (status != HD_OK)
         return status;

@@ -248,7 +248,9 @@ int32_t hdi_print_format(struct hdi_text *text, const char *format,
 
 static void pass_on(struct hdi_printer *p, size_t size)
 {
-    if (p->sink.print)
+    if (p->muted)
+        ;
+    else if (p->sink.print)
         p->sink.print(p->sink.data, p->text.data, size);
     else
         fwrite(p->text.data, 1, size, stdout); // in one piece

@@ -3,6 +3,7 @@
 #ifndef HDI_BACKEND_CPU_PRINT_H
 #define HDI_BACKEND_CPU_PRINT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,7 @@
 struct hdi_printer {
     struct hdi_print_sink sink;
     struct hdi_text text;
+    bool muted; // nothing is passed on
 };
 
 // Append what the format and its arguments, as struct hdi_print_arg has them,

@@ -110,6 +110,7 @@ struct hdi_fault {
     } access;
     bool has_address;
     uint64_t address;
+    bool constant; // it is one of a constant at program scope
     struct hdi_fault_block {
         uint64_t begin, bytes;
     } local, saved;              // the unit's own memory

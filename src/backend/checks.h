@@ -48,6 +48,7 @@ struct hdi_variable {
     uint64_t size;             // [bytes]
     unsigned char *written;    // per byte: not 0 once it has a value; NULL: not
                                // noted here
+    uint64_t constant;         // not 0: it may not be written
     struct hdi_variable *next; // private one of the same work-item
 };
 
@@ -82,14 +83,16 @@ struct hdi_screen {
     struct hdi_screen_object args[];
 };
 
-// What an argument points to.
+// What an argument points to; a structure, itself.
 struct hdi_check_arg {
     const char *name;
     char *memory;  // of a local pointer: its offset in local memory
     uint64_t size; // [bytes]
     bool local;
+    bool value;
     bool image;    // whose memory is not looked at
     bool writable; // the kernel may write there
+    bool constant; // `__constant`: it may not, whatever it casts
 };
 
 // A launch that failed runs again in its checked form, on copies of what it may
@@ -116,7 +119,7 @@ struct hdi_check_launch {
 };
 
 _Static_assert(sizeof(struct hdi_site) == 40, "ABI");
-_Static_assert(sizeof(struct hdi_variable) == 32, "ABI");
+_Static_assert(sizeof(struct hdi_variable) == 40, "ABI");
 _Static_assert(sizeof(struct hdi_checks) == 48, "ABI");
 _Static_assert(sizeof(struct hdi_screen_object) == 24, "ABI");
 _Static_assert(offsetof(struct hdi_screen, args) == 32, "ABI");

@@ -13,7 +13,8 @@ static bool may_write(const struct hdi_kernel_arg *arg)
 struct hdi_check_launch *hdi_launch_describe(const struct hd_kernel *kernel,
                                              const struct hd_arg *args,
                                              unsigned arg_count,
-                                             const uint64_t *local_offsets)
+                                             const uint64_t *local_offsets,
+                                             const unsigned char *packed)
 {
     struct {
         struct hdi_check_launch launch;
@@ -27,6 +28,7 @@ struct hdi_check_launch *hdi_launch_describe(const struct hd_kernel *kernel,
         const struct hd_arg *from = &args[i];
         to->name = kernel->args[i].shown.name;
         to->writable = may_write(&kernel->args[i]);
+        to->constant = kernel->args[i].shown.kind == HD_ARG_CONSTANT;
         to->image = kernel->args[i].shown.kind == HD_ARG_IMAGE;
         made->launch.has_images |= to->image;
         if (from->is == HD_IS_LOCAL) {
@@ -36,6 +38,10 @@ struct hdi_check_launch *hdi_launch_describe(const struct hd_kernel *kernel,
         } else if (from->is == HD_IS_BUFFER && from->buffer) {
             to->memory = (char *)from->buffer->address + from->offset;
             to->size = from->buffer->size - from->offset;
+        } else if (from->is == HD_IS_VALUE) {
+            to->value = true;
+            to->memory = (char *)(uintptr_t)(packed + kernel->args[i].offset);
+            to->size = from->size;
         }
     }
     made->launch.kernel = kernel->info.name;

@@ -117,6 +117,57 @@ static void accesses_outside_of_variables_are_found(void)
           "k.cl:6:", "variable 'table'");
 }
 
+static void structure_arguments_are_read(void)
+{
+    static const char text[] = "struct pair { int a[4]; int b; };\n"
+                               "kernel void k(global int *out, struct pair p)\n"
+                               "{\n"
+                               "    int i = (int)get_global_id(0);\n"
+                               "    out[i] = p.a[i & 3] + p.b;\n"
+                               "    p.b = out[i] + p.a[i + p.b];\n" // line 6
+                               "    out[i] += p.b;\n"
+                               "}\n";
+    const struct hd_program_params params = {.path = "k.cl", .source = text};
+    const struct hd_range range = {.dims = 1, .global = {4}, .local = {4}};
+    struct {
+        int a[4], b;
+    } pair = {{1, 2, 3, 4}, 0};
+    struct hd_program *program;
+    struct hd_buffer *out;
+
+    CHECK_OK(hd_program_create(runtime, &params, &program, &error), error);
+    CHECK_OK(hd_buffer_create(runtime, 16, &out, &error), error);
+    const struct hd_arg args[] = {HD_BUFFER(out), HD_VALUE(pair)};
+    const struct hd_kernel *k = hd_program_find(program, "k");
+    CHECK_OK(hd_launch(runtime, k, &range, args, 2, &error), error);
+    for (int i = 0; i < 4; i++)
+        CHECK(((int *)hd_buffer_host(out))[i] == 3 * (i + 1));
+    pair.b = 2;
+    CHECK_FAILS(hd_launch(runtime, k, &range, args, 2, &error), HD_ECHECK,
+                error, "k.cl:6: kernel 'k': work-item (3, 0, 0) reads 4 bytes");
+    hd_buffer_destroy(out);
+    hd_program_destroy(program);
+}
+
+static void writes_to_constants_are_found(void)
+{
+    finds("constant int table[4] = {1, 2, 3, 4};\n" KERNEL(
+              "    global int *p = (global int *)(ulong)&table[i & 3];\n"
+              "    p[0] = out[i] = table[i & 1];\n"),
+          "k.cl:7:", "which is constant");
+    finds("kernel void k(constant int *in, global int *out, int n,\n"
+          "              local int *scratch)\n"
+          "{\n"
+          "    int i = (int)get_global_id(0);\n"
+          "    global int *p = (global int *)(ulong)in;\n"
+          "    out[i] = p[i];\n"
+          "    p[i] = 1;\n"
+          "}\n",
+          "k.cl:7: kernel 'k': work-item (0, 0, 0) writes byte 0 of buffer "
+          "'in', which is constant",
+          "(0, 0, 0)");
+}
+
 static void reads_of_what_has_no_value_are_found(void)
 {
     finds(KERNEL("    int a;\n"
@@ -360,6 +411,8 @@ int main(void)
     what_is_right_is_let_through();
     accesses_outside_of_buffers_are_found();
     accesses_outside_of_variables_are_found();
+    structure_arguments_are_read();
+    writes_to_constants_are_found();
     reads_of_what_has_no_value_are_found();
     races_are_found();
     barriers_that_not_all_reach_are_found();

@@ -123,6 +123,10 @@ static void put_place(struct writer *w, const struct hdi_fault *fault,
         put_null(w, kernel, args);
         return;
     }
+    if (fault->constant) {
+        put(w, ", in a constant of the program");
+        return;
+    }
     if (n.distance > NEAR) {
         put(w, ", which is far from every argument");
         return;

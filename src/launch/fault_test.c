@@ -78,6 +78,15 @@ static const char source[] =
     "    if (get_global_id(0) == 100)\n"
     "        a[at] = 1;\n"
     "}\n"
+    "constant int table[64] = {1, 2, 3};\n"
+    "kernel void constant_too(global int *a, global int *b, long at)\n"
+    "{\n"
+    "    int i = (int)get_global_id(0);\n"
+    "    global int *p = (global int *)(ulong)&table[a[i] & 63];\n"
+    "    b[i] = table[(i + a[0]) & 63];\n"
+    "    if (i == 77)\n"
+    "        p[at] = 1;\n"
+    "}\n"
     "kernel void fine(global int *a, global int *b, long at)\n"
     "{\n"
     "    b[get_global_id(0)] = (int)get_global_id(0);\n"
@@ -212,6 +221,8 @@ static void a_stray_access_is_attributed(struct rig *rig)
           " 0 bytes past the end of argument 3, 'tile'");
     FAULT(rig, &pair, "in_private", 100 * KIB, "writes",
           "past the end of the private memory of");
+    FAULT(rig, &pair, "constant_too", 0, "rig.cl:66", "work-item (77, 0, 0)",
+          "writes", "in a constant of the program");
     FAULT(rig, &pair, "divide", 0, "rig.cl:30", "work-item (",
           ") of work-group", "divides an integer by 0");
     everything_goes_on(rig, &pair);

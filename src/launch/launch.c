@@ -592,7 +592,7 @@ hd_status hdi_launch_with(struct hdi_launcher *launcher,
     bool one_leaf = plan.groups <= launch.cutoff;
     if (kernel->info.form == HD_FORM_CHECKED) {
         struct hdi_check_launch *check =
-            hdi_launch_describe(kernel, args, arg_count, local_offsets);
+            hdi_launch_describe(kernel, args, arg_count, local_offsets, packed);
         if (check)
             check->search = terms->search;
         if (check)

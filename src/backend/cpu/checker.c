@@ -17,6 +17,7 @@ enum {
 enum mistake {
     OUTSIDE,
     NO_VALUE,
+    CONSTANT,
     RACE
 };
 
@@ -107,7 +108,8 @@ static struct range arg_range(const struct hdi_checker *c, uint64_t number)
     if (arg->local)
         return (struct range){c->frame->local + (uintptr_t)arg->memory,
                               arg->size, "local memory", arg->name, arg};
-    return (struct range){arg->memory, arg->size, "buffer", arg->name, arg};
+    return (struct range){arg->memory, arg->size,
+                          arg->value ? "argument" : "buffer", arg->name, arg};
 }
 
 static bool holds(const struct range *range, const char *address)
@@ -167,6 +169,19 @@ static void tell_outside(struct hdi_checker *c, const struct hdi_item *item,
                        (uint64_t)(address - range->memory), range->kind,
                        range->name, range->size);
     hdi_text_print(&c->text, "\n");
+}
+
+static void tell_constant(struct hdi_checker *c, const struct hdi_item *item,
+                          const struct hdi_site *site, const char *address,
+                          const struct range *range)
+{
+    if (!is_news(c, site, CONSTANT))
+        return;
+    tell_who(c, item, site);
+    hdi_text_print(
+        &c->text, "byte %" PRIu64 " of %s%s%s%s, which is constant\n",
+        (uint64_t)(address - range->memory), range->kind,
+        *range->name ? " '" : "", range->name, *range->name ? "'" : "");
 }
 
 static void tell_no_value(struct hdi_checker *c, const struct hdi_item *item,
@@ -373,19 +388,29 @@ static void *spare(struct hdi_checker *c, const struct hdi_site *site,
     return site->access & HDI_ACCESS_COPY || size > SPARE ? NULL : c->spare;
 }
 
+static bool is_constant(const struct range *range,
+                        const struct hdi_variable *variable)
+{
+    return (range->arg && range->arg->constant) ||
+           (variable && variable->constant);
+}
+
 // Only the copies are written.
 static void *touch_again(struct hdi_checker *c, const struct hdi_item *item,
                          const struct hdi_site *site, char *at, uint64_t size,
-                         const struct range *range)
+                         const struct range *range,
+                         const struct hdi_variable *variable)
 {
+    bool writes = site->access & HDI_ACCESS_WRITE;
     bool inside = is_inside(range, at, size);
+    int arg = range->arg ? (int)(range->arg - c->launch->args)
+              : variable && variable->constant ? HDI_SEARCH_PROGRAM
+                                               : HDI_SEARCH_ELSEWHERE;
 
-    if (!inside)
-        hdi_search_look(c->launch, c->frame, item, site,
-                        range->arg ? (int)(range->arg - c->launch->args) : -1,
-                        at, size);
-    if (site->access & HDI_ACCESS_WRITE && range->arg && !range->arg->local &&
-        !range->arg->writable)
+    if (!inside || (writes && is_constant(range, variable)))
+        hdi_search_look(c->launch, c->frame, item, site, arg, at, size);
+    if (writes && (is_constant(range, variable) ||
+                   (range->arg && !range->arg->local && !range->arg->writable)))
         inside = false;
     return inside ? at : spare(c, site, size);
 }
@@ -422,9 +447,13 @@ static void *touch(struct hdi_item *item, void *address, uint64_t size,
         break;
     }
     if (c->launch->search)
-        return touch_again(c, item, site, at, size, &range);
+        return touch_again(c, item, site, at, size, &range, variable);
     if (!is_inside(&range, at, size)) {
         tell_outside(c, item, site, at, size, &range);
+        return spare(c, site, size);
+    }
+    if (site->access & HDI_ACCESS_WRITE && is_constant(&range, variable)) {
+        tell_constant(c, item, site, at, &range);
         return spare(c, site, size);
     }
     if (variable && variable->written) {

@@ -110,7 +110,7 @@ static unsigned end(const char *part)
 
 static void what_is_right_is_let_through(void)
 {
-    struct hdi_variable tile = {local, 64, NULL, NULL};
+    struct hdi_variable tile = {local, 64, NULL, 0, NULL};
 
     begin();
     for (unsigned i = 0; i < ITEMS; i++) {
@@ -146,7 +146,7 @@ static void a_copy_outside_does_not_happen(void)
 {
     unsigned char written[8] = {0};
     char a[8];
-    struct hdi_variable variable = {a, sizeof(a), written, NULL};
+    struct hdi_variable variable = {a, sizeof(a), written, 0, NULL};
 
     begin();
     frame.checks->declare(&items[0], &variable);
@@ -158,8 +158,8 @@ static void values_are_missed(void)
 {
     unsigned char written[8] = {0};
     char a[8];
-    struct hdi_variable variable = {a, sizeof(a), written, NULL};
-    struct hdi_variable tile = {local, 64, NULL, NULL};
+    struct hdi_variable variable = {a, sizeof(a), written, 0, NULL};
+    struct hdi_variable tile = {local, 64, NULL, 0, NULL};
 
     begin();
     frame.checks->declare(&items[0], &variable);

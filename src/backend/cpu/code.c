@@ -28,10 +28,11 @@ struct cpu_code {
     } *named; // entries that were asked for; one may be there twice
 };
 
-// Where the instructions lie: from the beginning to the end of the segment that
-// is executable.
+// Where the segment with these flags lies that holds an address; 0: the first
+// of them.
 static struct hdi_code_range range_of(void *library, const void *image,
-                                      size_t size)
+                                      size_t size, unsigned flags,
+                                      uintptr_t address)
 {
     struct hdi_code_range range = {0};
     const struct link_map *map;
@@ -46,10 +47,10 @@ static struct hdi_code_range range_of(void *library, const void *image,
         if (at > size || size - at < sizeof(segment))
             break;
         memcpy(&segment, (const char *)image + at, sizeof(segment));
-        if (segment.p_type == PT_LOAD && segment.p_flags & PF_X)
-            range = (struct hdi_code_range){map->l_addr + segment.p_vaddr,
-                                            map->l_addr + segment.p_vaddr +
-                                                segment.p_memsz};
+        uintptr_t begin = map->l_addr + segment.p_vaddr;
+        if (segment.p_type == PT_LOAD && segment.p_flags == flags &&
+            (address == 0 || address - begin < segment.p_memsz))
+            return (struct hdi_code_range){begin, begin + segment.p_memsz};
     }
     return range;
 }
@@ -83,7 +84,7 @@ hd_status hdi_cpu_load(struct hdi_device *device, const void *image,
                           dlerror());
         goto err_close;
     }
-    c->range = range_of(c->library, image, size);
+    c->range = range_of(c->library, image, size, PF_R | PF_X, 0);
     pthread_mutex_init(&c->lock, NULL);
     *code = &c->code;
     return HD_OK;
@@ -131,20 +132,22 @@ const struct hdi_entry *hdi_cpu_find(struct hdi_code *code, const char *kernel)
     return &named->entry;
 }
 
-bool hdi_cpu_line(const struct hdi_code *code, uintptr_t pc, char *file,
-                  size_t size, uint32_t *line)
+void hdi_cpu_explain_fault(const struct hdi_code *code, uintptr_t pc,
+                           struct hdi_fault *fault)
 {
     const struct cpu_code *c = (const struct cpu_code *)code;
     const struct link_map *map;
 
-    if (!c || dlinfo(c->library, RTLD_DI_LINKMAP, &map) != 0 ||
-        pc < map->l_addr)
-        return false;
+    if (!c || dlinfo(c->library, RTLD_DI_LINKMAP, &map) != 0)
+        return;
     void *image = mmap(NULL, c->size, PROT_READ, MAP_PRIVATE, c->file, 0);
     if (image == MAP_FAILED)
-        return false;
-    bool found =
-        hdi_lines_find(image, c->size, pc - map->l_addr, file, size, line);
+        return;
+    if (pc >= map->l_addr)
+        hdi_lines_find(image, c->size, pc - map->l_addr, fault->file,
+                       sizeof(fault->file), &fault->line);
+    struct hdi_code_range constants =
+        range_of(c->library, image, c->size, PF_R, fault->address);
+    fault->constant = fault->has_address && constants.end > 0;
     munmap(image, c->size);
-    return found;
 }

@@ -45,7 +45,7 @@ static void describe(struct hdi_cpu_core *core, const struct hdi_entry *entry,
         memcpy(f->first, item->group_id, sizeof(f->first));
         memcpy(f->item, item->global_id, sizeof(f->item));
     }
-    hdi_cpu_line(entry->code, trap->caller, f->file, sizeof(f->file), &f->line);
+    hdi_cpu_explain_fault(entry->code, trap->caller, f);
 }
 
 // A kernel that cannot be screened is suspect.

@@ -42,10 +42,10 @@ hd_status hdi_cpu_load(struct hdi_device *device, const void *image,
 void hdi_cpu_unload(struct hdi_code *code);
 const struct hdi_entry *hdi_cpu_find(struct hdi_code *code, const char *kernel);
 
-// The source line of an instruction of the code. False: it is not known, or
-// `code` is NULL.
-bool hdi_cpu_line(const struct hdi_code *code, uintptr_t pc, char *file,
-                  size_t size, uint32_t *line);
+// What the code tells of a fault at `pc`, if anything: the source line, and
+// whether the address is a constant's. `code` may be NULL.
+void hdi_cpu_explain_fault(const struct hdi_code *code, uintptr_t pc,
+                           struct hdi_fault *fault);
 
 hd_status hdi_cpu_unit_open(struct hdi_device *device, unsigned index,
                             struct hdi_unit **unit);

@@ -90,7 +90,9 @@ static bool fits(const struct hdi_check_launch *launch,
     case HDI_OBJECT_UNKNOWN:
         break;
     }
-    if (arg < 0)
+    if (arg == HDI_SEARCH_PROGRAM)
+        return site->line == fault->line;
+    if (arg == HDI_SEARCH_ELSEWHERE)
         return fits_any(fault, launch, at, size);
     if (launch->args[arg].local)
         return fits_local(fault, frame, site, at, size);

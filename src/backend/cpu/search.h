@@ -6,9 +6,14 @@
 #include "backend/checks.h"
 #include "backend/frame.h"
 
-// An access to `size` bytes at `at`, outside of what the pointer was made from:
-// argument `arg` or, when it is negative, something else. The first that fits
-// is kept.
+enum {
+    HDI_SEARCH_ELSEWHERE = -1, // not an argument
+    HDI_SEARCH_PROGRAM = -2    // a constant of the program, whose code is
+                               // another this time
+};
+
+// An access that should not be, to `size` bytes at `at`; the pointer was made
+// from argument `arg`, or HDI_SEARCH_*. The first that fits is kept.
 void hdi_search_look(const struct hdi_check_launch *launch,
                      const struct hdi_frame *frame, const struct hdi_item *item,
                      const struct hdi_site *site, int arg, const char *at,

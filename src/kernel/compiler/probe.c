@@ -26,9 +26,10 @@ struct hdi_probe hdi_probe_begin(struct hdi_llvm *llvm, LLVMModuleRef module,
     };
     LLVMTypeRef site[] = {in.pointer, in.pointer, in.i32, in.i32,
                           in.i32,     in.i32,     in.i32, in.i32};
-    LLVMTypeRef variable[] = {in.pointer, in.i64, in.pointer, in.pointer};
+    LLVMTypeRef variable[] = {in.pointer, in.i64, in.pointer, in.i64,
+                              in.pointer};
     in.site = LLVMStructTypeInContext(c, site, 8, false);
-    in.variable = LLVMStructTypeInContext(c, variable, 4, false);
+    in.variable = LLVMStructTypeInContext(c, variable, 5, false);
     return in;
 }
 

@@ -86,9 +86,12 @@ void hdi_report_describe(struct hdi_probe *in, LLVMValueRef description,
                          LLVMValueRef variable, LLVMValueRef size,
                          LLVMValueRef written)
 {
-    LLVMValueRef fields[3] = {hdi_probe_flat(in, variable), size, written};
+    bool constant =
+        LLVMIsAGlobalVariable(variable) && LLVMIsGlobalConstant(variable);
+    LLVMValueRef fields[4] = {hdi_probe_flat(in, variable), size, written,
+                              LLVMConstInt(in->i64, constant, false)};
 
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < 4; i++)
         LLVMBuildStore(
             in->builder, fields[i],
             LLVMBuildStructGEP2(in->builder, in->variable, description, i, ""));

@@ -131,8 +131,8 @@ struct hdi_backend {
                       struct hdi_device **device, struct hd_error *error);
     void (*close)(struct hdi_device *device);
 
-    // Memory: zeroed, aligned to 128, or with `guard` as its size is. copy() takes device or host addresses and
-    // has finished when it returns.
+    // Memory: zeroed, aligned to 128, or with `guard` as its size is. copy()
+    // takes device or host addresses and has finished when it returns.
     hd_status (*alloc)(struct hdi_device *device, uint64_t size, void **memory);
     void (*free)(struct hdi_device *device, void *memory, uint64_t size);
     hd_status (*copy)(struct hdi_device *device, void *to, const void *from,

@@ -51,6 +51,7 @@ static void lay_out(struct hdi_dispatcher *d, struct arena *a,
     CARVE(d->marks, HDI_MAX_PRIORITIES * words);
     CARVE(d->passed, words);
     CARVE(d->tied, words);
+    CARVE(d->unmarked, words);
     CARVE(d->channel, channels);
     CARVE(d->prefer, channels);
     CARVE(d->modules, shape->modules);

@@ -34,6 +34,7 @@ struct hdi_dispatcher {
     uint64_t *marks;       // by priority (D4)
     uint64_t *passed;      // scratch: found no place in this round
     uint64_t *tied;        // scratch
+    uint64_t *unmarked;    // scratch: of those
 
     struct hdi_module *modules;
     uint32_t *changed; // modules whose levels are old

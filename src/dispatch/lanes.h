@@ -94,6 +94,10 @@ struct hdi_lanes {
     uint64_t (*spread)(uint64_t *fits, unsigned words, unsigned bit,
                        uint64_t now, unsigned channels);
 
+    // One of the set bits of `words` words, of which there is one at least:
+    // which of them is what the upper half of `random` says.
+    unsigned (*draw)(const uint64_t *set, unsigned words, uint64_t random);
+
     // The lowest m whose bit is set and that has the largest score, all above
     // INT32_MIN; 64 * words if none. `score` has 64 * words numbers.
     unsigned (*best)(const uint64_t *fits, const int32_t *score,

@@ -214,6 +214,31 @@ static uint64_t spread(uint64_t *fits, unsigned words, unsigned bit,
 #endif
 }
 
+// Which of the set bits the n-th is; there is one.
+static inline unsigned nth_bit(uint64_t set, unsigned n)
+{
+#ifdef __BMI2__
+    return (unsigned)__builtin_ctzll(_pdep_u64(UINT64_C(1) << n, set));
+#else
+    while (n-- > 0)
+        set &= set - 1;
+    return (unsigned)__builtin_ctzll(set);
+#endif
+}
+
+static unsigned draw(const uint64_t *set, unsigned words, uint64_t random)
+{
+    uint64_t all = 0;
+    unsigned w = 0, count;
+
+    for (unsigned i = 0; i < words; i++)
+        all += (unsigned)__builtin_popcountll(set[i]);
+    unsigned which = (unsigned)((random >> 32) * all >> 32);
+    for (; (count = (unsigned)__builtin_popcountll(set[w])) <= which; w++)
+        which -= count;
+    return 64 * w + nth_bit(set[w], which);
+}
+
 #ifdef __AVX512BW__
 // best() of up to 64 modules.
 static inline unsigned best_of_word(uint64_t fits, const int32_t *scores)
@@ -291,4 +316,5 @@ const struct hdi_lanes LANES_SYMBOL = {.name = LANES_NAME,
                                        .row = row,
                                        .column = column,
                                        .spread = spread,
+                                       .draw = draw,
                                        .best = best};

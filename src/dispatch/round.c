@@ -153,11 +153,12 @@ struct choice {
 };
 
 // Of d->tied keep the heads that are preferred most.
-static void keep_preferred(struct hdi_dispatcher *d, uint64_t now)
+static inline void keep_preferred(struct hdi_dispatcher *d, uint64_t now,
+                                  uint32_t words)
 {
     int64_t most = INT64_MIN;
 
-    for (uint32_t w = 0; w < d->channel_words; w++) {
+    for (uint32_t w = 0; w < words; w++) {
         uint64_t kept = 0;
 
         for (uint64_t left = d->tied[w]; left; left &= left - 1) {
@@ -170,7 +171,8 @@ static void keep_preferred(struct hdi_dispatcher *d, uint64_t now)
             if (prefer > most) {
                 most = prefer;
                 kept = 0;
-                memset(d->tied, 0, w * sizeof(*d->tied));
+                for (uint32_t i = 0; i < w; i++)
+                    d->tied[i] = 0;
             }
             kept |= prefer == most ? bit_of(c) : 0;
         }
@@ -181,12 +183,13 @@ static void keep_preferred(struct hdi_dispatcher *d, uint64_t now)
 // The heads that go first among those of a rank that take part and were not
 // passed over: those that fit somewhere and, with `kept`, also those that
 // modules are kept for. False: there is none.
-static bool first_heads(struct hdi_dispatcher *d, bool kept, uint64_t now,
-                        struct choice *choice)
+static inline bool first_heads(struct hdi_dispatcher *d, bool kept,
+                               uint64_t now, struct choice *choice,
+                               uint32_t words)
 {
     uint64_t any = 0, more = 0;
 
-    for (uint32_t w = 0; w < d->channel_words; w++) {
+    for (uint32_t w = 0; w < words; w++) {
         uint64_t in = kept ? d->match.active[w] : d->match.some[w];
         uint64_t of_rank = 0;
 
@@ -200,9 +203,9 @@ static bool first_heads(struct hdi_dispatcher *d, bool kept, uint64_t now,
     choice->ties = more != 0;
     if (!choice->ties || !(d->prefers || d->policy.patience > 0))
         return any != 0;
-    keep_preferred(d, now);
+    keep_preferred(d, now, words);
     any = more = 0;
-    for (uint32_t w = 0; w < d->channel_words; w++) {
+    for (uint32_t w = 0; w < words; w++) {
         more |= (d->tied[w] & (d->tied[w] - 1)) | (any ? d->tied[w] : 0);
         any |= d->tied[w];
     }
@@ -235,10 +238,12 @@ static uint32_t first_from(const struct hdi_dispatcher *d, const uint64_t *set,
 }
 
 // One of the tied heads: in turns, or at random among those that are not marked
-// or, when all are, among all.
-static uint32_t pick(struct hdi_dispatcher *d, const struct choice *choice)
+// or, when all are, among all. d->unmarked gets the former.
+static inline uint32_t pick(struct hdi_dispatcher *d,
+                            const struct choice *choice, uint32_t words)
 {
-    uint32_t all = 0, clear = 0;
+    const struct hdi_lanes *lanes = d->match.lanes;
+    uint64_t any = 0;
 
     if (!choice->ties)
         return first_from(d, d->tied, 0);
@@ -246,37 +251,28 @@ static uint32_t pick(struct hdi_dispatcher *d, const struct choice *choice)
         uint32_t next = first_from(d, d->tied, d->turn);
         return next != UINT32_MAX ? next : first_from(d, d->tied, 0);
     }
-    for (uint32_t w = 0; w < d->channel_words; w++) {
-        uint64_t open = d->tied[w] & ~marked(d, choice, w);
-        all += (uint32_t)__builtin_popcountll(d->tied[w]);
-        clear += (uint32_t)__builtin_popcountll(open);
+    for (uint32_t w = 0; w < words; w++) {
+        d->unmarked[w] = d->tied[w] & ~marked(d, choice, w);
+        any |= d->unmarked[w];
     }
-    uint32_t which = hdi_random_below(&d->random, clear > 0 ? clear : all);
-    for (uint32_t w = 0;; w++) {
-        uint64_t left = d->tied[w];
-        if (clear > 0)
-            left &= ~marked(d, choice, w);
-        for (; left; left &= left - 1) {
-            if (which-- == 0)
-                return 64 * w + (uint32_t)__builtin_ctzll(left);
-        }
-    }
+    return lanes->draw(any ? d->unmarked : d->tied, words,
+                       hdi_random_next(&d->random));
 }
 
 // D4, once it is sure that `channel` goes.
-static void mark(struct hdi_dispatcher *d, const struct choice *choice,
-                 uint32_t channel)
+static inline void mark(struct hdi_dispatcher *d, const struct choice *choice,
+                        uint32_t channel, uint32_t words)
 {
     uint64_t clear = 0;
 
     if (!choice->ties || !d->policy.marks)
         return;
-    for (uint32_t w = 0; w < d->channel_words; w++)
-        clear |= d->tied[w] & ~marked(d, choice, w);
+    for (uint32_t w = 0; w < words; w++)
+        clear |= d->unmarked[w];
     for (unsigned i = choice->first; clear == 0 && i < choice->end; i++) {
         const uint64_t *set = of_priority(d, d->of_priority, d->in_order[i]);
         uint64_t *marks = of_priority(d, d->marks, d->in_order[i]);
-        for (uint32_t w = 0; w < d->channel_words; w++)
+        for (uint32_t w = 0; w < words; w++)
             marks[w] &= ~(d->tied[w] & set[w]);
     }
     of_priority(d, d->marks, d->priority[channel])[channel / 64] |=
@@ -474,38 +470,49 @@ static enum hdi_round robin_round(struct hdi_dispatcher *d, uint64_t now,
     return HDI_ROUND_STUCK;
 }
 
-static enum hdi_round priority_round(struct hdi_dispatcher *d, uint64_t now,
-                                     struct hdi_decision *decision)
+static inline enum hdi_round by_priority(struct hdi_dispatcher *d, uint64_t now,
+                                         struct hdi_decision *decision,
+                                         uint32_t words)
 {
     bool any_held = false, fits_somewhere = false;
     uint32_t module;
 
     turn_windows(d, now);
-    memset(d->passed, 0, d->channel_words * sizeof(*d->passed));
+    for (uint32_t w = 0; w < words; w++)
+        d->passed[w] = 0;
     for (unsigned rank = 0; rank < d->ranks; rank++) {
         bool kept = d->policy.hold > 0 && rank < d->policy.urgent;
         bool last = rank + 1u == d->ranks;
         struct choice choice = {.first = rank,
                                 .end = last ? d->policy.priorities : rank + 1};
 
-        while (first_heads(d, kept, now, &choice)) {
-            uint32_t channel = pick(d, &choice);
+        while (first_heads(d, kept, now, &choice, words)) {
+            uint32_t channel = pick(d, &choice, words);
 
             if (place(d, channel, now, any_held, &module)) {
-                mark(d, &choice, channel);
+                mark(d, &choice, channel, words);
                 send(d, now, channel, module, decision);
                 return HDI_ROUND_SENT;
             }
             d->passed[channel / 64] |= bit_of(channel);
             fits_somewhere |= hdi_match_some(&d->match, channel);
             if (kept) {
-                if (!any_held)
-                    memset(d->held, 0, d->match.words * sizeof(*d->held));
+                for (uint32_t w = 0; !any_held && w < d->match.words; w++)
+                    d->held[w] = 0;
                 any_held |= hold_modules(d, channel);
             }
         }
     }
     return stuck(d, fits_somewhere);
+}
+
+// Most dispatchers have no more channels than one word: let the compiler know.
+static enum hdi_round priority_round(struct hdi_dispatcher *d, uint64_t now,
+                                     struct hdi_decision *decision)
+{
+    return d->channel_words == 1
+               ? by_priority(d, now, decision, 1)
+               : by_priority(d, now, decision, d->channel_words);
 }
 
 enum hdi_round hdi_dispatcher_round(struct hdi_dispatcher *dispatcher,

@@ -43,7 +43,7 @@ static void lay_out(struct hdi_dispatcher *d, struct arena *a,
     CARVE(d->arrived, channels);
     CARVE(d->match.need, channels * shape->units * 2 * shape->line_pad);
     CARVE(d->match.turn, shape->modules);
-    CARVE(d->resources, channels);
+    CARVE(d->outline, channels);
     CARVE(d->match.fits, hdi_round_up(channels, 8) * d->match.words);
     CARVE(d->match.some, words);
     CARVE(d->match.active, words);

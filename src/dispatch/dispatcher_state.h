@@ -25,10 +25,10 @@ struct hdi_dispatcher {
 
     uint32_t channels, channel_words;
     struct hdi_channel *channel;
-    uint8_t *priority;   // by channel: of its head
-    uint32_t *resources; // by channel: its head needs, as bits
-    uint64_t *arrived;   // by channel: its head [cycles]
-    int64_t *prefer;     // by channel: place of its head among equals
+    uint8_t *priority;           // by channel: of its head
+    struct hdi_outline *outline; // by channel: of its head
+    uint64_t *arrived;           // by channel: its head [cycles]
+    int64_t *prefer;             // by channel: place of its head among equals
     // Sets of channels, a bit each, of channel_words words.
     uint64_t *of_priority; // by priority: whose head has it
     uint64_t *marks;       // by priority (D4)

@@ -30,6 +30,14 @@ struct hdi_room {
     uint32_t lines;  // padded
 };
 
+// The largest length and count of all runs a group takes. It is known before
+// the module is, so that no loop's end is guessed wrong behind what chose the
+// module.
+struct hdi_bounds {
+    uint16_t length;
+    uint16_t count;
+};
+
 struct hdi_lanes {
     const char *name;
 
@@ -47,7 +55,7 @@ struct hdi_lanes {
     // has not so many. length[i] > 0 wherever count[i] > 0.
     bool (*take)(const uint64_t maps[HDI_LANE_WORDS],
                  const uint16_t length[HDI_LANES],
-                 const uint16_t count[HDI_LANES],
+                 const uint16_t count[HDI_LANES], struct hdi_bounds bounds,
                  uint64_t taken[HDI_LANE_WORDS]);
 
     // The same of the first `count` of 8 maps, exact, into the levels of lines
@@ -58,7 +66,8 @@ struct hdi_lanes {
     // As take(), for the first `lanes` of 8 maps.
     bool (*take_few)(const uint64_t maps[HDI_LANE_WORDS],
                      const uint16_t *length, const uint16_t *count,
-                     unsigned lanes, uint64_t taken[HDI_LANE_WORDS]);
+                     unsigned lanes, struct hdi_bounds bounds,
+                     uint64_t taken[HDI_LANE_WORDS]);
 
     // scores[module] = sum over lines of weight x level; the caller sees that
     // it fits.
@@ -132,17 +141,16 @@ static inline hdi_wide hdi_wide_ones(unsigned length)
     return length >= 128 ? ~(hdi_wide)0 : ((hdi_wide)1 << length) - 1;
 }
 
-// take() for a single map.
+// take() for a single map; `longest` is no less than `length`.
 static inline bool hdi_take_one(hdi_wide map, unsigned length, unsigned count,
-                                hdi_wide *taken)
+                                unsigned longest, hdi_wide *taken)
 {
     hdi_wide starts = map;
-    unsigned have = 1;
 
-    for (; have * 2 <= length; have *= 2)
-        starts &= starts >> have;
-    if (have < length)
-        starts &= starts >> (length - have);
+    for (unsigned have = 1; have < longest; have *= 2) {
+        unsigned more = length > have ? length - have : 0;
+        starts &= starts >> (more < have ? more : have);
+    }
 
     *taken = 0;
     for (; count > 0; count--) {

@@ -296,39 +296,37 @@ static void search(const uint64_t maps[HDI_LANE_WORDS], unsigned count,
 // Lane by lane what hdi_take_one() does, with shifts that give 0 from 64 up.
 static bool take(const uint64_t maps[HDI_LANE_WORDS],
                  const uint16_t lengths[HDI_LANES],
-                 const uint16_t counts[HDI_LANES],
+                 const uint16_t counts[HDI_LANES], struct hdi_bounds bounds,
                  uint64_t taken[HDI_LANE_WORDS])
 {
     const __m512i all = _mm512_set1_epi64(-1), c64 = _mm512_set1_epi64(64);
-    const __m512i one = _mm512_set1_epi64(1), zero = _mm512_setzero_si512();
+    const __m512i zero = _mm512_setzero_si512();
     __m512i low = _mm512_loadu_si512(maps);
     __m512i high = _mm512_loadu_si512(maps + HDI_LANES);
     __m512i length =
         _mm512_cvtepu16_epi64(_mm_loadu_si128((const __m128i *)lengths));
     __m512i count =
         _mm512_cvtepu16_epi64(_mm_loadu_si128((const __m128i *)counts));
-    __mmask8 open = _mm512_test_epi64_mask(count, count);
+    __mmask8 failed = 0;
 
-    length = _mm512_max_epu64(length, one);
-    for (__m512i have = one;;) {
-        __m512i by = _mm512_min_epu64(have, _mm512_sub_epi64(length, have));
-        if (_mm512_test_epi64_mask(by, by) == 0)
-            break;
+    for (unsigned step = 1; step < bounds.length; step *= 2) {
+        __m512i have = _mm512_set1_epi64(step);
+        __m512i more = _mm512_sub_epi64(_mm512_max_epu64(length, have), have);
+        __m512i by = _mm512_min_epu64(have, more);
         __m512i into = _mm512_sllv_epi64(high, _mm512_sub_epi64(c64, by));
         low = _mm512_and_si512(
             low, _mm512_or_si512(_mm512_srlv_epi64(low, by), into));
         high = _mm512_and_si512(high, _mm512_srlv_epi64(high, by));
-        have = _mm512_add_epi64(have, by);
     }
 
     __m512i run_low = _mm512_xor_si512(_mm512_sllv_epi64(all, length), all);
     __m512i beyond = _mm512_sub_epi64(_mm512_max_epu64(length, c64), c64);
     __m512i run_high = _mm512_xor_si512(_mm512_sllv_epi64(all, beyond), all);
     __m512i taken_low = zero, taken_high = zero;
-    while (open) {
+    for (unsigned i = 0; i < bounds.count; i++) {
+        __mmask8 open = _mm512_cmpgt_epu64_mask(count, _mm512_set1_epi64(i));
         __m512i any = _mm512_or_si512(low, high);
-        if (_mm512_mask_testn_epi64_mask(open, any, any))
-            return false;
+        failed |= _mm512_mask_testn_epi64_mask(open, any, any);
         __mmask8 upper = _mm512_testn_epi64_mask(low, low);
         __m512i word = _mm512_mask_mov_epi64(low, upper, high);
         __m512i lowest = _mm512_and_si512(word, _mm512_sub_epi64(zero, word));
@@ -350,12 +348,10 @@ static bool take(const uint64_t maps[HDI_LANE_WORDS],
         __m512i end_high = _mm512_sub_epi64(_mm512_max_epu64(end, c64), c64);
         low = _mm512_and_si512(low, _mm512_sllv_epi64(all, end));
         high = _mm512_and_si512(high, _mm512_sllv_epi64(all, end_high));
-        count = _mm512_mask_sub_epi64(count, open, count, one);
-        open = _mm512_test_epi64_mask(count, count);
     }
     _mm512_storeu_si512(taken, taken_low);
     _mm512_storeu_si512(taken + HDI_LANES, taken_high);
-    return true;
+    return failed == 0;
 }
 #else
 static void runs(const uint64_t maps[HDI_LANE_WORDS], unsigned group,
@@ -430,7 +426,7 @@ static void search(const uint64_t maps[HDI_LANE_WORDS], unsigned count,
 
 static bool take(const uint64_t maps[HDI_LANE_WORDS],
                  const uint16_t lengths[HDI_LANES],
-                 const uint16_t counts[HDI_LANES],
+                 const uint16_t counts[HDI_LANES], struct hdi_bounds bounds,
                  uint64_t taken[HDI_LANE_WORDS])
 {
     for (int i = 0; i < HDI_LANES; i++) {
@@ -438,7 +434,7 @@ static bool take(const uint64_t maps[HDI_LANE_WORDS],
 
         if (counts[i] > 0 &&
             !hdi_take_one((hdi_wide)maps[HDI_LANES + i] << 64 | maps[i],
-                          lengths[i], counts[i], &bits))
+                          lengths[i], counts[i], bounds.length, &bits))
             return false;
         taken[i] = (uint64_t)bits;
         taken[HDI_LANES + i] = (uint64_t)(bits >> 64);
@@ -449,7 +445,8 @@ static bool take(const uint64_t maps[HDI_LANE_WORDS],
 
 static bool take_few(const uint64_t maps[HDI_LANE_WORDS],
                      const uint16_t *length, const uint16_t *count,
-                     unsigned lanes, uint64_t taken[HDI_LANE_WORDS])
+                     unsigned lanes, struct hdi_bounds bounds,
+                     uint64_t taken[HDI_LANE_WORDS])
 {
     uint64_t low[FEW_LANES] = {0}, high[FEW_LANES] = {0};
 
@@ -457,14 +454,14 @@ static bool take_few(const uint64_t maps[HDI_LANE_WORDS],
         uint16_t lengths[HDI_LANES], counts[HDI_LANES] = {0};
         memcpy(lengths, length, sizeof(lengths));
         memcpy(counts, count, lanes * sizeof(*counts));
-        return take(maps, lengths, counts, taken);
+        return take(maps, lengths, counts, bounds, taken);
     }
     for (unsigned i = 0; i < lanes; i++) {
         hdi_wide bits = 0;
 
         if (count[i] > 0 &&
             !hdi_take_one((hdi_wide)maps[HDI_LANES + i] << 64 | maps[i],
-                          length[i], count[i], &bits))
+                          length[i], count[i], bounds.length, &bits))
             return false;
         low[i] = (uint64_t)bits;
         high[i] = (uint64_t)(bits >> 64);

@@ -43,6 +43,18 @@ static bool take_plainly(const uint64_t *maps, const uint16_t *length,
     return true;
 }
 
+static struct hdi_bounds bounds_of(const uint16_t *length,
+                                   const uint16_t *count)
+{
+    struct hdi_bounds bounds = {0};
+
+    for (unsigned i = 0; i < HDI_LANES; i++) {
+        bounds.length = length[i] > bounds.length ? length[i] : bounds.length;
+        bounds.count = count[i] > bounds.count ? count[i] : bounds.count;
+    }
+    return bounds;
+}
+
 static void runs_are_taken_lowest_first(const struct hdi_lanes *lanes)
 {
     unsigned fitted = 0;
@@ -66,7 +78,8 @@ static void runs_are_taken_lowest_first(const struct hdi_lanes *lanes)
                 length[i] = 0;
         }
         bool fits = take_plainly(maps, length, count, wanted);
-        CHECK(lanes->take(maps, length, count, got) == fits);
+        CHECK(lanes->take(maps, length, count, bounds_of(length, count), got) ==
+              fits);
         CHECK(!fits || memcmp(got, wanted, sizeof(got)) == 0);
         fitted += fits;
     }
@@ -212,7 +225,8 @@ static void few_runs_are_taken_alike(const struct hdi_lanes *lanes)
         }
         memcpy(some, count, here * sizeof(*some));
         bool fits = take_plainly(maps, length, some, wanted);
-        CHECK(lanes->take_few(maps, length, count, here, got) == fits);
+        CHECK(lanes->take_few(maps, length, count, here,
+                              bounds_of(length, count), got) == fits);
         CHECK(!fits || memcmp(got, wanted, sizeof(got)) == 0);
     }
 }

@@ -76,7 +76,7 @@ static bool take_batch(const struct hdi_module *module,
                        const struct hdi_shape *shape,
                        const struct hdi_lanes *lanes, uint32_t batch,
                        const uint16_t *lines, const uint16_t *runs,
-                       uint64_t *taken)
+                       struct hdi_bounds bounds, uint64_t *taken)
 {
     const uint64_t *maps = module->room.maps + batch * HDI_LANE_WORDS;
     uint32_t lane = batch * HDI_LANES, rest = shape->lanes - lane;
@@ -84,29 +84,30 @@ static bool take_batch(const struct hdi_module *module,
 
     if (!shape->alone)
         return rest >= HDI_LANES
-                   ? lanes->take(maps, lines + lane, runs + lane, taken)
+                   ? lanes->take(maps, lines + lane, runs + lane, bounds, taken)
                    : lanes->take_few(maps, lines + lane, runs + lane, rest,
-                                     taken);
+                                     bounds, taken);
     rest = rest < HDI_LANES ? rest : HDI_LANES;
     for (uint32_t i = 0; i < rest; i++) {
         const struct hdi_line *line = &shape->lines[lane + i];
         count[i] =
             is_alone(&shape->resources[line->resource]) ? 0 : runs[lane + i];
     }
-    return lanes->take_few(maps, lines + lane, count, rest, taken);
+    return lanes->take_few(maps, lines + lane, count, rest, bounds, taken);
 }
 
 bool hdi_module_take(struct hdi_module *module, const struct hdi_shape *shape,
                      const struct hdi_lanes *lanes, const uint16_t *lines,
-                     const uint16_t *runs, uint32_t resources,
+                     const uint16_t *runs, const struct hdi_outline *outline,
                      struct hdi_lease *lease)
 {
     for (uint32_t b = 0; b < shape->batches; b++) {
         uint64_t *taken = lease->maps + b * HDI_LANE_WORDS;
 
-        if ((shape->batch_resources[b] & resources) == 0)
+        if ((shape->batch_resources[b] & outline->resources) == 0)
             memset(taken, 0, HDI_LANE_WORDS * sizeof(*taken));
-        else if (!take_batch(module, shape, lanes, b, lines, runs, taken))
+        else if (!take_batch(module, shape, lanes, b, lines, runs,
+                             outline->bounds, taken))
             return false;
     }
     if (shape->alone) {
@@ -125,8 +126,8 @@ bool hdi_module_take(struct hdi_module *module, const struct hdi_shape *shape,
     // It fits: only now anything changes.
     lanes->occupy(&module->room, lease->maps, lines);
     memcpy(lease->lines, lines, shape->line_pad * sizeof(*lines));
-    lease->resources = resources;
-    module->stale |= resources;
+    lease->resources = outline->resources;
+    module->stale |= outline->resources;
     return true;
 }
 

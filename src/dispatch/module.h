@@ -6,9 +6,7 @@
 #ifndef HDI_DISPATCH_MODULE_H
 #define HDI_DISPATCH_MODULE_H
 
-#include "dispatch/lanes.h"
 #include "dispatch/need.h"
-#include "dispatch/shape.h"
 
 struct hdi_module {
     struct hdi_room room; // shape->map_words; runs are old where `stale`
@@ -31,12 +29,12 @@ struct hdi_lease {
 void hdi_module_clear(struct hdi_module *module, const struct hdi_shape *shape);
 
 // Take what is asked, all or nothing; `lines` and `runs` as hdi_need_lines()
-// made them for module->first, `resources` as bits those needed at all. False:
-// it does not fit and nothing was taken. The counts are known to fit (the match
-// is exact for them); runs are looked for here.
+// made them for module->first, and their outline. False: it does not fit and
+// nothing was taken. The counts are known to fit (the match is exact for them);
+// runs are looked for here.
 bool hdi_module_take(struct hdi_module *module, const struct hdi_shape *shape,
                      const struct hdi_lanes *lanes, const uint16_t *lines,
-                     const uint16_t *runs, uint32_t resources,
+                     const uint16_t *runs, const struct hdi_outline *outline,
                      struct hdi_lease *lease);
 
 void hdi_module_give(struct hdi_module *module, const struct hdi_lanes *lanes,

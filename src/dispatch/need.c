@@ -112,3 +112,19 @@ void hdi_need_lines(const struct hdi_need *need, const struct hdi_shape *shape,
             runs[i] = (uint16_t)(resource->together ? 1 : waves);
     }
 }
+
+struct hdi_outline hdi_need_outline(const struct hdi_need *need,
+                                    const struct hdi_shape *shape,
+                                    const uint16_t *lines, const uint16_t *runs)
+{
+    struct hdi_outline outline = {0};
+    struct hdi_bounds *bounds = &outline.bounds;
+
+    for (uint32_t r = 0; r < shape->resource_count; r++)
+        outline.resources |= (uint32_t)(need->amount[r] > 0) << r;
+    for (uint32_t i = 0; i < shape->count_begin; i++) {
+        bounds->length = lines[i] > bounds->length ? lines[i] : bounds->length;
+        bounds->count = runs[i] > bounds->count ? runs[i] : bounds->count;
+    }
+    return outline;
+}

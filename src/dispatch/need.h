@@ -2,6 +2,7 @@
 #ifndef HDI_DISPATCH_NEED_H
 #define HDI_DISPATCH_NEED_H
 
+#include "dispatch/lanes.h"
 #include "dispatch/shape.h"
 
 struct hdi_need {
@@ -23,15 +24,11 @@ hd_status hdi_need_check(const struct hdi_need *need,
 uint32_t hdi_need_share(const struct hdi_need *need,
                         const struct hdi_shape *shape);
 
-// Those it needs at all, as bits.
-static inline uint32_t hdi_need_resources(const struct hdi_need *need)
-{
-    uint32_t resources = 0;
-
-    for (uint32_t r = 0; r < HDI_MAX_RESOURCES; r++)
-        resources |= (uint32_t)(need->amount[r] > 0) << r;
-    return resources;
-}
+// What can be said of a need without knowing the module.
+struct hdi_outline {
+    uint32_t resources; // those it needs at all, as bits
+    struct hdi_bounds bounds;
+};
 
 // What every line must at least have when place 0 of the split is unit `first`;
 // `split` is waves by place. `runs`, by run line, is how many separate runs of
@@ -39,5 +36,11 @@ static inline uint32_t hdi_need_resources(const struct hdi_need *need)
 void hdi_need_lines(const struct hdi_need *need, const struct hdi_shape *shape,
                     const uint16_t *split, uint32_t first, uint16_t *lines,
                     uint16_t *runs);
+
+// `lines` and `runs` as hdi_need_lines() made them, for any first unit.
+struct hdi_outline hdi_need_outline(const struct hdi_need *need,
+                                    const struct hdi_shape *shape,
+                                    const uint16_t *lines,
+                                    const uint16_t *runs);
 
 #endif

@@ -85,7 +85,8 @@ void hdi_take_head(struct hdi_dispatcher *d, uint32_t channel)
         else
             hdi_need_lines(need, &d->shape, split, turn, lines, lines + pad);
     }
-    d->resources[channel] = hdi_need_resources(need);
+    const uint16_t *lines = hdi_match_need(match, channel, 0);
+    d->outline[channel] = hdi_need_outline(need, &d->shape, lines, lines + pad);
     hdi_match_head(match, channel);
     set_priority(d, channel, need->priority);
     d->arrived[channel] = head->arrived;
@@ -375,7 +376,7 @@ static bool place(struct hdi_dispatcher *d, uint32_t channel, uint64_t now,
         const uint16_t *lines =
             hdi_match_need(&d->match, channel, d->match.turn[m]);
         if (hdi_module_take(&d->modules[m], &d->shape, d->match.lanes, lines,
-                            lines + d->shape.line_pad, d->resources[channel],
+                            lines + d->shape.line_pad, &d->outline[channel],
                             lease)) {
             *module = m;
             return true;

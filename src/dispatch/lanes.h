@@ -141,17 +141,10 @@ static inline hdi_wide hdi_wide_ones(unsigned length)
     return length >= 128 ? ~(hdi_wide)0 : ((hdi_wide)1 << length) - 1;
 }
 
-// take() for a single map; `longest` is no less than `length`.
-static inline bool hdi_take_one(hdi_wide map, unsigned length, unsigned count,
-                                unsigned longest, hdi_wide *taken)
+// Take the runs that begin at the `count` lowest of `starts` that do not touch.
+static inline bool hdi_take_at(hdi_wide starts, unsigned length, unsigned count,
+                               hdi_wide *taken)
 {
-    hdi_wide starts = map;
-
-    for (unsigned have = 1; have < longest; have *= 2) {
-        unsigned more = length > have ? length - have : 0;
-        starts &= starts >> (more < have ? more : have);
-    }
-
     *taken = 0;
     for (; count > 0; count--) {
         uint64_t low = (uint64_t)starts, high = (uint64_t)(starts >> 64);
@@ -164,6 +157,19 @@ static inline bool hdi_take_one(hdi_wide map, unsigned length, unsigned count,
         starts &= ~hdi_wide_ones(at + length);
     }
     return true;
+}
+
+// take() for a single map; `longest` is no less than `length`.
+static inline bool hdi_take_one(hdi_wide map, unsigned length, unsigned count,
+                                unsigned longest, hdi_wide *taken)
+{
+    hdi_wide starts = map;
+
+    for (unsigned have = 1; have < longest; have *= 2) {
+        unsigned more = length > have ? length - have : 0;
+        starts &= starts >> (more < have ? more : have);
+    }
+    return hdi_take_at(starts, length, count, taken);
 }
 
 #endif

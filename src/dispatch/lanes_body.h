@@ -3,8 +3,6 @@
 // page has the loops over levels, needs and scores.
 #include "dispatch/lanes_maps.h"
 
-typedef uint16_t half32 __attribute__((vector_size(64), aligned(2)));
-
 // One of a row of numbers, but for the store.
 static inline void put(int32_t *numbers, unsigned at, int32_t number)
 {
@@ -47,20 +45,21 @@ static void space(const uint16_t *level, const uint64_t *share, unsigned lines,
     put(spaces, module, (int32_t)(sum >> 16));
 }
 
-static const half32 places = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
-                              11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
-                              22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
-
 // Add `lines` to the levels of all counts, or subtract them.
 static inline void add_counts(const struct hdi_room *room,
                               const uint16_t *lines, bool subtract)
 {
-    for (unsigned i = 0; i < room->lines; i += HDI_ROW) {
-        half32 level, change, index = places + (uint16_t)i;
+    halves_v place;
+
+    for (unsigned i = 0; i < HALVES; i++)
+        place[i] = (uint16_t)i;
+    for (unsigned i = 0; i < room->lines; i += HALVES) {
+        halves_v level, change;
 
         memcpy(&level, room->level + i, sizeof(level));
         memcpy(&change, lines + i, sizeof(change));
-        change &= (half32)(index >= (uint16_t)room->counts);
+        change &= (halves_v)(place >= (uint16_t)room->counts);
+        place += HALVES;
         level += subtract ? -change : change;
         memcpy(room->level + i, &level, sizeof(level));
     }
@@ -69,8 +68,8 @@ static inline void add_counts(const struct hdi_room *room,
 static void give(const struct hdi_room *room, const uint64_t *taken,
                  const uint16_t *lines)
 {
-    for (unsigned i = 0; i < room->words; i += 8) {
-        word8 a, b;
+    for (unsigned i = 0; i < room->words; i += WORDS) {
+        words_v a, b;
 
         memcpy(&a, room->maps + i, sizeof(a));
         memcpy(&b, taken + i, sizeof(b));
@@ -83,8 +82,8 @@ static void give(const struct hdi_room *room, const uint64_t *taken,
 static void occupy(const struct hdi_room *room, const uint64_t *taken,
                    const uint16_t *lines)
 {
-    for (unsigned i = 0; i < room->words; i += 8) {
-        word8 a, b;
+    for (unsigned i = 0; i < room->words; i += WORDS) {
+        words_v a, b;
 
         memcpy(&a, room->maps + i, sizeof(a));
         memcpy(&b, taken + i, sizeof(b));
@@ -94,23 +93,27 @@ static void occupy(const struct hdi_room *room, const uint64_t *taken,
     add_counts(room, lines, true);
 }
 
-// Whether some number of 32 is below its need.
+// Whether some number of a row is below its need.
 static inline bool any_below(const uint16_t *level, const uint16_t *need)
 {
 #ifdef __AVX512BW__
     return _mm512_cmplt_epu16_mask(_mm512_loadu_si512(level),
                                    _mm512_loadu_si512(need)) != 0;
 #else
-    half32 a, b;
-    uint64_t bits[8], any = 0;
+    halves_v enough = ~(halves_v){0};
+    uint64_t bits[HALVES / 4], all = ~UINT64_C(0);
 
-    memcpy(&a, level, sizeof(a));
-    memcpy(&b, need, sizeof(b));
-    half32 below = (half32)(a < b);
-    memcpy(bits, &below, sizeof(bits));
-    for (int i = 0; i < 8; i++)
-        any |= bits[i];
-    return any != 0;
+    for (unsigned i = 0; i < HDI_ROW; i += HALVES) {
+        halves_v a, b;
+
+        memcpy(&a, level + i, sizeof(a));
+        memcpy(&b, need + i, sizeof(b));
+        enough &= (halves_v)(a >= b);
+    }
+    memcpy(bits, &enough, sizeof(bits));
+    for (unsigned i = 0; i < HALVES / 4; i++)
+        all &= bits[i];
+    return ~all != 0;
 #endif
 }
 
@@ -292,10 +295,9 @@ static unsigned best(const uint64_t *fits, const int32_t *scores,
     for (unsigned w = 0; w < words; w++) {
         for (uint64_t left = fits[w]; left; left &= left - 1) {
             unsigned m = 64 * w + (unsigned)__builtin_ctzll(left);
-            if (scores[m] > most) {
-                chosen = m;
-                most = scores[m];
-            }
+            bool better = scores[m] > most;
+            chosen = better ? m : chosen;
+            most = better ? scores[m] : most;
         }
     }
     return chosen;

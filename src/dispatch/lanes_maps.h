@@ -9,11 +9,22 @@
 #include <immintrin.h>
 #endif
 
-typedef uint64_t word8 __attribute__((vector_size(64), aligned(8)));
-
+// Vectors as wide as a register: compilers spread wider ones over memory.
 enum {
+#if defined(__AVX512BW__)
+    REGISTER = 64, // [bytes]
+#elif defined(__AVX2__)
+    REGISTER = 32,
+#else
+    REGISTER = 16,
+#endif
+    WORDS = REGISTER / 8,
+    HALVES = REGISTER / 2,
     FEW_LANES = 2 // no more are searched one by one
 };
+
+typedef uint64_t words_v __attribute__((vector_size(REGISTER), aligned(8)));
+typedef uint16_t halves_v __attribute__((vector_size(REGISTER), aligned(2)));
 
 static inline unsigned largest(unsigned a, unsigned b)
 {
@@ -24,17 +35,17 @@ static inline unsigned largest(unsigned a, unsigned b)
 // every lane at once.
 #define EXTEND(j)                                               \
     do {                                                        \
-        word8 more_ = ends & eroded[j];                         \
-        word8 yes_ = (word8)(more_ != 0);                       \
+        words_v more_ = ends & eroded[j];                       \
+        words_v yes_ = (words_v)(more_ != 0);                   \
         ends = (ends & ~yes_) | ((more_ << (1 << (j))) & yes_); \
         length += yes_ & (UINT64_C(1) << (j));                  \
     } while (0)
 
 #ifndef __AVX512CD__
-// The longest runs inside each of 8 words.
-static inline void runs_inside(const uint64_t words[8], uint64_t inside[8])
+// The longest runs inside each of WORDS words.
+static inline void runs_inside(const uint64_t *words, uint64_t *inside)
 {
-    word8 eroded[6], ends = ~(word8){0}, length = {0};
+    words_v eroded[6], ends = ~(words_v){0}, length = {0};
 
     memcpy(&eroded[0], words, sizeof(eroded[0]));
     for (int j = 1; j < 6; j++)
@@ -46,7 +57,7 @@ static inline void runs_inside(const uint64_t words[8], uint64_t inside[8])
     EXTEND(1);
     EXTEND(0);
     // 32 + 16 + ... + 1 is 63: a full word has one more.
-    length -= (word8)((ends & eroded[0]) != 0);
+    length -= (words_v)((ends & eroded[0]) != 0);
     memcpy(inside, &length, sizeof(length));
 }
 #endif
@@ -191,7 +202,8 @@ static inline unsigned run_of_many(const uint64_t *map, unsigned words)
         uint64_t eight[8] = {0}, inside[8];
 
         memcpy(eight, map + first, count * sizeof(*eight));
-        runs_inside(eight, inside);
+        for (unsigned i = 0; i < count; i += WORDS)
+            runs_inside(eight + i, inside + i);
         for (unsigned i = 0; i < count; i++) {
             uint64_t word = map[first + i];
             unsigned joined = open + ones_below(word);
@@ -354,10 +366,11 @@ static bool take(const uint64_t maps[HDI_LANE_WORDS],
     return failed == 0;
 }
 #else
-static void runs(const uint64_t maps[HDI_LANE_WORDS], unsigned group,
-                 uint16_t found[HDI_LANES])
+// runs() of WORDS maps.
+static inline void runs_of_some(const uint64_t *maps, unsigned group,
+                                uint16_t *found)
 {
-    word8 low, high, eroded[7], eroded_high[7];
+    words_v low, high, eroded[7], eroded_high[7];
 
     memcpy(&low, maps, sizeof(low));
     memcpy(&high, maps + HDI_LANES, sizeof(high));
@@ -382,21 +395,21 @@ static void runs(const uint64_t maps[HDI_LANE_WORDS], unsigned group,
 #pragma GCC unroll 6
     for (int j = 1; j < 7; j++) {
         int by = 1 << (j - 1);
-        word8 l = eroded[j - 1], h = eroded_high[j - 1];
+        words_v l = eroded[j - 1], h = eroded_high[j - 1];
         eroded[j] = l & (l >> by | h << (64 - by));
         eroded_high[j] = h & h >> by;
     }
 
-    word8 ends = ~(word8){0}, ends_high = ends, length = {0};
+    words_v ends = ~(words_v){0}, ends_high = ends, length = {0};
 #pragma GCC unroll 8
     for (int step = 0; step < 8; step++) {
         int j = step < 7 ? 6 - step : 0; // 64 + ... + 1 is 127: once more
-        word8 l = ends & eroded[j], h = ends_high & eroded_high[j];
-        word8 yes = (word8)((l | h) != 0);
-        word8 next = l, next_high = h;
+        words_v l = ends & eroded[j], h = ends_high & eroded_high[j];
+        words_v yes = (words_v)((l | h) != 0);
+        words_v next = l, next_high = h;
         if (j == 6) {
             next_high = l;
-            next = (word8){0};
+            next = (words_v){0};
         } else {
             next_high = h << (1 << j) | l >> (64 - (1 << j));
             next = l << (1 << j);
@@ -405,8 +418,15 @@ static void runs(const uint64_t maps[HDI_LANE_WORDS], unsigned group,
         ends_high = (ends_high & ~yes) | (next_high & yes);
         length += yes & (UINT64_C(1) << j);
     }
-    for (int i = 0; i < HDI_LANES; i++)
+    for (int i = 0; i < WORDS; i++)
         found[i] = (uint16_t)length[i];
+}
+
+static void runs(const uint64_t maps[HDI_LANE_WORDS], unsigned group,
+                 uint16_t found[HDI_LANES])
+{
+    for (int lane = 0; lane < HDI_LANES; lane += WORDS)
+        runs_of_some(maps + lane, group, found + lane);
 }
 
 static void search(const uint64_t maps[HDI_LANE_WORDS], unsigned count,
@@ -424,22 +444,49 @@ static void search(const uint64_t maps[HDI_LANE_WORDS], unsigned count,
     memcpy(level + lane, found, count * sizeof(*found));
 }
 
+// Shifts by up to 64, in two steps: by 64 at once is not defined.
+static inline words_v shifted_down(words_v word, words_v by)
+{
+    return word >> (by >> 1) >> (by - (by >> 1));
+}
+
+static inline words_v shifted_up(words_v word, words_v by)
+{
+    return word << (by >> 1) << (by - (by >> 1));
+}
+
+// Lane by lane what hdi_take_one() does.
 static bool take(const uint64_t maps[HDI_LANE_WORDS],
                  const uint16_t lengths[HDI_LANES],
                  const uint16_t counts[HDI_LANES], struct hdi_bounds bounds,
                  uint64_t taken[HDI_LANE_WORDS])
 {
-    for (int i = 0; i < HDI_LANES; i++) {
-        hdi_wide bits = 0;
+    bool fits = true;
 
-        if (counts[i] > 0 &&
-            !hdi_take_one((hdi_wide)maps[HDI_LANES + i] << 64 | maps[i],
-                          lengths[i], counts[i], bounds.length, &bits))
-            return false;
-        taken[i] = (uint64_t)bits;
-        taken[HDI_LANES + i] = (uint64_t)(bits >> 64);
+    for (unsigned lane = 0; lane < HDI_LANES; lane += WORDS) {
+        words_v low, high, length;
+
+        memcpy(&low, maps + lane, sizeof(low));
+        memcpy(&high, maps + HDI_LANES + lane, sizeof(high));
+        for (unsigned i = 0; i < WORDS; i++)
+            length[i] = lengths[lane + i];
+        for (unsigned have = 1; have < bounds.length; have *= 2) {
+            words_v more = length - have;
+            more &= (words_v)(length > have);
+            words_v less = (words_v)(more < have);
+            words_v by = (more & less) | (have & ~less);
+            low &= shifted_down(low, by) | shifted_up(high, 64 - by);
+            high &= shifted_down(high, by);
+        }
+        for (unsigned i = 0; i < WORDS; i++) {
+            hdi_wide bits;
+            fits &= hdi_take_at((hdi_wide)high[i] << 64 | low[i],
+                                lengths[lane + i], counts[lane + i], &bits);
+            taken[lane + i] = (uint64_t)bits;
+            taken[HDI_LANES + lane + i] = (uint64_t)(bits >> 64);
+        }
     }
-    return true;
+    return fits;
 }
 #endif
 
@@ -466,7 +513,8 @@ static bool take_few(const uint64_t maps[HDI_LANE_WORDS],
         low[i] = (uint64_t)bits;
         high[i] = (uint64_t)(bits >> 64);
     }
-    word8 first = {low[0], low[1]}, second = {high[0], high[1]};
+    words_v first = {low[0], low[1]}, second = {high[0], high[1]};
+    memset(taken, 0, HDI_LANE_WORDS * sizeof(*taken));
     memcpy(taken, &first, sizeof(first));
     memcpy(taken + HDI_LANES, &second, sizeof(second));
     return true;

@@ -35,11 +35,13 @@ enum hd_channel_order {
     HD_A = 0x10b1,
     HD_RG = 0x10b2,
     HD_RA = 0x10b3,
+    HD_RGB = 0x10b4, // of packed types only, as HD_RGBX
     HD_RGBA = 0x10b5,
     HD_BGRA = 0x10b6,
     HD_ARGB = 0x10b7,
     HD_INTENSITY = 0x10b8,
     HD_LUMINANCE = 0x10b9,
+    HD_RGBX = 0x10bc,  // HD_RGB whose border has alpha 0
     HD_DEPTH = 0x10bd, // for image2d_depth_t and image2d_array_depth_t
     HD_SRGBA = 0x10c1, // only read
     HD_SBGRA = 0x10c2, // only read
@@ -53,6 +55,11 @@ enum hd_channel_type {
     HD_SNORM_INT16 = 0x10d1,
     HD_UNORM_INT8 = 0x10d2,
     HD_UNORM_INT16 = 0x10d3,
+    // Packed: a texel is one number, red in its highest bits. What is above, of
+    // 555 and 101010, is not read and is written as 0.
+    HD_UNORM_SHORT_565 = 0x10d4,  // of HD_RGB and HD_RGBX
+    HD_UNORM_SHORT_555 = 0x10d5,  // of HD_RGB and HD_RGBX
+    HD_UNORM_INT_101010 = 0x10d6, // of HD_RGB and HD_RGBX
     HD_SIGNED_INT8 = 0x10d7,
     HD_SIGNED_INT16 = 0x10d8,
     HD_SIGNED_INT32 = 0x10d9,
@@ -60,7 +67,8 @@ enum hd_channel_type {
     HD_UNSIGNED_INT16 = 0x10db,
     HD_UNSIGNED_INT32 = 0x10dc,
     HD_HALF_FLOAT = 0x10dd,
-    HD_FLOAT = 0x10de
+    HD_FLOAT = 0x10de,
+    HD_UNORM_INT_101010_2 = 0x10e0 // packed, of HD_RGBA: alpha is lowest
 };
 
 enum {

@@ -25,13 +25,15 @@ enum hdi_image_number {
     HDI_NUMBER_UNSIGNED,
     HDI_NUMBER_SIGNED,
     HDI_NUMBER_HALF,
-    HDI_NUMBER_FLOAT
+    HDI_NUMBER_FLOAT,
+    HDI_NUMBER_PACKED // all channels are in one
 };
 
 // A channel that is not stored, in `place`.
 enum {
     HDI_CHANNEL_ZERO = 4,
-    HDI_CHANNEL_ONE
+    HDI_CHANNEL_ONE,
+    HDI_CHANNEL_INSIDE // 1, and 0 in the border
 };
 
 struct hdi_image {
@@ -50,6 +52,9 @@ struct hdi_image {
     unsigned char place[4];  // of red, green, blue, alpha: stored
                              // component, or HDI_CHANNEL_
     unsigned char source[4]; // of stored components: their channel
+    // Packed, of red, green, blue, alpha: the lowest bit and how many there
+    // are, 0 of what is not stored.
+    unsigned char shift[4], bits[4];
 };
 
 #endif

@@ -14,7 +14,8 @@
 
 enum {
     Z = HDI_CHANNEL_ZERO,
-    ONE = HDI_CHANNEL_ONE
+    ONE = HDI_CHANNEL_ONE,
+    INSIDE = HDI_CHANNEL_INSIDE
 };
 
 static const struct order {
@@ -27,6 +28,8 @@ static const struct order {
     {HD_A, 1, {Z, Z, Z, 0}, {3}},
     {HD_RG, 2, {0, 1, Z, ONE}, {0, 1}},
     {HD_RA, 2, {0, Z, Z, 1}, {0, 3}},
+    {HD_RGB, 3, {0, 1, 2, ONE}, {0, 1, 2}},
+    {HD_RGBX, 3, {0, 1, 2, INSIDE}, {0, 1, 2}},
     {HD_RGBA, 4, {0, 1, 2, 3}, {0, 1, 2, 3}},
     {HD_BGRA, 4, {2, 1, 0, 3}, {2, 1, 0, 3}},
     {HD_ARGB, 4, {1, 2, 3, 0}, {3, 0, 1, 2}},
@@ -40,22 +43,32 @@ static const struct order {
 
 static const struct type {
     enum hd_channel_type type;
-    int size; // [bytes]
+    int size; // of a component, or of a whole packed texel [bytes]
     enum hdi_image_number number;
-    float most; // that stands for 1, normalised; else 0
+    float most;                      // that stands for 1, normalised; else 0
+    unsigned char shift[4], bits[4]; // as those of hdi_image
 } types[] = {
-    {HD_SNORM_INT8, 1, HDI_NUMBER_SIGNED, 127},
-    {HD_SNORM_INT16, 2, HDI_NUMBER_SIGNED, 32767},
-    {HD_UNORM_INT8, 1, HDI_NUMBER_UNSIGNED, 255},
-    {HD_UNORM_INT16, 2, HDI_NUMBER_UNSIGNED, 65535},
-    {HD_SIGNED_INT8, 1, HDI_NUMBER_SIGNED, 0},
-    {HD_SIGNED_INT16, 2, HDI_NUMBER_SIGNED, 0},
-    {HD_SIGNED_INT32, 4, HDI_NUMBER_SIGNED, 0},
-    {HD_UNSIGNED_INT8, 1, HDI_NUMBER_UNSIGNED, 0},
-    {HD_UNSIGNED_INT16, 2, HDI_NUMBER_UNSIGNED, 0},
-    {HD_UNSIGNED_INT32, 4, HDI_NUMBER_UNSIGNED, 0},
-    {HD_HALF_FLOAT, 2, HDI_NUMBER_HALF, 0},
-    {HD_FLOAT, 4, HDI_NUMBER_FLOAT, 0},
+    {HD_SNORM_INT8, 1, HDI_NUMBER_SIGNED, 127, {0}, {0}},
+    {HD_SNORM_INT16, 2, HDI_NUMBER_SIGNED, 32767, {0}, {0}},
+    {HD_UNORM_INT8, 1, HDI_NUMBER_UNSIGNED, 255, {0}, {0}},
+    {HD_UNORM_INT16, 2, HDI_NUMBER_UNSIGNED, 65535, {0}, {0}},
+    {HD_UNORM_SHORT_565, 2, HDI_NUMBER_PACKED, 0, {11, 5, 0}, {5, 6, 5}},
+    {HD_UNORM_SHORT_555, 2, HDI_NUMBER_PACKED, 0, {10, 5, 0}, {5, 5, 5}},
+    {HD_UNORM_INT_101010, 4, HDI_NUMBER_PACKED, 0, {20, 10, 0}, {10, 10, 10}},
+    {HD_UNORM_INT_101010_2,
+     4,
+     HDI_NUMBER_PACKED,
+     0,
+     {22, 12, 2, 0},
+     {10, 10, 10, 2}},
+    {HD_SIGNED_INT8, 1, HDI_NUMBER_SIGNED, 0, {0}, {0}},
+    {HD_SIGNED_INT16, 2, HDI_NUMBER_SIGNED, 0, {0}, {0}},
+    {HD_SIGNED_INT32, 4, HDI_NUMBER_SIGNED, 0, {0}, {0}},
+    {HD_UNSIGNED_INT8, 1, HDI_NUMBER_UNSIGNED, 0, {0}, {0}},
+    {HD_UNSIGNED_INT16, 2, HDI_NUMBER_UNSIGNED, 0, {0}, {0}},
+    {HD_UNSIGNED_INT32, 4, HDI_NUMBER_UNSIGNED, 0, {0}, {0}},
+    {HD_HALF_FLOAT, 2, HDI_NUMBER_HALF, 0, {0}, {0}},
+    {HD_FLOAT, 4, HDI_NUMBER_FLOAT, 0, {0}, {0}},
 };
 
 static const struct order *find_order(enum hd_channel_order order)
@@ -82,7 +95,13 @@ static bool is_srgb(enum hd_channel_order order)
 // OpenCL's table of what goes with what.
 static bool goes_with(enum hd_channel_order order, const struct type *type)
 {
+    if (type->number == HDI_NUMBER_PACKED)
+        return type->bits[3] > 0 ? order == HD_RGBA
+                                 : order == HD_RGB || order == HD_RGBX;
     switch (order) {
+    case HD_RGB:
+    case HD_RGBX:
+        return false;
     case HD_BGRA:
     case HD_ARGB:
     case HD_ABGR:
@@ -101,12 +120,18 @@ static bool goes_with(enum hd_channel_order order, const struct type *type)
     }
 }
 
+// Components as they lie in memory.
+static int stored(const struct order *order, const struct type *type)
+{
+    return type->number == HDI_NUMBER_PACKED ? 1 : order->components;
+}
+
 uint32_t hd_texel_size(enum hd_channel_order order, enum hd_channel_type type)
 {
     const struct order *o = find_order(order);
     const struct type *t = find_type(type);
 
-    return o && t && goes_with(order, t) ? (uint32_t)(o->components * t->size)
+    return o && t && goes_with(order, t) ? (uint32_t)(stored(o, t) * t->size)
                                          : 0;
 }
 
@@ -130,6 +155,8 @@ static enum hdi_image_layout layout_of(const struct hd_image_params *p,
 
     if ((p->order == HD_RGBA || p->order == HD_BGRA) && bytes)
         return HDI_LAYOUT_8888;
+    if (type->number == HDI_NUMBER_PACKED)
+        return HDI_LAYOUT_ANY;
     if (p->order == HD_RGBA && type->size == 4)
         return HDI_LAYOUT_4_X_32;
     if ((p->order == HD_R || p->order == HD_DEPTH) && p->type == HD_FLOAT)
@@ -258,14 +285,20 @@ static void describe(struct hd_image *image, uint64_t size)
         .layout =
             size <= INT32_MAX ? layout_of(p, order, type) : HDI_LAYOUT_ANY,
         .number = type->number,
-        .texel_size = order->components * type->size,
+        .texel_size = stored(order, type) * type->size,
         .component_size = type->size,
-        .components = order->components,
+        .components = stored(order, type),
         .swapped = p->order == HD_BGRA,
         .scale = type->most > 0 ? 1 / type->most : 1,
     };
     memcpy(image->shown.place, order->place, sizeof(order->place));
     memcpy(image->shown.source, order->source, sizeof(order->source));
+    memcpy(image->shown.shift, type->shift, sizeof(type->shift));
+    memcpy(image->shown.bits, type->bits, sizeof(type->bits));
+    // What is stored of a packed texel is its first component.
+    for (int c = 0; c < 4 && type->number == HDI_NUMBER_PACKED; c++)
+        if (image->shown.place[c] < HDI_CHANNEL_ZERO)
+            image->shown.place[c] = 0;
 }
 
 hd_status hdi_image_create(struct hdi_launcher *launcher,

@@ -19,8 +19,9 @@ static const char *path; // of images.cl
 static struct hd_buffer *points, *values;
 
 static const enum hd_channel_order orders[] = {
-    HD_R,    HD_A,         HD_RG,        HD_RA,    HD_RGBA,  HD_BGRA, HD_ARGB,
-    HD_ABGR, HD_INTENSITY, HD_LUMINANCE, HD_DEPTH, HD_SRGBA, HD_SBGRA};
+    HD_R,         HD_A,         HD_RG,    HD_RA,    HD_RGBA,
+    HD_BGRA,      HD_ARGB,      HD_RGB,   HD_RGBX,  HD_ABGR,
+    HD_INTENSITY, HD_LUMINANCE, HD_DEPTH, HD_SRGBA, HD_SBGRA};
 static const char *const kind_names[] = {"1d", "1d_buffer", "1d_array",
                                          "2d", "2d_array",  "3d"};
 

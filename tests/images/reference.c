@@ -46,6 +46,9 @@ static const char *stored(enum hd_channel_order order)
         return "rg";
     case HD_RA:
         return "ra";
+    case HD_RGB:
+    case HD_RGBX:
+        return "rgb";
     case HD_RGBA:
     case HD_SRGBA:
         return "rgba";
@@ -119,8 +122,56 @@ static double decode(enum hd_channel_type type, const unsigned char *p)
         return half_value(u16);
     case HD_FLOAT:
         return (double)f;
+    default: // packed
+        return 0;
     }
-    return 0;
+}
+
+bool reference_is_packed(enum hd_channel_type type)
+{
+    return type == HD_UNORM_SHORT_565 || type == HD_UNORM_SHORT_555 ||
+           type == HD_UNORM_INT_101010 || type == HD_UNORM_INT_101010_2;
+}
+
+// "With the first channel in the most significant bits": the value of every
+// channel from the number that a texel is, and the largest it can have.
+static uint32_t unpack(enum hd_channel_type type, uint32_t texel, int channel,
+                       uint32_t *most)
+{
+    switch (type) {
+    case HD_UNORM_SHORT_565:
+        *most = channel == 1 ? 63 : 31;
+        return channel == 0   ? texel / 2048 % 32
+               : channel == 1 ? texel / 32 % 64
+                              : texel % 32;
+    case HD_UNORM_SHORT_555:
+        *most = 31;
+        return channel == 0   ? texel / 1024 % 32
+               : channel == 1 ? texel / 32 % 32
+                              : texel % 32;
+    case HD_UNORM_INT_101010:
+        *most = 1023;
+        return channel == 0   ? texel / 1048576 % 1024
+               : channel == 1 ? texel / 1024 % 1024
+                              : texel % 1024;
+    default:
+        *most = channel == 3 ? 3 : 1023;
+        return channel == 0   ? texel / 4194304
+               : channel == 1 ? texel / 4096 % 1024
+               : channel == 2 ? texel / 4 % 1024
+                              : texel % 4;
+    }
+}
+
+double reference_unpack(enum hd_channel_type type, const unsigned char *texel,
+                        int channel, uint32_t *most)
+{
+    bool is_short = type == HD_UNORM_SHORT_565 || type == HD_UNORM_SHORT_555;
+    uint32_t word = (uint32_t)(texel[0] | texel[1] << 8);
+
+    if (!is_short)
+        word |= (uint32_t)texel[2] << 16 | (uint32_t)texel[3] << 24;
+    return unpack(type, word, channel, most);
 }
 
 static int size_of(enum hd_channel_type type)
@@ -134,6 +185,8 @@ static int size_of(enum hd_channel_type type)
     case HD_SIGNED_INT32:
     case HD_UNSIGNED_INT32:
     case HD_FLOAT:
+    case HD_UNORM_INT_101010:
+    case HD_UNORM_INT_101010_2:
         return 4;
     default:
         return 2;
@@ -166,17 +219,24 @@ double reference_texel(const struct reference *image, const int at[MAX_AXES],
     const struct hd_image_params *p = image->params;
     int place = reference_place(p->order, channel);
 
-    if (is_outside(p, at))
-        return channel == 3 && !has_alpha(p->order);
+    if (is_outside(p, at)) // of RGBx alpha counts as there
+        return channel == 3 && !has_alpha(p->order) && p->order != HD_RGBX;
     if (place < 0)
         return channel == 3;
     int sizes[MAX_AXES], axes = reference_sizes(p, sizes);
-    int count = (int)strlen(stored(p->order)), size = size_of(p->type);
+    bool packed = reference_is_packed(p->type);
+    int count = packed ? 1 : (int)strlen(stored(p->order));
+    int size = size_of(p->type);
     const unsigned char *texel =
         image->texels + (uint64_t)at[0] * (uint64_t)(count * size) +
         (axes > 1 ? (uint64_t)at[1] * p->row_pitch : 0) +
         (axes > 2 ? (uint64_t)at[2] * p->slice_pitch : 0) +
         (uint64_t)layer * p->slice_pitch;
+    if (packed) {
+        uint32_t most;
+        double x = reference_unpack(p->type, texel, channel, &most);
+        return x / most;
+    }
     unsigned char bytes[4] = {0};
     memcpy(bytes, texel + place * size, (size_t)size);
     double x = decode(p->type, bytes);
@@ -335,6 +395,8 @@ int reference_encode(enum hd_channel_type type, double x,
     case HD_FLOAT:
         memcpy(bytes, &f, sizeof(f));
         return 4;
+    default: // packed
+        return 0;
     }
     uint32_t word = (uint32_t)whole;
     memcpy(bytes, &word, sizeof(word));

@@ -29,6 +29,12 @@ bool reference_is_array(const struct hd_image_params *params);
 bool reference_is_signed(enum hd_channel_type type);
 bool reference_is_unsigned(enum hd_channel_type type);
 
+// Whether a texel is one number; then one channel of it, and the largest that
+// can have.
+bool reference_is_packed(enum hd_channel_type type);
+double reference_unpack(enum hd_channel_type type, const unsigned char *texel,
+                        int channel, uint32_t *most);
+
 // One channel (0 red to 3 alpha) of one texel, decoded; of the border when it
 // is outside.
 double reference_texel(const struct reference *image, const int at[MAX_AXES],

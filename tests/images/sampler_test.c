@@ -150,7 +150,7 @@ static void read_every_way(struct hd_program *program,
 static void every_format_is_read_right(struct hd_program *program)
 {
     for (size_t o = 0; o < sizeof(orders) / sizeof(orders[0]); o++)
-        for (int t = HD_SNORM_INT8; t <= HD_FLOAT; t++)
+        for (int t = HD_SNORM_INT8; t <= HD_UNORM_INT_101010_2; t++)
             for (int kind = HD_IMAGE_1D; kind <= HD_IMAGE_3D; kind++) {
                 bool plane = kind == HD_IMAGE_2D || kind == HD_IMAGE_2D_ARRAY;
                 enum hd_channel_type type = (enum hd_channel_type)t;

@@ -175,9 +175,15 @@ INNER float float_channel(image i, struct texel t, int channel)
 {
     int place = i->place[channel];
     if (place >= HDI_CHANNEL_ZERO)
-        return place == HDI_CHANNEL_ONE ? 1 : 0;
+        return place == HDI_CHANNEL_ONE      ? 1
+               : place == HDI_CHANNEL_INSIDE ? choose(t.inside, 1.0f, 0.0f)
+                                             : 0;
 
     uint bits = component(i, t, place);
+    if (i->number == HDI_NUMBER_PACKED) {
+        int most = (1 << i->bits[channel]) - 1;
+        return (float)((int)(bits >> i->shift[channel]) & most) / (float)most;
+    }
     if (i->number == HDI_NUMBER_FLOAT)
         return as_float(bits);
     if (i->number == HDI_NUMBER_HALF)

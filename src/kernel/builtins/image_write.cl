@@ -54,6 +54,20 @@ INNER void store(image i, global uchar *at, int index, uint bits)
         *(global uint *)p = bits;
 }
 
+INNER uint packed_channel(image i, float x, int channel)
+{
+    float most = (float)((1 << i->bits[channel]) - 1);
+    return (uint)(int)__builtin_rintf(clamp_float(x * most, 0, most))
+           << i->shift[channel];
+}
+
+INNER void store_packed(image i, global uchar *at, float4 c)
+{
+    store(i, at, 0,
+          packed_channel(i, c.x, 0) | packed_channel(i, c.y, 1) |
+              packed_channel(i, c.z, 2) | packed_channel(i, c.w, 3));
+}
+
 #define STORE_ANY(T)                                               \
     INNER void store_any(image i, global uchar *at, T##4 c)        \
     {                                                              \
@@ -126,6 +140,8 @@ INNER void write(image i, int4 place, float4 c)
         store_words(AT(HDI_LAYOUT_4_X_32), c);
     else if (hdi_image_layout(i) == HDI_LAYOUT_32)
         *(global float *)AT(HDI_LAYOUT_32) = c.x;
+    else if (i->number == HDI_NUMBER_PACKED)
+        store_packed(i, AT(HDI_LAYOUT_ANY), c);
     else
         store_any(i, AT(HDI_LAYOUT_ANY), c);
 }

@@ -102,7 +102,9 @@ struct hd_kernel_arg {
 enum hd_kernel_form {
     HD_FORM_LOOPS,   // work-items are loops, split at barriers (K6)
     HD_FORM_THREADS, // work-items are user-level threads (K7)
-    HD_FORM_CHECKED  // the same, every access to memory looked at (K11)
+    HD_FORM_CHECKED, // the same, every access to memory looked at (K11)
+    HD_FORM_GRID     // work-items of all work-groups are threads at once, since
+                     // they wait for each other: hd_grid_barrier() (K8)
 };
 
 struct hd_kernel_info {

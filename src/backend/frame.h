@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 enum {
-    HDI_FRAME_VERSION = 6
+    HDI_FRAME_VERSION = 7
 };
 
 struct hdi_services;
@@ -52,6 +52,9 @@ struct hdi_item {
 
 enum {
     HDI_ITEMS_MEET = 1,  // it has barriers: each work-item needs a stack
+    HDI_ITEMS_GRID = 4,  // those of all groups are there at once; the frame's
+                         // box is the whole launch, and its memory is shared
+                         // out equally among the groups
     HDI_ITEMS_DEBUG = 2, // fresh memory is filled, and a work-item that ends
                          // while others wait is an error
     HDI_FILLER = 0xa5    // what fresh memory is filled with
@@ -93,6 +96,8 @@ struct hdi_services {
     void (*wait)(struct hdi_item *item, uint32_t line);
     // The same for its sub-group.
     void (*wait_sub_group)(struct hdi_item *item, uint32_t line);
+    // The same for all work-items of the launch.
+    void (*wait_grid)(struct hdi_item *item, uint32_t line);
     // printf() with `count` arguments; returns what printf() does.
     int32_t (*print)(const struct hdi_services *services, const char *format,
                      const struct hdi_print_arg *args, uint32_t count);

@@ -236,7 +236,7 @@ static void take_kernel(struct reader *r, struct hdi_build_kernel *kernel)
             r->status = HD_EFORMAT;
     }
     if (r->status == HD_OK &&
-        (kernel->args_size > MOST_ARGS_SIZE || kernel->form > HD_FORM_CHECKED ||
+        (kernel->args_size > MOST_ARGS_SIZE || kernel->form > HD_FORM_GRID ||
          !*kernel->name || !is_size(kernel->required_local) ||
          !is_size(kernel->hinted_local)))
         r->status = HD_EFORMAT;

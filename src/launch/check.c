@@ -7,6 +7,14 @@
 #include "launch/launch.h"
 #include "launch/plan.h"
 
+enum {
+    // Work-items that are there at once: each has a stack, and the system gives
+    // a process two times as many mappings.
+    MOST_RESIDENT = 16384,
+    MOST_RESIDENT_BYTES = 1 << 30,
+    MEMORY_ALIGNMENT = 128 // of what each group has [bytes]
+};
+
 static const char *kind_name(enum hd_arg_kind kind)
 {
     switch (kind) {
@@ -189,6 +197,37 @@ static hd_status check_local_size(const struct hdi_launcher *launcher,
     return HD_OK;
 }
 
+// Where work-groups wait for each other, all are there at once, on one worker.
+static hd_status make_resident(const struct hd_kernel *kernel,
+                               struct hdi_plan *plan, struct hd_error *error)
+{
+    uint64_t items, local = hdi_round_up(plan->local_bytes, MEMORY_ALIGNMENT);
+    uint64_t saved = hdi_round_up(plan->saved_bytes, MEMORY_ALIGNMENT);
+    const char *name = kernel->info.name;
+
+    if (!hdi_multiply(plan->groups, plan->group_items, &items) ||
+        items > MOST_RESIDENT)
+        return hdi_fail(error, HD_ELIMIT,
+                        "kernel '%s' calls hd_grid_barrier(), so its "
+                        "work-groups are all there at once: %" PRIu64
+                        " of %" PRIu64
+                        " work-items, more than %d in all; give each more to "
+                        "do",
+                        name, plan->groups, plan->group_items, MOST_RESIDENT);
+    if (!hdi_multiply(local, plan->groups, &plan->local_bytes) ||
+        plan->local_bytes > MOST_RESIDENT_BYTES ||
+        !hdi_multiply(saved, plan->groups, &plan->saved_bytes) ||
+        plan->saved_bytes > MOST_RESIDENT_BYTES)
+        return hdi_fail(error, HD_ELIMIT,
+                        "kernel '%s' calls hd_grid_barrier(), so its "
+                        "work-groups are all there at once: %" PRIu64
+                        " with %" PRIu64
+                        " bytes of local memory each, more than %d bytes in "
+                        "all",
+                        name, plan->groups, local, MOST_RESIDENT_BYTES);
+    return HD_OK;
+}
+
 hd_status hdi_plan_check(const struct hdi_launcher *launcher,
                          const struct hd_kernel *kernel,
                          const struct hd_range *range,
@@ -226,7 +265,9 @@ hd_status hdi_plan_check(const struct hdi_launcher *launcher,
                         kernel->info.name, plan->local_bytes,
                         launcher->device->can.description,
                         launcher->device->can.local_bytes);
-    return HD_OK;
+    return kernel->info.form == HD_FORM_GRID
+               ? make_resident(kernel, plan, error)
+               : HD_OK;
 }
 
 hd_status hdi_launch_check(const struct hdi_launcher *launcher,

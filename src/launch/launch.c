@@ -55,12 +55,20 @@ struct launch {
     atomic_uint held; // leaves on units of their own threads
 };
 
+// Its work-groups wait for each other: they are one leaf, on a worker.
+static bool is_grid(const struct hd_kernel *kernel)
+{
+    return kernel->info.form == HD_FORM_GRID;
+}
+
 // The cutoff from measured leaf time (W4): as many groups as take LEAF_TIME,
 // but never so many that a worker is left without a share.
 static uint64_t choose_cutoff(const struct hdi_launcher *launcher,
                               const struct hd_kernel *kernel,
                               const struct hdi_plan *plan)
 {
+    if (is_grid(kernel))
+        return plan->groups;
     uint64_t leaves =
         (uint64_t)hd_pool_workers(launcher->pool) * LEAVES_PER_WORKER;
     uint64_t share = plan->groups / leaves + 1;
@@ -306,8 +314,9 @@ static void run_leaf(struct hd_worker *worker, struct launch *launch,
 {
     if (!goes_on(launch))
         return;
-    // Units of their own threads have no checker.
-    if (launch->launcher->ports && !launch->chunk.check)
+    // Units of their own threads have no checker, and divide what they get.
+    if (launch->launcher->ports && !launch->chunk.check &&
+        !is_grid(launch->kernel))
         hand_over(worker, launch, box);
     else
         run_here(worker, launch, box);
@@ -413,7 +422,8 @@ static void run_all(struct launch *launch, bool one_leaf)
     struct hdi_bid *bid = &launch->bid;
     bool outside = !hd_pool_worker(launcher->pool);
 
-    if (!broker || (one_leaf && !outside)) {
+    // The broker might divide it.
+    if (!broker || is_grid(launch->kernel) || (one_leaf && !outside)) {
         hd_pool_run(launcher->pool, run_launch, launch);
         return;
     }
@@ -541,6 +551,11 @@ hd_status hdi_launch_with(struct hdi_launcher *launcher,
         hdi_plan_check(launcher, kernel, range, args, arg_count, &plan, error));
     if (plan.groups == 0)
         return HD_OK;
+    if (is_grid(kernel) && place->kind != HD_ANYWHERE)
+        return hdi_fail(error, HD_ENOTSUP,
+                        "kernel '%s' calls hd_grid_barrier() and runs on a "
+                        "worker only, not on a unit",
+                        kernel->info.name);
     launcher->device->backend->prepare(launcher->device);
 
     // One block: the packed arguments, then the offsets of local arguments.

@@ -8,8 +8,8 @@ struct hdi_plan {
     struct hdi_frame frame; // all but args, memory and the box of a chunk
     uint64_t groups;        // UINT64_MAX: too many
     uint64_t group_items;
-    uint64_t local_bytes; // of one work-group
-    uint64_t saved_bytes; // of one work-group
+    uint64_t local_bytes; // of one work-group, or of all that are there at
+    uint64_t saved_bytes; // once
 };
 
 // Everything hdi_launch_check() says, and the plan.

@@ -39,3 +39,7 @@ done
 block c 2 >hello.cl
 grep -q printf hello.cl || fail "the kernel that prints is missing in $page"
 "$heddle" build hello.cl || fail "the kernel that prints is not built"
+block c 3 >settle.cl
+"$heddle" build settle.cl --explain >told ||
+    fail "the kernel whose work-groups wait is not built"
+grep -q 'of all work-groups' told || fail "it does not say that they wait"

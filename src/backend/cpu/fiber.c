@@ -27,7 +27,14 @@ enum state {
     STATE_RUN, // or not begun
     STATE_WAIT,
     STATE_WAIT_SUB_GROUP,
-    STATE_DONE
+    STATE_DONE,
+    STATE_WAIT_GRID
+};
+
+// One of the groups that are there at once.
+struct hdi_resident {
+    struct hdi_frame frame; // with its own part of the memory
+    size_t first, count;    // its work-items
 };
 
 struct hdi_fiber {
@@ -206,6 +213,11 @@ static void wait_sub_group(struct hdi_item *item, uint32_t line)
     stop(item, STATE_WAIT_SUB_GROUP, line);
 }
 
+static void wait_grid(struct hdi_item *item, uint32_t line)
+{
+    stop(item, STATE_WAIT_GRID, line);
+}
+
 static void make_fiber(struct hdi_fibers *f, size_t index)
 {
     struct hdi_fiber *fiber = &f->items[index];
@@ -300,14 +312,17 @@ static void fill(const struct hdi_fibers *f, const struct hdi_stack *stack)
 
 // Whether the group, or a sub-group, may go on from where `fiber` and `other`
 // have stopped. Where a kernel runs as loops the others go on without those
-// that have ended, and so they do here but for debugging.
+// that have ended, and so they do here but for debugging. All of a launch must
+// reach what they wait at together.
 static bool agree(struct hdi_fibers *f, const struct hdi_fiber *fiber,
                   const struct hdi_fiber *other)
 {
     bool ended = fiber->state == STATE_DONE || other->state == STATE_DONE;
+    bool strict = f->code->flags & HDI_ITEMS_DEBUG ||
+                  fiber->state == STATE_WAIT_GRID ||
+                  other->state == STATE_WAIT_GRID;
 
-    if (ended &&
-        (fiber->state == other->state || !(f->code->flags & HDI_ITEMS_DEBUG)))
+    if (ended && (fiber->state == other->state || !strict))
         return true;
     if (!ended && fiber->state == other->state && fiber->line == other->line)
         return true;
@@ -341,50 +356,150 @@ static bool run_some(struct hdi_fibers *f, size_t first, size_t end,
     return true;
 }
 
-// False: at a barrier that not all reach. Those that wait there never go on.
-static bool run_meeting(struct hdi_fibers *f, size_t items)
+static void set_items(struct hdi_fibers *f, size_t first, size_t count)
 {
-    struct hdi_fiber *stopped, *other;
     uint32_t id[3] = {0};
 
-    for (size_t i = 0; i < items; i++, next_item(f, id)) {
+    for (size_t i = first; i < first + count; i++, next_item(f, id)) {
         set_item(&f->items[i], id);
         if (f->code->flags & HDI_ITEMS_DEBUG)
             fill(f, &f->items[i].stack);
     }
+}
+
+// A group past its own barriers, until it has ended or waits for the other
+// groups; `*stopped` is as that of run_some(). False: at a barrier that not all
+// reach. Those that wait there never go on.
+static bool run_meeting(struct hdi_fibers *f, size_t first, size_t items,
+                        struct hdi_fiber **stopped)
+{
+    struct hdi_fiber *other;
+
     do {
-        stopped = &f->items[0];
+        *stopped = &f->items[first];
         for (size_t i = 0; i < items; i += HDI_SUB_GROUP) {
             size_t end = items - i < HDI_SUB_GROUP ? items : i + HDI_SUB_GROUP;
-            if (!run_some(f, i, end, &other) || !agree(f, other, stopped))
+            if (!run_some(f, first + i, first + end, &other) ||
+                !agree(f, other, *stopped))
                 return false;
-            if (stopped->state == STATE_DONE)
-                stopped = other;
+            if ((*stopped)->state == STATE_DONE)
+                *stopped = other;
         }
-    } while (stopped->state == STATE_WAIT);
+    } while ((*stopped)->state == STATE_WAIT);
     return true;
+}
+
+static bool fail_memory(struct hdi_fibers *f, uint64_t stacks)
+{
+    snprintf(f->message, sizeof(f->message),
+             "no memory for %llu stacks of %llu bytes",
+             (unsigned long long)stacks,
+             (unsigned long long)f->code->stack_bytes);
+    f->status = HD_ENOMEM;
+    return false;
+}
+
+// What is fresh in a launch is not zero.
+static void fill_local(const struct hdi_fibers *f)
+{
+    if (f->code->flags & HDI_ITEMS_DEBUG && f->frame->local_bytes > 0)
+        memset(f->frame->local, HDI_FILLER, f->frame->local_bytes);
 }
 
 static bool run_group(struct hdi_fibers *f)
 {
     uint64_t items = measure_group(f);
     bool meet = f->code->flags & HDI_ITEMS_MEET;
+    struct hdi_fiber *stopped;
 
-    if (!reserve(f, meet ? items : 1, f->code->stack_bytes)) {
-        snprintf(f->message, sizeof(f->message),
-                 "no memory for %llu stacks of %llu bytes",
-                 (unsigned long long)(meet ? items : 1),
-                 (unsigned long long)f->code->stack_bytes);
-        f->status = HD_ENOMEM;
-        return false;
-    }
+    if (!reserve(f, meet ? items : 1, f->code->stack_bytes))
+        return fail_memory(f, meet ? items : 1);
     f->services.items = f->items;
     f->services.item_count = meet ? items : 1;
-    if (f->code->flags & HDI_ITEMS_DEBUG && f->frame->local_bytes > 0)
-        memset(f->frame->local, HDI_FILLER, f->frame->local_bytes);
-    if (meet)
-        return run_meeting(f, items);
+    fill_local(f);
+    if (meet) {
+        set_items(f, 0, items);
+        return run_meeting(f, 0, items, &stopped);
+    }
     resume(f, &f->items[0]);
+    return true;
+}
+
+// All groups at once ----------------------------------------------------------
+
+static char *part_of(char *memory, uint64_t bytes, size_t number)
+{
+    return bytes > 0 ? memory + number * bytes : memory; // which may be NULL
+}
+
+// Every group of the box with its part of the memory. Returns how many there
+// are; 0: no memory.
+static size_t make_residents(struct hdi_fibers *f, size_t *items)
+{
+    const struct hdi_frame *box = f->frame;
+    size_t n = 0, count = (size_t)box->count[0] * box->count[1] * box->count[2];
+
+    *items = 0;
+    free(f->residents); // of a kernel that was left
+    f->residents = calloc(count, sizeof(*f->residents));
+    if (!f->residents || !first_group(f))
+        return 0;
+    do {
+        struct hdi_resident *r = &f->residents[n];
+        r->frame = *box;
+        r->frame.local_bytes /= count;
+        r->frame.saved_bytes /= count;
+        r->frame.local = part_of(box->local, r->frame.local_bytes, n);
+        r->frame.saved = part_of(box->saved, r->frame.saved_bytes, n);
+        r->first = *items;
+        r->count = measure_group(f);
+        *items += r->count;
+        n++;
+    } while (next_group(f));
+    return n;
+}
+
+static void set_residents(struct hdi_fibers *f)
+{
+    const struct hdi_frame *box = f->frame;
+    const struct hdi_resident *r = f->residents;
+
+    first_group(f);
+    do {
+        measure_group(f);
+        f->frame = &r->frame;
+        set_items(f, r->first, r->count);
+        f->frame = box;
+        r++;
+    } while (next_group(f));
+}
+
+// Group after group up to where it waits for the others; when all do, all go
+// on.
+static bool run_grid(struct hdi_fibers *f)
+{
+    size_t items, count = make_residents(f, &items);
+    struct hdi_fiber *stopped, *other;
+
+    if (count == 0)
+        return fail_memory(f, 0);
+    if (!reserve(f, items, f->code->stack_bytes))
+        return fail_memory(f, items);
+    f->services.items = f->items;
+    f->services.item_count = items;
+    fill_local(f);
+    set_residents(f);
+    do {
+        stopped = &f->items[0];
+        for (size_t g = 0; g < count; g++) {
+            const struct hdi_resident *r = &f->residents[g];
+            if (!run_meeting(f, r->first, r->count, &other) ||
+                !agree(f, other, stopped))
+                return false;
+            if (stopped->state == STATE_DONE)
+                stopped = other;
+        }
+    } while (stopped->state == STATE_WAIT_GRID);
     return true;
 }
 
@@ -406,7 +521,9 @@ static void run_items(const struct hdi_frame *frame,
     f->frame = frame;
     f->code = code;
     hdi_stack_adopt(&f->caller);
-    if (!run_groups(f))
+    bool grid = code->flags & HDI_ITEMS_GRID;
+    // So many stacks are kept for nobody.
+    if (!(grid ? run_grid(f) : run_groups(f)) || grid)
         free_stacks(f);
     else
         release_memory(f);
@@ -426,6 +543,7 @@ void hdi_fibers_init(struct hdi_fibers *fibers)
                               .run_items = run_items,
                               .wait = wait,
                               .wait_sub_group = wait_sub_group,
+                              .wait_grid = wait_grid,
                               .print = print};
 }
 
@@ -433,6 +551,7 @@ void hdi_fibers_free(struct hdi_fibers *fibers)
 {
     hdi_printer_flush(&fibers->printer);
     free_stacks(fibers);
+    free(fibers->residents);
 }
 
 const struct hdi_item *hdi_fibers_running(const struct hdi_fibers *fibers)

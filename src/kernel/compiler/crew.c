@@ -156,6 +156,12 @@ static hd_status make_checked(struct making *m, struct hd_error *error)
                                 &m->module, &prepared, error));
     HDI_TRY(hdi_thread_build(m->llvm, m->module, prepared, m->kernel,
                              &m->explanation, error));
+    if (m->kernel->form == HD_FORM_GRID)
+        return hdi_fail(error, HD_EBUILD,
+                        "%s:%u: kernel '%s' calls hd_grid_barrier(), and what "
+                        "work-groups do together is not checked: build it "
+                        "without --check",
+                        m->kernel->file, m->kernel->line, m->kernel->name);
     m->kernel->form = HD_FORM_CHECKED;
     hd_status status = add_screen(m, error);
     if (status != HD_OK && status != HD_EBUILD)

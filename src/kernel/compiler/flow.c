@@ -172,6 +172,23 @@ void hdi_flow_destroy(struct hdi_flow *flow)
 
 // Cutting ---------------------------------------------------------------------
 
+// Loops run one work-group after the other.
+static hd_status check_grid(const struct hdi_llvm *llvm, LLVMValueRef kernel,
+                            struct hd_error *error)
+{
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b;
+         b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
+             i = LLVMGetNextInstruction(i))
+            if (hdi_call_kind(i) == HDI_CALL_GRID_BARRIER)
+                return hdi_fail(error, HD_EBUILD,
+                                "%s:%u: error: hd_grid_barrier() needs the "
+                                "work-items of all work-groups at once, which "
+                                "loops (-heddle-form=loops) do not have",
+                                llvm->path, hdi_source_line(i));
+    return HD_OK;
+}
+
 // Put every barrier in a block of its own.
 static uint32_t isolate_barriers(struct hdi_llvm *llvm, LLVMBuilderRef builder,
                                  LLVMValueRef kernel)
@@ -364,6 +381,7 @@ hd_status hdi_flow_create(struct hdi_llvm *llvm, LLVMModuleRef module,
     bool wide = false;
     unsigned gathers = 0;
 
+    HDI_TRY(check_grid(llvm, kernel, error));
     hd_status status = cut(llvm, module, builder, kernel, flat, &branches,
                            &soft_loops, &wide, &gathers, error);
     if (status == HD_OK && !describe(flow, kernel, flat)) {

@@ -28,9 +28,14 @@ static const char *const fixed[] = {
     "-Xclang",
     "-cl-ext=-all" HDI_OPENCL_EXTENSIONS(ADDED) HDI_OPENCL_FEATURES(ADDED)};
 
+// What kernels may call that is no part of OpenCL C.
+static const char declarations[] =
+    "__attribute__((convergent)) void hd_grid_barrier(void);\n";
+
 // The text with its name in front, so that messages carry the user's file.
 static void add_source(const struct hdi_source *source, struct hdi_text *text)
 {
+    hdi_text_append(text, declarations, sizeof(declarations) - 1);
     hdi_text_append(text, "#line 1 ", 8);
     hdi_text_json(text, source->path);
     hdi_text_append(text, "\n", 1);

@@ -24,6 +24,7 @@ static const char *const call_names[] = {
     [HDI_CALL_WORK_DIM] = "_Z12get_work_dimv",
     [HDI_CALL_MEMORY] = "hdu_memory",
     [HDI_CALL_BARRIER] = "_Z7barrierj",
+    [HDI_CALL_GRID_BARRIER] = "hd_grid_barrier",
     [HDI_CALL_SUB_GROUP_BARRIER] = "hdu_sub_group_meet",
     [HDI_CALL_SOFT_BARRIER] = "heddle.soft_barrier",
 };
@@ -159,8 +160,8 @@ LLVMValueRef hdi_build_call(const struct hdi_llvm *llvm, LLVMModuleRef module,
 
 bool hdi_call_is_barrier(enum hdi_call kind)
 {
-    return kind == HDI_CALL_BARRIER || kind == HDI_CALL_SUB_GROUP_BARRIER ||
-           kind == HDI_CALL_SOFT_BARRIER;
+    return kind == HDI_CALL_BARRIER || kind == HDI_CALL_GRID_BARRIER ||
+           kind == HDI_CALL_SUB_GROUP_BARRIER || kind == HDI_CALL_SOFT_BARRIER;
 }
 
 bool hdi_call_name_is_known(const char *name)

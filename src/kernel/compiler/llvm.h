@@ -37,6 +37,7 @@ enum hdi_call {
     HDI_CALL_WORK_DIM,
     HDI_CALL_MEMORY, // of the builtins: see memory.h
     HDI_CALL_BARRIER,
+    HDI_CALL_GRID_BARRIER,      // of the whole launch
     HDI_CALL_SUB_GROUP_BARRIER, // of the builtins: see subgroup.cl
     HDI_CALL_SOFT_BARRIER,      // ours: see soft.h
     HDI_CALL_OTHER              // anything else, calls or not

@@ -125,6 +125,12 @@ static void wait_here(struct thread *t, LLVMValueRef barrier, size_t service)
     t->about->barriers++;
 }
 
+static void wait_for_all(struct thread *t, LLVMValueRef barrier)
+{
+    wait_here(t, barrier, offsetof(struct hdi_services, wait_grid));
+    t->about->form = HD_FORM_GRID;
+}
+
 static LLVMValueRef answer(struct thread *t, LLVMValueRef call,
                            enum hdi_call kind)
 {
@@ -147,6 +153,8 @@ static void replace_call(struct thread *t, LLVMValueRef call)
     LLVMSetCurrentDebugLocation2(t->builder, LLVMInstructionGetDebugLoc(call));
     if (kind == HDI_CALL_BARRIER)
         wait_here(t, call, offsetof(struct hdi_services, wait));
+    else if (kind == HDI_CALL_GRID_BARRIER)
+        wait_for_all(t, call);
     else if (kind == HDI_CALL_SUB_GROUP_BARRIER)
         wait_here(t, call, offsetof(struct hdi_services, wait_sub_group));
     else
@@ -442,6 +450,8 @@ static LLVMValueRef item_code(struct thread *t)
                      : t->about->barriers > 0 ? HDI_ITEMS_MEET
                                               : 0;
 
+    if (t->about->form == HD_FORM_GRID)
+        flags |= HDI_ITEMS_GRID;
     if (t->checked)
         flags |= HDI_ITEMS_DEBUG;
     LLVMValueRef name = LLVMConstStringInContext2(
@@ -552,6 +562,7 @@ hd_status hdi_thread_build(struct hdi_llvm *llvm, LLVMModuleRef module,
     };
 
     about->barriers = about->saved_bytes = 0;
+    about->form = HD_FORM_THREADS;
     move_body(&t);
     t.status = write_entry(&t);
     if (t.status == HD_OK) {
@@ -567,10 +578,12 @@ hd_status hdi_thread_build(struct hdi_llvm *llvm, LLVMModuleRef module,
     }
     hdi_map_clear(&t.locals);
     LLVMDisposeBuilder(t.builder);
-    about->form = HD_FORM_THREADS;
     hdi_text_print(explanation,
-                   "form: one thread per work-item, %u barriers; local "
+                   "form: one thread per work-item%s, %u barriers; local "
                    "variables: %u bytes\n",
+                   about->form == HD_FORM_GRID
+                       ? " of all work-groups, which wait for each other"
+                       : "",
                    about->barriers, about->local_bytes);
     return t.status;
 }

@@ -1,4 +1,4 @@
-// heddle build: compile a file of kernels ahead of time.
+// heddle build: compile files of kernels ahead of time.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +13,14 @@
 
 static const struct option options[] = {
     {"-o", "FILE", "write the binary to FILE", OPTION_TEXT, false},
+    {"--library", NULL,
+     "make a library: functions and kernels that a later build\nlinks",
+     OPTION_FLAG, false},
     {"--explain", NULL,
      "print how each kernel became code; writes a binary\nonly with -o",
      OPTION_FLAG, false},
-    {"-D", "NAME[=VALUE]", "define a macro, NAME(X) one with parameters", OPTION_WORD, true},
+    {"-D", "NAME[=VALUE]", "define a macro, NAME(X) one with parameters",
+     OPTION_WORD, true},
     {"-I", "FOLDER", "look there for #include files", OPTION_WORD, true},
     {"-cl-*", NULL, "an option of OpenCL C (-cl-std=CL1.2, ...)", OPTION_WORD,
      true},
@@ -106,13 +110,23 @@ static hd_status compile(struct hd_runtime *runtime,
                          const struct options *given, const char *compiler_text,
                          const char *name, struct hd_error *error)
 {
-    struct hd_program_params params = {.path = given->operand,
-                                       .options = compiler_text};
+    struct hd_program_part *parts =
+        calloc(given->operand_count, sizeof(*parts));
+    struct hd_program_params params = {.options = compiler_text,
+                                       .parts = parts,
+                                       .part_count = given->operand_count,
+                                       .library =
+                                           option_given(given, "--library")};
     struct hd_program *program;
 
+    if (!parts)
+        return fail(error, HD_ENOMEM, "out of memory");
+    for (unsigned i = 0; i < given->operand_count; i++)
+        parts[i].path = given->operands[i];
     progress_stage("building kernels");
     hd_status status = hd_program_create(runtime, &params, &program, error);
     progress_erase();
+    free(parts);
     if (status != HD_OK)
         return status;
 
@@ -123,6 +137,18 @@ static hd_status compile(struct hd_runtime *runtime,
             explain(hd_program_kernel(program, i));
     hd_program_destroy(program);
     return status;
+}
+
+// A binary must not take the place of what it is made of.
+static hd_status check_name(const struct options *given, const char *name,
+                            struct hd_error *error)
+{
+    for (unsigned i = 0; i < given->operand_count; i++)
+        if (strcmp(given->operands[i], name) == 0)
+            return fail(error, HD_EINVAL,
+                        "%s would be written over: give another name with -o",
+                        name);
+    return target_check(name, error);
 }
 
 static int build(const struct options *given)
@@ -140,7 +166,7 @@ static int build(const struct options *given)
     if (!text || (writes && !name))
         status = fail(&error, HD_ENOMEM, "out of memory");
     if (status == HD_OK && name)
-        status = target_check(name, &error);
+        status = check_name(given, name, &error);
     if (status == HD_OK)
         status = start_runtime((struct hd_runtime_params){.caller_only = true},
                                &runtime, &error);
@@ -158,10 +184,13 @@ static int build(const struct options *given)
 const struct command build_command = {
     .name = "build",
     .operand = "KERNEL.cl",
+    .many = true,
     .summary = "compile kernels ahead of time",
-    .about = "Compile a file of OpenCL C kernels into a binary that runs "
-             "without a compiler.\nWithout -o it is written to the current "
-             "folder, with the ending .hdb.\n",
+    .about = "Compile files of OpenCL C kernels into a binary that runs "
+             "without a compiler.\nSeveral files, and libraries and binaries "
+             "built before, are linked into one.\nWithout -o it is written to "
+             "the current folder, named after the first with the\nending "
+             ".hdb.\n",
     .options = options,
     .run = build,
 };

@@ -139,7 +139,8 @@ enum options_outcome options_parse(const struct command *command, int count,
 
     *given = (struct options){.command = command};
     given->list = calloc((size_t)count + 1, sizeof(*given->list));
-    if (!given->list) {
+    given->operands = calloc((size_t)count + 1, sizeof(*given->operands));
+    if (!given->list || !given->operands) {
         fprintf(stderr, "heddle: out of memory\n");
         return OPTIONS_FAILED;
     }
@@ -148,9 +149,11 @@ enum options_outcome options_parse(const struct command *command, int count,
         char *value;
 
         if (only_operands || word[0] != '-' || word[1] == '\0') {
-            if (!command->operand || given->operand)
+            if (!command->operand || (given->operand && !command->many))
                 return complain(command, "unexpected argument '%s'", word);
-            given->operand = word;
+            if (!given->operand)
+                given->operand = word;
+            given->operands[given->operand_count++] = word;
             continue;
         }
         if (strcmp(word, "--") == 0) {
@@ -183,6 +186,7 @@ enum options_outcome options_parse(const struct command *command, int count,
 void options_free(struct options *given)
 {
     free(given->list);
+    free(given->operands);
 }
 
 const struct given *option_next(const struct options *given, const char *name,
@@ -252,9 +256,10 @@ static void option_help(const struct option *option, FILE *file)
 
 void options_help(const struct command *command, FILE *file)
 {
-    fprintf(file, "Usage: heddle %s [OPTION]...%s%s\n\n%s\nOptions:\n",
+    fprintf(file, "Usage: heddle %s [OPTION]...%s%s%s\n\n%s\nOptions:\n",
             command->name, command->operand ? " " : "",
-            command->operand ? command->operand : "", command->about);
+            command->operand ? command->operand : "",
+            command->many ? "..." : "", command->about);
     for (const struct option *option = command->options; option->name; option++)
         option_help(option, file);
     option_help(&help_option, file);

@@ -36,6 +36,7 @@ struct options;
 struct command {
     const char *name;
     const char *operand; // "PROGRAM.lua", needed; or NULL: none allowed
+    bool many;           // operands: one or more
     const char *summary; // half a line
     const char *about;   // more, for its own help; lines end in '\n'
     const struct option *options; // up to one without a name
@@ -55,8 +56,10 @@ struct given {
 
 struct options {
     const struct command *command;
-    const char *operand;
-    struct given *list; // in the order given
+    const char **operands;
+    unsigned operand_count;
+    const char *operand; // the first, or NULL
+    struct given *list;  // in the order given
     unsigned count;
 };
 

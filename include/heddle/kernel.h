@@ -23,6 +23,15 @@ struct hd_image;   // the same with texels in it: see image.h
 
 // Programs ------------------------------------------------------------------
 
+// One part of a program: a source, a library or a finished binary.
+struct hd_program_part {
+    const char *path;    // as in hd_program_params
+    const char *source;  // as well
+    const void *binary;  // as well
+    size_t binary_size;  // [bytes]
+    const char *options; // of this source, after those of the program; optional
+};
+
 struct hd_program_params {
     const char *path;   // file to read: .cl source or Heddle's own .hdb binary;
                         // with `source` only the name used in messages
@@ -31,6 +40,15 @@ struct hd_program_params {
     size_t binary_size; // [bytes]
     const char *options; // such as "-D N=4 -cl-fast-relaxed-math"; optional
     const char *what;    // who asks ("planet.lua:12"), for messages; optional
+
+    // Instead of the one part above: several, each compiled by itself, which
+    // are then linked.
+    const struct hd_program_part *parts;
+    unsigned part_count;
+
+    // Compile and link the parts as far as that goes without the rest: the
+    // program has no kernels to launch, but its binary is a part for others.
+    bool library;
 };
 
 /// Compile OpenCL C, or load what was compiled before; both through the cache.
@@ -38,7 +56,12 @@ struct hd_program_params {
 /// `#include` finds files beside `path`. Options are those of OpenCL 1.2
 /// (-D, -I, -cl-*, -w, -Werror, -g); others are refused.
 ///
-/// Errors:  HD_ENOENT, HD_EIO, HD_EINVAL (an option), HD_EBUILD (the text holds
+/// Sources and libraries among the parts use each other's functions and
+/// variables as in C: defined once, declared elsewhere. Finished binaries add
+/// their kernels, behind the others, and share nothing.
+///
+/// Errors:  HD_ENOENT, HD_EIO, HD_EINVAL (an option, the parts, kernels of one
+///          name in binaries), HD_EBUILD (the text holds
 ///          the compiler's messages with the user's file and line), HD_EFORMAT
 ///          (a damaged binary), HD_ENOTSUP (source, and no compiler built in),
 ///          HD_ENOMEM

@@ -22,7 +22,11 @@ void hdi_build_clear(struct hdi_build *build)
     for (uint32_t i = 0; build->files && i < build->file_count; i++)
         free(build->files[i]);
     free(build->files);
+    for (uint32_t i = 0; build->joined && i < build->joined_count; i++)
+        hdi_build_clear(&build->joined[i]);
+    free(build->joined);
     free(build->image);
+    free(build->bitcode);
     free(build->target);
     free(build->cpu);
     *build = (struct hdi_build){0};

@@ -30,13 +30,17 @@ struct hdi_build_kernel {
 };
 
 struct hdi_build {
-    char *target, *cpu; // as in hdi_capabilities
-    char *image;        // what the backend loads
-    size_t image_size;  // [bytes]
+    char *target, *cpu;  // as in hdi_capabilities; "" of a library
+    char *image;         // what the backend loads
+    size_t image_size;   // [bytes]
+    char *bitcode;       // instead of an image: it is a library
+    size_t bitcode_size; // [bytes]
     struct hdi_build_kernel *kernels;
     uint32_t kernel_count;
     char **files; // included ones, whose contents the build depends on
     uint32_t file_count;
+    struct hdi_build *joined; // finished ones that belong to the same program;
+    uint32_t joined_count;    // they have none themselves
 };
 
 // Free what the build holds, not the structure, and leave it empty.

@@ -18,22 +18,37 @@
 #define HDI_COMPILER_SYMBOL "hdi_compiler_table"
 
 enum {
-    HDI_COMPILER_VERSION = 2 // of this border
+    HDI_COMPILER_VERSION = 3 // of this border
+};
+
+enum hdi_part_kind {
+    HDI_PART_TEXT,   // OpenCL C
+    HDI_PART_LIBRARY // bitcode, as libraries hold it
+};
+
+// What is compiled by itself.
+struct hdi_part {
+    enum hdi_part_kind kind;
+    const char *path; // in messages; #include "..." looks beside it
+    const char *data;
+    size_t size;                // of the data [bytes]
+    const char *const *options; // allowed ones, each one word; NULL at the end
 };
 
 struct hdi_source {
-    const char *path; // in messages; #include "..." looks beside it
-    const char *text;
-    size_t size;                // of the text [bytes]
-    const char *const *options; // allowed ones, each one word; NULL at the end
+    const char *path; // of the first part: where no part is meant
+    const struct hdi_part *parts;
+    size_t part_count;          // 1 at least
+    const char *const *options; // of the whole, as those of parts
     const char *target, *cpu;   // as in hdi_capabilities; "": of this machine
     const atomic_bool *cancel;  // set: end with HD_ECANCELED; optional
+    bool library;               // the parts' bitcode, not code, is wanted
 };
 
-static inline bool hdi_source_has(const struct hdi_source *source,
-                                  const char *option)
+static inline bool hdi_options_have(const char *const *options,
+                                    const char *option)
 {
-    for (const char *const *o = source->options; *o; o++)
+    for (const char *const *o = options; *o; o++)
         if (strcmp(*o, option) == 0)
             return true;
     return false;

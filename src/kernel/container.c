@@ -13,6 +13,7 @@ enum {
     BODY = HEAD + HDI_DIGEST_SIZE, // where the builds begin
     SMALLEST_KERNEL = 64,          // fewer bytes describe no kernel,
     SMALLEST_ARG = 21,             // no argument,
+    SMALLEST_BUILD = 36,           // no build,
     MOST_ARGS_SIZE = 1 << 24       // and no launch has more of them
 };
 
@@ -72,8 +73,14 @@ static void put_kernel(struct hdi_text *text,
     }
 }
 
-static void put_build(struct hdi_text *text, const struct hdi_build *build,
-                      const uint8_t (*digests)[HDI_DIGEST_SIZE])
+static void put_data(struct hdi_text *text, const char *data, size_t size)
+{
+    put_64(text, size);
+    hdi_text_append(text, data, size);
+}
+
+static void put_one(struct hdi_text *text, const struct hdi_build *build,
+                    const uint8_t (*digests)[HDI_DIGEST_SIZE])
 {
     put_string(text, build->target);
     put_string(text, build->cpu);
@@ -85,8 +92,17 @@ static void put_build(struct hdi_text *text, const struct hdi_build *build,
     put_32(text, build->kernel_count);
     for (uint32_t i = 0; i < build->kernel_count; i++)
         put_kernel(text, &build->kernels[i]);
-    put_64(text, build->image_size);
-    hdi_text_append(text, build->image, build->image_size);
+    put_data(text, build->image, build->image_size);
+    put_data(text, build->bitcode, build->bitcode_size);
+}
+
+static void put_build(struct hdi_text *text, const struct hdi_build *build,
+                      const uint8_t (*digests)[HDI_DIGEST_SIZE])
+{
+    put_one(text, build, digests);
+    put_32(text, build->joined_count);
+    for (uint32_t i = 0; i < build->joined_count; i++)
+        put_one(text, &build->joined[i], NULL);
 }
 
 bool hdi_container_write(const struct hdi_build *build,
@@ -242,8 +258,24 @@ static void take_kernel(struct reader *r, struct hdi_build_kernel *kernel)
         r->status = HD_EFORMAT;
 }
 
-static void take_build(struct reader *r, struct hdi_build *build,
-                       uint8_t (**digests)[HDI_DIGEST_SIZE])
+static char *take_data(struct reader *r, size_t *read)
+{
+    uint64_t size = take_64(r);
+    const void *data = take(r, size);
+    if (!data)
+        return NULL;
+    char *copy = malloc((size_t)size + 1);
+    if (!copy) {
+        r->status = HD_ENOMEM;
+        return NULL;
+    }
+    memcpy(copy, data, (size_t)size);
+    *read = (size_t)size;
+    return copy;
+}
+
+static void take_one(struct reader *r, struct hdi_build *build,
+                     uint8_t (**digests)[HDI_DIGEST_SIZE])
 {
     build->target = take_string(r);
     build->cpu = take_string(r);
@@ -266,17 +298,36 @@ static void take_build(struct reader *r, struct hdi_build *build,
     while (build->kernel_count < kernels && r->status == HD_OK)
         take_kernel(r, &build->kernels[build->kernel_count++]);
 
-    uint64_t size = take_64(r);
-    const void *image = take(r, size);
-    if (!image)
+    build->image = take_data(r, &build->image_size);
+    build->bitcode = take_data(r, &build->bitcode_size);
+    if (r->status != HD_OK)
         return;
-    build->image = malloc((size_t)size + 1);
-    if (!build->image) {
-        r->status = HD_ENOMEM;
-        return;
+    // Bitcode or code: a library has no kernels yet.
+    if (build->bitcode_size == 0) {
+        free(build->bitcode);
+        build->bitcode = NULL;
+    } else if (build->image_size > 0 || kernels > 0) {
+        r->status = HD_EFORMAT;
     }
-    memcpy(build->image, image, (size_t)size);
-    build->image_size = (size_t)size;
+}
+
+static void take_build(struct reader *r, struct hdi_build *build,
+                       uint8_t (**digests)[HDI_DIGEST_SIZE])
+{
+    take_one(r, build, digests);
+
+    uint32_t count = take_32(r);
+    build->joined =
+        take_array(r, count, SMALLEST_BUILD, sizeof(*build->joined));
+    while (build->joined_count < count && r->status == HD_OK) {
+        struct hdi_build *one = &build->joined[build->joined_count++];
+        uint8_t(*own)[HDI_DIGEST_SIZE] = NULL;
+
+        take_one(r, one, &own);
+        free(own);
+        if (r->status == HD_OK && (one->bitcode || build->bitcode))
+            r->status = HD_EFORMAT;
+    }
 }
 
 static hd_status check_head(const void *data, size_t size, const uint8_t *key,
@@ -325,7 +376,7 @@ hd_status hdi_container_read(const void *data, size_t size, const uint8_t *key,
 
         take_build(&r, &one, &own);
         if (r.status == HD_OK &&
-            (!*target ||
+            (!*target || one.bitcode ||
              (strcmp(one.target, target) == 0 && strcmp(one.cpu, cpu) == 0))) {
             *build = one;
             if (digests)

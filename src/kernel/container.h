@@ -16,7 +16,7 @@
 #include "kernel/digest.h"
 
 enum {
-    HDI_CONTAINER_VERSION = 1,
+    HDI_CONTAINER_VERSION = 2,
     HDI_CONTAINER_MOST = 1 << 30 // [bytes]
 };
 
@@ -28,7 +28,8 @@ bool hdi_container_write(const struct hdi_build *build,
                          const uint8_t (*digests)[HDI_DIGEST_SIZE],
                          const uint8_t *key, struct hdi_text *text);
 
-// Read the build for `target` and `cpu` ("" target: the first). `name` is for
+// Read the build for `target` and `cpu` ("" target: the first), or a library,
+// which is for all. `name` is for
 // messages. `digests`, optional, receives an array for the caller to free.
 //
 // HD_EFORMAT, HD_ENOTSUP (no code for this processor), HD_ENOMEM.

@@ -15,79 +15,73 @@
 #include "kernel/compiler.h"
 #include "kernel/container.h"
 #include "kernel/module.h"
-#include "kernel/options.h"
+#include "kernel/parts.h"
 #include "kernel/program.h"
+
+struct kept {
+    struct hdi_text path, text, options; // of a source
+};
 
 struct hd_program {
     struct hdi_build build;
-    struct hdi_code *code;
+    struct hdi_code **codes; // of the build and of those it has joined
+    uint32_t code_count;
     const struct hdi_backend *backend;
     struct hd_kernel *kernels;
+    uint32_t kernel_count;
     struct hdi_kernel_arg *args; // of all kernels
     bool was_cached;
-    // What it was made of; no text: a binary, or there was no memory.
+    // What it was made of; none: not sources alone, or there was no memory.
     struct hdi_program_context context;
-    struct hdi_text path, text, options;
-    pthread_mutex_t lock; // of the rest
+    struct kept *kept;
+    size_t kept_count;
+    struct hdi_text options; // of all
+    pthread_mutex_t lock;    // of the rest
     bool tried;
     struct hd_program *checked; // the same built for checking, or NULL
 };
 
-// Reading ---------------------------------------------------------------------
-
-static hd_status read_file(const char *path, struct hdi_text *text,
-                           struct hd_error *error)
-{
-    FILE *file = fopen(path, "rbe");
-    if (!file)
-        return hdi_fail(error, errno == ENOENT ? HD_ENOENT : HD_EIO, "%s: %s",
-                        path, strerror(errno));
-
-    char block[16384];
-    size_t n;
-    while ((n = fread(block, 1, sizeof(block), file)) > 0 &&
-           text->size <= HDI_CONTAINER_MOST)
-        hdi_text_append(text, block, n);
-    int failed = ferror(file) ? errno : 0;
-    fclose(file);
-    if (failed)
-        return hdi_fail(error, HD_EIO, "%s: %s", path, strerror(failed));
-    if (text->failed)
-        return hdi_fail(error, HD_ENOMEM, "%s: no memory to read it", path);
-    if (text->size > HDI_CONTAINER_MOST)
-        return hdi_fail(error, HD_ELIMIT, "%s: larger than %d bytes", path,
-                        HDI_CONTAINER_MOST);
-    return HD_OK;
-}
-
-static bool names_binary(const char *path)
-{
-    size_t size = strlen(path);
-    return size > 4 && strcmp(path + size - 4, ".hdb") == 0;
-}
-
 // Compiling -------------------------------------------------------------------
 
-static struct hdi_cache_key key_of(const struct hdi_source *source,
-                                   const struct hdi_text *about)
-{
-    // Every span is preceded by its size, so that no two lists run together.
-    return hdi_cache_key((struct hdi_span[]){{about->data, about->size},
-                                             {source->text, source->size}},
-                         2);
-}
-
+// Every text is preceded by its size, and lists by theirs, so that no two run
+// together.
 static bool describe_source(const struct hdi_source *source,
                             struct hdi_text *about)
 {
     hdi_text_print(about, "frame %d\n", HDI_FRAME_VERSION);
     hdi_compiler_identify(about);
-    hdi_text_json(about, source->path);
     hdi_text_json(about, source->target);
     hdi_text_json(about, source->cpu);
     for (const char *const *o = source->options; *o; o++)
         hdi_text_json(about, *o);
+    hdi_text_print(about, "%s %zu\n", source->library ? "library" : "program",
+                   source->part_count);
+    for (size_t i = 0; i < source->part_count; i++) {
+        const struct hdi_part *part = &source->parts[i];
+        hdi_text_json(about, part->path);
+        for (const char *const *o = part->options; *o; o++)
+            hdi_text_json(about, *o);
+        hdi_text_print(about, "%d %zu\n", (int)part->kind, part->size);
+    }
     return !about->failed;
+}
+
+static bool find_key(const struct hdi_source *source, struct hdi_cache_key *key)
+{
+    struct hdi_text about = {0};
+    struct hdi_span *spans = calloc(source->part_count + 1, sizeof(*spans));
+    bool ok = describe_source(source, &about) && spans;
+
+    if (ok) {
+        spans[0] = (struct hdi_span){about.data, about.size};
+        for (size_t i = 0; i < source->part_count; i++)
+            spans[i + 1] =
+                (struct hdi_span){source->parts[i].data, source->parts[i].size};
+        *key = hdi_cache_key(spans, source->part_count + 1);
+    }
+    free(spans);
+    hdi_text_free(&about);
+    return ok;
 }
 
 static hd_status compile(const struct hdi_source *source,
@@ -104,19 +98,14 @@ static hd_status build_source(const struct hdi_program_context *context,
                               struct hd_program *program,
                               struct hd_error *error)
 {
-    struct hdi_text about = {0};
+    struct hdi_cache_key key;
     struct timespec began;
 
     if (!context->cache)
         return compile(source, &program->build, error);
-    if (!describe_source(source, &about)) {
-        hdi_text_free(&about);
+    if (!find_key(source, &key))
         return hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
                         source->path);
-    }
-    struct hdi_cache_key key = key_of(source, &about);
-    hdi_text_free(&about);
-
     program->was_cached = hdi_cache_find(context->cache, &key, source->target,
                                          source->cpu, &program->build);
     if (program->was_cached)
@@ -127,80 +116,107 @@ static hd_status build_source(const struct hdi_program_context *context,
     return HD_OK;
 }
 
-static void keep_source(const struct hdi_program_context *context,
-                        const struct hdi_source *source,
-                        struct hd_program *program)
+// What a program of sources alone was made of.
+static void keep_sources(const struct hdi_program_context *context,
+                         const struct hd_program_params *params,
+                         const struct hdi_parts *parts,
+                         struct hd_program *program)
 {
+    for (size_t i = 0; i < parts->count; i++)
+        if (parts->list[i].kind != HDI_PART_TEXT)
+            return;
+    if (parts->finished_count > 0 || params->library)
+        return;
     program->context = *context;
     program->context.trace = NULL;
     program->context.options = "-heddle-check";
     program->context.cancel = NULL;
-    hdi_text_print(&program->path, "%s", source->path);
-    hdi_text_append(&program->text, source->text, source->size);
-    hdi_text_append(&program->text, "", 1);
+    hdi_text_print(&program->options, "%s %s",
+                   params->options ? params->options : "",
+                   context->options ? context->options : "");
+    program->kept = calloc(parts->count, sizeof(*program->kept));
+    program->kept_count = program->kept ? parts->count : 0;
+    for (size_t i = 0; i < program->kept_count; i++) {
+        struct kept *kept = &program->kept[i];
+        const char *own = params->parts ? params->parts[i].options : NULL;
+        hdi_text_print(&kept->path, "%s", parts->list[i].path);
+        hdi_text_append(&kept->text, parts->list[i].data, parts->list[i].size);
+        hdi_text_append(&kept->text, "", 1);
+        hdi_text_print(&kept->options, "%s", own ? own : "");
+    }
 }
 
-static bool has_source(const struct hd_program *program)
+static bool has_sources(const struct hd_program *program)
 {
-    return program->text.data && !program->text.failed &&
-           !program->path.failed && !program->options.failed;
+    bool whole = program->kept_count > 0 && !program->options.failed;
+
+    for (size_t i = 0; i < program->kept_count; i++)
+        whole = whole && !program->kept[i].path.failed &&
+                !program->kept[i].text.failed &&
+                !program->kept[i].options.failed;
+    return whole;
+}
+
+// Join `from`, which is left empty, and what it has joined itself.
+static hd_status join(struct hdi_build *build, struct hdi_build *from,
+                      struct hd_error *error)
+{
+    uint32_t count = build->joined_count + 1 + from->joined_count;
+    struct hdi_build *joined =
+        realloc(build->joined, count * sizeof(*build->joined));
+
+    if (!joined)
+        return hdi_fail(error, HD_ENOMEM, "no memory for a program");
+    build->joined = joined;
+    for (uint32_t i = 0; i < from->joined_count; i++)
+        joined[build->joined_count++] = from->joined[i];
+    free(from->joined);
+    from->joined = NULL;
+    from->joined_count = 0;
+    joined[build->joined_count++] = *from;
+    *from = (struct hdi_build){0};
+    return HD_OK;
+}
+
+static hd_status build_parts(const struct hdi_program_context *context,
+                             const struct hd_program_params *params,
+                             struct hdi_parts *parts,
+                             struct hd_program *program, struct hd_error *error)
+{
+    const struct hdi_source source = {
+        .path = parts->path,
+        .parts = parts->list,
+        .part_count = parts->count,
+        .options = parts->options,
+        .target = context->device->can.target,
+        .cpu = context->device->can.cpu,
+        .cancel = context->cancel,
+        .library = params->library,
+    };
+    uint32_t first = 0;
+
+    if (parts->count > 0) {
+        HDI_TRY(build_source(context, &source, program, error));
+        keep_sources(context, params, parts, program);
+    } else {
+        program->was_cached = true;
+        program->build = parts->finished[first];
+        parts->finished[first++] = (struct hdi_build){0};
+    }
+    for (uint32_t i = first; i < parts->finished_count; i++)
+        HDI_TRY(join(&program->build, &parts->finished[i], error));
+    return HD_OK;
 }
 
 static hd_status build(const struct hdi_program_context *context,
                        const struct hd_program_params *params,
                        struct hd_program *program, struct hd_error *error)
 {
-    const struct hdi_capabilities *can = &context->device->can;
-    struct hdi_options options;
-    struct hdi_text *words = &program->options, file = {0};
-    hd_status status;
+    struct hdi_parts parts;
 
-    if (!params->source && !params->path && !params->binary)
-        return hdi_fail(error, HD_EINVAL,
-                        "a program needs a path, a source text or a binary");
-    hdi_text_print(words, "%s %s", params->options ? params->options : "",
-                   context->options ? context->options : "");
-    status = words->failed
-                 ? hdi_fail(error, HD_ENOMEM, "no memory for build options")
-                 : hdi_options_parse(words->data, &options, error);
-    if (status != HD_OK)
-        return status;
-    struct hdi_source source = {
-        .path = params->path ? params->path : "program.cl",
-        .text = params->source,
-        .size = params->source ? strlen(params->source) : 0,
-        .options = options.words,
-        .target = can->target,
-        .cpu = can->cpu,
-        .cancel = context->cancel,
-    };
-
-    bool is_binary = params->binary != NULL;
-    if (is_binary) {
-        source.text = params->binary;
-        source.size = params->binary_size;
-    } else if (!params->source) {
-        status = read_file(params->path, &file, error);
-        if (status != HD_OK)
-            goto err_free;
-        source.text = file.data ? file.data : "";
-        source.size = file.size;
-        is_binary = names_binary(params->path) ||
-                    hdi_container_is(source.text, source.size);
-    }
-    if (is_binary) {
-        program->was_cached = true;
-        status = hdi_container_read(source.text, source.size, NULL, can->target,
-                                    can->cpu,
-                                    params->path ? params->path : "the binary",
-                                    &program->build, NULL, error);
-    } else {
-        status = build_source(context, &source, program, error);
-        keep_source(context, &source, program);
-    }
-err_free:
-    hdi_text_free(&file);
-    hdi_options_free(&options);
+    HDI_TRY(hdi_parts_read(context, params, &parts, error));
+    hd_status status = build_parts(context, params, &parts, program, error);
+    hdi_parts_free(&parts);
     return status;
 }
 
@@ -241,7 +257,8 @@ static void fill_kernel(struct hd_program *program,
 }
 
 // NULL: the kernel is checked in thread form alone.
-static const struct hdi_entry *find_screen(struct hd_program *program,
+static const struct hdi_entry *find_screen(const struct hd_program *program,
+                                           struct hdi_code *code,
                                            const char *kernel)
 {
     const struct hdi_entry *entry = NULL;
@@ -249,48 +266,97 @@ static const struct hdi_entry *find_screen(struct hd_program *program,
 
     hdi_text_print(&name, "%s.screen", kernel);
     if (!name.failed)
-        entry = program->backend->find(program->code, name.data);
+        entry = program->backend->find(code, name.data);
     hdi_text_free(&name);
     return entry;
+}
+
+static hd_status find_code(const struct hdi_program_context *context,
+                           struct hdi_code *code, struct hd_kernel *kernel,
+                           struct hd_error *error)
+{
+    const struct hd_program *program = kernel->program;
+
+    errno = 0;
+    kernel->entry = program->backend->find(code, kernel->info.name);
+    if (!kernel->entry && errno == ENOMEM)
+        return hdi_fail(error, HD_ENOMEM, "no memory for a program");
+    if (!kernel->entry)
+        return hdi_fail(error, HD_EFORMAT,
+                        "the code holds no kernel named '%s'",
+                        kernel->info.name);
+    if (kernel->info.form == HD_FORM_CHECKED)
+        kernel->screen = find_screen(program, code, kernel->info.name);
+    if (context->trace)
+        kernel->trace_name = hdi_trace_name(context->trace, kernel->info.name);
+    return HD_OK;
+}
+
+// Load one image, and fill in its kernels; they and their arguments follow
+// those that are there.
+static hd_status load_build(const struct hdi_program_context *context,
+                            const struct hdi_build *build,
+                            struct hd_program *program, size_t *arg_count,
+                            struct hd_error *error)
+{
+    struct hdi_code **code = &program->codes[program->code_count];
+
+    HDI_TRY(program->backend->load(context->device, build->image,
+                                   build->image_size, code, error));
+    program->code_count++;
+    for (uint32_t i = 0; i < build->kernel_count; i++) {
+        const struct hdi_build_kernel *from = &build->kernels[i];
+        const struct hd_kernel *same = hd_program_find(program, from->name);
+        if (same)
+            return hdi_fail(error, HD_EINVAL,
+                            "kernel '%s' of %s:%u and of %s:%u cannot be in "
+                            "one program: rename one",
+                            from->name, same->info.file, same->info.line,
+                            from->file, from->line);
+        struct hd_kernel *kernel = &program->kernels[program->kernel_count++];
+        fill_kernel(program, from, program->args + *arg_count, kernel);
+        *arg_count += from->arg_count;
+        HDI_TRY(find_code(context, *code, kernel, error));
+    }
+    return HD_OK;
+}
+
+static size_t count_args(const struct hdi_build *build)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < build->kernel_count; i++)
+        count += build->kernels[i].arg_count;
+    return count;
 }
 
 static hd_status load(const struct hdi_program_context *context,
                       struct hd_program *program, struct hd_error *error)
 {
     const struct hdi_build *build = &program->build;
-    size_t args = 0;
+    size_t args = count_args(build), kernels = build->kernel_count;
 
-    HDI_TRY(program->backend->load(context->device, build->image,
-                                   build->image_size, &program->code, error));
-    for (uint32_t i = 0; i < build->kernel_count; i++)
-        args += build->kernels[i].arg_count;
-    program->kernels =
-        calloc(build->kernel_count + 1, sizeof(*program->kernels));
+    if (build->bitcode)
+        return HD_OK;
+    for (uint32_t i = 0; i < build->joined_count; i++) {
+        args += count_args(&build->joined[i]);
+        kernels += build->joined[i].kernel_count;
+    }
+    program->kernels = calloc(kernels + 1, sizeof(*program->kernels));
     program->args = calloc(args + 1, sizeof(*program->args));
-    if (!program->kernels || !program->args)
+    program->codes = calloc(build->joined_count + 1, sizeof(*program->codes));
+    if (!program->kernels || !program->args || !program->codes)
         return hdi_fail(error, HD_ENOMEM, "no memory for a program");
 
     args = 0;
-    for (uint32_t i = 0; i < build->kernel_count; i++) {
-        struct hd_kernel *kernel = &program->kernels[i];
-        fill_kernel(program, &build->kernels[i], program->args + args, kernel);
-        args += build->kernels[i].arg_count;
-        errno = 0;
-        kernel->entry =
-            program->backend->find(program->code, kernel->info.name);
-        if (!kernel->entry && errno == ENOMEM)
-            return hdi_fail(error, HD_ENOMEM, "no memory for a program");
-        if (!kernel->entry)
-            return hdi_fail(error, HD_EFORMAT,
-                            "the code holds no kernel named '%s'",
-                            kernel->info.name);
-        if (kernel->info.form == HD_FORM_CHECKED)
-            kernel->screen = find_screen(program, kernel->info.name);
-        if (context->trace)
-            kernel->trace_name =
-                hdi_trace_name(context->trace, kernel->info.name);
-    }
+    HDI_TRY(load_build(context, build, program, &args, error));
+    for (uint32_t i = 0; i < build->joined_count; i++)
+        HDI_TRY(load_build(context, &build->joined[i], program, &args, error));
     return HD_OK;
+}
+
+static const char *first_path(const struct hd_program_params *params)
+{
+    return params->parts ? params->parts[0].path : params->path;
 }
 
 hd_status hdi_program_create(const struct hdi_program_context *context,
@@ -315,8 +381,8 @@ hd_status hdi_program_create(const struct hdi_program_context *context,
         return status;
     }
     hdi_trace_outside(context->trace, HDI_EVENT_build, begin,
-                      hdi_trace_name(context->trace, params->path),
-                      made->build.kernel_count);
+                      hdi_trace_name(context->trace, first_path(params)),
+                      made->kernel_count);
     *program = made;
     return HD_OK;
 }
@@ -327,37 +393,58 @@ void hd_program_destroy(struct hd_program *program)
         return;
     hd_program_destroy(program->checked);
     pthread_mutex_destroy(&program->lock);
+    for (size_t i = 0; i < program->kept_count; i++) {
+        hdi_text_free(&program->kept[i].path);
+        hdi_text_free(&program->kept[i].text);
+        hdi_text_free(&program->kept[i].options);
+    }
+    free(program->kept);
     hdi_text_free(&program->options);
-    hdi_text_free(&program->text);
-    hdi_text_free(&program->path);
-    if (program->code)
-        program->backend->unload(program->code);
+    while (program->code_count > 0)
+        program->backend->unload(program->codes[--program->code_count]);
+    free(program->codes);
     free(program->kernels);
     free(program->args);
     hdi_build_clear(&program->build);
     free(program);
 }
 
-// Checking
-// ----------------------------------------------------------------------
+// Checking --------------------------------------------------------------------
+
+// Build the program's sources again, for checking; NULL: that fails.
+static struct hd_program *build_checked(const struct hd_program *program)
+{
+    struct hd_program_part *parts = calloc(program->kept_count, sizeof(*parts));
+    const struct hd_program_params params = {.parts = parts,
+                                             .part_count =
+                                                 (unsigned)program->kept_count,
+                                             .options = program->options.data};
+    struct hd_program *checked = NULL;
+    struct hd_error error;
+
+    if (!parts)
+        return NULL;
+    for (size_t i = 0; i < program->kept_count; i++)
+        parts[i] =
+            (struct hd_program_part){.path = program->kept[i].path.data,
+                                     .source = program->kept[i].text.data,
+                                     .options = program->kept[i].options.data};
+    if (hdi_program_create(&program->context, &params, &checked, &error) !=
+        HD_OK)
+        checked = NULL;
+    free(parts);
+    return checked;
+}
 
 const struct hd_kernel *hdi_kernel_checked(const struct hd_kernel *kernel)
 {
     struct hd_program *p = (struct hd_program *)kernel->program;
 
-    if (!has_source(p))
+    if (!has_sources(p))
         return NULL;
     pthread_mutex_lock(&p->lock);
     if (!p->tried) {
-        const struct hd_program_params params = {
-            .path = p->path.data,
-            .source = p->text.data,
-            .options = p->options.data,
-        };
-        struct hd_error error;
-        if (hdi_program_create(&p->context, &params, &p->checked, &error) !=
-            HD_OK)
-            p->checked = NULL;
+        p->checked = build_checked(p);
         p->tried = true;
     }
     pthread_mutex_unlock(&p->lock);
@@ -449,20 +536,19 @@ bool hd_program_was_cached(const struct hd_program *program)
 
 unsigned hd_program_kernel_count(const struct hd_program *program)
 {
-    return program->build.kernel_count;
+    return program->kernel_count;
 }
 
 const struct hd_kernel *hd_program_kernel(const struct hd_program *program,
                                           unsigned index)
 {
-    return index < program->build.kernel_count ? &program->kernels[index]
-                                               : NULL;
+    return index < program->kernel_count ? &program->kernels[index] : NULL;
 }
 
 const struct hd_kernel *hd_program_find(const struct hd_program *program,
                                         const char *name)
 {
-    for (uint32_t i = 0; i < program->build.kernel_count; i++)
+    for (uint32_t i = 0; i < program->kernel_count; i++)
         if (strcmp(program->kernels[i].info.name, name) == 0)
             return &program->kernels[i];
     return NULL;

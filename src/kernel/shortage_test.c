@@ -21,11 +21,19 @@ static const char source[] =
     "        x[i] = x[i] * 2;\n"
     "}\n";
 
-// True when an allocation failed.
-static bool build_with(struct try *t, long successes)
+// Build the source, or a library of two sources. True when an allocation
+// failed.
+static bool build_with(struct try *t, bool library, long successes)
 {
     const struct hd_program_params params = {
-        .path = "folder/text.cl", .source = source, .options = "-D A=1"};
+        .parts =
+            (struct hd_program_part[]){
+                {.path = "folder/text.cl", .source = source},
+                {.source = "int unused(int x) { return x; }\n",
+                 .options = "-w"}},
+        .part_count = library ? 2 : 1,
+        .library = library,
+        .options = "-D A=1"};
     struct hd_program *program = NULL;
     struct hd_error error = {0};
 
@@ -34,7 +42,7 @@ static bool build_with(struct try *t, long successes)
         hdi_program_create(&t->context, &params, &program, &error);
     bool failed = shortage_end();
     if (status == HD_OK) {
-        CHECK(hd_program_kernel_count(program) == 2);
+        CHECK(hd_program_kernel_count(program) == (library ? 0 : 2));
         hd_program_destroy(program);
     } else if (status != HD_ENOMEM || !*error.text) {
         fprintf(stderr, "allocation %ld: %s: %s\n", successes,
@@ -50,12 +58,15 @@ int main(void)
     struct try t = try_open();
     long n = 0;
 
-    CHECK(!build_with(&t, -1)); // opens the module
+    CHECK(!build_with(&t, false, -1)); // opens the module
     CHECK(shortage_watch(NULL) && shortage_watch("heddle_compiler.so"));
-    while (build_with(&t, n))
+    while (build_with(&t, false, n))
         n++;
     CHECK(n > 50);
     printf("%ld allocations\n", n);
+    for (n = 0; build_with(&t, true, n); n++)
+        ;
+    CHECK(n > 20);
     try_close(&t);
     return 0;
 }

@@ -46,6 +46,26 @@ if small_disk full; then
 fi
 holds . invert.cl invert.hdb other.hdb broken.cl
 
+# Of several files, with a library and a binary among them.
+cat >shade.cl <<'END'
+int shade(int x);
+kernel void shaded(global int *to) { to[get_global_id(0)] = shade(1); }
+END
+echo 'int shade(int x) { return FACTOR * x; }' >half.cl
+expect 1 "shade.cl:2: error: call of 'shade'" "$HEDDLE" build shade.cl
+expect 0 "" "$HEDDLE" build half.cl --library -D FACTOR=3
+expect 0 "" "$HEDDLE" build shade.cl half.cl -D FACTOR=3 -o all.hdb
+expect 0 "" "$HEDDLE" build shade.cl half.hdb invert.hdb -o all.hdb --explain
+said "shade.cl:2: shaded(int* to)"
+said "invert.cl:5: invert(uchar4* from, uchar4* to)"
+expect 1 "half.cl:1: error: 'shade' is defined in half.cl:1 too" \
+    "$HEDDLE" build shade.cl half.hdb half.cl -D FACTOR=3 -o no.hdb
+expect 1 "finished code" "$HEDDLE" build --library invert.hdb -o no.hdb
+expect 1 "half.hdb would be written over" "$HEDDLE" build half.hdb shade.cl
+holds . invert.cl invert.hdb other.hdb broken.cl shade.cl half.cl half.hdb \
+    all.hdb
+rm shade.cl half.cl half.hdb all.hdb
+
 # In a graph, as source and as binary; twice is the identity.
 needs_lua
 needs_images

@@ -36,6 +36,11 @@ sh run.sh >told || fail "the command of the page failed"
 for word in form regions 'kept per work-item' 'vector width'; do
     grep -q "$word" told || fail "--explain does not tell '$word'"
 done
+"$heddle" build blur.cl
+block sh 2 | sed "s|^heddle|\"$heddle\"|" >run.sh
+grep -q library run.sh || fail "the block on libraries is missing in $page"
+sh -e run.sh || fail "the commands on libraries failed"
+[ -s both.hdb ] || fail "the commands on libraries wrote nothing"
 block c 2 >hello.cl
 grep -q printf hello.cl || fail "the kernel that prints is missing in $page"
 "$heddle" build hello.cl || fail "the kernel that prints is not built"

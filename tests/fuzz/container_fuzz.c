@@ -1,7 +1,8 @@
 // Binaries: a first byte that is odd says that the rest stands behind a head
 // and a digest that are right, so that all of it is read. What is read is
-// written again and must not change; it is then loaded and launched on the
-// device that runs nothing.
+// written again and must not change; it is then loaded, alone and as parts of a
+// program, and launched on the device that runs nothing. Libraries become
+// libraries again: what reads their bitcode is LLVM.
 #include "kernel/container.h"
 
 #include <inttypes.h>
@@ -60,9 +61,11 @@ static struct hdi_text sealed(const uint8_t *body, size_t size)
     return text;
 }
 
-// Reading gives the same as what was written of it.
-static void write_again(const struct hdi_text *first)
+// Reading gives the same as what was written of it. True: it is a library.
+static bool write_again(const struct hdi_text *first)
 {
+    bool library = false;
+
     struct hdi_text texts[2] = {{0}, {0}};
     struct hdi_build build = {0};
     struct hd_error error = {0};
@@ -82,6 +85,7 @@ static void write_again(const struct hdi_text *first)
                                   (const uint8_t(*)[HDI_DIGEST_SIZE])digests,
                                   NULL, &texts[i]));
         free(digests);
+        library = build.bitcode != NULL;
         hdi_build_clear(&build);
     }
     HOLDS(texts[0].size == texts[1].size);
@@ -89,6 +93,7 @@ static void write_again(const struct hdi_text *first)
           memcmp(texts[0].data, texts[1].data, texts[0].size) == 0);
     hdi_text_free(&texts[0]);
     hdi_text_free(&texts[1]);
+    return library;
 }
 
 static void launch(const struct hd_kernel *kernel)
@@ -122,10 +127,15 @@ static void launch(const struct hd_kernel *kernel)
         &error);
 }
 
-static void load(const struct hdi_text *text)
+// As `count` parts of one program.
+static void load(const struct hdi_text *text, unsigned count, bool library)
 {
-    const struct hd_program_params params = {.binary = text->data,
-                                             .binary_size = text->size};
+    const struct hd_program_part part = {.binary = text->data,
+                                         .binary_size = text->size};
+    const struct hd_program_params params = {
+        .parts = (struct hd_program_part[]){part, part},
+        .part_count = count,
+        .library = library};
     struct hd_program *program;
     struct hd_error error = {0};
     hd_status status = hd_program_create(runtime, &params, &program, &error);
@@ -153,8 +163,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         text = sealed(data + 1, size - 1);
     else
         hdi_text_append(&text, data + 1, size - 1);
-    write_again(&text);
-    load(&text);
+    bool library = write_again(&text);
+    load(&text, 1, library);
+    if (!library)
+        load(&text, 2, false);
     hdi_text_free(&text);
     return 0;
 }

@@ -190,14 +190,16 @@ static hd_status check_loops(const struct making *m, struct hd_error *error)
 static hd_status make_module(struct making *m, const struct hdi_source *source,
                              struct hd_error *error)
 {
-    if (hdi_source_has(source, "-heddle-check"))
+    if (hdi_options_have(source->options, "-heddle-check"))
         return make_checked(m, error);
-    if (m->llvm->debug || hdi_source_has(source, "-heddle-form=thread"))
+    if (m->llvm->debug ||
+        hdi_options_have(source->options, "-heddle-form=thread"))
         return make_threads(m, error);
     hd_status status = make_loops(m, error);
     if (status == HD_OK)
         status = check_loops(m, error);
-    if (status != HD_EBUILD || hdi_source_has(source, "-heddle-form=loops"))
+    if (status != HD_EBUILD ||
+        hdi_options_have(source->options, "-heddle-form=loops"))
         return status;
 
     if (m->module)
@@ -334,7 +336,7 @@ static void *run(void *data)
     hand->status = hdi_llvm_open(&hand->llvm, crew->source->target,
                                  crew->source->path, &hand->error);
     hand->llvm.cancel = crew->source->cancel;
-    hand->llvm.debug = hdi_source_has(crew->source, "-heddle-debug");
+    hand->llvm.debug = hdi_options_have(crew->source->options, "-heddle-debug");
     bool work = wait_for_work(crew);
     if (hand->status == HD_OK && work) {
         hand->status =
@@ -356,7 +358,24 @@ static void *run(void *data)
 
 // The crew --------------------------------------------------------------------
 
-// As many as can run at once; no more than the text seems to have kernels.
+// How many kernels a part seems to have, at most `most`.
+static unsigned guess_kernels(const struct hdi_part *part, unsigned most)
+{
+    static const char word[] = "kernel";
+    const char *at = part->data, *end = part->data + part->size;
+    unsigned count = 0;
+
+    if (part->kind != HDI_PART_TEXT)
+        return most;
+    while (count < most &&
+           (at = memmem(at, (size_t)(end - at), word, sizeof(word) - 1))) {
+        count++;
+        at += sizeof(word) - 1;
+    }
+    return count;
+}
+
+// As many as can run at once; no more than there seem to be kernels.
 static unsigned hands_for(const struct hdi_source *source)
 {
     cpu_set_t allowed;
@@ -364,14 +383,9 @@ static unsigned hands_for(const struct hdi_source *source)
                          ? (unsigned)CPU_COUNT(&allowed)
                          : 1;
     unsigned most = cores < MOST_HANDS ? cores : MOST_HANDS, count = 0;
-    static const char word[] = "kernel";
-    const char *at = source->text, *end = source->text + source->size;
 
-    while (count < most && at &&
-           (at = memmem(at, (size_t)(end - at), word, sizeof(word) - 1))) {
-        count++;
-        at += sizeof(word) - 1;
-    }
+    for (size_t i = 0; i < source->part_count && count < most; i++)
+        count += guess_kernels(&source->parts[i], most - count);
     return count ? count : 1;
 }
 

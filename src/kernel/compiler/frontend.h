@@ -11,9 +11,9 @@
 #include "kernel/compiler.h"
 
 // `bitcode` and `dependencies` (as make reads them) are appended to. HD_EBUILD
-// carries clang's text. Any thread.
-hd_status hdi_frontend_run(const struct hdi_source *source,
-                           struct hdi_text *bitcode,
+// carries clang's text. `cancel` as in hdi_source. Any thread.
+hd_status hdi_frontend_run(const struct hdi_part *part,
+                           const atomic_bool *cancel, struct hdi_text *bitcode,
                            struct hdi_text *dependencies,
                            struct hd_error *error);
 

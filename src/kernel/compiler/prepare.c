@@ -123,15 +123,13 @@ static hd_status fail_at(const struct hdi_llvm *llvm, LLVMValueRef instruction,
     unsigned size = 0;
     const char *file =
         instruction ? LLVMGetDebugLocFilename(instruction, &size) : NULL;
-    if (!file || size == 0) {
-        file = llvm->path;
-        size = (unsigned)strlen(file);
-    }
 
     plain_name(mangled, name, sizeof(name));
+    if (!file || size == 0)
+        return hdi_fail(error, HD_EBUILD, "%s: error: %s '%s'%s", llvm->path,
+                        what, name, advice);
     return hdi_fail(error, HD_EBUILD, "%.*s:%u: error: %s '%s'%s", (int)size,
-                    file, instruction ? LLVMGetDebugLocLine(instruction) : 0,
-                    what, name, advice);
+                    file, LLVMGetDebugLocLine(instruction), what, name, advice);
 }
 
 static LLVMValueRef first_call(LLVMValueRef function)
@@ -140,6 +138,19 @@ static LLVMValueRef first_call(LLVMValueRef function)
         if (LLVMIsACallInst(LLVMGetUser(u)))
             return LLVMGetUser(u);
     return NULL;
+}
+
+// An instruction that uses the value, perhaps in an expression; NULL: none.
+static LLVMValueRef first_user(LLVMValueRef value)
+{
+    LLVMValueRef found = NULL;
+
+    for (LLVMUseRef u = LLVMGetFirstUse(value); u && !found;
+         u = LLVMGetNextUse(u)) {
+        LLVMValueRef user = LLVMGetUser(u);
+        found = LLVMIsAInstruction(user) ? user : first_user(user);
+    }
+    return found;
 }
 
 static hd_status check_declared(const struct hdi_llvm *llvm,
@@ -155,6 +166,12 @@ static hd_status check_declared(const struct hdi_llvm *llvm,
                        ", which is neither defined here nor a builtin that "
                        "Heddle has");
     }
+    for (LLVMValueRef g = LLVMGetFirstGlobal(module); g;
+         g = LLVMGetNextGlobal(g))
+        if (LLVMIsDeclaration(g) && LLVMGetFirstUse(g))
+            return fail_at(llvm, first_user(g), error, "variable",
+                           hdi_value_name(g),
+                           " is defined nowhere in the program");
     return HD_OK;
 }
 

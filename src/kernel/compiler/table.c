@@ -9,6 +9,7 @@
 #include "kernel/compiler/crew.h"
 #include "kernel/compiler/frontend.h"
 #include "kernel/compiler/linker.h"
+#include "kernel/compiler/merger.h"
 
 extern const struct hdi_compiler hdi_compiler_table;
 
@@ -21,13 +22,14 @@ static hd_status fail_memory(const struct hdi_source *source,
 // "x: a.h dir/b\ c.h \" to the names; the source itself came by a pipe.
 static bool read_files(const char *rule, struct hdi_build *build)
 {
-    size_t most = 1;
+    size_t most = build->file_count + 1;
 
     for (const char *c = rule; *c; c++)
         most += *c == ' ';
-    build->files = calloc(most, sizeof(*build->files));
-    if (!build->files)
+    char **files = realloc(build->files, most * sizeof(*build->files));
+    if (!files)
         return false;
+    build->files = files;
 
     const char *c = strchr(rule, ':');
     for (c = c ? c + 1 : rule; *c;) {
@@ -56,10 +58,75 @@ static bool read_files(const char *rule, struct hdi_build *build)
     return true;
 }
 
-static hd_status make(const struct hdi_source *source, struct hdi_build *build,
-                      struct hd_error *error)
+// One part to bitcode; the names of files it includes are added to the build's.
+static hd_status translate(const struct hdi_source *source,
+                           const struct hdi_part *part, struct hdi_build *build,
+                           struct hdi_text *bitcode, struct hd_error *error)
 {
-    struct hdi_text bitcode = {0}, dependencies = {0}, image = {0};
+    struct hdi_text dependencies = {0};
+    hd_status status = HD_OK;
+
+    if (part->kind == HDI_PART_LIBRARY) {
+        hdi_text_append(bitcode, part->data, part->size);
+        return bitcode->failed ? fail_memory(source, error) : HD_OK;
+    }
+    status =
+        hdi_frontend_run(part, source->cancel, bitcode, &dependencies, error);
+    if (status == HD_OK &&
+        !read_files(dependencies.data ? dependencies.data : "", build))
+        status = fail_memory(source, error);
+    hdi_text_free(&dependencies);
+    return status;
+}
+
+// All parts, as one.
+static hd_status translate_all(const struct hdi_source *source,
+                               struct hdi_build *build,
+                               struct hdi_text *bitcode, struct hd_error *error)
+{
+    hd_status status = HD_OK;
+
+    if (source->part_count == 1)
+        return translate(source, source->parts, build, bitcode, error);
+    struct hdi_text *bitcodes = calloc(source->part_count, sizeof(*bitcodes));
+    if (!bitcodes)
+        return fail_memory(source, error);
+    for (size_t i = 0; i < source->part_count && status == HD_OK; i++)
+        status =
+            translate(source, &source->parts[i], build, &bitcodes[i], error);
+    if (status == HD_OK)
+        status = hdi_merger_run(source, bitcodes, bitcode, error);
+    for (size_t i = 0; i < source->part_count; i++)
+        hdi_text_free(&bitcodes[i]);
+    free(bitcodes);
+    return status;
+}
+
+static hd_status make_library(const struct hdi_source *source,
+                              struct hdi_build *build, struct hd_error *error)
+{
+    struct hdi_text bitcode = {0};
+    struct hdi_build made = {.target = strdup(""), .cpu = strdup("")};
+
+    hd_status status =
+        made.target && made.cpu ? HD_OK : fail_memory(source, error);
+    if (status == HD_OK)
+        status = translate_all(source, &made, &bitcode, error);
+    if (status != HD_OK) {
+        hdi_text_free(&bitcode);
+        hdi_build_clear(&made);
+        return status;
+    }
+    made.bitcode = bitcode.data;
+    made.bitcode_size = bitcode.size;
+    *build = made;
+    return HD_OK;
+}
+
+static hd_status make_program(const struct hdi_source *source,
+                              struct hdi_build *build, struct hd_error *error)
+{
+    struct hdi_text bitcode = {0}, image = {0};
     struct hdi_crew *crew = NULL;
     int objects[HDI_CHILD_FILES];
     size_t object_count = 0;
@@ -70,10 +137,7 @@ static hd_status make(const struct hdi_source *source, struct hdi_build *build,
                            ? hdi_crew_start(source, &crew, error)
                            : fail_memory(source, error);
     if (status == HD_OK)
-        status = hdi_frontend_run(source, &bitcode, &dependencies, error);
-    if (status == HD_OK &&
-        !read_files(dependencies.data ? dependencies.data : "", &made))
-        status = fail_memory(source, error);
+        status = translate_all(source, &made, &bitcode, error);
     if (status == HD_OK)
         status = hdi_crew_compile(crew, &bitcode, &made, objects, &object_count,
                                   error);
@@ -83,7 +147,6 @@ static hd_status make(const struct hdi_source *source, struct hdi_build *build,
         status = hdi_linker_run(objects, object_count, &image, error);
     while (object_count > 0)
         close(objects[--object_count]);
-    hdi_text_free(&dependencies);
     hdi_text_free(&bitcode);
     if (status != HD_OK) {
         hdi_text_free(&image);
@@ -94,6 +157,13 @@ static hd_status make(const struct hdi_source *source, struct hdi_build *build,
     made.image_size = image.size;
     *build = made;
     return HD_OK;
+}
+
+static hd_status make(const struct hdi_source *source, struct hdi_build *build,
+                      struct hd_error *error)
+{
+    return source->library ? make_library(source, build, error)
+                           : make_program(source, build, error);
 }
 
 __attribute__((visibility("default")))

@@ -1,0 +1,191 @@
+#include "kernel/parts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "kernel/container.h"
+#include "kernel/options.h"
+
+struct hdi_part_held {
+    struct hdi_text file;
+    struct hdi_options options;
+    struct hdi_build library;
+};
+
+static hd_status read_file(const char *path, struct hdi_text *text,
+                           struct hd_error *error)
+{
+    FILE *file = fopen(path, "rbe");
+    if (!file)
+        return hdi_fail(error, errno == ENOENT ? HD_ENOENT : HD_EIO, "%s: %s",
+                        path, strerror(errno));
+
+    char block[16384];
+    size_t n;
+    while ((n = fread(block, 1, sizeof(block), file)) > 0 &&
+           text->size <= HDI_CONTAINER_MOST)
+        hdi_text_append(text, block, n);
+    int failed = ferror(file) ? errno : 0;
+    fclose(file);
+    if (failed)
+        return hdi_fail(error, HD_EIO, "%s: %s", path, strerror(failed));
+    if (text->failed)
+        return hdi_fail(error, HD_ENOMEM, "%s: no memory to read it", path);
+    if (text->size > HDI_CONTAINER_MOST)
+        return hdi_fail(error, HD_ELIMIT, "%s: larger than %d bytes", path,
+                        HDI_CONTAINER_MOST);
+    return HD_OK;
+}
+
+static bool names_binary(const char *path)
+{
+    size_t size = strlen(path);
+    return size > 4 && strcmp(path + size - 4, ".hdb") == 0;
+}
+
+// Options of the program, of the part and of the runtime, in that order.
+static hd_status read_options(const struct hdi_program_context *context,
+                              const struct hd_program_params *params,
+                              const char *own, struct hdi_options *options,
+                              struct hd_error *error)
+{
+    struct hdi_text words = {0};
+
+    hdi_text_print(&words, "%s %s %s", params->options ? params->options : "",
+                   own ? own : "", context->options ? context->options : "");
+    hd_status status =
+        words.failed ? hdi_fail(error, HD_ENOMEM, "no memory for build options")
+                     : hdi_options_parse(words.data, options, error);
+    hdi_text_free(&words);
+    return status;
+}
+
+// A finished binary, or a library that becomes `part`.
+static hd_status read_binary(const struct hdi_program_context *context,
+                             const struct hd_program_params *params,
+                             struct hdi_part part, struct hdi_parts *parts,
+                             struct hd_error *error)
+{
+    const struct hdi_capabilities *can = &context->device->can;
+    struct hdi_part_held *held = &parts->held[parts->held_count - 1];
+    struct hdi_build build;
+
+    HDI_TRY(hdi_container_read(part.data, part.size, NULL, can->target,
+                               can->cpu, part.path, &build, NULL, error));
+    if (build.bitcode) {
+        held->library = build;
+        part.kind = HDI_PART_LIBRARY;
+        part.data = build.bitcode;
+        part.size = build.bitcode_size;
+        parts->list[parts->count++] = part;
+        return HD_OK;
+    }
+    parts->finished[parts->finished_count++] = build;
+    return params->library ? hdi_fail(error, HD_EINVAL,
+                                      "%s: finished code cannot become part "
+                                      "of a library: give its sources",
+                                      part.path)
+                           : HD_OK;
+}
+
+static hd_status read_part(const struct hdi_program_context *context,
+                           const struct hd_program_params *params,
+                           const struct hd_program_part *from,
+                           struct hdi_parts *parts, struct hd_error *error)
+{
+    struct hdi_part_held *held = &parts->held[parts->held_count++];
+    struct hdi_part part = {.path = from->path};
+
+    if (!from->source && !from->path && !from->binary)
+        return hdi_fail(error, HD_EINVAL,
+                        "a program needs a path, a source text or a binary");
+    if (!part.path)
+        part.path = from->binary ? "the binary" : "program.cl";
+    if (parts->held_count == 1)
+        parts->path = part.path;
+    HDI_TRY(
+        read_options(context, params, from->options, &held->options, error));
+    part.options = held->options.words;
+
+    bool is_binary = from->binary != NULL;
+    if (is_binary) {
+        part.data = from->binary;
+        part.size = from->binary_size;
+    } else if (from->source) {
+        part.data = from->source;
+        part.size = strlen(from->source);
+    } else {
+        HDI_TRY(read_file(from->path, &held->file, error));
+        part.data = held->file.data ? held->file.data : "";
+        part.size = held->file.size;
+        is_binary =
+            names_binary(from->path) || hdi_container_is(part.data, part.size);
+    }
+    if (is_binary)
+        return read_binary(context, params, part, parts, error);
+    parts->list[parts->count++] = part;
+    return HD_OK;
+}
+
+static hd_status read_all(const struct hdi_program_context *context,
+                          const struct hd_program_params *params,
+                          struct hdi_parts *parts, struct hd_error *error)
+{
+    const struct hd_program_part only = {.path = params->path,
+                                         .source = params->source,
+                                         .binary = params->binary,
+                                         .binary_size = params->binary_size};
+    const struct hd_program_part *from = params->parts ? params->parts : &only;
+    size_t count = params->parts ? params->part_count : 1;
+
+    if (params->parts && (params->path || params->source || params->binary))
+        return hdi_fail(error, HD_EINVAL,
+                        "a program has parts, or is one path, source text or "
+                        "binary, not both");
+    if (count == 0)
+        return hdi_fail(error, HD_EINVAL, "a program has one part at least");
+    // The last is for the options of the whole.
+    parts->held = calloc(count + 1, sizeof(*parts->held));
+    parts->list = calloc(count, sizeof(*parts->list));
+    parts->finished = calloc(count, sizeof(*parts->finished));
+    if (!parts->held || !parts->list || !parts->finished)
+        return hdi_fail(error, HD_ENOMEM, "no memory for a program");
+    for (size_t i = 0; i < count; i++)
+        HDI_TRY(read_part(context, params, &from[i], parts, error));
+
+    struct hdi_part_held *whole = &parts->held[parts->held_count++];
+    HDI_TRY(read_options(context, params, NULL, &whole->options, error));
+    parts->options = whole->options.words;
+    return HD_OK;
+}
+
+hd_status hdi_parts_read(const struct hdi_program_context *context,
+                         const struct hd_program_params *params,
+                         struct hdi_parts *parts, struct hd_error *error)
+{
+    *parts = (struct hdi_parts){0};
+    hd_status status = read_all(context, params, parts, error);
+
+    if (status != HD_OK)
+        hdi_parts_free(parts);
+    return status;
+}
+
+void hdi_parts_free(struct hdi_parts *parts)
+{
+    for (size_t i = 0; i < parts->held_count; i++) {
+        hdi_text_free(&parts->held[i].file);
+        hdi_options_free(&parts->held[i].options);
+        hdi_build_clear(&parts->held[i].library);
+    }
+    for (uint32_t i = 0; i < parts->finished_count; i++)
+        hdi_build_clear(&parts->finished[i]);
+    free(parts->held);
+    free(parts->list);
+    free(parts->finished);
+    *parts = (struct hdi_parts){0};
+}

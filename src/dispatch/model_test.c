@@ -1,7 +1,7 @@
 // Every decision of the dispatcher against a model that follows the steps of
 // the specification literally and slowly: free blocks one by one, all heads
-// against all modules in every round (D1 to D13), over random machines, needs
-// and policies.
+// against all modules in every round (D1 to D14, holds and backfill), over
+// random machines, needs and policies.
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,17 +38,32 @@ struct waiting {
     uint32_t groups, first_group;
     uint32_t piece, pieces;
     uint64_t packet;
+    uint64_t expected, ran, runs; // cycles, and of how many groups
 };
 
 struct taken {
     bool out;
-    uint32_t module;
+    uint32_t module, channel;
+    uint64_t packet;
     uint32_t count[RESOURCES][UNITS]; // blocks, of any class
     bool block[RESOURCES][UNITS][BLOCKS];
 };
 
+// D14: `weight` of instructions executed by a module at `time`.
+struct executed {
+    uint32_t module;
+    uint64_t time, weight;
+};
+
 struct model {
     const struct hdi_shape *shape;
+    struct hdi_recent *recent; // for its window, not its sums
+    struct executed executed[STEPS];
+    uint32_t executed_count;
+    struct hdi_median median;
+    int64_t prefer[CHANNELS]; // as of the last look at the head
+    uint64_t drain[MODULES];  // when what runs there should have ended
+    bool held[MODULES];       // in this round
     struct hdi_policy policy;
     uint32_t channels;
     struct waiting queue[CHANNELS][QUEUE];
@@ -220,17 +235,61 @@ static void apply(struct model *m, const struct taken *t, bool give)
         m->refused[c][t->module] = false;
 }
 
-static void release(struct model *m, uint32_t lease)
+// What a group of this packet should take: as its like did, else as said, else
+// as most do.
+static uint64_t expected_run(const struct model *m, const struct waiting *head)
 {
-    CHECK(m->taken[lease].out);
-    apply(m, &m->taken[lease], true);
-    m->taken[lease].out = false;
+    if (head->runs > 0)
+        return head->ran / head->runs;
+    return head->expected > 0 ? head->expected : hdi_median_get(&m->median);
+}
+
+// log2 in sixteenths, straight between powers of two.
+static int64_t sixteenths(uint64_t cycles)
+{
+    uint64_t power = 0;
+
+    if (cycles < 2)
+        return 0;
+    while (cycles >> power > 1)
+        power++;
+    return (int64_t)(16 * power + (cycles * 16 >> power) - 16);
+}
+
+// Of equal rank the larger head, by its share of a module, goes first, less
+// what it takes longer.
+static void set_preference(struct model *m, uint32_t channel)
+{
+    const struct waiting *head = &m->queue[channel][0];
+
+    m->prefer[channel] =
+        head->prefer + m->policy.large * (int64_t)head->share -
+        m->policy.brief * sixteenths(expected_run(m, head)) * 4096;
+}
+
+static void release(struct model *m, uint32_t lease, uint64_t cycles)
+{
+    struct taken *t = &m->taken[lease];
+    struct waiting *head = &m->queue[t->channel][0];
+
+    CHECK(t->out);
+    apply(m, t, true);
+    t->out = false;
     m->lease_count--;
+    hdi_median_add(&m->median, cycles);
+    if ((m->policy.brief != 0 || m->policy.backfill) &&
+        m->length[t->channel] > 0 && head->packet == t->packet) {
+        head->ran += cycles;
+        head->runs++;
+        set_preference(m, t->channel);
+    }
 }
 
 static void new_head(struct model *m, uint32_t channel)
 {
     memset(m->refused[channel], 0, sizeof(m->refused[channel]));
+    if (m->length[channel] > 0)
+        set_preference(m, channel);
 }
 
 static void submit(struct model *m, uint32_t channel,
@@ -239,6 +298,7 @@ static void submit(struct model *m, uint32_t channel,
     m->queue[channel][m->length[channel]++] =
         (struct waiting){.need = packet->need,
                          .prefer = packet->prefer,
+                         .expected = packet->expected,
                          .share = hdi_need_share(&packet->need, m->shape),
                          .groups = packet->groups,
                          .packet = m->packets++};
@@ -362,8 +422,39 @@ static int64_t score(const struct model *m, uint32_t module,
     return sum;
 }
 
+// D14: the weighted sum of what was executed in the window, slot by slot.
+static uint64_t executed_lately(const struct model *m, uint32_t module,
+                                uint64_t now)
+{
+    uint64_t length = m->recent->window / m->recent->slots, sum = 0;
+
+    for (uint32_t i = 0; i < m->executed_count; i++) {
+        const struct executed *e = &m->executed[i];
+        if (e->module == module &&
+            e->time / length + m->recent->slots > now / length)
+            sum += e->weight;
+    }
+    return sum;
+}
+
+static int64_t score_now(const struct model *m, uint32_t module,
+                         const struct hdi_dispatcher *d, uint64_t now)
+{
+    const struct hdi_mixture *mixture = &m->policy.mixture;
+
+    if (mixture->recent == 0)
+        return score(m, module, d);
+    double scale =
+        hdi_mixture_scale(mixture, m->shape, hdi_dispatcher_module(d, 0));
+    double busy =
+        (double)executed_lately(m, module, now) / (double)m->recent->full;
+    return hdi_score((double)score(m, module, d) -
+                     mixture->recent * busy * 65536 * scale);
+}
+
 static uint32_t best_module(const struct model *m,
-                            const struct hdi_dispatcher *d, const bool *fits)
+                            const struct hdi_dispatcher *d, const bool *fits,
+                            uint64_t now)
 {
     uint32_t modules = m->shape->modules, best = modules;
     int64_t most = 0;
@@ -376,11 +467,11 @@ static uint32_t best_module(const struct model *m,
     for (uint32_t module = 0; module < modules; module++) {
         if (!fits[module])
             continue;
-        int64_t now = score(m, module, d);
-        if (best < modules && now <= most)
+        int64_t worth = score_now(m, module, d, now);
+        if (best < modules && worth <= most)
             continue;
         best = module;
-        most = now;
+        most = worth;
     }
     return best;
 }
@@ -388,14 +479,17 @@ static uint32_t best_module(const struct model *m,
 // Where the head of `channel` goes, of the modules it seems to fit; what does
 // not fit after all is remembered. False: nowhere.
 static bool place(struct model *m, const struct hdi_dispatcher *d,
-                  uint32_t channel, struct taken *t)
+                  uint32_t channel, uint64_t now, struct taken *t)
 {
+    uint64_t end = now + expected_run(m, &m->queue[channel][0]);
     bool fits[MODULES];
     uint32_t module;
 
+    // Backfill: what has ended by then delays nobody.
     for (uint32_t i = 0; i < m->shape->modules; i++)
-        fits[i] = seems_to_fit(m, channel, i);
-    while ((module = best_module(m, d, fits)) < m->shape->modules) {
+        fits[i] = seems_to_fit(m, channel, i) &&
+                  (!m->held[i] || (m->policy.backfill && end <= m->drain[i]));
+    while ((module = best_module(m, d, fits, now)) < m->shape->modules) {
         if (commit(m, channel, module, t))
             return true;
         fits[module] = false;
@@ -431,12 +525,42 @@ static unsigned rank_of(const struct model *m, uint32_t channel, uint64_t now)
                                                            : rank;
 }
 
-// Of equal rank the larger head, by its share of a module, goes first.
-static int64_t preference(const struct model *m, uint32_t channel)
+// An urgent head takes part although it fits nowhere where modules are held.
+static bool holds(const struct model *m, uint32_t channel, uint64_t now)
+{
+    return m->policy.hold > 0 && m->length[channel] > 0 &&
+           rank_of(m, channel, now) < m->policy.urgent;
+}
+
+// Of all resources and units: how much of a whole module is free.
+static uint64_t space_of(const struct model *m, uint32_t module)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t r = 0; r < m->shape->resource_count; r++)
+        for (uint32_t unit = 0; unit < holders(m, r); unit++)
+            sum += (UINT64_C(1) << 32) /
+                   ((uint64_t)m->shape->resources[r].blocks * holders(m, r)) *
+                   m->left[module][r][unit];
+    return sum >> 16;
+}
+
+// The emptiest modules, no more than the packet can fill, are kept.
+static void hold(struct model *m, uint32_t channel)
 {
     const struct waiting *head = &m->queue[channel][0];
+    uint64_t fill = ((uint64_t)head->groups * head->share + 65535) / 65536;
 
-    return head->prefer + m->policy.large * (int64_t)head->share;
+    for (uint32_t i = 0; i < m->policy.hold && i < fill; i++) {
+        uint32_t emptiest = m->shape->modules;
+        for (uint32_t module = 0; module < m->shape->modules; module++)
+            if (!m->held[module] &&
+                (emptiest == m->shape->modules ||
+                 space_of(m, module) > space_of(m, emptiest)))
+                emptiest = module;
+        if (emptiest < m->shape->modules)
+            m->held[emptiest] = true;
+    }
 }
 
 // Whether it is marked for the priority of its head.
@@ -455,9 +579,10 @@ static uint32_t choose(struct model *m, const bool *tried, uint64_t now,
 
     *count = 0;
     for (uint32_t c = 0; c < m->channels; c++) {
-        if (tried[c] || !is_candidate(m, c) || rank_of(m, c, now) > best)
+        if (tried[c] || !(is_candidate(m, c) || holds(m, c, now)) ||
+            rank_of(m, c, now) > best)
             continue;
-        int64_t prefer = preference(m, c);
+        int64_t prefer = m->prefer[c];
         if (rank_of(m, c, now) == best && prefer < most)
             continue;
         if (rank_of(m, c, now) < best || prefer > most)
@@ -501,7 +626,8 @@ static void mark(struct model *m, uint32_t channel, const uint32_t *ties,
 }
 
 static void send(struct model *m, uint32_t channel,
-                 const struct hdi_decision *decision, const struct taken *t)
+                 const struct hdi_decision *decision, const struct taken *t,
+                 uint64_t now)
 {
     const struct waiting *head = &m->queue[channel][0];
     uint32_t module = t->module;
@@ -515,6 +641,11 @@ static void send(struct model *m, uint32_t channel,
     CHECK(decision->priority == head->need.priority);
     CHECK(decision->unit == first_unit(m, module));
     m->taken[decision->lease] = *t;
+    m->taken[decision->lease].channel = channel;
+    m->taken[decision->lease].packet = head->packet;
+    uint64_t end = now + expected_run(m, head);
+    if (end > m->drain[module])
+        m->drain[module] = end;
     m->lease_count++;
     m->pointer[module] =
         (m->pointer[module] + head->need.waves) % m->shape->units;
@@ -531,7 +662,7 @@ static void check_round(struct model *m, const struct hdi_dispatcher *d,
 {
     struct hdi_random random = m->random;
     uint32_t ties[CHANNELS], count = 0, channel = m->channels, waiting = 0;
-    bool tried[CHANNELS] = {false}, found = false;
+    bool tried[CHANNELS] = {false}, found = false, fits_somewhere = false;
     struct taken t = {0};
 
     for (uint32_t c = 0; c < m->channels; c++)
@@ -546,33 +677,43 @@ static void check_round(struct model *m, const struct hdi_dispatcher *d,
         m->failed = 0;
         return;
     }
+    memset(m->held, 0, sizeof(m->held));
     if (m->policy.order == HDI_ORDER_STICKY) {
         while (m->length[m->sticky] == 0)
             m->sticky = (m->sticky + 1) % m->channels;
         channel = m->sticky;
-        found = place(m, d, channel, &t);
+        found = place(m, d, channel, now, &t);
     }
     for (uint32_t i = 0;
          m->policy.order == HDI_ORDER_ROBIN && !found && i < m->channels; i++) {
         channel = (m->turn + i) % m->channels;
-        found = is_candidate(m, channel) && place(m, d, channel, &t);
+        found = is_candidate(m, channel) && place(m, d, channel, now, &t);
     }
     while (m->policy.order == HDI_ORDER_PRIORITY && !found) {
         channel = choose(m, tried, now, ties, &count);
         if (channel == m->channels)
             break;
-        found = place(m, d, channel, &t);
+        found = place(m, d, channel, now, &t);
         tried[channel] = true;
+        if (!found) {
+            fits_somewhere |= is_candidate(m, channel);
+            if (holds(m, channel, now))
+                hold(m, channel);
+        }
     }
     CHECK(found == (round == HDI_ROUND_SENT));
     if (found) {
         mark(m, channel, ties, count);
-        send(m, channel, decision, &t);
+        send(m, channel, decision, &t, now);
         m->failed = 0;
         return;
     }
     CHECK(round == HDI_ROUND_STUCK);
-    m->random = random; // a round that fails draws nothing
+    m->random = random;   // a round that fails draws nothing
+    if (fits_somewhere) { // only a hold is in the way
+        m->failed = 0;
+        return;
+    }
     if (m->policy.split_after > 0 && ++m->failed > m->policy.split_after &&
         split(m))
         m->failed = 0;
@@ -638,12 +779,16 @@ static struct hdi_policy random_policy(void)
         .place = below(4) == 0 ? HDI_PLACE_NEXT : HDI_PLACE_SCORE,
         .mixture = {.left = (int32_t)below(3),
                     .tight = (int32_t)below(3),
+                    .recent = below(3) == 0 ? 1 + (int32_t)below(3) : 0,
                     .by_run = below(2) == 0},
         .pointer = below(2) ? HDI_POINTER_HEAD : HDI_POINTER_TAIL,
         .priorities = 2 + below(4),
         .marks = below(4) > 0,
         .urgent = below(3),
         .large = (int32_t)below(2),
+        .brief = below(3) == 0 ? (int32_t)below(100) : 0,
+        .hold = below(2) ? below(4) : 0,
+        .backfill = below(2) == 0,
         .split_after = below(2) ? 1 + below(4) : 0,
         .split_waves = (uint16_t)(1 + below(3))};
     static const uint64_t lengths[] = {90, 50, 20, 10, 5};
@@ -664,6 +809,7 @@ static bool random_packet(const struct hdi_shape *shape, unsigned priorities,
                  .priority = (uint8_t)(1 + below(priorities)),
                  .independent = below(2) == 0},
         .prefer = below(4) == 0 ? (int64_t)below(3) - 1 : 0,
+        .expected = below(4) == 0 ? below(300) : 0,
         .groups = 1 + below(6)};
     for (uint32_t r = 0; r < shape->resource_count; r++) {
         uint32_t blocks = shape->resources[r].blocks;
@@ -676,18 +822,25 @@ static bool random_packet(const struct hdi_shape *shape, unsigned priorities,
 static void compare(uint64_t seed)
 {
     struct hdi_shape shape = random_shape();
+    uint32_t window = 32u << below(3);
+    struct hdi_recent recent;
     struct hdi_dispatcher_options options = {
         .channels = 1 + below(seed % 8 ? FEW : CHANNELS),
         .packets = QUEUE / 2,
         .seed = seed,
-        .policy = random_policy()};
+        .policy = random_policy(),
+        .recent = &recent};
     struct model *m = calloc(1, sizeof(*m));
     struct hdi_dispatcher *d;
     uint64_t now = 0;
 
+    CHECK_OK(hdi_recent_create(&recent, shape.modules, window,
+                               below(2) ? window : 8, 1 + below(1000), &error),
+             error);
     CHECK_OK(hdi_dispatcher_create(&shape, &options, &d, &error), error);
     CHECK(m);
     m->shape = &shape;
+    m->recent = &recent;
     m->policy = options.policy;
     m->channels = options.channels;
     m->last_module = shape.modules - 1;
@@ -710,17 +863,24 @@ static void compare(uint64_t seed)
             CHECK_OK(hdi_dispatcher_submit(d, channel, &packet, now, &error),
                      error);
         }
+        if (below(2) == 0) {
+            struct executed *e = &m->executed[m->executed_count++];
+            *e = (struct executed){below(shape.modules), now, below(500)};
+            hdi_recent_add(&recent, e->module, now, e->weight);
+        }
         struct hdi_decision decision;
         enum hdi_round round = hdi_dispatcher_round(d, now, &decision);
         check_round(m, d, now, round, &decision);
         for (uint32_t lease = 0; lease < m->lease_most; lease++)
             if (m->taken[lease].out && below(12) == 0) {
-                release(m, lease);
-                hdi_dispatcher_release(d, lease, 1 + below(100));
+                uint64_t cycles = 1 + below(100);
+                release(m, lease, cycles);
+                hdi_dispatcher_release(d, lease, cycles);
             }
         check_books(m, d);
     }
     hdi_dispatcher_destroy(d);
+    hdi_recent_destroy(&recent);
     free(m);
 }
 

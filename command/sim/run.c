@@ -18,15 +18,24 @@ enum {
     SAMPLES = 256
 }; // of heat and waiting, over a run
 
-struct event {
-    uint64_t end, order;
-    uint32_t lease;
+// End, then order, as one number: comparing it takes no branch. The lease is in
+// its lowest bits.
+typedef hdi_wide sim_event;
+
+enum {
+    LEASE_BITS = 16
+};
+
+// Groups of a kernel that were sent, and their cycles inside the run.
+struct account {
+    uint32_t sent;
+    uint64_t cycles, wave_cycles;
 };
 
 struct running {
     uint64_t begin, run;
     double work;
-    double flow;
+    double flow, power;
     int row; // of the timeline
     struct hdi_decision decision;
 };
@@ -53,50 +62,53 @@ struct sim {
     struct hdi_dispatcher *dispatcher;
     struct hdi_recent recent;
     bool counts_recent;
-    struct event *events;
+    sim_event *events;
     size_t event_count;
     uint64_t order;
     struct running *running;
     struct module_state *module;
-    uint64_t *unit_waves; // [module * units + unit]
-    uint32_t *sent;       // by kernel: groups
+    uint64_t *unit_waves;    // [module * units + unit]
+    struct account *account; // by kernel
     struct waits waits[HDI_MAX_PRIORITIES + 1];
-    double used[HDI_MAX_RESOURCES];
     uint64_t next_sample, sample;
     double spread_sum, spread_max;
     unsigned spreads;
 };
 
-// End, then order, as one number: comparing it takes no branch.
-static hdi_wide key(const struct event *event)
+static sim_event make_event(uint64_t end, uint64_t order, uint32_t lease)
 {
-    return (hdi_wide)event->end << 64 | event->order;
+    return (sim_event)end << 64 | order << LEASE_BITS | lease;
 }
 
-static bool before(const struct event *a, const struct event *b)
+static uint64_t end_of(sim_event event)
 {
-    return key(a) < key(b);
+    return (uint64_t)(event >> 64);
+}
+
+static uint32_t lease_of(sim_event event)
+{
+    return (uint32_t)event & ((1u << LEASE_BITS) - 1);
 }
 
 enum {
     ARITY = 4
 };
 
-static void push(struct sim *sim, struct event event)
+static void push(struct sim *sim, sim_event event)
 {
     size_t i = sim->event_count++;
 
-    while (i > 0 && before(&event, &sim->events[(i - 1) / ARITY])) {
+    while (i > 0 && event < sim->events[(i - 1) / ARITY]) {
         sim->events[i] = sim->events[(i - 1) / ARITY];
         i = (i - 1) / ARITY;
     }
     sim->events[i] = event;
 }
 
-static struct event pop(struct sim *sim)
+static sim_event pop(struct sim *sim)
 {
-    struct event first = sim->events[0];
-    struct event last = sim->events[--sim->event_count];
+    sim_event first = sim->events[0];
+    sim_event last = sim->events[--sim->event_count];
     size_t i = 0;
 
     for (;;) {
@@ -107,10 +119,9 @@ static struct event pop(struct sim *sim)
             end = sim->event_count;
         size_t least = child;
         for (size_t c = child + 1; c < end; c++) {
-            if (before(&sim->events[c], &sim->events[least]))
-                least = c;
+            least = sim->events[c] < sim->events[least] ? c : least;
         }
-        if (!before(&sim->events[least], &last))
+        if (last <= sim->events[least])
             break;
         sim->events[i] = sim->events[least];
         i = least;
@@ -192,30 +203,30 @@ static void begin(struct sim *sim, const struct hdi_decision *decision,
     uint64_t run_time = run->kernels->runs[kernel->first_run + decision->group];
     double part = (double)decision->waves / kernel->need.waves;
     struct running *r = &sim->running[decision->lease];
+    struct account *account = &sim->account[decision->tag];
 
-    *r = (struct running){.begin = now,
-                          .run = run_time,
-                          .work = kernel->share * part * (double)run_time,
-                          .flow = kernel->flow * part,
-                          .row = -1,
-                          .decision = *decision};
-    push(sim, (struct event){.end = now + run_time,
-                             .order = sim->order++,
-                             .lease = decision->lease});
+    *r =
+        (struct running){.begin = now,
+                         .run = run_time,
+                         .work = kernel->share * part * (double)run_time,
+                         .flow = kernel->flow * part,
+                         .power = power_of(sim, &kernel->need, decision->waves),
+                         .row = -1,
+                         .decision = *decision};
+    push(sim, make_event(now + run_time, sim->order++, decision->lease));
     if (run->timeline)
         r->row = sim_timeline_begin(run->timeline, m);
 
     settle(sim, m, now);
     sim->module[m].flow += r->flow;
-    sim->module[m].power += power_of(sim, &kernel->need, decision->waves);
+    sim->module[m].power += r->power;
     sim->module[m].wave_cycles += run_time * decision->waves;
 
     uint64_t inside = run_time < run->workload->cycles - now
                           ? run_time
                           : run->workload->cycles - now;
-    for (uint32_t i = 0; i < shape->resource_count; i++)
-        sim->used[i] += (double)inside * kernel->need.amount[i] *
-                        (shape->resources[i].shared ? 1 : decision->waves);
+    account->cycles += inside;
+    account->wave_cycles += inside * decision->waves;
     uint32_t unit = decision->unit, whole = decision->waves / units;
     uint32_t rest = decision->waves % units;
     for (uint32_t i = 0; i < units; i++) {
@@ -226,7 +237,7 @@ static void begin(struct sim *sim, const struct hdi_decision *decision,
     // A split group has been sent when its last piece has.
     if (decision->pieces == 0 || decision->piece + 1 == decision->pieces) {
         add_wait(sim, kernel->need.priority, now - kernel->arrival);
-        sim->sent[decision->tag]++;
+        account->sent++;
         sim->result->sent++;
     }
     if (decision->pieces > 0 && decision->piece == 0)
@@ -234,22 +245,20 @@ static void begin(struct sim *sim, const struct hdi_decision *decision,
     sim->result->decisions++;
 }
 
-static void end(struct sim *sim, const struct event *event)
+static void end(struct sim *sim, sim_event event)
 {
-    struct running *r = &sim->running[event->lease];
-    const struct sim_kernel *kernel =
-        &sim->run->kernels->kernel[r->decision.tag];
+    struct running *r = &sim->running[lease_of(event)];
     struct module_state *module = &sim->module[r->decision.module];
 
-    settle(sim, r->decision.module, event->end);
+    settle(sim, r->decision.module, end_of(event));
     module->flow -= r->flow;
-    module->power -= power_of(sim, &kernel->need, r->decision.waves);
+    module->power -= r->power;
     sim->result->throughput += r->work;
     sim->result->finished++;
     if (sim->run->timeline)
         sim_timeline_end(sim->run->timeline, r->row, &r->decision, r->begin,
-                         event->end);
-    hdi_dispatcher_release(sim->dispatcher, event->lease, r->run);
+                         end_of(event));
+    hdi_dispatcher_release(sim->dispatcher, lease_of(event), r->run);
 }
 
 static void show_progress(const struct sim *sim, uint64_t now)
@@ -273,9 +282,8 @@ static hd_status loop(struct sim *sim, struct hd_error *error)
     size_t arrived = 0;
 
     while (now < end_of_run) {
-        while (sim->event_count > 0 && sim->events[0].end <= now) {
-            struct event event = pop(sim);
-            end(sim, &event);
+        while (sim->event_count > 0 && end_of(sim->events[0]) <= now) {
+            end(sim, pop(sim));
         }
         while (arrived < kernels->count &&
                kernels->kernel[arrived].arrival <= now) {
@@ -315,7 +323,7 @@ static hd_status loop(struct sim *sim, struct hd_error *error)
         // Nothing changes before the first of these.
         uint64_t next = least(end_of_run, sim->next_sample);
         if (sim->event_count > 0)
-            next = least(next, sim->events[0].end);
+            next = least(next, end_of(sim->events[0]));
         if (arrived < kernels->count)
             next = least(next, kernels->kernel[arrived].arrival);
         next = least(next, hdi_dispatcher_next(sim->dispatcher, now));
@@ -328,9 +336,8 @@ static hd_status loop(struct sim *sim, struct hd_error *error)
         }
         now += rounds * step;
     }
-    while (sim->event_count > 0 && sim->events[0].end <= end_of_run) {
-        struct event event = pop(sim);
-        end(sim, &event);
+    while (sim->event_count > 0 && end_of(sim->events[0]) <= end_of_run) {
+        end(sim, pop(sim));
     }
     if (run->progress)
         fprintf(stderr, "\r%60s\r", "");
@@ -357,6 +364,21 @@ static void summarise(uint32_t *list, size_t count, double sum, double max,
     wait->max = max;
 }
 
+// Blocks of a resource times the cycles they were held.
+static double used_of(const struct sim *sim, uint32_t resource)
+{
+    const struct sim_kernels *kernels = sim->run->kernels;
+    bool shared = sim->run->machine->shape.resources[resource].shared;
+    double used = 0;
+
+    for (size_t k = 0; k < kernels->count; k++) {
+        const struct account *a = &sim->account[k];
+        used += (double)kernels->kernel[k].need.amount[resource] *
+                (double)(shared ? a->cycles : a->wave_cycles);
+    }
+    return used;
+}
+
 static void finish(struct sim *sim, uint32_t *list)
 {
     const struct sim_run *run = sim->run;
@@ -367,7 +389,7 @@ static void finish(struct sim *sim, uint32_t *list)
     // Groups that still wait count with their age.
     for (size_t k = 0; k < run->kernels->count; k++) {
         const struct sim_kernel *kernel = &run->kernels->kernel[k];
-        for (uint32_t g = sim->sent[k];
+        for (uint32_t g = sim->account[k].sent;
              g < kernel->groups && kernel->arrival < run->workload->cycles; g++)
             add_wait(sim, kernel->need.priority,
                      run->workload->cycles - kernel->arrival);
@@ -386,8 +408,8 @@ static void finish(struct sim *sim, uint32_t *list)
     result->throughput /= cycles;
     for (uint32_t r = 0; r < shape->resource_count; r++)
         result->used[r] =
-            sim->used[r] / (cycles * shape->modules * hdi_holders(shape, r) *
-                            shape->resources[r].blocks);
+            used_of(sim, r) / (cycles * shape->modules * hdi_holders(shape, r) *
+                               shape->resources[r].blocks);
     double most = 0, all = 0;
     result->unit_imbalance = 1;
     for (uint32_t m = 0; m < shape->modules; m++) {
@@ -441,12 +463,12 @@ hd_status sim_run(const struct sim_run *run, struct sim_result *result,
     sim.module = calloc(shape->modules, sizeof(*sim.module));
     sim.unit_waves =
         calloc((size_t)shape->modules * shape->units, sizeof(*sim.unit_waves));
-    sim.sent = calloc(kernels->count + 1, sizeof(*sim.sent));
+    sim.account = calloc(kernels->count + 1, sizeof(*sim.account));
     packets = calloc(run->workload->channels, sizeof(*packets));
     // By priority first, all together behind it.
     list = calloc(2 * groups + 1, sizeof(*list));
     if (!sim.events || !sim.running || !sim.module || !sim.unit_waves ||
-        !sim.sent || !packets || !list) {
+        !sim.account || !packets || !list) {
         status = hdi_fail(error, HD_ENOMEM,
                           "no memory for a simulation of "
                           "%zu groups",
@@ -498,7 +520,7 @@ err_recent:
 err_free:
     free(list);
     free(packets);
-    free(sim.sent);
+    free(sim.account);
     free(sim.unit_waves);
     free(sim.module);
     free(sim.running);

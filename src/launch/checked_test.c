@@ -371,6 +371,24 @@ static void groups_and_sub_groups_meet(void)
            "    sub_group_barrier(CLK_LOCAL_MEM_FENCE);\n" \
            "    out[i] = tile[l ^ " other "];\n")
     CHECK_OK(run_in_sub_groups(SUB_TILE("1")), error);
+    // More than two that read it, of which one does so before the barrier.
+#define SUB_READERS(writer)                                \
+    KERNEL("    local int tile[32];\n"                     \
+           "    tile[l] = in[i];\n"                        \
+           "    barrier(CLK_LOCAL_MEM_FENCE);\n"           \
+           "    out[i] = l == 0 ? tile[0] : 0;\n"          \
+           "    sub_group_barrier(CLK_LOCAL_MEM_FENCE);\n" \
+           "    if (l == 13 || l == 14)\n"                 \
+           "        out[i] += tile[0];\n"                  \
+           "    if (l == " writer ")\n"                    \
+           "        tile[0] = 1;\n")
+    CHECK_FAILS(run_in_sub_groups(SUB_READERS("14")), HD_ECHECK, error,
+                "which work-item (13, 0, 0) reads on line 11");
+    CHECK_FAILS(run_in_sub_groups(SUB_READERS("15")), HD_ECHECK, error,
+                "reads on line 11");
+    CHECK_FAILS(run_in_sub_groups(SUB_READERS("16")), HD_ECHECK, error,
+                "no barrier between");
+    CHECK_OK(run_in_sub_groups(SUB_READERS("99")), error);
     // Another sub-group's.
     CHECK_FAILS(run_in_sub_groups(SUB_TILE("16")), HD_ECHECK, error,
                 "no barrier between");

@@ -279,13 +279,34 @@ struct toucher {
     uint16_t number, met; // work-item + 1
 };
 
+static bool are_together(uint16_t one, uint16_t other)
+{
+    return (one - 1) / HDI_SUB_GROUP == (other - 1) / HDI_SUB_GROUP;
+}
+
 // The other touched it without a barrier between, be it of the sub-group.
 static bool is_concurrent(const struct toucher *me, uint16_t other,
                           uint16_t met)
 {
-    bool together =
-        (me->number - 1) / HDI_SUB_GROUP == (other - 1) / HDI_SUB_GROUP;
-    return other != 0 && other != me->number && !(together && met != me->met);
+    return other != 0 && other != me->number &&
+           !(are_together(me->number, other) && met != me->met);
+}
+
+// Which of two readers to keep a new one as; 0: as neither. When they are of
+// two sub-groups, whoever writes races with one of them. Of one sub-group the
+// two latest are kept: those who read before its barrier race with others only.
+static uint16_t keep_reader(const struct hdi_shadow_byte *b,
+                            const struct toucher *me)
+{
+    if (b->reader == 0 || b->reader == me->number)
+        return HDI_SHADOW_READER;
+    if (b->second == 0 || b->second == me->number)
+        return HDI_SHADOW_SECOND;
+    if (!are_together(b->reader, b->second))
+        return 0;
+    if (!are_together(b->reader, me->number) || b->read_met == me->met)
+        return HDI_SHADOW_SECOND;
+    return HDI_SHADOW_READER;
 }
 
 // Note an access to one byte. True: it is a race, and with whom.
@@ -312,22 +333,19 @@ static bool note(struct hdi_shadow_byte *b, const struct toucher *me,
     else
         race = false;
 
-    uint16_t kept;
-    if (writes) {
+    uint16_t kept = writes ? HDI_SHADOW_WRITER : keep_reader(b, me);
+    if (kept == HDI_SHADOW_WRITER) {
         b->writer = me->number;
         b->write_met = me->met;
         b->write_site = site->index;
-        kept = HDI_SHADOW_WRITER;
-    } else if (b->reader == 0 || b->reader == me->number) {
+    } else if (kept == HDI_SHADOW_READER) {
         b->reader = me->number;
         b->read_met = me->met;
         b->read_site = site->index;
-        kept = HDI_SHADOW_READER;
-    } else {
+    } else if (kept == HDI_SHADOW_SECOND) {
         b->second = me->number;
         b->second_met = me->met;
         b->second_site = site->index;
-        kept = HDI_SHADOW_SECOND;
     }
     b->atomic = (uint16_t)(b->atomic & ~kept);
     if (site->access & HDI_ACCESS_ATOMIC)

@@ -90,7 +90,7 @@ struct hdi_check_arg {
     uint64_t size; // [bytes]
     bool local;
     bool value;
-    bool image;    // whose memory is not looked at
+    bool image;    // whose texels are in `memory`: its builtins stay inside
     bool writable; // the kernel may write there
     bool constant; // `__constant`: it may not, whatever it casts
 };

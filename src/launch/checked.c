@@ -3,10 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch/launch.h"
+#include "launch/image.h"
 
 static bool may_write(const struct hdi_kernel_arg *arg)
 {
+    if (arg->shown.kind == HD_ARG_IMAGE)
+        return strncmp(arg->shown.type, "read_only", 9) != 0;
     return arg->shown.kind == HD_ARG_GLOBAL && !arg->shown.pointee_const;
 }
 
@@ -38,6 +40,9 @@ struct hdi_check_launch *hdi_launch_describe(const struct hd_kernel *kernel,
         } else if (from->is == HD_IS_BUFFER && from->buffer) {
             to->memory = (char *)from->buffer->address + from->offset;
             to->size = from->buffer->size - from->offset;
+        } else if (from->is == HD_IS_IMAGE) {
+            to->memory = (char *)from->image->shown.texels;
+            to->size = from->image->size;
         } else if (from->is == HD_IS_VALUE) {
             to->value = true;
             to->memory = (char *)(uintptr_t)(packed + kernel->args[i].offset);

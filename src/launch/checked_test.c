@@ -394,6 +394,68 @@ static void groups_and_sub_groups_meet(void)
                 "no barrier between");
 }
 
+static hd_status run_on_image(const char *type, const char *body)
+{
+    char text[512];
+    snprintf(text, sizeof(text),
+             "kernel void k(%s image2d_t to)\n"
+             "{\n"
+             "    int x = (int)get_global_id(0);\n"
+             "%s"
+             "}\n",
+             type, body);
+    const struct hd_program_params params = {
+        .path = "k.cl", .source = text, .options = "-cl-std=CL3.0"};
+    const struct hd_range range = {.dims = 1, .global = {32}, .local = {16}};
+    const struct hd_image_params shape = {.kind = HD_IMAGE_2D,
+                                          .order = HD_RGBA,
+                                          .type = HD_UNORM_INT8,
+                                          .width = 32,
+                                          .height = 1};
+    struct hd_program *program;
+    struct hd_image *to;
+
+    CHECK_OK(hd_program_create(runtime, &params, &program, &error), error);
+    CHECK_OK(hd_image_create(runtime, &shape, &to, &error), error);
+    const struct hd_arg arg = HD_IMAGE(to);
+    hd_status status = hd_launch(runtime, hd_program_find(program, "k"), &range,
+                                 &arg, 1, &error);
+    hd_image_destroy(to);
+    hd_program_destroy(program);
+    return status;
+}
+
+static void races_for_texels_are_found(void)
+{
+#define SET(at) "    write_imagef(to, (int2)(" at ", 0), (float4)(x));\n"
+#define GET(at) "    float4 v = read_imagef(to, (int2)(" at ", 0));\n"
+    CHECK_OK(run_on_image("write_only", SET("x")), error);
+    CHECK_OK(run_on_image("write_only", SET("x + 1000")), error);
+    CHECK_FAILS(run_on_image("write_only", SET("x / 2")), HD_ECHECK, error,
+                "k.cl:4: kernel 'k': work-item (1, 0, 0) writes byte 0 of "
+                "image 'to', which work-item (0, 0, 0) writes on line 4");
+    CHECK_OK(run_on_image("read_write", GET("x") SET("x + v.x")), error);
+    CHECK_FAILS(run_on_image("read_write", GET("x ^ 1") SET("x + v.x")),
+                HD_ECHECK, error, "no barrier between");
+}
+
+// On workers, though there are units; screened there too.
+static void units_do_not_matter(void)
+{
+    const struct hd_runtime_params params = {.build_options = "-heddle-check",
+                                             .workers = 1,
+                                             .units = 2,
+                                             .no_cache = true};
+    struct hd_runtime *before = runtime;
+
+    CHECK_OK(hd_runtime_create(&params, &runtime, &error), error);
+    finds(KERNEL("    out[i + 1] = in[i];\n"), "k.cl:5:", "at byte 256");
+    CHECK(suspected == 1);
+    screens(KERNEL("    out[i] = in[i];\n"));
+    hd_runtime_destroy(runtime);
+    runtime = before;
+}
+
 // In lanes, and in thread form.
 static void kernels_that_never_end_are_stopped(void)
 {
@@ -438,6 +500,8 @@ int main(void)
     one_lane_is_enough();
     what_is_right_is_not_suspected();
     groups_and_sub_groups_meet();
+    races_for_texels_are_found();
+    units_do_not_matter();
     if (!HOLDS_SIGNALS)
         kernels_that_never_end_are_stopped();
     hd_runtime_destroy(runtime);

@@ -271,6 +271,7 @@ static void describe(struct hd_image *image, uint64_t size)
     const struct type *type = find_type(p->type);
 
     pthread_once(&once, fill_linear);
+    image->size = size;
     image->shown = (struct hdi_image){
         .texels = (unsigned char *)p->buffer->address + p->offset,
         .row = p->row_pitch,

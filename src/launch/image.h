@@ -9,6 +9,7 @@
 struct hd_image {
     struct hdi_image shown; // what kernels get a pointer to
     struct hd_image_params params;
+    uint64_t size; // from the first texel to the end of the last [bytes]
     struct hd_buffer *owned; // memory that goes with the image; or NULL
     struct hdi_launcher *launcher;
 };

@@ -498,7 +498,7 @@ static void run_checked(struct hdi_launcher *launcher, struct launch *launch,
 {
     const struct hdi_bid bid = launch->bid;
     bool screens = launch->kernel->screen && !check->search &&
-                   !launcher->ports && launcher->device->can.host_memory;
+                   launcher->device->can.host_memory;
     struct hdi_copies *copies = screens ? hdi_copies_take(check) : NULL;
 
     launch->chunk.check = check;

@@ -108,8 +108,10 @@ static struct range arg_range(const struct hdi_checker *c, uint64_t number)
     if (arg->local)
         return (struct range){c->frame->local + (uintptr_t)arg->memory,
                               arg->size, "local memory", arg->name, arg};
-    return (struct range){arg->memory, arg->size,
-                          arg->value ? "argument" : "buffer", arg->name, arg};
+    const char *kind = arg->image   ? "image"
+                       : arg->value ? "argument"
+                                    : "buffer";
+    return (struct range){arg->memory, arg->size, kind, arg->name, arg};
 }
 
 static bool holds(const struct range *range, const char *address)
@@ -464,6 +466,9 @@ static void *touch(struct hdi_item *item, void *address, uint64_t size,
             return address;
         break;
     }
+    // What nobody writes is not raced for.
+    if (range.arg && range.arg->image && !range.arg->writable)
+        return address;
     if (c->launch->search)
         return touch_again(c, item, site, at, size, &range, variable);
     if (!is_inside(&range, at, size)) {

@@ -13,7 +13,7 @@ enum {
     BODY = HEAD + HDI_DIGEST_SIZE, // where the builds begin
     SMALLEST_KERNEL = 64,          // fewer bytes describe no kernel,
     SMALLEST_ARG = 21,             // no argument,
-    SMALLEST_BUILD = 36,           // no build,
+    SMALLEST_BUILD = 32,           // no build,
     MOST_ARGS_SIZE = 1 << 24       // and no launch has more of them
 };
 

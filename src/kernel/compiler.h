@@ -18,12 +18,13 @@
 #define HDI_COMPILER_SYMBOL "hdi_compiler_table"
 
 enum {
-    HDI_COMPILER_VERSION = 3 // of this border
+    HDI_COMPILER_VERSION = 4 // of this border
 };
 
 enum hdi_part_kind {
-    HDI_PART_TEXT,   // OpenCL C
-    HDI_PART_LIBRARY // bitcode, as libraries hold it
+    HDI_PART_TEXT,    // OpenCL C
+    HDI_PART_LIBRARY, // bitcode, as libraries hold it
+    HDI_PART_SPIRV
 };
 
 // What is compiled by itself.
@@ -41,6 +42,7 @@ struct hdi_source {
     size_t part_count;          // 1 at least
     const char *const *options; // of the whole, as those of parts
     const char *target, *cpu;   // as in hdi_capabilities; "": of this machine
+    const char *translator;     // path of llvm-spirv; NULL: no part needs it
     const atomic_bool *cancel;  // set: end with HD_ECANCELED; optional
     bool library;               // the parts' bitcode, not code, is wanted
 };

@@ -126,13 +126,15 @@ static void identify_file(const char *path, struct hdi_text *text)
                        (long long)about.st_mtim.tv_sec, about.st_mtim.tv_nsec);
 }
 
-void hdi_compiler_identify(struct hdi_text *text)
+void hdi_compiler_identify(struct hdi_text *text, const char *translator)
 {
     struct hdi_text path = {0};
     struct stat about;
 
     hdi_text_print(text, "%s\n", hdi_compiler_description());
     identify_file(HDI_CLANG, text);
+    if (translator)
+        identify_file(translator, text);
     if (find(&path, &about))
         identify_file(path.data, text);
     hdi_text_free(&path);
@@ -162,8 +164,9 @@ hd_status hdi_compiler_open(const struct hdi_compiler **compiler,
         "); a .hdb binary needs none");
 }
 
-void hdi_compiler_identify(struct hdi_text *text)
+void hdi_compiler_identify(struct hdi_text *text, const char *translator)
 {
+    (void)translator;
     hdi_text_print(text, "%s\n", hdi_compiler_description());
 }
 

@@ -5,7 +5,8 @@
 #include "base/text.h"
 
 // Append what tells this compiler from others: versions, and the files it
-// consists of by size and time. Opens nothing.
-void hdi_compiler_identify(struct hdi_text *text);
+// consists of by size and time; with a translator (NULL: none) that as well.
+// Opens nothing.
+void hdi_compiler_identify(struct hdi_text *text, const char *translator);
 
 #endif

@@ -9,9 +9,10 @@
 #include "base/text.h"
 #include "kernel/container.h"
 #include "kernel/options.h"
+#include "kernel/spirv.h"
 
 struct hdi_part_held {
-    struct hdi_text file;
+    struct hdi_text file, words;
     struct hdi_options options;
     struct hdi_build library;
 };
@@ -92,6 +93,26 @@ static hd_status read_binary(const struct hdi_program_context *context,
                            : HD_OK;
 }
 
+static hd_status read_spirv(struct hdi_part part, struct hdi_parts *parts,
+                            struct hd_error *error)
+{
+    struct hdi_text *words = &parts->held[parts->held_count - 1].words;
+
+    HDI_TRY(hdi_spirv_read(part.data, part.size, part.path, words, error));
+    if (!parts->translator.data) {
+        hd_status status = hdi_spirv_find_translator(&parts->translator, error);
+        if (status != HD_OK) {
+            hdi_prefix_error(error, "%s", part.path);
+            return status;
+        }
+    }
+    part.kind = HDI_PART_SPIRV;
+    part.data = words->data;
+    part.size = words->size;
+    parts->list[parts->count++] = part;
+    return HD_OK;
+}
+
 static hd_status read_part(const struct hdi_program_context *context,
                            const struct hd_program_params *params,
                            const struct hd_program_part *from,
@@ -125,6 +146,8 @@ static hd_status read_part(const struct hdi_program_context *context,
         is_binary =
             names_binary(from->path) || hdi_container_is(part.data, part.size);
     }
+    if (!from->source && hdi_spirv_is(part.data, part.size))
+        return read_spirv(part, parts, error);
     if (is_binary)
         return read_binary(context, params, part, parts, error);
     parts->list[parts->count++] = part;
@@ -179,11 +202,13 @@ void hdi_parts_free(struct hdi_parts *parts)
 {
     for (size_t i = 0; i < parts->held_count; i++) {
         hdi_text_free(&parts->held[i].file);
+        hdi_text_free(&parts->held[i].words);
         hdi_options_free(&parts->held[i].options);
         hdi_build_clear(&parts->held[i].library);
     }
     for (uint32_t i = 0; i < parts->finished_count; i++)
         hdi_build_clear(&parts->finished[i]);
+    hdi_text_free(&parts->translator);
     free(parts->held);
     free(parts->list);
     free(parts->finished);

@@ -3,6 +3,7 @@
 #ifndef HDI_KERNEL_PARTS_H
 #define HDI_KERNEL_PARTS_H
 
+#include "base/text.h"
 #include "kernel/compiler.h"
 #include "kernel/program.h"
 
@@ -14,6 +15,7 @@ struct hdi_parts {
     struct hdi_build *finished; // in order; whoever takes one leaves it empty
     uint32_t finished_count;
     const char *path;           // of the first part, for messages
+    struct hdi_text translator; // path of what SPIR-V needs; empty: none does
     const char *const *options; // of the program
     struct hdi_part_held *held; // what all these point to, one per part
     size_t held_count;

@@ -49,7 +49,7 @@ static bool describe_source(const struct hdi_source *source,
                             struct hdi_text *about)
 {
     hdi_text_print(about, "frame %d\n", HDI_FRAME_VERSION);
-    hdi_compiler_identify(about);
+    hdi_compiler_identify(about, source->translator);
     hdi_text_json(about, source->target);
     hdi_text_json(about, source->cpu);
     for (const char *const *o = source->options; *o; o++)
@@ -190,6 +190,7 @@ static hd_status build_parts(const struct hdi_program_context *context,
         .options = parts->options,
         .target = context->device->can.target,
         .cpu = context->device->can.cpu,
+        .translator = parts->translator.data,
         .cancel = context->cancel,
         .library = params->library,
     };

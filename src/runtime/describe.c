@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "heddle/version.h"
 #include "kernel/opencl.h"
+#include "kernel/spirv.h"
 #include "runtime/runtime.h"
 #include "transport/transport.h"
 
@@ -64,6 +65,9 @@ static void describe_text(const struct hd_runtime *r, struct hdi_text *text)
                    "GPU        none: this build has no backend for one\n"
                    "cluster    none: this build has no transport but self\n");
     hdi_text_print(text, "compiler   %s\n", hdi_compiler_description());
+    hdi_text_print(text, "SPIR-V     ");
+    hdi_spirv_describe(text);
+    hdi_text_print(text, "\n");
     if (hdi_has_compiler())
         hdi_text_print(text,
                        "OpenCL C   " HDI_OPENCL_VERSIONS
@@ -81,6 +85,16 @@ static void json_field(struct hdi_text *text, const char *name,
 {
     hdi_text_print(text, ",\"%s\":", name);
     hdi_text_json(text, value);
+}
+
+static void json_spirv(struct hdi_text *text)
+{
+    struct hdi_text spirv = {0};
+
+    hdi_spirv_describe(&spirv);
+    json_field(text, "spirv", spirv.data ? spirv.data : "");
+    text->failed |= spirv.failed;
+    hdi_text_free(&spirv);
 }
 
 static void describe_json(const struct hd_runtime *r, struct hdi_text *text)
@@ -125,6 +139,7 @@ static void describe_json(const struct hd_runtime *r, struct hdi_text *text)
                    compiles ? extensions + 1 : "",
                    compiles ? features + 1 : "");
     json_field(text, "compiler", hdi_compiler_description());
+    json_spirv(text);
     json_field(text, "language", hdi_graph_language());
     json_field(text, "cache", r->cache ? hdi_cache_folder(r->cache) : "");
     hdi_text_print(text, "}\n");

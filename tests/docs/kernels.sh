@@ -3,6 +3,7 @@
 set -eu
 heddle=$1
 page=$2
+here=$(cd "$(dirname "$0")" && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export HEDDLE_CACHE="$folder/cache"
@@ -41,6 +42,13 @@ block sh 2 | sed "s|^heddle|\"$heddle\"|" >run.sh
 grep -q library run.sh || fail "the block on libraries is missing in $page"
 sh -e run.sh || fail "the commands on libraries failed"
 [ -s both.hdb ] || fail "the commands on libraries wrote nothing"
+if spirv-as --version >spirv 2>&1 && "$heddle" info | grep -q 'SPIR-V *through'; then
+    cp "$here/../spirv/group.spvasm" kernel.spvasm
+    block sh 3 | sed "s|^heddle|\"$heddle\"|; s|^spirv-as|& --target-env spv1.4|" >run.sh
+    grep -q spirv-as run.sh || fail "the block on SPIR-V is missing in $page"
+    sh -e run.sh || fail "the commands on SPIR-V failed"
+    [ -s whole.hdb ] || fail "the commands on SPIR-V wrote nothing"
+fi
 block c 2 >hello.cl
 grep -q printf hello.cl || fail "the kernel that prints is missing in $page"
 "$heddle" build hello.cl || fail "the kernel that prints is not built"

@@ -2,7 +2,8 @@
 // and a digest that are right, so that all of it is read. What is read is
 // written again and must not change; it is then loaded, alone and as parts of a
 // program, and launched on the device that runs nothing. Libraries become
-// libraries again: what reads their bitcode is LLVM.
+// libraries again: what reads their bitcode is LLVM. SPIR-V modules are
+// binaries too.
 #include "kernel/container.h"
 
 #include <inttypes.h>
@@ -33,6 +34,8 @@ static void open_runtime(void)
 
     if (runtime)
         return;
+    // SPIR-V is looked over; what reads its instructions is another program.
+    setenv("HEDDLE_LLVM_SPIRV", "/no/translator", 1);
     HOLDS(hd_runtime_create(&params, &runtime, &error) == HD_OK);
     HOLDS(hd_buffer_create(runtime, 256, &buffer, &error) == HD_OK);
     HOLDS(hd_image_create(runtime, &picture, &image, &error) == HD_OK);

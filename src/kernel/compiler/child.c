@@ -5,10 +5,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -67,7 +69,7 @@ static hd_status spawn(const struct hdi_child *child, const int standard[3],
 {
     // An environment of its own: CPATH, CCC_OVERRIDE_OPTIONS and their like
     // would change what is compiled.
-    char *environment[] = {"LC_ALL=C", NULL};
+    char *environment[] = {"LC_ALL=C", "LLVM_DISABLE_SYMBOLIZATION=1", NULL};
     posix_spawn_file_actions_t actions;
 
     int failed = posix_spawn_file_actions_init(&actions);
@@ -90,36 +92,57 @@ static hd_status spawn(const struct hdi_child *child, const int standard[3],
     return HD_OK;
 }
 
-// True when the child has ended; false when it is to be killed.
-static bool watch(pid_t pid, const atomic_bool *cancel)
+static bool is_cancelled(const struct hdi_child *child)
 {
-    int file = cancel ? pidfd_open(pid, 0) : -1;
+    return child->cancel && atomic_load(child->cancel);
+}
+
+static uint64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
+}
+
+// HD_OK when the child has ended; else why it is to be killed.
+static hd_status watch(pid_t pid, const struct hdi_child *child)
+{
+    bool watched = child->cancel || child->time_limit;
+    uint64_t end = now() + child->time_limit * UINT64_C(1000); // [ms]
+    int file = watched ? pidfd_open(pid, 0) : -1;
+    hd_status status = HD_OK;
 
     if (file < 0)
-        return true; // the wait for it will tell
+        return HD_OK; // the wait for it will tell
     struct pollfd ended = {.fd = file, .events = POLLIN};
-    bool cancelled;
-    while (!(cancelled = atomic_load(cancel)) &&
-           poll(&ended, 1, LOOK_TIME) <= 0)
-        ;
+    while (status == HD_OK && poll(&ended, 1, LOOK_TIME) <= 0) {
+        if (is_cancelled(child))
+            status = HD_ECANCELED;
+        else if (child->time_limit && now() > end)
+            status = HD_ETIMEOUT;
+    }
     close(file);
-    return !cancelled;
+    return is_cancelled(child) ? HD_ECANCELED : status;
 }
 
 // Wait for the child; one that is not wanted any more is killed before.
 static hd_status await(pid_t pid, const struct hdi_child *child, int *status,
                        struct hd_error *error)
 {
-    bool wanted = watch(pid, child->cancel);
+    hd_status why = watch(pid, child);
 
-    if (!wanted)
+    if (why != HD_OK)
         kill(pid, SIGKILL);
     while (waitpid(pid, status, 0) < 0)
         if (errno != EINTR)
             return hdi_fail(error, HD_EBUILD, "cannot wait for %s: %s",
                             child->arguments[0], strerror(errno));
-    return wanted ? HD_OK
-                  : hdi_fail(error, HD_ECANCELED, "the build was cancelled");
+    if (why == HD_ETIMEOUT)
+        return hdi_fail(error, HD_ETIMEOUT, "%s took more than %u seconds",
+                        child->arguments[0], child->time_limit);
+    return why == HD_OK
+               ? HD_OK
+               : hdi_fail(error, HD_ECANCELED, "the build was cancelled");
 }
 
 hd_status hdi_child_run(const struct hdi_child *child, struct hdi_text *output,

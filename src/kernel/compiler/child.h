@@ -25,12 +25,13 @@ struct hdi_child {
     const int *files; // the child sees them as 3, 4, ...
     size_t file_count;
     const atomic_bool *cancel; // set: the child is killed; optional
+    unsigned time_limit;       // it is killed after that; 0: none [s]
 };
 
 // Run it to the end. `output` and `messages` receive standard output and error;
 // `exit_code` is that of the child, 128 + the signal when it was killed. An
 // error only when the child could not be run at all; HD_ECANCELED when it was
-// told to end.
+// told to end, HD_ETIMEOUT when it took too long.
 hd_status hdi_child_run(const struct hdi_child *child, struct hdi_text *output,
                         struct hdi_text *messages, int *exit_code,
                         struct hd_error *error);

@@ -90,6 +90,18 @@ hd_status hdi_llvm_open(struct hdi_llvm *llvm, const char *triple,
     return HD_OK;
 }
 
+static void ignore(LLVMDiagnosticInfoRef info, void *data)
+{
+    (void)info, (void)data;
+}
+
+LLVMContextRef hdi_llvm_quiet_context(void)
+{
+    LLVMContextRef context = LLVMContextCreate();
+    LLVMContextSetDiagnosticHandler(context, ignore, NULL);
+    return context;
+}
+
 void hdi_llvm_close(struct hdi_llvm *llvm)
 {
     if (llvm->context)

@@ -63,6 +63,9 @@ hd_status hdi_llvm_open(struct hdi_llvm *llvm, const char *triple,
                         const char *path, struct hd_error *error);
 void hdi_llvm_close(struct hdi_llvm *llvm);
 
+// A context in which an error ends nothing but what failed.
+LLVMContextRef hdi_llvm_quiet_context(void);
+
 // Run a pipeline as `opt -passes=` would. HD_ECANCELED.
 hd_status hdi_llvm_passes(const struct hdi_llvm *llvm, LLVMModuleRef module,
                           const char *passes, struct hd_error *error);

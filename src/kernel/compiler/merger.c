@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "kernel/compiler/images.h"
 #include "kernel/compiler/llvm.h"
 
 struct merger {
@@ -30,6 +31,10 @@ static hd_status read_modules(struct merger *m, const struct hdi_text *bitcodes,
             return hdi_fail(error, HD_EBUILD, "%s: bitcode cannot be read",
                             m->source->parts[i].path);
         }
+        // Images have other types in clang's bitcode than in SPIR-V's.
+        const struct hdi_llvm llvm = {.context = m->context,
+                                      .path = m->source->parts[i].path};
+        HDI_TRY(hdi_images_lower(&llvm, &m->modules[i], error));
         // Of a library that another version made, they may differ.
         if (i > 0) {
             LLVMSetTarget(m->modules[i], LLVMGetTarget(m->modules[0]));
@@ -247,7 +252,7 @@ hd_status hdi_merger_run(const struct hdi_source *source,
     if (!m.modules)
         return hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
                         source->path);
-    m.context = LLVMContextCreate();
+    m.context = hdi_llvm_quiet_context();
     hd_status status = read_modules(&m, bitcodes, error);
     if (status == HD_OK)
         status = check_all(&m, error);

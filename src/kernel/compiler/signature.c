@@ -142,6 +142,17 @@ static enum hd_arg_kind kind_of(LLVMTypeRef type, const char *base,
     }
 }
 
+// SPIR-V may have no names.
+static char *name_of(LLVMValueRef text, unsigned index)
+{
+    char *name = copy_string(text);
+
+    if (!name || *name)
+        return name;
+    free(name);
+    return asprintf(&name, "arg%u", index) < 0 ? NULL : name;
+}
+
 static hd_status read_args(const struct hdi_llvm *llvm, LLVMValueRef function,
                            struct hdi_build_kernel *kernel,
                            struct hd_error *error)
@@ -156,13 +167,14 @@ static hd_status read_args(const struct hdi_llvm *llvm, LLVMValueRef function,
         return hdi_fail(
             error, HD_ELIMIT, "%s:%u: kernel '%s' has more than %d arguments",
             kernel->file, kernel->line, kernel->name, MOST_OPERANDS);
-    if (attached(function, "kernel_arg_name", names) != count ||
-        attached(function, "kernel_arg_type", types) != count ||
+    bool named = attached(function, "kernel_arg_name", names) == count;
+    if (attached(function, "kernel_arg_type", types) != count ||
         attached(function, "kernel_arg_base_type", base_types) != count ||
         attached(function, "kernel_arg_type_qual", qualifiers) != count ||
         attached(function, "kernel_arg_access_qual", accesses) != count)
         return hdi_fail(error, HD_EBUILD,
-                        "%s:%u: clang did not describe the arguments of '%s'",
+                        "%s:%u: the front end did not describe the arguments "
+                        "of '%s'",
                         kernel->file, kernel->line, kernel->name);
 
     kernel->args = calloc(count + 1, sizeof(*kernel->args));
@@ -177,7 +189,7 @@ static hd_status read_args(const struct hdi_llvm *llvm, LLVMValueRef function,
         const char *base = LLVMGetMDString(base_types[i], &name_size);
 
         arg->kind = kind_of(type, base, name_size);
-        arg->name = copy_string(names[i]);
+        arg->name = name_of(named ? names[i] : NULL, i);
         arg->type = arg->kind == HD_ARG_IMAGE
                         ? image_type(accesses[i], base_types[i])
                         : copy_string(types[i]);

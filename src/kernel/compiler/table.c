@@ -10,6 +10,7 @@
 #include "kernel/compiler/frontend.h"
 #include "kernel/compiler/linker.h"
 #include "kernel/compiler/merger.h"
+#include "kernel/compiler/translator.h"
 
 extern const struct hdi_compiler hdi_compiler_table;
 
@@ -70,6 +71,8 @@ static hd_status translate(const struct hdi_source *source,
         hdi_text_append(bitcode, part->data, part->size);
         return bitcode->failed ? fail_memory(source, error) : HD_OK;
     }
+    if (part->kind == HDI_PART_SPIRV)
+        return hdi_translator_run(source, part, bitcode, error);
     status =
         hdi_frontend_run(part, source->cancel, bitcode, &dependencies, error);
     if (status == HD_OK &&

@@ -263,6 +263,36 @@ HD_API hd_status hd_launch_with(struct hd_runtime *runtime,
                                 const struct hd_arg *args, unsigned arg_count,
                                 struct hd_error *error);
 
+/// A kernel that runs at the same time as others.
+struct hd_part {
+    const struct hd_kernel *kernel;
+    struct hd_range range;
+    const struct hd_arg *args;
+    unsigned arg_count;
+    unsigned unit; // where, if the gang's place is HD_ON_UNIT
+};
+
+/// Run several kernels at the same time, such as a producer and a consumer that
+/// exchange data through a buffer, and wait for all. Each has a unit for
+/// itself, all of which are reserved before any kernel starts; in a runtime
+/// without units, a worker (see hd_pool_run_gang()). The work-groups of one
+/// kernel run one after another, on a unit of several cores so many at a time.
+///
+/// `params->place`: HD_ANYWHERE; HD_ON_UNIT, each part on its `unit`;
+/// HD_ON_MODULE_OF `params->unit`, where they share a cache; or
+/// HD_ON_DISTINCT_MODULES. The priority is not looked at. The first that fails
+/// ends all, and its error is the gang's.
+///
+/// Errors:  as hd_launch_with(); HD_EINVAL (no parts, a part without
+///          work-items, two on one unit; without units also: called on a
+///          worker), HD_ENODEV, HD_ELIMIT (not that many units or workers
+///          there), HD_ENOTSUP (a checked kernel): nothing has run
+/// Threads: any; without units any that is no worker of the runtime
+HD_API hd_status hd_launch_gang(struct hd_runtime *runtime,
+                                const struct hd_launch_params *params,
+                                const struct hd_part *parts, unsigned count,
+                                struct hd_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -5,6 +5,7 @@
 // after a failure or a cancellation runs nothing.
 #include "launch/launch.h"
 
+#include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,8 +37,12 @@ enum {
     TEXT_SIZE = 3500     // of why a launch failed [bytes]
 };
 
+// A launch, or a member of several that run together. How they end is kept by
+// the first of these, `lead`: the first failure ends all.
 struct launch {
     struct hdi_launcher *launcher;
+    struct launch *lead; // itself, if alone
+    bool is_member;      // of a gang
     const struct hd_kernel *kernel;
     const struct hd_arg *args;
     struct hdi_chunk chunk; // all but its box
@@ -46,10 +51,13 @@ struct launch {
     uint64_t group_items;
     struct hdi_place place;
     struct hdi_bid bid;
+    uint64_t *local_offsets; // of local arguments, behind the packed ones
+    // Of the lead:
     struct hdi_stop stop;
-    uint64_t time_limit;     // [ns]
-    char *text;              // why it failed, TEXT_SIZE; by who set the status
-    struct hdi_fault *fault; // the same, if `has_fault`
+    uint64_t time_limit;         // [ns]
+    const struct launch *failed; // by who set the status, and why: the text,
+    char *text;                  // TEXT_SIZE,
+    struct hdi_fault *fault;     // and this, if `has_fault`
     bool has_fault;
     atomic_bool lost; // a unit hangs in it
     atomic_uint held; // leaves on units of their own threads
@@ -90,18 +98,21 @@ static uint64_t choose_cutoff(const struct hdi_launcher *launcher,
 static void fail(struct launch *launch, hd_status status, const char *text,
                  const struct hdi_fault *fault)
 {
-    if (!hdi_stop_set(&launch->stop, status))
+    struct launch *lead = launch->lead;
+
+    if (!hdi_stop_set(&lead->stop, status))
         return;
-    snprintf(launch->text, TEXT_SIZE, "%s", text);
-    launch->has_fault = fault != NULL;
+    lead->failed = launch;
+    snprintf(lead->text, TEXT_SIZE, "%s", text);
+    lead->has_fault = fault != NULL;
     if (fault)
-        *launch->fault = *fault;
+        *lead->fault = *fault;
     hdi_stop_poke(launch->launcher);
 }
 
 static bool goes_on(struct launch *launch)
 {
-    return !hdi_stop_check(&launch->stop);
+    return !hdi_stop_check(&launch->lead->stop);
 }
 
 // The unit of a worker is opened on its own thread, when it first runs a leaf,
@@ -122,8 +133,11 @@ static struct hdi_unit *unit_of(struct launch *launch, unsigned index)
     return *unit;
 }
 
+// Not from members of gangs, which wait for each other.
 static void learn_time(struct launch *launch, uint64_t ns, uint64_t groups)
 {
+    if (launch->is_member)
+        return;
     _Atomic uint64_t *word = &((struct hd_kernel *)launch->kernel)->item_time;
     uint64_t items = groups * launch->group_items;
     uint64_t sample = ns * TIME_UNIT / items;
@@ -170,7 +184,7 @@ static void run_here(struct hd_worker *worker, struct launch *launch,
 
     hd_publish(worker);
     uint64_t begin = hdi_now();
-    struct hdi_stop *before = hdi_slot_enter(slot, &launch->stop);
+    struct hdi_stop *before = hdi_slot_enter(slot, &launch->lead->stop);
     while (!backend->submit(unit, &chunk))
         hdi_worker_help(worker);
     uint64_t ticket = backend->submitted(unit);
@@ -200,14 +214,16 @@ static bool collect(struct hd_worker *worker, struct hdi_launcher *launcher,
     while (hdi_port_take(port, launcher->device, &f)) {
         struct launch *launch = f.leaf.launch;
         if (f.status == HD_ETIMEOUT)
-            atomic_store(&launch->lost, true);
-        if (f.status == HD_ECANCELED)
+            atomic_store(&launch->lead->lost, true);
+        if (f.status == HD_ECANCELED && f.leaf.is_member)
+            fail(launch, HD_ENODEV, "its unit was lost", NULL);
+        else if (f.status == HD_ECANCELED)
             run_here(worker, launch, &f.leaf.box);
         else if (f.status != HD_OK)
             fail(launch, f.status, f.text, f.has_fault ? &f.fault : NULL);
         else
             learn_time(launch, f.end - f.begin, hdi_box_groups(&f.leaf.box));
-        atomic_fetch_sub_explicit(&launch->held, 1, memory_order_release);
+        atomic_fetch_sub_explicit(&launch->lead->held, 1, memory_order_release);
         any = true;
     }
     return any;
@@ -226,6 +242,7 @@ static bool is_for(const struct launch *launch, unsigned worker, unsigned unit)
         return unit == launch->place.unit;
     case HD_ON_MODULE_OF:
         return l->ports[unit].module == l->ports[launch->place.unit].module;
+    case HD_ON_DISTINCT_MODULES: // of gangs, which choose themselves
     case HD_ANYWHERE:
     default:
         return unit % hd_pool_workers(l->pool) == worker;
@@ -233,17 +250,24 @@ static bool is_for(const struct launch *launch, unsigned worker, unsigned unit)
 }
 
 // The unit for a leaf of this worker that holds the fewest; how many are idle.
+// `taken` is one that would do if no gang had it.
 static struct hdi_port *choose_port(const struct launch *launch,
-                                    unsigned worker, unsigned *idle)
+                                    unsigned worker, unsigned *idle,
+                                    struct hdi_port **taken)
 {
     struct hdi_port *best = NULL;
     unsigned least = UINT32_MAX;
 
     *idle = 0;
+    *taken = NULL;
     for (unsigned i = 0; i < launch->launcher->port_count; i++) {
         struct hdi_port *port = &launch->launcher->ports[i];
         if (!is_for(launch, worker, i))
             continue;
+        if (atomic_load_explicit(&port->reserved, memory_order_relaxed)) {
+            *taken = port;
+            continue;
+        }
         unsigned held = atomic_load_explicit(&port->held, memory_order_relaxed);
         *idle += held == 0;
         if (held < least) {
@@ -268,13 +292,13 @@ static bool submit(struct launch *launch, struct hdi_port *port,
                    const struct hdi_box *box)
 {
     struct hdi_chunk chunk = chunk_of(launch, box);
-    struct hdi_leaf leaf = {launch, launch->kernel->trace_name, *box,
-                            hdi_now()};
+    struct hdi_leaf leaf = {launch, launch->kernel->trace_name, *box, hdi_now(),
+                            launch->is_member};
 
-    atomic_fetch_add_explicit(&launch->held, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&launch->lead->held, 1, memory_order_relaxed);
     if (hdi_port_submit(port, launch->launcher->device, &chunk, &leaf))
         return true;
-    atomic_fetch_sub_explicit(&launch->held, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&launch->lead->held, 1, memory_order_relaxed);
     return false;
 }
 
@@ -284,10 +308,17 @@ static bool submit(struct launch *launch, struct hdi_port *port,
 static void hand_over(struct hd_worker *worker, struct launch *launch,
                       struct hdi_box *box)
 {
-    struct hdi_port *port;
-    unsigned idle;
+    struct hdi_port *port, *taken;
+    unsigned idle, self = hd_worker_index(worker);
 
-    while ((port = choose_port(launch, hd_worker_index(worker), &idle))) {
+    while ((port = choose_port(launch, self, &idle, &taken)) ||
+           (taken && launch->place.kind != HD_ANYWHERE)) {
+        if (!port) {
+            hd_publish(worker);
+            if (!collect(worker, launch->launcher, taken))
+                hdi_worker_help(worker);
+            continue;
+        }
         struct hdi_box part = *box, rest = {.count = {0}};
         uint64_t groups = hdi_box_groups(box);
         if (idle > 1 && groups > 1 && is_long(launch, groups)) {
@@ -392,13 +423,9 @@ static uint64_t piece_of(const struct hdi_bid *bid)
 
 static const struct hdi_bidder bidder = {.run = run_bid, .piece = piece_of};
 
-static void run_launch(struct hd_worker *worker, void *data)
+// Collect what is left on units, help others meanwhile.
+static void await_units(struct hd_worker *worker, struct launch *launch)
 {
-    struct launch *launch = data;
-
-    hd_call(worker, run_box, launch, launch->box);
-    if (launch->launcher->broker)
-        hdi_broker_wait(launch->launcher->broker, &launch->bid, worker);
     while (atomic_load_explicit(&launch->held, memory_order_acquire) > 0) {
         bool any = false;
         for (unsigned i = 0; i < launch->launcher->port_count; i++)
@@ -410,6 +437,16 @@ static void run_launch(struct hd_worker *worker, void *data)
             interrupt_units(launch);
         hdi_worker_help(worker);
     }
+}
+
+static void run_launch(struct hd_worker *worker, void *data)
+{
+    struct launch *launch = data;
+
+    hd_call(worker, run_box, launch, launch->box);
+    if (launch->launcher->broker)
+        hdi_broker_wait(launch->launcher->broker, &launch->bid, worker);
+    await_units(worker, launch);
     // Pieces that were forked in a group are dropped when it is cancelled.
     if (hd_cancelled(worker))
         hdi_stop_set(&launch->stop, HD_ECANCELED);
@@ -455,7 +492,9 @@ static void strand(struct hdi_launcher *launcher, void *memory)
 static hd_status explain(const struct launch *launch, struct hd_error *error)
 {
     hd_status status = (hd_status)atomic_load(&launch->stop.status);
-    const char *name = launch->kernel->info.name;
+    const struct hd_kernel *kernel =
+        launch->failed ? launch->failed->kernel : launch->kernel;
+    const char *name = kernel->info.name;
 
     if (status == HD_OK)
         return HD_OK;
@@ -470,9 +509,8 @@ static hd_status explain(const struct launch *launch, struct hd_error *error)
                     launch->text);
 }
 
-// Run it, under the watchdog if it has a time limit.
-static void run(struct hdi_launcher *launcher, struct launch *launch,
-                bool one_leaf)
+// Put it under the watchdog if it has a time limit. False: it has failed.
+static bool watch(struct hdi_launcher *launcher, struct launch *launch)
 {
     const struct hd_worker *caller = hd_pool_worker(launcher->pool);
 
@@ -483,12 +521,25 @@ static void run(struct hdi_launcher *launcher, struct launch *launch,
         hd_status status = hdi_watchdog_add(launcher, &launch->stop);
         if (status != HD_OK) {
             fail(launch, status, "no thread to watch its time limit", NULL);
-            return;
+            return false;
         }
     }
-    run_all(launch, one_leaf);
+    return true;
+}
+
+static void unwatch(struct hdi_launcher *launcher, struct launch *launch)
+{
     if (launch->time_limit > 0)
         hdi_watchdog_remove(launcher, &launch->stop);
+}
+
+static void run(struct hdi_launcher *launcher, struct launch *launch,
+                bool one_leaf)
+{
+    if (!watch(launcher, launch))
+        return;
+    run_all(launch, one_leaf);
+    unwatch(launcher, launch);
 }
 
 // A checked kernel runs screened first. Where that is left, what it wrote is
@@ -534,36 +585,34 @@ hd_status hdi_launch(struct hdi_launcher *launcher,
                            error);
 }
 
-hd_status hdi_launch_with(struct hdi_launcher *launcher,
+// Check and describe a launch; no groups: there is nothing to do. `small` has
+// STACK_ARGS bytes for the arguments, if there is room there and they need not
+// outlive the call.
+static hd_status describe(struct hdi_launcher *launcher,
                           const struct hd_kernel *kernel,
                           const struct hd_range *range,
                           const struct hd_arg *args, unsigned arg_count,
-                          const struct hdi_terms *terms, struct hd_error *error)
+                          const struct hdi_terms *terms, unsigned char *small,
+                          struct launch *launch, uint64_t *groups,
+                          struct hd_error *error)
 {
     struct hdi_plan plan;
-    const struct hdi_place *place = &terms->place;
 
-    if (place->kind != HD_ANYWHERE && place->unit >= launcher->port_count)
-        return hdi_fail(error, HD_ENODEV,
-                        "kernel '%s' is to run on unit %u; there are %u",
-                        kernel->info.name, place->unit, launcher->port_count);
+    *groups = 0;
     HDI_TRY(
         hdi_plan_check(launcher, kernel, range, args, arg_count, &plan, error));
     if (plan.groups == 0)
         return HD_OK;
-    if (is_grid(kernel) && place->kind != HD_ANYWHERE)
+    if (is_grid(kernel) && terms->place.kind != HD_ANYWHERE)
         return hdi_fail(error, HD_ENOTSUP,
                         "kernel '%s' calls hd_grid_barrier() and runs on a "
                         "worker only, not on a unit",
                         kernel->info.name);
-    launcher->device->backend->prepare(launcher->device);
 
     // One block: the packed arguments, then the offsets of local arguments.
-    _Alignas(128) unsigned char small[STACK_ARGS];
     uint64_t args_size = hdi_round_up(kernel->args_size + 1, 128);
     uint64_t size = args_size + arg_count * sizeof(uint64_t);
-    // On units of their own threads the arguments may have to outlive the call.
-    unsigned char *packed = size <= sizeof(small) && !launcher->ports
+    unsigned char *packed = small && size <= STACK_ARGS && !launcher->ports
                                 ? small
                                 : aligned_alloc(128, hdi_round_up(size, 128));
     if (!packed)
@@ -574,16 +623,18 @@ hd_status hdi_launch_with(struct hdi_launcher *launcher,
     hdi_plan_local(kernel, args, arg_count, local_offsets);
     hdi_plan_pack(kernel, args, arg_count, local_offsets, packed);
 
-    struct launch launch = {
+    *launch = (struct launch){
         .launcher = launcher,
+        .lead = launch,
         .kernel = kernel,
         .args = args,
+        .local_offsets = local_offsets,
         .stop = {.cancel = terms->cancel,
                  .group = terms->group,
                  .pool = launcher->pool},
         .time_limit =
             terms->time_limit ? terms->time_limit : launcher->time_limit,
-        .place = *place,
+        .place = terms->place,
         .chunk = {.entry = kernel->entry,
                   .frame = plan.frame,
                   .local_bytes = plan.local_bytes,
@@ -594,20 +645,58 @@ hd_status hdi_launch_with(struct hdi_launcher *launcher,
                 .priority = terms->priority,
                 .local = plan.local_bytes + plan.saved_bytes},
     };
-    memcpy(launch.box.count, plan.frame.group_count, sizeof(launch.box.count));
+    memcpy(launch->box.count, plan.frame.group_count,
+           sizeof(launch->box.count));
     if (terms->search)
-        launch.box = hdi_search_box(terms->search, &launch.cutoff);
-    launch.chunk.frame.args = packed;
-    launch.chunk.stop = &launch.stop.status;
-    char text[TEXT_SIZE];
+        launch->box = hdi_search_box(terms->search, &launch->cutoff);
+    launch->chunk.frame.args = packed;
+    launch->chunk.stop = &launch->stop.status;
+    *groups = plan.groups;
+    return HD_OK;
+}
+
+// Free the arguments, unless a hanging kernel may read them.
+static void forget(struct launch *launch, const unsigned char *small)
+{
+    void *packed = (void *)(uintptr_t)launch->chunk.frame.args;
+
+    if (atomic_load(&launch->lead->lost))
+        strand(launch->launcher, packed);
+    else if (packed != small)
+        free(packed);
+}
+
+hd_status hdi_launch_with(struct hdi_launcher *launcher,
+                          const struct hd_kernel *kernel,
+                          const struct hd_range *range,
+                          const struct hd_arg *args, unsigned arg_count,
+                          const struct hdi_terms *terms, struct hd_error *error)
+{
+    _Alignas(128) unsigned char small[STACK_ARGS];
+    const struct hdi_place *place = &terms->place;
+    struct launch launch;
     struct hdi_fault fault;
+    uint64_t groups;
+    char text[TEXT_SIZE];
+
+    if (place->kind != HD_ANYWHERE && place->unit >= launcher->port_count)
+        return hdi_fail(error, HD_ENODEV,
+                        "kernel '%s' is to run on unit %u; there are %u",
+                        kernel->info.name, place->unit, launcher->port_count);
+    HDI_TRY(describe(launcher, kernel, range, args, arg_count, terms, small,
+                     &launch, &groups, error));
+    if (groups == 0)
+        return HD_OK;
+    launcher->device->backend->prepare(launcher->device);
+
     *text = '\0';
     launch.text = text;
     launch.fault = &fault;
-    bool one_leaf = plan.groups <= launch.cutoff;
+    bool one_leaf = groups <= launch.cutoff;
     if (kernel->info.form == HD_FORM_CHECKED) {
         struct hdi_check_launch *check =
-            hdi_launch_describe(kernel, args, arg_count, local_offsets, packed);
+            hdi_launch_describe(kernel, args, arg_count, launch.local_offsets,
+                                launch.chunk.frame.args);
         if (check)
             check->search = terms->search;
         if (check)
@@ -618,16 +707,260 @@ hd_status hdi_launch_with(struct hdi_launcher *launcher,
     } else {
         run(launcher, &launch, one_leaf);
     }
-    if (atomic_load(&launch.lost))
-        strand(launcher, packed);
-    else if (packed != small)
-        free(packed);
+    forget(&launch, small);
     if (launch.has_fault) {
         if (terms->search)
             hdi_search_end(terms->search, &fault);
         else
-            hdi_search_run(launcher, kernel, &plan.frame, args, terms, &fault);
+            hdi_search_run(launcher, kernel, &launch.chunk.frame, args, terms,
+                           &fault);
         hdi_fault_describe(&fault, kernel, args, text, TEXT_SIZE);
     }
     return explain(&launch, error);
+}
+
+// Gangs -----------------------------------------------------------------------
+//
+// Each member is one leaf on a unit that was reserved for it, or on a worker of
+// a gang of the pool. Units are reserved by one gang at a time, which waits for
+// nothing but what already runs on them: so two gangs cannot each hold what the
+// other needs. While it does, its worker runs no other work.
+
+struct crew {
+    struct hdi_launcher *launcher;
+    struct launch *members;
+    unsigned count;
+    const struct hdi_part *parts;
+    struct hdi_place place;
+};
+
+static void run_member(struct hd_worker *worker, unsigned rank, void *data)
+{
+    struct launch *member = &((struct crew *)data)->members[rank];
+    if (goes_on(member))
+        run_here(worker, member, &member->box);
+}
+
+// Whether the unit suits a member, given those that `chosen` are before it.
+static bool suits(const struct crew *crew, unsigned unit,
+                  const unsigned *chosen, unsigned rank)
+{
+    const struct hdi_port *ports = crew->launcher->ports;
+
+    if (!atomic_load(&ports[unit].open))
+        return false;
+    for (unsigned i = 0; i < rank; i++)
+        if (chosen[i] == unit ||
+            (crew->place.kind == HD_ON_DISTINCT_MODULES &&
+             ports[chosen[i]].module == ports[unit].module))
+            return false;
+    return crew->place.kind != HD_ON_MODULE_OF ||
+           ports[unit].module == ports[crew->place.unit].module;
+}
+
+// A unit for each member. False: there are not that many.
+static bool choose_units(struct crew *crew, unsigned *chosen)
+{
+    for (unsigned rank = 0; rank < crew->count; rank++) {
+        bool named = crew->place.kind == HD_ON_UNIT;
+        unsigned unit = named ? crew->parts[rank].unit : 0;
+        unsigned end = named ? unit + 1 : crew->launcher->port_count;
+        while (unit < end && !suits(crew, unit, chosen, rank))
+            unit++;
+        if (unit == end) {
+            char text[160];
+            snprintf(text, sizeof(text),
+                     "a gang of %u needs as many units at that place at the "
+                     "same time; there are %u",
+                     crew->count, rank);
+            fail(&crew->members[rank], HD_ENODEV, text, NULL);
+            return false;
+        }
+        chosen[rank] = unit;
+    }
+    return true;
+}
+
+// Wait until the unit is ours and has nothing else to do.
+static bool reserve(struct hd_worker *worker, struct launch *member,
+                    struct hdi_port *port)
+{
+    while (!hdi_port_reserve(port)) {
+        if (!goes_on(member))
+            return false;
+        if (!atomic_load(&port->open)) {
+            fail(member, HD_ENODEV, "its unit was detached", NULL);
+            return false;
+        }
+        if (!collect(worker, member->launcher, port))
+            sched_yield();
+    }
+    return true;
+}
+
+static bool is_ready(struct hd_worker *worker, struct launch *member,
+                     struct hdi_port *port)
+{
+    while (atomic_load(&port->held) > 0) {
+        if (!goes_on(member))
+            return false;
+        if (!collect(worker, member->launcher, port))
+            sched_yield();
+    }
+    if (hdi_port_is_attached(port))
+        return true;
+    fail(member, HD_ENODEV, "its unit was lost", NULL);
+    return false;
+}
+
+// All units are reserved and idle, or none is.
+static bool form(struct hd_worker *worker, struct crew *crew, unsigned *chosen)
+{
+    struct hdi_port *ports = crew->launcher->ports;
+    unsigned reserved = 0, ready = 0;
+
+    if (!choose_units(crew, chosen))
+        return false;
+    while (reserved < crew->count &&
+           reserve(worker, &crew->members[reserved], &ports[chosen[reserved]]))
+        reserved++;
+    while (reserved == crew->count && ready < crew->count &&
+           is_ready(worker, &crew->members[ready], &ports[chosen[ready]]))
+        ready++;
+    if (ready == crew->count)
+        return true;
+    while (reserved-- > 0)
+        hdi_port_release(&ports[chosen[reserved]]);
+    return false;
+}
+
+static void run_on_units(struct hd_worker *worker, void *data)
+{
+    struct crew *crew = data;
+    struct hdi_launcher *launcher = crew->launcher;
+    unsigned chosen[HDI_GANG];
+
+    while (atomic_exchange(&launcher->forming, true)) {
+        if (!goes_on(crew->members))
+            return;
+        hdi_worker_help(worker);
+    }
+    bool formed = form(worker, crew, chosen);
+    if (formed)
+        for (unsigned i = 0; i < crew->count; i++)
+            while (!submit(&crew->members[i], &launcher->ports[chosen[i]],
+                           &crew->members[i].box))
+                sched_yield();
+    atomic_store(&launcher->forming, false);
+    if (formed)
+        await_units(worker, crew->members);
+}
+
+static hd_status run_crew(struct crew *crew, const struct hdi_terms *terms,
+                          struct hd_error *error)
+{
+    struct hdi_launcher *launcher = crew->launcher;
+    struct launch *lead = crew->members;
+    struct hdi_fault fault;
+    char text[TEXT_SIZE];
+    hd_status status = HD_OK;
+
+    *text = '\0';
+    lead->text = text;
+    lead->fault = &fault;
+    if (watch(launcher, lead)) {
+        if (launcher->ports) {
+            hd_pool_run(launcher->pool, run_on_units, crew);
+        } else {
+            const struct hd_gang gang = {crew->count, crew->place.kind,
+                                         crew->place.unit,
+                                         (struct hd_group *)terms->group};
+            status = hd_pool_run_gang(launcher->pool, &gang, run_member, crew,
+                                      error);
+        }
+        unwatch(launcher, lead);
+    }
+    if (lead->has_fault)
+        hdi_fault_describe(&fault, lead->failed->kernel, lead->failed->args,
+                           text, TEXT_SIZE);
+    hd_status end = explain(lead, error);
+    return end != HD_OK ? end : status;
+}
+
+static hd_status check_parts(const struct hdi_launcher *launcher,
+                             const struct hdi_part *parts, unsigned count,
+                             const struct hdi_place *place,
+                             struct hd_error *error)
+{
+    if (count == 0 || count > HDI_GANG)
+        return hdi_fail(error, HD_EINVAL, "a gang has 1 to %d members, not %u",
+                        HDI_GANG, count);
+    for (unsigned i = 0; i < count; i++) {
+        if (parts[i].kernel->info.form == HD_FORM_CHECKED)
+            return hdi_fail(error, HD_ENOTSUP,
+                            "kernel '%s' is checked, which no member of a gang "
+                            "can be",
+                            parts[i].kernel->info.name);
+        if (launcher->ports && is_grid(parts[i].kernel))
+            return hdi_fail(error, HD_ENOTSUP,
+                            "kernel '%s' calls hd_grid_barrier() and runs on a "
+                            "worker only, not on a unit",
+                            parts[i].kernel->info.name);
+        unsigned unit = place->kind == HD_ON_UNIT ? parts[i].unit : place->unit;
+        if ((place->kind == HD_ON_UNIT ||
+             (place->kind == HD_ON_MODULE_OF && launcher->ports)) &&
+            unit >= launcher->port_count)
+            return hdi_fail(error, HD_ENODEV,
+                            "kernel '%s' is to run on unit %u; there are %u",
+                            parts[i].kernel->info.name, unit,
+                            launcher->port_count);
+        for (unsigned j = 0; place->kind == HD_ON_UNIT && j < i; j++)
+            if (parts[j].unit == unit)
+                return hdi_fail(error, HD_EINVAL,
+                                "two members of a gang are to run on unit %u",
+                                unit);
+    }
+    return HD_OK;
+}
+
+hd_status hdi_launch_gang(struct hdi_launcher *launcher,
+                          const struct hdi_part *parts, unsigned count,
+                          const struct hdi_terms *terms, struct hd_error *error)
+{
+    struct crew crew = {
+        .launcher = launcher, .parts = parts, .place = terms->place};
+    hd_status status = HD_OK;
+
+    HDI_TRY(check_parts(launcher, parts, count, &terms->place, error));
+    crew.members = calloc(count, sizeof(*crew.members));
+    if (!crew.members)
+        return hdi_fail(error, HD_ENOMEM, "no memory for a gang of %u", count);
+    for (unsigned i = 0; i < count && status == HD_OK; i++) {
+        const struct hdi_part *p = &parts[i];
+        struct launch *member = &crew.members[crew.count];
+        uint64_t groups;
+        status = describe(launcher, p->kernel, p->range, p->args, p->arg_count,
+                          terms, NULL, member, &groups, error);
+        if (status != HD_OK)
+            break;
+        if (groups == 0) {
+            status = hdi_fail(error, HD_EINVAL,
+                              "kernel '%s' has no work-items; a member of a "
+                              "gang has some",
+                              p->kernel->info.name);
+            break;
+        }
+        member->lead = crew.members;
+        member->is_member = true;
+        member->chunk.stop = &crew.members->stop.status;
+        crew.count++;
+    }
+    if (status == HD_OK) {
+        launcher->device->backend->prepare(launcher->device);
+        status = run_crew(&crew, terms, error);
+    }
+    for (unsigned i = 0; i < crew.count; i++)
+        forget(&crew.members[i], NULL);
+    free(crew.members);
+    return status;
 }

@@ -32,6 +32,7 @@ struct hdi_launcher {
     uint64_t time_limit;    // of each launch [ns]; 0: none
     struct hdi_port *ports; // units of their own threads; NULL: none
     unsigned port_count;
+    atomic_bool forming;       // a gang reserves units
     struct hdi_broker *broker; // NULL: launches come one after another anyway
     // Arguments that a hanging kernel may still read; freed with the launcher.
     _Atomic(struct hdi_stranded *) stranded;
@@ -102,6 +103,24 @@ hd_status hdi_launch_with(struct hdi_launcher *launcher,
                           const struct hd_kernel *kernel,
                           const struct hd_range *range,
                           const struct hd_arg *args, unsigned arg_count,
+                          const struct hdi_terms *terms,
+                          struct hd_error *error);
+
+enum {
+    HDI_GANG = 256 // most members
+};
+
+struct hdi_part {
+    const struct hd_kernel *kernel;
+    const struct hd_range *range;
+    const struct hd_arg *args;
+    unsigned arg_count;
+    unsigned unit; // with HD_ON_UNIT
+};
+
+// As hd_launch_gang().
+hd_status hdi_launch_gang(struct hdi_launcher *launcher,
+                          const struct hdi_part *parts, unsigned count,
                           const struct hdi_terms *terms,
                           struct hd_error *error);
 

@@ -39,7 +39,7 @@ void hdi_port_detach(struct hdi_port *port, struct hdi_device *device)
     atomic_store(&port->open, false);
     for (;;) {
         if (try_lock(port)) {
-            if (atomic_load(&port->held) == 0)
+            if (atomic_load(&port->held) == 0 && !atomic_load(&port->reserved))
                 break;
             unlock(port);
         }
@@ -51,6 +51,31 @@ void hdi_port_detach(struct hdi_port *port, struct hdi_device *device)
     unlock(port);
 }
 
+bool hdi_port_reserve(struct hdi_port *port)
+{
+    if (!try_lock(port))
+        return false;
+    bool ours = atomic_load(&port->open) && !atomic_load(&port->reserved);
+    if (ours)
+        atomic_store(&port->reserved, true);
+    unlock(port);
+    return ours;
+}
+
+void hdi_port_release(struct hdi_port *port)
+{
+    atomic_store(&port->reserved, false);
+}
+
+bool hdi_port_is_attached(struct hdi_port *port)
+{
+    while (!try_lock(port))
+        sched_yield();
+    bool attached = port->unit != NULL;
+    unlock(port);
+    return attached;
+}
+
 bool hdi_port_submit(struct hdi_port *port, struct hdi_device *device,
                      const struct hdi_chunk *chunk, const struct hdi_leaf *leaf)
 {
@@ -59,8 +84,10 @@ bool hdi_port_submit(struct hdi_port *port, struct hdi_device *device,
     if (atomic_load(&port->held) >= HDI_PORT_LEAVES || !try_lock(port))
         return false;
     unsigned held = atomic_load(&port->held);
-    if (atomic_load(&port->open) && held < HDI_PORT_LEAVES &&
-        held < device->can.in_flight &&
+    bool may = leaf->is_member
+                   ? port->unit != NULL
+                   : atomic_load(&port->open) && !atomic_load(&port->reserved);
+    if (may && held < HDI_PORT_LEAVES && held < device->can.in_flight &&
         device->backend->submit(port->unit, chunk)) {
         port->leaves[(port->taken + held) % HDI_PORT_LEAVES] = *leaf;
         atomic_store(&port->held, held + 1);
@@ -153,6 +180,8 @@ bool hdi_port_take(struct hdi_port *port, struct hdi_device *device,
                               : port->last_end;
         port->last_end = finished->end;
         count(port, finished);
+        if (finished->leaf.is_member)
+            atomic_store(&port->reserved, false);
         bool lost =
             finished->status == HD_ETIMEOUT || finished->status == HD_ECANCELED;
         if (lost && atomic_exchange(&port->open, false))

@@ -26,6 +26,7 @@ struct hdi_leaf {
     uint32_t name; // of its kernel, in the trace
     struct hdi_box box;
     uint64_t begin; // handed over [ns]
+    bool is_member; // of a gang, which has the unit for itself
 };
 
 // Written under the lock, read by anybody (relaxed).
@@ -37,6 +38,7 @@ struct hdi_port_counters {
 struct hdi_port {
     _Alignas(128) atomic_bool locked;
     atomic_bool open;      // takes leaves
+    atomic_bool reserved;  // of members of gangs only; written under the lock
     struct hdi_unit *unit; // NULL: detached
     unsigned module;
     uint64_t taken;   // chunks taken away
@@ -62,7 +64,16 @@ hd_status hdi_port_attach(struct hdi_port *port, struct hdi_device *device,
                           unsigned index);
 void hdi_port_detach(struct hdi_port *port, struct hdi_device *device);
 
-// False: it is full, detached, or somebody else is at it.
+// Let the unit take nothing but the next member of a gang. False: it is
+// detached, reserved, or somebody else is at it. The reservation ends when the
+// member is taken away, or released; until then the unit is not detached.
+bool hdi_port_reserve(struct hdi_port *port);
+void hdi_port_release(struct hdi_port *port);
+
+// Whether there is a unit, which a leaf that hung may have changed.
+bool hdi_port_is_attached(struct hdi_port *port);
+
+// False: it is full, detached, reserved for others, or somebody else is at it.
 bool hdi_port_submit(struct hdi_port *port, struct hdi_device *device,
                      const struct hdi_chunk *chunk,
                      const struct hdi_leaf *leaf);

@@ -6,6 +6,14 @@
 #include "launch/launch.h"
 #include "tests/check.h"
 
+#if defined(__SANITIZE_THREAD__)
+#define HOLDS_SIGNALS 1 // ThreadSanitizer does, until a kernel ends
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HOLDS_SIGNALS 1
+#endif
+#endif
+
 static struct hd_error error;
 
 struct rig {
@@ -27,6 +35,29 @@ static const char source[] =
     "    if (get_global_id(0) == which)\n"
     "        while (atomic_add(word, 0) == 0)\n"
     "            ;\n"
+    "}\n"
+    "kernel void produce(global uint *cell, uint n)\n"
+    "{\n"
+    "    for (uint i = 1; i <= n; i++) {\n"
+    "        while (atomic_add(cell, 0) != 0)\n"
+    "            ;\n"
+    "        atomic_xchg(cell, i);\n"
+    "    }\n"
+    "}\n"
+    "kernel void consume(global uint *cell, uint n)\n"
+    "{\n"
+    "    for (uint i = 1; i <= n; i++) {\n"
+    "        while (atomic_add(cell, 0) != i)\n"
+    "            ;\n"
+    "        cell[1] += i;\n"
+    "        atomic_xchg(cell, 0);\n"
+    "    }\n"
+    "}\n"
+    "kernel void divide(global uint *cell, uint n)\n"
+    "{\n"
+    "    while (atomic_add(cell, 0) == 0)\n"
+    "        ;\n"
+    "    cell[1] = n / cell[1];\n" // by 0
     "}\n";
 
 static struct rig set_up(unsigned workers, struct hdi_device_params params)
@@ -254,8 +285,189 @@ static void a_hanging_leaf_fails_its_launch_and_no_other(void)
     tear_down(&rig);
 }
 
+// Gangs -----------------------------------------------------------------------
+
+enum {
+    NUMBERS = 40
+};
+
+// Two kernels that wait for each other at every number.
+static hd_status exchange(struct rig *rig, const char *const names[2],
+                          const unsigned units[2], struct hdi_terms terms,
+                          struct hd_error *e)
+{
+    struct hd_buffer *cell;
+    const struct hd_range one = {.dims = 1, .global = {1}};
+    uint32_t numbers = NUMBERS;
+
+    CHECK_OK(hdi_buffer_create(rig->launcher, 8, &cell, e), *e);
+    struct hd_arg args[] = {{.is = HD_IS_BUFFER, .buffer = cell},
+                            HD_VALUE(numbers)};
+    struct hdi_part parts[2];
+    for (int i = 0; i < 2; i++)
+        parts[i] = (struct hdi_part){hd_program_find(rig->program, names[i]),
+                                     &one, args, 2, units ? units[i] : 0};
+    hd_status status = hdi_launch_gang(rig->launcher, parts, 2, &terms, e);
+    const uint32_t *result = hd_buffer_host(cell);
+    if (status == HD_OK)
+        CHECK(result[1] == NUMBERS * (NUMBERS + 1) / 2);
+    hd_buffer_destroy(cell);
+    return status;
+}
+
+static const char *const pair[] = {"produce", "consume"};
+
+static hd_status exchange_at(struct rig *rig, enum hd_place kind, unsigned unit)
+{
+    const struct hdi_terms terms = {.place = {kind, unit}};
+    return exchange(rig, pair, NULL, terms, &error);
+}
+
+static void members_of_a_gang_run_at_the_same_time(void)
+{
+    struct rig rig = set_up(1, (struct hdi_device_params){.units = 3});
+    const struct hdi_terms named = {.place = {.kind = HD_ON_UNIT}};
+    const unsigned apart[] = {2, 0}, same[] = {1, 1}, none[] = {1, 3};
+
+    for (int i = 0; i < 5; i++)
+        CHECK_OK(exchange_at(&rig, HD_ANYWHERE, 0), error);
+    uint64_t middle = leaves_of(&rig, 1), last = leaves_of(&rig, 2);
+    CHECK_OK(exchange(&rig, pair, apart, named, &error), error);
+    CHECK(leaves_of(&rig, 1) == middle && leaves_of(&rig, 2) == last + 1);
+    CHECK_FAILS(exchange(&rig, pair, same, named, &error), HD_EINVAL, error,
+                "two members of a gang are to run on unit 1");
+    CHECK_FAILS(exchange(&rig, pair, none, named, &error), HD_ENODEV, error,
+                "unit 3");
+
+    for (unsigned i = 0; i < 3; i++)
+        rig.launcher->ports[i].module = i / 2; // units 0 and 1, unit 2
+    last = leaves_of(&rig, 2);
+    CHECK_OK(exchange_at(&rig, HD_ON_MODULE_OF, 1), error);
+    CHECK(leaves_of(&rig, 2) == last);
+    CHECK_OK(exchange_at(&rig, HD_ON_DISTINCT_MODULES, 0), error);
+    CHECK(leaves_of(&rig, 2) == last + 1);
+    CHECK_FAILS(exchange_at(&rig, HD_ON_MODULE_OF, 2), HD_ENODEV, error,
+                "there are 1");
+    CHECK_OK(hdi_launcher_detach(rig.launcher, 2, &error), error);
+    CHECK_FAILS(exchange_at(&rig, HD_ON_DISTINCT_MODULES, 0), HD_ENODEV, error,
+                "there are 1");
+    visit_all(&rig, anywhere); // nothing stays reserved
+    visit_all(&rig, (struct hdi_place){HD_ON_UNIT, 0});
+    tear_down(&rig);
+}
+
+static void a_gang_without_units_has_workers(void)
+{
+    struct rig rig = set_up(2, (struct hdi_device_params){.units = 0});
+
+    for (int i = 0; i < 5; i++)
+        CHECK_OK(exchange_at(&rig, HD_ANYWHERE, 0), error);
+    CHECK_OK(exchange_at(&rig, HD_ON_MODULE_OF, 1), error);
+    CHECK_FAILS(exchange_at(&rig, HD_ON_UNIT, 0), HD_ENODEV, error, "unit 0");
+    tear_down(&rig);
+    rig = set_up(1, (struct hdi_device_params){.units = 0});
+    CHECK_FAILS(exchange_at(&rig, HD_ANYWHERE, 0), HD_ELIMIT, error,
+                "gang of 2");
+    tear_down(&rig);
+}
+
+static void *exchange_often(void *data)
+{
+    struct hd_error e;
+
+    for (int i = 0; i < 10; i++)
+        CHECK_OK(exchange(data, pair, NULL, (struct hdi_terms){0}, &e), e);
+    return NULL;
+}
+
+// Each needs all units, and another launch wants them too.
+static void gangs_at_the_same_time_do_not_block_each_other(void)
+{
+    struct rig rig = set_up(2, (struct hdi_device_params){.units = 2});
+    pthread_t threads[3];
+
+    for (int i = 0; i < 3; i++)
+        CHECK(pthread_create(&threads[i], NULL, exchange_often, &rig) == 0);
+    for (int i = 0; i < 10; i++)
+        visit_all(&rig, i % 2 ? anywhere : (struct hdi_place){HD_ON_UNIT, 1});
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    tear_down(&rig);
+}
+
+static void units_may_leave_between_gangs(void)
+{
+    struct rig rig = set_up(1, (struct hdi_device_params){.units = 2});
+    struct flicker flicker = {.rig = &rig};
+    pthread_t thread;
+
+    CHECK(pthread_create(&thread, NULL, flick, &flicker) == 0);
+    for (int i = 0; i < 30; i++) {
+        hd_status status = exchange_at(&rig, HD_ANYWHERE, 0);
+        CHECK(status == HD_OK || status == HD_ENODEV);
+    }
+    atomic_store(&flicker.stop, true);
+    pthread_join(thread, NULL);
+    CHECK_OK(exchange_at(&rig, HD_ANYWHERE, 0), error);
+    tear_down(&rig);
+}
+
+struct canceller {
+    struct rig *rig;
+    struct hd_group *group;
+};
+
+static void *cancel_soon(void *data)
+{
+    struct canceller *c = data;
+
+    while (leaves_of(c->rig, 0) == 0 &&
+           !atomic_load(&c->rig->launcher->forming))
+        ;
+    hd_group_cancel(c->rig->pool, c->group);
+    return NULL;
+}
+
+static void one_failure_ends_all(unsigned units)
+{
+    static const char *const failing[] = {"divide", "produce"};
+    static const char *const endless[] = {"consume", "consume"};
+    struct rig rig = set_up(2, (struct hdi_device_params){.units = units});
+    struct hd_group group;
+    const struct hdi_terms terms = {.group = &group};
+    const struct hdi_terms limited = {.time_limit = 20000000};
+
+    CHECK_FAILS(exchange(&rig, failing, NULL, (struct hdi_terms){0}, &error),
+                HD_EFAULT, error, "divide");
+    CHECK_FAILS(exchange(&rig, endless, NULL, limited, &error), HD_ETIMEOUT,
+                error, "time limit");
+    hd_group_init(&group);
+    hd_group_cancel(rig.pool, &group);
+    CHECK(exchange(&rig, endless, NULL, terms, &error) == HD_ECANCELED);
+    if (units > 0) {
+        struct canceller canceller = {&rig, &group};
+        pthread_t thread;
+        hd_group_init(&group);
+        CHECK(pthread_create(&thread, NULL, cancel_soon, &canceller) == 0);
+        CHECK(exchange(&rig, endless, NULL, terms, &error) == HD_ECANCELED);
+        pthread_join(thread, NULL);
+    }
+    CHECK_OK(exchange_at(&rig, HD_ANYWHERE, 0), error);
+    tear_down(&rig);
+}
+
 int main(void)
 {
+    members_of_a_gang_run_at_the_same_time();
+    a_gang_without_units_has_workers();
+    gangs_at_the_same_time_do_not_block_each_other();
+    units_may_leave_between_gangs();
+#ifndef HOLDS_SIGNALS
+    one_failure_ends_all(0);
+    one_failure_ends_all(2);
+#else
+    (void)one_failure_ends_all;
+#endif
     every_group_runs_once_on_units();
     units_are_dealt_to_workers_like_cards();
     a_leaf_is_cut_into_equal_parts();

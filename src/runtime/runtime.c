@@ -258,6 +258,26 @@ hd_status hd_image_create(struct hd_runtime *runtime,
     return hdi_image_create(runtime->launcher, params, image, error);
 }
 
+static hd_status check_launch(const struct hd_launch_params *p,
+                              const struct hd_kernel *kernel,
+                              enum hd_place last, struct hdi_terms *terms,
+                              struct hd_error *error)
+{
+    if ((unsigned)p->priority > HD_PRIORITY_LOW)
+        return hdi_fail(error, HD_EINVAL,
+                        "kernel '%s': %d is no priority; see enum hd_priority",
+                        hd_kernel_info(kernel)->name, (int)p->priority);
+    if ((unsigned)p->place > last)
+        return hdi_fail(error, HD_EINVAL,
+                        "kernel '%s': %d is no place; see enum hd_place",
+                        hd_kernel_info(kernel)->name, (int)p->place);
+    *terms = (struct hdi_terms){.priority = p->priority,
+                                .place = {p->place, p->unit},
+                                .time_limit = p->time_limit,
+                                .group = p->group};
+    return HD_OK;
+}
+
 hd_status hd_launch_with(struct hd_runtime *runtime,
                          const struct hd_launch_params *params,
                          const struct hd_kernel *kernel,
@@ -268,20 +288,30 @@ hd_status hd_launch_with(struct hd_runtime *runtime,
     static const struct hd_launch_params defaults;
     const struct hd_launch_params *p = params ? params : &defaults;
 
-    if ((unsigned)p->priority > HD_PRIORITY_LOW)
-        return hdi_fail(error, HD_EINVAL,
-                        "kernel '%s': %d is no priority; see enum hd_priority",
-                        hd_kernel_info(kernel)->name, (int)p->priority);
-    if ((unsigned)p->place > HD_ON_MODULE_OF)
-        return hdi_fail(error, HD_EINVAL,
-                        "kernel '%s': %d is no place; see enum hd_place",
-                        hd_kernel_info(kernel)->name, (int)p->place);
-    const struct hdi_terms terms = {.priority = p->priority,
-                                    .place = {p->place, p->unit},
-                                    .time_limit = p->time_limit,
-                                    .group = p->group};
+    struct hdi_terms terms;
+
+    HDI_TRY(check_launch(p, kernel, HD_ON_MODULE_OF, &terms, error));
     return hdi_launch_with(runtime->launcher, kernel, range, args, arg_count,
                            &terms, error);
+}
+
+hd_status hd_launch_gang(struct hd_runtime *runtime,
+                         const struct hd_launch_params *params,
+                         const struct hd_part *parts, unsigned count,
+                         struct hd_error *error)
+{
+    static const struct hd_launch_params defaults;
+    struct hdi_part members[HDI_GANG];
+    struct hdi_terms terms = {.priority = HD_PRIORITY_NORMAL};
+
+    for (unsigned i = 0; i < count && i < HDI_GANG; i++) {
+        HDI_TRY(check_launch(params ? params : &defaults, parts[i].kernel,
+                             HD_ON_DISTINCT_MODULES, &terms, error));
+        members[i] =
+            (struct hdi_part){parts[i].kernel, &parts[i].range, parts[i].args,
+                              parts[i].arg_count, parts[i].unit};
+    }
+    return hdi_launch_gang(runtime->launcher, members, count, &terms, error);
 }
 
 hd_status hd_launch(struct hd_runtime *runtime, const struct hd_kernel *kernel,

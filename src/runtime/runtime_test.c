@@ -113,6 +113,31 @@ static void add_once(struct hd_runtime *runtime, struct hd_program *program,
     hd_buffer_destroy(a);
 }
 
+// Two parts of a gang, on units 1 and 0.
+static void add_in_gang(struct hd_runtime *runtime, struct hd_program *program,
+                        enum hd_place place, hd_status expected)
+{
+    const struct hd_launch_params params = {.place = place};
+    const struct hd_kernel *kernel = hd_program_find(program, "add");
+    const float b = 1;
+    struct hd_buffer *a;
+
+    CHECK_OK(hd_buffer_create(runtime, 64 * sizeof(float), &a, &error), error);
+    const struct hd_arg args[] = {HD_BUFFER(a), HD_VALUE(b)};
+    const struct hd_part parts[] = {
+        {kernel, {.dims = 1, .global = {32}}, args, 2, 1},
+        {kernel, {.dims = 1, .global = {32}, .offset = {32}}, args, 2, 0},
+    };
+    uint64_t before[] = {leaves_of(runtime, 0), leaves_of(runtime, 1)};
+    CHECK(hd_launch_gang(runtime, &params, parts, 2, &error) == expected);
+    for (unsigned unit = 0; unit < 2; unit++)
+        CHECK(leaves_of(runtime, unit) - before[unit] ==
+              (expected == HD_OK ? 1 : 0));
+    for (int i = 0; i < 64; i++)
+        CHECK(((float *)hd_buffer_host(a))[i] == (expected == HD_OK ? 1 : 0));
+    hd_buffer_destroy(a);
+}
+
 static void units_are_named_and_leave(void)
 {
     const struct hd_runtime_params params = {
@@ -138,8 +163,11 @@ static void units_are_named_and_leave(void)
         CHECK(leaves_of(runtime, unit) > 0);
         CHECK(leaves_of(runtime, 1 - unit) == others);
     }
+    add_in_gang(runtime, program, HD_ON_UNIT, HD_OK);
+    add_in_gang(runtime, program, (enum hd_place)9, HD_EINVAL);
     CHECK_OK(hd_unit_detach(runtime, 1, &error), error);
     CHECK_OK(hd_unit_detach(runtime, 1, &error), error);
+    add_in_gang(runtime, program, HD_ON_UNIT, HD_ENODEV);
     CHECK_OK(hd_unit_counters(runtime, 1, &c, &error), error);
     CHECK(!c.attached);
     add_once(runtime, program, HD_ON_UNIT, 1, HD_ENODEV);

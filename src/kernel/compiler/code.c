@@ -69,6 +69,11 @@ static void explain_form(const struct hdi_form *form, struct hdi_text *remarks,
             hdi_text_print(explanation,
                            ", in parts: line %u asks for ids below a limit",
                            form->limit);
+        if (form->joint)
+            hdi_text_print(explanation,
+                           ", past the barrier in line %u where an order of "
+                           "work-items makes up for it",
+                           form->joint);
         hdi_text_print(explanation, "\n");
         return;
     }

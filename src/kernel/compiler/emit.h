@@ -41,7 +41,7 @@ struct hdi_emit {
     struct hdi_llvm *llvm;
     LLVMModuleRef module;
     LLVMBuilderRef builder;
-    const struct hdi_flow *flow;
+    struct hdi_flow *flow;
     struct hdi_build_kernel *about; // what is found out on the way
     LLVMValueRef function;          // the one being written
     LLVMBasicBlockRef entry;        // holds the allocas

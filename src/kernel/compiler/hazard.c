@@ -32,7 +32,7 @@ struct finder {
     bool loops; // what stands before may also come after
 };
 
-static LLVMValueRef root_of(const struct hdi_flow *flow, LLVMValueRef pointer)
+LLVMValueRef hdi_root_of(const struct hdi_flow *flow, LLVMValueRef pointer)
 {
     for (;;) {
         LLVMValueRef origin = hdi_origin(flow, pointer);
@@ -102,7 +102,7 @@ static void add_access(struct finder *f, LLVMValueRef x)
         f->list[f->count] =
             (struct access){.instruction = x,
                             .pointer = pointer,
-                            .root = root_of(f->emit->flow, pointer),
+                            .root = hdi_root_of(f->emit->flow, pointer),
                             .place = place_of(f, pointer),
                             .size = size_of(f, type),
                             .is_store = is_store};
@@ -131,15 +131,32 @@ static bool is_own(LLVMValueRef root)
     return LLVMIsAAllocaInst(root) || LLVMIsAGlobalVariable(root);
 }
 
+static bool is_local(LLVMValueRef root)
+{
+    return LLVMGetPointerAddressSpace(LLVMTypeOf(root)) == HDI_SPACE_LOCAL;
+}
+
+static bool is_global(LLVMValueRef root)
+{
+    unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(root));
+    return space == HDI_SPACE_GLOBAL || space == HDI_SPACE_CONSTANT;
+}
+
+bool hdi_roots_meet(LLVMValueRef a, LLVMValueRef b)
+{
+    return a == b ||
+           (!(is_own(a) && is_own(b)) && !(is_own(a) && LLVMIsAArgument(b)) &&
+            !(LLVMIsAArgument(a) && is_own(b)) &&
+            !(is_local(a) && is_global(b)) && !(is_global(a) && is_local(b)));
+}
+
 static bool may_meet(const struct finder *f, const struct access *a,
                      const struct access *b)
 {
     const struct place *p = &a->place, *q = &b->place;
 
     if (a->root != b->root)
-        return !(is_own(a->root) && is_own(b->root)) &&
-               !(is_own(a->root) && LLVMIsAArgument(b->root)) &&
-               !(LLVMIsAArgument(a->root) && is_own(b->root));
+        return hdi_roots_meet(a->root, b->root);
     // The index of another turn of a loop is another one.
     return f->loops || p->root != q->root || p->index != q->index ||
            p->scale != q->scale ||

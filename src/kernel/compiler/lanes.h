@@ -54,4 +54,8 @@ void hdi_keep_rolled(struct hdi_emit *emit, LLVMValueRef branch);
 // of the first work-item, NULL: 0.
 void hdi_lanes_write(struct hdi_lanes *lanes, LLVMValueRef row);
 
+// The same for the only row, one chunk after the other, the last one first if
+// `backwards`.
+void hdi_lanes_write_in_order(struct hdi_lanes *lanes, LLVMValueRef backwards);
+
 #endif

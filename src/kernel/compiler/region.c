@@ -16,6 +16,7 @@
 
 #include "kernel/compiler/guard.h"
 #include "kernel/compiler/hazard.h"
+#include "kernel/compiler/join.h"
 #include "kernel/compiler/lanes.h"
 #include "kernel/compiler/loop.h"
 #include "kernel/compiler/screen.h"
@@ -453,6 +454,141 @@ enum hdi_ordered hdi_region_order(const struct hdi_region *region,
     return ordered;
 }
 
+// Joining ---------------------------------------------------------------------
+
+static bool has(const size_t *blocks, size_t count, size_t block)
+{
+    for (size_t i = 0; i < count; i++)
+        if (blocks[i] == block)
+            return true;
+    return false;
+}
+
+// Could it pay to do the region together with that behind the barrier at its
+// end?
+static bool may_join(const struct hdi_region *region)
+{
+    const struct hdi_regions *all = region->all;
+    const struct hdi_emit *e = all->emit;
+
+    if (e->width == 0 || e->flat || e->screening || all->some_return_early ||
+        region->exit_count != 1 || region->returns)
+        return false;
+    const struct hdi_block *end = &e->flow->blocks[region->exits[0]];
+    return end->cut == HDI_CUT_BARRIER &&
+           hdi_call_kind(LLVMGetFirstInstruction(end->block)) ==
+               HDI_CALL_BARRIER &&
+           !e->flow->blocks[end->successors[0]].cut;
+}
+
+// Is something kept of each work-item from the one for the other?
+static bool hands_on(const struct hdi_region *first,
+                     const struct hdi_region *second)
+{
+    const struct hdi_emit *e = first->all->emit;
+
+    for (size_t s = 0; s < e->flow->slot_count; s++)
+        if (first->stores[s] && second->uses[s] &&
+            e->kept[s].place == HDI_PLACE_ITEMS &&
+            hdi_flow_is_live(e->flow, first->exits[0], s))
+            return true;
+    return false;
+}
+
+// Is the barrier passed once on the way through both, and is there one end?
+static bool is_line(const struct hdi_region *first,
+                    const struct hdi_region *second)
+{
+    if (second->exit_count + second->returns != 1 ||
+        has(second->exits, second->exit_count, first->exits[0]))
+        return false;
+    for (size_t i = 0; i < second->count; i++)
+        if (has(first->blocks, first->count, second->blocks[i]))
+            return false;
+    return true;
+}
+
+// Write the code for both at once. The builder then stands where the group goes
+// when that cannot be.
+static void write_both(struct hdi_region *both, struct hdi_lanes *lanes,
+                       const struct hdi_join *join)
+{
+    struct hdi_emit *e = both->all->emit;
+    LLVMBuilderRef b = e->builder;
+    LLVMBasicBlockRef together = hdi_emit_block(e, "together"),
+                      apart = hdi_emit_block(e, "apart");
+    LLVMValueRef backwards;
+
+    for (unsigned d = 0; d < 3; d++)
+        e->item_ids[d] = LLVMConstNull(LLVMTypeOf(e->trip[d]));
+    e->item = LLVMConstNull(e->i64);
+    lanes->wide.mask = LLVMConstAllOnes(hdi_wide_mask_type(&lanes->wide));
+    hdi_lanes_begin_chunk(lanes, HDI_WAY_PART);
+    LLVMValueRef rows = LLVMBuildMul(b, e->trip[1], e->trip[2], "");
+    LLVMValueRef can = LLVMBuildAnd(
+        b, hdi_join_order(join, &lanes->wide, &backwards),
+        LLVMBuildICmp(b, LLVMIntEQ, rows, LLVMConstInt(e->i32, 1, false), ""),
+        "");
+    LLVMBuildCondBr(b, can, together, apart);
+
+    hdi_build_at_end(b, together);
+    move_group_values(both, true);
+    hdi_lanes_write_in_order(lanes, backwards);
+    move_group_values(both, false);
+    write_next(both);
+    hdi_build_at_end(b, apart);
+}
+
+// `*joined`: there is code for both at once.
+static bool join_lanes(struct hdi_region *first, struct hdi_region *second,
+                       struct hdi_region *both, unsigned line, bool *joined)
+{
+    struct hdi_regions *all = first->all;
+    struct hdi_lanes *lanes;
+    struct hdi_join join;
+    const char *reason;
+    unsigned reason_line;
+
+    if (!hdi_lanes_create(both, &lanes, &reason, &reason_line))
+        return false;
+    bool ok = true;
+    if (lanes && hdi_join_find(first, second, both, &lanes->open, &join)) {
+        struct hdi_form form = {.lanes = all->emit->width, .joint = line};
+        ok = add_form(&all->forms, form);
+        write_both(both, lanes, &join);
+        *joined = true;
+    }
+    hdi_lanes_destroy(lanes);
+    return ok;
+}
+
+static bool join_regions(struct hdi_region *first, bool *joined)
+{
+    struct hdi_emit *e = first->all->emit;
+    struct hdi_region second, both;
+
+    if (!may_join(first))
+        return true;
+    struct hdi_block *joint = &e->flow->blocks[first->exits[0]];
+    if (!region_find(e->flow, joint->successors[0], &second))
+        return false;
+    second.all = first->all;
+    bool ok = true;
+    if (is_line(first, &second) && hands_on(first, &second)) {
+        unsigned line = hdi_source_line(LLVMGetFirstInstruction(joint->block));
+        joint->cut = HDI_NO_CUT;
+        ok = region_find(e->flow, first->start, &both);
+        both.all = first->all;
+        if (ok) {
+            ok = join_lanes(first, &second, &both, line, joined);
+            region_clear(&both);
+        }
+        joint->cut = HDI_CUT_BARRIER;
+    }
+    region_clear(&second);
+    return ok;
+}
+
 static bool write_region(struct hdi_regions *all, size_t start)
 {
     struct hdi_emit *e = all->emit;
@@ -461,8 +597,10 @@ static bool write_region(struct hdi_regions *all, size_t start)
     if (!region_find(e->flow, start, &region))
         return false;
     region.all = all;
-    hdi_map_clear(&e->values);
     hdi_build_at_end(e->builder, all->entries[start]);
+    bool joined = false;
+    bool ok = join_regions(&region, &joined);
+    hdi_map_clear(&e->values);
     if (region.exit_count + region.returns > 1) {
         region.next = hdi_emit_alloca(e, e->i32);
         LLVMBuildStore(e->builder, LLVMConstAllOnes(e->i32), region.next);
@@ -473,8 +611,10 @@ static bool write_region(struct hdi_regions *all, size_t start)
     for (unsigned d = 0; d < 3; d++)
         region.lone[d] = hdi_guard_lone_item(&region, d);
     form.lone = region.lone[0];
-    bool ok = e->width == 0 || form.lone ||
-              hdi_lanes_create(&region, &lanes, &form.reason, &form.line);
+    ok = ok && (e->width == 0 || form.lone ||
+                hdi_lanes_create(&region, &lanes, &form.reason, &form.line));
+    if (lanes && joined)
+        lanes->splits = false; // hardly ever run: not worth the code
     e->ordered = false;
     if (ok && !lanes && !form.lone)
         ok = hdi_hazard_find(&region, &e->ordered);

@@ -185,3 +185,69 @@ void hdi_lanes_write(struct hdi_lanes *l, LLVMValueRef number)
     else
         write_whole_row(l, &row);
 }
+
+// All lanes are there, and, where chunks split, all take the first branch
+// alike: write the chunk so if that is what `is` says.
+static void write_if(struct hdi_lanes *l, LLVMValueRef is, enum hdi_way way,
+                     LLVMBasicBlockRef next)
+{
+    struct hdi_emit *e = l->emit;
+    LLVMBasicBlockRef body = hdi_emit_block(e, "full"),
+                      other = hdi_emit_block(e, "other");
+
+    LLVMBuildCondBr(e->builder, is, body, other);
+    hdi_build_at_end(e->builder, body);
+    hdi_lanes_write_chunk(l, LLVMConstAllOnes(hdi_wide_mask_type(&l->wide)),
+                          way);
+    LLVMBuildBr(e->builder, next);
+    hdi_build_at_end(e->builder, other);
+}
+
+void hdi_lanes_write_in_order(struct hdi_lanes *l, LLVMValueRef backwards)
+{
+    struct hdi_emit *e = l->emit;
+    LLVMBuilderRef b = e->builder;
+    LLVMTypeRef type = LLVMTypeOf(e->trip[0]);
+    LLVMValueRef width = LLVMConstInt(type, l->wide.lanes, false);
+    struct row row = {NULL, hdi_emit_alloca(e, type), type};
+    LLVMValueRef done = hdi_emit_alloca(e, type); // alloca
+    LLVMBasicBlockRef head = hdi_emit_block(e, "chunks"),
+                      body = hdi_emit_block(e, "chunk"),
+                      next = hdi_emit_block(e, "next_chunk"),
+                      after = hdi_emit_block(e, "after_chunks");
+
+    LLVMValueRef below = l->splits ? count_below(l, &row) : NULL;
+    LLVMValueRef last = LLVMBuildAnd(
+        b, LLVMBuildNUWSub(b, e->trip[0], LLVMConstInt(type, 1, false), ""),
+        LLVMBuildNeg(b, width, ""), "");
+    LLVMBuildStore(b, LLVMConstNull(type), done);
+    LLVMBuildBr(b, head);
+
+    hdi_build_at_end(b, head);
+    LLVMValueRef at = LLVMBuildLoad2(b, type, done, "");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, at, e->trip[0], ""), body,
+                    after);
+    hdi_build_at_end(b, body);
+    LLVMValueRef x =
+        LLVMBuildSelect(b, backwards, LLVMBuildSub(b, last, at, ""), at, "");
+    LLVMBuildStore(b, x, row.counter);
+    place_chunk(e, NULL, x);
+    LLVMValueRef end = behind(l, &row, x);
+    LLVMValueRef full = LLVMBuildICmp(b, LLVMIntULE, end, e->trip[0], "");
+    if (below) {
+        LLVMValueRef beyond = LLVMBuildICmp(b, LLVMIntUGE, x, below, "");
+        write_if(l, LLVMBuildAnd(b, full, beyond, ""), HDI_WAY_BEYOND, next);
+        place_chunk(e, NULL, x);
+        write_if(l, LLVMBuildICmp(b, LLVMIntULE, end, below, ""), HDI_WAY_BELOW,
+                 next);
+    } else {
+        write_if(l, full, HDI_WAY_OPEN, next);
+    }
+    write_rest(l, &row);
+    LLVMBuildBr(b, next);
+
+    hdi_build_at_end(b, next);
+    LLVMBuildStore(b, LLVMBuildNUWAdd(b, at, width, ""), done);
+    hdi_keep_rolled(e, LLVMBuildBr(b, head));
+    hdi_build_at_end(b, after);
+}

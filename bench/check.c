@@ -12,6 +12,9 @@
 #include "bench/problem.h"
 
 enum {
+    // Buffers do not end with a page, and so do not begin with one when they
+    // are guarded: as badly aligned as a float4 allows [bytes].
+    MORE = 16,
     ROUNDS = 21,
     QUICK_ROUNDS = 5
 };
@@ -94,7 +97,7 @@ int main(int argc, char **argv)
         if (!(inputs[b] = malloc(PROBLEM_BYTES)))
             return 1;
     for (int w = 0; w < WAYS; w++)
-        rigs[w] = problem_rig_start(&params[w]);
+        rigs[w] = problem_rig_start(&params[w], MORE);
     for (int i = 0; i < PROBLEMS; i++) {
         if (!problem_is_wanted(&problems[i], argv + 1 + quick))
             continue;

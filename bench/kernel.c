@@ -41,7 +41,7 @@ static struct problem_rig start(unsigned workers)
 {
     const struct hd_runtime_params params = {.workers = workers,
                                              .no_cache = true};
-    return problem_rig_start(&params);
+    return problem_rig_start(&params, 0);
 }
 
 // Plain C ---------------------------------------------------------------------

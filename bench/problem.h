@@ -65,14 +65,16 @@ unsigned problem_args(const struct problem *problem,
 // is none.
 char *problem_read_source(void);
 
-// A runtime with the program and buffers. What goes wrong ends the process.
+// A runtime with the program and buffers, `more` bytes larger than they need
+// be. What goes wrong ends the process.
 struct problem_rig {
     struct hd_runtime *runtime;
     struct hd_program *program;
     struct hd_buffer *buffers[PROBLEM_BUFFERS];
 };
 
-struct problem_rig problem_rig_start(const struct hd_runtime_params *params);
+struct problem_rig problem_rig_start(const struct hd_runtime_params *params,
+                                     unsigned more);
 void problem_rig_stop(struct problem_rig *rig);
 
 // Copy inputs into the rig's buffers, and reset its outputs.

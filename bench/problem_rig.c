@@ -18,7 +18,8 @@ void problem_check(hd_status status, const char *what,
 
 // Heddle ----------------------------------------------------------------------
 
-struct problem_rig problem_rig_start(const struct hd_runtime_params *params)
+struct problem_rig problem_rig_start(const struct hd_runtime_params *params,
+                                     unsigned more)
 {
     struct problem_rig rig = {0};
     struct hd_error error;
@@ -31,7 +32,7 @@ struct problem_rig problem_rig_start(const struct hd_runtime_params *params)
     problem_check(hd_program_create(rig.runtime, &text, &rig.program, &error),
                   "build", &error);
     for (int b = 0; b < PROBLEM_BUFFERS; b++)
-        problem_check(hd_buffer_create(rig.runtime, PROBLEM_BYTES,
+        problem_check(hd_buffer_create(rig.runtime, PROBLEM_BYTES + more,
                                        &rig.buffers[b], &error),
                       "buffer", &error);
     free(source);

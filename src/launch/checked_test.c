@@ -346,6 +346,20 @@ static void what_is_right_is_let_through(void)
                         "    out[i] = t.a + t.b;\n"));
 }
 
+// 16 MiB of a work-item.
+static void large_private_arrays_are_checked(void)
+{
+#define LARGE(index)                                           \
+    KERNEL("    uchar a[16 << 20];\n"                          \
+           "    for (int k = 0; k < 16 << 20; k += 1 << 20)\n" \
+           "        a[k] = l;\n"                               \
+           "    out[i] = a[" index "];\n")
+    lets_through(LARGE("l << 20"));
+    CHECK_FAILS(run(LARGE("(l + 1) << 20"), "", 16), HD_ECHECK, error,
+                "k.cl:8: kernel 'k': work-item (15, 0, 0) reads 1 bytes at "
+                "byte 16777216 of variable 'a', which has 16777216 bytes");
+}
+
 static hd_status run_in_sub_groups(const char *body)
 {
     return run(body, "-cl-std=CL3.0", 32);
@@ -499,6 +513,7 @@ int main(void)
     races_among_lanes_are_found();
     one_lane_is_enough();
     what_is_right_is_not_suspected();
+    large_private_arrays_are_checked();
     groups_and_sub_groups_meet();
     races_for_texels_are_found();
     units_do_not_matter();

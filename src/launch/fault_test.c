@@ -90,6 +90,15 @@ static const char source[] =
     "kernel void fine(global int *a, global int *b, long at)\n"
     "{\n"
     "    b[get_global_id(0)] = (int)get_global_id(0);\n"
+    "}\n"
+    "kernel void spiral(global int *a, global int *b, long at)\n"
+    "{\n"
+    "    int i = (int)get_global_id(0), n = 0;\n"
+    "    for (int k = i * i; k != 0; k /= 2)\n"
+    "        n += a[(k + n) & 63] + 1;\n"
+    "    b[i] = n;\n"
+    "    if (i == 201)\n"
+    "        vstore4((int4)(n), at, a);\n"
     "}\n";
 
 enum {
@@ -221,6 +230,8 @@ static void a_stray_access_is_attributed(struct rig *rig)
           " 0 bytes past the end of argument 3, 'tile'");
     FAULT(rig, &pair, "in_private", 100 * KIB, "writes",
           "past the end of the private memory of");
+    FAULT(rig, &pair, "spiral", 4 * KIB, "rig.cl:79", "work-item (201, 0, 0)",
+          " 0 bytes past the end of argument 0, 'a'");
     FAULT(rig, &pair, "constant_too", 0, "rig.cl:66", "work-item (77, 0, 0)",
           "writes", "in a constant of the program");
     FAULT(rig, &pair, "divide", 0, "rig.cl:30", "work-item (",

@@ -257,15 +257,18 @@ static void compare(const struct figures *ours, const char *line,
 }
 
 static void ask_peer(const struct figures *ours, const char *folder,
-                     const char *peer)
+                     const char *peer, const char *package)
 {
-    char path[4200], line[1024];
+    char path[4200], line[1024], reason[128];
 
     snprintf(path, sizeof(path), "%s/steal_%s", folder, peer);
     if (access(path, X_OK) != 0) {
+        snprintf(reason, sizeof(reason),
+                 "its program was not built; install %s and configure again",
+                 package);
         for (int i = 0; i < ours->count; i++)
             print_skipped(ours->figure[i].name, ours->figure[i].metric, peer,
-                          "its program was not built");
+                          reason);
         return;
     }
     FILE *pipe = popen(path, "r");
@@ -449,8 +452,9 @@ int main(int argc, char **argv)
     ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
     self[length > 0 ? length : 0] = '\0';
     const char *folder = dirname(self);
-    ask_peer(&ours, folder, "openmp");
-    ask_peer(&ours, folder, "tbb");
-    ask_peer(&ours, folder, "starpu");
+    ask_peer(&ours, folder, "libgomp", "gcc");
+    ask_peer(&ours, folder, "libomp", "clang-19 and libomp-19-dev");
+    ask_peer(&ours, folder, "tbb", "libtbb-dev");
+    ask_peer(&ours, folder, "starpu", "libstarpu-dev");
     return 0;
 }

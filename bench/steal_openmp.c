@@ -1,5 +1,6 @@
 // The fork/join problems of steal.c with OpenMP tasks: one line per figure.
-// Build: cc -O3 -fopenmp steal_openmp.c
+// Build: gcc -O3 -fopenmp -DPEER='"libgomp"' steal_openmp.c, or with clang for
+// its libomp.
 #include <omp.h>
 
 #include "steal_problems.h"
@@ -85,7 +86,7 @@ static void measure(int problem, int n, int threads, double *serial,
         uint64_t expected = run_serially(problem, n);
         uint64_t b = now();
         if (run(problem, n, threads) != expected)
-            wrong("openmp");
+            wrong(PEER);
         s[i] = b - a;
         p[i] = now() - b;
     }
@@ -103,11 +104,11 @@ int main(void)
     measure(0, sizes[0], 1, &serial, &parallel);
     print_value("fib", "cost of spawn and join",
                 (parallel - serial) / (double)(serial_fib(sizes[0] + 1) - 1),
-                "ns", "openmp");
+                "ns", PEER);
     for (int i = 0; i < 3 && omp_get_num_procs() > 1; i++) {
         measure(i, sizes[i], 2, &serial, &parallel);
         print_value(names[i], "2 workers over serial", parallel / serial,
-                    "ratio", "openmp");
+                    "ratio", PEER);
     }
     return 0;
 }

@@ -1,5 +1,5 @@
 // Fork/join problems, serially and with what peers share, for steal.c and the
-// peers steal_openmp.c and steal_tbb.cpp.
+// peers steal_openmp.c, steal_tbb.cpp and steal_starpu.c.
 #ifndef HEDDLE_BENCH_STEAL_PROBLEMS_H
 #define HEDDLE_BENCH_STEAL_PROBLEMS_H
 
@@ -10,7 +10,7 @@
 #include <time.h>
 
 enum {
-    SAMPLES = 9, // medians of this many, serial and parallel in turn
+    SAMPLES = 15, // medians of this many, serial and parallel in turn
     QUEENS = 12,
     TREE_DEPTH = 10,
     TREE_THRESHOLDS = 64

@@ -143,6 +143,67 @@ static void measure_starts(int rounds)
     }
 }
 
+// A kernel of so many lines, with a barrier after each hundred.
+static bool write_long(const char *path, int lines)
+{
+    static const char *const forms[] = {
+        "x = x * %d.25f + y;",
+        "y = y - x * z;",
+        "if (x > %d) z += y;",
+        "z = fmin(z, a[i + %d]);",
+        "b[i + n * %d] = z;",
+        "y = y * y + %d;",
+        "x = z > y ? x + y : x - %d;",
+        "for (int j = 0; j < n; j++) z = mad(x, y, z + %d);"};
+    FILE *file = fopen(path, "w");
+
+    if (!file)
+        return false;
+    fputs("kernel void long_one(global const float *a, global float *b,\n"
+          "local float *t, int n) {\n"
+          "int i = get_global_id(0), l = get_local_id(0);\n"
+          "float x = a[i], y = a[i + n], z = 0.5f;\n",
+          file);
+    for (int line = 5; line < lines; line++) {
+        int form = line % 64 == 7 ? 7 : line % 7;
+        if (line % 100 < 4)
+            fputs(line % 100 == 0   ? "t[l] = z;"
+                  : line % 100 == 2 ? "z += t[l ^ 1];"
+                                    : "barrier(CLK_LOCAL_MEM_FENCE);",
+                  file);
+        else
+            fprintf(file, forms[form], line % 13);
+        fputs("\n", file);
+    }
+    fputs("b[i] = x + y + z; }\n", file);
+    return fclose(file) == 0;
+}
+
+static void measure_long(int rounds)
+{
+    char path[sizeof(folder) + 16], name[64];
+
+    snprintf(path, sizeof(path), "%s.cl", folder);
+    for (int lines = 5000; lines <= 10000; lines *= 2) {
+        if (!write_long(path, lines)) {
+            perror(path);
+            exit(1);
+        }
+        double time = time_start(names[0], "start", path, true, rounds);
+        snprintf(name, sizeof(name), "kernel of %d lines, empty cache", lines);
+        struct figure figure = {.bench = "launch",
+                                .name = name,
+                                .metric = "time",
+                                .value = time,
+                                .unit = "ms"};
+        if (!isnan(time))
+            figure_print(&figure);
+        else
+            figure_skip(&figure, "launch_heddle failed");
+    }
+    unlink(path);
+}
+
 static void measure_launches(void)
 {
     static const struct {
@@ -177,6 +238,7 @@ int main(int argc, char **argv)
     }
     *slash = '\0';
     measure_starts(rounds);
+    measure_long(3);
     measure_launches();
     forget_cache();
     rmdir(folder);

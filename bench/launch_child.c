@@ -16,6 +16,7 @@
 #include "bench/figure.h"
 
 enum {
+    MOST_SOURCE = 1 << 20, // [bytes]
     LAUNCHES = 4001,
     IDLE_LAUNCHES = 51,
     IDLE = 10,      // [ms]
@@ -26,9 +27,9 @@ enum {
 char *launch_read_source(const char *path)
 {
     FILE *file = fopen(path, "r");
-    char *text = calloc(1, 64 << 10);
+    char *text = calloc(1, MOST_SOURCE);
 
-    if (!file || !text || fread(text, 1, (64 << 10) - 1, file) == 0) {
+    if (!file || !text || fread(text, 1, MOST_SOURCE - 1, file) == 0) {
         perror(path);
         exit(1);
     }

@@ -190,6 +190,47 @@ static void a_long_region_is_named(struct try *t)
     free(text);
 }
 
+// It says so, and is right.
+static void a_long_kernel_is_built_in_a_cheaper_way(struct try *t)
+{
+    enum {
+        LINES = 800,
+        N = 64
+    };
+    static const char form[] = "x = max(x, from[i + %d] * %du);\n";
+    static uint32_t from[N + LINES], to[N], *pfrom = from, *pto = to;
+    char *text = calloc(LINES, 48), *end = text;
+
+    CHECK(text);
+    end += sprintf(end, "kernel void k(global const uint *from,\n"
+                        "              global uint *to) {\n"
+                        "size_t i = get_global_id(0);\n"
+                        "uint x = 0;\n");
+    for (int i = 0; i < LINES; i++)
+        end += sprintf(end, form, i, i % 5);
+    sprintf(end, "to[i] = x;\n}\n"
+                 "kernel void brief(global uint *a) { a[0] = 1; }\n");
+    struct hd_program *p = try_build(t, text, NULL);
+    CHECK(strstr(hd_kernel_info(hd_program_find(p, "k"))->explanation,
+                 "\nlong: of "));
+    CHECK(!strstr(hd_kernel_info(hd_program_find(p, "brief"))->explanation,
+                  "long: of "));
+    for (uint32_t i = 0; i < N + LINES; i++)
+        from[i] = i * 2654435761u;
+    TRY_RUN(t, p, "k", ((struct try_range){1, {N}, {16}, {0}}),
+            TRY_VALUE(pfrom), TRY_VALUE(pto));
+    for (uint32_t i = 0; i < N; i++) {
+        uint32_t x = 0;
+        for (uint32_t k = 0; k < LINES; k++) {
+            uint32_t next = from[i + k] * (k % 5);
+            x = x > next ? x : next;
+        }
+        CHECK(to[i] == x);
+    }
+    hd_program_destroy(p);
+    free(text);
+}
+
 static void refusals_have_lines(struct try *t)
 {
     unsigned failed = 0;
@@ -213,6 +254,7 @@ int main(void)
 
     refusals_have_lines(&t);
     a_long_region_is_named(&t);
+    a_long_kernel_is_built_in_a_cheaper_way(&t);
     try_close(&t);
     return 0;
 }

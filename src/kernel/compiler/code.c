@@ -8,6 +8,12 @@
 #include "kernel/compiler/thread.h"
 #include "kernel/compiler/workgroup.h"
 
+enum {
+    // Of a kernel that is optimised with all means, and of a block of it.
+    MOST_INSTRUCTIONS = 6000,
+    MOST_STRAIGHT = 1500
+};
+
 // A remark reads "FILE:LINE:COLUMN: TEXT"; the column names the region.
 static const char *remark_of(char *line, unsigned region)
 {
@@ -93,6 +99,44 @@ static void explain_form(const struct hdi_form *form, struct hdi_text *remarks,
     explain_region(remarks, region, explanation);
 }
 
+// Instructions of the module, and of its longest block.
+static unsigned count_instructions(LLVMModuleRef module, unsigned *longest)
+{
+    unsigned all = 0;
+
+    *longest = 0;
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
+         f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b;
+             b = LLVMGetNextBasicBlock(b)) {
+            unsigned count = 0;
+            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
+                 i = LLVMGetNextInstruction(i))
+                count++;
+            all += count;
+            *longest = count > *longest ? count : *longest;
+        }
+    return all;
+}
+
+static hd_status optimise(struct hdi_llvm *llvm, LLVMModuleRef module,
+                          struct hdi_text *explanation, struct hd_error *error)
+{
+    HDI_TRY(hdi_llvm_passes(
+        llvm, module,
+        "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
+        "simplifycfg)",
+        error));
+    unsigned longest, count = count_instructions(module, &longest);
+    if (count <= MOST_INSTRUCTIONS && longest <= MOST_STRAIGHT)
+        return hdi_llvm_passes(llvm, module, "default<O3>", error);
+    hdi_text_print(explanation,
+                   "long: of %u instructions; so loops are not unrolled and "
+                   "straight code is not made vectors, to build it in time\n",
+                   count);
+    return hdi_llvm_passes_long(llvm, module, "default<O2>", error);
+}
+
 hd_status hdi_code_make(struct hdi_llvm *llvm, LLVMModuleRef module,
                         const struct hdi_build_kernel *about,
                         const struct hdi_forms *forms,
@@ -104,11 +148,7 @@ hd_status hdi_code_make(struct hdi_llvm *llvm, LLVMModuleRef module,
     char *message = NULL;
 
     llvm->remarks = &remarks;
-    hd_status status = hdi_llvm_passes(
-        llvm, module,
-        "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
-        "simplifycfg),default<O3>",
-        error);
+    hd_status status = optimise(llvm, module, explanation, error);
     llvm->remarks = NULL;
     for (unsigned r = 0; r < forms->count; r++)
         explain_form(&forms->list[r], &remarks, r, explanation);

@@ -35,12 +35,13 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void start(void)
 {
     // Remarks are how we learn the vector width that was chosen.
-    const char *options[] = {"heddle",
-                             "-pass-remarks=loop-vectorize",
+    const char *options[] = {"heddle", "-pass-remarks=loop-vectorize",
                              "-pass-remarks-missed=loop-vectorize",
                              "-pass-remarks-analysis=loop-vectorize",
-                             "-unroll-threshold=1500",
-                             "-scalarize-load-store"};
+                             "-unroll-threshold=1500", "-scalarize-load-store",
+                             // Scheduling takes the square of this long.
+                             "-dag-maps-huge-region=200",
+                             "-dag-maps-reduction-size=100"};
 
     LLVMInitializeNativeTarget();
     LLVMInitializeNativeAsmPrinter();
@@ -116,12 +117,14 @@ void hdi_llvm_close(struct hdi_llvm *llvm)
     *llvm = (struct hdi_llvm){0};
 }
 
-hd_status hdi_llvm_passes(const struct hdi_llvm *llvm, LLVMModuleRef module,
-                          const char *passes, struct hd_error *error)
+static hd_status run(const struct hdi_llvm *llvm, LLVMModuleRef module,
+                     const char *passes, bool is_long, struct hd_error *error)
 {
     if (llvm->cancel && atomic_load(llvm->cancel))
         return hdi_fail(error, HD_ECANCELED, "the build was cancelled");
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMPassBuilderOptionsSetLoopUnrolling(options, !is_long);
+    LLVMPassBuilderOptionsSetSLPVectorization(options, !is_long);
     LLVMErrorRef failed = LLVMRunPasses(module, passes, llvm->machine, options);
 
     LLVMDisposePassBuilderOptions(options);
@@ -133,6 +136,19 @@ hd_status hdi_llvm_passes(const struct hdi_llvm *llvm, LLVMModuleRef module,
              message);
     LLVMDisposeErrorMessage(message);
     return HD_EBUILD;
+}
+
+hd_status hdi_llvm_passes(const struct hdi_llvm *llvm, LLVMModuleRef module,
+                          const char *passes, struct hd_error *error)
+{
+    return run(llvm, module, passes, false, error);
+}
+
+hd_status hdi_llvm_passes_long(const struct hdi_llvm *llvm,
+                               LLVMModuleRef module, const char *passes,
+                               struct hd_error *error)
+{
+    return run(llvm, module, passes, true, error);
 }
 
 const char *hdi_value_name(LLVMValueRef value)

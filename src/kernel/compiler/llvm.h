@@ -70,6 +70,12 @@ LLVMContextRef hdi_llvm_quiet_context(void);
 hd_status hdi_llvm_passes(const struct hdi_llvm *llvm, LLVMModuleRef module,
                           const char *passes, struct hd_error *error);
 
+// The same without what takes the square of the code's length: unrolling and
+// vectors of straight code.
+hd_status hdi_llvm_passes_long(const struct hdi_llvm *llvm,
+                               LLVMModuleRef module, const char *passes,
+                               struct hd_error *error);
+
 enum hdi_call hdi_call_kind(LLVMValueRef value);
 bool hdi_call_name_is_known(const char *name);
 

@@ -57,6 +57,7 @@ struct hdi_broker {
     uint32_t modules;
     uint64_t block;                   // of local memory [bytes]
     uint64_t boxes;                   // of all bids
+    uint64_t given;                   // boxes, so far
     struct hdi_bid *line, **line_end; // without a place in a channel
     int64_t floor[PRIORITIES]; // a newcomer has been served that long [ns]
     struct server *servers, *idle;
@@ -318,6 +319,7 @@ bool hdi_broker_give(struct hdi_broker *broker, struct hdi_bid *bid,
 {
     pthread_mutex_lock(&broker->lock);
     bool given = add_box(broker, bid, box);
+    broker->given += given;
     if (given && !bid->queued) {
         int64_t floor = broker->floor[level_of(bid) - 1];
         if (bid->served < floor)
@@ -327,6 +329,14 @@ bool hdi_broker_give(struct hdi_broker *broker, struct hdi_bid *bid,
     struct server *server = call_server(broker);
     pthread_mutex_unlock(&broker->lock);
     submit_server(server, HD_PRIORITY_NORMAL);
+    return given;
+}
+
+uint64_t hdi_broker_given(struct hdi_broker *broker)
+{
+    pthread_mutex_lock(&broker->lock);
+    uint64_t given = broker->given;
+    pthread_mutex_unlock(&broker->lock);
     return given;
 }
 

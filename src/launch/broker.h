@@ -77,6 +77,9 @@ bool hdi_broker_is_asked(const struct hdi_broker *broker);
 bool hdi_broker_give(struct hdi_broker *broker, struct hdi_bid *bid,
                      const struct hdi_box *box);
 
+// How many boxes were given so far.
+uint64_t hdi_broker_given(struct hdi_broker *broker);
+
 // Wait for everything that was given. A worker (else NULL) serves meanwhile.
 void hdi_broker_wait(struct hdi_broker *broker, struct hdi_bid *bid,
                      struct hd_worker *worker);

@@ -424,6 +424,28 @@ static void time_is_counted(struct rig *rig)
     CHECK(groups > 1000 && busy > 0);
 }
 
+// Alone, a launch divides itself and asks the broker for nothing; beside
+// another it goes to the broker.
+static void a_launch_alone_is_not_brokered(struct rig *rig)
+{
+    static const struct hd_range range = {
+        .dims = 1, .global = {100000}, .local = {10}};
+    struct hdi_broker *broker = rig->launcher->broker;
+    struct hdi_bid another = {.bidder = NULL};
+    uint64_t before = hdi_broker_given(broker);
+
+    for (int i = 0; i < 100; i++)
+        every_item_runs_once(rig, "visit", &range);
+    CHECK(hdi_broker_given(broker) == before);
+    hdi_broker_enter(broker);
+    every_item_runs_once(rig, "visit", &range);
+    hdi_broker_leave(broker, &another);
+    CHECK(hdi_broker_given(broker) > before);
+    before = hdi_broker_given(broker);
+    every_item_runs_once(rig, "visit", &range);
+    CHECK(hdi_broker_given(broker) == before);
+}
+
 int main(void)
 {
     for (int caller_only = 0; caller_only < 2; caller_only++) {
@@ -432,6 +454,8 @@ int main(void)
         every_item_of_every_range_runs_once(&rig);
         a_required_size_need_not_divide_the_range(&rig);
         an_empty_range_does_nothing(&rig);
+        if (rig.launcher->broker)
+            a_launch_alone_is_not_brokered(&rig);
         if (!caller_only)
             twenty_items_are_one_group_per_core(&rig);
         work_items_run_in_order(&rig);

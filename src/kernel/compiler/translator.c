@@ -178,6 +178,22 @@ static hd_status adapt_builtins(LLVMModuleRef module, const char *path,
 
 static const char version_flag[] = "Debug Info Version";
 
+// LLVM drops the lines of a whole program in which a function that has lines
+// calls another from nowhere.
+static void place_calls(LLVMValueRef function)
+{
+    LLVMMetadataRef place = LLVMDIBuilderCreateDebugLocation(
+        LLVMGetModuleContext(LLVMGetGlobalParent(function)), 0, 0,
+        LLVMGetSubprogram(function), NULL);
+
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b;
+         b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
+             i = LLVMGetNextInstruction(i))
+            if (LLVMIsACallInst(i) && !LLVMInstructionGetDebugLoc(i))
+                LLVMInstructionSetDebugLoc(i, place);
+}
+
 // Say of every kernel that it is of the file, in no line: what is explained of
 // kernels hangs on their lines.
 static void describe_kernels(LLVMModuleRef module, const char *path)
@@ -199,6 +215,7 @@ static void describe_kernels(LLVMModuleRef module, const char *path)
         LLVMSetSubprogram(f, LLVMDIBuilderCreateFunction(
                                  builder, file, name, strlen(name), "", 0, file,
                                  0, type, false, true, 0, 0, true));
+        place_calls(f);
     }
     LLVMDIBuilderFinalize(builder);
     LLVMDisposeDIBuilder(builder);

@@ -220,6 +220,43 @@ static void a_generic_pointer_tells_what_it_is_to(struct try *t)
     hd_program_destroy(p);
 }
 
+// Three small integers are stored as four, the last of which is nothing.
+static void vectors_of_three_are_stored(struct try *t)
+{
+    struct hd_program *p = try_build(
+        t,
+        "kernel void three(global const short3 *x, global short3 *r,\n"
+        "                  global char3 *c, int n) {\n"
+        "    int i = get_global_id(0);\n"
+        "    short3 v = x[i];\n"
+        "    if (v.x > n) v = x[i] * (short3)2;\n"
+        "    r[i] = v.y > 0 ? v : (short3)(1, 2, 3);\n"
+        "    c[i] = convert_char3(v) + (char3)1;\n"
+        "}\n",
+        NULL);
+    static int16_t x[N][4], r[N][4], *px = x[0], *pr = r[0];
+    static int8_t c[N][4], *pc = c[0];
+    int n = 30;
+
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < 3; k++)
+            x[i][k] = (int16_t)((i * (k + 3)) % 60 - 5 * k);
+    FOR_LOCAL(local)
+    {
+        memset(r, 0, sizeof(r));
+        memset(c, 0, sizeof(c));
+        TRY_RUN(t, p, "three", RANGE_1(local), TRY_VALUE(px), TRY_VALUE(pr),
+                TRY_VALUE(pc), TRY_VALUE(n));
+        for (int i = 0; i < N; i++)
+            for (int k = 0; k < 3; k++) {
+                int factor = x[i][0] > n ? 2 : 1, v = x[i][k] * factor;
+                CHECK(r[i][k] == (x[i][1] > 0 ? v : k + 1));
+                CHECK(c[i][k] == (int8_t)(v + 1));
+            }
+    }
+    hd_program_destroy(p);
+}
+
 static void variables_of_the_program_live_with_it(struct try *t)
 {
     static const char source[] =
@@ -451,6 +488,7 @@ static void everything(struct try *t)
     atomics_on_local_memory_are_the_groups(t);
     a_pointer_may_be_to_any_memory(t);
     a_generic_pointer_tells_what_it_is_to(t);
+    vectors_of_three_are_stored(t);
     variables_of_the_program_live_with_it(t);
     old_names_of_atomics_work(t);
     kernels_print(t);

@@ -41,6 +41,52 @@ static void narrow_load(struct hdi_llvm *llvm, LLVMBuilderRef builder,
     LLVMInstructionEraseFromParent(load);
 }
 
+// Whether element `i` has no value, such as the fourth of three: then it must
+// not spoil the whole.
+static bool is_poison(LLVMValueRef vector, unsigned i)
+{
+    for (;;) {
+        if (LLVMIsConstant(vector)) {
+            LLVMValueRef element = LLVMGetAggregateElement(vector, i);
+            return element && LLVMIsUndef(element);
+        }
+        if (LLVMIsAInsertElementInst(vector)) {
+            LLVMValueRef at = LLVMGetOperand(vector, 2);
+            if (!LLVMIsAConstantInt(at))
+                return false;
+            if (LLVMConstIntGetZExtValue(at) == i)
+                return LLVMIsUndef(LLVMGetOperand(vector, 1));
+            vector = LLVMGetOperand(vector, 0);
+        } else if (LLVMIsAShuffleVectorInst(vector)) {
+            unsigned size =
+                LLVMGetVectorSize(LLVMTypeOf(LLVMGetOperand(vector, 0)));
+            int from = LLVMGetMaskValue(vector, i);
+            if (from == LLVMGetUndefMaskElem())
+                return true;
+            vector = LLVMGetOperand(vector, (unsigned)from >= size);
+            i = (unsigned)from % size;
+        } else {
+            return false;
+        }
+    }
+}
+
+// One element as an integer. Of what is chosen between vectors, any may have no
+// value.
+static LLVMValueRef element_of(LLVMBuilderRef builder, LLVMValueRef vector,
+                               unsigned i, LLVMTypeRef integer)
+{
+    if (is_poison(vector, i))
+        return LLVMConstInt(integer, 0, false);
+    LLVMContextRef context = LLVMGetTypeContext(integer);
+    LLVMValueRef element = LLVMBuildExtractElement(
+        builder, vector,
+        LLVMConstInt(LLVMInt32TypeInContext(context), i, false), "");
+    if (LLVMIsAPHINode(vector) || LLVMIsASelectInst(vector))
+        element = LLVMBuildFreeze(builder, element, "");
+    return LLVMBuildZExt(builder, element, integer, "");
+}
+
 static void narrow_store(struct hdi_llvm *llvm, LLVMBuilderRef builder,
                          LLVMValueRef store)
 {
@@ -52,11 +98,9 @@ static void narrow_store(struct hdi_llvm *llvm, LLVMBuilderRef builder,
     LLVMPositionBuilderBefore(builder, store);
     LLVMValueRef bits = LLVMConstInt(integer, 0, false);
     for (unsigned i = 0; i < LLVMGetVectorSize(type); i++) {
-        LLVMValueRef part = LLVMBuildExtractElement(
-            builder, vector,
-            LLVMConstInt(LLVMInt32TypeInContext(llvm->context), i, false), "");
-        part = LLVMBuildShl(builder, LLVMBuildZExt(builder, part, integer, ""),
-                            LLVMConstInt(integer, i * width, false), "");
+        LLVMValueRef part =
+            LLVMBuildShl(builder, element_of(builder, vector, i, integer),
+                         LLVMConstInt(integer, i * width, false), "");
         bits = LLVMBuildOr(builder, bits, part, "");
     }
     LLVMValueRef whole_store =

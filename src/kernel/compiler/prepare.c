@@ -546,6 +546,24 @@ static hd_status simplify(struct hdi_llvm *llvm, LLVMModuleRef module,
     return HD_OK;
 }
 
+// A copy by the group is over when its function returns, so that events say
+// nothing, and no processor has a register for one: none is kept.
+static void drop_events(LLVMValueRef kernel)
+{
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b;
+         b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {
+            next = LLVMGetNextInstruction(i);
+            bool store = LLVMIsAStoreInst(i) != NULL;
+            LLVMTypeRef type = LLVMTypeOf(store ? LLVMGetOperand(i, 0) : i);
+            if (LLVMGetTypeKind(type) != LLVMTargetExtTypeKind)
+                continue;
+            if (!store)
+                LLVMReplaceAllUsesWith(i, LLVMConstNull(type));
+            LLVMInstructionEraseFromParent(i);
+        }
+}
+
 hd_status hdi_prepare_kernel(struct hdi_llvm *llvm, LLVMModuleRef program,
                              const char *name, LLVMModuleRef *module,
                              LLVMValueRef *kernel, struct hd_error *error)
@@ -559,6 +577,8 @@ hd_status hdi_prepare_kernel(struct hdi_llvm *llvm, LLVMModuleRef program,
     // First what other kernels alone need goes away.
     hd_status status =
         hdi_llvm_passes(llvm, m, "globaldce,always-inline,globaldce", error);
+    if (status == HD_OK)
+        drop_events(k);
     if (status == HD_OK && !llvm->debug)
         status = simplify(llvm, m, builder, k, error);
     LLVMDisposeBuilder(builder);

@@ -5,18 +5,26 @@
 
 #define HDI_OPENCL_VERSIONS "1.0, 1.1, 1.2, 2.0, 3.0"
 
-#define HDI_OPENCL_EXTENSIONS(X)              \
-    X("cl_khr_fp64")                          \
-    X("cl_khr_fp16")                          \
-    X("cl_khr_subgroups")                     \
-    X("cl_khr_byte_addressable_store")        \
-    X("cl_khr_global_int32_base_atomics")     \
-    X("cl_khr_global_int32_extended_atomics") \
-    X("cl_khr_local_int32_base_atomics")      \
-    X("cl_khr_local_int32_extended_atomics")  \
-    X("cl_khr_int64_base_atomics")            \
-    X("cl_khr_int64_extended_atomics")        \
-    X("cl_khr_3d_image_writes")               \
+#define HDI_OPENCL_EXTENSIONS(X)                \
+    X("cl_khr_fp64")                            \
+    X("cl_khr_fp16")                            \
+    X("cl_khr_subgroups")                       \
+    X("cl_khr_subgroup_extended_types")         \
+    X("cl_khr_subgroup_non_uniform_vote")       \
+    X("cl_khr_subgroup_ballot")                 \
+    X("cl_khr_subgroup_non_uniform_arithmetic") \
+    X("cl_khr_subgroup_shuffle")                \
+    X("cl_khr_subgroup_shuffle_relative")       \
+    X("cl_khr_subgroup_clustered_reduce")       \
+    X("cl_khr_subgroup_rotate")                 \
+    X("cl_khr_byte_addressable_store")          \
+    X("cl_khr_global_int32_base_atomics")       \
+    X("cl_khr_global_int32_extended_atomics")   \
+    X("cl_khr_local_int32_base_atomics")        \
+    X("cl_khr_local_int32_extended_atomics")    \
+    X("cl_khr_int64_base_atomics")              \
+    X("cl_khr_int64_extended_atomics")          \
+    X("cl_khr_3d_image_writes")                 \
     X("cl_khr_depth_images")
 
 // Of OpenCL C 3.0.

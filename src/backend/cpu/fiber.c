@@ -310,7 +310,7 @@ static void fill(const struct hdi_fibers *f, const struct hdi_stack *stack)
     memset((char *)stack->pointer - size, HDI_FILLER, size);
 }
 
-// Whether the group, or a sub-group, may go on from where `fiber` and `other`
+// Whether the group may go on from where `fiber` and `other`
 // have stopped. Where a kernel runs as loops the others go on without those
 // that have ended, and so they do here but for debugging. All of a launch must
 // reach what they wait at together.
@@ -333,26 +333,53 @@ static bool agree(struct hdi_fibers *f, const struct hdi_fiber *fiber,
     return false;
 }
 
-// The work-items `first` to `end` - 1 up to where they wait for others. False:
-// not all of them wait there. `*stopped` is one that waits, or one that has
-// ended when none waits.
+// Of a sub-group, the one that waits for others of it where that comes first in
+// the source; NULL: none does.
+static const struct hdi_fiber *find_waiting(const struct hdi_fibers *f,
+                                            size_t first, size_t end)
+{
+    const struct hdi_fiber *found = NULL;
+
+    for (size_t i = first; i < end; i++)
+        if (f->items[i].state == STATE_WAIT_SUB_GROUP &&
+            (!found || f->items[i].line < found->line))
+            found = &f->items[i];
+    return found;
+}
+
+static void go_on(struct hdi_fibers *f, struct hdi_fiber *fiber)
+{
+    fiber->state = STATE_RUN;
+    resume(f, fiber);
+}
+
+// The work-items `first` to `end` - 1, a sub-group, up to where they wait for
+// more than that. There are functions that not all of a sub-group need call:
+// those that wait in one go on without those that wait elsewhere or have ended.
+// False: not all of them wait at the same place in the end. `*stopped` is one
+// that waits, or one that has ended when none waits.
 static bool run_some(struct hdi_fibers *f, size_t first, size_t end,
                      struct hdi_fiber **stopped)
 {
-    do {
-        *stopped = &f->items[first];
-        for (size_t i = first; i < end; i++) {
-            struct hdi_fiber *fiber = &f->items[i];
-            if (fiber->state != STATE_DONE) {
-                fiber->state = STATE_RUN;
-                resume(f, fiber);
-            }
-            if (!agree(f, fiber, *stopped))
-                return false;
-            if ((*stopped)->state == STATE_DONE)
-                *stopped = fiber;
-        }
-    } while ((*stopped)->state == STATE_WAIT_SUB_GROUP);
+    const struct hdi_fiber *waiting;
+
+    for (size_t i = first; i < end; i++)
+        if (f->items[i].state != STATE_DONE)
+            go_on(f, &f->items[i]);
+    while ((waiting = find_waiting(f, first, end))) {
+        uint32_t line = waiting->line;
+        for (size_t i = first; i < end; i++)
+            if (f->items[i].state == STATE_WAIT_SUB_GROUP &&
+                f->items[i].line == line)
+                go_on(f, &f->items[i]);
+    }
+    *stopped = &f->items[first];
+    for (size_t i = first; i < end; i++) {
+        if (!agree(f, &f->items[i], *stopped))
+            return false;
+        if ((*stopped)->state == STATE_DONE)
+            *stopped = &f->items[i];
+    }
     return true;
 }
 

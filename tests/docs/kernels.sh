@@ -49,10 +49,10 @@ if spirv-as --version >spirv 2>&1 && "$heddle" info | grep -q 'SPIR-V *through';
     sh -e run.sh || fail "the commands on SPIR-V failed"
     [ -s whole.hdb ] || fail "the commands on SPIR-V wrote nothing"
 fi
-block c 2 >hello.cl
+block c 3 >hello.cl
 grep -q printf hello.cl || fail "the kernel that prints is missing in $page"
 "$heddle" build hello.cl || fail "the kernel that prints is not built"
-block c 3 >settle.cl
+block c 2 >settle.cl
 "$heddle" build settle.cl --explain >told ||
     fail "the kernel whose work-groups wait is not built"
 grep -q 'of all work-groups' told || fail "it does not say that they wait"

@@ -1,6 +1,8 @@
-// Invariant: `events` is a heap of what runs, earliest end first; everything a
+// Invariant: what runs ends soon or late. Soon is within NEAR cycles of `swept`
+// when it is sent: each of these cycles has a ring of leases, in the order they
+// were sent. `events` is a heap of the others, earliest end first. Everything a
 // lease needs at its end is in running[lease]. Equal ends leave in the order
-// they were sent, so that a run does not depend on the heap's shape.
+// they were sent; those of the heap were sent before those of a ring.
 #include "sim/run.h"
 
 #include <math.h>
@@ -23,7 +25,14 @@ enum {
 typedef hdi_wide sim_event;
 
 enum {
-    LEASE_BITS = 16
+    LEASE_BITS = 16,
+    NEAR = 1 << 14 // cycles
+};
+
+struct near {
+    uint64_t any[NEAR / 64]; // a bit per cycle
+    uint32_t last[NEAR];     // lease of its ring
+    uint32_t count;
 };
 
 // Groups of a kernel that were sent, and their cycles inside the run.
@@ -36,7 +45,8 @@ struct running {
     uint64_t begin, run;
     double work;
     double flow, power;
-    int row; // of the timeline
+    uint32_t next; // lease of the same ring
+    int row;       // of the timeline
     struct hdi_decision decision;
 };
 
@@ -62,6 +72,8 @@ struct sim {
     struct hdi_dispatcher *dispatcher;
     struct hdi_recent recent;
     bool counts_recent;
+    uint64_t swept; // nothing that runs ends before [cycles]
+    struct near *near;
     sim_event *events;
     size_t event_count;
     uint64_t order;
@@ -127,6 +139,70 @@ static sim_event pop(struct sim *sim)
         i = least;
     }
     sim->events[i] = last;
+    return first;
+}
+
+// When the first of those that end soon ends; UINT64_MAX: there is none.
+static uint64_t next_near(const struct sim *sim)
+{
+    const uint64_t *any = sim->near->any;
+    uint32_t at = sim->swept % NEAR, word = at / 64;
+    uint64_t left = any[word] >> at % 64;
+
+    if (sim->near->count == 0)
+        return UINT64_MAX;
+    if (left)
+        return sim->swept + (uint64_t)__builtin_ctzll(left);
+    do
+        word = (word + 1) % (NEAR / 64);
+    while (!any[word]);
+    uint32_t slot = 64 * word + (uint32_t)__builtin_ctzll(any[word]);
+    return sim->swept + (slot - at) % NEAR;
+}
+
+static uint64_t next_end(const struct sim *sim)
+{
+    uint64_t near = next_near(sim);
+    uint64_t far = sim->event_count > 0 ? end_of(sim->events[0]) : UINT64_MAX;
+
+    return far < near ? far : near;
+}
+
+static void add_end(struct sim *sim, uint64_t end, uint32_t lease)
+{
+    struct near *near = sim->near;
+    uint64_t bit = UINT64_C(1) << end % 64, *any = &near->any[end % NEAR / 64];
+    uint32_t *last = &near->last[end % NEAR];
+
+    if (end - sim->swept >= NEAR) {
+        push(sim, make_event(end, sim->order++, lease));
+        return;
+    }
+    if (*any & bit) {
+        sim->running[lease].next = sim->running[*last].next;
+        sim->running[*last].next = lease;
+    } else {
+        sim->running[lease].next = lease;
+    }
+    *any |= bit;
+    *last = lease;
+    near->count++;
+}
+
+// The lease that ends first, at next_end().
+static uint32_t take_end(struct sim *sim, uint64_t end)
+{
+    struct near *near = sim->near;
+    uint32_t last = near->last[end % NEAR];
+
+    sim->swept = end;
+    if (sim->event_count > 0 && end_of(sim->events[0]) == end)
+        return lease_of(pop(sim));
+    uint32_t first = sim->running[last].next;
+    if (first == last)
+        near->any[end % NEAR / 64] &= ~(UINT64_C(1) << end % 64);
+    sim->running[last].next = sim->running[first].next;
+    near->count--;
     return first;
 }
 
@@ -213,7 +289,7 @@ static void begin(struct sim *sim, const struct hdi_decision *decision,
                          .power = power_of(sim, &kernel->need, decision->waves),
                          .row = -1,
                          .decision = *decision};
-    push(sim, make_event(now + run_time, sim->order++, decision->lease));
+    add_end(sim, now + run_time, decision->lease);
     if (run->timeline)
         r->row = sim_timeline_begin(run->timeline, m);
 
@@ -245,20 +321,20 @@ static void begin(struct sim *sim, const struct hdi_decision *decision,
     sim->result->decisions++;
 }
 
-static void end(struct sim *sim, sim_event event)
+static void end(struct sim *sim, uint32_t lease, uint64_t now)
 {
-    struct running *r = &sim->running[lease_of(event)];
+    struct running *r = &sim->running[lease];
     struct module_state *module = &sim->module[r->decision.module];
 
-    settle(sim, r->decision.module, end_of(event));
+    settle(sim, r->decision.module, now);
     module->flow -= r->flow;
     module->power -= r->power;
     sim->result->throughput += r->work;
     sim->result->finished++;
     if (sim->run->timeline)
         sim_timeline_end(sim->run->timeline, r->row, &r->decision, r->begin,
-                         end_of(event));
-    hdi_dispatcher_release(sim->dispatcher, lease_of(event), r->run);
+                         now);
+    hdi_dispatcher_release(sim->dispatcher, lease, r->run);
 }
 
 static void show_progress(const struct sim *sim, uint64_t now)
@@ -282,9 +358,9 @@ static hd_status loop(struct sim *sim, struct hd_error *error)
     size_t arrived = 0;
 
     while (now < end_of_run) {
-        while (sim->event_count > 0 && end_of(sim->events[0]) <= now) {
-            end(sim, pop(sim));
-        }
+        for (uint64_t at; (at = next_end(sim)) <= now;)
+            end(sim, take_end(sim, at), at);
+        sim->swept = now;
         while (arrived < kernels->count &&
                kernels->kernel[arrived].arrival <= now) {
             const struct sim_kernel *kernel = &kernels->kernel[arrived];
@@ -322,8 +398,7 @@ static hd_status loop(struct sim *sim, struct hd_error *error)
 
         // Nothing changes before the first of these.
         uint64_t next = least(end_of_run, sim->next_sample);
-        if (sim->event_count > 0)
-            next = least(next, end_of(sim->events[0]));
+        next = least(next, next_end(sim));
         if (arrived < kernels->count)
             next = least(next, kernels->kernel[arrived].arrival);
         next = least(next, hdi_dispatcher_next(sim->dispatcher, now));
@@ -336,9 +411,8 @@ static hd_status loop(struct sim *sim, struct hd_error *error)
         }
         now += rounds * step;
     }
-    while (sim->event_count > 0 && end_of(sim->events[0]) <= end_of_run) {
-        end(sim, pop(sim));
-    }
+    for (uint64_t at; (at = next_end(sim)) <= end_of_run;)
+        end(sim, take_end(sim, at), at);
     if (run->progress)
         fprintf(stderr, "\r%60s\r", "");
     return HD_OK;
@@ -458,6 +532,7 @@ hd_status sim_run(const struct sim_run *run, struct sim_result *result,
     for (unsigned p = 0; p <= HDI_MAX_PRIORITIES; p++)
         groups += of_priority[p];
 
+    sim.near = calloc(1, sizeof(*sim.near));
     sim.events = calloc(leases, sizeof(*sim.events));
     sim.running = calloc(leases, sizeof(*sim.running));
     sim.module = calloc(shape->modules, sizeof(*sim.module));
@@ -467,8 +542,8 @@ hd_status sim_run(const struct sim_run *run, struct sim_result *result,
     packets = calloc(run->workload->channels, sizeof(*packets));
     // By priority first, all together behind it.
     list = calloc(2 * groups + 1, sizeof(*list));
-    if (!sim.events || !sim.running || !sim.module || !sim.unit_waves ||
-        !sim.account || !packets || !list) {
+    if (!sim.near || !sim.events || !sim.running || !sim.module ||
+        !sim.unit_waves || !sim.account || !packets || !list) {
         status = hdi_fail(error, HD_ENOMEM,
                           "no memory for a simulation of "
                           "%zu groups",
@@ -525,5 +600,6 @@ err_free:
     free(sim.module);
     free(sim.running);
     free(sim.events);
+    free(sim.near);
     return status;
 }

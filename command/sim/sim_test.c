@@ -383,6 +383,35 @@ static void skipping_cycles_changes_nothing(void)
     CHECK(splits > 10);
 }
 
+// Ends far ahead are kept in another way than those that come soon.
+static void long_groups_end_when_they_should(void)
+{
+    static const char workload[] =
+        "cycles 200000\nchannels 4\npriorities 4\n"
+        "kernel 0 priority 4 groups 90 waves 4 run 50 to 60000 vector 12 "
+        "slots 1\n"
+        "kernel 1 priority 3 groups 400 waves 7 run 20 to 900 vector 8 slots 1 "
+        "memory 24\n"
+        "kernel 2 at 500 priority 2 groups 90 waves 16 run 16000 to 34000 "
+        "vector 20 slots 1\n"
+        "kernel 3 at 900 priority 1 groups 200 waves 2 run 50 to 3000 vector "
+        "32 slots 1 memory 60\n";
+    struct setup s = set_up(machine_text, workload, 8);
+    struct sim_result result;
+    struct record a = record_of(&s, "balanced", 9, &result);
+    struct record b = cycle_by_cycle(&s, "balanced", 9);
+    uint64_t longest = 0;
+
+    for (size_t i = 0; i < s.kernels.run_count; i++)
+        longest = s.kernels.runs[i] > longest ? s.kernels.runs[i] : longest;
+    CHECK(longest > 50000);
+    same_records(&a, &b);
+    CHECK(a.count > 500);
+    free(a.entry);
+    free(b.entry);
+    tear_down(&s);
+}
+
 static void equal_seeds_give_equal_runs(void)
 {
     struct setup s = set_up(machine_text, workload_text, 4);
@@ -716,6 +745,7 @@ int main(void)
     CHECK(mkdtemp(folder));
     baselines_follow_their_published_rule();
     skipping_cycles_changes_nothing();
+    long_groups_end_when_they_should();
     equal_seeds_give_equal_runs();
     runs_are_as_recorded();
     figures_are_what_they_say();

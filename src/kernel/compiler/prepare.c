@@ -128,8 +128,12 @@ static hd_status fail_at(const struct hdi_llvm *llvm, LLVMValueRef instruction,
     if (!file || size == 0)
         return hdi_fail(error, HD_EBUILD, "%s: error: %s '%s'%s", llvm->path,
                         what, name, advice);
+    unsigned line = LLVMGetDebugLocLine(instruction);
+    if (line == 0)
+        return hdi_fail(error, HD_EBUILD, "%.*s: error: %s '%s'%s", (int)size,
+                        file, what, name, advice);
     return hdi_fail(error, HD_EBUILD, "%.*s:%u: error: %s '%s'%s", (int)size,
-                    file, LLVMGetDebugLocLine(instruction), what, name, advice);
+                    file, line, what, name, advice);
 }
 
 static LLVMValueRef first_call(LLVMValueRef function)

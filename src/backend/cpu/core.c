@@ -102,6 +102,7 @@ hd_status hdi_cpu_run(struct hdi_cpu_core *core, const struct hdi_entry *entry,
     f.local = hdi_cpu_block_at_end(&core->local, local_bytes);
     f.saved = hdi_cpu_block_at_end(&core->saved, saved_bytes);
     f.services = &core->fibers.services;
+    core->fibers.stop = stop;
     f.local_bytes = local_bytes;
     f.saved_bytes = saved_bytes;
     core->fibers.printer.muted = check && check->search;

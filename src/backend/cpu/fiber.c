@@ -501,6 +501,11 @@ static void set_residents(struct hdi_fibers *f)
     } while (next_group(f));
 }
 
+static bool is_stopped(const struct hdi_fibers *f)
+{
+    return f->stop && atomic_load_explicit(f->stop, memory_order_relaxed) != 0;
+}
+
 // Group after group up to where it waits for the others; when all do, all go
 // on.
 static bool run_grid(struct hdi_fibers *f)
@@ -525,6 +530,9 @@ static bool run_grid(struct hdi_fibers *f)
                 return false;
             if (stopped->state == STATE_DONE)
                 stopped = other;
+            // A signal seldom finds work-items that only wait in their code.
+            if (is_stopped(f))
+                return false;
         }
     } while (stopped->state == STATE_WAIT_GRID);
     return true;

@@ -9,6 +9,8 @@
 #ifndef HDI_BACKEND_CPU_FIBER_H
 #define HDI_BACKEND_CPU_FIBER_H
 
+#include <stdatomic.h>
+
 #include "backend/cpu/print.h"
 #include "backend/cpu/stack.h"
 #include "backend/frame.h"
@@ -23,6 +25,7 @@ struct hdi_fibers {
     struct hdi_fiber *items;      // as many as `capacity`
     const struct hdi_frame *frame;
     const struct hdi_item_code *code;
+    const atomic_int *stop;         // not 0: the launch is to end; NULL: never
     struct hdi_resident *residents; // groups that are there at once, or NULL
     uint32_t group_id[3], group_size[3];
     char *memory;

@@ -80,10 +80,6 @@ struct hd_cutoff {
     uint64_t target_; // time of a leaf [ns]
 };
 
-// Whether a loop that is asked for work should give some: not while others have
-// yet to take what this worker gave before. A cancelled one should, to end.
-HD_API int hd_gives_(struct hd_worker *worker);
-
 /// Start with leaves of one item.
 ///
 /// Owner:   plain memory, nothing to free
@@ -261,9 +257,9 @@ static inline bool hd_cutoff_met(const struct hd_cutoff *cutoff, size_t items)
     , p1, p2, p3, p4, p5, p6
 
 // Somebody asks for work: half of the items that are left become a task, and
-// again half of the rest when that was taken and the request still stands. That
-// is rare, and kept out of the loop so that the compiler sees a plain one, which
-// it may inline into itself. A cancelled loop is asked too, and ends here.
+// again half of the rest as long as the request stands. That is rare, and kept
+// out of the loop so that the compiler sees a plain one, which it may inline
+// into itself. A cancelled loop is asked too, and ends here.
 #define HD_COLD_ __attribute__((noinline, cold)) static
 
 #define HD_GATHER(result, combine, neutral, index, ...) \
@@ -304,7 +300,7 @@ static inline bool hd_cutoff_met(const struct hd_cutoff *cutoff, size_t items)
     { \
         result hd_value_ = neutral; \
         for (; hd_i_ < hd_end_; hd_i_++) { \
-            if (hd_is_asked_(worker) && hd_gives_(worker)) { \
+            if (hd_is_asked_(worker)) { \
                 result hd_rest_ = hd_divide_##name( \
                     worker, hd_i_, hd_end_ HD_LIST_(NAMES, __VA_ARGS__)); \
                 return combine(hd_value_, hd_rest_); \
@@ -353,7 +349,7 @@ static inline bool hd_cutoff_met(const struct hd_cutoff *cutoff, size_t items)
                         hd_end_ HD_LIST_(TYPED, __VA_ARGS__)) \
     { \
         for (; hd_i_ < hd_end_; hd_i_++) { \
-            if (hd_is_asked_(worker) && hd_gives_(worker)) { \
+            if (hd_is_asked_(worker)) { \
                 hd_divide_##name(worker, hd_i_, \
                                  hd_end_ HD_LIST_(NAMES, __VA_ARGS__)); \
                 return; \

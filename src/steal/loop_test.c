@@ -4,7 +4,6 @@
 #include <time.h>
 
 #include "heddle/task.h"
-#include "steal/stack.h"
 #include "tests/check.h"
 
 enum {
@@ -308,38 +307,8 @@ static void a_cancelled_recursion_ends(struct hd_worker *worker, void *data)
     CHECK(atomic_load(&items) > 1000 && atomic_load(&items) < most);
 }
 
-// Asked at every item by somebody who takes nothing, a loop gives half and
-// keeps the other half whole.
-HD_GATHER(int, plus, 0, i, asked, struct hdi_stack *, stack)
-{
-    hdi_stack_ask(stack);
-    return (int)(i % 2);
-}
-
-static void gather_asked(struct hd_worker *worker, void *sum)
-{
-    *(int *)sum =
-        hd_gather(worker, asked, 0, 4096, (struct hdi_stack *)(void *)worker);
-}
-
-static void what_is_given_is_not_divided_again(void)
-{
-    const struct hd_pool_params params = {.caller_only = true};
-    struct hd_worker_counters counters;
-    struct hd_pool *pool;
-    int sum;
-
-    CHECK(hd_pool_create(&params, &pool, NULL) == HD_OK);
-    hd_pool_run(pool, gather_asked, &sum);
-    CHECK(sum == 2048);
-    hd_pool_counters(pool, 0, &counters);
-    CHECK(counters.tasks > 0 && counters.tasks < 64);
-    hd_pool_destroy(pool);
-}
-
 int main(void)
 {
-    what_is_given_is_not_divided_again();
     for (unsigned workers = 1; workers <= 3; workers++) {
         struct hd_pool_params params = {.workers = workers};
         struct hd_pool *pool;

@@ -601,11 +601,6 @@ void hd_spawn_slow_(struct hd_worker *worker)
     hdi_stack_overflow(stack, worker);
 }
 
-int hd_gives_(struct hd_worker *worker)
-{
-    return !hdi_stack_offers(&worker->stack) || hd_cancelled(worker);
-}
-
 struct hd_task_ *hd_join_slow_(struct hd_worker *worker)
 {
     struct hdi_stack *stack = &worker->stack;

@@ -25,8 +25,8 @@ enum {
     // A leaf should take this long: long against what it costs to divide,
     // steal and time it (about 0.3 us), short against a launch.
     LEAF_TIME = 30000, // [ns]
-    // Without a measured time, and whatever the time says where a kernel is
-    // uneven: this many leaves per worker.
+    // Where a kernel is uneven the time says little: at least this many leaves
+    // per worker.
     LEAVES_PER_WORKER = 8,
     TIME_UNIT = 1024, // hd_kernel.item_time counts in 1/1024 ns
     // What runs before the broker is asked again, while launches share the
@@ -47,7 +47,8 @@ struct launch {
     const struct hd_arg *args;
     struct hdi_chunk chunk; // all but its box
     struct hdi_box box;     // all of it
-    uint64_t cutoff;        // most groups of a leaf
+    uint64_t cutoff;        // most groups of a leaf, see leaf_limit()
+    bool learns;            // no time was known when it began
     uint64_t group_items;
     struct hdi_place place;
     struct hdi_bid bid;
@@ -72,26 +73,40 @@ static bool is_grid(const struct hd_kernel *kernel)
 // The cutoff from measured leaf time (W4): as many groups as take LEAF_TIME,
 // but never so many that a worker is left without a share.
 static uint64_t choose_cutoff(const struct hdi_launcher *launcher,
-                              const struct hd_kernel *kernel,
-                              const struct hdi_plan *plan)
+                              const struct hd_kernel *kernel, uint64_t groups,
+                              uint64_t group_items)
 {
     if (is_grid(kernel))
-        return plan->groups;
+        return groups;
     uint64_t leaves =
         (uint64_t)hd_pool_workers(launcher->pool) * LEAVES_PER_WORKER;
-    uint64_t share = plan->groups / leaves + 1;
+    uint64_t share = groups / leaves + 1;
     uint64_t item =
         atomic_load_explicit(&kernel->item_time, memory_order_relaxed);
     if (item == 0)
         return share;
 
-    double group = (double)item / TIME_UNIT * (double)plan->group_items;
-    double total = group * (double)plan->groups;
+    double group = (double)item / TIME_UNIT * (double)group_items;
+    double total = group * (double)groups;
     if (total < LEAF_TIME)
-        return plan->groups; // not worth waking anybody
+        return groups; // not worth waking anybody
     double wanted = LEAF_TIME / group;
     uint64_t cutoff = wanted < 1 ? 1 : (uint64_t)wanted;
     return cutoff < share ? cutoff : share;
+}
+
+// The cutoff now. While nobody knows how long a group takes a leaf is one, so
+// that another launch waits for no more than that.
+static uint64_t leaf_limit(const struct launch *launch)
+{
+    const struct hd_kernel *kernel = launch->kernel;
+
+    if (!launch->learns)
+        return launch->cutoff;
+    if (atomic_load_explicit(&kernel->item_time, memory_order_relaxed) == 0)
+        return 1;
+    return choose_cutoff(launch->launcher, kernel, hdi_box_groups(&launch->box),
+                         launch->group_items);
 }
 
 // The first failure has the word, and ends what else runs of the launch.
@@ -366,7 +381,7 @@ HD_VOID_TASK(run_box, struct launch *, launch, struct hdi_box, box)
     unsigned spawned = 0;
     bool given = false;
 
-    while (hdi_box_groups(&box) > launch->cutoff && goes_on(launch) &&
+    while (hdi_box_groups(&box) > leaf_limit(launch) && goes_on(launch) &&
            !(given = give_away(launch, &box))) {
         struct hdi_box half = hdi_box_halve(&box);
         hd_spawn(worker, run_box, launch, box);
@@ -415,7 +430,7 @@ static uint64_t piece_of(const struct hdi_bid *bid)
     if (!goes_on(launch))
         return UINT64_MAX;
     if (item == 0)
-        return launch->cutoff;
+        return leaf_limit(launch);
     double group = (double)item / TIME_UNIT * (double)launch->group_items;
     double piece = PIECE_TIME / group;
     return piece < 1 ? 1 : (uint64_t)piece;
@@ -639,7 +654,8 @@ static hd_status describe(struct hdi_launcher *launcher,
                   .frame = plan.frame,
                   .local_bytes = plan.local_bytes,
                   .saved_bytes = plan.saved_bytes},
-        .cutoff = choose_cutoff(launcher, kernel, &plan),
+        .cutoff =
+            choose_cutoff(launcher, kernel, plan.groups, plan.group_items),
         .group_items = plan.group_items,
         .bid = {.bidder = &bidder,
                 .priority = terms->priority,
@@ -649,6 +665,10 @@ static hd_status describe(struct hdi_launcher *launcher,
            sizeof(launch->box.count));
     if (terms->search)
         launch->box = hdi_search_box(terms->search, &launch->cutoff);
+    launch->learns =
+        launcher->broker && !launcher->ports && !terms->search &&
+        !is_grid(kernel) &&
+        atomic_load_explicit(&kernel->item_time, memory_order_relaxed) == 0;
     launch->chunk.frame.args = packed;
     launch->chunk.stop = &launch->stop.status;
     *groups = plan.groups;

@@ -1,6 +1,7 @@
 #include "launch/launch.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 #include "base/topology.h"
 #include "tests/check.h"
@@ -70,6 +71,20 @@ static const char source[] =
     "    barrier(CLK_LOCAL_MEM_FENCE);\n"
     "    out[get_global_id(0)] =\n"
     "        tile[get_local_size(0) - 1 - get_local_id(0)];\n"
+    "}\n"
+    // begun, may go on, done, done when the other launch ran
+    "kernel void patient(volatile global uint *state)\n"
+    "{\n"
+    "    atomic_inc(&state[0]);\n"
+    "    while (state[1] == 0)\n"
+    "        ;\n"
+    "    for (uint i = 0; i < 300; i++)\n"
+    "        atomic_or(&state[2], 0);\n"
+    "    atomic_inc(&state[2]);\n"
+    "}\n"
+    "kernel void urgent(volatile global uint *state)\n"
+    "{\n"
+    "    state[3] = state[2];\n"
     "}\n";
 
 static struct rig set_up(bool caller_only)
@@ -387,6 +402,71 @@ static void launches_from_many_threads_do_not_mix(struct rig *rig)
         pthread_join(threads[i], NULL);
 }
 
+struct rival {
+    struct rig *rig;
+    const char *kernel;
+    enum hd_priority priority;
+    uint64_t groups;
+    struct hd_buffer *state;
+    pthread_t thread;
+};
+
+static void *launch_rival(void *data)
+{
+    const struct rival *rival = data;
+    const struct hd_range range = {
+        .dims = 1, .global = {rival->groups}, .local = {1}};
+    const struct hd_arg args[] = {HD_BUFFER(rival->state)};
+    struct hd_error mine;
+
+    CHECK_OK(hdi_launch(rival->rig->launcher,
+                        hd_program_find(rival->rig->program, rival->kernel),
+                        &range, args, 1, NULL, rival->priority, &mine),
+             mine);
+    return NULL;
+}
+
+// How many groups of a long launch of low priority, of a kernel never seen
+// before, are done when a short urgent one runs that came when every worker was
+// at its first leaf.
+static uint32_t overtaken_after(struct rig *rig, uint32_t groups)
+{
+    struct hd_buffer *state = buffer_of(rig, 16);
+    _Atomic uint32_t *words = hd_buffer_host(state);
+    struct rival low = {rig, "patient", HD_PRIORITY_LOW, groups, state, 0};
+    struct rival high = {rig, "urgent", HD_PRIORITY_HIGH, 1, state, 0};
+    const struct hd_kernel *kernel = hd_program_find(rig->program, low.kernel);
+
+    atomic_store(&((struct hd_kernel *)(uintptr_t)kernel)->item_time, 0);
+    for (int i = 0; i < 4; i++)
+        atomic_store(&words[i], 0);
+    CHECK(pthread_create(&low.thread, NULL, launch_rival, &low) == 0);
+    while (atomic_load(&words[0]) < WORKERS)
+        sched_yield();
+    CHECK(pthread_create(&high.thread, NULL, launch_rival, &high) == 0);
+    while (!hdi_broker_is_asked(rig->launcher->broker))
+        sched_yield();
+    atomic_store(&words[1], 1);
+    pthread_join(high.thread, NULL);
+    pthread_join(low.thread, NULL);
+    CHECK(atomic_load(&words[2]) == groups);
+    uint32_t done = atomic_load(&words[3]);
+    hd_buffer_destroy(state);
+    return done;
+}
+
+// A leaf as large as a worker's usual share would always run to its end first.
+// A system that is busy may keep the urgent launch away for a while, but not
+// every time.
+static void an_urgent_launch_overtakes_a_new_kernel(struct rig *rig)
+{
+    const uint32_t groups = 3200, share = groups / (8 * WORKERS);
+    unsigned attempts = 0;
+
+    while (overtaken_after(rig, groups) >= share)
+        CHECK(++attempts < 50);
+}
+
 static void buffers_are_checked_and_counted(struct rig *rig)
 {
     struct hd_buffer *buffer = buffer_of(rig, 100);
@@ -456,8 +536,10 @@ int main(void)
         an_empty_range_does_nothing(&rig);
         if (rig.launcher->broker)
             a_launch_alone_is_not_brokered(&rig);
-        if (!caller_only)
+        if (!caller_only) {
+            an_urgent_launch_overtakes_a_new_kernel(&rig);
             twenty_items_are_one_group_per_core(&rig);
+        }
         work_items_run_in_order(&rig);
         local_arguments_have_their_own_memory(&rig);
         what_does_not_fit_is_refused(&rig);

@@ -131,8 +131,8 @@ static hd_status optimise(struct hdi_llvm *llvm, LLVMModuleRef module,
     if (count <= MOST_INSTRUCTIONS && longest <= MOST_STRAIGHT)
         return hdi_llvm_passes(llvm, module, "default<O3>", error);
     hdi_text_print(explanation,
-                   "long: of %u instructions; so loops are not unrolled and "
-                   "straight code is not made vectors, to build it in time\n",
+                   "long: of %u instructions; so loops are not unrolled, to "
+                   "build it in time\n",
                    count);
     return hdi_llvm_passes_long(llvm, module, "default<O2>", error);
 }

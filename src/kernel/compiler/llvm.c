@@ -124,7 +124,6 @@ static hd_status run(const struct hdi_llvm *llvm, LLVMModuleRef module,
         return hdi_fail(error, HD_ECANCELED, "the build was cancelled");
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMPassBuilderOptionsSetLoopUnrolling(options, !is_long);
-    LLVMPassBuilderOptionsSetSLPVectorization(options, !is_long);
     LLVMErrorRef failed = LLVMRunPasses(module, passes, llvm->machine, options);
 
     LLVMDisposePassBuilderOptions(options);

@@ -70,8 +70,7 @@ LLVMContextRef hdi_llvm_quiet_context(void);
 hd_status hdi_llvm_passes(const struct hdi_llvm *llvm, LLVMModuleRef module,
                           const char *passes, struct hd_error *error);
 
-// The same without what takes the square of the code's length: unrolling and
-// vectors of straight code.
+// The same without unrolling, which takes the square of the code's length.
 hd_status hdi_llvm_passes_long(const struct hdi_llvm *llvm,
                                LLVMModuleRef module, const char *passes,
                                struct hd_error *error);

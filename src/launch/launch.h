@@ -110,7 +110,7 @@ enum {
     HDI_GANG = 256 // most members
 };
 
-struct hdi_part {
+struct hdi_member {
     const struct hd_kernel *kernel;
     const struct hd_range *range;
     const struct hd_arg *args;
@@ -120,7 +120,7 @@ struct hdi_part {
 
 // As hd_launch_gang().
 hd_status hdi_launch_gang(struct hdi_launcher *launcher,
-                          const struct hdi_part *parts, unsigned count,
+                          const struct hdi_member *parts, unsigned count,
                           const struct hdi_terms *terms,
                           struct hd_error *error);
 

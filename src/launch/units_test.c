@@ -303,10 +303,10 @@ static hd_status exchange(struct rig *rig, const char *const names[2],
     CHECK_OK(hdi_buffer_create(rig->launcher, 8, &cell, e), *e);
     struct hd_arg args[] = {{.is = HD_IS_BUFFER, .buffer = cell},
                             HD_VALUE(numbers)};
-    struct hdi_part parts[2];
+    struct hdi_member parts[2];
     for (int i = 0; i < 2; i++)
-        parts[i] = (struct hdi_part){hd_program_find(rig->program, names[i]),
-                                     &one, args, 2, units ? units[i] : 0};
+        parts[i] = (struct hdi_member){hd_program_find(rig->program, names[i]),
+                                       &one, args, 2, units ? units[i] : 0};
     hd_status status = hdi_launch_gang(rig->launcher, parts, 2, &terms, e);
     const uint32_t *result = hd_buffer_host(cell);
     if (status == HD_OK)

@@ -301,15 +301,15 @@ hd_status hd_launch_gang(struct hd_runtime *runtime,
                          struct hd_error *error)
 {
     static const struct hd_launch_params defaults;
-    struct hdi_part members[HDI_GANG];
+    struct hdi_member members[HDI_GANG];
     struct hdi_terms terms = {.priority = HD_PRIORITY_NORMAL};
 
     for (unsigned i = 0; i < count && i < HDI_GANG; i++) {
         HDI_TRY(check_launch(params ? params : &defaults, parts[i].kernel,
                              HD_ON_DISTINCT_MODULES, &terms, error));
         members[i] =
-            (struct hdi_part){parts[i].kernel, &parts[i].range, parts[i].args,
-                              parts[i].arg_count, parts[i].unit};
+            (struct hdi_member){parts[i].kernel, &parts[i].range, parts[i].args,
+                                parts[i].arg_count, parts[i].unit};
     }
     return hdi_launch_gang(runtime->launcher, members, count, &terms, error);
 }

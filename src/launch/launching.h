@@ -1,0 +1,104 @@
+// A launch under way: what launch.c, gang.c and leaf.c share.
+#ifndef HDI_LAUNCH_LAUNCHING_H
+#define HDI_LAUNCH_LAUNCHING_H
+
+#include "launch/fault.h"
+#include "launch/launch.h"
+
+enum {
+    HDI_TIME_UNIT = 1024,    // hd_kernel.item_time counts in 1/1024 ns
+    HDI_FAILURE_SIZE = 3500, // of why a launch failed [bytes]
+    HDI_STACK_ARGS = 1024    // larger arguments go to the heap [bytes]
+};
+
+// A launch, or a member of several that run together. How they end is kept by
+// the first of these, `lead`: the first failure ends all.
+struct hdi_launch {
+    struct hdi_launcher *launcher;
+    struct hdi_launch *lead; // itself, if alone
+    bool is_member;          // of a gang
+    const struct hd_kernel *kernel;
+    const struct hd_arg *args;
+    struct hdi_chunk chunk; // all but its box
+    struct hdi_box box;     // all of it
+    uint64_t cutoff;        // most groups of a leaf, see hdi_hdi_leaf_limit()
+    bool learns;            // no time was known when it began
+    uint64_t group_items;
+    struct hdi_place place;
+    struct hdi_bid bid;
+    uint64_t *local_offsets; // of local arguments, behind the packed ones
+    // Of the lead:
+    struct hdi_stop stop;
+    uint64_t time_limit; // [ns]
+    const struct hdi_launch
+        *failed;             // by who set the status, and why: the text,
+    char *text;              // HDI_FAILURE_SIZE,
+    struct hdi_fault *fault; // and this, if `has_fault`
+    bool has_fault;
+    atomic_bool lost; // a unit hangs in it
+    atomic_uint held; // leaves on units of their own threads
+};
+
+// Leaves (leaf.c) -------------------------------------------------------------
+
+// Its work-groups wait for each other: they are one leaf, on a worker.
+bool hdi_leaf_is_grid(const struct hd_kernel *kernel);
+
+// The cutoff from measured leaf time (W4): as many groups as take the time of a
+// leaf, but never so many that a worker is left without a share.
+uint64_t hdi_leaf_cutoff(const struct hdi_launcher *launcher,
+                         const struct hd_kernel *kernel, uint64_t groups,
+                         uint64_t group_items);
+
+// The cutoff now. While nobody knows how long a group takes a leaf is one, so
+// that another launch waits for no more than that.
+uint64_t hdi_leaf_limit(const struct hdi_launch *launch);
+
+// Run a leaf on the worker's units, else on its own thread.
+void hdi_leaf_run(struct hd_worker *worker, struct hdi_launch *launch,
+                  struct hdi_box *box);
+void hdi_leaf_run_here(struct hd_worker *worker, struct hdi_launch *launch,
+                       const struct hdi_box *box);
+
+// Give a leaf to a unit. False: it takes none now.
+bool hdi_leaf_submit(struct hdi_launch *launch, struct hdi_port *port,
+                     const struct hdi_box *box);
+
+// Take away what the unit has finished, for whichever launch. What a lost unit
+// has not run runs here. Whether there was any.
+bool hdi_leaf_collect(struct hd_worker *worker, struct hdi_launcher *launcher,
+                      struct hdi_port *port);
+
+// Collect what is left on units, help others meanwhile.
+void hdi_leaf_await(struct hd_worker *worker, struct hdi_launch *launch);
+
+// The first failure has the word, and ends what else runs of the launch.
+void hdi_leaf_fail(struct hdi_launch *launch, hd_status status,
+                   const char *text, const struct hdi_fault *fault);
+bool hdi_leaf_goes_on(struct hdi_launch *launch);
+
+// The whole (launch.c) --------------------------------------------------------
+
+// Check and describe a launch; no groups: there is nothing to do. `small` has
+// HDI_STACK_ARGS bytes for the arguments, if there is room there and they need
+// not outlive the call; else NULL.
+hd_status hdi_launch_begin(struct hdi_launcher *launcher,
+                           const struct hd_kernel *kernel,
+                           const struct hd_range *range,
+                           const struct hd_arg *args, unsigned arg_count,
+                           const struct hdi_terms *terms, unsigned char *small,
+                           struct hdi_launch *launch, uint64_t *groups,
+                           struct hd_error *error);
+
+// Free the arguments, unless a hanging kernel may read them.
+void hdi_launch_end(struct hdi_launch *launch, const unsigned char *small);
+
+// Put it under the watchdog if it has a time limit. False: it has failed.
+bool hdi_launch_watch(struct hdi_launcher *launcher, struct hdi_launch *launch);
+void hdi_launch_unwatch(struct hdi_launcher *launcher,
+                        struct hdi_launch *launch);
+
+hd_status hdi_launch_explain(const struct hdi_launch *launch,
+                             struct hd_error *error);
+
+#endif

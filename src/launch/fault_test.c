@@ -5,19 +5,7 @@
 #include <sys/mman.h>
 
 #include "base/clock.h"
-#include "base/topology.h"
-#include "launch/launch.h"
-#include "tests/check.h"
-
-static struct hd_error error;
-
-struct rig {
-    struct hdi_topology *topology;
-    struct hdi_device *device;
-    struct hd_pool *pool;
-    struct hdi_launcher *launcher;
-    struct hd_program *program;
-};
+#include "launch/rig.h"
 
 static const char source[] =
     "kernel void store(global int *a, global int *b, long at)\n"
@@ -110,38 +98,6 @@ enum {
 
 static const struct hd_range range = {
     .dims = 1, .global = {ITEMS}, .local = {GROUP}};
-
-static struct rig set_up(struct hd_pool_params pool,
-                         struct hdi_device_params device)
-{
-    struct rig rig;
-    struct hd_program_params params = {.path = "rig.cl", .source = source};
-
-    CHECK_OK(hdi_topology_create(NULL, &rig.topology, &error), error);
-    CHECK_OK(hdi_backend_find("cpu")->open(rig.topology, 0, &device,
-                                           &rig.device, &error),
-             error);
-    CHECK_OK(hd_pool_create(&pool, &rig.pool, &error), error);
-    CHECK_OK(
-        hdi_launcher_create(rig.pool, rig.device, NULL, &rig.launcher, &error),
-        error);
-    struct hdi_program_context context = {.device = rig.device};
-    hd_status status =
-        hdi_program_create(&context, &params, &rig.program, &error);
-    if (status == HD_ENOTSUP)
-        SKIP(error.text);
-    CHECK_OK(status, error);
-    return rig;
-}
-
-static void tear_down(struct rig *rig)
-{
-    hd_pool_destroy(rig->pool);
-    hdi_launcher_destroy(rig->launcher);
-    hd_program_destroy(rig->program);
-    rig->device->backend->close(rig->device);
-    hdi_topology_destroy(rig->topology);
-}
 
 // A kernel on two buffers of 64 KiB of zeros.
 struct pair {
@@ -246,15 +202,16 @@ static void what_others_left_does_not_show(void)
     static const char *const names[] = {"mark", "look"};
 
     for (int i = 0; i < 2; i++) {
-        struct rig rig = set_up((struct hd_pool_params){.workers = 1},
-                                (struct hdi_device_params){.units = 0});
+        struct rig rig =
+            rig_set_up((struct hd_pool_params){.workers = 1},
+                       (struct hdi_device_params){.units = 0}, source);
         struct pair pair = make_pair(&rig);
         const int *b = hd_buffer_host(pair.b);
         CHECK_OK(launch(&rig, &pair, names[i], 0), error);
         for (int k = 0; k < ITEMS; k++)
             CHECK(b[k] == (i == 0 ? 0x5a5a5a5a : 0));
         free_pair(&pair);
-        tear_down(&rig);
+        rig_tear_down(&rig);
     }
 }
 
@@ -262,8 +219,9 @@ static void what_others_left_does_not_show(void)
 static void guarded_buffers_end_where_their_bytes_do(void)
 {
     static const uint64_t sizes[] = {4, 100, 4096, 4100, 65536, 65540, 1000000};
-    struct rig rig = set_up((struct hd_pool_params){.workers = 1},
-                            (struct hdi_device_params){.guard = true});
+    struct rig rig =
+        rig_set_up((struct hd_pool_params){.workers = 1},
+                   (struct hdi_device_params){.guard = true}, source);
 
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         struct pair pair;
@@ -282,7 +240,7 @@ static void guarded_buffers_end_where_their_bytes_do(void)
               "past the end of argument 0, 'a'");
         free_pair(&pair);
     }
-    tear_down(&rig);
+    rig_tear_down(&rig);
 }
 
 static int printed[ITEMS];
@@ -296,8 +254,9 @@ static void note(void *data, const char *text, size_t size)
 // The search for the work-item leaves no traces.
 static void the_search_is_not_seen(void)
 {
-    struct rig rig = set_up((struct hd_pool_params){.workers = 1},
-                            (struct hdi_device_params){.print = {note, NULL}});
+    struct rig rig =
+        rig_set_up((struct hd_pool_params){.workers = 1},
+                   (struct hdi_device_params){.print = {note, NULL}}, source);
     struct pair pair = make_pair(&rig);
     const int *b = hd_buffer_host(pair.b);
 
@@ -306,7 +265,7 @@ static void the_search_is_not_seen(void)
     for (int i = 0; i < ITEMS; i++)
         CHECK(b[i] <= 1 && printed[i] <= 1);
     free_pair(&pair);
-    tear_down(&rig);
+    rig_tear_down(&rig);
 }
 
 static void a_null_pointer_is_named(struct rig *rig)
@@ -590,7 +549,7 @@ int main(void)
     what_others_left_does_not_show();
     the_search_is_not_seen();
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        struct rig rig = set_up(kinds[i].pool, kinds[i].device);
+        struct rig rig = rig_set_up(kinds[i].pool, kinds[i].device, source);
         a_stray_access_is_attributed(&rig);
         a_null_pointer_is_named(&rig);
         the_least_integer_over_minus_one_ends_nothing(&rig);
@@ -602,7 +561,7 @@ int main(void)
         a_launch_inside_a_cancelled_task_ends(&rig);
         the_applications_handlers_work(&rig);
         a_cancelled_pool_ends_its_launches(&rig);
-        tear_down(&rig);
+        rig_tear_down(&rig);
     }
     return 0;
 }

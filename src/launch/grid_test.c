@@ -3,25 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/topology.h"
-#include "launch/launch.h"
-#include "tests/check.h"
+#include "launch/rig.h"
 
 enum {
     WORKERS = 3,
     ITEMS = 1000,
     ROUNDS = 7,
     TIMES = 40
-};
-
-static struct hd_error error;
-
-struct rig {
-    struct hdi_topology *topology;
-    struct hdi_device *device;
-    struct hd_pool *pool;
-    struct hdi_launcher *launcher;
-    struct hdi_program_context context;
 };
 
 static const char source[] =
@@ -123,33 +111,14 @@ static hd_status build(struct rig *rig, const char *text, const char *options,
 {
     const struct hd_program_params params = {
         .path = "grid.cl", .source = text, .options = options};
-    return hdi_program_create(&rig->context, &params, program, &error);
+    const struct hdi_program_context context = {.device = rig->device};
+    return hdi_program_create(&context, &params, program, &error);
 }
 
 static struct rig set_up(unsigned units)
 {
-    struct rig rig = {0};
-    const struct hd_pool_params pool = {.workers = WORKERS};
-    const struct hdi_device_params device = {.units = units};
-
-    CHECK_OK(hdi_topology_create(NULL, &rig.topology, &error), error);
-    CHECK_OK(hdi_backend_find("cpu")->open(rig.topology, 0, &device,
-                                           &rig.device, &error),
-             error);
-    CHECK_OK(hd_pool_create(&pool, &rig.pool, &error), error);
-    CHECK_OK(
-        hdi_launcher_create(rig.pool, rig.device, NULL, &rig.launcher, &error),
-        error);
-    rig.context.device = rig.device;
-    return rig;
-}
-
-static void tear_down(struct rig *rig)
-{
-    hd_pool_destroy(rig->pool);
-    hdi_launcher_destroy(rig->launcher);
-    rig->device->backend->close(rig->device);
-    hdi_topology_destroy(rig->topology);
+    return rig_set_up((struct hd_pool_params){.workers = WORKERS},
+                      (struct hdi_device_params){.units = units}, NULL);
 }
 
 static const struct hd_kernel *find(const struct hd_program *program,
@@ -418,7 +387,7 @@ static void units_do_not_run_them(void)
     CHECK_OK(build(&rig, source, "-cl-std=CL3.0", &program), error);
     shift(&rig, program, 10, &error);
     refuse(&rig, program, "endless", &terms, HD_ENOTSUP, "not on a unit");
-    tear_down(&rig);
+    rig_tear_down(&rig);
     hd_program_destroy(program);
 }
 
@@ -443,7 +412,7 @@ int main(void)
     groups_wait_for_each_other(&rig, program);
     many_at_a_time(&rig, program);
     what_cannot_be_is_not_built(&rig);
-    tear_down(&rig);
+    rig_tear_down(&rig);
     hd_program_destroy(program);
     units_do_not_run_them();
     return 0;

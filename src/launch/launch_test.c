@@ -1,24 +1,10 @@
-#include "launch/launch.h"
-
 #include <pthread.h>
 #include <sched.h>
 
-#include "base/topology.h"
-#include "tests/check.h"
+#include "launch/rig.h"
 
 enum {
     WORKERS = 2
-};
-
-static struct hd_error error;
-
-// A pool, the CPU and one program on it.
-struct rig {
-    struct hdi_topology *topology;
-    struct hdi_device *device;
-    struct hd_pool *pool;
-    struct hdi_launcher *launcher;
-    struct hd_program *program;
 };
 
 static const char source[] =
@@ -89,38 +75,10 @@ static const char source[] =
 
 static struct rig set_up(bool caller_only)
 {
-    struct rig rig;
-    struct hd_pool_params pool = {
-        .workers = caller_only ? 1 : WORKERS,
-        .caller_only = caller_only,
-    };
-    struct hd_program_params params = {.path = "rig.cl", .source = source};
-
-    CHECK_OK(hdi_topology_create(NULL, &rig.topology, &error), error);
-    CHECK_OK(hdi_backend_find("cpu")->open(rig.topology, 0, NULL, &rig.device,
-                                           &error),
-             error);
-    CHECK_OK(hd_pool_create(&pool, &rig.pool, &error), error);
-    CHECK_OK(
-        hdi_launcher_create(rig.pool, rig.device, NULL, &rig.launcher, &error),
-        error);
-    struct hdi_program_context context = {.device = rig.device};
-    hd_status status =
-        hdi_program_create(&context, &params, &rig.program, &error);
-    if (status == HD_ENOTSUP)
-        SKIP(error.text);
-    CHECK_OK(status, error);
-    return rig;
-}
-
-static void tear_down(struct rig *rig)
-{
-    hd_pool_destroy(rig->pool);
-    CHECK(atomic_load(&rig->launcher->memory) == 0);
-    hdi_launcher_destroy(rig->launcher);
-    hd_program_destroy(rig->program);
-    rig->device->backend->close(rig->device);
-    hdi_topology_destroy(rig->topology);
+    return rig_set_up(
+        (struct hd_pool_params){.workers = caller_only ? 1 : WORKERS,
+                                .caller_only = caller_only},
+        (struct hdi_device_params){0}, source);
 }
 
 static struct hd_buffer *buffer_of(struct rig *rig, uint64_t size)
@@ -360,7 +318,7 @@ static void what_does_not_fit_is_refused(struct rig *rig)
 
     hd_buffer_destroy(mine);
     hd_buffer_destroy(stranger);
-    tear_down(&other);
+    rig_tear_down(&other);
 }
 
 static void a_cancelled_launch_runs_nothing(struct rig *rig)
@@ -546,7 +504,7 @@ int main(void)
         a_cancelled_launch_runs_nothing(&rig);
         launches_from_many_threads_do_not_mix(&rig);
         time_is_counted(&rig);
-        tear_down(&rig);
+        rig_tear_down(&rig);
     }
     return 0;
 }

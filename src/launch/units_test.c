@@ -2,9 +2,7 @@
 // come back, hang, and are named.
 #include <pthread.h>
 
-#include "base/topology.h"
-#include "launch/launch.h"
-#include "tests/check.h"
+#include "launch/rig.h"
 
 #if defined(__SANITIZE_THREAD__)
 #define HOLDS_SIGNALS 1 // ThreadSanitizer does, until a kernel ends
@@ -13,16 +11,6 @@
 #define HOLDS_SIGNALS 1
 #endif
 #endif
-
-static struct hd_error error;
-
-struct rig {
-    struct hdi_topology *topology;
-    struct hdi_device *device;
-    struct hd_pool *pool;
-    struct hdi_launcher *launcher;
-    struct hd_program *program;
-};
 
 static const char source[] =
     "kernel void visit(global uint *visits)\n"
@@ -62,34 +50,8 @@ static const char source[] =
 
 static struct rig set_up(unsigned workers, struct hdi_device_params params)
 {
-    struct rig rig;
-    struct hd_pool_params pool = {.workers = workers};
-    struct hd_program_params program = {.path = "rig.cl", .source = source};
-
-    CHECK_OK(hdi_topology_create(NULL, &rig.topology, &error), error);
-    CHECK_OK(hdi_backend_find("cpu")->open(rig.topology, 0, &params,
-                                           &rig.device, &error),
-             error);
-    CHECK_OK(hd_pool_create(&pool, &rig.pool, &error), error);
-    CHECK_OK(
-        hdi_launcher_create(rig.pool, rig.device, NULL, &rig.launcher, &error),
-        error);
-    struct hdi_program_context context = {.device = rig.device};
-    hd_status status =
-        hdi_program_create(&context, &program, &rig.program, &error);
-    if (status == HD_ENOTSUP)
-        SKIP(error.text);
-    CHECK_OK(status, error);
-    return rig;
-}
-
-static void tear_down(struct rig *rig)
-{
-    hd_pool_destroy(rig->pool);
-    hdi_launcher_destroy(rig->launcher);
-    hd_program_destroy(rig->program);
-    rig->device->backend->close(rig->device);
-    hdi_topology_destroy(rig->topology);
+    return rig_set_up((struct hd_pool_params){.workers = workers}, params,
+                      source);
 }
 
 enum {
@@ -156,7 +118,7 @@ static void every_group_runs_once_on_units(void)
             visit_all(&rig, (struct hdi_place){HD_ON_UNIT, unit});
             CHECK(leaves_of(&rig, unit) > 0);
         }
-        tear_down(&rig);
+        rig_tear_down(&rig);
     }
 }
 
@@ -168,7 +130,7 @@ static void units_are_dealt_to_workers_like_cards(void)
     visit_all(&rig, anywhere);
     for (unsigned unit = 0; unit < 3; unit++)
         CHECK(leaves_of(&rig, unit) > 0);
-    tear_down(&rig);
+    rig_tear_down(&rig);
 }
 
 static void a_leaf_is_cut_into_equal_parts(void)
@@ -210,7 +172,7 @@ static void a_named_unit_runs_it_alone(void)
                                 hd_program_find(rig.program, "visit"), &range,
                                 NULL, 0, &nowhere, &error),
                 HD_ENODEV, error, "unit 3");
-    tear_down(&rig);
+    rig_tear_down(&rig);
 }
 
 struct flicker {
@@ -249,7 +211,7 @@ static void units_leave_and_come_back_while_running(void)
     CHECK(leaves_of(&rig, 0) + leaves_of(&rig, 1) == before);
     CHECK_FAILS(hdi_launcher_attach(rig.launcher, 2, &error), HD_ENOENT, error,
                 "unit 2");
-    tear_down(&rig);
+    rig_tear_down(&rig);
 }
 
 static void a_hanging_leaf_fails_its_launch_and_no_other(void)
@@ -282,7 +244,7 @@ static void a_hanging_leaf_fails_its_launch_and_no_other(void)
     CHECK(leaves_of(&rig, 0) > before);
     hd_buffer_destroy(visits);
     hd_buffer_destroy(word);
-    tear_down(&rig);
+    rig_tear_down(&rig);
 }
 
 // Gangs -----------------------------------------------------------------------
@@ -353,7 +315,7 @@ static void members_of_a_gang_run_at_the_same_time(void)
                 "there are 1");
     visit_all(&rig, anywhere); // nothing stays reserved
     visit_all(&rig, (struct hdi_place){HD_ON_UNIT, 0});
-    tear_down(&rig);
+    rig_tear_down(&rig);
 }
 
 static void a_gang_without_units_has_workers(void)
@@ -364,11 +326,11 @@ static void a_gang_without_units_has_workers(void)
         CHECK_OK(exchange_at(&rig, HD_ANYWHERE, 0), error);
     CHECK_OK(exchange_at(&rig, HD_ON_MODULE_OF, 1), error);
     CHECK_FAILS(exchange_at(&rig, HD_ON_UNIT, 0), HD_ENODEV, error, "unit 0");
-    tear_down(&rig);
+    rig_tear_down(&rig);
     rig = set_up(1, (struct hdi_device_params){.units = 0});
     CHECK_FAILS(exchange_at(&rig, HD_ANYWHERE, 0), HD_ELIMIT, error,
                 "gang of 2");
-    tear_down(&rig);
+    rig_tear_down(&rig);
 }
 
 static void *exchange_often(void *data)
@@ -392,7 +354,7 @@ static void gangs_at_the_same_time_do_not_block_each_other(void)
         visit_all(&rig, i % 2 ? anywhere : (struct hdi_place){HD_ON_UNIT, 1});
     for (int i = 0; i < 3; i++)
         pthread_join(threads[i], NULL);
-    tear_down(&rig);
+    rig_tear_down(&rig);
 }
 
 static void units_may_leave_between_gangs(void)
@@ -409,7 +371,7 @@ static void units_may_leave_between_gangs(void)
     atomic_store(&flicker.stop, true);
     pthread_join(thread, NULL);
     CHECK_OK(exchange_at(&rig, HD_ANYWHERE, 0), error);
-    tear_down(&rig);
+    rig_tear_down(&rig);
 }
 
 struct canceller {
@@ -453,7 +415,7 @@ static void one_failure_ends_all(unsigned units)
         pthread_join(thread, NULL);
     }
     CHECK_OK(exchange_at(&rig, HD_ANYWHERE, 0), error);
-    tear_down(&rig);
+    rig_tear_down(&rig);
 }
 
 int main(void)

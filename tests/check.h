@@ -45,4 +45,16 @@
 
 #define SKIP(reason) (printf("skipped: %s\n", reason), exit(77))
 
+// ThreadSanitizer holds signals back until a kernel ends.
+#if defined(__SANITIZE_THREAD__)
+#define HOLDS_SIGNALS 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HOLDS_SIGNALS 1
+#endif
+#endif
+#ifndef HOLDS_SIGNALS
+#define HOLDS_SIGNALS 0
+#endif
+
 #endif

@@ -5,17 +5,6 @@
 #include "kernel/program.h"
 #include "tests/check.h"
 
-#if defined(__SANITIZE_THREAD__)
-#define HOLDS_SIGNALS 1 // ThreadSanitizer does, until a kernel ends
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define HOLDS_SIGNALS 1
-#endif
-#endif
-#ifndef HOLDS_SIGNALS
-#define HOLDS_SIGNALS 0
-#endif
-
 static struct hd_error error;
 static struct hd_runtime *runtime;
 static uint64_t time_limit; // of launches [ns]; 0: none

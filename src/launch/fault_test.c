@@ -522,19 +522,8 @@ static void the_applications_handlers_work(struct rig *rig)
     free_pair(&pair);
 }
 
-#if defined(__SANITIZE_THREAD__)
-#define WITH_THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define WITH_THREAD_SANITIZER 1
-#endif
-#endif
-
 int main(void)
 {
-#ifdef WITH_THREAD_SANITIZER
-    SKIP("ThreadSanitizer holds signals back until a kernel ends");
-#endif
     static const struct {
         struct hd_pool_params pool;
         struct hdi_device_params device;
@@ -545,6 +534,8 @@ int main(void)
         {.pool = {.workers = 1}, .device = {.units = 1, .unit_cores = 2}},
     };
 
+    if (HOLDS_SIGNALS)
+        SKIP("ThreadSanitizer holds signals back until a kernel ends");
     guarded_buffers_end_where_their_bytes_do();
     what_others_left_does_not_show();
     the_search_is_not_seen();

@@ -10,6 +10,11 @@
 
 #include "heddle/graph.h"
 #include "heddle/runtime.h"
+#include "options.h"
+
+enum {
+    PATIENCE = 2 // with a build that was cancelled [s]
+};
 
 static atomic_int signals;
 static atomic_int inside;
@@ -17,12 +22,29 @@ static _Atomic(struct hd_graph *) graph_now;
 static _Atomic(struct hd_runtime *) runtime_now;
 static _Atomic(const char *) file_now;
 
+static void remove_file(void)
+{
+    const char *path = atomic_load(&file_now);
+    if (path)
+        unlink(path);
+}
+
+// LLVM cannot be stopped in the middle of a long kernel.
+static void on_alarm(int number)
+{
+    static const char text[] = "heddle: cancelled\n";
+
+    (void)number;
+    remove_file();
+    if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
+        _exit(EXIT_CANCELED); // nobody listens
+    _exit(EXIT_CANCELED);
+}
+
 static void on_signal(int number)
 {
     if (atomic_fetch_add(&signals, 1) > 0) {
-        const char *path = atomic_load(&file_now);
-        if (path)
-            unlink(path);
+        remove_file();
         signal(number, SIG_DFL);
         raise(number); // delivered on return
         return;
@@ -34,6 +56,10 @@ static void on_signal(int number)
     struct hd_runtime *runtime = atomic_load(&runtime_now);
     if (runtime)
         hd_runtime_cancel_builds(runtime);
+    if (runtime && !graph) {
+        signal(SIGALRM, on_alarm);
+        alarm(PATIENCE);
+    }
     atomic_fetch_sub(&inside, 1);
 }
 

@@ -77,6 +77,24 @@ END
     rm -f endless.cl endless.lua err
 fi
 
+# A long kernel, for which the code generator takes a minute in one piece.
+if has has_compiler; then
+    {
+        echo 'kernel void chain(global const float *a, global float *b, float c)'
+        echo '{ size_t i = get_global_id(0); float x = 0;'
+        awk 'BEGIN { for (k = 0; k < 5000; k++) print "x = x * c + a[i + " k "];" }'
+        echo 'b[i] = x; }'
+    } >chain.cl
+    for signal in INT TERM; do
+        # shellcheck disable=SC2086
+        cancelled $clean "$HEDDLE" build chain.cl
+        [ "$(cat err)" = "heddle: cancelled" ] || fail "a build: $(cat err)"
+        rm -f err
+        [ ! -e chain.hdb ] || fail "a cancelled build left a binary"
+    done
+    rm -f chain.cl
+fi
+
 # The second one does not wait for anything: stopped meanwhile, both arrive.
 signal=INT
 # shellcheck disable=SC2086

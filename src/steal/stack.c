@@ -126,7 +126,7 @@ struct hd_task_ *hdi_stack_take(struct hdi_stack *stack, unsigned thief)
                 memory_order_acquire, memory_order_relaxed)) {
             struct hd_task_ *task = stack->base + head;
             __atomic_store_n(&task->state_, HDI_TASK_TAKEN + (uint64_t)thief,
-                             __ATOMIC_RELAXED);
+                             __ATOMIC_RELEASE);
             return task;
         }
     }

@@ -15,7 +15,9 @@
 // record only after its exchange has succeeded, so a word that came back to an
 // old value (reclaim, publish again) does no harm: it owns the record as it was
 // last published. A result is written before `state_` becomes HDI_TASK_DONE
-// (release), and read after that was seen (acquire).
+// (release), and read after that was seen (acquire). The same holds for a
+// thief's own stack, made before `state_` names it, which the joiner steals
+// from.
 //
 // Who may run at the same time ("-" freely, "X" never): everything but take,
 // ask and offers is the owner's; take, ask and offers are anybody's.

@@ -136,7 +136,8 @@ static bool take_from_others(struct hd_worker *worker,
 // its taking and its saying so.
 static int thief_of(const struct hdi_goal *goal)
 {
-    uint64_t state = __atomic_load_n(&goal->task->state_, __ATOMIC_RELAXED);
+    // Acquire: the thief may be a stand-in that we have not heard of.
+    uint64_t state = __atomic_load_n(&goal->task->state_, __ATOMIC_ACQUIRE);
     return state < HDI_TASK_TAKEN ? -1 : (int)(state - HDI_TASK_TAKEN);
 }
 

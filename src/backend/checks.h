@@ -67,6 +67,10 @@ struct hdi_checks {
     // It has come past a barrier; past one of its sub-group.
     void (*pass)(struct hdi_item *item);
     void (*meet)(struct hdi_item *item);
+    // It touches a texel of an image, which is what the kernel was given.
+    void (*visit)(struct hdi_item *item, const void *image, int32_t x,
+                  int32_t y, int32_t z, int32_t layer,
+                  const struct hdi_site *site);
 };
 
 // Screened code (kernel/compiler/screen.h) reads where the tags of an object
@@ -90,9 +94,12 @@ struct hdi_check_arg {
     uint64_t size; // [bytes]
     bool local;
     bool value;
-    bool image;    // whose texels are in `memory`: its builtins stay inside
     bool writable; // the kernel may write there
     bool constant; // `__constant`: it may not, whatever it casts
+    // What the kernel is given for an image whose texels are in `memory`, and
+    // how many it has along x, y, z and of layers: 0 where it has no such axis.
+    const void *image;
+    int32_t texels[4];
 };
 
 // A launch that failed runs again in its checked form, on copies of what it may
@@ -120,7 +127,7 @@ struct hdi_check_launch {
 
 _Static_assert(sizeof(struct hdi_site) == 40, "ABI");
 _Static_assert(sizeof(struct hdi_variable) == 40, "ABI");
-_Static_assert(sizeof(struct hdi_checks) == 48, "ABI");
+_Static_assert(sizeof(struct hdi_checks) == 56, "ABI");
 _Static_assert(sizeof(struct hdi_screen_object) == 24, "ABI");
 _Static_assert(offsetof(struct hdi_screen, args) == 32, "ABI");
 

@@ -12,6 +12,22 @@ static bool may_write(const struct hdi_kernel_arg *arg)
     return arg->shown.kind == HD_ARG_GLOBAL && !arg->shown.pointee_const;
 }
 
+static void describe_image(struct hdi_check_arg *to,
+                           const struct hd_image *image)
+{
+    enum hd_image_kind kind = image->params.kind;
+    bool layers = kind == HD_IMAGE_1D_ARRAY || kind == HD_IMAGE_2D_ARRAY;
+    bool plane = kind == HD_IMAGE_2D || kind == HD_IMAGE_2D_ARRAY;
+
+    to->memory = (char *)image->shown.texels;
+    to->size = image->size;
+    to->image = &image->shown;
+    to->texels[0] = image->shown.width;
+    to->texels[1] = plane || kind == HD_IMAGE_3D ? image->shown.height : 0;
+    to->texels[2] = kind == HD_IMAGE_3D ? image->shown.depth : 0;
+    to->texels[3] = layers ? image->shown.layers : 0;
+}
+
 struct hdi_check_launch *hdi_launch_describe(const struct hd_kernel *kernel,
                                              const struct hd_arg *args,
                                              unsigned arg_count,
@@ -31,8 +47,6 @@ struct hdi_check_launch *hdi_launch_describe(const struct hd_kernel *kernel,
         to->name = kernel->args[i].shown.name;
         to->writable = may_write(&kernel->args[i]);
         to->constant = kernel->args[i].shown.kind == HD_ARG_CONSTANT;
-        to->image = kernel->args[i].shown.kind == HD_ARG_IMAGE;
-        made->launch.has_images |= to->image;
         if (from->is == HD_IS_LOCAL) {
             to->local = true;
             to->memory = (char *)(uintptr_t)local_offsets[i];
@@ -41,8 +55,8 @@ struct hdi_check_launch *hdi_launch_describe(const struct hd_kernel *kernel,
             to->memory = (char *)from->buffer->address + from->offset;
             to->size = from->buffer->size - from->offset;
         } else if (from->is == HD_IS_IMAGE) {
-            to->memory = (char *)from->image->shown.texels;
-            to->size = from->image->size;
+            describe_image(to, from->image);
+            made->launch.has_images = true;
         } else if (from->is == HD_IS_VALUE) {
             to->value = true;
             to->memory = (char *)(uintptr_t)(packed + kernel->args[i].offset);

@@ -397,11 +397,12 @@ static void groups_and_sub_groups_meet(void)
                 "no barrier between");
 }
 
-static hd_status run_on_image(const char *type, const char *body)
+static hd_status run_on(enum hd_image_kind kind, const char *type,
+                        const char *body)
 {
     char text[512];
     snprintf(text, sizeof(text),
-             "kernel void k(%s image2d_t to)\n"
+             "kernel void k(%s_t to)\n"
              "{\n"
              "    int x = (int)get_global_id(0);\n"
              "%s"
@@ -410,11 +411,14 @@ static hd_status run_on_image(const char *type, const char *body)
     const struct hd_program_params params = {
         .path = "k.cl", .source = text, .options = "-cl-std=CL3.0"};
     const struct hd_range range = {.dims = 1, .global = {32}, .local = {16}};
-    const struct hd_image_params shape = {.kind = HD_IMAGE_2D,
+    const bool array = kind == HD_IMAGE_1D_ARRAY || kind == HD_IMAGE_2D_ARRAY;
+    const struct hd_image_params shape = {.kind = kind,
                                           .order = HD_RGBA,
                                           .type = HD_UNORM_INT8,
                                           .width = 32,
-                                          .height = 1};
+                                          .height = kind >= HD_IMAGE_2D,
+                                          .depth = kind == HD_IMAGE_3D ? 2 : 0,
+                                          .layers = array ? 3 : 0};
     struct hd_program *program;
     struct hd_image *to;
 
@@ -428,18 +432,67 @@ static hd_status run_on_image(const char *type, const char *body)
     return status;
 }
 
+static hd_status run_on_image(const char *access, const char *body)
+{
+    char type[32];
+    snprintf(type, sizeof(type), "%s image2d", access);
+    return run_on(HD_IMAGE_2D, type, body);
+}
+
 static void races_for_texels_are_found(void)
 {
 #define SET(at) "    write_imagef(to, (int2)(" at ", 0), (float4)(x));\n"
 #define GET(at) "    float4 v = read_imagef(to, (int2)(" at ", 0));\n"
     CHECK_OK(run_on_image("write_only", SET("x")), error);
-    CHECK_OK(run_on_image("write_only", SET("x + 1000")), error);
     CHECK_FAILS(run_on_image("write_only", SET("x / 2")), HD_ECHECK, error,
                 "k.cl:4: kernel 'k': work-item (1, 0, 0) writes byte 0 of "
                 "image 'to', which work-item (0, 0, 0) writes on line 4");
     CHECK_OK(run_on_image("read_write", GET("x") SET("x + v.x")), error);
     CHECK_FAILS(run_on_image("read_write", GET("x ^ 1") SET("x + v.x")),
                 HD_ECHECK, error, "no barrier between");
+}
+
+// Samplers say what lies outside; otherwise it is nothing.
+static void coordinates_outside_of_images_are_found(void)
+{
+    CHECK_FAILS(run_on_image("write_only", SET("x + 1")), HD_ECHECK, error,
+                "k.cl:4: kernel 'k': work-item (31, 0, 0) writes texel (32, 0) "
+                "of image 'to', which has 32 x 1");
+    CHECK_FAILS(run_on_image("read_write", GET("x - 1") SET("x + v.x")),
+                HD_ECHECK, error,
+                "k.cl:4: kernel 'k': work-item (0, 0, 0) reads texel (-1, 0) "
+                "of image 'to', which has 32 x 1");
+#define TEXEL(at)                               \
+    "    float4 v = read_imagef(to, " at ");\n" \
+    "    if (v.x < 0)\n"                        \
+    "        printf(\"%f\", v.x);\n"
+#define SAMPLED "CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST"
+    CHECK_OK(run_on_image("read_only", TEXEL("(int2)(x, 0)")), error);
+    CHECK_FAILS(run_on_image("read_only", TEXEL("(int2)(x, 1)")), HD_ECHECK,
+                error, "reads texel (0, 1) of image 'to', which has 32 x 1");
+    CHECK_OK(run_on_image("read_only", "    const sampler_t s = " SAMPLED
+                                       ";\n" TEXEL("s, (int2)(x, 1)")),
+             error);
+    CHECK_FAILS(
+        run_on(HD_IMAGE_1D_BUFFER, "read_only image1d_buffer", TEXEL("x * 2")),
+        HD_ECHECK, error,
+        "(16, 0, 0) reads texel (32) of image 'to', which has 32");
+    CHECK_FAILS(run_on(HD_IMAGE_1D_ARRAY, "read_only image1d_array",
+                       TEXEL("(int2)(x, x - 28)")),
+                HD_ECHECK, error,
+                "reads texel (0, -28) of image 'to', which has 32 x 3");
+    CHECK_FAILS(run_on(HD_IMAGE_2D_ARRAY, "read_only image2d_array",
+                       TEXEL("(int4)(x, 0, max(0, x - 28), 9)")),
+                HD_ECHECK, error,
+                "(31, 0, 0) reads texel (31, 0, 3) of image 'to', which has "
+                "32 x 1 x 3");
+    CHECK_OK(run_on(HD_IMAGE_3D, "read_only image3d",
+                    TEXEL("(int4)(x, 0, x & 1, 9)")),
+             error);
+    CHECK_FAILS(
+        run_on(HD_IMAGE_3D, "read_only image3d", TEXEL("(int4)(x, 0, 2, 9)")),
+        HD_ECHECK, error,
+        "texel (0, 0, 2) of image 'to', which has 32 x 1 x 2");
 }
 
 // On workers, though there are units; screened there too.
@@ -505,6 +558,7 @@ int main(void)
     large_private_arrays_are_checked();
     groups_and_sub_groups_meet();
     races_for_texels_are_found();
+    coordinates_outside_of_images_are_found();
     units_do_not_matter();
     if (!HOLDS_SIGNALS)
         kernels_that_never_end_are_stopped();

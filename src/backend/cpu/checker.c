@@ -498,12 +498,52 @@ static void unset(struct hdi_item *item, const struct hdi_site *site)
         tell_no_value(c, item, site, site->name, "variable");
 }
 
+static void tell_texel(struct hdi_checker *c, const struct hdi_item *item,
+                       const struct hdi_site *site,
+                       const struct hdi_check_arg *image, const int32_t at[4])
+{
+    if (!is_news(c, site, OUTSIDE))
+        return;
+    tell_who(c, item, site);
+    for (int axis = 0; axis < 4; axis++)
+        if (image->texels[axis] > 0)
+            hdi_text_print(&c->text, "%s%" PRIi32, axis ? ", " : "texel (",
+                           at[axis]);
+    hdi_text_print(&c->text, ") of image '%s', which has ", image->name);
+    for (int axis = 0; axis < 4; axis++)
+        if (image->texels[axis] > 0)
+            hdi_text_print(&c->text, "%s%" PRIi32, axis ? " x " : "",
+                           image->texels[axis]);
+    hdi_text_print(&c->text, "\n");
+}
+
+static void visit(struct hdi_item *item, const void *image, int32_t x,
+                  int32_t y, int32_t z, int32_t layer,
+                  const struct hdi_site *site)
+{
+    struct hdi_checker *c = checker_of(item);
+    const int32_t at[4] = {x, y, z, layer};
+    bool inside = true;
+    uint32_t arg = 0;
+
+    while (arg < c->launch->arg_count && c->launch->args[arg].image != image)
+        arg++;
+    if (c->launch->search || arg == c->launch->arg_count)
+        return;
+    const struct hdi_check_arg *found = &c->launch->args[arg];
+    for (int axis = 0; axis < 4; axis++)
+        inside &= found->texels[axis] == 0 ||
+                  (at[axis] >= 0 && at[axis] < found->texels[axis]);
+    if (!inside)
+        tell_texel(c, item, site, found, at);
+}
+
 // Chunks ----------------------------------------------------------------------
 
 struct hdi_checker *hdi_checker_create(void)
 {
-    static const struct hdi_checks calls = {start, declare, touch,
-                                            unset, pass,    meet};
+    static const struct hdi_checks calls = {start, declare, touch, unset,
+                                            pass,  meet,    visit};
     struct hdi_checker *c = calloc(1, sizeof(*c));
 
     if (c)

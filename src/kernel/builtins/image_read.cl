@@ -7,6 +7,11 @@ __attribute__((always_inline)) int hdi_image_layout(image i)
     return i->layout;
 }
 
+__attribute__((always_inline)) void hdi_image_visit(image i, int x, int y,
+                                                    int z, int layer, int how)
+{
+}
+
 // Where along one axis: one texel, or two to be mixed.
 struct axis {
     int near, far;
@@ -404,8 +409,9 @@ PLAIN_KINDS(READ_INTEGERS, uint4, read_u)
           function##_NAME name "_" #access INT_NAME_##kind, image i,     \
           INT_##kind c)                                                  \
     {                                                                    \
-        struct spot s =                                                  \
-            spot_of(i, NO_SAMPLER, dims, array, SPREAD_##kind(int4, c)); \
+        int4 place = SPREAD_##kind(int4, c);                             \
+        hdi_image_visit(i, place.x, place.y, place.z, place.w, 1);       \
+        struct spot s = spot_of(i, NO_SAMPLER, dims, array, place);      \
         return __VA_ARGS__;                                              \
     }
 #define PLAIN_FLOATS read_float(i, NO_SAMPLER, 3, false, s)

@@ -123,6 +123,7 @@ struct target {
 
 INNER struct target target_of(image i, int4 c)
 {
+    hdi_image_visit(i, c.x, c.y, c.z, c.w, 2);
     bool inside = ((uint)c.x < (uint)i->width) & ((uint)c.y < (uint)i->height) &
                   ((uint)c.z < (uint)i->depth) & ((uint)c.w < (uint)i->layers);
     return (struct target){inside, c.x, c.y, c.z + c.w};

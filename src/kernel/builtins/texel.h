@@ -17,6 +17,10 @@ typedef constant struct hdi_image *image;
 // version of the kernel that is for such images.
 int hdi_image_layout(image i);
 
+// A texel that the kernel itself is to keep inside the image is touched: reads
+// 1, writes 2. Of kernels that are built for checking, the checker hears of it.
+void hdi_image_visit(image i, int x, int y, int z, int layer, int how);
+
 // A builtin under clang's name for it.
 #define NAMED(R, id, name, ...)      \
     R id(__VA_ARGS__) __asm__(name); \

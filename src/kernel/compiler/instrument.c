@@ -330,6 +330,29 @@ static void pass(struct hdi_probe *in, LLVMValueRef next, bool sub_group)
                    LLVMVoidTypeInContext(in->llvm->context), NULL, 0);
 }
 
+// A call that the builtins of images make, for the checker.
+static void visit_texel(struct hdi_probe *in, LLVMValueRef call)
+{
+    hdi_probe_before(in, call);
+    if (!in->llvm->screen) {
+        unsigned how = (unsigned)LLVMConstIntGetZExtValue(
+            LLVMGetOperand(call, HDI_PROBE_OPERANDS - 1));
+        LLVMValueRef args[HDI_PROBE_OPERANDS] = {
+            hdi_probe_flat(in, LLVMGetOperand(call, 0)),
+            LLVMGetOperand(call, 1),
+            LLVMGetOperand(call, 2),
+            LLVMGetOperand(call, 3),
+            LLVMGetOperand(call, 4),
+            hdi_report_site(in, call, how, HDI_OBJECT_UNKNOWN, 0, ""),
+        };
+        hdi_probe_call(in, HDI_PROBE_VISIT,
+                       LLVMVoidTypeInContext(in->llvm->context), args,
+                       HDI_PROBE_OPERANDS);
+    }
+    in->llvm->unscreened = true;
+    LLVMInstructionEraseFromParent(call);
+}
+
 hd_status hdi_instrument_memory(struct hdi_llvm *llvm, LLVMModuleRef module,
                                 LLVMValueRef kernel, struct hd_error *error)
 {
@@ -346,6 +369,10 @@ hd_status hdi_instrument_memory(struct hdi_llvm *llvm, LLVMModuleRef module,
             bool sub_group = kind == HDI_CALL_SUB_GROUP_BARRIER;
             // What is printed would be printed twice.
             llvm->unscreened |= sub_group || hdi_is_call_of(i, HDI_PRINT_NAME);
+            if (hdi_is_call_of(i, HDI_VISIT_NAME)) {
+                visit_texel(&in, i);
+                continue;
+            }
             if (kind == HDI_CALL_BARRIER || sub_group) {
                 if (!llvm->screen)
                     pass(&in, next, sub_group);

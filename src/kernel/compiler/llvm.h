@@ -23,6 +23,9 @@ enum {
 // that name for the C library's.
 #define HDI_PRINT_NAME "hdu_printf"
 
+// The builtin that all others of images tell of a texel.
+#define HDI_VISIT_NAME "hdi_image_visit"
+
 // What happens to one work-item function or barrier after inlining. The order
 // is that of the names in llvm.c.
 enum hdi_call {

@@ -595,6 +595,20 @@ hd_status hdi_prepare_kernel(struct hdi_llvm *llvm, LLVMModuleRef program,
     return HD_OK;
 }
 
+// Calls of the builtin that does nothing stay, for the instrumentation.
+static void keep_visits(LLVMModuleRef module)
+{
+    LLVMValueRef visit = LLVMGetNamedFunction(module, HDI_VISIT_NAME);
+
+    if (!visit)
+        return;
+    LLVMValueRef kept =
+        LLVMAddFunction(module, "", LLVMGlobalGetValueType(visit));
+    LLVMReplaceAllUsesWith(visit, kept);
+    LLVMDeleteFunction(visit);
+    LLVMSetValueName2(kept, HDI_VISIT_NAME, sizeof(HDI_VISIT_NAME) - 1);
+}
+
 hd_status hdi_prepare_checked(struct hdi_llvm *llvm, LLVMModuleRef program,
                               const char *name, LLVMModuleRef *module,
                               LLVMValueRef *kernel, struct hd_error *error)
@@ -604,6 +618,7 @@ hd_status hdi_prepare_checked(struct hdi_llvm *llvm, LLVMModuleRef program,
     LLVMValueRef k = LLVMGetNamedFunction(m, name);
 
     mark_for_inlining(m, k);
+    keep_visits(m);
     copy_structures(llvm, builder, k);
     LLVMDisposeBuilder(builder);
     hd_status status = hdi_llvm_passes(

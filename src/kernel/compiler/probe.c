@@ -37,7 +37,7 @@ LLVMValueRef hdi_probe_call(struct hdi_probe *in, const char *name,
                             LLVMTypeRef result, LLVMValueRef *args,
                             unsigned count)
 {
-    LLVMTypeRef types[4];
+    LLVMTypeRef types[HDI_PROBE_OPERANDS];
     for (unsigned i = 0; i < count; i++)
         types[i] = LLVMTypeOf(args[i]);
     LLVMTypeRef type = LLVMFunctionType(result, types, count, false);

@@ -13,6 +13,11 @@
 #define HDI_PROBE_UNSET   "heddle.check.unset"
 #define HDI_PROBE_PASS    "heddle.check.pass"
 #define HDI_PROBE_MEET    "heddle.check.meet"
+#define HDI_PROBE_VISIT   "heddle.check.visit"
+
+enum {
+    HDI_PROBE_OPERANDS = 6 // at most, of a mark
+};
 
 struct hdi_probe {
     struct hdi_llvm *llvm;

@@ -152,8 +152,8 @@ static LLVMValueRef load_at(struct hdi_probe *in, LLVMValueRef base,
 static void complete(struct hdi_probe *in, LLVMValueRef mark, LLVMValueRef item,
                      LLVMValueRef table, size_t offset)
 {
-    LLVMValueRef args[5] = {item};
-    LLVMTypeRef types[5] = {in->pointer};
+    LLVMValueRef args[HDI_PROBE_OPERANDS + 1] = {item};
+    LLVMTypeRef types[HDI_PROBE_OPERANDS + 1] = {in->pointer};
     unsigned count = LLVMGetNumArgOperands(mark);
 
     for (unsigned i = 0; i < count; i++) {
@@ -181,7 +181,8 @@ bool hdi_instrument_lower(struct hdi_llvm *llvm, LLVMModuleRef module,
                  {HDI_PROBE_TOUCH, offsetof(struct hdi_checks, touch)},
                  {HDI_PROBE_UNSET, offsetof(struct hdi_checks, unset)},
                  {HDI_PROBE_PASS, offsetof(struct hdi_checks, pass)},
-                 {HDI_PROBE_MEET, offsetof(struct hdi_checks, meet)}};
+                 {HDI_PROBE_MEET, offsetof(struct hdi_checks, meet)},
+                 {HDI_PROBE_VISIT, offsetof(struct hdi_checks, visit)}};
     struct hdi_probe in;
 
     if (!LLVMGetNamedFunction(module, HDI_PROBE_START))

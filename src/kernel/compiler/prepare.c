@@ -578,9 +578,14 @@ hd_status hdi_prepare_kernel(struct hdi_llvm *llvm, LLVMModuleRef program,
 
     mark_for_inlining(m, k);
     copy_structures(llvm, builder, k);
-    // First what other kernels alone need goes away.
-    hd_status status =
-        hdi_llvm_passes(llvm, m, "globaldce,always-inline,globaldce", error);
+    // First what other kernels alone need goes away. Functions lose their
+    // variables before they become part of others: promoting them takes the
+    // product of variables and blocks.
+    hd_status status = hdi_llvm_passes(
+        llvm, m,
+        llvm->debug ? "globaldce,always-inline,globaldce"
+                    : "globaldce,function(sroa),always-inline,globaldce",
+        error);
     if (status == HD_OK)
         drop_events(k);
     if (status == HD_OK && !llvm->debug)

@@ -113,6 +113,18 @@ static hd_status read_spirv(struct hdi_part part, struct hdi_parts *parts,
     return HD_OK;
 }
 
+// Editors may begin a text with the mark of UTF-8, which is no part of it.
+static void skip_mark(struct hdi_part *part)
+{
+    static const char mark[] = {'\xef', '\xbb', '\xbf'};
+
+    if (part->size < sizeof(mark) ||
+        memcmp(part->data, mark, sizeof(mark)) != 0)
+        return;
+    part->data += sizeof(mark);
+    part->size -= sizeof(mark);
+}
+
 static hd_status read_part(const struct hdi_program_context *context,
                            const struct hd_program_params *params,
                            const struct hd_program_part *from,
@@ -150,6 +162,7 @@ static hd_status read_part(const struct hdi_program_context *context,
         return read_spirv(part, parts, error);
     if (is_binary)
         return read_binary(context, params, part, parts, error);
+    skip_mark(&part);
     parts->list[parts->count++] = part;
     return HD_OK;
 }

@@ -102,6 +102,19 @@ static void options_reach_the_source(struct try *t)
     hd_program_destroy(p);
 }
 
+static void the_mark_of_utf_8_is_no_source(struct try *t)
+{
+    struct hd_program *p =
+        try_build(t,
+                  "\xef\xbb\xbf"
+                  "kernel void k(global int *x) { x[0] = __LINE__; }\n",
+                  "");
+    int x = 0, *px = &x;
+    TRY_RUN(t, p, "k", ((struct try_range){1, {1}, {1}, {0}}), TRY_VALUE(px));
+    CHECK(x == 1);
+    hd_program_destroy(p);
+}
+
 static void a_device_without_code_is_told_about_kernels(struct try *t)
 {
     struct hd_error error;
@@ -301,6 +314,7 @@ int main(void)
     cached_programs_do_not_load_llvm(&t);
     mistakes_are_named(&t);
     options_reach_the_source(&t);
+    the_mark_of_utf_8_is_no_source(&t);
     kernels_come_in_source_order(&t);
     a_device_without_code_is_told_about_kernels(&t);
     a_binary_needs_no_compiler_and_survives_damage(&t);

@@ -5,6 +5,7 @@
 // for its module.
 #include "launch/broker.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -25,6 +26,7 @@ enum {
     LOCAL = 1,     //
     LOCAL_BLOCKS = 1024,
     LOCAL_BLOCK = 4096, // at least [bytes]
+    RESOURCES = 2,
     PRIORITIES = 3,
     PAUSES = 100, // about 5 us, what sleeping and waking costs
     FIRST_BOXES = 16
@@ -37,6 +39,8 @@ enum {
     WINDOW_LEAD = 8
 };
 
+#define ANYBODY UINT_MAX
+
 // In hdi_bid.pending: a thread outside sleeps.
 #define ASLEEP (UINT32_C(1) << 31)
 
@@ -44,6 +48,14 @@ struct server {
     struct hd_work work;
     struct hdi_broker *broker;
     struct server *next; // idle
+    unsigned near;       // a worker of the module it is called to, or ANYBODY
+};
+
+// The workers of a module, for the choice between modules.
+struct module {
+    uint64_t parked; // as last looked
+    unsigned first;  // of these
+    uint64_t called; // servers it was chosen for
 };
 
 struct hdi_broker {
@@ -54,7 +66,9 @@ struct hdi_broker {
     _Alignas(64) pthread_mutex_t lock;
     struct hd_pool *pool;
     struct hdi_dispatcher *dispatcher;
-    uint32_t modules;
+    struct hdi_shape *shape;
+    uint32_t weights[RESOURCES]; // calibrated; 0: not
+    struct module *modules;
     uint64_t block;                   // of local memory [bytes]
     uint64_t boxes;                   // of all bids
     uint64_t given;                   // boxes, so far
@@ -97,14 +111,16 @@ static hd_status make_dispatcher(struct hdi_broker *b, struct hd_error *error)
         hdi_topology_machine(hdi_pool_topology(b->pool));
     uint32_t slots = hd_pool_workers(b->pool) + HD_MAX_STAND_INS;
     struct hdi_shape *shape = calloc(1, sizeof(*shape));
-    if (!shape)
+    b->shape = shape;
+    b->modules = calloc(machine->cache_groups, sizeof(*b->modules));
+    if (!shape || !b->modules)
         return hdi_fail(error, HD_ENOMEM, "no memory for a broker");
 
     b->block = hdi_round_up(cache_bytes(machine) / LOCAL_BLOCKS, LOCAL_BLOCK);
     shape->modules = machine->cache_groups;
     shape->units = 1;
     shape->waves = slots;
-    shape->resource_count = 2;
+    shape->resource_count = RESOURCES;
     shape->resources[SLOTS] =
         (struct hdi_resource){.name = "worker slots", .blocks = slots};
     shape->resources[LOCAL] = (struct hdi_resource){.name = "local memory",
@@ -124,10 +140,8 @@ static hd_status make_dispatcher(struct hdi_broker *b, struct hd_error *error)
     hd_status status = hdi_shape_init(shape, error);
     if (status == HD_OK)
         status = hdi_dispatcher_create(shape, &options, &b->dispatcher, error);
-    b->modules = shape->modules;
     for (uint32_t m = 0; status == HD_OK && m < shape->modules; m++)
         hdi_dispatcher_offer(b->dispatcher, m, SLOTS, 0, -(int32_t)slots);
-    free(shape);
     return status;
 }
 
@@ -171,6 +185,8 @@ void hdi_broker_destroy(struct hdi_broker *broker)
     if (!broker)
         return;
     hdi_dispatcher_destroy(broker->dispatcher);
+    free(broker->shape);
+    free(broker->modules);
     free(broker->servers);
     pthread_mutex_destroy(&broker->lock);
     free(broker);
@@ -178,24 +194,71 @@ void hdi_broker_destroy(struct hdi_broker *broker)
 
 void hdi_broker_weigh(struct hdi_broker *broker, uint32_t slot, uint32_t local)
 {
-    const uint32_t energy[] = {[SLOTS] = slot, [LOCAL] = local};
-
     pthread_mutex_lock(&broker->lock);
-    for (uint32_t m = 0; m < broker->modules; m++)
-        hdi_dispatcher_weigh(broker->dispatcher, m, energy);
+    broker->weights[SLOTS] = slot;
+    broker->weights[LOCAL] = local;
+    for (uint32_t m = 0; m < broker->shape->modules; m++)
+        hdi_dispatcher_weigh(broker->dispatcher, m, broker->weights);
     pthread_mutex_unlock(&broker->lock);
 }
 
 // Servers
 // ----------------------------------------------------------------------
 
-// A server to submit when the lock is released, or NULL.
-static struct server *call_server(struct hdi_broker *b)
+static void count_parked(struct hdi_broker *b)
+{
+    for (uint32_t m = 0; m < b->shape->modules; m++)
+        b->modules[m].parked = 0;
+    for (unsigned i = hd_pool_workers(b->pool); i-- > 0;) {
+        struct module *module = &b->modules[hd_pool_module(b->pool, i)];
+        if (!hdi_pool_is_parked(b->pool, i))
+            continue;
+        module->parked++;
+        module->first = i;
+    }
+}
+
+// D13: of the modules with sleeping workers and `local` blocks of memory the
+// one where the most is left, by calibrated weight. Who sleeps may change
+// meanwhile: this says who is woken, not who may take.
+static unsigned choose_near(struct hdi_broker *b, uint64_t local)
+{
+    struct module *best = NULL;
+    uint64_t most = 0;
+
+    count_parked(b);
+    for (uint32_t m = 0; m < b->shape->modules; m++) {
+        struct module *module = &b->modules[m];
+        uint64_t blocks = hdi_module_left(
+            hdi_dispatcher_module(b->dispatcher, m), b->shape, LOCAL);
+        uint64_t left =
+            b->weights[SLOTS] * module->parked + b->weights[LOCAL] * blocks;
+        if (module->parked > 0 && blocks >= local && (!best || left > most)) {
+            best = module;
+            most = left;
+        }
+    }
+    if (!best)
+        return ANYBODY;
+    best->called++;
+    return best->first;
+}
+
+static bool is_weighed(const struct hdi_broker *b)
+{
+    return b->weights[SLOTS] > 0 && b->shape->modules > 1;
+}
+
+// A server to submit when the lock is released, or NULL; for a piece that needs
+// `local` blocks, as far as is known.
+static struct server *call_server(struct hdi_broker *b, uint64_t local)
 {
     struct server *server = b->boxes > 0 ? b->idle : NULL;
 
-    if (server)
-        b->idle = server->next;
+    if (!server)
+        return NULL;
+    b->idle = server->next;
+    server->near = is_weighed(b) ? choose_near(b, local) : ANYBODY;
     return server;
 }
 
@@ -204,7 +267,10 @@ static void submit_server(struct server *server, enum hd_priority priority)
     if (!server)
         return;
     server->work.priority = priority;
-    hd_submit_work(server->broker->pool, &server->work);
+    if (server->near == ANYBODY)
+        hd_submit_work(server->broker->pool, &server->work);
+    else
+        hdi_submit_near(server->broker->pool, &server->work, server->near);
 }
 
 // Bids
@@ -233,19 +299,25 @@ static bool choose_channel(const struct hdi_broker *b, struct hdi_bid *bid)
     return least < PACKETS;
 }
 
+// What needs more than a module has gets all of it.
+static uint16_t local_blocks(const struct hdi_broker *b,
+                             const struct hdi_bid *bid)
+{
+    uint64_t blocks = (bid->local + b->block - 1) / b->block;
+
+    return (uint16_t)(blocks < LOCAL_BLOCKS ? blocks : LOCAL_BLOCKS);
+}
+
 // Put the bid's packet into a channel. False: all are full.
 static bool queue(struct hdi_broker *b, struct hdi_bid *bid, uint64_t now)
 {
-    uint64_t local = (bid->local + b->block - 1) / b->block;
     struct hdi_packet packet = {.need = {.waves = 1, .priority = level_of(bid)},
                                 .groups = 1,
                                 .tag = (uintptr_t)bid,
                                 .prefer = -bid->served};
 
-    // What needs more than a module has gets all of it.
     packet.need.amount[SLOTS] = 1;
-    packet.need.amount[LOCAL] =
-        (uint16_t)(local < LOCAL_BLOCKS ? local : LOCAL_BLOCKS);
+    packet.need.amount[LOCAL] = local_blocks(b, bid);
     return choose_channel(b, bid) &&
            hdi_dispatcher_submit(b->dispatcher, bid->channel, &packet, now,
                                  NULL) == HD_OK;
@@ -326,7 +398,7 @@ bool hdi_broker_give(struct hdi_broker *broker, struct hdi_bid *bid,
             bid->served = floor;
         offer_bid(broker, bid, hdi_now());
     }
-    struct server *server = call_server(broker);
+    struct server *server = call_server(broker, local_blocks(broker, bid));
     pthread_mutex_unlock(&broker->lock);
     submit_server(server, HD_PRIORITY_NORMAL);
     return given;
@@ -340,18 +412,16 @@ uint64_t hdi_broker_given(struct hdi_broker *broker)
     return given;
 }
 
+uint64_t hdi_broker_called(struct hdi_broker *broker, uint32_t module)
+{
+    pthread_mutex_lock(&broker->lock);
+    uint64_t called = broker->modules[module].called;
+    pthread_mutex_unlock(&broker->lock);
+    return called;
+}
+
 // Serving
 // ----------------------------------------------------------------------
-
-static uint32_t module_of(const struct hdi_broker *b,
-                          const struct hd_worker *worker)
-{
-    const struct hdi_topology *topology = hdi_pool_topology(b->pool);
-    unsigned cores = hdi_topology_machine(topology)->cores;
-
-    return hdi_topology_core(topology, hd_worker_index(worker) % cores)
-        ->cache_group;
-}
 
 // The next piece of the bid: alone the largest box, else a small one.
 static void take_box(struct hdi_broker *b, struct order *order)
@@ -427,13 +497,13 @@ static void finish(struct hdi_broker *b, uint32_t module,
 static bool run_orders(struct hdi_broker *b, struct hd_worker *worker,
                        uint64_t until)
 {
-    uint32_t module = module_of(b, worker);
+    uint32_t module = hd_pool_module(b->pool, hd_worker_index(worker));
     struct order order;
     bool any = false;
 
     for (uint64_t now = 0; !(any && now >= until) && take(b, module, &order);
          any = true) {
-        struct server *server = call_server(b);
+        struct server *server = call_server(b, 0);
         pthread_mutex_unlock(&b->lock);
 
         submit_server(server, HD_PRIORITY_NORMAL);
@@ -459,7 +529,7 @@ static void serve(struct hd_worker *worker, struct hd_work *work,
     server->next = b->idle;
     b->idle = server;
     // Who found nothing that fits is called again when something has ended.
-    struct server *next = any ? call_server(b) : NULL;
+    struct server *next = any ? call_server(b, 0) : NULL;
     pthread_mutex_unlock(&b->lock);
     submit_server(next, HD_PRIORITY_LOW);
 }
@@ -504,7 +574,7 @@ void hdi_broker_wait(struct hdi_broker *broker, struct hdi_bid *bid,
     if (!any)
         return;
     pthread_mutex_lock(&broker->lock);
-    struct server *server = call_server(broker);
+    struct server *server = call_server(broker, 0);
     pthread_mutex_unlock(&broker->lock);
     submit_server(server, HD_PRIORITY_NORMAL);
 }

@@ -63,7 +63,8 @@ hd_status hdi_broker_create(struct hd_pool *pool, struct hdi_broker **broker,
 void hdi_broker_destroy(struct hdi_broker *broker); // NULL is allowed
 
 // Store the calibrated weights of a worker slot and of a block of local memory
-// with every module (D13).
+// with every module (D13). From then on a server is called to the module where,
+// of those with sleeping workers, the most is left by weight.
 void hdi_broker_weigh(struct hdi_broker *broker, uint32_t slot, uint32_t local);
 
 // From here to hdi_broker_leave() the launch counts as one that wants workers.
@@ -79,6 +80,9 @@ bool hdi_broker_give(struct hdi_broker *broker, struct hdi_bid *bid,
 
 // How many boxes were given so far.
 uint64_t hdi_broker_given(struct hdi_broker *broker);
+
+// How many servers were called to the module so far.
+uint64_t hdi_broker_called(struct hdi_broker *broker, uint32_t module);
 
 // Wait for everything that was given. A worker (else NULL) serves meanwhile.
 void hdi_broker_wait(struct hdi_broker *broker, struct hdi_bid *bid,

@@ -1,11 +1,13 @@
 #include "launch/broker.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "steal/worker.h"
 #include "tests/check.h"
 
 static struct hd_error error;
@@ -25,6 +27,8 @@ struct fake {
     unsigned rival_done;                 // groups, when this one had finished
     uint64_t rival_time;                 // [ns]
     atomic_uint *running, *most_running; // pieces at a time; optional
+    atomic_int worker;                   // of its latest piece; -1: none began
+    atomic_bool held;                    // its pieces last until it is not
 };
 
 static struct fake *fake_of(const struct hdi_bid *bid)
@@ -62,7 +66,6 @@ static void run(struct hd_worker *worker, struct hdi_bid *bid,
 {
     struct fake *f = fake_of(bid);
 
-    (void)worker;
     // As launches do: divide, and give away when others come.
     while (alone && hdi_box_groups(box) > f->piece) {
         if (hdi_broker_is_asked(f->broker) &&
@@ -78,6 +81,9 @@ static void run(struct hd_worker *worker, struct hdi_bid *bid,
                !atomic_compare_exchange_weak(f->most_running, &most, now))
             ;
     }
+    atomic_store(&f->worker, (int)hd_worker_index(worker));
+    while (atomic_load(&f->held))
+        sched_yield();
     uint64_t begin = hdi_now();
     visit(f, box);
     uint64_t time = hdi_now() - begin;
@@ -123,7 +129,8 @@ static struct fake make(const struct rig *rig, enum hd_priority priority,
                      .broker = rig->broker,
                      .pool = rig->pool,
                      .box = box,
-                     .piece = pieces};
+                     .piece = pieces,
+                     .worker = -1};
 
     f.visits = calloc(hdi_box_groups(&box), sizeof(*f.visits));
     CHECK(f.visits);
@@ -319,6 +326,118 @@ static void local_memory_is_shared(void)
     tear_down(&rig);
 }
 
+// Where a piece goes
+// -----------------------------------------------------------
+
+enum {
+    MODULES = 3,
+    CORES = 3 // of a module
+};
+
+struct crowd {
+    struct rig rig;
+    struct fake fakes[MODULES * CORES]; // one per worker
+    struct fake next;
+};
+
+static unsigned module_of(const struct crowd *crowd, const struct fake *f)
+{
+    return hd_pool_module(crowd->rig.pool, (unsigned)atomic_load(&f->worker));
+}
+
+static void give_and_begin(struct fake *f)
+{
+    give(f);
+    while (atomic_load(&f->worker) < 0)
+        sched_yield();
+}
+
+static void let_go(struct crowd *crowd, struct fake *f)
+{
+    atomic_store(&f->held, false);
+    await(f);
+    every_group_ran_once(f);
+    while (
+        !hdi_pool_is_parked(crowd->rig.pool, (unsigned)atomic_load(&f->worker)))
+        sched_yield();
+}
+
+// All are at work but two of `crowded`, whose local memory somebody has, and
+// one of `roomy`, where all of it is free.
+static void make_crowd(struct crowd *crowd, unsigned *crowded, unsigned *roomy)
+{
+    static const struct hdi_box one = {.count = {1, 1, 1}};
+    bool found = false;
+
+    crowd->rig = set_up(MODULES * CORES, "pack:1 l3:3 core:3 pu:1");
+    hdi_broker_enter(crowd->rig.broker); // nobody is alone
+    for (int i = 0; i < MODULES * CORES; i++) {
+        struct fake *f = &crowd->fakes[i];
+        *f = make(&crowd->rig, HD_PRIORITY_NORMAL, one, 1);
+        f->held = true;
+        f->bid.local = i == 0 ? UINT64_C(1) << 40 : 0;
+        give_and_begin(f);
+    }
+    *crowded = module_of(crowd, &crowd->fakes[0]);
+    *roomy = (*crowded + 1) % MODULES;
+    for (int i = 1; i < MODULES * CORES; i++) {
+        struct fake *f = &crowd->fakes[i];
+        bool in_roomy = module_of(crowd, f) == *roomy;
+        if (module_of(crowd, f) == *crowded || (in_roomy && !found))
+            let_go(crowd, f);
+        found |= in_roomy;
+    }
+    crowd->next = make(&crowd->rig, HD_PRIORITY_NORMAL, one, 1);
+}
+
+static void end_crowd(struct crowd *crowd)
+{
+    await(&crowd->next);
+    every_group_ran_once(&crowd->next);
+    for (int i = 0; i < MODULES * CORES; i++)
+        if (atomic_load(&crowd->fakes[i].held))
+            let_go(crowd, &crowd->fakes[i]);
+    tear_down(&crowd->rig);
+}
+
+static uint64_t called_to_all(const struct crowd *crowd)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t m = 0; m < MODULES; m++)
+        sum += hdi_broker_called(crowd->rig.broker, m);
+    return sum;
+}
+
+// D13, of modules that sleep: weights of slots and memory say which is woken.
+static void weights_choose_the_module(void)
+{
+    static const struct {
+        uint32_t slot, local;
+        uint64_t need; // of local memory
+        bool to_roomy;
+    } cases[] = {
+        {2000, 1, 0, false},
+        {1, 1000, 0, true},
+        {2000, 1, 1, true}, // there is none where more is left
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct crowd crowd;
+        unsigned crowded, roomy;
+
+        make_crowd(&crowd, &crowded, &roomy);
+        CHECK(called_to_all(&crowd) == 0); // nobody has calibrated
+        hdi_broker_weigh(crowd.rig.broker, cases[i].slot, cases[i].local);
+        crowd.next.bid.local = cases[i].need;
+        give_and_begin(&crowd.next);
+        unsigned chosen = cases[i].to_roomy ? roomy : crowded;
+        CHECK(hdi_broker_called(crowd.rig.broker, chosen) == 1);
+        CHECK(called_to_all(&crowd) == 1);
+        CHECK(module_of(&crowd, &crowd.next) == chosen);
+        end_crowd(&crowd);
+    }
+}
+
 // What somebody waits for runs also in a pool that was cancelled.
 static void a_cancelled_pool_keeps_nobody_waiting(void)
 {
@@ -342,6 +461,7 @@ int main(void)
     a_high_priority_overtakes();
     equals_share_the_time();
     local_memory_is_shared();
+    weights_choose_the_module();
     a_cancelled_pool_keeps_nobody_waiting();
     return 0;
 }

@@ -106,6 +106,13 @@ bool hdi_idle_wake_one(struct hdi_idle *idle, unsigned worker)
     return false;
 }
 
+bool hdi_idle_is_parked(const struct hdi_idle *idle, unsigned worker)
+{
+    return atomic_load_explicit(&idle->parked[worker / 64],
+                                HDI_BESIDE(memory_order_relaxed)) &
+           bit_of(worker);
+}
+
 bool hdi_idle_parked(const struct hdi_idle *idle)
 {
     for (unsigned i = 0; i < idle->words; i++)

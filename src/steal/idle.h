@@ -60,6 +60,7 @@ bool hdi_idle_wake(struct hdi_idle *idle, unsigned worker);
 bool hdi_idle_wake_one(struct hdi_idle *idle, unsigned worker);
 
 bool hdi_idle_parked(const struct hdi_idle *idle); // is anybody?
+bool hdi_idle_is_parked(const struct hdi_idle *idle, unsigned worker);
 
 static inline int hdi_idle_searching(const struct hdi_idle *idle)
 {

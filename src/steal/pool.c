@@ -316,6 +316,11 @@ void hdi_pool_host(struct hd_pool *pool, int threads)
                               memory_order_relaxed);
 }
 
+bool hdi_pool_is_parked(const struct hd_pool *pool, unsigned worker)
+{
+    return hdi_idle_is_parked(&pool->idle[HDI_ANYTHING], worker);
+}
+
 bool hdi_pool_has_threads(const struct hd_pool *pool)
 {
     return !pool->caller_only;

@@ -29,20 +29,39 @@ void hdi_drop_work(struct hd_worker *worker, struct hd_job *job)
         work->done(worker, work, HD_ECANCELED);
 }
 
-void hd_submit_work(struct hd_pool *pool, struct hd_work *work)
+static void wrap(struct hd_pool *pool, struct hd_work *work)
 {
     hdi_pool_check_origin(pool);
     work->run_ = work->job.run;
     work->job.run = hdi_run_work;
+}
+
+static void hand_in(struct hd_pool *pool, struct hd_work *work, unsigned near)
+{
+    struct hdi_inbox *inbox = work->priority == HD_PRIORITY_HIGH ? &pool->urgent
+                              : work->priority == HD_PRIORITY_LOW
+                                  ? &pool->later
+                                  : &pool->inbox;
+
+    if (work->job.group)
+        hdi_group_enter(work->job.group);
+    hdi_inbox_push(inbox, &work->job);
+    hdi_pool_tell(pool, near);
+}
+
+void hd_submit_work(struct hd_pool *pool, struct hd_work *work)
+{
+    wrap(pool, work);
     if (work->priority == HD_PRIORITY_NORMAL) {
         hd_submit(pool, &work->job);
         return;
     }
-    if (work->job.group)
-        hdi_group_enter(work->job.group);
-    hdi_inbox_push(work->priority == HD_PRIORITY_HIGH ? &pool->urgent
-                                                      : &pool->later,
-                   &work->job);
     struct hd_worker *worker = hd_pool_worker(pool);
-    hdi_pool_tell(pool, worker ? worker->index : 0);
+    hand_in(pool, work, worker ? worker->index : 0);
+}
+
+void hdi_submit_near(struct hd_pool *pool, struct hd_work *work, unsigned near)
+{
+    wrap(pool, work);
+    hand_in(pool, work, near);
 }

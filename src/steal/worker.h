@@ -25,6 +25,13 @@ const struct hdi_topology *hdi_pool_topology(const struct hd_pool *pool);
 // or have gone again (negative). Workers that wait then leave them the core.
 void hdi_pool_host(struct hd_pool *pool, int threads);
 
+// Whether the worker sleeps for want of any work; it may lag.
+bool hdi_pool_is_parked(const struct hd_pool *pool, unsigned worker);
+
+// As hd_submit_work(), but if a worker is woken for it, then `near` or one that
+// is near it. Any worker may take it.
+void hdi_submit_near(struct hd_pool *pool, struct hd_work *work, unsigned near);
+
 // False: whoever calls in works, one thread at a time.
 bool hdi_pool_has_threads(const struct hd_pool *pool);
 

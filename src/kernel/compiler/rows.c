@@ -186,21 +186,44 @@ void hdi_lanes_write(struct hdi_lanes *l, LLVMValueRef number)
         write_whole_row(l, &row);
 }
 
-// All lanes are there, and, where chunks split, all take the first branch
-// alike: write the chunk so if that is what `is` says.
-static void write_if(struct hdi_lanes *l, LLVMValueRef is, enum hdi_way way,
-                     LLVMBasicBlockRef next)
+// Move on by `pace`, and return the x of the chunk there.
+static LLVMValueRef step(struct hdi_emit *e, const struct row *row,
+                         LLVMValueRef pace)
+{
+    LLVMValueRef x = LLVMBuildAdd(e->builder, load_x(e, row), pace, "");
+
+    LLVMBuildStore(e->builder, x, row->counter);
+    return x;
+}
+
+// Where the chunk at hand begins at `from` or later and ends by `end`: that
+// one, and those that follow it as long as the same holds, then `next`. The
+// builder stands where it does not hold on return.
+static void write_run(struct hdi_lanes *l, const struct row *row,
+                      LLVMValueRef pace, LLVMValueRef from, LLVMValueRef end,
+                      enum hdi_way way, LLVMBasicBlockRef next)
 {
     struct hdi_emit *e = l->emit;
-    LLVMBasicBlockRef body = hdi_emit_block(e, "full"),
+    LLVMBuilderRef b = e->builder;
+    LLVMBasicBlockRef body = hdi_emit_block(e, "run"),
                       other = hdi_emit_block(e, "other");
 
-    LLVMBuildCondBr(e->builder, is, body, other);
-    hdi_build_at_end(e->builder, body);
+    LLVMValueRef x = load_x(e, row);
+    LLVMValueRef is = LLVMBuildAnd(
+        b, LLVMBuildICmp(b, LLVMIntUGE, x, from, ""),
+        LLVMBuildICmp(b, LLVMIntULE, behind(l, row, x), end, ""), "");
+    LLVMValueRef most = LLVMBuildSub(b, end, behind(l, row, from), "");
+    LLVMBuildCondBr(b, is, body, other);
+
+    hdi_build_at_end(b, body);
+    place_chunk(e, NULL, load_x(e, row));
     hdi_lanes_write_chunk(l, LLVMConstAllOnes(hdi_wide_mask_type(&l->wide)),
                           way);
-    LLVMBuildBr(e->builder, next);
-    hdi_build_at_end(e->builder, other);
+    // What is less than `from` wraps to what is more than any.
+    x = LLVMBuildSub(b, step(e, row, pace), from, "");
+    LLVMValueRef again = LLVMBuildICmp(b, LLVMIntULE, x, most, "");
+    hdi_keep_rolled(e, LLVMBuildCondBr(b, again, body, next));
+    hdi_build_at_end(b, other);
 }
 
 void hdi_lanes_write_in_order(struct hdi_lanes *l, LLVMValueRef backwards)
@@ -209,45 +232,34 @@ void hdi_lanes_write_in_order(struct hdi_lanes *l, LLVMValueRef backwards)
     LLVMBuilderRef b = e->builder;
     LLVMTypeRef type = LLVMTypeOf(e->trip[0]);
     LLVMValueRef width = LLVMConstInt(type, l->wide.lanes, false);
+    LLVMValueRef zero = LLVMConstNull(type);
     struct row row = {NULL, hdi_emit_alloca(e, type), type};
-    LLVMValueRef done = hdi_emit_alloca(e, type); // alloca
     LLVMBasicBlockRef head = hdi_emit_block(e, "chunks"),
                       body = hdi_emit_block(e, "chunk"),
-                      next = hdi_emit_block(e, "next_chunk"),
                       after = hdi_emit_block(e, "after_chunks");
 
     LLVMValueRef below = l->splits ? count_below(l, &row) : NULL;
     LLVMValueRef last = LLVMBuildAnd(
         b, LLVMBuildNUWSub(b, e->trip[0], LLVMConstInt(type, 1, false), ""),
         LLVMBuildNeg(b, width, ""), "");
-    LLVMBuildStore(b, LLVMConstNull(type), done);
+    LLVMValueRef pace =
+        LLVMBuildSelect(b, backwards, LLVMBuildNeg(b, width, ""), width, "");
+    LLVMBuildStore(b, LLVMBuildSelect(b, backwards, last, zero, ""),
+                   row.counter);
     LLVMBuildBr(b, head);
 
+    // Before the first chunk x wraps to what is more than any.
     hdi_build_at_end(b, head);
-    LLVMValueRef at = LLVMBuildLoad2(b, type, done, "");
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, at, e->trip[0], ""), body,
-                    after);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULE, load_x(e, &row), last, ""),
+                    body, after);
     hdi_build_at_end(b, body);
-    LLVMValueRef x =
-        LLVMBuildSelect(b, backwards, LLVMBuildSub(b, last, at, ""), at, "");
-    LLVMBuildStore(b, x, row.counter);
-    place_chunk(e, NULL, x);
-    LLVMValueRef end = behind(l, &row, x);
-    LLVMValueRef full = LLVMBuildICmp(b, LLVMIntULE, end, e->trip[0], "");
     if (below) {
-        LLVMValueRef beyond = LLVMBuildICmp(b, LLVMIntUGE, x, below, "");
-        write_if(l, LLVMBuildAnd(b, full, beyond, ""), HDI_WAY_BEYOND, next);
-        place_chunk(e, NULL, x);
-        write_if(l, LLVMBuildICmp(b, LLVMIntULE, end, below, ""), HDI_WAY_BELOW,
-                 next);
-    } else {
-        write_if(l, full, HDI_WAY_OPEN, next);
+        write_run(l, &row, pace, below, e->trip[0], HDI_WAY_BEYOND, head);
+        write_run(l, &row, pace, zero, below, HDI_WAY_BELOW, head);
     }
+    write_run(l, &row, pace, zero, e->trip[0], HDI_WAY_OPEN, head);
     write_rest(l, &row);
-    LLVMBuildBr(b, next);
-
-    hdi_build_at_end(b, next);
-    LLVMBuildStore(b, LLVMBuildNUWAdd(b, at, width, ""), done);
+    step(e, &row, pace);
     hdi_keep_rolled(e, LLVMBuildBr(b, head));
     hdi_build_at_end(b, after);
 }

@@ -234,6 +234,15 @@ HD_API hd_status hd_launch(struct hd_runtime *runtime,
                            const struct hd_arg *args, unsigned arg_count,
                            struct hd_error *error);
 
+/// A box of the work-groups of a launch.
+struct hd_piece {
+    uint64_t first[3], count[3]; // [work-groups]
+    uint64_t groups;             // in all
+    uint64_t items;              // in these, if none is smaller
+    uint64_t time; // that they take, by what the kernel took before; 0: not
+                   // known [ns]
+};
+
 struct hd_launch_params {
     // Of launches at the same time those of higher priority get most of the
     // workers, the others a part; equals share the time evenly.
@@ -251,6 +260,15 @@ struct hd_launch_params {
     // there is attached.
     enum hd_place place;
     unsigned unit; // that `place` names
+
+    // The cutoff (spec W4). A worker takes a piece and asks: true, it is run as
+    // one leaf, on a unit of the worker's if it has any; false, it is halved,
+    // and the halves are taken in turn, by this worker or another. One
+    // work-group is a leaf and not asked about. While launches share the
+    // workers a leaf may be smaller than the answers say. Called on workers,
+    // several at a time. NULL: the automatic cutoff.
+    bool (*is_leaf)(const struct hd_piece *piece, void *data);
+    void *leaf_data;
 };
 
 /// As hd_launch(). `params` may be NULL for the defaults.
@@ -280,8 +298,8 @@ struct hd_part {
 ///
 /// `params->place`: HD_ANYWHERE; HD_ON_UNIT, each part on its `unit`;
 /// HD_ON_MODULE_OF `params->unit`, where they share a cache; or
-/// HD_ON_DISTINCT_MODULES. The priority is not looked at. The first that fails
-/// ends all, and its error is the gang's.
+/// HD_ON_DISTINCT_MODULES. Priority and cutoff are not looked at. The first
+/// that fails ends all, and its error is the gang's.
 ///
 /// Errors:  as hd_launch_with(); HD_EINVAL (no parts, a part without
 ///          work-items, two on one unit; without units also: called on a

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "launch/checked.h"
+#include "launch/cutoff.h"
 #include "launch/fault.h"
 #include "launch/launching.h"
 #include "launch/plan.h"
@@ -32,23 +33,40 @@ static bool give_away(struct hdi_launch *launch, const struct hdi_box *box)
            hdi_broker_give(broker, &launch->bid, box);
 }
 
-HD_VOID_TASK(run_box, struct hdi_launch *, launch, struct hdi_box, box)
-{
-    unsigned spawned = 0;
-    bool given = false;
+// The steps of W4: a task is taken and its cutoff tested; not met, it is
+// divided and the parts are pushed; met, it is a leaf.
+struct task {
+    struct hdi_launch *launch;
+    struct hdi_box box;
+    bool stays; // with its worker: the broker has just given it
+};
 
-    while (hdi_box_groups(&box) > hdi_leaf_limit(launch) &&
-           hdi_leaf_goes_on(launch) && !(given = give_away(launch, &box))) {
-        struct hdi_box half = hdi_box_halve(&box);
-        hd_spawn(worker, run_box, launch, box);
-        box = half;
-        spawned++;
-    }
-    if (!given)
-        hdi_leaf_run(worker, launch, &box);
-    while (spawned-- > 0)
-        hd_join(worker, run_box);
+static bool is_leaf(struct hd_worker *worker, const struct task *task)
+{
+    (void)worker;
+    return !hdi_leaf_goes_on(task->launch) ||
+           hdi_cutoff_met(task->launch, &task->box);
 }
+
+static unsigned divide(struct hd_worker *worker, const struct task *task,
+                       struct task *part)
+{
+    (void)worker;
+    if (!task->stays && give_away(task->launch, &task->box))
+        return 0;
+    part[0] = part[1] = *task;
+    part[0].box = hdi_box_halve(&part[1].box);
+    return 2;
+}
+
+static void run_leaf(struct hd_worker *worker, const struct task *task)
+{
+    struct hdi_box box = task->box;
+
+    hdi_leaf_run(worker, task->launch, &box);
+}
+
+HD_DIVISIBLE(run_task, struct task, is_leaf, divide, run_leaf);
 
 // At the broker ---------------------------------------------------------------
 
@@ -63,8 +81,8 @@ static void run_bid(struct hd_worker *worker, struct hdi_bid *bid,
 {
     struct hdi_launch *launch = launch_of(bid);
 
-    if (alone)
-        hd_call(worker, run_box, launch, *box);
+    if (alone || launch->is_leaf)
+        hd_call(worker, run_task, (struct task){launch, *box, !alone});
     else
         hdi_leaf_run(worker, launch, box);
 }
@@ -72,14 +90,12 @@ static void run_bid(struct hd_worker *worker, struct hdi_bid *bid,
 static uint64_t piece_of(const struct hdi_bid *bid)
 {
     struct hdi_launch *launch = launch_of(bid);
-    uint64_t item =
-        atomic_load_explicit(&launch->kernel->item_time, memory_order_relaxed);
+    double group = hdi_cutoff_time(launch, 1);
 
     if (!hdi_leaf_goes_on(launch))
         return UINT64_MAX;
-    if (item == 0)
-        return hdi_leaf_limit(launch);
-    double group = (double)item / HDI_TIME_UNIT * (double)launch->group_items;
+    if (group == 0)
+        return hdi_cutoff_now(launch);
     double piece = PIECE_TIME / group;
     return piece < 1 ? 1 : (uint64_t)piece;
 }
@@ -90,7 +106,7 @@ static void run_launch(struct hd_worker *worker, void *data)
 {
     struct hdi_launch *launch = data;
 
-    hd_call(worker, run_box, launch, launch->box);
+    hd_call(worker, run_task, (struct task){launch, launch->box, false});
     if (launch->launcher->broker)
         hdi_broker_wait(launch->launcher->broker, &launch->bid, worker);
     hdi_leaf_await(worker, launch);
@@ -224,6 +240,11 @@ static void run_checked(struct hdi_launcher *launcher,
     run(launcher, launch, one_leaf);
 }
 
+static bool needs_unit(const struct hdi_place *place)
+{
+    return place->kind != HD_ANYWHERE && place->kind != HD_ON_WORKERS;
+}
+
 hd_status hdi_launch(struct hdi_launcher *launcher,
                      const struct hd_kernel *kernel,
                      const struct hd_range *range, const struct hd_arg *args,
@@ -250,7 +271,7 @@ hd_status hdi_launch_begin(struct hdi_launcher *launcher,
         hdi_plan_check(launcher, kernel, range, args, arg_count, &plan, error));
     if (plan.groups == 0)
         return HD_OK;
-    if (hdi_leaf_is_grid(kernel) && terms->place.kind != HD_ANYWHERE)
+    if (hdi_leaf_is_grid(kernel) && needs_unit(&terms->place))
         return hdi_fail(error, HD_ENOTSUP,
                         "kernel '%s' calls hd_grid_barrier() and runs on a "
                         "worker only, not on a unit",
@@ -286,8 +307,6 @@ hd_status hdi_launch_begin(struct hdi_launcher *launcher,
                   .frame = plan.frame,
                   .local_bytes = plan.local_bytes,
                   .saved_bytes = plan.saved_bytes},
-        .cutoff =
-            hdi_leaf_cutoff(launcher, kernel, plan.groups, plan.group_items),
         .group_items = plan.group_items,
         .bid = {.bidder = &bidder,
                 .priority = terms->priority,
@@ -296,11 +315,8 @@ hd_status hdi_launch_begin(struct hdi_launcher *launcher,
     memcpy(launch->box.count, plan.frame.group_count,
            sizeof(launch->box.count));
     if (terms->search)
-        launch->box = hdi_search_box(terms->search, &launch->cutoff);
-    launch->learns =
-        launcher->broker && !launcher->ports && !terms->search &&
-        !hdi_leaf_is_grid(kernel) &&
-        atomic_load_explicit(&kernel->item_time, memory_order_relaxed) == 0;
+        launch->box = hdi_search_box(terms->search);
+    hdi_cutoff_set(launch, terms);
     launch->chunk.frame.args = packed;
     launch->chunk.stop = &launch->stop.status;
     *groups = plan.groups;
@@ -330,7 +346,7 @@ hd_status hdi_launch_with(struct hdi_launcher *launcher,
     uint64_t groups;
     char text[HDI_FAILURE_SIZE];
 
-    if (place->kind != HD_ANYWHERE && place->unit >= launcher->port_count)
+    if (needs_unit(place) && place->unit >= launcher->port_count)
         return hdi_fail(error, HD_ENODEV,
                         "kernel '%s' is to run on unit %u; there are %u",
                         kernel->info.name, place->unit, launcher->port_count);
@@ -343,7 +359,7 @@ hd_status hdi_launch_with(struct hdi_launcher *launcher,
     *text = '\0';
     launch.text = text;
     launch.fault = &fault;
-    bool one_leaf = groups <= launch.cutoff;
+    bool one_leaf = !launch.is_leaf && groups <= launch.cutoff;
     if (kernel->info.form == HD_FORM_CHECKED) {
         struct hdi_check_launch *check =
             hdi_launch_describe(kernel, args, arg_count, launch.local_offsets,

@@ -33,6 +33,8 @@ struct hdi_launcher {
     struct hdi_port *ports; // units of their own threads; NULL: none
     unsigned port_count;
     atomic_bool forming;       // a gang reserves units
+    uint64_t division;         // cost of forking a part [ns]
+    _Atomic uint64_t giving;   // cost of giving a leaf to a unit [ns]
     struct hdi_broker *broker; // NULL: launches come one after another anyway
     // Arguments that a hanging kernel may still read; freed with the launcher.
     _Atomic(struct hdi_stranded *) stranded;
@@ -97,6 +99,8 @@ struct hdi_terms {
     // The kernel is a checked one, and runs the work-groups of the fault alone
     // to find the work-item; optional.
     struct hdi_search *search;
+    bool (*is_leaf)(const struct hd_piece *piece, void *data); // as in
+    void *leaf_data; // hd_launch_params; NULL: the automatic cutoff
 };
 
 hd_status hdi_launch_with(struct hdi_launcher *launcher,

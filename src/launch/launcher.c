@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "launch/cutoff.h"
 #include "launch/launch.h"
 #include "steal/worker.h"
 
@@ -144,7 +145,9 @@ hd_status hdi_launcher_create(struct hd_pool *pool, struct hdi_device *device,
         snprintf(name, sizeof(name), "worker %u", i);
         l->tracks[i] = hdi_track_create(trace, name);
     }
-    hd_status status = attach_all(l, error);
+    hd_status status = hdi_cutoff_measure(l, error);
+    if (status == HD_OK)
+        status = attach_all(l, error);
     if (status == HD_OK && hdi_pool_has_threads(pool))
         status = hdi_broker_create(pool, &l->broker, error);
     if (status != HD_OK) {

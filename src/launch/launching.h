@@ -21,8 +21,10 @@ struct hdi_launch {
     const struct hd_arg *args;
     struct hdi_chunk chunk; // all but its box
     struct hdi_box box;     // all of it
-    uint64_t cutoff;        // most groups of a leaf, see hdi_hdi_leaf_limit()
+    uint64_t cutoff;        // most groups of a leaf, see launch/cutoff.h
     bool learns;            // no time was known when it began
+    bool (*is_leaf)(const struct hd_piece *piece, void *data);
+    void *leaf_data; // of this cutoff, the user's; NULL: there is none
     uint64_t group_items;
     struct hdi_place place;
     struct hdi_bid bid;
@@ -43,16 +45,6 @@ struct hdi_launch {
 
 // Its work-groups wait for each other: they are one leaf, on a worker.
 bool hdi_leaf_is_grid(const struct hd_kernel *kernel);
-
-// The cutoff from measured leaf time (W4): as many groups as take the time of a
-// leaf, but never so many that a worker is left without a share.
-uint64_t hdi_leaf_cutoff(const struct hdi_launcher *launcher,
-                         const struct hd_kernel *kernel, uint64_t groups,
-                         uint64_t group_items);
-
-// The cutoff now. While nobody knows how long a group takes a leaf is one, so
-// that another launch waits for no more than that.
-uint64_t hdi_leaf_limit(const struct hdi_launch *launch);
 
 // Run a leaf on the worker's units, else on its own thread.
 void hdi_leaf_run(struct hd_worker *worker, struct hdi_launch *launch,

@@ -5,58 +5,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "launch/cutoff.h"
 #include "launch/launching.h"
 #include "launch/stop.h"
 #include "steal/worker.h"
 
 enum {
-    // A leaf should take this long: long against what it costs to divide,
-    // steal and time it (about 0.3 us), short against a launch.
-    LEAF_TIME = 30000, // [ns]
-    // Where a kernel is uneven the time says little: at least this many leaves
-    // per worker.
-    LEAVES_PER_WORKER = 8,
     SPLIT_TIME = 20000 // a leaf worth dividing among a worker's units [ns]
 };
 
 bool hdi_leaf_is_grid(const struct hd_kernel *kernel)
 {
     return kernel->info.form == HD_FORM_GRID;
-}
-
-uint64_t hdi_leaf_cutoff(const struct hdi_launcher *launcher,
-                         const struct hd_kernel *kernel, uint64_t groups,
-                         uint64_t group_items)
-{
-    if (hdi_leaf_is_grid(kernel))
-        return groups;
-    uint64_t leaves =
-        (uint64_t)hd_pool_workers(launcher->pool) * LEAVES_PER_WORKER;
-    uint64_t share = groups / leaves + 1;
-    uint64_t item =
-        atomic_load_explicit(&kernel->item_time, memory_order_relaxed);
-    if (item == 0)
-        return share;
-
-    double group = (double)item / HDI_TIME_UNIT * (double)group_items;
-    double total = group * (double)groups;
-    if (total < LEAF_TIME)
-        return groups; // not worth waking anybody
-    double wanted = LEAF_TIME / group;
-    uint64_t cutoff = wanted < 1 ? 1 : (uint64_t)wanted;
-    return cutoff < share ? cutoff : share;
-}
-
-uint64_t hdi_leaf_limit(const struct hdi_launch *launch)
-{
-    const struct hd_kernel *kernel = launch->kernel;
-
-    if (!launch->learns)
-        return launch->cutoff;
-    if (atomic_load_explicit(&kernel->item_time, memory_order_relaxed) == 0)
-        return 1;
-    return hdi_leaf_cutoff(launch->launcher, kernel,
-                           hdi_box_groups(&launch->box), launch->group_items);
 }
 
 void hdi_leaf_fail(struct hdi_launch *launch, hd_status status,
@@ -206,6 +166,7 @@ static bool is_for(const struct hdi_launch *launch, unsigned worker,
     case HD_ON_MODULE_OF:
         return l->ports[unit].module == l->ports[launch->place.unit].module;
     case HD_ON_DISTINCT_MODULES: // of gangs, which choose themselves
+    case HD_ON_WORKERS:          // does not come here
     case HD_ANYWHERE:
     default:
         return unit % hd_pool_workers(l->pool) == worker;
@@ -243,12 +204,19 @@ static struct hdi_port *choose_port(const struct hdi_launch *launch,
 
 static bool is_long(const struct hdi_launch *launch, uint64_t groups)
 {
-    uint64_t item =
-        atomic_load_explicit(&launch->kernel->item_time, memory_order_relaxed);
+    double time = hdi_cutoff_time(launch, groups);
 
-    return item == 0 || (double)groups * (double)launch->group_items *
-                                (double)item / HDI_TIME_UNIT >
-                            SPLIT_TIME;
+    return time == 0 || time > SPLIT_TIME;
+}
+
+// The cost model: a unit may run it, but giving it away takes the worker longer
+// than running it.
+static bool is_cheaper_here(const struct hdi_launch *launch, uint64_t groups)
+{
+    double time = hdi_cutoff_time(launch, groups);
+
+    return launch->place.kind == HD_ANYWHERE && time > 0 &&
+           time < (double)hdi_cutoff_hand_over(launch->launcher);
 }
 
 bool hdi_leaf_submit(struct hdi_launch *launch, struct hdi_port *port,
@@ -259,8 +227,10 @@ bool hdi_leaf_submit(struct hdi_launch *launch, struct hdi_port *port,
                             launch->is_member};
 
     atomic_fetch_add_explicit(&launch->lead->held, 1, memory_order_relaxed);
-    if (hdi_port_submit(port, launch->launcher->device, &chunk, &leaf))
+    if (hdi_port_submit(port, launch->launcher->device, &chunk, &leaf)) {
+        hdi_cutoff_learn(launch->launcher, hdi_now() - leaf.begin);
         return true;
+    }
     atomic_fetch_sub_explicit(&launch->lead->held, 1, memory_order_relaxed);
     return false;
 }
@@ -309,8 +279,9 @@ void hdi_leaf_run(struct hd_worker *worker, struct hdi_launch *launch,
     if (!hdi_leaf_goes_on(launch))
         return;
     // Units of their own threads have no checker, and divide what they get.
-    if (launch->launcher->ports && !launch->chunk.check &&
-        !hdi_leaf_is_grid(launch->kernel))
+    if (launch->launcher->ports && launch->place.kind != HD_ON_WORKERS &&
+        !launch->chunk.check && !hdi_leaf_is_grid(launch->kernel) &&
+        !is_cheaper_here(launch, hdi_box_groups(box)))
         hand_over(worker, launch, box);
     else
         hdi_leaf_run_here(worker, launch, box);

@@ -130,13 +130,12 @@ void hdi_search_run(struct hdi_launcher *launcher,
     }
 }
 
-struct hdi_box hdi_search_box(const struct hdi_search *search, uint64_t *cutoff)
+struct hdi_box hdi_search_box(const struct hdi_search *search)
 {
     struct hdi_box box;
 
     memcpy(box.first, search->fault->first, sizeof(box.first));
     memcpy(box.count, search->fault->count, sizeof(box.count));
-    *cutoff = UINT64_MAX;
     return box;
 }
 

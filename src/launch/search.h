@@ -19,8 +19,7 @@ void hdi_search_run(struct hdi_launcher *launcher,
 
 // For the launch that searches: what it runs, in one piece; and that it ended
 // in a fault itself.
-struct hdi_box hdi_search_box(const struct hdi_search *search,
-                              uint64_t *cutoff);
+struct hdi_box hdi_search_box(const struct hdi_search *search);
 void hdi_search_end(struct hdi_search *search, const struct hdi_fault *fault);
 
 #endif

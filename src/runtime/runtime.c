@@ -260,21 +260,23 @@ hd_status hd_image_create(struct hd_runtime *runtime,
 
 static hd_status check_launch(const struct hd_launch_params *p,
                               const struct hd_kernel *kernel,
-                              enum hd_place last, struct hdi_terms *terms,
+                              enum hd_place other, struct hdi_terms *terms,
                               struct hd_error *error)
 {
     if ((unsigned)p->priority > HD_PRIORITY_LOW)
         return hdi_fail(error, HD_EINVAL,
                         "kernel '%s': %d is no priority; see enum hd_priority",
                         hd_kernel_info(kernel)->name, (int)p->priority);
-    if ((unsigned)p->place > last)
+    if ((unsigned)p->place > HD_ON_WORKERS || p->place == other)
         return hdi_fail(error, HD_EINVAL,
                         "kernel '%s': %d is no place; see enum hd_place",
                         hd_kernel_info(kernel)->name, (int)p->place);
     *terms = (struct hdi_terms){.priority = p->priority,
                                 .place = {p->place, p->unit},
                                 .time_limit = p->time_limit,
-                                .group = p->group};
+                                .group = p->group,
+                                .is_leaf = p->is_leaf,
+                                .leaf_data = p->leaf_data};
     return HD_OK;
 }
 
@@ -290,7 +292,7 @@ hd_status hd_launch_with(struct hd_runtime *runtime,
 
     struct hdi_terms terms;
 
-    HDI_TRY(check_launch(p, kernel, HD_ON_MODULE_OF, &terms, error));
+    HDI_TRY(check_launch(p, kernel, HD_ON_DISTINCT_MODULES, &terms, error));
     return hdi_launch_with(runtime->launcher, kernel, range, args, arg_count,
                            &terms, error);
 }
@@ -306,7 +308,7 @@ hd_status hd_launch_gang(struct hd_runtime *runtime,
 
     for (unsigned i = 0; i < count && i < HDI_GANG; i++) {
         HDI_TRY(check_launch(params ? params : &defaults, parts[i].kernel,
-                             HD_ON_DISTINCT_MODULES, &terms, error));
+                             HD_ON_WORKERS, &terms, error));
         members[i] =
             (struct hdi_member){parts[i].kernel, &parts[i].range, parts[i].args,
                                 parts[i].arg_count, parts[i].unit};

@@ -1,6 +1,7 @@
 #include "heddle/heddle.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "tests/check.h"
@@ -113,6 +114,46 @@ static void add_once(struct hd_runtime *runtime, struct hd_program *program,
     hd_buffer_destroy(a);
 }
 
+struct cutoff {
+    atomic_uint asked;
+    uint64_t groups;
+};
+
+static bool is_small(const struct hd_piece *piece, void *data)
+{
+    struct cutoff *cutoff = data;
+
+    atomic_fetch_add(&cutoff->asked, 1);
+    return piece->groups <= cutoff->groups;
+}
+
+// In leaves of so many groups; how many leaves the workers ran.
+static uint64_t add_in_leaves(struct hd_runtime *runtime,
+                              struct hd_program *program, uint64_t groups)
+{
+    struct cutoff cutoff = {.groups = groups};
+    const struct hd_launch_params params = {
+        .place = HD_ON_WORKERS, .is_leaf = is_small, .leaf_data = &cutoff};
+    const struct hd_range range = {.dims = 1, .global = {64}, .local = {1}};
+    struct hd_worker_counters before, after;
+    const float b = 1;
+    struct hd_buffer *a;
+
+    CHECK_OK(hd_buffer_create(runtime, 64 * sizeof(float), &a, &error), error);
+    const struct hd_arg args[] = {HD_BUFFER(a), HD_VALUE(b)};
+    hd_pool_counters(hd_runtime_pool(runtime), 0, &before);
+    CHECK_OK(hd_launch_with(runtime, &params, hd_program_find(program, "add"),
+                            &range, args, 2, &error),
+             error);
+    hd_pool_counters(hd_runtime_pool(runtime), 0, &after);
+    CHECK(after.groups - before.groups == 64);
+    CHECK(atomic_load(&cutoff.asked) == 2 * (64 / groups) - 1);
+    for (int i = 0; i < 64; i++)
+        CHECK(((float *)hd_buffer_host(a))[i] == 1);
+    hd_buffer_destroy(a);
+    return after.leaves - before.leaves;
+}
+
 // Two parts of a gang, on units 1 and 0.
 static void add_in_gang(struct hd_runtime *runtime, struct hd_program *program,
                         enum hd_place place, hd_status expected)
@@ -165,6 +206,10 @@ static void units_are_named_and_leave(void)
     }
     add_in_gang(runtime, program, HD_ON_UNIT, HD_OK);
     add_in_gang(runtime, program, (enum hd_place)9, HD_EINVAL);
+    add_in_gang(runtime, program, HD_ON_WORKERS, HD_EINVAL);
+    add_once(runtime, program, HD_ON_DISTINCT_MODULES, 0, HD_EINVAL);
+    CHECK(add_in_leaves(runtime, program, 16) == 4);
+    CHECK(add_in_leaves(runtime, program, 2) == 32);
     CHECK_OK(hd_unit_detach(runtime, 1, &error), error);
     CHECK_OK(hd_unit_detach(runtime, 1, &error), error);
     add_in_gang(runtime, program, HD_ON_UNIT, HD_ENODEV);

@@ -31,7 +31,7 @@ static uint64_t sample(struct hd_worker *worker)
     return (hdi_now() - begin) / FORKS;
 }
 
-static uint64_t overhead_of(struct hd_worker *worker)
+uint64_t hdi_worker_overhead(struct hd_worker *worker)
 {
     _Atomic uint64_t *known = &worker->pool->overhead;
     uint64_t least = atomic_load_explicit(known, memory_order_relaxed);
@@ -52,7 +52,7 @@ static uint64_t overhead_of(struct hd_worker *worker)
 void hd_cutoff_init(struct hd_cutoff *cutoff, struct hd_worker *worker)
 {
     __atomic_store_n(&cutoff->items_, 1, __ATOMIC_RELAXED);
-    cutoff->target_ = WORTH * overhead_of(worker);
+    cutoff->target_ = WORTH * hdi_worker_overhead(worker);
 }
 
 uint64_t hd_cutoff_leaf(const struct hd_cutoff *cutoff,

@@ -56,4 +56,8 @@ bool hdi_worker_help(struct hd_worker *worker);
 // only.
 void hdi_worker_count(struct hd_worker *worker, uint64_t busy, uint64_t groups);
 
+// What forking and joining a task that is public takes, with the clock of a
+// leaf [ns]. Measured once per pool. On the worker only.
+uint64_t hdi_worker_overhead(struct hd_worker *worker);
+
 #endif

@@ -16,6 +16,10 @@ static const struct option options[] = {
     {"--library", NULL,
      "make a library: functions and kernels that a later build\nlinks",
      OPTION_FLAG, false},
+    {"--cpu", "NAME,...",
+     "make code for processors of these names, as clang has\n"
+     "them, not for this one alone; this one is \"native\"",
+     OPTION_TEXT, false},
     {"--explain", NULL,
      "print how each kernel became code; writes a binary\nonly with -o",
      OPTION_FLAG, false},
@@ -105,37 +109,86 @@ static void explain(const struct hd_kernel *kernel)
     }
 }
 
-// Compile, explain, save. `name` is NULL when nothing is to be written.
+static hd_status create(struct hd_runtime *runtime,
+                        const struct hd_program_params *params,
+                        struct hd_program **program, struct hd_error *error)
+{
+    progress_stage("building kernels");
+    hd_status status = hd_program_create(runtime, params, program, error);
+    progress_erase();
+    return status;
+}
+
+// The kernels for each of several processors; what was just built comes out of
+// the cache.
+static hd_status explain_each(struct hd_runtime *runtime,
+                              struct hd_program_params params,
+                              struct hd_error *error)
+{
+    char *names = strdup(params.cpus), *rest = names;
+    hd_status status = HD_OK;
+
+    if (!names)
+        return fail(error, HD_ENOMEM, "out of memory");
+    for (char *name; status == HD_OK && (name = strsep(&rest, ","));) {
+        struct hd_program *program;
+        params.cpus = name;
+        status = create(runtime, &params, &program, error);
+        if (status != HD_OK)
+            break;
+        printf("for %s:\n", name);
+        for (unsigned i = 0; i < hd_program_kernel_count(program); i++)
+            explain(hd_program_kernel(program, i));
+        hd_program_destroy(program);
+    }
+    free(names);
+    return status;
+}
+
+// Compile, save, explain. `name` is NULL when nothing is to be written.
 static hd_status compile(struct hd_runtime *runtime,
-                         const struct options *given, const char *compiler_text,
+                         const struct options *given,
+                         const struct hd_program_params *params,
                          const char *name, struct hd_error *error)
+{
+    struct hd_program *program;
+    hd_status status = create(runtime, params, &program, error);
+
+    if (status != HD_OK)
+        return status;
+    if (name)
+        status = hd_program_save(program, name, error);
+    if (status == HD_OK && option_given(given, "--explain")) {
+        if (params->cpus && strchr(params->cpus, ','))
+            status = explain_each(runtime, *params, error);
+        else
+            for (unsigned i = 0; i < hd_program_kernel_count(program); i++)
+                explain(hd_program_kernel(program, i));
+    }
+    hd_program_destroy(program);
+    return status;
+}
+
+static hd_status compile_parts(struct hd_runtime *runtime,
+                               const struct options *given,
+                               const char *compiler_text, const char *name,
+                               struct hd_error *error)
 {
     struct hd_program_part *parts =
         calloc(given->operand_count, sizeof(*parts));
-    struct hd_program_params params = {.options = compiler_text,
-                                       .parts = parts,
-                                       .part_count = given->operand_count,
-                                       .library =
-                                           option_given(given, "--library")};
-    struct hd_program *program;
+    const struct hd_program_params params = {
+        .options = compiler_text,
+        .parts = parts,
+        .part_count = given->operand_count,
+        .library = option_given(given, "--library"),
+        .cpus = option_value(given, "--cpu")};
 
     if (!parts)
         return fail(error, HD_ENOMEM, "out of memory");
     for (unsigned i = 0; i < given->operand_count; i++)
         parts[i].path = given->operands[i];
-    progress_stage("building kernels");
-    hd_status status = hd_program_create(runtime, &params, &program, error);
-    progress_erase();
+    hd_status status = compile(runtime, given, &params, name, error);
     free(parts);
-    if (status != HD_OK)
-        return status;
-
-    if (name)
-        status = hd_program_save(program, name, error);
-    if (status == HD_OK && option_given(given, "--explain"))
-        for (unsigned i = 0; i < hd_program_kernel_count(program); i++)
-            explain(hd_program_kernel(program, i));
-    hd_program_destroy(program);
     return status;
 }
 
@@ -172,7 +225,7 @@ static int build(const struct options *given)
                                &runtime, &error);
     interrupt_runtime(runtime);
     if (status == HD_OK)
-        status = compile(runtime, given, text, name, &error);
+        status = compile_parts(runtime, given, text, name, &error);
 
     interrupt_runtime(NULL);
     hd_runtime_destroy(runtime);

@@ -9,6 +9,7 @@
 // What describe() passes through target_write().
 struct describing {
     const struct hd_runtime *runtime;
+    const char *binary; // to be described instead; or NULL
     bool json, calibrate, again;
 };
 
@@ -16,6 +17,10 @@ static hd_status describe(void *data, FILE *file, struct hd_error *error)
 {
     const struct describing *describing = data;
 
+    if (describing->binary)
+        return hd_runtime_describe_binary(describing->runtime,
+                                          describing->binary, file,
+                                          describing->json, error);
     if (describing->calibrate)
         return hd_runtime_calibrate(describing->runtime, file,
                                     describing->again, error);
@@ -30,7 +35,8 @@ static hd_status describe(void *data, FILE *file, struct hd_error *error)
 
 static int info(const struct options *given)
 {
-    struct describing describing = {.json = option_given(given, "--json"),
+    struct describing describing = {.binary = given->operand,
+                                    .json = option_given(given, "--json"),
                                     .calibrate =
                                         option_given(given, "--calibrate"),
                                     .again = option_given(given, "--again")};
@@ -41,8 +47,14 @@ static int info(const struct options *given)
         fprintf(stderr, "heddle info: --again belongs to --calibrate\n");
         return EXIT_USAGE;
     }
-    hd_status status =
-        start_runtime((struct hd_runtime_params){0}, &runtime, &error);
+    if (describing.binary && describing.calibrate) {
+        fprintf(stderr, "heddle info: --calibrate is about this machine, not "
+                        "about a binary\n");
+        return EXIT_USAGE;
+    }
+    hd_status status = start_runtime(
+        (struct hd_runtime_params){.caller_only = describing.binary != NULL},
+        &runtime, &error);
     if (status != HD_OK)
         return report_failure(status, &error);
     describing.runtime = runtime;
@@ -63,8 +75,12 @@ static const struct option options[] = {
 
 const struct command info_command = {
     .name = "info",
-    .summary = "show what this machine offers and what is built in",
-    .about = "Show what this machine offers and what is built in.\n",
+    .operand = "BINARY.hdb",
+    .optional = true,
+    .summary = "show what this machine offers, or what is in a binary",
+    .about = "Show what this machine offers and what is built in; with a "
+             "binary, what is in\nthat: for which processors it has code, and "
+             "its kernels.\n",
     .options = options,
     .run = info,
 };

@@ -178,7 +178,7 @@ enum options_outcome options_parse(const struct command *command, int count,
         if (outcome != OPTIONS_GOOD)
             return outcome;
     }
-    if (command->operand && !given->operand)
+    if (command->operand && !command->optional && !given->operand)
         return complain(command, "no %s given", command->operand);
     return OPTIONS_GOOD;
 }
@@ -256,10 +256,14 @@ static void option_help(const struct option *option, FILE *file)
 
 void options_help(const struct command *command, FILE *file)
 {
-    fprintf(file, "Usage: heddle %s [OPTION]...%s%s%s\n\n%s\nOptions:\n",
-            command->name, command->operand ? " " : "",
+    fprintf(file, "Usage: heddle %s [OPTION]...%s%s%s%s\n\n%s\nOptions:\n",
+            command->name,
+            !command->operand   ? ""
+            : command->optional ? " ["
+                                : " ",
             command->operand ? command->operand : "",
-            command->many ? "..." : "", command->about);
+            command->optional ? "]" : "", command->many ? "..." : "",
+            command->about);
     for (const struct option *option = command->options; option->name; option++)
         option_help(option, file);
     option_help(&help_option, file);

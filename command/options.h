@@ -35,10 +35,11 @@ struct options;
 
 struct command {
     const char *name;
-    const char *operand; // "PROGRAM.lua", needed; or NULL: none allowed
-    bool many;           // operands: one or more
-    const char *summary; // half a line
-    const char *about;   // more, for its own help; lines end in '\n'
+    const char *operand;          // "PROGRAM.lua"; or NULL: none allowed
+    bool optional;                // it need not be there
+    bool many;                    // operands: one or more
+    const char *summary;          // half a line
+    const char *about;            // more, for its own help; lines end in '\n'
     const struct option *options; // up to one without a name
     int (*run)(const struct options *given);
     // Instead of all below the summary: parses its own words, the first of

@@ -49,6 +49,12 @@ struct hd_program_params {
     // Compile and link the parts as far as that goes without the rest: the
     // program has no kernels to launch, but its binary is a part for others.
     bool library;
+
+    // Processors to make code for, instead of the one at hand: clang's names,
+    // "x86-64-v3,skylake-avx512"; "native" is the one at hand, exactly. The
+    // program's binary then holds code for each, and of a binary that is loaded
+    // the best is taken that runs. NULL: "native".
+    const char *cpus;
 };
 
 /// Compile OpenCL C, or load what was compiled before; both through the cache.
@@ -60,11 +66,15 @@ struct hd_program_params {
 /// variables as in C: defined once, declared elsewhere. Finished binaries add
 /// their kernels, behind the others, and share nothing.
 ///
+/// A program for processors none of which is like the one at hand is good for
+/// its binary and for looking at its kernels, the first processor's; launching
+/// them is HD_ENOTSUP.
+///
 /// Errors:  HD_ENOENT, HD_EIO, HD_EINVAL (an option, the parts, kernels of one
-///          name in binaries), HD_EBUILD (the text holds
+///          name in binaries, a processor), HD_EBUILD (the text holds
 ///          the compiler's messages with the user's file and line), HD_EFORMAT
-///          (a damaged binary), HD_ENOTSUP (source, and no compiler built in),
-///          HD_ENOMEM
+///          (a damaged binary), HD_ENOTSUP (source, and no compiler built in; a
+///          binary without code for this processor), HD_ENOMEM
 /// Owner:   the caller; hd_program_destroy() when no launch uses it any more
 /// Threads: any
 HD_API hd_status hd_program_create(struct hd_runtime *runtime,

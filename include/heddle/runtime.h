@@ -92,6 +92,16 @@ HD_API hd_status hd_runtime_trace_write(struct hd_runtime *runtime, FILE *file,
 HD_API hd_status hd_runtime_describe(const struct hd_runtime *runtime,
                                      FILE *file, bool json);
 
+/// Print what a binary holds (see hd_program_save()), for people or as one JSON
+/// object: for which processors there is code and which of it would run here,
+/// and its kernels.
+///
+/// Errors:  HD_ENOENT, HD_EIO, HD_EFORMAT (no binary, or damaged), HD_ENOMEM
+/// Threads: any
+HD_API hd_status hd_runtime_describe_binary(const struct hd_runtime *runtime,
+                                            const char *path, FILE *file,
+                                            bool json, struct hd_error *error);
+
 /// Print what resources and instructions cost on this machine, as a machine
 /// file of `heddle sim`: energy where the system's counters can be read, else
 /// time. Measured once, in about a second during which the machine should be

@@ -56,10 +56,13 @@ struct hdi_capabilities {
     const char *target;      // LLVM triple of its code; "" takes no code
     const char *cpu;         // which processor: code made for one is not used
                              // on another; part of the key of cached code
-    uint32_t units;          // units worth opening at the same time
-    uint32_t in_flight;      // chunks one unit holds at the same time
-    uint32_t group_items;    // most work-items of one work-group
-    uint64_t local_bytes;    // most local memory of one work-group
+    const char *features; // instruction sets it has, as LLVM calls them, with
+                          // blanks between, later ones being worth more;
+                          // NULL: not told, it runs code for `cpu` alone
+    uint32_t units;       // units worth opening at the same time
+    uint32_t in_flight;   // chunks one unit holds at the same time
+    uint32_t group_items; // most work-items of one work-group
+    uint64_t local_bytes; // most local memory of one work-group
     const uint32_t *modules; // of each unit: which share a cache; NULL: all
     uint32_t unit_threads;   // of all units, on this machine's cores
     bool on_caller;          // submit() has run the chunk when it returns

@@ -5,8 +5,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/text.h"
+#include "heddle/status.h"
+
 // Write all of `data`, however often the system takes only a part of it or is
 // interrupted. False with errno set when it fails.
 bool hdi_write_all(int file, const void *data, size_t size);
+
+// Append the file's bytes; the caller frees the text in any case. HD_ENOENT,
+// HD_EIO, HD_ELIMIT (more than `most` bytes), HD_ENOMEM.
+hd_status hdi_read_file(const char *path, size_t most, struct hdi_text *text,
+                        struct hd_error *error);
 
 #endif

@@ -29,5 +29,6 @@ void hdi_build_clear(struct hdi_build *build)
     free(build->bitcode);
     free(build->target);
     free(build->cpu);
+    free(build->features);
     *build = (struct hdi_build){0};
 }

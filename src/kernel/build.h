@@ -30,7 +30,10 @@ struct hdi_build_kernel {
 };
 
 struct hdi_build {
-    char *target, *cpu;  // as in hdi_capabilities; "" of a library
+    char *target;        // as in hdi_capabilities; "" of a library
+    char *cpu;           // the same, or with features the name of a CPU
+    char *features;      // instruction sets its code may use, with blanks
+                         // between; "": all of `cpu`, and it runs there alone
     char *image;         // what the backend loads
     size_t image_size;   // [bytes]
     char *bitcode;       // instead of an image: it is a library

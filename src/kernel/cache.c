@@ -304,7 +304,6 @@ static bool files_are_the_same(const struct hdi_build *build,
 }
 
 bool hdi_cache_find(struct hdi_cache *cache, const struct hdi_cache_key *key,
-                    const char *target, const char *cpu,
                     struct hdi_build *build)
 {
     struct entry_name name = entry_name(key);
@@ -318,8 +317,8 @@ bool hdi_cache_find(struct hdi_cache *cache, const struct hdi_cache_key *key,
         return false;
     }
     hd_status status =
-        hdi_container_read(text.data, text.size, cache->key, target, cpu,
-                           name.text, &found, &digests, &error);
+        hdi_container_read(text.data, text.size, cache->key, NULL, name.text,
+                           &found, &digests, &error);
     hdi_text_free(&text);
     if (status == HD_EFORMAT) {
         hdi_warn("cache: %s; compiling again", error.text);
@@ -500,7 +499,8 @@ void hdi_cache_keep(struct hdi_cache *cache, const struct hdi_cache_key *key,
         calloc((size_t)build->file_count + 1, sizeof(*digests));
 
     if (digests && digest_files(build, began, digests) &&
-        hdi_container_write(build, (const uint8_t(*)[HDI_DIGEST_SIZE])digests,
+        hdi_container_write(build, 1,
+                            (const uint8_t(*)[HDI_DIGEST_SIZE])digests,
                             cache->key, &text) &&
         text.size <= MOST_BYTES) {
         if (!write_new(cache->folder, text.data, text.size, new_name)) {

@@ -24,7 +24,6 @@ struct hdi_cache_key hdi_cache_key(const struct hdi_span *spans, size_t count);
 
 // True when there was an entry that is still right.
 bool hdi_cache_find(struct hdi_cache *cache, const struct hdi_cache_key *key,
-                    const char *target, const char *cpu,
                     struct hdi_build *build);
 
 // Keep a build that was begun at `began`. Failing is no error: a warning once

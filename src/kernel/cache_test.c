@@ -236,6 +236,24 @@ static void the_cache_is_bounded(struct try *t)
     CHECK(cached(t, params));
 }
 
+// Code for each processor is an entry of its own.
+static void processors_are_kept_apart(struct try *t)
+{
+    struct hd_program_params params = {.source = twice};
+
+    if (!t->device->can.features)
+        return;
+    use_cache(t, "processors");
+    CHECK(!cached(t, params));
+    params.cpus = "x86-64";
+    CHECK(!cached(t, params));
+    params.cpus = "x86-64,native";
+    CHECK(cached(t, params));
+    params.cpus = "native,x86-64-v2,x86-64";
+    CHECK(!cached(t, params));
+    CHECK(cached(t, params));
+}
+
 // What is kept without compiling it each time.
 static struct hdi_build some_build(struct try *t)
 {
@@ -246,7 +264,7 @@ static struct hdi_build some_build(struct try *t)
     CHECK_OK(hd_program_save(p, path_in("twice.hdb"), &error), error);
     hd_program_destroy(p);
     struct hdi_text text = read_file(path_in("twice.hdb"));
-    CHECK_OK(hdi_container_read(text.data, text.size, NULL, "", "", "twice",
+    CHECK_OK(hdi_container_read(text.data, text.size, NULL, NULL, "twice",
                                 &made, NULL, &error),
              error);
     hdi_text_free(&text);
@@ -257,7 +275,7 @@ static bool is_found(struct hdi_cache *cache, const struct hdi_cache_key *key)
 {
     struct hdi_build found;
 
-    if (!hdi_cache_find(cache, key, "", "", &found))
+    if (!hdi_cache_find(cache, key, &found))
         return false;
     hdi_build_clear(&found);
     return true;
@@ -354,6 +372,7 @@ int main(void)
     CHECK(mkdtemp(folder));
     processes_fill_one_cache(&t);
     the_cache_knows_what_matters(&t);
+    processors_are_kept_apart(&t);
     a_damaged_cache_is_filled_again(&t);
     killed_processes_do_no_harm(&t);
     the_cache_is_bounded(&t);

@@ -18,7 +18,7 @@
 #define HDI_COMPILER_SYMBOL "hdi_compiler_table"
 
 enum {
-    HDI_COMPILER_VERSION = 4 // of this border
+    HDI_COMPILER_VERSION = 5 // of this border
 };
 
 enum hdi_part_kind {
@@ -42,6 +42,8 @@ struct hdi_source {
     size_t part_count;          // 1 at least
     const char *const *options; // of the whole, as those of parts
     const char *target, *cpu;   // as in hdi_capabilities; "": of this machine
+    const char *march;          // clang's name of a processor to make code for;
+                                // NULL: the one at hand
     const char *translator;     // path of llvm-spirv; NULL: no part needs it
     const atomic_bool *cancel;  // set: end with HD_ECANCELED; optional
     bool library;               // the parts' bitcode, not code, is wanted

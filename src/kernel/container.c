@@ -5,6 +5,7 @@
 
 #include "backend/frame.h"
 #include "base/error.h"
+#include "kernel/processor.h"
 
 static const char magic[8] = {'H', 'E', 'D', 'D', 'L', 'E', '\r', '\n'};
 
@@ -13,7 +14,7 @@ enum {
     BODY = HEAD + HDI_DIGEST_SIZE, // where the builds begin
     SMALLEST_KERNEL = 64,          // fewer bytes describe no kernel,
     SMALLEST_ARG = 21,             // no argument,
-    SMALLEST_BUILD = 32,           // no build,
+    SMALLEST_BUILD = 36,           // no build,
     MOST_ARGS_SIZE = 1 << 24       // and no launch has more of them
 };
 
@@ -84,6 +85,7 @@ static void put_one(struct hdi_text *text, const struct hdi_build *build,
 {
     put_string(text, build->target);
     put_string(text, build->cpu);
+    put_string(text, build->features);
     put_32(text, digests ? build->file_count : 0);
     for (uint32_t i = 0; digests && i < build->file_count; i++) {
         put_string(text, build->files[i]);
@@ -105,15 +107,16 @@ static void put_build(struct hdi_text *text, const struct hdi_build *build,
         put_one(text, &build->joined[i], NULL);
 }
 
-bool hdi_container_write(const struct hdi_build *build,
+bool hdi_container_write(const struct hdi_build *builds, uint32_t count,
                          const uint8_t (*digests)[HDI_DIGEST_SIZE],
                          const uint8_t *key, struct hdi_text *text)
 {
     struct hdi_text body = {0}, head = {0};
     uint8_t digest[HDI_DIGEST_SIZE];
 
-    put_32(&body, 1); // builds
-    put_build(&body, build, digests);
+    put_32(&body, count);
+    for (uint32_t i = 0; i < count; i++)
+        put_build(&body, &builds[i], i == 0 ? digests : NULL);
     hdi_text_append(&head, magic, sizeof(magic));
     put_32(&head, HDI_CONTAINER_VERSION);
     put_32(&head, HDI_FRAME_VERSION);
@@ -279,6 +282,7 @@ static void take_one(struct reader *r, struct hdi_build *build,
 {
     build->target = take_string(r);
     build->cpu = take_string(r);
+    build->features = take_string(r);
 
     uint32_t files = take_32(r);
     build->files =
@@ -359,41 +363,111 @@ static hd_status check_head(const void *data, size_t size, const uint8_t *key,
     return HD_OK;
 }
 
-hd_status hdi_container_read(const void *data, size_t size, const uint8_t *key,
-                             const char *target, const char *cpu,
-                             const char *name, struct hdi_build *build,
-                             uint8_t (**digests)[HDI_DIGEST_SIZE],
-                             struct hd_error *error)
+static hd_status take_builds(struct reader *r, struct hdi_build **builds,
+                             uint32_t *count,
+                             uint8_t (**digests)[HDI_DIGEST_SIZE])
+{
+    uint32_t stated = take_32(r);
+
+    *builds = take_array(r, stated, SMALLEST_BUILD, sizeof(**builds));
+    if (r->status == HD_OK && stated == 0)
+        r->status = HD_EFORMAT;
+    while (*count < stated && r->status == HD_OK) {
+        uint8_t(*own)[HDI_DIGEST_SIZE] = NULL;
+
+        take_build(r, &(*builds)[*count], &own);
+        if (digests && *count == 0)
+            *digests = own;
+        else
+            free(own);
+        ++*count;
+    }
+    if (r->status == HD_OK && r->at != r->end)
+        r->status = HD_EFORMAT;
+    return r->status;
+}
+
+static void free_builds(struct hdi_build *builds, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        hdi_build_clear(&builds[i]);
+    free(builds);
+}
+
+hd_status hdi_container_read_all(const void *data, size_t size,
+                                 const uint8_t *key, const char *name,
+                                 struct hdi_build **builds, uint32_t *count,
+                                 uint8_t (**digests)[HDI_DIGEST_SIZE],
+                                 struct hd_error *error)
 {
     HDI_TRY(check_head(data, size, key, name, error));
 
     const unsigned char *bytes = data;
     struct reader r = {bytes + BODY, bytes + size, HD_OK};
-    uint32_t builds = take_32(&r);
-    for (uint32_t i = 0; i < builds && r.status == HD_OK; i++) {
-        struct hdi_build one = {0};
-        uint8_t(*own)[HDI_DIGEST_SIZE] = NULL;
+    struct hdi_build *read = NULL;
+    uint8_t(*own)[HDI_DIGEST_SIZE] = NULL;
 
-        take_build(&r, &one, &own);
-        if (r.status == HD_OK &&
-            (!*target || one.bitcode ||
-             (strcmp(one.target, target) == 0 && strcmp(one.cpu, cpu) == 0))) {
-            *build = one;
-            if (digests)
-                *digests = own;
-            else
-                free(own);
-            return HD_OK;
-        }
-        free(own);
-        hdi_build_clear(&one);
+    *count = 0;
+    hd_status status = take_builds(&r, &read, count, &own);
+    if (status == HD_OK) {
+        *builds = read;
+        if (digests)
+            *digests = own;
+        else
+            free(own);
+        return HD_OK;
     }
-    if (r.status == HD_ENOMEM)
-        return hdi_fail(error, HD_ENOMEM, "%s: no memory to read it", name);
-    if (r.status != HD_OK)
-        return hdi_fail(error, HD_EFORMAT, "%s: the binary is damaged", name);
-    return hdi_fail(error, HD_ENOTSUP,
-                    "%s: holds no code for this processor (%s): build it from "
-                    "source here",
-                    name, cpu);
+    free(own);
+    free_builds(read, *count);
+    return status == HD_ENOMEM
+               ? hdi_fail(error, status, "%s: no memory to read it", name)
+               : hdi_fail(error, status, "%s: the binary is damaged", name);
+}
+
+static hd_status fail_fit(const struct hdi_build *builds, uint32_t count,
+                          const struct hdi_capabilities *can, const char *name,
+                          struct hd_error *error)
+{
+    struct hdi_text has = {0};
+
+    for (uint32_t i = 0; i < count; i++) {
+        hdi_text_print(&has, "%s",
+                       i == 0          ? ""
+                       : i + 1 < count ? ", "
+                                       : " and ");
+        hdi_processor_name(can, &builds[i], &has);
+    }
+    hd_status status = hdi_fail(
+        error, HD_ENOTSUP,
+        "%s: holds code for %s, which this processor (%s) cannot run: build it "
+        "from source here, or with --cpu for others",
+        name, has.failed ? "others" : has.data,
+        can->description ? can->description : can->cpu);
+    hdi_text_free(&has);
+    return status;
+}
+
+hd_status hdi_container_read(const void *data, size_t size, const uint8_t *key,
+                             const struct hdi_capabilities *can,
+                             const char *name, struct hdi_build *build,
+                             uint8_t (**digests)[HDI_DIGEST_SIZE],
+                             struct hd_error *error)
+{
+    struct hdi_build *builds;
+    uint32_t count;
+
+    HDI_TRY(hdi_container_read_all(data, size, key, name, &builds, &count,
+                                   digests, error));
+    struct hdi_build *best =
+        can ? hdi_processor_choose(can, builds, count) : builds;
+    hd_status status = best ? HD_OK : fail_fit(builds, count, can, name, error);
+    if (best) {
+        *build = *best;
+        *best = (struct hdi_build){0};
+    } else if (digests) {
+        free(*digests);
+        *digests = NULL;
+    }
+    free_builds(builds, count);
+    return status;
 }

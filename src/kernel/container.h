@@ -10,31 +10,42 @@
 #ifndef HDI_KERNEL_CONTAINER_H
 #define HDI_KERNEL_CONTAINER_H
 
+#include "backend/backend.h"
 #include "base/text.h"
 #include "heddle/status.h"
 #include "kernel/build.h"
 #include "kernel/digest.h"
 
 enum {
-    HDI_CONTAINER_VERSION = 2,
+    HDI_CONTAINER_VERSION = 3,
     HDI_CONTAINER_MOST = 1 << 30 // [bytes]
 };
 
 bool hdi_container_is(const void *data, size_t size);
 
-// Append the build. `digests` belong to its files, in order; with NULL the
-// names of the files are left out. False: no memory.
-bool hdi_container_write(const struct hdi_build *build,
+// Append builds of one program, for one processor each. `digests` belong to the
+// files of the first, in order; with NULL, and of the others, the names of the
+// files are left out. False: no memory.
+bool hdi_container_write(const struct hdi_build *builds, uint32_t count,
                          const uint8_t (*digests)[HDI_DIGEST_SIZE],
                          const uint8_t *key, struct hdi_text *text);
 
-// Read the build for `target` and `cpu` ("" target: the first), or a library,
-// which is for all. `name` is for
-// messages. `digests`, optional, receives an array for the caller to free.
+// Read all builds into an array that the caller clears and frees; there is one
+// at least. `name` is for messages. `digests`, optional, receives an array for
+// the caller to free, of the first.
 //
-// HD_EFORMAT, HD_ENOTSUP (no code for this processor), HD_ENOMEM.
+// HD_EFORMAT, HD_ENOMEM.
+hd_status hdi_container_read_all(const void *data, size_t size,
+                                 const uint8_t *key, const char *name,
+                                 struct hdi_build **builds, uint32_t *count,
+                                 uint8_t (**digests)[HDI_DIGEST_SIZE],
+                                 struct hd_error *error);
+
+// Read the build that fits the device best; `can` NULL: the first.
+//
+// HD_ENOTSUP (none fits) as well.
 hd_status hdi_container_read(const void *data, size_t size, const uint8_t *key,
-                             const char *target, const char *cpu,
+                             const struct hdi_capabilities *can,
                              const char *name, struct hdi_build *build,
                              uint8_t (**digests)[HDI_DIGEST_SIZE],
                              struct hd_error *error);

@@ -1,11 +1,10 @@
 #include "kernel/parts.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "kernel/container.h"
 #include "kernel/options.h"
@@ -16,31 +15,6 @@ struct hdi_part_held {
     struct hdi_options options;
     struct hdi_build library;
 };
-
-static hd_status read_file(const char *path, struct hdi_text *text,
-                           struct hd_error *error)
-{
-    FILE *file = fopen(path, "rbe");
-    if (!file)
-        return hdi_fail(error, errno == ENOENT ? HD_ENOENT : HD_EIO, "%s: %s",
-                        path, strerror(errno));
-
-    char block[16384];
-    size_t n;
-    while ((n = fread(block, 1, sizeof(block), file)) > 0 &&
-           text->size <= HDI_CONTAINER_MOST)
-        hdi_text_append(text, block, n);
-    int failed = ferror(file) ? errno : 0;
-    fclose(file);
-    if (failed)
-        return hdi_fail(error, HD_EIO, "%s: %s", path, strerror(failed));
-    if (text->failed)
-        return hdi_fail(error, HD_ENOMEM, "%s: no memory to read it", path);
-    if (text->size > HDI_CONTAINER_MOST)
-        return hdi_fail(error, HD_ELIMIT, "%s: larger than %d bytes", path,
-                        HDI_CONTAINER_MOST);
-    return HD_OK;
-}
 
 static bool names_binary(const char *path)
 {
@@ -71,12 +45,12 @@ static hd_status read_binary(const struct hdi_program_context *context,
                              struct hdi_part part, struct hdi_parts *parts,
                              struct hd_error *error)
 {
-    const struct hdi_capabilities *can = &context->device->can;
     struct hdi_part_held *held = &parts->held[parts->held_count - 1];
     struct hdi_build build;
 
-    HDI_TRY(hdi_container_read(part.data, part.size, NULL, can->target,
-                               can->cpu, part.path, &build, NULL, error));
+    HDI_TRY(hdi_container_read(part.data, part.size, NULL,
+                               &context->device->can, part.path, &build, NULL,
+                               error));
     if (build.bitcode) {
         held->library = build;
         part.kind = HDI_PART_LIBRARY;
@@ -86,11 +60,13 @@ static hd_status read_binary(const struct hdi_program_context *context,
         return HD_OK;
     }
     parts->finished[parts->finished_count++] = build;
-    return params->library ? hdi_fail(error, HD_EINVAL,
-                                      "%s: finished code cannot become part "
-                                      "of a library: give its sources",
-                                      part.path)
-                           : HD_OK;
+    if (!params->library && !params->cpus)
+        return HD_OK;
+    return hdi_fail(error, HD_EINVAL,
+                    "%s: finished code cannot become part of %s: give its "
+                    "sources",
+                    part.path,
+                    params->library ? "a library" : "a program for named CPUs");
 }
 
 static hd_status read_spirv(struct hdi_part part, struct hdi_parts *parts,
@@ -152,7 +128,8 @@ static hd_status read_part(const struct hdi_program_context *context,
         part.data = from->source;
         part.size = strlen(from->source);
     } else {
-        HDI_TRY(read_file(from->path, &held->file, error));
+        HDI_TRY(
+            hdi_read_file(from->path, HDI_CONTAINER_MOST, &held->file, error));
         part.data = held->file.data ? held->file.data : "";
         part.size = held->file.size;
         is_binary =

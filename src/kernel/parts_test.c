@@ -172,8 +172,10 @@ static void libraries_are_linked_later(struct try *t)
 
     // It is for all processors, and damage is found.
     struct hdi_build build;
-    CHECK_OK(hdi_container_read(both.binary, both.binary_size, NULL, "other",
-                                "cpu", "both", &build, NULL, &error),
+    CHECK_OK(hdi_container_read(
+                 both.binary, both.binary_size, NULL,
+                 &(struct hdi_capabilities){.target = "other", .cpu = "cpu"},
+                 "both", &build, NULL, &error),
              error);
     CHECK(build.bitcode_size > 0 && !*build.target);
     hdi_build_clear(&build);

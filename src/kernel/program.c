@@ -16,6 +16,7 @@
 #include "kernel/container.h"
 #include "kernel/module.h"
 #include "kernel/parts.h"
+#include "kernel/processor.h"
 #include "kernel/program.h"
 
 struct kept {
@@ -23,8 +24,11 @@ struct kept {
 };
 
 struct hd_program {
-    struct hdi_build build;
-    struct hdi_code **codes; // of the build and of those it has joined
+    struct hdi_build *builds; // of the same text, for different processors
+    uint32_t build_count;
+    const struct hdi_build *build; // the one that kernels are of
+    bool runs;                     // here, that is
+    struct hdi_code **codes;       // of it and of those it has joined
     uint32_t code_count;
     const struct hdi_backend *backend;
     struct hd_kernel *kernels;
@@ -52,6 +56,7 @@ static bool describe_source(const struct hdi_source *source,
     hdi_compiler_identify(about, source->translator);
     hdi_text_json(about, source->target);
     hdi_text_json(about, source->cpu);
+    hdi_text_json(about, source->march ? source->march : "");
     for (const char *const *o = source->options; *o; o++)
         hdi_text_json(about, *o);
     hdi_text_print(about, "%s %zu\n", source->library ? "library" : "program",
@@ -95,25 +100,96 @@ static hd_status compile(const struct hdi_source *source,
 
 static hd_status build_source(const struct hdi_program_context *context,
                               const struct hdi_source *source,
-                              struct hd_program *program,
+                              struct hdi_build *build, bool *was_cached,
                               struct hd_error *error)
 {
     struct hdi_cache_key key;
     struct timespec began;
 
+    *was_cached = false;
     if (!context->cache)
-        return compile(source, &program->build, error);
+        return compile(source, build, error);
     if (!find_key(source, &key))
         return hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
                         source->path);
-    program->was_cached = hdi_cache_find(context->cache, &key, source->target,
-                                         source->cpu, &program->build);
-    if (program->was_cached)
+    *was_cached = hdi_cache_find(context->cache, &key, build);
+    if (*was_cached)
         return HD_OK;
     clock_gettime(CLOCK_REALTIME, &began);
-    HDI_TRY(compile(source, &program->build, error));
-    hdi_cache_keep(context->cache, &key, &program->build, began);
+    HDI_TRY(compile(source, build, error));
+    hdi_cache_keep(context->cache, &key, build, began);
     return HD_OK;
+}
+
+// Processors that were named --------------------------------------------------
+
+// The next of names with commas between, in place; NULL: there are no more.
+static char *next_name(char **rest)
+{
+    char *name = *rest;
+    char *comma = name ? strchr(name, ',') : NULL;
+
+    if (comma)
+        *comma = '\0';
+    *rest = comma ? comma + 1 : NULL;
+    return name;
+}
+
+static hd_status check_names(const struct hdi_program_context *context,
+                             const struct hd_program_params *params,
+                             struct hd_error *error)
+{
+    for (const char *at = params->cpus, *end; at; at = *end ? end + 1 : NULL) {
+        size_t size = strcspn(at, ",");
+
+        end = at + size;
+        if (size == 0)
+            return hdi_fail(error, HD_EINVAL,
+                            "'%s' is no list of processors, such as "
+                            "'x86-64-v3,skylake-avx512'",
+                            params->cpus);
+        for (const char *other = params->cpus; other < at;
+             other += strcspn(other, ",") + 1)
+            if (strcspn(other, ",") == size && memcmp(other, at, size) == 0)
+                return hdi_fail(error, HD_EINVAL,
+                                "the processor '%.*s' is named twice",
+                                (int)size, at);
+    }
+    if (params->cpus && params->library)
+        return hdi_fail(error, HD_EINVAL,
+                        "a library is for every processor: name none for it");
+    if (params->cpus && !context->device->can.features &&
+        strcmp(params->cpus, "native") != 0)
+        return hdi_fail(error, HD_ENOTSUP,
+                        "on this kind of processor code is made for the one at "
+                        "hand alone, not for '%s'",
+                        params->cpus);
+    return HD_OK;
+}
+
+// The source for each processor.
+static hd_status build_all(const struct hdi_program_context *context,
+                           const struct hd_program_params *params,
+                           struct hdi_source *source,
+                           struct hd_program *program, struct hd_error *error)
+{
+    char *names = strdup(params->cpus ? params->cpus : "native"), *rest = names;
+    hd_status status = HD_OK;
+
+    if (!names)
+        return hdi_fail(error, HD_ENOMEM, "no memory for a program");
+    program->was_cached = true;
+    for (char *name; status == HD_OK && (name = next_name(&rest));
+         program->build_count++) {
+        bool was_cached;
+        source->march = strcmp(name, "native") == 0 ? NULL : name;
+        status = build_source(context, source,
+                              &program->builds[program->build_count],
+                              &was_cached, error);
+        program->was_cached &= was_cached;
+    }
+    free(names);
+    return status;
 }
 
 // What a program of sources alone was made of.
@@ -183,7 +259,7 @@ static hd_status build_parts(const struct hdi_program_context *context,
                              struct hdi_parts *parts,
                              struct hd_program *program, struct hd_error *error)
 {
-    const struct hdi_source source = {
+    struct hdi_source source = {
         .path = parts->path,
         .parts = parts->list,
         .part_count = parts->count,
@@ -194,18 +270,29 @@ static hd_status build_parts(const struct hdi_program_context *context,
         .cancel = context->cancel,
         .library = params->library,
     };
-    uint32_t first = 0;
+    uint32_t first = 0, most = 1;
 
+    for (const char *c = params->cpus; c && *c; c++)
+        most += *c == ',';
+    program->builds = calloc(most, sizeof(*program->builds));
+    if (!program->builds)
+        return hdi_fail(error, HD_ENOMEM, "no memory for a program");
     if (parts->count > 0) {
-        HDI_TRY(build_source(context, &source, program, error));
+        HDI_TRY(build_all(context, params, &source, program, error));
         keep_sources(context, params, parts, program);
     } else {
         program->was_cached = true;
-        program->build = parts->finished[first];
+        program->builds[program->build_count++] = parts->finished[first];
         parts->finished[first++] = (struct hdi_build){0};
     }
+    // There are none beside names of processors.
     for (uint32_t i = first; i < parts->finished_count; i++)
-        HDI_TRY(join(&program->build, &parts->finished[i], error));
+        HDI_TRY(join(program->builds, &parts->finished[i], error));
+    program->build = hdi_processor_choose(
+        &context->device->can, program->builds, program->build_count);
+    program->runs = program->build != NULL;
+    if (!program->runs)
+        program->build = program->builds;
     return HD_OK;
 }
 
@@ -215,6 +302,7 @@ static hd_status build(const struct hdi_program_context *context,
 {
     struct hdi_parts parts;
 
+    HDI_TRY(check_names(context, params, error));
     HDI_TRY(hdi_parts_read(context, params, &parts, error));
     hd_status status = build_parts(context, params, &parts, program, error);
     hdi_parts_free(&parts);
@@ -302,9 +390,11 @@ static hd_status load_build(const struct hdi_program_context *context,
 {
     struct hdi_code **code = &program->codes[program->code_count];
 
-    HDI_TRY(program->backend->load(context->device, build->image,
-                                   build->image_size, code, error));
-    program->code_count++;
+    if (program->runs) {
+        HDI_TRY(program->backend->load(context->device, build->image,
+                                       build->image_size, code, error));
+        program->code_count++;
+    }
     for (uint32_t i = 0; i < build->kernel_count; i++) {
         const struct hdi_build_kernel *from = &build->kernels[i];
         const struct hd_kernel *same = hd_program_find(program, from->name);
@@ -317,7 +407,8 @@ static hd_status load_build(const struct hdi_program_context *context,
         struct hd_kernel *kernel = &program->kernels[program->kernel_count++];
         fill_kernel(program, from, program->args + *arg_count, kernel);
         *arg_count += from->arg_count;
-        HDI_TRY(find_code(context, *code, kernel, error));
+        if (program->runs)
+            HDI_TRY(find_code(context, *code, kernel, error));
     }
     return HD_OK;
 }
@@ -333,7 +424,7 @@ static size_t count_args(const struct hdi_build *build)
 static hd_status load(const struct hdi_program_context *context,
                       struct hd_program *program, struct hd_error *error)
 {
-    const struct hdi_build *build = &program->build;
+    const struct hdi_build *build = program->build;
     size_t args = count_args(build), kernels = build->kernel_count;
 
     if (build->bitcode)
@@ -406,7 +497,9 @@ void hd_program_destroy(struct hd_program *program)
     free(program->codes);
     free(program->kernels);
     free(program->args);
-    hdi_build_clear(&program->build);
+    for (uint32_t i = 0; i < program->build_count; i++)
+        hdi_build_clear(&program->builds[i]);
+    free(program->builds);
     free(program);
 }
 
@@ -495,7 +588,8 @@ static hd_status write_binary(const struct hd_program *program,
         return hdi_fail(error, HD_ENOTSUP,
                         "Heddle binaries need libb2: install libb2-dev and "
                         "build Heddle again");
-    if (!hdi_container_write(&program->build, NULL, NULL, binary)) {
+    if (!hdi_container_write(program->builds, program->build_count, NULL, NULL,
+                             binary)) {
         hdi_text_free(binary);
         return hdi_fail(error, HD_ENOMEM, "no memory to write a binary");
     }

@@ -142,6 +142,36 @@ static void kernels_come_in_source_order(struct try *t)
     hd_program_destroy(p);
 }
 
+// Behind a digest that is right, too.
+static void nothing_is_believed(struct hdi_text *whole, size_t from,
+                                size_t most)
+{
+    const size_t head = 24, body = head + HDI_DIGEST_SIZE;
+    struct hdi_build *read;
+    uint32_t count;
+    struct hd_error error;
+
+    for (size_t i = from; i < whole->size && i < from + most; i++)
+        for (unsigned value = 0; value < 256; value += 85) {
+            char kept = whole->data[i];
+            uint8_t digest[HDI_DIGEST_SIZE];
+            whole->data[i] = (char)value;
+            hdi_digest(
+                NULL,
+                (struct hdi_span[]){{whole->data, head},
+                                    {whole->data + body, whole->size - body}},
+                2, digest);
+            memcpy(whole->data + head, digest, sizeof(digest));
+            if (hdi_container_read_all(whole->data, whole->size, NULL, "bad",
+                                       &read, &count, NULL, &error) == HD_OK) {
+                while (count > 0)
+                    hdi_build_clear(&read[--count]);
+                free(read);
+            }
+            whole->data[i] = kept;
+        }
+}
+
 static void a_binary_needs_no_compiler_and_survives_damage(struct try *t)
 {
     struct hd_error error;
@@ -178,33 +208,16 @@ static void a_binary_needs_no_compiler_and_survives_damage(struct try *t)
 
     struct hdi_build read;
     for (size_t size = 0; size < whole.size; size++)
-        CHECK(hdi_container_read(whole.data, size, NULL, "", "", "cut", &read,
+        CHECK(hdi_container_read(whole.data, size, NULL, NULL, "cut", &read,
                                  NULL, &error) == HD_EFORMAT);
     for (size_t i = 0; i < whole.size; i++) {
         whole.data[i] ^= (char)(1 << i % 8);
-        CHECK(hdi_container_read(whole.data, whole.size, NULL, "", "", "bad",
+        CHECK(hdi_container_read(whole.data, whole.size, NULL, NULL, "bad",
                                  &read, NULL, &error) == HD_EFORMAT);
         whole.data[i] ^= (char)(1 << i % 8);
     }
-    // Behind a digest that is right, too, nothing is believed.
-    const size_t head = 24, body = 24 + HDI_DIGEST_SIZE;
-    for (size_t i = body; i < whole.size && i < body + 2000; i++)
-        for (unsigned value = 0; value < 256; value += 85) {
-            char kept = whole.data[i];
-            uint8_t digest[HDI_DIGEST_SIZE];
-            whole.data[i] = (char)value;
-            hdi_digest(
-                NULL,
-                (struct hdi_span[]){{whole.data, head},
-                                    {whole.data + body, whole.size - body}},
-                2, digest);
-            memcpy(whole.data + head, digest, sizeof(digest));
-            if (hdi_container_read(whole.data, whole.size, NULL, "", "", "bad",
-                                   &read, NULL, &error) == HD_OK)
-                hdi_build_clear(&read);
-            whole.data[i] = kept;
-        }
-    CHECK_FAILS(hdi_container_read(whole.data, 0, NULL, "", "", "empty", &read,
+    nothing_is_believed(&whole, 24 + HDI_DIGEST_SIZE, 2000);
+    CHECK_FAILS(hdi_container_read(whole.data, 0, NULL, NULL, "empty", &read,
                                    NULL, &error),
                 HD_EFORMAT, error, "empty");
 
@@ -223,6 +236,151 @@ static void a_binary_needs_no_compiler_and_survives_damage(struct try *t)
     CHECK_FAILS(hdi_program_create(&t->context, &params, &p, &error),
                 HD_ENOTSUP, error, "another");
     t->device->can.cpu = cpu;
+}
+
+// A text of this function's own, so that it can be told apart in code for
+// different processors: by the width of its vectors.
+static const char wide[] =
+    "kernel void wide(global float *x) { x[get_global_id(0)] *= 3; }\n";
+
+static unsigned width_of(const struct hd_program *program)
+{
+    const char *text =
+        hd_kernel_info(hd_program_find(program, "wide"))->explanation;
+    const char *at = strstr(text, "vector width ");
+    unsigned width = 0;
+
+    CHECK(at && sscanf(at, "vector width %u", &width) == 1);
+    return width;
+}
+
+static void check_wide(struct try *t, const struct hd_program *program)
+{
+    static float x[1000], *px = x;
+
+    for (int i = 0; i < 1000; i++)
+        x[i] = (float)i;
+    TRY_RUN(t, program, "wide", ((struct try_range){1, {1000}, {64}, {0}}),
+            TRY_VALUE(px));
+    for (int i = 0; i < 1000; i++)
+        CHECK(x[i] == (float)(3 * i));
+}
+
+// Load it; the vectors' width is that of the code that was taken.
+static unsigned load_wide(struct try *t, const char *path)
+{
+    const struct hd_program_params params = {.path = path};
+    struct hd_program *p;
+    struct hd_error error;
+
+    CHECK_OK(hdi_program_create(&t->context, &params, &p, &error), error);
+    check_wide(t, p);
+    unsigned width = width_of(p);
+    hd_program_destroy(p);
+    return width;
+}
+
+static void build_for(struct try *t, const char *cpus, const char *path)
+{
+    const struct hd_program_params params = {
+        .path = "wide.cl", .source = wide, .cpus = cpus};
+    struct hd_program *p;
+    struct hd_error error;
+
+    CHECK_OK(hdi_program_create(&t->context, &params, &p, &error), error);
+    CHECK_OK(hd_program_save(p, path, &error), error);
+    hd_program_destroy(p);
+}
+
+#define CPUS_FAIL(cpus_, status, part)                                       \
+    CHECK_FAILS(build(t,                                                     \
+                      (struct hd_program_params){                            \
+                          .path = "wide.cl", .source = wide, .cpus = cpus_}, \
+                      &error),                                               \
+                status, error, part)
+
+static void the_best_code_that_runs_is_taken(struct try *t)
+{
+    struct hd_error error;
+    const char *path = path_in("wide.hdb");
+    const char *features = t->device->can.features;
+    const char *cpu = t->device->can.cpu;
+
+    if (!features) {
+        CPUS_FAIL("generic", HD_ENOTSUP, "'generic'");
+        return;
+    }
+    // Every name of clang's becomes code, of its own width.
+    build_for(t, "x86-64", path);
+    CHECK(load_wide(t, path) == 4);
+    build_for(t, "native", path);
+    unsigned native = load_wide(t, path);
+
+    build_for(t, "x86-64,x86-64-v3,native,x86-64-v4", path);
+    CHECK(load_wide(t, path) == native);
+    // On another processor of the same kind.
+    t->device->can.cpu = "another";
+    CHECK(load_wide(t, path) == (strstr(features, "avx512f") ? 16
+                                 : strstr(features, "avx2")  ? 8
+                                                             : 4));
+    // On one that has less, whatever the order in the file.
+    t->device->can.features = "x87 cx8 cmov mmx fxsr sse sse2";
+    CHECK(load_wide(t, path) == 4);
+    build_for(t, "x86-64-v4,x86-64", path);
+    CHECK(load_wide(t, path) == 4);
+    t->device->can.features = "x87 cx8 cmov mmx fxsr sse";
+    CHECK_FAILS(build(t, (struct hd_program_params){.path = path}, &error),
+                HD_ENOTSUP, error, "x86-64 (which needs sse2)");
+
+    // For others alone: kernels to look at, not to launch.
+    const struct hd_program_params params = {.source = wide,
+                                             .cpus = "x86-64-v4,x86-64-v3"};
+    struct hd_program *p;
+    CHECK_OK(hdi_program_create(&t->context, &params, &p, &error), error);
+    CHECK(width_of(p) == 16 && !hd_program_find(p, "wide")->entry);
+    hd_program_destroy(p);
+    t->device->can.features = features;
+    t->device->can.cpu = cpu;
+
+    CPUS_FAIL("x86-64-v3,nix", HD_EINVAL, "unknown target CPU 'nix'");
+    CPUS_FAIL("", HD_EINVAL, "no list");
+    CPUS_FAIL("x86-64,,native", HD_EINVAL, "no list");
+    CPUS_FAIL("x86-64,", HD_EINVAL, "no list");
+    CPUS_FAIL("x86-64,x86-64-v2,x86-64", HD_EINVAL, "'x86-64' is named twice");
+    CPUS_FAIL("x86 64", HD_EINVAL, "'x86 64'");
+    CHECK_FAILS(build(t,
+                      (struct hd_program_params){
+                          .source = wide, .cpus = "x86-64", .library = true},
+                      &error),
+                HD_EINVAL, error, "library");
+    CHECK_FAILS(
+        build(t, (struct hd_program_params){.path = path, .cpus = "x86-64"},
+              &error),
+        HD_EINVAL, error, "give its sources");
+
+    // Damage is found wherever it is.
+    build_for(t, "x86-64,x86-64-v3", path);
+    struct hdi_text whole = read_file(path);
+    for (size_t i = 0; i < whole.size; i += 97) {
+        whole.data[i] ^= 4;
+        CHECK_FAILS(build(t,
+                          (struct hd_program_params){.binary = whole.data,
+                                                     .binary_size = whole.size},
+                          &error),
+                    HD_EFORMAT, error, "");
+        whole.data[i] ^= 4;
+        CHECK_FAILS(build(t,
+                          (struct hd_program_params){.binary = whole.data,
+                                                     .binary_size = i},
+                          &error),
+                    HD_EFORMAT, error, "");
+    }
+    // The second begins behind half of it.
+    char *second =
+        memmem(whole.data + whole.size / 3, whole.size / 2, "x86-64-v3", 9);
+    CHECK(second);
+    nothing_is_believed(&whole, (size_t)(second - whole.data) - 30, 300);
+    hdi_text_free(&whole);
 }
 
 static void *cancel_soon(void *data)
@@ -318,6 +476,7 @@ int main(void)
     kernels_come_in_source_order(&t);
     a_device_without_code_is_told_about_kernels(&t);
     a_binary_needs_no_compiler_and_survives_damage(&t);
+    the_best_code_that_runs_is_taken(&t);
     threads_build_at_once(&t);
     a_build_can_be_cancelled(&t);
     hdi_cache_close(t.context.cache);

@@ -238,6 +238,12 @@ hd_status hdi_plan_check(const struct hdi_launcher *launcher,
         return hdi_fail(error, HD_EINVAL,
                         "a launch needs a kernel: hd_program_find() gives NULL "
                         "for a name that is not in the program");
+    if (!kernel->entry)
+        return hdi_fail(error, HD_ENOTSUP,
+                        "kernel '%s' was built for other processors than this "
+                        "one: build its program with this one among the names, "
+                        "or without names",
+                        kernel->info.name);
     if (arg_count != kernel->info.arg_count)
         return hdi_fail(error, HD_EINVAL,
                         "kernel '%s' takes %u arguments, not %u",

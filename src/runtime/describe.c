@@ -1,8 +1,10 @@
 // What this machine offers and what is built in.
 #include <inttypes.h>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "heddle/version.h"
+#include "kernel/contents.h"
 #include "kernel/opencl.h"
 #include "kernel/spirv.h"
 #include "runtime/runtime.h"
@@ -145,6 +147,12 @@ static void describe_json(const struct hd_runtime *r, struct hdi_text *text)
     hdi_text_print(text, "}\n");
 }
 
+static bool write_text(const struct hdi_text *text, FILE *file)
+{
+    return fwrite(text->data, 1, text->size, file) == text->size &&
+           fflush(file) == 0;
+}
+
 hd_status hd_runtime_describe(const struct hd_runtime *runtime, FILE *file,
                               bool json)
 {
@@ -158,9 +166,23 @@ hd_status hd_runtime_describe(const struct hd_runtime *runtime, FILE *file,
     hd_status status = HD_OK;
     if (text.failed)
         status = HD_ENOMEM;
-    else if (fwrite(text.data, 1, text.size, file) != text.size ||
-             fflush(file) != 0)
+    else if (!write_text(&text, file))
         status = HD_EIO;
+    hdi_text_free(&text);
+    return status;
+}
+
+hd_status hd_runtime_describe_binary(const struct hd_runtime *runtime,
+                                     const char *path, FILE *file, bool json,
+                                     struct hd_error *error)
+{
+    struct hdi_text text = {0};
+    hd_status status =
+        hdi_contents_describe(&runtime->device->can, path, json, &text, error);
+
+    if (status == HD_OK && !write_text(&text, file))
+        status =
+            hdi_fail(error, HD_EIO, "what is in %s cannot be written", path);
     hdi_text_free(&text);
     return status;
 }

@@ -310,6 +310,76 @@ static void the_machine_is_described(void)
     hd_runtime_destroy(runtime);
 }
 
+static const char binary[] = "runtime_test.hdb";
+
+static char *contents_of(struct hd_runtime *runtime, bool json)
+{
+    char *text;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+    CHECK(file);
+    CHECK_OK(hd_runtime_describe_binary(runtime, binary, file, json, &error),
+             error);
+    fclose(file);
+    return text;
+}
+
+// No processor has the instructions of both.
+static void code_for_others_is_told_and_not_launched(void)
+{
+    static const char *const cpus[] = {"bdver4", "sapphirerapids"};
+    struct hd_runtime *runtime =
+        start(&(struct hd_runtime_params){.no_cache = true});
+    struct hd_program_params params = {.path = "add.cl", .source = source};
+    struct hd_program *program;
+    bool built = false;
+    unsigned refused = 0;
+
+    for (int i = 0; i < 2; i++) {
+        params.cpus = cpus[i];
+        hd_status status =
+            hd_program_create(runtime, &params, &program, &error);
+        if (status == HD_ENOTSUP)
+            break;
+        built = true;
+        CHECK_OK(status, error);
+        CHECK(hd_program_kernel_count(program) == 1);
+        CHECK_OK(hd_program_save(program, binary, &error), error);
+        char *text = contents_of(runtime, false);
+        char *json = contents_of(runtime, true);
+        CHECK(strstr(text, cpus[i]) && strstr(text, "add.cl:"));
+        CHECK(strstr(json, "\"kernels\":[{\"name\":\"add\","));
+        if (strstr(text, "does not run here")) {
+            const struct hd_kernel *kernel = hd_program_kernel(program, 0);
+            const struct hd_range range = {.dims = 1, .global = {4}};
+            CHECK(strstr(text, "(which needs "));
+            CHECK(strstr(json, "\"runs\":false,\"chosen\":false"));
+            CHECK_FAILS(hd_launch(runtime, kernel, &range, NULL, 0, &error),
+                        HD_ENOTSUP, error, "'add' was built for other");
+            hd_program_destroy(program);
+            CHECK_FAILS(
+                hd_program_create(runtime,
+                                  &(struct hd_program_params){.path = binary},
+                                  &program, &error),
+                HD_ENOTSUP, error, cpus[i]);
+            program = NULL;
+            refused++;
+        }
+        free(text);
+        free(json);
+        hd_program_destroy(program);
+    }
+    CHECK(!built || refused > 0);
+    unlink(binary);
+    CHECK_FAILS(
+        hd_runtime_describe_binary(runtime, binary, stderr, false, &error),
+        HD_ENOENT, error, binary);
+    CHECK_FAILS(
+        hd_runtime_describe_binary(runtime, "/dev/null", stderr, false, &error),
+        HD_EFORMAT, error, "/dev/null");
+    hd_runtime_destroy(runtime);
+}
+
 static char *calibration_of(struct hd_runtime *runtime, bool again)
 {
     char *text;
@@ -387,6 +457,7 @@ int main(void)
     a_runtime_works_without_its_cache();
     build_options_reach_every_program();
     the_machine_is_described();
+    code_for_others_is_told_and_not_launched();
     a_calibration_is_a_machine_file();
     a_trace_is_written_when_asked_for();
     peak_memory_is_kept();

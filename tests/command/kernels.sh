@@ -26,6 +26,34 @@ said "form: one thread per work-item"
 expect 1 "heddle: " "$HEDDLE" build invert.cl -heddle-form=coil
 holds . invert.cl invert.hdb other.hdb
 
+# For named processors.
+if [ "$(uname -m)" = x86_64 ]; then
+    expect 0 "" "$HEDDLE" build --cpu x86-64,x86-64-v3 invert.cl -o two.hdb
+    expect 0 "" "$HEDDLE" info two.hdb
+    said "for x86-64, "
+    said "for x86-64-v3"
+    said "kernel     invert(uchar4* from, uchar4* to), invert.cl:5"
+    expect 0 "" "$HEDDLE" info --json two.hdb
+    said '"processor":"x86-64-v3"'
+    expect 0 "" "$HEDDLE" build --cpu x86-64,x86-64-v3 invert.cl --explain
+    said "for x86-64-v3:"
+    expect 1 "unknown target CPU 'toaster'" \
+        "$HEDDLE" build --cpu toaster invert.cl -o no.hdb
+    # No processor has the instructions of both.
+    for cpu in bdver4 sapphirerapids; do
+        "$HEDDLE" build --cpu $cpu invert.cl -o one.hdb || fail "build --cpu $cpu"
+        "$HEDDLE" info one.hdb >>about
+    done
+    grep -q "(which needs .* does not run here" about ||
+        fail "code that cannot run here is not named"
+    rm two.hdb one.hdb about
+fi
+expect 1 "invert.cl: not a Heddle binary" "$HEDDLE" info invert.cl
+expect 2 "--calibrate" "$HEDDLE" info --calibrate invert.hdb
+expect 0 "" "$HEDDLE" info invert.hdb
+said "runs here"
+holds . invert.cl invert.hdb other.hdb
+
 cat >broken.cl <<'END'
 kernel void broken(global int *to)
 {

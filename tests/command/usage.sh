@@ -19,7 +19,7 @@ for command in info run graph build; do
     expect 0 "" "$HEDDLE" "$command" --help
     said "Usage: heddle $command"
 done
-wrong "heddle info: unexpected argument 'x'" info x
+wrong "heddle info: unexpected argument 'y'" info x y
 wrong "heddle info: option '--json' given twice" info --json --json
 wrong "heddle info: option '--json' takes no value" info --json=yes
 

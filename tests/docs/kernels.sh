@@ -37,14 +37,21 @@ sh run.sh >told || fail "the command of the page failed"
 for word in form regions 'kept per work-item' 'vector width'; do
     grep -q "$word" told || fail "--explain does not tell '$word'"
 done
+if [ "$(uname -m)" = x86_64 ]; then
+    block sh 2 | sed "s|^heddle|\"$heddle\"|" >run.sh
+    grep -q cpu run.sh || fail "the block on processors is missing in $page"
+    sh -e run.sh >told || fail "the commands on processors failed"
+    grep -q 'x86-64-v[234].* runs here' told ||
+        fail "no code of the page runs here"
+fi
 "$heddle" build blur.cl
-block sh 2 | sed "s|^heddle|\"$heddle\"|" >run.sh
+block sh 3 | sed "s|^heddle|\"$heddle\"|" >run.sh
 grep -q library run.sh || fail "the block on libraries is missing in $page"
 sh -e run.sh || fail "the commands on libraries failed"
 [ -s both.hdb ] || fail "the commands on libraries wrote nothing"
 if spirv-as --version >spirv 2>&1 && "$heddle" info | grep -q 'SPIR-V *through'; then
     cp "$here/../spirv/group.spvasm" kernel.spvasm
-    block sh 3 | sed "s|^heddle|\"$heddle\"|; s|^spirv-as|& --target-env spv1.4|" >run.sh
+    block sh 4 | sed "s|^heddle|\"$heddle\"|; s|^spirv-as|& --target-env spv1.4|" >run.sh
     grep -q spirv-as run.sh || fail "the block on SPIR-V is missing in $page"
     sh -e run.sh || fail "the commands on SPIR-V failed"
     [ -s whole.hdb ] || fail "the commands on SPIR-V wrote nothing"

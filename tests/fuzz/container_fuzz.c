@@ -70,26 +70,29 @@ static bool write_again(const struct hdi_text *first)
     bool library = false;
 
     struct hdi_text texts[2] = {{0}, {0}};
-    struct hdi_build build = {0};
+    struct hdi_build *builds = NULL;
+    uint32_t count;
     struct hd_error error = {0};
     uint8_t(*digests)[HDI_DIGEST_SIZE] = NULL;
 
     for (int i = 0; i < 2; i++) {
         const struct hdi_text *from = i == 0 ? first : &texts[0];
         hd_status status =
-            hdi_container_read(from->data, from->size, NULL, "", "", "input",
-                               &build, &digests, &error);
+            hdi_container_read_all(from->data, from->size, NULL, "input",
+                                   &builds, &count, &digests, &error);
         fuzz_check_error(status, &error);
         if (status != HD_OK) {
             HOLDS(i == 0);
             break;
         }
-        HOLDS(hdi_container_write(&build,
+        HOLDS(hdi_container_write(builds, count,
                                   (const uint8_t(*)[HDI_DIGEST_SIZE])digests,
                                   NULL, &texts[i]));
         free(digests);
-        library = build.bitcode != NULL;
-        hdi_build_clear(&build);
+        library = builds->bitcode != NULL;
+        for (uint32_t b = 0; b < count; b++)
+            hdi_build_clear(&builds[b]);
+        free(builds);
     }
     HOLDS(texts[0].size == texts[1].size);
     HOLDS(texts[0].size == 0 ||

@@ -61,6 +61,7 @@ static void open_runtime(void)
         .device = "null", .workers = 1, .caller_only = true, .no_cache = true};
     const struct hdi_build build = {.target = empty,
                                     .cpu = empty,
+                                    .features = empty,
                                     .image = empty,
                                     .kernels = kernels,
                                     .kernel_count =
@@ -72,7 +73,7 @@ static void open_runtime(void)
         return;
     HOLDS(hd_runtime_create(&params, &runtime, &error) == HD_OK);
     HOLDS(hd_buffer_create(runtime, 4096, &buffer, &error) == HD_OK);
-    HOLDS(hdi_container_write(&build, NULL, NULL, &text));
+    HOLDS(hdi_container_write(&build, 1, NULL, NULL, &text));
     const struct hd_program_params from = {.binary = text.data,
                                            .binary_size = text.size};
     HOLDS(hd_program_create(runtime, &from, &program, &error) == HD_OK);

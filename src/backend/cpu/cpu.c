@@ -106,6 +106,9 @@ static hd_status cpu_open(const struct hdi_topology *topology, unsigned index,
                 .description = d->description,
                 .target = hdi_cpu_target(),
                 .cpu = d->cpu,
+                .features = hdi_cpu_features(d->features, sizeof(d->features))
+                                ? d->features
+                                : NULL,
                 .units = machine->cores,
                 .in_flight = 1,
                 .group_items = MOST_ITEMS,

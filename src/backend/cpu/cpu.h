@@ -12,7 +12,7 @@ struct hdi_region;
 
 struct hdi_cpu_device {
     struct hdi_device device;
-    char description[192], cpu[160];
+    char description[192], cpu[160], features[1024];
     const struct hdi_topology *topology;
     struct hdi_print_sink print;
     bool guard;
@@ -28,6 +28,9 @@ struct hdi_cpu_device {
 // False: no memory.
 bool hdi_cpu_identify(char *text, size_t size);
 const char *hdi_cpu_target(void); // LLVM triple
+
+// Its instruction sets, as in hdi_capabilities. False: they are not told here.
+bool hdi_cpu_features(char *text, size_t size);
 
 // One kernel: the function hdk_NAME.
 struct hdi_entry {

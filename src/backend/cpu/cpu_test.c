@@ -32,6 +32,66 @@ static void one_device_says_what_it_is(void)
     cpu->close(device);
 }
 
+#if defined(__x86_64__)
+static bool tells(const struct hdi_device *device, const char *feature)
+{
+    const char *at = device->can.features;
+    size_t length = strlen(feature);
+
+    for (; (at = strstr(at, feature)); at += length)
+        if ((at == device->can.features || at[-1] == ' ') &&
+            (at[length] == ' ' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+#define AGREES(name) \
+    CHECK(tells(device, name) == (__builtin_cpu_supports(name) != 0))
+
+static void instruction_sets_are_told(void)
+{
+    struct hdi_device *device = open_device();
+
+    AGREES("sse2");
+    AGREES("ssse3");
+    AGREES("sse4a");
+    AGREES("sse4.1");
+    AGREES("sse4.2");
+    AGREES("popcnt");
+    AGREES("bmi");
+    AGREES("bmi2");
+    AGREES("aes");
+    AGREES("avx");
+    AGREES("xop");
+    AGREES("fma");
+    AGREES("fma4");
+    AGREES("avx2");
+    AGREES("vpclmulqdq");
+    AGREES("avx512f");
+    AGREES("avx512vl");
+    AGREES("avx512bw");
+    AGREES("avx512dq");
+    AGREES("avx512cd");
+    AGREES("avx512vbmi");
+    AGREES("avx512vbmi2");
+    AGREES("avx512vnni");
+    AGREES("avx512bitalg");
+    AGREES("avx512vpopcntdq");
+    AGREES("gfni");
+    // What is not in the code of kernels is no reason to refuse it.
+    CHECK(tells(device, "pku") && tells(device, "sgx"));
+    cpu->close(device);
+}
+#else
+static void instruction_sets_are_told(void)
+{
+    struct hdi_device *device = open_device();
+
+    CHECK(!device->can.features);
+    cpu->close(device);
+}
+#endif
+
 static void memory_is_zeroed_and_aligned(void)
 {
     struct hdi_device *device = open_device();
@@ -123,6 +183,7 @@ int main(void)
     CHECK_OK(hdi_topology_create("pack:1 core:3 pu:1", &topology, &error),
              error);
     one_device_says_what_it_is();
+    instruction_sets_are_told();
     memory_is_zeroed_and_aligned();
     images_that_are_none_are_refused();
     a_unit_grows_its_blocks_and_reuses_them();

@@ -41,6 +41,7 @@ enum phase {
 
 struct hdi_crew {
     const struct hdi_source *source;
+    const struct hdi_build *made_for; // its processor
     struct hand hands[MOST_HANDS];
     unsigned hand_count;
     pthread_mutex_t lock; // of all below
@@ -333,7 +334,8 @@ static void *run(void *data)
     struct hdi_crew *crew = hand->crew;
     LLVMModuleRef program = NULL;
 
-    hand->status = hdi_llvm_open(&hand->llvm, crew->source->target,
+    hand->status = hdi_llvm_open(&hand->llvm, crew->made_for->target,
+                                 crew->made_for->cpu, crew->made_for->features,
                                  crew->source->path, &hand->error);
     hand->llvm.cancel = crew->source->cancel;
     hand->llvm.debug = hdi_options_have(crew->source->options, "-heddle-debug");
@@ -390,7 +392,8 @@ static unsigned hands_for(const struct hdi_source *source)
 }
 
 hd_status hdi_crew_start(const struct hdi_source *source,
-                         struct hdi_crew **made, struct hd_error *error)
+                         const struct hdi_build *build, struct hdi_crew **made,
+                         struct hd_error *error)
 {
     struct hdi_crew *crew = calloc(1, sizeof(*crew));
     unsigned wanted = hands_for(source);
@@ -399,6 +402,7 @@ hd_status hdi_crew_start(const struct hdi_source *source,
         return hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
                         source->path);
     crew->source = source;
+    crew->made_for = build;
     pthread_mutex_init(&crew->lock, NULL);
     pthread_cond_init(&crew->changed, NULL);
     pthread_mutex_lock(&crew->lock);

@@ -12,7 +12,8 @@ struct hdi_crew;
 
 // Start the threads for `source`, which must stay until the end. HD_ENOMEM.
 hd_status hdi_crew_start(const struct hdi_source *source,
-                         struct hdi_crew **crew, struct hd_error *error);
+                         const struct hdi_build *build, struct hdi_crew **crew,
+                         struct hd_error *error);
 
 // Compile the kernels of `bitcode` into build->kernels and one object each,
 // files in `objects` (HDI_CHILD_FILES of them at most), which the caller closes

@@ -59,8 +59,26 @@ static void keep_remark(LLVMDiagnosticInfoRef info, void *data)
     LLVMDisposeMessage(text);
 }
 
+// "sse avx" as "+sse,+avx".
+static char *add_signs(const char *words)
+{
+    struct hdi_text text = {0};
+    char *message = NULL;
+
+    for (const char *w = words; *w; w += strspn(w, " ")) {
+        int length = (int)strcspn(w, " ");
+        hdi_text_print(&text, "%s+%.*s", text.size > 0 ? "," : "", length, w);
+        w += length;
+    }
+    if (!text.failed && text.data)
+        message = LLVMCreateMessage(text.data);
+    hdi_text_free(&text);
+    return message;
+}
+
 hd_status hdi_llvm_open(struct hdi_llvm *llvm, const char *triple,
-                        const char *path, struct hd_error *error)
+                        const char *cpu, const char *features, const char *path,
+                        struct hd_error *error)
 {
     LLVMTargetRef target;
     char *message = NULL;
@@ -69,8 +87,8 @@ hd_status hdi_llvm_open(struct hdi_llvm *llvm, const char *triple,
     *llvm = (struct hdi_llvm){.path = path};
     llvm->triple =
         *triple ? LLVMCreateMessage(triple) : LLVMGetDefaultTargetTriple();
-    llvm->cpu = LLVMGetHostCPUName();
-    llvm->features = LLVMGetHostCPUFeatures();
+    llvm->cpu = *features ? LLVMCreateMessage(cpu) : LLVMGetHostCPUName();
+    llvm->features = *features ? add_signs(features) : LLVMGetHostCPUFeatures();
     if (!llvm->triple || !llvm->cpu || !llvm->features) {
         hdi_llvm_close(llvm);
         return hdi_fail(error, HD_ENOMEM, "%s: no memory to compile", path);

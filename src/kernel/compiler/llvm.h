@@ -61,9 +61,11 @@ struct hdi_llvm {
     bool unscreened; // the one at hand cannot be
 };
 
-// `triple` "" is this machine's. Code is made for the processor at hand.
+// `triple` "" is this machine's. `features` are instruction sets, with blanks
+// between, of the processor that LLVM calls `cpu`; "": of the one at hand.
 hd_status hdi_llvm_open(struct hdi_llvm *llvm, const char *triple,
-                        const char *path, struct hd_error *error);
+                        const char *cpu, const char *features, const char *path,
+                        struct hd_error *error);
 void hdi_llvm_close(struct hdi_llvm *llvm);
 
 // A context in which an error ends nothing but what failed.

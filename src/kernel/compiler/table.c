@@ -9,6 +9,7 @@
 #include "kernel/compiler/crew.h"
 #include "kernel/compiler/frontend.h"
 #include "kernel/compiler/linker.h"
+#include "kernel/compiler/march.h"
 #include "kernel/compiler/merger.h"
 #include "kernel/compiler/translator.h"
 
@@ -109,10 +110,12 @@ static hd_status make_library(const struct hdi_source *source,
                               struct hdi_build *build, struct hd_error *error)
 {
     struct hdi_text bitcode = {0};
-    struct hdi_build made = {.target = strdup(""), .cpu = strdup("")};
+    struct hdi_build made = {
+        .target = strdup(""), .cpu = strdup(""), .features = strdup("")};
 
-    hd_status status =
-        made.target && made.cpu ? HD_OK : fail_memory(source, error);
+    hd_status status = made.target && made.cpu && made.features
+                           ? HD_OK
+                           : fail_memory(source, error);
     if (status == HD_OK)
         status = translate_all(source, &made, &bitcode, error);
     if (status != HD_OK) {
@@ -126,6 +129,28 @@ static hd_status make_library(const struct hdi_source *source,
     return HD_OK;
 }
 
+// What code is made for.
+static hd_status choose_processor(const struct hdi_source *source,
+                                  struct hdi_build *made,
+                                  struct hd_error *error)
+{
+    struct hdi_text features = {0};
+
+    if (source->march) {
+        hd_status status = hdi_march_features(source, &features, error);
+        if (status != HD_OK) {
+            hdi_text_free(&features);
+            return status;
+        }
+    }
+    made->target = strdup(source->target);
+    made->cpu = strdup(source->march ? source->march : source->cpu);
+    made->features = source->march ? features.data : strdup("");
+    return made->target && made->cpu && made->features
+               ? HD_OK
+               : fail_memory(source, error);
+}
+
 static hd_status make_program(const struct hdi_source *source,
                               struct hdi_build *build, struct hd_error *error)
 {
@@ -133,12 +158,11 @@ static hd_status make_program(const struct hdi_source *source,
     struct hdi_crew *crew = NULL;
     int objects[HDI_CHILD_FILES];
     size_t object_count = 0;
-    struct hdi_build made = {.target = strdup(source->target),
-                             .cpu = strdup(source->cpu)};
+    struct hdi_build made = {0};
 
-    hd_status status = made.target && made.cpu
-                           ? hdi_crew_start(source, &crew, error)
-                           : fail_memory(source, error);
+    hd_status status = choose_processor(source, &made, error);
+    if (status == HD_OK)
+        status = hdi_crew_start(source, &made, &crew, error);
     if (status == HD_OK)
         status = translate_all(source, &made, &bitcode, error);
     if (status == HD_OK)

@@ -26,6 +26,7 @@
 #include "heddle/status.h"
 
 struct hdi_backend;
+struct hdi_share;
 struct hdi_topology;
 
 // Where what kernels print goes, in whole lines; any thread may call it.
@@ -97,6 +98,9 @@ struct hdi_chunk {
     uint64_t saved_bytes; // room for values across barriers, of one work-group
     const atomic_int *stop; // not 0: what runs is not wanted any more; optional
     const struct hdi_check_launch *check; // of checked kernels: checks.h
+    // Of work-groups that wait for each other, a share of the box: meeting.h.
+    // The memory is of that share. NULL: all of them.
+    const struct hdi_share *share;
 };
 
 // What a kernel did that it may not, as far as the hardware tells.

@@ -52,9 +52,10 @@ struct hdi_item {
 
 enum {
     HDI_ITEMS_MEET = 1,  // it has barriers: each work-item needs a stack
-    HDI_ITEMS_GRID = 4,  // those of all groups are there at once; the frame's
-                         // box is the whole launch, and its memory is shared
-                         // out equally among the groups
+    HDI_ITEMS_GRID = 4,  // those of all groups are there at once, on one unit
+                         // or several (meeting.h); the frame's box is the
+                         // whole launch, and its memory is shared out equally
+                         // among the unit's groups
     HDI_ITEMS_DEBUG = 2, // fresh memory is filled, and a work-item that ends
                          // while others wait is an error
     HDI_FILLER = 0xa5    // what fresh memory is filled with

@@ -11,10 +11,10 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/futex.h"
 #include "base/memory.h"
 #include "base/topology.h"
 #include "dispatch/dispatcher.h"
-#include "steal/futex.h"
 #include "steal/order.h"
 #include "steal/worker.h"
 

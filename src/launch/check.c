@@ -197,7 +197,7 @@ static hd_status check_local_size(const struct hdi_launcher *launcher,
     return HD_OK;
 }
 
-// Where work-groups wait for each other, all are there at once, on one worker.
+// Where work-groups wait for each other, all are there at once.
 static hd_status make_resident(const struct hd_kernel *kernel,
                                struct hdi_plan *plan, struct hd_error *error)
 {

@@ -9,7 +9,8 @@ enum {
     WORKERS = 3,
     ITEMS = 1000,
     ROUNDS = 7,
-    TIMES = 40
+    TIMES = 40,
+    MOST_TURNS = 50
 };
 
 static const char source[] =
@@ -99,6 +100,18 @@ static const char source[] =
     "    if (get_global_id(0) == 130)\n"
     "        x[1 << 17] = 1;\n"
     "    hd_grid_barrier();\n"
+    "}\n"
+    "kernel void one_of_two(global int *x)\n"
+    "{\n"
+    "    hd_grid_barrier();\n"
+    "    if (get_group_id(0) == 0)\n"
+    "        hd_grid_barrier();\n" // line 89
+    "}\n"
+    "kernel void relay(global int *x, int rounds)\n"
+    "{\n"
+    "    int next = (get_global_id(0) + 1) % get_global_size(0);\n"
+    "    for (int i = 0; i < rounds; i++)\n"
+    "        turn(x, next);\n"
     "}\n"
     "kernel void large(global int *x, local int *given)\n"
     "{\n"
@@ -221,6 +234,46 @@ static void only_those_that_wait_are_threads(const struct hd_program *program)
         strstr(find(program, "shift")->info.explanation, "of all work-groups"));
 }
 
+// Work-groups that each worker has run since the last call.
+static unsigned count_workers(const struct rig *rig, uint64_t *before)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < WORKERS; i++) {
+        struct hd_worker_counters counters;
+        hd_pool_counters(rig->pool, i, &counters);
+        count += counters.groups > before[i];
+        before[i] = counters.groups;
+    }
+    return count;
+}
+
+static void workers_share_them(const struct rig *rig,
+                               const struct hd_program *program)
+{
+    struct hd_buffer *buffer = numbers(rig);
+    const int rounds = 300, *x = hd_buffer_host(buffer);
+    const struct hd_arg args[] = {HD_BUFFER(buffer), HD_VALUE(rounds)};
+    const struct hd_range range = line(ITEMS, 7);
+    uint64_t before[WORKERS] = {0};
+    int turns = 0;
+    bool seen[WORKERS + 1] = {false};
+
+    count_workers(rig, before);
+    // How many come in time is up to the system.
+    while (!(seen[2] && seen[3]) && turns < MOST_TURNS) {
+        CHECK_OK(hdi_launch(rig->launcher, find(program, "relay"), &range, args,
+                            2, NULL, HD_PRIORITY_NORMAL, &error),
+                 error);
+        seen[count_workers(rig, before)] = true;
+        turns++;
+        for (int i = 0; i < ITEMS; i++)
+            CHECK(x[i] == (i + turns * rounds) % ITEMS);
+    }
+    CHECK(seen[2] || seen[3]);
+    hd_buffer_destroy(buffer);
+}
+
 // From several threads, among launches that divide themselves.
 struct caller {
     const struct rig *rig;
@@ -263,19 +316,27 @@ static void many_at_a_time(const struct rig *rig,
 
 // Failing ---------------------------------------------------------------------
 
-static void refuse(const struct rig *rig, const struct hd_program *program,
-                   const char *name, const struct hdi_terms *terms,
-                   hd_status status, const char *text)
+static void refuse_groups(const struct rig *rig,
+                          const struct hd_program *program, const char *name,
+                          uint32_t local, const struct hdi_terms *terms,
+                          hd_status status, const char *text)
 {
     const struct hdi_terms none = {0};
     struct hd_buffer *buffer = numbers(rig);
     const struct hd_arg args[] = {HD_BUFFER(buffer)};
-    const struct hd_range range = line(ITEMS, 50);
+    const struct hd_range range = line(ITEMS, local);
 
     CHECK_FAILS(hdi_launch_with(rig->launcher, find(program, name), &range,
                                 args, 1, terms ? terms : &none, &error),
                 status, error, text);
     hd_buffer_destroy(buffer);
+}
+
+static void refuse(const struct rig *rig, const struct hd_program *program,
+                   const char *name, const struct hdi_terms *terms,
+                   hd_status status, const char *text)
+{
+    refuse_groups(rig, program, name, 50, terms, status, text);
 }
 
 static void all_must_come(const struct rig *rig,
@@ -288,6 +349,11 @@ static void all_must_come(const struct rig *rig,
            "waits at the barrier of line 60, work-item (5, 0, 0) has ended");
     refuse(rig, program, "two_places", NULL, HD_EFAULT,
            "barrier not reached by all");
+    // Of two workers, most of the time, each has one of the groups.
+    for (int i = 0; i < TIMES; i++)
+        refuse_groups(rig, program, "one_of_two", ITEMS / 2, NULL, HD_EFAULT,
+                      "work-item (0, 0, 0) waits at the barrier of line 89, "
+                      "work-item (");
 }
 
 static void faults_name_the_item(const struct rig *rig,
@@ -404,6 +470,7 @@ int main(void)
     groups_wait_for_each_other(&rig, program);
     memory_of_groups_stays(&rig, program);
     sub_groups_stay(&rig, program);
+    workers_share_them(&rig, program);
     all_must_come(&rig, program);
     faults_name_the_item(&rig, program);
     a_time_limit_ends_them(&rig, program);

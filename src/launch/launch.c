@@ -106,7 +106,10 @@ static void run_launch(struct hd_worker *worker, void *data)
 {
     struct hdi_launch *launch = data;
 
-    hd_call(worker, run_task, (struct task){launch, launch->box, false});
+    if (hdi_leaf_is_grid(launch->kernel))
+        hdi_grid_run(worker, launch);
+    else
+        hd_call(worker, run_task, (struct task){launch, launch->box, false});
     if (launch->launcher->broker)
         hdi_broker_wait(launch->launcher->broker, &launch->bid, worker);
     hdi_leaf_await(worker, launch);

@@ -5,6 +5,8 @@
 #include "launch/fault.h"
 #include "launch/launch.h"
 
+struct hdi_share;
+
 enum {
     HDI_TIME_UNIT = 1024,    // hd_kernel.item_time counts in 1/1024 ns
     HDI_FAILURE_SIZE = 3500, // of why a launch failed [bytes]
@@ -43,7 +45,7 @@ struct hdi_launch {
 
 // Leaves (leaf.c) -------------------------------------------------------------
 
-// Its work-groups wait for each other: they are one leaf, on a worker.
+// Its work-groups wait for each other (grid.c): they run on workers.
 bool hdi_leaf_is_grid(const struct hd_kernel *kernel);
 
 // Run a leaf on the worker's units, else on its own thread.
@@ -51,6 +53,10 @@ void hdi_leaf_run(struct hd_worker *worker, struct hdi_launch *launch,
                   struct hdi_box *box);
 void hdi_leaf_run_here(struct hd_worker *worker, struct hdi_launch *launch,
                        const struct hdi_box *box);
+
+// Run the member's part of work-groups that wait for each other.
+void hdi_leaf_run_share(struct hd_worker *worker, struct hdi_launch *launch,
+                        const struct hdi_share *share);
 
 // Give a leaf to a unit. False: it takes none now.
 bool hdi_leaf_submit(struct hdi_launch *launch, struct hdi_port *port,
@@ -68,6 +74,10 @@ void hdi_leaf_await(struct hd_worker *worker, struct hdi_launch *launch);
 void hdi_leaf_fail(struct hdi_launch *launch, hd_status status,
                    const char *text, const struct hdi_fault *fault);
 bool hdi_leaf_goes_on(struct hdi_launch *launch);
+
+// All work-groups of a launch that wait for each other, on this worker and
+// those that are free (grid.c).
+void hdi_grid_run(struct hd_worker *worker, struct hdi_launch *launch);
 
 // The whole (launch.c) --------------------------------------------------------
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/meeting.h"
 #include "launch/cutoff.h"
 #include "launch/launching.h"
 #include "launch/stop.h"
@@ -72,9 +73,8 @@ static void learn_time(struct hdi_launch *launch, uint64_t ns, uint64_t groups)
 }
 
 static void count_leaf(struct hd_worker *worker, struct hdi_launch *launch,
-                       const struct hdi_box *box, uint64_t begin, uint64_t end)
+                       uint64_t groups, uint64_t begin, uint64_t end)
 {
-    uint64_t groups = hdi_box_groups(box);
     struct hdi_track *track = launch->launcher->tracks[hd_worker_index(worker)];
 
     learn_time(launch, end - begin, groups);
@@ -93,22 +93,20 @@ static struct hdi_chunk chunk_of(const struct hdi_launch *launch,
     return chunk;
 }
 
-void hdi_leaf_run_here(struct hd_worker *worker, struct hdi_launch *launch,
-                       const struct hdi_box *box)
+static void run_chunk(struct hd_worker *worker, struct hdi_launch *launch,
+                      const struct hdi_chunk *chunk, uint64_t groups)
 {
     struct hdi_unit *unit = unit_of(launch, hd_worker_index(worker));
     if (!unit)
         return;
 
     const struct hdi_backend *backend = launch->launcher->device->backend;
-    struct hdi_chunk chunk = chunk_of(launch, box);
-
     struct hdi_slot *slot = &launch->launcher->slots[hd_worker_index(worker)];
 
     hd_publish(worker);
     uint64_t begin = hdi_now();
     struct hdi_stop *before = hdi_slot_enter(slot, &launch->lead->stop);
-    while (!backend->submit(unit, &chunk))
+    while (!backend->submit(unit, chunk))
         hdi_worker_help(worker);
     uint64_t ticket = backend->submitted(unit);
     while (backend->done(unit) < ticket)
@@ -116,7 +114,7 @@ void hdi_leaf_run_here(struct hd_worker *worker, struct hdi_launch *launch,
     hdi_slot_leave(slot, before);
     hd_status status = backend->status(unit, ticket);
     if (status == HD_OK) {
-        count_leaf(worker, launch, box, begin, hdi_now());
+        count_leaf(worker, launch, groups, begin, hdi_now());
         return;
     }
     char text[HDI_FAILURE_SIZE];
@@ -124,6 +122,27 @@ void hdi_leaf_run_here(struct hd_worker *worker, struct hdi_launch *launch,
     bool has_fault = backend->fault(unit, ticket, &fault);
     backend->explain(unit, ticket, text, sizeof(text));
     hdi_leaf_fail(launch, status, text, has_fault ? &fault : NULL);
+}
+
+void hdi_leaf_run_here(struct hd_worker *worker, struct hdi_launch *launch,
+                       const struct hdi_box *box)
+{
+    struct hdi_chunk chunk = chunk_of(launch, box);
+    run_chunk(worker, launch, &chunk, hdi_box_groups(box));
+}
+
+void hdi_leaf_run_share(struct hd_worker *worker, struct hdi_launch *launch,
+                        const struct hdi_share *share)
+{
+    uint64_t groups = hdi_box_groups(&launch->box);
+    struct hdi_chunk chunk = chunk_of(launch, &launch->box);
+
+    if (!hdi_leaf_goes_on(launch))
+        return;
+    chunk.share = share;
+    chunk.local_bytes = chunk.local_bytes / groups * share->count;
+    chunk.saved_bytes = chunk.saved_bytes / groups * share->count;
+    run_chunk(worker, launch, &chunk, share->count);
 }
 
 bool hdi_leaf_collect(struct hd_worker *worker, struct hdi_launcher *launcher,
@@ -280,8 +299,7 @@ void hdi_leaf_run(struct hd_worker *worker, struct hdi_launch *launch,
         return;
     // Units of their own threads have no checker, and divide what they get.
     if (launch->launcher->ports && launch->place.kind != HD_ON_WORKERS &&
-        !launch->chunk.check && !hdi_leaf_is_grid(launch->kernel) &&
-        !is_cheaper_here(launch, hdi_box_groups(box)))
+        !launch->chunk.check && !is_cheaper_here(launch, hdi_box_groups(box)))
         hand_over(worker, launch, box);
     else
         hdi_leaf_run_here(worker, launch, box);

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/futex.h"
 #include "base/log.h"
-#include "steal/futex.h"
 #include "steal/pool.h"
 
 static bool is_finished(struct hd_pool *pool)

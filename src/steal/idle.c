@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "steal/futex.h"
+#include "base/futex.h"
 
 bool hdi_idle_init(struct hdi_idle *idle, unsigned workers)
 {

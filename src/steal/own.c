@@ -8,7 +8,7 @@
 // It sleeps on the pool's bell, which is rung for every job that is submitted
 // and every group that is done while anybody waits for it. Both sides first
 // write and then look, as in idle.h.
-#include "steal/futex.h"
+#include "base/futex.h"
 #include "steal/group.h"
 #include "steal/pool.h"
 

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/futex.h"
 #include "base/log.h"
-#include "steal/futex.h"
 #include "steal/group.h"
 
 enum {

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/futex.h"
 #include "base/log.h"
-#include "steal/futex.h"
 #include "steal/group.h"
 #include "steal/pool.h"
 

@@ -21,8 +21,7 @@ static enum hdi_fault_kind kind_of(const struct hdi_trap *trap)
 }
 
 static void describe(struct hdi_cpu_core *core, const struct hdi_entry *entry,
-                     const struct hdi_frame *frame, uint64_t local_bytes,
-                     uint64_t saved_bytes)
+                     const struct hdi_frame *frame)
 {
     const struct hdi_trap *trap = &core->shelter.trap;
     struct hdi_fault *f = &core->fault;
@@ -32,8 +31,8 @@ static void describe(struct hdi_cpu_core *core, const struct hdi_entry *entry,
         .kind = kind_of(trap),
         .has_address = trap->has_address,
         .address = trap->address,
-        .local = block_at(frame->local, local_bytes),
-        .saved = block_at(frame->saved, saved_bytes),
+        .local = block_at(frame->local, frame->local_bytes),
+        .saved = block_at(frame->saved, frame->saved_bytes),
     };
     if (trap->has_access)
         f->access = trap->is_write ? HDI_FAULT_WRITES : HDI_FAULT_READS;
@@ -87,32 +86,32 @@ static hd_status end_check(struct hdi_cpu_core *core,
     return wrong || status == HD_EFAULT ? HD_ECHECK : status;
 }
 
-hd_status hdi_cpu_run(struct hdi_cpu_core *core, const struct hdi_entry *entry,
-                      const struct hdi_frame *frame, uint64_t local_bytes,
-                      uint64_t saved_bytes, const atomic_int *stop,
-                      const struct hdi_check_launch *check)
+hd_status hdi_cpu_run(struct hdi_cpu_core *core, const struct hdi_chunk *chunk)
 {
-    struct hdi_frame f = *frame;
+    const struct hdi_check_launch *check = chunk->check;
+    const struct hdi_entry *entry = chunk->entry;
+    struct hdi_frame f = chunk->frame;
 
     *core->fibers.message = '\0';
     core->trapped = false;
-    if (!hdi_cpu_block_reserve(&core->local, local_bytes) ||
-        !hdi_cpu_block_reserve(&core->saved, saved_bytes))
+    if (!hdi_cpu_block_reserve(&core->local, chunk->local_bytes) ||
+        !hdi_cpu_block_reserve(&core->saved, chunk->saved_bytes))
         return HD_ENOMEM;
-    f.local = hdi_cpu_block_at_end(&core->local, local_bytes);
-    f.saved = hdi_cpu_block_at_end(&core->saved, saved_bytes);
+    f.local = hdi_cpu_block_at_end(&core->local, chunk->local_bytes);
+    f.saved = hdi_cpu_block_at_end(&core->saved, chunk->saved_bytes);
     f.services = &core->fibers.services;
-    core->fibers.stop = stop;
-    f.local_bytes = local_bytes;
-    f.saved_bytes = saved_bytes;
+    core->fibers.stop = chunk->stop;
+    core->fibers.share = chunk->share;
+    f.local_bytes = chunk->local_bytes;
+    f.saved_bytes = chunk->saved_bytes;
     core->fibers.printer.muted = check && check->search;
     hd_status status = check ? begin_check(core, check, &f) : HD_OK;
     if (status != HD_OK)
         return status;
-    enum hdi_outcome outcome =
-        hdi_shelter_run(&core->shelter, entry->run, entry->range, &f, stop);
+    enum hdi_outcome outcome = hdi_shelter_run(&core->shelter, entry->run,
+                                               entry->range, &f, chunk->stop);
     if (outcome == HDI_TRAPPED)
-        describe(core, entry, &f, local_bytes, saved_bytes);
+        describe(core, entry, &f);
     if (outcome != HDI_RAN) {
         hdi_fibers_give_up(&core->fibers);
         if (check && check->screens)

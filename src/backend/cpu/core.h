@@ -25,15 +25,10 @@ struct hdi_cpu_core {
 void hdi_cpu_core_init(struct hdi_cpu_core *core);
 void hdi_cpu_core_free(struct hdi_cpu_core *core);
 
-// Run the box of the frame, whose memory is filled in here. A run that was
+// Run a chunk, whose memory and services are filled in here. A run that was
 // stopped is HD_OK: who stopped it knows.
 //
-// `check`: of a checked kernel, else NULL.
-//
 // HD_ENOMEM, HD_EFAULT, HD_ECHECK.
-hd_status hdi_cpu_run(struct hdi_cpu_core *core, const struct hdi_entry *entry,
-                      const struct hdi_frame *frame, uint64_t local_bytes,
-                      uint64_t saved_bytes, const atomic_int *stop,
-                      const struct hdi_check_launch *check);
+hd_status hdi_cpu_run(struct hdi_cpu_core *core, const struct hdi_chunk *chunk);
 
 #endif

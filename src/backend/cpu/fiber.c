@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "backend/meeting.h"
 #include "base/memory.h"
 
 enum {
@@ -272,23 +273,34 @@ static void resume(struct hdi_fibers *f, struct hdi_fiber *fiber)
 
 // Groups ----------------------------------------------------------------------
 
-static void describe(const struct hdi_fiber *fiber, char *text, size_t size)
+static struct hdi_stand stand_of(const struct hdi_fiber *fiber)
 {
     const uint64_t *id = fiber->item.global_id;
 
-    snprintf(text, size, "work-item (%llu, %llu, %llu)",
-             (unsigned long long)id[0], (unsigned long long)id[1],
-             (unsigned long long)id[2]);
+    return (struct hdi_stand){.ended = fiber->state == STATE_DONE,
+                              .line = fiber->line,
+                              .item = {id[0], id[1], id[2]}};
 }
 
-static void fail_barrier(struct hdi_fibers *f, const struct hdi_fiber *waits,
-                         const struct hdi_fiber *other)
+static void describe(const struct hdi_stand *stand, char *text, size_t size)
 {
+    snprintf(text, size, "work-item (%llu, %llu, %llu)",
+             (unsigned long long)stand->item[0],
+             (unsigned long long)stand->item[1],
+             (unsigned long long)stand->item[2]);
+}
+
+// One of the two waits. False, for the caller.
+static bool fail_barrier(struct hdi_fibers *f, const struct hdi_stand *one,
+                         const struct hdi_stand *another)
+{
+    const struct hdi_stand *waits = one->ended ? another : one;
+    const struct hdi_stand *other = one->ended ? one : another;
     char who[96], whom[96], where[64];
 
     describe(waits, who, sizeof(who));
     describe(other, whom, sizeof(whom));
-    if (other->state != STATE_DONE)
+    if (!other->ended)
         snprintf(where, sizeof(where), "waits at that of line %u", other->line);
     else
         snprintf(where, sizeof(where), "has ended");
@@ -297,6 +309,7 @@ static void fail_barrier(struct hdi_fibers *f, const struct hdi_fiber *waits,
              "%s %s",
              who, waits->line, whom, where);
     f->status = HD_EFAULT;
+    return false;
 }
 
 // For debugging, what is fresh is not what the work-item before left.
@@ -326,11 +339,8 @@ static bool agree(struct hdi_fibers *f, const struct hdi_fiber *fiber,
         return true;
     if (!ended && fiber->state == other->state && fiber->line == other->line)
         return true;
-    if (fiber->state == STATE_DONE)
-        fail_barrier(f, other, fiber);
-    else
-        fail_barrier(f, fiber, other);
-    return false;
+    const struct hdi_stand one = stand_of(fiber), another = stand_of(other);
+    return fail_barrier(f, &one, &another);
 }
 
 // Of a sub-group, the one that waits for others of it where that comes first in
@@ -459,46 +469,67 @@ static char *part_of(char *memory, uint64_t bytes, size_t number)
     return bytes > 0 ? memory + number * bytes : memory; // which may be NULL
 }
 
-// Every group of the box with its part of the memory. Returns how many there
-// are; 0: no memory.
-static size_t make_residents(struct hdi_fibers *f, size_t *items)
+// Go to a group of the box, counted with x fastest.
+static void find_group(struct hdi_fibers *f, uint64_t number)
+{
+    for (unsigned d = 0; d < 3; d++) {
+        f->group_id[d] =
+            f->frame->first[d] + (uint32_t)(number % f->frame->count[d]);
+        number /= f->frame->count[d];
+    }
+}
+
+static uint64_t first_resident(const struct hdi_fibers *f)
+{
+    return f->share ? f->share->first : 0;
+}
+
+static size_t count_residents(const struct hdi_fibers *f)
+{
+    const uint32_t *count = f->frame->count;
+
+    return f->share ? f->share->count : (size_t)count[0] * count[1] * count[2];
+}
+
+// Every group of the share with its part of the memory. Returns how many
+// work-items there are; 0: no memory.
+static size_t make_residents(struct hdi_fibers *f)
 {
     const struct hdi_frame *box = f->frame;
-    size_t n = 0, count = (size_t)box->count[0] * box->count[1] * box->count[2];
+    size_t items = 0, count = count_residents(f);
 
-    *items = 0;
     free(f->residents); // of a kernel that was left
     f->residents = calloc(count, sizeof(*f->residents));
-    if (!f->residents || !first_group(f))
+    if (!f->residents)
         return 0;
-    do {
+    find_group(f, first_resident(f));
+    for (size_t n = 0; n < count; n++, next_group(f)) {
         struct hdi_resident *r = &f->residents[n];
         r->frame = *box;
         r->frame.local_bytes /= count;
         r->frame.saved_bytes /= count;
         r->frame.local = part_of(box->local, r->frame.local_bytes, n);
         r->frame.saved = part_of(box->saved, r->frame.saved_bytes, n);
-        r->first = *items;
+        r->first = items;
         r->count = measure_group(f);
-        *items += r->count;
-        n++;
-    } while (next_group(f));
-    return n;
+        items += r->count;
+    }
+    return items;
 }
 
 static void set_residents(struct hdi_fibers *f)
 {
     const struct hdi_frame *box = f->frame;
-    const struct hdi_resident *r = f->residents;
+    size_t count = count_residents(f);
 
-    first_group(f);
-    do {
+    find_group(f, first_resident(f));
+    for (size_t n = 0; n < count; n++, next_group(f)) {
+        const struct hdi_resident *r = &f->residents[n];
         measure_group(f);
         f->frame = &r->frame;
         set_items(f, r->first, r->count);
         f->frame = box;
-        r++;
-    } while (next_group(f));
+    }
 }
 
 static bool is_stopped(const struct hdi_fibers *f)
@@ -506,16 +537,29 @@ static bool is_stopped(const struct hdi_fibers *f)
     return f->stop && atomic_load_explicit(f->stop, memory_order_relaxed) != 0;
 }
 
+// Wait for those that have the other groups. False: they do not come to where
+// `stopped` is, or the launch ends.
+static bool meet(struct hdi_fibers *f, const struct hdi_fiber *stopped)
+{
+    const struct hdi_stand stand = stand_of(stopped);
+    struct hdi_stand other;
+
+    if (!f->share)
+        return true;
+    enum hdi_met met = hdi_meeting_come(f->share, &stand, f->stop, &other);
+    if (met == HDI_MET_APART)
+        return fail_barrier(f, &stand, &other);
+    return met == HDI_MET;
+}
+
 // Group after group up to where it waits for the others; when all do, all go
 // on.
 static bool run_grid(struct hdi_fibers *f)
 {
-    size_t items, count = make_residents(f, &items);
+    size_t items = make_residents(f), count = count_residents(f);
     struct hdi_fiber *stopped, *other;
 
-    if (count == 0)
-        return fail_memory(f, 0);
-    if (!reserve(f, items, f->code->stack_bytes))
+    if (items == 0 || !reserve(f, items, f->code->stack_bytes))
         return fail_memory(f, items);
     f->services.items = f->items;
     f->services.item_count = items;
@@ -534,6 +578,8 @@ static bool run_grid(struct hdi_fibers *f)
             if (is_stopped(f))
                 return false;
         }
+        if (!meet(f, stopped))
+            return false;
     } while (stopped->state == STATE_WAIT_GRID);
     return true;
 }

@@ -3,8 +3,8 @@
 // Without barriers the work-items of a box run one after the other on one
 // stack. With barriers each work-item of a group has a stack and runs to the
 // next barrier before the one after it does; when all are there, all go on.
-// Where work-groups wait for each other, the work-items of all of them have
-// stacks, and each group has its part of local memory.
+// Where work-groups wait for each other, the work-items of all of them that the
+// unit has have stacks, and each group has its part of local memory.
 // Stacks stay for the next group, with an inaccessible page below each.
 #ifndef HDI_BACKEND_CPU_FIBER_H
 #define HDI_BACKEND_CPU_FIBER_H
@@ -18,6 +18,7 @@
 
 struct hdi_fiber;
 struct hdi_resident;
+struct hdi_share;
 
 // All zero but `services`: nothing allocated.
 struct hdi_fibers {
@@ -26,6 +27,7 @@ struct hdi_fibers {
     const struct hdi_frame *frame;
     const struct hdi_item_code *code;
     const atomic_int *stop;         // not 0: the launch is to end; NULL: never
+    const struct hdi_share *share;  // of the groups there; NULL: all
     struct hdi_resident *residents; // groups that are there at once, or NULL
     uint32_t group_id[3], group_size[3];
     char *memory;

@@ -152,27 +152,26 @@ uint32_t hdu_run(struct hdu_unit *unit, uint32_t rank, const uint32_t first[3],
 {
     struct core *core = &((struct hdi_team *)unit)->cores[rank];
     const struct hdi_unit_task *t = &unit->task;
-    const struct hdi_entry *entry =
-        (const struct hdi_entry *)(uintptr_t)t->entry;
-
-    struct hdi_frame frame = {
-        .args = (const void *)(uintptr_t)t->args,
-        .dims = t->dims,
-    };
-    for (unsigned i = 0; i < 3; i++) {
-        frame.global[i] = t->global[i];
-        frame.offset[i] = t->offset[i];
-        frame.local_size[i] = t->local_size[i];
-        frame.group_count[i] = t->group_count[i];
-        frame.first[i] = first[i];
-        frame.count[i] = count[i];
-    }
     struct hdi_team *team = (struct hdi_team *)unit;
     struct extra *extra =
         &team->extra[hdi_mailbox_slot(hdi_word_load(&unit->mailbox->started))];
-    hd_status status =
-        hdi_cpu_run(&core->core, entry, &frame, bytes_of(t->local_units),
-                    bytes_of(t->saved_units), &extra->stop, NULL);
+    struct hdi_chunk chunk = {
+        .entry = (const struct hdi_entry *)(uintptr_t)t->entry,
+        .frame = {.args = (const void *)(uintptr_t)t->args, .dims = t->dims},
+        .local_bytes = bytes_of(t->local_units),
+        .saved_bytes = bytes_of(t->saved_units),
+        .stop = &extra->stop,
+    };
+
+    for (unsigned i = 0; i < 3; i++) {
+        chunk.frame.global[i] = t->global[i];
+        chunk.frame.offset[i] = t->offset[i];
+        chunk.frame.local_size[i] = t->local_size[i];
+        chunk.frame.group_count[i] = t->group_count[i];
+        chunk.frame.first[i] = first[i];
+        chunk.frame.count[i] = count[i];
+    }
+    hd_status status = hdi_cpu_run(&core->core, &chunk);
     if (core->core.trapped && !atomic_exchange(&extra->claimed, true))
         extra->fault = core->core.fault;
     return status;

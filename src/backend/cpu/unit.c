@@ -124,9 +124,7 @@ static struct hdi_unit_task translate(const struct hdi_chunk *chunk)
 
 static void run_here(struct cpu_unit *u, const struct hdi_chunk *chunk)
 {
-    u->status =
-        hdi_cpu_run(&u->core, chunk->entry, &chunk->frame, chunk->local_bytes,
-                    chunk->saved_bytes, chunk->stop, chunk->check);
+    u->status = hdi_cpu_run(&u->core, chunk);
     u->done++;
 }
 

@@ -20,7 +20,8 @@ GLOBAL_ID = 8  # in struct hdi_item
 SERVICES = 128  # in struct hdi_frame
 STATE, LINE, STACK_POINTER = 72, 76, 80  # in struct hdi_fiber
 STATES = ("runs", "waits at line", "waits for its sub-group at line", "ended",
-          "waits for all work-groups at line")
+          "waits for all work-groups at line",
+          "waits for some of its sub-group at line")
 
 # What a switch saves, by words from where the stack pointer stands, and the
 # size of all (src/backend/cpu/stack.c).

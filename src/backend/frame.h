@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 enum {
-    HDI_FRAME_VERSION = 7
+    HDI_FRAME_VERSION = 8
 };
 
 struct hdi_services;
@@ -97,6 +97,8 @@ struct hdi_services {
     void (*wait)(struct hdi_item *item, uint32_t line);
     // The same for its sub-group.
     void (*wait_sub_group)(struct hdi_item *item, uint32_t line);
+    // The same for those of the sub-group that come here.
+    void (*wait_some)(struct hdi_item *item, uint32_t line);
     // The same for all work-items of the launch.
     void (*wait_grid)(struct hdi_item *item, uint32_t line);
     // printf() with `count` arguments; returns what printf() does.

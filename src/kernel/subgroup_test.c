@@ -481,6 +481,18 @@ static void others_need_not_come(struct try *t)
         "    if (self % 3 == 2)\n"
         "        v = sub_group_non_uniform_reduce_add(self);\n"
         "    r[i] = v;\n"
+        "}\n"
+        // On the way from one barrier of all to the next, some meet.
+        "kernel void between(global uint *r) {\n"
+        "    uint i = get_global_id(0), self = get_sub_group_local_id();\n"
+        "    uint v = 0;\n"
+        "    for (uint n = 0; n < 3; n++) {\n"
+        "        v += sub_group_reduce_add(self);\n"
+        "        sub_group_barrier(CLK_GLOBAL_MEM_FENCE);\n"
+        "        if (self > 4 * n)\n"
+        "            v += sub_group_non_uniform_reduce_add(1u);\n"
+        "    }\n"
+        "    r[i] = v;\n"
         "}\n",
         "-cl-std=CL3.0");
     static uint32_t r[64], *pr = r;
@@ -499,6 +511,10 @@ static void others_need_not_come(struct try *t)
         CHECK(r[i] == (i % 16 % 3 == 1   ? 1 + 4 + 7 + 10 + 13
                        : i % 16 % 3 == 2 ? 2 + 5 + 8 + 11 + 14
                                          : 7));
+    TRY_RUN(t, p, "between", range, TRY_VALUE(pr));
+    for (uint32_t i = 0; i < 64; i++)
+        CHECK(r[i] == 3 * 120u + (i % 16 > 0) * 15u + (i % 16 > 4) * 11u +
+                          (i % 16 > 8) * 7u);
     hd_program_destroy(p);
 }
 

@@ -484,6 +484,60 @@ static void a_launch_alone_is_not_brokered(struct rig *rig)
     CHECK(hdi_broker_given(broker) == before);
 }
 
+static void part(struct rig *rig, const char *options, const char *text)
+{
+    static const char body[] =
+        "kernel void k(global int *x)\n"
+        "{\n"
+        "    int i = get_global_id(0);\n"
+        "    x[i] = i;\n"
+        "    if (APART)\n"
+        "        sub_group_barrier(CLK_GLOBAL_MEM_FENCE);\n" // line 6
+        "    else\n"
+        "        REST;\n" // line 8
+        "    x[i] += x[i ^ 1];\n"
+        "}\n";
+    struct hdi_program_context context = {.device = rig->device};
+    struct hd_program_params params = {
+        .path = "apart.cl", .source = body, .options = options};
+    const struct hd_range range = {1, {64}, {32}, {0}};
+    struct hd_buffer *buffer = buffer_of(rig, 256);
+    const struct hd_arg args[] = {HD_BUFFER(buffer)};
+    struct hd_program *program;
+
+    CHECK_OK(hdi_program_create(&context, &params, &program, &error), error);
+    const struct hd_kernel *kernel = hd_program_find(program, "k");
+    CHECK(kernel->info.form == HD_FORM_THREADS);
+    CHECK_FAILS(hdi_launch(rig->launcher, kernel, &range, args, 1, NULL,
+                           HD_PRIORITY_NORMAL, &error),
+                HD_EFAULT, error, text);
+    hd_program_destroy(program);
+    hd_buffer_destroy(buffer);
+}
+
+static void sub_groups_that_part_are_an_error(struct rig *rig)
+{
+    part(rig,
+         "-cl-std=CL3.0 -D APART=i%16<5 "
+         "-D REST=sub_group_barrier(CLK_LOCAL_MEM_FENCE)",
+         "barrier not reached by all: work-item (5, 0, 0) waits "
+         "at the barrier of line 8, work-item (0, 0, 0) waits at "
+         "that of line 6");
+    part(rig,
+         "-cl-std=CL3.0 -D APART=i%16<5 "
+         "-D REST=work_group_barrier(CLK_LOCAL_MEM_FENCE)",
+         "waits at that of line 6");
+    part(rig,
+         "-cl-std=CL3.0 -D APART=i%16<5 "
+         "-D REST=x[i]+=sub_group_reduce_add(i)",
+         "waits at that of line 6");
+    part(rig,
+         "-cl-std=CL3.0 -heddle-debug -D APART=i%16<5 "
+         "-D REST=return",
+         "(0, 0, 0) waits at the barrier of line 6, work-item "
+         "(5, 0, 0) has ended");
+}
+
 int main(void)
 {
     for (int caller_only = 0; caller_only < 2; caller_only++) {
@@ -499,6 +553,7 @@ int main(void)
             twenty_items_are_one_group_per_core(&rig);
         }
         work_items_run_in_order(&rig);
+        sub_groups_that_part_are_an_error(&rig);
         local_arguments_have_their_own_memory(&rig);
         what_does_not_fit_is_refused(&rig);
         a_cancelled_launch_runs_nothing(&rig);

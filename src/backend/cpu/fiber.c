@@ -29,7 +29,8 @@ enum state {
     STATE_WAIT,
     STATE_WAIT_SUB_GROUP,
     STATE_DONE,
-    STATE_WAIT_GRID
+    STATE_WAIT_GRID,
+    STATE_WAIT_SOME // of the sub-group
 };
 
 // One of the groups that are there at once.
@@ -214,6 +215,11 @@ static void wait_sub_group(struct hdi_item *item, uint32_t line)
     stop(item, STATE_WAIT_SUB_GROUP, line);
 }
 
+static void wait_some(struct hdi_item *item, uint32_t line)
+{
+    stop(item, STATE_WAIT_SOME, line);
+}
+
 static void wait_grid(struct hdi_item *item, uint32_t line)
 {
     stop(item, STATE_WAIT_GRID, line);
@@ -345,44 +351,36 @@ static bool agree(struct hdi_fibers *f, const struct hdi_fiber *fiber,
 
 // Of a sub-group, the one that waits for others of it where that comes first in
 // the source; NULL: none does.
-static const struct hdi_fiber *find_waiting(const struct hdi_fibers *f,
-                                            size_t first, size_t end)
+static const struct hdi_fiber *find_some(const struct hdi_fibers *f,
+                                         size_t first, size_t end)
 {
     const struct hdi_fiber *found = NULL;
 
     for (size_t i = first; i < end; i++)
-        if (f->items[i].state == STATE_WAIT_SUB_GROUP &&
+        if (f->items[i].state == STATE_WAIT_SOME &&
             (!found || f->items[i].line < found->line))
             found = &f->items[i];
     return found;
 }
 
-static void go_on(struct hdi_fibers *f, struct hdi_fiber *fiber)
+// Resume those of a sub-group that wait in `state` at `line`.
+static void go_on(struct hdi_fibers *f, size_t first, size_t end,
+                  enum state state, uint32_t line)
 {
-    fiber->state = STATE_RUN;
-    resume(f, fiber);
+    for (size_t i = first; i < end; i++) {
+        struct hdi_fiber *fiber = &f->items[i];
+        if (fiber->state != state || fiber->line != line)
+            continue;
+        fiber->state = STATE_RUN;
+        resume(f, fiber);
+    }
 }
 
-// The work-items `first` to `end` - 1, a sub-group, up to where they wait for
-// more than that. There are functions that not all of a sub-group need call:
-// those that wait in one go on without those that wait elsewhere or have ended.
-// False: not all of them wait at the same place in the end. `*stopped` is one
-// that waits, or one that has ended when none waits.
-static bool run_some(struct hdi_fibers *f, size_t first, size_t end,
-                     struct hdi_fiber **stopped)
+// Whether the work-items `first` to `end` - 1 may go on together. `*stopped` is
+// one that waits, or one that has ended when none waits.
+static bool agree_all(struct hdi_fibers *f, size_t first, size_t end,
+                      struct hdi_fiber **stopped)
 {
-    const struct hdi_fiber *waiting;
-
-    for (size_t i = first; i < end; i++)
-        if (f->items[i].state != STATE_DONE)
-            go_on(f, &f->items[i]);
-    while ((waiting = find_waiting(f, first, end))) {
-        uint32_t line = waiting->line;
-        for (size_t i = first; i < end; i++)
-            if (f->items[i].state == STATE_WAIT_SUB_GROUP &&
-                f->items[i].line == line)
-                go_on(f, &f->items[i]);
-    }
     *stopped = &f->items[first];
     for (size_t i = first; i < end; i++) {
         if (!agree(f, &f->items[i], *stopped))
@@ -391,6 +389,32 @@ static bool run_some(struct hdi_fibers *f, size_t first, size_t end,
             *stopped = &f->items[i];
     }
     return true;
+}
+
+// The work-items `first` to `end` - 1, a sub-group, up to where they wait for
+// more than that; `*stopped` is as that of agree_all(). There are functions
+// that not all of a sub-group need call: those that wait in one go on without
+// those that wait elsewhere or have ended, before any that wait for all. False:
+// not all of them wait at the same place in the end.
+static bool run_some(struct hdi_fibers *f, size_t first, size_t end,
+                     struct hdi_fiber **stopped)
+{
+    const struct hdi_fiber *some;
+
+    for (size_t i = first; i < end; i++)
+        if (f->items[i].state != STATE_DONE) {
+            f->items[i].state = STATE_RUN;
+            resume(f, &f->items[i]);
+        }
+    for (;;) {
+        while ((some = find_some(f, first, end)))
+            go_on(f, first, end, STATE_WAIT_SOME, some->line);
+        if (!agree_all(f, first, end, stopped))
+            return false;
+        if ((*stopped)->state != STATE_WAIT_SUB_GROUP)
+            return true;
+        go_on(f, first, end, STATE_WAIT_SUB_GROUP, (*stopped)->line);
+    }
 }
 
 static void set_items(struct hdi_fibers *f, size_t first, size_t count)
@@ -624,6 +648,7 @@ void hdi_fibers_init(struct hdi_fibers *fibers)
                               .run_items = run_items,
                               .wait = wait,
                               .wait_sub_group = wait_sub_group,
+                              .wait_some = wait_some,
                               .wait_grid = wait_grid,
                               .print = print};
 }

@@ -6,8 +6,11 @@
 
 #define SIZE 16
 
-// A barrier of the sub-group.
-__attribute__((convergent)) void hdu_sub_group_meet(void);
+// A barrier of the sub-group: of all its work-items, or of those that are there.
+// The thread form reports those that stay away from ALL.
+#define ALL 1
+#define SOME 0
+__attribute__((convergent)) void hdu_sub_group_meet(int who);
 local void *hdu_lanes_memory(void);
 local void *hdu_present_memory(void);
 
@@ -53,24 +56,24 @@ FN uint get_sub_group_size(void)
 GROUP void sub_group_barrier(cl_mem_fence_flags flags)
 {
     (void)flags;
-    hdu_sub_group_meet();
+    hdu_sub_group_meet(ALL);
 }
 GROUP void sub_group_barrier(cl_mem_fence_flags flags, memory_scope scope)
 {
     (void)flags;
     (void)scope;
-    hdu_sub_group_meet();
+    hdu_sub_group_meet(ALL);
 }
 
 // Lanes -----------------------------------------------------------------------
 
 // The values of the sub-group. Once more they meet before the next ones come.
-#define SHARE(T, x)                                 \
+#define SHARE(T, x, who)                            \
     local T *lanes = (local T *)hdu_lanes_memory(); \
     uint item = item_of(), self = item % SIZE;      \
-    hdu_sub_group_meet();                           \
+    hdu_sub_group_meet(who);                        \
     lanes[item] = x;                                \
-    hdu_sub_group_meet();                           \
+    hdu_sub_group_meet(who);                        \
     lanes += item - self;                           \
     uint size = get_sub_group_size();               \
     (void)size;                                     \
@@ -83,13 +86,13 @@ GROUP uint hdi_active(void)
     uint item = item_of(), first = item / SIZE * SIZE;
     uint size = get_sub_group_size(), mask = 0;
 
-    hdu_sub_group_meet();
+    hdu_sub_group_meet(SOME);
     for (uint i = 0; i < SIZE; i++)
         if (i < size)
             present[first + i] = 0;
-    hdu_sub_group_meet();
+    hdu_sub_group_meet(SOME);
     present[item] = 1;
-    hdu_sub_group_meet();
+    hdu_sub_group_meet(SOME);
     for (uint i = 0; i < SIZE; i++)
         mask |= i < size && present[first + i] ? 1u << i : 0;
     return mask;
@@ -120,40 +123,40 @@ INNER uint first_of(uint mask)
 
 #define CLUSTER(n) ((n) >= SIZE ? ~0u : ((1u << (n)) - 1) << self / (n) * (n))
 
-// `kind` of sub_group_KIND: whose lanes count is the mask `all`.
-#define SCANS(kind, all, T, op, identity, result)         \
+// `kind` of sub_group_KIND, which is for `who`: the lanes of the mask `there`.
+#define SCANS(kind, who, there, T, op, identity, result)  \
     GROUP T sub_group_##kind##reduce_##op(T mine)         \
     {                                                     \
-        uint mask = all;                                  \
-        SHARE(T, mine);                                   \
+        uint mask = there;                                 \
+        SHARE(T, mine, who);                              \
         mask &= below(size);                              \
         FOLD(T, identity, result, mask);                  \
     }                                                     \
     GROUP T sub_group_##kind##scan_exclusive_##op(T mine) \
     {                                                     \
-        uint mask = all;                                  \
-        SHARE(T, mine);                                   \
+        uint mask = there;                                 \
+        SHARE(T, mine, who);                              \
         mask &= below(self);                              \
         FOLD(T, identity, result, mask);                  \
     }                                                     \
     GROUP T sub_group_##kind##scan_inclusive_##op(T mine) \
     {                                                     \
-        uint mask = all;                                  \
-        SHARE(T, mine);                                   \
+        uint mask = there;                                 \
+        SHARE(T, mine, who);                              \
         mask &= below(self + 1);                          \
         FOLD(T, identity, result, mask);                  \
     }
 #define NON_UNIFORM(T, op, identity, result)                   \
-    SCANS(non_uniform_, hdi_active(), T, op, identity, result) \
+    SCANS(non_uniform_, SOME, hdi_active(), T, op, identity, result) \
     GROUP T sub_group_clustered_reduce_##op(T mine, uint n)    \
     {                                                          \
         uint mask = hdi_active();                              \
-        SHARE(T, mine);                                        \
+        SHARE(T, mine, SOME);                                        \
         mask &= CLUSTER(n) & below(size);                      \
         FOLD(T, identity, result, mask);                       \
     }
 #define BOTH(T, op, identity, result)     \
-    SCANS(, ~0u, T, op, identity, result) \
+    SCANS(, ALL, ~0u, T, op, identity, result) \
     NON_UNIFORM(T, op, identity, result)
 
 #define BROADCAST_N(n, T, f)                    \
@@ -167,12 +170,12 @@ INNER uint first_of(uint mask)
 #define LANES(T)                                                       \
     GROUP T sub_group_broadcast(T x, uint lane)                        \
     {                                                                  \
-        SHARE(T, x);                                                   \
+        SHARE(T, x, ALL);                                                   \
         return AT(lane);                                               \
     }                                                                  \
     GROUP T sub_group_non_uniform_broadcast(T x, uint lane)            \
     {                                                                  \
-        SHARE(T, x);                                                   \
+        SHARE(T, x, SOME);                                                   \
         return AT(lane);                                               \
     }                                                                  \
     WIDTHS(BROADCAST_N, T, broadcast)                                  \
@@ -180,43 +183,43 @@ INNER uint first_of(uint mask)
     GROUP T sub_group_broadcast_first(T x)                             \
     {                                                                  \
         uint first = first_of(hdi_active());                           \
-        SHARE(T, x);                                                   \
+        SHARE(T, x, SOME);                                                   \
         return lanes[first];                                           \
     }                                                                  \
     GROUP T sub_group_shuffle(T x, uint lane)                          \
     {                                                                  \
-        SHARE(T, x);                                                   \
+        SHARE(T, x, SOME);                                                   \
         return AT(lane);                                               \
     }                                                                  \
     GROUP T sub_group_shuffle_xor(T x, uint by)                        \
     {                                                                  \
-        SHARE(T, x);                                                   \
+        SHARE(T, x, SOME);                                                   \
         return AT(self ^ by);                                          \
     }                                                                  \
     GROUP T sub_group_shuffle_up(T x, uint by)                         \
     {                                                                  \
-        SHARE(T, x);                                                   \
+        SHARE(T, x, SOME);                                                   \
         return AT(self - by);                                          \
     }                                                                  \
     GROUP T sub_group_shuffle_down(T x, uint by)                       \
     {                                                                  \
-        SHARE(T, x);                                                   \
+        SHARE(T, x, SOME);                                                   \
         return AT(self + by);                                          \
     }                                                                  \
     GROUP T sub_group_rotate(T x, int by)                              \
     {                                                                  \
-        SHARE(T, x);                                                   \
+        SHARE(T, x, SOME);                                                   \
         return AT((self + (uint)by) % get_max_sub_group_size());       \
     }                                                                  \
     GROUP T sub_group_clustered_rotate(T x, int by, uint n)            \
     {                                                                  \
-        SHARE(T, x);                                                   \
+        SHARE(T, x, SOME);                                                   \
         return AT((self & ~(n - 1)) + ((self + (uint)by) & (n - 1)));  \
     }                                                                  \
     GROUP int sub_group_non_uniform_all_equal(T x)                     \
     {                                                                  \
         uint mask = hdi_active(), first = first_of(mask);              \
-        SHARE(T, x);                                                   \
+        SHARE(T, x, SOME);                                                   \
         bool same = true;                                              \
         for (uint i = 0; i < SIZE; i++)                                \
             same &= !(mask >> i & 1) |                                 \

@@ -131,6 +131,15 @@ static void wait_for_all(struct thread *t, LLVMValueRef barrier)
     t->about->form = HD_FORM_GRID;
 }
 
+static void wait_for_sub_group(struct thread *t, LLVMValueRef barrier)
+{
+    bool all = !LLVMIsNull(LLVMGetOperand(barrier, 0));
+
+    wait_here(t, barrier,
+              all ? offsetof(struct hdi_services, wait_sub_group)
+                  : offsetof(struct hdi_services, wait_some));
+}
+
 static LLVMValueRef answer(struct thread *t, LLVMValueRef call,
                            enum hdi_call kind)
 {
@@ -156,7 +165,7 @@ static void replace_call(struct thread *t, LLVMValueRef call)
     else if (kind == HDI_CALL_GRID_BARRIER)
         wait_for_all(t, call);
     else if (kind == HDI_CALL_SUB_GROUP_BARRIER)
-        wait_here(t, call, offsetof(struct hdi_services, wait_sub_group));
+        wait_for_sub_group(t, call);
     else
         LLVMReplaceAllUsesWith(call, answer(t, call, kind));
     LLVMInstructionEraseFromParent(call);

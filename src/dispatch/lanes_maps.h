@@ -331,35 +331,33 @@ static bool take(const uint64_t maps[HDI_LANE_WORDS],
         high = _mm512_and_si512(high, _mm512_srlv_epi64(high, by));
     }
 
-    __m512i run_low = _mm512_xor_si512(_mm512_sllv_epi64(all, length), all);
-    __m512i beyond = _mm512_sub_epi64(_mm512_max_epu64(length, c64), c64);
-    __m512i run_high = _mm512_xor_si512(_mm512_sllv_epi64(all, beyond), all);
+    // The lowest start b ends below b << length: their difference is its run,
+    // over both words.
+    __m512i down = _mm512_sub_epi64(c64, length);
+    __m512i beyond = _mm512_sub_epi64(length, c64);
     __m512i taken_low = zero, taken_high = zero;
     for (unsigned i = 0; i < bounds.count; i++) {
         __mmask8 open = _mm512_cmpgt_epu64_mask(count, _mm512_set1_epi64(i));
-        __m512i any = _mm512_or_si512(low, high);
-        failed |= _mm512_mask_testn_epi64_mask(open, any, any);
         __mmask8 upper = _mm512_testn_epi64_mask(low, low);
-        __m512i word = _mm512_mask_mov_epi64(low, upper, high);
-        __m512i lowest = _mm512_and_si512(word, _mm512_sub_epi64(zero, word));
-        __m512i at =
-            _mm512_sub_epi64(_mm512_set1_epi64(63), _mm512_lzcnt_epi64(lowest));
-        at = _mm512_mask_add_epi64(at, upper, at, c64);
+        __m512i from_low = _mm512_and_si512(low, _mm512_sub_epi64(zero, low));
+        __m512i from_high = _mm512_maskz_and_epi64(
+            upper, high, _mm512_sub_epi64(zero, high));
+        failed |= _mm512_mask_testn_epi64_mask(open & upper, high, high);
 
-        __m512i mask_low = _mm512_sllv_epi64(run_low, at);
-        __m512i mask_high = _mm512_or_si512(
-            _mm512_sllv_epi64(run_high, at),
-            _mm512_or_si512(
-                _mm512_srlv_epi64(run_low, _mm512_sub_epi64(c64, at)),
-                _mm512_sllv_epi64(run_low, _mm512_sub_epi64(at, c64))));
-        taken_low = _mm512_mask_or_epi64(taken_low, open, taken_low, mask_low);
+        __m512i end_low = _mm512_sllv_epi64(from_low, length);
+        __m512i end_high = _mm512_ternarylogic_epi64(
+            _mm512_sllv_epi64(from_high, length),
+            _mm512_srlv_epi64(from_low, down),
+            _mm512_sllv_epi64(from_low, beyond), 0xfe);
+        __mmask8 borrow = _mm512_cmplt_epu64_mask(end_low, from_low);
+        __m512i run_low = _mm512_sub_epi64(end_low, from_low);
+        __m512i run_high = _mm512_sub_epi64(end_high, from_high);
+        run_high = _mm512_mask_add_epi64(run_high, borrow, run_high, all);
+        taken_low = _mm512_mask_or_epi64(taken_low, open, taken_low, run_low);
         taken_high =
-            _mm512_mask_or_epi64(taken_high, open, taken_high, mask_high);
-
-        __m512i end = _mm512_add_epi64(at, length);
-        __m512i end_high = _mm512_sub_epi64(_mm512_max_epu64(end, c64), c64);
-        low = _mm512_and_si512(low, _mm512_sllv_epi64(all, end));
-        high = _mm512_and_si512(high, _mm512_sllv_epi64(all, end_high));
+            _mm512_mask_or_epi64(taken_high, open, taken_high, run_high);
+        low = _mm512_andnot_si512(run_low, low);
+        high = _mm512_andnot_si512(run_high, high);
     }
     _mm512_storeu_si512(taken, taken_low);
     _mm512_storeu_si512(taken + HDI_LANES, taken_high);

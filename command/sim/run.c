@@ -31,7 +31,7 @@ enum {
 
 struct near {
     uint64_t any[NEAR / 64]; // a bit per cycle
-    uint32_t last[NEAR];     // lease of its ring
+    uint16_t last[NEAR];     // lease of its ring
     uint32_t count;
 };
 
@@ -39,14 +39,21 @@ struct near {
 struct account {
     uint32_t sent;
     uint64_t cycles, wave_cycles;
+    double power; // of one group
 };
 
 struct running {
-    uint64_t begin, run;
+    uint64_t run;
     double work;
     double flow, power;
     uint32_t next; // lease of the same ring
-    int row;       // of the timeline
+    uint32_t module;
+};
+
+// What the timeline shows of it besides.
+struct shown {
+    uint64_t begin;
+    int row;
     struct hdi_decision decision;
 };
 
@@ -57,6 +64,7 @@ struct module_state {
     double energy;  // since the last sample
     double heat;
     uint64_t wave_cycles;
+    uint64_t even_waves; // every unit got
 };
 
 struct waits {
@@ -78,8 +86,11 @@ struct sim {
     size_t event_count;
     uint64_t order;
     struct running *running;
+    struct shown *shown; // with a timeline
     struct module_state *module;
-    uint64_t *unit_waves;    // [module * units + unit]
+    // Waves beyond even ones, as sums over places: they begin at one place and
+    // end at another. Twice as many places as units: none turns around.
+    int64_t *uneven;         // [2 * module * units + place]
     struct account *account; // by kernel
     struct waits waits[HDI_MAX_PRIORITIES + 1];
     uint64_t next_sample, sample;
@@ -172,7 +183,7 @@ static void add_end(struct sim *sim, uint64_t end, uint32_t lease)
 {
     struct near *near = sim->near;
     uint64_t bit = UINT64_C(1) << end % 64, *any = &near->any[end % NEAR / 64];
-    uint32_t *last = &near->last[end % NEAR];
+    uint16_t *last = &near->last[end % NEAR];
 
     if (end - sim->swept >= NEAR) {
         push(sim, make_event(end, sim->order++, lease));
@@ -185,7 +196,7 @@ static void add_end(struct sim *sim, uint64_t end, uint32_t lease)
         sim->running[lease].next = lease;
     }
     *any |= bit;
-    *last = lease;
+    *last = (uint16_t)lease;
     near->count++;
 }
 
@@ -248,6 +259,11 @@ static void sample(struct sim *sim, uint64_t now)
                              hdi_dispatcher_waiting(sim->dispatcher, c));
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 static void add_wait(struct sim *sim, uint8_t priority, uint64_t wait)
 {
     struct waits *w = &sim->waits[priority];
@@ -273,42 +289,45 @@ static void begin(struct sim *sim, const struct hdi_decision *decision,
                   uint64_t now)
 {
     const struct sim_run *run = sim->run;
-    const struct hdi_shape *shape = &run->machine->shape;
     const struct sim_kernel *kernel = &run->kernels->kernel[decision->tag];
-    uint32_t m = decision->module, units = shape->units;
+    uint32_t m = decision->module, units = run->machine->shape.units;
+    uint32_t waves = decision->waves, lease = decision->lease;
     uint64_t run_time = run->kernels->runs[kernel->first_run + decision->group];
-    double part = (double)decision->waves / kernel->need.waves;
-    struct running *r = &sim->running[decision->lease];
+    struct running *r = &sim->running[lease];
     struct account *account = &sim->account[decision->tag];
+    struct module_state *module = &sim->module[m];
 
-    *r =
-        (struct running){.begin = now,
-                         .run = run_time,
-                         .work = kernel->share * part * (double)run_time,
-                         .flow = kernel->flow * part,
-                         .power = power_of(sim, &kernel->need, decision->waves),
-                         .row = -1,
-                         .decision = *decision};
-    add_end(sim, now + run_time, decision->lease);
+    r->run = run_time;
+    r->work = kernel->share * (double)run_time;
+    r->flow = kernel->flow;
+    r->power = account->power;
+    r->module = m;
+    if (decision->pieces > 0) {
+        double part = (double)waves / kernel->need.waves;
+        r->work = kernel->share * part * (double)run_time;
+        r->flow = kernel->flow * part;
+        r->power = power_of(sim, &kernel->need, decision->waves);
+        sim->result->splits += decision->piece == 0;
+    }
+    add_end(sim, now + run_time, lease);
     if (run->timeline)
-        r->row = sim_timeline_begin(run->timeline, m);
+        sim->shown[lease] =
+            (struct shown){.begin = now,
+                           .row = sim_timeline_begin(run->timeline, m),
+                           .decision = *decision};
 
     settle(sim, m, now);
-    sim->module[m].flow += r->flow;
-    sim->module[m].power += r->power;
-    sim->module[m].wave_cycles += run_time * decision->waves;
+    module->flow += r->flow;
+    module->power += r->power;
+    module->wave_cycles += run_time * waves;
+    module->even_waves += waves / units;
+    int64_t *uneven = &sim->uneven[2 * m * units + decision->unit];
+    uneven[0]++;
+    uneven[waves % units]--;
 
-    uint64_t inside = run_time < run->workload->cycles - now
-                          ? run_time
-                          : run->workload->cycles - now;
+    uint64_t inside = least(run_time, run->workload->cycles - now);
     account->cycles += inside;
-    account->wave_cycles += inside * decision->waves;
-    uint32_t unit = decision->unit, whole = decision->waves / units;
-    uint32_t rest = decision->waves % units;
-    for (uint32_t i = 0; i < units; i++) {
-        sim->unit_waves[m * units + unit] += whole + (i < rest);
-        unit = unit + 1 == units ? 0 : unit + 1;
-    }
+    account->wave_cycles += inside * waves;
 
     // A split group has been sent when its last piece has.
     if (decision->pieces == 0 || decision->piece + 1 == decision->pieces) {
@@ -316,24 +335,24 @@ static void begin(struct sim *sim, const struct hdi_decision *decision,
         account->sent++;
         sim->result->sent++;
     }
-    if (decision->pieces > 0 && decision->piece == 0)
-        sim->result->splits++;
     sim->result->decisions++;
 }
 
 static void end(struct sim *sim, uint32_t lease, uint64_t now)
 {
     struct running *r = &sim->running[lease];
-    struct module_state *module = &sim->module[r->decision.module];
+    struct module_state *module = &sim->module[r->module];
 
-    settle(sim, r->decision.module, now);
+    settle(sim, r->module, now);
     module->flow -= r->flow;
     module->power -= r->power;
     sim->result->throughput += r->work;
     sim->result->finished++;
-    if (sim->run->timeline)
-        sim_timeline_end(sim->run->timeline, r->row, &r->decision, r->begin,
-                         now);
+    if (sim->run->timeline) {
+        const struct shown *shown = &sim->shown[lease];
+        sim_timeline_end(sim->run->timeline, shown->row, &shown->decision,
+                         shown->begin, now);
+    }
     hdi_dispatcher_release(sim->dispatcher, lease, r->run);
 }
 
@@ -342,11 +361,6 @@ static void show_progress(const struct sim *sim, uint64_t now)
     fprintf(stderr, "\rsimulated %3.0f %%, %llu decisions",
             100.0 * (double)now / (double)sim->run->workload->cycles,
             (unsigned long long)sim->result->decisions);
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 static hd_status loop(struct sim *sim, struct hd_error *error)
@@ -453,6 +467,28 @@ static double used_of(const struct sim *sim, uint32_t resource)
     return used;
 }
 
+// Waves that the units of a module got, from fewest to most.
+static void waves_of(const struct sim *sim, uint32_t m, uint64_t *fewest,
+                     uint64_t *most)
+{
+    uint32_t units = sim->run->machine->shape.units;
+    const int64_t *uneven = &sim->uneven[2 * m * units];
+    uint64_t waves[HDI_MAX_UNITS] = {0};
+    int64_t sum = 0;
+
+    for (uint32_t place = 0; place < 2 * units; place++) {
+        sum += uneven[place];
+        waves[place % units] += (uint64_t)sum;
+    }
+    *fewest = UINT64_MAX;
+    *most = 0;
+    for (uint32_t q = 0; q < units; q++) {
+        waves[q] += sim->module[m].even_waves;
+        *fewest = least(*fewest, waves[q]);
+        *most = waves[q] > *most ? waves[q] : *most;
+    }
+}
+
 static void finish(struct sim *sim, uint32_t *list)
 {
     const struct sim_run *run = sim->run;
@@ -487,12 +523,8 @@ static void finish(struct sim *sim, uint32_t *list)
     double most = 0, all = 0;
     result->unit_imbalance = 1;
     for (uint32_t m = 0; m < shape->modules; m++) {
-        uint64_t low = UINT64_MAX, high = 0;
-        for (uint32_t q = 0; q < shape->units; q++) {
-            uint64_t waves = sim->unit_waves[m * shape->units + q];
-            low = least(low, waves);
-            high = waves > high ? waves : high;
-        }
+        uint64_t low, high;
+        waves_of(sim, m, &low, &high);
         if (low > 0)
             result->unit_imbalance =
                 fmax(result->unit_imbalance, (double)high / (double)low);
@@ -536,14 +568,17 @@ hd_status sim_run(const struct sim_run *run, struct sim_result *result,
     sim.events = calloc(leases, sizeof(*sim.events));
     sim.running = calloc(leases, sizeof(*sim.running));
     sim.module = calloc(shape->modules, sizeof(*sim.module));
-    sim.unit_waves =
-        calloc((size_t)shape->modules * shape->units, sizeof(*sim.unit_waves));
+    sim.uneven =
+        calloc((size_t)2 * shape->modules * shape->units, sizeof(*sim.uneven));
+    if (run->timeline)
+        sim.shown = calloc(leases, sizeof(*sim.shown));
     sim.account = calloc(kernels->count + 1, sizeof(*sim.account));
     packets = calloc(run->workload->channels, sizeof(*packets));
     // By priority first, all together behind it.
     list = calloc(2 * groups + 1, sizeof(*list));
     if (!sim.near || !sim.events || !sim.running || !sim.module ||
-        !sim.unit_waves || !sim.account || !packets || !list) {
+        !sim.uneven || (run->timeline && !sim.shown) || !sim.account ||
+        !packets || !list) {
         status = hdi_fail(error, HD_ENOMEM,
                           "no memory for a simulation of "
                           "%zu groups",
@@ -553,6 +588,8 @@ hd_status sim_run(const struct sim_run *run, struct sim_result *result,
     for (size_t k = 0; k < kernels->count; k++) {
         uint32_t n = ++packets[kernels->kernel[k].channel];
         most = n > most ? n : most;
+        sim.account[k].power = power_of(&sim, &kernels->kernel[k].need,
+                                        kernels->kernel[k].need.waves);
     }
     for (unsigned p = 0, at = 0; p <= HDI_MAX_PRIORITIES; p++) {
         sim.waits[p].list = list + groups + at;
@@ -596,9 +633,10 @@ err_free:
     free(list);
     free(packets);
     free(sim.account);
-    free(sim.unit_waves);
+    free(sim.uneven);
     free(sim.module);
     free(sim.running);
+    free(sim.shown);
     free(sim.events);
     free(sim.near);
     return status;

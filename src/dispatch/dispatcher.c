@@ -42,6 +42,8 @@ static void lay_out(struct hdi_dispatcher *d, struct arena *a,
     CARVE(d->priority, channels);
     CARVE(d->arrived, channels);
     CARVE(d->match.need, channels * shape->units * 2 * shape->line_pad);
+    CARVE(d->match.pages,
+          hdi_round_up(channels, HDI_PAGE) * shape->units * shape->line_pad);
     CARVE(d->match.turn, shape->modules);
     CARVE(d->outline, channels);
     CARVE(d->match.fits, hdi_round_up(channels, 8) * d->match.words);
@@ -53,7 +55,8 @@ static void lay_out(struct hdi_dispatcher *d, struct arena *a,
     CARVE(d->tied, words);
     CARVE(d->unmarked, words);
     CARVE(d->channel, channels);
-    CARVE(d->prefer, channels);
+    CARVE(d->prefer, hdi_round_up(channels, 8));
+    CARVE(d->urged, hdi_round_up(channels, 8));
     CARVE(d->modules, shape->modules);
     CARVE(d->changed, shape->modules);
     CARVE(d->is_changed, shape->modules);

@@ -29,6 +29,7 @@ struct hdi_dispatcher {
     struct hdi_outline *outline; // by channel: of its head
     uint64_t *arrived;           // by channel: its head [cycles]
     int64_t *prefer;             // by channel: place of its head among equals
+    int64_t *urged;              // scratch: the same, with patience
     // Sets of channels, a bit each, of channel_words words.
     uint64_t *of_priority; // by priority: whose head has it
     uint64_t *marks;       // by priority (D4)
@@ -74,6 +75,17 @@ static inline void hdi_touch_module(struct hdi_dispatcher *d, uint32_t module)
         d->is_changed[module] = 1;
         d->changed[d->changed_count++] = module;
     }
+}
+
+static inline uint64_t hdi_bit(uint32_t channel)
+{
+    return UINT64_C(1) << (channel % 64);
+}
+
+static inline uint64_t *hdi_of_priority(struct hdi_dispatcher *d,
+                                        uint64_t *sets, unsigned priority)
+{
+    return sets + (size_t)(priority - 1) * d->channel_words;
 }
 
 // The head of a channel is another than before.

@@ -18,8 +18,12 @@
 enum {
     HDI_LANES = 8,       // maps searched together
     HDI_LANE_WORDS = 16, // their low words, then their high words
-    HDI_ROW = 32         // rows are padded to this many 16-bit numbers
+    HDI_ROW = 32,        // rows are padded to this many 16-bit numbers
+    HDI_PAGE = 8         // channels whose needs lie side by side
 };
+
+struct hdi_decision;
+struct hdi_dispatcher;
 
 // Of one module: maps and levels.
 struct hdi_room {
@@ -79,7 +83,8 @@ struct hdi_lanes {
                   int32_t *spaces, unsigned module);
 
     // What `taken` and `lines` say is given back, or taken: the bits of maps,
-    // and the levels of all lines from `counts` on.
+    // and the levels of all lines from `counts` on. The levels of runs given
+    // back become UINT16_MAX.
     void (*give)(const struct hdi_room *room, const uint64_t *taken,
                  const uint16_t *lines);
     void (*occupy)(const struct hdi_room *room, const uint64_t *taken,
@@ -93,8 +98,9 @@ struct hdi_lanes {
                     unsigned modules, uint64_t *fits);
 
     // One module against every need: bit c of the answer is set when
-    // level[line] >= need[c * stride + line] for every line. At most 64 needs.
-    uint64_t (*column)(const uint16_t *level, const uint16_t *need,
+    // level[line] >= need of channel c for every line. `lines` is a multiple of
+    // 4; the pages of the channels, at most 64, are `stride` apart.
+    uint64_t (*column)(const uint16_t *level, const uint16_t *pages,
                        unsigned stride, unsigned lines, unsigned channels);
 
     // Set bit `bit` of fits[c * words] to bit c of `now`, for up to 64 c. Bit c
@@ -111,6 +117,11 @@ struct hdi_lanes {
     // INT32_MIN; 64 * words if none. `score` has 64 * words numbers.
     unsigned (*best)(const uint64_t *fits, const int32_t *score,
                      unsigned words);
+
+    // A round of all these steps, when some channel has a head: see
+    // hdi_dispatcher_round(). False: nothing may go.
+    bool (*decide)(struct hdi_dispatcher *dispatcher, uint64_t now,
+                   struct hdi_decision *decision);
 };
 
 // The best one this processor has. Never NULL.
@@ -118,6 +129,13 @@ const struct hdi_lanes *hdi_lanes(void);
 
 // All that this processor can run, for tests. NULL past the last.
 const struct hdi_lanes *hdi_lanes_at(unsigned index);
+
+// Where the need of a channel of a page is: words of four lines, those of all
+// channels together, so that one comparison is with all of them.
+static inline size_t hdi_page_place(uint32_t channel, uint32_t line)
+{
+    return (size_t)(line / 4 * HDI_PAGE + channel % HDI_PAGE) * 4 + line % 4;
+}
 
 // Keep bits only where a whole group is free; `group` a power of two up to 64.
 static inline uint64_t hdi_word_keep_groups(uint64_t word, unsigned group)

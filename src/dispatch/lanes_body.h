@@ -45,7 +45,8 @@ static void space(const uint16_t *level, const uint64_t *share, unsigned lines,
     put(spaces, module, (int32_t)(sum >> 16));
 }
 
-// Add `lines` to the levels of all counts, or subtract them.
+// Add `lines` to the levels of all counts and leave open how long runs have
+// become; or subtract them.
 static inline void add_counts(const struct hdi_room *room,
                               const uint16_t *lines, bool subtract)
 {
@@ -58,9 +59,11 @@ static inline void add_counts(const struct hdi_room *room,
 
         memcpy(&level, room->level + i, sizeof(level));
         memcpy(&change, lines + i, sizeof(change));
-        change &= (halves_v)(place >= (uint16_t)room->counts);
+        halves_v count = (halves_v)(place >= (uint16_t)room->counts);
+        halves_v run = ~count & (halves_v)(change != 0);
+        change &= count;
         place += HALVES;
-        level += subtract ? -change : change;
+        level = subtract ? level - change : (level + change) | run;
         memcpy(room->level + i, &level, sizeof(level));
     }
 }
@@ -149,17 +152,49 @@ static inline unsigned row_of(const uint16_t *level, const uint16_t *need,
     return count;
 }
 
-static inline uint64_t column_of(const uint16_t *level, const uint16_t *need,
-                                 unsigned stride, unsigned lines,
-                                 unsigned channels)
+// The channels of one page whose needs are all met, as bits.
+static inline uint64_t fit_of_page(const uint16_t *level, const uint16_t *page,
+                                   unsigned lines)
+{
+    words_v below[HDI_PAGE / WORDS] = {{0}};
+    uint64_t fit = 0;
+
+    for (unsigned line = 0; line < lines; line += 4) {
+        uint64_t four;
+        halves_v has;
+
+        memcpy(&four, level + line, sizeof(four));
+        has = (halves_v)((words_v){0} + four);
+        for (unsigned i = 0; i < HDI_PAGE / WORDS; i++) {
+            halves_v need;
+            memcpy(&need, page + line * HDI_PAGE + i * HALVES, sizeof(need));
+#ifdef __AVX512BW__
+            below[i] |= (words_v)_mm512_subs_epu16((__m512i)need, (__m512i)has);
+#else
+            below[i] |= (words_v)(need > has);
+#endif
+        }
+    }
+    for (unsigned i = 0; i < HDI_PAGE / WORDS; i++) {
+#ifdef __AVX512BW__
+        fit = _mm512_testn_epi64_mask((__m512i)below[i], (__m512i)below[i]);
+#else
+        for (unsigned k = 0; k < WORDS; k++)
+            fit |= (uint64_t)(below[i][k] == 0) << (i * WORDS + k);
+#endif
+    }
+    return fit;
+}
+
+static uint64_t column(const uint16_t *level, const uint16_t *pages,
+                       unsigned stride, unsigned lines, unsigned channels)
 {
     uint64_t word = 0;
 
-    for (unsigned c = 0; c < channels; c++) {
-        bool below = below_in_all(level, need + (size_t)c * stride, lines);
-        word |= (uint64_t)!below << c;
-    }
-    return word;
+    for (unsigned c = 0; c < channels; c += HDI_PAGE)
+        word |= fit_of_page(level, pages + (size_t)c / HDI_PAGE * stride, lines)
+                << c;
+    return channels < 64 ? word & ((UINT64_C(1) << channels) - 1) : word;
 }
 
 // Most machines have no more lines than one row: let the compiler know.
@@ -170,13 +205,6 @@ static unsigned row(const uint16_t *level, const uint16_t *need,
     return lines == HDI_ROW
                ? row_of(level, need, turn, stride, HDI_ROW, modules, fits)
                : row_of(level, need, turn, stride, lines, modules, fits);
-}
-
-static uint64_t column(const uint16_t *level, const uint16_t *need,
-                       unsigned stride, unsigned lines, unsigned channels)
-{
-    return lines == HDI_ROW ? column_of(level, need, stride, HDI_ROW, channels)
-                            : column_of(level, need, stride, lines, channels);
 }
 
 static inline uint64_t spread_over(uint64_t *fits, unsigned words, unsigned bit,
@@ -304,6 +332,50 @@ static unsigned best(const uint64_t *fits, const int32_t *scores,
 #endif
 }
 
+// The largest of the numbers whose bit is set, and of `most`.
+static inline int64_t largest_of(uint64_t set, const int64_t *numbers,
+                                 int64_t most)
+{
+#ifdef __AVX512BW__
+    __m512i all = _mm512_set1_epi64(most);
+
+    for (unsigned i = 0; i < 64 && set >> i; i += 8)
+        all = _mm512_mask_max_epi64(all, (__mmask8)(set >> i), all,
+                                    _mm512_loadu_si512(numbers + i));
+    return _mm512_reduce_max_epi64(all);
+#else
+    for (; set; set &= set - 1) {
+        int64_t number = numbers[__builtin_ctzll(set)];
+        most = number > most ? number : most;
+    }
+    return most;
+#endif
+}
+
+// Those of the set bits whose number is `number`.
+static inline uint64_t equal_to(uint64_t set, const int64_t *numbers,
+                                int64_t number)
+{
+    uint64_t equal = 0;
+
+#ifdef __AVX512BW__
+    for (unsigned i = 0; i < 64 && set >> i; i += 8)
+        equal |= (uint64_t)_mm512_mask_cmpeq_epi64_mask(
+                     (__mmask8)(set >> i), _mm512_set1_epi64(number),
+                     _mm512_loadu_si512(numbers + i))
+                 << i;
+#else
+    for (; set; set &= set - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(set);
+        equal |= (uint64_t)(numbers[i] == number) << i;
+    }
+#endif
+    return equal;
+}
+
+#include "dispatch/lanes_module.h"
+#include "dispatch/lanes_round.h"
+
 extern const struct hdi_lanes LANES_SYMBOL;
 const struct hdi_lanes LANES_SYMBOL = {.name = LANES_NAME,
                                        .run = run,
@@ -319,4 +391,5 @@ const struct hdi_lanes LANES_SYMBOL = {.name = LANES_NAME,
                                        .column = column,
                                        .spread = spread,
                                        .draw = draw,
-                                       .best = best};
+                                       .best = best,
+                                       .decide = decide};

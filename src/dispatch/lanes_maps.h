@@ -340,8 +340,8 @@ static bool take(const uint64_t maps[HDI_LANE_WORDS],
         __mmask8 open = _mm512_cmpgt_epu64_mask(count, _mm512_set1_epi64(i));
         __mmask8 upper = _mm512_testn_epi64_mask(low, low);
         __m512i from_low = _mm512_and_si512(low, _mm512_sub_epi64(zero, low));
-        __m512i from_high = _mm512_maskz_and_epi64(
-            upper, high, _mm512_sub_epi64(zero, high));
+        __m512i from_high =
+            _mm512_maskz_and_epi64(upper, high, _mm512_sub_epi64(zero, high));
         failed |= _mm512_mask_testn_epi64_mask(open & upper, high, high);
 
         __m512i end_low = _mm512_sllv_epi64(from_low, length);

@@ -13,6 +13,7 @@ struct hdi_match {
     uint32_t words;   // of 64 modules
     uint16_t *level;  // [module * line_pad + line]
     uint16_t *need;   // see hdi_match_need()
+    uint16_t *pages;  // the same, for one module and all channels
     uint8_t *turn;    // by module: unit at place 0 of its split
     uint64_t *fits;   // [channel * words + module / 64]: a bit per module
     uint64_t *some;   // a bit per channel: its head fits somewhere
@@ -28,6 +29,15 @@ static inline uint16_t *hdi_match_need(const struct hdi_match *match,
                              match->shape->line_pad;
 }
 
+// The page of `channel` for modules whose split begins at unit `turn`.
+static inline uint16_t *hdi_match_page(const struct hdi_match *match,
+                                       uint32_t channel, uint32_t turn)
+{
+    return match->pages +
+           ((size_t)channel / HDI_PAGE * match->shape->units + turn) *
+               HDI_PAGE * match->shape->line_pad;
+}
+
 static inline bool hdi_match_active(const struct hdi_match *match,
                                     uint32_t channel)
 {
@@ -41,17 +51,39 @@ static inline bool hdi_match_some(const struct hdi_match *match,
     return match->some[channel / 64] >> (channel % 64) & 1;
 }
 
-// The levels of `module` changed: `level` holds the new ones.
-void hdi_match_module(struct hdi_match *match, uint32_t module);
-
 // The head of `channel` changed: `need` holds what it asks.
 void hdi_match_head(struct hdi_match *match, uint32_t channel);
 
 // The channel has no head.
 void hdi_match_empty(struct hdi_match *match, uint32_t channel);
 
+static inline void hdi_match_set(struct hdi_match *match, uint32_t channel,
+                                 bool any)
+{
+    uint64_t bit = UINT64_C(1) << (channel % 64);
+    uint64_t *some = &match->some[channel / 64];
+
+    *some = any ? *some | bit : *some & ~bit;
+}
+
+// Look whether the head of `channel` still fits somewhere.
+static inline void hdi_match_look(struct hdi_match *match, uint32_t channel)
+{
+    const uint64_t *fits = match->fits + (size_t)channel * match->words;
+    uint64_t any = 0;
+
+    for (uint32_t w = 0; w < match->words; w++)
+        any |= fits[w];
+    hdi_match_set(match, channel, any != 0);
+}
+
 // The exact check failed: they do not fit until one of them changes.
-void hdi_match_refuse(struct hdi_match *match, uint32_t channel,
-                      uint32_t module);
+static inline void hdi_match_refuse(struct hdi_match *match, uint32_t channel,
+                                    uint32_t module)
+{
+    match->fits[(size_t)channel * match->words + module / 64] &=
+        ~(UINT64_C(1) << (module % 64));
+    hdi_match_look(match, channel);
+}
 
 #endif

@@ -1,15 +1,17 @@
 // What is left in one module, and taking and giving it back (D5).
 //
 // A module's state is the maps of its first-class resources and its levels: the
-// longest runs, as last searched, and the counts of all. What a group took is
-// the same words with the taken bits set: giving back is one OR.
+// longest runs and the counts of all. A run that is stale is no longer than its
+// level says: taking leaves the level as it was last searched, giving back
+// makes it the largest number. What a group took is the same words with the
+// taken bits set: giving back is one OR.
 #ifndef HDI_DISPATCH_MODULE_H
 #define HDI_DISPATCH_MODULE_H
 
 #include "dispatch/need.h"
 
 struct hdi_module {
-    struct hdi_room room; // shape->map_words; runs are old where `stale`
+    struct hdi_room room; // shape->map_words; runs are bounds where `stale`
     uint32_t stale;       // resources, as bits, whose maps changed since
     uint32_t pointer;     // of the split (D12)
     uint32_t first;       // unit at place 0 of the split
@@ -28,21 +30,26 @@ struct hdi_lease {
 // All free.
 void hdi_module_clear(struct hdi_module *module, const struct hdi_shape *shape);
 
-// Take what is asked, all or nothing; `lines` and `runs` as hdi_need_lines()
-// made them for module->first, and their outline. False: it does not fit and
-// nothing was taken. The counts are known to fit (the match is exact for them);
-// runs are looked for here.
-bool hdi_module_take(struct hdi_module *module, const struct hdi_shape *shape,
-                     const struct hdi_lanes *lanes, const uint16_t *lines,
-                     const uint16_t *runs, const struct hdi_outline *outline,
-                     struct hdi_lease *lease);
-
 void hdi_module_give(struct hdi_module *module, const struct hdi_lanes *lanes,
                      const struct hdi_lease *lease);
 
-// Search the runs that are stale.
-void hdi_module_search(struct hdi_module *module, const struct hdi_shape *shape,
-                       const struct hdi_lanes *lanes);
+// Whether a map is large, or searched by groups, and not among the lanes then.
+static inline bool hdi_is_alone(const struct hdi_resource *resource)
+{
+    return !hdi_has_lanes(resource) || resource->group > 1;
+}
+
+// The longest run of such a map.
+uint16_t hdi_module_run(const struct hdi_module *module,
+                        const struct hdi_shape *shape, uint32_t resource,
+                        uint32_t unit);
+
+// Look for `count` free runs of `length` in such a map, lowest first; `taken`
+// gets their bits. False: it has not so many.
+bool hdi_module_take(const struct hdi_module *module,
+                     const struct hdi_shape *shape, uint32_t resource,
+                     uint32_t unit, unsigned length, unsigned count,
+                     uint64_t *taken);
 
 // Free blocks of a resource, over all units.
 uint32_t hdi_module_left(const struct hdi_module *module,

@@ -117,7 +117,7 @@ struct hdi_outline hdi_need_outline(const struct hdi_need *need,
                                     const struct hdi_shape *shape,
                                     const uint16_t *lines, const uint16_t *runs)
 {
-    struct hdi_outline outline = {0};
+    struct hdi_outline outline = {.rest = need->waves % shape->units};
     struct hdi_bounds *bounds = &outline.bounds;
 
     for (uint32_t r = 0; r < shape->resource_count; r++)

@@ -27,6 +27,7 @@ uint32_t hdi_need_share(const struct hdi_need *need,
 // What can be said of a need without knowing the module.
 struct hdi_outline {
     uint32_t resources; // those it needs at all, as bits
+    uint32_t rest;      // waves beyond an even split
     struct hdi_bounds bounds;
 };
 

@@ -25,10 +25,13 @@ static inline uint32_t hdi_pointer_first(enum hdi_pointer kind,
     return first >= units ? first - units : first;
 }
 
-static inline uint32_t hdi_pointer_moved(uint32_t pointer, uint32_t waves,
+// `rest`: waves beyond an even split, fewer than units.
+static inline uint32_t hdi_pointer_moved(uint32_t pointer, uint32_t rest,
                                          uint32_t units)
 {
-    return (pointer + waves) % units;
+    uint32_t moved = pointer + rest;
+
+    return moved >= units ? moved - units : moved;
 }
 
 #endif

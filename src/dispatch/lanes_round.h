@@ -1,0 +1,456 @@
+// One round, compiled with every set of lanes: which head goes, and where (D2
+// to D4, D6). Part of lanes_body.h.
+#include "dispatch/dispatcher_state.h"
+
+// How much there is to look at. What most dispatchers have is known to the
+// compiler: see decide().
+struct extent {
+    uint32_t channel_words, module_words, lines;
+};
+
+// Compare a module with all heads. Its runs are searched when, for all that is
+// known of them, some head may fit there.
+static inline void match_module(struct hdi_dispatcher *d, uint32_t m,
+                                struct extent of)
+{
+    struct hdi_match *match = &d->match;
+    struct hdi_module *module = &d->modules[m];
+    uint16_t *level = match->level + (size_t)m * of.lines;
+    uint32_t stride = d->shape.units * HDI_PAGE * of.lines;
+    uint32_t lines = d->shape.line_used;
+    const uint16_t *pages =
+        match->pages + (size_t)match->turn[m] * HDI_PAGE * of.lines;
+
+    if (d->policy.mixture.by_run && module->stale)
+        search_module(module, &d->shape, level);
+    for (uint32_t w = 0; w < of.channel_words; w++, pages += 8 * stride) {
+        uint32_t left = match->channels - 64 * w, count = left < 64 ? left : 64;
+        uint64_t *some = &match->some[w], now;
+
+        now = column(level, pages, stride, lines, count) & match->active[w];
+        if (now && module->stale) {
+            search_module(module, &d->shape, level);
+            now = column(level, pages, stride, lines, count) & match->active[w];
+        }
+        uint64_t any =
+            spread(match->fits + (size_t)64 * w * of.module_words + m / 64,
+                   of.module_words, m % 64, now, count);
+
+        // With more words another may still have one.
+        uint64_t lost = of.module_words > 1 ? *some & ~any : 0;
+        *some = any | lost;
+        for (; lost; lost &= lost - 1)
+            hdi_match_look(match, 64 * w + (uint32_t)__builtin_ctzll(lost));
+    }
+}
+
+// Bring what is known of changed modules up to date.
+static inline void refresh(struct hdi_dispatcher *d, struct extent of)
+{
+    for (uint32_t i = 0; i < d->changed_count; i++) {
+        uint32_t m = d->changed[i];
+        const uint16_t *level = d->match.level + (size_t)m * of.lines;
+
+        match_module(d, m, of);
+        score(level, d->modules[m].weight, of.lines, d->score, m);
+        if (d->policy.hold > 0)
+            space(level, d->shape.line_share, of.lines, d->space, m);
+        d->is_changed[m] = 0;
+    }
+    d->changed_count = 0;
+}
+
+struct choice {
+    unsigned first, end; // its rank: priorities in d->in_order
+    bool ties;           // more than one of d->tied: D4 applies
+};
+
+// The preferences of heads now: who has waited too long goes first.
+static const int64_t *preferences(struct hdi_dispatcher *d, uint64_t now)
+{
+    uint64_t patience = d->policy.patience;
+
+    if (patience == 0)
+        return d->prefer;
+    for (uint32_t c = 0; c < d->channels; c++) {
+        uint64_t age = now - d->arrived[c];
+        d->urged[c] = age > patience
+                          ? INT64_MAX / 2 + (int64_t)(age & (INT64_MAX / 4))
+                          : d->prefer[c];
+    }
+    return d->urged;
+}
+
+// Of d->tied keep the heads that are preferred most.
+static inline void keep_preferred(struct hdi_dispatcher *d, uint64_t now,
+                                  struct extent of)
+{
+    const int64_t *prefer = preferences(d, now);
+    int64_t most = INT64_MIN;
+
+    for (uint32_t w = 0; w < of.channel_words; w++)
+        most = largest_of(d->tied[w], prefer + 64 * w, most);
+    for (uint32_t w = 0; w < of.channel_words; w++)
+        d->tied[w] &= equal_to(d->tied[w], prefer + 64 * w, most);
+}
+
+// The heads that go first among those of a rank that take part and were not
+// passed over: those that fit somewhere and, with `kept`, also those that
+// modules are kept for. False: there is none.
+static inline bool first_heads(struct hdi_dispatcher *d, bool kept,
+                               uint64_t now, struct choice *choice,
+                               struct extent of)
+{
+    uint64_t any = 0, more = 0;
+
+    for (uint32_t w = 0; w < of.channel_words; w++) {
+        uint64_t in = kept ? d->match.active[w] : d->match.some[w];
+        uint64_t of_rank = 0;
+
+        for (unsigned i = choice->first; i < choice->end; i++)
+            of_rank |= hdi_of_priority(d, d->of_priority, d->in_order[i])[w];
+        in &= of_rank & ~d->passed[w];
+        d->tied[w] = in;
+        more |= (in & (in - 1)) | (any ? in : 0);
+        any |= in;
+    }
+    choice->ties = more != 0;
+    if (!choice->ties || !(d->prefers || d->policy.patience > 0))
+        return any != 0;
+    keep_preferred(d, now, of);
+    any = more = 0;
+    for (uint32_t w = 0; w < of.channel_words; w++) {
+        more |= (d->tied[w] & (d->tied[w] - 1)) | (any ? d->tied[w] : 0);
+        any |= d->tied[w];
+    }
+    choice->ties = more != 0;
+    return true;
+}
+
+// The tied heads that are marked for the priority they have.
+static uint64_t marked(struct hdi_dispatcher *d, const struct choice *choice,
+                       uint32_t w)
+{
+    uint64_t set = 0;
+
+    for (unsigned i = choice->first; i < choice->end; i++)
+        set |= hdi_of_priority(d, d->of_priority, d->in_order[i])[w] &
+               hdi_of_priority(d, d->marks, d->in_order[i])[w];
+    return set & d->tied[w];
+}
+
+// The first of a set of channels from `from` on; UINT32_MAX: none.
+static uint32_t first_from(const struct hdi_dispatcher *d, const uint64_t *set,
+                           uint32_t from)
+{
+    for (uint32_t w = from / 64; w < d->channel_words; w++, from = 64 * w) {
+        uint64_t left = set[w] >> (from % 64);
+        if (left)
+            return from + (uint32_t)__builtin_ctzll(left);
+    }
+    return UINT32_MAX;
+}
+
+// One of the tied heads: in turns, or at random among those that are not marked
+// or, when all are, among all. d->unmarked gets the former.
+static inline uint32_t pick(struct hdi_dispatcher *d,
+                            const struct choice *choice, struct extent of)
+{
+    uint64_t any = 0;
+
+    if (!choice->ties)
+        return first_from(d, d->tied, 0);
+    if (!d->policy.marks) {
+        uint32_t next = first_from(d, d->tied, d->turn);
+        return next != UINT32_MAX ? next : first_from(d, d->tied, 0);
+    }
+    for (uint32_t w = 0; w < of.channel_words; w++) {
+        d->unmarked[w] = d->tied[w] & ~marked(d, choice, w);
+        any |= d->unmarked[w];
+    }
+    return draw(any ? d->unmarked : d->tied, of.channel_words,
+                hdi_random_next(&d->random));
+}
+
+// D4, once it is sure that `channel` goes.
+static inline void mark(struct hdi_dispatcher *d, const struct choice *choice,
+                        uint32_t channel, struct extent of)
+{
+    uint64_t clear = 0;
+
+    if (!choice->ties || !d->policy.marks)
+        return;
+    for (uint32_t w = 0; w < of.channel_words; w++)
+        clear |= d->unmarked[w];
+    for (unsigned i = choice->first; clear == 0 && i < choice->end; i++) {
+        const uint64_t *set =
+            hdi_of_priority(d, d->of_priority, d->in_order[i]);
+        uint64_t *marks = hdi_of_priority(d, d->marks, d->in_order[i]);
+        for (uint32_t w = 0; w < of.channel_words; w++)
+            marks[w] &= ~(d->tied[w] & set[w]);
+    }
+    hdi_of_priority(d, d->marks, d->priority[channel])[channel / 64] |=
+        hdi_bit(channel);
+}
+
+// Keep the emptiest modules that are not kept yet for the head of `channel`: no
+// more than the groups of its packet can fill.
+static inline bool hold_modules(struct hdi_dispatcher *d, uint32_t channel,
+                                struct extent of)
+{
+    const struct hdi_entry *head = hdi_channel_head(&d->channel[channel]);
+    uint64_t fill = ((uint64_t)head->waiting * head->share + 65535) >> 16;
+    uint32_t words = of.module_words, rest = d->shape.modules % 64;
+    bool any = false;
+
+    for (uint32_t i = 0; i < d->policy.hold && i < fill; i++) {
+        for (uint32_t w = 0; w < words; w++)
+            d->open[w] = ~d->held[w];
+        if (rest > 0)
+            d->open[words - 1] &= (UINT64_C(1) << rest) - 1;
+        uint32_t m = best(d->open, d->space, words);
+        if (m >= d->shape.modules)
+            break;
+        d->held[m / 64] |= UINT64_C(1) << (m % 64);
+        any = true;
+    }
+    return any;
+}
+
+// Where the head of `channel` may go: not where a module is held, unless the
+// group should have ended before those that run there.
+static inline const uint64_t *open_modules(struct hdi_dispatcher *d,
+                                           uint32_t channel, uint64_t now,
+                                           struct extent of)
+{
+    const uint64_t *fits = d->match.fits + (size_t)channel * of.module_words;
+    const struct hdi_entry *head = hdi_channel_head(&d->channel[channel]);
+    uint64_t end = now + hdi_expected_run(d, head);
+
+    for (uint32_t w = 0; w < of.module_words; w++) {
+        uint64_t held = d->held[w] & fits[w];
+
+        d->open[w] = fits[w] & ~d->held[w];
+        for (; d->policy.backfill && held; held &= held - 1) {
+            unsigned bit = (unsigned)__builtin_ctzll(held);
+            if (end <= d->drain[64 * w + bit])
+                d->open[w] |= UINT64_C(1) << bit;
+        }
+    }
+    return d->open;
+}
+
+static inline uint32_t next_module(const struct hdi_dispatcher *d,
+                                   const uint64_t *fits, struct extent of)
+{
+    uint32_t none = 64 * of.module_words, first = none;
+
+    for (uint32_t w = 0; w < of.module_words; w++) {
+        for (uint64_t left = fits[w]; left; left &= left - 1) {
+            uint32_t m = 64 * w + (uint32_t)__builtin_ctzll(left);
+            if (m > d->last_module)
+                return m;
+            if (first == none)
+                first = m;
+        }
+    }
+    return first;
+}
+
+static const int32_t *scores_now(struct hdi_dispatcher *d, uint64_t now)
+{
+    const struct hdi_mixture *mixture = &d->policy.mixture;
+
+    if (mixture->recent == 0)
+        return d->score;
+    for (uint32_t m = 0; m < d->shape.modules; m++) {
+        uint64_t sum = hdi_recent_sum(d->recent, m, now);
+        double busy = (double)sum / (double)d->recent->full;
+        d->with_recent[m] = hdi_score(d->score[m] - mixture->recent * busy *
+                                                        65536 * d->score_scale);
+    }
+    return d->with_recent;
+}
+
+// Find the head of `channel` a module and take what it needs there. False: it
+// fits nowhere that is not held.
+static inline bool place(struct hdi_dispatcher *d, uint32_t channel,
+                         uint64_t now, bool any_held, struct extent of,
+                         uint32_t *module)
+{
+    const uint64_t *fits = d->match.fits + (size_t)channel * of.module_words;
+    struct hdi_lease *lease = &d->leases[d->free_leases[d->free_count - 1]];
+    const int32_t *score = scores_now(d, now);
+
+    while (hdi_match_some(&d->match, channel)) {
+        const uint64_t *open =
+            any_held ? open_modules(d, channel, now, of) : fits;
+        uint32_t m = d->policy.place == HDI_PLACE_NEXT
+                         ? next_module(d, open, of)
+                         : best(open, score, of.module_words);
+        if (m >= d->shape.modules)
+            return false;
+        const uint16_t *lines =
+            d->match.need +
+            ((size_t)channel * d->shape.units + d->match.turn[m]) * 2 *
+                of.lines;
+        if (take_all(&d->modules[m], &d->shape, lines, lines + of.lines,
+                     &d->outline[channel], lease)) {
+            *module = m;
+            return true;
+        }
+        hdi_match_refuse(&d->match, channel, m);
+    }
+    return false;
+}
+
+static inline void send(struct hdi_dispatcher *d, uint64_t now,
+                        uint32_t channel, uint32_t m,
+                        struct hdi_decision *decision)
+{
+    struct hdi_channel *c = &d->channel[channel];
+    struct hdi_module *module = &d->modules[m];
+    struct hdi_entry *head = hdi_channel_head(c);
+    uint32_t lease = d->free_leases[--d->free_count];
+    uint64_t serial = head->serial;
+    uint16_t waves = head->packet.need.waves;
+
+    *decision = (struct hdi_decision){.channel = channel,
+                                      .module = m,
+                                      .lease = lease,
+                                      .process = head->packet.process,
+                                      .tag = head->packet.tag,
+                                      .arrived = head->arrived,
+                                      .group = head->next,
+                                      .piece = head->piece,
+                                      .pieces = head->pieces,
+                                      .waves = waves,
+                                      .priority = head->packet.need.priority,
+                                      .unit = module->first};
+    if (d->policy.backfill) {
+        uint64_t end = now + hdi_expected_run(d, head);
+        d->drain[m] = end > d->drain[m] ? end : d->drain[m];
+    }
+    d->leases[lease].module = m;
+    d->origins[lease] =
+        (struct hdi_origin){.channel = channel, .serial = serial};
+    module->pointer = hdi_pointer_moved(
+        module->pointer, d->outline[channel].rest, d->shape.units);
+    module->first =
+        hdi_pointer_first(d->policy.pointer, module->pointer, d->shape.units);
+    d->match.turn[m] = (uint8_t)module->first;
+    hdi_touch_module(d, m);
+    d->last_module = m;
+    d->turn = channel + 1 == d->channels ? 0 : channel + 1;
+
+    hdi_channel_pop(c);
+    head = hdi_channel_head(c);
+    // Equal groups of one packet leave need and matches as they are.
+    if (!head || head->serial != serial || head->packet.need.waves != waves)
+        hdi_take_head(d, channel);
+}
+
+// One channel until it is empty.
+static inline bool sticky(struct hdi_dispatcher *d, uint64_t now,
+                          struct hdi_decision *decision, struct extent of)
+{
+    uint32_t module;
+
+    while (!hdi_match_active(&d->match, d->sticky))
+        d->sticky = d->sticky + 1 == d->channels ? 0 : d->sticky + 1;
+    if (!place(d, d->sticky, now, false, of, &module))
+        return false;
+    send(d, now, d->sticky, module, decision);
+    return true;
+}
+
+static inline bool robin(struct hdi_dispatcher *d, uint64_t now,
+                         struct hdi_decision *decision, struct extent of)
+{
+    uint32_t module;
+
+    for (unsigned lap = 0; lap < 2; lap++) {
+        uint32_t end = lap == 0 ? d->channels : d->turn;
+        uint32_t c = first_from(d, d->match.some, lap == 0 ? d->turn : 0);
+
+        for (; c < end; c = first_from(d, d->match.some, c + 1)) {
+            if (place(d, c, now, false, of, &module)) {
+                send(d, now, c, module, decision);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static inline bool by_priority(struct hdi_dispatcher *d, uint64_t now,
+                               struct hdi_decision *decision, struct extent of)
+{
+    bool any_held = false, fits_somewhere = false;
+    uint32_t module;
+
+    for (uint32_t w = 0; w < of.channel_words; w++)
+        d->passed[w] = 0;
+    for (unsigned rank = 0; rank < d->ranks; rank++) {
+        bool kept = d->policy.hold > 0 && rank < d->policy.urgent;
+        bool last = rank + 1u == d->ranks;
+        struct choice choice = {.first = rank,
+                                .end = last ? d->policy.priorities : rank + 1};
+
+        while (first_heads(d, kept, now, &choice, of)) {
+            uint32_t channel = pick(d, &choice, of);
+
+            if (place(d, channel, now, any_held, of, &module)) {
+                mark(d, &choice, channel, of);
+                send(d, now, channel, module, decision);
+                return true;
+            }
+            d->passed[channel / 64] |= hdi_bit(channel);
+            fits_somewhere |= hdi_match_some(&d->match, channel);
+            if (kept) {
+                for (uint32_t w = 0; !any_held && w < of.module_words; w++)
+                    d->held[w] = 0;
+                any_held |= hold_modules(d, channel, of);
+            }
+        }
+    }
+    d->held_back = fits_somewhere;
+    return false;
+}
+
+static inline bool decide_within(struct hdi_dispatcher *d, uint64_t now,
+                                 struct hdi_decision *decision,
+                                 struct extent of)
+{
+    refresh(d, of);
+    return d->policy.order == HDI_ORDER_STICKY ? sticky(d, now, decision, of)
+           : d->policy.order == HDI_ORDER_ROBIN
+               ? robin(d, now, decision, of)
+               : by_priority(d, now, decision, of);
+}
+
+// Up to 64 channels and modules of up to a row of lines.
+__attribute__((flatten)) static bool decide_small(struct hdi_dispatcher *d,
+                                                  uint64_t now,
+                                                  struct hdi_decision *decision)
+{
+    return decide_within(d, now, decision, (struct extent){1, 1, HDI_ROW});
+}
+
+static bool decide_large(struct hdi_dispatcher *d, uint64_t now,
+                         struct hdi_decision *decision)
+{
+    return decide_within(
+        d, now, decision,
+        (struct extent){d->channel_words, d->match.words, d->shape.line_pad});
+}
+
+static bool decide(struct hdi_dispatcher *d, uint64_t now,
+                   struct hdi_decision *decision)
+{
+    bool small = d->channel_words == 1 && d->match.words == 1 &&
+                 d->shape.line_pad == HDI_ROW;
+
+    return small ? decide_small(d, now, decision)
+                 : decide_large(d, now, decision);
+}

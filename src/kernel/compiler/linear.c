@@ -408,37 +408,48 @@ static void begin_slots(struct hdi_linear *l, size_t start)
 
 // Lanes -----------------------------------------------------------------------
 
-// Lanes that part at `from` may wait at `to` while others are at `at`.
-static bool waits(const struct hdi_order *order, size_t from, size_t to,
-                  size_t at)
-{
-    if (at == to)
-        return false;
-    if (from < at && at < to)
-        return true;
-    if (to <= from && hdi_order_in_loop(order, to, at) && from < at)
-        return true;
-    for (size_t head = 0; head <= from; head++)
-        if (hdi_order_in_loop(order, head, from) &&
-            hdi_order_in_loop(order, head, at) &&
-            !hdi_order_in_loop(order, head, to))
-            return true;
-    return false;
-}
-
-// Lanes that wait at `to` matter to position `at`.
-static bool scatter(struct hdi_linear *l, size_t at, size_t to)
+// Lanes that wait at `to` matter to the positions from `begin` to before `end`.
+static bool scatter(struct hdi_linear *l, size_t begin, size_t end, size_t to)
 {
     const struct hdi_flow *flow = l->emit->flow;
     const uint64_t *live = flow->live + l->order->blocks[to] * flow->live_words;
-    uint64_t *waiting = l->waiting + at * flow->live_words;
-    bool changed = !l->scattered[at];
+    bool changed = false;
 
-    l->scattered[at] = true;
-    for (size_t w = 0; w < flow->live_words; w++) {
-        changed |= (live[w] & ~waiting[w]) != 0;
-        waiting[w] |= live[w];
+    for (size_t at = begin; at < end; at++) {
+        uint64_t *waiting = l->waiting + at * flow->live_words;
+        if (at == to)
+            continue;
+        changed |= !l->scattered[at];
+        l->scattered[at] = true;
+        for (size_t w = 0; w < flow->live_words; w++) {
+            changed |= (live[w] & ~waiting[w]) != 0;
+            waiting[w] |= live[w];
+        }
     }
+    return changed;
+}
+
+// The head of the outermost loop that `from` is in and `to` is not; `from`,
+// which may head none: there is no such loop.
+static size_t loop_left(const struct hdi_order *order, size_t from, size_t to)
+{
+    for (size_t head = 0; head < from; head++)
+        if (hdi_order_in_loop(order, head, from) &&
+            !hdi_order_in_loop(order, head, to))
+            return head;
+    return from;
+}
+
+// Lanes that part at `from` may wait at `to` while others are elsewhere.
+static bool follow_to(struct hdi_linear *l, size_t from, size_t to)
+{
+    const struct hdi_order *order = l->order;
+    size_t end = from < to ? to : order->loop_end[to];
+    size_t left = loop_left(order, from, to);
+    bool changed = scatter(l, from + 1, end, to);
+
+    if (!hdi_order_in_loop(order, left, to))
+        changed |= scatter(l, left, order->loop_end[left], to);
     return changed;
 }
 
@@ -456,10 +467,7 @@ static bool follow(struct hdi_linear *l, size_t from)
             l->returns = true;
             continue;
         }
-        size_t to = l->order->position[next];
-        for (size_t at = 0; at < l->order->count; at++)
-            if (waits(l->order, from, to, at))
-                changed |= scatter(l, at, to);
+        changed |= follow_to(l, from, l->order->position[next]);
     }
     return changed;
 }
@@ -486,7 +494,7 @@ static bool look_at_block(struct hdi_linear *l, size_t at)
 {
     const struct hdi_block *block =
         &l->emit->flow->blocks[l->order->blocks[at]];
-    bool changed = false;
+    bool changed = false, parted = l->parts[at];
 
     if (block->cut)
         return false;
@@ -502,7 +510,8 @@ static bool look_at_block(struct hdi_linear *l, size_t at)
             l->parts[at] = true;
         l->parts[at] |= l->scattered[at];
     }
-    if (l->parts[at])
+    // Where lanes that part may wait does not change.
+    if (l->parts[at] && !parted)
         changed |= follow(l, at);
     return changed;
 }

@@ -7,7 +7,7 @@
 // comes free without it. So the first gang starts in the end.
 //
 // One lock guards everything, and one condition tells of every change; a worker
-// that finds no gang waiting pays a load.
+// that finds no gang waiting pays a load. tests/models/gang.pml checks it.
 #ifndef HDI_STEAL_GANG_H
 #define HDI_STEAL_GANG_H
 

@@ -1,6 +1,8 @@
 // Host units: what it costs to have a leaf run on another core.
 //
-//     one word   what the machine takes to pass a word to a core and back
+//     one word   what the machine takes to pass a word to a core and back: many
+//                times in a row, and one at a time with a look at the clock
+//                between, as the doorbell is measured
 //     doorbell   one empty chunk at a time, from submit to its result
 //     ring       a stream of empty chunks, as many in flight as the ring holds
 //
@@ -38,10 +40,6 @@ static const struct hdi_chunk chunk = {
 // What two cores can do at best: one word there and back.
 static _Atomic int ball;
 
-enum {
-    BALLS = 10 // between two looks at the clock
-};
-
 static void *return_ball(void *data)
 {
     (void)data;
@@ -52,31 +50,44 @@ static void *return_ball(void *data)
     return NULL;
 }
 
-static void time_one_word(const struct hdi_topology *topology, int count)
+static double clock_cost(double *ns, int count)
+{
+    for (int i = 0; i < count; i++) {
+        uint64_t begin = hdi_now();
+        ns[i] = (double)(hdi_now() - begin);
+    }
+    return figure_median(ns, count);
+}
+
+// `balls` between two looks at the clock.
+static void time_one_word(const struct hdi_topology *topology, const char *name,
+                          int count, int balls)
 {
     pthread_t thread;
     unsigned last = hdi_topology_machine(topology)->cores - 1;
 
+    atomic_store(&ball, 0);
     if (hdi_thread_start(topology, last, "bench", return_ball, NULL, &thread) !=
         HD_OK)
         exit(1);
     double *ns = malloc((size_t)count * sizeof(*ns));
     if (!ns)
         exit(1);
+    double clock = clock_cost(ns, count);
     for (int i = 0; i < count; i++) {
         uint64_t begin = hdi_now();
-        for (int j = 0; j < BALLS; j++) {
+        for (int j = 0; j < balls; j++) {
             atomic_store_explicit(&ball, 1, memory_order_release);
             while (atomic_load_explicit(&ball, memory_order_acquire) == 1)
                 ;
         }
-        ns[i] = (double)(hdi_now() - begin) / BALLS;
+        ns[i] = ((double)(hdi_now() - begin) - clock) / balls;
     }
     atomic_store(&ball, -1);
     pthread_join(thread, NULL);
     figure_print(&(struct figure){
         .bench = "unit",
-        .name = "one word",
+        .name = name,
         .metric = "round trip, median",
         .value = figure_median(ns, count),
         .unit = "ns",
@@ -124,16 +135,11 @@ static void time_round_trips(const struct hdi_topology *topology, int count,
                              bool doorbell)
 {
     struct setup s = set_up(topology, doorbell);
-    double *ns = malloc((size_t)count * sizeof(*ns)), clock = 0;
+    double *ns = malloc((size_t)count * sizeof(*ns));
 
     if (!ns)
         exit(1);
-    // Two looks at the clock are no part of it.
-    for (int i = 0; i < count; i++) {
-        uint64_t begin = hdi_now();
-        ns[i] = (double)(hdi_now() - begin);
-    }
-    clock = figure_median(ns, count);
+    double clock = clock_cost(ns, count); // no part of it
     for (int i = 0; i < 10000; i++)
         run_one(&s);
     for (int i = 0; i < count; i++) {
@@ -218,7 +224,9 @@ int main(int argc, char **argv)
         CPU_ZERO(&set);
         CPU_SET(hdi_topology_core(topology, 0)->os_index, &set);
         pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
-        time_one_word(topology, quick ? 20000 : 200000);
+        time_one_word(topology, "one word", quick ? 20000 : 200000, 10);
+        time_one_word(topology, "one word, one at a time",
+                      quick ? 200000 : 2000000, 1);
         time_round_trips(topology, quick ? 200000 : 2000000, true);
         time_round_trips(topology, quick ? 200000 : 2000000, false);
         time_stream(topology, quick ? 15 : 101);

@@ -26,7 +26,8 @@ void hdi_mailbox_open(struct hdi_mailbox_end *end, struct hdi_mailbox *mailbox,
         .mailbox = mailbox, .mode = mode, .cores = cores};
 }
 
-bool hdi_mailbox_submit(struct hdi_mailbox_end *end, struct hdi_unit_task *task)
+bool hdi_mailbox_submit(struct hdi_mailbox_end *end, struct hdi_unit_task task,
+                        const struct hdi_unit_shape *shape)
 {
     struct hdi_mailbox *m = end->mailbox;
     uint64_t room = end->mode == HDI_DOORBELL ? 1 : HDI_MAILBOX_RING;
@@ -36,17 +37,26 @@ bool hdi_mailbox_submit(struct hdi_mailbox_end *end, struct hdi_unit_task *task)
         end->submitted - hdi_mailbox_done(end) == room)
         return false;
 
-    uint64_t number = end->submitted + 1, words[HDI_TASK_WORDS];
-    unsigned slot = hdi_mailbox_slot(number);
-    task->number = (uint32_t)number;
-    memcpy(words, task, sizeof(words));
-    for (unsigned i = 0; i < HDI_TASK_WORDS; i++)
-        hdi_word_store(&m->tasks[slot].words[i], words[i]); // 1
-    hdi_word_release();                                     // 2
+    uint64_t number = end->submitted + 1;
+    struct hdi_mailbox_slot *slot = hdi_mailbox_task(m, end->mode, number);
     if (end->mode == HDI_DOORBELL)
-        hdi_word_store(&m->bell, 1); // 3
-    else
-        hdi_word_store(&m->submitted, number);
+        for (uint32_t i = 0; i < end->cores; i += 64)
+            hdi_word_store(hdi_mailbox_completion(m, HDI_DOORBELL, 1, i / 64),
+                           0); // 1
+    task.reshaped = memcmp(&end->shape, shape, sizeof(*shape)) != 0;
+    if (task.reshaped) {
+        uint64_t words[HDI_SHAPE_WORDS];
+        end->shape = *shape;
+        memcpy(words, shape, sizeof(words));
+        for (unsigned i = 0; i < HDI_SHAPE_WORDS; i++)
+            hdi_word_store(&slot->shape[i], words[i]);
+    }
+    uint64_t words[HDI_TASK_WORDS];
+    memcpy(words, &task, sizeof(words));
+    for (unsigned i = 0; i < HDI_TASK_WORDS; i++)
+        hdi_word_store(&slot->task[i], words[i]);
+    hdi_word_release();                                               // 2
+    hdi_word_store(&slot->bell, hdi_mailbox_bell(end->mode, number)); // 3
     end->submitted = number;
     return true;
 }
@@ -57,13 +67,15 @@ uint64_t hdi_mailbox_done(struct hdi_mailbox_end *end)
         return end->done;
 
     struct hdi_mailbox *m = end->mailbox;
-    uint64_t done = end->mode == HDI_RING          ? hdi_word_load(&m->done)
-                    : hdi_word_load(&m->bell) == 0 ? end->submitted
-                                                   : end->done; // 4
-    if (done != end->done) {
-        hdi_word_acquire(); // 5
-        end->done = done;
+    uint64_t done = end->mode == HDI_RING ? hdi_word_load(&m->done)
+                    : hdi_word_load(&m->slots[0].bell) == 0 ? end->submitted
+                                                            : end->done; // 4
+    if (done == end->done) {
+        hdi_mailbox_hold_off();
+        return done;
     }
+    hdi_word_acquire(); // 5
+    end->done = done;
     return done;
 }
 

@@ -4,22 +4,30 @@
 // The two sides share nothing but this memory. Each word is written by one side
 // only, except the doorbell, which the sides write in turn.
 //
-//     doorbell mode   one task at a time. The worker stores the task, fences,
-//                     stores 1 to the bell; the unit stores the results,
-//                     fences, stores 0.
+//     doorbell mode   one task at a time, in slot 0. The worker stores the
+//     task,
+//                     fences, stores 1 to the bell; the unit stores the
+//                     results, fences, stores 0.
 //     ring mode       up to HDI_MAILBOX_RING tasks, numbered from 1; task n
 //     lies
-//                     in slot n % HDI_MAILBOX_RING. `submitted` is the number
-//                     of the latest task, `done` that of the latest finished
-//                     one. They finish in order.
+//                     in slot n % HDI_MAILBOX_RING, and its bell is n. `done`
+//                     is the number of the latest finished one. They finish in
+//                     order.
+//
+// What a task costs is the cache lines that move. A task and its bell lie in
+// one line, and so does the completion word in doorbell mode, where that line
+// is all that moves, there and back; in ring mode the slots are written by the
+// worker alone and the answers come back in a line of the unit's. What tasks of
+// one launch have in common, their shape, lies in lines of its own that are
+// written and read only when it is not that of the task before.
 //
 // Ordering, the same in both modes:
 //
 //     worker                        unit
 //     ------                        ----
-//     1 task words                  a load bell, until it rang
+//     1 results = 0; task words     a load bell, until it rang
 //     2 release fence               b acquire fence
-//     3 store bell                  c task words; results = 0; run
+//     3 store bell                  c task words; run
 //     4 load bell, until answered   d results
 //     5 acquire fence               e release fence
 //     6 read results                f store bell
@@ -47,11 +55,13 @@
 
 #include "backend/frame.h"
 #include "backend/word.h"
+#include "base/pause.h"
 
 enum {
     HDI_MAILBOX_RING = 8, // tasks; a power of two
     HDI_UNIT_CORES = 256, // most cores of a unit
-    HDI_TASK_WORDS = 16
+    HDI_TASK_WORDS = 6,
+    HDI_SHAPE_WORDS = 10
 };
 
 enum hdi_mailbox_mode {
@@ -64,19 +74,23 @@ enum hdi_opcode {
     HDI_OP_DISCONNECT = 2 // leave
 };
 
-// What crosses: a chunk, translated (W8). One descriptor is one read of the
-// bus.
-struct hdi_unit_task {
-    uint64_t args, entry; // addresses that mean the same on both sides
+// What crosses: a chunk, translated (W8). The shape is that of its launch.
+struct hdi_unit_shape {
     uint64_t global[3], offset[3];
     uint32_t local_size[3], group_count[3];
-    uint32_t first[3], count[3];
     uint32_t local_units, saved_units; // HDI_MEMORY_UNIT each; UINT32_MAX: more
                                        // than can be had
-    uint16_t opcode, dims;
-    uint32_t number; // of the task, as far as it fits
 };
-_Static_assert(sizeof(struct hdi_unit_task) == 8 * HDI_TASK_WORDS, "one line");
+_Static_assert(sizeof(struct hdi_unit_shape) == 8 * HDI_SHAPE_WORDS, "");
+
+struct hdi_unit_task {
+    uint64_t args, entry; // addresses that mean the same on both sides
+    uint32_t first[3], count[3];
+    uint32_t opcode;
+    uint16_t dims;
+    uint16_t reshaped; // its shape is not that of the task before
+};
+_Static_assert(sizeof(struct hdi_unit_task) == 8 * HDI_TASK_WORDS, "");
 
 enum {
     HDI_MEMORY_UNIT = 64 // [bytes]
@@ -91,19 +105,23 @@ struct hdi_unit_result {
     hdi_word codes[HDI_UNIT_CORES / 8];
 };
 
-// Each line is written by one side, and no two mailboxes share one: 128 bytes
-// are what one read of a bus and two neighbouring cache lines hold.
+struct hdi_mailbox_slot {
+    _Alignas(64) hdi_word bell;
+    hdi_word completion; // doorbell mode
+    hdi_word task[HDI_TASK_WORDS];
+    hdi_word shape[HDI_SHAPE_WORDS];
+};
+_Static_assert(offsetof(struct hdi_mailbox_slot, shape) == 64, "one line");
+
+// No two mailboxes share a line: 128 bytes are what one read of a bus and two
+// neighbouring cache lines hold. But for the slot of doorbell mode, in which
+// the sides take turns, each line is written by one side.
 struct hdi_mailbox {
-    _Alignas(128) hdi_word bell;      // doorbell mode; both sides, in turn
-    hdi_word bell_completion;         // the unit
-    _Alignas(128) hdi_word submitted; // ring mode; the worker
-    hdi_word given_up;                // the worker
-    _Alignas(128) hdi_word done;      // ring mode; the unit
+    _Alignas(128) struct hdi_mailbox_slot slots[HDI_MAILBOX_RING]; // the worker
+    _Alignas(128) hdi_word done; // ring mode; the unit
     hdi_word done_completion[HDI_MAILBOX_RING];
-    _Alignas(128) hdi_word started; // the unit; read when it is given up
-    _Alignas(128) struct {
-        hdi_word words[HDI_TASK_WORDS];
-    } tasks[HDI_MAILBOX_RING];
+    _Alignas(128) hdi_word started;  // the unit; read when it is given up
+    _Alignas(128) hdi_word given_up; // the worker
     struct hdi_unit_result results[HDI_MAILBOX_RING];
 };
 
@@ -112,12 +130,27 @@ struct hdi_mailbox_end {
     struct hdi_mailbox *mailbox;
     enum hdi_mailbox_mode mode;
     uint32_t cores;
-    uint64_t submitted, done; // as last seen
+    uint64_t submitted, done;    // as last seen
+    struct hdi_unit_shape shape; // of the latest task
 };
 
+// Where what belongs to task `number` lies in an array of HDI_MAILBOX_RING.
 static inline unsigned hdi_mailbox_slot(uint64_t number)
 {
     return (unsigned)(number % HDI_MAILBOX_RING);
+}
+
+static inline struct hdi_mailbox_slot *hdi_mailbox_task(
+    struct hdi_mailbox *m, enum hdi_mailbox_mode mode, uint64_t number)
+{
+    return &m->slots[mode == HDI_DOORBELL ? 0 : hdi_mailbox_slot(number)];
+}
+
+// What the bell of task `number` says when it rings.
+static inline uint64_t hdi_mailbox_bell(enum hdi_mailbox_mode mode,
+                                        uint64_t number)
+{
+    return mode == HDI_DOORBELL ? 1 : number;
 }
 
 // Completion word `i` of task `number`, its cores 64 i and on.
@@ -128,17 +161,17 @@ static inline hdi_word *hdi_mailbox_completion(struct hdi_mailbox *m,
     unsigned slot = hdi_mailbox_slot(number);
     if (i > 0)
         return &m->results[slot].completion[i];
-    return mode == HDI_DOORBELL ? &m->bell_completion
+    return mode == HDI_DOORBELL ? &m->slots[0].completion
                                 : &m->done_completion[slot];
 }
 
 // The unit's side, in unit.c ---------------------------------------------
 
-static inline bool hdu_mailbox_rang(const struct hdi_mailbox *m,
+static inline bool hdu_mailbox_rang(struct hdi_mailbox *m,
                                     enum hdi_mailbox_mode mode, uint64_t number)
 {
-    return mode == HDI_DOORBELL ? hdi_word_load(&m->bell) != 0
-                                : hdi_word_load(&m->submitted) >= number;
+    return hdi_word_load(&hdi_mailbox_task(m, mode, number)->bell) ==
+           hdi_mailbox_bell(mode, number);
 }
 
 static inline void hdu_mailbox_answer(struct hdi_mailbox *m,
@@ -147,9 +180,17 @@ static inline void hdu_mailbox_answer(struct hdi_mailbox *m,
 {
     hdi_word_release(); // e
     if (mode == HDI_DOORBELL)
-        hdi_word_store(&m->bell, 0);
+        hdi_word_store(&m->slots[0].bell, 0);
     else
         hdi_word_store(&m->done, number);
+}
+
+// Both sides --------------------------------------------------------------
+
+static inline void hdi_mailbox_hold_off(void)
+{
+    for (unsigned i = 0; i < 8; i++)
+        hdi_pause();
 }
 
 // The worker's side, in mailbox.c -----------------------------------------
@@ -163,9 +204,9 @@ void hdi_mailbox_settle(void);
 void hdi_mailbox_open(struct hdi_mailbox_end *end, struct hdi_mailbox *mailbox,
                       enum hdi_mailbox_mode mode, uint32_t cores);
 
-// Hand over a task; its number is filled in. False when the mailbox is full.
-bool hdi_mailbox_submit(struct hdi_mailbox_end *end,
-                        struct hdi_unit_task *task);
+// Hand over a task of that shape. False when the mailbox is full.
+bool hdi_mailbox_submit(struct hdi_mailbox_end *end, struct hdi_unit_task task,
+                        const struct hdi_unit_shape *shape);
 
 // The number of the latest finished task. What it left is seen with it.
 uint64_t hdi_mailbox_done(struct hdi_mailbox_end *end);

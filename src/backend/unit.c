@@ -25,17 +25,24 @@ static bool fetch(struct hdu_unit *unit, uint64_t number)
     if (hdi_word_load(&m->given_up))
         return false;
 
+    const struct hdi_mailbox_slot *slot =
+        hdi_mailbox_task(m, unit->mode, number);
     union {
         uint64_t words[HDI_TASK_WORDS];
         struct hdi_unit_task task;
-    } copy;
+    } task;
     for (unsigned i = 0; i < HDI_TASK_WORDS; i++)
-        copy.words[i] =
-            hdi_word_load(&m->tasks[hdi_mailbox_slot(number)].words[i]); // c
-    unit->task = copy.task;
-    for (uint32_t i = 0; i < unit->cores; i += 64)
-        hdi_word_store(hdi_mailbox_completion(m, unit->mode, number, i / 64),
-                       0);
+        task.words[i] = hdi_word_load(&slot->task[i]); // c
+    unit->task = task.task;
+    if (unit->task.reshaped) {
+        union {
+            uint64_t words[HDI_SHAPE_WORDS];
+            struct hdi_unit_shape shape;
+        } shape;
+        for (unsigned i = 0; i < HDI_SHAPE_WORDS; i++)
+            shape.words[i] = hdi_word_load(&slot->shape[i]);
+        unit->shape = shape.shape;
+    }
     return true;
 }
 

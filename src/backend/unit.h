@@ -15,6 +15,7 @@ struct hdu_unit {
     enum hdi_mailbox_mode mode;
     uint32_t cores;
     struct hdi_unit_task task;     // by the primary core
+    struct hdi_unit_shape shape;   // by the primary core
     bool stay;                     // by the primary core
     uint8_t codes[HDI_UNIT_CORES]; // of each core's part; 0: success
 };

@@ -9,6 +9,8 @@
 
 #include <stdatomic.h>
 
+#include "base/pause.h"
+
 #if defined(__SANITIZE_THREAD__)
 #define HDI_TSAN 1
 #elif defined(__has_feature)
@@ -24,15 +26,5 @@
 #define HDI_BESIDE(order) order
 #define hdi_fence(order)  atomic_thread_fence(order)
 #endif
-
-// One round of a short wait.
-static inline void hdi_pause(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
 
 #endif

@@ -8,13 +8,13 @@
 #ifndef TASKS
 #define TASKS 2
 #endif
-#define LOCATIONS 2
+#define LOCATIONS (TASKS + 1)
 #define MESSAGES 20
 #define THREADS 2
 #include "memory.pml"
 
-#define BELL 0 /* `submitted` */
-#define ASLEEP 1
+#define ASLEEP 0
+#define BELL(n) (n) /* each in a slot of its own */
 
 #define WORKER 0
 #define UNIT 1
@@ -34,11 +34,11 @@ bool sleeps;
 
 inline ring(n) {
 #ifndef ASK_FIRST
-  store(WORKER, BELL, n, RELAXED);
+  store(WORKER, BELL(n), n, RELAXED);
 #endif
   load(WORKER, ASLEEP, RELAXED, x);
 #ifdef ASK_FIRST /* whether it sleeps, before there is something to see */
-  store(WORKER, BELL, n, RELAXED);
+  store(WORKER, BELL(n), n, RELAXED);
 #endif
   if
   :: x ->
@@ -64,20 +64,20 @@ proctype unit() {
   do
   :: n > TASKS -> break
   :: else ->
-     load(UNIT, BELL, RELAXED, x);
+     load(UNIT, BELL(n), RELAXED, x);
      if
-     :: x >= n -> n++
+     :: x == n -> n++
      :: else ->
 #ifdef LOOK_FIRST
-        load(UNIT, BELL, RELAXED, x);
+        load(UNIT, BELL(n), RELAXED, x);
 #endif
         store(UNIT, ASLEEP, 1, RELAXED);
         settle;
 #ifndef LOOK_FIRST
-        load(UNIT, BELL, RELAXED, x);
+        load(UNIT, BELL(n), RELAXED, x);
 #endif
         if
-        :: x < n ->
+        :: x != n ->
            atomic {
              if
              :: NEWEST(ASLEEP) == 1 -> sleeps = 1

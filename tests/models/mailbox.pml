@@ -18,21 +18,28 @@
 #define SLOTS 2
 #endif
 #endif
-#define LOCATIONS 12
+#define LOCATIONS 15
 #define MESSAGES 9
 #define THREADS 3
 #include "memory.pml"
 
-#define BELL 0      /* doorbell, or `submitted` */
-#define ANSWER 1    /* `done` */
-#define STARTED 2
-#define GIVEN_UP 3
-#define BARRIER 4   /* arrivals, all rounds */
-#define LOCAL 5     /* the primary core's copy of the task */
-#define CODE 6      /* of the second core's part, unit-local */
-#define TASK(n) (7 + (n) % SLOTS)
-#define RESULT(n) (9 + (n) % SLOTS)
-#define LEAVE 11    /* unit-local: the cores go home */
+#define ANSWER 0    /* `done`; not with DOORBELL */
+#define STARTED 1
+#define GIVEN_UP 2
+#define BARRIER 3   /* arrivals, all rounds */
+#define LOCAL 4     /* the primary core's copy of the task */
+#define CODE 5      /* of the second core's part, unit-local */
+#define LEAVE 6     /* unit-local: the cores go home */
+#define BELL(n) (7 + (n) % SLOTS)
+#define TASK(n) (9 + (n) % SLOTS)
+#define SHAPE(n) (11 + (n) % SLOTS)
+#define RESULT(n) (13 + (n) % SLOTS)
+
+#ifdef DOORBELL
+#define RUNG(n) 1
+#else
+#define RUNG(n) (n)
+#endif
 
 #define WORKER 0
 #define PRIMARY 1
@@ -86,6 +93,13 @@
 
 #define CONTENT(n) (10 + (n))
 #define OUTCOME(n) (20 + (n))
+/* Tasks 2 and 3 are of one launch. */
+#define FORM(n) ((n) == 1 -> 30 : 31)
+#ifdef RESHAPE_SELDOM /* the third is taken to be of the first one's */
+#define RESHAPED(n) ((n) == 1)
+#else
+#define RESHAPED(n) ((n) < 3)
+#endif
 
 byte ran[TASKS + 1];
 bool returned[TASKS + 1]; /* the worker was told that it will never run */
@@ -116,22 +130,15 @@ inline barrier(p, round) {
 }
 
 proctype primary() {
-  byte n = 1, x, seen;
+  byte n = 1, x, seen, form;
   do
   :: n <= TASKS ->
      do
-     :: load(PRIMARY, BELL, RELAXED, x); /* a */
-#ifdef DOORBELL
+     :: load(PRIMARY, BELL(n), RELAXED, x); /* a */
         if
-        :: x == 1 -> break
+        :: x == RUNG(n) -> break
         :: else
         fi;
-#else
-        if
-        :: x >= n -> break
-        :: else
-        fi;
-#endif
         load(PRIMARY, GIVEN_UP, RELAXED, x);
         if
         :: x == 1 -> goto leave
@@ -152,7 +159,11 @@ proctype primary() {
 #endif
      load(PRIMARY, TASK(n), RELAXED, x); /* c */
      assert(x == CONTENT(n));
-     store(PRIMARY, RESULT(n), 0, RELAXED);
+     if
+     :: RESHAPED(n) -> load(PRIMARY, SHAPE(n), RELAXED, form)
+     :: else
+     fi;
+     assert(form == FORM(n));
      store(PRIMARY, LOCAL, x, RELAXED);
      run_task(n);
      barrier(PRIMARY, 2 * n - 1);
@@ -162,7 +173,7 @@ proctype primary() {
      store(PRIMARY, RESULT(n), x, RELAXED); /* d */
      fence_e;
 #ifdef DOORBELL
-     store(PRIMARY, BELL, 0, RELAXED); /* f */
+     store(PRIMARY, BELL(n), 0, RELAXED); /* f */
 #else
      store(PRIMARY, ANSWER, n, RELAXED);
 #endif
@@ -200,7 +211,7 @@ proctype second() {
 /* Look once for an answer; task `oldest` is the first without one. */
 inline look() {
 #ifdef DOORBELL
-  load(WORKER, BELL, RELAXED, x); /* 4 */
+  load(WORKER, BELL(1), RELAXED, x); /* 4 */
   x = (x == 0 -> submitted : oldest - 1);
 #else
   load(WORKER, ANSWER, RELAXED, x);
@@ -222,16 +233,39 @@ inline look() {
   x = 0
 }
 
+inline clear(n) {
+#ifdef DOORBELL
+  store(WORKER, RESULT(n), 0, RELAXED)
+#else
+  skip
+#endif
+}
+
+inline reshape(n) {
+  if
+  :: RESHAPED(n) -> store(WORKER, SHAPE(n), FORM(n), RELAXED)
+  :: else
+  fi
+}
+
 proctype worker() {
   byte submitted, oldest = 1, x, y;
   do
   :: submitted < TASKS && ROOM ->
-     store(WORKER, TASK(submitted + 1), CONTENT(submitted + 1), RELAXED); /* 1 */
+#ifndef CLEAR_LATE
+     clear(submitted + 1); /* 1 */
+#endif
+     store(WORKER, TASK(submitted + 1), CONTENT(submitted + 1), RELAXED);
+#ifndef SHAPE_LATE
+     reshape(submitted + 1);
+#endif
      fence_2;
-#ifdef DOORBELL
-     store(WORKER, BELL, 1, RELAXED); /* 3 */
-#else
-     store(WORKER, BELL, submitted + 1, RELAXED);
+     store(WORKER, BELL(submitted + 1), RUNG(submitted + 1), RELAXED); /* 3 */
+#ifdef CLEAR_LATE
+     clear(submitted + 1);
+#endif
+#ifdef SHAPE_LATE
+     reshape(submitted + 1);
 #endif
      submitted++
   :: submitted >= oldest -> look()

@@ -285,7 +285,7 @@ enum hdi_outcome hdi_shelter_run(struct hdi_shelter *shelter,
     mine.now = shelter;
     // Whoever sets `stop` and looks for a thread then: either it sees this one
     // or the assembly sees the stop.
-    atomic_store(&shelter->thread, mine.id);
+    atomic_store_explicit(&shelter->thread, mine.id, memory_order_relaxed);
     atomic_thread_fence(memory_order_seq_cst);
     enum hdi_outcome outcome = hdi_shelter_enter(shelter, run, frame);
     atomic_store_explicit(&shelter->thread, 0, memory_order_relaxed);

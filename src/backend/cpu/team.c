@@ -26,14 +26,14 @@ struct core {
     struct hdi_cpu_core core;
 };
 
-// What else there is of a chunk than what goes through the mailbox. It is made
-// new before the chunk is submitted; who sets `claimed` writes the fault, and
+// What else there is of a chunk than what goes through the mailbox. It changes
+// only when a chunk is stopped or traps, so that its line does not move for the
+// others. Who first sets `trapped` to the number of a chunk writes the fault;
 // both are seen with the answer. `stop` is the team's own, since a core that
 // hangs may outlive the launch.
 struct extra {
-    atomic_int stop;
-    uint64_t number;
-    atomic_bool claimed;
+    _Alignas(128) atomic_int stop;
+    _Atomic uint64_t trapped;
     struct hdi_fault fault;
 };
 
@@ -74,11 +74,7 @@ static void wake(_Atomic uint32_t *word, int count)
 static bool waited_long(const struct hdi_team *team, uint32_t round)
 {
     if (round < team->spins) {
-#if defined(__x86_64__)
-        __builtin_ia32_pause();
-#elif defined(__aarch64__)
-        __asm__ __volatile__("yield");
-#endif
+        hdi_pause();
         return false;
     }
     if (round < team->spins + YIELDS) {
@@ -120,6 +116,8 @@ void hdu_pause(struct hdu_unit *unit, uint64_t number, uint32_t round)
 {
     struct hdi_team *t = (struct hdi_team *)unit;
 
+    if (round == 0)
+        hdi_mailbox_hold_off(); // the worker sees the last answer first
     if (!waited_long(t, round))
         return;
     // Against hdi_team_ring(): both store, settle, and look. Ours is the dear
@@ -152,27 +150,29 @@ uint32_t hdu_run(struct hdu_unit *unit, uint32_t rank, const uint32_t first[3],
 {
     struct core *core = &((struct hdi_team *)unit)->cores[rank];
     const struct hdi_unit_task *t = &unit->task;
+    const struct hdi_unit_shape *shape = &unit->shape;
     struct hdi_team *team = (struct hdi_team *)unit;
-    struct extra *extra =
-        &team->extra[hdi_mailbox_slot(hdi_word_load(&unit->mailbox->started))];
+    uint64_t number = hdi_word_load(&unit->mailbox->started);
+    struct extra *extra = &team->extra[hdi_mailbox_slot(number)];
     struct hdi_chunk chunk = {
         .entry = (const struct hdi_entry *)(uintptr_t)t->entry,
         .frame = {.args = (const void *)(uintptr_t)t->args, .dims = t->dims},
-        .local_bytes = bytes_of(t->local_units),
-        .saved_bytes = bytes_of(t->saved_units),
+        .local_bytes = bytes_of(shape->local_units),
+        .saved_bytes = bytes_of(shape->saved_units),
         .stop = &extra->stop,
     };
 
     for (unsigned i = 0; i < 3; i++) {
-        chunk.frame.global[i] = t->global[i];
-        chunk.frame.offset[i] = t->offset[i];
-        chunk.frame.local_size[i] = t->local_size[i];
-        chunk.frame.group_count[i] = t->group_count[i];
+        chunk.frame.global[i] = shape->global[i];
+        chunk.frame.offset[i] = shape->offset[i];
+        chunk.frame.local_size[i] = shape->local_size[i];
+        chunk.frame.group_count[i] = shape->group_count[i];
         chunk.frame.first[i] = first[i];
         chunk.frame.count[i] = count[i];
     }
     hd_status status = hdi_cpu_run(&core->core, &chunk);
-    if (core->core.trapped && !atomic_exchange(&extra->claimed, true))
+    if (core->core.trapped &&
+        atomic_exchange(&extra->trapped, number) != number)
         extra->fault = core->core.fault;
     return status;
 }
@@ -180,9 +180,8 @@ uint32_t hdu_run(struct hdu_unit *unit, uint32_t rank, const uint32_t first[3],
 void hdi_team_expect(struct hdi_team *team, uint64_t number)
 {
     struct extra *extra = &team->extra[hdi_mailbox_slot(number)];
-    extra->number = number;
-    atomic_store_explicit(&extra->stop, 0, memory_order_relaxed);
-    atomic_store_explicit(&extra->claimed, false, memory_order_relaxed);
+    if (atomic_load_explicit(&extra->stop, memory_order_relaxed) != 0)
+        atomic_store_explicit(&extra->stop, 0, memory_order_relaxed);
 }
 
 bool hdi_team_fault(const struct hdi_team *team, uint64_t number,
@@ -190,7 +189,7 @@ bool hdi_team_fault(const struct hdi_team *team, uint64_t number,
 {
     const struct extra *extra = &team->extra[hdi_mailbox_slot(number)];
 
-    if (extra->number != number || !atomic_load(&extra->claimed))
+    if (atomic_load(&extra->trapped) != number)
         return false;
     *fault = extra->fault;
     return true;

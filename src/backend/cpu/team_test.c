@@ -155,6 +155,49 @@ static void chunks_run_in_order_and_are_seen(struct hdi_device *device)
     cpu->unit_close(unit);
 }
 
+// Chunks of launches of different shapes, several of one in a row.
+static void report(const struct hdi_frame *f)
+{
+    struct hdi_frame *to;
+    memcpy(&to, f->args, sizeof(to));
+    *to = *f;
+}
+static const struct hdi_entry report_kernel = {.run = report};
+
+static void a_chunk_has_the_shape_of_its_launch(struct hdi_device *device)
+{
+    enum {
+        CHUNKS = 2000
+    };
+    static struct hdi_frame frames[CHUNKS];
+    static struct hdi_frame *args[CHUNKS];
+    struct hdi_unit *unit = open_unit(device, 0);
+
+    for (uint32_t i = 0; i < CHUNKS; i++) {
+        uint32_t launch = i / (1 + i % 5);
+        args[i] = &frames[i];
+        struct hdi_chunk chunk = chunk_of(&report_kernel, &args[i], 1, 1, 1);
+        chunk.frame.global[launch % 3] = launch;
+        chunk.frame.offset[1] = launch / 7;
+        chunk.frame.local_size[2] = launch / 3;
+        chunk.frame.group_count[0] = launch / 5;
+        chunk.local_bytes = launch % 2 * 64;
+        chunk.frame.first[0] = i;
+        submit(unit, &chunk);
+    }
+    finish(unit);
+    for (uint32_t i = 0; i < CHUNKS; i++) {
+        uint32_t launch = i / (1 + i % 5);
+        CHECK(frames[i].global[launch % 3] == launch);
+        CHECK(frames[i].offset[1] == launch / 7);
+        CHECK(frames[i].local_size[2] == launch / 3);
+        CHECK(frames[i].group_count[0] == launch / 5);
+        CHECK(frames[i].local_bytes == launch % 2 * 64);
+        CHECK(frames[i].first[0] == i);
+    }
+    cpu->unit_close(unit);
+}
+
 static void fill(const struct hdi_frame *f)
 {
     memset(f->local, 1, 5000);
@@ -381,6 +424,7 @@ int main(void)
         every_group_runs_once(device);
         if (kinds[i].unit_cores < 67)
             chunks_run_in_order_and_are_seen(device);
+        a_chunk_has_the_shape_of_its_launch(device);
         every_core_has_memory_of_its_own(device);
         a_unit_is_open_once_and_comes_back(device);
         an_idle_unit_sleeps(device);

@@ -57,7 +57,8 @@ hd_status hdi_cpu_unit_open(struct hdi_device *device, unsigned index,
     return HD_OK;
 }
 
-static bool team_submit(struct cpu_unit *u, struct hdi_unit_task *task,
+static bool team_submit(struct cpu_unit *u, const struct hdi_unit_task *task,
+                        const struct hdi_unit_shape *shape,
                         const atomic_int *stop)
 {
     if (u->end.submitted - u->end.done >= HDI_MAILBOX_RING &&
@@ -65,7 +66,7 @@ static bool team_submit(struct cpu_unit *u, struct hdi_unit_task *task,
         return false;
     hdi_team_expect(u->team, u->end.submitted + 1);
     u->stops[hdi_mailbox_slot(u->end.submitted + 1)] = stop;
-    if (!hdi_mailbox_submit(&u->end, task))
+    if (!hdi_mailbox_submit(&u->end, *task, shape))
         return false;
     u->parts[hdi_mailbox_slot(u->end.submitted)] =
         task->opcode == HDI_OP_RUN ? hdu_parts(task->count, u->end.cores) : 0;
@@ -79,7 +80,8 @@ void hdi_cpu_unit_close(struct hdi_unit *unit)
 
     if (u->team) {
         struct hdi_unit_task leave = {.opcode = HDI_OP_DISCONNECT};
-        while (!u->giving_up && !u->lost && !team_submit(u, &leave, NULL)) {
+        while (!u->giving_up && !u->lost &&
+               !team_submit(u, &leave, &u->end.shape, NULL)) {
             hdi_cpu_done(unit);
             sched_yield();
         }
@@ -100,26 +102,29 @@ static uint32_t memory_units(uint64_t bytes)
     return units < UINT32_MAX ? (uint32_t)units : UINT32_MAX;
 }
 
-static struct hdi_unit_task translate(const struct hdi_chunk *chunk)
+static void translate(const struct hdi_chunk *chunk, struct hdi_unit_task *task,
+                      struct hdi_unit_shape *shape)
 {
     const struct hdi_frame *f = &chunk->frame;
-    struct hdi_unit_task task = {
+
+    *task = (struct hdi_unit_task){
         .args = (uint64_t)(uintptr_t)f->args,
         .entry = (uint64_t)(uintptr_t)chunk->entry,
-        .local_units = memory_units(chunk->local_bytes),
-        .saved_units = memory_units(chunk->saved_bytes),
         .opcode = HDI_OP_RUN,
         .dims = (uint16_t)f->dims,
     };
+    *shape = (struct hdi_unit_shape){
+        .local_units = memory_units(chunk->local_bytes),
+        .saved_units = memory_units(chunk->saved_bytes),
+    };
     for (unsigned i = 0; i < 3; i++) {
-        task.global[i] = f->global[i];
-        task.offset[i] = f->offset[i];
-        task.local_size[i] = f->local_size[i];
-        task.group_count[i] = f->group_count[i];
-        task.first[i] = f->first[i];
-        task.count[i] = f->count[i];
+        task->first[i] = f->first[i];
+        task->count[i] = f->count[i];
+        shape->global[i] = f->global[i];
+        shape->offset[i] = f->offset[i];
+        shape->local_size[i] = f->local_size[i];
+        shape->group_count[i] = f->group_count[i];
     }
-    return task;
 }
 
 static void run_here(struct cpu_unit *u, const struct hdi_chunk *chunk)
@@ -142,8 +147,10 @@ bool hdi_cpu_submit(struct hdi_unit *unit, const struct hdi_chunk *chunk)
     }
     if (u->giving_up)
         return false;
-    struct hdi_unit_task task = translate(chunk);
-    return team_submit(u, &task, chunk->stop);
+    struct hdi_unit_task task;
+    struct hdi_unit_shape shape;
+    translate(chunk, &task, &shape);
+    return team_submit(u, &task, &shape, chunk->stop);
 }
 
 uint64_t hdi_cpu_submitted(const struct hdi_unit *unit)

@@ -29,15 +29,6 @@ static void print(const char *name, const char *metric, double value,
     fflush(stdout);
 }
 
-static void print_skipped(const char *name, const char *metric,
-                          const char *peer, const char *reason)
-{
-    printf("{\"bench\":\"steal\",\"case\":\"%s\",\"metric\":\"%s\","
-           "\"peer\":\"%s\",\"skipped\":\"%s\"}\n",
-           name, metric, peer, reason);
-    fflush(stdout);
-}
-
 // Problems
 // ----------------------------------------------------------------------
 
@@ -324,13 +315,6 @@ static double starvation(void) // [ms]
 // Idle
 // --------------------------------------------------------------------------
 
-static double cpu_ms(void) // of the process
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 static void note_time(struct hd_worker *worker, void *data)
 {
     (void)worker;
@@ -344,15 +328,16 @@ static double idle_cpu(void) // in 5 s [ms]
 
     hd_pool_run(pool, note_time, &t);
     usleep(20000);
-    double before = cpu_ms();
+    uint64_t before = cpu_time();
     sleep(5);
-    double burnt = cpu_ms() - before;
+    double burnt = (double)(cpu_time() - before) / 1e6;
     hd_pool_destroy(pool);
     return burnt;
 }
 
-// From the call to the function [us], `pause` [us] after the last one.
-static double wake_latency(int samples, useconds_t pause)
+// From the call to the function [us], with the workers asleep or just after the
+// last one.
+static double wake_latency(int samples, bool asleep)
 {
     struct hd_pool *pool = make_pool(0);
     uint64_t *times = malloc((size_t)samples * sizeof(*times));
@@ -361,8 +346,10 @@ static double wake_latency(int samples, useconds_t pause)
         exit(1);
     for (int i = 0; i < samples; i++) {
         uint64_t started = 0;
-        if (pause)
-            usleep(pause);
+        if (asleep && !fall_asleep()) {
+            fprintf(stderr, "bench_steal: an idle pool does not sleep\n");
+            exit(1);
+        }
         uint64_t begin = now();
         hd_pool_run(pool, note_time, &started);
         times[i] = started - begin;
@@ -440,11 +427,11 @@ int main(int argc, char **argv)
               "none", (struct bar){"<=", 110});
     print("idle", "CPU time in 5 s", idle_cpu(), "ms", "none",
           (struct bar){"<=", 1});
-    double wake = wake_latency(quick ? 200 : 1000, 5000);
+    double wake = wake_latency(quick ? 200 : 1000, true);
     print("wake", "outside call to a sleeping pool", wake, "us", "none",
           (struct bar){"<=", 25});
     print("wake", "outside call to a searching pool",
-          wake_latency(quick ? 200 : 1000, 0), "us", "none",
+          wake_latency(quick ? 200 : 1000, false), "us", "none",
           (struct bar){"<=", 5});
     keep(&ours, "wake", "outside call to a sleeping pool", wake);
 

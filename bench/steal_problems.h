@@ -23,6 +23,28 @@ static inline uint64_t now(void) // [ns]
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+static inline uint64_t cpu_time(void) // of all threads of the process [ns]
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+// Rest 5 ms, and on until no other thread has used CPU time for 5 ms: who still
+// searches for work then does not sleep. 0: they never do.
+static inline int fall_asleep(void)
+{
+    struct timespec rest = {0, 5000000};
+
+    for (int i = 0; i < 100; i++) {
+        uint64_t before = cpu_time();
+        nanosleep(&rest, NULL);
+        if (cpu_time() - before < 250000) // this thread needs some, too
+            return 1;
+    }
+    return 0;
+}
+
 static inline int compare_times(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -134,6 +156,15 @@ static inline void print_value(const char *name, const char *metric,
     printf("{\"bench\":\"steal\",\"case\":\"%s\",\"metric\":\"%s\","
            "\"value\":%.4g,\"unit\":\"%s\",\"peer\":\"%s\"}\n",
            name, metric, value, unit, peer);
+    fflush(stdout);
+}
+
+static inline void print_skipped(const char *name, const char *metric,
+                                 const char *peer, const char *reason)
+{
+    printf("{\"bench\":\"steal\",\"case\":\"%s\",\"metric\":\"%s\","
+           "\"peer\":\"%s\",\"skipped\":\"%s\"}\n",
+           name, metric, peer, reason);
     fflush(stdout);
 }
 

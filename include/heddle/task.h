@@ -190,6 +190,10 @@ HD_API void hd_group_cancel(struct hd_pool *pool, struct hd_group *group);
 /// How the group fares: HD_OK, its first error, or HD_ECANCELED. Ask after
 /// hd_group_wait() for the final word. hd_group_init() makes it new.
 ///
+/// It looks at the groups around this one, too. Another thread that asks about
+/// the group of a scope must therefore keep that scope from ending meanwhile,
+/// unless nothing surrounds it.
+///
 /// Threads: any
 HD_API hd_status hd_group_status(const struct hd_group *group);
 

@@ -4,7 +4,11 @@
  *
  * Worker 2 is sent home, and with AGAIN called back, while a thread outside hands
  * in a job and worker 1 stays. When all have come to rest, the job must have run
- * and worker 2 be where it should. Parking itself is parking.pml's. */
+ * and worker 2 be where it should. Parking itself is parking.pml's.
+ *
+ * The whole is too large for weak memory, so that is checked in two halves: ALONE
+ * is worker 2 and who sends it, without a job; NAPPING is worker 2 on its way, and
+ * worker 1 in bed, when the job comes. */
 #define LOCATIONS 4
 #define MESSAGES 24
 #define THREADS 4
@@ -21,6 +25,21 @@
 #define HAS(bits, p) (((bits) >> (p - 1)) & 1)
 #define WITHOUT(bits, p) ((bits) & (255 - BIT(p)))
 
+#ifdef PARK_UNFENCED
+#define PARK_FENCE(p) skip
+#else
+#define PARK_FENCE(p) fence_seq_cst(p)
+#endif
+#ifdef LEAVE_UNFENCED
+#define LEAVE_FENCE(p) skip
+#else
+#define LEAVE_FENCE(p) fence_seq_cst(p)
+#endif
+#ifdef TELL_UNFENCED
+#define TELL_FENCE(p) skip
+#else
+#define TELL_FENCE(p) fence_seq_cst(p)
+#endif
 #ifdef SEND_UNFENCED
 #define SEND_FENCE skip
 #else
@@ -48,7 +67,7 @@ inline wake(p, who) {
 
 /* hdi_pool_tell() */
 inline tell(p) {
-  fence_seq_cst(p);
+  TELL_FENCE(p);
   load(p, SEARCHING, RELAXED, bits);
   if
   :: bits <= ZERO ->
@@ -67,6 +86,12 @@ proctype worker(byte p) {
   byte x, bits;
   bool ok;
 
+#ifdef NAPPING
+  if
+  :: p == 1 -> goto nap
+  :: else
+  fi;
+#endif
 search:
   if
   :: p == 2 ->
@@ -91,7 +116,7 @@ search:
   exchange(p, PARKED, bits, bits | BIT(p), ACQ_REL);
   exchange(p, SEARCHING, bits, bits - 1, ACQ_REL);
   bits = 0;
-  fence_seq_cst(p);
+  PARK_FENCE(p);
   if
   :: p == 2 -> load(p, WANTED, ACQUIRE, x); x = (x == 0)
   :: else -> x = 0
@@ -102,6 +127,7 @@ search:
   fi;
   if
   :: x == 0 ->
+nap:
 end_bed: awake[p]
   :: else
   fi;
@@ -119,7 +145,7 @@ leave: /* stop_searching() */
 #ifndef LEAVE_SILENTLY
   if
   :: bits <= ZERO + 1 ->
-     fence_seq_cst(p);
+     LEAVE_FENCE(p);
      load(p, WORK, RELAXED, x);
      if
      :: x > 0 -> tell(p)
@@ -187,9 +213,27 @@ proctype rest() {
 
 init {
   start_memory();
-  start_value(SEARCHING, ZERO + 2);
+#ifndef NAPPING
   start_value(WANTED, 1);
+#endif
+#ifdef ALONE
+  start_value(SEARCHING, ZERO + 1);
+  ran = 1;
+#else
+#ifdef NAPPING
+  start_value(SEARCHING, ZERO + 1);
+  start_value(PARKED, BIT(1));
+#else
+  start_value(SEARCHING, ZERO + 2);
+#endif
+#endif
   atomic {
-    run worker(1); run worker(2); run outside(); run resizer(); run rest()
+    run worker(2); run rest();
+#ifndef NAPPING
+    run resizer();
+#endif
+#ifndef ALONE
+    run worker(1); run outside();
+#endif
   }
 }

@@ -438,6 +438,96 @@ static void weights_choose_the_module(void)
     }
 }
 
+// Waiting for memory
+// -----------------------------------------------------------
+
+// A launch on a worker, and a job that keeps the other worker meanwhile.
+struct inside {
+    struct hd_job launch, block;
+    struct hd_group group;
+    struct fake *fake;
+    atomic_bool blocks, free;
+};
+
+static void launch_inside(struct hd_worker *worker, struct hd_job *job)
+{
+    struct inside *i =
+        (struct inside *)((char *)job - offsetof(struct inside, launch));
+
+    give(i->fake);
+    hdi_broker_wait(i->fake->broker, &i->fake->bid, worker);
+}
+
+static void block(struct hd_worker *worker, struct hd_job *job)
+{
+    struct inside *i =
+        (struct inside *)((char *)job - offsetof(struct inside, block));
+
+    (void)worker;
+    atomic_store(&i->blocks, true);
+    while (!atomic_load(&i->free))
+        sched_yield();
+}
+
+// Begin the launch on a worker of two, which runs its piece itself.
+static void begin_inside(struct inside *i, struct rig *rig, struct fake *fake)
+{
+    memset(i, 0, sizeof(*i));
+    hd_group_init(&i->group);
+    i->fake = fake;
+    i->block = (struct hd_job){.run = block, .group = &i->group};
+    i->launch = (struct hd_job){.run = launch_inside, .group = &i->group};
+    hd_submit(rig->pool, &i->block);
+    while (!atomic_load(&i->blocks))
+        sched_yield();
+    hd_submit(rig->pool, &i->launch);
+    while (atomic_load(&fake->worker) < 0)
+        sched_yield();
+    atomic_store(&i->free, true);
+}
+
+// A server that finds no memory left goes idle, and its worker to sleep. Who
+// ends the piece that has the memory calls one again: a server that has used up
+// its turn and takes nothing more, or a launch on a worker that leaves.
+static void who_found_no_memory_is_called_again(bool on_worker)
+{
+    static const struct hdi_box one = {.count = {1, 1, 1}};
+    struct rig rig = set_up(2, "pack:1 l3:1 core:2 pu:1");
+
+    hdi_broker_enter(rig.broker); // nobody is alone
+    for (int round = 0; round < 10; round++) {
+        struct fake holder = make(&rig, HD_PRIORITY_NORMAL, one, 1);
+        struct fake next = make(&rig, HD_PRIORITY_NORMAL, one, 1);
+        struct inside inside;
+
+        holder.bid.local = next.bid.local = UINT64_C(1) << 40;
+        holder.held = true;
+        if (on_worker)
+            begin_inside(&inside, &rig, &holder);
+        else
+            give_and_begin(&holder);
+        give(&next);
+        spin(2000000); // ten turns
+        while (!hdi_pool_is_parked(rig.pool,
+                                   1 - (unsigned)atomic_load(&holder.worker)))
+            sched_yield();
+        CHECK(atomic_load(&next.worker) < 0);
+        atomic_store(&holder.held, false);
+        uint64_t begin = hdi_now();
+        while (atomic_load(&next.done) == 0) {
+            CHECK(hdi_now() - begin < UINT64_C(20000000000));
+            sched_yield();
+        }
+        await(&next);
+        if (on_worker)
+            hd_group_wait(rig.pool, &inside.group);
+        await(&holder);
+        every_group_ran_once(&holder);
+        every_group_ran_once(&next);
+    }
+    tear_down(&rig);
+}
+
 // What somebody waits for runs also in a pool that was cancelled.
 static void a_cancelled_pool_keeps_nobody_waiting(void)
 {
@@ -462,6 +552,8 @@ int main(void)
     equals_share_the_time();
     local_memory_is_shared();
     weights_choose_the_module();
+    who_found_no_memory_is_called_again(false);
+    who_found_no_memory_is_called_again(true);
     a_cancelled_pool_keeps_nobody_waiting();
     return 0;
 }

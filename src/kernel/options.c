@@ -82,8 +82,24 @@ static bool is_definition(const char *text)
     return *text == '\0' || *text == '=';
 }
 
+// A number, and something that it is to be.
+static bool names_constant(const char *text)
+{
+    size_t digits = strspn(text, "0123456789");
+
+    return digits > 0 && digits < 10 && text[digits] == '=' && text[digits + 1];
+}
+
 static hd_status check(const char *word, struct hd_error *error)
 {
+    if (hdi_is_specialisation(word))
+        return names_constant(word + strlen(HDI_SPEC_OPTION))
+                   ? HD_OK
+                   : hdi_fail(error, HD_EINVAL,
+                              "build option '%s': " HDI_SPEC_OPTION
+                              " takes the number of a constant and its value, "
+                              "as in " HDI_SPEC_OPTION "7=1.5",
+                              word);
     if (strncmp(word, "-D", 2) == 0)
         return is_definition(word + 2)
                    ? HD_OK

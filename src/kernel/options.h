@@ -3,9 +3,14 @@
 #ifndef HDI_KERNEL_OPTIONS_H
 #define HDI_KERNEL_OPTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "heddle/status.h"
+
+// The number of a specialisation constant of SPIR-V, '=' and its value follow.
+#define HDI_SPEC_OPTION "-heddle-spec="
 
 struct hdi_options {
     char *text;         // holds the words
@@ -18,5 +23,10 @@ struct hdi_options {
 hd_status hdi_options_parse(const char *text, struct hdi_options *options,
                             struct hd_error *error);
 void hdi_options_free(struct hdi_options *options);
+
+static inline bool hdi_is_specialisation(const char *option)
+{
+    return strncmp(option, HDI_SPEC_OPTION, strlen(HDI_SPEC_OPTION)) == 0;
+}
 
 #endif

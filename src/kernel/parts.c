@@ -75,6 +75,7 @@ static hd_status read_spirv(struct hdi_part part, struct hdi_parts *parts,
     struct hdi_text *words = &parts->held[parts->held_count - 1].words;
 
     HDI_TRY(hdi_spirv_read(part.data, part.size, part.path, words, error));
+    HDI_TRY(hdi_spirv_specialise(words, part.options, part.path, error));
     if (!parts->translator.data) {
         hd_status status = hdi_spirv_find_translator(&parts->translator, error);
         if (status != HD_OK) {
@@ -144,6 +145,18 @@ static hd_status read_part(const struct hdi_program_context *context,
     return HD_OK;
 }
 
+static hd_status check_specialisations(const struct hdi_parts *parts,
+                                       struct hd_error *error)
+{
+    for (const char *const *o = parts->options; *o; o++)
+        if (!parts->translator.data && hdi_is_specialisation(*o))
+            return hdi_fail(error, HD_EINVAL,
+                            "build option '%s': no part of the program is a "
+                            "SPIR-V module",
+                            *o);
+    return HD_OK;
+}
+
 static hd_status read_all(const struct hdi_program_context *context,
                           const struct hd_program_params *params,
                           struct hdi_parts *parts, struct hd_error *error)
@@ -173,7 +186,7 @@ static hd_status read_all(const struct hdi_program_context *context,
     struct hdi_part_held *whole = &parts->held[parts->held_count++];
     HDI_TRY(read_options(context, params, NULL, &whole->options, error));
     parts->options = whole->options.words;
-    return HD_OK;
+    return check_specialisations(parts, error);
 }
 
 hd_status hdi_parts_read(const struct hdi_program_context *context,

@@ -17,6 +17,13 @@ bool hdi_spirv_is(const void *data, size_t size);
 hd_status hdi_spirv_read(const void *data, size_t size, const char *path,
                          struct hdi_text *words, struct hd_error *error);
 
+// Give specialisation constants the values that the options name, as in
+// "-heddle-spec=7=1.5", in a module as hdi_spirv_read() leaves it. HD_EINVAL:
+// it has no such constant, or the value does not fit the constant's type.
+hd_status hdi_spirv_specialise(struct hdi_text *words,
+                               const char *const *options, const char *path,
+                               struct hd_error *error);
+
 // Append the path of the translator, the newest there is that the compiler can
 // read. HD_ENOTSUP with what to install.
 hd_status hdi_spirv_find_translator(struct hdi_text *path,

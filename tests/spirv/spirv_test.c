@@ -24,7 +24,7 @@ static char folder[] = P_tmpdir "/heddle-test-XXXXXX";
 
 struct rig {
     struct hd_runtime *runtime;
-    struct hdi_text kernels, group, import; // modules
+    struct hdi_text kernels, group, import, special; // modules
 };
 
 // Files -----------------------------------------------------------------------
@@ -397,6 +397,98 @@ static void either_byte_order_is_read(const struct rig *rig)
     hdi_text_free(&words);
 }
 
+// Kernel `tell` of special.spvasm.
+static void check_constants(const struct rig *rig, const char *options,
+                            const double expected[9])
+{
+    const struct hd_program_part part = module_part(&rig->special);
+    const struct hd_range one = {.dims = 1, .global = {1}};
+    struct hd_program *program = make(rig, &part, 1, options);
+    struct hd_buffer *out = buffer_of(rig, (double[9]){0}, 9 * sizeof(double));
+    const double *told = hd_buffer_host(out);
+
+    LAUNCH(rig, program, "tell", one, HD_BUFFER(out));
+    for (int i = 0; i < 9; i++)
+        CHECK(told[i] == expected[i]);
+    hd_buffer_destroy(out);
+    hd_program_destroy(program);
+}
+
+static void constants_are_given(const struct rig *rig)
+{
+    check_constants(rig, NULL, (double[]){1, 11, 12, 13, 14, 1.5, 2.5, 0, 26});
+    check_constants(
+        rig,
+        "-heddle-spec=0=0 -heddle-spec=1=200 -heddle-spec=2=0xffff "
+        "-heddle-spec=3=-5 -heddle-spec=40=1099511627776 "
+        "-heddle-spec=5=-0.25 -heddle-spec=6=1e300 "
+        "-heddle-spec=7=1",
+        (double[]){0, 200, 65535, -5, 0x1p40, -0.25, 1e300, 1, -10});
+    check_constants(rig, "-heddle-spec=1=-1 -heddle-spec=3=7 -heddle-spec=3=8",
+                    (double[]){1, 255, 12, 8, 14, 1.5, 2.5, 0, 16});
+}
+
+static void refuse_option(const struct rig *rig,
+                          const struct hd_program_part *part,
+                          const char *options, const char *text)
+{
+    const struct hd_program_params params = {
+        .parts = part, .part_count = 1, .options = options};
+    struct hd_program *program;
+    struct hd_error error;
+
+    CHECK_FAILS(hd_program_create(rig->runtime, &params, &program, &error),
+                HD_EINVAL, error, text);
+}
+
+static void what_is_no_constant_is_refused(const struct rig *rig)
+{
+    const struct hd_program_part module = module_part(&rig->special),
+                                 none = module_part(&rig->group),
+                                 source = {.path = SPIRV_FOLDER "/group.cl"};
+
+    refuse_option(rig, &module, "-heddle-spec=9=1",
+                  "module.spv: the SPIR-V module has no specialisation "
+                  "constant 9; it has 0, 1, 2, 3, 40, 5, 6, 7");
+    refuse_option(rig, &none, "-heddle-spec=9=1", "it has none at all");
+    refuse_option(rig, &source, "-heddle-spec=9=1",
+                  "no part of the program is a SPIR-V module");
+    refuse_option(rig, &module, "-heddle-spec=0=2", "0 is 0 or 1, not '2'");
+    refuse_option(rig, &module, "-heddle-spec=1=256",
+                  "constant 1 is an integer of its size, not '256'");
+    refuse_option(rig, &module, "-heddle-spec=1=-129", "not '-129'");
+    refuse_option(rig, &module, "-heddle-spec=3=1.5", "not '1.5'");
+    refuse_option(rig, &module, "-heddle-spec=5=x", "5 is a number, not 'x'");
+    refuse_option(rig, &module, "-heddle-spec=x=1", "takes the number of a");
+    refuse_option(rig, &module, "-heddle-spec=1=", "takes the number of a");
+}
+
+static void keep(void *data, const char *text, size_t size)
+{
+    hdi_text_append(data, text, size);
+}
+
+static void modules_print(const struct rig *rig)
+{
+    struct hdi_text printed = {0};
+    const struct hd_runtime_params params = {
+        .workers = 1, .no_cache = true, .print = keep, .print_data = &printed};
+    const struct hd_program_part part = module_part(&rig->special);
+    const struct hd_range three = {.dims = 1, .global = {3}};
+    const int five = 5;
+    struct rig own = {0};
+    struct hd_error error;
+
+    CHECK_OK(hd_runtime_create(&params, &own.runtime, &error), error);
+    struct hd_program *program = make(&own, &part, 1, NULL);
+    LAUNCH(&own, program, "say", three, HD_VALUE(five));
+    hdi_text_append(&printed, "", 1);
+    CHECK(strcmp(printed.data, "5 0.000000\n6 1.000000\n7 2.000000\n") == 0);
+    hd_program_destroy(program);
+    hd_runtime_destroy(own.runtime);
+    hdi_text_free(&printed);
+}
+
 static void damage_is_refused(const struct rig *rig)
 {
     struct hd_error error;
@@ -474,6 +566,7 @@ int main(void)
     rig.kernels = assemble("kernels");
     rig.group = assemble("group");
     rig.import = assemble("import");
+    rig.special = assemble("special");
 
     modules_do_what_their_sources_do(&rig);
     groups_and_atomics_do_too(&rig);
@@ -481,11 +574,15 @@ int main(void)
     the_cache_keeps_them();
     either_byte_order_is_read(&rig);
     damage_is_refused(&rig);
+    constants_are_given(&rig);
+    what_is_no_constant_is_refused(&rig);
+    modules_print(&rig);
     the_translator_may_fail(&rig);
 
     hdi_text_free(&rig.kernels);
     hdi_text_free(&rig.group);
     hdi_text_free(&rig.import);
+    hdi_text_free(&rig.special);
     hd_runtime_destroy(rig.runtime);
     snprintf(command, sizeof(command), "rm -rf %s", folder);
     CHECK(system(command) == 0);

@@ -29,8 +29,8 @@ static const struct option options[] = {
     {"-cl-*", NULL, "an option of OpenCL C (-cl-std=CL1.2, ...)", OPTION_WORD,
      true},
     {"-heddle-*", NULL,
-     "an option of Heddle's compiler: -heddle-form=loops or\n"
-     "-heddle-form=thread",
+     "an option of Heddle's compiler: -heddle-form=loops,\n"
+     "-heddle-form=thread, -heddle-spec=ID=VALUE (SPIR-V)",
      OPTION_WORD, true},
     {"-w", NULL, "no warnings", OPTION_WORD, false},
     {"-Werror", NULL, "warnings are errors", OPTION_WORD, false},

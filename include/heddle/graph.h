@@ -104,6 +104,8 @@ struct hd_kernel_ref {
     const char *path;               // .cl or .hdb file
     const char *name;               // of the kernel
     const char *options;            // as for hd_program_create(); optional
+    const char *with;               // more files of the program, one per line;
+                                    // optional
 };
 
 struct hd_command {

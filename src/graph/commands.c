@@ -468,8 +468,10 @@ static int dispatch(lua_State *lua)
     struct hd_command *command = add_command(lua);
     command->is = HD_DISPATCH;
     command->range = range;
-    command->kernel = (struct hd_kernel_ref){
-        .path = kernel->path, .name = kernel->name, .options = kernel->options};
+    command->kernel = (struct hd_kernel_ref){.path = kernel->path,
+                                             .name = kernel->name,
+                                             .options = kernel->options,
+                                             .with = kernel->with};
     lua_Unsigned count = lua_rawlen(lua, 2);
     if (count > 1024)
         return hdi_sandbox_fail(lua, HD_EPROGRAM,

@@ -138,14 +138,17 @@ hd_status __wrap_hdi_program_create(const struct hdi_program_context *context,
                                     struct hd_program **program,
                                     struct hd_error *error)
 {
+    const char *path = params->parts ? params->parts[0].path : params->path;
+
     (void)context;
-    if (strstr(params->path, "missing"))
+    if (strstr(path, "missing"))
         return hdi_fail(error, HD_ENOENT, "%s%sno file %s",
                         params->what ? params->what : "",
-                        params->what ? ": " : "", params->path);
+                        params->what ? ": " : "", path);
     snprintf(fake.options, sizeof(fake.options), "%s", params->options);
     struct hd_program *p = malloc(sizeof(*p));
-    p->path = strdup(params->path);
+    p->path = strdup(path);
+    fake.parts = params->part_count;
     for (struct fake_kernel *f = fake_kernels; f->name; f++)
         fill_kernel(f);
     atomic_fetch_add(&fake.programs, 1);

@@ -37,6 +37,7 @@ struct fake_counts {
     atomic_uint fail_launch, fail_buffer; // the n-th from now fails; 0: none
     atomic_uint by_priority[3];           // launches
     bool device_memory; // host addresses are not device addresses
+    unsigned parts;     // of the last program; 0: it has a path
     char options[256];  // of the last program
 };
 extern struct fake_counts fake;

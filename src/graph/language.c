@@ -514,36 +514,78 @@ static const char *push_options(lua_State *lua, int index)
     return lua_tostring(lua, -1);
 }
 
-// kernel(file, name [, {NAME = value, "-option"}])
+// Push the path of the kernel file that is named at `index`.
+static void push_path(lua_State *lua, int index)
+{
+    const char *file = check_name(lua, index, "kernel");
+
+    if (file[0] == '/' || strchr(file, '\n'))
+        hdi_sandbox_fail(lua, HD_EPROGRAM,
+                         "kernel file '%s': give a path relative to the "
+                         "program's folder",
+                         file);
+    lua_pushfstring(lua, "%s%s", hdi_language_of(lua)->folder, file);
+}
+
+// Push the path of the first file that is named at 1, and those of the others,
+// a line each.
+static void push_files(lua_State *lua)
+{
+    enum {
+        MOST = 256
+    };
+    luaL_Buffer others;
+
+    if (lua_type(lua, 1) != LUA_TTABLE) {
+        push_path(lua, 1);
+        lua_pushliteral(lua, "");
+        return;
+    }
+    lua_Unsigned count = lua_rawlen(lua, 1);
+    if (count == 0 || count > MOST)
+        hdi_sandbox_fail(lua, HD_EPROGRAM,
+                         "kernel takes a list of 1 to %d files", MOST);
+    lua_rawgeti(lua, 1, 1);
+    push_path(lua, lua_gettop(lua));
+    lua_remove(lua, -2);
+    luaL_buffinit(lua, &others);
+    for (lua_Unsigned i = 2; i <= count; i++) {
+        if (i > 2)
+            luaL_addchar(&others, '\n');
+        lua_rawgeti(lua, 1, (lua_Integer)i);
+        push_path(lua, lua_gettop(lua));
+        lua_remove(lua, -2);
+        luaL_addvalue(&others);
+    }
+    luaL_pushresult(&others);
+}
+
+// kernel(file or {file, ...}, name [, {NAME = value, "-option"}])
 static int kernel(lua_State *lua)
 {
     struct hdi_language *l = hdi_language_of(lua);
-    const char *file = check_name(lua, 1, "kernel");
     const char *options = "";
 
+    lua_settop(lua, 3);
     if (lua_type(lua, 2) != LUA_TSTRING || !lua_tostring(lua, 2)[0])
         return hdi_sandbox_fail(lua, HD_EPROGRAM,
                                 "kernel takes a file and the name of a kernel "
                                 "in it");
-    if (file[0] == '/')
-        return hdi_sandbox_fail(lua, HD_EPROGRAM,
-                                "kernel file '%s': give a path relative to "
-                                "the program's folder",
-                                file);
     if (lua_type(lua, 3) == LUA_TTABLE)
         options = push_options(lua, 3);
     else if (!lua_isnoneornil(lua, 3))
         return hdi_sandbox_fail(lua, HD_EPROGRAM,
                                 "kernel takes a table of definitions, not %s",
                                 hdi_language_kind(lua, 3));
-    lua_pushfstring(lua, "%s%s", l->folder, file);
+    push_files(lua);
 
     struct hdi_lua_kernel value = {
-        .path = hdi_graph_string(l->graph, lua_tostring(lua, -1)),
+        .path = hdi_graph_string(l->graph, lua_tostring(lua, -2)),
+        .with = hdi_graph_string(l->graph, lua_tostring(lua, -1)),
         .name = hdi_graph_string(l->graph, lua_tostring(lua, 2)),
         .options = hdi_graph_string(l->graph, options),
     };
-    if (!value.path || !value.name || !value.options)
+    if (!value.path || !value.name || !value.options || !value.with)
         return hdi_sandbox_fail(lua, HD_ENOMEM, "no memory for the graph");
     hdi_language_check(lua, HD_OK, NULL);
     *(struct hdi_lua_kernel *)hdi_language_push(lua, HDI_KERNEL,

@@ -20,7 +20,7 @@ struct hdi_lua_resource {
 };
 
 struct hdi_lua_kernel {
-    const char *path, *name, *options; // strings of the graph
+    const char *path, *name, *options, *with; // strings of the graph
 };
 
 struct hdi_lua_pass {

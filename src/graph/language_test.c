@@ -319,6 +319,42 @@ static void resources_are_values_with_fields(void)
     fails("output(nil, 3)", "output takes a name, not nothing");
 }
 
+static void programs_have_several_files(void)
+{
+    struct hd_graph *g =
+        make("local r = resource('r', 'float', 4)\n"
+             "local files = {'sub/k.cl', 'more.cl', 'lib/half.hdb'}\n"
+             "for _, k in ipairs {kernel(files, 'A'), kernel(files, 'A'),\n"
+             "                    kernel({'sub/k.cl'}, 'A'),\n"
+             "                    kernel('sub/k.cl', 'A')} do\n"
+             "  write(r) dispatch(k, {r, r}, {global = 4})\n"
+             "end",
+             WITH(0));
+    char with[300];
+
+    CHECK_OK(hd_graph_prepare(g, &error), error);
+    CHECK(g->programs.count == 2);
+    CHECK(strstr(g->programs.at[0].path, "/sub/k.cl"));
+    snprintf(with, sizeof(with), "%s/more.cl\n%s/lib/half.hdb", folder, folder);
+    CHECK(strcmp(g->programs.at[0].with, with) == 0);
+    CHECK(strcmp(g->programs.at[1].with, "") == 0);
+    CHECK(fake.parts == 0);
+    hd_graph_destroy(g);
+    g = make("local r = resource('r', 'float', 4)\n"
+             "local k = kernel({'k.cl', 'a.cl', 'b.spv'}, 'A')\n"
+             "write(r) dispatch(k, {r, r}, {global = 4})",
+             WITH(0));
+    CHECK_OK(hd_graph_prepare(g, &error), error);
+    CHECK(fake.parts == 3);
+    hd_graph_destroy(g);
+
+    fails("kernel({}, 'A')", "kernel takes a list of 1 to 256 files");
+    fails("kernel({'k.cl', '/etc/k.cl'}, 'A')", "give a path relative to");
+    fails("kernel({'k.cl', 'a\\nb'}, 'A')", "give a path relative to");
+    fails("kernel({'k.cl', {}}, 'A')", "kernel takes a name, not table");
+    fails("kernel({'k.cl', 'l.cl'})", "kernel takes a file and the name");
+}
+
 static void kernels_take_definitions(void)
 {
     struct hd_graph *g =
@@ -557,6 +593,7 @@ int main(void)
     inputs_are_handed_in();
     resources_are_values_with_fields();
     kernels_take_definitions();
+    programs_have_several_files();
     definitions_are_checked();
     state_comes_with_the_definition_or_the_call();
     commands_are_checked();

@@ -84,11 +84,12 @@ struct hdi_scratch {
 
 struct hdi_kernel_use {
     const char *path, *name, *options; // path NULL: `kernel` was handed in
+    const char *with;                  // more files, one per line
     const struct hd_kernel *kernel;    // NULL until it is built
 };
 
 struct hdi_program_use {
-    const char *path, *options;
+    const char *path, *options, *with;
     struct hd_program *program;
 };
 

@@ -26,7 +26,8 @@ static bool same_kernel(const struct hdi_kernel_use *use,
         return use->kernel == ref->kernel && !use->path == !!ref->kernel;
     return strcmp(use->name, ref->name) == 0 &&
            strcmp(use->path, ref->path) == 0 &&
-           strcmp(use->options, ref->options ? ref->options : "") == 0;
+           strcmp(use->options, ref->options ? ref->options : "") == 0 &&
+           strcmp(use->with, ref->with ? ref->with : "") == 0;
 }
 
 static uint64_t hash_kernel(const struct hd_kernel_ref *ref)
@@ -37,6 +38,7 @@ static uint64_t hash_kernel(const struct hd_kernel_ref *ref)
     }
     uint64_t h = hdi_graph_hash(HDI_HASH, ref->name);
     h = hdi_graph_hash(h, ref->path);
+    h = ref->with ? hdi_graph_hash(h, ref->with) : h;
     return ref->options ? hdi_graph_hash(h, ref->options) : h;
 }
 
@@ -46,7 +48,8 @@ static uint64_t hash_use(const struct hdi_kernel_use *use)
         &(struct hd_kernel_ref){.kernel = use->path ? NULL : use->kernel,
                                 .path = use->path,
                                 .name = use->name,
-                                .options = use->options});
+                                .options = use->options,
+                                .with = use->with});
 }
 
 static bool grow_slots(struct hd_graph *graph)
@@ -93,7 +96,8 @@ static uint32_t find_kernel(struct hd_graph *graph,
         use.path = hdi_graph_string(graph, ref->path);
         use.name = hdi_graph_string(graph, ref->name);
         use.options = hdi_graph_string(graph, ref->options);
-        if (!use.path || !use.name || !use.options)
+        use.with = hdi_graph_string(graph, ref->with);
+        if (!use.path || !use.name || !use.options || !use.with)
             return HDI_NONE;
     }
     if (!HDI_ROOM(graph->kernels, 1))

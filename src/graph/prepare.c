@@ -158,6 +158,40 @@ static hd_status check_cycles(const struct hd_graph *graph,
 
 // Kernels ---------------------------------------------------------------------
 
+static hd_status create_program(const struct hd_graph *graph,
+                                const struct hdi_kernel_use *use,
+                                struct hd_program **program,
+                                struct hd_error *error)
+{
+    struct hd_program_params params = {.path = use->path,
+                                       .options = use->options};
+    size_t most = strlen(use->with) + 2; // parts
+    char *files = NULL;
+    struct hd_program_part *parts = NULL;
+    hd_status status;
+
+    if (*use->with) {
+        files = strdup(use->with);
+        parts = calloc(most, sizeof(*parts));
+        if (!files || !parts) {
+            status = no_memory(error);
+            goto end;
+        }
+        parts[params.part_count++].path = use->path;
+        char *rest = files;
+        for (char *file; (file = strsep(&rest, "\n"));)
+            parts[params.part_count++].path = file;
+        params.path = NULL;
+        params.parts = parts;
+    }
+    status =
+        hdi_program_create(&graph->context.programs, &params, program, error);
+end:
+    free(parts);
+    free(files);
+    return status;
+}
+
 static hd_status build_program(struct hd_graph *graph,
                                const struct hdi_kernel_use *use,
                                const struct hdi_pass *pass,
@@ -167,7 +201,8 @@ static hd_status build_program(struct hd_graph *graph,
     for (uint32_t i = 0; i < graph->programs.count; i++) {
         const struct hdi_program_use *p = &graph->programs.at[i];
         if (strcmp(p->path, use->path) == 0 &&
-            strcmp(p->options, use->options) == 0) {
+            strcmp(p->options, use->options) == 0 &&
+            strcmp(p->with, use->with) == 0) {
             *program = p->program;
             return HD_OK;
         }
@@ -175,17 +210,17 @@ static hd_status build_program(struct hd_graph *graph,
     if (!HDI_ROOM(graph->programs, 1))
         return no_memory(error);
 
-    struct hd_program_params params = {.path = use->path,
-                                       .options = use->options};
-    hd_status status =
-        hdi_program_create(&graph->context.programs, &params, program, error);
+    hd_status status = create_program(graph, use, program, error);
     if (status != HD_OK) {
         hdi_prefix_error(error, "%s%spass '%s'",
                          HDI_PASS_OF(pass->where, pass->name));
         return status;
     }
-    graph->programs.at[graph->programs.count++] = (struct hdi_program_use){
-        .path = use->path, .options = use->options, .program = *program};
+    graph->programs.at[graph->programs.count++] =
+        (struct hdi_program_use){.path = use->path,
+                                 .options = use->options,
+                                 .with = use->with,
+                                 .program = *program};
     return HD_OK;
 }
 
@@ -197,8 +232,10 @@ static hd_status fail_no_kernel(const struct hdi_kernel_use *use,
     struct hdi_text text = {0};
     unsigned count = hd_program_kernel_count(program);
 
-    hdi_text_print(&text, HDI_PASS "%s has no kernel '%s'; it has ",
-                   HDI_PASS_OF(pass->where, pass->name), use->path, use->name);
+    hdi_text_print(&text, HDI_PASS "%s%s no kernel '%s'; it has ",
+                   HDI_PASS_OF(pass->where, pass->name), use->path,
+                   *use->with ? ", with its other parts, has" : " has",
+                   use->name);
     for (unsigned i = 0; i < count; i++)
         hdi_text_print(&text, "%s%s", i ? ", " : "",
                        hd_program_kernel(program, i)->info.name);
@@ -313,7 +350,8 @@ static const char *wanted_words(enum hd_arg_kind kind)
     case HD_ARG_LOCAL:
         return "local memory";
     default:
-        return "an image or a sampler, which graphs cannot give: let the kernel "
+        return "an image or a sampler, which graphs cannot give: let the "
+               "kernel "
                "take a buffer of texels";
     }
 }

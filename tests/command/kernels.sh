@@ -92,10 +92,26 @@ expect 1 "finished code" "$HEDDLE" build --library invert.hdb -o no.hdb
 expect 1 "half.hdb would be written over" "$HEDDLE" build half.hdb shade.cl
 holds . invert.cl invert.hdb other.hdb broken.cl shade.cl half.cl half.hdb \
     all.hdb
-rm shade.cl half.cl half.hdb all.hdb
 
-# In a graph, as source and as binary; twice is the identity.
+# In a graph.
 needs_lua
+cat >parts.lua <<'END'
+local shaded = kernel({"shade.cl", "half.hdb"}, "shaded")
+local to = resource("to", "int", 1)
+local shade = pass {name = "shade", write = {"to"}, run = function(p)
+  dispatch(shaded, {p.to}, {global = 1})
+end}
+shade {to = to}
+END
+cat >shade.cl <<'END'
+int shade(int x);
+kernel void shaded(global int *to) { printf("shade %d\n", shade(14)); }
+END
+expect 0 '*' "$HEDDLE" run parts.lua
+said "shade 42"
+rm shade.cl half.cl half.hdb all.hdb parts.lua
+
+# As source and as binary; twice is the identity.
 needs_images
 cat >p.lua <<'END'
 local map = input("map", "uchar4")

@@ -567,6 +567,8 @@ static int kernel(lua_State *lua)
     const char *options = "";
 
     lua_settop(lua, 3);
+    if (lua_type(lua, 1) != LUA_TTABLE)
+        check_name(lua, 1, "kernel");
     if (lua_type(lua, 2) != LUA_TSTRING || !lua_tostring(lua, 2)[0])
         return hdi_sandbox_fail(lua, HD_EPROGRAM,
                                 "kernel takes a file and the name of a kernel "

@@ -50,7 +50,26 @@ static void atomics_of_all_types_add_up(struct try *t)
         "kernel void floats(global float *r) {\n"
         "    size_t g = get_global_id(0); ALL(atomic_float, float, 0) }\n"
         "kernel void doubles(global double *r) {\n"
-        "    size_t g = get_global_id(0); ALL(atomic_double, double, 0) }\n",
+        "    size_t g = get_global_id(0); ALL(atomic_double, double, 0) }\n"
+        "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n"
+        "kernel void halves(global half *r) {\n"
+        "    size_t g = get_global_id(0);\n"
+        "    volatile global atomic_half *a = (volatile global atomic_half "
+        "*)r;\n"
+        "    atomic_fetch_add(a, 1.0h);\n"
+        "    atomic_fetch_sub_explicit(a + 1, 2.0h, memory_order_relaxed);\n"
+        "    atomic_fetch_max_explicit(a + 2, (half)g, memory_order_acq_rel,\n"
+        "        memory_scope_device);\n"
+        "    atomic_fetch_min(a + 3, (half)g);\n"
+        "    if (g == 77) {\n"
+        "        half old = atomic_exchange(a + 4, 5.0h);\n"
+        "        atomic_store(a + 5, old);\n"
+        "        atomic_store_explicit(a + 6, atomic_load(a + 6) + 2,\n"
+        "            memory_order_release);\n"
+        "        atomic_store_explicit(a + 7, 5.0h, memory_order_relaxed,\n"
+        "            memory_scope_device);\n"
+        "    }\n"
+        "}\n",
         "-cl-std=CL3.0");
 #define TRY_ATOMICS(name, T)                                 \
     FOR_LOCAL(local)                                         \
@@ -67,6 +86,15 @@ static void atomics_of_all_types_add_up(struct try *t)
     TRY_ATOMICS("ulongs", uint64_t)
     TRY_ATOMICS("floats", float)
     TRY_ATOMICS("doubles", double)
+    FOR_LOCAL(local)
+    {
+        // 2000 and 4; then 1000, 999, 5, 4, 6.
+        uint16_t r[8] = {0, 0x67d0, 0, 0x4400, 0x4400, 0, 0x4400, 0}, *pr = r;
+        const uint16_t right[8] = {0x63d0, 0,      0x63ce, 0,
+                                   0x4500, 0x4400, 0x4600, 0x4500};
+        TRY_RUN(t, p, "halves", RANGE_1(local), TRY_VALUE(pr));
+        CHECK(memcmp(r, right, sizeof(r)) == 0);
+    }
     hd_program_destroy(p);
 }
 

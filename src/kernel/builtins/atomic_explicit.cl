@@ -129,6 +129,30 @@ SPACES(PLAIN, atomic_half, half, ushort)
 SPACES(PLAIN, atomic_float, float, uint)
 SPACES(PLAIN, atomic_double, double, ulong)
 
+// clang declares what is stored in an atomic_half as one.
+#define STORE_BITS(A, p, value, order)            \
+    before(order);                                \
+    *(volatile A ushort *)p = *(ushort *)&(value); \
+    between(order)
+#define STORE_HALF(A, u)                                                    \
+    FN void atomic_store(volatile A atomic_half *p, atomic_half value)      \
+    {                                                                       \
+        STORE_BITS(A, p, value, memory_order_seq_cst);                      \
+    }                                                                       \
+    FN void atomic_store_explicit(volatile A atomic_half *p,                \
+                                  atomic_half value, memory_order order)    \
+    {                                                                       \
+        STORE_BITS(A, p, value, order);                                     \
+    }                                                                       \
+    FN void atomic_store_explicit(volatile A atomic_half *p,                \
+                                  atomic_half value, memory_order order,    \
+                                  memory_scope scope)                       \
+    {                                                                       \
+        (void)scope;                                                        \
+        STORE_BITS(A, p, value, order);                                     \
+    }
+SPACES(STORE_HALF, )
+
 #define FETCH(A, name, op, T, V, M)                                \
     FN V atomic_fetch_##name##_explicit(volatile A T *p, M value,  \
                                         memory_order order)        \

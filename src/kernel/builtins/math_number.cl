@@ -98,7 +98,7 @@ TERNARY_REAL(mad)
     {                                                                         \
         int n = (int)exponent_of(x);                                          \
         n = choose(magnitude(x) == INF, INT_MAX, n);                          \
-        return choose((x == 0) | (x != x), choose(x == 0, -INT_MAX, INT_MAX), \
+        return choose((x == 0) | (x != x), choose(x == 0, INT_MIN, INT_MAX),  \
                       n);                                                     \
     }                                                                         \
     FN T logb(T x)                                                            \

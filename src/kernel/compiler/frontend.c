@@ -24,6 +24,8 @@ static const char *const fixed[] = {
     // Else clang takes off what a file's name and the current folder share.
     "-gline-tables-only", "-fdebug-compilation-dir=/", "-emit-llvm", "-c", "-o",
     "-", "-MMD", "-MT", "x", "-MF", "/proc/self/fd/3",
+    // What clang leaves to the device.
+    "-D__OPENCL_VERSION__=300", "-DFP_FAST_FMA=1", "-DFP_FAST_FMAF=1",
     // What the builtins have, not what a SPIR device might have.
     "-Xclang",
     "-cl-ext=-all" HDI_OPENCL_EXTENSIONS(ADDED) HDI_OPENCL_FEATURES(ADDED)};

@@ -76,15 +76,7 @@ struct hdi_broker {
     int64_t floor[PRIORITIES]; // a newcomer has been served that long [ns]
     struct server *servers, *idle;
     unsigned server_count;
-};
-
-// What a worker was told to run.
-struct order {
-    struct hdi_bid *bid;
-    struct hdi_box box;
-    uint32_t lease;
-    bool alone;
-    int64_t charged; // expected [ns]
+    struct hdi_piece *pieces; // under way, by lease
 };
 
 // Making
@@ -105,15 +97,18 @@ static uint64_t cache_bytes(const struct hdi_machine *machine)
     return machine->l2_bytes > 0 ? machine->l2_bytes : 1 << 20;
 }
 
-static hd_status make_dispatcher(struct hdi_broker *b, struct hd_error *error)
+static hd_status make_dispatcher(struct hdi_broker *b, unsigned units,
+                                 struct hd_error *error)
 {
     const struct hdi_machine *machine =
         hdi_topology_machine(hdi_pool_topology(b->pool));
     uint32_t slots = hd_pool_workers(b->pool) + HD_MAX_STAND_INS;
+    uint32_t leases = slots + 2 * units; // one runs there, one waits
     struct hdi_shape *shape = calloc(1, sizeof(*shape));
     b->shape = shape;
     b->modules = calloc(machine->cache_groups, sizeof(*b->modules));
-    if (!shape || !b->modules)
+    b->pieces = calloc(leases, sizeof(*b->pieces));
+    if (!shape || !b->modules || !b->pieces)
         return hdi_fail(error, HD_ENOMEM, "no memory for a broker");
 
     b->block = hdi_round_up(cache_bytes(machine) / LOCAL_BLOCKS, LOCAL_BLOCK);
@@ -130,7 +125,7 @@ static hd_status make_dispatcher(struct hdi_broker *b, struct hd_error *error)
     struct hdi_dispatcher_options options = {
         .channels = CHANNELS,
         .packets = PACKETS,
-        .leases = slots,
+        .leases = leases,
         .seed = 1,
         .policy = {.mixture = {.left = 1},
                    .priorities = PRIORITIES,
@@ -145,8 +140,8 @@ static hd_status make_dispatcher(struct hdi_broker *b, struct hd_error *error)
     return status;
 }
 
-hd_status hdi_broker_create(struct hd_pool *pool, struct hdi_broker **broker,
-                            struct hd_error *error)
+hd_status hdi_broker_create(struct hd_pool *pool, unsigned units,
+                            struct hdi_broker **broker, struct hd_error *error)
 {
     struct hdi_broker *b =
         aligned_alloc(64, hdi_round_up(sizeof(struct hdi_broker), 64));
@@ -162,7 +157,7 @@ hd_status hdi_broker_create(struct hd_pool *pool, struct hdi_broker **broker,
     if (!b->servers)
         status = hdi_fail(error, HD_ENOMEM, "no memory for a broker");
     if (status == HD_OK)
-        status = make_dispatcher(b, error);
+        status = make_dispatcher(b, units, error);
     if (status != HD_OK) {
         hdi_broker_destroy(b);
         return status;
@@ -187,6 +182,7 @@ void hdi_broker_destroy(struct hdi_broker *broker)
     hdi_dispatcher_destroy(broker->dispatcher);
     free(broker->shape);
     free(broker->modules);
+    free(broker->pieces);
     free(broker->servers);
     pthread_mutex_destroy(&broker->lock);
     free(broker);
@@ -423,96 +419,131 @@ uint64_t hdi_broker_called(struct hdi_broker *broker, uint32_t module)
 // Serving
 // ----------------------------------------------------------------------
 
-// The next piece of the bid: alone the largest box, else a small one.
-static void take_box(struct hdi_broker *b, struct order *order)
+// The next groups of the bid: alone the largest box, else a small one.
+static struct hdi_box take_box(struct hdi_broker *b, struct hdi_bid *bid,
+                               bool alone)
 {
-    struct hdi_bid *bid = order->bid;
+    struct hdi_box box;
 
-    if (order->alone) {
-        order->box = bid->boxes[0];
-        bid->boxes[0] = bid->boxes[--bid->count];
-        b->boxes--;
-        return;
-    }
-    uint64_t piece = bid->bidder->piece(bid);
-    order->box = bid->boxes[--bid->count];
     b->boxes--;
-    while (hdi_box_groups(&order->box) > piece && make_room(bid)) {
-        struct hdi_box half = hdi_box_halve(&order->box);
-        add_box(b, bid, &order->box);
-        order->box = half;
+    if (alone) {
+        box = bid->boxes[0];
+        bid->boxes[0] = bid->boxes[--bid->count];
+        return box;
     }
+    uint64_t groups = bid->bidder->piece(bid);
+    box = bid->boxes[--bid->count];
+    while (hdi_box_groups(&box) > groups && make_room(bid)) {
+        struct hdi_box half = hdi_box_halve(&box);
+        add_box(b, bid, &box);
+        box = half;
+    }
+    return box;
 }
 
-// With the lock.
-static bool take(struct hdi_broker *b, uint32_t module, struct order *order)
+// With the lock. NULL: nothing, for a worker of this module.
+static struct hdi_piece *take(struct hdi_broker *b, uint32_t module,
+                              struct hdi_box *box)
 {
     uint64_t now = hdi_now();
     struct hdi_decision decision;
 
     if (b->boxes == 0)
-        return false;
+        return NULL;
     hdi_dispatcher_offer(b->dispatcher, module, SLOTS, 0, 1);
     if (hdi_dispatcher_round(b->dispatcher, now, &decision) != HDI_ROUND_SENT) {
         hdi_dispatcher_offer(b->dispatcher, module, SLOTS, 0, -1);
-        return false;
+        return NULL;
     }
     struct hdi_bid *bid = (struct hdi_bid *)(uintptr_t)decision.tag;
+    struct hdi_piece *piece = &b->pieces[decision.lease];
     int64_t *floor = &b->floor[level_of(bid) - 1];
-    *order = (struct order){.bid = bid,
-                            .lease = decision.lease,
-                            .charged = bid->expected,
-                            .alone = !hdi_broker_is_asked(b)};
-    take_box(b, order);
+    *piece = (struct hdi_piece){.bid = bid,
+                                .lease = decision.lease,
+                                .module = module,
+                                .charged = bid->expected,
+                                .alone = !hdi_broker_is_asked(b),
+                                .parts = 1};
+    *box = take_box(b, bid, piece->alone);
     *floor = bid->served > *floor ? bid->served : *floor;
-    bid->served += order->charged;
+    bid->served += piece->charged;
     bid->queued = false;
     if (bid->count > 0)
         offer_bid(b, bid, now);
     queue_line(b, now);
-    return true;
+    return piece;
 }
 
 // With the lock. The bid may be gone afterwards.
-static void finish(struct hdi_broker *b, uint32_t module,
-                   const struct order *order, uint64_t time)
+static void finish(struct hdi_broker *b, struct hdi_piece *piece)
 {
-    struct hdi_bid *bid = order->bid;
+    struct hdi_bid *bid = piece->bid;
+    uint64_t time = atomic_load_explicit(&piece->time, memory_order_relaxed);
 
-    hdi_dispatcher_release(b->dispatcher, order->lease,
-                           order->alone ? 0 : time);
-    hdi_dispatcher_offer(b->dispatcher, module, SLOTS, 0, -1);
-    bid->served += (int64_t)time - order->charged;
-    bid->expected = order->alone ? 0 : (int64_t)time;
+    hdi_dispatcher_release(b->dispatcher, piece->lease,
+                           piece->alone ? 0 : time);
+    hdi_dispatcher_offer(b->dispatcher, piece->module, SLOTS, 0, -1);
+    bid->served += (int64_t)time - piece->charged;
+    bid->expected = piece->alone ? 0 : (int64_t)time;
     // One word says both, because the bid may be gone when it has changed.
     if (atomic_fetch_sub_explicit(&bid->pending, 1, memory_order_acq_rel) ==
         (ASLEEP | 1))
         hdi_futex_wake(&bid->pending, 1);
 }
 
+// Whether it was the last.
+static bool end_part(struct hdi_piece *piece, uint64_t time)
+{
+    atomic_fetch_add_explicit(&piece->time, time, memory_order_relaxed);
+    return atomic_fetch_sub_explicit(&piece->parts, 1, memory_order_acq_rel) ==
+           1;
+}
+
+void hdi_broker_lend(struct hdi_piece *piece)
+{
+    atomic_store_explicit(&piece->lent, true, memory_order_relaxed);
+    atomic_fetch_add_explicit(&piece->parts, 1, memory_order_relaxed);
+}
+
+void hdi_broker_return(struct hdi_broker *broker, struct hdi_piece *piece,
+                       uint64_t time)
+{
+    if (!end_part(piece, time))
+        return;
+    pthread_mutex_lock(&broker->lock);
+    finish(broker, piece);
+    struct server *server = call_server(broker, 0);
+    pthread_mutex_unlock(&broker->lock);
+    submit_server(server, HD_PRIORITY_NORMAL);
+}
+
 // Run what the broker decides until `until` [ns] or until it has nothing more
 // for this worker, at least once if it has. With the lock, which is let go
 // while something runs: who found nothing is idle, for all to see, before
 // anything else ends (tests/models/broker.pml).
-static bool run_orders(struct hdi_broker *b, struct hd_worker *worker,
+static bool run_pieces(struct hdi_broker *b, struct hd_worker *worker,
                        uint64_t until)
 {
     uint32_t module = hd_pool_module(b->pool, hd_worker_index(worker));
-    struct order order;
+    struct hdi_piece *piece;
+    struct hdi_box box;
     bool any = false;
 
-    for (uint64_t now = 0; !(any && now >= until) && take(b, module, &order);
+    for (uint64_t now = 0;
+         !(any && now >= until) && (piece = take(b, module, &box));
          any = true) {
         struct server *server = call_server(b, 0);
         pthread_mutex_unlock(&b->lock);
 
         submit_server(server, HD_PRIORITY_NORMAL);
         uint64_t begin = hdi_now();
-        order.bid->bidder->run(worker, order.bid, &order.box, order.alone);
+        piece->bid->bidder->run(worker, piece, &box);
         now = hdi_now();
 
         pthread_mutex_lock(&b->lock);
-        finish(b, module, &order, now - begin);
+        // Of what was lent the units' time counts, not this worker's.
+        if (end_part(piece, piece->lent ? 0 : now - begin))
+            finish(b, piece);
     }
     return any;
 }
@@ -525,7 +556,7 @@ static void serve(struct hd_worker *worker, struct hd_work *work,
 
     (void)status;
     pthread_mutex_lock(&b->lock);
-    bool any = run_orders(b, worker, hdi_now() + TURN);
+    bool any = run_pieces(b, worker, hdi_now() + TURN);
     server->next = b->idle;
     b->idle = server;
     // Who found nothing that fits is called again when something has ended.
@@ -557,6 +588,8 @@ static void sleep_outside(struct hdi_bid *bid)
 void hdi_broker_wait(struct hdi_broker *broker, struct hdi_bid *bid,
                      struct hd_worker *worker)
 {
+    bool (*collect)(struct hd_worker *, struct hdi_bid *) =
+        bid->bidder->collect;
     bool any = false;
 
     while (pending_of(bid) > 0) {
@@ -565,9 +598,9 @@ void hdi_broker_wait(struct hdi_broker *broker, struct hdi_bid *bid,
             continue;
         }
         pthread_mutex_lock(&broker->lock);
-        bool ran = run_orders(broker, worker, 0);
+        bool ran = run_pieces(broker, worker, 0);
         pthread_mutex_unlock(&broker->lock);
-        if (!ran)
+        if (!ran && !(collect && collect(worker, bid)))
             hdi_worker_help(worker);
         any |= ran;
     }

@@ -28,14 +28,31 @@ struct hdi_broker;
 
 struct hdi_bid;
 
+// What a worker was told to run. It may lend parts of it to units that have
+// threads of their own; the piece ends, and its lease with it, when all of them
+// have been returned.
+struct hdi_piece {
+    struct hdi_bid *bid;
+    bool alone; // nobody else wants the workers: divide it among them
+
+    // The broker's.
+    atomic_bool lent; // a part of it
+    uint32_t lease, module;
+    int64_t charged;        // expected [ns]
+    _Atomic uint32_t parts; // not returned, and 1 while a worker runs it
+    _Atomic uint64_t time;  // of what has been [ns]
+};
+
 // What a launch does for the broker.
 struct hdi_bidder {
-    // Run the groups of the box; `alone`: nobody else wants the workers, so
-    // divide it among them.
-    void (*run)(struct hd_worker *worker, struct hdi_bid *bid,
-                struct hdi_box *box, bool alone);
+    // Run the groups of the box, or lend them.
+    void (*run)(struct hd_worker *worker, struct hdi_piece *piece,
+                struct hdi_box *box);
     // How many groups to run before the broker is asked again.
     uint64_t (*piece)(const struct hdi_bid *bid);
+    // Return what units have finished, of any launch; whether there was any.
+    // NULL: nothing is lent.
+    bool (*collect)(struct hd_worker *worker, struct hdi_bid *bid);
 };
 
 // A launch, as the broker knows it; a part of the launch.
@@ -58,8 +75,9 @@ struct hdi_bid {
     _Atomic uint32_t pending;
 };
 
-hd_status hdi_broker_create(struct hd_pool *pool, struct hdi_broker **broker,
-                            struct hd_error *error);
+// `units` have threads of their own.
+hd_status hdi_broker_create(struct hd_pool *pool, unsigned units,
+                            struct hdi_broker **broker, struct hd_error *error);
 void hdi_broker_destroy(struct hdi_broker *broker); // NULL is allowed
 
 // Store the calibrated weights of a worker slot and of a block of local memory
@@ -83,6 +101,13 @@ uint64_t hdi_broker_given(struct hdi_broker *broker);
 
 // How many servers were called to the module so far.
 uint64_t hdi_broker_called(struct hdi_broker *broker, uint32_t module);
+
+// Lend a part of a piece that is being run to a unit, before the unit can have
+// it. Whoever sees that it has ended, or that nobody takes
+// it, returns it, with the time it took [ns]; the piece may be gone afterwards.
+void hdi_broker_lend(struct hdi_piece *piece);
+void hdi_broker_return(struct hdi_broker *broker, struct hdi_piece *piece,
+                       uint64_t time);
 
 // Wait for everything that was given. A worker (else NULL) serves meanwhile.
 void hdi_broker_wait(struct hdi_broker *broker, struct hdi_bid *bid,

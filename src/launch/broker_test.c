@@ -12,6 +12,28 @@
 
 static struct hd_error error;
 
+enum {
+    UNITS = 1,
+    HELD = 2 // by a unit: one runs, one waits
+};
+
+struct fake;
+
+// A unit on a thread of its own, which returns what was lent to it.
+struct unit {
+    struct hdi_broker *broker;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct {
+        struct fake *fake;
+        struct hdi_piece *piece;
+        struct hdi_box box;
+    } leaves[HELD];
+    unsigned count;
+    bool stop;
+};
+
 // A launch whose groups only count.
 struct fake {
     struct hdi_bid bid;
@@ -29,6 +51,7 @@ struct fake {
     atomic_uint *running, *most_running; // pieces at a time; optional
     atomic_int worker;                   // of its latest piece; -1: none began
     atomic_bool held;                    // its pieces last until it is not
+    struct unit *unit;                   // that runs them; NULL: the worker
 };
 
 static struct fake *fake_of(const struct hdi_bid *bid)
@@ -61,19 +84,8 @@ static void visit(struct fake *f, const struct hdi_box *b)
             }
 }
 
-static void run(struct hd_worker *worker, struct hdi_bid *bid,
-                struct hdi_box *box, bool alone)
+static void run_box(struct fake *f, const struct hdi_box *box)
 {
-    struct fake *f = fake_of(bid);
-
-    // As launches do: divide, and give away when others come.
-    while (alone && hdi_box_groups(box) > f->piece) {
-        if (hdi_broker_is_asked(f->broker) &&
-            hdi_broker_give(f->broker, bid, box))
-            return;
-        struct hdi_box half = hdi_box_halve(box);
-        run(worker, bid, &half, true);
-    }
     if (f->running) {
         unsigned now = atomic_fetch_add(f->running, 1) + 1;
         unsigned most = atomic_load(f->most_running);
@@ -81,7 +93,6 @@ static void run(struct hd_worker *worker, struct hdi_bid *bid,
                !atomic_compare_exchange_weak(f->most_running, &most, now))
             ;
     }
-    atomic_store(&f->worker, (int)hd_worker_index(worker));
     while (atomic_load(&f->held))
         sched_yield();
     uint64_t begin = hdi_now();
@@ -94,12 +105,100 @@ static void run(struct hd_worker *worker, struct hdi_bid *bid,
         atomic_fetch_sub(f->running, 1);
 }
 
+// Return when it has room for more.
+static void lend(struct unit *unit, struct fake *f, struct hdi_piece *piece,
+                 const struct hdi_box *box)
+{
+    hdi_broker_lend(piece);
+    pthread_mutex_lock(&unit->lock);
+    CHECK(unit->count < HELD);
+    unit->leaves[unit->count].fake = f;
+    unit->leaves[unit->count].piece = piece;
+    unit->leaves[unit->count].box = *box;
+    unit->count++;
+    pthread_cond_broadcast(&unit->changed);
+    while (unit->count == HELD)
+        pthread_cond_wait(&unit->changed, &unit->lock);
+    pthread_mutex_unlock(&unit->lock);
+}
+
+static void *run_unit(void *data)
+{
+    struct unit *unit = data;
+
+    pthread_mutex_lock(&unit->lock);
+    for (;;) {
+        while (unit->count == 0 && !unit->stop)
+            pthread_cond_wait(&unit->changed, &unit->lock);
+        if (unit->count == 0)
+            break;
+        pthread_mutex_unlock(&unit->lock);
+        uint64_t begin = hdi_now();
+        run_box(unit->leaves[0].fake, &unit->leaves[0].box);
+        hdi_broker_return(unit->broker, unit->leaves[0].piece,
+                          hdi_now() - begin);
+        pthread_mutex_lock(&unit->lock);
+        unit->count--;
+        memmove(unit->leaves, unit->leaves + 1,
+                unit->count * sizeof(*unit->leaves));
+        pthread_cond_broadcast(&unit->changed);
+    }
+    pthread_mutex_unlock(&unit->lock);
+    return NULL;
+}
+
+static void start_unit(struct unit *unit, struct hdi_broker *broker)
+{
+    *unit = (struct unit){.broker = broker};
+    pthread_mutex_init(&unit->lock, NULL);
+    pthread_cond_init(&unit->changed, NULL);
+    CHECK(pthread_create(&unit->thread, NULL, run_unit, unit) == 0);
+}
+
+static void stop_unit(struct unit *unit)
+{
+    pthread_mutex_lock(&unit->lock);
+    unit->stop = true;
+    pthread_cond_broadcast(&unit->changed);
+    pthread_mutex_unlock(&unit->lock);
+    pthread_join(unit->thread, NULL);
+    pthread_cond_destroy(&unit->changed);
+    pthread_mutex_destroy(&unit->lock);
+}
+
+// As launches do: divide, and give away when others come.
+static void divide(struct fake *f, struct hdi_box *box)
+{
+    while (hdi_box_groups(box) > f->piece) {
+        if (hdi_broker_is_asked(f->broker) &&
+            hdi_broker_give(f->broker, &f->bid, box))
+            return;
+        struct hdi_box half = hdi_box_halve(box);
+        divide(f, &half);
+    }
+    run_box(f, box);
+}
+
+static void run(struct hd_worker *worker, struct hdi_piece *piece,
+                struct hdi_box *box)
+{
+    struct fake *f = fake_of(piece->bid);
+
+    atomic_store(&f->worker, (int)hd_worker_index(worker));
+    if (f->unit)
+        lend(f->unit, f, piece, box);
+    else if (piece->alone)
+        divide(f, box);
+    else
+        run_box(f, box);
+}
+
 static uint64_t piece(const struct hdi_bid *bid)
 {
     return fake_of(bid)->piece;
 }
 
-static const struct hdi_bidder bidder = {run, piece};
+static const struct hdi_bidder bidder = {run, piece, NULL};
 
 struct rig {
     struct hd_pool *pool;
@@ -112,7 +211,7 @@ static struct rig set_up(unsigned workers, const char *topology)
     struct rig rig;
 
     CHECK_OK(hd_pool_create(&params, &rig.pool, &error), error);
-    CHECK_OK(hdi_broker_create(rig.pool, &rig.broker, &error), error);
+    CHECK_OK(hdi_broker_create(rig.pool, UNITS, &rig.broker, &error), error);
     return rig;
 }
 
@@ -150,6 +249,13 @@ static void give(struct fake *f)
     CHECK(hdi_broker_give(f->broker, &f->bid, &f->box));
 }
 
+static void give_and_begin(struct fake *f)
+{
+    give(f);
+    while (atomic_load(&f->worker) < 0)
+        sched_yield();
+}
+
 static void await(struct fake *f)
 {
     hdi_broker_wait(f->broker, &f->bid, NULL);
@@ -176,7 +282,7 @@ static void call_inside(struct hd_worker *worker, void *data)
     struct fake *f = data;
     struct hdi_box box = f->box;
 
-    run(worker, &f->bid, &box, true);
+    divide(f, &box);
     hdi_broker_wait(f->broker, &f->bid, worker);
 }
 
@@ -277,14 +383,17 @@ static void had_its_share(const struct fake *one, const struct fake *other)
           one->rival_time * 4 / 3 + 2 * longest > atomic_load(&one->time));
 }
 
-// Shares are of time, not of pieces.
-static void equals_share_the_time(void)
+// Shares are of time, not of pieces, whoever runs them.
+static void equals_share_the_time(bool on_unit)
 {
     struct rig rig = set_up(1, NULL);
     struct hdi_box many = {.count = {1600, 1, 1}}, few = {.count = {100, 1, 1}};
     struct fake brief = make(&rig, HD_PRIORITY_NORMAL, many, 1);
     struct fake slow = make(&rig, HD_PRIORITY_NORMAL, few, 1);
+    struct unit unit;
 
+    start_unit(&unit, rig.broker);
+    brief.unit = slow.unit = on_unit ? &unit : NULL;
     brief.length = 10000;
     slow.length = 160000;
     slow.rival = &brief;
@@ -297,6 +406,38 @@ static void equals_share_the_time(void)
     had_its_share(&brief, &slow);
     every_group_ran_once(&brief);
     every_group_ran_once(&slow);
+    stop_unit(&unit);
+    tear_down(&rig);
+}
+
+// A piece keeps what it has until the unit has ended it, not until the worker
+// has handed it over.
+static void a_lease_lasts_as_long_as_its_piece(void)
+{
+    static const struct hdi_box one = {.count = {1, 1, 1}};
+    struct rig rig = set_up(1, NULL);
+    struct fake lent = make(&rig, HD_PRIORITY_NORMAL, one, 1);
+    struct fake large = make(&rig, HD_PRIORITY_HIGH, one, 1);
+    struct fake small = make(&rig, HD_PRIORITY_LOW, one, 1);
+    struct unit unit;
+
+    start_unit(&unit, rig.broker);
+    hdi_broker_enter(rig.broker); // nobody is alone
+    lent.unit = &unit;
+    lent.held = true;
+    lent.bid.local = large.bid.local = UINT64_C(1) << 40;
+    give_and_begin(&lent);
+    give(&large);
+    give(&small);
+    await(&small);
+    CHECK(atomic_load(&large.worker) < 0); // there is no memory for it
+    atomic_store(&lent.held, false);
+    await(&lent);
+    await(&large);
+    every_group_ran_once(&lent);
+    every_group_ran_once(&large);
+    every_group_ran_once(&small);
+    stop_unit(&unit);
     tear_down(&rig);
 }
 
@@ -343,13 +484,6 @@ struct crowd {
 static unsigned module_of(const struct crowd *crowd, const struct fake *f)
 {
     return hd_pool_module(crowd->rig.pool, (unsigned)atomic_load(&f->worker));
-}
-
-static void give_and_begin(struct fake *f)
-{
-    give(f);
-    while (atomic_load(&f->worker) < 0)
-        sched_yield();
 }
 
 static void let_go(struct crowd *crowd, struct fake *f)
@@ -549,7 +683,9 @@ int main(void)
     groups_run_once(set_up(4, "pack:1 l3:2 core:2 pu:1"));
     more_launches_than_places();
     a_high_priority_overtakes();
-    equals_share_the_time();
+    equals_share_the_time(false);
+    equals_share_the_time(true);
+    a_lease_lasts_as_long_as_its_piece();
     local_memory_is_shared();
     weights_choose_the_module();
     who_found_no_memory_is_called_again(false);

@@ -137,7 +137,7 @@ static void run_on_units(struct hd_worker *worker, void *data)
         for (unsigned i = 0; i < crew->count; i++)
             while (!hdi_leaf_submit(&crew->members[i],
                                     &launcher->ports[chosen[i]],
-                                    &crew->members[i].box))
+                                    &crew->members[i].box, NULL))
                 sched_yield();
     atomic_store(&launcher->forming, false);
     if (formed)

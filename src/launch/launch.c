@@ -38,7 +38,7 @@ static bool give_away(struct hdi_launch *launch, const struct hdi_box *box)
 struct task {
     struct hdi_launch *launch;
     struct hdi_box box;
-    bool stays; // with its worker: the broker has just given it
+    struct hdi_piece *piece; // of the broker's that it is a part of, or NULL
 };
 
 static bool is_leaf(struct hd_worker *worker, const struct task *task)
@@ -52,7 +52,9 @@ static unsigned divide(struct hd_worker *worker, const struct task *task,
                        struct task *part)
 {
     (void)worker;
-    if (!task->stays && give_away(task->launch, &task->box))
+    bool stays = task->piece && !task->piece->alone; // it has just come
+
+    if (!stays && give_away(task->launch, &task->box))
         return 0;
     part[0] = part[1] = *task;
     part[0].box = hdi_box_halve(&part[1].box);
@@ -63,7 +65,7 @@ static void run_leaf(struct hd_worker *worker, const struct task *task)
 {
     struct hdi_box box = task->box;
 
-    hdi_leaf_run(worker, task->launch, &box);
+    hdi_leaf_run(worker, task->launch, &box, task->piece);
 }
 
 HD_DIVISIBLE(run_task, struct task, is_leaf, divide, run_leaf);
@@ -76,15 +78,20 @@ static struct hdi_launch *launch_of(const struct hdi_bid *bid)
                                  offsetof(struct hdi_launch, bid));
 }
 
-static void run_bid(struct hd_worker *worker, struct hdi_bid *bid,
-                    struct hdi_box *box, bool alone)
+static void run_piece(struct hd_worker *worker, struct hdi_piece *piece,
+                      struct hdi_box *box)
 {
-    struct hdi_launch *launch = launch_of(bid);
+    struct hdi_launch *launch = launch_of(piece->bid);
 
-    if (alone || launch->is_leaf)
-        hd_call(worker, run_task, (struct task){launch, *box, !alone});
+    if (piece->alone || launch->is_leaf)
+        hd_call(worker, run_task, (struct task){launch, *box, piece});
     else
-        hdi_leaf_run(worker, launch, box);
+        hdi_leaf_run(worker, launch, box, piece);
+}
+
+static bool collect_all(struct hd_worker *worker, struct hdi_bid *bid)
+{
+    return hdi_leaf_collect_all(worker, launch_of(bid));
 }
 
 static uint64_t piece_of(const struct hdi_bid *bid)
@@ -100,7 +107,8 @@ static uint64_t piece_of(const struct hdi_bid *bid)
     return piece < 1 ? 1 : (uint64_t)piece;
 }
 
-static const struct hdi_bidder bidder = {.run = run_bid, .piece = piece_of};
+static const struct hdi_bidder bidder = {
+    .run = run_piece, .piece = piece_of, .collect = collect_all};
 
 static void run_launch(struct hd_worker *worker, void *data)
 {
@@ -109,7 +117,7 @@ static void run_launch(struct hd_worker *worker, void *data)
     if (hdi_leaf_is_grid(launch->kernel))
         hdi_grid_run(worker, launch);
     else
-        hd_call(worker, run_task, (struct task){launch, launch->box, false});
+        hd_call(worker, run_task, (struct task){launch, launch->box, NULL});
     if (launch->launcher->broker)
         hdi_broker_wait(launch->launcher->broker, &launch->bid, worker);
     hdi_leaf_await(worker, launch);

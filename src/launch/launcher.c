@@ -149,7 +149,7 @@ hd_status hdi_launcher_create(struct hd_pool *pool, struct hdi_device *device,
     if (status == HD_OK)
         status = attach_all(l, error);
     if (status == HD_OK && hdi_pool_has_threads(pool))
-        status = hdi_broker_create(pool, &l->broker, error);
+        status = hdi_broker_create(pool, l->port_count, &l->broker, error);
     if (status != HD_OK) {
         hdi_launcher_destroy(l);
         return status;

@@ -48,9 +48,10 @@ struct hdi_launch {
 // Its work-groups wait for each other (grid.c): they run on workers.
 bool hdi_leaf_is_grid(const struct hd_kernel *kernel);
 
-// Run a leaf on the worker's units, else on its own thread.
+// Run a leaf on the worker's units, else on its own thread. It is what the
+// broker said (else NULL): then return only when a unit has room for more.
 void hdi_leaf_run(struct hd_worker *worker, struct hdi_launch *launch,
-                  struct hdi_box *box);
+                  struct hdi_box *box, struct hdi_piece *piece);
 void hdi_leaf_run_here(struct hd_worker *worker, struct hdi_launch *launch,
                        const struct hdi_box *box);
 
@@ -60,12 +61,15 @@ void hdi_leaf_run_share(struct hd_worker *worker, struct hdi_launch *launch,
 
 // Give a leaf to a unit. False: it takes none now.
 bool hdi_leaf_submit(struct hdi_launch *launch, struct hdi_port *port,
-                     const struct hdi_box *box);
+                     const struct hdi_box *box, struct hdi_piece *piece);
 
 // Take away what the unit has finished, for whichever launch. What a lost unit
 // has not run runs here. Whether there was any.
 bool hdi_leaf_collect(struct hd_worker *worker, struct hdi_launcher *launcher,
                       struct hdi_port *port);
+
+// Of all units. Those that run what nobody waits for any more are interrupted.
+bool hdi_leaf_collect_all(struct hd_worker *worker, struct hdi_launch *launch);
 
 // Collect what is left on units, help others meanwhile.
 void hdi_leaf_await(struct hd_worker *worker, struct hdi_launch *launch);

@@ -145,6 +145,17 @@ void hdi_leaf_run_share(struct hd_worker *worker, struct hdi_launch *launch,
     run_chunk(worker, launch, &chunk, share->count);
 }
 
+// [ns]
+static uint64_t run_here_timed(struct hd_worker *worker,
+                               struct hdi_launch *launch,
+                               const struct hdi_box *box)
+{
+    uint64_t begin = hdi_now();
+
+    hdi_leaf_run_here(worker, launch, box);
+    return hdi_now() - begin;
+}
+
 bool hdi_leaf_collect(struct hd_worker *worker, struct hdi_launcher *launcher,
                       struct hdi_port *port)
 {
@@ -153,17 +164,20 @@ bool hdi_leaf_collect(struct hd_worker *worker, struct hdi_launcher *launcher,
 
     while (hdi_port_take(port, launcher->device, &f)) {
         struct hdi_launch *launch = f.leaf.launch;
+        uint64_t time = f.end - f.begin;
         if (f.status == HD_ETIMEOUT)
             atomic_store(&launch->lead->lost, true);
         if (f.status == HD_ECANCELED && f.leaf.is_member)
             hdi_leaf_fail(launch, HD_ENODEV, "its unit was lost", NULL);
         else if (f.status == HD_ECANCELED)
-            hdi_leaf_run_here(worker, launch, &f.leaf.box);
+            time = run_here_timed(worker, launch, &f.leaf.box);
         else if (f.status != HD_OK)
             hdi_leaf_fail(launch, f.status, f.text,
                           f.has_fault ? &f.fault : NULL);
         else
-            learn_time(launch, f.end - f.begin, hdi_box_groups(&f.leaf.box));
+            learn_time(launch, time, hdi_box_groups(&f.leaf.box));
+        if (f.leaf.piece)
+            hdi_broker_return(launcher->broker, f.leaf.piece, time);
         atomic_fetch_sub_explicit(&launch->lead->held, 1, memory_order_release);
         any = true;
     }
@@ -239,26 +253,43 @@ static bool is_cheaper_here(const struct hdi_launch *launch, uint64_t groups)
 }
 
 bool hdi_leaf_submit(struct hdi_launch *launch, struct hdi_port *port,
-                     const struct hdi_box *box)
+                     const struct hdi_box *box, struct hdi_piece *piece)
 {
     struct hdi_chunk chunk = chunk_of(launch, box);
-    struct hdi_leaf leaf = {launch, launch->kernel->trace_name, *box, hdi_now(),
-                            launch->is_member};
+    struct hdi_leaf leaf = {launch,    launch->kernel->trace_name, *box,
+                            hdi_now(), launch->is_member,          piece};
 
+    if (piece)
+        hdi_broker_lend(piece);
     atomic_fetch_add_explicit(&launch->lead->held, 1, memory_order_relaxed);
     if (hdi_port_submit(port, launch->launcher->device, &chunk, &leaf)) {
         hdi_cutoff_learn(launch->launcher, hdi_now() - leaf.begin);
         return true;
     }
     atomic_fetch_sub_explicit(&launch->lead->held, 1, memory_order_relaxed);
+    if (piece)
+        hdi_broker_return(launch->launcher->broker, piece, 0);
     return false;
+}
+
+// Where others of the piece may be on units, so that all time is counted alike.
+static void run_part_here(struct hd_worker *worker, struct hdi_launch *launch,
+                          const struct hdi_box *box, struct hdi_piece *piece)
+{
+    if (!piece || !launch->launcher->ports) {
+        hdi_leaf_run_here(worker, launch, box);
+        return;
+    }
+    hdi_broker_lend(piece);
+    uint64_t time = run_here_timed(worker, launch, box);
+    hdi_broker_return(launch->launcher->broker, piece, time);
 }
 
 // Hand a leaf over to units, without waiting for them. One that takes long is
 // divided equally among idle units of the worker, others keep several in flight
 // (W13).
 static void hand_over(struct hd_worker *worker, struct hdi_launch *launch,
-                      struct hdi_box *box)
+                      struct hdi_box *box, struct hdi_piece *piece)
 {
     struct hdi_port *port, *taken;
     unsigned idle, self = hd_worker_index(worker);
@@ -277,7 +308,7 @@ static void hand_over(struct hd_worker *worker, struct hdi_launch *launch,
             rest = *box;
             part = hdi_box_cut(&rest, idle);
         }
-        if (hdi_leaf_submit(launch, port, &part)) {
+        if (hdi_leaf_submit(launch, port, &part, piece)) {
             if (hdi_box_groups(&rest) == 0)
                 return;
             *box = rest;
@@ -286,23 +317,11 @@ static void hand_over(struct hd_worker *worker, struct hdi_launch *launch,
             hdi_worker_help(worker);
         }
     }
-    if (launch->place.kind == HD_ANYWHERE)
-        hdi_leaf_run_here(worker, launch, box);
-    else
+    if (launch->place.kind != HD_ANYWHERE) {
         hdi_leaf_fail(launch, HD_ENODEV, "", NULL);
-}
-
-void hdi_leaf_run(struct hd_worker *worker, struct hdi_launch *launch,
-                  struct hdi_box *box)
-{
-    if (!hdi_leaf_goes_on(launch))
         return;
-    // Units of their own threads have no checker, and divide what they get.
-    if (launch->launcher->ports && launch->place.kind != HD_ON_WORKERS &&
-        !launch->chunk.check && !is_cheaper_here(launch, hdi_box_groups(box)))
-        hand_over(worker, launch, box);
-    else
-        hdi_leaf_run_here(worker, launch, box);
+    }
+    run_part_here(worker, launch, box, piece);
 }
 
 static void interrupt_units(struct hdi_launch *launch)
@@ -312,17 +331,49 @@ static void interrupt_units(struct hdi_launch *launch)
                            launch->launcher->device);
 }
 
+bool hdi_leaf_collect_all(struct hd_worker *worker, struct hdi_launch *launch)
+{
+    struct hdi_launcher *launcher = launch->launcher;
+    bool any = false;
+
+    for (unsigned i = 0; i < launcher->port_count; i++)
+        any |= hdi_leaf_collect(worker, launcher, &launcher->ports[i]);
+    if (!any && launcher->ports && !hdi_leaf_goes_on(launch))
+        interrupt_units(launch);
+    return any;
+}
+
+// A unit that has one leaf to run and one behind it has enough.
+static void await_room(struct hd_worker *worker, struct hdi_launch *launch)
+{
+    struct hdi_port *port, *taken;
+    unsigned idle, self = hd_worker_index(worker);
+
+    while (hdi_leaf_goes_on(launch) &&
+           (port = choose_port(launch, self, &idle, &taken)) &&
+           atomic_load_explicit(&port->held, memory_order_relaxed) > 1)
+        if (!hdi_leaf_collect_all(worker, launch))
+            hdi_worker_help(worker);
+}
+
+void hdi_leaf_run(struct hd_worker *worker, struct hdi_launch *launch,
+                  struct hdi_box *box, struct hdi_piece *piece)
+{
+    if (!hdi_leaf_goes_on(launch))
+        return;
+    // Units of their own threads have no checker, and divide what they get.
+    if (launch->launcher->ports && launch->place.kind != HD_ON_WORKERS &&
+        !launch->chunk.check && !is_cheaper_here(launch, hdi_box_groups(box)))
+        hand_over(worker, launch, box, piece);
+    else
+        run_part_here(worker, launch, box, piece);
+    if (piece && !piece->alone && piece->lent)
+        await_room(worker, launch);
+}
+
 void hdi_leaf_await(struct hd_worker *worker, struct hdi_launch *launch)
 {
-    while (atomic_load_explicit(&launch->held, memory_order_acquire) > 0) {
-        bool any = false;
-        for (unsigned i = 0; i < launch->launcher->port_count; i++)
-            any |= hdi_leaf_collect(worker, launch->launcher,
-                                    &launch->launcher->ports[i]);
-        if (any)
-            continue;
-        if (!hdi_leaf_goes_on(launch))
-            interrupt_units(launch);
-        hdi_worker_help(worker);
-    }
+    while (atomic_load_explicit(&launch->held, memory_order_acquire) > 0)
+        if (!hdi_leaf_collect_all(worker, launch))
+            hdi_worker_help(worker);
 }

@@ -21,12 +21,15 @@ enum {
     HDI_PORT_LEAVES = 8 // most in flight on one unit
 };
 
+struct hdi_piece;
+
 struct hdi_leaf {
     void *launch;
     uint32_t name; // of its kernel, in the trace
     struct hdi_box box;
-    uint64_t begin; // handed over [ns]
-    bool is_member; // of a gang, which has the unit for itself
+    uint64_t begin;          // handed over [ns]
+    bool is_member;          // of a gang, which has the unit for itself
+    struct hdi_piece *piece; // of the broker's that it is a part of, or NULL
 };
 
 // Written under the lock, read by anybody (relaxed).

@@ -206,36 +206,155 @@ static void units_leave_and_come_back_while_running(void)
     rig_tear_down(&rig);
 }
 
+// Launches that share units go by the broker, whose pieces end when the unit
+// has, refuses or loses them.
+struct sharer {
+    struct rig *rig;
+    atomic_bool stop;
+    pthread_t thread;
+};
+
+static void *share(void *data)
+{
+    struct sharer *s = data;
+
+    while (!atomic_load(&s->stop))
+        visit_all(s->rig, anywhere);
+    return NULL;
+}
+
+static void begin_to_share(struct sharer *s, struct rig *rig)
+{
+    *s = (struct sharer){.rig = rig};
+    CHECK(pthread_create(&s->thread, NULL, share, s) == 0);
+}
+
+static void end_sharing(struct sharer *s)
+{
+    atomic_store(&s->stop, true);
+    pthread_join(s->thread, NULL);
+}
+
+static uint64_t leaves_of_all(const struct rig *rig)
+{
+    uint64_t leaves = 0;
+
+    for (unsigned i = 0; i < rig->launcher->port_count; i++)
+        leaves += leaves_of(rig, i);
+    return leaves;
+}
+
+// Until the broker has had pieces, and the units too, unless they cost more
+// than they are worth.
+static void visit_shared(struct rig *rig)
+{
+    uint64_t given = hdi_broker_given(rig->launcher->broker);
+    uint64_t leaves = leaves_of_all(rig);
+
+    for (int round = 0;
+         round < 20 ||
+         (round < 500 && (hdi_broker_given(rig->launcher->broker) == given ||
+                          leaves_of_all(rig) == leaves));
+         round++)
+        visit_all(rig, anywhere);
+}
+
+static void launches_share_units_that_leave(void)
+{
+    struct rig rig = set_up(3, (struct hdi_device_params){.units = 2});
+    struct flicker flicker = {.rig = &rig};
+    struct sharer sharer;
+    pthread_t thread;
+
+    begin_to_share(&sharer, &rig);
+    visit_shared(&rig);
+    CHECK(pthread_create(&thread, NULL, flick, &flicker) == 0);
+    visit_shared(&rig);
+    atomic_store(&flicker.stop, true);
+    pthread_join(thread, NULL);
+    visit_shared(&rig);
+    end_sharing(&sharer);
+    rig_tear_down(&rig);
+}
+
+struct hanging {
+    struct hd_buffer *word, *visits;
+    struct hd_arg args[3];
+};
+
+static const uint32_t hanging_item = 40;
+
+static void make_hanging(struct rig *rig, struct hanging *h)
+{
+    CHECK_OK(hdi_buffer_create(rig->launcher, 4, &h->word, &error), error);
+    CHECK_OK(hdi_buffer_create(rig->launcher, ITEMS * 4, &h->visits, &error),
+             error);
+    h->args[0] = (struct hd_arg){.is = HD_IS_BUFFER, .buffer = h->word};
+    h->args[1] = (struct hd_arg){.is = HD_IS_BUFFER, .buffer = h->visits};
+    h->args[2] = (struct hd_arg)HD_VALUE(hanging_item);
+}
+
+static void hang(struct rig *rig, struct hanging *h)
+{
+    struct hd_range range = range_of(16);
+
+    CHECK_FAILS(hdi_launch(rig->launcher, hd_program_find(rig->program, "hang"),
+                           &range, h->args, 3, NULL, HD_PRIORITY_NORMAL,
+                           &error),
+                HD_ETIMEOUT, error, "hang");
+}
+
+static void let_go(struct hanging *h)
+{
+    atomic_store((_Atomic uint32_t *)hd_buffer_host(h->word), 1);
+}
+
+static void free_hanging(struct hanging *h)
+{
+    hd_buffer_destroy(h->visits);
+    hd_buffer_destroy(h->word);
+}
+
 static void a_hanging_leaf_fails_its_launch_and_no_other(void)
 {
     struct rig rig = set_up(
         1, (struct hdi_device_params){.units = 1, .unit_timeout = 300000000});
-    struct hd_buffer *word, *visits;
-    struct hd_range range = range_of(16);
-    uint32_t which = 40;
+    struct hanging hanging;
 
-    CHECK_OK(hdi_buffer_create(rig.launcher, 4, &word, &error), error);
-    CHECK_OK(hdi_buffer_create(rig.launcher, ITEMS * 4, &visits, &error),
-             error);
-    struct hd_arg args[] = {
-        {.is = HD_IS_BUFFER, .buffer = word},
-        {.is = HD_IS_BUFFER, .buffer = visits},
-        {.is = HD_IS_VALUE, .value = &which, .size = sizeof(which)},
-    };
-    CHECK_FAILS(hdi_launch(rig.launcher, hd_program_find(rig.program, "hang"),
-                           &range, args, 3, NULL, HD_PRIORITY_NORMAL, &error),
-                HD_ETIMEOUT, error, "hang");
+    make_hanging(&rig, &hanging);
+    hang(&rig, &hanging);
     visit_all(&rig, anywhere); // the worker alone
     CHECK_FAILS(hdi_launcher_attach(rig.launcher, 0, &error), HD_ELIMIT, error,
                 "hangs");
-    atomic_store((_Atomic uint32_t *)hd_buffer_host(word), 1);
+    let_go(&hanging);
     while (hdi_launcher_attach(rig.launcher, 0, &error) != HD_OK)
         ;
     uint64_t before = leaves_of(&rig, 0);
     visit_all(&rig, anywhere);
     CHECK(leaves_of(&rig, 0) > before);
-    hd_buffer_destroy(visits);
-    hd_buffer_destroy(word);
+    free_hanging(&hanging);
+    rig_tear_down(&rig);
+}
+
+// What the other launch had on the unit that hangs runs elsewhere.
+static void a_hanging_leaf_fails_no_launch_beside_it(void)
+{
+    struct rig rig = set_up(
+        2, (struct hdi_device_params){.units = 2, .unit_timeout = 300000000});
+    struct sharer sharer;
+    struct hanging hanging;
+
+    make_hanging(&rig, &hanging);
+    begin_to_share(&sharer, &rig);
+    visit_shared(&rig);
+    hang(&rig, &hanging);
+    let_go(&hanging);
+    for (unsigned i = 0; i < 2; i++)
+        while (hdi_launcher_attach(rig.launcher, i, &error) != HD_OK)
+            ;
+    visit_shared(&rig);
+    end_sharing(&sharer);
+    free_hanging(&hanging);
     rig_tear_down(&rig);
 }
 
@@ -423,6 +542,8 @@ int main(void)
     a_leaf_is_cut_into_equal_parts();
     a_named_unit_runs_it_alone();
     units_leave_and_come_back_while_running();
+    launches_share_units_that_leave();
     a_hanging_leaf_fails_its_launch_and_no_other();
+    a_hanging_leaf_fails_no_launch_beside_it();
     return 0;
 }

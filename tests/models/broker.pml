@@ -4,7 +4,8 @@
  * What happens under the broker's lock is one step here. A piece needs the local
  * memory of the module, which one piece at a time has: who finds none goes idle,
  * and is called again by who has ended one. Servers are jobs of the pool; a
- * launch on a worker gives a piece, serves too until one has run, and leaves. */
+ * launch on a worker gives a piece, serves too until one has run, and leaves.
+ * With LEND servers may lend a piece to a unit, which ends it. */
 #define SERVERS 2
 #ifndef PIECES
 #define PIECES 2 /* of a launch outside */
@@ -12,7 +13,7 @@
 
 byte boxes, idle = SERVERS, called; /* pieces; servers at rest, submitted */
 byte ran;
-bool memory_taken;
+bool memory_taken, lent;
 
 inline call_server() {
   if
@@ -58,7 +59,12 @@ proctype server() {
      do
      :: got -> any = 1;
         atomic {
-          finish();
+          if
+          :: finish()
+#ifdef LEND
+          :: lent = 1
+#endif
+          fi;
           if
           :: take(got)
           :: got = 0 /* its turn is over */
@@ -73,6 +79,21 @@ proctype server() {
   :: ran == PIECES + 1 && called == 0 -> break
   od
 }
+
+#ifdef LEND
+active proctype unit() {
+  do
+  :: atomic { lent ->
+       lent = 0;
+       finish();
+#ifndef RETURN_SILENTLY
+       call_server()
+#endif
+     }
+  :: ran == PIECES + 1 -> break
+  od
+}
+#endif
 
 proctype launch() {
   bool got, any;

@@ -532,6 +532,32 @@ static void an_urgent_head_keeps_a_module(void)
     hdi_dispatcher_destroy(d);
 }
 
+// Nothing else happens, but time has come.
+static void an_overdue_head_ends_a_hold(void)
+{
+    struct hdi_shape shape = machine(1);
+    struct hdi_policy policy = no_windows();
+    struct hdi_packet late = packet(4, 60, 0, 1);
+    struct hdi_decision decision;
+
+    policy.urgent = 1;
+    policy.hold = 1;
+    policy.large = 1;
+    policy.patience = 100;
+    struct hdi_dispatcher *d = start(&shape, 3, policy);
+    submit(d, 0, packet(4, 100, 0, 1));
+    CHECK(hdi_dispatcher_round(d, 0, &decision) == HDI_ROUND_SENT);
+    submit(d, 1, packet(4, 8, 0, 1));
+    CHECK_OK(hdi_dispatcher_submit(d, 2, &late, 50, &error), error);
+    // The large one fits nowhere and keeps the module from the small one.
+    CHECK(hdi_dispatcher_round(d, 60, &decision) == HDI_ROUND_STUCK);
+    CHECK(hdi_dispatcher_next(d, 60) == 101);
+    CHECK(hdi_dispatcher_round(d, 100, &decision) == HDI_ROUND_STUCK);
+    CHECK(hdi_dispatcher_round(d, 101, &decision) == HDI_ROUND_SENT);
+    CHECK(decision.channel == 1);
+    hdi_dispatcher_destroy(d);
+}
+
 static void the_median_is_near(void)
 {
     static struct hdi_median median;
@@ -559,6 +585,7 @@ int main(void)
     random_rounds_keep_the_books();
     equal_seeds_give_equal_decisions();
     an_urgent_head_keeps_a_module();
+    an_overdue_head_ends_a_hold();
     the_median_is_near();
     return 0;
 }

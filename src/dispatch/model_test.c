@@ -1,7 +1,8 @@
 // Every decision of the dispatcher against a model that follows the steps of
 // the specification literally and slowly: free blocks one by one, all heads
-// against all modules in every round (D1 to D14, holds and backfill), over
-// random machines, needs and policies.
+// against all modules in every round (D1 to D14, windows that follow the median
+// run time, holds, backfill, patience), over random machines, needs and
+// policies, several processes in a channel, and resources that come and go.
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,14 +10,14 @@
 #include "tests/check.h"
 
 enum {
-    MODULES = 6,
-    UNITS = 4,
+    MODULES = 66, // more than a word of a set
+    UNITS = 12,
     RESOURCES = 4,
     BLOCKS = 200,
     CHANNELS = 140, // more than two words of a set
-    FEW = 6,        // as a rule
+    FEW = 6,        // channels and modules as a rule
     QUEUE = 40,
-    LEASES = 4096,
+    LEASES = 1024,
     MACHINES = 60,
     STEPS = 300
 };
@@ -37,7 +38,8 @@ struct waiting {
     uint32_t share; // of a module; pieces keep that of their group
     uint32_t groups, first_group;
     uint32_t piece, pieces;
-    uint64_t packet;
+    uint64_t packet, arrived;
+    uint32_t process;
     uint64_t expected, ran, runs; // cycles, and of how many groups
 };
 
@@ -65,6 +67,8 @@ struct model {
     uint64_t drain[MODULES];  // when what runs there should have ended
     bool held[MODULES];       // in this round
     struct hdi_policy policy;
+    uint64_t window_from; // when the period began
+    uint64_t stuck_until; // no group goes before, by itself
     uint32_t channels;
     struct waiting queue[CHANNELS][QUEUE];
     uint32_t length[CHANNELS];
@@ -276,6 +280,8 @@ static void release(struct model *m, uint32_t lease, uint64_t cycles)
     apply(m, t, true);
     t->out = false;
     m->lease_count--;
+    if (cycles == 0)
+        return;
     hdi_median_add(&m->median, cycles);
     if ((m->policy.brief != 0 || m->policy.backfill) &&
         m->length[t->channel] > 0 && head->packet == t->packet) {
@@ -293,7 +299,7 @@ static void new_head(struct model *m, uint32_t channel)
 }
 
 static void submit(struct model *m, uint32_t channel,
-                   const struct hdi_packet *packet)
+                   const struct hdi_packet *packet, uint64_t now)
 {
     m->queue[channel][m->length[channel]++] =
         (struct waiting){.need = packet->need,
@@ -301,7 +307,9 @@ static void submit(struct model *m, uint32_t channel,
                          .expected = packet->expected,
                          .share = hdi_need_share(&packet->need, m->shape),
                          .groups = packet->groups,
-                         .packet = m->packets++};
+                         .packet = m->packets++,
+                         .arrived = now,
+                         .process = packet->process};
     if (m->length[channel] == 1)
         new_head(m, channel);
 }
@@ -508,13 +516,33 @@ static bool is_candidate(const struct model *m, uint32_t channel)
     return any;
 }
 
+// D6: windows y : y - 1 : ... : 1, whose shortest is so many median run times,
+// are made when a period is over.
+static void follow_median(struct model *m, uint64_t now)
+{
+    struct hdi_windows *windows = &m->policy.windows;
+    uint64_t shortest = hdi_median_get(&m->median) * m->policy.window_runs / 16;
+
+    if (shortest == 0 ||
+        (windows->period > 0 && now < m->window_from + windows->period))
+        return;
+    windows->period = 0;
+    for (unsigned t = 1; t <= m->policy.priorities; t++) {
+        uint64_t parts = m->policy.priorities - t + 1;
+        windows->length[t - 1] =
+            shortest * parts * (t == 1 ? m->policy.window_lead : 1);
+        windows->period += windows->length[t - 1];
+    }
+    m->window_from = now;
+}
+
 static unsigned rank_of(const struct model *m, uint32_t channel, uint64_t now)
 {
     const struct hdi_windows *windows = &m->policy.windows;
     unsigned priority = m->queue[channel][0].need.priority, top = 1;
 
     if (windows->period > 0) {
-        uint64_t at = now % windows->period;
+        uint64_t at = (now - m->window_from) % windows->period;
         for (top = 1; at >= windows->length[top - 1]; top++)
             at -= windows->length[top - 1];
     }
@@ -569,6 +597,15 @@ static bool *mark_of(struct model *m, uint32_t channel)
     return &m->marks[m->queue[channel][0].need.priority][channel];
 }
 
+// Who has waited for longer than patience goes first, oldest first.
+static int64_t preference(const struct model *m, uint32_t channel, uint64_t now)
+{
+    uint64_t age = now - m->queue[channel][0].arrived;
+    bool overdue = m->policy.patience > 0 && age > m->policy.patience;
+
+    return overdue ? INT64_MAX / 2 + (int64_t)age : m->prefer[channel];
+}
+
 // D3, D4: the next channel, of those not tried.
 static uint32_t choose(struct model *m, const bool *tried, uint64_t now,
                        uint32_t *ties, uint32_t *count)
@@ -582,7 +619,7 @@ static uint32_t choose(struct model *m, const bool *tried, uint64_t now,
         if (tried[c] || !(is_candidate(m, c) || holds(m, c, now)) ||
             rank_of(m, c, now) > best)
             continue;
-        int64_t prefer = m->prefer[c];
+        int64_t prefer = preference(m, c, now);
         if (rank_of(m, c, now) == best && prefer < most)
             continue;
         if (rank_of(m, c, now) < best || prefer > most)
@@ -635,6 +672,8 @@ static void send(struct model *m, uint32_t channel,
     CHECK(decision->channel == channel && decision->module == module);
     CHECK(decision->lease < LEASES && !m->taken[decision->lease].out);
     CHECK(decision->tag == head->packet);
+    CHECK(decision->process == head->process);
+    CHECK(decision->arrived == head->arrived);
     CHECK(decision->group == head->first_group);
     CHECK(decision->piece == head->piece && decision->pieces == head->pieces);
     CHECK(decision->waves == head->need.waves);
@@ -689,6 +728,8 @@ static void check_round(struct model *m, const struct hdi_dispatcher *d,
         channel = (m->turn + i) % m->channels;
         found = is_candidate(m, channel) && place(m, d, channel, now, &t);
     }
+    if (m->policy.order == HDI_ORDER_PRIORITY)
+        follow_median(m, now);
     while (m->policy.order == HDI_ORDER_PRIORITY && !found) {
         channel = choose(m, tried, now, ties, &count);
         if (channel == m->channels)
@@ -739,8 +780,9 @@ static const uint16_t shifts[] = {0, 1, 2, 3, 5, 7, 11, 15, 31, 63, 127};
 
 static struct hdi_shape random_shape(void)
 {
-    struct hdi_shape shape = {.modules = 1 + below(MODULES),
-                              .units = 1 + below(UNITS),
+    uint32_t modules = below(12) ? 1 + below(FEW) : MODULES - below(3);
+    struct hdi_shape shape = {.modules = modules,
+                              .units = 1 + below(below(4) ? 4 : UNITS),
                               .waves = 1 + below(8),
                               .resource_count = 1 + below(RESOURCES)};
 
@@ -782,18 +824,22 @@ static struct hdi_policy random_policy(void)
                     .recent = below(3) == 0 ? 1 + (int32_t)below(3) : 0,
                     .by_run = below(2) == 0},
         .pointer = below(2) ? HDI_POINTER_HEAD : HDI_POINTER_TAIL,
-        .priorities = 2 + below(4),
+        .priorities = 2 + below(HDI_MAX_PRIORITIES - 1),
         .marks = below(4) > 0,
         .urgent = below(3),
         .large = (int32_t)below(2),
         .brief = below(3) == 0 ? (int32_t)below(100) : 0,
         .hold = below(2) ? below(4) : 0,
         .backfill = below(2) == 0,
+        .patience = below(2) ? 1 + below(200) : 0,
         .split_after = below(2) ? 1 + below(4) : 0,
         .split_waves = (uint16_t)(1 + below(3))};
-    static const uint64_t lengths[] = {90, 50, 20, 10, 5};
+    static const uint64_t lengths[] = {90, 50, 20, 10, 5, 4, 3, 1};
 
-    if (below(2) == 0)
+    if (below(3) == 0) {
+        policy.window_runs = 1 + below(40);
+        policy.window_lead = 1 + below(3);
+    } else if (below(2) == 0)
         CHECK_OK(hdi_windows_init(&policy.windows, policy.priorities, lengths,
                                   &error),
                  error);
@@ -808,6 +854,7 @@ static bool random_packet(const struct hdi_shape *shape, unsigned priorities,
         .need = {.waves = (uint16_t)(1 + below(shape->units * shape->waves)),
                  .priority = (uint8_t)(1 + below(priorities)),
                  .independent = below(2) == 0},
+        .process = below(3),
         .prefer = below(4) == 0 ? (int64_t)below(3) - 1 : 0,
         .expected = below(4) == 0 ? below(300) : 0,
         .groups = 1 + below(6)};
@@ -819,69 +866,148 @@ static bool random_packet(const struct hdi_shape *shape, unsigned priorities,
     return hdi_need_check(&packet->need, shape, priorities, &error) == HD_OK;
 }
 
-static void compare(uint64_t seed)
-{
-    struct hdi_shape shape = random_shape();
-    uint32_t window = 32u << below(3);
+struct pair {
+    struct hdi_shape shape;
     struct hdi_recent recent;
-    struct hdi_dispatcher_options options = {
+    struct hdi_dispatcher_options options;
+    struct model *m;
+    struct hdi_dispatcher *d;
+};
+
+static void make(struct pair *p, uint64_t seed)
+{
+    uint32_t window = 32u << below(3);
+    uint32_t all;
+
+    *p = (struct pair){.shape = random_shape()};
+    all = p->shape.modules * p->shape.units * p->shape.waves;
+    p->options = (struct hdi_dispatcher_options){
         .channels = 1 + below(seed % 8 ? FEW : CHANNELS),
         .packets = QUEUE / 2,
+        .leases = all > LEASES || below(4) == 0 ? 1 + below(LEASES) : 0,
         .seed = seed,
         .policy = random_policy(),
-        .recent = &recent};
-    struct model *m = calloc(1, sizeof(*m));
-    struct hdi_dispatcher *d;
-    uint64_t now = 0;
-
-    CHECK_OK(hdi_recent_create(&recent, shape.modules, window,
+        .recent = &p->recent};
+    CHECK_OK(hdi_recent_create(&p->recent, p->shape.modules, window,
                                below(2) ? window : 8, 1 + below(1000), &error),
              error);
-    CHECK_OK(hdi_dispatcher_create(&shape, &options, &d, &error), error);
+    CHECK_OK(hdi_dispatcher_create(&p->shape, &p->options, &p->d, &error),
+             error);
+    struct model *m = p->m = calloc(1, sizeof(*m));
     CHECK(m);
-    m->shape = &shape;
-    m->recent = &recent;
-    m->policy = options.policy;
-    m->channels = options.channels;
-    m->last_module = shape.modules - 1;
-    m->lease_most = shape.modules * shape.units * shape.waves;
+    m->shape = &p->shape;
+    m->recent = &p->recent;
+    m->policy = p->options.policy;
+    m->channels = p->options.channels;
+    m->last_module = p->shape.modules - 1;
+    m->lease_most = p->options.leases ? p->options.leases : all;
     hdi_random_seed(&m->random, seed);
     memset(m->free, true, sizeof(m->free));
-    for (uint32_t module = 0; module < shape.modules; module++)
-        for (uint32_t r = 0; r < shape.resource_count; r++)
+    for (uint32_t module = 0; module < p->shape.modules; module++)
+        for (uint32_t r = 0; r < p->shape.resource_count; r++)
             for (uint32_t unit = 0; unit < holders(m, r); unit++)
-                m->left[module][r][unit] = shape.resources[r].blocks;
+                m->left[module][r][unit] = p->shape.resources[r].blocks;
+}
 
-    check_weights(m, d);
-    for (unsigned step = 0; step < STEPS; step++, now += below(30)) {
-        struct hdi_packet packet;
-        uint32_t channel = below(options.channels);
-        if (below(3) == 0 && m->length[channel] < QUEUE / 2 - 3 &&
-            random_packet(&shape, options.policy.priorities, &packet)) {
-            packet.tag = m->packets;
-            submit(m, channel, &packet);
-            CHECK_OK(hdi_dispatcher_submit(d, channel, &packet, now, &error),
-                     error);
+static void submit_something(struct pair *p, uint64_t now)
+{
+    struct hdi_packet packet;
+    uint32_t channel = below(p->options.channels);
+
+    if (p->m->length[channel] >= QUEUE / 2 - 3 ||
+        !random_packet(&p->shape, p->options.policy.priorities, &packet))
+        return;
+    packet.tag = p->m->packets;
+    submit(p->m, channel, &packet, now);
+    CHECK_OK(hdi_dispatcher_submit(p->d, channel, &packet, now, &error), error);
+    p->m->stuck_until = 0;
+}
+
+static void execute_something(struct pair *p, uint64_t now)
+{
+    struct executed *e = &p->m->executed[p->m->executed_count++];
+
+    *e = (struct executed){below(p->shape.modules), now, below(500)};
+    hdi_recent_add(&p->recent, e->module, now, e->weight);
+}
+
+// Blocks of a second-class resource leave, or come back.
+static void offer_something(struct pair *p)
+{
+    uint32_t r = below(p->shape.resource_count);
+    uint32_t modules = p->shape.modules;
+    uint32_t module = below(2) ? modules - 1 : below(modules);
+    uint32_t unit = below(holders(p->m, r));
+    uint32_t *left = &p->m->left[module][r][unit];
+    uint32_t blocks = p->shape.resources[r].blocks;
+
+    if (p->shape.resources[r].contiguous)
+        return;
+    bool leave = *left > 0 && below(2);
+    int32_t more = leave ? -(int32_t)(1 + below(*left)) : (int32_t)below(3);
+    if (*left + (uint32_t)more > blocks)
+        return;
+    *left += (uint32_t)more;
+    hdi_dispatcher_offer(p->d, module, r, unit, more);
+    for (uint32_t c = 0; c < p->m->channels; c++)
+        p->m->refused[c][module] = false;
+    p->m->stuck_until = 0;
+}
+
+static void weigh_something(struct pair *p)
+{
+    uint32_t energy[RESOURCES];
+
+    for (uint32_t r = 0; r < RESOURCES; r++)
+        energy[r] = below(6);
+    hdi_dispatcher_weigh(p->d, below(p->shape.modules), energy);
+    check_weights(p->m, p->d);
+}
+
+static void release_something(struct pair *p)
+{
+    for (uint32_t lease = 0; lease < p->m->lease_most; lease++)
+        if (p->m->taken[lease].out && below(12) == 0) {
+            uint64_t cycles = below(100);
+            release(p->m, lease, cycles);
+            hdi_dispatcher_release(p->d, lease, cycles);
+            p->m->stuck_until = 0;
         }
-        if (below(2) == 0) {
-            struct executed *e = &m->executed[m->executed_count++];
-            *e = (struct executed){below(shape.modules), now, below(500)};
-            hdi_recent_add(&recent, e->module, now, e->weight);
-        }
+}
+
+static void compare(uint64_t seed)
+{
+    struct pair p;
+    uint64_t now = 0;
+
+    make(&p, seed);
+    unsigned steps = p.shape.modules > FEW ? STEPS / 5 : STEPS;
+    check_weights(p.m, p.d);
+    for (unsigned step = 0; step < steps; step++) {
         struct hdi_decision decision;
-        enum hdi_round round = hdi_dispatcher_round(d, now, &decision);
-        check_round(m, d, now, round, &decision);
-        for (uint32_t lease = 0; lease < m->lease_most; lease++)
-            if (m->taken[lease].out && below(12) == 0) {
-                uint64_t cycles = 1 + below(100);
-                release(m, lease, cycles);
-                hdi_dispatcher_release(d, lease, cycles);
-            }
-        check_books(m, d);
+
+        bool quiet = below(4) == 0; // only time passes
+        if (!quiet && below(2) == 0)
+            submit_something(&p, now);
+        if (below(2) == 0)
+            execute_something(&p, now);
+        if (!quiet && below(6) == 0)
+            offer_something(&p);
+        if (below(40) == 0)
+            weigh_something(&p);
+        enum hdi_round round = hdi_dispatcher_round(p.d, now, &decision);
+        check_round(p.m, p.d, now, round, &decision);
+        CHECK(round != HDI_ROUND_SENT || now >= p.m->stuck_until);
+        p.m->stuck_until =
+            round == HDI_ROUND_STUCK ? hdi_dispatcher_next(p.d, now) : 0;
+        if (!quiet)
+            release_something(&p);
+        check_books(p.m, p.d);
+        now += below(30) + (round == HDI_ROUND_STUCK);
     }
-    hdi_dispatcher_destroy(d);
-    hdi_recent_destroy(&recent);
-    free(m);
+    hdi_dispatcher_destroy(p.d);
+    hdi_recent_destroy(&p.recent);
+    free(p.m);
 }
 
 int main(void)

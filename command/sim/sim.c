@@ -64,14 +64,14 @@ static bool real(const char *text, double *value)
     return end != text && !*end && *value > 0 && *value < 1e15;
 }
 
-static bool seeds(char *text, struct options *o)
+static bool seeds(const char *text, struct options *o)
 {
-    char *dash = strchr(text, '-');
+    const char *dash = strchr(text, '-');
+    char first[32];
 
-    if (dash)
-        *dash++ = '\0';
-    return number(text, 0, UINT32_MAX, &o->first_seed) &&
-           number(dash ? dash : text, o->first_seed, UINT32_MAX,
+    snprintf(first, sizeof(first), "%.*s", (int)strcspn(text, "-"), text);
+    return number(first, 0, UINT32_MAX, &o->first_seed) &&
+           number(dash ? dash + 1 : text, o->first_seed, UINT32_MAX,
                   &o->last_seed) &&
            o->last_seed - o->first_seed < SEEDS;
 }
@@ -120,7 +120,7 @@ static const struct option longs[] = {
     {0}};
 
 // False: the value cannot be.
-static bool take(int option, char *value, struct options *o,
+static bool take(int option, const char *value, struct options *o,
                  struct hd_error *error)
 {
     switch (option) {

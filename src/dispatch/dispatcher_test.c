@@ -532,6 +532,32 @@ static void an_urgent_head_keeps_a_module(void)
     hdi_dispatcher_destroy(d);
 }
 
+// However long groups run, a period is less than 2^63 cycles.
+static void long_runs_make_no_endless_period(void)
+{
+    static const uint64_t runs[] = {1, 1 << 20, UINT64_C(1) << 58,
+                                    UINT64_C(1) << 61, UINT64_MAX};
+    struct hdi_windows windows = {.period = 0};
+
+    CHECK(!hdi_windows_scale(&windows, 4, 0, 32, 1) && windows.period == 0);
+    for (size_t i = 0; i < sizeof(runs) / sizeof(*runs); i++)
+        for (unsigned priorities = 1; priorities <= 8; priorities++)
+            for (unsigned lead = 1; lead <= 1000; lead *= 10) {
+                uint64_t left = INT64_MAX, sum = 0;
+                CHECK(
+                    hdi_windows_scale(&windows, priorities, runs[i], 32, lead));
+                for (unsigned p = 0; p < priorities; p++) {
+                    CHECK(windows.length[p] > 0 && windows.length[p] <= left);
+                    CHECK(p == 0 || windows.length[p] < windows.length[p - 1]);
+                    left -= windows.length[p];
+                    sum += windows.length[p];
+                }
+                CHECK(windows.period == sum);
+                CHECK(i > 1 || windows.length[priorities - 1] ==
+                                   2 * runs[i] * (priorities > 1 ? 1 : lead));
+            }
+}
+
 // Nothing else happens, but time has come.
 static void an_overdue_head_ends_a_hold(void)
 {
@@ -585,6 +611,7 @@ int main(void)
     random_rounds_keep_the_books();
     equal_seeds_give_equal_decisions();
     an_urgent_head_keeps_a_module();
+    long_runs_make_no_endless_period();
     an_overdue_head_ends_a_hold();
     the_median_is_near();
     return 0;

@@ -23,15 +23,27 @@ hd_status hdi_windows_init(struct hdi_windows *windows, unsigned priorities,
     return HD_OK;
 }
 
-void hdi_windows_scale(struct hdi_windows *windows, unsigned priorities,
-                       uint64_t shortest, unsigned lead)
+bool hdi_windows_scale(struct hdi_windows *windows, unsigned priorities,
+                       uint64_t run, unsigned runs, unsigned lead)
 {
+    uint64_t parts = (uint64_t)priorities * (priorities - 1) / 2 +
+                     (uint64_t)priorities * lead;
+    uint64_t most = INT64_MAX / (parts ? parts : 1), shortest;
+
+    if (__builtin_mul_overflow(run, runs, &shortest))
+        shortest = UINT64_MAX;
+    shortest /= 16;
+    if (shortest > most)
+        shortest = most;
+    if (shortest == 0)
+        return false;
     windows->priorities = priorities;
     windows->period = 0;
     for (unsigned i = 0; i < priorities; i++) {
         windows->length[i] = shortest * (priorities - i) * (i == 0 ? lead : 1);
         windows->period += windows->length[i];
     }
+    return true;
 }
 
 static unsigned window_at(const struct hdi_windows *windows, uint64_t now,

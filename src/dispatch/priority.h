@@ -21,10 +21,12 @@ struct hdi_windows {
 hd_status hdi_windows_init(struct hdi_windows *windows, unsigned priorities,
                            const uint64_t *length, struct hd_error *error);
 
-// Windows in the proportion y : y - 1 : ... : 1, the shortest of `shortest`
-// cycles, the first one `lead` times as long again (1: in proportion).
-void hdi_windows_scale(struct hdi_windows *windows, unsigned priorities,
-                       uint64_t shortest, unsigned lead);
+// Windows in the proportion y : y - 1 : ... : 1, the shortest `runs` sixteenths
+// of `run` cycles, the first one `lead` times as long again (1: in proportion);
+// shorter where the period would not stay below 2^63 cycles. False: the
+// shortest would be empty, and nothing is changed.
+bool hdi_windows_scale(struct hdi_windows *windows, unsigned priorities,
+                       uint64_t run, unsigned runs, unsigned lead);
 
 // The priority, 1 to y, whose window it is at `now` cycles after the period
 // began.

@@ -107,14 +107,12 @@ static void turn_windows(struct hdi_dispatcher *d, uint64_t now)
     if (d->policy.window_runs > 0 &&
         (windows->period == 0 || now - d->window_from >= windows->period)) {
         // Only a finished period is replaced, so that windows never jump.
-        uint64_t shortest =
-            hdi_median_get(&d->median) * d->policy.window_runs / 16;
-        if (shortest == 0) {
+        if (!hdi_windows_scale(windows, d->policy.priorities,
+                               hdi_median_get(&d->median),
+                               d->policy.window_runs, d->policy.window_lead)) {
             set_top(d, 1);
             return;
         }
-        hdi_windows_scale(windows, d->policy.priorities, shortest,
-                          d->policy.window_lead);
         d->window_from = now;
     }
     uint64_t next = hdi_windows_next(windows, now - d->window_from);

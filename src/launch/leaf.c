@@ -256,8 +256,15 @@ bool hdi_leaf_submit(struct hdi_launch *launch, struct hdi_port *port,
                      const struct hdi_box *box, struct hdi_piece *piece)
 {
     struct hdi_chunk chunk = chunk_of(launch, box);
-    struct hdi_leaf leaf = {launch,    launch->kernel->trace_name, *box,
-                            hdi_now(), launch->is_member,          piece};
+    struct hdi_leaf leaf = {
+        .launch = launch,
+        .name = launch->kernel->trace_name,
+        .box = *box,
+        .begin = hdi_now(),
+        .is_member = launch->is_member,
+        .piece = piece,
+        .expected = (uint64_t)hdi_cutoff_time(launch, hdi_box_groups(box)),
+    };
 
     if (piece)
         hdi_broker_lend(piece);

@@ -152,6 +152,28 @@ void hdi_port_count(const struct hdi_port *port,
         counters->trips[i] = get(&c->trips[i]);
 }
 
+static double weight_of(const struct hdi_leaf *leaf)
+{
+    return leaf->expected > 0 ? (double)leaf->expected : 1;
+}
+
+// It ran since the one before it ended, if it had to wait for that. Where
+// `ended` more have ended since anybody looked, they share the time as was
+// expected.
+static void set_times(struct hdi_port *port, struct hdi_finished *f,
+                      uint64_t ended)
+{
+    uint64_t now = hdi_now();
+    double all = 0;
+
+    for (uint64_t i = 0; i < ended; i++)
+        all += weight_of(&port->leaves[(port->taken + i) % HDI_PORT_LEAVES]);
+    f->begin = f->leaf.begin > port->last_end ? f->leaf.begin : port->last_end;
+    f->end = f->begin +
+             (uint64_t)((double)(now - f->begin) * (weight_of(&f->leaf) / all));
+    port->last_end = f->end;
+}
+
 bool hdi_port_take(struct hdi_port *port, struct hdi_device *device,
                    struct hdi_finished *finished)
 {
@@ -160,9 +182,11 @@ bool hdi_port_take(struct hdi_port *port, struct hdi_device *device,
 
     if (atomic_load(&port->held) == 0 || !try_lock(port))
         return false;
-    if (atomic_load(&port->held) > 0 &&
-        backend->done(port->unit) > port->taken) {
+    uint64_t done =
+        atomic_load(&port->held) > 0 ? backend->done(port->unit) : 0;
+    if (done > port->taken) {
         finished->leaf = port->leaves[port->taken % HDI_PORT_LEAVES];
+        set_times(port, finished, done - port->taken);
         port->taken++;
         finished->status = backend->status(port->unit, port->taken);
         finished->text[0] = '\0';
@@ -173,12 +197,6 @@ bool hdi_port_take(struct hdi_port *port, struct hdi_device *device,
             finished->has_fault =
                 backend->fault(port->unit, port->taken, &finished->fault);
         }
-        // It ran since the one before it ended, if it had to wait for that.
-        finished->end = hdi_now();
-        finished->begin = finished->leaf.begin > port->last_end
-                              ? finished->leaf.begin
-                              : port->last_end;
-        port->last_end = finished->end;
         count(port, finished);
         if (finished->leaf.is_member)
             atomic_store(&port->reserved, false);

@@ -30,6 +30,7 @@ struct hdi_leaf {
     uint64_t begin;          // handed over [ns]
     bool is_member;          // of a gang, which has the unit for itself
     struct hdi_piece *piece; // of the broker's that it is a part of, or NULL
+    uint64_t expected;       // time it should take [ns]; 0: not known
 };
 
 // Written under the lock, read by anybody (relaxed).

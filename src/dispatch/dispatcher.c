@@ -50,7 +50,9 @@ static void lay_out(struct hdi_dispatcher *d, struct arena *a,
     CARVE(d->match.some, words);
     CARVE(d->match.active, words);
     CARVE(d->of_priority, HDI_MAX_PRIORITIES * words);
+    CARVE(d->of_rank, HDI_MAX_PRIORITIES * words);
     CARVE(d->marks, HDI_MAX_PRIORITIES * words);
+    CARVE(d->marked, words);
     CARVE(d->passed, words);
     CARVE(d->tied, words);
     CARVE(d->unmarked, words);

@@ -32,7 +32,9 @@ struct hdi_dispatcher {
     int64_t *urged;              // scratch: the same, with patience
     // Sets of channels, a bit each, of channel_words words.
     uint64_t *of_priority; // by priority: whose head has it
+    uint64_t *of_rank;     // by rank of the current order, likewise
     uint64_t *marks;       // by priority (D4)
+    uint64_t *marked;      // whose head is marked for the priority it has
     uint64_t *passed;      // scratch: found no place in this round
     uint64_t *tied;        // scratch
     uint64_t *unmarked;    // scratch: of those
@@ -56,7 +58,7 @@ struct hdi_dispatcher {
     uint64_t serial;
     uint64_t failed_rounds; // in succession (D7)
     unsigned top;           // of the order, until `top_until` [cycles]
-    uint8_t in_order[HDI_MAX_PRIORITIES]; // priorities, highest first
+    uint8_t rank[HDI_MAX_PRIORITIES + 1]; // of a priority in that order
     uint8_t ranks; // of that order; all that is left has the last one
     uint64_t top_until;
     uint64_t window_from; // when the current period began

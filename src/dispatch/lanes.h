@@ -98,8 +98,8 @@ struct hdi_lanes {
                     unsigned modules, uint64_t *fits);
 
     // One module against every need: bit c of the answer is set when
-    // level[line] >= need of channel c for every line. `lines` is a multiple of
-    // 4; the pages of the channels, at most 64, are `stride` apart.
+    // level[line] >= need of channel c for every line. `lines` is padded;
+    // the pages of the channels, at most 64, are `stride` apart.
     uint64_t (*column)(const uint16_t *level, const uint16_t *pages,
                        unsigned stride, unsigned lines, unsigned channels);
 

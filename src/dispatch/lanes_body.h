@@ -191,9 +191,13 @@ static uint64_t column(const uint16_t *level, const uint16_t *pages,
 {
     uint64_t word = 0;
 
-    for (unsigned c = 0; c < channels; c += HDI_PAGE)
-        word |= fit_of_page(level, pages + (size_t)c / HDI_PAGE * stride, lines)
+    for (unsigned c = 0; c < channels; c += HDI_PAGE) {
+        const uint16_t *page = pages + (size_t)c / HDI_PAGE * stride;
+        // Most machines have no more lines than one row.
+        word |= (lines == HDI_ROW ? fit_of_page(level, page, HDI_ROW)
+                                  : fit_of_page(level, page, lines))
                 << c;
+    }
     return channels < 64 ? word & ((UINT64_C(1) << channels) - 1) : word;
 }
 

@@ -17,7 +17,6 @@ static inline void match_module(struct hdi_dispatcher *d, uint32_t m,
     struct hdi_module *module = &d->modules[m];
     uint16_t *level = match->level + (size_t)m * of.lines;
     uint32_t stride = d->shape.units * HDI_PAGE * of.lines;
-    uint32_t lines = d->shape.line_used;
     const uint16_t *pages =
         match->pages + (size_t)match->turn[m] * HDI_PAGE * of.lines;
 
@@ -27,10 +26,11 @@ static inline void match_module(struct hdi_dispatcher *d, uint32_t m,
         uint32_t left = match->channels - 64 * w, count = left < 64 ? left : 64;
         uint64_t *some = &match->some[w], now;
 
-        now = column(level, pages, stride, lines, count) & match->active[w];
+        now = column(level, pages, stride, of.lines, count) & match->active[w];
         if (now && module->stale) {
             search_module(module, &d->shape, level);
-            now = column(level, pages, stride, lines, count) & match->active[w];
+            now = column(level, pages, stride, of.lines, count) &
+                  match->active[w];
         }
         uint64_t any =
             spread(match->fits + (size_t)64 * w * of.module_words + m / 64,
@@ -61,8 +61,8 @@ static inline void refresh(struct hdi_dispatcher *d, struct extent of)
 }
 
 struct choice {
-    unsigned first, end; // its rank: priorities in d->in_order
-    bool ties;           // more than one of d->tied: D4 applies
+    unsigned rank; // whose heads are d->tied
+    bool ties;     // more than one of them: D4 applies
 };
 
 // The preferences of heads now: who has waited too long goes first.
@@ -103,13 +103,11 @@ static inline bool first_heads(struct hdi_dispatcher *d, bool kept,
 {
     uint64_t any = 0, more = 0;
 
+    const uint64_t *of_rank = d->of_rank + choice->rank * of.channel_words;
     for (uint32_t w = 0; w < of.channel_words; w++) {
         uint64_t in = kept ? d->match.active[w] : d->match.some[w];
-        uint64_t of_rank = 0;
 
-        for (unsigned i = choice->first; i < choice->end; i++)
-            of_rank |= hdi_of_priority(d, d->of_priority, d->in_order[i])[w];
-        in &= of_rank & ~d->passed[w];
+        in &= of_rank[w] & ~d->passed[w];
         d->tied[w] = in;
         more |= (in & (in - 1)) | (any ? in : 0);
         any |= in;
@@ -125,18 +123,6 @@ static inline bool first_heads(struct hdi_dispatcher *d, bool kept,
     }
     choice->ties = more != 0;
     return true;
-}
-
-// The tied heads that are marked for the priority they have.
-static uint64_t marked(struct hdi_dispatcher *d, const struct choice *choice,
-                       uint32_t w)
-{
-    uint64_t set = 0;
-
-    for (unsigned i = choice->first; i < choice->end; i++)
-        set |= hdi_of_priority(d, d->of_priority, d->in_order[i])[w] &
-               hdi_of_priority(d, d->marks, d->in_order[i])[w];
-    return set & d->tied[w];
 }
 
 // The first of a set of channels from `from` on; UINT32_MAX: none.
@@ -165,7 +151,7 @@ static inline uint32_t pick(struct hdi_dispatcher *d,
         return next != UINT32_MAX ? next : first_from(d, d->tied, 0);
     }
     for (uint32_t w = 0; w < of.channel_words; w++) {
-        d->unmarked[w] = d->tied[w] & ~marked(d, choice, w);
+        d->unmarked[w] = d->tied[w] & ~d->marked[w];
         any |= d->unmarked[w];
     }
     return draw(any ? d->unmarked : d->tied, of.channel_words,
@@ -182,15 +168,15 @@ static inline void mark(struct hdi_dispatcher *d, const struct choice *choice,
         return;
     for (uint32_t w = 0; w < of.channel_words; w++)
         clear |= d->unmarked[w];
-    for (unsigned i = choice->first; clear == 0 && i < choice->end; i++) {
-        const uint64_t *set =
-            hdi_of_priority(d, d->of_priority, d->in_order[i]);
-        uint64_t *marks = hdi_of_priority(d, d->marks, d->in_order[i]);
-        for (uint32_t w = 0; w < of.channel_words; w++)
-            marks[w] &= ~(d->tied[w] & set[w]);
+    for (uint32_t w = 0; clear == 0 && w < of.channel_words; w++) {
+        for (unsigned p = 1; p <= d->policy.priorities; p++)
+            hdi_of_priority(d, d->marks, p)[w] &=
+                ~(d->tied[w] & hdi_of_priority(d, d->of_priority, p)[w]);
+        d->marked[w] &= ~d->tied[w];
     }
     hdi_of_priority(d, d->marks, d->priority[channel])[channel / 64] |=
         hdi_bit(channel);
+    d->marked[channel / 64] |= hdi_bit(channel);
 }
 
 // Keep the emptiest modules that are not kept yet for the head of `channel`: no
@@ -393,9 +379,7 @@ static inline bool by_priority(struct hdi_dispatcher *d, uint64_t now,
         d->passed[w] = 0;
     for (unsigned rank = 0; rank < d->ranks; rank++) {
         bool kept = d->policy.hold > 0 && rank < d->policy.urgent;
-        bool last = rank + 1u == d->ranks;
-        struct choice choice = {.first = rank,
-                                .end = last ? d->policy.priorities : rank + 1};
+        struct choice choice = {.rank = rank};
 
         while (first_heads(d, kept, now, &choice, of)) {
             uint32_t channel = pick(d, &choice, of);
@@ -418,31 +402,54 @@ static inline bool by_priority(struct hdi_dispatcher *d, uint64_t now,
     return false;
 }
 
-static inline bool decide_within(struct hdi_dispatcher *d, uint64_t now,
-                                 struct hdi_decision *decision,
-                                 struct extent of)
+// Up to 64 channels and modules of up to a row of lines: let the compiler know,
+// for every part on its own, so that what is hot has the registers.
+#define SMALL ((struct extent){1, 1, HDI_ROW})
+
+__attribute__((flatten, noinline)) static void refresh_small(
+    struct hdi_dispatcher *d)
 {
-    refresh(d, of);
-    return d->policy.order == HDI_ORDER_STICKY ? sticky(d, now, decision, of)
-           : d->policy.order == HDI_ORDER_ROBIN
-               ? robin(d, now, decision, of)
-               : by_priority(d, now, decision, of);
+    refresh(d, SMALL);
 }
 
-// Up to 64 channels and modules of up to a row of lines.
-__attribute__((flatten)) static bool decide_small(struct hdi_dispatcher *d,
-                                                  uint64_t now,
-                                                  struct hdi_decision *decision)
+__attribute__((flatten, noinline)) static bool sticky_small(
+    struct hdi_dispatcher *d, uint64_t now, struct hdi_decision *decision)
 {
-    return decide_within(d, now, decision, (struct extent){1, 1, HDI_ROW});
+    return sticky(d, now, decision, SMALL);
+}
+
+__attribute__((flatten, noinline)) static bool robin_small(
+    struct hdi_dispatcher *d, uint64_t now, struct hdi_decision *decision)
+{
+    return robin(d, now, decision, SMALL);
+}
+
+__attribute__((flatten, noinline)) static bool by_priority_small(
+    struct hdi_dispatcher *d, uint64_t now, struct hdi_decision *decision)
+{
+    return by_priority(d, now, decision, SMALL);
+}
+
+static bool decide_small(struct hdi_dispatcher *d, uint64_t now,
+                         struct hdi_decision *decision)
+{
+    refresh_small(d);
+    return d->policy.order == HDI_ORDER_STICKY ? sticky_small(d, now, decision)
+           : d->policy.order == HDI_ORDER_ROBIN
+               ? robin_small(d, now, decision)
+               : by_priority_small(d, now, decision);
 }
 
 static bool decide_large(struct hdi_dispatcher *d, uint64_t now,
                          struct hdi_decision *decision)
 {
-    return decide_within(
-        d, now, decision,
-        (struct extent){d->channel_words, d->match.words, d->shape.line_pad});
+    struct extent of = {d->channel_words, d->match.words, d->shape.line_pad};
+
+    refresh(d, of);
+    return d->policy.order == HDI_ORDER_STICKY ? sticky(d, now, decision, of)
+           : d->policy.order == HDI_ORDER_ROBIN
+               ? robin(d, now, decision, of)
+               : by_priority(d, now, decision, of);
 }
 
 static bool decide(struct hdi_dispatcher *d, uint64_t now,

@@ -42,13 +42,19 @@ void hdi_set_preference(struct hdi_dispatcher *d, uint32_t channel)
 static void set_priority(struct hdi_dispatcher *d, uint32_t channel,
                          uint8_t priority)
 {
-    uint32_t w = channel / 64;
+    uint32_t w = channel / 64, old = d->priority[channel];
+    uint64_t bit = hdi_bit(channel);
 
-    if (d->priority[channel] > 0)
-        hdi_of_priority(d, d->of_priority, d->priority[channel])[w] &=
-            ~hdi_bit(channel);
-    if (priority > 0)
-        hdi_of_priority(d, d->of_priority, priority)[w] |= hdi_bit(channel);
+    if (old > 0) {
+        hdi_of_priority(d, d->of_priority, old)[w] &= ~bit;
+        d->of_rank[d->rank[old] * d->channel_words + w] &= ~bit;
+        d->marked[w] &= ~bit;
+    }
+    if (priority > 0) {
+        hdi_of_priority(d, d->of_priority, priority)[w] |= bit;
+        d->of_rank[d->rank[priority] * d->channel_words + w] |= bit;
+        d->marked[w] |= hdi_of_priority(d, d->marks, priority)[w] & bit;
+    }
     d->priority[channel] = priority;
 }
 
@@ -93,10 +99,19 @@ void hdi_take_head(struct hdi_dispatcher *d, uint32_t channel)
 static void set_top(struct hdi_dispatcher *d, unsigned top)
 {
     unsigned urgent = d->policy.urgent, last = d->policy.priorities - 1;
+    uint32_t words = d->channel_words;
 
-    for (unsigned p = 1; p <= d->policy.priorities; p++)
-        d->in_order[hdi_priority_rank(p, top)] = (uint8_t)p;
-    d->ranks = (uint8_t)(urgent > 0 && urgent < last ? urgent + 1 : last + 1);
+    last = urgent > 0 && urgent < last ? urgent : last;
+    d->ranks = (uint8_t)(last + 1);
+    memset(d->of_rank, 0, HDI_MAX_PRIORITIES * words * sizeof(*d->of_rank));
+    for (unsigned p = 1; p <= d->policy.priorities; p++) {
+        unsigned rank = hdi_priority_rank(p, top);
+
+        d->rank[p] = (uint8_t)(rank < last ? rank : last);
+        for (uint32_t w = 0; w < words; w++)
+            d->of_rank[d->rank[p] * words + w] |=
+                hdi_of_priority(d, d->of_priority, p)[w];
+    }
 }
 
 // Bring the order of priorities up to date; looked at once per window.

@@ -85,7 +85,6 @@ static bool place_lines(struct hdi_shape *shape)
     for (uint32_t r = 0; r < shape->resource_count; r++)
         room = room && add_lines(shape, r, HDI_LINE_COUNT);
     // Whole batches of runs are written at once.
-    shape->line_used = (shape->line_count + 3) / 4 * 4;
     shape->line_pad =
         (shape->line_count + HDI_LANES + HDI_ROW - 1) / HDI_ROW * HDI_ROW;
     return room;

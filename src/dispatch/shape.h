@@ -70,8 +70,7 @@ struct hdi_shape {
 
     // Made by hdi_shape_init().
     uint32_t count_begin, line_count;
-    uint32_t line_used; // a multiple of 4
-    uint32_t line_pad;  // a multiple of HDI_ROW
+    uint32_t line_pad; // a multiple of HDI_ROW
     struct hdi_line lines[HDI_MAX_LINES];
     uint32_t run_line[HDI_MAX_RESOURCES];   // first of its run lines
     uint32_t count_line[HDI_MAX_RESOURCES]; // first of its count lines

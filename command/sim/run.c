@@ -297,18 +297,21 @@ static void begin(struct sim *sim, const struct hdi_decision *decision,
     struct account *account = &sim->account[decision->tag];
     struct module_state *module = &sim->module[m];
 
-    r->run = run_time;
-    r->work = kernel->share * (double)run_time;
-    r->flow = kernel->flow;
-    r->power = account->power;
-    r->module = m;
+    double part = 1, power = account->power;
+    // Groups of a kernel are sent one after the other.
+    __builtin_prefetch(
+        &run->kernels->runs[kernel->first_run + decision->group + 8]);
     if (decision->pieces > 0) {
-        double part = (double)waves / kernel->need.waves;
-        r->work = kernel->share * part * (double)run_time;
-        r->flow = kernel->flow * part;
-        r->power = power_of(sim, &kernel->need, decision->waves);
+        part = (double)waves / kernel->need.waves;
+        power = power_of(sim, &kernel->need, decision->waves);
         sim->result->splits += decision->piece == 0;
     }
+    double flow = kernel->flow * part;
+    *r = (struct running){.run = run_time,
+                          .work = kernel->share * part * (double)run_time,
+                          .flow = flow,
+                          .power = power,
+                          .module = m};
     add_end(sim, now + run_time, lease);
     if (run->timeline)
         sim->shown[lease] =
@@ -317,8 +320,8 @@ static void begin(struct sim *sim, const struct hdi_decision *decision,
                            .decision = *decision};
 
     settle(sim, m, now);
-    module->flow += r->flow;
-    module->power += r->power;
+    module->flow += flow;
+    module->power += power;
     module->wave_cycles += run_time * waves;
     module->even_waves += waves / units;
     int64_t *uneven = &sim->uneven[2 * m * units + decision->unit];
@@ -416,7 +419,9 @@ static hd_status loop(struct sim *sim, struct hd_error *error)
         if (arrived < kernels->count)
             next = least(next, kernels->kernel[arrived].arrival);
         next = least(next, hdi_dispatcher_next(sim->dispatcher, now));
-        uint64_t rounds = next > now ? (next - now + step - 1) / step : 1;
+        uint64_t rounds = next > now ? next - now : 1;
+        if (step > 1) // as a rule it is one cycle
+            rounds = (rounds + step - 1) / step;
         if (round == HDI_ROUND_STUCK) {
             uint64_t patience = hdi_dispatcher_patience(sim->dispatcher);
             if (rounds > patience)

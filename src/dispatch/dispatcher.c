@@ -109,6 +109,7 @@ static void weigh_all(struct hdi_dispatcher *d)
 {
     const struct hdi_mixture *mixture = &d->policy.mixture;
 
+    d->scores = mixture->left > 0 || mixture->tight > 0;
     d->score_scale = hdi_mixture_scale(mixture, &d->shape, d->modules);
     for (uint32_t m = 0; m < d->shape.modules; m++) {
         hdi_mixture_weigh(mixture, d->score_scale, &d->shape, &d->modules[m]);

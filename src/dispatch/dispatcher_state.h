@@ -44,6 +44,7 @@ struct hdi_dispatcher {
     uint32_t changed_count;
     uint8_t *is_changed;
     double score_scale;     // see hdi_mixture_scale()
+    bool scores;            // else all modules have the same, 0
     int32_t *score, *space; // by module, padded
     int32_t *with_recent;   // by module: score with D14
     uint64_t *open;         // scratch: a bit per module

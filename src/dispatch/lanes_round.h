@@ -52,7 +52,8 @@ static inline void refresh(struct hdi_dispatcher *d, struct extent of)
         const uint16_t *level = d->match.level + (size_t)m * of.lines;
 
         match_module(d, m, of);
-        score(level, d->modules[m].weight, of.lines, d->score, m);
+        if (d->scores)
+            score(level, d->modules[m].weight, of.lines, d->score, m);
         if (d->policy.hold > 0)
             space(level, d->shape.line_share, of.lines, d->space, m);
         d->is_changed[m] = 0;

@@ -64,6 +64,7 @@ static void lay_out(struct hdi_dispatcher *d, struct arena *a,
     CARVE(d->is_changed, shape->modules);
     CARVE(d->score, pad);
     CARVE(d->space, pad);
+    CARVE(d->old_space, d->match.words);
     CARVE(d->with_recent, pad);
     CARVE(d->open, d->match.words);
     CARVE(d->drain, shape->modules);

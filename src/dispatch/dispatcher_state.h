@@ -46,6 +46,7 @@ struct hdi_dispatcher {
     double score_scale;     // see hdi_mixture_scale()
     bool scores;            // else all modules have the same, 0
     int32_t *score, *space; // by module, padded
+    uint64_t *old_space;    // a bit per module: not measured since it changed
     int32_t *with_recent;   // by module: score with D14
     uint64_t *open;         // scratch: a bit per module
     uint64_t *held;         // a bit per module: kept for an urgent head

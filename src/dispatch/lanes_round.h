@@ -9,8 +9,8 @@ struct extent {
 };
 
 // Compare a module with all heads. Its runs are searched when, for all that is
-// known of them, some head may fit there.
-static inline void match_module(struct hdi_dispatcher *d, uint32_t m,
+// known of them, some head may fit there. False: none does.
+static inline bool match_module(struct hdi_dispatcher *d, uint32_t m,
                                 struct extent of)
 {
     struct hdi_match *match = &d->match;
@@ -19,6 +19,8 @@ static inline void match_module(struct hdi_dispatcher *d, uint32_t m,
     uint32_t stride = d->shape.units * HDI_PAGE * of.lines;
     const uint16_t *pages =
         match->pages + (size_t)match->turn[m] * HDI_PAGE * of.lines;
+
+    bool fit = false;
 
     if (d->policy.mixture.by_run && module->stale)
         search_module(module, &d->shape, level);
@@ -32,6 +34,7 @@ static inline void match_module(struct hdi_dispatcher *d, uint32_t m,
             now = column(level, pages, stride, of.lines, count) &
                   match->active[w];
         }
+        fit |= now != 0;
         uint64_t any =
             spread(match->fits + (size_t)64 * w * of.module_words + m / 64,
                    of.module_words, m % 64, now, count);
@@ -42,6 +45,7 @@ static inline void match_module(struct hdi_dispatcher *d, uint32_t m,
         for (; lost; lost &= lost - 1)
             hdi_match_look(match, 64 * w + (uint32_t)__builtin_ctzll(lost));
     }
+    return fit;
 }
 
 // Bring what is known of changed modules up to date.
@@ -51,11 +55,13 @@ static inline void refresh(struct hdi_dispatcher *d, struct extent of)
         uint32_t m = d->changed[i];
         const uint16_t *level = d->match.level + (size_t)m * of.lines;
 
-        match_module(d, m, of);
-        if (d->scores)
-            score(level, d->modules[m].weight, of.lines, d->score, m);
-        if (d->policy.hold > 0)
-            space(level, d->shape.line_share, of.lines, d->space, m);
+        struct hdi_module *module = &d->modules[m];
+
+        // Nobody asks for the score of a module where no head fits.
+        module->old_score = !match_module(d, m, of);
+        if (d->scores && !module->old_score)
+            score(level, module->weight, of.lines, d->score, m);
+        d->old_space[m / 64] |= UINT64_C(1) << (m % 64);
         d->is_changed[m] = 0;
     }
     d->changed_count = 0;
@@ -180,6 +186,18 @@ static inline void mark(struct hdi_dispatcher *d, const struct choice *choice,
     d->marked[channel / 64] |= hdi_bit(channel);
 }
 
+// Bring the spaces of modules that changed since the last time up to date.
+static inline void measure_spaces(struct hdi_dispatcher *d, struct extent of)
+{
+    for (uint32_t w = 0; w < of.module_words; w++) {
+        for (; d->old_space[w]; d->old_space[w] &= d->old_space[w] - 1) {
+            uint32_t m = 64 * w + (uint32_t)__builtin_ctzll(d->old_space[w]);
+            space(d->match.level + (size_t)m * of.lines, d->shape.line_share,
+                  of.lines, d->space, m);
+        }
+    }
+}
+
 // Keep the emptiest modules that are not kept yet for the head of `channel`: no
 // more than the groups of its packet can fill.
 static inline bool hold_modules(struct hdi_dispatcher *d, uint32_t channel,
@@ -190,6 +208,7 @@ static inline bool hold_modules(struct hdi_dispatcher *d, uint32_t channel,
     uint32_t words = of.module_words, rest = d->shape.modules % 64;
     bool any = false;
 
+    measure_spaces(d, of);
     for (uint32_t i = 0; i < d->policy.hold && i < fill; i++) {
         for (uint32_t w = 0; w < words; w++)
             d->open[w] = ~d->held[w];
@@ -374,10 +393,15 @@ static inline bool by_priority(struct hdi_dispatcher *d, uint64_t now,
                                struct hdi_decision *decision, struct extent of)
 {
     bool any_held = false, fits_somewhere = false;
+    uint64_t some = 0;
     uint32_t module;
 
-    for (uint32_t w = 0; w < of.channel_words; w++)
+    for (uint32_t w = 0; w < of.channel_words; w++) {
         d->passed[w] = 0;
+        some |= d->match.some[w];
+    }
+    if (!some)
+        return false;
     for (unsigned rank = 0; rank < d->ranks; rank++) {
         bool kept = d->policy.hold > 0 && rank < d->policy.urgent;
         struct choice choice = {.rank = rank};

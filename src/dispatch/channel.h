@@ -27,6 +27,7 @@ struct hdi_entry {
     uint32_t pieces;    // 0: not split
     uint32_t share;     // hdi_need_share()
     uint64_t ran, runs; // measured [cycles] and how often
+    uint64_t mean;      // of those
 };
 
 enum {

@@ -275,6 +275,7 @@ void hdi_dispatcher_release(struct hdi_dispatcher *dispatcher, uint32_t lease,
     if (learns && head && head->serial == origin->serial) {
         head->ran += cycles;
         head->runs++;
+        head->mean = head->ran / head->runs;
         hdi_set_preference(d, origin->channel);
     }
 }

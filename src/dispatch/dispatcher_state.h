@@ -100,7 +100,14 @@ void hdi_set_preference(struct hdi_dispatcher *d, uint32_t channel);
 
 // Expected run time of an entry's groups: measured, else told, else the median
 // of all [cycles].
-uint64_t hdi_expected_run(const struct hdi_dispatcher *d,
-                          const struct hdi_entry *entry);
+static inline uint64_t hdi_expected_run(const struct hdi_dispatcher *d,
+                                        const struct hdi_entry *entry)
+{
+    if (entry->runs > 0)
+        return entry->mean;
+    if (entry->packet.expected > 0)
+        return entry->packet.expected;
+    return hdi_median_get(&d->median);
+}
 
 #endif

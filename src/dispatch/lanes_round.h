@@ -19,7 +19,6 @@ static inline bool match_module(struct hdi_dispatcher *d, uint32_t m,
     uint32_t stride = d->shape.units * HDI_PAGE * of.lines;
     const uint16_t *pages =
         match->pages + (size_t)match->turn[m] * HDI_PAGE * of.lines;
-
     bool fit = false;
 
     if (d->policy.mixture.by_run && module->stale)
@@ -54,7 +53,6 @@ static inline void refresh(struct hdi_dispatcher *d, struct extent of)
     for (uint32_t i = 0; i < d->changed_count; i++) {
         uint32_t m = d->changed[i];
         const uint16_t *level = d->match.level + (size_t)m * of.lines;
-
         struct hdi_module *module = &d->modules[m];
 
         // Nobody asks for the score of a module where no head fits.
@@ -246,21 +244,22 @@ static inline const uint64_t *open_modules(struct hdi_dispatcher *d,
     return d->open;
 }
 
+// The first module that fits behind the last one used, or else before it.
 static inline uint32_t next_module(const struct hdi_dispatcher *d,
                                    const uint64_t *fits, struct extent of)
 {
-    uint32_t none = 64 * of.module_words, first = none;
+    uint32_t from = d->last_module + 1;
 
-    for (uint32_t w = 0; w < of.module_words; w++) {
-        for (uint64_t left = fits[w]; left; left &= left - 1) {
-            uint32_t m = 64 * w + (uint32_t)__builtin_ctzll(left);
-            if (m > d->last_module)
-                return m;
-            if (first == none)
-                first = m;
-        }
+    for (uint32_t w = from / 64; w < of.module_words; from = 64 * ++w) {
+        uint64_t left = fits[w] >> (from % 64);
+        if (left)
+            return from + (uint32_t)__builtin_ctzll(left);
     }
-    return first;
+    for (uint32_t w = 0; w < of.module_words; w++) {
+        if (fits[w])
+            return 64 * w + (uint32_t)__builtin_ctzll(fits[w]);
+    }
+    return 64 * of.module_words;
 }
 
 static const int32_t *scores_now(struct hdi_dispatcher *d, uint64_t now)

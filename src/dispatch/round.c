@@ -15,16 +15,6 @@ static int64_t sixteenths(uint64_t cycles)
     return (int64_t)(power * 16 + fraction);
 }
 
-uint64_t hdi_expected_run(const struct hdi_dispatcher *d,
-                          const struct hdi_entry *entry)
-{
-    if (entry->runs > 0)
-        return entry->ran / entry->runs;
-    if (entry->packet.expected > 0)
-        return entry->packet.expected;
-    return hdi_median_get(&d->median);
-}
-
 void hdi_set_preference(struct hdi_dispatcher *d, uint32_t channel)
 {
     const struct hdi_policy *policy = &d->policy;

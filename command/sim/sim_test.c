@@ -515,6 +515,26 @@ static void figures_are_what_they_say(void)
     tear_down(&s);
 }
 
+// 4, 4 and 5 waves on 3 units, where the last two that are over begin at the
+// last unit: 5, 4 and 4.
+static void waves_are_counted_by_unit(void)
+{
+    struct setup s = set_up("modules 1\nunits 3\nwaves 16\n"
+                            "resource slots 16 unit counted\n",
+                            "cycles 100\npriorities 1\n"
+                            "kernel 0 at 0 waves 4 run 20 slots 1\n"
+                            "kernel 0 at 1 waves 4 run 20 slots 1\n"
+                            "kernel 0 at 2 waves 5 run 20 slots 1\n",
+                            1);
+    struct sim_result r;
+    struct record record = record_of(&s, "plain", 1, &r);
+
+    CHECK(record.count == 3);
+    CHECK(r.unit_imbalance == 1.25);
+    free(record.entry);
+    tear_down(&s);
+}
+
 static void wrong_files_are_told_where(void)
 {
     static const struct {
@@ -749,6 +769,7 @@ int main(void)
     equal_seeds_give_equal_runs();
     runs_are_as_recorded();
     figures_are_what_they_say();
+    waves_are_counted_by_unit();
     wrong_files_are_told_where();
     damaged_files_do_no_harm();
     recordings_become_workloads();

@@ -77,7 +77,7 @@ void hdi_take_head(struct hdi_dispatcher *d, uint32_t channel)
     for (uint32_t w = 0; w < match->words; w++) {
         for (uint64_t left = fits[w]; left; left &= left - 1) {
             uint32_t m = 64 * w + (uint32_t)__builtin_ctzll(left);
-            if (d->modules[m].stale || d->modules[m].old_score)
+            if (d->modules[m].old_score)
                 hdi_touch_module(d, m);
         }
     }

@@ -242,6 +242,29 @@ static void races_among_lanes_are_found(void)
           "k.cl:8:", barrier);
 }
 
+// What is read and written again is looked at once; turns of a loop that the
+// group goes round together are one phase.
+static void accesses_that_are_one_are_looked_at(void)
+{
+    static const char barrier[] = "no barrier between";
+
+    finds(KERNEL("    scratch[l] += i;\n"), "k.cl:5:", "no value yet");
+    finds(KERNEL("    out[i / 2] += i;\n"), "k.cl:5:", barrier);
+    finds(KERNEL("    out[n - 1] += i;\n"), "k.cl:5:", barrier);
+    finds(KERNEL("    out[in[i]] += i;\n"), "k.cl:5:", barrier);
+    finds(KERNEL("    out[i + 1] += i;\n"), "k.cl:5:", "at byte 256");
+    finds(TILE("    tile[l] += tile[15 - l];\n"), "k.cl:7:", barrier);
+    finds(KERNEL("    for (int k = l; k < n; k += 16)\n"
+                 "        scratch[(k & 15) ^ (k >> 4)] = k;\n"),
+          "k.cl:6:", barrier);
+    screens(KERNEL("    for (int k = l; k < n; k += 16)\n"
+                   "        scratch[l] = k;\n"
+                   "    scratch[l] += i;\n"
+                   "    out[i] = scratch[l];\n"));
+    screens(KERNEL("    for (int k = i; k < n; k += get_global_size(0))\n"
+                   "        out[k] += 3 * in[k];\n"));
+}
+
 static void one_lane_is_enough(void)
 {
     finds(KERNEL("    if (i < n - 3)\n"
@@ -553,6 +576,7 @@ int main(void)
     races_are_found();
     barriers_that_not_all_reach_are_found();
     races_among_lanes_are_found();
+    accesses_that_are_one_are_looked_at();
     one_lane_is_enough();
     what_is_right_is_not_suspected();
     large_private_arrays_are_checked();

@@ -330,7 +330,7 @@ static hd_status cut(struct hdi_llvm *llvm, LLVMModuleRef module,
 {
     struct hdi_flow flow;
 
-    if (!flat && !llvm->screen)
+    if (!flat)
         hdi_strided_rewrite(llvm, module, builder, kernel);
     HDI_TRY(hdi_llvm_passes(
         llvm, module, "function(simplifycfg,loop-simplify,reg2mem)", error));

@@ -128,10 +128,14 @@ static void look_at_read(const struct look *k, bool needs_value, bool races)
         note_reader(k);
 }
 
-static void look_at_write(const struct look *k, bool has_readers)
+static void look_at_write(const struct look *k, bool needs_value,
+                          bool has_readers)
 {
-    LLVMValueRef ok = is_own(k, get(k, k->object->writes));
+    LLVMValueRef tag = get(k, k->object->writes);
+    LLVMValueRef ok = is_own(k, tag);
 
+    if (needs_value)
+        ok = both(k, ok, compare(k, LLVMIntUGE, tag, k->group));
     if (has_readers)
         ok = both(k, ok, is_own(k, get(k, k->object->reads)));
     demand(k, ok);
@@ -172,7 +176,7 @@ static void look_at(const struct look *k, LLVMValueRef call)
     if (kind & HDI_ACCESS_ATOMIC)
         look_at_atomic(k, needs_value, has_readers);
     else if (kind & HDI_ACCESS_WRITE)
-        look_at_write(k, has_readers);
+        look_at_write(k, needs_value, has_readers);
     else
         look_at_read(k, needs_value, s->written[s->phases[block]] & bit);
 }

@@ -14,6 +14,7 @@
 #include "kernel/compiler/instrument.h"
 #include "kernel/compiler/map.h"
 #include "kernel/compiler/narrow.h"
+#include "kernel/compiler/screen.h"
 
 bool hdi_is_kernel(LLVMValueRef function)
 {
@@ -643,6 +644,7 @@ hd_status hdi_prepare_checked(struct hdi_llvm *llvm, LLVMModuleRef program,
         LLVMBuilderRef simplifier = LLVMCreateBuilderInContext(llvm->context);
         status = simplify(llvm, m, simplifier, k, error);
         LLVMDisposeBuilder(simplifier);
+        hdi_screen_tidy(k);
     }
     if (status != HD_OK) {
         LLVMDisposeModule(m);

@@ -692,7 +692,7 @@ bool hdi_regions_write(struct hdi_regions *all, LLVMBasicBlockRef begin)
             continue;
         }
         if (e->screening)
-            hdi_screen_barrier(e);
+            hdi_screen_cut(e, block);
         LLVMBuildBr(e->builder, entry_of(all, block->successors[0]));
     }
     return ok && !e->values.failed;

@@ -92,7 +92,28 @@ uint64_t hdi_screen_number(LLVMValueRef call, unsigned operand)
     return LLVMConstIntGetZExtValue(LLVMGetOperand(call, operand));
 }
 
+void hdi_screen_tidy(LLVMValueRef kernel)
+{
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b;
+         b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {
+            next = LLVMGetNextInstruction(i);
+            if (hdi_screen_is(i, HDI_SCREEN_EXPECT) &&
+                LLVMIsAConstantInt(LLVMGetOperand(i, 0)) &&
+                LLVMConstIntGetZExtValue(LLVMGetOperand(i, 0)) == 1)
+                LLVMInstructionEraseFromParent(i);
+        }
+}
+
 // Objects and phases ----------------------------------------------------------
+
+// Soft barriers order no memory.
+static bool parts_phases(const struct hdi_block *block)
+{
+    return block->cut == HDI_CUT_BARRIER &&
+           hdi_call_kind(LLVMGetFirstInstruction(block->block)) !=
+               HDI_CALL_SOFT_BARRIER;
+}
 
 // Blocks between which no barrier stands, in either direction, are one phase:
 // its number is that of one of them.
@@ -104,7 +125,7 @@ static void find_phases(const struct hdi_flow *flow, size_t *phases)
         changed = false;
         for (size_t b = 0; b < flow->block_count; b++) {
             const struct hdi_block *block = &flow->blocks[b];
-            if (block->cut == HDI_CUT_BARRIER)
+            if (parts_phases(block))
                 continue;
             for (unsigned s = 0; s < block->successor_count; s++) {
                 size_t *to = &phases[block->successors[s]];
@@ -303,7 +324,7 @@ static LLVMValueRef next_phase(struct hdi_emit *e)
     return LLVMBuildAdd(b, now, LLVMConstInt(e->i32, 2, false), "");
 }
 
-void hdi_screen_barrier(struct hdi_emit *e)
+static void begin_phase(struct hdi_emit *e)
 {
     LLVMValueRef now = next_phase(e);
     LLVMBuildStore(e->builder, now, e->screening->now);
@@ -312,9 +333,15 @@ void hdi_screen_barrier(struct hdi_emit *e)
                                   LLVMConstInt(e->i32, last_tag, false), ""));
 }
 
+void hdi_screen_cut(struct hdi_emit *e, const struct hdi_block *barrier)
+{
+    if (parts_phases(barrier))
+        begin_phase(e);
+}
+
 void hdi_screen_group(struct hdi_emit *e)
 {
-    hdi_screen_barrier(e);
+    begin_phase(e);
     LLVMBuildStore(e->builder,
                    LLVMBuildLoad2(e->builder, e->i32, e->screening->now, ""),
                    e->screening->group);

@@ -30,13 +30,16 @@ void hdi_screen_touch(struct hdi_llvm *llvm, LLVMModuleRef module,
 void hdi_screen_expect(struct hdi_llvm *llvm, LLVMModuleRef module,
                        LLVMBuilderRef builder, LLVMValueRef condition);
 
+// Once a kernel is simplified: without marks that say nothing.
+void hdi_screen_tidy(LLVMValueRef kernel);
+
 // In the function that is written for a kernel: its begin, behind the
 // arguments, and its end; where a group begins, and where it has come to a
 // barrier. HD_EBUILD: the kernel cannot be screened.
 hd_status hdi_screen_begin(struct hdi_emit *emit);
 void hdi_screen_end(struct hdi_emit *emit);
 void hdi_screen_group(struct hdi_emit *emit);
-void hdi_screen_barrier(struct hdi_emit *emit);
+void hdi_screen_cut(struct hdi_emit *emit, const struct hdi_block *barrier);
 void hdi_screen_free(struct hdi_emit *emit);
 
 // A mark, for one work-item or for a chunk. False: it is none.

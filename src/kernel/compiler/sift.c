@@ -2,7 +2,8 @@
 #include "kernel/compiler/screen.h"
 
 enum {
-    MOST_INDICES = 8 // of an address
+    MOST_INDICES = 8, // of an address
+    MOST_APART = 64   // a load and a store that are looked at together
 };
 
 void hdi_sift_expect(struct hdi_probe *in, LLVMValueRef condition)
@@ -109,6 +110,37 @@ static unsigned alignment_of(LLVMValueRef i, const struct hdi_access *access)
     return align ? (unsigned)LLVMGetEnumAttributeValue(align) : 1;
 }
 
+static bool is_plain(struct hdi_probe *in, LLVMValueRef i, unsigned kind,
+                     LLVMValueRef pointer, uint64_t size)
+{
+    struct hdi_access access = hdi_probe_access(in, i, 0);
+    return access.kind == kind && access.pointer == pointer &&
+           LLVMConstIntGetZExtValue(access.size) == size;
+}
+
+// A load and a store of one place behind it, with no barrier between, are one
+// access: who has written tells all that who has read would. 0: `i` is the
+// store, which the load is looked at for.
+static unsigned kind_together(struct hdi_probe *in, LLVMValueRef i,
+                              const struct hdi_access *access, uint64_t size)
+{
+    bool reads = access->kind == HDI_ACCESS_READ;
+    unsigned other = reads ? HDI_ACCESS_WRITE : HDI_ACCESS_READ;
+    LLVMValueRef at = i;
+
+    if (!reads && access->kind != HDI_ACCESS_WRITE)
+        return access->kind;
+    for (unsigned n = 0; n < MOST_APART; n++) {
+        at =
+            reads ? LLVMGetNextInstruction(at) : LLVMGetPreviousInstruction(at);
+        if (!at || hdi_call_is_barrier(hdi_call_kind(at)))
+            break;
+        if (is_plain(in, at, other, access->pointer, size))
+            return reads ? HDI_ACCESS_READ | HDI_ACCESS_WRITE : 0;
+    }
+    return access->kind;
+}
+
 // An access to memory that is no private variable's.
 void hdi_sift_memory(struct hdi_probe *in, LLVMValueRef i,
                      const struct hdi_access *access, LLVMValueRef from)
@@ -136,10 +168,13 @@ void hdi_sift_memory(struct hdi_probe *in, LLVMValueRef i,
             LLVMABISizeOfType(in->llvm->layout, LLVMGlobalGetValueType(from)));
         return;
     }
+    unsigned kind = kind_together(in, i, access, size);
+    if (kind == 0)
+        return;
     unsigned granule = alignment_of(i, access);
     while (size % granule != 0)
         granule /= 2;
     const struct hdi_screen_access touch = {access->pointer, from, size,
-                                            granule, access->kind};
+                                            granule, kind};
     hdi_screen_touch(in->llvm, in->module, in->builder, &touch);
 }

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "base/clock.h"
+#include "launch/image.h"
 #include "launch/rig.h"
 
 static const char source[] =
@@ -87,6 +88,14 @@ static const char source[] =
     "    b[i] = n;\n"
     "    if (i == 201)\n"
     "        vstore4((int4)(n), at, a);\n"
+    "}\n"
+    "kernel void paint(global int *a, global int *b, long at,\n"
+    "                  write_only image2d_t to)\n"
+    "{\n"
+    "    int i = (int)get_global_id(0);\n"
+    "    write_imagei(to, (int2)(i & 63, i >> 6), (int4)(b[i] + 1));\n"
+    "    if (i == 101)\n"
+    "        a[at] = 1;\n" // line 87
     "}\n";
 
 enum {
@@ -193,6 +202,38 @@ static void a_stray_access_is_attributed(struct rig *rig)
     FAULT(rig, &pair, "divide", 0, "rig.cl:30", "work-item (",
           ") of work-group", "divides an integer by 0");
     everything_goes_on(rig, &pair);
+    free_pair(&pair);
+}
+
+// Searched for in copies of the texels too, which are those of a buffer here.
+static void a_kernel_that_paints_is_attributed(struct rig *rig)
+{
+    struct pair pair = make_pair(rig);
+    const struct hd_image_params shape = {.kind = HD_IMAGE_2D,
+                                          .order = HD_R,
+                                          .type = HD_SIGNED_INT32,
+                                          .width = 64,
+                                          .height = 16,
+                                          .buffer = pair.b,
+                                          .offset = 16};
+    const struct hd_kernel *kernel = hd_program_find(rig->program, "paint");
+    const int *texels = (const int *)hd_buffer_host(pair.b) + 4;
+    int64_t at = 16 * KIB;
+    struct hd_image *to;
+
+    CHECK_OK(hdi_image_create(rig->launcher, &shape, &to, &error), error);
+    const struct hd_arg args[] = {
+        HD_BUFFER(pair.a),
+        {.is = HD_IS_BUFFER, .buffer = pair.b, .offset = 16},
+        HD_VALUE(at),
+        HD_IMAGE(to)};
+    CHECK_FAILS(hdi_launch_with(rig->launcher, kernel, &range, args, 4,
+                                &(struct hdi_terms){0}, &error),
+                HD_EFAULT, error,
+                "rig.cl:87: work-item (101, 0, 0) of work-group (1, 0, 0)");
+    for (int i = 0; i < ITEMS; i++)
+        CHECK(texels[i] <= 1);
+    hd_image_destroy(to);
     free_pair(&pair);
 }
 
@@ -542,6 +583,7 @@ int main(void)
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         struct rig rig = rig_set_up(kinds[i].pool, kinds[i].device, source);
         a_stray_access_is_attributed(&rig);
+        a_kernel_that_paints_is_attributed(&rig);
         a_null_pointer_is_named(&rig);
         the_least_integer_over_minus_one_ends_nothing(&rig);
         a_thousand_faults_are_a_thousand_errors(&rig);

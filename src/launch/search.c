@@ -17,32 +17,57 @@ struct again {
     unsigned count;
     struct hd_arg *args;
     struct hd_buffer **copies; // per argument that is the first with its buffer
+    struct hd_image *images;   // per argument that has its texels in a copy
     uint64_t *were;
 };
 
 static bool may_write(const struct hdi_kernel_arg *arg)
 {
+    if (arg->shown.kind == HD_ARG_IMAGE)
+        return strncmp(arg->shown.type, "read_only", 9) != 0;
     return arg->shown.kind == HD_ARG_GLOBAL && !arg->shown.pointee_const;
 }
 
-static bool writes_images(const struct hd_kernel *kernel)
+// The buffer that an argument is, or that its texels are in; NULL: none.
+static const struct hd_buffer *memory_of(const struct hd_arg *arg)
 {
-    for (unsigned i = 0; i < kernel->info.arg_count; i++)
-        if (kernel->args[i].shown.kind == HD_ARG_IMAGE &&
-            strncmp(kernel->args[i].shown.type, "read_only", 9) != 0)
-            return true;
-    return false;
+    return arg->is == HD_IS_BUFFER  ? arg->buffer
+           : arg->is == HD_IS_IMAGE ? arg->image->params.buffer
+                                    : NULL;
+}
+
+static const char *begin_of(const struct hd_arg *arg)
+{
+    return arg->is == HD_IS_IMAGE
+               ? (const char *)arg->image->shown.texels
+               : (const char *)arg->buffer->address + arg->offset;
+}
+
+static void replace(struct again *again, unsigned index, struct hd_buffer *to)
+{
+    struct hd_arg *arg = &again->args[index];
+
+    if (arg->is == HD_IS_BUFFER) {
+        arg->buffer = to;
+        return;
+    }
+    const char *from = arg->image->params.buffer->address;
+    struct hd_image *image = &again->images[index];
+    *image = *arg->image;
+    image->shown.texels = (unsigned char *)to->address + (begin_of(arg) - from);
+    image->params.buffer = to;
+    arg->image = image;
 }
 
 // All arguments with one buffer share its copy.
 static bool copy(struct hdi_launcher *launcher, struct again *again,
                  const struct hd_arg *args, unsigned index, uint64_t *left)
 {
-    const struct hd_buffer *from = args[index].buffer;
+    const struct hd_buffer *from = memory_of(&args[index]);
     struct hd_error error;
     struct hd_buffer *to;
 
-    if (again->args[index].buffer != from)
+    if (memory_of(&again->args[index]) != from)
         return true;
     if (from->size > *left ||
         hdi_buffer_create(launcher, from->size, &to, &error) != HD_OK)
@@ -51,8 +76,8 @@ static bool copy(struct hdi_launcher *launcher, struct again *again,
     again->copies[index] = to;
     memcpy(to->address, from->address, from->size);
     for (unsigned i = 0; i < again->count; i++)
-        if (args[i].is == HD_IS_BUFFER && args[i].buffer == from)
-            again->args[i].buffer = to;
+        if (memory_of(&args[i]) == from)
+            replace(again, i, to);
     return true;
 }
 
@@ -63,15 +88,15 @@ static bool make(struct hdi_launcher *launcher, struct again *again,
 
     again->args = calloc(again->count + 1, sizeof(*again->args));
     again->copies = calloc(again->count + 1, sizeof(struct hd_buffer *));
+    again->images = calloc(again->count + 1, sizeof(*again->images));
     again->were = calloc(again->count + 1, sizeof(*again->were));
-    if (!again->args || !again->copies || !again->were)
+    if (!again->args || !again->copies || !again->images || !again->were)
         return false;
     memcpy(again->args, args, again->count * sizeof(*args));
     for (unsigned i = 0; i < again->count; i++) {
-        if (args[i].is != HD_IS_BUFFER || !args[i].buffer)
+        if (!memory_of(&args[i]))
             continue;
-        again->were[i] =
-            (uint64_t)(uintptr_t)args[i].buffer->address + args[i].offset;
+        again->were[i] = (uint64_t)(uintptr_t)begin_of(&args[i]);
         if (may_write(&again->kernel->args[i]) &&
             !copy(launcher, again, args, i, &left))
             return false;
@@ -84,6 +109,7 @@ static void clear(struct again *again)
     for (unsigned i = 0; again->copies && i < again->count; i++)
         hd_buffer_destroy(again->copies[i]);
     free(again->were);
+    free(again->images);
     free(again->copies);
     free(again->args);
 }
@@ -100,7 +126,7 @@ void hdi_search_run(struct hdi_launcher *launcher,
     struct hd_error error;
 
     if (fault->has_item || kernel->info.form == HD_FORM_CHECKED ||
-        !launcher->device->can.host_memory || writes_images(kernel))
+        !launcher->device->can.host_memory)
         return;
     again.kernel = hdi_kernel_checked(kernel);
     if (!again.kernel || !make(launcher, &again, args)) {

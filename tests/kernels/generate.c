@@ -102,12 +102,13 @@ static struct expr *expr(struct maker *m, int depth, bool uniform)
     if (e->kind > E_BITS)
         e->kind = E_CHOOSE;
     if (below(m, 8) == 0)
-        e->kind = m->in_helper || below(m, 2)       ? E_TABLE
-                  : m->tree->picture && below(m, 2) ? E_TEXEL
-                                                    : E_INPUT;
+        e->kind = m->in_helper || below(m, 2)        ? E_TABLE
+                  : !m->tree->picture || below(m, 2) ? E_INPUT
+                  : below(m, 3)                      ? E_TEXEL
+                                                     : E_FILTERED;
     else if (m->tree->modern && below(m, 12) == 0)
-        e->kind = E_DOT;
-    e->value = below(m, 4);
+        e->kind = m->in_helper || below(m, 2) ? E_DOT : E_GENERIC;
+    e->value = below(m, e->kind == E_TEXEL ? 5 : 4);
     e->a = expr(m, depth - 1, uniform);
     e->b = expr(m, depth - 1, uniform);
     e->c = expr(m, depth - 1, uniform);
@@ -153,6 +154,7 @@ static void leave(struct maker *m, struct stmt *s, struct place at)
     struct stmt *jump = node(m);
 
     s->kind = S_IF;
+    s->part = 1;
     s->a = expr(m, 3, uniform);
     *jump = (struct stmt){.kind = below(m, 2) ? S_BREAK : S_CONTINUE};
     s->body[0] = jump;
@@ -214,6 +216,7 @@ static struct stmt *statement(struct maker *m, struct place at)
         if (deep)
             break;
         s->kind = S_IF;
+        s->part = below(m, 4); // 0: by a jump, where there is no other branch
         s->a = expr(m, 3, uniform);
         at.uniform = uniform;
         if (!uniform)
@@ -298,7 +301,7 @@ static struct stmt *statement(struct maker *m, struct place at)
     case 14:
         if (m->in_helper)
             break;
-        s->kind = S_STORE;
+        s->kind = m->tree->picture && below(m, 2) ? S_PAINT : S_STORE;
         s->part = below(m, TREE_SLOTS);
         s->a = expr(m, 3, false);
         return s;
@@ -327,7 +330,7 @@ static struct stmt *may_return(struct maker *m, bool uniform)
     struct stmt *s = node(m), *back = node(m);
 
     *back = (struct stmt){.kind = S_RETURN, .a = expr(m, 2, uniform)};
-    *s = (struct stmt){.kind = S_IF, .a = expr(m, 3, uniform)};
+    *s = (struct stmt){.kind = S_IF, .part = 1, .a = expr(m, 3, uniform)};
     s->body[0] = back;
     return s;
 }
@@ -354,7 +357,7 @@ struct tree *tree_make(uint64_t seed)
     tree->local_argument = below(&m, 2);
     tree->modern = below(&m, 2);
     // Few: such kernels are compiled once for each common format.
-    tree->picture = below(&m, 16) == 0;
+    tree->picture = below(&m, 8) == 0;
     if (below(&m, 6) == 0) {
         tree->required[0] = 8;
         tree->required[1] = 4;

@@ -13,7 +13,7 @@ struct group {
     uint32_t returned[TREE_ITEMS], digest[TREE_ITEMS];
     bool in_helper;
     uint64_t left, again, back; // who met break, continue, return
-    uint32_t *out, *tally;
+    uint32_t *out, *tally, *canvas;
 };
 
 static uint32_t local_id(const struct group *g, unsigned i, unsigned d)
@@ -87,6 +87,17 @@ static uint32_t dot(uint32_t how, uint32_t a, uint32_t b, uint32_t c)
     if (how < 3)
         return (uint32_t)sum;
     return sum + c > UINT32_MAX ? UINT32_MAX : (uint32_t)(sum + c);
+}
+
+// Of floats: a texel, or the mean of it and the next in the row.
+static uint32_t filtered(const struct group *g, uint32_t mixed, uint32_t a,
+                         uint32_t b)
+{
+    const uint32_t *row = &g->launch->input[(b & 7) * TREE_SIDE];
+    uint32_t x = a & 7, next = x < 7 ? x + 1 : x;
+
+    return mixed ? (TREE_FLOAT(row[x]) + TREE_FLOAT(row[next])) / 2
+                 : TREE_FLOAT(row[x]);
 }
 
 static uint32_t number(const struct group *g, const struct expr *e, unsigned i)
@@ -180,6 +191,10 @@ static uint32_t number(const struct group *g, const struct expr *e, unsigned i)
         return bits(v, a, b);
     case E_TEXEL:
         return texel(g, v, a, b);
+    case E_FILTERED:
+        return filtered(g, v & 1, a, b);
+    case E_GENERIC:
+        return a & 1 ? l->input[b & 63] : l->n * (b & 3);
     case E_DOT:
         return dot(v, a, b, c);
     case E_CHOOSE:
@@ -274,11 +289,17 @@ static void call(struct group *g, const struct stmt *s, uint64_t mask)
     g->back = outer;
 }
 
-static uint32_t *results_of(const struct group *g, unsigned i)
+// Which work-item of the launch it is.
+static uint32_t line(const struct group *g, unsigned i)
 {
     const uint32_t *n = g->launch->global;
     uint32_t row = place(g, i, 2) * n[1] + place(g, i, 1);
-    return &g->out[TREE_RESULTS * (row * n[0] + place(g, i, 0))];
+    return row * n[0] + place(g, i, 0);
+}
+
+static uint32_t *results_of(const struct group *g, unsigned i)
+{
+    return &g->out[TREE_RESULTS * line(g, i)];
 }
 
 // The work-items that item i meets: all, or those of its sub-group.
@@ -397,6 +418,10 @@ static uint64_t statement(struct group *g, const struct stmt *s, uint64_t mask)
         FOR_ITEMS(mask)
         results_of(g, i)[s->part] = number(g, s->a, i);
         break;
+    case S_PAINT:
+        FOR_ITEMS(mask)
+        g->canvas[line(g, i)] = number(g, s->a, i);
+        break;
     }
     return mask;
 }
@@ -420,7 +445,7 @@ static uint64_t block(struct group *g, const struct stmt *s, uint64_t mask)
 }
 
 void tree_interpret(const struct tree *tree, const struct tree_launch *l,
-                    uint32_t *out, uint32_t tally[TREE_SUMS])
+                    uint32_t *out, uint32_t tally[TREE_SUMS], uint32_t *canvas)
 {
     uint32_t groups[3];
 
@@ -431,8 +456,11 @@ void tree_interpret(const struct tree *tree, const struct tree_launch *l,
     for (uint32_t id = 0; id < groups[0] * groups[1] * groups[2]; id++) {
         static struct group group;
         struct group *g = &group;
-        *g = (struct group){
-            .tree = tree, .launch = l, .out = out, .tally = tally};
+        *g = (struct group){.tree = tree,
+                            .launch = l,
+                            .out = out,
+                            .tally = tally,
+                            .canvas = canvas};
         g->id[0] = id % groups[0];
         g->id[1] = id / groups[0] % groups[1];
         g->id[2] = id / groups[0] / groups[1];

@@ -20,6 +20,7 @@ struct printer {
     const struct tree *tree;
     FILE *file;
     bool in_helper;
+    unsigned *labels; // so far
 };
 
 static void expr(const struct printer *p, const struct expr *e);
@@ -66,7 +67,12 @@ static void expr(const struct printer *p, const struct expr *e)
         "read_imageui(picture, edge, (int2)((int)(A & 15u) - 4, B & 15u)).x",
         "read_imageui(picture, border, (int2)(A & 15u, (int)(B & 15u) - 4)).x",
         ("read_imageui(picture, repeat, (float2)((float)(A & 31u) + 0.5f, "
-         "(float)(B & 31u) + 0.5f) / 8.0f).x")};
+         "(float)(B & 31u) + 0.5f) / 8.0f).x"),
+        "(uint)read_imagei(signs, (int2)(A & 7u, B & 7u)).x"};
+    static const char *const filtered[] = {
+        "(uint)read_imagef(floats, (int2)(A & 7u, B & 7u)).x",
+        ("(uint)read_imagef(floats, mixed, (float2)((float)(A & 7u) + 1.0f, "
+         "(float)(B & 7u) + 0.5f)).x")};
     static const char *const dots[] = {
         "dot_4x8packed_uu_uint(A, B)", "(uint)dot_4x8packed_ss_int(A, B)",
         "(uint)dot_4x8packed_su_int(A, B)",
@@ -106,6 +112,8 @@ static void expr(const struct printer *p, const struct expr *e)
         [E_FLOATS] = "(uint)((float4)((float)(A & 255u), (float)(B & 255u), "
                      "(float)(C & 255u), 3.0f) * 5.0f).sV",
         [E_DOUBLE] = "(uint)(ulong)((double)(A >> 4) * (double)(B >> 8))",
+        [E_GENERIC] = "*(A & 1u ? (const uint *)&input[B & 63u] : "
+                      "(const uint *)&own[B & 3u])",
         [E_CHAR] = "(uint)add_sat((char)A, (char)B)",
         [E_CHOOSE] = "(A ? B : C)"};
 
@@ -122,12 +130,13 @@ static void expr(const struct printer *p, const struct expr *e)
             fprintf(p->file, ".s%u", e->part);
     } else
         with(p, e,
-             e->kind == E_FLOAT   ? float_ops[e->value]
-             : e->kind == E_HALF  ? half_ops[e->value]
-             : e->kind == E_BITS  ? bit_ops[e->value]
-             : e->kind == E_TEXEL ? texels[e->value]
-             : e->kind == E_DOT   ? dots[e->value]
-                                  : texts[e->kind]);
+             e->kind == E_FLOAT      ? float_ops[e->value]
+             : e->kind == E_HALF     ? half_ops[e->value]
+             : e->kind == E_BITS     ? bit_ops[e->value]
+             : e->kind == E_TEXEL    ? texels[e->value]
+             : e->kind == E_DOT      ? dots[e->value]
+             : e->kind == E_FILTERED ? filtered[e->value & 1]
+                                     : texts[e->kind]);
     fputc(')', p->file);
 }
 
@@ -203,6 +212,18 @@ static void digest(const struct printer *p, const struct stmt *s)
     fputs(";\n", p->file);
 }
 
+// A jump over the branch.
+static void skip(const struct printer *p, const struct stmt *s)
+{
+    unsigned label = ++*p->labels;
+
+    fputs("if (!(", p->file);
+    expr(p, s->a);
+    fprintf(p->file, " & 1u)) goto past%u;\n{\n", label);
+    block(p, s->body[0]);
+    fprintf(p->file, "}\npast%u:;\n", label);
+}
+
 static void statement(const struct printer *p, const struct stmt *s)
 {
     static const char *const sums[TREE_SUMS] = {"add", "xor", "or",
@@ -241,6 +262,10 @@ static void statement(const struct printer *p, const struct stmt *s)
         fputs(";\n", f);
         break;
     case S_IF:
+        if (s->part == 0 && !s->body[1]) {
+            skip(p, s);
+            break;
+        }
         fputs("if (", f);
         expr(p, s->a);
         fputs(" & 1u) {\n", f);
@@ -325,6 +350,13 @@ static void statement(const struct printer *p, const struct stmt *s)
         expr(p, s->a);
         fputs(";\n", f);
         break;
+    case S_PAINT:
+        fprintf(f, "write_imageui(canvas, (int2)(place %% %d, place / %d), ",
+                TREE_CANVAS, TREE_CANVAS);
+        fputs("(uint4)((uint)", f);
+        expr(p, s->a);
+        fputs(", 1u, 2u, 3u));\n", f);
+        break;
     }
 }
 
@@ -352,7 +384,8 @@ static void variables(FILE *f)
 
 void tree_print(const struct tree *tree, FILE *f)
 {
-    struct printer p = {tree, f, true};
+    unsigned labels = 0;
+    struct printer p = {tree, f, true, &labels};
 
     fprintf(f,
             "// seed %llu\n#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n"
@@ -369,6 +402,8 @@ void tree_print(const struct tree *tree, FILE *f)
           "#define AT(d) (get_global_id(d) - get_global_offset(d))\n"
           "constant sampler_t edge = CLK_ADDRESS_CLAMP_TO_EDGE;\n"
           "constant sampler_t border = CLK_ADDRESS_CLAMP;\n"
+          "constant sampler_t mixed = "
+          "CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_LINEAR;\n"
           "constant sampler_t repeat = "
           "CLK_ADDRESS_REPEAT | CLK_NORMALIZED_COORDS_TRUE;\n",
           f);
@@ -392,12 +427,17 @@ void tree_print(const struct tree *tree, FILE *f)
             "void k(__global uint *all, __global const uint *input, uint n, "
             "struct pack pack, __global uint *sizes%s%s) {\n%s"
             "__local uint sums[%u];\n",
-            tree->picture ? ", read_only image2d_t picture" : "",
+            tree->picture ? ", read_only image2d_t picture, read_only "
+                            "image2d_t signs, read_only image2d_t floats, "
+                            "write_only image2d_t canvas"
+                          : "",
             tree->local_argument ? ", __local uint *shared" : "",
             tree->local_argument ? "" : "__local uint shared[1024];\n",
             TREE_SUMS);
-    fputs("__global uint *out = all + 5 * (AT(0) + get_global_size(0) * (AT(1) "
-          "+ get_global_size(1) * AT(2)));\n"
+    fputs("int place = (int)(AT(0) + get_global_size(0) * (AT(1) + "
+          "get_global_size(1) * AT(2)));\n"
+          "__global uint *out = all + 5 * place;\n"
+          "uint own[4];\nfor (uint i = 0; i < 4; i++) own[i] = n * i;\n"
           "if (AT(0) + AT(1) + AT(2) == 0) for (int d = 0; d < 3; d++) "
           "sizes[d] = get_local_size(d);\n"
           "uint d = 1;\n"

@@ -32,8 +32,9 @@ static const struct {
 
 struct trial {
     struct hd_runtime *runtime;
-    struct hd_buffer *out, *input, *sizes, *tally;
-    struct hd_image *picture; // the input
+    struct hd_buffer *out, *input, *sizes, *tally, *floats, *canvas;
+    // The input, also as signed numbers and as floats; and what is painted.
+    struct hd_image *pictures[4];
 };
 
 static bool fits(const struct tree *tree, const struct tree_launch *launch)
@@ -71,6 +72,22 @@ static bool same_tally(const struct trial *t, const struct tree *tree,
     return true;
 }
 
+// Whether one work-item's own texel or another was painted, and how.
+static bool same_canvas(const struct trial *t, const struct tree *tree,
+                        unsigned shape, const uint32_t expected[MOST_ITEMS])
+{
+    const uint32_t *canvas = hd_buffer_host(t->canvas);
+
+    for (unsigned i = 0; i < MOST_ITEMS; i++)
+        if (canvas[i] != expected[i]) {
+            fprintf(stderr, "seed %llu, shape %u: texel %u is %u, not %u\n",
+                    (unsigned long long)tree->seed, shape, i, canvas[i],
+                    expected[i]);
+            return false;
+        }
+    return true;
+}
+
 // Return whether one launch gave what the interpreter says.
 static bool same(const struct trial *t, const struct tree *tree,
                  const struct hd_program *program, unsigned shape)
@@ -78,7 +95,7 @@ static bool same(const struct trial *t, const struct tree *tree,
     const struct hd_kernel *kernel = hd_program_find(program, "k");
     uint32_t tally[TREE_SUMS];
 
-    static uint32_t expected[MOST_ITEMS * TREE_RESULTS];
+    static uint32_t expected[MOST_ITEMS * TREE_RESULTS], painted[MOST_ITEMS];
     struct tree_launch launch = {.dims = shapes[shape].dims,
                                  .n = (uint32_t)tree->seed % 7 + shape};
     struct hd_range range = {.dims = launch.dims};
@@ -107,13 +124,18 @@ static bool same(const struct trial *t, const struct tree *tree,
              error);
     for (unsigned i = 0; i < MOST_ITEMS * TREE_RESULTS; i++)
         out[i] = expected[i] = 0xdeadbeefu;
+    for (unsigned i = 0; i < TREE_INPUT; i++)
+        ((float *)hd_buffer_host(t->floats))[i] =
+            (float)TREE_FLOAT(launch.input[i]);
+    for (unsigned i = 0; i < MOST_ITEMS; i++)
+        ((uint32_t *)hd_buffer_host(t->canvas))[i] = painted[i] = i;
 
-    struct hd_arg args[7] = {HD_BUFFER(t->out), HD_BUFFER(t->input),
-                             HD_VALUE(launch.n), HD_VALUE(pack),
-                             HD_BUFFER(t->sizes)};
+    struct hd_arg args[10] = {HD_BUFFER(t->out), HD_BUFFER(t->input),
+                              HD_VALUE(launch.n), HD_VALUE(pack),
+                              HD_BUFFER(t->sizes)};
     unsigned count = 5;
-    if (tree->picture)
-        args[count++] = (struct hd_arg)HD_IMAGE(t->picture);
+    for (unsigned i = 0; tree->picture && i < 4; i++)
+        args[count++] = (struct hd_arg)HD_IMAGE(t->pictures[i]);
     if (tree->local_argument)
         args[count++] = (struct hd_arg)HD_LOCAL(4096);
     hd_status status =
@@ -126,7 +148,7 @@ static bool same(const struct trial *t, const struct tree *tree,
     if (launch.local[0] == 0)
         for (unsigned d = 0; d < 3; d++)
             launch.local[d] = sizes[d];
-    tree_interpret(tree, &launch, expected, tally);
+    tree_interpret(tree, &launch, expected, tally, painted);
     for (unsigned i = 0; i < MOST_ITEMS * TREE_RESULTS; i++)
         if (out[i] != expected[i]) {
             fprintf(stderr,
@@ -137,7 +159,8 @@ static bool same(const struct trial *t, const struct tree *tree,
                     i / TREE_RESULTS, out[i], expected[i]);
             return false;
         }
-    return same_tally(t, tree, program, shape, tally);
+    return same_canvas(t, tree, shape, painted) &&
+           same_tally(t, tree, program, shape, tally);
 }
 
 static const char *const forms[] = {"-heddle-form=loops", "-heddle-form=thread",
@@ -228,16 +251,35 @@ int main(int argc, char **argv)
     CHECK_OK(hd_buffer_create(t.runtime, 12, &t.sizes, &error), error);
     CHECK_OK(hd_buffer_create(t.runtime, TREE_SUMS * 4, &t.tally, &error),
              error);
-    const struct hd_image_params picture = {.kind = HD_IMAGE_2D,
-                                            .order = HD_R,
-                                            .type = HD_UNSIGNED_INT32,
-                                            .width = TREE_SIDE,
-                                            .height = TREE_SIDE,
-                                            .buffer = t.input};
-    CHECK_OK(hd_image_create(t.runtime, &picture, &t.picture, &error), error);
+    CHECK_OK(hd_buffer_create(t.runtime, TREE_INPUT * 4, &t.floats, &error),
+             error);
+    CHECK_OK(hd_buffer_create(t.runtime, MOST_ITEMS * 4, &t.canvas, &error),
+             error);
+    const struct {
+        enum hd_channel_type type;
+        uint32_t width, height;
+        struct hd_buffer *buffer;
+    } pictures[] = {
+        {HD_UNSIGNED_INT32, TREE_SIDE, TREE_SIDE, t.input},
+        {HD_SIGNED_INT32, TREE_SIDE, TREE_SIDE, t.input},
+        {HD_FLOAT, TREE_SIDE, TREE_SIDE, t.floats},
+        {HD_UNSIGNED_INT32, TREE_CANVAS, MOST_ITEMS / TREE_CANVAS, t.canvas}};
+    for (unsigned i = 0; i < 4; i++) {
+        const struct hd_image_params picture = {.kind = HD_IMAGE_2D,
+                                                .order = HD_R,
+                                                .type = pictures[i].type,
+                                                .width = pictures[i].width,
+                                                .height = pictures[i].height,
+                                                .buffer = pictures[i].buffer};
+        CHECK_OK(hd_image_create(t.runtime, &picture, &t.pictures[i], &error),
+                 error);
+    }
     for (unsigned long long k = 0; k < count; k++)
         bad += !try_seed(&t, first + k, print, checks);
-    hd_image_destroy(t.picture);
+    for (unsigned i = 0; i < 4; i++)
+        hd_image_destroy(t.pictures[i]);
+    hd_buffer_destroy(t.canvas);
+    hd_buffer_destroy(t.floats);
     hd_buffer_destroy(t.tally);
     hd_buffer_destroy(t.sizes);
     hd_buffer_destroy(t.input);

@@ -21,7 +21,8 @@ enum {
     TREE_SUMS = 6, // local atomics of a group; the operation goes by the slot
     TREE_HELPERS = 3,
     TREE_SUB_GROUP = 16, // work-items
-    TREE_SIDE = 8        // of the image that has the input for texels
+    TREE_SIDE = 8,       // of the images that have the input for texels
+    TREE_CANVAS = 32     // texels in a row of the image that is written
 };
 
 enum expr_kind {
@@ -61,9 +62,12 @@ enum expr_kind {
     E_DOUBLE,
     E_HALF,
     E_CHAR,
-    E_BITS,  // value: which function of bits
-    E_TEXEL, // value: without a sampler, or with one of those in the kernel
-    E_DOT,   // value: which product of packed bytes
+    E_BITS,     // value: which function of bits
+    E_TEXEL,    // value: without a sampler, with one of those in the kernel, or
+                // of signed numbers
+    E_FILTERED, // of floats; value: as it is, or mixed of two
+    E_GENERIC,  // through a pointer to global or private memory
+    E_DOT,      // value: which product of packed bytes
     E_CHOOSE
 };
 
@@ -112,7 +116,8 @@ enum stmt_kind {
     S_SUM,     // barrier, read an atomic, barrier
     S_COLLECT, // part: enum collective
     S_CALL,
-    S_STORE
+    S_STORE,
+    S_PAINT // one's own texel
 };
 
 // Functions that a group or a sub-group calls together.
@@ -150,7 +155,7 @@ struct tree {
     uint32_t required[3]; // reqd_work_group_size or 0
     bool local_argument;  // the shared array is an argument
     bool modern;          // OpenCL C 3.0, and what only it has
-    bool picture;         // an image is an argument
+    bool picture;         // images are arguments
     unsigned vars;
     enum var_type types[TREE_VARS];
     struct helper helpers[TREE_HELPERS];
@@ -173,11 +178,12 @@ struct tree_pack {
     uint8_t c;
 };
 
-#define TREE_PACK  ((struct tree_pack){0x9e3779b9u, 4711, 201})
-#define TREE_AT(k) ((uint32_t)(k) * 2654435761u >> 9) // the constant table
-#define TREE_TABLE 16
-#define TREE_TALLY (TREE_MIX >> 8) // what the program's variables begin with
-#define TREE_MIX   0x5bd1e995u // what an element of an array begins with
+#define TREE_PACK         ((struct tree_pack){0x9e3779b9u, 4711, 201})
+#define TREE_AT(k)        ((uint32_t)(k) * 2654435761u >> 9) // the constant table
+#define TREE_TABLE        16
+#define TREE_FLOAT(input) ((input) & 65535) // the same as a texel of floats
+#define TREE_TALLY        (TREE_MIX >> 8) // what the program's variables begin with
+#define TREE_MIX          0x5bd1e995u // what an element of an array begins with
 
 static inline bool tree_gives_value(enum stmt_kind kind)
 {
@@ -238,9 +244,10 @@ struct tree *tree_make(uint64_t seed);
 void tree_free(struct tree *tree);
 void tree_print(const struct tree *tree, FILE *file);
 
-// Write the TREE_RESULTS results of every work-item of the launch to out, and
-// what the program's own variables hold then to `tally`.
+// Write the TREE_RESULTS results of every work-item of the launch to out, what
+// the program's own variables hold then to `tally`, and the texels that
+// work-items give a value to `canvas`.
 void tree_interpret(const struct tree *tree, const struct tree_launch *launch,
-                    uint32_t *out, uint32_t tally[TREE_SUMS]);
+                    uint32_t *out, uint32_t tally[TREE_SUMS], uint32_t *canvas);
 
 #endif

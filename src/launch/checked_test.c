@@ -518,6 +518,20 @@ static void coordinates_outside_of_images_are_found(void)
         "texel (0, 0, 2) of image 'to', which has 32 x 1 x 2");
 }
 
+static void gangs_are_refused(void)
+{
+    const struct hd_program_params params = {
+        .path = "k.cl", .source = "kernel void k(void)\n{\n}\n"};
+    struct hd_program *program;
+
+    CHECK_OK(hd_program_create(runtime, &params, &program, &error), error);
+    const struct hd_part part = {.kernel = hd_program_find(program, "k"),
+                                 .range = {.dims = 1, .global = {1}}};
+    CHECK_FAILS(hd_launch_gang(runtime, NULL, &part, 1, &error), HD_ENOTSUP,
+                error, "kernel 'k' is built with -heddle-check");
+    hd_program_destroy(program);
+}
+
 // On workers, though there are units; screened there too.
 static void units_do_not_matter(void)
 {
@@ -531,6 +545,7 @@ static void units_do_not_matter(void)
     finds(KERNEL("    out[i + 1] = in[i];\n"), "k.cl:5:", "at byte 256");
     CHECK(suspected == 1);
     screens(KERNEL("    out[i] = in[i];\n"));
+    gangs_are_refused();
     hd_runtime_destroy(runtime);
     runtime = before;
 }
@@ -582,6 +597,7 @@ int main(void)
     large_private_arrays_are_checked();
     groups_and_sub_groups_meet();
     races_for_texels_are_found();
+    gangs_are_refused();
     coordinates_outside_of_images_are_found();
     units_do_not_matter();
     if (!HOLDS_SIGNALS)

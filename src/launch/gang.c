@@ -186,8 +186,8 @@ static hd_status check_parts(const struct hdi_launcher *launcher,
     for (unsigned i = 0; i < count; i++) {
         if (parts[i].kernel->info.form == HD_FORM_CHECKED)
             return hdi_fail(error, HD_ENOTSUP,
-                            "kernel '%s' is checked, which no member of a gang "
-                            "can be",
+                            "kernel '%s' is built with -heddle-check, which no "
+                            "member of a gang can be: launch it by itself",
                             parts[i].kernel->info.name);
         if (launcher->ports && hdi_leaf_is_grid(parts[i].kernel))
             return hdi_fail(error, HD_ENOTSUP,

@@ -48,6 +48,10 @@ struct hd_kernel {
     // Measured time of one work-item [ns / 1024], 0 when it never ran. Written
     // by launches with relaxed stores; any value is only a hint for the cutoff.
     _Atomic uint64_t item_time;
+    // The same where its work-groups wait for each other: on one worker, and on
+    // several; and how many launches there were.
+    _Atomic uint64_t alone_time, shared_time;
+    _Atomic uint32_t launches;
 };
 
 // As hd_program_create(), hd_program_destroy().

@@ -500,7 +500,7 @@ static void part(struct rig *rig, const char *options, const char *text)
     struct hdi_program_context context = {.device = rig->device};
     struct hd_program_params params = {
         .path = "apart.cl", .source = body, .options = options};
-    const struct hd_range range = {1, {64}, {32}, {0}};
+    const struct hd_range range = {1, {32}, {32}, {0}};
     struct hd_buffer *buffer = buffer_of(rig, 256);
     const struct hd_arg args[] = {HD_BUFFER(buffer)};
     struct hd_program *program;

@@ -238,7 +238,7 @@ static inline bool hd_cutoff_met(const struct hd_cutoff *cutoff, size_t items)
 #define hd_reduce(worker, name, ...) \
     HD_CAT_(hd_reduce_, name)(worker, __VA_ARGS__)
 
-// Types and names of the parameters for another list, the names alone.
+// Types and names of the parameters for another list.
 #define HD_TYPED_0(name)
 #define HD_TYPED_1(name, ...) , __VA_ARGS__
 #define HD_TYPED_2(name, ...) , __VA_ARGS__
@@ -246,15 +246,6 @@ static inline bool hd_cutoff_met(const struct hd_cutoff *cutoff, size_t items)
 #define HD_TYPED_4(name, ...) , __VA_ARGS__
 #define HD_TYPED_5(name, ...) , __VA_ARGS__
 #define HD_TYPED_6(name, ...) , __VA_ARGS__
-#define HD_NAMES_0(name)
-#define HD_NAMES_1(name, t1, p1) , p1
-#define HD_NAMES_2(name, t1, p1, t2, p2) , p1, p2
-#define HD_NAMES_3(name, t1, p1, t2, p2, t3, p3) , p1, p2, p3
-#define HD_NAMES_4(name, t1, p1, t2, p2, t3, p3, t4, p4) , p1, p2, p3, p4
-#define HD_NAMES_5(name, t1, p1, t2, p2, t3, p3, t4, p4, t5, p5) \
-    , p1, p2, p3, p4, p5
-#define HD_NAMES_6(name, t1, p1, t2, p2, t3, p3, t4, p4, t5, p5, t6, p6) \
-    , p1, p2, p3, p4, p5, p6
 
 // Somebody asks for work: half of the items that are left become a task, and
 // again half of the rest as long as the request stands. That is rare, and kept

@@ -29,7 +29,9 @@
 // directly, unless the record was made public, below `split_`. Neither has a
 // fence nor a read-modify-write: other workers see only what the slow path has
 // published, and they ask for that by lowering `limit_`, which every spawn
-// compares with anyway to find the end of the array.
+// compares with anyway to find the end of the array. `top_` is written by every
+// spawn and join but read in functions that are no tasks only: tasks hand it on
+// in a register.
 #ifndef HEDDLE_TASK_MACROS_H
 #define HEDDLE_TASK_MACROS_H
 
@@ -80,15 +82,57 @@ static inline struct hd_stack_ *hd_stack_of_(struct hd_worker *worker)
     return (struct hd_stack_ *)(void *)worker;
 }
 
-static inline void hd_push_(struct hd_worker *worker, struct hd_task_ *task)
+// In the body of a task this name is a parameter, which hides the function:
+// what `top_` is, since everything called there leaves it as it was. Reading it
+// from memory right after it was written would make each spawn wait for the one
+// before.
+static inline struct hd_task_ *hd_top_(struct hd_worker *worker)
+{
+    return hd_stack_of_(worker)->top_;
+}
+
+// The parameter's address, or NULL outside of tasks.
+#ifdef __cplusplus
+extern "C++" {
+static inline struct hd_task_ **hd_known_(struct hd_task_ **top)
+{
+    return top;
+}
+static inline struct hd_task_ **hd_known_(
+    struct hd_task_ *(*)(struct hd_worker *))
+{
+    return NULL;
+}
+}
+#define HD_KNOWN_ hd_known_(&hd_top_)
+#else
+#define HD_KNOWN_                      \
+    _Generic(&hd_top_,                 \
+        struct hd_task_ * *: &hd_top_, \
+        default: (struct hd_task_ **)0)
+#endif
+
+static inline struct hd_task_ *hd_top_of_(struct hd_worker *worker,
+                                          struct hd_task_ *const *known)
+{
+    return known ? *known : hd_top_(worker);
+}
+
+static inline void hd_push_(struct hd_worker *worker, struct hd_task_ *task,
+                            struct hd_task_ **known)
 {
     struct hd_stack_ *stack = hd_stack_of_(worker);
     uintptr_t limit =
         (uintptr_t)__atomic_load_n(&stack->limit_, __ATOMIC_RELAXED);
+    struct hd_task_ *top = task + 1;
 
-    stack->top_ = task + 1;
-    if (__builtin_expect((uintptr_t)(task + 1) > limit, 0))
+    stack->top_ = top;
+    if (__builtin_expect((uintptr_t)top > limit, 0)) {
         hd_spawn_slow_(worker);
+        top = stack->top_;
+    }
+    if (known)
+        *known = top;
 }
 
 // Whether somebody without work asks for some.
@@ -108,14 +152,19 @@ static inline void hd_count_task_(struct hd_worker *worker)
 }
 
 // Pop the newest record; true: run it, false: it holds the result.
-static inline int hd_pop_(struct hd_worker *worker, struct hd_task_ **record)
+static inline int hd_pop_(struct hd_worker *worker, struct hd_task_ **record,
+                          struct hd_task_ **known)
 {
     struct hd_stack_ *stack = hd_stack_of_(worker);
-    struct hd_task_ *task = stack->top_ - 1;
+    struct hd_task_ *task = hd_top_of_(worker, known) - 1;
 
     stack->top_ = *record = task;
+    if (known)
+        *known = task;
     if (__builtin_expect((uintptr_t)task < (uintptr_t)stack->split_, 0)) {
         struct hd_task_ *done = hd_join_slow_(worker);
+        if (known)
+            *known = stack->top_;
         if (done) {
             *record = done;
             return 0;
@@ -180,6 +229,21 @@ static inline int hd_pop_(struct hd_worker *worker, struct hd_task_ **record)
 #define HD_PARAMS_8(name, t1, p1, t2, p2, t3, p3, t4, p4, t5, p5, t6, p6, t7, p7, t8, p8) \
     , t1 p1, t2 p2, t3 p3, t4 p4, t5 p5, t6 p6, t7 p7, t8 p8
 
+// The parameters' names.
+#define HD_NAMES_0(name)
+#define HD_NAMES_1(name, t1, p1) , p1
+#define HD_NAMES_2(name, t1, p1, t2, p2) , p1, p2
+#define HD_NAMES_3(name, t1, p1, t2, p2, t3, p3) , p1, p2, p3
+#define HD_NAMES_4(name, t1, p1, t2, p2, t3, p3, t4, p4) , p1, p2, p3, p4
+#define HD_NAMES_5(name, t1, p1, t2, p2, t3, p3, t4, p4, t5, p5) \
+    , p1, p2, p3, p4, p5
+#define HD_NAMES_6(name, t1, p1, t2, p2, t3, p3, t4, p4, t5, p5, t6, p6) \
+    , p1, p2, p3, p4, p5, p6
+#define HD_NAMES_7(name, t1, p1, t2, p2, t3, p3, t4, p4, t5, p5, t6, p6, t7, p7) \
+    , p1, p2, p3, p4, p5, p6, p7
+#define HD_NAMES_8(name, t1, p1, t2, p2, t3, p3, t4, p4, t5, p5, t6, p6, t7, p7, t8, p8) \
+    , p1, p2, p3, p4, p5, p6, p7, p8
+
 // Arguments into the record.
 #define HD_STORES_0(name) (void)hd_args_;
 #define HD_STORES_1(name, t1, p1) \
@@ -229,19 +293,23 @@ static inline int hd_pop_(struct hd_worker *worker, struct hd_task_ **record)
 // arguments in a record, the spawn.
 #define HD_COMMON_(linkage, result, name, ...) \
     linkage result name(struct hd_worker *worker HD_LIST_(PARAMS, __VA_ARGS__)); \
+    linkage result hd_body_##name( \
+        struct hd_worker *worker, \
+        struct hd_task_ *hd_top_ HD_LIST_(PARAMS, __VA_ARGS__)); \
     struct __attribute__((may_alias)) hd_args_##name { \
         HD_LIST_(FIELDS, __VA_ARGS__) \
     }; \
     static void hd_run_##name(struct hd_worker *worker, struct hd_task_ *task); \
     HD_INLINE_ void hd_spawn_##name( \
-        struct hd_worker *worker HD_LIST_(PARAMS, __VA_ARGS__)) \
+        struct hd_worker *worker, \
+        struct hd_task_ **hd_known_ HD_LIST_(PARAMS, __VA_ARGS__)) \
     { \
-        struct hd_task_ *hd_record_ = hd_stack_of_(worker)->top_; \
+        struct hd_task_ *hd_record_ = hd_top_of_(worker, hd_known_); \
         struct hd_args_##name *hd_args_ = \
             (struct hd_args_##name *)(void *)hd_record_->data_; \
         HD_LIST_(STORES, __VA_ARGS__) \
         hd_record_->run_ = hd_run_##name; \
-        hd_push_(worker, hd_record_); \
+        hd_push_(worker, hd_record_, hd_known_); \
     }
 
 #define HD_ARGS_(name, task) \
@@ -264,19 +332,22 @@ static inline int hd_pop_(struct hd_worker *worker, struct hd_task_ **record)
         struct hd_worker *worker, struct hd_task_ *task) \
     { \
         HD_ARGS_(name, task) \
-        result hd_result_ = name(worker HD_LIST_(LOADS, __VA_ARGS__)); \
+        result hd_result_ = hd_body_##name( \
+            worker, hd_top_(worker) HD_LIST_(LOADS, __VA_ARGS__)); \
         __builtin_memcpy(task->data_, &hd_result_, sizeof(hd_result_)); \
     } \
-    HD_INLINE_ result hd_join_##name(struct hd_worker *worker) \
+    HD_INLINE_ result hd_join_##name(struct hd_worker *worker, \
+                                     struct hd_task_ **hd_known_) \
     { \
         struct hd_task_ *hd_record_; \
-        if (__builtin_expect(!hd_pop_(worker, &hd_record_), 0)) { \
+        if (__builtin_expect(!hd_pop_(worker, &hd_record_, hd_known_), 0)) { \
             result hd_result_; \
             __builtin_memcpy(&hd_result_, hd_record_->data_, sizeof(hd_result_)); \
             return hd_result_; \
         } \
         HD_ARGS_(name, hd_record_) \
-        return name(worker HD_LIST_(LOADS, __VA_ARGS__)); \
+        return hd_body_##name(worker, \
+                              hd_record_ HD_LIST_(LOADS, __VA_ARGS__)); \
     } \
     HD_STATIC_ASSERT_(sizeof(result) <= HD_TASK_DATA_ && \
                           HD_ALIGNOF_(result) <= 16, \
@@ -291,28 +362,38 @@ static inline int hd_pop_(struct hd_worker *worker, struct hd_task_ **record)
         struct hd_worker *worker, struct hd_task_ *task) \
     { \
         HD_ARGS_(name, task) \
-        name(worker HD_LIST_(LOADS, __VA_ARGS__)); \
+        hd_body_##name(worker, \
+                       hd_top_(worker) HD_LIST_(LOADS, __VA_ARGS__)); \
     } \
-    HD_INLINE_ void hd_join_##name(struct hd_worker *worker) \
+    HD_INLINE_ void hd_join_##name(struct hd_worker *worker, \
+                                   struct hd_task_ **hd_known_) \
     { \
         struct hd_task_ *hd_record_; \
-        if (__builtin_expect(!hd_pop_(worker, &hd_record_), 0)) \
+        if (__builtin_expect(!hd_pop_(worker, &hd_record_, hd_known_), 0)) \
             return; \
         HD_ARGS_(name, hd_record_) \
-        name(worker HD_LIST_(LOADS, __VA_ARGS__)); \
+        hd_body_##name(worker, hd_record_ HD_LIST_(LOADS, __VA_ARGS__)); \
     } \
     HD_FITS_(name)
 
-#define HD_DEFINE_1_(linkage, result, name, ...) \
-    HD_DEFINE_2_(linkage, result, name, __VA_ARGS__)
-#define HD_DEFINE_2_(linkage, result, name, ...) \
-    linkage result name(__attribute__((unused)) struct hd_worker *worker \
-                            HD_LIST_(PARAMS, __VA_ARGS__))
+#define HD_DEFINE_1_(linkage, result, give, name, ...) \
+    HD_DEFINE_2_(linkage, result, give, name, __VA_ARGS__)
+#define HD_DEFINE_2_(linkage, result, give, name, ...) \
+    __attribute__((unused)) linkage result name( \
+        struct hd_worker *worker HD_LIST_(PARAMS, __VA_ARGS__)) \
+    { \
+        give hd_body_##name( \
+            worker, hd_top_(worker) HD_LIST_(NAMES, __VA_ARGS__)); \
+    } \
+    linkage result hd_body_##name( \
+        __attribute__((unused)) struct hd_worker *worker, \
+        __attribute__((unused)) \
+            struct hd_task_ *hd_top_ HD_LIST_(PARAMS, __VA_ARGS__))
 
 #define HD_TASK_DECLARE(linkage, result, ...) \
     HD_DECLARE_1_(linkage, result, HD_NAME_(__VA_ARGS__, ), __VA_ARGS__)
 #define HD_TASK_DEFINE(linkage, result, ...) \
-    HD_DEFINE_1_(linkage, result, HD_NAME_(__VA_ARGS__, ), __VA_ARGS__)
+    HD_DEFINE_1_(linkage, result, return, HD_NAME_(__VA_ARGS__, ), __VA_ARGS__)
 #define HD_TASK(result, ...) \
     HD_TASK_DECLARE(static inline, result, __VA_ARGS__); \
     HD_TASK_DEFINE(static inline, result, __VA_ARGS__)
@@ -320,25 +401,27 @@ static inline int hd_pop_(struct hd_worker *worker, struct hd_task_ **record)
 #define HD_VOID_TASK_DECLARE(linkage, ...) \
     HD_VOID_DECLARE_1_(linkage, HD_NAME_(__VA_ARGS__, ), __VA_ARGS__)
 #define HD_VOID_TASK_DEFINE(linkage, ...) \
-    HD_DEFINE_1_(linkage, void, HD_NAME_(__VA_ARGS__, ), __VA_ARGS__)
+    HD_DEFINE_1_(linkage, void, , HD_NAME_(__VA_ARGS__, ), __VA_ARGS__)
 #define HD_VOID_TASK(...) \
     HD_VOID_TASK_DECLARE(static inline, __VA_ARGS__); \
     HD_VOID_TASK_DEFINE(static inline, __VA_ARGS__)
 
 // Using it -------------------------------------------------------------------
 
-#define HD_USE_0_(prefix, worker, name)      HD_CAT_(prefix, name)(worker)
+#define HD_USE_0_(prefix, worker, name) HD_CAT_(prefix, name)(worker, HD_KNOWN_)
 #define HD_USE_1_(prefix, worker, name, ...) \
-    HD_CAT_(prefix, name)(worker, __VA_ARGS__)
+    HD_CAT_(prefix, name)(worker, HD_KNOWN_, __VA_ARGS__)
 
 #define hd_spawn(worker, ...) \
     HD_CAT_(HD_CAT_(HD_USE_, HD_MORE_(__VA_ARGS__)), _) \
     (hd_spawn_, worker, __VA_ARGS__)
 #define hd_call(worker, ...) \
     HD_CAT_(HD_CAT_(HD_CALL_, HD_MORE_(__VA_ARGS__)), _)(worker, __VA_ARGS__)
-#define HD_CALL_0_(worker, name)      name(worker)
-#define HD_CALL_1_(worker, name, ...) name(worker, __VA_ARGS__)
-#define hd_join(worker, name) HD_CAT_(hd_join_, name)(worker)
+#define HD_CALL_0_(worker, name) \
+    HD_CAT_(hd_body_, name)(worker, hd_top_of_(worker, HD_KNOWN_))
+#define HD_CALL_1_(worker, name, ...) \
+    HD_CAT_(hd_body_, name)(worker, hd_top_of_(worker, HD_KNOWN_), __VA_ARGS__)
+#define hd_join(worker, name) HD_CAT_(hd_join_, name)(worker, HD_KNOWN_)
 // clang-format on
 
 #endif

@@ -301,6 +301,52 @@ static void results_are_those_of_serial_code(unsigned workers)
     hd_pool_destroy(pool);
 }
 
+// A function that is no task forks as well, and calls tasks as functions, with
+// forks of its caller around it.
+static uint64_t outside(struct hd_worker *worker, int n)
+{
+    hd_spawn(worker, fib, n);
+    hd_spawn(worker, fib, n + 1);
+    uint64_t sum = fib(worker, n + 2) + hd_join(worker, fib);
+    return sum + hd_join(worker, fib);
+}
+
+HD_TASK(uint64_t, through, int, n, int, depth)
+{
+    uint64_t before = outside(worker, n);
+
+    if (depth == 0)
+        return before;
+    hd_spawn(worker, through, n, depth - 1);
+    uint64_t between = outside(worker, n);
+    hd_spawn(worker, fib, n);
+    uint64_t plain = through(worker, n, depth - 1);
+    uint64_t last = hd_join(worker, fib);
+    CHECK(before == between && last == serial_fib(n));
+    return plain + hd_join(worker, through);
+}
+
+static void fork_in_functions(struct hd_worker *worker, void *data)
+{
+    int n = 200000; // more than the stack holds
+
+    (void)data;
+    CHECK(hd_call(worker, through, 5, 7) == 128 * 2 * serial_fib(7));
+    for (int i = 0; i < n; i++)
+        hd_spawn(worker, add_one, i);
+    CHECK(hd_call(worker, through, 3, 4) == 16 * 2 * serial_fib(5));
+    for (int i = n; i > 0; i--)
+        CHECK(hd_join(worker, add_one) == i);
+}
+
+static void functions_fork_as_tasks_do(unsigned workers)
+{
+    struct hd_pool *pool = make_pool(workers);
+
+    hd_pool_run(pool, fork_in_functions, NULL);
+    hd_pool_destroy(pool);
+}
+
 static void every_task_is_counted_once(void)
 {
     struct hd_pool *pool = make_pool(3);
@@ -354,6 +400,8 @@ int main(void)
     a_missing_join_is_noticed();
     for (unsigned workers = 1; workers <= 5; workers++)
         results_are_those_of_serial_code(workers);
+    for (unsigned workers = 1; workers <= 3; workers += 2)
+        functions_fork_as_tasks_do(workers);
     every_task_is_counted_once();
     return 0;
 }

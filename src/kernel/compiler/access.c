@@ -5,8 +5,9 @@
 #include <string.h>
 
 enum {
-    MOST_STRIDE = 4, // elements between those of neighbours that are worth
-                     // loading with them
+    MOST_STRIDE = 4,   // elements between those of neighbours that are worth
+                       // loading with them
+    MOST_BETWEEN = 32, // instructions between the halves of a pair
     MOST_LANES = 64
 };
 
@@ -139,8 +140,7 @@ static bool has_gather(const struct hdi_wide *w, LLVMTypeRef type)
     return LLVMABISizeOfType(w->emit->llvm->layout, type) >= 4;
 }
 
-// Likely neighbours
-// --------------------------------------------------------------
+// Likely neighbours -----------------------------------------------------------
 
 // An address base[(long)i], where the 32-bit i grows by a constant from lane to
 // lane but may wrap: looked at while running, it is that of neighbours nearly
@@ -213,10 +213,9 @@ static LLVMValueRef part_ways(struct hdi_wide *w, LLVMValueRef pointer,
 }
 
 static LLVMValueRef load_likely(struct hdi_wide *w, LLVMValueRef load,
-                                const struct likely *likely)
+                                LLVMTypeRef type, const struct likely *likely)
 {
     LLVMBuilderRef b = w->emit->builder;
-    LLVMTypeRef type = LLVMTypeOf(load);
     LLVMValueRef pointer = LLVMGetOperand(load, 0);
     unsigned align = LLVMGetAlignment(load);
     struct ways ways;
@@ -237,10 +236,9 @@ static LLVMValueRef load_likely(struct hdi_wide *w, LLVMValueRef load,
 }
 
 static void store_likely(struct hdi_wide *w, LLVMValueRef store,
-                         const struct likely *likely)
+                         LLVMValueRef value, const struct likely *likely)
 {
     LLVMBuilderRef b = w->emit->builder;
-    LLVMValueRef value = hdi_wide_value(w, LLVMGetOperand(store, 0));
     LLVMValueRef pointer = LLVMGetOperand(store, 1);
     unsigned align = LLVMGetAlignment(store);
     struct ways ways;
@@ -254,25 +252,137 @@ static void store_likely(struct hdi_wide *w, LLVMValueRef store,
     hdi_build_at_end(b, ways.join);
 }
 
-// Accesses
-// -----------------------------------------------------------------------
+// Pairs -----------------------------------------------------------------------
 
-void hdi_widen_load(struct hdi_wide *w, LLVMValueRef load)
+// Two accesses to elements of 32 bits side by side, such as those of a float2,
+// are one to an element of 64: half as many addresses where they are scattered,
+// and none where pairs lie side by side.
+
+static LLVMValueRef base_of(const struct hdi_wide *w, LLVMValueRef pointer,
+                            uint64_t *offset)
+{
+    const struct hdi_flow *flow = w->emit->flow;
+
+    *offset = 0;
+    pointer = hdi_origin(flow, pointer);
+    while (LLVMIsAGetElementPtrInst(pointer) &&
+           LLVMGetNumOperands(pointer) == 2 &&
+           LLVMIsAConstantInt(LLVMGetOperand(pointer, 1))) {
+        *offset +=
+            (uint64_t)LLVMConstIntGetSExtValue(LLVMGetOperand(pointer, 1)) *
+            LLVMABISizeOfType(w->emit->llvm->layout,
+                              LLVMGetGEPSourceElementType(pointer));
+        pointer = hdi_origin(flow, LLVMGetOperand(pointer, 0));
+    }
+    return pointer;
+}
+
+static LLVMTypeRef type_of(LLVMValueRef access)
+{
+    return LLVMTypeOf(LLVMIsAStoreInst(access) ? LLVMGetOperand(access, 0)
+                                               : access);
+}
+
+static bool is_other(const struct hdi_wide *w, LLVMValueRef access,
+                     LLVMValueRef x)
+{
+    unsigned kind = LLVMGetMDKindIDInContext(w->emit->llvm->context, "tbaa", 4);
+    bool is_store = LLVMIsAStoreInst(x) != NULL;
+    uint64_t first, second;
+
+    return LLVMGetInstructionOpcode(x) == LLVMGetInstructionOpcode(access) &&
+           hdi_is_plain_access(x) && type_of(x) == type_of(access) &&
+           LLVMGetMetadata(x, kind) == LLVMGetMetadata(access, kind) &&
+           base_of(w, LLVMGetOperand(access, is_store), &first) ==
+               base_of(w, LLVMGetOperand(x, is_store), &second) &&
+           second - first == 4;
+}
+
+// The access to the element behind that of `access`, which may be done at the
+// same time, or NULL.
+static LLVMValueRef find_other(const struct hdi_wide *w, LLVMValueRef access)
+{
+    const struct hdi_flow *flow = w->emit->flow;
+    bool is_store = LLVMIsAStoreInst(access) != NULL;
+    LLVMValueRef x = access;
+
+    for (unsigned i = 0; i < MOST_BETWEEN; i++) {
+        x = LLVMGetNextInstruction(x);
+        if (LLVMIsATerminatorInst(x))
+            return NULL;
+        if (hdi_slot_of(flow, x) != SIZE_MAX)
+            continue;
+        if (is_other(w, access, x))
+            return x;
+        if (hdi_has_effects(flow, x) || (is_store && LLVMIsALoadInst(x)) ||
+            hdi_call_is_barrier(hdi_call_kind(x)))
+            return NULL;
+    }
+    return NULL;
+}
+
+// The second half of the pair that begins with `access`, NULL: it is not one
+// that is better done at once.
+static LLVMValueRef find_pair(const struct hdi_wide *w, LLVMValueRef access)
+{
+    bool is_store = LLVMIsAStoreInst(access) != NULL;
+    LLVMTypeRef type = type_of(access);
+    LLVMValueRef pointer = LLVMGetOperand(access, is_store);
+    struct hdi_class c = hdi_linear_class(w->linear, pointer);
+    struct likely likely;
+
+    if ((type != w->emit->i32 && LLVMGetTypeKind(type) != LLVMFloatTypeKind) ||
+        w->emit->screening)
+        return NULL;
+    if (c.kind == HDI_LANES_LINEAR && c.step != 8 &&
+        (c.step == 0 || c.step == 4 || c.step == -4 ||
+         (!is_store && w->certain && c.step > 0 && c.step <= 4 * MOST_STRIDE)))
+        return NULL;
+    return find_likely(w, pointer, 4, &likely) ? NULL : find_other(w, access);
+}
+
+static LLVMValueRef join_halves(struct hdi_wide *w, LLVMValueRef first,
+                                LLVMValueRef second)
+{
+    LLVMBuilderRef b = w->emit->builder;
+    LLVMValueRef from[2 * MOST_LANES];
+
+    for (unsigned i = 0; i < 2 * w->lanes; i++)
+        from[i] = LLVMConstInt(w->emit->i32, i / 2 + i % 2 * w->lanes, false);
+    LLVMValueRef both = LLVMBuildShuffleVector(
+        b, first, second, LLVMConstVector(from, 2 * w->lanes), "");
+    return LLVMBuildBitCast(b, both, hdi_wide_type(w, w->emit->i64), "");
+}
+
+static LLVMValueRef take_half(struct hdi_wide *w, LLVMValueRef pairs,
+                              LLVMTypeRef type, unsigned half)
+{
+    LLVMBuilderRef b = w->emit->builder;
+    LLVMValueRef from[MOST_LANES];
+
+    for (unsigned i = 0; i < w->lanes; i++)
+        from[i] = LLVMConstInt(w->emit->i32, 2 * i + half, false);
+    LLVMValueRef both =
+        LLVMBuildBitCast(b, pairs, LLVMVectorType(type, 2 * w->lanes), "");
+    return LLVMBuildShuffleVector(b, both, LLVMGetPoison(LLVMTypeOf(both)),
+                                  LLVMConstVector(from, w->lanes), "");
+}
+
+// Accesses --------------------------------------------------------------------
+
+// An element of `type` for each lane, NULL: there is no such load.
+static LLVMValueRef read_elements(struct hdi_wide *w, LLVMValueRef load,
+                                  LLVMTypeRef type)
 {
     struct likely likely;
     LLVMValueRef pointer = LLVMGetOperand(load, 0);
-    LLVMTypeRef type = LLVMTypeOf(load);
     struct hdi_class c = hdi_linear_class(w->linear, pointer);
     unsigned align = LLVMGetAlignment(load);
     int64_t size = (int64_t)LLVMABISizeOfType(w->emit->llvm->layout, type);
-
-    if (!is_whole(type)) {
-        hdi_by_lane(w, load, no_lanes);
-        return;
-    }
     int64_t stride =
         c.kind == HDI_LANES_LINEAR && c.step % size == 0 ? c.step / size : 0;
     LLVMValueRef result;
+
     if (stride == 1) {
         result =
             hdi_wide_read(w, type, hdi_emit_operand(w->emit, pointer), align);
@@ -288,17 +398,37 @@ void hdi_widen_load(struct hdi_wide *w, LLVMValueRef load)
         result = strided_load(w, type, hdi_emit_operand(w->emit, pointer),
                               align, (unsigned)stride);
     } else if (has_gather(w, type) && find_likely(w, pointer, size, &likely)) {
-        hdi_map_set(&w->vectors, load, load_likely(w, load, &likely));
-        return;
+        return load_likely(w, load, type, &likely);
     } else if (has_gather(w, type)) {
         hdi_note(w->emit->llvm, load, "reads from scattered addresses");
         result = gather(w, type, hdi_wide_value(w, pointer), align);
     } else {
+        return NULL;
+    }
+    copy_kind(w, load, result);
+    return result;
+}
+
+void hdi_widen_load(struct hdi_wide *w, LLVMValueRef load)
+{
+    LLVMTypeRef type = LLVMTypeOf(load);
+
+    if (hdi_map_get(&w->vectors, load))
+        return; // with the first half of its pair
+    if (!is_whole(type)) {
+        hdi_by_lane(w, load, no_lanes);
+        return;
+    }
+    LLVMValueRef other = find_pair(w, load);
+    LLVMValueRef result = read_elements(w, load, other ? w->emit->i64 : type);
+    if (!result) {
         hdi_by_lane(w, load, small);
         return;
     }
-    copy_kind(w, load, result);
-    hdi_map_set(&w->vectors, load, result);
+    hdi_map_set(&w->vectors, load,
+                other ? take_half(w, result, type, 0) : result);
+    if (other)
+        hdi_map_set(&w->vectors, other, take_half(w, result, type, 1));
 }
 
 // All lanes write to one place: any one of them may have been the last.
@@ -321,36 +451,62 @@ static void store_last(struct hdi_wide *w, LLVMValueRef store)
     copy_kind(w, store, copy);
 }
 
-void hdi_widen_store(struct hdi_wide *w, LLVMValueRef store)
+// An element of each lane.
+static void write_elements(struct hdi_wide *w, LLVMValueRef store,
+                           LLVMValueRef value)
 {
     struct likely likely;
-    LLVMValueRef value = LLVMGetOperand(store, 0);
     LLVMValueRef pointer = LLVMGetOperand(store, 1);
-    LLVMTypeRef type = LLVMTypeOf(value);
+    LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(value));
     struct hdi_class c = hdi_linear_class(w->linear, pointer);
-    struct hdi_class v = hdi_linear_class(w->linear, value);
     unsigned align = LLVMGetAlignment(store);
     int64_t size = (int64_t)LLVMABISizeOfType(w->emit->llvm->layout, type);
+
+    if (c.kind == HDI_LANES_LINEAR && c.step == size) {
+        copy_kind(w, store,
+                  hdi_wide_write(w, value, hdi_emit_operand(w->emit, pointer),
+                                 align));
+    } else if (has_gather(w, type) && find_likely(w, pointer, size, &likely)) {
+        store_likely(w, store, value, &likely);
+    } else if (has_gather(w, type)) {
+        hdi_note(w->emit->llvm, store, "writes to scattered addresses");
+        scatter(w, value, hdi_wide_value(w, pointer), align);
+    } else {
+        hdi_by_lane(w, store, small);
+    }
+}
+
+void hdi_widen_store(struct hdi_wide *w, LLVMValueRef store)
+{
+    LLVMValueRef value = LLVMGetOperand(store, 0);
+    LLVMValueRef pointer = LLVMGetOperand(store, 1);
+    struct hdi_class c = hdi_linear_class(w->linear, pointer);
+    struct hdi_class v = hdi_linear_class(w->linear, value);
 
     if (c.kind != HDI_LANES_VARY && c.step == 0 && v.kind != HDI_LANES_VARY &&
         v.step == 0) {
         hdi_emit_instruction(w->emit, store);
         return;
     }
-    if (!is_whole(type)) {
+    if (!is_whole(LLVMTypeOf(value))) {
         hdi_by_lane(w, store, no_lanes);
-    } else if (c.kind != HDI_LANES_VARY && c.step == 0) {
+        return;
+    }
+    if (c.kind != HDI_LANES_VARY && c.step == 0) {
         store_last(w, store);
-    } else if (c.kind == HDI_LANES_LINEAR && c.step == size) {
-        copy_kind(w, store,
-                  hdi_wide_write(w, hdi_wide_value(w, value),
-                                 hdi_emit_operand(w->emit, pointer), align));
-    } else if (has_gather(w, type) && find_likely(w, pointer, size, &likely)) {
-        store_likely(w, store, &likely);
-    } else if (has_gather(w, type)) {
-        hdi_note(w->emit->llvm, store, "writes to scattered addresses");
-        scatter(w, hdi_wide_value(w, value), hdi_wide_value(w, pointer), align);
+        return;
+    }
+    LLVMValueRef vector = hdi_wide_value(w, value);
+    if (w->first_half && find_other(w, w->first_half) == store) {
+        LLVMValueRef first = w->first_half;
+        w->first_half = NULL;
+        write_elements(w, first,
+                       join_halves(w,
+                                   hdi_wide_value(w, LLVMGetOperand(first, 0)),
+                                   vector));
+    } else if (find_pair(w, store)) {
+        w->first_half = store; // the second comes in this block
     } else {
-        hdi_by_lane(w, store, small);
+        write_elements(w, store, vector);
     }
 }

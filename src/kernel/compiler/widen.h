@@ -22,7 +22,8 @@ struct hdi_wide {
                        // memory is used
     bool certain;      // all of them
     size_t at;         // position of the block at hand
-    struct hdi_map vectors; // kernel's value that varies: its copies
+    struct hdi_map vectors;  // kernel's value that varies: its copies
+    LLVMValueRef first_half; // store that waits for that of the next element
 };
 
 // Types and masks.

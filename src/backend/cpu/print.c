@@ -49,7 +49,9 @@ static unsigned read_size(const char **at)
     static const struct {
         const char *text;
         unsigned size;
-    } modifiers[] = {{"hh", 1}, {"hl", 4}, {"h", 2}, {"ll", 8}, {"l", 8}};
+        // OpenCL C knows the first three and `l`, sources of C the others.
+    } modifiers[] = {{"hh", 1}, {"hl", 4}, {"h", 2}, {"ll", 8},
+                     {"l", 8},  {"z", 8},  {"t", 8}, {"j", 8}};
 
     for (size_t i = 0; i < sizeof(modifiers) / sizeof(modifiers[0]); i++) {
         size_t n = strlen(modifiers[i].text);

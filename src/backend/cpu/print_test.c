@@ -80,6 +80,12 @@ static void length_modifiers_narrow(void)
     check_text("%hhd %hx %ld %lu", &p,
                "69 2345 -5000000000 "
                "18446744068709551616");
+
+    p = (struct packed){0};
+    for (int i = 0; i < 4; i++)
+        pack(&p, HDI_PRINT_INTEGER, 8, 1, &wide);
+    check_text("%zd %lld %td %ji", &p,
+               "-5000000000 -5000000000 -5000000000 -5000000000");
 }
 
 static void reals_are_printed_as_c_does(void)

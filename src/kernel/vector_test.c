@@ -190,15 +190,46 @@ static unsigned width(const struct hd_program *p, const char *name)
     return least;
 }
 
-static void is_vectors(struct try *t, const char *text,
-                       const char *const *names, size_t count)
+// For a processor that need not be the one at hand.
+static struct hd_program *build_for(struct try *t, const char *text,
+                                    const char *cpu)
 {
-    struct hd_program *p = try_build(t, text, NULL);
+    const struct hd_program_params params = {
+        .path = "test.cl", .source = text, .cpus = cpu};
+    struct hd_error error;
+    struct hd_program *p;
 
-    // The least that every processor with vectors can do.
-    for (size_t i = 0; i < count; i++)
-        CHECK(width(p, names[i]) >= (__builtin_cpu_supports("avx2") ? 8 : 4));
-    hd_program_destroy(p);
+    CHECK_OK(hdi_program_create(&t->context, &params, &p, &error), error);
+    return p;
+}
+
+// Of each kind of vectors there is, on every machine that can make them; on
+// others of its own.
+static const struct processor {
+    const char *cpu;
+    unsigned width; // of a vector of numbers of 32 bits
+} processors[] = {{"x86-64-v2", 4}, {"x86-64-v3", 8}, {"x86-64-v4", 16}};
+
+struct reference {
+    const char *name;
+    unsigned part; // of that width is the least of its regions
+};
+
+static void is_vectors(struct try *t, const char *text,
+                       const struct reference *kernels, size_t count)
+{
+    bool named = t->device->can.features != NULL;
+    static const struct processor native = {"native", 4};
+    size_t kinds = sizeof(processors) / sizeof(processors[0]);
+
+    for (size_t k = 0; k < (named ? kinds : 1); k++) {
+        const struct processor *on = named ? &processors[k] : &native;
+        struct hd_program *p = build_for(t, text, on->cpu);
+        printf("for %s:\n", on->cpu);
+        for (size_t i = 0; i < count; i++)
+            CHECK(width(p, kernels[i].name) >= on->width / kernels[i].part);
+        hd_program_destroy(p);
+    }
 }
 
 enum {
@@ -289,9 +320,9 @@ static bool gathers(const unsigned char *code, size_t size)
     return false;
 }
 
-static bool has_gathers(struct try *t, const char *text)
+static bool has_gathers(struct try *t, const char *text, const char *cpu)
 {
-    struct hd_program *p = try_build(t, text, NULL);
+    struct hd_program *p = build_for(t, text, cpu);
     struct hd_error error;
     void *binary;
     size_t size;
@@ -306,26 +337,88 @@ static bool has_gathers(struct try *t, const char *text)
 // What is a constant away from an int that holds an id is still of neighbours.
 static void ids_keep_their_step_beside_constants(struct try *t)
 {
-    CHECK(!has_gathers(
-        t, "__attribute__((reqd_work_group_size(256, 1, 1)))\n"
-           "__kernel void k(__global const float *from, __global float *to) {\n"
-           "    __local float part[256];\n"
-           "    int l = get_local_id(0);\n"
-           "    part[l] = from[get_global_id(0)];\n"
-           "    barrier(CLK_LOCAL_MEM_FENCE);\n"
-           "    for (int n = 128; n > 0; n >>= 1) {\n"
-           "        if (l < n) part[l] += part[l + n];\n"
-           "        barrier(CLK_LOCAL_MEM_FENCE);\n"
-           "    }\n"
-           "    if (l == 0) to[get_group_id(0)] = part[0];\n"
-           "}\n"));
-    if (__builtin_cpu_supports("avx512f"))
-        CHECK(has_gathers(
-            t, "__kernel void k(__global const int *from,\n"
-               "                __global const int *at, __global int *to) {\n"
-               "    int i = get_global_id(0), l = get_local_id(0);\n"
-               "    to[i] = from[at[i + l]];\n"
-               "}\n"));
+    static const char sum[] =
+        "__attribute__((reqd_work_group_size(256, 1, 1)))\n"
+        "__kernel void k(__global const float *from, __global float *to) {\n"
+        "    __local float part[256];\n"
+        "    int l = get_local_id(0);\n"
+        "    part[l] = from[get_global_id(0)];\n"
+        "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "    for (int n = 128; n > 0; n >>= 1) {\n"
+        "        if (l < n) part[l] += part[l + n];\n"
+        "        barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "    }\n"
+        "    if (l == 0) to[get_group_id(0)] = part[0];\n"
+        "}\n";
+    static const char scattered[] =
+        "__kernel void k(__global const int *from,\n"
+        "                __global const int *at, __global int *to) {\n"
+        "    int i = get_global_id(0), l = get_local_id(0);\n"
+        "    to[i] = from[at[i + l]];\n"
+        "}\n";
+
+    if (!t->device->can.features) {
+        puts("not looked for: gathers, which only x86-64 has here");
+        return;
+    }
+    CHECK(!has_gathers(t, sum, "x86-64-v3"));
+    CHECK(!has_gathers(t, sum, "x86-64-v4"));
+    // Else the test would see none.
+    CHECK(has_gathers(t, scattered, "x86-64-v4"));
+}
+
+// Where there are no instructions for halves, bit by bit as where there are.
+static void halves_need_no_instructions(struct try *t)
+{
+    static const char text[] =
+        "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n"
+        "kernel void k(global const ushort *h, global float *f,\n"
+        "              global const uint *s, global ushort *fromf,\n"
+        "              global const ulong *d, global ushort *fromd) {\n"
+        "    size_t i = get_global_id(0);\n"
+        "    f[i] = (float)as_half(h[i]);\n"
+        "    fromf[i] = as_ushort((half)as_float(s[i]));\n"
+        "    fromd[i] = as_ushort((half)as_double(d[i]));\n"
+        "}\n";
+    enum {
+        COUNT = 65536
+    };
+    static uint16_t h[COUNT], fromf[2][COUNT], fromd[2][COUNT], *ph = h;
+    static uint32_t f[2][COUNT], s[COUNT], *ps = s;
+    static uint64_t d[COUNT], *pd = d;
+    static const char *const cpus[] = {"native", "x86-64"};
+    uint64_t random = 1;
+
+    if (!t->device->can.features || !strstr(t->device->can.features, " f16c"))
+        return;
+    for (uint32_t i = 0; i < COUNT; i++) {
+        // Exponents of halves and a little more; most lie at or beside the
+        // middle of two halves.
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        uint32_t sign = i & 1, exponent = 127 - 30 + i / 2 % 50;
+        uint32_t top = (uint32_t)(random >> 53), low = i / 100 % 3;
+        h[i] = (uint16_t)i;
+        s[i] =
+            sign << 31 | exponent << 23 | top << 12 | (low == 2 ? 0xfff : low);
+        d[i] = (uint64_t)sign << 63 | (uint64_t)(exponent + 896) << 52 |
+               (uint64_t)top << 41 | (low == 2 ? 0x1ffffffffff : low);
+        if (i % 8192 > 8100) // infinities and others at the end of the range
+            s[i] = sign << 31 | (0x7f800000 + (i % 4) * 0x2000);
+    }
+    for (int c = 0; c < 2; c++) {
+        struct hd_program *p = build_for(t, text, cpus[c]);
+        uint32_t *pf = f[c];
+        uint16_t *pff = fromf[c], *pfd = fromd[c];
+        TRY_RUN(t, p, "k", ((struct try_range){1, {COUNT}, {256}, {0}}),
+                TRY_VALUE(ph), TRY_VALUE(pf), TRY_VALUE(ps), TRY_VALUE(pff),
+                TRY_VALUE(pd), TRY_VALUE(pfd));
+        hd_program_destroy(p);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        CHECK(f[0][i] == f[1][i]);
+        CHECK(fromf[0][i] == fromf[1][i]);
+        CHECK(fromd[0][i] == fromd[1][i]);
+    }
 }
 
 // Chunks that a limit keeps out are left out, those behind the limit only.
@@ -357,18 +450,20 @@ static void limits_hold(struct try *t)
 int main(void)
 {
     struct try t = try_open();
-    static const char *const names[] = {"saxpy",   "blur",   "sample",
-                                        "sample4", "scale4", "strided",
-                                        "nearest", "picture"};
-    static const char *const lane_names[] = {"escape", "total",   "sums",
-                                             "pull",   "product", "order"};
+    // Texels as float4 are as wide as a vector sooner.
+    static const struct reference plain[] = {
+        {"saxpy", 1},  {"blur", 1},    {"sample", 2},  {"sample4", 1},
+        {"scale4", 2}, {"strided", 1}, {"nearest", 1}, {"picture", 1}};
+    static const struct reference masked[] = {{"escape", 1},  {"total", 1},
+                                              {"sums", 1},    {"pull", 1},
+                                              {"product", 1}, {"order", 1}};
 
-    is_vectors(&t, source, names, sizeof(names) / sizeof(names[0]));
-    is_vectors(&t, lanes, lane_names,
-               sizeof(lane_names) / sizeof(lane_names[0]));
+    is_vectors(&t, source, plain, sizeof(plain) / sizeof(plain[0]));
+    is_vectors(&t, lanes, masked, sizeof(masked) / sizeof(masked[0]));
     indices_may_wrap(&t);
     narrowed_ids_keep_their_step(&t);
     limits_hold(&t);
+    halves_need_no_instructions(&t);
     ids_keep_their_step_beside_constants(&t);
     try_close(&t);
     return 0;

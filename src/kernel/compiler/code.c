@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "kernel/compiler/child.h"
+#include "kernel/compiler/prepare.h"
 #include "kernel/compiler/thread.h"
 #include "kernel/compiler/workgroup.h"
 
@@ -157,6 +158,7 @@ hd_status hdi_code_make(struct hdi_llvm *llvm, LLVMModuleRef module,
         return status;
 
     hdi_thread_measure(llvm, module);
+    HDI_TRY(hdi_prepare_halves(llvm, module, error));
     if (LLVMTargetMachineEmitToMemoryBuffer(
             llvm->machine, module, LLVMObjectFile, &message, &buffer)) {
         status =

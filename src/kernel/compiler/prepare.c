@@ -654,3 +654,67 @@ hd_status hdi_prepare_checked(struct hdi_llvm *llvm, LLVMModuleRef program,
     *kernel = k;
     return HD_OK;
 }
+
+// Halves --------------------------------------------------------------------
+
+static bool is_half(LLVMValueRef value)
+{
+    LLVMTypeRef type = LLVMTypeOf(value);
+
+    if (LLVMGetTypeKind(type) == LLVMVectorTypeKind)
+        type = LLVMGetElementType(type);
+    return LLVMGetTypeKind(type) == LLVMHalfTypeKind;
+}
+
+static bool uses_halves(LLVMModuleRef module)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
+         f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b;
+             b = LLVMGetNextBasicBlock(b))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
+                 i = LLVMGetNextInstruction(i))
+                if (is_half(i) || (LLVMGetNumOperands(i) > 0 &&
+                                   is_half(LLVMGetOperand(i, 0))))
+                    return true;
+    return false;
+}
+
+hd_status hdi_prepare_halves(struct hdi_llvm *llvm, LLVMModuleRef module,
+                             struct hd_error *error)
+{
+    LLVMContextRef c = llvm->context;
+    LLVMTypeRef half = LLVMHalfTypeInContext(c),
+                single = LLVMFloatTypeInContext(c),
+                twice = LLVMDoubleTypeInContext(c);
+    const struct {
+        const char *name;
+        LLVMTypeRef from, to;
+    } calls[] = {{"__extendhfsf2", half, single},
+                 {"__truncsfhf2", single, half},
+                 {"__truncdfhf2", twice, half}};
+    struct hdi_builtins part;
+
+    if (strncmp(llvm->triple, "x86_64", 6) != 0 ||
+        strstr(llvm->features, "+f16c") || !uses_halves(module))
+        return HD_OK;
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        LLVMTypeRef from = calls[i].from;
+        LLVMTypeRef type = LLVMFunctionType(calls[i].to, &from, 1, false);
+        LLVMValueRef f = LLVMGetNamedFunction(module, calls[i].name);
+
+        if (!f)
+            LLVMAddFunction(module, calls[i].name, type);
+        if ((!f || LLVMIsDeclaration(f)) &&
+            hdi_builtins_find(calls[i].name, &part))
+            HDI_TRY(link_part(llvm, module, &part, error));
+    }
+    // Nothing in the module calls them yet; each kernel's has its own.
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        LLVMValueRef f = LLVMGetNamedFunction(module, calls[i].name);
+        LLVMSetFunctionCallConv(f, LLVMCCallConv);
+        LLVMSetLinkage(f, LLVMWeakODRLinkage);
+        LLVMSetVisibility(f, LLVMHiddenVisibility);
+    }
+    return HD_OK;
+}

@@ -1,15 +1,12 @@
 #include "backend/cpu/team.h"
 
-#include <limits.h>
-#include <linux/futex.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "backend/cpu/core.h"
+#include "base/futex.h"
 #include "base/memory.h"
 #include "base/topology.h"
 
@@ -60,16 +57,6 @@ enum {
     TURNED_BACK
 };
 
-static void sleep_on(_Atomic uint32_t *word, uint32_t value)
-{
-    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
-}
-
-static void wake(_Atomic uint32_t *word, int count)
-{
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
-}
-
 // A look was in vain. True: it is time to sleep.
 static bool waited_long(const struct hdi_team *team, uint32_t round)
 {
@@ -98,7 +85,7 @@ void hdu_barrier(struct hdu_unit *unit, uint32_t rank)
         // the sleeper sees the new round or we see the sleeper.
         atomic_store(&t->round, round + 1);
         if (atomic_load(&t->sleepers) > 0)
-            wake(&t->round, INT_MAX);
+            hdi_futex_wake(&t->round, INT_MAX);
         return;
     }
     for (uint32_t i = 0; atomic_load(&t->round) == round;) {
@@ -107,7 +94,7 @@ void hdu_barrier(struct hdu_unit *unit, uint32_t rank)
             continue;
         }
         atomic_fetch_add(&t->sleepers, 1);
-        sleep_on(&t->round, round);
+        hdi_futex_wait(&t->round, round);
         atomic_fetch_sub(&t->sleepers, 1);
     }
 }
@@ -126,7 +113,7 @@ void hdu_pause(struct hdu_unit *unit, uint64_t number, uint32_t round)
     hdi_mailbox_settle();
     if (!hdu_mailbox_rang(unit->mailbox, unit->mode, number) &&
         !hdi_word_load(&unit->mailbox->given_up))
-        sleep_on(&t->asleep, 1);
+        hdi_futex_wait(&t->asleep, 1);
     atomic_store_explicit(&t->asleep, 0, HDI_WORD_ORDER);
 }
 
@@ -135,7 +122,7 @@ void hdi_team_ring(struct hdi_team *team)
     hdi_word_settle();
     if (atomic_load_explicit(&team->asleep, HDI_WORD_ORDER)) {
         atomic_store_explicit(&team->asleep, 0, HDI_WORD_ORDER);
-        wake(&team->asleep, 1);
+        hdi_futex_wake(&team->asleep, 1);
     }
 }
 
@@ -220,7 +207,7 @@ static void *core_main(void *data)
     struct hdi_team *team = core->team;
 
     while (atomic_load(&team->gate) == SHUT)
-        sleep_on(&team->gate, SHUT);
+        hdi_futex_wait(&team->gate, SHUT);
     if (atomic_load(&team->gate) == OPEN)
         hdu_unit_serve(&team->unit, core->rank);
     leave(team);
@@ -241,7 +228,7 @@ unsigned hdi_team_core(const struct hdi_cpu_device *device, unsigned units,
 static void open_gate(struct hdi_team *team, uint32_t how)
 {
     atomic_store(&team->gate, how);
-    wake(&team->gate, INT_MAX);
+    hdi_futex_wake(&team->gate, INT_MAX);
 }
 
 hd_status hdi_team_start(struct hdi_cpu_device *device, unsigned index,

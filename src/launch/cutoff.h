@@ -3,10 +3,10 @@
 // The user's predicate says it, or this model of what leaves cost:
 //
 //     overhead    what a leaf costs beside its work: forking a part that
-//     becomes
-//                 public, taking it back, two looks at the clock. Measured when
-//                 the launcher is made. With units also giving the leaf away
-//                 and taking it back, measured whenever a leaf is given away.
+//                 becomes public, taking it back, two looks at the clock.
+//                 Measured when the launcher is made. With units also giving
+//                 the leaf away and taking it back, measured whenever a leaf is
+//                 given away.
 //     leaf time   so many times the overhead that it hardly counts
 //     leaf        as many groups as take the leaf time, by the time that the
 //                 kernel's groups took before; one at least; and never so many

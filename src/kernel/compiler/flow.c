@@ -390,14 +390,11 @@ hd_status hdi_flow_create(struct hdi_llvm *llvm, LLVMModuleRef module,
     }
     if (status == HD_OK) {
         flow->soft_loops = soft_loops;
-        if (status == HD_OK) {
-            flow->soft_loops = soft_loops;
-            flow->wide = wide;
-            flow->gathers = gathers;
-            status = check_sub_groups(llvm, flow, error);
-            if (status != HD_OK)
-                hdi_flow_destroy(flow);
-        }
+        flow->wide = wide;
+        flow->gathers = gathers;
+        status = check_sub_groups(llvm, flow, error);
+        if (status != HD_OK)
+            hdi_flow_destroy(flow);
     }
     for (size_t b = 0; status == HD_OK && b < flow->block_count; b++)
         if (hdi_map_get(&branches, flow->blocks[b].block))

@@ -23,6 +23,19 @@ static const struct {
      "no lanes under masks: line 4: it prints, one work-item after the "
      "other\n"},
     {"kernel void k(global int *a) {\n"
+     "  int i = get_global_id(0);\n"
+     "  printf(\"%d\\n\", a[i]);\n"
+     "  a[i] *= 3;\n"
+     "}\n",
+     "no lanes under masks: line 3: it prints, one work-item after the "
+     "other\n"},
+    {"kernel void k(global int *a, global int *b) {\n"
+     "  int i = get_global_id(0);\n"
+     "  b[i] = i;\n"
+     "  atomic_add(&a[b[i + 1] & 7], 1);\n"
+     "}\n",
+     "no lanes under masks: line 4: an atomic operation\n"},
+    {"kernel void k(global int *a) {\n"
      "  int i = get_global_id(0), n = 0;\n"
      "  if (a[i] > 3) goto inner;\n"
      "outer:\n"

@@ -489,6 +489,25 @@ static bool prepare(struct hdi_lanes *l)
            hdi_linear_find(l->emit, &l->order, marks, true, &l->together);
 }
 
+const char *hdi_lanes_reason(const struct hdi_region *region, unsigned *line)
+{
+    const struct hdi_flow *flow = region->all->emit->flow;
+    const char *reason = reason_against_all(region, line);
+
+    for (size_t i = 0; !reason && i < region->count; i++)
+        for (LLVMValueRef x =
+                 LLVMGetFirstInstruction(flow->blocks[region->blocks[i]].block);
+             x && !reason; x = LLVMGetNextInstruction(x)) {
+            if (LLVMIsAAtomicRMWInst(x) || LLVMIsAAtomicCmpXchgInst(x))
+                reason = "an atomic operation";
+            else if ((LLVMIsALoadInst(x) || LLVMIsAStoreInst(x)) &&
+                     !hdi_is_plain_access(x))
+                reason = "an atomic or volatile access";
+            *line = hdi_source_line(x);
+        }
+    return reason;
+}
+
 bool hdi_lanes_create(struct hdi_region *region, struct hdi_lanes **made,
                       const char **reason, unsigned *line)
 {

@@ -34,6 +34,10 @@ struct hdi_lanes {
     bool lost;        // some may have left the region by now
 };
 
+// Why loops over the work-items of a region, that are given no lanes, do not
+// become vectors either, with its line or 0. NULL: not known.
+const char *hdi_lanes_reason(const struct hdi_region *region, unsigned *line);
+
 // False when memory ran out. `*lanes` is NULL when the region must be done one
 // work-item after the other, and `*reason` says why, with its line or 0.
 bool hdi_lanes_create(struct hdi_region *region, struct hdi_lanes **lanes,

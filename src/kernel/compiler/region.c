@@ -613,6 +613,8 @@ static bool write_region(struct hdi_regions *all, size_t start)
     form.lone = region.lone[0];
     ok = ok && (e->width == 0 || form.lone ||
                 hdi_lanes_create(&region, &lanes, &form.reason, &form.line));
+    if (e->width == 0 && !form.lone)
+        form.reason = hdi_lanes_reason(&region, &form.line);
     if (lanes && joined)
         lanes->splits = false; // hardly ever run: not worth the code
     e->ordered = false;

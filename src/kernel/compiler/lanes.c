@@ -415,6 +415,8 @@ static bool prints(LLVMValueRef x)
            strcmp(hdi_value_name(LLVMGetCalledValue(x)), HDI_PRINT_NAME) == 0;
 }
 
+static const char printing[] = "it prints, one work-item after the other";
+
 // Why an instruction has no lanes, NULL: it has.
 static const char *reason_against(LLVMValueRef x)
 {
@@ -426,7 +428,7 @@ static const char *reason_against(LLVMValueRef x)
     if (!LLVMIsATerminatorInst(x) && LLVMGetNumOperands(x) > HDI_WIDE_OPERANDS)
         return "a call has too many arguments";
     if (prints(x))
-        return "it prints, one work-item after the other";
+        return printing;
     return NULL;
 }
 
@@ -492,20 +494,21 @@ static bool prepare(struct hdi_lanes *l)
 const char *hdi_lanes_reason(const struct hdi_region *region, unsigned *line)
 {
     const struct hdi_flow *flow = region->all->emit->flow;
-    const char *reason = reason_against_all(region, line);
 
-    for (size_t i = 0; !reason && i < region->count; i++)
+    for (size_t i = 0; i < region->count; i++)
         for (LLVMValueRef x =
                  LLVMGetFirstInstruction(flow->blocks[region->blocks[i]].block);
-             x && !reason; x = LLVMGetNextInstruction(x)) {
-            if (LLVMIsAAtomicRMWInst(x) || LLVMIsAAtomicCmpXchgInst(x))
-                reason = "an atomic operation";
-            else if ((LLVMIsALoadInst(x) || LLVMIsAStoreInst(x)) &&
-                     !hdi_is_plain_access(x))
-                reason = "an atomic or volatile access";
+             x; x = LLVMGetNextInstruction(x)) {
             *line = hdi_source_line(x);
+            if (prints(x))
+                return printing;
+            if (LLVMIsAAtomicRMWInst(x) || LLVMIsAAtomicCmpXchgInst(x))
+                return "an atomic operation";
+            if ((LLVMIsALoadInst(x) || LLVMIsAStoreInst(x)) &&
+                !hdi_is_plain_access(x))
+                return "an atomic or volatile access";
         }
-    return reason;
+    return NULL;
 }
 
 bool hdi_lanes_create(struct hdi_region *region, struct hdi_lanes **made,

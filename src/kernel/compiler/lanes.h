@@ -34,8 +34,8 @@ struct hdi_lanes {
     bool lost;        // some may have left the region by now
 };
 
-// Why loops over the work-items of a region, that are given no lanes, do not
-// become vectors either, with its line or 0. NULL: not known.
+// What in a region keeps plain loops over work-items from becoming vectors,
+// whoever makes them, with its line or 0. NULL: nothing that is known.
 const char *hdi_lanes_reason(const struct hdi_region *region, unsigned *line);
 
 // False when memory ran out. `*lanes` is NULL when the region must be done one

@@ -5,8 +5,7 @@
 // only, except the doorbell, which the sides write in turn.
 //
 //     doorbell mode   one task at a time, in slot 0. The worker stores the
-//     task,
-//                     fences, stores 1 to the bell; the unit stores the
+//                     task, fences, stores 1 to the bell; the unit stores the
 //                     results, fences, stores 0.
 //     ring mode       up to HDI_MAILBOX_RING tasks, numbered from 1; task n
 //     lies

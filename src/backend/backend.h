@@ -144,6 +144,11 @@ struct hdi_backend {
     void (*free)(struct hdi_device *device, void *memory, uint64_t size);
     hd_status (*copy)(struct hdi_device *device, void *to, const void *from,
                       uint64_t size);
+    // Let nobody write memory that alloc() gave, or everybody again; its
+    // content stays. A help to find mistakes: a backend that cannot does
+    // nothing.
+    void (*seal)(struct hdi_device *device, void *memory, uint64_t size,
+                 bool sealed);
 
     // Code. The image is for can.target and is copied. find() returns NULL when
     // the code has no kernel of that name, or there is no memory, which errno

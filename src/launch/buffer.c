@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "launch/launch.h"
+#include "launch/seal.h"
 
 static void count_memory(struct hdi_launcher *launcher, uint64_t size)
 {
@@ -28,7 +29,8 @@ hd_status hdi_buffer_create(struct hdi_launcher *launcher, uint64_t size,
     if (!b)
         goto err;
 
-    *b = (struct hd_buffer){.launcher = launcher, .size = size};
+    *b = (struct hd_buffer){
+        .launcher = launcher, .size = size, .lock = PTHREAD_MUTEX_INITIALIZER};
     if (launcher->device->backend->alloc(launcher->device, size, &b->address) !=
         HD_OK)
         goto err_free;
@@ -55,6 +57,7 @@ void hd_buffer_destroy(struct hd_buffer *buffer)
                                     buffer->size);
     atomic_fetch_sub_explicit(&launcher->memory, buffer->size,
                               memory_order_relaxed);
+    pthread_mutex_destroy(&buffer->lock);
     free(buffer);
 }
 
@@ -81,8 +84,10 @@ hd_status hd_buffer_write(struct hd_buffer *buffer, uint64_t offset,
     struct hdi_device *device = buffer->launcher->device;
 
     HDI_TRY(check_part(buffer, offset, size, error));
+    hdi_seal_lift(buffer);
     hd_status status = device->backend->copy(
         device, (char *)buffer->address + offset, from, size);
+    hdi_seal_restore(buffer);
     if (status != HD_OK)
         return hdi_fail(error, status, "a copy to %s failed",
                         device->can.description);

@@ -4,13 +4,7 @@
 #include <string.h>
 
 #include "launch/image.h"
-
-static bool may_write(const struct hdi_kernel_arg *arg)
-{
-    if (arg->shown.kind == HD_ARG_IMAGE)
-        return strncmp(arg->shown.type, "read_only", 9) != 0;
-    return arg->shown.kind == HD_ARG_GLOBAL && !arg->shown.pointee_const;
-}
+#include "launch/seal.h"
 
 static void describe_image(struct hdi_check_arg *to,
                            const struct hd_image *image)
@@ -45,7 +39,7 @@ struct hdi_check_launch *hdi_launch_describe(const struct hd_kernel *kernel,
         struct hdi_check_arg *to = &made->args[i];
         const struct hd_arg *from = &args[i];
         to->name = kernel->args[i].shown.name;
-        to->writable = may_write(&kernel->args[i]);
+        to->writable = hdi_seal_may_write(&kernel->args[i].shown);
         to->constant = kernel->args[i].shown.kind == HD_ARG_CONSTANT;
         if (from->is == HD_IS_LOCAL) {
             to->local = true;

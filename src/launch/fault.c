@@ -35,6 +35,7 @@ struct nearest {
     struct hdi_fault_block block;
     const struct hdi_kernel_arg *arg; // NULL: the kernel's own
     unsigned index;
+    bool is_buffer; // of the application's
     const char *what;
 };
 
@@ -89,6 +90,7 @@ static struct nearest find(const struct hdi_fault *fault,
             .block = {(uint64_t)(uintptr_t)b->address, b->size},
             .arg = &kernel->args[i],
             .index = i,
+            .is_buffer = true,
             .what = "the buffer",
         };
         consider(&n, fault->address, buffer);
@@ -114,6 +116,26 @@ static void put_null(struct writer *w, const struct hd_kernel *kernel,
         }
 }
 
+// What is inside of a buffer faults where that is sealed: seal.h.
+static void put_sealed(struct writer *w, const struct hdi_fault *fault,
+                       const struct nearest *n, const struct hd_kernel *kernel,
+                       const struct hd_arg *args)
+{
+    put(w, ", byte %" PRIu64 " of the buffer of %" PRIu64 " bytes",
+        fault->address - n->block.begin, n->block.bytes);
+    for (unsigned i = 0; i < kernel->info.arg_count; i++)
+        if (kernel->args[i].shown.kind == HD_ARG_CONSTANT && args[i].buffer &&
+            (uint64_t)(uintptr_t)args[i].buffer->address == n->block.begin) {
+            put(w, ": constant argument %u, '%s', is read-only", i,
+                kernel->args[i].shown.name);
+            return;
+        }
+    put(w,
+        " of argument %u, '%s', which is read-only while another launch has it "
+        "as a constant argument",
+        n->index, n->arg->shown.name);
+}
+
 static void put_place(struct writer *w, const struct hdi_fault *fault,
                       const struct hd_kernel *kernel, const struct hd_arg *args)
 {
@@ -131,9 +153,15 @@ static void put_place(struct writer *w, const struct hdi_fault *fault,
         put(w, ", which is far from every argument");
         return;
     }
+    bool inside = n.distance == 0 && !n.before &&
+                  fault->address < n.block.begin + n.block.bytes;
+    if (inside && n.is_buffer && fault->access != HDI_FAULT_READS) {
+        put_sealed(w, fault, &n, kernel, args);
+        return;
+    }
     if (n.before)
         put(w, ", %" PRIu64 " bytes before the begin of", n.distance);
-    else if (n.distance > 0 || fault->address >= n.block.begin + n.block.bytes)
+    else if (!inside)
         put(w, ", %" PRIu64 " bytes past the end of", n.distance);
     else
         put(w, ", inside of");

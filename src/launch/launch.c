@@ -15,6 +15,7 @@
 #include "launch/fault.h"
 #include "launch/launching.h"
 #include "launch/plan.h"
+#include "launch/seal.h"
 #include "launch/search.h"
 #include "launch/stop.h"
 #include "steal/worker.h"
@@ -330,6 +331,7 @@ hd_status hdi_launch_begin(struct hdi_launcher *launcher,
     hdi_cutoff_set(launch, terms);
     launch->chunk.frame.args = packed;
     launch->chunk.stop = &launch->stop.status;
+    hdi_seal_begin(launcher, kernel, args);
     *groups = plan.groups;
     return HD_OK;
 }
@@ -338,6 +340,7 @@ void hdi_launch_end(struct hdi_launch *launch, const unsigned char *small)
 {
     void *packed = (void *)(uintptr_t)launch->chunk.frame.args;
 
+    hdi_seal_end(launch->launcher, launch->kernel, launch->args);
     if (atomic_load(&launch->lead->lost))
         strand(launch->launcher, packed);
     else if (packed != small)

@@ -4,6 +4,7 @@
 #ifndef HDI_LAUNCH_LAUNCH_H
 #define HDI_LAUNCH_LAUNCH_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "heddle/kernel.h"
@@ -30,6 +31,7 @@ struct hdi_launcher {
     struct hdi_slot *slots;  // one per worker
     struct hdi_watchdog watchdog;
     uint64_t time_limit;    // of each launch [ns]; 0: none
+    bool seals;             // constant arguments are read-only: seal.h
     struct hdi_port *ports; // units of their own threads; NULL: none
     unsigned port_count;
     atomic_bool forming;       // a gang reserves units
@@ -61,6 +63,9 @@ struct hd_buffer {
     struct hdi_launcher *launcher;
     void *address; // on the launcher's device
     uint64_t size; // [bytes]
+    pthread_mutex_t lock;
+    uint32_t readers; // launches that have it as a constant: see seal.h
+    uint32_t writers; // who may write it
 };
 
 // As hd_buffer_create(). hd_buffer_destroy() and the rest take the buffer.

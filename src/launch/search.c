@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "launch/image.h"
+#include "launch/seal.h"
 
 enum {
     MOST_COPIED = 256 << 20, // [bytes]
@@ -20,13 +21,6 @@ struct again {
     struct hd_image *images;   // per argument that has its texels in a copy
     uint64_t *were;
 };
-
-static bool may_write(const struct hdi_kernel_arg *arg)
-{
-    if (arg->shown.kind == HD_ARG_IMAGE)
-        return strncmp(arg->shown.type, "read_only", 9) != 0;
-    return arg->shown.kind == HD_ARG_GLOBAL && !arg->shown.pointee_const;
-}
 
 // The buffer that an argument is, or that its texels are in; NULL: none.
 static const struct hd_buffer *memory_of(const struct hd_arg *arg)
@@ -97,7 +91,7 @@ static bool make(struct hdi_launcher *launcher, struct again *again,
         if (!memory_of(&args[i]))
             continue;
         again->were[i] = (uint64_t)(uintptr_t)begin_of(&args[i]);
-        if (may_write(&again->kernel->args[i]) &&
+        if (hdi_seal_may_write(&again->kernel->args[i].shown) &&
             !copy(launcher, again, args, i, &left))
             return false;
     }

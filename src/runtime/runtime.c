@@ -68,8 +68,8 @@ static void weigh(struct hd_runtime *r)
     hdi_broker_weigh(r->launcher->broker, slot, local);
 }
 
-// Find out now whether they are any good.
-static hd_status keep_options(const char *text, char **kept,
+// Find out now whether they are any good, and make kernels for a debugger.
+static hd_status keep_options(const char *text, char **kept, bool *debugs,
                               struct hd_error *error)
 {
     struct hdi_options options;
@@ -77,6 +77,8 @@ static hd_status keep_options(const char *text, char **kept,
     if (!text)
         return HD_OK;
     HDI_TRY(hdi_options_parse(text, &options, error));
+    for (size_t i = 0; i < options.count; i++)
+        *debugs |= strcmp(options.words[i], "-heddle-debug") == 0;
     hdi_options_free(&options);
     *kept = strdup(text);
     return *kept ? HD_OK
@@ -92,7 +94,9 @@ hd_status hd_runtime_create(const struct hd_runtime_params *params,
     if (!r)
         return hdi_fail(error, HD_ENOMEM, "no memory for a runtime");
 
-    hd_status status = keep_options(p->build_options, &r->build_options, error);
+    bool debugs = false;
+    hd_status status =
+        keep_options(p->build_options, &r->build_options, &debugs, error);
     if (status != HD_OK)
         goto err_free;
     status = hdi_topology_create(p->topology, &r->topology, error);
@@ -125,6 +129,7 @@ hd_status hd_runtime_create(const struct hd_runtime_params *params,
         goto err_device;
 
     r->launcher->time_limit = p->time_limit;
+    r->launcher->seals = p->guard || debugs;
     hdi_pool_set_tracks(r->pool, r->launcher->tracks);
     r->cache = open_cache(p);
     weigh(r);

@@ -281,6 +281,46 @@ static void build_options_reach_every_program(void)
                 HD_EINVAL, error, "-fplugin=x");
 }
 
+// Who asks for guard pages, or debugs, gets constant arguments that are
+// read-only; nobody else does.
+static void constants_are_sealed_on_request(void)
+{
+    static const char stamp[] = "kernel void stamp(constant int *c)\n"
+                                "{\n"
+                                "    global int *p = (global int *)(ulong)c;\n"
+                                "    p[get_global_id(0)] = 1;\n"
+                                "}\n";
+    static const struct hd_runtime_params asks[] = {
+        {.no_cache = true, .guard = true},
+        {.no_cache = true, .build_options = "-w -heddle-debug"},
+        {.no_cache = true}};
+    const struct hd_program_params params = {.path = "stamp.cl",
+                                             .source = stamp};
+    const struct hd_range range = {.dims = 1, .global = {4}};
+
+    for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
+        struct hd_runtime *runtime = start(&asks[i]);
+        struct hd_program *program;
+        struct hd_buffer *c;
+        hd_status status =
+            hd_program_create(runtime, &params, &program, &error);
+        if (status == HD_ENOTSUP || HOLDS_SIGNALS) {
+            hd_runtime_destroy(runtime);
+            return;
+        }
+        CHECK_OK(status, error);
+        CHECK_OK(hd_buffer_create(runtime, 16, &c, &error), error);
+        const struct hd_arg args[] = {HD_BUFFER(c)};
+        status = hd_launch(runtime, hd_program_find(program, "stamp"), &range,
+                           args, 1, &error);
+        CHECK(status == (i < 2 ? HD_EFAULT : HD_OK));
+        CHECK(*(int *)hd_buffer_host(c) == (i < 2 ? 0 : 1));
+        hd_buffer_destroy(c);
+        hd_program_destroy(program);
+        hd_runtime_destroy(runtime);
+    }
+}
+
 static char *text_of(struct hd_runtime *runtime, bool json)
 {
     char *text;
@@ -456,6 +496,7 @@ int main(void)
     bad_parameters_are_refused();
     a_runtime_works_without_its_cache();
     build_options_reach_every_program();
+    constants_are_sealed_on_request();
     the_machine_is_described();
     code_for_others_is_told_and_not_launched();
     a_calibration_is_a_machine_file();

@@ -14,7 +14,7 @@
 static void members_are_set(const struct hdi_backend *b)
 {
     CHECK(b->name && b->open && b->close);
-    CHECK(b->alloc && b->free && b->copy);
+    CHECK(b->alloc && b->free && b->copy && b->seal);
     CHECK(b->load && b->unload && b->find);
     CHECK(b->unit_open && b->unit_close && b->submit);
     CHECK(b->submitted && b->done && b->status && b->explain);
@@ -74,6 +74,25 @@ static void memory_is_zeroed_and_aligned(const struct hdi_backend *b,
     }
     free(zeros);
     free(ones);
+}
+
+static void sealed_memory_is_read(const struct hdi_backend *b,
+                                  struct hdi_device *d)
+{
+    const char in[] = "shed";
+    char out[sizeof(in)] = "";
+    void *memory;
+
+    CHECK(b->alloc(d, 100001, &memory) == HD_OK);
+    for (int round = 0; round < 3; round++) {
+        char *at = (char *)memory + round * 40000;
+        CHECK(b->copy(d, at, in, sizeof(in) - 1) == HD_OK);
+        b->seal(d, memory, 100001, true);
+        CHECK(b->copy(d, out, at, sizeof(in) - 1) == HD_OK);
+        CHECK(strcmp(in, out) == 0);
+        b->seal(d, memory, 100001, false);
+    }
+    b->free(d, memory, 100001);
 }
 
 static void too_much_memory_fails(const struct hdi_backend *b,
@@ -226,6 +245,7 @@ int main(int argc, char **argv)
     there_are_no_endless_devices(b, topology);
     copy_round_trips(b, device);
     memory_is_zeroed_and_aligned(b, device);
+    sealed_memory_is_read(b, device);
     too_much_memory_fails(b, device);
     every_group_runs(b, device);
     b->close(device);

@@ -423,15 +423,15 @@ static void *touch_again(struct hdi_checker *c, const struct hdi_item *item,
 {
     bool writes = site->access & HDI_ACCESS_WRITE;
     bool inside = is_inside(range, at, size);
+    bool sealed = is_constant(range, variable) ||
+                  (range->arg && !range->arg->local && !range->arg->writable);
     int arg = range->arg ? (int)(range->arg - c->launch->args)
               : variable && variable->constant ? HDI_SEARCH_PROGRAM
                                                : HDI_SEARCH_ELSEWHERE;
 
-    if (!inside || (writes && is_constant(range, variable)))
+    inside = inside && !(writes && sealed);
+    if (!inside)
         hdi_search_look(c->launch, c->frame, item, site, arg, at, size);
-    if (writes && (is_constant(range, variable) ||
-                   (range->arg && !range->arg->local && !range->arg->writable)))
-        inside = false;
     return inside ? at : spare(c, site, size);
 }
 

@@ -163,6 +163,16 @@ static hd_status cpu_copy(struct hdi_device *device, void *to, const void *from,
     return HD_OK;
 }
 
+static void cpu_seal(struct hdi_device *device, void *memory, uint64_t size,
+                     bool sealed)
+{
+    uintptr_t into_page = (uintptr_t)memory % hdi_page_size();
+    (void)device;
+    mprotect((char *)memory - into_page,
+             hdi_round_up(size + into_page, hdi_page_size()),
+             sealed ? PROT_READ : PROT_READ | PROT_WRITE);
+}
+
 static void cpu_prepare(struct hdi_device *device)
 {
     (void)device;
@@ -176,6 +186,7 @@ const struct hdi_backend hdi_backend_cpu = {
     .alloc = cpu_alloc,
     .free = cpu_free,
     .copy = cpu_copy,
+    .seal = cpu_seal,
     .load = hdi_cpu_load,
     .unload = hdi_cpu_unload,
     .find = hdi_cpu_find,

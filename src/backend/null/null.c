@@ -81,6 +81,12 @@ static hd_status null_copy(struct hdi_device *device, void *to,
     return HD_OK;
 }
 
+static void null_seal(struct hdi_device *device, void *memory, uint64_t size,
+                      bool sealed)
+{
+    (void)device, (void)memory, (void)size, (void)sealed;
+}
+
 static hd_status null_load(struct hdi_device *device, const void *image,
                            size_t size, struct hdi_code **code,
                            struct hd_error *error)
@@ -180,6 +186,7 @@ const struct hdi_backend hdi_backend_null = {
     .alloc = null_alloc,
     .free = null_free,
     .copy = null_copy,
+    .seal = null_seal,
     .load = null_load,
     .unload = null_unload,
     .find = null_find,

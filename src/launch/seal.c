@@ -1,0 +1,70 @@
+// Invariant: under the lock of a buffer, it is sealed if and only if it has
+// readers and no writers.
+#include "launch/seal.h"
+
+#include <string.h>
+
+#include "launch/image.h"
+
+static void change(struct hd_buffer *buffer, int readers, int writers)
+{
+    const struct hdi_device *device = buffer->launcher->device;
+
+    pthread_mutex_lock(&buffer->lock);
+    bool was = buffer->readers > 0 && buffer->writers == 0;
+    buffer->readers += (uint32_t)readers;
+    buffer->writers += (uint32_t)writers;
+    bool is = buffer->readers > 0 && buffer->writers == 0;
+    if (is != was)
+        device->backend->seal(buffer->launcher->device, buffer->address,
+                              buffer->size, is);
+    pthread_mutex_unlock(&buffer->lock);
+}
+
+bool hdi_seal_may_write(const struct hd_kernel_arg *arg)
+{
+    if (arg->kind == HD_ARG_IMAGE)
+        return strncmp(arg->type, "read_only", 9) != 0;
+    return arg->kind == HD_ARG_GLOBAL && !arg->pointee_const;
+}
+
+static void count(const struct hdi_launcher *launcher,
+                  const struct hd_kernel *kernel, const struct hd_arg *args,
+                  int by)
+{
+    for (unsigned i = 0; launcher->seals && i < kernel->info.arg_count; i++) {
+        const struct hd_kernel_arg *wanted = &kernel->args[i].shown;
+        struct hd_buffer *buffer =
+            args[i].is == HD_IS_BUFFER  ? (struct hd_buffer *)args[i].buffer
+            : args[i].is == HD_IS_IMAGE ? args[i].image->params.buffer
+                                        : NULL;
+        if (buffer && hdi_seal_may_write(wanted))
+            change(buffer, 0, by);
+        else if (buffer && wanted->kind == HD_ARG_CONSTANT)
+            change(buffer, by, 0);
+    }
+}
+
+void hdi_seal_begin(const struct hdi_launcher *launcher,
+                    const struct hd_kernel *kernel, const struct hd_arg *args)
+{
+    count(launcher, kernel, args, 1);
+}
+
+void hdi_seal_end(const struct hdi_launcher *launcher,
+                  const struct hd_kernel *kernel, const struct hd_arg *args)
+{
+    count(launcher, kernel, args, -1);
+}
+
+void hdi_seal_lift(struct hd_buffer *buffer)
+{
+    if (buffer->launcher->seals)
+        change(buffer, 0, 1);
+}
+
+void hdi_seal_restore(struct hd_buffer *buffer)
+{
+    if (buffer->launcher->seals)
+        change(buffer, 0, -1);
+}

@@ -30,7 +30,8 @@ static const struct option options[] = {
      true},
     {"-heddle-*", NULL,
      "an option of Heddle's compiler: -heddle-form=loops,\n"
-     "-heddle-form=thread, -heddle-spec=ID=VALUE (SPIR-V)",
+     "-heddle-form=thread, -heddle-form=coroutine,\n"
+     "-heddle-spec=ID=VALUE (SPIR-V)",
      OPTION_WORD, true},
     {"-w", NULL, "no warnings", OPTION_WORD, false},
     {"-Werror", NULL, "warnings are errors", OPTION_WORD, false},

@@ -36,9 +36,10 @@ static const struct option options[] = {
      "look at every access of kernels to memory, and say\nwhat is wrong",
      OPTION_FLAG, false},
     {"--guard", NULL,
-     "end each buffer where inaccessible memory begins: an\naccess past it is an error",
+     "end each buffer where inaccessible memory begins: an\naccess past it is "
+     "an error",
      OPTION_FLAG, false},
-    {"--form", "loops|thread",
+    {"--form", "loops|thread|coroutine",
      "how kernels run; loops where they can be by default", OPTION_CHOICE,
      false},
     {"--debug", NULL,
@@ -250,8 +251,9 @@ static const char *build_options(const struct options *given)
         return "-heddle-check";
     if (!form)
         return NULL;
-    return strcmp(form, "thread") == 0 ? "-heddle-form=thread"
-                                       : "-heddle-form=loops";
+    return strcmp(form, "thread") == 0      ? "-heddle-form=thread"
+           : strcmp(form, "coroutine") == 0 ? "-heddle-form=coroutine"
+                                            : "-heddle-form=loops";
 }
 
 static int run(const struct options *given)

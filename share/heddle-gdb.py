@@ -18,7 +18,8 @@ import gdb
 
 GLOBAL_ID = 8  # in struct hdi_item
 SERVICES = 128  # in struct hdi_frame
-STATE, LINE, STACK_POINTER = 72, 76, 80  # in struct hdi_fiber
+STATE, LINE = 68, 72  # in struct hdi_item
+STACK_POINTER = 80  # in struct hdi_fiber
 STATES = ("runs", "waits at line", "waits for its sub-group at line", "ended",
           "waits for all work-groups at line",
           "waits for some of its sub-group at line")

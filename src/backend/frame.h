@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 enum {
-    HDI_FRAME_VERSION = 8
+    HDI_FRAME_VERSION = 9
 };
 
 struct hdi_services;
@@ -48,10 +48,22 @@ struct hdi_item {
     uint64_t global_id[3];
     uint32_t local_id[3], group_id[3];
     uint32_t local_size[3]; // of its group
+    uint32_t state;         // enum hdi_item_state
+    uint32_t line;          // of the barrier it waits at
+};
+
+enum hdi_item_state {
+    HDI_ITEM_RUNS, // or has not begun
+    HDI_ITEM_WAITS,
+    HDI_ITEM_WAITS_SUB_GROUP,
+    HDI_ITEM_ENDED,
+    HDI_ITEM_WAITS_GRID,
+    HDI_ITEM_WAITS_SOME // of the sub-group
 };
 
 enum {
-    HDI_ITEMS_MEET = 1,  // it has barriers: each work-item needs a stack
+    HDI_ITEMS_MEET = 1,  // it has barriers: each work-item needs a stack, or is
+                         // a coroutine
     HDI_ITEMS_GRID = 4,  // those of all groups are there at once, on one unit
                          // or several (meeting.h); the frame's box is the
                          // whole launch, and its memory is shared out equally
@@ -61,12 +73,17 @@ enum {
     HDI_FILLER = 0xa5    // what fresh memory is filled with
 };
 
-// A kernel in thread form.
+// A kernel in thread form. As a coroutine it has no `run`: start() runs a
+// work-item until it waits or has ended, which it writes into the item, and
+// keeps in `memory` what is needed later; resume() goes on from there. Without
+// memory, start() tells how many bytes it takes, as a pointer.
 struct hdi_item_code {
     void (*run)(struct hdi_item *item);
     const char *name;
     uint64_t stack_bytes; // private memory of one work-item, at most
     uint32_t flags;       // HDI_ITEMS_*
+    void *(*start)(struct hdi_item *item, void *memory);
+    void (*resume)(void *memory);
 };
 
 enum {
@@ -120,6 +137,7 @@ _Static_assert(offsetof(struct hdi_frame, services) == 128, "ABI");
 _Static_assert(sizeof(struct hdi_frame) == 160, "ABI");
 _Static_assert(offsetof(struct hdi_item, local_id) == 32, "ABI");
 _Static_assert(offsetof(struct hdi_services, item_count) == 16, "ABI");
-_Static_assert(sizeof(struct hdi_item) == 72, "ABI");
+_Static_assert(offsetof(struct hdi_item, state) == 68, "ABI");
+_Static_assert(sizeof(struct hdi_item) == 80, "ABI");
 
 #endif

@@ -284,6 +284,9 @@ int main(void)
     t.form = "-heddle-form=thread";
     threads_fold_too(&t);
     everything(&t);
+    t.form = "-heddle-form=coroutine";
+    threads_fold_too(&t);
+    everything(&t);
     t.form = NULL;
     a_sub_group_may_come_alone(&t);
     try_close(&t);

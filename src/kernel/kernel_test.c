@@ -763,6 +763,50 @@ static void each_item_is_a_thread(struct try *t)
     hd_program_destroy(p);
 }
 
+// Aligned values, arrays and pointers to them, in loops.
+static void what_is_alive_across_a_wait_is_kept(struct try *t)
+{
+    struct hd_program *p = try_build(
+        t,
+        "kernel void k(global uint *x, global uint *y) {\n"
+        "    uint i = get_global_id(0), a[9];\n"
+        "    long16 wide = (long16)(i);\n"
+        "    uint *part = i & 1 ? a + 4 : a;\n"
+        "    wide.s7 = 3;\n"
+        "    for (int k = 0; k < 9; k++) a[k] = i + k;\n"
+        "    for (int k = 0; k < 4; k++) {\n"
+        "        part[k] += k;\n"
+        "        if (i % 5 == 0) x[i] = k;\n"
+        "        barrier(CLK_GLOBAL_MEM_FENCE);\n"
+        "        wide = wide.s123456789abcdef0 + 1;\n"
+        "        a[8] += x[i ^ 1];\n"
+        "        barrier(CLK_GLOBAL_MEM_FENCE);\n"
+        "    }\n"
+        "    y[i] = a[x[i] & 7] + a[8] * 100 + (uint)wide.s3 * 10000 +\n"
+        "        ((uintptr_t)&wide % 128 ? 1u << 31 : 0);\n"
+        "}\n",
+        NULL);
+    uint32_t x[64], y[64];
+    void *px = x, *py = y;
+
+    CHECK(strstr(hd_kernel_info(hd_program_find(p, "k"))->explanation,
+                 "one coroutine per work-item"));
+    for (uint32_t i = 0; i < 64; i++)
+        x[i] = i;
+    TRY_RUN(t, p, "k", ((struct try_range){1, {64}, {16}, {0}}), TRY_VALUE(px),
+            TRY_VALUE(py));
+    for (uint32_t i = 0; i < 64; i++) {
+        uint32_t at = i % 5 == 0 ? 3 : i & 7, half = i & 1 ? 4 : 0, last = 0;
+        for (uint32_t k = 0; k < 4; k++)
+            last += (i ^ 1) % 5 == 0 ? k : i ^ 1;
+        uint32_t value = i + at;
+        if (at >= half && at < half + 4)
+            value += at - half;
+        CHECK(y[i] == value + (i + 8 + last) * 100 + (3 + 4) * 10000);
+    }
+    hd_program_destroy(p);
+}
+
 // The private arrays of a group would not fit.
 static void what_cannot_be_loops_becomes_threads(struct try *t)
 {
@@ -823,6 +867,10 @@ int main(void)
     t.form = "-heddle-form=thread";
     everything(&t);
     each_item_is_a_thread(&t);
+    t.form = "-heddle-form=coroutine";
+    everything(&t);
+    each_item_is_a_thread(&t);
+    what_is_alive_across_a_wait_is_kept(&t);
     t.form = NULL;
     what_cannot_be_loops_becomes_threads(&t);
     try_close(&t);

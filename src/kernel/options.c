@@ -31,6 +31,7 @@ static const char *const allowed[] = {
     // Heddle's own.
     "-heddle-check",
     "-heddle-debug",
+    "-heddle-form=coroutine",
     "-heddle-form=loops",
     "-heddle-form=thread",
 };

@@ -528,6 +528,8 @@ int main(void)
     others_need_not_come(&t);
     t.form = "-heddle-form=thread";
     others_need_not_come(&t);
+    t.form = "-heddle-form=coroutine";
+    others_need_not_come(&t);
     t.form = "-heddle-form=loops";
     every_type_is_right(&t, "-cl-std=CL3.0 -DLOOPS");
     try_close(&t);

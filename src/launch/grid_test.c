@@ -226,12 +226,16 @@ static void sub_groups_stay(const struct rig *rig,
     hd_buffer_destroy(buffer);
 }
 
-static void only_those_that_wait_are_threads(const struct hd_program *program)
+static void only_those_that_wait_are_threads(const struct hd_program *program,
+                                             const char *explanation)
 {
-    CHECK(find(program, "shift")->info.form == HD_FORM_GRID);
-    CHECK(find(program, "plain")->info.form == HD_FORM_LOOPS);
-    CHECK(
-        strstr(find(program, "shift")->info.explanation, "of all work-groups"));
+    const struct hd_kernel *shift = find(program, "shift");
+
+    CHECK(shift->info.form == HD_FORM_GRID);
+    CHECK(strstr(shift->info.explanation, explanation));
+    bool loops = strstr(explanation, "coroutine") != NULL;
+    CHECK(find(program, "plain")->info.form ==
+          (loops ? HD_FORM_LOOPS : HD_FORM_THREADS));
 }
 
 // Work-groups that each worker has run since the last call.
@@ -457,30 +461,40 @@ static void units_do_not_run_them(void)
     hd_program_destroy(program);
 }
 
-int main(void)
+static void everything(struct rig *rig, const char *options,
+                       const char *explanation)
 {
-    struct rig rig = set_up(0);
     struct hd_program *program;
-    hd_status status = build(&rig, source, "-cl-std=CL3.0", &program);
+    hd_status status = build(rig, source, options, &program);
 
     if (status == HD_ENOTSUP)
         SKIP(error.text);
     CHECK_OK(status, error);
-    only_those_that_wait_are_threads(program);
-    groups_wait_for_each_other(&rig, program);
-    memory_of_groups_stays(&rig, program);
-    sub_groups_stay(&rig, program);
-    workers_share_them(&rig, program);
-    all_must_come(&rig, program);
-    faults_name_the_item(&rig, program);
-    a_time_limit_ends_them(&rig, program);
-    cancelling_ends_them(&rig, program);
-    too_many_are_refused(&rig, program);
-    groups_wait_for_each_other(&rig, program);
-    many_at_a_time(&rig, program);
+    only_those_that_wait_are_threads(program, explanation);
+    groups_wait_for_each_other(rig, program);
+    memory_of_groups_stays(rig, program);
+    sub_groups_stay(rig, program);
+    workers_share_them(rig, program);
+    all_must_come(rig, program);
+    faults_name_the_item(rig, program);
+    a_time_limit_ends_them(rig, program);
+    cancelling_ends_them(rig, program);
+    too_many_are_refused(rig, program);
+    groups_wait_for_each_other(rig, program);
+    many_at_a_time(rig, program);
+    hd_program_destroy(program);
+}
+
+int main(void)
+{
+    struct rig rig = set_up(0);
+
+    everything(&rig, "-cl-std=CL3.0",
+               "form: one coroutine per work-item of all work-groups");
+    everything(&rig, "-cl-std=CL3.0 -heddle-form=thread",
+               "form: one thread per work-item of all work-groups");
     what_cannot_be_is_not_built(&rig);
     rig_tear_down(&rig);
-    hd_program_destroy(program);
     units_do_not_run_them();
     return 0;
 }

@@ -136,7 +136,7 @@ for file in invert.cl invert.hdb; do
     "$PICTURE" in.png once.png && fail "$file: inverted once is no other image"
     rm -f once.png twice.png
 done
-for form in loops thread; do
+for form in loops thread coroutine; do
     expect 0 "" "$HEDDLE" run p.lua --in map=in.png --form $form \
         --out once=once.png --out twice=twice.png
     "$PICTURE" in.png twice.png || fail "$form: inverted twice is another image"

@@ -164,7 +164,7 @@ static bool same(const struct trial *t, const struct tree *tree,
 }
 
 static const char *const forms[] = {"-heddle-form=loops", "-heddle-form=thread",
-                                    "-heddle-check"};
+                                    "-heddle-form=coroutine", "-heddle-check"};
 
 static bool try_form(const struct trial *t, const struct tree *tree,
                      const char *text, const char *form)
@@ -209,7 +209,7 @@ static bool try_seed(const struct trial *t, uint64_t seed, bool print,
     CHECK(fclose(file) == 0);
     if (print)
         fputs(text, stdout);
-    for (unsigned f = checks ? 2 : 0; f < (checks ? 3 : 2); f++)
+    for (unsigned f = checks ? 3 : 0; f < (checks ? 4 : 3); f++)
         if (!try_form(t, tree, text, forms[f])) {
             good = false;
             fprintf(stderr,

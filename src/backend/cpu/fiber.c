@@ -17,20 +17,14 @@ enum {
     RESERVE = 24 << 10,
 #endif
     LARGE = 1 << 20, // stacks whose memory is given back after each box [bytes]
+    MOST_KEPT = 16 << 20, // memory of coroutines that is kept [bytes]
+    MARGIN = 1 << 20,     // inaccessible, on either side of it [bytes]
+    LINE = 64,            // of a cache [bytes]
     // Neighbouring stacks begin that far from their ends, so that not all of
     // them fall into the same sets of a cache [bytes].
     STAGGER = 192,
     STAGGER_STEPS = 16,
     GAP = 512 // more than a switch and its callers use [bytes]
-};
-
-enum state {
-    STATE_RUN, // or not begun
-    STATE_WAIT,
-    STATE_WAIT_SUB_GROUP,
-    STATE_DONE,
-    STATE_WAIT_GRID,
-    STATE_WAIT_SOME // of the sub-group
 };
 
 // One of the groups that are there at once.
@@ -41,19 +35,19 @@ struct hdi_resident {
 
 struct hdi_fiber {
     struct hdi_item item; // first
-    enum state state;
-    uint32_t line; // of the barrier it waits at
     struct hdi_stack stack;
     struct hdi_fibers *fibers;
+    void *memory; // of a coroutine
+    bool started; // as a coroutine
 };
 
-_Static_assert(STATE_DONE == 3, "share/heddle-gdb.py");
-_Static_assert(offsetof(struct hdi_fiber, state) == 72, "share/heddle-gdb.py");
+_Static_assert(HDI_ITEM_ENDED == 3, "share/heddle-gdb.py");
+_Static_assert(offsetof(struct hdi_item, state) == 68, "share/heddle-gdb.py");
 _Static_assert(offsetof(struct hdi_fiber, stack) == 80, "share/heddle-gdb.py");
 
-// Stacks ----------------------------------------------------------------------
+// Memory ----------------------------------------------------------------------
 
-static void free_stacks(struct hdi_fibers *f)
+static void free_memory(struct hdi_fibers *f)
 {
     for (size_t i = 0; i < f->capacity; i++)
         hdi_stack_free(&f->items[i].stack);
@@ -63,30 +57,54 @@ static void free_stacks(struct hdi_fibers *f)
     f->items = NULL;
     f->services.item_count = 0;
     f->memory = NULL;
-    f->capacity = 0;
+    f->capacity = f->stack_size = f->coroutine_size = 0;
 }
 
-// `count` stacks of `size`, whose memory appears when it is touched.
+// Inaccessible memory for `count` items. What of it is made accessible appears
+// when it is touched.
+static bool map(struct hdi_fibers *f, size_t count, uint64_t bytes)
+{
+    f->items = calloc(count, sizeof(*f->items));
+    f->memory_size = bytes;
+    f->memory = mmap(NULL, f->memory_size, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (f->memory == MAP_FAILED)
+        f->memory = NULL;
+    return f->items && f->memory;
+}
+
 static bool map_stacks(struct hdi_fibers *f, size_t count, size_t size)
 {
     size_t page = hdi_page_size();
     uint64_t bytes;
 
-    if (!hdi_multiply(count, size + page, &bytes))
-        return false;
-    f->items = calloc(count, sizeof(*f->items));
-    f->memory_size = bytes + page;
-    f->memory = mmap(NULL, f->memory_size, PROT_NONE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (f->memory == MAP_FAILED)
-        f->memory = NULL;
-    if (!f->items || !f->memory)
+    if (!hdi_multiply(count, size + page, &bytes) ||
+        !map(f, count, bytes + page))
         return false;
     for (size_t i = 0; i < count; i++)
         if (mprotect(f->memory + i * (size + page) + page, size,
                      PROT_READ | PROT_WRITE) != 0)
             return false;
     f->stack_size = size;
+    f->capacity = count;
+    return true;
+}
+
+static bool map_coroutines(struct hdi_fibers *f, size_t count, size_t size)
+{
+    uint64_t bytes;
+
+    if (!hdi_multiply(count, size, &bytes))
+        return false;
+    bytes = hdi_round_up(bytes, hdi_page_size());
+    if (!map(f, count, bytes + 2 * MARGIN) ||
+        mprotect(f->memory + MARGIN, bytes, PROT_READ | PROT_WRITE) != 0)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        f->items[i].fibers = f;
+        f->items[i].memory = f->memory + MARGIN + i * size;
+    }
+    f->coroutine_size = size;
     f->capacity = count;
     return true;
 }
@@ -113,7 +131,8 @@ static void set_item(struct hdi_fiber *fiber, const uint32_t local_id[3])
             f->frame->offset[d] +
             (uint64_t)f->group_id[d] * f->frame->local_size[d] + local_id[d];
     }
-    fiber->state = STATE_RUN;
+    fiber->item.state = HDI_ITEM_RUNS;
+    fiber->started = false;
 }
 
 // To the next in x, then y, then z. False: there is none.
@@ -191,38 +210,39 @@ static void run_fiber(void *data)
                 f->code->run(&fiber->item);
             } while (next_item(f, id));
         }
-        fiber->state = STATE_DONE;
+        fiber->item.state = HDI_ITEM_ENDED;
         leave(fiber);
     }
 }
 
-static void stop(struct hdi_item *item, enum state state, uint32_t line)
+static void stop(struct hdi_item *item, enum hdi_item_state state,
+                 uint32_t line)
 {
     struct hdi_fiber *fiber = (struct hdi_fiber *)item;
 
-    fiber->line = line;
-    fiber->state = state;
+    fiber->item.line = line;
+    fiber->item.state = state;
     leave(fiber);
 }
 
 static void wait(struct hdi_item *item, uint32_t line)
 {
-    stop(item, STATE_WAIT, line);
+    stop(item, HDI_ITEM_WAITS, line);
 }
 
 static void wait_sub_group(struct hdi_item *item, uint32_t line)
 {
-    stop(item, STATE_WAIT_SUB_GROUP, line);
+    stop(item, HDI_ITEM_WAITS_SUB_GROUP, line);
 }
 
 static void wait_some(struct hdi_item *item, uint32_t line)
 {
-    stop(item, STATE_WAIT_SOME, line);
+    stop(item, HDI_ITEM_WAITS_SOME, line);
 }
 
 static void wait_grid(struct hdi_item *item, uint32_t line)
 {
-    stop(item, STATE_WAIT_GRID, line);
+    stop(item, HDI_ITEM_WAITS_GRID, line);
 }
 
 static void make_fiber(struct hdi_fibers *f, size_t index)
@@ -236,7 +256,7 @@ static void make_fiber(struct hdi_fibers *f, size_t index)
                    fiber);
 }
 
-static bool reserve(struct hdi_fibers *f, size_t count, uint64_t need)
+static bool reserve_stacks(struct hdi_fibers *f, size_t count, uint64_t need)
 {
     uint64_t size =
         hdi_round_up(need + RESERVE + STAGGER * STAGGER_STEPS, hdi_page_size());
@@ -244,13 +264,13 @@ static bool reserve(struct hdi_fibers *f, size_t count, uint64_t need)
         return true;
 
     // Grow in one direction at a time only where that stays small.
-    if (count < f->capacity && size <= LARGE)
+    if (count < f->capacity && f->stack_size > 0 && size <= LARGE)
         count = f->capacity;
     if (size < f->stack_size && f->stack_size <= LARGE)
         size = f->stack_size;
-    free_stacks(f);
+    free_memory(f);
     if (!map_stacks(f, count, size)) {
-        free_stacks(f);
+        free_memory(f);
         return false;
     }
     for (size_t i = 0; i < count; i++)
@@ -258,11 +278,33 @@ static bool reserve(struct hdi_fibers *f, size_t count, uint64_t need)
     return true;
 }
 
+static bool reserve_coroutines(struct hdi_fibers *f, size_t count)
+{
+    struct hdi_item any = {.frame = f->frame};
+    uint64_t size = hdi_round_up((uintptr_t)f->code->start(&any, NULL), LINE);
+
+    if (count <= f->capacity && size <= f->coroutine_size)
+        return true;
+    free_memory(f);
+    if (map_coroutines(f, count, size))
+        return true;
+    free_memory(f);
+    return false;
+}
+
+static bool reserve(struct hdi_fibers *f, size_t count)
+{
+    return f->code->start ? reserve_coroutines(f, count)
+                          : reserve_stacks(f, count, f->code->stack_bytes);
+}
+
 // Large stacks are not worth keeping. Their ends stay: that is where they left.
-static void release_memory(const struct hdi_fibers *f)
+static void release_memory(struct hdi_fibers *f)
 {
     const size_t end = RESERVE + STAGGER * STAGGER_STEPS;
 
+    if (f->coroutine_size > 0 && f->memory_size > MOST_KEPT)
+        free_memory(f);
     if (f->stack_size < LARGE)
         return;
     for (size_t i = 0; i < f->capacity; i++)
@@ -273,7 +315,14 @@ static void release_memory(const struct hdi_fibers *f)
 static void resume(struct hdi_fibers *f, struct hdi_fiber *fiber)
 {
     f->running = fiber;
-    hdi_stack_switch(&f->caller, &fiber->stack);
+    if (!f->code->start) {
+        hdi_stack_switch(&f->caller, &fiber->stack);
+    } else if (fiber->started) {
+        f->code->resume(fiber->memory);
+    } else {
+        fiber->started = true;
+        f->code->start(&fiber->item, fiber->memory);
+    }
     f->running = NULL;
 }
 
@@ -283,8 +332,8 @@ static struct hdi_stand stand_of(const struct hdi_fiber *fiber)
 {
     const uint64_t *id = fiber->item.global_id;
 
-    return (struct hdi_stand){.ended = fiber->state == STATE_DONE,
-                              .line = fiber->line,
+    return (struct hdi_stand){.ended = fiber->item.state == HDI_ITEM_ENDED,
+                              .line = fiber->item.line,
                               .item = {id[0], id[1], id[2]}};
 }
 
@@ -336,14 +385,16 @@ static void fill(const struct hdi_fibers *f, const struct hdi_stack *stack)
 static bool agree(struct hdi_fibers *f, const struct hdi_fiber *fiber,
                   const struct hdi_fiber *other)
 {
-    bool ended = fiber->state == STATE_DONE || other->state == STATE_DONE;
+    bool ended = fiber->item.state == HDI_ITEM_ENDED ||
+                 other->item.state == HDI_ITEM_ENDED;
     bool strict = f->code->flags & HDI_ITEMS_DEBUG ||
-                  fiber->state == STATE_WAIT_GRID ||
-                  other->state == STATE_WAIT_GRID;
+                  fiber->item.state == HDI_ITEM_WAITS_GRID ||
+                  other->item.state == HDI_ITEM_WAITS_GRID;
 
-    if (ended && (fiber->state == other->state || !strict))
+    if (ended && (fiber->item.state == other->item.state || !strict))
         return true;
-    if (!ended && fiber->state == other->state && fiber->line == other->line)
+    if (!ended && fiber->item.state == other->item.state &&
+        fiber->item.line == other->item.line)
         return true;
     const struct hdi_stand one = stand_of(fiber), another = stand_of(other);
     return fail_barrier(f, &one, &another);
@@ -357,21 +408,21 @@ static const struct hdi_fiber *find_some(const struct hdi_fibers *f,
     const struct hdi_fiber *found = NULL;
 
     for (size_t i = first; i < end; i++)
-        if (f->items[i].state == STATE_WAIT_SOME &&
-            (!found || f->items[i].line < found->line))
+        if (f->items[i].item.state == HDI_ITEM_WAITS_SOME &&
+            (!found || f->items[i].item.line < found->item.line))
             found = &f->items[i];
     return found;
 }
 
 // Resume those of a sub-group that wait in `state` at `line`.
 static void go_on(struct hdi_fibers *f, size_t first, size_t end,
-                  enum state state, uint32_t line)
+                  enum hdi_item_state state, uint32_t line)
 {
     for (size_t i = first; i < end; i++) {
         struct hdi_fiber *fiber = &f->items[i];
-        if (fiber->state != state || fiber->line != line)
+        if (fiber->item.state != state || fiber->item.line != line)
             continue;
-        fiber->state = STATE_RUN;
+        fiber->item.state = HDI_ITEM_RUNS;
         resume(f, fiber);
     }
 }
@@ -385,7 +436,7 @@ static bool agree_all(struct hdi_fibers *f, size_t first, size_t end,
     for (size_t i = first; i < end; i++) {
         if (!agree(f, &f->items[i], *stopped))
             return false;
-        if ((*stopped)->state == STATE_DONE)
+        if ((*stopped)->item.state == HDI_ITEM_ENDED)
             *stopped = &f->items[i];
     }
     return true;
@@ -399,21 +450,31 @@ static bool agree_all(struct hdi_fibers *f, size_t first, size_t end,
 static bool run_some(struct hdi_fibers *f, size_t first, size_t end,
                      struct hdi_fiber **stopped)
 {
+    const struct hdi_item *lead = &f->items[first].item;
     const struct hdi_fiber *some;
+    bool apart = false;
 
-    for (size_t i = first; i < end; i++)
-        if (f->items[i].state != STATE_DONE) {
-            f->items[i].state = STATE_RUN;
+    for (size_t i = first; i < end; i++) {
+        struct hdi_item *item = &f->items[i].item;
+        if (item->state != HDI_ITEM_ENDED) {
+            item->state = HDI_ITEM_RUNS;
             resume(f, &f->items[i]);
         }
+        apart |= item->state != lead->state || item->line != lead->line;
+    }
+    *stopped = &f->items[lead->state == HDI_ITEM_ENDED ? end - 1 : first];
+    if (!apart &&
+        (lead->state == HDI_ITEM_WAITS || lead->state == HDI_ITEM_WAITS_GRID ||
+         lead->state == HDI_ITEM_ENDED))
+        return true;
     for (;;) {
         while ((some = find_some(f, first, end)))
-            go_on(f, first, end, STATE_WAIT_SOME, some->line);
+            go_on(f, first, end, HDI_ITEM_WAITS_SOME, some->item.line);
         if (!agree_all(f, first, end, stopped))
             return false;
-        if ((*stopped)->state != STATE_WAIT_SUB_GROUP)
+        if ((*stopped)->item.state != HDI_ITEM_WAITS_SUB_GROUP)
             return true;
-        go_on(f, first, end, STATE_WAIT_SUB_GROUP, (*stopped)->line);
+        go_on(f, first, end, HDI_ITEM_WAITS_SUB_GROUP, (*stopped)->item.line);
     }
 }
 
@@ -443,19 +504,18 @@ static bool run_meeting(struct hdi_fibers *f, size_t first, size_t items,
             if (!run_some(f, first + i, first + end, &other) ||
                 !agree(f, other, *stopped))
                 return false;
-            if ((*stopped)->state == STATE_DONE)
+            if ((*stopped)->item.state == HDI_ITEM_ENDED)
                 *stopped = other;
         }
-    } while ((*stopped)->state == STATE_WAIT);
+    } while ((*stopped)->item.state == HDI_ITEM_WAITS);
     return true;
 }
 
-static bool fail_memory(struct hdi_fibers *f, uint64_t stacks)
+static bool fail_memory(struct hdi_fibers *f, uint64_t items)
 {
     snprintf(f->message, sizeof(f->message),
-             "no memory for %llu stacks of %llu bytes",
-             (unsigned long long)stacks,
-             (unsigned long long)f->code->stack_bytes);
+             "no memory for the private memory of %llu work-items at once",
+             (unsigned long long)items);
     f->status = HD_ENOMEM;
     return false;
 }
@@ -473,7 +533,7 @@ static bool run_group(struct hdi_fibers *f)
     bool meet = f->code->flags & HDI_ITEMS_MEET;
     struct hdi_fiber *stopped;
 
-    if (!reserve(f, meet ? items : 1, f->code->stack_bytes))
+    if (!reserve(f, meet ? items : 1))
         return fail_memory(f, meet ? items : 1);
     f->services.items = f->items;
     f->services.item_count = meet ? items : 1;
@@ -583,7 +643,7 @@ static bool run_grid(struct hdi_fibers *f)
     size_t items = make_residents(f), count = count_residents(f);
     struct hdi_fiber *stopped, *other;
 
-    if (items == 0 || !reserve(f, items, f->code->stack_bytes))
+    if (items == 0 || !reserve(f, items))
         return fail_memory(f, items);
     f->services.items = f->items;
     f->services.item_count = items;
@@ -596,7 +656,7 @@ static bool run_grid(struct hdi_fibers *f)
             if (!run_meeting(f, r->first, r->count, &other) ||
                 !agree(f, other, stopped))
                 return false;
-            if (stopped->state == STATE_DONE)
+            if (stopped->item.state == HDI_ITEM_ENDED)
                 stopped = other;
             // A signal seldom finds work-items that only wait in their code.
             if (is_stopped(f))
@@ -604,7 +664,7 @@ static bool run_grid(struct hdi_fibers *f)
         }
         if (!meet(f, stopped))
             return false;
-    } while (stopped->state == STATE_WAIT_GRID);
+    } while (stopped->item.state == HDI_ITEM_WAITS_GRID);
     return true;
 }
 
@@ -628,8 +688,8 @@ static void run_items(const struct hdi_frame *frame,
     hdi_stack_adopt(&f->caller);
     bool grid = code->flags & HDI_ITEMS_GRID;
     // So many stacks are kept for nobody.
-    if (!(grid ? run_grid(f) : run_groups(f)) || grid)
-        free_stacks(f);
+    if (!(grid ? run_grid(f) : run_groups(f)) || (grid && !code->start))
+        free_memory(f);
     else
         release_memory(f);
 }
@@ -656,7 +716,7 @@ void hdi_fibers_init(struct hdi_fibers *fibers)
 void hdi_fibers_free(struct hdi_fibers *fibers)
 {
     hdi_printer_flush(&fibers->printer);
-    free_stacks(fibers);
+    free_memory(fibers);
     free(fibers->residents);
 }
 
@@ -669,9 +729,10 @@ void hdi_fibers_give_up(struct hdi_fibers *fibers)
 {
     if (!fibers->running)
         return;
-    hdi_stack_returned(&fibers->caller);
+    if (!fibers->code->start)
+        hdi_stack_returned(&fibers->caller);
     fibers->running = NULL;
-    free_stacks(fibers);
+    free_memory(fibers);
 }
 
 hd_status hdi_fibers_take_status(struct hdi_fibers *fibers)

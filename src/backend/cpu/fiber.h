@@ -1,4 +1,5 @@
-// Kernels in thread form (K7): work-items as user-level threads of one unit.
+// Kernels in thread form (K7): work-items as user-level threads of one unit,
+// each on a stack of its own or, where compiled so, as a coroutine.
 //
 // Without barriers the work-items of a box run one after the other on one
 // stack. With barriers each work-item of a group has a stack and runs to the
@@ -6,6 +7,8 @@
 // Where work-groups wait for each other, the work-items of all of them that the
 // unit has have stacks, and each group has its part of local memory.
 // Stacks stay for the next group, with an inaccessible page below each.
+// Coroutines do the same in memory that lies together, on the stack of the
+// unit.
 #ifndef HDI_BACKEND_CPU_FIBER_H
 #define HDI_BACKEND_CPU_FIBER_H
 
@@ -32,7 +35,8 @@ struct hdi_fibers {
     uint32_t group_id[3], group_size[3];
     char *memory;
     size_t memory_size;
-    size_t stack_size, capacity; // of each stack [bytes]; stacks
+    size_t stack_size, coroutine_size; // of each [bytes]; 0: other memory
+    size_t capacity;                   // stacks or coroutines
     struct hdi_stack caller;
     struct hdi_printer printer;
     struct hdi_fiber *running; // whose code runs; NULL: none, or it ended

@@ -215,7 +215,7 @@ static void private_memory_may_be_large(void)
     CHECK(trace.count == 16);
     code.stack_bytes = UINT64_MAX / 2;
     CHECK(run(&fibers, &frame, &code) == HD_ENOMEM);
-    CHECK(strstr(fibers.message, "stacks"));
+    CHECK(strstr(fibers.message, "private memory of 4 work-items"));
     hdi_fibers_free(&fibers);
 }
 
@@ -285,6 +285,72 @@ static void fresh_memory_is_filled_for_debugging(void)
     hdi_fibers_free(&fibers);
 }
 
+// What `twice` is as a coroutine: its memory holds where it goes on.
+struct memory {
+    struct hdi_item *item;
+    bool second;
+    char rest[100];
+};
+
+static uint64_t memory_bytes;
+
+static void *start_twice(struct hdi_item *item, void *memory)
+{
+    struct memory *m = memory;
+
+    if (!m)
+        return (void *)(uintptr_t)memory_bytes;
+    m->item = item;
+    m->second = false;
+    note(item, 0);
+    item->line = 7;
+    item->state = HDI_ITEM_WAITS;
+    return memory;
+}
+
+static void go_on_twice(void *memory)
+{
+    struct memory *m = memory;
+
+    CHECK(!m->second);
+    m->second = true;
+    note(m->item, 1);
+    m->item->state = HDI_ITEM_ENDED;
+}
+
+static void coroutines_take_the_same_steps(void)
+{
+    struct hdi_fibers fibers = {0};
+    hdi_fibers_init(&fibers);
+    const struct hdi_item_code code = {
+        .start = start_twice, .resume = go_on_twice, .flags = HDI_ITEMS_MEET};
+    const struct hdi_item_code stacks = {.run = twice, .flags = HDI_ITEMS_MEET};
+    static const uint32_t locals[] = {10, 3, 20, 17};
+
+    memory_bytes = sizeof(struct memory);
+    // Between others on stacks, whose memory they do not share.
+    for (unsigned k = 0; k < 8; k++) {
+        struct trace trace = {0};
+        uint32_t local = locals[k / 2], part = 0, item = 0;
+        struct hdi_frame frame = frame_of(&fibers, &trace, 20, local);
+        CHECK(run(&fibers, &frame, k % 2 ? &stacks : &code) == HD_OK);
+        CHECK(trace.count == 40);
+        for (uint32_t i = 0; i < 40; i++) {
+            CHECK(trace.steps[i].item == item && trace.steps[i].part == part);
+            item++;
+            if (item % local != 0 && item < 20)
+                continue;
+            item = part ? item : (item - 1) / local * local;
+            part = !part;
+        }
+    }
+    struct trace none = {0};
+    struct hdi_frame frame = frame_of(&fibers, &none, 8, 8);
+    memory_bytes = UINT64_MAX / 2;
+    CHECK(run(&fibers, &frame, &code) == HD_ENOMEM);
+    hdi_fibers_free(&fibers);
+}
+
 static void *run_elsewhere(void *data)
 {
     struct hdi_fibers *fibers = data;
@@ -321,6 +387,7 @@ int main(void)
     private_memory_may_be_large();
     values_survive_a_switch();
     fresh_memory_is_filled_for_debugging();
+    coroutines_take_the_same_steps();
     another_thread_may_go_on();
     return 0;
 }

@@ -73,13 +73,14 @@ static hd_status make_loops(struct making *m, struct hd_error *error)
                               &m->explanation, &m->forms, error);
 }
 
-static hd_status make_threads(struct making *m, struct hd_error *error)
+static hd_status make_threads(struct making *m, bool coroutines,
+                              struct hd_error *error)
 {
     LLVMValueRef prepared;
 
     HDI_TRY(hdi_prepare_kernel(m->llvm, m->program, m->kernel->name, &m->module,
                                &prepared, error));
-    return hdi_thread_build(m->llvm, m->module, prepared, m->kernel,
+    return hdi_thread_build(m->llvm, m->module, prepared, coroutines, m->kernel,
                             &m->explanation, error);
 }
 
@@ -155,7 +156,7 @@ static hd_status make_checked(struct making *m, struct hd_error *error)
 
     HDI_TRY(hdi_prepare_checked(m->llvm, m->program, m->kernel->name,
                                 &m->module, &prepared, error));
-    HDI_TRY(hdi_thread_build(m->llvm, m->module, prepared, m->kernel,
+    HDI_TRY(hdi_thread_build(m->llvm, m->module, prepared, false, m->kernel,
                              &m->explanation, error));
     if (m->kernel->form == HD_FORM_GRID)
         return hdi_fail(error, HD_EBUILD,
@@ -195,7 +196,9 @@ static hd_status make_module(struct making *m, const struct hdi_source *source,
         return make_checked(m, error);
     if (m->llvm->debug ||
         hdi_options_have(source->options, "-heddle-form=thread"))
-        return make_threads(m, error);
+        return make_threads(m, false, error);
+    if (hdi_options_have(source->options, "-heddle-form=coroutine"))
+        return make_threads(m, true, error);
     hd_status status = make_loops(m, error);
     if (status == HD_OK)
         status = check_loops(m, error);
@@ -211,7 +214,7 @@ static hd_status make_module(struct making *m, const struct hdi_source *source,
     hdi_text_free(&m->explanation);
     hdi_text_print(&m->explanation, "no loops over work-items: %s\n",
                    error->text);
-    return make_threads(m, error);
+    return make_threads(m, true, error);
 }
 
 static hd_status make_kernel(struct hdi_llvm *llvm,

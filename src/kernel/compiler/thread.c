@@ -17,8 +17,11 @@
 #include "kernel/compiler/print.h"
 
 enum {
-    LOCAL_ALIGNMENT = 64, // of a local variable: the widest vector [bytes]
-    MOST_LOCAL = 1 << 30  // [bytes]; more is a mistake
+    LOCAL_ALIGNMENT = 64,     // of a local variable: the widest vector [bytes]
+    MOST_LOCAL = 1 << 30,     // [bytes]; more is a mistake
+    CODE_FIELDS = 6,          // of struct hdi_item_code
+    MOST_COROUTINE = 16 << 10 // private memory of one; the rest of it would be
+                              // on the stack of the unit [bytes]
 };
 
 // Names within the module; a kernel cannot have them.
@@ -35,7 +38,11 @@ struct thread {
     struct hdi_map locals; // local variable: its address
     struct hdi_build_kernel *about;
     struct hdi_memory memory;
-    bool checked; // a barrier must be reached by all
+    bool checked;              // a barrier must be reached by all
+    bool coroutine;            // if it has barriers
+    LLVMValueRef handle;       // of the coroutine
+    LLVMBasicBlockRef stopped; // where it leaves when it waits or has ended
+    LLVMBasicBlockRef begin;   // where the work-item begins
     struct hd_error *error;
     hd_status status;
 };
@@ -113,21 +120,77 @@ static void call_service(struct thread *t, size_t offset, LLVMTypeRef type,
     LLVMBuildCall2(t->builder, type, service, arguments, count, "");
 }
 
-static void wait_here(struct thread *t, LLVMValueRef barrier, size_t service)
+static LLVMValueRef call_intrinsic(struct thread *t, const char *name,
+                                   LLVMTypeRef *types, size_t type_count,
+                                   LLVMValueRef *arguments, unsigned count)
 {
-    LLVMTypeRef parameters[] = {t->pointer, t->i32};
-    LLVMValueRef arguments[] = {
-        t->item, LLVMConstInt(t->i32, LLVMGetDebugLocLine(barrier), false)};
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMValueRef function =
+        LLVMGetIntrinsicDeclaration(t->module, id, types, type_count);
 
-    call_service(t, service,
-                 LLVMFunctionType(t->void_type, parameters, 2, false),
-                 arguments, 2);
+    return LLVMBuildCall2(
+        t->builder,
+        LLVMIntrinsicGetType(t->llvm->context, id, types, type_count), function,
+        arguments, count, "");
+}
+
+static LLVMValueRef no_token(const struct thread *t)
+{
+    return LLVMConstNull(LLVMTokenTypeInContext(t->llvm->context));
+}
+
+static void stop_in(struct thread *t, enum hdi_item_state state)
+{
+    LLVMBuildStore(t->builder, LLVMConstInt(t->i32, state, false),
+                   at(t, t->item, offsetof(struct hdi_item, state)));
+}
+
+// The coroutine leaves here, and goes on with what follows the barrier.
+static void suspend(struct thread *t, LLVMValueRef barrier,
+                    enum hdi_item_state state, LLVMValueRef line)
+{
+    LLVMTypeRef i1 = LLVMInt1TypeInContext(t->llvm->context);
+    LLVMValueRef arguments[] = {no_token(t), LLVMConstNull(i1)};
+
+    stop_in(t, state);
+    LLVMBuildStore(t->builder, line,
+                   at(t, t->item, offsetof(struct hdi_item, line)));
+    LLVMBasicBlockRef after =
+        hdi_block_split(t->llvm->context, t->builder, barrier, "resume");
+    LLVMInstructionEraseFromParent(
+        LLVMGetLastInstruction(LLVMGetInsertBlock(t->builder)));
+    LLVMValueRef why =
+        call_intrinsic(t, "llvm.coro.suspend", NULL, 0, arguments, 2);
+    LLVMValueRef next = LLVMBuildSwitch(t->builder, why, t->stopped, 1);
+    LLVMAddCase(next, LLVMConstNull(t->i8), after);
+}
+
+static void wait_here(struct thread *t, LLVMValueRef barrier,
+                      enum hdi_item_state state)
+{
+    static const size_t services[] = {
+        [HDI_ITEM_WAITS] = offsetof(struct hdi_services, wait),
+        [HDI_ITEM_WAITS_SUB_GROUP] =
+            offsetof(struct hdi_services, wait_sub_group),
+        [HDI_ITEM_WAITS_GRID] = offsetof(struct hdi_services, wait_grid),
+        [HDI_ITEM_WAITS_SOME] = offsetof(struct hdi_services, wait_some)};
+    LLVMTypeRef parameters[] = {t->pointer, t->i32};
+    LLVMValueRef line =
+        LLVMConstInt(t->i32, LLVMGetDebugLocLine(barrier), false);
+    LLVMValueRef arguments[] = {t->item, line};
+
     t->about->barriers++;
+    if (t->coroutine)
+        suspend(t, barrier, state, line);
+    else
+        call_service(t, services[state],
+                     LLVMFunctionType(t->void_type, parameters, 2, false),
+                     arguments, 2);
 }
 
 static void wait_for_all(struct thread *t, LLVMValueRef barrier)
 {
-    wait_here(t, barrier, offsetof(struct hdi_services, wait_grid));
+    wait_here(t, barrier, HDI_ITEM_WAITS_GRID);
     t->about->form = HD_FORM_GRID;
 }
 
@@ -135,9 +198,7 @@ static void wait_for_sub_group(struct thread *t, LLVMValueRef barrier)
 {
     bool all = !LLVMIsNull(LLVMGetOperand(barrier, 0));
 
-    wait_here(t, barrier,
-              all ? offsetof(struct hdi_services, wait_sub_group)
-                  : offsetof(struct hdi_services, wait_some));
+    wait_here(t, barrier, all ? HDI_ITEM_WAITS_SUB_GROUP : HDI_ITEM_WAITS_SOME);
 }
 
 static LLVMValueRef answer(struct thread *t, LLVMValueRef call,
@@ -161,7 +222,7 @@ static void replace_call(struct thread *t, LLVMValueRef call)
     LLVMPositionBuilderBefore(t->builder, call);
     LLVMSetCurrentDebugLocation2(t->builder, LLVMInstructionGetDebugLoc(call));
     if (kind == HDI_CALL_BARRIER)
-        wait_here(t, call, offsetof(struct hdi_services, wait));
+        wait_here(t, call, HDI_ITEM_WAITS);
     else if (kind == HDI_CALL_GRID_BARRIER)
         wait_for_all(t, call);
     else if (kind == HDI_CALL_SUB_GROUP_BARRIER)
@@ -340,15 +401,16 @@ static void set_attributes(const struct thread *t, LLVMValueRef function)
         hdi_function_text(function, "prefer-vector-width", "512");
 }
 
-static LLVMValueRef add_function(const struct thread *t, const char *prefix)
+static LLVMValueRef add_function(const struct thread *t, const char *prefix,
+                                 LLVMTypeRef result, unsigned parameters)
 {
-    LLVMTypeRef parameter = t->pointer;
+    LLVMTypeRef types[] = {t->pointer, t->pointer};
     struct hdi_text name = {0};
 
     hdi_text_print(&name, "%s%s", prefix, t->about->name);
     LLVMValueRef function =
         LLVMAddFunction(t->module, name.failed ? prefix : name.data,
-                        LLVMFunctionType(t->void_type, &parameter, 1, false));
+                        LLVMFunctionType(result, types, parameters, false));
     hdi_text_free(&name);
     set_attributes(t, function);
     return function;
@@ -358,7 +420,8 @@ static void move_body(struct thread *t)
 {
     LLVMMetadataRef subprogram = LLVMGetSubprogram(t->kernel);
 
-    t->function = add_function(t, "hdt_");
+    t->function = t->coroutine ? add_function(t, "hdt_", t->pointer, 2)
+                               : add_function(t, "hdt_", t->void_type, 1);
     if (t->llvm->debug) {
         hdi_function_flag(t->function, "noinline", true);
         hdi_function_flag(t->function, "optnone", true);
@@ -374,6 +437,102 @@ static void move_body(struct thread *t)
         LLVMSetSubprogram(t->kernel, NULL);
         LLVMSetSubprogram(t->function, subprogram);
     }
+}
+
+// A coroutine ends where it leaves.
+static void replace_returns(struct thread *t)
+{
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(t->function); b;
+         b = LLVMGetNextBasicBlock(b)) {
+        LLVMValueRef end = LLVMGetBasicBlockTerminator(b);
+        if (!LLVMIsAReturnInst(end) || LLVMGetNumOperands(end) > 0)
+            continue;
+        LLVMPositionBuilderBefore(t->builder, end);
+        LLVMSetCurrentDebugLocation2(t->builder, NULL);
+        stop_in(t, HDI_ITEM_ENDED);
+        LLVMBuildBr(t->builder, t->stopped);
+        LLVMInstructionEraseFromParent(end);
+    }
+}
+
+static LLVMValueRef after_variables(LLVMBasicBlockRef block)
+{
+    LLVMValueRef i = LLVMGetFirstInstruction(block);
+    while (LLVMIsAAllocaInst(i))
+        i = LLVMGetNextInstruction(i);
+    return i;
+}
+
+// What a coroutine does before its work-item begins: without memory it tells
+// how much it takes, a multiple of how that is to be aligned.
+static void write_prologue(struct thread *t)
+{
+    LLVMContextRef c = t->llvm->context;
+    LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(t->function);
+    LLVMValueRef memory = LLVMGetParam(t->function, 1);
+    LLVMValueRef nothing = LLVMConstNull(t->pointer);
+    LLVMValueRef about[] = {LLVMConstNull(t->i32), nothing, nothing, nothing};
+
+    hdi_function_flag(t->function, "presplitcoroutine", true);
+    t->begin = hdi_block_split(c, t->builder, after_variables(entry), "begin");
+    LLVMBasicBlockRef tell =
+        LLVMAppendBasicBlockInContext(c, t->function, "tell");
+    t->stopped = LLVMAppendBasicBlockInContext(c, t->function, "stopped");
+    LLVMInstructionEraseFromParent(LLVMGetLastInstruction(entry));
+    LLVMValueRef id = call_intrinsic(t, "llvm.coro.id", NULL, 0, about, 4);
+    LLVMBuildCondBr(t->builder, LLVMBuildIsNull(t->builder, memory, ""), tell,
+                    t->begin);
+
+    hdi_build_at_end(t->builder, tell);
+    LLVMValueRef size =
+        call_intrinsic(t, "llvm.coro.size", &t->i64, 1, NULL, 0);
+    LLVMValueRef align =
+        call_intrinsic(t, "llvm.coro.align", &t->i64, 1, NULL, 0);
+    LLVMValueRef one = LLVMConstInt(t->i64, 1, false);
+    size = LLVMBuildAdd(t->builder, size,
+                        LLVMBuildSub(t->builder, align, one, ""), "");
+    size =
+        LLVMBuildAnd(t->builder, size, LLVMBuildNeg(t->builder, align, ""), "");
+    LLVMBuildRet(t->builder,
+                 LLVMBuildIntToPtr(t->builder, size, t->pointer, ""));
+
+    LLVMPositionBuilderBefore(t->builder, LLVMGetFirstInstruction(t->begin));
+    LLVMSetCurrentDebugLocation2(t->builder, NULL);
+    LLVMValueRef begin[] = {id, memory};
+    t->handle = call_intrinsic(t, "llvm.coro.begin", NULL, 0, begin, 2);
+
+    // The optimiser takes memory that no caller hears of for the function's
+    // own.
+    hdi_build_at_end(t->builder, t->stopped);
+    LLVMValueRef end[] = {t->handle, LLVMConstNull(LLVMInt1TypeInContext(c)),
+                          no_token(t)};
+    call_intrinsic(t, "llvm.coro.end", NULL, 0, end, 3);
+    LLVMBuildRet(t->builder, t->handle);
+}
+
+// The function that goes on with a coroutine.
+static LLVMValueRef write_resume(struct thread *t)
+{
+    LLVMValueRef function = add_function(t, "hdr_", t->void_type, 1);
+    LLVMValueRef memory = LLVMGetParam(function, 0);
+
+    LLVMSetLinkage(function, LLVMInternalLinkage);
+    hdi_build_at_end(t->builder, LLVMAppendBasicBlockInContext(
+                                     t->llvm->context, function, "entry"));
+    call_intrinsic(t, "llvm.coro.resume", NULL, 0, &memory, 1);
+    LLVMBuildRetVoid(t->builder);
+    return function;
+}
+
+// Before anything else is optimised: unrolled loops would be many more places
+// to go on from.
+static hd_status split_coroutine(struct thread *t)
+{
+    return hdi_llvm_passes(
+        t->llvm, t->module,
+        "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
+        "simplifycfg),coro-early,cgscc(coro-split),coro-cleanup",
+        t->error);
 }
 
 static LLVMValueRef read_argument(struct thread *t, LLVMValueRef args,
@@ -413,9 +572,10 @@ static void describe(struct thread *t, LLVMValueRef next)
 // At the beginning of the work-item.
 static hd_status write_entry(struct thread *t)
 {
-    LLVMValueRef first =
-        LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(t->function));
+    LLVMValueRef first = LLVMGetFirstInstruction(t->begin);
 
+    if (t->coroutine)
+        first = LLVMGetNextInstruction(first);
     LLVMPositionBuilderBefore(t->builder, first);
     LLVMSetCurrentDebugLocation2(t->builder, NULL);
     t->item = LLVMGetParam(t->function, 0);
@@ -466,9 +626,15 @@ static LLVMValueRef item_code(struct thread *t)
     LLVMValueRef name = LLVMConstStringInContext2(
         c, t->about->name, strlen(t->about->name), false);
     LLVMValueRef text = LLVMAddGlobal(t->module, LLVMTypeOf(name), "");
-    LLVMValueRef fields[] = {t->function, text, LLVMConstInt(t->i64, 0, false),
-                             LLVMConstInt(t->i32, flags, false)};
-    LLVMValueRef value = LLVMConstStructInContext(c, fields, 4, false);
+    LLVMValueRef none = LLVMConstNull(t->pointer);
+    LLVMValueRef fields[CODE_FIELDS] = {t->coroutine ? none : t->function,
+                                        text,
+                                        LLVMConstInt(t->i64, 0, false),
+                                        LLVMConstInt(t->i32, flags, false),
+                                        t->coroutine ? t->function : none,
+                                        t->coroutine ? write_resume(t) : none};
+    LLVMValueRef value =
+        LLVMConstStructInContext(c, fields, CODE_FIELDS, false);
     LLVMValueRef code = LLVMAddGlobal(t->module, LLVMTypeOf(value), code_name);
 
     LLVMSetInitializer(text, name);
@@ -481,7 +647,7 @@ static LLVMValueRef item_code(struct thread *t)
 
 static void write_chunk_function(struct thread *t)
 {
-    LLVMValueRef function = add_function(t, "hdk_");
+    LLVMValueRef function = add_function(t, "hdk_", t->void_type, 1);
     LLVMValueRef arguments[] = {LLVMGetParam(function, 0), item_code(t)};
     LLVMTypeRef parameters[] = {t->pointer, t->pointer};
 
@@ -525,13 +691,15 @@ void hdi_thread_measure(const struct hdi_llvm *llvm, LLVMModuleRef module)
     if (!code)
         return;
 
-    LLVMValueRef value = LLVMGetInitializer(code), fields[4];
-    for (unsigned i = 0; i < 4; i++)
+    LLVMValueRef value = LLVMGetInitializer(code), fields[CODE_FIELDS];
+    for (unsigned i = 0; i < CODE_FIELDS; i++)
         fields[i] = LLVMGetAggregateElement(value, i);
+    if (!LLVMIsAFunction(fields[0]))
+        return;
     fields[2] = LLVMConstInt(LLVMTypeOf(fields[2]),
                              stack_bytes(llvm, fields[0]), false);
-    LLVMSetInitializer(
-        code, LLVMConstStructInContext(llvm->context, fields, 4, false));
+    LLVMSetInitializer(code, LLVMConstStructInContext(llvm->context, fields,
+                                                      CODE_FIELDS, false));
 }
 
 static hd_status verify(struct thread *t)
@@ -550,8 +718,27 @@ static hd_status verify(struct thread *t)
     return t->status;
 }
 
+// Whether the kernel waits anywhere, with little private memory.
+static bool can_suspend(const struct hdi_llvm *llvm, LLVMValueRef kernel)
+{
+    uint64_t bytes = 0;
+    bool waits = false;
+
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b;
+         b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
+             i = LLVMGetNextInstruction(i)) {
+            waits |= hdi_call_is_barrier(hdi_call_kind(i));
+            if (LLVMIsAAllocaInst(i))
+                bytes +=
+                    LLVMABISizeOfType(llvm->layout, LLVMGetAllocatedType(i));
+        }
+    return waits && bytes <= MOST_COROUTINE;
+}
+
 hd_status hdi_thread_build(struct hdi_llvm *llvm, LLVMModuleRef module,
-                           LLVMValueRef kernel, struct hdi_build_kernel *about,
+                           LLVMValueRef kernel, bool coroutine,
+                           struct hdi_build_kernel *about,
                            struct hdi_text *explanation, struct hd_error *error)
 {
     LLVMContextRef c = llvm->context;
@@ -566,16 +753,26 @@ hd_status hdi_thread_build(struct hdi_llvm *llvm, LLVMModuleRef module,
         .local_pointer = LLVMPointerTypeInContext(c, HDI_SPACE_LOCAL),
         .void_type = LLVMVoidTypeInContext(c),
         .kernel = kernel,
+        .coroutine = coroutine && can_suspend(llvm, kernel),
         .about = about,
         .error = error,
     };
 
+    // Splitting blocks parts values from their uses.
+    if (t.coroutine)
+        t.status = hdi_llvm_passes(llvm, module, "function(reg2mem)", error);
     about->barriers = about->saved_bytes = 0;
     about->form = HD_FORM_THREADS;
     move_body(&t);
-    t.status = write_entry(&t);
+    t.begin = LLVMGetEntryBasicBlock(t.function);
+    if (t.coroutine)
+        write_prologue(&t);
+    if (t.status == HD_OK)
+        t.status = write_entry(&t);
     if (t.status == HD_OK) {
         replace_calls(&t);
+        if (t.coroutine)
+            replace_returns(&t);
         hdi_print_lower(llvm, module, t.builder, true);
         t.checked = hdi_instrument_lower(
             llvm, module, t.function, t.item,
@@ -585,11 +782,14 @@ hd_status hdi_thread_build(struct hdi_llvm *llvm, LLVMModuleRef module,
         write_chunk_function(&t);
         verify(&t);
     }
+    if (t.status == HD_OK && t.coroutine)
+        t.status = split_coroutine(&t);
     hdi_map_clear(&t.locals);
     LLVMDisposeBuilder(t.builder);
     hdi_text_print(explanation,
-                   "form: one thread per work-item%s, %u barriers; local "
+                   "form: one %s per work-item%s, %u barriers; local "
                    "variables: %u bytes\n",
+                   t.coroutine ? "coroutine" : "thread",
                    about->form == HD_FORM_GRID
                        ? " of all work-groups, which wait for each other"
                        : "",

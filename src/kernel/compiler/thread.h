@@ -12,10 +12,16 @@
 #include "kernel/build.h"
 #include "kernel/compiler/llvm.h"
 
-// Replace `kernel` in `module`. Fills in local_bytes, barriers and form of
-// `about`, and appends to `explanation`.
+// Replace `kernel` in `module`, with a coroutine for each work-item where that
+// is wanted and the kernel waits, and has little private memory:
+//
+//     void *hdt_NAME(struct hdi_item *item, void *memory)
+//
+// runs one until it waits or ends, hdr_NAME(memory) goes on. Fills in
+// local_bytes, barriers and form of `about`, and appends to `explanation`.
 hd_status hdi_thread_build(struct hdi_llvm *llvm, LLVMModuleRef module,
-                           LLVMValueRef kernel, struct hdi_build_kernel *about,
+                           LLVMValueRef kernel, bool coroutine,
+                           struct hdi_build_kernel *about,
                            struct hdi_text *explanation,
                            struct hd_error *error);
 

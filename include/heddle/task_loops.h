@@ -36,9 +36,10 @@
 //
 // runs its items one after another and gives away half of those it has not
 // reached when another worker asks for work. That costs a look per item, no
-// more. 0 is the neutral element of
-// `plus`. HD_EACH(i, name, ...) and hd_each() do the same without a value. The
-// parameters, up to six, fit 32 bytes together.
+// more. 0 is the neutral element of `plus`. HD_EACH(i, name, ...) and hd_each()
+// do the same without a value. The parameters, up to six, fit 32 bytes
+// together. The body becomes part of the loop: alloca() and setjmp() belong in
+// a function that it calls.
 //
 // What divides in another way, with a cutoff of its own:
 //
@@ -253,22 +254,32 @@ static inline bool hd_cutoff_met(const struct hd_cutoff *cutoff, size_t items)
 // into itself. A cancelled loop is asked too, and ends here.
 #define HD_COLD_ __attribute__((noinline, cold)) static
 
+// An item, and the look whether there are any, are part of the loop. Compilers
+// inline so many calls of a recursion into itself (GCC: 8 deep), and count each
+// function on the way: with three of ours at every level, plain code went eight
+// levels deep and this two. Debuggers see them all without optimisation.
+#ifdef __OPTIMIZE__
+#define HD_ITEM_ __attribute__((unused, always_inline)) static inline
+#else
+#define HD_ITEM_ HD_INLINE_
+#endif
+
 #define HD_GATHER(result, combine, neutral, index, ...) \
     HD_GATHER_1_(result, combine, neutral, index, HD_NAME_(__VA_ARGS__, ), \
                  __VA_ARGS__)
 #define HD_GATHER_1_(result, combine, neutral, index, name, ...) \
     HD_GATHER_2_(result, combine, neutral, index, name, __VA_ARGS__)
 #define HD_GATHER_2_(result, combine, neutral, index, name, ...) \
-    static inline result hd_item_##name( \
+    HD_ITEM_ result hd_item_##name( \
         struct hd_worker *worker, size_t index HD_LIST_(PARAMS, __VA_ARGS__)); \
     HD_TASK_DECLARE(static inline, result, hd_some_##name, size_t, hd_i_, size_t, \
                     hd_end_ HD_LIST_(TYPED, __VA_ARGS__)); \
-    HD_INLINE_ result hd_gather_##name(struct hd_worker *worker, size_t hd_i_, \
+    HD_ITEM_ result hd_gather_##name(struct hd_worker *worker, size_t hd_i_, \
                                        size_t hd_end_ HD_LIST_(PARAMS, __VA_ARGS__)) \
     { \
-        return hd_i_ < hd_end_ \
-                   ? hd_some_##name(worker, hd_i_, \
-                                    hd_end_ HD_LIST_(NAMES, __VA_ARGS__)) \
+        return __builtin_expect(hd_i_ < hd_end_, 1) \
+                   ? hd_call(worker, hd_some_##name, hd_i_, \
+                             hd_end_ HD_LIST_(NAMES, __VA_ARGS__)) \
                    : neutral; \
     } \
     HD_COLD_ result hd_divide_##name(struct hd_worker *worker, size_t hd_i_, \
@@ -290,7 +301,7 @@ static inline bool hd_cutoff_met(const struct hd_cutoff *cutoff, size_t items)
                    hd_end_ HD_LIST_(TYPED, __VA_ARGS__)) \
     { \
         result hd_value_ = neutral; \
-        for (; hd_i_ < hd_end_; hd_i_++) { \
+        do { \
             if (hd_is_asked_(worker)) { \
                 result hd_rest_ = hd_divide_##name( \
                     worker, hd_i_, hd_end_ HD_LIST_(NAMES, __VA_ARGS__)); \
@@ -299,10 +310,10 @@ static inline bool hd_cutoff_met(const struct hd_cutoff *cutoff, size_t items)
             result hd_one_ = \
                 hd_item_##name(worker, hd_i_ HD_LIST_(NAMES, __VA_ARGS__)); \
             hd_value_ = combine(hd_value_, hd_one_); \
-        } \
+        } while (++hd_i_ < hd_end_); \
         return hd_value_; \
     } \
-    static inline result hd_item_##name( \
+    HD_ITEM_ result hd_item_##name( \
         __attribute__((unused)) struct hd_worker *worker, \
         __attribute__((unused)) size_t index HD_LIST_(PARAMS, __VA_ARGS__))
 
@@ -310,15 +321,16 @@ static inline bool hd_cutoff_met(const struct hd_cutoff *cutoff, size_t items)
     HD_EACH_1_(index, HD_NAME_(__VA_ARGS__, ), __VA_ARGS__)
 #define HD_EACH_1_(index, name, ...) HD_EACH_2_(index, name, __VA_ARGS__)
 #define HD_EACH_2_(index, name, ...) \
-    static inline void hd_item_##name( \
+    HD_ITEM_ void hd_item_##name( \
         struct hd_worker *worker, size_t index HD_LIST_(PARAMS, __VA_ARGS__)); \
     HD_VOID_TASK_DECLARE(static inline, hd_some_##name, size_t, hd_i_, size_t, \
                          hd_end_ HD_LIST_(TYPED, __VA_ARGS__)); \
-    HD_INLINE_ void hd_each_##name(struct hd_worker *worker, size_t hd_i_, \
+    HD_ITEM_ void hd_each_##name(struct hd_worker *worker, size_t hd_i_, \
                                    size_t hd_end_ HD_LIST_(PARAMS, __VA_ARGS__)) \
     { \
-        if (hd_i_ < hd_end_) \
-            hd_some_##name(worker, hd_i_, hd_end_ HD_LIST_(NAMES, __VA_ARGS__)); \
+        if (__builtin_expect(hd_i_ < hd_end_, 1)) \
+            hd_call(worker, hd_some_##name, hd_i_, \
+                    hd_end_ HD_LIST_(NAMES, __VA_ARGS__)); \
     } \
     HD_COLD_ void hd_divide_##name(struct hd_worker *worker, size_t hd_i_, \
                                    size_t hd_end_ HD_LIST_(PARAMS, __VA_ARGS__)) \
@@ -339,16 +351,16 @@ static inline bool hd_cutoff_met(const struct hd_cutoff *cutoff, size_t items)
     HD_VOID_TASK_DEFINE(static inline, hd_some_##name, size_t, hd_i_, size_t, \
                         hd_end_ HD_LIST_(TYPED, __VA_ARGS__)) \
     { \
-        for (; hd_i_ < hd_end_; hd_i_++) { \
+        do { \
             if (hd_is_asked_(worker)) { \
                 hd_divide_##name(worker, hd_i_, \
                                  hd_end_ HD_LIST_(NAMES, __VA_ARGS__)); \
                 return; \
             } \
             hd_item_##name(worker, hd_i_ HD_LIST_(NAMES, __VA_ARGS__)); \
-        } \
+        } while (++hd_i_ < hd_end_); \
     } \
-    static inline void hd_item_##name( \
+    HD_ITEM_ void hd_item_##name( \
         __attribute__((unused)) struct hd_worker *worker, \
         __attribute__((unused)) size_t index HD_LIST_(PARAMS, __VA_ARGS__))
 

@@ -248,6 +248,8 @@ static void children_are_gathered_in_order(struct hd_worker *worker, void *data)
     CHECK(hd_gather(worker, none, 7, 9) == 15);
     memset(ran, 0, sizeof(ran));
     hd_each(worker, visit, 5, COUNT, ran);
+    hd_each(worker, visit, 5, 5, ran);
+    hd_each(worker, visit, 9, 7, ran);
     for (size_t i = 0; i < COUNT; i++)
         CHECK(ran[i] == (i >= 5));
 }

@@ -496,6 +496,29 @@ static void coordinates_outside_of_images_are_found(void)
     CHECK_OK(run_on_image("read_only", "    const sampler_t s = " SAMPLED
                                        ";\n" TEXEL("s, (int2)(x, 1)")),
              error);
+#define NONE(filter, bits, at)                                      \
+    "    const sampler_t s = CLK_ADDRESS_NONE | CLK_FILTER_" filter \
+    " | CLK_NORMALIZED_COORDS_" bits ";\n" TEXEL("s, " at)
+    CHECK_OK(
+        run_on_image("read_only", NONE("NEAREST", "FALSE", "(int2)(x, 0)")),
+        error);
+    CHECK_FAILS(
+        run_on_image("read_only", NONE("NEAREST", "FALSE", "(int2)(x - 1, 0)")),
+        HD_ECHECK, error,
+        "k.cl:5: kernel 'k': work-item (0, 0, 0) reads texel (-1, 0) "
+        "of image 'to', which has 32 x 1");
+    CHECK_OK(run_on_image("read_only",
+                          NONE("LINEAR", "TRUE", "(float2)(x / 32.0f, 0.9f)")),
+             error);
+    CHECK_FAILS(
+        run_on_image("read_only",
+                     NONE("LINEAR", "TRUE", "(float2)((x + 2) / 32.0f, 0.9f)")),
+        HD_ECHECK, error,
+        "k.cl:5: kernel 'k': work-item (30, 0, 0) reads texel (32, 0) "
+        "of image 'to', which has 32 x 1");
+    CHECK_FAILS(
+        run_on_image("read_only", NONE("NEAREST", "FALSE", "(float2)(x, NAN)")),
+        HD_ECHECK, error, "work-item (0, 0, 0) reads texel (0, ");
     CHECK_FAILS(
         run_on(HD_IMAGE_1D_BUFFER, "read_only image1d_buffer", TEXEL("x * 2")),
         HD_ECHECK, error,

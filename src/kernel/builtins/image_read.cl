@@ -131,6 +131,31 @@ struct spot {
 SPOT(float)
 SPOT(int)
 
+// What a sampler of CLK_ADDRESS_NONE lets out, the checker is told of: the texel
+// that the coordinates are in. Layers are kept inside by all samplers.
+INNER int texel_of(uint sampler, float s, int texels)
+{
+    const float far = 1 << 30;
+    float at = __builtin_floorf(unfold(sampler, s, (float)texels));
+    return (int)clamp_float(at, -far, far);
+}
+INNER int texel_of(uint sampler, int s, int texels)
+{
+    return s;
+}
+
+#define LOOK(T)                                                             \
+    INNER void look(image i, uint sampler, T##4 c)                          \
+    {                                                                       \
+        if (addressing(sampler) == CLK_ADDRESS_NONE)                        \
+            hdi_image_visit(i, texel_of(sampler, c.x, i->width),            \
+                            texel_of(sampler, c.y, i->height),              \
+                            texel_of(sampler, c.z, i->depth),               \
+                            layer_of(c.w, i->layers), 1);                   \
+    }
+LOOK(float)
+LOOK(int)
+
 // A texel of the spot: its address, and whether it is in the image.
 struct texel {
     global uchar *at;
@@ -362,6 +387,7 @@ enum {
           function##_NAME name "_ro11ocl_sampler" FLOAT_NAME_##kind, image i, \
           uint sampler, FLOAT_##kind c)                                       \
     {                                                                         \
+        look(i, sampler, SPREAD_##kind(float4, c));                           \
         struct spot s =                                                       \
             spot_of(i, sampler, dims, array, SPREAD_##kind(float4, c));       \
         return RESULT(read_float(i, sampler, dims, is_linear(sampler), s));   \
@@ -370,6 +396,7 @@ enum {
           function##_NAME name "_ro11ocl_sampler" INT_NAME_##kind, image i,   \
           uint sampler, INT_##kind c)                                         \
     {                                                                         \
+        look(i, sampler, SPREAD_##kind(int4, c));                             \
         struct spot s =                                                       \
             spot_of(i, sampler, dims, array, SPREAD_##kind(int4, c));         \
         return RESULT(read_float(i, sampler, dims, false, s));                \
@@ -386,6 +413,7 @@ DEPTH_KINDS(READ_FLOATS, float, read_f, RED)
           uint sampler, FLOAT_##kind c)                                       \
     {                                                                         \
         uint nearest = sampler & ~(uint)CLK_FILTER_LINEAR;                    \
+        look(i, nearest, SPREAD_##kind(float4, c));                           \
         struct spot s =                                                       \
             spot_of(i, nearest, dims, array, SPREAD_##kind(float4, c));       \
         return __builtin_astype(read_int(i, sampler, s), R);                  \
@@ -394,6 +422,7 @@ DEPTH_KINDS(READ_FLOATS, float, read_f, RED)
           function##_NAME name "_ro11ocl_sampler" INT_NAME_##kind, image i,   \
           uint sampler, INT_##kind c)                                         \
     {                                                                         \
+        look(i, sampler, SPREAD_##kind(int4, c));                             \
         struct spot s =                                                       \
             spot_of(i, sampler, dims, array, SPREAD_##kind(int4, c));         \
         return __builtin_astype(read_int(i, sampler, s), R);                  \

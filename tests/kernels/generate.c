@@ -72,6 +72,10 @@ static struct expr *variable(struct maker *m, int depth, bool uniform)
         if (m->tree->types[var] == V_ARRAY) {
             e->kind = E_ELEMENT;
             e->a = expr(m, depth - 1, uniform);
+        } else if (m->tree->types[var] == V_STRUCT) {
+            e->kind = below(m, 3) ? E_MEMBER : E_WEIGH;
+            e->part = below(m, TREE_MEMBERS);
+            e->a = expr(m, depth - 1, uniform);
         }
         return e;
     }
@@ -108,7 +112,12 @@ static struct expr *expr(struct maker *m, int depth, bool uniform)
                                                      : E_FILTERED;
     else if (m->tree->modern && below(m, 12) == 0)
         e->kind = m->in_helper || below(m, 2) ? E_DOT : E_GENERIC;
-    e->value = below(m, e->kind == E_TEXEL ? 5 : 4);
+    else if (!uniform && !m->in_helper && below(m, 10) == 0)
+        e->kind = m->tree->modern && m->tree->picture && below(m, 2) ? E_CANVAS
+                                                                     : E_CELL;
+    e->value = below(m, e->kind == E_CELL    ? TREE_MEMBERS
+                        : e->kind == E_TEXEL ? 5
+                                             : 4);
     e->a = expr(m, depth - 1, uniform);
     e->b = expr(m, depth - 1, uniform);
     e->c = expr(m, depth - 1, uniform);
@@ -172,6 +181,17 @@ static void call(struct maker *m, struct stmt *s, struct place at)
     s->value = declare(m, V_UINT, false, false);
 }
 
+static void change_struct(struct maker *m, struct stmt *s)
+{
+    bool own = !m->in_helper && below(m, 2);
+
+    s->part = below(m, TREE_MEMBERS);
+    if (!own)
+        s->kind = below(m, 2) ? S_MEMBER : S_TURN;
+    else
+        s->kind = m->uniform_var[s->value] || below(m, 2) ? S_KEEP : S_TAKE;
+}
+
 static void assign(struct maker *m, struct stmt *s, struct place at)
 {
     for (int tries = 0; m->in_scope && tries < 8; tries++) {
@@ -181,6 +201,8 @@ static void assign(struct maker *m, struct stmt *s, struct place at)
         s->kind = m->tree->types[var] == V_ARRAY ? S_ELEMENT : S_ASSIGN;
         s->value = var;
         s->part = below(m, 5);
+        if (m->tree->types[var] == V_STRUCT)
+            change_struct(m, s);
         s->a = expr(m, 3, m->uniform_var[var]);
         s->b = expr(m, 2, m->uniform_var[var]);
         return;
@@ -207,7 +229,9 @@ static struct stmt *statement(struct maker *m, struct place at)
         s->kind = S_DECLARE;
         s->a = expr(m, 3, uniform);
         s->value =
-            declare(m, (enum var_type)below(m, V_ARRAY + 1), uniform, false);
+            declare(m, (enum var_type)below(m, V_STRUCT + 1), uniform, false);
+        if (m->tree->types[s->value] == V_STRUCT)
+            s->part = below(m, TREE_MEMBERS);
         return s;
     }
     case 2:
@@ -301,9 +325,12 @@ static struct stmt *statement(struct maker *m, struct place at)
     case 14:
         if (m->in_helper)
             break;
-        s->kind = m->tree->picture && below(m, 2) ? S_PAINT : S_STORE;
-        s->part = below(m, TREE_SLOTS);
+        s->kind = m->tree->picture && below(m, 2) ? S_PAINT
+                  : below(m, 2)                   ? S_CELL
+                                                  : S_STORE;
+        s->part = below(m, s->kind == S_CELL ? TREE_MEMBERS : TREE_SLOTS);
         s->a = expr(m, 3, false);
+        s->b = expr(m, 2, false);
         return s;
     }
     assign(m, s, at);

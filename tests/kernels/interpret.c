@@ -3,6 +3,8 @@
 // is what any order between barriers gives.
 #include "tests/kernels/tree.h"
 
+#include <string.h>
+
 struct group {
     const struct tree *tree;
     const struct tree_launch *launch;
@@ -14,6 +16,7 @@ struct group {
     bool in_helper;
     uint64_t left, again, back; // who met break, continue, return
     uint32_t *out, *tally, *canvas;
+    uint32_t (*cells)[TREE_MEMBERS];
 };
 
 static uint32_t local_id(const struct group *g, unsigned i, unsigned d)
@@ -26,6 +29,39 @@ static uint32_t local_id(const struct group *g, unsigned i, unsigned d)
 static uint32_t place(const struct group *g, unsigned i, unsigned d)
 {
     return g->id[d] * g->launch->local[d] + local_id(g, i, d);
+}
+
+// Which work-item of the launch it is.
+static uint32_t line(const struct group *g, unsigned i)
+{
+    const uint32_t *n = g->launch->global;
+    uint32_t row = place(g, i, 2) * n[1] + place(g, i, 1);
+    return row * n[0] + place(g, i, 0);
+}
+
+static uint32_t *cell(const struct group *g, unsigned i, uint32_t which)
+{
+    return g->cells[TREE_CELLS * line(g, i) + which % TREE_CELLS];
+}
+
+// The functions of structs are those of print.c.
+static void turn(uint32_t *m, uint32_t x)
+{
+    uint32_t *c = &m[2 + x % 2];
+
+    *c = tree_member_kept(2, *c + m[1]);
+    m[0] ^= x + m[2];
+    m[5] += m[0];
+    m[7] -= m[6];
+    m[4] = tree_member_kept(4, x >> 3);
+}
+
+static uint32_t weigh(const uint32_t *m, uint32_t x)
+{
+    uint32_t c[2] = {m[2], m[3]};
+
+    c[x % 2] = tree_member_kept(2, c[x % 2] + 3);
+    return m[0] + m[1] * x + c[0] - c[1] * 5 + m[4] + m[5] + m[6] * 3 + m[7];
 }
 
 static int32_t sum_of_chars(int32_t a, int32_t b)
@@ -118,6 +154,10 @@ static uint32_t number(const struct group *g, const struct expr *e, unsigned i)
     }
     case E_ELEMENT:
         return g->vars[v][i][a & 7];
+    case E_MEMBER:
+        return g->vars[v][i][e->part];
+    case E_WEIGH:
+        return weigh(g->vars[v][i], a);
     case E_INPUT:
         return l->input[a & 63];
     case E_TABLE:
@@ -197,6 +237,10 @@ static uint32_t number(const struct group *g, const struct expr *e, unsigned i)
         return a & 1 ? l->input[b & 63] : l->n * (b & 3);
     case E_DOT:
         return dot(v, a, b, c);
+    case E_CELL:
+        return cell(g, i, a)[v];
+    case E_CANVAS:
+        return g->canvas[line(g, i)];
     case E_CHOOSE:
         return a ? b : c;
     }
@@ -214,6 +258,8 @@ static void set(struct group *g, const struct stmt *s, bool all, unsigned i)
     for (unsigned k = 0; k < TREE_ARRAY; k++)
         if (type == V_ARRAY)
             var[k] = value + k * TREE_MIX;
+        else if (type == V_STRUCT)
+            var[k] = tree_member_kept(k, value + k * TREE_MIX);
         else if (all || k == (vector ? s->part : 0))
             var[k] = value;
 }
@@ -289,14 +335,6 @@ static void call(struct group *g, const struct stmt *s, uint64_t mask)
     g->back = outer;
 }
 
-// Which work-item of the launch it is.
-static uint32_t line(const struct group *g, unsigned i)
-{
-    const uint32_t *n = g->launch->global;
-    uint32_t row = place(g, i, 2) * n[1] + place(g, i, 1);
-    return row * n[0] + place(g, i, 0);
-}
-
 static uint32_t *results_of(const struct group *g, unsigned i)
 {
     return &g->out[TREE_RESULTS * line(g, i)];
@@ -349,6 +387,32 @@ static uint64_t statement(struct group *g, const struct stmt *s, uint64_t mask)
     case S_ELEMENT:
         FOR_ITEMS(mask)
         g->vars[s->value][i][number(g, s->b, i) & 7] = number(g, s->a, i);
+        break;
+    case S_MEMBER:
+        FOR_ITEMS(mask)
+        g->vars[s->value][i][s->part] =
+            tree_member_kept(s->part, number(g, s->a, i));
+        break;
+    case S_TURN:
+        FOR_ITEMS(mask)
+        turn(g->vars[s->value][i], number(g, s->a, i));
+        break;
+    case S_TAKE:
+        FOR_ITEMS(mask)
+        memcpy(g->vars[s->value][i], cell(g, i, number(g, s->b, i)),
+               sizeof(*g->cells));
+        break;
+    case S_KEEP:
+        FOR_ITEMS(mask)
+        memcpy(cell(g, i, number(g, s->b, i)), g->vars[s->value][i],
+               sizeof(*g->cells));
+        break;
+    case S_CELL:
+        FOR_ITEMS(mask)
+        {
+            uint32_t value = number(g, s->a, i), which = number(g, s->b, i);
+            cell(g, i, which)[s->part] = tree_member_kept(s->part, value);
+        }
         break;
     case S_IF:
         FOR_ITEMS(mask)
@@ -445,7 +509,8 @@ static uint64_t block(struct group *g, const struct stmt *s, uint64_t mask)
 }
 
 void tree_interpret(const struct tree *tree, const struct tree_launch *l,
-                    uint32_t *out, uint32_t tally[TREE_SUMS], uint32_t *canvas)
+                    uint32_t *out, uint32_t tally[TREE_SUMS], uint32_t *canvas,
+                    uint32_t (*cells)[TREE_MEMBERS])
 {
     uint32_t groups[3];
 
@@ -460,7 +525,8 @@ void tree_interpret(const struct tree *tree, const struct tree_launch *l,
                             .launch = l,
                             .out = out,
                             .tally = tally,
-                            .canvas = canvas};
+                            .canvas = canvas,
+                            .cells = cells};
         g->id[0] = id % groups[0];
         g->id[1] = id / groups[0] % groups[1];
         g->id[2] = id / groups[0] / groups[1];

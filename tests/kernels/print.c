@@ -23,6 +23,14 @@ struct printer {
     unsigned *labels; // so far
 };
 
+// How a value becomes one of the member's, after its name.
+static const struct {
+    const char *name, *convert;
+} members[TREE_MEMBERS] = {{"a", "(uint)("},           {"b", "(uchar)("},
+                           {"c[0]", "(ushort)("},      {"c[1]", "(ushort)("},
+                           {"s", "(char)("},           {"d", "(ulong)("},
+                           {"f", "(float)(65535u & "}, {"g", "(uint)("}};
+
 static void expr(const struct printer *p, const struct expr *e);
 
 // Write text with the operands of e for A, B and C, its value for V.
@@ -114,6 +122,7 @@ static void expr(const struct printer *p, const struct expr *e)
         [E_DOUBLE] = "(uint)(ulong)((double)(A >> 4) * (double)(B >> 8))",
         [E_GENERIC] = "*(A & 1u ? (const uint *)&input[B & 63u] : "
                       "(const uint *)&own[B & 3u])",
+        [E_CANVAS] = "read_imageui(canvas, OWN_TEXEL).x",
         [E_CHAR] = "(uint)add_sat((char)A, (char)B)",
         [E_CHOOSE] = "(A ? B : C)"};
 
@@ -128,6 +137,14 @@ static void expr(const struct printer *p, const struct expr *e)
         fprintf(p->file, "(uint)v%u", e->value);
         if (tree_is_vector(type))
             fprintf(p->file, ".s%u", e->part);
+    } else if (e->kind == E_MEMBER) {
+        fprintf(p->file, "(uint)v%u.%s", e->value, members[e->part].name);
+    } else if (e->kind == E_WEIGH) {
+        fprintf(p->file, "weigh(v%u, ", e->value);
+        with(p, e, "A)");
+    } else if (e->kind == E_CELL) {
+        with(p, e, "(uint)cells[2 * place + (int)(A & 1u)].");
+        fputs(members[e->value].name, p->file);
     } else
         with(p, e,
              e->kind == E_FLOAT      ? float_ops[e->value]
@@ -207,6 +224,8 @@ static void digest(const struct printer *p, const struct stmt *s)
     fprintf(p->file, "d = d * 31u + (uint)v%u", s->value);
     if (type == V_ARRAY)
         fprintf(p->file, "[%u]", part);
+    else if (type == V_STRUCT)
+        fprintf(p->file, ".%s", members[part].name);
     else if (tree_is_vector(type))
         fprintf(p->file, ".s%u", part);
     fputs(";\n", p->file);
@@ -224,6 +243,21 @@ static void skip(const struct printer *p, const struct stmt *s)
     fprintf(p->file, "}\npast%u:;\n", label);
 }
 
+static void cell(const struct printer *p, const struct stmt *s)
+{
+    fputs("cells[2 * place + (int)(", p->file);
+    expr(p, s->b);
+    fputs(" & 1u)]", p->file);
+}
+
+static void member(const struct printer *p, const struct stmt *s)
+{
+    fprintf(p->file, "%s = %s", members[s->part].name,
+            members[s->part].convert);
+    expr(p, s->a);
+    fputs(");\n", p->file);
+}
+
 static void statement(const struct printer *p, const struct stmt *s)
 {
     static const char *const sums[TREE_SUMS] = {"add", "xor", "or",
@@ -238,6 +272,12 @@ static void statement(const struct printer *p, const struct stmt *s)
                     s->value, s->value);
             expr(p, s->a);
             fprintf(f, " + i * %uu;\n", TREE_MIX);
+            break;
+        }
+        if (type == V_STRUCT) {
+            fprintf(f, "struct cell v%u = make(", s->value);
+            expr(p, s->a);
+            fputs(");\n", f);
             break;
         }
         fprintf(f, "%s v%u = ", type_names[type], s->value);
@@ -260,6 +300,29 @@ static void statement(const struct printer *p, const struct stmt *s)
         fputs("] = ", f);
         expr(p, s->a);
         fputs(";\n", f);
+        break;
+    case S_MEMBER:
+        fprintf(f, "v%u.", s->value);
+        member(p, s);
+        break;
+    case S_TURN:
+        fprintf(f, "v%u = turn(v%u, ", s->value, s->value);
+        expr(p, s->a);
+        fputs(");\n", f);
+        break;
+    case S_TAKE:
+        fprintf(f, "v%u = ", s->value);
+        cell(p, s);
+        fputs(";\n", f);
+        break;
+    case S_KEEP:
+        cell(p, s);
+        fprintf(f, " = v%u;\n", s->value);
+        break;
+    case S_CELL:
+        cell(p, s);
+        fputc('.', f);
+        member(p, s);
         break;
     case S_IF:
         if (s->part == 0 && !s->body[1]) {
@@ -351,11 +414,13 @@ static void statement(const struct printer *p, const struct stmt *s)
         fputs(";\n", f);
         break;
     case S_PAINT:
-        fprintf(f, "write_imageui(canvas, (int2)(place %% %d, place / %d), ",
-                TREE_CANVAS, TREE_CANVAS);
-        fputs("(uint4)((uint)", f);
+        fputs("write_imageui(canvas, OWN_TEXEL, (uint4)((uint)", f);
         expr(p, s->a);
         fputs(", 1u, 2u, 3u));\n", f);
+        if (p->tree->modern)
+            fputs("atomic_work_item_fence(CLK_IMAGE_MEM_FENCE, "
+                  "memory_order_acq_rel, memory_scope_work_item);\n",
+                  f);
         break;
     }
 }
@@ -367,6 +432,31 @@ static void block(const struct printer *p, const struct stmt *s)
         if (tree_gives_value(s->kind))
             digest(p, s);
     }
+}
+
+// Of structs, by value there and back.
+static void functions(FILE *f)
+{
+    fputs("struct cell { uint a; uchar b; ushort c[2]; char s; ulong d; "
+          "float f; uint g; };\n"
+          "struct cell make(uint x) {\nstruct cell m;\n",
+          f);
+    for (unsigned k = 0; k < TREE_MEMBERS; k++)
+        fprintf(f, "m.%s = %s(x + %uu));\n", members[k].name,
+                members[k].convert, k * TREE_MIX);
+    fputs("return m;\n}\n"
+          "struct cell turn(struct cell m, uint x) {\n"
+          "m.c[x % 2] += m.b;\n"
+          "m.a ^= x + m.c[0];\n"
+          "m.d = (uint)m.d + m.a;\n"
+          "m.g -= (uint)m.f;\n"
+          "m.s = (char)(x >> 3);\n"
+          "return m;\n}\n"
+          "uint weigh(struct cell m, uint x) {\n"
+          "m.c[x % 2] += 3;\n"
+          "return m.a + m.b * x + m.c[0] - m.c[1] * 5u + (uint)m.s + "
+          "(uint)m.d + (uint)m.f * 3u + m.g;\n}\n",
+          f);
 }
 
 // Of the program, and the kernel that hands them out and starts them again.
@@ -407,6 +497,9 @@ void tree_print(const struct tree *tree, FILE *f)
           "constant sampler_t repeat = "
           "CLK_ADDRESS_REPEAT | CLK_NORMALIZED_COORDS_TRUE;\n",
           f);
+    fprintf(f, "#define OWN_TEXEL (int2)(place %% %d, place / %d)\n",
+            TREE_CANVAS, TREE_CANVAS);
+    functions(f);
     if (tree->modern)
         variables(f);
     for (unsigned i = 0; i < TREE_HELPERS; i++) {
@@ -425,12 +518,15 @@ void tree_print(const struct tree *tree, FILE *f)
                 tree->required[0], tree->required[1], tree->required[2]);
     fprintf(f,
             "void k(__global uint *all, __global const uint *input, uint n, "
-            "struct pack pack, __global uint *sizes%s%s) {\n%s"
+            "struct pack pack, __global uint *sizes, __global struct cell "
+            "*cells%s%s%s) {\n%s"
             "__local uint sums[%u];\n",
             tree->picture ? ", read_only image2d_t picture, read_only "
                             "image2d_t signs, read_only image2d_t floats, "
-                            "write_only image2d_t canvas"
                           : "",
+            !tree->picture ? ""
+            : tree->modern ? "read_write image2d_t canvas"
+                           : "write_only image2d_t canvas",
             tree->local_argument ? ", __local uint *shared" : "",
             tree->local_argument ? "" : "__local uint shared[1024];\n",
             TREE_SUMS);

@@ -32,7 +32,7 @@ static const struct {
 
 struct trial {
     struct hd_runtime *runtime;
-    struct hd_buffer *out, *input, *sizes, *tally, *floats, *canvas;
+    struct hd_buffer *out, *input, *sizes, *tally, *floats, *canvas, *cells;
     // The input, also as signed numbers and as floats; and what is painted.
     struct hd_image *pictures[4];
 };
@@ -88,6 +88,48 @@ static bool same_canvas(const struct trial *t, const struct tree *tree,
     return true;
 }
 
+static void begin_cells(const struct trial *t,
+                        uint32_t expected[][TREE_MEMBERS])
+{
+    struct tree_cell *cells = hd_buffer_host(t->cells);
+
+    for (unsigned i = 0; i < MOST_ITEMS * TREE_CELLS; i++) {
+        uint32_t *m = expected[i];
+        for (unsigned k = 0; k < TREE_MEMBERS; k++)
+            m[k] = tree_cell_start(i, k);
+        cells[i] = (struct tree_cell){.a = m[0],
+                                      .b = (uint8_t)m[1],
+                                      .c = {(uint16_t)m[2], (uint16_t)m[3]},
+                                      .s = (int8_t)m[4],
+                                      .d = m[5],
+                                      .f = (float)m[6],
+                                      .g = m[7]};
+    }
+}
+
+static bool same_cells(const struct trial *t, const struct tree *tree,
+                       unsigned shape, uint32_t expected[][TREE_MEMBERS])
+{
+    const struct tree_cell *cells = hd_buffer_host(t->cells);
+
+    for (unsigned i = 0; i < MOST_ITEMS * TREE_CELLS; i++) {
+        const struct tree_cell *c = &cells[i];
+        const uint32_t is[TREE_MEMBERS] = {
+            c->a,           c->b,           c->c[0],        c->c[1],
+            (uint32_t)c->s, (uint32_t)c->d, (uint32_t)c->f, c->g};
+        for (unsigned k = 0; k < TREE_MEMBERS; k++)
+            if (is[k] != expected[i][k]) {
+                fprintf(stderr,
+                        "seed %llu, shape %u: member %u of cell %u is %u, not "
+                        "%u\n",
+                        (unsigned long long)tree->seed, shape, k, i, is[k],
+                        expected[i][k]);
+                return false;
+            }
+    }
+    return true;
+}
+
 // Return whether one launch gave what the interpreter says.
 static bool same(const struct trial *t, const struct tree *tree,
                  const struct hd_program *program, unsigned shape)
@@ -96,6 +138,7 @@ static bool same(const struct trial *t, const struct tree *tree,
     uint32_t tally[TREE_SUMS];
 
     static uint32_t expected[MOST_ITEMS * TREE_RESULTS], painted[MOST_ITEMS];
+    static uint32_t kept[MOST_ITEMS * TREE_CELLS][TREE_MEMBERS];
     struct tree_launch launch = {.dims = shapes[shape].dims,
                                  .n = (uint32_t)tree->seed % 7 + shape};
     struct hd_range range = {.dims = launch.dims};
@@ -130,10 +173,11 @@ static bool same(const struct trial *t, const struct tree *tree,
     for (unsigned i = 0; i < MOST_ITEMS; i++)
         ((uint32_t *)hd_buffer_host(t->canvas))[i] = painted[i] = i;
 
-    struct hd_arg args[10] = {HD_BUFFER(t->out), HD_BUFFER(t->input),
-                              HD_VALUE(launch.n), HD_VALUE(pack),
-                              HD_BUFFER(t->sizes)};
-    unsigned count = 5;
+    begin_cells(t, kept);
+    struct hd_arg args[11] = {HD_BUFFER(t->out),   HD_BUFFER(t->input),
+                              HD_VALUE(launch.n),  HD_VALUE(pack),
+                              HD_BUFFER(t->sizes), HD_BUFFER(t->cells)};
+    unsigned count = 6;
     for (unsigned i = 0; tree->picture && i < 4; i++)
         args[count++] = (struct hd_arg)HD_IMAGE(t->pictures[i]);
     if (tree->local_argument)
@@ -148,7 +192,7 @@ static bool same(const struct trial *t, const struct tree *tree,
     if (launch.local[0] == 0)
         for (unsigned d = 0; d < 3; d++)
             launch.local[d] = sizes[d];
-    tree_interpret(tree, &launch, expected, tally, painted);
+    tree_interpret(tree, &launch, expected, tally, painted, kept);
     for (unsigned i = 0; i < MOST_ITEMS * TREE_RESULTS; i++)
         if (out[i] != expected[i]) {
             fprintf(stderr,
@@ -160,6 +204,7 @@ static bool same(const struct trial *t, const struct tree *tree,
             return false;
         }
     return same_canvas(t, tree, shape, painted) &&
+           same_cells(t, tree, shape, kept) &&
            same_tally(t, tree, program, shape, tally);
 }
 
@@ -255,6 +300,10 @@ int main(int argc, char **argv)
              error);
     CHECK_OK(hd_buffer_create(t.runtime, MOST_ITEMS * 4, &t.canvas, &error),
              error);
+    CHECK_OK(hd_buffer_create(
+                 t.runtime, MOST_ITEMS * TREE_CELLS * sizeof(struct tree_cell),
+                 &t.cells, &error),
+             error);
     const struct {
         enum hd_channel_type type;
         uint32_t width, height;
@@ -278,6 +327,7 @@ int main(int argc, char **argv)
         bad += !try_seed(&t, first + k, print, checks);
     for (unsigned i = 0; i < 4; i++)
         hd_image_destroy(t.pictures[i]);
+    hd_buffer_destroy(t.cells);
     hd_buffer_destroy(t.canvas);
     hd_buffer_destroy(t.floats);
     hd_buffer_destroy(t.tally);

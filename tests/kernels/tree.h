@@ -15,6 +15,8 @@ enum {
     TREE_VARS = 160,
     TREE_ITEMS = 64,               // most work-items of a group
     TREE_ARRAY = 8,                // elements of a private array
+    TREE_MEMBERS = 8,              // of struct cell
+    TREE_CELLS = 2,                // in global memory, of a work-item
     TREE_INPUT = 64,               // elements of the input
     TREE_SLOTS = 4,                // what a work-item may store
     TREE_RESULTS = TREE_SLOTS + 1, // the last is the digest of all its values
@@ -29,6 +31,8 @@ enum expr_kind {
     E_CONST,
     E_VAR,
     E_ELEMENT, // var[a & 7]
+    E_MEMBER,  // part: which, of a struct
+    E_WEIGH,   // a function of a struct by value, and of a
     E_INPUT,
     E_TABLE,
     E_ARG, // value: 0 is n, 1 to 3 are members of the struct
@@ -68,6 +72,8 @@ enum expr_kind {
     E_FILTERED, // of floats; value: as it is, or mixed of two
     E_GENERIC,  // through a pointer to global or private memory
     E_DOT,      // value: which product of packed bytes
+    E_CELL,     // value: member of one of the work-item's own cells
+    E_CANVAS,   // one's own texel
     E_CHOOSE
 };
 
@@ -95,13 +101,19 @@ enum var_type {
     V_HALF4,
     V_FLOAT4,
     V_DOUBLE4,
-    V_ARRAY
+    V_ARRAY,
+    V_STRUCT
 };
 
 enum stmt_kind {
     S_DECLARE,
     S_ASSIGN,
     S_ELEMENT,
+    S_MEMBER, // part: which, of a struct
+    S_TURN,   // a struct by value, and what a function returns of it
+    S_TAKE,   // a struct from one's own cells; b: which
+    S_KEEP,   // and back
+    S_CELL,   // part: a member there
     S_IF,
     S_FOR,
     S_DO,
@@ -171,6 +183,18 @@ struct tree_launch {
     uint32_t input[TREE_INPUT];
 };
 
+// As kernels declare it: variables, and elements of a buffer. What a variable
+// has are its members in order, those of the array one by one.
+struct tree_cell {
+    uint32_t a;
+    uint8_t b;
+    uint16_t c[2];
+    int8_t s;
+    uint64_t d;
+    float f;
+    uint32_t g;
+};
+
 // The struct argument, as the kernel declares it.
 struct tree_pack {
     uint32_t a;
@@ -191,6 +215,9 @@ static inline bool tree_gives_value(enum stmt_kind kind)
     case S_DECLARE:
     case S_ASSIGN:
     case S_ELEMENT:
+    case S_MEMBER:
+    case S_TURN:
+    case S_TAKE:
     case S_EXCHANGE:
     case S_SUM:
     case S_COLLECT:
@@ -208,6 +235,8 @@ static inline unsigned tree_digested(enum var_type type, uint32_t part)
 {
     if (type == V_ARRAY)
         return 5;
+    if (type == V_STRUCT)
+        return part;
     return type >= V_UINT4 && part < 4 ? part : 0;
 }
 
@@ -240,14 +269,28 @@ static inline uint32_t tree_kept(enum var_type type, uint32_t value)
     }
 }
 
+static inline uint32_t tree_member_kept(unsigned member, uint32_t value)
+{
+    static const enum var_type types[TREE_MEMBERS] = {
+        V_UINT, V_UCHAR, V_USHORT, V_USHORT, V_CHAR, V_ULONG, V_FLOAT, V_UINT};
+    return tree_kept(types[member], value);
+}
+
+// What a member of a cell in global memory begins with.
+static inline uint32_t tree_cell_start(uint32_t cell, unsigned member)
+{
+    return tree_member_kept(member, (cell + 1) * TREE_MIX + member);
+}
+
 struct tree *tree_make(uint64_t seed);
 void tree_free(struct tree *tree);
 void tree_print(const struct tree *tree, FILE *file);
 
 // Write the TREE_RESULTS results of every work-item of the launch to out, what
-// the program's own variables hold then to `tally`, and the texels that
-// work-items give a value to `canvas`.
+// the program's own variables hold then to `tally`, the texels that work-items
+// give a value to `canvas`, and what they do with their cells to `cells`.
 void tree_interpret(const struct tree *tree, const struct tree_launch *launch,
-                    uint32_t *out, uint32_t tally[TREE_SUMS], uint32_t *canvas);
+                    uint32_t *out, uint32_t tally[TREE_SUMS], uint32_t *canvas,
+                    uint32_t (*cells)[TREE_MEMBERS]);
 
 #endif

@@ -81,6 +81,7 @@ struct sim {
     struct hdi_recent recent;
     bool counts_recent;
     uint64_t swept; // nothing that runs ends before [cycles]
+    uint64_t next;  // when the first that runs ends; UINT64_MAX: none runs
     struct near *near;
     sim_event *events;
     size_t event_count;
@@ -97,6 +98,11 @@ struct sim {
     double spread_sum, spread_max;
     unsigned spreads;
 };
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
 
 static sim_event make_event(uint64_t end, uint64_t order, uint32_t lease)
 {
@@ -160,23 +166,15 @@ static uint64_t next_near(const struct sim *sim)
     uint32_t at = sim->swept % NEAR, word = at / 64;
     uint64_t left = any[word] >> at % 64;
 
-    if (sim->near->count == 0)
-        return UINT64_MAX;
     if (left)
         return sim->swept + (uint64_t)__builtin_ctzll(left);
+    if (sim->near->count == 0)
+        return UINT64_MAX;
     do
         word = (word + 1) % (NEAR / 64);
     while (!any[word]);
     uint32_t slot = 64 * word + (uint32_t)__builtin_ctzll(any[word]);
     return sim->swept + (slot - at) % NEAR;
-}
-
-static uint64_t next_end(const struct sim *sim)
-{
-    uint64_t near = next_near(sim);
-    uint64_t far = sim->event_count > 0 ? end_of(sim->events[0]) : UINT64_MAX;
-
-    return far < near ? far : near;
 }
 
 static void add_end(struct sim *sim, uint64_t end, uint32_t lease)
@@ -185,6 +183,7 @@ static void add_end(struct sim *sim, uint64_t end, uint32_t lease)
     uint64_t bit = UINT64_C(1) << end % 64, *any = &near->any[end % NEAR / 64];
     uint16_t *last = &near->last[end % NEAR];
 
+    sim->next = end < sim->next ? end : sim->next;
     if (end - sim->swept >= NEAR) {
         push(sim, make_event(end, sim->order++, lease));
         return;
@@ -200,21 +199,28 @@ static void add_end(struct sim *sim, uint64_t end, uint32_t lease)
     near->count++;
 }
 
-// The lease that ends first, at next_end().
-static uint32_t take_end(struct sim *sim, uint64_t end)
+// The lease that ends first, at sim->next.
+static uint32_t take_end(struct sim *sim)
 {
     struct near *near = sim->near;
-    uint32_t last = near->last[end % NEAR];
+    uint64_t end = sim->next, far = UINT64_MAX;
+    uint32_t lease;
 
     sim->swept = end;
-    if (sim->event_count > 0 && end_of(sim->events[0]) == end)
-        return lease_of(pop(sim));
-    uint32_t first = sim->running[last].next;
-    if (first == last)
-        near->any[end % NEAR / 64] &= ~(UINT64_C(1) << end % 64);
-    sim->running[last].next = sim->running[first].next;
-    near->count--;
-    return first;
+    if (sim->event_count > 0 && end_of(sim->events[0]) == end) {
+        lease = lease_of(pop(sim));
+    } else {
+        uint32_t last = near->last[end % NEAR];
+        lease = sim->running[last].next;
+        if (lease == last)
+            near->any[end % NEAR / 64] &= ~(UINT64_C(1) << end % 64);
+        sim->running[last].next = sim->running[lease].next;
+        near->count--;
+    }
+    if (sim->event_count > 0)
+        far = end_of(sim->events[0]);
+    sim->next = least(next_near(sim), far);
+    return lease;
 }
 
 // Bring a module's account up to `now` before its flow or power changes.
@@ -257,11 +263,6 @@ static void sample(struct sim *sim, uint64_t now)
          c++)
         sim_timeline_waiting(sim->run->timeline, c, now,
                              hdi_dispatcher_waiting(sim->dispatcher, c));
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 static void add_wait(struct sim *sim, uint8_t priority, uint64_t wait)
@@ -359,6 +360,14 @@ static void end(struct sim *sim, uint32_t lease, uint64_t now)
     hdi_dispatcher_release(sim->dispatcher, lease, r->run);
 }
 
+static void end_until(struct sim *sim, uint64_t now)
+{
+    while (sim->next <= now) {
+        uint64_t at = sim->next;
+        end(sim, take_end(sim), at);
+    }
+}
+
 static void show_progress(const struct sim *sim, uint64_t now)
 {
     fprintf(stderr, "\rsimulated %3.0f %%, %llu decisions",
@@ -375,8 +384,7 @@ static hd_status loop(struct sim *sim, struct hd_error *error)
     size_t arrived = 0;
 
     while (now < end_of_run) {
-        for (uint64_t at; (at = next_end(sim)) <= now;)
-            end(sim, take_end(sim, at), at);
+        end_until(sim, now);
         sim->swept = now;
         while (arrived < kernels->count &&
                kernels->kernel[arrived].arrival <= now) {
@@ -415,7 +423,7 @@ static hd_status loop(struct sim *sim, struct hd_error *error)
 
         // Nothing changes before the first of these.
         uint64_t next = least(end_of_run, sim->next_sample);
-        next = least(next, next_end(sim));
+        next = least(next, sim->next);
         if (arrived < kernels->count)
             next = least(next, kernels->kernel[arrived].arrival);
         next = least(next, hdi_dispatcher_next(sim->dispatcher, now));
@@ -430,8 +438,7 @@ static hd_status loop(struct sim *sim, struct hd_error *error)
         }
         now += rounds * step;
     }
-    for (uint64_t at; (at = next_end(sim)) <= end_of_run;)
-        end(sim, take_end(sim, at), at);
+    end_until(sim, end_of_run);
     if (run->progress)
         fprintf(stderr, "\r%60s\r", "");
     return HD_OK;
@@ -554,7 +561,7 @@ hd_status sim_run(const struct sim_run *run, struct sim_result *result,
 {
     const struct hdi_shape *shape = &run->machine->shape;
     const struct sim_kernels *kernels = run->kernels;
-    struct sim sim = {.run = run, .result = result};
+    struct sim sim = {.run = run, .result = result, .next = UINT64_MAX};
     size_t leases = (size_t)shape->modules * shape->units * shape->waves;
     size_t of_priority[HDI_MAX_PRIORITIES + 1] = {0}, groups = 0;
     uint32_t *list = NULL, *packets = NULL, most = 1;

@@ -19,21 +19,6 @@ bool hdi_channel_push(struct hdi_channel *channel,
     return true;
 }
 
-void hdi_channel_pop(struct hdi_channel *channel)
-{
-    struct hdi_entry *head = hdi_channel_head(channel);
-
-    channel->waiting--;
-    if (--head->waiting == 0) {
-        channel->head++;
-        channel->count--;
-    } else if (head->pieces > 0) {
-        head->piece++;
-    } else {
-        head->next++;
-    }
-}
-
 bool hdi_channel_split(struct hdi_channel *channel, uint16_t waves,
                        uint8_t lowest)
 {

@@ -55,7 +55,20 @@ bool hdi_channel_push(struct hdi_channel *channel,
                       const struct hdi_entry *entry);
 
 // The head group has been sent.
-void hdi_channel_pop(struct hdi_channel *channel);
+static inline void hdi_channel_pop(struct hdi_channel *channel)
+{
+    struct hdi_entry *head = hdi_channel_head(channel);
+
+    channel->waiting--;
+    if (--head->waiting == 0) {
+        channel->head++;
+        channel->count--;
+    } else if (head->pieces > 0) {
+        head->piece++;
+    } else {
+        head->next++;
+    }
+}
 
 // Replace the head group by pieces of at most `waves` waves and priority
 // `lowest`, at the front and in order (D7). False when it is not independent or

@@ -53,6 +53,7 @@ static void lay_out(struct hdi_dispatcher *d, struct arena *a,
     CARVE(d->of_rank, HDI_MAX_PRIORITIES * words);
     CARVE(d->marks, HDI_MAX_PRIORITIES * words);
     CARVE(d->marked, words);
+    CARVE(d->divisible, words);
     CARVE(d->passed, words);
     CARVE(d->tied, words);
     CARVE(d->unmarked, words);
@@ -171,6 +172,7 @@ hd_status hdi_dispatcher_create(const struct hdi_shape *shape,
     d->channels = options->channels;
     d->channel_words = (d->channels + 63) / 64;
     d->recent = options->recent;
+    d->endurance = policy->split_after ? policy->split_after : UINT64_MAX;
     d->match.lanes = hdi_lanes();
     d->match.shape = &d->shape;
     d->match.channels = d->channels;
@@ -286,13 +288,12 @@ static bool split_one(struct hdi_dispatcher *d)
 {
     uint32_t chosen = d->channels;
 
-    for (uint32_t c = 0; c < d->channels; c++) {
-        if (!hdi_channel_can_split(&d->channel[c], d->policy.split_waves))
-            continue;
-        if (chosen == d->channels ||
-            hdi_channel_head(&d->channel[c])->packet.need.priority <
-                hdi_channel_head(&d->channel[chosen])->packet.need.priority)
-            chosen = c;
+    for (uint32_t w = 0; w < d->channel_words; w++) {
+        for (uint64_t left = d->divisible[w]; left; left &= left - 1) {
+            uint32_t c = 64 * w + (uint32_t)__builtin_ctzll(left);
+            if (chosen == d->channels || d->priority[c] < d->priority[chosen])
+                chosen = c;
+        }
     }
     if (chosen == d->channels)
         return false;
@@ -310,8 +311,7 @@ bool hdi_dispatcher_wait(struct hdi_dispatcher *dispatcher, uint64_t rounds)
         return false;
     if (__builtin_add_overflow(d->failed_rounds, rounds, &d->failed_rounds))
         d->failed_rounds = UINT64_MAX;
-    if (d->policy.split_after == 0 ||
-        d->failed_rounds <= d->policy.split_after || !split_one(d))
+    if (d->failed_rounds <= d->endurance || !split_one(d))
         return false;
     d->failed_rounds = 0;
     d->has_split = true;
@@ -322,15 +322,12 @@ uint64_t hdi_dispatcher_patience(const struct hdi_dispatcher *dispatcher)
 {
     const struct hdi_dispatcher *d = dispatcher;
 
-    if (d->policy.split_after == 0 || d->held_back)
+    if (d->policy.split_after == 0 || d->held_back ||
+        !hdi_any_channel(d, d->divisible))
         return UINT64_MAX;
-    for (uint32_t c = 0; c < d->channels; c++) {
-        if (hdi_channel_can_split(&d->channel[c], d->policy.split_waves))
-            return d->failed_rounds > d->policy.split_after
-                       ? 1
-                       : d->policy.split_after + 1 - d->failed_rounds;
-    }
-    return UINT64_MAX;
+    return d->failed_rounds > d->endurance
+               ? 1
+               : d->endurance + 1 - d->failed_rounds;
 }
 
 uint64_t hdi_dispatcher_next(const struct hdi_dispatcher *dispatcher,

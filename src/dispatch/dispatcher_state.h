@@ -35,6 +35,7 @@ struct hdi_dispatcher {
     uint64_t *of_rank;     // by rank of the current order, likewise
     uint64_t *marks;       // by priority (D4)
     uint64_t *marked;      // whose head is marked for the priority it has
+    uint64_t *divisible;   // whose head may be split (D7)
     uint64_t *passed;      // scratch: found no place in this round
     uint64_t *tied;        // scratch
     uint64_t *unmarked;    // scratch: of those
@@ -49,7 +50,9 @@ struct hdi_dispatcher {
     uint64_t *old_space;    // a bit per module: not measured since it changed
     int32_t *with_recent;   // by module: score with D14
     uint64_t *open;         // scratch: a bit per module
-    uint64_t *held;         // a bit per module: kept for an urgent head
+    uint64_t *held;         // a bit per module: kept for urgent heads
+    uint32_t held_count;    // of those, the emptiest
+    uint32_t kept;          // that many are to be kept in this round
     uint64_t *drain; // by module: when its groups should have ended [cycles]
 
     struct hdi_lease *leases;
@@ -59,6 +62,7 @@ struct hdi_dispatcher {
 
     uint64_t serial;
     uint64_t failed_rounds; // in succession (D7)
+    uint64_t endurance;     // of those, before a head is split
     unsigned top;           // of the order, until `top_until` [cycles]
     uint8_t rank[HDI_MAX_PRIORITIES + 1]; // of a priority in that order
     uint8_t ranks; // of that order; all that is left has the last one
@@ -90,6 +94,16 @@ static inline uint64_t *hdi_of_priority(struct hdi_dispatcher *d,
                                         uint64_t *sets, unsigned priority)
 {
     return sets + (size_t)(priority - 1) * d->channel_words;
+}
+
+static inline bool hdi_any_channel(const struct hdi_dispatcher *d,
+                                   const uint64_t *set)
+{
+    uint64_t any = set[0];
+
+    for (uint32_t w = 1; w < d->channel_words; w++)
+        any |= set[w];
+    return any != 0;
 }
 
 // The head of a channel is another than before.

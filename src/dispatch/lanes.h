@@ -114,9 +114,9 @@ struct hdi_lanes {
     unsigned (*draw)(const uint64_t *set, unsigned words, uint64_t random);
 
     // The lowest m whose bit is set and that has the largest score, all above
-    // INT32_MIN; 64 * words if none. `score` has 64 * words numbers.
+    // INT32_MIN; `modules` or more if none. `score` has a multiple of 64.
     unsigned (*best)(const uint64_t *fits, const int32_t *score,
-                     unsigned words);
+                     unsigned modules);
 
     // A round of all these steps, when some channel has a head: see
     // hdi_dispatcher_round(). False: nothing may go.
@@ -154,40 +154,35 @@ static inline uint64_t hdi_word_keep_groups(uint64_t word, unsigned group)
 
 __extension__ typedef unsigned __int128 hdi_wide;
 
-static inline hdi_wide hdi_wide_ones(unsigned length)
-{
-    return length >= 128 ? ~(hdi_wide)0 : ((hdi_wide)1 << length) - 1;
-}
-
 // Take the runs that begin at the `count` lowest of `starts` that do not touch.
 static inline bool hdi_take_at(hdi_wide starts, unsigned length, unsigned count,
                                hdi_wide *taken)
 {
     *taken = 0;
     for (; count > 0; count--) {
-        uint64_t low = (uint64_t)starts, high = (uint64_t)(starts >> 64);
-        if (starts == 0)
+        hdi_wide start = starts & -starts;
+        hdi_wide run = (length < 128 ? start << length : 0) - start;
+        if (start == 0)
             return false;
-        unsigned at = low ? (unsigned)__builtin_ctzll(low)
-                          : 64 + (unsigned)__builtin_ctzll(high);
-        *taken |= hdi_wide_ones(length) << at;
-        // What starts above the end of this run does not touch it.
-        starts &= ~hdi_wide_ones(at + length);
+        *taken |= run;
+        starts &= ~run; // the others that begin in it
     }
     return true;
 }
 
-// take() for a single map; `longest` is no less than `length`.
-static inline bool hdi_take_one(hdi_wide map, unsigned length, unsigned count,
-                                unsigned longest, hdi_wide *taken)
+// take() for a single map of two words.
+static inline bool hdi_take_one(uint64_t low, uint64_t high, unsigned length,
+                                unsigned count, hdi_wide *taken)
 {
-    hdi_wide starts = map;
+    unsigned have = 1; // where a run of so many begins
 
-    for (unsigned have = 1; have < longest; have *= 2) {
-        unsigned more = length > have ? length - have : 0;
-        starts &= starts >> (more < have ? more : have);
+    for (; have < 64 && 2 * have <= length; have *= 2) {
+        low &= low >> have | high << (64 - have);
+        high &= high >> have;
     }
-    return hdi_take_at(starts, length, count, taken);
+    hdi_wide starts = (hdi_wide)high << 64 | low;
+    return hdi_take_at(starts & starts >> (length - have), length, count,
+                       taken);
 }
 
 #endif

@@ -275,15 +275,30 @@ static unsigned draw(const uint64_t *set, unsigned words, uint64_t random)
 }
 
 #ifdef __AVX512BW__
+static inline __m512i scores_of(uint64_t fits, const int32_t *scores,
+                                unsigned first)
+{
+    return _mm512_mask_loadu_epi32(_mm512_set1_epi32(INT32_MIN),
+                                   (__mmask16)(fits >> first), scores + first);
+}
+
+// best() of up to 16 modules.
+static inline unsigned best_of_row(uint64_t fits, const int32_t *scores)
+{
+    __m512i of = scores_of(fits, scores, 0);
+    __m512i most = _mm512_set1_epi32(_mm512_reduce_max_epi32(of));
+    uint64_t equal = _mm512_cmpeq_epi32_mask(of, most) & fits;
+
+    return equal ? (unsigned)__builtin_ctzll(equal) : 64;
+}
+
 // best() of up to 64 modules.
 static inline unsigned best_of_word(uint64_t fits, const int32_t *scores)
 {
-    const __m512i least = _mm512_set1_epi32(INT32_MIN);
     __m512i of[4];
 
     for (unsigned i = 0; i < 4; i++)
-        of[i] = _mm512_mask_loadu_epi32(least, (__mmask16)(fits >> 16 * i),
-                                        scores + 16 * i);
+        of[i] = scores_of(fits, scores, 16 * i);
     __m512i most = _mm512_set1_epi32(_mm512_reduce_max_epi32(_mm512_max_epi32(
         _mm512_max_epi32(of[0], of[1]), _mm512_max_epi32(of[2], of[3]))));
     uint64_t equal = 0;
@@ -292,15 +307,39 @@ static inline unsigned best_of_word(uint64_t fits, const int32_t *scores)
     equal &= fits;
     return equal ? (unsigned)__builtin_ctzll(equal) : 64;
 }
+
+// Those of `fits`, up to 16 modules, that are among the `count` with the
+// largest scores; of equals the lowest.
+static inline uint64_t emptiest_of_row(uint64_t fits, const int32_t *scores,
+                                       unsigned modules, unsigned count)
+{
+    __mmask16 there = (__mmask16)((1u << modules) - 1);
+    __m512i all = _mm512_loadu_si512(scores);
+    uint64_t among = 0;
+
+    for (uint64_t left = fits; left; left &= left - 1) {
+        unsigned m = (unsigned)__builtin_ctzll(left);
+        __m512i one = _mm512_set1_epi32(scores[m]);
+        unsigned before = _mm512_mask_cmpgt_epi32_mask(there, all, one) |
+                          (_mm512_cmpeq_epi32_mask(all, one) & ((1u << m) - 1));
+        bool is = (unsigned)__builtin_popcount(before) < count;
+        among |= (uint64_t)is << m;
+    }
+    return among;
+}
 #endif
 
 static unsigned best(const uint64_t *fits, const int32_t *scores,
-                     unsigned words)
+                     unsigned modules)
 {
+    unsigned words = (modules + 63) / 64;
+
 #ifdef __AVX512BW__
     __m512i most = _mm512_set1_epi32(INT32_MIN);
 
-    if (words == 1)
+    if (modules <= 16)
+        return best_of_row(fits[0], scores);
+    if (modules <= 64)
         return best_of_word(fits[0], scores);
 
     for (unsigned w = 0; w < words; w++) {

@@ -488,12 +488,12 @@ static bool take(const uint64_t maps[HDI_LANE_WORDS],
 }
 #endif
 
-static bool take_few(const uint64_t maps[HDI_LANE_WORDS],
-                     const uint16_t *length, const uint16_t *count,
-                     unsigned lanes, struct hdi_bounds bounds,
-                     uint64_t taken[HDI_LANE_WORDS])
+__attribute__((noinline)) static bool take_few(
+    const uint64_t maps[HDI_LANE_WORDS], const uint16_t *length,
+    const uint16_t *count, unsigned lanes, struct hdi_bounds bounds,
+    uint64_t taken[HDI_LANE_WORDS])
 {
-    uint64_t low[FEW_LANES] = {0}, high[FEW_LANES] = {0};
+    hdi_wide bits[FEW_LANES] = {0};
 
     if (lanes > FEW_LANES) {
         uint16_t lengths[HDI_LANES], counts[HDI_LANES] = {0};
@@ -502,16 +502,12 @@ static bool take_few(const uint64_t maps[HDI_LANE_WORDS],
         return take(maps, lengths, counts, bounds, taken);
     }
     for (unsigned i = 0; i < lanes; i++) {
-        hdi_wide bits = 0;
-
-        if (count[i] > 0 &&
-            !hdi_take_one((hdi_wide)maps[HDI_LANES + i] << 64 | maps[i],
-                          length[i], count[i], bounds.length, &bits))
+        if (count[i] > 0 && !hdi_take_one(maps[i], maps[HDI_LANES + i],
+                                          length[i], count[i], &bits[i]))
             return false;
-        low[i] = (uint64_t)bits;
-        high[i] = (uint64_t)(bits >> 64);
     }
-    words_v first = {low[0], low[1]}, second = {high[0], high[1]};
+    words_v first = {(uint64_t)bits[0], (uint64_t)bits[1]};
+    words_v second = {(uint64_t)(bits[0] >> 64), (uint64_t)(bits[1] >> 64)};
     memset(taken, 0, HDI_LANE_WORDS * sizeof(*taken));
     memcpy(taken, &first, sizeof(first));
     memcpy(taken + HDI_LANES, &second, sizeof(second));

@@ -59,14 +59,14 @@ static inline bool take_batch(const struct hdi_module *module,
 }
 
 // Take what is asked, all or nothing; `lines` and `runs` as hdi_need_lines()
-// made them for module->first, and their outline. False: it does not fit and
-// nothing was taken. The counts are known to fit (the match is exact for them);
-// runs are looked for here.
+// made them for module->first, `pad` numbers each, and their outline. False: it
+// does not fit and nothing was taken. The counts are known to fit (the match is
+// exact for them); runs are looked for here.
 static inline bool take_all(struct hdi_module *module,
                             const struct hdi_shape *shape,
                             const uint16_t *lines, const uint16_t *runs,
                             const struct hdi_outline *outline,
-                            struct hdi_lease *lease)
+                            struct hdi_lease *lease, uint32_t pad)
 {
     for (uint32_t b = 0; b < shape->batches; b++) {
         uint64_t *taken = lease->maps + b * HDI_LANE_WORDS;
@@ -93,7 +93,7 @@ static inline bool take_all(struct hdi_module *module,
 
     // It fits: only now anything changes.
     occupy(&module->room, lease->maps, lines);
-    memcpy(lease->lines, lines, shape->line_pad * sizeof(*lines));
+    memcpy(lease->lines, lines, pad * sizeof(*lines));
     lease->resources = outline->resources;
     module->stale |= outline->resources;
     return true;

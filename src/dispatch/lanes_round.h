@@ -5,7 +5,7 @@
 // How much there is to look at. What most dispatchers have is known to the
 // compiler: see decide().
 struct extent {
-    uint32_t channel_words, module_words, lines;
+    uint32_t channels, channel_words, module_words, lines;
 };
 
 // Compare a module with all heads. Its runs are searched when, for all that is
@@ -24,7 +24,7 @@ static inline bool match_module(struct hdi_dispatcher *d, uint32_t m,
     if (d->policy.mixture.by_run && module->stale)
         search_module(module, &d->shape, level);
     for (uint32_t w = 0; w < of.channel_words; w++, pages += 8 * stride) {
-        uint32_t left = match->channels - 64 * w, count = left < 64 ? left : 64;
+        uint32_t left = of.channels - 64 * w, count = left < 64 ? left : 64;
         uint64_t *some = &match->some[w], now;
 
         now = column(level, pages, stride, of.lines, count) & match->active[w];
@@ -196,29 +196,49 @@ static inline void measure_spaces(struct hdi_dispatcher *d, struct extent of)
     }
 }
 
-// Keep the emptiest modules that are not kept yet for the head of `channel`: no
-// more than the groups of its packet can fill.
-static inline bool hold_modules(struct hdi_dispatcher *d, uint32_t channel,
-                                struct extent of)
+// How many modules are kept for the head of `channel`: no more than the groups
+// of its packet can fill.
+static inline uint32_t modules_for(struct hdi_dispatcher *d, uint32_t channel)
 {
     const struct hdi_entry *head = hdi_channel_head(&d->channel[channel]);
     uint64_t fill = ((uint64_t)head->waiting * head->share + 65535) >> 16;
-    uint32_t words = of.module_words, rest = d->shape.modules % 64;
-    bool any = false;
 
-    measure_spaces(d, of);
-    for (uint32_t i = 0; i < d->policy.hold && i < fill; i++) {
+    return fill < d->policy.hold ? (uint32_t)fill : d->policy.hold;
+}
+
+// Make d->held the `count` emptiest modules; `from` are there.
+static inline void hold_modules(struct hdi_dispatcher *d, uint32_t from,
+                                uint32_t count, struct extent of)
+{
+    uint32_t words = of.module_words, rest = d->shape.modules % 64;
+
+    for (uint32_t w = 0; from == 0 && w < words; w++)
+        d->held[w] = 0;
+    for (uint32_t i = from; i < count; i++) {
         for (uint32_t w = 0; w < words; w++)
             d->open[w] = ~d->held[w];
         if (rest > 0)
             d->open[words - 1] &= (UINT64_C(1) << rest) - 1;
-        uint32_t m = best(d->open, d->space, words);
+        uint32_t m = best(d->open, d->space, d->shape.modules);
         if (m >= d->shape.modules)
             break;
         d->held[m / 64] |= UINT64_C(1) << (m % 64);
-        any = true;
     }
-    return any;
+}
+
+// Those of word `w` of `fits` that are among the d->kept emptiest modules.
+static inline uint64_t held_of(struct hdi_dispatcher *d, const uint64_t *fits,
+                               uint32_t w, struct extent of)
+{
+    measure_spaces(d, of);
+#ifdef __AVX512BW__
+    if (d->shape.modules <= 16)
+        return emptiest_of_row(fits[0], d->space, d->shape.modules, d->kept);
+#endif
+    if (d->held_count < d->kept)
+        hold_modules(d, d->held_count, d->kept, of);
+    d->held_count = d->kept;
+    return d->held[w] & fits[w];
 }
 
 // Where the head of `channel` may go: not where a module is held, unless the
@@ -232,9 +252,9 @@ static inline const uint64_t *open_modules(struct hdi_dispatcher *d,
     uint64_t end = now + hdi_expected_run(d, head);
 
     for (uint32_t w = 0; w < of.module_words; w++) {
-        uint64_t held = d->held[w] & fits[w];
+        uint64_t held = held_of(d, fits, w, of);
 
-        d->open[w] = fits[w] & ~d->held[w];
+        d->open[w] = fits[w] & ~held;
         for (; d->policy.backfill && held; held &= held - 1) {
             unsigned bit = (unsigned)__builtin_ctzll(held);
             if (end <= d->drain[64 * w + bit])
@@ -242,6 +262,16 @@ static inline const uint64_t *open_modules(struct hdi_dispatcher *d,
         }
     }
     return d->open;
+}
+
+// The first module that fits.
+static inline uint32_t first_module(const uint64_t *fits, struct extent of)
+{
+    for (uint32_t w = 0; w < of.module_words; w++) {
+        if (fits[w])
+            return 64 * w + (uint32_t)__builtin_ctzll(fits[w]);
+    }
+    return 64 * of.module_words;
 }
 
 // The first module that fits behind the last one used, or else before it.
@@ -255,11 +285,7 @@ static inline uint32_t next_module(const struct hdi_dispatcher *d,
         if (left)
             return from + (uint32_t)__builtin_ctzll(left);
     }
-    for (uint32_t w = 0; w < of.module_words; w++) {
-        if (fits[w])
-            return 64 * w + (uint32_t)__builtin_ctzll(fits[w]);
-    }
-    return 64 * of.module_words;
+    return first_module(fits, of);
 }
 
 static const int32_t *scores_now(struct hdi_dispatcher *d, uint64_t now)
@@ -280,19 +306,20 @@ static const int32_t *scores_now(struct hdi_dispatcher *d, uint64_t now)
 // Find the head of `channel` a module and take what it needs there. False: it
 // fits nowhere that is not held.
 static inline bool place(struct hdi_dispatcher *d, uint32_t channel,
-                         uint64_t now, bool any_held, struct extent of,
-                         uint32_t *module)
+                         uint64_t now, struct extent of, uint32_t *module)
 {
     const uint64_t *fits = d->match.fits + (size_t)channel * of.module_words;
     struct hdi_lease *lease = &d->leases[d->free_leases[d->free_count - 1]];
     const int32_t *score = scores_now(d, now);
+    bool alike = !d->scores && score == d->score;
 
     while (hdi_match_some(&d->match, channel)) {
         const uint64_t *open =
-            any_held ? open_modules(d, channel, now, of) : fits;
+            d->kept > 0 ? open_modules(d, channel, now, of) : fits;
         uint32_t m = d->policy.place == HDI_PLACE_NEXT
                          ? next_module(d, open, of)
-                         : best(open, score, of.module_words);
+                     : alike ? first_module(open, of)
+                             : best(open, score, d->shape.modules);
         if (m >= d->shape.modules)
             return false;
         const uint16_t *lines =
@@ -300,7 +327,7 @@ static inline bool place(struct hdi_dispatcher *d, uint32_t channel,
             ((size_t)channel * d->shape.units + d->match.turn[m]) * 2 *
                 of.lines;
         if (take_all(&d->modules[m], &d->shape, lines, lines + of.lines,
-                     &d->outline[channel], lease)) {
+                     &d->outline[channel], lease, of.lines)) {
             *module = m;
             return true;
         }
@@ -363,7 +390,7 @@ static inline bool sticky(struct hdi_dispatcher *d, uint64_t now,
 
     while (!hdi_match_active(&d->match, d->sticky))
         d->sticky = d->sticky + 1 == d->channels ? 0 : d->sticky + 1;
-    if (!place(d, d->sticky, now, false, of, &module))
+    if (!place(d, d->sticky, now, of, &module))
         return false;
     send(d, now, d->sticky, module, decision);
     return true;
@@ -379,7 +406,7 @@ static inline bool robin(struct hdi_dispatcher *d, uint64_t now,
         uint32_t c = first_from(d, d->match.some, lap == 0 ? d->turn : 0);
 
         for (; c < end; c = first_from(d, d->match.some, c + 1)) {
-            if (place(d, c, now, false, of, &module)) {
+            if (place(d, c, now, of, &module)) {
                 send(d, now, c, module, decision);
                 return true;
             }
@@ -391,7 +418,8 @@ static inline bool robin(struct hdi_dispatcher *d, uint64_t now,
 static inline bool by_priority(struct hdi_dispatcher *d, uint64_t now,
                                struct hdi_decision *decision, struct extent of)
 {
-    bool any_held = false, fits_somewhere = false;
+    bool fits_somewhere = false;
+    struct hdi_random random = d->random;
     uint64_t some = 0;
     uint32_t module;
 
@@ -401,6 +429,7 @@ static inline bool by_priority(struct hdi_dispatcher *d, uint64_t now,
     }
     if (!some)
         return false;
+    d->kept = d->held_count = 0;
     for (unsigned rank = 0; rank < d->ranks; rank++) {
         bool kept = d->policy.hold > 0 && rank < d->policy.urgent;
         struct choice choice = {.rank = rank};
@@ -408,80 +437,78 @@ static inline bool by_priority(struct hdi_dispatcher *d, uint64_t now,
         while (first_heads(d, kept, now, &choice, of)) {
             uint32_t channel = pick(d, &choice, of);
 
-            if (place(d, channel, now, any_held, of, &module)) {
+            if (place(d, channel, now, of, &module)) {
                 mark(d, &choice, channel, of);
                 send(d, now, channel, module, decision);
                 return true;
             }
             d->passed[channel / 64] |= hdi_bit(channel);
             fits_somewhere |= hdi_match_some(&d->match, channel);
-            if (kept) {
-                for (uint32_t w = 0; !any_held && w < of.module_words; w++)
-                    d->held[w] = 0;
-                any_held |= hold_modules(d, channel, of);
-            }
+            if (kept)
+                d->kept += modules_for(d, channel);
         }
     }
+    // A round that fails draws nothing: decisions do not depend on how often
+    // was asked in vain.
+    d->random = random;
     d->held_back = fits_somewhere;
     return false;
 }
 
-// Up to 64 channels and modules of up to a row of lines: let the compiler know,
-// for every part on its own, so that what is hot has the registers.
-#define SMALL ((struct extent){1, 1, HDI_ROW})
-
-__attribute__((flatten, noinline)) static void refresh_small(
-    struct hdi_dispatcher *d)
+// One round of what `extent` says.
+static inline bool decide_of(struct hdi_dispatcher *d, uint64_t now,
+                             struct hdi_decision *decision,
+                             enum hdi_order order, struct extent of)
 {
-    refresh(d, SMALL);
+    if (d->changed_count > 0)
+        refresh(d, of);
+    return order == HDI_ORDER_STICKY  ? sticky(d, now, decision, of)
+           : order == HDI_ORDER_ROBIN ? robin(d, now, decision, of)
+                                      : by_priority(d, now, decision, of);
 }
+
+// A page of channels, and up to 64 modules of up to a row of lines: let the
+// compiler know, for every order on its own, so that what is hot has the
+// registers.
+#define SMALL ((struct extent){HDI_PAGE, 1, 1, HDI_ROW})
 
 __attribute__((flatten, noinline)) static bool sticky_small(
     struct hdi_dispatcher *d, uint64_t now, struct hdi_decision *decision)
 {
-    return sticky(d, now, decision, SMALL);
+    return decide_of(d, now, decision, HDI_ORDER_STICKY, SMALL);
 }
 
 __attribute__((flatten, noinline)) static bool robin_small(
     struct hdi_dispatcher *d, uint64_t now, struct hdi_decision *decision)
 {
-    return robin(d, now, decision, SMALL);
+    return decide_of(d, now, decision, HDI_ORDER_ROBIN, SMALL);
 }
 
 __attribute__((flatten, noinline)) static bool by_priority_small(
     struct hdi_dispatcher *d, uint64_t now, struct hdi_decision *decision)
 {
-    return by_priority(d, now, decision, SMALL);
+    return decide_of(d, now, decision, HDI_ORDER_PRIORITY, SMALL);
 }
 
-static bool decide_small(struct hdi_dispatcher *d, uint64_t now,
-                         struct hdi_decision *decision)
+__attribute__((noinline)) static bool decide_large(
+    struct hdi_dispatcher *d, uint64_t now, struct hdi_decision *decision)
 {
-    refresh_small(d);
-    return d->policy.order == HDI_ORDER_STICKY ? sticky_small(d, now, decision)
-           : d->policy.order == HDI_ORDER_ROBIN
-               ? robin_small(d, now, decision)
-               : by_priority_small(d, now, decision);
-}
+    struct extent of = {d->channels, d->channel_words, d->match.words,
+                        d->shape.line_pad};
 
-static bool decide_large(struct hdi_dispatcher *d, uint64_t now,
-                         struct hdi_decision *decision)
-{
-    struct extent of = {d->channel_words, d->match.words, d->shape.line_pad};
-
-    refresh(d, of);
-    return d->policy.order == HDI_ORDER_STICKY ? sticky(d, now, decision, of)
-           : d->policy.order == HDI_ORDER_ROBIN
-               ? robin(d, now, decision, of)
-               : by_priority(d, now, decision, of);
+    return decide_of(d, now, decision, d->policy.order, of);
 }
 
 static bool decide(struct hdi_dispatcher *d, uint64_t now,
                    struct hdi_decision *decision)
 {
-    bool small = d->channel_words == 1 && d->match.words == 1 &&
+    bool small = d->channels <= HDI_PAGE && d->match.words == 1 &&
                  d->shape.line_pad == HDI_ROW;
 
-    return small ? decide_small(d, now, decision)
-                 : decide_large(d, now, decision);
+    return !small ? decide_large(d, now, decision)
+           : d->policy.order == HDI_ORDER_STICKY
+               ? sticky_small(d, now, decision)
+           : d->policy.order == HDI_ORDER_ROBIN
+               ? robin_small(d, now, decision)
+               : by_priority_small(d, now, decision);
 }

@@ -67,13 +67,6 @@ void hdi_module_clear(struct hdi_module *module, const struct hdi_shape *shape)
     module->first = 0;
 }
 
-void hdi_module_give(struct hdi_module *module, const struct hdi_lanes *lanes,
-                     const struct hdi_lease *lease)
-{
-    lanes->give(&module->room, lease->maps, lease->lines);
-    module->stale |= lease->resources;
-}
-
 uint16_t hdi_module_run(const struct hdi_module *module,
                         const struct hdi_shape *shape, uint32_t resource,
                         uint32_t unit)

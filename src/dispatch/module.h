@@ -31,8 +31,13 @@ struct hdi_lease {
 // All free.
 void hdi_module_clear(struct hdi_module *module, const struct hdi_shape *shape);
 
-void hdi_module_give(struct hdi_module *module, const struct hdi_lanes *lanes,
-                     const struct hdi_lease *lease);
+static inline void hdi_module_give(struct hdi_module *module,
+                                   const struct hdi_lanes *lanes,
+                                   const struct hdi_lease *lease)
+{
+    lanes->give(&module->room, lease->maps, lease->lines);
+    module->stale |= lease->resources;
+}
 
 // Whether a map is large, or searched by groups, and not among the lanes then.
 static inline bool hdi_is_alone(const struct hdi_resource *resource)

@@ -54,11 +54,14 @@ void hdi_take_head(struct hdi_dispatcher *d, uint32_t channel)
     const struct hdi_entry *head = hdi_channel_head(c);
     struct hdi_match *match = &d->match;
 
+    d->divisible[channel / 64] &= ~hdi_bit(channel);
     if (!head) {
         hdi_match_empty(match, channel);
         set_priority(d, channel, 0);
         return;
     }
+    if (hdi_channel_can_split(c, d->policy.split_waves))
+        d->divisible[channel / 64] |= hdi_bit(channel);
     const struct hdi_need *need = &head->packet.need;
     uint32_t units = d->shape.units, pad = d->shape.line_pad;
     const uint16_t *split = c->split + need->waves * units;
@@ -129,6 +132,8 @@ static enum hdi_round stuck(struct hdi_dispatcher *d)
 {
     if (d->held_back)
         d->failed_rounds = 0;
+    else if (d->failed_rounds < d->endurance)
+        d->failed_rounds++;
     else
         hdi_dispatcher_wait(d, 1);
     return HDI_ROUND_STUCK;
@@ -138,13 +143,10 @@ enum hdi_round hdi_dispatcher_round(struct hdi_dispatcher *dispatcher,
                                     uint64_t now, struct hdi_decision *decision)
 {
     struct hdi_dispatcher *d = dispatcher;
-    bool waiting = false;
 
-    for (uint32_t w = 0; w < d->channel_words; w++)
-        waiting |= d->match.active[w] != 0;
     d->held_back = false;
     d->has_split = false;
-    if (!waiting) {
+    if (!hdi_any_channel(d, d->match.active)) {
         d->failed_rounds = 0;
         return HDI_ROUND_EMPTY;
     }
@@ -155,13 +157,8 @@ enum hdi_round hdi_dispatcher_round(struct hdi_dispatcher *dispatcher,
     if (d->policy.order == HDI_ORDER_PRIORITY && now >= d->top_until)
         turn_windows(d, now);
 
-    struct hdi_random random = d->random;
-    if (!d->match.lanes->decide(d, now, decision)) {
-        // A round that fails draws nothing: decisions do not depend on how
-        // often was asked in vain.
-        d->random = random;
+    if (!d->match.lanes->decide(d, now, decision))
         return stuck(d);
-    }
     d->failed_rounds = 0;
     return HDI_ROUND_SENT;
 }

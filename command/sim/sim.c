@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "sim/csv.h"
 #include "sim/policy.h"
+#include "sim/sweep.h"
 #include "sim/table.h"
 #include "sim/timeline.h"
 
@@ -19,7 +20,8 @@ static const char usage[] =
     "NAME[,OPTION=N]]...\n"
     "                  [--seed N | --seeds FIRST-LAST] [--cycles N] [--load "
     "X]\n"
-    "                  [--json] [--timeline FILE [--timeline-limit GROUPS]]\n"
+    "                  [--jobs N] [--json]\n"
+    "                  [--timeline FILE [--timeline-limit GROUPS]]\n"
     "       heddle sim --csv FILE --arrival COLUMN --duration COLUMN\n"
     "                  [--channel COLUMN] [--priority COLUMN] [--waves "
     "COLUMN]\n"
@@ -30,14 +32,15 @@ static const char usage[] =
 
 enum {
     POLICIES = 64,
-    SEEDS = 100000
+    SEEDS = 100000,
+    JOBS_LIMIT = 4096
 };
 
 struct options {
     const char *workload, *machine, *timeline, *csv_path, *output;
     const char *policy[POLICIES];
     unsigned policy_count;
-    uint64_t first_seed, last_seed, cycles, limit;
+    uint64_t first_seed, last_seed, cycles, limit, jobs;
     double load;
     bool json;
     struct sim_csv csv;
@@ -82,6 +85,7 @@ enum letter {
     SEED,
     CYCLES,
     LOAD,
+    JOBS,
     JSON,
     TIMELINE,
     LIMIT,
@@ -103,6 +107,7 @@ static const struct option longs[] = {
     {"seeds", required_argument, NULL, SEED},
     {"cycles", required_argument, NULL, CYCLES},
     {"load", required_argument, NULL, LOAD},
+    {"jobs", required_argument, NULL, JOBS},
     {"json", no_argument, NULL, JSON},
     {"timeline", required_argument, NULL, TIMELINE},
     {"timeline-limit", required_argument, NULL, LIMIT},
@@ -138,6 +143,8 @@ static bool take(int option, const char *value, struct options *o,
         return number(value, 1, SIM_CYCLES_LIMIT, &o->cycles);
     case LOAD:
         return real(value, &o->load);
+    case JOBS:
+        return number(value, 1, JOBS_LIMIT, &o->jobs);
     case JSON:
         o->json = true;
         return true;
@@ -261,46 +268,59 @@ static hd_status machine_of(const char *workload, char *path, size_t size,
     return status;
 }
 
+// One seed, with its timeline.
+static hd_status trace(const struct options *o, const struct sim_sweep *sweep,
+                       struct sim_result *result, struct hd_error *error)
+{
+    struct sim_timeline timeline;
+    struct sim_kernels kernels;
+    struct sim_run run = {.machine = sweep->machine,
+                          .workload = sweep->workload,
+                          .kernels = &kernels,
+                          .policy = sweep->policy,
+                          .seed = sweep->first_seed,
+                          .timeline = &timeline,
+                          .progress = sweep->progress};
+
+    HDI_TRY(sim_workload_kernels(sweep->workload, sweep->machine, run.seed,
+                                 &kernels, error));
+    hd_status status = sim_timeline_init(
+        &timeline, sweep->machine->shape.modules, o->limit, error);
+    if (status == HD_OK) {
+        status = sim_run(&run, result, error);
+        if (status == HD_OK)
+            status = sim_timeline_write(&timeline, o->timeline, error);
+        else
+            sim_timeline_free(&timeline);
+    }
+    sim_kernels_free(&kernels);
+    return status;
+}
+
 static hd_status run_policy(const struct options *o, const char *name,
                             const struct sim_machine *machine,
                             const struct sim_workload *workload,
                             struct sim_result *results, struct hd_error *error)
 {
-    size_t count = (size_t)(o->last_seed - o->first_seed) + 1;
-    struct sim_timeline timeline;
-    struct sim_run run = {.machine = machine,
-                          .workload = workload,
-                          .timeline = o->timeline ? &timeline : NULL,
-                          .progress = isatty(2)};
+    struct sim_sweep sweep = {.machine = machine,
+                              .workload = workload,
+                              .first_seed = o->first_seed,
+                              .count =
+                                  (uint32_t)(o->last_seed - o->first_seed) + 1,
+                              .jobs = (uint32_t)o->jobs,
+                              .progress = isatty(2)};
     struct sim_result median;
 
-    HDI_TRY(sim_policy_parse(name, &run.policy, error));
-    for (size_t i = 0; i < count; i++) {
-        struct sim_kernels kernels;
-
-        run.seed = o->first_seed + i;
-        run.kernels = &kernels;
-        HDI_TRY(
-            sim_workload_kernels(workload, machine, run.seed, &kernels, error));
-        hd_status status =
-            run.timeline ? sim_timeline_init(&timeline, machine->shape.modules,
-                                             o->limit, error)
-                         : HD_OK;
-        if (status == HD_OK) {
-            status = sim_run(&run, &results[i], error);
-            if (status == HD_OK && run.timeline)
-                status = sim_timeline_write(&timeline, o->timeline, error);
-            else if (run.timeline)
-                sim_timeline_free(&timeline);
-        }
-        sim_kernels_free(&kernels);
-        HDI_TRY(status);
-        if (o->json)
-            sim_table_json(stdout, workload->name, name, machine,
-                           workload->priorities, &run.seed, &results[i]);
+    HDI_TRY(sim_policy_parse(name, &sweep.policy, error));
+    HDI_TRY(o->timeline ? trace(o, &sweep, results, error)
+                        : sim_sweep(&sweep, results, error));
+    for (uint32_t i = 0; o->json && i < sweep.count; i++) {
+        uint64_t seed = o->first_seed + i;
+        sim_table_json(stdout, workload->name, name, machine,
+                       workload->priorities, &seed, &results[i]);
     }
-    sim_table_median(results, count, &median);
-    if (o->json && count > 1)
+    sim_table_median(results, sweep.count, &median);
+    if (o->json && sweep.count > 1)
         sim_table_json(stdout, workload->name, name, machine,
                        workload->priorities, NULL, &median);
     else if (!o->json)

@@ -6,7 +6,7 @@
 
 #include "sim/csv.h"
 #include "sim/policy.h"
-#include "sim/run.h"
+#include "sim/sweep.h"
 #include "sim/timeline.h"
 #include "tests/check.h"
 
@@ -412,6 +412,35 @@ static void long_groups_end_when_they_should(void)
     tear_down(&s);
 }
 
+static void results_do_not_depend_on_threads(void)
+{
+    enum {
+        SEEDS = 7
+    };
+    struct setup s = set_up(machine_text, workload_text, 4);
+    struct sim_sweep sweep = {.machine = &s.machine,
+                              .workload = &s.workload,
+                              .policy = hdi_policy_balanced(),
+                              .first_seed = 2,
+                              .count = SEEDS};
+    struct sim_result first[SEEDS], other[SEEDS];
+
+    for (uint32_t jobs = 1; jobs < 10; jobs += 4) {
+        struct sim_result *results = jobs == 1 ? first : other;
+        sweep.jobs = jobs;
+        CHECK_OK(sim_sweep(&sweep, results, &error), error);
+        for (int i = 0; i < SEEDS; i++) {
+            results[i].seconds = 0;
+            CHECK(memcmp(&results[i], &first[i], sizeof(*first)) == 0);
+        }
+    }
+    CHECK(first[0].groups != first[1].groups);
+    sweep.policy.split_waves = 0;
+    CHECK(sim_sweep(&sweep, other, &error) == HD_EINVAL);
+    CHECK(strstr(error.text, "pieces of no waves"));
+    tear_down(&s);
+}
+
 static void equal_seeds_give_equal_runs(void)
 {
     struct setup s = set_up(machine_text, workload_text, 4);
@@ -767,6 +796,7 @@ int main(void)
     skipping_cycles_changes_nothing();
     long_groups_end_when_they_should();
     equal_seeds_give_equal_runs();
+    results_do_not_depend_on_threads();
     runs_are_as_recorded();
     figures_are_what_they_say();
     waves_are_counted_by_unit();

@@ -12,7 +12,7 @@ expect 2 "usage: heddle sim WORKLOAD" "$HEDDLE" sim
 expect 2 "usage: heddle sim WORKLOAD" "$HEDDLE" sim a.workload b.workload
 expect 2 "usage: heddle sim WORKLOAD" "$HEDDLE" sim a.workload --csv b.csv
 for option in "--cycles 0" "--cycles 9223372036854775808" "--seed x" \
-    "--seeds 3-2" "--load 0" "--load nan" "--timeline-limit 0"; do
+    "--seeds 3-2" "--jobs 0" "--jobs 4097" "--load 0" "--load nan" "--timeline-limit 0"; do
     # shellcheck disable=SC2086
     expect 2 "$option: not a value it can have" \
         "$HEDDLE" sim a.workload $option
@@ -89,6 +89,14 @@ import json, sys
 lines = [json.loads(line) for line in open(sys.argv[1])]
 assert len(lines) == 6 * 4, len(lines)  # a line per seed, and the medians
 END
+# However many threads there are: the same lines in the same order.
+of_jobs() {
+    run --policy balanced --seeds 1-9 --json --jobs "$1"
+    sed 's/"seconds":[^}]*//' results/out
+}
+of_jobs 1 >first
+of_jobs 4 >second
+cmp -s first second || fail "other results on 4 threads"
 run --policy plain
 said "20000 cycles, seeds 1 to 1"
 said "plain"

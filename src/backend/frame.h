@@ -17,7 +17,8 @@
 #include <stdint.h>
 
 enum {
-    HDI_FRAME_VERSION = 9
+    HDI_FRAME_VERSION = 9,
+    HDI_FRAME_ALIGNMENT = 128 // of `local` and `saved`, and of where they end
 };
 
 struct hdi_services;

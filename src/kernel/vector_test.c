@@ -339,8 +339,8 @@ static void ids_keep_their_step_beside_constants(struct try *t)
 {
     static const char sum[] =
         "__attribute__((reqd_work_group_size(256, 1, 1)))\n"
-        "__kernel void k(__global const float *from, __global float *to) {\n"
-        "    __local float part[256];\n"
+        "__kernel void k(__global const float *from, __global float *to,\n"
+        "                __global float *part) {\n"
         "    int l = get_local_id(0);\n"
         "    part[l] = from[get_global_id(0)];\n"
         "    barrier(CLK_LOCAL_MEM_FENCE);\n"
@@ -365,6 +365,55 @@ static void ids_keep_their_step_beside_constants(struct try *t)
     CHECK(!has_gathers(t, sum, "x86-64-v4"));
     // Else the test would see none.
     CHECK(has_gathers(t, scattered, "x86-64-v4"));
+}
+
+// Vectors under masks stop before the end of local memory: those that do not
+// are gathered and scattered.
+static void vectors_stay_inside_local_memory(struct try *t)
+{
+    static const char read[] =
+        "__kernel void k(__global float *x, __local float *part) {\n"
+        "    int l = get_local_id(0);\n"
+        "    part[l] = x[l];\n"
+        "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "    if (x[l + 64] > 0) x[l] = part[l + 1];\n"
+        "}\n";
+
+    if (!t->device->can.features)
+        return;
+    CHECK(has_gathers(t, read, "x86-64-v4"));
+}
+
+// What lanes read and write there is what is there, wherever it ends.
+static void the_end_of_local_memory_is_used(struct try *t)
+{
+    struct hd_program *p = try_build(
+        t,
+        "__kernel void k(__global int *x, __local int *part, int step) {\n"
+        "    int l = get_local_id(0), n = get_local_size(0);\n"
+        "    part[l] = l;\n"
+        "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "    int next = l + step < n && l % 3 ? part[l + step] : -1;\n"
+        "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "    if (l + step < n && l % 3) part[l + step] = 1000 * l + next;\n"
+        "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "    x[get_global_id(0)] = part[l];\n"
+        "}\n",
+        NULL);
+    static int x[N], *px = x;
+
+    for (size_t size = 1; size <= 70; size++)
+        for (int step = 0; step < 20; step++) {
+            memset(x, 0, sizeof(x));
+            TRY_RUN(t, p, "k", ((struct try_range){1, {size * 3}, {size}, {0}}),
+                    TRY_VALUE(px), TRY_LOCAL(size * sizeof(int)),
+                    TRY_VALUE(step));
+            for (int i = 0; i < (int)size * 3; i++) {
+                int at = i % (int)size, from = at - step;
+                CHECK(x[i] == (from >= 0 && from % 3 ? 1000 * from + at : at));
+            }
+        }
+    hd_program_destroy(p);
 }
 
 // Where there are no instructions for halves, bit by bit as where there are.
@@ -465,6 +514,8 @@ int main(void)
     limits_hold(&t);
     halves_need_no_instructions(&t);
     ids_keep_their_step_beside_constants(&t);
+    vectors_stay_inside_local_memory(&t);
+    the_end_of_local_memory_is_used(&t);
     try_close(&t);
     return 0;
 }

@@ -1,10 +1,7 @@
 #include "backend/cpu/block.h"
 
+#include "backend/frame.h"
 #include "base/memory.h"
-
-enum {
-    ALIGNMENT = 128 // of what a kernel finds there
-};
 
 bool hdi_cpu_block_reserve(struct hdi_cpu_block *block, uint64_t size)
 {
@@ -28,7 +25,7 @@ void *hdi_cpu_block_at_end(const struct hdi_cpu_block *block, uint64_t size)
     if (size == 0)
         return block->memory;
     return (char *)block->memory +
-           (block->size - hdi_round_up(size, ALIGNMENT));
+           (block->size - hdi_round_up(size, HDI_FRAME_ALIGNMENT));
 }
 
 void hdi_cpu_block_free(struct hdi_cpu_block *block)

@@ -2,6 +2,7 @@
 #include "kernel/compiler/note.h"
 #include "kernel/compiler/widen.h"
 
+#include <llvm-c/DebugInfo.h>
 #include <string.h>
 
 enum {
@@ -182,13 +183,10 @@ static bool find_likely(const struct hdi_wide *w, LLVMValueRef pointer,
            base.step + index.step * element == size;
 }
 
-struct ways {
-    LLVMBasicBlockRef near, far, join;
-};
-
-// Part ways: neighbours, whose address is returned, or not.
-static LLVMValueRef part_ways(struct hdi_wide *w, LLVMValueRef pointer,
-                              const struct likely *likely, struct ways *ways)
+// The address of lane 0 if those of the others follow it.
+static LLVMValueRef likely_address(struct hdi_wide *w, LLVMValueRef pointer,
+                                   const struct likely *likely,
+                                   LLVMValueRef *is_near)
 {
     struct hdi_emit *e = w->emit;
     LLVMBuilderRef b = e->builder;
@@ -198,22 +196,74 @@ static LLVMValueRef part_ways(struct hdi_wide *w, LLVMValueRef pointer,
         LLVMBuildFreeze(b, hdi_emit_operand(e, likely->index), "");
     LLVMValueRef last =
         LLVMConstInt(e->i32, most - (uint64_t)likely->reach, false);
-    LLVMValueRef is_near =
-        LLVMBuildICmp(b, with_sign ? LLVMIntSLE : LLVMIntULE, index, last, "");
-
-    ways->near = hdi_emit_block(e, "near");
-    ways->far = hdi_emit_block(e, "far");
-    ways->join = hdi_emit_block(e, "join");
-    LLVMBuildCondBr(b, is_near, ways->near, ways->far);
-    hdi_build_at_end(b, ways->near);
     LLVMValueRef wide = with_sign ? LLVMBuildSExt(b, index, e->i64, "")
                                   : LLVMBuildZExt(b, index, e->i64, "");
+
+    *is_near =
+        LLVMBuildICmp(b, with_sign ? LLVMIntSLE : LLVMIntULE, index, last, "");
     return LLVMBuildGEP2(b, LLVMGetGEPSourceElementType(pointer),
                          hdi_emit_operand(e, likely->base), &wide, 1, "");
 }
 
-static LLVMValueRef load_likely(struct hdi_wide *w, LLVMValueRef load,
-                                LLVMTypeRef type, const struct likely *likely)
+// Neighbours ------------------------------------------------------------------
+
+// A vector of which lanes are off may reach past the end of local memory, where
+// nothing is. Processors go through its lanes one by one then, which takes a
+// hundred times as long: so it is gathered, or scattered.
+static LLVMValueRef is_inside(struct hdi_wide *w, LLVMTypeRef type,
+                              LLVMValueRef at)
+{
+    struct hdi_emit *e = w->emit;
+    LLVMBuilderRef b = e->builder;
+    uint64_t size = LLVMABISizeOfType(e->llvm->layout, type) * w->lanes;
+
+    if (w->certain || !e->local_end || !has_gather(w, type) ||
+        LLVMGetPointerAddressSpace(LLVMTypeOf(at)) != HDI_SPACE_LOCAL)
+        return NULL;
+    LLVMValueRef last =
+        LLVMBuildSub(b, e->local_end, LLVMConstInt(e->i64, size, false), "");
+    LLVMValueRef begin = LLVMBuildFreeze(b, at, "");
+    return LLVMBuildICmp(b, LLVMIntULE, LLVMBuildPtrToInt(b, begin, e->i64, ""),
+                         last, "");
+}
+
+struct ways {
+    LLVMBasicBlockRef near, far, join;
+};
+
+// Faults there are those of `access`.
+static void begin_way(struct hdi_wide *w, LLVMBasicBlockRef way,
+                      LLVMValueRef access)
+{
+    hdi_build_at_end(w->emit->builder, way);
+    LLVMSetCurrentDebugLocation2(w->emit->builder,
+                                 LLVMInstructionGetDebugLoc(access));
+}
+
+// Part ways: one vector at `at`, or not. False: there is but the first.
+static bool part_ways(struct hdi_wide *w, LLVMValueRef access, LLVMTypeRef type,
+                      LLVMValueRef at, LLVMValueRef is_near, struct ways *ways)
+{
+    LLVMBuilderRef b = w->emit->builder;
+    LLVMValueRef inside = is_inside(w, type, at);
+
+    if (inside)
+        is_near = is_near ? LLVMBuildAnd(b, is_near, inside, "") : inside;
+    if (!is_near)
+        return false;
+    ways->near = hdi_emit_block(w->emit, "near");
+    ways->far = hdi_emit_block(w->emit, "far");
+    ways->join = hdi_emit_block(w->emit, "join");
+    LLVMBuildCondBr(b, is_near, ways->near, ways->far);
+    begin_way(w, ways->near, access);
+    return true;
+}
+
+// Of neighbours, the first of them at `at`, unless `is_near` is there and says
+// otherwise.
+static LLVMValueRef load_neighbours(struct hdi_wide *w, LLVMValueRef load,
+                                    LLVMTypeRef type, LLVMValueRef at,
+                                    LLVMValueRef is_near)
 {
     LLVMBuilderRef b = w->emit->builder;
     LLVMValueRef pointer = LLVMGetOperand(load, 0);
@@ -221,11 +271,13 @@ static LLVMValueRef load_likely(struct hdi_wide *w, LLVMValueRef load,
     struct ways ways;
     LLVMValueRef values[2];
 
-    LLVMValueRef at = part_ways(w, pointer, likely, &ways);
+    bool parts = part_ways(w, load, type, at, is_near, &ways);
     values[0] = hdi_wide_read(w, type, at, align);
     copy_kind(w, load, values[0]);
+    if (!parts)
+        return values[0];
     LLVMBuildBr(b, ways.join);
-    hdi_build_at_end(b, ways.far);
+    begin_way(w, ways.far, load);
     values[1] = gather(w, type, hdi_wide_value(w, pointer), align);
     LLVMBuildBr(b, ways.join);
     hdi_build_at_end(b, ways.join);
@@ -235,18 +287,22 @@ static LLVMValueRef load_likely(struct hdi_wide *w, LLVMValueRef load,
     return result;
 }
 
-static void store_likely(struct hdi_wide *w, LLVMValueRef store,
-                         LLVMValueRef value, const struct likely *likely)
+static void store_neighbours(struct hdi_wide *w, LLVMValueRef store,
+                             LLVMValueRef value, LLVMValueRef at,
+                             LLVMValueRef is_near)
 {
     LLVMBuilderRef b = w->emit->builder;
     LLVMValueRef pointer = LLVMGetOperand(store, 1);
     unsigned align = LLVMGetAlignment(store);
     struct ways ways;
 
-    LLVMValueRef at = part_ways(w, pointer, likely, &ways);
+    bool parts = part_ways(w, store, LLVMGetElementType(LLVMTypeOf(value)), at,
+                           is_near, &ways);
     copy_kind(w, store, hdi_wide_write(w, value, at, align));
+    if (!parts)
+        return;
     LLVMBuildBr(b, ways.join);
-    hdi_build_at_end(b, ways.far);
+    begin_way(w, ways.far, store);
     scatter(w, value, hdi_wide_value(w, pointer), align);
     LLVMBuildBr(b, ways.join);
     hdi_build_at_end(b, ways.join);
@@ -383,10 +439,15 @@ static LLVMValueRef read_elements(struct hdi_wide *w, LLVMValueRef load,
         c.kind == HDI_LANES_LINEAR && c.step % size == 0 ? c.step / size : 0;
     LLVMValueRef result;
 
-    if (stride == 1) {
-        result =
-            hdi_wide_read(w, type, hdi_emit_operand(w->emit, pointer), align);
-    } else if (stride == -1) {
+    if (stride == 1)
+        return load_neighbours(w, load, type,
+                               hdi_emit_operand(w->emit, pointer), NULL);
+    if (has_gather(w, type) && find_likely(w, pointer, size, &likely)) {
+        LLVMValueRef is_near;
+        LLVMValueRef at = likely_address(w, pointer, &likely, &is_near);
+        return load_neighbours(w, load, type, at, is_near);
+    }
+    if (stride == -1) {
         struct hdi_wide backwards = *w;
         backwards.mask = reversed(w, w->mask);
         result = reversed(
@@ -397,8 +458,6 @@ static LLVMValueRef read_elements(struct hdi_wide *w, LLVMValueRef load,
     } else if (stride > 1 && stride <= MOST_STRIDE && w->certain) {
         result = strided_load(w, type, hdi_emit_operand(w->emit, pointer),
                               align, (unsigned)stride);
-    } else if (has_gather(w, type) && find_likely(w, pointer, size, &likely)) {
-        return load_likely(w, load, type, &likely);
     } else if (has_gather(w, type)) {
         hdi_note(w->emit->llvm, load, "reads from scattered addresses");
         result = gather(w, type, hdi_wide_value(w, pointer), align);
@@ -463,11 +522,12 @@ static void write_elements(struct hdi_wide *w, LLVMValueRef store,
     int64_t size = (int64_t)LLVMABISizeOfType(w->emit->llvm->layout, type);
 
     if (c.kind == HDI_LANES_LINEAR && c.step == size) {
-        copy_kind(w, store,
-                  hdi_wide_write(w, value, hdi_emit_operand(w->emit, pointer),
-                                 align));
+        store_neighbours(w, store, value, hdi_emit_operand(w->emit, pointer),
+                         NULL);
     } else if (has_gather(w, type) && find_likely(w, pointer, size, &likely)) {
-        store_likely(w, store, value, &likely);
+        LLVMValueRef is_near;
+        LLVMValueRef at = likely_address(w, pointer, &likely, &is_near);
+        store_neighbours(w, store, value, at, is_near);
     } else if (has_gather(w, type)) {
         hdi_note(w->emit->llvm, store, "writes to scattered addresses");
         scatter(w, value, hdi_wide_value(w, pointer), align);

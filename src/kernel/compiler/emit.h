@@ -49,6 +49,7 @@ struct hdi_emit {
 
     // The frame.
     LLVMValueRef local, saved;
+    LLVMValueRef local_end;                           // i64: the block's
     LLVMValueRef global[3], offset[3];                // i64
     LLVMValueRef local_size[3], group_count[3], dims; // i32
     struct hdi_memory memory;

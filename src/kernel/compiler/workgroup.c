@@ -140,6 +140,19 @@ static LLVMValueRef field(struct hdi_emit *e, LLVMTypeRef type, size_t offset)
                           at(e, LLVMGetParam(e->function, 0), offset), "");
 }
 
+// Where nothing follows local memory any more.
+static LLVMValueRef local_end(struct hdi_emit *e)
+{
+    const uint64_t less_one = HDI_FRAME_ALIGNMENT - 1;
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef size = LLVMBuildAdd(
+        b, field(e, e->i64, offsetof(struct hdi_frame, local_bytes)),
+        LLVMConstInt(e->i64, less_one, false), "");
+    size = LLVMBuildAnd(b, size, LLVMConstInt(e->i64, ~less_one, false), "");
+    return LLVMBuildAdd(b, LLVMBuildPtrToInt(b, e->local, e->i64, ""), size,
+                        "");
+}
+
 static void read_frame(struct hdi_emit *e)
 {
     LLVMTypeRef pointer = LLVMPointerTypeInContext(e->llvm->context, 0);
@@ -147,6 +160,7 @@ static void read_frame(struct hdi_emit *e)
     e->local =
         field(e, LLVMPointerTypeInContext(e->llvm->context, HDI_SPACE_LOCAL),
               offsetof(struct hdi_frame, local));
+    e->local_end = local_end(e);
     e->saved = field(e, pointer, offsetof(struct hdi_frame, saved));
     e->dims = field(e, e->i32, offsetof(struct hdi_frame, dims));
     e->items = LLVMConstInt(e->i64, 1, false);

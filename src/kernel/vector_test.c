@@ -162,6 +162,41 @@ static const char lanes[] =
     "    data[get_global_id(0)] = mine[l];\n"
     "}\n";
 
+// Where only lanes make vectors, or would not pay for a loop alone.
+static const char mixed[] =
+    "__kernel void turn(__global const float2 *from, __global float2 *to,\n"
+    "                   __local float2 *part, int skip) {\n"
+    "    int l = get_local_id(0), size = get_local_size(0);\n"
+    "    for (int i = l; i < 2 * size - skip; i += size) part[i] = from[i];\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    for (int n = 1; n < 2 * size; n *= 2) {\n"
+    "        int k = l & (n - 1), at = 2 * (l - k) + k;\n"
+    "        float angle = -M_PI_F * k / n, c = cos(angle), s = sin(angle);\n"
+    "        float2 a = part[at], b = part[at + n];\n"
+    "        b = (float2)(b.x * c - b.y * s, b.x * s + b.y * c);\n"
+    "        part[at] = a + b;\n"
+    "        part[at + n] = a - b;\n"
+    "        barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    }\n"
+    "    to[l] = part[l];\n"
+    "}\n"
+    "__kernel void butterfly(__global const float2 *x, __global float2 *y,\n"
+    "                        int n) {\n"
+    "    int i = get_global_id(0), size = get_global_size(0);\n"
+    "    int k = i & (n - 1), at = 2 * (i - k) + k;\n"
+    "    float angle = -M_PI_F * k / n, c = cos(angle), s = sin(angle);\n"
+    "    float2 a = x[i], b = x[i + size];\n"
+    "    b = (float2)(b.x * c - b.y * s, b.x * s + b.y * c);\n"
+    "    y[at] = a + b;\n"
+    "    y[at + n] = a - b;\n"
+    "}\n"
+    "__kernel void count(__global const float *x, __global int *n) {\n"
+    "    if (x[get_global_id(0)] > 0) atomic_inc(n);\n"
+    "}\n"
+    "__kernel void bound(__global const int *x, __global int *most) {\n"
+    "    atomic_max(most, x[get_global_id(0)]);\n"
+    "}\n";
+
 static bool line_has(const char *line, const char *text)
 {
     const char *at = strstr(line, text);
@@ -416,6 +451,106 @@ static void the_end_of_local_memory_is_used(struct try *t)
     hd_program_destroy(p);
 }
 
+// Lanes would each wait for all others.
+static void exchanges_are_tried_one_by_one(struct try *t)
+{
+    struct hd_program *p = try_build(
+        t,
+        "__kernel void k(__global const float *x, __global uint *sum) {\n"
+        "    float v = x[get_global_id(0)];\n"
+        "    uint old, new;\n"
+        "    do {\n"
+        "        old = *(volatile __global uint *)sum;\n"
+        "        new = as_uint(as_float(old) + v);\n"
+        "    } while (atomic_cmpxchg(sum, old, new) != old);\n"
+        "}\n",
+        NULL);
+    static float x[N], *px = x, sum, *ps = &sum;
+
+    for (int i = 0; i < N; i++)
+        x[i] = (float)i;
+    CHECK(width(p, "k") == 1);
+    TRY_RUN(t, p, "k", ((struct try_range){1, {N}, {64}, {0}}), TRY_VALUE(px),
+            TRY_VALUE(ps));
+    CHECK(sum == N * (N - 1) / 2);
+    hd_program_destroy(p);
+}
+
+// What lanes bring together for one place is what each would have done.
+static void updates_of_one_place_are_folded(struct try *t)
+{
+    struct hd_program *p = try_build(
+        t,
+        "__kernel void k(__global const int *x, __global int *to,\n"
+        "                __local int *part, int limit) {\n"
+        "    int l = get_local_id(0), v = x[get_global_id(0)];\n"
+        "    volatile __global uint *bits = (volatile __global uint *)to;\n"
+        "    if (l < 9) part[l] = l == 3 ? -1 : l == 4 ? INT_MAX :\n"
+        "                         l == 5 ? INT_MIN : 0;\n"
+        "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "    if (v < limit) {\n"
+        "        atomic_add(&to[0], v);\n"
+        "        atomic_sub(&to[1], v);\n"
+        "        atomic_inc(&to[2]);\n"
+        "        atomic_and(&to[3], v);\n"
+        "        atomic_min(&to[4], v);\n"
+        "        atomic_max(&to[5], v);\n"
+        "        atomic_or(&to[6], v);\n"
+        "        atomic_xor(&to[7], v);\n"
+        "        atomic_max(&bits[8], (uint)v);\n"
+        "        atomic_min(&bits[9], (uint)v);\n"
+        "        atomic_add(&part[0], v);\n"
+        "        atomic_sub(&part[1], v);\n"
+        "        atomic_inc(&part[2]);\n"
+        "        atomic_and(&part[3], v);\n"
+        "        atomic_min(&part[4], v);\n"
+        "        atomic_max(&part[5], v);\n"
+        "        atomic_or(&part[6], v);\n"
+        "        atomic_xor(&part[7], v);\n"
+        "    }\n"
+        "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "    if (l < 8) to[10 + l] = part[l];\n"
+        "}\n",
+        NULL);
+    static int32_t x[N], *px = x, to[18], *pt = to;
+    const struct hd_kernel *kernel = hd_program_find(p, "k");
+
+    CHECK(!strstr(hd_kernel_info(kernel)->explanation, "an atomic operation"));
+    for (int size = 9; size <= N; size += 13)
+        for (int limit = -40; limit < 40; limit += 7) {
+            const int32_t start[10] = {1, 2, 3, -1, 50, -50, 0, 5, 7, -1};
+            int32_t is[18], *own = is + 10;
+            memcpy(to, start, sizeof(start));
+            memcpy(is, start, sizeof(start));
+            memcpy(own, (const int32_t[8]){0, 0, 0, -1, INT32_MAX, INT32_MIN},
+                   8 * sizeof(*own));
+            for (int i = 0; i < size; i++) {
+                int32_t v = x[i] = i * 37 % 101 - 50;
+                if (v >= limit)
+                    continue;
+                for (int32_t *at = is; at <= own; at += 10) {
+                    at[0] += v;
+                    at[1] -= v;
+                    at[2]++;
+                    at[3] &= v;
+                    at[4] = v < at[4] ? v : at[4];
+                    at[5] = v > at[5] ? v : at[5];
+                    at[6] |= v;
+                    at[7] ^= v;
+                }
+                is[8] = (uint32_t)v > (uint32_t)is[8] ? v : is[8];
+                is[9] = (uint32_t)v < (uint32_t)is[9] ? v : is[9];
+            }
+            TRY_RUN(
+                t, p, "k",
+                ((struct try_range){1, {(size_t)size}, {(size_t)size}, {0}}),
+                TRY_VALUE(px), TRY_VALUE(pt), TRY_LOCAL(9 * sizeof(int)),
+                TRY_VALUE(limit));
+            CHECK(memcmp(to, is, sizeof(is)) == 0);
+        }
+    hd_program_destroy(p);
+}
+
 // Where there are no instructions for halves, bit by bit as where there are.
 static void halves_need_no_instructions(struct try *t)
 {
@@ -506,9 +641,12 @@ int main(void)
     static const struct reference masked[] = {{"escape", 1},  {"total", 1},
                                               {"sums", 1},    {"pull", 1},
                                               {"product", 1}, {"order", 1}};
+    static const struct reference made[] = {
+        {"turn", 1}, {"butterfly", 1}, {"count", 1}, {"bound", 1}};
 
     is_vectors(&t, source, plain, sizeof(plain) / sizeof(plain[0]));
     is_vectors(&t, lanes, masked, sizeof(masked) / sizeof(masked[0]));
+    is_vectors(&t, mixed, made, sizeof(made) / sizeof(made[0]));
     indices_may_wrap(&t);
     narrowed_ids_keep_their_step(&t);
     limits_hold(&t);
@@ -516,6 +654,8 @@ int main(void)
     ids_keep_their_step_beside_constants(&t);
     vectors_stay_inside_local_memory(&t);
     the_end_of_local_memory_is_used(&t);
+    exchanges_are_tried_one_by_one(&t);
+    updates_of_one_place_are_folded(&t);
     try_close(&t);
     return 0;
 }

@@ -288,6 +288,37 @@ static LLVMValueRef combine(struct hdi_emit *e, LLVMAtomicRMWBinOp operation,
                            old, operand, "");
 }
 
+// What was there; NULL: there are no plain instructions for it.
+static LLVMValueRef plain_update(struct hdi_emit *e,
+                                 LLVMAtomicRMWBinOp operation,
+                                 LLVMValueRef pointer, LLVMValueRef operand)
+{
+    LLVMValueRef old =
+        LLVMBuildLoad2(e->builder, LLVMTypeOf(operand), pointer, "");
+    LLVMValueRef new = combine(e, operation, old, operand);
+
+    if (!new) {
+        LLVMInstructionEraseFromParent(old);
+        return NULL;
+    }
+    LLVMBuildStore(e->builder, new, pointer);
+    return old;
+}
+
+void hdi_emit_update(struct hdi_emit *e, LLVMValueRef update,
+                     LLVMValueRef operand)
+{
+    LLVMValueRef pointer = hdi_emit_operand(e, LLVMGetOperand(update, 0));
+
+    if (is_local(pointer) &&
+        plain_update(e, LLVMGetAtomicRMWBinOp(update), pointer, operand))
+        return;
+    LLVMValueRef copy = LLVMInstructionClone(update);
+    LLVMSetOperand(copy, 0, pointer);
+    LLVMSetOperand(copy, 1, operand);
+    LLVMInsertIntoBuilder(e->builder, copy);
+}
+
 // An atomic on local memory needs no atomicity: one thread runs the group. NULL
 // when it stays as it is.
 static LLVMValueRef plain_atomic(struct hdi_emit *e, LLVMValueRef instruction)
@@ -299,19 +330,12 @@ static LLVMValueRef plain_atomic(struct hdi_emit *e, LLVMValueRef instruction)
         return NULL;
     LLVMValueRef pointer = hdi_emit_operand(e, LLVMGetOperand(instruction, 0));
     LLVMValueRef operand = hdi_emit_operand(e, LLVMGetOperand(instruction, 1));
+    if (!swap)
+        return plain_update(e, LLVMGetAtomicRMWBinOp(instruction), pointer,
+                            operand);
+
     LLVMValueRef old =
         LLVMBuildLoad2(e->builder, LLVMTypeOf(operand), pointer, "");
-    if (!swap) {
-        LLVMValueRef new =
-            combine(e, LLVMGetAtomicRMWBinOp(instruction), old, operand);
-        if (!new) {
-            LLVMInstructionEraseFromParent(old);
-            return NULL;
-        }
-        LLVMBuildStore(e->builder, new, pointer);
-        return old;
-    }
-
     LLVMValueRef new = hdi_emit_operand(e, LLVMGetOperand(instruction, 2));
     LLVMValueRef same = LLVMBuildICmp(e->builder, LLVMIntEQ, old, operand, "");
     LLVMBuildStore(e->builder, LLVMBuildSelect(e->builder, same, new, old, ""),

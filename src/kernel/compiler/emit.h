@@ -107,6 +107,10 @@ LLVMValueRef hdi_emit_operand(struct hdi_emit *emit, LLVMValueRef value);
 // it in `values`.
 void hdi_emit_instruction(struct hdi_emit *emit, LLVMValueRef instruction);
 
+// An atomic operation of which nobody needs the old value, with this operand.
+void hdi_emit_update(struct hdi_emit *emit, LLVMValueRef update,
+                     LLVMValueRef operand);
+
 // Can the value be computed anywhere from ids, arguments and constants, cheaply
 // and without side effects?
 bool hdi_emit_is_remakable(const struct hdi_flow *flow, LLVMValueRef value);

@@ -1,5 +1,6 @@
 #include "kernel/compiler/soft.h"
 
+#include "kernel/compiler/fold.h"
 #include "kernel/compiler/note.h"
 #include "kernel/compiler/strided.h"
 
@@ -10,7 +11,8 @@ enum {
     MOST_DEPTH = 24,        // of an address's computation
     UNKNOWN_STEP = 1 << 20, // [bytes], or ids
     NEAR_STEPS = 4,         // accesses this many sizes apart are one vector's
-    GATHER_COST = 12        // operations that make up for one that is not
+    GATHER_COST = 12,       // operations that make up for one that is not
+    RETRY_COST = 128        // the same for lanes that get in each other's way
 };
 
 struct finder {
@@ -371,28 +373,103 @@ bool hdi_soft_insert(struct hdi_llvm *llvm, LLVMModuleRef module,
     return ok;
 }
 
-// A loop whose work-items need vectors gathered and do little with them.
-static bool mostly_gathers(const struct finder *f)
+// What a loop's work-items do, and what lanes would lose in it.
+struct load {
+    unsigned work, loss; // [operations]
+    bool suits;          // lanes whatever it does
+};
+
+static struct load weigh(const struct finder *f)
 {
     const struct hdi_flow *flow = f->flow;
-    unsigned gathers = 0, work = 0;
+    struct load load = {0};
 
     for (size_t b = 0; b < flow->block_count; b++) {
         if (!hdi_bit(f->body, b))
             continue;
         for (LLVMValueRef i = LLVMGetFirstInstruction(flow->blocks[b].block); i;
              i = LLVMGetNextInstruction(i)) {
-            if (hdi_call_is_barrier(hdi_call_kind(i)) ||
-                LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i))
-                return false;
-            work += hdi_flow_is_divergent(flow, i) && is_arithmetic(i);
+            load.suits |= hdi_call_is_barrier(hdi_call_kind(i)) ||
+                          LLVMIsAAtomicRMWInst(i) != NULL;
+            load.work += hdi_flow_is_divergent(flow, i) && is_arithmetic(i);
             if (LLVMIsALoadInst(i) &&
                 hdi_map_index(&flow->slot_index, LLVMGetOperand(i, 0)) ==
-                    SIZE_MAX)
-                gathers += is_gathered(f, LLVMGetOperand(i, 0), LLVMTypeOf(i));
+                    SIZE_MAX &&
+                is_gathered(f, LLVMGetOperand(i, 0), LLVMTypeOf(i)))
+                load.loss += GATHER_COST;
+            if (LLVMIsAAtomicCmpXchgInst(i))
+                load.loss += RETRY_COST;
         }
     }
-    return gathers * GATHER_COST > work;
+    return load;
+}
+
+static bool is_against_lanes(const struct load *load)
+{
+    return !load->suits && load->loss > load->work;
+}
+
+static bool has_any(const struct finder *f, const uint64_t *blocks)
+{
+    for (size_t w = 0; w < f->words; w++)
+        if (f->body[w] & blocks[w])
+            return true;
+    return false;
+}
+
+// Loops that gather most of what they work on, or try an exchange until it
+// succeeds, go from work-item to work-item, unless there is more to do in loops
+// that neither do so nor hold such a loop.
+static bool suit_lanes(struct finder *f, uint64_t *heads, unsigned *gathers)
+{
+    const struct hdi_flow *flow = f->flow;
+    unsigned loss = 0, work = 0, line = 0;
+
+    for (size_t b = 0; b < flow->block_count; b++) {
+        if (!find_body(f, b))
+            continue;
+        struct load load = weigh(f);
+        if (!is_against_lanes(&load))
+            continue;
+        loss += load.loss;
+        hdi_bit_set(heads, b);
+        line =
+            hdi_source_line(LLVMGetBasicBlockTerminator(flow->blocks[b].block));
+    }
+    for (size_t b = 0; loss > 0 && b < flow->block_count; b++)
+        if (find_body(f, b) && !has_any(f, heads))
+            work += weigh(f).work;
+    *gathers = loss > work ? line : 0;
+    return loss <= work;
+}
+
+// Without loops and barriers: what LLVM makes no vectors of, stores whose order
+// it must keep, and updates of one place.
+static bool is_for_lanes(const struct finder *f)
+{
+    const struct hdi_flow *flow = f->flow;
+    unsigned work = 0, stores = 0, scattered = 0;
+
+    for (size_t b = 0; b < flow->block_count; b++)
+        for (LLVMValueRef i = LLVMGetFirstInstruction(flow->blocks[b].block); i;
+             i = LLVMGetNextInstruction(i)) {
+            bool store = LLVMIsAStoreInst(i) != NULL;
+            if (hdi_can_fold(i) &&
+                !hdi_flow_is_divergent(flow, LLVMGetOperand(i, 0)))
+                return true;
+            if (LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i))
+                return false;
+            work += hdi_flow_is_divergent(flow, i) && is_arithmetic(i);
+            if ((!store && !LLVMIsALoadInst(i)) ||
+                hdi_map_index(&flow->slot_index, LLVMGetOperand(i, store)) !=
+                    SIZE_MAX)
+                continue;
+            stores += store;
+            scattered +=
+                is_gathered(f, LLVMGetOperand(i, store),
+                            LLVMTypeOf(store ? LLVMGetOperand(i, 0) : i));
+        }
+    return stores > 1 && scattered > 0 && work >= GATHER_COST * scattered;
 }
 
 bool hdi_soft_suits_lanes(struct hdi_llvm *llvm, const struct hdi_flow *flow,
@@ -400,19 +477,15 @@ bool hdi_soft_suits_lanes(struct hdi_llvm *llvm, const struct hdi_flow *flow,
 {
     struct finder f = {.flow = flow, .llvm = llvm};
     bool ok = find(&f), loops = false;
+    uint64_t *heads = calloc(f.words ? f.words : 1, sizeof(*heads));
 
-    *suits = true;
-    *gathers = 0;
+    ok = ok && heads;
     for (size_t b = 0; ok && b < flow->block_count; b++)
-        if (find_body(&f, b)) {
-            loops = true;
-            if (!mostly_gathers(&f))
-                continue;
-            *suits = false;
-            *gathers = hdi_source_line(
-                LLVMGetBasicBlockTerminator(flow->blocks[b].block));
-        }
+        loops |= is_head(&f, b);
+    if (ok)
+        *suits = suit_lanes(&f, heads, gathers) &&
+                 (loops || flow->barriers > 0 || is_for_lanes(&f));
+    free(heads);
     finder_clear(&f);
-    *suits &= loops || flow->barriers > 0;
     return ok;
 }

@@ -15,8 +15,9 @@ bool hdi_soft_insert(struct hdi_llvm *llvm, LLVMModuleRef module,
                      bool strided, unsigned *count);
 
 // Do chunks of lanes (widen.h) pay for this kernel? For one with barriers or
-// loops, unless most of a loop's work is to gather: then `*gathers` is the line
-// of that loop, else 0. False when memory ran out.
+// loops, unless most of the work in loops is to gather, or to try an exchange
+// again: then `*gathers` is the line of such a loop, else 0; and for what LLVM
+// makes no vectors of. False when memory ran out.
 bool hdi_soft_suits_lanes(struct hdi_llvm *llvm, const struct hdi_flow *flow,
                           bool *suits, unsigned *gathers);
 

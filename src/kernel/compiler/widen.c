@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "kernel/compiler/fold.h"
 #include "kernel/compiler/screen.h"
 
 enum {
@@ -451,6 +452,8 @@ void hdi_widen(struct hdi_wide *w, LLVMValueRef x)
         hdi_widen_store(w, x);
         return;
     }
+    if (hdi_fold(w, x))
+        return;
     bool is_void = LLVMGetTypeKind(LLVMTypeOf(x)) == LLVMVoidTypeKind;
     if (!is_void && !hdi_linear_varies(w->linear, x)) {
         scalar(w, x);

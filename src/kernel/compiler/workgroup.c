@@ -490,7 +490,8 @@ static void explain(const struct hdi_emit *e, const struct hdi_regions *regions,
     if (e->flow->gathers)
         hdi_text_print(text,
                        "no lanes under masks: the loop in line %u mostly reads "
-                       "from scattered addresses\n",
+                       "from scattered addresses, or tries an exchange until "
+                       "it succeeds\n",
                        e->flow->gathers);
     if (e->flow->soft_loops)
         hdi_text_print(text, "loops that go round the work-items: %u%s\n",

@@ -193,6 +193,10 @@ static const char mixed[] =
     "__kernel void count(__global const float *x, __global int *n) {\n"
     "    if (x[get_global_id(0)] > 0) atomic_inc(n);\n"
     "}\n"
+    "__kernel void rows(__global const float *x, __global float *y, int w) {\n"
+    "    int i = get_global_id(0);\n"
+    "    y[i % w] = x[i / w];\n"
+    "}\n"
     "__kernel void bound(__global const int *x, __global int *most) {\n"
     "    atomic_max(most, x[get_global_id(0)]);\n"
     "}\n";
@@ -551,6 +555,57 @@ static void updates_of_one_place_are_folded(struct try *t)
     hd_program_destroy(p);
 }
 
+// By one number that is not known before: multiplied by what comes from it.
+static void quotients_are_exact(struct try *t)
+{
+    struct hd_program *p = try_build(
+        t,
+        "__kernel void k(__global const uint *x, __global uint *to, uint d,\n"
+        "                int e) {\n"
+        "    size_t i = get_global_id(0), n = get_global_size(0);\n"
+        "    uint v = x[i];\n"
+        "    int s = (int)v;\n"
+        "    to[i] = v / d;\n"
+        "    to[i + n] = v % d;\n"
+        "    if (e != -1 || s != INT_MIN) {\n"
+        "        to[i + 2 * n] = s / e;\n"
+        "        to[i + 3 * n] = s % e;\n"
+        "    }\n"
+        "}\n",
+        NULL);
+    static uint32_t x[N], *px = x, to[4 * N], *pt = to;
+    uint32_t d = 1;
+
+    CHECK(width(p, "k") > 1);
+    for (int i = 0; i < N; i++)
+        x[i] = i < 64   ? (uint32_t)i
+               : i < 96 ? UINT32_C(1) << (i - 64)
+               : i < 128
+                   ? (UINT32_C(1) << (i - 96)) - 1
+                   : UINT32_MAX - (uint32_t)(i - 128) * (uint32_t)i * 4099;
+    for (int r = 0; r < 400; r++) {
+        // Small ones, those around powers of 2, and any.
+        d = r < 40    ? (uint32_t)r + 1
+            : r < 136 ? (UINT32_C(1) << (r / 3 % 32)) + (uint32_t)(r % 3) - 1
+                      : d * 1664525 + 1013904223;
+        if (d == 0)
+            d = UINT32_MAX;
+        memset(to, 0, sizeof(to));
+        TRY_RUN(t, p, "k", ((struct try_range){1, {N - 3}, {64}, {0}}),
+                TRY_VALUE(px), TRY_VALUE(pt), TRY_VALUE(d), TRY_VALUE(d));
+        for (int i = 0; i < N - 3; i++) {
+            int32_t s = (int32_t)x[i], e = (int32_t)d;
+            CHECK(to[i] == x[i] / d);
+            CHECK(to[i + N - 3] == x[i] % d);
+            if (e == -1 && s == INT32_MIN)
+                continue;
+            CHECK((int32_t)to[i + 2 * (N - 3)] == s / e);
+            CHECK((int32_t)to[i + 3 * (N - 3)] == s % e);
+        }
+    }
+    hd_program_destroy(p);
+}
+
 // Where there are no instructions for halves, bit by bit as where there are.
 static void halves_need_no_instructions(struct try *t)
 {
@@ -642,7 +697,7 @@ int main(void)
                                               {"sums", 1},    {"pull", 1},
                                               {"product", 1}, {"order", 1}};
     static const struct reference made[] = {
-        {"turn", 1}, {"butterfly", 1}, {"count", 1}, {"bound", 1}};
+        {"turn", 1}, {"butterfly", 1}, {"count", 1}, {"rows", 1}, {"bound", 1}};
 
     is_vectors(&t, source, plain, sizeof(plain) / sizeof(plain[0]));
     is_vectors(&t, lanes, masked, sizeof(masked) / sizeof(masked[0]));
@@ -655,6 +710,7 @@ int main(void)
     vectors_stay_inside_local_memory(&t);
     the_end_of_local_memory_is_used(&t);
     exchanges_are_tried_one_by_one(&t);
+    quotients_are_exact(&t);
     updates_of_one_place_are_folded(&t);
     try_close(&t);
     return 0;

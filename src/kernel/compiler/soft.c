@@ -1,5 +1,6 @@
 #include "kernel/compiler/soft.h"
 
+#include "kernel/compiler/divide.h"
 #include "kernel/compiler/fold.h"
 #include "kernel/compiler/note.h"
 #include "kernel/compiler/strided.h"
@@ -444,7 +445,8 @@ static bool suit_lanes(struct finder *f, uint64_t *heads, unsigned *gathers)
 }
 
 // Without loops and barriers: what LLVM makes no vectors of, stores whose order
-// it must keep, and updates of one place.
+// it must keep, and what only lanes do together: updates of one place, division
+// by one number.
 static bool is_for_lanes(const struct finder *f)
 {
     const struct hdi_flow *flow = f->flow;
@@ -454,8 +456,10 @@ static bool is_for_lanes(const struct finder *f)
         for (LLVMValueRef i = LLVMGetFirstInstruction(flow->blocks[b].block); i;
              i = LLVMGetNextInstruction(i)) {
             bool store = LLVMIsAStoreInst(i) != NULL;
-            if (hdi_can_fold(i) &&
-                !hdi_flow_is_divergent(flow, LLVMGetOperand(i, 0)))
+            if ((hdi_can_fold(i) &&
+                 !hdi_flow_is_divergent(flow, LLVMGetOperand(i, 0))) ||
+                (hdi_can_divide(i) && hdi_flow_is_divergent(flow, i) &&
+                 !hdi_flow_is_divergent(flow, LLVMGetOperand(i, 1))))
                 return true;
             if (LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i))
                 return false;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "kernel/compiler/divide.h"
 #include "kernel/compiler/fold.h"
 #include "kernel/compiler/screen.h"
 
@@ -463,6 +464,8 @@ void hdi_widen(struct hdi_wide *w, LLVMValueRef x)
         hdi_widen_load(w, x);
         return;
     }
+    if (hdi_divide(w, x))
+        return;
     LLVMValueRef copy = is_void ? NULL : vector(w, x);
     if (copy) {
         copy_flags(x, copy);

@@ -203,6 +203,22 @@ static void a_long_region_is_named(struct try *t)
     free(text);
 }
 
+// Lanes know no such id, but LLVM makes vectors of it: no reason is due.
+static void what_has_vectors_has_no_reason(struct try *t)
+{
+    struct hd_program *p =
+        try_build(t,
+                  "kernel void k(global uint *a, uint d) {\n"
+                  "  a[get_global_id(0)] += get_local_id(d) * 3;\n"
+                  "}\n",
+                  NULL);
+    const char *told = hd_kernel_info(hd_program_find(p, "k"))->explanation;
+
+    CHECK(strstr(told, "region 0: vector width "));
+    CHECK(!strstr(told, "no lanes under masks"));
+    hd_program_destroy(p);
+}
+
 // It says so, and is right.
 static void a_long_kernel_is_built_in_a_cheaper_way(struct try *t)
 {
@@ -267,6 +283,7 @@ int main(void)
 
     refusals_have_lines(&t);
     a_long_region_is_named(&t);
+    what_has_vectors_has_no_reason(&t);
     a_long_kernel_is_built_in_a_cheaper_way(&t);
     try_close(&t);
     return 0;

@@ -15,6 +15,8 @@ struct hdi_topology {
     struct hdi_machine machine;
     hwloc_obj_t *objects; // one per core
     struct hdi_core *cores;
+    unsigned *core_at; // by os_index; UINT_MAX: not of ours
+    unsigned places;   // entries of core_at
 };
 
 static uint64_t cache_bytes(hwloc_topology_t hwloc, hwloc_obj_type_t type)
@@ -90,6 +92,22 @@ static void keep_allowed(hwloc_topology_t hwloc)
     hwloc_bitmap_free(allowed);
 }
 
+// Where each core is pinned to, the other way round. False without memory.
+static bool index_cores(struct hdi_topology *t)
+{
+    for (unsigned i = 0; i < t->machine.cores; i++)
+        if (t->cores[i].os_index >= t->places)
+            t->places = t->cores[i].os_index + 1;
+    t->core_at = malloc((t->places + 1) * sizeof(*t->core_at));
+    if (!t->core_at)
+        return false;
+    for (unsigned i = 0; i < t->places; i++)
+        t->core_at[i] = UINT_MAX;
+    for (unsigned i = 0; i < t->machine.cores && !t->machine.synthetic; i++)
+        t->core_at[t->cores[i].os_index] = i;
+    return true;
+}
+
 static void describe_machine(struct hdi_topology *t, hwloc_obj_type_t core_type,
                              bool synthetic)
 {
@@ -153,6 +171,8 @@ hd_status hdi_topology_create(const char *synthetic,
     for (unsigned i = 0; i < t->machine.cores; i++)
         t->objects[i] = hwloc_get_obj_by_type(t->hwloc, core_type, i);
     describe_cores(t);
+    if (!index_cores(t))
+        goto err_arrays;
     t->machine.cache_groups = number_cache_groups(t);
 
     *topology = t;
@@ -178,6 +198,7 @@ void hdi_topology_destroy(struct hdi_topology *topology)
     hwloc_topology_destroy(topology->hwloc);
     free(topology->objects);
     free(topology->cores);
+    free(topology->core_at);
     free(topology);
 }
 
@@ -209,6 +230,15 @@ unsigned hdi_topology_distance(const struct hdi_topology *topology, unsigned a,
     if (x->node == y->node && x->package == y->package)
         return 3;
     return x->package == y->package ? 4 : 5;
+}
+
+unsigned hdi_topology_here(const struct hdi_topology *topology)
+{
+    int place = sched_getcpu();
+
+    return place >= 0 && (unsigned)place < topology->places
+               ? topology->core_at[place]
+               : UINT_MAX;
 }
 
 hd_status hdi_thread_start(const struct hdi_topology *topology, unsigned core,

@@ -50,6 +50,10 @@ const struct hdi_core *hdi_topology_core(const struct hdi_topology *topology,
 unsigned hdi_topology_distance(const struct hdi_topology *topology, unsigned a,
                                unsigned b);
 
+// The core the calling thread is on just now, by the hardware thread that
+// hdi_thread_start() pins to; UINT_MAX when that is none of the machine's.
+unsigned hdi_topology_here(const struct hdi_topology *topology);
+
 // Start a thread, pinned to core `core` unless that is UINT_MAX, named `name`
 // (15 characters at most) for debuggers. A core that cannot be pinned to is a
 // warning, not an error.

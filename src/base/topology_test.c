@@ -77,6 +77,39 @@ static void *where(void *data)
     return NULL;
 }
 
+struct place {
+    struct hdi_topology *topology;
+    unsigned core;
+};
+
+static void *look_where(void *data)
+{
+    struct place *place = data;
+    place->core = hdi_topology_here(place->topology);
+    return NULL;
+}
+
+static void a_pinned_thread_knows_its_core(void)
+{
+    struct hd_error error;
+    struct place place = {0};
+    pthread_t thread;
+
+    CHECK_OK(hdi_topology_create(NULL, &place.topology, &error), error);
+    for (unsigned i = 0; i < hdi_topology_machine(place.topology)->cores; i++) {
+        CHECK(hdi_thread_start(place.topology, i, "pinned", look_where, &place,
+                               &thread) == HD_OK);
+        pthread_join(thread, NULL);
+        CHECK(place.core == i);
+    }
+    hdi_topology_destroy(place.topology);
+
+    CHECK_OK(hdi_topology_create("core:64 pu:1", &place.topology, &error),
+             error);
+    CHECK(hdi_topology_here(place.topology) == UINT_MAX);
+    hdi_topology_destroy(place.topology);
+}
+
 static void a_thread_is_pinned(void)
 {
     struct hd_error error;
@@ -104,5 +137,6 @@ int main(void)
     a_synthetic_machine_has_distances();
     a_bad_description_is_refused();
     a_thread_is_pinned();
+    a_pinned_thread_knows_its_core();
     return 0;
 }

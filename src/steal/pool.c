@@ -140,6 +140,7 @@ static struct hd_pool *make_pool(const struct hd_pool_params *params,
     pool->worker_count = params->caller_only ? 1
                          : params->workers   ? params->workers
                                              : cores;
+    pool->pinned = !params->unpinned && !params->caller_only;
     unsigned made = 0, sets = 0;
     unsigned most = pool->worker_count + HD_MAX_STAND_INS;
     pool->threads = calloc(most, sizeof(*pool->threads));
@@ -387,6 +388,22 @@ void hd_pool_cancel(struct hd_pool *pool)
     hd_group_cancel(pool, &pool->all);
 }
 
+// The worker whose core this thread is on; UINT_MAX when none has it.
+static unsigned worker_here(const struct hd_pool *pool)
+{
+    unsigned core = pool->pinned ? hdi_topology_here(pool->topology) : UINT_MAX;
+
+    return core < pool->worker_count ? core : UINT_MAX;
+}
+
+static bool is_awake(const struct hd_pool *pool, unsigned worker)
+{
+    for (unsigned i = 0; i < HDI_APPETITES; i++)
+        if (hdi_idle_is_parked(&pool->idle[i], worker))
+            return false;
+    return true;
+}
+
 void hd_submit(struct hd_pool *pool, struct hd_job *job)
 {
     hdi_pool_check_origin(pool);
@@ -413,10 +430,15 @@ static void wait_in_seat(struct hd_pool *pool, const struct hdi_goal *goal)
 
 // Look at the group for as long as falling asleep and being woken would take.
 // Yielding between looks would give the core to a worker that searches, for all
-// the time it searches. True: it is done.
-static bool watch(struct hd_group *group)
+// the time it searches. But a worker that is awake can only have this core, so
+// looking keeps it from the work. True: it is done.
+static bool watch(const struct hd_pool *pool, struct hd_group *group)
 {
     uint64_t begin = hdi_now();
+    unsigned here = worker_here(pool);
+
+    if (here != UINT_MAX && is_awake(pool, here))
+        return hdi_group_done(group);
 
     do {
         for (int i = 0; i < WATCH_LOOKS; i++) {
@@ -442,7 +464,7 @@ void hd_group_wait(struct hd_pool *pool, struct hd_group *group)
         wait_in_seat(pool, &goal);
         return;
     }
-    if (watch(group))
+    if (watch(pool, group))
         return;
     for (uint64_t word; (word = hdi_group_mark(group)) != 0;)
         hdi_futex_wait(hdi_group_futex(group), (uint32_t)word);
@@ -479,7 +501,13 @@ void hd_pool_run(struct hd_pool *pool,
                             .function = function,
                             .data = data};
         hd_group_init(&group);
-        hd_submit(pool, &call.job);
+        hdi_pool_check_origin(pool);
+        hdi_group_enter(&group);
+        hdi_inbox_push(&pool->inbox, &call.job);
+        // This thread is about to sleep: its own core is awake already, which
+        // another one takes several times as long to become.
+        unsigned here = worker_here(pool);
+        hdi_pool_tell(pool, here == UINT_MAX ? 0 : here);
         hd_group_wait(pool, &group);
     }
 }

@@ -62,6 +62,7 @@ struct hd_pool {
     _Atomic unsigned guests;
     const struct hdi_topology *topology;
     struct hdi_topology *own_topology; // or NULL
+    bool pinned;                       // worker i to core i
     struct hd_worker *workers;         // its own, then stand-ins
     _Atomic unsigned slots;            // how many of them there are
     pthread_mutex_t lock;              // who is wanted, who is lent

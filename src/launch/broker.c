@@ -76,7 +76,7 @@ struct hdi_broker {
     int64_t floor[PRIORITIES]; // a newcomer has been served that long [ns]
     struct server *servers, *idle;
     unsigned server_count;
-    struct hdi_piece *pieces; // under way, by lease
+    struct hdi_grant *grants; // under way, by lease
 };
 
 // Making
@@ -107,8 +107,8 @@ static hd_status make_dispatcher(struct hdi_broker *b, unsigned units,
     struct hdi_shape *shape = calloc(1, sizeof(*shape));
     b->shape = shape;
     b->modules = calloc(machine->cache_groups, sizeof(*b->modules));
-    b->pieces = calloc(leases, sizeof(*b->pieces));
-    if (!shape || !b->modules || !b->pieces)
+    b->grants = calloc(leases, sizeof(*b->grants));
+    if (!shape || !b->modules || !b->grants)
         return hdi_fail(error, HD_ENOMEM, "no memory for a broker");
 
     b->block = hdi_round_up(cache_bytes(machine) / LOCAL_BLOCKS, LOCAL_BLOCK);
@@ -182,7 +182,7 @@ void hdi_broker_destroy(struct hdi_broker *broker)
     hdi_dispatcher_destroy(broker->dispatcher);
     free(broker->shape);
     free(broker->modules);
-    free(broker->pieces);
+    free(broker->grants);
     free(broker->servers);
     pthread_mutex_destroy(&broker->lock);
     free(broker);
@@ -442,7 +442,7 @@ static struct hdi_box take_box(struct hdi_broker *b, struct hdi_bid *bid,
 }
 
 // With the lock. NULL: nothing, for a worker of this module.
-static struct hdi_piece *take(struct hdi_broker *b, uint32_t module,
+static struct hdi_grant *take(struct hdi_broker *b, uint32_t module,
                               struct hdi_box *box)
 {
     uint64_t now = hdi_now();
@@ -456,35 +456,35 @@ static struct hdi_piece *take(struct hdi_broker *b, uint32_t module,
         return NULL;
     }
     struct hdi_bid *bid = (struct hdi_bid *)(uintptr_t)decision.tag;
-    struct hdi_piece *piece = &b->pieces[decision.lease];
+    struct hdi_grant *grant = &b->grants[decision.lease];
     int64_t *floor = &b->floor[level_of(bid) - 1];
-    *piece = (struct hdi_piece){.bid = bid,
+    *grant = (struct hdi_grant){.bid = bid,
                                 .lease = decision.lease,
                                 .module = module,
                                 .charged = bid->expected,
                                 .alone = !hdi_broker_is_asked(b),
                                 .parts = 1};
-    *box = take_box(b, bid, piece->alone);
+    *box = take_box(b, bid, grant->alone);
     *floor = bid->served > *floor ? bid->served : *floor;
-    bid->served += piece->charged;
+    bid->served += grant->charged;
     bid->queued = false;
     if (bid->count > 0)
         offer_bid(b, bid, now);
     queue_line(b, now);
-    return piece;
+    return grant;
 }
 
 // With the lock. The bid may be gone afterwards.
-static void finish(struct hdi_broker *b, struct hdi_piece *piece)
+static void finish(struct hdi_broker *b, struct hdi_grant *grant)
 {
-    struct hdi_bid *bid = piece->bid;
-    uint64_t time = atomic_load_explicit(&piece->time, memory_order_relaxed);
+    struct hdi_bid *bid = grant->bid;
+    uint64_t time = atomic_load_explicit(&grant->time, memory_order_relaxed);
 
-    hdi_dispatcher_release(b->dispatcher, piece->lease,
-                           piece->alone ? 0 : time);
-    hdi_dispatcher_offer(b->dispatcher, piece->module, SLOTS, 0, -1);
-    bid->served += (int64_t)time - piece->charged;
-    bid->expected = piece->alone ? 0 : (int64_t)time;
+    hdi_dispatcher_release(b->dispatcher, grant->lease,
+                           grant->alone ? 0 : time);
+    hdi_dispatcher_offer(b->dispatcher, grant->module, SLOTS, 0, -1);
+    bid->served += (int64_t)time - grant->charged;
+    bid->expected = grant->alone ? 0 : (int64_t)time;
     // One word says both, because the bid may be gone when it has changed.
     if (atomic_fetch_sub_explicit(&bid->pending, 1, memory_order_acq_rel) ==
         (ASLEEP | 1))
@@ -492,26 +492,26 @@ static void finish(struct hdi_broker *b, struct hdi_piece *piece)
 }
 
 // Whether it was the last.
-static bool end_part(struct hdi_piece *piece, uint64_t time)
+static bool end_part(struct hdi_grant *grant, uint64_t time)
 {
-    atomic_fetch_add_explicit(&piece->time, time, memory_order_relaxed);
-    return atomic_fetch_sub_explicit(&piece->parts, 1, memory_order_acq_rel) ==
+    atomic_fetch_add_explicit(&grant->time, time, memory_order_relaxed);
+    return atomic_fetch_sub_explicit(&grant->parts, 1, memory_order_acq_rel) ==
            1;
 }
 
-void hdi_broker_lend(struct hdi_piece *piece)
+void hdi_broker_lend(struct hdi_grant *grant)
 {
-    atomic_store_explicit(&piece->lent, true, memory_order_relaxed);
-    atomic_fetch_add_explicit(&piece->parts, 1, memory_order_relaxed);
+    atomic_store_explicit(&grant->lent, true, memory_order_relaxed);
+    atomic_fetch_add_explicit(&grant->parts, 1, memory_order_relaxed);
 }
 
-void hdi_broker_return(struct hdi_broker *broker, struct hdi_piece *piece,
+void hdi_broker_return(struct hdi_broker *broker, struct hdi_grant *grant,
                        uint64_t time)
 {
-    if (!end_part(piece, time))
+    if (!end_part(grant, time))
         return;
     pthread_mutex_lock(&broker->lock);
-    finish(broker, piece);
+    finish(broker, grant);
     struct server *server = call_server(broker, 0);
     pthread_mutex_unlock(&broker->lock);
     submit_server(server, HD_PRIORITY_NORMAL);
@@ -525,25 +525,25 @@ static bool run_pieces(struct hdi_broker *b, struct hd_worker *worker,
                        uint64_t until)
 {
     uint32_t module = hd_pool_module(b->pool, hd_worker_index(worker));
-    struct hdi_piece *piece;
+    struct hdi_grant *grant;
     struct hdi_box box;
     bool any = false;
 
     for (uint64_t now = 0;
-         !(any && now >= until) && (piece = take(b, module, &box));
+         !(any && now >= until) && (grant = take(b, module, &box));
          any = true) {
         struct server *server = call_server(b, 0);
         pthread_mutex_unlock(&b->lock);
 
         submit_server(server, HD_PRIORITY_NORMAL);
         uint64_t begin = hdi_now();
-        piece->bid->bidder->run(worker, piece, &box);
+        grant->bid->bidder->run(worker, grant, &box);
         now = hdi_now();
 
         pthread_mutex_lock(&b->lock);
         // Of what was lent the units' time counts, not this worker's.
-        if (end_part(piece, piece->lent ? 0 : now - begin))
-            finish(b, piece);
+        if (end_part(grant, grant->lent ? 0 : now - begin))
+            finish(b, grant);
     }
     return any;
 }

@@ -28,10 +28,10 @@ struct hdi_broker;
 
 struct hdi_bid;
 
-// What a worker was told to run. It may lend parts of it to units that have
-// threads of their own; the piece ends, and its lease with it, when all of them
-// have been returned.
-struct hdi_piece {
+// A piece of a launch that was granted to a worker. The worker may lend parts
+// of it to units that have threads of their own; the grant ends, and its lease
+// with it, when all of them have been returned.
+struct hdi_grant {
     struct hdi_bid *bid;
     bool alone; // nobody else wants the workers: divide it among them
 
@@ -46,7 +46,7 @@ struct hdi_piece {
 // What a launch does for the broker.
 struct hdi_bidder {
     // Run the groups of the box, or lend them.
-    void (*run)(struct hd_worker *worker, struct hdi_piece *piece,
+    void (*run)(struct hd_worker *worker, struct hdi_grant *grant,
                 struct hdi_box *box);
     // How many groups to run before the broker is asked again.
     uint64_t (*piece)(const struct hdi_bid *bid);
@@ -102,11 +102,11 @@ uint64_t hdi_broker_given(struct hdi_broker *broker);
 // How many servers were called to the module so far.
 uint64_t hdi_broker_called(struct hdi_broker *broker, uint32_t module);
 
-// Lend a part of a piece that is being run to a unit, before the unit can have
-// it. Whoever sees that it has ended, or that nobody takes
-// it, returns it, with the time it took [ns]; the piece may be gone afterwards.
-void hdi_broker_lend(struct hdi_piece *piece);
-void hdi_broker_return(struct hdi_broker *broker, struct hdi_piece *piece,
+// Lend a part of what was granted to a unit, before the unit can have it.
+// Whoever sees that it has ended, or that nobody takes it, returns it, with the
+// time it took [ns]; the grant may be gone afterwards.
+void hdi_broker_lend(struct hdi_grant *grant);
+void hdi_broker_return(struct hdi_broker *broker, struct hdi_grant *grant,
                        uint64_t time);
 
 // Wait for everything that was given. A worker (else NULL) serves meanwhile.

@@ -27,7 +27,7 @@ struct unit {
     pthread_cond_t changed;
     struct {
         struct fake *fake;
-        struct hdi_piece *piece;
+        struct hdi_grant *grant;
         struct hdi_box box;
     } leaves[HELD];
     unsigned count;
@@ -106,14 +106,14 @@ static void run_box(struct fake *f, const struct hdi_box *box)
 }
 
 // Return when it has room for more.
-static void lend(struct unit *unit, struct fake *f, struct hdi_piece *piece,
+static void lend(struct unit *unit, struct fake *f, struct hdi_grant *grant,
                  const struct hdi_box *box)
 {
-    hdi_broker_lend(piece);
+    hdi_broker_lend(grant);
     pthread_mutex_lock(&unit->lock);
     CHECK(unit->count < HELD);
     unit->leaves[unit->count].fake = f;
-    unit->leaves[unit->count].piece = piece;
+    unit->leaves[unit->count].grant = grant;
     unit->leaves[unit->count].box = *box;
     unit->count++;
     pthread_cond_broadcast(&unit->changed);
@@ -135,7 +135,7 @@ static void *run_unit(void *data)
         pthread_mutex_unlock(&unit->lock);
         uint64_t begin = hdi_now();
         run_box(unit->leaves[0].fake, &unit->leaves[0].box);
-        hdi_broker_return(unit->broker, unit->leaves[0].piece,
+        hdi_broker_return(unit->broker, unit->leaves[0].grant,
                           hdi_now() - begin);
         pthread_mutex_lock(&unit->lock);
         unit->count--;
@@ -179,15 +179,15 @@ static void divide(struct fake *f, struct hdi_box *box)
     run_box(f, box);
 }
 
-static void run(struct hd_worker *worker, struct hdi_piece *piece,
+static void run(struct hd_worker *worker, struct hdi_grant *grant,
                 struct hdi_box *box)
 {
-    struct fake *f = fake_of(piece->bid);
+    struct fake *f = fake_of(grant->bid);
 
     atomic_store(&f->worker, (int)hd_worker_index(worker));
     if (f->unit)
-        lend(f->unit, f, piece, box);
-    else if (piece->alone)
+        lend(f->unit, f, grant, box);
+    else if (grant->alone)
         divide(f, box);
     else
         run_box(f, box);

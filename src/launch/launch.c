@@ -39,7 +39,7 @@ static bool give_away(struct hdi_launch *launch, const struct hdi_box *box)
 struct task {
     struct hdi_launch *launch;
     struct hdi_box box;
-    struct hdi_piece *piece; // of the broker's that it is a part of, or NULL
+    struct hdi_grant *grant; // of the broker's that it is a part of, or NULL
 };
 
 static bool is_leaf(struct hd_worker *worker, const struct task *task)
@@ -53,7 +53,7 @@ static unsigned divide(struct hd_worker *worker, const struct task *task,
                        struct task *part)
 {
     (void)worker;
-    bool stays = task->piece && !task->piece->alone; // it has just come
+    bool stays = task->grant && !task->grant->alone; // it has just come
 
     if (!stays && give_away(task->launch, &task->box))
         return 0;
@@ -66,7 +66,7 @@ static void run_leaf(struct hd_worker *worker, const struct task *task)
 {
     struct hdi_box box = task->box;
 
-    hdi_leaf_run(worker, task->launch, &box, task->piece);
+    hdi_leaf_run(worker, task->launch, &box, task->grant);
 }
 
 HD_DIVISIBLE(run_task, struct task, is_leaf, divide, run_leaf);
@@ -79,15 +79,15 @@ static struct hdi_launch *launch_of(const struct hdi_bid *bid)
                                  offsetof(struct hdi_launch, bid));
 }
 
-static void run_piece(struct hd_worker *worker, struct hdi_piece *piece,
+static void run_grant(struct hd_worker *worker, struct hdi_grant *grant,
                       struct hdi_box *box)
 {
-    struct hdi_launch *launch = launch_of(piece->bid);
+    struct hdi_launch *launch = launch_of(grant->bid);
 
-    if (piece->alone || launch->is_leaf)
-        hd_call(worker, run_task, (struct task){launch, *box, piece});
+    if (grant->alone || launch->is_leaf)
+        hd_call(worker, run_task, (struct task){launch, *box, grant});
     else
-        hdi_leaf_run(worker, launch, box, piece);
+        hdi_leaf_run(worker, launch, box, grant);
 }
 
 static bool collect_all(struct hd_worker *worker, struct hdi_bid *bid)
@@ -109,7 +109,7 @@ static uint64_t piece_of(const struct hdi_bid *bid)
 }
 
 static const struct hdi_bidder bidder = {
-    .run = run_piece, .piece = piece_of, .collect = collect_all};
+    .run = run_grant, .piece = piece_of, .collect = collect_all};
 
 static void run_launch(struct hd_worker *worker, void *data)
 {

@@ -51,7 +51,7 @@ bool hdi_leaf_is_grid(const struct hd_kernel *kernel);
 // Run a leaf on the worker's units, else on its own thread. It is what the
 // broker said (else NULL): then return only when a unit has room for more.
 void hdi_leaf_run(struct hd_worker *worker, struct hdi_launch *launch,
-                  struct hdi_box *box, struct hdi_piece *piece);
+                  struct hdi_box *box, struct hdi_grant *grant);
 void hdi_leaf_run_here(struct hd_worker *worker, struct hdi_launch *launch,
                        const struct hdi_box *box);
 
@@ -61,7 +61,7 @@ void hdi_leaf_run_share(struct hd_worker *worker, struct hdi_launch *launch,
 
 // Give a leaf to a unit. False: it takes none now.
 bool hdi_leaf_submit(struct hdi_launch *launch, struct hdi_port *port,
-                     const struct hdi_box *box, struct hdi_piece *piece);
+                     const struct hdi_box *box, struct hdi_grant *grant);
 
 // Take away what the unit has finished, for whichever launch. What a lost unit
 // has not run runs here. Whether there was any.

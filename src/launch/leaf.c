@@ -176,8 +176,8 @@ bool hdi_leaf_collect(struct hd_worker *worker, struct hdi_launcher *launcher,
                           f.has_fault ? &f.fault : NULL);
         else
             learn_time(launch, time, hdi_box_groups(&f.leaf.box));
-        if (f.leaf.piece)
-            hdi_broker_return(launcher->broker, f.leaf.piece, time);
+        if (f.leaf.grant)
+            hdi_broker_return(launcher->broker, f.leaf.grant, time);
         atomic_fetch_sub_explicit(&launch->lead->held, 1, memory_order_release);
         any = true;
     }
@@ -253,7 +253,7 @@ static bool is_cheaper_here(const struct hdi_launch *launch, uint64_t groups)
 }
 
 bool hdi_leaf_submit(struct hdi_launch *launch, struct hdi_port *port,
-                     const struct hdi_box *box, struct hdi_piece *piece)
+                     const struct hdi_box *box, struct hdi_grant *grant)
 {
     struct hdi_chunk chunk = chunk_of(launch, box);
     struct hdi_leaf leaf = {
@@ -262,41 +262,41 @@ bool hdi_leaf_submit(struct hdi_launch *launch, struct hdi_port *port,
         .box = *box,
         .begin = hdi_now(),
         .is_member = launch->is_member,
-        .piece = piece,
+        .grant = grant,
         .expected = (uint64_t)hdi_cutoff_time(launch, hdi_box_groups(box)),
     };
 
-    if (piece)
-        hdi_broker_lend(piece);
+    if (grant)
+        hdi_broker_lend(grant);
     atomic_fetch_add_explicit(&launch->lead->held, 1, memory_order_relaxed);
     if (hdi_port_submit(port, launch->launcher->device, &chunk, &leaf)) {
         hdi_cutoff_learn(launch->launcher, hdi_now() - leaf.begin);
         return true;
     }
     atomic_fetch_sub_explicit(&launch->lead->held, 1, memory_order_relaxed);
-    if (piece)
-        hdi_broker_return(launch->launcher->broker, piece, 0);
+    if (grant)
+        hdi_broker_return(launch->launcher->broker, grant, 0);
     return false;
 }
 
 // Where others of the piece may be on units, so that all time is counted alike.
 static void run_part_here(struct hd_worker *worker, struct hdi_launch *launch,
-                          const struct hdi_box *box, struct hdi_piece *piece)
+                          const struct hdi_box *box, struct hdi_grant *grant)
 {
-    if (!piece || !launch->launcher->ports) {
+    if (!grant || !launch->launcher->ports) {
         hdi_leaf_run_here(worker, launch, box);
         return;
     }
-    hdi_broker_lend(piece);
+    hdi_broker_lend(grant);
     uint64_t time = run_here_timed(worker, launch, box);
-    hdi_broker_return(launch->launcher->broker, piece, time);
+    hdi_broker_return(launch->launcher->broker, grant, time);
 }
 
 // Hand a leaf over to units, without waiting for them. One that takes long is
 // divided equally among idle units of the worker, others keep several in flight
 // (W13).
 static void hand_over(struct hd_worker *worker, struct hdi_launch *launch,
-                      struct hdi_box *box, struct hdi_piece *piece)
+                      struct hdi_box *box, struct hdi_grant *grant)
 {
     struct hdi_port *port, *taken;
     unsigned idle, self = hd_worker_index(worker);
@@ -315,7 +315,7 @@ static void hand_over(struct hd_worker *worker, struct hdi_launch *launch,
             rest = *box;
             part = hdi_box_cut(&rest, idle);
         }
-        if (hdi_leaf_submit(launch, port, &part, piece)) {
+        if (hdi_leaf_submit(launch, port, &part, grant)) {
             if (hdi_box_groups(&rest) == 0)
                 return;
             *box = rest;
@@ -328,7 +328,7 @@ static void hand_over(struct hd_worker *worker, struct hdi_launch *launch,
         hdi_leaf_fail(launch, HD_ENODEV, "", NULL);
         return;
     }
-    run_part_here(worker, launch, box, piece);
+    run_part_here(worker, launch, box, grant);
 }
 
 static void interrupt_units(struct hdi_launch *launch)
@@ -364,17 +364,17 @@ static void await_room(struct hd_worker *worker, struct hdi_launch *launch)
 }
 
 void hdi_leaf_run(struct hd_worker *worker, struct hdi_launch *launch,
-                  struct hdi_box *box, struct hdi_piece *piece)
+                  struct hdi_box *box, struct hdi_grant *grant)
 {
     if (!hdi_leaf_goes_on(launch))
         return;
     // Units of their own threads have no checker, and divide what they get.
     if (launch->launcher->ports && launch->place.kind != HD_ON_WORKERS &&
         !launch->chunk.check && !is_cheaper_here(launch, hdi_box_groups(box)))
-        hand_over(worker, launch, box, piece);
+        hand_over(worker, launch, box, grant);
     else
-        run_part_here(worker, launch, box, piece);
-    if (piece && !piece->alone && piece->lent)
+        run_part_here(worker, launch, box, grant);
+    if (grant && !grant->alone && grant->lent)
         await_room(worker, launch);
 }
 

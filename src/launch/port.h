@@ -21,7 +21,7 @@ enum {
     HDI_PORT_LEAVES = 8 // most in flight on one unit
 };
 
-struct hdi_piece;
+struct hdi_grant;
 
 struct hdi_leaf {
     void *launch;
@@ -29,7 +29,7 @@ struct hdi_leaf {
     struct hdi_box box;
     uint64_t begin;          // handed over [ns]
     bool is_member;          // of a gang, which has the unit for itself
-    struct hdi_piece *piece; // of the broker's that it is a part of, or NULL
+    struct hdi_grant *grant; // of the broker's that it is a part of, or NULL
     uint64_t expected;       // time it should take [ns]; 0: not known
 };
 

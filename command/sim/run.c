@@ -444,20 +444,36 @@ static hd_status loop(struct sim *sim, struct hd_error *error)
     return HD_OK;
 }
 
-static int by_number(const void *left, const void *right)
+// By digits of 11 bits, the last first; `spare` has as much room.
+static void sort(uint32_t *list, uint32_t *spare, size_t count)
 {
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    enum {
+        DIGITS = 1 << 11
+    };
 
-    return a < b ? -1 : a > b;
+    for (unsigned shift = 0; shift < 32; shift += 11) {
+        size_t place[DIGITS] = {0}, sum = 0;
+
+        for (size_t i = 0; i < count; i++)
+            place[list[i] >> shift & (DIGITS - 1)]++;
+        for (unsigned digit = 0; digit < DIGITS; digit++) {
+            size_t those = place[digit];
+            place[digit] = sum;
+            sum += those;
+        }
+        for (size_t i = 0; i < count; i++)
+            spare[place[list[i] >> shift & (DIGITS - 1)]++] = list[i];
+        memcpy(list, spare, count * sizeof(*list));
+    }
 }
 
-static void summarise(uint32_t *list, size_t count, double sum, double max,
-                      struct sim_wait *wait)
+static void summarise(uint32_t *list, uint32_t *spare, size_t count, double sum,
+                      double max, struct sim_wait *wait)
 {
     *wait = (struct sim_wait){.groups = count};
     if (count == 0)
         return;
-    qsort(list, count, sizeof(*list), by_number);
+    sort(list, spare, count);
     wait->mean = sum / (double)count;
     wait->p50 = list[(count - 1) / 2];
     wait->p99 = list[(size_t)((double)(count - 1) * 0.99)];
@@ -501,7 +517,7 @@ static void waves_of(const struct sim *sim, uint32_t m, uint64_t *fewest,
     }
 }
 
-static void finish(struct sim *sim, uint32_t *list)
+static void finish(struct sim *sim, uint32_t *list, uint32_t *spare)
 {
     const struct sim_run *run = sim->run;
     const struct hdi_shape *shape = &run->machine->shape;
@@ -518,13 +534,14 @@ static void finish(struct sim *sim, uint32_t *list)
     }
     for (unsigned p = 1; p <= HDI_MAX_PRIORITIES; p++) {
         struct waits *w = &sim->waits[p];
-        summarise(w->list, w->count, w->sum, w->max, &result->by_priority[p]);
+        summarise(w->list, spare, w->count, w->sum, w->max,
+                  &result->by_priority[p]);
         memmove(list + result->groups, w->list, w->count * sizeof(*list));
         result->groups += w->count;
         sum += w->sum;
         max = fmax(max, w->max);
     }
-    summarise(list, result->groups, sum, max, &result->wait);
+    summarise(list, spare, result->groups, sum, max, &result->wait);
 
     result->cycles = run->workload->cycles;
     result->throughput /= cycles;
@@ -586,8 +603,8 @@ hd_status sim_run(const struct sim_run *run, struct sim_result *result,
         sim.shown = calloc(leases, sizeof(*sim.shown));
     sim.account = calloc(kernels->count + 1, sizeof(*sim.account));
     packets = calloc(run->workload->channels, sizeof(*packets));
-    // By priority first, all together behind it.
-    list = calloc(2 * groups + 1, sizeof(*list));
+    // All together, by priority behind it, and room to sort.
+    list = calloc(3 * groups + 1, sizeof(*list));
     if (!sim.near || !sim.events || !sim.running || !sim.module ||
         !sim.uneven || (run->timeline && !sim.shown) || !sim.account ||
         !packets || !list) {
@@ -635,7 +652,7 @@ hd_status sim_run(const struct sim_run *run, struct sim_result *result,
     status = loop(&sim, error);
     result->seconds = cpu_seconds() - started;
     if (status == HD_OK)
-        finish(&sim, list);
+        finish(&sim, list, list + 2 * groups);
 
     hdi_dispatcher_destroy(sim.dispatcher);
 err_recent:

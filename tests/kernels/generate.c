@@ -228,8 +228,9 @@ static struct stmt *statement(struct maker *m, struct place at)
             break;
         s->kind = S_DECLARE;
         s->a = expr(m, 3, uniform);
-        s->value =
-            declare(m, (enum var_type)below(m, V_STRUCT + 1), uniform, false);
+        enum var_type type =
+            below(m, 5) ? (enum var_type)below(m, V_STRUCT) : V_STRUCT;
+        s->value = declare(m, type, uniform, false);
         if (m->tree->types[s->value] == V_STRUCT)
             s->part = below(m, TREE_MEMBERS);
         return s;

@@ -782,8 +782,7 @@ static void what_is_alive_across_a_wait_is_kept(struct try *t)
         "        a[8] += x[i ^ 1];\n"
         "        barrier(CLK_GLOBAL_MEM_FENCE);\n"
         "    }\n"
-        "    y[i] = a[x[i] & 7] + a[8] * 100 + (uint)wide.s3 * 10000 +\n"
-        "        ((uintptr_t)&wide % 128 ? 1u << 31 : 0);\n"
+        "    y[i] = a[x[i] & 7] + a[8] * 100 + (uint)wide.s3 * 10000;\n"
         "}\n",
         NULL);
     uint32_t x[64], y[64];
@@ -803,6 +802,47 @@ static void what_is_alive_across_a_wait_is_kept(struct try *t)
         if (at >= half && at < half + 4)
             value += at - half;
         CHECK(y[i] == value + (i + 8 + last) * 100 + (3 + 4) * 10000);
+    }
+    hd_program_destroy(p);
+}
+
+#define PLACE(name, declaration)                \
+    "kernel void " name "(global ulong *x) {\n" \
+    "    size_t i = get_global_id(0);\n"        \
+    "    " declaration "\n"                     \
+    "    x[i] = (ulong)&v;\n"                   \
+    "    barrier(CLK_GLOBAL_MEM_FENCE);\n"      \
+    "    x[i] += *(volatile uint *)&v & 0;\n"   \
+    "}\n"
+
+// Whatever ran there before. A compiler believes what it has declared, so the
+// host looks.
+static void private_memory_is_aligned(struct try *t)
+{
+    static const struct {
+        const char *name, *form;
+        uint64_t alignment;
+    } kernels[] = {
+        {"array", "one coroutine", 4},    {"vector", "one coroutine", 128},
+        {"page", "one coroutine", 4096},  {"vector", "one coroutine", 128},
+        {"pages", "one thread", 1 << 15}, {"vector", "one coroutine", 128}};
+    struct hd_program *p = try_build(
+        t,
+        PLACE("array", "uint v[66]; for (size_t k = 0; k < 66; k++) v[k] = k;")
+            PLACE("vector", "ulong16 v = i;") PLACE(
+                "page", "uint v __attribute__((aligned(4096))) = i;")
+                PLACE("pages", "uint v __attribute__((aligned(32768))) = i;"),
+        NULL);
+    uint64_t x[8];
+    void *px = x;
+
+    for (size_t k = 0; k < sizeof(kernels) / sizeof(*kernels); k++) {
+        const struct hd_kernel *kernel = hd_program_find(p, kernels[k].name);
+        CHECK(kernel && strstr(kernel->info.explanation, kernels[k].form));
+        TRY_RUN(t, p, kernels[k].name, ((struct try_range){1, {8}, {4}, {0}}),
+                TRY_VALUE(px));
+        for (size_t i = 0; i < 8; i++)
+            CHECK(x[i] % kernels[k].alignment == 0);
     }
     hd_program_destroy(p);
 }
@@ -871,6 +911,7 @@ int main(void)
     everything(&t);
     each_item_is_a_thread(&t);
     what_is_alive_across_a_wait_is_kept(&t);
+    private_memory_is_aligned(&t);
     t.form = NULL;
     what_cannot_be_loops_becomes_threads(&t);
     try_close(&t);

@@ -57,7 +57,7 @@ static void free_memory(struct hdi_fibers *f)
     f->items = NULL;
     f->services.item_count = 0;
     f->memory = NULL;
-    f->capacity = f->stack_size = f->coroutine_size = 0;
+    f->capacity = f->stack_size = f->coroutine_size = f->coroutine_room = 0;
 }
 
 // Inaccessible memory for `count` items. What of it is made accessible appears
@@ -100,10 +100,9 @@ static bool map_coroutines(struct hdi_fibers *f, size_t count, size_t size)
     if (!map(f, count, bytes + 2 * MARGIN) ||
         mprotect(f->memory + MARGIN, bytes, PROT_READ | PROT_WRITE) != 0)
         return false;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         f->items[i].fibers = f;
-        f->items[i].memory = f->memory + MARGIN + i * size;
-    }
+    f->coroutine_room = bytes;
     f->coroutine_size = size;
     f->capacity = count;
     return true;
@@ -278,13 +277,17 @@ static bool reserve_stacks(struct hdi_fibers *f, size_t count, uint64_t need)
     return true;
 }
 
+// Each kernel has its own size, which is a multiple of how it is aligned: they
+// lie that far apart in memory that was larger, too.
 static bool reserve_coroutines(struct hdi_fibers *f, size_t count)
 {
     struct hdi_item any = {.frame = f->frame};
     uint64_t size = hdi_round_up((uintptr_t)f->code->start(&any, NULL), LINE);
 
-    if (count <= f->capacity && size <= f->coroutine_size)
+    if (count <= f->capacity && size <= f->coroutine_room / count) {
+        f->coroutine_size = size;
         return true;
+    }
     free_memory(f);
     if (map_coroutines(f, count, size))
         return true;
@@ -484,6 +487,8 @@ static void set_items(struct hdi_fibers *f, size_t first, size_t count)
 
     for (size_t i = first; i < first + count; i++, next_item(f, id)) {
         set_item(&f->items[i], id);
+        if (f->code->start)
+            f->items[i].memory = f->memory + MARGIN + i * f->coroutine_size;
         if (f->code->flags & HDI_ITEMS_DEBUG)
             fill(f, &f->items[i].stack);
     }

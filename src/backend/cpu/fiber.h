@@ -36,6 +36,7 @@ struct hdi_fibers {
     char *memory;
     size_t memory_size;
     size_t stack_size, coroutine_size; // of each [bytes]; 0: other memory
+    size_t coroutine_room;             // for all [bytes]
     size_t capacity;                   // stacks or coroutines
     struct hdi_stack caller;
     struct hdi_printer printer;

@@ -292,7 +292,7 @@ struct memory {
     char rest[100];
 };
 
-static uint64_t memory_bytes;
+static uint64_t memory_bytes, memory_alignment = 1;
 
 static void *start_twice(struct hdi_item *item, void *memory)
 {
@@ -300,6 +300,7 @@ static void *start_twice(struct hdi_item *item, void *memory)
 
     if (!m)
         return (void *)(uintptr_t)memory_bytes;
+    CHECK((uintptr_t)m % memory_alignment == 0);
     m->item = item;
     m->second = false;
     note(item, 0);
@@ -351,6 +352,26 @@ static void coroutines_take_the_same_steps(void)
     hdi_fibers_free(&fibers);
 }
 
+// Whatever ran there before.
+static void coroutines_are_aligned_as_their_size_is(void)
+{
+    struct hdi_fibers fibers = {0};
+    hdi_fibers_init(&fibers);
+    const struct hdi_item_code code = {
+        .start = start_twice, .resume = go_on_twice, .flags = HDI_ITEMS_MEET};
+
+    for (unsigned k = 0; k < 12; k++) {
+        struct trace trace = {0};
+        struct hdi_frame frame = frame_of(&fibers, &trace, 20, 20 - k);
+        memory_alignment = k % 3 == 0 ? 64 : k % 3 == 1 ? 128 : 4096;
+        memory_bytes = k % 3 == 0 ? 4160 : k % 3 == 1 ? 256 : 4096;
+        CHECK(run(&fibers, &frame, &code) == HD_OK);
+        CHECK(trace.count == 40);
+    }
+    memory_alignment = 1;
+    hdi_fibers_free(&fibers);
+}
+
 static void *run_elsewhere(void *data)
 {
     struct hdi_fibers *fibers = data;
@@ -388,6 +409,7 @@ int main(void)
     values_survive_a_switch();
     fresh_memory_is_filled_for_debugging();
     coroutines_take_the_same_steps();
+    coroutines_are_aligned_as_their_size_is();
     another_thread_may_go_on();
     return 0;
 }

@@ -17,11 +17,12 @@
 #include "kernel/compiler/print.h"
 
 enum {
-    LOCAL_ALIGNMENT = 64,     // of a local variable: the widest vector [bytes]
-    MOST_LOCAL = 1 << 30,     // [bytes]; more is a mistake
-    CODE_FIELDS = 6,          // of struct hdi_item_code
-    MOST_COROUTINE = 16 << 10 // private memory of one; the rest of it would be
-                              // on the stack of the unit [bytes]
+    LOCAL_ALIGNMENT = 64,      // of a local variable: the widest vector [bytes]
+    MOST_LOCAL = 1 << 30,      // [bytes]; more is a mistake
+    CODE_FIELDS = 6,           // of struct hdi_item_code
+    MOST_COROUTINE = 16 << 10, // private memory of one; the rest of it would
+                               // be on the stack of the unit [bytes]
+    MOST_ALIGNMENT = 4096      // of a coroutine: its memory begins with a page
 };
 
 // Names within the module; a kernel cannot have them.
@@ -722,18 +723,19 @@ static hd_status verify(struct thread *t)
 static bool can_suspend(const struct hdi_llvm *llvm, LLVMValueRef kernel)
 {
     uint64_t bytes = 0;
-    bool waits = false;
+    bool waits = false, fits = true;
 
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b;
          b = LLVMGetNextBasicBlock(b))
         for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
              i = LLVMGetNextInstruction(i)) {
             waits |= hdi_call_is_barrier(hdi_call_kind(i));
-            if (LLVMIsAAllocaInst(i))
-                bytes +=
-                    LLVMABISizeOfType(llvm->layout, LLVMGetAllocatedType(i));
+            if (!LLVMIsAAllocaInst(i))
+                continue;
+            bytes += LLVMABISizeOfType(llvm->layout, LLVMGetAllocatedType(i));
+            fits &= LLVMGetAlignment(i) <= MOST_ALIGNMENT;
         }
-    return waits && bytes <= MOST_COROUTINE;
+    return waits && fits && bytes <= MOST_COROUTINE;
 }
 
 hd_status hdi_thread_build(struct hdi_llvm *llvm, LLVMModuleRef module,

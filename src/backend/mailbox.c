@@ -76,6 +76,11 @@ uint64_t hdi_mailbox_done(struct hdi_mailbox_end *end)
     }
     hdi_word_acquire(); // 5
     end->done = done;
+    // Where the next task goes, while the unit, which has just looked there,
+    // holds off. Named by the answer, since a processor that guesses the way
+    // here would claim it before that look.
+    if (end->mode == HDI_RING && done == end->submitted)
+        hdi_word_claim(&hdi_mailbox_task(m, HDI_RING, done + 1)->bell);
     return done;
 }
 

@@ -33,6 +33,8 @@ static bool fetch(struct hdu_unit *unit, uint64_t number)
     } task;
     for (unsigned i = 0; i < HDI_TASK_WORDS; i++)
         task.words[i] = hdi_word_load(&slot->task[i]); // c
+    if (unit->mode == HDI_RING)
+        hdi_word_claim(&m->done);
     unit->task = task.task;
     if (unit->task.reshaped) {
         union {

@@ -46,6 +46,11 @@ HDI_WORD_FENCE(release, "fence.acq_rel")
 HDI_WORD_FENCE(settle, "fence.sc")
 #undef HDI_WORD_FENCE
 
+static inline void hdi_word_claim(const hdi_word *word)
+{
+    (void)word; // stores are posted over the bus: no line is fetched for them
+}
+
 #else
 
 #include <stdatomic.h>
@@ -94,6 +99,19 @@ static inline void hdi_word_release(void)
 static inline void hdi_word_settle(void)
 {
     atomic_signal_fence(memory_order_seq_cst);
+}
+
+// A hint, without order: this side stores there soon, and the other has read
+// what it stored last. The line is fetched meanwhile.
+static inline void hdi_word_claim(const hdi_word *word)
+{
+#if defined(__x86_64__)
+    // The compiler's own is a plain read where it may not rely on this one,
+    // which does nothing on a processor that lacks it.
+    __asm__ __volatile__("prefetchw %0" : : "m"(*(const char *)word));
+#else
+    __builtin_prefetch((const void *)word, 1);
+#endif
 }
 
 #endif

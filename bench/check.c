@@ -3,7 +3,9 @@
 //     check [--quick] [CASE]...    one JSON object per line on stdout
 //
 // Plain, guarded and checked runs of the kernels of bench_kernel come in turn,
-// on one worker; the medians of their ratios are told.
+// on one worker; the medians of their ratios are told. Guarded buffers end with
+// a page, and begin where their size leaves them: once as the kernels have
+// them, and once of sizes by which vectors straddle lines of the cache.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +14,7 @@
 #include "bench/problem.h"
 
 enum {
-    // Buffers do not end with a page, and so do not begin with one when they
-    // are guarded: as badly aligned as a float4 allows [bytes].
-    MORE = 16,
+    MORE = 16, // as badly aligned as a float4 allows [bytes]
     ROUNDS = 21,
     QUICK_ROUNDS = 5
 };
@@ -24,6 +24,7 @@ static const double least_time = 5; // of a plain measurement [ms]
 enum way {
     PLAIN,
     GUARDED,
+    STRADDLING,
     CHECKED,
     WAYS
 };
@@ -35,6 +36,10 @@ static const struct figure figures[WAYS] = {
                  .peer = "plain",
                  .op = "<=",
                  .bar = 1.05},
+    [STRADDLING] = {.bench = "check",
+                    .metric = "time between guard pages, straddling lines",
+                    .unit = "ratio",
+                    .peer = "plain"},
     [CHECKED] = {.bench = "check",
                  .metric = "time checked",
                  .unit = "ratio",
@@ -69,7 +74,8 @@ static void measure(const struct problem_rig rigs[WAYS],
         repeats *= 2;
     for (int i = 0; i < rounds; i++) {
         double plain = problem_time(&rigs[PLAIN], p, repeats);
-        samples[GUARDED][i] = problem_time(&rigs[GUARDED], p, repeats) / plain;
+        for (int w = GUARDED; w <= STRADDLING; w++)
+            samples[w][i] = problem_time(&rigs[w], p, repeats) / plain;
         samples[CHECKED][i] = problem_time(&rigs[CHECKED], p, 1) / plain;
     }
     for (int w = GUARDED; w < WAYS; w++) {
@@ -84,6 +90,7 @@ int main(int argc, char **argv)
     static const struct hd_runtime_params params[WAYS] = {
         [PLAIN] = {.workers = 1, .no_cache = true},
         [GUARDED] = {.workers = 1, .no_cache = true, .guard = true},
+        [STRADDLING] = {.workers = 1, .no_cache = true, .guard = true},
         [CHECKED] = {.workers = 1,
                      .no_cache = true,
                      .build_options = "-heddle-check"},
@@ -97,7 +104,7 @@ int main(int argc, char **argv)
         if (!(inputs[b] = malloc(PROBLEM_BYTES)))
             return 1;
     for (int w = 0; w < WAYS; w++)
-        rigs[w] = problem_rig_start(&params[w], MORE);
+        rigs[w] = problem_rig_start(&params[w], w == STRADDLING ? MORE : 0);
     for (int i = 0; i < PROBLEMS; i++) {
         if (!problem_is_wanted(&problems[i], argv + 1 + quick))
             continue;

@@ -80,15 +80,18 @@ HD_API hd_status hd_graph_output(struct hd_graph *graph, const char *name,
                                  hd_resource resource, const char *where,
                                  struct hd_error *error);
 
+// What an argument of a dispatch is.
+enum hd_pass_arg_is {
+    HD_PASS_NUMBERS,  // numbers, converted to the kernel's argument type
+    HD_PASS_BYTES,    // a value as it stands in memory
+    HD_PASS_RESOURCE, // one of the pass's reads or writes
+    HD_PASS_LOCAL,    // `size` bytes of local memory
+    HD_PASS_SCRATCH   // memory of this pass alone; see scratch_sizes
+};
+
 /// One argument of a dispatch in a pass.
 struct hd_pass_arg {
-    enum {
-        HD_PASS_NUMBERS,  // numbers, converted to the kernel's argument type
-        HD_PASS_BYTES,    // a value as it stands in memory
-        HD_PASS_RESOURCE, // one of the pass's reads or writes
-        HD_PASS_LOCAL,    // `size` bytes of local memory
-        HD_PASS_SCRATCH   // memory of this pass alone; see scratch_sizes
-    } is;
+    enum hd_pass_arg_is is;
     const double *numbers; // HD_PASS_NUMBERS
     unsigned number_count; // 1, or as many as the vector has components
     const void *bytes;     // HD_PASS_BYTES
@@ -108,12 +111,15 @@ struct hd_kernel_ref {
                                     // optional
 };
 
+// What a command of a pass is.
+enum hd_command_is {
+    HD_DISPATCH, // run a kernel over a range
+    HD_COPY,     // copy all of resource `from` to `to`, of the same size
+    HD_CLEAR     // set all bytes of `to` to 0
+};
+
 struct hd_command {
-    enum {
-        HD_DISPATCH, // run a kernel over a range
-        HD_COPY,     // copy all of resource `from` to `to`, of the same size
-        HD_CLEAR     // set all bytes of `to` to 0
-    } is;
+    enum hd_command_is is;
     struct hd_kernel_ref kernel;
     struct hd_range range;
     const struct hd_pass_arg *args;

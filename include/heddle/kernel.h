@@ -201,15 +201,18 @@ struct hd_range {
     uint64_t offset[3]; // of the global ids
 };
 
+// What an argument of a launch is.
+enum hd_arg_is {
+    HD_IS_VALUE,
+    HD_IS_BUFFER,
+    HD_IS_LOCAL,
+    HD_IS_IMAGE,
+    HD_IS_SAMPLER
+};
+
 /// One argument of a launch. Use the macros below.
 struct hd_arg {
-    enum {
-        HD_IS_VALUE,
-        HD_IS_BUFFER,
-        HD_IS_LOCAL,
-        HD_IS_IMAGE,
-        HD_IS_SAMPLER
-    } is;
+    enum hd_arg_is is;
     const void *value;              // HD_IS_VALUE: read during the call
     uint64_t size;                  // HD_IS_VALUE, HD_IS_LOCAL [bytes]
     const struct hd_buffer *buffer; // HD_IS_BUFFER; NULL: the null pointer

@@ -61,3 +61,53 @@ fi
     fail "hello.c does not build through find_package(heddle)"
 }
 runs ./project/hello
+
+# The headers and their macros are C++, too.
+cat >user.cpp <<'END'
+#include <heddle/heddle.h>
+
+HD_TASK(int, twice, int, n)
+{
+    return 2 * n;
+}
+
+static inline int plus(int a, int b)
+{
+    return a + b;
+}
+
+HD_GATHER(int, plus, 0, i, sum, int, unused)
+{
+    (void)unused;
+    return (int)i + hd_call(worker, twice, 1);
+}
+
+static void begin(struct hd_worker *worker, void *result)
+{
+    hd_spawn(worker, twice, 2);
+    *static_cast<int *>(result) =
+        hd_gather(worker, sum, 0, 3, 0) + hd_join(worker, twice);
+}
+
+hd_status launch(struct hd_runtime *runtime, const struct hd_kernel *kernel,
+                 struct hd_buffer *buffer, struct hd_image *image)
+{
+    int n = 0;
+    hd_pool_run(hd_runtime_pool(runtime), begin, &n);
+    struct hd_arg args[] = {HD_VALUE(n), HD_BUFFER(buffer), HD_LOCAL(16),
+                            HD_IMAGE(image), HD_SAMPLER(HD_FILTER_LINEAR)};
+    struct hd_range range = {};
+    struct hd_command copy = {};
+    copy.is = HD_COPY;
+    (void)copy;
+    return hd_launch(runtime, kernel, &range, args, 5, nullptr);
+}
+END
+found=
+for cxx in g++ clang++-19 clang++; do
+    command -v "$cxx" >/dev/null || continue
+    found=1
+    "$cxx" -std=c++20 -Wall -Wpedantic -Werror -fsyntax-only -I prefix/include \
+        user.cpp || fail "the headers are no C++ for $cxx"
+done
+[ -n "$found" ] || echo "note: there is no C++ compiler; not tried"

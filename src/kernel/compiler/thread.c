@@ -664,10 +664,11 @@ static void write_chunk_function(struct thread *t)
 }
 
 // How much stack the function takes at most: its variables, and every value
-// once, should no register be free.
+// once, should no register be free. Its frame begins and ends at a multiple of
+// the largest alignment.
 static uint64_t stack_bytes(const struct hdi_llvm *llvm, LLVMValueRef function)
 {
-    uint64_t bytes = 0;
+    uint64_t bytes = 0, alignment = 16;
 
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b;
          b = LLVMGetNextBasicBlock(b))
@@ -676,14 +677,16 @@ static uint64_t stack_bytes(const struct hdi_llvm *llvm, LLVMValueRef function)
             LLVMTypeRef type = LLVMTypeOf(i);
             if (LLVMTypeIsSized(type))
                 bytes += hdi_round_up(LLVMABISizeOfType(llvm->layout, type), 8);
-            if (LLVMIsAAllocaInst(i))
-                bytes +=
-                    hdi_round_up(LLVMABISizeOfType(llvm->layout,
-                                                   LLVMGetAllocatedType(i)),
-                                 16) +
-                    LLVMGetAlignment(i);
+            if (!LLVMIsAAllocaInst(i))
+                continue;
+            LLVMTypeRef variable = LLVMGetAllocatedType(i);
+            uint64_t size = LLVMABISizeOfType(llvm->layout, variable);
+            uint64_t least = LLVMGetAlignment(i);
+            bytes += hdi_round_up(size, 16) + least;
+            if (least > alignment)
+                alignment = least;
         }
-    return bytes;
+    return hdi_round_up(bytes, alignment) + alignment;
 }
 
 void hdi_thread_measure(const struct hdi_llvm *llvm, LLVMModuleRef module)

@@ -68,8 +68,7 @@ bool hdi_bounds_is_given(LLVMValueRef value)
     return is_given(value, &budget);
 }
 
-// The dimension whose global id `value` is, also in 32 bits; -1: none.
-static int id_dimension(LLVMValueRef value)
+int hdi_bounds_dimension(LLVMValueRef value)
 {
     while (LLVMIsATruncInst(value) || LLVMIsASExtInst(value) ||
            LLVMIsAZExtInst(value)) {
@@ -86,8 +85,8 @@ static int id_dimension(LLVMValueRef value)
                : -1;
 }
 
-static void state(struct hdi_bounds *f, const char *name, unsigned d,
-                  LLVMValueRef bound)
+void hdi_bounds_call(struct hdi_bounds *f, const char *name, unsigned d,
+                     LLVMValueRef bound)
 {
     LLVMTypeRef types[2] = {f->i32, f->i64};
     LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(f->llvm->context),
@@ -149,7 +148,7 @@ static LLVMIntPredicate inverse(LLVMIntPredicate predicate)
     }
 }
 
-static LLVMIntPredicate swapped(LLVMIntPredicate predicate)
+LLVMIntPredicate hdi_bounds_swapped(LLVMIntPredicate predicate)
 {
     switch (predicate) {
     case LLVMIntUGT:
@@ -182,14 +181,14 @@ static bool is_minus_one(LLVMValueRef value)
 static bool state_comparison(struct hdi_bounds *f, LLVMIntPredicate predicate,
                              LLVMValueRef id, LLVMValueRef other)
 {
-    int d = id_dimension(id);
+    int d = hdi_bounds_dimension(id);
     bool shifted = d < 0 && LLVMIsAInstruction(id) &&
                    LLVMGetInstructionOpcode(id) == LLVMAdd &&
                    is_minus_one(LLVMGetOperand(id, 1));
 
     // id - 1 < other is what id > 0 && id <= other becomes.
     if (shifted)
-        d = id_dimension(LLVMGetOperand(id, 0));
+        d = hdi_bounds_dimension(LLVMGetOperand(id, 0));
     if (d < 0 || (shifted && predicate != LLVMIntULT) ||
         !hdi_bounds_is_given(other))
         return false;
@@ -204,43 +203,43 @@ static bool state_comparison(struct hdi_bounds *f, LLVMIntPredicate predicate,
         bound = with_sign ? LLVMBuildSExt(f->builder, other, f->i64, "")
                           : LLVMBuildZExt(f->builder, other, f->i64, "");
     if (shifted) {
-        state(f, hdi_bounds_lower, dim, number(f, 1));
-        state(f, hdi_bounds_upper, dim, one_more(f, bound));
+        hdi_bounds_call(f, hdi_bounds_lower, dim, number(f, 1));
+        hdi_bounds_call(f, hdi_bounds_upper, dim, one_more(f, bound));
         return true;
     }
     switch (predicate) {
     case LLVMIntEQ:
-        state(f, hdi_bounds_lower, dim, bound);
-        state(f, hdi_bounds_upper, dim, one_more(f, bound));
+        hdi_bounds_call(f, hdi_bounds_lower, dim, bound);
+        hdi_bounds_call(f, hdi_bounds_upper, dim, one_more(f, bound));
         return true;
     case LLVMIntNE:
-        state(f, hdi_bounds_lower, dim, number(f, 1));
+        hdi_bounds_call(f, hdi_bounds_lower, dim, number(f, 1));
         return true;
     case LLVMIntULT:
-        state(f, hdi_bounds_upper, dim, bound);
+        hdi_bounds_call(f, hdi_bounds_upper, dim, bound);
         return true;
     case LLVMIntULE:
-        state(f, hdi_bounds_upper, dim, one_more(f, bound));
+        hdi_bounds_call(f, hdi_bounds_upper, dim, one_more(f, bound));
         return true;
     case LLVMIntUGE:
-        state(f, hdi_bounds_lower, dim, bound);
+        hdi_bounds_call(f, hdi_bounds_lower, dim, bound);
         return true;
     case LLVMIntUGT:
-        state(f, hdi_bounds_lower, dim, one_more(f, bound));
+        hdi_bounds_call(f, hdi_bounds_lower, dim, one_more(f, bound));
         return true;
     case LLVMIntSLT:
-        state(f, hdi_bounds_upper, dim, at_least(f, bound, 0));
+        hdi_bounds_call(f, hdi_bounds_upper, dim, at_least(f, bound, 0));
         return true;
     case LLVMIntSLE:
-        state(
+        hdi_bounds_call(
             f, hdi_bounds_upper, dim,
             LLVMBuildAdd(f->builder, at_least(f, bound, -1), number(f, 1), ""));
         return true;
     case LLVMIntSGE:
-        state(f, hdi_bounds_lower, dim, at_least(f, bound, 0));
+        hdi_bounds_call(f, hdi_bounds_lower, dim, at_least(f, bound, 0));
         return true;
     default:
-        state(
+        hdi_bounds_call(
             f, hdi_bounds_lower, dim,
             LLVMBuildAdd(f->builder, at_least(f, bound, -1), number(f, 1), ""));
         return true;
@@ -268,7 +267,7 @@ void hdi_bounds_state(struct hdi_bounds *f, LLVMValueRef condition, bool wanted)
         if (!wanted)
             predicate = inverse(predicate);
         if (state_comparison(f, predicate, a, b) ||
-            state_comparison(f, swapped(predicate), b, a))
+            state_comparison(f, hdi_bounds_swapped(predicate), b, a))
             LLVMReplaceAllUsesWith(
                 condition, LLVMConstInt(LLVMTypeOf(condition), wanted, false));
         return;

@@ -33,6 +33,16 @@ void hdi_bounds_find(struct hdi_llvm *llvm, LLVMModuleRef module,
 void hdi_bounds_state(struct hdi_bounds *bounds, LLVMValueRef condition,
                       bool wanted);
 
+// Write such a call at the builder's point.
+void hdi_bounds_call(struct hdi_bounds *bounds, const char *name, unsigned d,
+                     LLVMValueRef bound);
+
+// The dimension whose global id `value` is, also in 32 bits; -1: none.
+int hdi_bounds_dimension(LLVMValueRef value);
+
+// The predicate with its operands exchanged.
+LLVMIntPredicate hdi_bounds_swapped(LLVMIntPredicate predicate);
+
 // Whether the value is computed from arguments, constants and sizes alone.
 bool hdi_bounds_is_given(LLVMValueRef value);
 

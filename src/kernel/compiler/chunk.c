@@ -4,6 +4,7 @@
 
 #include "backend/frame.h"
 #include "kernel/compiler/bounds.h"
+#include "kernel/compiler/interior.h"
 
 enum {
     MOST_ROW = 2048,     // work-items of a part in x: rows above and below are
@@ -70,22 +71,24 @@ static LLVMValueRef choose(struct hdi_emit *e, LLVMIntPredicate predicate,
         e->builder, LLVMBuildICmp(e->builder, predicate, a, b, ""), a, b, "");
 }
 
-// Narrow `limit` by all calls of `name`, and remove them.
-static void take_bounds(struct hdi_emit *e, const char *name,
-                        LLVMIntPredicate closer, LLVMValueRef limit[3])
+// Narrow `limit` by all calls of `name`, and remove them; how many there were.
+static unsigned take_bounds(struct hdi_emit *e, const char *name,
+                            LLVMIntPredicate closer, LLVMValueRef limit[3])
 {
     LLVMValueRef function = LLVMGetNamedFunction(e->module, name);
+    unsigned count = 0;
     if (!function)
-        return;
+        return 0;
     for (LLVMUseRef u; (u = LLVMGetFirstUse(function)) != NULL;) {
         LLVMValueRef call = LLVMGetUser(u);
         uint64_t d = LLVMConstIntGetZExtValue(LLVMGetOperand(call, 0));
         LLVMValueRef bound = hdi_emit_remade(e, LLVMGetOperand(call, 1));
         limit[d] = choose(e, closer, bound, limit[d]);
         LLVMInstructionEraseFromParent(call);
-        e->bound_count++;
+        count++;
     }
     LLVMDeleteFunction(function);
+    return count;
 }
 
 static bool asks_for_dimension(const struct hdi_emit *e, unsigned d)
@@ -225,6 +228,65 @@ static LLVMBasicBlockRef begin_turns(struct hdi_emit *e, LLVMValueRef any_order,
     return next;
 }
 
+// What is around the box of interior.h: narrows [first, end) to one strip after
+// the other, below and above it in each dimension, and returns the block where
+// a strip ends.
+static LLVMBasicBlockRef begin_strips(struct hdi_emit *e,
+                                      LLVMBasicBlockRef leave,
+                                      LLVMValueRef first[3],
+                                      LLVMValueRef end[3])
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef lower[3], upper[3], some = LLVMConstInt(e->i1, true, false);
+
+    for (unsigned d = 0; d < 3; d++) {
+        lower[d] = first[d];
+        upper[d] = end[d];
+    }
+    take_bounds(e, hdi_interior_below, LLVMIntUGT, lower);
+    take_bounds(e, hdi_interior_above, LLVMIntULT, upper);
+    LLVMValueRef counter = LLVMBuildAlloca(b, e->i32, "");
+    LLVMBasicBlockRef head = append(e, "strip"), next = append(e, "next_strip");
+    LLVMBasicBlockRef inside = append(e, "in_strip");
+    LLVMBuildStore(b, LLVMConstInt(e->i32, 0, false), counter);
+    for (unsigned d = 0; d < 3; d++) {
+        lower[d] = choose(e, LLVMIntULT, lower[d], end[d]);
+        upper[d] = choose(e, LLVMIntUGT, upper[d], lower[d]);
+    }
+    LLVMBuildBr(b, head);
+
+    hdi_build_at_end(b, next);
+    LLVMValueRef done = LLVMBuildLoad2(b, e->i32, counter, "");
+    LLVMBuildStore(b,
+                   LLVMBuildNUWAdd(b, done, LLVMConstInt(e->i32, 1, false), ""),
+                   counter);
+    LLVMBuildCondBr(
+        b,
+        LLVMBuildICmp(b, LLVMIntULT, done, LLVMConstInt(e->i32, 5, false), ""),
+        head, leave);
+
+    hdi_build_at_end(b, head);
+    LLVMValueRef strip = LLVMBuildLoad2(b, e->i32, counter, "");
+    for (unsigned d = 0; d < 3; d++) {
+        LLVMValueRef below = LLVMBuildICmp(
+            b, LLVMIntEQ, strip, LLVMConstInt(e->i32, 2 * d, false), "");
+        LLVMValueRef above = LLVMBuildICmp(
+            b, LLVMIntEQ, strip, LLVMConstInt(e->i32, 2 * d + 1, false), "");
+        // Strips of later dimensions are no longer than the box in this one.
+        LLVMValueRef later = LLVMBuildICmp(
+            b, LLVMIntUGT, strip, LLVMConstInt(e->i32, 2 * d + 1, false), "");
+        LLVMValueRef from = LLVMBuildSelect(b, later, lower[d], first[d], "");
+        LLVMValueRef to = LLVMBuildSelect(b, later, upper[d], end[d], "");
+        first[d] = LLVMBuildSelect(b, above, upper[d], from, "");
+        end[d] = LLVMBuildSelect(b, below, lower[d], to, "");
+        some = LLVMBuildAnd(
+            b, some, LLVMBuildICmp(b, LLVMIntULT, first[d], end[d], ""), "");
+    }
+    LLVMBuildCondBr(b, some, inside, next);
+    hdi_build_at_end(b, inside);
+    return next;
+}
+
 // The box in global ids: first one, and how many. Goes on at `leave` when there
 // are none left; returns where what is to be done with them ends.
 static LLVMBasicBlockRef measure(struct hdi_emit *e, LLVMBasicBlockRef leave,
@@ -253,9 +315,14 @@ static LLVMBasicBlockRef measure(struct hdi_emit *e, LLVMBasicBlockRef leave,
         all = end[0];
         end[0] = LLVMConstAllOnes(e->i64); // it has an upper bound
     }
-    take_bounds(e, hdi_bounds_lower, LLVMIntUGT, first);
-    take_bounds(e, hdi_bounds_upper, LLVMIntULT, end);
+    e->bound_count += take_bounds(e, hdi_bounds_lower, LLVMIntUGT, first);
+    e->bound_count += take_bounds(e, hdi_bounds_upper, LLVMIntULT, end);
+    take_bounds(e, hdi_interior_lower, LLVMIntUGT, first);
+    take_bounds(e, hdi_interior_upper, LLVMIntULT, end);
     LLVMBasicBlockRef done = leave;
+    if (LLVMGetNamedFunction(e->module, hdi_interior_below) ||
+        LLVMGetNamedFunction(e->module, hdi_interior_above))
+        done = begin_strips(e, leave, first, end);
     if (stride) {
         LLVMValueRef upper = end[0], any_order = LLVMGetOperand(stride, 0);
         LLVMInstructionEraseFromParent(stride);

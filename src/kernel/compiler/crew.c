@@ -104,8 +104,8 @@ static hd_status make_screen(struct making *m, struct hdi_build_kernel *kernel,
                                 &prepared, error));
     if (m->llvm->unscreened)
         return HD_EBUILD;
-    hd_status status = hdi_workgroup_build(m->llvm, *module, prepared, kernel,
-                                           &explanation, &forms, error);
+    hd_status status = hdi_workgroup_build(m->llvm, *module, prepared, false,
+                                           kernel, &explanation, &forms, error);
     free(forms.list);
     hdi_text_free(&explanation);
     HDI_TRY(status);

@@ -6,6 +6,9 @@
 
 #include "backend/frame.h"
 #include "base/error.h"
+#include "kernel/compiler/bounds.h"
+#include "kernel/compiler/chunk.h"
+#include "kernel/compiler/interior.h"
 #include "kernel/compiler/prepare.h"
 #include "kernel/compiler/workgroup.h"
 #include "kernel/image.h"
@@ -57,25 +60,6 @@ static void set_layout(LLVMContextRef c, LLVMValueRef function,
     LLVMDisposeBuilder(builder);
 }
 
-static hd_status build_one(struct hdi_llvm *llvm, LLVMModuleRef program,
-                           struct hdi_build_kernel *kernel,
-                           LLVMModuleRef *module, struct hdi_text *explanation,
-                           struct hdi_forms *forms, struct hd_error *error)
-{
-    LLVMModuleRef m;
-    LLVMValueRef prepared;
-
-    HDI_TRY(
-        hdi_prepare_kernel(llvm, program, kernel->name, &m, &prepared, error));
-    hd_status status = hdi_workgroup_build(llvm, m, prepared, kernel,
-                                           explanation, forms, error);
-    if (status == HD_OK)
-        *module = m;
-    else
-        LLVMDisposeModule(m);
-    return status;
-}
-
 static LLVMValueRef entry_of(LLVMModuleRef module,
                              const struct hdi_build_kernel *kernel)
 {
@@ -91,20 +75,149 @@ static LLVMValueRef entry_of(LLVMModuleRef module,
 // Give a version's function a name of its own. Inlined, it would lose its
 // vector width.
 static LLVMValueRef hide(LLVMModuleRef module,
-                         const struct hdi_build_kernel *kernel, unsigned number)
+                         const struct hdi_build_kernel *kernel,
+                         const struct hdi_text *name)
 {
     LLVMValueRef entry = entry_of(module, kernel);
+
+    if (!entry || name->failed)
+        return NULL;
+    LLVMSetValueName2(entry, name->data, name->size);
+    hdi_function_flag(entry, "noinline", true);
+    return entry;
+}
+
+static LLVMValueRef hide_version(LLVMModuleRef module,
+                                 const struct hdi_build_kernel *kernel,
+                                 unsigned number)
+{
     struct hdi_text name = {0};
 
     hdi_text_print(&name, "version%u.%s", number, kernel->name);
-    if (entry && !name.failed) {
-        LLVMSetValueName2(entry, name.data, name.size);
-        hdi_function_flag(entry, "noinline", true);
-    } else {
-        entry = NULL;
-    }
+    LLVMValueRef entry = hide(module, kernel, &name);
     hdi_text_free(&name);
     return entry;
+}
+
+// The function that the backend calls, of two that are called in turn.
+static void write_both(struct hdi_llvm *llvm, LLVMModuleRef module,
+                       const char *name, const char *first, const char *second)
+{
+    LLVMValueRef both[2] = {LLVMGetNamedFunction(module, first),
+                            LLVMGetNamedFunction(module, second)};
+    LLVMTypeRef type = LLVMGlobalGetValueType(both[0]);
+    LLVMValueRef function = LLVMAddFunction(module, name, type);
+    LLVMValueRef frame = LLVMGetParam(function, 0);
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(llvm->context);
+
+    hdi_function_flag(function, "nounwind", true);
+    hdi_build_at_end(
+        builder, LLVMAppendBasicBlockInContext(llvm->context, function, ""));
+    for (unsigned i = 0; i < 2; i++) {
+        LLVMBuildCall2(builder, type, both[i], &frame, 1, "");
+        LLVMSetLinkage(both[i], LLVMInternalLinkage);
+    }
+    LLVMBuildRetVoid(builder);
+    LLVMDisposeBuilder(builder);
+}
+
+// Two work-group functions, of the box (interior.h) and of what is around it,
+// as one. Destroys `box`.
+static hd_status join_halves(struct hdi_llvm *llvm, LLVMModuleRef module,
+                             LLVMModuleRef box,
+                             const struct hdi_build_kernel *kernel,
+                             struct hd_error *error)
+{
+    static const char *const names[] = {"interior", "around"};
+    struct hdi_text name = {0}, half[2] = {{0}, {0}};
+    bool failed = false;
+
+    hdi_text_print(&name, "hdk_%s", kernel->name);
+    for (unsigned i = 0; i < 2; i++) {
+        hdi_text_print(&half[i], "%s.%s", names[i], kernel->name);
+        failed |= !hide(i ? module : box, kernel, &half[i]);
+    }
+    failed = LLVMLinkModules2(module, box) || failed || name.failed;
+    if (!failed)
+        write_both(llvm, module, name.data, half[0].data, half[1].data);
+    hdi_text_free(&half[0]);
+    hdi_text_free(&half[1]);
+    hdi_text_free(&name);
+    return failed ? hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
+                             llvm->path)
+                  : HD_OK;
+}
+
+// The halves of a kernel that asks whether a border is near.
+static hd_status build_halves(struct hdi_llvm *llvm, LLVMModuleRef module,
+                              LLVMValueRef prepared, LLVMModuleRef box,
+                              unsigned known, struct hdi_build_kernel *kernel,
+                              struct hdi_text *explanation,
+                              struct hdi_forms *forms, struct hd_error *error)
+{
+    struct hdi_text around = {0};
+    LLVMValueRef inner = LLVMGetNamedFunction(box, kernel->name);
+    hd_status status = hdi_workgroup_build(llvm, box, inner, true, kernel,
+                                           explanation, forms, error);
+    uint32_t saved_bytes = kernel->saved_bytes;
+    unsigned first = forms->count;
+
+    if (status == HD_OK)
+        status = hdi_workgroup_build(llvm, module, prepared, true, kernel,
+                                     &around, forms, error);
+    hdi_text_free(&around);
+    if (status != HD_OK) {
+        LLVMDisposeModule(box);
+        return status;
+    }
+    if (kernel->saved_bytes < saved_bytes)
+        kernel->saved_bytes = saved_bytes;
+    hdi_text_print(explanation,
+                   "borders: clamps and comparisons that work-items away from "
+                   "them do without: %u; those near them: region %u\n",
+                   known, first);
+    return join_halves(llvm, module, box, kernel, error);
+}
+
+static hd_status build_prepared(struct hdi_llvm *llvm, LLVMModuleRef module,
+                                LLVMValueRef prepared,
+                                struct hdi_build_kernel *kernel,
+                                struct hdi_text *explanation,
+                                struct hdi_forms *forms, struct hd_error *error)
+{
+    bool flat = !llvm->screen && hdi_chunk_is_flat(module, prepared);
+    LLVMModuleRef box = NULL;
+    unsigned known;
+
+    if (flat) {
+        LLVMBuilderRef builder = LLVMCreateBuilderInContext(llvm->context);
+        hdi_bounds_find(llvm, module, builder, prepared);
+        LLVMDisposeBuilder(builder);
+        box = hdi_interior_split(llvm, module, prepared, &known, error);
+    }
+    return box ? build_halves(llvm, module, prepared, box, known, kernel,
+                              explanation, forms, error)
+               : hdi_workgroup_build(llvm, module, prepared, flat, kernel,
+                                     explanation, forms, error);
+}
+
+static hd_status build_one(struct hdi_llvm *llvm, LLVMModuleRef program,
+                           struct hdi_build_kernel *kernel,
+                           LLVMModuleRef *module, struct hdi_text *explanation,
+                           struct hdi_forms *forms, struct hd_error *error)
+{
+    LLVMModuleRef m;
+    LLVMValueRef prepared;
+
+    HDI_TRY(
+        hdi_prepare_kernel(llvm, program, kernel->name, &m, &prepared, error));
+    hd_status status =
+        build_prepared(llvm, m, prepared, kernel, explanation, forms, error);
+    if (status == HD_OK)
+        *module = m;
+    else
+        LLVMDisposeModule(m);
+    return status;
 }
 
 // The layout that all images of the launch have, else HDI_LAYOUT_ANY.
@@ -182,7 +295,7 @@ static hd_status add_versions(struct hdi_llvm *llvm, LLVMModuleRef program,
     bool failed = false;
 
     hdi_text_print(&name, "hdk_%s", kernel->name);
-    versions[VERSIONS] = hide(module, kernel, VERSIONS);
+    versions[VERSIONS] = hide_version(module, kernel, VERSIONS);
     failed = !versions[VERSIONS] || name.failed;
     for (unsigned v = 0; v < VERSIONS && status == HD_OK && !failed; v++) {
         LLVMModuleRef part;
@@ -198,7 +311,7 @@ static hd_status add_versions(struct hdi_llvm *llvm, LLVMModuleRef program,
             break;
         if (kernel->saved_bytes > saved_bytes)
             saved_bytes = kernel->saved_bytes;
-        failed = !hide(part, kernel, v);
+        failed = !hide_version(part, kernel, v);
         // The linker destroys the part.
         failed = LLVMLinkModules2(module, part) || failed;
     }

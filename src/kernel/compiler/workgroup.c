@@ -511,7 +511,7 @@ static hd_status build(struct hdi_emit *e, struct hdi_text *explanation,
                        struct hdi_forms *forms)
 {
     const struct hdi_flow *flow = e->flow;
-    struct hdi_regions regions = {.emit = e};
+    struct hdi_regions regions = {.emit = e, .forms = *forms};
 
     e->kept = calloc(flow->slot_count + 1, sizeof(*e->kept));
     e->array_offsets = calloc(flow->array_count + 1, sizeof(uint64_t));
@@ -586,7 +586,7 @@ static unsigned choose_width(const struct hdi_emit *e)
 }
 
 hd_status hdi_workgroup_build(struct hdi_llvm *llvm, LLVMModuleRef module,
-                              LLVMValueRef kernel,
+                              LLVMValueRef kernel, bool flat,
                               struct hdi_build_kernel *about,
                               struct hdi_text *explanation,
                               struct hdi_forms *forms, struct hd_error *error)
@@ -611,9 +611,7 @@ hd_status hdi_workgroup_build(struct hdi_llvm *llvm, LLVMModuleRef module,
 
     llvm->notes = &notes;
     emit.access_group = distinct_node(&emit);
-    emit.flat = !llvm->screen && hdi_chunk_is_flat(module, kernel);
-    if (emit.flat)
-        hdi_bounds_find(llvm, module, emit.builder, kernel);
+    emit.flat = flat;
     hd_status status = hdi_flow_create(llvm, module, emit.builder, kernel,
                                        emit.flat, &flow, error);
     if (status == HD_OK) {

@@ -35,9 +35,10 @@ struct hdi_forms {
 
 // Replace `kernel` in `module` by its work-group function, not yet optimised.
 // Fills in local_bytes, saved_bytes, barriers and form of `about`, and appends
-// to `explanation`. The caller frees `forms->list`.
+// to `explanation` and `forms`. The caller frees `forms->list`. `flat`: the
+// kernel's work-groups do not matter (chunk.h), its bounds have been found.
 hd_status hdi_workgroup_build(struct hdi_llvm *llvm, LLVMModuleRef module,
-                              LLVMValueRef kernel,
+                              LLVMValueRef kernel, bool flat,
                               struct hdi_build_kernel *about,
                               struct hdi_text *explanation,
                               struct hdi_forms *forms, struct hd_error *error);

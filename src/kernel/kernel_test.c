@@ -806,6 +806,49 @@ static void what_is_alive_across_a_wait_is_kept(struct try *t)
     hd_program_destroy(p);
 }
 
+// Two sums, one cut to 8 bits with its sign and one without, beside each other.
+static void cut_sums_are_right(struct try *t)
+{
+    struct hd_program *p = try_build(
+        t,
+        "kernel void k(global uint *all, global const uint *from, uint n,\n"
+        "              uint a) {\n"
+        "    local uint kept[64];\n"
+        "    size_t i = get_global_id(0);\n"
+        "    global uint *out = all + 5 * i;\n"
+        "    uint v = from[i], w = 1;\n"
+        "    kept[get_local_id(0)] = v;\n"
+        "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "    for (uint j = 0; j < n + (v & 1); j++) {\n"
+        "        v = from[v & 63];\n"
+        "        w ^= from[w & 63] + kept[v % get_local_size(0)];\n"
+        "    }\n"
+        "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "    out[0] = v ^ w;\n"
+        "    out[1] = v ^ (uint)(char)(a + 1866966612u);\n"
+        "    out[2] = (uint)(uchar)(a + 1540483477u) ^ v;\n"
+        "    out[3] = v;\n"
+        "    out[4] = w * 31u + a;\n"
+        "}\n",
+        NULL);
+    static uint32_t out[5 * 35], from[64], *po = out, *pf = from;
+    uint32_t n = 3, a = 0x9e3779b9;
+
+    for (uint32_t i = 0; i < 64; i++)
+        from[i] = i * 0x01000193u ^ 53035;
+    for (uint32_t local = 1; local <= 64; local *= 2) {
+        TRY_RUN(t, p, "k", ((struct try_range){1, {35}, {local}, {0}}),
+                TRY_VALUE(po), TRY_VALUE(pf), TRY_VALUE(n), TRY_VALUE(a));
+        for (unsigned i = 0; i < 35; i++) {
+            CHECK(out[5 * i + 1] ==
+                  (out[5 * i + 3] ^ (uint32_t)(int8_t)(a + 1866966612)));
+            CHECK(out[5 * i + 2] ==
+                  (out[5 * i + 3] ^ (uint8_t)(a + 1540483477)));
+        }
+    }
+    hd_program_destroy(p);
+}
+
 #define PLACE(name, declaration)                \
     "kernel void " name "(global ulong *x) {\n" \
     "    size_t i = get_global_id(0);\n"        \
@@ -895,6 +938,7 @@ static void everything(struct try *t)
     tiles_in_two_dimensions_multiply_matrices(t);
     vectors_stay_together(t);
     uniform_branches_choose_barriers(t);
+    cut_sums_are_right(t);
 }
 
 // The same results in both forms (K8).

@@ -47,7 +47,11 @@ enum {
     X(27, for (int k = MAX(x - r, 0); k <= MIN(x + r, w - 1); k++) v += k;) \
     X(28, for (int k = r; k <= -r; k++) v += MAX(x + k, 0);) \
     X(29, for (int j = 1; j < 3; j++) for (int k = j; k <= r; k += j) v += MIN(x + k, w) % 99;) \
-    X(30, for (int k = 0; MIN(x + k, 20) < 20; k++) v += k;)
+    X(30, for (int k = 0; MIN(x + k, 20) < 20; k++) v += k;) \
+    X(31, { int m = x >= 3 ? w : h; v = x < m ? x : MIN(x + 2, 40); }) \
+    X(32, { int m = x > 2 ? r : h; v = MAX(x - m, 0) + (x + m < 40); }) \
+    X(33, { int m = x < 50 ? r : h; for (int k = -m; k <= m; k++) v += CLAMP(x + k, 0, 60); }) \
+    X(34, { int m = MIN(MAX(x, 4), 30) > 4 ? r : w; v = x + 1 < m ? 3 : 4; })
 // clang-format on
 
 #define TEXT(number, ...)                                          \

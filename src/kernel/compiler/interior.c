@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "kernel/compiler/bounds.h"
 #include "kernel/compiler/map.h"
 
@@ -376,6 +377,8 @@ static bool place_of(struct finder *f, LLVMValueRef value, unsigned depth,
 
     if (d >= 0) {
         *p = (struct place){(unsigned)d, {number(f, 0), number(f, 0)}};
+        if (!LLVMIsACallInst(value))
+            want_fitting(f, p);
         return true;
     }
     if (depth == MOST_DEPTH || !LLVMIsAInstruction(value) ||
@@ -467,23 +470,46 @@ static bool asks(struct finder *f, LLVMValueRef value, struct place *p,
     return true;
 }
 
-// State the box, with `enter` as what the kernel is for, and do without what is
-// known in it; else as what is left out. The number of values that ask, and of
-// those that ask for x.
-static unsigned find(struct hdi_llvm *llvm, LLVMModuleRef module,
-                     LLVMValueRef kernel, bool enter, unsigned *across)
+struct known {
+    LLVMValueRef asks, is;
+};
+
+// Values that ask for a border, in the order of the code.
+struct found {
+    struct known *list;
+    unsigned count, across; // of them those that ask for x
+    bool failed;            // no memory
+};
+
+static void note(struct found *found, LLVMValueRef asks, LLVMValueRef is)
+{
+    struct known *list =
+        realloc(found->list, (found->count + 1) * sizeof(*list));
+
+    if (!list) {
+        found->failed = true;
+        return;
+    }
+    found->list = list;
+    list[found->count++] = (struct known){asks, is};
+}
+
+// State the box as bounds of these names. Nothing else changes: the kernel and
+// its copy must be told the same box.
+static void find(struct hdi_llvm *llvm, LLVMModuleRef module,
+                 LLVMValueRef kernel, const char *lower, const char *upper,
+                 struct found *found)
 {
     struct finder f = {
         .bounds = {llvm, module, LLVMCreateBuilderInContext(llvm->context),
                    LLVMInt32TypeInContext(llvm->context),
                    LLVMInt64TypeInContext(llvm->context)},
-        .lower = enter ? hdi_interior_lower : hdi_interior_below,
-        .upper = enter ? hdi_interior_upper : hdi_interior_above,
+        .lower = lower,
+        .upper = upper,
     };
     LLVMBasicBlockRef top = LLVMGetEntryBasicBlock(kernel);
-    unsigned count = 0;
 
-    *across = 0;
+    *found = (struct found){0};
     LLVMPositionBuilderBefore(f.bounds.builder,
                               LLVMGetBasicBlockTerminator(top));
     for (LLVMBasicBlockRef b = top; b; b = LLVMGetNextBasicBlock(b))
@@ -493,16 +519,21 @@ static unsigned find(struct hdi_llvm *llvm, LLVMModuleRef module,
             LLVMValueRef known;
             if (!LLVMGetFirstUse(i) || !asks(&f, i, &p, &known))
                 continue;
-            count++;
-            *across += p.d == 0;
-            if (enter)
-                LLVMReplaceAllUsesWith(i, known);
+            note(found, i, known);
+            found->across += p.d == 0;
         }
-    if (f.given.failed)
-        *across = 0;
+    found->failed |= f.given.failed;
     hdi_map_clear(&f.given);
     LLVMDisposeBuilder(f.bounds.builder);
-    return count;
+}
+
+// The last first: what a value is known to be may be known itself.
+static void replace(struct found *found)
+{
+    while (found->count > 0) {
+        struct known *k = &found->list[--found->count];
+        LLVMReplaceAllUsesWith(k->asks, k->is);
+    }
 }
 
 static bool may_ask(LLVMModuleRef module, LLVMValueRef kernel)
@@ -522,23 +553,36 @@ static bool may_ask(LLVMModuleRef module, LLVMValueRef kernel)
     return asking > 0 && count <= MOST_INSTRUCTIONS;
 }
 
-LLVMModuleRef hdi_interior_split(struct hdi_llvm *llvm, LLVMModuleRef module,
-                                 LLVMValueRef kernel, unsigned *known,
-                                 struct hd_error *error)
+hd_status hdi_interior_split(struct hdi_llvm *llvm, LLVMModuleRef module,
+                             LLVMValueRef kernel, LLVMModuleRef *box,
+                             unsigned *known, struct hd_error *error)
 {
-    unsigned across;
+    struct found inside, around = {0};
+    hd_status status = HD_OK;
 
+    *box = NULL;
     if (!may_ask(module, kernel))
-        return NULL;
-    LLVMModuleRef box = LLVMCloneModule(module);
-    LLVMValueRef inner = LLVMGetNamedFunction(box, hdi_value_name(kernel));
-    *known = find(llvm, box, inner, true, &across);
-    if (across == 0 ||
-        hdi_llvm_passes(llvm, box, "function(instsimplify,adce,simplifycfg)",
-                        error) != HD_OK) {
-        LLVMDisposeModule(box);
-        return NULL;
+        return HD_OK;
+    LLVMModuleRef copy = LLVMCloneModule(module);
+    find(llvm, copy, LLVMGetNamedFunction(copy, hdi_value_name(kernel)),
+         hdi_interior_lower, hdi_interior_upper, &inside);
+    *known = inside.count;
+    if (!inside.failed && inside.across > 0) {
+        find(llvm, module, kernel, hdi_interior_below, hdi_interior_above,
+             &around);
+        replace(&inside);
+        status = hdi_llvm_passes(
+            llvm, copy, "function(instsimplify,adce,simplifycfg)", error);
+        *box = copy;
     }
-    find(llvm, module, kernel, false, &across);
-    return box;
+    if (inside.failed || around.failed)
+        status =
+            hdi_fail(error, HD_ENOMEM, "%s: no memory to compile", llvm->path);
+    if (status != HD_OK || !*box) {
+        LLVMDisposeModule(copy);
+        *box = NULL;
+    }
+    free(inside.list);
+    free(around.list);
+    return status;
 }

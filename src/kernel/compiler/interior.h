@@ -17,10 +17,11 @@ extern const char hdi_interior_below[], hdi_interior_above[];
 
 // Make `kernel`, whose bounds have been found (bounds.h), the one for what is
 // around, and a module with the one for the box, which the caller disposes of;
-// `*known` is the number of clamps and comparisons that it is without. NULL:
-// the kernel stays as it is, it asks for nothing in x or is too long.
-LLVMModuleRef hdi_interior_split(struct hdi_llvm *llvm, LLVMModuleRef module,
-                                 LLVMValueRef kernel, unsigned *known,
-                                 struct hd_error *error);
+// `*known` is the number of clamps and comparisons that it is without. `*box`
+// is NULL where the kernel stays as it is: it asks for nothing in x or is too
+// long.
+hd_status hdi_interior_split(struct hdi_llvm *llvm, LLVMModuleRef module,
+                             LLVMValueRef kernel, LLVMModuleRef *box,
+                             unsigned *known, struct hd_error *error);
 
 #endif

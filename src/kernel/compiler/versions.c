@@ -193,7 +193,8 @@ static hd_status build_prepared(struct hdi_llvm *llvm, LLVMModuleRef module,
         LLVMBuilderRef builder = LLVMCreateBuilderInContext(llvm->context);
         hdi_bounds_find(llvm, module, builder, prepared);
         LLVMDisposeBuilder(builder);
-        box = hdi_interior_split(llvm, module, prepared, &known, error);
+        HDI_TRY(
+            hdi_interior_split(llvm, module, prepared, &box, &known, error));
     }
     return box ? build_halves(llvm, module, prepared, box, known, kernel,
                               explanation, forms, error)

@@ -61,33 +61,6 @@ static LLVMValueRef greater(const struct finder *f, LLVMValueRef a,
     return LLVMBuildSelect(f->bounds.builder, is, a, b, "");
 }
 
-// At the top it is computed where the kernel may not do so: what it promises
-// there does not hold.
-static void promise_nothing(LLVMValueRef copy)
-{
-    switch (LLVMGetInstructionOpcode(copy)) {
-    case LLVMAdd:
-    case LLVMSub:
-    case LLVMMul:
-    case LLVMShl:
-        LLVMSetNSW(copy, false);
-        LLVMSetNUW(copy, false);
-        break;
-    case LLVMLShr:
-    case LLVMAShr:
-        LLVMSetExact(copy, false);
-        break;
-    case LLVMOr:
-        LLVMSetIsDisjoint(copy, false);
-        break;
-    case LLVMZExt:
-        LLVMSetNNeg(copy, false);
-        break;
-    default:
-        break;
-    }
-}
-
 static LLVMValueRef copy_given(struct finder *f, LLVMValueRef value)
 {
     if (!LLVMIsAInstruction(value))
@@ -96,7 +69,8 @@ static LLVMValueRef copy_given(struct finder *f, LLVMValueRef value)
     if (copy)
         return copy;
     copy = LLVMInstructionClone(value);
-    promise_nothing(copy);
+    // At the top it is computed where the kernel may not do so.
+    hdi_promise_nothing(copy);
     unsigned count = (unsigned)LLVMGetNumOperands(value);
     if (LLVMIsACallInst(value))
         count = LLVMGetNumArgOperands(value);

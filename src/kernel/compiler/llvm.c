@@ -219,6 +219,37 @@ bool hdi_call_name_is_known(const char *name)
     return false;
 }
 
+void hdi_promise_nothing(LLVMValueRef copy)
+{
+    switch (LLVMGetInstructionOpcode(copy)) {
+    case LLVMAdd:
+    case LLVMSub:
+    case LLVMMul:
+    case LLVMShl:
+    case LLVMTrunc:
+        LLVMSetNSW(copy, false);
+        LLVMSetNUW(copy, false);
+        break;
+    case LLVMUDiv:
+    case LLVMSDiv:
+    case LLVMLShr:
+    case LLVMAShr:
+        LLVMSetExact(copy, false);
+        break;
+    case LLVMOr:
+        LLVMSetIsDisjoint(copy, false);
+        break;
+    case LLVMZExt:
+        LLVMSetNNeg(copy, false);
+        break;
+    case LLVMGetElementPtr:
+        LLVMGEPSetNoWrapFlags(copy, 0);
+        break;
+    default:
+        break;
+    }
+}
+
 unsigned hdi_source_line(LLVMValueRef instruction)
 {
     // Of the outermost call: that is where the user's own text stands.

@@ -146,31 +146,6 @@ static void keep(struct hdi_wide *w, LLVMValueRef value, LLVMValueRef vector)
 
 // Scalars ---------------------------------------------------------------------
 
-// Lane 0 may be off: then what is promised for the others need not hold for it.
-static void promise_nothing(LLVMValueRef copy)
-{
-    switch (LLVMGetInstructionOpcode(copy)) {
-    case LLVMAdd:
-    case LLVMSub:
-    case LLVMMul:
-    case LLVMShl:
-        LLVMSetNSW(copy, false);
-        LLVMSetNUW(copy, false);
-        break;
-    case LLVMOr:
-        LLVMSetIsDisjoint(copy, false);
-        break;
-    case LLVMZExt:
-        LLVMSetNNeg(copy, false);
-        break;
-    case LLVMGetElementPtr:
-        LLVMGEPSetNoWrapFlags(copy, 0);
-        break;
-    default:
-        break;
-    }
-}
-
 // `or disjoint` may not be one for lane 0 when that is off; a sum always is.
 static LLVMValueRef lane_0(struct hdi_wide *w, LLVMValueRef x)
 {
@@ -199,9 +174,10 @@ static void scalar(struct hdi_wide *w, LLVMValueRef x)
     }
     hdi_emit_instruction(e, x);
     copy = hdi_map_get(&e->values, x);
+    // Lane 0 may be off: what is promised for the others need not hold for it.
     if (c.step != 0 && !w->certain && LLVMIsAInstruction(copy) &&
         LLVMGetInstructionOpcode(copy) == LLVMGetInstructionOpcode(x))
-        promise_nothing(copy);
+        hdi_promise_nothing(copy);
 }
 
 // Vectors ---------------------------------------------------------------------

@@ -35,7 +35,10 @@ static const struct option options[] = {
      OPTION_WORD, true},
     {"-w", NULL, "no warnings", OPTION_WORD, false},
     {"-Werror", NULL, "warnings are errors", OPTION_WORD, false},
-    {"-g", NULL, "debugging information", OPTION_WORD, false},
+    {"-g", NULL,
+     "have faults of kernels out of the binary name the\nwork-item: its code "
+     "is there a second time, checked",
+     OPTION_WORD, false},
     {0},
 };
 

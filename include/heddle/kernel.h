@@ -60,7 +60,9 @@ struct hd_program_params {
 /// Compile OpenCL C, or load what was compiled before; both through the cache.
 ///
 /// `#include` finds files beside `path`. Options are those of OpenCL 1.2
-/// (-D, -I, -cl-*, -w, -Werror, -g); others are refused.
+/// (-D, -I, -cl-*, -w, -Werror, -g); others are refused. With -g kernels are
+/// built a second time, checked, so that those of the binary can name the
+/// work-item of a fault as those of a source do.
 ///
 /// Sources and libraries among the parts use each other's functions and
 /// variables as in C: defined once, declared elsewhere. Finished binaries add

@@ -25,6 +25,9 @@ void hdi_build_clear(struct hdi_build *build)
     for (uint32_t i = 0; build->joined && i < build->joined_count; i++)
         hdi_build_clear(&build->joined[i]);
     free(build->joined);
+    if (build->checked)
+        hdi_build_clear(build->checked);
+    free(build->checked);
     free(build->image);
     free(build->bitcode);
     free(build->target);

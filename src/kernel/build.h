@@ -42,8 +42,9 @@ struct hdi_build {
     uint32_t kernel_count;
     char **files; // included ones, whose contents the build depends on
     uint32_t file_count;
-    struct hdi_build *joined; // finished ones that belong to the same program;
-    uint32_t joined_count;    // they have none themselves
+    struct hdi_build *checked; // the same kernels built for checking, or NULL
+    struct hdi_build *joined;  // finished ones that belong to the same program;
+    uint32_t joined_count;     // neither these nor a checked one have any
 };
 
 // Free what the build holds, not the structure, and leave it empty.

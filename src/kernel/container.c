@@ -14,7 +14,7 @@ enum {
     BODY = HEAD + HDI_DIGEST_SIZE, // where the builds begin
     SMALLEST_KERNEL = 64,          // fewer bytes describe no kernel,
     SMALLEST_ARG = 21,             // no argument,
-    SMALLEST_BUILD = 36,           // no build,
+    SMALLEST_BUILD = 40,           // no build,
     MOST_ARGS_SIZE = 1 << 24       // and no launch has more of them
 };
 
@@ -80,8 +80,8 @@ static void put_data(struct hdi_text *text, const char *data, size_t size)
     hdi_text_append(text, data, size);
 }
 
-static void put_one(struct hdi_text *text, const struct hdi_build *build,
-                    const uint8_t (*digests)[HDI_DIGEST_SIZE])
+static void put_code(struct hdi_text *text, const struct hdi_build *build,
+                     const uint8_t (*digests)[HDI_DIGEST_SIZE])
 {
     put_string(text, build->target);
     put_string(text, build->cpu);
@@ -96,6 +96,15 @@ static void put_one(struct hdi_text *text, const struct hdi_build *build,
         put_kernel(text, &build->kernels[i]);
     put_data(text, build->image, build->image_size);
     put_data(text, build->bitcode, build->bitcode_size);
+}
+
+static void put_one(struct hdi_text *text, const struct hdi_build *build,
+                    const uint8_t (*digests)[HDI_DIGEST_SIZE])
+{
+    put_code(text, build, digests);
+    put_32(text, build->checked != NULL);
+    if (build->checked)
+        put_code(text, build->checked, NULL);
 }
 
 static void put_build(struct hdi_text *text, const struct hdi_build *build,
@@ -277,8 +286,8 @@ static char *take_data(struct reader *r, size_t *read)
     return copy;
 }
 
-static void take_one(struct reader *r, struct hdi_build *build,
-                     uint8_t (**digests)[HDI_DIGEST_SIZE])
+static void take_code(struct reader *r, struct hdi_build *build,
+                      uint8_t (**digests)[HDI_DIGEST_SIZE])
 {
     build->target = take_string(r);
     build->cpu = take_string(r);
@@ -313,6 +322,53 @@ static void take_one(struct reader *r, struct hdi_build *build,
     } else if (build->image_size > 0 || kernels > 0) {
         r->status = HD_EFORMAT;
     }
+}
+
+// The checked kernels are launched with the arguments of the others.
+static bool is_like(const struct hdi_build *checked,
+                    const struct hdi_build *build)
+{
+    bool like = !checked->bitcode && !build->bitcode &&
+                checked->kernel_count == build->kernel_count &&
+                strcmp(checked->target, build->target) == 0;
+
+    for (uint32_t i = 0; like && i < build->kernel_count; i++) {
+        const struct hdi_build_kernel *a = &checked->kernels[i],
+                                      *b = &build->kernels[i];
+        like = strcmp(a->name, b->name) == 0 && a->arg_count == b->arg_count &&
+               a->form == HD_FORM_CHECKED;
+        for (uint32_t j = 0; like && j < a->arg_count; j++)
+            like = a->args[j].kind == b->args[j].kind &&
+                   a->args[j].size == b->args[j].size;
+    }
+    return like;
+}
+
+static void take_checked(struct reader *r, struct hdi_build *build)
+{
+    uint8_t(*digests)[HDI_DIGEST_SIZE] = NULL;
+    uint32_t has = take_32(r);
+
+    if (r->status == HD_OK && has > 1)
+        r->status = HD_EFORMAT;
+    if (has != 1 || r->status != HD_OK)
+        return;
+    build->checked = calloc(1, sizeof(*build->checked));
+    if (!build->checked) {
+        r->status = HD_ENOMEM;
+        return;
+    }
+    take_code(r, build->checked, &digests);
+    free(digests);
+    if (r->status == HD_OK && !is_like(build->checked, build))
+        r->status = HD_EFORMAT;
+}
+
+static void take_one(struct reader *r, struct hdi_build *build,
+                     uint8_t (**digests)[HDI_DIGEST_SIZE])
+{
+    take_code(r, build, digests);
+    take_checked(r, build);
 }
 
 static void take_build(struct reader *r, struct hdi_build *build,

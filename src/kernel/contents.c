@@ -24,6 +24,17 @@ static size_t code_size(const struct hdi_build *build)
     return size;
 }
 
+// Of what -g adds.
+static size_t checked_size(const struct hdi_build *build)
+{
+    size_t size = build->checked ? build->checked->image_size : 0;
+
+    for (uint32_t i = 0; i < build->joined_count; i++)
+        size +=
+            build->joined[i].checked ? build->joined[i].checked->image_size : 0;
+    return size;
+}
+
 // Kernels are the same for each processor.
 static void each_kernel(const struct contents *c,
                         void (*print)(const struct hdi_build_kernel *kernel,
@@ -68,6 +79,11 @@ static void print_text(const struct contents *c, struct hdi_text *text)
                        : build == c->best ? ", runs here"
                        : runs             ? ", would run here"
                                           : ", does not run here");
+        if (checked_size(build) > 0)
+            hdi_text_print(text,
+                           "           and to name the work-item of a fault, "
+                           "%zu bytes\n",
+                           checked_size(build));
     }
     each_kernel(c, print_kernel, text);
 }
@@ -106,7 +122,9 @@ static void print_json(const struct contents *c, struct hdi_text *text)
         hdi_text_print(text, ",\"features\":");
         hdi_text_json(text, build->features);
         hdi_text_print(
-            text, ",\"bytes\":%zu,\"runs\":%s,\"chosen\":%s}", code_size(build),
+            text,
+            ",\"bytes\":%zu,\"checked_bytes\":%zu,\"runs\":%s,\"chosen\":%s}",
+            code_size(build), checked_size(build),
             hdi_processor_fit(c->can, build) != HDI_FIT_NONE ? "true" : "false",
             build == c->best ? "true" : "false");
     }

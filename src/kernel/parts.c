@@ -136,7 +136,11 @@ static hd_status read_part(const struct hdi_program_context *context,
         is_binary =
             names_binary(from->path) || hdi_container_is(part.data, part.size);
     }
-    if (!from->source && hdi_spirv_is(part.data, part.size))
+    bool is_spirv = !from->source && hdi_spirv_is(part.data, part.size);
+    parts->given[parts->count] =
+        (struct hdi_part_given){part.path, part.data, part.size,
+                                !is_spirv && !is_binary, from->options};
+    if (is_spirv)
         return read_spirv(part, parts, error);
     if (is_binary)
         return read_binary(context, params, part, parts, error);
@@ -177,8 +181,9 @@ static hd_status read_all(const struct hdi_program_context *context,
     // The last is for the options of the whole.
     parts->held = calloc(count + 1, sizeof(*parts->held));
     parts->list = calloc(count, sizeof(*parts->list));
+    parts->given = calloc(count, sizeof(*parts->given));
     parts->finished = calloc(count, sizeof(*parts->finished));
-    if (!parts->held || !parts->list || !parts->finished)
+    if (!parts->held || !parts->list || !parts->given || !parts->finished)
         return hdi_fail(error, HD_ENOMEM, "no memory for a program");
     for (size_t i = 0; i < count; i++)
         HDI_TRY(read_part(context, params, &from[i], parts, error));
@@ -214,6 +219,7 @@ void hdi_parts_free(struct hdi_parts *parts)
     hdi_text_free(&parts->translator);
     free(parts->held);
     free(parts->list);
+    free(parts->given);
     free(parts->finished);
     *parts = (struct hdi_parts){0};
 }

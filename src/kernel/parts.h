@@ -9,10 +9,19 @@
 
 struct hdi_part_held;
 
+// What an element of the list was read from.
+struct hdi_part_given {
+    const char *path, *data;
+    size_t size; // of the data [bytes]
+    bool is_text;
+    const char *options; // of its own; NULL: none
+};
+
 struct hdi_parts {
     struct hdi_part *list; // to compile, in order
     size_t count;
-    struct hdi_build *finished; // in order; whoever takes one leaves it empty
+    struct hdi_part_given *given; // one per element
+    struct hdi_build *finished;   // in order; whoever takes one leaves it empty
     uint32_t finished_count;
     const char *path;           // of the first part, for messages
     struct hdi_text translator; // path of what SPIR-V needs; empty: none does

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "kernel/cache.h"
 #include "kernel/compiler.h"
@@ -19,8 +20,10 @@
 #include "kernel/processor.h"
 #include "kernel/program.h"
 
+// A part that is compiled.
 struct kept {
-    struct hdi_text path, text, options; // of a source
+    struct hdi_text path, data, options;
+    bool is_text;
 };
 
 struct hd_program {
@@ -35,14 +38,17 @@ struct hd_program {
     uint32_t kernel_count;
     struct hdi_kernel_arg *args; // of all kernels
     bool was_cached;
-    // What it was made of; none: not sources alone, or there was no memory.
     struct hdi_program_context context;
+    // What it was made of, but for finished binaries.
     struct kept *kept;
     size_t kept_count;
     struct hdi_text options; // of all
+    bool shows;              // -g: its binary has `checked` in it
     pthread_mutex_t lock;    // of the rest
     bool tried;
     struct hd_program *checked; // the same built for checking, or NULL
+    struct hd_program *carried; // what its finished binaries have of it, or
+                                // NULL
 };
 
 // Compiling -------------------------------------------------------------------
@@ -192,45 +198,98 @@ static hd_status build_all(const struct hdi_program_context *context,
     return status;
 }
 
-// What a program of sources alone was made of.
-static void keep_sources(const struct hdi_program_context *context,
-                         const struct hd_program_params *params,
-                         const struct hdi_parts *parts,
-                         struct hd_program *program)
+static hd_status keep(const struct hdi_program_context *context,
+                      const struct hd_program_params *params,
+                      const struct hdi_parts *parts, struct hd_program *program,
+                      struct hd_error *error)
 {
-    for (size_t i = 0; i < parts->count; i++)
-        if (parts->list[i].kind != HDI_PART_TEXT)
-            return;
-    if (parts->finished_count > 0 || params->library)
-        return;
-    program->context = *context;
-    program->context.trace = NULL;
-    program->context.options = "-heddle-check";
-    program->context.cancel = NULL;
+    bool failed;
+
     hdi_text_print(&program->options, "%s %s",
                    params->options ? params->options : "",
                    context->options ? context->options : "");
+    failed = program->options.failed;
     program->kept = calloc(parts->count, sizeof(*program->kept));
     program->kept_count = program->kept ? parts->count : 0;
+    failed |= !program->kept;
     for (size_t i = 0; i < program->kept_count; i++) {
+        const struct hdi_part_given *given = &parts->given[i];
         struct kept *kept = &program->kept[i];
-        const char *own = params->parts ? params->parts[i].options : NULL;
-        hdi_text_print(&kept->path, "%s", parts->list[i].path);
-        hdi_text_append(&kept->text, parts->list[i].data, parts->list[i].size);
-        hdi_text_append(&kept->text, "", 1);
-        hdi_text_print(&kept->options, "%s", own ? own : "");
+        kept->is_text = given->is_text;
+        hdi_text_print(&kept->path, "%s", given->path);
+        hdi_text_append(&kept->data, given->data, given->size);
+        hdi_text_append(&kept->data, "", 1);
+        hdi_text_print(&kept->options, "%s",
+                       given->options ? given->options : "");
+        failed |=
+            kept->path.failed || kept->data.failed || kept->options.failed;
     }
+    return failed ? hdi_fail(error, HD_ENOMEM, "no memory for a program")
+                  : HD_OK;
 }
 
-static bool has_sources(const struct hd_program *program)
+// Build what was kept again, for checking.
+static hd_status build_checked(const struct hd_program *program,
+                               const char *cpus, const atomic_bool *cancel,
+                               struct hd_program **checked,
+                               struct hd_error *error)
 {
-    bool whole = program->kept_count > 0 && !program->options.failed;
+    struct hdi_program_context context = program->context;
+    struct hd_program_part *parts = calloc(program->kept_count, sizeof(*parts));
+    const struct hd_program_params params = {.parts = parts,
+                                             .part_count =
+                                                 (unsigned)program->kept_count,
+                                             .options = program->options.data,
+                                             .cpus = cpus};
 
-    for (size_t i = 0; i < program->kept_count; i++)
-        whole = whole && !program->kept[i].path.failed &&
-                !program->kept[i].text.failed &&
-                !program->kept[i].options.failed;
-    return whole;
+    if (!parts)
+        return hdi_fail(error, HD_ENOMEM, "no memory for a program");
+    for (size_t i = 0; i < program->kept_count; i++) {
+        const struct kept *kept = &program->kept[i];
+        parts[i] = (struct hd_program_part){.path = kept->path.data,
+                                            .options = kept->options.data};
+        if (kept->is_text) {
+            parts[i].source = kept->data.data;
+        } else {
+            parts[i].binary = kept->data.data;
+            parts[i].binary_size = kept->data.size - 1;
+        }
+    }
+    context.options = "-heddle-check";
+    context.cancel = cancel;
+    hd_status status = hdi_program_create(&context, &params, checked, error);
+    free(parts);
+    return status;
+}
+
+// Whether faults are to name work-items where the source is not at hand.
+static bool wants_checked(const struct hdi_parts *parts)
+{
+    bool wants = hdi_options_have(parts->options, "-g");
+
+    for (size_t i = 0; i < parts->count; i++)
+        wants = wants || hdi_options_have(parts->list[i].options, "-g");
+    return wants && !hdi_options_have(parts->options, "-heddle-check") &&
+           !hdi_options_have(parts->options, "-heddle-debug");
+}
+
+// Some kernels cannot be checked, which is no reason not to build them.
+static hd_status add_checked(const struct hdi_program_context *context,
+                             const struct hd_program_params *params,
+                             const char *path, struct hd_program *program,
+                             struct hd_error *error)
+{
+    struct hd_error why;
+    hd_status status = build_checked(program, params->cpus, context->cancel,
+                                     &program->checked, &why);
+
+    program->tried = true;
+    program->shows = status == HD_OK;
+    if (status == HD_ECANCELED || status == HD_ENOMEM)
+        return hdi_fail(error, status, "%s", why.text);
+    if (status != HD_OK)
+        hdi_warn("%s: -g: faults will not name work-items: %s", path, why.text);
+    return HD_OK;
 }
 
 // Join `from`, which is left empty, and what it has joined itself.
@@ -279,7 +338,10 @@ static hd_status build_parts(const struct hdi_program_context *context,
         return hdi_fail(error, HD_ENOMEM, "no memory for a program");
     if (parts->count > 0) {
         HDI_TRY(build_all(context, params, &source, program, error));
-        keep_sources(context, params, parts, program);
+        if (!params->library)
+            HDI_TRY(keep(context, params, parts, program, error));
+        if (!params->library && wants_checked(parts))
+            HDI_TRY(add_checked(context, params, parts->path, program, error));
     } else {
         program->was_cached = true;
         program->builds[program->build_count++] = parts->finished[first];
@@ -421,29 +483,72 @@ static size_t count_args(const struct hdi_build *build)
     return count;
 }
 
-static hd_status load(const struct hdi_program_context *context,
-                      struct hd_program *program, struct hd_error *error)
+static hd_status load_all(const struct hdi_program_context *context,
+                          const struct hdi_build *const *builds, uint32_t count,
+                          struct hd_program *program, struct hd_error *error)
 {
-    const struct hdi_build *build = program->build;
-    size_t args = count_args(build), kernels = build->kernel_count;
+    size_t args = 0, kernels = 0;
 
-    if (build->bitcode)
-        return HD_OK;
-    for (uint32_t i = 0; i < build->joined_count; i++) {
-        args += count_args(&build->joined[i]);
-        kernels += build->joined[i].kernel_count;
+    for (uint32_t i = 0; i < count; i++) {
+        args += count_args(builds[i]);
+        kernels += builds[i]->kernel_count;
     }
     program->kernels = calloc(kernels + 1, sizeof(*program->kernels));
     program->args = calloc(args + 1, sizeof(*program->args));
-    program->codes = calloc(build->joined_count + 1, sizeof(*program->codes));
+    program->codes = calloc(count, sizeof(*program->codes));
     if (!program->kernels || !program->args || !program->codes)
         return hdi_fail(error, HD_ENOMEM, "no memory for a program");
 
     args = 0;
-    HDI_TRY(load_build(context, build, program, &args, error));
-    for (uint32_t i = 0; i < build->joined_count; i++)
-        HDI_TRY(load_build(context, &build->joined[i], program, &args, error));
+    for (uint32_t i = 0; i < count; i++)
+        HDI_TRY(load_build(context, builds[i], program, &args, error));
     return HD_OK;
+}
+
+// The build that kernels are of and those it has joined; or what they hold for
+// checking, as far as they do. NULL: no memory.
+static const struct hdi_build **list_builds(const struct hdi_build *build,
+                                            bool checked, uint32_t *count)
+{
+    const struct hdi_build **list =
+        calloc(build->joined_count + 1, sizeof(struct hdi_build *));
+
+    *count = 0;
+    for (uint32_t i = 0; list && i <= build->joined_count; i++) {
+        const struct hdi_build *one = i == 0 ? build : &build->joined[i - 1];
+        if (!checked || one->checked)
+            list[(*count)++] = checked ? one->checked : one;
+    }
+    return list;
+}
+
+static hd_status load(const struct hdi_program_context *context,
+                      struct hd_program *program, struct hd_error *error)
+{
+    uint32_t count;
+
+    if (program->build->bitcode)
+        return HD_OK;
+    const struct hdi_build **list = list_builds(program->build, false, &count);
+    if (!list)
+        return hdi_fail(error, HD_ENOMEM, "no memory for a program");
+    hd_status status = load_all(context, list, count, program, error);
+    free(list);
+    return status;
+}
+
+// What outlives the call of the context is kept. NULL: no memory.
+static struct hd_program *start(const struct hdi_program_context *context)
+{
+    struct hd_program *made = calloc(1, sizeof(*made));
+    if (!made)
+        return NULL;
+
+    made->backend = context->device->backend;
+    made->context = (struct hdi_program_context){.device = context->device,
+                                                 .cache = context->cache};
+    pthread_mutex_init(&made->lock, NULL);
+    return made;
 }
 
 static const char *first_path(const struct hd_program_params *params)
@@ -457,12 +562,10 @@ hd_status hdi_program_create(const struct hdi_program_context *context,
                              struct hd_error *error)
 {
     uint64_t begin = hdi_now();
-    struct hd_program *made = calloc(1, sizeof(*made));
+    struct hd_program *made = start(context);
     if (!made)
         return hdi_fail(error, HD_ENOMEM, "no memory for a program");
 
-    made->backend = context->device->backend;
-    pthread_mutex_init(&made->lock, NULL);
     hd_status status = build(context, params, made, error);
     if (status == HD_OK)
         status = load(context, made, error);
@@ -483,11 +586,12 @@ void hd_program_destroy(struct hd_program *program)
 {
     if (!program)
         return;
+    hd_program_destroy(program->carried);
     hd_program_destroy(program->checked);
     pthread_mutex_destroy(&program->lock);
     for (size_t i = 0; i < program->kept_count; i++) {
         hdi_text_free(&program->kept[i].path);
-        hdi_text_free(&program->kept[i].text);
+        hdi_text_free(&program->kept[i].data);
         hdi_text_free(&program->kept[i].options);
     }
     free(program->kept);
@@ -505,44 +609,48 @@ void hd_program_destroy(struct hd_program *program)
 
 // Checking --------------------------------------------------------------------
 
-// Build the program's sources again, for checking; NULL: that fails.
-static struct hd_program *build_checked(const struct hd_program *program)
+// What its finished binaries hold; NULL: nothing.
+static struct hd_program *load_carried(const struct hd_program *program)
 {
-    struct hd_program_part *parts = calloc(program->kept_count, sizeof(*parts));
-    const struct hd_program_params params = {.parts = parts,
-                                             .part_count =
-                                                 (unsigned)program->kept_count,
-                                             .options = program->options.data};
-    struct hd_program *checked = NULL;
+    uint32_t count;
+    const struct hdi_build **list = list_builds(program->build, true, &count);
+    struct hd_program *made =
+        list && count > 0 ? start(&program->context) : NULL;
     struct hd_error error;
 
-    if (!parts)
-        return NULL;
-    for (size_t i = 0; i < program->kept_count; i++)
-        parts[i] =
-            (struct hd_program_part){.path = program->kept[i].path.data,
-                                     .source = program->kept[i].text.data,
-                                     .options = program->kept[i].options.data};
-    if (hdi_program_create(&program->context, &params, &checked, &error) !=
-        HD_OK)
-        checked = NULL;
-    free(parts);
-    return checked;
+    if (made) {
+        made->runs = program->runs;
+        if (load_all(&program->context, list, count, made, &error) != HD_OK) {
+            hd_program_destroy(made);
+            made = NULL;
+        }
+    }
+    free(list);
+    return made;
 }
 
-const struct hd_kernel *hdi_kernel_checked(const struct hd_kernel *kernel)
+const struct hd_kernel *hdi_kernel_checked(const struct hd_kernel *kernel,
+                                           const char **why)
 {
     struct hd_program *p = (struct hd_program *)kernel->program;
+    bool is_kept =
+        p->kept_count > 0 && kernel < p->kernels + p->build->kernel_count;
+    const struct hd_program *from;
+    struct hd_error error;
 
-    if (!has_sources(p))
-        return NULL;
     pthread_mutex_lock(&p->lock);
-    if (!p->tried) {
-        p->checked = build_checked(p);
+    if (is_kept && !p->tried) {
         p->tried = true;
+        build_checked(p, NULL, NULL, &p->checked, &error);
+    } else if (!is_kept && !p->carried) {
+        p->carried = load_carried(p);
     }
+    from = is_kept ? p->checked : p->carried;
     pthread_mutex_unlock(&p->lock);
-    return p->checked ? hd_program_find(p->checked, kernel->info.name) : NULL;
+    *why = is_kept ? "the work-item is not named, since the kernel cannot be "
+                     "built for checking"
+                   : "build the binary with -g to have the work-item named";
+    return from ? hd_program_find(from, kernel->info.name) : NULL;
 }
 
 // Saving ----------------------------------------------------------------------
@@ -588,12 +696,19 @@ static hd_status write_binary(const struct hd_program *program,
         return hdi_fail(error, HD_ENOTSUP,
                         "Heddle binaries need libb2: install libb2-dev and "
                         "build Heddle again");
-    if (!hdi_container_write(program->builds, program->build_count, NULL, NULL,
-                             binary)) {
-        hdi_text_free(binary);
-        return hdi_fail(error, HD_ENOMEM, "no memory to write a binary");
+    struct hdi_build *builds = malloc(program->build_count * sizeof(*builds));
+    for (uint32_t i = 0; builds && i < program->build_count; i++) {
+        builds[i] = program->builds[i];
+        if (program->shows)
+            builds[i].checked = &program->checked->builds[i];
     }
-    return HD_OK;
+    bool ok = builds && hdi_container_write(builds, program->build_count, NULL,
+                                            NULL, binary);
+    free(builds);
+    if (ok)
+        return HD_OK;
+    hdi_text_free(binary);
+    return hdi_fail(error, HD_ENOMEM, "no memory to write a binary");
 }
 
 hd_status hd_program_save(const struct hd_program *program, const char *path,

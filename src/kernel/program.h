@@ -60,10 +60,12 @@ hd_status hdi_program_create(const struct hdi_program_context *context,
                              struct hd_program **program,
                              struct hd_error *error);
 
-// The same kernel built for checking, from the text that its program was made
-// of; built when it is asked for. NULL: it cannot be, or the program is a
-// binary. It goes with the program. Any thread.
-const struct hd_kernel *hdi_kernel_checked(const struct hd_kernel *kernel);
+// The same kernel built for checking: from what its program was made of, when
+// it is asked for first or, with -g, with the program; or the one that its
+// binary holds. NULL: there is none, and `why` (static) says for faults what to
+// do. It goes with the program. Any thread.
+const struct hd_kernel *hdi_kernel_checked(const struct hd_kernel *kernel,
+                                           const char **why);
 
 // Disk cache. `folder` NULL: $XDG_CACHE_HOME/heddle or ~/.cache/heddle. The
 // folder is made with mode 0700; one that is not ours, is a link, or is open to

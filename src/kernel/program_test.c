@@ -238,6 +238,57 @@ static void a_binary_needs_no_compiler_and_survives_damage(struct try *t)
     t->device->can.cpu = cpu;
 }
 
+// With -g: they survive being loaded and saved again, as a part as well.
+static void a_binary_has_checked_kernels(struct try *t)
+{
+    const char *path = path_in("checked.hdb"), *why,
+               *again = path_in("two.hdb");
+    struct hd_program_params params = {.path = path};
+    struct hd_program *p = try_build(t, twice, "-g");
+    struct hd_error error;
+
+    CHECK_OK(hd_program_save(p, path, &error), error);
+    hd_program_destroy(p);
+    for (int i = 0; i < 2; i++) {
+        const struct hd_program_part parts[] = {
+            {.path = "one.cl", .source = "kernel void one(global int *x) {}"},
+            {.path = path}};
+        if (i == 1)
+            params =
+                (struct hd_program_params){.parts = parts, .part_count = 2};
+        CHECK_OK(hdi_program_create(&t->context, &params, &p, &error), error);
+        const struct hd_kernel *kernel =
+            hdi_kernel_checked(hd_program_find(p, "twice"), &why);
+        CHECK(kernel && kernel->info.form == HD_FORM_CHECKED);
+        CHECK(strcmp(kernel->info.name, "twice") == 0);
+        check_twice(t, p);
+        CHECK_OK(hd_program_save(p, again, &error), error);
+        path = again;
+        hd_program_destroy(p);
+    }
+    struct hdi_text whole = read_file(again);
+    struct hdi_build *builds;
+    uint32_t count;
+    CHECK_OK(hdi_container_read_all(whole.data, whole.size, NULL, "two",
+                                    &builds, &count, NULL, &error),
+             error);
+    CHECK(count == 1 && !builds->checked && builds->joined_count == 1 &&
+          builds->joined->checked);
+
+    // Others do not stand in for them.
+    struct hdi_build wrong = builds[0];
+    struct hdi_text bytes = {0};
+    wrong.checked = &builds[0];
+    CHECK(hdi_container_write(&wrong, 1, NULL, NULL, &bytes));
+    hdi_build_clear(builds);
+    free(builds);
+    CHECK_FAILS(hdi_container_read_all(bytes.data, bytes.size, NULL, "wrong",
+                                       &builds, &count, NULL, &error),
+                HD_EFORMAT, error, "wrong");
+    hdi_text_free(&bytes);
+    hdi_text_free(&whole);
+}
+
 // A text of this function's own, so that it can be told apart in code for
 // different processors: by the width of its vectors.
 static const char wide[] =
@@ -476,6 +527,7 @@ int main(void)
     kernels_come_in_source_order(&t);
     a_device_without_code_is_told_about_kernels(&t);
     a_binary_needs_no_compiler_and_survives_damage(&t);
+    a_binary_has_checked_kernels(&t);
     the_best_code_that_runs_is_taken(&t);
     threads_build_at_once(&t);
     a_build_can_be_cancelled(&t);

@@ -186,31 +186,41 @@ static void put_who(struct writer *w, const struct hdi_fault *fault)
             f[1], f[2], f[0] + c[0] - 1, f[1] + c[1] - 1, f[2] + c[2] - 1);
 }
 
-void hdi_fault_describe(const struct hdi_fault *fault,
-                        const struct hd_kernel *kernel,
-                        const struct hd_arg *args, char *text, size_t size)
+static void put_deed(struct writer *w, const struct hdi_fault *fault,
+                     const struct hd_kernel *kernel, const struct hd_arg *args)
 {
     static const char *const access[] = {"touches", "reads", "writes"};
+
+    switch (fault->kind) {
+    case HDI_FAULT_DIVISION:
+        put(w, " divides an integer by 0, or the least one by -1");
+        return;
+    case HDI_FAULT_INSTRUCTION:
+        put(w, " runs into code that cannot be reached");
+        return;
+    case HDI_FAULT_ACCESS:
+        break;
+    }
+    put(w, " %s ", access[fault->access]);
+    if (!fault->has_address) {
+        put(w, "an address that no memory can have");
+        return;
+    }
+    put(w, "0x%" PRIx64, fault->address);
+    put_place(w, fault, kernel, args);
+}
+
+void hdi_fault_describe(const struct hdi_fault *fault,
+                        const struct hd_kernel *kernel,
+                        const struct hd_arg *args, const char *hint, char *text,
+                        size_t size)
+{
     struct writer w = {text, size, 0};
 
     if (fault->line > 0)
         put(&w, "%s:%u: ", fault->file, fault->line);
     put_who(&w, fault);
-    switch (fault->kind) {
-    case HDI_FAULT_DIVISION:
-        put(&w, " divides an integer by 0, or the least one by -1");
-        return;
-    case HDI_FAULT_INSTRUCTION:
-        put(&w, " runs into code that cannot be reached");
-        return;
-    case HDI_FAULT_ACCESS:
-        break;
-    }
-    put(&w, " %s ", access[fault->access]);
-    if (!fault->has_address) {
-        put(&w, "an address that no memory can have");
-        return;
-    }
-    put(&w, "0x%" PRIx64, fault->address);
-    put_place(&w, fault, kernel, args);
+    put_deed(&w, fault, kernel, args);
+    if (hint)
+        put(&w, "; %s", hint);
 }

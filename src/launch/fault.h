@@ -7,9 +7,10 @@
 
 #include "launch/launch.h"
 
-// The arguments are those of the launch.
+// The arguments are those of the launch. `hint` is added; optional.
 void hdi_fault_describe(const struct hdi_fault *fault,
                         const struct hd_kernel *kernel,
-                        const struct hd_arg *args, char *text, size_t size);
+                        const struct hd_arg *args, const char *hint, char *text,
+                        size_t size);
 
 #endif

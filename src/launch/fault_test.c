@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "base/clock.h"
+#include "kernel/digest.h"
 #include "launch/image.h"
 #include "launch/rig.h"
 
@@ -460,6 +461,38 @@ static void the_search_is_not_seen(void)
     rig_tear_down(&rig);
 }
 
+// Binaries have no source; with -g they hold what the search needs.
+static void a_binary_is_searched(struct rig *rig, const char *options)
+{
+    const struct hdi_program_context context = {.device = rig->device};
+    const struct hd_program_params params = {
+        .path = "rig.cl", .source = source, .options = options};
+    struct hd_program *built, *own = rig->program;
+    struct hd_program_part parts[2] = {
+        {.path = "other.cl",
+         .source = "kernel void other(global int *a) { a[0] = 1; }\n"}};
+    const struct hd_program_params both = {.parts = parts, .part_count = 2};
+    struct pair pair = make_pair(rig);
+    void *binary;
+
+    CHECK_OK(hdi_program_create(&context, &params, &built, &error), error);
+    CHECK_OK(hd_program_binary(built, &binary, &parts[1].binary_size, &error),
+             error);
+    hd_program_destroy(built);
+    parts[1].binary = binary;
+    CHECK_OK(hdi_program_create(&context, &both, &rig->program, &error), error);
+    if (*options)
+        FAULT(rig, &pair, "store", 16 * KIB, "rig.cl:5",
+              "work-item (100, 0, 0) of work-group (1, 0, 0)");
+    else
+        FAULT(rig, &pair, "store", 16 * KIB, "rig.cl:5", "a work-item of",
+              "; build the binary with -g to have the work-item named");
+    hd_program_destroy(rig->program);
+    rig->program = own;
+    free(binary);
+    free_pair(&pair);
+}
+
 static void a_null_pointer_is_named(struct rig *rig)
 {
     struct pair pair = make_pair(rig), half = {NULL, pair.b};
@@ -723,6 +756,10 @@ int main(void)
         struct rig rig = rig_set_up(kinds[i].pool, kinds[i].device, source);
         a_stray_access_is_attributed(&rig);
         a_kernel_that_paints_is_attributed(&rig);
+        if (i == 0 && hdi_digest_is_there()) {
+            a_binary_is_searched(&rig, "-g");
+            a_binary_is_searched(&rig, "");
+        }
         nobody_asked_for_read_only(&rig);
         rig.launcher->seals = true;
         constant_arguments_are_read_only(&rig);

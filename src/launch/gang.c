@@ -170,7 +170,7 @@ static hd_status run_crew(struct crew *crew, const struct hdi_terms *terms,
     }
     if (lead->has_fault)
         hdi_fault_describe(&fault, lead->failed->kernel, lead->failed->args,
-                           text, HDI_FAILURE_SIZE);
+                           NULL, text, HDI_FAILURE_SIZE);
     hd_status end = hdi_launch_explain(lead, error);
     return end != HD_OK ? end : status;
 }

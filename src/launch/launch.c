@@ -390,12 +390,13 @@ hd_status hdi_launch_with(struct hdi_launcher *launcher,
     }
     hdi_launch_end(&launch, small);
     if (launch.has_fault) {
+        const char *hint = NULL;
         if (terms->search)
             hdi_search_end(terms->search, &fault);
         else
-            hdi_search_run(launcher, kernel, &launch.chunk.frame, args, terms,
-                           &fault);
-        hdi_fault_describe(&fault, kernel, args, text, HDI_FAILURE_SIZE);
+            hint = hdi_search_run(launcher, kernel, &launch.chunk.frame, args,
+                                  terms, &fault);
+        hdi_fault_describe(&fault, kernel, args, hint, text, HDI_FAILURE_SIZE);
     }
     return hdi_launch_explain(&launch, error);
 }

@@ -108,24 +108,30 @@ static void clear(struct again *again)
     free(again->args);
 }
 
-void hdi_search_run(struct hdi_launcher *launcher,
-                    const struct hd_kernel *kernel,
-                    const struct hdi_frame *frame, const struct hd_arg *args,
-                    const struct hdi_terms *terms, struct hdi_fault *fault)
+const char *hdi_search_run(struct hdi_launcher *launcher,
+                           const struct hd_kernel *kernel,
+                           const struct hdi_frame *frame,
+                           const struct hd_arg *args,
+                           const struct hdi_terms *terms,
+                           struct hdi_fault *fault)
 {
     struct again again = {.count = kernel->info.arg_count};
     struct hdi_search search = {.fault = fault};
     struct hdi_terms once = *terms;
     struct hd_range range = {.dims = frame->dims};
     struct hd_error error;
+    const char *why;
 
     if (fault->has_item || kernel->info.form == HD_FORM_CHECKED ||
         !launcher->device->can.host_memory)
-        return;
-    again.kernel = hdi_kernel_checked(kernel);
-    if (!again.kernel || !make(launcher, &again, args)) {
+        return NULL;
+    again.kernel = hdi_kernel_checked(kernel, &why);
+    if (!again.kernel)
+        return why;
+    if (!make(launcher, &again, args)) {
         clear(&again);
-        return;
+        return "the work-item is not named, for want of memory to run the "
+               "work-groups again";
     }
     for (unsigned d = 0; d < frame->dims; d++) {
         range.global[d] = frame->global[d];
@@ -140,7 +146,8 @@ void hdi_search_run(struct hdi_launcher *launcher,
                     &once, &error);
     clear(&again);
     if (!search.found)
-        return;
+        return "the work-item did not fault again when the work-groups ran "
+               "again";
     fault->has_item = true;
     memcpy(fault->item, search.item, sizeof(fault->item));
     memcpy(fault->first, search.group, sizeof(fault->first));
@@ -148,6 +155,7 @@ void hdi_search_run(struct hdi_launcher *launcher,
         fault->line = search.line;
         memcpy(fault->file, search.file, sizeof(fault->file));
     }
+    return NULL;
 }
 
 struct hdi_box hdi_search_box(const struct hdi_search *search)

@@ -9,13 +9,14 @@
 #include "launch/launch.h"
 
 // Name the work-item in `fault`, if it is not, of a launch of `frame` that
-// failed. Where it is not found, the fault stays as it is: the kernel has no
-// text, writes to images or more memory than is copied, or does something else
-// this time. Buffers are left alone.
-void hdi_search_run(struct hdi_launcher *launcher,
-                    const struct hd_kernel *kernel,
-                    const struct hdi_frame *frame, const struct hd_arg *args,
-                    const struct hdi_terms *terms, struct hdi_fault *fault);
+// failed. Where it is not found, the fault stays as it is, and the result says
+// why, or what to do; else NULL. Buffers are left alone.
+const char *hdi_search_run(struct hdi_launcher *launcher,
+                           const struct hd_kernel *kernel,
+                           const struct hdi_frame *frame,
+                           const struct hd_arg *args,
+                           const struct hdi_terms *terms,
+                           struct hdi_fault *fault);
 
 // For the launch that searches: what it runs, in one piece; and that it ended
 // in a fault itself.

@@ -111,6 +111,34 @@ expect 0 '*' "$HEDDLE" run parts.lua
 said "shade 42"
 rm shade.cl half.cl half.hdb all.hdb parts.lua
 
+# What runs out of a binary names the work-item that was at fault, with -g.
+cat >stray.cl <<'END'
+kernel void stray(global int *to)
+{
+    size_t i = get_global_id(0);
+    to[i == 5 ? i + 50000 : i] = 1;
+}
+END
+cat >stray.lua <<'END'
+local stray = kernel("stray.hdb", "stray")
+local to = resource("to", "int", 8)
+local fall = pass {name = "fall", write = {"to"}, run = function(p)
+  dispatch(stray, {p.to}, {global = 8})
+end}
+fall {to = to}
+END
+for option in -g -w; do
+    expect 0 "" "$HEDDLE" build $option stray.cl
+    expect 0 "" "$HEDDLE" info stray.hdb
+    named="build the binary with -g to have the work-item named"
+    if [ $option = -g ]; then
+        said "and to name the work-item of a fault"
+        named="stray.cl:4: work-item (5, 0, 0)"
+    fi
+    expect 1 "$named" "$HEDDLE" run stray.lua
+done
+rm stray.cl stray.hdb stray.lua
+
 # As source and as binary; twice is the identity.
 needs_images
 cat >p.lua <<'END'

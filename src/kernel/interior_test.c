@@ -2,6 +2,7 @@
 // from it, wherever the border is.
 #include <limits.h>
 
+#include "kernel/image.h"
 #include "kernel/try.h"
 
 enum {
@@ -165,11 +166,109 @@ static void explained(struct try *t)
     }
 }
 
+static const char around[] =
+    "constant sampler_t s = CLK_NORMALIZED_COORDS_FALSE |\n"
+    "                       CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST;\n"
+    "kernel void k(read_only image2d_t i, global uint *to, int r) {\n"
+    "    int x = get_global_id(0), y = get_global_id(1);\n"
+    "    uint v = 0;\n"
+    "    for (int dy = -1; dy <= 1; dy++) {\n"
+    "        v = 3 * v + read_imageui(i, s, (int2)(x - r, y + dy)).x;\n"
+    "        v = 3 * v + read_imageui(i, s, (int2)(x, y + dy)).x;\n"
+    "        v = 3 * v + read_imageui(i, s, (int2)(x + r, y + dy)).x;\n"
+    "    }\n"
+    "    to[y * 76 + x] = v;\n"
+    "}\n";
+
+enum {
+    TEXEL = 4, // the largest [bytes]
+    IMAGE_W = 50,
+    IMAGE_H = 7,
+    PITCH = TEXEL * IMAGE_W
+};
+
+static uint32_t texel(const struct hdi_image *image, int x, int y)
+{
+    uint32_t red = 0;
+
+    memcpy(&red,
+           image->texels + CLAMP(y, 0, image->height - 1) * PITCH +
+               CLAMP(x, 0, image->width - 1) * image->texel_size,
+           (size_t)image->component_size);
+    return red;
+}
+
+static void compare_texels(const struct hdi_image *image,
+                           const uint32_t to[W * H], int r)
+{
+    for (int y = 0; y < H; y++)
+        for (int x = 0; x < W; x++) {
+            uint32_t v = 0;
+            for (int dy = -1; dy <= 1; dy++)
+                for (int dx = -r; dx <= r; dx += r)
+                    v = 3 * v + texel(image, x + dx, y + dy);
+            CHECK(to[y * W + x] == v);
+        }
+}
+
+// The borders of an image follow from its description. What has code of its own
+// does not ask how large components are.
+static void images_have_borders(struct try *t)
+{
+    static const struct {
+        enum hdi_image_layout layout;
+        int texel, component; // [bytes]
+    } formats[] = {{HDI_LAYOUT_8, 1, 1},
+                   {HDI_LAYOUT_8888, 4, 1},
+                   {HDI_LAYOUT_32, 4, 4},
+                   {HDI_LAYOUT_ANY, 2, 2}};
+    static unsigned char texels[PITCH * IMAGE_H];
+    static uint32_t to[W * H], *pto = to;
+    struct hd_program *p = try_build(t, around, NULL);
+
+    CHECK(strstr(hd_kernel_info(hd_program_find(p, "k"))->explanation,
+                 "borders: "));
+    for (size_t i = 0; i < sizeof(texels); i++)
+        texels[i] = (unsigned char)(i * i % 251);
+    for (size_t f = 0; f < sizeof(formats) / sizeof(formats[0]); f++)
+        for (int width = 1; width <= IMAGE_W; width += 49)
+            for (int r = 1; r < 40; r = r * 3 + 3) {
+                struct hdi_image image = {
+                    .texels = texels,
+                    .row = PITCH,
+                    .width = width,
+                    .height = IMAGE_H,
+                    .depth = 1,
+                    .layers = 1,
+                    .layout = formats[f].layout,
+                    .number = HDI_NUMBER_UNSIGNED,
+                    .texel_size = formats[f].texel,
+                    .component_size = formats[f].component,
+                    .components = 1,
+                    .place = {0, HDI_CHANNEL_ZERO, HDI_CHANNEL_ZERO,
+                              HDI_CHANNEL_ONE}};
+                const struct hdi_image *shown = &image;
+                TRY_RUN(t, p, "k", ranges[0], TRY_VALUE(shown), TRY_VALUE(pto),
+                        TRY_VALUE(r));
+                compare_texels(&image, to, r);
+                if (image.layout == HDI_LAYOUT_ANY)
+                    continue;
+                image.component_size = 0;
+                memset(to, 0, sizeof(to));
+                TRY_RUN(t, p, "k", ranges[0], TRY_VALUE(shown), TRY_VALUE(pto),
+                        TRY_VALUE(r));
+                image.component_size = formats[f].component;
+                compare_texels(&image, to, r);
+            }
+    hd_program_destroy(p);
+}
+
 int main(void)
 {
     struct try t = try_open();
 
     every_work_item_is_right(&t);
+    images_have_borders(&t);
     explained(&t);
     try_close(&t);
     return 0;

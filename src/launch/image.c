@@ -148,7 +148,6 @@ static void fill_linear(void)
 }
 
 static enum hdi_image_layout layout_of(const struct hd_image_params *p,
-                                       const struct order *order,
                                        const struct type *type)
 {
     bool bytes = p->type == HD_UNORM_INT8 || p->type == HD_UNSIGNED_INT8;
@@ -159,10 +158,9 @@ static enum hdi_image_layout layout_of(const struct hd_image_params *p,
         return HDI_LAYOUT_ANY;
     if (p->order == HD_RGBA && type->size == 4)
         return HDI_LAYOUT_4_X_32;
-    if ((p->order == HD_R || p->order == HD_DEPTH) && p->type == HD_FLOAT)
+    if ((p->order == HD_R || p->order == HD_DEPTH) && type->size == 4)
         return HDI_LAYOUT_32;
-    return order->order == HD_R && p->type == HD_UNORM_INT8 ? HDI_LAYOUT_8
-                                                            : HDI_LAYOUT_ANY;
+    return p->order == HD_R && bytes ? HDI_LAYOUT_8 : HDI_LAYOUT_ANY;
 }
 
 // Sizes -----------------------------------------------------------------------
@@ -283,8 +281,7 @@ static void describe(struct hd_image *image, uint64_t size)
         .layers = (int)p->layers,
         .order = p->order,
         .type = p->type,
-        .layout =
-            size <= INT32_MAX ? layout_of(p, order, type) : HDI_LAYOUT_ANY,
+        .layout = size <= INT32_MAX ? layout_of(p, type) : HDI_LAYOUT_ANY,
         .number = type->number,
         .texel_size = stored(order, type) * type->size,
         .component_size = type->size,

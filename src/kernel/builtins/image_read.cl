@@ -358,6 +358,14 @@ INNER int4 read_int(image i, uint sampler, struct spot s)
         return (int4)(choose(t.inside, p[0], 0), choose(t.inside, p[1], 0),
                       choose(t.inside, p[2], 0), choose(t.inside, p[3], 0));
     }
+    if (hdi_image_layout(i) == HDI_LAYOUT_8) {
+        struct texel t = FIND(HDI_LAYOUT_8);
+        return (int4)(choose(t.inside, (int)*t.at, 0), 0, 0, 1);
+    }
+    if (hdi_image_layout(i) == HDI_LAYOUT_32) {
+        struct texel t = FIND(HDI_LAYOUT_32);
+        return (int4)(choose(t.inside, *(global int *)t.at, 0), 0, 0, 1);
+    }
     struct texel t = FIND(HDI_LAYOUT_ANY);
     return (int4)(int_channel(i, t, 0), int_channel(i, t, 1),
                   int_channel(i, t, 2), int_channel(i, t, 3));

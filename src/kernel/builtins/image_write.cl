@@ -141,6 +141,8 @@ INNER void write(image i, int4 place, float4 c)
         store_words(AT(HDI_LAYOUT_4_X_32), c);
     else if (hdi_image_layout(i) == HDI_LAYOUT_32)
         *(global float *)AT(HDI_LAYOUT_32) = c.x;
+    else if (hdi_image_layout(i) == HDI_LAYOUT_8)
+        *AT(HDI_LAYOUT_8) = (uchar)byte_of(c.x);
     else if (i->number == HDI_NUMBER_PACKED)
         store_packed(i, AT(HDI_LAYOUT_ANY), c);
     else
@@ -156,6 +158,10 @@ INNER void write(image i, int4 place, uint4 c)
         store_bytes(i, AT(HDI_LAYOUT_8888), c);
     else if (hdi_image_layout(i) == HDI_LAYOUT_4_X_32)
         store_words(AT(HDI_LAYOUT_4_X_32), c);
+    else if (hdi_image_layout(i) == HDI_LAYOUT_32)
+        *(global uint *)AT(HDI_LAYOUT_32) = c.x;
+    else if (hdi_image_layout(i) == HDI_LAYOUT_8)
+        *AT(HDI_LAYOUT_8) = (uchar)byte_of(c.x);
     else
         store_any(i, AT(HDI_LAYOUT_ANY), c);
 }
@@ -167,6 +173,8 @@ INNER void write(image i, int4 place, int4 c)
         return;
     if (hdi_image_layout(i) == HDI_LAYOUT_4_X_32)
         store_words(AT(HDI_LAYOUT_4_X_32), c);
+    else if (hdi_image_layout(i) == HDI_LAYOUT_32)
+        *(global int *)AT(HDI_LAYOUT_32) = c.x;
     else
         store_any(i, AT(HDI_LAYOUT_ANY), c);
 }

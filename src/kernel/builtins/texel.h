@@ -108,13 +108,30 @@ INNER int clamp_int(int x, int low, int high)
     return choose(x < high, x, high);
 }
 
+// In bytes; constant where the layout says so: then neighbours are read side by
+// side.
+INNER int texel_size(image i, int layout)
+{
+    switch (layout) {
+    case HDI_LAYOUT_8:
+        return 1;
+    case HDI_LAYOUT_8888:
+    case HDI_LAYOUT_32:
+        return 4;
+    case HDI_LAYOUT_4_X_32:
+        return 16;
+    default:
+        return i->texel_size;
+    }
+}
+
 // The address of a texel inside the image. In bytes, of 32 bits where the
 // layout says that they are enough: then gathers take half the time.
 INNER global uchar *texel_at(image i, int layout, int x, int y, int z)
 {
     if (layout != HDI_LAYOUT_ANY)
-        return i->texels +
-               (x * i->texel_size + y * (int)i->row + z * (int)i->slice);
+        return i->texels + (x * texel_size(i, layout) + y * (int)i->row +
+                            z * (int)i->slice);
     return i->texels + ((long)x * i->texel_size + (long)y * (long)i->row +
                         (long)z * (long)i->slice);
 }

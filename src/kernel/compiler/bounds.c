@@ -14,6 +14,26 @@ const char hdi_bounds_lower[] = "heddle.lower";
 const char hdi_bounds_upper[] = "heddle.upper";
 const char hdi_bounds_apart[] = "heddle.apart";
 
+bool hdi_bounds_is_image_field(LLVMValueRef value)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName("dereferenceable", 15);
+
+    if (!LLVMIsALoadInst(value) || LLVMGetVolatile(value))
+        return false;
+    LLVMValueRef image = LLVMGetOperand(value, 0);
+    if (LLVMIsAGetElementPtrInst(image) && LLVMGetNumOperands(image) == 2 &&
+        LLVMIsAConstantInt(LLVMGetOperand(image, 1)))
+        image = LLVMGetOperand(image, 0);
+    if (!LLVMIsAArgument(image) ||
+        LLVMGetPointerAddressSpace(LLVMTypeOf(image)) != HDI_SPACE_CONSTANT)
+        return false;
+    LLVMValueRef kernel = LLVMGetParamParent(image);
+    for (unsigned i = 0; i < LLVMCountParams(kernel); i++)
+        if (LLVMGetParam(kernel, i) == image)
+            return LLVMGetEnumAttributeAtIndex(kernel, i + 1, kind) != NULL;
+    return false;
+}
+
 static bool is_given(LLVMValueRef value, unsigned *budget)
 {
     if (LLVMIsAArgument(value))
@@ -37,6 +57,8 @@ static bool is_given(LLVMValueRef value, unsigned *budget)
         return false;
     }
     switch (LLVMGetInstructionOpcode(value)) {
+    case LLVMLoad:
+        return hdi_bounds_is_image_field(value);
     case LLVMAdd:
     case LLVMSub:
     case LLVMMul:

@@ -43,7 +43,12 @@ int hdi_bounds_dimension(LLVMValueRef value);
 // The predicate with its operands exchanged.
 LLVMIntPredicate hdi_bounds_swapped(LLVMIntPredicate predicate);
 
-// Whether the value is computed from arguments, constants and sizes alone.
+// Whether the value is loaded from the description of an image, which does not
+// change and can be read anywhere: an argument that is marked as such.
+bool hdi_bounds_is_image_field(LLVMValueRef value);
+
+// Whether the value is computed from arguments, fields of images, constants and
+// sizes alone.
 bool hdi_bounds_is_given(LLVMValueRef value);
 
 // Whether the call neither reads nor writes memory.

@@ -459,7 +459,8 @@ LLVMValueRef hdi_emit_remade(struct hdi_emit *e, LLVMValueRef value)
     if (LLVMIsALoadInst(value)) {
         size_t slot =
             hdi_map_index(&e->flow->slot_index, LLVMGetOperand(value, 0));
-        return hdi_emit_remade(e, e->flow->slots[slot].only_stored);
+        if (slot != SIZE_MAX) // else a field of an image
+            return hdi_emit_remade(e, e->flow->slots[slot].only_stored);
     }
     LLVMValueRef narrow = narrow_id(e, value);
     if (narrow)

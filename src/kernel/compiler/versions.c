@@ -202,6 +202,19 @@ static hd_status build_prepared(struct hdi_llvm *llvm, LLVMModuleRef module,
                                      explanation, forms, error);
 }
 
+// What a kernel gets for an image is always there: see bounds.h.
+static void mark_images(LLVMContextRef c, LLVMValueRef prepared,
+                        const struct hdi_build_kernel *kernel)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName("dereferenceable", 15);
+
+    for (uint32_t i = 0; i < kernel->arg_count; i++)
+        if (kernel->args[i].kind == HD_ARG_IMAGE)
+            LLVMAddAttributeAtIndex(
+                prepared, i + 1,
+                LLVMCreateEnumAttribute(c, kind, sizeof(struct hdi_image)));
+}
+
 static hd_status build_one(struct hdi_llvm *llvm, LLVMModuleRef program,
                            struct hdi_build_kernel *kernel,
                            LLVMModuleRef *module, struct hdi_text *explanation,
@@ -212,6 +225,7 @@ static hd_status build_one(struct hdi_llvm *llvm, LLVMModuleRef program,
 
     HDI_TRY(
         hdi_prepare_kernel(llvm, program, kernel->name, &m, &prepared, error));
+    mark_images(llvm->context, prepared, kernel);
     hd_status status =
         build_prepared(llvm, m, prepared, kernel, explanation, forms, error);
     if (status == HD_OK)

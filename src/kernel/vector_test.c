@@ -686,6 +686,58 @@ static void limits_hold(struct try *t)
     hd_program_destroy(p);
 }
 
+static const char together[] =
+    "__kernel void columns(__global const uchar *x, __global uint *sums, int w,"
+    "\n"
+    "                      int h) {\n"
+    "    uint i = get_global_id(0), sum = 0;\n"
+    "    for (int y = 0; y < h; y++) sum = 3 * sum + x[y * w + i];\n"
+    "    sums[i] = sum;\n"
+    "}\n"
+    "__kernel void average(__global const uchar *x, __global uint *sums, int w,"
+    "\n"
+    "                      int h) {\n"
+    "    int i = get_global_id(0);\n"
+    "    uint sum = 0;\n"
+    "    for (int y = 0; y < h; y++) sum = 3 * sum + x[y * w + i] / (y + 1);\n"
+    "    sums[i] = sum;\n"
+    "}\n";
+
+// Where all go round a short loop and touch neighbours, chunks are of some
+// vectors; those that are left at the end of a row of one.
+static void short_loops_take_some_vectors(struct try *t)
+{
+    enum {
+        MOST = 200,
+        ROWS = 9
+    };
+    static unsigned char x[MOST * ROWS], *px = x;
+    static uint32_t sums[MOST], *psums = sums;
+    int w = MOST, h = ROWS;
+
+    for (size_t k = 0; t->device->can.features && k < 3; k++) {
+        struct hd_program *p = build_for(t, together, processors[k].cpu);
+        CHECK(width(p, "columns") == 4 * processors[k].width);
+        CHECK(width(p, "average") == processors[k].width);
+        hd_program_destroy(p);
+    }
+    struct hd_program *p = try_build(t, together, NULL);
+    for (int i = 0; i < MOST * ROWS; i++)
+        x[i] = (unsigned char)(i * i % 251);
+    for (uint64_t n = 1; n <= MOST; n += 1 + n % 7) {
+        memset(sums, 0xff, sizeof(sums));
+        TRY_RUN(t, p, "columns", ((struct try_range){1, {n}, {16}, {0}}),
+                TRY_VALUE(px), TRY_VALUE(psums), TRY_VALUE(w), TRY_VALUE(h));
+        for (unsigned i = 0; i < MOST; i++) {
+            uint32_t sum = 0;
+            for (unsigned y = 0; y < ROWS; y++)
+                sum = 3 * sum + x[y * MOST + i];
+            CHECK(sums[i] == (i < n ? sum : UINT32_MAX));
+        }
+    }
+    hd_program_destroy(p);
+}
+
 int main(void)
 {
     struct try t = try_open();
@@ -712,6 +764,7 @@ int main(void)
     exchanges_are_tried_one_by_one(&t);
     quotients_are_exact(&t);
     updates_of_one_place_are_folded(&t);
+    short_loops_take_some_vectors(&t);
     try_close(&t);
     return 0;
 }

@@ -183,6 +183,13 @@ static bool find_likely(const struct hdi_wide *w, LLVMValueRef pointer,
            base.step + index.step * element == size;
 }
 
+bool hdi_wide_is_likely(const struct hdi_wide *w, LLVMValueRef pointer,
+                        int64_t size)
+{
+    struct likely likely;
+    return find_likely(w, pointer, size, &likely);
+}
+
 // The address of lane 0 if those of the others follow it.
 static LLVMValueRef likely_address(struct hdi_wide *w, LLVMValueRef pointer,
                                    const struct likely *likely,

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/compiler/span.h"
+
 enum {
     CHEAP = 12,              // instructions that are not worth passing over
     MOST_INSTRUCTIONS = 3000 // of a region: LLVM takes long over vectors
@@ -487,6 +489,7 @@ static bool prepare(struct hdi_lanes *l)
         !hdi_linear_find(l->emit, &l->order, marks, false, &l->open))
         return false;
     l->splits = hdi_split_find(l->region, &l->open, &l->order, &l->split);
+    l->span = hdi_span_find(l);
     return !l->splits ||
            hdi_linear_find(l->emit, &l->order, marks, true, &l->together);
 }

@@ -24,6 +24,7 @@ struct hdi_lanes {
     struct hdi_linear together;      // when all take the first branch alike
     const struct hdi_linear *linear; // of the chunk at hand
     struct hdi_wide wide;
+    unsigned span;                   // lanes of a full chunk: see span.h
     LLVMBasicBlockRef *enter, *body; // per position
     LLVMValueRef *masks;             // per position: alloca
     bool *comes; // per position: lanes of the chunk at hand may come there

@@ -620,7 +620,7 @@ static bool write_region(struct hdi_regions *all, size_t start)
     e->ordered = false;
     if (ok && !lanes && !form.lone)
         ok = hdi_hazard_find(&region, &e->ordered);
-    form.lanes = lanes ? e->width : 0;
+    form.lanes = lanes ? lanes->span : 0;
     form.limit = lanes && lanes->splits ? lanes->split.line : 0;
     ok &= add_form(&all->forms, form);
     move_group_values(&region, true);

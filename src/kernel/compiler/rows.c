@@ -82,14 +82,18 @@ static void write_rest(struct hdi_lanes *l, const struct row *row)
         HDI_WAY_PART);
 }
 
+// What is left behind chunks of the span is some chunks under a mask.
 static void write_whole_row(struct hdi_lanes *l, const struct row *row)
 {
     struct hdi_emit *e = l->emit;
+    unsigned width = l->wide.lanes;
     LLVMBasicBlockRef rest = hdi_emit_block(e, "rest"),
                       part = hdi_emit_block(e, "part"),
                       after = hdi_emit_block(e, "after_chunks");
 
+    l->wide.lanes = l->span;
     write_full(l, row, e->trip[0], HDI_WAY_OPEN, rest);
+    l->wide.lanes = width;
     hdi_build_at_end(e->builder, rest);
     LLVMBuildCondBr(
         e->builder,
@@ -97,7 +101,13 @@ static void write_whole_row(struct hdi_lanes *l, const struct row *row)
         part, after);
     hdi_build_at_end(e->builder, part);
     write_rest(l, row);
-    LLVMBuildBr(e->builder, after);
+    if (l->span > width) {
+        LLVMBuildStore(e->builder, behind(l, row, load_x(e, row)),
+                       row->counter);
+        hdi_keep_rolled(e, LLVMBuildBr(e->builder, rest));
+    } else {
+        LLVMBuildBr(e->builder, after);
+    }
     hdi_build_at_end(e->builder, after);
 }
 

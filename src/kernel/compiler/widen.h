@@ -67,6 +67,10 @@ void hdi_widen_remade(struct hdi_wide *wide, LLVMValueRef value);
 // access.c: loads and stores of memory, plain ones.
 void hdi_widen_load(struct hdi_wide *wide, LLVMValueRef load);
 void hdi_widen_store(struct hdi_wide *wide, LLVMValueRef store);
+// Whether the addresses of elements of that size are those of neighbours nearly
+// always.
+bool hdi_wide_is_likely(const struct hdi_wide *wide, LLVMValueRef pointer,
+                        int64_t size);
 LLVMValueRef hdi_wide_read(struct hdi_wide *wide, LLVMTypeRef type,
                            LLVMValueRef pointer, unsigned align);
 LLVMValueRef hdi_wide_write(struct hdi_wide *wide, LLVMValueRef vector,

@@ -738,6 +738,45 @@ static void short_loops_take_some_vectors(struct try *t)
     hd_program_destroy(p);
 }
 
+// What lies along y is gone through with what lies along x in short rows.
+static void rows_are_short_across_lines(struct try *t)
+{
+    static const char text[] =
+        "__kernel void turn(__global const uchar *x, __global uchar *to, int w,"
+        "\n"
+        "                   int h) {\n"
+        "    int i = get_global_id(0), j = get_global_id(1);\n"
+        "    to[i * h + j] = x[j * w + i];\n"
+        "}\n"
+        "__kernel void copy(__global const uchar *x, __global uchar *to, int w,"
+        "\n"
+        "                   int h) {\n"
+        "    int i = get_global_id(0), j = get_global_id(1);\n"
+        "    to[j * w + i] = x[j * w + i];\n"
+        "}\n";
+    enum {
+        W = 75,
+        H = 21
+    };
+    static const char said[] = "work-groups do not matter: short rows";
+    static unsigned char x[W * H], to[W * H], *px = x, *pto = to;
+    struct hd_program *p = try_build(t, text, NULL);
+    int w = W, h = H;
+
+    CHECK(
+        strstr(hd_kernel_info(hd_program_find(p, "turn"))->explanation, said));
+    CHECK(
+        !strstr(hd_kernel_info(hd_program_find(p, "copy"))->explanation, said));
+    for (int i = 0; i < W * H; i++)
+        x[i] = (unsigned char)(i * i % 251);
+    TRY_RUN(t, p, "turn", ((struct try_range){2, {W, H}, {25, 3}, {0}}),
+            TRY_VALUE(px), TRY_VALUE(pto), TRY_VALUE(w), TRY_VALUE(h));
+    for (int i = 0; i < W; i++)
+        for (int j = 0; j < H; j++)
+            CHECK(to[i * H + j] == x[j * W + i]);
+    hd_program_destroy(p);
+}
+
 int main(void)
 {
     struct try t = try_open();
@@ -765,6 +804,7 @@ int main(void)
     quotients_are_exact(&t);
     updates_of_one_place_are_folded(&t);
     short_loops_take_some_vectors(&t);
+    rows_are_short_across_lines(&t);
     try_close(&t);
     return 0;
 }

@@ -5,10 +5,12 @@
 #include "backend/frame.h"
 #include "kernel/compiler/bounds.h"
 #include "kernel/compiler/interior.h"
+#include "kernel/compiler/tile.h"
 
 enum {
     MOST_ROW = 2048,     // work-items of a part in x: rows above and below are
                          // still in a near cache when they are needed again
+    SHORT_ROW = 16,      // the same where that goes for lines of memory
     SHARE_ALIGNMENT = 64 // of what a group does of a longer range [work-items]
 };
 
@@ -341,7 +343,9 @@ static LLVMBasicBlockRef measure(struct hdi_emit *e, LLVMBasicBlockRef leave,
 LLVMBasicBlockRef hdi_chunk_begin(struct hdi_emit *e, LLVMBasicBlockRef leave)
 {
     LLVMBuilderRef b = e->builder;
-    LLVMValueRef most = LLVMConstInt(e->i64, MOST_ROW, false);
+    e->short_rows = hdi_tile_pays(e->llvm, e->flow);
+    LLVMValueRef most =
+        LLVMConstInt(e->i64, e->short_rows ? SHORT_ROW : MOST_ROW, false);
     LLVMValueRef first[3], count[3];
     LLVMValueRef at = LLVMBuildAlloca(b, e->i64, "");
 

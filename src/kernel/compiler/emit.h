@@ -59,6 +59,7 @@ struct hdi_emit {
     unsigned width;              // lanes of a chunk (widen.h), 0: none
     bool lanes;                  // parts have HDI_LANES work-items at most;
                                  // what is kept of each is in registers
+    bool short_rows;             // of parts: see tile.h
     unsigned bound_count;        // conditions that became bounds
     LLVMValueRef group_id[3];    // i32
     LLVMValueRef base[3];        // i64: global id of its first work-item

@@ -484,9 +484,9 @@ static void explain(const struct hdi_emit *e, const struct hdi_regions *regions,
                    e->about->local_bytes);
     if (e->flat)
         hdi_text_print(text,
-                       "work-groups do not matter: long rows; conditions at "
+                       "work-groups do not matter: %s rows; conditions at "
                        "the top that became their bounds: %u\n",
-                       e->bound_count);
+                       e->short_rows ? "short" : "long", e->bound_count);
     if (e->flow->gathers)
         hdi_text_print(text,
                        "no lanes under masks: the loop in line %u mostly reads "

@@ -102,13 +102,30 @@ struct hdi_check_arg {
     int32_t texels[4];
 };
 
+enum {
+    HDI_SEARCH_PIECE = 4096 // of a copy [bytes]
+};
+
+// A copy of memory, each piece of which is made when it is touched first.
+struct hdi_search_copy {
+    char *to; // NULL: there is none
+    const char *from;
+    uint64_t size; // [bytes]
+    bool *made;    // per piece
+};
+
 // A launch that failed runs again in its checked form, on copies of what it may
-// write, to find the work-item that it was. Nothing else is looked for.
+// write, to find the work-item that it was. Nothing else is looked for. One
+// thread runs it.
 struct hdi_search {
     const struct hdi_fault *fault;
     const uint64_t *were; // per argument: where its memory began
-    bool found;           // then:
-    uint64_t item[3];     // global id
+    struct hdi_search_copy *copies;
+    uint32_t copy_count;
+    uint64_t left;    // how much more may be copied [bytes]
+    bool starved;     // more was to be; what runs sees other values
+    bool found;       // then:
+    uint64_t item[3]; // global id
     uint32_t group[3];
     uint32_t line; // of the source
     char file[256];

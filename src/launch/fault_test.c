@@ -120,6 +120,12 @@ static const char source[] =
     "    b[get_global_id(0)] = c[get_global_id(0) & 1];\n"
     "    while (((volatile global int *)a)[at] == 0)\n"
     "        ;\n"
+    "}\n"
+    "kernel void follow(global int *a, global int *b, long at)\n"
+    "{\n"
+    "    b[get_global_id(0)] = 1;\n"
+    "    if (get_global_id(0) == a[at])\n"
+    "        a[at + 1] = 1;\n" // line 116
     "}\n";
 
 enum {
@@ -461,6 +467,23 @@ static void the_search_is_not_seen(void)
     rig_tear_down(&rig);
 }
 
+// Of what it writes, the search copies what is touched.
+static void large_buffers_are_searched(struct rig *rig)
+{
+    const uint64_t size = 3ull << 30;
+    struct pair pair = make_pair(rig);
+    struct hd_buffer *small = pair.a;
+    int64_t last = (int64_t)(size / sizeof(int)) - 1;
+
+    CHECK_OK(hdi_buffer_create(rig->launcher, size, &pair.a, &error), error);
+    ((int *)hd_buffer_host(pair.a))[last] = 77;
+    FAULT(rig, &pair, "follow", last, "rig.cl:116",
+          "work-item (77, 0, 0) of work-group (1, 0, 0)",
+          " 0 bytes past the end of argument 0, 'a'");
+    free_pair(&pair);
+    hd_buffer_destroy(small);
+}
+
 // Binaries have no source; with -g they hold what the search needs.
 static void a_binary_is_searched(struct rig *rig, const char *options)
 {
@@ -756,6 +779,7 @@ int main(void)
         struct rig rig = rig_set_up(kinds[i].pool, kinds[i].device, source);
         a_stray_access_is_attributed(&rig);
         a_kernel_that_paints_is_attributed(&rig);
+        large_buffers_are_searched(&rig);
         if (i == 0 && hdi_digest_is_there()) {
             a_binary_is_searched(&rig, "-g");
             a_binary_is_searched(&rig, "");

@@ -2,13 +2,16 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "base/memory.h"
 #include "launch/image.h"
 #include "launch/seal.h"
 
 enum {
-    MOST_COPIED = 256 << 20, // [bytes]
-    TIME_LIMIT = 2000000000  // [ns]
+    LEAST_COPIED = 256 << 20, // that may be, however little is free [bytes]
+    TIME_LIMIT = 2000000000   // [ns]
 };
 
 // What the kernel takes, its written buffers replaced by copies; and where each
@@ -17,9 +20,10 @@ struct again {
     const struct hd_kernel *kernel;
     unsigned count;
     struct hd_arg *args;
-    struct hd_buffer **copies; // per argument that is the first with its buffer
-    struct hd_image *images;   // per argument that has its texels in a copy
+    struct hd_buffer *copies; // per argument that is the first with its buffer
+    struct hd_image *images;  // per argument that has its texels in a copy
     uint64_t *were;
+    struct hdi_search *search;
 };
 
 // The buffer that an argument is, or that its texels are in; NULL: none.
@@ -53,46 +57,87 @@ static void replace(struct again *again, unsigned index, struct hd_buffer *to)
     arg->image = image;
 }
 
-// All arguments with one buffer share its copy.
-static bool copy(struct hdi_launcher *launcher, struct again *again,
-                 const struct hd_arg *args, unsigned index, uint64_t *left)
+// Texels are touched in ways that are not looked at.
+static bool has_texels(const struct again *again, const struct hd_arg *args,
+                       const struct hd_buffer *buffer)
 {
-    const struct hd_buffer *from = memory_of(&args[index]);
-    struct hd_error error;
-    struct hd_buffer *to;
-
-    if (memory_of(&again->args[index]) != from)
-        return true;
-    if (from->size > *left ||
-        hdi_buffer_create(launcher, from->size, &to, &error) != HD_OK)
-        return false;
-    *left -= from->size;
-    again->copies[index] = to;
-    memcpy(to->address, from->address, from->size);
     for (unsigned i = 0; i < again->count; i++)
-        if (memory_of(&args[i]) == from)
-            replace(again, i, to);
+        if (args[i].is == HD_IS_IMAGE && memory_of(&args[i]) == buffer)
+            return true;
+    return false;
+}
+
+static bool copy_all(struct hdi_search *search, void *to,
+                     const struct hd_buffer *from)
+{
+    if (from->size > search->left)
+        return false;
+    search->left -= from->size;
+    memcpy(to, from->address, from->size);
     return true;
 }
 
-static bool make(struct hdi_launcher *launcher, struct again *again,
-                 const struct hd_arg *args)
+// All arguments with one buffer share its copy. Huge pages would be more than
+// what is touched.
+static bool copy(struct again *again, const struct hd_arg *args, unsigned index)
 {
-    uint64_t left = MOST_COPIED;
+    const struct hd_buffer *from = memory_of(&args[index]);
+    struct hdi_search_copy *pieces = &again->search->copies[index];
+    struct hd_buffer *to = &again->copies[index];
+
+    if (memory_of(&again->args[index]) != from)
+        return true;
+    *to = (struct hd_buffer){.launcher = from->launcher,
+                             .address = hdi_map(from->size),
+                             .size = from->size,
+                             .lock = PTHREAD_MUTEX_INITIALIZER};
+    if (!to->address)
+        return false;
+    madvise(to->address, from->size, MADV_NOHUGEPAGE);
+    for (unsigned i = 0; i < again->count; i++)
+        if (memory_of(&args[i]) == from)
+            replace(again, i, to);
+    if (has_texels(again, args, from))
+        return copy_all(again->search, to->address, from);
+    *pieces = (struct hdi_search_copy){
+        .to = to->address,
+        .from = from->address,
+        .size = from->size,
+        .made = calloc(from->size / HDI_SEARCH_PIECE + 1, sizeof(bool))};
+    return pieces->made != NULL;
+}
+
+// Half of what is free.
+static uint64_t most_copied(void)
+{
+    uint64_t pages = (uint64_t)sysconf(_SC_AVPHYS_PAGES);
+    uint64_t half = pages / 2 * hdi_page_size();
+
+    return half > LEAST_COPIED ? half : LEAST_COPIED;
+}
+
+static bool make(struct again *again, const struct hd_arg *args)
+{
+    struct hdi_search *search = again->search;
 
     again->args = calloc(again->count + 1, sizeof(*again->args));
-    again->copies = calloc(again->count + 1, sizeof(struct hd_buffer *));
+    again->copies = calloc(again->count + 1, sizeof(*again->copies));
     again->images = calloc(again->count + 1, sizeof(*again->images));
     again->were = calloc(again->count + 1, sizeof(*again->were));
-    if (!again->args || !again->copies || !again->images || !again->were)
+    search->copies = calloc(again->count + 1, sizeof(*search->copies));
+    if (!again->args || !again->copies || !again->images || !again->were ||
+        !search->copies)
         return false;
+    search->were = again->were;
+    search->copy_count = again->count;
+    search->left = most_copied();
     memcpy(again->args, args, again->count * sizeof(*args));
     for (unsigned i = 0; i < again->count; i++) {
         if (!memory_of(&args[i]))
             continue;
         again->were[i] = (uint64_t)(uintptr_t)begin_of(&args[i]);
         if (hdi_seal_may_write(&again->kernel->args[i].shown) &&
-            !copy(launcher, again, args, i, &left))
+            !copy(again, args, i))
             return false;
     }
     return true;
@@ -101,7 +146,10 @@ static bool make(struct hdi_launcher *launcher, struct again *again,
 static void clear(struct again *again)
 {
     for (unsigned i = 0; again->copies && i < again->count; i++)
-        hd_buffer_destroy(again->copies[i]);
+        hdi_unmap(again->copies[i].address, again->copies[i].size);
+    for (unsigned i = 0; again->search->copies && i < again->count; i++)
+        free(again->search->copies[i].made);
+    free(again->search->copies);
     free(again->were);
     free(again->images);
     free(again->copies);
@@ -115,8 +163,10 @@ const char *hdi_search_run(struct hdi_launcher *launcher,
                            const struct hdi_terms *terms,
                            struct hdi_fault *fault)
 {
-    struct again again = {.count = kernel->info.arg_count};
+    static const char starved[] = "the work-item is not named, for want of "
+                                  "memory to run the work-groups again";
     struct hdi_search search = {.fault = fault};
+    struct again again = {.count = kernel->info.arg_count, .search = &search};
     struct hdi_terms once = *terms;
     struct hd_range range = {.dims = frame->dims};
     struct hd_error error;
@@ -128,17 +178,15 @@ const char *hdi_search_run(struct hdi_launcher *launcher,
     again.kernel = hdi_kernel_checked(kernel, &why);
     if (!again.kernel)
         return why;
-    if (!make(launcher, &again, args)) {
+    if (!make(&again, args)) {
         clear(&again);
-        return "the work-item is not named, for want of memory to run the "
-               "work-groups again";
+        return starved;
     }
     for (unsigned d = 0; d < frame->dims; d++) {
         range.global[d] = frame->global[d];
         range.offset[d] = frame->offset[d];
         range.local[d] = frame->local_size[d];
     }
-    search.were = again.were;
     once.search = &search;
     once.time_limit = TIME_LIMIT;
     once.place = (struct hdi_place){.kind = HD_ANYWHERE};
@@ -146,8 +194,9 @@ const char *hdi_search_run(struct hdi_launcher *launcher,
                     &once, &error);
     clear(&again);
     if (!search.found)
-        return "the work-item did not fault again when the work-groups ran "
-               "again";
+        return search.starved ? starved
+                              : "the work-item did not fault again when the "
+                                "work-groups ran again";
     fault->has_item = true;
     memcpy(fault->item, search.item, sizeof(fault->item));
     memcpy(fault->first, search.group, sizeof(fault->first));
@@ -171,8 +220,9 @@ void hdi_search_end(struct hdi_search *search, const struct hdi_fault *fault)
 {
     const struct hdi_fault *wanted = search->fault;
 
-    if (search->found || !fault->has_item || fault->kind != wanted->kind ||
-        fault->kind == HDI_FAULT_ACCESS || fault->line != wanted->line)
+    if (search->found || search->starved || !fault->has_item ||
+        fault->kind != wanted->kind || fault->kind == HDI_FAULT_ACCESS ||
+        fault->line != wanted->line)
         return;
     search->found = true;
     memcpy(search->item, fault->item, sizeof(search->item));

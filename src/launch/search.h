@@ -10,7 +10,8 @@
 
 // Name the work-item in `fault`, if it is not, of a launch of `frame` that
 // failed. Where it is not found, the fault stays as it is, and the result says
-// why, or what to do; else NULL. Buffers are left alone.
+// why, or what to do; else NULL. Buffers are left alone: of those that
+// it may write, copies are, of what is touched.
 const char *hdi_search_run(struct hdi_launcher *launcher,
                            const struct hd_kernel *kernel,
                            const struct hdi_frame *frame,

@@ -430,7 +430,9 @@ static void *touch_again(struct hdi_checker *c, const struct hdi_item *item,
                                                : HDI_SEARCH_ELSEWHERE;
 
     inside = inside && !(writes && sealed);
-    if (!inside)
+    if (inside && range->arg && !range->arg->local)
+        hdi_search_copy(c->launch->search, at, size);
+    else if (!inside)
         hdi_search_look(c->launch, c->frame, item, site, arg, at, size);
     return inside ? at : spare(c, site, size);
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "backend/backend.h"
 #include "tests/check.h"
 
 enum {
@@ -239,6 +240,54 @@ static void many_mistakes_are_counted(void)
     CHECK(end("and more mistakes, at 68 accesses") == 32);
 }
 
+// When a launch runs again, pieces of what it may write are copied as they are
+// touched, until there is no more memory; then nothing is found any more.
+static void pieces_are_copied_when_they_are_touched(void)
+{
+    enum {
+        PIECE = HDI_SEARCH_PIECE,
+        SIZE = 3 * PIECE + 100
+    };
+    static char from[SIZE], to[SIZE];
+    bool made[4] = {false};
+    const struct hdi_fault fault = {.access = HDI_FAULT_WRITES,
+                                    .has_address = true,
+                                    .address = 1000 + SIZE};
+    struct hdi_search_copy copies[] = {
+        {0}, {.to = to, .from = from, .size = SIZE, .made = made}};
+    struct hdi_search search = {.fault = &fault,
+                                .were = &(uint64_t){1000},
+                                .copies = copies,
+                                .copy_count = 2,
+                                .left = 2 * PIECE + 100};
+    const struct hdi_check_arg arg = {
+        .name = "out", .memory = to, .size = SIZE, .writable = true};
+    const struct hdi_check_launch again = {
+        .kernel = "k", .args = &arg, .arg_count = 1, .search = &search};
+
+    memset(from, 1, SIZE);
+    begin();
+    CHECK(hdi_checker_begin(checker, &again, &frame));
+    CHECK(touch(0, to + SIZE - 4, 4, READ_ARG, NULL) == to + SIZE - 4);
+    CHECK(to[SIZE - 1] == 1 && to[3 * PIECE] == 1 && to[3 * PIECE - 1] == 0);
+    to[SIZE - 1] = 2;
+    touch(0, to + SIZE - 1, 1, WRITE_ARG, NULL);
+    CHECK(to[SIZE - 1] == 2);
+    touch(0, to + PIECE - 4, 8, READ_ARG, NULL);
+    CHECK(to[0] == 1 && to[2 * PIECE - 1] == 1 && to[2 * PIECE] == 0);
+    CHECK(!search.starved);
+    touch(0, to + SIZE, 4, READ_ARG, NULL);
+    CHECK(!search.found);
+    touch(2, to + SIZE, 4, WRITE_ARG, NULL);
+    CHECK(search.found && search.item[0] == 10);
+    search.found = false;
+    touch(0, to + 2 * PIECE, 4, READ_ARG, NULL);
+    CHECK(search.starved && to[2 * PIECE] == 0);
+    touch(2, to + SIZE, 4, WRITE_ARG, NULL);
+    CHECK(!search.found);
+    CHECK(end("") == 0);
+}
+
 int main(void)
 {
     make_sites();
@@ -252,6 +301,7 @@ int main(void)
     barriers_and_groups_divide();
     atomic_accesses_race_with_plain_ones_only();
     many_mistakes_are_counted();
+    pieces_are_copied_when_they_are_touched();
     hdi_checker_destroy(checker);
     return 0;
 }

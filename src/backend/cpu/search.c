@@ -106,11 +106,44 @@ void hdi_search_look(const struct hdi_check_launch *launch,
 {
     struct hdi_search *search = launch->search;
 
-    if (search->found || !fits(launch, frame, site, arg, at, size))
+    if (search->found || search->starved ||
+        !fits(launch, frame, site, arg, at, size))
         return;
     search->found = true;
     search->line = site->line;
     snprintf(search->file, sizeof(search->file), "%s", site->file);
     memcpy(search->item, item->global_id, sizeof(search->item));
     memcpy(search->group, item->group_id, sizeof(search->group));
+}
+
+static void copy_piece(struct hdi_search *search, struct hdi_search_copy *copy,
+                       uint64_t piece)
+{
+    uint64_t at = piece * HDI_SEARCH_PIECE, size = copy->size - at;
+
+    if (copy->made[piece])
+        return;
+    if (size > HDI_SEARCH_PIECE)
+        size = HDI_SEARCH_PIECE;
+    if (size > search->left) {
+        search->starved = true;
+        return;
+    }
+    search->left -= size;
+    memcpy(copy->to + at, copy->from + at, size);
+    copy->made[piece] = true;
+}
+
+void hdi_search_copy(struct hdi_search *search, const char *at, uint64_t size)
+{
+    for (uint32_t i = 0; i < search->copy_count; i++) {
+        struct hdi_search_copy *copy = &search->copies[i];
+        uint64_t begin = (uint64_t)((uintptr_t)at - (uintptr_t)copy->to);
+        if (!copy->to || begin >= copy->size)
+            continue;
+        for (uint64_t piece = begin / HDI_SEARCH_PIECE;
+             piece <= (begin + size - 1) / HDI_SEARCH_PIECE; piece++)
+            copy_piece(search, copy, piece);
+        return;
+    }
 }

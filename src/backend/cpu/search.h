@@ -19,4 +19,7 @@ void hdi_search_look(const struct hdi_check_launch *launch,
                      const struct hdi_site *site, int arg, const char *at,
                      uint64_t size);
 
+// These bytes, of one argument, are about to be touched: copy them.
+void hdi_search_copy(struct hdi_search *search, const char *at, uint64_t size);
+
 #endif

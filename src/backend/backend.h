@@ -120,7 +120,9 @@ struct hdi_fault {
     bool constant; // it is one of a constant at program scope
     struct hdi_fault_block {
         uint64_t begin, bytes;
-    } local, saved;              // the unit's own memory
+    } local, saved,              // the unit's own memory
+        own, all;                // of the work-item, and of all: their stacks
+                                 // or coroutines, and what lies round them
     uint32_t first[3], count[3]; // work-groups, one of which it was
     bool has_item;               // then it was work-item `item` of the first
     uint64_t item[3];            // global id

@@ -102,6 +102,13 @@ static struct nearest find(const struct hdi_fault *fault,
         (struct nearest){.block = fault->saved, .what = "the private memory"});
     if (n.block.begin == fault->local.begin && n.block.bytes > 0 && !n.arg)
         n.arg = local_arg(kernel, !n.before, &n.index);
+    uint64_t into = fault->address - fault->all.begin;
+    if (into < fault->all.bytes) {
+        n = (struct nearest){.distance = UINT64_MAX};
+        consider(&n, fault->address,
+                 (struct nearest){.block = fault->own,
+                                  .what = "its private memory"});
+    }
     return n;
 }
 

@@ -126,6 +126,19 @@ static const char source[] =
     "    b[get_global_id(0)] = 1;\n"
     "    if (get_global_id(0) == a[at])\n"
     "        a[at + 1] = 1;\n" // line 116
+    "}\n"
+    "kernel void carried(global int *a, global int *b, long at,\n"
+    "                    local int *tile)\n"
+    "{\n"
+    "    int p[16], l = (int)get_local_id(0);\n"
+    "    for (int i = 0; i < 16; i++)\n"
+    "        p[i] = a[i];\n"
+    "    tile[l] = l;\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    if (get_global_id(0) == 100)\n"
+    "        p[at] = 2;\n" // line 127
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    b[get_global_id(0)] = p[a[1] & 15] + tile[l ^ 1];\n"
     "}\n";
 
 enum {
@@ -286,6 +299,35 @@ static void what_others_left_does_not_show(void)
     }
 }
 
+// What lives across a barrier is in the stack of its work-item, or in its
+// coroutine: with guard pages each of these ends where nothing is.
+static void private_memory_is_the_work_items(struct rig *rig, const char *form,
+                                             int64_t at)
+{
+    const struct hdi_program_context context = {.device = rig->device};
+    const struct hd_program_params params = {
+        .path = "rig.cl", .source = source, .options = form};
+    struct hd_program *own = rig->program;
+    struct pair pair = make_pair(rig);
+
+    CHECK_OK(hdi_program_create(&context, &params, &rig->program, &error),
+             error);
+    for (int i = 0; i < 3; i++) {
+        FAULT(rig, &pair, "carried", at, "rig.cl:127",
+              "work-item (100, 0, 0) of work-group (1, 0, 0) writes",
+              " bytes past the end of its private memory of");
+        FAULT(rig, &pair, "carried", -100 * KIB, "rig.cl:127",
+              "work-item (100, 0, 0) of work-group (1, 0, 0) writes",
+              " bytes before the begin of its private memory of");
+        CHECK_OK(launch(rig, &pair, "carried", 3), error);
+        for (int k = 0; k < ITEMS; k++)
+            CHECK(((int *)hd_buffer_host(pair.b))[k] == (k % GROUP ^ 1));
+    }
+    hd_program_destroy(rig->program);
+    rig->program = own;
+    free_pair(&pair);
+}
+
 // The very next element, whatever the size.
 static void guarded_buffers_end_where_their_bytes_do(void)
 {
@@ -311,6 +353,7 @@ static void guarded_buffers_end_where_their_bytes_do(void)
               "past the end of argument 0, 'a'");
         free_pair(&pair);
     }
+    private_memory_is_the_work_items(&rig, "-heddle-form=coroutine", 256);
     rig_tear_down(&rig);
 }
 
@@ -780,6 +823,8 @@ int main(void)
         a_stray_access_is_attributed(&rig);
         a_kernel_that_paints_is_attributed(&rig);
         large_buffers_are_searched(&rig);
+        private_memory_is_the_work_items(&rig, "-heddle-form=coroutine",
+                                         100 * KIB);
         if (i == 0 && hdi_digest_is_there()) {
             a_binary_is_searched(&rig, "-g");
             a_binary_is_searched(&rig, "");

@@ -38,6 +38,10 @@ static void describe(struct hdi_cpu_core *core, const struct hdi_entry *entry,
         f->access = trap->is_write ? HDI_FAULT_WRITES : HDI_FAULT_READS;
     memcpy(f->first, frame->first, sizeof(f->first));
     memcpy(f->count, frame->count, sizeof(f->count));
+    struct hdi_memory_range own, all;
+    hdi_fibers_memory(&core->fibers, &own, &all);
+    f->own = block_at(own.begin, own.bytes);
+    f->all = block_at(all.begin, all.bytes);
     const struct hdi_item *item = hdi_fibers_running(&core->fibers);
     if (item) {
         f->has_item = true;

@@ -57,7 +57,8 @@ static void free_memory(struct hdi_fibers *f)
     f->items = NULL;
     f->services.item_count = 0;
     f->memory = NULL;
-    f->capacity = f->stack_size = f->coroutine_size = f->coroutine_room = 0;
+    f->capacity = f->stack_size = f->coroutine_size = 0;
+    f->coroutine_stride = f->coroutine_room = 0;
 }
 
 // Inaccessible memory for `count` items. What of it is made accessible appears
@@ -90,15 +91,39 @@ static bool map_stacks(struct hdi_fibers *f, size_t count, size_t size)
     return true;
 }
 
-static bool map_coroutines(struct hdi_fibers *f, size_t count, size_t size)
+// From one to the next of that size: side by side, or each before the end of
+// pages of its own with one more behind.
+static uint64_t stride_of(const struct hdi_fibers *f, uint64_t size)
 {
-    uint64_t bytes;
+    size_t page = hdi_page_size();
 
-    if (!hdi_multiply(count, size, &bytes))
+    return f->guard ? hdi_round_up(size, page) + page : size;
+}
+
+static bool open_coroutines(const struct hdi_fibers *f, size_t count,
+                            uint64_t bytes)
+{
+    size_t page = hdi_page_size();
+    char *first = f->memory + MARGIN;
+    bool ok = true;
+
+    if (!f->guard)
+        return mprotect(first, bytes, PROT_READ | PROT_WRITE) == 0;
+    for (size_t i = 0; ok && i < count; i++)
+        ok = mprotect(first + i * f->coroutine_stride,
+                      f->coroutine_stride - page, PROT_READ | PROT_WRITE) == 0;
+    return ok;
+}
+
+static bool map_coroutines(struct hdi_fibers *f, size_t count, uint64_t size)
+{
+    uint64_t stride = stride_of(f, size), bytes;
+
+    if (!hdi_multiply(count, stride, &bytes))
         return false;
     bytes = hdi_round_up(bytes, hdi_page_size());
-    if (!map(f, count, bytes + 2 * MARGIN) ||
-        mprotect(f->memory + MARGIN, bytes, PROT_READ | PROT_WRITE) != 0)
+    f->coroutine_stride = stride;
+    if (!map(f, count, bytes + 2 * MARGIN) || !open_coroutines(f, count, bytes))
         return false;
     for (size_t i = 0; i < count; i++)
         f->items[i].fibers = f;
@@ -106,6 +131,15 @@ static bool map_coroutines(struct hdi_fibers *f, size_t count, size_t size)
     f->coroutine_size = size;
     f->capacity = count;
     return true;
+}
+
+static char *coroutine_at(const struct hdi_fibers *f, size_t index)
+{
+    char *at = f->memory + MARGIN + index * f->coroutine_stride;
+
+    return f->guard
+               ? at + f->coroutine_stride - hdi_page_size() - f->coroutine_size
+               : at;
 }
 
 static char *stack_low(const struct hdi_fibers *f, size_t index)
@@ -278,14 +312,20 @@ static bool reserve_stacks(struct hdi_fibers *f, size_t count, uint64_t need)
 }
 
 // Each kernel has its own size, which is a multiple of how it is aligned: they
-// lie that far apart in memory that was larger, too.
+// lie that far apart in memory that was larger, too, or end where others did.
 static bool reserve_coroutines(struct hdi_fibers *f, size_t count)
 {
     struct hdi_item any = {.frame = f->frame};
-    uint64_t size = hdi_round_up((uintptr_t)f->code->start(&any, NULL), LINE);
+    uint64_t size = (uintptr_t)f->code->start(&any, NULL);
+    if (!f->guard)
+        size = hdi_round_up(size, LINE);
+    uint64_t stride = stride_of(f, size);
 
-    if (count <= f->capacity && size <= f->coroutine_room / count) {
+    if (count <= f->capacity &&
+        (f->guard ? stride == f->coroutine_stride
+                  : size <= f->coroutine_room / count)) {
         f->coroutine_size = size;
+        f->coroutine_stride = stride;
         return true;
     }
     free_memory(f);
@@ -488,7 +528,7 @@ static void set_items(struct hdi_fibers *f, size_t first, size_t count)
     for (size_t i = first; i < first + count; i++, next_item(f, id)) {
         set_item(&f->items[i], id);
         if (f->code->start)
-            f->items[i].memory = f->memory + MARGIN + i * f->coroutine_size;
+            f->items[i].memory = coroutine_at(f, i);
         if (f->code->flags & HDI_ITEMS_DEBUG)
             fill(f, &f->items[i].stack);
     }
@@ -728,6 +768,20 @@ void hdi_fibers_free(struct hdi_fibers *fibers)
 const struct hdi_item *hdi_fibers_running(const struct hdi_fibers *fibers)
 {
     return fibers->running ? &fibers->running->item : NULL;
+}
+
+void hdi_fibers_memory(const struct hdi_fibers *f, struct hdi_memory_range *own,
+                       struct hdi_memory_range *all)
+{
+    *own = *all = (struct hdi_memory_range){0};
+    if (!f->running || !f->memory)
+        return;
+    *all = (struct hdi_memory_range){f->memory, f->memory_size};
+    if (f->code->start)
+        *own = (struct hdi_memory_range){f->running->memory, f->coroutine_size};
+    else
+        *own = (struct hdi_memory_range){
+            stack_low(f, (size_t)(f->running - f->items)), f->stack_size};
 }
 
 void hdi_fibers_give_up(struct hdi_fibers *fibers)

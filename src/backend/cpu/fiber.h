@@ -36,8 +36,11 @@ struct hdi_fibers {
     char *memory;
     size_t memory_size;
     size_t stack_size, coroutine_size; // of each [bytes]; 0: other memory
+    size_t coroutine_stride;           // from one to the next [bytes]
     size_t coroutine_room;             // for all [bytes]
     size_t capacity;                   // stacks or coroutines
+    bool guard;                        // inaccessible memory behind each
+                                       // coroutine, as behind each stack
     struct hdi_stack caller;
     struct hdi_printer printer;
     struct hdi_fiber *running; // whose code runs; NULL: none, or it ended
@@ -53,6 +56,16 @@ void hdi_fibers_free(struct hdi_fibers *fibers);
 // NULL. hdi_fibers_give_up() then makes them fit to run others.
 const struct hdi_item *hdi_fibers_running(const struct hdi_fibers *fibers);
 void hdi_fibers_give_up(struct hdi_fibers *fibers);
+
+// The private memory of the work-item that was running, and all that work-items
+// had, with what lies between; empty ones when there is none.
+struct hdi_memory_range {
+    const char *begin;
+    uint64_t bytes;
+};
+void hdi_fibers_memory(const struct hdi_fibers *fibers,
+                       struct hdi_memory_range *own,
+                       struct hdi_memory_range *all);
 
 // How the frames since the last call have ended: HD_OK, HD_EFAULT (a barrier
 // not reached by all), HD_ENOMEM (for stacks).

@@ -71,7 +71,7 @@ uint64_t hdi_mailbox_done(struct hdi_mailbox_end *end)
                     : hdi_word_load(&m->slots[0].bell) == 0 ? end->submitted
                                                             : end->done; // 4
     if (done == end->done) {
-        hdi_mailbox_hold_off();
+        hdi_mailbox_hold_off(2); // there and back
         return done;
     }
     hdi_word_acquire(); // 5

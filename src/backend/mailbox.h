@@ -186,9 +186,10 @@ static inline void hdu_mailbox_answer(struct hdi_mailbox *m,
 
 // Both sides --------------------------------------------------------------
 
-static inline void hdi_mailbox_hold_off(void)
+// Do not look for about as long as so many lines take from a core to another.
+static inline void hdi_mailbox_hold_off(unsigned lines)
 {
-    for (unsigned i = 0; i < 8; i++)
+    for (unsigned i = 0; i < 4 * lines; i++)
         hdi_pause();
 }
 

@@ -284,11 +284,16 @@ enum hdi_outcome hdi_shelter_run(struct hdi_shelter *shelter,
     shelter->code = code;
     mine.now = shelter;
     // Whoever sets `stop` and looks for a thread then: either it sees this one
-    // or the assembly sees the stop.
-    atomic_store_explicit(&shelter->thread, mine.id, memory_order_relaxed);
-    atomic_thread_fence(memory_order_seq_cst);
+    // or the assembly sees the stop. Who was noted long ago is always seen, and
+    // the signal finds it in the assembly or comes before its look at `stop`.
+    if (atomic_load_explicit(&shelter->thread, memory_order_relaxed) !=
+        mine.id) {
+        atomic_store_explicit(&shelter->thread, mine.id, memory_order_relaxed);
+        atomic_thread_fence(memory_order_seq_cst);
+    }
     enum hdi_outcome outcome = hdi_shelter_enter(shelter, run, frame);
-    atomic_store_explicit(&shelter->thread, 0, memory_order_relaxed);
+    if (!shelter->resident)
+        atomic_store_explicit(&shelter->thread, 0, memory_order_relaxed);
     mine.now = NULL;
     if (outcome != HDI_RAN)
         clean_registers();

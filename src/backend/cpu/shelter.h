@@ -39,6 +39,7 @@ struct hdi_shelter {
     void *stack;            // where to go back to, NULL outside; ABI
     const atomic_int *stop; // leave when it is not 0; ABI
     atomic_int thread;      // id of who runs in it, 0: nobody
+    bool resident; // only one thread ever does: it stays noted between runs
     struct hdi_code_range code;
     struct hdi_trap trap;
 };

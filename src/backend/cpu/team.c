@@ -104,7 +104,7 @@ void hdu_pause(struct hdu_unit *unit, uint64_t number, uint32_t round)
     struct hdi_team *t = (struct hdi_team *)unit;
 
     if (round == 0)
-        hdi_mailbox_hold_off(); // the worker sees the last answer first
+        hdi_mailbox_hold_off(1); // the worker sees the last answer first
     if (!waited_long(t, round))
         return;
     // Against hdi_team_ring(): both store, settle, and look. Ours is the dear
@@ -210,6 +210,7 @@ static void *core_main(void *data)
         hdi_futex_wait(&team->gate, SHUT);
     if (atomic_load(&team->gate) == OPEN)
         hdu_unit_serve(&team->unit, core->rank);
+    atomic_store(&core->core.shelter.thread, 0); // it ends
     leave(team);
     return NULL;
 }
@@ -264,6 +265,7 @@ hd_status hdi_team_start(struct hdi_cpu_device *device, unsigned index,
         core->team = t;
         core->rank = rank;
         hdi_cpu_core_init(&core->core);
+        core->core.shelter.resident = true; // no fence for every chunk
         core->core.fibers.printer.sink = device->print;
         core->core.fibers.guard = device->guard;
         hd_status status = hdi_thread_start(

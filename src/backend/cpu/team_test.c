@@ -6,6 +6,7 @@
 
 #include "backend/cpu/cpu.h"
 #include "base/clock.h"
+#include "base/pause.h"
 #include "base/topology.h"
 #include "tests/check.h"
 
@@ -357,6 +358,50 @@ static void the_watchdog_and_the_unit_agree(struct hdi_device_params params)
     }
 }
 
+// A kernel without end.
+#ifdef __x86_64__
+#define TO_ITSELF "jmp turn"
+#else
+#define TO_ITSELF "b turn"
+#endif
+__asm__(".text\n"
+        ".hidden turn\n"
+        ".globl turn\n"
+        "turn: " TO_ITSELF "\n"
+        ".hidden turn_end\n"
+        ".globl turn_end\n"
+        "turn_end:\n");
+void turn(const struct hdi_frame *f);
+extern const char turn_end[];
+
+// A stop comes at any moment between the submission of a chunk and long after
+// its start. One that is missed keeps this test for ever.
+static void a_stop_is_never_missed(struct hdi_device *device)
+{
+    enum {
+        STOPS = 4000
+    };
+    struct hdi_unit *unit = open_unit(device, 0);
+    const struct hdi_entry entry = {
+        .run = turn, .range = {(uintptr_t)turn, (uintptr_t)turn_end}};
+    uint32_t random = 1;
+
+    for (unsigned i = 0; i < STOPS; i++) {
+        atomic_int stop = 0;
+        struct hdi_chunk chunk =
+            chunk_of(&entry, NULL, device->can.unit_threads, 1, 1);
+        chunk.stop = &stop;
+        random = random * 1664525 + 1013904223;
+        submit(unit, &chunk);
+        for (uint32_t n = random >> 16; n % 128 != 0; n--)
+            hdi_pause();
+        atomic_store(&stop, 1);
+        cpu->interrupt(unit);
+        finish(unit);
+    }
+    cpu->unit_close(unit);
+}
+
 static void an_idle_unit_sleeps(struct hdi_device *device)
 {
     struct hdi_unit *unit = open_unit(device, 0);
@@ -427,6 +472,8 @@ int main(void)
         a_chunk_has_the_shape_of_its_launch(device);
         every_core_has_memory_of_its_own(device);
         a_unit_is_open_once_and_comes_back(device);
+        if (!HOLDS_SIGNALS && kinds[i].unit_cores < 67)
+            a_stop_is_never_missed(device);
         an_idle_unit_sleeps(device);
         a_unit_on_the_caller_is_there_too(device);
         cpu->close(device);

@@ -24,10 +24,11 @@ static inline void hdi_futex_wait_for(const void *word, uint32_t value,
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &limit, NULL, 0);
 }
 
-// Wake up to `count` sleepers. Only the address counts: the memory may be gone.
-static inline void hdi_futex_wake(const void *word, int count)
+// Wake up to `count` sleepers; return how many there were. Only the address
+// counts: the memory may be gone.
+static inline long hdi_futex_wake(const void *word, int count)
 {
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+    return syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
 }
 
 #endif

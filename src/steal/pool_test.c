@@ -375,6 +375,36 @@ static void launch_counts_into_the_worker(void)
     hd_pool_destroy(pool);
 }
 
+// The thread that has called in is awake again before the worker of its core
+// has searched in vain and sleeps, which it would do after every call.
+static void a_caller_shares_the_core_of_a_worker(void)
+{
+    enum {
+        CALLS = 2000
+    };
+    struct hd_pool_params one = {.workers = 1};
+    struct hd_pool *pool;
+    struct hd_worker_counters c;
+    cpu_set_t mine, before;
+
+    CHECK(hd_pool_create(&one, &pool, NULL) == HD_OK);
+    CHECK(pthread_getaffinity_np(pthread_self(), sizeof(before), &before) == 0);
+    hd_pool_run(pool, see_affinity, &mine);
+    CHECK(pthread_setaffinity_np(pthread_self(), sizeof(mine), &mine) == 0);
+    for (int i = 0; i < CALLS; i++) {
+        cpu_set_t seen;
+        uint64_t now = hdi_now(); // a thread that has just slept is preferred
+        while (hdi_now() - now < 20000)
+            ;
+        hd_pool_run(pool, see_affinity, &seen);
+        CHECK(CPU_EQUAL(&seen, &mine));
+    }
+    hd_pool_counters(pool, 0, &c);
+    CHECK(c.parks < CALLS / 4);
+    CHECK(pthread_setaffinity_np(pthread_self(), sizeof(before), &before) == 0);
+    hd_pool_destroy(pool);
+}
+
 int main(void)
 {
     struct hd_pool_params two = {.workers = 2}, three = {.workers = 3};
@@ -393,5 +423,6 @@ int main(void)
     pools_come_and_go();
     what_was_submitted_before_the_end_runs();
     launch_counts_into_the_worker();
+    a_caller_shares_the_core_of_a_worker();
     return 0;
 }

@@ -324,13 +324,17 @@ static void tell_joined(struct hd_worker *worker, struct hd_task_ *task,
 
 static void wake_group(struct hd_pool *pool, struct hd_group *group)
 {
-    hdi_futex_wake(hdi_group_futex(group), INT_MAX);
+    bool woke = hdi_futex_wake(hdi_group_futex(group), INT_MAX) > 0;
     hdi_fence(memory_order_seq_cst); // against hdi_idle_lie_down()'s
     for (unsigned i = 0; i < hdi_pool_slots(pool); i++)
         if (atomic_load_explicit(&pool->workers[i].in_group_wait,
                                  HDI_BESIDE(memory_order_relaxed)))
             hdi_idle_wake(&pool->idle[HDI_ANYTHING], i);
     hdi_pool_ring(pool);
+    // Threads outside sleep there, maybe of this core: they go on before this
+    // worker searches for more.
+    if (woke)
+        sched_yield();
 }
 
 // It was cancelled before it began. A job is not touched: its memory is the

@@ -2,7 +2,7 @@
 // OpenMP and oneTBB where their programs lie beside this one.
 //
 //     steal [--quick] [CASE]     one JSON object per line on stdout; CASE: only
-//                                fib, queens or tree
+//                                fib, queens, tree or "queens from a row"
 #include <libgen.h>
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -73,7 +73,9 @@ struct problem {
     uint64_t (*serial)(const struct problem *problem);
     void (*parallel)(struct hd_worker *worker, void *run);
     int n;
+    double least; // speed-up of two workers over serial code; 0: no bar
     struct thresholds thresholds;
+    int row; // of the first queen
 };
 
 struct run {
@@ -102,6 +104,23 @@ static void queens_in_parallel(struct hd_worker *worker, void *data)
     struct run *run = data;
     run->result = hd_gather(worker, queens, 0, (size_t)run->problem->n,
                             run->problem->n, 0, &(struct board){{0}});
+}
+
+// The same where no compiler sees that rows are counted from 0. It makes code
+// of its own for the first levels of a recursion whose beginning it knows: for
+// those of the serial program, and of the worker that begins, but not of one
+// that steals.
+static uint64_t queens_from_row_serially(const struct problem *p)
+{
+    return serial_queens(p->n, p->row, (struct board){{0}});
+}
+
+static void queens_from_row_in_parallel(struct hd_worker *worker, void *data)
+{
+    struct run *run = data;
+    const struct problem *p = run->problem;
+    run->result = hd_gather(worker, queens, 0, (size_t)p->n, p->n, p->row,
+                            &(struct board){{0}});
 }
 
 static uint64_t tree_serially(const struct problem *p)
@@ -374,8 +393,9 @@ int main(int argc, char **argv)
         argc > 1 && argv[argc - 1][0] != '-' ? argv[argc - 1] : NULL;
     struct problem problems[] = {
         {.name = "fib", .n = 36},
-        {.name = "queens", .n = QUEENS},
-        {.name = "tree", .n = 7},
+        {.name = "queens", .n = QUEENS, .least = 1.9},
+        {.name = "tree", .n = 7, .least = 1.75},
+        {.name = "queens from a row", .n = QUEENS, .least = 1.9},
     };
     struct figures ours = {0};
     unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
@@ -388,7 +408,10 @@ int main(int argc, char **argv)
     problems[2].parallel = tree_in_parallel;
     problems[2].thresholds = make_thresholds();
 
-    for (int i = 0; i < 3; i++) {
+    problems[3].serial = queens_from_row_serially;
+    problems[3].parallel = queens_from_row_in_parallel;
+
+    for (int i = 0; i < 4; i++) {
         const struct problem *p = &problems[i];
         if (only && strcmp(only, p->name) != 0)
             continue;
@@ -417,9 +440,9 @@ int main(int argc, char **argv)
         struct times two = measure(p, 2);
         print(p->name, "speed-up, 2 workers over 1", one.ratio / two.ratio,
               "ratio", "heddle", (struct bar){">=", 1.8});
-        if (i > 0)
+        if (p->least > 0)
             print(p->name, "speed-up, 2 workers over serial", 1 / two.ratio,
-                  "ratio", "c", (struct bar){">=", i == 1 ? 1.9 : 1.75});
+                  "ratio", "c", (struct bar){">=", p->least});
         print_value(p->name, "2 workers over serial", two.ratio, "ratio", "c");
         keep(&ours, p->name, "2 workers over serial", two.ratio);
     }

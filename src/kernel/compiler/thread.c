@@ -9,6 +9,7 @@
 #include "backend/frame.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "kernel/compiler/coroutine.h"
 #include "kernel/compiler/debug.h"
 #include "kernel/compiler/instrument.h"
 #include "kernel/compiler/map.h"
@@ -17,12 +18,9 @@
 #include "kernel/compiler/print.h"
 
 enum {
-    LOCAL_ALIGNMENT = 64,      // of a local variable: the widest vector [bytes]
-    MOST_LOCAL = 1 << 30,      // [bytes]; more is a mistake
-    CODE_FIELDS = 6,           // of struct hdi_item_code
-    MOST_COROUTINE = 16 << 10, // private memory of one; the rest of it would
-                               // be on the stack of the unit [bytes]
-    MOST_ALIGNMENT = 4096      // of a coroutine: its memory begins with a page
+    LOCAL_ALIGNMENT = 64, // of a local variable: the widest vector [bytes]
+    MOST_LOCAL = 1 << 30, // [bytes]; more is a mistake
+    CODE_FIELDS = 6       // of struct hdi_item_code
 };
 
 // Names within the module; a kernel cannot have them.
@@ -39,11 +37,10 @@ struct thread {
     struct hdi_map locals; // local variable: its address
     struct hdi_build_kernel *about;
     struct hdi_memory memory;
-    bool checked;              // a barrier must be reached by all
-    bool coroutine;            // if it has barriers
-    LLVMValueRef handle;       // of the coroutine
-    LLVMBasicBlockRef stopped; // where it leaves when it waits or has ended
-    LLVMBasicBlockRef begin;   // where the work-item begins
+    bool checked; // a barrier must be reached by all
+    bool is_coroutine;
+    struct hdi_coroutine coroutine; // if it is
+    LLVMValueRef begin;             // where the work-item begins
     struct hd_error *error;
     hd_status status;
 };
@@ -121,49 +118,19 @@ static void call_service(struct thread *t, size_t offset, LLVMTypeRef type,
     LLVMBuildCall2(t->builder, type, service, arguments, count, "");
 }
 
-static LLVMValueRef call_intrinsic(struct thread *t, const char *name,
-                                   LLVMTypeRef *types, size_t type_count,
-                                   LLVMValueRef *arguments, unsigned count)
-{
-    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    LLVMValueRef function =
-        LLVMGetIntrinsicDeclaration(t->module, id, types, type_count);
-
-    return LLVMBuildCall2(
-        t->builder,
-        LLVMIntrinsicGetType(t->llvm->context, id, types, type_count), function,
-        arguments, count, "");
-}
-
-static LLVMValueRef no_token(const struct thread *t)
-{
-    return LLVMConstNull(LLVMTokenTypeInContext(t->llvm->context));
-}
-
 static void stop_in(struct thread *t, enum hdi_item_state state)
 {
     LLVMBuildStore(t->builder, LLVMConstInt(t->i32, state, false),
                    at(t, t->item, offsetof(struct hdi_item, state)));
 }
 
-// The coroutine leaves here, and goes on with what follows the barrier.
 static void suspend(struct thread *t, LLVMValueRef barrier,
                     enum hdi_item_state state, LLVMValueRef line)
 {
-    LLVMTypeRef i1 = LLVMInt1TypeInContext(t->llvm->context);
-    LLVMValueRef arguments[] = {no_token(t), LLVMConstNull(i1)};
-
     stop_in(t, state);
     LLVMBuildStore(t->builder, line,
                    at(t, t->item, offsetof(struct hdi_item, line)));
-    LLVMBasicBlockRef after =
-        hdi_block_split(t->llvm->context, t->builder, barrier, "resume");
-    LLVMInstructionEraseFromParent(
-        LLVMGetLastInstruction(LLVMGetInsertBlock(t->builder)));
-    LLVMValueRef why =
-        call_intrinsic(t, "llvm.coro.suspend", NULL, 0, arguments, 2);
-    LLVMValueRef next = LLVMBuildSwitch(t->builder, why, t->stopped, 1);
-    LLVMAddCase(next, LLVMConstNull(t->i8), after);
+    hdi_coroutine_suspend(&t->coroutine, barrier);
 }
 
 static void wait_here(struct thread *t, LLVMValueRef barrier,
@@ -181,7 +148,7 @@ static void wait_here(struct thread *t, LLVMValueRef barrier,
     LLVMValueRef arguments[] = {t->item, line};
 
     t->about->barriers++;
-    if (t->coroutine)
+    if (t->is_coroutine)
         suspend(t, barrier, state, line);
     else
         call_service(t, services[state],
@@ -421,8 +388,8 @@ static void move_body(struct thread *t)
 {
     LLVMMetadataRef subprogram = LLVMGetSubprogram(t->kernel);
 
-    t->function = t->coroutine ? add_function(t, "hdt_", t->pointer, 2)
-                               : add_function(t, "hdt_", t->void_type, 1);
+    t->function = t->is_coroutine ? add_function(t, "hdt_", t->pointer, 2)
+                                  : add_function(t, "hdt_", t->void_type, 1);
     if (t->llvm->debug) {
         hdi_function_flag(t->function, "noinline", true);
         hdi_function_flag(t->function, "optnone", true);
@@ -451,89 +418,8 @@ static void replace_returns(struct thread *t)
         LLVMPositionBuilderBefore(t->builder, end);
         LLVMSetCurrentDebugLocation2(t->builder, NULL);
         stop_in(t, HDI_ITEM_ENDED);
-        LLVMBuildBr(t->builder, t->stopped);
-        LLVMInstructionEraseFromParent(end);
+        hdi_coroutine_end(&t->coroutine, end);
     }
-}
-
-static LLVMValueRef after_variables(LLVMBasicBlockRef block)
-{
-    LLVMValueRef i = LLVMGetFirstInstruction(block);
-    while (LLVMIsAAllocaInst(i))
-        i = LLVMGetNextInstruction(i);
-    return i;
-}
-
-// What a coroutine does before its work-item begins: without memory it tells
-// how much it takes, a multiple of how that is to be aligned.
-static void write_prologue(struct thread *t)
-{
-    LLVMContextRef c = t->llvm->context;
-    LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(t->function);
-    LLVMValueRef memory = LLVMGetParam(t->function, 1);
-    LLVMValueRef nothing = LLVMConstNull(t->pointer);
-    LLVMValueRef about[] = {LLVMConstNull(t->i32), nothing, nothing, nothing};
-
-    hdi_function_flag(t->function, "presplitcoroutine", true);
-    t->begin = hdi_block_split(c, t->builder, after_variables(entry), "begin");
-    LLVMBasicBlockRef tell =
-        LLVMAppendBasicBlockInContext(c, t->function, "tell");
-    t->stopped = LLVMAppendBasicBlockInContext(c, t->function, "stopped");
-    LLVMInstructionEraseFromParent(LLVMGetLastInstruction(entry));
-    LLVMValueRef id = call_intrinsic(t, "llvm.coro.id", NULL, 0, about, 4);
-    LLVMBuildCondBr(t->builder, LLVMBuildIsNull(t->builder, memory, ""), tell,
-                    t->begin);
-
-    hdi_build_at_end(t->builder, tell);
-    LLVMValueRef size =
-        call_intrinsic(t, "llvm.coro.size", &t->i64, 1, NULL, 0);
-    LLVMValueRef align =
-        call_intrinsic(t, "llvm.coro.align", &t->i64, 1, NULL, 0);
-    LLVMValueRef one = LLVMConstInt(t->i64, 1, false);
-    size = LLVMBuildAdd(t->builder, size,
-                        LLVMBuildSub(t->builder, align, one, ""), "");
-    size =
-        LLVMBuildAnd(t->builder, size, LLVMBuildNeg(t->builder, align, ""), "");
-    LLVMBuildRet(t->builder,
-                 LLVMBuildIntToPtr(t->builder, size, t->pointer, ""));
-
-    LLVMPositionBuilderBefore(t->builder, LLVMGetFirstInstruction(t->begin));
-    LLVMSetCurrentDebugLocation2(t->builder, NULL);
-    LLVMValueRef begin[] = {id, memory};
-    t->handle = call_intrinsic(t, "llvm.coro.begin", NULL, 0, begin, 2);
-
-    // The optimiser takes memory that no caller hears of for the function's
-    // own.
-    hdi_build_at_end(t->builder, t->stopped);
-    LLVMValueRef end[] = {t->handle, LLVMConstNull(LLVMInt1TypeInContext(c)),
-                          no_token(t)};
-    call_intrinsic(t, "llvm.coro.end", NULL, 0, end, 3);
-    LLVMBuildRet(t->builder, t->handle);
-}
-
-// The function that goes on with a coroutine.
-static LLVMValueRef write_resume(struct thread *t)
-{
-    LLVMValueRef function = add_function(t, "hdr_", t->void_type, 1);
-    LLVMValueRef memory = LLVMGetParam(function, 0);
-
-    LLVMSetLinkage(function, LLVMInternalLinkage);
-    hdi_build_at_end(t->builder, LLVMAppendBasicBlockInContext(
-                                     t->llvm->context, function, "entry"));
-    call_intrinsic(t, "llvm.coro.resume", NULL, 0, &memory, 1);
-    LLVMBuildRetVoid(t->builder);
-    return function;
-}
-
-// Before anything else is optimised: unrolled loops would be many more places
-// to go on from.
-static hd_status split_coroutine(struct thread *t)
-{
-    return hdi_llvm_passes(
-        t->llvm, t->module,
-        "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
-        "simplifycfg),coro-early,cgscc(coro-split),coro-cleanup",
-        t->error);
 }
 
 static LLVMValueRef read_argument(struct thread *t, LLVMValueRef args,
@@ -573,11 +459,7 @@ static void describe(struct thread *t, LLVMValueRef next)
 // At the beginning of the work-item.
 static hd_status write_entry(struct thread *t)
 {
-    LLVMValueRef first = LLVMGetFirstInstruction(t->begin);
-
-    if (t->coroutine)
-        first = LLVMGetNextInstruction(first);
-    LLVMPositionBuilderBefore(t->builder, first);
+    LLVMPositionBuilderBefore(t->builder, t->begin);
     LLVMSetCurrentDebugLocation2(t->builder, NULL);
     t->item = LLVMGetParam(t->function, 0);
     t->frame = fixed(t, t->pointer, t->item, "");
@@ -595,7 +477,7 @@ static hd_status write_entry(struct thread *t)
     place_rooms(t);
     HDI_TRY(place_locals(t));
     if (t->llvm->debug && LLVMGetSubprogram(t->function))
-        describe(t, first);
+        describe(t, t->begin);
     return HD_OK;
 }
 
@@ -611,6 +493,14 @@ static void replace_calls(struct thread *t)
 }
 
 // The chunk's function --------------------------------------------------------
+
+static LLVMValueRef add_resume(struct thread *t)
+{
+    LLVMValueRef function = add_function(t, "hdr_", t->void_type, 1);
+
+    hdi_coroutine_resume(&t->coroutine, function);
+    return function;
+}
 
 // A constant struct hdi_item_code; its stack_bytes are written later.
 static LLVMValueRef item_code(struct thread *t)
@@ -628,12 +518,12 @@ static LLVMValueRef item_code(struct thread *t)
         c, t->about->name, strlen(t->about->name), false);
     LLVMValueRef text = LLVMAddGlobal(t->module, LLVMTypeOf(name), "");
     LLVMValueRef none = LLVMConstNull(t->pointer);
-    LLVMValueRef fields[CODE_FIELDS] = {t->coroutine ? none : t->function,
+    LLVMValueRef fields[CODE_FIELDS] = {t->is_coroutine ? none : t->function,
                                         text,
                                         LLVMConstInt(t->i64, 0, false),
                                         LLVMConstInt(t->i32, flags, false),
-                                        t->coroutine ? t->function : none,
-                                        t->coroutine ? write_resume(t) : none};
+                                        t->is_coroutine ? t->function : none,
+                                        t->is_coroutine ? add_resume(t) : none};
     LLVMValueRef value =
         LLVMConstStructInContext(c, fields, CODE_FIELDS, false);
     LLVMValueRef code = LLVMAddGlobal(t->module, LLVMTypeOf(value), code_name);
@@ -722,25 +612,6 @@ static hd_status verify(struct thread *t)
     return t->status;
 }
 
-// Whether the kernel waits anywhere, with little private memory.
-static bool can_suspend(const struct hdi_llvm *llvm, LLVMValueRef kernel)
-{
-    uint64_t bytes = 0;
-    bool waits = false, fits = true;
-
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b;
-         b = LLVMGetNextBasicBlock(b))
-        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
-             i = LLVMGetNextInstruction(i)) {
-            waits |= hdi_call_is_barrier(hdi_call_kind(i));
-            if (!LLVMIsAAllocaInst(i))
-                continue;
-            bytes += LLVMABISizeOfType(llvm->layout, LLVMGetAllocatedType(i));
-            fits &= LLVMGetAlignment(i) <= MOST_ALIGNMENT;
-        }
-    return waits && fits && bytes <= MOST_COROUTINE;
-}
-
 hd_status hdi_thread_build(struct hdi_llvm *llvm, LLVMModuleRef module,
                            LLVMValueRef kernel, bool coroutine,
                            struct hdi_build_kernel *about,
@@ -758,25 +629,27 @@ hd_status hdi_thread_build(struct hdi_llvm *llvm, LLVMModuleRef module,
         .local_pointer = LLVMPointerTypeInContext(c, HDI_SPACE_LOCAL),
         .void_type = LLVMVoidTypeInContext(c),
         .kernel = kernel,
-        .coroutine = coroutine && can_suspend(llvm, kernel),
+        .is_coroutine = coroutine && hdi_coroutine_fits(llvm, kernel),
         .about = about,
         .error = error,
     };
 
     // Splitting blocks parts values from their uses.
-    if (t.coroutine)
+    if (t.is_coroutine)
         t.status = hdi_llvm_passes(llvm, module, "function(reg2mem)", error);
     about->barriers = about->saved_bytes = 0;
     about->form = HD_FORM_THREADS;
     move_body(&t);
-    t.begin = LLVMGetEntryBasicBlock(t.function);
-    if (t.coroutine)
-        write_prologue(&t);
+    t.coroutine =
+        (struct hdi_coroutine){llvm, module, t.builder, t.function, NULL};
+    t.begin = t.is_coroutine
+                  ? hdi_coroutine_begin(&t.coroutine)
+                  : LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(t.function));
     if (t.status == HD_OK)
         t.status = write_entry(&t);
     if (t.status == HD_OK) {
         replace_calls(&t);
-        if (t.coroutine)
+        if (t.is_coroutine)
             replace_returns(&t);
         hdi_print_lower(llvm, module, t.builder, true);
         t.checked = hdi_instrument_lower(
@@ -787,14 +660,14 @@ hd_status hdi_thread_build(struct hdi_llvm *llvm, LLVMModuleRef module,
         write_chunk_function(&t);
         verify(&t);
     }
-    if (t.status == HD_OK && t.coroutine)
-        t.status = split_coroutine(&t);
+    if (t.status == HD_OK && t.is_coroutine)
+        t.status = hdi_coroutine_split(&t.coroutine, error);
     hdi_map_clear(&t.locals);
     LLVMDisposeBuilder(t.builder);
     hdi_text_print(explanation,
                    "form: one %s per work-item%s, %u barriers; local "
                    "variables: %u bytes\n",
-                   t.coroutine ? "coroutine" : "thread",
+                   t.is_coroutine ? "coroutine" : "thread",
                    about->form == HD_FORM_GRID
                        ? " of all work-groups, which wait for each other"
                        : "",

@@ -774,3 +774,10 @@ const struct hd_kernel_arg *hd_kernel_arg(const struct hd_kernel *kernel,
 {
     return index < kernel->info.arg_count ? &kernel->args[index].shown : NULL;
 }
+
+bool hdi_kernel_may_write(const struct hd_kernel_arg *arg)
+{
+    if (arg->kind == HD_ARG_IMAGE)
+        return strncmp(arg->type, "read_only", 9) != 0;
+    return arg->kind == HD_ARG_GLOBAL && !arg->pointee_const;
+}

@@ -67,6 +67,9 @@ hd_status hdi_program_create(const struct hdi_program_context *context,
 const struct hd_kernel *hdi_kernel_checked(const struct hd_kernel *kernel,
                                            const char **why);
 
+// Whether a kernel may write what it is given for this argument.
+bool hdi_kernel_may_write(const struct hd_kernel_arg *arg);
+
 // Disk cache. `folder` NULL: $XDG_CACHE_HOME/heddle or ~/.cache/heddle. The
 // folder is made with mode 0700; one that is not ours, is a link, or is open to
 // others is refused with HD_EIO; the caller warns and goes on without.

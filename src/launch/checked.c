@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "launch/image.h"
-#include "launch/seal.h"
 
 static void describe_image(struct hdi_check_arg *to,
                            const struct hd_image *image)
@@ -39,7 +38,7 @@ struct hdi_check_launch *hdi_launch_describe(const struct hd_kernel *kernel,
         struct hdi_check_arg *to = &made->args[i];
         const struct hd_arg *from = &args[i];
         to->name = kernel->args[i].shown.name;
-        to->writable = hdi_seal_may_write(&kernel->args[i].shown);
+        to->writable = hdi_kernel_may_write(&kernel->args[i].shown);
         to->constant = kernel->args[i].shown.kind == HD_ARG_CONSTANT;
         if (from->is == HD_IS_LOCAL) {
             to->local = true;

@@ -2,8 +2,6 @@
 // readers and no writers.
 #include "launch/seal.h"
 
-#include <string.h>
-
 #include "launch/image.h"
 
 static void change(struct hd_buffer *buffer, int readers, int writers)
@@ -21,13 +19,6 @@ static void change(struct hd_buffer *buffer, int readers, int writers)
     pthread_mutex_unlock(&buffer->lock);
 }
 
-bool hdi_seal_may_write(const struct hd_kernel_arg *arg)
-{
-    if (arg->kind == HD_ARG_IMAGE)
-        return strncmp(arg->type, "read_only", 9) != 0;
-    return arg->kind == HD_ARG_GLOBAL && !arg->pointee_const;
-}
-
 static void count(const struct hdi_launcher *launcher,
                   const struct hd_kernel *kernel, const struct hd_arg *args,
                   int by)
@@ -38,7 +29,7 @@ static void count(const struct hdi_launcher *launcher,
             args[i].is == HD_IS_BUFFER  ? (struct hd_buffer *)args[i].buffer
             : args[i].is == HD_IS_IMAGE ? args[i].image->params.buffer
                                         : NULL;
-        if (buffer && hdi_seal_may_write(wanted))
+        if (buffer && hdi_kernel_may_write(wanted))
             change(buffer, 0, by);
         else if (buffer && wanted->kind == HD_ARG_CONSTANT)
             change(buffer, by, 0);

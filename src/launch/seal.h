@@ -16,7 +16,4 @@ void hdi_seal_end(const struct hdi_launcher *launcher,
 void hdi_seal_lift(struct hd_buffer *buffer);
 void hdi_seal_restore(struct hd_buffer *buffer);
 
-// Whether a kernel may write what it is given for this argument.
-bool hdi_seal_may_write(const struct hd_kernel_arg *arg);
-
 #endif

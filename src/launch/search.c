@@ -7,7 +7,6 @@
 
 #include "base/memory.h"
 #include "launch/image.h"
-#include "launch/seal.h"
 
 enum {
     LEAST_COPIED = 256 << 20, // that may be, however little is free [bytes]
@@ -136,7 +135,7 @@ static bool make(struct again *again, const struct hd_arg *args)
         if (!memory_of(&args[i]))
             continue;
         again->were[i] = (uint64_t)(uintptr_t)begin_of(&args[i]);
-        if (hdi_seal_may_write(&again->kernel->args[i].shown) &&
+        if (hdi_kernel_may_write(&again->kernel->args[i].shown) &&
             !copy(again, args, i))
             return false;
     }

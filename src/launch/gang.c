@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "launch/launching.h"
+#include "launch/search.h"
 #include "launch/stop.h"
 #include "steal/worker.h"
 
@@ -168,9 +169,14 @@ static hd_status run_crew(struct crew *crew, const struct hdi_terms *terms,
         }
         hdi_launch_unwatch(launcher, lead);
     }
-    if (lead->has_fault)
-        hdi_fault_describe(&fault, lead->failed->kernel, lead->failed->args,
-                           NULL, text, HDI_FAILURE_SIZE);
+    if (lead->has_fault) {
+        const struct hdi_launch *failed = lead->failed;
+        const char *hint =
+            hdi_search_run(launcher, failed->kernel, &failed->chunk.frame,
+                           failed->args, terms, &fault);
+        hdi_fault_describe(&fault, failed->kernel, failed->args, hint, text,
+                           HDI_FAILURE_SIZE);
+    }
     hd_status end = hdi_launch_explain(lead, error);
     return end != HD_OK ? end : status;
 }

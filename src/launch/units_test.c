@@ -511,7 +511,7 @@ static void one_failure_ends_all(unsigned units)
     const struct hdi_terms limited = {.time_limit = 20000000};
 
     CHECK_FAILS(exchange(&rig, failing, NULL, (struct hdi_terms){0}, &error),
-                HD_EFAULT, error, "divide");
+                HD_EFAULT, error, "work-item (0, 0, 0) of work-group");
     CHECK_FAILS(exchange(&rig, endless, NULL, limited, &error), HD_ETIMEOUT,
                 error, "time limit");
     hd_group_init(&group);

@@ -289,6 +289,37 @@ static void a_binary_has_checked_kernels(struct try *t)
     hdi_text_free(&whole);
 }
 
+// What a program was made of is kept, whatever its parts are.
+static void programs_with_libraries_are_checked(struct try *t)
+{
+    const struct hd_program_params library = {
+        .path = "shade.cl",
+        .source = "int shade(int x) { return 3 * x; }\n",
+        .library = true};
+    struct hd_program_part parts[] = {
+        {.path = "shaded.cl",
+         .source = "int shade(int x);\n"
+                   "kernel void shaded(global int *x) { x[0] = shade(1); }\n"},
+        {.path = "shade.hdb"}};
+    const struct hd_program_params both = {.parts = parts, .part_count = 2};
+    struct hd_program *p;
+    struct hd_error error;
+    const char *why;
+    void *binary;
+
+    CHECK_OK(hdi_program_create(&t->context, &library, &p, &error), error);
+    CHECK_OK(hd_program_binary(p, &binary, &parts[1].binary_size, &error),
+             error);
+    hd_program_destroy(p);
+    parts[1].binary = binary;
+    CHECK_OK(hdi_program_create(&t->context, &both, &p, &error), error);
+    free(binary);
+    const struct hd_kernel *kernel =
+        hdi_kernel_checked(hd_program_find(p, "shaded"), &why);
+    CHECK(kernel && kernel->info.form == HD_FORM_CHECKED);
+    hd_program_destroy(p);
+}
+
 // A text of this function's own, so that it can be told apart in code for
 // different processors: by the width of its vectors.
 static const char wide[] =
@@ -528,6 +559,7 @@ int main(void)
     a_device_without_code_is_told_about_kernels(&t);
     a_binary_needs_no_compiler_and_survives_damage(&t);
     a_binary_has_checked_kernels(&t);
+    programs_with_libraries_are_checked(&t);
     the_best_code_that_runs_is_taken(&t);
     threads_build_at_once(&t);
     a_build_can_be_cancelled(&t);

@@ -6,6 +6,7 @@
 
 #include "backend/frame.h"
 #include "base/error.h"
+#include "kernel/compiler/axis.h"
 #include "kernel/compiler/bounds.h"
 #include "kernel/compiler/chunk.h"
 #include "kernel/compiler/interior.h"
@@ -179,13 +180,13 @@ static hd_status build_halves(struct hdi_llvm *llvm, LLVMModuleRef module,
     return join_halves(llvm, module, box, kernel, error);
 }
 
-static hd_status build_prepared(struct hdi_llvm *llvm, LLVMModuleRef module,
-                                LLVMValueRef prepared,
-                                struct hdi_build_kernel *kernel,
-                                struct hdi_text *explanation,
-                                struct hdi_forms *forms, struct hd_error *error)
+// With lanes along what the kernel takes for x.
+static hd_status build_along_x(struct hdi_llvm *llvm, LLVMModuleRef module,
+                               LLVMValueRef prepared, bool flat,
+                               struct hdi_build_kernel *kernel,
+                               struct hdi_text *explanation,
+                               struct hdi_forms *forms, struct hd_error *error)
 {
-    bool flat = !llvm->screen && hdi_chunk_is_flat(module, prepared);
     LLVMModuleRef box = NULL;
     unsigned known;
 
@@ -200,6 +201,122 @@ static hd_status build_prepared(struct hdi_llvm *llvm, LLVMModuleRef module,
                               explanation, forms, error)
                : hdi_workgroup_build(llvm, module, prepared, flat, kernel,
                                      explanation, forms, error);
+}
+
+static void turn_sizes(struct hdi_build_kernel *kernel, unsigned axis)
+{
+    uint32_t x = kernel->required_local[0];
+    kernel->required_local[0] = kernel->required_local[axis];
+    kernel->required_local[axis] = x;
+}
+
+// The work-group function for one way, under a name of its own.
+static hd_status build_way(struct hdi_llvm *llvm, LLVMModuleRef module,
+                           const struct hdi_axis *axis, bool turned,
+                           struct hdi_build_kernel *kernel,
+                           struct hdi_text *name, struct hdi_text *explanation,
+                           struct hdi_forms *forms, struct hd_error *error)
+{
+    LLVMValueRef prepared = LLVMGetNamedFunction(module, kernel->name);
+
+    if (turned) {
+        hdi_axis_turn(module, axis->number);
+        turn_sizes(kernel, axis->number);
+    }
+    hd_status status = build_along_x(llvm, module, prepared, axis->flat, kernel,
+                                     explanation, forms, error);
+    if (turned)
+        turn_sizes(kernel, axis->number);
+    HDI_TRY(status);
+    hdi_text_print(name, "%s.%s", turned ? "turned" : "straight", kernel->name);
+    return hide(module, kernel, name)
+               ? HD_OK
+               : hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
+                          llvm->path);
+}
+
+// Link the function with lanes along x to that with lanes along another axis.
+static hd_status add_straight(struct hdi_llvm *llvm, LLVMModuleRef module,
+                              LLVMModuleRef copy, const struct hdi_axis *axis,
+                              struct hdi_build_kernel *kernel,
+                              struct hdi_text *name, struct hdi_forms *forms,
+                              struct hd_error *error)
+{
+    struct hdi_text explanation = {0};
+    uint32_t saved_bytes = kernel->saved_bytes;
+    hd_status status = build_way(llvm, copy, axis, false, kernel, name,
+                                 &explanation, forms, error);
+
+    hdi_text_free(&explanation);
+    if (kernel->saved_bytes < saved_bytes)
+        kernel->saved_bytes = saved_bytes;
+    if (status != HD_OK) {
+        LLVMDisposeModule(copy);
+        return status;
+    }
+    return LLVMLinkModules2(module, copy)
+               ? hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
+                          llvm->path)
+               : HD_OK;
+}
+
+// A kernel whose lanes had better run along another axis.
+static hd_status build_turned(struct hdi_llvm *llvm, LLVMModuleRef module,
+                              const struct hdi_axis *axis,
+                              struct hdi_build_kernel *kernel,
+                              struct hdi_text *explanation,
+                              struct hdi_forms *forms, struct hd_error *error)
+{
+    LLVMModuleRef copy = axis->always ? NULL : LLVMCloneModule(module);
+    struct hdi_text entry = {0}, turned = {0}, straight = {0};
+    hd_status status = build_way(llvm, module, axis, true, kernel, &turned,
+                                 explanation, forms, error);
+
+    hdi_text_print(explanation,
+                   "lanes along %c, where neighbours touch what lies side by "
+                   "side",
+                   "xyz"[axis->number]);
+    if (copy && status == HD_OK) {
+        hdi_text_print(explanation,
+                       "; along x from region %u on, where a launch is too "
+                       "narrow for that",
+                       forms->count);
+        status = add_straight(llvm, module, copy, axis, kernel, &straight,
+                              forms, error);
+    } else if (copy) {
+        LLVMDisposeModule(copy);
+    }
+    hdi_text_print(explanation, "\n");
+    hdi_text_print(&entry, "hdk_%s", kernel->name);
+    if (status == HD_OK && entry.failed)
+        status =
+            hdi_fail(error, HD_ENOMEM, "%s: no memory to compile", llvm->path);
+    if (status == HD_OK)
+        hdi_axis_write(llvm, module, axis, entry.data,
+                       LLVMGetNamedFunction(module, turned.data),
+                       copy ? LLVMGetNamedFunction(module, straight.data)
+                            : NULL);
+    hdi_text_free(&straight);
+    hdi_text_free(&turned);
+    hdi_text_free(&entry);
+    return status;
+}
+
+static hd_status build_prepared(struct hdi_llvm *llvm, LLVMModuleRef module,
+                                LLVMValueRef prepared,
+                                struct hdi_build_kernel *kernel,
+                                struct hdi_text *explanation,
+                                struct hdi_forms *forms, struct hd_error *error)
+{
+    bool flat = !llvm->screen && hdi_chunk_is_flat(module, prepared);
+    struct hdi_axis axis = {0};
+
+    if (!llvm->screen)
+        HDI_TRY(hdi_axis_find(llvm, prepared, flat, kernel, &axis, error));
+    return axis.number ? build_turned(llvm, module, &axis, kernel, explanation,
+                                      forms, error)
+                       : build_along_x(llvm, module, prepared, flat, kernel,
+                                       explanation, forms, error);
 }
 
 // What a kernel gets for an image is always there: see bounds.h.

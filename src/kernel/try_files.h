@@ -73,8 +73,9 @@ static inline void use_cache(struct try *t, const char *name)
 
 static inline void remove_folder(void)
 {
-    char command[100];
-    snprintf(command, sizeof(command), "rm -rf %s", folder);
+    char command[200];
+    snprintf(command, sizeof(command), "chmod -R u+w %s && rm -rf %s", folder,
+             folder);
     CHECK(system(command) == 0);
 }
 

@@ -82,18 +82,111 @@ static struct expr *variable(struct maker *m, int depth, bool uniform)
     return leaf(m, E_CONST, below(m, 100));
 }
 
+static struct expr *join(struct maker *m, enum expr_kind kind, struct expr *a,
+                         struct expr *b)
+{
+    struct expr *e = leaf(m, kind, 0);
+
+    e->a = a;
+    e->b = b;
+    return e;
+}
+
+// Where a field begins or ends: the same for all work-items, and mostly near
+// the first or the last of them, so that most are away from all borders.
+static struct expr *border(struct maker *m, int depth, uint32_t d)
+{
+    static const enum expr_kind joins[] = {E_ADD, E_SUB, E_LEAST, E_MOST,
+                                           E_SHR};
+
+    if (depth > 0 && below(m, 8) == 0)
+        return join(m, joins[below(m, 5)], border(m, depth - 1, d),
+                    border(m, depth - 1, d));
+    switch (below(m, 30)) {
+    case 0:
+        if (!m->in_helper)
+            return leaf(m, E_ARG, 0);
+        // fall through
+    case 1:
+        return leaf(m, E_CONST, below(m, 70) - 5);
+    default:
+        if (below(m, 2))
+            return leaf(m, E_CONST, below(m, 3));
+        return join(m, E_SUB, leaf(m, E_GLOBAL_SIZE, d),
+                    leaf(m, E_CONST, below(m, 3)));
+    }
+}
+
+// Where a work-item looks: beside it, and not past a border.
+static struct expr *coordinate(struct maker *m, int depth, uint32_t d)
+{
+    struct expr *at = leaf(m, E_GLOBAL_ID, d);
+
+    if (depth <= 0)
+        return at;
+    switch (below(m, 6)) {
+    case 0:
+        return join(m, E_ADD, coordinate(m, depth - 1, d),
+                    leaf(m, E_CONST, below(m, 7) - 3));
+    case 1:
+        return join(m, E_SUB, coordinate(m, depth - 1, d),
+                    border(m, depth - 2, d));
+    case 2:
+        return join(m, E_LEAST, coordinate(m, depth - 1, d),
+                    border(m, depth - 1, d));
+    case 3:
+        return join(m, E_MOST, coordinate(m, depth - 1, d),
+                    border(m, depth - 2, d));
+    case 4:
+        return join(m, E_ADD, at, variable(m, 0, false));
+    default:
+        return at;
+    }
+}
+
+// Whether a work-item is behind a border, which may be one for some and another
+// for others.
+static struct expr *behind(struct maker *m, int depth)
+{
+    static const enum expr_kind joins[] = {E_LESS_SIGNED, E_LESS_SIGNED, E_LESS,
+                                           E_EQUAL};
+    uint32_t d = below(m, 4) == 0;
+    struct expr *a, *b;
+
+    if (depth > 1 && below(m, 4) == 0)
+        return join(m, below(m, 2) ? E_BOTH : E_EITHER, behind(m, depth - 1),
+                    behind(m, depth - 1));
+    a = coordinate(m, depth - 1, d);
+    b = border(m, depth - 1, d);
+    if (depth > 0 && below(m, 4) == 0) {
+        struct expr *chosen = leaf(m, E_CHOOSE, 0);
+        chosen->a = behind(m, depth - 1);
+        chosen->b = b;
+        chosen->c = border(m, depth - 1, d);
+        b = chosen;
+    }
+    return below(m, 2) ? join(m, joins[below(m, 4)], a, b)
+                       : join(m, joins[below(m, 4)], b, a);
+}
+
 static struct expr *expr(struct maker *m, int depth, bool uniform)
 {
     static const enum expr_kind ids[] = {
-        E_GROUP_ID, E_GLOBAL_SIZE, E_LOCAL_SIZE, E_GROUPS,
-        E_OFFSET,   E_GLOBAL_ID,   E_LOCAL_ID};
+        E_GROUP_ID, E_LOCAL_SIZE, E_GROUPS,  E_GLOBAL_SIZE,
+        E_OFFSET,   E_GLOBAL_ID,  E_LOCAL_ID};
+    bool flat = m->tree->flat;
 
+    if (flat && !uniform && below(m, 8) == 0)
+        return below(m, 2) ? coordinate(m, depth, below(m, 4) == 0)
+                           : behind(m, depth);
     if (depth <= 0 || below(m, 4) == 0)
         switch (below(m, 6)) {
         case 0:
             return leaf(m, E_CONST, below(m, 2) ? below(m, 20) : below(m, ~0u));
         case 1:
-            return leaf(m, ids[below(m, uniform ? 5 : 7)], below(m, 3));
+            return flat ? leaf(m, ids[3 + below(m, uniform ? 2 : 3)],
+                               below(m, 3))
+                        : leaf(m, ids[below(m, uniform ? 5 : 7)], below(m, 3));
         case 2:
             if (!m->in_helper)
                 return leaf(m, E_ARG, below(m, 4));
@@ -111,8 +204,8 @@ static struct expr *expr(struct maker *m, int depth, bool uniform)
                   : below(m, 3)                      ? E_TEXEL
                                                      : E_FILTERED;
     else if (m->tree->modern && below(m, 12) == 0)
-        e->kind = m->in_helper || below(m, 2) ? E_DOT : E_GENERIC;
-    else if (!uniform && !m->in_helper && below(m, 10) == 0)
+        e->kind = m->in_helper || flat || below(m, 2) ? E_DOT : E_GENERIC;
+    else if (!uniform && !flat && !m->in_helper && below(m, 10) == 0)
         e->kind = m->tree->modern && m->tree->picture && below(m, 2) ? E_CANVAS
                                                                      : E_CELL;
     e->value = below(m, e->kind == E_CELL    ? TREE_MEMBERS
@@ -228,8 +321,9 @@ static struct stmt *statement(struct maker *m, struct place at)
             break;
         s->kind = S_DECLARE;
         s->a = expr(m, 3, uniform);
-        enum var_type type =
-            below(m, 5) ? (enum var_type)below(m, V_STRUCT) : V_STRUCT;
+        enum var_type type = m->tree->flat ? (enum var_type)below(m, V_ARRAY)
+                             : below(m, 5) ? (enum var_type)below(m, V_STRUCT)
+                                           : V_STRUCT;
         s->value = declare(m, type, uniform, false);
         if (m->tree->types[s->value] == V_STRUCT)
             s->part = below(m, TREE_MEMBERS);
@@ -278,13 +372,13 @@ static struct stmt *statement(struct maker *m, struct place at)
         leave(m, s, at);
         return s;
     case 8:
-        if (!at.uniform)
+        if (!at.uniform || m->tree->flat)
             break;
         s->kind = S_BARRIER;
         return s;
     case 9:
     case 10:
-        if (!at.uniform || !room)
+        if (!at.uniform || m->tree->flat || !room)
             break;
         s->kind = S_EXCHANGE;
         s->a = expr(m, 3, false);
@@ -292,14 +386,16 @@ static struct stmt *statement(struct maker *m, struct place at)
         s->value = declare(m, V_UINT, false, false);
         return s;
     case 11:
-        if (m->in_helper)
+        if (m->in_helper || (m->tree->flat && !m->tree->modern))
             break;
-        s->kind = m->tree->modern && below(m, 3) == 0 ? S_TALLY : S_ATOMIC;
+        s->kind = m->tree->flat || (m->tree->modern && below(m, 3) == 0)
+                      ? S_TALLY
+                      : S_ATOMIC;
         s->part = below(m, TREE_SUMS);
         s->a = expr(m, 3, false);
         return s;
     case 12:
-        if (!at.uniform || m->in_helper || !room)
+        if (!at.uniform || m->tree->flat || m->in_helper || !room)
             break;
         s->kind = S_SUM;
         s->part = below(m, TREE_SUMS);
@@ -312,7 +408,7 @@ static struct stmt *statement(struct maker *m, struct place at)
         return s;
     case 15:
     case 16:
-        if (!m->tree->modern || !at.uniform || !room)
+        if (!m->tree->modern || m->tree->flat || !at.uniform || !room)
             break;
         s->kind = S_COLLECT;
         s->part = below(m, COLLECTIVES);
@@ -327,7 +423,7 @@ static struct stmt *statement(struct maker *m, struct place at)
         if (m->in_helper)
             break;
         s->kind = m->tree->picture && below(m, 2) ? S_PAINT
-                  : below(m, 2)                   ? S_CELL
+                  : !m->tree->flat && below(m, 2) ? S_CELL
                                                   : S_STORE;
         s->part = below(m, s->kind == S_CELL ? TREE_MEMBERS : TREE_SLOTS);
         s->a = expr(m, 3, false);
@@ -382,7 +478,8 @@ struct tree *tree_make(uint64_t seed)
     }
     tree->seed = seed;
     tree->memory = m.nodes;
-    tree->local_argument = below(&m, 2);
+    tree->flat = below(&m, 3) == 0;
+    tree->local_argument = !tree->flat && below(&m, 2);
     tree->modern = below(&m, 2);
     // Few: such kernels are compiled once for each common format.
     tree->picture = below(&m, 8) == 0;
@@ -407,7 +504,7 @@ struct tree *tree_make(uint64_t seed)
     }
     m.in_helper = false;
     m.in_scope = 0;
-    m.budget = 40;
+    m.budget = tree->flat ? 10 : 40;
     tree->body = block(&m, (struct place){.uniform = true}, 9);
     if (below(&m, 4) == 0)
         *end_of(&tree->body) = may_return(&m, true);

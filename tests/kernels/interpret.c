@@ -204,6 +204,10 @@ static uint32_t number(const struct group *g, const struct expr *e, unsigned i)
         return a < b;
     case E_LESS_SIGNED:
         return (int32_t)a < (int32_t)b;
+    case E_LEAST:
+        return (int32_t)a < (int32_t)b ? a : b;
+    case E_MOST:
+        return (int32_t)a > (int32_t)b ? a : b;
     case E_EQUAL:
         return a == b;
     case E_BOTH:

@@ -112,6 +112,8 @@ static void expr(const struct printer *p, const struct expr *e)
         [E_REM] = "(A % (B | 1u))",
         [E_LESS] = "(uint)(A < B)",
         [E_LESS_SIGNED] = "(uint)((int)A < (int)B)",
+        [E_LEAST] = "(uint)min((int)A, (int)B)",
+        [E_MOST] = "(uint)max((int)A, (int)B)",
         [E_EQUAL] = "(uint)(A == B)",
         [E_BOTH] = "(uint)(A && B)",
         [E_EITHER] = "(uint)(A || B)",
@@ -402,7 +404,8 @@ static void statement(const struct printer *p, const struct stmt *s)
         fputs(";\n", f);
         break;
     case S_CALL:
-        fprintf(f, "uint v%u = h%u(shared, ", s->value, s->part);
+        fprintf(f, "uint v%u = h%u(%s", s->value, s->part,
+                p->tree->flat ? "" : "shared, ");
         expr(p, s->a);
         fputs(", ", f);
         expr(p, s->b);
@@ -472,6 +475,20 @@ static void variables(FILE *f)
             TREE_TALLY);
 }
 
+// What only a kernel has that asks for groups.
+static void group(const struct tree *tree, FILE *f)
+{
+    fprintf(f, "%s__local uint sums[%u];\n",
+            tree->local_argument ? "" : "__local uint shared[1024];\n",
+            TREE_SUMS);
+    fputs("uint own[4];\nfor (uint i = 0; i < 4; i++) own[i] = n * i;\n"
+          "if (AT(0) + AT(1) + AT(2) == 0) for (int d = 0; d < 3; d++) "
+          "sizes[d] = get_local_size(d);\n"
+          "if (LINE == 0) for (uint i = 0; i < 6; i++) sums[i] = n * i;\n"
+          "barrier(CLK_LOCAL_MEM_FENCE);\n",
+          f);
+}
+
 void tree_print(const struct tree *tree, FILE *f)
 {
     unsigned labels = 0;
@@ -504,8 +521,9 @@ void tree_print(const struct tree *tree, FILE *f)
         variables(f);
     for (unsigned i = 0; i < TREE_HELPERS; i++) {
         const struct helper *h = &tree->helpers[i];
-        fprintf(f, "uint h%u(__local uint *shared, uint v%u, uint v%u) {\n", i,
-                h->params[0], h->params[1]);
+        fprintf(f, "uint h%u(%suint v%u, uint v%u) {\n", i,
+                tree->flat ? "" : "__local uint *shared, ", h->params[0],
+                h->params[1]);
         block(&p, h->body);
         fputs("return ", f);
         expr(&p, h->result);
@@ -519,27 +537,21 @@ void tree_print(const struct tree *tree, FILE *f)
     fprintf(f,
             "void k(__global uint *all, __global const uint *input, uint n, "
             "struct pack pack, __global uint *sizes, __global struct cell "
-            "*cells%s%s%s) {\n%s"
-            "__local uint sums[%u];\n",
+            "*cells%s%s%s) {\n",
             tree->picture ? ", read_only image2d_t picture, read_only "
                             "image2d_t signs, read_only image2d_t floats, "
                           : "",
             !tree->picture ? ""
             : tree->modern ? "read_write image2d_t canvas"
                            : "write_only image2d_t canvas",
-            tree->local_argument ? ", __local uint *shared" : "",
-            tree->local_argument ? "" : "__local uint shared[1024];\n",
-            TREE_SUMS);
+            tree->local_argument ? ", __local uint *shared" : "");
     fputs("int place = (int)(AT(0) + get_global_size(0) * (AT(1) + "
           "get_global_size(1) * AT(2)));\n"
           "__global uint *out = all + 5 * place;\n"
-          "uint own[4];\nfor (uint i = 0; i < 4; i++) own[i] = n * i;\n"
-          "if (AT(0) + AT(1) + AT(2) == 0) for (int d = 0; d < 3; d++) "
-          "sizes[d] = get_local_size(d);\n"
-          "uint d = 1;\n"
-          "if (LINE == 0) for (uint i = 0; i < 6; i++) sums[i] = n * i;\n"
-          "barrier(CLK_LOCAL_MEM_FENCE);\n",
+          "uint d = 1;\n",
           f);
+    if (!tree->flat)
+        group(tree, f);
     block(&p, tree->body);
     fputs("out[4] = d;\n}\n", f);
 }

@@ -18,15 +18,11 @@ static const struct {
     unsigned dims;
     uint32_t global[3], local[3], offset[3];
 } shapes[] = {
-    {1, {3}, {1}, {0}},
-    {1, {10}, {3}, {5}},
-    {1, {32}, {8}, {0}},
-    {1, {50}, {16}, {0}},
-    {1, {130}, {61}, {1000}},
-    {1, {128}, {64}, {0}},
-    {2, {16, 8}, {8, 4}, {0}},
-    {2, {13, 10}, {8, 4}, {2, 3}},
-    {3, {5, 4, 3}, {2, 3, 2}, {1, 2, 3}},
+    {1, {3}, {1}, {0}},         {1, {10}, {3}, {5}},
+    {1, {32}, {8}, {0}},        {1, {50}, {16}, {0}},
+    {1, {130}, {61}, {1000}},   {1, {128}, {64}, {0}},
+    {2, {16, 8}, {8, 4}, {0}},  {2, {13, 10}, {8, 4}, {2, 3}},
+    {2, {40, 6}, {20, 2}, {0}}, {3, {5, 4, 3}, {2, 3, 2}, {1, 2, 3}},
     {1, {60}, {0}, {7}},
 };
 
@@ -191,7 +187,7 @@ static bool same(const struct trial *t, const struct tree *tree,
     }
     if (launch.local[0] == 0)
         for (unsigned d = 0; d < 3; d++)
-            launch.local[d] = sizes[d];
+            launch.local[d] = tree->flat ? 1 : sizes[d];
     tree_interpret(tree, &launch, expected, tally, painted, kept);
     for (unsigned i = 0; i < MOST_ITEMS * TREE_RESULTS; i++)
         if (out[i] != expected[i]) {

@@ -56,6 +56,8 @@ enum expr_kind {
     E_REM,
     E_LESS,
     E_LESS_SIGNED,
+    E_LEAST, // of signed numbers
+    E_MOST,
     E_EQUAL,
     E_BOTH,
     E_EITHER,
@@ -168,6 +170,7 @@ struct tree {
     bool local_argument;  // the shared array is an argument
     bool modern;          // OpenCL C 3.0, and what only it has
     bool picture;         // images are arguments
+    bool flat; // nothing asks for groups; much asks for borders, as filters do
     unsigned vars;
     enum var_type types[TREE_VARS];
     struct helper helpers[TREE_HELPERS];

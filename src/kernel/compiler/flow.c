@@ -47,6 +47,27 @@ static bool add_blocks(struct hdi_flow *flow)
     return true;
 }
 
+static bool add_predecessors(struct hdi_flow *flow)
+{
+    for (size_t b = 0; b < flow->block_count; b++)
+        for (unsigned s = 0; s < flow->blocks[b].successor_count; s++)
+            flow->blocks[flow->blocks[b].successors[s]].predecessor_count++;
+    for (size_t b = 0; b < flow->block_count; b++) {
+        struct hdi_block *block = &flow->blocks[b];
+        block->predecessors =
+            calloc(block->predecessor_count + 1, sizeof(*block->predecessors));
+        if (!block->predecessors)
+            return false;
+        block->predecessor_count = 0;
+    }
+    for (size_t b = 0; b < flow->block_count; b++)
+        for (unsigned s = 0; s < flow->blocks[b].successor_count; s++) {
+            struct hdi_block *to = &flow->blocks[flow->blocks[b].successors[s]];
+            to->predecessors[to->predecessor_count++] = b;
+        }
+    return true;
+}
+
 // True when the alloca is only loaded and stored whole.
 static bool is_slot(LLVMValueRef alloca, LLVMValueRef *only_stored)
 {
@@ -152,14 +173,16 @@ static bool find_live(struct hdi_flow *flow)
 static bool describe(struct hdi_flow *flow, LLVMValueRef kernel, bool flat)
 {
     *flow = (struct hdi_flow){.kernel = kernel, .flat = flat};
-    return add_blocks(flow) && add_slots(flow) && hdi_uniform_find(flow) &&
-           find_live(flow);
+    return add_blocks(flow) && add_predecessors(flow) && add_slots(flow) &&
+           hdi_uniform_find(flow) && find_live(flow);
 }
 
 void hdi_flow_destroy(struct hdi_flow *flow)
 {
-    for (size_t b = 0; flow->blocks && b < flow->block_count; b++)
+    for (size_t b = 0; flow->blocks && b < flow->block_count; b++) {
+        free(flow->blocks[b].predecessors);
         free(flow->blocks[b].successors);
+    }
     free(flow->blocks);
     free(flow->slots);
     free(flow->arrays);

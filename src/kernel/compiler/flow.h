@@ -33,8 +33,9 @@ struct hdi_block {
     LLVMBasicBlockRef block;
     enum hdi_cut cut;
     bool divergent; // work-items that have not returned may not all come here
-    unsigned successor_count;
-    size_t *successors; // indices of blocks
+    unsigned successor_count, predecessor_count;
+    size_t *successors, *predecessors; // indices of blocks; one that goes there
+                                       // in two ways stands there twice
 };
 
 struct hdi_slot {

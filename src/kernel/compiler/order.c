@@ -14,7 +14,8 @@ struct sorter {
     uint64_t *dominators; // words per number
     uint64_t *loops;      // words per number: the loop it heads, or nothing
     size_t *sizes;        // per number: of that loop
-    bool failed;          // memory
+    size_t *heads, head_count; // numbers, of loops
+    bool failed;               // memory
 };
 
 static uint64_t *row(const struct sorter *s, uint64_t *rows, size_t n)
@@ -64,19 +65,27 @@ static bool is_back(const struct sorter *s, size_t from, size_t to)
     return hdi_bit(row(s, s->dominators, from), to);
 }
 
+// The heads, and of their loops the blocks that end them.
+static void find_heads(struct sorter *s)
+{
+    for (size_t n = 0; n < s->count; n++)
+        for (unsigned i = 0; i < successors_of(s, n); i++) {
+            size_t head = successor(s, n, i);
+            uint64_t *loop = row(s, s->loops, head);
+            if (!is_back(s, n, head))
+                continue;
+            if (!hdi_bit(loop, head))
+                s->heads[s->head_count++] = head;
+            hdi_bit_set(loop, head);
+            hdi_bit_set(loop, n);
+        }
+}
+
 // The blocks from which a way leads back to `head` without passing it.
 static void find_loop(struct sorter *s, size_t head)
 {
     uint64_t *loop = row(s, s->loops, head);
 
-    for (size_t n = 0; n < s->count; n++)
-        for (unsigned i = 0; i < successors_of(s, n); i++)
-            if (successor(s, n, i) == head && is_back(s, n, head)) {
-                hdi_bit_set(loop, head);
-                hdi_bit_set(loop, n);
-            }
-    if (!hdi_bit(loop, head))
-        return;
     for (bool changed = true; changed;) {
         changed = false;
         for (size_t n = s->count; n-- > 0;)
@@ -98,13 +107,15 @@ static size_t standing_for(const struct sorter *s, size_t head, size_t n)
 {
     size_t best = n, size = 0;
 
-    for (size_t h = 0; h < s->count; h++)
+    for (size_t i = 0; i < s->head_count; i++) {
+        size_t h = s->heads[i];
         if (s->sizes[h] > size && h != head &&
             hdi_bit(row(s, s->loops, h), n) &&
             (head == SIZE_MAX || hdi_bit(row(s, s->loops, head), h))) {
             best = h;
             size = s->sizes[h];
         }
+    }
     return best;
 }
 
@@ -157,8 +168,9 @@ static void sort(struct sorter *s, size_t head)
     stack[depth++] = head == SIZE_MAX ? stands[0] : head;
     while (depth > 0) {
         size_t at = stack[--depth];
+        bool one = s->sizes[at] == 0 || at == head; // stands for itself only
         sort_one(s, head, at);
-        for (size_t n = s->count; n-- > 0;)
+        for (size_t n = one ? at + 1 : s->count; n-- > (one ? at : 0);)
             for (unsigned i = successors_of(s, n);
                  stands[n] == at && i-- > 0;) {
                 size_t next = successor(s, n, i);
@@ -193,6 +205,7 @@ enum hdi_ordered hdi_order_find(const struct hdi_flow *flow,
         .dominators = calloc(count * words, sizeof(uint64_t)),
         .loops = calloc(count * words, sizeof(uint64_t)),
         .sizes = calloc(count, sizeof(*s.sizes)),
+        .heads = calloc(count, sizeof(*s.heads)),
     };
     *order = (struct hdi_order){
         .blocks = calloc(count, sizeof(*order->blocks)),
@@ -201,21 +214,23 @@ enum hdi_ordered hdi_order_find(const struct hdi_flow *flow,
     };
     enum hdi_ordered result = HDI_ORDER_NO_MEMORY;
 
-    if (s.number && s.dominators && s.loops && s.sizes && order->blocks &&
-        order->position && order->loop_end) {
+    if (s.number && s.dominators && s.loops && s.sizes && s.heads &&
+        order->blocks && order->position && order->loop_end) {
         memset(order->position, 0xff,
                flow->block_count * sizeof(*order->position));
         for (size_t n = 0; n < count; n++)
             s.number[blocks[n]] = n;
         find_dominators(&s);
-        for (size_t n = 0; n < count; n++)
-            find_loop(&s, n);
+        find_heads(&s);
+        for (size_t i = 0; i < s.head_count; i++)
+            find_loop(&s, s.heads[i]);
         sort(&s, SIZE_MAX);
         if (!s.failed)
             result = order->count == count ? HDI_ORDERED : HDI_ORDER_NONE;
     }
     if (result != HDI_ORDERED)
         hdi_order_destroy(order);
+    free(s.heads);
     free(s.sizes);
     free(s.loops);
     free(s.dominators);

@@ -56,48 +56,45 @@ static void find_dominators(struct finder *f)
     }
 }
 
+static bool is_head(const struct finder *f, size_t block)
+{
+    const struct hdi_block *head = &f->flow->blocks[block];
+
+    for (unsigned p = 0; p < head->predecessor_count; p++)
+        if (hdi_bit(row(f, head->predecessors[p]), block))
+            return true;
+    return false;
+}
+
+static void add_to_body(struct finder *f, size_t block, size_t *depth)
+{
+    if (!hdi_bit(f->body, block))
+        f->stack[(*depth)++] = block;
+    hdi_bit_set(f->body, block);
+}
+
 // The blocks of the loop with this head; false when it is none.
 static bool find_body(struct finder *f, size_t head)
 {
-    const struct hdi_flow *flow = f->flow;
+    const struct hdi_block *block = &f->flow->blocks[head];
     size_t depth = 0;
 
+    if (!is_head(f, head))
+        return false;
     memset(f->body, 0, f->words * sizeof(uint64_t));
     hdi_bit_set(f->body, head);
-    for (size_t b = 0; b < flow->block_count; b++)
-        for (unsigned s = 0; s < flow->blocks[b].successor_count; s++)
-            if (flow->blocks[b].successors[s] == head &&
-                hdi_bit(row(f, b), head)) {
-                if (!hdi_bit(f->body, b))
-                    f->stack[depth++] = b;
-                hdi_bit_set(f->body, b);
-                if (b == head)
-                    return true; // one block
-            }
-    if (depth == 0)
-        return false;
+    for (unsigned p = 0; p < block->predecessor_count; p++) {
+        if (block->predecessors[p] == head)
+            return true; // one block
+        if (hdi_bit(row(f, block->predecessors[p]), head))
+            add_to_body(f, block->predecessors[p], &depth);
+    }
     while (depth > 0) {
-        size_t to = f->stack[--depth];
-        for (size_t b = 0; b < flow->block_count; b++)
-            for (unsigned s = 0; s < flow->blocks[b].successor_count; s++)
-                if (flow->blocks[b].successors[s] == to &&
-                    !hdi_bit(f->body, b)) {
-                    hdi_bit_set(f->body, b);
-                    f->stack[depth++] = b;
-                }
+        block = &f->flow->blocks[f->stack[--depth]];
+        for (unsigned p = 0; p < block->predecessor_count; p++)
+            add_to_body(f, block->predecessors[p], &depth);
     }
     return true;
-}
-
-static bool is_head(const struct finder *f, size_t block)
-{
-    const struct hdi_flow *flow = f->flow;
-    for (size_t b = 0; b < flow->block_count; b++)
-        for (unsigned s = 0; s < flow->blocks[b].successor_count; s++)
-            if (flow->blocks[b].successors[s] == block &&
-                hdi_bit(row(f, b), block))
-                return true;
-    return false;
 }
 
 // Steps -----------------------------------------------------------------------

@@ -60,8 +60,10 @@ static bool is_plain_return(const struct hdi_flow *flow, size_t block)
     return LLVMIsAReturnInst(first) != NULL;
 }
 
-// Every block that can be reached from `from`, itself included.
-static void reach(struct uniform *u, size_t from, uint64_t *seen)
+// Every block that can be reached from `from`, itself included; nothing past
+// those of `ends`, if any are given.
+static void reach(struct uniform *u, size_t from, const uint64_t *ends,
+                  uint64_t *seen)
 {
     size_t depth = 0;
 
@@ -69,7 +71,10 @@ static void reach(struct uniform *u, size_t from, uint64_t *seen)
     hdi_bit_set(seen, from);
     u->stack[depth++] = from;
     while (depth > 0) {
-        const struct hdi_block *block = &u->flow->blocks[u->stack[--depth]];
+        size_t b = u->stack[--depth];
+        const struct hdi_block *block = &u->flow->blocks[b];
+        if (ends && hdi_bit(ends, b))
+            continue;
         for (unsigned s = 0; s < block->successor_count; s++)
             if (!hdi_bit(seen, block->successors[s])) {
                 hdi_bit_set(seen, block->successors[s]);
@@ -86,6 +91,24 @@ static void mark_block(struct uniform *u, size_t block)
     }
 }
 
+// Whether both ways of a branch come together other than to return. What lies
+// behind is not looked at: that would take the square of the kernel's length.
+static bool meet(struct uniform *u, size_t branch)
+{
+    const struct hdi_flow *flow = u->flow;
+    const struct hdi_block *block = &flow->blocks[branch];
+    const uint64_t *ends = row(u, branch);
+
+    reach(u, block->successors[0], ends, u->seen[0]);
+    reach(u, block->successors[1], ends, u->seen[1]);
+    for (size_t w = 0; w < u->words; w++)
+        for (uint64_t both = u->seen[0][w] & u->seen[1][w]; both;
+             both &= both - 1)
+            if (!is_plain_return(flow, w * 64 + (size_t)__builtin_ctzll(both)))
+                return true;
+    return false;
+}
+
 // True when work-items that take successor `way` of a two-way branch only go on
 // to return, and never come where those that take the other one do. Then they
 // are out of the picture: the others still agree on whatever they agreed on.
@@ -94,8 +117,8 @@ static bool leads_out(struct uniform *u, const struct hdi_block *branch,
 {
     const struct hdi_flow *flow = u->flow;
 
-    reach(u, branch->successors[way], u->seen[0]);
-    reach(u, branch->successors[1 - way], u->seen[1]);
+    reach(u, branch->successors[way], NULL, u->seen[0]);
+    reach(u, branch->successors[1 - way], NULL, u->seen[1]);
     for (size_t b = 0; b < flow->block_count; b++)
         if (hdi_bit(u->seen[0], b) &&
             (flow->blocks[b].cut == HDI_CUT_BARRIER ||
@@ -112,10 +135,10 @@ static void spread(struct uniform *u, size_t branch)
     const struct hdi_block *block = &flow->blocks[branch];
     size_t depth = 0;
 
-    if (block->successor_count == 2)
+    if (block->successor_count == 2 && !meet(u, branch))
         for (unsigned way = 0; way < 2; way++)
             if (leads_out(u, block, way)) {
-                reach(u, block->successors[way], u->seen[0]);
+                reach(u, block->successors[way], NULL, u->seen[0]);
                 for (size_t b = 0; b < flow->block_count; b++)
                     if (hdi_bit(u->seen[0], b) && !is_plain_return(flow, b))
                         mark_block(u, b);

@@ -56,15 +56,17 @@ static void lay_out(struct hdi_dispatcher *d, struct arena *a,
     CARVE(d->divisible, words);
     CARVE(d->passed, words);
     CARVE(d->tied, words);
-    CARVE(d->unmarked, words);
+    CARVE(d->among, words);
     CARVE(d->channel, channels);
     CARVE(d->prefer, hdi_round_up(channels, 8));
     CARVE(d->urged, hdi_round_up(channels, 8));
+    CARVE(d->expected, hdi_round_up(channels, 8));
     CARVE(d->modules, shape->modules);
     CARVE(d->changed, shape->modules);
     CARVE(d->is_changed, shape->modules);
     CARVE(d->score, pad);
     CARVE(d->space, pad);
+    CARVE(d->old_score, d->match.words);
     CARVE(d->old_space, d->match.words);
     CARVE(d->with_recent, pad);
     CARVE(d->open, d->match.words);
@@ -111,7 +113,7 @@ static void weigh_all(struct hdi_dispatcher *d)
 {
     const struct hdi_mixture *mixture = &d->policy.mixture;
 
-    d->scores = mixture->left > 0 || mixture->tight > 0;
+    d->scores = mixture->left > 0 || mixture->tight > 0 || mixture->recent > 0;
     d->score_scale = hdi_mixture_scale(mixture, &d->shape, d->modules);
     for (uint32_t m = 0; m < d->shape.modules; m++) {
         hdi_mixture_weigh(mixture, d->score_scale, &d->shape, &d->modules[m]);

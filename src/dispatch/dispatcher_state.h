@@ -30,29 +30,31 @@ struct hdi_dispatcher {
     uint64_t *arrived;           // by channel: its head [cycles]
     int64_t *prefer;             // by channel: place of its head among equals
     int64_t *urged;              // scratch: the same, with patience
+    uint64_t *expected; // by channel: run time of its head; 0: the median's
     // Sets of channels, a bit each, of channel_words words.
     uint64_t *of_priority; // by priority: whose head has it
     uint64_t *of_rank;     // by rank of the current order, likewise
     uint64_t *marks;       // by priority (D4)
     uint64_t *marked;      // whose head is marked for the priority it has
     uint64_t *divisible;   // whose head may be split (D7)
-    uint64_t *passed;      // scratch: found no place in this round
+    uint64_t *passed;      // scratch
     uint64_t *tied;        // scratch
-    uint64_t *unmarked;    // scratch: of those
+    uint64_t *among;       // scratch
 
     struct hdi_module *modules;
     uint32_t *changed; // modules whose levels are old
     uint32_t changed_count;
     uint8_t *is_changed;
     double score_scale;     // see hdi_mixture_scale()
-    bool scores;            // else all modules have the same, 0
+    bool scores;            // else all modules have the same
     int32_t *score, *space; // by module, padded
-    uint64_t *old_space;    // a bit per module: not measured since it changed
-    int32_t *with_recent;   // by module: score with D14
-    uint64_t *open;         // scratch: a bit per module
-    uint64_t *held;         // a bit per module: kept for urgent heads
-    uint32_t held_count;    // of those, the emptiest
-    uint32_t kept;          // that many are to be kept in this round
+    // A bit per module: not measured since it changed.
+    uint64_t *old_score, *old_space;
+    int32_t *with_recent; // by module: score with D14
+    uint64_t *open;       // scratch: a bit per module
+    uint64_t *held;       // a bit per module: kept for urgent heads
+    uint32_t held_count;  // of those, the emptiest
+    uint32_t kept;        // that many are to be kept in this round
     uint64_t *drain; // by module: when its groups should have ended [cycles]
 
     struct hdi_lease *leases;
@@ -112,16 +114,14 @@ void hdi_take_head(struct hdi_dispatcher *d, uint32_t channel);
 // The head's expected run time changed.
 void hdi_set_preference(struct hdi_dispatcher *d, uint32_t channel);
 
-// Expected run time of an entry's groups: measured, else told, else the median
-// of all [cycles].
+// Expected run time of a head's groups: measured, else told, else the median of
+// all [cycles].
 static inline uint64_t hdi_expected_run(const struct hdi_dispatcher *d,
-                                        const struct hdi_entry *entry)
+                                        uint32_t channel)
 {
-    if (entry->runs > 0)
-        return entry->mean;
-    if (entry->packet.expected > 0)
-        return entry->packet.expected;
-    return hdi_median_get(&d->median);
+    uint64_t expected = d->expected[channel];
+
+    return expected > 0 ? expected : hdi_median_get(&d->median);
 }
 
 #endif

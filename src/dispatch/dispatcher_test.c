@@ -503,20 +503,24 @@ static void equal_seeds_give_equal_decisions(void)
     CHECK(sums[0] == sums[1]);
 }
 
-// Many groups of many sizes, on a machine that is full as a rule.
+// Many groups of many sizes, two channels alike, on a machine that is full as a
+// rule.
 static uint64_t sum_of_decisions(const struct hdi_lanes *lanes,
-                                 struct hdi_policy policy, uint32_t modules)
+                                 struct hdi_policy policy, uint32_t modules,
+                                 uint32_t channels)
 {
     struct hdi_shape shape = machine(modules);
-    struct hdi_dispatcher *d = start(&shape, 8, policy);
+    struct hdi_dispatcher *d = start(&shape, channels, policy);
     struct hdi_decision decision;
     uint64_t sum = 0;
     uint32_t lease[4096], oldest = 0, newest = 0;
 
     d->match.lanes = lanes;
     for (uint32_t c = 0; c < 8; c++) {
-        struct hdi_packet p = packet((uint16_t)(1 + 2 * c), (uint16_t)(4 + c),
-                                     (uint16_t)(5 * c), (uint8_t)(1 + c % 4));
+        uint16_t size = (uint16_t)(c / 2);
+        struct hdi_packet p =
+            packet((uint16_t)(1 + 10 * size), (uint16_t)(4 + 2 * size),
+                   (uint16_t)(20 * size), 1 + c % 4);
         p.groups = 400;
         submit(d, c, p);
     }
@@ -526,7 +530,7 @@ static uint64_t sum_of_decisions(const struct hdi_lanes *lanes,
             lease[newest++] = decision.lease;
             sum = sum * 31 + decision.channel * 1024 + decision.module;
         } else if (oldest < newest) {
-            hdi_dispatcher_release(d, lease[oldest++], 100 + now % 50);
+            hdi_dispatcher_release(d, lease[oldest++], 100);
         }
     }
     CHECK(newest > 1000);
@@ -534,18 +538,23 @@ static uint64_t sum_of_decisions(const struct hdi_lanes *lanes,
     return sum;
 }
 
-static void all_instruction_sets_decide_alike(void)
+// All instruction sets, and a page of channels as more than a page.
+static void all_forms_decide_alike(void)
 {
     const struct hdi_policy policies[] = {hdi_policy_plain(),
                                           hdi_policy_balanced()};
     const struct hdi_lanes *lanes;
 
     for (unsigned p = 0; p < 2; p++) {
-        for (uint32_t modules = 5; modules < 100; modules += 90) {
+        for (uint32_t modules = 5; modules < 100; modules += 35) {
             uint64_t first =
-                sum_of_decisions(hdi_lanes(), policies[p], modules);
-            for (unsigned i = 0; (lanes = hdi_lanes_at(i)); i++)
-                CHECK(sum_of_decisions(lanes, policies[p], modules) == first);
+                sum_of_decisions(hdi_lanes(), policies[p], modules, 9);
+            for (unsigned i = 0; (lanes = hdi_lanes_at(i)); i++) {
+                CHECK(sum_of_decisions(lanes, policies[p], modules, 8) ==
+                      first);
+                CHECK(sum_of_decisions(lanes, policies[p], modules, 9) ==
+                      first);
+            }
         }
     }
 }
@@ -657,7 +666,7 @@ int main(void)
     module_follows_the_mixture();
     random_rounds_keep_the_books();
     equal_seeds_give_equal_decisions();
-    all_instruction_sets_decide_alike();
+    all_forms_decide_alike();
     an_urgent_head_keeps_a_module();
     long_runs_make_no_endless_period();
     an_overdue_head_ends_a_hold();

@@ -308,6 +308,16 @@ static inline unsigned best_of_word(uint64_t fits, const int32_t *scores)
     return equal ? (unsigned)__builtin_ctzll(equal) : 64;
 }
 
+// All words together; `count` is rounded up to a multiple of 8.
+static inline uint64_t any_of(const uint64_t *words, unsigned count)
+{
+    __m512i any = _mm512_loadu_si512(words);
+
+    for (unsigned i = 8; i < count; i += 8)
+        any = _mm512_or_si512(any, _mm512_loadu_si512(words + i));
+    return (uint64_t)_mm512_reduce_or_epi64(any);
+}
+
 // Those of `fits`, up to 16 modules, that are among the `count` with the
 // largest scores; of equals the lowest.
 static inline uint64_t emptiest_of_row(uint64_t fits, const int32_t *scores,
@@ -375,6 +385,22 @@ static unsigned best(const uint64_t *fits, const int32_t *scores,
 #endif
 }
 
+// The first of HDI_MAX_PRIORITIES sets that shares a member with `set`; there
+// is one.
+static inline unsigned first_shared(uint64_t set, const uint64_t *sets)
+{
+#ifdef __AVX512BW__
+    return (unsigned)__builtin_ctz(_mm512_test_epi64_mask(
+        _mm512_set1_epi64((long long)set), _mm512_loadu_si512(sets)));
+#else
+    unsigned first = 0;
+
+    while (!(set & sets[first]))
+        first++;
+    return first;
+#endif
+}
+
 // The largest of the numbers whose bit is set, and of `most`.
 static inline int64_t largest_of(uint64_t set, const int64_t *numbers,
                                  int64_t most)
@@ -393,6 +419,27 @@ static inline int64_t largest_of(uint64_t set, const int64_t *numbers,
     }
     return most;
 #endif
+}
+
+// Those of the set bits whose number is larger than `number`.
+static inline uint64_t above(uint64_t set, const int64_t *numbers,
+                             int64_t number)
+{
+    uint64_t larger = 0;
+
+#ifdef __AVX512BW__
+    for (unsigned i = 0; i < 64 && set >> i; i += 8)
+        larger |= (uint64_t)_mm512_mask_cmpgt_epi64_mask(
+                      (__mmask8)(set >> i), _mm512_loadu_si512(numbers + i),
+                      _mm512_set1_epi64(number))
+                  << i;
+#else
+    for (; set; set &= set - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(set);
+        larger |= (uint64_t)(numbers[i] > number) << i;
+    }
+#endif
+    return larger;
 }
 
 // Those of the set bits whose number is `number`.

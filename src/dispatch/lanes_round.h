@@ -10,7 +10,7 @@ struct extent {
 
 // Compare a module with all heads. Its runs are searched when, for all that is
 // known of them, some head may fit there. False: none does.
-static inline bool match_module(struct hdi_dispatcher *d, uint32_t m,
+static inline void match_module(struct hdi_dispatcher *d, uint32_t m,
                                 struct extent of)
 {
     struct hdi_match *match = &d->match;
@@ -19,10 +19,7 @@ static inline bool match_module(struct hdi_dispatcher *d, uint32_t m,
     uint32_t stride = d->shape.units * HDI_PAGE * of.lines;
     const uint16_t *pages =
         match->pages + (size_t)match->turn[m] * HDI_PAGE * of.lines;
-    bool fit = false;
 
-    if (d->policy.mixture.by_run && module->stale)
-        search_module(module, &d->shape, level);
     for (uint32_t w = 0; w < of.channel_words; w++, pages += 8 * stride) {
         uint32_t left = of.channels - 64 * w, count = left < 64 ? left : 64;
         uint64_t *some = &match->some[w], now;
@@ -33,7 +30,6 @@ static inline bool match_module(struct hdi_dispatcher *d, uint32_t m,
             now = column(level, pages, stride, of.lines, count) &
                   match->active[w];
         }
-        fit |= now != 0;
         uint64_t any =
             spread(match->fits + (size_t)64 * w * of.module_words + m / 64,
                    of.module_words, m % 64, now, count);
@@ -44,7 +40,6 @@ static inline bool match_module(struct hdi_dispatcher *d, uint32_t m,
         for (; lost; lost &= lost - 1)
             hdi_match_look(match, 64 * w + (uint32_t)__builtin_ctzll(lost));
     }
-    return fit;
 }
 
 // Bring what is known of changed modules up to date.
@@ -52,31 +47,37 @@ static inline void refresh(struct hdi_dispatcher *d, struct extent of)
 {
     for (uint32_t i = 0; i < d->changed_count; i++) {
         uint32_t m = d->changed[i];
-        const uint16_t *level = d->match.level + (size_t)m * of.lines;
-        struct hdi_module *module = &d->modules[m];
 
-        // Nobody asks for the score of a module where no head fits.
-        module->old_score = !match_module(d, m, of);
-        if (d->scores && !module->old_score)
-            score(level, module->weight, of.lines, d->score, m);
+        match_module(d, m, of);
+        d->old_score[m / 64] |= UINT64_C(1) << (m % 64);
         d->old_space[m / 64] |= UINT64_C(1) << (m % 64);
         d->is_changed[m] = 0;
     }
     d->changed_count = 0;
 }
 
-struct choice {
-    unsigned rank; // whose heads are d->tied
-    bool ties;     // more than one of them: D4 applies
+// Scratch sets of channels. For a page of channels they are on the stack, where
+// nothing else can point to them and the compiler keeps them in registers.
+struct sets {
+    uint64_t *passed; // found no place in this round
+    uint64_t *tied;   // go first
+    uint64_t *among;  // of those, who is drawn from (D4)
 };
 
-// The preferences of heads now: who has waited too long goes first.
-static const int64_t *preferences(struct hdi_dispatcher *d, uint64_t now)
+struct choice {
+    unsigned rank; // whose heads are tied
+    bool ties;     // more than one of them: D4 applies
+    bool all;      // all of them are marked
+};
+
+// The preferences of heads now: who has waited too long goes first. NULL: there
+// are none.
+static inline const int64_t *preferences(struct hdi_dispatcher *d, uint64_t now)
 {
     uint64_t patience = d->policy.patience;
 
     if (patience == 0)
-        return d->prefer;
+        return d->prefers ? d->prefer : NULL;
     for (uint32_t c = 0; c < d->channels; c++) {
         uint64_t age = now - d->arrived[c];
         d->urged[c] = age > patience
@@ -86,55 +87,45 @@ static const int64_t *preferences(struct hdi_dispatcher *d, uint64_t now)
     return d->urged;
 }
 
-// Of d->tied keep the heads that are preferred most.
-static inline void keep_preferred(struct hdi_dispatcher *d, uint64_t now,
-                                  struct extent of)
-{
-    const int64_t *prefer = preferences(d, now);
-    int64_t most = INT64_MIN;
-
-    for (uint32_t w = 0; w < of.channel_words; w++)
-        most = largest_of(d->tied[w], prefer + 64 * w, most);
-    for (uint32_t w = 0; w < of.channel_words; w++)
-        d->tied[w] &= equal_to(d->tied[w], prefer + 64 * w, most);
-}
-
 // The heads that go first among those of a rank that take part and were not
 // passed over: those that fit somewhere and, with `kept`, also those that
 // modules are kept for. False: there is none.
 static inline bool first_heads(struct hdi_dispatcher *d, bool kept,
-                               uint64_t now, struct choice *choice,
-                               struct extent of)
+                               const int64_t *prefer, struct choice *choice,
+                               struct sets sets, struct extent of)
 {
+    const uint64_t *of_rank = d->of_rank + choice->rank * of.channel_words;
+    const uint64_t *in = kept ? d->match.active : d->match.some;
     uint64_t any = 0, more = 0;
 
-    const uint64_t *of_rank = d->of_rank + choice->rank * of.channel_words;
     for (uint32_t w = 0; w < of.channel_words; w++) {
-        uint64_t in = kept ? d->match.active[w] : d->match.some[w];
-
-        in &= of_rank[w] & ~d->passed[w];
-        d->tied[w] = in;
-        more |= (in & (in - 1)) | (any ? in : 0);
-        any |= in;
+        sets.tied[w] = in[w] & of_rank[w] & ~sets.passed[w];
+        more |= (sets.tied[w] & (sets.tied[w] - 1)) | (any ? sets.tied[w] : 0);
+        any |= sets.tied[w];
     }
     choice->ties = more != 0;
-    if (!choice->ties || !(d->prefers || d->policy.patience > 0))
+    if (!choice->ties || !prefer)
         return any != 0;
-    keep_preferred(d, now, of);
+
+    int64_t most = INT64_MIN;
+    for (uint32_t w = 0; w < of.channel_words; w++)
+        most = largest_of(sets.tied[w], prefer + 64 * w, most);
     any = more = 0;
     for (uint32_t w = 0; w < of.channel_words; w++) {
-        more |= (d->tied[w] & (d->tied[w] - 1)) | (any ? d->tied[w] : 0);
-        any |= d->tied[w];
+        uint64_t tied = equal_to(sets.tied[w], prefer + 64 * w, most);
+        more |= (tied & (tied - 1)) | (any ? tied : 0);
+        any |= tied;
+        sets.tied[w] = tied;
     }
     choice->ties = more != 0;
     return true;
 }
 
 // The first of a set of channels from `from` on; UINT32_MAX: none.
-static uint32_t first_from(const struct hdi_dispatcher *d, const uint64_t *set,
-                           uint32_t from)
+static inline uint32_t first_from(const uint64_t *set, uint32_t from,
+                                  struct extent of)
 {
-    for (uint32_t w = from / 64; w < d->channel_words; w++, from = 64 * w) {
+    for (uint32_t w = from / 64; w < of.channel_words; w++, from = 64 * w) {
         uint64_t left = set[w] >> (from % 64);
         if (left)
             return from + (uint32_t)__builtin_ctzll(left);
@@ -143,41 +134,37 @@ static uint32_t first_from(const struct hdi_dispatcher *d, const uint64_t *set,
 }
 
 // One of the tied heads: in turns, or at random among those that are not marked
-// or, when all are, among all. d->unmarked gets the former.
-static inline uint32_t pick(struct hdi_dispatcher *d,
-                            const struct choice *choice, struct extent of)
+// or, when all are, among all.
+static inline uint32_t pick(struct hdi_dispatcher *d, struct choice *choice,
+                            struct sets sets, struct extent of)
 {
     uint64_t any = 0;
 
     if (!choice->ties)
-        return first_from(d, d->tied, 0);
+        return first_from(sets.tied, 0, of);
     if (!d->policy.marks) {
-        uint32_t next = first_from(d, d->tied, d->turn);
-        return next != UINT32_MAX ? next : first_from(d, d->tied, 0);
+        uint32_t next = first_from(sets.tied, d->turn, of);
+        return next != UINT32_MAX ? next : first_from(sets.tied, 0, of);
     }
-    for (uint32_t w = 0; w < of.channel_words; w++) {
-        d->unmarked[w] = d->tied[w] & ~d->marked[w];
-        any |= d->unmarked[w];
-    }
-    return draw(any ? d->unmarked : d->tied, of.channel_words,
-                hdi_random_next(&d->random));
+    for (uint32_t w = 0; w < of.channel_words; w++)
+        any |= sets.tied[w] & ~d->marked[w];
+    choice->all = any == 0;
+    for (uint32_t w = 0; w < of.channel_words; w++)
+        sets.among[w] = sets.tied[w] & (any ? ~d->marked[w] : UINT64_MAX);
+    return draw(sets.among, of.channel_words, hdi_random_next(&d->random));
 }
 
 // D4, once it is sure that `channel` goes.
 static inline void mark(struct hdi_dispatcher *d, const struct choice *choice,
-                        uint32_t channel, struct extent of)
+                        struct sets sets, uint32_t channel, struct extent of)
 {
-    uint64_t clear = 0;
-
     if (!choice->ties || !d->policy.marks)
         return;
-    for (uint32_t w = 0; w < of.channel_words; w++)
-        clear |= d->unmarked[w];
-    for (uint32_t w = 0; clear == 0 && w < of.channel_words; w++) {
+    for (uint32_t w = 0; choice->all && w < of.channel_words; w++) {
         for (unsigned p = 1; p <= d->policy.priorities; p++)
             hdi_of_priority(d, d->marks, p)[w] &=
-                ~(d->tied[w] & hdi_of_priority(d, d->of_priority, p)[w]);
-        d->marked[w] &= ~d->tied[w];
+                ~(sets.tied[w] & hdi_of_priority(d, d->of_priority, p)[w]);
+        d->marked[w] &= ~sets.tied[w];
     }
     hdi_of_priority(d, d->marks, d->priority[channel])[channel / 64] |=
         hdi_bit(channel);
@@ -226,19 +213,20 @@ static inline void hold_modules(struct hdi_dispatcher *d, uint32_t from,
     }
 }
 
-// Those of word `w` of `fits` that are among the d->kept emptiest modules.
-static inline uint64_t held_of(struct hdi_dispatcher *d, const uint64_t *fits,
-                               uint32_t w, struct extent of)
+// Make d->held those that are kept, the d->kept emptiest.
+static inline void hold(struct hdi_dispatcher *d, struct extent of)
 {
+    if (d->held_count == d->kept)
+        return;
     measure_spaces(d, of);
 #ifdef __AVX512BW__
-    if (d->shape.modules <= 16)
-        return emptiest_of_row(fits[0], d->space, d->shape.modules, d->kept);
+    if (d->shape.modules <= 16) { // of those where somebody fits
+        uint64_t fits = any_of(d->match.fits, of.channels);
+        d->held[0] = emptiest_of_row(fits, d->space, d->shape.modules, d->kept);
+    } else
 #endif
-    if (d->held_count < d->kept)
         hold_modules(d, d->held_count, d->kept, of);
     d->held_count = d->kept;
-    return d->held[w] & fits[w];
 }
 
 // Where the head of `channel` may go: not where a module is held, unless the
@@ -248,11 +236,11 @@ static inline const uint64_t *open_modules(struct hdi_dispatcher *d,
                                            struct extent of)
 {
     const uint64_t *fits = d->match.fits + (size_t)channel * of.module_words;
-    const struct hdi_entry *head = hdi_channel_head(&d->channel[channel]);
-    uint64_t end = now + hdi_expected_run(d, head);
+    uint64_t end = now + hdi_expected_run(d, channel);
 
+    hold(d, of);
     for (uint32_t w = 0; w < of.module_words; w++) {
-        uint64_t held = held_of(d, fits, w, of);
+        uint64_t held = fits[w] & d->held[w];
 
         d->open[w] = fits[w] & ~held;
         for (; d->policy.backfill && held; held &= held - 1) {
@@ -262,6 +250,39 @@ static inline const uint64_t *open_modules(struct hdi_dispatcher *d,
         }
     }
     return d->open;
+}
+
+// Those of a page of channels for whom open_modules() has some.
+static inline uint64_t open_heads(struct hdi_dispatcher *d, uint64_t now,
+                                  struct extent of)
+{
+    hold(d, of);
+#ifdef __AVX512BW__
+    uint64_t held = d->policy.backfill ? d->held[0] : 0;
+    __m512i fits = _mm512_loadu_si512(d->match.fits);
+    __m512i run = _mm512_loadu_si512(d->expected);
+    __m512i median = _mm512_set1_epi64((long long)hdi_median_get(&d->median));
+    __mmask8 known = _mm512_test_epi64_mask(run, run);
+    __m512i end = _mm512_add_epi64(_mm512_mask_mov_epi64(median, known, run),
+                                   _mm512_set1_epi64((long long)now));
+    uint64_t open =
+        _mm512_test_epi64_mask(fits, _mm512_set1_epi64((long long)~d->held[0]));
+
+    for (; held; held &= held - 1) {
+        unsigned m = (unsigned)__builtin_ctzll(held);
+        __m512i bit = _mm512_set1_epi64((long long)(UINT64_C(1) << m));
+        open |= _mm512_mask_cmple_epu64_mask(
+            _mm512_test_epi64_mask(fits, bit), end,
+            _mm512_set1_epi64((long long)d->drain[m]));
+    }
+    return open;
+#else
+    uint64_t open = 0;
+
+    for (uint32_t c = 0; c < of.channels; c++)
+        open |= (uint64_t)(open_modules(d, c, now, of)[0] != 0) << c;
+    return open;
+#endif
 }
 
 // The first module that fits.
@@ -288,10 +309,22 @@ static inline uint32_t next_module(const struct hdi_dispatcher *d,
     return first_module(fits, of);
 }
 
-static const int32_t *scores_now(struct hdi_dispatcher *d, uint64_t now)
+// The scores of modules as they are now, of those that fit at least.
+static inline const int32_t *scores_now(struct hdi_dispatcher *d,
+                                        const uint64_t *fits, uint64_t now,
+                                        struct extent of)
 {
     const struct hdi_mixture *mixture = &d->policy.mixture;
 
+    for (uint32_t w = 0; w < of.module_words; w++) {
+        uint64_t old = d->old_score[w] & fits[w];
+        d->old_score[w] &= ~old;
+        for (; old; old &= old - 1) {
+            uint32_t m = 64 * w + (uint32_t)__builtin_ctzll(old);
+            score(d->match.level + (size_t)m * of.lines, d->modules[m].weight,
+                  of.lines, d->score, m);
+        }
+    }
     if (mixture->recent == 0)
         return d->score;
     for (uint32_t m = 0; m < d->shape.modules; m++) {
@@ -303,23 +336,32 @@ static const int32_t *scores_now(struct hdi_dispatcher *d, uint64_t now)
     return d->with_recent;
 }
 
-// Find the head of `channel` a module and take what it needs there. False: it
-// fits nowhere that is not held.
+// Which of the modules that fit; shape.modules or more if none.
+static inline uint32_t choose(struct hdi_dispatcher *d, const uint64_t *fits,
+                              uint64_t now, struct extent of)
+{
+    // As a rule the machine is full and one module fits: nothing else to know.
+    bool one = of.module_words == 1 && (fits[0] & (fits[0] - 1)) == 0;
+
+    if (d->policy.place == HDI_PLACE_NEXT)
+        return next_module(d, fits, of);
+    if (one || !d->scores)
+        return first_module(fits, of);
+    return best(fits, scores_now(d, fits, now, of), d->shape.modules);
+}
+
+// Find the head of `channel`, which fits somewhere, a module and take what it
+// needs there. False: all of those are held.
 static inline bool place(struct hdi_dispatcher *d, uint32_t channel,
                          uint64_t now, struct extent of, uint32_t *module)
 {
     const uint64_t *fits = d->match.fits + (size_t)channel * of.module_words;
     struct hdi_lease *lease = &d->leases[d->free_leases[d->free_count - 1]];
-    const int32_t *score = scores_now(d, now);
-    bool alike = !d->scores && score == d->score;
 
-    while (hdi_match_some(&d->match, channel)) {
+    do {
         const uint64_t *open =
             d->kept > 0 ? open_modules(d, channel, now, of) : fits;
-        uint32_t m = d->policy.place == HDI_PLACE_NEXT
-                         ? next_module(d, open, of)
-                     : alike ? first_module(open, of)
-                             : best(open, score, d->shape.modules);
+        uint32_t m = choose(d, open, now, of);
         if (m >= d->shape.modules)
             return false;
         const uint16_t *lines =
@@ -332,7 +374,7 @@ static inline bool place(struct hdi_dispatcher *d, uint32_t channel,
             return true;
         }
         hdi_match_refuse(&d->match, channel, m);
-    }
+    } while (hdi_match_some(&d->match, channel));
     return false;
 }
 
@@ -360,7 +402,7 @@ static inline void send(struct hdi_dispatcher *d, uint64_t now,
                                       .priority = head->packet.need.priority,
                                       .unit = module->first};
     if (d->policy.backfill) {
-        uint64_t end = now + hdi_expected_run(d, head);
+        uint64_t end = now + hdi_expected_run(d, channel);
         d->drain[m] = end > d->drain[m] ? end : d->drain[m];
     }
     d->leases[lease].module = m;
@@ -390,7 +432,8 @@ static inline bool sticky(struct hdi_dispatcher *d, uint64_t now,
 
     while (!hdi_match_active(&d->match, d->sticky))
         d->sticky = d->sticky + 1 == d->channels ? 0 : d->sticky + 1;
-    if (!place(d, d->sticky, now, of, &module))
+    if (!hdi_match_some(&d->match, d->sticky) ||
+        !place(d, d->sticky, now, of, &module))
         return false;
     send(d, now, d->sticky, module, decision);
     return true;
@@ -403,9 +446,9 @@ static inline bool robin(struct hdi_dispatcher *d, uint64_t now,
 
     for (unsigned lap = 0; lap < 2; lap++) {
         uint32_t end = lap == 0 ? d->channels : d->turn;
-        uint32_t c = first_from(d, d->match.some, lap == 0 ? d->turn : 0);
+        uint32_t c = first_from(d->match.some, lap == 0 ? d->turn : 0, of);
 
-        for (; c < end; c = first_from(d, d->match.some, c + 1)) {
+        for (; c < end; c = first_from(d->match.some, c + 1, of)) {
             if (place(d, c, now, of, &module)) {
                 send(d, now, c, module, decision);
                 return true;
@@ -415,8 +458,47 @@ static inline bool robin(struct hdi_dispatcher *d, uint64_t now,
     return false;
 }
 
+// Whether some of these heads are preferred alike: who of them is looked at
+// first is drawn.
+static inline bool any_alike(uint64_t heads, const int64_t *prefer)
+{
+    for (uint64_t left = heads; left & (left - 1); left &= left - 1) {
+        uint64_t alike = equal_to(left, prefer, prefer[__builtin_ctzll(left)]);
+        if (alike & (alike - 1))
+            return true;
+    }
+    return false;
+}
+
+// Of a page of channels pass over at once whose turn would come before that of
+// a head that may go, or of all: the result is what looking at one after the
+// other would come to. Whether some of them fit somewhere.
+static inline bool pass_over(struct hdi_dispatcher *d, bool kept, uint64_t now,
+                             const int64_t *prefer, unsigned rank,
+                             uint64_t *passed, struct extent of)
+{
+    uint64_t some = d->match.some[0] & d->of_rank[rank];
+    uint64_t shut = kept ? d->match.active[0] & d->of_rank[rank] : some;
+
+    if (kept && some)
+        return false;
+    if (!kept) {
+        uint64_t open = some & open_heads(d, now, of);
+        shut &= ~open;
+        if (open)
+            shut = above(shut, prefer, largest_of(open, prefer, INT64_MIN));
+    }
+    if (d->policy.marks && any_alike(shut, prefer))
+        return false;
+    for (uint64_t left = kept ? shut : 0; left; left &= left - 1)
+        d->kept += modules_for(d, (uint32_t)__builtin_ctzll(left));
+    *passed |= shut;
+    return !kept && shut;
+}
+
 static inline bool by_priority(struct hdi_dispatcher *d, uint64_t now,
-                               struct hdi_decision *decision, struct extent of)
+                               struct hdi_decision *decision, struct sets sets,
+                               struct extent of)
 {
     bool fits_somewhere = false;
     struct hdi_random random = d->random;
@@ -424,26 +506,35 @@ static inline bool by_priority(struct hdi_dispatcher *d, uint64_t now,
     uint32_t module;
 
     for (uint32_t w = 0; w < of.channel_words; w++) {
-        d->passed[w] = 0;
+        sets.passed[w] = 0;
         some |= d->match.some[w];
     }
     if (!some)
         return false;
+    const int64_t *prefer = preferences(d, now);
+    unsigned rank = d->policy.hold == 0 && of.channel_words == 1
+                        ? first_shared(some, d->of_rank)
+                        : 0;
     d->kept = d->held_count = 0;
-    for (unsigned rank = 0; rank < d->ranks; rank++) {
+    for (; rank < d->ranks; rank++) {
         bool kept = d->policy.hold > 0 && rank < d->policy.urgent;
         struct choice choice = {.rank = rank};
 
-        while (first_heads(d, kept, now, &choice, of)) {
-            uint32_t channel = pick(d, &choice, of);
+        if (of.channels == HDI_PAGE && prefer && (kept || d->kept > 0))
+            fits_somewhere |=
+                pass_over(d, kept, now, prefer, rank, sets.passed, of);
+        while (first_heads(d, kept, prefer, &choice, sets, of)) {
+            uint32_t channel = pick(d, &choice, sets, of);
 
-            if (place(d, channel, now, of, &module)) {
-                mark(d, &choice, channel, of);
-                send(d, now, channel, module, decision);
-                return true;
+            if (hdi_match_some(&d->match, channel)) {
+                if (place(d, channel, now, of, &module)) {
+                    mark(d, &choice, sets, channel, of);
+                    send(d, now, channel, module, decision);
+                    return true;
+                }
+                fits_somewhere |= hdi_match_some(&d->match, channel);
             }
-            d->passed[channel / 64] |= hdi_bit(channel);
-            fits_somewhere |= hdi_match_some(&d->match, channel);
+            sets.passed[channel / 64] |= hdi_bit(channel);
             if (kept)
                 d->kept += modules_for(d, channel);
         }
@@ -455,18 +546,6 @@ static inline bool by_priority(struct hdi_dispatcher *d, uint64_t now,
     return false;
 }
 
-// One round of what `extent` says.
-static inline bool decide_of(struct hdi_dispatcher *d, uint64_t now,
-                             struct hdi_decision *decision,
-                             enum hdi_order order, struct extent of)
-{
-    if (d->changed_count > 0)
-        refresh(d, of);
-    return order == HDI_ORDER_STICKY  ? sticky(d, now, decision, of)
-           : order == HDI_ORDER_ROBIN ? robin(d, now, decision, of)
-                                      : by_priority(d, now, decision, of);
-}
-
 // A page of channels, and up to 64 modules of up to a row of lines: let the
 // compiler know, for every order on its own, so that what is hot has the
 // registers.
@@ -475,19 +554,25 @@ static inline bool decide_of(struct hdi_dispatcher *d, uint64_t now,
 __attribute__((flatten, noinline)) static bool sticky_small(
     struct hdi_dispatcher *d, uint64_t now, struct hdi_decision *decision)
 {
-    return decide_of(d, now, decision, HDI_ORDER_STICKY, SMALL);
+    refresh(d, SMALL);
+    return sticky(d, now, decision, SMALL);
 }
 
 __attribute__((flatten, noinline)) static bool robin_small(
     struct hdi_dispatcher *d, uint64_t now, struct hdi_decision *decision)
 {
-    return decide_of(d, now, decision, HDI_ORDER_ROBIN, SMALL);
+    refresh(d, SMALL);
+    return robin(d, now, decision, SMALL);
 }
 
 __attribute__((flatten, noinline)) static bool by_priority_small(
     struct hdi_dispatcher *d, uint64_t now, struct hdi_decision *decision)
 {
-    return decide_of(d, now, decision, HDI_ORDER_PRIORITY, SMALL);
+    uint64_t passed[1], tied[1], among[1];
+
+    refresh(d, SMALL);
+    return by_priority(d, now, decision, (struct sets){passed, tied, among},
+                       SMALL);
 }
 
 __attribute__((noinline)) static bool decide_large(
@@ -495,8 +580,13 @@ __attribute__((noinline)) static bool decide_large(
 {
     struct extent of = {d->channels, d->channel_words, d->match.words,
                         d->shape.line_pad};
+    struct sets sets = {d->passed, d->tied, d->among};
 
-    return decide_of(d, now, decision, d->policy.order, of);
+    refresh(d, of);
+    return d->policy.order == HDI_ORDER_STICKY ? sticky(d, now, decision, of)
+           : d->policy.order == HDI_ORDER_ROBIN
+               ? robin(d, now, decision, of)
+               : by_priority(d, now, decision, sets, of);
 }
 
 static bool decide(struct hdi_dispatcher *d, uint64_t now,

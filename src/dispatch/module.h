@@ -15,7 +15,6 @@ struct hdi_module {
     uint32_t stale;       // resources, as bits, whose maps changed since
     uint32_t pointer;     // of the split (D12)
     uint32_t first;       // unit at place 0 of the split
-    bool old_score;       // no head fitted: perhaps neither searched nor scored
     int32_t *weight;      // of the score, by line: see balance.h
     uint32_t energy[HDI_MAX_RESOURCES]; // weights of D13
 };

@@ -21,10 +21,12 @@ void hdi_set_preference(struct hdi_dispatcher *d, uint32_t channel)
     const struct hdi_entry *head = hdi_channel_head(&d->channel[channel]);
     int64_t prefer = head->packet.prefer;
 
+    d->expected[channel] = head->runs > 0 ? head->mean : head->packet.expected;
     if (policy->large != 0)
         prefer += policy->large * (int64_t)head->share;
     if (policy->brief != 0)
-        prefer -= policy->brief * sixteenths(hdi_expected_run(d, head)) * 4096;
+        prefer -=
+            policy->brief * sixteenths(hdi_expected_run(d, channel)) * 4096;
     d->prefer[channel] = prefer;
     d->prefers |= prefer != 0;
 }
@@ -80,7 +82,7 @@ void hdi_take_head(struct hdi_dispatcher *d, uint32_t channel)
     for (uint32_t w = 0; w < match->words; w++) {
         for (uint64_t left = fits[w]; left; left &= left - 1) {
             uint32_t m = 64 * w + (uint32_t)__builtin_ctzll(left);
-            if (d->modules[m].old_score)
+            if (d->modules[m].stale) // it may only seem to fit
                 hdi_touch_module(d, m);
         }
     }

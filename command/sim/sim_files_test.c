@@ -1,0 +1,245 @@
+// What the simulator reads and writes, and files that are wrong.
+#include <unistd.h>
+
+#include "sim/csv.h"
+#include "sim/policy.h"
+#include "sim/run.h"
+#include "sim/setup.h"
+#include "sim/timeline.h"
+
+static void wrong_files_are_told_where(void)
+{
+    static const struct {
+        const char *text, *complaint;
+    } machines[] = {
+        {"modules 4\nunit 3\n", "f:2: 'unit' is not known"},
+        {"modules 0\n", "f:1: modules: 0 is not within 1 to"},
+        {"modules x\n", "f:1: modules: 'x' is not a whole number"},
+        {"modules 4 5\n", "f:1: '5' is one word too many"},
+        {"modules\n", "f:1: modules is missing"},
+        {"modules 99999999999999999999999\n", "f:1: modules: 9999"},
+        {"resource a 8 unit counted\nresource a 8 unit counted\n",
+         "f:2: resource 'a' is there twice"},
+        {"resource a 8 both counted\n", "f:1: whose blocks"},
+        {"resource a 8 unit contiguous grouped 3\nmodules 1\nunits 1\n"
+         "waves 1\n",
+         "groups of 3 do not divide"},
+        {"resource a 8 unit contiguous sampled 3 2\n", "f:1: shifts must"},
+        {"resource a 8 unit contiguous\nsearcher 4 a\n",
+         "f:2: searcher: resource 0 has 8 blocks"},
+        {"name \"x\n", "f:1: a quote is not closed"},
+        {"modules 1\nunits 1\n", "0 waves in a unit"},
+    };
+    static const struct {
+        const char *text, *complaint;
+    } workloads[] = {
+        {"cycles 10\n", "no 'kernel' and nothing"},
+        {"kernel 0 run 5\n", "how many 'cycles'"},
+        {"cycles 10\nkernel 0 at 1\n", "f:2: how long does it 'run'?"},
+        {"cycles 10\nkernel 0 run 5 vectors 3\n", "f:2: 'vectors' is neither"},
+        {"cycles 10\nkernel 0 run 5 vector 129\n",
+         "f:2: resource 'vector': a group needs 129 blocks of one unit"},
+        {"cycles 10\nkernel 0 run 5 memory 200\n", "f:2: resource 'memory'"},
+        {"cycles 10\nkernel 0 run 9223372036854775807\n",
+         "f:2: run: 9223372036854775807 is not within"},
+        {"cycles 18446744073709551615\n", "f:1: cycles"},
+        {"cycles 10\nkernel 0 run 5 priority 9\n", "f:2: priority: 9"},
+        {"generate 3\n", "f:1: generate what"},
+        {"need foo 3\n", "f:1: the machine has no resource 'foo'"},
+        {"waves of\n", "f:1: waves of what?"},
+        {"run normal 3\n", "f:1: only 'run lognormal'"},
+        {"mix fma 1\n", "f:1: the machine has no instruction class 'fma'"},
+    };
+    struct sim_machine machine, standard;
+    struct sim_workload workload;
+    struct sim_text text;
+
+    read_machine(&standard, machine_text);
+    for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++) {
+        CHECK_OK(sim_text_from(&text, "f", machines[i].text,
+                               strlen(machines[i].text), &error),
+                 error);
+        CHECK_FAILS(sim_machine_read(&machine, &text), HD_EFORMAT, error,
+                    machines[i].complaint);
+        sim_text_close(&text);
+    }
+    for (size_t i = 0; i < sizeof(workloads) / sizeof(*workloads); i++) {
+        CHECK_OK(sim_text_from(&text, "f", workloads[i].text,
+                               strlen(workloads[i].text), &error),
+                 error);
+        CHECK_FAILS(sim_workload_read(&workload, &standard, &text), HD_EFORMAT,
+                    error, workloads[i].complaint);
+        sim_text_close(&text);
+    }
+    CHECK_FAILS(sim_machine_open(&machine, "/nonexistent/file", &error),
+                HD_ENOENT, error, "/nonexistent/file");
+    sim_machine_close(&standard);
+}
+
+// Files cut anywhere and with any byte changed are read or refused, no more.
+static void damaged_files_do_no_harm(void)
+{
+    struct hdi_random random;
+    struct sim_machine machine, standard;
+    struct sim_workload workload;
+    char copy[2048];
+
+    hdi_random_seed(&random, 3);
+    read_machine(&standard, machine_text);
+    for (int which = 0; which < 2; which++) {
+        const char *source = which ? workload_text : machine_text;
+        size_t size = strlen(source);
+        for (unsigned i = 0; i < 20000; i++) {
+            struct sim_text text;
+            size_t length = hdi_random_below(&random, 4)
+                                ? size
+                                : hdi_random_below(&random, (uint32_t)size);
+            memcpy(copy, source, size);
+            for (unsigned k = hdi_random_below(&random, 4); k > 0; k--)
+                copy[hdi_random_below(&random, (uint32_t)size)] =
+                    (char)hdi_random_below(&random, 256);
+            if (sim_text_from(&text, "f", copy, length, &error) != HD_OK)
+                continue;
+            if (which &&
+                sim_workload_read(&workload, &standard, &text) == HD_OK)
+                sim_workload_close(&workload);
+            if (!which && sim_machine_read(&machine, &text) == HD_OK)
+                sim_machine_close(&machine);
+            sim_text_close(&text);
+        }
+    }
+    sim_machine_close(&standard);
+}
+
+static char folder[] = "/tmp/heddle-sim-XXXXXX";
+
+static const char *file_with(const char *name, const char *data)
+{
+    static char path[256];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    file = fopen(path, "wb");
+    CHECK(file && fwrite(data, 1, strlen(data), file) == strlen(data));
+    CHECK(fclose(file) == 0);
+    return path;
+}
+
+static void recordings_become_workloads(void)
+{
+    struct sim_csv csv = {.arrival = "start",
+                          .duration = "time, ms",
+                          .channel = "queue",
+                          .cycles = 1000};
+    char out[4096] = "";
+    FILE *file = fmemopen(out, sizeof(out) - 1, "w");
+    const char *path =
+        file_with("r.csv", "start,queue,\"time, ms\",regs\r\n"
+                           "2.5,1,0.25,20\r\n\r\n1.0,0,\"3\",7\n");
+
+    CHECK(file);
+    CHECK_OK(sim_csv_need(&csv, "vector=regs*0.25", &error), error);
+    CHECK_OK(sim_csv_convert(&csv, path, file, &error), error);
+    fclose(file);
+    CHECK(strstr(out, "kernel 1 at 1500 priority 1 groups 1 waves 1 run 250 "
+                      "vector 5\n"));
+    CHECK(strstr(out, "kernel 0 at 0 priority 1 groups 1 waves 1 run 3000 "
+                      "vector 2\n"));
+    struct setup s = set_up(machine_text, out, 1);
+    CHECK(s.kernels.count == 2 && s.kernels.kernel[1].arrival == 1500);
+    tear_down(&s);
+
+    file = fopen("/dev/null", "w");
+    CHECK(file);
+    CHECK_FAILS(sim_csv_convert(&csv, file_with("b.csv", "start,queue\n1,2\n"),
+                                file, &error),
+                HD_EFORMAT, error, "b.csv:1: no column 'time, ms'");
+    CHECK_FAILS(
+        sim_csv_convert(&csv,
+                        file_with("c.csv", "start,queue,\"time, ms\",regs\n"
+                                           "1,0,x,3\n"),
+                        file, &error),
+        HD_EFORMAT, error, "c.csv:2: column 3: 'x' is not a number");
+    CHECK_FAILS(
+        sim_csv_convert(&csv,
+                        file_with("d.csv", "start,queue,\"time, ms\",regs\n"
+                                           "1,0\n"),
+                        file, &error),
+        HD_EFORMAT, error, "d.csv:2: 2 fields");
+    fclose(file);
+    CHECK_FAILS(sim_csv_need(&csv, "vector", &error), HD_EINVAL, error,
+                "resource=column");
+}
+
+static void policies_are_parsed(void)
+{
+    struct hdi_policy policy;
+
+    CHECK_OK(sim_policy_parse("plain,split=9,windows=9:8:7", &policy, &error),
+             error);
+    CHECK(policy.split_after == 9 && policy.windows.period == 24);
+    CHECK_FAILS(sim_policy_parse("best", &policy, &error), HD_EINVAL, error,
+                "no policy 'best'");
+    CHECK_FAILS(sim_policy_parse("plain,foo=1", &policy, &error), HD_EINVAL,
+                error, "foo=1");
+    CHECK_FAILS(sim_policy_parse("plain,windows=3:3", &policy, &error),
+                HD_EINVAL, error, "priority 2");
+    CHECK_FAILS(sim_policy_parse("plain,left=-1", &policy, &error), HD_EINVAL,
+                error, "left=-1");
+}
+
+static void timelines_show_every_group(void)
+{
+    struct setup s = set_up(machine_text, workload_text, 2);
+    struct sim_timeline timeline;
+    struct sim_result result;
+    struct sim_run run = {.machine = &s.machine,
+                          .workload = &s.workload,
+                          .kernels = &s.kernels,
+                          .policy = hdi_policy_plain(),
+                          .timeline = &timeline};
+    char path[64];
+    static char data[4 << 20];
+    unsigned shown = 0;
+
+    CHECK_OK(sim_timeline_init(&timeline, 4, 1000000, &error), error);
+    CHECK_OK(sim_run(&run, &result, &error), error);
+    snprintf(path, sizeof(path), "%s/t.json", folder);
+    CHECK_OK(sim_timeline_write(&timeline, path, &error), error);
+    FILE *file = fopen(path, "rb");
+    CHECK(file);
+    size_t size = fread(data, 1, sizeof(data) - 1, file);
+    fclose(file);
+    CHECK(size > 0 && size < sizeof(data) - 1);
+    for (const char *at = data; (at = strstr(at, "\"ph\":\"X\"")); at++)
+        shown++;
+    CHECK(shown == result.finished);
+    CHECK(strncmp(data, "{\"traceEvents\":[", 16) == 0);
+    CHECK(strcmp(data + size - 3, "}}\n") == 0);
+    tear_down(&s);
+}
+
+static void remove_files(void)
+{
+    static const char *const names[] = {"r.csv", "b.csv", "c.csv", "d.csv",
+                                        "t.json"};
+    char path[256];
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
+int main(void)
+{
+    CHECK(mkdtemp(folder));
+    wrong_files_are_told_where();
+    damaged_files_do_no_harm();
+    recordings_become_workloads();
+    policies_are_parsed();
+    timelines_show_every_group();
+    remove_files();
+    return 0;
+}

@@ -164,7 +164,9 @@ static uint64_t next_near(const struct sim *sim)
 {
     const uint64_t *any = sim->near->any;
     uint32_t at = sim->swept % NEAR, word = at / 64;
-    uint64_t left = any[word] >> at % 64;
+    uint64_t next = any[(word + 1) % (NEAR / 64)];
+    // The next 64 cycles; seldom there is nothing in them.
+    uint64_t left = any[word] >> at % 64 | next << 1 << (63 - at % 64);
 
     if (left)
         return sim->swept + (uint64_t)__builtin_ctzll(left);

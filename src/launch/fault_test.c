@@ -139,6 +139,11 @@ static const char source[] =
     "        p[at] = 2;\n" // line 127
     "    barrier(CLK_LOCAL_MEM_FENCE);\n"
     "    b[get_global_id(0)] = p[a[1] & 15] + tile[l ^ 1];\n"
+    "}\n"
+    "kernel void change(global int *a, global int *b, long at)\n"
+    "{\n"
+    "    if (atomic_xchg(&b[0], 1) == 0)\n"
+    "        a[at] = 1;\n" // line 134
     "}\n";
 
 enum {
@@ -559,6 +564,16 @@ static void a_binary_is_searched(struct rig *rig, const char *options)
     free_pair(&pair);
 }
 
+// Where it does something else the second time, that is said.
+static void a_search_may_find_nothing(struct rig *rig)
+{
+    struct pair pair = make_pair(rig);
+
+    FAULT(rig, &pair, "change", 16 * KIB, "rig.cl:134: a work-item of",
+          "; the work-item did not fault again when the work-groups ran again");
+    free_pair(&pair);
+}
+
 static void a_null_pointer_is_named(struct rig *rig)
 {
     struct pair pair = make_pair(rig), half = {NULL, pair.b};
@@ -822,9 +837,12 @@ int main(void)
         struct rig rig = rig_set_up(kinds[i].pool, kinds[i].device, source);
         a_stray_access_is_attributed(&rig);
         a_kernel_that_paints_is_attributed(&rig);
-        large_buffers_are_searched(&rig);
-        private_memory_is_the_work_items(&rig, "-heddle-form=coroutine",
-                                         100 * KIB);
+        if (i % 2 == 0) // on a worker, on a unit
+            private_memory_is_the_work_items(&rig, "-heddle-form=coroutine",
+                                             100 * KIB);
+        if (i == 0)
+            large_buffers_are_searched(&rig);
+        a_search_may_find_nothing(&rig);
         if (i == 0 && hdi_digest_is_there()) {
             a_binary_is_searched(&rig, "-g");
             a_binary_is_searched(&rig, "");

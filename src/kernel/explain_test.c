@@ -68,7 +68,7 @@ static const struct {
      "  int l = get_local_id(0);\n"
      "  b[l] = l;\n"
      "  barrier(CLK_LOCAL_MEM_FENCE);\n"
-     "  a[get_global_id(0)] = b[a[get_global_id(0)] & 7];\n"
+     "  a[b[l ^ 1]] = l;\n"
      "}\n",
      "line 5: one work-item after the other: elements of 8 or 16 bits at "
      "scattered addresses\n"},

@@ -2,6 +2,8 @@
 // metadata or pass order can cost a factor of ten without any wrong result. And
 // where vectors rest on what is only seen while running, they are right.
 #include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "kernel/try.h"
 
@@ -777,6 +779,54 @@ static void rows_are_short_across_lines(struct try *t)
     hd_program_destroy(p);
 }
 
+// Bytes and halves of words at scattered addresses are taken from words, of
+// which none is touched beyond the page that its element is in.
+static void elements_come_from_their_pages(struct try *t)
+{
+    static const char text[] =
+        "__kernel void k(__global const int *at, __global const uchar *b,\n"
+        "                __global const short *s, __global int *to) {\n"
+        "    int i = get_global_id(0);\n"
+        "    if (at[i] >= 0) to[i] = b[2 * at[i] + 1] * 65536 + s[at[i]];\n"
+        "}\n";
+    enum {
+        COUNT = 100
+    };
+    static int at[COUNT], to[COUNT];
+    const int *pat = at;
+    int *pto = to;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    int16_t shorts[COUNT];
+    unsigned char *map =
+        mmap(NULL, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    CHECK(map != MAP_FAILED);
+    CHECK(mprotect(map + page, page, PROT_READ | PROT_WRITE) == 0);
+    if (t->device->can.features) {
+        struct hd_program *p = build_for(t, text, "x86-64-v4");
+        CHECK(width(p, "k") == 16);
+        CHECK(has_gathers(t, text, "x86-64-v4"));
+        hd_program_destroy(p);
+    }
+    struct hd_program *p = try_build(t, text, NULL);
+    for (int i = 0; i < COUNT; i++) {
+        shorts[i] = (int16_t)(i * 4711 - 30000);
+        at[i] = i % 9 == 4 ? -1 : i * 37 % COUNT;
+    }
+    for (int end = 0; end < 2; end++) {
+        unsigned char *b = map + page + (end ? page - sizeof(shorts) : 0);
+        memcpy(b, shorts, sizeof(shorts));
+        memset(to, 0, sizeof(to));
+        TRY_RUN(t, p, "k", ((struct try_range){1, {COUNT}, {COUNT}, {0}}),
+                TRY_VALUE(pat), TRY_VALUE(b), TRY_VALUE(b), TRY_VALUE(pto));
+        for (int i = 0; i < COUNT; i++)
+            CHECK(to[i] ==
+                  (at[i] < 0 ? 0 : b[2 * at[i] + 1] * 65536 + shorts[at[i]]));
+    }
+    hd_program_destroy(p);
+    munmap(map, 3 * page);
+}
+
 int main(void)
 {
     struct try t = try_open();
@@ -805,6 +855,7 @@ int main(void)
     updates_of_one_place_are_folded(&t);
     short_loops_take_some_vectors(&t);
     rows_are_short_across_lines(&t);
+    elements_come_from_their_pages(&t);
     try_close(&t);
     return 0;
 }

@@ -120,6 +120,38 @@ static LLVMValueRef gather(struct hdi_wide *w, LLVMTypeRef type,
                          4);
 }
 
+// Elements of 8 or 16 bits have no gather. They are taken from the aligned
+// words that they are in, which lie in no other page.
+static bool has_word_gather(const struct hdi_wide *w, LLVMTypeRef type,
+                            unsigned align)
+{
+    uint64_t size = LLVMABISizeOfType(w->emit->llvm->layout, type);
+    return size < 4 && align >= size && hdi_has_word_gather(w->emit->llvm);
+}
+
+static LLVMValueRef gather_from_words(struct hdi_wide *w, LLVMTypeRef type,
+                                      LLVMValueRef pointers)
+{
+    struct hdi_emit *e = w->emit;
+    LLVMBuilderRef b = e->builder;
+    LLVMTypeRef word = hdi_wide_type(w, e->i32);
+    LLVMTypeRef bits = LLVMIntTypeInContext(
+        e->llvm->context,
+        8 * (unsigned)LLVMABISizeOfType(e->llvm->layout, type));
+    LLVMValueRef in_word = LLVMBuildAnd(
+        b, LLVMBuildPtrToInt(b, pointers, hdi_wide_type(w, e->i64), ""),
+        hdi_wide_splat(w, LLVMConstInt(e->i64, 3, false)), "");
+    LLVMValueRef back = LLVMBuildNeg(b, in_word, "");
+    LLVMValueRef words =
+        gather(w, e->i32, LLVMBuildGEP2(b, e->i8, pointers, &back, 1, ""), 4);
+    LLVMValueRef shift =
+        LLVMBuildShl(b, LLVMBuildTrunc(b, in_word, word, ""),
+                     hdi_wide_splat(w, LLVMConstInt(e->i32, 3, false)), "");
+    LLVMValueRef elements = LLVMBuildTrunc(
+        b, LLVMBuildLShr(b, words, shift, ""), hdi_wide_type(w, bits), "");
+    return LLVMBuildBitCast(b, elements, hdi_wide_type(w, type), "");
+}
+
 static void scatter(struct hdi_wide *w, LLVMValueRef vector,
                     LLVMValueRef pointers, unsigned align)
 {
@@ -468,6 +500,9 @@ static LLVMValueRef read_elements(struct hdi_wide *w, LLVMValueRef load,
     } else if (has_gather(w, type)) {
         hdi_note(w->emit->llvm, load, "reads from scattered addresses");
         result = gather(w, type, hdi_wide_value(w, pointer), align);
+    } else if (has_word_gather(w, type, align)) {
+        hdi_note(w->emit->llvm, load, "reads from scattered addresses");
+        return gather_from_words(w, type, hdi_wide_value(w, pointer));
     } else {
         return NULL;
     }

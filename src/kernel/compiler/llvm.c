@@ -219,6 +219,11 @@ bool hdi_call_name_is_known(const char *name)
     return false;
 }
 
+bool hdi_has_word_gather(const struct hdi_llvm *llvm)
+{
+    return strstr(llvm->features, "+avx512f") != NULL;
+}
+
 void hdi_promise_nothing(LLVMValueRef copy)
 {
     switch (LLVMGetInstructionOpcode(copy)) {

@@ -90,6 +90,9 @@ LLVMValueRef hdi_build_call(const struct hdi_llvm *llvm, LLVMModuleRef module,
 // A barrier of any kind: work-items wait for others there.
 bool hdi_call_is_barrier(enum hdi_call kind);
 
+// Whether words are gathered faster than one by one.
+bool hdi_has_word_gather(const struct hdi_llvm *llvm);
+
 // A copy is computed where what the instruction promises need not hold.
 void hdi_promise_nothing(LLVMValueRef copy);
 

@@ -443,11 +443,12 @@ static bool suit_lanes(struct finder *f, uint64_t *heads, unsigned *gathers)
 
 // Without loops and barriers: what LLVM makes no vectors of, stores whose order
 // it must keep, and what only lanes do together: updates of one place, division
-// by one number.
+// by one number, reads of bytes from anywhere.
 static bool is_for_lanes(const struct finder *f)
 {
     const struct hdi_flow *flow = f->flow;
     unsigned work = 0, stores = 0, scattered = 0;
+    bool words = false;
 
     for (size_t b = 0; b < flow->block_count; b++)
         for (LLVMValueRef i = LLVMGetFirstInstruction(flow->blocks[b].block); i;
@@ -465,12 +466,16 @@ static bool is_for_lanes(const struct finder *f)
                 hdi_map_index(&flow->slot_index, LLVMGetOperand(i, store)) !=
                     SIZE_MAX)
                 continue;
+            LLVMTypeRef type = LLVMTypeOf(store ? LLVMGetOperand(i, 0) : i);
             stores += store;
-            scattered +=
-                is_gathered(f, LLVMGetOperand(i, store),
-                            LLVMTypeOf(store ? LLVMGetOperand(i, 0) : i));
+            if (!is_gathered(f, LLVMGetOperand(i, store), type))
+                continue;
+            words |= !store && hdi_has_word_gather(f->llvm) &&
+                     LLVMABISizeOfType(f->llvm->layout, type) < 4;
+            scattered++;
         }
-    return stores > 1 && scattered > 0 && work >= GATHER_COST * scattered;
+    return words ||
+           (stores > 1 && scattered > 0 && work >= GATHER_COST * scattered);
 }
 
 bool hdi_soft_suits_lanes(struct hdi_llvm *llvm, const struct hdi_flow *flow,

@@ -172,11 +172,10 @@ static const char around[] =
     "kernel void k(read_only image2d_t i, global uint *to, int r) {\n"
     "    int x = get_global_id(0), y = get_global_id(1);\n"
     "    uint v = 0;\n"
-    "    for (int dy = -1; dy <= 1; dy++) {\n"
-    "        v = 3 * v + read_imageui(i, s, (int2)(x - r, y + dy)).x;\n"
-    "        v = 3 * v + read_imageui(i, s, (int2)(x, y + dy)).x;\n"
-    "        v = 3 * v + read_imageui(i, s, (int2)(x + r, y + dy)).x;\n"
-    "    }\n"
+    "#define READ(dx, dy) \\\n"
+    "    v = 3 * v + read_imageui(i, s, (int2)(x + (dx), y + (dy))).x;\n"
+    "#define ROW(dy) READ(-r, dy) READ(0, dy) READ(r, dy)\n"
+    "    ROW(-1) ROW(0) ROW(1)\n"
     "    to[y * 76 + x] = v;\n"
     "}\n";
 
@@ -227,7 +226,7 @@ static void images_have_borders(struct try *t)
     struct hd_program *p = try_build(t, around, NULL);
 
     CHECK(strstr(hd_kernel_info(hd_program_find(p, "k"))->explanation,
-                 "borders: "));
+                 "do without: 12;"));
     for (size_t i = 0; i < sizeof(texels); i++)
         texels[i] = (unsigned char)(i * i % 251);
     for (size_t f = 0; f < sizeof(formats) / sizeof(formats[0]); f++)

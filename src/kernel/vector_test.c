@@ -827,6 +827,75 @@ static void elements_come_from_their_pages(struct try *t)
     munmap(map, 3 * page);
 }
 
+// What goes on by the same amount for all stays as far from its neighbour as it
+// begins: these loops do not gather, so that lanes pay.
+static void walks_keep_their_step(struct try *t)
+{
+    static const char text[] =
+        "__kernel void layers(__global const int *x, __global int *to, int "
+        "nx,\n"
+        "                     int ny, int nz) {\n"
+        "    int i = get_global_id(0), j = get_global_id(1);\n"
+        "    int at = j * nx + i, west = i == 0 ? at : at - 1, layer = nx * ny;"
+        "\n"
+        "    int below = 0;\n"
+        "    for (int k = 0; k < nz; k++) {\n"
+        "        to[at] = 3 * below + x[at] - x[west];\n"
+        "        below = x[at];\n"
+        "        at += layer; west += layer;\n"
+        "    }\n"
+        "}\n"
+        "__kernel void lines(__global const int *x, __global int *to, int nx,\n"
+        "                    int ny, int nz) {\n"
+        "    __global const int *from = x + get_global_id(0);\n"
+        "    int sum = 0;\n"
+        "    for (int k = 0; k < ny * nz; k++) {\n"
+        "        if (*from > 9) sum = 3 * sum + *from;\n"
+        "        from += nx;\n"
+        "    }\n"
+        "    to[get_global_id(0)] = sum;\n"
+        "}\n";
+    enum {
+        X = 45,
+        Y = 6,
+        Z = 4
+    };
+    static int x[X * Y * Z], to[X * Y * Z], *px = x, *pto = to;
+    int nx = X, ny = Y, nz = Z;
+
+    for (size_t k = 0; t->device->can.features && k < 3; k++) {
+        struct hd_program *p = build_for(t, text, processors[k].cpu);
+        CHECK(width(p, "layers") >= processors[k].width);
+        CHECK(width(p, "lines") >= processors[k].width);
+        for (int i = 0; i < 2; i++) {
+            const char *name = i ? "lines" : "layers";
+            CHECK(strstr(hd_kernel_info(hd_program_find(p, name))->explanation,
+                         "region 0: vector width"));
+        }
+        hd_program_destroy(p);
+    }
+    struct hd_program *p = try_build(t, text, NULL);
+    for (int i = 0; i < X * Y * Z; i++)
+        x[i] = i * i % 251;
+    TRY_RUN(t, p, "layers", ((struct try_range){2, {X, Y}, {16, 4}, {0}}),
+            TRY_VALUE(px), TRY_VALUE(pto), TRY_VALUE(nx), TRY_VALUE(ny),
+            TRY_VALUE(nz));
+    for (int i = 0; i < X * Y * Z; i++)
+        CHECK(to[i] == (i < X * Y ? 0 : 3 * x[i - X * Y]) + x[i] -
+                           x[i % X == 0 ? i : i - 1]);
+    TRY_RUN(t, p, "lines", ((struct try_range){1, {X}, {16}, {0}}),
+            TRY_VALUE(px), TRY_VALUE(pto), TRY_VALUE(nx), TRY_VALUE(ny),
+            TRY_VALUE(nz));
+    for (int i = 0; i < X; i++) {
+        uint32_t sum = 0;
+        for (int k = 0; k < Y * Z; k++)
+            if (x[k * X + i] > 9)
+                sum = 3 * sum + (uint32_t)x[k * X + i];
+        CHECK((uint32_t)to[i] == sum);
+    }
+    hd_program_destroy(p);
+}
+
 int main(void)
 {
     struct try t = try_open();
@@ -844,6 +913,7 @@ int main(void)
     is_vectors(&t, lanes, masked, sizeof(masked) / sizeof(masked[0]));
     is_vectors(&t, mixed, made, sizeof(made) / sizeof(made[0]));
     indices_may_wrap(&t);
+    walks_keep_their_step(&t);
     narrowed_ids_keep_their_step(&t);
     limits_hold(&t);
     halves_need_no_instructions(&t);

@@ -11,6 +11,7 @@
 enum {
     MOST_DEPTH = 24,        // of an address's computation
     UNKNOWN_STEP = 1 << 20, // [bytes], or ids
+    SAME_STEP = 1 << 21,    // as another one
     NEAR_STEPS = 4,         // accesses this many sizes apart are one vector's
     GATHER_COST = 12,       // operations that make up for one that is not
     RETRY_COST = 128        // the same for lanes that get in each other's way
@@ -99,15 +100,93 @@ static bool find_body(struct finder *f, size_t head)
 
 // Steps -----------------------------------------------------------------------
 
+// The slots that are being looked at, the last one first.
+struct path {
+    const struct path *before;
+    LLVMValueRef slot;
+};
+
+static int64_t step_of(const struct finder *f, LLVMValueRef value,
+                       const struct path *path, unsigned depth);
+
+// That of all that is stored there, where it is one. SAME_STEP: it follows from
+// slots of the path alone, as what a loop's variable goes on to does.
+static int64_t step_of_slot(const struct finder *f, LLVMValueRef slot,
+                            const struct path *path, unsigned depth)
+{
+    const struct path here = {path, slot};
+    int64_t step = SAME_STEP;
+
+    for (const struct path *p = path; p; p = p->before)
+        if (p->slot == slot)
+            return SAME_STEP;
+    for (LLVMUseRef u = LLVMGetFirstUse(slot); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef store = LLVMGetUser(u);
+        if (!LLVMIsAStoreInst(store))
+            continue;
+        int64_t other = step_of(f, LLVMGetOperand(store, 0), &here, depth);
+        if (other == UNKNOWN_STEP ||
+            (step != SAME_STEP && other != SAME_STEP && other != step))
+            return UNKNOWN_STEP;
+        if (other != SAME_STEP)
+            step = other;
+    }
+    return step;
+}
+
+// What `value` is the lower half of, `scale` times: masked, or shifted up and
+// down again. NULL: nothing.
+static LLVMValueRef whole_of(LLVMValueRef value, int64_t *scale)
+{
+    LLVMOpcode code = LLVMGetInstructionOpcode(value);
+    if ((code != LLVMAnd && code != LLVMAShr && code != LLVMLShr) ||
+        !LLVMIsAConstantInt(LLVMGetOperand(value, 1)))
+        return NULL;
+    LLVMValueRef from = LLVMGetOperand(value, 0);
+    uint64_t by = LLVMConstIntGetZExtValue(LLVMGetOperand(value, 1));
+    *scale = 1;
+    if (code == LLVMAnd)
+        return by == UINT32_MAX ? from : NULL;
+    if (!LLVMIsAInstruction(from) ||
+        LLVMGetInstructionOpcode(from) != LLVMShl ||
+        !LLVMIsAConstantInt(LLVMGetOperand(from, 1)))
+        return NULL;
+    uint64_t up = LLVMConstIntGetZExtValue(LLVMGetOperand(from, 1));
+    *scale = INT64_C(1) << (up - by) % 64;
+    return up >= by && up - by < 16 ? LLVMGetOperand(from, 0) : NULL;
+}
+
+static bool is_step(int64_t step)
+{
+    return step > -UNKNOWN_STEP && step < UNKNOWN_STEP;
+}
+
+// Has it the step of its first operand, where the second has none?
+static bool keeps_step(LLVMValueRef value)
+{
+    switch (LLVMGetInstructionOpcode(value)) {
+    case LLVMTrunc:
+    case LLVMSExt:
+    case LLVMZExt:
+    case LLVMFreeze:
+    case LLVMAdd:
+    case LLVMSub:
+    case LLVMGetElementPtr:
+        return true;
+    default:
+        return false;
+    }
+}
+
 // The difference of `value` between neighbours in x.
 static int64_t step_of(const struct finder *f, LLVMValueRef value,
-                       unsigned depth)
+                       const struct path *path, unsigned depth)
 {
     const struct hdi_flow *flow = f->flow;
 
     if (!LLVMIsAInstruction(value) || !hdi_flow_is_divergent(flow, value))
         return 0;
-    if (depth == MOST_DEPTH)
+    if (depth >= MOST_DEPTH)
         return UNKNOWN_STEP;
     depth++;
 
@@ -120,9 +199,15 @@ static int64_t step_of(const struct finder *f, LLVMValueRef value,
     if (LLVMIsALoadInst(value)) {
         size_t slot =
             hdi_map_index(&flow->slot_index, LLVMGetOperand(value, 0));
-        return slot != SIZE_MAX && flow->slots[slot].only_stored
-                   ? step_of(f, flow->slots[slot].only_stored, depth)
+        return slot != SIZE_MAX
+                   ? step_of_slot(f, LLVMGetOperand(value, 0), path, depth + 4)
                    : UNKNOWN_STEP;
+    }
+    int64_t scale;
+    LLVMValueRef whole = whole_of(value, &scale);
+    if (whole) {
+        int64_t step = step_of(f, whole, path, depth);
+        return is_step(step) ? step * scale : step;
     }
 
     unsigned operands = (unsigned)LLVMGetNumOperands(value);
@@ -130,10 +215,12 @@ static int64_t step_of(const struct finder *f, LLVMValueRef value,
     LLVMValueRef second = operands > 1 ? LLVMGetOperand(value, 1) : NULL;
     bool one_or_two = operands == 1 || operands == 2;
     if (one_or_two)
-        a = step_of(f, LLVMGetOperand(value, 0), depth);
+        a = step_of(f, LLVMGetOperand(value, 0), path, depth);
     if (operands == 2)
-        b = step_of(f, second, depth);
-    if (a >= UNKNOWN_STEP || (operands == 2 && b >= UNKNOWN_STEP))
+        b = step_of(f, second, path, depth);
+    if (a == SAME_STEP && (operands == 1 || b == 0) && keeps_step(value))
+        return SAME_STEP;
+    if (!is_step(a) || (operands == 2 && !is_step(b)))
         return UNKNOWN_STEP;
 
     int64_t step = UNKNOWN_STEP;
@@ -167,13 +254,13 @@ static int64_t step_of(const struct finder *f, LLVMValueRef value,
     default:
         break;
     }
-    return step > -UNKNOWN_STEP && step < UNKNOWN_STEP ? step : UNKNOWN_STEP;
+    return is_step(step) ? step : UNKNOWN_STEP;
 }
 
 static bool is_gathered(const struct finder *f, LLVMValueRef pointer,
                         LLVMTypeRef type)
 {
-    int64_t step = step_of(f, pointer, 0);
+    int64_t step = step_of(f, pointer, NULL, 0);
     int64_t size = (int64_t)LLVMABISizeOfType(f->llvm->layout, type);
     return step < 0 || step > NEAR_STEPS * size;
 }

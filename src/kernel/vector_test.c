@@ -102,6 +102,17 @@ static const char lanes[] =
     "    }\n"
     "    if (l == 0) to[get_group_id(0)] = part[0];\n"
     "}\n"
+    "__kernel void restless(__global const float *from, __global float *to) {\n"
+    "    __local volatile float part[64];\n"
+    "    int l = get_local_id(0), k = l & 31;\n"
+    "    part[l] = from[get_global_id(0)];\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    for (int n = 16; n > 0; n /= 2) {\n"
+    "        if (k < n) part[l] += part[l + n];\n"
+    "        barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    }\n"
+    "    if (k == 0) to[get_global_id(0) / 32] = part[l];\n"
+    "}\n"
     "__kernel void sums(__global uint *x, __local uint *part) {\n"
     "    int l = get_local_id(0), size = get_local_size(0);\n"
     "    part[l] = x[get_global_id(0)];\n"
@@ -903,9 +914,9 @@ int main(void)
     static const struct reference plain[] = {
         {"saxpy", 1},  {"blur", 1},    {"sample", 2},  {"sample4", 1},
         {"scale4", 2}, {"strided", 1}, {"nearest", 1}, {"picture", 1}};
-    static const struct reference masked[] = {{"escape", 1},  {"total", 1},
-                                              {"sums", 1},    {"pull", 1},
-                                              {"product", 1}, {"order", 1}};
+    static const struct reference masked[] = {
+        {"escape", 1}, {"total", 1},   {"restless", 1}, {"sums", 1},
+        {"pull", 1},   {"product", 1}, {"order", 1}};
     static const struct reference made[] = {
         {"turn", 1}, {"butterfly", 1}, {"count", 1}, {"rows", 1}, {"bound", 1}};
 

@@ -529,12 +529,29 @@ static void limit_ids(struct hdi_llvm *llvm, LLVMValueRef kernel)
                 LLVMSetMetadata(i, kind, range);
 }
 
+// One thread runs the group, so that nobody sees in which order, or how often,
+// it touches local memory between two barriers.
+static void calm_local(LLVMValueRef kernel)
+{
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b;
+         b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
+             i = LLVMGetNextInstruction(i)) {
+            bool store = LLVMIsAStoreInst(i) != NULL;
+            if ((store || LLVMIsALoadInst(i)) &&
+                LLVMGetPointerAddressSpace(
+                    LLVMTypeOf(LLVMGetOperand(i, store))) == HDI_SPACE_LOCAL)
+                LLVMSetVolatile(i, false);
+        }
+}
+
 // What makes loops over work-items possible and worth having.
 static hd_status simplify(struct hdi_llvm *llvm, LLVMModuleRef module,
                           LLVMBuilderRef builder, LLVMValueRef kernel,
                           struct hd_error *error)
 {
     limit_ids(llvm, kernel);
+    calm_local(kernel);
     HDI_TRY(hdi_llvm_passes(
         llvm, module,
         "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,"

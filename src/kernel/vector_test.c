@@ -210,8 +210,64 @@ static const char mixed[] =
     "    int i = get_global_id(0);\n"
     "    y[i % w] = x[i / w];\n"
     "}\n"
+    "__kernel void own_rows(__global const float *x, __global float *y,\n"
+    "                       int w) {\n"
+    "    int i = get_global_id(0);\n"
+    "    float sum = 0;\n"
+    "    for (int k = 0; k < w; k++) sum += x[i * w + k];\n"
+    "    y[i] = sum;\n"
+    "}\n"
+    "__kernel void leaps(__global const float *x, __global float *y, int n,\n"
+    "                    int by, __local float *part) {\n"
+    "    int l = get_local_id(0), groups = get_num_groups(0);\n"
+    "    float sum = 0;\n"
+    "    int k = get_group_id(0) * 64 + l;\n"
+    "    while (k < n) {\n"
+    "        sum += x[k * by];\n"
+    "        k += 64 * groups;\n"
+    "    }\n"
+    "    part[l] = sum;\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    y[get_global_id(0)] = part[l ^ 1];\n"
+    "}\n"
+    "__kernel void sparse_columns(__global const float *x,\n"
+    "                             __global const int *at,\n"
+    "                             __global const int *count,\n"
+    "                             __global const float *v,\n"
+    "                             __global float *y, int n) {\n"
+    "    int i = get_global_id(0);\n"
+    "    float sum = 0;\n"
+    "    for (int k = 0; k < count[i]; k++)\n"
+    "        sum += x[k * n + i] * v[at[k * n + i]];\n"
+    "    y[i] = sum;\n"
+    "}\n"
     "__kernel void bound(__global const int *x, __global int *most) {\n"
     "    atomic_max(most, x[get_global_id(0)]);\n"
+    "}\n";
+
+// Where each work-item alone goes through memory as it lies, for as long as it
+// has to, or what LLVM makes vectors of.
+static const char alone[] =
+    "__kernel void sparse_rows(__global const float *x, __global const int "
+    "*at,\n"
+    "                          __global const int *begin,\n"
+    "                          __global const float *v, __global float *y) {\n"
+    "    int i = get_global_id(0);\n"
+    "    float sum = 0;\n"
+    "    for (int k = begin[i]; k < begin[i + 1]; k++)\n"
+    "        sum += x[k] * v[at[k]];\n"
+    "    y[i] = sum;\n"
+    "}\n"
+    "__kernel void own_counts(__global const int *x, __global int *y, int w) "
+    "{\n"
+    "    int i = get_global_id(0), sum = 0;\n"
+    "    for (int k = 0; k < w; k++) sum += x[i * w + k];\n"
+    "    y[i] = sum;\n"
+    "}\n"
+    "__kernel void sweep(__global float *x, __global const float *a, int w) {\n"
+    "    int i = get_global_id(0);\n"
+    "    for (int k = 1; k < w; k++)\n"
+    "        x[i * w + k] -= x[i * w + k - 1] * a[i * w + k];\n"
     "}\n";
 
 static bool line_has(const char *line, const char *text)
@@ -790,6 +846,19 @@ static void rows_are_short_across_lines(struct try *t)
     hd_program_destroy(p);
 }
 
+static void some_go_alone(struct try *t)
+{
+    static const char *const names[] = {"sparse_rows", "own_counts", "sweep"};
+    struct hd_program *p = try_build(t, alone, NULL);
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const struct hd_kernel *kernel = hd_program_find(p, names[i]);
+        CHECK(kernel && !strstr(hd_kernel_info(kernel)->explanation,
+                                "lanes under masks\n"));
+    }
+    hd_program_destroy(p);
+}
+
 // Bytes and halves of words at scattered addresses are taken from words, of
 // which none is touched beyond the page that its element is in.
 static void elements_come_from_their_pages(struct try *t)
@@ -918,11 +987,13 @@ int main(void)
         {"escape", 1}, {"total", 1},   {"restless", 1}, {"sums", 1},
         {"pull", 1},   {"product", 1}, {"order", 1}};
     static const struct reference made[] = {
-        {"turn", 1}, {"butterfly", 1}, {"count", 1}, {"rows", 1}, {"bound", 1}};
+        {"turn", 1},  {"butterfly", 1}, {"count", 1}, {"rows", 1},
+        {"bound", 1}, {"own_rows", 1},  {"leaps", 1}, {"sparse_columns", 1}};
 
     is_vectors(&t, source, plain, sizeof(plain) / sizeof(plain[0]));
     is_vectors(&t, lanes, masked, sizeof(masked) / sizeof(masked[0]));
     is_vectors(&t, mixed, made, sizeof(made) / sizeof(made[0]));
+    some_go_alone(&t);
     indices_may_wrap(&t);
     walks_keep_their_step(&t);
     narrowed_ids_keep_their_step(&t);

@@ -10,8 +10,12 @@
 
 enum {
     MOST_DEPTH = 24,        // of an address's computation
+    MOST_MOVES = 12,        // the same, of how far it goes in a loop
     UNKNOWN_STEP = 1 << 20, // [bytes], or ids
     SAME_STEP = 1 << 21,    // as another one
+    FAR = 1 << 20,          // of a move: [bytes] at least, or not known
+    ANYWHERE = FAR + 1,     // of a move: not to be foretold
+    NEAR_MOVE = 64,         // [bytes] in a round: lines are used up
     NEAR_STEPS = 4,         // accesses this many sizes apart are one vector's
     GATHER_COST = 12,       // operations that make up for one that is not
     RETRY_COST = 128        // the same for lanes that get in each other's way
@@ -23,6 +27,7 @@ struct finder {
     size_t words;
     uint64_t *dominators; // words per block
     uint64_t *body;       // the loop at hand
+    size_t *inmost;       // per block: the head of the least loop around it
     size_t *stack;
 };
 
@@ -99,6 +104,43 @@ static bool find_body(struct finder *f, size_t head)
 }
 
 // Steps -----------------------------------------------------------------------
+
+// What is added to `alloca` where this is stored to it, NULL: something else is
+// stored.
+static LLVMValueRef addend(const struct hdi_flow *flow, LLVMValueRef stored,
+                           LLVMValueRef alloca)
+{
+    LLVMValueRef sum = hdi_origin(flow, stored);
+
+    if (!LLVMIsAInstruction(sum) || LLVMGetInstructionOpcode(sum) != LLVMAdd)
+        return NULL;
+    for (unsigned i = 0; i < 2; i++) {
+        LLVMValueRef before = hdi_origin(flow, LLVMGetOperand(sum, i));
+        if (LLVMIsALoadInst(before) && LLVMGetOperand(before, 0) == alloca)
+            return LLVMGetOperand(sum, 1 - i);
+    }
+    return NULL;
+}
+
+// The rest makes steps of no kind.
+static bool is_linear(LLVMValueRef value)
+{
+    switch (LLVMGetInstructionOpcode(value)) {
+    case LLVMTrunc:
+    case LLVMSExt:
+    case LLVMZExt:
+    case LLVMFreeze:
+    case LLVMAddrSpaceCast:
+    case LLVMAdd:
+    case LLVMSub:
+    case LLVMMul:
+    case LLVMShl:
+    case LLVMGetElementPtr:
+        return true;
+    default:
+        return false;
+    }
+}
 
 // The slots that are being looked at, the last one first.
 struct path {
@@ -199,8 +241,10 @@ static int64_t step_of(const struct finder *f, LLVMValueRef value,
     if (LLVMIsALoadInst(value)) {
         size_t slot =
             hdi_map_index(&flow->slot_index, LLVMGetOperand(value, 0));
-        return slot != SIZE_MAX
-                   ? step_of_slot(f, LLVMGetOperand(value, 0), path, depth + 4)
+        if (slot != SIZE_MAX)
+            return step_of_slot(f, LLVMGetOperand(value, 0), path, depth + 4);
+        return step_of(f, LLVMGetOperand(value, 0), path, depth) == 0
+                   ? 0
                    : UNKNOWN_STEP;
     }
     int64_t scale;
@@ -210,6 +254,8 @@ static int64_t step_of(const struct finder *f, LLVMValueRef value,
         return is_step(step) ? step * scale : step;
     }
 
+    if (!is_linear(value))
+        return UNKNOWN_STEP;
     unsigned operands = (unsigned)LLVMGetNumOperands(value);
     int64_t a = UNKNOWN_STEP, b = UNKNOWN_STEP;
     LLVMValueRef second = operands > 1 ? LLVMGetOperand(value, 1) : NULL;
@@ -238,7 +284,9 @@ static int64_t step_of(const struct finder *f, LLVMValueRef value,
         step = a - b;
         break;
     case LLVMMul:
-        if (LLVMIsAConstantInt(second))
+        if (a == 0 && b == 0)
+            step = 0;
+        else if (LLVMIsAConstantInt(second))
             step = a * LLVMConstIntGetSExtValue(second);
         break;
     case LLVMShl:
@@ -263,6 +311,113 @@ static bool is_gathered(const struct finder *f, LLVMValueRef pointer,
     int64_t step = step_of(f, pointer, NULL, 0);
     int64_t size = (int64_t)LLVMABISizeOfType(f->llvm->layout, type);
     return step < 0 || step > NEAR_STEPS * size;
+}
+
+static int64_t limited(int64_t move)
+{
+    return move > -FAR && move < FAR ? move : FAR;
+}
+
+// How far a value goes from one round of the loop at hand to the next: some
+// bytes, or FAR, or ANYWHERE, as what is read from memory does.
+static int64_t move_of(const struct finder *f, LLVMValueRef value,
+                       unsigned depth);
+
+static int64_t move_of_slot(const struct finder *f, size_t slot, unsigned depth)
+{
+    const struct hdi_flow *flow = f->flow;
+    LLVMValueRef alloca = flow->slots[slot].alloca;
+    int64_t move = 0;
+
+    for (LLVMUseRef u = LLVMGetFirstUse(alloca); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef store = LLVMGetUser(u);
+        size_t block =
+            hdi_map_index(&flow->block_index, LLVMGetInstructionParent(store));
+        if (!LLVMIsAStoreInst(store) || !hdi_bit(f->body, block))
+            continue;
+        LLVMValueRef stored = LLVMGetOperand(store, 0);
+        LLVMValueRef more = addend(flow, stored, alloca);
+        if (move != 0)
+            return ANYWHERE;
+        if (!more)
+            move = flow->slots[slot].only_stored ? move_of(f, stored, depth)
+                                                 : ANYWHERE;
+        else
+            move = LLVMIsAConstantInt(more)
+                       ? limited(LLVMConstIntGetSExtValue(more))
+                       : FAR;
+    }
+    return move;
+}
+
+static int64_t move_of(const struct finder *f, LLVMValueRef value,
+                       unsigned depth)
+{
+    const struct hdi_flow *flow = f->flow;
+
+    if (!LLVMIsAInstruction(value) ||
+        !hdi_bit(f->body, hdi_map_index(&flow->block_index,
+                                        LLVMGetInstructionParent(value))))
+        return 0;
+    if (depth == MOST_MOVES)
+        return ANYWHERE;
+    depth++;
+    if (LLVMIsALoadInst(value)) {
+        size_t slot =
+            hdi_map_index(&flow->slot_index, LLVMGetOperand(value, 0));
+        if (slot != SIZE_MAX)
+            return move_of_slot(f, slot, depth);
+        return move_of(f, LLVMGetOperand(value, 0), depth) ? ANYWHERE : 0;
+    }
+
+    enum hdi_call kind = hdi_call_kind(value);
+    if (kind == HDI_CALL_GLOBAL_ID || kind == HDI_CALL_LOCAL_ID)
+        return 0;
+    LLVMValueRef second =
+        LLVMGetNumOperands(value) == 2 ? LLVMGetOperand(value, 1) : NULL;
+    int64_t size[2] = {1, 1}; // that the operands' moves count for
+    switch (LLVMGetInstructionOpcode(value)) {
+    case LLVMTrunc:
+    case LLVMSExt:
+    case LLVMZExt:
+    case LLVMFreeze:
+        return move_of(f, LLVMGetOperand(value, 0), depth);
+    case LLVMGetElementPtr:
+        if (!second)
+            return ANYWHERE;
+        size[1] = (int64_t)LLVMABISizeOfType(
+            f->llvm->layout, LLVMGetGEPSourceElementType(value));
+        break;
+    case LLVMAdd:
+        break;
+    case LLVMSub:
+        size[1] = -1;
+        break;
+    case LLVMMul:
+        size[0] =
+            LLVMIsAConstantInt(second) ? LLVMConstIntGetSExtValue(second) : FAR;
+        size[1] = FAR;
+        break;
+    case LLVMShl:
+        if (!LLVMIsAConstantInt(second) ||
+            LLVMConstIntGetZExtValue(second) > 16)
+            return ANYWHERE;
+        size[0] = INT64_C(1) << LLVMConstIntGetZExtValue(second);
+        break;
+    default:
+        return ANYWHERE;
+    }
+    int64_t move = 0;
+    for (unsigned i = 0; i < 2; i++) {
+        int64_t part = move_of(f, LLVMGetOperand(value, i), depth);
+        if (part == ANYWHERE)
+            return ANYWHERE;
+        if (part != 0 && (part == FAR || limited(size[i]) == FAR))
+            move = FAR;
+        else if (move != FAR)
+            move += part * size[i];
+    }
+    return limited(move);
 }
 
 // Choosing --------------------------------------------------------------------
@@ -412,6 +567,33 @@ static void cut_loop(const struct finder *f, LLVMModuleRef module,
         }
 }
 
+// Of loops around a block the least has the fewest blocks.
+static bool find_inmost(struct finder *f)
+{
+    size_t n = f->flow->block_count;
+    size_t *sizes = calloc(n + 1, sizeof(*sizes));
+
+    f->inmost = calloc(n + 1, sizeof(*f->inmost));
+    if (!sizes || !f->inmost) {
+        free(sizes);
+        return false;
+    }
+    for (size_t head = 0; head < n; head++) {
+        size_t size = 0;
+        if (!find_body(f, head))
+            continue;
+        for (size_t b = 0; b < n; b++)
+            size += hdi_bit(f->body, b);
+        for (size_t b = 0; b < n; b++)
+            if (hdi_bit(f->body, b) && (sizes[b] == 0 || size < sizes[b])) {
+                sizes[b] = size;
+                f->inmost[b] = head;
+            }
+    }
+    free(sizes);
+    return true;
+}
+
 static bool find(struct finder *f)
 {
     size_t n = f->flow->block_count;
@@ -428,6 +610,7 @@ static bool find(struct finder *f)
 
 static void finder_clear(struct finder *f)
 {
+    free(f->inmost);
     free(f->stack);
     free(f->body);
     free(f->dominators);
@@ -464,9 +647,84 @@ struct load {
     bool suits;          // lanes whatever it does
 };
 
-static struct load weigh(const struct finder *f)
+// Whether each round of the loop at hand waits for the one before: a sum of
+// floats, whose order is kept, in a variable or at one place in memory.
+static bool is_chain(const struct finder *f, LLVMValueRef store)
 {
     const struct hdi_flow *flow = f->flow;
+    LLVMValueRef place = LLVMGetOperand(store, 1);
+    LLVMValueRef sum = hdi_origin(flow, LLVMGetOperand(store, 0));
+
+    if (!LLVMIsAInstruction(sum) || !LLVMCanValueUseFastMathFlags(sum) ||
+        (!LLVMIsABinaryOperator(sum) && !LLVMIsACallInst(sum)) ||
+        LLVMGetFastMathFlags(sum) & LLVMFastMathAllowReassoc)
+        return false;
+    unsigned count = LLVMIsACallInst(sum) ? LLVMGetNumArgOperands(sum) : 2;
+    for (unsigned i = 0; i < count; i++) {
+        LLVMValueRef before = hdi_origin(flow, LLVMGetOperand(sum, i));
+        if (LLVMIsALoadInst(before) &&
+            hdi_origin(flow, LLVMGetOperand(before, 0)) ==
+                hdi_origin(flow, place))
+            return hdi_map_index(&flow->slot_index, place) != SIZE_MAX ||
+                   move_of(f, place, 0) == 0;
+    }
+    return false;
+}
+
+// Whether lanes do not mind to read here and there in the loop at hand: they
+// all go round it as often and write side by side, and one alone would be slow.
+static bool is_slow_alone(const struct finder *f)
+{
+    const struct hdi_flow *flow = f->flow;
+    bool chain = false;
+
+    for (size_t b = 0; b < flow->block_count; b++) {
+        const struct hdi_block *block = &flow->blocks[b];
+        if (!hdi_bit(f->body, b))
+            continue;
+        for (unsigned s = 0; s < block->successor_count; s++)
+            if (!hdi_bit(f->body, block->successors[s]) &&
+                hdi_flow_is_divergent(
+                    flow, LLVMGetBasicBlockTerminator(block->block)))
+                return false;
+        for (LLVMValueRef i = LLVMGetFirstInstruction(block->block); i;
+             i = LLVMGetNextInstruction(i)) {
+            if (!LLVMIsAStoreInst(i))
+                continue;
+            LLVMValueRef place = LLVMGetOperand(i, 1);
+            if (hdi_map_index(&flow->slot_index, place) == SIZE_MAX &&
+                is_gathered(f, place, LLVMTypeOf(LLVMGetOperand(i, 0))))
+                return false;
+            chain |= is_chain(f, i);
+        }
+    }
+    return chain;
+}
+
+// Lanes that read here and there lose what one work-item alone gains when it
+// goes through memory as it lies, from round to round. Where it is the lanes
+// that read side by side, and one alone a line in each round, they gain.
+static void weigh_load(const struct finder *f, LLVMValueRef x, bool slow_alone,
+                       struct load *load)
+{
+    LLVMValueRef pointer = LLVMGetOperand(x, 0);
+    bool is_local =
+        LLVMGetPointerAddressSpace(LLVMTypeOf(pointer)) == HDI_SPACE_LOCAL;
+    int64_t move = is_local ? ANYWHERE : move_of(f, pointer, 0);
+    bool far = move != ANYWHERE && llabs(move) > NEAR_MOVE;
+
+    if (is_gathered(f, pointer, LLVMTypeOf(x)))
+        load->loss += far || (slow_alone && move != ANYWHERE) ? 0 : GATHER_COST;
+    else if (!is_local && (far || move == ANYWHERE) &&
+             step_of(f, pointer, NULL, 0) != 0)
+        load->work += GATHER_COST;
+}
+
+// Reads in a loop inside are weighed with that.
+static struct load weigh(const struct finder *f, size_t head)
+{
+    const struct hdi_flow *flow = f->flow;
+    bool slow_alone = is_slow_alone(f);
     struct load load = {0};
 
     for (size_t b = 0; b < flow->block_count; b++) {
@@ -477,11 +735,10 @@ static struct load weigh(const struct finder *f)
             load.suits |= hdi_call_is_barrier(hdi_call_kind(i)) ||
                           LLVMIsAAtomicRMWInst(i) != NULL;
             load.work += hdi_flow_is_divergent(flow, i) && is_arithmetic(i);
-            if (LLVMIsALoadInst(i) &&
+            if (LLVMIsALoadInst(i) && f->inmost[b] == head &&
                 hdi_map_index(&flow->slot_index, LLVMGetOperand(i, 0)) ==
-                    SIZE_MAX &&
-                is_gathered(f, LLVMGetOperand(i, 0), LLVMTypeOf(i)))
-                load.loss += GATHER_COST;
+                    SIZE_MAX)
+                weigh_load(f, i, slow_alone, &load);
             if (LLVMIsAAtomicCmpXchgInst(i))
                 load.loss += RETRY_COST;
         }
@@ -513,7 +770,7 @@ static bool suit_lanes(struct finder *f, uint64_t *heads, unsigned *gathers)
     for (size_t b = 0; b < flow->block_count; b++) {
         if (!find_body(f, b))
             continue;
-        struct load load = weigh(f);
+        struct load load = weigh(f, b);
         if (!is_against_lanes(&load))
             continue;
         loss += load.loss;
@@ -523,7 +780,7 @@ static bool suit_lanes(struct finder *f, uint64_t *heads, unsigned *gathers)
     }
     for (size_t b = 0; loss > 0 && b < flow->block_count; b++)
         if (find_body(f, b) && !has_any(f, heads))
-            work += weigh(f).work;
+            work += weigh(f, b).work;
     *gathers = loss > work ? line : 0;
     return loss <= work;
 }
@@ -569,7 +826,7 @@ bool hdi_soft_suits_lanes(struct hdi_llvm *llvm, const struct hdi_flow *flow,
                           bool *suits, unsigned *gathers)
 {
     struct finder f = {.flow = flow, .llvm = llvm};
-    bool ok = find(&f), loops = false;
+    bool ok = find(&f) && find_inmost(&f), loops = false;
     uint64_t *heads = calloc(f.words ? f.words : 1, sizeof(*heads));
 
     ok = ok && heads;

@@ -1,10 +1,12 @@
 // Invariant: only the owner of a track appends to it; blocks are never moved or
 // freed before the trace is. The list of tracks and the names are guarded by
-// the lock.
+// the lock. Whoever writes the trace holds it, and sees of each track the
+// records that were whole when it looked at `kept`, while its owner goes on.
 #include "trace/trace.h"
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,8 +28,10 @@ struct block {
 struct hdi_track {
     struct hdi_track *next;
     struct block *first, *last;
-    uint64_t kept, dropped; // [records]
-    uint32_t lane;          // number of the track in the output
+    // [records]; written by the owner. `kept` is released when a record and
+    // what leads to its block are there, and acquired by who writes the trace.
+    _Atomic uint64_t kept, dropped;
+    uint32_t lane; // number of the track in the output
     char name[48];
     unsigned figure_count;
     struct figure {
@@ -186,10 +190,14 @@ void hdi_track_record(struct hdi_track *track, enum hdi_event event,
                       uint64_t begin, uint64_t end, uint32_t what,
                       uint64_t amount)
 {
-    uint64_t place = track->kept % BLOCK_RECORDS;
+    uint64_t kept = atomic_load_explicit(&track->kept, memory_order_relaxed);
+    uint64_t place = kept % BLOCK_RECORDS;
 
-    if (track->kept >= TRACK_RECORDS || (place == 0 && !add_block(track))) {
-        track->dropped++;
+    if (kept >= TRACK_RECORDS || (place == 0 && !add_block(track))) {
+        uint64_t dropped =
+            atomic_load_explicit(&track->dropped, memory_order_relaxed);
+        atomic_store_explicit(&track->dropped, dropped + 1,
+                              memory_order_relaxed);
         return;
     }
     track->last->records[place] = (struct hdi_record){
@@ -199,7 +207,7 @@ void hdi_track_record(struct hdi_track *track, enum hdi_event event,
         .what = what,
         .amount = amount,
     };
-    track->kept++;
+    atomic_store_explicit(&track->kept, kept + 1, memory_order_release);
 }
 
 void hdi_track_set(struct hdi_track *track, const char *name, uint64_t value)
@@ -300,12 +308,14 @@ static void print_track(const struct hdi_trace *trace,
                    "\"tid\":%" PRIu32 ",\"args\":{\"name\":",
                    track->lane);
     hdi_text_json(line, track->name);
-    hdi_text_print(line, ",\"dropped\":%" PRIu64 "}}", track->dropped);
+    hdi_text_print(line, ",\"dropped\":%" PRIu64 "}}",
+                   atomic_load_explicit(&track->dropped, memory_order_relaxed));
     print_figures(trace, track, line);
 
-    uint64_t left = track->kept;
-    for (const struct block *b = track->first; b && !line->failed;
-         b = b->next) {
+    uint64_t left = atomic_load_explicit(&track->kept, memory_order_acquire);
+    const struct block *b = NULL;
+    while (left > 0 && !line->failed) {
+        b = b ? b->next : track->first;
         for (uint64_t i = 0; i < BLOCK_RECORDS && left > 0; i++, left--)
             print_record(trace, track, &b->records[i], line);
         if (!line->failed)
@@ -314,23 +324,27 @@ static void print_track(const struct hdi_trace *trace,
     }
 }
 
-hd_status hdi_trace_write(const struct hdi_trace *trace, FILE *file)
+hd_status hdi_trace_write(struct hdi_trace *trace, FILE *file)
 {
     struct hdi_text line = {0};
 
+    pthread_mutex_lock(&trace->lock);
     fprintf(file, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
                   "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,"
                   "\"args\":{\"name\":\"heddle\"}}");
     for (const struct hdi_track *t = trace->tracks; t; t = t->next) {
-        if (t->dropped > 0)
+        uint64_t dropped =
+            atomic_load_explicit(&t->dropped, memory_order_relaxed);
+        if (dropped > 0)
             hdi_warn("the trace of '%s' misses %" PRIu64 " events", t->name,
-                     t->dropped);
+                     dropped);
         print_track(trace, t, &line, file);
         if (!line.failed && line.size > 0)
             fwrite(line.data, 1, line.size, file);
         line.size = 0;
     }
     fprintf(file, "\n]}\n");
+    pthread_mutex_unlock(&trace->lock);
 
     bool failed = line.failed;
     hdi_text_free(&line);

@@ -90,7 +90,8 @@ static inline void hdi_trace_mark(struct hdi_track *track, enum hdi_event event,
     }
 }
 
-// Write everything; nobody may record meanwhile. HD_EIO on a failed write.
-hd_status hdi_trace_write(const struct hdi_trace *trace, FILE *file);
+// Write everything so far; what is recorded meanwhile may be missing, and who
+// takes the lock waits. HD_EIO on a failed write.
+hd_status hdi_trace_write(struct hdi_trace *trace, FILE *file);
 
 #endif

@@ -30,7 +30,7 @@ static void *record(void *data)
     return NULL;
 }
 
-static char *written(const struct hdi_trace *trace)
+static char *written(struct hdi_trace *trace)
 {
     char *text;
     size_t size;
@@ -82,6 +82,14 @@ static void every_record_is_written(void)
         recorders[i].track = hdi_track_create(trace, "a \"worker\"");
         CHECK(recorders[i].track);
         CHECK(pthread_create(&threads[i], NULL, record, &recorders[i]) == 0);
+    }
+    // What there is so far is whole records.
+    for (int i = 0; i < 5; i++) {
+        char *early = written(trace);
+        unsigned chunks = count(early, "\"cat\":\"chunk\"");
+        CHECK(count(early, "\"dur\":3600000000.000") == chunks);
+        CHECK(count(early, "\"name\":\"kernel ") == chunks);
+        free(early);
     }
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);

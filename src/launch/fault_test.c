@@ -839,7 +839,7 @@ int main(void)
         a_kernel_that_paints_is_attributed(&rig);
         if (i % 2 == 0) // on a worker, on a unit
             private_memory_is_the_work_items(&rig, "-heddle-form=coroutine",
-                                             i == 0 ? KIB : 100 * KIB);
+                                             100 * KIB);
         if (i == 0)
             large_buffers_are_searched(&rig);
         a_search_may_find_nothing(&rig);

@@ -59,7 +59,6 @@ static void free_memory(struct hdi_fibers *f)
     f->memory = NULL;
     f->capacity = f->stack_size = f->coroutine_size = 0;
     f->coroutine_stride = f->coroutine_room = 0;
-    f->apart = false;
 }
 
 // Inaccessible memory for `count` items. What of it is made accessible appears
@@ -92,15 +91,13 @@ static bool map_stacks(struct hdi_fibers *f, size_t count, size_t size)
     return true;
 }
 
-// From one to the next: each in pages of its own with one more behind, or side
-// by side where so many would take too much memory.
-static uint64_t stride_of(const struct hdi_fibers *f, size_t count,
-                          uint64_t size)
+// From one to the next of that size: side by side, or each before the end of
+// pages of its own with one more behind.
+static uint64_t stride_of(const struct hdi_fibers *f, uint64_t size)
 {
     size_t page = hdi_page_size();
-    uint64_t apart = hdi_round_up(size, page) + page;
 
-    return f->guard || apart <= (MOST_KEPT - 2 * MARGIN) / count ? apart : size;
+    return f->guard ? hdi_round_up(size, page) + page : size;
 }
 
 static bool open_coroutines(const struct hdi_fibers *f, size_t count,
@@ -110,7 +107,7 @@ static bool open_coroutines(const struct hdi_fibers *f, size_t count,
     char *first = f->memory + MARGIN;
     bool ok = true;
 
-    if (!f->apart)
+    if (!f->guard)
         return mprotect(first, bytes, PROT_READ | PROT_WRITE) == 0;
     for (size_t i = 0; ok && i < count; i++)
         ok = mprotect(first + i * f->coroutine_stride,
@@ -120,13 +117,12 @@ static bool open_coroutines(const struct hdi_fibers *f, size_t count,
 
 static bool map_coroutines(struct hdi_fibers *f, size_t count, uint64_t size)
 {
-    uint64_t stride = stride_of(f, count, size), bytes;
+    uint64_t stride = stride_of(f, size), bytes;
 
     if (!hdi_multiply(count, stride, &bytes))
         return false;
     bytes = hdi_round_up(bytes, hdi_page_size());
     f->coroutine_stride = stride;
-    f->apart = stride > size;
     if (!map(f, count, bytes + 2 * MARGIN) || !open_coroutines(f, count, bytes))
         return false;
     for (size_t i = 0; i < count; i++)
@@ -137,17 +133,13 @@ static bool map_coroutines(struct hdi_fibers *f, size_t count, uint64_t size)
     return true;
 }
 
-// Where nothing is to be behind them they begin at various places in their
-// pages: at one they would all want the same lines of a cache.
 static char *coroutine_at(const struct hdi_fibers *f, size_t index)
 {
     char *at = f->memory + MARGIN + index * f->coroutine_stride;
 
-    if (!f->apart)
-        return at;
-    size_t room = f->coroutine_stride - hdi_page_size() - f->coroutine_size;
-    size_t places = room / f->coroutine_size + 1;
-    return at + room - (f->guard ? 0 : index % places * f->coroutine_size);
+    return f->guard
+               ? at + f->coroutine_stride - hdi_page_size() - f->coroutine_size
+               : at;
 }
 
 static char *stack_low(const struct hdi_fibers *f, size_t index)
@@ -320,21 +312,20 @@ static bool reserve_stacks(struct hdi_fibers *f, size_t count, uint64_t need)
 }
 
 // Each kernel has its own size, which is a multiple of how it is aligned: they
-// lie in memory that was for larger ones, too.
+// lie that far apart in memory that was larger, too, or end where others did.
 static bool reserve_coroutines(struct hdi_fibers *f, size_t count)
 {
     struct hdi_item any = {.frame = f->frame};
     uint64_t size = (uintptr_t)f->code->start(&any, NULL);
     if (!f->guard)
         size = hdi_round_up(size, LINE);
-    uint64_t stride = stride_of(f, count, size);
+    uint64_t stride = stride_of(f, size);
 
     if (count <= f->capacity &&
-        (f->apart ? stride <= f->coroutine_stride
-                  : stride == size && size <= f->coroutine_room / count)) {
+        (f->guard ? stride == f->coroutine_stride
+                  : size <= f->coroutine_room / count)) {
         f->coroutine_size = size;
-        if (!f->apart)
-            f->coroutine_stride = size;
+        f->coroutine_stride = stride;
         return true;
     }
     free_memory(f);

@@ -39,8 +39,8 @@ struct hdi_fibers {
     size_t coroutine_stride;           // from one to the next [bytes]
     size_t coroutine_room;             // for all [bytes]
     size_t capacity;                   // stacks or coroutines
-    bool apart; // coroutines, by inaccessible memory, as stacks always are
-    bool guard; // then each ends where that begins
+    bool guard;                        // inaccessible memory behind each
+                                       // coroutine, as behind each stack
     struct hdi_stack caller;
     struct hdi_printer printer;
     struct hdi_fiber *running; // whose code runs; NULL: none, or it ended

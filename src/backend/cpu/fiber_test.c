@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tests/check.h"
 
@@ -373,75 +372,6 @@ static void coroutines_are_aligned_as_their_size_is(void)
     hdi_fibers_free(&fibers);
 }
 
-// What lies behind coroutines.
-struct places {
-    const char *first, *second;
-    uint32_t count, at_page, apart;
-};
-
-static bool can_be_read(const char *at)
-{
-    int ends[2];
-
-    CHECK(pipe(ends) == 0);
-    bool can = write(ends[1], at, 1) == 1;
-    close(ends[0]);
-    close(ends[1]);
-    return can;
-}
-
-static void *start_and_end(struct hdi_item *item, void *memory)
-{
-    struct places *places = (struct places *)(uintptr_t)item->frame->args;
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-
-    if (!memory)
-        return (void *)(uintptr_t)memory_bytes;
-    memset(memory, 1, memory_bytes);
-    const char *end = (char *)memory + memory_bytes;
-    uintptr_t to_page = -(uintptr_t)end & (page - 1);
-    if (places->count < 2)
-        *(places->count ? &places->second : &places->first) = memory;
-    places->count++;
-    places->at_page += to_page == 0;
-    places->apart += !can_be_read(end + to_page);
-    item->state = HDI_ITEM_ENDED;
-    return memory;
-}
-
-// But side by side where there are so many that pages for each were too much.
-static void coroutines_lie_apart(void)
-{
-    const struct hdi_item_code code = {.start = start_and_end,
-                                       .flags = HDI_ITEMS_MEET};
-    static const struct {
-        uint32_t items;
-        bool guard, apart;
-    } cases[] = {{20, false, true},
-                 {4000, false, false},
-                 {20, true, true},
-                 {4000, true, true},
-                 {30, false, true}};
-
-    memory_bytes = 192;
-    for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
-        struct hdi_fibers fibers = {0};
-        struct places places = {0};
-        hdi_fibers_init(&fibers);
-        fibers.guard = cases[k].guard;
-        struct hdi_frame frame =
-            frame_of(&fibers, &places, cases[k].items, cases[k].items);
-        CHECK(run(&fibers, &frame, &code) == HD_OK);
-        CHECK(places.count == cases[k].items);
-        CHECK(cases[k].apart ? places.apart == places.count
-                             : places.apart < places.count / 8); // at the end
-        CHECK(cases[k].guard ? places.at_page == places.count
-                             : places.at_page < places.count / 8);
-        CHECK(cases[k].apart || places.second == places.first + memory_bytes);
-        hdi_fibers_free(&fibers);
-    }
-}
-
 static void *run_elsewhere(void *data)
 {
     struct hdi_fibers *fibers = data;
@@ -480,7 +410,6 @@ int main(void)
     fresh_memory_is_filled_for_debugging();
     coroutines_take_the_same_steps();
     coroutines_are_aligned_as_their_size_is();
-    coroutines_lie_apart();
     another_thread_may_go_on();
     return 0;
 }

@@ -649,6 +649,7 @@ hd_status hdi_prepare_checked(struct hdi_llvm *llvm, LLVMModuleRef program,
         // Blocks are split, which phi nodes do not follow.
         "globaldce,always-inline,globaldce,function(reg2mem)", error);
     if (status == HD_OK) {
+        drop_events(k);
         hdi_instrument_variables(llvm, m, k);
         status = hdi_llvm_passes(llvm, m,
                                  "function(sroa,early-cse<memssa>,"

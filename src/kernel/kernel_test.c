@@ -849,6 +849,40 @@ static void cut_sums_are_right(struct try *t)
     hd_program_destroy(p);
 }
 
+// Many loads between two stores that may be to the same memory.
+static void many_checks_are_made(struct try *t)
+{
+    enum {
+        W = 16,
+        TERMS = 33
+    };
+    static const char text[] =
+        "kernel void k(global const int *restrict a, global int *o,\n"
+        "              global int *p, int h) {\n"
+        "    int x = get_global_id(0), y = get_global_id(1), sum = 0;\n"
+        "    for (int k = 0; k < 33; k++)\n"
+        "        sum += a[(x + k) & 4095] * a[(k + y) & 4095];\n"
+        "    p[x * h + y] = sum;\n"
+        "    o[x * h + y] = sum;\n"
+        "}\n";
+    struct hd_program *p = try_build(t, text, NULL);
+    static int a[4096], o[W * W], q[W * W], *po = o, *pq = q;
+    const int *pa = a;
+    int h = W;
+
+    for (int i = 0; i < 64; i++)
+        a[i] = i * 31 % 64 - 16;
+    TRY_RUN(t, p, "k", ((struct try_range){2, {W, W}, {W, W}, {0}}),
+            TRY_VALUE(pa), TRY_VALUE(po), TRY_VALUE(pq), TRY_VALUE(h));
+    for (int i = 0; i < W * W; i++) {
+        int sum = 0;
+        for (int k = 0; k < TERMS; k++)
+            sum += a[i / W + k] * a[k + i % W];
+        CHECK(o[i] == sum && q[i] == sum);
+    }
+    hd_program_destroy(p);
+}
+
 #define PLACE(name, declaration)                \
     "kernel void " name "(global ulong *x) {\n" \
     "    size_t i = get_global_id(0);\n"        \
@@ -939,6 +973,7 @@ static void everything(struct try *t)
     vectors_stay_together(t);
     uniform_branches_choose_barriers(t);
     cut_sums_are_right(t);
+    many_checks_are_made(t);
 }
 
 // The same results in both forms (K8).

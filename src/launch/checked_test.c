@@ -358,6 +358,16 @@ static void what_is_right_is_let_through(void)
                         "    out[i] = t.a + t.b;\n"));
 }
 
+static void asynchronous_copies_are_let_through(void)
+{
+    lets_through(
+        KERNEL("    local int tile[16];\n"
+               "    event_t e = async_work_group_copy(tile, in, 16, 0);\n"
+               "    e = async_work_group_strided_copy(scratch, in, 16, 2, e);\n"
+               "    wait_group_events(1, &e);\n"
+               "    out[i] = tile[l] + scratch[15 - l];\n"));
+}
+
 // 16 MiB of a work-item.
 static void large_private_arrays_are_checked(void)
 {
@@ -606,6 +616,7 @@ int main(void)
     hd_program_destroy(program);
 
     what_is_right_is_let_through();
+    asynchronous_copies_are_let_through();
     accesses_outside_of_buffers_are_found();
     accesses_outside_of_variables_are_found();
     structure_arguments_are_read();

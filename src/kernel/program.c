@@ -649,7 +649,9 @@ const struct hd_kernel *hdi_kernel_checked(const struct hd_kernel *kernel,
     pthread_mutex_unlock(&p->lock);
     *why = is_kept ? "the work-item is not named, since the kernel cannot be "
                      "built for checking"
-                   : "build the binary with -g to have the work-item named";
+                   : "the work-item is not named, since the binary has no "
+                     "checked code of the kernel: build it with -g, which "
+                     "warns where there can be none";
     return from ? hd_program_find(from, kernel->info.name) : NULL;
 }
 

@@ -557,7 +557,8 @@ static void a_binary_is_searched(struct rig *rig, const char *options)
               "work-item (100, 0, 0) of work-group (1, 0, 0)");
     else
         FAULT(rig, &pair, "store", 16 * KIB, "rig.cl:5", "a work-item of",
-              "; build the binary with -g to have the work-item named");
+              "; the work-item is not named, since the binary has no checked "
+              "code of the kernel: build it with -g");
     hd_program_destroy(rig->program);
     rig->program = own;
     free(binary);

@@ -130,7 +130,7 @@ END
 for option in -g -w; do
     expect 0 "" "$HEDDLE" build $option stray.cl
     expect 0 "" "$HEDDLE" info stray.hdb
-    named="build the binary with -g to have the work-item named"
+    named="the binary has no checked code of the kernel: build it with -g"
     if [ $option = -g ]; then
         said "and to name the work-item of a fault"
         named="stray.cl:4: work-item (5, 0, 0)"

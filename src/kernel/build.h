@@ -24,6 +24,7 @@ struct hdi_build_kernel {
     uint32_t required_local[3], hinted_local[3];
     uint32_t local_bytes, saved_bytes, barriers;
     uint32_t form;      // enum hd_kernel_form
+    uint32_t axis;      // along which its lanes had better run
     uint32_t args_size; // of the packed arguments [bytes]
     uint32_t arg_count;
     struct hdi_build_arg *args;

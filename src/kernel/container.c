@@ -12,7 +12,7 @@ static const char magic[8] = {'H', 'E', 'D', 'D', 'L', 'E', '\r', '\n'};
 enum {
     HEAD = 8 + 4 + 4 + 8,          // before the digest [bytes]
     BODY = HEAD + HDI_DIGEST_SIZE, // where the builds begin
-    SMALLEST_KERNEL = 64,          // fewer bytes describe no kernel,
+    SMALLEST_KERNEL = 68,          // fewer bytes describe no kernel,
     SMALLEST_ARG = 21,             // no argument,
     SMALLEST_BUILD = 40,           // no build,
     MOST_ARGS_SIZE = 1 << 24       // and no launch has more of them
@@ -61,6 +61,7 @@ static void put_kernel(struct hdi_text *text,
     put_32(text, kernel->saved_bytes);
     put_32(text, kernel->barriers);
     put_32(text, kernel->form);
+    put_32(text, kernel->axis);
     put_32(text, kernel->args_size);
     put_32(text, kernel->arg_count);
     for (uint32_t i = 0; i < kernel->arg_count; i++) {
@@ -247,6 +248,7 @@ static void take_kernel(struct reader *r, struct hdi_build_kernel *kernel)
     kernel->saved_bytes = take_32(r);
     kernel->barriers = take_32(r);
     kernel->form = take_32(r);
+    kernel->axis = take_32(r);
     kernel->args_size = take_32(r);
     uint32_t count = take_32(r);
     kernel->args = take_array(r, count, SMALLEST_ARG, sizeof(*kernel->args));
@@ -265,8 +267,8 @@ static void take_kernel(struct reader *r, struct hdi_build_kernel *kernel)
     }
     if (r->status == HD_OK &&
         (kernel->args_size > MOST_ARGS_SIZE || kernel->form > HD_FORM_GRID ||
-         !*kernel->name || !is_size(kernel->required_local) ||
-         !is_size(kernel->hinted_local)))
+         kernel->axis > 2 || !*kernel->name ||
+         !is_size(kernel->required_local) || !is_size(kernel->hinted_local)))
         r->status = HD_EFORMAT;
 }
 

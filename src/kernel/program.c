@@ -403,6 +403,7 @@ static void fill_kernel(struct hd_program *program,
            sizeof(from->hinted_local));
     kernel->args = args;
     kernel->args_size = from->args_size;
+    kernel->axis = from->axis;
     kernel->program = program;
     atomic_init(&kernel->item_time, 0);
 }

@@ -39,6 +39,7 @@ struct hd_kernel {
     struct hd_kernel_info info;
     const struct hdi_kernel_arg *args;
     uint32_t args_size;            // of the packed arguments [bytes]
+    uint32_t axis;                 // along which its lanes had better run
     const struct hdi_entry *entry; // on the context's device
     // Of a checked one: screened, NULL: it cannot be; how often that was left.
     const struct hdi_entry *screen;

@@ -51,6 +51,11 @@ static const char source[] =
     "{\n"
     "    visits[get_global_id(0)] = 1;\n"
     "}\n"
+    "kernel void rows(global uint *sizes)\n"
+    "{\n"
+    "    sizes[get_global_id(0) * 512 + get_global_id(1)] =\n"
+    "        get_local_size(1);\n"
+    "}\n"
     "kernel void share(global int *out, local int *tile, int scale)\n"
     "{\n"
     "    tile[get_local_id(0)] = (int)get_local_id(0) * scale;\n"
@@ -321,6 +326,20 @@ static void what_does_not_fit_is_refused(struct rig *rig)
     rig_tear_down(&other);
 }
 
+// Neighbours in y touch what lies side by side, so groups are long along y.
+static void rows_may_lie_along_y(struct rig *rig)
+{
+    struct hd_buffer *sizes = buffer_of(rig, 4 * 64 * 512);
+    const struct hd_arg args[] = {HD_BUFFER(sizes)};
+    const struct hd_range range = {.dims = 2, .global = {64, 512}};
+    const uint32_t *seen = hd_buffer_host(sizes);
+
+    CHECK_OK(launch(rig, "rows", &range, args, 1), error);
+    for (unsigned i = 0; i < 64 * 512; i++)
+        CHECK(seen[i] == 256);
+    hd_buffer_destroy(sizes);
+}
+
 static void a_cancelled_launch_runs_nothing(struct rig *rig)
 {
     struct hd_buffer *visits = buffer_of(rig, 4 * 1000);
@@ -556,6 +575,7 @@ int main(void)
         sub_groups_that_part_are_an_error(&rig);
         local_arguments_have_their_own_memory(&rig);
         what_does_not_fit_is_refused(&rig);
+        rows_may_lie_along_y(&rig);
         a_cancelled_launch_runs_nothing(&rig);
         launches_from_many_threads_do_not_mix(&rig);
         time_is_counted(&rig);

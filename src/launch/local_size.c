@@ -20,7 +20,7 @@ static uint32_t part_of(uint64_t n, uint64_t most, bool divide)
 }
 
 void hdi_choose_local_size(const uint64_t global[3], uint32_t limit,
-                           unsigned workers, uint32_t local[3])
+                           unsigned workers, unsigned axis, uint32_t local[3])
 {
     uint64_t items = 1;
     for (int i = 0; i < 3; i++)
@@ -33,8 +33,9 @@ void hdi_choose_local_size(const uint64_t global[3], uint32_t limit,
     bool plenty = most >= limit;
     if (plenty)
         most = limit;
-    for (int i = 0; i < 3; i++) {
-        local[i] = part_of(global[i], most > 0 ? most : 1, plenty);
-        most /= local[i];
+    for (unsigned i = 0; i < 3; i++) {
+        unsigned d = i == 0 ? axis : i == axis ? 0 : i;
+        local[d] = part_of(global[d], most > 0 ? most : 1, plenty);
+        most /= local[d];
     }
 }

@@ -4,16 +4,25 @@
 
 #include "tests/check.h"
 
+// With lanes along each axis in turn, which takes the place of x.
 static bool chosen(uint64_t gx, uint64_t gy, uint64_t gz, unsigned workers,
                    uint32_t x, uint32_t y, uint32_t z)
 {
-    uint64_t global[3] = {gx, gy, gz};
+    const uint64_t global[3] = {gx, gy, gz};
+    const uint32_t right[3] = {x, y, z};
     uint32_t local[3];
+    bool good = true;
 
-    hdi_choose_local_size(global, 256, workers, local);
-    if (local[0] != x || local[1] != y || local[2] != z)
+    for (unsigned axis = 0; axis < 3; axis++) {
+        const uint64_t turned[3] = {global[axis],
+                                    axis == 1 ? global[0] : global[1],
+                                    axis == 2 ? global[0] : global[2]};
+        hdi_choose_local_size(turned, 256, workers, axis, local);
         printf("chosen: %u x %u x %u\n", local[0], local[1], local[2]);
-    return local[0] == x && local[1] == y && local[2] == z;
+        for (unsigned d = 0; d < 3; d++)
+            good &= local[d == 0 ? axis : d == axis ? 0 : d] == right[d];
+    }
+    return good;
 }
 
 // The worked case of the specification.

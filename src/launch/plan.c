@@ -50,7 +50,8 @@ static void choose_local_size(const struct hdi_launcher *launcher,
         memcpy(local, hinted, 3 * sizeof(*local));
     else
         hdi_choose_local_size(global, items_wanted(kernel, launcher),
-                              hd_pool_workers(launcher->pool), local);
+                              hd_pool_workers(launcher->pool), kernel->axis,
+                              local);
 }
 
 void hdi_plan_shape(const struct hdi_launcher *launcher,

@@ -313,6 +313,7 @@ static hd_status build_prepared(struct hdi_llvm *llvm, LLVMModuleRef module,
 
     if (!llvm->screen)
         HDI_TRY(hdi_axis_find(llvm, prepared, flat, kernel, &axis, error));
+    kernel->axis = axis.number;
     return axis.number ? build_turned(llvm, module, &axis, kernel, explanation,
                                       forms, error)
                        : build_along_x(llvm, module, prepared, flat, kernel,

@@ -1,0 +1,162 @@
+// Buffers that are constant arguments are read-only for kernels, and only where
+// and as long as that is asked for.
+#include <pthread.h>
+
+#include "launch/mend.h"
+#include "launch/stray.h"
+
+static const char source[] = STRAY_KERNELS
+    "kernel void stamp(global int *a, global int *b, long at,\n"
+    "                  constant int *c)\n"
+    "{\n"
+    "    int i = (int)get_global_id(0);\n"
+    "    global int *p = (global int *)(ulong)c;\n"
+    "    b[i] = c[i & 63];\n"
+    "    if (i == 77)\n"
+    "        p[at] = 5;\n" // line 22
+    "}\n"
+    "kernel void restamp(global const int *a, global int *b, long at)\n"
+    "{\n"
+    "    global int *p = (global int *)(ulong)a;\n"
+    "    b[get_global_id(0)] = 1;\n"
+    "    if (get_global_id(0) == 78)\n"
+    "        p[at] = 5;\n" // line 29
+    "}\n"
+    "kernel void hold(global int *a, global int *b, long at,\n"
+    "                 constant int *c)\n"
+    "{\n"
+    "    b[get_global_id(0)] = c[get_global_id(0) & 1];\n"
+    "    while (((volatile global int *)a)[at] == 0)\n"
+    "        ;\n"
+    "}\n";
+
+static hd_status stamp(struct rig *rig, const struct pair *pair,
+                       struct hd_buffer *constant, int64_t at)
+{
+    const struct hd_arg args[] = {HD_BUFFER(pair->a), HD_BUFFER(pair->b),
+                                  HD_VALUE(at), HD_BUFFER(constant)};
+
+    return hdi_launch_with(rig->launcher,
+                           hd_program_find(rig->program, "stamp"), &range, args,
+                           4, &(struct hdi_terms){0}, &error);
+}
+
+static void constant_arguments_are_read_only(struct rig *rig)
+{
+    struct pair pair = make_pair(rig), other = make_pair(rig);
+    int *c = hd_buffer_host(other.a), value = 3;
+
+    for (int i = 0; i < 3; i++) {
+        CHECK_FAILS(stamp(rig, &pair, other.a, 10), HD_EFAULT, error,
+                    "rig.cl:22: work-item (77, 0, 0) of work-group (1, 0, 0) "
+                    "writes");
+        CHECK(strstr(error.text, ", byte 40 of the buffer of 65536 bytes: "
+                                 "constant argument 3, 'c', is read-only"));
+        CHECK(c[10] == 0);
+    }
+    // Nobody has it any more.
+    c[10] = 2;
+    CHECK_OK(hd_buffer_write(other.a, 0, &value, sizeof(value), &error), error);
+    CHECK_OK(launch(rig, &other, "store", 11), error);
+    CHECK(c[0] == 3 && c[10] == 2 && c[11] == 1);
+    // It is an argument that may be written too.
+    CHECK_OK(stamp(rig, &other, other.a, 10), error);
+    CHECK_OK(stamp(rig, &(struct pair){pair.a, other.a}, other.a, 1000), error);
+    CHECK(c[10] == 5 && c[1000] == 5);
+    CHECK_FAILS(stamp(rig, &pair, other.a, 16 * KIB), HD_EFAULT, error,
+                " 0 bytes past the end of argument 3, 'c'");
+    free_pair(&pair);
+    free_pair(&other);
+}
+
+static void nobody_asked_for_read_only(struct rig *rig)
+{
+    struct pair pair = make_pair(rig), other = make_pair(rig);
+
+    CHECK_OK(stamp(rig, &pair, other.a, 10), error);
+    CHECK(((int *)hd_buffer_host(other.a))[10] == 5);
+    free_pair(&pair);
+    free_pair(&other);
+}
+
+struct holder {
+    struct rig *rig;
+    struct pair pair;
+    struct hd_buffer *constant;
+    hd_status status;
+};
+
+static void *hold(void *data)
+{
+    static const struct hd_range one = {
+        .dims = 1, .global = {GROUP}, .local = {GROUP}};
+    struct holder *h = data;
+    struct hd_error e;
+    int64_t at = 0;
+    const struct hd_arg args[] = {HD_BUFFER(h->pair.a), HD_BUFFER(h->pair.b),
+                                  HD_VALUE(at), HD_BUFFER(h->constant)};
+
+    h->status =
+        hdi_launch(h->rig->launcher, hd_program_find(h->rig->program, "hold"),
+                   &one, args, 4, NULL, HD_PRIORITY_NORMAL, &e);
+    return NULL;
+}
+
+// While a launch has a buffer as a constant.
+static void others_write_constants(struct rig *rig)
+{
+    struct pair mine = make_pair(rig), other = make_pair(rig);
+    struct holder holder = {
+        .rig = rig, .pair = make_pair(rig), .constant = other.a};
+    volatile int *go = hd_buffer_host(holder.pair.a),
+                 *there = hd_buffer_host(holder.pair.b);
+    int *c = hd_buffer_host(other.a), value = 3;
+    struct sigaction handler = {.sa_sigaction = mend, .sa_flags = SA_SIGINFO};
+    struct sigaction was;
+    pthread_t thread;
+
+    c[0] = c[1] = 1;
+    CHECK(pthread_create(&thread, NULL, hold, &holder) == 0);
+    while (*there == 0)
+        ;
+    CHECK_OK(hd_buffer_write(other.a, 0, &value, sizeof(value), &error), error);
+    CHECK_OK(launch(rig, &other, "store", 11), error);
+    CHECK(c[0] == 3 && c[11] == 1);
+    CHECK_FAILS(launch(rig, &(struct pair){other.a, mine.b}, "restamp", 12),
+                HD_EFAULT, error, "rig.cl:29: work-item (78, 0, 0)");
+    CHECK(strstr(error.text, "of argument 0, 'a', which is read-only while "
+                             "another launch has it as a constant argument"));
+    CHECK_FAILS(stamp(rig, &mine, other.a, 12), HD_EFAULT, error,
+                "constant argument 3, 'c', is read-only");
+    // The host's own store is the host's own fault.
+    CHECK(sigaction(SIGSEGV, &handler, &was) == 0);
+    page = c;
+    handled = 0;
+    *(volatile int *)c = 4;
+    CHECK(handled == 1 && c[0] == 4 && c[12] == 0);
+    CHECK(sigaction(SIGSEGV, &was, NULL) == 0);
+    *go = 1;
+    CHECK(pthread_join(thread, NULL) == 0);
+    CHECK(holder.status == HD_OK);
+    memset(c, 0, 64 * KIB);
+    free_pair(&mine);
+    free_pair(&other);
+    free_pair(&holder.pair);
+}
+
+static void test(struct rig *rig, const struct kind *kind)
+{
+    nobody_asked_for_read_only(rig);
+    rig->launcher->seals = true;
+    constant_arguments_are_read_only(rig);
+    if (kind->pool.workers > 1 && kind->device.units == 0)
+        others_write_constants(rig); // two leaves run, wherever they are
+}
+
+int main(void)
+{
+    if (HOLDS_SIGNALS)
+        SKIP("ThreadSanitizer holds signals back until a kernel ends");
+    on_every_kind(source, test);
+    return 0;
+}

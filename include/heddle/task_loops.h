@@ -15,9 +15,10 @@
 // A loop runs the items `begin` to `end - 1`, each once, and returns when all
 // have run. It is divided in halves as long as a piece takes much longer than
 // it costs to divide it: both are measured, the second while the loop runs, so
-// that no size has to be chosen. The items of a piece run in order, in a loop
-// that the compiler sees (and may vectorise). `i` is a size_t; the parameters,
-// up to eight, are the same for all items.
+// that no size has to be chosen. A loop that runs again begins with the pieces
+// it ended with, once its first item says that they still suit. The items of a
+// piece run in order, in a loop that the compiler sees (and may vectorise). `i`
+// is a size_t; the parameters, up to eight, are the same for all items.
 //
 // `plus(a, b)` is a function or macro that combines two values, in the order of
 // the items; it must be associative, and the value given to hd_reduce() its
@@ -110,6 +111,29 @@ static inline bool hd_cutoff_met(const struct hd_cutoff *cutoff, size_t items)
     return items <= __atomic_load_n(&cutoff->items_, __ATOMIC_RELAXED);
 }
 
+// Start with the cutoff that the same loop ended with when it ran last: `known`
+// is its own, 0 at first; and keep it.
+HD_API void hd_cutoff_recall_(struct hd_cutoff *cutoff,
+                              struct hd_worker *worker, const size_t *known);
+HD_API void hd_cutoff_keep_(const struct hd_cutoff *cutoff, size_t *known);
+
+// Where the next part of a loop ends that begins at `begin`. What is known may
+// not suit these items, so some are tried on the worker first, before any are
+// given away: one and, where all together would be one leaf, an eighth of it.
+// Where few items are a leaf, nothing is tried: one may take long.
+static inline size_t hd_cutoff_part_(const struct hd_cutoff *cutoff,
+                                     size_t first, size_t begin, size_t end)
+{
+    size_t items = __atomic_load_n(&cutoff->items_, __ATOMIC_RELAXED);
+
+    if (items < 16 || begin > first + 1)
+        return end;
+    if (begin == first)
+        return begin + 1;
+    return end - begin <= items && end - begin > items / 8 ? begin + items / 8
+                                                           : end;
+}
+
 #ifdef __cplusplus
 }
 #endif
@@ -168,12 +192,19 @@ static inline bool hd_cutoff_met(const struct hd_cutoff *cutoff, size_t items)
     HD_INLINE_ void hd_for_##name(struct hd_worker *worker, size_t hd_begin_, \
                                   size_t hd_end_ HD_LIST_(PARAMS, __VA_ARGS__)) \
     { \
+        static size_t hd_learned_; \
         struct hd_loop_##name hd_loop_; \
         if (hd_begin_ >= hd_end_) \
             return; \
         HD_LIST_(FILLS, __VA_ARGS__) \
-        hd_cutoff_init(&hd_loop_.hd_cutoff_, worker); \
-        hd_call(worker, hd_range_##name, &hd_loop_, hd_begin_, hd_end_); \
+        hd_cutoff_recall_(&hd_loop_.hd_cutoff_, worker, &hd_learned_); \
+        for (size_t hd_i_ = hd_begin_, hd_part_; hd_i_ < hd_end_; \
+             hd_i_ = hd_part_) { \
+            hd_part_ = hd_cutoff_part_(&hd_loop_.hd_cutoff_, hd_begin_, hd_i_, \
+                                       hd_end_); \
+            hd_call(worker, hd_range_##name, &hd_loop_, hd_i_, hd_part_); \
+        } \
+        hd_cutoff_keep_(&hd_loop_.hd_cutoff_, &hd_learned_); \
     } \
     static inline void hd_item_##name( \
         __attribute__((unused)) struct hd_worker *worker, \
@@ -223,13 +254,24 @@ static inline bool hd_cutoff_met(const struct hd_cutoff *cutoff, size_t items)
         struct hd_worker *worker, result hd_neutral_, size_t hd_begin_, \
         size_t hd_end_ HD_LIST_(PARAMS, __VA_ARGS__)) \
     { \
+        static size_t hd_learned_; \
         struct hd_loop_##name hd_loop_; \
+        result hd_value_ = hd_neutral_; \
         if (hd_begin_ >= hd_end_) \
-            return hd_neutral_; \
+            return hd_value_; \
         hd_loop_.hd_neutral_ = hd_neutral_; \
         HD_LIST_(FILLS, __VA_ARGS__) \
-        hd_cutoff_init(&hd_loop_.hd_cutoff_, worker); \
-        return hd_call(worker, hd_range_##name, &hd_loop_, hd_begin_, hd_end_); \
+        hd_cutoff_recall_(&hd_loop_.hd_cutoff_, worker, &hd_learned_); \
+        for (size_t hd_i_ = hd_begin_, hd_part_; hd_i_ < hd_end_; \
+             hd_i_ = hd_part_) { \
+            hd_part_ = hd_cutoff_part_(&hd_loop_.hd_cutoff_, hd_begin_, hd_i_, \
+                                       hd_end_); \
+            result hd_more_ = hd_call(worker, hd_range_##name, &hd_loop_, \
+                                      hd_i_, hd_part_); \
+            hd_value_ = combine(hd_value_, hd_more_); \
+        } \
+        hd_cutoff_keep_(&hd_loop_.hd_cutoff_, &hd_learned_); \
+        return hd_value_; \
     } \
     static inline result hd_item_##name( \
         __attribute__((unused)) struct hd_worker *worker, \

@@ -7,6 +7,7 @@
 enum {
     WORTH = 40,       // a leaf takes so many times the overhead
     MAX_STEP = 8,     // factor by which one leaf changes the cutoff
+    MAX_EXCESS = 64,  // of a cutoff over what any leaf says
     SAMPLES = 8,      // of the overhead; the least counts
     FORKS = 8,        // in a sample
     MAX_SANE = 100000 // overhead [ns]; more is an interruption
@@ -49,10 +50,34 @@ uint64_t hdi_worker_overhead(struct hd_worker *worker)
     return least;
 }
 
+static void set_items(struct hd_cutoff *cutoff, size_t items)
+{
+    __atomic_store_n(&cutoff->items_, items, __ATOMIC_RELAXED);
+}
+
 void hd_cutoff_init(struct hd_cutoff *cutoff, struct hd_worker *worker)
 {
-    __atomic_store_n(&cutoff->items_, 1, __ATOMIC_RELAXED);
+    set_items(cutoff, 1);
     cutoff->target_ = WORTH * hdi_worker_overhead(worker);
+}
+
+void hd_cutoff_recall_(struct hd_cutoff *cutoff, struct hd_worker *worker,
+                       const size_t *known)
+{
+    size_t items = __atomic_load_n(known, __ATOMIC_RELAXED);
+
+    hd_cutoff_init(cutoff, worker);
+    if (items > 1)
+        set_items(cutoff, items);
+}
+
+void hd_cutoff_keep_(const struct hd_cutoff *cutoff, size_t *known)
+{
+    size_t items = __atomic_load_n(&cutoff->items_, __ATOMIC_RELAXED);
+
+    // Its cache line is everybody's who runs the loop.
+    if (__atomic_load_n(known, __ATOMIC_RELAXED) != items)
+        __atomic_store_n(known, items, __ATOMIC_RELAXED);
 }
 
 uint64_t hd_cutoff_leaf(const struct hd_cutoff *cutoff,
@@ -69,10 +94,13 @@ void hd_cutoff_learn(struct hd_cutoff *cutoff, uint64_t began, size_t items)
 {
     uint64_t time = hdi_now() - began;
     size_t now = __atomic_load_n(&cutoff->items_, __ATOMIC_RELAXED);
+    double factor = (double)cutoff->target_ / (double)(time ? time : 1);
+    double most = MAX_EXCESS * factor * (double)items;
 
+    if (most < (double)now)
+        set_items(cutoff, now = most < 1 ? 1 : (size_t)most);
     if (time >= cutoff->target_ / 2 && time <= 2 * cutoff->target_)
         return;
-    double factor = (double)cutoff->target_ / (double)(time ? time : 1);
     if (factor > MAX_STEP)
         factor = MAX_STEP;
     double wanted = (double)items * factor;
@@ -82,9 +110,9 @@ void hd_cutoff_learn(struct hd_cutoff *cutoff, uint64_t began, size_t items)
         wanted = 1;
     if (wanted > (double)(SIZE_MAX / 4))
         return;
-    // A short leaf that was small says nothing against larger ones, and a long
-    // one nothing against smaller ones.
+    // A short leaf that was small says nothing against larger ones, but for
+    // those far too large, and a long one nothing against smaller ones.
     size_t next = (size_t)wanted;
     if (factor > 1 ? next > now : next < now)
-        __atomic_store_n(&cutoff->items_, next, __ATOMIC_RELAXED);
+        set_items(cutoff, next);
 }

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "heddle/task.h"
 #include "tests/check.h"
 
@@ -143,6 +144,53 @@ static void pieces_suit_their_items(struct hd_worker *worker, void *data)
     before = tasks_of(worker);
     hd_for(worker, long_item, 0, 64);
     CHECK(tasks_of(worker) - before >= 63);
+}
+
+// Items take no time, or that many microseconds each.
+HD_FOR(i, varied, unsigned char *, to, unsigned, us)
+{
+    to[i]++;
+    if (us > 0)
+        spin(us);
+}
+
+static void a_loop_begins_with_the_pieces_it_ended_with(
+    struct hd_worker *worker, void *data)
+{
+    enum {
+        LOOPS = 200
+    };
+
+    (void)data;
+    memset(ran, 0, sizeof(ran));
+    hd_for(worker, varied, 0, COUNT, ran, 0);
+    uint64_t before = tasks_of(worker);
+    for (int i = 0; i < LOOPS; i++)
+        hd_for(worker, varied, 7, 1007, ran, 0);
+    // Small ones from the start would be ten at least for each loop.
+    CHECK(tasks_of(worker) - before < LOOPS * 5);
+    for (size_t i = 0; i < COUNT; i++)
+        CHECK(ran[i] == (i >= 7 && i < 1007 ? LOOPS + 1 : 1));
+    // Nor do they keep long items together.
+    before = tasks_of(worker);
+    hd_for(worker, varied, 0, 64, ran, 2000);
+    CHECK(tasks_of(worker) - before >= 60);
+}
+
+// What is known of other items does not outlast the first of these.
+static void a_cutoff_far_too_large_is_not_kept(struct hd_worker *worker,
+                                               void *data)
+{
+    struct hd_cutoff cutoff;
+    size_t known = 1 << 20;
+
+    (void)data;
+    hd_cutoff_recall_(&cutoff, worker, &known);
+    CHECK(hd_cutoff_met(&cutoff, known));
+    hd_cutoff_learn(&cutoff, hdi_now() - cutoff.target_, 1);
+    CHECK(hd_cutoff_met(&cutoff, 1) && !hd_cutoff_met(&cutoff, 65));
+    hd_cutoff_keep_(&cutoff, &known);
+    CHECK(known < 65);
 }
 
 // Divisible work --------------------------------------------------------------
@@ -320,6 +368,8 @@ int main(void)
         hd_pool_run(pool, each_item_runs_once, NULL);
         hd_pool_run(pool, values_are_combined_in_order, NULL);
         hd_pool_run(pool, pieces_suit_their_items, NULL);
+        hd_pool_run(pool, a_loop_begins_with_the_pieces_it_ended_with, NULL);
+        hd_pool_run(pool, a_cutoff_far_too_large_is_not_kept, NULL);
         hd_pool_run(pool, work_divides_until_its_cutoff, NULL);
         hd_pool_run(pool, children_are_gathered_in_order, NULL);
         hd_pool_run(pool, a_cancelled_recursion_ends, NULL);

@@ -288,7 +288,11 @@ enum hdi_outcome hdi_shelter_run(struct hdi_shelter *shelter,
     // the signal finds it in the assembly or comes before its look at `stop`.
     if (atomic_load_explicit(&shelter->thread, memory_order_relaxed) !=
         mine.id) {
-        atomic_store_explicit(&shelter->thread, mine.id, memory_order_relaxed);
+        atomic_store_explicit(&shelter->timer, mine.timer,
+                              memory_order_relaxed);
+        atomic_store_explicit(&shelter->has_timer, mine.has_timer,
+                              memory_order_relaxed);
+        atomic_store_explicit(&shelter->thread, mine.id, memory_order_release);
         atomic_thread_fence(memory_order_seq_cst);
     }
     enum hdi_outcome outcome = hdi_shelter_enter(shelter, run, frame);
@@ -302,9 +306,15 @@ enum hdi_outcome hdi_shelter_run(struct hdi_shelter *shelter,
 
 void hdi_shelter_interrupt(struct hdi_shelter *shelter)
 {
+    const struct itimerspec now = {.it_value = {.tv_nsec = 1}};
     int thread = atomic_load(&shelter->thread);
-    if (thread != 0)
-        syscall(SYS_tgkill, getpid(), thread, hdi_signals_stop());
+
+    // The system refuses when too many signals of the user's wait already
+    // (RLIMIT_SIGPENDING). A timer has had room for its own from the start.
+    if (thread != 0 &&
+        syscall(SYS_tgkill, getpid(), thread, hdi_signals_stop()) != 0 &&
+        atomic_load(&shelter->has_timer))
+        timer_settime(atomic_load(&shelter->timer), 0, &now, NULL);
 }
 
 // Leaving ---------------------------------------------------------------------

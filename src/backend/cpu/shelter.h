@@ -17,6 +17,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 struct hdi_frame;
 
@@ -39,6 +40,8 @@ struct hdi_shelter {
     void *stack;            // where to go back to, NULL outside; ABI
     const atomic_int *stop; // leave when it is not 0; ABI
     atomic_int thread;      // id of who runs in it, 0: nobody
+    _Atomic(timer_t) timer; // of that thread
+    atomic_bool has_timer;
     bool resident; // only one thread ever does: it stays noted between runs
     struct hdi_code_range code;
     struct hdi_trap trap;

@@ -4,9 +4,11 @@
 //
 // Invariant: a handler reads nothing but its thread's shelter and `before`,
 // whose records are published whole and live as long as the process.
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 #include <ucontext.h>
 
 #include "backend/cpu/shelter.h"
@@ -111,6 +113,19 @@ static bool take(int which, const struct sigaction *now)
     return sigaction(numbers[which], &ours, NULL) == 0;
 }
 
+// Emulators let a handler be installed for signals that they cannot send.
+static bool can_be_sent(int number)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL,
+                             .sigev_signo = number};
+    timer_t timer;
+
+    if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0)
+        return errno != EINVAL;
+    timer_delete(timer);
+    return true;
+}
+
 // A real-time signal that nobody uses, from the far end.
 static int free_signal(void)
 {
@@ -118,7 +133,8 @@ static int free_signal(void)
 
     for (int number = SIGRTMAX - 1; number > SIGRTMIN; number--)
         if (sigaction(number, NULL, &now) == 0 &&
-            !(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL)
+            !(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL &&
+            can_be_sent(number))
             return number;
     return SIGRTMAX;
 }

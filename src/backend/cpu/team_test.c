@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "backend/cpu/cpu.h"
 #include "base/clock.h"
@@ -376,20 +377,15 @@ extern const char turn_end[];
 
 // A stop comes at any moment between the submission of a chunk and long after
 // its start. One that is missed keeps this test for ever.
-static void a_stop_is_never_missed(struct hdi_device *device)
+static void stop_often(struct hdi_unit *unit, uint32_t groups, unsigned times)
 {
-    enum {
-        STOPS = 4000
-    };
-    struct hdi_unit *unit = open_unit(device, 0);
     const struct hdi_entry entry = {
         .run = turn, .range = {(uintptr_t)turn, (uintptr_t)turn_end}};
     uint32_t random = 1;
 
-    for (unsigned i = 0; i < STOPS; i++) {
+    for (unsigned i = 0; i < times; i++) {
         atomic_int stop = 0;
-        struct hdi_chunk chunk =
-            chunk_of(&entry, NULL, device->can.unit_threads, 1, 1);
+        struct hdi_chunk chunk = chunk_of(&entry, NULL, groups, 1, 1);
         chunk.stop = &stop;
         random = random * 1664525 + 1013904223;
         submit(unit, &chunk);
@@ -399,6 +395,34 @@ static void a_stop_is_never_missed(struct hdi_device *device)
         cpu->interrupt(unit);
         finish(unit);
     }
+}
+
+static void a_stop_is_never_missed(struct hdi_device *device)
+{
+    struct hdi_unit *unit = open_unit(device, 0);
+
+    stop_often(unit, device->can.unit_threads, 4000);
+    cpu->unit_close(unit);
+}
+
+// Nor where the system takes no more signals of the user's.
+static void a_stop_comes_although_too_many_signals_wait(
+    struct hdi_device *device)
+{
+    struct rlimit before, none;
+
+    CHECK(getrlimit(RLIMIT_SIGPENDING, &before) == 0);
+    none = before;
+    none.rlim_cur = 0;
+    struct hdi_unit *unit = open_unit(device, 0);
+    static struct visits v;
+    struct hdi_chunk chunk =
+        chunk_of(&visit_kernel, &v, device->can.unit_threads, 1, 1);
+    submit(unit, &chunk); // each thread prepares itself with its first chunk
+    finish(unit);
+    CHECK(setrlimit(RLIMIT_SIGPENDING, &none) == 0);
+    stop_often(unit, device->can.unit_threads, 200);
+    CHECK(setrlimit(RLIMIT_SIGPENDING, &before) == 0);
     cpu->unit_close(unit);
 }
 
@@ -472,8 +496,10 @@ int main(void)
         a_chunk_has_the_shape_of_its_launch(device);
         every_core_has_memory_of_its_own(device);
         a_unit_is_open_once_and_comes_back(device);
-        if (!HOLDS_SIGNALS && kinds[i].unit_cores < 67)
+        if (!HOLDS_SIGNALS && kinds[i].unit_cores < 67) {
             a_stop_is_never_missed(device);
+            a_stop_comes_although_too_many_signals_wait(device);
+        }
         an_idle_unit_sleeps(device);
         a_unit_on_the_caller_is_there_too(device);
         cpu->close(device);

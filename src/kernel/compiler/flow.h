@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernel/compiler/bits.h"
 #include "kernel/compiler/llvm.h"
 #include "kernel/compiler/map.h"
 
@@ -97,17 +98,6 @@ static inline LLVMValueRef hdi_origin(const struct hdi_flow *flow,
     LLVMValueRef stored =
         slot != SIZE_MAX ? flow->slots[slot].only_stored : NULL;
     return stored ? stored : value;
-}
-
-// Sets of small numbers, one bit each.
-static inline void hdi_bit_set(uint64_t *words, size_t i)
-{
-    words[i / 64] |= UINT64_C(1) << i % 64;
-}
-
-static inline bool hdi_bit(const uint64_t *words, size_t i)
-{
-    return words[i / 64] >> i % 64 & 1;
 }
 
 #endif

@@ -2,6 +2,8 @@
 // a loop standing for its blocks, the way begun last being finished first.
 #include "kernel/compiler/order.h"
 
+#include "kernel/compiler/dominators.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,17 +12,17 @@ struct sorter {
     struct hdi_order *order;
     const size_t *blocks; // by number: the rest here is in numbers
     size_t count, words;
-    size_t *number;       // per block of the kernel
-    uint64_t *dominators; // words per number
-    uint64_t *loops;      // words per number: the loop it heads, or nothing
-    size_t *sizes;        // per number: of that loop
+    size_t *number; // per block of the kernel
+    struct hdi_dominators dominators;
+    uint64_t *loops; // words per number: the loop it heads, or nothing
+    size_t *sizes;   // per number: of that loop
     size_t *heads, head_count; // numbers, of loops
     bool failed;               // memory
 };
 
-static uint64_t *row(const struct sorter *s, uint64_t *rows, size_t n)
+static uint64_t *loop_of(const struct sorter *s, size_t head)
 {
-    return rows + n * s->words;
+    return s->loops + head * s->words;
 }
 
 static const struct hdi_block *block_of(const struct sorter *s, size_t n)
@@ -38,31 +40,27 @@ static size_t successor(const struct sorter *s, size_t n, unsigned i)
     return s->number[block_of(s, n)->successors[i]];
 }
 
-static void find_dominators(struct sorter *s)
+static bool find_dominators(struct sorter *s)
 {
-    memset(s->dominators, 0xff, s->count * s->words * sizeof(uint64_t));
-    memset(s->dominators, 0, s->words * sizeof(uint64_t));
-    hdi_bit_set(s->dominators, 0);
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (size_t n = 0; n < s->count; n++)
-            for (unsigned i = 0; i < successors_of(s, n); i++) {
-                size_t next = successor(s, n, i);
-                for (size_t w = 0; w < s->words && next != 0; w++) {
-                    uint64_t own =
-                        next / 64 == w ? UINT64_C(1) << next % 64 : 0;
-                    uint64_t *set = row(s, s->dominators, next) + w;
-                    uint64_t both = *set & (row(s, s->dominators, n)[w] | own);
-                    changed |= both != *set;
-                    *set = both;
-                }
-            }
-    }
+    size_t most = 1, count = 0;
+
+    for (size_t n = 0; n < s->count; n++)
+        most += successors_of(s, n);
+    struct hdi_edge *edges = calloc(most, sizeof(*edges));
+    if (!edges)
+        return false;
+    edges[count++] = (struct hdi_edge){HDI_OUTSIDE, 0};
+    for (size_t n = 0; n < s->count; n++)
+        for (unsigned i = 0; i < successors_of(s, n); i++)
+            edges[count++] = (struct hdi_edge){n, successor(s, n, i)};
+    bool ok = hdi_dominators_find(&s->dominators, s->count, edges, count);
+    free(edges);
+    return ok;
 }
 
 static bool is_back(const struct sorter *s, size_t from, size_t to)
 {
-    return hdi_bit(row(s, s->dominators, from), to);
+    return hdi_bit(hdi_dominators_of(&s->dominators, from), to);
 }
 
 // The heads, and of their loops the blocks that end them.
@@ -71,7 +69,7 @@ static void find_heads(struct sorter *s)
     for (size_t n = 0; n < s->count; n++)
         for (unsigned i = 0; i < successors_of(s, n); i++) {
             size_t head = successor(s, n, i);
-            uint64_t *loop = row(s, s->loops, head);
+            uint64_t *loop = loop_of(s, head);
             if (!is_back(s, n, head))
                 continue;
             if (!hdi_bit(loop, head))
@@ -84,7 +82,7 @@ static void find_heads(struct sorter *s)
 // The blocks from which a way leads back to `head` without passing it.
 static void find_loop(struct sorter *s, size_t head)
 {
-    uint64_t *loop = row(s, s->loops, head);
+    uint64_t *loop = loop_of(s, head);
 
     for (bool changed = true; changed;) {
         changed = false;
@@ -109,9 +107,8 @@ static size_t standing_for(const struct sorter *s, size_t head, size_t n)
 
     for (size_t i = 0; i < s->head_count; i++) {
         size_t h = s->heads[i];
-        if (s->sizes[h] > size && h != head &&
-            hdi_bit(row(s, s->loops, h), n) &&
-            (head == SIZE_MAX || hdi_bit(row(s, s->loops, head), h))) {
+        if (s->sizes[h] > size && h != head && hdi_bit(loop_of(s, h), n) &&
+            (head == SIZE_MAX || hdi_bit(loop_of(s, head), h))) {
             best = h;
             size = s->sizes[h];
         }
@@ -121,7 +118,7 @@ static size_t standing_for(const struct sorter *s, size_t head, size_t n)
 
 static bool is_within(const struct sorter *s, size_t head, size_t n)
 {
-    return head == SIZE_MAX || hdi_bit(row(s, s->loops, head), n);
+    return head == SIZE_MAX || hdi_bit(loop_of(s, head), n);
 }
 
 static void append(struct sorter *s, size_t n)
@@ -202,7 +199,6 @@ enum hdi_ordered hdi_order_find(const struct hdi_flow *flow,
         .count = count,
         .words = words,
         .number = calloc(flow->block_count, sizeof(*s.number)),
-        .dominators = calloc(count * words, sizeof(uint64_t)),
         .loops = calloc(count * words, sizeof(uint64_t)),
         .sizes = calloc(count, sizeof(*s.sizes)),
         .heads = calloc(count, sizeof(*s.heads)),
@@ -214,13 +210,14 @@ enum hdi_ordered hdi_order_find(const struct hdi_flow *flow,
     };
     enum hdi_ordered result = HDI_ORDER_NO_MEMORY;
 
-    if (s.number && s.dominators && s.loops && s.sizes && s.heads &&
-        order->blocks && order->position && order->loop_end) {
+    bool ok = s.number && s.loops && s.sizes && s.heads && order->blocks &&
+              order->position && order->loop_end;
+
+    for (size_t n = 0; ok && n < count; n++)
+        s.number[blocks[n]] = n;
+    if (ok && find_dominators(&s)) {
         memset(order->position, 0xff,
                flow->block_count * sizeof(*order->position));
-        for (size_t n = 0; n < count; n++)
-            s.number[blocks[n]] = n;
-        find_dominators(&s);
         find_heads(&s);
         for (size_t i = 0; i < s.head_count; i++)
             find_loop(&s, s.heads[i]);
@@ -233,7 +230,7 @@ enum hdi_ordered hdi_order_find(const struct hdi_flow *flow,
     free(s.heads);
     free(s.sizes);
     free(s.loops);
-    free(s.dominators);
+    hdi_dominators_destroy(&s.dominators);
     free(s.number);
     return result;
 }

@@ -7,51 +7,40 @@
 // another work-item would have written there since the last barrier, a race.
 #include "kernel/compiler/uniform.h"
 
+#include "kernel/compiler/dominators.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 struct uniform {
     struct hdi_flow *flow;
-    size_t words;             // of a set of blocks
-    uint64_t *postdominators; // words per block
-    uint64_t *seen[2];        // sets of blocks, for walks
-    size_t *stack;            // of blocks, for walks
-    bool *spread;             // per block: its divergent branch was followed
+    size_t words;               // of a set of blocks
+    struct hdi_dominators post; // what every way on passes
+    uint64_t *seen[2];          // sets of blocks, for walks
+    size_t *stack;              // of blocks, for walks
+    bool *spread;               // per block: its divergent branch was followed
     bool changed;
 };
 
-static uint64_t *row(const struct uniform *u, size_t block)
-{
-    return u->postdominators + block * u->words;
-}
-
-static void find_postdominators(struct uniform *u)
+static bool find_postdominators(struct uniform *u)
 {
     const struct hdi_flow *flow = u->flow;
+    size_t most = flow->block_count, count = 0;
 
-    for (size_t b = 0; b < flow->block_count; b++) {
-        if (flow->blocks[b].successor_count > 0)
-            memset(row(u, b), 0xff, u->words * sizeof(uint64_t));
-        else
-            hdi_bit_set(row(u, b), b);
+    for (size_t b = 0; b < flow->block_count; b++)
+        most += flow->blocks[b].successor_count;
+    struct hdi_edge *edges = calloc(most, sizeof(*edges));
+    for (size_t b = flow->block_count; edges && b-- > 0;) {
+        const struct hdi_block *block = &flow->blocks[b];
+        if (block->successor_count == 0)
+            edges[count++] = (struct hdi_edge){HDI_OUTSIDE, b};
+        for (unsigned s = 0; s < block->successor_count; s++)
+            edges[count++] = (struct hdi_edge){block->successors[s], b};
     }
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (size_t b = flow->block_count; b-- > 0;) {
-            const struct hdi_block *block = &flow->blocks[b];
-            if (block->successor_count == 0)
-                continue;
-            for (size_t w = 0; w < u->words; w++) {
-                uint64_t all = ~UINT64_C(0);
-                for (unsigned s = 0; s < block->successor_count; s++)
-                    all &= row(u, block->successors[s])[w];
-                if (b / 64 == w)
-                    all |= UINT64_C(1) << b % 64;
-                changed |= all != row(u, b)[w];
-                row(u, b)[w] = all;
-            }
-        }
-    }
+    bool ok =
+        edges && hdi_dominators_find(&u->post, flow->block_count, edges, count);
+    free(edges);
+    return ok;
 }
 
 static bool is_plain_return(const struct hdi_flow *flow, size_t block)
@@ -97,7 +86,7 @@ static bool meet(struct uniform *u, size_t branch)
 {
     const struct hdi_flow *flow = u->flow;
     const struct hdi_block *block = &flow->blocks[branch];
-    const uint64_t *ends = row(u, branch);
+    const uint64_t *ends = hdi_dominators_of(&u->post, branch);
 
     reach(u, block->successors[0], ends, u->seen[0]);
     reach(u, block->successors[1], ends, u->seen[1]);
@@ -153,7 +142,7 @@ static void spread(struct uniform *u, size_t branch)
         }
     while (depth > 0) {
         size_t b = u->stack[--depth];
-        if (hdi_bit(row(u, branch), b) && b != branch)
+        if (hdi_bit(hdi_dominators_of(&u->post, branch), b) && b != branch)
             continue;
         mark_block(u, b);
         for (unsigned s = 0; s < flow->blocks[b].successor_count; s++) {
@@ -243,18 +232,15 @@ bool hdi_uniform_find(struct hdi_flow *flow)
     struct uniform u = {
         .flow = flow,
         .words = words,
-        .postdominators =
-            calloc(flow->block_count * words, sizeof(*u.postdominators)),
         .seen = {calloc(words, sizeof(uint64_t)),
                  calloc(words, sizeof(uint64_t))},
         .stack = calloc(flow->block_count + 1, sizeof(*u.stack)),
         .spread = calloc(flow->block_count, sizeof(*u.spread)),
         .changed = true,
     };
-    bool ok = u.postdominators && u.seen[0] && u.seen[1] && u.stack && u.spread;
+    bool ok = u.seen[0] && u.seen[1] && u.stack && u.spread &&
+              find_postdominators(&u);
 
-    if (ok)
-        find_postdominators(&u);
     while (ok && u.changed && !flow->divergent.failed) {
         u.changed = false;
         for (size_t b = 0; b < flow->block_count; b++)
@@ -267,6 +253,6 @@ bool hdi_uniform_find(struct hdi_flow *flow)
     free(u.stack);
     free(u.seen[1]);
     free(u.seen[0]);
-    free(u.postdominators);
+    hdi_dominators_destroy(&u.post);
     return ok && !flow->divergent.failed;
 }

@@ -7,6 +7,7 @@
 #include "kernel/compiler/soft.h"
 #include "kernel/compiler/strided.h"
 #include "kernel/compiler/uniform.h"
+#include "kernel/compiler/weigh.h"
 
 // Describing ------------------------------------------------------------------
 
@@ -336,12 +337,13 @@ static hd_status soften(struct hdi_llvm *llvm, LLVMModuleRef module,
                         struct hd_error *error)
 {
     struct hdi_flow flow;
-    bool ok = describe(&flow, kernel, flat) &&
-              hdi_soft_suits_lanes(llvm, &flow, wide, gathers);
-    *wide |= llvm->screen; // tags need no order but that of barriers
-    if (ok)
-        ok = hdi_soft_insert(llvm, module, builder, &flow, *wide, loops);
+    struct hdi_nest nest = {0};
+    bool ok = describe(&flow, kernel, flat) && hdi_nest_find(&nest, &flow) &&
+              hdi_weigh_lanes(llvm, &nest, wide, gathers);
 
+    *wide |= llvm->screen; // tags need no order but that of barriers
+    ok = ok && hdi_soft_insert(llvm, module, builder, &nest, *wide, loops);
+    hdi_nest_destroy(&nest);
     hdi_flow_destroy(&flow);
     return ok ? HD_OK : fail_memory(llvm, error);
 }

@@ -1,7 +1,5 @@
-// How an address differs between neighbours along each axis follows from the
-// ids that it is made of. This is a guess where it goes through memory or comes
-// out of a loop, and may be: it decides which code is faster, never what is
-// right.
+// The steps of addresses along each axis follow from the ids that they are made
+// of.
 #include "kernel/compiler/axis.h"
 
 #include <stddef.h>
@@ -11,11 +9,13 @@
 #include "backend/frame.h"
 #include "base/error.h"
 #include "kernel/compiler/map.h"
+#include "kernel/compiler/steps.h"
 
 enum {
     AXES = 3,
     MOST_BLOCKS = 300, // longer kernels are not looked at
     MOST_ROUNDS = 8,
+    MOST_OPERANDS = 8, // of what makes a step
     // Costs of an access by a chunk of lanes, about its instructions.
     COST_TOGETHER = 1,
     COST_NEAR = 4,
@@ -25,11 +25,6 @@ enum {
     GAIN = 2,       // less is not worth more code
     FULL_CHUNK = 16 // lanes
 };
-
-// Between neighbours; those of the upper half of a number are long.
-static const int64_t not_yet = INT64_MIN, // not known so far
-    far = INT64_MAX,                      // not always the same
-    most_step = INT64_C(1) << 56;
 
 struct steps {
     int64_t along[AXES];
@@ -112,89 +107,42 @@ static int64_t step_of(const struct finder *f, LLVMValueRef value, unsigned d)
     return n == SIZE_MAX ? 0 : f->steps[n].along[d];
 }
 
-static int64_t step(int64_t value)
-{
-    return value > -most_step && value < most_step ? value : far;
-}
-
-static int64_t sum(int64_t a, int64_t b)
-{
-    if (a == not_yet || b == not_yet)
-        return not_yet;
-    return a == far || b == far ? far : step(a + b);
-}
-
-static int64_t product(int64_t a, int64_t factor)
-{
-    int64_t of_both;
-
-    if (a == not_yet || a == far)
-        return a;
-    return __builtin_mul_overflow(a, factor, &of_both) ? far : step(of_both);
-}
-
 // One or the other, as with clamps: most work-items are where the id counts.
 static int64_t either(int64_t a, int64_t b)
 {
-    if (a == not_yet || b == not_yet)
-        return a == not_yet ? b : a;
+    if (a == HDI_STEP_UNKNOWN || b == HDI_STEP_UNKNOWN)
+        return a == HDI_STEP_UNKNOWN ? b : a;
     if (a == 0 || b == 0)
         return a == 0 ? b : a;
-    return a == b ? a : far;
-}
-
-static int64_t of_address(const struct finder *f, LLVMValueRef gep, unsigned d)
-{
-    LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
-    unsigned count = (unsigned)LLVMGetNumOperands(gep);
-    int64_t all = step_of(f, LLVMGetOperand(gep, 0), d);
-
-    for (unsigned i = 1; i < count; i++) {
-        LLVMValueRef index = LLVMGetOperand(gep, i);
-        if (i > 1 && LLVMGetTypeKind(type) == LLVMStructTypeKind) {
-            type = LLVMStructGetTypeAtIndex(
-                type, (unsigned)LLVMConstIntGetZExtValue(index));
-            continue;
-        }
-        if (i > 1)
-            type = LLVMGetElementType(type);
-        all = sum(all,
-                  product(step_of(f, index, d),
-                          (int64_t)LLVMABISizeOfType(f->llvm->layout, type)));
-    }
-    return all;
+    return a == b ? a : HDI_STEP_VARIES;
 }
 
 static int64_t of_operands(const struct finder *f, LLVMValueRef x, unsigned d)
 {
-    int count = LLVMGetNumOperands(x);
-    int64_t all = 0;
+    unsigned count = (unsigned)LLVMGetNumOperands(x);
+    int64_t parts[MOST_OPERANDS];
 
-    for (int i = 0; i < count; i++) {
-        LLVMValueRef operand = LLVMGetOperand(x, (unsigned)i);
-        int64_t one =
-            LLVMValueIsBasicBlock(operand) ? 0 : step_of(f, operand, d);
-        if (one == not_yet)
-            return not_yet;
-        if (one != 0)
-            all = far;
+    if (count > MOST_OPERANDS)
+        return HDI_STEP_VARIES;
+    for (unsigned i = 0; i < count; i++) {
+        LLVMValueRef operand = LLVMGetOperand(x, i);
+        parts[i] = LLVMValueIsBasicBlock(operand) ? 0 : step_of(f, operand, d);
     }
-    return all;
+    return hdi_step_combine(f->llvm, x, parts, count);
 }
 
-static int64_t of_shift(LLVMValueRef x, int64_t a)
+// Down, where no bits are lost.
+static int64_t of_shift(const struct finder *f, LLVMValueRef x, unsigned d)
 {
     LLVMValueRef by = LLVMGetOperand(x, 1);
+    int64_t from = step_of(f, LLVMGetOperand(x, 0), d);
     uint64_t bits =
         LLVMIsAConstantInt(by) ? LLVMConstIntGetZExtValue(by) : UINT64_MAX;
 
-    if (a == not_yet || a == far)
-        return a;
-    if (bits > 32)
-        return far;
-    if (LLVMGetInstructionOpcode(x) == LLVMShl)
-        return product(a, INT64_C(1) << bits);
-    return a % (INT64_C(1) << bits) == 0 ? a >> bits : far;
+    if (bits > 32 || from == HDI_STEP_UNKNOWN || from == HDI_STEP_VARIES ||
+        from % (INT64_C(1) << bits) != 0)
+        return of_operands(f, x, d);
+    return from >> bits;
 }
 
 static bool is_limit(LLVMValueRef call)
@@ -225,14 +173,14 @@ static int64_t of_call(const struct finder *f, LLVMValueRef call, unsigned d)
 static int64_t of_phi(const struct finder *f, LLVMValueRef phi, unsigned d)
 {
     unsigned count = LLVMCountIncoming(phi);
-    int64_t all = not_yet;
+    int64_t all = HDI_STEP_UNKNOWN;
 
     for (unsigned i = 0; i < count; i++) {
         int64_t one = step_of(f, LLVMGetIncomingValue(phi, i), d);
-        if (one == not_yet)
+        if (one == HDI_STEP_UNKNOWN)
             continue;
-        if (all != not_yet && all != one)
-            return far;
+        if (all != HDI_STEP_UNKNOWN && all != one)
+            return HDI_STEP_VARIES;
         all = one;
     }
     return all;
@@ -241,50 +189,20 @@ static int64_t of_phi(const struct finder *f, LLVMValueRef phi, unsigned d)
 static int64_t of_instruction(const struct finder *f, LLVMValueRef x,
                               unsigned d)
 {
-    LLVMOpcode code = LLVMGetInstructionOpcode(x);
-    int64_t a, b;
-
-    switch (code) {
+    switch (LLVMGetInstructionOpcode(x)) {
     case LLVMCall:
         return of_call(f, x, d);
     case LLVMPHI:
         return of_phi(f, x, d);
-    case LLVMGetElementPtr:
-        return of_address(f, x, d);
-    case LLVMTrunc:
-    case LLVMSExt:
-    case LLVMZExt:
-    case LLVMFreeze:
-    case LLVMAddrSpaceCast:
-    case LLVMPtrToInt:
-    case LLVMIntToPtr:
-        return step_of(f, LLVMGetOperand(x, 0), d);
     case LLVMSelect:
         return either(step_of(f, LLVMGetOperand(x, 1), d),
                       step_of(f, LLVMGetOperand(x, 2), d));
-    case LLVMAdd:
-    case LLVMSub:
-    case LLVMOr:
-        a = step_of(f, LLVMGetOperand(x, 0), d);
-        b = step_of(f, LLVMGetOperand(x, 1), d);
-        if (code == LLVMOr && !LLVMGetIsDisjoint(x))
-            break;
-        return sum(a, code == LLVMSub ? product(b, -1) : b);
-    case LLVMMul:
-        if (!LLVMIsAConstantInt(LLVMGetOperand(x, 1)))
-            break;
-        return product(step_of(f, LLVMGetOperand(x, 0), d),
-                       LLVMConstIntGetSExtValue(LLVMGetOperand(x, 1)));
-    case LLVMShl:
     case LLVMAShr:
     case LLVMLShr:
-        if (of_operands(f, x, d) != far)
-            break;
-        return of_shift(x, step_of(f, LLVMGetOperand(x, 0), d));
+        return of_shift(f, x, d);
     default:
-        break;
+        return of_operands(f, x, d);
     }
-    return of_operands(f, x, d);
 }
 
 // Until nothing changes, or most of it: a guess will do.
@@ -294,7 +212,7 @@ static void find_steps(struct finder *f, size_t count)
 
     for (size_t i = 0; i < count; i++)
         for (unsigned d = 0; d < AXES; d++)
-            f->steps[i].along[d] = not_yet;
+            f->steps[i].along[d] = HDI_STEP_UNKNOWN;
     for (unsigned round = 0; changed && round < MOST_ROUNDS; round++) {
         size_t i = 0;
         changed = false;
@@ -319,7 +237,7 @@ static uint32_t cost_of(const struct finder *f, LLVMValueRef access, unsigned d)
     int64_t size = (int64_t)LLVMABISizeOfType(f->llvm->layout, type);
     int64_t by = step_of(f, LLVMGetOperand(access, store), d);
 
-    if (by == 0 || by == not_yet || by == size)
+    if (by == 0 || by == HDI_STEP_UNKNOWN || by == size)
         return COST_TOGETHER;
     return by > -NEAR * size && by < NEAR * size ? COST_NEAR : COST_FAR;
 }

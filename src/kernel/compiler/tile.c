@@ -1,78 +1,33 @@
 #include "kernel/compiler/tile.h"
 
+#include "kernel/compiler/steps.h"
+
 enum {
-    LINE = 64,              // of memory [bytes]
-    MOST_DEPTH = 24,        // of an address's computation
-    UNKNOWN_STEP = 1 << 20, // [bytes], or ids
+    LINE = 64,       // of memory [bytes]
+    MOST_DEPTH = 24, // of an address's computation
     DIMENSIONS = 2
 };
 
-// By how much a value grows from work-item to work-item in x and in y.
+// Along x and along y.
 struct steps {
     int64_t in[DIMENSIONS];
 };
 
-static const struct steps unknown = {{UNKNOWN_STEP, UNKNOWN_STEP}};
+static const struct steps varies = {{HDI_STEP_VARIES, HDI_STEP_VARIES}};
 
 static struct steps of_call(enum hdi_call kind, LLVMValueRef call)
 {
     struct steps steps = {{0}};
 
     if (kind != HDI_CALL_GLOBAL_ID)
-        return kind == HDI_CALL_LOCAL_ID ? unknown : steps;
+        return kind == HDI_CALL_LOCAL_ID ? varies : steps;
     LLVMValueRef asked = LLVMGetOperand(call, 0);
     if (!LLVMIsAConstantInt(asked))
-        return unknown;
+        return varies;
     uint64_t d = LLVMConstIntGetZExtValue(asked);
     if (d < DIMENSIONS)
         steps.in[d] = 1;
     return steps;
-}
-
-static int64_t limited(int64_t step)
-{
-    return step > -UNKNOWN_STEP && step < UNKNOWN_STEP ? step : UNKNOWN_STEP;
-}
-
-static int64_t combined(const struct hdi_llvm *llvm, LLVMValueRef value,
-                        int64_t a, int64_t b)
-{
-    LLVMValueRef second =
-        LLVMGetNumOperands(value) > 1 ? LLVMGetOperand(value, 1) : NULL;
-
-    if (a == 0 && b == 0)
-        return 0;
-    if (a == UNKNOWN_STEP || b == UNKNOWN_STEP)
-        return UNKNOWN_STEP;
-    switch (LLVMGetInstructionOpcode(value)) {
-    case LLVMTrunc:
-    case LLVMSExt:
-    case LLVMZExt:
-    case LLVMFreeze:
-        return a;
-    case LLVMAdd:
-        return limited(a + b);
-    case LLVMOr:
-        return LLVMGetIsDisjoint(value) ? limited(a + b) : UNKNOWN_STEP;
-    case LLVMSub:
-        return limited(a - b);
-    case LLVMMul:
-        return LLVMIsAConstantInt(second)
-                   ? limited(a * (int32_t)LLVMConstIntGetSExtValue(second))
-                   : UNKNOWN_STEP;
-    case LLVMShl:
-        return LLVMIsAConstantInt(second) &&
-                       LLVMConstIntGetZExtValue(second) < 16
-                   ? limited(a * (1 << LLVMConstIntGetZExtValue(second)))
-                   : UNKNOWN_STEP;
-    case LLVMGetElementPtr: {
-        int64_t size = (int64_t)LLVMABISizeOfType(
-            llvm->layout, LLVMGetGEPSourceElementType(value));
-        return size < LINE ? limited(a + b * size) : UNKNOWN_STEP;
-    }
-    default:
-        return UNKNOWN_STEP;
-    }
 }
 
 static struct steps steps_of(const struct hdi_llvm *llvm,
@@ -88,15 +43,19 @@ static struct steps steps_of(const struct hdi_llvm *llvm,
     int count = LLVMGetNumOperands(value);
     if (depth == MOST_DEPTH || count > 2 || LLVMIsALoadInst(value) ||
         LLVMIsAAllocaInst(value))
-        return unknown;
+        return varies;
 
-    struct steps steps[2] = {{{0}}};
-    for (int i = 0; i < count; i++)
-        steps[i] =
-            steps_of(llvm, flow, LLVMGetOperand(value, (unsigned)i), depth + 1);
+    int64_t parts[DIMENSIONS][2] = {{0}};
+    for (unsigned i = 0; i < (unsigned)count; i++) {
+        struct steps of =
+            steps_of(llvm, flow, LLVMGetOperand(value, i), depth + 1);
+        for (unsigned d = 0; d < DIMENSIONS; d++)
+            parts[d][i] = of.in[d];
+    }
+    struct steps steps;
     for (unsigned d = 0; d < DIMENSIONS; d++)
-        steps[0].in[d] = combined(llvm, value, steps[0].in[d], steps[1].in[d]);
-    return steps[0];
+        steps.in[d] = hdi_step_combine(llvm, value, parts[d], (unsigned)count);
+    return steps;
 }
 
 static bool is_near(int64_t step)

@@ -28,7 +28,7 @@ bool hdi_channel_split(struct hdi_channel *channel, uint16_t waves,
     struct hdi_entry whole = *hdi_channel_head(channel);
     uint16_t all = whole.packet.need.waves, last = all % waves;
 
-    hdi_channel_pop(channel);
+    (void)hdi_channel_pop(channel);
     whole.packet.need.priority = lowest;
     whole.packet.need.independent = false;
     whole.pieces = (uint32_t)(all + waves - 1) / waves;

@@ -54,20 +54,24 @@ static inline struct hdi_entry *hdi_channel_head(struct hdi_channel *channel)
 bool hdi_channel_push(struct hdi_channel *channel,
                       const struct hdi_entry *entry);
 
-// The head group has been sent.
-static inline void hdi_channel_pop(struct hdi_channel *channel)
+// The head group has been sent. True when another entry, or none, is the head;
+// equal groups of one need the same.
+static inline bool hdi_channel_pop(struct hdi_channel *channel)
 {
-    struct hdi_entry *head = hdi_channel_head(channel);
+    struct hdi_entry *head =
+        &channel->entries[channel->head & (channel->capacity - 1)];
 
     channel->waiting--;
     if (--head->waiting == 0) {
         channel->head++;
         channel->count--;
-    } else if (head->pieces > 0) {
-        head->piece++;
-    } else {
-        head->next++;
+        return true;
     }
+    if (head->pieces > 0)
+        head->piece++;
+    else
+        head->next++;
+    return false;
 }
 
 // Replace the head group by pieces of at most `waves` waves and priority

@@ -179,6 +179,7 @@ hd_status hdi_dispatcher_create(const struct hdi_shape *shape,
     d->match.shape = &d->shape;
     d->match.channels = d->channels;
     d->match.words = (shape->modules + 63) / 64;
+    d->decide = d->match.lanes->decider(d);
     hdi_random_seed(&d->random, options->seed);
 
     struct arena arena = {0};

@@ -19,6 +19,7 @@ struct hdi_dispatcher {
     struct hdi_shape shape;
     struct hdi_policy policy;
     struct hdi_match match;
+    hdi_decide *decide;
     struct hdi_random random;
     struct hdi_median median;
     struct hdi_recent *recent;
@@ -120,8 +121,9 @@ static inline uint64_t hdi_expected_run(const struct hdi_dispatcher *d,
                                         uint32_t channel)
 {
     uint64_t expected = d->expected[channel];
+    uint64_t median = hdi_median_get(&d->median); // no branch: a guess
 
-    return expected > 0 ? expected : hdi_median_get(&d->median);
+    return expected > 0 ? expected : median;
 }
 
 #endif

@@ -516,6 +516,7 @@ static uint64_t sum_of_decisions(const struct hdi_lanes *lanes,
     uint32_t lease[4096], oldest = 0, newest = 0;
 
     d->match.lanes = lanes;
+    d->decide = lanes->decider(d);
     for (uint32_t c = 0; c < 8; c++) {
         uint16_t size = (uint16_t)(c / 2);
         struct hdi_packet p =

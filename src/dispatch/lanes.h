@@ -25,6 +25,11 @@ enum {
 struct hdi_decision;
 struct hdi_dispatcher;
 
+// A round of all steps below, when some channel has a head: see
+// hdi_dispatcher_round(). False: nothing may go.
+typedef bool hdi_decide(struct hdi_dispatcher *dispatcher, uint64_t now,
+                        struct hdi_decision *decision);
+
 // Of one module: maps and levels.
 struct hdi_room {
     uint64_t *maps;
@@ -79,7 +84,7 @@ struct hdi_lanes {
                   int32_t *scores, unsigned module);
 
     // spaces[module] = (sum over lines of share x level) / 2^16.
-    void (*space)(const uint16_t *level, const uint64_t *share, unsigned lines,
+    void (*space)(const uint16_t *level, const uint32_t *share, unsigned lines,
                   int32_t *spaces, unsigned module);
 
     // What `taken` and `lines` say is given back, or taken: the bits of maps,
@@ -118,10 +123,8 @@ struct hdi_lanes {
     unsigned (*best)(const uint64_t *fits, const int32_t *score,
                      unsigned modules);
 
-    // A round of all these steps, when some channel has a head: see
-    // hdi_dispatcher_round(). False: nothing may go.
-    bool (*decide)(struct hdi_dispatcher *dispatcher, uint64_t now,
-                   struct hdi_decision *decision);
+    // What decides for a dispatcher of this size and order.
+    hdi_decide *(*decider)(const struct hdi_dispatcher *dispatcher);
 };
 
 // The best one this processor has. Never NULL.

@@ -35,13 +35,13 @@ static void score(const uint16_t *level, const int32_t *weight, unsigned lines,
                          : score_of(level, weight, lines));
 }
 
-static void space(const uint16_t *level, const uint64_t *share, unsigned lines,
+static void space(const uint16_t *level, const uint32_t *share, unsigned lines,
                   int32_t *spaces, unsigned module)
 {
     uint64_t sum = 0;
 
     for (unsigned i = 0; i < lines; i++)
-        sum += share[i] * level[i];
+        sum += (uint64_t)share[i] * level[i];
     put(spaces, module, (int32_t)(sum >> 16));
 }
 
@@ -50,34 +50,49 @@ static void space(const uint16_t *level, const uint64_t *share, unsigned lines,
 static inline void add_counts(const struct hdi_room *room,
                               const uint16_t *lines, bool subtract)
 {
+    uint16_t *levels = room->level, counts = (uint16_t)room->counts;
+    unsigned end = room->lines;
     halves_v place;
 
     for (unsigned i = 0; i < HALVES; i++)
         place[i] = (uint16_t)i;
-    for (unsigned i = 0; i < room->lines; i += HALVES) {
+    for (unsigned i = 0; i < end; i += HALVES, place += HALVES) {
         halves_v level, change;
 
-        memcpy(&level, room->level + i, sizeof(level));
+        memcpy(&level, levels + i, sizeof(level));
         memcpy(&change, lines + i, sizeof(change));
-        halves_v count = (halves_v)(place >= (uint16_t)room->counts);
+#ifdef __AVX512BW__
+        __m512i old = (__m512i)level, by = (__m512i)change;
+        __mmask32 count = _mm512_cmpge_epu16_mask(
+            (__m512i)place, _mm512_set1_epi16((short)counts));
+        __mmask32 run = _mm512_test_epi16_mask(by, by) & ~count;
+        __m512i now = subtract ? _mm512_mask_sub_epi16(old, count, old, by)
+                               : _mm512_mask_add_epi16(old, count, old, by);
+        level =
+            (halves_v)(subtract ? now : _mm512_mask_set1_epi16(now, run, -1));
+#else
+        halves_v count = (halves_v)(place >= counts);
         halves_v run = ~count & (halves_v)(change != 0);
         change &= count;
-        place += HALVES;
         level = subtract ? level - change : (level + change) | run;
-        memcpy(room->level + i, &level, sizeof(level));
+#endif
+        memcpy(levels + i, &level, sizeof(level));
     }
 }
 
 static void give(const struct hdi_room *room, const uint64_t *taken,
                  const uint16_t *lines)
 {
-    for (unsigned i = 0; i < room->words; i += WORDS) {
+    uint64_t *maps = room->maps;
+
+    for (const uint64_t *end = taken + room->words; taken < end;
+         taken += WORDS, maps += WORDS) {
         words_v a, b;
 
-        memcpy(&a, room->maps + i, sizeof(a));
-        memcpy(&b, taken + i, sizeof(b));
+        memcpy(&a, maps, sizeof(a));
+        memcpy(&b, taken, sizeof(b));
         a |= b;
-        memcpy(room->maps + i, &a, sizeof(a));
+        memcpy(maps, &a, sizeof(a));
     }
     add_counts(room, lines, false);
 }
@@ -85,13 +100,16 @@ static void give(const struct hdi_room *room, const uint64_t *taken,
 static void occupy(const struct hdi_room *room, const uint64_t *taken,
                    const uint16_t *lines)
 {
-    for (unsigned i = 0; i < room->words; i += WORDS) {
+    uint64_t *maps = room->maps;
+
+    for (const uint64_t *end = taken + room->words; taken < end;
+         taken += WORDS, maps += WORDS) {
         words_v a, b;
 
-        memcpy(&a, room->maps + i, sizeof(a));
-        memcpy(&b, taken + i, sizeof(b));
+        memcpy(&a, maps, sizeof(a));
+        memcpy(&b, taken, sizeof(b));
         a &= ~b;
-        memcpy(room->maps + i, &a, sizeof(a));
+        memcpy(maps, &a, sizeof(a));
     }
     add_counts(room, lines, true);
 }
@@ -482,4 +500,4 @@ const struct hdi_lanes LANES_SYMBOL = {.name = LANES_NAME,
                                        .spread = spread,
                                        .draw = draw,
                                        .best = best,
-                                       .decide = decide};
+                                       .decider = decider};

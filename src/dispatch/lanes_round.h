@@ -386,8 +386,6 @@ static inline void send(struct hdi_dispatcher *d, uint64_t now,
     struct hdi_module *module = &d->modules[m];
     struct hdi_entry *head = hdi_channel_head(c);
     uint32_t lease = d->free_leases[--d->free_count];
-    uint64_t serial = head->serial;
-    uint16_t waves = head->packet.need.waves;
 
     *decision = (struct hdi_decision){.channel = channel,
                                       .module = m,
@@ -398,7 +396,7 @@ static inline void send(struct hdi_dispatcher *d, uint64_t now,
                                       .group = head->next,
                                       .piece = head->piece,
                                       .pieces = head->pieces,
-                                      .waves = waves,
+                                      .waves = head->packet.need.waves,
                                       .priority = head->packet.need.priority,
                                       .unit = module->first};
     if (d->policy.backfill) {
@@ -407,7 +405,7 @@ static inline void send(struct hdi_dispatcher *d, uint64_t now,
     }
     d->leases[lease].module = m;
     d->origins[lease] =
-        (struct hdi_origin){.channel = channel, .serial = serial};
+        (struct hdi_origin){.channel = channel, .serial = head->serial};
     module->pointer = hdi_pointer_moved(
         module->pointer, d->outline[channel].rest, d->shape.units);
     module->first =
@@ -417,10 +415,7 @@ static inline void send(struct hdi_dispatcher *d, uint64_t now,
     d->last_module = m;
     d->turn = channel + 1 == d->channels ? 0 : channel + 1;
 
-    hdi_channel_pop(c);
-    head = hdi_channel_head(c);
-    // Equal groups of one packet leave need and matches as they are.
-    if (!head || head->serial != serial || head->packet.need.waves != waves)
+    if (hdi_channel_pop(c))
         hdi_take_head(d, channel);
 }
 
@@ -589,16 +584,13 @@ __attribute__((noinline)) static bool decide_large(
                : by_priority(d, now, decision, sets, of);
 }
 
-static bool decide(struct hdi_dispatcher *d, uint64_t now,
-                   struct hdi_decision *decision)
+static hdi_decide *decider(const struct hdi_dispatcher *d)
 {
     bool small = d->channels <= HDI_PAGE && d->match.words == 1 &&
                  d->shape.line_pad == HDI_ROW;
 
-    return !small ? decide_large(d, now, decision)
-           : d->policy.order == HDI_ORDER_STICKY
-               ? sticky_small(d, now, decision)
-           : d->policy.order == HDI_ORDER_ROBIN
-               ? robin_small(d, now, decision)
-               : by_priority_small(d, now, decision);
+    return !small                                ? decide_large
+           : d->policy.order == HDI_ORDER_STICKY ? sticky_small
+           : d->policy.order == HDI_ORDER_ROBIN  ? robin_small
+                                                 : by_priority_small;
 }

@@ -253,7 +253,7 @@ static void sums_are_exact(const struct hdi_lanes *lanes)
         ROOM = 32
     };
     int32_t weight[LINES], scores[ROOM], spaces[ROOM];
-    uint64_t share[LINES];
+    uint32_t share[LINES];
 
     for (unsigned round = 0; round < 100; round++) {
         unsigned lines = round % 2 ? HDI_ROW : LINES;
@@ -267,7 +267,7 @@ static void sums_are_exact(const struct hdi_lanes *lanes)
             level[i] = (uint16_t)hdi_random_below(&random_state, 1000);
             share[i] = hdi_random_below(&random_state, 1u << 30);
             sum += i < lines ? weight[i] * level[i] : 0;
-            space += i < lines ? share[i] * level[i] : 0;
+            space += i < lines ? (uint64_t)share[i] * level[i] : 0;
         }
         lanes->score(level, weight, lines, scores, AT);
         lanes->space(level, share, lines, spaces, AT);

@@ -114,8 +114,3 @@ void hdi_median_add(struct hdi_median *median, uint64_t cycles)
     if (median->total <= 64 || median->total % 64 == 0)
         median->middle = look_for(median);
 }
-
-uint64_t hdi_median_get(const struct hdi_median *median)
-{
-    return median->middle;
-}

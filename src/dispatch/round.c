@@ -109,8 +109,10 @@ static void set_top(struct hdi_dispatcher *d, unsigned top)
     }
 }
 
-// Bring the order of priorities up to date; looked at once per window.
-static void turn_windows(struct hdi_dispatcher *d, uint64_t now)
+// Bring the order of priorities up to date; looked at once per window, so it
+// does not belong into every round.
+__attribute__((noinline)) static void turn_windows(struct hdi_dispatcher *d,
+                                                   uint64_t now)
 {
     struct hdi_windows *windows = &d->policy.windows;
 
@@ -159,7 +161,7 @@ enum hdi_round hdi_dispatcher_round(struct hdi_dispatcher *dispatcher,
     if (d->policy.order == HDI_ORDER_PRIORITY && now >= d->top_until)
         turn_windows(d, now);
 
-    if (!d->match.lanes->decide(d, now, decision))
+    if (!d->decide(d, now, decision))
         return stuck(d);
     d->failed_rounds = 0;
     return HDI_ROUND_SENT;

@@ -163,7 +163,7 @@ hd_status hdi_shape_init(struct hdi_shape *shape, struct hd_error *error)
             (uint64_t)shape->resources[r].blocks * hdi_holders(shape, r);
         for (uint32_t q = 0; q < hdi_holders(shape, r); q++)
             shape->line_share[shape->count_line[r] + q] =
-                (UINT64_C(1) << 32) / all;
+                all > 1 ? (uint32_t)((UINT64_C(1) << 32) / all) : UINT32_MAX;
         energy += shape->resources[r].energy * all;
     }
     shape->special |= shape->alone;

@@ -82,8 +82,8 @@ struct hdi_shape {
     uint32_t batch_resources[HDI_MAX_RESOURCES * HDI_MAX_UNITS / 8]; // as bits
     uint32_t map_words; // of one module
     // By count line (0 for others): a block's share of all of its resource, in
-    // 1/2^32.
-    uint64_t line_share[HDI_MAX_LINES];
+    // 1/2^32; of a single block a little less.
+    uint32_t line_share[HDI_MAX_LINES];
     double energy_scale; // 65536 / energy of all blocks of a module
 };
 

@@ -22,10 +22,11 @@ static void halves_need_no_instructions(struct try *t)
     enum {
         COUNT = 65536
     };
-    static uint16_t h[COUNT], fromf[2][COUNT], fromd[2][COUNT], *ph = h;
-    static uint32_t f[2][COUNT], s[COUNT], *ps = s;
+    static uint16_t h[COUNT], fromf[3][COUNT], fromd[3][COUNT], *ph = h;
+    static uint32_t f[3][COUNT], s[COUNT], *ps = s;
     static uint64_t d[COUNT], *pd = d;
-    static const char *const cpus[] = {"native", "x86-64"};
+    // All instructions, none, and all but for halves of doubles.
+    static const char *const cpus[] = {"native", "x86-64", "x86-64-v3"};
     uint64_t random = 1;
 
     if (!t->device->can.features || !strstr(t->device->can.features, " f16c"))
@@ -44,7 +45,7 @@ static void halves_need_no_instructions(struct try *t)
         if (i % 8192 > 8100) // infinities and others at the end of the range
             s[i] = sign << 31 | (0x7f800000 + (i % 4) * 0x2000);
     }
-    for (int c = 0; c < 2; c++) {
+    for (int c = 0; c < 3; c++) {
         struct hd_program *p = build_for(t, text, cpus[c]);
         uint32_t *pf = f[c];
         uint16_t *pff = fromf[c], *pfd = fromd[c];
@@ -54,9 +55,11 @@ static void halves_need_no_instructions(struct try *t)
         hd_program_destroy(p);
     }
     for (int i = 0; i < COUNT; i++) {
-        CHECK(f[0][i] == f[1][i]);
-        CHECK(fromf[0][i] == fromf[1][i]);
-        CHECK(fromd[0][i] == fromd[1][i]);
+        for (int c = 1; c < 3; c++) {
+            CHECK(f[0][i] == f[c][i]);
+            CHECK(fromf[0][i] == fromf[c][i]);
+            CHECK(fromd[0][i] == fromd[c][i]);
+        }
     }
 }
 

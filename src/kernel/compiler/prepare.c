@@ -698,6 +698,7 @@ static bool uses_halves(LLVMModuleRef module)
     return false;
 }
 
+// Processors with F16C alone have instructions for floats, not for doubles.
 hd_status hdi_prepare_halves(struct hdi_llvm *llvm, LLVMModuleRef module,
                              struct hd_error *error)
 {
@@ -714,7 +715,7 @@ hd_status hdi_prepare_halves(struct hdi_llvm *llvm, LLVMModuleRef module,
     struct hdi_builtins part;
 
     if (strncmp(llvm->triple, "x86_64", 6) != 0 ||
-        strstr(llvm->features, "+f16c") || !uses_halves(module))
+        strstr(llvm->features, "+avx512fp16") || !uses_halves(module))
         return HD_OK;
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         LLVMTypeRef from = calls[i].from;

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -140,6 +141,36 @@ static void kernels_come_in_source_order(struct try *t)
     CHECK(!hd_program_kernel(p, 2));
     CHECK(!hd_program_find(p, "b"));
     hd_program_destroy(p);
+}
+
+// More than a process has descriptors free, with few of them left.
+static void kernels_may_be_many(struct try *t)
+{
+    enum {
+        COUNT = 150
+    };
+    struct hdi_text text = {0};
+    struct rlimit before;
+
+    for (int k = 0; k < COUNT; k++)
+        hdi_text_print(&text, "kernel void k%d(global int *to) { *to = %d; }\n",
+                       k, k);
+    CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+    const struct rlimit few = {64, before.rlim_max};
+    CHECK(setrlimit(RLIMIT_NOFILE, &few) == 0);
+    struct hd_program *p = try_build(t, text.data, NULL);
+    CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+    CHECK(hd_program_kernel_count(p) == COUNT);
+    for (int k = 0; k < COUNT; k += 49) {
+        char name[8];
+        int x = -1, *to = &x;
+        snprintf(name, sizeof(name), "k%d", k);
+        TRY_RUN(t, p, name, ((struct try_range){1, {1}, {1}, {0}}),
+                TRY_VALUE(to));
+        CHECK(x == k);
+    }
+    hd_program_destroy(p);
+    hdi_text_free(&text);
 }
 
 // Behind a digest that is right, too.
@@ -556,6 +587,7 @@ int main(void)
     options_reach_the_source(&t);
     the_mark_of_utf_8_is_no_source(&t);
     kernels_come_in_source_order(&t);
+    kernels_may_be_many(&t);
     a_device_without_code_is_told_about_kernels(&t);
     a_binary_needs_no_compiler_and_survives_damage(&t);
     a_binary_has_checked_kernels(&t);

@@ -11,7 +11,7 @@
 
 enum {
     HDI_CHILD_FIRST = 3, // descriptor number of files[0] in the child
-    HDI_CHILD_FILES = 128
+    HDI_CHILD_FILES = 8
 };
 
 // A memory file holding `size` bytes of `data`, close-on-exec, its number above

@@ -184,7 +184,7 @@ static hd_status optimise(struct hdi_llvm *llvm, LLVMModuleRef module,
 hd_status hdi_code_make(struct hdi_llvm *llvm, LLVMModuleRef module,
                         const struct hdi_build_kernel *about,
                         const struct hdi_forms *forms,
-                        struct hdi_text *explanation, int *object,
+                        struct hdi_text *explanation, struct hdi_text *object,
                         struct hd_error *error)
 {
     struct hdi_text remarks = {0};
@@ -211,10 +211,10 @@ hd_status hdi_code_make(struct hdi_llvm *llvm, LLVMModuleRef module,
         LLVMDisposeMessage(message);
         return status;
     }
-    *object = hdi_memory_file(about->name, LLVMGetBufferStart(buffer),
-                              LLVMGetBufferSize(buffer));
+    hdi_text_append(object, LLVMGetBufferStart(buffer),
+                    LLVMGetBufferSize(buffer));
     LLVMDisposeMemoryBuffer(buffer);
-    if (*object < 0)
+    if (object->failed)
         return hdi_fail(error, HD_ENOMEM, "%s: no memory for code", llvm->path);
     return HD_OK;
 }

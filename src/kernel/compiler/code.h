@@ -9,11 +9,11 @@
 #include "kernel/compiler/workgroup.h"
 
 // Append the vector widths of the regions to `explanation` and put
-// the object in a memory file, which the caller closes.
+// the object into `object`, which was empty.
 hd_status hdi_code_make(struct hdi_llvm *llvm, LLVMModuleRef module,
                         const struct hdi_build_kernel *about,
                         const struct hdi_forms *forms,
-                        struct hdi_text *explanation, int *object,
+                        struct hdi_text *explanation, struct hdi_text *object,
                         struct hd_error *error);
 
 #endif

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "kernel/compiler/child.h"
 #include "kernel/compiler/code.h"
+#include "kernel/compiler/linker.h"
 #include "kernel/compiler/prepare.h"
 #include "kernel/compiler/signature.h"
 #include "kernel/compiler/thread.h"
@@ -22,7 +22,7 @@ enum {
 struct result {
     hd_status status;
     struct hd_error error;
-    int object; // memory file, -1: none
+    struct hdi_text object;
 };
 
 struct hand {
@@ -220,8 +220,8 @@ static hd_status make_module(struct making *m, const struct hdi_source *source,
 static hd_status make_kernel(struct hdi_llvm *llvm,
                              const struct hdi_source *source,
                              LLVMModuleRef program, LLVMValueRef function,
-                             struct hdi_build_kernel *kernel, int *object,
-                             struct hd_error *error)
+                             struct hdi_build_kernel *kernel,
+                             struct hdi_text *object, struct hd_error *error)
 {
     struct making m = {.llvm = llvm, .program = program, .kernel = kernel};
 
@@ -265,17 +265,12 @@ static hd_status count_kernels(struct hdi_crew *crew, LLVMModuleRef program,
     if (count == 0)
         return hdi_fail(error, HD_EBUILD, "%s: no kernel in this program",
                         path);
-    if (count > HDI_CHILD_FILES)
-        return hdi_fail(error, HD_ELIMIT, "%s: more than %d kernels", path,
-                        HDI_CHILD_FILES);
     struct hdi_build_kernel *kernels = calloc(count, sizeof(*kernels));
     crew->results = calloc(count, sizeof(*crew->results));
     if (!kernels || !crew->results) {
         free(kernels);
         return hdi_fail(error, HD_ENOMEM, "%s: no memory to compile", path);
     }
-    for (uint32_t i = 0; i < count; i++)
-        crew->results[i].object = -1;
     crew->build->kernels = kernels;
     crew->build->kernel_count = crew->kernel_count = count;
     return HD_OK;
@@ -428,8 +423,8 @@ hd_status hdi_crew_start(const struct hdi_source *source,
 
 hd_status hdi_crew_compile(struct hdi_crew *crew,
                            const struct hdi_text *bitcode,
-                           struct hdi_build *build, int *objects,
-                           size_t *object_count, struct hd_error *error)
+                           struct hdi_build *build, struct hdi_text *archive,
+                           struct hd_error *error)
 {
     pthread_mutex_lock(&crew->lock);
     crew->bitcode = bitcode;
@@ -442,9 +437,10 @@ hd_status hdi_crew_compile(struct hdi_crew *crew,
 
     hd_status status = HD_OK;
     for (uint32_t i = 0; i < crew->kernel_count; i++) {
-        const struct result *result = &crew->results[i];
-        if (result->object >= 0)
-            objects[(*object_count)++] = result->object;
+        struct result *result = &crew->results[i];
+        if (result->object.size > 0)
+            hdi_linker_add(archive, result->object.data, result->object.size);
+        hdi_text_free(&result->object);
         if (result->status != HD_OK && status == HD_OK) {
             status = result->status;
             *error = result->error;

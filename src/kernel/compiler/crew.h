@@ -15,13 +15,13 @@ hd_status hdi_crew_start(const struct hdi_source *source,
                          const struct hdi_build *build, struct hdi_crew **crew,
                          struct hd_error *error);
 
-// Compile the kernels of `bitcode` into build->kernels and one object each,
-// files in `objects` (HDI_CHILD_FILES of them at most), which the caller closes
-// on failure too. The error is that of the first kernel that has one.
+// Compile the kernels of `bitcode` into build->kernels and one object each, of
+// which `archive` is made (linker.h). The error is that of the first kernel
+// that has one.
 hd_status hdi_crew_compile(struct hdi_crew *crew,
                            const struct hdi_text *bitcode,
-                           struct hdi_build *build, int *objects,
-                           size_t *object_count, struct hd_error *error);
+                           struct hdi_build *build, struct hdi_text *archive,
+                           struct hd_error *error);
 
 // Wait for the threads, whether they were given work or not.
 void hdi_crew_end(struct hdi_crew *crew);

@@ -1,43 +1,42 @@
 #include "kernel/compiler/linker.h"
 
-#include <stdio.h>
-
 #include "base/error.h"
 #include "kernel/compiler/child.h"
 #include "tools.h"
 
-static const char *const fixed[] = {
+// One archive on standard input, not one file per kernel: a program may have
+// more of these than a process may open.
+static const char *const arguments[] = {
     HDI_LD, "-shared", "--hash-style=gnu", "--build-id=none", "-z",
     "noexecstack",
     // Standard output, which is a memory file: ld writes to and fro in it.
-    "-o", "/proc/self/fd/1"};
+    "-o", "/proc/self/fd/1", "--whole-archive", "/proc/self/fd/0", NULL};
 
-hd_status hdi_linker_run(const int *files, size_t count, struct hdi_text *image,
+// The format that System V and GNU share (ar(5)): a line for each member, whose
+// data begin at even offsets.
+void hdi_linker_add(struct hdi_text *archive, const void *object, size_t size)
+{
+    if (archive->size == 0)
+        hdi_text_print(archive, "!<arch>\n");
+    hdi_text_print(archive, "%-16s%-12d%-6d%-6d%-8o%-10zu`\n", "kernel.o/", 0,
+                   0, 0, 0644, size);
+    hdi_text_append(archive, object, size);
+    if (size % 2)
+        hdi_text_append(archive, "\n", 1);
+}
+
+hd_status hdi_linker_run(const struct hdi_text *archive, struct hdi_text *image,
                          struct hd_error *error)
 {
-    const size_t fixed_count = sizeof(fixed) / sizeof(fixed[0]);
-    const char
-        *arguments[sizeof(fixed) / sizeof(fixed[0]) + HDI_CHILD_FILES + 1];
-    char paths[HDI_CHILD_FILES][32];
-
-    if (count > HDI_CHILD_FILES)
-        return hdi_fail(error, HD_ELIMIT, "more than %d kernels in one program",
-                        HDI_CHILD_FILES);
-    for (size_t i = 0; i < fixed_count; i++)
-        arguments[i] = fixed[i];
-    for (size_t i = 0; i < count; i++) {
-        snprintf(paths[i], sizeof(paths[i]), "/proc/self/fd/%zu",
-                 HDI_CHILD_FIRST + i);
-        arguments[fixed_count + i] = paths[i];
-    }
-    arguments[fixed_count + count] = NULL;
-
     struct hdi_text messages = {0};
     int exit_code;
-    const struct hdi_child child = {
-        .arguments = arguments, .files = files, .file_count = count};
+    const struct hdi_child child = {.arguments = arguments,
+                                    .input = archive->data,
+                                    .input_size = archive->size};
     hd_status status =
-        hdi_child_run(&child, image, &messages, &exit_code, error);
+        archive->failed
+            ? hdi_fail(error, HD_ENOMEM, "no memory to link kernels")
+            : hdi_child_run(&child, image, &messages, &exit_code, error);
     if (status == HD_OK && exit_code != 0)
         status = hdi_fail(error, HD_EBUILD, "linking kernels failed (%d): %s",
                           exit_code, messages.data ? messages.data : "");

@@ -5,9 +5,12 @@
 #include "base/text.h"
 #include "heddle/status.h"
 
-// `files` are memory files, one object each. `image` is appended to. Any
-// thread.
-hd_status hdi_linker_run(const int *files, size_t count, struct hdi_text *image,
+// Append an object of `size` bytes to `archive`, which was empty at first. Out
+// of memory is remembered in it. Any thread.
+void hdi_linker_add(struct hdi_text *archive, const void *object, size_t size);
+
+// Link all objects of `archive`. `image` is appended to. Any thread.
+hd_status hdi_linker_run(const struct hdi_text *archive, struct hdi_text *image,
                          struct hd_error *error);
 
 #endif

@@ -1,7 +1,6 @@
 // The compiler module as libheddle sees it.
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "kernel/compiler.h"
@@ -154,10 +153,8 @@ static hd_status choose_processor(const struct hdi_source *source,
 static hd_status make_program(const struct hdi_source *source,
                               struct hdi_build *build, struct hd_error *error)
 {
-    struct hdi_text bitcode = {0}, image = {0};
+    struct hdi_text bitcode = {0}, archive = {0}, image = {0};
     struct hdi_crew *crew = NULL;
-    int objects[HDI_CHILD_FILES];
-    size_t object_count = 0;
     struct hdi_build made = {0};
 
     hd_status status = choose_processor(source, &made, error);
@@ -166,14 +163,12 @@ static hd_status make_program(const struct hdi_source *source,
     if (status == HD_OK)
         status = translate_all(source, &made, &bitcode, error);
     if (status == HD_OK)
-        status = hdi_crew_compile(crew, &bitcode, &made, objects, &object_count,
-                                  error);
+        status = hdi_crew_compile(crew, &bitcode, &made, &archive, error);
     if (crew)
         hdi_crew_end(crew);
     if (status == HD_OK)
-        status = hdi_linker_run(objects, object_count, &image, error);
-    while (object_count > 0)
-        close(objects[--object_count]);
+        status = hdi_linker_run(&archive, &image, error);
+    hdi_text_free(&archive);
     hdi_text_free(&bitcode);
     if (status != HD_OK) {
         hdi_text_free(&image);

@@ -44,12 +44,18 @@ hd_status sim_csv_need(struct sim_csv *csv, const char *text,
         if (end == star + 1 || *end || !(scale > 0) || !isfinite(scale))
             return hdi_fail(error, HD_EINVAL, "'%s' is not a scale", star + 1);
     }
-    unsigned n = csv->need_count++;
+    unsigned n = csv->need_count;
     memcpy(csv->needs[n].resource, text, name);
     csv->needs[n].resource[name] = '\0';
     memcpy(csv->needs[n].column, equals + 1, column);
     csv->needs[n].column[column] = '\0';
     csv->needs[n].scale = scale;
+    for (unsigned i = 0; i < n; i++) {
+        if (strcmp(csv->needs[i].resource, csv->needs[n].resource) == 0)
+            return hdi_fail(error, HD_EINVAL, "resource '%s' is given twice",
+                            csv->needs[n].resource);
+    }
+    csv->need_count++;
     return HD_OK;
 }
 
@@ -98,7 +104,9 @@ static char *next_line(struct sim_text *text)
         text->next = end ? end + 1 : line + strlen(line);
         if (end)
             *end = '\0';
-        line[strcspn(line, "\r")] = '\0';
+        size_t length = strlen(line);
+        if (length > 0 && line[length - 1] == '\r')
+            line[length - 1] = '\0';
         if (*line)
             return line;
     }
@@ -123,8 +131,12 @@ static hd_status find_columns(const struct sim_csv *csv, struct sim_text *text,
     for (unsigned i = 0; i < FIXED + csv->need_count; i++) {
         column[i] = -1;
         for (unsigned c = 0; wanted[i] && c < count; c++) {
-            if (strcmp(field[c], wanted[i]) == 0)
-                column[i] = (int)c;
+            if (strcmp(field[c], wanted[i]) != 0)
+                continue;
+            if (column[i] >= 0)
+                return sim_text_fail(text, "columns %d and %u are both '%s'",
+                                     column[i] + 1, c + 1, wanted[i]);
+            column[i] = (int)c;
         }
         if (wanted[i] && column[i] < 0)
             return sim_text_fail(text, "no column '%s'", wanted[i]);

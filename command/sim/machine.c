@@ -1,5 +1,6 @@
 #include "sim/machine.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,22 +17,6 @@ int sim_machine_resource(const struct sim_machine *machine, const char *name)
     return -1;
 }
 
-static hd_status read_name(struct sim_text *text, const char *what, char *name,
-                           size_t size)
-{
-    const char *word = sim_text_word(text);
-
-    if (!word || !*word)
-        return sim_text_fail(text, "the name of the %s is missing", what);
-    if (strlen(word) >= size)
-        return sim_text_fail(text,
-                             "the name '%.40s' is longer than %zu "
-                             "characters",
-                             word, size - 1);
-    memcpy(name, word, strlen(word) + 1);
-    return HD_OK;
-}
-
 static hd_status read_shifts(struct sim_machine *machine, struct sim_text *text,
                              uint32_t index)
 {
@@ -46,7 +31,7 @@ static hd_status read_shifts(struct sim_machine *machine, struct sim_text *text,
     resource->search = HDI_SEARCH_SAMPLED;
     resource->shifts = shifts;
     while (text->used < text->count &&
-           strcmp(text->word[text->used], "energy") != 0) {
+           isdigit((unsigned char)text->word[text->used][0])) {
         uint64_t shift;
         HDI_TRY(
             sim_text_number(text, "a shift", 0, resource->blocks - 1, &shift));
@@ -70,11 +55,8 @@ static hd_status read_resource(struct sim_machine *machine,
         return sim_text_fail(text, "more than %d resources", HDI_MAX_RESOURCES);
     struct hdi_resource *resource = &machine->shape.resources[index];
     *resource = (struct hdi_resource){.energy = 1, .group = 1};
-    HDI_TRY(
-        read_name(text, "resource", resource->name, sizeof(resource->name)));
-    if (sim_machine_resource(machine, resource->name) >= 0)
-        return sim_text_fail(text, "resource '%s' is there twice",
-                             resource->name);
+    HDI_TRY(sim_text_name(text, "resource", resource->name,
+                          sizeof(resource->name)));
     HDI_TRY(sim_text_number(text, "blocks", 1, HDI_MAX_BLOCKS, &number));
     resource->blocks = (uint32_t)number;
     if (sim_text_is(text, "module"))
@@ -88,23 +70,27 @@ static hd_status read_resource(struct sim_machine *machine,
     machine->shape.resource_count++;
 
     while (text->used < text->count) {
-        if (sim_text_is(text, "together")) {
+        const char *key;
+        HDI_TRY(sim_text_key(text, &key));
+        if (strcmp(key, "together") == 0) {
             resource->together = true;
-        } else if (sim_text_is(text, "grouped")) {
+        } else if (resource->search != HDI_SEARCH_EXACT &&
+                   (strcmp(key, "grouped") == 0 ||
+                    strcmp(key, "sampled") == 0)) {
+            return sim_text_fail(text, "a search is 'grouped' or 'sampled', "
+                                       "not both");
+        } else if (strcmp(key, "grouped") == 0) {
             HDI_TRY(sim_text_number(text, "blocks of a group", 1,
                                     resource->blocks, &number));
             resource->search = HDI_SEARCH_GROUPED;
             resource->group = (uint32_t)number;
-        } else if (sim_text_is(text, "sampled")) {
-            if (machine->shifts[index])
-                return sim_text_fail(text, "'sampled' is there twice");
+        } else if (strcmp(key, "sampled") == 0) {
             HDI_TRY(read_shifts(machine, text, index));
-        } else if (sim_text_is(text, "energy")) {
+        } else if (strcmp(key, "energy") == 0) {
             HDI_TRY(sim_text_number(text, "energy", 0, 1000000, &number));
             resource->energy = (uint32_t)number;
         } else {
-            return sim_text_fail(text, "'%s' is not known of a resource",
-                                 text->word[text->used]);
+            return sim_text_fail(text, "'%s' is not known of a resource", key);
         }
     }
     return HD_OK;
@@ -116,10 +102,11 @@ static hd_status read_searcher(struct sim_machine *machine,
     unsigned blocks[HDI_SEARCHER_MAPS], count = 0;
     struct hd_error reason;
     uint64_t width;
-    const char *name;
 
     HDI_TRY(sim_text_number(text, "width", 1, HDI_SEARCHER_BLOCKS, &width));
-    while ((name = sim_text_word(text))) {
+    while (text->used < text->count) {
+        const char *name;
+        HDI_TRY(sim_text_key(text, &name));
         int r = sim_machine_resource(machine, name);
         if (r < 0 || !machine->shape.resources[r].contiguous)
             return sim_text_fail(text, "no contiguous resource '%s' so far",
@@ -142,8 +129,8 @@ static hd_status read_class(struct sim_machine *machine, struct sim_text *text)
         return sim_text_fail(text, "more than %d instruction classes",
                              SIM_CLASSES);
     unsigned c = machine->class_count;
-    HDI_TRY(read_name(text, "instruction class", machine->classes[c].name,
-                      sizeof(machine->classes[c].name)));
+    HDI_TRY(sim_text_name(text, "instruction class", machine->classes[c].name,
+                          sizeof(machine->classes[c].name)));
     HDI_TRY(sim_text_real(text, "weight", 0, 1e6, &machine->classes[c].weight));
     machine->class_count++;
     return HD_OK;
@@ -152,11 +139,14 @@ static hd_status read_class(struct sim_machine *machine, struct sim_text *text)
 static hd_status read_line(struct sim_machine *machine, struct sim_text *text)
 {
     struct hdi_shape *shape = &machine->shape;
+    const char *statement = text->word[0];
     uint64_t n;
 
+    HDI_TRY(sim_text_once(text, strcmp(statement, "resource") == 0 ||
+                                    strcmp(statement, "instruction") == 0));
     if (sim_text_is(text, "name")) {
-        HDI_TRY(
-            read_name(text, "machine", machine->name, sizeof(machine->name)));
+        HDI_TRY(sim_text_name(text, "machine", machine->name,
+                              sizeof(machine->name)));
     } else if (sim_text_is(text, "modules")) {
         HDI_TRY(sim_text_number(text, "modules", 1, HDI_MAX_MODULES, &n));
         shape->modules = (uint32_t)n;
@@ -187,8 +177,7 @@ static hd_status read_line(struct sim_machine *machine, struct sim_text *text)
     } else if (sim_text_is(text, "heat")) {
         HDI_TRY(sim_text_real(text, "heat", 1, 1e18, &machine->heat));
     } else {
-        return sim_text_fail(text, "'%s' is not known of a machine",
-                             text->word[0]);
+        return sim_text_fail(text, "'%s' is not known of a machine", statement);
     }
     return sim_text_end(text);
 }

@@ -18,8 +18,6 @@ static void wrong_files_are_told_where(void)
         {"modules 4 5\n", "f:1: '5' is one word too many"},
         {"modules\n", "f:1: modules is missing"},
         {"modules 99999999999999999999999\n", "f:1: modules: 9999"},
-        {"resource a 8 unit counted\nresource a 8 unit counted\n",
-         "f:2: resource 'a' is there twice"},
         {"resource a 8 both counted\n", "f:1: whose blocks"},
         {"resource a 8 unit contiguous grouped 3\nmodules 1\nunits 1\n"
          "waves 1\n",
@@ -28,11 +26,36 @@ static void wrong_files_are_told_where(void)
         {"resource a 8 unit contiguous\nsearcher 4 a\n",
          "f:2: searcher: resource 0 has 8 blocks"},
         {"name \"x\n", "f:1: a quote is not closed"},
-        {"modules 1\nunits 1\n", "0 waves in a unit"},
+        {"modules 1\nunits 1\n", "f:2: at its end: 0 waves in a unit"},
+        {"modules -4\n", "f:1: modules: '-4' is not a whole number"},
+        {"modules 4x\n", "f:1: modules: '4x' is not a whole number"},
+        {"modules 1.5\n", "f:1: modules: '1.5' is not a whole number"},
+        {"\n\nheat nan\n", "f:3: heat: 'nan' is not a number"},
+        {"heat 5e\n", "f:1: heat: '5e' is not a number"},
+        {"heat 1e999\n", "f:1: heat: 1e999 is not within"},
+        {"heat -1\n", "f:1: heat: -1 is not within"},
+        {"heat\n", "f:1: heat is missing"},
+        {"modules 4\r\nunits x\r\n", "f:2: units: 'x' is not"},
+        {"modules 4\nunits x", "f:2: units: 'x' is not"},
+        {"", "f:1: at its end: 0 modules"},
+        {"# nothing\n", "f:1: at its end: 0 modules"},
+        {"\x7f\x45LF\2\1\x1b[31m\n", "f:1: '?ELF???[31m' is not known"},
+        {"resource a 8 unit contiguous sampled x\n", "f:1: 'x' is not known"},
+        {"resource a 8 unit contiguous sampled 3 grouped 4\n",
+         "f:1: a search is 'grouped' or 'sampled', not both"},
     };
     static const struct {
         const char *text, *complaint;
     } workloads[] = {
+        {"", "f:1: at its end: how many 'cycles'"},
+        {"name\n", "f:1: the name of the workload is missing"},
+        {"machine\n", "f:1: the file of the machine is missing"},
+        {"cycles 10\npriority\n", "f:2: priority is missing"},
+        {"mix\n", "f:1: a mix of what?"},
+        {"cycles 10\nkernel 0 run 5 mix\n", "f:2: a mix of what?"},
+        {"cycles 10\nkernel -1 run 5\n", "f:2: channel: '-1' is not"},
+        {"cycles 10\nkernel 0 run 5 to\n", "f:2: longest run is missing"},
+        {"independent nan\n", "f:1: chance: 'nan' is not a number"},
         {"cycles 10\n", "no 'kernel' and nothing"},
         {"kernel 0 run 5\n", "how many 'cycles'"},
         {"cycles 10\nkernel 0 at 1\n", "f:2: how long does it 'run'?"},
@@ -71,9 +94,106 @@ static void wrong_files_are_told_where(void)
                     error, workloads[i].complaint);
         sim_text_close(&text);
     }
+    CHECK_FAILS(sim_text_from(&text, "f", "modules 4\nun\0ts 3\n", 20, &error),
+                HD_EFORMAT, error, "f:2: not a text: byte 12 is 0");
     CHECK_FAILS(sim_machine_open(&machine, "/nonexistent/file", &error),
                 HD_ENOENT, error, "/nonexistent/file");
     sim_machine_close(&standard);
+}
+
+// What is given twice is not taken as the first, nor as the last.
+static void nothing_is_given_twice(void)
+{
+    static const struct {
+        const char *text, *complaint;
+    } machines[] = {
+        {"modules 4\nunits 2\n# more\nmodules 4\n",
+         "f:4: 'modules' is given twice, first on line 1"},
+        {"name a\nname b\n", "f:2: 'name' is given twice, first on line 1"},
+        {"resource a 8 unit counted\nresource b 8 unit counted\n"
+         "resource a 8 unit counted\n",
+         "f:3: 'resource a' is given twice, first on line 1"},
+        {"instruction a 1\ninstruction b 1\ninstruction b 2\n",
+         "f:3: 'instruction b' is given twice, first on line 2"},
+        {"search cycle\nsearch cycle\n", "f:2: 'search' is given twice"},
+        {"resource a 8 unit counted\nsearcher 8 a\nsearcher 8 a\n", "f:2: no"},
+        {"resource a 8 unit contiguous\nsearcher 8 a\nsearcher 8 a\n",
+         "f:3: 'searcher' is given twice, first on line 2"},
+        {"resource a 8 unit contiguous\nsearcher 8 a a\n",
+         "f:2: 'a' is given twice in this line"},
+        {"resource a 8 unit counted energy 1 energy 2\n",
+         "f:1: 'energy' is given twice in this line"},
+        {"resource a 8 unit contiguous grouped 4 grouped 2\n",
+         "f:1: 'grouped' is given twice in this line"},
+        {"resource a 8 unit contiguous sampled energy 1 sampled\n",
+         "f:1: 'sampled' is given twice in this line"},
+    };
+    static const struct {
+        const char *text, *complaint;
+    } workloads[] = {
+        {"cycles 10\ncycles 20\n",
+         "f:2: 'cycles' is given twice, first on line 1"},
+        {"machine a\n\nmachine b\n",
+         "f:3: 'machine' is given twice, first on line 1"},
+        {"need vector 3\nneed scalar 2\nneed vector of 4 5\n",
+         "f:3: 'need vector' is given twice, first on line 1"},
+        {"shrink vector 3\nneed vector 4\nshrink vector 3\n",
+         "f:3: 'shrink vector' is given twice, first on line 1"},
+        {"priority 1 2\npriorities 3\npriority 2\n",
+         "f:3: 'priority' is given twice, first on line 1"},
+        {"kernel 0 run 5 run 6\n", "f:1: 'run' is given twice in this line"},
+        {"kernel 0 run 5\nkernel 0 run 5 vector 3 vector 4\n",
+         "f:2: 'vector' is given twice in this line"},
+        {"mix fma 1\nmix fma 1 add 2 fma 2\n",
+         "f:2: 'fma' is given twice in this line"},
+        {"mix add 1 fma 1 add 2\n", "f:1: 'add' is given twice in this line"},
+    };
+    static const char both[] = "cycles 10\nkernel 0 run 5 vector 1\n"
+                               "kernel 0 run 5 to 9 to 1\n"
+                               "mix fma 1\nmix fma 1\nneed vector 1\n"
+                               "shrink vector 1\ngroups 1\nrun lognormal 1 1";
+    char classes[512];
+    struct sim_machine machine, standard;
+    struct sim_workload workload;
+    struct sim_text text;
+
+    snprintf(classes, sizeof(classes),
+             "%sinstruction fma 1\ninstruction add 1\n"
+             "resource to 8 unit counted\n",
+             machine_text);
+    read_machine(&standard, classes);
+    for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++) {
+        CHECK_OK(sim_text_from(&text, "f", machines[i].text,
+                               strlen(machines[i].text), &error),
+                 error);
+        CHECK_FAILS(sim_machine_read(&machine, &text), HD_EFORMAT, error,
+                    machines[i].complaint);
+        sim_text_close(&text);
+    }
+    for (size_t i = 0; i < sizeof(workloads) / sizeof(*workloads); i++) {
+        CHECK_OK(sim_text_from(&text, "f", workloads[i].text,
+                               strlen(workloads[i].text), &error),
+                 error);
+        CHECK_FAILS(sim_workload_read(&workload, &standard, &text), HD_EFORMAT,
+                    error, workloads[i].complaint);
+        sim_text_close(&text);
+    }
+    read_workload(&workload, &standard, both);
+    CHECK(workload.written.count == 2 && workload.mix_count == 2);
+    sim_workload_close(&workload);
+    sim_machine_close(&standard);
+}
+
+// Other ends of lines, or none, make no difference.
+static void lines_may_end_otherwise(void)
+{
+    struct sim_machine machine;
+
+    read_machine(&machine, "modules 3\r\nunits 2\r\nwaves 4\r\n"
+                           "resource \"a b\" 8 unit counted\r\nheat 50");
+    CHECK(machine.shape.modules == 3 && machine.heat == 50 &&
+          sim_machine_resource(&machine, "a b") == 0);
+    sim_machine_close(&machine);
 }
 
 // Files cut anywhere and with any byte changed are read or refused, no more.
@@ -166,9 +286,23 @@ static void recordings_become_workloads(void)
                                            "1,0\n"),
                         file, &error),
         HD_EFORMAT, error, "d.csv:2: 2 fields");
+    CHECK_FAILS(sim_csv_convert(
+                    &csv,
+                    file_with("e.csv", "start,queue,regs,\"time, ms\",queue\n"
+                                       "1,0,1,1,1\n"),
+                    file, &error),
+                HD_EFORMAT, error, "e.csv:1: columns 2 and 5 are both 'queue'");
+    CHECK_FAILS(
+        sim_csv_convert(&csv,
+                        file_with("f.csv", "start,queue,\"time, ms\",regs\n"
+                                           "1,0,1\r5,3\n"),
+                        file, &error),
+        HD_EFORMAT, error, "f.csv:2: column 3: '1?5' is not a number");
     fclose(file);
     CHECK_FAILS(sim_csv_need(&csv, "vector", &error), HD_EINVAL, error,
                 "resource=column");
+    CHECK_FAILS(sim_csv_need(&csv, "vector=queue", &error), HD_EINVAL, error,
+                "resource 'vector' is given twice");
 }
 
 static void policies_are_parsed(void)
@@ -222,7 +356,7 @@ static void timelines_show_every_group(void)
 static void remove_files(void)
 {
     static const char *const names[] = {"r.csv", "b.csv", "c.csv", "d.csv",
-                                        "t.json"};
+                                        "e.csv", "f.csv", "t.json"};
     char path[256];
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -236,6 +370,8 @@ int main(void)
 {
     CHECK(mkdtemp(folder));
     wrong_files_are_told_where();
+    nothing_is_given_twice();
+    lines_may_end_otherwise();
     damaged_files_do_no_harm();
     recordings_become_workloads();
     policies_are_parsed();

@@ -14,9 +14,13 @@ hd_status sim_text_from(struct sim_text *text, const char *name,
                         const char *data, size_t size, struct hd_error *error)
 {
     const char *zero = memchr(data, '\0', size);
-    if (zero)
-        return hdi_fail(error, HD_EFORMAT, "%s: not a text: byte %zu is 0",
-                        name, (size_t)(zero - data));
+    if (zero) {
+        unsigned line = 1;
+        for (const char *c = data; c < zero; c++)
+            line += *c == '\n';
+        return hdi_fail(error, HD_EFORMAT, "%s:%u: not a text: byte %zu is 0",
+                        name, line, (size_t)(zero - data));
+    }
 
     char *copy = malloc(size + 1);
     if (!copy)
@@ -79,14 +83,17 @@ hd_status sim_text_fail(struct sim_text *text, const char *format, ...)
     va_start(args, format);
     vsnprintf(reason, sizeof(reason), format, args);
     va_end(args);
+    for (char *c = reason; *c; c++)
+        *c = *c == 127 || (unsigned char)*c < ' ' ? '?' : *c;
     return hdi_fail(text->error, HD_EFORMAT, "%s:%u: %s", text->path,
-                    text->line, reason);
+                    text->line ? text->line : 1, reason);
 }
 
 // Cut `line` into words in place.
 static hd_status cut(struct sim_text *text, char *line)
 {
     text->count = text->used = 0;
+    memset(text->key, 0, sizeof(text->key));
     for (char *c = line; *c;) {
         while (isspace((unsigned char)*c))
             c++;
@@ -150,6 +157,42 @@ bool sim_text_is(struct sim_text *text, const char *word)
     return true;
 }
 
+hd_status sim_text_once(struct sim_text *text, bool named)
+{
+    const char *word = text->word[0];
+    const char *name = named && text->count > 1 ? text->word[1] : "";
+    unsigned i = 0;
+
+    while (i < text->statements && (strcmp(text->statement[i].word, word) ||
+                                    strcmp(text->statement[i].name, name)))
+        i++;
+    if (i < text->statements)
+        return sim_text_fail(text, "'%s%s%s' is given twice, first on line %u",
+                             word, *name ? " " : "", name,
+                             text->statement[i].line);
+    if (i == SIM_STATEMENTS)
+        return sim_text_fail(text, "more than %d statements", SIM_STATEMENTS);
+    text->statement[i].word = word;
+    text->statement[i].name = name;
+    text->statement[i].line = text->line;
+    text->statements++;
+    return HD_OK;
+}
+
+hd_status sim_text_key(struct sim_text *text, const char **key)
+{
+    unsigned at = text->used;
+
+    for (unsigned i = 0; i < at; i++) {
+        if (text->key[i] && strcmp(text->word[i], text->word[at]) == 0)
+            return sim_text_fail(text, "'%s' is given twice in this line",
+                                 text->word[at]);
+    }
+    text->key[at] = true;
+    *key = sim_text_word(text);
+    return HD_OK;
+}
+
 hd_status sim_text_number(struct sim_text *text, const char *what, uint64_t low,
                           uint64_t high, uint64_t *value)
 {
@@ -180,12 +223,28 @@ hd_status sim_text_real(struct sim_text *text, const char *what, double low,
     if (!word)
         return sim_text_fail(text, "%s is missing", what);
     double number = strtod(word, &end);
-    if (end == word || *end != '\0' || !isfinite(number))
+    if (end == word || *end != '\0' || isnan(number))
         return sim_text_fail(text, "%s: '%s' is not a number", what, word);
     if (number < low || number > high)
         return sim_text_fail(text, "%s: %s is not within %g to %g", what, word,
                              low, high);
     *value = number;
+    return HD_OK;
+}
+
+hd_status sim_text_name(struct sim_text *text, const char *what, char *name,
+                        size_t size)
+{
+    const char *word = sim_text_word(text);
+
+    if (!word || !*word)
+        return sim_text_fail(text, "the name of the %s is missing", what);
+    if (strlen(word) >= size)
+        return sim_text_fail(text,
+                             "the name '%.40s' is longer than %zu "
+                             "characters",
+                             word, size - 1);
+    memcpy(name, word, strlen(word) + 1);
     return HD_OK;
 }
 

@@ -11,7 +11,8 @@
 #include "heddle/status.h"
 
 enum {
-    SIM_WORDS = 128
+    SIM_WORDS = 128,
+    SIM_STATEMENTS = 64 // that are given once
 };
 
 struct sim_text {
@@ -21,6 +22,12 @@ struct sim_text {
     unsigned line;
     unsigned count, used; // words of this line; those already read
     char *word[SIM_WORDS];
+    bool key[SIM_WORDS]; // of this line: named something, see sim_text_key()
+    unsigned statements; // see sim_text_once()
+    struct {
+        const char *word, *name;
+        unsigned line;
+    } statement[SIM_STATEMENTS];
     struct hd_error *error;
 };
 
@@ -44,7 +51,15 @@ const char *sim_text_word(struct sim_text *text);
 // Take the next word if it is this one.
 bool sim_text_is(struct sim_text *text, const char *word);
 
-// A complaint about this line.
+// Complain when a line before began with the same word, and went on with the
+// same name where it is `named`.
+hd_status sim_text_once(struct sim_text *text, bool named);
+
+// Take the next word, of which there is one, as the name of something; complain
+// when it was taken as one in this line before.
+hd_status sim_text_key(struct sim_text *text, const char **key);
+
+// A complaint about this line. What cannot be printed is shown as "?".
 __attribute__((format(printf, 2, 3))) hd_status
 sim_text_fail(struct sim_text *text, const char *format, ...);
 
@@ -53,6 +68,10 @@ hd_status sim_text_number(struct sim_text *text, const char *what, uint64_t low,
                           uint64_t high, uint64_t *value);
 hd_status sim_text_real(struct sim_text *text, const char *what, double low,
                         double high, double *value);
+
+// The next word as the name of `what`, shorter than `size`.
+hd_status sim_text_name(struct sim_text *text, const char *what, char *name,
+                        size_t size);
 
 // Complain about words that are left over.
 hd_status sim_text_end(struct sim_text *text);

@@ -67,13 +67,15 @@ void sim_kernels_free(struct sim_kernels *kernels)
     *kernels = (struct sim_kernels){0};
 }
 
-// "NAME RATE ..." to the end of the line or a word that is no class.
+// "NAME RATE ..." to the end of the line.
 static hd_status read_mix(const struct sim_machine *machine,
                           struct sim_text *text, double *flow)
 {
+    uint32_t classes = 0; // as bits
+
     *flow = 0;
     while (text->used < text->count) {
-        const char *name = text->word[text->used];
+        const char *name = sim_text_word(text);
         unsigned c = 0;
         double rate;
 
@@ -83,11 +85,14 @@ static hd_status read_mix(const struct sim_machine *machine,
         if (c == machine->class_count)
             return sim_text_fail(
                 text, "the machine has no instruction class '%s'", name);
-        text->used++;
+        if (classes >> c & 1)
+            return sim_text_fail(text, "'%s' is given twice in this line",
+                                 name);
+        classes |= 1u << c;
         HDI_TRY(sim_text_real(text, name, 0, 1e6, &rate));
         *flow += rate * machine->classes[c].weight;
     }
-    return HD_OK;
+    return classes ? HD_OK : sim_text_fail(text, "a mix of what?");
 }
 
 enum {
@@ -109,7 +114,8 @@ static hd_status read_kernel(struct sim_workload *workload,
     if (kernel.channel >= workload->channels)
         workload->channels = kernel.channel + 1;
     while (text->used < text->count) {
-        const char *word = sim_text_word(text);
+        const char *word;
+        HDI_TRY(sim_text_key(text, &word));
         int resource = sim_machine_resource(machine, word);
 
         if (strcmp(word, "at") == 0) {
@@ -231,14 +237,19 @@ static hd_status read_line(struct sim_workload *w,
                            const struct sim_machine *machine,
                            struct sim_text *text)
 {
+    const char *statement = text->word[0];
     uint64_t n;
     int r;
 
+    if (strcmp(statement, "kernel") != 0 && strcmp(statement, "mix") != 0)
+        HDI_TRY(sim_text_once(text, strcmp(statement, "need") == 0 ||
+                                        strcmp(statement, "shrink") == 0));
     if (sim_text_is(text, "name")) {
-        const char *name = sim_text_word(text);
-        snprintf(w->name, sizeof(w->name), "%.63s", name ? name : "");
+        HDI_TRY(sim_text_name(text, "workload", w->name, sizeof(w->name)));
     } else if (sim_text_is(text, "machine")) {
-        sim_text_word(text); // the caller has opened it already
+        // The caller has opened it already.
+        if (!sim_text_word(text))
+            return sim_text_fail(text, "the file of the machine is missing");
     } else if (sim_text_is(text, "cycles")) {
         HDI_TRY(
             sim_text_number(text, "cycles", 1, SIM_CYCLES_LIMIT, &w->cycles));
@@ -257,7 +268,7 @@ static hd_status read_line(struct sim_workload *w,
             return sim_text_fail(text, "generate what 'load'?");
         HDI_TRY(sim_text_real(text, "load", 1e-6, 100, &w->load));
     } else if (sim_text_is(text, "priority")) {
-        for (w->priority_count = 0; text->used < text->count;) {
+        do {
             if (w->priority_count == SIM_CHOICES)
                 return sim_text_fail(text, "more than %d priorities",
                                      SIM_CHOICES);
@@ -266,7 +277,7 @@ static hd_status read_line(struct sim_workload *w,
             w->priority[w->priority_count++] = (uint8_t)n;
             if (n > w->priorities)
                 w->priorities = (uint32_t)n;
-        }
+        } while (text->used < text->count);
     } else if (sim_text_is(text, "groups")) {
         HDI_TRY(read_choice(text, "groups", 1, GROUPS_LIMIT, &w->groups));
     } else if (sim_text_is(text, "waves")) {
@@ -294,7 +305,7 @@ static hd_status read_line(struct sim_workload *w,
         w->mix_count++;
     } else {
         return sim_text_fail(text, "'%s' is not known of a workload",
-                             text->word[0]);
+                             statement);
     }
     return sim_text_end(text);
 }

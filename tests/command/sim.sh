@@ -52,6 +52,8 @@ workload "kernel 0 run 10 waves 9"
 refuses "small.workload:3: a group of 9 waves; a module holds 8"
 workload "kernel 0 run 10 registers 1" "kernel 0 run ten"
 refuses "small.workload:4: run: 'ten' is not a whole number"
+workload "kernel 0 run 10" "cycles 2000"
+refuses "small.workload:4: 'cycles' is given twice, first on line 1"
 expect 1 "names no machine" "$HEDDLE" sim "$examples/standard.machine"
 workload "kernel 0 run 10"
 sed 's/4096/32769/' small.machine >large.machine

@@ -166,7 +166,9 @@ HD_API const struct hd_kernel_arg *hd_kernel_arg(const struct hd_kernel *kernel,
 
 // Memory --------------------------------------------------------------------
 
-/// Get `size` [bytes] of zeroed memory that kernels can use, aligned to 128.
+/// Get `size` [bytes] of zeroed memory that kernels can use, aligned to 128. Up
+/// to 2 MiB, children of fork() share it; as a `constant` argument it is
+/// read-only.
 ///
 /// Errors:  HD_EINVAL (size 0), HD_ENOMEM
 /// Owner:   the caller; hd_buffer_destroy() when no launch uses it any more

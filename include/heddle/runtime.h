@@ -32,6 +32,7 @@ struct hd_runtime_params {
     bool guard;            // buffers end where inaccessible memory begins: an
                            // access one element past the end is an error of
                            // its launch; constant arguments are read-only
+                           // whatever their size
     bool trace;            // record events for hd_runtime_trace_write()
     const char *build_options; // added to those of every program, such as
                                // "-heddle-form=thread"; NULL: none

@@ -146,9 +146,13 @@ struct hdi_backend {
     void (*free)(struct hdi_device *device, void *memory, uint64_t size);
     hd_status (*copy)(struct hdi_device *device, void *to, const void *from,
                       uint64_t size);
-    // Let nobody write memory that alloc() gave, or everybody again; its
-    // content stays. A help to find mistakes: a backend that cannot does
-    // nothing.
+    // Two helps to find mistakes in kernels, of memory that alloc() gave.
+    // view() gives its bytes once more, at an address where they cannot be
+    // written, or NULL; end_view() comes before free(). seal() lets nobody
+    // write it, or everybody again; its content stays: a backend that cannot
+    // does nothing.
+    void *(*view)(struct hdi_device *device, void *memory, uint64_t size);
+    void (*end_view)(struct hdi_device *device, void *view, uint64_t size);
     void (*seal)(struct hdi_device *device, void *memory, uint64_t size,
                  bool sealed);
 

@@ -39,27 +39,66 @@ static char *spread_out(char *address)
     return address + (at - (uintptr_t)address) + place * page;
 }
 
-void *hdi_map(size_t size)
+// Inaccessible memory, and that before and after it. NULL: there is none.
+static char *reserve(size_t inside)
 {
-    size_t inside = whole_pages(size);
+    size_t all = inside + 2 * GUARD + 2 * ALIKE;
+
     if (inside == 0)
         return NULL;
-
-    size_t all = inside + 2 * GUARD + 2 * ALIKE;
     char *outside = mmap(NULL, all, PROT_NONE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (outside == MAP_FAILED)
         return NULL;
     char *memory = spread_out(outside + GUARD);
     char *end = memory + inside + GUARD;
-    if (mprotect(memory, inside, PROT_READ | PROT_WRITE) != 0) {
-        munmap(outside, all);
-        return NULL;
-    }
     if (memory - GUARD > outside)
         munmap(outside, (size_t)(memory - GUARD - outside));
     munmap(end, (size_t)(outside + all - end)); // never empty
     return memory;
+}
+
+// What was reserved, if it could be made accessible.
+static void *finish(char *memory, size_t inside, bool ok)
+{
+    if (ok)
+        return memory;
+    munmap(memory - GUARD, inside + 2 * GUARD);
+    return NULL;
+}
+
+void *hdi_map(size_t size)
+{
+    size_t inside = whole_pages(size);
+    char *m = reserve(inside);
+
+    return m ? finish(m, inside,
+                      mprotect(m, inside, PROT_READ | PROT_WRITE) == 0)
+             : NULL;
+}
+
+void *hdi_map_shared(size_t size)
+{
+    const int kind = MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    size_t inside = whole_pages(size);
+    char *m = reserve(inside);
+
+    return m ? finish(m, inside,
+                      mmap(m, inside, PROT_READ | PROT_WRITE, kind, -1, 0) == m)
+             : NULL;
+}
+
+// Of memory that is shared, mremap() from 0 bytes makes one more mapping.
+void *hdi_map_view(void *memory, size_t size)
+{
+    const int kind = MREMAP_MAYMOVE | MREMAP_FIXED;
+    size_t inside = whole_pages(size);
+    char *m = reserve(inside);
+
+    return m ? finish(m, inside,
+                      mremap(memory, 0, inside, kind, m) == m &&
+                          mprotect(m, inside, PROT_READ) == 0)
+             : NULL;
 }
 
 void hdi_unmap(void *memory, size_t size)

@@ -53,12 +53,37 @@ void hd_buffer_destroy(struct hd_buffer *buffer)
         return;
 
     struct hdi_launcher *launcher = buffer->launcher;
-    launcher->device->backend->free(launcher->device, buffer->address,
-                                    buffer->size);
+    const struct hdi_backend *backend = launcher->device->backend;
+    void *view = atomic_load_explicit(&buffer->view, memory_order_relaxed);
+    if (view && view != buffer->address)
+        backend->end_view(launcher->device, view, buffer->size);
+    backend->free(launcher->device, buffer->address, buffer->size);
     atomic_fetch_sub_explicit(&launcher->memory, buffer->size,
                               memory_order_relaxed);
     pthread_mutex_destroy(&buffer->lock);
     free(buffer);
+}
+
+static void *make_view(struct hd_buffer *b)
+{
+    struct hdi_device *device = b->launcher->device;
+
+    pthread_mutex_lock(&b->lock);
+    void *view = atomic_load_explicit(&b->view, memory_order_relaxed);
+    if (!view)
+        view = device->backend->view(device, b->address, b->size);
+    if (!view)
+        view = b->address;
+    atomic_store_explicit(&b->view, view, memory_order_release);
+    pthread_mutex_unlock(&b->lock);
+    return view;
+}
+
+void *hdi_buffer_view(struct hd_buffer *buffer)
+{
+    void *view = atomic_load_explicit(&buffer->view, memory_order_acquire);
+
+    return view ? view : make_view(buffer);
 }
 
 uint64_t hd_buffer_size(const struct hd_buffer *buffer)

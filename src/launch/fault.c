@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "launch/plan.h"
+
 enum {
     NULL_ZONE = 64 << 10, // what a null pointer and an index reach [bytes]
     NEAR = 1 << 30        // what is further off has missed nothing [bytes]
@@ -76,6 +78,12 @@ static const struct hdi_kernel_arg *local_arg(const struct hd_kernel *kernel,
     return found;
 }
 
+static uint64_t begin_of(const struct hd_kernel *kernel, unsigned index,
+                         const struct hd_buffer *buffer)
+{
+    return (uint64_t)(uintptr_t)hdi_plan_address(kernel, index, buffer);
+}
+
 static struct nearest find(const struct hdi_fault *fault,
                            const struct hd_kernel *kernel,
                            const struct hd_arg *args)
@@ -87,7 +95,7 @@ static struct nearest find(const struct hdi_fault *fault,
             continue;
         const struct hd_buffer *b = args[i].buffer;
         struct nearest buffer = {
-            .block = {(uint64_t)(uintptr_t)b->address, b->size},
+            .block = {begin_of(kernel, i, b), b->size},
             .arg = &kernel->args[i],
             .index = i,
             .is_buffer = true,
@@ -123,7 +131,7 @@ static void put_null(struct writer *w, const struct hd_kernel *kernel,
         }
 }
 
-// What is inside of a buffer faults where that is sealed: seal.h.
+// What is inside of a buffer faults in its view, or where it is sealed: seal.h.
 static void put_sealed(struct writer *w, const struct hdi_fault *fault,
                        const struct nearest *n, const struct hd_kernel *kernel,
                        const struct hd_arg *args)
@@ -132,7 +140,7 @@ static void put_sealed(struct writer *w, const struct hdi_fault *fault,
         fault->address - n->block.begin, n->block.bytes);
     for (unsigned i = 0; i < kernel->info.arg_count; i++)
         if (kernel->args[i].shown.kind == HD_ARG_CONSTANT && args[i].buffer &&
-            (uint64_t)(uintptr_t)args[i].buffer->address == n->block.begin) {
+            begin_of(kernel, i, args[i].buffer) == n->block.begin) {
             put(w, ": constant argument %u, '%s', is read-only", i,
                 kernel->args[i].shown.name);
             return;

@@ -31,7 +31,7 @@ struct hdi_launcher {
     struct hdi_slot *slots;  // one per worker
     struct hdi_watchdog watchdog;
     uint64_t time_limit;    // of each launch [ns]; 0: none
-    bool seals;             // constant arguments are read-only: seal.h
+    bool seals;             // constant arguments without a view too: seal.h
     struct hdi_port *ports; // units of their own threads; NULL: none
     unsigned port_count;
     atomic_bool forming;       // a gang reserves units
@@ -63,6 +63,8 @@ struct hd_buffer {
     struct hdi_launcher *launcher;
     void *address; // on the launcher's device
     uint64_t size; // [bytes]
+    // Where it is for constant arguments; NULL: it never was one.
+    _Atomic(void *) view;
     pthread_mutex_t lock;
     uint32_t readers; // launches that have it as a constant: see seal.h
     uint32_t writers; // who may write it
@@ -71,6 +73,10 @@ struct hd_buffer {
 // As hd_buffer_create(). hd_buffer_destroy() and the rest take the buffer.
 hd_status hdi_buffer_create(struct hdi_launcher *launcher, uint64_t size,
                             struct hd_buffer **buffer, struct hd_error *error);
+
+// Where kernels find it as a constant argument: where nobody may write (K9), or
+// else its address. Made when it is asked for first. Any thread.
+void *hdi_buffer_view(struct hd_buffer *buffer);
 
 // Detach a unit of its own threads while the launcher is in use, attach it
 // again (W14). Workers go on with the units left, or alone. Detaching waits for

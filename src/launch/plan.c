@@ -112,6 +112,17 @@ uint64_t hdi_plan_local(const struct hd_kernel *kernel,
     return used;
 }
 
+// Checked kernels tell of writes to constants themselves, and of overlaps,
+// which they see by the addresses.
+char *hdi_plan_address(const struct hd_kernel *kernel, unsigned index,
+                       const struct hd_buffer *buffer)
+{
+    return kernel->args[index].shown.kind == HD_ARG_CONSTANT &&
+                   kernel->info.form != HD_FORM_CHECKED
+               ? hdi_buffer_view((struct hd_buffer *)buffer)
+               : buffer->address;
+}
+
 void hdi_plan_pack(const struct hd_kernel *kernel, const struct hd_arg *args,
                    unsigned arg_count, const uint64_t *local_offsets,
                    unsigned char *packed)
@@ -126,7 +137,8 @@ void hdi_plan_pack(const struct hd_kernel *kernel, const struct hd_arg *args,
             continue;
         case HD_IS_BUFFER:
             if (args[i].buffer)
-                word = (uint64_t)(uintptr_t)args[i].buffer->address +
+                word = (uint64_t)(uintptr_t)hdi_plan_address(kernel, i,
+                                                             args[i].buffer) +
                        args[i].offset;
             break;
         case HD_IS_LOCAL:

@@ -36,4 +36,8 @@ void hdi_plan_pack(const struct hd_kernel *kernel, const struct hd_arg *args,
                    unsigned arg_count, const uint64_t *local_offsets,
                    unsigned char *packed);
 
+// Where a kernel finds the buffer of an argument.
+char *hdi_plan_address(const struct hd_kernel *kernel, unsigned index,
+                       const struct hd_buffer *buffer);
+
 #endif

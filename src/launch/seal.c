@@ -3,6 +3,7 @@
 #include "launch/seal.h"
 
 #include "launch/image.h"
+#include "launch/plan.h"
 
 static void change(struct hd_buffer *buffer, int readers, int writers)
 {
@@ -31,7 +32,8 @@ static void count(const struct hdi_launcher *launcher,
                                         : NULL;
         if (buffer && hdi_kernel_may_write(wanted))
             change(buffer, 0, by);
-        else if (buffer && wanted->kind == HD_ARG_CONSTANT)
+        else if (buffer && wanted->kind == HD_ARG_CONSTANT &&
+                 hdi_plan_address(kernel, i, buffer) == buffer->address)
             change(buffer, by, 0);
     }
 }

@@ -1,6 +1,7 @@
-// Read-only pages for buffers that are `constant` arguments (K9), where the
-// launcher `seals`: from when the first launch begins that has one as such, to
-// when the last ends, but while anybody is there who may write it.
+// Read-only pages for buffers that are `constant` arguments (K9) and have no
+// view, where the launcher `seals`: from when the first launch begins that has
+// one as such, to when the last ends, but while anybody is there who may write
+// it.
 #ifndef HDI_LAUNCH_SEAL_H
 #define HDI_LAUNCH_SEAL_H
 

@@ -21,6 +21,7 @@ static const char source[] =
 
 enum {
     ITEMS = 128,
+    SIZE = 3 << 20, // of buffers that have no views [bytes]
     THREADS = 4,
     SHARED = 2,
     ROUNDS = 100,
@@ -105,8 +106,7 @@ int main(void)
                      (struct hdi_device_params){.units = 0}, source);
     rig.launcher->seals = true;
     for (int s = 0; s < SHARED; s++) {
-        CHECK_OK(hdi_buffer_create(rig.launcher, ITEMS * sizeof(int),
-                                   &shared[s], &error),
+        CHECK_OK(hdi_buffer_create(rig.launcher, SIZE, &shared[s], &error),
                  error);
         for (int i = 0; i < ITEMS; i++)
             ((int *)hd_buffer_host(shared[s]))[i] = i;

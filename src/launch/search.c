@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "launch/image.h"
+#include "launch/plan.h"
 
 enum {
     LEAST_COPIED = 256 << 20, // that may be, however little is free [bytes]
@@ -33,13 +34,6 @@ static const struct hd_buffer *memory_of(const struct hd_arg *arg)
                                     : NULL;
 }
 
-static const char *begin_of(const struct hd_arg *arg)
-{
-    return arg->is == HD_IS_IMAGE
-               ? (const char *)arg->image->shown.texels
-               : (const char *)arg->buffer->address + arg->offset;
-}
-
 static void replace(struct again *again, unsigned index, struct hd_buffer *to)
 {
     struct hd_arg *arg = &again->args[index];
@@ -51,7 +45,8 @@ static void replace(struct again *again, unsigned index, struct hd_buffer *to)
     const char *from = arg->image->params.buffer->address;
     struct hd_image *image = &again->images[index];
     *image = *arg->image;
-    image->shown.texels = (unsigned char *)to->address + (begin_of(arg) - from);
+    image->shown.texels = (unsigned char *)to->address +
+                          ((const char *)image->shown.texels - from);
     image->params.buffer = to;
     arg->image = image;
 }
@@ -115,7 +110,17 @@ static uint64_t most_copied(void)
     return half > LEAST_COPIED ? half : LEAST_COPIED;
 }
 
-static bool make(struct again *again, const struct hd_arg *args)
+static const char *begin_of(const struct hd_kernel *kernel, unsigned index,
+                            const struct hd_arg *arg)
+{
+    return arg->is == HD_IS_IMAGE
+               ? (const char *)arg->image->shown.texels
+               : hdi_plan_address(kernel, index, arg->buffer) + arg->offset;
+}
+
+// `kernel` is what has failed.
+static bool make(struct again *again, const struct hd_kernel *kernel,
+                 const struct hd_arg *args)
 {
     struct hdi_search *search = again->search;
 
@@ -134,7 +139,7 @@ static bool make(struct again *again, const struct hd_arg *args)
     for (unsigned i = 0; i < again->count; i++) {
         if (!memory_of(&args[i]))
             continue;
-        again->were[i] = (uint64_t)(uintptr_t)begin_of(&args[i]);
+        again->were[i] = (uint64_t)(uintptr_t)begin_of(kernel, i, &args[i]);
         if (hdi_kernel_may_write(&again->kernel->args[i].shown) &&
             !copy(again, args, i))
             return false;
@@ -177,7 +182,7 @@ const char *hdi_search_run(struct hdi_launcher *launcher,
     again.kernel = hdi_kernel_checked(kernel, &why);
     if (!again.kernel)
         return why;
-    if (!make(&again, args)) {
+    if (!make(&again, kernel, args)) {
         clear(&again);
         return starved;
     }

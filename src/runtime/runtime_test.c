@@ -281,9 +281,9 @@ static void build_options_reach_every_program(void)
                 HD_EINVAL, error, "-fplugin=x");
 }
 
-// Who asks for guard pages, or debugs, gets constant arguments that are
-// read-only; nobody else does.
-static void constants_are_sealed_on_request(void)
+// Small constant arguments are read-only, large ones for who asks for guard
+// pages or debugs.
+static void constants_are_read_only(void)
 {
     static const char stamp[] = "kernel void stamp(constant int *c)\n"
                                 "{\n"
@@ -301,7 +301,6 @@ static void constants_are_sealed_on_request(void)
     for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
         struct hd_runtime *runtime = start(&asks[i]);
         struct hd_program *program;
-        struct hd_buffer *c;
         hd_status status =
             hd_program_create(runtime, &params, &program, &error);
         if (status == HD_ENOTSUP || HOLDS_SIGNALS) {
@@ -309,13 +308,19 @@ static void constants_are_sealed_on_request(void)
             return;
         }
         CHECK_OK(status, error);
-        CHECK_OK(hd_buffer_create(runtime, 16, &c, &error), error);
-        const struct hd_arg args[] = {HD_BUFFER(c)};
-        status = hd_launch(runtime, hd_program_find(program, "stamp"), &range,
-                           args, 1, &error);
-        CHECK(status == (i < 2 ? HD_EFAULT : HD_OK));
-        CHECK(*(int *)hd_buffer_host(c) == (i < 2 ? 0 : 1));
-        hd_buffer_destroy(c);
+        for (int large = 0; large < 2; large++) {
+            bool sealed = i < 2 || !large;
+            struct hd_buffer *c;
+            CHECK_OK(
+                hd_buffer_create(runtime, large ? 3 << 20 : 16, &c, &error),
+                error);
+            const struct hd_arg args[] = {HD_BUFFER(c)};
+            status = hd_launch(runtime, hd_program_find(program, "stamp"),
+                               &range, args, 1, &error);
+            CHECK(status == (sealed ? HD_EFAULT : HD_OK));
+            CHECK(*(int *)hd_buffer_host(c) == (sealed ? 0 : 1));
+            hd_buffer_destroy(c);
+        }
         hd_program_destroy(program);
         hd_runtime_destroy(runtime);
     }
@@ -496,7 +501,7 @@ int main(void)
     bad_parameters_are_refused();
     a_runtime_works_without_its_cache();
     build_options_reach_every_program();
-    constants_are_sealed_on_request();
+    constants_are_read_only();
     the_machine_is_described();
     code_for_others_is_told_and_not_launched();
     a_calibration_is_a_machine_file();

@@ -14,7 +14,8 @@
 static void members_are_set(const struct hdi_backend *b)
 {
     CHECK(b->name && b->open && b->close);
-    CHECK(b->alloc && b->free && b->copy && b->seal);
+    CHECK(b->alloc && b->free && b->copy && b->view);
+    CHECK(b->end_view && b->seal);
     CHECK(b->load && b->unload && b->find);
     CHECK(b->unit_open && b->unit_close && b->submit);
     CHECK(b->submitted && b->done && b->status && b->explain);
@@ -93,6 +94,27 @@ static void sealed_memory_is_read(const struct hdi_backend *b,
         b->seal(d, memory, 100001, false);
     }
     b->free(d, memory, 100001);
+}
+
+static void views_show_memory(const struct hdi_backend *b, struct hdi_device *d)
+{
+    static const uint64_t sizes[] = {1, 5000, 30 << 20};
+
+    for (int i = 0; i < 3; i++) {
+        const char in = (char)(i + 1);
+        char out = 0;
+        void *memory;
+        CHECK(b->alloc(d, sizes[i], &memory) == HD_OK);
+        char *view = b->view(d, memory, sizes[i]);
+        CHECK(view != memory);
+        CHECK(b->copy(d, (char *)memory + sizes[i] - 1, &in, 1) == HD_OK);
+        if (view) {
+            CHECK(b->copy(d, &out, view + sizes[i] - 1, 1) == HD_OK);
+            CHECK(out == in);
+            b->end_view(d, view, sizes[i]);
+        }
+        b->free(d, memory, sizes[i]);
+    }
 }
 
 static void too_much_memory_fails(const struct hdi_backend *b,
@@ -245,6 +267,7 @@ int main(int argc, char **argv)
     there_are_no_endless_devices(b, topology);
     copy_round_trips(b, device);
     memory_is_zeroed_and_aligned(b, device);
+    views_show_memory(b, device);
     sealed_memory_is_read(b, device);
     too_much_memory_fails(b, device);
     every_group_runs(b, device);

@@ -19,7 +19,8 @@ enum {
     MOST_LOCAL = 4 << 20,   // local memory of one work-group [bytes]
     LEAST_LOCAL = 64 << 10, // OpenCL asks for half of it [bytes]
     MOST_UNITS = 4096,
-    HUGE_FROM = 4 << 20 // huge pages for buffers from this size [bytes]
+    HUGE_FROM = 4 << 20, // huge pages for buffers from this size [bytes]
+    VIEW_TO = 2 << 20    // views of buffers up to this size [bytes]
 };
 
 // Local memory stands for a cache of the core: what fits half of its second
@@ -137,7 +138,10 @@ static hd_status cpu_alloc(struct hdi_device *device, uint64_t size,
                            void **memory)
 {
     const struct hdi_cpu_device *d = (const struct hdi_cpu_device *)device;
-    char *mapped = hdi_map(size);
+    // Shared memory seldom gets huge pages.
+    char *mapped = size <= VIEW_TO ? hdi_map_shared(size) : NULL;
+    if (!mapped)
+        mapped = hdi_map(size);
     if (!mapped)
         return HD_ENOMEM;
     // Only a hint: streaming kernels miss the TLB less.
@@ -163,6 +167,15 @@ static hd_status cpu_copy(struct hdi_device *device, void *to, const void *from,
     return HD_OK;
 }
 
+static void *cpu_view(struct hdi_device *device, void *memory, uint64_t size)
+{
+    uintptr_t into_page = (uintptr_t)memory % hdi_page_size();
+    (void)device;
+    char *view =
+        size <= VIEW_TO ? hdi_map_view((char *)memory - into_page, size) : NULL;
+    return view ? view + into_page : NULL;
+}
+
 static void cpu_seal(struct hdi_device *device, void *memory, uint64_t size,
                      bool sealed)
 {
@@ -186,6 +199,8 @@ const struct hdi_backend hdi_backend_cpu = {
     .alloc = cpu_alloc,
     .free = cpu_free,
     .copy = cpu_copy,
+    .view = cpu_view,
+    .end_view = cpu_free,
     .seal = cpu_seal,
     .load = hdi_cpu_load,
     .unload = hdi_cpu_unload,

@@ -81,6 +81,12 @@ static hd_status null_copy(struct hdi_device *device, void *to,
     return HD_OK;
 }
 
+static void *null_view(struct hdi_device *device, void *memory, uint64_t size)
+{
+    (void)device, (void)memory, (void)size;
+    return NULL;
+}
+
 static void null_seal(struct hdi_device *device, void *memory, uint64_t size,
                       bool sealed)
 {
@@ -186,6 +192,8 @@ const struct hdi_backend hdi_backend_null = {
     .alloc = null_alloc,
     .free = null_free,
     .copy = null_copy,
+    .view = null_view,
+    .end_view = null_free,
     .seal = null_seal,
     .load = null_load,
     .unload = null_unload,

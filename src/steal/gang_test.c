@@ -367,6 +367,132 @@ static void the_next_in_line_starts(void)
     hd_pool_destroy(pool);
 }
 
+// Inside of the pool
+// -----------------------------------------------------------
+
+// Workers that have begun something start no gang: it might need them.
+static void check_refused(struct hd_worker *worker)
+{
+    start_inside(worker, NULL);
+}
+
+HD_VOID_TASK(refused_task, atomic_uint *, thieves)
+{
+    check_refused(worker);
+    atomic_fetch_add(thieves, 1);
+}
+
+static void refused_job(struct hd_worker *worker, struct hd_job *job)
+{
+    (void)job;
+    hd_blocking_begin(worker); // a stand-in goes on with other jobs
+    check_refused(worker);
+    hd_blocking_end(worker);
+    check_refused(worker);
+}
+
+// A member waits for the others between all that it may do: tasks that are
+// stolen, jobs that others may have, a blocking region.
+struct busy_crowd {
+    struct hd_pool *pool;
+    unsigned members;
+    struct hd_group group;
+};
+
+struct busy_gang {
+    unsigned members;
+    atomic_uint arrived, ran;
+};
+
+static void meet(struct hd_worker *worker, struct busy_gang *gang,
+                 unsigned round)
+{
+    atomic_fetch_add(&gang->arrived, 1);
+    while (atomic_load(&gang->arrived) < gang->members * round &&
+           !hd_cancelled(worker))
+        sched_yield();
+}
+
+static void be_busy(struct hd_worker *worker, unsigned rank, void *data)
+{
+    struct busy_gang *gang = data;
+    struct hd_pool *pool = hd_worker_pool(worker);
+    struct hd_job job = {.run = refused_job};
+    struct hd_group group;
+    unsigned round = 0;
+
+    (void)rank;
+    check_refused(worker);
+    for (int i = 0; i < 3; i++) {
+        hd_spawn(worker, refused_task, &gang->ran);
+        hd_publish(worker);
+        meet(worker, gang, ++round);
+        hd_join(worker, refused_task);
+
+        hd_group_init(&group);
+        job.group = &group;
+        hd_submit(pool, &job);
+        meet(worker, gang, ++round);
+        hd_group_wait(pool, &group);
+        meet(worker, gang, ++round);
+    }
+}
+
+static void *start_busy_gangs(void *data)
+{
+    struct busy_crowd *crowd = data;
+
+    for (int i = 0; i < 40; i++) {
+        struct busy_gang busy = {.members = crowd->members};
+        struct hd_gang gang = {.members = crowd->members,
+                               .group = &crowd->group};
+        struct hd_error error;
+        hd_group_init(&crowd->group);
+        if (i % 8 == 7)
+            hd_group_cancel(crowd->pool, &crowd->group);
+        hd_status status =
+            hd_pool_run_gang(crowd->pool, &gang, be_busy, &busy, &error);
+        CHECK(status == (i % 8 == 7 ? HD_ECANCELED : HD_OK));
+        CHECK(atomic_load(&busy.ran) == (i % 8 == 7 ? 0 : 3 * busy.members));
+    }
+    return NULL;
+}
+
+// Several at once, in pools with and without workers to spare, one of which
+// comes and goes.
+static void members_may_wait_for_each_other_whatever_they_do(void)
+{
+    for (unsigned workers = 2; workers <= 4; workers++) {
+        struct hd_pool *pool = make_pool(workers, NULL);
+        struct busy_crowd crowds[3] = {
+            {.pool = pool, .members = 2},
+            {.pool = pool, .members = workers > 2 ? workers - 1 : 2},
+            {.pool = pool, .members = 1}};
+        struct churn churned = {.job = {.run = churn}};
+        struct hd_group group;
+        atomic_bool stop = false;
+        pthread_t threads[3];
+
+        hd_group_init(&group);
+        churned.job.group = &group;
+        churned.stop = &stop;
+        hd_submit(pool, &churned.job);
+        for (int i = 0; i < 3; i++)
+            CHECK(pthread_create(&threads[i], NULL, start_busy_gangs,
+                                 &crowds[i]) == 0);
+        for (unsigned i = 0; workers > 2 && i < 50; i++) {
+            CHECK(hd_pool_resize(pool, workers - i % 2, NULL) == HD_OK);
+            sched_yield();
+        }
+        CHECK(hd_pool_resize(pool, workers, NULL) == HD_OK);
+        for (int i = 0; i < 3; i++)
+            pthread_join(threads[i], NULL);
+        atomic_store(&stop, true);
+        hd_group_wait(pool, &group);
+        hd_pool_destroy(pool);
+    }
+}
+
 // Failing ---------------------------------------------------------------------
 
 static void fail_or_wait(struct hd_worker *worker, unsigned rank, void *data)
@@ -404,6 +530,7 @@ int main(void)
     all_start_or_nobody(CANCELLED);
     all_start_or_nobody(SHRUNK);
     the_next_in_line_starts();
+    members_may_wait_for_each_other_whatever_they_do();
     a_member_that_fails_ends_all();
     return 0;
 }

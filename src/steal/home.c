@@ -76,6 +76,10 @@ void *hdi_worker_main(void *data)
 
     atomic_store_explicit(&worker->pool->threads[worker->index],
                           (uintptr_t)pthread_self(), memory_order_relaxed);
+    // Who makes a stand-in has the lock until it is counted: before that, what
+    // it runs would take its thread for one from outside.
+    pthread_mutex_lock(&worker->pool->lock);
+    pthread_mutex_unlock(&worker->pool->lock);
     for (;;) {
         hdi_worker_wait(worker, &home);
         if (is_finished(worker->pool))

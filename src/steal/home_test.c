@@ -2,6 +2,7 @@
 // of them work, a pool stops at once or finishes, and a child of fork() is
 // told.
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
@@ -139,6 +140,42 @@ static void the_core_is_given_back(void)
         CHECK(most_at_once(pool, 5) == 1);
     }
     hd_pool_destroy(pool);
+}
+
+// What a new stand-in runs first finds itself among the workers: a wait of its
+// runs what it waits for.
+struct first {
+    struct hd_job job;
+    atomic_bool done;
+};
+
+static void run_first(struct hd_worker *worker, struct hd_job *job)
+{
+    struct first *first = (struct first *)(void *)job;
+
+    CHECK(hd_pool_worker(hd_worker_pool(worker)) == worker);
+    atomic_store(&first->done, true);
+}
+
+static void wait_for_first(struct hd_worker *worker, void *data)
+{
+    struct first *first = data;
+
+    hd_submit(hd_worker_pool(worker), &first->job);
+    hd_blocking_begin(worker);
+    while (!atomic_load(&first->done))
+        sched_yield();
+    hd_blocking_end(worker);
+}
+
+static void a_new_stand_in_is_a_worker(void)
+{
+    for (int i = 0; i < 200; i++) {
+        struct hd_pool *pool = make_pool(1);
+        struct first first = {.job = {.run = run_first}};
+        hd_pool_run(pool, wait_for_first, &first);
+        hd_pool_destroy(pool);
+    }
 }
 
 // Fewer and more --------------------------------------------------------------
@@ -398,6 +435,7 @@ int main(void)
         a_waiter_may_refuse_other_work(workers);
     }
     the_core_is_given_back();
+    a_new_stand_in_is_a_worker();
     a_pool_shrinks_and_grows();
     jobs_of_one_who_goes_home_are_done_by_others();
     nothing_is_lost_meanwhile();

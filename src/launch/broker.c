@@ -28,7 +28,8 @@ enum {
     LOCAL_BLOCK = 4096, // at least [bytes]
     RESOURCES = 2,
     PRIORITIES = 3,
-    PAUSES = 100, // about 5 us, what sleeping and waking costs
+    PAUSES = 100,       // about 5 us, what sleeping and waking costs
+    PATIENCE = 5000000, // a worker waits for memory, long against pieces [ns]
     FIRST_BOXES = 16
 };
 
@@ -441,9 +442,16 @@ static struct hdi_box take_box(struct hdi_broker *b, struct hdi_bid *bid,
     return box;
 }
 
-// With the lock. NULL: nothing, for a worker of this module.
+static void offer_local(struct hdi_broker *b, uint32_t module, int32_t blocks)
+{
+    if (blocks != 0)
+        hdi_dispatcher_offer(b->dispatcher, module, LOCAL, 0, blocks);
+}
+
+// With the lock. NULL: nothing, for a worker of this module, which has `extra`
+// blocks of memory besides what is left.
 static struct hdi_grant *take(struct hdi_broker *b, uint32_t module,
-                              struct hdi_box *box)
+                              int32_t extra, struct hdi_box *box)
 {
     uint64_t now = hdi_now();
     struct hdi_decision decision;
@@ -451,17 +459,22 @@ static struct hdi_grant *take(struct hdi_broker *b, uint32_t module,
     if (b->boxes == 0)
         return NULL;
     hdi_dispatcher_offer(b->dispatcher, module, SLOTS, 0, 1);
+    offer_local(b, module, extra);
     if (hdi_dispatcher_round(b->dispatcher, now, &decision) != HDI_ROUND_SENT) {
         hdi_dispatcher_offer(b->dispatcher, module, SLOTS, 0, -1);
+        offer_local(b, module, -extra);
         return NULL;
     }
     struct hdi_bid *bid = (struct hdi_bid *)(uintptr_t)decision.tag;
     struct hdi_grant *grant = &b->grants[decision.lease];
     int64_t *floor = &b->floor[level_of(bid) - 1];
+    int32_t kept = extra ? local_blocks(b, bid) : 0;
+    offer_local(b, module, kept - extra);
     *grant = (struct hdi_grant){.bid = bid,
                                 .lease = decision.lease,
                                 .module = module,
                                 .charged = bid->expected,
+                                .extra = kept,
                                 .alone = !hdi_broker_is_asked(b),
                                 .parts = 1};
     *box = take_box(b, bid, grant->alone);
@@ -483,6 +496,7 @@ static void finish(struct hdi_broker *b, struct hdi_grant *grant)
     hdi_dispatcher_release(b->dispatcher, grant->lease,
                            grant->alone ? 0 : time);
     hdi_dispatcher_offer(b->dispatcher, grant->module, SLOTS, 0, -1);
+    offer_local(b, grant->module, -grant->extra);
     bid->served += (int64_t)time - grant->charged;
     bid->expected = grant->alone ? 0 : (int64_t)time;
     // One word says both, because the bid may be gone when it has changed.
@@ -522,7 +536,7 @@ void hdi_broker_return(struct hdi_broker *broker, struct hdi_grant *grant,
 // while something runs: who found nothing is idle, for all to see, before
 // anything else ends (tests/models/broker.pml).
 static bool run_pieces(struct hdi_broker *b, struct hd_worker *worker,
-                       uint64_t until)
+                       int32_t extra, uint64_t until)
 {
     uint32_t module = hd_pool_module(b->pool, hd_worker_index(worker));
     struct hdi_grant *grant;
@@ -530,7 +544,7 @@ static bool run_pieces(struct hdi_broker *b, struct hd_worker *worker,
     bool any = false;
 
     for (uint64_t now = 0;
-         !(any && now >= until) && (grant = take(b, module, &box));
+         !(any && now >= until) && (grant = take(b, module, extra, &box));
          any = true) {
         struct server *server = call_server(b, 0);
         pthread_mutex_unlock(&b->lock);
@@ -556,7 +570,7 @@ static void serve(struct hd_worker *worker, struct hd_work *work,
 
     (void)status;
     pthread_mutex_lock(&b->lock);
-    bool any = run_pieces(b, worker, hdi_now() + TURN);
+    bool any = run_pieces(b, worker, 0, hdi_now() + TURN);
     server->next = b->idle;
     b->idle = server;
     // Who found nothing that fits is called again when something has ended.
@@ -590,6 +604,8 @@ void hdi_broker_wait(struct hdi_broker *broker, struct hdi_bid *bid,
 {
     bool (*collect)(struct hd_worker *, struct hdi_bid *) =
         bid->bidder->collect;
+    uint64_t since = hdi_now();
+    int32_t extra = 0;
     bool any = false;
 
     while (pending_of(bid) > 0) {
@@ -598,10 +614,14 @@ void hdi_broker_wait(struct hdi_broker *broker, struct hdi_bid *bid,
             continue;
         }
         pthread_mutex_lock(&broker->lock);
-        bool ran = run_pieces(broker, worker, 0);
+        bool ran = run_pieces(broker, worker, extra, 0);
         pthread_mutex_unlock(&broker->lock);
-        if (!ran && !(collect && collect(worker, bid)))
-            hdi_worker_help(worker);
+        if (ran || (collect && collect(worker, bid)) || hdi_worker_help(worker))
+            since = hdi_now();
+        // The piece that has the memory may lie below this wait, or wait for
+        // one that does: rather more than fits a cache than nothing ever.
+        else if (hdi_now() - since > PATIENCE)
+            extra = LOCAL_BLOCKS;
         any |= ran;
     }
     if (!any)

@@ -38,6 +38,7 @@ struct hdi_grant {
     // The broker's.
     atomic_bool lent; // a part of it
     uint32_t lease, module;
+    int32_t extra;          // of its memory, so much was not left [blocks]
     int64_t charged;        // expected [ns]
     _Atomic uint32_t parts; // not returned, and 1 while a worker runs it
     _Atomic uint64_t time;  // of what has been [ns]

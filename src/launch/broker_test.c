@@ -662,6 +662,41 @@ static void who_found_no_memory_is_called_again(bool on_worker)
     tear_down(&rig);
 }
 
+// A piece that forks and joins may have other tasks on top of it, which launch:
+// what these want is held by the piece, and it waits for them.
+struct nested {
+    struct fake below, above;
+};
+
+static void run_nested(struct hd_worker *worker, struct hdi_grant *grant,
+                       struct hdi_box *box)
+{
+    struct nested *n = (struct nested *)(void *)fake_of(grant->bid);
+
+    give(&n->above);
+    hdi_broker_wait(n->above.broker, &n->above.bid, worker);
+    hdi_broker_leave(n->above.broker, &n->above.bid);
+    run_box(&n->below, box);
+}
+
+static void memory_below_a_waiter_is_not_waited_for(void)
+{
+    static const struct hdi_bidder nests = {run_nested, piece, NULL};
+    struct rig rig = set_up(1, NULL);
+    struct nested n = {.below = make(&rig, HD_PRIORITY_NORMAL,
+                                     (struct hdi_box){.count = {1, 1, 1}}, 1),
+                       .above = make(&rig, HD_PRIORITY_NORMAL,
+                                     (struct hdi_box){.count = {50, 1, 1}}, 1)};
+
+    n.below.bid.bidder = &nests;
+    n.below.bid.local = n.above.bid.local = UINT64_C(1) << 40;
+    give(&n.below);
+    await(&n.below);
+    every_group_ran_once(&n.below);
+    every_group_ran_once(&n.above);
+    tear_down(&rig);
+}
+
 // What somebody waits for runs also in a pool that was cancelled.
 static void a_cancelled_pool_keeps_nobody_waiting(void)
 {
@@ -690,6 +725,7 @@ int main(void)
     weights_choose_the_module();
     who_found_no_memory_is_called_again(false);
     who_found_no_memory_is_called_again(true);
+    memory_below_a_waiter_is_not_waited_for();
     a_cancelled_pool_keeps_nobody_waiting();
     return 0;
 }

@@ -204,7 +204,8 @@ const char *hdi_search_run(struct hdi_launcher *launcher,
     fault->has_item = true;
     memcpy(fault->item, search.item, sizeof(fault->item));
     memcpy(fault->first, search.group, sizeof(fault->first));
-    if (fault->line == 0) {
+    // That of the access itself; in the code that faulted others had a part.
+    if (search.line != 0) {
         fault->line = search.line;
         memcpy(fault->file, search.file, sizeof(fault->file));
     }

@@ -107,6 +107,36 @@ static void large_buffers_are_searched(struct rig *rig)
     hd_buffer_destroy(small);
 }
 
+// For which processor the code may be made, and so whatever of the access is
+// left in it, the line is that of the access.
+static void the_line_does_not_depend_on_the_code(struct rig *rig)
+{
+    static const struct {
+        const char *cpu, *feature;
+    } of[] = {{"x86-64", "sse2"},
+              {"x86-64-v2", "sse4.2"},
+              {"x86-64-v3", "avx2"},
+              {"x86-64-v4", "avx512f"}};
+    const struct hdi_program_context context = {.device = rig->device};
+    const char *features = rig->device->can.features;
+    struct pair pair = make_pair(rig);
+    struct hd_program *own = rig->program;
+
+    for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+        const struct hd_program_params params = {
+            .path = "rig.cl", .source = source, .cpus = of[i].cpu};
+        if (!features || !strstr(features, of[i].feature))
+            continue;
+        CHECK_OK(hdi_program_create(&context, &params, &rig->program, &error),
+                 error);
+        FAULT(rig, &pair, "store", 16 * KIB, "rig.cl:5",
+              "work-item (100, 0, 0) of work-group (1, 0, 0)");
+        hd_program_destroy(rig->program);
+    }
+    rig->program = own;
+    free_pair(&pair);
+}
+
 // Binaries have no source; with -g they hold what the search needs.
 static void a_binary_is_searched(struct rig *rig, const char *options)
 {
@@ -156,6 +186,7 @@ static void test(struct rig *rig, const struct kind *kind)
     a_search_may_find_nothing(rig);
     if (kind->pool.workers == 1 || kind->device.units > 0)
         return;
+    the_line_does_not_depend_on_the_code(rig);
     large_buffers_are_searched(rig);
     if (hdi_digest_is_there()) {
         a_binary_is_searched(rig, "-g");

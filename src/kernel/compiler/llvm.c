@@ -39,6 +39,8 @@ static void start(void)
                              "-pass-remarks-missed=loop-vectorize",
                              "-pass-remarks-analysis=loop-vectorize",
                              "-unroll-threshold=1500", "-scalarize-load-store",
+                             // No line is better than that of the neighbour.
+                             "-use-unknown-locations=Enable",
                              // Scheduling takes the square of this long.
                              "-dag-maps-huge-region=200",
                              "-dag-maps-reduction-size=100",

@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "kernel/compiler/child.h"
-#include "kernel/compiler/prepare.h"
+#include "kernel/compiler/library.h"
 #include "kernel/compiler/thread.h"
 #include "kernel/compiler/workgroup.h"
 
@@ -202,7 +201,7 @@ hd_status hdi_code_make(struct hdi_llvm *llvm, LLVMModuleRef module,
         return status;
 
     hdi_thread_measure(llvm, module);
-    HDI_TRY(hdi_prepare_halves(llvm, module, error));
+    HDI_TRY(hdi_library_link_halves(llvm, module, error));
     if (LLVMTargetMachineEmitToMemoryBuffer(
             llvm->machine, module, LLVMObjectFile, &message, &buffer)) {
         status =

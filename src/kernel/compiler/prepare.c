@@ -1,20 +1,17 @@
 #include "kernel/compiler/prepare.h"
 
-#include <ctype.h>
-#include <llvm-c/BitReader.h>
-#include <llvm-c/Linker.h>
 #include <llvm-c/Transforms/PassBuilder.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "backend/frame.h"
 #include "base/error.h"
-#include "kernel/compiler/builtins.h"
 #include "kernel/compiler/images.h"
 #include "kernel/compiler/instrument.h"
-#include "kernel/compiler/map.h"
+#include "kernel/compiler/legal.h"
+#include "kernel/compiler/library.h"
 #include "kernel/compiler/narrow.h"
 #include "kernel/compiler/screen.h"
+#include "kernel/compiler/truncate.h"
 
 bool hdi_is_kernel(LLVMValueRef function)
 {
@@ -26,234 +23,6 @@ bool hdi_is_program_variable(LLVMValueRef global)
 {
     return LLVMGetPointerAddressSpace(LLVMTypeOf(global)) == HDI_SPACE_GLOBAL &&
            LLVMGetInitializer(global);
-}
-
-// A lazy module is read function by function as they are linked; it lacks
-// metadata before.
-static hd_status parse(struct hdi_llvm *llvm, const void *bitcode, size_t size,
-                       bool lazy, LLVMModuleRef *module, struct hd_error *error)
-{
-    // The buffer is copied: a lazy module owns its buffer.
-    LLVMMemoryBufferRef buffer =
-        LLVMCreateMemoryBufferWithMemoryRangeCopy(bitcode, size, "bitcode");
-    bool failed =
-        lazy ? LLVMGetBitcodeModuleInContext2(llvm->context, buffer, module)
-             : LLVMParseBitcodeInContext2(llvm->context, buffer, module);
-    if (failed || !lazy)
-        LLVMDisposeMemoryBuffer(buffer);
-    if (failed)
-        return hdi_fail(error, HD_EBUILD, "%s: bitcode cannot be read",
-                        llvm->path);
-    LLVMSetTarget(*module, llvm->triple);
-    LLVMSetModuleDataLayout(*module, llvm->layout);
-    return HD_OK;
-}
-
-// Link what `module` uses of a part of the builtins, and what that uses.
-static hd_status link_part(struct hdi_llvm *llvm, LLVMModuleRef module,
-                           const struct hdi_builtins *part,
-                           struct hd_error *error)
-{
-    LLVMModuleRef library;
-
-    HDI_TRY(parse(llvm, part->data, part->size, true, &library, error));
-    // The linker reads and copies what has this linkage only when it is used; a
-    // function of the user's with that name takes precedence.
-    for (LLVMValueRef f = LLVMGetFirstFunction(library); f;
-         f = LLVMGetNextFunction(f))
-        if (!LLVMIsDeclaration(f) && LLVMGetLinkage(f) == LLVMExternalLinkage)
-            LLVMSetLinkage(f, LLVMLinkOnceODRLinkage);
-    for (LLVMValueRef g = LLVMGetFirstGlobal(library); g;
-         g = LLVMGetNextGlobal(g))
-        if (!LLVMIsDeclaration(g) && LLVMGetLinkage(g) == LLVMExternalLinkage)
-            LLVMSetLinkage(g, LLVMLinkOnceODRLinkage);
-    if (LLVMLinkModules2(module, library))
-        return hdi_fail(error, HD_EBUILD, "%s: builtins cannot be linked",
-                        llvm->path);
-    return HD_OK;
-}
-
-static bool is_missing(LLVMValueRef function)
-{
-    return LLVMIsDeclaration(function) && LLVMGetFirstUse(function) &&
-           LLVMGetIntrinsicID(function) == 0;
-}
-
-// Part by part: what one brings along may need another.
-static hd_status link_builtins(struct hdi_llvm *llvm, LLVMModuleRef module,
-                               struct hd_error *error)
-{
-    struct hdi_builtins part;
-    LLVMValueRef f = LLVMGetFirstFunction(module);
-
-    while (f) {
-        if (!is_missing(f) || !hdi_builtins_find(hdi_value_name(f), &part)) {
-            f = LLVMGetNextFunction(f);
-            continue;
-        }
-        HDI_TRY(link_part(llvm, module, &part, error));
-        f = LLVMGetFirstFunction(module);
-    }
-    return HD_OK;
-}
-
-// "_Z5clampfff" to "clamp".
-static void plain_name(const char *mangled, char *plain, size_t size)
-{
-    const char *from = mangled;
-    size_t length = strlen(mangled);
-
-    if (strncmp(mangled, "_Z", 2) == 0 && isdigit((unsigned char)mangled[2])) {
-        char *end;
-        length = strtoul(mangled + 2, &end, 10);
-        from = end;
-        if (length > strlen(from))
-            length = strlen(from);
-    }
-    if (length >= size)
-        length = size - 1;
-    memcpy(plain, from, length);
-    plain[length] = '\0';
-}
-
-static hd_status fail_at(const struct hdi_llvm *llvm, LLVMValueRef instruction,
-                         struct hd_error *error, const char *what,
-                         const char *mangled, const char *advice)
-{
-    char name[128];
-    unsigned size = 0;
-    const char *file =
-        instruction ? LLVMGetDebugLocFilename(instruction, &size) : NULL;
-
-    plain_name(mangled, name, sizeof(name));
-    if (!file || size == 0)
-        return hdi_fail(error, HD_EBUILD, "%s: error: %s '%s'%s", llvm->path,
-                        what, name, advice);
-    unsigned line = LLVMGetDebugLocLine(instruction);
-    if (line == 0)
-        return hdi_fail(error, HD_EBUILD, "%.*s: error: %s '%s'%s", (int)size,
-                        file, what, name, advice);
-    return hdi_fail(error, HD_EBUILD, "%.*s:%u: error: %s '%s'%s", (int)size,
-                    file, line, what, name, advice);
-}
-
-static LLVMValueRef first_call(LLVMValueRef function)
-{
-    for (LLVMUseRef u = LLVMGetFirstUse(function); u; u = LLVMGetNextUse(u))
-        if (LLVMIsACallInst(LLVMGetUser(u)))
-            return LLVMGetUser(u);
-    return NULL;
-}
-
-// An instruction that uses the value, perhaps in an expression; NULL: none.
-static LLVMValueRef first_user(LLVMValueRef value)
-{
-    LLVMValueRef found = NULL;
-
-    for (LLVMUseRef u = LLVMGetFirstUse(value); u && !found;
-         u = LLVMGetNextUse(u)) {
-        LLVMValueRef user = LLVMGetUser(u);
-        found = LLVMIsAInstruction(user) ? user : first_user(user);
-    }
-    return found;
-}
-
-static hd_status check_declared(const struct hdi_llvm *llvm,
-                                LLVMModuleRef module, struct hd_error *error)
-{
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
-         f = LLVMGetNextFunction(f)) {
-        const char *name = hdi_value_name(f);
-        if (!LLVMIsDeclaration(f) || !LLVMGetFirstUse(f) ||
-            LLVMGetIntrinsicID(f) != 0 || hdi_call_name_is_known(name))
-            continue;
-        return fail_at(llvm, first_call(f), error, "call of", name,
-                       ", which is neither defined here nor a builtin that "
-                       "Heddle has");
-    }
-    for (LLVMValueRef g = LLVMGetFirstGlobal(module); g;
-         g = LLVMGetNextGlobal(g))
-        if (LLVMIsDeclaration(g) && LLVMGetFirstUse(g))
-            return fail_at(llvm, first_user(g), error, "variable",
-                           hdi_value_name(g),
-                           " is defined nowhere in the program");
-    return HD_OK;
-}
-
-static hd_status check_assembly(const struct hdi_llvm *llvm,
-                                LLVMModuleRef module, struct hd_error *error)
-{
-    size_t size;
-
-    LLVMGetModuleInlineAsm(module, &size);
-    if (size > 0)
-        return hdi_fail(error, HD_EBUILD,
-                        "%s: error: assembly is no part of OpenCL C",
-                        llvm->path);
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
-         f = LLVMGetNextFunction(f))
-        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b;
-             b = LLVMGetNextBasicBlock(b))
-            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
-                 i = LLVMGetNextInstruction(i))
-                if (LLVMIsACallInst(i) &&
-                    LLVMIsAInlineAsm(LLVMGetCalledValue(i)))
-                    return fail_at(llvm, i, error, "assembly in", "asm",
-                                   ", which is no part of OpenCL C");
-    return HD_OK;
-}
-
-enum visit {
-    VISIT_OPEN = 1,
-    VISIT_DONE
-};
-
-// Depth-first over calls; a call of a function that is still open is recursion.
-static LLVMValueRef find_recursion(struct hdi_map *seen, LLVMValueRef function)
-{
-    hdi_map_set_index(seen, function, VISIT_OPEN);
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b;
-         b = LLVMGetNextBasicBlock(b))
-        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
-             i = LLVMGetNextInstruction(i)) {
-            LLVMValueRef callee =
-                LLVMIsACallInst(i) ? LLVMGetCalledValue(i) : NULL;
-            if (!callee || !LLVMIsAFunction(callee) ||
-                LLVMIsDeclaration(callee))
-                continue;
-            size_t state = hdi_map_index(seen, callee);
-            if (state == VISIT_OPEN)
-                return i;
-            LLVMValueRef found =
-                state == VISIT_DONE ? NULL : find_recursion(seen, callee);
-            if (found)
-                return found;
-        }
-    hdi_map_set_index(seen, function, VISIT_DONE);
-    return NULL;
-}
-
-static hd_status check_recursion(const struct hdi_llvm *llvm,
-                                 LLVMModuleRef module, struct hd_error *error)
-{
-    hd_status status = HD_OK;
-    struct hdi_map seen = {0};
-
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f && status == HD_OK;
-         f = LLVMGetNextFunction(f)) {
-        if (LLVMIsDeclaration(f) || hdi_map_get(&seen, f))
-            continue;
-        LLVMValueRef call = find_recursion(&seen, f);
-        if (call)
-            status = fail_at(llvm, call, error, "recursive call of",
-                             hdi_value_name(LLVMGetCalledValue(call)),
-                             ": OpenCL C forbids recursion");
-    }
-    if (seen.failed && status == HD_OK)
-        status =
-            hdi_fail(error, HD_ENOMEM, "%s: no memory to compile", llvm->path);
-    hdi_map_clear(&seen);
-    return status;
 }
 
 // Every kernel becomes an object of its own, and the linker keeps one variable
@@ -276,19 +45,15 @@ hd_status hdi_prepare_program(struct hdi_llvm *llvm, const void *bitcode,
 {
     LLVMModuleRef m;
 
-    HDI_TRY(parse(llvm, bitcode, size, false, &m, error));
+    HDI_TRY(hdi_library_parse(llvm, bitcode, size, false, &m, error));
     hd_status status = hdi_images_lower(llvm, &m, error);
     LLVMValueRef print = LLVMGetNamedFunction(m, "printf");
     if (print)
         LLVMSetValueName2(print, HDI_PRINT_NAME, sizeof(HDI_PRINT_NAME) - 1);
     if (status == HD_OK)
-        status = link_builtins(llvm, m, error);
+        status = hdi_library_link(llvm, m, error);
     if (status == HD_OK)
-        status = check_assembly(llvm, m, error);
-    if (status == HD_OK)
-        status = check_declared(llvm, m, error);
-    if (status == HD_OK)
-        status = check_recursion(llvm, m, error);
+        status = hdi_legal_check(llvm, m, error);
     if (status != HD_OK) {
         LLVMDisposeModule(m);
         return status;
@@ -366,87 +131,6 @@ static void mark_for_inlining(LLVMModuleRef module, LLVMValueRef kernel)
     }
 }
 
-static bool is_by(LLVMValueRef value, LLVMOpcode code, uint64_t operand)
-{
-    return LLVMIsAInstruction(value) &&
-           LLVMGetInstructionOpcode(value) == code &&
-           LLVMIsAConstantInt(LLVMGetOperand(value, 1)) &&
-           LLVMConstIntGetZExtValue(LLVMGetOperand(value, 1)) == operand;
-}
-
-// By how much a value is shifted right with its sign, 0: it is not.
-static uint64_t shift_of(LLVMValueRef value)
-{
-    return LLVMIsAInstruction(value) &&
-                   LLVMGetInstructionOpcode(value) == LLVMAShr &&
-                   LLVMIsAConstantInt(LLVMGetOperand(value, 1))
-               ? LLVMConstIntGetZExtValue(LLVMGetOperand(value, 1))
-               : 0;
-}
-
-// (long)(int)get_global_id(0) has become shifts by 32 to and fro, the latter
-// less when it is multiplied too, or a mask without a sign: say it as a
-// truncation again.
-static void restore_truncations(LLVMBuilderRef builder, LLVMContextRef context,
-                                LLVMValueRef call)
-{
-    LLVMTypeRef narrow = LLVMInt32TypeInContext(context);
-    LLVMTypeRef long_type = LLVMInt64TypeInContext(context);
-
-    for (LLVMUseRef u = LLVMGetFirstUse(call), next; u; u = next) {
-        LLVMValueRef user = LLVMGetUser(u);
-        next = LLVMGetNextUse(u);
-        bool mask = is_by(user, LLVMAnd, 0xffffffff);
-        if (!mask && !is_by(user, LLVMShl, 32))
-            continue;
-        for (LLVMUseRef v = mask ? u : LLVMGetFirstUse(user), after; v;
-             v = after) {
-            LLVMValueRef last = mask ? user : LLVMGetUser(v);
-            after = mask ? NULL : LLVMGetNextUse(v);
-            uint64_t less = mask ? 0 : 32 - shift_of(last);
-            if (less > 31)
-                continue;
-            LLVMPositionBuilderBefore(builder, last);
-            LLVMValueRef half = LLVMBuildTrunc(builder, call, narrow, "");
-            LLVMValueRef whole =
-                mask ? LLVMBuildZExt(builder, half, long_type, "")
-                     : LLVMBuildSExt(builder, half, long_type, "");
-            if (less > 0) {
-                whole = LLVMBuildShl(builder, whole,
-                                     LLVMConstInt(long_type, less, false), "");
-                LLVMSetNSW(whole, true);
-            }
-            LLVMReplaceAllUsesWith(last, whole);
-            LLVMInstructionEraseFromParent(last);
-        }
-        if (!mask && !LLVMGetFirstUse(user))
-            LLVMInstructionEraseFromParent(user);
-    }
-}
-
-// int i = get_global_id(0) is a truncation beside the call, never further away:
-// the emitter turns the pair into 32-bit arithmetic that cannot wrap.
-static void gather_truncations(LLVMBuilderRef builder, LLVMContextRef context,
-                               LLVMValueRef call)
-{
-    LLVMTypeRef narrow = LLVMInt32TypeInContext(context);
-    LLVMValueRef one = NULL;
-
-    for (LLVMUseRef u = LLVMGetFirstUse(call), next; u; u = next) {
-        LLVMValueRef user = LLVMGetUser(u);
-        next = LLVMGetNextUse(u);
-        if (!LLVMIsATruncInst(user) || LLVMTypeOf(user) != narrow ||
-            user == one)
-            continue;
-        if (!one) {
-            LLVMPositionBuilderBefore(builder, LLVMGetNextInstruction(call));
-            one = LLVMBuildTrunc(builder, call, narrow, "");
-        }
-        LLVMReplaceAllUsesWith(user, one);
-        LLVMInstructionEraseFromParent(user);
-    }
-}
-
 // An access through a generic pointer to what is known to be local memory is
 // one of local memory.
 static void name_space(LLVMValueRef access)
@@ -477,8 +161,7 @@ static void tidy_calls(struct hdi_llvm *llvm, LLVMBuilderRef builder,
             name_space(i);
             enum hdi_call kind = hdi_call_kind(i);
             if (kind == HDI_CALL_GLOBAL_ID || kind == HDI_CALL_LOCAL_ID) {
-                restore_truncations(builder, llvm->context, i);
-                gather_truncations(builder, llvm->context, i);
+                hdi_truncate_ids(builder, llvm->context, i);
                 next = LLVMGetNextInstruction(i);
             }
             if (!LLVMIsACallInst(i) || !LLVMIsAFunction(LLVMGetCalledValue(i)))
@@ -670,70 +353,5 @@ hd_status hdi_prepare_checked(struct hdi_llvm *llvm, LLVMModuleRef program,
     }
     *module = m;
     *kernel = k;
-    return HD_OK;
-}
-
-// Halves --------------------------------------------------------------------
-
-static bool is_half(LLVMValueRef value)
-{
-    LLVMTypeRef type = LLVMTypeOf(value);
-
-    if (LLVMGetTypeKind(type) == LLVMVectorTypeKind)
-        type = LLVMGetElementType(type);
-    return LLVMGetTypeKind(type) == LLVMHalfTypeKind;
-}
-
-static bool uses_halves(LLVMModuleRef module)
-{
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
-         f = LLVMGetNextFunction(f))
-        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b;
-             b = LLVMGetNextBasicBlock(b))
-            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
-                 i = LLVMGetNextInstruction(i))
-                if (is_half(i) || (LLVMGetNumOperands(i) > 0 &&
-                                   is_half(LLVMGetOperand(i, 0))))
-                    return true;
-    return false;
-}
-
-// Processors with F16C alone have instructions for floats, not for doubles.
-hd_status hdi_prepare_halves(struct hdi_llvm *llvm, LLVMModuleRef module,
-                             struct hd_error *error)
-{
-    LLVMContextRef c = llvm->context;
-    LLVMTypeRef half = LLVMHalfTypeInContext(c),
-                single = LLVMFloatTypeInContext(c),
-                twice = LLVMDoubleTypeInContext(c);
-    const struct {
-        const char *name;
-        LLVMTypeRef from, to;
-    } calls[] = {{"__extendhfsf2", half, single},
-                 {"__truncsfhf2", single, half},
-                 {"__truncdfhf2", twice, half}};
-    struct hdi_builtins part;
-
-    if (strncmp(llvm->triple, "x86_64", 6) != 0 ||
-        strstr(llvm->features, "+avx512fp16") || !uses_halves(module))
-        return HD_OK;
-    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-        LLVMTypeRef from = calls[i].from;
-        LLVMTypeRef type = LLVMFunctionType(calls[i].to, &from, 1, false);
-        LLVMValueRef f = LLVMGetNamedFunction(module, calls[i].name);
-
-        if (!f)
-            LLVMAddFunction(module, calls[i].name, type);
-        if ((!f || LLVMIsDeclaration(f)) &&
-            hdi_builtins_find(calls[i].name, &part))
-            HDI_TRY(link_part(llvm, module, &part, error));
-    }
-    // Nothing in the module calls them yet; each kernel's has its own.
-    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-        LLVMValueRef f = LLVMGetNamedFunction(module, calls[i].name);
-        LLVMSetFunctionCallConv(f, LLVMCCallConv);
-        LLVMSetLinkage(f, LLVMWeakODRLinkage);
-        LLVMSetVisibility(f, LLVMHiddenVisibility);
-    }
     return HD_OK;
 }

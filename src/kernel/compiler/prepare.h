@@ -28,9 +28,4 @@ hd_status hdi_prepare_checked(struct hdi_llvm *llvm, LLVMModuleRef program,
                               const char *name, LLVMModuleRef *module,
                               LLVMValueRef *kernel, struct hd_error *error);
 
-// Before code is made: link what the code generator calls for halves where the
-// processor has no instructions for them.
-hd_status hdi_prepare_halves(struct hdi_llvm *llvm, LLVMModuleRef module,
-                             struct hd_error *error);
-
 #endif

@@ -227,7 +227,7 @@ void hdi_search_end(struct hdi_search *search, const struct hdi_fault *fault)
 
     if (search->found || search->starved || !fault->has_item ||
         fault->kind != wanted->kind || fault->kind == HDI_FAULT_ACCESS ||
-        fault->line != wanted->line)
+        (wanted->line != 0 && fault->line != wanted->line))
         return;
     search->found = true;
     memcpy(search->item, fault->item, sizeof(search->item));

@@ -161,9 +161,11 @@ static void a_binary_is_searched(struct rig *rig, const char *options)
         FAULT(rig, &pair, "store", 16 * KIB, "rig.cl:5",
               "work-item (100, 0, 0) of work-group (1, 0, 0)");
     else
-        FAULT(rig, &pair, "store", 16 * KIB, "rig.cl:5", "a work-item of",
+        FAULT(rig, &pair, "store", 16 * KIB, "a work-item of",
               "; the work-item is not named, since the binary has no checked "
               "code of the kernel: build it with -g");
+    // Vectors may have lost the line; none is better than another.
+    CHECK(strstr(error.text, "rig.cl:5:") || !strstr(error.text, "rig.cl:"));
     hd_program_destroy(rig->program);
     rig->program = own;
     free(binary);

@@ -273,11 +273,7 @@ static bool find_row(struct table *t, uint64_t address, struct row *found)
             *found = last;
             return true;
         }
-        // Line 0: made by the compiler; the line before it stands.
-        if (!has_last || now.line > 0 || end)
-            last = now;
-        else
-            last.address = now.address;
+        last = now;
         has_last = !end;
         if (end)
             now = first;

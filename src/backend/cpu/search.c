@@ -79,7 +79,8 @@ static bool fits(const struct hdi_check_launch *launch,
         (fault->access == HDI_FAULT_READS && !(site->access & HDI_ACCESS_READ)))
         return false;
     if (!fault->has_address)
-        return site->line == fault->line && !has_place((uint64_t)(uintptr_t)at);
+        return (fault->line == 0 || site->line == fault->line) &&
+               !has_place((uint64_t)(uintptr_t)at);
     switch ((enum hdi_object)site->object) {
     case HDI_OBJECT_PRIVATE:
         return fits_block(fault, &fault->saved, site);

@@ -1,5 +1,6 @@
 #include "kernel/compiler/code.h"
 
+#include <llvm-c/DebugInfo.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,6 +181,25 @@ static hd_status optimise(struct hdi_llvm *llvm, LLVMModuleRef module,
     return hdi_llvm_passes_long(llvm, module, "default<O2>", error);
 }
 
+// Up to the first instruction with a line the code generator gives all that of
+// the function, also a store in the middle of a loop: say that it has none.
+static void begin_without_line(struct hdi_llvm *llvm, LLVMModuleRef module)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
+         f = LLVMGetNextFunction(f)) {
+        LLVMMetadataRef scope = LLVMGetSubprogram(f);
+        if (LLVMIsDeclaration(f) || !scope)
+            continue;
+        LLVMMetadataRef none =
+            LLVMDIBuilderCreateDebugLocation(llvm->context, 0, 0, scope, NULL);
+        for (LLVMValueRef i =
+                 LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(f));
+             i; i = LLVMGetNextInstruction(i))
+            if (!LLVMInstructionGetDebugLoc(i))
+                LLVMInstructionSetDebugLoc(i, none);
+    }
+}
+
 hd_status hdi_code_make(struct hdi_llvm *llvm, LLVMModuleRef module,
                         const struct hdi_build_kernel *about,
                         const struct hdi_forms *forms,
@@ -200,6 +220,8 @@ hd_status hdi_code_make(struct hdi_llvm *llvm, LLVMModuleRef module,
     if (status != HD_OK)
         return status;
 
+    if (!llvm->debug)
+        begin_without_line(llvm, module);
     hdi_thread_measure(llvm, module);
     HDI_TRY(hdi_library_link_halves(llvm, module, error));
     if (LLVMTargetMachineEmitToMemoryBuffer(

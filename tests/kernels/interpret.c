@@ -41,7 +41,8 @@ static uint32_t line(const struct group *g, unsigned i)
 
 static uint32_t *cell(const struct group *g, unsigned i, uint32_t which)
 {
-    return g->cells[TREE_CELLS * line(g, i) + which % TREE_CELLS];
+    const uint32_t *n = g->launch->global;
+    return g->cells[which % TREE_CELLS * n[0] * n[1] * n[2] + line(g, i)];
 }
 
 // The functions of structs are those of print.c.

@@ -145,7 +145,7 @@ static void expr(const struct printer *p, const struct expr *e)
         fprintf(p->file, "weigh(v%u, ", e->value);
         with(p, e, "A)");
     } else if (e->kind == E_CELL) {
-        with(p, e, "(uint)cells[2 * place + (int)(A & 1u)].");
+        with(p, e, "(uint)cells[place + WHOLE * (A & 1u)].");
         fputs(members[e->value].name, p->file);
     } else
         with(p, e,
@@ -247,7 +247,7 @@ static void skip(const struct printer *p, const struct stmt *s)
 
 static void cell(const struct printer *p, const struct stmt *s)
 {
-    fputs("cells[2 * place + (int)(", p->file);
+    fputs("cells[place + WHOLE * (", p->file);
     expr(p, s->b);
     fputs(" & 1u)]", p->file);
 }
@@ -506,6 +506,8 @@ void tree_print(const struct tree *tree, FILE *f)
           "(get_local_id(1) + get_local_size(1) * get_local_id(2)))\n"
           "#define ITEMS (uint)(get_local_size(0) * get_local_size(1) * "
           "get_local_size(2))\n"
+          "#define WHOLE (get_global_size(0) * get_global_size(1) * "
+          "get_global_size(2))\n"
           "#define AT(d) (get_global_id(d) - get_global_offset(d))\n"
           "constant sampler_t edge = CLK_ADDRESS_CLAMP_TO_EDGE;\n"
           "constant sampler_t border = CLK_ADDRESS_CLAMP;\n"
@@ -514,7 +516,7 @@ void tree_print(const struct tree *tree, FILE *f)
           "constant sampler_t repeat = "
           "CLK_ADDRESS_REPEAT | CLK_NORMALIZED_COORDS_TRUE;\n",
           f);
-    fprintf(f, "#define OWN_TEXEL (int2)(place %% %d, place / %d)\n",
+    fprintf(f, "#define OWN_TEXEL (int2)((int)place %% %d, (int)place / %d)\n",
             TREE_CANVAS, TREE_CANVAS);
     functions(f);
     if (tree->modern)
@@ -545,11 +547,12 @@ void tree_print(const struct tree *tree, FILE *f)
             : tree->modern ? "read_write image2d_t canvas"
                            : "write_only image2d_t canvas",
             tree->local_argument ? ", __local uint *shared" : "");
-    fputs("int place = (int)(AT(0) + get_global_size(0) * (AT(1) + "
-          "get_global_size(1) * AT(2)));\n"
-          "__global uint *out = all + 5 * place;\n"
-          "uint d = 1;\n",
-          f);
+    fprintf(f,
+            "%s place = AT(0) + get_global_size(0) * (AT(1) + "
+            "get_global_size(1) * AT(2));\n"
+            "__global uint *out = all + 5 * place;\n"
+            "uint d = 1;\n",
+            tree->seed % 2 ? "long" : "int");
     if (!tree->flat)
         group(tree, f);
     block(&p, tree->body);

@@ -260,7 +260,9 @@ static LLVMValueRef choice(struct hdi_wide *w, LLVMValueRef x)
     LLVMValueRef condition = LLVMGetOperand(x, 0);
     if (!hdi_has_lanes(LLVMTypeOf(condition)))
         return NULL;
-    condition = hdi_linear_varies(w->linear, condition)
+    // A bit may grow from lane to lane, too.
+    struct hdi_class c = hdi_linear_class(w->linear, condition);
+    condition = c.kind == HDI_LANES_VARY || c.step != 0
                     ? hdi_wide_value(w, condition)
                     : hdi_emit_operand(w->emit, condition);
     return LLVMBuildSelect(w->emit->builder, condition,

@@ -1,13 +1,11 @@
 // Loads and stores of memory for a chunk. Lanes that are off touch nothing.
+#include "kernel/compiler/access.h"
 #include "kernel/compiler/note.h"
-#include "kernel/compiler/widen.h"
 
 #include <llvm-c/DebugInfo.h>
 #include <string.h>
 
 enum {
-    MOST_STRIDE = 4,   // elements between those of neighbours that are worth
-                       // loading with them
     MOST_BETWEEN = 32, // instructions between the halves of a pair
     MOST_LANES = 64
 };
@@ -15,8 +13,14 @@ enum {
 static const char no_lanes[] = "vectors and structures have no lanes";
 static const char small[] = "elements of 8 or 16 bits at scattered addresses";
 
-static void copy_kind(const struct hdi_wide *w, LLVMValueRef from,
-                      LLVMValueRef to)
+LLVMTypeRef hdi_access_type(LLVMValueRef access)
+{
+    return LLVMTypeOf(LLVMIsAStoreInst(access) ? LLVMGetOperand(access, 0)
+                                               : access);
+}
+
+void hdi_access_copy_kind(const struct hdi_wide *w, LLVMValueRef from,
+                          LLVMValueRef to)
 {
     unsigned kind = LLVMGetMDKindIDInContext(w->emit->llvm->context, "tbaa", 4);
     LLVMValueRef tbaa = LLVMGetMetadata(from, kind);
@@ -81,36 +85,16 @@ static LLVMValueRef reversed(struct hdi_wide *w, LLVMValueRef vector)
                                   LLVMConstVector(lanes, w->lanes), "");
 }
 
-static LLVMValueRef offset_by(struct hdi_wide *w, LLVMValueRef pointer,
-                              int64_t bytes)
+LLVMValueRef hdi_access_offset(struct hdi_wide *w, LLVMValueRef pointer,
+                               int64_t bytes)
 {
     LLVMValueRef offset = LLVMConstInt(w->emit->i64, (uint64_t)bytes, true);
     return LLVMBuildGEP2(w->emit->builder, w->emit->i8, pointer, &offset, 1,
                          "");
 }
 
-// Elements `stride` apart: all between the first and the last are loaded, which
-// is memory of the same array.
-static LLVMValueRef strided_load(struct hdi_wide *w, LLVMTypeRef type,
-                                 LLVMValueRef pointer, unsigned align,
-                                 unsigned stride)
-{
-    unsigned count = w->lanes * stride;
-    LLVMValueRef on[MOST_LANES * MOST_STRIDE], lanes[MOST_LANES];
-    LLVMTypeRef vector = LLVMVectorType(type, count);
-
-    for (unsigned i = 0; i < count; i++)
-        on[i] = LLVMConstInt(w->emit->i1, i + stride <= count, false);
-    for (unsigned i = 0; i < w->lanes; i++)
-        lanes[i] = LLVMConstInt(w->emit->i32, i * stride, false);
-    LLVMValueRef all =
-        masked_load(w, vector, pointer, align, LLVMConstVector(on, count));
-    return LLVMBuildShuffleVector(w->emit->builder, all, LLVMGetPoison(vector),
-                                  LLVMConstVector(lanes, w->lanes), "");
-}
-
-static LLVMValueRef gather(struct hdi_wide *w, LLVMTypeRef type,
-                           LLVMValueRef pointers, unsigned align)
+LLVMValueRef hdi_access_gather(struct hdi_wide *w, LLVMTypeRef type,
+                               LLVMValueRef pointers, unsigned align)
 {
     LLVMTypeRef vector = hdi_wide_type(w, type);
     LLVMTypeRef types[] = {vector, LLVMTypeOf(pointers)};
@@ -142,8 +126,8 @@ static LLVMValueRef gather_from_words(struct hdi_wide *w, LLVMTypeRef type,
         b, LLVMBuildPtrToInt(b, pointers, hdi_wide_type(w, e->i64), ""),
         hdi_wide_splat(w, LLVMConstInt(e->i64, 3, false)), "");
     LLVMValueRef back = LLVMBuildNeg(b, in_word, "");
-    LLVMValueRef words =
-        gather(w, e->i32, LLVMBuildGEP2(b, e->i8, pointers, &back, 1, ""), 4);
+    LLVMValueRef words = hdi_access_gather(
+        w, e->i32, LLVMBuildGEP2(b, e->i8, pointers, &back, 1, ""), 4);
     LLVMValueRef shift =
         LLVMBuildShl(b, LLVMBuildTrunc(b, in_word, word, ""),
                      hdi_wide_splat(w, LLVMConstInt(e->i32, 3, false)), "");
@@ -152,8 +136,8 @@ static LLVMValueRef gather_from_words(struct hdi_wide *w, LLVMTypeRef type,
     return LLVMBuildBitCast(b, elements, hdi_wide_type(w, type), "");
 }
 
-static void scatter(struct hdi_wide *w, LLVMValueRef vector,
-                    LLVMValueRef pointers, unsigned align)
+void hdi_access_scatter(struct hdi_wide *w, LLVMValueRef vector,
+                        LLVMValueRef pointers, unsigned align)
 {
     LLVMTypeRef types[] = {LLVMTypeOf(vector), LLVMTypeOf(pointers)};
     LLVMValueRef args[] = {vector, pointers, alignment(w, align), w->mask};
@@ -250,41 +234,35 @@ static LLVMValueRef likely_address(struct hdi_wide *w, LLVMValueRef pointer,
 // nothing is. Processors go through its lanes one by one then, which takes a
 // hundred times as long: so it is gathered, or scattered.
 static LLVMValueRef is_inside(struct hdi_wide *w, LLVMTypeRef type,
-                              LLVMValueRef at)
+                              uint64_t bytes, LLVMValueRef at)
 {
     struct hdi_emit *e = w->emit;
     LLVMBuilderRef b = e->builder;
-    uint64_t size = LLVMABISizeOfType(e->llvm->layout, type) * w->lanes;
 
     if (w->certain || !e->local_end || !has_gather(w, type) ||
         LLVMGetPointerAddressSpace(LLVMTypeOf(at)) != HDI_SPACE_LOCAL)
         return NULL;
     LLVMValueRef last =
-        LLVMBuildSub(b, e->local_end, LLVMConstInt(e->i64, size, false), "");
+        LLVMBuildSub(b, e->local_end, LLVMConstInt(e->i64, bytes, false), "");
     LLVMValueRef begin = LLVMBuildFreeze(b, at, "");
     return LLVMBuildICmp(b, LLVMIntULE, LLVMBuildPtrToInt(b, begin, e->i64, ""),
                          last, "");
 }
 
-struct ways {
-    LLVMBasicBlockRef near, far, join;
-};
-
-// Faults there are those of `access`.
-static void begin_way(struct hdi_wide *w, LLVMBasicBlockRef way,
-                      LLVMValueRef access)
+void hdi_access_begin_way(struct hdi_wide *w, LLVMBasicBlockRef way,
+                          LLVMValueRef access)
 {
     hdi_build_at_end(w->emit->builder, way);
     LLVMSetCurrentDebugLocation2(w->emit->builder,
                                  LLVMInstructionGetDebugLoc(access));
 }
 
-// Part ways: one vector at `at`, or not. False: there is but the first.
-static bool part_ways(struct hdi_wide *w, LLVMValueRef access, LLVMTypeRef type,
-                      LLVMValueRef at, LLVMValueRef is_near, struct ways *ways)
+bool hdi_access_part(struct hdi_wide *w, LLVMValueRef access, uint64_t bytes,
+                     LLVMValueRef at, LLVMValueRef is_near,
+                     struct hdi_ways *ways)
 {
     LLVMBuilderRef b = w->emit->builder;
-    LLVMValueRef inside = is_inside(w, type, at);
+    LLVMValueRef inside = is_inside(w, hdi_access_type(access), bytes, at);
 
     if (inside)
         is_near = is_near ? LLVMBuildAnd(b, is_near, inside, "") : inside;
@@ -294,8 +272,13 @@ static bool part_ways(struct hdi_wide *w, LLVMValueRef access, LLVMTypeRef type,
     ways->far = hdi_emit_block(w->emit, "far");
     ways->join = hdi_emit_block(w->emit, "join");
     LLVMBuildCondBr(b, is_near, ways->near, ways->far);
-    begin_way(w, ways->near, access);
+    hdi_access_begin_way(w, ways->near, access);
     return true;
+}
+
+static uint64_t size_of_all(const struct hdi_wide *w, LLVMTypeRef type)
+{
+    return LLVMABISizeOfType(w->emit->llvm->layout, type) * w->lanes;
 }
 
 // Of neighbours, the first of them at `at`, unless `is_near` is there and says
@@ -307,17 +290,18 @@ static LLVMValueRef load_neighbours(struct hdi_wide *w, LLVMValueRef load,
     LLVMBuilderRef b = w->emit->builder;
     LLVMValueRef pointer = LLVMGetOperand(load, 0);
     unsigned align = LLVMGetAlignment(load);
-    struct ways ways;
+    struct hdi_ways ways;
     LLVMValueRef values[2];
 
-    bool parts = part_ways(w, load, type, at, is_near, &ways);
+    bool parts =
+        hdi_access_part(w, load, size_of_all(w, type), at, is_near, &ways);
     values[0] = hdi_wide_read(w, type, at, align);
-    copy_kind(w, load, values[0]);
+    hdi_access_copy_kind(w, load, values[0]);
     if (!parts)
         return values[0];
     LLVMBuildBr(b, ways.join);
-    begin_way(w, ways.far, load);
-    values[1] = gather(w, type, hdi_wide_value(w, pointer), align);
+    hdi_access_begin_way(w, ways.far, load);
+    values[1] = hdi_access_gather(w, type, hdi_wide_value(w, pointer), align);
     LLVMBuildBr(b, ways.join);
     hdi_build_at_end(b, ways.join);
     LLVMValueRef result = LLVMBuildPhi(b, hdi_wide_type(w, type), "");
@@ -333,16 +317,17 @@ static void store_neighbours(struct hdi_wide *w, LLVMValueRef store,
     LLVMBuilderRef b = w->emit->builder;
     LLVMValueRef pointer = LLVMGetOperand(store, 1);
     unsigned align = LLVMGetAlignment(store);
-    struct ways ways;
+    struct hdi_ways ways;
 
-    bool parts = part_ways(w, store, LLVMGetElementType(LLVMTypeOf(value)), at,
-                           is_near, &ways);
-    copy_kind(w, store, hdi_wide_write(w, value, at, align));
+    bool parts = hdi_access_part(
+        w, store, size_of_all(w, LLVMGetElementType(LLVMTypeOf(value))), at,
+        is_near, &ways);
+    hdi_access_copy_kind(w, store, hdi_wide_write(w, value, at, align));
     if (!parts)
         return;
     LLVMBuildBr(b, ways.join);
-    begin_way(w, ways.far, store);
-    scatter(w, value, hdi_wide_value(w, pointer), align);
+    hdi_access_begin_way(w, ways.far, store);
+    hdi_access_scatter(w, value, hdi_wide_value(w, pointer), align);
     LLVMBuildBr(b, ways.join);
     hdi_build_at_end(b, ways.join);
 }
@@ -372,12 +357,6 @@ static LLVMValueRef base_of(const struct hdi_wide *w, LLVMValueRef pointer,
     return pointer;
 }
 
-static LLVMTypeRef type_of(LLVMValueRef access)
-{
-    return LLVMTypeOf(LLVMIsAStoreInst(access) ? LLVMGetOperand(access, 0)
-                                               : access);
-}
-
 static bool is_other(const struct hdi_wide *w, LLVMValueRef access,
                      LLVMValueRef x)
 {
@@ -386,7 +365,8 @@ static bool is_other(const struct hdi_wide *w, LLVMValueRef access,
     uint64_t first, second;
 
     return LLVMGetInstructionOpcode(x) == LLVMGetInstructionOpcode(access) &&
-           hdi_is_plain_access(x) && type_of(x) == type_of(access) &&
+           hdi_is_plain_access(x) &&
+           hdi_access_type(x) == hdi_access_type(access) &&
            LLVMGetMetadata(x, kind) == LLVMGetMetadata(access, kind) &&
            base_of(w, LLVMGetOperand(access, is_store), &first) ==
                base_of(w, LLVMGetOperand(x, is_store), &second) &&
@@ -421,7 +401,7 @@ static LLVMValueRef find_other(const struct hdi_wide *w, LLVMValueRef access)
 static LLVMValueRef find_pair(const struct hdi_wide *w, LLVMValueRef access)
 {
     bool is_store = LLVMIsAStoreInst(access) != NULL;
-    LLVMTypeRef type = type_of(access);
+    LLVMTypeRef type = hdi_access_type(access);
     LLVMValueRef pointer = LLVMGetOperand(access, is_store);
     struct hdi_class c = hdi_linear_class(w->linear, pointer);
     struct likely likely;
@@ -429,9 +409,8 @@ static LLVMValueRef find_pair(const struct hdi_wide *w, LLVMValueRef access)
     if ((type != w->emit->i32 && LLVMGetTypeKind(type) != LLVMFloatTypeKind) ||
         w->emit->screening)
         return NULL;
-    if (c.kind == HDI_LANES_LINEAR && c.step != 8 &&
-        (c.step == 0 || c.step == 4 || c.step == -4 ||
-         (!is_store && w->certain && c.step > 0 && c.step <= 4 * MOST_STRIDE)))
+    if (c.kind == HDI_LANES_LINEAR &&
+        (c.step == 0 || c.step == 4 || c.step == -4))
         return NULL;
     return find_likely(w, pointer, 4, &likely) ? NULL : find_other(w, access);
 }
@@ -489,24 +468,22 @@ static LLVMValueRef read_elements(struct hdi_wide *w, LLVMValueRef load,
     if (stride == -1) {
         struct hdi_wide backwards = *w;
         backwards.mask = reversed(w, w->mask);
-        result = reversed(
-            w, hdi_wide_read(&backwards, type,
-                             offset_by(w, hdi_emit_operand(w->emit, pointer),
-                                       -size * ((int64_t)w->lanes - 1)),
-                             align));
-    } else if (stride > 1 && stride <= MOST_STRIDE && w->certain) {
-        result = strided_load(w, type, hdi_emit_operand(w->emit, pointer),
-                              align, (unsigned)stride);
+        result =
+            reversed(w, hdi_wide_read(&backwards, type,
+                                      hdi_access_offset(
+                                          w, hdi_emit_operand(w->emit, pointer),
+                                          -size * ((int64_t)w->lanes - 1)),
+                                      align));
     } else if (has_gather(w, type)) {
         hdi_note(w->emit->llvm, load, "reads from scattered addresses");
-        result = gather(w, type, hdi_wide_value(w, pointer), align);
+        result = hdi_access_gather(w, type, hdi_wide_value(w, pointer), align);
     } else if (has_word_gather(w, type, align)) {
         hdi_note(w->emit->llvm, load, "reads from scattered addresses");
         return gather_from_words(w, type, hdi_wide_value(w, pointer));
     } else {
         return NULL;
     }
-    copy_kind(w, load, result);
+    hdi_access_copy_kind(w, load, result);
     return result;
 }
 
@@ -515,11 +492,13 @@ void hdi_widen_load(struct hdi_wide *w, LLVMValueRef load)
     LLVMTypeRef type = LLVMTypeOf(load);
 
     if (hdi_map_get(&w->vectors, load))
-        return; // with the first half of its pair
+        return; // with others before it
     if (!is_whole(type)) {
         hdi_by_lane(w, load, no_lanes);
         return;
     }
+    if (hdi_record_load(w, load))
+        return;
     LLVMValueRef other = find_pair(w, load);
     LLVMValueRef result = read_elements(w, load, other ? w->emit->i64 : type);
     if (!result) {
@@ -549,7 +528,7 @@ static void store_last(struct hdi_wide *w, LLVMValueRef store)
         LLVMBuildStore(b, hdi_wide_lane(w, LLVMGetOperand(store, 0), last),
                        hdi_emit_operand(w->emit, LLVMGetOperand(store, 1)));
     LLVMSetAlignment(copy, LLVMGetAlignment(store));
-    copy_kind(w, store, copy);
+    hdi_access_copy_kind(w, store, copy);
 }
 
 // An element of each lane.
@@ -572,7 +551,7 @@ static void write_elements(struct hdi_wide *w, LLVMValueRef store,
         store_neighbours(w, store, value, at, is_near);
     } else if (has_gather(w, type)) {
         hdi_note(w->emit->llvm, store, "writes to scattered addresses");
-        scatter(w, value, hdi_wide_value(w, pointer), align);
+        hdi_access_scatter(w, value, hdi_wide_value(w, pointer), align);
     } else {
         hdi_by_lane(w, store, small);
     }
@@ -598,6 +577,8 @@ void hdi_widen_store(struct hdi_wide *w, LLVMValueRef store)
         store_last(w, store);
         return;
     }
+    if (hdi_record_store(w, store))
+        return;
     LLVMValueRef vector = hdi_wide_value(w, value);
     if (w->first_half && find_other(w, w->first_half) == store) {
         LLVMValueRef first = w->first_half;

@@ -10,6 +10,7 @@
 #include "kernel/compiler/legal.h"
 #include "kernel/compiler/library.h"
 #include "kernel/compiler/narrow.h"
+#include "kernel/compiler/pieces.h"
 #include "kernel/compiler/screen.h"
 #include "kernel/compiler/truncate.h"
 
@@ -241,6 +242,7 @@ static hd_status simplify(struct hdi_llvm *llvm, LLVMModuleRef module,
         "simplifycfg,loop-simplify,lcssa,loop(indvars,loop-unroll-full),"
         "sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)",
         error));
+    hdi_copy_in_pieces(llvm, builder, kernel);
     mark_constant_loads(llvm, kernel);
     hdi_narrow_vectors(llvm, builder, kernel);
     HDI_TRY(hdi_llvm_passes(llvm, module,

@@ -24,6 +24,7 @@ struct hdi_wide {
     size_t at;         // position of the block at hand
     struct hdi_map vectors;  // kernel's value that varies: its copies
     LLVMValueRef first_half; // store that waits for that of the next element
+    LLVMValueRef first_of_record; // store that waits for others of its records
 };
 
 // Types and masks.

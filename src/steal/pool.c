@@ -450,6 +450,21 @@ static bool watch(const struct hd_pool *pool, struct hd_group *group)
     return false;
 }
 
+// On the core of a worker, which leaves it as soon as another has woken us.
+static void sleep_outside(struct hd_pool *pool, struct hd_group *group)
+{
+    unsigned here = worker_here(pool);
+    _Atomic uint32_t *guests =
+        here == UINT_MAX ? NULL : &pool->workers[here].guests;
+
+    if (guests)
+        atomic_fetch_add_explicit(guests, 1, memory_order_relaxed);
+    for (uint64_t word; (word = hdi_group_mark(group)) != 0;)
+        hdi_futex_wait(hdi_group_futex(group), (uint32_t)word);
+    if (guests)
+        atomic_fetch_sub_explicit(guests, 1, memory_order_relaxed);
+}
+
 void hd_group_wait(struct hd_pool *pool, struct hd_group *group)
 {
     const struct hdi_goal goal = {.kind = HDI_UNTIL_GROUP, .group = group};
@@ -466,8 +481,7 @@ void hd_group_wait(struct hd_pool *pool, struct hd_group *group)
     }
     if (watch(pool, group))
         return;
-    for (uint64_t word; (word = hdi_group_mark(group)) != 0;)
-        hdi_futex_wait(hdi_group_futex(group), (uint32_t)word);
+    sleep_outside(pool, group);
 }
 
 struct call {

@@ -47,6 +47,7 @@ struct hd_worker {
     // Set while parked in hd_group_wait(), and before its bit in `idle`.
     atomic_bool in_group_wait;
     _Atomic uint32_t wanted; // futex: 0 to go home, see home.c
+    _Atomic uint32_t guests; // threads outside that sleep on its core
     pthread_t thread;
     // Under the pool's lock; a stand-in is lent until it is home again.
     bool lent, at_home;

@@ -484,11 +484,13 @@ static bool is_crowded(const struct hd_pool *pool)
            hdi_topology_machine(pool->topology)->cores;
 }
 
-static void back_off(const struct hd_pool *pool, unsigned round)
+static void back_off(const struct hd_worker *worker, unsigned round)
 {
     unsigned pauses = round < 6 ? 1u << round : MAX_PAUSES;
 
-    if (is_crowded(pool))
+    // Who sleeps on this core may have been woken by another worker.
+    if (atomic_load_explicit(&worker->guests, memory_order_relaxed) > 0 ||
+        is_crowded(worker->pool))
         sched_yield();
     for (unsigned i = 0; i < pauses; i++)
         hdi_pause();
@@ -511,7 +513,7 @@ static bool search(struct hd_worker *worker, const struct hdi_goal *goal,
                 return false;
             if (take(worker, goal, work))
                 return true;
-            back_off(worker->pool, round);
+            back_off(worker, round);
         }
         park(worker, goal);
     }
@@ -562,7 +564,7 @@ bool hdi_worker_help(struct hd_worker *worker)
         run(worker, &work);
         return true;
     }
-    back_off(worker->pool, 0);
+    back_off(worker, 0);
     return false;
 }
 

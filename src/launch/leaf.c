@@ -106,6 +106,10 @@ static void run_chunk(struct hd_worker *worker, struct hdi_launch *launch,
     hd_publish(worker);
     uint64_t begin = hdi_now();
     struct hdi_stop *before = hdi_slot_enter(slot, &launch->lead->stop);
+    if (!hdi_leaf_goes_on(launch)) {
+        hdi_slot_leave(slot, before);
+        return;
+    }
     while (!backend->submit(unit, chunk))
         hdi_worker_help(worker);
     uint64_t ticket = backend->submitted(unit);

@@ -34,12 +34,9 @@ bool hdi_stop_check(struct hdi_stop *stop)
 
 struct hdi_stop *hdi_slot_enter(struct hdi_slot *slot, struct hdi_stop *stop)
 {
-    // The unit looks at the reason behind a full fence: whoever set one before
-    // that is seen, whoever sets one later sees this.
-    struct hdi_stop *before =
-        atomic_load_explicit(&slot->running, memory_order_relaxed);
-    atomic_store_explicit(&slot->running, stop, memory_order_release);
-    return before;
+    // Both sides write and then look, with a full fence between: whoever has a
+    // reason to stop finds this, or who enters finds the reason.
+    return atomic_exchange(&slot->running, stop);
 }
 
 void hdi_slot_leave(struct hdi_slot *slot, struct hdi_stop *before)

@@ -2,6 +2,7 @@
 // everything else goes on.
 #include <pthread.h>
 
+#include "base/clock.h"
 #include "launch/stray.h"
 
 static const char source[] =
@@ -128,6 +129,45 @@ static void a_cancelled_pool_ends_its_launches(struct rig *rig)
     free_pair(&pair);
 }
 
+// The first leaf of a worker opens its unit: a cancellation at that moment
+// finds a launch that was looked at already, and no kernel yet.
+static const struct hdi_backend *real;
+static struct hd_pool *pool_to_tell;
+static struct hd_group *group_to_cancel;
+
+static hd_status cancel_and_open(struct hdi_device *device, unsigned index,
+                                 struct hdi_unit **unit)
+{
+    hd_group_cancel(pool_to_tell, group_to_cancel);
+    return real->unit_open(device, index, unit);
+}
+
+static void a_cancellation_on_the_way_is_not_missed(void)
+{
+    struct rig rig = rig_set_up((struct hd_pool_params){.workers = 1},
+                                (struct hdi_device_params){0}, source);
+    struct pair pair = make_pair(&rig);
+    struct hd_group group;
+    // It would end then all the same, and say that it was cancelled.
+    const struct hdi_terms terms = {.group = &group, .time_limit = 5000000000};
+
+    real = rig.device->backend;
+    struct hdi_backend backend = *real;
+    backend.unit_open = cancel_and_open;
+    pool_to_tell = rig.pool;
+    group_to_cancel = &group;
+    hd_group_init(&group);
+    rig.device->backend = &backend;
+    uint64_t begin = hdi_now();
+    CHECK_FAILS(launch_with(&rig, &pair, "endless", 0, &terms), HD_ECANCELED,
+                error, "cancelled");
+    CHECK(hdi_now() - begin < terms.time_limit);
+    rig.device->backend = real;
+    everything_goes_on(&rig, &pair);
+    free_pair(&pair);
+    rig_tear_down(&rig);
+}
+
 static void test(struct rig *rig, const struct kind *kind)
 {
     (void)kind;
@@ -142,5 +182,6 @@ int main(void)
     if (HOLDS_SIGNALS)
         SKIP("ThreadSanitizer holds signals back until a kernel ends");
     on_every_kind(source, test);
+    a_cancellation_on_the_way_is_not_missed();
     return 0;
 }

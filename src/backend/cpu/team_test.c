@@ -7,6 +7,7 @@
 
 #include "backend/cpu/cpu.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/pause.h"
 #include "base/topology.h"
 #include "tests/check.h"
@@ -274,6 +275,7 @@ static void a_unit_that_hangs_is_lost_and_nothing_else(
     static struct hanging h;
     static struct visits v;
     struct hdi_unit *unit, *again;
+    atomic_int *stop = hdi_map(sizeof(*stop));
 
     memset(&h, 0, sizeof(h));
     memset(&v, 0, sizeof(v));
@@ -283,6 +285,7 @@ static void a_unit_that_hangs_is_lost_and_nothing_else(
     unit = open_unit(device, 0);
     struct hdi_chunk good = chunk_of(&visit_kernel, &v, 4, 4, 4);
     struct hdi_chunk bad = chunk_of(&hang_kernel, &h, 1, 1, 1);
+    bad.stop = stop;
     submit(unit, &good);
     submit(unit, &bad);
     bool queued = cpu->submit(unit, &good);
@@ -294,6 +297,8 @@ static void a_unit_that_hangs_is_lost_and_nothing_else(
     CHECK(cpu->status(unit, 2) == HD_ETIMEOUT);
     if (queued)
         CHECK(cpu->status(unit, 3) == HD_ECANCELED);
+    hdi_unmap(stop, sizeof(*stop)); // its launch is over
+    cpu->interrupt(unit);
     CHECK(cpu->submit(unit, &good));
     finish(unit);
     CHECK(cpu->status(unit, cpu->submitted(unit)) == HD_ECANCELED);

@@ -267,7 +267,8 @@ void hdi_cpu_interrupt(struct hdi_unit *unit)
         hdi_shelter_interrupt(&u->core.shelter);
         return;
     }
-    for (uint64_t n = u->end.done + 1; n <= u->end.submitted; n++) {
+    // What a lost unit had is over: the launches may be gone, and their words.
+    for (uint64_t n = u->end.done + 1; !u->lost && n <= u->end.submitted; n++) {
         const atomic_int *stop = u->stops[hdi_mailbox_slot(n)];
         if (stop && atomic_load(stop) != 0)
             hdi_team_stop(u->team, n);

@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "launch/launch.h"
@@ -66,7 +67,7 @@ bool hdi_watchdog_init(struct hdi_watchdog *watchdog)
 {
     pthread_condattr_t monotonic;
 
-    *watchdog = (struct hdi_watchdog){.started = false};
+    *watchdog = (struct hdi_watchdog){0};
     if (pthread_condattr_init(&monotonic) != 0)
         return false;
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -76,13 +77,23 @@ bool hdi_watchdog_init(struct hdi_watchdog *watchdog)
     return true;
 }
 
+// Its thread is in the process that fork() made this one from.
+static bool is_elsewhere(const struct hdi_watchdog *watchdog)
+{
+    pid_t process = watchdog->process;
+
+    return process != 0 && process != getpid();
+}
+
 void hdi_watchdog_destroy(struct hdi_watchdog *watchdog)
 {
+    if (is_elsewhere(watchdog))
+        return;
     pthread_mutex_lock(&watchdog->lock);
     watchdog->leaves = true;
     pthread_cond_signal(&watchdog->changed);
     pthread_mutex_unlock(&watchdog->lock);
-    if (watchdog->started)
+    if (watchdog->process != 0)
         pthread_join(watchdog->thread, NULL);
     pthread_cond_destroy(&watchdog->changed);
     pthread_mutex_destroy(&watchdog->lock);
@@ -129,10 +140,13 @@ hd_status hdi_watchdog_add(struct hdi_launcher *launcher, struct hdi_stop *stop)
     struct hdi_watchdog *w = &launcher->watchdog;
     hd_status status = HD_OK;
 
+    if (is_elsewhere(w) && !hdi_watchdog_init(w))
+        return HD_ENOMEM;
     pthread_mutex_lock(&w->lock);
-    if (!w->started) {
-        w->started = pthread_create(&w->thread, NULL, watch, launcher) == 0;
-        status = w->started ? HD_OK : HD_ELIMIT;
+    if (w->process == 0) {
+        bool started = pthread_create(&w->thread, NULL, watch, launcher) == 0;
+        status = started ? HD_OK : HD_ELIMIT;
+        w->process = started ? getpid() : 0;
     }
     if (status == HD_OK) {
         stop->next = w->stops;

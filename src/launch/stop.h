@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "heddle/status.h"
 
@@ -41,7 +42,8 @@ struct hdi_watchdog {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     pthread_t thread;
-    bool started, leaves;
+    _Atomic pid_t process; // that the thread is in; 0: there is none
+    bool leaves;
     struct hdi_stop *stops; // launches with a deadline
 };
 

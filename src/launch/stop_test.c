@@ -1,6 +1,8 @@
 // Kernels that never end: a time limit or a cancellation ends them, and
 // everything else goes on.
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "launch/stray.h"
@@ -168,6 +170,33 @@ static void a_cancellation_on_the_way_is_not_missed(void)
     rig_tear_down(&rig);
 }
 
+// The thread is another one there, though it goes on where it was.
+static void a_child_stops_kernels_too(void)
+{
+    const struct hd_pool_params alone = {.caller_only = true};
+    const struct hdi_terms terms = {.time_limit = 50000000};
+    struct rig rig = rig_set_up(alone, (struct hdi_device_params){0}, source);
+    struct pair pair = make_pair(&rig);
+    int status;
+
+    CHECK(launch_with(&rig, &pair, "endless", 0, &terms) == HD_ETIMEOUT);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        alarm(8);
+        CHECK_FAILS(launch_with(&rig, &pair, "endless", 0, &terms), HD_ETIMEOUT,
+                    error, "time limit");
+        everything_goes_on(&rig, &pair);
+        free_pair(&pair);
+        rig_tear_down(&rig);
+        _exit(7);
+    }
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    free_pair(&pair);
+    rig_tear_down(&rig);
+}
+
 static void test(struct rig *rig, const struct kind *kind)
 {
     (void)kind;
@@ -183,5 +212,6 @@ int main(void)
         SKIP("ThreadSanitizer holds signals back until a kernel ends");
     on_every_kind(source, test);
     a_cancellation_on_the_way_is_not_missed();
+    a_child_stops_kernels_too();
     return 0;
 }

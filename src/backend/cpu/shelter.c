@@ -226,10 +226,18 @@ static void leave_thread(void *data)
         free_stack(data);
 }
 
+// In a child of fork() the thread has another number, and its timer is not.
+static void forget_thread(void)
+{
+    mine.id = 0;
+    mine.has_timer = false;
+}
+
 static void start(void)
 {
     hdi_signals_take();
     pthread_key_create(&key, leave_thread);
+    pthread_atfork(NULL, NULL, forget_thread);
 }
 
 // The alternate stack, unless the application gave the thread one. Returns ours
@@ -267,7 +275,8 @@ static void prepare_thread(void)
     event._sigev_un._tid = mine.id;
     mine.has_timer = timer_create(CLOCK_MONOTONIC, &event, &mine.timer) == 0;
     void *stack = make_stack();
-    pthread_setspecific(key, stack ? stack : (void *)&mine);
+    if (stack || !pthread_getspecific(key))
+        pthread_setspecific(key, stack ? stack : (void *)&mine);
 }
 
 enum hdi_outcome hdi_shelter_run(struct hdi_shelter *shelter,

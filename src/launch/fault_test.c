@@ -124,7 +124,8 @@ static void what_others_left_does_not_show(void)
 }
 
 // What lives across a barrier is in the stack of its work-item, or in its
-// coroutine: with guard pages each of these ends where nothing is.
+// coroutine: there is nothing on either side of it, with guard pages right
+// behind.
 static void private_memory_is_the_work_items(struct rig *rig, const char *form,
                                              int64_t at)
 {
@@ -140,7 +141,7 @@ static void private_memory_is_the_work_items(struct rig *rig, const char *form,
         FAULT(rig, &pair, "carried", at, "rig.cl:76",
               "work-item (100, 0, 0) of work-group (1, 0, 0) writes",
               " bytes past the end of its private memory of");
-        FAULT(rig, &pair, "carried", -100 * KIB, "rig.cl:76",
+        FAULT(rig, &pair, "carried", -KIB, "rig.cl:76",
               "work-item (100, 0, 0) of work-group (1, 0, 0) writes",
               " bytes before the begin of its private memory of");
         CHECK_OK(launch(rig, &pair, "carried", 3), error);
@@ -259,8 +260,7 @@ static void test(struct rig *rig, const struct kind *kind)
 {
     a_stray_access_is_attributed(rig);
     if (kind->pool.workers > 1) // on a worker, on a unit
-        private_memory_is_the_work_items(rig, "-heddle-form=coroutine",
-                                         100 * KIB);
+        private_memory_is_the_work_items(rig, "-heddle-form=coroutine", KIB);
     a_null_pointer_is_named(rig);
     the_least_integer_over_minus_one_ends_nothing(rig);
     a_thousand_faults_are_a_thousand_errors(rig);

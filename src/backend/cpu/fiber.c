@@ -17,14 +17,14 @@ enum {
     RESERVE = 24 << 10,
 #endif
     LARGE = 1 << 20, // stacks whose memory is given back after each box [bytes]
-    MOST_KEPT = 16 << 20, // memory of coroutines that is kept [bytes]
-    MARGIN = 1 << 20,     // inaccessible, on either side of it [bytes]
-    LINE = 64,            // of a cache [bytes]
     // Neighbouring stacks begin that far from their ends, so that not all of
     // them fall into the same sets of a cache [bytes].
     STAGGER = 192,
     STAGGER_STEPS = 16,
-    GAP = 512 // more than a switch and its callers use [bytes]
+    GAP = 512, // more than a switch and its callers use [bytes]
+    // Coroutines whose memory is asked for before it is their turn: each may
+    // have a page of its own, which takes a while to be found.
+    AHEAD = 2
 };
 
 // One of the groups that are there at once.
@@ -57,30 +57,25 @@ static void free_memory(struct hdi_fibers *f)
     f->items = NULL;
     f->services.item_count = 0;
     f->memory = NULL;
-    f->capacity = f->stack_size = f->coroutine_size = 0;
-    f->coroutine_stride = f->coroutine_room = 0;
+    f->capacity = f->stack_size = 0;
+    hdi_coroutines_free(&f->coroutines);
 }
 
-// Inaccessible memory for `count` items. What of it is made accessible appears
-// when it is touched.
-static bool map(struct hdi_fibers *f, size_t count, uint64_t bytes)
-{
-    f->items = calloc(count, sizeof(*f->items));
-    f->memory_size = bytes;
-    f->memory = mmap(NULL, f->memory_size, PROT_NONE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (f->memory == MAP_FAILED)
-        f->memory = NULL;
-    return f->items && f->memory;
-}
-
+// Inaccessible pages between them. What of a stack is touched appears then.
 static bool map_stacks(struct hdi_fibers *f, size_t count, size_t size)
 {
     size_t page = hdi_page_size();
     uint64_t bytes;
 
-    if (!hdi_multiply(count, size + page, &bytes) ||
-        !map(f, count, bytes + page))
+    if (!hdi_multiply(count, size + page, &bytes))
+        return false;
+    f->items = calloc(count, sizeof(*f->items));
+    f->memory_size = bytes + page;
+    f->memory = mmap(NULL, f->memory_size, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (f->memory == MAP_FAILED)
+        f->memory = NULL;
+    if (!f->items || !f->memory)
         return false;
     for (size_t i = 0; i < count; i++)
         if (mprotect(f->memory + i * (size + page) + page, size,
@@ -89,57 +84,6 @@ static bool map_stacks(struct hdi_fibers *f, size_t count, size_t size)
     f->stack_size = size;
     f->capacity = count;
     return true;
-}
-
-// From one to the next of that size: side by side, or each before the end of
-// pages of its own with one more behind.
-static uint64_t stride_of(const struct hdi_fibers *f, uint64_t size)
-{
-    size_t page = hdi_page_size();
-
-    return f->guard ? hdi_round_up(size, page) + page : size;
-}
-
-static bool open_coroutines(const struct hdi_fibers *f, size_t count,
-                            uint64_t bytes)
-{
-    size_t page = hdi_page_size();
-    char *first = f->memory + MARGIN;
-    bool ok = true;
-
-    if (!f->guard)
-        return mprotect(first, bytes, PROT_READ | PROT_WRITE) == 0;
-    for (size_t i = 0; ok && i < count; i++)
-        ok = mprotect(first + i * f->coroutine_stride,
-                      f->coroutine_stride - page, PROT_READ | PROT_WRITE) == 0;
-    return ok;
-}
-
-static bool map_coroutines(struct hdi_fibers *f, size_t count, uint64_t size)
-{
-    uint64_t stride = stride_of(f, size), bytes;
-
-    if (!hdi_multiply(count, stride, &bytes))
-        return false;
-    bytes = hdi_round_up(bytes, hdi_page_size());
-    f->coroutine_stride = stride;
-    if (!map(f, count, bytes + 2 * MARGIN) || !open_coroutines(f, count, bytes))
-        return false;
-    for (size_t i = 0; i < count; i++)
-        f->items[i].fibers = f;
-    f->coroutine_room = bytes;
-    f->coroutine_size = size;
-    f->capacity = count;
-    return true;
-}
-
-static char *coroutine_at(const struct hdi_fibers *f, size_t index)
-{
-    char *at = f->memory + MARGIN + index * f->coroutine_stride;
-
-    return f->guard
-               ? at + f->coroutine_stride - hdi_page_size() - f->coroutine_size
-               : at;
 }
 
 static char *stack_low(const struct hdi_fibers *f, size_t index)
@@ -311,25 +255,33 @@ static bool reserve_stacks(struct hdi_fibers *f, size_t count, uint64_t need)
     return true;
 }
 
-// Each kernel has its own size, which is a multiple of how it is aligned: they
-// lie that far apart in memory that was larger, too, or end where others did.
+static bool reserve_items(struct hdi_fibers *f, size_t count)
+{
+    if (f->stack_size > 0)
+        free_memory(f);
+    if (count <= f->capacity)
+        return true;
+    free(f->items);
+    f->items = calloc(count + AHEAD, sizeof(*f->items));
+    f->capacity = f->items ? count : 0;
+    for (size_t i = 0; i < f->capacity; i++)
+        f->items[i].fibers = f;
+    return f->items;
+}
+
+// As many as the largest groups of the launch have: others, with what is left
+// over, lie as they do.
 static bool reserve_coroutines(struct hdi_fibers *f, size_t count)
 {
+    const uint32_t *local = f->frame->local_size;
     struct hdi_item any = {.frame = f->frame};
     uint64_t size = (uintptr_t)f->code->start(&any, NULL);
-    if (!f->guard)
-        size = hdi_round_up(size, LINE);
-    uint64_t stride = stride_of(f, size);
+    size_t most = (size_t)local[0] * local[1] * local[2];
 
-    if (count <= f->capacity &&
-        (f->guard ? stride == f->coroutine_stride
-                  : size <= f->coroutine_room / count)) {
-        f->coroutine_size = size;
-        f->coroutine_stride = stride;
-        return true;
-    }
-    free_memory(f);
-    if (map_coroutines(f, count, size))
+    if (most < count)
+        most = count;
+    if (reserve_items(f, most) &&
+        hdi_coroutines_reserve(&f->coroutines, count, most, size))
         return true;
     free_memory(f);
     return false;
@@ -346,8 +298,7 @@ static void release_memory(struct hdi_fibers *f)
 {
     const size_t end = RESERVE + STAGGER * STAGGER_STEPS;
 
-    if (f->coroutine_size > 0 && f->memory_size > MOST_KEPT)
-        free_memory(f);
+    hdi_coroutines_trim(&f->coroutines);
     if (f->stack_size < LARGE)
         return;
     for (size_t i = 0; i < f->capacity; i++)
@@ -361,6 +312,7 @@ static void resume(struct hdi_fibers *f, struct hdi_fiber *fiber)
     if (!f->code->start) {
         hdi_stack_switch(&f->caller, &fiber->stack);
     } else if (fiber->started) {
+        __builtin_prefetch(fiber[AHEAD].memory);
         f->code->resume(fiber->memory);
     } else {
         fiber->started = true;
@@ -528,7 +480,7 @@ static void set_items(struct hdi_fibers *f, size_t first, size_t count)
     for (size_t i = first; i < first + count; i++, next_item(f, id)) {
         set_item(&f->items[i], id);
         if (f->code->start)
-            f->items[i].memory = coroutine_at(f, i);
+            f->items[i].memory = hdi_coroutines_at(&f->coroutines, i);
         if (f->code->flags & HDI_ITEMS_DEBUG)
             fill(f, &f->items[i].stack);
     }
@@ -773,15 +725,20 @@ const struct hdi_item *hdi_fibers_running(const struct hdi_fibers *fibers)
 void hdi_fibers_memory(const struct hdi_fibers *f, struct hdi_memory_range *own,
                        struct hdi_memory_range *all)
 {
+    const struct hdi_coroutine_area *area = f->coroutines.area;
+
     *own = *all = (struct hdi_memory_range){0};
-    if (!f->running || !f->memory)
+    if (!f->running)
         return;
-    *all = (struct hdi_memory_range){f->memory, f->memory_size};
-    if (f->code->start)
-        *own = (struct hdi_memory_range){f->running->memory, f->coroutine_size};
-    else
+    if (f->stack_size > 0) {
+        *all = (struct hdi_memory_range){f->memory, f->memory_size};
         *own = (struct hdi_memory_range){
             stack_low(f, (size_t)(f->running - f->items)), f->stack_size};
+    } else if (area) {
+        *all = (struct hdi_memory_range){area->memory, area->bytes};
+        *own =
+            (struct hdi_memory_range){f->running->memory, f->coroutines.size};
+    }
 }
 
 void hdi_fibers_give_up(struct hdi_fibers *fibers)

@@ -7,13 +7,14 @@
 // Where work-groups wait for each other, the work-items of all of them that the
 // unit has have stacks, and each group has its part of local memory.
 // Stacks stay for the next group, with an inaccessible page below each.
-// Coroutines do the same in memory that lies together, on the stack of the
+// Coroutines do the same in memory of theirs (coroutine.h), on the stack of the
 // unit.
 #ifndef HDI_BACKEND_CPU_FIBER_H
 #define HDI_BACKEND_CPU_FIBER_H
 
 #include <stdatomic.h>
 
+#include "backend/cpu/coroutine.h"
 #include "backend/cpu/print.h"
 #include "backend/cpu/stack.h"
 #include "backend/frame.h"
@@ -33,14 +34,11 @@ struct hdi_fibers {
     const struct hdi_share *share;  // of the groups there; NULL: all
     struct hdi_resident *residents; // groups that are there at once, or NULL
     uint32_t group_id[3], group_size[3];
-    char *memory;
+    char *memory; // of stacks
     size_t memory_size;
-    size_t stack_size, coroutine_size; // of each [bytes]; 0: other memory
-    size_t coroutine_stride;           // from one to the next [bytes]
-    size_t coroutine_room;             // for all [bytes]
-    size_t capacity;                   // stacks or coroutines
-    bool guard;                        // inaccessible memory behind each
-                                       // coroutine, as behind each stack
+    size_t stack_size; // of each [bytes]; 0: there are none
+    size_t capacity;   // work-items
+    struct hdi_coroutines coroutines;
     struct hdi_stack caller;
     struct hdi_printer printer;
     struct hdi_fiber *running; // whose code runs; NULL: none, or it ended

@@ -267,7 +267,7 @@ hd_status hdi_team_start(struct hdi_cpu_device *device, unsigned index,
         hdi_cpu_core_init(&core->core);
         core->core.shelter.resident = true; // no fence for every chunk
         core->core.fibers.printer.sink = device->print;
-        core->core.fibers.guard = device->guard;
+        core->core.fibers.coroutines.guard = device->guard;
         hd_status status = hdi_thread_start(
             device->topology, hdi_team_core(device, units, index, rank), name,
             core_main, core, &core->thread);

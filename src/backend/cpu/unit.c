@@ -43,7 +43,7 @@ hd_status hdi_cpu_unit_open(struct hdi_device *device, unsigned index,
     u->unit.device = device;
     hdi_cpu_core_init(&u->core);
     u->core.fibers.printer.sink = d->print;
-    u->core.fibers.guard = d->guard;
+    u->core.fibers.coroutines.guard = d->guard;
     if (d->region && index != HDI_UNIT_ON_CALLER) {
         hd_status status = hdi_team_start(d, index, &u->team);
         if (status != HD_OK) {

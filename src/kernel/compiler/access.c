@@ -1,5 +1,6 @@
 // Loads and stores of memory for a chunk. Lanes that are off touch nothing.
 #include "kernel/compiler/access.h"
+#include "kernel/compiler/ahead.h"
 #include "kernel/compiler/note.h"
 
 #include <llvm-c/DebugInfo.h>
@@ -297,6 +298,7 @@ static LLVMValueRef load_neighbours(struct hdi_wide *w, LLVMValueRef load,
         hdi_access_part(w, load, size_of_all(w, type), at, is_near, &ways);
     values[0] = hdi_wide_read(w, type, at, align);
     hdi_access_copy_kind(w, load, values[0]);
+    hdi_ask_ahead(w, load, LLVMABISizeOfType(w->emit->llvm->layout, type), at);
     if (!parts)
         return values[0];
     LLVMBuildBr(b, ways.join);

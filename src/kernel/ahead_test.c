@@ -1,0 +1,73 @@
+// What is read next time is asked for in time, where it is known.
+#include <stdio.h>
+#include <string.h>
+
+#include "kernel/try.h"
+
+#define AND_THEN                \
+    "    barrier(1);\n"         \
+    "    a[i] = part[l ^ 1];\n" \
+    "}\n"
+#define HEAD                                                     \
+    "kernel void k(global int *a, global const int *b, int n,\n" \
+    "              local int *part) {\n"                         \
+    "    int i = get_global_id(0), l = get_local_id(0);\n"       \
+    "    int g = get_group_id(0), size = get_local_size(0);\n"
+
+static const char turn[] = "line 5: what the next turn reads is asked for "
+                           "ahead\n",
+                  group[] = "line 5: what the next group reads is asked for "
+                            "ahead\n";
+
+// Kernels and what is told of them; NULL: nothing is asked for.
+static const struct {
+    const char *text, *says;
+} cases[] = {
+    {HEAD "    part[l] = b[i];\n" AND_THEN, group},
+    {HEAD "    part[l] = b[get_group_id(0) * get_local_size(0) + "
+          "get_local_id(0) + 3];\n" AND_THEN,
+     group},
+    {HEAD "    part[l] = b[(g * 4 + 2) * 64 + l];\n" AND_THEN, group},
+    {HEAD "    part[l] = b[i - g * size];\n" AND_THEN, NULL},
+    {HEAD "    part[l] = b[(g & 3) * 64 + l];\n" AND_THEN, NULL},
+    {HEAD "    part[l] = b[get_global_id(1) * n + l];\n" AND_THEN, NULL},
+    {HEAD "    part[l] = b[l];\n" AND_THEN, NULL},
+    // Before the next group comes, the loop reads much else.
+    {HEAD "    for (int k = 0; k < n; k++) {\n"
+          "        part[l] += b[k * n + i];\n"
+          "        barrier(1);\n"
+          "    }\n" AND_THEN,
+     NULL},
+    {HEAD "    for (int k = i; k < n; k += get_global_size(0))"
+          " part[l] += b[k];\n" AND_THEN,
+     turn},
+    {HEAD "    for (int k = l; k < n; k += get_local_size(0))"
+          " part[l] += b[k];\n" AND_THEN,
+     NULL},
+    // Groups do not matter, and memory is gone through as it lies.
+    {HEAD "    a[i] = b[i];\n}\n", NULL},
+};
+
+static void memory_is_asked_for(struct try *t)
+{
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct hd_program *p = try_build(t, cases[i].text, NULL);
+        const struct hd_kernel *kernel = hd_program_find(p, "k");
+        const char *told = kernel ? hd_kernel_info(kernel)->explanation : "";
+        bool right = cases[i].says ? strstr(told, cases[i].says) != NULL
+                                   : strstr(told, "ahead") == NULL;
+        if (!right)
+            printf("case %zu:\n%s\n", i, told);
+        CHECK(right);
+        hd_program_destroy(p);
+    }
+}
+
+int main(void)
+{
+    struct try t = try_open();
+
+    memory_is_asked_for(&t);
+    try_close(&t);
+    return 0;
+}

@@ -1,5 +1,7 @@
 // A work-item reads what it wrote, wherever in memory that is and however far
 // it is from what its neighbours write.
+#include <stdio.h>
+
 #include "kernel/try.h"
 
 enum {
@@ -79,6 +81,55 @@ static void private_arrays_are_memory(struct try *t, struct hd_program *p)
     }
 }
 
+// Reads from one argument, and writes to another, that may lie anywhere.
+static struct hd_program *build_apart(struct try *t, int count)
+{
+    char text[4096], *end = text;
+
+    end += sprintf(end, "kernel void k(global const int *a, global int *b,\n"
+                        "              int n) {\n"
+                        "    int i = get_global_id(0), x = 0;\n");
+    for (int k = 0; k < count; k++)
+        end += sprintf(end, "    x += a[3 * i + %d * n];\n", k);
+    for (int k = 0; k < count; k++)
+        end += sprintf(end, "    b[3 * i + %d * n] = x + %d;\n", k, k);
+    sprintf(end, "}\n");
+    return try_build(t, text, NULL);
+}
+
+// Each write has to be compared with all that it may meet: for some that pays,
+// for many the checks take longer to make than all else, and to run as well.
+static void vectors_need_few_checks(struct try *t)
+{
+    enum {
+        FEW = 6,
+        MANY = 20,
+        ROW = 3 * N
+    };
+    static int a[MANY * ROW], b[MANY * ROW], *pb = b;
+    const int *pa = a;
+    int n = ROW;
+
+    for (int i = 0; i < MANY * ROW; i++)
+        a[i] = i * 31 % 1009;
+    for (int count = FEW; count <= MANY; count += MANY - FEW) {
+        struct hd_program *p = build_apart(t, count);
+        const char *told = hd_kernel_info(hd_program_find(p, "k"))->explanation;
+        CHECK(strstr(told, "work-items keep their order"));
+        CHECK(!strstr(told, "vector width") == (count == MANY));
+        CHECK(!strstr(told, "vectors would need 590 checks") == (count == FEW));
+        TRY_RUN(t, p, "k", range, TRY_VALUE(pa), TRY_VALUE(pb), TRY_VALUE(n));
+        for (int i = 0; i < N; i++) {
+            int x = 0;
+            for (int k = 0; k < count; k++)
+                x += a[3 * i + k * ROW];
+            for (int k = 0; k < count; k++)
+                CHECK(b[3 * i + k * ROW] == x + k);
+        }
+        hd_program_destroy(p);
+    }
+}
+
 int main(void)
 {
     struct try t = try_open();
@@ -88,6 +139,7 @@ int main(void)
     an_element_may_be_chosen(&t, p);
     private_arrays_are_memory(&t, p);
     hd_program_destroy(p);
+    vectors_need_few_checks(&t);
     try_close(&t);
     return 0;
 }

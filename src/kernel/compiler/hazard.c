@@ -6,7 +6,8 @@
 #include "kernel/compiler/note.h"
 
 enum {
-    MOST_ACCESSES = 1000 // those of longer regions are not compared
+    MOST_ACCESSES = 1000, // those of longer regions are not compared
+    MOST_CHECKS = 256     // that are worth vectors
 };
 
 // root + scale * index + offset [bytes], index NULL: 0.
@@ -194,10 +195,53 @@ static bool some_pair(const struct finder *f, bool apart)
     return false;
 }
 
-static bool find(struct finder *f, bool *found)
+// Accesses at fixed distances from each other, which are checked together.
+static bool is_same_group(const struct access *a, const struct access *b)
+{
+    return a->place.root == b->place.root && a->place.index == b->place.index &&
+           a->place.scale == b->place.scale;
+}
+
+// Leave one access of each group, a store where there is one.
+static void group(struct finder *f)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < f->count; i++) {
+        size_t g = 0;
+        while (g < count && !is_same_group(&f->list[g], &f->list[i]))
+            g++;
+        bool is_store = g < count && f->list[g].is_store;
+        f->list[g] = f->list[i];
+        f->list[g].is_store |= is_store;
+        count += g == count;
+    }
+    f->count = count;
+}
+
+// LLVM compares the memory of each pair of groups, before each row and in the
+// order of their number squared when it makes the code.
+static bool needs_many_checks(struct finder *f)
+{
+    size_t checks = 0;
+
+    group(f);
+    for (size_t i = 0; i < f->count; i++)
+        for (size_t k = i + 1; k < f->count; k++)
+            checks += (f->list[i].is_store || f->list[k].is_store) &&
+                      hdi_roots_meet(f->list[i].root, f->list[k].root);
+    if (checks > MOST_CHECKS)
+        hdi_note(f->emit->llvm, f->list[0].instruction,
+                 "one work-item after the other: vectors would need %zu checks "
+                 "whether memory overlaps",
+                 checks);
+    return checks > MOST_CHECKS;
+}
+
+static bool find(struct finder *f, bool *found, bool *crowded)
 {
     walk(f);
-    *found = f->count > MOST_ACCESSES;
+    *crowded = *found = f->count > MOST_ACCESSES;
     if (*found || f->count < 2)
         return true;
     f->list = calloc(f->count, sizeof(*f->list));
@@ -210,18 +254,21 @@ static bool find(struct finder *f, bool *found)
         return false;
     *found = some_pair(f, true);
     hdi_linear_destroy(&f->linear);
+    *crowded = *found && needs_many_checks(f);
     return true;
 }
 
-bool hdi_hazard_find(const struct hdi_region *region, bool *found)
+bool hdi_hazard_find(const struct hdi_region *region, bool *found,
+                     bool *crowded)
 {
     struct finder f = {.emit = region->all->emit};
     enum hdi_ordered ordered = hdi_region_order(region, &f.order);
 
     *found = true;
+    *crowded = false;
     if (ordered != HDI_ORDERED)
         return ordered == HDI_ORDER_NONE;
-    bool ok = find(&f, found);
+    bool ok = find(&f, found, crowded);
     free(f.list);
     hdi_order_destroy(&f.order);
     return ok;

@@ -17,7 +17,9 @@ LLVMValueRef hdi_root_of(const struct hdi_flow *flow, LLVMValueRef pointer);
 // May memory reached from the one be memory reached from the other?
 bool hdi_roots_meet(LLVMValueRef a, LLVMValueRef b);
 
-// False when memory ran out.
-bool hdi_hazard_find(const struct hdi_region *region, bool *found);
+// `*crowded`: LLVM would need too many checks to find them. False when memory
+// ran out.
+bool hdi_hazard_find(const struct hdi_region *region, bool *found,
+                     bool *crowded);
 
 #endif

@@ -617,9 +617,9 @@ static bool write_region(struct hdi_regions *all, size_t start)
         form.reason = hdi_lanes_reason(&region, &form.line);
     if (lanes && joined)
         lanes->splits = false; // hardly ever run: not worth the code
-    e->ordered = false;
+    e->ordered = e->crowded = false;
     if (ok && !lanes && !form.lone)
-        ok = hdi_hazard_find(&region, &e->ordered);
+        ok = hdi_hazard_find(&region, &e->ordered, &e->crowded);
     form.lanes = lanes ? lanes->span : 0;
     form.limit = lanes && lanes->splits ? lanes->split.line : 0;
     ok &= add_form(&all->forms, form);

@@ -6,6 +6,12 @@
 #include "launch/launch.h"
 #include "launch/seal.h"
 
+enum {
+    // At a time. Each takes three of the mappings that Linux gives a process,
+    // 65,530 by default, and buffers have to find some.
+    MOST_VIEWS = 4096
+};
+
 static void count_memory(struct hdi_launcher *launcher, uint64_t size)
 {
     uint64_t held = atomic_fetch_add_explicit(&launcher->memory, size,
@@ -55,8 +61,10 @@ void hd_buffer_destroy(struct hd_buffer *buffer)
     struct hdi_launcher *launcher = buffer->launcher;
     const struct hdi_backend *backend = launcher->device->backend;
     void *view = atomic_load_explicit(&buffer->view, memory_order_relaxed);
-    if (view && view != buffer->address)
+    if (view && view != buffer->address) {
         backend->end_view(launcher->device, view, buffer->size);
+        atomic_fetch_sub_explicit(&launcher->views, 1, memory_order_relaxed);
+    }
     backend->free(launcher->device, buffer->address, buffer->size);
     atomic_fetch_sub_explicit(&launcher->memory, buffer->size,
                               memory_order_relaxed);
@@ -64,14 +72,27 @@ void hd_buffer_destroy(struct hd_buffer *buffer)
     free(buffer);
 }
 
+// NULL: there is none, or are too many.
+static void *map_view(const struct hd_buffer *b)
+{
+    struct hdi_launcher *launcher = b->launcher;
+    struct hdi_device *device = launcher->device;
+    void *view = NULL;
+
+    if (atomic_fetch_add_explicit(&launcher->views, 1, memory_order_relaxed) <
+        MOST_VIEWS)
+        view = device->backend->view(device, b->address, b->size);
+    if (!view)
+        atomic_fetch_sub_explicit(&launcher->views, 1, memory_order_relaxed);
+    return view;
+}
+
 static void *make_view(struct hd_buffer *b)
 {
-    struct hdi_device *device = b->launcher->device;
-
     pthread_mutex_lock(&b->lock);
     void *view = atomic_load_explicit(&b->view, memory_order_relaxed);
     if (!view)
-        view = device->backend->view(device, b->address, b->size);
+        view = map_view(b);
     if (!view)
         view = b->address;
     atomic_store_explicit(&b->view, view, memory_order_release);

@@ -194,6 +194,31 @@ static void nothing_is_left_of_constants(struct rig *rig)
     free_pair(&pair);
 }
 
+// Beyond so many a constant is written unseen, until one of them is gone.
+static void views_leave_mappings_to_others(struct rig *rig)
+{
+    enum {
+        MOST = 4096
+    };
+    static struct hd_buffer *c[MOST + 2];
+    struct pair pair = make_pair(rig);
+    int before = count_mappings();
+
+    for (int i = 0; i < MOST + 2; i++) {
+        c[i] = make_buffer(rig, 4 * KIB);
+        if (i > MOST)
+            hd_buffer_destroy(c[0]);
+        CHECK((hdi_buffer_view(c[i]) == hd_buffer_host(c[i])) == (i == MOST));
+    }
+    CHECK_OK(stamp(rig, &pair, c[MOST], 10), error);
+    CHECK(stamp(rig, &pair, c[MOST + 1], 10) == HD_EFAULT);
+    for (int i = 1; i < MOST + 2; i++)
+        hd_buffer_destroy(c[i]);
+    CHECK(count_mappings() < before + MOST);
+    CHECK(atomic_load(&rig->launcher->views) == 0);
+    free_pair(&pair);
+}
+
 struct holder {
     struct rig *rig;
     struct pair pair;
@@ -266,6 +291,7 @@ static void test(struct rig *rig, const struct kind *kind)
     constants_are_what_was_written(rig, SMALL);
     large_constants_are_written_unseen(rig);
     nothing_is_left_of_constants(rig);
+    views_leave_mappings_to_others(rig);
     rig->launcher->seals = true;
     constant_arguments_are_read_only(rig, SMALL);
     constant_arguments_are_read_only(rig, LARGE);

@@ -44,6 +44,7 @@ struct hdi_launcher {
     struct hdi_trace *trace;   // optional
     _Atomic uint64_t memory;   // held by buffers [bytes]
     _Atomic uint64_t peak;     // most of it at one time [bytes]
+    atomic_uint views;         // of buffers: see hdi_buffer_view()
 };
 
 // The device and the trace stay the caller's and must live longer; the pool is

@@ -46,6 +46,9 @@ static const char source[] =
     "KERNEL(pixel, bytes, part[l].a = from[i].c; part[l].b = from[i].a;\n"
     "       part[l].c = from[i].b;,\n"
     "       if (i < n) to[i].a = part[l].b; to[i].b = part[l].c;)\n"
+    "KERNEL(index, bytes, part[l].a = ((global const uchar *)from)[3 * i + "
+    "1];,\n"
+    "       ((global uchar *)to)[3 * i + 2] = part[l].a;)\n"
     "KERNEL(odd, int2, part[l] = from[i];, to[i] = part[l] + n * (l & 1);)\n"
     "KERNEL(small, shorts, part[l].a = from[i].e; part[l].e = from[i].d;,\n"
     "       to[i].c = part[l].e - part[l].a; to[i].b = part[l].a;)\n"
@@ -60,9 +63,9 @@ static const struct {
     const char *name;
     unsigned size; // of a record [bytes]
 } kernels[] = {
-    {"odd", 8},     {"pairs", 8},  {"whole", 12},  {"holes", 20},
-    {"halves", 24}, {"upon", 32},  {"twice", 16},  {"pixel", 3},
-    {"small", 10},  {"moved", 24}, {"inside", 24},
+    {"odd", 8},    {"index", 3},   {"pairs", 8},  {"whole", 12},
+    {"holes", 20}, {"halves", 24}, {"upon", 32},  {"twice", 16},
+    {"pixel", 3},  {"small", 10},  {"moved", 24}, {"inside", 24},
 };
 
 // Memory right before inaccessible one.

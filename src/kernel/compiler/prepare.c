@@ -236,9 +236,11 @@ static hd_status simplify(struct hdi_llvm *llvm, LLVMModuleRef module,
 {
     limit_ids(llvm, kernel);
     calm_local(kernel);
+    HDI_TRY(hdi_llvm_passes(llvm, module, "function(sroa)", error));
+    hdi_widen_ids(builder, kernel);
     HDI_TRY(hdi_llvm_passes(
         llvm, module,
-        "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
+        "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,"
         "simplifycfg,loop-simplify,lcssa,loop(indvars,loop-unroll-full),"
         "sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)",
         error));

@@ -87,3 +87,71 @@ void hdi_truncate_ids(LLVMBuilderRef builder, LLVMContextRef context,
     restore(builder, context, call);
     gather(builder, context, call);
 }
+
+// Sums and products ----------------------------------------------------------
+
+static bool is_id(LLVMValueRef value)
+{
+    enum hdi_call kind = hdi_call_kind(value);
+    return kind == HDI_CALL_GLOBAL_ID || kind == HDI_CALL_LOCAL_ID;
+}
+
+// Products with powers of two are shifts, of which restore() knows.
+static bool has_product(LLVMValueRef value)
+{
+    while (LLVMIsAInstruction(value) && LLVMIsABinaryOperator(value)) {
+        bool first = LLVMIsAConstantInt(LLVMGetOperand(value, 0));
+        LLVMValueRef by = LLVMGetOperand(value, !first);
+        if (LLVMGetInstructionOpcode(value) == LLVMMul &&
+            LLVMIsAConstantInt(by) &&
+            __builtin_popcountll(LLVMConstIntGetZExtValue(by)) > 1)
+            return true;
+        value = LLVMGetOperand(value, first);
+    }
+    return false;
+}
+
+// `value`, which is an id in an int with constants added to it and multiplied
+// with it, in 64 bits; NULL: it is something else.
+static LLVMValueRef widened(LLVMBuilderRef builder, LLVMValueRef value,
+                            LLVMTypeRef wide)
+{
+    if (LLVMIsATruncInst(value) && is_id(LLVMGetOperand(value, 0)))
+        return LLVMBuildSExt(builder, value, wide, "");
+    if (!LLVMIsAInstruction(value))
+        return NULL;
+    LLVMOpcode code = LLVMGetInstructionOpcode(value);
+    if ((code != LLVMAdd && code != LLVMMul) || !LLVMGetNSW(value))
+        return NULL;
+    bool first = LLVMIsAConstantInt(LLVMGetOperand(value, 0));
+    LLVMValueRef constant = LLVMGetOperand(value, !first);
+    LLVMValueRef other =
+        LLVMIsAConstantInt(constant)
+            ? widened(builder, LLVMGetOperand(value, first), wide)
+            : NULL;
+    if (!other)
+        return NULL;
+    LLVMValueRef by =
+        LLVMConstInt(wide, (uint64_t)LLVMConstIntGetSExtValue(constant), true);
+    LLVMValueRef copy = LLVMBuildBinOp(builder, code, other, by, "");
+    LLVMSetNSW(copy, true);
+    return copy;
+}
+
+void hdi_widen_ids(LLVMBuilderRef builder, LLVMValueRef kernel)
+{
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b;
+         b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {
+            next = LLVMGetNextInstruction(i);
+            if (!LLVMIsASExtInst(i) || !has_product(LLVMGetOperand(i, 0)))
+                continue;
+            LLVMPositionBuilderBefore(builder, i);
+            LLVMValueRef wide =
+                widened(builder, LLVMGetOperand(i, 0), LLVMTypeOf(i));
+            if (!wide)
+                continue;
+            LLVMReplaceAllUsesWith(i, wide);
+            LLVMInstructionEraseFromParent(i);
+        }
+}

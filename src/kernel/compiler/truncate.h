@@ -9,4 +9,8 @@
 void hdi_truncate_ids(LLVMBuilderRef builder, LLVMContextRef context,
                       LLVMValueRef call);
 
+// 3 * (int)id + 1 in 64 bits is 3 * (long)(int)id + 1, since an int does not
+// wrap: said before LLVM computes the low half in 64 bits and forgets that.
+void hdi_widen_ids(LLVMBuilderRef builder, LLVMValueRef kernel);
+
 #endif

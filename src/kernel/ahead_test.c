@@ -1,4 +1,4 @@
-// What is read next time is asked for in time, where it is known.
+// What is used next time is asked for in time, where it is known.
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static const char turn[] = "line 5: what the next turn reads is asked for "
                   group[] = "line 5: what the next group reads is asked for "
                             "ahead\n";
 
-// Kernels and what is told of them; NULL: nothing is asked for.
+// Kernels and what is told of what they read; NULL: nothing.
 static const struct {
     const char *text, *says;
 } cases[] = {
@@ -55,7 +55,10 @@ static void memory_is_asked_for(struct try *t)
         const struct hd_kernel *kernel = hd_program_find(p, "k");
         const char *told = kernel ? hd_kernel_info(kernel)->explanation : "";
         bool right = cases[i].says ? strstr(told, cases[i].says) != NULL
-                                   : strstr(told, "ahead") == NULL;
+                                   : strstr(told, "reads is asked") == NULL;
+        // All write their own elements at their end.
+        right &= (strstr(told, "what the next group writes") != NULL) ==
+                 (strstr(cases[i].text, AND_THEN) != NULL);
         if (!right)
             printf("case %zu:\n%s\n", i, told);
         CHECK(right);

@@ -321,10 +321,11 @@ static void store_neighbours(struct hdi_wide *w, LLVMValueRef store,
     unsigned align = LLVMGetAlignment(store);
     struct hdi_ways ways;
 
-    bool parts = hdi_access_part(
-        w, store, size_of_all(w, LLVMGetElementType(LLVMTypeOf(value))), at,
-        is_near, &ways);
+    LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(value));
+    bool parts =
+        hdi_access_part(w, store, size_of_all(w, type), at, is_near, &ways);
     hdi_access_copy_kind(w, store, hdi_wide_write(w, value, at, align));
+    hdi_ask_ahead(w, store, LLVMABISizeOfType(w->emit->llvm->layout, type), at);
     if (!parts)
         return;
     LLVMBuildBr(b, ways.join);

@@ -187,9 +187,10 @@ static LLVMValueRef times(struct hdi_emit *e, int64_t factor,
                         LLVMConstInt(e->i64, (uint64_t)factor, true), "");
 }
 
-void hdi_ask_ahead(struct hdi_wide *w, LLVMValueRef load, uint64_t size,
+void hdi_ask_ahead(struct hdi_wide *w, LLVMValueRef access, uint64_t size,
                    LLVMValueRef at)
 {
+    bool is_store = LLVMIsAStoreInst(access) != NULL;
     struct hdi_emit *e = w->emit;
     unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(at));
     LLVMValueRef distance;
@@ -197,7 +198,7 @@ void hdi_ask_ahead(struct hdi_wide *w, LLVMValueRef load, uint64_t size,
     if (!w->certain || e->flat || size < LEAST_SIZE ||
         (space != HDI_SPACE_GLOBAL && space != HDI_SPACE_CONSTANT))
         return;
-    struct growth g = find(w, LLVMGetOperand(load, 0), 0);
+    struct growth g = find(w, LLVMGetOperand(access, is_store), 0);
     if (g.turns != 0)
         distance = times(e, g.turns, e->global[0]);
     else if ((g.items != 0 || g.groups != 0) &&
@@ -207,15 +208,15 @@ void hdi_ask_ahead(struct hdi_wide *w, LLVMValueRef load, uint64_t size,
                          LLVMConstInt(e->i64, (uint64_t)g.groups, true), "");
     else
         return;
-    hdi_note(e->llvm, load, "what the next %s reads is asked for ahead",
-             g.turns != 0 ? "turn" : "group");
+    hdi_note(e->llvm, access, "what the next %s %s is asked for ahead",
+             g.turns != 0 ? "turn" : "group", is_store ? "writes" : "reads");
     for (uint64_t line = 0; line < size * w->lanes; line += LINE) {
         LLVMValueRef offset = LLVMBuildAdd(
             e->builder, distance, LLVMConstInt(e->i64, line, false), "");
         LLVMTypeRef type = LLVMTypeOf(at);
         LLVMValueRef args[] = {
             LLVMBuildGEP2(e->builder, e->i8, at, &offset, 1, ""),
-            LLVMConstInt(e->i32, 0, false), // to be read
+            LLVMConstInt(e->i32, is_store, false),
             LLVMConstInt(e->i32, 3, false), // into all caches
             LLVMConstInt(e->i32, 1, false)};
         hdi_wide_call(

@@ -30,7 +30,8 @@ enum {
     PRIORITIES = 3,
     PAUSES = 100,       // about 5 us, what sleeping and waking costs
     PATIENCE = 5000000, // a worker waits for memory, long against pieces [ns]
-    FIRST_BOXES = 16
+    FIRST_BOXES = 16,
+    NESTED = 66 // pieces on one worker, a few more than joins go deep
 };
 
 // The median piece takes 100 us: the shortest window is then 0.8 ms, and the
@@ -104,7 +105,8 @@ static hd_status make_dispatcher(struct hdi_broker *b, unsigned units,
     const struct hdi_machine *machine =
         hdi_topology_machine(hdi_pool_topology(b->pool));
     uint32_t slots = hd_pool_workers(b->pool) + HD_MAX_STAND_INS;
-    uint32_t leases = slots + 2 * units; // one runs there, one waits
+    // A piece may lie on top of others; on a unit one runs, one waits.
+    uint32_t leases = slots * NESTED + 2 * units;
     struct hdi_shape *shape = calloc(1, sizeof(*shape));
     b->shape = shape;
     b->modules = calloc(machine->cache_groups, sizeof(*b->modules));

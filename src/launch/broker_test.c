@@ -14,7 +14,8 @@ static struct hd_error error;
 
 enum {
     UNITS = 1,
-    HELD = 2 // by a unit: one runs, one waits
+    HELD = 2,    // by a unit: one runs, one waits
+    HIGHEST = 60 // pile of pieces on one worker
 };
 
 struct fake;
@@ -662,38 +663,46 @@ static void who_found_no_memory_is_called_again(bool on_worker)
     tear_down(&rig);
 }
 
-// A piece that forks and joins may have other tasks on top of it, which launch:
-// what these want is held by the piece, and it waits for them.
+// A piece that forks and joins may have other tasks on top of it, which launch,
+// and so on: what these want is held by pieces that wait for them.
 struct nested {
-    struct fake below, above;
+    struct fake fake;
+    struct nested *above; // or NULL
 };
 
 static void run_nested(struct hd_worker *worker, struct hdi_grant *grant,
                        struct hdi_box *box)
 {
     struct nested *n = (struct nested *)(void *)fake_of(grant->bid);
+    struct nested *above = n->above;
 
-    give(&n->above);
-    hdi_broker_wait(n->above.broker, &n->above.bid, worker);
-    hdi_broker_leave(n->above.broker, &n->above.bid);
-    run_box(&n->below, box);
+    n->above = NULL; // of its first piece
+    if (above) {
+        give(&above->fake);
+        hdi_broker_wait(n->fake.broker, &above->fake.bid, worker);
+        hdi_broker_leave(n->fake.broker, &above->fake.bid);
+    }
+    run_box(&n->fake, box);
 }
 
-static void memory_below_a_waiter_is_not_waited_for(void)
+static void what_lies_below_a_waiter_is_not_waited_for(unsigned depth,
+                                                       uint64_t local)
 {
     static const struct hdi_bidder nests = {run_nested, piece, NULL};
     struct rig rig = set_up(1, NULL);
-    struct nested n = {.below = make(&rig, HD_PRIORITY_NORMAL,
-                                     (struct hdi_box){.count = {1, 1, 1}}, 1),
-                       .above = make(&rig, HD_PRIORITY_NORMAL,
-                                     (struct hdi_box){.count = {50, 1, 1}}, 1)};
+    struct nested pile[HIGHEST];
 
-    n.below.bid.bidder = &nests;
-    n.below.bid.local = n.above.bid.local = UINT64_C(1) << 40;
-    give(&n.below);
-    await(&n.below);
-    every_group_ran_once(&n.below);
-    every_group_ran_once(&n.above);
+    for (unsigned i = 0; i < depth; i++) {
+        pile[i].fake = make(&rig, HD_PRIORITY_NORMAL,
+                            (struct hdi_box){.count = {10, 1, 1}}, 1);
+        pile[i].fake.bid.bidder = &nests;
+        pile[i].fake.bid.local = local;
+        pile[i].above = i + 1 < depth ? &pile[i + 1] : NULL;
+    }
+    give(&pile[0].fake);
+    await(&pile[0].fake);
+    for (unsigned i = 0; i < depth; i++)
+        every_group_ran_once(&pile[i].fake);
     tear_down(&rig);
 }
 
@@ -725,7 +734,8 @@ int main(void)
     weights_choose_the_module();
     who_found_no_memory_is_called_again(false);
     who_found_no_memory_is_called_again(true);
-    memory_below_a_waiter_is_not_waited_for();
+    what_lies_below_a_waiter_is_not_waited_for(2, UINT64_C(1) << 40);
+    what_lies_below_a_waiter_is_not_waited_for(HIGHEST, 0);
     a_cancelled_pool_keeps_nobody_waiting();
     return 0;
 }

@@ -17,6 +17,7 @@ static inline void match_module(struct hdi_dispatcher *d, uint32_t m,
     struct hdi_module *module = &d->modules[m];
     uint16_t *level = match->level + (size_t)m * of.lines;
     uint32_t stride = d->shape.units * HDI_PAGE * of.lines;
+    uint32_t runs = (d->shape.count_begin + 3) / 4 * 4; // see hdi_page_place()
     const uint16_t *pages =
         match->pages + (size_t)match->turn[m] * HDI_PAGE * of.lines;
 
@@ -27,8 +28,8 @@ static inline void match_module(struct hdi_dispatcher *d, uint32_t m,
         now = column(level, pages, stride, of.lines, count) & match->active[w];
         if (now && module->stale) {
             search_module(module, &d->shape, level);
-            now = column(level, pages, stride, of.lines, count) &
-                  match->active[w];
+            // The counts are as they were.
+            now &= column(level, pages, stride, runs, count);
         }
         uint64_t any =
             spread(match->fits + (size_t)64 * w * of.module_words + m / 64,

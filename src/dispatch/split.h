@@ -16,13 +16,19 @@ enum hdi_pointer {
 // table[w * units + place] for w = 0 .. units * waves.
 void hdi_split_table(uint16_t *table, uint32_t units, uint32_t waves);
 
+// Below twice `units`, turned around; groups split at random, so no branch.
+static inline uint32_t hdi_pointer_within(uint32_t unit, uint32_t units)
+{
+    return unit - (units & -(uint32_t)(unit >= units));
+}
+
 // The unit at place 0 of the rotated split.
 static inline uint32_t hdi_pointer_first(enum hdi_pointer kind,
                                          uint32_t pointer, uint32_t units)
 {
     uint32_t first = kind == HDI_POINTER_TAIL ? pointer + 1 : pointer;
 
-    return first >= units ? first - units : first;
+    return hdi_pointer_within(first, units);
 }
 
 // `rest`: waves beyond an even split, fewer than units.
@@ -31,7 +37,7 @@ static inline uint32_t hdi_pointer_moved(uint32_t pointer, uint32_t rest,
 {
     uint32_t moved = pointer + rest;
 
-    return moved >= units ? moved - units : moved;
+    return hdi_pointer_within(moved, units);
 }
 
 #endif

@@ -61,9 +61,12 @@ void hdi_language_check(lua_State *lua, hd_status status,
 
 static const char *check_name(lua_State *lua, int index, const char *function)
 {
-    if (lua_type(lua, index) != LUA_TSTRING || !lua_tostring(lua, index)[0])
+    bool is_text = lua_type(lua, index) == LUA_TSTRING;
+
+    if (!is_text || !lua_tostring(lua, index)[0])
         hdi_sandbox_fail(lua, HD_EPROGRAM, "%s takes a name, not %s", function,
-                         hdi_language_kind(lua, index));
+                         is_text ? "an empty one"
+                                 : hdi_language_kind(lua, index));
     return lua_tostring(lua, index);
 }
 

@@ -314,7 +314,7 @@ static void resources_are_values_with_fields(void)
     fails("resource('r', {}, 4)", "such as \"float4\", not table");
     fails_with("resource('r', 'real', 4)", WITH(0), HD_EINVAL,
                "program.lua:1: resource 'r': 'real' is no scalar");
-    fails("resource('', 'float', 4)", "resource takes a name");
+    fails("resource('', 'float', 4)", "resource takes a name, not an empty");
     fails("output('x', 3)", "output takes a resource, not number");
     fails("output(nil, 3)", "output takes a name, not nothing");
 }

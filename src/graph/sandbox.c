@@ -133,19 +133,48 @@ int hdi_sandbox_fail(lua_State *lua, hd_status status, const char *format, ...)
     return lua_error(lua);
 }
 
+// What buffers of the library say.
+static bool is_of_memory(const char *text)
+{
+    return strncmp(text, "not enough memory", 17) == 0;
+}
+
+// Lua puts no line before what functions of its library say that ours call.
+static void add_line(lua_State *lua)
+{
+    const char *text = lua_tostring(lua, 1);
+    lua_Debug at;
+    int level = 1;
+
+    do {
+        if (!lua_getstack(lua, level++, &at))
+            return;
+        lua_getinfo(lua, "Sl", &at);
+    } while (at.currentline <= 0);
+    size_t length = strlen(at.short_src);
+    if (strncmp(text, at.short_src, length) == 0 && text[length] == ':')
+        return;
+    lua_pushfstring(lua, "%s:%d: %s", hdi_sandbox_of(lua)->path, at.currentline,
+                    text);
+    lua_replace(lua, 1);
+}
+
 // Put the lines that led to the error behind the message; the first is named in
-// it already.
+// it.
 static int explain(lua_State *lua)
 {
     struct hdi_sandbox *s = hdi_sandbox_of(lua);
     lua_Debug at;
     int named = 0;
 
-    if (lua_type(lua, 1) == LUA_TSTRING)
+    if (lua_type(lua, 1) == LUA_TSTRING) {
         lua_settop(lua, 1);
-    else
+        if (!s->ending && !is_of_memory(lua_tostring(lua, 1)))
+            add_line(lua);
+    } else {
         lua_pushfstring(lua, "%s:%d: error() with a %s instead of a text",
                         s->path, hdi_sandbox_line(lua), luaL_typename(lua, 1));
+    }
     for (int level = 1; named <= TRACE_LEVELS && level < MOST_LEVELS &&
                         lua_getstack(lua, level, &at);
          level++) {
@@ -400,7 +429,7 @@ static hd_status explain_status(struct hdi_sandbox *s, int result,
     // errors with LUA_ERRERR, a stack that cannot grow as if it were too deep.
     const char *text = result == LUA_ERRMEM ? NULL : lua_tostring(s->lua, -1);
     bool memory = !text || s->load_memory || result == LUA_ERRERR ||
-                  strncmp(text, "not enough memory", 17) == 0 ||
+                  is_of_memory(text) ||
                   (s->over_memory && strstr(text, "stack overflow"));
 
     if (memory && s->over_steps)

@@ -235,6 +235,33 @@ static void memory_is_bounded(void)
     CHECK_FAILS(run("x = 1", 0, 1000), HD_ELIMIT, error, "0 MiB");
 }
 
+// Which of the library's functions are called by ours makes no difference; nor
+// does a path of which Lua tells the end only.
+static void errors_name_their_line_once(void)
+{
+    static const char *const wrong[] = {
+        "table.sort({3, 2, 1, 5, 4, 7}, function() return true end)",
+        "string.format('%d', 1.5)",
+        "string.format('%99999s', 'x')",
+        "string.rep('x', 1.5)",
+        "table.concat({{}})",
+        "error('x', 0)",
+        "error('x')",
+        "local x = nil + 1"};
+    char text[128], kept[sizeof(path)];
+
+    memcpy(kept, path, sizeof(path));
+    for (size_t i = 0; i < 2 * sizeof(wrong) / sizeof(wrong[0]); i++) {
+        snprintf(path, sizeof(path), "%s/program%s.lua", folder,
+                 i % 2 ? "_that_has_a_name_too_long_for_a_message" : "");
+        snprintf(text, sizeof(text), "\n\n%s\n", wrong[i / 2]);
+        fails(text, ".lua:3: ");
+        CHECK(!strstr(strstr(error.text, ".lua:") + 1, ".lua:"));
+        unlink(path);
+    }
+    memcpy(path, kept, sizeof(path));
+}
+
 static void deep_recursion_is_an_error(void)
 {
     fails("local function f() return 1 + f() end f()", "stack overflow");
@@ -285,6 +312,7 @@ int main(void)
     endless_programs_are_stopped_at_their_line();
     work_in_c_is_counted();
     memory_is_bounded();
+    errors_name_their_line_once();
     deep_recursion_is_an_error();
     nothing_catches_the_end();
     any_allocation_may_fail();

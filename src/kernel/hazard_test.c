@@ -35,6 +35,24 @@ static const char source[] =
     "        } while (again++ < end);\n"
     "    }\n"
     "    to[get_global_id(0)] = sum;\n"
+    "}\n"
+    "kernel __attribute__((reqd_work_group_size(8, 1, 1)))\n"
+    "void some(global uint *to, global const uint *from, uint n, uint k) {\n"
+    "    local uint ons[8];\n"
+    "    uint sum = 1, i = get_global_id(0), line = get_local_id(0);\n"
+    "    ons[line] = from[i];\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    uint on = ons[line * 5 % 8];\n"
+    "    for (uint turn = 0; turn < n; turn++) {\n"
+    "        barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "        uint end = (uint)(on || turn) >> (turn && k);\n"
+    "        for (uint j = 0; j < end; j++)\n"
+    "            sum = sum * 31 + (from[8 * i + N * 8 * j] & 1\n"
+    "                              ? from[(8 | turn) / (turn >> 8 | 1) & 15]\n"
+    "                              : 3);\n"
+    "        barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    }\n"
+    "    to[i] = sum;\n"
     "}\n";
 
 static const struct try_range range = {1, {N}, {8}, {0}};
@@ -130,16 +148,40 @@ static void vectors_need_few_checks(struct try *t)
     }
 }
 
+// Work-items have a quotient whether or not the first of them has it.
+static void some_may_divide(struct try *t)
+{
+    static uint32_t from[8 * N], to[N];
+    uint32_t *pfrom = from, *pto = to, turns = 3, k = 0;
+    struct hd_program *p = try_build(t, source, "-DN=200");
+
+    for (uint32_t i = 0; i < 8 * N; i++)
+        from[i] = i * 0x9e3779b1u >> 7;
+    for (uint32_t i = 0; i < N; i += 3)
+        from[i] = 0;
+    TRY_RUN(t, p, "some", range, TRY_VALUE(pto), TRY_VALUE(pfrom),
+            TRY_VALUE(turns), TRY_VALUE(k));
+    for (uint32_t i = 0; i < N; i++) {
+        uint32_t sum = 1, on = from[i / 8 * 8 + i % 8 * 5 % 8];
+        for (uint32_t turn = 0; turn < turns; turn++)
+            if (on || turn)
+                sum = sum * 31 + (from[8 * i] & 1 ? from[8 | turn] : 3);
+        CHECK(to[i] == sum);
+    }
+    hd_program_destroy(p);
+}
+
 int main(void)
 {
     struct try t = try_open();
 
-    struct hd_program *p = try_build(&t, source, NULL);
+    struct hd_program *p = try_build(&t, source, "-DN=200");
     arguments_may_be_one_buffer(&t, p);
     an_element_may_be_chosen(&t, p);
     private_arrays_are_memory(&t, p);
     hd_program_destroy(p);
     vectors_need_few_checks(&t);
+    some_may_divide(&t);
     try_close(&t);
     return 0;
 }

@@ -84,7 +84,7 @@ struct hdi_emit {
     struct hdi_map values;     // kernel's value: its copy in this region
     LLVMValueRef access_group; // metadata
     bool ordered; // a work-item's own accesses in this region keep their order
-    bool crowded; // they are too many to be vectors then
+    bool scalar;  // its loops are not to be vectors
     unsigned access_kind, loop_kind; // metadata kinds
     struct hd_error *error;
     hd_status status; // of what could not be copied

@@ -25,7 +25,7 @@ static LLVMValueRef loop_metadata(const struct hdi_emit *e, bool innermost,
             properties[n++] = LLVMDIBuilderCreateDebugLocation(
                 c, e->about->line, HDI_REGION_COLUMN + region, scope, NULL);
         word[0] = WORD("llvm.loop.vectorize.enable");
-        word[1] = LLVMValueAsMetadata(LLVMConstInt(e->i1, !e->crowded, false));
+        word[1] = LLVMValueAsMetadata(LLVMConstInt(e->i1, !e->scalar, false));
         properties[n++] = LLVMMDNodeInContext2(c, word, 2);
         if (!e->ordered) {
             word[0] = WORD("llvm.loop.parallel_accesses");

@@ -19,6 +19,7 @@
 #include "kernel/compiler/join.h"
 #include "kernel/compiler/lanes.h"
 #include "kernel/compiler/loop.h"
+#include "kernel/compiler/quotient.h"
 #include "kernel/compiler/screen.h"
 #include "kernel/compiler/workgroup.h"
 
@@ -617,9 +618,10 @@ static bool write_region(struct hdi_regions *all, size_t start)
         form.reason = hdi_lanes_reason(&region, &form.line);
     if (lanes && joined)
         lanes->splits = false; // hardly ever run: not worth the code
-    e->ordered = e->crowded = false;
+    e->ordered = e->scalar = false;
     if (ok && !lanes && !form.lone)
-        ok = hdi_hazard_find(&region, &e->ordered, &e->crowded);
+        ok = hdi_hazard_find(&region, &e->ordered, &e->scalar);
+    e->scalar |= !lanes && !form.lone && hdi_quotient_find(&region);
     form.lanes = lanes ? lanes->span : 0;
     form.limit = lanes && lanes->splits ? lanes->split.line : 0;
     ok &= add_form(&all->forms, form);

@@ -180,6 +180,45 @@ static void what_some_items_change_is_kept_per_item(struct try *t)
     hd_program_destroy(p);
 }
 
+// LLVM counts turns & 3 in two bits.
+static void few_bits_are_kept_per_item(struct try *t)
+{
+    struct hd_program *p =
+        try_build(t,
+                  "__kernel void k(__global uint *to, uint n) {\n"
+                  "    uint own[4], sum = 1, l = get_local_id(0);\n"
+                  "    for (uint i = 0; i < 4; i++) own[i] = n * i;\n"
+                  "    uint turns = own[n & 3] & 7;\n"
+                  "    for (uint turn = 0; turn < turns; turn++) {\n"
+                  "        barrier(CLK_LOCAL_MEM_FENCE);\n"
+                  "        for (uint i = 0; i < (l & 3); i++)\n"
+                  "            for (uint k = 0; k < (3 & (turn * i)); k++)\n"
+                  "                sum = sum * 31 + 77;\n"
+                  "        barrier(CLK_LOCAL_MEM_FENCE);\n"
+                  "    }\n"
+                  "    to[get_global_id(0)] = sum;\n"
+                  "}\n",
+                  NULL);
+    static uint32_t to[N], *pto = to;
+    uint32_t n = 7;
+
+    for (uint32_t local = 1; local <= N; local++) {
+        if (N % local)
+            continue;
+        TRY_RUN(t, p, "k", ((struct try_range){1, {N}, {local}, {0}}),
+                TRY_VALUE(pto), TRY_VALUE(n));
+        for (uint32_t id = 0; id < N; id++) {
+            uint32_t sum = 1;
+            for (uint32_t turn = 0; turn < (n * (n & 3) & 7); turn++)
+                for (uint32_t i = 0; i < (id % local & 3); i++)
+                    for (uint32_t k = 0; k < (3 & (turn * i)); k++)
+                        sum = sum * 31 + 77;
+            CHECK(to[id] == sum);
+        }
+    }
+    hd_program_destroy(p);
+}
+
 static void atomics_count_right(struct try *t)
 {
     struct hd_program *p = try_build(
@@ -343,6 +382,7 @@ static void test(struct try *t)
     one_item_fills_an_array_for_all(t);
     items_that_returned_stay_away(t);
     what_some_items_change_is_kept_per_item(t);
+    few_bits_are_kept_per_item(t);
     atomics_count_right(t);
     tiles_in_two_dimensions_multiply_matrices(t);
     uniform_branches_choose_barriers(t);

@@ -3,10 +3,15 @@
 
 #include "kernel/compiler/widen.h"
 
-// As it lies in memory: a bit takes a byte.
+// As it lies in memory, one value after the other: a bit takes a byte, as do
+// the two that LLVM needs for x & 3, while vectors of them would be packed.
 static LLVMTypeRef kept_type(const struct hdi_emit *e, LLVMTypeRef type)
 {
-    return type == e->i1 ? e->i8 : type;
+    if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind)
+        return type;
+    return LLVMIntTypeInContext(
+        e->llvm->context,
+        8 * (unsigned)LLVMABISizeOfType(e->llvm->layout, type));
 }
 
 struct transfer {
@@ -37,8 +42,8 @@ static LLVMValueRef read_items(struct hdi_wide *w, size_t slot)
         LLVMValueRef vector =
             hdi_wide_read(w, in_memory, at,
                           LLVMABIAlignmentOfType(e->llvm->layout, in_memory));
-        return type == e->i1 ? LLVMBuildTrunc(e->builder, vector, all, "")
-                             : vector;
+        return type == in_memory ? vector
+                                 : LLVMBuildTrunc(e->builder, vector, all, "");
     }
     struct transfer t = {at, hdi_emit_alloca(e, all), type};
     hdi_each_lane(w, transfer_lane, &t);

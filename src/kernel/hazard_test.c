@@ -46,10 +46,11 @@ static const char source[] =
     "    for (uint turn = 0; turn < n; turn++) {\n"
     "        barrier(CLK_LOCAL_MEM_FENCE);\n"
     "        uint end = (uint)(on || turn) >> (turn && k);\n"
-    "        for (uint j = 0; j < end; j++)\n"
+    "        for (uint j = 0; j < end; j++) {\n"
+    "            uint x = DIVIDEND;\n"
     "            sum = sum * 31 + (from[8 * i + N * 8 * j] & 1\n"
-    "                              ? from[(8 | turn) / (turn >> 8 | 1) & 15]\n"
-    "                              : 3);\n"
+    "                              ? from[QUOTIENT & 15] : x);\n"
+    "        }\n"
     "        barrier(CLK_LOCAL_MEM_FENCE);\n"
     "    }\n"
     "    to[i] = sum;\n"
@@ -149,11 +150,11 @@ static void vectors_need_few_checks(struct try *t)
 }
 
 // Work-items have a quotient whether or not the first of them has it.
-static void some_may_divide(struct try *t)
+static void some_may_divide(struct try *t, const char *how)
 {
     static uint32_t from[8 * N], to[N];
     uint32_t *pfrom = from, *pto = to, turns = 3, k = 0;
-    struct hd_program *p = try_build(t, source, "-DN=200");
+    struct hd_program *p = try_build(t, source, how);
 
     for (uint32_t i = 0; i < 8 * N; i++)
         from[i] = i * 0x9e3779b1u >> 7;
@@ -165,7 +166,8 @@ static void some_may_divide(struct try *t)
         uint32_t sum = 1, on = from[i / 8 * 8 + i % 8 * 5 % 8];
         for (uint32_t turn = 0; turn < turns; turn++)
             if (on || turn)
-                sum = sum * 31 + (from[8 * i] & 1 ? from[8 | turn] : 3);
+                sum = sum * 31 +
+                      (from[8 * i] & 1 ? from[(8 | turn) / 3] : (8 | turn));
         CHECK(to[i] == sum);
     }
     hd_program_destroy(p);
@@ -175,13 +177,15 @@ int main(void)
 {
     struct try t = try_open();
 
-    struct hd_program *p = try_build(&t, source, "-DN=200");
+    struct hd_program *p =
+        try_build(&t, source, "-DN=200 -DDIVIDEND=0 -DQUOTIENT=0");
     arguments_may_be_one_buffer(&t, p);
     an_element_may_be_chosen(&t, p);
     private_arrays_are_memory(&t, p);
     hd_program_destroy(p);
     vectors_need_few_checks(&t);
-    some_may_divide(&t);
+    some_may_divide(&t, "-DN=200 -DDIVIDEND=8|turn -DQUOTIENT=x/n");
+    some_may_divide(&t, "-DN=200 -DDIVIDEND=8|turn -DQUOTIENT=min(x,n+9)/n");
     try_close(&t);
     return 0;
 }

@@ -16,6 +16,14 @@ static bool is_of_row(LLVMValueRef value)
            LLVMConstIntGetZExtValue(LLVMGetOperand(value, 0)) != 0;
 }
 
+// min() and the like, which LLVM looks through as well.
+static bool is_intrinsic(LLVMValueRef value)
+{
+    return LLVMIsACallInst(value) &&
+           LLVMIsAFunction(LLVMGetCalledValue(value)) &&
+           LLVMGetIntrinsicID(LLVMGetCalledValue(value)) != 0;
+}
+
 // Whether all work-items of a row that come there may have the same value, as
 // LLVM sees once slots are gone: also of what is stored where some are off.
 // `left` is how many more values are looked at; one that grows in a loop uses
@@ -41,7 +49,8 @@ static bool is_same(const struct hdi_flow *flow, LLVMValueRef value,
         return same;
     }
     if (!LLVMIsABinaryOperator(value) && !LLVMIsACastInst(value) &&
-        !LLVMIsASelectInst(value) && !LLVMIsACmpInst(value))
+        !LLVMIsASelectInst(value) && !LLVMIsACmpInst(value) &&
+        !is_intrinsic(value))
         return false;
     for (int o = 0; same && o < LLVMGetNumOperands(value); o++)
         same = is_same(flow, LLVMGetOperand(value, (unsigned)o), left);

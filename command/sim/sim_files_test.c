@@ -7,11 +7,44 @@
 #include "sim/setup.h"
 #include "sim/timeline.h"
 
+struct mistake {
+    const char *text, *complaint;
+};
+
+static void refuse_machines(const struct mistake *list, size_t count)
+{
+    struct sim_machine machine;
+    struct sim_text text;
+
+    for (size_t i = 0; i < count; i++) {
+        CHECK_OK(sim_text_from(&text, "f", list[i].text, strlen(list[i].text),
+                               &error),
+                 error);
+        CHECK_FAILS(sim_machine_read(&machine, &text), HD_EFORMAT, error,
+                    list[i].complaint);
+        sim_text_close(&text);
+    }
+}
+
+static void refuse_workloads(const struct sim_machine *machine,
+                             const struct mistake *list, size_t count)
+{
+    struct sim_workload workload;
+    struct sim_text text;
+
+    for (size_t i = 0; i < count; i++) {
+        CHECK_OK(sim_text_from(&text, "f", list[i].text, strlen(list[i].text),
+                               &error),
+                 error);
+        CHECK_FAILS(sim_workload_read(&workload, machine, &text), HD_EFORMAT,
+                    error, list[i].complaint);
+        sim_text_close(&text);
+    }
+}
+
 static void wrong_files_are_told_where(void)
 {
-    static const struct {
-        const char *text, *complaint;
-    } machines[] = {
+    static const struct mistake machines[] = {
         {"modules 4\nunit 3\n", "f:2: 'unit' is not known"},
         {"modules 0\n", "f:1: modules: 0 is not within 1 to"},
         {"modules x\n", "f:1: modules: 'x' is not a whole number"},
@@ -44,9 +77,7 @@ static void wrong_files_are_told_where(void)
         {"resource a 8 unit contiguous sampled 3 grouped 4\n",
          "f:1: a search is 'grouped' or 'sampled', not both"},
     };
-    static const struct {
-        const char *text, *complaint;
-    } workloads[] = {
+    static const struct mistake workloads[] = {
         {"", "f:1: at its end: how many 'cycles'"},
         {"name\n", "f:1: the name of the workload is missing"},
         {"machine\n", "f:1: the file of the machine is missing"},
@@ -74,26 +105,12 @@ static void wrong_files_are_told_where(void)
         {"mix fma 1\n", "f:1: the machine has no instruction class 'fma'"},
     };
     struct sim_machine machine, standard;
-    struct sim_workload workload;
     struct sim_text text;
 
     read_machine(&standard, machine_text);
-    for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++) {
-        CHECK_OK(sim_text_from(&text, "f", machines[i].text,
-                               strlen(machines[i].text), &error),
-                 error);
-        CHECK_FAILS(sim_machine_read(&machine, &text), HD_EFORMAT, error,
-                    machines[i].complaint);
-        sim_text_close(&text);
-    }
-    for (size_t i = 0; i < sizeof(workloads) / sizeof(*workloads); i++) {
-        CHECK_OK(sim_text_from(&text, "f", workloads[i].text,
-                               strlen(workloads[i].text), &error),
-                 error);
-        CHECK_FAILS(sim_workload_read(&workload, &standard, &text), HD_EFORMAT,
-                    error, workloads[i].complaint);
-        sim_text_close(&text);
-    }
+    refuse_machines(machines, sizeof(machines) / sizeof(*machines));
+    refuse_workloads(&standard, workloads,
+                     sizeof(workloads) / sizeof(*workloads));
     CHECK_FAILS(sim_text_from(&text, "f", "modules 4\nun\0ts 3\n", 20, &error),
                 HD_EFORMAT, error, "f:2: not a text: byte 12 is 0");
     CHECK_FAILS(sim_machine_open(&machine, "/nonexistent/file", &error),
@@ -104,9 +121,7 @@ static void wrong_files_are_told_where(void)
 // What is given twice is not taken as the first, nor as the last.
 static void nothing_is_given_twice(void)
 {
-    static const struct {
-        const char *text, *complaint;
-    } machines[] = {
+    static const struct mistake machines[] = {
         {"modules 4\nunits 2\n# more\nmodules 4\n",
          "f:4: 'modules' is given twice, first on line 1"},
         {"name a\nname b\n", "f:2: 'name' is given twice, first on line 1"},
@@ -128,9 +143,7 @@ static void nothing_is_given_twice(void)
         {"resource a 8 unit contiguous sampled energy 1 sampled\n",
          "f:1: 'sampled' is given twice in this line"},
     };
-    static const struct {
-        const char *text, *complaint;
-    } workloads[] = {
+    static const struct mistake workloads[] = {
         {"cycles 10\ncycles 20\n",
          "f:2: 'cycles' is given twice, first on line 1"},
         {"machine a\n\nmachine b\n",
@@ -153,31 +166,17 @@ static void nothing_is_given_twice(void)
                                "mix fma 1\nmix fma 1\nneed vector 1\n"
                                "shrink vector 1\ngroups 1\nrun lognormal 1 1";
     char classes[512];
-    struct sim_machine machine, standard;
+    struct sim_machine standard;
     struct sim_workload workload;
-    struct sim_text text;
 
     snprintf(classes, sizeof(classes),
              "%sinstruction fma 1\ninstruction add 1\n"
              "resource to 8 unit counted\n",
              machine_text);
     read_machine(&standard, classes);
-    for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++) {
-        CHECK_OK(sim_text_from(&text, "f", machines[i].text,
-                               strlen(machines[i].text), &error),
-                 error);
-        CHECK_FAILS(sim_machine_read(&machine, &text), HD_EFORMAT, error,
-                    machines[i].complaint);
-        sim_text_close(&text);
-    }
-    for (size_t i = 0; i < sizeof(workloads) / sizeof(*workloads); i++) {
-        CHECK_OK(sim_text_from(&text, "f", workloads[i].text,
-                               strlen(workloads[i].text), &error),
-                 error);
-        CHECK_FAILS(sim_workload_read(&workload, &standard, &text), HD_EFORMAT,
-                    error, workloads[i].complaint);
-        sim_text_close(&text);
-    }
+    refuse_machines(machines, sizeof(machines) / sizeof(*machines));
+    refuse_workloads(&standard, workloads,
+                     sizeof(workloads) / sizeof(*workloads));
     read_workload(&workload, &standard, both);
     CHECK(workload.written.count == 2 && workload.mix_count == 2);
     sim_workload_close(&workload);

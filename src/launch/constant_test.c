@@ -4,6 +4,7 @@
 
 #include "launch/mend.h"
 #include "launch/stray.h"
+#include "tests/mappings.h"
 
 static const char source[] = STRAY_KERNELS
     "kernel void stamp(global int *a, global int *b, long at,\n"
@@ -163,18 +164,6 @@ static void constants_are_what_was_written(struct rig *rig, uint64_t size)
     }
     hd_buffer_destroy(c);
     free_pair(&pair);
-}
-
-static int count_mappings(void)
-{
-    FILE *maps = fopen("/proc/self/maps", "r");
-    int c, count = 0;
-
-    CHECK(maps);
-    while ((c = getc(maps)) != EOF)
-        count += c == '\n';
-    fclose(maps);
-    return count;
 }
 
 static void nothing_is_left_of_constants(struct rig *rig)

@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "tests/check.h"
+#include "tests/mappings.h"
 
 enum {
     KIB = 1024
@@ -144,18 +145,6 @@ static void what_fits_stays_where_it_is(void)
     reserve(&c, 16, 16, 100 * KIB);
     CHECK(c.apart.memory == apart);
     hdi_coroutines_free(&c);
-}
-
-static int count_mappings(void)
-{
-    FILE *maps = fopen("/proc/self/maps", "r");
-    int c, count = 0;
-
-    CHECK(maps);
-    while ((c = getc(maps)) != EOF)
-        count += c == '\n';
-    fclose(maps);
-    return count;
 }
 
 static long most_mappings(void)

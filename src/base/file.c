@@ -1,8 +1,11 @@
 #include "base/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -45,4 +48,73 @@ hd_status hdi_read_file(const char *path, size_t most, struct hdi_text *text,
         return hdi_fail(error, HD_ELIMIT, "%s: larger than %zu bytes", path,
                         most);
     return HD_OK;
+}
+
+static hd_status write_into(const char *path, const void *data, size_t size,
+                            struct hd_error *error)
+{
+    int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    bool ok = file >= 0 && hdi_write_all(file, data, size);
+    int failed = errno;
+
+    if (file >= 0 && close(file) != 0 && ok) {
+        ok = false;
+        failed = errno;
+    }
+    return ok ? HD_OK
+              : hdi_fail(error, HD_EIO, "%s: %s", path, strerror(failed));
+}
+
+// Write to a new file beside `place`, give it the mode, rename it.
+static hd_status replace(const char *path, const char *place, mode_t mode,
+                         const void *data, size_t size, struct hd_error *error)
+{
+    struct hdi_text temporary = {0};
+
+    hdi_text_print(&temporary, "%s.XXXXXX", place);
+    if (temporary.failed)
+        return hdi_fail(error, HD_ENOMEM, "%s: no memory to write it", path);
+
+    int file = mkostemp(temporary.data, O_CLOEXEC);
+    bool ok = file >= 0 && hdi_write_all(file, data, size) &&
+              fchmod(file, mode) == 0 && fsync(file) == 0;
+    int failed = errno;
+    if (file >= 0 && close(file) != 0 && ok) {
+        ok = false;
+        failed = errno;
+    }
+    if (ok && rename(temporary.data, place) != 0) {
+        ok = false;
+        failed = errno;
+    }
+    if (file >= 0 && !ok)
+        unlink(temporary.data);
+    hdi_text_free(&temporary);
+    return ok ? HD_OK
+              : hdi_fail(error, HD_EIO, "%s: %s", path, strerror(failed));
+}
+
+hd_status hdi_write_file(const char *path, const void *data, size_t size,
+                         struct hd_error *error)
+{
+    struct stat about;
+
+    if (stat(path, &about) == 0) {
+        if (!S_ISREG(about.st_mode)) // a folder cannot be opened for writing
+            return write_into(path, data, size, error);
+        char *place = access(path, W_OK) == 0 ? realpath(path, NULL) : NULL;
+        if (!place)
+            return hdi_fail(error, HD_EIO, "%s: %s", path, strerror(errno));
+        hd_status status =
+            replace(path, place, about.st_mode & 0777, data, size, error);
+        free(place);
+        return status;
+    }
+    if (errno != ENOENT)
+        return hdi_fail(error, HD_EIO, "%s: %s", path, strerror(errno));
+    if (lstat(path, &about) == 0) // a link to a file that is to be made
+        return write_into(path, data, size, error);
+    mode_t mask = umask(0);
+    umask(mask);
+    return replace(path, path, 0666 & ~mask, data, size, error);
 }

@@ -17,4 +17,10 @@ bool hdi_write_all(int file, const void *data, size_t size);
 hd_status hdi_read_file(const char *path, size_t most, struct hdi_text *text,
                         struct hd_error *error);
 
+// Write a file that is there whole or not at all: beside `path`, then renamed.
+// A link is followed; what is no regular file (a pipe, a device) is written
+// into, not replaced; what was there keeps its mode. HD_EIO, HD_ENOMEM.
+hd_status hdi_write_file(const char *path, const void *data, size_t size,
+                         struct hd_error *error);
+
 #endif

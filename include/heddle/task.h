@@ -37,6 +37,8 @@ struct hd_pool_params {
     bool caller_only;     // no threads: the caller of each function works
     bool unpinned;        // leave the placement of threads to the system
     const char *topology; // hwloc synthetic description; NULL: this machine
+    unsigned events;      // so many are under way (see heddle/event.h) before a
+                          // start waits for one to end; 0: 16,384
 };
 
 /// Start the workers. `params` may be NULL for the defaults.

@@ -20,7 +20,7 @@ static void add(struct hdi_inbox *inbox, size_t n)
 {
     size_t count = atomic_load_explicit(&inbox->count, memory_order_relaxed);
     // Release: who sees that a job was taken sees that its taker is awake, see
-    // finish() in worker.c and tests/models/last.pml.
+    // finish() in working.c and tests/models/last.pml.
     atomic_store_explicit(&inbox->count, count + n,
                           HDI_BESIDE(memory_order_release));
 }

@@ -7,6 +7,7 @@
 
 #include "heddle/task.h"
 #include "steal/deque.h"
+#include "steal/event.h"
 #include "steal/gang.h"
 #include "steal/idle.h"
 #include "steal/inbox.h"
@@ -77,15 +78,15 @@ struct hd_pool {
 
     struct hdi_idle idle[HDI_APPETITES]; // by what those in it would run
     struct hdi_inbox inbox, urgent, later;
+    struct hdi_events events;
 
     // Shutting down: the worker that parks last with nothing to see ends it.
     _Alignas(
         64) _Atomic unsigned awake; // workers not parked in their main loop
     atomic_bool stopping, finished;
 
-    struct hd_group all;      // everything; cancelled or not
-    void (*tell)(void *data); // of a cancellation; optional
-    void *told;               // its data
+    struct hd_group all;            // everything; cancelled or not
+    struct hdi_listener *listeners; // told of cancellations
 
     // Of a fork and a join of a public task [ns]; 0 until it is measured.
     _Atomic uint64_t overhead;
@@ -139,6 +140,29 @@ void hdi_worker_run(struct hd_worker *worker, struct hd_job *job);
 
 // Run whatever there is until nothing is to be seen; the only worker.
 void hdi_worker_drain(struct hd_worker *worker);
+
+// Run one task or job of anybody's; false when there is none.
+bool hdi_worker_run_one(struct hd_worker *worker);
+
+// As hd_submit(), by priority.
+void hdi_submit_at(struct hd_pool *pool, struct hd_job *job,
+                   enum hd_priority priority);
+
+// One less to wait for in the group.
+void hdi_pool_leave(struct hd_pool *pool, struct hd_group *group);
+
+// As hd_group_wait(), but not after `deadline` [ns], UINT64_MAX: none. Whether
+// the group is done.
+bool hdi_group_wait_until(struct hd_pool *pool, struct hd_group *group,
+                          uint64_t deadline);
+
+// Sleep until the group is done, the deadline, or for a moment [ns].
+void hdi_group_nap(struct hd_group *group, uint64_t deadline, uint64_t moment);
+
+// Wait for an event, held, on this worker, until it has ended or the deadline;
+// whether it has.
+bool hdi_worker_await(struct hd_worker *worker, struct hdi_event *e,
+                      hd_event event, uint64_t deadline);
 
 // The function of a job inside of a hd_work, and what else may become of it.
 void hdi_run_work(struct hd_worker *worker, struct hd_job *job);

@@ -36,32 +36,38 @@ static void wrap(struct hd_pool *pool, struct hd_work *work)
     work->job.run = hdi_run_work;
 }
 
-static void hand_in(struct hd_pool *pool, struct hd_work *work, unsigned near)
+static void hand_in(struct hd_pool *pool, struct hd_job *job,
+                    enum hd_priority priority, unsigned near)
 {
-    struct hdi_inbox *inbox = work->priority == HD_PRIORITY_HIGH ? &pool->urgent
-                              : work->priority == HD_PRIORITY_LOW
-                                  ? &pool->later
-                                  : &pool->inbox;
+    struct hdi_inbox *inbox = priority == HD_PRIORITY_HIGH  ? &pool->urgent
+                              : priority == HD_PRIORITY_LOW ? &pool->later
+                                                            : &pool->inbox;
 
-    if (work->job.group)
-        hdi_group_enter(work->job.group);
-    hdi_inbox_push(inbox, &work->job);
+    if (job->group)
+        hdi_group_enter(job->group);
+    hdi_inbox_push(inbox, job);
     hdi_pool_tell(pool, near);
+}
+
+void hdi_submit_at(struct hd_pool *pool, struct hd_job *job,
+                   enum hd_priority priority)
+{
+    if (priority == HD_PRIORITY_NORMAL) {
+        hd_submit(pool, job);
+        return;
+    }
+    struct hd_worker *worker = hd_pool_worker(pool);
+    hand_in(pool, job, priority, worker ? worker->index : 0);
 }
 
 void hd_submit_work(struct hd_pool *pool, struct hd_work *work)
 {
     wrap(pool, work);
-    if (work->priority == HD_PRIORITY_NORMAL) {
-        hd_submit(pool, &work->job);
-        return;
-    }
-    struct hd_worker *worker = hd_pool_worker(pool);
-    hand_in(pool, work, worker ? worker->index : 0);
+    hdi_submit_at(pool, &work->job, work->priority);
 }
 
 void hdi_submit_near(struct hd_pool *pool, struct hd_work *work, unsigned near)
 {
     wrap(pool, work);
-    hand_in(pool, work, near);
+    hand_in(pool, &work->job, work->priority, near);
 }

@@ -32,13 +32,21 @@ bool hdi_pool_is_parked(const struct hd_pool *pool, unsigned worker);
 // is near it. Any worker may take it.
 void hdi_submit_near(struct hd_pool *pool, struct hd_work *work, unsigned near);
 
+// HD_EINVAL in a child of fork(), which has none of the pool's threads.
+hd_status hdi_pool_check(const struct hd_pool *pool, struct hd_error *error);
+
 // False: whoever calls in works, one thread at a time.
 bool hdi_pool_has_threads(const struct hd_pool *pool);
 
-// Call `tell(data)` whenever a group or the pool has been cancelled, on the
-// thread that did it. Set before anything runs.
-void hdi_pool_on_cancel(struct hd_pool *pool, void (*tell)(void *data),
-                        void *data);
+// Who is told whenever a group or the pool has been cancelled, on the thread
+// that did it: set before anything runs, there as long as the pool.
+struct hdi_listener {
+    void (*tell)(void *data);
+    void *data;
+    struct hdi_listener *next; // the pool's
+};
+
+void hdi_pool_on_cancel(struct hd_pool *pool, struct hdi_listener *listener);
 
 // Whether work of this group (NULL: of none) is not to be begun any more. Any
 // thread.

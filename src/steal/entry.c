@@ -19,7 +19,9 @@ enum {
     MAX_WORKERS = 4096,
     STACK_RECORDS = 1 << 17, // 8 MiB of addresses, touched when used
     WATCH_TIME = 10000,      // a thread outside waits awake so long [ns]
-    WATCH_LOOKS = 16         // between two at the clock
+    WATCH_LOOKS = 16,        // between two at the clock
+    NAP = 100000,            // of a worker with a deadline [ns]
+    LONG_NAP = 900000000     // of another thread
 };
 
 // The seat of a caller-only pool ----------------------------------------------
@@ -153,6 +155,8 @@ static struct hd_pool *make_pool(const struct hd_pool_params *params,
     for (; made < pool->worker_count; made++)
         if (!hdi_worker_init(pool, made))
             goto err_workers;
+    if (!hdi_events_init(&pool->events, params->events))
+        goto err_events;
     hdi_inbox_init(&pool->inbox);
     hdi_inbox_init(&pool->urgent);
     hdi_inbox_init(&pool->later);
@@ -163,6 +167,8 @@ static struct hd_pool *make_pool(const struct hd_pool_params *params,
     atomic_init(&pool->awake, pool->worker_count);
     return pool;
 
+err_events:
+    hdi_events_destroy(&pool->events);
 err_workers:
     while (made-- > 0)
         hdi_worker_destroy(&pool->workers[made]);
@@ -179,6 +185,7 @@ err_arrays:
 
 static void free_pool(struct hd_pool *pool)
 {
+    hdi_events_destroy(&pool->events);
     for (unsigned i = 0; i < hdi_pool_slots(pool); i++)
         hdi_worker_destroy(&pool->workers[i]);
     hdi_inbox_destroy(&pool->later);
@@ -367,20 +374,33 @@ void hdi_pool_set_tracks(struct hd_pool *pool, struct hdi_track *const *tracks)
 
 // Work from outside -----------------------------------------------------------
 
+static bool has_its_workers(const struct hd_pool *pool)
+{
+    return hdi_origin_is_here(&pool->origin) || pool->caller_only;
+}
+
+hd_status hdi_pool_check(const struct hd_pool *pool, struct hd_error *error)
+{
+    return has_its_workers(pool)
+               ? HD_OK
+               : hdi_fail(error, HD_EINVAL,
+                          "a runtime was used in a child of fork(), which has "
+                          "none of its threads; make a new runtime there");
+}
+
 void hdi_pool_check_origin(const struct hd_pool *pool)
 {
-    if (hdi_origin_is_here(&pool->origin) || pool->caller_only)
+    if (has_its_workers(pool))
         return;
     hdi_error("a pool was used in a child of fork(), which has none of its "
               "workers; make a new pool there");
     abort();
 }
 
-void hdi_pool_on_cancel(struct hd_pool *pool, void (*tell)(void *data),
-                        void *data)
+void hdi_pool_on_cancel(struct hd_pool *pool, struct hdi_listener *listener)
 {
-    pool->tell = tell;
-    pool->told = data;
+    listener->next = pool->listeners;
+    pool->listeners = listener;
 }
 
 void hd_pool_cancel(struct hd_pool *pool)
@@ -482,6 +502,58 @@ void hd_group_wait(struct hd_pool *pool, struct hd_group *group)
     if (watch(pool, group))
         return;
     sleep_outside(pool, group);
+}
+
+static bool is_over(uint64_t deadline)
+{
+    return hdi_now() >= deadline;
+}
+
+// Until it changes, the deadline, or for a moment.
+void hdi_group_nap(struct hd_group *group, uint64_t deadline, uint64_t moment)
+{
+    uint64_t now = hdi_now();
+    uint64_t word = now < deadline ? hdi_group_mark(group) : 0;
+
+    if (word == 0)
+        return;
+    if (deadline - now < moment)
+        moment = deadline - now;
+    hdi_futex_wait_for(hdi_group_futex(group), (uint32_t)word, (long)moment);
+}
+
+static void work_until(struct hd_worker *worker, struct hd_group *group,
+                       uint64_t deadline)
+{
+    hd_publish(worker);
+    while (!hdi_group_done(group) && !is_over(deadline))
+        if (!hdi_worker_run_one(worker))
+            hdi_group_nap(group, deadline, NAP);
+}
+
+bool hdi_group_wait_until(struct hd_pool *pool, struct hd_group *group,
+                          uint64_t deadline)
+{
+    struct hd_worker *worker = hd_pool_worker(pool);
+
+    if (deadline == UINT64_MAX) {
+        hd_group_wait(pool, group);
+        return true;
+    }
+    hdi_pool_check_origin(pool);
+    if (worker)
+        work_until(worker, group, deadline);
+    else if (!pool->caller_only && !is_over(deadline))
+        watch(pool, group);
+    while (!worker && !hdi_group_done(group) && !is_over(deadline)) {
+        if (pool->caller_only && sit_down(pool)) {
+            work_until(&pool->workers[0], group, deadline);
+            get_up(pool);
+        } else {
+            hdi_group_nap(group, deadline, pool->caller_only ? NAP : LONG_NAP);
+        }
+    }
+    return hdi_group_done(group);
 }
 
 struct call {

@@ -237,8 +237,8 @@ void hdi_pool_poke(struct hd_pool *pool)
     for (unsigned i = 0; i < hdi_pool_slots(pool); i++)
         hdi_stack_ask(&pool->workers[i].stack);
     hdi_gangs_tell(&pool->gangs);
-    if (pool->tell)
-        pool->tell(pool->told);
+    for (struct hdi_listener *l = pool->listeners; l; l = l->next)
+        l->tell(l->data);
 }
 
 void hdi_pool_tell(struct hd_pool *pool, unsigned near)
@@ -337,6 +337,12 @@ static void wake_group(struct hd_pool *pool, struct hd_group *group)
         sched_yield();
 }
 
+void hdi_pool_leave(struct hd_pool *pool, struct hd_group *group)
+{
+    if (hdi_group_leave(group))
+        wake_group(pool, group);
+}
+
 // It was cancelled before it began. A job is not touched: its memory is the
 // caller's, unless it has something to call.
 static void drop(struct hd_worker *worker, const struct work *work)
@@ -345,7 +351,7 @@ static void drop(struct hd_worker *worker, const struct work *work)
         drop_task(work->task);
     else if (work->job->run == hdi_run_work)
         hdi_drop_work(worker, work->job);
-    else if (work->job->run == hdi_run_call)
+    else if (work->job->run == hdi_run_call || work->job->run == hdi_run_event)
         work->job->run(worker, work->job); // somebody waits for its result
 }
 
@@ -374,8 +380,8 @@ static void run(struct hd_worker *worker, const struct work *work)
     // From here on neither the task nor the group belongs to us.
     if (work->task)
         tell_joined(worker, work->task, work->victim);
-    else if (work->group && hdi_group_leave(work->group))
-        wake_group(worker->pool, work->group);
+    else if (work->group)
+        hdi_pool_leave(worker->pool, work->group);
 }
 
 // Waiting --------------------------------------------------------------------
@@ -553,6 +559,16 @@ void hdi_worker_run(struct hd_worker *worker, struct hd_job *job)
 
     take_job(&work, job);
     run(worker, &work);
+}
+
+bool hdi_worker_run_one(struct hd_worker *worker)
+{
+    struct work work;
+
+    if (!take_anything(worker, &work))
+        return false;
+    run(worker, &work);
+    return true;
 }
 
 bool hdi_worker_help(struct hd_worker *worker)

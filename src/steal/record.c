@@ -1,0 +1,432 @@
+// Invariant: a record is free, or somebody has references to it. Its generation
+// changes between these.
+#include "steal/record.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/futex.h"
+#include "base/memory.h"
+#include "steal/group.h"
+#include "steal/pool.h"
+
+enum {
+    SEGMENT = HDI_EVENT_SEGMENT,
+    MOST = HDI_EVENT_MOST,
+    DEFAULT_BOUND = 1 << 14,
+    STALL = 20000000, // a starter waits for one end so long [ns]
+    HELPS = 64,       // so many are run at a time in a pool without threads,
+    ENDS = 64,        // or have ended when starters are woken; a power of 2
+    KEPT_ROOM = 8192  // larger memory is given back with the record [bytes]
+};
+
+// Causes ----------------------------------------------------------------------
+
+// Where there is no memory for a text.
+#define X(name, string) {.status = HD_##name, .text = string},
+static const struct hdi_cause bare[] = {HD_STATUS_MAP(X)};
+#undef X
+
+struct hdi_cause *hdi_cause_make(hd_status status, const char *text)
+{
+    size_t size = text ? strlen(text) + 1 : 0;
+    struct hdi_cause *cause = size > 1 ? malloc(sizeof(*cause) + size) : NULL;
+
+    if (!cause) // whose references are never written
+        return (struct hdi_cause *)(uintptr_t)&bare[status];
+    atomic_init(&cause->references, 1);
+    cause->status = status;
+    cause->text = memcpy(cause + 1, text, size);
+    return cause;
+}
+
+void hdi_cause_release(struct hdi_cause *cause)
+{
+    if (cause &&
+        atomic_load_explicit(&cause->references, memory_order_relaxed) > 0 &&
+        atomic_fetch_sub_explicit(&cause->references, 1,
+                                  memory_order_acq_rel) == 1)
+        free(cause);
+}
+
+// The first one stays. Takes a reference of the caller's.
+void hdi_record_fail(struct hdi_event *e, struct hdi_cause *cause)
+{
+    struct hdi_cause *none = NULL;
+
+    if (!atomic_compare_exchange_strong_explicit(&e->cause, &none, cause,
+                                                 memory_order_acq_rel,
+                                                 memory_order_relaxed))
+        hdi_cause_release(cause);
+}
+
+void hdi_record_inherit(struct hdi_event *e, struct hdi_cause *cause)
+{
+    if (!cause)
+        return;
+    if (atomic_load_explicit(&cause->references, memory_order_relaxed) > 0)
+        atomic_fetch_add_explicit(&cause->references, 1, memory_order_relaxed);
+    hdi_record_fail(e, cause);
+}
+
+void hdi_record_forget(struct hdi_event *e)
+{
+    hdi_cause_release(
+        atomic_exchange_explicit(&e->cause, NULL, memory_order_acq_rel));
+}
+
+void hdi_cause_tell(const struct hdi_cause *cause, struct hd_error *error)
+{
+    if (cause && error)
+        hdi_fail(error, cause->status, "%s", cause->text);
+}
+
+// Records ---------------------------------------------------------------------
+
+hd_event hdi_record_handle(const struct hdi_event *e)
+{
+    return hdi_record_word(hdi_record_generation(atomic_load_explicit(
+                               &e->life, memory_order_relaxed)),
+                           e->index);
+}
+
+// The record that the handle names, of whatever generation; NULL: none.
+struct hdi_event *hdi_record_find(struct hd_pool *pool, hd_event event)
+{
+    struct hdi_events *events = &pool->events;
+
+    if (event == 0 ||
+        hdi_record_low(event) >=
+            atomic_load_explicit(&events->made, memory_order_acquire))
+        return NULL;
+    return hdi_record(events, hdi_record_low(event));
+}
+
+static void put_free(struct hdi_events *events, struct hdi_event *e)
+{
+    uint64_t old = atomic_load_explicit(&events->free, memory_order_relaxed);
+    uint64_t new;
+
+    do {
+        __atomic_store_n(&e->free_next, hdi_record_low(old), __ATOMIC_RELAXED);
+        new = hdi_record_word(hdi_record_generation(old) + 1, e->index + 1);
+    } while (!atomic_compare_exchange_weak_explicit(
+        &events->free, &old, new, memory_order_seq_cst, memory_order_relaxed));
+    if (atomic_load_explicit(&events->starters, memory_order_seq_cst) == 0)
+        return;
+    uint32_t count =
+        atomic_fetch_add_explicit(&events->given_back, 1, memory_order_seq_cst);
+    if ((count + 1) % ENDS == 0)
+        hdi_futex_wake(&events->given_back, INT_MAX);
+}
+
+static struct hdi_event *get_free(struct hdi_events *events)
+{
+    uint64_t old = atomic_load_explicit(&events->free, memory_order_acquire);
+    struct hdi_event *e;
+    uint64_t new;
+
+    do {
+        if (hdi_record_low(old) == 0)
+            return NULL;
+        e = hdi_record(events, hdi_record_low(old) - 1);
+        // It may be in use by now: then the exchange fails.
+        new = hdi_record_word(hdi_record_generation(old) + 1,
+                              __atomic_load_n(&e->free_next, __ATOMIC_RELAXED));
+    } while (!atomic_compare_exchange_weak_explicit(
+        &events->free, &old, new, memory_order_acquire, memory_order_acquire));
+    return e;
+}
+
+// Make a segment of records; return the first, the others are free.
+static struct hdi_event *make_more(struct hd_pool *pool)
+{
+    struct hdi_events *events = &pool->events;
+    uint32_t made = atomic_load_explicit(&events->made, memory_order_relaxed);
+    size_t size = SEGMENT * sizeof(struct hdi_event);
+    struct hdi_event *segment = made < MOST ? aligned_alloc(64, size) : NULL;
+
+    if (!segment)
+        return NULL;
+    memset(segment, 0, size);
+    for (uint32_t i = 0; i < SEGMENT; i++) {
+        segment[i].pool = pool;
+        segment[i].index = segment[i].owner = made + i;
+        atomic_init(&segment[i].life, hdi_record_word(1, 0));
+        atomic_init(&segment[i].head, hdi_record_word(1, HDI_CLOSED));
+    }
+    events->segments[made / SEGMENT] = segment;
+    atomic_store_explicit(&events->made, made + SEGMENT, memory_order_release);
+    for (uint32_t i = SEGMENT; --i > 0;)
+        put_free(events, &segment[i]);
+    return &segment[0];
+}
+
+static void free_room(struct hdi_event *e)
+{
+    free(e->room);
+    e->room = NULL;
+    e->room_size = 0;
+}
+
+// Nobody needs it any more.
+void hdi_record_recycle(struct hdi_event *e)
+{
+    struct hdi_events *events = &e->pool->events;
+    uint32_t generation = hdi_record_generation(
+        atomic_load_explicit(&e->life, memory_order_relaxed));
+
+    hdi_record_forget(e);
+    for (uint32_t next; e->lent; e->lent = next) {
+        struct hdi_event *lent = hdi_record(events, e->lent - 1);
+        next = lent->lent;
+        lent->lent = 0;
+        hdi_record_recycle(lent);
+    }
+    e->owner = e->index;
+    if (e->room_size > KEPT_ROOM)
+        free_room(e);
+    generation += generation == UINT32_MAX ? 2 : 1; // never 0
+    atomic_store_explicit(&e->life, hdi_record_word(generation, 0),
+                          memory_order_relaxed);
+    put_free(events, e);
+}
+
+void hdi_record_let_go(struct hdi_event *e, uint32_t references)
+{
+    uint64_t old =
+        atomic_fetch_sub_explicit(&e->life, references, memory_order_acq_rel);
+
+    if (hdi_record_low(old) == references)
+        hdi_record_recycle(e);
+}
+
+// Hold the record if it is of this generation still and anybody holds it.
+struct hdi_event *hdi_record_hold(struct hd_pool *pool, hd_event event)
+{
+    struct hdi_event *e = hdi_record_find(pool, event);
+    uint64_t old = e ? atomic_load_explicit(&e->life, memory_order_acquire) : 0;
+
+    do {
+        if (!e || hdi_record_generation(old) != hdi_record_generation(event) ||
+            hdi_record_low(old) == 0)
+            return NULL;
+    } while (!atomic_compare_exchange_weak_explicit(
+        &e->life, &old, old + 1, memory_order_acq_rel, memory_order_acquire));
+    return e;
+}
+
+// Taking ----------------------------------------------------------------------
+
+bool hdi_events_init(struct hdi_events *events, unsigned bound)
+{
+    *events = (struct hdi_events){0};
+    events->segments = calloc(MOST / SEGMENT, sizeof(*events->segments));
+    pthread_mutex_init(&events->lock, NULL);
+    atomic_init(&events->bound, bound ? bound : DEFAULT_BOUND);
+    return events->segments != NULL;
+}
+
+void hdi_events_destroy(struct hdi_events *events)
+{
+    unsigned made = atomic_load_explicit(&events->made, memory_order_acquire);
+
+    for (unsigned i = 0; i < made; i++) {
+        struct hdi_event *e = hdi_record(events, i);
+        uint64_t head = atomic_load_explicit(&e->head, memory_order_acquire);
+        if (hdi_record_low(head) != HDI_CLOSED && e->kind && e->kind->drop)
+            e->kind->drop(e);
+        hdi_cause_release(hdi_record_cause(e));
+        free_room(e);
+    }
+    for (unsigned i = 0; i < made; i += SEGMENT)
+        free(events->segments[i / SEGMENT]);
+    free(events->segments);
+    pthread_mutex_destroy(&events->lock);
+}
+
+static bool offers(struct hdi_events *events)
+{
+    return hdi_record_low(
+        atomic_load_explicit(&events->free, memory_order_seq_cst));
+}
+
+static void help_some(struct hd_worker *worker, void *pool)
+{
+    struct hdi_events *events = &((struct hd_pool *)pool)->events;
+
+    for (unsigned i = 0; i < HELPS && !offers(events); i++)
+        if (!hdi_worker_run_one(worker))
+            return;
+}
+
+// Sleep until some have ended.
+static void await_end(struct hdi_events *events)
+{
+    atomic_fetch_add_explicit(&events->starters, 1, memory_order_seq_cst);
+    uint32_t seen =
+        atomic_load_explicit(&events->given_back, memory_order_seq_cst);
+    uint64_t until = hdi_now() + STALL;
+    for (uint32_t now = seen; now - seen < ENDS / 2;) {
+        uint64_t time = hdi_now();
+        if (time >= until || (now == seen && offers(events)))
+            break;
+        hdi_futex_wait_for(&events->given_back, now, (long)(until - time));
+        now = atomic_load_explicit(&events->given_back, memory_order_seq_cst);
+    }
+    atomic_fetch_sub_explicit(&events->starters, 1, memory_order_relaxed);
+}
+
+// What would run on top of this worker's job might wait for it.
+static void stand_aside(struct hd_worker *worker)
+{
+    hd_blocking_begin(worker);
+    if (worker->stand_in || worker->blocked > 1)
+        await_end(&worker->pool->events);
+    hd_blocking_end(worker);
+}
+
+// As many as may be are under way. Where none ends, all may be waiting for what
+// this thread starts or ends next: then twice as many may be.
+static void push_back(struct hd_pool *pool)
+{
+    struct hdi_events *events = &pool->events;
+    unsigned bound = atomic_load_explicit(&events->bound, memory_order_relaxed);
+    struct hd_worker *worker = hd_pool_worker(pool);
+
+    if (worker && !pool->caller_only)
+        stand_aside(worker);
+    else if (!worker && pool->caller_only)
+        hd_pool_run(pool, help_some, pool);
+    else if (!worker)
+        await_end(events);
+    if (!offers(events))
+        atomic_compare_exchange_strong_explicit(&events->bound, &bound,
+                                                2 * bound, memory_order_relaxed,
+                                                memory_order_relaxed);
+}
+
+struct hdi_event *hdi_record_take(struct hd_pool *pool)
+{
+    struct hdi_events *events = &pool->events;
+    struct hdi_event *e = get_free(events);
+
+    while (!e) {
+        pthread_mutex_lock(&events->lock);
+        e = get_free(events);
+        unsigned made =
+            atomic_load_explicit(&events->made, memory_order_relaxed);
+        bool may =
+            made < atomic_load_explicit(&events->bound, memory_order_relaxed);
+        if (!e && may)
+            e = make_more(pool);
+        pthread_mutex_unlock(&events->lock);
+        if (e || may)
+            break; // there is one, or no memory
+        push_back(pool);
+        e = get_free(events);
+    }
+    return e;
+}
+
+hd_status hdi_event_take(struct hd_pool *pool,
+                         const struct hdi_event_kind *kind,
+                         struct hdi_event **event, struct hd_error *error)
+{
+    hdi_pool_check_origin(pool);
+    struct hdi_event *e = hdi_record_take(pool);
+
+    if (!e)
+        return atomic_load(&pool->events.made) >= MOST
+                   ? hdi_fail(error, HD_ELIMIT,
+                              "%d events are all that can be at a time", MOST)
+                   : hdi_fail(error, HD_ENOMEM, "no memory for an event");
+    e->kind = kind;
+    e->link = NULL;
+    e->within = NULL;
+    e->bytes = 0;
+    hdi_record_set(&e->cost.busy, 0);
+    hdi_record_set(&e->cost.groups, 0);
+    hdi_record_set(&e->cost.workers, 0);
+    hdi_record_set(&e->cost.units, 0);
+    hdi_record_set(&e->cost.last, 0);
+    *event = e;
+    return HD_OK;
+}
+
+void *hdi_event_room(struct hdi_event *event, size_t size)
+{
+    if (size > event->room_size) {
+        free_room(event);
+        event->room = aligned_alloc(128, hdi_round_up(size, 128));
+        event->room_size = event->room ? size : 0;
+    }
+    return event->room;
+}
+
+void hdi_event_lose_room(struct hdi_event *event)
+{
+    event->room = NULL;
+    event->room_size = 0;
+}
+
+void hdi_event_give_back(struct hdi_event *event)
+{
+    hdi_record_recycle(event);
+}
+
+void hdi_record_begin(struct hdi_event *e, uint32_t waiting,
+                      uint32_t references)
+{
+    uint32_t generation = hdi_record_generation(
+        atomic_load_explicit(&e->life, memory_order_relaxed));
+
+    hdi_record_set(&e->queued, hdi_now());
+    hdi_record_set(&e->submitted, 0);
+    hdi_record_set(&e->started, 0);
+    hdi_record_set(&e->ended, 0);
+    hd_group_init(&e->group);
+    hdi_group_enter(&e->group);
+    e->input_count = 0;
+    atomic_store_explicit(&e->waiting, waiting, memory_order_relaxed);
+    atomic_store_explicit(&e->phase, HD_EVENT_WAITS, memory_order_relaxed);
+    atomic_store_explicit(&e->head, hdi_record_word(generation, HDI_NOBODY),
+                          memory_order_release);
+    atomic_store_explicit(&e->life, hdi_record_word(generation, references),
+                          memory_order_release);
+}
+
+// Cost ------------------------------------------------------------------------
+
+static void add(struct hdi_cost *cost, uint64_t begin, uint64_t end,
+                uint64_t groups)
+{
+    atomic_fetch_add_explicit(&cost->busy, end - begin, memory_order_relaxed);
+    atomic_fetch_add_explicit(&cost->groups, groups, memory_order_relaxed);
+    hdi_record_set(&cost->last, end);
+}
+
+static void mark(_Atomic uint64_t *bits, unsigned number)
+{
+    uint64_t bit = UINT64_C(1) << (number < 63 ? number : 63);
+
+    if (!(hdi_record_get(bits) & bit))
+        atomic_fetch_or_explicit(bits, bit, memory_order_relaxed);
+}
+
+void hdi_cost_add(struct hdi_cost *cost, uint64_t begin, uint64_t end,
+                  uint64_t groups, unsigned worker)
+{
+    add(cost, begin, end, groups);
+    mark(&cost->workers, worker);
+}
+
+void hdi_cost_add_unit(struct hdi_cost *cost, uint64_t begin, uint64_t end,
+                       uint64_t groups, unsigned unit)
+{
+    add(cost, begin, end, groups);
+    mark(&cost->units, unit);
+}

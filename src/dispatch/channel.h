@@ -1,4 +1,4 @@
-// A queue of work-groups waiting for dispatch (D1, D2): first in, first out,
+// A queue of work-groups waiting for dispatch: first in, first out,
 // only the head takes part.
 //
 // A packet holds equal groups of one process; a channel may carry several
@@ -40,7 +40,7 @@ struct hdi_channel {
     uint32_t room;             // packets
     uint32_t head, count;
     uint64_t waiting;      // groups and pieces
-    const uint16_t *split; // its copy of the table (D12)
+    const uint16_t *split; // its copy of the table
 };
 
 static inline struct hdi_entry *hdi_channel_head(struct hdi_channel *channel)
@@ -75,7 +75,7 @@ static inline bool hdi_channel_pop(struct hdi_channel *channel)
 }
 
 // Replace the head group by pieces of at most `waves` waves and priority
-// `lowest`, at the front and in order (D7). False when it is not independent or
+// `lowest`, at the front and in order. False when it is not independent or
 // no larger than a piece.
 bool hdi_channel_split(struct hdi_channel *channel, uint16_t waves,
                        uint8_t lowest);

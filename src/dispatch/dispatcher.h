@@ -1,4 +1,4 @@
-// Which group goes to which module, round by round (D2 to D7).
+// Which group goes to which module, round by round.
 //
 // Pure: it knows bits and tables, neither threads nor hardware, nor time beyond
 // the cycle numbers it is told (any monotonic unit will do). The caller submits
@@ -118,12 +118,13 @@ enum hdi_round hdi_dispatcher_round(struct hdi_dispatcher *dispatcher,
                                     uint64_t now,
                                     struct hdi_decision *decision);
 
-// `cycles` the group ran, for medians and estimates; 0: not measured.
-void hdi_dispatcher_release(struct hdi_dispatcher *dispatcher, uint32_t lease,
+// `cycles` the group, or piece, ran, for medians and estimates; 0: not measured.
+// Whether the group is complete: a split one when the last of its pieces ends.
+bool hdi_dispatcher_release(struct hdi_dispatcher *dispatcher, uint32_t lease,
                             uint64_t cycles);
 
 // `rounds` more have failed as the last one did, with nothing changed in
-// between. Splits a head when that makes too many (D7); true when it did.
+// between. Splits a head when that makes too many; true when it did.
 bool hdi_dispatcher_wait(struct hdi_dispatcher *dispatcher, uint64_t rounds);
 
 // How many more rounds like the last one until a head is split; UINT64_MAX:
@@ -143,7 +144,7 @@ uint64_t hdi_dispatcher_waiting(const struct hdi_dispatcher *dispatcher,
 void hdi_dispatcher_offer(struct hdi_dispatcher *dispatcher, uint32_t module,
                           uint32_t resource, uint32_t unit, int32_t blocks);
 
-// Store the calibrated weights of a module (D13), one per resource.
+// Store the calibrated weights of a module, one per resource.
 void hdi_dispatcher_weigh(struct hdi_dispatcher *dispatcher, uint32_t module,
                           const uint32_t *energy);
 

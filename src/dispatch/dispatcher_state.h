@@ -1,4 +1,4 @@
-// What a dispatcher is inside: for dispatcher.c, which makes it and keeps its
+// What a dispatcher is inside: for books.c, which makes it and keeps its
 // books, and round.c, which decides.
 //
 // Invariant: before a round every module on the list of changed ones, and only
@@ -12,6 +12,7 @@
 // Which packet a lease came from, to learn its run time.
 struct hdi_origin {
     uint32_t channel;
+    uint32_t split; // 1 + place of its split group; 0: a whole group
     uint64_t serial;
 };
 
@@ -35,9 +36,9 @@ struct hdi_dispatcher {
     // Sets of channels, a bit each, of channel_words words.
     uint64_t *of_priority; // by priority: whose head has it
     uint64_t *of_rank;     // by rank of the current order, likewise
-    uint64_t *marks;       // by priority (D4)
+    uint64_t *marks;       // by priority
     uint64_t *marked;      // whose head is marked for the priority it has
-    uint64_t *divisible;   // whose head may be split (D7)
+    uint64_t *divisible;   // whose head may be split
     uint64_t *passed;      // scratch
     uint64_t *tied;        // scratch
     uint64_t *among;       // scratch
@@ -58,13 +59,20 @@ struct hdi_dispatcher {
     uint32_t kept;        // that many are to be kept in this round
     uint64_t *drain; // by module: when its groups should have ended [cycles]
 
+    // Split groups of which a piece was sent and not all have ended. Each has a
+    // piece that runs, or is the front of its channel.
+    uint32_t *pieces_left; // by place: pieces that have not ended
+    uint32_t *free_splits;
+    uint32_t free_split_count;
+    uint32_t *splitting; // by channel: place of the split group at its front
+
     struct hdi_lease *leases;
     struct hdi_origin *origins;
     uint32_t *free_leases;
     uint32_t free_count;
 
     uint64_t serial;
-    uint64_t failed_rounds; // in succession (D7)
+    uint64_t failed_rounds; // in succession
     uint64_t endurance;     // of those, before a head is split
     unsigned top;           // of the order, until `top_until` [cycles]
     uint8_t rank[HDI_MAX_PRIORITIES + 1]; // of a priority in that order
@@ -111,6 +119,9 @@ static inline bool hdi_any_channel(const struct hdi_dispatcher *d,
 
 // The head of a channel is another than before.
 void hdi_take_head(struct hdi_dispatcher *d, uint32_t channel);
+
+// A piece, the head, is about to be sent; what its origin keeps of it.
+uint32_t hdi_count_piece(struct hdi_dispatcher *d, uint32_t channel);
 
 // The head's expected run time changed.
 void hdi_set_preference(struct hdi_dispatcher *d, uint32_t channel);

@@ -217,7 +217,7 @@ static void a_stuck_independent_head_is_split(void)
     CHECK(hdi_dispatcher_wait(d, 1));
     CHECK(hdi_dispatcher_waiting(d, 0) == 7); // six pieces, one whole group
 
-    unsigned sent = 0, free = 3;
+    unsigned sent = 0, free = 3, first = 0;
     for (uint64_t now = 300; sent < 7; now++) {
         enum hdi_round round = hdi_dispatcher_round(d, now, &decision);
         if (round == HDI_ROUND_STUCK) {
@@ -230,12 +230,18 @@ static void a_stuck_independent_head_is_split(void)
         if (sent < 6) {
             CHECK(decision.waves == 1 && decision.priority == 4);
             CHECK(decision.piece == sent && decision.pieces == 6);
-            hdi_dispatcher_release(d, decision.lease, 0);
+            // The group is complete when all six have ended, the first last.
+            if (sent == 0)
+                first = decision.lease;
+            else
+                CHECK(!hdi_dispatcher_release(d, decision.lease, 0));
         } else {
             CHECK(decision.waves == 6 && decision.pieces == 0);
+            CHECK(hdi_dispatcher_release(d, decision.lease, 0));
         }
         sent++;
     }
+    CHECK(hdi_dispatcher_release(d, first, 0));
     hdi_dispatcher_destroy(d);
 }
 

@@ -55,7 +55,7 @@ struct hdi_lanes {
 
     // The longest runs of 8 maps of up to 128 blocks: low words first, then the
     // high ones. A `group` that is a power of two up to 64 asks for whole
-    // groups (D9); 1 for the exact run.
+    // groups; 1 for the exact run.
     void (*runs)(const uint64_t maps[HDI_LANE_WORDS], unsigned group,
                  uint16_t found[HDI_LANES]);
 

@@ -62,7 +62,7 @@ static inline void refresh(struct hdi_dispatcher *d, struct extent of)
 struct sets {
     uint64_t *passed; // found no place in this round
     uint64_t *tied;   // go first
-    uint64_t *among;  // of those, who is drawn from (D4)
+    uint64_t *among;  // of those, who is drawn from
 };
 
 struct choice {
@@ -405,8 +405,10 @@ static inline void send(struct hdi_dispatcher *d, uint64_t now,
         d->drain[m] = end > d->drain[m] ? end : d->drain[m];
     }
     d->leases[lease].module = m;
-    d->origins[lease] =
-        (struct hdi_origin){.channel = channel, .serial = head->serial};
+    d->origins[lease] = (struct hdi_origin){
+        .channel = channel,
+        .split = head->pieces > 0 ? hdi_count_piece(d, channel) : 0,
+        .serial = head->serial};
     module->pointer = hdi_pointer_moved(
         module->pointer, d->outline[channel].rest, d->shape.units);
     module->first =

@@ -1,4 +1,4 @@
-// All heads against all modules (D2), kept up to date instead of made anew: a
+// All heads against all modules, kept up to date instead of made anew: a
 // new head is compared with every module, a changed module with every head.
 #ifndef HDI_DISPATCH_MATCH_H
 #define HDI_DISPATCH_MATCH_H

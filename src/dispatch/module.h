@@ -1,4 +1,4 @@
-// What is left in one module, and taking and giving it back (D5).
+// What is left in one module, and taking and giving it back.
 //
 // A module's state is the maps of its first-class resources and its levels: the
 // longest runs and the counts of all. A run that is stale is no longer than its
@@ -13,7 +13,7 @@
 struct hdi_module {
     struct hdi_room room; // shape->map_words; runs are bounds where `stale`
     uint32_t stale;       // resources, as bits, whose maps changed since
-    uint32_t pointer;     // of the split (D12)
+    uint32_t pointer;     // of the split
     uint32_t first;       // unit at place 0 of the split
     int32_t *weight;      // of the score, by line: see balance.h
     uint32_t energy[HDI_MAX_RESOURCES]; // weights of D13

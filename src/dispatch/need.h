@@ -1,4 +1,4 @@
-// What one work-group needs (D1).
+// What one work-group needs.
 #ifndef HDI_DISPATCH_NEED_H
 #define HDI_DISPATCH_NEED_H
 
@@ -8,7 +8,7 @@
 struct hdi_need {
     uint16_t waves;
     uint8_t priority; // 1 is the highest in the base order
-    bool independent; // its waves may be dispatched one by one (D7)
+    bool independent; // its waves may be dispatched one by one
     // By resource [blocks]: of one wave, or of the group when shared.
     uint16_t amount[HDI_MAX_RESOURCES];
 };

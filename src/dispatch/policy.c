@@ -19,7 +19,7 @@ struct hdi_policy hdi_policy_balanced(void)
     policy.window_lead = 100;
     policy.urgent = 1;
     policy.large = 1000;
-    policy.brief = 70;
+    policy.brief = 50;
     policy.hold = 2;
     policy.backfill = true;
     return policy;

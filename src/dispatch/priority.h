@@ -1,5 +1,4 @@
-// Which priority is the highest now (D6), and whose turn it is among equals
-// (D4).
+// Which priority is the highest now, and whose turn it is among equals.
 #ifndef HDI_DISPATCH_PRIORITY_H
 #define HDI_DISPATCH_PRIORITY_H
 

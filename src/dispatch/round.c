@@ -1,4 +1,4 @@
-// One round: which head goes, and where (D2 to D4, D6).
+// One round: which head goes, and where.
 #include <string.h>
 
 #include "dispatch/dispatcher_state.h"

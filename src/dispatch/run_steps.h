@@ -1,6 +1,6 @@
 // The longest free run as the hardware finds it: every shift, every AND, every
-// reduction is made, and the answer is read from the sequence of reduced bits
-// (D8 to D10). Slow on purpose: this is what the fast forms in runs.h are
+// reduction is made, and the answer is read from the sequence of reduced bits.
+// Slow on purpose: this is what the fast forms in runs.h are
 // proved against and what the simulator's cycle counts describe.
 #ifndef HDI_DISPATCH_RUN_STEPS_H
 #define HDI_DISPATCH_RUN_STEPS_H

@@ -1,4 +1,4 @@
-// The longest run of free blocks in a resource's state (D8 to D11).
+// The longest run of free blocks in a resource's state.
 //
 // A state ("map") of n blocks is n bits, bit i of word i / 64 is block i,
 // 1 = free; bits from n up are 0. These are the fast forms; run_steps.h has the
@@ -28,14 +28,14 @@ unsigned hdi_run_scan(const uint64_t *map, unsigned blocks);
 // runs.
 unsigned hdi_run_walk(const uint64_t *map, unsigned blocks);
 
-// Exact (D8), in steps that grow with the logarithm of the run.
+// Exact, in steps that grow with the logarithm of the run.
 unsigned hdi_run_exact(const uint64_t *map, unsigned blocks);
 
-// Grouped (D9): the longest run of whole groups, in blocks. `group` divides
+// Grouped: the longest run of whole groups, in blocks. `group` divides
 // `blocks`.
 unsigned hdi_run_grouped(const uint64_t *map, unsigned blocks, unsigned group);
 
-// Sampled (D10): `shifts` ascend. What a searcher that tests only these shifts
+// Sampled: `shifts` ascend. What a searcher that tests only these shifts
 // answers for a map whose longest run is `exact`.
 unsigned hdi_run_sampled(unsigned exact, const uint16_t *shifts,
                          unsigned count);

@@ -193,7 +193,7 @@ static void table_reads_what_a_scan_reads(void)
     }
 }
 
-// 128 blocks in groups of 4, each block free with probability 1/2 (D9).
+// 128 blocks in groups of 4, each block free with probability 1/2.
 static void grouped_search_misses_as_published(void)
 {
     double group = 1 - 1.0 / 16, unit = 1;

@@ -1,4 +1,4 @@
-// Which shifts a sampled search tests (D10).
+// Which shifts a sampled search tests.
 #ifndef HDI_DISPATCH_SAMPLES_H
 #define HDI_DISPATCH_SAMPLES_H
 

@@ -1,4 +1,4 @@
-// One searcher of a unit, shared by several resources in turn (D11).
+// One searcher of a unit, shared by several resources in turn.
 //
 // A round has periods; in each the resources assigned to it lie side by side in
 // equal segments of the searcher's width, padded as occupied, and are shifted

@@ -1,7 +1,7 @@
 // What modules are made of: resources, how many units, how state is laid out.
 //
 // A first-class resource needs contiguous blocks, a second-class one only a
-// count (D1). A resource belongs to every unit or, when shared, to the module.
+// count. A resource belongs to every unit or, when shared, to the module.
 #ifndef HDI_DISPATCH_SHAPE_H
 #define HDI_DISPATCH_SHAPE_H
 
@@ -37,7 +37,7 @@ struct hdi_resource {
     uint32_t group;         // HDI_SEARCH_GROUPED: divides blocks; else 1
     const uint16_t *shifts; // HDI_SEARCH_SAMPLED: ascending, the caller's
     uint32_t shift_count;
-    uint32_t energy; // what holding one block costs (D13), any scale
+    uint32_t energy; // what holding one block costs, any scale
 };
 
 // Levels are what is compared with a need. A line is one of them, of one

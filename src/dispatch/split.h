@@ -1,4 +1,4 @@
-// How a group's waves are spread over a module's units (D12).
+// How a group's waves are spread over a module's units.
 //
 // The table gives every number of waves its even split; the pointer, one per
 // module, rotates it so that no unit is always first. An even split leaves the

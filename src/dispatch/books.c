@@ -75,6 +75,9 @@ static void lay_out(struct hdi_dispatcher *d, struct arena *a,
     CARVE(d->leases, leases);
     CARVE(d->origins, leases);
     CARVE(d->free_leases, leases);
+    CARVE(d->pieces_left, (uint64_t)leases + channels);
+    CARVE(d->free_splits, (uint64_t)leases + channels);
+    CARVE(d->splitting, channels);
     for (uint32_t m = 0; m < shape->modules; m++) {
         uint64_t *maps = carve(a, shape->map_words, sizeof(*maps));
         int32_t *weight = carve(a, shape->line_pad, sizeof(*weight));
@@ -200,6 +203,8 @@ hd_status hdi_dispatcher_create(const struct hdi_shape *shape,
     }
     for (uint32_t i = 0; i < leases; i++)
         d->free_leases[d->free_count++] = leases - 1 - i;
+    for (uint32_t i = 0; i < leases + d->channels; i++)
+        d->free_splits[d->free_split_count++] = i;
     for (uint32_t m = 0; m < shape->modules; m++) {
         hdi_module_clear(&d->modules[m], &d->shape);
         d->modules[m].first =
@@ -260,7 +265,27 @@ hd_status hdi_dispatcher_submit(struct hdi_dispatcher *dispatcher,
     return HD_OK;
 }
 
-void hdi_dispatcher_release(struct hdi_dispatcher *dispatcher, uint32_t lease,
+uint32_t hdi_count_piece(struct hdi_dispatcher *d, uint32_t channel)
+{
+    const struct hdi_entry *head = hdi_channel_head(&d->channel[channel]);
+
+    if (head->piece == 0) {
+        d->splitting[channel] = d->free_splits[--d->free_split_count];
+        d->pieces_left[d->splitting[channel]] = head->pieces;
+    }
+    return d->splitting[channel] + 1;
+}
+
+// A piece has ended; whether its group has.
+static bool end_piece(struct hdi_dispatcher *d, uint32_t split)
+{
+    if (--d->pieces_left[split] > 0)
+        return false;
+    d->free_splits[d->free_split_count++] = split;
+    return true;
+}
+
+bool hdi_dispatcher_release(struct hdi_dispatcher *dispatcher, uint32_t lease,
                             uint64_t cycles)
 {
     struct hdi_dispatcher *d = dispatcher;
@@ -271,8 +296,9 @@ void hdi_dispatcher_release(struct hdi_dispatcher *dispatcher, uint32_t lease,
     hdi_module_give(&d->modules[l->module], d->match.lanes, l);
     hdi_touch_module(d, l->module);
     d->free_leases[d->free_count++] = lease;
+    bool complete = origin->split == 0 || end_piece(d, origin->split - 1);
     if (cycles == 0)
-        return;
+        return complete;
 
     hdi_median_add(&d->median, cycles);
     struct hdi_entry *head = hdi_channel_head(c);
@@ -283,6 +309,7 @@ void hdi_dispatcher_release(struct hdi_dispatcher *dispatcher, uint32_t lease,
         head->mean = head->ran / head->runs;
         hdi_set_preference(d, origin->channel);
     }
+    return complete;
 }
 
 // The head to split: the first in the base order, the lowest channel among

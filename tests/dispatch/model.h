@@ -1,5 +1,5 @@
-// A dispatcher that follows the steps of the specification literally and slowly
-// (D1 to D14): free blocks one by one, all heads against all modules in every
+// A dispatcher that follows the steps of the specification literally and slowly:
+// free blocks one by one, all heads against all modules in every
 // round, windows that follow the median run time, holds, backfill, patience.
 // What the real one says is checked against it, round by round.
 #ifndef HDI_DISPATCH_MODEL_H
@@ -30,11 +30,12 @@ void model_destroy(struct model *m);
 // What the dispatcher is told. Tags differ from packet to packet.
 void model_submit(struct model *m, uint32_t channel,
                   const struct hdi_packet *packet, uint64_t now);
-void model_release(struct model *m, uint32_t lease, uint64_t cycles);
+// Whether the group is complete.
+bool model_release(struct model *m, uint32_t lease, uint64_t cycles);
 void model_offer(struct model *m, uint32_t module, uint32_t resource,
                  uint32_t unit, int32_t blocks);
 
-// `weight` of instructions executed by a module (D14).
+// `weight` of instructions executed by a module.
 void model_execute(struct model *m, uint32_t module, uint64_t now,
                    uint64_t weight);
 

@@ -1,8 +1,8 @@
 // Every decision of the dispatcher against the literal model, over random
 // machines, needs and policies, several processes in a channel, and resources
 // that come and go.
-#include "dispatch/model.h"
 #include "tests/check.h"
+#include "tests/dispatch/model.h"
 
 enum {
     FEW = 6, // channels and modules as a rule
@@ -194,13 +194,16 @@ static void weigh_something(struct pair *p)
     model_check_weights(p->m, p->d);
 }
 
+static unsigned incomplete; // releases of pieces before the last
+
 static void release_something(struct pair *p)
 {
     for (uint32_t lease = 0; lease < MODEL_LEASES; lease++)
         if (model_runs(p->m, lease) && below(12) == 0) {
             uint64_t cycles = below(100);
-            model_release(p->m, lease, cycles);
-            hdi_dispatcher_release(p->d, lease, cycles);
+            bool complete = model_release(p->m, lease, cycles);
+            CHECK(hdi_dispatcher_release(p->d, lease, cycles) == complete);
+            incomplete += !complete;
             p->stuck_until = 0;
         }
 }
@@ -245,5 +248,6 @@ int main(void)
     hdi_random_seed(&random_state, 20);
     for (uint64_t machine = 0; machine < MACHINES; machine++)
         compare(machine);
+    CHECK(incomplete > 100); // groups were split
     return 0;
 }

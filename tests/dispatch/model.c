@@ -1,4 +1,4 @@
-#include "dispatch/model.h"
+#include "tests/dispatch/model.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +20,7 @@ struct taken {
     bool out;
     uint32_t module, channel;
     uint64_t tag;
+    uint32_t group, pieces;                       // 0: whole
     uint32_t count[MODEL_RESOURCES][MODEL_UNITS]; // blocks, of any class
     bool block[MODEL_RESOURCES][MODEL_UNITS][MODEL_BLOCKS];
 };
@@ -28,6 +29,12 @@ struct taken {
 struct executed {
     uint32_t module;
     uint64_t time, weight;
+};
+
+// A group of which pieces have ended.
+struct partly {
+    uint64_t tag;
+    uint32_t group, ended;
 };
 
 struct model {
@@ -54,10 +61,12 @@ struct model {
     uint64_t failed;
     uint32_t lease_count, lease_most;
     struct taken taken[MODEL_LEASES];
+    struct partly partly[MODEL_EVENTS];
+    uint32_t partly_count;
 };
 
 // D8: the running AND of shifts 0..i has a bit exactly when a run of i + 1
-// exists. Only shifts in `sampled` are read (D10); NULL: all.
+// exists. Only shifts in `sampled` are read; NULL: all.
 static uint32_t longest_run(const bool *state, uint32_t n,
                             const struct hdi_resource *sampled)
 {
@@ -111,7 +120,7 @@ static uint32_t first_unit(const struct model *m, uint32_t module)
 }
 
 // What a group takes of a resource on a unit: `runs` runs of `length`, or, of a
-// second-class resource, that many blocks (D1, D12).
+// second-class resource, that many blocks.
 static void part_of(const struct model *m, const struct hdi_need *need,
                     uint32_t module, uint32_t r, uint32_t unit, uint32_t *runs,
                     uint32_t *length)
@@ -242,7 +251,22 @@ static void set_preference(struct model *m, uint32_t channel)
         m->policy.brief * sixteenths(expected_run(m, head)) * 4096;
 }
 
-void model_release(struct model *m, uint32_t lease, uint64_t cycles)
+static bool completes(struct model *m, const struct taken *t)
+{
+    uint32_t i = 0;
+
+    if (t->pieces == 0)
+        return true;
+    while (i < m->partly_count &&
+           (m->partly[i].tag != t->tag || m->partly[i].group != t->group))
+        i++;
+    CHECK(i < MODEL_EVENTS);
+    if (i == m->partly_count)
+        m->partly[m->partly_count++] = (struct partly){t->tag, t->group, 0};
+    return ++m->partly[i].ended == t->pieces;
+}
+
+bool model_release(struct model *m, uint32_t lease, uint64_t cycles)
 {
     struct taken *t = &m->taken[lease];
     struct waiting *head = &m->queue[t->channel][0];
@@ -251,8 +275,9 @@ void model_release(struct model *m, uint32_t lease, uint64_t cycles)
     apply(m, t, true);
     t->out = false;
     m->lease_count--;
+    bool complete = completes(m, t);
     if (cycles == 0)
-        return;
+        return complete;
     hdi_median_add(&m->median, cycles);
     if ((m->policy.brief != 0 || m->policy.backfill) &&
         m->length[t->channel] > 0 && head->tag == t->tag) {
@@ -260,6 +285,7 @@ void model_release(struct model *m, uint32_t lease, uint64_t cycles)
         head->runs++;
         set_preference(m, t->channel);
     }
+    return complete;
 }
 
 static void new_head(struct model *m, uint32_t channel)
@@ -651,6 +677,8 @@ static void send(struct model *m, uint32_t channel,
     m->taken[decision->lease] = *t;
     m->taken[decision->lease].channel = channel;
     m->taken[decision->lease].tag = head->tag;
+    m->taken[decision->lease].group = head->first_group;
+    m->taken[decision->lease].pieces = head->pieces;
     uint64_t end = now + expected_run(m, head);
     if (end > m->drain[module])
         m->drain[module] = end;

@@ -61,20 +61,24 @@ endif()
 # The builtins, as bitcode.
 add_subdirectory(builtins)
 set(builtins_bundle ${CMAKE_BINARY_DIR}/generated/builtins_parts)
+set(device_builtins ${CMAKE_BINARY_DIR}/generated/builtins_nvptx.bc)
 
 file(GLOB module_sources CONFIGURE_DEPENDS
-  ${PROJECT_SOURCE_DIR}/src/kernel/compiler/*.c)
+  ${PROJECT_SOURCE_DIR}/src/kernel/compiler/*/*.c)
+list(FILTER module_sources EXCLUDE REGEX "_test[.]c$")
 add_library(heddle_compiler MODULE ${module_sources}
-  ${PROJECT_SOURCE_DIR}/src/kernel/build.c
+  ${PROJECT_SOURCE_DIR}/src/kernel/build.c ${PROJECT_SOURCE_DIR}/src/kernel/footprint.c
   ${PROJECT_SOURCE_DIR}/src/base/error.c ${PROJECT_SOURCE_DIR}/src/base/log.c
   ${PROJECT_SOURCE_DIR}/src/base/text.c)
-set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/kernel/compiler/builtins.c
+set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/kernel/compiler/prepare/builtins.c
   APPEND PROPERTY OBJECT_DEPENDS ${builtins_bundle}.bc ${builtins_bundle}.index)
+set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/kernel/compiler/nvptx/device.c
+  APPEND PROPERTY OBJECT_DEPENDS ${device_builtins})
 set_target_properties(heddle_compiler PROPERTIES PREFIX ""
   LIBRARY_OUTPUT_DIRECTORY ${HDI_MODULE_BUILD}
   INSTALL_RPATH "" BUILD_WITH_INSTALL_RPATH ON)
 target_compile_definitions(heddle_compiler PRIVATE HDI_MODULE="kernel"
-  HDI_BUILTINS="${builtins_bundle}")
+  HDI_BUILTINS="${builtins_bundle}" HDI_DEVICE_BUILTINS="${device_builtins}")
 target_include_directories(heddle_compiler
   PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src
   ${CMAKE_BINARY_DIR}/generated)
@@ -85,3 +89,26 @@ add_dependencies(heddle_compiler heddle_builtins)
 add_dependencies(heddle_objects heddle_compiler)
 install(TARGETS heddle_compiler
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/heddle)
+
+# Tests beside the compiler's code: LLVM's text goes in, and nothing is run. The
+# folders of what they need are given: those below the folder of what is tested.
+function(heddle_compiler_test room name)
+  if(NOT HEDDLE_TESTS)
+    return()
+  endif()
+  set(sources ${PROJECT_SOURCE_DIR}/src/kernel/compiler/${room}/${name}.c)
+  foreach(folder ${ARGN})
+    file(GLOB some CONFIGURE_DEPENDS
+      ${PROJECT_SOURCE_DIR}/src/kernel/compiler/${folder}/*.c)
+    list(FILTER some EXCLUDE REGEX "_test[.]c$")
+    list(APPEND sources ${some})
+  endforeach()
+  heddle_inside(${name} ${sources})
+  target_include_directories(${name} SYSTEM PRIVATE ${llvm_includedir})
+  target_link_directories(${name} PRIVATE ${llvm_libdir})
+  target_link_libraries(${name} PRIVATE LLVM-19)
+  add_test(NAME ${name} COMMAND ${name})
+endfunction()
+heddle_compiler_test(analysis address_test analysis flow ir)
+heddle_compiler_test(analysis steps_test analysis flow ir)
+heddle_compiler_test(flow dominators_test flow ir)

@@ -3,9 +3,14 @@
 
 A file under src/ includes its own folder and the layers below it. Folders
 inside a layer (one per backend or transport) are private: nobody but the folder
-itself includes them. A foreign header stays in the one folder that hides it.
-The command and the examples use the public headers only, but for the simulator,
-which is built on the dispatch layer.
+itself includes them. A folder may have a list of its own, as src/kernel/compiler
+has: its folders are private to it, and include themselves and those below them
+on the list. A foreign header stays in the one folder that hides it. The command
+and the examples use the public headers only, but for the simulator, which is
+built on the dispatch layer, and the planners of the graph layer.
+
+No units, a header and the source file of its name, include each other, be it by
+way of others.
 
 Prints one line per violation; exit status 1 when there is one.
 """
@@ -16,7 +21,15 @@ import sys
 ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else __file__).resolve()
 ROOT = ROOT if ROOT.is_dir() else ROOT.parent.parent
 SRC = ROOT / "src"
-LAYERS = re.findall(r"^[a-z]+", (SRC / "LAYERS").read_text(), re.MULTILINE)
+
+# Folder with a list: the folders on it, those above first.
+LISTS = {
+    file.parent.relative_to(SRC).as_posix(): re.findall(
+        r"^[a-z]+", file.read_text(), re.MULTILINE
+    )
+    for file in SRC.rglob("LAYERS")
+}
+LAYERS = LISTS["."]
 
 # Header pattern: the only folder that may include it.
 HOMES = {
@@ -35,18 +48,49 @@ def is_in(folder, home):
     return folder == home or folder.startswith(home + "/")
 
 
+def room_of(folder):
+    """The innermost folder with a list that this one is in, and its name there."""
+    inside = [h for h in LISTS if h != "." and is_in(folder, h) and folder != h]
+    if not inside:
+        return None, None
+    home = max(inside, key=len)
+    return home, folder[len(home) + 1 :].split("/")[0]
+
+
+def complaint_of_rooms(name, folder, target):
+    home, room = room_of(folder)
+    target_home, target_room = room_of(target)
+    if target_home != home:
+        if not is_in(folder, target_home):
+            return f"includes {name}, which is private to {target_home}"
+        return None
+    rooms = LISTS[home]
+    if target_room not in rooms:
+        return f"includes {name}, but {target_room} is not in src/{home}/LAYERS"
+    if room in rooms and rooms.index(target_room) < rooms.index(room):
+        return f"includes {name}, but {target_room} is above {room}"
+    return None
+
+
 def complaints_in_source(file):
     folder = file.parent.relative_to(SRC).as_posix()
     layer = folder.split("/")[0]
     if layer not in LAYERS:
         yield f"the folder {layer} is not in src/LAYERS"
         return
+    home, room = room_of(folder)
+    if home and room not in LISTS[home]:
+        yield f"the folder {room} is not in src/{home}/LAYERS"
     for name in INCLUDE.findall(file.read_text()):
         target = name.rpartition("/")[0]
         target_layer = target.split("/")[0]
         if target_layer in LAYERS:
             if LAYERS.index(target_layer) < LAYERS.index(layer):
                 yield f"includes {name}, but {target_layer} is above {layer}"
+            elif room_of(target)[0]:
+                complaint = complaint_of_rooms(name, folder, target)
+                if complaint:
+                    yield complaint
             elif "/" in target and not is_in(folder, target):
                 yield f"includes {name}, which is private to {target}"
         for pattern, home in HOMES.items():
@@ -55,7 +99,10 @@ def complaints_in_source(file):
 
 
 # Outside src/: folder, and the layers it may use from the inside.
-INSIDERS = {"command/sim": ["dispatch", "base"]}
+INSIDERS = {
+    "command/sim": ["dispatch", "base"],
+    "command/plan": ["graph", "base"],
+}
 
 
 def complaints_outside(file):
@@ -66,13 +113,45 @@ def complaints_outside(file):
             yield f"includes {name}; only heddle/*.h may be used here"
 
 
-found = []
-for file in sorted(SRC.rglob("*.[ch]")):
-    found += [(file, text) for text in complaints_in_source(file)]
-for folder in ("command", "examples", "include"):
-    for file in sorted((ROOT / folder).rglob("*.[ch]")):
-        found += [(file, text) for text in complaints_outside(file)]
+def units_of(files):
+    """Of each unit, the units that it includes."""
+    units = {}
+    for file in files:
+        if file.stem.endswith("_test"):
+            continue
+        name = file.relative_to(SRC).with_suffix("").as_posix()
+        included = {n[:-2] for n in INCLUDE.findall(file.read_text())}
+        units.setdefault(name, set()).update(included - {name})
+    return {name: included & units.keys() for name, included in units.items()}
 
-for file, text in found:
-    print(f"{file.relative_to(ROOT)}: {text}")
-sys.exit(bool(found))
+
+def reachable(units, start):
+    """The units that a unit includes, be it by way of others."""
+    seen, todo = set(), list(units[start])
+    while todo:
+        name = todo.pop()
+        if name not in seen:
+            seen.add(name)
+            todo += units[name]
+    return seen
+
+
+def main():
+    found = []
+    sources = sorted(SRC.rglob("*.[ch]"))
+    for file in sources:
+        found += [(file, text) for text in complaints_in_source(file)]
+    for folder in ("command", "examples", "include"):
+        for file in sorted((ROOT / folder).rglob("*.[ch]")):
+            found += [(file, text) for text in complaints_outside(file)]
+    for file, text in found:
+        print(f"{file.relative_to(ROOT)}: {text}")
+    units = units_of(sources)
+    circle = {name for name in units if name in reachable(units, name)}
+    for name in sorted(circle):
+        back = sorted(n for n in units[name] & circle if name in reachable(units, n))
+        print(f"src/{name}: in a cycle of includes: it includes {' '.join(back)}")
+    return bool(found or circle)
+
+
+sys.exit(main())

@@ -86,7 +86,8 @@ HD_API hd_status hd_program_create(struct hd_runtime *runtime,
 HD_API void hd_program_destroy(struct hd_program *program);
 
 /// Write the program as a binary that hd_program_create() loads without a
-/// compiler. The file appears whole or not at all.
+/// compiler. The file appears whole or not at all; a link is followed, and what
+/// is no regular file (a pipe, a device) is written into.
 ///
 /// Errors:  HD_EIO
 /// Threads: any
@@ -115,7 +116,7 @@ HD_API const struct hd_kernel *hd_program_kernel(
 HD_API const struct hd_kernel *hd_program_find(const struct hd_program *program,
                                                const char *name);
 
-// What the analyser found out about a kernel (spec K2).
+// What the analyser found out about a kernel.
 enum hd_arg_kind {
     HD_ARG_VALUE,    // a number, vector or struct, by value
     HD_ARG_GLOBAL,   // pointer to global memory: a buffer
@@ -125,21 +126,29 @@ enum hd_arg_kind {
     HD_ARG_SAMPLER
 };
 
+// As written before or behind the type an argument points to.
+enum hd_arg_qualifier {
+    HD_ARG_CONST = 1,
+    HD_ARG_RESTRICT = 2,
+    HD_ARG_VOLATILE = 4
+};
+
 struct hd_kernel_arg {
     const char *name;
     const char *type; // as written, such as "float4*"; of images with how they
                       // are used: "read_only image2d_t"
     enum hd_arg_kind kind;
-    uint32_t size;      // of a value, or of what a pointer points to [bytes]
-    bool pointee_const; // a pointer or image that is only read through
+    uint32_t size;       // of a value, or of what a pointer points to [bytes]
+    bool pointee_const;  // a pointer or image that is only read through
+    uint32_t qualifiers; // enum hd_arg_qualifier, added
 };
 
 enum hd_kernel_form {
-    HD_FORM_LOOPS,   // work-items are loops, split at barriers (K6)
-    HD_FORM_THREADS, // work-items are user-level threads (K7)
-    HD_FORM_CHECKED, // the same, every access to memory looked at (K11)
+    HD_FORM_LOOPS,   // work-items are loops, split at barriers
+    HD_FORM_THREADS, // work-items are user-level threads
+    HD_FORM_CHECKED, // the same, every access to memory looked at
     HD_FORM_GRID     // work-items of all work-groups are threads at once, since
-                     // they wait for each other: hd_grid_barrier() (K8)
+                     // they wait for each other: hd_grid_barrier()
 };
 
 struct hd_kernel_info {
@@ -176,6 +185,33 @@ HD_API const struct hd_kernel_arg *hd_kernel_arg(const struct hd_kernel *kernel,
 HD_API hd_status hd_buffer_create(struct hd_runtime *runtime, uint64_t size,
                                   struct hd_buffer **buffer,
                                   struct hd_error *error);
+
+/// Make a buffer in memory of the caller's, which it leaves as it is and which
+/// must stay until the buffer, and everything that was started with it, is
+/// gone. Kernels need it aligned as their types are.
+///
+/// Errors:  HD_EINVAL (NULL, size 0), HD_ENOMEM, HD_ENOTSUP (the device does
+/// not
+///          reach it)
+/// Owner:   the caller; hd_buffer_destroy()
+/// Threads: any
+HD_API hd_status hd_buffer_wrap(struct hd_runtime *runtime, void *memory,
+                                uint64_t size, struct hd_buffer **buffer,
+                                struct hd_error *error);
+
+/// Make a buffer of `size` bytes of another one, from `offset` on: the same
+/// memory, which stays as long as either is there. Parts may overlap: a large
+/// buffer can be an arena in which a planner places others.
+///
+/// Errors:  HD_EINVAL (size 0, outside the parent), HD_ENOMEM
+/// Owner:   the caller; hd_buffer_destroy(), before or after the parent
+/// Threads: any
+HD_API hd_status hd_buffer_sub(struct hd_buffer *parent, uint64_t offset,
+                               uint64_t size, struct hd_buffer **buffer,
+                               struct hd_error *error);
+
+/// Give the buffer up; NULL is allowed. Its memory goes when what was started
+/// with it (heddle/event.h) has ended and its parts are gone.
 HD_API void hd_buffer_destroy(struct hd_buffer *buffer);
 
 HD_API uint64_t hd_buffer_size(const struct hd_buffer *buffer); // [bytes]
@@ -237,7 +273,7 @@ struct hd_arg {
 /// Run a kernel over `range` and wait until every work-group has finished.
 ///
 /// The work-groups are divided recursively into tasks that the workers steal
-/// from each other (spec K4, K5, W4). A worker that calls this helps. The last
+/// from each other. A worker that calls this helps. The last
 /// group of a dimension may be smaller (non-uniform work-groups).
 ///
 /// Errors:  HD_EINVAL (count, kind or size of an argument; a work-group size
@@ -260,6 +296,49 @@ struct hd_piece {
                    // known [ns]
 };
 
+// What is touched of a buffer.
+enum hd_touches {
+    HD_TOUCHES_NOTHING,
+    HD_TOUCHES_ROWS, // some rows of bytes
+    HD_TOUCHES_ALL   // it is not known what: it may be all
+};
+
+/// Rows of bytes: `bytes` from `begin` on, counted from where the buffer
+/// begins, `count[0]` times with `stride[0]` between begins, and all of that
+/// `count[1]` times with `stride[1]`. A single row has counts of 1.
+struct hd_touched {
+    enum hd_touches kind;
+    bool exact;    // each of these bytes is touched, if the launch does not
+                   // fail; else some may not be, but no others are
+    int64_t begin; // may lie before the buffer when the launch is wrong [bytes]
+    uint64_t bytes; // of a row
+    uint64_t stride[2], count[2];
+};
+
+/// What the work-groups of a box read and write through an argument.
+struct hd_footprint {
+    struct hd_touched read, write;
+};
+
+/// Tell which bytes of its buffers a launch, or a box of its work-groups, reads
+/// and writes, before anything runs: for dividing a launch, for moving no more
+/// than it needs, for refusing one that does not fit its buffers. It is never
+/// less than what is touched. Through a buffer that is given for two arguments
+/// each has its own.
+///
+/// `piece` NULL: all work-groups; the range may then leave its work-group size
+/// to Heddle. `footprints` has one element per argument; of values and local
+/// memory nothing is touched.
+///
+/// Errors:  HD_EINVAL (number of arguments, dimensions, a box without a
+///          work-group size or beyond the range), HD_ELIMIT (more than 2^40
+///          work-items along an axis), HD_ENOMEM
+/// Threads: any
+HD_API hd_status hd_kernel_footprint(
+    const struct hd_kernel *kernel, const struct hd_range *range,
+    const struct hd_arg *args, unsigned arg_count, const struct hd_piece *piece,
+    struct hd_footprint *footprints, struct hd_error *error);
+
 struct hd_launch_params {
     // Of launches at the same time those of higher priority get most of the
     // workers, the others a part; equals share the time evenly.
@@ -273,12 +352,16 @@ struct hd_launch_params {
     // the group that the calling task or job belongs to, if any.
     struct hd_group *group;
 
+    // Where it may run, of a runtime with several devices: bit i is device i.
+    // Of those the one is chosen that has the least to do. 0: the first.
+    uint64_t devices;
+
     // Where it runs, of a runtime with units: HD_ENODEV when none of the units
     // there is attached.
     enum hd_place place;
     unsigned unit; // that `place` names
 
-    // The cutoff (spec W4). A worker takes a piece and asks: true, it is run as
+    // The cutoff. A worker takes a piece and asks: true, it is run as
     // one leaf, on a unit of the worker's if it has any; false, it is halved,
     // and the halves are taken in turn, by this worker or another. One
     // work-group is a leaf and not asked about. While launches share the

@@ -12,6 +12,7 @@ static void clear_kernel(struct hdi_build_kernel *kernel)
     free(kernel->name);
     free(kernel->file);
     free(kernel->explanation);
+    hdi_footprint_clear(&kernel->footprint);
 }
 
 void hdi_build_clear(struct hdi_build *build)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "heddle/kernel.h"
+#include "kernel/footprint.h"
 
 struct hdi_build_arg {
     char *name, *type;
@@ -16,6 +17,7 @@ struct hdi_build_arg {
     uint32_t size;   // as hd_kernel_arg.size [bytes]
     uint32_t offset; // in the packed arguments [bytes]
     bool pointee_const;
+    uint32_t qualifiers; // as hd_kernel_arg.qualifiers
 };
 
 struct hdi_build_kernel {
@@ -28,6 +30,7 @@ struct hdi_build_kernel {
     uint32_t args_size; // of the packed arguments [bytes]
     uint32_t arg_count;
     struct hdi_build_arg *args;
+    struct hdi_footprint footprint;
 };
 
 struct hdi_build {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,7 +26,8 @@ enum {
     MOST_BYTES = 256 << 20, // of the folder; the oldest entries go first
     STALE_AFTER = 3600,     // a file being written is finished long before [s]
     TEMPORARY_NAME = 48,
-    MOST_NOTE = 65536 // [bytes]
+    MOST_NOTE = 4 << 20, // [bytes]
+    LOCK_TRIES = 200     // of 5 ms
 };
 
 struct hdi_cache {
@@ -265,6 +267,19 @@ static struct entry_name entry_name(const struct hdi_cache_key *key)
     return name;
 }
 
+// The key of one entry's digest: an entry that was put in the place of another
+// is damaged.
+static void entry_key(const struct hdi_cache *cache,
+                      const struct hdi_cache_key *entry,
+                      uint8_t key[HDI_KEY_SIZE])
+{
+    _Static_assert((int)HDI_KEY_SIZE == (int)HDI_DIGEST_SIZE,
+                   "a digest is a key");
+    const struct hdi_span name = {entry->name, strlen(entry->name)};
+
+    hdi_digest(cache->key, &name, 1, key);
+}
+
 // The digest of an included file as it is now; `changed`, optional, is its time
 // of last change.
 static bool digest_file(const char *path, uint8_t digest[HDI_DIGEST_SIZE],
@@ -310,15 +325,16 @@ bool hdi_cache_find(struct hdi_cache *cache, const struct hdi_cache_key *key,
     struct hdi_text text = {0};
     struct hdi_build found = {0};
     uint8_t(*digests)[HDI_DIGEST_SIZE] = NULL;
+    uint8_t bound[HDI_KEY_SIZE];
     struct hd_error error;
 
     if (!read_ours(cache->folder, name.text, HDI_CONTAINER_MOST, &text)) {
         hdi_text_free(&text);
         return false;
     }
-    hd_status status =
-        hdi_container_read(text.data, text.size, cache->key, NULL, name.text,
-                           &found, &digests, &error);
+    entry_key(cache, key, bound);
+    hd_status status = hdi_container_read(text.data, text.size, bound, NULL,
+                                          name.text, &found, &digests, &error);
     hdi_text_free(&text);
     if (status == HD_EFORMAT) {
         hdi_warn("cache: %s; compiling again", error.text);
@@ -386,6 +402,32 @@ bool hdi_cache_write_note(struct hdi_cache *cache, const char *name,
         return true;
     unlinkat(cache->folder, fresh, 0);
     return false;
+}
+
+int hdi_cache_lock(struct hdi_cache *cache, const char *name)
+{
+    char path[TEMPORARY_NAME];
+
+    snprintf(path, sizeof(path), "%s.lock", name);
+    int file = openat(cache->folder, path,
+                      O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (file < 0)
+        return -1;
+    // A process may be stopped while it holds the lock; nobody waits for that.
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        if (flock(file, LOCK_EX | LOCK_NB) == 0)
+            return file;
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            break;
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    }
+    close(file);
+    return -1;
+}
+
+void hdi_cache_unlock(int lock)
+{
+    close(lock);
 }
 
 // Trimming --------------------------------------------------------------------
@@ -495,13 +537,15 @@ void hdi_cache_keep(struct hdi_cache *cache, const struct hdi_cache_key *key,
     char new_name[TEMPORARY_NAME];
     struct entry_name name = entry_name(key);
     struct hdi_text text = {0};
+    uint8_t bound[HDI_KEY_SIZE];
     uint8_t(*digests)[HDI_DIGEST_SIZE] =
         calloc((size_t)build->file_count + 1, sizeof(*digests));
 
+    entry_key(cache, key, bound);
     if (digests && digest_files(build, began, digests) &&
         hdi_container_write(build, 1,
-                            (const uint8_t(*)[HDI_DIGEST_SIZE])digests,
-                            cache->key, &text) &&
+                            (const uint8_t(*)[HDI_DIGEST_SIZE])digests, bound,
+                            &text) &&
         text.size <= MOST_BYTES) {
         if (!write_new(cache->folder, text.data, text.size, new_name)) {
             hdi_warn("a compiled kernel cannot be kept: %s", strerror(errno));

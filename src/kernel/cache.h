@@ -38,4 +38,9 @@ bool hdi_cache_read_note(struct hdi_cache *cache, const char *name,
 bool hdi_cache_write_note(struct hdi_cache *cache, const char *name,
                           const char *data, size_t size);
 
+// Keep other processes from reading and writing a note in turns: a lock for
+// hdi_cache_unlock(), or -1 when it cannot be had within a second.
+int hdi_cache_lock(struct hdi_cache *cache, const char *name);
+void hdi_cache_unlock(int lock);
+
 #endif

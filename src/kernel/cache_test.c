@@ -87,6 +87,32 @@ static void a_damaged_cache_is_filled_again(struct try *t)
     CHECK(cached(t, params));
 }
 
+// The file of one program in the place of another's: its kernels do not run.
+static void an_entry_belongs_to_its_key(struct try *t)
+{
+    const struct hd_program_params one = {.path = "one.cl", .source = twice},
+                                   other = {.path = "other.cl",
+                                            .source = "kernel void other() {}"};
+    char command[600];
+    struct hd_program *p;
+    struct hd_error error;
+
+    use_cache(t, "swapped");
+    CHECK(!cached(t, one));
+    CHECK(!cached(t, other));
+    snprintf(command, sizeof(command),
+             "cd %s && set -- *.hdb && [ $# -eq 2 ] && mv $1 x && mv $2 $1 && "
+             "mv x $2",
+             path_in("swapped"));
+    CHECK(system(command) == 0);
+    CHECK_OK(hdi_program_create(&t->context, &other, &p, &error), error);
+    CHECK(hd_program_find(p, "other") && !hd_program_was_cached(p));
+    hd_program_destroy(p);
+    CHECK(!cached(t, one));
+    CHECK(cached(t, one));
+    CHECK(cached(t, other));
+}
+
 static void an_unsafe_folder_is_refused(void)
 {
     struct hd_error error;
@@ -374,6 +400,7 @@ int main(void)
     the_cache_knows_what_matters(&t);
     processors_are_kept_apart(&t);
     a_damaged_cache_is_filled_again(&t);
+    an_entry_belongs_to_its_key(&t);
     killed_processes_do_no_harm(&t);
     the_cache_is_bounded(&t);
     a_full_disk_leaves_nothing(&t);

@@ -18,7 +18,7 @@
 #define HDI_COMPILER_SYMBOL "hdi_compiler_table"
 
 enum {
-    HDI_COMPILER_VERSION = 7 // of this border
+    HDI_COMPILER_VERSION = 8 // of this border
 };
 
 enum hdi_part_kind {

@@ -12,7 +12,7 @@ static const char magic[8] = {'H', 'E', 'D', 'D', 'L', 'E', '\r', '\n'};
 enum {
     HEAD = 8 + 4 + 4 + 8,          // before the digest [bytes]
     BODY = HEAD + HDI_DIGEST_SIZE, // where the builds begin
-    SMALLEST_KERNEL = 68,          // fewer bytes describe no kernel,
+    SMALLEST_KERNEL = 92,          // fewer bytes describe no kernel,
     SMALLEST_ARG = 21,             // no argument,
     SMALLEST_BUILD = 40,           // no build,
     MOST_ARGS_SIZE = 1 << 24       // and no launch has more of them
@@ -46,6 +46,42 @@ static void put_string(struct hdi_text *text, const char *string)
     hdi_text_append(text, string, size);
 }
 
+static void put_footprint(struct hdi_text *text, const struct hdi_footprint *p)
+{
+    put_32(text, p->known);
+    put_32(text, p->loops);
+    put_32(text, p->node_count);
+    put_32(text, p->condition_count);
+    put_32(text, p->scope_count);
+    put_32(text, p->access_count);
+    for (uint32_t i = 0; i < p->node_count; i++) {
+        put_32(text, p->nodes[i].op);
+        put_32(text, p->nodes[i].bits);
+        put_32(text, p->nodes[i].a);
+        put_32(text, p->nodes[i].b);
+        put_64(text, (uint64_t)p->nodes[i].number);
+    }
+    for (uint32_t i = 0; i < p->condition_count; i++) {
+        put_32(text, p->conditions[i].relation);
+        put_32(text, p->conditions[i].a);
+        put_32(text, p->conditions[i].b);
+        put_32(text, p->conditions[i].loop);
+        put_32(text, p->conditions[i].again);
+    }
+    for (uint32_t i = 0; i < p->scope_count; i++) {
+        put_32(text, p->scopes[i].first);
+        put_32(text, p->scopes[i].count);
+        put_32(text, p->scopes[i].exact);
+    }
+    for (uint32_t i = 0; i < p->access_count; i++) {
+        put_32(text, p->accesses[i].arg);
+        put_32(text, p->accesses[i].scope);
+        put_32(text, p->accesses[i].at);
+        put_32(text, p->accesses[i].size);
+        put_32(text, p->accesses[i].writes);
+    }
+}
+
 static void put_kernel(struct hdi_text *text,
                        const struct hdi_build_kernel *kernel)
 {
@@ -71,8 +107,9 @@ static void put_kernel(struct hdi_text *text,
         put_32(text, arg->kind);
         put_32(text, arg->size);
         put_32(text, arg->offset);
-        put_32(text, arg->pointee_const);
+        put_32(text, (uint32_t)arg->pointee_const | arg->qualifiers << 1);
     }
+    put_footprint(text, &kernel->footprint);
 }
 
 static void put_data(struct hdi_text *text, const char *data, size_t size)
@@ -234,6 +271,50 @@ static bool is_size(const uint32_t local[3])
     return (local[0] > 0) == (local[1] > 0) && (local[0] > 0) == (local[2] > 0);
 }
 
+static void take_footprint(struct reader *r, struct hdi_footprint *p,
+                           uint32_t arg_count)
+{
+    p->known = take_32(r);
+    p->loops = take_32(r);
+    p->node_count = take_32(r);
+    p->condition_count = take_32(r);
+    p->scope_count = take_32(r);
+    p->access_count = take_32(r);
+    p->nodes = take_array(r, p->node_count, 24, sizeof(*p->nodes));
+    p->conditions =
+        take_array(r, p->condition_count, 20, sizeof(*p->conditions));
+    p->scopes = take_array(r, p->scope_count, 12, sizeof(*p->scopes));
+    p->accesses = take_array(r, p->access_count, 20, sizeof(*p->accesses));
+    for (uint32_t i = 0; r->status == HD_OK && i < p->node_count; i++) {
+        p->nodes[i].op = take_32(r);
+        p->nodes[i].bits = take_32(r);
+        p->nodes[i].a = take_32(r);
+        p->nodes[i].b = take_32(r);
+        p->nodes[i].number = (int64_t)take_64(r);
+    }
+    for (uint32_t i = 0; r->status == HD_OK && i < p->condition_count; i++) {
+        p->conditions[i].relation = take_32(r);
+        p->conditions[i].a = take_32(r);
+        p->conditions[i].b = take_32(r);
+        p->conditions[i].loop = take_32(r);
+        p->conditions[i].again = take_32(r);
+    }
+    for (uint32_t i = 0; r->status == HD_OK && i < p->scope_count; i++) {
+        p->scopes[i].first = take_32(r);
+        p->scopes[i].count = take_32(r);
+        p->scopes[i].exact = take_32(r);
+    }
+    for (uint32_t i = 0; r->status == HD_OK && i < p->access_count; i++) {
+        p->accesses[i].arg = take_32(r);
+        p->accesses[i].scope = take_32(r);
+        p->accesses[i].at = take_32(r);
+        p->accesses[i].size = take_32(r);
+        p->accesses[i].writes = take_32(r);
+    }
+    if (r->status == HD_OK && !hdi_footprint_is_valid(p, arg_count))
+        r->status = HD_EFORMAT;
+}
+
 static void take_kernel(struct reader *r, struct hdi_build_kernel *kernel)
 {
     kernel->name = take_string(r);
@@ -261,10 +342,13 @@ static void take_kernel(struct reader *r, struct hdi_build_kernel *kernel)
         arg->kind = take_32(r);
         arg->size = take_32(r);
         arg->offset = take_32(r);
-        arg->pointee_const = take_32(r) != 0;
+        uint32_t flags = take_32(r);
+        arg->pointee_const = flags & 1;
+        arg->qualifiers = flags >> 1;
         if (r->status == HD_OK && !is_inside(arg, kernel->args_size))
             r->status = HD_EFORMAT;
     }
+    take_footprint(r, &kernel->footprint, count);
     if (r->status == HD_OK &&
         (kernel->args_size > MOST_ARGS_SIZE || kernel->form > HD_FORM_GRID ||
          kernel->axis > 2 || !*kernel->name ||

@@ -38,8 +38,9 @@ struct hdi_kernel_arg {
 struct hd_kernel {
     struct hd_kernel_info info;
     const struct hdi_kernel_arg *args;
-    uint32_t args_size;            // of the packed arguments [bytes]
-    uint32_t axis;                 // along which its lanes had better run
+    uint32_t args_size; // of the packed arguments [bytes]
+    uint32_t axis;      // along which its lanes had better run
+    const struct hdi_footprint *footprint;
     const struct hdi_entry *entry; // on the context's device
     // Of a checked one: screened, NULL: it cannot be; how often that was left.
     const struct hdi_entry *screen;
@@ -68,8 +69,23 @@ hd_status hdi_program_create(const struct hdi_program_context *context,
 const struct hd_kernel *hdi_kernel_checked(const struct hd_kernel *kernel,
                                            const char **why);
 
+// Let `program` have `other`, the same for another device, which goes with it.
+// Before anybody else has the program.
+void hdi_program_add(struct hd_program *program, struct hd_program *other);
+
+// The same kernel on this device; NULL: its program was not built for it.
+const struct hd_kernel *hdi_kernel_on(const struct hd_kernel *kernel,
+                                      const struct hdi_device *device);
+
+// Where its code is loaded.
+const struct hdi_device *hdi_kernel_device(const struct hd_kernel *kernel);
+
 // Whether a kernel may write what it is given for this argument.
 bool hdi_kernel_may_write(const struct hd_kernel_arg *arg);
+
+// A number for what a program computes: equal code, equal number, also in other
+// processes. 0: its code is not at hand.
+uint64_t hdi_program_content(const struct hd_program *program);
 
 // Disk cache. `folder` NULL: $XDG_CACHE_HOME/heddle or ~/.cache/heddle. The
 // folder is made with mode 0700; one that is not ours, is a link, or is open to

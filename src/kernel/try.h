@@ -1,5 +1,6 @@
 // For tests: compile a text and run its kernels on one unit of the cpu backend,
-// without the layers above.
+// without the layers above. With HEDDLE_TRY=cuda the same tests run on the fake
+// driver of tests/cuda, whose kernels may be given memory of the host.
 #ifndef HDI_KERNEL_TRY_H
 #define HDI_KERNEL_TRY_H
 
@@ -12,6 +13,7 @@
 #include "base/topology.h"
 #include "kernel/program.h"
 #include "tests/check.h"
+#include "tests/cuda/fake.h"
 
 struct
 try {
@@ -25,12 +27,17 @@ try {
     const char *form;  // build option of every program; NULL: none
 };
 
+// Work-items of the largest work-group.
+#define TRY_MOST_ITEMS (getenv("HEDDLE_TRY") ? 1024 : 1200)
+
 // Open the device, or skip the test where there is no compiler. `params` may be
 // NULL.
 static inline struct try try_open_with(const struct hdi_device_params *params)
 {
     struct hd_error error;
-    struct try t = {.backend = hdi_backend_find("cpu")};
+    const char *name = getenv("HEDDLE_TRY");
+    struct try t = {.backend = hdi_backend_find(name ? name : "cpu")};
+    const struct fake_cuda *fake = fake_cuda();
 
     if (strncmp(hdi_compiler_description(), "no compiler", 11) == 0)
         SKIP(hdi_compiler_description());
@@ -38,6 +45,8 @@ static inline struct try try_open_with(const struct hdi_device_params *params)
     CHECK_OK(hdi_topology_create(NULL, &t.topology, &error), error);
     CHECK_OK(t.backend->open(t.topology, 0, params, &t.device, &error), error);
     CHECK(t.backend->unit_open(t.device, 0, &t.unit) == HD_OK);
+    if (fake)
+        fake->any_address(true);
     t.context.device = t.device;
     return t;
 }
@@ -63,7 +72,8 @@ static inline struct hd_program *try_build(struct try *t, const char *source,
     const struct hd_program_params params = {
         .path = "test.cl", .source = source, .options = all};
 
-    CHECK(snprintf(all, sizeof(all), "%s %s", t->form ? t->form : "",
+    CHECK(snprintf(all, sizeof(all), "%s %s",
+                   t->form && t->device->can.on_caller ? t->form : "",
                    options ? options : "") < (int)sizeof(all));
 
     CHECK_OK(hdi_program_create(&t->context, &params, &program, &error), error);
@@ -101,7 +111,12 @@ static inline void try_submit(struct try *t, struct hdi_chunk *chunk,
     if (dims == 0) {
         uint64_t before = t->backend->done(t->unit);
         CHECK(t->backend->submit(t->unit, chunk));
-        CHECK(t->backend->done(t->unit) == before + 1);
+        while (t->backend->done(t->unit) < before + 1)
+            CHECK(!t->device->can.on_caller);
+        char text[512] = "";
+        t->backend->explain(t->unit, before + 1, text, sizeof(text));
+        if (*text)
+            fprintf(stderr, "%s\n", text);
         CHECK(t->backend->status(t->unit, before + 1) == HD_OK);
         return;
     }

@@ -18,14 +18,14 @@ static char global_type[] = "int*", value_type[] = "int",
             written_type[] = "write_only image3d_t",
             sampler_type[] = "sampler_t", name[] = "x", empty[] = "";
 static struct hdi_build_arg arguments[] = {
-    {name, value_type, HD_ARG_VALUE, 4, 0, false},
-    {name, wide_type, HD_ARG_VALUE, 32, 32, false},
-    {name, global_type, HD_ARG_GLOBAL, 4, 64, false},
-    {name, global_type, HD_ARG_CONSTANT, 4, 72, true},
-    {name, global_type, HD_ARG_LOCAL, 4, 80, false},
-    {name, image_type, HD_ARG_IMAGE, 8, 88, true},
-    {name, written_type, HD_ARG_IMAGE, 8, 96, false},
-    {name, sampler_type, HD_ARG_SAMPLER, 4, 104, false},
+    {name, value_type, HD_ARG_VALUE, 4, 0, false, 0},
+    {name, wide_type, HD_ARG_VALUE, 32, 32, false, 0},
+    {name, global_type, HD_ARG_GLOBAL, 4, 64, false, 0},
+    {name, global_type, HD_ARG_CONSTANT, 4, 72, true, 0},
+    {name, global_type, HD_ARG_LOCAL, 4, 80, false, 0},
+    {name, image_type, HD_ARG_IMAGE, 8, 88, true, 0},
+    {name, written_type, HD_ARG_IMAGE, 8, 96, false, 0},
+    {name, sampler_type, HD_ARG_SAMPLER, 4, 104, false, 0},
 };
 static struct hdi_build_kernel kernels[] = {
     {.name = (char[]){"plain"},

@@ -26,8 +26,13 @@ static const struct {
     {1, {60}, {0}, {7}},
 };
 
+enum {
+    MOST_ARGS = 11
+};
+
 struct trial {
     struct hd_runtime *runtime;
+    unsigned long told, untold; // arguments whose footprint is rows, or all
     struct hd_buffer *out, *input, *sizes, *tally, *floats, *canvas, *cells;
     // The input, also as signed numbers and as floats; and what is painted.
     struct hd_image *pictures[4];
@@ -126,8 +131,96 @@ static bool same_cells(const struct trial *t, const struct tree *tree,
     return true;
 }
 
+// Footprints ------------------------------------------------------------------
+
+static bool touches(const struct hd_touched *t, uint64_t byte)
+{
+    if (t->kind != HD_TOUCHES_ROWS)
+        return t->kind == HD_TOUCHES_ALL;
+    for (uint64_t i = 0; i < t->count[1]; i++)
+        for (uint64_t j = 0; j < t->count[0]; j++) {
+            int64_t begin = t->begin + (int64_t)(i * t->stride[1]) +
+                            (int64_t)(j * t->stride[0]);
+            if ((int64_t)byte >= begin &&
+                (int64_t)byte < begin + (int64_t)t->bytes)
+                return true;
+        }
+    return false;
+}
+
+// What the kernel is said not to read of its input becomes something else.
+static void hide_input(const struct trial *t, const struct hd_touched *read)
+{
+    unsigned char *input = hd_buffer_host(t->input);
+
+    for (uint64_t i = 0; i < TREE_INPUT * 4; i++)
+        if (!touches(read, i))
+            input[i] ^= 0x5a;
+}
+
+// Whether results were written where that was said alone.
+static bool same_writes(const struct trial *t, const struct tree *tree,
+                        unsigned shape, const struct hd_footprint *all)
+{
+    const uint32_t *out = hd_buffer_host(t->out);
+    const struct tree_cell *cells = hd_buffer_host(t->cells);
+
+    for (unsigned i = 0; i < MOST_ITEMS * TREE_RESULTS; i++)
+        if (out[i] != 0xdeadbeefu && !touches(&all[0].write, 4 * i)) {
+            fprintf(stderr,
+                    "seed %llu, shape %u: result %u is written, which is not "
+                    "in the footprint\n",
+                    (unsigned long long)tree->seed, shape, i);
+            return false;
+        }
+    for (unsigned i = 0; i < MOST_ITEMS * TREE_CELLS; i++)
+        if (cells[i].a != tree_cell_start(i, 0) &&
+            !touches(&all[5].write, i * sizeof(*cells))) {
+            fprintf(stderr,
+                    "seed %llu, shape %u: cell %u is written, which is not in "
+                    "the footprint\n",
+                    (unsigned long long)tree->seed, shape, i);
+            return false;
+        }
+    return true;
+}
+
+// The same of some work-groups by themselves.
+static bool same_groups(const struct trial *t, const struct tree *tree,
+                        unsigned shape, const struct hd_kernel *kernel,
+                        const struct hd_range *range, const struct hd_arg *args,
+                        unsigned count, const struct tree_launch *launch)
+{
+    const uint32_t *out = hd_buffer_host(t->out);
+    const uint32_t *n = launch->global, *local = launch->local;
+    const uint32_t items = n[0] * n[1] * n[2];
+    struct hd_footprint found[MOST_ARGS];
+    struct hd_error error;
+
+    for (uint32_t i = 0; i < items; i += (items + 1) / 2) {
+        const uint32_t at[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
+        struct hd_piece piece;
+        for (unsigned d = 0; d < 3; d++) {
+            piece.first[d] = at[d] / local[d];
+            piece.count[d] = 1;
+        }
+        CHECK_OK(hd_kernel_footprint(kernel, range, args, count, &piece, found,
+                                     &error),
+                 error);
+        for (uint32_t r = i * TREE_RESULTS; r < (i + 1) * TREE_RESULTS; r++)
+            if (out[r] != 0xdeadbeefu && !touches(&found[0].write, 4 * r)) {
+                fprintf(stderr,
+                        "seed %llu, shape %u: result %u is written, which is "
+                        "not in the footprint of its work-group\n",
+                        (unsigned long long)tree->seed, shape, r);
+                return false;
+            }
+    }
+    return true;
+}
+
 // Return whether one launch gave what the interpreter says.
-static bool same(const struct trial *t, const struct tree *tree,
+static bool same(struct trial *t, const struct tree *tree,
                  const struct hd_program *program, unsigned shape)
 {
     const struct hd_kernel *kernel = hd_program_find(program, "k");
@@ -170,14 +263,26 @@ static bool same(const struct trial *t, const struct tree *tree,
         ((uint32_t *)hd_buffer_host(t->canvas))[i] = painted[i] = i;
 
     begin_cells(t, kept);
-    struct hd_arg args[11] = {HD_BUFFER(t->out),   HD_BUFFER(t->input),
-                              HD_VALUE(launch.n),  HD_VALUE(pack),
-                              HD_BUFFER(t->sizes), HD_BUFFER(t->cells)};
+    struct hd_arg args[MOST_ARGS] = {HD_BUFFER(t->out),   HD_BUFFER(t->input),
+                                     HD_VALUE(launch.n),  HD_VALUE(pack),
+                                     HD_BUFFER(t->sizes), HD_BUFFER(t->cells)};
     unsigned count = 6;
     for (unsigned i = 0; tree->picture && i < 4; i++)
         args[count++] = (struct hd_arg)HD_IMAGE(t->pictures[i]);
     if (tree->local_argument)
         args[count++] = (struct hd_arg)HD_LOCAL(4096);
+    struct hd_footprint all[MOST_ARGS];
+    CHECK_OK(
+        hd_kernel_footprint(kernel, &range, args, count, NULL, all, &error),
+        error);
+    for (unsigned i = 0; i < count; i++) {
+        t->told += all[i].read.kind == HD_TOUCHES_ROWS ||
+                   all[i].write.kind == HD_TOUCHES_ROWS;
+        t->untold += all[i].read.kind == HD_TOUCHES_ALL ||
+                     all[i].write.kind == HD_TOUCHES_ALL;
+    }
+    if (!tree->picture) // which reads it as well
+        hide_input(t, &all[1].read);
     hd_status status =
         hd_launch(t->runtime, kernel, &range, args, count, &error);
     if (status != HD_OK) {
@@ -185,6 +290,9 @@ static bool same(const struct trial *t, const struct tree *tree,
                 (unsigned long long)tree->seed, shape, error.text);
         return false;
     }
+    if (launch.local[0] > 0 &&
+        !same_groups(t, tree, shape, kernel, &range, args, count, &launch))
+        return false;
     if (launch.local[0] == 0)
         for (unsigned d = 0; d < 3; d++)
             launch.local[d] = tree->flat ? 1 : sizes[d];
@@ -199,7 +307,8 @@ static bool same(const struct trial *t, const struct tree *tree,
                     i / TREE_RESULTS, out[i], expected[i]);
             return false;
         }
-    return same_canvas(t, tree, shape, painted) &&
+    return same_writes(t, tree, shape, all) &&
+           same_canvas(t, tree, shape, painted) &&
            same_cells(t, tree, shape, kept) &&
            same_tally(t, tree, program, shape, tally);
 }
@@ -207,8 +316,8 @@ static bool same(const struct trial *t, const struct tree *tree,
 static const char *const forms[] = {"-heddle-form=loops", "-heddle-form=thread",
                                     "-heddle-form=coroutine", "-heddle-check"};
 
-static bool try_form(const struct trial *t, const struct tree *tree,
-                     const char *text, const char *form)
+static bool try_form(struct trial *t, const struct tree *tree, const char *text,
+                     const char *form)
 {
     // Loops are refused, and threads taken, where it cannot be seen that all of
     // a group come to a sub-group function.
@@ -236,8 +345,7 @@ static bool try_form(const struct trial *t, const struct tree *tree,
     return good;
 }
 
-static bool try_seed(const struct trial *t, uint64_t seed, bool print,
-                     bool checks)
+static bool try_seed(struct trial *t, uint64_t seed, bool print, bool checks)
 {
     struct tree *tree = tree_make(seed);
     char *text = NULL;
@@ -267,7 +375,7 @@ int main(int argc, char **argv)
     const struct hd_runtime_params params = {.device = "cpu", .no_cache = true};
     unsigned long long first = 1, count = 0, bad = 0;
     bool print = false, checks = false;
-    struct trial t;
+    struct trial t = {0};
     struct hd_error error;
 
     for (int i = 1; i < argc; i++)
@@ -331,6 +439,8 @@ int main(int argc, char **argv)
     hd_buffer_destroy(t.input);
     hd_buffer_destroy(t.out);
     hd_runtime_destroy(t.runtime);
-    printf("%llu kernels, %llu wrong\n", count, bad);
+    printf("%llu kernels, %llu wrong; footprints of %lu arguments are rows, of "
+           "%lu all\n",
+           count, bad, t.told, t.untold);
     return bad != 0;
 }

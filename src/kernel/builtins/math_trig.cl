@@ -277,7 +277,8 @@ FN double sinpi(double x)
     double r =
         choose((n & 1) != 0, cos_of(p.high, p.low), sin_of(p.high, p.low));
     r = choose((n & 2) != 0, -r, r);
-    return choose(__builtin_trunc(x) == x, with_sign(0, x), r);
+    // Of infinity y is no number, and not 0 as that of whole numbers.
+    return choose(__builtin_trunc(y) == y, with_sign(0, x), r);
 }
 FN double cospi(double x)
 {

@@ -34,6 +34,8 @@ static long double atan2pi_reference(long double y, long double x)
 
 static long double sinpi_reference(long double x)
 {
+    if (isinf(x))
+        return NAN;
     if (truncl(x) == x)
         return copysignl(0, x);
     long double r = fmodl(x, 2);

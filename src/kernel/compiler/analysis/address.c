@@ -1,0 +1,77 @@
+#include "kernel/compiler/analysis/address.h"
+
+// The constant that is added to a number; NULL: none is.
+static LLVMValueRef added(LLVMValueRef value)
+{
+    if (!LLVMIsAInstruction(value))
+        return NULL;
+    LLVMOpcode code = LLVMGetInstructionOpcode(value);
+    if (code != LLVMAdd && (code != LLVMOr || !LLVMGetIsDisjoint(value)))
+        return NULL;
+    LLVMValueRef constant = LLVMGetOperand(value, 1);
+    return LLVMIsAConstantInt(constant) ? constant : NULL;
+}
+
+// Does a sum that is extended hold what the extended parts sum up to?
+static bool is_exact(LLVMValueRef value, bool is_signed)
+{
+    return LLVMGetInstructionOpcode(value) == LLVMOr ||
+           (is_signed ? LLVMGetNSW(value) : LLVMGetNUW(value));
+}
+
+static void add_offset(struct hdi_address *address, LLVMValueRef constant,
+                       int64_t scale)
+{
+    address->offset = (int64_t)((uint64_t)address->offset +
+                                (uint64_t)LLVMConstIntGetSExtValue(constant) *
+                                    (uint64_t)scale);
+}
+
+static void split_index(const struct hdi_flow *flow,
+                        struct hdi_address *address, LLVMValueRef index)
+{
+    index = hdi_origin(flow, index);
+    if (LLVMIsASExtInst(index) || LLVMIsAZExtInst(index)) {
+        address->is_signed = LLVMIsASExtInst(index) || LLVMGetNNeg(index);
+        index = hdi_origin(flow, LLVMGetOperand(index, 0));
+    } else {
+        address->is_signed = !hdi_is_integer(LLVMTypeOf(index), 64);
+    }
+    bool is_short = !hdi_is_integer(LLVMTypeOf(index), 64);
+    for (LLVMValueRef constant;
+         (constant = added(index)) &&
+         (!is_short || is_exact(index, address->is_signed));
+         index = hdi_origin(flow, LLVMGetOperand(index, 0)))
+        add_offset(address, constant, address->scale);
+    address->index = index;
+}
+
+struct hdi_address hdi_address_of(const struct hdi_flow *flow,
+                                  LLVMValueRef pointer)
+{
+    struct hdi_address address = {.base = hdi_origin(flow, pointer)};
+
+    while (LLVMIsAGetElementPtrInst(address.base) &&
+           LLVMGetNumOperands(address.base) == 2) {
+        LLVMValueRef gep = address.base, index = LLVMGetOperand(gep, 1);
+        int64_t scale = (int64_t)LLVMABISizeOfType(
+            flow->llvm->layout, LLVMGetGEPSourceElementType(gep));
+        if (LLVMIsAConstantInt(index)) {
+            add_offset(&address, index, scale);
+        } else if (address.index) {
+            break;
+        } else {
+            address.scale = scale;
+            split_index(flow, &address, index);
+        }
+        address.base = hdi_origin(flow, LLVMGetOperand(gep, 0));
+    }
+    return address;
+}
+
+bool hdi_address_is_beside(const struct hdi_address *a,
+                           const struct hdi_address *b)
+{
+    return a->base == b->base && a->index == b->index && a->scale == b->scale &&
+           a->is_signed == b->is_signed;
+}

@@ -1,0 +1,23 @@
+// An address in parts: base + scale * index + offset [bytes].
+#ifndef HDI_KERNEL_COMPILER_ANALYSIS_ADDRESS_H
+#define HDI_KERNEL_COMPILER_ANALYSIS_ADDRESS_H
+
+#include "kernel/compiler/flow/flow.h"
+
+struct hdi_address {
+    LLVMValueRef base;
+    LLVMValueRef index; // maybe shorter than addresses; NULL: there is none
+    bool is_signed;     // a shorter one has a sign
+    int64_t scale, offset;
+};
+
+// As many constants as can be told apart are in the offset: what is added to an
+// index before it is extended only where the sum is promised not to wrap.
+struct hdi_address hdi_address_of(const struct hdi_flow *flow,
+                                  LLVMValueRef pointer);
+
+// Whether two differ in their offsets at most, wherever they are.
+bool hdi_address_is_beside(const struct hdi_address *a,
+                           const struct hdi_address *b);
+
+#endif

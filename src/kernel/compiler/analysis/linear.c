@@ -1,0 +1,495 @@
+// Everything is taken to be uniform until something shows that it is not:
+// classes only ever get worse, so this ends.
+#include "kernel/compiler/analysis/linear.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/compiler/analysis/operation.h"
+
+enum {
+    MOST_STEP = 1 << 30
+};
+
+static const struct hdi_class unknown = {.kind = HDI_LANES_UNKNOWN};
+static const struct hdi_class varying = {.kind = HDI_LANES_VARY};
+static const struct hdi_class uniform = {HDI_LANES_LINEAR, 0, true, true};
+
+// Classes ---------------------------------------------------------------------
+
+static size_t pack(struct hdi_class c)
+{
+    return (size_t)(uint32_t)c.step << 4 | (size_t)c.kind << 2 |
+           (size_t)c.is_signed << 1 | (size_t)c.is_unsigned;
+}
+
+static struct hdi_class unpack(size_t packed)
+{
+    return (struct hdi_class){
+        .kind = (enum hdi_lane_kind)(packed >> 2 & 3),
+        .step = (int32_t)(uint32_t)(packed >> 4),
+        .is_signed = packed >> 1 & 1,
+        .is_unsigned = packed & 1,
+    };
+}
+
+static struct hdi_class linear_by(int64_t step, bool is_signed,
+                                  bool is_unsigned)
+{
+    if (step <= -MOST_STEP || step >= MOST_STEP)
+        return varying;
+    return (struct hdi_class){HDI_LANES_LINEAR, (int32_t)step, is_signed,
+                              is_unsigned};
+}
+
+// What is left of two.
+static struct hdi_class meet(struct hdi_class a, struct hdi_class b)
+{
+    if (a.kind == HDI_LANES_UNKNOWN)
+        return b;
+    if (b.kind == HDI_LANES_UNKNOWN)
+        return a;
+    if (a.kind == HDI_LANES_VARY || b.kind == HDI_LANES_VARY ||
+        a.step != b.step)
+        return varying;
+    return linear_by(a.step, a.is_signed && b.is_signed,
+                     a.is_unsigned && b.is_unsigned);
+}
+
+static bool is_uniform(struct hdi_class c)
+{
+    return c.kind == HDI_LANES_LINEAR && c.step == 0;
+}
+
+struct hdi_class hdi_linear_class(const struct hdi_linear *l,
+                                  LLVMValueRef value)
+{
+    if (!LLVMIsAInstruction(value))
+        return LLVMIsUndef(value) ? unknown : uniform;
+    size_t packed = hdi_map_index(&l->classes, value);
+    return packed == SIZE_MAX ? unknown : unpack(packed);
+}
+
+static struct hdi_class scaled(struct hdi_class a, LLVMValueRef by, bool shift,
+                               bool is_signed, bool is_unsigned)
+{
+    if (!LLVMIsAConstantInt(by) || LLVMGetIntTypeWidth(LLVMTypeOf(by)) > 64)
+        return varying;
+    int64_t factor = LLVMConstIntGetSExtValue(by);
+    if (shift)
+        factor = factor >= 0 && factor < 30 ? INT64_C(1) << factor : MOST_STEP;
+    if (factor <= -MOST_STEP || factor >= MOST_STEP)
+        return varying;
+    return linear_by(a.step * factor, a.is_signed && is_signed,
+                     a.is_unsigned && is_unsigned && factor >= 0);
+}
+
+// A sum keeps away from wrapping below 0 only if lane 0, which may be off while
+// others are on, is the least.
+static struct hdi_class sum(LLVMValueRef value, struct hdi_class a,
+                            struct hdi_class b)
+{
+    int64_t step = (int64_t)a.step + b.step;
+    return linear_by(step, a.is_signed && b.is_signed && LLVMGetNSW(value),
+                     a.is_unsigned && b.is_unsigned && step >= 0 &&
+                         LLVMGetNUW(value));
+}
+
+// The distance between elements of a level of a GEP; false: not all alike.
+static bool element_size(const struct hdi_linear *l, LLVMTypeRef *type,
+                         unsigned level, int64_t *size)
+{
+    if (level > 0) {
+        LLVMTypeKind kind = LLVMGetTypeKind(*type);
+        if (kind != LLVMArrayTypeKind)
+            return false;
+        *type = LLVMGetElementType(*type);
+    }
+    *size = (int64_t)LLVMABISizeOfType(l->flow->llvm->layout, *type);
+    return true;
+}
+
+static struct hdi_class address(const struct hdi_linear *l, LLVMValueRef gep)
+{
+    LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
+    int64_t step = hdi_linear_class(l, LLVMGetOperand(gep, 0)).step;
+    unsigned count = (unsigned)LLVMGetNumOperands(gep);
+
+    for (unsigned i = 1; i < count; i++) {
+        LLVMValueRef index = LLVMGetOperand(gep, i);
+        struct hdi_class c = hdi_linear_class(l, index);
+        int64_t size;
+        if (i > 1 && LLVMGetTypeKind(type) == LLVMStructTypeKind) {
+            type = LLVMStructGetTypeAtIndex(
+                type, (unsigned)LLVMConstIntGetZExtValue(index));
+            continue;
+        }
+        if (!element_size(l, &type, i - 1, &size))
+            return varying;
+        if (c.step != 0 && LLVMGetIntTypeWidth(LLVMTypeOf(index)) < 64 &&
+            !c.is_signed)
+            return varying;
+        step += c.step * size;
+        if (step <= -MOST_STEP || step >= MOST_STEP)
+            return varying;
+    }
+    return linear_by(step, false, false);
+}
+
+static struct hdi_class extension(LLVMValueRef value, struct hdi_class a)
+{
+    if (LLVMIsASExtInst(value))
+        return a.is_signed ? linear_by(a.step, true, false) : varying;
+    if ((a.is_signed && LLVMGetNNeg(value)) || a.is_unsigned)
+        return linear_by(a.step, true, true);
+    return varying;
+}
+
+// (ulong)(uint)get_global_id(0), or that without the sign bit where the
+// compiler knows that it is clear.
+static bool is_short_id(const struct hdi_linear *l, LLVMValueRef value)
+{
+    LLVMValueRef mask = LLVMGetOperand(value, 1);
+    LLVMValueRef id = hdi_origin(l->flow, LLVMGetOperand(value, 0));
+
+    return LLVMIsAConstantInt(mask) && hdi_is_integer(LLVMTypeOf(value), 64) &&
+           (LLVMConstIntGetZExtValue(mask) == UINT32_MAX ||
+            LLVMConstIntGetZExtValue(mask) == INT32_MAX) &&
+           hdi_call_kind(id) == HDI_CALL_GLOBAL_ID;
+}
+
+static struct hdi_class truncation(const struct hdi_linear *l,
+                                   LLVMValueRef value, struct hdi_class a)
+{
+    // Ids that are used as 32 bits are taken to fit: see chunk.h.
+    LLVMValueRef from = hdi_origin(l->flow, LLVMGetOperand(value, 0));
+    enum hdi_call kind = hdi_call_kind(from);
+    bool is_id = (kind == HDI_CALL_GLOBAL_ID || kind == HDI_CALL_LOCAL_ID) &&
+                 hdi_is_integer(LLVMTypeOf(value), 32);
+    return linear_by(a.step, is_id, is_id);
+}
+
+// Of operands that are linear, some with a step.
+static struct hdi_class combined(const struct hdi_linear *l, LLVMValueRef value)
+{
+    struct hdi_class a = hdi_linear_class(l, LLVMGetOperand(value, 0));
+    LLVMValueRef second =
+        LLVMGetNumOperands(value) > 1 ? LLVMGetOperand(value, 1) : NULL;
+    struct hdi_class b = second ? hdi_linear_class(l, second) : unknown;
+
+    switch (LLVMGetInstructionOpcode(value)) {
+    case LLVMAdd:
+        return sum(value, a, b);
+    case LLVMOr:
+        if (!LLVMGetIsDisjoint(value))
+            return varying;
+        return linear_by((int64_t)a.step + b.step, a.is_signed && b.is_signed,
+                         a.is_unsigned && b.is_unsigned &&
+                             (int64_t)a.step + b.step >= 0);
+    case LLVMSub:
+        return linear_by((int64_t)a.step - b.step,
+                         a.is_signed && b.is_signed && LLVMGetNSW(value),
+                         false);
+    case LLVMMul:
+        return scaled(a, second, false, LLVMGetNSW(value), LLVMGetNUW(value));
+    case LLVMShl:
+        return scaled(a, second, true, LLVMGetNSW(value), LLVMGetNUW(value));
+    case LLVMGetElementPtr:
+        return address(l, value);
+    case LLVMSExt:
+    case LLVMZExt:
+        return extension(value, a);
+    case LLVMTrunc:
+        return truncation(l, value, a);
+    case LLVMAnd:
+        // As with a truncation.
+        return is_short_id(l, value) ? linear_by(a.step, true, true) : varying;
+    case LLVMFreeze:
+        return a;
+    case LLVMAddrSpaceCast:
+        return linear_by(a.step, false, false);
+    case LLVMSelect: {
+        struct hdi_class c = hdi_linear_class(l, LLVMGetOperand(value, 2));
+        return is_uniform(a) ? meet(b, c) : varying;
+    }
+    default:
+        return varying;
+    }
+}
+
+static struct hdi_class of_call(LLVMValueRef call, struct hdi_class operands)
+{
+    switch (hdi_call_kind(call)) {
+    case HDI_CALL_GLOBAL_ID:
+    case HDI_CALL_LOCAL_ID: {
+        LLVMValueRef d = LLVMGetOperand(call, 0);
+        if (!LLVMIsAConstantInt(d))
+            return varying;
+        return linear_by(LLVMConstIntGetZExtValue(d) == 0, true, true);
+    }
+    case HDI_CALL_OTHER:
+        return is_uniform(operands) && hdi_vector_intrinsic(call) == 0
+                   ? varying
+                   : operands;
+    default:
+        return operands;
+    }
+}
+
+static struct hdi_class of_array(const struct hdi_linear *l, LLVMValueRef array)
+{
+    for (size_t a = 0; a < l->flow->array_count; a++)
+        if (l->flow->arrays[a] == array)
+            return linear_by((int64_t)l->flow->array_sizes[a], false, false);
+    return uniform; // a slot, whose address nobody uses
+}
+
+// All operands of one class: uniform, unknown or not.
+static struct hdi_class of_operands(const struct hdi_linear *l,
+                                    LLVMValueRef value, bool *has_step)
+{
+    struct hdi_class all = uniform;
+    int count = LLVMGetNumOperands(value);
+    bool some_unknown = false;
+
+    if (LLVMIsACallInst(value))
+        count = (int)LLVMGetNumArgOperands(value);
+    *has_step = false;
+    for (int i = 0; i < count; i++) {
+        LLVMValueRef operand = LLVMGetOperand(value, (unsigned)i);
+        struct hdi_class c = hdi_linear_class(l, operand);
+        if (c.kind == HDI_LANES_VARY)
+            return varying;
+        some_unknown |= c.kind == HDI_LANES_UNKNOWN && !LLVMIsUndef(operand);
+        *has_step |= c.step != 0;
+    }
+    return some_unknown ? unknown : all;
+}
+
+static struct hdi_class of_instruction(const struct hdi_linear *l,
+                                       LLVMValueRef value)
+{
+    bool has_step;
+
+    if (LLVMIsAAllocaInst(value))
+        return of_array(l, value);
+    if (LLVMIsAAtomicRMWInst(value) || LLVMIsAAtomicCmpXchgInst(value))
+        return varying;
+    if (LLVMIsALoadInst(value)) {
+        size_t slot = hdi_slot_of(l->flow, value);
+        if (slot != SIZE_MAX)
+            return l->slots[slot];
+        if (!hdi_is_plain_access(value))
+            return varying;
+        struct hdi_class pointer =
+            hdi_linear_class(l, LLVMGetOperand(value, 0));
+        return pointer.step != 0 ? varying : pointer;
+    }
+    struct hdi_class operands = of_operands(l, value, &has_step);
+    if (operands.kind != HDI_LANES_LINEAR)
+        return operands;
+    if (LLVMIsACallInst(value))
+        return has_step ? varying : of_call(value, operands);
+    return has_step ? combined(l, value) : operands;
+}
+
+static bool note(struct hdi_linear *l, LLVMValueRef value)
+{
+    struct hdi_class before = hdi_linear_class(l, value);
+    struct hdi_class now = meet(before, of_instruction(l, value));
+
+    if (pack(before) == pack(now))
+        return false;
+    hdi_map_set_index(&l->classes, value, pack(now));
+    return true;
+}
+
+// Values at the start of the region -------------------------------------------
+
+// The class of a value that is computed again, and of all it needs.
+static struct hdi_class of_remade(struct hdi_linear *l, LLVMValueRef value)
+{
+    const struct hdi_flow *flow = l->flow;
+
+    if (!LLVMIsAInstruction(value))
+        return hdi_linear_class(l, value);
+    size_t slot = hdi_slot_of(flow, value);
+    if (slot != SIZE_MAX) {
+        struct hdi_class c = of_remade(l, flow->slots[slot].only_stored);
+        hdi_map_set_index(&l->classes, value, pack(c));
+        return c;
+    }
+    int count = LLVMGetNumOperands(value);
+    for (int i = 0; i < count; i++)
+        of_remade(l, LLVMGetOperand(value, (unsigned)i));
+    note(l, value);
+    return hdi_linear_class(l, value);
+}
+
+static void begin_slots(struct hdi_linear *l, size_t start)
+{
+    const struct hdi_flow *flow = l->flow;
+
+    for (size_t a = 0; a < flow->array_count; a++)
+        note(l, flow->arrays[a]); // the region may begin behind them
+    for (size_t s = 0; s < flow->slot_count; s++) {
+        enum hdi_place place = flow->slots[s].place;
+        l->slots[s] = unknown;
+        if (!hdi_flow_is_live(flow, start, s))
+            continue;
+        if (place == HDI_PLACE_GROUP)
+            l->slots[s] = uniform;
+        else if (place == HDI_PLACE_REMADE)
+            l->slots[s] = of_remade(l, flow->slots[s].only_stored);
+        else if (place == HDI_PLACE_ITEMS)
+            l->slots[s] = varying;
+    }
+}
+
+// Lanes -----------------------------------------------------------------------
+
+// Lanes that wait at `to` matter to the positions from `begin` to before `end`.
+static bool scatter(struct hdi_linear *l, size_t begin, size_t end, size_t to)
+{
+    const struct hdi_flow *flow = l->flow;
+    const uint64_t *live = flow->live + l->order->blocks[to] * flow->live_words;
+    bool changed = false;
+
+    for (size_t at = begin; at < end; at++) {
+        uint64_t *waiting = l->waiting + at * flow->live_words;
+        if (at == to)
+            continue;
+        changed |= !l->scattered[at];
+        l->scattered[at] = true;
+        for (size_t w = 0; w < flow->live_words; w++) {
+            changed |= (live[w] & ~waiting[w]) != 0;
+            waiting[w] |= live[w];
+        }
+    }
+    return changed;
+}
+
+// The head of the outermost loop that `from` is in and `to` is not; `from`,
+// which may head none: there is no such loop.
+static size_t loop_left(const struct hdi_order *order, size_t from, size_t to)
+{
+    for (size_t head = 0; head < from; head++)
+        if (hdi_order_in_loop(order, head, from) &&
+            !hdi_order_in_loop(order, head, to))
+            return head;
+    return from;
+}
+
+// Lanes that part at `from` may wait at `to` while others are elsewhere.
+static bool follow_to(struct hdi_linear *l, size_t from, size_t to)
+{
+    const struct hdi_order *order = l->order;
+    size_t end = from < to ? to : order->loop_end[to];
+    size_t left = loop_left(order, from, to);
+    bool changed = scatter(l, from + 1, end, to);
+
+    if (!hdi_order_in_loop(order, left, to))
+        changed |= scatter(l, left, order->loop_end[left], to);
+    return changed;
+}
+
+// Follow the ways on which lanes part from `from`.
+static bool follow(struct hdi_linear *l, size_t from)
+{
+    const struct hdi_flow *flow = l->flow;
+    const struct hdi_block *block = &flow->blocks[l->order->blocks[from]];
+    bool changed = false;
+
+    for (unsigned s = 0; s < block->successor_count; s++) {
+        size_t next = block->successors[s];
+        if (!l->marks && hdi_is_plain_return(flow, next)) {
+            changed |= !l->returns;
+            l->returns = true;
+            continue;
+        }
+        changed |= follow_to(l, from, l->order->position[next]);
+    }
+    return changed;
+}
+
+static bool look_at(struct hdi_linear *l, size_t at, LLVMValueRef x)
+{
+    const struct hdi_flow *flow = l->flow;
+
+    if (!LLVMIsAStoreInst(x))
+        return note(l, x);
+    size_t slot = hdi_slot_of(flow, x);
+    if (slot == SIZE_MAX)
+        return false;
+    struct hdi_class now = hdi_linear_class(l, LLVMGetOperand(x, 0));
+    if (hdi_bit(l->waiting + at * flow->live_words, slot))
+        now = varying;
+    now = meet(l->slots[slot], now);
+    bool changed = pack(now) != pack(l->slots[slot]);
+    l->slots[slot] = now;
+    return changed;
+}
+
+static bool look_at_block(struct hdi_linear *l, size_t at)
+{
+    const struct hdi_block *block = &l->flow->blocks[l->order->blocks[at]];
+    bool changed = false, parted = l->parts[at];
+
+    if (block->cut)
+        return false;
+    for (LLVMValueRef x = LLVMGetFirstInstruction(block->block); x;
+         x = LLVMGetNextInstruction(x)) {
+        if (!LLVMIsATerminatorInst(x)) {
+            changed |= look_at(l, at, x);
+            continue;
+        }
+        if (block->successor_count > 1 && !(l->together && at == 0) &&
+            !is_uniform(hdi_linear_class(l, LLVMGetOperand(x, 0))) &&
+            hdi_linear_class(l, LLVMGetOperand(x, 0)).kind != HDI_LANES_UNKNOWN)
+            l->parts[at] = true;
+        l->parts[at] |= l->scattered[at];
+    }
+    // Where lanes that part may wait does not change.
+    if (l->parts[at] && !parted)
+        changed |= follow(l, at);
+    return changed;
+}
+
+bool hdi_linear_find(const struct hdi_flow *flow, const struct hdi_order *order,
+                     bool marks, bool together, struct hdi_linear *l)
+{
+    *l = (struct hdi_linear){
+        .flow = flow,
+        .order = order,
+        .together = together,
+        .marks = marks,
+        .slots = calloc(flow->slot_count + 1, sizeof(*l->slots)),
+        .waiting = calloc(order->count * flow->live_words, sizeof(uint64_t)),
+        .scattered = calloc(order->count, sizeof(bool)),
+        .parts = calloc(order->count, sizeof(bool)),
+    };
+    if (!l->slots || !l->waiting || !l->scattered || !l->parts) {
+        hdi_linear_destroy(l);
+        return false;
+    }
+    begin_slots(l, order->blocks[0]);
+    for (bool changed = true; changed && !l->classes.failed;) {
+        changed = false;
+        for (size_t at = 0; at < order->count; at++)
+            changed |= look_at_block(l, at);
+    }
+    if (!l->classes.failed)
+        return true;
+    hdi_linear_destroy(l);
+    return false;
+}
+
+void hdi_linear_destroy(struct hdi_linear *l)
+{
+    free(l->slots);
+    free(l->waiting);
+    free(l->scattered);
+    free(l->parts);
+    hdi_map_clear(&l->classes);
+    *l = (struct hdi_linear){0};
+}

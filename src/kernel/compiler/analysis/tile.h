@@ -1,0 +1,12 @@
+// Kernels that go through some memory along x and through other along y, as a
+// transposition does: rows of work-items touch a line each there, of which the
+// rows above and below touch the rest.
+#ifndef HDI_KERNEL_COMPILER_ANALYSIS_TILE_H
+#define HDI_KERNEL_COMPILER_ANALYSIS_TILE_H
+
+#include "kernel/compiler/flow/flow.h"
+
+// Whether rows had better be short, so that the lines are still near then.
+bool hdi_tile_pays(const struct hdi_llvm *llvm, const struct hdi_flow *flow);
+
+#endif

@@ -1,0 +1,219 @@
+#include "kernel/compiler/analysis/weigh.h"
+
+#include "kernel/compiler/analysis/moves.h"
+#include "kernel/compiler/analysis/operation.h"
+#include "kernel/compiler/analysis/steps.h"
+
+#include <stdlib.h>
+
+enum {
+    NEAR_MOVE = 64,  // [bytes] in a round: lines are used up
+    RETRY_COST = 128 // of lanes that get in each other's way [operations]
+};
+
+// What a loop's work-items do, and what lanes would lose in it.
+struct load {
+    unsigned work, loss; // [operations]
+    bool suits;          // lanes whatever it does
+};
+
+// Whether each round of the loop at hand waits for the one before: a sum of
+// floats, whose order is kept, in a variable or at one place in memory.
+static bool is_chain(const struct hdi_llvm *llvm, const struct hdi_nest *nest,
+                     LLVMValueRef store)
+{
+    const struct hdi_flow *flow = nest->flow;
+    LLVMValueRef place = LLVMGetOperand(store, 1);
+    LLVMValueRef sum = hdi_origin(flow, LLVMGetOperand(store, 0));
+
+    if (!LLVMIsAInstruction(sum) || !LLVMCanValueUseFastMathFlags(sum) ||
+        (!LLVMIsABinaryOperator(sum) && !LLVMIsACallInst(sum)) ||
+        LLVMGetFastMathFlags(sum) & LLVMFastMathAllowReassoc)
+        return false;
+    unsigned count = LLVMIsACallInst(sum) ? LLVMGetNumArgOperands(sum) : 2;
+    for (unsigned i = 0; i < count; i++) {
+        LLVMValueRef before = hdi_origin(flow, LLVMGetOperand(sum, i));
+        if (LLVMIsALoadInst(before) &&
+            hdi_origin(flow, LLVMGetOperand(before, 0)) ==
+                hdi_origin(flow, place))
+            return hdi_map_index(&flow->slot_index, place) != SIZE_MAX ||
+                   hdi_move_of(llvm, nest, place) == 0;
+    }
+    return false;
+}
+
+// Whether lanes do not mind to read here and there in the loop at hand: they
+// all go round it as often and write side by side, and one alone would be slow.
+static bool is_slow_alone(const struct hdi_llvm *llvm,
+                          const struct hdi_nest *nest)
+{
+    const struct hdi_flow *flow = nest->flow;
+    bool chain = false;
+
+    for (size_t b = 0; b < flow->block_count; b++) {
+        const struct hdi_block *block = &flow->blocks[b];
+        if (!hdi_nest_has(nest, b))
+            continue;
+        for (unsigned s = 0; s < block->successor_count; s++)
+            if (!hdi_nest_has(nest, block->successors[s]) &&
+                hdi_flow_is_divergent(
+                    flow, LLVMGetBasicBlockTerminator(block->block)))
+                return false;
+        for (LLVMValueRef i = LLVMGetFirstInstruction(block->block); i;
+             i = LLVMGetNextInstruction(i)) {
+            if (!LLVMIsAStoreInst(i))
+                continue;
+            LLVMValueRef place = LLVMGetOperand(i, 1);
+            if (hdi_map_index(&flow->slot_index, place) == SIZE_MAX &&
+                hdi_is_gathered(llvm, flow, place,
+                                LLVMTypeOf(LLVMGetOperand(i, 0))))
+                return false;
+            chain |= is_chain(llvm, nest, i);
+        }
+    }
+    return chain;
+}
+
+// Lanes that read here and there lose what one work-item alone gains when it
+// goes through memory as it lies, from round to round. Where it is the lanes
+// that read side by side, and one alone a line in each round, they gain.
+static void weigh_load(const struct hdi_llvm *llvm, const struct hdi_nest *nest,
+                       LLVMValueRef x, bool slow_alone, struct load *load)
+{
+    const struct hdi_flow *flow = nest->flow;
+    LLVMValueRef pointer = LLVMGetOperand(x, 0);
+    bool is_local =
+        LLVMGetPointerAddressSpace(LLVMTypeOf(pointer)) == HDI_SPACE_LOCAL;
+    int64_t move =
+        is_local ? HDI_MOVE_ANYWHERE : hdi_move_of(llvm, nest, pointer);
+    bool far = move != HDI_MOVE_ANYWHERE && llabs(move) > NEAR_MOVE;
+
+    if (hdi_is_gathered(llvm, flow, pointer, LLVMTypeOf(x)))
+        load->loss += far || (slow_alone && move != HDI_MOVE_ANYWHERE)
+                          ? 0
+                          : HDI_GATHER_COST;
+    else if (!is_local && (far || move == HDI_MOVE_ANYWHERE) &&
+             hdi_step_of(llvm, flow, pointer) != 0)
+        load->work += HDI_GATHER_COST;
+}
+
+// Reads in a loop inside are weighed with that.
+static struct load weigh(const struct hdi_llvm *llvm,
+                         const struct hdi_nest *nest, size_t head)
+{
+    const struct hdi_flow *flow = nest->flow;
+    bool slow_alone = is_slow_alone(llvm, nest);
+    struct load load = {0};
+
+    for (size_t b = 0; b < flow->block_count; b++) {
+        if (!hdi_nest_has(nest, b))
+            continue;
+        for (LLVMValueRef i = LLVMGetFirstInstruction(flow->blocks[b].block); i;
+             i = LLVMGetNextInstruction(i)) {
+            load.suits |= hdi_call_is_barrier(hdi_call_kind(i)) ||
+                          LLVMIsAAtomicRMWInst(i) != NULL;
+            load.work += hdi_is_work(flow, i);
+            if (LLVMIsALoadInst(i) && nest->inmost[b] == head &&
+                hdi_map_index(&flow->slot_index, LLVMGetOperand(i, 0)) ==
+                    SIZE_MAX)
+                weigh_load(llvm, nest, i, slow_alone, &load);
+            if (LLVMIsAAtomicCmpXchgInst(i))
+                load.loss += RETRY_COST;
+        }
+    }
+    return load;
+}
+
+static bool is_against_lanes(const struct load *load)
+{
+    return !load->suits && load->loss > load->work;
+}
+
+static bool has_any(const struct hdi_nest *nest, const uint64_t *blocks)
+{
+    for (size_t w = 0; w < nest->dominators.words; w++)
+        if (nest->body[w] & blocks[w])
+            return true;
+    return false;
+}
+
+// Loops that gather most of what they work on, or try an exchange until it
+// succeeds, go from work-item to work-item, unless there is more to do in loops
+// that neither do so nor hold such a loop.
+static bool suit_lanes(const struct hdi_llvm *llvm, struct hdi_nest *nest,
+                       uint64_t *heads, unsigned *gathers)
+{
+    const struct hdi_flow *flow = nest->flow;
+    unsigned loss = 0, work = 0, line = 0;
+
+    for (size_t b = 0; b < flow->block_count; b++) {
+        if (!hdi_nest_take(nest, b))
+            continue;
+        struct load load = weigh(llvm, nest, b);
+        if (!is_against_lanes(&load))
+            continue;
+        loss += load.loss;
+        hdi_bit_set(heads, b);
+        line =
+            hdi_source_line(LLVMGetBasicBlockTerminator(flow->blocks[b].block));
+    }
+    for (size_t b = 0; loss > 0 && b < flow->block_count; b++)
+        if (hdi_nest_take(nest, b) && !has_any(nest, heads))
+            work += weigh(llvm, nest, b).work;
+    *gathers = loss > work ? line : 0;
+    return loss <= work;
+}
+
+// Without loops and barriers: what LLVM makes no vectors of, stores whose order
+// it must keep, and what only lanes do together: updates of one place, division
+// by one number, reads of bytes from anywhere.
+static bool is_for_lanes(const struct hdi_llvm *llvm,
+                         const struct hdi_flow *flow)
+{
+    unsigned work = 0, stores = 0, scattered = 0;
+    bool words = false;
+
+    for (size_t b = 0; b < flow->block_count; b++)
+        for (LLVMValueRef i = LLVMGetFirstInstruction(flow->blocks[b].block); i;
+             i = LLVMGetNextInstruction(i)) {
+            bool store = LLVMIsAStoreInst(i) != NULL;
+            if ((hdi_can_fold(i) &&
+                 !hdi_flow_is_divergent(flow, LLVMGetOperand(i, 0))) ||
+                (hdi_can_divide(i) && hdi_flow_is_divergent(flow, i) &&
+                 !hdi_flow_is_divergent(flow, LLVMGetOperand(i, 1))))
+                return true;
+            if (LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i))
+                return false;
+            work += hdi_is_work(flow, i);
+            if ((!store && !LLVMIsALoadInst(i)) ||
+                hdi_map_index(&flow->slot_index, LLVMGetOperand(i, store)) !=
+                    SIZE_MAX)
+                continue;
+            LLVMTypeRef type = LLVMTypeOf(store ? LLVMGetOperand(i, 0) : i);
+            stores += store;
+            if (!hdi_is_gathered(llvm, flow, LLVMGetOperand(i, store), type))
+                continue;
+            words |= !store && hdi_has_word_gather(llvm) &&
+                     LLVMABISizeOfType(llvm->layout, type) < 4;
+            scattered++;
+        }
+    return words ||
+           (stores > 1 && scattered > 0 && work >= HDI_GATHER_COST * scattered);
+}
+
+bool hdi_weigh_lanes(const struct hdi_llvm *llvm, struct hdi_nest *nest,
+                     bool *pay, unsigned *gathers)
+{
+    const struct hdi_flow *flow = nest->flow;
+    uint64_t *heads = calloc(nest->dominators.words, sizeof(*heads));
+    bool loops = false;
+
+    if (!heads)
+        return false;
+    for (size_t b = 0; b < flow->block_count; b++)
+        loops |= hdi_nest_is_head(nest, b);
+    *pay = suit_lanes(llvm, nest, heads, gathers) &&
+           (loops || flow->barriers > 0 || is_for_lanes(llvm, flow));
+    free(heads);
+    return true;
+}

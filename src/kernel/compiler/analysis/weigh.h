@@ -1,0 +1,27 @@
+// What the work of a kernel costs in chunks of lanes (widen.h), and whether
+// they pay.
+#ifndef HDI_KERNEL_COMPILER_ANALYSIS_WEIGH_H
+#define HDI_KERNEL_COMPILER_ANALYSIS_WEIGH_H
+
+#include "kernel/compiler/flow/nest.h"
+
+enum {
+    HDI_GATHER_COST = 12 // operations that make up for one that is not
+};
+
+// Does lanes' own arithmetic, which vectors do at once?
+static inline bool hdi_is_work(const struct hdi_flow *flow, LLVMValueRef x)
+{
+    return hdi_flow_is_divergent(flow, x) &&
+           (LLVMIsABinaryOperator(x) || LLVMIsACallInst(x) ||
+            LLVMIsASelectInst(x));
+}
+
+// Do chunks of lanes pay for this kernel? For one with barriers or loops,
+// unless most of the work in loops is to gather, or to try an exchange again:
+// then `*gathers` is the line of such a loop, else 0; and for what LLVM makes
+// no vectors of. False when memory ran out.
+bool hdi_weigh_lanes(const struct hdi_llvm *llvm, struct hdi_nest *nest,
+                     bool *pay, unsigned *gathers);
+
+#endif

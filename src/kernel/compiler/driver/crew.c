@@ -1,0 +1,487 @@
+#include "kernel/compiler/driver/crew.h"
+
+#include <llvm-c/Linker.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "kernel/compiler/analysis/footprint.h"
+#include "kernel/compiler/driver/code.h"
+#include "kernel/compiler/driver/linker.h"
+#include "kernel/compiler/driver/signature.h"
+#include "kernel/compiler/driver/versions.h"
+#include "kernel/compiler/fiber/thread.h"
+#include "kernel/compiler/prepare/prepare.h"
+
+enum {
+    MOST_HANDS = 8,      // each reads the program once more
+    MOST_SAVED = 1 << 20 // by loops, per work-item [bytes]
+};
+
+struct result {
+    hd_status status;
+    struct hd_error error;
+    struct hdi_text object;
+};
+
+struct hand {
+    struct hdi_crew *crew;
+    pthread_t thread;
+    struct hdi_llvm llvm;
+    hd_status status; // of what precedes the kernels
+    struct hd_error error;
+};
+
+enum phase {
+    PHASE_WAIT, // for the front end
+    PHASE_WORK,
+    PHASE_END
+};
+
+struct hdi_crew {
+    const struct hdi_source *source;
+    const struct hdi_build *made_for; // its processor
+    struct hand hands[MOST_HANDS];
+    unsigned hand_count;
+    pthread_mutex_t lock; // of all below
+    pthread_cond_t changed;
+    enum phase phase;
+    unsigned working; // hands that have not finished
+    const struct hdi_text *bitcode;
+    struct hdi_build *build; // kernels: NULL until a hand has counted them
+    uint32_t kernel_count;
+    uint32_t next;          // kernel nobody has taken yet
+    struct result *results; // per kernel
+    bool failed;            // no more kernels are taken
+};
+
+// One kernel ------------------------------------------------------------------
+
+// A kernel on its way from the program to an object.
+struct making {
+    struct hdi_llvm *llvm;
+    LLVMModuleRef program, module; // module: NULL until it has been prepared
+    struct hdi_build_kernel *kernel;
+    struct hdi_text explanation;
+    struct hdi_forms forms; // of the regions, as loops
+};
+
+static hd_status make_loops(struct making *m, struct hd_error *error)
+{
+    return hdi_versions_build(m->llvm, m->program, m->kernel, &m->module,
+                              &m->explanation, &m->forms, error);
+}
+
+static hd_status make_threads(struct making *m, bool coroutines,
+                              struct hd_error *error)
+{
+    LLVMValueRef prepared;
+
+    HDI_TRY(hdi_prepare_kernel(m->llvm, m->program, m->kernel->name, &m->module,
+                               &prepared, error));
+    if (!m->llvm->debug)
+        HDI_TRY(hdi_footprint_find(m->llvm, prepared, m->kernel, error));
+    return hdi_thread_build(m->llvm, m->module, prepared, coroutines, m->kernel,
+                            &m->explanation, error);
+}
+
+static bool has_images(const struct hdi_build_kernel *kernel)
+{
+    for (uint32_t i = 0; i < kernel->arg_count; i++)
+        if (kernel->args[i].kind == HD_ARG_IMAGE)
+            return true;
+    return false;
+}
+
+// The kernel screened, as a function hdk_NAME.screen in a module of its own.
+static hd_status make_screen(struct making *m, struct hdi_build_kernel *kernel,
+                             LLVMModuleRef *module, struct hd_error *error)
+{
+    LLVMValueRef prepared;
+    struct hdi_forms forms = {0};
+    struct hdi_text name = {0}, explanation = {0};
+
+    HDI_TRY(hdi_prepare_checked(m->llvm, m->program, kernel->name, module,
+                                &prepared, error));
+    if (m->llvm->unscreened)
+        return HD_EBUILD;
+    hd_status status = hdi_workgroup_build(m->llvm, *module, prepared, false,
+                                           kernel, &explanation, &forms, error);
+    free(forms.list);
+    hdi_text_free(&explanation);
+    HDI_TRY(status);
+    hdi_text_print(&name, "hdk_%s", kernel->name);
+    LLVMValueRef function =
+        name.failed ? NULL : LLVMGetNamedFunction(*module, name.data);
+    hdi_text_print(&name, ".screen");
+    if (function && !name.failed)
+        LLVMSetValueName2(function, name.data, name.size);
+    hdi_text_free(&name);
+    return function ? HD_OK : HD_ENOMEM;
+}
+
+// Beside the kernel in thread form, which tells what is wrong, a screened one
+// that is fast. Not all can be screened.
+static hd_status add_screen(struct making *m, struct hd_error *error)
+{
+    struct hdi_build_kernel kernel = *m->kernel;
+    LLVMModuleRef module = NULL;
+
+    if (has_images(&kernel))
+        return HD_EBUILD;
+    m->llvm->screen = true;
+    m->llvm->unscreened = false;
+    hd_status status = make_screen(m, &kernel, &module, error);
+    m->llvm->screen = false;
+    if (status == HD_OK && kernel.saved_bytes > MOST_SAVED)
+        status = HD_EBUILD;
+    if (status != HD_OK) {
+        if (module)
+            LLVMDisposeModule(module);
+        return status;
+    }
+    if (kernel.saved_bytes > m->kernel->saved_bytes)
+        m->kernel->saved_bytes = kernel.saved_bytes;
+    if (kernel.local_bytes > m->kernel->local_bytes)
+        m->kernel->local_bytes = kernel.local_bytes;
+    // The linker destroys the module.
+    return LLVMLinkModules2(m->module, module)
+               ? hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
+                          m->llvm->path)
+               : HD_OK;
+}
+
+// Of a checked kernel: as it is without checks.
+static hd_status find_plain_footprint(struct making *m, struct hd_error *error)
+{
+    LLVMModuleRef plain;
+    LLVMValueRef prepared;
+
+    HDI_TRY(hdi_prepare_kernel(m->llvm, m->program, m->kernel->name, &plain,
+                               &prepared, error));
+    hd_status status = hdi_footprint_find(m->llvm, prepared, m->kernel, error);
+    LLVMDisposeModule(plain);
+    return status;
+}
+
+static hd_status make_checked(struct making *m, struct hd_error *error)
+{
+    LLVMValueRef prepared;
+
+    HDI_TRY(find_plain_footprint(m, error));
+    HDI_TRY(hdi_prepare_checked(m->llvm, m->program, m->kernel->name,
+                                &m->module, &prepared, error));
+    HDI_TRY(hdi_thread_build(m->llvm, m->module, prepared, false, m->kernel,
+                             &m->explanation, error));
+    if (m->kernel->form == HD_FORM_GRID)
+        return hdi_fail(error, HD_EBUILD,
+                        "%s:%u: kernel '%s' calls hd_grid_barrier(), and what "
+                        "work-groups do together is not checked: build it "
+                        "without --check",
+                        m->kernel->file, m->kernel->line, m->kernel->name);
+    m->kernel->form = HD_FORM_CHECKED;
+    hd_status status = add_screen(m, error);
+    if (status != HD_OK && status != HD_EBUILD)
+        return status;
+    hdi_text_print(&m->explanation, "every access to memory is checked%s\n",
+                   status == HD_OK ? ", screened in loops first" : "");
+    return HD_OK;
+}
+
+// Loops keep private arrays of all work-items of a group; threads without
+// barriers those of one.
+static hd_status check_loops(const struct making *m, struct hd_error *error)
+{
+    const struct hdi_build_kernel *kernel = m->kernel;
+
+    if (kernel->saved_bytes <= MOST_SAVED)
+        return HD_OK;
+    return hdi_fail(error, HD_EBUILD,
+                    "%s:%u: kernel '%s' would keep %u bytes per work-item, "
+                    "more than %d",
+                    kernel->file, kernel->line, kernel->name,
+                    kernel->saved_bytes, MOST_SAVED);
+}
+
+// What cannot become loops becomes threads, unless loops were asked for.
+static hd_status make_module(struct making *m, const struct hdi_source *source,
+                             struct hd_error *error)
+{
+    if (hdi_options_have(source->options, "-heddle-check"))
+        return make_checked(m, error);
+    if (m->llvm->debug ||
+        hdi_options_have(source->options, "-heddle-form=thread"))
+        return make_threads(m, false, error);
+    if (hdi_options_have(source->options, "-heddle-form=coroutine"))
+        return make_threads(m, true, error);
+    hd_status status = make_loops(m, error);
+    if (status == HD_OK)
+        status = check_loops(m, error);
+    if (status != HD_EBUILD ||
+        hdi_options_have(source->options, "-heddle-form=loops"))
+        return status;
+
+    if (m->module)
+        LLVMDisposeModule(m->module);
+    m->module = NULL;
+    free(m->forms.list);
+    m->forms = (struct hdi_forms){0};
+    hdi_text_free(&m->explanation);
+    hdi_text_print(&m->explanation, "no loops over work-items: %s\n",
+                   error->text);
+    return make_threads(m, true, error);
+}
+
+static hd_status make_kernel(struct hdi_llvm *llvm,
+                             const struct hdi_source *source,
+                             LLVMModuleRef program, LLVMValueRef function,
+                             struct hdi_build_kernel *kernel,
+                             struct hdi_text *object, struct hd_error *error)
+{
+    struct making m = {.llvm = llvm, .program = program, .kernel = kernel};
+
+    HDI_TRY(hdi_signature_read(llvm, function, kernel, error));
+    hd_status status = make_module(&m, source, error);
+    if (status == HD_OK)
+        status = hdi_code_make(llvm, m.module, kernel, &m.forms, &m.explanation,
+                               object, error);
+    free(m.forms.list);
+    if (m.module)
+        LLVMDisposeModule(m.module);
+    if (status == HD_OK && m.explanation.failed)
+        status =
+            hdi_fail(error, HD_ENOMEM, "%s: no memory to compile", llvm->path);
+    if (status == HD_OK)
+        kernel->explanation = m.explanation.data;
+    else
+        hdi_text_free(&m.explanation);
+    return status;
+}
+
+// Hands -----------------------------------------------------------------------
+
+static LLVMValueRef next_kernel(LLVMValueRef function)
+{
+    while (function && !hdi_is_kernel(function))
+        function = LLVMGetNextFunction(function);
+    return function;
+}
+
+// Called by the hand that comes first, with the lock held.
+static hd_status count_kernels(struct hdi_crew *crew, LLVMModuleRef program,
+                               struct hd_error *error)
+{
+    const char *path = crew->source->path;
+    uint32_t count = 0;
+
+    for (LLVMValueRef f = next_kernel(LLVMGetFirstFunction(program)); f;
+         f = next_kernel(LLVMGetNextFunction(f)))
+        count++;
+    if (count == 0)
+        return hdi_fail(error, HD_EBUILD, "%s: no kernel in this program",
+                        path);
+    struct hdi_build_kernel *kernels = calloc(count, sizeof(*kernels));
+    crew->results = calloc(count, sizeof(*crew->results));
+    if (!kernels || !crew->results) {
+        free(kernels);
+        return hdi_fail(error, HD_ENOMEM, "%s: no memory to compile", path);
+    }
+    crew->build->kernels = kernels;
+    crew->build->kernel_count = crew->kernel_count = count;
+    return HD_OK;
+}
+
+// The number of a kernel for this hand; SIZE_MAX when there are no more.
+static size_t take(struct hand *hand, LLVMModuleRef program)
+{
+    struct hdi_crew *crew = hand->crew;
+    size_t taken = SIZE_MAX;
+
+    pthread_mutex_lock(&crew->lock);
+    if (!crew->build->kernels && !crew->failed) {
+        hand->status = count_kernels(crew, program, &hand->error);
+        crew->failed |= hand->status != HD_OK;
+    }
+    if (!crew->failed && crew->next < crew->kernel_count)
+        taken = crew->next++;
+    pthread_mutex_unlock(&crew->lock);
+    return taken;
+}
+
+static void make_kernels(struct hand *hand, LLVMModuleRef program)
+{
+    struct hdi_crew *crew = hand->crew;
+    LLVMValueRef function = next_kernel(LLVMGetFirstFunction(program));
+    size_t at = 0, taken;
+
+    while ((taken = take(hand, program)) != SIZE_MAX) {
+        for (; at < taken; at++)
+            function = next_kernel(LLVMGetNextFunction(function));
+        struct result *result = &crew->results[taken];
+        result->status = make_kernel(&hand->llvm, crew->source, program,
+                                     function, &crew->build->kernels[taken],
+                                     &result->object, &result->error);
+        if (result->status != HD_OK) {
+            pthread_mutex_lock(&crew->lock);
+            crew->failed = true;
+            pthread_mutex_unlock(&crew->lock);
+        }
+    }
+}
+
+static bool wait_for_work(struct hdi_crew *crew)
+{
+    pthread_mutex_lock(&crew->lock);
+    while (crew->phase == PHASE_WAIT)
+        pthread_cond_wait(&crew->changed, &crew->lock);
+    // Whoever comes late finds nothing to do.
+    bool work = crew->phase == PHASE_WORK && !crew->failed &&
+                (!crew->build->kernels || crew->next < crew->kernel_count);
+    pthread_mutex_unlock(&crew->lock);
+    return work;
+}
+
+static void *run(void *data)
+{
+    struct hand *hand = data;
+    struct hdi_crew *crew = hand->crew;
+    LLVMModuleRef program = NULL;
+
+    hand->status = hdi_llvm_open(&hand->llvm, crew->made_for->target,
+                                 crew->made_for->cpu, crew->made_for->features,
+                                 crew->source->path, &hand->error);
+    hand->llvm.cancel = crew->source->cancel;
+    hand->llvm.debug = hdi_options_have(crew->source->options, "-heddle-debug");
+    hand->llvm.check = hdi_options_have(crew->source->options, "-heddle-check");
+    bool work = wait_for_work(crew);
+    if (hand->status == HD_OK && work) {
+        hand->status =
+            hdi_prepare_program(&hand->llvm, crew->bitcode->data,
+                                crew->bitcode->size, &program, &hand->error);
+        if (hand->status == HD_OK)
+            make_kernels(hand, program);
+    }
+    if (program)
+        LLVMDisposeModule(program);
+    hdi_llvm_close(&hand->llvm);
+
+    pthread_mutex_lock(&crew->lock);
+    crew->working--;
+    pthread_cond_broadcast(&crew->changed);
+    pthread_mutex_unlock(&crew->lock);
+    return NULL;
+}
+
+// The crew --------------------------------------------------------------------
+
+// How many kernels a part seems to have, at most `most`.
+static unsigned guess_kernels(const struct hdi_part *part, unsigned most)
+{
+    static const char word[] = "kernel";
+    const char *at = part->data, *end = part->data + part->size;
+    unsigned count = 0;
+
+    if (part->kind != HDI_PART_TEXT)
+        return most;
+    while (count < most &&
+           (at = memmem(at, (size_t)(end - at), word, sizeof(word) - 1))) {
+        count++;
+        at += sizeof(word) - 1;
+    }
+    return count;
+}
+
+// As many as can run at once; no more than there seem to be kernels.
+static unsigned hands_for(const struct hdi_source *source)
+{
+    cpu_set_t allowed;
+    unsigned cores = sched_getaffinity(0, sizeof(allowed), &allowed) == 0
+                         ? (unsigned)CPU_COUNT(&allowed)
+                         : 1;
+    unsigned most = cores < MOST_HANDS ? cores : MOST_HANDS, count = 0;
+
+    for (size_t i = 0; i < source->part_count && count < most; i++)
+        count += guess_kernels(&source->parts[i], most - count);
+    return count ? count : 1;
+}
+
+hd_status hdi_crew_start(const struct hdi_source *source,
+                         const struct hdi_build *build, struct hdi_crew **made,
+                         struct hd_error *error)
+{
+    struct hdi_crew *crew = calloc(1, sizeof(*crew));
+    unsigned wanted = hands_for(source);
+
+    if (!crew)
+        return hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
+                        source->path);
+    crew->source = source;
+    crew->made_for = build;
+    pthread_mutex_init(&crew->lock, NULL);
+    pthread_cond_init(&crew->changed, NULL);
+    pthread_mutex_lock(&crew->lock);
+    for (; crew->hand_count < wanted; crew->hand_count++) {
+        struct hand *hand = &crew->hands[crew->hand_count];
+        hand->crew = crew;
+        if (pthread_create(&hand->thread, NULL, run, hand) != 0)
+            break;
+        crew->working++;
+    }
+    pthread_mutex_unlock(&crew->lock);
+    if (crew->hand_count == 0) {
+        hdi_crew_end(crew);
+        return hdi_fail(error, HD_ENOMEM, "%s: no thread to compile",
+                        source->path);
+    }
+    *made = crew;
+    return HD_OK;
+}
+
+hd_status hdi_crew_compile(struct hdi_crew *crew,
+                           const struct hdi_text *bitcode,
+                           struct hdi_build *build, struct hdi_text *archive,
+                           struct hd_error *error)
+{
+    pthread_mutex_lock(&crew->lock);
+    crew->bitcode = bitcode;
+    crew->build = build;
+    crew->phase = PHASE_WORK;
+    pthread_cond_broadcast(&crew->changed);
+    while (crew->working > 0)
+        pthread_cond_wait(&crew->changed, &crew->lock);
+    pthread_mutex_unlock(&crew->lock);
+
+    hd_status status = HD_OK;
+    for (uint32_t i = 0; i < crew->kernel_count; i++) {
+        struct result *result = &crew->results[i];
+        if (result->object.size > 0)
+            hdi_linker_add(archive, result->object.data, result->object.size);
+        hdi_text_free(&result->object);
+        if (result->status != HD_OK && status == HD_OK) {
+            status = result->status;
+            *error = result->error;
+        }
+    }
+    for (unsigned h = 0; h < crew->hand_count; h++)
+        if (crew->hands[h].status != HD_OK && status == HD_OK) {
+            status = crew->hands[h].status;
+            *error = crew->hands[h].error;
+        }
+    return status;
+}
+
+void hdi_crew_end(struct hdi_crew *crew)
+{
+    pthread_mutex_lock(&crew->lock);
+    crew->phase = PHASE_END;
+    pthread_cond_broadcast(&crew->changed);
+    pthread_mutex_unlock(&crew->lock);
+    for (unsigned h = 0; h < crew->hand_count; h++)
+        pthread_join(crew->hands[h].thread, NULL);
+    pthread_cond_destroy(&crew->changed);
+    pthread_mutex_destroy(&crew->lock);
+    free(crew->results);
+    free(crew);
+}

@@ -1,0 +1,503 @@
+#include "kernel/compiler/driver/versions.h"
+
+#include <llvm-c/Linker.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "backend/frame.h"
+#include "base/error.h"
+#include "kernel/compiler/analysis/footprint.h"
+#include "kernel/compiler/loops/chunk.h"
+#include "kernel/compiler/loops/workgroup.h"
+#include "kernel/compiler/prepare/prepare.h"
+#include "kernel/compiler/transform/axis.h"
+#include "kernel/compiler/transform/bounds.h"
+#include "kernel/compiler/transform/interior.h"
+#include "kernel/compiler/transform/top.h"
+#include "kernel/image.h"
+
+static const enum hdi_image_layout layouts[] = {
+    HDI_LAYOUT_8888, HDI_LAYOUT_8, HDI_LAYOUT_32, HDI_LAYOUT_4_X_32};
+
+enum {
+    VERSIONS = sizeof(layouts) / sizeof(layouts[0])
+};
+
+static LLVMValueRef load_at(LLVMContextRef c, LLVMBuilderRef builder,
+                            LLVMTypeRef type, LLVMValueRef base, size_t offset)
+{
+    LLVMValueRef index = LLVMConstInt(LLVMInt64TypeInContext(c), offset, false);
+    return LLVMBuildLoad2(builder, type,
+                          LLVMBuildInBoundsGEP2(builder,
+                                                LLVMInt8TypeInContext(c), base,
+                                                &index, 1, ""),
+                          "");
+}
+
+static LLVMValueRef load_layout(LLVMContextRef c, LLVMBuilderRef builder,
+                                LLVMValueRef image)
+{
+    return load_at(c, builder, LLVMInt32TypeInContext(c), image,
+                   offsetof(struct hdi_image, layout));
+}
+
+// The builtin that all others ask for an image's layout.
+static LLVMValueRef layout_function(LLVMModuleRef program)
+{
+    return LLVMGetNamedFunction(program, "hdi_image_layout");
+}
+
+// Let it say `layout`, or what the image says.
+static void set_layout(LLVMContextRef c, LLVMValueRef function,
+                       enum hdi_image_layout layout)
+{
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(c);
+
+    while (LLVMGetFirstBasicBlock(function))
+        LLVMDeleteBasicBlock(LLVMGetFirstBasicBlock(function));
+    hdi_build_at_end(builder, LLVMAppendBasicBlockInContext(c, function, ""));
+    LLVMBuildRet(builder,
+                 layout == HDI_LAYOUT_ANY
+                     ? load_layout(c, builder, LLVMGetParam(function, 0))
+                     : LLVMConstInt(LLVMInt32TypeInContext(c), layout, false));
+    LLVMDisposeBuilder(builder);
+}
+
+static LLVMValueRef entry_of(LLVMModuleRef module,
+                             const struct hdi_build_kernel *kernel)
+{
+    struct hdi_text name = {0};
+
+    hdi_text_print(&name, "hdk_%s", kernel->name);
+    LLVMValueRef entry =
+        name.failed ? NULL : LLVMGetNamedFunction(module, name.data);
+    hdi_text_free(&name);
+    return entry;
+}
+
+// Give a version's function a name of its own. Inlined, it would lose its
+// vector width.
+static LLVMValueRef hide(LLVMModuleRef module,
+                         const struct hdi_build_kernel *kernel,
+                         const struct hdi_text *name)
+{
+    LLVMValueRef entry = entry_of(module, kernel);
+
+    if (!entry || name->failed)
+        return NULL;
+    LLVMSetValueName2(entry, name->data, name->size);
+    hdi_function_flag(entry, "noinline", true);
+    return entry;
+}
+
+static LLVMValueRef hide_version(LLVMModuleRef module,
+                                 const struct hdi_build_kernel *kernel,
+                                 unsigned number)
+{
+    struct hdi_text name = {0};
+
+    hdi_text_print(&name, "version%u.%s", number, kernel->name);
+    LLVMValueRef entry = hide(module, kernel, &name);
+    hdi_text_free(&name);
+    return entry;
+}
+
+// The function that the backend calls, of two that are called in turn.
+static void write_both(struct hdi_llvm *llvm, LLVMModuleRef module,
+                       const char *name, const char *first, const char *second)
+{
+    LLVMValueRef both[2] = {LLVMGetNamedFunction(module, first),
+                            LLVMGetNamedFunction(module, second)};
+    LLVMTypeRef type = LLVMGlobalGetValueType(both[0]);
+    LLVMValueRef function = LLVMAddFunction(module, name, type);
+    LLVMValueRef frame = LLVMGetParam(function, 0);
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(llvm->context);
+
+    hdi_function_flag(function, "nounwind", true);
+    hdi_build_at_end(
+        builder, LLVMAppendBasicBlockInContext(llvm->context, function, ""));
+    for (unsigned i = 0; i < 2; i++) {
+        LLVMBuildCall2(builder, type, both[i], &frame, 1, "");
+        LLVMSetLinkage(both[i], LLVMInternalLinkage);
+    }
+    LLVMBuildRetVoid(builder);
+    LLVMDisposeBuilder(builder);
+}
+
+// Two work-group functions, of the box (interior.h) and of what is around it,
+// as one. Destroys `box`.
+static hd_status join_halves(struct hdi_llvm *llvm, LLVMModuleRef module,
+                             LLVMModuleRef box,
+                             const struct hdi_build_kernel *kernel,
+                             struct hd_error *error)
+{
+    static const char *const names[] = {"interior", "around"};
+    struct hdi_text name = {0}, half[2] = {{0}, {0}};
+    bool failed = false;
+
+    hdi_text_print(&name, "hdk_%s", kernel->name);
+    for (unsigned i = 0; i < 2; i++) {
+        hdi_text_print(&half[i], "%s.%s", names[i], kernel->name);
+        failed |= !hide(i ? module : box, kernel, &half[i]);
+    }
+    failed = LLVMLinkModules2(module, box) || failed || name.failed;
+    if (!failed)
+        write_both(llvm, module, name.data, half[0].data, half[1].data);
+    hdi_text_free(&half[0]);
+    hdi_text_free(&half[1]);
+    hdi_text_free(&name);
+    return failed ? hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
+                             llvm->path)
+                  : HD_OK;
+}
+
+// The halves of a kernel that asks whether a border is near.
+static hd_status build_halves(struct hdi_llvm *llvm, LLVMModuleRef module,
+                              LLVMValueRef prepared, LLVMModuleRef box,
+                              unsigned known, struct hdi_build_kernel *kernel,
+                              struct hdi_text *explanation,
+                              struct hdi_forms *forms, struct hd_error *error)
+{
+    struct hdi_text around = {0};
+    LLVMValueRef inner = LLVMGetNamedFunction(box, kernel->name);
+    hd_status status = hdi_workgroup_build(llvm, box, inner, true, kernel,
+                                           explanation, forms, error);
+    uint32_t saved_bytes = kernel->saved_bytes;
+    unsigned first = forms->count;
+
+    if (status == HD_OK)
+        status = hdi_workgroup_build(llvm, module, prepared, true, kernel,
+                                     &around, forms, error);
+    hdi_text_free(&around);
+    if (status != HD_OK) {
+        LLVMDisposeModule(box);
+        return status;
+    }
+    if (kernel->saved_bytes < saved_bytes)
+        kernel->saved_bytes = saved_bytes;
+    hdi_text_print(explanation,
+                   "borders: clamps and comparisons that work-items away from "
+                   "them do without: %u; those near them: region %u\n",
+                   known, first);
+    return join_halves(llvm, module, box, kernel, error);
+}
+
+// With lanes along what the kernel takes for x.
+static hd_status build_along_x(struct hdi_llvm *llvm, LLVMModuleRef module,
+                               LLVMValueRef prepared, bool flat,
+                               struct hdi_build_kernel *kernel,
+                               struct hdi_text *explanation,
+                               struct hdi_forms *forms, struct hd_error *error)
+{
+    LLVMModuleRef box = NULL;
+    unsigned known;
+
+    if (flat) {
+        LLVMBuilderRef builder = LLVMCreateBuilderInContext(llvm->context);
+        hdi_top_bound(llvm, module, builder, prepared);
+        LLVMDisposeBuilder(builder);
+        HDI_TRY(
+            hdi_interior_split(llvm, module, prepared, &box, &known, error));
+    }
+    return box ? build_halves(llvm, module, prepared, box, known, kernel,
+                              explanation, forms, error)
+               : hdi_workgroup_build(llvm, module, prepared, flat, kernel,
+                                     explanation, forms, error);
+}
+
+static void turn_sizes(struct hdi_build_kernel *kernel, unsigned axis)
+{
+    uint32_t x = kernel->required_local[0];
+    kernel->required_local[0] = kernel->required_local[axis];
+    kernel->required_local[axis] = x;
+}
+
+// The work-group function for one way, under a name of its own.
+static hd_status build_way(struct hdi_llvm *llvm, LLVMModuleRef module,
+                           const struct hdi_axis *axis, bool turned,
+                           struct hdi_build_kernel *kernel,
+                           struct hdi_text *name, struct hdi_text *explanation,
+                           struct hdi_forms *forms, struct hd_error *error)
+{
+    LLVMValueRef prepared = LLVMGetNamedFunction(module, kernel->name);
+
+    if (turned) {
+        hdi_axis_turn(module, axis->number);
+        turn_sizes(kernel, axis->number);
+    }
+    hd_status status = build_along_x(llvm, module, prepared, axis->flat, kernel,
+                                     explanation, forms, error);
+    if (turned)
+        turn_sizes(kernel, axis->number);
+    HDI_TRY(status);
+    hdi_text_print(name, "%s.%s", turned ? "turned" : "straight", kernel->name);
+    return hide(module, kernel, name)
+               ? HD_OK
+               : hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
+                          llvm->path);
+}
+
+// Link the function with lanes along x to that with lanes along another axis.
+static hd_status add_straight(struct hdi_llvm *llvm, LLVMModuleRef module,
+                              LLVMModuleRef copy, const struct hdi_axis *axis,
+                              struct hdi_build_kernel *kernel,
+                              struct hdi_text *name, struct hdi_forms *forms,
+                              struct hd_error *error)
+{
+    struct hdi_text explanation = {0};
+    uint32_t saved_bytes = kernel->saved_bytes;
+    hd_status status = build_way(llvm, copy, axis, false, kernel, name,
+                                 &explanation, forms, error);
+
+    hdi_text_free(&explanation);
+    if (kernel->saved_bytes < saved_bytes)
+        kernel->saved_bytes = saved_bytes;
+    if (status != HD_OK) {
+        LLVMDisposeModule(copy);
+        return status;
+    }
+    return LLVMLinkModules2(module, copy)
+               ? hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
+                          llvm->path)
+               : HD_OK;
+}
+
+// A kernel whose lanes had better run along another axis.
+static hd_status build_turned(struct hdi_llvm *llvm, LLVMModuleRef module,
+                              const struct hdi_axis *axis,
+                              struct hdi_build_kernel *kernel,
+                              struct hdi_text *explanation,
+                              struct hdi_forms *forms, struct hd_error *error)
+{
+    LLVMModuleRef copy = axis->always ? NULL : LLVMCloneModule(module);
+    struct hdi_text entry = {0}, turned = {0}, straight = {0};
+    hd_status status = build_way(llvm, module, axis, true, kernel, &turned,
+                                 explanation, forms, error);
+
+    hdi_text_print(explanation,
+                   "lanes along %c, where neighbours touch what lies side by "
+                   "side",
+                   "xyz"[axis->number]);
+    if (copy && status == HD_OK) {
+        hdi_text_print(explanation,
+                       "; along x from region %u on, where a launch is too "
+                       "narrow for that",
+                       forms->count);
+        status = add_straight(llvm, module, copy, axis, kernel, &straight,
+                              forms, error);
+    } else if (copy) {
+        LLVMDisposeModule(copy);
+    }
+    hdi_text_print(explanation, "\n");
+    hdi_text_print(&entry, "hdk_%s", kernel->name);
+    if (status == HD_OK && entry.failed)
+        status =
+            hdi_fail(error, HD_ENOMEM, "%s: no memory to compile", llvm->path);
+    if (status == HD_OK)
+        hdi_axis_write(llvm, module, axis, entry.data,
+                       LLVMGetNamedFunction(module, turned.data),
+                       copy ? LLVMGetNamedFunction(module, straight.data)
+                            : NULL);
+    hdi_text_free(&straight);
+    hdi_text_free(&turned);
+    hdi_text_free(&entry);
+    return status;
+}
+
+static hd_status build_prepared(struct hdi_llvm *llvm, LLVMModuleRef module,
+                                LLVMValueRef prepared,
+                                struct hdi_build_kernel *kernel,
+                                struct hdi_text *explanation,
+                                struct hdi_forms *forms, struct hd_error *error)
+{
+    bool flat = !llvm->screen && hdi_chunk_is_flat(module, prepared);
+    struct hdi_axis axis = {0};
+
+    if (!llvm->screen)
+        HDI_TRY(hdi_axis_find(llvm, prepared, flat, kernel, &axis, error));
+    kernel->axis = axis.number;
+    return axis.number ? build_turned(llvm, module, &axis, kernel, explanation,
+                                      forms, error)
+                       : build_along_x(llvm, module, prepared, flat, kernel,
+                                       explanation, forms, error);
+}
+
+// What a kernel gets for an image is always there: see bounds.h.
+static void mark_images(LLVMContextRef c, LLVMValueRef prepared,
+                        const struct hdi_build_kernel *kernel)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName("dereferenceable", 15);
+
+    for (uint32_t i = 0; i < kernel->arg_count; i++)
+        if (kernel->args[i].kind == HD_ARG_IMAGE)
+            LLVMAddAttributeAtIndex(
+                prepared, i + 1,
+                LLVMCreateEnumAttribute(c, kind, sizeof(struct hdi_image)));
+}
+
+static hd_status build_one(struct hdi_llvm *llvm, LLVMModuleRef program,
+                           struct hdi_build_kernel *kernel,
+                           LLVMModuleRef *module, struct hdi_text *explanation,
+                           struct hdi_forms *forms, struct hd_error *error)
+{
+    LLVMModuleRef m;
+    LLVMValueRef prepared;
+
+    HDI_TRY(
+        hdi_prepare_kernel(llvm, program, kernel->name, &m, &prepared, error));
+    mark_images(llvm->context, prepared, kernel);
+    hd_status status = hdi_footprint_find(llvm, prepared, kernel, error);
+    if (status == HD_OK)
+        status = build_prepared(llvm, m, prepared, kernel, explanation, forms,
+                                error);
+    if (status == HD_OK)
+        *module = m;
+    else
+        LLVMDisposeModule(m);
+    return status;
+}
+
+// The layout that all images of the launch have, else HDI_LAYOUT_ANY.
+static LLVMValueRef common_layout(LLVMContextRef c, LLVMBuilderRef builder,
+                                  LLVMValueRef frame,
+                                  const struct hdi_build_kernel *kernel)
+{
+    LLVMTypeRef space = LLVMPointerTypeInContext(c, HDI_SPACE_CONSTANT);
+    LLVMValueRef args = load_at(c, builder, LLVMPointerTypeInContext(c, 0),
+                                frame, offsetof(struct hdi_frame, args));
+    LLVMValueRef any =
+        LLVMConstInt(LLVMInt32TypeInContext(c), HDI_LAYOUT_ANY, false);
+    LLVMValueRef common = NULL;
+
+    for (uint32_t i = 0; i < kernel->arg_count; i++) {
+        if (kernel->args[i].kind != HD_ARG_IMAGE)
+            continue;
+        LLVMValueRef image =
+            load_at(c, builder, space, args, kernel->args[i].offset);
+        LLVMValueRef layout = load_layout(c, builder, image);
+        common = common ? LLVMBuildSelect(builder,
+                                          LLVMBuildICmp(builder, LLVMIntEQ,
+                                                        common, layout, ""),
+                                          common, any, "")
+                        : layout;
+    }
+    return common;
+}
+
+// The function that the backend calls.
+static void write_choice(struct hdi_llvm *llvm, LLVMModuleRef module,
+                         const struct hdi_build_kernel *kernel,
+                         const char *name, LLVMValueRef versions[VERSIONS + 1])
+{
+    LLVMContextRef c = llvm->context;
+    LLVMTypeRef type = LLVMGlobalGetValueType(versions[VERSIONS]);
+    LLVMValueRef function = LLVMAddFunction(module, name, type);
+    LLVMValueRef frame = LLVMGetParam(function, 0), choice = NULL;
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(c);
+    LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(c, function, "");
+
+    hdi_function_flag(function, "nounwind", true);
+    for (unsigned v = VERSIONS + 1; v-- > 0;) {
+        LLVMBasicBlockRef block =
+            LLVMAppendBasicBlockInContext(c, function, "");
+        hdi_build_at_end(builder, block);
+        LLVMBuildCall2(builder, type, versions[v], &frame, 1, "");
+        LLVMBuildRetVoid(builder);
+        if (v == VERSIONS) {
+            hdi_build_at_end(builder, entry);
+            choice = LLVMBuildSwitch(builder,
+                                     common_layout(c, builder, frame, kernel),
+                                     block, VERSIONS);
+        } else {
+            LLVMAddCase(
+                choice,
+                LLVMConstInt(LLVMInt32TypeInContext(c), layouts[v], false),
+                block);
+        }
+        LLVMSetLinkage(versions[v], LLVMInternalLinkage);
+    }
+    LLVMDisposeBuilder(builder);
+}
+
+// Link a version for each layout to `module`, which holds the one for any.
+static hd_status add_versions(struct hdi_llvm *llvm, LLVMModuleRef program,
+                              LLVMValueRef layout,
+                              struct hdi_build_kernel *kernel,
+                              LLVMModuleRef module, struct hd_error *error)
+{
+    uint32_t saved_bytes = kernel->saved_bytes;
+    LLVMValueRef versions[VERSIONS + 1];
+    struct hdi_text name = {0};
+    hd_status status = HD_OK;
+    bool failed = false;
+
+    hdi_text_print(&name, "hdk_%s", kernel->name);
+    versions[VERSIONS] = hide_version(module, kernel, VERSIONS);
+    failed = !versions[VERSIONS] || name.failed;
+    for (unsigned v = 0; v < VERSIONS && status == HD_OK && !failed; v++) {
+        LLVMModuleRef part;
+        struct hdi_forms forms = {0};
+        struct hdi_text explanation = {0};
+
+        set_layout(llvm->context, layout, layouts[v]);
+        status = build_one(llvm, program, kernel, &part, &explanation, &forms,
+                           error);
+        free(forms.list);
+        hdi_text_free(&explanation);
+        if (status != HD_OK)
+            break;
+        if (kernel->saved_bytes > saved_bytes)
+            saved_bytes = kernel->saved_bytes;
+        failed = !hide_version(part, kernel, v);
+        // The linker destroys the part.
+        failed = LLVMLinkModules2(module, part) || failed;
+    }
+    set_layout(llvm->context, layout, HDI_LAYOUT_ANY);
+    kernel->saved_bytes = saved_bytes;
+    for (unsigned v = 0; v < VERSIONS && status == HD_OK && !failed; v++) {
+        struct hdi_text version = {0};
+        hdi_text_print(&version, "version%u.%s", v, kernel->name);
+        versions[v] =
+            version.failed ? NULL : LLVMGetNamedFunction(module, version.data);
+        failed = !versions[v];
+        hdi_text_free(&version);
+    }
+    if (failed)
+        status =
+            hdi_fail(error, HD_ENOMEM, "%s: no memory to compile", llvm->path);
+    if (status == HD_OK)
+        write_choice(llvm, module, kernel, name.data, versions);
+    hdi_text_free(&name);
+    return status;
+}
+
+static bool has_images(const struct hdi_build_kernel *kernel)
+{
+    for (uint32_t i = 0; i < kernel->arg_count; i++)
+        if (kernel->args[i].kind == HD_ARG_IMAGE)
+            return true;
+    return false;
+}
+
+hd_status hdi_versions_build(struct hdi_llvm *llvm, LLVMModuleRef program,
+                             struct hdi_build_kernel *kernel,
+                             LLVMModuleRef *module,
+                             struct hdi_text *explanation,
+                             struct hdi_forms *forms, struct hd_error *error)
+{
+    LLVMModuleRef made;
+    LLVMValueRef layout = layout_function(program);
+
+    HDI_TRY(build_one(llvm, program, kernel, &made, explanation, forms, error));
+    hd_status status = HD_OK;
+    if (layout && has_images(kernel)) {
+        status = add_versions(llvm, program, layout, kernel, made, error);
+        hdi_text_print(explanation, "versions for images of one layout: %d\n",
+                       VERSIONS);
+    }
+    if (status == HD_OK)
+        *module = made;
+    else
+        LLVMDisposeModule(made);
+    return status;
+}

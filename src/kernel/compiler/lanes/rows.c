@@ -1,0 +1,275 @@
+// The loops over the chunks of a row: full ones, then what is left, under a
+// mask.
+#include "kernel/compiler/lanes/lanes.h"
+
+static void place_chunk(struct hdi_emit *e, LLVMValueRef row, LLVMValueRef x)
+{
+    e->item_ids[0] = x;
+    e->item = LLVMBuildZExt(e->builder, x, e->i64, "");
+    if (row)
+        e->item = LLVMBuildNUWAdd(e->builder, row, e->item, "");
+}
+
+struct row {
+    LLVMValueRef number;  // of its first work-item in the group, NULL: 0
+    LLVMValueRef counter; // alloca: the x of the chunk at hand
+    LLVMTypeRef type;     // of x
+};
+
+static LLVMValueRef load_x(struct hdi_emit *e, const struct row *row)
+{
+    return LLVMBuildLoad2(e->builder, row->type, row->counter, "");
+}
+
+// The x behind the chunk at hand.
+static LLVMValueRef behind(struct hdi_lanes *l, const struct row *row,
+                           LLVMValueRef x)
+{
+    return LLVMBuildNUWAdd(l->emit->builder, x,
+                           LLVMConstInt(row->type, l->wide.lanes, false), "");
+}
+
+// A chunk of them, if there is one, as write_full() says; the builder stands in
+// it on return.
+static void write_one(struct hdi_lanes *l, const struct row *row,
+                      LLVMValueRef end, enum hdi_way way,
+                      LLVMBasicBlockRef after)
+{
+    struct hdi_emit *e = l->emit;
+    LLVMBuilderRef b = e->builder;
+    LLVMBasicBlockRef body = hdi_emit_block(e, "chunk");
+    LLVMValueRef x = load_x(e, row), next = behind(l, row, x);
+
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULE, next, end, ""), body,
+                    after);
+    hdi_build_at_end(b, body);
+    place_chunk(e, row->number, x);
+    hdi_lanes_write_chunk(l, LLVMConstAllOnes(hdi_wide_mask_type(&l->wide)),
+                          way);
+    LLVMBuildStore(b, next, row->counter);
+}
+
+// A loop over full chunks as long as they end before `end`. `way`: what all of
+// them answer to what the region asks at its begin.
+static void write_full(struct hdi_lanes *l, const struct row *row,
+                       LLVMValueRef end, enum hdi_way way,
+                       LLVMBasicBlockRef after)
+{
+    struct hdi_emit *e = l->emit;
+    LLVMBuilderRef b = e->builder;
+    LLVMBasicBlockRef head = hdi_emit_block(e, "chunks");
+
+    LLVMBuildBr(b, head);
+    hdi_build_at_end(b, head);
+    write_one(l, row, end, way, after);
+    hdi_keep_rolled(e, LLVMBuildBr(b, head));
+}
+
+// What is left of the row, under a mask.
+static void write_rest(struct hdi_lanes *l, const struct row *row)
+{
+    struct hdi_emit *e = l->emit;
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef x = load_x(e, row);
+    LLVMValueRef left = LLVMBuildNUWSub(b, e->trip[0], x, "");
+
+    place_chunk(e, row->number, x);
+    hdi_lanes_write_chunk(
+        l,
+        LLVMBuildICmp(b, LLVMIntULT,
+                      hdi_wide_iota(&l->wide, LLVMTypeOf(left), 1),
+                      hdi_wide_splat(&l->wide, left), ""),
+        HDI_WAY_PART);
+}
+
+// What is left behind chunks of the span is some chunks under a mask.
+static void write_whole_row(struct hdi_lanes *l, const struct row *row)
+{
+    struct hdi_emit *e = l->emit;
+    unsigned width = l->wide.lanes;
+    LLVMBasicBlockRef rest = hdi_emit_block(e, "rest"),
+                      part = hdi_emit_block(e, "part"),
+                      after = hdi_emit_block(e, "after_chunks");
+
+    l->wide.lanes = l->span;
+    write_full(l, row, e->trip[0], HDI_WAY_OPEN, rest);
+    l->wide.lanes = width;
+    hdi_build_at_end(e->builder, rest);
+    LLVMBuildCondBr(
+        e->builder,
+        LLVMBuildICmp(e->builder, LLVMIntULT, load_x(e, row), e->trip[0], ""),
+        part, after);
+    hdi_build_at_end(e->builder, part);
+    write_rest(l, row);
+    if (l->span > width) {
+        LLVMBuildStore(e->builder, behind(l, row, load_x(e, row)),
+                       row->counter);
+        hdi_keep_rolled(e, LLVMBuildBr(e->builder, rest));
+    } else {
+        LLVMBuildBr(e->builder, after);
+    }
+    hdi_build_at_end(e->builder, after);
+}
+
+static LLVMValueRef count_below(struct hdi_lanes *l, const struct row *row)
+{
+    place_chunk(l->emit, row->number, LLVMConstNull(row->type));
+    hdi_lanes_begin_chunk(l, HDI_WAY_OPEN);
+    return hdi_split_count(&l->split, &l->wide);
+}
+
+// The first work-items go one way, all others another: chunks on either side of
+// the limit need no masks. The chunk astride does, as does the row's rest:
+//
+//     full chunks below the limit
+//     astride: some below are left? then part
+//              full chunks beyond
+//              others are left? then part, else after
+//     part:    a chunk under a mask, then astride
+static void write_split_row(struct hdi_lanes *l, const struct row *row)
+{
+    struct hdi_emit *e = l->emit;
+    LLVMBuilderRef b = e->builder;
+    LLVMBasicBlockRef astride = hdi_emit_block(e, "astride"),
+                      part = hdi_emit_block(e, "part"),
+                      after = hdi_emit_block(e, "after_chunks"),
+                      beyond =
+                          l->split.ebbs ? after : hdi_emit_block(e, "beyond");
+
+    LLVMValueRef below = count_below(l, row);
+    write_full(l, row, below, HDI_WAY_BELOW, astride);
+
+    hdi_build_at_end(b, astride);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, load_x(e, row), below, ""),
+                    part, beyond);
+    hdi_build_at_end(b, part);
+    LLVMValueRef next = behind(l, row, load_x(e, row));
+    write_rest(l, row);
+    LLVMBuildStore(b, next, row->counter);
+    LLVMBuildBr(b, astride);
+
+    if (!l->split.ebbs) {
+        LLVMBasicBlockRef rest = hdi_emit_block(e, "rest");
+        hdi_build_at_end(b, beyond);
+        write_full(l, row, e->trip[0], HDI_WAY_BEYOND, rest);
+        hdi_build_at_end(b, rest);
+        LLVMBuildCondBr(
+            b, LLVMBuildICmp(b, LLVMIntULT, load_x(e, row), e->trip[0], ""),
+            part, after);
+    }
+    hdi_build_at_end(b, after);
+}
+
+// Nothing is done beyond the limit, and little below: what is left below a full
+// chunk is chunks of half the lanes each. Without masks, what one step of a
+// tree stores is there at once for the next.
+static void write_ebbing_row(struct hdi_lanes *l, const struct row *row)
+{
+    struct hdi_emit *e = l->emit;
+    unsigned width = l->wide.lanes;
+
+    LLVMValueRef below = count_below(l, row);
+    LLVMBasicBlockRef next = hdi_emit_block(e, "narrow");
+    write_full(l, row, below, HDI_WAY_BELOW, next);
+    for (l->wide.lanes = width / 2; l->wide.lanes > 0; l->wide.lanes /= 2) {
+        hdi_build_at_end(e->builder, next);
+        next = hdi_emit_block(e, "narrow");
+        write_one(l, row, below, HDI_WAY_BELOW, next);
+        LLVMBuildBr(e->builder, next);
+    }
+    l->wide.lanes = width;
+    hdi_build_at_end(e->builder, next);
+}
+
+void hdi_lanes_write(struct hdi_lanes *l, LLVMValueRef number)
+{
+    struct hdi_emit *e = l->emit;
+    LLVMTypeRef type = LLVMTypeOf(e->trip[0]);
+    struct row row = {number, hdi_emit_alloca(e, type), type};
+
+    LLVMBuildStore(e->builder, LLVMConstNull(type), row.counter);
+    if (l->splits && l->split.ebbs && l->split.is_tiny)
+        write_ebbing_row(l, &row);
+    else if (l->splits)
+        write_split_row(l, &row);
+    else
+        write_whole_row(l, &row);
+}
+
+// Move on by `pace`, and return the x of the chunk there.
+static LLVMValueRef step(struct hdi_emit *e, const struct row *row,
+                         LLVMValueRef pace)
+{
+    LLVMValueRef x = LLVMBuildAdd(e->builder, load_x(e, row), pace, "");
+
+    LLVMBuildStore(e->builder, x, row->counter);
+    return x;
+}
+
+// Where the chunk at hand begins at `from` or later and ends by `end`: that
+// one, and those that follow it as long as the same holds, then `next`. The
+// builder stands where it does not hold on return.
+static void write_run(struct hdi_lanes *l, const struct row *row,
+                      LLVMValueRef pace, LLVMValueRef from, LLVMValueRef end,
+                      enum hdi_way way, LLVMBasicBlockRef next)
+{
+    struct hdi_emit *e = l->emit;
+    LLVMBuilderRef b = e->builder;
+    LLVMBasicBlockRef body = hdi_emit_block(e, "run"),
+                      other = hdi_emit_block(e, "other");
+
+    LLVMValueRef x = load_x(e, row);
+    LLVMValueRef is = LLVMBuildAnd(
+        b, LLVMBuildICmp(b, LLVMIntUGE, x, from, ""),
+        LLVMBuildICmp(b, LLVMIntULE, behind(l, row, x), end, ""), "");
+    LLVMValueRef most = LLVMBuildSub(b, end, behind(l, row, from), "");
+    LLVMBuildCondBr(b, is, body, other);
+
+    hdi_build_at_end(b, body);
+    place_chunk(e, NULL, load_x(e, row));
+    hdi_lanes_write_chunk(l, LLVMConstAllOnes(hdi_wide_mask_type(&l->wide)),
+                          way);
+    // What is less than `from` wraps to what is more than any.
+    x = LLVMBuildSub(b, step(e, row, pace), from, "");
+    LLVMValueRef again = LLVMBuildICmp(b, LLVMIntULE, x, most, "");
+    hdi_keep_rolled(e, LLVMBuildCondBr(b, again, body, next));
+    hdi_build_at_end(b, other);
+}
+
+void hdi_lanes_write_in_order(struct hdi_lanes *l, LLVMValueRef backwards)
+{
+    struct hdi_emit *e = l->emit;
+    LLVMBuilderRef b = e->builder;
+    LLVMTypeRef type = LLVMTypeOf(e->trip[0]);
+    LLVMValueRef width = LLVMConstInt(type, l->wide.lanes, false);
+    LLVMValueRef zero = LLVMConstNull(type);
+    struct row row = {NULL, hdi_emit_alloca(e, type), type};
+    LLVMBasicBlockRef head = hdi_emit_block(e, "chunks"),
+                      body = hdi_emit_block(e, "chunk"),
+                      after = hdi_emit_block(e, "after_chunks");
+
+    LLVMValueRef below = l->splits ? count_below(l, &row) : NULL;
+    LLVMValueRef last = LLVMBuildAnd(
+        b, LLVMBuildNUWSub(b, e->trip[0], LLVMConstInt(type, 1, false), ""),
+        LLVMBuildNeg(b, width, ""), "");
+    LLVMValueRef pace =
+        LLVMBuildSelect(b, backwards, LLVMBuildNeg(b, width, ""), width, "");
+    LLVMBuildStore(b, LLVMBuildSelect(b, backwards, last, zero, ""),
+                   row.counter);
+    LLVMBuildBr(b, head);
+
+    // Before the first chunk x wraps to what is more than any.
+    hdi_build_at_end(b, head);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULE, load_x(e, &row), last, ""),
+                    body, after);
+    hdi_build_at_end(b, body);
+    if (below) {
+        write_run(l, &row, pace, below, e->trip[0], HDI_WAY_BEYOND, head);
+        write_run(l, &row, pace, zero, below, HDI_WAY_BELOW, head);
+    }
+    write_run(l, &row, pace, zero, e->trip[0], HDI_WAY_OPEN, head);
+    write_rest(l, &row);
+    step(e, &row, pace);
+    hdi_keep_rolled(e, LLVMBuildBr(b, head));
+    hdi_build_at_end(b, after);
+}

@@ -1,0 +1,477 @@
+// The steps of addresses along each axis follow from the ids that they are made
+// of.
+#include "kernel/compiler/transform/axis.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/frame.h"
+#include "base/error.h"
+#include "kernel/compiler/analysis/steps.h"
+#include "kernel/compiler/ir/map.h"
+
+enum {
+    AXES = 3,
+    MOST_BLOCKS = 300, // longer kernels are not looked at
+    MOST_ROUNDS = 8,
+    MOST_OPERANDS = 8, // of what makes a step
+    // Costs of an access by a chunk of lanes, about its instructions.
+    COST_TOGETHER = 1,
+    COST_NEAR = 4,
+    COST_FAR = 16,
+    NEAR = 4,       // elements from one lane to the next
+    IN_LOOP = 16,   // times that a loop goes round
+    GAIN = 2,       // less is not worth more code
+    FULL_CHUNK = 16 // lanes
+};
+
+struct steps {
+    int64_t along[AXES];
+};
+
+struct finder {
+    const struct hdi_llvm *llvm;
+    LLVMValueRef kernel;
+    struct hdi_map numbers; // instruction: its index
+    struct steps *steps;
+};
+
+// Which kernels may be turned -------------------------------------------------
+
+static bool is_answered_by_axis(enum hdi_call kind)
+{
+    switch (kind) {
+    case HDI_CALL_GLOBAL_ID:
+    case HDI_CALL_LOCAL_ID:
+    case HDI_CALL_GROUP_ID:
+    case HDI_CALL_LOCAL_SIZE:
+    case HDI_CALL_ENQUEUED_LOCAL_SIZE:
+    case HDI_CALL_GLOBAL_SIZE:
+    case HDI_CALL_NUM_GROUPS:
+    case HDI_CALL_GLOBAL_OFFSET:
+        return true;
+    default:
+        return false;
+    }
+}
+
+// Work-items may meet in their order, or be seen in it, where a call is left.
+static bool may_turn(LLVMValueRef x)
+{
+    enum hdi_call kind = hdi_call_kind(x);
+
+    if (is_answered_by_axis(kind))
+        return LLVMIsAConstantInt(LLVMGetOperand(x, 0)) != NULL;
+    if (kind != HDI_CALL_OTHER)
+        return kind == HDI_CALL_BARRIER || kind == HDI_CALL_WORK_DIM;
+    return !LLVMIsACallInst(x) ||
+           (LLVMIsAFunction(LLVMGetCalledValue(x)) &&
+            LLVMGetIntrinsicID(LLVMGetCalledValue(x)) != 0);
+}
+
+static bool is_id(LLVMValueRef x)
+{
+    enum hdi_call kind = hdi_call_kind(x);
+    return kind == HDI_CALL_GLOBAL_ID || kind == HDI_CALL_LOCAL_ID;
+}
+
+// Number the instructions. False: the kernel stays as it is.
+static bool number(struct finder *f, size_t *count, bool asks[AXES])
+{
+    *count = 0;
+    if (LLVMCountBasicBlocks(f->kernel) > MOST_BLOCKS)
+        return false;
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f->kernel); b;
+         b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef x = LLVMGetFirstInstruction(b); x;
+             x = LLVMGetNextInstruction(x)) {
+            if (!may_turn(x))
+                return false;
+            if (is_id(x)) {
+                uint64_t d = LLVMConstIntGetZExtValue(LLVMGetOperand(x, 0));
+                if (d < AXES)
+                    asks[d] = true;
+            }
+            hdi_map_set_index(&f->numbers, x, (*count)++);
+        }
+    return asks[1] || asks[2];
+}
+
+// Steps -----------------------------------------------------------------------
+
+static int64_t step_of(const struct finder *f, LLVMValueRef value, unsigned d)
+{
+    size_t n = LLVMIsAInstruction(value) ? hdi_map_index(&f->numbers, value)
+                                         : SIZE_MAX;
+    return n == SIZE_MAX ? 0 : f->steps[n].along[d];
+}
+
+// One or the other, as with clamps: most work-items are where the id counts.
+static int64_t either(int64_t a, int64_t b)
+{
+    if (a == HDI_STEP_UNKNOWN || b == HDI_STEP_UNKNOWN)
+        return a == HDI_STEP_UNKNOWN ? b : a;
+    if (a == 0 || b == 0)
+        return a == 0 ? b : a;
+    return a == b ? a : HDI_STEP_VARIES;
+}
+
+static int64_t of_operands(const struct finder *f, LLVMValueRef x, unsigned d)
+{
+    unsigned count = (unsigned)LLVMGetNumOperands(x);
+    int64_t parts[MOST_OPERANDS];
+
+    if (count > MOST_OPERANDS)
+        return HDI_STEP_VARIES;
+    for (unsigned i = 0; i < count; i++) {
+        LLVMValueRef operand = LLVMGetOperand(x, i);
+        parts[i] = LLVMValueIsBasicBlock(operand) ? 0 : step_of(f, operand, d);
+    }
+    return hdi_step_combine(f->llvm, x, parts, count);
+}
+
+// Down, where no bits are lost.
+static int64_t of_shift(const struct finder *f, LLVMValueRef x, unsigned d)
+{
+    LLVMValueRef by = LLVMGetOperand(x, 1);
+    int64_t from = step_of(f, LLVMGetOperand(x, 0), d);
+    uint64_t bits =
+        LLVMIsAConstantInt(by) ? LLVMConstIntGetZExtValue(by) : UINT64_MAX;
+
+    if (bits > 32 || from == HDI_STEP_UNKNOWN || from == HDI_STEP_VARIES ||
+        from % (INT64_C(1) << bits) != 0)
+        return of_operands(f, x, d);
+    return from >> bits;
+}
+
+static bool is_limit(LLVMValueRef call)
+{
+    static const char *const names[] = {"llvm.smin", "llvm.smax", "llvm.umin",
+                                        "llvm.umax"};
+    size_t size;
+    const char *name = LLVMIntrinsicGetName(
+        LLVMGetIntrinsicID(LLVMGetCalledValue(call)), &size);
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static int64_t of_call(const struct finder *f, LLVMValueRef call, unsigned d)
+{
+    if (is_id(call))
+        return LLVMConstIntGetZExtValue(LLVMGetOperand(call, 0)) == d;
+    if (hdi_call_kind(call) != HDI_CALL_OTHER)
+        return 0;
+    return is_limit(call) ? either(step_of(f, LLVMGetOperand(call, 0), d),
+                                   step_of(f, LLVMGetOperand(call, 1), d))
+                          : of_operands(f, call, d);
+}
+
+static int64_t of_phi(const struct finder *f, LLVMValueRef phi, unsigned d)
+{
+    unsigned count = LLVMCountIncoming(phi);
+    int64_t all = HDI_STEP_UNKNOWN;
+
+    for (unsigned i = 0; i < count; i++) {
+        int64_t one = step_of(f, LLVMGetIncomingValue(phi, i), d);
+        if (one == HDI_STEP_UNKNOWN)
+            continue;
+        if (all != HDI_STEP_UNKNOWN && all != one)
+            return HDI_STEP_VARIES;
+        all = one;
+    }
+    return all;
+}
+
+static int64_t of_instruction(const struct finder *f, LLVMValueRef x,
+                              unsigned d)
+{
+    switch (LLVMGetInstructionOpcode(x)) {
+    case LLVMCall:
+        return of_call(f, x, d);
+    case LLVMPHI:
+        return of_phi(f, x, d);
+    case LLVMSelect:
+        return either(step_of(f, LLVMGetOperand(x, 1), d),
+                      step_of(f, LLVMGetOperand(x, 2), d));
+    case LLVMAShr:
+    case LLVMLShr:
+        return of_shift(f, x, d);
+    default:
+        return of_operands(f, x, d);
+    }
+}
+
+// Until nothing changes, or most of it: a guess will do.
+static void find_steps(struct finder *f, size_t count)
+{
+    bool changed = true;
+
+    for (size_t i = 0; i < count; i++)
+        for (unsigned d = 0; d < AXES; d++)
+            f->steps[i].along[d] = HDI_STEP_UNKNOWN;
+    for (unsigned round = 0; changed && round < MOST_ROUNDS; round++) {
+        size_t i = 0;
+        changed = false;
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f->kernel); b;
+             b = LLVMGetNextBasicBlock(b))
+            for (LLVMValueRef x = LLVMGetFirstInstruction(b); x;
+                 x = LLVMGetNextInstruction(x), i++)
+                for (unsigned d = 0; d < AXES; d++) {
+                    int64_t now = of_instruction(f, x, d);
+                    changed |= now != f->steps[i].along[d];
+                    f->steps[i].along[d] = now;
+                }
+    }
+}
+
+// Costs -----------------------------------------------------------------------
+
+static uint32_t cost_of(const struct finder *f, LLVMValueRef access, unsigned d)
+{
+    bool store = LLVMIsAStoreInst(access) != NULL;
+    LLVMTypeRef type = LLVMTypeOf(store ? LLVMGetOperand(access, 0) : access);
+    int64_t size = (int64_t)LLVMABISizeOfType(f->llvm->layout, type);
+    int64_t by = step_of(f, LLVMGetOperand(access, store), d);
+
+    if (by == 0 || by == HDI_STEP_UNKNOWN || by == size)
+        return COST_TOGETHER;
+    return by > -NEAR * size && by < NEAR * size ? COST_NEAR : COST_FAR;
+}
+
+// Does a loop come back to the block? `seen`: per block of the kernel.
+static bool is_in_loop(const struct hdi_map *index, LLVMBasicBlockRef block,
+                       LLVMBasicBlockRef *stack, bool *seen, size_t count)
+{
+    size_t depth = 0;
+
+    memset(seen, 0, count * sizeof(*seen));
+    stack[depth++] = block;
+    while (depth > 0) {
+        LLVMValueRef end = LLVMGetBasicBlockTerminator(stack[--depth]);
+        unsigned ways = LLVMGetNumSuccessors(end);
+        for (unsigned s = 0; s < ways; s++) {
+            LLVMBasicBlockRef next = LLVMGetSuccessor(end, s);
+            if (next == block)
+                return true;
+            size_t n = hdi_map_index(index, next);
+            if (!seen[n])
+                stack[depth++] = next;
+            seen[n] = true;
+        }
+    }
+    return false;
+}
+
+// False when memory ran out.
+static bool add_costs(const struct finder *f, uint32_t cost[AXES])
+{
+    size_t count = LLVMCountBasicBlocks(f->kernel), n = 0;
+    LLVMBasicBlockRef *stack = calloc(count, sizeof(*stack));
+    bool *seen = calloc(count, sizeof(*seen));
+    struct hdi_map index = {0};
+
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f->kernel); b;
+         b = LLVMGetNextBasicBlock(b))
+        hdi_map_set_index(&index, b, n++);
+    bool ok = stack && seen && !index.failed;
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f->kernel); ok && b;
+         b = LLVMGetNextBasicBlock(b)) {
+        uint32_t times =
+            is_in_loop(&index, b, stack, seen, count) ? IN_LOOP : 1;
+        for (LLVMValueRef x = LLVMGetFirstInstruction(b); x;
+             x = LLVMGetNextInstruction(x))
+            for (unsigned d = 0;
+                 d < AXES && (LLVMIsALoadInst(x) || LLVMIsAStoreInst(x)); d++)
+                cost[d] += times * cost_of(f, x, d);
+    }
+    hdi_map_clear(&index);
+    free(seen);
+    free(stack);
+    return ok;
+}
+
+// Work-items along an axis that a chunk of lanes can take; groups of a size
+// that is open take as many.
+static uint32_t lanes_along(const struct hdi_axis *axis,
+                            const struct hdi_build_kernel *about, unsigned d)
+{
+    uint32_t row = axis->flat ? 0 : about->required_local[d];
+    return row == 0 || row > FULL_CHUNK ? FULL_CHUNK : row;
+}
+
+static void choose(struct hdi_axis *axis, const struct hdi_build_kernel *about,
+                   const uint32_t cost[AXES], const bool asks[AXES])
+{
+    for (unsigned d = 1; d < AXES; d++) {
+        uint64_t straight =
+                     (uint64_t)cost[axis->number] * lanes_along(axis, about, d),
+                 turned =
+                     (uint64_t)cost[d] * lanes_along(axis, about, axis->number);
+        if (asks[d] && turned * GAIN < straight)
+            axis->number = d;
+    }
+    axis->cost[0] = cost[0];
+    axis->cost[1] = cost[axis->number];
+    axis->always = !axis->flat && about->required_local[0] > 0;
+}
+
+hd_status hdi_axis_find(const struct hdi_llvm *llvm, LLVMValueRef kernel,
+                        bool flat, const struct hdi_build_kernel *about,
+                        struct hdi_axis *axis, struct hd_error *error)
+{
+    struct finder f = {.llvm = llvm, .kernel = kernel};
+    uint32_t cost[AXES] = {0};
+    bool asks[AXES] = {false}, ok = true;
+    size_t count;
+
+    *axis = (struct hdi_axis){.flat = flat};
+    if (number(&f, &count, asks)) {
+        f.steps = calloc(count + 1, sizeof(*f.steps));
+        ok = f.steps && !f.numbers.failed;
+        if (ok)
+            find_steps(&f, count);
+        ok = ok && add_costs(&f, cost);
+        if (ok)
+            choose(axis, about, cost, asks);
+        free(f.steps);
+    }
+    hdi_map_clear(&f.numbers);
+    return ok ? HD_OK
+              : hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
+                         llvm->path);
+}
+
+// Turning ---------------------------------------------------------------------
+
+void hdi_axis_turn(LLVMModuleRef module, unsigned axis)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
+         f = LLVMGetNextFunction(f))
+        for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u)) {
+            LLVMValueRef call = LLVMGetUser(u);
+            if (!is_answered_by_axis(hdi_call_kind(call)))
+                continue;
+            LLVMValueRef asked = LLVMGetOperand(call, 0);
+            uint64_t d = LLVMConstIntGetZExtValue(asked);
+            if (d == 0 || d == axis)
+                LLVMSetOperand(
+                    call, 0, LLVMConstInt(LLVMTypeOf(asked), axis - d, false));
+        }
+}
+
+struct writer {
+    LLVMBuilderRef builder;
+    LLVMTypeRef i8, i32, i64;
+};
+
+static LLVMValueRef at(const struct writer *w, LLVMValueRef frame,
+                       size_t offset)
+{
+    LLVMValueRef index = LLVMConstInt(w->i64, offset, false);
+    return LLVMBuildInBoundsGEP2(w->builder, w->i8, frame, &index, 1, "");
+}
+
+// Work-items along an axis, of which a chunk of lanes takes no more than that.
+static LLVMValueRef extent(const struct writer *w, LLVMValueRef frame,
+                           const struct hdi_axis *axis, unsigned d)
+{
+    LLVMBuilderRef b = w->builder;
+    size_t of_axis = d * sizeof(uint32_t);
+    LLVMValueRef most = LLVMConstInt(w->i64, FULL_CHUNK, false);
+    LLVMValueRef items = LLVMBuildZExt(
+        b,
+        LLVMBuildLoad2(
+            b, w->i32,
+            at(w, frame, offsetof(struct hdi_frame, local_size) + of_axis), ""),
+        w->i64, "");
+
+    if (axis->flat) {
+        LLVMValueRef groups = LLVMBuildLoad2(
+            b, w->i32,
+            at(w, frame, offsetof(struct hdi_frame, count) + of_axis), "");
+        items =
+            LLVMBuildMul(b, items, LLVMBuildZExt(b, groups, w->i64, ""), "");
+    }
+    return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntULT, items, most, ""),
+                           items, most, "");
+}
+
+static void exchange(const struct writer *w, LLVMValueRef frame,
+                     LLVMTypeRef type, size_t first, size_t second)
+{
+    LLVMValueRef one = at(w, frame, first), other = at(w, frame, second);
+    LLVMValueRef kept = LLVMBuildLoad2(w->builder, type, one, "");
+
+    LLVMBuildStore(w->builder, LLVMBuildLoad2(w->builder, type, other, ""),
+                   one);
+    LLVMBuildStore(w->builder, kept, other);
+}
+
+static LLVMValueRef turned_frame(const struct writer *w, LLVMValueRef frame,
+                                 unsigned axis)
+{
+    static const size_t longs[] = {offsetof(struct hdi_frame, global),
+                                   offsetof(struct hdi_frame, offset)},
+                        shorts[] = {offsetof(struct hdi_frame, local_size),
+                                    offsetof(struct hdi_frame, group_count),
+                                    offsetof(struct hdi_frame, first),
+                                    offsetof(struct hdi_frame, count)};
+    LLVMValueRef size = LLVMConstInt(w->i64, sizeof(struct hdi_frame), false);
+    LLVMValueRef copy = LLVMBuildArrayAlloca(
+        w->builder, w->i64,
+        LLVMConstInt(w->i32, sizeof(struct hdi_frame) / 8, false), "");
+
+    LLVMBuildMemCpy(w->builder, copy, 8, frame, 8, size);
+    for (size_t i = 0; i < sizeof(longs) / sizeof(longs[0]); i++)
+        exchange(w, copy, w->i64, longs[i], longs[i] + axis * sizeof(uint64_t));
+    for (size_t i = 0; i < sizeof(shorts) / sizeof(shorts[0]); i++)
+        exchange(w, copy, w->i32, shorts[i],
+                 shorts[i] + axis * sizeof(uint32_t));
+    return copy;
+}
+
+void hdi_axis_write(struct hdi_llvm *llvm, LLVMModuleRef module,
+                    const struct hdi_axis *axis, const char *name,
+                    LLVMValueRef turned, LLVMValueRef straight)
+{
+    LLVMContextRef c = llvm->context;
+    LLVMTypeRef type = LLVMGlobalGetValueType(turned);
+    LLVMValueRef function = LLVMAddFunction(module, name, type);
+    LLVMValueRef frame = LLVMGetParam(function, 0);
+    struct writer w = {LLVMCreateBuilderInContext(c), LLVMInt8TypeInContext(c),
+                       LLVMInt32TypeInContext(c), LLVMInt64TypeInContext(c)};
+    LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(c, function, ""),
+                      turn = LLVMAppendBasicBlockInContext(c, function, "");
+
+    hdi_function_flag(function, "nounwind", true);
+    hdi_build_at_end(w.builder, turn);
+    LLVMValueRef copy = turned_frame(&w, frame, axis->number);
+    LLVMBuildCall2(w.builder, type, turned, &copy, 1, "");
+    LLVMBuildRetVoid(w.builder);
+    LLVMSetLinkage(turned, LLVMInternalLinkage);
+    if (!straight) {
+        hdi_build_at_end(w.builder, entry);
+        LLVMBuildBr(w.builder, turn);
+    } else {
+        LLVMBasicBlockRef stay = LLVMAppendBasicBlockInContext(c, function, "");
+        hdi_build_at_end(w.builder, stay);
+        LLVMBuildCall2(w.builder, type, straight, &frame, 1, "");
+        LLVMBuildRetVoid(w.builder);
+        LLVMSetLinkage(straight, LLVMInternalLinkage);
+        hdi_build_at_end(w.builder, entry);
+        LLVMValueRef cost[2];
+        for (unsigned i = 0; i < 2; i++)
+            cost[i] = LLVMBuildMul(
+                w.builder, LLVMConstInt(w.i64, axis->cost[1 - i], false),
+                extent(&w, frame, axis, i ? axis->number : 0), "");
+        LLVMBuildCondBr(
+            w.builder,
+            LLVMBuildICmp(w.builder, LLVMIntULE, cost[0], cost[1], ""), turn,
+            stay);
+    }
+    LLVMDisposeBuilder(w.builder);
+}

@@ -1,0 +1,792 @@
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "kernel/cache.h"
+#include "kernel/compiler.h"
+#include "kernel/container.h"
+#include "kernel/module.h"
+#include "kernel/parts.h"
+#include "kernel/processor.h"
+#include "kernel/program.h"
+
+// A part that is compiled.
+struct kept {
+    struct hdi_text path, data, options;
+    bool is_text;
+};
+
+struct hd_program {
+    struct hdi_build *builds; // of the same text, for different processors
+    uint32_t build_count;
+    const struct hdi_build *build; // the one that kernels are of
+    bool runs;                     // here, that is
+    struct hdi_code **codes;       // of it and of those it has joined
+    uint32_t code_count;
+    const struct hdi_backend *backend;
+    struct hd_kernel *kernels;
+    uint32_t kernel_count;
+    struct hdi_kernel_arg *args; // of all kernels
+    bool was_cached;
+    struct hdi_program_context context;
+    // What it was made of, but for finished binaries.
+    struct kept *kept;
+    size_t kept_count;
+    struct hdi_text options; // of all
+    bool shows;              // -g: its binary has `checked` in it
+    pthread_mutex_t lock;    // of the rest
+    bool tried;
+    struct hd_program *others;  // the same for other devices, in a list
+    struct hd_program *checked; // the same built for checking, or NULL
+    struct hd_program *carried; // what its finished binaries have of it, or
+                                // NULL
+};
+
+// Compiling -------------------------------------------------------------------
+
+// Every text is preceded by its size, and lists by theirs, so that no two run
+// together.
+static bool describe_source(const struct hdi_source *source,
+                            struct hdi_text *about)
+{
+    hdi_text_print(about, "frame %d\n", HDI_FRAME_VERSION);
+    hdi_compiler_identify(about, source->translator);
+    hdi_text_json(about, source->target);
+    hdi_text_json(about, source->cpu);
+    hdi_text_json(about, source->march ? source->march : "");
+    for (const char *const *o = source->options; *o; o++)
+        hdi_text_json(about, *o);
+    hdi_text_print(about, "%s %zu\n", source->library ? "library" : "program",
+                   source->part_count);
+    for (size_t i = 0; i < source->part_count; i++) {
+        const struct hdi_part *part = &source->parts[i];
+        hdi_text_json(about, part->path);
+        for (const char *const *o = part->options; *o; o++)
+            hdi_text_json(about, *o);
+        hdi_text_print(about, "%d %zu\n", (int)part->kind, part->size);
+    }
+    return !about->failed;
+}
+
+static bool find_key(const struct hdi_source *source, struct hdi_cache_key *key)
+{
+    struct hdi_text about = {0};
+    struct hdi_span *spans = calloc(source->part_count + 1, sizeof(*spans));
+    bool ok = describe_source(source, &about) && spans;
+
+    if (ok) {
+        spans[0] = (struct hdi_span){about.data, about.size};
+        for (size_t i = 0; i < source->part_count; i++)
+            spans[i + 1] =
+                (struct hdi_span){source->parts[i].data, source->parts[i].size};
+        *key = hdi_cache_key(spans, source->part_count + 1);
+    }
+    free(spans);
+    hdi_text_free(&about);
+    return ok;
+}
+
+static hd_status compile(const struct hdi_source *source,
+                         struct hdi_build *build, struct hd_error *error)
+{
+    const struct hdi_compiler *compiler;
+
+    HDI_TRY(hdi_compiler_open(&compiler, error));
+    return compiler->build(source, build, error);
+}
+
+static hd_status build_source(const struct hdi_program_context *context,
+                              const struct hdi_source *source,
+                              struct hdi_build *build, bool *was_cached,
+                              struct hd_error *error)
+{
+    struct hdi_cache_key key;
+    struct timespec began;
+
+    *was_cached = false;
+    if (!context->cache)
+        return compile(source, build, error);
+    if (!find_key(source, &key))
+        return hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
+                        source->path);
+    *was_cached = hdi_cache_find(context->cache, &key, build);
+    if (*was_cached)
+        return HD_OK;
+    clock_gettime(CLOCK_REALTIME, &began);
+    HDI_TRY(compile(source, build, error));
+    hdi_cache_keep(context->cache, &key, build, began);
+    return HD_OK;
+}
+
+// Processors that were named --------------------------------------------------
+
+// The next of names with commas between, in place; NULL: there are no more.
+static char *next_name(char **rest)
+{
+    char *name = *rest;
+    char *comma = name ? strchr(name, ',') : NULL;
+
+    if (comma)
+        *comma = '\0';
+    *rest = comma ? comma + 1 : NULL;
+    return name;
+}
+
+static hd_status check_names(const struct hdi_program_context *context,
+                             const struct hd_program_params *params,
+                             struct hd_error *error)
+{
+    for (const char *at = params->cpus, *end; at; at = *end ? end + 1 : NULL) {
+        size_t size = strcspn(at, ",");
+
+        end = at + size;
+        if (size == 0)
+            return hdi_fail(error, HD_EINVAL,
+                            "'%s' is no list of processors, such as "
+                            "'x86-64-v3,skylake-avx512'",
+                            params->cpus);
+        for (const char *other = params->cpus; other < at;
+             other += strcspn(other, ",") + 1)
+            if (strcspn(other, ",") == size && memcmp(other, at, size) == 0)
+                return hdi_fail(error, HD_EINVAL,
+                                "the processor '%.*s' is named twice",
+                                (int)size, at);
+    }
+    if (params->cpus && params->library)
+        return hdi_fail(error, HD_EINVAL,
+                        "a library is for every processor: name none for it");
+    if (params->cpus && !context->device->can.features &&
+        strcmp(params->cpus, "native") != 0)
+        return hdi_fail(error, HD_ENOTSUP,
+                        "on this kind of processor code is made for the one at "
+                        "hand alone, not for '%s'",
+                        params->cpus);
+    return HD_OK;
+}
+
+// The source for each processor.
+static hd_status build_all(const struct hdi_program_context *context,
+                           const struct hd_program_params *params,
+                           struct hdi_source *source,
+                           struct hd_program *program, struct hd_error *error)
+{
+    char *names = strdup(params->cpus ? params->cpus : "native"), *rest = names;
+    hd_status status = HD_OK;
+
+    if (!names)
+        return hdi_fail(error, HD_ENOMEM, "no memory for a program");
+    program->was_cached = true;
+    for (char *name; status == HD_OK && (name = next_name(&rest));
+         program->build_count++) {
+        bool was_cached;
+        source->march = strcmp(name, "native") == 0 ? NULL : name;
+        status = build_source(context, source,
+                              &program->builds[program->build_count],
+                              &was_cached, error);
+        program->was_cached &= was_cached;
+    }
+    free(names);
+    return status;
+}
+
+static hd_status keep(const struct hdi_program_context *context,
+                      const struct hd_program_params *params,
+                      const struct hdi_parts *parts, struct hd_program *program,
+                      struct hd_error *error)
+{
+    bool failed;
+
+    hdi_text_print(&program->options, "%s %s",
+                   params->options ? params->options : "",
+                   context->options ? context->options : "");
+    failed = program->options.failed;
+    program->kept = calloc(parts->count, sizeof(*program->kept));
+    program->kept_count = program->kept ? parts->count : 0;
+    failed |= !program->kept;
+    for (size_t i = 0; i < program->kept_count; i++) {
+        const struct hdi_part_given *given = &parts->given[i];
+        struct kept *kept = &program->kept[i];
+        kept->is_text = given->is_text;
+        hdi_text_print(&kept->path, "%s", given->path);
+        hdi_text_append(&kept->data, given->data, given->size);
+        hdi_text_append(&kept->data, "", 1);
+        hdi_text_print(&kept->options, "%s",
+                       given->options ? given->options : "");
+        failed |=
+            kept->path.failed || kept->data.failed || kept->options.failed;
+    }
+    return failed ? hdi_fail(error, HD_ENOMEM, "no memory for a program")
+                  : HD_OK;
+}
+
+// Build what was kept again, for checking.
+static hd_status build_checked(const struct hd_program *program,
+                               const char *cpus, const atomic_bool *cancel,
+                               struct hd_program **checked,
+                               struct hd_error *error)
+{
+    struct hdi_program_context context = program->context;
+    struct hd_program_part *parts = calloc(program->kept_count, sizeof(*parts));
+    const struct hd_program_params params = {.parts = parts,
+                                             .part_count =
+                                                 (unsigned)program->kept_count,
+                                             .options = program->options.data,
+                                             .cpus = cpus};
+
+    if (!parts)
+        return hdi_fail(error, HD_ENOMEM, "no memory for a program");
+    for (size_t i = 0; i < program->kept_count; i++) {
+        const struct kept *kept = &program->kept[i];
+        parts[i] = (struct hd_program_part){.path = kept->path.data,
+                                            .options = kept->options.data};
+        if (kept->is_text) {
+            parts[i].source = kept->data.data;
+        } else {
+            parts[i].binary = kept->data.data;
+            parts[i].binary_size = kept->data.size - 1;
+        }
+    }
+    context.options = "-heddle-check";
+    context.cancel = cancel;
+    hd_status status = hdi_program_create(&context, &params, checked, error);
+    free(parts);
+    return status;
+}
+
+// Whether faults are to name work-items where the source is not at hand.
+static bool wants_checked(const struct hdi_parts *parts)
+{
+    bool wants = hdi_options_have(parts->options, "-g");
+
+    for (size_t i = 0; i < parts->count; i++)
+        wants = wants || hdi_options_have(parts->list[i].options, "-g");
+    return wants && !hdi_options_have(parts->options, "-heddle-check") &&
+           !hdi_options_have(parts->options, "-heddle-debug");
+}
+
+// Some kernels cannot be checked, which is no reason not to build them.
+static hd_status add_checked(const struct hdi_program_context *context,
+                             const struct hd_program_params *params,
+                             const char *path, struct hd_program *program,
+                             struct hd_error *error)
+{
+    struct hd_error why;
+    hd_status status = build_checked(program, params->cpus, context->cancel,
+                                     &program->checked, &why);
+
+    program->tried = true;
+    program->shows = status == HD_OK;
+    if (status == HD_ECANCELED || status == HD_ENOMEM)
+        return hdi_fail(error, status, "%s", why.text);
+    if (status != HD_OK)
+        hdi_warn("%s: -g: faults will not name work-items: %s", path, why.text);
+    return HD_OK;
+}
+
+// Join `from`, which is left empty, and what it has joined itself.
+static hd_status join(struct hdi_build *build, struct hdi_build *from,
+                      struct hd_error *error)
+{
+    uint32_t count = build->joined_count + 1 + from->joined_count;
+    struct hdi_build *joined =
+        realloc(build->joined, count * sizeof(*build->joined));
+
+    if (!joined)
+        return hdi_fail(error, HD_ENOMEM, "no memory for a program");
+    build->joined = joined;
+    for (uint32_t i = 0; i < from->joined_count; i++)
+        joined[build->joined_count++] = from->joined[i];
+    free(from->joined);
+    from->joined = NULL;
+    from->joined_count = 0;
+    joined[build->joined_count++] = *from;
+    *from = (struct hdi_build){0};
+    return HD_OK;
+}
+
+static hd_status build_parts(const struct hdi_program_context *context,
+                             const struct hd_program_params *params,
+                             struct hdi_parts *parts,
+                             struct hd_program *program, struct hd_error *error)
+{
+    struct hdi_source source = {
+        .path = parts->path,
+        .parts = parts->list,
+        .part_count = parts->count,
+        .options = parts->options,
+        .target = context->device->can.target,
+        .cpu = context->device->can.cpu,
+        .translator = parts->translator.data,
+        .cancel = context->cancel,
+        .library = params->library,
+    };
+    uint32_t first = 0, most = 1;
+
+    for (const char *c = params->cpus; c && *c; c++)
+        most += *c == ',';
+    program->builds = calloc(most, sizeof(*program->builds));
+    if (!program->builds)
+        return hdi_fail(error, HD_ENOMEM, "no memory for a program");
+    if (parts->count > 0) {
+        HDI_TRY(build_all(context, params, &source, program, error));
+        if (!params->library)
+            HDI_TRY(keep(context, params, parts, program, error));
+        if (!params->library && wants_checked(parts))
+            HDI_TRY(add_checked(context, params, parts->path, program, error));
+    } else {
+        program->was_cached = true;
+        program->builds[program->build_count++] = parts->finished[first];
+        parts->finished[first++] = (struct hdi_build){0};
+    }
+    // There are none beside names of processors.
+    for (uint32_t i = first; i < parts->finished_count; i++)
+        HDI_TRY(join(program->builds, &parts->finished[i], error));
+    program->build = hdi_processor_choose(
+        &context->device->can, program->builds, program->build_count);
+    program->runs = program->build != NULL;
+    if (!program->runs)
+        program->build = program->builds;
+    return HD_OK;
+}
+
+static hd_status build(const struct hdi_program_context *context,
+                       const struct hd_program_params *params,
+                       struct hd_program *program, struct hd_error *error)
+{
+    struct hdi_parts parts;
+
+    HDI_TRY(check_names(context, params, error));
+    HDI_TRY(hdi_parts_read(context, params, &parts, error));
+    hd_status status = build_parts(context, params, &parts, program, error);
+    hdi_parts_free(&parts);
+    return status;
+}
+
+// Loading ---------------------------------------------------------------------
+
+static void fill_kernel(struct hd_program *program,
+                        const struct hdi_build_kernel *from,
+                        struct hdi_kernel_arg *args, struct hd_kernel *kernel)
+{
+    for (uint32_t i = 0; i < from->arg_count; i++) {
+        const struct hdi_build_arg *arg = &from->args[i];
+        args[i] = (struct hdi_kernel_arg){
+            .shown = {.name = arg->name,
+                      .type = arg->type,
+                      .kind = (enum hd_arg_kind)arg->kind,
+                      .size = arg->size,
+                      .pointee_const = arg->pointee_const,
+                      .qualifiers = arg->qualifiers},
+            .offset = arg->offset};
+    }
+    kernel->info =
+        (struct hd_kernel_info){.name = from->name,
+                                .file = from->file,
+                                .line = from->line,
+                                .arg_count = from->arg_count,
+                                .local_bytes = from->local_bytes,
+                                .saved_bytes = from->saved_bytes,
+                                .barriers = from->barriers,
+                                .form = (enum hd_kernel_form)from->form,
+                                .explanation = from->explanation};
+    memcpy(kernel->info.required_local, from->required_local,
+           sizeof(from->required_local));
+    memcpy(kernel->info.hinted_local, from->hinted_local,
+           sizeof(from->hinted_local));
+    kernel->args = args;
+    kernel->args_size = from->args_size;
+    kernel->axis = from->axis;
+    kernel->footprint = &from->footprint;
+    kernel->program = program;
+    atomic_init(&kernel->item_time, 0);
+}
+
+// NULL: the kernel is checked in thread form alone.
+static const struct hdi_entry *find_screen(const struct hd_program *program,
+                                           struct hdi_code *code,
+                                           const char *kernel)
+{
+    const struct hdi_entry *entry = NULL;
+    struct hdi_text name = {0};
+
+    hdi_text_print(&name, "%s.screen", kernel);
+    if (!name.failed)
+        entry = program->backend->find(code, name.data);
+    hdi_text_free(&name);
+    return entry;
+}
+
+static hd_status find_code(const struct hdi_program_context *context,
+                           struct hdi_code *code, struct hd_kernel *kernel,
+                           struct hd_error *error)
+{
+    const struct hd_program *program = kernel->program;
+
+    errno = 0;
+    kernel->entry = program->backend->find(code, kernel->info.name);
+    if (!kernel->entry && errno == ENOMEM)
+        return hdi_fail(error, HD_ENOMEM, "no memory for a program");
+    if (!kernel->entry)
+        return hdi_fail(error, HD_EFORMAT,
+                        "the code holds no kernel named '%s'",
+                        kernel->info.name);
+    if (kernel->info.form == HD_FORM_CHECKED)
+        kernel->screen = find_screen(program, code, kernel->info.name);
+    if (context->trace)
+        kernel->trace_name = hdi_trace_name(context->trace, kernel->info.name);
+    return HD_OK;
+}
+
+// Load one image, and fill in its kernels; they and their arguments follow
+// those that are there.
+static hd_status load_build(const struct hdi_program_context *context,
+                            const struct hdi_build *build,
+                            struct hd_program *program, size_t *arg_count,
+                            struct hd_error *error)
+{
+    struct hdi_code **code = &program->codes[program->code_count];
+
+    if (program->runs) {
+        HDI_TRY(program->backend->load(context->device, build->image,
+                                       build->image_size, code, error));
+        program->code_count++;
+    }
+    for (uint32_t i = 0; i < build->kernel_count; i++) {
+        const struct hdi_build_kernel *from = &build->kernels[i];
+        const struct hd_kernel *same = hd_program_find(program, from->name);
+        if (same)
+            return hdi_fail(error, HD_EINVAL,
+                            "kernel '%s' of %s:%u and of %s:%u cannot be in "
+                            "one program: rename one",
+                            from->name, same->info.file, same->info.line,
+                            from->file, from->line);
+        struct hd_kernel *kernel = &program->kernels[program->kernel_count++];
+        fill_kernel(program, from, program->args + *arg_count, kernel);
+        *arg_count += from->arg_count;
+        if (program->runs)
+            HDI_TRY(find_code(context, *code, kernel, error));
+    }
+    return HD_OK;
+}
+
+static size_t count_args(const struct hdi_build *build)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < build->kernel_count; i++)
+        count += build->kernels[i].arg_count;
+    return count;
+}
+
+static hd_status load_all(const struct hdi_program_context *context,
+                          const struct hdi_build *const *builds, uint32_t count,
+                          struct hd_program *program, struct hd_error *error)
+{
+    size_t args = 0, kernels = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        args += count_args(builds[i]);
+        kernels += builds[i]->kernel_count;
+    }
+    program->kernels = calloc(kernels + 1, sizeof(*program->kernels));
+    program->args = calloc(args + 1, sizeof(*program->args));
+    program->codes = calloc(count, sizeof(*program->codes));
+    if (!program->kernels || !program->args || !program->codes)
+        return hdi_fail(error, HD_ENOMEM, "no memory for a program");
+
+    args = 0;
+    for (uint32_t i = 0; i < count; i++)
+        HDI_TRY(load_build(context, builds[i], program, &args, error));
+    return HD_OK;
+}
+
+// The build that kernels are of and those it has joined; or what they hold for
+// checking, as far as they do. NULL: no memory.
+static const struct hdi_build **list_builds(const struct hdi_build *build,
+                                            bool checked, uint32_t *count)
+{
+    const struct hdi_build **list =
+        calloc(build->joined_count + 1, sizeof(struct hdi_build *));
+
+    *count = 0;
+    for (uint32_t i = 0; list && i <= build->joined_count; i++) {
+        const struct hdi_build *one = i == 0 ? build : &build->joined[i - 1];
+        if (!checked || one->checked)
+            list[(*count)++] = checked ? one->checked : one;
+    }
+    return list;
+}
+
+static hd_status load(const struct hdi_program_context *context,
+                      struct hd_program *program, struct hd_error *error)
+{
+    uint32_t count;
+
+    if (program->build->bitcode)
+        return HD_OK;
+    const struct hdi_build **list = list_builds(program->build, false, &count);
+    if (!list)
+        return hdi_fail(error, HD_ENOMEM, "no memory for a program");
+    hd_status status = load_all(context, list, count, program, error);
+    free(list);
+    return status;
+}
+
+// What outlives the call of the context is kept. NULL: no memory.
+static struct hd_program *start(const struct hdi_program_context *context)
+{
+    struct hd_program *made = calloc(1, sizeof(*made));
+    if (!made)
+        return NULL;
+
+    made->backend = context->device->backend;
+    made->context = (struct hdi_program_context){.device = context->device,
+                                                 .cache = context->cache};
+    pthread_mutex_init(&made->lock, NULL);
+    return made;
+}
+
+static const char *first_path(const struct hd_program_params *params)
+{
+    return params->parts ? params->parts[0].path : params->path;
+}
+
+hd_status hdi_program_create(const struct hdi_program_context *context,
+                             const struct hd_program_params *params,
+                             struct hd_program **program,
+                             struct hd_error *error)
+{
+    uint64_t begin = hdi_now();
+    struct hd_program *made = start(context);
+    if (!made)
+        return hdi_fail(error, HD_ENOMEM, "no memory for a program");
+
+    hd_status status = build(context, params, made, error);
+    if (status == HD_OK)
+        status = load(context, made, error);
+    if (status != HD_OK) {
+        if (params->what)
+            hdi_prefix_error(error, "%s", params->what);
+        hd_program_destroy(made);
+        return status;
+    }
+    hdi_trace_outside(context->trace, HDI_EVENT_build, begin,
+                      hdi_trace_name(context->trace, first_path(params)),
+                      made->kernel_count);
+    *program = made;
+    return HD_OK;
+}
+
+void hd_program_destroy(struct hd_program *program)
+{
+    if (!program)
+        return;
+    hd_program_destroy(program->others);
+    hd_program_destroy(program->carried);
+    hd_program_destroy(program->checked);
+    pthread_mutex_destroy(&program->lock);
+    for (size_t i = 0; i < program->kept_count; i++) {
+        hdi_text_free(&program->kept[i].path);
+        hdi_text_free(&program->kept[i].data);
+        hdi_text_free(&program->kept[i].options);
+    }
+    free(program->kept);
+    hdi_text_free(&program->options);
+    while (program->code_count > 0)
+        program->backend->unload(program->codes[--program->code_count]);
+    free(program->codes);
+    free(program->kernels);
+    free(program->args);
+    for (uint32_t i = 0; i < program->build_count; i++)
+        hdi_build_clear(&program->builds[i]);
+    free(program->builds);
+    free(program);
+}
+
+// Checking --------------------------------------------------------------------
+
+// What its finished binaries hold; NULL: nothing.
+static struct hd_program *load_carried(const struct hd_program *program)
+{
+    uint32_t count;
+    const struct hdi_build **list = list_builds(program->build, true, &count);
+    struct hd_program *made =
+        list && count > 0 ? start(&program->context) : NULL;
+    struct hd_error error;
+
+    if (made) {
+        made->runs = program->runs;
+        if (load_all(&program->context, list, count, made, &error) != HD_OK) {
+            hd_program_destroy(made);
+            made = NULL;
+        }
+    }
+    free(list);
+    return made;
+}
+
+const struct hd_kernel *hdi_kernel_checked(const struct hd_kernel *kernel,
+                                           const char **why)
+{
+    struct hd_program *p = (struct hd_program *)kernel->program;
+    bool is_kept =
+        p->kept_count > 0 && kernel < p->kernels + p->build->kernel_count;
+    const struct hd_program *from;
+    struct hd_error error;
+
+    pthread_mutex_lock(&p->lock);
+    if (is_kept && !p->tried) {
+        p->tried = true;
+        build_checked(p, NULL, NULL, &p->checked, &error);
+    } else if (!is_kept && !p->carried) {
+        p->carried = load_carried(p);
+    }
+    from = is_kept ? p->checked : p->carried;
+    pthread_mutex_unlock(&p->lock);
+    *why = is_kept ? "the work-item is not named, since the kernel cannot be "
+                     "built for checking"
+                   : "the work-item is not named, since the binary has no "
+                     "checked code of the kernel: build it with -g, which "
+                     "warns where there can be none";
+    return from ? hd_program_find(from, kernel->info.name) : NULL;
+}
+
+// Other devices ---------------------------------------------------------------
+
+void hdi_program_add(struct hd_program *program, struct hd_program *other)
+{
+    other->others = program->others;
+    program->others = other;
+}
+
+const struct hd_kernel *hdi_kernel_on(const struct hd_kernel *kernel,
+                                      const struct hdi_device *device)
+{
+    const struct hd_program *p = kernel->program;
+
+    if (p->context.device == device)
+        return kernel;
+    for (p = p->others; p; p = p->others)
+        if (p->context.device == device)
+            return hd_program_find(p, kernel->info.name);
+    return NULL;
+}
+
+// Saving ----------------------------------------------------------------------
+
+static hd_status write_binary(const struct hd_program *program,
+                              struct hdi_text *binary, struct hd_error *error)
+{
+    if (!hdi_digest_is_there())
+        return hdi_fail(error, HD_ENOTSUP,
+                        "Heddle binaries need libb2: install libb2-dev and "
+                        "build Heddle again");
+    struct hdi_build *builds = malloc(program->build_count * sizeof(*builds));
+    for (uint32_t i = 0; builds && i < program->build_count; i++) {
+        builds[i] = program->builds[i];
+        if (program->shows)
+            builds[i].checked = &program->checked->builds[i];
+    }
+    bool ok = builds && hdi_container_write(builds, program->build_count, NULL,
+                                            NULL, binary);
+    free(builds);
+    if (ok)
+        return HD_OK;
+    hdi_text_free(binary);
+    return hdi_fail(error, HD_ENOMEM, "no memory to write a binary");
+}
+
+hd_status hd_program_save(const struct hd_program *program, const char *path,
+                          struct hd_error *error)
+{
+    struct hdi_text binary = {0};
+    hd_status status = write_binary(program, &binary, error);
+
+    if (status != HD_OK) {
+        hdi_prefix_error(error, "%s", path);
+        return status;
+    }
+    status = hdi_write_file(path, binary.data, binary.size, error);
+    hdi_text_free(&binary);
+    return status;
+}
+
+hd_status hd_program_binary(const struct hd_program *program, void **binary,
+                            size_t *size, struct hd_error *error)
+{
+    struct hdi_text text = {0};
+
+    HDI_TRY(write_binary(program, &text, error));
+    *binary = text.data;
+    *size = text.size;
+    return HD_OK;
+}
+
+// Looking ---------------------------------------------------------------------
+
+uint64_t hdi_program_content(const struct hd_program *program)
+{
+    const struct hdi_build *build = program->build;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); // FNV-1a, of 8 bytes each
+
+    for (size_t i = 0; build && i + 8 <= build->image_size; i += 8) {
+        uint64_t word;
+        memcpy(&word, build->image + i, sizeof(word));
+        hash = (hash ^ word) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
+bool hd_program_was_cached(const struct hd_program *program)
+{
+    return program->was_cached;
+}
+
+unsigned hd_program_kernel_count(const struct hd_program *program)
+{
+    return program->kernel_count;
+}
+
+const struct hd_kernel *hd_program_kernel(const struct hd_program *program,
+                                          unsigned index)
+{
+    return index < program->kernel_count ? &program->kernels[index] : NULL;
+}
+
+const struct hd_kernel *hd_program_find(const struct hd_program *program,
+                                        const char *name)
+{
+    for (uint32_t i = 0; i < program->kernel_count; i++)
+        if (strcmp(program->kernels[i].info.name, name) == 0)
+            return &program->kernels[i];
+    return NULL;
+}
+
+const struct hd_kernel_info *hd_kernel_info(const struct hd_kernel *kernel)
+{
+    return &kernel->info;
+}
+
+const struct hd_kernel_arg *hd_kernel_arg(const struct hd_kernel *kernel,
+                                          unsigned index)
+{
+    return index < kernel->info.arg_count ? &kernel->args[index].shown : NULL;
+}
+
+const struct hdi_device *hdi_kernel_device(const struct hd_kernel *kernel)
+{
+    return kernel->program->context.device;
+}
+
+bool hdi_kernel_may_write(const struct hd_kernel_arg *arg)
+{
+    if (arg->kind == HD_ARG_IMAGE)
+        return strncmp(arg->type, "read_only", 9) != 0;
+    return arg->kind == HD_ARG_GLOBAL && !arg->pointee_const;
+}

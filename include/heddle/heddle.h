@@ -2,6 +2,9 @@
 #ifndef HEDDLE_HEDDLE_H
 #define HEDDLE_HEDDLE_H
 
+#include "heddle/agile.h"
+#include "heddle/event.h"
+#include "heddle/field.h"
 #include "heddle/graph.h"
 #include "heddle/image.h"
 #include "heddle/kernel.h"

@@ -22,18 +22,23 @@ struct hd_runtime_params {
     unsigned units;      // threads of their own for leaves, see heddle/unit.h;
                          // 0: workers run leaves themselves
     unsigned unit_cores; // of each unit; 0: 1
+    bool unit_doorbell;  // a unit takes one leaf at a time, through one doorbell,
+                         // instead of a ring of up to eight
     uint64_t unit_timeout; // a unit that takes longer for a leaf hangs and is
                            // detached [ns]; 0: wait for ever
-    const char *device;    // "cpu", "null", "gpu" or "all"; NULL: all there are
-    const char *topology;  // hwloc synthetic description; NULL: this machine
-    const char *cache;     // folder of compiled kernels; NULL: the user's own
-    bool no_cache;         // compile everything anew
-    uint64_t time_limit;   // of each launch [ns]; 0: none
-    bool guard;            // buffers end where inaccessible memory begins: an
-                           // access one element past the end is an error of
-                           // its launch; constant arguments are read-only
-                           // whatever their size
-    bool trace;            // record events for hd_runtime_trace_write()
+    // "cpu", "null", "gpu" or "all", or several with commas between, of which
+    // buffers are made on the first; NULL: the best there is
+    const char *device;
+    const char *topology; // hwloc synthetic description; NULL: this machine
+    const char *cache;    // folder of compiled kernels; NULL: the user's own
+    bool no_cache;        // compile everything anew
+    uint64_t time_limit;  // of each launch [ns]; 0: none
+    unsigned events;      // under way, as in hd_pool_params; 0: 16,384
+    bool guard;           // buffers end where inaccessible memory begins: an
+                          // access one element past the end is an error of
+                          // its launch; constant arguments are read-only
+                          // whatever their size
+    bool trace;           // record events for hd_runtime_trace_write()
     const char *build_options; // added to those of every program, such as
                                // "-heddle-form=thread"; NULL: none
     // Gets what kernels print with printf(), in whole lines; several workers
@@ -69,6 +74,28 @@ HD_API void hd_runtime_cancel_builds(struct hd_runtime *runtime);
 
 /// The pool whose workers run everything. Owner: the runtime.
 HD_API struct hd_pool *hd_runtime_pool(struct hd_runtime *runtime);
+
+struct hd_device_info {
+    const char *backend;     // "cpu"
+    const char *description; // for people; both belong to the runtime
+    uint32_t units;          // with threads of their own
+    uint32_t group_items;    // most of a work-group
+    uint64_t local_bytes;    // most local memory of a work-group
+    uint64_t memory;         // held by buffers now [bytes]
+    bool host_memory;        // its memory is the host's
+    bool discards;           // it runs nothing ("null")
+};
+
+/// How many devices the runtime has, and what they are. Buffers are made on
+/// device 0 and copied to others when a launch there needs them, and back.
+///
+/// Errors:  HD_ENODEV (there is none of this number)
+/// Threads: any
+HD_API unsigned hd_runtime_device_count(const struct hd_runtime *runtime);
+HD_API hd_status hd_runtime_device_info(const struct hd_runtime *runtime,
+                                        unsigned device,
+                                        struct hd_device_info *info,
+                                        struct hd_error *error);
 
 /// Most buffer memory held at one time since the start or the last reset
 /// [bytes].

@@ -1,4 +1,4 @@
-// Which of several launches goes next on the workers (D1 to D7).
+// Which of several launches goes next on the workers.
 //
 // A launch that is alone divides itself among the workers and asks here nothing
 // but one load per division. As soon as there are two, each gives the broker
@@ -82,7 +82,7 @@ hd_status hdi_broker_create(struct hd_pool *pool, unsigned units,
 void hdi_broker_destroy(struct hdi_broker *broker); // NULL is allowed
 
 // Store the calibrated weights of a worker slot and of a block of local memory
-// with every module (D13). From then on a server is called to the module where,
+// with every module. From then on a server is called to the module where,
 // of those with sleeping workers, the most is left by weight.
 void hdi_broker_weigh(struct hdi_broker *broker, uint32_t slot, uint32_t local);
 

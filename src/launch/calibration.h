@@ -1,4 +1,4 @@
-// What a machine's resources and instructions cost (D13, D14), measured: one
+// What a machine's resources and instructions cost, measured: one
 // core of one module works, the others are left idle, and every kind of work is
 // done the same number of times. The cost is energy where the counters of the
 // powercap tree can be read and move, else time. Kept per machine in the cache.

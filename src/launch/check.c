@@ -6,6 +6,7 @@
 #include "launch/image.h"
 #include "launch/launch.h"
 #include "launch/plan.h"
+#include "steal/worker.h"
 
 enum {
     // Work-items that are there at once: each has a stack, and the system gives
@@ -39,7 +40,9 @@ static hd_status check_buffer(const struct hdi_launcher *launcher,
 {
     if (!arg->buffer)
         return HD_OK;
-    if (arg->buffer->launcher != launcher)
+    // Those of a pool are one runtime's.
+    if (arg->buffer->launcher != launcher &&
+        arg->buffer->launcher->pool != launcher->pool)
         return hdi_fail(error, HD_EINVAL,
                         "kernel '%s': the buffer for argument '%s' belongs to "
                         "another runtime",
@@ -238,6 +241,12 @@ hd_status hdi_plan_check(const struct hdi_launcher *launcher,
         return hdi_fail(error, HD_EINVAL,
                         "a launch needs a kernel: hd_program_find() gives NULL "
                         "for a name that is not in the program");
+    HDI_TRY(hdi_pool_check(launcher->pool, error));
+    if (hdi_kernel_device(kernel) != launcher->device)
+        return hdi_fail(error, HD_EINVAL,
+                        "kernel '%s' belongs to a program of another runtime: "
+                        "create the program in the runtime that launches it",
+                        kernel->info.name);
     if (!kernel->entry)
         return hdi_fail(error, HD_ENOTSUP,
                         "kernel '%s' was built for other processors than this "

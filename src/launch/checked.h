@@ -1,4 +1,4 @@
-// What the checker is told of a launch (spec K11).
+// What the checker is told of a launch.
 #ifndef HDI_LAUNCH_CHECKED_H
 #define HDI_LAUNCH_CHECKED_H
 

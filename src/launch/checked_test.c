@@ -1,4 +1,4 @@
-// Kernels that are checked while they run (spec K11): what is wrong is found
+// Kernels that are checked while they run: what is wrong is found
 // and told with the source line, what is right is let through.
 #include "heddle/heddle.h"
 
@@ -104,6 +104,27 @@ static void accesses_outside_of_variables_are_found(void)
     finds("constant int table[4] = {1, 2, 3, 4};\n" KERNEL(
               "    out[i] = table[i & 7];\n"),
           "k.cl:6:", "variable 'table'");
+}
+
+// In vectors as in scalars, and of those elements alone that are divided.
+static void divisions_that_have_any_value_are_found(void)
+{
+    finds(KERNEL("    int d = in[i];\n"
+                 "    out[i] = i ? 1 : n / d;\n"),
+          "k.cl:6: kernel 'k': work-item (0, 0, 0)",
+          "divides an integer by 0, whose result is any value");
+    finds(KERNEL(
+              "    out[i] = (-2147483647 - (i != 5 ? 0 : 1)) % (in[i] - 1);\n"),
+          "k.cl:5: kernel 'k': work-item (5, 0, 0)",
+          "divides the least integer by -1");
+    finds(KERNEL("    uint4 d = (uint4)(1, 2, i - 17, 4);\n"
+                 "    uint4 q = (uint4)(n) / d;\n"
+                 "    out[i] = d.z ? q.z : 0;\n"),
+          "k.cl:6: kernel 'k': work-item (17, 0, 0)",
+          "divides an integer by 0");
+    screens(KERNEL("    out[i] = i / (in[i] + 1) + l % n + n / (l + 1);\n"));
+    lets_through(KERNEL("    int d = i & 3;\n"
+                        "    out[i] = d ? n / d : n / -1;\n"));
 }
 
 static void structure_arguments_are_read(void)
@@ -619,6 +640,7 @@ int main(void)
     asynchronous_copies_are_let_through();
     accesses_outside_of_buffers_are_found();
     accesses_outside_of_variables_are_found();
+    divisions_that_have_any_value_are_found();
     structure_arguments_are_read();
     writes_to_constants_are_found();
     reads_of_what_has_no_value_are_found();

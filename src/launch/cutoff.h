@@ -1,4 +1,4 @@
-// When a piece of a launch is small enough to be a leaf (W4).
+// When a piece of a launch is small enough to be a leaf.
 //
 // The user's predicate says it, or this model of what leaves cost:
 //

@@ -207,8 +207,9 @@ static void put_deed(struct writer *w, const struct hdi_fault *fault,
     static const char *const access[] = {"touches", "reads", "writes"};
 
     switch (fault->kind) {
-    case HDI_FAULT_DIVISION:
-        put(w, " divides an integer by 0, or the least one by -1");
+    case HDI_FAULT_EXCEPTION:
+        put(w, " raises a floating-point exception, which the application has "
+               "enabled");
         return;
     case HDI_FAULT_INSTRUCTION:
         put(w, " runs into code that cannot be reached");

@@ -1,5 +1,6 @@
-// Kernels that touch what is not theirs or divide by 0: the launch fails and
-// says why, and everything else goes on.
+// Kernels that touch what is not theirs: the launch fails and says why, and
+// everything else goes on.
+#include <fenv.h>
 #include <pthread.h>
 
 #include "launch/stray.h"
@@ -24,7 +25,7 @@ static const char source[] = STRAY_KERNELS
     "}\n"
     "kernel void divide(global int *a, global int *b, long at)\n"
     "{\n"
-    "    b[get_global_id(0)] = a[5] / a[at];\n" // line 34
+    "    b[get_global_id(0)] = as_float(a[5]) / as_float(a[at]);\n" // line 34
     "}\n"
     "kernel void mark(global int *a, global int *b, long at,\n"
     "                 local int *tile)\n"
@@ -69,6 +70,17 @@ static const char source[] = STRAY_KERNELS
     "        p[at] = 2;\n" // line 76
     "    barrier(CLK_LOCAL_MEM_FENCE);\n"
     "    b[get_global_id(0)] = p[a[1] & 15] + tile[l ^ 1];\n"
+    "}\n"
+    "kernel void carried_first(global int *a, global int *b, long at)\n"
+    "{\n"
+    "    int p[16];\n"
+    "    for (int i = 0; i < 16; i++)\n"
+    "        p[i] = a[i];\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    if (get_local_id(0) == 0 && get_group_id(0) == 2)\n"
+    "        p[at] = 2;\n" // line 87
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    b[get_global_id(0)] = p[a[1] & 15];\n"
     "}\n";
 
 static void a_stray_access_is_attributed(struct rig *rig)
@@ -92,14 +104,21 @@ static void a_stray_access_is_attributed(struct rig *rig)
           "past the end of argument 3, 'tile': local memory of 256 bytes");
     FAULT(rig, &pair, "in_local", 1, "rig.cl:20", "writes",
           " 0 bytes past the end of argument 3, 'tile'");
+    // Below there is no inaccessible page: the write is found when its group
+    // ends.
+    FAULT(rig, &pair, "in_local", -1, "rig.cl:20", "work-item (", "writes",
+          " 4 bytes before the begin of argument 3, 'tile'");
+    FAULT(rig, &pair, "in_local", -20, "rig.cl:20", "work-item (", "writes",
+          " 80 bytes before the begin of argument 3, 'tile'");
     FAULT(rig, &pair, "in_private", 100 * KIB, "writes",
           "past the end of the private memory of");
+    FAULT(rig, &pair, "carried_first", -1, "rig.cl:87",
+          "work-item (128, 0, 0) of work-group (2, 0, 0)", "writes",
+          " 4 bytes before the begin of the private memory of");
     FAULT(rig, &pair, "spiral", 4 * KIB, "rig.cl:65", "work-item (201, 0, 0)",
           " 0 bytes past the end of argument 0, 'a'");
     FAULT(rig, &pair, "constant_too", 0, "rig.cl:56", "work-item (77, 0, 0)",
           "writes", "in a constant of the program");
-    FAULT(rig, &pair, "divide", 0, "rig.cl:34", "work-item (",
-          ") of work-group", "divides an integer by 0");
     everything_goes_on(rig, &pair);
     free_pair(&pair);
 }
@@ -190,31 +209,32 @@ static void a_null_pointer_is_named(struct rig *rig)
     free_pair(&pair);
 }
 
-static void the_least_integer_over_minus_one_ends_nothing(struct rig *rig)
+// Exceptions that the application's threads have enabled, as those they make.
+static void enabled_exceptions_are_named(void)
 {
-    struct pair pair = make_pair(rig);
-    int *a = hd_buffer_host(pair.a);
-
-    a[5] = INT32_MIN;
-    a[0] = -1;
-    hd_status status = launch(rig, &pair, "divide", 0);
-    CHECK(status == HD_OK || status == HD_EFAULT);
-    everything_goes_on(rig, &pair);
+    CHECK(feenableexcept(FE_DIVBYZERO) == 0);
+    struct rig rig = rig_set_up((struct hd_pool_params){.workers = 2},
+                                (struct hdi_device_params){.units = 0}, source);
+    struct pair pair = make_pair(&rig);
+    ((float *)hd_buffer_host(pair.a))[5] = 1;
+    FAULT(&rig, &pair, "divide", 0, "rig.cl:34", ") of work-group",
+          "raises a floating-point exception");
+    CHECK(fedisableexcept(FE_DIVBYZERO) == FE_DIVBYZERO);
     free_pair(&pair);
+    rig_tear_down(&rig);
 }
 
 static void a_thousand_faults_are_a_thousand_errors(struct rig *rig)
 {
     static const char *const names[] = {"store", "load", "in_local",
-                                        "in_private", "divide"};
+                                        "in_private"};
     struct pair pair = make_pair(rig);
 
     for (int i = 0; i < 1000; i++) {
-        const char *name = names[i % 5];
-        int64_t at = i % 5 == 4 ? 0 : 16 * KIB + (i * 37) % (200 * KIB);
+        const char *name = names[i % 4];
+        int64_t at = 16 * KIB + (i * 37) % (200 * KIB);
         CHECK_FAILS(launch(rig, &pair, name, at), HD_EFAULT, error, name);
-        CHECK(strstr(error.text, "past the end of") ||
-              strstr(error.text, "divides"));
+        CHECK(strstr(error.text, "past the end of"));
         if (i % 100 == 0)
             everything_goes_on(rig, &pair);
     }
@@ -262,7 +282,6 @@ static void test(struct rig *rig, const struct kind *kind)
     if (kind->pool.workers > 1) // on a worker, on a unit
         private_memory_is_the_work_items(rig, "-heddle-form=coroutine", KIB);
     a_null_pointer_is_named(rig);
-    the_least_integer_over_minus_one_ends_nothing(rig);
     a_thousand_faults_are_a_thousand_errors(rig);
     if (!kind->pool.caller_only)
         other_launches_go_on(rig);
@@ -274,6 +293,7 @@ int main(void)
         SKIP("ThreadSanitizer holds signals back until a kernel ends");
     guarded_buffers_end_where_their_bytes_do();
     what_others_left_does_not_show();
+    enabled_exceptions_are_named();
     on_every_kind(source, test);
     return 0;
 }

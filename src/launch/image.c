@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "launch/buffer.h"
 
 // Formats ---------------------------------------------------------------------
 
@@ -324,15 +325,17 @@ hd_status hdi_image_create(struct hdi_launcher *launcher,
     if (!i)
         return hdi_fail(error, HD_ENOMEM, "no memory for an image");
     i->launcher = launcher;
+    atomic_init(&i->holders, 1);
     i->params = *params;
     complete(&i->params);
     hd_status status = measure(&i->params, texel, &size, error);
     if (status == HD_OK && !params->buffer) {
         i->params.offset = 0;
-        status = hdi_buffer_create(launcher, size, &i->owned, error);
-        i->params.buffer = i->owned;
+        status = hdi_buffer_create(launcher, size, &i->params.buffer, error);
     } else if (status == HD_OK) {
         status = check_memory(launcher, &i->params, texel, size, error);
+        if (status == HD_OK)
+            hdi_buffer_hold(params->buffer);
     }
     if (status != HD_OK) {
         free(i);
@@ -343,11 +346,17 @@ hd_status hdi_image_create(struct hdi_launcher *launcher,
     return HD_OK;
 }
 
+void hdi_image_hold(struct hd_image *image)
+{
+    atomic_fetch_add_explicit(&image->holders, 1, memory_order_relaxed);
+}
+
 void hd_image_destroy(struct hd_image *image)
 {
-    if (!image)
+    if (!image ||
+        atomic_fetch_sub_explicit(&image->holders, 1, memory_order_acq_rel) > 1)
         return;
-    hd_buffer_destroy(image->owned);
+    hd_buffer_destroy(image->params.buffer);
     free(image);
 }
 
@@ -387,7 +396,7 @@ hd_status hdi_image_check(const struct hdi_launcher *launcher,
     if (image->launcher != launcher)
         return hdi_fail(error, HD_EINVAL,
                         "kernel '%s': the image for argument '%s' belongs to "
-                        "another runtime",
+                        "another runtime or device",
                         kernel, wanted->name);
 
     const char *space = strchr(wanted->type, ' ');

@@ -9,8 +9,8 @@
 struct hd_image {
     struct hdi_image shown; // what kernels get a pointer to
     struct hd_image_params params;
-    uint64_t size; // from the first texel to the end of the last [bytes]
-    struct hd_buffer *owned; // memory that goes with the image; or NULL
+    uint64_t size;       // from the first texel to the end of the last [bytes]
+    atomic_uint holders; // as a buffer's; it holds its buffer
     struct hdi_launcher *launcher;
 };
 
@@ -18,6 +18,9 @@ struct hd_image {
 hd_status hdi_image_create(struct hdi_launcher *launcher,
                            const struct hd_image_params *params,
                            struct hd_image **image, struct hd_error *error);
+
+// Once more; hd_image_destroy() once less.
+void hdi_image_hold(struct hd_image *image);
 
 // Whether a kernel's argument of this type ("read_only image2d_t") takes the
 // image; the error names kernel and argument.

@@ -1,6 +1,6 @@
 // An NDRange becomes tasks: checks a launch, packs its arguments, chooses the
-// work-group size (K4) and divides the groups recursively down to a cutoff
-// (W4); the leaves run on the unit of the worker that takes them.
+// work-group size and divides the groups recursively down to a cutoff
+//; the leaves run on the unit of the worker that takes them.
 #ifndef HDI_LAUNCH_LAUNCH_H
 #define HDI_LAUNCH_LAUNCH_H
 
@@ -13,9 +13,14 @@
 #include "launch/broker.h"
 #include "launch/port.h"
 #include "launch/stop.h"
+#include "steal/worker.h"
 #include "trace/trace.h"
 
+struct hdi_box;
+struct hdi_cost;
+struct hdi_feed;
 struct hdi_search;
+struct hdi_spread;
 
 struct hdi_stranded {
     void *memory;
@@ -26,6 +31,10 @@ struct hdi_stranded {
 struct hdi_launcher {
     struct hd_pool *pool;
     struct hdi_device *device;
+    // Of those of the pool, one per device, and how many there are: set before
+    // anything is launched.
+    unsigned number, peers;
+    struct hdi_listener listener;
     unsigned workers;
     struct hdi_unit **units; // one per worker; NULL until it is needed
     struct hdi_slot *slots;  // one per worker
@@ -37,6 +46,7 @@ struct hdi_launcher {
     atomic_bool forming;       // a gang reserves units
     uint64_t division;         // cost of forking a part [ns]
     _Atomic uint64_t giving;   // cost of giving a leaf to a unit [ns]
+    struct hdi_feed *feed;     // of units; NULL: there are none
     struct hdi_broker *broker; // NULL: launches come one after another anyway
     // Arguments that a hanging kernel may still read; freed with the launcher.
     _Atomic(struct hdi_stranded *) stranded;
@@ -45,6 +55,9 @@ struct hdi_launcher {
     _Atomic uint64_t memory;   // held by buffers [bytes]
     _Atomic uint64_t peak;     // most of it at one time [bytes]
     atomic_uint views;         // of buffers: see hdi_buffer_view()
+    // Launches started that have not ended, where there are several devices.
+    atomic_uint started;
+    _Atomic uint64_t prepared; // for one of these, by a coarse clock [ns]
 };
 
 // The device and the trace stay the caller's and must live longer; the pool is
@@ -64,23 +77,33 @@ struct hd_buffer {
     struct hdi_launcher *launcher;
     void *address; // on the launcher's device
     uint64_t size; // [bytes]
+    // Of a part: whose memory it has, and held; it has nothing of the rest but
+    // holders. NULL: it has memory itself,
+    struct hd_buffer *root;
+    bool borrowed;                       // or its maker's
+    _Atomic(struct hdi_spread *) spread; // NULL: it is on its device alone
     // Where it is for constant arguments; NULL: it never was one.
     _Atomic(void *) view;
     pthread_mutex_t lock;
-    uint32_t readers; // launches that have it as a constant: see seal.h
-    uint32_t writers; // who may write it
+    atomic_uint holders; // who needs it: see buffer.h
+    uint32_t readers;    // launches that have it as a constant: see seal.h
+    uint32_t writers;    // who may write it
 };
 
-// As hd_buffer_create(). hd_buffer_destroy() and the rest take the buffer.
+// As hd_buffer_create() and hd_buffer_wrap(). hd_buffer_destroy() and the rest
+// take the buffer.
 hd_status hdi_buffer_create(struct hdi_launcher *launcher, uint64_t size,
                             struct hd_buffer **buffer, struct hd_error *error);
+hd_status hdi_buffer_wrap(struct hdi_launcher *launcher, void *memory,
+                          uint64_t size, struct hd_buffer **buffer,
+                          struct hd_error *error);
 
-// Where kernels find it as a constant argument: where nobody may write (K9), or
+// Where kernels find it as a constant argument: where nobody may write, or
 // else its address. Made when it is asked for first. Any thread.
 void *hdi_buffer_view(struct hd_buffer *buffer);
 
 // Detach a unit of its own threads while the launcher is in use, attach it
-// again (W14). Workers go on with the units left, or alone. Detaching waits for
+// again. Workers go on with the units left, or alone. Detaching waits for
 // what the unit holds: not on a thread that a launch waits for.
 //
 // Errors: HD_ENOENT (no such unit), HD_ELIMIT (it hangs, or no more threads)
@@ -94,7 +117,7 @@ hd_status hdi_launcher_count(const struct hdi_launcher *launcher, unsigned unit,
                              struct hd_unit_counters *counters,
                              struct hd_error *error);
 
-// Where the leaves of a launch run (W16): anywhere, on one unit, or on the
+// Where the leaves of a launch run: anywhere, on one unit, or on the
 // units of one's module. HD_ENODEV when none of these is attached.
 struct hdi_place {
     enum hd_place kind;
@@ -112,7 +135,9 @@ struct hdi_terms {
     // to find the work-item; optional.
     struct hdi_search *search;
     bool (*is_leaf)(const struct hd_piece *piece, void *data); // as in
-    void *leaf_data; // hd_launch_params; NULL: the automatic cutoff
+    void *leaf_data;            // hd_launch_params; NULL: the automatic cutoff
+    const struct hdi_box *part; // these work-groups alone; optional
+    struct hdi_cost *cost;      // add what it cost; optional
 };
 
 hd_status hdi_launch_with(struct hdi_launcher *launcher,
@@ -149,6 +174,14 @@ hd_status hdi_launch(struct hdi_launcher *launcher,
                      const struct hd_range *range, const struct hd_arg *args,
                      unsigned arg_count, const atomic_bool *cancel,
                      enum hd_priority priority, struct hd_error *error);
+
+// Every check of hdi_launch_with() but whether a named unit is attached.
+hd_status hdi_launch_check_with(const struct hdi_launcher *launcher,
+                                const struct hd_kernel *kernel,
+                                const struct hd_range *range,
+                                const struct hd_arg *args, unsigned arg_count,
+                                const struct hdi_terms *terms,
+                                struct hd_error *error);
 
 // Every check of hdi_launch() that needs no values: argument count, kinds and
 // sizes, the range against the kernel and the device.

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "launch/cutoff.h"
+#include "launch/feed.h"
 #include "launch/launch.h"
 #include "steal/worker.h"
 
@@ -137,6 +138,7 @@ hd_status hdi_launcher_create(struct hd_pool *pool, struct hdi_device *device,
     memset(l->slots, 0, workers * sizeof(struct hdi_slot));
 
     l->pool = pool;
+    l->peers = 1;
     l->workers = workers;
     l->device = device;
     l->trace = trace;
@@ -148,13 +150,16 @@ hd_status hdi_launcher_create(struct hd_pool *pool, struct hdi_device *device,
     hd_status status = hdi_cutoff_measure(l, error);
     if (status == HD_OK)
         status = attach_all(l, error);
+    if (status == HD_OK && l->ports && !(l->feed = hdi_feed_create(l)))
+        status = hdi_fail(error, HD_ENOMEM, "no memory to feed units");
     if (status == HD_OK && hdi_pool_has_threads(pool))
         status = hdi_broker_create(pool, l->port_count, &l->broker, error);
     if (status != HD_OK) {
         hdi_launcher_destroy(l);
         return status;
     }
-    hdi_pool_on_cancel(pool, poke, l);
+    l->listener = (struct hdi_listener){.tell = poke, .data = l};
+    hdi_pool_on_cancel(pool, &l->listener);
     *launcher = l;
     return HD_OK;
 
@@ -175,6 +180,7 @@ void hdi_launcher_destroy(struct hdi_launcher *launcher)
     for (unsigned i = 0; i < launcher->port_count; i++)
         hdi_port_detach(&launcher->ports[i], launcher->device);
     free(launcher->ports);
+    hdi_feed_destroy(launcher->feed);
     hdi_broker_destroy(launcher->broker);
     struct hdi_stranded *next = atomic_load(&launcher->stranded);
     for (struct hdi_stranded *s; (s = next);) {

@@ -1,9 +1,11 @@
-// A launch under way: what launch.c, gang.c and leaf.c share.
+// A launch under way: what divide.c, gang.c and leaf.c share.
 #ifndef HDI_LAUNCH_LAUNCHING_H
 #define HDI_LAUNCH_LAUNCHING_H
 
 #include "launch/fault.h"
 #include "launch/launch.h"
+#include "launch/plan.h"
+#include "steal/event.h"
 
 struct hdi_share;
 
@@ -30,6 +32,7 @@ struct hdi_launch {
     uint64_t group_items;
     struct hdi_place place;
     struct hdi_bid bid;
+    struct hdi_cost *cost;   // optional
     uint64_t *local_offsets; // of local arguments, behind the packed ones
     // Of the lead:
     struct hdi_stop stop;
@@ -41,6 +44,11 @@ struct hdi_launch {
     bool has_fault;
     atomic_bool lost; // a unit hangs in it
     atomic_uint held; // leaves on units of their own threads
+    // Of one that nobody waits for: feed.h.
+    void (*finish)(struct hd_worker *worker, struct hdi_launch *launch);
+    struct hdi_box rest[3]; // what no unit has got
+    unsigned rest_count;
+    struct hdi_launch *behind; // in the list
 };
 
 // Leaves (leaf.c) -------------------------------------------------------------
@@ -54,6 +62,11 @@ void hdi_leaf_run(struct hd_worker *worker, struct hdi_launch *launch,
                   struct hdi_box *box, struct hdi_grant *grant);
 void hdi_leaf_run_here(struct hd_worker *worker, struct hdi_launch *launch,
                        const struct hdi_box *box);
+
+// Whether a unit may run leaves of the launch, whoever has them; and whether
+// giving so many groups away would take longer than running them here.
+bool hdi_leaf_may_be_on(const struct hdi_launch *launch, unsigned unit);
+bool hdi_leaf_is_cheaper_here(const struct hdi_launch *launch, uint64_t groups);
 
 // Run the member's part of work-groups that wait for each other.
 void hdi_leaf_run_share(struct hd_worker *worker, struct hdi_launch *launch,
@@ -83,7 +96,7 @@ bool hdi_leaf_goes_on(struct hdi_launch *launch);
 // those that are free (grid.c).
 void hdi_grid_run(struct hd_worker *worker, struct hdi_launch *launch);
 
-// The whole (launch.c) --------------------------------------------------------
+// The whole (divide.c) --------------------------------------------------------
 
 // Check and describe a launch; no groups: there is nothing to do. `small` has
 // HDI_STACK_ARGS bytes for the arguments, if there is room there and they need
@@ -95,6 +108,34 @@ hd_status hdi_launch_begin(struct hdi_launcher *launcher,
                            const struct hdi_terms *terms, unsigned char *small,
                            struct hdi_launch *launch, uint64_t *groups,
                            struct hd_error *error);
+
+// The same in steps, for a launch that runs later: what can be refused is; the
+// memory its arguments take [bytes], and describe it with them packed there;
+// run it, on a worker, or open it, with room for HDI_FAILURE_SIZE of text, run
+// it, and close it. What it is made of stays until then.
+hd_status hdi_launch_plan(const struct hdi_launcher *launcher,
+                          const struct hd_kernel *kernel,
+                          const struct hd_range *range,
+                          const struct hd_arg *args, unsigned arg_count,
+                          const struct hdi_terms *terms, struct hdi_plan *plan,
+                          struct hd_error *error);
+size_t hdi_launch_room(const struct hd_kernel *kernel, unsigned arg_count);
+void hdi_launch_fill(struct hdi_launcher *launcher,
+                     const struct hd_kernel *kernel, const struct hd_arg *args,
+                     unsigned arg_count, const struct hdi_terms *terms,
+                     const struct hdi_plan *plan, unsigned char *room,
+                     struct hdi_launch *launch);
+void hdi_launch_open(struct hdi_launch *launch, const struct hdi_terms *terms,
+                     char *text, struct hdi_fault *fault);
+hd_status hdi_launch_close(struct hdi_launch *launch,
+                           const struct hdi_terms *terms,
+                           struct hd_error *error);
+hd_status hdi_launch_run(struct hd_worker *worker, struct hdi_launch *launch,
+                         unsigned arg_count, const struct hdi_terms *terms,
+                         struct hd_error *error);
+
+// Keep memory that a hanging kernel may still read.
+void hdi_launch_strand(struct hdi_launcher *launcher, void *memory);
 
 // Free the arguments, unless a hanging kernel may read them.
 void hdi_launch_end(struct hdi_launch *launch, const unsigned char *small);

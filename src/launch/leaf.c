@@ -7,6 +7,7 @@
 
 #include "backend/meeting.h"
 #include "launch/cutoff.h"
+#include "launch/feed.h"
 #include "launch/launching.h"
 #include "launch/stop.h"
 #include "steal/worker.h"
@@ -79,9 +80,21 @@ static void count_leaf(struct hd_worker *worker, struct hdi_launch *launch,
 
     learn_time(launch, end - begin, groups);
     hdi_worker_count(worker, end - begin, groups);
+    if (launch->cost)
+        hdi_cost_add(launch->cost, begin, end, groups, hd_worker_index(worker));
     if (track)
         hdi_track_record(track, HDI_EVENT_chunk, begin, end,
                          launch->kernel->trace_name, groups);
+}
+
+static void count_on_unit(struct hdi_launch *launch, unsigned unit,
+                          const struct hdi_finished *f)
+{
+    uint64_t groups = hdi_box_groups(&f->leaf.box);
+
+    learn_time(launch, f->end - f->begin, groups);
+    if (launch->cost)
+        hdi_cost_add_unit(launch->cost, f->begin, f->end, groups, unit);
 }
 
 static struct hdi_chunk chunk_of(const struct hdi_launch *launch,
@@ -179,10 +192,14 @@ bool hdi_leaf_collect(struct hd_worker *worker, struct hdi_launcher *launcher,
             hdi_leaf_fail(launch, f.status, f.text,
                           f.has_fault ? &f.fault : NULL);
         else
-            learn_time(launch, time, hdi_box_groups(&f.leaf.box));
+            count_on_unit(launch, (unsigned)(port - launcher->ports), &f);
         if (f.leaf.grant)
             hdi_broker_return(launcher->broker, f.leaf.grant, time);
-        atomic_fetch_sub_explicit(&launch->lead->held, 1, memory_order_release);
+        if (launch->finish)
+            hdi_feed_leave(worker, launch);
+        else
+            atomic_fetch_sub_explicit(&launch->lead->held, 1,
+                                      memory_order_release);
         any = true;
     }
     return any;
@@ -192,6 +209,14 @@ bool hdi_leaf_collect(struct hd_worker *worker, struct hdi_launcher *launcher,
 // or one at the launch's place.
 static bool is_for(const struct hdi_launch *launch, unsigned worker,
                    unsigned unit)
+{
+    return hdi_leaf_may_be_on(launch, unit) &&
+           (launch->place.kind == HD_ON_UNIT ||
+            launch->place.kind == HD_ON_MODULE_OF ||
+            unit % hd_pool_workers(launch->launcher->pool) == worker);
+}
+
+bool hdi_leaf_may_be_on(const struct hdi_launch *launch, unsigned unit)
 {
     const struct hdi_launcher *l = launch->launcher;
 
@@ -206,7 +231,7 @@ static bool is_for(const struct hdi_launch *launch, unsigned worker,
     case HD_ON_WORKERS:          // does not come here
     case HD_ANYWHERE:
     default:
-        return unit % hd_pool_workers(l->pool) == worker;
+        return true;
     }
 }
 
@@ -248,7 +273,7 @@ static bool is_long(const struct hdi_launch *launch, uint64_t groups)
 
 // The cost model: a unit may run it, but giving it away takes the worker longer
 // than running it.
-static bool is_cheaper_here(const struct hdi_launch *launch, uint64_t groups)
+bool hdi_leaf_is_cheaper_here(const struct hdi_launch *launch, uint64_t groups)
 {
     double time = hdi_cutoff_time(launch, groups);
 
@@ -297,8 +322,7 @@ static void run_part_here(struct hd_worker *worker, struct hdi_launch *launch,
 }
 
 // Hand a leaf over to units, without waiting for them. One that takes long is
-// divided equally among idle units of the worker, others keep several in flight
-// (W13).
+// divided equally among idle units of the worker, others keep several in flight.
 static void hand_over(struct hd_worker *worker, struct hdi_launch *launch,
                       struct hdi_box *box, struct hdi_grant *grant)
 {
@@ -374,7 +398,8 @@ void hdi_leaf_run(struct hd_worker *worker, struct hdi_launch *launch,
         return;
     // Units of their own threads have no checker, and divide what they get.
     if (launch->launcher->ports && launch->place.kind != HD_ON_WORKERS &&
-        !launch->chunk.check && !is_cheaper_here(launch, hdi_box_groups(box)))
+        !launch->chunk.check &&
+        !hdi_leaf_is_cheaper_here(launch, hdi_box_groups(box)))
         hand_over(worker, launch, box, grant);
     else
         run_part_here(worker, launch, box, grant);

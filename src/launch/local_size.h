@@ -1,4 +1,4 @@
-// Which work-group size a launch gets when the caller names none (spec K4).
+// Which work-group size a launch gets when the caller names none.
 #ifndef HDI_LAUNCH_LOCAL_SIZE_H
 #define HDI_LAUNCH_LOCAL_SIZE_H
 

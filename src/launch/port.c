@@ -106,6 +106,18 @@ void hdi_port_interrupt(struct hdi_port *port, struct hdi_device *device)
     unlock(port);
 }
 
+bool hdi_port_has(struct hdi_port *port, bool (*is)(void *launch))
+{
+    bool any = false;
+
+    if (atomic_load(&port->held) == 0 || !try_lock(port))
+        return false;
+    for (unsigned i = 0; i < atomic_load(&port->held); i++)
+        any |= is(port->leaves[(port->taken + i) % HDI_PORT_LEAVES].launch);
+    unlock(port);
+    return any;
+}
+
 static void add(_Atomic uint64_t *counter, uint64_t n)
 {
     uint64_t now = atomic_load_explicit(counter, memory_order_relaxed);

@@ -1,8 +1,8 @@
 // A unit that is not on its worker's thread, and the leaves it holds.
 //
 // Units are dealt to workers like cards, so that counts differ by one at most
-// (W7); a worker gives its leaves to its own units, and any worker may put one
-// on a unit that was named (W16). Whoever finds a leaf finished takes it away,
+//; a worker gives its leaves to its own units, and any worker may put one
+// on a unit that was named. Whoever finds a leaf finished takes it away,
 // for whichever launch it belongs to.
 //
 // Any thread may call anything at any time: the lock is held for a submit or a
@@ -85,6 +85,10 @@ bool hdi_port_submit(struct hdi_port *port, struct hdi_device *device,
 // Leaves whose launch is to end need not be finished. Nothing when somebody
 // else is at it: ask again.
 void hdi_port_interrupt(struct hdi_port *port, struct hdi_device *device);
+
+// Whether it holds a leaf of a launch that is like that; false when somebody
+// else is at it.
+bool hdi_port_has(struct hdi_port *port, bool (*is)(void *launch));
 
 // All but the worker.
 void hdi_port_count(const struct hdi_port *port,

@@ -2,13 +2,17 @@
 // readers and no writers.
 #include "launch/seal.h"
 
+#include "launch/buffer.h"
 #include "launch/image.h"
 #include "launch/plan.h"
 
 static void change(struct hd_buffer *buffer, int readers, int writers)
 {
+    buffer = hdi_buffer_root(buffer);
     const struct hdi_device *device = buffer->launcher->device;
 
+    if (buffer->borrowed)
+        return; // its pages may hold other things
     pthread_mutex_lock(&buffer->lock);
     bool was = buffer->readers > 0 && buffer->writers == 0;
     buffer->readers += (uint32_t)readers;

@@ -1,4 +1,4 @@
-// Read-only pages for buffers that are `constant` arguments (K9) and have no
+// Read-only pages for buffers that are `constant` arguments and have no
 // view, where the launcher `seals`: from when the first launch begins that has
 // one as such, to when the last ends, but while anybody is there who may write
 // it.

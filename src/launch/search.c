@@ -192,6 +192,8 @@ const char *hdi_search_run(struct hdi_launcher *launcher,
         range.local[d] = frame->local_size[d];
     }
     once.search = &search;
+    once.part = NULL;
+    once.cost = NULL;
     once.time_limit = TIME_LIMIT;
     once.place = (struct hdi_place){.kind = HD_ANYWHERE};
     hdi_launch_with(launcher, again.kernel, &range, again.args, again.count,

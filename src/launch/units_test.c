@@ -33,11 +33,11 @@ static const char source[] =
     "        atomic_xchg(cell, 0);\n"
     "    }\n"
     "}\n"
-    "kernel void divide(global uint *cell, uint n)\n"
+    "kernel void stray(global uint *cell, uint n)\n"
     "{\n"
     "    while (atomic_add(cell, 0) == 0)\n"
     "        ;\n"
-    "    cell[1] = n / cell[1];\n" // by 0
+    "    cell[1ul << 33] = n;\n"
     "}\n";
 
 static struct rig set_up(unsigned workers, struct hdi_device_params params)
@@ -503,7 +503,7 @@ static void *cancel_soon(void *data)
 
 static void one_failure_ends_all(unsigned units)
 {
-    static const char *const failing[] = {"divide", "produce"};
+    static const char *const failing[] = {"stray", "produce"};
     static const char *const endless[] = {"consume", "consume"};
     struct rig rig = set_up(2, (struct hdi_device_params){.units = units});
     struct hd_group group;

@@ -34,6 +34,26 @@ static void print_count(struct hdi_text *text, unsigned n, const char *what)
     hdi_text_print(text, ", %u %s%s", n, what, n == 1 ? "" : "s");
 }
 
+// One line for each; or why there is none.
+static void describe_gpus(const struct hd_runtime *r, struct hdi_text *text)
+{
+    const struct hdi_backend *cuda = hdi_backend_find("cuda");
+    struct hdi_device *device;
+    struct hd_error error = {.text = "this build has no backend for one"};
+
+    for (unsigned i = 0; cuda; i++) {
+        if (cuda->open(r->topology, i, NULL, &device, &error) != HD_OK) {
+            if (i == 0)
+                break;
+            return;
+        }
+        hdi_text_print(text, "GPU        %s, code for %s\n",
+                       device->can.description, device->can.cpu);
+        cuda->close(device);
+    }
+    hdi_text_print(text, "GPU        none: %s\n", error.text);
+}
+
 static void describe_text(const struct hd_runtime *r, struct hdi_text *text)
 {
     const struct hdi_machine *m = hdi_topology_machine(r->topology);
@@ -63,8 +83,8 @@ static void describe_text(const struct hd_runtime *r, struct hdi_text *text)
                        backends[i] == r->device->backend
                            ? r->device->can.description
                            : "");
+    describe_gpus(r, text);
     hdi_text_print(text,
-                   "GPU        none: this build has no backend for one\n"
                    "cluster    none: this build has no transport but self\n");
     hdi_text_print(text, "compiler   %s\n", hdi_compiler_description());
     hdi_text_print(text, "SPIR-V     ");
@@ -80,6 +100,21 @@ static void describe_text(const struct hd_runtime *r, struct hdi_text *text)
 
     hdi_text_print(text, "cache      %s\n",
                    r->cache ? hdi_cache_folder(r->cache) : "none");
+}
+
+static unsigned count_gpus(const struct hd_runtime *r)
+{
+    const struct hdi_backend *cuda = hdi_backend_find("cuda");
+    struct hdi_device *device;
+    struct hd_error error;
+    unsigned count = 0;
+
+    while (cuda &&
+           cuda->open(r->topology, count, NULL, &device, &error) == HD_OK) {
+        cuda->close(device);
+        count++;
+    }
+    return count;
 }
 
 static void json_field(struct hdi_text *text, const char *name,
@@ -130,8 +165,8 @@ static void describe_json(const struct hd_runtime *r, struct hdi_text *text)
     }
     hdi_text_print(text, "]");
     json_field(text, "device", r->device->can.description);
-    hdi_text_print(text, ",\"gpus\":0,\"has_compiler\":%s,\"has_lua\":%s",
-                   hdi_has_compiler() ? "true" : "false",
+    hdi_text_print(text, ",\"gpus\":%u,\"has_compiler\":%s,\"has_lua\":%s",
+                   count_gpus(r), hdi_has_compiler() ? "true" : "false",
                    hdi_graph_has_language() ? "true" : "false");
     // What begins with a comma is made for the end of a list.
     static const char extensions[] = HDI_OPENCL_EXTENSIONS(STRING),

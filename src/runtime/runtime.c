@@ -2,6 +2,8 @@
 // need a runtime.
 #include "runtime/runtime.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,32 +15,113 @@
 #include "launch/image.h"
 #include "steal/worker.h"
 
-// Open the device that the parameters name. Today a runtime has one device;
-// "all" and no name mean the best there is, which is the CPU.
+// Open the device of a name, which has `length` characters.
 static hd_status open_device(const struct hd_runtime_params *params,
                              const struct hdi_topology *topology,
+                             const char *named, size_t length,
                              struct hdi_device **device, struct hd_error *error)
 {
-    const char *wanted = params->device;
-    const char *name = wanted && strcmp(wanted, "all") != 0 ? wanted : "cpu";
     const struct hdi_device_params how = {
         .units = params->units,
         .unit_cores = params->unit_cores,
+        .doorbell = params->unit_doorbell,
         .unit_timeout = params->unit_timeout,
         .print = {params->print, params->print_data},
         .guard = params->guard};
+    char name[32];
 
+    snprintf(name, sizeof(name), "%.*s", (int)length, named);
     if (strcmp(name, "gpu") == 0)
-        return hdi_fail(error, HD_ENODEV,
-                        "this build has no backend for a GPU; use --device cpu "
-                        "or leave it out");
+        strcpy(name, "cuda");
     const struct hdi_backend *backend = hdi_backend_find(name);
     if (!backend)
         return hdi_fail(error, HD_EINVAL,
-                        "there is no device '%s'; it is one of cpu, gpu, all, "
-                        "null",
-                        name);
-    return backend->open(topology, 0, &how, device, error);
+                        "there is no device '%.*s'; it is one of cpu, gpu, "
+                        "all, null, or several of them with commas between",
+                        (int)length, named);
+    hd_status status = backend->open(topology, 0, &how, device, error);
+    if (status == HD_ENODEV)
+        return hdi_fail(error, HD_ENODEV,
+                        "%s; use --device cpu or leave it out",
+                        strdupa(error->text));
+    return status;
+}
+
+static void close_devices(struct hd_runtime *r)
+{
+    while (r->device_count > 0) {
+        struct hdi_device *device = r->devices[--r->device_count];
+        hdi_launcher_destroy(r->launchers[r->device_count]);
+        device->backend->close(device);
+    }
+}
+
+// The launcher of the first device has the workers' tracks.
+static hd_status add_device(struct hd_runtime *r,
+                            const struct hd_runtime_params *params,
+                            const char *name, size_t length,
+                            struct hd_error *error)
+{
+    unsigned number = r->device_count;
+    struct hdi_device *device;
+
+    if (number == HDI_PLACES)
+        return hdi_fail(error, HD_ELIMIT, "a runtime has %d devices at most",
+                        HDI_PLACES);
+    HDI_TRY(open_device(params, r->topology, name, length, &device, error));
+    hd_status status =
+        hdi_launcher_create(r->pool, device, number == 0 ? r->trace : NULL,
+                            &r->launchers[number], error);
+    if (status != HD_OK) {
+        device->backend->close(device);
+        return status;
+    }
+    r->launchers[number]->number = number;
+    r->devices[number] = device;
+    r->device_count++;
+    return HD_OK;
+}
+
+// With "all", a GPU where there is one.
+static hd_status add_gpu(struct hd_runtime *r,
+                         const struct hd_runtime_params *params,
+                         struct hd_error *error)
+{
+    struct hd_error why;
+    hd_status status = add_device(r, params, "gpu", strlen("gpu"), &why);
+
+    if (status == HD_OK || status == HD_ENODEV)
+        return HD_OK;
+    return hdi_fail(error, status, "%s", why.text);
+}
+
+// Those that the parameters name; no name means the CPU.
+static hd_status open_devices(struct hd_runtime *r,
+                              const struct hd_runtime_params *params,
+                              struct hd_error *error)
+{
+    bool all = params->device && strcmp(params->device, "all") == 0;
+    const char *names = params->device && !all ? params->device : "cpu";
+    hd_status status = HD_OK;
+
+    for (const char *at = names; status == HD_OK; at++) {
+        size_t length = strcspn(at, ",");
+        status = add_device(r, params, at, length, error);
+        at += length;
+        if (*at == '\0')
+            break;
+    }
+    if (status == HD_OK && all)
+        status = add_gpu(r, params, error);
+    if (status != HD_OK) {
+        close_devices(r);
+        return status;
+    }
+    for (unsigned i = 0; i < r->device_count; i++)
+        r->launchers[i]->peers = r->device_count;
+    r->device = r->devices[0];
+    r->launcher = r->launchers[0];
+    return HD_OK;
 }
 
 static struct hdi_cache *open_cache(const struct hd_runtime_params *params)
@@ -106,6 +189,7 @@ hd_status hd_runtime_create(const struct hd_runtime_params *params,
     struct hd_pool_params pool = {
         .workers = p->workers,
         .caller_only = p->caller_only,
+        .events = p->events,
     };
     status = hdi_pool_create(&pool, r->topology, &r->pool, error);
     if (status != HD_OK)
@@ -119,27 +203,23 @@ hd_status hd_runtime_create(const struct hd_runtime_params *params,
         }
     }
 
-    status = open_device(p, r->topology, &r->device, error);
+    status = open_devices(r, p, error);
     if (status != HD_OK)
         goto err_trace;
 
-    status =
-        hdi_launcher_create(r->pool, r->device, r->trace, &r->launcher, error);
-    if (status != HD_OK)
-        goto err_device;
-
-    r->launcher->time_limit = p->time_limit;
-    r->launcher->seals = p->guard || debugs;
+    for (unsigned i = 0; i < r->device_count; i++) {
+        r->launchers[i]->time_limit = p->time_limit;
+        r->launchers[i]->seals = p->guard || debugs;
+    }
     hdi_pool_set_tracks(r->pool, r->launcher->tracks);
     r->cache = open_cache(p);
+    r->feedback = hdi_feedback_open(r->cache);
     weigh(r);
     hdi_info("%u workers on %s", hd_pool_workers(r->pool),
              r->device->can.description);
     *runtime = r;
     return HD_OK;
 
-err_device:
-    r->device->backend->close(r->device);
 err_trace:
     hdi_trace_destroy(r->trace);
 err_pool:
@@ -159,9 +239,9 @@ void hd_runtime_destroy(struct hd_runtime *runtime)
 
     // Workers may record and use their units until they have stopped.
     hd_pool_destroy(runtime->pool);
-    hdi_launcher_destroy(runtime->launcher);
+    close_devices(runtime);
+    hdi_feedback_close(runtime->feedback);
     hdi_cache_close(runtime->cache);
-    runtime->device->backend->close(runtime->device);
     hdi_trace_destroy(runtime->trace);
     hdi_topology_destroy(runtime->topology);
     free(runtime->build_options);
@@ -242,12 +322,35 @@ static struct hdi_program_context programs_of(const struct hd_runtime *runtime)
     };
 }
 
+// The other devices too, as far as they can be built for: a launch there says
+// when it cannot.
+static void add_others(struct hd_runtime *runtime,
+                       const struct hd_program_params *params,
+                       struct hd_program *program)
+{
+    struct hdi_program_context context = programs_of(runtime);
+    struct hd_error error;
+
+    for (unsigned i = runtime->device_count; i-- > 1;) {
+        struct hd_program *other;
+        context.device = runtime->devices[i];
+        if (hdi_program_create(&context, params, &other, &error) == HD_OK)
+            hdi_program_add(program, other);
+        else
+            hdi_info("no code for %s: %s", context.device->can.description,
+                     error.text);
+    }
+}
+
 hd_status hd_program_create(struct hd_runtime *runtime,
                             const struct hd_program_params *params,
                             struct hd_program **program, struct hd_error *error)
 {
     struct hdi_program_context context = programs_of(runtime);
-    return hdi_program_create(&context, params, program, error);
+
+    HDI_TRY(hdi_program_create(&context, params, program, error));
+    add_others(runtime, params, *program);
+    return HD_OK;
 }
 
 hd_status hd_buffer_create(struct hd_runtime *runtime, uint64_t size,
@@ -256,11 +359,79 @@ hd_status hd_buffer_create(struct hd_runtime *runtime, uint64_t size,
     return hdi_buffer_create(runtime->launcher, size, buffer, error);
 }
 
+hd_status hd_buffer_wrap(struct hd_runtime *runtime, void *memory,
+                         uint64_t size, struct hd_buffer **buffer,
+                         struct hd_error *error)
+{
+    return hdi_buffer_wrap(runtime->launcher, memory, size, buffer, error);
+}
+
 hd_status hd_image_create(struct hd_runtime *runtime,
                           const struct hd_image_params *params,
                           struct hd_image **image, struct hd_error *error)
 {
     return hdi_image_create(runtime->launcher, params, image, error);
+}
+
+unsigned hd_runtime_device_count(const struct hd_runtime *runtime)
+{
+    return runtime->device_count;
+}
+
+hd_status hd_runtime_device_info(const struct hd_runtime *runtime,
+                                 unsigned device, struct hd_device_info *info,
+                                 struct hd_error *error)
+{
+    if (device >= runtime->device_count)
+        return hdi_fail(error, HD_ENODEV, "there is no device %u; there are %u",
+                        device, runtime->device_count);
+    const struct hdi_device *d = runtime->devices[device];
+    const struct hdi_launcher *l = runtime->launchers[device];
+    *info = (struct hd_device_info){
+        .backend = d->backend->name,
+        .description = d->can.description,
+        .units = l->port_count,
+        .group_items = d->can.group_items,
+        .local_bytes = d->can.local_bytes,
+        .memory = atomic_load_explicit(&l->memory, memory_order_relaxed),
+        .host_memory = d->can.host_memory,
+        .discards = d->can.discards,
+    };
+    return HD_OK;
+}
+
+// Of those that `devices` allows the one with the least to do.
+hd_status hdi_runtime_choose(const struct hd_runtime *runtime, uint64_t devices,
+                             const struct hd_kernel **kernel,
+                             struct hdi_launcher **launcher,
+                             struct hd_error *error)
+{
+    const struct hd_kernel *best = NULL;
+    unsigned least = UINT_MAX;
+
+    *launcher = runtime->launcher;
+    if (devices == 0)
+        return HD_OK;
+    for (unsigned i = 0; i < runtime->device_count && *kernel; i++) {
+        const struct hd_kernel *k =
+            devices >> i & 1 ? hdi_kernel_on(*kernel, runtime->devices[i])
+                             : NULL;
+        unsigned busy = atomic_load_explicit(&runtime->launchers[i]->started,
+                                             memory_order_relaxed);
+        if (!k || busy >= least)
+            continue;
+        least = busy;
+        best = k;
+        *launcher = runtime->launchers[i];
+    }
+    if (*kernel && !best)
+        return hdi_fail(error, HD_ENODEV,
+                        "kernel '%s' was built for none of the devices 0x%llx; "
+                        "there are %u",
+                        (*kernel)->info.name, (unsigned long long)devices,
+                        runtime->device_count);
+    *kernel = best;
+    return HD_OK;
 }
 
 static hd_status check_launch(const struct hd_launch_params *p,
@@ -297,9 +468,14 @@ hd_status hd_launch_with(struct hd_runtime *runtime,
 
     struct hdi_terms terms;
 
+    struct hdi_launcher *launcher = runtime->launcher;
+
     HDI_TRY(check_launch(p, kernel, HD_ON_DISTINCT_MODULES, &terms, error));
-    return hdi_launch_with(runtime->launcher, kernel, range, args, arg_count,
-                           &terms, error);
+    if (p->devices != 0)
+        HDI_TRY(
+            hdi_runtime_choose(runtime, p->devices, &kernel, &launcher, error));
+    return hdi_launch_with(launcher, kernel, range, args, arg_count, &terms,
+                           error);
 }
 
 hd_status hd_launch_gang(struct hd_runtime *runtime,
@@ -333,6 +509,7 @@ static struct hdi_graph_context graphs_of(const struct hd_runtime *runtime)
     return (struct hdi_graph_context){
         .launcher = runtime->launcher,
         .programs = programs_of(runtime),
+        .feedback = runtime->feedback,
     };
 }
 

@@ -3,19 +3,33 @@
 #define HDI_RUNTIME_RUNTIME_H
 
 #include "base/topology.h"
+#include "graph/feedback.h"
 #include "graph/graph.h"
 #include "heddle/runtime.h"
 #include "launch/launch.h"
+#include "launch/places.h"
 
 struct hd_runtime {
     struct hdi_topology *topology;
     struct hdi_trace *trace; // NULL: off
     struct hd_pool *pool;
-    struct hdi_device *device;
-    struct hdi_cache *cache; // NULL: none
-    struct hdi_launcher *launcher;
+    struct hdi_device *device;     // the first
+    struct hdi_cache *cache;       // NULL: none
+    struct hdi_feedback *feedback; // what passes took
+    struct hdi_launcher *launcher; // of the first
+    // All of them, by number.
+    unsigned device_count;
+    struct hdi_device *devices[HDI_PLACES];
+    struct hdi_launcher *launchers[HDI_PLACES];
     char *build_options; // of every program; NULL: none
     atomic_bool cancel_builds;
 };
+
+// The device for a launch, as hd_start.devices, and the kernel there. A kernel
+// that is NULL stays that.
+hd_status hdi_runtime_choose(const struct hd_runtime *runtime, uint64_t devices,
+                             const struct hd_kernel **kernel,
+                             struct hdi_launcher **launcher,
+                             struct hd_error *error);
 
 #endif

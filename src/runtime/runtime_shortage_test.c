@@ -92,6 +92,64 @@ static bool launch(struct hd_runtime *runtime, const struct hd_program *program,
     return true;
 }
 
+static hd_status nothing(struct hd_worker *worker, void *data,
+                         struct hd_error *e)
+{
+    (void)worker, (void)data, (void)e;
+    return HD_OK;
+}
+
+// The same launch, started after more events than a record has links for, and
+// copies round it.
+static bool start(struct hd_runtime *runtime, const struct hd_program *program,
+                  struct hd_buffer *buffer, const struct hd_image *image)
+{
+    enum {
+        EVENTS = 20
+    };
+    static const struct wide wide = {{1, 2, 3}};
+    const struct hd_range range = {.dims = 1, .global = {COUNT}, .local = {50}};
+    const struct hd_extent all = {.bytes = COUNT * sizeof(int)};
+    const struct hd_call call = {.function = nothing};
+    struct hd_pool *pool = hd_runtime_pool(runtime);
+    struct hd_buffer *part = NULL;
+    hd_event events[EVENTS] = {0}, last[4] = {0};
+    int zero = 0, x[COUNT];
+    bool ok = true;
+
+    for (int i = 0; i < EVENTS && ok; i++)
+        ok = i == 0
+                 ? DONE(hd_fill_start(runtime, NULL, buffer, 0, all.bytes,
+                                      &zero, sizeof(zero), &events[i], &error))
+                 : DONE(hd_call_start(pool, NULL, &call, &events[i], &error));
+    const struct hd_arg args[] = {HD_BUFFER(buffer), HD_VALUE(wide),
+                                  HD_LOCAL(200), HD_IMAGE(image)};
+    struct hd_start after = {.after = events, .after_count = EVENTS};
+    ok = ok &&
+         DONE(hd_launch_start(runtime, &after, hd_program_find(program, "add"),
+                              &range, args, 4, &last[0], &error));
+    after = (struct hd_start){.after = &last[0], .after_count = 1};
+    ok = ok && DONE(hd_buffer_sub(buffer, 0, 4, &part, &error)) &&
+         DONE(hd_read_start(runtime, &after, x, NULL, buffer, NULL, &all,
+                            &last[1], &error)) &&
+         DONE(hd_event_create(pool, &last[2], &error)) &&
+         DONE(hd_event_end(pool, last[2], HD_OK, NULL, &error)) &&
+         DONE(hd_event_wait(pool, last, 3, HD_FOREVER, &error));
+    for (int i = 0; i < COUNT && ok; i++) {
+        int other = i / 50 * 50 + 49 - i % 50;
+        CHECK(x[i] == 8 + (other < 3 ? other + 1 : 0));
+    }
+    // What was started ends, or its memory would be missed.
+    if (hd_event_wait(pool, last, 2, HD_FOREVER, &error) == HD_OK)
+        hd_event_wait(pool, events, EVENTS, HD_FOREVER, &error);
+    for (int i = 0; i < EVENTS; i++)
+        hd_event_release(pool, events[i]);
+    for (int i = 0; i < 4; i++)
+        hd_event_release(pool, last[i]);
+    hd_buffer_destroy(part);
+    return ok;
+}
+
 static bool run_kernels(struct hd_runtime *runtime)
 {
     const struct hd_program_params params = {
@@ -110,6 +168,7 @@ static bool run_kernels(struct hd_runtime *runtime)
         DONE(hd_buffer_create(runtime, COUNT * sizeof(int), &buffer, &error)) &&
         DONE(hd_image_create(runtime, &picture, &image, &error)) &&
         launch(runtime, program, buffer, image) &&
+        start(runtime, program, buffer, image) &&
         DONE(hd_buffer_read(buffer, 0, &first, sizeof(first), &error));
 
     hd_image_destroy(image);
@@ -146,7 +205,8 @@ static bool run_graph(struct hd_runtime *runtime)
 // From nothing to nothing. True when an allocation failed.
 static bool run(bool graph, long successes)
 {
-    const struct hd_runtime_params params = {.device = "cpu",
+    const struct hd_runtime_params params = {.device =
+                                                 graph ? "cpu" : "cpu,null",
                                              .workers = 2,
                                              .topology = "pack:1 core:2 pu:1",
                                              .trace = true,

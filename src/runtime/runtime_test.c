@@ -2,8 +2,10 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/runtime.h"
 #include "tests/check.h"
 
 static _Thread_local struct hd_error error;
@@ -179,16 +181,19 @@ static void add_in_gang(struct hd_runtime *runtime, struct hd_program *program,
     hd_buffer_destroy(a);
 }
 
-static void units_are_named_and_leave(void)
+static void units_are_named_and_leave(bool doorbell)
 {
-    const struct hd_runtime_params params = {
-        .workers = 1, .units = 2, .unit_timeout = 60000000000};
+    const struct hd_runtime_params params = {.workers = 1,
+                                             .units = 2,
+                                             .unit_doorbell = doorbell,
+                                             .unit_timeout = 60000000000};
     const struct hd_program_params add = {.path = "add.cl", .source = source};
     struct hd_runtime *runtime = start(&params);
     struct hd_unit_counters c;
     struct hd_program *program;
 
     CHECK(hd_runtime_units(runtime) == 2);
+    CHECK((runtime->device->can.in_flight == 1) == doorbell);
     CHECK_FAILS(hd_unit_counters(runtime, 2, &c, &error), HD_ENOENT, error,
                 "no unit 2; there are 2");
     CHECK_FAILS(hd_unit_detach(runtime, 2, &error), HD_ENOENT, error, "unit 2");
@@ -493,11 +498,88 @@ static void peak_memory_is_kept(void)
     hd_runtime_destroy(runtime);
 }
 
+// NULL without a compiler.
+static struct hd_program *build(struct hd_runtime *runtime)
+{
+    const struct hd_program_params params = {.path = "add.cl",
+                                             .source = source};
+    struct hd_program *program = NULL;
+    hd_status status = hd_program_create(runtime, &params, &program, &error);
+
+    CHECK(status == HD_OK || status == HD_ENOTSUP);
+    return program;
+}
+
+static hd_status try_launch(struct hd_runtime *runtime,
+                            const struct hd_program *program)
+{
+    const struct hd_range range = {.dims = 1, .global = {1}};
+    const float b = 1;
+    const struct hd_arg args[] = {HD_BUFFER(NULL), HD_VALUE(b)};
+    const struct hd_part part = {hd_program_find(program, "add"), range, args,
+                                 2, 0};
+
+    hd_status status = hd_launch(runtime, part.kernel, &range, args, 2, &error);
+    CHECK(hd_launch_gang(runtime, NULL, &part, 1, &error) == status);
+    return status;
+}
+
+static void a_program_stays_in_its_runtime(void)
+{
+    struct hd_runtime *one = start(NULL), *other = start(NULL);
+    struct hd_program *program = build(one);
+
+    if (program) {
+        CHECK(try_launch(other, program) == HD_EINVAL);
+        CHECK(strstr(error.text, "another runtime"));
+        hd_program_destroy(program);
+    }
+    hd_runtime_destroy(other);
+    hd_runtime_destroy(one);
+}
+
+// What uses the parent's runtime is told so; a new one works.
+static void a_child_of_fork_is_told(void)
+{
+    struct hd_runtime *runtime =
+        start(&(struct hd_runtime_params){.workers = 2});
+    struct hd_program *program = build(runtime);
+    struct hd_graph *graph;
+    int status;
+
+    CHECK_OK(hd_graph_create(runtime, &graph, &error), error);
+    fflush(NULL);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        alarm(60);
+        CHECK_FAILS(hd_graph_run(graph, NULL, &error), HD_EINVAL, error,
+                    "fork()");
+        if (program) {
+            CHECK(try_launch(runtime, program) == HD_EINVAL);
+            CHECK(strstr(error.text, "fork()"));
+        }
+        if (!HOLDS_SIGNALS) { // ThreadSanitizer starts no threads there
+            struct hd_runtime *own = start(NULL);
+            add_everywhere(own, 3);
+            hd_runtime_destroy(own);
+        }
+        _exit(0);
+    }
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    hd_graph_destroy(graph);
+    hd_program_destroy(program);
+    hd_runtime_destroy(runtime);
+}
+
 int main(void)
 {
+    a_program_stays_in_its_runtime();
+    a_child_of_fork_is_told();
     two_runtimes_live_in_one_process();
     a_caller_only_runtime_has_no_threads();
-    units_are_named_and_leave();
+    units_are_named_and_leave(false);
+    units_are_named_and_leave(true);
     bad_parameters_are_refused();
     a_runtime_works_without_its_cache();
     build_options_reach_every_program();

@@ -186,7 +186,7 @@ static bool add_block(struct hdi_track *track)
     return true;
 }
 
-void hdi_track_record(struct hdi_track *track, enum hdi_event event,
+void hdi_track_record(struct hdi_track *track, enum hdi_trace_event event,
                       uint64_t begin, uint64_t end, uint32_t what,
                       uint64_t amount)
 {
@@ -228,7 +228,7 @@ void hdi_track_set(struct hdi_track *track, const char *name, uint64_t value)
     figure->value = value;
 }
 
-void hdi_trace_outside(struct hdi_trace *trace, enum hdi_event event,
+void hdi_trace_outside(struct hdi_trace *trace, enum hdi_trace_event event,
                        uint64_t begin, uint32_t what, uint64_t amount)
 {
     if (!trace || !trace->outside)

@@ -23,7 +23,7 @@
 struct hdi_trace;
 struct hdi_track;
 
-enum hdi_event {
+enum hdi_trace_event {
 #define EVENT(name, what, amount) HDI_EVENT_##name,
 #include "trace/events.def"
 #undef EVENT
@@ -51,13 +51,13 @@ struct hdi_track *hdi_track_create(struct hdi_trace *trace, const char *name);
 // Any thread; takes a lock, so ask once and keep the answer. 0 without a trace.
 uint32_t hdi_trace_name(struct hdi_trace *trace, const char *name);
 
-void hdi_track_record(struct hdi_track *track, enum hdi_event event,
+void hdi_track_record(struct hdi_track *track, enum hdi_trace_event event,
                       uint64_t begin, uint64_t end, uint32_t what,
                       uint64_t amount);
 
 // Record what lasted from `begin` until now on the track of those that have
 // none of their own. Any thread; takes a lock. Nothing without a trace.
-void hdi_trace_outside(struct hdi_trace *trace, enum hdi_event event,
+void hdi_trace_outside(struct hdi_trace *trace, enum hdi_trace_event event,
                        uint64_t begin, uint32_t what, uint64_t amount);
 
 // A figure that is written with the track, at its end; setting it again
@@ -73,16 +73,17 @@ static inline uint64_t hdi_trace_now(const struct hdi_track *track)
     return __builtin_expect(track != NULL, 0) ? hdi_now() : 0;
 }
 
-static inline void hdi_trace_span(struct hdi_track *track, enum hdi_event event,
-                                  uint64_t begin, uint32_t what,
-                                  uint64_t amount)
+static inline void hdi_trace_span(struct hdi_track *track,
+                                  enum hdi_trace_event event, uint64_t begin,
+                                  uint32_t what, uint64_t amount)
 {
     if (__builtin_expect(track != NULL, 0))
         hdi_track_record(track, event, begin, hdi_now(), what, amount);
 }
 
-static inline void hdi_trace_mark(struct hdi_track *track, enum hdi_event event,
-                                  uint32_t what, uint64_t amount)
+static inline void hdi_trace_mark(struct hdi_track *track,
+                                  enum hdi_trace_event event, uint32_t what,
+                                  uint64_t amount)
 {
     if (__builtin_expect(track != NULL, 0)) {
         uint64_t now = hdi_now();

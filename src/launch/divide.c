@@ -1,5 +1,4 @@
-// Divides the box of all work-groups until a piece is small enough to be a leaf
-// (W4).
+// Divides the box of all work-groups until a piece is small enough to be a leaf.
 //
 // Invariant: every group of the box is in exactly one leaf.
 #include "launch/launch.h"
@@ -17,6 +16,7 @@
 #include "launch/plan.h"
 #include "launch/seal.h"
 #include "launch/search.h"
+#include "launch/spread.h"
 #include "launch/stop.h"
 #include "steal/worker.h"
 
@@ -152,7 +152,7 @@ static void run_all(struct hdi_launch *launch, bool one_leaf)
 }
 
 // Keep what a hanging kernel may still read.
-static void strand(struct hdi_launcher *launcher, void *memory)
+void hdi_launch_strand(struct hdi_launcher *launcher, void *memory)
 {
     struct hdi_stranded *s = malloc(sizeof(*s));
     if (!s)
@@ -268,41 +268,100 @@ hd_status hdi_launch(struct hdi_launcher *launcher,
                            error);
 }
 
-hd_status hdi_launch_begin(struct hdi_launcher *launcher,
-                           const struct hd_kernel *kernel,
-                           const struct hd_range *range,
-                           const struct hd_arg *args, unsigned arg_count,
-                           const struct hdi_terms *terms, unsigned char *small,
-                           struct hdi_launch *launch, uint64_t *groups,
-                           struct hd_error *error)
+static hd_status check_part(const struct hd_kernel *kernel,
+                            const struct hdi_plan *plan,
+                            const struct hdi_box *part, struct hd_error *error)
 {
-    struct hdi_plan plan;
+    for (int d = 0; d < 3; d++)
+        if (part->count[d] == 0 ||
+            part->first[d] > plan->frame.group_count[d] ||
+            part->count[d] > plan->frame.group_count[d] - part->first[d])
+            return hdi_fail(
+                error, HD_EINVAL,
+                "kernel '%s': %u work-groups from %u on are no part "
+                "of the %u in dimension %d",
+                kernel->info.name, part->count[d], part->first[d],
+                plan->frame.group_count[d], d);
+    return HD_OK;
+}
 
-    *groups = 0;
-    HDI_TRY(
-        hdi_plan_check(launcher, kernel, range, args, arg_count, &plan, error));
-    if (plan.groups == 0)
-        return HD_OK;
-    if (hdi_leaf_is_grid(kernel) && needs_unit(&terms->place))
+static hd_status check_terms(const struct hd_kernel *kernel,
+                             const struct hdi_plan *plan,
+                             const struct hdi_terms *terms,
+                             struct hd_error *error)
+{
+    bool is_grid = hdi_leaf_is_grid(kernel);
+
+    if (is_grid && needs_unit(&terms->place))
         return hdi_fail(error, HD_ENOTSUP,
                         "kernel '%s' calls hd_grid_barrier() and runs on a "
                         "worker only, not on a unit",
                         kernel->info.name);
-
-    // One block: the packed arguments, then the offsets of local arguments.
-    uint64_t args_size = hdi_round_up(kernel->args_size + 1, 128);
-    uint64_t size = args_size + arg_count * sizeof(uint64_t);
-    unsigned char *packed = small && size <= HDI_STACK_ARGS && !launcher->ports
-                                ? small
-                                : aligned_alloc(128, hdi_round_up(size, 128));
-    if (!packed)
-        return hdi_fail(error, HD_ENOMEM,
-                        "kernel '%s': no memory for its arguments",
+    if (is_grid && terms->part)
+        return hdi_fail(error, HD_ENOTSUP,
+                        "kernel '%s' calls hd_grid_barrier(): no part of its "
+                        "work-groups can run without the others",
                         kernel->info.name);
-    uint64_t *local_offsets = (uint64_t *)(void *)(packed + args_size);
-    hdi_plan_local(kernel, args, arg_count, local_offsets);
-    hdi_plan_pack(kernel, args, arg_count, local_offsets, packed);
+    return terms->part ? check_part(kernel, plan, terms->part, error) : HD_OK;
+}
 
+static hd_status check_unit(const struct hdi_launcher *launcher,
+                            const struct hd_kernel *kernel,
+                            const struct hdi_place *place,
+                            struct hd_error *error)
+{
+    if (needs_unit(place) && place->unit >= launcher->port_count)
+        return hdi_fail(error, HD_ENODEV,
+                        "kernel '%s' is to run on unit %u; there are %u",
+                        kernel->info.name, place->unit, launcher->port_count);
+    return HD_OK;
+}
+
+hd_status hdi_launch_plan(const struct hdi_launcher *launcher,
+                          const struct hd_kernel *kernel,
+                          const struct hd_range *range,
+                          const struct hd_arg *args, unsigned arg_count,
+                          const struct hdi_terms *terms, struct hdi_plan *plan,
+                          struct hd_error *error)
+{
+    HDI_TRY(
+        hdi_plan_check(launcher, kernel, range, args, arg_count, plan, error));
+    return plan->groups > 0 ? check_terms(kernel, plan, terms, error) : HD_OK;
+}
+
+hd_status hdi_launch_check_with(const struct hdi_launcher *launcher,
+                                const struct hd_kernel *kernel,
+                                const struct hd_range *range,
+                                const struct hd_arg *args, unsigned arg_count,
+                                const struct hdi_terms *terms,
+                                struct hd_error *error)
+{
+    struct hdi_plan plan;
+
+    HDI_TRY(check_unit(launcher, kernel, &terms->place, error));
+    return hdi_launch_plan(launcher, kernel, range, args, arg_count, terms,
+                           &plan, error);
+}
+
+// The packed arguments, then the offsets of local arguments.
+size_t hdi_launch_room(const struct hd_kernel *kernel, unsigned arg_count)
+{
+    return hdi_round_up(hdi_round_up(kernel->args_size + 1, 128) +
+                            arg_count * sizeof(uint64_t),
+                        128);
+}
+
+void hdi_launch_fill(struct hdi_launcher *launcher,
+                     const struct hd_kernel *kernel, const struct hd_arg *args,
+                     unsigned arg_count, const struct hdi_terms *terms,
+                     const struct hdi_plan *plan, unsigned char *room,
+                     struct hdi_launch *launch)
+{
+    uint64_t *local_offsets =
+        (uint64_t *)(void *)(room + hdi_round_up(kernel->args_size + 1, 128));
+
+    hdi_plan_local(kernel, args, arg_count, local_offsets);
+    hdi_plan_pack(kernel, args, arg_count, local_offsets, room);
     *launch = (struct hdi_launch){
         .launcher = launcher,
         .lead = launch,
@@ -316,23 +375,54 @@ hd_status hdi_launch_begin(struct hdi_launcher *launcher,
             terms->time_limit ? terms->time_limit : launcher->time_limit,
         .place = terms->place,
         .chunk = {.entry = kernel->entry,
-                  .frame = plan.frame,
-                  .local_bytes = plan.local_bytes,
-                  .saved_bytes = plan.saved_bytes},
-        .group_items = plan.group_items,
+                  .frame = plan->frame,
+                  .local_bytes = plan->local_bytes,
+                  .saved_bytes = plan->saved_bytes},
+        .group_items = plan->group_items,
+        .cost = terms->cost,
         .bid = {.bidder = &bidder,
                 .priority = terms->priority,
-                .local = plan.local_bytes + plan.saved_bytes},
+                .local = plan->local_bytes + plan->saved_bytes},
     };
-    memcpy(launch->box.count, plan.frame.group_count,
+    memcpy(launch->box.count, plan->frame.group_count,
            sizeof(launch->box.count));
+    if (terms->part)
+        launch->box = *terms->part;
     if (terms->search)
         launch->box = hdi_search_box(terms->search);
-    hdi_cutoff_set(launch, terms);
-    launch->chunk.frame.args = packed;
+    launch->chunk.frame.args = room;
     launch->chunk.stop = &launch->stop.status;
+}
+
+hd_status hdi_launch_begin(struct hdi_launcher *launcher,
+                           const struct hd_kernel *kernel,
+                           const struct hd_range *range,
+                           const struct hd_arg *args, unsigned arg_count,
+                           const struct hdi_terms *terms, unsigned char *small,
+                           struct hdi_launch *launch, uint64_t *groups,
+                           struct hd_error *error)
+{
+    struct hdi_plan plan;
+
+    *groups = 0;
+    HDI_TRY(hdi_launch_plan(launcher, kernel, range, args, arg_count, terms,
+                            &plan, error));
+    if (plan.groups == 0)
+        return HD_OK;
+
+    size_t size = hdi_launch_room(kernel, arg_count);
+    unsigned char *room = small && size <= HDI_STACK_ARGS && !launcher->ports
+                              ? small
+                              : aligned_alloc(128, size);
+    if (!room)
+        return hdi_fail(error, HD_ENOMEM,
+                        "kernel '%s': no memory for its arguments",
+                        kernel->info.name);
+    hdi_launch_fill(launcher, kernel, args, arg_count, terms, &plan, room,
+                    launch);
+    hdi_cutoff_set(launch, terms);
     hdi_seal_begin(launcher, kernel, args);
-    *groups = plan.groups;
+    *groups = hdi_box_groups(&launch->box);
     return HD_OK;
 }
 
@@ -342,28 +432,105 @@ void hdi_launch_end(struct hdi_launch *launch, const unsigned char *small)
 
     hdi_seal_end(launch->launcher, launch->kernel, launch->args);
     if (atomic_load(&launch->lead->lost))
-        strand(launch->launcher, packed);
+        hdi_launch_strand(launch->launcher, packed);
     else if (packed != small)
         free(packed);
 }
 
-hd_status hdi_launch_with(struct hdi_launcher *launcher,
-                          const struct hd_kernel *kernel,
-                          const struct hd_range *range,
-                          const struct hd_arg *args, unsigned arg_count,
-                          const struct hdi_terms *terms, struct hd_error *error)
+// Run it, checked if its kernel is, and explain a fault.
+static void run_any(struct hdi_launch *launch, unsigned arg_count,
+                    const struct hdi_terms *terms)
+{
+    struct hdi_launcher *launcher = launch->launcher;
+    const struct hd_kernel *kernel = launch->kernel;
+    bool one_leaf =
+        !launch->is_leaf && hdi_box_groups(&launch->box) <= launch->cutoff;
+
+    if (kernel->info.form != HD_FORM_CHECKED) {
+        run(launcher, launch, one_leaf);
+        return;
+    }
+    struct hdi_check_launch *check =
+        hdi_launch_describe(kernel, launch->args, arg_count,
+                            launch->local_offsets, launch->chunk.frame.args);
+    if (check)
+        check->search = terms->search;
+    if (check)
+        run_checked(launcher, launch, check, one_leaf);
+    else
+        hdi_leaf_fail(launch, HD_ENOMEM, "no memory to check it", NULL);
+    free(check);
+}
+
+// Say where it was that it has faulted.
+static void find_fault(struct hdi_launch *launch, const struct hdi_terms *terms)
+{
+    const char *hint = NULL;
+
+    if (terms->search)
+        hdi_search_end(terms->search, launch->fault);
+    else
+        hint = hdi_search_run(launch->launcher, launch->kernel,
+                              &launch->chunk.frame, launch->args, terms,
+                              launch->fault);
+    hdi_fault_describe(launch->fault, launch->kernel, launch->args, hint,
+                       launch->text, HDI_FAILURE_SIZE);
+}
+
+void hdi_launch_open(struct hdi_launch *launch, const struct hdi_terms *terms,
+                     char *text, struct hdi_fault *fault)
+{
+    *text = '\0';
+    launch->text = text;
+    launch->fault = fault;
+    hdi_cutoff_set(launch, terms);
+    hdi_seal_begin(launch->launcher, launch->kernel, launch->args);
+}
+
+hd_status hdi_launch_close(struct hdi_launch *launch,
+                           const struct hdi_terms *terms,
+                           struct hd_error *error)
+{
+    hdi_seal_end(launch->launcher, launch->kernel, launch->args);
+    if (launch->has_fault)
+        find_fault(launch, terms);
+    return hdi_launch_explain(launch, error);
+}
+
+hd_status hdi_launch_run(struct hd_worker *worker, struct hdi_launch *launch,
+                         unsigned arg_count, const struct hdi_terms *terms,
+                         struct hd_error *error)
+{
+    struct hdi_fault fault;
+    char text[HDI_FAILURE_SIZE];
+
+    hdi_launch_open(launch, terms, text, &fault);
+    if (launch->time_limit == 0 && !launch->is_leaf &&
+        !launch->launcher->ports &&
+        launch->kernel->info.form <= HD_FORM_THREADS &&
+        hdi_box_groups(&launch->box) <= launch->cutoff) {
+        if (hdi_leaf_goes_on(launch)) // one leaf, which is nobody else's
+            hdi_leaf_run_here(worker, launch, &launch->box);
+    } else {
+        run_any(launch, arg_count, terms);
+    }
+    return hdi_launch_close(launch, terms, error);
+}
+
+static hd_status launch_here(struct hdi_launcher *launcher,
+                             const struct hd_kernel *kernel,
+                             const struct hd_range *range,
+                             const struct hd_arg *args, unsigned arg_count,
+                             const struct hdi_terms *terms,
+                             struct hd_error *error)
 {
     _Alignas(128) unsigned char small[HDI_STACK_ARGS];
-    const struct hdi_place *place = &terms->place;
     struct hdi_launch launch;
     struct hdi_fault fault;
     uint64_t groups;
     char text[HDI_FAILURE_SIZE];
 
-    if (needs_unit(place) && place->unit >= launcher->port_count)
-        return hdi_fail(error, HD_ENODEV,
-                        "kernel '%s' is to run on unit %u; there are %u",
-                        kernel->info.name, place->unit, launcher->port_count);
+    HDI_TRY(check_unit(launcher, kernel, &terms->place, error));
     HDI_TRY(hdi_launch_begin(launcher, kernel, range, args, arg_count, terms,
                              small, &launch, &groups, error));
     if (groups == 0)
@@ -373,30 +540,35 @@ hd_status hdi_launch_with(struct hdi_launcher *launcher,
     *text = '\0';
     launch.text = text;
     launch.fault = &fault;
-    bool one_leaf = !launch.is_leaf && groups <= launch.cutoff;
-    if (kernel->info.form == HD_FORM_CHECKED) {
-        struct hdi_check_launch *check =
-            hdi_launch_describe(kernel, args, arg_count, launch.local_offsets,
-                                launch.chunk.frame.args);
-        if (check)
-            check->search = terms->search;
-        if (check)
-            run_checked(launcher, &launch, check, one_leaf);
-        else
-            hdi_leaf_fail(&launch, HD_ENOMEM, "no memory to check it", NULL);
-        free(check);
-    } else {
-        run(launcher, &launch, one_leaf);
-    }
+    run_any(&launch, arg_count, terms);
     hdi_launch_end(&launch, small);
-    if (launch.has_fault) {
-        const char *hint = NULL;
-        if (terms->search)
-            hdi_search_end(terms->search, &fault);
-        else
-            hint = hdi_search_run(launcher, kernel, &launch.chunk.frame, args,
-                                  terms, &fault);
-        hdi_fault_describe(&fault, kernel, args, hint, text, HDI_FAILURE_SIZE);
-    }
+    if (launch.has_fault)
+        find_fault(&launch, terms);
     return hdi_launch_explain(&launch, error);
+}
+
+hd_status hdi_launch_with(struct hdi_launcher *launcher,
+                          const struct hd_kernel *kernel,
+                          const struct hd_range *range,
+                          const struct hd_arg *args, unsigned arg_count,
+                          const struct hdi_terms *terms, struct hd_error *error)
+{
+    struct hdi_spread_args spread;
+    struct hdi_plan plan;
+
+    if (launcher->peers == 1)
+        return launch_here(launcher, kernel, range, args, arg_count, terms,
+                           error);
+    // Before anything is copied for it.
+    HDI_TRY(check_unit(launcher, kernel, &terms->place, error));
+    HDI_TRY(hdi_launch_plan(launcher, kernel, range, args, arg_count, terms,
+                            &plan, error));
+    if (plan.groups == 0)
+        return HD_OK;
+    HDI_TRY(hdi_spread_begin(launcher, kernel, &plan, terms->part, args,
+                             arg_count, &spread, error));
+    hd_status status = launch_here(launcher, kernel, range, spread.args,
+                                   arg_count, terms, error);
+    hdi_spread_end(&spread);
+    return status;
 }

@@ -1,0 +1,86 @@
+// The public face of what is started and not waited for.
+#include "launch/start.h"
+
+#include "base/error.h"
+#include "runtime/runtime.h"
+
+hd_status hd_launch_start(struct hd_runtime *runtime,
+                          const struct hd_start *start,
+                          const struct hd_kernel *kernel,
+                          const struct hd_range *range,
+                          const struct hd_arg *args, unsigned arg_count,
+                          hd_event *event, struct hd_error *error)
+{
+    struct hdi_launcher *launcher;
+
+    HDI_TRY(hdi_runtime_choose(runtime, start ? start->devices : 0, &kernel,
+                               &launcher, error));
+    return hdi_launch_start(launcher, start, kernel, range, args, arg_count,
+                            event, error);
+}
+
+static hd_status check_buffer(const struct hd_buffer *buffer, const char *what,
+                              struct hd_error *error)
+{
+    return buffer ? HD_OK
+                  : hdi_fail(error, HD_EINVAL, "%s no buffer: NULL", what);
+}
+
+hd_status hd_copy_start(struct hd_runtime *runtime,
+                        const struct hd_start *start, struct hd_buffer *to,
+                        const struct hd_layout *to_layout,
+                        const struct hd_buffer *from,
+                        const struct hd_layout *from_layout,
+                        const struct hd_extent *extent, hd_event *event,
+                        struct hd_error *error)
+{
+    HDI_TRY(check_buffer(to, "a copy to", error));
+    HDI_TRY(check_buffer(from, "a copy from", error));
+    const struct hdi_side there = {.buffer = to, .layout = to_layout};
+    const struct hdi_side here = {.buffer = (struct hd_buffer *)(uintptr_t)from,
+                                  .layout = from_layout};
+    return hdi_copy_start(runtime->pool, start, &there, &here, extent, event,
+                          error);
+}
+
+hd_status hd_write_start(struct hd_runtime *runtime,
+                         const struct hd_start *start, struct hd_buffer *to,
+                         const struct hd_layout *to_layout, const void *from,
+                         const struct hd_layout *from_layout,
+                         const struct hd_extent *extent, hd_event *event,
+                         struct hd_error *error)
+{
+    HDI_TRY(check_buffer(to, "a write to", error));
+    const struct hdi_side there = {.buffer = to, .layout = to_layout};
+    const struct hdi_side here = {.memory = (void *)(uintptr_t)from,
+                                  .layout = from_layout};
+    return hdi_copy_start(runtime->pool, start, &there, &here, extent, event,
+                          error);
+}
+
+hd_status hd_read_start(struct hd_runtime *runtime,
+                        const struct hd_start *start, void *to,
+                        const struct hd_layout *to_layout,
+                        const struct hd_buffer *from,
+                        const struct hd_layout *from_layout,
+                        const struct hd_extent *extent, hd_event *event,
+                        struct hd_error *error)
+{
+    HDI_TRY(check_buffer(from, "a read from", error));
+    const struct hdi_side there = {.memory = to, .layout = to_layout};
+    const struct hdi_side here = {.buffer = (struct hd_buffer *)(uintptr_t)from,
+                                  .layout = from_layout};
+    return hdi_copy_start(runtime->pool, start, &there, &here, extent, event,
+                          error);
+}
+
+hd_status hd_fill_start(struct hd_runtime *runtime,
+                        const struct hd_start *start, struct hd_buffer *to,
+                        uint64_t offset, uint64_t size, const void *pattern,
+                        unsigned pattern_size, hd_event *event,
+                        struct hd_error *error)
+{
+    HDI_TRY(check_buffer(to, "a fill of", error));
+    return hdi_fill_start(runtime->pool, start, to, offset, size, pattern,
+                          pattern_size, event, error);
+}

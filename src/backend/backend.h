@@ -107,7 +107,7 @@ struct hdi_chunk {
 struct hdi_fault {
     enum hdi_fault_kind {
         HDI_FAULT_ACCESS,     // touched memory that is not there for it
-        HDI_FAULT_DIVISION,   // divided an integer by 0
+        HDI_FAULT_EXCEPTION,  // of floats, which the application has enabled
         HDI_FAULT_INSTRUCTION // came where the compiler expected nobody
     } kind;
     enum {

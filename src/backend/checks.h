@@ -1,5 +1,5 @@
-// What the code of a kernel that was built for checking says while it runs
-// (spec K11): the border between that code and the checker.
+// What the code of a kernel that was built for checking says while it runs:
+// the border between that code and the checker.
 //
 // A site is one place in the source where memory is touched; sites lie in a
 // table in the kernel's image. An object is what a site's pointer was made
@@ -29,6 +29,13 @@ enum hdi_object {
     HDI_OBJECT_PRIVATE, // a variable, which is given with the access
     HDI_OBJECT_LOCAL,   // likewise
     HDI_OBJECT_PROGRAM  // likewise: a variable at program scope
+};
+
+// What is wrong with the operands of an integer division.
+enum hdi_division {
+    HDI_DIVISION_SOUND,
+    HDI_DIVISION_BY_ZERO,
+    HDI_DIVISION_OF_LEAST // the least number by -1
 };
 
 struct hdi_site {
@@ -71,10 +78,14 @@ struct hdi_checks {
     void (*visit)(struct hdi_item *item, const void *image, int32_t x,
                   int32_t y, int32_t z, int32_t layer,
                   const struct hdi_site *site);
+    // It divides integers; `how` is an enum hdi_division.
+    void (*divide)(struct hdi_item *item, uint32_t how,
+                   const struct hdi_site *site);
 };
 
-// Screened code (kernel/compiler/screen.h) reads where the tags of an object
-// lie, an uint32_t for each of its granules: of the last write, of the reads.
+// Screened code (kernel/compiler/check/screen.h) reads where the tags of an
+// object lie, an uint32_t for each of its granules: of the last write, of the
+// reads.
 struct hdi_screen_object {
     uint64_t size; // [bytes]
     uint32_t *writes, *reads;
@@ -144,7 +155,7 @@ struct hdi_check_launch {
 
 _Static_assert(sizeof(struct hdi_site) == 40, "ABI");
 _Static_assert(sizeof(struct hdi_variable) == 40, "ABI");
-_Static_assert(sizeof(struct hdi_checks) == 56, "ABI");
+_Static_assert(sizeof(struct hdi_checks) == 64, "ABI");
 _Static_assert(sizeof(struct hdi_screen_object) == 24, "ABI");
 _Static_assert(offsetof(struct hdi_screen, args) == 32, "ABI");
 

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 enum {
-    HDI_FRAME_VERSION = 9,
+    HDI_FRAME_VERSION = 10,
     HDI_FRAME_ALIGNMENT = 128 // of `local` and `saved`, and of where they end
 };
 

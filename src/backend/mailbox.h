@@ -1,4 +1,4 @@
-// The mailbox between one worker and one unit (W8 to W12): how a chunk crosses
+// The mailbox between one worker and one unit: how a chunk crosses
 // to a unit that is not on the worker's thread, and how its result comes back.
 //
 // The two sides share nothing but this memory. Each word is written by one side
@@ -24,9 +24,10 @@
 //
 //     worker                        unit
 //     ------                        ----
-//     1 results = 0; task words     a load bell, until it rang
-//     2 release fence               b acquire fence
-//     3 store bell                  c task words; run
+//     1 completion = 0 (doorbell    a load bell, until it rang
+//       mode); task words           b acquire fence
+//     2 release fence               c task words; completion = 0 (ring
+//     3 store bell                    mode); run
 //     4 load bell, until answered   d results
 //     5 acquire fence               e release fence
 //     6 read results                f store bell
@@ -73,7 +74,7 @@ enum hdi_opcode {
     HDI_OP_DISCONNECT = 2 // leave
 };
 
-// What crosses: a chunk, translated (W8). The shape is that of its launch.
+// What crosses: a chunk, translated. The shape is that of its launch.
 struct hdi_unit_shape {
     uint64_t global[3], offset[3];
     uint32_t local_size[3], group_count[3];
@@ -171,6 +172,17 @@ static inline bool hdu_mailbox_rang(struct hdi_mailbox *m,
 {
     return hdi_word_load(&hdi_mailbox_task(m, mode, number)->bell) ==
            hdi_mailbox_bell(mode, number);
+}
+
+// The task has come: none of its parts has succeeded yet. In doorbell mode the
+// worker has cleared the words, in its line; in ring mode they are the unit's,
+// and lie in the line that the answer moves.
+static inline void hdu_mailbox_clear(struct hdi_mailbox *m,
+                                     enum hdi_mailbox_mode mode,
+                                     uint64_t number, uint32_t cores)
+{
+    for (uint32_t i = 0; mode == HDI_RING && i < cores; i += 64)
+        hdi_word_store(hdi_mailbox_completion(m, mode, number, i / 64), 0);
 }
 
 static inline void hdu_mailbox_answer(struct hdi_mailbox *m,

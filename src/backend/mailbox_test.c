@@ -90,6 +90,11 @@ static void a_ring_holds_as_many_as_it_has_slots(void)
         CHECK(end.submitted - answered == HDI_MAILBOX_RING);
         for (int i = 0; i < 3; i++) {
             bool fails = ++answered % 2 == 0;
+            hdi_word *bits =
+                hdi_mailbox_completion(&mailbox, HDI_RING, answered, 0);
+            hdi_word_store(bits, 1); // of eight tasks before, say
+            hdu_mailbox_clear(&mailbox, HDI_RING, answered, 1);
+            CHECK(hdi_word_load(bits) == 0);
             answer(HDI_RING, answered, !fails, fails ? 9 : 0);
             CHECK(hdi_mailbox_done(&end) == answered);
             CHECK(hdi_mailbox_result(&end, answered, 1, &part) ==

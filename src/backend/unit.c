@@ -1,4 +1,4 @@
-// The unit loop: poll, divide, run, complete (W10). The letters in the comments
+// The unit loop: poll, divide, run, complete. The letters in the comments
 // are the steps in mailbox.h.
 //
 // Invariant: between the two barriers of a round the task does not change and
@@ -33,8 +33,7 @@ static bool fetch(struct hdu_unit *unit, uint64_t number)
     } task;
     for (unsigned i = 0; i < HDI_TASK_WORDS; i++)
         task.words[i] = hdi_word_load(&slot->task[i]); // c
-    if (unit->mode == HDI_RING)
-        hdi_word_claim(&m->done);
+    hdu_mailbox_clear(m, unit->mode, number, unit->cores);
     unit->task = task.task;
     if (unit->task.reshaped) {
         union {

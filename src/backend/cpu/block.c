@@ -1,15 +1,24 @@
 #include "backend/cpu/block.h"
 
+#include <string.h>
+
 #include "backend/frame.h"
 #include "base/memory.h"
 
+enum {
+    MARGIN = HDI_FRAME_ALIGNMENT, // [bytes]
+    MARGIN_BYTE = 0xa5
+};
+
 bool hdi_cpu_block_reserve(struct hdi_cpu_block *block, uint64_t size)
 {
-    if (size <= block->size)
+    if (size > INT64_MAX) // it would wrap around below
+        return false;
+    if (size == 0 || size + MARGIN <= block->size)
         return true;
 
     // At least twice as much, so that growing is rare.
-    uint64_t larger = hdi_round_up(size, hdi_page_size());
+    uint64_t larger = hdi_round_up(size + MARGIN, hdi_page_size());
     if (larger < 2 * block->size)
         larger = 2 * block->size;
     void *memory = hdi_map(larger);
@@ -20,12 +29,33 @@ bool hdi_cpu_block_reserve(struct hdi_cpu_block *block, uint64_t size)
     return true;
 }
 
+static char *begin(const struct hdi_cpu_block *block, uint64_t size)
+{
+    return (char *)block->memory +
+           (block->size - hdi_round_up(size, HDI_FRAME_ALIGNMENT));
+}
+
 void *hdi_cpu_block_at_end(const struct hdi_cpu_block *block, uint64_t size)
 {
     if (size == 0)
         return block->memory;
-    return (char *)block->memory +
-           (block->size - hdi_round_up(size, HDI_FRAME_ALIGNMENT));
+    char *memory = begin(block, size);
+
+    memset(memory - MARGIN, MARGIN_BYTE, MARGIN);
+    return memory;
+}
+
+const void *hdi_cpu_block_damage(const struct hdi_cpu_block *block,
+                                 uint64_t size)
+{
+    if (size == 0)
+        return NULL;
+    const unsigned char *memory = (const unsigned char *)begin(block, size);
+
+    for (const unsigned char *at = memory - MARGIN; at < memory; at++)
+        if (*at != MARGIN_BYTE)
+            return at;
+    return NULL;
 }
 
 void hdi_cpu_block_free(struct hdi_cpu_block *block)

@@ -18,7 +18,9 @@ enum mistake {
     OUTSIDE,
     NO_VALUE,
     CONSTANT,
-    RACE
+    RACE,
+    BY_ZERO,
+    OF_LEAST
 };
 
 struct hdi_checker {
@@ -77,6 +79,8 @@ static bool is_news(struct hdi_checker *c, const struct hdi_site *site,
 
 static const char *verb(const struct hdi_site *site)
 {
+    if (site->access == 0)
+        return "divides";
     if (site->access & HDI_ACCESS_ATOMIC)
         return "changes";
     return site->access & HDI_ACCESS_WRITE ? "writes" : "reads";
@@ -540,12 +544,26 @@ static void visit(struct hdi_item *item, const void *image, int32_t x,
         tell_texel(c, item, site, found, at);
 }
 
+static void divide(struct hdi_item *item, uint32_t how,
+                   const struct hdi_site *site)
+{
+    struct hdi_checker *c = checker_of(item);
+    bool zero = how == HDI_DIVISION_BY_ZERO;
+
+    if (how == HDI_DIVISION_SOUND || c->launch->search ||
+        !is_news(c, site, zero ? BY_ZERO : OF_LEAST))
+        return;
+    tell_who(c, item, site);
+    hdi_text_print(&c->text, "%s, whose result is any value\n",
+                   zero ? "an integer by 0" : "the least integer by -1");
+}
+
 // Chunks ----------------------------------------------------------------------
 
 struct hdi_checker *hdi_checker_create(void)
 {
     static const struct hdi_checks calls = {start, declare, touch, unset,
-                                            pass,  meet,    visit};
+                                            pass,  meet,    visit, divide};
     struct hdi_checker *c = calloc(1, sizeof(*c));
 
     if (c)

@@ -4,7 +4,8 @@
 //     accesses outside of the buffer or variable that a pointer was made from,
 //     reads of local and private variables that have no value yet,
 //     work-items of a group that touch the same bytes, one of them writing,
-//     with no barrier between.
+//     with no barrier between,
+//     integers divided by 0, or the least one by -1.
 //
 // Every mistake in the source is told once per chunk, with the work-item that
 // came first. The access itself is led to spare memory, so the kernel goes on

@@ -12,7 +12,7 @@ static enum hdi_fault_kind kind_of(const struct hdi_trap *trap)
 {
     switch (trap->signal) {
     case SIGFPE:
-        return HDI_FAULT_DIVISION;
+        return HDI_FAULT_EXCEPTION;
     case SIGILL:
         return HDI_FAULT_INSTRUCTION;
     default:
@@ -20,24 +20,33 @@ static enum hdi_fault_kind kind_of(const struct hdi_trap *trap)
     }
 }
 
-static void describe(struct hdi_cpu_core *core, const struct hdi_entry *entry,
-                     const struct hdi_frame *frame)
+// A fault in these groups; the rest is the caller's to say.
+static struct hdi_fault *begin_fault(struct hdi_cpu_core *core,
+                                     const struct hdi_frame *frame)
 {
-    const struct hdi_trap *trap = &core->shelter.trap;
     struct hdi_fault *f = &core->fault;
 
     core->trapped = true;
     *f = (struct hdi_fault){
-        .kind = kind_of(trap),
-        .has_address = trap->has_address,
-        .address = trap->address,
         .local = block_at(frame->local, frame->local_bytes),
         .saved = block_at(frame->saved, frame->saved_bytes),
     };
-    if (trap->has_access)
-        f->access = trap->is_write ? HDI_FAULT_WRITES : HDI_FAULT_READS;
     memcpy(f->first, frame->first, sizeof(f->first));
     memcpy(f->count, frame->count, sizeof(f->count));
+    return f;
+}
+
+static void describe(struct hdi_cpu_core *core, const struct hdi_entry *entry,
+                     const struct hdi_frame *frame)
+{
+    const struct hdi_trap *trap = &core->shelter.trap;
+    struct hdi_fault *f = begin_fault(core, frame);
+
+    f->kind = kind_of(trap);
+    f->has_address = trap->has_address;
+    f->address = trap->address;
+    if (trap->has_access)
+        f->access = trap->is_write ? HDI_FAULT_WRITES : HDI_FAULT_READS;
     struct hdi_memory_range own, all;
     hdi_fibers_memory(&core->fibers, &own, &all);
     f->own = block_at(own.begin, own.bytes);
@@ -49,6 +58,24 @@ static void describe(struct hdi_cpu_core *core, const struct hdi_entry *entry,
         memcpy(f->item, item->global_id, sizeof(f->item));
     }
     hdi_cpu_explain_fault(entry->code, trap->caller, f);
+}
+
+// Whether the groups wrote before the begin of their memory, where nothing
+// faults.
+static bool has_damage(struct hdi_cpu_core *core, const struct hdi_frame *frame)
+{
+    const void *at = hdi_cpu_block_damage(&core->local, frame->local_bytes);
+
+    if (!at)
+        at = hdi_cpu_block_damage(&core->saved, frame->saved_bytes);
+    if (!at)
+        return false;
+    struct hdi_fault *f = begin_fault(core, frame);
+    f->kind = HDI_FAULT_ACCESS;
+    f->access = HDI_FAULT_WRITES;
+    f->has_address = true;
+    f->address = (uint64_t)(uintptr_t)at;
+    return true;
 }
 
 // A kernel that cannot be screened is suspect.
@@ -124,6 +151,8 @@ hd_status hdi_cpu_run(struct hdi_cpu_core *core, const struct hdi_chunk *chunk)
     hdi_printer_flush(&core->fibers.printer);
     status = hdi_fibers_take_status(&core->fibers);
     if (outcome == HDI_TRAPPED)
+        return HD_EFAULT;
+    if (!check && has_damage(core, &f))
         return HD_EFAULT;
     return check ? end_check(core, check, status) : status;
 }

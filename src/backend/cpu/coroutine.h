@@ -1,7 +1,7 @@
 // Memory of the coroutines of a unit, which stays for those that come later.
 //
 // Apart, each has pages of its own with inaccessible ones behind: what strays
-// out of one harms no other (K10). Side by side they take less where there are
+// out of one harms no other. Side by side they take less where there are
 // many small ones. Either way nothing is there on either side of them all.
 #ifndef HDI_BACKEND_CPU_COROUTINE_H
 #define HDI_BACKEND_CPU_COROUTINE_H

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "backend/cpu/region.h"
 #include "backend/cpu/shelter.h"
-#include "backend/cpu/team.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/topology.h"
@@ -43,6 +43,17 @@ static void cpu_close(struct hdi_device *device)
 }
 
 // Units of their own threads: their portions of one region, and their cores.
+unsigned hdi_cpu_unit_core(const struct hdi_cpu_device *device, unsigned units,
+                           unsigned index, unsigned rank)
+{
+    unsigned cores = hdi_topology_machine(device->topology)->cores;
+    uint64_t wanted = (uint64_t)units * device->unit_cores;
+
+    // One at least stays for a worker.
+    return wanted < cores ? cores - 1 - (index * device->unit_cores + rank)
+                          : UINT_MAX;
+}
+
 static hd_status make_units(struct hdi_cpu_device *d,
                             const struct hdi_device_params *params,
                             struct hd_error *error)
@@ -67,7 +78,7 @@ static hd_status make_units(struct hdi_cpu_device *d,
         return hdi_fail(error, HD_ENOMEM, "no memory for %u units",
                         params->units);
     for (unsigned i = 0; i < params->units; i++) {
-        unsigned core = hdi_team_core(d, params->units, i, 0);
+        unsigned core = hdi_cpu_unit_core(d, params->units, i, 0);
         d->modules[i] = core == UINT_MAX
                             ? 0
                             : hdi_topology_core(d->topology, core)->cache_group;

@@ -50,6 +50,11 @@ const struct hdi_entry *hdi_cpu_find(struct hdi_code *code, const char *kernel);
 void hdi_cpu_explain_fault(const struct hdi_code *code, uintptr_t pc,
                            struct hdi_fault *fault);
 
+// The core that core `rank` of unit `index` is pinned to, from the far end, so
+// that workers have the near one; UINT_MAX: none, there are too few.
+unsigned hdi_cpu_unit_core(const struct hdi_cpu_device *device, unsigned units,
+                           unsigned index, unsigned rank);
+
 hd_status hdi_cpu_unit_open(struct hdi_device *device, unsigned index,
                             struct hdi_unit **unit);
 void hdi_cpu_unit_close(struct hdi_unit *unit);

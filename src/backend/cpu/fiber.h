@@ -1,4 +1,4 @@
-// Kernels in thread form (K7): work-items as user-level threads of one unit,
+// Kernels in thread form: work-items as user-level threads of one unit,
 // each on a stack of its own or, where compiled so, as a coroutine.
 //
 // Without barriers the work-items of a box run one after the other on one
@@ -15,7 +15,7 @@
 #include <stdatomic.h>
 
 #include "backend/cpu/coroutine.h"
-#include "backend/cpu/print.h"
+#include "backend/print.h"
 #include "backend/cpu/stack.h"
 #include "backend/frame.h"
 #include "heddle/status.h"

@@ -1,4 +1,4 @@
-// The memory that workers and units share (W7): one piece, a portion per unit,
+// The memory that workers and units share: one piece, a portion per unit,
 // each a mailbox.
 //
 // A portion is taken by one team at a time. The region lives as long as its

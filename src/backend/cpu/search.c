@@ -27,12 +27,13 @@ static bool has_place(uint64_t address)
 }
 
 // Blocks of a unit are laid out differently in the forms of a kernel; then the
-// line has to do.
+// line has to do, where it is known.
 static bool fits_block(const struct hdi_fault *fault,
                        const struct hdi_fault_block *block,
                        const struct hdi_site *site)
 {
-    return site->line == fault->line && is_near(fault, block);
+    return (fault->line == 0 || site->line == fault->line) &&
+           is_near(fault, block);
 }
 
 static bool fits_local(const struct hdi_fault *fault,

@@ -215,17 +215,6 @@ static void *core_main(void *data)
     return NULL;
 }
 
-unsigned hdi_team_core(const struct hdi_cpu_device *device, unsigned units,
-                       unsigned index, unsigned rank)
-{
-    unsigned cores = hdi_topology_machine(device->topology)->cores;
-    uint64_t wanted = (uint64_t)units * device->unit_cores;
-
-    // One at least stays for a worker.
-    return wanted < cores ? cores - 1 - (index * device->unit_cores + rank)
-                          : UINT_MAX;
-}
-
 static void open_gate(struct hdi_team *team, uint32_t how)
 {
     atomic_store(&team->gate, how);
@@ -254,7 +243,7 @@ hd_status hdi_team_start(struct hdi_cpu_device *device, unsigned index,
         .mailbox = mailbox, .mode = device->mode, .cores = cores};
     t->region = device->region;
     t->portion = index;
-    t->spins = hdi_team_core(device, units, index, 0) == UINT_MAX
+    t->spins = hdi_cpu_unit_core(device, units, index, 0) == UINT_MAX
                    ? CROWDED_SPINS
                    : SPINS;
     t->holders = cores + 1;
@@ -269,8 +258,8 @@ hd_status hdi_team_start(struct hdi_cpu_device *device, unsigned index,
         core->core.fibers.printer.sink = device->print;
         core->core.fibers.coroutines.guard = device->guard;
         hd_status status = hdi_thread_start(
-            device->topology, hdi_team_core(device, units, index, rank), name,
-            core_main, core, &core->thread);
+            device->topology, hdi_cpu_unit_core(device, units, index, rank),
+            name, core_main, core, &core->thread);
         if (status == HD_OK)
             continue;
         // The others must not wait in a barrier for one that will not come.

@@ -1,4 +1,4 @@
-// A host unit (W17): threads with a barrier that serve a mailbox with unit.c,
+// A host unit: threads with a barrier that serve a mailbox with unit.c,
 // the loop that runs on GPUs too.
 //
 // The team belongs to its threads and to the worker that has it open; who
@@ -12,11 +12,6 @@
 #include "backend/unit.h"
 
 struct hdi_team;
-
-// The core that core `rank` of unit `index` is pinned to, from the far end, so
-// that workers have the near one; UINT_MAX: none, there are too few.
-unsigned hdi_team_core(const struct hdi_cpu_device *device, unsigned units,
-                       unsigned index, unsigned rank);
 
 // Start unit `index`. HD_ELIMIT: its portion is taken, or no more threads.
 hd_status hdi_team_start(struct hdi_cpu_device *device, unsigned index,

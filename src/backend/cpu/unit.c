@@ -1,5 +1,5 @@
 // A unit as the worker sees it: itself, or a team behind a mailbox with a
-// watchdog (W15).
+// watchdog.
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>

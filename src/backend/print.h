@@ -1,7 +1,7 @@
 // printf() of kernels. A unit collects what its work-items print and passes
 // whole lines on, so that no line is torn between work-groups.
-#ifndef HDI_BACKEND_CPU_PRINT_H
-#define HDI_BACKEND_CPU_PRINT_H
+#ifndef HDI_BACKEND_PRINT_H
+#define HDI_BACKEND_PRINT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "backend/cpu/print.h"
+#include "backend/print.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // The printf() of kernels against the C library's, argument by argument, and
 // the rules for vectors.
-#include "backend/cpu/print.h"
+#include "backend/print.h"
 
 #include <math.h>
 #include <stdio.h>

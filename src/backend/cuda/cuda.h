@@ -1,0 +1,118 @@
+// A GPU as a device, and what the files of this backend share.
+//
+// Every call of the driver is made with the device's context current, between
+// cuda_enter() and cuda_leave(), on any thread. What once went wrong on the GPU
+// stays wrong for its context (`lost`): from then on launches are refused, and
+// what is left is only to close.
+#ifndef HDI_BACKEND_CUDA_CUDA_H
+#define HDI_BACKEND_CUDA_CUDA_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "backend/backend.h"
+#include "backend/cuda/driver.h"
+#include "backend/device_launch.h"
+
+enum {
+    CUDA_STREAMS = 8,     // units: launches that run at the same time
+    CUDA_IN_FLIGHT = 4,   // of one stream, HDI_PORT_LEAVES at most
+    CUDA_MOST_TILES = 64, // of the executor: units
+    CUDA_NAME = 256
+};
+
+// Device memory that was given back is kept, by size: freeing waits for all
+// that runs.
+struct cuda_block {
+    struct cuda_block *next;
+    cuda_address address;
+    uint64_t size;
+};
+
+struct cuda_executor;
+
+struct cuda_gpu {
+    struct hdi_device device;
+    struct cuda_executor *executor; // NULL: units are streams
+    const struct cuda_driver *driver;
+    cuda_device number;
+    cuda_context context;
+    char name[CUDA_NAME], features[CUDA_NAME], cpu[16];
+    struct hdi_print_sink print;
+    uint64_t timeout;      // of a chunk [ns]; 0: none
+    int shared_optin;      // shared memory that a block may ask for [bytes]
+    _Atomic int lost;      // the driver's result that ended it; 0: none
+    _Atomic uint64_t open; // units: bits
+    cuda_stream copies;
+    pthread_mutex_t lock; // of copies and of the blocks
+    struct cuda_block *kept;
+    uint64_t kept_bytes;
+};
+
+struct cuda_code {
+    struct hdi_code code;
+    cuda_module module;
+    struct hdi_entry *entries;
+    unsigned count;
+    char *tiles; // PTX of its kernels for tiles; NULL: there is none
+    struct cuda_code *next_code; // of the executor's
+};
+
+// A kernel of loaded code.
+struct hdi_entry {
+    char *name;
+    const struct cuda_code *code;
+    cuda_function function;
+    uint32_t args_bytes;
+    uint32_t most_items; // of a work-group
+    int number;          // in the executor, once it is linked
+};
+
+static inline struct cuda_gpu *cuda_gpu_of(const struct hdi_device *device)
+{
+    return (struct cuda_gpu *)(uintptr_t)device;
+}
+
+// False: the context cannot be used, and cuda_leave() is not to be called.
+bool cuda_enter(struct cuda_gpu *gpu);
+void cuda_leave(struct cuda_gpu *gpu);
+
+// What a result means; what ends the context is remembered.
+hd_status cuda_status(struct cuda_gpu *gpu, cuda_result result);
+
+// memory.c
+hd_status cuda_memory_alloc(struct hdi_device *device, uint64_t size,
+                            void **memory);
+void cuda_memory_free(struct hdi_device *device, void *memory, uint64_t size);
+hd_status cuda_memory_copy(struct hdi_device *device, void *to,
+                           const void *from, uint64_t size);
+void cuda_memory_clear(struct cuda_gpu *gpu); // gives what is kept back
+
+// Memory of the host that the GPU sees, cleared; NULL: there is none.
+void *cuda_host_alloc(struct cuda_gpu *gpu, uint64_t size,
+                      cuda_address *address);
+void cuda_host_free(struct cuda_gpu *gpu, void *memory);
+
+// code.c
+hd_status cuda_code_load(struct hdi_device *device, const void *image,
+                         size_t size, struct hdi_code **code,
+                         struct hd_error *error);
+void cuda_code_unload(struct hdi_code *code);
+const struct hdi_entry *cuda_code_find(struct hdi_code *code,
+                                       const char *kernel);
+
+// unit.c
+hd_status cuda_unit_open(struct hdi_device *device, unsigned index,
+                         struct hdi_unit **unit);
+void cuda_unit_close(struct hdi_unit *unit);
+bool cuda_unit_submit(struct hdi_unit *unit, const struct hdi_chunk *chunk);
+uint64_t cuda_unit_submitted(const struct hdi_unit *unit);
+uint64_t cuda_unit_done(struct hdi_unit *unit);
+hd_status cuda_unit_status(const struct hdi_unit *unit, uint64_t chunk);
+void cuda_unit_explain(const struct hdi_unit *unit, uint64_t chunk, char *text,
+                       size_t size);
+bool cuda_unit_fault(const struct hdi_unit *unit, uint64_t chunk,
+                     struct hdi_fault *fault);
+void cuda_unit_interrupt(struct hdi_unit *unit);
+
+#endif

@@ -1,0 +1,303 @@
+// NVIDIA GPUs through the CUDA driver, which is opened when a GPU is asked for
+// (driver.h). Kernels come as PTX. A unit is a stream: a chunk is one launch,
+// or one for each kind of edge that the NDRange has.
+#include "backend/cuda/cuda.h"
+#include "backend/cuda/executor.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+extern const struct hdi_backend hdi_backend_cuda;
+
+enum {
+    LEAST_THREADS = 128, // of a tile, if nobody says
+    MOST_THREADS = 512   // two tiles are a block
+};
+
+// Architectures that the compiler makes code for, in order: a GPU runs code for
+// its own and for earlier ones.
+static const struct {
+    int capability;
+    const char *name;
+} architectures[] = {{70, "sm_70"}, {72, "sm_72"}, {75, "sm_75"},
+                     {80, "sm_80"}, {86, "sm_86"}, {87, "sm_87"},
+                     {89, "sm_89"}, {90, "sm_90"}};
+
+bool cuda_enter(struct cuda_gpu *gpu)
+{
+    // Once more, since what is to be closed has no other way.
+    return gpu->driver->CtxPushCurrent(gpu->context) == 0 ||
+           gpu->driver->CtxPushCurrent(gpu->context) == 0;
+}
+
+void cuda_leave(struct cuda_gpu *gpu)
+{
+    gpu->driver->CtxPopCurrent(NULL);
+}
+
+static bool ends_context(cuda_result result)
+{
+    return result == CUDA_ILLEGAL_ADDRESS || result == CUDA_LAUNCH_FAILED ||
+           result == CUDA_MISALIGNED_ADDRESS || result == CUDA_LAUNCH_TIMEOUT ||
+           (result > CUDA_ILLEGAL_ADDRESS && result < 720 &&
+            result != CUDA_LAUNCH_OUT_OF_RESOURCES);
+}
+
+hd_status cuda_status(struct cuda_gpu *gpu, cuda_result result)
+{
+    int none = 0;
+
+    if (ends_context(result))
+        atomic_compare_exchange_strong(&gpu->lost, &none, result);
+    switch (result) {
+    case 0:
+        return HD_OK;
+    case CUDA_OUT_OF_MEMORY:
+    case CUDA_LAUNCH_OUT_OF_RESOURCES:
+        return HD_ENOMEM;
+    default:
+        return ends_context(result) ? HD_EFAULT : HD_ENODEV;
+    }
+}
+
+// Opening ---------------------------------------------------------------------
+
+static hd_status fail(const struct cuda_gpu *gpu, const char *what,
+                      cuda_result result, struct hd_error *error)
+{
+    char text[256];
+
+    cuda_describe(gpu->driver, result, text, sizeof(text));
+    return hdi_fail(error, HD_ENODEV, "%s: %s: %s",
+                    *gpu->name ? gpu->name : "GPU", what, text);
+}
+
+static hd_status read_attribute(const struct cuda_gpu *gpu, int attribute,
+                                int *value, struct hd_error *error)
+{
+    cuda_result result =
+        gpu->driver->DeviceGetAttribute(value, attribute, gpu->number);
+    return result == 0
+               ? HD_OK
+               : fail(gpu, "its properties cannot be read", result, error);
+}
+
+// What the compiler needs to know.
+static hd_status read_architecture(struct cuda_gpu *gpu, struct hd_error *error)
+{
+    int major, minor;
+    size_t used = 0;
+
+    HDI_TRY(read_attribute(gpu, CUDA_CAPABILITY_MAJOR, &major, error));
+    HDI_TRY(read_attribute(gpu, CUDA_CAPABILITY_MINOR, &minor, error));
+    for (size_t i = 0; i < sizeof(architectures) / sizeof(architectures[0]);
+         i++) {
+        if (architectures[i].capability > 10 * major + minor)
+            break;
+        used +=
+            (size_t)snprintf(gpu->features + used, sizeof(gpu->features) - used,
+                             "%s%s", used ? " " : "", architectures[i].name);
+        snprintf(gpu->cpu, sizeof(gpu->cpu), "%s", architectures[i].name);
+    }
+    if (used == 0)
+        return hdi_fail(error, HD_ENODEV,
+                        "%s: compute capability %d.%d; 7.0 or newer is needed",
+                        gpu->name, major, minor);
+    return HD_OK;
+}
+
+static hd_status read_properties(struct cuda_gpu *gpu, struct hd_error *error)
+{
+    struct hdi_capabilities *can = &gpu->device.can;
+    int items, multiprocessors, unified, mapped;
+    char name[128];
+
+    cuda_result result =
+        gpu->driver->DeviceGetName(name, sizeof(name), gpu->number);
+    if (result != 0)
+        return fail(gpu, "it has no name", result, error);
+    snprintf(gpu->name, sizeof(gpu->name), "%s", name);
+    HDI_TRY(read_architecture(gpu, error));
+    HDI_TRY(read_attribute(gpu, CUDA_MAX_THREADS_PER_BLOCK, &items, error));
+    HDI_TRY(read_attribute(gpu, CUDA_MULTIPROCESSORS, &multiprocessors, error));
+    HDI_TRY(read_attribute(gpu, CUDA_UNIFIED_ADDRESSING, &unified, error));
+    HDI_TRY(read_attribute(gpu, CUDA_CAN_MAP_HOST_MEMORY, &mapped, error));
+    HDI_TRY(read_attribute(gpu, CUDA_SHARED_PER_BLOCK_OPTIN, &gpu->shared_optin,
+                           error));
+    if (!unified || !mapped)
+        return hdi_fail(error, HD_ENODEV,
+                        "%s: it does not share addresses with the host",
+                        gpu->name);
+    snprintf(gpu->name, sizeof(gpu->name), "%s, %d multiprocessors, CUDA %d.%d",
+             name, multiprocessors, gpu->driver->version / 1000,
+             gpu->driver->version % 1000 / 10);
+    *can = (struct hdi_capabilities){
+        .description = gpu->name,
+        .target = "nvptx64-nvidia-cuda",
+        .cpu = gpu->cpu,
+        .features = gpu->features,
+        .units = CUDA_STREAMS,
+        .in_flight = CUDA_IN_FLIGHT,
+        .group_items = (uint32_t)items,
+        .local_bytes = (uint64_t)gpu->shared_optin,
+    };
+    return HD_OK;
+}
+
+static hd_status begin(struct cuda_gpu *gpu, struct hd_error *error)
+{
+    cuda_result result =
+        gpu->driver->DevicePrimaryCtxRetain(&gpu->context, gpu->number);
+
+    if (result != 0)
+        return fail(gpu, "it cannot be used", result, error);
+    if (!cuda_enter(gpu)) {
+        gpu->driver->DevicePrimaryCtxRelease(gpu->number);
+        return hdi_fail(error, HD_ENODEV, "%s: its context cannot be used",
+                        gpu->name);
+    }
+    result = gpu->driver->StreamCreate(&gpu->copies, CUDA_STREAM_NON_BLOCKING);
+    cuda_leave(gpu);
+    if (result != 0) {
+        gpu->driver->DevicePrimaryCtxRelease(gpu->number);
+        return fail(gpu, "it gives no stream", result, error);
+    }
+    return HD_OK;
+}
+
+static void cuda_close(struct hdi_device *device)
+{
+    struct cuda_gpu *gpu = cuda_gpu_of(device);
+
+    if (gpu->executor && cuda_enter(gpu)) {
+        cuda_executor_close(gpu->executor);
+        gpu->executor = NULL;
+        cuda_leave(gpu);
+    }
+    cuda_memory_clear(gpu);
+    if (cuda_enter(gpu)) {
+        gpu->driver->StreamDestroy(gpu->copies);
+        cuda_leave(gpu);
+    }
+    gpu->driver->DevicePrimaryCtxRelease(gpu->number);
+    pthread_mutex_destroy(&gpu->lock);
+    free(gpu);
+}
+
+// Units of their own threads are tiles of the persistent executor.
+static hd_status add_tiles(struct cuda_gpu *gpu,
+                           const struct hdi_device_params *params,
+                           struct hd_error *error)
+{
+    unsigned threads = params->unit_cores ? params->unit_cores : LEAST_THREADS;
+
+    threads = (threads + 31) / 32 * 32;
+    if (params->units > CUDA_MOST_TILES || threads > MOST_THREADS)
+        return hdi_fail(error, HD_ELIMIT,
+                        "%u units of %u threads; a GPU has at most %d of %d",
+                        params->units, threads, CUDA_MOST_TILES, MOST_THREADS);
+    if (!cuda_enter(gpu))
+        return hdi_fail(error, HD_ENODEV, "%s cannot be used", gpu->name);
+    hd_status status = cuda_executor_open(
+        gpu, params->units, threads, params->doorbell, &gpu->executor, error);
+    cuda_leave(gpu);
+    if (status != HD_OK)
+        return status;
+    gpu->device.can.units = params->units;
+    if (params->doorbell)
+        gpu->device.can.in_flight = 1;
+    return HD_OK;
+}
+
+static hd_status cuda_open(const struct hdi_topology *topology, unsigned index,
+                           const struct hdi_device_params *params,
+                           struct hdi_device **device, struct hd_error *error)
+{
+    const struct cuda_driver *driver;
+
+    (void)topology;
+    HDI_TRY(cuda_driver_open(&driver, error));
+    if (index >= (unsigned)driver->devices)
+        return hdi_fail(error, HD_ENODEV, "there are %d GPUs, no number %u",
+                        driver->devices, index);
+    struct cuda_gpu *gpu = calloc(1, sizeof(*gpu));
+    if (!gpu)
+        return hdi_fail(error, HD_ENOMEM, "no memory for a GPU");
+    gpu->driver = driver;
+    if (params) {
+        gpu->print = params->print;
+        gpu->timeout = params->unit_timeout;
+    }
+    cuda_result result = driver->DeviceGet(&gpu->number, (int)index);
+    hd_status status = result == 0
+                           ? read_properties(gpu, error)
+                           : fail(gpu, "it cannot be found", result, error);
+    gpu->device.backend = &hdi_backend_cuda;
+    if (status == HD_OK)
+        status = begin(gpu, error);
+    if (status != HD_OK) {
+        free(gpu);
+        return status;
+    }
+    pthread_mutex_init(&gpu->lock, NULL);
+    if (params && params->units > 0)
+        status = add_tiles(gpu, params, error);
+    if (status != HD_OK) {
+        cuda_close(&gpu->device);
+        return status;
+    }
+    *device = &gpu->device;
+    return HD_OK;
+}
+
+// What a GPU does not have ----------------------------------------------------
+
+static void *cuda_view(struct hdi_device *device, void *memory, uint64_t size)
+{
+    (void)device, (void)memory, (void)size;
+    return NULL;
+}
+
+static void cuda_end_view(struct hdi_device *device, void *view, uint64_t size)
+{
+    (void)device, (void)view, (void)size;
+}
+
+static void cuda_seal(struct hdi_device *device, void *memory, uint64_t size,
+                      bool sealed)
+{
+    (void)device, (void)memory, (void)size, (void)sealed;
+}
+
+static void cuda_prepare(struct hdi_device *device)
+{
+    (void)device;
+}
+
+const struct hdi_backend hdi_backend_cuda = {
+    .name = "cuda",
+    .open = cuda_open,
+    .close = cuda_close,
+    .alloc = cuda_memory_alloc,
+    .free = cuda_memory_free,
+    .copy = cuda_memory_copy,
+    .view = cuda_view,
+    .end_view = cuda_end_view,
+    .seal = cuda_seal,
+    .load = cuda_code_load,
+    .unload = cuda_code_unload,
+    .find = cuda_code_find,
+    .unit_open = cuda_unit_open,
+    .unit_close = cuda_unit_close,
+    .submit = cuda_unit_submit,
+    .submitted = cuda_unit_submitted,
+    .done = cuda_unit_done,
+    .status = cuda_unit_status,
+    .explain = cuda_unit_explain,
+    .fault = cuda_unit_fault,
+    .interrupt = cuda_unit_interrupt,
+    .prepare = cuda_prepare,
+};

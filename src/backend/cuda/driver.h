@@ -1,0 +1,155 @@
+// The part of the CUDA driver's interface that Heddle uses, in words of our
+// own: no header of CUDA's is needed to build, and no library to start. The
+// driver is opened when the first GPU is asked for, and stays open, as it
+// cannot be unloaded safely.
+//
+// Names, types and numbers are those of the driver's documented binary
+// interface, CUDA 11.4 and newer.
+#ifndef HDI_BACKEND_CUDA_DRIVER_H
+#define HDI_BACKEND_CUDA_DRIVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heddle/status.h"
+
+typedef int cuda_result; // 0: success
+typedef int cuda_device;
+typedef uint64_t cuda_address;
+typedef struct cuda_context_ *cuda_context;
+typedef struct cuda_module_ *cuda_module;
+typedef struct cuda_function_ *cuda_function;
+typedef struct cuda_stream_ *cuda_stream;
+typedef struct cuda_event_ *cuda_event;
+typedef struct cuda_link_ *cuda_link;
+
+enum {
+    CUDA_OUT_OF_MEMORY = 2,
+    CUDA_NO_DEVICE = 100,
+    CUDA_NOT_FOUND = 500,
+    CUDA_NOT_READY = 600,
+    CUDA_ILLEGAL_ADDRESS = 700,
+    CUDA_LAUNCH_OUT_OF_RESOURCES = 701,
+    CUDA_LAUNCH_TIMEOUT = 702,
+    CUDA_MISALIGNED_ADDRESS = 716,
+    CUDA_LAUNCH_FAILED = 719
+};
+
+// Attributes of devices.
+enum {
+    CUDA_MAX_THREADS_PER_BLOCK = 1,
+    CUDA_MAX_GRID_Y = 6,
+    CUDA_MULTIPROCESSORS = 16,
+    CUDA_CAN_MAP_HOST_MEMORY = 19,
+    CUDA_UNIFIED_ADDRESSING = 41,
+    CUDA_CAPABILITY_MAJOR = 75,
+    CUDA_CAPABILITY_MINOR = 76,
+    CUDA_SHARED_PER_MULTIPROCESSOR = 81,
+    CUDA_REGISTERS_PER_MULTIPROCESSOR = 82,
+    CUDA_SHARED_PER_BLOCK_OPTIN = 97
+};
+
+// Attributes of functions.
+enum {
+    CUDA_FUNCTION_MAX_THREADS = 0,
+    CUDA_FUNCTION_SHARED = 1,
+    CUDA_FUNCTION_REGISTERS = 4,
+    CUDA_FUNCTION_MAX_DYNAMIC_SHARED = 8 // the only one that is set
+};
+
+enum {
+    CUDA_STREAM_NON_BLOCKING = 1,
+    CUDA_EVENT_DISABLE_TIMING = 2,
+    CUDA_HOST_PORTABLE = 1,
+    CUDA_HOST_MAPPED = 2,
+    CUDA_INPUT_PTX = 1, // of a linker
+    // Options of a module or a linker.
+    CUDA_OPTION_ERROR_TEXT = 5,
+    CUDA_OPTION_ERROR_TEXT_SIZE = 6
+};
+
+// X(name without "cu", symbol, parameters)
+#define CUDA_FUNCTIONS(X)                                                     \
+    X(Init, cuInit, (unsigned flags))                                         \
+    X(DriverGetVersion, cuDriverGetVersion, (int *version))                   \
+    X(GetErrorName, cuGetErrorName, (cuda_result result, const char **name))  \
+    X(GetErrorString, cuGetErrorString,                                       \
+      (cuda_result result, const char **text))                                \
+    X(DeviceGetCount, cuDeviceGetCount, (int *count))                         \
+    X(DeviceGet, cuDeviceGet, (cuda_device * device, int index))              \
+    X(DeviceGetName, cuDeviceGetName,                                         \
+      (char *name, int size, cuda_device device))                             \
+    X(DeviceTotalMem, cuDeviceTotalMem_v2,                                    \
+      (size_t *bytes, cuda_device device))                                    \
+    X(DeviceGetAttribute, cuDeviceGetAttribute,                               \
+      (int *value, int attribute, cuda_device device))                        \
+    X(DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain,                       \
+      (cuda_context * context, cuda_device device))                           \
+    X(DevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2,                  \
+      (cuda_device device))                                                   \
+    X(CtxPushCurrent, cuCtxPushCurrent_v2, (cuda_context context))            \
+    X(CtxPopCurrent, cuCtxPopCurrent_v2, (cuda_context * context))            \
+    X(MemAlloc, cuMemAlloc_v2, (cuda_address * address, size_t bytes))        \
+    X(MemFree, cuMemFree_v2, (cuda_address address))                          \
+    X(MemHostAlloc, cuMemHostAlloc,                                           \
+      (void **memory, size_t bytes, unsigned flags))                          \
+    X(MemFreeHost, cuMemFreeHost, (void *memory))                             \
+    X(MemHostGetDevicePointer, cuMemHostGetDevicePointer_v2,                  \
+      (cuda_address * address, void *memory, unsigned flags))                 \
+    X(MemsetD8Async, cuMemsetD8Async,                                         \
+      (cuda_address address, unsigned char value, size_t bytes,               \
+       cuda_stream stream))                                                   \
+    X(MemcpyAsync, cuMemcpyAsync,                                             \
+      (cuda_address to, cuda_address from, size_t bytes, cuda_stream stream)) \
+    X(StreamCreate, cuStreamCreate, (cuda_stream * stream, unsigned flags))   \
+    X(StreamDestroy, cuStreamDestroy_v2, (cuda_stream stream))                \
+    X(StreamSynchronize, cuStreamSynchronize, (cuda_stream stream))           \
+    X(EventCreate, cuEventCreate, (cuda_event * event, unsigned flags))       \
+    X(EventDestroy, cuEventDestroy_v2, (cuda_event event))                    \
+    X(EventRecord, cuEventRecord, (cuda_event event, cuda_stream stream))     \
+    X(EventQuery, cuEventQuery, (cuda_event event))                           \
+    X(ModuleLoadDataEx, cuModuleLoadDataEx,                                   \
+      (cuda_module * module, const void *image, unsigned count, int *options, \
+       void **values))                                                        \
+    X(ModuleUnload, cuModuleUnload, (cuda_module module))                     \
+    X(ModuleGetFunction, cuModuleGetFunction,                                 \
+      (cuda_function * function, cuda_module module, const char *name))       \
+    X(FuncGetAttribute, cuFuncGetAttribute,                                   \
+      (int *value, int attribute, cuda_function function))                    \
+    X(FuncSetAttribute, cuFuncSetAttribute,                                   \
+      (cuda_function function, int attribute, int value))                     \
+    X(LaunchKernel, cuLaunchKernel,                                           \
+      (cuda_function function, unsigned grid_x, unsigned grid_y,              \
+       unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z, \
+       unsigned shared_bytes, cuda_stream stream, void **parameters,          \
+       void **extra))                                                         \
+    X(LinkCreate, cuLinkCreate_v2,                                            \
+      (unsigned count, int *options, void **values, cuda_link *link))         \
+    X(LinkAddData, cuLinkAddData_v2,                                          \
+      (cuda_link link, int type, void *data, size_t bytes, const char *name,  \
+       unsigned count, int *options, void **values))                          \
+    X(LinkComplete, cuLinkComplete,                                           \
+      (cuda_link link, void **cubin, size_t *bytes))                          \
+    X(LinkDestroy, cuLinkDestroy, (cuda_link link))
+
+struct cuda_driver {
+    int version; // 13000: CUDA 13.0
+    int devices;
+#define CUDA_MEMBER(name, symbol, parameters) cuda_result(*name) parameters;
+    CUDA_FUNCTIONS(CUDA_MEMBER)
+#undef CUDA_MEMBER
+};
+
+// The driver, opened once for the process. HD_ENODEV says why there is none: no
+// library, one that is too old, or no GPU.
+//
+// The library is libcuda.so.1; tests name another in HEDDLE_CUDA_DRIVER, which
+// is not looked at where a program has more rights than its user.
+hd_status cuda_driver_open(const struct cuda_driver **driver,
+                           struct hd_error *error);
+
+// "CUDA_ERROR_NOT_READY: device not ready", or the number.
+void cuda_describe(const struct cuda_driver *driver, cuda_result result,
+                   char *text, size_t size);
+
+#endif

@@ -1,0 +1,53 @@
+// The persistent executor: a kernel that stays on the GPU, whose tiles get
+// their tasks through mailboxes in memory of the host instead of by launches.
+//
+// It is linked by the driver from tile.c, the kernels of all loaded programs
+// and a switch between them, and started when a tile gets its first task. What
+// would wait for it for ever, such as loading, freeing and allocating, makes it
+// leave first (cuda_executor_leave); the next task starts it again, with
+// whatever kernels there are then.
+//
+// Invariant: tasks of a tile are numbered from 1 and end in that order, over
+// all times it was started.
+#ifndef HDI_BACKEND_CUDA_EXECUTOR_H
+#define HDI_BACKEND_CUDA_EXECUTOR_H
+
+#include "backend/cuda/cuda.h"
+
+struct cuda_executor;
+
+// For `tiles` tiles of `threads` threads, a multiple of 32. With the context.
+hd_status cuda_executor_open(struct cuda_gpu *gpu, unsigned tiles,
+                             unsigned threads, bool doorbell,
+                             struct cuda_executor **executor,
+                             struct hd_error *error);
+// With the context.
+void cuda_executor_close(struct cuda_executor *executor);
+
+// A program comes, before or after it is loaded, or goes. With the context.
+void cuda_executor_change(struct cuda_executor *executor,
+                          struct cuda_code *code, bool comes);
+
+// Let what is running end, and the executor leave the GPU; it may not come back
+// before cuda_executor_return(). NULL is allowed. With the context.
+void cuda_executor_leave(struct cuda_executor *executor);
+void cuda_executor_return(struct cuda_executor *executor);
+
+// Whether a tile can run the chunk: work-groups of whole warps that fit.
+bool cuda_executor_suits(const struct cuda_executor *executor,
+                         const struct hdi_chunk *chunk);
+
+// As those of units. Any thread, one at a time for each tile.
+bool cuda_executor_submit(struct cuda_executor *executor, unsigned tile,
+                          const struct hdi_chunk *chunk);
+uint64_t cuda_executor_submitted(struct cuda_executor *executor, unsigned tile);
+uint64_t cuda_executor_done(struct cuda_executor *executor, unsigned tile);
+
+// Tasks that were submitted to it are not wanted any more.
+void cuda_executor_stop(struct cuda_executor *executor, unsigned tile);
+
+// What went wrong with the executor itself: HD_OK, HD_EFAULT, HD_ETIMEOUT.
+hd_status cuda_executor_status(struct cuda_executor *executor, char *text,
+                               size_t size);
+
+#endif

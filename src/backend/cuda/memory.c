@@ -1,0 +1,187 @@
+// Memory of the GPU, and of the host for it.
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cuda/cuda.h"
+#include "backend/cuda/executor.h"
+#include "base/memory.h"
+
+enum {
+    LEAST = 512,         // blocks are multiples of an eighth of their power
+                         // of 2, and of this [bytes]
+    MOST_KEPT = 1 << 30, // [bytes]
+    MOST_SIZE_SHIFT = 48 // nobody has more [bits of a size]
+};
+
+// The size that is asked for, so that blocks fit again.
+static uint64_t class_of(uint64_t size)
+{
+    uint64_t unit = LEAST;
+
+    while (unit * 16 < size)
+        unit *= 2;
+    return hdi_round_up(size, unit);
+}
+
+static cuda_address take_kept(struct cuda_gpu *gpu, uint64_t size)
+{
+    cuda_address address = 0;
+
+    pthread_mutex_lock(&gpu->lock);
+    for (struct cuda_block **b = &gpu->kept; *b; b = &(*b)->next)
+        if ((*b)->size == size) {
+            struct cuda_block *found = *b;
+            address = found->address;
+            *b = found->next;
+            gpu->kept_bytes -= size;
+            free(found);
+            break;
+        }
+    pthread_mutex_unlock(&gpu->lock);
+    return address;
+}
+
+// With the context.
+static void free_kept(struct cuda_gpu *gpu)
+{
+    pthread_mutex_lock(&gpu->lock);
+    while (gpu->kept) {
+        struct cuda_block *b = gpu->kept;
+        gpu->kept = b->next;
+        gpu->driver->MemFree(b->address);
+        free(b);
+    }
+    gpu->kept_bytes = 0;
+    pthread_mutex_unlock(&gpu->lock);
+}
+
+void cuda_memory_clear(struct cuda_gpu *gpu)
+{
+    if (!cuda_enter(gpu))
+        return;
+    free_kept(gpu);
+    cuda_leave(gpu);
+}
+
+// With the context. Wait for what the copies' stream has.
+static cuda_result finish(struct cuda_gpu *gpu, cuda_result result)
+{
+    cuda_result last = gpu->driver->StreamSynchronize(gpu->copies);
+
+    if (last != 0) // the caller's memory may not be copied to after this
+        gpu->driver->StreamSynchronize(gpu->copies);
+    return result ? result : last;
+}
+
+static cuda_result clear(struct cuda_gpu *gpu, cuda_address address,
+                         uint64_t size)
+{
+    pthread_mutex_lock(&gpu->lock);
+    cuda_result result =
+        finish(gpu, gpu->driver->MemsetD8Async(address, 0, size, gpu->copies));
+    pthread_mutex_unlock(&gpu->lock);
+    return result;
+}
+
+hd_status cuda_memory_alloc(struct hdi_device *device, uint64_t size,
+                            void **memory)
+{
+    struct cuda_gpu *gpu = cuda_gpu_of(device);
+
+    if (size >> MOST_SIZE_SHIFT || !cuda_enter(gpu))
+        return HD_ENOMEM;
+    uint64_t rounded = class_of(size);
+    cuda_address address = take_kept(gpu, rounded);
+    cuda_result result = 0;
+    if (!address) {
+        cuda_executor_leave(gpu->executor);
+        result = gpu->driver->MemAlloc(&address, rounded);
+        if (result == CUDA_OUT_OF_MEMORY) {
+            free_kept(gpu);
+            result = gpu->driver->MemAlloc(&address, rounded);
+        }
+        cuda_executor_return(gpu->executor);
+    }
+    if (result == 0) {
+        result = clear(gpu, address, rounded);
+        if (result != 0) {
+            cuda_executor_leave(gpu->executor);
+            gpu->driver->MemFree(address);
+            cuda_executor_return(gpu->executor);
+        }
+    }
+    cuda_leave(gpu);
+    if (result != 0)
+        return cuda_status(gpu, result) == HD_ENOMEM ? HD_ENOMEM : HD_ENODEV;
+    *memory = (void *)(uintptr_t)address;
+    return HD_OK;
+}
+
+void cuda_memory_free(struct hdi_device *device, void *memory, uint64_t size)
+{
+    struct cuda_gpu *gpu = cuda_gpu_of(device);
+    uint64_t rounded = class_of(size);
+    struct cuda_block *b = memory ? malloc(sizeof(*b)) : NULL;
+
+    if (!memory)
+        return;
+    pthread_mutex_lock(&gpu->lock);
+    bool keeps = b && gpu->kept_bytes + rounded <= MOST_KEPT;
+    if (keeps) {
+        *b = (struct cuda_block){gpu->kept, (cuda_address)(uintptr_t)memory,
+                                 rounded};
+        gpu->kept = b;
+        gpu->kept_bytes += rounded;
+    }
+    pthread_mutex_unlock(&gpu->lock);
+    if (keeps)
+        return;
+    free(b);
+    if (cuda_enter(gpu)) {
+        cuda_executor_leave(gpu->executor);
+        gpu->driver->MemFree((cuda_address)(uintptr_t)memory);
+        cuda_executor_return(gpu->executor);
+        cuda_leave(gpu);
+    }
+}
+
+hd_status cuda_memory_copy(struct hdi_device *device, void *to,
+                           const void *from, uint64_t size)
+{
+    struct cuda_gpu *gpu = cuda_gpu_of(device);
+
+    if (size == 0)
+        return HD_OK;
+    if (!cuda_enter(gpu))
+        return HD_ENODEV;
+    pthread_mutex_lock(&gpu->lock);
+    cuda_result result =
+        finish(gpu, gpu->driver->MemcpyAsync((cuda_address)(uintptr_t)to,
+                                             (cuda_address)(uintptr_t)from,
+                                             size, gpu->copies));
+    pthread_mutex_unlock(&gpu->lock);
+    cuda_leave(gpu);
+    return cuda_status(gpu, result);
+}
+
+void *cuda_host_alloc(struct cuda_gpu *gpu, uint64_t size,
+                      cuda_address *address)
+{
+    void *memory;
+
+    if (gpu->driver->MemHostAlloc(&memory, size,
+                                  CUDA_HOST_MAPPED | CUDA_HOST_PORTABLE) != 0)
+        return NULL;
+    if (gpu->driver->MemHostGetDevicePointer(address, memory, 0) != 0) {
+        gpu->driver->MemFreeHost(memory);
+        return NULL;
+    }
+    memset(memory, 0, size);
+    return memory;
+}
+
+void cuda_host_free(struct cuda_gpu *gpu, void *memory)
+{
+    if (memory)
+        gpu->driver->MemFreeHost(memory);
+}

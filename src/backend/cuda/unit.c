@@ -1,0 +1,172 @@
+// A unit: a tile of the persistent executor where there is one, else a stream.
+// A chunk that a tile cannot run, such as one with smaller work-groups at an
+// edge, goes to the unit's stream.
+//
+// Invariant: chunks end in the order of their numbers, so that the unit changes
+// between tile and stream only while it has none.
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cuda/executor.h"
+#include "backend/cuda/stream.h"
+
+enum {
+    KEPT = 2 * CUDA_IN_FLIGHT // statuses of finished chunks
+};
+
+struct unit {
+    struct hdi_unit unit;
+    unsigned index;
+    struct cuda_launcher *stream;
+    bool on_tile;  // where its chunks are
+    uint64_t base; // a chunk's number less that it has there
+    uint64_t submitted, done;
+    hd_status status[KEPT];
+};
+
+static struct unit *unit_of(const struct hdi_unit *unit)
+{
+    return (struct unit *)(uintptr_t)unit;
+}
+
+static bool claim(struct cuda_gpu *gpu, unsigned index)
+{
+    uint64_t bit = UINT64_C(1) << index % 64;
+    return index < gpu->device.can.units &&
+           !(atomic_fetch_or(&gpu->open, bit) & bit);
+}
+
+hd_status cuda_unit_open(struct hdi_device *device, unsigned index,
+                         struct hdi_unit **unit)
+{
+    struct cuda_gpu *gpu = cuda_gpu_of(device);
+    struct unit *u = calloc(1, sizeof(*u));
+    hd_status status = HD_ENODEV;
+
+    if (!u)
+        return HD_ENOMEM;
+    if (!claim(gpu, index)) {
+        free(u);
+        return HD_ELIMIT;
+    }
+    u->unit.device = device;
+    u->index = index;
+    if (cuda_enter(gpu)) {
+        cuda_executor_leave(gpu->executor);
+        status = cuda_launcher_open(gpu, &u->stream);
+        cuda_executor_return(gpu->executor);
+        cuda_leave(gpu);
+    }
+    if (status != HD_OK) {
+        atomic_fetch_and(&gpu->open, ~(UINT64_C(1) << index % 64));
+        free(u);
+        return status;
+    }
+    if (gpu->executor) {
+        u->on_tile = true;
+        u->base = 0 - cuda_executor_submitted(gpu->executor, index);
+    }
+    *unit = &u->unit;
+    return HD_OK;
+}
+
+void cuda_unit_close(struct hdi_unit *unit)
+{
+    struct unit *u = unit_of(unit);
+    struct cuda_gpu *gpu = cuda_gpu_of(unit->device);
+
+    while (u->on_tile && cuda_unit_done(unit) < u->submitted)
+        ;
+    if (cuda_enter(gpu)) {
+        cuda_executor_leave(gpu->executor);
+        cuda_launcher_close(u->stream);
+        cuda_executor_return(gpu->executor);
+        cuda_leave(gpu);
+    }
+    atomic_fetch_and(&gpu->open, ~(UINT64_C(1) << u->index % 64));
+    free(u);
+}
+
+static void change(struct unit *u, struct cuda_gpu *gpu, bool on_tile)
+{
+    u->on_tile = on_tile;
+    u->base = u->submitted -
+              (on_tile ? cuda_executor_submitted(gpu->executor, u->index)
+                       : cuda_launcher_submitted(u->stream));
+}
+
+bool cuda_unit_submit(struct hdi_unit *unit, const struct hdi_chunk *chunk)
+{
+    struct unit *u = unit_of(unit);
+    struct cuda_gpu *gpu = cuda_gpu_of(unit->device);
+    bool on_tile = gpu->executor && cuda_executor_suits(gpu->executor, chunk) &&
+                   cuda_executor_status(gpu->executor, NULL, 0) != HD_ENOTSUP;
+
+    if (u->submitted - cuda_unit_done(unit) >= gpu->device.can.in_flight)
+        return false;
+    if (on_tile != u->on_tile) {
+        if (u->done < u->submitted)
+            return false;
+        change(u, gpu, on_tile);
+    }
+    bool taken = on_tile ? cuda_executor_submit(gpu->executor, u->index, chunk)
+                         : cuda_launcher_submit(u->stream, chunk);
+    u->submitted += taken;
+    return taken;
+}
+
+uint64_t cuda_unit_submitted(const struct hdi_unit *unit)
+{
+    return unit_of(unit)->submitted;
+}
+
+uint64_t cuda_unit_done(struct hdi_unit *unit)
+{
+    struct unit *u = unit_of(unit);
+    struct cuda_gpu *gpu = cuda_gpu_of(unit->device);
+
+    if (u->done == u->submitted)
+        return u->done;
+    uint64_t done =
+        u->base + (u->on_tile ? cuda_executor_done(gpu->executor, u->index)
+                              : cuda_launcher_done(u->stream));
+    for (; u->done < done; u->done++)
+        u->status[(u->done + 1) % KEPT] =
+            u->on_tile ? cuda_executor_status(gpu->executor, NULL, 0)
+                       : cuda_launcher_status(u->stream, u->done + 1 - u->base);
+    return u->done;
+}
+
+hd_status cuda_unit_status(const struct hdi_unit *unit, uint64_t chunk)
+{
+    return unit_of(unit)->status[chunk % KEPT];
+}
+
+void cuda_unit_explain(const struct hdi_unit *unit, uint64_t chunk, char *text,
+                       size_t size)
+{
+    const struct unit *u = unit_of(unit);
+    struct cuda_gpu *gpu = cuda_gpu_of(unit->device);
+
+    if (u->on_tile)
+        cuda_executor_status(gpu->executor, text, size);
+    else
+        cuda_launcher_explain(u->stream, chunk - u->base, text, size);
+}
+
+bool cuda_unit_fault(const struct hdi_unit *unit, uint64_t chunk,
+                     struct hdi_fault *fault)
+{
+    const struct unit *u = unit_of(unit);
+    return !u->on_tile &&
+           cuda_launcher_fault(u->stream, chunk - u->base, fault);
+}
+
+void cuda_unit_interrupt(struct hdi_unit *unit)
+{
+    struct unit *u = unit_of(unit);
+
+    // A launch on a stream ends by itself, or never.
+    if (u->on_tile)
+        cuda_executor_stop(cuda_gpu_of(unit->device)->executor, u->index);
+}

@@ -1,0 +1,36 @@
+// What scripts/gpu_check runs on a GPU.
+kernel void empty(global int *x)
+{
+}
+
+kernel void saxpy(global float *y, global const float *x, float a)
+{
+    size_t i = get_global_id(0);
+    y[i] = a * x[i] + y[i];
+}
+
+kernel void sums(global float *sums, global const float *x)
+{
+    local float part[64];
+    uint l = get_local_id(0);
+    part[l] = x[get_global_id(0)];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint d = 32; d > 0; d /= 2) {
+        if (l < d)
+            part[l] += part[l + d];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (l == 0)
+        sums[get_group_id(0)] = part[0];
+}
+
+kernel void functions(global float *y, global const float *x)
+{
+    size_t i = get_global_id(0);
+    y[i] = exp(sin(x[i])) + sqrt(fabs(x[i])) + pow(fabs(x[i]), 1.5f);
+}
+
+kernel void count(global int *bins, global const float *x)
+{
+    atomic_inc(&bins[(int)(fabs(x[get_global_id(0)]) * 16) & 63]);
+}

@@ -1,0 +1,241 @@
+// The persistent executor, on the fake driver: its unit loop and the kernels
+// that are linked to it run as PTX.
+#include "backend/backend.h"
+#include "base/topology.h"
+#include "kernel/program.h"
+#include "tests/check.h"
+#include "tests/cuda/fake.h"
+
+enum {
+    ITEMS = 1024,
+    GROUP = 64,
+    UNITS = 3,
+    TASKS = 40
+};
+
+static const char first_source[] =
+    "kernel void turn(global int *out, int step, local int *tile) {\n"
+    "    local int more[64];\n"
+    "    int l = get_local_id(0), n = get_local_size(0);\n"
+    "    tile[l] = (int)get_global_id(0) * step;\n"
+    "    more[l] = get_group_id(0);\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    out[get_global_id(0)] += tile[n - 1 - l] + more[l ^ 1];\n"
+    "}\n";
+// The same name, and another kernel.
+static const char second_source[] =
+    "kernel void other(global int *out) { out[get_global_id(0)] = -1; }\n"
+    "kernel void turn(global int *out) {\n"
+    "    out[get_global_id(0)] = work_group_reduce_add(1) + "
+    "get_global_size(0);\n"
+    "}\n";
+
+struct rig {
+    const struct fake_cuda *fake;
+    struct hdi_topology *topology;
+    const struct hdi_backend *backend;
+    struct hdi_device *device;
+    struct hdi_program_context context;
+};
+
+static struct rig start(bool doorbell)
+{
+    const struct hdi_device_params params = {
+        .units = UNITS, .unit_cores = GROUP, .doorbell = doorbell};
+    struct hd_error error;
+    struct rig r = {.fake = fake_cuda(), .backend = hdi_backend_find("cuda")};
+
+    CHECK_OK(hdi_topology_create(NULL, &r.topology, &error), error);
+    CHECK_OK(r.backend->open(r.topology, 0, &params, &r.device, &error), error);
+    CHECK(r.device->can.units == UNITS);
+    r.context.device = r.device;
+    return r;
+}
+
+static void end(struct rig *r)
+{
+    r->backend->close(r->device);
+    hdi_topology_destroy(r->topology);
+    printf("%s", r->fake->report());
+    CHECK(*r->fake->report() == '\0');
+}
+
+static struct hd_program *build(struct rig *r, const char *source)
+{
+    const struct hd_program_params params = {
+        .path = "tile.cl", .source = source, .options = "-cl-std=CL3.0"};
+    struct hd_program *program;
+    struct hd_error error;
+
+    CHECK_OK(hdi_program_create(&r->context, &params, &program, &error), error);
+    return program;
+}
+
+static struct hdi_chunk chunk_of(const struct hd_program *program,
+                                 const char *kernel, const void *args,
+                                 uint32_t first, uint32_t count)
+{
+    const struct hd_kernel *k = hd_program_find(program, kernel);
+
+    CHECK(k && k->entry);
+    return (struct hdi_chunk){.entry = k->entry,
+                              .frame =
+                                  {
+                                      .args = args,
+                                      .global = {ITEMS, 1, 1},
+                                      .local_size = {GROUP, 1, 1},
+                                      .group_count = {ITEMS / GROUP, 1, 1},
+                                      .first = {first, 0, 0},
+                                      .count = {count, 1, 1},
+                                      .dims = 1,
+                                  },
+                              .local_bytes = k->info.local_bytes + GROUP * 4};
+}
+
+static void finish(struct rig *r, struct hdi_unit *unit)
+{
+    uint64_t last = r->backend->submitted(unit);
+
+    while (r->backend->done(unit) < last)
+        ;
+    CHECK(r->backend->status(unit, last) == HD_OK);
+}
+
+static void submit(struct rig *r, struct hdi_unit *unit,
+                   const struct hdi_chunk *chunk)
+{
+    while (!r->backend->submit(unit, chunk))
+        ;
+}
+
+// Every unit adds to every element, in tasks of one or two work-groups.
+static void tiles_run_work_groups(bool doorbell)
+{
+    struct rig r = start(doorbell);
+    struct hd_program *program = build(&r, first_source);
+    const struct hd_kernel *k = hd_program_find(program, "turn");
+    struct hdi_unit *units[UNITS];
+    void *out[UNITS];
+    static int seen[ITEMS];
+
+    for (unsigned u = 0; u < UNITS; u++) {
+        CHECK(r.backend->unit_open(r.device, u, &units[u]) == HD_OK);
+        CHECK(r.backend->alloc(r.device, sizeof(seen), &out[u]) == HD_OK);
+    }
+    for (int round = 0; round < 3; round++)
+        for (uint32_t g = 0; g < ITEMS / GROUP; g += 2)
+            for (unsigned u = 0; u < UNITS; u++) {
+                _Alignas(16) unsigned char args[64] = {0};
+                int step = 3;
+                uint64_t tile = k->info.local_bytes;
+                memcpy(args + k->args[0].offset, &out[u], 8);
+                memcpy(args + k->args[1].offset, &step, 4);
+                memcpy(args + k->args[2].offset, &tile, 8);
+                struct hdi_chunk c = chunk_of(program, "turn", args, g, 2);
+                submit(&r, units[u], &c);
+            }
+    CHECK(r.fake->resident() == 1);
+    for (unsigned u = 0; u < UNITS; u++) {
+        finish(&r, units[u]);
+        CHECK(r.backend->submitted(units[u]) == 3 * ITEMS / GROUP / 2);
+    }
+    // Copies go on beside it.
+    CHECK(r.fake->resident() == 1);
+    for (unsigned u = 0; u < UNITS; u++) {
+        CHECK(r.backend->copy(r.device, seen, out[u], sizeof(seen)) == HD_OK);
+        for (int i = 0; i < ITEMS; i++) {
+            int mirrored = i / GROUP * GROUP + GROUP - 1 - i % GROUP;
+            CHECK(seen[i] == 3 * (3 * mirrored + i / GROUP));
+        }
+    }
+    for (unsigned u = 0; u < UNITS; u++) {
+        r.backend->unit_close(units[u]);
+        r.backend->free(r.device, out[u], sizeof(seen));
+    }
+    hd_program_destroy(program);
+    end(&r);
+}
+
+// The executor leaves the GPU, is linked anew and goes on where it was.
+static void new_programs_are_linked(void)
+{
+    struct rig r = start(false);
+    struct hd_program *one = build(&r, first_source), *two;
+    struct hdi_unit *unit;
+    void *out;
+    static int seen[ITEMS];
+    _Alignas(16) unsigned char args[64] = {0};
+
+    CHECK(r.backend->unit_open(r.device, 1, &unit) == HD_OK);
+    CHECK(r.backend->alloc(r.device, sizeof(seen), &out) == HD_OK);
+    memcpy(args, &out, 8);
+    struct hdi_chunk c = chunk_of(one, "turn", args, 0, ITEMS / GROUP);
+    submit(&r, unit, &c);
+    two = build(&r, second_source);
+    CHECK(r.fake->resident() == 0 && r.backend->done(unit) == 1);
+    c = chunk_of(two, "turn", args, 0, ITEMS / GROUP);
+    submit(&r, unit, &c);
+    finish(&r, unit);
+    CHECK(r.fake->resident() == 1 && r.backend->submitted(unit) == 2);
+    hd_program_destroy(one);
+    CHECK(r.backend->copy(r.device, seen, out, sizeof(seen)) == HD_OK);
+    for (int i = 0; i < ITEMS; i++)
+        CHECK(seen[i] == GROUP + ITEMS);
+    c = chunk_of(two, "other", args, 3, 2);
+    submit(&r, unit, &c);
+    finish(&r, unit);
+    CHECK(r.backend->copy(r.device, seen, out, sizeof(seen)) == HD_OK);
+    for (int i = 0; i < ITEMS; i++)
+        CHECK(seen[i] ==
+              (i / GROUP == 3 || i / GROUP == 4 ? -1 : GROUP + ITEMS));
+    r.backend->unit_close(unit);
+    r.backend->free(r.device, out, sizeof(seen));
+    hd_program_destroy(two);
+    end(&r);
+}
+
+// What a tile cannot run goes to the unit's stream, in order.
+static void other_chunks_are_launched(void)
+{
+    struct rig r = start(false);
+    struct hd_program *program = build(&r, second_source);
+    struct hdi_unit *unit;
+    void *out;
+    static int seen[ITEMS];
+    _Alignas(16) unsigned char args[64] = {0};
+
+    CHECK(r.backend->unit_open(r.device, 0, &unit) == HD_OK);
+    CHECK(r.backend->alloc(r.device, sizeof(seen), &out) == HD_OK);
+    memcpy(args, &out, 8);
+    for (int round = 0; round < TASKS; round++) {
+        struct hdi_chunk c = chunk_of(program, round % 3 ? "turn" : "other",
+                                      args, 0, ITEMS / GROUP);
+        if (round % 4 == 1) { // no whole warps
+            c.frame.local_size[0] = 16;
+            c.frame.group_count[0] = ITEMS / 16;
+            c.frame.count[0] = ITEMS / 16;
+        }
+        submit(&r, unit, &c);
+        finish(&r, unit);
+        CHECK(r.backend->copy(r.device, seen, out, sizeof(seen)) == HD_OK);
+        int size = round % 4 == 1 ? 16 : GROUP;
+        for (int i = 0; i < ITEMS; i++)
+            CHECK(seen[i] == (round % 3 ? size + ITEMS : -1));
+    }
+    CHECK(r.backend->submitted(unit) == TASKS);
+    r.backend->unit_close(unit);
+    r.backend->free(r.device, out, sizeof(seen));
+    hd_program_destroy(program);
+    end(&r);
+}
+
+int main(void)
+{
+    if (!fake_cuda())
+        SKIP("the fake driver is not named in HEDDLE_CUDA_DRIVER");
+    tiles_run_work_groups(false);
+    tiles_run_work_groups(true);
+    new_programs_are_linked();
+    other_chunks_are_launched();
+    return 0;
+}

@@ -29,6 +29,7 @@ struct hdi_net {
 };
 
 struct hdi_transfer; // a message under way, defined by the transport
+struct hdi_shared;   // memory that others may reach, the same
 
 #define HDI_ANY_NODE UINT32_MAX
 
@@ -68,6 +69,18 @@ struct hdi_transport {
 
     // All nodes have entered it when it returns.
     hd_status (*barrier)(struct hdi_net *net);
+
+    // Get `size` [bytes], which may differ between nodes and be 0, of zeroed
+    // memory that other nodes of the same machine reach as well; C11 atomics
+    // work in it. All nodes call it, and give it back, in the same order.
+    // HD_ENOMEM on all nodes when one has none.
+    hd_status (*share)(struct hdi_net *net, uint64_t size,
+                       struct hdi_shared **shared);
+    void (*unshare)(struct hdi_net *net, struct hdi_shared *shared);
+
+    // The address here of another node's memory, or this one's; NULL when it is
+    // on another machine.
+    void *(*reach)(struct hdi_shared *shared, uint32_t node);
 };
 
 // The transports of this build, in folder order. Never NULL.

@@ -21,6 +21,7 @@ static void members_are_set(const struct hdi_transport *t)
 {
     CHECK(t->name && t->open && t->close && t->send && t->receive);
     CHECK(t->test && t->wait && t->barrier);
+    CHECK(t->share && t->unshare && t->reach);
 }
 
 static void messages_keep_their_order(const struct hdi_transport *t,
@@ -97,6 +98,32 @@ static void strangers_are_refused(const struct hdi_transport *t,
     CHECK(t->receive(net, net->count, 1, &data, 4, &transfer) == HD_EINVAL);
 }
 
+static void memory_is_shared(const struct hdi_transport *t, struct hdi_net *net)
+{
+    struct hdi_shared *shared, *none;
+    enum {
+        WORDS = 1000
+    };
+
+    CHECK(t->share(net, WORDS * sizeof(uint32_t), &shared) == HD_OK);
+    CHECK(t->share(net, 0, &none) == HD_OK);
+    uint32_t *mine = t->reach(shared, net->node);
+    CHECK(mine && (uintptr_t)mine % 64 == 0);
+    for (int i = 0; i < WORDS; i++)
+        CHECK(mine[i] == 0);
+    for (int i = 0; i < WORDS; i++)
+        mine[i] = net->node + 1;
+    CHECK(t->barrier(net) == HD_OK);
+    for (uint32_t node = 0; node < net->count; node++) {
+        const uint32_t *other = t->reach(shared, node);
+        CHECK(!other || (other[0] == node + 1 && other[WORDS - 1] == node + 1));
+    }
+    CHECK(!t->reach(shared, net->count));
+    CHECK(t->barrier(net) == HD_OK);
+    t->unshare(net, none);
+    t->unshare(net, shared);
+}
+
 struct sender {
     const struct hdi_transport *transport;
     struct hdi_net *net;
@@ -146,6 +173,7 @@ int main(int argc, char **argv)
     tags_are_kept_apart(t, net);
     a_message_too_long_fails_its_receive(t, net);
     strangers_are_refused(t, net);
+    memory_is_shared(t, net);
     if (t->threads)
         threads_may_meet(t, net);
     CHECK(t->barrier(net) == HD_OK);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 
 extern const struct hdi_transport hdi_transport_self;
 
@@ -167,6 +168,41 @@ static hd_status self_barrier(struct hdi_net *net)
     return HD_OK;
 }
 
+struct hdi_shared {
+    void *memory;
+    uint64_t size;
+};
+
+static hd_status self_share(struct hdi_net *net, uint64_t size,
+                            struct hdi_shared **shared)
+{
+    struct hdi_shared *s = malloc(sizeof(*s));
+
+    (void)net;
+    if (!s)
+        return HD_ENOMEM;
+    s->size = size;
+    s->memory = size <= SIZE_MAX ? hdi_map(size) : NULL;
+    if (!s->memory) {
+        free(s);
+        return HD_ENOMEM;
+    }
+    *shared = s;
+    return HD_OK;
+}
+
+static void self_unshare(struct hdi_net *net, struct hdi_shared *shared)
+{
+    (void)net;
+    hdi_unmap(shared->memory, shared->size);
+    free(shared);
+}
+
+static void *self_reach(struct hdi_shared *shared, uint32_t node)
+{
+    return node == 0 ? shared->memory : NULL;
+}
+
 const struct hdi_transport hdi_transport_self = {
     .name = "self",
     .threads = true,
@@ -177,4 +213,7 @@ const struct hdi_transport hdi_transport_self = {
     .test = self_test,
     .wait = self_wait,
     .barrier = self_barrier,
+    .share = self_share,
+    .unshare = self_unshare,
+    .reach = self_reach,
 };

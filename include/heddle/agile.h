@@ -1,0 +1,358 @@
+// Agile fields: arrays laid over compute nodes, whose layout can change.
+//
+// A program that uses a cluster runs unchanged on one machine and, started by
+// mpirun, as many processes of which each holds some of the nodes. All
+// processes call the functions marked "collective" in the same order with equal
+// arguments; what differs is found and told to all of them.
+#ifndef HEDDLE_AGILE_H
+#define HEDDLE_AGILE_H
+
+#include "heddle/field.h"
+#include "heddle/kernel.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct hd_cluster; // the compute nodes of a program
+struct hd_field;   // an agile field: elements over the nodes of a map
+
+// Clusters ------------------------------------------------------------------
+
+struct hd_cluster_params {
+    const char *transport; // "self" or "mpi"; NULL: what the program was
+                           // started with
+    unsigned nodes;   // of each process; 0: 1. Several simulate a cluster, or
+                      // stand for parts of the machine
+    bool messages;    // processes of one machine send messages as if they were
+                      // not, instead of reading each other's memory
+    bool sequential;  // one thread does the tasks of all nodes here, in turn
+    uint64_t timeout; // a process that does not answer for so long is lost
+                      // [ns]; 0: 60 s
+    uint64_t piece;   // what moves between processes at a time, at most
+                      // [bytes]; 0: 256 KiB
+};
+
+/// Join the cluster. `params` may be NULL for the defaults. Collective.
+///
+/// Errors:  HD_ENODEV (not started with that transport), HD_EINVAL, HD_ENOMEM
+/// Owner:   the caller; hd_cluster_leave() after all of its fields are gone
+/// Threads: one call at a time per cluster, here and below
+HD_API hd_status hd_cluster_join(const struct hd_cluster_params *params,
+                                 struct hd_cluster **cluster,
+                                 struct hd_error *error);
+
+/// Leave the cluster. Collective. NULL is allowed.
+HD_API void hd_cluster_leave(struct hd_cluster *cluster);
+
+HD_API uint32_t hd_cluster_nodes(const struct hd_cluster *cluster);
+
+/// Whether a node is one of this process.
+HD_API bool hd_cluster_has(const struct hd_cluster *cluster, uint32_t node);
+
+/// Which process this is, 0 for the one that does what is done once.
+HD_API uint32_t hd_cluster_process(const struct hd_cluster *cluster);
+HD_API uint32_t hd_cluster_processes(const struct hd_cluster *cluster);
+
+/// Wait until all processes are here. Collective.
+///
+/// Errors:  HD_EPEER (a process is lost), HD_EINVAL (another process called
+///          something else)
+HD_API hd_status hd_cluster_meet(struct hd_cluster *cluster,
+                                 struct hd_error *error);
+
+/// Count what this process's nodes did since the start or the last reset.
+struct hd_cluster_counters {
+    uint64_t moved;    // to its nodes from others, by any way [bytes]
+    uint64_t received; // of these, in messages from other processes [bytes]
+    uint64_t messages; // in which they came
+    uint64_t blocks;   // memory blocks among what was moved for tasks
+    uint64_t plans;    // redistributions planned, not found in the cache
+    uint64_t steals;   // blocks computed for other nodes
+    uint64_t scratch;  // most memory beside the fields at a time [bytes]
+};
+HD_API void hd_cluster_counters(const struct hd_cluster *cluster,
+                                struct hd_cluster_counters *counters);
+HD_API void hd_cluster_reset_counters(struct hd_cluster *cluster);
+
+// Views -----------------------------------------------------------------------
+//
+// A view is anything with a rank, an element type and a subscript: memory, an
+// agile field, a function of an index, or another look at one of these. None of
+// the functions below moves data; a view is a value and may be copied. What it
+// looks at must stay.
+
+struct hd_view {
+    struct hd_grid grid; // of its indices
+    uint64_t element;    // [bytes]
+
+    // Private: index k of what is below is start[k] + step[k] * index[axis[k]].
+    unsigned rank_;
+    unsigned axis_[HD_MAX_RANK];
+    int64_t start_[HD_MAX_RANK], step_[HD_MAX_RANK];
+    const char *memory_;              // of the element whose indices are all 0
+    int64_t multiplier_[HD_MAX_RANK]; // [elements]
+    struct hd_field *field_;
+    void (*function_)(void *data, const int64_t *index, void *value);
+    void *data_;
+};
+
+/// Look at memory in which elements follow each other, the last axis fastest,
+/// or the first one with `columns`.
+///
+/// Errors:  HD_EINVAL, HD_ELIMIT (the grid); also below
+HD_API hd_status hd_view_memory(const struct hd_grid *grid, uint64_t element,
+                                const void *memory, bool columns,
+                                struct hd_view *view, struct hd_error *error);
+
+/// Look at a function, which writes the element at `index` to `value`.
+HD_API hd_status hd_view_function(
+    const struct hd_grid *grid, uint64_t element,
+    void (*function)(void *data, const int64_t *index, void *value), void *data,
+    struct hd_view *view, struct hd_error *error);
+
+HD_API struct hd_view hd_view_field(struct hd_field *field);
+
+/// Axis i of the result is axis `order[i]` of the view: {1, 0} transposes.
+HD_API hd_status hd_view_transpose(const struct hd_view *view,
+                                   const unsigned *order,
+                                   struct hd_view *result,
+                                   struct hd_error *error);
+
+/// Only the elements of a part of the grid; indices stay the same.
+HD_API hd_status hd_view_section(const struct hd_view *view,
+                                 const struct hd_grid *part,
+                                 struct hd_view *result,
+                                 struct hd_error *error);
+
+/// Only every step[i]-th index from the first one on; these are counted from 0.
+/// A negative step counts from the last one backwards.
+HD_API hd_status hd_view_stride(const struct hd_view *view, const int64_t *step,
+                                struct hd_view *result, struct hd_error *error);
+
+/// The same elements at indices that are `by` larger.
+HD_API hd_status hd_view_shift(const struct hd_view *view, const int64_t *by,
+                               struct hd_view *result, struct hd_error *error);
+
+/// Only the elements whose index on `axis` is `at`; the axis is gone.
+HD_API hd_status hd_view_project(const struct hd_view *view, unsigned axis,
+                                 int64_t at, struct hd_view *result,
+                                 struct hd_error *error);
+
+/// Read one element. Of a field, one that a node of this process owns.
+///
+/// Errors:  HD_EINVAL (outside the grid, or another process's)
+HD_API hd_status hd_view_read(const struct hd_view *view, const int64_t *index,
+                              void *value, struct hd_error *error);
+
+// Fields ----------------------------------------------------------------------
+
+/// Make a field of zeros, laid over the nodes by `map`, which may go
+/// afterwards. Collective.
+///
+/// Errors:  HD_EINVAL (a map for more nodes than there are), HD_ENOMEM (also on
+///          another process), HD_EPEER
+/// Owner:   the caller; hd_field_destroy()
+HD_API hd_status hd_field_create(struct hd_cluster *cluster, uint64_t element,
+                                 const struct hd_map *map,
+                                 struct hd_field **field,
+                                 struct hd_error *error);
+
+/// The agile operator: lay the elements of a view over the nodes. Of a field
+/// this redistributes; the plan is kept for the next time. Collective.
+///
+/// Errors:  as hd_field_create(); HD_EINVAL (map and view have different grids)
+/// Owner:   the caller; hd_field_destroy()
+HD_API hd_status hd_agile(struct hd_cluster *cluster,
+                          const struct hd_view *view, const struct hd_map *map,
+                          struct hd_field **field, struct hd_error *error);
+
+/// Give all elements of a field the values of a view, which has the same grid
+/// and does not look at the field itself. Collective.
+HD_API hd_status hd_field_assign(struct hd_field *field,
+                                 const struct hd_view *view,
+                                 struct hd_error *error);
+
+/// Collective. NULL is allowed.
+HD_API void hd_field_destroy(struct hd_field *field);
+
+/// Owner: the field.
+HD_API const struct hd_map *hd_field_map(const struct hd_field *field);
+HD_API uint64_t hd_field_element(const struct hd_field *field); // [bytes]
+
+/// Elements that lie in the memory of one node, as an array.
+struct hd_tile {
+    struct hd_grid grid;
+    void *data;                // the element at the grid's offset
+    int64_t step[HD_MAX_RANK]; // to the next one along each axis [elements]
+};
+
+/// Get the segment, or the memory block, that an index is in; false when the
+/// owner is no node of this process.
+HD_API bool hd_field_segment(struct hd_field *field, const int64_t *index,
+                             struct hd_tile *tile);
+HD_API bool hd_field_block(struct hd_field *field, const int64_t *index,
+                           struct hd_tile *tile);
+
+// Computing -------------------------------------------------------------------
+//
+// A task computes one task block of an output, on the node that owns it. What
+// it reads of other nodes is copied there first, by memory block, and kept
+// until the field is written: nothing moves twice. Each node has a queue of
+// tasks, by segment, memory block and task block, and takes from its top; a
+// node that has none left takes from the bottom of another's, if that takes
+// less time than the other needs for what is in its queue. Results go back to
+// the owner.
+
+/// Tasks of a node when a field with this map is computed, and the k-th of its
+/// queue.
+HD_API uint64_t hd_map_tasks(const struct hd_map *map, uint32_t node);
+HD_API bool hd_map_task(const struct hd_map *map, uint32_t node, uint64_t k,
+                        struct hd_grid *block);
+
+/// What tasks read. A task is given the elements at its own indices, and a
+/// margin round them as far as the view's grid goes: `move C <- B`. With
+/// `touched` nothing is moved in advance: see hd_access.
+struct hd_input {
+    struct hd_view view;                             // of a field
+    int64_t before[HD_MAX_RANK], after[HD_MAX_RANK]; // the margin
+    bool touched;
+};
+
+struct hd_task; // one that runs
+
+struct hd_forall {
+    struct hd_field *output;
+    const struct hd_input *inputs;
+    unsigned input_count;
+
+    // Compute `output`. `inputs` are in the order above; their grids have the
+    // indices of the views, with the margin. On different nodes it runs at the
+    // same time. Returns HD_OK, or hd_status with a text in `error`, which ends
+    // all.
+    hd_status (*function)(struct hd_task *task, const struct hd_tile *output,
+                          const struct hd_tile *inputs, void *data,
+                          struct hd_error *error);
+    void *data;
+
+    bool update; // the output is read as well
+    bool stay;   // nothing is stolen
+};
+
+/// Run a task for every task block of the output. Collective.
+///
+/// Errors:  HD_EINVAL (views that do not have the output's indices, or look at
+///          the output itself), HD_ENOMEM, HD_EPEER, what a task returns
+HD_API hd_status hd_forall(const struct hd_forall *forall,
+                           struct hd_error *error);
+
+// How an argument of a kernel is given.
+enum hd_field_arg_is {
+    HD_FIELD_OUTPUT, // the output's elements
+    HD_FIELD_INPUT,  // those of the field that input `input` looks at
+    HD_FIELD_ARG     // any other, as in a launch: `arg`
+};
+
+struct hd_field_arg {
+    enum hd_field_arg_is is;
+    unsigned input;
+    struct hd_arg arg;
+};
+
+/// The same with an OpenCL C kernel, written for one node: its global size is
+/// the output's extents, the last axis first, and its pointers are to whole
+/// arrays with the last axis fastest, of which a task sees what its inputs say:
+/// other elements read as 0. It writes what its global id is the index of. The
+/// function and the data of `forall` are not looked at; views of inputs are
+/// fields, transposed or shifted. Collective.
+///
+/// Errors:  as hd_forall(); HD_EINVAL (an output of more than 3 axes, with an
+///          offset; an input with a stride or a projection), and those of
+///          hd_launch()
+HD_API hd_status hd_forall_kernel(struct hd_runtime *runtime,
+                                  const struct hd_forall *forall,
+                                  const struct hd_kernel *kernel,
+                                  const struct hd_field_arg *args,
+                                  unsigned arg_count, struct hd_error *error);
+
+/// Combine all elements of a field to one value: `combine` takes an element, or
+/// a value of other elements, into `value`, which begins as `neutral`. It must
+/// be associative and commutative, since the order is not that of the indices.
+/// All processes get the result. Collective.
+///
+/// Errors:  HD_ENOMEM, HD_EPEER
+HD_API hd_status hd_reduce(struct hd_field *field,
+                           void (*combine)(void *value, const void *element,
+                                           void *data),
+                           void *data, const void *neutral, void *result,
+                           struct hd_error *error);
+
+/// Replace each element of a field of one axis by all up to it, in the order of
+/// the indices; `combine` is associative. Collective.
+///
+/// Errors:  HD_EINVAL (more axes), HD_ENOMEM, HD_EPEER
+HD_API hd_status hd_scan(struct hd_field *field,
+                         void (*combine)(void *value, const void *element,
+                                         void *data),
+                         void *data, struct hd_error *error);
+
+/// Sort a field of one axis by the unsigned number of 8 bytes that each element
+/// begins with, smallest first. Elements with equal keys may change places.
+/// Collective.
+///
+/// Errors:  HD_EINVAL (more axes, elements of less than 8 bytes), HD_ENOMEM,
+///          HD_EPEER
+HD_API hd_status hd_sort(struct hd_field *field, struct hd_error *error);
+
+/// The node that a task runs on, and the one that owns what it computes.
+HD_API uint32_t hd_task_node(const struct hd_task *task);
+HD_API uint32_t hd_task_owner(const struct hd_task *task);
+
+/// Access to the elements of an input by index, as if all were here: a touch of
+/// one that is elsewhere brings its memory block.
+struct hd_access {
+    struct hd_tile tile; // what was touched last
+    struct hd_task *task_;
+    unsigned input_;
+    hd_status status; // of the first touch that failed; HD_OK
+};
+
+HD_API void hd_access_begin(struct hd_access *access, struct hd_task *task,
+                            unsigned input);
+
+/// Go to the block of an index. NULL when that fails: see `status`.
+HD_API const void *hd_access_move(struct hd_access *access,
+                                  const int64_t *index);
+
+/// Return the address of an element, of `size` bytes, to read it.
+static inline const void *hd_access_at(struct hd_access *access,
+                                       const int64_t *index, size_t size)
+{
+    const struct hd_tile *tile = &access->tile;
+    int64_t place = 0;
+
+    for (unsigned i = 0; i < tile->grid.rank; i++) {
+        int64_t at = index[i] - tile->grid.offset[i];
+
+        if ((uint64_t)at >= (uint64_t)tile->grid.extent[i])
+            return hd_access_move(access, index);
+        place += at * tile->step[i];
+    }
+    return tile->grid.rank ? (const char *)tile->data + place * (int64_t)size
+                           : hd_access_move(access, index);
+}
+
+/// Find the labels of a map's nodes, `to`, with which a redistribution of
+/// `field` to it moves the fewest bytes (an assignment problem, solved
+/// exactly), for hd_map_relabel(). The same on all processes.
+///
+/// Errors:  HD_EINVAL (the grids differ), HD_ENOMEM
+HD_API hd_status hd_map_best_labels(const struct hd_map *from,
+                                    const struct hd_map *map, uint32_t *to,
+                                    struct hd_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,384 @@
+#include "field/agent.h"
+
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "base/pause.h"
+
+enum {
+    LOOKS = 64,  // without anything before a nap
+    NAP = 10000, // [ns]
+    SLACK = 1000 // by which the system may extend a nap [ns]
+};
+
+enum what {
+    ASK_BLOCK,
+    ASK_TASK,
+    TELL_RESULT, // the data follows in a message of its own
+    TELL_FAILURE,
+    TELL_END // to oneself
+};
+
+struct ask {
+    uint32_t what;
+    uint32_t from, to; // nodes
+    uint32_t pad;
+    uint64_t field; // number
+    struct hd_grid box;
+};
+
+struct reply {
+    struct reply *next;
+    struct hdi_transfer *transfer;
+    // An answer to ASK_TASK, or what `data` points to.
+    uint64_t task;
+    void *data;
+};
+
+struct hdi_agent {
+    struct hdi_run *run;
+    struct hd_cluster *cluster;
+    bool threaded, ended;
+    pthread_t thread;
+    struct hdi_transfer *receive;
+    struct ask inbox;
+    struct reply *replies; // under way
+};
+
+static uint32_t reply_tag(const struct hdi_agent *agent, uint32_t node)
+{
+    return HDI_TAG_REPLY + node % agent->cluster->here;
+}
+
+static uint32_t result_tag(const struct hdi_agent *agent, uint32_t node)
+{
+    return HDI_TAG_REPLY + agent->cluster->here + node % agent->cluster->here;
+}
+
+static void fail(struct hdi_agent *agent, hd_status status, const char *text)
+{
+    hdi_run_fail(agent->run, status, text);
+}
+
+// Answering -------------------------------------------------------------------
+
+static void send_reply(struct hdi_agent *agent, uint32_t node,
+                       struct reply *reply, const void *data, uint64_t size)
+{
+    struct hd_cluster *c = agent->cluster;
+    hd_status status = c->transport->send(
+        c->net, hdi_cluster_process_of(c, node), reply_tag(agent, node), data,
+        size, &reply->transfer);
+
+    if (status != HD_OK) {
+        fail(agent, status, "an answer could not be sent");
+        free(reply->data);
+        free(reply);
+        return;
+    }
+    reply->next = agent->replies;
+    agent->replies = reply;
+}
+
+static bool finish_replies(struct hdi_agent *agent)
+{
+    struct reply **link = &agent->replies;
+    bool any = false;
+
+    while (*link) {
+        struct reply *reply = *link;
+        hd_status status;
+
+        if (!agent->cluster->transport->test(agent->cluster->net,
+                                             reply->transfer, &status, NULL)) {
+            link = &reply->next;
+            continue;
+        }
+        *link = reply->next;
+        free(reply->data);
+        free(reply);
+        any = true;
+    }
+    return any;
+}
+
+static void dense_window(const struct hd_grid *box, void *data,
+                         struct hdi_window *window)
+{
+    struct hdi_replica replica = {NULL, *box, data};
+
+    hdi_replica_window(&replica, window);
+}
+
+static void answer_block(struct hdi_agent *agent, const struct ask *ask)
+{
+    struct hd_field *field = hdi_cluster_field(agent->cluster, ask->field);
+    struct hdi_window from, to;
+    struct reply *reply = calloc(1, sizeof(*reply));
+    uint64_t size =
+        field ? (uint64_t)hd_grid_size(&ask->box) * field->element : 0;
+
+    if (reply)
+        reply->data = malloc(size ? size : 1);
+    if (!reply || !reply->data || !field ||
+        !hdi_window_of_segment(field, ask->box.offset, &from)) {
+        if (reply)
+            free(reply->data);
+        free(reply);
+        fail(agent, HD_ENOMEM, "no memory to answer another process");
+        return;
+    }
+    dense_window(&ask->box, reply->data, &to);
+    hdi_window_copy(&to, &from, &ask->box, field->element);
+    send_reply(agent, ask->from, reply, reply->data, size);
+}
+
+static void answer_task(struct hdi_agent *agent, const struct ask *ask)
+{
+    struct reply *reply = calloc(1, sizeof(*reply));
+    uint32_t left;
+
+    if (!reply) {
+        fail(agent, HD_ENOMEM, "no memory to answer another process");
+        return;
+    }
+    reply->task =
+        hdi_slot_take(hdi_cluster_slot(agent->cluster, ask->to), true, &left);
+    send_reply(agent, ask->from, reply, &reply->task, sizeof(reply->task));
+}
+
+static void take_result(struct hdi_agent *agent, const struct ask *ask)
+{
+    struct hd_cluster *c = agent->cluster;
+    struct hd_field *field = agent->run->output;
+    uint64_t size = (uint64_t)hd_grid_size(&ask->box) * field->element;
+    struct hdi_window from, to;
+    struct hdi_transfer *transfer;
+    void *data = malloc(size);
+    hd_status status = HD_ENOMEM;
+
+    if (data)
+        status = c->transport->receive(
+            c->net, hdi_cluster_process_of(c, ask->from),
+            result_tag(agent, ask->from), data, size, &transfer);
+    if (status == HD_OK)
+        status = c->transport->wait(c->net, transfer, NULL);
+    if (status != HD_OK ||
+        !hdi_window_of_segment(field, ask->box.offset, &to)) {
+        fail(agent, status, "a result of another process cannot be taken");
+    } else {
+        dense_window(&ask->box, data, &from);
+        hdi_window_copy(&to, &from, &ask->box, field->element);
+        atomic_fetch_add_explicit(&hdi_cluster_slot(c, ask->to)->done, 1,
+                                  memory_order_release);
+    }
+    free(data);
+}
+
+static hd_status listen(struct hdi_agent *agent)
+{
+    return agent->cluster->transport->receive(
+        agent->cluster->net, HDI_ANY_NODE, HDI_TAG_ASK, &agent->inbox,
+        sizeof(agent->inbox), &agent->receive);
+}
+
+// Returns true when there was something to do.
+static bool serve(struct hdi_agent *agent)
+{
+    hd_status status;
+    bool any = agent->replies && finish_replies(agent);
+
+    if (agent->ended || !agent->receive ||
+        !agent->cluster->transport->test(agent->cluster->net, agent->receive,
+                                         &status, NULL))
+        return any;
+
+    struct ask ask = agent->inbox;
+    agent->receive = NULL;
+    if (status != HD_OK) {
+        fail(agent, status, "a message of another process was lost");
+        agent->ended = true;
+        return true;
+    }
+    if (ask.what == TELL_END) {
+        agent->ended = true;
+        return true;
+    }
+    status = listen(agent);
+    if (status != HD_OK)
+        fail(agent, status, "messages cannot be received");
+    switch (ask.what) {
+    case ASK_BLOCK:
+        answer_block(agent, &ask);
+        break;
+    case ASK_TASK:
+        answer_task(agent, &ask);
+        break;
+    case TELL_RESULT:
+        take_result(agent, &ask);
+        break;
+    default:
+        fail(agent, HD_EPEER, "a task has failed on another process");
+    }
+    return true;
+}
+
+bool hdi_agent_serve(struct hdi_agent *agent)
+{
+    return agent && !agent->threaded && serve(agent);
+}
+
+static void *agent_main(void *data)
+{
+    struct hdi_agent *agent = data;
+
+    prctl(PR_SET_TIMERSLACK, SLACK);
+    for (unsigned looks = 0; !agent->ended; looks++) {
+        if (serve(agent))
+            looks = 0;
+        else if (looks < LOOKS)
+            hdi_pause();
+        else
+            nanosleep(&(struct timespec){.tv_nsec = NAP}, NULL);
+    }
+    return NULL;
+}
+
+hd_status hdi_agent_start(struct hdi_run *run, bool thread,
+                          struct hdi_agent **agent, struct hd_error *error)
+{
+    struct hdi_agent *a = calloc(1, sizeof(*a));
+    if (!a)
+        return hdi_fail(error, HD_ENOMEM, "no memory for an agent");
+
+    a->run = run;
+    a->cluster = run->cluster;
+    hd_status status = listen(a);
+    if (status != HD_OK) {
+        free(a);
+        return hdi_fail(error, status, "messages cannot be received");
+    }
+
+    // Without a thread it is slower, not wrong.
+    a->threaded = thread;
+    *agent = a;
+    if (thread && pthread_create(&a->thread, NULL, agent_main, a) != 0)
+        a->threaded = false;
+    return HD_OK;
+}
+
+void hdi_agent_stop(struct hdi_agent *agent)
+{
+    if (!agent)
+        return;
+
+    struct hd_cluster *c = agent->cluster;
+    struct ask end = {.what = TELL_END};
+    struct hdi_transfer *transfer;
+
+    if (c->transport->send(c->net, c->net->node, HDI_TAG_ASK, &end, sizeof(end),
+                           &transfer) == HD_OK) {
+        while (!agent->threaded && !agent->ended)
+            serve(agent);
+        c->transport->wait(c->net, transfer, NULL);
+    }
+    if (agent->threaded)
+        pthread_join(agent->thread, NULL);
+    while (agent->replies)
+        finish_replies(agent);
+    free(agent);
+}
+
+// Asking ----------------------------------------------------------------------
+
+static hd_status wait_for(struct hdi_agent *agent,
+                          struct hdi_transfer *transfer, uint32_t who,
+                          struct hd_error *error)
+{
+    return hdi_cluster_wait(agent->cluster, transfer, who, error);
+}
+
+static hd_status tell(struct hdi_agent *agent, uint32_t process,
+                      const struct ask *ask, struct hd_error *error)
+{
+    struct hd_cluster *c = agent->cluster;
+    struct hdi_transfer *transfer;
+    hd_status status = c->transport->send(c->net, process, HDI_TAG_ASK, ask,
+                                          sizeof(*ask), &transfer);
+
+    return status == HD_OK
+               ? wait_for(agent, transfer, process, error)
+               : hdi_fail(error, status, "process %u cannot be asked", process);
+}
+
+// Ask, and get an answer of `size` bytes.
+static hd_status ask_for(struct hdi_agent *agent, const struct ask *ask,
+                         void *answer, uint64_t size, struct hd_error *error)
+{
+    struct hd_cluster *c = agent->cluster;
+    uint32_t process = hdi_cluster_process_of(c, ask->to);
+    struct hdi_transfer *transfer;
+    hd_status status = c->transport->receive(
+        c->net, process, reply_tag(agent, ask->from), answer, size, &transfer);
+
+    if (status != HD_OK)
+        return hdi_fail(error, status, "no answer can be received");
+    HDI_TRY(tell(agent, process, ask, error));
+    return wait_for(agent, transfer, process, error);
+}
+
+hd_status hdi_agent_fetch(void *data, uint32_t node, struct hd_field *field,
+                          uint32_t owner, const struct hd_grid *box,
+                          void *buffer, struct hd_error *error)
+{
+    struct hdi_agent *agent = data;
+    struct ask ask = {.what = ASK_BLOCK,
+                      .from = node,
+                      .to = owner,
+                      .field = field->number,
+                      .box = *box};
+
+    return ask_for(agent, &ask, buffer,
+                   (uint64_t)hd_grid_size(box) * field->element, error);
+}
+
+hd_status hdi_agent_steal(struct hdi_agent *agent, uint32_t node,
+                          uint32_t victim, uint64_t *task,
+                          struct hd_error *error)
+{
+    struct ask ask = {.what = ASK_TASK, .from = node, .to = victim};
+
+    return ask_for(agent, &ask, task, sizeof(*task), error);
+}
+
+hd_status hdi_agent_result(void *data, uint32_t node, uint32_t owner,
+                           const struct hd_grid *box, const void *result,
+                           struct hd_error *error)
+{
+    struct hdi_agent *agent = data;
+    struct hd_cluster *c = agent->cluster;
+    uint32_t process = hdi_cluster_process_of(c, owner);
+    struct ask ask = {
+        .what = TELL_RESULT, .from = node, .to = owner, .box = *box};
+    struct hdi_transfer *transfer;
+
+    HDI_TRY(tell(agent, process, &ask, error));
+    hd_status status = c->transport->send(
+        c->net, process, result_tag(agent, node), result,
+        (uint64_t)hd_grid_size(box) * agent->run->output->element, &transfer);
+    return status == HD_OK
+               ? wait_for(agent, transfer, process, error)
+               : hdi_fail(error, status, "a result cannot be given back");
+}
+
+void hdi_agent_tell_failure(struct hdi_agent *agent)
+{
+    struct hd_error error;
+    struct ask ask = {.what = TELL_FAILURE};
+
+    for (uint32_t p = 0; p < agent->cluster->net->count; p++)
+        if (p != agent->cluster->net->node)
+            tell(agent, p, &ask, &error);
+}

@@ -1,0 +1,386 @@
+#include "field/cluster.h"
+
+#include <inttypes.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/pause.h"
+#include "field/slot.h"
+
+static hd_status open_net(const char *name, struct hdi_net **net,
+                          struct hd_error *error)
+{
+    const struct hdi_transport *const *all, *self = NULL;
+    size_t count;
+
+    all = hdi_transports(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (name && strcmp(all[i]->name, name) == 0)
+            return all[i]->open(net, error);
+        if (strcmp(all[i]->name, "self") == 0) {
+            self = all[i];
+            continue;
+        }
+        if (name)
+            continue;
+        hd_status status = all[i]->open(net, error);
+        if (status != HD_ENODEV)
+            return status;
+    }
+    if (name || !self)
+        return hdi_fail(error, HD_EINVAL, "there is no transport '%s'",
+                        name ? name : "self");
+    return self->open(net, error);
+}
+
+hd_status hd_cluster_join(const struct hd_cluster_params *params,
+                          struct hd_cluster **cluster, struct hd_error *error)
+{
+    static const struct hd_cluster_params none;
+    struct hd_cluster *c = calloc(1, sizeof(*c));
+
+    if (!params)
+        params = &none;
+    if (!c)
+        return hdi_fail(error, HD_ENOMEM, "no memory for a cluster");
+    c->here = params->nodes ? params->nodes : 1;
+    c->timeout = params->timeout ? params->timeout : 60000000000u;
+    c->messages = params->messages;
+    c->sequential = params->sequential;
+    c->piece = params->piece ? params->piece : 256 << 10;
+    hd_status status = open_net(params->transport, &c->net, error);
+    if (status != HD_OK) {
+        free(c);
+        return status;
+    }
+    c->transport = c->net->transport;
+    c->nodes = c->net->count * c->here;
+    status = hdi_cluster_agree(c, "hd_cluster_join()",
+                               hdi_mix(c->here, c->messages), HD_OK, error);
+    if (status != HD_OK) {
+        c->transport->close(c->net);
+        free(c);
+        return status;
+    }
+    status = c->transport->share(c->net, c->here * sizeof(struct hdi_slot),
+                                 &c->slots);
+    if (status != HD_OK) {
+        c->transport->close(c->net);
+        free(c);
+        return hdi_fail(error, status, "no memory for a cluster");
+    }
+    pthread_mutex_init(&c->lock, NULL);
+    *cluster = c;
+    return HD_OK;
+}
+
+static void free_route(struct hd_cluster *cluster, struct hdi_route *route)
+{
+    for (uint32_t n = 0; n < cluster->here; n++) {
+        if (route->to)
+            free(route->to[n].list);
+        if (route->from)
+            free(route->from[n].list);
+    }
+    free(route->to);
+    free(route->from);
+    hdi_plan_destroy(route->plan);
+    *route = (struct hdi_route){0};
+}
+
+void hd_cluster_leave(struct hd_cluster *cluster)
+{
+    if (!cluster)
+        return;
+    for (unsigned i = 0; i < HDI_PLANS; i++)
+        free_route(cluster, &cluster->routes[i]);
+    pthread_mutex_destroy(&cluster->lock);
+    cluster->transport->unshare(cluster->net, cluster->slots);
+    cluster->transport->close(cluster->net);
+    free(cluster);
+}
+
+uint32_t hd_cluster_nodes(const struct hd_cluster *cluster)
+{
+    return cluster->nodes;
+}
+
+bool hd_cluster_has(const struct hd_cluster *cluster, uint32_t node)
+{
+    return node < cluster->nodes &&
+           hdi_cluster_process_of(cluster, node) == cluster->net->node;
+}
+
+uint32_t hd_cluster_process(const struct hd_cluster *cluster)
+{
+    return cluster->net->node;
+}
+
+uint32_t hd_cluster_processes(const struct hd_cluster *cluster)
+{
+    return cluster->net->count;
+}
+
+hd_status hd_cluster_meet(struct hd_cluster *cluster, struct hd_error *error)
+{
+    return hdi_cluster_agree(cluster, "hd_cluster_meet()", 0, HD_OK, error);
+}
+
+void hd_cluster_counters(const struct hd_cluster *cluster,
+                         struct hd_cluster_counters *counters)
+{
+    *counters = cluster->counters;
+}
+
+void hd_cluster_reset_counters(struct hd_cluster *cluster)
+{
+    cluster->counters = (struct hd_cluster_counters){0};
+    cluster->counters.scratch = cluster->scratch;
+}
+
+void *hdi_cluster_scratch(struct hd_cluster *cluster, uint64_t size)
+{
+    void *memory = malloc(size ? size : 1);
+
+    if (memory) {
+        cluster->scratch += size;
+        if (cluster->scratch > cluster->counters.scratch)
+            cluster->counters.scratch = cluster->scratch;
+    }
+    return memory;
+}
+
+void hdi_cluster_scratch_free(struct hd_cluster *cluster, void *memory,
+                              uint64_t size)
+{
+    if (memory)
+        cluster->scratch -= size;
+    free(memory);
+}
+
+// Agreeing --------------------------------------------------------------------
+
+hd_status hdi_cluster_wait(struct hd_cluster *cluster,
+                           struct hdi_transfer *transfer, uint32_t who,
+                           struct hd_error *error)
+{
+    hd_status status;
+    uint64_t begin = 0;
+
+    for (unsigned looks = 0;
+         !cluster->transport->test(cluster->net, transfer, &status, NULL);
+         looks++) {
+        if (cluster->idle)
+            cluster->idle(cluster->idle_data);
+        if (looks < 200) {
+            hdi_pause();
+            continue;
+        }
+        sched_yield();
+        if (looks % 64)
+            continue;
+        uint64_t now = hdi_now();
+        if (!begin)
+            begin = now;
+        else if (now - begin > cluster->timeout)
+            return hdi_fail(error, HD_EPEER,
+                            "process %" PRIu32 " has not answered for %" PRIu64
+                            " s: it has ended, or does something else",
+                            who, cluster->timeout / 1000000000u);
+    }
+    if (status != HD_OK)
+        return hdi_fail(error, status,
+                        "a message of process %" PRIu32 " failed: %s", who,
+                        hd_status_text(status));
+    return HD_OK;
+}
+
+// What a process says; the worst of a subtree goes up, the worst of all down.
+struct said {
+    uint64_t digest;
+    uint32_t process;
+    uint32_t status;
+    char call[64];
+    char text[400];
+};
+
+static void say(struct said *said, uint32_t process, hd_status status,
+                const char *text)
+{
+    said->process = process;
+    said->status = status;
+    snprintf(said->text, sizeof(said->text), "%s", text);
+}
+
+// Take what another process says into account.
+static void hear(struct said *mine, const struct said *other, uint32_t who)
+{
+    char text[sizeof(mine->text)];
+
+    if (mine->status != HD_OK)
+        return;
+    if (other->status != HD_OK) {
+        say(mine, other->process, (hd_status)other->status, other->text);
+    } else if (strcmp(mine->call, other->call) != 0) {
+        snprintf(text, sizeof(text),
+                 "process %" PRIu32 " calls %.60s, process %" PRIu32
+                 " calls %.60s: all processes must make the same calls",
+                 mine->process, mine->call, who, other->call);
+        say(mine, who, HD_EINVAL, text);
+    } else if (mine->digest != other->digest) {
+        snprintf(text, sizeof(text),
+                 "processes %" PRIu32 " and %" PRIu32
+                 " call %.60s with different arguments",
+                 mine->process, who, mine->call);
+        say(mine, who, HD_EINVAL, text);
+    }
+}
+
+static hd_status exchange(struct hd_cluster *cluster, uint32_t who, bool sends,
+                          struct said *said, struct hd_error *error)
+{
+    struct hdi_transfer *transfer;
+    hd_status status =
+        sends ? cluster->transport->send(cluster->net, who, HDI_TAG_AGREE, said,
+                                         sizeof(*said), &transfer)
+              : cluster->transport->receive(cluster->net, who, HDI_TAG_AGREE,
+                                            said, sizeof(*said), &transfer);
+    if (status != HD_OK)
+        return hdi_fail(error, status,
+                        "no message with process %" PRIu32 ": %s", who,
+                        hd_status_text(status));
+    return hdi_cluster_wait(cluster, transfer, who, error);
+}
+
+hd_status hdi_cluster_agree(struct hd_cluster *cluster, const char *call,
+                            uint64_t digest, hd_status status,
+                            struct hd_error *error)
+{
+    uint32_t me = cluster->net->node, count = cluster->net->count, bit = 1;
+    struct said mine = {.digest = digest, .process = me}, other;
+
+    snprintf(mine.call, sizeof(mine.call), "%s", call);
+    if (status != HD_OK) {
+        char text[sizeof(mine.text)];
+
+        snprintf(text, sizeof(text), "process %" PRIu32 ": %.300s", me,
+                 error ? error->text : hd_status_text(status));
+        say(&mine, me, status, text);
+    }
+
+    // Up and down a binomial tree.
+    for (; bit < count && !(me & bit); bit <<= 1)
+        if (me + bit < count) {
+            HDI_TRY(exchange(cluster, me + bit, false, &other, error));
+            hear(&mine, &other, me + bit);
+        }
+    if (me != 0) {
+        HDI_TRY(exchange(cluster, me - bit, true, &mine, error));
+        HDI_TRY(exchange(cluster, me - bit, false, &mine, error));
+    }
+    while (bit > 1) {
+        bit >>= 1;
+        if (me + bit < count)
+            HDI_TRY(exchange(cluster, me + bit, true, &mine, error));
+    }
+    if (mine.status == HD_OK)
+        return HD_OK;
+    if (mine.process == me && status != HD_OK)
+        return status; // the text is there
+    return hdi_fail(error, (hd_status)mine.status, "%s", mine.text);
+}
+
+uint64_t hdi_map_digest(const struct hd_map *map)
+{
+    uint64_t digest = hdi_mix(map->nodes, map->count);
+
+    for (unsigned i = 0; i < map->grid.rank; i++) {
+        digest = hdi_mix(digest, (uint64_t)map->grid.extent[i]);
+        digest = hdi_mix(digest, (uint64_t)map->grid.offset[i]);
+        digest = hdi_mix(digest, (uint64_t)map->stride[i]);
+        digest = hdi_mix(digest, (uint64_t)map->memory[i]);
+        digest = hdi_mix(digest, (uint64_t)map->axis[i].tiles);
+        digest = hdi_mix(digest, (uint64_t)map->axis[i].classes);
+    }
+    for (uint32_t n = 0; map->label && n < map->nodes; n++)
+        digest = hdi_mix(digest, map->label[n]);
+    for (uint64_t i = 0; map->owner && i < map->count; i++)
+        digest = hdi_mix(digest, map->owner[i]);
+    return hdi_mix(digest, (uint64_t)map->kind);
+}
+
+// Routes ----------------------------------------------------------------------
+
+static hd_status make_route(struct hd_cluster *cluster,
+                            const struct hd_map *source,
+                            const struct hd_map *target,
+                            const struct hdi_affine *affine,
+                            struct hdi_route *route, struct hd_error *error)
+{
+    uint32_t first = hdi_cluster_first(cluster);
+
+    HDI_TRY(hdi_plan_create(source, target, affine, &route->plan, error));
+    route->to = calloc(cluster->here, sizeof(*route->to));
+    route->from = calloc(cluster->here, sizeof(*route->from));
+    bool room = route->to && route->from;
+    for (uint32_t n = 0; room && n < cluster->here; n++) {
+        if (first + n < target->nodes)
+            room = hdi_plan_to(route->plan, first + n, &route->to[n]);
+        if (room && first + n < source->nodes)
+            room = hdi_plan_from(route->plan, first + n, &route->from[n]);
+    }
+    return room ? HD_OK : hdi_fail(error, HD_ENOMEM, "no memory for a plan");
+}
+
+static bool is_route(const struct hdi_route *route, const struct hd_map *source,
+                     const struct hd_map *target,
+                     const struct hdi_affine *affine)
+{
+    if (!route->plan || !hd_map_equal(route->plan->source, source) ||
+        !hd_map_equal(route->plan->target, target))
+        return false;
+    for (unsigned k = 0; k < source->grid.rank; k++)
+        if (route->plan->indices.axis[k] != affine->axis[k] ||
+            route->plan->indices.start[k] != affine->start[k] ||
+            route->plan->indices.step[k] != affine->step[k])
+            return false;
+    return true;
+}
+
+hd_status hdi_cluster_route(struct hd_cluster *cluster,
+                            const struct hd_map *source,
+                            const struct hd_map *target,
+                            const struct hdi_affine *affine,
+                            const struct hdi_route **route,
+                            struct hd_error *error)
+{
+    struct hdi_route *oldest = &cluster->routes[0], made = {0};
+
+    for (unsigned i = 0; i < HDI_PLANS; i++) {
+        struct hdi_route *r = &cluster->routes[i];
+
+        if (is_route(r, source, target, affine)) {
+            r->used = ++cluster->clock;
+            *route = r;
+            return HD_OK;
+        }
+        if (r->used < oldest->used)
+            oldest = r;
+    }
+    hd_status status =
+        make_route(cluster, source, target, affine, &made, error);
+    if (status != HD_OK) {
+        free_route(cluster, &made);
+        return status;
+    }
+    free_route(cluster, oldest);
+    *oldest = made;
+    oldest->used = ++cluster->clock;
+    cluster->counters.plans++;
+    *route = oldest;
+    return HD_OK;
+}

@@ -1,0 +1,92 @@
+// Inside a cluster: its processes, each of which holds `here` nodes, what they
+// agree on, and the plans that were made.
+#ifndef HDI_FIELD_CLUSTER_H
+#define HDI_FIELD_CLUSTER_H
+
+#include <pthread.h>
+
+#include "field/mix.h"
+#include "field/plan.h"
+#include "heddle/agile.h"
+#include "transport/transport.h"
+
+enum {
+    HDI_PLANS = 32 // kept; the one that was not used for longest goes
+};
+
+// A plan with the moves of this process's nodes.
+struct hdi_route {
+    struct hdi_plan *plan;
+    struct hdi_moves *to, *from; // of each node here
+    uint64_t used;               // when
+};
+
+struct hd_cluster {
+    const struct hdi_transport *transport;
+    struct hdi_net *net;
+    uint32_t here;  // nodes of each process
+    uint32_t nodes; // in all
+    bool messages, sequential;
+    uint64_t timeout, piece;
+    struct hdi_route routes[HDI_PLANS];
+    uint64_t clock;   // counts uses of routes
+    uint64_t scratch; // in use now [bytes]
+    struct hd_cluster_counters counters;
+    pthread_mutex_t lock;     // for the stores of fields
+    struct hdi_shared *slots; // of runs, see run.h
+    struct hd_field *fields;
+    uint64_t fields_made;
+
+    // Called while waiting for messages; optional.
+    void (*idle)(void *data);
+    void *idle_data;
+};
+
+// Tags of messages.
+enum {
+    HDI_TAG_AGREE = 1,
+    HDI_TAG_MOVE,
+    HDI_TAG_ASK,
+    HDI_TAG_REPLY // and above, by node
+};
+
+static inline uint32_t hdi_cluster_process_of(const struct hd_cluster *cluster,
+                                              uint32_t node)
+{
+    return node / cluster->here;
+}
+
+static inline uint32_t hdi_cluster_first(const struct hd_cluster *cluster)
+{
+    return cluster->net->node * cluster->here;
+}
+
+// All processes say what they do, `call` and a digest of its arguments, and how
+// it went. HD_OK when all say the same and nobody failed; else the first
+// failure, with the process it comes from. It is a barrier too.
+hd_status hdi_cluster_agree(struct hd_cluster *cluster, const char *call,
+                            uint64_t digest, hd_status status,
+                            struct hd_error *error);
+
+// A digest of a map, equal on all processes.
+uint64_t hdi_map_digest(const struct hd_map *map);
+
+// Wait for a transfer with process `who`; HD_EPEER when it takes too long.
+hd_status hdi_cluster_wait(struct hd_cluster *cluster,
+                           struct hdi_transfer *transfer, uint32_t who,
+                           struct hd_error *error);
+
+// Get the route of a pair of maps, made now or before.
+hd_status hdi_cluster_route(struct hd_cluster *cluster,
+                            const struct hd_map *source,
+                            const struct hd_map *target,
+                            const struct hdi_affine *affine,
+                            const struct hdi_route **route,
+                            struct hd_error *error);
+
+// Memory beside the fields, counted.
+void *hdi_cluster_scratch(struct hd_cluster *cluster, uint64_t size);
+void hdi_cluster_scratch_free(struct hd_cluster *cluster, void *memory,
+                              uint64_t size);
+
+#endif

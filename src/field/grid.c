@@ -1,0 +1,55 @@
+#include "heddle/field.h"
+
+#include "base/error.h"
+
+hd_status hd_grid_check(const struct hd_grid *grid, struct hd_error *error)
+{
+    int64_t size = 1, end;
+
+    if (grid->rank < 1 || grid->rank > HD_MAX_RANK)
+        return hdi_fail(error, HD_EINVAL,
+                        "a grid has 1 to %d axes, this one has %u", HD_MAX_RANK,
+                        grid->rank);
+    for (unsigned i = 0; i < grid->rank; i++) {
+        if (grid->extent[i] < 1)
+            return hdi_fail(error, HD_EINVAL,
+                            "the extent of axis %u is %lld; it must be 1 at "
+                            "least",
+                            i, (long long)grid->extent[i]);
+        if (__builtin_mul_overflow(size, grid->extent[i], &size) ||
+            __builtin_add_overflow(grid->offset[i], grid->extent[i], &end))
+            return hdi_fail(error, HD_ELIMIT,
+                            "the grid is too large: its points, up to axis "
+                            "%u, cannot be counted in 63 bits",
+                            i);
+    }
+    return HD_OK;
+}
+
+int64_t hd_grid_size(const struct hd_grid *grid)
+{
+    int64_t size = 1;
+
+    for (unsigned i = 0; i < grid->rank; i++)
+        size *= grid->extent[i];
+    return size;
+}
+
+bool hd_grid_contains(const struct hd_grid *grid, const int64_t *index)
+{
+    for (unsigned i = 0; i < grid->rank; i++)
+        if (index[i] < grid->offset[i] ||
+            index[i] - grid->offset[i] >= grid->extent[i])
+            return false;
+    return true;
+}
+
+bool hd_grid_encloses(const struct hd_grid *parent, const struct hd_grid *child)
+{
+    for (unsigned i = 0; i < parent->rank; i++)
+        if (child->offset[i] < parent->offset[i] ||
+            child->offset[i] - parent->offset[i] >
+                parent->extent[i] - child->extent[i])
+            return false;
+    return true;
+}

@@ -1,0 +1,290 @@
+// forall with OpenCL C kernels.
+//
+// A kernel indexes whole arrays. Where the memory at hand has the distances of
+// a whole array (segments of whole rows, a tile that was put together from
+// these), the kernel gets an address from which its indices lead there; else a
+// node keeps address space of the size of the array, of which the system
+// provides what is touched, and what the task needs is copied there.
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/error.h"
+#include "field/run.h"
+#include "heddle/event.h"
+#include "heddle/runtime.h"
+
+enum {
+    MOST_LOCAL = 64, // work-items of a group along an axis
+    MOST_ARGS = 64
+};
+
+// Address space for one field on one node.
+struct space {
+    void *memory;
+    uint64_t size;
+};
+
+struct kernel_run {
+    struct hd_runtime *runtime;
+    const struct hd_forall *forall;
+    const struct hd_kernel *kernel;
+    const struct hd_field_arg *args;
+    unsigned arg_count;
+    struct hd_range range;
+    struct space *spaces; // per node here: of the output, and of each input
+};
+
+static int64_t whole_steps(const struct hd_grid *grid, int64_t *step)
+{
+    int64_t size = 1;
+
+    for (unsigned i = grid->rank; i-- > 0;) {
+        step[i] = size;
+        size *= grid->extent[i];
+    }
+    return size;
+}
+
+// A tile of a view as a window of the whole array of its field: the box that it
+// is, from the first index on, with steps along the field's axes.
+static void tile_of_field(const struct hd_view *view,
+                          const struct hd_tile *tile,
+                          const struct hd_grid *grid, struct hdi_window *window)
+{
+    int64_t below[HD_MAX_RANK];
+
+    window->box.rank = grid->rank;
+    window->data = tile->data;
+    hdi_view_below(view, tile->grid.offset, below);
+    for (unsigned k = 0; k < grid->rank; k++) {
+        unsigned axis = view->axis_[k];
+        int64_t extent = tile->grid.extent[axis];
+
+        window->step[k] = tile->step[axis] * view->step_[k];
+        window->box.offset[k] = below[k] - grid->offset[k];
+        window->box.extent[k] = extent;
+        if (view->step_[k] < 0) {
+            window->box.offset[k] -= extent - 1;
+            window->data -=
+                (extent - 1) * window->step[k] * (int64_t)view->element;
+        }
+    }
+}
+
+// The address of the whole array of which a window is a part: in place, or in
+// the node's space, where its elements are copied if `fill`.
+static hd_status place_window(struct space *space, const struct hd_grid *grid,
+                              uint64_t element, bool fill,
+                              const struct hdi_window *window,
+                              struct hdi_window *whole, char **array,
+                              struct hd_error *error)
+{
+    int64_t size = whole_steps(grid, whole->step), place = 0;
+    bool same = true;
+
+    whole->box = *grid;
+    for (unsigned i = 0; i < grid->rank; i++) {
+        whole->box.offset[i] = 0;
+        place += window->box.offset[i] * whole->step[i];
+        same = same && (window->step[i] == whole->step[i] ||
+                        window->box.extent[i] == 1);
+    }
+    if (same) {
+        *array = window->data - place * (int64_t)element;
+        return HD_OK;
+    }
+    if (!space->memory) {
+        space->size = (uint64_t)size * element;
+        space->memory =
+            mmap(NULL, space->size, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (space->memory == MAP_FAILED) {
+            space->memory = NULL;
+            return hdi_fail(error, HD_ENOMEM,
+                            "no address space for a field of %llu bytes",
+                            (unsigned long long)space->size);
+        }
+    }
+    whole->data = *array = space->memory;
+    if (fill)
+        hdi_window_copy(whole, window, &window->box, element);
+    return HD_OK;
+}
+
+// The largest power of 2 that divides all places where blocks begin.
+static uint32_t local_size(const struct hd_map *map, unsigned axis)
+{
+    int64_t places =
+        map->grid.extent[axis] > map->task[axis] ? map->task[axis] : 0;
+    uint32_t size = MOST_LOCAL;
+
+    for (uint64_t s = 0; s < map->count && size > 1; s++) {
+        struct hd_grid box;
+
+        hdi_map_segment_box(map, s, &box);
+        places |= box.offset[axis];
+    }
+    while (size > 1 && places % size != 0)
+        size /= 2;
+    return size;
+}
+
+static hd_status launch(struct kernel_run *k, const struct hd_grid *block,
+                        char **arrays, struct hd_error *error)
+{
+    const struct hd_field *output = k->forall->output;
+    struct hd_buffer *buffers[MOST_ARGS] = {NULL};
+    struct hd_arg args[MOST_ARGS];
+    struct hd_box box = {{0}, {1, 1, 1}};
+    struct hd_start start = {.box = &box};
+    unsigned rank = block->rank;
+    hd_status status = HD_OK;
+    hd_event event;
+
+    for (unsigned d = 0; d < rank; d++) {
+        uint32_t local = k->range.local[d];
+        unsigned axis = rank - 1 - d;
+
+        box.first[d] = (uint32_t)(block->offset[axis] / local);
+        box.count[d] = (uint32_t)((block->extent[axis] - 1) / local + 1);
+    }
+    for (unsigned a = 0; status == HD_OK && a < k->arg_count; a++) {
+        const struct hd_field_arg *arg = &k->args[a];
+        const struct hd_field *field =
+            arg->is == HD_FIELD_OUTPUT
+                ? output
+                : k->forall->inputs[arg->input].view.field_;
+
+        if (arg->is == HD_FIELD_ARG) {
+            args[a] = arg->arg;
+            continue;
+        }
+        status = hd_buffer_wrap(
+            k->runtime, arrays[arg->is == HD_FIELD_OUTPUT ? 0 : arg->input + 1],
+            (uint64_t)hd_grid_size(&field->map->grid) * field->element,
+            &buffers[a], error);
+        args[a] = (struct hd_arg)HD_BUFFER(buffers[a]);
+    }
+    if (status == HD_OK)
+        status = hd_launch_start(k->runtime, &start, k->kernel, &k->range, args,
+                                 k->arg_count, &event, error);
+    if (status == HD_OK) {
+        struct hd_pool *pool = hd_runtime_pool(k->runtime);
+
+        status = hd_event_wait(pool, &event, 1, HD_FOREVER, error);
+        hd_event_release(pool, event);
+    }
+    for (unsigned a = 0; a < k->arg_count; a++)
+        hd_buffer_destroy(buffers[a]);
+    return status;
+}
+
+static hd_status run_block(struct hd_task *task, const struct hd_tile *output,
+                           const struct hd_tile *inputs, void *data,
+                           struct hd_error *error)
+{
+    struct kernel_run *k = data;
+    const struct hd_forall *forall = k->forall;
+    struct hd_field *field = forall->output;
+    const struct hd_grid *grid = &field->map->grid;
+    struct hd_view identity = hd_view_field(field);
+    uint32_t here = task->node - hdi_cluster_first(field->cluster);
+    struct space *spaces = &k->spaces[here * (forall->input_count + 1)];
+    struct hdi_window window, whole = {0}, other;
+    char *arrays[MOST_ARGS + 1];
+
+    tile_of_field(&identity, output, grid, &window);
+    HDI_TRY(place_window(&spaces[0], grid, field->element, forall->update,
+                         &window, &whole, &arrays[0], error));
+    for (unsigned i = 0; i < forall->input_count; i++) {
+        const struct hd_view *view = &forall->inputs[i].view;
+        struct hdi_window of_input;
+
+        tile_of_field(view, &inputs[i], &view->field_->map->grid, &of_input);
+        HDI_TRY(place_window(&spaces[i + 1], &view->field_->map->grid,
+                             view->element, true, &of_input, &other,
+                             &arrays[i + 1], error));
+    }
+    HDI_TRY(launch(k, &window.box, arrays, error));
+    if (arrays[0] == spaces[0].memory)
+        hdi_window_copy(&window, &whole, &window.box, field->element);
+    return HD_OK;
+}
+
+static hd_status check_kernel(const struct kernel_run *k,
+                              struct hd_error *error)
+{
+    const struct hd_forall *forall = k->forall;
+    const struct hd_grid *grid = &forall->output->map->grid;
+
+    if (grid->rank > 3 || k->arg_count > MOST_ARGS ||
+        forall->input_count > MOST_ARGS)
+        return hdi_fail(error, HD_EINVAL,
+                        "a kernel computes fields of 1 to 3 axes, with %d "
+                        "arguments and inputs at most",
+                        MOST_ARGS);
+    for (unsigned i = 0; i < grid->rank; i++)
+        if (grid->offset[i] != 0)
+            return hdi_fail(error, HD_EINVAL,
+                            "axis %u of the output begins at %lld; global ids "
+                            "begin at 0",
+                            i, (long long)grid->offset[i]);
+    for (unsigned i = 0; i < forall->input_count; i++) {
+        const struct hd_view *view = &forall->inputs[i].view;
+
+        for (unsigned n = 0; n < view->rank_; n++)
+            if (view->axis_[n] == HDI_NO_AXIS ||
+                (view->step_[n] != 1 && view->step_[n] != -1) ||
+                forall->inputs[i].touched)
+                return hdi_fail(error, HD_EINVAL,
+                                "input %u of a kernel is a field, transposed "
+                                "or shifted, and not touched",
+                                i);
+    }
+    for (unsigned a = 0; a < k->arg_count; a++)
+        if (k->args[a].is == HD_FIELD_INPUT &&
+            k->args[a].input >= forall->input_count)
+            return hdi_fail(error, HD_EINVAL,
+                            "argument %u is input %u, of %u inputs", a,
+                            k->args[a].input, forall->input_count);
+    return HD_OK;
+}
+
+hd_status hd_forall_kernel(struct hd_runtime *runtime,
+                           const struct hd_forall *forall,
+                           const struct hd_kernel *kernel,
+                           const struct hd_field_arg *args, unsigned arg_count,
+                           struct hd_error *error)
+{
+    struct kernel_run k = {runtime, forall, kernel, args, arg_count, {0}, NULL};
+    const struct hd_map *map = forall->output->map;
+    struct hd_cluster *cluster = forall->output->cluster;
+    struct hd_forall inner = *forall;
+    size_t spaces = (size_t)cluster->here * (forall->input_count + 1);
+    hd_status status = check_kernel(&k, error);
+
+    k.spaces = calloc(spaces, sizeof(*k.spaces));
+    if (status == HD_OK && !k.spaces)
+        status = hdi_fail(error, HD_ENOMEM, "no memory for a forall");
+    k.range.dims = map->grid.rank;
+    for (unsigned d = 0; status == HD_OK && d < map->grid.rank; d++) {
+        unsigned axis = map->grid.rank - 1 - d;
+
+        k.range.global[d] = (uint64_t)map->grid.extent[axis];
+        k.range.local[d] = d < 2 ? local_size(map, axis) : 1;
+    }
+    if (map->grid.rank > 1 && k.range.local[0] > 16 && k.range.local[1] > 4)
+        k.range.local[1] = 4; // a group of 256 at most
+    status = hdi_cluster_agree(cluster, "hd_forall_kernel()", arg_count, status,
+                               error);
+    inner.function = run_block;
+    inner.data = &k;
+    if (status == HD_OK)
+        status = hd_forall(&inner, error);
+    for (size_t i = 0; k.spaces && i < spaces; i++)
+        if (k.spaces[i].memory)
+            munmap(k.spaces[i].memory, k.spaces[i].size);
+    free(k.spaces);
+    return status;
+}

@@ -1,0 +1,51 @@
+// One forall that runs: the queues, what its nodes share, and how a task is
+// done.
+#ifndef HDI_FIELD_RUN_H
+#define HDI_FIELD_RUN_H
+
+#include <pthread.h>
+
+#include "field/queue.h"
+#include "field/slot.h"
+#include "field/window.h"
+
+struct hdi_run {
+    const struct hd_forall *forall;
+    struct hd_cluster *cluster;
+    struct hd_field *output;
+    struct hdi_queue *queue; // of each node, built when it is needed
+    pthread_mutex_t lock;    // for `queue`, `status` and `error`
+    hd_status status;        // the first failure here
+    struct hd_error *error;
+    struct hdi_fetch fetch;
+    // Gives a result, dense, to an owner whose memory is not reached, where it
+    // is counted; `data` is that of `fetch`.
+    hd_status (*give)(void *data, uint32_t node, uint32_t owner,
+                      const struct hd_grid *box, const void *result,
+                      struct hd_error *error);
+    struct hdi_traffic *traffic; // of each node here
+    struct hdi_agent *agent;     // NULL: all nodes are reached
+};
+
+struct hd_task {
+    struct hdi_run *run;
+    uint32_t node, owner;
+    struct hdi_traffic *traffic;
+    const int64_t *index; // of its first element
+};
+
+// The slot of a node that is reached, or NULL.
+struct hdi_slot *hdi_cluster_slot(const struct hd_cluster *cluster,
+                                  uint32_t node);
+
+// Do a task of `owner` on a node here.
+hd_status hdi_run_task(struct hdi_run *run, uint32_t node, uint32_t owner,
+                       uint64_t k, struct hd_error *error);
+
+// The queue of a node; NULL when memory is short.
+const struct hdi_queue *hdi_run_queue(struct hdi_run *run, uint32_t node);
+
+// Keep the first error, and stop.
+void hdi_run_fail(struct hdi_run *run, hd_status status, const char *text);
+
+#endif

@@ -1,0 +1,537 @@
+// A module of the mpi transport, compiled once per MPI implementation.
+//
+// A lock makes one call to MPI at a time. A message is taken only when it is
+// there: receives wait in a list, in the order in which they were asked for,
+// and whoever looks at any transfer takes what has come for all of them. So a
+// message that is too long is known before it is taken, and nothing waits
+// inside of MPI with the lock held.
+//
+// MPI starts once in a process, with the first net, and ends with the process.
+// A process that ends without closing its nets ends all: the others would wait
+// for it.
+#include "transport/mpi/module.h"
+
+#include <limits.h>
+#include <mpi.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "base/pause.h"
+
+enum {
+    LARGE = 1 << 30, // messages above consist of blocks [bytes]
+    BLOCK = 1 << 20, // [bytes]
+    PAUSES = 2000,   // looks before the processor is given to others
+    YIELDS = 2000,   // and before it is left for a while
+    NAP = 20000,     // [ns]
+    LINE = 64        // of the cache [bytes]
+};
+
+struct hdi_transfer {
+    struct hdi_transfer *next; // of receives that no message has come for
+    bool receives, matched, done;
+    hd_status status;
+    uint32_t node, tag;
+    void *data;
+    uint64_t size; // of a receive: room, then bytes
+    void *refused; // a message that was too long
+    MPI_Request request;
+};
+
+struct mpi_net {
+    struct hdi_net net;
+    MPI_Comm world, machine;
+    int *on_machine; // rank of each node in `machine`, or MPI_UNDEFINED
+    pthread_mutex_t lock;
+    struct hdi_transfer *waiting; // oldest first
+};
+
+static struct mpi_net *mpi(struct hdi_net *net)
+{
+    return (struct mpi_net *)net;
+}
+
+// Starting and ending ---------------------------------------------------------
+
+#ifndef HDI_SIMULATED
+
+// The process's, as MPI itself is.
+static struct {
+    pthread_mutex_t lock;
+    bool started;
+    unsigned nets;
+} process = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void end_mpi(void)
+{
+    int rank, finalized = 0;
+
+    MPI_Finalized(&finalized);
+    if (finalized)
+        return;
+    if (process.nets == 0) {
+        MPI_Finalize();
+        return;
+    }
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    fprintf(stderr,
+            "heddle: process %d has ended without leaving its cluster; the "
+            "program ends on all\n",
+            rank);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static hd_status start_mpi(struct hd_error *error)
+{
+    int initialized = 0, provided = MPI_THREAD_SINGLE;
+    hd_status status = HD_OK;
+
+    pthread_mutex_lock(&process.lock);
+    MPI_Initialized(&initialized);
+    if (initialized) {
+        MPI_Query_thread(&provided);
+    } else {
+        MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided);
+        atexit(end_mpi);
+    }
+    if (provided < MPI_THREAD_SERIALIZED)
+        status = hdi_fail(error, HD_ENOTSUP,
+                          "this MPI, or how it was started, allows no calls "
+                          "from threads");
+    else
+        process.nets++;
+    pthread_mutex_unlock(&process.lock);
+    return status;
+}
+
+static void stop_mpi(void)
+{
+    pthread_mutex_lock(&process.lock);
+    process.nets--;
+    pthread_mutex_unlock(&process.lock);
+}
+
+#else
+
+// Many ranks live in one process, each of which starts and ends.
+static hd_status start_mpi(struct hd_error *error)
+{
+    int initialized = 0;
+
+    (void)error;
+    MPI_Initialized(&initialized);
+    if (!initialized)
+        MPI_Init(NULL, NULL);
+    return HD_OK;
+}
+
+static void stop_mpi(void)
+{
+    // Left to the simulator: a rank may open another net.
+}
+
+#endif
+
+// Which nodes are on this machine.
+static hd_status find_machine(struct mpi_net *n)
+{
+    MPI_Group all, near;
+    int *ranks = malloc(n->net.count * sizeof(*ranks));
+
+    n->on_machine = malloc(n->net.count * sizeof(*n->on_machine));
+    if (!ranks || !n->on_machine) {
+        free(ranks);
+        return HD_ENOMEM;
+    }
+    MPI_Comm_split_type(n->world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
+                        &n->machine);
+    MPI_Comm_set_errhandler(n->machine, MPI_ERRORS_RETURN);
+    MPI_Comm_group(n->world, &all);
+    MPI_Comm_group(n->machine, &near);
+    for (uint32_t i = 0; i < n->net.count; i++)
+        ranks[i] = (int)i;
+    MPI_Group_translate_ranks(all, (int)n->net.count, ranks, near,
+                              n->on_machine);
+    MPI_Group_free(&all);
+    MPI_Group_free(&near);
+    free(ranks);
+    return HD_OK;
+}
+
+static const struct hdi_transport transport;
+
+static hd_status module_open(struct hdi_net **net, struct hd_error *error)
+{
+    int rank, size;
+    struct mpi_net *n = calloc(1, sizeof(*n));
+    if (!n)
+        return hdi_fail(error, HD_ENOMEM, "no memory for the network");
+
+    hd_status status = start_mpi(error);
+    if (status != HD_OK) {
+        free(n);
+        return status;
+    }
+    pthread_mutex_init(&n->lock, NULL);
+    MPI_Comm_dup(MPI_COMM_WORLD, &n->world);
+    MPI_Comm_set_errhandler(n->world, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(n->world, &rank);
+    MPI_Comm_size(n->world, &size);
+    n->net = (struct hdi_net){&transport, (uint32_t)rank, (uint32_t)size};
+    status = find_machine(n);
+    if (status != HD_OK) {
+        hdi_fail(error, status, "no memory for the network");
+        MPI_Abort(n->world, 1);
+    }
+    *net = &n->net;
+    return HD_OK;
+}
+
+static void module_close(struct hdi_net *net)
+{
+    struct mpi_net *n = mpi(net);
+
+    MPI_Comm_free(&n->machine);
+    MPI_Comm_free(&n->world);
+    stop_mpi();
+    pthread_mutex_destroy(&n->lock);
+    free(n->on_machine);
+    free(n);
+}
+
+// Messages
+// ----------------------------------------------------------------------
+
+// The type and number of elements of a message, which is counted in an int.
+static int type_of(uint64_t size, MPI_Datatype *type)
+{
+    if (size <= LARGE) {
+        *type = MPI_BYTE;
+        return (int)size;
+    }
+
+    MPI_Datatype block;
+    MPI_Type_contiguous(BLOCK, MPI_BYTE, &block);
+    int lengths[2] = {(int)(size / BLOCK), (int)(size % BLOCK)};
+    MPI_Aint places[2] = {0, (MPI_Aint)(size / BLOCK * BLOCK)};
+    MPI_Datatype types[2] = {block, MPI_BYTE};
+    MPI_Type_create_struct(2, lengths, places, types, type);
+    MPI_Type_commit(type);
+    MPI_Type_free(&block);
+    return 1;
+}
+
+static void free_type(MPI_Datatype *type)
+{
+    if (*type != MPI_BYTE)
+        MPI_Type_free(type);
+}
+
+static uint64_t size_of(const MPI_Status *status)
+{
+    int count;
+
+    MPI_Get_count(status, MPI_BYTE, &count);
+#ifndef HDI_SIMULATED
+    if (count == MPI_UNDEFINED) {
+        MPI_Count large;
+
+        MPI_Get_elements_x(status, MPI_BYTE, &large);
+        return (uint64_t)large;
+    }
+#endif
+    return (uint64_t)count;
+}
+
+static void take(struct mpi_net *n, struct hdi_transfer *t,
+                 const MPI_Status *found)
+{
+    uint64_t size = size_of(found);
+    MPI_Datatype type;
+    void *data = t->data;
+
+    t->matched = true;
+    t->node = (uint32_t)found->MPI_SOURCE;
+    t->status = HD_OK;
+    if (size > t->size) {
+        t->status = HD_ELIMIT;
+        data = t->refused = malloc(size);
+        if (!data) { // it stays where it is, and is taken by nobody
+            t->done = true;
+            return;
+        }
+    }
+    t->size = size;
+    int count = type_of(size, &type);
+    if (MPI_Irecv(data, count, type, (int)t->node, (int)t->tag, n->world,
+                  &t->request) != MPI_SUCCESS) {
+        t->status = HD_EPEER;
+        t->done = true;
+    }
+    free_type(&type);
+}
+
+// Whether a message for `t` might belong to a receive before it.
+static bool is_behind(const struct mpi_net *n, const struct hdi_transfer *t)
+{
+    for (const struct hdi_transfer *o = n->waiting; o != t; o = o->next)
+        if (o->tag == t->tag &&
+            (o->node == t->node || o->node == HDI_ANY_NODE ||
+             t->node == HDI_ANY_NODE))
+            return true;
+    return false;
+}
+
+// Take what has come for receives that wait. The lock is held.
+static void take_all(struct mpi_net *n)
+{
+    struct hdi_transfer **link = &n->waiting;
+
+    while (*link) {
+        struct hdi_transfer *t = *link;
+        MPI_Status found;
+        int there = 0;
+
+        if (!is_behind(n, t) &&
+            MPI_Iprobe(t->node == HDI_ANY_NODE ? MPI_ANY_SOURCE : (int)t->node,
+                       (int)t->tag, n->world, &there, &found) != MPI_SUCCESS) {
+            t->status = HD_EPEER;
+            t->done = t->matched = true;
+        }
+        if (there)
+            take(n, t, &found);
+        if (t->matched)
+            *link = t->next;
+        else
+            link = &t->next;
+    }
+}
+
+static hd_status module_send(struct hdi_net *net, uint32_t node, uint32_t tag,
+                             const void *data, uint64_t size,
+                             struct hdi_transfer **transfer)
+{
+    struct mpi_net *n = mpi(net);
+    MPI_Datatype type;
+
+    if (node >= net->count || tag > INT_MAX)
+        return HD_EINVAL;
+    struct hdi_transfer *t = calloc(1, sizeof(*t));
+    if (!t)
+        return HD_ENOMEM;
+
+    *t = (struct hdi_transfer){
+        .matched = true, .node = node, .tag = tag, .size = size};
+    pthread_mutex_lock(&n->lock);
+    int count = type_of(size, &type);
+    int result = MPI_Isend(data, count, type, (int)node, (int)tag, n->world,
+                           &t->request);
+    free_type(&type);
+    pthread_mutex_unlock(&n->lock);
+    if (result != MPI_SUCCESS) {
+        free(t);
+        return HD_EPEER;
+    }
+    *transfer = t;
+    return HD_OK;
+}
+
+static hd_status module_receive(struct hdi_net *net, uint32_t node,
+                                uint32_t tag, void *data, uint64_t capacity,
+                                struct hdi_transfer **transfer)
+{
+    struct mpi_net *n = mpi(net);
+
+    if ((node >= net->count && node != HDI_ANY_NODE) || tag > INT_MAX)
+        return HD_EINVAL;
+    struct hdi_transfer *t = calloc(1, sizeof(*t));
+    if (!t)
+        return HD_ENOMEM;
+
+    *t = (struct hdi_transfer){.receives = true,
+                               .node = node,
+                               .tag = tag,
+                               .data = data,
+                               .size = capacity};
+    pthread_mutex_lock(&n->lock);
+    struct hdi_transfer **link = &n->waiting;
+    while (*link)
+        link = &(*link)->next;
+    *link = t;
+    pthread_mutex_unlock(&n->lock);
+    *transfer = t;
+    return HD_OK;
+}
+
+static bool module_test(struct hdi_net *net, struct hdi_transfer *transfer,
+                        hd_status *status, struct hdi_message *message)
+{
+    struct mpi_net *n = mpi(net);
+    int done = 0;
+
+    pthread_mutex_lock(&n->lock);
+    if (n->waiting)
+        take_all(n);
+    if (transfer->matched && !transfer->done) {
+        if (MPI_Test(&transfer->request, &done, MPI_STATUS_IGNORE) !=
+            MPI_SUCCESS) {
+            transfer->status = HD_EPEER;
+            done = 1;
+        }
+        transfer->done = done;
+    }
+    done = transfer->done;
+    pthread_mutex_unlock(&n->lock);
+    if (!done)
+        return false;
+    *status = transfer->status;
+    if (message)
+        *message = (struct hdi_message){transfer->node, transfer->size};
+    free(transfer->refused);
+    free(transfer);
+    return true;
+}
+
+static void pass_time(unsigned looks)
+{
+    if (looks < PAUSES)
+        hdi_pause();
+    else if (looks < PAUSES + YIELDS)
+        sched_yield();
+    else
+        nanosleep(&(struct timespec){.tv_nsec = NAP}, NULL);
+}
+
+static hd_status module_wait(struct hdi_net *net, struct hdi_transfer *transfer,
+                             struct hdi_message *message)
+{
+    hd_status status;
+
+    for (unsigned looks = 0; !module_test(net, transfer, &status, message);
+         looks++)
+        pass_time(looks);
+    return status;
+}
+
+static hd_status module_barrier(struct hdi_net *net)
+{
+    struct mpi_net *n = mpi(net);
+    MPI_Request request;
+    int done = 0;
+
+    pthread_mutex_lock(&n->lock);
+    int result = MPI_Ibarrier(n->world, &request);
+    pthread_mutex_unlock(&n->lock);
+    for (unsigned looks = 0; result == MPI_SUCCESS && !done; looks++) {
+        pass_time(looks);
+        pthread_mutex_lock(&n->lock);
+        result = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        pthread_mutex_unlock(&n->lock);
+    }
+    return result == MPI_SUCCESS ? HD_OK : HD_EPEER;
+}
+
+// Memory
+// ------------------------------------------------------------------------
+
+struct hdi_shared {
+    MPI_Win window;
+    uint32_t count;
+    void *reached[]; // of each node
+};
+
+// Whether all nodes of a group of processes have succeeded.
+static bool all_have(MPI_Comm comm, bool mine)
+{
+    int one = mine, all = 0;
+
+    return MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_LAND, comm) ==
+               MPI_SUCCESS &&
+           all;
+}
+
+// Where a node's memory begins; nodes must not begin on one cache line, and an
+// implementation may align to less.
+static void *find_memory(const struct mpi_net *n, MPI_Win window, uint32_t node)
+{
+    MPI_Aint size;
+    int unit;
+    void *memory;
+
+    if (n->on_machine[node] == MPI_UNDEFINED ||
+        MPI_Win_shared_query(window, n->on_machine[node], &size, &unit,
+                             &memory) != MPI_SUCCESS)
+        return NULL;
+    return (char *)memory + (LINE - (uintptr_t)memory % LINE) % LINE;
+}
+
+static hd_status module_share(struct hdi_net *net, uint64_t size,
+                              struct hdi_shared **shared)
+{
+    struct mpi_net *n = mpi(net);
+    struct hdi_shared *s =
+        malloc(sizeof(*s) + net->count * sizeof(s->reached[0]));
+    bool fits = s && size <= INT64_MAX - 2 * LINE;
+    void *memory;
+
+    pthread_mutex_lock(&n->lock);
+    bool done = all_have(n->world, fits);
+    if (done) {
+        int result = MPI_Win_allocate_shared(
+            (MPI_Aint)((size + 2 * LINE) / LINE * LINE), 1, MPI_INFO_NULL,
+            n->machine, &memory, &s->window);
+
+        if (!all_have(n->world, result == MPI_SUCCESS)) {
+            if (result == MPI_SUCCESS)
+                MPI_Win_free(&s->window);
+            done = false;
+        }
+    }
+    for (uint32_t i = 0; done && i < net->count; i++)
+        s->reached[i] = find_memory(n, s->window, i);
+    pthread_mutex_unlock(&n->lock);
+    if (!done) {
+        free(s);
+        return HD_ENOMEM;
+    }
+    s->count = net->count;
+    memset(s->reached[net->node], 0, size);
+    *shared = s;
+    return HD_OK;
+}
+
+static void module_unshare(struct hdi_net *net, struct hdi_shared *shared)
+{
+    pthread_mutex_lock(&mpi(net)->lock);
+    MPI_Win_free(&shared->window);
+    pthread_mutex_unlock(&mpi(net)->lock);
+    free(shared);
+}
+
+static void *module_reach(struct hdi_shared *shared, uint32_t node)
+{
+    return node < shared->count ? shared->reached[node] : NULL;
+}
+
+static const struct hdi_transport transport = {
+    .name = "mpi",
+    .threads = true,
+    .open = module_open,
+    .close = module_close,
+    .send = module_send,
+    .receive = module_receive,
+    .test = module_test,
+    .wait = module_wait,
+    .barrier = module_barrier,
+    .share = module_share,
+    .unshare = module_unshare,
+    .reach = module_reach,
+};
+
+extern HD_API const struct hdi_mpi_module hdi_mpi_module;
+const struct hdi_mpi_module hdi_mpi_module = {HDI_MPI_VERSION, &transport};

@@ -1,0 +1,211 @@
+// The mpi transport: hands everything to the module of the MPI that the program
+// was started with. There is one module per implementation, since their
+// libraries are not exchangeable; none is opened in a program that was started
+// without.
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "transport/mpi/module.h"
+#include "transport/transport.h"
+
+extern const struct hdi_transport hdi_transport_mpi;
+
+struct mpi_net {
+    struct hdi_net net;
+    const struct hdi_transport *module;
+    struct hdi_net *inner;
+};
+
+static const struct {
+    const char *variable; // set by its launcher
+    const char *name;     // of the module
+} implementations[] = {
+    {"SMPI_GLOBAL_SIZE", "simgrid"},
+    {"OMPI_COMM_WORLD_SIZE", "openmpi"},
+    {"PMI_SIZE", "mpich"},
+    {"MPI_LOCALNRANKS", "mpich"},
+};
+
+// The folders a module may be in: beside the library this code is in, or the
+// program when it is linked into one, and where a build puts it.
+static void *open_beside(const char *file, const char *name)
+{
+    static const char *const below[] = {"heddle/", "../lib/heddle/"};
+    const char *slash = strrchr(file, '/');
+    char path[4096];
+
+    for (unsigned i = 0; i < 2; i++) {
+        snprintf(path, sizeof(path), "%.*s%sheddle_mpi_%s.so",
+                 slash ? (int)(slash - file + 1) : 2, slash ? file : "./",
+                 below[i], name);
+        // Open MPI's own plug-ins need its symbols.
+        if (access(path, R_OK) == 0)
+            return dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    }
+    return NULL;
+}
+
+static void *open_module(const char *name)
+{
+    char program[4096];
+    Dl_info self;
+    void *module = NULL;
+
+    if (dladdr(&hdi_transport_mpi, &self) && self.dli_fname)
+        module = open_beside(self.dli_fname, name);
+    if (!module) {
+        ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
+
+        program[size > 0 ? size : 0] = '\0';
+        module = open_beside(program, name);
+    }
+    return module;
+}
+
+static hd_status find_module(const struct hdi_transport **transport,
+                             struct hd_error *error)
+{
+    const char *name = NULL;
+
+    for (size_t i = 0;
+         !name && i < sizeof(implementations) / sizeof(implementations[0]); i++)
+        if (getenv(implementations[i].variable))
+            name = implementations[i].name;
+    if (!name)
+        return hdi_fail(error, HD_ENODEV,
+                        "the program was not started by mpirun");
+
+    void *handle = open_module(name);
+    const struct hdi_mpi_module *module =
+        handle ? dlsym(handle, HDI_MPI_SYMBOL) : NULL;
+    const char *why = dlerror();
+
+    if (!module || module->version != HDI_MPI_VERSION)
+        return hdi_fail(error, HD_ENOTSUP,
+                        "started by mpirun, but the module heddle_mpi_%s.so %s",
+                        name,
+                        module ? "belongs to another version of Heddle"
+                        : why  ? why
+                               : "is not beside libheddle: build Heddle with "
+                                 "that MPI installed");
+    *transport = module->transport;
+    return HD_OK;
+}
+
+static struct mpi_net *mpi(struct hdi_net *net)
+{
+    return (struct mpi_net *)net;
+}
+
+static hd_status mpi_open(struct hdi_net **net, struct hd_error *error)
+{
+    const struct hdi_transport *module = NULL;
+
+    HDI_TRY(find_module(&module, error));
+    struct mpi_net *n = calloc(1, sizeof(*n));
+    if (!n)
+        return hdi_fail(error, HD_ENOMEM, "no memory for the network");
+
+    hd_status status = module->open(&n->inner, error);
+    if (status != HD_OK) {
+        free(n);
+        return status;
+    }
+    n->module = module;
+    n->net =
+        (struct hdi_net){&hdi_transport_mpi, n->inner->node, n->inner->count};
+    *net = &n->net;
+    return HD_OK;
+}
+
+static void mpi_close(struct hdi_net *net)
+{
+    mpi(net)->module->close(mpi(net)->inner);
+    free(net);
+}
+
+static hd_status mpi_send(struct hdi_net *net, uint32_t node, uint32_t tag,
+                          const void *data, uint64_t size,
+                          struct hdi_transfer **transfer)
+{
+    return mpi(net)->module->send(mpi(net)->inner, node, tag, data, size,
+                                  transfer);
+}
+
+static hd_status mpi_receive(struct hdi_net *net, uint32_t node, uint32_t tag,
+                             void *data, uint64_t capacity,
+                             struct hdi_transfer **transfer)
+{
+    return mpi(net)->module->receive(mpi(net)->inner, node, tag, data, capacity,
+                                     transfer);
+}
+
+static bool mpi_test(struct hdi_net *net, struct hdi_transfer *transfer,
+                     hd_status *status, struct hdi_message *message)
+{
+    return mpi(net)->module->test(mpi(net)->inner, transfer, status, message);
+}
+
+static hd_status mpi_wait(struct hdi_net *net, struct hdi_transfer *transfer,
+                          struct hdi_message *message)
+{
+    return mpi(net)->module->wait(mpi(net)->inner, transfer, message);
+}
+
+static hd_status mpi_barrier(struct hdi_net *net)
+{
+    return mpi(net)->module->barrier(mpi(net)->inner);
+}
+
+// Both need the module but get the memory only.
+struct hdi_shared {
+    const struct hdi_transport *module;
+    struct hdi_shared *inner;
+};
+
+static hd_status mpi_share(struct hdi_net *net, uint64_t size,
+                           struct hdi_shared **shared)
+{
+    struct hdi_shared *s = malloc(sizeof(*s));
+    if (!s)
+        return HD_ENOMEM;
+
+    s->module = mpi(net)->module;
+    hd_status status = s->module->share(mpi(net)->inner, size, &s->inner);
+    if (status != HD_OK) {
+        free(s);
+        return status;
+    }
+    *shared = s;
+    return HD_OK;
+}
+
+static void mpi_unshare(struct hdi_net *net, struct hdi_shared *shared)
+{
+    shared->module->unshare(mpi(net)->inner, shared->inner);
+    free(shared);
+}
+
+static void *mpi_reach(struct hdi_shared *shared, uint32_t node)
+{
+    return shared->module->reach(shared->inner, node);
+}
+
+const struct hdi_transport hdi_transport_mpi = {
+    .name = "mpi",
+    .threads = true,
+    .open = mpi_open,
+    .close = mpi_close,
+    .send = mpi_send,
+    .receive = mpi_receive,
+    .test = mpi_test,
+    .wait = mpi_wait,
+    .barrier = mpi_barrier,
+    .share = mpi_share,
+    .unshare = mpi_unshare,
+    .reach = mpi_reach,
+};

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "heddle/image.h"
 #include "heddle/kernel.h"
 #include "heddle/priority.h"
 #include "heddle/status.h"
@@ -86,7 +87,9 @@ enum hd_pass_arg_is {
     HD_PASS_BYTES,    // a value as it stands in memory
     HD_PASS_RESOURCE, // one of the pass's reads or writes
     HD_PASS_LOCAL,    // `size` bytes of local memory
-    HD_PASS_SCRATCH   // memory of this pass alone; see scratch_sizes
+    HD_PASS_SCRATCH,  // memory of this pass alone; see scratch_sizes
+    HD_PASS_IMAGE,    // one of the pass's reads or writes, as an image
+    HD_PASS_SAMPLER
 };
 
 /// One argument of a dispatch in a pass.
@@ -96,8 +99,13 @@ struct hd_pass_arg {
     unsigned number_count; // 1, or as many as the vector has components
     const void *bytes;     // HD_PASS_BYTES
     uint64_t size;         // HD_PASS_BYTES, HD_PASS_LOCAL [bytes]
-    hd_resource resource;  // HD_PASS_RESOURCE
+    hd_resource resource;  // HD_PASS_RESOURCE, HD_PASS_IMAGE
     unsigned scratch;      // HD_PASS_SCRATCH: index into scratch_sizes
+    // HD_PASS_IMAGE: what a texel is; 0: what an element is, with integers of 8
+    // and 16 bits as 0 to 1 or -1 to 1.
+    enum hd_channel_order order;
+    enum hd_channel_type type;
+    uint32_t sampler; // HD_PASS_SAMPLER: as for HD_SAMPLER()
 };
 
 /// A kernel of a pass: made already, or a file to build when the graph is
@@ -114,17 +122,32 @@ struct hd_kernel_ref {
 // What a command of a pass is.
 enum hd_command_is {
     HD_DISPATCH, // run a kernel over a range
-    HD_COPY,     // copy all of resource `from` to `to`, of the same size
-    HD_CLEAR     // set all bytes of `to` to 0
+    HD_COPY,     // copy resource `from` to `to`, or a region of it
+    HD_CLEAR,    // set bytes of `to`, or of a region of it, to 0
+    HD_FILL,     // set the elements of `to`, or of a region of it, to `pattern`
+    HD_PREFETCH, // bring `to`, which is read, into the cache
+    HD_FLUSH,    // write what caches have of `to` to memory
+    HD_SYNC      // the pass comes after all before it, and before all after it
+};
+
+/// A box of elements, in `to` and in `from` [elements]. A count of 0 in the
+/// first axis: all of both, which must be of the same size; in the others: 1.
+struct hd_region {
+    uint64_t to[3], from[3], count[3];
 };
 
 struct hd_command {
     enum hd_command_is is;
+    // HD_DISPATCH
     struct hd_kernel_ref kernel;
     struct hd_range range;
     const struct hd_pass_arg *args;
     unsigned arg_count;
+    // the others
     hd_resource from, to;
+    struct hd_region region;
+    const double *pattern; // HD_FILL: an element's components, or one for all
+    unsigned pattern_count;
 };
 
 struct hd_pass_params {
@@ -134,15 +157,24 @@ struct hd_pass_params {
     unsigned read_count;
     const hd_resource *writes;
     unsigned write_count;
+    // Of what it writes all, whatever was there: as in `writes`, but the old
+    // contents may be read by others meanwhile, and go when these have ended.
+    const hd_resource *overwrites;
+    unsigned overwrite_count;
     const struct hd_command *commands; // run one after another
     unsigned command_count;
     const uint64_t *scratch_sizes; // [bytes]
     unsigned scratch_count;
     enum hd_priority priority; // against what runs at the same time
+    bool keep; // run it even if no output needs what it writes
 };
 
 /// Add a pass, after all passes added before it in program order. A resource
-/// that a pass reads and writes is updated in place.
+/// that a pass reads and writes is updated in place; of one that it only writes,
+/// what it does not write stays.
+///
+/// When the graph has outputs, passes are dropped on which none of them
+/// depends, but for those that write nothing.
 ///
 /// Errors:  HD_EINVAL (a command names a resource that is neither read nor
 ///          written), HD_EGRAPH (a read of what nobody wrote and nobody handed
@@ -177,6 +209,14 @@ struct hd_graph_program {
     unsigned setting_count;
     const struct hd_graph_source *inputs;
     unsigned input_count;
+    const char *data;      // settings that are not in the list: the text of an
+                           // object in JSON; optional
+    const char *data_name; // for messages; optional
+    // Called before the program runs, so that hd_graph_cancel() can reach the
+    // passes that it runs for their results, and with NULL before the graph of
+    // a program that fails is destroyed; optional.
+    void (*started)(void *started_data, struct hd_graph *graph);
+    void *started_data;
     uint64_t max_steps;  // Lua instructions; 0: 200 million
     uint64_t max_memory; // of the Lua state [bytes]; 0: 256 MiB
 };
@@ -222,6 +262,27 @@ HD_API hd_status hd_graph_run(struct hd_graph *graph,
                               const struct hd_graph_run_params *params,
                               struct hd_error *error);
 
+/// Run the passes added since the graph was made, or was advanced, and wait. All
+/// resources are kept, so that passes added afterwards go on from there: a
+/// program can look at a result (hd_graph_contents()) and build on by what it
+/// sees. hd_graph_run() then runs what is left, and the next hd_graph_run() all
+/// passes again.
+///
+/// Errors:  as hd_graph_run(), after which the graph is as if it never ran
+HD_API hd_status hd_graph_advance(struct hd_graph *graph,
+                                  const struct hd_graph_run_params *params,
+                                  struct hd_error *error);
+
+/// Copy what a resource holds after hd_graph_advance() or, if it is an output,
+/// hd_graph_run(), to host memory: `size` bytes from `offset` on.
+///
+/// Errors:  HD_EINVAL (no such resource, a part outside), HD_EGRAPH (it holds
+///          nothing now), those of hd_buffer_read()
+HD_API hd_status hd_graph_contents(const struct hd_graph *graph,
+                                   hd_resource resource, uint64_t offset,
+                                   void *memory, uint64_t size,
+                                   struct hd_error *error);
+
 /// Make a running hd_graph_run() end early with HD_ECANCELED; without one
 /// running, the next.
 ///
@@ -249,6 +310,8 @@ struct hd_pass_info {
     const char *name, *where;
     uint64_t begin, end; // of the last run, since its start [ns]
     uint64_t work_items; // over its dispatches
+    uint64_t busy;       // in the last run, over all workers and units [ns]
+    bool dropped;        // no output needs it; known once it is prepared
 };
 
 /// Describe pass `index` in program order. Owner of strings: the graph.

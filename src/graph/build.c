@@ -82,8 +82,7 @@ uint64_t hdi_graph_memory(const struct hd_graph *graph)
 #define BYTES(array) (uint64_t)graph->array.capacity * sizeof(*graph->array.at)
     return graph->string_bytes + BYTES(resources) + BYTES(passes) +
            BYTES(accesses) + BYTES(commands) + BYTES(args) + BYTES(scratch) +
-           BYTES(values) + BYTES(edges) + BYTES(wheres) + BYTES(readers) +
-           BYTES(outputs) + BYTES(kernels);
+           BYTES(values) + BYTES(orders) + BYTES(outputs) + BYTES(kernels);
 #undef BYTES
 }
 
@@ -104,7 +103,13 @@ hd_status hdi_graph_create(const struct hdi_graph_context *context,
         free(g);
         return no_memory(error);
     }
+    if (pthread_mutex_init(&g->ready_lock, NULL) != 0) {
+        pthread_mutex_destroy(&g->lock);
+        free(g);
+        return no_memory(error);
+    }
     if (!hdi_memory_init(&g->memory)) {
+        pthread_mutex_destroy(&g->ready_lock);
         pthread_mutex_destroy(&g->lock);
         free(g);
         return no_memory(error);
@@ -138,12 +143,14 @@ void hd_graph_destroy(struct hd_graph *graph)
     free(graph->scratch.at);
     free(graph->values.at);
     free(graph->edges.at);
-    free(graph->wheres.at);
+    free(graph->orders.at);
+    free(graph->slots.at);
     free(graph->readers.at);
     free(graph->outputs.at);
     free(graph->kernels.at);
     free(graph->programs.at);
     free(graph->kernel_slots.at);
+    pthread_mutex_destroy(&graph->ready_lock);
     pthread_mutex_destroy(&graph->lock);
     free(graph);
 }
@@ -219,7 +226,6 @@ hd_status hd_graph_resource(struct hd_graph *graph, const char *name,
     for (unsigned i = 0; i < shape->axes; i++)
         r->shape.extent[i] = shape->extent[i];
     r->writer = HDI_NONE;
-    r->readers = HDI_NONE;
     *resource = ++graph->resources.count;
     return HD_OK;
 }
@@ -309,16 +315,11 @@ hd_status hd_graph_order(struct hd_graph *graph, hd_pass before, hd_pass after,
             place(where), colon(where), graph->passes.at[before - 1].name);
 
     const char *where_copy = hdi_graph_string(graph, where);
-    if (!where_copy || !HDI_ROOM(graph->edges, 1) ||
-        !HDI_ROOM(graph->wheres, 1))
+    if (!where_copy || !HDI_ROOM(graph->orders, 1))
         return no_memory(error);
 
     hdi_graph_unprepare(graph);
-    graph->edges.at[graph->edges.count++] =
-        (struct hdi_edge){.from = before - 1,
-                          .to = after - 1,
-                          .kind = HDI_EDGE_ORDER,
-                          .order = graph->wheres.count};
-    graph->wheres.at[graph->wheres.count++] = where_copy;
+    graph->orders.at[graph->orders.count++] = (struct hdi_order){
+        .from = before - 1, .to = after - 1, .where = where_copy};
     return HD_OK;
 }

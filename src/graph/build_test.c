@@ -60,8 +60,9 @@ static hd_pass add_pass(struct hd_graph *graph, const char *name,
     return pass;
 }
 
-static bool has_edge(const struct hd_graph *graph, hd_pass from, hd_pass to)
+static bool has_edge(struct hd_graph *graph, hd_pass from, hd_pass to)
 {
+    CHECK(hdi_graph_link(graph));
     for (uint32_t i = 0; i < graph->edges.count; i++)
         if (graph->edges.at[i].from == from - 1 &&
             graph->edges.at[i].to == to - 1)
@@ -212,7 +213,7 @@ static void diamond_has_the_edges_of_the_specification(void)
                                     .write_count = 1};
     hd_pass p5;
     CHECK_OK(hd_graph_pass(g, &params, &p5, &error), error);
-    CHECK(g->edges.count == 6);
+    CHECK(hdi_graph_link(g) && g->edges.count == 6);
     CHECK(has_edge(g, p1, p2) && has_edge(g, p1, p3) && has_edge(g, p1, p4));
     CHECK(has_edge(g, p2, p5) && has_edge(g, p3, p5) && has_edge(g, p4, p5));
     hd_graph_destroy(g);
@@ -233,7 +234,7 @@ static void a_read_of_nothing_is_refused(void)
     // The failed call left nothing behind.
     add_pass(g, "w", 0, r);
     CHECK_OK(hd_graph_pass(g, &params, &pass, &error), error);
-    CHECK(g->edges.count == 1);
+    CHECK(hdi_graph_link(g) && g->edges.count == 1);
     hd_graph_destroy(g);
 }
 
@@ -428,7 +429,7 @@ static void arguments_are_checked_against_the_kernel(void)
                   NUMBERS(1, 1), NUMBERS(1, 1),
                   {.is = HD_PASS_BYTES, .bytes = "abcd", .size = 4},
                   NUMBERS(1, 1));
-    PREPARE_FAILS("k.cl", "picture", HD_EGRAPH, "which graphs cannot give",
+    PREPARE_FAILS("k.cl", "picture", HD_EGRAPH, "it takes an image: image(resource)",
                   RESOURCE(a));
 }
 

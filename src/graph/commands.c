@@ -31,16 +31,19 @@ static void no_room(lua_State *lua, uint32_t count)
 
 static void clear_block(struct hdi_block *b)
 {
-    b->reads.count = b->writes.count = b->commands.count = 0;
+    b->reads.count = b->writes.count = b->overwrites.count = 0;
+    b->commands.count = 0;
     b->first_args.count = b->args.count = b->numbers.count = 0;
     b->scratch.count = 0;
     b->priority = HD_PRIORITY_NORMAL;
+    b->keep = false;
 }
 
 void hdi_block_free(struct hdi_block *b)
 {
     free(b->reads.at);
     free(b->writes.at);
+    free(b->overwrites.at);
     free(b->commands.at);
     free(b->first_args.at);
     free(b->args.at);
@@ -61,7 +64,9 @@ hd_pass hdi_block_pass(lua_State *lua, const char *name, const char *where)
         if (b->args.at[i].is == HD_PASS_NUMBERS)
             b->args.at[i].numbers = b->numbers.at + b->args.at[i].size;
     for (uint32_t i = 0; i < b->commands.count; i++)
-        if (b->commands.at[i].arg_count > 0)
+        if (b->commands.at[i].is == HD_FILL)
+            b->commands.at[i].pattern = b->numbers.at + b->first_args.at[i];
+        else if (b->commands.at[i].arg_count > 0)
             b->commands.at[i].args = &b->args.at[b->first_args.at[i]];
 
     struct hd_pass_params params = {
@@ -71,11 +76,14 @@ hd_pass hdi_block_pass(lua_State *lua, const char *name, const char *where)
         .read_count = b->reads.count,
         .writes = b->writes.at,
         .write_count = b->writes.count,
+        .overwrites = b->overwrites.at,
+        .overwrite_count = b->overwrites.count,
         .commands = b->commands.at,
         .command_count = b->commands.count,
         .scratch_sizes = b->scratch.at,
         .scratch_count = b->scratch.count,
         .priority = b->priority,
+        .keep = b->keep,
     };
     hd_status status = hd_graph_pass(l->graph, &params, &pass, &error);
     clear_block(b);
@@ -83,16 +91,22 @@ hd_pass hdi_block_pass(lua_State *lua, const char *name, const char *where)
     return pass;
 }
 
-void hdi_block_resource(lua_State *lua, bool writes, hd_resource resource)
+void hdi_block_resource(lua_State *lua, enum hdi_use use, hd_resource resource)
 {
     struct hdi_block *b = &hdi_language_of(lua)->block;
 
-    if (writes) {
-        ROOM(lua, b->writes, 1);
-        b->writes.at[b->writes.count++] = resource;
-    } else {
+    switch (use) {
+    case HDI_USE_READ:
         ROOM(lua, b->reads, 1);
         b->reads.at[b->reads.count++] = resource;
+        return;
+    case HDI_USE_WRITE:
+        ROOM(lua, b->writes, 1);
+        b->writes.at[b->writes.count++] = resource;
+        return;
+    case HDI_USE_OVERWRITE:
+        ROOM(lua, b->overwrites, 1);
+        b->overwrites.at[b->overwrites.count++] = resource;
     }
 }
 
@@ -140,6 +154,23 @@ static void read_vector(lua_State *lua, int place, struct hd_pass_arg *arg)
     arg->number_count = (unsigned)count;
 }
 
+// The numbers at `index` become the pattern of a fill.
+void hdi_command_pattern(lua_State *lua, int index, struct hd_command *command)
+{
+    struct hd_pass_arg arg = {.number_count = 1};
+
+    lua_pushvalue(lua, index);
+    uint32_t first = hdi_language_of(lua)->block.numbers.count;
+    struct hdi_block *b = &hdi_language_of(lua)->block;
+    b->first_args.at[b->first_args.count - 1] = first;
+    if (lua_type(lua, -1) == LUA_TTABLE)
+        read_vector(lua, 2, &arg);
+    else
+        add_number(lua, -1, 2);
+    command->pattern_count = arg.number_count;
+    lua_pop(lua, 1);
+}
+
 static void check_scratch(lua_State *lua, const struct hdi_lua_scratch *scratch,
                           int place)
 {
@@ -158,6 +189,8 @@ static void read_arg(lua_State *lua, int place, struct hd_pass_arg *arg)
     const struct hdi_lua_resource *resource;
     const struct hdi_lua_scratch *scratch;
     const struct hdi_lua_local *local;
+    const struct hdi_lua_image *image;
+    const struct hdi_lua_sampler *sampler;
 
     *arg =
         (struct hd_pass_arg){.is = HD_PASS_NUMBERS, .size = b->numbers.count};
@@ -176,6 +209,14 @@ static void read_arg(lua_State *lua, int place, struct hd_pass_arg *arg)
     if ((resource = hdi_language_value(lua, -1, HDI_RESOURCE))) {
         *arg = (struct hd_pass_arg){.is = HD_PASS_RESOURCE,
                                     .resource = resource->resource};
+    } else if ((image = hdi_language_value(lua, -1, HDI_PICTURE))) {
+        *arg = (struct hd_pass_arg){.is = HD_PASS_IMAGE,
+                                    .resource = image->resource,
+                                    .order = image->order,
+                                    .type = image->type};
+    } else if ((sampler = hdi_language_value(lua, -1, HDI_SAMPLER))) {
+        *arg = (struct hd_pass_arg){.is = HD_PASS_SAMPLER,
+                                    .sampler = sampler->bits};
     } else if ((local = hdi_language_value(lua, -1, HDI_LOCAL))) {
         *arg = (struct hd_pass_arg){.is = HD_PASS_LOCAL, .size = local->size};
     } else if ((scratch = hdi_language_value(lua, -1, HDI_SCRATCH))) {
@@ -262,15 +303,37 @@ static void end_block(lua_State *lua)
     struct hdi_language *l = hdi_language_of(lua);
     struct hdi_block *b = &l->block;
     const struct hd_command *last = &b->commands.at[b->commands.count - 1];
-    const char *name = last->is == HD_DISPATCH ? last->kernel.name
-                       : last->is == HD_COPY   ? "copy"
-                                               : "clear";
+    static const char *const names[] = {"dispatch", "copy",  "clear", "fill",
+                                        "prefetch", "flush", "sync"};
+    const char *name =
+        last->is == HD_DISPATCH ? last->kernel.name : names[last->is];
     char where[512];
 
     snprintf(where, sizeof(where), "%s:%d", hdi_sandbox_of(lua)->path,
              l->stream.line);
     l->stream.full = false;
-    hdi_block_pass(lua, name, where);
+    l->stream.last = hdi_block_pass(lua, name, where);
+}
+
+void hdi_stream_end(lua_State *lua)
+{
+    if (hdi_language_of(lua)->block.commands.count > 0)
+        end_block(lua);
+}
+
+// Push the handle of the pass that the last block became, or nil.
+static int push_last(lua_State *lua)
+{
+    hd_pass last = hdi_language_of(lua)->stream.last;
+
+    if (last == 0) {
+        lua_pushnil(lua);
+        return 1;
+    }
+    struct hdi_lua_pass *value =
+        hdi_language_push(lua, HDI_PASSED, sizeof(*value));
+    value->pass = last;
+    return 1;
 }
 
 // A statement that begins the next block, if the block before waits for
@@ -293,20 +356,23 @@ static bool ask_rule(lua_State *lua)
     return ends;
 }
 
-static void end_command(lua_State *lua)
+// The command is complete: push the pass if its block is, too.
+int hdi_command_end(lua_State *lua)
 {
     struct hdi_language *l = hdi_language_of(lua);
 
     if (l->block.inside_run)
-        return;
+        return 0;
     l->stream.line = hdi_sandbox_line(lua);
     if (l->stream.commands ? l->block.commands.count < l->stream.commands
                            : !ask_rule(lua))
-        return;
-    if (l->stream.trailing)
+        return 0;
+    if (l->stream.trailing) {
         l->stream.full = true;
-    else
-        end_block(lua);
+        return 0;
+    }
+    end_block(lua);
+    return push_last(lua);
 }
 
 void hdi_block_outside(lua_State *lua, const char *function)
@@ -316,14 +382,15 @@ void hdi_block_outside(lua_State *lua, const char *function)
                          function);
 }
 
-static void stream_resources(lua_State *lua, bool writes)
+static int stream_resources(lua_State *lua, enum hdi_use use)
 {
-    const char *function = writes ? "write" : "read";
+    static const char *const functions[] = {"read", "write", "overwrite"};
+    const char *function = functions[use];
     struct hdi_language *l = hdi_language_of(lua);
     int count = lua_gettop(lua);
 
     hdi_block_outside(lua, function);
-    if (!writes)
+    if (use == HDI_USE_READ)
         hdi_stream_statement(lua);
     if (l->block.commands.count == 0)
         l->stream.line = hdi_sandbox_line(lua);
@@ -333,22 +400,27 @@ static void stream_resources(lua_State *lua, bool writes)
         if (!r)
             hdi_sandbox_fail(lua, HD_EPROGRAM, "%s takes resources, not %s",
                              function, hdi_language_kind(lua, i));
-        hdi_block_resource(lua, writes, r->resource);
+        hdi_block_resource(lua, use, r->resource);
     }
+    return 0;
 }
 
 // read(resource, ...)
 static int stream_read(lua_State *lua)
 {
-    stream_resources(lua, false);
-    return 0;
+    return stream_resources(lua, HDI_USE_READ);
 }
 
 // write(resource, ...)
 static int stream_write(lua_State *lua)
 {
-    stream_resources(lua, true);
-    return 0;
+    return stream_resources(lua, HDI_USE_WRITE);
+}
+
+// overwrite(resource, ...)
+static int stream_overwrite(lua_State *lua)
+{
+    return stream_resources(lua, HDI_USE_OVERWRITE);
 }
 
 // state(kernel)
@@ -408,14 +480,13 @@ static int stream_block(lua_State *lua)
 static int stream_finish(lua_State *lua)
 {
     hdi_block_outside(lua, "finish");
-    if (hdi_language_of(lua)->block.commands.count > 0)
-        end_block(lua);
-    return 0;
+    hdi_stream_end(lua);
+    return push_last(lua);
 }
 
 // Commands --------------------------------------------------------------------
 
-static struct hd_command *add_command(lua_State *lua)
+struct hd_command *hdi_command_add(lua_State *lua)
 {
     struct hdi_block *b = &hdi_language_of(lua)->block;
 
@@ -465,7 +536,7 @@ static int dispatch(lua_State *lua)
 
     struct hd_range range = {0};
     read_range(lua, 3, &range);
-    struct hd_command *command = add_command(lua);
+    struct hd_command *command = hdi_command_add(lua);
     command->is = HD_DISPATCH;
     command->range = range;
     command->kernel = (struct hd_kernel_ref){.path = kernel->path,
@@ -485,44 +556,7 @@ static int dispatch(lua_State *lua)
         lua_settop(lua, 3);
     }
     command->arg_count = (unsigned)count;
-    end_command(lua);
-    return 0;
-}
-
-static hd_resource check_operand(lua_State *lua, int index, const char *what)
-{
-    const struct hdi_lua_resource *r =
-        hdi_language_value(lua, index, HDI_RESOURCE);
-    if (!r)
-        hdi_sandbox_fail(lua, HD_EPROGRAM, "%s takes a resource, not %s", what,
-                         hdi_language_kind(lua, index));
-    return r->resource;
-}
-
-// copy(from, to)
-static int copy(lua_State *lua)
-{
-    hd_resource from = check_operand(lua, 1, "copy");
-    hd_resource to = check_operand(lua, 2, "copy");
-    struct hd_command *command = add_command(lua);
-
-    command->is = HD_COPY;
-    command->from = from;
-    command->to = to;
-    end_command(lua);
-    return 0;
-}
-
-// clear(resource)
-static int clear(lua_State *lua)
-{
-    hd_resource to = check_operand(lua, 1, "clear");
-    struct hd_command *command = add_command(lua);
-
-    command->is = HD_CLEAR;
-    command->to = to;
-    end_command(lua);
-    return 0;
+    return hdi_command_end(lua);
 }
 
 static int scratch_field(lua_State *lua)
@@ -587,12 +621,11 @@ void hdi_commands_add(lua_State *lua)
 {
     static const luaL_Reg functions[] = {{"pass", hdi_definition_make},
                                          {"dispatch", dispatch},
-                                         {"copy", copy},
-                                         {"clear", clear},
                                          {"scratch", scratch},
                                          {"state", stream_state},
                                          {"read", stream_read},
                                          {"write", stream_write},
+                                         {"overwrite", stream_overwrite},
                                          {"block", stream_block},
                                          {"finish", stream_finish},
                                          {NULL, NULL}};
@@ -617,7 +650,7 @@ void hdi_commands_end(lua_State *lua)
 
     if (b->commands.count > 0)
         end_block(lua);
-    else if (b->reads.count + b->writes.count > 0)
+    else if (b->reads.count + b->writes.count + b->overwrites.count > 0)
         hdi_sandbox_raise(
             lua, HD_EPROGRAM,
             lua_pushfstring(lua, "%s:%d: no command follows this read or write",

@@ -7,15 +7,18 @@ enum {
     NAME = 1, // fields of the table that a definition is kept as
     READ,
     WRITE,
+    OVERWRITE,
     STATE,
     PRIORITY,
+    KEEP,
     RUN
 };
 
 static void check_fields(lua_State *lua)
 {
-    static const char *const fields[] = {"name",  "read",     "write",
-                                         "state", "priority", "run"};
+    static const char *const fields[] = {"name",      "read",  "write",
+                                         "overwrite", "state", "priority",
+                                         "keep",      "run"};
 
     lua_pushnil(lua);
     while (lua_next(lua, 1)) {
@@ -27,7 +30,7 @@ static void check_fields(lua_State *lua)
         if (!known)
             hdi_sandbox_fail(lua, HD_EPROGRAM,
                              "pass has no field '%s'; it has name, read, "
-                             "write, state, priority and run",
+                             "write, overwrite, state, priority, keep and run",
                              key);
         lua_pop(lua, 1);
     }
@@ -97,6 +100,11 @@ int hdi_definition_make(lua_State *lua)
     lua_rawseti(lua, -2, NAME);
     keep_names(lua, "read", READ);
     keep_names(lua, "write", WRITE);
+    keep_names(lua, "overwrite", OVERWRITE);
+    lua_getfield(lua, 1, "keep");
+    lua_pushboolean(lua, lua_toboolean(lua, -1));
+    lua_rawseti(lua, -3, KEEP);
+    lua_pop(lua, 1);
     lua_getfield(lua, 1, "state");
     lua_rawseti(lua, -2, STATE);
     lua_getfield(lua, 1, "priority");
@@ -126,12 +134,12 @@ static void bad_parameter(lua_State *lua, const char *pass, const char *name,
 
 // The value at the top: a resource, or a list of some.
 static void take_parameter(lua_State *lua, const char *pass, const char *name,
-                           bool writes)
+                           enum hdi_use use)
 {
     const struct hdi_lua_resource *r =
         hdi_language_value(lua, -1, HDI_RESOURCE);
     if (r) {
-        hdi_block_resource(lua, writes, r->resource);
+        hdi_block_resource(lua, use, r->resource);
         return;
     }
     if (lua_type(lua, -1) != LUA_TTABLE)
@@ -142,22 +150,24 @@ static void take_parameter(lua_State *lua, const char *pass, const char *name,
         r = hdi_language_value(lua, -1, HDI_RESOURCE);
         if (!r)
             bad_parameter(lua, pass, name, lua_gettop(lua));
-        hdi_block_resource(lua, writes, r->resource);
+        hdi_block_resource(lua, use, r->resource);
         lua_pop(lua, 1);
     }
 }
 
 // Stack: 2 the parameters, 3 the definition.
-static void take_parameters(lua_State *lua, const char *pass, bool writes)
+static void take_parameters(lua_State *lua, const char *pass, enum hdi_use use)
 {
-    lua_rawgeti(lua, 3, writes ? WRITE : READ);
+    static const int places[] = {READ, WRITE, OVERWRITE};
+
+    lua_rawgeti(lua, 3, places[use]);
     int names = lua_gettop(lua);
     lua_Unsigned count = lua_rawlen(lua, names);
     for (lua_Unsigned i = 1; i <= count; i++) {
         lua_rawgeti(lua, names, (lua_Integer)i);
         lua_pushvalue(lua, -1);
         lua_rawget(lua, 2);
-        take_parameter(lua, pass, lua_tostring(lua, -2), writes);
+        take_parameter(lua, pass, lua_tostring(lua, -2), use);
         lua_pop(lua, 2);
     }
     lua_pop(lua, 1);
@@ -171,7 +181,9 @@ int hdi_definition_call(lua_State *lua)
 
     hdi_block_outside(lua, "a pass");
     hdi_stream_statement(lua);
-    if (b->commands.count + b->reads.count + b->writes.count > 0)
+    if (b->commands.count + b->reads.count + b->writes.count +
+            b->overwrites.count >
+        0)
         return hdi_sandbox_fail(lua, HD_EPROGRAM,
                                 "a definition is called within a block of "
                                 "commands; end it with finish()");
@@ -187,8 +199,12 @@ int hdi_definition_call(lua_State *lua)
     if (lua_type(lua, 4) != LUA_TSTRING)
         lua_rawgeti(lua, 3, NAME), lua_replace(lua, 4);
     const char *name = lua_tostring(lua, 4);
-    take_parameters(lua, name, false);
-    take_parameters(lua, name, true);
+    take_parameters(lua, name, HDI_USE_READ);
+    take_parameters(lua, name, HDI_USE_WRITE);
+    take_parameters(lua, name, HDI_USE_OVERWRITE);
+    lua_rawgeti(lua, 3, KEEP);
+    b->keep = lua_toboolean(lua, -1);
+    lua_pop(lua, 1);
 
     lua_rawgeti(lua, 3, RUN);
     lua_pushvalue(lua, 2);

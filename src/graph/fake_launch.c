@@ -16,12 +16,12 @@ hd_status __wrap_hdi_buffer_create(struct hdi_launcher *launcher, uint64_t size,
                                    struct hd_buffer **buffer,
                                    struct hd_error *error);
 void __wrap_hd_buffer_destroy(struct hd_buffer *buffer);
-hd_status __wrap_hdi_launch(struct hdi_launcher *launcher,
-                            const struct hd_kernel *kernel,
-                            const struct hd_range *range,
-                            const struct hd_arg *args, unsigned arg_count,
-                            const atomic_bool *cancel,
-                            enum hd_priority priority, struct hd_error *error);
+hd_status __wrap_hdi_launch_with(struct hdi_launcher *launcher,
+                                 const struct hd_kernel *kernel,
+                                 const struct hd_range *range,
+                                 const struct hd_arg *args, unsigned arg_count,
+                                 const struct hdi_terms *terms,
+                                 struct hd_error *error);
 hd_status __wrap_hdi_launch_check(const struct hdi_launcher *launcher,
                                   const struct hd_kernel *kernel,
                                   const struct hd_range *range,
@@ -37,6 +37,7 @@ const struct hd_kernel *__wrap_hd_program_kernel(
     const struct hd_program *program, unsigned index);
 const struct hd_kernel *__wrap_hd_program_find(const struct hd_program *program,
                                                const char *name);
+uint64_t __wrap_hdi_program_content(const struct hd_program *program);
 
 // The n-th call from now: counts down to 1, then stays 0.
 static bool is_nth(atomic_uint *counter)
@@ -83,20 +84,20 @@ static struct fake_kernel *fake_of(const struct hd_kernel *kernel)
                                   offsetof(struct fake_kernel, kernel));
 }
 
-hd_status __wrap_hdi_launch(struct hdi_launcher *launcher,
-                            const struct hd_kernel *kernel,
-                            const struct hd_range *range,
-                            const struct hd_arg *args, unsigned arg_count,
-                            const atomic_bool *cancel,
-                            enum hd_priority priority, struct hd_error *error)
+hd_status __wrap_hdi_launch_with(struct hdi_launcher *launcher,
+                                 const struct hd_kernel *kernel,
+                                 const struct hd_range *range,
+                                 const struct hd_arg *args, unsigned arg_count,
+                                 const struct hdi_terms *terms,
+                                 struct hd_error *error)
 {
     (void)launcher, (void)arg_count;
-    atomic_fetch_add(&fake.by_priority[priority], 1);
+    atomic_fetch_add(&fake.by_priority[terms->priority], 1);
     atomic_fetch_add(&fake.launches, 1);
     if (is_nth(&fake.fail_launch))
         return hdi_fail(error, HD_EFAULT, "kernel '%s' touched what it may not",
                         kernel->info.name);
-    if (atomic_load(cancel))
+    if (atomic_load(terms->cancel))
         return hdi_fail(error, HD_ECANCELED, "cancelled");
     struct fake_kernel *f = fake_of(kernel);
     hd_status status = f->run ? f->run(range, args) : HD_OK;
@@ -189,6 +190,11 @@ const struct hd_kernel *__wrap_hd_program_find(const struct hd_program *program,
         if (strcmp(f->name, name) == 0)
             return &f->kernel;
     return NULL;
+}
+
+uint64_t __wrap_hdi_program_content(const struct hd_program *program)
+{
+    return strlen(program->path);
 }
 
 static hd_status fake_copy(struct hdi_device *device, void *to,

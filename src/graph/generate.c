@@ -113,11 +113,15 @@ hd_status hdi_graph_generate(const struct hdi_graph_context *context,
         status = hdi_graph_create(context, &language.graph, error);
     if (status == HD_OK) {
         hide_first_line(&text);
+        if (program->started)
+            program->started(program->started_data, language.graph);
         status = run_program(&language, &text, error);
     }
     if (status == HD_OK)
         *graph = language.graph;
-    else
+    else if (program->started && language.graph)
+        program->started(program->started_data, NULL);
+    if (status != HD_OK)
         hd_graph_destroy(language.graph);
 
     hdi_block_free(&language.block);

@@ -7,10 +7,13 @@
 #include "kernel/program.h"
 #include "launch/launch.h"
 
+struct hdi_feedback;
+
 // What graphs need of a runtime.
 struct hdi_graph_context {
     struct hdi_launcher *launcher;
     struct hdi_program_context programs;
+    struct hdi_feedback *feedback; // NULL: nothing is learned
 };
 
 // As hd_graph_create() and hd_graph_generate(). The context is copied, what it

@@ -8,9 +8,11 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "graph/json.h"
 
 #define SETTINGS "heddle.settings" // tables of the registry
 #define INPUTS   "heddle.inputs"
+#define DATA     "heddle.data" // settings that came as an object
 
 // Values ----------------------------------------------------------------------
 
@@ -170,6 +172,13 @@ static void push_setting(lua_State *lua, const char *name, const char *value,
             lua_pushinteger(lua, whole);
         }
         return;
+    case LUA_TTABLE:
+        lua_pushfstring(lua, "setting '%s'", name);
+        hdi_json_push(lua, lua_tostring(lua, -1), value, strlen(value));
+        lua_remove(lua, -2);
+        if (lua_type(lua, -1) != LUA_TTABLE)
+            fail_setting(lua, name, value, "an array or object in JSON");
+        return;
     default:
         lua_pushstring(lua, value);
     }
@@ -224,6 +233,26 @@ static void check_listed(lua_State *lua, const char *name, int value, int rules)
                      hdi_sandbox_text(lua, value, NULL), text);
 }
 
+// If the data have a member of that name, push it in place of the default at
+// the top.
+static void push_datum(lua_State *lua, const char *name)
+{
+    lua_getfield(lua, LUA_REGISTRYINDEX, DATA);
+    lua_getfield(lua, -1, name);
+    lua_remove(lua, -2);
+    if (lua_isnil(lua, -1)) {
+        lua_pop(lua, 1);
+        return;
+    }
+    if (lua_type(lua, -1) != lua_type(lua, 2))
+        hdi_sandbox_fail(lua, HD_EPROGRAM,
+                         "setting '%s' is %s in the data, but it must be %s",
+                         name, luaL_typename(lua, -1), luaL_typename(lua, 2));
+    if (lua_isinteger(lua, 2) && !lua_isinteger(lua, -1))
+        fail_setting(lua, name, lua_tostring(lua, -1), "a whole number");
+    lua_replace(lua, -2);
+}
+
 // setting(name, default [, {min =, max =} or {allowed, ...}])
 static int setting(lua_State *lua)
 {
@@ -232,10 +261,11 @@ static int setting(lua_State *lua)
     int type = lua_type(lua, 2);
 
     lua_settop(lua, 3);
-    if (type != LUA_TNUMBER && type != LUA_TBOOLEAN && type != LUA_TSTRING)
+    if (type != LUA_TNUMBER && type != LUA_TBOOLEAN && type != LUA_TSTRING &&
+        type != LUA_TTABLE)
         return hdi_sandbox_fail(lua, HD_EPROGRAM,
                                 "setting '%s' takes a default: a number, a "
-                                "string, true or false",
+                                "string, true, false or a table",
                                 name);
     remember(lua, SETTINGS, name);
     lua_pushvalue(lua, 2);
@@ -245,6 +275,8 @@ static int setting(lua_State *lua)
         l->settings[i] = true;
         push_setting(lua, name, l->program->settings[i].value, 2);
     }
+    if (lua_gettop(lua) == 4)
+        push_datum(lua, name);
     if (lua_type(lua, 3) == LUA_TTABLE) {
         int value = lua_gettop(lua);
         check_bound(lua, name, "min", value, 3);
@@ -690,12 +722,45 @@ void hdi_language_start(lua_State *lua)
     lua_setfield(lua, LUA_REGISTRYINDEX, SETTINGS);
     lua_newtable(lua);
     lua_setfield(lua, LUA_REGISTRYINDEX, INPUTS);
+    const struct hd_graph_program *program = hdi_language_of(lua)->program;
+    const char *what = program->data_name ? program->data_name : "the data";
+    if (program->data)
+        hdi_json_push(lua, what, program->data, strlen(program->data));
+    else
+        lua_newtable(lua);
+    if (lua_type(lua, -1) != LUA_TTABLE || lua_rawlen(lua, -1) > 0)
+        hdi_sandbox_fail(lua, HD_EPROGRAM, "%s must be an object", what);
+    lua_setfield(lua, LUA_REGISTRYINDEX, DATA);
     add_kind(lua, HDI_RESOURCE, resource_field);
     add_kind(lua, HDI_KERNEL, NULL);
     add_kind(lua, HDI_PASSED, NULL);
     add_kind(lua, HDI_LOCAL, NULL);
     luaL_setfuncs(lua, functions, 0);
     hdi_commands_add(lua);
+    hdi_transfers_add(lua);
+    hdi_views_add(lua);
+    hdi_values_add(lua);
+}
+
+// Every member of the data is a setting that the program asked for.
+static void check_data(lua_State *lua)
+{
+    lua_getfield(lua, LUA_REGISTRYINDEX, DATA);
+    lua_getfield(lua, LUA_REGISTRYINDEX, SETTINGS);
+    lua_pushnil(lua);
+    while (lua_next(lua, -3)) {
+        lua_pop(lua, 1);
+        lua_pushvalue(lua, -1);
+        if (lua_rawget(lua, -3) == LUA_TNIL) {
+            const char *name = hdi_sandbox_text(lua, -2, NULL);
+            hdi_sandbox_fail(lua, HD_EPROGRAM,
+                             "the program has no setting '%s', which is in the "
+                             "data; it has: %s",
+                             name, known(lua, SETTINGS));
+        }
+        lua_pop(lua, 1);
+    }
+    lua_pop(lua, 2);
 }
 
 int hdi_language_end(lua_State *lua)
@@ -710,6 +775,7 @@ int hdi_language_end(lua_State *lua)
                                     "%s",
                                     l->program->settings[i].name,
                                     known(lua, SETTINGS));
+    check_data(lua);
     for (unsigned i = 0; i < l->program->input_count; i++)
         if (l->inputs[i] == 0)
             return hdi_sandbox_fail(lua, HD_EPROGRAM,

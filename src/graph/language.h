@@ -1,6 +1,8 @@
 // The graph language: what a graph program can call. language.c has what may be
-// called anywhere (settings, inputs, resources, kernels, order), commands.c the
-// commands and the stream form, definition.c the definition form.
+// called anywhere (settings, inputs, resources, kernels, order), commands.c
+// dispatch and the stream form, transfer_words.c the other commands,
+// definition.c the definition form, views.c images and samplers, values.c
+// results.
 #ifndef HDI_GRAPH_LANGUAGE_H
 #define HDI_GRAPH_LANGUAGE_H
 
@@ -14,6 +16,8 @@
 #define HDI_PASSED   "pass"
 #define HDI_LOCAL    "local memory"
 #define HDI_SCRATCH  "scratch memory"
+#define HDI_PICTURE  "image"
+#define HDI_SAMPLER  "sampler"
 
 struct hdi_lua_resource {
     hd_resource resource;
@@ -38,15 +42,35 @@ struct hdi_lua_scratch {
     uint64_t extent[3];
 };
 
+struct hdi_lua_image {
+    hd_resource resource;
+    enum hd_channel_order order; // 0: as the type of the elements says
+    enum hd_channel_type type;
+};
+
+struct hdi_lua_sampler {
+    uint32_t bits;
+};
+
+// What a pass does with a resource.
+enum hdi_use {
+    HDI_USE_READ,
+    HDI_USE_WRITE,
+    HDI_USE_OVERWRITE
+};
+
 // The pass or block of commands being put together.
 struct hdi_block {
     bool inside_run; // of a definition, not of the stream
     enum hd_priority priority;
-    unsigned passes; // before it
+    bool keep;
     HDI_ARRAY(hd_resource) reads;
     HDI_ARRAY(hd_resource) writes;
+    HDI_ARRAY(hd_resource) overwrites;
     HDI_ARRAY(struct hd_command) commands;
-    HDI_ARRAY(uint32_t) first_args;     // of each command
+    HDI_ARRAY(uint32_t)
+    first_args;                         // of each command; of a fill: into
+                                        // numbers
     HDI_ARRAY(struct hd_pass_arg) args; // `size` of numbers: index of the first
     HDI_ARRAY(double) numbers;
     HDI_ARRAY(uint64_t) scratch;
@@ -59,6 +83,7 @@ struct hdi_stream {
     bool trailing;     // a block takes the statements behind it too
     bool full;         // it has its commands and waits for trailing ones
     int line;          // of the block's last command, or first statement
+    hd_pass last;      // that a block has become; 0: none has
 };
 
 struct hdi_language {
@@ -79,6 +104,9 @@ static inline struct hdi_language *hdi_language_of(lua_State *lua)
 // Add the functions to the table at the top of the stack.
 void hdi_language_start(lua_State *lua);
 void hdi_commands_add(lua_State *lua);
+void hdi_transfers_add(lua_State *lua);
+void hdi_values_add(lua_State *lua);
+void hdi_views_add(lua_State *lua);
 
 // Checks at the end of the program.
 int hdi_language_end(lua_State *lua);
@@ -88,7 +116,7 @@ void hdi_block_free(struct hdi_block *block);
 
 // The block becomes a pass of the graph and is empty again.
 hd_pass hdi_block_pass(lua_State *lua, const char *name, const char *where);
-void hdi_block_resource(lua_State *lua, bool writes, hd_resource resource);
+void hdi_block_resource(lua_State *lua, enum hdi_use use, hd_resource resource);
 
 // An error inside the `run` of a definition.
 void hdi_block_outside(lua_State *lua, const char *function);
@@ -96,6 +124,16 @@ void hdi_block_outside(lua_State *lua, const char *function);
 // A statement that begins the next block, if the block before waits for
 // trailing ones.
 void hdi_stream_statement(lua_State *lua);
+
+// The block of the stream, if it has commands, becomes a pass.
+void hdi_stream_end(lua_State *lua);
+
+// Begin a command, zeroed; give it the numbers at `index` as its pattern; end
+// it, which pushes the pass when its block is complete and returns how many
+// values that are.
+struct hd_command *hdi_command_add(lua_State *lua);
+void hdi_command_pattern(lua_State *lua, int index, struct hd_command *command);
+int hdi_command_end(lua_State *lua);
 
 // pass {name =, read =, write =, state =, run =}, and calling what it returns.
 int hdi_definition_make(lua_State *lua);

@@ -1,4 +1,5 @@
 // What a caller may ask about a graph.
+#include "base/error.h"
 #include "graph/model.h"
 
 unsigned hd_graph_output_count(const struct hd_graph *graph)
@@ -14,9 +15,37 @@ bool hd_graph_result(const struct hd_graph *graph, unsigned index,
 
     const struct hdi_output *o = &graph->outputs.at[index];
     const struct hdi_resource *r = &graph->resources.at[o->resource];
-    *result = (struct hd_graph_result){
-        .name = o->name, .shape = r->shape, .buffer = r->memory};
+    *result = (struct hd_graph_result){.name = o->name,
+                                       .shape = r->shape,
+                                       .buffer = r->is_output ? r->kept : NULL};
     return true;
+}
+
+hd_status hd_graph_contents(const struct hd_graph *graph, hd_resource resource,
+                            uint64_t offset, void *memory, uint64_t size,
+                            struct hd_error *error)
+{
+    const struct hdi_resource *r =
+        graph ? hdi_graph_find(graph, resource) : NULL;
+
+    if (!r || (!memory && size > 0))
+        return hdi_fail(error, HD_EINVAL,
+                        "hd_graph_contents() takes a graph, one of its "
+                        "resources and memory");
+    if (offset > r->size || size > r->size - offset)
+        return hdi_fail(error, HD_EINVAL,
+                        "resource '%s' has %llu bytes, not %llu from %llu on",
+                        r->name, (unsigned long long)r->size,
+                        (unsigned long long)size, (unsigned long long)offset);
+    const struct hd_buffer *buffer = r->kept            ? r->kept
+                                     : r->versions == 0 ? r->input
+                                                        : NULL;
+    if (!buffer)
+        return hdi_fail(error, HD_EGRAPH,
+                        "resource '%s' holds nothing now: advance the graph, "
+                        "or make it an output and run it",
+                        r->name);
+    return hd_buffer_read(buffer, offset, memory, size, error);
 }
 
 unsigned hd_graph_pass_count(const struct hd_graph *graph)
@@ -35,7 +64,9 @@ bool hd_graph_pass_info(const struct hd_graph *graph, unsigned index,
                                   .where = p->where,
                                   .begin = p->begin,
                                   .end = p->end,
-                                  .work_items = p->work_items};
+                                  .work_items = p->work_items,
+                                  .busy = p->busy,
+                                  .dropped = p->dropped};
     return true;
 }
 

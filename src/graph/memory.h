@@ -1,6 +1,6 @@
 // The memory of a graph's resources and scratch: what one gave back serves the
 // next of the same size, in this run and the following ones, since fresh pages
-// cost more than most kernels that stream through them (G11).
+// cost more than most kernels that stream through them.
 //
 // Invariant: what is in use and what is spare together never exceed twice the
 // most that was in use at one time. Any thread may take and give.

@@ -1,5 +1,6 @@
-// What a graph is in memory: what the builder made (build.c), what preparing
-// adds (prepare.c), and the state of a run (run.c).
+// What a graph is in memory: what the builder made (build.c, pass.c), the edges
+// and memory that follow from it (link.c), what preparing adds (prepare.c,
+// order.c), and the state of a run (run.c).
 //
 // Everything is in growing arrays and named by index, so that a graph of many
 // thousand passes is built without an allocation per pass. Data edges always
@@ -10,6 +11,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "graph/feedback.h"
 #include "graph/graph.h"
 #include "graph/memory.h"
 #include "graph/type.h"
@@ -43,23 +45,43 @@ struct hdi_resource {
     // While building.
     uint32_t versions; // written so far; version 0 is what was handed in
     uint32_t writer;   // pass that wrote the newest version, or HDI_NONE
-    uint32_t readers;  // of the newest version: list in hd_graph.readers
-    uint32_t reader_count;
-    uint32_t users;  // passes that use it
-    uint32_t stamp;  // of the last pass that named it
-    uint32_t access; // index of that pass's access
+    uint32_t users;    // passes that use it
+    uint32_t stamp;    // of the last pass that named it
+    uint32_t access;   // index of that pass's access
+    // While linking: of the version that the next pass finds. When linked:
+    // `slot` is that of the last version.
+    uint32_t last_writer;
+    uint32_t readers; // list in hd_graph.readers
+    uint32_t slot;    // or HDI_NONE
+    bool needed;
+    // After a run: of the last version, if it was an output or kept.
+    struct hd_buffer *kept;
+    bool kept_is_ours;
+};
+
+// Memory of one or more versions of a resource. A version that a pass makes out
+// of the one before, in place, shares its slot; one that overwrites it as a
+// whole has a slot of its own, and need not wait for readers of the one before.
+struct hdi_graph_slot {
+    uint32_t resource;
+    uint32_t uses;  // by passes, and one if it is an output
+    uint32_t first; // pass that takes it; HDI_NONE: the caller's
+    bool copies;    // the input, when it is taken
+    bool carried;   // was there before the run, and is ours
     // While running. The edges of the graph order all accesses to `memory`.
+    bool owned;            // memory is ours, not the caller's
+    _Atomic uint32_t left; // uses to come
     struct hd_buffer *memory;
-    bool owned; // memory is ours, not the caller's
-    _Atomic uint32_t uses;
+    uint64_t offset; // in `memory` [bytes]
 };
 
 // One resource of one pass.
 struct hdi_access {
     uint32_t resource;
     bool reads, writes;
-    bool creates;     // the first write: takes the memory
+    bool whole;       // writes all of it, whatever was there
     uint32_t version; // that is read; a write makes the next
+    uint32_t slot;    // set by linking
 };
 
 struct hdi_argument {
@@ -71,10 +93,15 @@ struct hdi_argument {
 
 struct hdi_command {
     uint8_t is;      // as in hd_command
+    bool bytewise;   // the region is of bytes: all of both resources
     uint32_t kernel; // HD_DISPATCH: index of a hdi_kernel_use
     uint32_t from, to;
     uint32_t args, arg_count;
-    struct hd_range range;
+    union {
+        struct hd_range range;   // HD_DISPATCH
+        struct hd_region region; // the others: a count of 0 became all
+    };
+    uint32_t pattern, pattern_size; // HD_FILL: into `values` [bytes]
 };
 
 struct hdi_scratch {
@@ -86,6 +113,7 @@ struct hdi_kernel_use {
     const char *path, *name, *options; // path NULL: `kernel` was handed in
     const char *with;                  // more files, one per line
     const struct hd_kernel *kernel;    // NULL until it is built
+    uint64_t content;                  // of its program, when it is built
 };
 
 struct hdi_program_use {
@@ -100,9 +128,13 @@ struct hdi_pass {
     uint32_t scratch, scratch_count;
     uint32_t stamp;      // of the last pass that got an edge from this one
     uint32_t trace_name; // set by preparing
-    enum hd_priority priority;
+    uint8_t priority;    // enum hd_priority
+    bool keeps;          // is never dropped
+    bool syncs;          // all passes before it, and then all after it
+    bool dropped;        // nothing needs what it writes; set by linking
     uint64_t work_items;
     uint64_t begin, end; // since the start of the run [ns]
+    uint64_t busy;       // over all workers, of the last run [ns]
 };
 
 enum hdi_edge_kind {
@@ -115,7 +147,13 @@ enum hdi_edge_kind {
 struct hdi_edge {
     uint32_t from, to;
     uint32_t kind;
-    uint32_t order; // HDI_EDGE_ORDER: index into wheres
+    uint32_t order; // HDI_EDGE_ORDER: index into orders
+};
+
+// One pass before another, because the program says so.
+struct hdi_order {
+    uint32_t from, to;
+    const char *where;
 };
 
 struct hdi_reader {
@@ -134,6 +172,21 @@ struct hdi_pass_job {
     _Atomic uint32_t waiting;
 };
 
+// What a pass takes, or is thought to [ns].
+struct hdi_weight {
+    uint64_t time; // from begin to end, with the workers that it finds use for
+    uint64_t work; // over all of these
+    bool known;    // it ran before
+};
+
+// What a run should take, by what its passes took before [ns].
+struct hdi_forecast {
+    uint64_t makespan;      // on the workers there are
+    uint64_t area;          // work over workers
+    uint64_t critical_path; // the longest chain
+    uint32_t known;         // passes that have run before
+};
+
 struct hdi_string_block;
 
 enum {
@@ -149,9 +202,7 @@ struct hd_graph {
     HDI_ARRAY(struct hdi_argument) args;
     HDI_ARRAY(struct hdi_scratch) scratch;
     HDI_ARRAY(char) values; // of arguments; items start at multiples of 16
-    HDI_ARRAY(struct hdi_edge) edges;
-    HDI_ARRAY(const char *) wheres; // of explicit orders
-    HDI_ARRAY(struct hdi_reader) readers;
+    HDI_ARRAY(struct hdi_order) orders;
     HDI_ARRAY(struct hdi_output) outputs;
     HDI_ARRAY(struct hdi_kernel_use) kernels;
     HDI_ARRAY(struct hdi_program_use) programs;
@@ -161,16 +212,34 @@ struct hd_graph {
     const char *recent[HDI_STRINGS];
     uint32_t stamp; // of the pass being added; grows with every try
 
+    // Set by linking.
+    bool linked;
+    HDI_ARRAY(struct hdi_edge) edges;
+    HDI_ARRAY(struct hdi_reader) readers;
+    HDI_ARRAY(struct hdi_graph_slot) slots;
+    uint32_t dropped; // passes
+
     // Set by preparing.
     bool prepared;
-    uint32_t *successors;      // of all passes, one pass after another
-    uint32_t *first_successor; // passes.count + 1
-    uint32_t *waits;           // passes that a pass waits for
-    struct hd_arg *packed;     // as many as args; buffers are filled in late
-    char *packed_values;       // what HD_PASS_NUMBERS became
-    struct hdi_pass_job *jobs; // as many as passes
+    uint32_t *successors;       // of all passes, one pass after another
+    uint32_t *first_successor;  // passes.count + 1
+    uint32_t *waits;            // passes that a pass waits for
+    struct hd_arg *packed;      // as many as args; buffers are filled in late
+    char *packed_values;        // what HD_PASS_NUMBERS became
+    struct hdi_pass_job *jobs;  // as many as passes
+    uint32_t first;             // pass that the run begins with
+    struct hdi_weight *weights; // of each pass
+    uint64_t *rank;             // of each pass: see order.h [ns]
+    bool reweigh;               // the weights are not what the rank was made of
+    struct hdi_forecast forecast;
+    struct hdi_feedback_key *keys; // of each pass; NULL: nothing is kept
 
     // A run.
+    uint32_t done;  // passes that runs of what had been built have run
+    bool keeps_all; // resources that no pass uses any more
+    pthread_mutex_t ready_lock;
+    uint32_t *ready; // a heap of passes that wait for a worker only
+    _Atomic uint32_t ready_count;
     struct hd_group group;
     atomic_bool cancel;   // asked for by hd_graph_cancel()
     atomic_bool stopped;  // no further pass starts
@@ -179,6 +248,7 @@ struct hd_graph {
     struct hd_error failure; // the first
     const struct hd_graph_run_params *params;
     uint64_t start; // [ns]
+    uint64_t took;  // the last run [ns]
     _Atomic uint32_t finished;
     struct hdi_memory memory;
 };
@@ -190,6 +260,10 @@ static inline struct hdi_resource *hdi_graph_find(const struct hd_graph *graph,
         return NULL;
     return &graph->resources.at[resource - 1];
 }
+
+// Derive edges and slots from what passes read and write, if that is not done.
+// False without memory.
+bool hdi_graph_link(struct hd_graph *graph);
 
 // Copy a text into the graph; "" for NULL, NULL when there is no memory.
 const char *hdi_graph_string(struct hd_graph *graph, const char *text);
@@ -204,7 +278,7 @@ uint64_t hdi_graph_hash(uint64_t seed, const char *text);
 // Undo hd_graph_prepare(), but keep the programs.
 void hdi_graph_unprepare(struct hd_graph *graph);
 
-// Give back all memory of the last run, outputs too.
+// Give back all memory of the last run, outputs and what was kept too.
 void hdi_graph_release(struct hd_graph *graph);
 
 // Messages about a pass begin with its place: "planet.lua:12: pass 'blur': ".

@@ -1,4 +1,4 @@
-// The builder: passes, and the edges that program order gives them. As in
+// The builder: passes, and the versions that program order gives them. As in
 // build.c, a failed call leaves no trace.
 #include "graph/model.h"
 
@@ -114,7 +114,7 @@ struct plan {
     const struct hd_pass_params *params;
     const char *name, *where; // for messages; never NULL
     uint32_t access_count;    // put behind graph->accesses
-    uint64_t edges, readers, args, values;
+    uint64_t args, values;
     uint64_t work_items;
 };
 
@@ -132,13 +132,10 @@ static hd_status plan_access(struct hd_graph *graph, struct plan *plan,
         r->access = graph->accesses.count + plan->access_count++;
         graph->accesses.at[r->access] = (struct hdi_access){
             .resource = resource - 1, .version = r->versions};
-        plan->edges += 1 + r->reader_count;
-        plan->readers++;
     }
     struct hdi_access *access = &graph->accesses.at[r->access];
     if (writes) {
         access->writes = true;
-        access->creates = r->versions == 0;
         return HD_OK;
     }
     access->reads = true;
@@ -157,13 +154,19 @@ static hd_status plan_accesses(struct hd_graph *graph, struct plan *plan,
 {
     const struct hd_pass_params *p = plan->params;
 
-    if (!HDI_ROOM(graph->accesses, (uint64_t)p->read_count + p->write_count))
+    if (!HDI_ROOM(graph->accesses, (uint64_t)p->read_count + p->write_count +
+                                       p->overwrite_count))
         return no_memory(error);
     graph->stamp++;
     for (unsigned i = 0; i < p->read_count; i++)
         HDI_TRY(plan_access(graph, plan, p->reads[i], false, error));
     for (unsigned i = 0; i < p->write_count; i++)
         HDI_TRY(plan_access(graph, plan, p->writes[i], true, error));
+    for (unsigned i = 0; i < p->overwrite_count; i++) {
+        HDI_TRY(plan_access(graph, plan, p->overwrites[i], true, error));
+        graph->accesses.at[graph->resources.at[p->overwrites[i] - 1].access]
+            .whole = true;
+    }
     return HD_OK;
 }
 
@@ -181,6 +184,47 @@ static const char *name_of(struct hd_graph *graph, hd_resource resource)
 {
     const struct hdi_resource *r = hdi_graph_find(graph, resource);
     return r ? r->name : "(none)";
+}
+
+// What the elements of a resource are as texels.
+static bool find_format(const struct hdi_type *type,
+                        const struct hd_pass_arg *arg, uint64_t *format)
+{
+    static const enum hd_channel_order orders[] = {
+        [1] = HD_R, [2] = HD_RG, [4] = HD_RGBA};
+    static const enum hd_channel_type types[][5] = {
+        [HDI_SIGNED] =
+            {[1] = HD_SNORM_INT8, [2] = HD_SNORM_INT16, [4] = HD_SIGNED_INT32},
+        [HDI_UNSIGNED] = {[1] = HD_UNORM_INT8,
+                          [2] = HD_UNORM_INT16,
+                          [4] = HD_UNSIGNED_INT32},
+        [HDI_FLOAT] = {[4] = HD_FLOAT},
+        [HDI_HALF] = {[2] = HD_HALF_FLOAT}};
+    uint32_t order = arg->order, is = arg->type;
+
+    if (!order && type->width <= 4)
+        order = orders[type->width];
+    if (!is && type->scalar_size <= 4)
+        is = types[type->scalar][type->scalar_size];
+    *format = (uint64_t)order << 32 | is;
+    return hd_texel_size((enum hd_channel_order)order,
+                         (enum hd_channel_type)is) == type->size;
+}
+
+static hd_status plan_image(struct hd_graph *graph, const struct plan *plan,
+                            unsigned index, const struct hd_pass_arg *arg,
+                            struct hd_error *error)
+{
+    uint64_t format;
+    const struct hdi_resource *r = hdi_graph_find(graph, arg->resource);
+
+    if (find_format(r->type, arg, &format))
+        return HD_OK;
+    return hdi_fail(error, HD_EINVAL,
+                    HDI_PASS "argument %u: elements of type '%s' of resource "
+                             "'%s' are no texels of that format",
+                    HDI_PASS_OF(plan->where, plan->name), index + 1,
+                    r->type->name, r->name);
 }
 
 static hd_status plan_arg(struct hd_graph *graph, struct plan *plan,
@@ -206,7 +250,10 @@ static hd_status plan_arg(struct hd_graph *graph, struct plan *plan,
                             (unsigned long long)arg->size);
         size = arg->size;
         break;
+    case HD_PASS_SAMPLER:
+        break;
     case HD_PASS_RESOURCE:
+    case HD_PASS_IMAGE:
         if (!planned(graph, arg->resource))
             return hdi_fail(error, HD_EINVAL,
                             HDI_PASS "argument %u is resource '%s', which the "
@@ -214,6 +261,8 @@ static hd_status plan_arg(struct hd_graph *graph, struct plan *plan,
                                      "in one of the two",
                             HDI_PASS_OF(plan->where, plan->name), index + 1,
                             name_of(graph, arg->resource));
+        if (arg->is == HD_PASS_IMAGE)
+            HDI_TRY(plan_image(graph, plan, index, arg, error));
         break;
     case HD_PASS_LOCAL:
         break;
@@ -267,20 +316,69 @@ static hd_status plan_dispatch(struct hd_graph *graph, struct plan *plan,
     return HD_OK;
 }
 
-static hd_status plan_transfer(struct hd_graph *graph, struct plan *plan,
-                               const struct hd_command *c,
-                               struct hd_error *error)
+static const char *transfer_word(enum hd_command_is is)
 {
-    const char *what = c->is == HD_COPY ? "copies to" : "clears";
-    const struct hdi_access *to = planned(graph, c->to);
-    if (!to || !to->writes)
-        return hdi_fail(error, HD_EINVAL,
-                        HDI_PASS "it %s resource '%s', which it does not write",
-                        HDI_PASS_OF(plan->where, plan->name), what,
-                        name_of(graph, c->to));
-    if (c->is == HD_CLEAR)
-        return HD_OK;
+    switch (is) {
+    case HD_COPY:
+        return "copies to";
+    case HD_CLEAR:
+        return "clears";
+    case HD_FILL:
+        return "fills";
+    case HD_PREFETCH:
+        return "prefetches";
+    default:
+        return "flushes";
+    }
+}
 
+// The region in one of the resources of a transfer.
+static hd_status check_region(const struct plan *plan,
+                              const struct hd_command *c,
+                              const struct hdi_resource *r,
+                              const uint64_t at[3], struct hd_error *error)
+{
+    for (int i = 0; i < 3; i++) {
+        uint64_t extent = (unsigned)i < r->shape.axes ? r->shape.extent[i] : 1;
+        uint64_t count = c->region.count[i] ? c->region.count[i] : 1;
+        if (at[i] > extent || count > extent - at[i])
+            return hdi_fail(error, HD_EGRAPH,
+                            HDI_PASS "it %s %llu elements from %llu on of "
+                                     "axis %d of '%s', which has %llu",
+                            HDI_PASS_OF(plan->where, plan->name),
+                            c->is == HD_COPY ? "copies" : transfer_word(c->is),
+                            (unsigned long long)count,
+                            (unsigned long long)at[i], i + 1, r->name,
+                            (unsigned long long)extent);
+    }
+    return HD_OK;
+}
+
+static hd_status plan_pattern(struct hd_graph *graph, struct plan *plan,
+                              const struct hd_command *c,
+                              struct hd_error *error)
+{
+    char problem[160];
+    unsigned char value[HDI_VALUE_SIZE];
+    const struct hdi_resource *r = hdi_graph_find(graph, c->to);
+
+    if (!c->pattern || c->pattern_count < 1 || c->pattern_count > 16)
+        return hdi_fail(error, HD_EINVAL,
+                        HDI_PASS "it fills '%s' with %u numbers; give 1, or as "
+                                 "many as an element has components",
+                        HDI_PASS_OF(plan->where, plan->name), r->name,
+                        c->pattern_count);
+    if (hdi_type_convert(r->type, c->pattern, c->pattern_count, value,
+                         problem) != HD_OK)
+        return hdi_fail(error, HD_EGRAPH, HDI_PASS "it fills '%s': %s",
+                        HDI_PASS_OF(plan->where, plan->name), r->name, problem);
+    plan->values += HDI_VALUE_SIZE;
+    return HD_OK;
+}
+
+static hd_status plan_copy(struct hd_graph *graph, const struct plan *plan,
+                           const struct hd_command *c, struct hd_error *error)
+{
     if (!planned(graph, c->from))
         return hdi_fail(error, HD_EINVAL,
                         HDI_PASS "it copies resource '%s', which it neither "
@@ -293,14 +391,47 @@ static hd_status plan_transfer(struct hd_graph *graph, struct plan *plan,
         return hdi_fail(error, HD_EINVAL,
                         HDI_PASS "it copies resource '%s' to itself",
                         HDI_PASS_OF(plan->where, plan->name), a->name);
-    if (a->size != b->size)
+    if (c->region.count[0] == 0 && a->size != b->size)
         return hdi_fail(error, HD_EGRAPH,
                         HDI_PASS "it copies '%s' (%llu bytes) to '%s' (%llu "
                                  "bytes); they must be of the same size",
                         HDI_PASS_OF(plan->where, plan->name), a->name,
                         (unsigned long long)a->size, b->name,
                         (unsigned long long)b->size);
-    return HD_OK;
+    if (c->region.count[0] == 0)
+        return HD_OK;
+    if (a->type->size != b->type->size)
+        return hdi_fail(error, HD_EGRAPH,
+                        HDI_PASS "it copies elements of type '%s' of '%s' to "
+                                 "elements of type '%s' of '%s'",
+                        HDI_PASS_OF(plan->where, plan->name), a->type->name,
+                        a->name, b->type->name, b->name);
+    return check_region(plan, c, a, c->region.from, error);
+}
+
+static hd_status plan_transfer(struct hd_graph *graph, struct plan *plan,
+                               const struct hd_command *c,
+                               struct hd_error *error)
+{
+    if (c->is == HD_SYNC)
+        return HD_OK;
+
+    bool writes = c->is != HD_PREFETCH && c->is != HD_FLUSH;
+    const struct hdi_access *to = planned(graph, c->to);
+    if (!to || (writes && !to->writes))
+        return hdi_fail(error, HD_EINVAL,
+                        HDI_PASS "it %s resource '%s', which it does not %s",
+                        HDI_PASS_OF(plan->where, plan->name),
+                        transfer_word(c->is), name_of(graph, c->to),
+                        writes ? "write" : "use");
+    if (c->is == HD_COPY)
+        HDI_TRY(plan_copy(graph, plan, c, error));
+    if (c->is == HD_FILL)
+        HDI_TRY(plan_pattern(graph, plan, c, error));
+    return c->region.count[0] && writes
+               ? check_region(plan, c, hdi_graph_find(graph, c->to),
+                              c->region.to, error)
+               : HD_OK;
 }
 
 static hd_status plan_commands(struct hd_graph *graph, struct plan *plan,
@@ -316,6 +447,10 @@ static hd_status plan_commands(struct hd_graph *graph, struct plan *plan,
             break;
         case HD_COPY:
         case HD_CLEAR:
+        case HD_FILL:
+        case HD_PREFETCH:
+        case HD_FLUSH:
+        case HD_SYNC:
             HDI_TRY(plan_transfer(graph, plan, c, error));
             break;
         default:
@@ -365,6 +500,13 @@ static void add_arg(struct hd_graph *graph, const struct hd_pass_arg *arg)
     case HD_PASS_SCRATCH:
         a.index = arg->scratch;
         break;
+    case HD_PASS_IMAGE:
+        a.index = arg->resource - 1;
+        find_format(graph->resources.at[a.index].type, arg, &a.size);
+        break;
+    case HD_PASS_SAMPLER:
+        a.index = arg->sampler;
+        break;
     }
     graph->args.at[graph->args.count++] = a;
 }
@@ -384,52 +526,67 @@ static void add_command(struct hd_graph *graph, const struct hd_command *c,
         return;
     }
     command->from = c->is == HD_COPY ? c->from - 1 : HDI_NONE;
-    command->to = c->to - 1;
+    command->to = c->is == HD_SYNC ? HDI_NONE : c->to - 1;
+    command->region = c->region;
+    if (c->is == HD_SYNC)
+        return;
+    const struct hdi_resource *r = &graph->resources.at[command->to];
+    bool all = c->region.count[0] == 0;
+    for (unsigned i = 0; i < 3; i++) {
+        uint64_t extent = i < r->shape.axes ? r->shape.extent[i] : 1;
+        if (all)
+            command->region.count[i] = extent;
+        else if (command->region.count[i] == 0)
+            command->region.count[i] = 1;
+    }
+    if (all && c->is == HD_COPY) {
+        command->region = (struct hd_region){.count = {r->size, 1, 1}};
+        command->bytewise = true;
+    }
+    if (c->is == HD_FILL) {
+        char problem[160];
+        command->pattern = graph->values.count;
+        command->pattern_size = r->type->size;
+        hdi_type_convert(r->type, c->pattern, c->pattern_count,
+                         graph->values.at + graph->values.count, problem);
+        graph->values.count += HDI_VALUE_SIZE;
+    }
 }
 
-static void add_edge(struct hd_graph *graph, uint32_t from, uint32_t to,
-                     enum hdi_edge_kind kind)
+static bool is_all(const struct hd_graph *graph, const struct hdi_command *c)
 {
-    if (from == HDI_NONE || graph->passes.at[from].stamp == to + 1)
-        return;
-    graph->passes.at[from].stamp = to + 1;
-    graph->edges.at[graph->edges.count++] =
-        (struct hdi_edge){.from = from, .to = to, .kind = kind};
+    const struct hdi_resource *r = &graph->resources.at[c->to];
+    uint64_t bytes = c->bytewise ? 1 : r->type->size;
+
+    for (int i = 0; i < 3; i++)
+        bytes *= c->region.count[i];
+    return bytes == r->size;
 }
 
-// Edges first for what is read: of two reasons for one edge, the stronger one
-// is shown.
-static void add_edges(struct hd_graph *graph, const struct hdi_pass *pass,
-                      uint32_t index)
+// First commands that set all of a resource leave nothing of what was there.
+static void mark_whole(struct hd_graph *graph, const struct hdi_pass *pass)
 {
-    if (pass->access_count == 0)
-        return;
+    for (uint32_t i = 0; i < pass->command_count; i++) {
+        const struct hdi_command *c = &graph->commands.at[pass->commands + i];
+        if (c->is == HD_DISPATCH)
+            break;
+        if ((c->is == HD_CLEAR || c->is == HD_FILL || c->is == HD_COPY) &&
+            is_all(graph, c))
+            graph->accesses.at[graph->resources.at[c->to].access].whole = true;
+    }
+}
 
-    const struct hdi_access *accesses = &graph->accesses.at[pass->accesses];
-
-    for (uint32_t i = 0; i < pass->access_count; i++)
-        if (accesses[i].reads)
-            add_edge(graph, graph->resources.at[accesses[i].resource].writer,
-                     index, HDI_EDGE_READ);
+static void add_versions(struct hd_graph *graph, const struct hdi_pass *pass,
+                         uint32_t index)
+{
     for (uint32_t i = 0; i < pass->access_count; i++) {
-        struct hdi_resource *r = &graph->resources.at[accesses[i].resource];
+        const struct hdi_access *a = &graph->accesses.at[pass->accesses + i];
+        struct hdi_resource *r = &graph->resources.at[a->resource];
         r->users++;
-        if (!accesses[i].writes) {
-            graph->readers.at[graph->readers.count] =
-                (struct hdi_reader){.pass = index, .next = r->readers};
-            r->readers = graph->readers.count++;
-            r->reader_count++;
-            continue;
+        if (a->writes) {
+            r->writer = index;
+            r->versions++;
         }
-        for (uint32_t n = r->readers; n != HDI_NONE;
-             n = graph->readers.at[n].next)
-            add_edge(graph, graph->readers.at[n].pass, index,
-                     HDI_EDGE_OVERWRITE);
-        add_edge(graph, r->writer, index, HDI_EDGE_WRITE);
-        r->readers = HDI_NONE;
-        r->reader_count = 0;
-        r->writer = index;
-        r->versions++;
     }
 }
 
@@ -437,8 +594,6 @@ static bool make_room(struct hd_graph *graph, const struct plan *plan)
 {
     return HDI_ROOM(graph->passes, 1) && HDI_ROOM(graph->args, plan->args) &&
            HDI_ROOM(graph->values, plan->values) &&
-           HDI_ROOM(graph->edges, plan->edges) &&
-           HDI_ROOM(graph->readers, plan->readers) &&
            HDI_ROOM(graph->scratch, plan->params->scratch_count) &&
            HDI_ROOM(graph->commands, plan->params->command_count);
 }
@@ -449,6 +604,7 @@ hd_status hd_graph_pass(struct hd_graph *graph,
 {
     if (!graph || !params || !pass || (params->read_count && !params->reads) ||
         (params->write_count && !params->writes) ||
+        (params->overwrite_count && !params->overwrites) ||
         (params->command_count && !params->commands) ||
         (params->scratch_count && !params->scratch_sizes))
         return hdi_fail(error, HD_EINVAL,
@@ -477,7 +633,8 @@ hd_status hd_graph_pass(struct hd_graph *graph,
         .scratch = graph->scratch.count,
         .scratch_count = params->scratch_count,
         .work_items = plan.work_items,
-        .priority = params->priority,
+        .priority = (uint8_t)params->priority,
+        .keeps = params->keep,
     };
     if (!p.name || !p.where || !make_room(graph, &plan))
         return no_memory(error);
@@ -496,11 +653,14 @@ hd_status hd_graph_pass(struct hd_graph *graph,
             (struct hdi_scratch){.size = params->scratch_sizes[i]};
     for (unsigned i = 0; i < params->command_count; i++) {
         const struct hd_command *c = &params->commands[i];
+        if (c->is == HD_SYNC)
+            graph->passes.at[index].syncs = true;
         add_command(graph, c,
                     c->is == HD_DISPATCH ? find_kernel(graph, &c->kernel)
                                          : HDI_NONE);
     }
-    add_edges(graph, &graph->passes.at[index], index);
+    mark_whole(graph, &graph->passes.at[index]);
+    add_versions(graph, &graph->passes.at[index], index);
     *pass = index + 1;
     return HD_OK;
 }

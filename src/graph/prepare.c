@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "graph/order.h"
 
 void hdi_graph_unprepare(struct hd_graph *graph)
 {
@@ -18,6 +19,14 @@ void hdi_graph_unprepare(struct hd_graph *graph)
     free(graph->packed);
     free(graph->packed_values);
     free(graph->jobs);
+    free(graph->weights);
+    free(graph->rank);
+    free(graph->ready);
+    free(graph->keys);
+    graph->weights = NULL;
+    graph->rank = NULL;
+    graph->ready = NULL;
+    graph->keys = NULL;
     graph->successors = NULL;
     graph->first_successor = NULL;
     graph->waits = NULL;
@@ -25,6 +34,7 @@ void hdi_graph_unprepare(struct hd_graph *graph)
     graph->packed_values = NULL;
     graph->jobs = NULL;
     graph->prepared = false;
+    graph->linked = false;
 }
 
 static hd_status no_memory(struct hd_error *error)
@@ -109,9 +119,9 @@ static hd_status fail_cycle(const struct hd_graph *graph, const uint32_t *left,
         const struct hdi_edge *e = &graph->edges.at[into[at]];
         hdi_text_print(&text, " waits for ");
         print_pass(graph, e->from, &text);
-        if (e->kind == HDI_EDGE_ORDER && graph->wheres.at[e->order][0])
+        if (e->kind == HDI_EDGE_ORDER && graph->orders.at[e->order].where[0])
             hdi_text_print(&orders, "%s%s", orders.size ? ", " : "",
-                           graph->wheres.at[e->order]);
+                           graph->orders.at[e->order].where);
         at = e->from;
     } while (at != end);
     hdi_text_print(&text, "; take away an explicit order");
@@ -259,6 +269,7 @@ static hd_status find_kernel(struct hd_graph *graph, uint32_t index,
     struct hd_program *program;
     HDI_TRY(build_program(graph, use, pass, &program, error));
     use->kernel = hd_program_find(program, use->name);
+    use->content = hdi_program_content(program);
     return use->kernel ? HD_OK : fail_no_kernel(use, pass, program, error);
 }
 
@@ -339,6 +350,22 @@ static hd_status check_resource(const struct hd_graph *graph,
     return HD_OK;
 }
 
+static hd_status check_image(const struct hd_graph *graph,
+                             const struct place *place, uint32_t resource,
+                             struct hd_error *error)
+{
+    const struct hdi_resource *r = &graph->resources.at[resource];
+
+    if (place->kernel->args[place->index].shown.pointee_const ||
+        access_of(graph, place->pass, resource)->writes)
+        return HD_OK;
+    return hdi_fail(error, HD_EGRAPH,
+                    ARG "the kernel may write it, but the pass only reads "
+                        "resource '%s'; add it to what the pass writes, or "
+                        "declare the argument read_only",
+                    ARG_OF(place), r->name);
+}
+
 static const char *wanted_words(enum hd_arg_kind kind)
 {
     switch (kind) {
@@ -349,10 +376,10 @@ static const char *wanted_words(enum hd_arg_kind kind)
         return "a resource or scratch";
     case HD_ARG_LOCAL:
         return "local memory";
+    case HD_ARG_IMAGE:
+        return "an image: image(resource)";
     default:
-        return "an image or a sampler, which graphs cannot give: let the "
-               "kernel "
-               "take a buffer of texels";
+        return "a sampler";
     }
 }
 
@@ -366,8 +393,10 @@ static bool kind_fits(enum hd_arg_kind kind, uint8_t is)
         return is == HD_PASS_RESOURCE || is == HD_PASS_SCRATCH;
     case HD_ARG_LOCAL:
         return is == HD_PASS_LOCAL;
+    case HD_ARG_IMAGE:
+        return is == HD_PASS_IMAGE;
     default:
-        return false;
+        return is == HD_PASS_SAMPLER;
     }
 }
 
@@ -395,6 +424,12 @@ static hd_status pack_arg(struct hd_graph *graph, const struct place *place,
     case HD_PASS_SCRATCH:
         *packed = (struct hd_arg){.is = HD_IS_BUFFER};
         return HD_OK;
+    case HD_PASS_IMAGE:
+        *packed = (struct hd_arg){.is = HD_IS_IMAGE};
+        return check_image(graph, place, arg->index, error);
+    case HD_PASS_SAMPLER:
+        *packed = (struct hd_arg){.is = HD_IS_SAMPLER, .sampler = arg->index};
+        return HD_OK;
     default:
         *packed = (struct hd_arg){.is = HD_IS_LOCAL, .size = arg->size};
         return HD_OK;
@@ -420,6 +455,10 @@ static hd_status pack_dispatch(struct hd_graph *graph,
         HDI_TRY(pack_arg(graph, &place, &graph->args.at[command->args + i],
                          used, &packed[i], error));
     }
+    // Images are made when the pass runs, and looked at then.
+    for (uint32_t i = 0; i < command->arg_count; i++)
+        if (packed[i].is == HD_IS_IMAGE)
+            return HD_OK;
     hd_status status =
         hdi_launch_check(graph->context.launcher, kernel, &command->range,
                          packed, command->arg_count, error);
@@ -441,8 +480,10 @@ static hd_status pack_args(struct hd_graph *graph, struct hd_error *error)
         return no_memory(error);
 
     uint32_t used = 0;
-    for (uint32_t i = 0; i < graph->passes.count; i++) {
+    for (uint32_t i = graph->first; i < graph->passes.count; i++) {
         const struct hdi_pass *pass = &graph->passes.at[i];
+        if (pass->dropped)
+            continue;
         for (uint32_t c = 0; c < pass->command_count; c++) {
             const struct hdi_command *command =
                 &graph->commands.at[pass->commands + c];
@@ -458,7 +499,16 @@ static hd_status make_jobs(struct hd_graph *graph, struct hd_error *error)
     struct hdi_trace *trace = graph->context.launcher->trace;
 
     graph->jobs = calloc(graph->passes.count + (size_t)1, sizeof(*graph->jobs));
-    if (!graph->jobs)
+    graph->weights =
+        calloc(graph->passes.count + (size_t)1, sizeof(*graph->weights));
+    graph->rank = calloc(graph->passes.count + (size_t)1, sizeof(*graph->rank));
+    graph->ready =
+        calloc(graph->passes.count + (size_t)1, sizeof(*graph->ready));
+    if (graph->context.feedback)
+        graph->keys =
+            calloc(graph->passes.count + (size_t)1, sizeof(*graph->keys));
+    if (!graph->jobs || !graph->weights || !graph->rank || !graph->ready ||
+        (graph->context.feedback && !graph->keys) || !hdi_graph_weigh(graph))
         return no_memory(error);
     for (uint32_t i = 0; trace && i < graph->passes.count; i++)
         graph->passes.at[i].trace_name =
@@ -469,6 +519,9 @@ static hd_status make_jobs(struct hd_graph *graph, struct hd_error *error)
 static hd_status prepare(struct hd_graph *graph, struct hd_error *error)
 {
     HDI_TRY(check_outputs(graph, error));
+    graph->first = graph->done;
+    if (!hdi_graph_link(graph))
+        return no_memory(error);
     HDI_TRY(list_successors(graph, error));
     HDI_TRY(check_cycles(graph, error));
     HDI_TRY(pack_args(graph, error));

@@ -37,7 +37,7 @@ static void dot_pass(const struct hd_graph *graph, uint32_t index,
     }
     if (p->end > 0)
         hdi_text_print(text, "\\n%.3f ms", (double)(p->end - p->begin) * 1e-6);
-    hdi_text_print(text, "\"];\n");
+    hdi_text_print(text, "\"%s];\n", p->dropped ? ", color=gray" : "");
 }
 
 static void dot_version(const struct hdi_resource *r, uint32_t index,
@@ -131,6 +131,8 @@ static void json_pass(const struct hd_graph *graph, uint32_t index,
     hdi_text_print(text, "],\"writes\":[");
     json_accesses(graph, p, true, text);
     hdi_text_print(text, "]");
+    if (p->dropped)
+        hdi_text_print(text, ",\"dropped\":true");
     if (p->end > 0)
         hdi_text_print(text, ",\"begin_ns\":%llu,\"end_ns\":%llu",
                        (unsigned long long)p->begin,
@@ -195,6 +197,8 @@ hd_status hd_graph_print(const struct hd_graph *graph,
 
     if (!graph || !file)
         return HD_EINVAL;
+    if (!hdi_graph_link((struct hd_graph *)(uintptr_t)graph))
+        return HD_ENOMEM;
     if (format == HD_GRAPH_DOT)
         print_dot(graph, &text);
     else

@@ -1,173 +1,20 @@
 // Running a graph: a pass becomes a job of the pool when the last pass it waits
-// for has finished.
+// for has finished. Of the passes that are ready, the one goes first after
+// which most is to be done.
 //
-// Invariant: all accesses to a resource's memory are ordered by the graph's
-// edges. A pass decrements its successors' counters with release and acquire,
-// so plain fields of a resource need no other protection. After the first
-// failure no pass starts; whoever waits for the run gives back what is left.
+// Invariant: a heap holds what is ready, and for each entry there is one job in
+// the pool, or one worker that will take it as soon as it has counted down the
+// successors of its pass. After the first failure no pass starts; whoever waits
+// for the run gives back what is left.
 #include "graph/model.h"
 
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
-
-enum {
-    STEP = 4 << 20 // copied or cleared between two looks at `cancel` [bytes]
-};
-
-// Memory ----------------------------------------------------------------------
-
-static hd_status check_cancel(struct hd_graph *graph, struct hd_error *error)
-{
-    if (!atomic_load_explicit(&graph->cancel, memory_order_relaxed))
-        return HD_OK;
-    return hdi_fail(error, HD_ECANCELED, "cancelled");
-}
-
-// `from` NULL clears.
-static hd_status fill(struct hd_graph *graph, struct hd_buffer *to,
-                      const struct hd_buffer *from, uint64_t size,
-                      struct hd_error *error)
-{
-    static const char zeros[64 * 1024];
-    struct hdi_device *device = graph->context.launcher->device;
-    bool host = device->can.host_memory;
-    uint64_t step = from || host ? STEP : sizeof(zeros);
-
-    for (uint64_t done = 0; done < size; done += step) {
-        HDI_TRY(check_cancel(graph, error));
-        uint64_t now = size - done < step ? size - done : step;
-        char *at = (char *)to->address + done;
-        if (!from && host) {
-            memset(at, 0, now);
-            continue;
-        }
-        const char *source = from ? (const char *)from->address + done : zeros;
-        hd_status status = device->backend->copy(device, at, source, now);
-        if (status != HD_OK)
-            return hdi_fail(error, status, "copying %llu bytes: %s",
-                            (unsigned long long)now, hd_status_text(status));
-    }
-    return HD_OK;
-}
-
-static void release_resource(struct hd_graph *graph, struct hdi_resource *r)
-{
-    if (r->owned)
-        hdi_memory_give(&graph->memory, r->memory);
-    r->memory = NULL;
-    r->owned = false;
-}
-
-// The memory that the first writer of a resource needs. An input is copied, so
-// that the caller's buffer stays as it is and the next run starts from it.
-static hd_status create_resource(struct hd_graph *graph, struct hdi_resource *r,
-                                 struct hd_error *error)
-{
-    bool used;
-    hd_status status = hdi_memory_take(&graph->memory, graph->context.launcher,
-                                       r->size, &r->memory, &used, error);
-
-    if (status != HD_OK) {
-        hdi_prefix_error(error, "memory for resource '%s' (%llu bytes)",
-                         r->name, (unsigned long long)r->size);
-        return status;
-    }
-    r->owned = true;
-    if (r->is_input)
-        return fill(graph, r->memory, r->input, r->size, error);
-    return HD_OK;
-}
-
-static hd_status take_memory(struct hd_graph *graph,
-                             const struct hdi_pass *pass,
-                             struct hd_error *error)
-{
-    for (uint32_t i = 0; i < pass->access_count; i++) {
-        const struct hdi_access *a = &graph->accesses.at[pass->accesses + i];
-        if (a->creates)
-            HDI_TRY(create_resource(graph, &graph->resources.at[a->resource],
-                                    error));
-    }
-    for (uint32_t i = 0; i < pass->scratch_count; i++) {
-        struct hdi_scratch *s = &graph->scratch.at[pass->scratch + i];
-        bool used;
-        hd_status status =
-            hdi_memory_take(&graph->memory, graph->context.launcher, s->size,
-                            &s->memory, &used, error);
-        if (status != HD_OK) {
-            hdi_prefix_error(error, "scratch memory (%llu bytes)",
-                             (unsigned long long)s->size);
-            return status;
-        }
-        if (used)
-            HDI_TRY(fill(graph, s->memory, NULL, s->size, error));
-    }
-    return HD_OK;
-}
-
-static void give_scratch(struct hd_graph *graph, const struct hdi_pass *pass)
-{
-    for (uint32_t i = 0; i < pass->scratch_count; i++) {
-        struct hdi_scratch *s = &graph->scratch.at[pass->scratch + i];
-        hdi_memory_give(&graph->memory, s->memory);
-        s->memory = NULL;
-    }
-}
-
-// Acquire and release: whoever comes last frees what the others used.
-static void give_resources(struct hd_graph *graph, const struct hdi_pass *pass)
-{
-    for (uint32_t i = 0; i < pass->access_count; i++) {
-        struct hdi_resource *r =
-            &graph->resources
-                 .at[graph->accesses.at[pass->accesses + i].resource];
-        if (atomic_fetch_sub_explicit(&r->uses, 1, memory_order_acq_rel) == 1)
-            release_resource(graph, r);
-    }
-}
-
-// Commands --------------------------------------------------------------------
-
-static hd_status run_dispatch(struct hd_graph *graph,
-                              const struct hdi_pass *pass,
-                              const struct hdi_command *command,
-                              struct hd_error *error)
-{
-    struct hd_arg *packed = graph->packed + command->args;
-
-    for (uint32_t i = 0; i < command->arg_count; i++) {
-        const struct hdi_argument *a = &graph->args.at[command->args + i];
-        if (a->is == HD_PASS_RESOURCE)
-            packed[i].buffer = graph->resources.at[a->index].memory;
-        else if (a->is == HD_PASS_SCRATCH)
-            packed[i].buffer =
-                graph->scratch.at[pass->scratch + a->index].memory;
-    }
-    return hdi_launch(graph->context.launcher,
-                      graph->kernels.at[command->kernel].kernel,
-                      &command->range, packed, command->arg_count,
-                      &graph->cancel, pass->priority, error);
-}
-
-static hd_status run_commands(struct hd_graph *graph,
-                              const struct hdi_pass *pass,
-                              struct hd_error *error)
-{
-    for (uint32_t i = 0; i < pass->command_count; i++) {
-        const struct hdi_command *c = &graph->commands.at[pass->commands + i];
-        if (c->is == HD_DISPATCH) {
-            HDI_TRY(run_dispatch(graph, pass, c, error));
-            continue;
-        }
-        const struct hdi_resource *to = &graph->resources.at[c->to];
-        const struct hd_buffer *from =
-            c->is == HD_COPY ? graph->resources.at[c->from].memory : NULL;
-        HDI_TRY(fill(graph, to->memory, from, to->size, error));
-    }
-    return HD_OK;
-}
+#include "graph/order.h"
+#include "graph/perform.h"
+#include "steal/worker.h"
 
 // Passes ----------------------------------------------------------------------
 
@@ -185,6 +32,12 @@ static void fail_run(struct hd_graph *graph, const struct hdi_pass *pass,
     atomic_store_explicit(&graph->stopped, true, memory_order_relaxed);
 }
 
+// Passes of this run that are not dropped.
+static uint32_t total(const struct hd_graph *graph)
+{
+    return graph->passes.count - graph->first - graph->dropped;
+}
+
 static void tell_progress(struct hd_graph *graph, const struct hdi_pass *pass)
 {
     const struct hd_graph_run_params *params = graph->params;
@@ -197,7 +50,7 @@ static void tell_progress(struct hd_graph *graph, const struct hdi_pass *pass)
     uint32_t finished =
         atomic_fetch_add_explicit(&graph->finished, 1, memory_order_relaxed) +
         1;
-    params->progress(params->data, finished, graph->passes.count, pass->name);
+    params->progress(params->data, finished, total(graph), pass->name);
     pthread_mutex_unlock(&graph->lock);
 }
 
@@ -215,43 +68,90 @@ static bool run_pass(struct hd_graph *graph, struct hd_worker *worker,
     struct hdi_pass *pass = &graph->passes.at[index];
     if (is_stopped(graph))
         return false;
+    if (pass->dropped)
+        return true;
 
     struct hdi_track *track =
         graph->context.launcher->tracks[hd_worker_index(worker)];
     uint64_t begin = hdi_now();
     struct hd_error error = {.status = HD_OK};
-    hd_status status = take_memory(graph, pass, &error);
-    if (status == HD_OK)
-        status = run_commands(graph, pass, &error);
-    give_scratch(graph, pass);
+    hd_status status = hdi_pass_perform(graph, pass, &error);
     hdi_trace_span(track, HDI_EVENT_pass, begin, pass->trace_name,
                    pass->work_items);
     if (status != HD_OK) {
         fail_run(graph, pass, status, &error);
         return false;
     }
-    give_resources(graph, pass);
+    hdi_pass_release(graph, pass);
     pass->begin = begin - graph->start;
     pass->end = hdi_now() - graph->start;
     tell_progress(graph, pass);
     return true;
 }
 
+// What is ready ---------------------------------------------------------------
+
 static bool is_before(const struct hd_graph *graph, uint32_t a, uint32_t b)
 {
-    enum hd_priority one = graph->passes.at[a].priority;
-    enum hd_priority other = graph->passes.at[b].priority;
+    // HD_PRIORITY_NORMAL is 0, so that it is the default.
+    static const int order[] = {[HD_PRIORITY_HIGH] = 0,
+                                [HD_PRIORITY_NORMAL] = 1,
+                                [HD_PRIORITY_LOW] = 2};
+    int one = order[graph->passes.at[a].priority];
+    int other = order[graph->passes.at[b].priority];
 
-    return one != other &&
-           (one == HD_PRIORITY_HIGH || other == HD_PRIORITY_LOW);
+    if (one != other)
+        return one < other;
+    return graph->rank[a] != graph->rank[b] ? graph->rank[a] > graph->rank[b]
+                                            : a < b;
 }
 
-// Submit every pass that waited for this one only, but for one, which is
-// returned (or HDI_NONE): this worker goes on with it, so that a chain of
-// passes costs no submission and stays near its data. The most urgent one is.
+static void push(struct hd_graph *graph, uint32_t pass)
+{
+    uint32_t *heap = graph->ready;
+    uint32_t at =
+        atomic_load_explicit(&graph->ready_count, memory_order_relaxed);
+
+    atomic_store_explicit(&graph->ready_count, at + 1, memory_order_relaxed);
+    for (; at > 0 && is_before(graph, pass, heap[(at - 1) / 2]);
+         at = (at - 1) / 2)
+        heap[at] = heap[(at - 1) / 2];
+    heap[at] = pass;
+}
+
+static uint32_t pop(struct hd_graph *graph)
+{
+    uint32_t *heap = graph->ready;
+    uint32_t count =
+        atomic_load_explicit(&graph->ready_count, memory_order_relaxed) - 1;
+    uint32_t top = heap[0], last = heap[count], at = 0;
+
+    atomic_store_explicit(&graph->ready_count, count, memory_order_relaxed);
+    for (uint32_t child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && is_before(graph, heap[child + 1], heap[child]))
+            child++;
+        if (!is_before(graph, heap[child], last))
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = last;
+    return top;
+}
+
+static uint32_t take_ready(struct hd_graph *graph)
+{
+    pthread_mutex_lock(&graph->ready_lock);
+    uint32_t pass = pop(graph);
+    pthread_mutex_unlock(&graph->ready_lock);
+    return pass;
+}
+
+// Everything that waited for this pass only becomes ready. This worker goes on
+// with the first of all that is ready, which is returned (or HDI_NONE), so that
+// a chain of passes costs no submission and stays near its data.
 static uint32_t start_successors(struct hd_graph *graph, uint32_t index)
 {
-    uint32_t next = HDI_NONE;
+    uint32_t only = HDI_NONE, count = 0;
 
     for (uint32_t i = graph->first_successor[index];
          i < graph->first_successor[index + 1]; i++) {
@@ -259,26 +159,31 @@ static uint32_t start_successors(struct hd_graph *graph, uint32_t index)
         if (atomic_fetch_sub_explicit(&graph->jobs[successor].waiting, 1,
                                       memory_order_acq_rel) != 1)
             continue;
-        if (next == HDI_NONE) {
-            next = successor;
+        if (++count == 1) {
+            only = successor;
             continue;
         }
-        if (is_before(graph, successor, next)) {
-            uint32_t other = next;
-            next = successor;
-            successor = other;
-        }
+        pthread_mutex_lock(&graph->ready_lock);
+        push(graph, successor);
+        pthread_mutex_unlock(&graph->ready_lock);
         hd_submit_work(graph->context.launcher->pool,
                        &graph->jobs[successor].work);
     }
-    return next;
+    if (count == 0 ||
+        atomic_load_explicit(&graph->ready_count, memory_order_relaxed) == 0)
+        return only;
+    pthread_mutex_lock(&graph->ready_lock);
+    push(graph, only);
+    only = pop(graph);
+    pthread_mutex_unlock(&graph->ready_lock);
+    return only;
 }
 
 static void run_job(struct hd_worker *worker, struct hd_job *job)
 {
     struct hdi_pass_job *pass_job = (struct hdi_pass_job *)job;
     struct hd_graph *graph = pass_job->graph;
-    uint32_t index = (uint32_t)(pass_job - graph->jobs);
+    uint32_t index = take_ready(graph);
 
     while (index != HDI_NONE && run_pass(graph, worker, index))
         index = start_successors(graph, index);
@@ -300,10 +205,63 @@ static hd_status check_inputs(const struct hd_graph *graph,
     return HD_OK;
 }
 
+static void release_slots(struct hd_graph *graph)
+{
+    for (uint32_t i = 0; i < graph->slots.count; i++)
+        hdi_graph_slot_release(graph, &graph->slots.at[i]);
+}
+
+static void release_kept(struct hd_graph *graph)
+{
+    for (uint32_t i = 0; i < graph->resources.count; i++) {
+        struct hdi_resource *r = &graph->resources.at[i];
+        if (r->kept_is_ours)
+            hdi_memory_give(&graph->memory, r->kept);
+        r->kept = NULL;
+        r->kept_is_ours = false;
+    }
+}
+
 void hdi_graph_release(struct hd_graph *graph)
 {
-    for (uint32_t i = 0; i < graph->resources.count; i++)
-        release_resource(graph, &graph->resources.at[i]);
+    release_slots(graph);
+    release_kept(graph);
+}
+
+// What the passes before have left goes to the slots that it is in.
+static void hand_over(struct hd_graph *graph)
+{
+    for (uint32_t i = 0; i < graph->slots.count; i++) {
+        struct hdi_graph_slot *slot = &graph->slots.at[i];
+        struct hdi_resource *r = &graph->resources.at[slot->resource];
+        atomic_store_explicit(&slot->left, slot->uses, memory_order_relaxed);
+        slot->owned = slot->carried;
+        slot->memory = slot->first != HDI_NONE ? NULL
+                       : slot->carried         ? r->kept
+                                               : r->input;
+        if (slot->carried) {
+            r->kept = NULL;
+            r->kept_is_ours = false;
+            if (slot->uses == 0)
+                hdi_graph_slot_release(graph, slot);
+        }
+    }
+}
+
+// The memory of outputs and of what is kept leaves the slots.
+static void keep_results(struct hd_graph *graph)
+{
+    release_kept(graph);
+    for (uint32_t i = 0; i < graph->resources.count; i++) {
+        struct hdi_resource *r = &graph->resources.at[i];
+        if (r->slot == HDI_NONE || !(r->is_output || graph->keeps_all))
+            continue;
+        struct hdi_graph_slot *slot = &graph->slots.at[r->slot];
+        r->kept = slot->memory;
+        r->kept_is_ours = slot->owned;
+        slot->memory = NULL;
+        slot->owned = false;
+    }
 }
 
 static void reset(struct hd_graph *graph,
@@ -313,19 +271,19 @@ static void reset(struct hd_graph *graph,
     graph->failed = HD_OK;
     atomic_store(&graph->stopped, false);
     atomic_store(&graph->finished, 0);
-    hdi_graph_release(graph);
-    hdi_memory_begin(&graph->memory);
-    for (uint32_t i = 0; i < graph->resources.count; i++) {
-        struct hdi_resource *r = &graph->resources.at[i];
-        atomic_store_explicit(&r->uses, r->users + r->is_output,
-                              memory_order_relaxed);
-        r->memory = r->is_input ? r->input : NULL;
+    atomic_store(&graph->ready_count, 0);
+    release_slots(graph);
+    if (graph->first == 0) {
+        release_kept(graph);
+        hdi_memory_begin(&graph->memory);
     }
-    for (uint32_t i = 0; i < graph->passes.count; i++) {
-        graph->passes.at[i].begin = graph->passes.at[i].end = 0;
+    hand_over(graph);
+    for (uint32_t i = graph->first; i < graph->passes.count; i++) {
+        struct hdi_pass *pass = &graph->passes.at[i];
+        pass->begin = pass->end = pass->busy = 0;
         graph->jobs[i].work =
             (struct hd_work){.job = {.run = run_job, .group = &graph->group},
-                             .priority = graph->passes.at[i].priority};
+                             .priority = (enum hd_priority)pass->priority};
         graph->jobs[i].graph = graph;
         atomic_store_explicit(&graph->jobs[i].waiting, graph->waits[i],
                               memory_order_relaxed);
@@ -339,16 +297,46 @@ static hd_status finish(struct hd_graph *graph, struct hd_error *error)
     uint32_t finished = atomic_load(&graph->finished);
 
     atomic_store(&graph->cancel, false);
-    if (finished == graph->passes.count)
+    if (finished == total(graph)) {
+        graph->took = hdi_now() - graph->start;
+        keep_results(graph);
+        hdi_graph_learn(graph);
         return HD_OK;
+    }
     hdi_graph_release(graph);
     hdi_memory_drop(&graph->memory);
+    graph->done = 0;
     if (graph->failed != HD_OK && graph->failed != HD_ECANCELED)
         return hdi_fail_text(error, graph->failed, graph->failure.text,
                              strlen(graph->failure.text));
     return hdi_fail(error, HD_ECANCELED,
                     "the run was cancelled; %u of %u passes had finished",
-                    finished, graph->passes.count);
+                    finished, total(graph));
+}
+
+static hd_status run(struct hd_graph *graph,
+                     const struct hd_graph_run_params *params,
+                     struct hd_error *error)
+{
+    if (graph->prepared && graph->first != graph->done)
+        hdi_graph_unprepare(graph);
+    HDI_TRY(hd_graph_prepare(graph, error));
+    HDI_TRY(check_inputs(graph, error));
+    if (!hdi_graph_reweigh(graph))
+        return hdi_fail(error, HD_ENOMEM, "no memory to order the passes");
+
+    struct hd_pool *pool = graph->context.launcher->pool;
+    HDI_TRY(hdi_pool_check(pool, error));
+    reset(graph, params);
+    // All are in the heap before the first job may look for the best of them.
+    for (uint32_t i = graph->first; i < graph->passes.count; i++)
+        if (graph->waits[i] == 0)
+            push(graph, i);
+    for (uint32_t i = graph->first; i < graph->passes.count; i++)
+        if (graph->waits[i] == 0)
+            hd_submit_work(pool, &graph->jobs[i].work);
+    hd_group_wait(pool, &graph->group);
+    return finish(graph, error);
 }
 
 hd_status hd_graph_run(struct hd_graph *graph,
@@ -357,16 +345,28 @@ hd_status hd_graph_run(struct hd_graph *graph,
 {
     if (!graph)
         return hdi_fail(error, HD_EINVAL, "hd_graph_run() takes a graph");
-    HDI_TRY(hd_graph_prepare(graph, error));
-    HDI_TRY(check_inputs(graph, error));
+    if (graph->keeps_all)
+        hdi_graph_unprepare(graph);
+    graph->keeps_all = false;
+    HDI_TRY(run(graph, params, error));
+    graph->done = 0;
+    return HD_OK;
+}
 
-    struct hd_pool *pool = graph->context.launcher->pool;
-    reset(graph, params);
-    for (uint32_t i = 0; i < graph->passes.count; i++)
-        if (graph->waits[i] == 0)
-            hd_submit_work(pool, &graph->jobs[i].work);
-    hd_group_wait(pool, &graph->group);
-    return finish(graph, error);
+hd_status hd_graph_advance(struct hd_graph *graph,
+                           const struct hd_graph_run_params *params,
+                           struct hd_error *error)
+{
+    if (!graph)
+        return hdi_fail(error, HD_EINVAL, "hd_graph_advance() takes a graph");
+    if (graph->done > 0 && graph->done == graph->passes.count)
+        return HD_OK;
+    if (!graph->keeps_all)
+        hdi_graph_unprepare(graph);
+    graph->keeps_all = true;
+    HDI_TRY(run(graph, params, error));
+    graph->done = graph->passes.count;
+    return HD_OK;
 }
 
 void hd_graph_cancel(struct hd_graph *graph)

@@ -21,7 +21,7 @@ static const uint64_t least_time = 2000000000; // [ns]
 
 // Limits ----------------------------------------------------------------------
 
-static uint64_t thread_time(void) // [ns]
+uint64_t hdi_sandbox_clock(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -71,7 +71,7 @@ static void check_time(lua_State *lua)
 {
     const struct hdi_sandbox *s = hdi_sandbox_of(lua);
 
-    if (thread_time() - s->start > s->max_time)
+    if (hdi_sandbox_clock() - s->start > s->max_time)
         fail_steps(lua, "seconds");
 }
 
@@ -459,7 +459,7 @@ hd_status hdi_sandbox_open(struct hdi_sandbox *s, const char *path,
                                               ? (uint32_t)max_steps
                                               : INTERVAL,
                               .raised = HD_EPROGRAM,
-                              .start = thread_time()};
+                              .start = hdi_sandbox_clock()};
     if (__builtin_mul_overflow(max_steps, (uint64_t)TIME_PER_STEP,
                                &s->max_time))
         s->max_time = UINT64_MAX;

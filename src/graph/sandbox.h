@@ -54,6 +54,10 @@ static inline struct hdi_sandbox *hdi_sandbox_of(lua_State *lua)
 // not return when the budget is used up.
 void hdi_sandbox_charge(lua_State *lua, uint64_t steps);
 
+// The clock of `start` and `max_time`: the time of this thread's processor
+// [ns].
+uint64_t hdi_sandbox_clock(void);
+
 // Line of the script that is running, 0 when there is none.
 int hdi_sandbox_line(lua_State *lua);
 

@@ -1,0 +1,317 @@
+#include "graph/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/plan/tasks.h"
+
+enum {
+    LEAST_TIME = 20000, // of a pass that is remembered [ns]
+    PASS_TIME = 1000,   // of a pass that does next to nothing [ns]
+    ITEM_TIME = 2,      // of a work-item, if its kernel never ran [ns]
+    BYTES_PER_TIME = 8  // copied [bytes/ns]
+};
+
+// A graph that is only printed has no pool.
+static unsigned workers_of(const struct hd_graph *graph)
+{
+    const struct hd_pool *pool = graph->context.launcher->pool;
+
+    return pool ? hd_pool_workers(pool) : 1;
+}
+
+// Costs -----------------------------------------------------------------------
+
+static uint64_t guess_command(const struct hd_graph *graph,
+                              const struct hdi_command *c)
+{
+    if (c->is == HD_SYNC)
+        return 0;
+    if (c->is != HD_DISPATCH)
+        return graph->resources.at[c->to].size / BYTES_PER_TIME;
+
+    const struct hd_kernel *kernel = graph->kernels.at[c->kernel].kernel;
+    double items = 1;
+    for (unsigned i = 0; i < c->range.dims; i++)
+        items *= (double)c->range.global[i];
+    uint64_t measured = atomic_load_explicit(
+        &((struct hd_kernel *)(uintptr_t)kernel)->item_time,
+        memory_order_relaxed); // [ns / 1024]
+    double time = measured ? (double)measured / 1024 : ITEM_TIME;
+    // A time beyond a day is as good as endless, and sums stay small.
+    return items * time < 1e14 ? (uint64_t)(items * time) : (uint64_t)1e14;
+}
+
+static void guess(const struct hd_graph *graph, const struct hdi_pass *pass,
+                  unsigned workers, struct hdi_weight *weight)
+{
+    weight->work = PASS_TIME;
+    for (uint32_t i = 0; i < pass->command_count; i++)
+        weight->work +=
+            guess_command(graph, &graph->commands.at[pass->commands + i]);
+    weight->time =
+        weight->work > LEAST_TIME ? weight->work / workers : weight->work;
+}
+
+static struct hdi_feedback_key key_of(const struct hd_graph *graph,
+                                      const struct hdi_pass *pass,
+                                      struct hdi_feedback_key key)
+{
+    for (uint32_t i = 0; i < pass->command_count; i++) {
+        const struct hdi_command *c = &graph->commands.at[pass->commands + i];
+        hdi_feedback_mix(&key, &c->is, sizeof(c->is));
+        if (c->is != HD_DISPATCH) {
+            hdi_feedback_mix(&key, &c->region, sizeof(c->region));
+            continue;
+        }
+        const struct hdi_kernel_use *use = &graph->kernels.at[c->kernel];
+        const char *name = use->kernel->info.name;
+        hdi_feedback_mix(&key, &use->content, sizeof(use->content));
+        hdi_feedback_mix(&key, name, strlen(name) + 1);
+        hdi_feedback_mix(&key, &c->range, sizeof(c->range));
+        for (uint32_t k = 0; k < c->arg_count; k++) {
+            const struct hdi_argument *a = &graph->args.at[c->args + k];
+            uint64_t size = a->is == HD_PASS_RESOURCE
+                                ? graph->resources.at[a->index].size
+                                : a->size;
+            hdi_feedback_mix(&key, &size, sizeof(size));
+        }
+    }
+    return key;
+}
+
+static void remember(struct hd_graph *graph, uint32_t index,
+                     struct hdi_weight *weight)
+{
+    struct hdi_experience e;
+
+    if (!hdi_feedback_find(graph->context.feedback, &graph->keys[index], &e))
+        return;
+    weight->time = (uint64_t)e.time;
+    weight->work = (uint64_t)(e.busy > e.time ? e.busy : e.time);
+    weight->known = true;
+}
+
+static void weigh_passes(struct hd_graph *graph)
+{
+    unsigned workers = workers_of(graph);
+    const char *device = graph->context.launcher->device->can.description;
+    struct hdi_feedback_key begin = hdi_feedback_key(device ? device : "");
+
+    hdi_feedback_mix(&begin, &workers, sizeof(workers));
+    for (uint32_t i = graph->first; i < graph->passes.count; i++) {
+        const struct hdi_pass *pass = &graph->passes.at[i];
+        struct hdi_weight *weight = &graph->weights[i];
+        *weight = (struct hdi_weight){0};
+        if (pass->dropped)
+            continue;
+        guess(graph, pass, workers, weight);
+        if (graph->keys) {
+            graph->keys[i] = key_of(graph, pass, begin);
+            remember(graph, i, weight);
+        }
+    }
+}
+
+// Ranks and forecast ----------------------------------------------------------
+
+// A pass takes as many workers as it did, or should.
+static uint32_t width_of(const struct hdi_weight *w, unsigned workers)
+{
+    uint64_t width = w->time ? (w->work + w->time / 2) / w->time : 1;
+
+    return width < 1 ? 1 : width > workers ? workers : (uint32_t)width;
+}
+
+struct queue {
+    uint32_t *at, count;
+    const uint64_t *key;
+    bool largest; // comes first
+};
+
+static bool comes_first(const struct queue *q, uint32_t a, uint32_t b)
+{
+    if (q->key[a] != q->key[b])
+        return (q->key[a] > q->key[b]) == q->largest;
+    return a < b;
+}
+
+static void put(struct queue *q, uint32_t pass)
+{
+    uint32_t at = q->count++;
+
+    for (; at > 0 && comes_first(q, pass, q->at[(at - 1) / 2]);
+         at = (at - 1) / 2)
+        q->at[at] = q->at[(at - 1) / 2];
+    q->at[at] = pass;
+}
+
+static uint32_t get(struct queue *q)
+{
+    uint32_t top = q->at[0], last = q->at[--q->count], at = 0;
+
+    for (uint32_t child; (child = 2 * at + 1) < q->count; at = child) {
+        if (child + 1 < q->count &&
+            comes_first(q, q->at[child + 1], q->at[child]))
+            child++;
+        if (!comes_first(q, q->at[child], last))
+            break;
+        q->at[at] = q->at[child];
+    }
+    q->at[at] = last;
+    return top;
+}
+
+// What the run does, with the costs as they are thought to be: passes in order
+// of rank, as long as workers are free.
+static uint64_t simulate(const struct hd_graph *graph, unsigned workers,
+                         uint32_t *waits, uint64_t *ends, struct queue ready,
+                         struct queue running)
+{
+    unsigned free_workers = workers;
+    uint64_t now = 0;
+
+    for (uint32_t i = graph->first; i < graph->passes.count; i++) {
+        waits[i] = graph->waits[i];
+        if (waits[i] == 0)
+            put(&ready, i);
+    }
+    while (ready.count + running.count > 0) {
+        while (ready.count > 0 &&
+               (running.count == 0 || width_of(&graph->weights[ready.at[0]],
+                                               workers) <= free_workers)) {
+            uint32_t pass = get(&ready);
+            free_workers -= width_of(&graph->weights[pass], workers);
+            ends[pass] = now + graph->weights[pass].time;
+            put(&running, pass);
+        }
+        uint32_t pass = get(&running);
+        now = ends[pass];
+        free_workers += width_of(&graph->weights[pass], workers);
+        for (uint32_t i = graph->first_successor[pass];
+             i < graph->first_successor[pass + 1]; i++)
+            if (--waits[graph->successors[i]] == 0)
+                put(&ready, graph->successors[i]);
+    }
+    return now;
+}
+
+static bool forecast(struct hd_graph *graph, unsigned workers)
+{
+    size_t n = graph->passes.count + (size_t)1;
+    uint32_t *rooms = malloc(3 * n * sizeof(*rooms));
+    uint64_t *ends = malloc(n * sizeof(*ends));
+
+    if (rooms && ends)
+        graph->forecast.makespan =
+            simulate(graph, workers, rooms, ends,
+                     (struct queue){rooms + n, 0, graph->rank, true},
+                     (struct queue){rooms + 2 * n, 0, ends, false});
+    bool good = rooms && ends;
+    free(rooms);
+    free(ends);
+    return good;
+}
+
+// The passes are in program order, and edges lead forward in it unless the
+// program orders passes itself: then a sorted order is made first.
+static bool rank_passes(struct hd_graph *graph)
+{
+    size_t n = graph->passes.count + (size_t)1;
+    uint64_t *cost = calloc(n, sizeof(*cost));
+    uint32_t *order = malloc(2 * n * sizeof(*order));
+    const struct hdi_tasks tasks = {graph->passes.count, cost,
+                                    graph->first_successor, graph->successors};
+    bool good = cost && order;
+
+    if (good) {
+        for (uint32_t i = graph->first; i < graph->passes.count; i++)
+            cost[i] = graph->weights[i].time;
+        hdi_tasks_sort(&tasks, order, order + n);
+        graph->forecast.critical_path =
+            hdi_tasks_rank(&tasks, order, graph->rank);
+    }
+    free(cost);
+    free(order);
+    return good;
+}
+
+static bool rank_and_forecast(struct hd_graph *graph)
+{
+    unsigned workers = workers_of(graph);
+    uint64_t work = 0;
+
+    graph->forecast.known = 0;
+    for (uint32_t i = graph->first; i < graph->passes.count; i++) {
+        work += graph->weights[i].work;
+        graph->forecast.known += graph->weights[i].known;
+    }
+    graph->forecast.area = work / workers;
+    return rank_passes(graph) && forecast(graph, workers);
+}
+
+bool hdi_graph_weigh(struct hd_graph *graph)
+{
+    weigh_passes(graph);
+    return rank_and_forecast(graph);
+}
+
+// Learning --------------------------------------------------------------------
+
+static uint64_t moved_bytes(const struct hd_graph *graph,
+                            const struct hdi_pass *pass)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < pass->access_count; i++)
+        bytes +=
+            graph->resources.at[graph->accesses.at[pass->accesses + i].resource]
+                .size;
+    return bytes;
+}
+
+static uint64_t scratch_bytes(const struct hd_graph *graph,
+                              const struct hdi_pass *pass)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < pass->scratch_count; i++)
+        bytes += graph->scratch.at[pass->scratch + i].size;
+    return bytes;
+}
+
+void hdi_graph_learn(struct hd_graph *graph)
+{
+    uint64_t wrong = 0, all = 0;
+
+    for (uint32_t i = graph->first; i < graph->passes.count; i++) {
+        const struct hdi_pass *pass = &graph->passes.at[i];
+        struct hdi_weight *weight = &graph->weights[i];
+        if (pass->dropped)
+            continue;
+        uint64_t time = pass->end - pass->begin;
+        uint64_t busy = pass->busy > time ? pass->busy : time;
+        wrong +=
+            time > weight->time ? time - weight->time : weight->time - time;
+        all += time;
+        *weight =
+            (struct hdi_weight){.time = time, .work = busy, .known = true};
+        if (graph->keys && time >= LEAST_TIME)
+            hdi_feedback_add(
+                graph->context.feedback, &graph->keys[i],
+                &(struct hdi_measure){.time = time,
+                                      .busy = pass->busy,
+                                      .bytes = moved_bytes(graph, pass),
+                                      .memory = scratch_bytes(graph, pass)});
+    }
+    // The next run goes by what has been measured, if that differs.
+    graph->reweigh = wrong > all / 4;
+}
+
+bool hdi_graph_reweigh(struct hd_graph *graph)
+{
+    if (!graph->reweigh)
+        return true;
+    graph->reweigh = false;
+    return rank_and_forecast(graph);
+}

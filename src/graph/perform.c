@@ -1,0 +1,218 @@
+// What a pass does on its worker: take the memory that it is the first to use,
+// run its commands one after another, give back what nobody uses any more.
+//
+// Invariant: all accesses to a slot are ordered by the graph's edges. A pass
+// counts its successors down with release and acquire, so plain fields of a
+// slot need no other protection.
+#include "graph/perform.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "launch/image.h"
+
+#include "graph/transfer.h"
+#include "steal/event.h"
+
+// Memory ----------------------------------------------------------------------
+
+void hdi_graph_slot_release(struct hd_graph *graph, struct hdi_graph_slot *slot)
+{
+    if (slot->owned)
+        hdi_memory_give(&graph->memory, slot->memory);
+    slot->memory = NULL;
+    slot->owned = false;
+}
+
+// The memory that the first pass to use a slot needs. An input is copied, so
+// that the caller's buffer stays as it is and the next run starts from it.
+static hd_status take_slot(struct hd_graph *graph, struct hdi_graph_slot *slot,
+                           struct hd_error *error)
+{
+    const struct hdi_resource *r = &graph->resources.at[slot->resource];
+    bool used;
+    hd_status status = hdi_memory_take(&graph->memory, graph->context.launcher,
+                                       r->size, &slot->memory, &used, error);
+
+    if (status != HD_OK) {
+        hdi_prefix_error(error, "memory for resource '%s' (%llu bytes)",
+                         r->name, (unsigned long long)r->size);
+        return status;
+    }
+    slot->owned = true;
+    if (slot->copies)
+        return hdi_transfer_bytes(graph, slot->memory->address,
+                                  r->input->address, r->size, error);
+    return HD_OK;
+}
+
+static hd_status take_memory(struct hd_graph *graph,
+                             const struct hdi_pass *pass,
+                             struct hd_error *error)
+{
+    uint32_t index = (uint32_t)(pass - graph->passes.at);
+
+    for (uint32_t i = 0; i < pass->access_count; i++) {
+        struct hdi_graph_slot *slot =
+            &graph->slots.at[graph->accesses.at[pass->accesses + i].slot];
+        if (slot->first == index)
+            HDI_TRY(take_slot(graph, slot, error));
+    }
+    for (uint32_t i = 0; i < pass->scratch_count; i++) {
+        struct hdi_scratch *s = &graph->scratch.at[pass->scratch + i];
+        bool used;
+        hd_status status =
+            hdi_memory_take(&graph->memory, graph->context.launcher, s->size,
+                            &s->memory, &used, error);
+        if (status != HD_OK) {
+            hdi_prefix_error(error, "scratch memory (%llu bytes)",
+                             (unsigned long long)s->size);
+            return status;
+        }
+        if (used)
+            HDI_TRY(hdi_transfer_bytes(graph, s->memory->address, NULL, s->size,
+                                       error));
+    }
+    return HD_OK;
+}
+
+static void give_scratch(struct hd_graph *graph, const struct hdi_pass *pass)
+{
+    for (uint32_t i = 0; i < pass->scratch_count; i++) {
+        struct hdi_scratch *s = &graph->scratch.at[pass->scratch + i];
+        hdi_memory_give(&graph->memory, s->memory);
+        s->memory = NULL;
+    }
+}
+
+// Acquire and release: whoever comes last frees what the others used.
+void hdi_pass_release(struct hd_graph *graph, const struct hdi_pass *pass)
+{
+    for (uint32_t i = 0; i < pass->access_count; i++) {
+        struct hdi_graph_slot *slot =
+            &graph->slots.at[graph->accesses.at[pass->accesses + i].slot];
+        if (atomic_fetch_sub_explicit(&slot->left, 1, memory_order_acq_rel) ==
+            1)
+            hdi_graph_slot_release(graph, slot);
+    }
+}
+
+// Commands --------------------------------------------------------------------
+
+static struct hd_buffer *memory_of(const struct hd_graph *graph,
+                                   const struct hdi_pass *pass,
+                                   uint32_t resource)
+{
+    const struct hdi_access *a = graph->accesses.at + pass->accesses;
+
+    while (a->resource != resource)
+        a++;
+    return graph->slots.at[a->slot].memory;
+}
+
+// A resource as an image, for one dispatch.
+static hd_status make_image(struct hd_graph *graph, const struct hdi_pass *pass,
+                            const struct hdi_argument *a,
+                            struct hd_image **image, struct hd_error *error)
+{
+    static const enum hd_image_kind kinds[] = {HD_IMAGE_1D, HD_IMAGE_2D,
+                                               HD_IMAGE_3D};
+    const struct hdi_resource *r = &graph->resources.at[a->index];
+    struct hd_image_params params = {
+        .kind = kinds[r->shape.axes - 1],
+        .order = (enum hd_channel_order)(a->size >> 32),
+        .type = (enum hd_channel_type)(a->size & UINT32_MAX),
+        .width = (uint32_t)r->shape.extent[0],
+        .height = (uint32_t)r->shape.extent[1],
+        .depth = (uint32_t)r->shape.extent[2],
+        .buffer = memory_of(graph, pass, a->index)};
+
+    for (unsigned i = 0; i < r->shape.axes; i++)
+        if (r->shape.extent[i] > HD_IMAGE_MOST)
+            return hdi_fail(error, HD_ELIMIT,
+                            "resource '%s' is too large for an image", r->name);
+    return hdi_image_create(graph->context.launcher, &params, image, error);
+}
+
+static hd_status fill_arg(struct hd_graph *graph, const struct hdi_pass *pass,
+                          const struct hdi_argument *a, struct hd_arg *packed,
+                          struct hd_error *error)
+{
+    struct hd_image *image;
+
+    switch (a->is) {
+    case HD_PASS_RESOURCE:
+        packed->buffer = memory_of(graph, pass, a->index);
+        return HD_OK;
+    case HD_PASS_SCRATCH:
+        packed->buffer = graph->scratch.at[pass->scratch + a->index].memory;
+        return HD_OK;
+    case HD_PASS_IMAGE:
+        HDI_TRY(make_image(graph, pass, a, &image, error));
+        packed->image = image;
+        return HD_OK;
+    default:
+        return HD_OK;
+    }
+}
+
+static hd_status launch(struct hd_graph *graph, struct hdi_pass *pass,
+                        const struct hdi_command *command,
+                        struct hd_error *error)
+{
+    struct hdi_cost cost = {0};
+    const struct hdi_terms terms = {.cancel = &graph->cancel,
+                                    .priority =
+                                        (enum hd_priority)pass->priority,
+                                    .cost = &cost};
+    hd_status status = hdi_launch_with(
+        graph->context.launcher, graph->kernels.at[command->kernel].kernel,
+        &command->range, graph->packed + command->args, command->arg_count,
+        &terms, error);
+
+    pass->busy += atomic_load_explicit(&cost.busy, memory_order_relaxed);
+    return status;
+}
+
+static hd_status run_dispatch(struct hd_graph *graph, struct hdi_pass *pass,
+                              const struct hdi_command *command,
+                              struct hd_error *error)
+{
+    struct hd_arg *packed = graph->packed + command->args;
+    hd_status status = HD_OK;
+    uint32_t count = 0;
+
+    while (count < command->arg_count && status == HD_OK) {
+        status = fill_arg(graph, pass, &graph->args.at[command->args + count],
+                          &packed[count], error);
+        count += status == HD_OK;
+    }
+    if (status == HD_OK)
+        status = launch(graph, pass, command, error);
+    while (count-- > 0)
+        if (graph->args.at[command->args + count].is == HD_PASS_IMAGE)
+            hd_image_destroy((struct hd_image *)(uintptr_t)packed[count].image);
+    return status;
+}
+
+static hd_status run_commands(struct hd_graph *graph, struct hdi_pass *pass,
+                              struct hd_error *error)
+{
+    for (uint32_t i = 0; i < pass->command_count; i++) {
+        const struct hdi_command *c = &graph->commands.at[pass->commands + i];
+        HDI_TRY(c->is == HD_DISPATCH ? run_dispatch(graph, pass, c, error)
+                                     : hdi_transfer(graph, pass, c, error));
+    }
+    return HD_OK;
+}
+
+hd_status hdi_pass_perform(struct hd_graph *graph, struct hdi_pass *pass,
+                           struct hd_error *error)
+{
+    hd_status status = take_memory(graph, pass, error);
+
+    if (status == HD_OK)
+        status = run_commands(graph, pass, error);
+    give_scratch(graph, pass);
+    return status;
+}

@@ -1,0 +1,17 @@
+// Copies, fills and the like between resources, by the worker that runs the
+// pass.
+#ifndef HDI_GRAPH_TRANSFER_H
+#define HDI_GRAPH_TRANSFER_H
+
+#include "graph/model.h"
+
+// Copy `size` bytes, or clear them if there is no `from`.
+hd_status hdi_transfer_bytes(struct hd_graph *graph, void *to, const void *from,
+                             uint64_t size, struct hd_error *error);
+
+// Any command of a pass but a dispatch. Slots have memory.
+hd_status hdi_transfer(struct hd_graph *graph, const struct hdi_pass *pass,
+                       const struct hdi_command *command,
+                       struct hd_error *error);
+
+#endif

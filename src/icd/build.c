@@ -1,0 +1,498 @@
+// Building, compiling and linking programs.
+#include "icd/build.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "icd/info.h"
+#include "runtime/runtime.h"
+
+typedef void(CL_CALLBACK *notify_fn)(cl_program program, void *data);
+
+bool hdi_cl_program_has(const struct _cl_program *program,
+                        const struct _cl_device_id *device)
+{
+    for (unsigned i = 0; i < program->device_count; i++)
+        if (program->devices[i] == device)
+            return true;
+    return false;
+}
+
+cl_int hdi_cl_keep_constant(struct _cl_program *program, cl_uint id,
+                            size_t size, const void *value)
+{
+    cl_ulong bits = 0;
+    char *text = NULL;
+
+    memcpy(&bits, value, size);
+    if (asprintf(&text, "0x%llx", (unsigned long long)bits) < 0)
+        return CL_OUT_OF_HOST_MEMORY;
+    pthread_mutex_lock(&program->lock);
+    struct hdi_cl_constant *c = program->constants;
+    unsigned i = 0;
+    while (i < program->constant_count && c[i].id != id)
+        i++;
+    if (i == program->constant_count) {
+        c = realloc(c, (i + 1) * sizeof(*c));
+        if (c) {
+            program->constants = c;
+            program->constant_count++;
+            c[i] = (struct hdi_cl_constant){.id = id};
+        }
+    }
+    if (c) {
+        free(c[i].value);
+        c[i].value = text;
+    }
+    pthread_mutex_unlock(&program->lock);
+    if (!c)
+        free(text);
+    return c ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+}
+
+// One build at a time, and none while kernels are there.
+static cl_int begin(struct _cl_program *program, const char *options)
+{
+    char *kept = strdup(options ? options : "");
+    cl_int status = CL_SUCCESS;
+
+    if (!kept)
+        return CL_OUT_OF_HOST_MEMORY;
+    pthread_mutex_lock(&program->lock);
+    if (program->builds || atomic_load(&program->kernels) > 0) {
+        status = CL_INVALID_OPERATION;
+        free(kept);
+    } else {
+        program->builds = true;
+        program->status = CL_BUILD_IN_PROGRESS;
+        free(program->options);
+        program->options = kept;
+        free(program->log);
+        program->log = NULL;
+    }
+    pthread_mutex_unlock(&program->lock);
+    return status;
+}
+
+// Which work-groups the options ask for: before 2.0 they all have one size.
+static bool is_uniform(const struct _cl_program *program)
+{
+    const char *version =
+        program->options ? strstr(program->options, "-cl-std=CL") : NULL;
+
+    if (!program->source)
+        return false;
+    if (program->options &&
+        strstr(program->options, "-cl-uniform-work-group-size"))
+        return true;
+    return !version || version[10] < '2';
+}
+
+static void finish(struct _cl_program *program, struct hd_program *made,
+                   cl_program_binary_type type, const char *log)
+{
+    struct hdi_cl_built *built = made ? calloc(1, sizeof(*built)) : NULL;
+
+    if (made && !built)
+        hd_program_destroy(made);
+    if (built) {
+        atomic_init(&built->users, 1);
+        pthread_mutex_init(&built->lock, NULL);
+        built->program = made;
+    }
+    pthread_mutex_lock(&program->lock);
+    if (built)
+        built->uniform = is_uniform(program);
+    hdi_cl_built_release(program->built);
+    program->built = built;
+    program->type = built ? type : CL_PROGRAM_BINARY_TYPE_NONE;
+    program->status = built ? CL_BUILD_SUCCESS : CL_BUILD_ERROR;
+    program->log = strdup(log ? log : "");
+    program->builds = false;
+    pthread_mutex_unlock(&program->lock);
+}
+
+// Which code of OpenCL an error of the runtime is, where `other` is that of a
+// program that is wrong.
+static cl_int code_of(const struct hd_error *error, cl_int options,
+                      cl_int other)
+{
+    switch (error->status) {
+    case HD_OK:
+        return CL_SUCCESS;
+    case HD_ENOMEM:
+        return CL_OUT_OF_HOST_MEMORY;
+    case HD_EINVAL:
+        return strstr(error->text, "build option") ? options : other;
+    case HD_EFORMAT:
+        return CL_INVALID_BINARY;
+    case HD_ENOTSUP:
+        return hdi_has_compiler() ? CL_INVALID_BINARY
+                                  : CL_COMPILER_NOT_AVAILABLE;
+    default:
+        return other;
+    }
+}
+
+static cl_int check(cl_program program, cl_uint count,
+                    const cl_device_id *devices, notify_fn notify, void *data)
+{
+    if (!hdi_cl_is(HDI_CL_PROGRAM, program))
+        return CL_INVALID_PROGRAM;
+    if ((count == 0) != !devices || (!notify && data))
+        return CL_INVALID_VALUE;
+    for (cl_uint i = 0; i < count; i++)
+        if (!hdi_cl_is(HDI_CL_DEVICE, devices[i]) ||
+            !hdi_cl_program_has(program, devices[i]))
+            return CL_INVALID_DEVICE;
+    return CL_SUCCESS;
+}
+
+static struct hd_runtime *runtime(void)
+{
+    return hdi_cl_runtime(hdi_cl_root_device());
+}
+
+// The options, and what was set of constants.
+static bool full_options(const struct _cl_program *program,
+                         struct hdi_text *text)
+{
+    hdi_text_print(text, "%s", program->options);
+    for (unsigned i = 0; i < program->constant_count; i++)
+        hdi_text_print(text, " -heddle-spec=%u=%s", program->constants[i].id,
+                       program->constants[i].value);
+    return !text->failed;
+}
+
+static hd_status make(const struct _cl_program *program, bool library,
+                      const char *more, struct hd_program **made,
+                      struct hd_error *error)
+{
+    struct hdi_text options = {0};
+    struct hd_program_part part = {.path = "program.cl"};
+
+    error->status = HD_ENOMEM;
+    strcpy(error->text, "no memory to build a program");
+    bool ok = full_options(program, &options);
+    if (more)
+        hdi_text_print(&options, " %s", more);
+    if (!ok || options.failed) {
+        hdi_text_free(&options);
+        return HD_ENOMEM;
+    }
+    if (program->source) {
+        part.source = program->source;
+    } else {
+        part.path = program->il ? "the SPIR-V module" : "the binary";
+        part.binary = program->il ? program->il : program->binary;
+        part.binary_size =
+            program->il ? program->il_size : program->binary_size;
+    }
+    struct hd_program_params params = {.parts = &part,
+                                       .part_count = 1,
+                                       .options = options.data,
+                                       .library = library};
+    hd_status status = hd_program_create(runtime(), &params, made, error);
+    error->status = status;
+    hdi_text_free(&options);
+    return status;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clBuildProgram(cl_program program,
+                                               cl_uint count,
+                                               const cl_device_id *devices,
+                                               const char *options,
+                                               notify_fn notify, void *data)
+{
+    struct hd_program *made = NULL;
+    struct hd_error error = {.status = HD_OK};
+    cl_int status = check(program, count, devices, notify, data);
+
+    if (status != CL_SUCCESS ||
+        (status = begin(program, options)) != CL_SUCCESS)
+        return status;
+    if (make(program, false, NULL, &made, &error) != HD_OK)
+        made = NULL;
+    status =
+        code_of(&error, CL_INVALID_BUILD_OPTIONS, CL_BUILD_PROGRAM_FAILURE);
+    finish(program, made, CL_PROGRAM_BINARY_TYPE_EXECUTABLE,
+           made ? "" : error.text);
+    if (notify)
+        notify(program, data);
+    return status;
+}
+
+cl_int hdi_cl_load_library(struct _cl_program *program)
+{
+    struct hd_program *made = NULL;
+    struct hd_error error;
+
+    program->options = strdup("");
+    if (!program->options || make(program, true, NULL, &made, &error) != HD_OK)
+        return CL_INVALID_BINARY;
+    finish(program, made, program->given, "");
+    return CL_SUCCESS;
+}
+
+// Headers ---------------------------------------------------------------------
+//
+// Given as programs with names; the front end finds them as files of a folder
+// that is there for one compilation.
+
+static bool is_name(const char *name)
+{
+    return name && *name && *name != '/' && !strstr(name, "..") &&
+           strlen(name) < 1024;
+}
+
+// Make the folders of the path.
+static bool make_folders(char *path, size_t from)
+{
+    for (char *slash = strchr(path + from, '/'); slash;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        bool ok = mkdir(path, 0700) == 0 || errno == EEXIST;
+        *slash = '/';
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+static bool write_header(const char *folder, const char *name,
+                         const char *source)
+{
+    char path[2048];
+    int n = snprintf(path, sizeof(path), "%s/%s", folder, name);
+
+    if (n < 0 || (size_t)n >= sizeof(path) ||
+        !make_folders(path, strlen(folder) + 1))
+        return false;
+    int file = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+    if (file < 0)
+        return false;
+    bool ok = hdi_write_all(file, source, strlen(source));
+    return close(file) == 0 && ok;
+}
+
+// Remove the file, and the folders of its name that are empty then.
+static void remove_header(const char *folder, const char *name)
+{
+    char path[2048];
+    int n = snprintf(path, sizeof(path), "%s/%s", folder, name);
+
+    if (n < 0 || (size_t)n >= sizeof(path))
+        return;
+    unlink(path);
+    for (char *slash; (slash = strrchr(path, '/')) > path + strlen(folder);) {
+        *slash = '\0';
+        rmdir(path);
+    }
+}
+
+static const char *temporary(void)
+{
+    const char *folder = secure_getenv("TMPDIR");
+    return folder && *folder == '/' && !strpbrk(folder, "\"\\") ? folder
+                                                                : "/tmp";
+}
+
+static hd_status compile(const struct _cl_program *program, cl_uint count,
+                         const cl_program *headers, const char **names,
+                         struct hd_program **made, struct hd_error *error)
+{
+    char folder[1024], option[1100];
+    bool ok = true;
+    cl_uint written = 0;
+
+    if (count == 0)
+        return make(program, true, NULL, made, error);
+    snprintf(folder, sizeof(folder), "%s/heddle-headers-XXXXXX", temporary());
+    if (!mkdtemp(folder)) {
+        error->status = HD_EIO;
+        snprintf(error->text, sizeof(error->text),
+                 "no folder for headers can be made in %s: %s", temporary(),
+                 strerror(errno));
+        return HD_EIO;
+    }
+    for (; ok && written < count; written++)
+        ok = write_header(folder, names[written], headers[written]->source);
+    snprintf(option, sizeof(option), "-I \"%s\"", folder);
+    hd_status status = HD_EIO;
+    if (ok) {
+        status = make(program, true, option, made, error);
+    } else {
+        error->status = HD_EIO;
+        snprintf(error->text, sizeof(error->text),
+                 "header '%s' cannot be written in %s: %s", names[written - 1],
+                 folder, strerror(errno));
+    }
+    while (written > 0)
+        remove_header(folder, names[--written]);
+    rmdir(folder);
+    return status;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clCompileProgram(
+    cl_program program, cl_uint count, const cl_device_id *devices,
+    const char *options, cl_uint header_count, const cl_program *headers,
+    const char **names, notify_fn notify, void *data)
+{
+    struct hd_program *made = NULL;
+    struct hd_error error = {.status = HD_OK};
+    cl_int status = check(program, count, devices, notify, data);
+
+    if (status != CL_SUCCESS)
+        return status;
+    if ((header_count == 0) != !headers || (header_count == 0) != !names)
+        return CL_INVALID_VALUE;
+    for (cl_uint i = 0; i < header_count; i++)
+        if (!hdi_cl_is(HDI_CL_PROGRAM, headers[i]) || !headers[i]->source)
+            return CL_INVALID_PROGRAM;
+    for (cl_uint i = 0; i < header_count; i++)
+        if (!is_name(names[i]))
+            return CL_INVALID_VALUE;
+    if (!program->source && !program->il)
+        return CL_INVALID_OPERATION;
+    if ((status = begin(program, options)) != CL_SUCCESS)
+        return status;
+    if (compile(program, header_count, headers, names, &made, &error) != HD_OK)
+        made = NULL;
+    status = code_of(&error, CL_INVALID_COMPILER_OPTIONS,
+                     CL_COMPILE_PROGRAM_FAILURE);
+    finish(program, made, CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT,
+           made ? "" : error.text);
+    if (notify)
+        notify(program, data);
+    return status;
+}
+
+// Linking ---------------------------------------------------------------------
+
+// Cut a word out of the options; whether it was there.
+static bool take_word(char *options, const char *word)
+{
+    char *at = strstr(options, word);
+
+    if (!at)
+        return false;
+    memset(at, ' ', strlen(word));
+    return true;
+}
+
+static hd_status link_parts(cl_uint count, const cl_program *programs,
+                            const char *options, bool library,
+                            struct hd_program **made, struct hd_error *error)
+{
+    struct hd_program_part *parts = calloc(count, sizeof(*parts));
+    hd_status status = parts ? HD_OK : HD_ENOMEM;
+
+    error->status = HD_ENOMEM;
+    strcpy(error->text, "no memory to link a program");
+    for (cl_uint i = 0; status == HD_OK && i < count; i++) {
+        void *binary;
+        struct _cl_program *p = programs[i];
+        pthread_mutex_lock(&p->lock);
+        status = p->built ? hd_program_binary(p->built->program, &binary,
+                                              &parts[i].binary_size, error)
+                          : HD_EINVAL;
+        pthread_mutex_unlock(&p->lock);
+        if (status == HD_OK)
+            parts[i].binary = binary;
+    }
+    if (status == HD_OK) {
+        struct hd_program_params params = {.parts = parts,
+                                           .part_count = count,
+                                           .options = options,
+                                           .library = library};
+        status = hd_program_create(runtime(), &params, made, error);
+    }
+    for (cl_uint i = 0; parts && i < count; i++)
+        free((void *)(uintptr_t)parts[i].binary);
+    free(parts);
+    error->status = status;
+    return status;
+}
+
+static bool can_be_linked(const struct _cl_program *program)
+{
+    return program->built &&
+           (program->type == CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT ||
+            program->type == CL_PROGRAM_BINARY_TYPE_LIBRARY);
+}
+
+static cl_int check_link(cl_context context, cl_uint count,
+                         const cl_device_id *devices, cl_uint program_count,
+                         const cl_program *programs, notify_fn notify,
+                         void *data)
+{
+    if (!hdi_cl_is(HDI_CL_CONTEXT, context))
+        return CL_INVALID_CONTEXT;
+    if ((count == 0) != !devices || program_count == 0 || !programs ||
+        (!notify && data))
+        return CL_INVALID_VALUE;
+    for (cl_uint i = 0; i < program_count; i++)
+        if (!hdi_cl_is(HDI_CL_PROGRAM, programs[i]))
+            return CL_INVALID_PROGRAM;
+    for (cl_uint i = 0; i < count; i++)
+        if (!hdi_cl_is(HDI_CL_DEVICE, devices[i]) ||
+            !hdi_cl_context_has(context, devices[i]))
+            return CL_INVALID_DEVICE;
+    for (cl_uint i = 0; i < program_count; i++)
+        if (!can_be_linked(programs[i]))
+            return CL_INVALID_OPERATION;
+    return CL_SUCCESS;
+}
+
+CL_API_ENTRY cl_program CL_API_CALL clLinkProgram(
+    cl_context context, cl_uint count, const cl_device_id *devices,
+    const char *options, cl_uint program_count, const cl_program *programs,
+    notify_fn notify, void *data, cl_int *error_ret)
+{
+    struct hd_program *made = NULL;
+    struct hd_error error = {.status = HD_OK};
+    cl_int status = check_link(context, count, devices, program_count, programs,
+                               notify, data);
+
+    if (status != CL_SUCCESS)
+        return hdi_cl_none(error_ret, status);
+    struct _cl_program *program =
+        count > 0 ? hdi_cl_program_create(context, count, devices, error_ret)
+                  : hdi_cl_program_create(context, context->device_count,
+                                          context->devices, error_ret);
+    char *words = strdup(options ? options : "");
+    if (!program || !words || begin(program, options) != CL_SUCCESS) {
+        free(words);
+        if (program)
+            hdi_cl_object_release(program);
+        return hdi_cl_none(error_ret, CL_OUT_OF_HOST_MEMORY);
+    }
+    bool library = take_word(words, "-create-library");
+    take_word(words, "-enable-link-options");
+    if (link_parts(program_count, programs, words, library, &made, &error) !=
+        HD_OK)
+        made = NULL;
+    free(words);
+    status =
+        code_of(&error, CL_INVALID_LINKER_OPTIONS, CL_LINK_PROGRAM_FAILURE);
+    bool uniform = true;
+    for (cl_uint i = 0; i < program_count; i++)
+        uniform &= programs[i]->built->uniform;
+    finish(program, made,
+           library ? CL_PROGRAM_BINARY_TYPE_LIBRARY
+                   : CL_PROGRAM_BINARY_TYPE_EXECUTABLE,
+           made ? "" : error.text);
+    if (program->built)
+        program->built->uniform = uniform;
+    if (notify)
+        notify(program, data);
+    if (error_ret)
+        *error_ret = status;
+    return program;
+}

@@ -1,0 +1,36 @@
+// Commands that move bytes: boxes of rows and slices, within buffers, images
+// and the host's memory.
+#ifndef HDI_ICD_COPY_H
+#define HDI_ICD_COPY_H
+
+#include "icd/icd.h"
+
+struct hdi_cl_copy {
+    struct _cl_mem *mem[2];                        // held; or NULL
+    char *from, *to;                               // the first byte of the box
+    size_t region[3];                              // [bytes, rows, slices]
+    size_t from_row, from_slice, to_row, to_slice; // pitches [bytes]
+};
+
+// Enqueue a copy; what is checked of it was checked.
+cl_int hdi_cl_enqueue_copy(struct _cl_command_queue *queue,
+                           cl_command_type type, const struct hdi_cl_copy *copy,
+                           cl_bool blocks, cl_uint wait_count,
+                           const cl_event *wait_list, cl_event *event);
+
+// Enqueue the filling of `size` bytes with a pattern of at most 128; `mem` may
+// be NULL.
+cl_int hdi_cl_enqueue_fill(struct _cl_command_queue *queue,
+                           cl_command_type type, struct _cl_mem *mem, char *to,
+                           const void *pattern, size_t pattern_size,
+                           size_t size, cl_uint wait_count,
+                           const cl_event *wait_list, cl_event *event);
+
+// The queue, then the wait list.
+cl_int hdi_cl_check_command(cl_command_queue queue, cl_uint wait_count,
+                            const cl_event *wait_list);
+
+// A memory object of the queue's context.
+cl_int hdi_cl_check_mem(cl_command_queue queue, cl_mem mem, bool image);
+
+#endif

@@ -1,0 +1,863 @@
+// Devices: the processor, and parts of it. What is told here is what the
+// runtime does; the limits are those that launches and allocations check.
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "icd/icd.h"
+#include "icd/info.h"
+#include "icd/platform.h"
+#include "kernel/opencl.h"
+#include "kernel/spirv.h"
+#include "runtime/runtime.h"
+
+#define VERSION(a, b, c) CL_MAKE_VERSION(a, b, c)
+
+// What the machine is -------------------------------------------------------
+
+static pthread_once_t looked = PTHREAD_ONCE_INIT;
+
+// Asked once; constant after that.
+static struct {
+    struct hdi_topology *topology; // NULL: it cannot be read
+    struct hdi_machine machine;
+    unsigned vector; // width of registers [bytes]
+    unsigned clock;  // [MHz]
+    bool takes_il;
+    bool compiles;
+    uint64_t line;        // of a cache [bytes]
+    uint64_t local;       // memory of a work-group, most [bytes]
+    uint32_t group_items; // of a work-group, most
+    cl_uchar uuid[CL_UUID_SIZE_KHR];
+    char name[160];
+} here;
+
+// The highest clock, or what it runs at just now; 0: not told [MHz].
+static unsigned read_clock(void)
+{
+    FILE *file =
+        fopen("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "re");
+    unsigned long kilo = 0;
+    double mega = 0;
+    char line[256];
+
+    if (file) {
+        if (fscanf(file, "%lu", &kilo) != 1)
+            kilo = 0;
+        fclose(file);
+    }
+    if (kilo > 0)
+        return (unsigned)(kilo / 1000);
+    file = fopen("/proc/cpuinfo", "re");
+    while (file && mega == 0 && fgets(line, sizeof(line), file))
+        if (sscanf(line, "cpu MHz : %lf", &mega) != 1)
+            mega = 0;
+    if (file)
+        fclose(file);
+    return (unsigned)mega;
+}
+
+static unsigned read_vector(void)
+{
+#ifdef __x86_64__
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx512f") ? 64
+           : __builtin_cpu_supports("avx")   ? 32
+                                             : 16;
+#else
+    return 16;
+#endif
+}
+
+// The same for the same processor in the same machine.
+static void make_uuid(void)
+{
+    char text[256] = "", machine[64] = "";
+    uint64_t hash[2] = {0xcbf29ce484222325u, 0x84222325cbf29ce4u};
+    FILE *file = fopen("/etc/machine-id", "re");
+
+    if (file) {
+        if (!fgets(machine, sizeof(machine), file))
+            *machine = '\0';
+        fclose(file);
+    }
+    snprintf(text, sizeof(text), "heddle %s %s", here.name, machine);
+    for (const char *c = text; *c; c++)
+        for (int i = 0; i < 2; i++)
+            hash[i] = (hash[i] ^ (unsigned char)*c) * (0x100000001b3u + 2 * i);
+    memcpy(here.uuid, hash, sizeof(here.uuid));
+}
+
+// The limits, without starting anything.
+static void look_at_device(void)
+{
+    const struct hdi_backend *backend = hdi_backend_find("cpu");
+    struct hdi_device *device;
+    struct hd_error error;
+
+    here.group_items = 1024;
+    here.local = 32 << 10;
+    if (!here.topology ||
+        backend->open(here.topology, 0, NULL, &device, &error) != HD_OK)
+        return;
+    here.group_items = device->can.group_items;
+    here.local = device->can.local_bytes;
+    backend->close(device);
+}
+
+static void look(void)
+{
+    struct hd_error error;
+    struct hdi_text translator = {0};
+
+    if (hdi_topology_create(NULL, &here.topology, &error) == HD_OK)
+        here.machine = *hdi_topology_machine(here.topology);
+    else
+        hdi_warn("%s", error.text);
+    if (here.machine.cores == 0)
+        here.machine.cores = 1;
+    if (here.machine.memory_bytes == 0) {
+        struct sysinfo about;
+        if (sysinfo(&about) == 0)
+            here.machine.memory_bytes = about.totalram * about.mem_unit;
+    }
+    snprintf(here.name, sizeof(here.name), "%s",
+             *here.machine.processor ? here.machine.processor
+                                     : "unknown processor");
+    here.vector = read_vector();
+    here.clock = read_clock();
+    here.compiles = hdi_has_compiler();
+    here.takes_il = here.compiles &&
+                    hdi_spirv_find_translator(&translator, &error) == HD_OK;
+    hdi_text_free(&translator);
+    long line = sysconf(_SC_LEVEL1_DCACHE_LINESIZE);
+    here.line = line > 0 ? (uint64_t)line : 64;
+    look_at_device();
+    make_uuid();
+}
+
+static const struct hdi_machine *machine(void)
+{
+    pthread_once(&looked, look);
+    return &here.machine;
+}
+
+uint64_t hdi_cl_device_memory(void)
+{
+    return machine()->memory_bytes;
+}
+
+uint64_t hdi_cl_device_largest(void)
+{
+    uint64_t half = machine()->memory_bytes / 2;
+    return half & ~((1ull << 20) - 1);
+}
+
+size_t hdi_cl_device_group_items(void)
+{
+    machine();
+    return here.group_items;
+}
+
+uint64_t hdi_cl_device_local(void)
+{
+    machine();
+    return here.local;
+}
+
+bool hdi_cl_device_takes_il(void)
+{
+    machine();
+    return here.takes_il;
+}
+
+// The runtime -----------------------------------------------------------------
+
+// The whole machine's stays until the process ends; leak checkers look for it
+// in variables, not among objects.
+static struct hd_runtime *volatile whole;
+
+// Written when the process ends, if that is after its last command.
+static void write_trace(void)
+{
+    const char *path = secure_getenv("HEDDLE_TRACE");
+    struct hd_error error;
+    FILE *file;
+
+    if (!whole || !path)
+        return;
+    if (!hdi_cl_commands_rest()) {
+        hdi_error("%s: no trace is written: commands are under way", path);
+        return;
+    }
+    file = fopen(path, "we");
+    if (!file) {
+        hdi_error("%s: %s", path, strerror(errno));
+        return;
+    }
+    if (hd_runtime_trace_write(whole, file, &error) != HD_OK)
+        hdi_error("%s: %s", path, error.text);
+    if (fclose(file) != 0)
+        hdi_error("%s: the trace could not be written", path);
+}
+
+static void start(struct _cl_device_id *device)
+{
+    struct hd_runtime_params params = {.device = "cpu",
+                                       .cache = secure_getenv("HEDDLE_CACHE")};
+    struct hd_error error;
+    cpu_set_t before;
+    bool moved = false;
+
+    params.trace = !device->parent && secure_getenv("HEDDLE_TRACE");
+    // A part of the machine is what its runtime finds as the machine.
+    if (device->cores) {
+        params.workers = device->units;
+        moved =
+            sched_getaffinity(0, sizeof(before), &before) == 0 &&
+            sched_setaffinity(0, sizeof(*device->cores), device->cores) == 0;
+    }
+    if (hd_runtime_create(&params, &device->runtime, &error) != HD_OK)
+        hdi_error("%s", error.text);
+    if (moved)
+        sched_setaffinity(0, sizeof(before), &before);
+    if (!device->parent)
+        whole = device->runtime;
+    if (params.trace && device->runtime)
+        atexit(write_trace);
+}
+
+struct hd_runtime *hdi_cl_runtime(struct _cl_device_id *device)
+{
+    struct hd_runtime *runtime =
+        __atomic_load_n(&device->runtime, __ATOMIC_ACQUIRE);
+    if (runtime)
+        return runtime;
+    pthread_mutex_lock(&device->lock);
+    if (!device->runtime)
+        start(device);
+    runtime = device->runtime;
+    pthread_mutex_unlock(&device->lock);
+    return runtime;
+}
+
+static unsigned units_of(const struct _cl_device_id *device)
+{
+    return device->parent ? device->units : machine()->cores;
+}
+
+static void *destroy_runtime(void *runtime)
+{
+    hd_runtime_destroy(runtime);
+    return NULL;
+}
+
+// The last who needs it may be one of its own workers, which cannot end itself.
+static void end_runtime(struct hd_runtime *runtime)
+{
+    pthread_t thread;
+
+    if (!hd_pool_worker(runtime->pool))
+        hd_runtime_destroy(runtime);
+    else if (pthread_create(&thread, NULL, destroy_runtime, runtime) == 0)
+        pthread_detach(thread);
+}
+
+void hdi_cl_device_destroy(void *object)
+{
+    struct _cl_device_id *device = object;
+
+    if (device->runtime)
+        end_runtime(device->runtime);
+    hdi_cl_drop(device->parent);
+    free(device->cores);
+    pthread_mutex_destroy(&device->lock);
+}
+
+// What is offered -------------------------------------------------------------
+
+#define LISTED(name)  {VERSION(1, 0, 0), name},
+#define FEATURE(name) {VERSION(3, 0, 0), name},
+
+// Those of the language come first, then those of the API; the last is there
+// with a translator.
+static const struct hdi_cl_version extensions[] = {
+    HDI_OPENCL_EXTENSIONS(LISTED){VERSION(2, 0, 0), "cl_khr_icd"},
+    {VERSION(1, 0, 0), "cl_khr_create_command_queue"},
+    {VERSION(1, 0, 0), "cl_khr_suggested_local_work_size"},
+    {VERSION(1, 0, 0), "cl_khr_device_uuid"},
+    {VERSION(1, 0, 0), "cl_khr_extended_versioning"},
+    {VERSION(1, 0, 0), "cl_khr_image2d_from_buffer"},
+    {VERSION(1, 0, 0), "cl_khr_il_program"},
+};
+
+static const struct hdi_cl_version features[] = {HDI_OPENCL_FEATURES(FEATURE)};
+
+static const struct hdi_cl_version languages[] = {
+    {VERSION(1, 0, 0), "OpenCL C"},
+    {VERSION(1, 1, 0), "OpenCL C"},
+    {VERSION(1, 2, 0), "OpenCL C"},
+    {VERSION(3, 0, 0), "OpenCL C"}};
+
+static const struct hdi_cl_version ils[] = {{VERSION(1, 0, 0), "SPIR-V"},
+                                            {VERSION(1, 1, 0), "SPIR-V"},
+                                            {VERSION(1, 2, 0), "SPIR-V"},
+                                            {VERSION(1, 3, 0), "SPIR-V"},
+                                            {VERSION(1, 4, 0), "SPIR-V"}};
+
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+
+static unsigned extension_count(void)
+{
+    return COUNT(extensions) - !here.takes_il;
+}
+
+static cl_int give_extensions(size_t size, void *value, size_t *size_ret)
+{
+    char text[COUNT(extensions) * 48];
+    size_t used = 0;
+
+    for (unsigned i = 0; i < extension_count(); i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
+                                 i > 0 ? " " : "", extensions[i].name);
+    return hdi_cl_give_text(text, size, value, size_ret);
+}
+
+// The cores of a device, as indices into the topology, in its order.
+static unsigned cores_of(const struct _cl_device_id *device, unsigned *list)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; here.topology && i < here.machine.cores; i++)
+        if (!device->cores ||
+            CPU_ISSET(hdi_topology_core(here.topology, i)->os_index,
+                      device->cores))
+            list[count++] = i;
+    return count;
+}
+
+// By what the device's cores are apart.
+static cl_device_affinity_domain domains_of(const struct _cl_device_id *device)
+{
+    cl_device_affinity_domain domains = 0;
+    unsigned *cores = calloc(machine()->cores, sizeof(*cores));
+    unsigned count = cores ? cores_of(device, cores) : 0;
+
+    for (unsigned i = 1; i < count; i++) {
+        const struct hdi_core *a =
+            hdi_topology_core(here.topology, cores[i - 1]);
+        const struct hdi_core *b = hdi_topology_core(here.topology, cores[i]);
+        domains |= a->node != b->node ? CL_DEVICE_AFFINITY_DOMAIN_NUMA : 0;
+        domains |= a->cache_group != b->cache_group
+                       ? CL_DEVICE_AFFINITY_DOMAIN_L3_CACHE
+                       : 0;
+    }
+    free(cores);
+    return domains ? domains | CL_DEVICE_AFFINITY_DOMAIN_NEXT_PARTITIONABLE : 0;
+}
+
+static cl_int give_partitions(const struct _cl_device_id *device, size_t size,
+                              void *value, size_t *size_ret)
+{
+    static const cl_device_partition_property ways[] = {
+        CL_DEVICE_PARTITION_EQUALLY, CL_DEVICE_PARTITION_BY_COUNTS,
+        CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN};
+    static const cl_device_partition_property none[] = {0};
+
+    if (units_of(device) < 2)
+        return hdi_cl_give(none, sizeof(none), size, value, size_ret);
+    size_t bytes = sizeof(ways) - (domains_of(device) ? 0 : sizeof(*ways));
+    return hdi_cl_give(ways, bytes, size, value, size_ret);
+}
+
+static cl_int get_limits(const struct _cl_device_id *device,
+                         cl_device_info name, size_t size, void *value,
+                         size_t *size_ret)
+{
+    size_t items = hdi_cl_device_group_items();
+    const size_t item_sizes[] = {items, items, items};
+    uint64_t largest = hdi_cl_device_largest();
+    uint64_t texels = largest / 16;
+
+    switch (name) {
+        HDI_CL_IS(CL_DEVICE_MAX_COMPUTE_UNITS, cl_uint, units_of(device))
+        HDI_CL_IS(CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS, cl_uint, 3)
+        HDI_CL_BYTES(CL_DEVICE_MAX_WORK_ITEM_SIZES, item_sizes,
+                     sizeof(item_sizes))
+        HDI_CL_IS(CL_DEVICE_MAX_WORK_GROUP_SIZE, size_t, items)
+        HDI_CL_IS(CL_DEVICE_MAX_CLOCK_FREQUENCY, cl_uint, here.clock)
+        HDI_CL_IS(CL_DEVICE_ADDRESS_BITS, cl_uint, 8 * sizeof(void *))
+        HDI_CL_IS(CL_DEVICE_MAX_MEM_ALLOC_SIZE, cl_ulong, largest)
+        HDI_CL_IS(CL_DEVICE_IMAGE_SUPPORT, cl_bool, CL_TRUE)
+        HDI_CL_IS(CL_DEVICE_MAX_READ_IMAGE_ARGS, cl_uint, HDI_CL_IMAGES)
+        HDI_CL_IS(CL_DEVICE_MAX_WRITE_IMAGE_ARGS, cl_uint, HDI_CL_IMAGES)
+        HDI_CL_IS(CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS, cl_uint, HDI_CL_IMAGES)
+        HDI_CL_IS(CL_DEVICE_IMAGE2D_MAX_WIDTH, size_t, HDI_CL_IMAGE_MOST)
+        HDI_CL_IS(CL_DEVICE_IMAGE2D_MAX_HEIGHT, size_t, HDI_CL_IMAGE_MOST)
+        HDI_CL_IS(CL_DEVICE_IMAGE3D_MAX_WIDTH, size_t, HDI_CL_IMAGE_3D_MOST)
+        HDI_CL_IS(CL_DEVICE_IMAGE3D_MAX_HEIGHT, size_t, HDI_CL_IMAGE_3D_MOST)
+        HDI_CL_IS(CL_DEVICE_IMAGE3D_MAX_DEPTH, size_t, HDI_CL_IMAGE_3D_MOST)
+        HDI_CL_IS(CL_DEVICE_IMAGE_MAX_BUFFER_SIZE, size_t,
+                  texels < HD_IMAGE_MOST_BUFFER ? texels : HD_IMAGE_MOST_BUFFER)
+        HDI_CL_IS(CL_DEVICE_IMAGE_MAX_ARRAY_SIZE, size_t, HDI_CL_IMAGE_LAYERS)
+        HDI_CL_IS(CL_DEVICE_IMAGE_PITCH_ALIGNMENT, cl_uint, 1)
+        HDI_CL_IS(CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT, cl_uint, 1)
+        HDI_CL_IS(CL_DEVICE_MAX_SAMPLERS, cl_uint, HDI_CL_SAMPLERS)
+        HDI_CL_IS(CL_DEVICE_MAX_PARAMETER_SIZE, size_t, HDI_CL_ARGUMENTS)
+        HDI_CL_IS(CL_DEVICE_MEM_BASE_ADDR_ALIGN, cl_uint, 8 * HDI_CL_ALIGN)
+        HDI_CL_IS(CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE, cl_uint, HDI_CL_ALIGN)
+        HDI_CL_IS(CL_DEVICE_GLOBAL_MEM_CACHE_TYPE, cl_device_mem_cache_type,
+                  CL_READ_WRITE_CACHE)
+        HDI_CL_IS(CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE, cl_uint,
+                  (cl_uint)here.line)
+        HDI_CL_IS(CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, cl_ulong,
+                  machine()->l3_bytes   ? machine()->l3_bytes
+                  : machine()->l2_bytes ? machine()->l2_bytes
+                                        : machine()->l1_bytes)
+        HDI_CL_IS(CL_DEVICE_GLOBAL_MEM_SIZE, cl_ulong, hdi_cl_device_memory())
+        HDI_CL_IS(CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, cl_ulong, largest)
+        HDI_CL_IS(CL_DEVICE_MAX_CONSTANT_ARGS, cl_uint, 128)
+        HDI_CL_IS(CL_DEVICE_LOCAL_MEM_TYPE, cl_device_local_mem_type, CL_GLOBAL)
+        HDI_CL_IS(CL_DEVICE_LOCAL_MEM_SIZE, cl_ulong, hdi_cl_device_local())
+        HDI_CL_IS(CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE, size_t, 64 << 20)
+        HDI_CL_IS(CL_DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE, size_t,
+                  64 << 20)
+        HDI_CL_IS(CL_DEVICE_PROFILING_TIMER_RESOLUTION, size_t, 1)
+        HDI_CL_IS(CL_DEVICE_PRINTF_BUFFER_SIZE, size_t, 1 << 24)
+        HDI_CL_IS(CL_DEVICE_MAX_ON_DEVICE_QUEUES, cl_uint, 0)
+        HDI_CL_IS(CL_DEVICE_MAX_ON_DEVICE_EVENTS, cl_uint, 0)
+        HDI_CL_IS(CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE, cl_uint, 0)
+        HDI_CL_IS(CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE, cl_uint, 0)
+        HDI_CL_IS(CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS, cl_uint, 0)
+        HDI_CL_IS(CL_DEVICE_PIPE_MAX_PACKET_SIZE, cl_uint, 0)
+        HDI_CL_IS(CL_DEVICE_MAX_PIPE_ARGS, cl_uint, 0)
+        HDI_CL_IS(CL_DEVICE_MAX_NUM_SUB_GROUPS, cl_uint,
+                  (cl_uint)(items / HDI_CL_SUB_GROUP))
+        HDI_CL_IS(CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, size_t,
+                  HDI_CL_SUB_GROUP)
+        HDI_CL_IS(CL_DEVICE_PREFERRED_PLATFORM_ATOMIC_ALIGNMENT, cl_uint, 0)
+        HDI_CL_IS(CL_DEVICE_PREFERRED_GLOBAL_ATOMIC_ALIGNMENT, cl_uint, 0)
+        HDI_CL_IS(CL_DEVICE_PREFERRED_LOCAL_ATOMIC_ALIGNMENT, cl_uint, 0)
+    default:
+        return CL_INVALID_VALUE;
+    }
+}
+
+static cl_uint wide(unsigned element)
+{
+    unsigned width = here.vector / element;
+    return width > 16 ? 16 : width;
+}
+
+static cl_int get_abilities(cl_device_info name, size_t size, void *value,
+                            size_t *size_ret)
+{
+    const cl_device_fp_config floats =
+        CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST | CL_FP_FMA;
+    const cl_device_atomic_capabilities atomics =
+        CL_DEVICE_ATOMIC_ORDER_RELAXED | CL_DEVICE_ATOMIC_ORDER_ACQ_REL |
+        CL_DEVICE_ATOMIC_ORDER_SEQ_CST | CL_DEVICE_ATOMIC_SCOPE_WORK_ITEM |
+        CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP | CL_DEVICE_ATOMIC_SCOPE_DEVICE |
+        CL_DEVICE_ATOMIC_SCOPE_ALL_DEVICES;
+
+    switch (name) {
+        // Vectors are made of neighbouring work-items.
+        HDI_CL_IS(CL_DEVICE_PREFERRED_VECTOR_WIDTH_CHAR, cl_uint, 1)
+        HDI_CL_IS(CL_DEVICE_PREFERRED_VECTOR_WIDTH_SHORT, cl_uint, 1)
+        HDI_CL_IS(CL_DEVICE_PREFERRED_VECTOR_WIDTH_INT, cl_uint, 1)
+        HDI_CL_IS(CL_DEVICE_PREFERRED_VECTOR_WIDTH_LONG, cl_uint, 1)
+        HDI_CL_IS(CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT, cl_uint, 1)
+        HDI_CL_IS(CL_DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE, cl_uint, 1)
+        HDI_CL_IS(CL_DEVICE_PREFERRED_VECTOR_WIDTH_HALF, cl_uint, 1)
+        HDI_CL_IS(CL_DEVICE_NATIVE_VECTOR_WIDTH_CHAR, cl_uint, wide(1))
+        HDI_CL_IS(CL_DEVICE_NATIVE_VECTOR_WIDTH_SHORT, cl_uint, wide(2))
+        HDI_CL_IS(CL_DEVICE_NATIVE_VECTOR_WIDTH_INT, cl_uint, wide(4))
+        HDI_CL_IS(CL_DEVICE_NATIVE_VECTOR_WIDTH_LONG, cl_uint, wide(8))
+        HDI_CL_IS(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, cl_uint, wide(4))
+        HDI_CL_IS(CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE, cl_uint, wide(8))
+        HDI_CL_IS(CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF, cl_uint, wide(2))
+        HDI_CL_IS(CL_DEVICE_SINGLE_FP_CONFIG, cl_device_fp_config,
+                  floats | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT)
+        HDI_CL_IS(CL_DEVICE_DOUBLE_FP_CONFIG, cl_device_fp_config,
+                  floats | CL_FP_ROUND_TO_ZERO | CL_FP_ROUND_TO_INF)
+        HDI_CL_IS(CL_DEVICE_HALF_FP_CONFIG, cl_device_fp_config,
+                  CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST)
+        HDI_CL_IS(CL_DEVICE_ERROR_CORRECTION_SUPPORT, cl_bool, CL_FALSE)
+        HDI_CL_IS(CL_DEVICE_ENDIAN_LITTLE, cl_bool, CL_TRUE)
+        HDI_CL_IS(CL_DEVICE_AVAILABLE, cl_bool, CL_TRUE)
+        HDI_CL_IS(CL_DEVICE_COMPILER_AVAILABLE, cl_bool, here.compiles)
+        HDI_CL_IS(CL_DEVICE_LINKER_AVAILABLE, cl_bool, here.compiles)
+        HDI_CL_IS(CL_DEVICE_EXECUTION_CAPABILITIES, cl_device_exec_capabilities,
+                  CL_EXEC_KERNEL | CL_EXEC_NATIVE_KERNEL)
+        HDI_CL_IS(
+            CL_DEVICE_QUEUE_ON_HOST_PROPERTIES, cl_command_queue_properties,
+            CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE)
+        HDI_CL_IS(CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES,
+                  cl_command_queue_properties, 0)
+        HDI_CL_IS(CL_DEVICE_PREFERRED_INTEROP_USER_SYNC, cl_bool, CL_TRUE)
+        HDI_CL_IS(CL_DEVICE_HOST_UNIFIED_MEMORY, cl_bool, CL_TRUE)
+        HDI_CL_IS(CL_DEVICE_SVM_CAPABILITIES, cl_device_svm_capabilities,
+                  CL_DEVICE_SVM_COARSE_GRAIN_BUFFER |
+                      CL_DEVICE_SVM_FINE_GRAIN_BUFFER |
+                      CL_DEVICE_SVM_FINE_GRAIN_SYSTEM | CL_DEVICE_SVM_ATOMICS)
+        HDI_CL_IS(CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES,
+                  cl_device_atomic_capabilities, atomics)
+        HDI_CL_IS(CL_DEVICE_ATOMIC_FENCE_CAPABILITIES,
+                  cl_device_atomic_capabilities, atomics)
+        HDI_CL_IS(CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT, cl_bool, CL_TRUE)
+        HDI_CL_IS(CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT, cl_bool,
+                  CL_TRUE)
+        HDI_CL_IS(CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT, cl_bool, CL_TRUE)
+        HDI_CL_IS(CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS, cl_bool,
+                  CL_FALSE)
+        HDI_CL_IS(CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES,
+                  cl_device_device_enqueue_capabilities, 0)
+        HDI_CL_IS(CL_DEVICE_PIPE_SUPPORT, cl_bool, CL_FALSE)
+    default:
+        return CL_INVALID_VALUE;
+    }
+}
+
+static cl_int get_words(const struct _cl_device_id *device, cl_device_info name,
+                        size_t size, void *value, size_t *size_ret)
+{
+    (void)device;
+    switch (name) {
+        HDI_CL_TEXT(CL_DEVICE_NAME, here.name)
+        HDI_CL_TEXT(CL_DEVICE_VENDOR, "Heddle")
+        HDI_CL_TEXT(CL_DRIVER_VERSION, HDI_CL_VERSION)
+        HDI_CL_TEXT(CL_DEVICE_PROFILE, "FULL_PROFILE")
+        HDI_CL_TEXT(CL_DEVICE_VERSION, "OpenCL 3.0 Heddle " HDI_CL_VERSION)
+        HDI_CL_IS(CL_DEVICE_NUMERIC_VERSION, cl_version, VERSION(3, 0, 0))
+        HDI_CL_TEXT(CL_DEVICE_OPENCL_C_VERSION, "OpenCL C 1.2 Heddle")
+        HDI_CL_IS(CL_DEVICE_OPENCL_C_NUMERIC_VERSION_KHR, cl_version,
+                  VERSION(1, 2, 0))
+        HDI_CL_TEXT(CL_DEVICE_BUILT_IN_KERNELS, "")
+        // None: the form is that of a date.
+        HDI_CL_TEXT(CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED,
+                    "v0000-01-01-00")
+        HDI_CL_TEXT(CL_DEVICE_IL_VERSION,
+                    here.takes_il
+                        ? "SPIR-V_1.4 SPIR-V_1.3 SPIR-V_1.2 SPIR-V_1.1 "
+                          "SPIR-V_1.0"
+                        : "")
+    case CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION:
+        return hdi_cl_give(NULL, 0, size, value, size_ret);
+    case CL_DEVICE_ILS_WITH_VERSION:
+        return hdi_cl_give_versions(ils, here.takes_il ? COUNT(ils) : 0, size,
+                                    value, size_ret);
+    case CL_DEVICE_EXTENSIONS:
+        return give_extensions(size, value, size_ret);
+    case CL_DEVICE_EXTENSIONS_WITH_VERSION:
+        return hdi_cl_give_versions(extensions, extension_count(), size, value,
+                                    size_ret);
+    case CL_DEVICE_OPENCL_C_ALL_VERSIONS:
+        return hdi_cl_give_versions(languages, COUNT(languages), size, value,
+                                    size_ret);
+    case CL_DEVICE_OPENCL_C_FEATURES:
+        return hdi_cl_give_versions(features, COUNT(features), size, value,
+                                    size_ret);
+    default:
+        return CL_INVALID_VALUE;
+    }
+}
+
+static cl_int get_extended(cl_device_info name, size_t size, void *value,
+                           size_t *size_ret)
+{
+    static const cl_uchar luid[CL_LUID_SIZE_KHR];
+    static const cl_device_integer_dot_product_acceleration_properties_khr
+        dots = {CL_TRUE, CL_TRUE, CL_TRUE, CL_TRUE, CL_TRUE, CL_TRUE};
+    static const cl_device_integer_dot_product_acceleration_properties_khr none;
+    bool fast = here.vector >= 32;
+
+    switch (name) {
+        HDI_CL_BYTES(CL_DEVICE_UUID_KHR, here.uuid, sizeof(here.uuid))
+        HDI_CL_BYTES(CL_DRIVER_UUID_KHR, here.uuid, sizeof(here.uuid))
+        HDI_CL_IS(CL_DEVICE_LUID_VALID_KHR, cl_bool, CL_FALSE)
+        HDI_CL_BYTES(CL_DEVICE_LUID_KHR, luid, sizeof(luid))
+        HDI_CL_IS(CL_DEVICE_NODE_MASK_KHR, cl_uint, 0)
+        HDI_CL_IS(CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES_KHR,
+                  cl_device_integer_dot_product_capabilities_khr,
+                  CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT_PACKED_KHR |
+                      CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT_KHR)
+        HDI_CL_BYTES(
+            CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_8BIT_KHR,
+            fast ? &dots : &none, sizeof(dots))
+        HDI_CL_BYTES(
+            CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_4x8BIT_PACKED_KHR,
+            fast ? &dots : &none, sizeof(dots))
+    default:
+        return CL_INVALID_VALUE;
+    }
+}
+
+static cl_int get_relations(const struct _cl_device_id *device,
+                            cl_device_info name, size_t size, void *value,
+                            size_t *size_ret)
+{
+    switch (name) {
+        HDI_CL_IS(CL_DEVICE_TYPE, cl_device_type,
+                  CL_DEVICE_TYPE_CPU |
+                      (device->parent ? 0 : CL_DEVICE_TYPE_DEFAULT))
+        HDI_CL_IS(CL_DEVICE_VENDOR_ID, cl_uint, 0x48444c)
+        HDI_CL_IS(CL_DEVICE_PLATFORM, cl_platform_id, hdi_cl_platform())
+        HDI_CL_IS(CL_DEVICE_PARENT_DEVICE, cl_device_id, device->parent)
+        HDI_CL_IS(CL_DEVICE_PARTITION_MAX_SUB_DEVICES, cl_uint,
+                  units_of(device) > 1 ? units_of(device) : 0)
+        HDI_CL_IS(CL_DEVICE_PARTITION_AFFINITY_DOMAIN,
+                  cl_device_affinity_domain, domains_of(device))
+        HDI_CL_IS(CL_DEVICE_REFERENCE_COUNT, cl_uint,
+                  device->parent ? hdi_cl_object_references(device) : 1)
+        HDI_CL_BYTES(CL_DEVICE_PARTITION_TYPE, device->partition,
+                     device->partition_size * sizeof(*device->partition))
+    case CL_DEVICE_PARTITION_PROPERTIES:
+        return give_partitions(device, size, value, size_ret);
+    default:
+        return CL_INVALID_VALUE;
+    }
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clGetDeviceInfo(cl_device_id device,
+                                                cl_device_info name,
+                                                size_t size, void *value,
+                                                size_t *size_ret)
+{
+    if (!hdi_cl_is(HDI_CL_DEVICE, device))
+        return CL_INVALID_DEVICE;
+    machine();
+    cl_int status = get_relations(device, name, size, value, size_ret);
+    // The names are of one of these; an error of size is found again.
+    if (status != CL_SUCCESS)
+        status = get_words(device, name, size, value, size_ret);
+    if (status == CL_INVALID_VALUE)
+        status = get_abilities(name, size, value, size_ret);
+    if (status == CL_INVALID_VALUE)
+        status = get_extended(name, size, value, size_ret);
+    if (status == CL_INVALID_VALUE)
+        status = get_limits(device, name, size, value, size_ret);
+    return status;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clGetDeviceIDs(cl_platform_id platform,
+                                               cl_device_type type,
+                                               cl_uint count,
+                                               cl_device_id *devices,
+                                               cl_uint *count_ret)
+{
+    const cl_device_type known =
+        CL_DEVICE_TYPE_DEFAULT | CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU |
+        CL_DEVICE_TYPE_ACCELERATOR | CL_DEVICE_TYPE_CUSTOM;
+
+    if (platform && !hdi_cl_is(HDI_CL_PLATFORM, platform))
+        return CL_INVALID_PLATFORM;
+    if (type != CL_DEVICE_TYPE_ALL && (type == 0 || (type & ~known)))
+        return CL_INVALID_DEVICE_TYPE;
+    if ((count == 0 && devices) || (!devices && !count_ret))
+        return CL_INVALID_VALUE;
+    bool wanted = type & (CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_DEFAULT);
+    if (count_ret)
+        *count_ret = wanted;
+    if (!wanted)
+        return CL_DEVICE_NOT_FOUND;
+    struct _cl_device_id *device = hdi_cl_root_device();
+    if (!device)
+        return CL_OUT_OF_HOST_MEMORY;
+    if (devices)
+        devices[0] = device;
+    return CL_SUCCESS;
+}
+
+// Only parts of the machine are counted: the machine stays.
+CL_API_ENTRY cl_int CL_API_CALL clRetainDevice(cl_device_id device)
+{
+    if (!hdi_cl_is(HDI_CL_DEVICE, device))
+        return CL_INVALID_DEVICE;
+    return !device->parent || hdi_cl_object_retain(device)
+               ? CL_SUCCESS
+               : CL_OUT_OF_RESOURCES;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clReleaseDevice(cl_device_id device)
+{
+    if (!hdi_cl_is(HDI_CL_DEVICE, device))
+        return CL_INVALID_DEVICE;
+    return !device->parent || hdi_cl_object_release(device) ? CL_SUCCESS
+                                                            : CL_INVALID_DEVICE;
+}
+
+// Parts of the machine --------------------------------------------------------
+
+static struct _cl_device_id *part_of(struct _cl_device_id *parent,
+                                     const unsigned *cores, unsigned count,
+                                     const cl_device_partition_property *how,
+                                     unsigned how_size)
+{
+    struct _cl_device_id *device = hdi_cl_object_create(HDI_CL_DEVICE);
+    if (!device)
+        return NULL;
+    pthread_mutex_init(&device->lock, NULL);
+    device->parent = parent;
+    hdi_cl_hold(parent);
+    device->cores = calloc(1, sizeof(*device->cores));
+    device->units = count;
+    device->partition_size = how_size;
+    memcpy(device->partition, how, how_size * sizeof(*how));
+    for (unsigned i = 0; device->cores && i < count; i++)
+        CPU_SET(hdi_topology_core(here.topology, cores[i])->os_index,
+                device->cores);
+    if (!device->cores) {
+        hdi_cl_object_release(device);
+        return NULL;
+    }
+    return device;
+}
+
+// How many cores each part has; their number, 0: it cannot be.
+static unsigned count_parts(const struct _cl_device_id *device,
+                            const cl_device_partition_property *how,
+                            const unsigned *cores, unsigned count,
+                            unsigned *sizes, cl_int *error)
+{
+    unsigned parts = 0, sum = 0;
+
+    *error = CL_INVALID_VALUE;
+    if (how[0] == CL_DEVICE_PARTITION_EQUALLY) {
+        if (how[1] <= 0 || how[2] != 0)
+            return 0;
+        *error = CL_DEVICE_PARTITION_FAILED;
+        for (; sum + (unsigned)how[1] <= count && how[1] <= count;
+             sum += (unsigned)how[1])
+            sizes[parts++] = (unsigned)how[1];
+        return parts;
+    }
+    if (how[0] == CL_DEVICE_PARTITION_BY_COUNTS) {
+        *error = CL_INVALID_DEVICE_PARTITION_COUNT;
+        for (unsigned i = 1; how[i] != CL_DEVICE_PARTITION_BY_COUNTS_LIST_END;
+             i++) {
+            if (how[i] <= 0 || how[i] > count || parts >= count ||
+                sum + (unsigned)how[i] > count)
+                return 0;
+            sizes[parts++] = (unsigned)how[i];
+            sum += (unsigned)how[i];
+        }
+        return parts;
+    }
+    if (how[0] != CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN || how[2] != 0)
+        return 0;
+    const cl_device_affinity_domain known =
+        CL_DEVICE_AFFINITY_DOMAIN_NUMA | CL_DEVICE_AFFINITY_DOMAIN_L4_CACHE |
+        CL_DEVICE_AFFINITY_DOMAIN_L3_CACHE |
+        CL_DEVICE_AFFINITY_DOMAIN_L2_CACHE |
+        CL_DEVICE_AFFINITY_DOMAIN_L1_CACHE |
+        CL_DEVICE_AFFINITY_DOMAIN_NEXT_PARTITIONABLE;
+    cl_device_affinity_domain way = (cl_device_affinity_domain)how[1];
+    if ((way & ~known) || way == 0 || (way & (way - 1)))
+        return 0;
+    *error = CL_DEVICE_PARTITION_FAILED;
+    if (!(domains_of(device) & way))
+        return 0;
+    bool by_node = way == CL_DEVICE_AFFINITY_DOMAIN_NUMA ||
+                   (way == CL_DEVICE_AFFINITY_DOMAIN_NEXT_PARTITIONABLE &&
+                    (domains_of(device) & CL_DEVICE_AFFINITY_DOMAIN_NUMA));
+    // Neighbours in the topology's order share what there is to share.
+    for (unsigned i = 0; i < count; i++) {
+        const struct hdi_core *core =
+            hdi_topology_core(here.topology, cores[i]);
+        const struct hdi_core *last =
+            i > 0 ? hdi_topology_core(here.topology, cores[i - 1]) : NULL;
+        bool same = last && (by_node ? last->node == core->node
+                                     : last->cache_group == core->cache_group);
+        if (same)
+            sizes[parts - 1]++;
+        else
+            sizes[parts++] = 1;
+    }
+    return parts;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL
+clCreateSubDevices(cl_device_id device, const cl_device_partition_property *how,
+                   cl_uint room, cl_device_id *parts, cl_uint *count_ret)
+{
+    if (!hdi_cl_is(HDI_CL_DEVICE, device))
+        return CL_INVALID_DEVICE;
+    if (!how || !how[0] || (!parts && !count_ret) || (parts && room == 0))
+        return CL_INVALID_VALUE;
+
+    unsigned most = machine()->cores, how_size = 2;
+    unsigned *cores = calloc(most, sizeof(*cores));
+    unsigned *sizes = calloc(most + 1, sizeof(*sizes));
+    cl_int error = CL_OUT_OF_HOST_MEMORY;
+    if (!cores || !sizes)
+        goto out;
+    unsigned count = cores_of(device, cores);
+    unsigned number = count_parts(device, how, cores, count, sizes, &error);
+    if (number == 0)
+        goto out;
+    error = CL_INVALID_VALUE;
+    if (parts && room < number)
+        goto out;
+    const cl_device_partition_property last =
+        how[0] == CL_DEVICE_PARTITION_BY_COUNTS
+            ? CL_DEVICE_PARTITION_BY_COUNTS_LIST_END
+            : 0;
+    while (how[how_size - 1] != last && how_size < 19)
+        how_size++;
+    how_size += how[0] == CL_DEVICE_PARTITION_BY_COUNTS;
+    if (how_size > 20)
+        how_size = 20;
+    cl_device_partition_property kept[20] = {0};
+    for (unsigned i = 0;
+         i < how_size &&
+         (i == 0 || how[i - 1] != 0 || how[0] != CL_DEVICE_PARTITION_BY_COUNTS);
+         i++)
+        kept[i] = how[i];
+    error = CL_SUCCESS;
+    for (unsigned i = 0, at = 0; parts && i < number; at += sizes[i++]) {
+        parts[i] = part_of(device, cores + at, sizes[i], kept, how_size);
+        if (parts[i])
+            continue;
+        while (i > 0)
+            hdi_cl_object_release(parts[--i]);
+        error = CL_OUT_OF_HOST_MEMORY;
+        break;
+    }
+    if (error == CL_SUCCESS && count_ret)
+        *count_ret = number;
+out:
+    free(cores);
+    free(sizes);
+    return error;
+}
+
+// Clocks ----------------------------------------------------------------------
+
+CL_API_ENTRY cl_int CL_API_CALL clGetHostTimer(cl_device_id device,
+                                               cl_ulong *host)
+{
+    if (!hdi_cl_is(HDI_CL_DEVICE, device))
+        return CL_INVALID_DEVICE;
+    if (!host)
+        return CL_INVALID_VALUE;
+    *host = hdi_now();
+    return CL_SUCCESS;
+}
+
+// Both are the clock that events are measured with.
+CL_API_ENTRY cl_int CL_API_CALL clGetDeviceAndHostTimer(cl_device_id device,
+                                                        cl_ulong *own,
+                                                        cl_ulong *host)
+{
+    if (!hdi_cl_is(HDI_CL_DEVICE, device))
+        return CL_INVALID_DEVICE;
+    if (!own || !host)
+        return CL_INVALID_VALUE;
+    *own = *host = hdi_now();
+    return CL_SUCCESS;
+}

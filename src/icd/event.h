@@ -1,0 +1,14 @@
+// Between command.c, which runs commands, and event.c, which tells of them.
+#ifndef HDI_ICD_EVENT_H
+#define HDI_ICD_EVENT_H
+
+#include "icd/icd.h"
+
+// With one reference; `queue` NULL: a user's.
+struct _cl_event *hdi_cl_event_create(struct _cl_context *context,
+                                      struct _cl_command_queue *queue);
+
+// The status has changed: call those who want to know, soon.
+void hdi_cl_event_call(struct _cl_event *event, cl_int status);
+
+#endif

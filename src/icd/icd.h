@@ -1,0 +1,374 @@
+// The objects of the OpenCL API, and what its files give each other.
+//
+// Every function of the API is in the file of its noun, under its own name; the
+// symbols are hidden and reached through the dispatch table alone.
+#ifndef HDI_ICD_ICD_H
+#define HDI_ICD_ICD_H
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "heddle/image.h"
+#include "heddle/kernel.h"
+#include "heddle/task.h"
+#include "icd/object.h"
+#include "launch/launch.h"
+
+struct hd_runtime;
+
+// Platform and devices --------------------------------------------------------
+
+struct _cl_platform_id {
+    struct hdi_cl_object object;
+};
+
+struct _cl_device_id {
+    struct hdi_cl_object object;
+    struct _cl_device_id *parent; // NULL: the whole machine
+    struct hd_runtime *runtime;   // made when it is first needed
+    pthread_mutex_t lock;
+    unsigned units;   // workers
+    cpu_set_t *cores; // of a part of the machine, else NULL
+    cl_device_partition_property partition[20]; // how it was made
+    unsigned partition_size;                    // with the final 0; 0: was not
+};
+
+// The one platform and its device. NULL: no memory.
+struct _cl_platform_id *hdi_cl_platform(void);
+struct _cl_device_id *hdi_cl_root_device(void);
+
+// What runs the device's commands. NULL: it cannot be started; said in the log.
+struct hd_runtime *hdi_cl_runtime(struct _cl_device_id *device);
+
+// Local memory, largest buffer and the like, which other files check against.
+enum {
+    HDI_CL_IMAGE_MOST = 16384,   // width, height [texels]
+    HDI_CL_IMAGE_3D_MOST = 2048, // width, height, depth [texels]
+    HDI_CL_IMAGE_LAYERS = 2048,
+    HDI_CL_SUB_GROUP = 16, // work-items of a sub-group
+    HDI_CL_SAMPLERS = 16,
+    HDI_CL_IMAGES = 128,     // that a kernel takes
+    HDI_CL_ARGUMENTS = 2048, // of a kernel [bytes]
+    HDI_CL_ALIGN = 128,      // of buffers [bytes]
+};
+
+uint64_t hdi_cl_device_memory(void);    // [bytes]
+uint64_t hdi_cl_device_largest(void);   // buffer [bytes]
+size_t hdi_cl_device_group_items(void); // of one work-group
+uint64_t hdi_cl_device_local(void);     // [bytes]
+bool hdi_cl_device_takes_il(void);
+
+void hdi_cl_device_destroy(void *object);
+
+// Contexts --------------------------------------------------------------------
+
+struct hdi_cl_destructor {
+    struct hdi_cl_destructor *next;
+    void(CL_CALLBACK *context)(cl_context context, void *data);
+    void(CL_CALLBACK *mem)(cl_mem mem, void *data);
+    void *data;
+};
+
+struct _cl_context {
+    struct hdi_cl_object object;
+    struct _cl_device_id **devices;
+    unsigned device_count;
+    cl_context_properties *properties; // with the final 0; or NULL
+    unsigned property_count;
+    void(CL_CALLBACK *notify)(const char *text, const void *info, size_t size,
+                              void *data);
+    void *data;
+    pthread_mutex_t lock;
+    struct hdi_cl_destructor *destructors;
+    struct hdi_cl_svm *svm; // what clSVMAlloc() gave, newest first
+};
+
+bool hdi_cl_context_has(const struct _cl_context *context,
+                        const struct _cl_device_id *device);
+
+// The launcher whose memory the context's objects are in.
+struct hdi_launcher *hdi_cl_launcher(const struct _cl_context *context);
+
+// Tell the application why something went wrong, as far as it asked to know.
+void hdi_cl_context_tell(struct _cl_context *context, const char *text);
+
+void hdi_cl_context_destroy(void *object);
+
+// Queues and commands ---------------------------------------------------------
+
+struct _cl_command_queue {
+    struct hdi_cl_object object;
+    struct _cl_context *context;
+    struct _cl_device_id *device;
+    cl_command_queue_properties modes;
+    cl_queue_properties *properties; // as given, with the final 0; or NULL
+    unsigned property_count;
+
+    pthread_mutex_t lock;
+    struct _cl_event *first, *last; // not ended, in the order of enqueueing
+    struct _cl_event *unflushed;    // the first that was not flushed
+    struct _cl_event *barrier;      // what later ones wait for
+    _Atomic uint32_t count;         // not ended
+    uint32_t unflushed_count;
+};
+
+void hdi_cl_queue_destroy(void *object);
+
+// A command waits for others: one record per pair, kept by the one that waits.
+struct hdi_cl_edge {
+    struct _cl_event *to; // who waits
+    struct hdi_cl_edge *next;
+    bool cares; // a failure of what is waited for is one of who waits
+};
+
+struct hdi_cl_callback;
+
+// What a command does. Everything it needs is in its payload, which `end` frees
+// when it is over or could not begin.
+struct hdi_cl_work {
+    cl_command_type type;
+    cl_int (*run)(struct _cl_event *event, void *payload); // NULL: nothing
+    void (*end)(void *payload);
+};
+
+enum {
+    HDI_CL_FEW = 4 // edges without an allocation
+};
+
+// A command, or a user's event. Commands are kept by the engine (a hold) until
+// they have ended.
+struct _cl_event {
+    struct hdi_cl_object object;
+    struct _cl_context *context;
+    struct _cl_command_queue *queue; // NULL: a user's
+    const struct hdi_cl_work *work;
+    void *payload;
+    _Atomic cl_int status;     // as CL_EVENT_COMMAND_EXECUTION_STATUS
+    _Atomic uint32_t sleepers; // who waits for the status to change
+    _Atomic uint32_t waits;    // inputs that are not there, and the flush
+    _Atomic cl_int failed;     // of an input whose failure is ours, or 0
+    _Atomic(struct hdi_cl_edge *) dependents; // or a mark: has ended
+    struct hdi_cl_edge *edges; // what it waits for: `few`, or allocated
+    struct hdi_cl_edge few[HDI_CL_FEW];
+    struct _cl_event *before, *after;           // in its queue
+    struct _cl_event *ready;                    // next in a list of ready ones
+    uint64_t queued, submitted, started, ended; // [ns]
+    pthread_mutex_t lock;
+    struct hdi_cl_callback *callbacks; // in the order of registration
+    _Atomic uint32_t callback_count;
+    struct hd_job job;
+};
+
+void hdi_cl_event_destroy(void *object);
+
+// CL_SUCCESS, or what is wrong with a wait list.
+cl_int hdi_cl_check_wait(const struct _cl_context *context, cl_uint count,
+                         const cl_event *list);
+
+// Enqueue a command, and wait for it if it is to block. The wait list has been
+// checked. `end` gets the payload in any case. `event` is optional.
+cl_int hdi_cl_enqueue(struct _cl_command_queue *queue,
+                      const struct hdi_cl_work *work, void *payload,
+                      cl_bool blocks, cl_uint wait_count,
+                      const cl_event *wait_list, cl_event *event);
+
+// Let everything that was enqueued begin.
+void hdi_cl_flush(struct _cl_command_queue *queue);
+
+// Wait until it has ended; its status.
+cl_int hdi_cl_wait(struct _cl_event *event);
+cl_int hdi_cl_finish(struct _cl_command_queue *queue);
+
+// Whether no command is under way, now or within a second.
+bool hdi_cl_commands_rest(void);
+
+// A user's event ends.
+bool hdi_cl_event_end(struct _cl_event *event, cl_int status);
+
+// Memory ----------------------------------------------------------------------
+
+struct hdi_cl_map {
+    struct hdi_cl_map *next;
+    void *address;
+    unsigned count;
+};
+
+struct _cl_mem {
+    struct hdi_cl_object object;
+    struct _cl_context *context;
+    cl_mem_object_type type;
+    cl_mem_flags flags;
+    size_t size;              // [bytes]
+    void *host_ptr;           // with CL_MEM_USE_HOST_PTR, else NULL
+    struct _cl_mem *parent;   // of a sub-buffer, or an image of a buffer
+    size_t offset;            // into the parent [bytes]
+    struct hd_buffer *buffer; // where the bytes are: the parent's, or its own
+    struct hd_buffer own;     // of memory that is not the runtime's
+    bool owns;                // `buffer` goes with it
+    bool is_svm;              // host_ptr is of clSVMAlloc()
+    struct hd_image *image;
+    cl_image_format format;
+    cl_image_desc desc;
+    cl_mem_properties *properties;
+    unsigned property_count;
+    pthread_mutex_t lock;
+    struct hdi_cl_map *maps;
+    cl_uint map_count;
+    struct hdi_cl_destructor *destructors;
+};
+
+static inline bool hdi_cl_is_image(const struct _cl_mem *mem)
+{
+    return mem->type != CL_MEM_OBJECT_BUFFER && mem->type != CL_MEM_OBJECT_PIPE;
+}
+
+// The first byte of the object.
+char *hdi_cl_mem_bytes(const struct _cl_mem *mem);
+
+// What can be wrong with flags, besides being of another object's.
+bool hdi_cl_flags_are_valid(cl_mem_flags flags);
+
+// A buffer of the runtime's kind round memory that is not its own.
+void hdi_cl_wrap(struct hdi_launcher *launcher, void *memory, uint64_t size,
+                 struct hd_buffer *buffer);
+
+// A new object, held by nobody, with flags, size and properties; of memory of
+// the runtime or the host's.
+struct _cl_mem *hdi_cl_mem_create(struct _cl_context *context,
+                                  cl_mem_object_type type, cl_mem_flags flags,
+                                  const cl_mem_properties *properties,
+                                  cl_int *error);
+cl_int hdi_cl_mem_fill(struct _cl_mem *mem, size_t size, void *host_ptr);
+
+void hdi_cl_mem_destroy(void *object);
+
+// What an image is made of.
+struct hdi_cl_extent {
+    size_t texel;      // [bytes]
+    size_t size[3];    // [texels, rows, slices]
+    size_t row, slice; // pitches [bytes]
+};
+
+void hdi_cl_image_extent(const struct _cl_mem *image,
+                         struct hdi_cl_extent *extent);
+
+// Whether origin and region lie in the image; else an error.
+cl_int hdi_cl_image_region(const struct _cl_mem *image, const size_t *origin,
+                           const size_t *region);
+
+// One texel of `color`, as the image keeps it.
+bool hdi_cl_image_pack(const cl_image_format *format, const void *color,
+                       unsigned char texel[16]);
+
+// Shared virtual memory -------------------------------------------------------
+
+struct hdi_cl_svm {
+    struct hdi_cl_svm *next;
+    struct hd_buffer *buffer;
+    char *address;
+    size_t size; // [bytes]
+    cl_svm_mem_flags flags;
+};
+
+// The allocation that holds the address; size 0: there is none.
+struct hdi_cl_svm hdi_cl_svm_find(struct _cl_context *context,
+                                  const void *address);
+void hdi_cl_svm_free_all(struct _cl_context *context);
+
+// Samplers --------------------------------------------------------------------
+
+struct _cl_sampler {
+    struct hdi_cl_object object;
+    struct _cl_context *context;
+    cl_bool normalized;
+    cl_addressing_mode addressing;
+    cl_filter_mode filter;
+    uint32_t bits; // as HD_SAMPLER() takes them
+    cl_sampler_properties *properties;
+    unsigned property_count;
+};
+
+void hdi_cl_sampler_destroy(void *object);
+
+// Programs and kernels --------------------------------------------------------
+
+// A build on a part of the machine: loaded from the binary when it is needed.
+struct hdi_cl_loaded {
+    struct hdi_cl_loaded *next;
+    struct _cl_device_id *device; // held
+    struct hd_program *program;
+};
+
+// A build that kernels may outlive.
+struct hdi_cl_built {
+    atomic_uint users;
+    struct hd_program *program;
+    pthread_mutex_t lock;
+    struct hdi_cl_loaded *loaded;
+    bool uniform;          // its work-groups are all of one size
+    unsigned char *binary; // for the application; NULL: not asked for yet
+    size_t binary_size;    // [bytes]
+};
+
+struct hdi_cl_constant {
+    cl_uint id;
+    char *value; // as in an option
+};
+
+struct _cl_program {
+    struct hdi_cl_object object;
+    struct _cl_context *context;
+    struct _cl_device_id **devices; // the context's, or those with binaries
+    unsigned device_count;
+    char *source;
+    void *il;
+    size_t il_size; // [bytes]
+    void *binary;   // given by the application
+    size_t binary_size;
+    cl_program_binary_type given; // what the binary is
+
+    struct hdi_cl_constant *constants;
+    unsigned constant_count;
+
+    pthread_mutex_t lock; // over what follows
+    struct hdi_cl_built *built;
+    cl_build_status status;
+    cl_program_binary_type type;
+    char *options;
+    char *log;
+    bool builds;         // just now
+    atomic_uint kernels; // made of it
+};
+
+void hdi_cl_program_destroy(void *object);
+void hdi_cl_built_release(struct hdi_cl_built *built);
+
+// The kernel of that name on a device. NULL: it cannot be loaded there.
+const struct hd_kernel *hdi_cl_built_kernel(struct hdi_cl_built *built,
+                                            const struct hd_kernel *kernel,
+                                            struct _cl_device_id *device);
+
+// What an argument was set to.
+struct hdi_cl_argument {
+    bool is_set;
+    struct hd_arg arg; // as far as it does not depend on what is below
+    void *value;       // of a value: a copy
+    // Not held, as the standard has it: looked up again when it is used.
+    struct _cl_mem *mem;
+    const void *pointer; // of shared virtual memory
+    bool is_pointer;
+};
+
+struct _cl_kernel {
+    struct hdi_cl_object object;
+    struct _cl_context *context;
+    struct _cl_program *program;
+    struct hdi_cl_built *built;
+    const struct hd_kernel *kernel;
+    struct hdi_cl_argument *arguments;
+    unsigned count;
+};
+
+void hdi_cl_kernel_destroy(void *object);
+
+#endif

@@ -1,0 +1,542 @@
+// Kernels as objects: their arguments, and what is told of them.
+#include <string.h>
+
+#include "icd/icd.h"
+#include "icd/info.h"
+#include "kernel/program.h"
+#include "launch/image.h"
+#include "runtime/runtime.h"
+
+static void unset(struct hdi_cl_argument *argument)
+{
+    free(argument->value);
+    *argument = (struct hdi_cl_argument){0};
+}
+
+void hdi_cl_kernel_destroy(void *object)
+{
+    struct _cl_kernel *kernel = object;
+
+    for (unsigned i = 0; kernel->arguments && i < kernel->count; i++)
+        unset(&kernel->arguments[i]);
+    free(kernel->arguments);
+    hdi_cl_built_release(kernel->built);
+    if (kernel->program)
+        atomic_fetch_sub(&kernel->program->kernels, 1);
+    hdi_cl_drop(kernel->program);
+    hdi_cl_drop(kernel->context);
+}
+
+// The lock of the program is held.
+static struct _cl_kernel *create(struct _cl_program *program,
+                                 struct hdi_cl_built *built,
+                                 const struct hd_kernel *k)
+{
+    struct _cl_kernel *kernel = hdi_cl_object_create(HDI_CL_KERNEL);
+    if (!kernel)
+        return NULL;
+    kernel->context = program->context;
+    kernel->program = program;
+    kernel->built = built;
+    kernel->kernel = k;
+    kernel->count = hd_kernel_info(k)->arg_count;
+    hdi_cl_hold(kernel->context);
+    hdi_cl_hold(program);
+    atomic_fetch_add(&program->kernels, 1);
+    atomic_fetch_add(&built->users, 1);
+    kernel->arguments = calloc(kernel->count + 1, sizeof(*kernel->arguments));
+    if (!kernel->arguments) {
+        hdi_cl_object_release(kernel);
+        return NULL;
+    }
+    return kernel;
+}
+
+static bool runs(const struct _cl_program *program)
+{
+    return program->built && program->type == CL_PROGRAM_BINARY_TYPE_EXECUTABLE;
+}
+
+CL_API_ENTRY cl_kernel CL_API_CALL clCreateKernel(cl_program program,
+                                                  const char *name,
+                                                  cl_int *error)
+{
+    struct _cl_kernel *kernel = NULL;
+    cl_int status = CL_OUT_OF_HOST_MEMORY;
+
+    if (!hdi_cl_is(HDI_CL_PROGRAM, program))
+        return hdi_cl_none(error, CL_INVALID_PROGRAM);
+    if (!name)
+        return hdi_cl_none(error, CL_INVALID_VALUE);
+    pthread_mutex_lock(&program->lock);
+    if (!runs(program)) {
+        status = CL_INVALID_PROGRAM_EXECUTABLE;
+    } else {
+        const struct hd_kernel *k =
+            hd_program_find(program->built->program, name);
+        if (!k)
+            status = CL_INVALID_KERNEL_NAME;
+        else
+            kernel = create(program, program->built, k);
+    }
+    pthread_mutex_unlock(&program->lock);
+    if (!kernel)
+        return hdi_cl_none(error, status);
+    hdi_cl_good(error);
+    return kernel;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clCreateKernelsInProgram(cl_program program,
+                                                         cl_uint room,
+                                                         cl_kernel *kernels,
+                                                         cl_uint *count_ret)
+{
+    cl_int status = CL_SUCCESS;
+
+    if (!hdi_cl_is(HDI_CL_PROGRAM, program))
+        return CL_INVALID_PROGRAM;
+    pthread_mutex_lock(&program->lock);
+    unsigned count =
+        runs(program) ? hd_program_kernel_count(program->built->program) : 0;
+    if (!runs(program))
+        status = CL_INVALID_PROGRAM_EXECUTABLE;
+    else if (kernels && room < count)
+        status = CL_INVALID_VALUE;
+    for (unsigned i = 0; status == CL_SUCCESS && kernels && i < count; i++) {
+        kernels[i] = create(program, program->built,
+                            hd_program_kernel(program->built->program, i));
+        if (kernels[i])
+            continue;
+        while (i > 0)
+            hdi_cl_object_release(kernels[--i]);
+        status = CL_OUT_OF_HOST_MEMORY;
+    }
+    pthread_mutex_unlock(&program->lock);
+    if (status == CL_SUCCESS && count_ret)
+        *count_ret = count;
+    return status;
+}
+
+// False: no memory.
+static bool copy_argument(struct hdi_cl_argument *to,
+                          const struct hdi_cl_argument *from)
+{
+    void *value = NULL;
+
+    if (from->value) {
+        value = malloc(from->arg.size);
+        if (!value)
+            return false;
+        memcpy(value, from->value, from->arg.size);
+    }
+    *to = *from;
+    to->value = value;
+    return true;
+}
+
+CL_API_ENTRY cl_kernel CL_API_CALL clCloneKernel(cl_kernel from, cl_int *error)
+{
+    if (!hdi_cl_is(HDI_CL_KERNEL, from))
+        return hdi_cl_none(error, CL_INVALID_KERNEL);
+    struct _cl_kernel *kernel =
+        create(from->program, from->built, from->kernel);
+    bool ok = kernel != NULL;
+    for (unsigned i = 0; ok && i < from->count; i++)
+        ok = copy_argument(&kernel->arguments[i], &from->arguments[i]);
+    if (!ok) {
+        if (kernel)
+            hdi_cl_object_release(kernel);
+        return hdi_cl_none(error, CL_OUT_OF_HOST_MEMORY);
+    }
+    hdi_cl_good(error);
+    return kernel;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clRetainKernel(cl_kernel kernel)
+{
+    return hdi_cl_is(HDI_CL_KERNEL, kernel) && hdi_cl_object_retain(kernel)
+               ? CL_SUCCESS
+               : CL_INVALID_KERNEL;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clReleaseKernel(cl_kernel kernel)
+{
+    return hdi_cl_is(HDI_CL_KERNEL, kernel) && hdi_cl_object_release(kernel)
+               ? CL_SUCCESS
+               : CL_INVALID_KERNEL;
+}
+
+// Arguments -------------------------------------------------------------------
+
+static cl_int set_value(const struct hd_kernel_arg *wanted, size_t size,
+                        const void *value, struct hdi_cl_argument *argument)
+{
+    if (size != wanted->size)
+        return CL_INVALID_ARG_SIZE;
+    if (!value)
+        return CL_INVALID_ARG_VALUE;
+    argument->value = malloc(size);
+    if (!argument->value)
+        return CL_OUT_OF_HOST_MEMORY;
+    memcpy(argument->value, value, size);
+    argument->arg = (struct hd_arg){
+        .is = HD_IS_VALUE, .value = argument->value, .size = size};
+    return CL_SUCCESS;
+}
+
+static cl_int set_mem(const struct _cl_kernel *kernel,
+                      const struct hd_kernel_arg *wanted, size_t size,
+                      const void *value, struct hdi_cl_argument *argument)
+{
+    bool image = wanted->kind == HD_ARG_IMAGE;
+    cl_mem mem;
+    struct hd_error error;
+
+    if (size != sizeof(mem))
+        return CL_INVALID_ARG_SIZE;
+    if (image && !value)
+        return CL_INVALID_ARG_VALUE;
+    memset(&mem, 0, sizeof(mem));
+    if (value)
+        memcpy(&mem, value, sizeof(mem));
+    argument->arg.is = image ? HD_IS_IMAGE : HD_IS_BUFFER;
+    if (!mem)
+        return image ? CL_INVALID_MEM_OBJECT : CL_SUCCESS;
+    if (!hdi_cl_is(HDI_CL_MEM, mem) || mem->context != kernel->context ||
+        hdi_cl_is_image(mem) != image)
+        return CL_INVALID_MEM_OBJECT;
+    if (image && hdi_image_check(hdi_cl_launcher(kernel->context), mem->image,
+                                 "", wanted, &error) != HD_OK)
+        return CL_INVALID_ARG_VALUE;
+    if (image) {
+        bool reads = strncmp(wanted->type, "write_only", 10) != 0;
+        bool writes = strncmp(wanted->type, "read_only", 9) != 0;
+        if ((writes && (mem->flags & CL_MEM_READ_ONLY)) ||
+            (reads && (mem->flags & CL_MEM_WRITE_ONLY)))
+            return CL_INVALID_ARG_VALUE;
+    }
+    argument->mem = mem;
+    return CL_SUCCESS;
+}
+
+static cl_int set_sampler(const struct _cl_kernel *kernel, size_t size,
+                          const void *value, struct hdi_cl_argument *argument)
+{
+    cl_sampler sampler;
+
+    if (size != sizeof(sampler))
+        return CL_INVALID_ARG_SIZE;
+    if (!value)
+        return CL_INVALID_ARG_VALUE;
+    memcpy(&sampler, value, sizeof(sampler));
+    if (!hdi_cl_is(HDI_CL_SAMPLER, sampler) ||
+        sampler->context != kernel->context)
+        return CL_INVALID_SAMPLER;
+    argument->arg =
+        (struct hd_arg){.is = HD_IS_SAMPLER, .sampler = sampler->bits};
+    return CL_SUCCESS;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clSetKernelArg(cl_kernel kernel, cl_uint index,
+                                               size_t size, const void *value)
+{
+    struct hdi_cl_argument argument = {.is_set = true};
+    cl_int status;
+
+    if (!hdi_cl_is(HDI_CL_KERNEL, kernel))
+        return CL_INVALID_KERNEL;
+    const struct hd_kernel_arg *wanted = hd_kernel_arg(kernel->kernel, index);
+    if (!wanted)
+        return CL_INVALID_ARG_INDEX;
+    switch (wanted->kind) {
+    case HD_ARG_VALUE: {
+        // Often set anew: without memory of its own each time.
+        struct hdi_cl_argument *there = &kernel->arguments[index];
+        if (there->value && size == wanted->size && value) {
+            memcpy(there->value, value, size);
+            return CL_SUCCESS;
+        }
+        status = set_value(wanted, size, value, &argument);
+        break;
+    }
+    case HD_ARG_LOCAL:
+        argument.arg = (struct hd_arg){.is = HD_IS_LOCAL, .size = size};
+        status = value       ? CL_INVALID_ARG_VALUE
+                 : size == 0 ? CL_INVALID_ARG_SIZE
+                             : CL_SUCCESS;
+        break;
+    case HD_ARG_SAMPLER:
+        status = set_sampler(kernel, size, value, &argument);
+        break;
+    default:
+        status = set_mem(kernel, wanted, size, value, &argument);
+    }
+    if (status != CL_SUCCESS)
+        return status;
+    unset(&kernel->arguments[index]);
+    kernel->arguments[index] = argument;
+    return CL_SUCCESS;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clSetKernelArgSVMPointer(cl_kernel kernel,
+                                                         cl_uint index,
+                                                         const void *pointer)
+{
+    if (!hdi_cl_is(HDI_CL_KERNEL, kernel))
+        return CL_INVALID_KERNEL;
+    const struct hd_kernel_arg *wanted = hd_kernel_arg(kernel->kernel, index);
+    if (!wanted)
+        return CL_INVALID_ARG_INDEX;
+    if (wanted->kind != HD_ARG_GLOBAL && wanted->kind != HD_ARG_CONSTANT)
+        return CL_INVALID_ARG_VALUE;
+    unset(&kernel->arguments[index]);
+    kernel->arguments[index] =
+        (struct hdi_cl_argument){.is_set = true,
+                                 .arg = {.is = HD_IS_BUFFER},
+                                 .pointer = pointer,
+                                 .is_pointer = true};
+    return CL_SUCCESS;
+}
+
+// All memory is there for every kernel anyway.
+CL_API_ENTRY cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel kernel,
+                                                    cl_kernel_exec_info name,
+                                                    size_t size,
+                                                    const void *value)
+{
+    if (!hdi_cl_is(HDI_CL_KERNEL, kernel))
+        return CL_INVALID_KERNEL;
+    if (!value)
+        return CL_INVALID_VALUE;
+    switch (name) {
+    case CL_KERNEL_EXEC_INFO_SVM_PTRS:
+        return size == 0 || size % sizeof(void *) ? CL_INVALID_VALUE
+                                                  : CL_SUCCESS;
+    case CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM:
+        return size != sizeof(cl_bool) ? CL_INVALID_VALUE : CL_SUCCESS;
+    default:
+        return CL_INVALID_VALUE;
+    }
+}
+
+// Telling of them -------------------------------------------------------------
+
+static cl_int give_attributes(const struct hd_kernel_info *info, size_t size,
+                              void *value, size_t *size_ret)
+{
+    char text[200];
+    int n = 0;
+
+    *text = '\0';
+    if (info->required_local[0] > 0)
+        n = snprintf(text, sizeof(text), "reqd_work_group_size(%u,%u,%u)",
+                     info->required_local[0], info->required_local[1],
+                     info->required_local[2]);
+    if (info->hinted_local[0] > 0)
+        snprintf(text + n, sizeof(text) - (size_t)n,
+                 "%swork_group_size_hint(%u,%u,%u)", n > 0 ? " " : "",
+                 info->hinted_local[0], info->hinted_local[1],
+                 info->hinted_local[2]);
+    return hdi_cl_give_text(text, size, value, size_ret);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clGetKernelInfo(cl_kernel kernel,
+                                                cl_kernel_info name,
+                                                size_t size, void *value,
+                                                size_t *size_ret)
+{
+    if (!hdi_cl_is(HDI_CL_KERNEL, kernel))
+        return CL_INVALID_KERNEL;
+    const struct hd_kernel_info *info = hd_kernel_info(kernel->kernel);
+    switch (name) {
+        HDI_CL_TEXT(CL_KERNEL_FUNCTION_NAME, info->name)
+        HDI_CL_IS(CL_KERNEL_NUM_ARGS, cl_uint, info->arg_count)
+        HDI_CL_IS(CL_KERNEL_REFERENCE_COUNT, cl_uint,
+                  hdi_cl_object_references(kernel))
+        HDI_CL_IS(CL_KERNEL_CONTEXT, cl_context, kernel->context)
+        HDI_CL_IS(CL_KERNEL_PROGRAM, cl_program, kernel->program)
+    case CL_KERNEL_ATTRIBUTES:
+        return give_attributes(info, size, value, size_ret);
+    default:
+        return CL_INVALID_VALUE;
+    }
+}
+
+static cl_kernel_arg_access_qualifier access_of(const struct hd_kernel_arg *arg)
+{
+    if (arg->kind != HD_ARG_IMAGE)
+        return CL_KERNEL_ARG_ACCESS_NONE;
+    return strncmp(arg->type, "read_only", 9) == 0
+               ? CL_KERNEL_ARG_ACCESS_READ_ONLY
+           : strncmp(arg->type, "write_only", 10) == 0
+               ? CL_KERNEL_ARG_ACCESS_WRITE_ONLY
+               : CL_KERNEL_ARG_ACCESS_READ_WRITE;
+}
+
+static cl_kernel_arg_address_qualifier space_of(const struct hd_kernel_arg *arg)
+{
+    switch (arg->kind) {
+    case HD_ARG_GLOBAL:
+    case HD_ARG_IMAGE:
+        return CL_KERNEL_ARG_ADDRESS_GLOBAL;
+    case HD_ARG_CONSTANT:
+        return CL_KERNEL_ARG_ADDRESS_CONSTANT;
+    case HD_ARG_LOCAL:
+        return CL_KERNEL_ARG_ADDRESS_LOCAL;
+    default:
+        return CL_KERNEL_ARG_ADDRESS_PRIVATE;
+    }
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clGetKernelArgInfo(cl_kernel kernel,
+                                                   cl_uint index,
+                                                   cl_kernel_arg_info name,
+                                                   size_t size, void *value,
+                                                   size_t *size_ret)
+{
+    if (!hdi_cl_is(HDI_CL_KERNEL, kernel))
+        return CL_INVALID_KERNEL;
+    const struct hd_kernel_arg *arg = hd_kernel_arg(kernel->kernel, index);
+    if (!arg)
+        return CL_INVALID_ARG_INDEX;
+    const char *blank =
+        arg->kind == HD_ARG_IMAGE ? strchr(arg->type, ' ') : NULL;
+    cl_kernel_arg_type_qualifier qualifiers =
+        (arg->qualifiers & HD_ARG_CONST ? CL_KERNEL_ARG_TYPE_CONST : 0) |
+        (arg->qualifiers & HD_ARG_RESTRICT ? CL_KERNEL_ARG_TYPE_RESTRICT : 0) |
+        (arg->qualifiers & HD_ARG_VOLATILE ? CL_KERNEL_ARG_TYPE_VOLATILE : 0);
+    switch (name) {
+        HDI_CL_IS(CL_KERNEL_ARG_ADDRESS_QUALIFIER,
+                  cl_kernel_arg_address_qualifier, space_of(arg))
+        HDI_CL_IS(CL_KERNEL_ARG_ACCESS_QUALIFIER,
+                  cl_kernel_arg_access_qualifier, access_of(arg))
+        HDI_CL_TEXT(CL_KERNEL_ARG_TYPE_NAME, blank ? blank + 1 : arg->type)
+        HDI_CL_TEXT(CL_KERNEL_ARG_NAME, arg->name)
+        HDI_CL_IS(CL_KERNEL_ARG_TYPE_QUALIFIER, cl_kernel_arg_type_qualifier,
+                  qualifiers)
+    default:
+        return CL_INVALID_VALUE;
+    }
+}
+
+// The one device that is meant. NULL: there is none.
+static struct _cl_device_id *device_of(const struct _cl_kernel *kernel,
+                                       cl_device_id device)
+{
+    if (!device)
+        return kernel->program->device_count == 1 ? kernel->program->devices[0]
+                                                  : NULL;
+    if (!hdi_cl_is(HDI_CL_DEVICE, device))
+        return NULL;
+    for (unsigned i = 0; i < kernel->program->device_count; i++)
+        if (kernel->program->devices[i] == device)
+            return device;
+    return NULL;
+}
+
+static size_t most_items(const struct hd_kernel_info *info)
+{
+    const uint32_t *local = info->required_local;
+
+    return local[0] > 0 ? (size_t)local[0] * local[1] * local[2]
+                        : hdi_cl_device_group_items();
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clGetKernelWorkGroupInfo(
+    cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info name,
+    size_t size, void *value, size_t *size_ret)
+{
+    if (!hdi_cl_is(HDI_CL_KERNEL, kernel))
+        return CL_INVALID_KERNEL;
+    if (!device_of(kernel, device))
+        return CL_INVALID_DEVICE;
+    const struct hd_kernel_info *info = hd_kernel_info(kernel->kernel);
+    const size_t required[3] = {info->required_local[0],
+                                info->required_local[1],
+                                info->required_local[2]};
+    cl_ulong local = info->local_bytes;
+    for (unsigned i = 0; i < kernel->count; i++)
+        if (kernel->arguments[i].is_set &&
+            kernel->arguments[i].arg.is == HD_IS_LOCAL)
+            local += kernel->arguments[i].arg.size;
+    switch (name) {
+        HDI_CL_IS(CL_KERNEL_WORK_GROUP_SIZE, size_t, most_items(info))
+        HDI_CL_BYTES(CL_KERNEL_COMPILE_WORK_GROUP_SIZE, required,
+                     sizeof(required))
+        HDI_CL_IS(CL_KERNEL_LOCAL_MEM_SIZE, cl_ulong, local)
+        HDI_CL_IS(CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, size_t,
+                  HDI_CL_SUB_GROUP)
+        HDI_CL_IS(CL_KERNEL_PRIVATE_MEM_SIZE, cl_ulong, info->saved_bytes)
+    default:
+        return CL_INVALID_VALUE;
+    }
+}
+
+static cl_int sub_groups_of(size_t input_size, const void *input, size_t size,
+                            void *value, size_t *size_ret, bool count)
+{
+    size_t items = 1, local;
+
+    if (!input || input_size == 0 || input_size > 3 * sizeof(size_t) ||
+        input_size % sizeof(size_t) != 0)
+        return CL_INVALID_VALUE;
+    for (size_t i = 0; i < input_size / sizeof(local); i++) {
+        memcpy(&local, (const char *)input + i * sizeof(local), sizeof(local));
+        items *= local;
+    }
+    size_t answer = !count
+                        ? (items < HDI_CL_SUB_GROUP ? items : HDI_CL_SUB_GROUP)
+                        : (items + HDI_CL_SUB_GROUP - 1) / HDI_CL_SUB_GROUP;
+    return hdi_cl_give(&answer, sizeof(answer), size, value, size_ret);
+}
+
+static cl_int local_for(const struct hd_kernel_info *info, size_t input_size,
+                        const void *input, size_t size, void *value,
+                        size_t *size_ret)
+{
+    size_t count, local[3] = {0};
+
+    if (!input || input_size != sizeof(count) || size % sizeof(size_t) ||
+        (value && (size == 0 || size > sizeof(local))))
+        return CL_INVALID_VALUE;
+    memcpy(&count, input, sizeof(count));
+    bool fits = count > 0 && count <= most_items(info) / HDI_CL_SUB_GROUP;
+    for (size_t i = 0; i < 3; i++)
+        local[i] = !fits ? 0 : i == 0 ? count * HDI_CL_SUB_GROUP : 1;
+    return hdi_cl_give(local, value ? size : sizeof(local), size, value,
+                       size_ret);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clGetKernelSubGroupInfo(
+    cl_kernel kernel, cl_device_id device, cl_kernel_sub_group_info name,
+    size_t input_size, const void *input, size_t size, void *value,
+    size_t *size_ret)
+{
+    if (!hdi_cl_is(HDI_CL_KERNEL, kernel))
+        return CL_INVALID_KERNEL;
+    if (!device_of(kernel, device))
+        return CL_INVALID_DEVICE;
+    const struct hd_kernel_info *info = hd_kernel_info(kernel->kernel);
+    switch (name) {
+        HDI_CL_IS(CL_KERNEL_MAX_NUM_SUB_GROUPS, size_t,
+                  (most_items(info) + HDI_CL_SUB_GROUP - 1) / HDI_CL_SUB_GROUP)
+        HDI_CL_IS(CL_KERNEL_COMPILE_NUM_SUB_GROUPS, size_t, 0)
+    case CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE:
+        return sub_groups_of(input_size, input, size, value, size_ret, false);
+    case CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE:
+        return sub_groups_of(input_size, input, size, value, size_ret, true);
+    case CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT:
+        return local_for(info, input_size, input, size, value, size_ret);
+    default:
+        return CL_INVALID_VALUE;
+    }
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clGetKernelSubGroupInfoKHR(
+    cl_kernel kernel, cl_device_id device, cl_kernel_sub_group_info name,
+    size_t input_size, const void *input, size_t size, void *value,
+    size_t *size_ret)
+{
+    return clGetKernelSubGroupInfo(kernel, device, name, input_size, input,
+                                   size, value, size_ret);
+}

@@ -1,0 +1,422 @@
+// Commands that run kernels, and functions of the host.
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "icd/icd.h"
+#include "icd/info.h"
+#include "launch/image.h"
+#include "launch/plan.h"
+#include "runtime/runtime.h"
+
+// What a command keeps of a launch: all of it, so that the kernel may be given
+// other arguments and go. Behind it are the arguments, the buffers round
+// pointers, the images of parts of the machine, and values.
+struct launch {
+    struct _cl_context *context; // held
+    struct hdi_cl_built *built;  // used
+    const struct hd_kernel *kernel;
+    struct hdi_launcher *launcher;
+    struct hd_range range;
+    unsigned count;
+    struct hd_arg *args;
+    struct _cl_mem **mems; // held; NULL where there is none
+    struct hd_buffer *buffers;
+    struct hd_image *images;
+};
+
+static void end_launch(void *payload)
+{
+    struct launch *l = payload;
+
+    for (unsigned i = 0; i < l->count; i++)
+        hdi_cl_drop(l->mems[i]);
+    hdi_cl_built_release(l->built);
+    hdi_cl_drop(l->context);
+    free(l);
+}
+
+static cl_int run_launch(struct _cl_event *event, void *payload)
+{
+    const struct launch *l = payload;
+    static const struct hdi_terms terms;
+    struct hd_error error;
+
+    (void)event;
+    if (hdi_launch_with(l->launcher, l->kernel, &l->range, l->args, l->count,
+                        &terms, &error) == HD_OK)
+        return CL_COMPLETE;
+    hdi_cl_context_tell(l->context, error.text);
+    return CL_OUT_OF_RESOURCES;
+}
+
+static const struct hdi_cl_work launch_work = {
+    .type = CL_COMMAND_NDRANGE_KERNEL, .run = run_launch, .end = end_launch};
+static const struct hdi_cl_work task_work = {
+    .type = CL_COMMAND_TASK, .run = run_launch, .end = end_launch};
+
+// Capturing -------------------------------------------------------------------
+
+static size_t value_size(const struct hd_arg *arg)
+{
+    return arg->is == HD_IS_VALUE ? (arg->size + 15) / 16 * 16 : 0;
+}
+
+// The memory that a pointer points into, as far as that is known.
+static void wrap_pointer(struct launch *l, unsigned i, const void *pointer)
+{
+    struct hdi_cl_svm svm = hdi_cl_svm_find(l->context, pointer);
+    char *begin = svm.size > 0 ? svm.address : (char *)(uintptr_t)pointer;
+    uint64_t size = svm.size > 0 ? svm.size : 1ull << 46;
+
+    if (!pointer)
+        return;
+    hdi_cl_wrap(l->launcher, begin, size, &l->buffers[i]);
+    l->args[i].buffer = &l->buffers[i];
+    l->args[i].offset = (uint64_t)((const char *)pointer - begin);
+}
+
+// Objects of the context are of the whole machine: a part of it takes their
+// memory as its own.
+static void adopt(struct launch *l, unsigned i, const struct _cl_mem *mem)
+{
+    if (l->args[i].is == HD_IS_BUFFER) {
+        hdi_cl_wrap(l->launcher, hdi_cl_mem_bytes(mem), mem->size,
+                    &l->buffers[i]);
+        l->args[i].buffer = &l->buffers[i];
+        l->args[i].offset = 0;
+    } else {
+        l->images[i] = *mem->image;
+        l->images[i].launcher = l->launcher;
+        l->args[i].image = &l->images[i];
+    }
+}
+
+static struct launch *capture(const struct _cl_kernel *kernel,
+                              struct _cl_device_id *device)
+{
+    unsigned n = kernel->count;
+    bool part = device->parent != NULL;
+    size_t sizes[] = {sizeof(struct launch),
+                      n * sizeof(struct hd_arg),
+                      n * sizeof(struct _cl_mem *),
+                      0,
+                      part ? n * sizeof(struct hd_image) : 0,
+                      0};
+    const struct hd_kernel *here =
+        hdi_cl_built_kernel(kernel->built, kernel->kernel, device);
+    bool wraps = part;
+
+    if (!here)
+        return NULL;
+
+    for (unsigned i = 0; i < n; i++) {
+        wraps |= kernel->arguments[i].is_pointer;
+        sizes[5] += value_size(&kernel->arguments[i].arg);
+    }
+    sizes[3] = wraps ? n * sizeof(struct hd_buffer) : 0;
+    size_t total = 0, at[6];
+    for (int i = 0; i < 6; i++) {
+        at[i] = total;
+        total += (sizes[i] + 15) / 16 * 16;
+    }
+    char *block = malloc(total);
+    if (!block)
+        return NULL;
+    struct launch *l = (struct launch *)(void *)block;
+    *l = (struct launch){.context = kernel->context,
+                         .built = kernel->built,
+                         .kernel = here,
+                         .launcher = hdi_cl_runtime(device)->launcher,
+                         .count = n,
+                         .args = (void *)(block + at[1]),
+                         .mems = (void *)(block + at[2]),
+                         .buffers = (void *)(block + at[3]),
+                         .images = (void *)(block + at[4])};
+    char *value = block + at[5];
+    for (unsigned i = 0; i < n; i++) {
+        const struct hdi_cl_argument *a = &kernel->arguments[i];
+        l->args[i] = a->arg;
+        l->mems[i] = a->mem;
+        if (a->arg.is == HD_IS_VALUE) {
+            memcpy(value, a->value, a->arg.size);
+            l->args[i].value = value;
+            value += value_size(&a->arg);
+        } else if (a->is_pointer) {
+            wrap_pointer(l, i, a->pointer);
+        } else if (a->mem && part) {
+            adopt(l, i, a->mem);
+        } else if (a->mem && a->arg.is == HD_IS_IMAGE) {
+            l->args[i].image = a->mem->image;
+        } else if (a->mem) {
+            l->args[i].buffer = a->mem->buffer;
+            l->args[i].offset = a->mem->offset;
+        }
+        if (a->mem)
+            hdi_cl_hold(a->mem);
+    }
+    hdi_cl_hold(l->context);
+    atomic_fetch_add(&l->built->users, 1);
+    return l;
+}
+
+// Shapes ----------------------------------------------------------------------
+
+static uint32_t largest_divisor(uint64_t n, uint64_t most)
+{
+    uint64_t divisor = most < n ? most : n;
+
+    while (n % divisor != 0)
+        divisor--;
+    return (uint32_t)divisor;
+}
+
+// The work-group size that nobody gave, where all groups have to be alike.
+static void choose_uniform(struct launch *l)
+{
+    struct hdi_plan plan;
+
+    hdi_plan_shape(l->launcher, l->kernel, &l->range, &plan);
+    if (plan.groups == 0)
+        return;
+    for (unsigned i = 0; i < l->range.dims; i++)
+        l->range.local[i] =
+            largest_divisor(l->range.global[i], plan.frame.local_size[i]);
+}
+
+static cl_int set_range(struct launch *l, cl_uint dims, const size_t *offset,
+                        const size_t *global, const size_t *local)
+{
+    const uint32_t *required = hd_kernel_info(l->kernel)->required_local;
+    uint64_t items = 1, most = hdi_cl_device_group_items();
+    bool uniform = l->built->uniform;
+
+    l->range.dims = dims;
+    for (cl_uint i = 0; i < dims; i++) {
+        l->range.global[i] = global ? global[i] : 0;
+        l->range.offset[i] = offset ? offset[i] : 0;
+        if (l->range.offset[i] > UINT64_MAX - l->range.global[i])
+            return CL_INVALID_GLOBAL_OFFSET;
+    }
+    for (cl_uint i = 0; local && i < dims; i++) {
+        if (local[i] == 0)
+            return CL_INVALID_WORK_GROUP_SIZE;
+        if (local[i] > most)
+            return CL_INVALID_WORK_ITEM_SIZE;
+        items *= local[i];
+        if (items > most)
+            return CL_INVALID_WORK_GROUP_SIZE;
+        l->range.local[i] = (uint32_t)local[i];
+    }
+    for (cl_uint i = 0; required[0] > 0 && i < 3; i++)
+        if ((i < dims && local ? local[i]
+             : i < dims        ? required[i]
+                               : 1) != required[i])
+            return CL_INVALID_WORK_GROUP_SIZE;
+    for (cl_uint i = 0; i < dims; i++) {
+        uint64_t size = local ? local[i] : required[0] > 0 ? required[i] : 1;
+        if (uniform && l->range.global[i] % size != 0)
+            return CL_INVALID_WORK_GROUP_SIZE;
+    }
+    if (uniform && !local && required[0] == 0)
+        choose_uniform(l);
+    return CL_SUCCESS;
+}
+
+static cl_int check_kernel(cl_command_queue queue, cl_kernel kernel)
+{
+    if (!hdi_cl_is(HDI_CL_QUEUE, queue))
+        return CL_INVALID_COMMAND_QUEUE;
+    if (!hdi_cl_is(HDI_CL_KERNEL, kernel))
+        return CL_INVALID_KERNEL;
+    if (kernel->context != queue->context)
+        return CL_INVALID_CONTEXT;
+    for (unsigned i = 0; i < kernel->program->device_count; i++)
+        if (kernel->program->devices[i] == queue->device)
+            return CL_SUCCESS;
+    return CL_INVALID_PROGRAM_EXECUTABLE;
+}
+
+// What is only known with everything together.
+static cl_int check_launch(const struct launch *l)
+{
+    struct hd_error error;
+
+    switch (hdi_launch_check(l->launcher, l->kernel, &l->range, l->args,
+                             l->count, &error)) {
+    case HD_OK:
+        return CL_SUCCESS;
+    case HD_ELIMIT:
+        hdi_cl_context_tell(l->context, error.text);
+        return CL_OUT_OF_RESOURCES;
+    case HD_ENOTSUP:
+        return CL_INVALID_PROGRAM_EXECUTABLE;
+    default:
+        hdi_cl_context_tell(l->context, error.text);
+        return CL_INVALID_KERNEL_ARGS;
+    }
+}
+
+static cl_int prepare(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
+                      const size_t *offset, const size_t *global,
+                      const size_t *local, struct launch **made)
+{
+    cl_int status = check_kernel(queue, kernel);
+
+    if (status != CL_SUCCESS)
+        return status;
+    for (unsigned i = 0; i < kernel->count; i++) {
+        const struct hdi_cl_argument *a = &kernel->arguments[i];
+        if (!a->is_set || (a->mem && !hdi_cl_is(HDI_CL_MEM, a->mem)))
+            return CL_INVALID_KERNEL_ARGS;
+    }
+    if (dims < 1 || dims > 3)
+        return CL_INVALID_WORK_DIMENSION;
+    struct launch *l = capture(kernel, queue->device);
+    if (!l)
+        return CL_OUT_OF_HOST_MEMORY;
+    status = set_range(l, dims, offset, global, local);
+    if (status == CL_SUCCESS)
+        status = check_launch(l);
+    if (status != CL_SUCCESS)
+        end_launch(l);
+    else
+        *made = l;
+    return status;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clEnqueueNDRangeKernel(
+    cl_command_queue queue, cl_kernel kernel, cl_uint dims,
+    const size_t *offset, const size_t *global, const size_t *local,
+    cl_uint wait_count, const cl_event *wait_list, cl_event *event)
+{
+    struct launch *l;
+    cl_int status = prepare(queue, kernel, dims, offset, global, local, &l);
+
+    if (status != CL_SUCCESS)
+        return status;
+    status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
+    if (status != CL_SUCCESS) {
+        end_launch(l);
+        return status;
+    }
+    return hdi_cl_enqueue(queue, &launch_work, l, CL_FALSE, wait_count,
+                          wait_list, event);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clEnqueueTask(cl_command_queue queue,
+                                              cl_kernel kernel,
+                                              cl_uint wait_count,
+                                              const cl_event *wait_list,
+                                              cl_event *event)
+{
+    const size_t one = 1;
+    struct launch *l;
+    cl_int status = prepare(queue, kernel, 1, NULL, &one, &one, &l);
+
+    if (status != CL_SUCCESS)
+        return status;
+    status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
+    if (status != CL_SUCCESS) {
+        end_launch(l);
+        return status;
+    }
+    return hdi_cl_enqueue(queue, &task_work, l, CL_FALSE, wait_count, wait_list,
+                          event);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clGetKernelSuggestedLocalWorkSizeKHR(
+    cl_command_queue queue, cl_kernel kernel, cl_uint dims,
+    const size_t *offset, const size_t *global, size_t *suggested)
+{
+    struct hdi_plan plan;
+    struct launch *l;
+
+    if (hdi_cl_is(HDI_CL_QUEUE, queue) && hdi_cl_is(HDI_CL_KERNEL, kernel) &&
+        dims >= 1 && dims <= 3 && (!global || !suggested))
+        return !global ? CL_INVALID_GLOBAL_WORK_SIZE : CL_INVALID_VALUE;
+    for (cl_uint i = 0; global && i < dims && dims <= 3; i++)
+        if (global[i] == 0)
+            return CL_INVALID_GLOBAL_WORK_SIZE;
+    cl_int status = prepare(queue, kernel, dims, offset, global, NULL, &l);
+    if (status != CL_SUCCESS)
+        return status;
+    hdi_plan_shape(l->launcher, l->kernel, &l->range, &plan);
+    for (cl_uint i = 0; i < dims; i++)
+        suggested[i] = plan.frame.local_size[i];
+    end_launch(l);
+    return CL_SUCCESS;
+}
+
+// Functions of the host -------------------------------------------------------
+
+struct native {
+    void(CL_CALLBACK *function)(void *arguments);
+    cl_uint count;
+    struct _cl_mem **mems; // held
+    _Alignas(16) char arguments[];
+};
+
+static void end_native(void *payload)
+{
+    struct native *n = payload;
+
+    for (cl_uint i = 0; i < n->count; i++)
+        hdi_cl_drop(n->mems[i]);
+    free(n->mems);
+    free(n);
+}
+
+static cl_int run_native(struct _cl_event *event, void *payload)
+{
+    struct native *n = payload;
+
+    (void)event;
+    n->function(n->arguments);
+    return CL_COMPLETE;
+}
+
+static const struct hdi_cl_work native_work = {
+    .type = CL_COMMAND_NATIVE_KERNEL, .run = run_native, .end = end_native};
+
+CL_API_ENTRY cl_int CL_API_CALL clEnqueueNativeKernel(
+    cl_command_queue queue, void(CL_CALLBACK *function)(void *),
+    void *arguments, size_t size, cl_uint count, const cl_mem *mems,
+    const void **places, cl_uint wait_count, const cl_event *wait_list,
+    cl_event *event)
+{
+    if (!hdi_cl_is(HDI_CL_QUEUE, queue))
+        return CL_INVALID_COMMAND_QUEUE;
+    if (!function || (!arguments && (size > 0 || count > 0)) ||
+        (arguments && size == 0) || (count > 0 && (!mems || !places)) ||
+        (count == 0 && (mems || places)))
+        return CL_INVALID_VALUE;
+    for (cl_uint i = 0; i < count; i++) {
+        size_t at = (size_t)((const char *)places[i] - (char *)arguments);
+        if (size < sizeof(void *) || at > size - sizeof(void *))
+            return CL_INVALID_VALUE;
+        if (!hdi_cl_is(HDI_CL_MEM, mems[i]))
+            return CL_INVALID_MEM_OBJECT;
+    }
+    cl_int status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
+    if (status != CL_SUCCESS)
+        return status;
+    struct native *n = malloc(sizeof(*n) + size);
+    struct _cl_mem **held = calloc(count + 1, sizeof(struct _cl_mem *));
+    if (!n || !held) {
+        free(n);
+        free(held);
+        return CL_OUT_OF_HOST_MEMORY;
+    }
+    *n = (struct native){function, count, held};
+    if (size > 0)
+        memcpy(n->arguments, arguments, size);
+    for (cl_uint i = 0; i < count; i++) {
+        char *bytes = hdi_cl_mem_bytes(mems[i]);
+        size_t at = (size_t)((const char *)places[i] - (char *)arguments);
+        memcpy(n->arguments + at, &bytes, sizeof(bytes));
+        hdi_cl_hold(held[i] = mems[i]);
+    }
+    return hdi_cl_enqueue(queue, &native_work, n, CL_FALSE, wait_count,
+                          wait_list, event);
+}

@@ -1,0 +1,197 @@
+// Mapping: the application gets the address of the very bytes, so that a map is
+// an order of events and nothing is copied.
+#include <string.h>
+
+#include "icd/copy.h"
+#include "icd/info.h"
+
+struct map {
+    struct _cl_mem *mem; // held
+};
+
+static void end_map(void *payload)
+{
+    struct map *m = payload;
+
+    hdi_cl_drop(m->mem);
+    free(m);
+}
+
+static cl_int run_map(struct _cl_event *event, void *payload)
+{
+    (void)event, (void)payload;
+    return CL_COMPLETE;
+}
+
+static const struct hdi_cl_work map_buffer = {
+    .type = CL_COMMAND_MAP_BUFFER, .run = run_map, .end = end_map};
+static const struct hdi_cl_work map_image = {
+    .type = CL_COMMAND_MAP_IMAGE, .run = run_map, .end = end_map};
+static const struct hdi_cl_work unmap = {
+    .type = CL_COMMAND_UNMAP_MEM_OBJECT, .run = run_map, .end = end_map};
+
+static struct map *hold(struct _cl_mem *mem)
+{
+    struct map *m = malloc(sizeof(*m));
+
+    if (m)
+        hdi_cl_hold(m->mem = mem);
+    return m;
+}
+
+// False: no memory.
+static bool add_map(struct _cl_mem *mem, void *address)
+{
+    pthread_mutex_lock(&mem->lock);
+    struct hdi_cl_map *map = mem->maps;
+    while (map && map->address != address)
+        map = map->next;
+    if (!map && (map = calloc(1, sizeof(*map)))) {
+        map->next = mem->maps;
+        map->address = address;
+        mem->maps = map;
+    }
+    if (map) {
+        map->count++;
+        mem->map_count++;
+    }
+    pthread_mutex_unlock(&mem->lock);
+    return map != NULL;
+}
+
+// False: nothing is mapped there.
+static bool remove_map(struct _cl_mem *mem, const void *address)
+{
+    struct hdi_cl_map **at, *map;
+
+    pthread_mutex_lock(&mem->lock);
+    for (at = &mem->maps; (map = *at) && map->address != address;)
+        at = &map->next;
+    if (map) {
+        mem->map_count--;
+        if (--map->count == 0) {
+            *at = map->next;
+            free(map);
+        }
+    }
+    pthread_mutex_unlock(&mem->lock);
+    return map != NULL;
+}
+
+static cl_int check_flags(cl_map_flags flags, const struct _cl_mem *mem)
+{
+    const cl_map_flags plain = CL_MAP_READ | CL_MAP_WRITE;
+    const cl_map_flags writes = CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION;
+
+    if ((flags & ~(plain | CL_MAP_WRITE_INVALIDATE_REGION)) ||
+        ((flags & plain) && (flags & CL_MAP_WRITE_INVALIDATE_REGION)))
+        return CL_INVALID_VALUE;
+    if (((flags & CL_MAP_READ) &&
+         (mem->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))) ||
+        ((flags & writes) &&
+         (mem->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS))))
+        return CL_INVALID_OPERATION;
+    return CL_SUCCESS;
+}
+
+static void *enqueue_map(cl_command_queue queue, const struct hdi_cl_work *work,
+                         cl_mem mem, char *address, cl_bool blocks,
+                         cl_uint wait_count, const cl_event *wait_list,
+                         cl_event *event, cl_int *error)
+{
+    struct map *m = hold(mem);
+
+    if (!m || !add_map(mem, address)) {
+        if (m)
+            end_map(m);
+        return hdi_cl_none(error, CL_OUT_OF_HOST_MEMORY);
+    }
+    cl_int status =
+        hdi_cl_enqueue(queue, work, m, blocks, wait_count, wait_list, event);
+    if (status != CL_SUCCESS) {
+        remove_map(mem, address);
+        return hdi_cl_none(error, status);
+    }
+    hdi_cl_good(error);
+    return address;
+}
+
+CL_API_ENTRY void *CL_API_CALL clEnqueueMapBuffer(
+    cl_command_queue queue, cl_mem mem, cl_bool blocks, cl_map_flags flags,
+    size_t offset, size_t size, cl_uint wait_count, const cl_event *wait_list,
+    cl_event *event, cl_int *error)
+{
+    cl_int status;
+
+    if (!hdi_cl_is(HDI_CL_QUEUE, queue))
+        return hdi_cl_none(error, CL_INVALID_COMMAND_QUEUE);
+    if ((status = hdi_cl_check_mem(queue, mem, false)) != CL_SUCCESS ||
+        (status = hdi_cl_check_wait(queue->context, wait_count, wait_list)) !=
+            CL_SUCCESS)
+        return hdi_cl_none(error, status);
+    if (size == 0 || offset > mem->size || size > mem->size - offset)
+        return hdi_cl_none(error, CL_INVALID_VALUE);
+    if ((status = check_flags(flags, mem)) != CL_SUCCESS)
+        return hdi_cl_none(error, status);
+    return enqueue_map(queue, &map_buffer, mem, hdi_cl_mem_bytes(mem) + offset,
+                       blocks, wait_count, wait_list, event, error);
+}
+
+CL_API_ENTRY void *CL_API_CALL clEnqueueMapImage(
+    cl_command_queue queue, cl_mem image, cl_bool blocks, cl_map_flags flags,
+    const size_t *origin, const size_t *region, size_t *row, size_t *slice,
+    cl_uint wait_count, const cl_event *wait_list, cl_event *event,
+    cl_int *error)
+{
+    struct hdi_cl_extent e;
+    cl_int status;
+
+    if (!hdi_cl_is(HDI_CL_QUEUE, queue))
+        return hdi_cl_none(error, CL_INVALID_COMMAND_QUEUE);
+    if ((status = hdi_cl_check_mem(queue, image, true)) != CL_SUCCESS ||
+        (status = hdi_cl_check_wait(queue->context, wait_count, wait_list)) !=
+            CL_SUCCESS ||
+        (status = hdi_cl_image_region(image, origin, region)) != CL_SUCCESS)
+        return hdi_cl_none(error, status);
+    bool slices = image->type == CL_MEM_OBJECT_IMAGE3D ||
+                  image->type == CL_MEM_OBJECT_IMAGE2D_ARRAY ||
+                  image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
+    if (!row || (slices && !slice))
+        return hdi_cl_none(error, CL_INVALID_VALUE);
+    if ((status = check_flags(flags, image)) != CL_SUCCESS)
+        return hdi_cl_none(error, status);
+    hdi_cl_image_extent(image, &e);
+    *row = hd_image_params(image->image)->row_pitch;
+    if (slice)
+        *slice = slices ? e.slice : 0;
+    return enqueue_map(queue, &map_image, image,
+                       hdi_cl_mem_bytes(image) + origin[2] * e.slice +
+                           origin[1] * e.row + origin[0] * e.texel,
+                       blocks, wait_count, wait_list, event, error);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clEnqueueUnmapMemObject(
+    cl_command_queue queue, cl_mem mem, void *address, cl_uint wait_count,
+    const cl_event *wait_list, cl_event *event)
+{
+    cl_int status;
+
+    if (!hdi_cl_is(HDI_CL_QUEUE, queue))
+        return CL_INVALID_COMMAND_QUEUE;
+    if (!hdi_cl_is(HDI_CL_MEM, mem))
+        return CL_INVALID_MEM_OBJECT;
+    if (mem->context != queue->context)
+        return CL_INVALID_CONTEXT;
+    status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
+    if (status != CL_SUCCESS)
+        return status;
+    struct map *m = hold(mem);
+    if (!m)
+        return CL_OUT_OF_HOST_MEMORY;
+    if (!address || !remove_map(mem, address)) {
+        end_map(m);
+        return CL_INVALID_VALUE;
+    }
+    return hdi_cl_enqueue(queue, &unmap, m, CL_FALSE, wait_count, wait_list,
+                          event);
+}

@@ -1,0 +1,304 @@
+// Memory objects: buffers and parts of them; what images share with them.
+#include "icd/icd.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "icd/info.h"
+
+static const cl_mem_flags kernel_flags =
+    CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
+static const cl_mem_flags host_flags =
+    CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
+static const cl_mem_flags pointer_flags =
+    CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR;
+
+static bool at_most_one(cl_mem_flags flags)
+{
+    return (flags & (flags - 1)) == 0;
+}
+
+bool hdi_cl_flags_are_valid(cl_mem_flags flags)
+{
+    if (flags & ~(kernel_flags | host_flags | pointer_flags |
+                  CL_MEM_KERNEL_READ_AND_WRITE))
+        return false;
+    return at_most_one(flags & kernel_flags) &&
+           at_most_one(flags & host_flags) &&
+           !((flags & CL_MEM_USE_HOST_PTR) &&
+             (flags & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)));
+}
+
+char *hdi_cl_mem_bytes(const struct _cl_mem *mem)
+{
+    return (char *)hd_buffer_host(mem->buffer) + mem->offset;
+}
+
+void hdi_cl_wrap(struct hdi_launcher *launcher, void *memory, uint64_t size,
+                 struct hd_buffer *buffer)
+{
+    *buffer = (struct hd_buffer){.launcher = launcher,
+                                 .address = memory,
+                                 .size = size,
+                                 .lock = PTHREAD_MUTEX_INITIALIZER,
+                                 .holders = 1,
+                                 .borrowed = true};
+    // As a constant it is where it is, not a view of pages that are not ours.
+    atomic_init(&buffer->view, memory);
+}
+
+struct _cl_mem *hdi_cl_mem_create(struct _cl_context *context,
+                                  cl_mem_object_type type, cl_mem_flags flags,
+                                  const cl_mem_properties *properties,
+                                  cl_int *error)
+{
+    struct _cl_mem *mem = hdi_cl_object_create(HDI_CL_MEM);
+    if (!mem)
+        return hdi_cl_none(error, CL_OUT_OF_HOST_MEMORY);
+    mem->context = context;
+    hdi_cl_hold(context);
+    mem->type = type;
+    mem->flags = flags & kernel_flags ? flags : flags | CL_MEM_READ_WRITE;
+    pthread_mutex_init(&mem->lock, NULL);
+    if (properties) { // there are none yet: the end alone
+        mem->properties = calloc(1, sizeof(*mem->properties));
+        mem->property_count = 1;
+        if (!mem->properties) {
+            hdi_cl_object_release(mem);
+            return hdi_cl_none(error, CL_OUT_OF_HOST_MEMORY);
+        }
+    }
+    return mem;
+}
+
+cl_int hdi_cl_mem_fill(struct _cl_mem *mem, size_t size, void *host_ptr)
+{
+    struct hdi_launcher *launcher = hdi_cl_launcher(mem->context);
+    struct hd_error error;
+
+    mem->size = size;
+    if (mem->flags & CL_MEM_USE_HOST_PTR) {
+        mem->host_ptr = host_ptr;
+        mem->is_svm = hdi_cl_svm_find(mem->context, host_ptr).size > 0;
+        hdi_cl_wrap(launcher, host_ptr, size, &mem->own);
+        mem->buffer = &mem->own;
+        return CL_SUCCESS;
+    }
+    if (hdi_buffer_create(launcher, size, &mem->buffer, &error) != HD_OK) {
+        mem->buffer = NULL;
+        return CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    }
+    mem->owns = true;
+    if (mem->flags & CL_MEM_COPY_HOST_PTR)
+        memcpy(hd_buffer_host(mem->buffer), host_ptr, size);
+    return CL_SUCCESS;
+}
+
+void hdi_cl_mem_destroy(void *object)
+{
+    struct _cl_mem *mem = object;
+    struct hdi_cl_destructor *next, *d = mem->destructors;
+    struct hdi_cl_map *after, *map = mem->maps;
+
+    hd_image_destroy(mem->image);
+    // The last that was registered comes first, before memory of the host may
+    // go.
+    for (; d; d = next) {
+        next = d->next;
+        d->mem(mem, d->data);
+        free(d);
+    }
+    for (; map; map = after) {
+        after = map->next;
+        free(map);
+    }
+    if (mem->owns)
+        hd_buffer_destroy(mem->buffer);
+    free(mem->properties);
+    pthread_mutex_destroy(&mem->lock);
+    hdi_cl_drop(mem->parent);
+    hdi_cl_drop(mem->context);
+}
+
+// Buffers ---------------------------------------------------------------------
+
+static cl_mem create_buffer(cl_context context,
+                            const cl_mem_properties *properties,
+                            cl_mem_flags flags, size_t size, void *host_ptr,
+                            cl_int *error)
+{
+    if (!hdi_cl_is(HDI_CL_CONTEXT, context))
+        return hdi_cl_none(error, CL_INVALID_CONTEXT);
+    if (properties && properties[0])
+        return hdi_cl_none(error, CL_INVALID_PROPERTY);
+    if (!hdi_cl_flags_are_valid(flags) ||
+        (flags & CL_MEM_KERNEL_READ_AND_WRITE))
+        return hdi_cl_none(error, CL_INVALID_VALUE);
+    if (size == 0 || size > hdi_cl_device_largest())
+        return hdi_cl_none(error, CL_INVALID_BUFFER_SIZE);
+    if (!host_ptr != !(flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)))
+        return hdi_cl_none(error, CL_INVALID_HOST_PTR);
+
+    struct _cl_mem *mem = hdi_cl_mem_create(context, CL_MEM_OBJECT_BUFFER,
+                                            flags, properties, error);
+    if (!mem)
+        return NULL;
+    cl_int status = hdi_cl_mem_fill(mem, size, host_ptr);
+    if (status != CL_SUCCESS) {
+        hdi_cl_object_release(mem);
+        return hdi_cl_none(error, status);
+    }
+    hdi_cl_good(error);
+    return mem;
+}
+
+CL_API_ENTRY cl_mem CL_API_CALL clCreateBuffer(cl_context context,
+                                               cl_mem_flags flags, size_t size,
+                                               void *host_ptr, cl_int *error)
+{
+    return create_buffer(context, NULL, flags, size, host_ptr, error);
+}
+
+CL_API_ENTRY cl_mem CL_API_CALL clCreateBufferWithProperties(
+    cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
+    size_t size, void *host_ptr, cl_int *error)
+{
+    return create_buffer(context, properties, flags, size, host_ptr, error);
+}
+
+// A part may be used for less than the whole; what it does not say is as there.
+static bool inherit(cl_mem_flags whole, cl_mem_flags *flags)
+{
+    cl_mem_flags kernel = *flags & kernel_flags, host = *flags & host_flags;
+
+    if (*flags & pointer_flags)
+        return false;
+    if (((whole & CL_MEM_WRITE_ONLY) &&
+         (kernel & (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY))) ||
+        ((whole & CL_MEM_READ_ONLY) &&
+         (kernel & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY))) ||
+        ((whole & CL_MEM_HOST_WRITE_ONLY) && (host & CL_MEM_HOST_READ_ONLY)) ||
+        ((whole & CL_MEM_HOST_READ_ONLY) && (host & CL_MEM_HOST_WRITE_ONLY)) ||
+        ((whole & CL_MEM_HOST_NO_ACCESS) &&
+         (host & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY))))
+        return false;
+    *flags = (kernel ? kernel : whole & kernel_flags) |
+             (host ? host : whole & host_flags) | (whole & pointer_flags);
+    return true;
+}
+
+CL_API_ENTRY cl_mem CL_API_CALL clCreateSubBuffer(cl_mem whole,
+                                                  cl_mem_flags flags,
+                                                  cl_buffer_create_type type,
+                                                  const void *info,
+                                                  cl_int *error)
+{
+    const cl_buffer_region *region = info;
+
+    if (!hdi_cl_is(HDI_CL_MEM, whole) || whole->type != CL_MEM_OBJECT_BUFFER ||
+        whole->parent)
+        return hdi_cl_none(error, CL_INVALID_MEM_OBJECT);
+    if (!hdi_cl_flags_are_valid(flags) || !inherit(whole->flags, &flags) ||
+        type != CL_BUFFER_CREATE_TYPE_REGION || !region ||
+        region->origin > whole->size ||
+        region->size > whole->size - region->origin)
+        return hdi_cl_none(error, CL_INVALID_VALUE);
+    if (region->size == 0)
+        return hdi_cl_none(error, CL_INVALID_BUFFER_SIZE);
+    if (region->origin % HDI_CL_ALIGN != 0)
+        return hdi_cl_none(error, CL_MISALIGNED_SUB_BUFFER_OFFSET);
+
+    struct _cl_mem *mem = hdi_cl_mem_create(
+        whole->context, CL_MEM_OBJECT_BUFFER, flags, NULL, error);
+    if (!mem)
+        return NULL;
+    mem->parent = whole;
+    hdi_cl_hold(whole);
+    mem->offset = region->origin;
+    mem->size = region->size;
+    mem->buffer = whole->buffer;
+    if (whole->host_ptr)
+        mem->host_ptr = (char *)whole->host_ptr + region->origin;
+    mem->is_svm = whole->is_svm;
+    hdi_cl_good(error);
+    return mem;
+}
+
+CL_API_ENTRY cl_mem CL_API_CALL clCreatePipe(cl_context context,
+                                             cl_mem_flags flags, cl_uint size,
+                                             cl_uint packets,
+                                             const cl_pipe_properties *p,
+                                             cl_int *error)
+{
+    (void)flags, (void)size, (void)packets, (void)p;
+    return hdi_cl_none(error, hdi_cl_is(HDI_CL_CONTEXT, context)
+                                  ? CL_INVALID_OPERATION
+                                  : CL_INVALID_CONTEXT);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clGetPipeInfo(cl_mem pipe, cl_pipe_info name,
+                                              size_t size, void *value,
+                                              size_t *size_ret)
+{
+    (void)pipe, (void)name, (void)size, (void)value, (void)size_ret;
+    return CL_INVALID_MEM_OBJECT; // none is a pipe
+}
+
+// All of them -----------------------------------------------------------------
+
+CL_API_ENTRY cl_int CL_API_CALL clRetainMemObject(cl_mem mem)
+{
+    return hdi_cl_is(HDI_CL_MEM, mem) && hdi_cl_object_retain(mem)
+               ? CL_SUCCESS
+               : CL_INVALID_MEM_OBJECT;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clReleaseMemObject(cl_mem mem)
+{
+    return hdi_cl_is(HDI_CL_MEM, mem) && hdi_cl_object_release(mem)
+               ? CL_SUCCESS
+               : CL_INVALID_MEM_OBJECT;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clSetMemObjectDestructorCallback(
+    cl_mem mem, void(CL_CALLBACK *notify)(cl_mem, void *), void *data)
+{
+    if (!hdi_cl_is(HDI_CL_MEM, mem))
+        return CL_INVALID_MEM_OBJECT;
+    if (!notify)
+        return CL_INVALID_VALUE;
+    struct hdi_cl_destructor *d = malloc(sizeof(*d));
+    if (!d)
+        return CL_OUT_OF_HOST_MEMORY;
+    pthread_mutex_lock(&mem->lock);
+    *d = (struct hdi_cl_destructor){
+        .next = mem->destructors, .mem = notify, .data = data};
+    mem->destructors = d;
+    pthread_mutex_unlock(&mem->lock);
+    return CL_SUCCESS;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clGetMemObjectInfo(cl_mem mem, cl_mem_info name,
+                                                   size_t size, void *value,
+                                                   size_t *size_ret)
+{
+    if (!hdi_cl_is(HDI_CL_MEM, mem))
+        return CL_INVALID_MEM_OBJECT;
+    switch (name) {
+        HDI_CL_IS(CL_MEM_TYPE, cl_mem_object_type, mem->type)
+        HDI_CL_IS(CL_MEM_FLAGS, cl_mem_flags, mem->flags)
+        HDI_CL_IS(CL_MEM_SIZE, size_t, mem->size)
+        HDI_CL_IS(CL_MEM_HOST_PTR, void *, mem->host_ptr)
+        HDI_CL_IS(CL_MEM_MAP_COUNT, cl_uint, mem->map_count)
+        HDI_CL_IS(CL_MEM_REFERENCE_COUNT, cl_uint,
+                  hdi_cl_object_references(mem))
+        HDI_CL_IS(CL_MEM_CONTEXT, cl_context, mem->context)
+        HDI_CL_IS(CL_MEM_ASSOCIATED_MEMOBJECT, cl_mem, mem->parent)
+        HDI_CL_IS(CL_MEM_OFFSET, size_t, hdi_cl_is_image(mem) ? 0 : mem->offset)
+        HDI_CL_IS(CL_MEM_USES_SVM_POINTER, cl_bool, mem->is_svm)
+        HDI_CL_BYTES(CL_MEM_PROPERTIES, mem->properties,
+                     mem->property_count * sizeof(*mem->properties))
+    default:
+        return CL_INVALID_VALUE;
+    }
+}

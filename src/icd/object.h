@@ -1,0 +1,68 @@
+// What every handle of the OpenCL API is: an object in a table of its kind.
+//
+// Objects of a kind are slots of one range of addresses that is never given
+// back, so that any pointer an application hands in can be looked at: a handle
+// is live when it is the address of a slot of that kind that is in use. Nothing
+// an application gives is followed before that was asked.
+//
+// An object has two counts: references of the application, and holds of other
+// objects and of commands. It goes when both are 0.
+#ifndef HDI_ICD_OBJECT_H
+#define HDI_ICD_OBJECT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "icd/api.h"
+
+enum hdi_cl_kind {
+    HDI_CL_PLATFORM,
+    HDI_CL_DEVICE,
+    HDI_CL_CONTEXT,
+    HDI_CL_QUEUE,
+    HDI_CL_MEM,
+    HDI_CL_SAMPLER,
+    HDI_CL_PROGRAM,
+    HDI_CL_KERNEL,
+    HDI_CL_EVENT,
+    HDI_CL_KINDS
+};
+
+// The objects begin with this.
+struct hdi_cl_object {
+    const struct _cl_icd_dispatch *dispatch; // the loader reads it
+    _Atomic uint64_t counts;    // references below, holds above; 0: a free slot
+    struct hdi_cl_object *next; // of a free slot
+    enum hdi_cl_kind kind;
+};
+
+// What an object of each kind is, and what ends it; dispatch.c says so, and
+// what the loader finds in it.
+struct hdi_cl_kind_of {
+    size_t size;
+    void (*destroy)(void *object); // NULL: it is never destroyed
+};
+
+extern const struct hdi_cl_kind_of hdi_cl_kinds[HDI_CL_KINDS];
+extern const struct _cl_icd_dispatch hdi_cl_dispatch;
+
+// A new object with one reference, zeroed behind its head. NULL: no memory.
+void *hdi_cl_object_create(enum hdi_cl_kind kind);
+
+// Whether the pointer is a live object of that kind. Any pointer may be given.
+bool hdi_cl_is(enum hdi_cl_kind kind, const void *handle);
+
+// References of the application. release() is false when it has none.
+bool hdi_cl_object_retain(void *object);
+bool hdi_cl_object_release(void *object);
+cl_uint hdi_cl_object_references(const void *object);
+
+// Holds of ours.
+void hdi_cl_hold(void *object);
+void hdi_cl_drop(void *object);
+
+// In the child of fork(): every object of the parent is none here.
+void hdi_cl_objects_forget(void);
+
+#endif

@@ -1,0 +1,127 @@
+// The one platform: who asks the loader for Heddle gets this.
+#include <unistd.h>
+
+#include "heddle/version.h"
+#include "icd/icd.h"
+#include "icd/info.h"
+#include "icd/platform.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct _cl_platform_id *platform;
+static struct _cl_device_id *root;
+
+static void forked_child(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    hdi_cl_objects_forget();
+    hdi_cl_calls_forget();
+    hdi_cl_commands_forget();
+    // Its workers are the parent's: the child starts some of its own.
+    if (root) {
+        root->runtime = NULL;
+        pthread_mutex_init(&root->lock, NULL);
+    }
+}
+
+static bool is_there(void)
+{
+    static bool watches;
+
+    if (!platform)
+        platform = hdi_cl_object_create(HDI_CL_PLATFORM);
+    if (!root && (root = hdi_cl_object_create(HDI_CL_DEVICE)))
+        pthread_mutex_init(&root->lock, NULL);
+    if (!watches)
+        watches = pthread_atfork(NULL, NULL, forked_child) == 0;
+    return platform && root && watches;
+}
+
+struct _cl_platform_id *hdi_cl_platform(void)
+{
+    pthread_mutex_lock(&lock);
+    bool there = is_there();
+    pthread_mutex_unlock(&lock);
+    return there ? platform : NULL;
+}
+
+struct _cl_device_id *hdi_cl_root_device(void)
+{
+    return hdi_cl_platform() ? root : NULL;
+}
+
+cl_int hdi_cl_give_versions(const struct hdi_cl_version *list, unsigned count,
+                            size_t size, void *value, size_t *size_ret)
+{
+    cl_name_version *versions = calloc(count + 1, sizeof(*versions));
+    if (!versions)
+        return CL_OUT_OF_HOST_MEMORY;
+    for (unsigned i = 0; i < count; i++) {
+        versions[i].version = list[i].version;
+        strncpy(versions[i].name, list[i].name, sizeof(versions[i].name) - 1);
+    }
+    cl_int status =
+        hdi_cl_give(versions, count * sizeof(*versions), size, value, size_ret);
+    free(versions);
+    return status;
+}
+
+// The platform has what its one kind of device has.
+CL_API_ENTRY cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id handle,
+                                                  cl_platform_info name,
+                                                  size_t size, void *value,
+                                                  size_t *size_ret)
+{
+    if (!hdi_cl_is(HDI_CL_PLATFORM, handle))
+        return CL_INVALID_PLATFORM;
+    switch (name) {
+        HDI_CL_TEXT(CL_PLATFORM_PROFILE, "FULL_PROFILE")
+        HDI_CL_TEXT(CL_PLATFORM_VERSION, "OpenCL 3.0 Heddle " HDI_CL_VERSION)
+        HDI_CL_TEXT(CL_PLATFORM_NAME, "Heddle")
+        HDI_CL_TEXT(CL_PLATFORM_VENDOR, "Heddle")
+        HDI_CL_TEXT(CL_PLATFORM_ICD_SUFFIX_KHR, "HEDDLE")
+        HDI_CL_IS(CL_PLATFORM_HOST_TIMER_RESOLUTION, cl_ulong, 1)
+        HDI_CL_IS(CL_PLATFORM_NUMERIC_VERSION, cl_version,
+                  CL_MAKE_VERSION(3, 0, 0))
+    case CL_PLATFORM_EXTENSIONS:
+        return clGetDeviceInfo(root, CL_DEVICE_EXTENSIONS, size, value,
+                               size_ret);
+    case CL_PLATFORM_EXTENSIONS_WITH_VERSION:
+        return clGetDeviceInfo(root, CL_DEVICE_EXTENSIONS_WITH_VERSION, size,
+                               value, size_ret);
+    default:
+        return CL_INVALID_VALUE;
+    }
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clGetPlatformIDs(cl_uint count,
+                                                 cl_platform_id *platforms,
+                                                 cl_uint *count_ret)
+{
+    if ((count == 0) != !platforms || (!platforms && !count_ret))
+        return CL_INVALID_VALUE;
+    struct _cl_platform_id *p = hdi_cl_platform();
+    if (!p)
+        return CL_OUT_OF_HOST_MEMORY;
+    if (platforms)
+        platforms[0] = p;
+    if (count_ret)
+        *count_ret = 1;
+    return CL_SUCCESS;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clIcdGetPlatformIDsKHR(
+    cl_uint count, cl_platform_id *platforms, cl_uint *count_ret)
+{
+    return clGetPlatformIDs(count, platforms, count_ret);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clUnloadPlatformCompiler(cl_platform_id handle)
+{
+    return hdi_cl_is(HDI_CL_PLATFORM, handle) ? CL_SUCCESS
+                                              : CL_INVALID_PLATFORM;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clUnloadCompiler(void)
+{
+    return CL_SUCCESS;
+}

@@ -1,0 +1,248 @@
+// Queues and events through the loader: order, overlap, wait lists, user
+// events, callbacks, times, and many commands.
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "icd/driver.h"
+
+static const char source[] =
+    "kernel void step(global int *p, int from, int to)"
+    "{ if (p[0] == from) p[0] = to; }"
+    "kernel void meet(global int *p, int me, int other)"
+    "{ global volatile atomic_int *a = (global volatile atomic_int *)p;"
+    "  atomic_store(&a[me], 1);"
+    "  for (int i = 0; i < 400000000 && !atomic_load(&a[other]); i++) ;"
+    "  p[2 + me] = atomic_load(&a[other]); }";
+
+struct rig {
+    struct driver d;
+    cl_program program;
+    cl_kernel step, meet;
+    cl_mem mem;
+};
+
+static struct rig open_rig(cl_command_queue_properties modes)
+{
+    static int zero[16];
+    struct rig r = {.d = driver_open(modes)};
+
+    r.program = driver_build(&r.d, source, "-cl-std=CL3.0");
+    r.step = driver_kernel(r.program, "step");
+    r.meet = driver_kernel(r.program, "meet");
+    r.mem = driver_buffer(&r.d, sizeof(zero), zero);
+    return r;
+}
+
+static void close_rig(struct rig *r)
+{
+    CL_OK(clReleaseMemObject(r->mem));
+    CL_OK(clReleaseKernel(r->step));
+    CL_OK(clReleaseKernel(r->meet));
+    CL_OK(clReleaseProgram(r->program));
+    driver_close(&r->d);
+}
+
+static void enqueue(struct rig *r, cl_kernel kernel, int a, int b,
+                    cl_uint count, const cl_event *list, cl_event *event)
+{
+    const size_t one = 1;
+
+    CL_OK(clSetKernelArg(kernel, 0, sizeof(r->mem), &r->mem));
+    CL_OK(clSetKernelArg(kernel, 1, sizeof(a), &a));
+    CL_OK(clSetKernelArg(kernel, 2, sizeof(b), &b));
+    CL_OK(clEnqueueNDRangeKernel(r->d.queue, kernel, 1, NULL, &one, &one, count,
+                                 list, event));
+}
+
+static int value(struct rig *r, size_t index)
+{
+    int v = -1;
+
+    CL_OK(clEnqueueReadBuffer(r->d.queue, r->mem, CL_TRUE, index * sizeof(v),
+                              sizeof(v), &v, 0, NULL, NULL));
+    return v;
+}
+
+static cl_int status_of(cl_event event)
+{
+    cl_int status;
+
+    CL_OK(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS,
+                         sizeof(status), &status, NULL));
+    return status;
+}
+
+// More than a queue holds; each depends on the one before.
+static void many_commands_run_in_order(void)
+{
+    enum {
+        MANY = 20000
+    };
+    struct rig r = open_rig(0);
+
+    for (int i = 0; i < MANY; i++)
+        enqueue(&r, r.step, i, i + 1, 0, NULL, NULL);
+    CL_OK(clFinish(r.d.queue));
+    CHECK(value(&r, 0) == MANY);
+    close_rig(&r);
+}
+
+// A full queue that waits for the application alone is no deadlock.
+static void a_full_queue_behind_a_user_event_takes_more(void)
+{
+    enum {
+        MANY = 17000
+    };
+    struct rig r = open_rig(0);
+    cl_int error;
+    cl_event gate = clCreateUserEvent(r.d.context, &error);
+
+    CL_OK(error);
+    enqueue(&r, r.step, 0, 1, 1, &gate, NULL);
+    for (int i = 1; i < MANY; i++)
+        enqueue(&r, r.step, i, i + 1, 0, NULL, NULL);
+    CL_OK(clSetUserEventStatus(gate, CL_COMPLETE));
+    CL_OK(clFinish(r.d.queue));
+    CHECK(value(&r, 0) == MANY);
+    CL_OK(clReleaseEvent(gate));
+    close_rig(&r);
+}
+
+// Each waits for a sign of the other, so neither ends alone.
+static void commands_of_an_out_of_order_queue_overlap(void)
+{
+    struct rig r = open_rig(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    cl_uint units;
+
+    CL_OK(clGetDeviceInfo(r.d.device, CL_DEVICE_MAX_COMPUTE_UNITS,
+                          sizeof(units), &units, NULL));
+    if (units > 1) {
+        enqueue(&r, r.meet, 0, 1, 0, NULL, NULL);
+        enqueue(&r, r.meet, 1, 0, 0, NULL, NULL);
+        CL_OK(clFinish(r.d.queue));
+        CHECK(value(&r, 2) == 1 && value(&r, 3) == 1);
+    }
+    close_rig(&r);
+}
+
+// The order is that of the lists, not of enqueueing.
+static void wait_lists_order_an_out_of_order_queue(void)
+{
+    struct rig r = open_rig(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    cl_int error;
+    cl_event gate = clCreateUserEvent(r.d.context, &error), last, marker;
+
+    CL_OK(error);
+    last = gate;
+    for (int i = 0; i < 100; i++) {
+        cl_event event;
+        enqueue(&r, r.step, i, i + 1, 1, &last, &event);
+        if (i > 0)
+            CL_OK(clReleaseEvent(last));
+        last = event;
+    }
+    CL_OK(clEnqueueBarrierWithWaitList(r.d.queue, 0, NULL, &marker));
+    enqueue(&r, r.step, 100, 101, 0, NULL, NULL);
+    CL_OK(clFlush(r.d.queue));
+    CHECK(status_of(last) > CL_COMPLETE && status_of(marker) > CL_COMPLETE);
+    CL_OK(clSetUserEventStatus(gate, CL_COMPLETE));
+    CL_IS(clSetUserEventStatus(gate, CL_COMPLETE), CL_INVALID_OPERATION);
+    CL_OK(clFinish(r.d.queue));
+    CHECK(value(&r, 0) == 101);
+    CL_OK(clReleaseEvent(last));
+    CL_OK(clReleaseEvent(marker));
+    CL_OK(clReleaseEvent(gate));
+    close_rig(&r);
+}
+
+static void a_failed_user_event_ends_what_waits_for_it(void)
+{
+    struct rig r = open_rig(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    cl_int error;
+    cl_event gate = clCreateUserEvent(r.d.context, &error), event;
+
+    CL_OK(error);
+    enqueue(&r, r.step, 0, 1, 1, &gate, &event);
+    CL_OK(clSetUserEventStatus(gate, -77));
+    CL_IS(clWaitForEvents(1, &event),
+          CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    CHECK(status_of(event) < 0 && status_of(gate) == -77);
+    CHECK(value(&r, 0) == 0);
+    CL_OK(clReleaseEvent(event));
+    CL_OK(clReleaseEvent(gate));
+    close_rig(&r);
+}
+
+static atomic_int called[3];
+static atomic_ulong caller;
+
+static void CL_CALLBACK note(cl_event event, cl_int status, void *data)
+{
+    int which = *(const int *)data;
+
+    (void)event;
+    CHECK(status == (which == 0   ? CL_SUBMITTED
+                     : which == 1 ? CL_RUNNING
+                                  : CL_COMPLETE));
+    atomic_store(&caller, (unsigned long)pthread_self());
+    atomic_fetch_add(&called[which], 1);
+}
+
+static void callbacks_come_once_and_from_a_thread_of_their_own(void)
+{
+    static const int which[3] = {0, 1, 2};
+    static const cl_int types[3] = {CL_SUBMITTED, CL_RUNNING, CL_COMPLETE};
+    struct rig r = open_rig(0);
+    cl_event event;
+
+    enqueue(&r, r.step, 0, 1, 0, NULL, &event);
+    for (int i = 0; i < 3; i++)
+        CL_OK(clSetEventCallback(event, types[i], note,
+                                 (void *)(uintptr_t)&which[i]));
+    CL_OK(clFinish(r.d.queue));
+    for (int i = 0; i < 3; i++)
+        while (atomic_load(&called[i]) == 0)
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    CHECK(atomic_load(&caller) != (unsigned long)pthread_self());
+    // Of what has ended it comes as well.
+    CL_OK(clSetEventCallback(event, CL_COMPLETE, note,
+                             (void *)(uintptr_t)&which[2]));
+    while (atomic_load(&called[2]) < 2)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    CHECK(atomic_load(&called[0]) == 1 && atomic_load(&called[1]) == 1);
+    CL_OK(clReleaseEvent(event));
+    close_rig(&r);
+}
+
+static void times_of_a_command_follow_each_other(void)
+{
+    static const cl_profiling_info names[] = {
+        CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_SUBMIT,
+        CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_END};
+    struct rig r = open_rig(CL_QUEUE_PROFILING_ENABLE);
+    cl_event event;
+    cl_ulong times[4];
+
+    enqueue(&r, r.step, 0, 1, 0, NULL, &event);
+    CL_OK(clWaitForEvents(1, &event));
+    for (int i = 0; i < 4; i++) {
+        CL_OK(clGetEventProfilingInfo(event, names[i], sizeof(times[i]),
+                                      &times[i], NULL));
+        CHECK(times[i] > 0 && (i == 0 || times[i] >= times[i - 1]));
+    }
+    CL_OK(clReleaseEvent(event));
+    close_rig(&r);
+}
+
+int main(void)
+{
+    many_commands_run_in_order();
+    a_full_queue_behind_a_user_event_takes_more();
+    commands_of_an_out_of_order_queue_overlap();
+    wait_lists_order_an_out_of_order_queue();
+    a_failed_user_event_ends_what_waits_for_it();
+    callbacks_come_once_and_from_a_thread_of_their_own();
+    times_of_a_command_follow_each_other();
+    return 0;
+}

@@ -1,0 +1,273 @@
+// Shared virtual memory: the processor's memory is the application's, so that
+// every pointer may be given to kernels. What is allocated here is told apart
+// from the rest, for kernels' faults are explained by it.
+#include "icd/icd.h"
+
+#include <string.h>
+
+#include "icd/copy.h"
+#include "icd/info.h"
+#include "launch/launch.h"
+
+struct hdi_cl_svm hdi_cl_svm_find(struct _cl_context *context,
+                                  const void *address)
+{
+    struct hdi_cl_svm found = {0};
+
+    pthread_mutex_lock(&context->lock);
+    for (struct hdi_cl_svm *s = context->svm; s; s = s->next)
+        if ((uintptr_t)address - (uintptr_t)s->address < s->size) {
+            found = *s;
+            break;
+        }
+    pthread_mutex_unlock(&context->lock);
+    return found;
+}
+
+void hdi_cl_svm_free_all(struct _cl_context *context)
+{
+    struct hdi_cl_svm *next;
+
+    for (struct hdi_cl_svm *s = context->svm; s; s = next) {
+        next = s->next;
+        hd_buffer_destroy(s->buffer);
+        free(s);
+    }
+    context->svm = NULL;
+}
+
+CL_API_ENTRY void *CL_API_CALL clSVMAlloc(cl_context context,
+                                          cl_svm_mem_flags flags, size_t size,
+                                          cl_uint alignment)
+{
+    const cl_svm_mem_flags access =
+        CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
+    cl_svm_mem_flags used = flags & access;
+    struct hd_error error;
+
+    if (!hdi_cl_is(HDI_CL_CONTEXT, context) || size == 0 ||
+        size > hdi_cl_device_largest() || (used & (used - 1)) ||
+        (flags &
+         ~(access | CL_MEM_SVM_FINE_GRAIN_BUFFER | CL_MEM_SVM_ATOMICS)) ||
+        ((flags & CL_MEM_SVM_ATOMICS) &&
+         !(flags & CL_MEM_SVM_FINE_GRAIN_BUFFER)) ||
+        (alignment & (alignment - 1)) || alignment > HDI_CL_ALIGN)
+        return NULL;
+    struct hdi_cl_svm *s = malloc(sizeof(*s));
+    if (!s)
+        return NULL;
+    *s = (struct hdi_cl_svm){.size = size, .flags = flags};
+    if (hdi_buffer_create(hdi_cl_launcher(context), size, &s->buffer, &error) !=
+        HD_OK) {
+        free(s);
+        return NULL;
+    }
+    s->address = hd_buffer_host(s->buffer);
+    pthread_mutex_lock(&context->lock);
+    s->next = context->svm;
+    context->svm = s;
+    pthread_mutex_unlock(&context->lock);
+    return s->address;
+}
+
+CL_API_ENTRY void CL_API_CALL clSVMFree(cl_context context, void *pointer)
+{
+    struct hdi_cl_svm **at, *s;
+
+    if (!hdi_cl_is(HDI_CL_CONTEXT, context) || !pointer)
+        return;
+    pthread_mutex_lock(&context->lock);
+    for (at = &context->svm; (s = *at) && s->address != (char *)pointer;)
+        at = &s->next;
+    if (s)
+        *at = s->next;
+    pthread_mutex_unlock(&context->lock);
+    if (!s)
+        return;
+    hd_buffer_destroy(s->buffer);
+    free(s);
+}
+
+// Commands --------------------------------------------------------------------
+
+struct freeing {
+    struct _cl_command_queue *queue;
+    void(CL_CALLBACK *call)(cl_command_queue queue, cl_uint count,
+                            void *pointers[], void *data);
+    void *data;
+    cl_uint count;
+    void *pointers[];
+};
+
+static cl_int run_free(struct _cl_event *event, void *payload)
+{
+    struct freeing *f = payload;
+
+    (void)event;
+    if (f->call)
+        f->call(f->queue, f->count, f->pointers, f->data);
+    else
+        for (cl_uint i = 0; i < f->count; i++)
+            clSVMFree(f->queue->context, f->pointers[i]);
+    return CL_COMPLETE;
+}
+
+static const struct hdi_cl_work free_work = {
+    .type = CL_COMMAND_SVM_FREE, .run = run_free, .end = free};
+
+CL_API_ENTRY cl_int CL_API_CALL clEnqueueSVMFree(
+    cl_command_queue queue, cl_uint count, void *pointers[],
+    void(CL_CALLBACK *call)(cl_command_queue, cl_uint, void *[], void *),
+    void *data, cl_uint wait_count, const cl_event *wait_list, cl_event *event)
+{
+    if (!hdi_cl_is(HDI_CL_QUEUE, queue))
+        return CL_INVALID_COMMAND_QUEUE;
+    if ((count == 0) != !pointers)
+        return CL_INVALID_VALUE;
+    for (cl_uint i = 0; i < count; i++)
+        if (!pointers[i])
+            return CL_INVALID_VALUE;
+    cl_int status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
+    if (status != CL_SUCCESS)
+        return status;
+    struct freeing *f = malloc(sizeof(*f) + count * sizeof(void *));
+    if (!f)
+        return CL_OUT_OF_HOST_MEMORY;
+    *f = (struct freeing){queue, call, data, count};
+    if (count > 0)
+        memcpy(f->pointers, pointers, count * sizeof(void *));
+    return hdi_cl_enqueue(queue, &free_work, f, CL_FALSE, wait_count, wait_list,
+                          event);
+}
+
+static cl_int run_nothing(struct _cl_event *event, void *payload)
+{
+    (void)event, (void)payload;
+    return CL_COMPLETE;
+}
+
+static cl_int run_copy(struct _cl_event *event, void *payload)
+{
+    struct hdi_cl_copy *copy = payload;
+
+    (void)event;
+    memcpy(copy->to, copy->from, copy->region[0]);
+    return CL_COMPLETE;
+}
+
+static const struct hdi_cl_work copy_work = {
+    .type = CL_COMMAND_SVM_MEMCPY, .run = run_copy, .end = free};
+static const struct hdi_cl_work map_work = {.type = CL_COMMAND_SVM_MAP,
+                                            .run = run_nothing};
+static const struct hdi_cl_work unmap_work = {.type = CL_COMMAND_SVM_UNMAP,
+                                              .run = run_nothing};
+static const struct hdi_cl_work migrate_work = {
+    .type = CL_COMMAND_SVM_MIGRATE_MEM, .run = run_nothing};
+
+CL_API_ENTRY cl_int CL_API_CALL clEnqueueSVMMemcpy(
+    cl_command_queue queue, cl_bool blocks, void *to, const void *from,
+    size_t size, cl_uint wait_count, const cl_event *wait_list, cl_event *event)
+{
+    uintptr_t a = (uintptr_t)to, b = (uintptr_t)from;
+
+    if (!hdi_cl_is(HDI_CL_QUEUE, queue))
+        return CL_INVALID_COMMAND_QUEUE;
+    cl_int status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
+    if (status != CL_SUCCESS)
+        return status;
+    if (!to || !from)
+        return CL_INVALID_VALUE;
+    if ((a < b ? b - a : a - b) < size)
+        return CL_MEM_COPY_OVERLAP;
+    struct hdi_cl_copy *copy = calloc(1, sizeof(*copy));
+    if (!copy)
+        return CL_OUT_OF_HOST_MEMORY;
+    copy->to = to;
+    copy->from = (char *)(uintptr_t)from;
+    copy->region[0] = size;
+    return hdi_cl_enqueue(queue, &copy_work, copy, blocks, wait_count,
+                          wait_list, event);
+}
+
+static bool is_pattern(size_t size)
+{
+    return size > 0 && size <= 128 && (size & (size - 1)) == 0;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clEnqueueSVMMemFill(
+    cl_command_queue queue, void *to, const void *pattern, size_t pattern_size,
+    size_t size, cl_uint wait_count, const cl_event *wait_list, cl_event *event)
+{
+    if (!hdi_cl_is(HDI_CL_QUEUE, queue))
+        return CL_INVALID_COMMAND_QUEUE;
+    cl_int status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
+    if (status != CL_SUCCESS)
+        return status;
+    if (!to || !pattern || !is_pattern(pattern_size) ||
+        size % pattern_size != 0 || (uintptr_t)to % pattern_size != 0)
+        return CL_INVALID_VALUE;
+    return hdi_cl_enqueue_fill(queue, CL_COMMAND_SVM_MEMFILL, NULL, to, pattern,
+                               pattern_size, size, wait_count, wait_list,
+                               event);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clEnqueueSVMMap(
+    cl_command_queue queue, cl_bool blocks, cl_map_flags flags, void *pointer,
+    size_t size, cl_uint wait_count, const cl_event *wait_list, cl_event *event)
+{
+    const cl_map_flags reads = CL_MAP_READ | CL_MAP_WRITE;
+
+    if (!hdi_cl_is(HDI_CL_QUEUE, queue))
+        return CL_INVALID_COMMAND_QUEUE;
+    cl_int status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
+    if (status != CL_SUCCESS)
+        return status;
+    if (!pointer || size == 0 ||
+        (flags & ~(reads | CL_MAP_WRITE_INVALIDATE_REGION)) ||
+        ((flags & reads) && (flags & CL_MAP_WRITE_INVALIDATE_REGION)))
+        return CL_INVALID_VALUE;
+    return hdi_cl_enqueue(queue, &map_work, NULL, blocks, wait_count, wait_list,
+                          event);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clEnqueueSVMUnmap(cl_command_queue queue,
+                                                  void *pointer,
+                                                  cl_uint wait_count,
+                                                  const cl_event *wait_list,
+                                                  cl_event *event)
+{
+    if (!hdi_cl_is(HDI_CL_QUEUE, queue))
+        return CL_INVALID_COMMAND_QUEUE;
+    cl_int status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
+    if (status != CL_SUCCESS)
+        return status;
+    if (!pointer)
+        return CL_INVALID_VALUE;
+    return hdi_cl_enqueue(queue, &unmap_work, NULL, CL_FALSE, wait_count,
+                          wait_list, event);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clEnqueueSVMMigrateMem(
+    cl_command_queue queue, cl_uint count, const void **pointers,
+    const size_t *sizes, cl_mem_migration_flags flags, cl_uint wait_count,
+    const cl_event *wait_list, cl_event *event)
+{
+    if (!hdi_cl_is(HDI_CL_QUEUE, queue))
+        return CL_INVALID_COMMAND_QUEUE;
+    cl_int status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
+    if (status != CL_SUCCESS)
+        return status;
+    if (count == 0 || !pointers ||
+        (flags &
+         ~(cl_mem_migration_flags)(CL_MIGRATE_MEM_OBJECT_HOST |
+                                   CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED)))
+        return CL_INVALID_VALUE;
+    for (cl_uint i = 0; i < count; i++) {
+        struct hdi_cl_svm s = hdi_cl_svm_find(queue->context, pointers[i]);
+        size_t offset = (size_t)((const char *)pointers[i] - s.address);
+        if (s.size == 0 || (sizes && sizes[i] > s.size - offset))
+            return CL_INVALID_VALUE;
+    }
+    return hdi_cl_enqueue(queue, &migrate_work, NULL, CL_FALSE, wait_count,
+                          wait_list, event);
+}

@@ -18,7 +18,9 @@ static const struct option options[] = {
      OPTION_FLAG, false},
     {"--cpu", "NAME,...",
      "make code for processors of these names, as clang has\n"
-     "them, not for this one alone; this one is \"native\"",
+     "them, not for this one alone; this one is \"native\";\n"
+     "or for NVIDIA GPUs: sm_70, sm_75, sm_80, sm_86, sm_89,\n"
+     "sm_90, and newer ones as well",
      OPTION_TEXT, false},
     {"--explain", NULL,
      "print how each kernel became code; writes a binary\nonly with -o",
@@ -149,6 +151,19 @@ static hd_status explain_each(struct hd_runtime *runtime,
     return status;
 }
 
+static hd_status write_binary(void *data, FILE *file, struct hd_error *error)
+{
+    void *binary;
+    size_t size;
+    hd_status status = hd_program_binary(data, &binary, &size, error);
+
+    if (status != HD_OK)
+        return status;
+    fwrite(binary, 1, size, file);
+    free(binary);
+    return HD_OK;
+}
+
 // Compile, save, explain. `name` is NULL when nothing is to be written.
 static hd_status compile(struct hd_runtime *runtime,
                          const struct options *given,
@@ -161,7 +176,7 @@ static hd_status compile(struct hd_runtime *runtime,
     if (status != HD_OK)
         return status;
     if (name)
-        status = hd_program_save(program, name, error);
+        status = target_write(name, write_binary, program, error);
     if (status == HD_OK && option_given(given, "--explain")) {
         if (params->cpus && strchr(params->cpus, ','))
             status = explain_each(runtime, *params, error);

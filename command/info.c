@@ -3,6 +3,7 @@
 
 #include "commands.h"
 #include "failure.h"
+#include "heddle/field.h"
 #include "start.h"
 #include "target.h"
 
@@ -33,8 +34,39 @@ static hd_status describe(void *data, FILE *file, struct hd_error *error)
                       hd_status_text(status));
 }
 
+// `heddle info --map`: no runtime is needed.
+struct drawing {
+    const struct hd_map *map;
+    bool svg;
+};
+
+static hd_status draw(void *data, FILE *file, struct hd_error *error)
+{
+    const struct drawing *drawing = data;
+
+    return drawing->svg ? hd_map_draw_svg(drawing->map, file, error)
+                        : hd_map_draw(drawing->map, file, error);
+}
+
+static int show_map(const char *words, bool svg)
+{
+    struct drawing drawing = {.svg = svg};
+    struct hd_error error = {0};
+    struct hd_map *map;
+    hd_status status = hd_map_parse(words, &map, &error);
+
+    if (status != HD_OK)
+        return report_failure(status, &error);
+    drawing.map = map;
+    status = target_write("-", draw, &drawing, &error);
+    hd_map_destroy(map);
+    return status == HD_OK ? EXIT_DONE : report_failure(status, &error);
+}
+
 static int info(const struct options *given)
 {
+    const char *map = option_value(given, "--map");
+    bool svg = option_given(given, "--svg");
     struct describing describing = {.binary = given->operand,
                                     .json = option_given(given, "--json"),
                                     .calibrate =
@@ -52,6 +84,17 @@ static int info(const struct options *given)
                         "about a binary\n");
         return EXIT_USAGE;
     }
+    if (svg && !map) {
+        fprintf(stderr, "heddle info: --svg belongs to --map\n");
+        return EXIT_USAGE;
+    }
+    if (map && (describing.binary || describing.json || describing.calibrate)) {
+        fprintf(stderr, "heddle info: --map is about neither this machine nor "
+                        "a binary\n");
+        return EXIT_USAGE;
+    }
+    if (map)
+        return show_map(map, svg);
     hd_status status = start_runtime(
         (struct hd_runtime_params){.caller_only = describing.binary != NULL},
         &runtime, &error);
@@ -70,6 +113,11 @@ static const struct option options[] = {
      OPTION_FLAG, false},
     {"--again", NULL, "with --calibrate: even if it was measured before",
      OPTION_FLAG, false},
+    {"--map", "WORDS",
+     "instead, draw who owns what under a resource map of fields,\n"
+     "such as \"6x6 tiles 2x2 cyclic nodes 4\"",
+     OPTION_TEXT, false},
+    {"--svg", NULL, "with --map: as an SVG image", OPTION_FLAG, false},
     {0},
 };
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "commands.h"
 #include "failure.h"
 #include "image.h"
@@ -20,8 +21,9 @@
 static const struct option options[] = {
     SESSION_OPTIONS,
     {"--out", "NAME=FILE",
-     "write output NAME as an image: JPEG when FILE ends\nin .jpg or .jpeg, "
-     "else PNG; '-' is standard output",
+     "write output NAME: as an array when FILE ends in .npy, as\nbytes when it "
+     "ends in .raw or .bin, as JPEG when it ends in\n.jpg or .jpeg, else as "
+     "PNG; '-' is standard output",
      OPTION_PAIR, true},
     {"--device", "cpu|gpu|all|null",
      "where kernels run; all there are by "
@@ -32,6 +34,9 @@ static const struct option options[] = {
     {"--units", "N",
      "threads of their own that run kernels for the\nworkers; none by default",
      OPTION_NUMBER, false},
+    {"--mailbox", "ring|doorbell",
+     "how a unit gets work: up to eight pieces at a time\n(by default), or one",
+     OPTION_CHOICE, false},
     {"--check", NULL,
      "look at every access of kernels to memory, and say\nwhat is wrong",
      OPTION_FLAG, false},
@@ -139,6 +144,8 @@ static hd_status check_outputs(const struct hd_graph *graph,
          (one = option_next(given, "--out", one)) != NULL;) {
         if (!find_output(graph, one->name, &result))
             return unknown_output(graph, given, one->name, error);
+        if (array_is_one(one->value))
+            continue;
         hd_status status =
             image_check(one->name, &result.shape, one->value, error);
         if (status != HD_OK)
@@ -174,11 +181,13 @@ static hd_status write_outputs(const struct hd_graph *graph,
 
     for (const struct given *one = NULL;
          (one = option_next(given, "--out", one)) != NULL;) {
-        progress_stage("writing images");
+        progress_stage("writing outputs");
         if (!find_output(graph, one->name, &result))
             return unknown_output(graph, given, one->name, error);
         hd_status status =
-            image_write(one->value, &result.shape, result.buffer, error);
+            array_is_one(one->value)
+                ? array_write(one->value, &result.shape, result.buffer, error)
+                : image_write(one->value, &result.shape, result.buffer, error);
         if (status != HD_OK)
             return status;
     }
@@ -270,10 +279,12 @@ static int run(const struct options *given)
     if (status != HD_OK)
         return report_failure(status, &error);
 
+    const char *mailbox = option_value(given, "--mailbox");
     const struct hd_runtime_params params = {
         .workers = option_number(given, "--workers",
                                  option_given(given, "--debug") ? 1 : 0),
         .units = option_number(given, "--units", 0),
+        .unit_doorbell = mailbox && strcmp(mailbox, "doorbell") == 0,
         .time_limit = option_number(given, "--time-limit", 0) * 1000000ull,
         .device = option_value(given, "--device"),
         .trace = trace != NULL,
@@ -310,9 +321,9 @@ static int run(const struct options *given)
 const struct command run_command = {
     .name = "run",
     .operand = "PROGRAM.lua",
-    .summary = "run a graph program on images",
-    .about = "Run a graph program: read its input images, generate its graph, "
-             "build the kernels,\nrun them and write its output images.\n",
+    .summary = "run a graph program on images and arrays",
+    .about = "Run a graph program: read its inputs, generate its graph, build "
+             "the kernels, run\nthem and write its outputs.\n",
     .options = options,
     .run = run,
 };

@@ -1,7 +1,10 @@
 #include "session.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "array.h"
 #include "failure.h"
 #include "image.h"
 #include "interrupt.h"
@@ -9,8 +12,28 @@
 #include "start.h"
 #include "stopwatch.h"
 
+// Read one array into a buffer.
+static hd_status add_array(struct session *session, const char *name,
+                           const char *place, struct hd_error *error)
+{
+    struct array array;
+    struct hd_buffer *buffer;
+
+    hd_status status = array_read(place, &array, error);
+    if (status != HD_OK)
+        return status;
+    status = hd_buffer_create(session->runtime, array.size, &buffer, error);
+    if (status == HD_OK) {
+        session->inputs[session->input_count++] = (struct hd_graph_source){
+            .name = name, .shape = array.shape, .buffer = buffer};
+        status = hd_buffer_write(buffer, 0, array.data, array.size, error);
+    }
+    free(array.data);
+    return status;
+}
+
 // Read one image into a buffer.
-static hd_status add_input(struct session *session, const char *name,
+static hd_status add_image(struct session *session, const char *name,
                            const char *path, struct hd_error *error)
 {
     struct hd_graph_source *input = &session->inputs[session->input_count];
@@ -38,14 +61,73 @@ static hd_status add_input(struct session *session, const char *name,
     return status;
 }
 
+// The user's data, whole.
+static hd_status read_data(const char *path, char **text,
+                           struct hd_error *error)
+{
+    enum {
+        MOST = 64 << 20 // [bytes]
+    };
+    FILE *file = fopen(path, "rbe");
+    size_t size = 0, room = 0, got = 0;
+    char *data = NULL;
+
+    if (!file)
+        return fail(error, errno == ENOENT ? HD_ENOENT : HD_EIO,
+                    "cannot open %s: %s", path, strerror(errno));
+    do {
+        size += got;
+        if (room - size < 2) {
+            room = room ? 2 * room : 65536;
+            char *more = room > MOST ? NULL : realloc(data, room);
+            if (!more)
+                break;
+            data = more;
+        }
+        got = fread(data + size, 1, room - size - 1, file);
+    } while (got > 0);
+    hd_status status = HD_OK;
+    if (ferror(file))
+        status =
+            fail(error, HD_EIO, "cannot read %s: %s", path, strerror(errno));
+    else if (!feof(file))
+        status = fail(error, HD_ELIMIT, "%s: more than %d bytes", path, MOST);
+    fclose(file);
+    if (status != HD_OK) {
+        free(data);
+        return status;
+    }
+    data[size] = '\0';
+    *text = data;
+    return HD_OK;
+}
+
+// The program may run passes for their results: a signal reaches them.
+static void note_graph(void *session, struct hd_graph *graph)
+{
+    (void)session;
+    interrupt_graph(graph);
+}
+
 static hd_status generate(struct session *session, const struct options *given,
                           struct hd_error *error)
 {
     struct hd_graph_program program = {.path = given->operand,
                                        .settings = session->settings,
                                        .inputs = session->inputs,
-                                       .input_count = session->input_count};
+                                       .input_count = session->input_count,
+                                       .started = note_graph,
+                                       .data_name =
+                                           option_value(given, "--data")};
     struct hd_graph *graph;
+    char *data = NULL;
+
+    if (program.data_name) {
+        hd_status status = read_data(program.data_name, &data, error);
+        if (status != HD_OK)
+            return status;
+        program.data = data;
+    }
 
     for (const struct given *one = NULL;
          (one = option_next(given, "--set", one)) != NULL;)
@@ -53,6 +135,7 @@ static hd_status generate(struct session *session, const struct options *given,
             (struct hd_setting){one->name, one->value};
     hd_status status =
         hd_graph_generate(session->runtime, &program, &graph, error);
+    free(data);
     if (status != HD_OK)
         return status;
     session->graph = graph;
@@ -80,8 +163,10 @@ hd_status session_open(struct session *session, const struct options *given,
     session->start_time = lap(&mark);
     for (const struct given *one = NULL;
          status == HD_OK && (one = option_next(given, "--in", one)) != NULL;) {
-        progress_stage("reading images");
-        status = add_input(session, one->name, one->value, error);
+        progress_stage("reading inputs");
+        status = array_is_one(one->value)
+                     ? add_array(session, one->name, one->value, error)
+                     : add_image(session, one->name, one->value, error);
         if (status == HD_OK && interrupted())
             status = fail(error, HD_ECANCELED, "cancelled");
     }

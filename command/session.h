@@ -19,12 +19,16 @@ struct session {
 };
 
 // The options that every such command has, for its table.
-#define SESSION_OPTIONS                                                      \
-    {"--in", "NAME=FILE", "PNG or JPEG image for input NAME of the program", \
-     OPTION_PAIR, true},                                                     \
-    {                                                                        \
-        "--set", "NAME=VALUE", "setting NAME of the program", OPTION_PAIR,   \
-            true                                                             \
+#define SESSION_OPTIONS                                                        \
+    {"--in", "NAME=FILE",                                                      \
+     "input NAME of the program: a PNG or JPEG image, an array\nFILE.npy, or " \
+     "bytes: FILE@TYPE,WIDTH[,HEIGHT[,DEPTH]]",                                \
+     OPTION_PAIR, true},                                                       \
+        {"--set", "NAME=VALUE",                                                \
+         "setting NAME of the program; a table as JSON", OPTION_PAIR, true},   \
+    {                                                                          \
+        "--data", "FILE.json", "settings of the program as a JSON object",     \
+            OPTION_TEXT, false                                                 \
     }
 
 // session_close() is due in any case.

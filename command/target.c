@@ -36,8 +36,8 @@ static size_t folder_length(const char *path)
     return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
-// Say where the file goes: `*place` is NULL for what is no regular file and is
-// written directly. `*mode` is what it will have.
+// Say where the file goes: `*place` is NULL for what is no regular file, or a
+// link to none, and is written directly. `*mode` is what it will have.
 static hd_status locate(const char *path, char **place, mode_t *mode,
                         struct hd_error *error)
 {
@@ -53,6 +53,8 @@ static hd_status locate(const char *path, char **place, mode_t *mode,
             return HD_OK;
         *mode = status.st_mode & 0777;
         *place = realpath(path, NULL);
+    } else if (errno == ENOENT && lstat(path, &status) == 0) {
+        return HD_OK; // a link to a file that is to be made
     } else if (errno == ENOENT) {
         mode_t mask = umask(0);
         umask(mask);
@@ -137,8 +139,9 @@ hd_status target_open(struct target *target, const char *path,
         hd_status status = locate(path, &target->place, &mode, error);
         if (status != HD_OK)
             return status;
-        descriptor = target->place ? open_temporary(target, mode)
-                                   : open(path, O_WRONLY | O_CLOEXEC);
+        descriptor = target->place
+                         ? open_temporary(target, mode)
+                         : open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     }
     target->file = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
     if (!target->file) {

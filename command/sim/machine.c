@@ -17,6 +17,28 @@ int sim_machine_resource(const struct sim_machine *machine, const char *name)
     return -1;
 }
 
+// Shifts for lengths that are needed equally often; what is named twice, twice
+// as often. With "above P" those needed with a probability of P or less are
+// left out first.
+static hd_status choose_shifts(const struct hdi_resource *resource,
+                               struct sim_text *text, uint16_t *shifts,
+                               uint32_t *count)
+{
+    uint64_t needed[HDI_MAX_BLOCKS + 1] = {0}, length;
+    double above = 0;
+
+    do {
+        HDI_TRY(
+            sim_text_number(text, "a length", 1, resource->blocks, &length));
+        needed[length]++;
+    } while (text->used < text->count &&
+             isdigit((unsigned char)text->word[text->used][0]));
+    if (sim_text_is(text, "above"))
+        HDI_TRY(sim_text_real(text, "a probability", 0, 1, &above));
+    *count = hdi_samples_choose(resource->blocks, needed, above, shifts);
+    return HD_OK;
+}
+
 static hd_status read_shifts(struct sim_machine *machine, struct sim_text *text,
                              uint32_t index)
 {
@@ -39,7 +61,9 @@ static hd_status read_shifts(struct sim_machine *machine, struct sim_text *text,
             return sim_text_fail(text, "shifts must ascend");
         shifts[count++] = (uint16_t)shift;
     }
-    if (count == 0)
+    if (count == 0 && sim_text_is(text, "for"))
+        HDI_TRY(choose_shifts(resource, text, shifts, &count));
+    else if (count == 0)
         count = hdi_samples_choose(resource->blocks, NULL, 0, shifts);
     resource->shift_count = count;
     return HD_OK;

@@ -359,7 +359,8 @@ static void end(struct sim *sim, uint32_t lease, uint64_t now)
         sim_timeline_end(sim->run->timeline, shown->row, &shown->decision,
                          shown->begin, now);
     }
-    hdi_dispatcher_release(sim->dispatcher, lease, r->run);
+    sim->result->completed +=
+        hdi_dispatcher_release(sim->dispatcher, lease, r->run);
 }
 
 static void end_until(struct sim *sim, uint64_t now)

@@ -16,7 +16,9 @@ struct sim_wait {
 
 struct sim_result {
     uint64_t cycles, decisions, rounds, splits;
-    uint64_t groups, sent, finished;
+    uint64_t groups, sent;
+    uint64_t finished;  // groups and pieces
+    uint64_t completed; // groups, split ones when all their pieces have ended
     double throughput;              // machines: work finished / cycles
     double used[HDI_MAX_RESOURCES]; // share of blocks and cycles
     struct sim_wait wait;           // of all

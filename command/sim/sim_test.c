@@ -446,6 +446,92 @@ static void runs_are_as_recorded(void)
     }
 }
 
+static bool records_differ(const struct record *a, const struct record *b)
+{
+    if (a->count != b->count)
+        return true;
+    for (size_t i = 0; i < a->count; i++)
+        if (a->entry[i].now != b->entry[i].now ||
+            a->entry[i].tag != b->entry[i].tag ||
+            a->entry[i].module != b->entry[i].module)
+            return true;
+    return false;
+}
+
+// What can be said of a machine's searches and instructions is no decoration:
+// each changes what is decided, and when.
+static void every_statement_changes_the_run(void)
+{
+#define PLAIN  "modules 4\nunits 2\nwaves 16\n"
+#define MEMORY "resource memory 128 module contiguous"
+#define VECTOR "resource vector 128 unit contiguous"
+    static const char needs[] =
+        "cycles 60000\nchannels 4\npriorities 2\ngenerate load 1.4\n"
+        "priority 2 1\ngroups 8 to 60\nwaves of 1 2 3 5\n"
+        "need vector of 5 9 9 9 17 17 30\nneed memory of 0 3 7 20\n"
+        "run lognormal 5 1 from 50 to 3000\nmix heavy 3\nmix light 1\n";
+    static const char *const machines[] = {
+        PLAIN VECTOR "\n" MEMORY "\n",
+        PLAIN VECTOR " grouped 4\n" MEMORY "\n",
+        PLAIN VECTOR " sampled\n" MEMORY "\n",
+        PLAIN VECTOR " sampled for 5 9 9 9 17 17 30 30 above 0.13\n" MEMORY
+                     "\n",
+        PLAIN VECTOR " together\n" MEMORY "\n",
+        PLAIN VECTOR "\n" MEMORY "\nsearch pipeline\n",
+        PLAIN VECTOR "\n" MEMORY "\nsearch reused\n",
+        PLAIN VECTOR "\n" MEMORY "\nsearch pipeline\n"
+                     "searcher 128 vector memory\n",
+        PLAIN VECTOR "\n" MEMORY "\ninstruction heavy 60\n",
+    };
+    enum {
+        COUNT = sizeof(machines) / sizeof(*machines)
+    };
+    struct record records[COUNT];
+
+    for (int i = 0; i < COUNT; i++) {
+        char text[1000];
+        struct sim_result result;
+        snprintf(text, sizeof(text), "%s%s", machines[i],
+                 strstr(machines[i], "heavy")
+                     ? "instruction light 1\n"
+                     : "instruction heavy 1\ninstruction light 1\n");
+        struct setup s = set_up(text, needs, 5);
+        records[i] = record_of(&s, "plain,left=0,recent=1", 7, &result);
+        CHECK(records[i].count > 200);
+        for (int other = 0; other < i; other++)
+            if (!records_differ(&records[i], &records[other])) {
+                fprintf(stderr, "'%s' makes no difference to '%s'\n",
+                        machines[i], machines[other]);
+                exit(1);
+            }
+        tear_down(&s);
+    }
+    for (int i = 0; i < COUNT; i++)
+        free(records[i].entry);
+#undef PLAIN
+#undef MEMORY
+#undef VECTOR
+}
+
+// All groups end: as many are complete as there were, though pieces are more.
+static void split_groups_are_complete_once(void)
+{
+    struct setup s = set_up(
+        "modules 1\nunits 2\nwaves 8\nresource block 32 unit contiguous\n",
+        "cycles 200000\npriorities 2\n"
+        "kernel 0 priority 2 groups 40 waves 1 run 400 to 900 block 20\n"
+        "kernel 1 priority 1 groups 12 waves 6 run 50 to 700 independent "
+        "block 9\n",
+        3);
+    struct sim_result r;
+    struct record record = record_of(&s, "plain,split=20", 3, &r);
+
+    CHECK(r.splits > 0 && r.finished > r.completed);
+    CHECK(r.completed == r.groups && r.sent == r.groups);
+    free(record.entry);
+    tear_down(&s);
+}
+
 // By hand: two groups of one kernel on one module that holds one at a time.
 static void figures_are_what_they_say(void)
 {
@@ -508,6 +594,8 @@ int main(void)
     equal_seeds_give_equal_runs();
     results_do_not_depend_on_threads();
     runs_are_as_recorded();
+    every_statement_changes_the_run();
+    split_groups_are_complete_once();
     figures_are_what_they_say();
     waves_are_counted_by_unit();
     return 0;

@@ -75,15 +75,17 @@ void sim_table_median(const struct sim_result *results, size_t count,
     }
     free(values);
     // Whole numbers stay whole: their mean.
-    uint64_t decisions = 0, rounds = 0, splits = 0;
+    uint64_t decisions = 0, rounds = 0, splits = 0, completed = 0;
     for (size_t k = 0; k < count; k++) {
         decisions += results[k].decisions;
         rounds += results[k].rounds;
         splits += results[k].splits;
+        completed += results[k].completed;
     }
     median->decisions = decisions / count;
     median->rounds = rounds / count;
     median->splits = splits / count;
+    median->completed = completed / count;
 }
 
 void sim_table_head(FILE *file, const struct sim_machine *machine,
@@ -146,9 +148,9 @@ void sim_table_json(FILE *file, const char *workload, const char *policy,
     hdi_text_print(&text,
                    ",\"cycles\":%" PRIu64 ",\"decisions\":%" PRIu64
                    ",\"rounds\":%" PRIu64 ",\"splits\":%" PRIu64
-                   ",\"throughput\":%.10g,\"wait\":",
+                   ",\"completed\":%" PRIu64 ",\"throughput\":%.10g,\"wait\":",
                    result->cycles, result->decisions, result->rounds,
-                   result->splits, result->throughput);
+                   result->splits, result->completed, result->throughput);
     json_wait(&text, &result->wait);
     hdi_text_print(&text, ",\"priority\":[");
     for (uint32_t p = 1; p <= priorities; p++) {

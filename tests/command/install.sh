@@ -25,6 +25,19 @@ loads_from "$folder/moved" "$folder/moved/bin/heddle" info
 mv moved prefix
 [ -f prefix/share/man/man1/heddle.1 ] || fail "no man page was installed"
 
+# The file that loaders read names the driver where it is now.
+if [ -f "$BUILD/lib/libheddle-opencl.so" ]; then
+    icd=prefix/etc/OpenCL/vendors/heddle.icd
+    [ -f "$icd" ] || fail "no heddle.icd was installed"
+    [ -f "$(cat "$icd")" ] || fail "heddle.icd names no file: $(cat "$icd")"
+    if command -v clinfo >/dev/null; then
+        expect 0 "" env OCL_ICD_VENDORS="$folder/$icd" clinfo -l
+        said "Heddle"
+        expect 0 "" "$folder/prefix/bin/heddle" cl -- clinfo -l
+        said "Heddle"
+    fi
+fi
+
 pc=$(find prefix -name heddle.pc)
 [ -n "$pc" ] || fail "no heddle.pc was installed"
 library=$folder/$(dirname "$(dirname "$pc")")

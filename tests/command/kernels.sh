@@ -74,6 +74,24 @@ if small_disk full; then
 fi
 holds . invert.cl invert.hdb other.hdb broken.cl
 
+# What is no file is written into, and a link is followed.
+if mknod device c 1 3 2>/dev/null; then # as /dev/null, which is not put at risk
+    expect 0 "" "$HEDDLE" build invert.cl -o device
+    [ -c device ] || fail "a device was replaced"
+    rm device
+fi
+mkfifo pipe
+"$HEDDLE" build invert.cl -o pipe 2>err &
+cmp pipe invert.hdb || fail "the pipe has another binary: $(cat err)"
+[ -p pipe ] || fail "the pipe was replaced"
+ln -s place.hdb link.hdb
+: >place.hdb
+expect 0 "" "$HEDDLE" build invert.cl -o link.hdb
+[ -h link.hdb ] || fail "a link was replaced"
+cmp place.hdb invert.hdb || fail "the link was not followed"
+"$HEDDLE" build invert.cl -o - | cmp - invert.hdb || fail "not on standard output"
+rm pipe err link.hdb place.hdb
+
 # Of several files, with a library and a binary among them.
 cat >shade.cl <<'END'
 int shade(int x);

@@ -56,6 +56,16 @@ expect 0 "" "$HEDDLE" info
 expect 0 "" "$HEDDLE" info --json
 grep -q '^{.*}$' "$folder/results/out" || fail "info --json is no JSON object"
 
+# A resource map is drawn; a wrong one is named.
+expect 0 "" "$HEDDLE" info --map "6x6 tiles 2x2 cyclic nodes 4"
+grep -qx 330011 "$folder/results/out" || fail "info --map draws no owners"
+expect 0 "" "$HEDDLE" info --map "6x6 tiles 2x2 cyclic nodes 4" --svg
+[ "$(grep -c '<rect' "$folder/results/out")" -eq 9 ] ||
+    fail "info --map --svg does not draw nine segments"
+expect 1 "map: 'tile': is no word of a map" "$HEDDLE" info --map "6x6 tile 2"
+wrong "heddle info: --svg belongs to --map" info --svg
+wrong "heddle info: --map is about neither" info --map 6x6 --json
+
 # What cannot be printed is a failure.
 if [ -w /dev/full ]; then
     for words in --help --version info 'info --json' 'run --help'; do

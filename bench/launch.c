@@ -226,6 +226,39 @@ static void measure_launches(void)
               times[1][i]);
 }
 
+static void print_ratio(const char *name, double ours, double peer)
+{
+    struct figure figure = {.bench = "launch",
+                            .name = name,
+                            .metric = "time, of the peer's",
+                            .value = ours / peer,
+                            .unit = "",
+                            .peer = names[1],
+                            .op = "<=",
+                            .bar = 0.2};
+    if (!isnan(figure.value))
+        figure_print(&figure);
+    else
+        figure_skip(&figure,
+                    "PoCL or the OpenCL loader is not installed, or failed");
+}
+
+static void measure_batches(void)
+{
+    static const char *const cases[] = {
+        "empty launch, 1,000 in flight, in order",
+        "empty launch, 1,000 in flight, in any order"};
+    double times[2][NUMBERS];
+
+    for (int who = 0; who < 2; who++)
+        if (ask(names[who], "batch", LAUNCH_SOURCE, times[who]) != 2)
+            times[who][0] = times[who][1] = NAN;
+    for (int i = 0; i < 2; i++) {
+        print(cases[i], "us", 0, times[0][i], times[1][i]);
+        print_ratio(cases[i], times[0][i], times[1][i]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     int rounds = argc > 1 && strcmp(argv[1], "--quick") == 0 ? 3 : ROUNDS;
@@ -240,6 +273,7 @@ int main(int argc, char **argv)
     measure_starts(rounds);
     measure_long(3);
     measure_launches();
+    measure_batches();
     forget_cache();
     rmdir(folder);
     return 0;

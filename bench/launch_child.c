@@ -3,9 +3,10 @@
 //     launch_NAME start SOURCE FOLDER    build, and say when kernels can run
 //     launch_NAME first SOURCE FOLDER    the same after one product of matrices
 //     launch_NAME launch SOURCE FOLDER   time launches
+//     launch_NAME batch SOURCE FOLDER    time launches that are not waited for
 //
 // The first two print a time of the monotonic clock [ms], which is the same for
-// all processes; the last a line of four numbers.
+// all processes; the others a line of four numbers and of two.
 #include "bench/launch_child.h"
 
 #include <stdio.h>
@@ -19,6 +20,8 @@ enum {
     MOST_SOURCE = 1 << 20, // [bytes]
     LAUNCHES = 4001,
     IDLE_LAUNCHES = 51,
+    BATCHES = 101,
+    BATCH = 1000,   // in flight
     IDLE = 10,      // [ms]
     GROUPS = 16384, // work-groups
     GROUP = 64      // work-items
@@ -52,6 +55,19 @@ static double time_launch(const char *kernel, long groups, int count, int idle)
     return figure_median(times, count);
 }
 
+// The median per launch of batches. [us]
+static double time_batch(bool in_order)
+{
+    static double times[BATCHES];
+
+    for (int i = 0; i < BATCHES; i++) {
+        double begin = figure_now();
+        implementation.batch("nothing", BATCH, in_order);
+        times[i] = (figure_now() - begin) * 1000 / BATCH;
+    }
+    return figure_median(times, BATCHES);
+}
+
 // [ns]
 static double time_group(const char *kernel)
 {
@@ -70,6 +86,10 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[1], "first") == 0) {
         implementation.multiply();
         printf("%f\n", figure_now());
+    } else if (strcmp(argv[1], "batch") == 0) {
+        time_batch(true);
+        double in_order = time_batch(true);
+        printf("%f %f\n", in_order, time_batch(false));
     } else {
         time_launch("nothing", 1, LAUNCHES / 4, 0);
         double back_to_back = time_launch("nothing", 1, LAUNCHES, 0);

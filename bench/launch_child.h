@@ -2,6 +2,8 @@
 #ifndef HEDDLE_BENCH_LAUNCH_CHILD_H
 #define HEDDLE_BENCH_LAUNCH_CHILD_H
 
+#include <stdbool.h>
+
 // One OpenCL C implementation. Whatever fails ends the process with a message.
 struct implementation {
     // Build the program in the file `source` and have all its kernels ready;
@@ -10,6 +12,9 @@ struct implementation {
     // Run a kernel without arguments, or one whose only argument is a buffer of
     // integers, on `groups` work-groups of `size` work-items, and wait.
     void (*run)(const char *kernel, long groups, int size);
+    // Start it on one work-group, `count` times, and wait for the last: each
+    // after the one before, or in any order.
+    void (*batch)(const char *kernel, int count, bool in_order);
     // Multiply two matrices of 256 x 256 by the kernel "product", and wait.
     void (*multiply)(void);
 };

@@ -45,6 +45,35 @@ static void run(const char *kernel, long groups, int size)
     check(hd_launch(runtime, k, &range, &arg, count, &error));
 }
 
+static void batch(const char *kernel, int count, bool in_order)
+{
+    const struct hd_kernel *k = hd_program_find(program, kernel);
+    const struct hd_range range = {.dims = 1, .global = {64}, .local = {64}};
+    struct hd_pool *pool = hd_runtime_pool(runtime);
+    struct hd_group group;
+    hd_event last = 0;
+
+    hd_group_init(&group);
+    for (int i = 0; i < count; i++) {
+        hd_event before = last;
+        struct hd_start start = {0};
+        if (in_order) {
+            start.after = &before;
+            start.after_count = 1;
+        } else {
+            start.group = &group;
+        }
+        check(hd_launch_start(runtime, &start, k, &range, NULL, 0, &last,
+                              &error));
+        hd_event_release(pool, before);
+    }
+    if (in_order)
+        check(hd_event_wait(pool, &last, 1, HD_FOREVER, &error));
+    else
+        hd_group_wait(pool, &group);
+    hd_event_release(pool, last);
+}
+
 static void multiply(void)
 {
     const struct hd_range range = {
@@ -61,4 +90,4 @@ static void multiply(void)
                     4, &error));
 }
 
-const struct implementation implementation = {build, run, multiply};
+const struct implementation implementation = {build, run, batch, multiply};

@@ -61,6 +61,29 @@ static void run(const char *kernel, long groups, int size)
     opencl_check(clFinish(opencl.queue), kernel);
 }
 
+static void batch(const char *kernel, int count, bool in_order)
+{
+    static cl_command_queue queues[2];
+    size_t global = 64, local = 64;
+    cl_kernel k = kernels[find(kernel)];
+
+    if (!queues[in_order]) {
+        cl_device_id device;
+        cl_int status = clGetCommandQueueInfo(opencl.queue, CL_QUEUE_DEVICE,
+                                              sizeof(device), &device, NULL);
+        opencl_check(status, "device");
+        queues[in_order] = clCreateCommandQueue(
+            opencl.context, device,
+            in_order ? 0 : CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &status);
+        opencl_check(status, "queue");
+    }
+    for (int i = 0; i < count; i++)
+        opencl_check(clEnqueueNDRangeKernel(queues[in_order], k, 1, NULL,
+                                            &global, &local, 0, NULL, NULL),
+                     kernel);
+    opencl_check(clFinish(queues[in_order]), kernel);
+}
+
 static void multiply(void)
 {
     const size_t global[] = {SIDE, SIDE}, local[] = {16, 16};
@@ -79,4 +102,4 @@ static void multiply(void)
     opencl_check(clFinish(opencl.queue), "product");
 }
 
-const struct implementation implementation = {build, run, multiply};
+const struct implementation implementation = {build, run, batch, multiply};

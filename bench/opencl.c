@@ -16,7 +16,7 @@ void opencl_check(cl_int status, const char *what)
     exit(1);
 }
 
-cl_device_id opencl_find_device(const char *platform)
+cl_device_id opencl_look_for_device(const char *platform)
 {
     cl_platform_id platforms[MOST_PLATFORMS];
     cl_uint count = 0;
@@ -24,7 +24,7 @@ cl_device_id opencl_find_device(const char *platform)
     char name[128];
 
     if (clGetPlatformIDs(MOST_PLATFORMS, platforms, &count) != CL_SUCCESS)
-        exit(1);
+        return NULL;
     for (cl_uint i = 0; i < count && i < MOST_PLATFORMS; i++)
         if (clGetPlatformInfo(platforms[i], CL_PLATFORM_NAME, sizeof(name),
                               name, NULL) == CL_SUCCESS &&
@@ -32,7 +32,16 @@ cl_device_id opencl_find_device(const char *platform)
             clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_CPU, 1, &device,
                            NULL) == CL_SUCCESS)
             return device;
-    exit(1);
+    return NULL;
+}
+
+cl_device_id opencl_find_device(const char *platform)
+{
+    cl_device_id device = opencl_look_for_device(platform);
+
+    if (!device)
+        exit(1);
+    return device;
 }
 
 struct opencl opencl_build(cl_device_id device, const char *text)

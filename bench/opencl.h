@@ -12,6 +12,9 @@ void opencl_check(cl_int status, const char *what);
 // when there is none.
 cl_device_id opencl_find_device(const char *platform);
 
+// The same, NULL when there is none.
+cl_device_id opencl_look_for_device(const char *platform);
+
 // A context and a queue of the device, and the program made of `text`.
 struct opencl {
     cl_context context;

@@ -36,6 +36,62 @@ function(heddle_test name)
   set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
 endfunction()
 
+# Tests that need every core, or measure time: none runs beside them.
+function(heddle_alone)
+  if(HEDDLE_TESTS)
+    set_tests_properties(${ARGN} PROPERTIES RUN_SERIAL ON)
+  endif()
+endfunction()
+
+# Tests that find nothing more under ThreadSanitizer: none of our code in them runs
+# on several threads in a way that other tests do not have. Its build leaves them out.
+function(heddle_serial)
+  if(HEDDLE_TESTS)
+    foreach(test ${ARGN})
+      set_property(TEST ${test} APPEND PROPERTY LABELS serial)
+    endforeach()
+  endif()
+endfunction()
+
+# Build every program in a page of docs/ as a user would, and run it. A program
+# begins with its file name; "// prints: " says what must come out. Those that
+# compile kernels are named by KERNELS.
+function(heddle_examples page)
+  cmake_parse_arguments(PARSE_ARGV 1 given "" "" KERNELS)
+  if(NOT HEDDLE_TESTS)
+    return()
+  endif()
+  set(file ${PROJECT_SOURCE_DIR}/docs/${page}.md)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(READ ${file} text)
+  string(FIND "${text}" "```c\n" begin)
+  while(NOT begin EQUAL -1)
+    math(EXPR begin "${begin} + 5")
+    string(SUBSTRING "${text}" ${begin} -1 text)
+    string(FIND "${text}" "```" end)
+    string(SUBSTRING "${text}" 0 ${end} program)
+    math(EXPR end "${end} + 3")
+    string(SUBSTRING "${text}" ${end} -1 text)
+    string(FIND "${text}" "```c\n" begin)
+
+    string(REGEX MATCH "^// ([a-z]+)[.]c\n" line "${program}")
+    set(word ${CMAKE_MATCH_1})
+    set(name ${page}_example_${word})
+    if(word IN_LIST given_KERNELS AND NOT TARGET heddle_compiler)
+      continue()
+    endif()
+    string(REGEX MATCH "// prints: ([^\n]*)" line "${program}")
+    string(REGEX REPLACE "([()])" "[\\1]" expected "${CMAKE_MATCH_1}")
+    file(CONFIGURE OUTPUT ${name}.c CONTENT "${program}" @ONLY)
+    add_executable(${name} ${CMAKE_CURRENT_BINARY_DIR}/${name}.c)
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/include)
+    target_link_libraries(${name} PRIVATE heddle_static)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 600
+      PASS_REGULAR_EXPRESSION "(^|\n)${expected}\n")
+  endwhile()
+endfunction()
+
 # One folder per backend or transport. `kind` is backend or transport; the call
 # in the folder's own CMakeLists.txt puts it in the build and in the
 # conformance suite.

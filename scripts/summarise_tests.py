@@ -3,11 +3,9 @@
 
 summarise_tests.py FOLDER [BUILD_THAT_FAILED...]
 
-FOLDER holds one JUnit file per build, as ctest writes them: BUILD.xml, and
-BUILD.again.xml for the tests that failed in it and were run once more. One that
-passes then counts as passed and is named as unsteady, with what it said when it
-failed. A build that failed counts as one failed test. Exit status 1 when
-anything failed or nothing ran.
+FOLDER holds one JUnit file per build, BUILD.xml, as ctest writes them. A build that
+failed counts as one failed test. Exit status 1 when anything failed or nothing
+passed.
 """
 import pathlib
 import re
@@ -34,8 +32,6 @@ def state(case):
 
 
 def cases(file):
-    if not file.exists():
-        return {}
     return {case.get("name"): case for case in xml.parse(file).getroot().iter("testcase")}
 
 
@@ -46,18 +42,10 @@ def show(word, name, case):
 
 count = {"passed": 0, "failed": 0, "skipped": 0}
 why = {}
-unsteady = []
 folder = pathlib.Path(sys.argv[1])
 for file in sorted(folder.glob("*.xml")):
-    if file.stem.endswith(".again"):
-        continue
-    again = cases(folder / f"{file.stem}.again.xml")
     for test, case in cases(file).items():
         name = f"{file.stem}/{test}"
-        if state(case) == "failed" and test in again and state(again[test]) == "passed":
-            show("UNSTEADY (failed, and passed when run again)", name, case)
-            unsteady.append(name)
-            case = again[test]
         count[state(case)] += 1
         if state(case) == "skipped":
             why.setdefault(reason(case), []).append(name)
@@ -69,7 +57,5 @@ for build in sys.argv[2:]:
     print(f"\nFAILED build '{build}'")
 for text, names in why.items():
     print(f"skipped: {text}: {', '.join(names)}")
-if unsteady:
-    print(f"unsteady: {', '.join(unsteady)}")
 print(", ".join(f"{number} {word}" for word, number in count.items()))
 sys.exit(count["failed"] > 0 or count["passed"] == 0)

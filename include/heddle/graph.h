@@ -127,7 +127,8 @@ enum hd_command_is {
     HD_FILL,     // set the elements of `to`, or of a region of it, to `pattern`
     HD_PREFETCH, // bring `to`, which is read, into the cache
     HD_FLUSH,    // write what caches have of `to` to memory
-    HD_SYNC      // the pass comes after all before it, and before all after it
+    HD_SYNC,     // the pass comes after all before it, and before all after it
+    HD_CALL      // call `call` on the worker that runs the pass
 };
 
 /// A box of elements, in `to` and in `from` [elements]. A count of 0 in the
@@ -148,6 +149,11 @@ struct hd_command {
     struct hd_region region;
     const double *pattern; // HD_FILL: an element's components, or one for all
     unsigned pattern_count;
+    // HD_CALL: the contents of resources are not its business, but it comes
+    // where they say. An error of its own ends the run; it may launch and wait,
+    // like any job.
+    hd_status (*call)(void *data, struct hd_error *error);
+    void *data; // must live as long as the graph is run
 };
 
 struct hd_pass_params {
@@ -166,12 +172,12 @@ struct hd_pass_params {
     const uint64_t *scratch_sizes; // [bytes]
     unsigned scratch_count;
     enum hd_priority priority; // against what runs at the same time
-    bool keep; // run it even if no output needs what it writes
+    bool keep;                 // run it even if no output needs what it writes
 };
 
 /// Add a pass, after all passes added before it in program order. A resource
-/// that a pass reads and writes is updated in place; of one that it only writes,
-/// what it does not write stays.
+/// that a pass reads and writes is updated in place; of one that it only
+/// writes, what it does not write stays.
 ///
 /// When the graph has outputs, passes are dropped on which none of them
 /// depends, but for those that write nothing.
@@ -262,8 +268,8 @@ HD_API hd_status hd_graph_run(struct hd_graph *graph,
                               const struct hd_graph_run_params *params,
                               struct hd_error *error);
 
-/// Run the passes added since the graph was made, or was advanced, and wait. All
-/// resources are kept, so that passes added afterwards go on from there: a
+/// Run the passes added since the graph was made, or was advanced, and wait.
+/// All resources are kept, so that passes added afterwards go on from there: a
 /// program can look at a result (hd_graph_contents()) and build on by what it
 /// sees. hd_graph_run() then runs what is left, and the next hd_graph_run() all
 /// passes again.

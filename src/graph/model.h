@@ -100,6 +100,10 @@ struct hdi_command {
     union {
         struct hd_range range;   // HD_DISPATCH
         struct hd_region region; // the others: a count of 0 became all
+        struct {                 // HD_CALL
+            hd_status (*function)(void *data, struct hd_error *error);
+            void *data;
+        } call;
     };
     uint32_t pattern, pattern_size; // HD_FILL: into `values` [bytes]
 };

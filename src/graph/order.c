@@ -25,7 +25,7 @@ static unsigned workers_of(const struct hd_graph *graph)
 static uint64_t guess_command(const struct hd_graph *graph,
                               const struct hdi_command *c)
 {
-    if (c->is == HD_SYNC)
+    if (c->is == HD_SYNC || c->is == HD_CALL)
         return 0;
     if (c->is != HD_DISPATCH)
         return graph->resources.at[c->to].size / BYTES_PER_TIME;

@@ -453,6 +453,11 @@ static hd_status plan_commands(struct hd_graph *graph, struct plan *plan,
         case HD_SYNC:
             HDI_TRY(plan_transfer(graph, plan, c, error));
             break;
+        case HD_CALL:
+            if (c->call)
+                break;
+            return hdi_fail(error, HD_EINVAL, HDI_PASS "it calls no function",
+                            HDI_PASS_OF(plan->where, plan->name));
         default:
             return hdi_fail(error, HD_EINVAL, HDI_PASS "unknown command",
                             HDI_PASS_OF(plan->where, plan->name));
@@ -526,10 +531,16 @@ static void add_command(struct hd_graph *graph, const struct hd_command *c,
         return;
     }
     command->from = c->is == HD_COPY ? c->from - 1 : HDI_NONE;
-    command->to = c->is == HD_SYNC ? HDI_NONE : c->to - 1;
-    command->region = c->region;
+    command->to = HDI_NONE;
     if (c->is == HD_SYNC)
         return;
+    if (c->is == HD_CALL) {
+        command->call.function = c->call;
+        command->call.data = c->data;
+        return;
+    }
+    command->to = c->to - 1;
+    command->region = c->region;
     const struct hdi_resource *r = &graph->resources.at[command->to];
     bool all = c->region.count[0] == 0;
     for (unsigned i = 0; i < 3; i++) {
@@ -568,7 +579,7 @@ static void mark_whole(struct hd_graph *graph, const struct hdi_pass *pass)
 {
     for (uint32_t i = 0; i < pass->command_count; i++) {
         const struct hdi_command *c = &graph->commands.at[pass->commands + i];
-        if (c->is == HD_DISPATCH)
+        if (c->is == HD_DISPATCH || c->is == HD_CALL)
             break;
         if ((c->is == HD_CLEAR || c->is == HD_FILL || c->is == HD_COPY) &&
             is_all(graph, c))

@@ -155,6 +155,8 @@ hd_status hdi_transfer(struct hd_graph *graph, const struct hdi_pass *pass,
 
     if (command->is == HD_SYNC || command->is == HD_FLUSH)
         return HD_OK; // what the edges of the pass do, and coherent caches
+    if (command->is == HD_CALL)
+        return command->call.function(command->call.data, error);
     to = address_of(graph, pass, command->to);
     if (command->is == HD_PREFETCH) {
         if (graph->context.launcher->device->can.host_memory)

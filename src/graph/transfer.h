@@ -9,7 +9,7 @@
 hd_status hdi_transfer_bytes(struct hd_graph *graph, void *to, const void *from,
                              uint64_t size, struct hd_error *error);
 
-// Any command of a pass but a dispatch. Slots have memory.
+// Any command of a pass but a dispatch; that is mostly a transfer. Slots have memory.
 hd_status hdi_transfer(struct hd_graph *graph, const struct hdi_pass *pass,
                        const struct hdi_command *command,
                        struct hd_error *error);

@@ -1,0 +1,320 @@
+// What the scheduler makes of graphs: memory, learned order, split passes.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/figure.h"
+#include "bench/graph/graph.h"
+#include "heddle/heddle.h"
+
+enum {
+    MOST_ROUNDS = 15
+};
+
+static struct hd_error error;
+static char folder[] = "/tmp/bench_graph.XXXXXX";
+static unsigned folders; // made in it
+
+static void check(hd_status status)
+{
+    if (status == HD_OK)
+        return;
+    fprintf(stderr, "bench graph: %s\n", error.text);
+    exit(1);
+}
+
+// A runtime that knows nothing yet: its cache is a folder of its own.
+static struct hd_runtime *open_fresh(unsigned workers)
+{
+    char cache[64];
+    struct hd_runtime *runtime;
+
+    snprintf(cache, sizeof(cache), "%s/%u", folder, folders++);
+    const struct hd_runtime_params params = {
+        .workers = workers, .device = "cpu", .cache = cache};
+    check(hd_runtime_create(&params, &runtime, &error));
+    return runtime;
+}
+
+static hd_resource add_resource(struct hd_graph *graph, const char *name,
+                                uint64_t floats)
+{
+    const struct hd_shape shape = {
+        .type = "float", .axes = 1, .extent = {floats}};
+    hd_resource resource;
+
+    check(hd_graph_resource(graph, name, &shape, NULL, &resource, &error));
+    return resource;
+}
+
+static double run(struct hd_graph *graph) // [ms]
+{
+    double begin = figure_now();
+
+    check(hd_graph_run(graph, NULL, &error));
+    return figure_now() - begin;
+}
+
+// Memory ----------------------------------------------------------------------
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+// A thousand passes that each make one resource, of any size, out of up to
+// three of the last sixteen.
+static void generate(struct hd_graph *graph, uint64_t seed)
+{
+    enum {
+        PASSES = 1000,
+        RECENT = 16
+    };
+    const double zero = 0;
+    hd_resource recent[RECENT], to = 0;
+    uint64_t state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
+    hd_pass pass;
+
+    for (int i = 0; i < PASSES; i++) {
+        uint64_t floats = 256 << next_random(&state) % 9;
+        floats += next_random(&state) % floats;
+        hd_resource reads[3];
+        unsigned count = 0;
+        to = add_resource(graph, "r", floats);
+        for (int k = 0; k < 3 && i >= RECENT; k++)
+            reads[count++] = recent[next_random(&state) % RECENT];
+        const struct hd_command fill = {
+            .is = HD_FILL, .to = to, .pattern = &zero, .pattern_count = 1};
+        const struct hd_pass_params params = {.name = "make",
+                                              .reads = reads,
+                                              .read_count = count,
+                                              .writes = &to,
+                                              .write_count = 1,
+                                              .keep = true,
+                                              .commands = &fill,
+                                              .command_count = 1};
+        check(hd_graph_pass(graph, &params, &pass, &error));
+        recent[i < RECENT ? (unsigned)i : next_random(&state) % RECENT] = to;
+    }
+    check(hd_graph_output(graph, "last", to, NULL, &error));
+}
+
+static void measure_memory(bool quick)
+{
+    int programs = quick ? 3 : 10;
+    double worst = 0, sum = 0;
+
+    for (int i = 0; i < programs; i++) {
+        struct hd_runtime *runtime = open_fresh(2);
+        struct hd_graph *graph;
+        check(hd_graph_create(runtime, &graph, &error));
+        generate(graph, (uint64_t)i + 1);
+        run(graph);
+        double ratio = (double)hd_runtime_peak_memory(runtime) /
+                       (double)hd_graph_peak_memory(graph);
+        worst = ratio > worst ? ratio : worst;
+        sum += ratio;
+        hd_graph_destroy(graph);
+        hd_runtime_destroy(runtime);
+    }
+    graph_figure("generated programs of 1,000 passes",
+                 "heap over largest live size, mean", sum / programs, "ratio",
+                 NULL, NULL, 0);
+    graph_figure("generated programs of 1,000 passes",
+                 "heap over largest live size, worst", worst, "ratio", NULL,
+                 "<=", 1.02);
+}
+
+// Order -----------------------------------------------------------------------
+
+// One group of one work-item: a pass keeps one worker busy.
+static const char uneven_text[] =
+    "#define SPIN(name, rounds) \\\n"
+    "    kernel void name(global float *a) { \\\n"
+    "        float x = a[0]; \\\n"
+    "        for (int i = 0; i < rounds; i++) x = x * 0.9999f + 0.5f; \\\n"
+    "        a[0] = x; \\\n"
+    "    }\n"
+    "SPIN(k1, 100000)\n"
+    "SPIN(k2, 200000)\n"
+    "SPIN(k3, 300000)\n"
+    "SPIN(k4, 500000)\n"
+    "SPIN(k5, 2600000)\n";
+
+// Passes in the order a program may name them: what takes longest comes last.
+static struct hd_graph *make_uneven(struct hd_runtime *runtime,
+                                    const struct hd_program *program)
+{
+    static const char *const names[] = {"k1", "k2", "k3", "k4", "k5"};
+    static const int order[] = {0, 1, 2, 3, 1, 0, 3, 2, 1, 0, 2, 4};
+    const double zero = 0;
+    struct hd_graph *graph;
+    hd_pass pass;
+
+    check(hd_graph_create(runtime, &graph, &error));
+    for (unsigned i = 0; i < sizeof(order) / sizeof(*order); i++) {
+        hd_resource to = add_resource(graph, "r", 64);
+        const struct hd_pass_arg arg = {.is = HD_PASS_RESOURCE, .resource = to};
+        const struct hd_command commands[] = {
+            {.is = HD_FILL, .to = to, .pattern = &zero, .pattern_count = 1},
+            {.is = HD_DISPATCH,
+             .kernel = {.kernel = hd_program_find(program, names[order[i]])},
+             .range = {.dims = 1, .global = {1}, .local = {1}},
+             .args = &arg,
+             .arg_count = 1}};
+        const struct hd_pass_params params = {.name = names[order[i]],
+                                              .writes = &to,
+                                              .write_count = 1,
+                                              .commands = commands,
+                                              .command_count = 2};
+        check(hd_graph_pass(graph, &params, &pass, &error));
+    }
+    check(hd_graph_prepare(graph, &error));
+    return graph;
+}
+
+static void measure_order(int rounds)
+{
+    double ratios[MOST_ROUNDS], again[MOST_ROUNDS];
+    const struct hd_program_params params = {.source = uneven_text};
+
+    for (int i = 0; i < rounds; i++) {
+        struct hd_runtime *runtime = open_fresh(2);
+        struct hd_program *program;
+        check(hd_program_create(runtime, &params, &program, &error));
+        struct hd_graph *graph = make_uneven(runtime, program);
+        double first = run(graph), second = run(graph);
+        hd_graph_destroy(graph);
+        // Another graph of the program, which has the times from the store.
+        graph = make_uneven(runtime, program);
+        double other = run(graph);
+        hd_graph_destroy(graph);
+        hd_program_destroy(program);
+        hd_runtime_destroy(runtime);
+        ratios[i] = first / second;
+        again[i] = first / other;
+    }
+    graph_figure("uneven passes, 2 workers", "first run over the second",
+                 figure_median(ratios, rounds), "ratio", NULL, ">=", 1.15);
+    graph_figure("uneven passes, 2 workers",
+                 "first run over that of a new graph of the same",
+                 figure_median(again, rounds), "ratio", NULL, ">=", 1.15);
+}
+
+// Splitting -------------------------------------------------------------------
+
+enum {
+    GROUPS = 3,
+    ROWS = 64, // of a group
+    WIDTH = 256,
+    CHAIN = 16
+};
+
+static const char stencil_text[] =
+    "kernel __attribute__((reqd_work_group_size(256, 1, 1)))\n"
+    "void step(global const float *a, global float *b, int rows) {\n"
+    "    int x = get_local_id(0), from = get_group_id(0) * 64;\n"
+    "    for (int y = from; y < from + 64; y++) {\n"
+    "        float sum = 0;\n"
+    "        for (int d = -1; d <= 1; d++)\n"
+    "            sum += a[clamp(y + d, 0, rows - 1) * 256 + x];\n"
+    "        for (int i = 0; i < 400; i++) sum = sum * 0.999f + 0.1f;\n"
+    "        b[y * 256 + x] = sum;\n"
+    "    }\n"
+    "}\n";
+
+static struct hd_graph *make_chain(struct hd_runtime *runtime,
+                                   const struct hd_program *program,
+                                   unsigned groups)
+{
+    const double zero = 0;
+    hd_resource two[2];
+    struct hd_graph *graph;
+    hd_pass pass;
+
+    check(hd_graph_create(runtime, &graph, &error));
+    for (int i = 0; i < 2; i++)
+        two[i] =
+            add_resource(graph, i ? "b" : "a", (uint64_t)groups * ROWS * WIDTH);
+    const struct hd_command fill = {
+        .is = HD_FILL, .to = two[0], .pattern = &zero, .pattern_count = 1};
+    const struct hd_pass_params start = {.name = "fill",
+                                         .writes = two,
+                                         .write_count = 1,
+                                         .commands = &fill,
+                                         .command_count = 1};
+    check(hd_graph_pass(graph, &start, &pass, &error));
+    for (int i = 0; i < CHAIN; i++) {
+        const double rows = groups * ROWS;
+        const struct hd_pass_arg args[] = {
+            {.is = HD_PASS_RESOURCE, .resource = two[i % 2]},
+            {.is = HD_PASS_RESOURCE, .resource = two[1 - i % 2]},
+            {.is = HD_PASS_NUMBERS, .numbers = &rows, .number_count = 1}};
+        const struct hd_command step = {
+            .is = HD_DISPATCH,
+            .kernel = {.kernel = hd_program_find(program, "step")},
+            .range = {.dims = 1,
+                      .global = {(uint64_t)groups * WIDTH},
+                      .local = {WIDTH}},
+            .args = args,
+            .arg_count = 3};
+        const struct hd_pass_params params = {.name = "step",
+                                              .reads = &two[i % 2],
+                                              .read_count = 1,
+                                              .overwrites = &two[1 - i % 2],
+                                              .overwrite_count = 1,
+                                              .commands = &step,
+                                              .command_count = 1};
+        check(hd_graph_pass(graph, &params, &pass, &error));
+    }
+    check(hd_graph_output(graph, "result", two[CHAIN % 2], NULL, &error));
+    check(hd_graph_prepare(graph, &error));
+    return graph;
+}
+
+// Three groups on two workers: whole passes leave a worker idle in every second
+// round. One group after the other on one worker is what whole passes take at
+// best: two rounds of one group a pass.
+static void measure_chain(int rounds)
+{
+    double ratios[MOST_ROUNDS];
+    const struct hd_program_params params = {.source = stencil_text};
+    struct hd_runtime *runtime = open_fresh(2);
+    struct hd_program *program;
+
+    check(hd_program_create(runtime, &params, &program, &error));
+    struct hd_graph *split = make_chain(runtime, program, GROUPS);
+    struct hd_graph *group = make_chain(runtime, program, 1);
+    run(split), run(split), run(group), run(group); // it learns
+    for (int i = 0; i < rounds; i++)
+        ratios[i] = 2 * run(group) / run(split);
+    hd_graph_destroy(split);
+    hd_graph_destroy(group);
+    hd_program_destroy(program);
+    hd_runtime_destroy(runtime);
+    graph_figure("chain of stencil passes of 3 groups, 2 workers",
+                 "whole passes over split ones", figure_median(ratios, rounds),
+                 "ratio", "whole passes, each two rounds of one group",
+                 ">=", 1.3);
+}
+
+void graph_measure_runs(bool quick)
+{
+    int rounds = quick ? 5 : MOST_ROUNDS;
+    char remove[80];
+
+    if (!mkdtemp(folder)) {
+        perror(folder);
+        exit(1);
+    }
+    measure_memory(quick);
+    measure_order(rounds);
+    measure_chain(rounds);
+    snprintf(remove, sizeof(remove), "rm -r %s", folder);
+    if (system(remove) != 0)
+        fprintf(stderr, "bench graph: cannot remove %s\n", folder);
+}

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "heddle/event.h"
 #include "heddle/image.h"
 #include "heddle/kernel.h"
 #include "heddle/priority.h"
@@ -253,7 +254,8 @@ HD_API hd_status hd_graph_prepare(struct hd_graph *graph,
                                   struct hd_error *error);
 
 struct hd_graph_run_params {
-    // Called when a pass has finished, from any worker, one call at a time.
+    // Called when a pass has finished, from any worker, one call at a time. It
+    // and `data` must last until the run has ended.
     void (*progress)(void *data, unsigned finished, unsigned total,
                      const char *pass);
     void *data;
@@ -267,6 +269,21 @@ struct hd_graph_run_params {
 HD_API hd_status hd_graph_run(struct hd_graph *graph,
                               const struct hd_graph_run_params *params,
                               struct hd_error *error);
+
+/// As hd_graph_run(), but return at once: `*event` ends with the run, with the
+/// error that hd_graph_run() would have returned. The run begins when all that
+/// `start` says it comes after has ended (of `start` the events, `anyway`, the
+/// group and the priority of its beginning count; it may be NULL). Until the
+/// event has ended only hd_graph_cancel() may be called for the graph, which
+/// is what hd_event_cancel() does too. The caller releases the event.
+///
+/// Errors:  those of hd_graph_prepare(), HD_EINVAL (it is running already, an
+///          event that is none of the pool's), HD_ENOMEM. Then nothing was
+///          started.
+HD_API hd_status hd_graph_start(struct hd_graph *graph,
+                                const struct hd_start *start,
+                                const struct hd_graph_run_params *params,
+                                hd_event *event, struct hd_error *error);
 
 /// Run the passes added since the graph was made, or was advanced, and wait.
 /// All resources are kept, so that passes added afterwards go on from there: a
@@ -332,6 +349,25 @@ HD_API unsigned hd_graph_program_count(const struct hd_graph *graph,
 
 /// Bytes of resources and scratch alive at the worst moment of the last run.
 HD_API uint64_t hd_graph_peak_memory(const struct hd_graph *graph);
+
+/// What the scheduler made of a graph. Times are of the last run, or of the
+/// next one before the first [ns].
+struct hd_graph_statistics {
+    uint32_t passes, dropped; // of all passes: no output needs them
+    uint32_t known; // passes that have run before, in this process or another
+    uint32_t edges; // between passes, by data and by order
+    uint32_t barriers;  // of these, that are waited for: others imply the rest
+    uint64_t makespan;  // what the run took; 0: it has not run
+    uint64_t predicted; // what it was thought to take,
+    uint64_t area;      // at least: work over workers,
+    uint64_t critical_path; // and at least: the longest chain
+    uint64_t live; // resources and scratch alive at the worst moment [bytes]
+    uint64_t heap; // held for them at the worst moment, spare too [bytes]
+};
+
+/// Tell. All but `passes` are 0 before the graph is prepared.
+HD_API void hd_graph_stats(const struct hd_graph *graph,
+                           struct hd_graph_statistics *statistics);
 
 enum hd_graph_format {
     HD_GRAPH_DOT, // for Graphviz: boxes are passes, ellipses resources

@@ -125,6 +125,8 @@ void hd_graph_destroy(struct hd_graph *graph)
     if (!graph)
         return;
 
+    if (graph->context.launcher && graph->context.launcher->pool)
+        hd_group_wait(graph->context.launcher->pool, &graph->group);
     hdi_graph_release(graph);
     hdi_memory_destroy(&graph->memory);
     hdi_graph_unprepare(graph);

@@ -22,6 +22,12 @@ hd_status __wrap_hdi_launch_with(struct hdi_launcher *launcher,
                                  const struct hd_arg *args, unsigned arg_count,
                                  const struct hdi_terms *terms,
                                  struct hd_error *error);
+hd_status __wrap_hdi_launch_start(struct hdi_launcher *launcher,
+                                  const struct hd_start *start,
+                                  const struct hd_kernel *kernel,
+                                  const struct hd_range *range,
+                                  const struct hd_arg *args, unsigned arg_count,
+                                  hd_event *event, struct hd_error *error);
 hd_status __wrap_hdi_launch_check(const struct hdi_launcher *launcher,
                                   const struct hd_kernel *kernel,
                                   const struct hd_range *range,
@@ -104,6 +110,61 @@ hd_status __wrap_hdi_launch_with(struct hdi_launcher *launcher,
     return status == HD_OK ? HD_OK
                            : hdi_fail(error, status, "kernel '%s' failed",
                                       kernel->info.name);
+}
+
+// Launches that are started -------------------------------------------------
+
+struct started {
+    struct hdi_launcher *launcher;
+    const struct hd_kernel *kernel;
+    struct hd_range range;
+    struct hd_group *group;
+    enum hd_priority priority;
+    struct hd_arg args[FAKE_ARGS];
+};
+
+static hd_status run_started(struct hd_worker *worker, void *data,
+                             struct hd_error *error)
+{
+    struct started *s = data;
+    atomic_bool cancel = hd_group_status(s->group) == HD_ECANCELED;
+    const struct hdi_terms terms = {.cancel = &cancel, .priority = s->priority};
+
+    (void)worker;
+    hd_status status =
+        __wrap_hdi_launch_with(s->launcher, s->kernel, &s->range, s->args,
+                               s->kernel->info.arg_count, &terms, error);
+    free(s);
+    return status;
+}
+
+hd_status __wrap_hdi_launch_start(struct hdi_launcher *launcher,
+                                  const struct hd_start *start,
+                                  const struct hd_kernel *kernel,
+                                  const struct hd_range *range,
+                                  const struct hd_arg *args, unsigned arg_count,
+                                  hd_event *event, struct hd_error *error)
+{
+    struct started *s = malloc(sizeof(*s));
+    struct hd_start after = *start;
+    hd_event gate = fake.gate;
+    const struct hd_call call = {.function = run_started, .data = s};
+
+    *s = (struct started){.launcher = launcher,
+                          .kernel = kernel,
+                          .range = *range,
+                          .group = start->group,
+                          .priority = start->priority};
+    for (unsigned i = 0; i < arg_count; i++)
+        s->args[i] = args[i];
+    after.group = NULL;
+    after.after = &gate;
+    after.after_count = gate != 0;
+    hd_status status =
+        hd_call_start(launcher->pool, &after, &call, event, error);
+    if (gate && atomic_fetch_add(&fake.held, 1) + 1 == fake.hold)
+        hd_event_end(launcher->pool, gate, HD_OK, NULL, NULL);
+    return status;
 }
 
 hd_status __wrap_hdi_launch_check(const struct hdi_launcher *launcher,

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "graph/graph.h"
+#include "launch/start.h"
 
 enum {
     FAKE_ARGS = 8
@@ -36,6 +37,11 @@ struct fake_counts {
     atomic_ullong bytes_alive, bytes_peak;
     atomic_uint fail_launch, fail_buffer; // the n-th from now fails; 0: none
     atomic_uint by_priority[3];           // launches
+    // With `peers` of 2, launches are started and not waited for. They come
+    // after this event, if it is none, and the `hold`-th of them ends it.
+    hd_event gate;
+    unsigned hold;
+    atomic_uint held;
     bool device_memory; // host addresses are not device addresses
     unsigned parts;     // of the last program; 0: it has a path
     char options[256];  // of the last program

@@ -187,6 +187,7 @@ bool hdi_graph_link(struct hd_graph *graph)
         if ((r->is_output || graph->keeps_all) && r->slot != HDI_NONE)
             graph->slots.at[r->slot].uses++;
     }
+    graph->data_edges = graph->edges.count;
     for (uint32_t i = 0; i < graph->orders.count; i++) {
         const struct hdi_order *o = &graph->orders.at[i];
         if (o->from < graph->done || o->to < graph->done)

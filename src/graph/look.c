@@ -82,3 +82,21 @@ uint64_t hd_graph_peak_memory(const struct hd_graph *graph)
 {
     return graph->memory.peak;
 }
+
+void hd_graph_stats(const struct hd_graph *graph,
+                    struct hd_graph_statistics *statistics)
+{
+    *statistics = (struct hd_graph_statistics){.passes = graph->passes.count};
+    if (!graph->prepared)
+        return;
+    statistics->dropped = graph->dropped;
+    statistics->known = graph->forecast.known;
+    statistics->edges = graph->edges.count;
+    statistics->barriers = graph->barriers;
+    statistics->makespan = graph->took;
+    statistics->predicted = graph->forecast.makespan;
+    statistics->area = graph->forecast.area;
+    statistics->critical_path = graph->forecast.critical_path;
+    statistics->live = graph->memory.peak;
+    statistics->heap = graph->memory.held;
+}

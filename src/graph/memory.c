@@ -24,6 +24,14 @@ static void count_live(struct hdi_memory *memory, uint64_t size)
         memory->bound = memory->peak;
 }
 
+static void count_held(struct hdi_memory *memory)
+{
+    uint64_t held = memory->live + memory->spare_bytes;
+
+    if (held > memory->held)
+        memory->held = held;
+}
+
 static struct hd_buffer *remove_spare(struct hdi_memory *memory, uint32_t index)
 {
     struct hd_buffer *buffer = memory->spare[index];
@@ -61,6 +69,7 @@ void hdi_memory_begin(struct hdi_memory *memory)
 {
     memory->live = 0;
     memory->peak = 0;
+    memory->held = 0;
 }
 
 // The newest of that size: its pages are the likeliest to be in a cache.
@@ -81,6 +90,7 @@ hd_status hdi_memory_take(struct hdi_memory *memory,
     struct hd_buffer *spare = find_spare(memory, size);
     count_live(memory, size);
     trim(memory, SPARE * memory->bound);
+    count_held(memory);
     pthread_mutex_unlock(&memory->lock);
 
     *used = spare != NULL;

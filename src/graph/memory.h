@@ -20,6 +20,7 @@ struct hdi_memory {
     uint64_t live;  // in use [bytes]
     uint64_t peak;  // most in use at one time in this run [bytes]
     uint64_t bound; // the same over all runs [bytes]
+    uint64_t held;  // most in use and spare together in this run [bytes]
 };
 
 // False without memory.

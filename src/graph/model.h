@@ -15,6 +15,7 @@
 #include "graph/graph.h"
 #include "graph/memory.h"
 #include "graph/type.h"
+#include "heddle/event.h"
 #include "heddle/task.h"
 
 #define HDI_NONE       UINT32_MAX          // no index
@@ -137,8 +138,8 @@ struct hdi_pass {
     bool syncs;          // all passes before it, and then all after it
     bool dropped;        // nothing needs what it writes; set by linking
     uint64_t work_items;
-    uint64_t begin, end; // since the start of the run [ns]
-    uint64_t busy;       // over all workers, of the last run [ns]
+    uint64_t begin, end;   // since the start of the run [ns]
+    _Atomic uint64_t busy; // over all workers, of the last run [ns]
 };
 
 enum hdi_edge_kind {
@@ -150,7 +151,8 @@ enum hdi_edge_kind {
 
 struct hdi_edge {
     uint32_t from, to;
-    uint32_t kind;
+    uint16_t kind;
+    bool implied;   // by others: nothing waits for it
     uint32_t order; // HDI_EDGE_ORDER: index into orders
 };
 
@@ -169,11 +171,15 @@ struct hdi_output {
     uint32_t resource;
 };
 
-// A pass while it runs. `waiting` counts the passes it still waits for.
-struct hdi_pass_job {
+// A pass while it runs. `waiting` counts what it still waits for.
+struct hdi_task {
     struct hd_work work;
     struct hd_graph *graph;
     _Atomic uint32_t waiting;
+    uint32_t pass;
+    uint32_t command; // the next one
+    hd_event event;   // the launch that it goes on after
+    uint64_t begin;   // [ns]
 };
 
 // What a pass takes, or is thought to [ns].
@@ -221,16 +227,18 @@ struct hd_graph {
     HDI_ARRAY(struct hdi_edge) edges;
     HDI_ARRAY(struct hdi_reader) readers;
     HDI_ARRAY(struct hdi_graph_slot) slots;
-    uint32_t dropped; // passes
+    uint32_t data_edges; // the first of them, by where they lead to
+    uint32_t dropped;    // passes
 
     // Set by preparing.
     bool prepared;
     uint32_t *successors;       // of all passes, one pass after another
     uint32_t *first_successor;  // passes.count + 1
     uint32_t *waits;            // passes that a pass waits for
+    uint32_t barriers;          // edges that are waited for
     struct hd_arg *packed;      // as many as args; buffers are filled in late
     char *packed_values;        // what HD_PASS_NUMBERS became
-    struct hdi_pass_job *jobs;  // as many as passes
+    struct hdi_task *tasks;     // as many as passes
     uint32_t first;             // pass that the run begins with
     struct hdi_weight *weights; // of each pass
     uint64_t *rank;             // of each pass: see order.h [ns]
@@ -244,16 +252,20 @@ struct hd_graph {
     pthread_mutex_t ready_lock;
     uint32_t *ready; // a heap of passes that wait for a worker only
     _Atomic uint32_t ready_count;
-    struct hd_group group;
+    struct hd_group group;   // counts the run and its launches
+    struct hdi_event *event; // of the run; NULL: nobody asked for one
+    atomic_bool running;
     atomic_bool cancel;   // asked for by hd_graph_cancel()
     atomic_bool stopped;  // no further pass starts
     pthread_mutex_t lock; // for `failure` and the progress function
     hd_status failed;
     struct hd_error failure; // the first
-    const struct hd_graph_run_params *params;
-    uint64_t start; // [ns]
-    uint64_t took;  // the last run [ns]
-    _Atomic uint32_t finished;
+    struct hd_graph_run_params params;
+    uint64_t start;              // [ns]
+    uint64_t took;               // the last run [ns]
+    _Atomic uint32_t unfinished; // tasks
+    _Atomic uint32_t not_run;    // passes that failed, or did not start
+    uint32_t told;               // passes, to the progress function
     struct hdi_memory memory;
 };
 
@@ -268,6 +280,9 @@ static inline struct hdi_resource *hdi_graph_find(const struct hd_graph *graph,
 // Derive edges and slots from what passes read and write, if that is not done.
 // False without memory.
 bool hdi_graph_link(struct hd_graph *graph);
+
+// Mark edges that others imply. False without memory.
+bool hdi_graph_reduce(struct hd_graph *graph);
 
 // Copy a text into the graph; "" for NULL, NULL when there is no memory.
 const char *hdi_graph_string(struct hd_graph *graph, const char *text);

@@ -294,6 +294,7 @@ void hdi_graph_learn(struct hd_graph *graph)
         wrong +=
             time > weight->time ? time - weight->time : weight->time - time;
         all += time;
+        graph->forecast.known += !weight->known;
         *weight =
             (struct hdi_weight){.time = time, .work = busy, .known = true};
         if (graph->keys && time >= LEAST_TIME)

@@ -12,6 +12,7 @@
 #include "launch/image.h"
 
 #include "graph/transfer.h"
+#include "launch/start.h"
 #include "steal/event.h"
 
 // Memory ----------------------------------------------------------------------
@@ -156,12 +157,23 @@ static hd_status fill_arg(struct hd_graph *graph, const struct hdi_pass *pass,
     }
 }
 
-static hd_status launch(struct hd_graph *graph, struct hdi_pass *pass,
-                        const struct hdi_command *command,
-                        struct hd_error *error)
+// Workers alone run the launch, so this one begins it at once, and there is
+// nothing to wait for but other workers' ends of it. Else it is for units or
+// other devices too, and goes on without a worker.
+static bool runs_here(const struct hd_graph *graph)
+{
+    const struct hdi_launcher *launcher = graph->context.launcher;
+
+    return !launcher->ports && launcher->peers <= 1;
+}
+
+static hd_status launch_here(struct hd_graph *graph, struct hdi_pass *pass,
+                             const struct hdi_command *command,
+                             struct hd_error *error)
 {
     struct hdi_cost cost = {0};
     const struct hdi_terms terms = {.cancel = &graph->cancel,
+                                    .group = &graph->group,
                                     .priority =
                                         (enum hd_priority)pass->priority,
                                     .cost = &cost};
@@ -170,14 +182,31 @@ static hd_status launch(struct hd_graph *graph, struct hdi_pass *pass,
         &command->range, graph->packed + command->args, command->arg_count,
         &terms, error);
 
-    pass->busy += atomic_load_explicit(&cost.busy, memory_order_relaxed);
+    atomic_fetch_add_explicit(
+        &pass->busy, atomic_load_explicit(&cost.busy, memory_order_relaxed),
+        memory_order_relaxed);
     return status;
 }
 
-static hd_status run_dispatch(struct hd_graph *graph, struct hdi_pass *pass,
+static hd_status start_launch(struct hd_graph *graph,
+                              const struct hdi_pass *pass,
                               const struct hdi_command *command,
+                              hd_event *event, struct hd_error *error)
+{
+    const struct hd_start start = {.priority = (enum hd_priority)pass->priority,
+                                   .group = &graph->group};
+
+    return hdi_launch_start(graph->context.launcher, &start,
+                            graph->kernels.at[command->kernel].kernel,
+                            &command->range, graph->packed + command->args,
+                            command->arg_count, event, error);
+}
+
+static hd_status run_dispatch(struct hd_graph *graph, struct hdi_task *task,
+                              const struct hdi_command *command, bool *later,
                               struct hd_error *error)
 {
+    struct hdi_pass *pass = &graph->passes.at[task->pass];
     struct hd_arg *packed = graph->packed + command->args;
     hd_status status = HD_OK;
     uint32_t count = 0;
@@ -187,32 +216,62 @@ static hd_status run_dispatch(struct hd_graph *graph, struct hdi_pass *pass,
                           &packed[count], error);
         count += status == HD_OK;
     }
+    *later = !runs_here(graph);
     if (status == HD_OK)
-        status = launch(graph, pass, command, error);
+        status = *later
+                     ? start_launch(graph, pass, command, &task->event, error)
+                     : launch_here(graph, pass, command, error);
     while (count-- > 0)
         if (graph->args.at[command->args + count].is == HD_PASS_IMAGE)
             hd_image_destroy((struct hd_image *)(uintptr_t)packed[count].image);
     return status;
 }
 
-static hd_status run_commands(struct hd_graph *graph, struct hdi_pass *pass,
-                              struct hd_error *error)
+// What the launch before has come to.
+static hd_status look_back(struct hd_graph *graph, struct hdi_task *task,
+                           struct hd_error *error)
 {
-    for (uint32_t i = 0; i < pass->command_count; i++) {
-        const struct hdi_command *c = &graph->commands.at[pass->commands + i];
-        HDI_TRY(c->is == HD_DISPATCH ? run_dispatch(graph, pass, c, error)
-                                     : hdi_transfer(graph, pass, c, error));
+    struct hd_pool *pool = graph->context.launcher->pool;
+    hd_event event = task->event;
+    struct hd_event_info info;
+
+    if (event == 0)
+        return HD_OK;
+    task->event = 0;
+    if (hd_event_info(pool, event, &info))
+        atomic_fetch_add_explicit(&graph->passes.at[task->pass].busy, info.busy,
+                                  memory_order_relaxed);
+    hd_status status = hd_event_status(pool, event, error);
+    hd_event_release(pool, event);
+    return status;
+}
+
+hd_status hdi_pass_begin(struct hd_graph *graph, struct hdi_pass *pass,
+                         struct hd_error *error)
+{
+    return take_memory(graph, pass, error);
+}
+
+hd_status hdi_pass_go_on(struct hd_graph *graph, struct hdi_task *task,
+                         bool *later, struct hd_error *error)
+{
+    const struct hdi_pass *pass = &graph->passes.at[task->pass];
+
+    *later = false;
+    HDI_TRY(look_back(graph, task, error));
+    while (task->command < pass->command_count) {
+        const struct hdi_command *c =
+            &graph->commands.at[pass->commands + task->command++];
+        HDI_TRY(c->is == HD_DISPATCH
+                    ? run_dispatch(graph, task, c, later, error)
+                    : hdi_transfer(graph, pass, c, error));
+        if (*later)
+            return HD_OK;
     }
     return HD_OK;
 }
 
-hd_status hdi_pass_perform(struct hd_graph *graph, struct hdi_pass *pass,
-                           struct hd_error *error)
+void hdi_pass_end(struct hd_graph *graph, const struct hdi_pass *pass)
 {
-    hd_status status = take_memory(graph, pass, error);
-
-    if (status == HD_OK)
-        status = run_commands(graph, pass, error);
     give_scratch(graph, pass);
-    return status;
 }

@@ -18,7 +18,7 @@ void hdi_graph_unprepare(struct hd_graph *graph)
     free(graph->waits);
     free(graph->packed);
     free(graph->packed_values);
-    free(graph->jobs);
+    free(graph->tasks);
     free(graph->weights);
     free(graph->rank);
     free(graph->ready);
@@ -32,7 +32,7 @@ void hdi_graph_unprepare(struct hd_graph *graph)
     graph->waits = NULL;
     graph->packed = NULL;
     graph->packed_values = NULL;
-    graph->jobs = NULL;
+    graph->tasks = NULL;
     graph->prepared = false;
     graph->linked = false;
 }
@@ -68,21 +68,27 @@ static hd_status list_successors(struct hd_graph *graph, struct hd_error *error)
     graph->successors = malloc((edges + (size_t)1) * sizeof(uint32_t));
     graph->first_successor = calloc(passes + (size_t)2, sizeof(uint32_t));
     graph->waits = calloc(passes + (size_t)1, sizeof(uint32_t));
-    if (!graph->successors || !graph->first_successor || !graph->waits)
+    if (!graph->successors || !graph->first_successor || !graph->waits ||
+        !hdi_graph_reduce(graph))
         return no_memory(error);
 
     // A counting sort: entry i + 1 counts, then is the next free place, and
     // ends as the place where the successors of pass i + 1 begin.
     uint32_t *first = graph->first_successor;
+    graph->barriers = 0;
     for (uint32_t i = 0; i < edges; i++) {
+        if (graph->edges.at[i].implied)
+            continue;
+        graph->barriers++;
         first[graph->edges.at[i].from + 2]++;
         graph->waits[graph->edges.at[i].to]++;
     }
     for (uint32_t i = 2; i < passes + 2; i++)
         first[i] += first[i - 1];
     for (uint32_t i = 0; i < edges; i++)
-        graph->successors[first[graph->edges.at[i].from + 1]++] =
-            graph->edges.at[i].to;
+        if (!graph->edges.at[i].implied)
+            graph->successors[first[graph->edges.at[i].from + 1]++] =
+                graph->edges.at[i].to;
     return HD_OK;
 }
 
@@ -494,11 +500,12 @@ static hd_status pack_args(struct hd_graph *graph, struct hd_error *error)
     return HD_OK;
 }
 
-static hd_status make_jobs(struct hd_graph *graph, struct hd_error *error)
+static hd_status make_tasks(struct hd_graph *graph, struct hd_error *error)
 {
     struct hdi_trace *trace = graph->context.launcher->trace;
 
-    graph->jobs = calloc(graph->passes.count + (size_t)1, sizeof(*graph->jobs));
+    graph->tasks =
+        calloc(graph->passes.count + (size_t)1, sizeof(*graph->tasks));
     graph->weights =
         calloc(graph->passes.count + (size_t)1, sizeof(*graph->weights));
     graph->rank = calloc(graph->passes.count + (size_t)1, sizeof(*graph->rank));
@@ -507,7 +514,7 @@ static hd_status make_jobs(struct hd_graph *graph, struct hd_error *error)
     if (graph->context.feedback)
         graph->keys =
             calloc(graph->passes.count + (size_t)1, sizeof(*graph->keys));
-    if (!graph->jobs || !graph->weights || !graph->rank || !graph->ready ||
+    if (!graph->tasks || !graph->weights || !graph->rank || !graph->ready ||
         (graph->context.feedback && !graph->keys) || !hdi_graph_weigh(graph))
         return no_memory(error);
     for (uint32_t i = 0; trace && i < graph->passes.count; i++)
@@ -525,7 +532,7 @@ static hd_status prepare(struct hd_graph *graph, struct hd_error *error)
     HDI_TRY(list_successors(graph, error));
     HDI_TRY(check_cycles(graph, error));
     HDI_TRY(pack_args(graph, error));
-    return make_jobs(graph, error);
+    return make_tasks(graph, error);
 }
 
 hd_status hd_graph_prepare(struct hd_graph *graph, struct hd_error *error)

@@ -1,11 +1,12 @@
 // Running a graph: a pass becomes a job of the pool when the last pass it waits
 // for has finished. Of the passes that are ready, the one goes first after
-// which most is to be done.
+// which most is to be done. A pass whose launch goes on without a worker is
+// left and gone on with when that has ended, so any number may be under way.
 //
 // Invariant: a heap holds what is ready, and for each entry there is one job in
 // the pool, or one worker that will take it as soon as it has counted down the
-// successors of its pass. After the first failure no pass starts; whoever waits
-// for the run gives back what is left.
+// successors of its pass. After the first failure no pass starts, but all are
+// counted down still; whoever comes to the last one ends the run.
 #include "graph/model.h"
 
 #include <string.h>
@@ -14,6 +15,8 @@
 #include "base/error.h"
 #include "graph/order.h"
 #include "graph/perform.h"
+#include "steal/event.h"
+#include "steal/group.h"
 #include "steal/worker.h"
 
 // Passes ----------------------------------------------------------------------
@@ -40,53 +43,92 @@ static uint32_t total(const struct hd_graph *graph)
 
 static void tell_progress(struct hd_graph *graph, const struct hdi_pass *pass)
 {
-    const struct hd_graph_run_params *params = graph->params;
+    const struct hd_graph_run_params *params = &graph->params;
 
-    if (!params || !params->progress) {
-        atomic_fetch_add_explicit(&graph->finished, 1, memory_order_relaxed);
+    if (!params->progress)
         return;
-    }
     pthread_mutex_lock(&graph->lock);
-    uint32_t finished =
-        atomic_fetch_add_explicit(&graph->finished, 1, memory_order_relaxed) +
-        1;
-    params->progress(params->data, finished, total(graph), pass->name);
+    params->progress(params->data, ++graph->told, total(graph), pass->name);
     pthread_mutex_unlock(&graph->lock);
 }
 
 static bool is_stopped(struct hd_graph *graph)
 {
     return atomic_load_explicit(&graph->stopped, memory_order_relaxed) ||
-           atomic_load_explicit(&graph->cancel, memory_order_relaxed);
+           atomic_load_explicit(&graph->cancel, memory_order_relaxed) ||
+           hdi_group_cancelled(&graph->group);
 }
 
-// False when the pass failed or never started: what waits for it must not
-// start.
+static void trace_pass(struct hd_graph *graph, struct hd_worker *worker,
+                       const struct hdi_task *task, const struct hdi_pass *pass)
+{
+    struct hdi_track *track =
+        graph->context.launcher->tracks[hd_worker_index(worker)];
+
+    hdi_trace_span(track, HDI_EVENT_pass, task->begin, pass->trace_name,
+                   pass->work_items);
+}
+
+static void end_pass(struct hd_graph *graph, struct hd_worker *worker,
+                     struct hdi_task *task, hd_status status,
+                     const struct hd_error *error)
+{
+    struct hdi_pass *pass = &graph->passes.at[task->pass];
+
+    hdi_pass_end(graph, pass);
+    trace_pass(graph, worker, task, pass);
+    if (status != HD_OK) {
+        atomic_fetch_add_explicit(&graph->not_run, 1, memory_order_relaxed);
+        fail_run(graph, pass, status, error);
+        return;
+    }
+    hdi_pass_release(graph, pass);
+    pass->begin = task->begin - graph->start;
+    pass->end = hdi_now() - graph->start;
+    tell_progress(graph, pass);
+}
+
+static void resume(struct hd_worker *worker, hd_status status, void *data);
+
+// Go on with the pass. False: that is left to the end of what it started, and
+// the task is no longer this worker's.
+static bool go_on(struct hd_graph *graph, struct hd_worker *worker,
+                  struct hdi_task *task, hd_status status,
+                  struct hd_error *error)
+{
+    struct hd_pool *pool = graph->context.launcher->pool;
+    bool later = true;
+
+    while (status == HD_OK && later) {
+        status = hdi_pass_go_on(graph, task, &later, error);
+        if (status != HD_OK || !later)
+            break;
+        if (hd_event_on_end(pool, task->event, resume, task, NULL) == HD_OK)
+            return false;
+        // No memory for that: this worker waits.
+        hd_event_wait(pool, &task->event, 1, HD_FOREVER, NULL);
+    }
+    end_pass(graph, worker, task, status, error);
+    return true;
+}
+
+// True when the pass has ended, or does not run; false: later.
 static bool run_pass(struct hd_graph *graph, struct hd_worker *worker,
                      uint32_t index)
 {
-    struct hdi_pass *pass = &graph->passes.at[index];
-    if (is_stopped(graph))
-        return false;
+    struct hdi_task *task = &graph->tasks[index];
+    struct hdi_pass *pass = &graph->passes.at[task->pass];
+    struct hd_error error = {.status = HD_OK};
+
     if (pass->dropped)
         return true;
-
-    struct hdi_track *track =
-        graph->context.launcher->tracks[hd_worker_index(worker)];
-    uint64_t begin = hdi_now();
-    struct hd_error error = {.status = HD_OK};
-    hd_status status = hdi_pass_perform(graph, pass, &error);
-    hdi_trace_span(track, HDI_EVENT_pass, begin, pass->trace_name,
-                   pass->work_items);
-    if (status != HD_OK) {
-        fail_run(graph, pass, status, &error);
-        return false;
+    if (is_stopped(graph)) {
+        atomic_fetch_add_explicit(&graph->not_run, 1, memory_order_relaxed);
+        return true;
     }
-    hdi_pass_release(graph, pass);
-    pass->begin = begin - graph->start;
-    pass->end = hdi_now() - graph->start;
-    tell_progress(graph, pass);
-    return true;
+    task->begin = hdi_now();
+    return go_on(graph, worker, task, hdi_pass_begin(graph, pass, &error),
+                 &error);
 }
 
 // What is ready ---------------------------------------------------------------
@@ -156,7 +198,7 @@ static uint32_t start_successors(struct hd_graph *graph, uint32_t index)
     for (uint32_t i = graph->first_successor[index];
          i < graph->first_successor[index + 1]; i++) {
         uint32_t successor = graph->successors[i];
-        if (atomic_fetch_sub_explicit(&graph->jobs[successor].waiting, 1,
+        if (atomic_fetch_sub_explicit(&graph->tasks[successor].waiting, 1,
                                       memory_order_acq_rel) != 1)
             continue;
         if (++count == 1) {
@@ -167,7 +209,7 @@ static uint32_t start_successors(struct hd_graph *graph, uint32_t index)
         push(graph, successor);
         pthread_mutex_unlock(&graph->ready_lock);
         hd_submit_work(graph->context.launcher->pool,
-                       &graph->jobs[successor].work);
+                       &graph->tasks[successor].work);
     }
     if (count == 0 ||
         atomic_load_explicit(&graph->ready_count, memory_order_relaxed) == 0)
@@ -179,14 +221,41 @@ static uint32_t start_successors(struct hd_graph *graph, uint32_t index)
     return only;
 }
 
+static void end_run(struct hd_graph *graph);
+
+// What comes after a pass that has ended, as long as there is something.
+static void follow(struct hd_graph *graph, struct hd_worker *worker,
+                   uint32_t index)
+{
+    do {
+        uint32_t next = start_successors(graph, index);
+        if (atomic_fetch_sub_explicit(&graph->unfinished, 1,
+                                      memory_order_acq_rel) == 1) {
+            end_run(graph);
+            return;
+        }
+        index = next;
+    } while (index != HDI_NONE && run_pass(graph, worker, index));
+}
+
+static void resume(struct hd_worker *worker, hd_status status, void *data)
+{
+    struct hdi_task *task = data;
+    struct hd_graph *graph = task->graph;
+    struct hd_error error = {.status = HD_OK};
+
+    (void)status; // the event knows, and why
+    if (go_on(graph, worker, task, HD_OK, &error))
+        follow(graph, worker, (uint32_t)(task - graph->tasks));
+}
+
 static void run_job(struct hd_worker *worker, struct hd_job *job)
 {
-    struct hdi_pass_job *pass_job = (struct hdi_pass_job *)job;
-    struct hd_graph *graph = pass_job->graph;
+    struct hd_graph *graph = ((struct hdi_task *)(void *)job)->graph;
     uint32_t index = take_ready(graph);
 
-    while (index != HDI_NONE && run_pass(graph, worker, index))
-        index = start_successors(graph, index);
+    if (run_pass(graph, worker, index))
+        follow(graph, worker, index);
 }
 
 // Runs ------------------------------------------------------------------------
@@ -267,10 +336,14 @@ static void keep_results(struct hd_graph *graph)
 static void reset(struct hd_graph *graph,
                   const struct hd_graph_run_params *params)
 {
-    graph->params = params;
+    uint32_t count = graph->passes.count - graph->first;
+
+    graph->params = params ? *params : (struct hd_graph_run_params){0};
     graph->failed = HD_OK;
+    graph->told = 0;
     atomic_store(&graph->stopped, false);
-    atomic_store(&graph->finished, 0);
+    atomic_store(&graph->unfinished, count);
+    atomic_store(&graph->not_run, 0);
     atomic_store(&graph->ready_count, 0);
     release_slots(graph);
     if (graph->first == 0) {
@@ -280,63 +353,144 @@ static void reset(struct hd_graph *graph,
     hand_over(graph);
     for (uint32_t i = graph->first; i < graph->passes.count; i++) {
         struct hdi_pass *pass = &graph->passes.at[i];
-        pass->begin = pass->end = pass->busy = 0;
-        graph->jobs[i].work =
-            (struct hd_work){.job = {.run = run_job, .group = &graph->group},
+        struct hdi_task *task = &graph->tasks[i];
+        pass->begin = pass->end = 0;
+        atomic_store_explicit(&pass->busy, 0, memory_order_relaxed);
+        task->work =
+            (struct hd_work){.job = {.run = run_job},
                              .priority = (enum hd_priority)pass->priority};
-        graph->jobs[i].graph = graph;
-        atomic_store_explicit(&graph->jobs[i].waiting, graph->waits[i],
+        task->graph = graph;
+        task->pass = i;
+        task->command = 0;
+        task->event = 0;
+        atomic_store_explicit(&task->waiting, graph->waits[i],
                               memory_order_relaxed);
     }
-    graph->start = hdi_now();
 }
 
 // A cancellation that comes when everything has finished changes nothing.
-static hd_status finish(struct hd_graph *graph, struct hd_error *error)
+static void conclude(struct hd_graph *graph)
 {
-    uint32_t finished = atomic_load(&graph->finished);
+    uint32_t not_run = atomic_load(&graph->not_run);
 
     atomic_store(&graph->cancel, false);
-    if (finished == total(graph)) {
+    if (not_run == 0 && graph->failed == HD_OK) {
         graph->took = hdi_now() - graph->start;
         keep_results(graph);
         hdi_graph_learn(graph);
-        return HD_OK;
+        graph->done = graph->keeps_all ? graph->passes.count : 0;
+        return;
     }
     hdi_graph_release(graph);
     hdi_memory_drop(&graph->memory);
     graph->done = 0;
     if (graph->failed != HD_OK && graph->failed != HD_ECANCELED)
-        return hdi_fail_text(error, graph->failed, graph->failure.text,
-                             strlen(graph->failure.text));
-    return hdi_fail(error, HD_ECANCELED,
-                    "the run was cancelled; %u of %u passes had finished",
-                    finished, total(graph));
+        return;
+    graph->failed = HD_ECANCELED;
+    hdi_fail(&graph->failure, HD_ECANCELED,
+             "the run was cancelled; %u of %u passes had finished",
+             total(graph) - not_run, total(graph));
 }
 
-static hd_status run(struct hd_graph *graph,
-                     const struct hd_graph_run_params *params,
-                     struct hd_error *error)
+// Who waits may destroy the graph as soon as its group is left.
+static void leave(struct hd_graph *graph)
 {
+    hd_group_within(&graph->group, NULL);
+    graph->event = NULL;
+    atomic_store_explicit(&graph->running, false, memory_order_release);
+    hdi_pool_leave(graph->context.launcher->pool, &graph->group);
+}
+
+static void end_run(struct hd_graph *graph)
+{
+    struct hdi_event *event = graph->event;
+    struct hd_error error;
+
+    conclude(graph);
+    if (!event) {
+        leave(graph);
+        return;
+    }
+    error.status = graph->failed;
+    if (error.status != HD_OK)
+        error = graph->failure;
+    hdi_event_end(event, error.status,
+                  error.status != HD_OK ? error.text : NULL);
+}
+
+// Everything is checked and ready; the run is counted in graph->group.
+static hd_status begin_run(struct hd_graph *graph,
+                           const struct hd_graph_run_params *params,
+                           struct hd_error *error)
+{
+    struct hd_pool *pool = graph->context.launcher->pool;
+
+    if (atomic_load_explicit(&graph->running, memory_order_acquire))
+        return hdi_fail(error, HD_EINVAL,
+                        "the graph is running: wait for its event first");
+    if (pool &&
+        !hdi_group_done(
+            &graph->group)) // what is left of the launches of the run before
+        hd_group_wait(pool, &graph->group);
     if (graph->prepared && graph->first != graph->done)
         hdi_graph_unprepare(graph);
     HDI_TRY(hd_graph_prepare(graph, error));
     HDI_TRY(check_inputs(graph, error));
     if (!hdi_graph_reweigh(graph))
         return hdi_fail(error, HD_ENOMEM, "no memory to order the passes");
-
-    struct hd_pool *pool = graph->context.launcher->pool;
     HDI_TRY(hdi_pool_check(pool, error));
     reset(graph, params);
-    // All are in the heap before the first job may look for the best of them.
+    hd_group_init(&graph->group);
+    hdi_group_enter(&graph->group);
+    atomic_store_explicit(&graph->running, true, memory_order_relaxed);
+    return HD_OK;
+}
+
+// All are in the heap before the first job may look for the best of them. The
+// run may be over when this returns.
+static void start_first(struct hd_graph *graph)
+{
+    struct hd_pool *pool = graph->context.launcher->pool;
+    uint32_t count = 0;
+
+    graph->start = hdi_now();
     for (uint32_t i = graph->first; i < graph->passes.count; i++)
-        if (graph->waits[i] == 0)
+        if (graph->waits[i] == 0) {
             push(graph, i);
-    for (uint32_t i = graph->first; i < graph->passes.count; i++)
-        if (graph->waits[i] == 0)
-            hd_submit_work(pool, &graph->jobs[i].work);
-    hd_group_wait(pool, &graph->group);
-    return finish(graph, error);
+            count++;
+        }
+    if (count == 0) {
+        end_run(graph);
+        return;
+    }
+    // A task's job stands for any of those that are ready, and its memory goes
+    // with the run: so none is looked at when all have been submitted.
+    for (uint32_t i = graph->first; count > 0; i++)
+        if (graph->waits[i] == 0) {
+            count--;
+            hd_submit_work(pool, &graph->tasks[i].work);
+        }
+}
+
+static hd_status run(struct hd_graph *graph,
+                     const struct hd_graph_run_params *params,
+                     struct hd_error *error)
+{
+    HDI_TRY(begin_run(graph, params, error));
+    start_first(graph);
+    hd_group_wait(graph->context.launcher->pool, &graph->group);
+    if (graph->failed == HD_OK)
+        return HD_OK;
+    return hdi_fail_text(error, graph->failed, graph->failure.text,
+                         strlen(graph->failure.text));
+}
+
+// The next run is of the whole graph, and only outputs stay.
+static void run_all(struct hd_graph *graph)
+{
+    if (graph->keeps_all)
+        hdi_graph_unprepare(graph);
+    graph->keeps_all = false;
 }
 
 hd_status hd_graph_run(struct hd_graph *graph,
@@ -345,12 +499,8 @@ hd_status hd_graph_run(struct hd_graph *graph,
 {
     if (!graph)
         return hdi_fail(error, HD_EINVAL, "hd_graph_run() takes a graph");
-    if (graph->keeps_all)
-        hdi_graph_unprepare(graph);
-    graph->keeps_all = false;
-    HDI_TRY(run(graph, params, error));
-    graph->done = 0;
-    return HD_OK;
+    run_all(graph);
+    return run(graph, params, error);
 }
 
 hd_status hd_graph_advance(struct hd_graph *graph,
@@ -364,15 +514,83 @@ hd_status hd_graph_advance(struct hd_graph *graph,
     if (!graph->keeps_all)
         hdi_graph_unprepare(graph);
     graph->keeps_all = true;
-    HDI_TRY(run(graph, params, error));
-    graph->done = graph->passes.count;
-    return HD_OK;
+    return run(graph, params, error);
 }
 
+// Runs with an event --------------------------------------------------------
+
+// Room of the event's record.
+struct started {
+    struct hd_graph *graph;
+    bool began;
+};
+
+static bool run_started(struct hd_worker *worker, struct hdi_event *event,
+                        struct hd_error *error)
+{
+    struct started *s = event->room;
+
+    (void)worker, (void)error;
+    s->began = true;
+    start_first(s->graph);
+    return false;
+}
+
+static void drop_started(struct hdi_event *event)
+{
+    struct started *s = event->room;
+
+    if (!s->began) { // cancelled before, or what it comes after has failed
+        hdi_graph_release(s->graph);
+        s->graph->done = 0;
+        atomic_store(&s->graph->cancel, false);
+    }
+    leave(s->graph);
+}
+
+static const struct hdi_event_kind runs = {.run = run_started,
+                                           .drop = drop_started};
+
+hd_status hd_graph_start(struct hd_graph *graph, const struct hd_start *start,
+                         const struct hd_graph_run_params *params,
+                         hd_event *event, struct hd_error *error)
+{
+    struct hdi_event *e = NULL;
+
+    if (!graph)
+        return hdi_fail(error, HD_EINVAL, "hd_graph_start() takes a graph");
+    struct hd_pool *pool = graph->context.launcher->pool;
+    HDI_TRY(hdi_pool_check(pool, error));
+    if (start)
+        HDI_TRY(hdi_event_check(pool, start, error));
+    run_all(graph);
+    HDI_TRY(begin_run(graph, params, error));
+    hd_status status = hdi_event_take(pool, &runs, &e, error);
+    struct started *room =
+        status == HD_OK ? hdi_event_room(e, sizeof(*room)) : NULL;
+    if (!room) {
+        if (status == HD_OK) {
+            hdi_event_give_back(e);
+            status = hdi_fail(error, HD_ENOMEM, "no memory to start a graph");
+        }
+        leave(graph);
+        return status;
+    }
+    *room = (struct started){.graph = graph};
+    graph->event = e;
+    hd_group_within(&graph->group, &e->group);
+    // After an error it is dropped, and so the run is left.
+    return hdi_event_start(e, start, event, error);
+}
+
+// The bit of the group is for launches that have been started, the flag for a
+// run to come.
 void hd_graph_cancel(struct hd_graph *graph)
 {
     if (!graph)
         return;
     atomic_store(&graph->cancel, true);
+    __atomic_fetch_or(&graph->group.state_.word[1], HDI_GROUP_CANCELLED,
+                      __ATOMIC_SEQ_CST);
     hdi_stop_poke(graph->context.launcher);
 }

@@ -275,6 +275,70 @@ static void random_graphs_give_what_program_order_gives(void)
     hd_buffer_destroy(input);
 }
 
+// Whether there is a path by edges, without one of them.
+static bool leads(const struct hd_graph *g, uint32_t from, uint32_t to,
+                  bool all, const struct hdi_edge *without)
+{
+    if (from == to)
+        return true;
+    for (uint32_t i = 0; i < g->edges.count; i++) {
+        const struct hdi_edge *e = &g->edges.at[i];
+        if (e->from == from && e->to <= to && e != without &&
+            (all || !e->implied) && leads(g, e->to, to, all, without))
+            return true;
+    }
+    return false;
+}
+
+static void only_edges_that_others_imply_are_left_out(void)
+{
+    struct hd_buffer *input = new_buffer(COUNT * 8);
+    struct hd_graph_statistics stats;
+    uint32_t implied = 0;
+
+    memset(input->address, 0, COUNT * 8);
+    for (unsigned seed = 1; seed <= 40; seed++) {
+        uint64_t results[RESOURCES];
+        state = seed;
+        struct hd_graph *g = random_graph(input, results);
+        CHECK_OK(hd_graph_prepare(g, &error), error);
+        uint32_t left_out = 0;
+        for (uint32_t i = 0; i < g->edges.count; i++) {
+            const struct hdi_edge *e = &g->edges.at[i];
+            CHECK(leads(g, e->from, e->to, false, NULL));
+            left_out += e->implied;
+        }
+        hd_graph_stats(g, &stats);
+        CHECK(stats.edges == g->edges.count);
+        CHECK(stats.barriers == stats.edges - left_out);
+        implied += left_out;
+        hd_graph_destroy(g);
+    }
+    CHECK(implied > 100);
+    hd_buffer_destroy(input);
+}
+
+// a writes x, b reads it and writes y, c reads both: c waits for b alone.
+static void a_pass_waits_for_the_last_of_a_chain_alone(void)
+{
+    struct hd_graph *g = create();
+    hd_resource x = add_resource(g, "x", 1), y = add_resource(g, "y", 1);
+    hd_resource both[] = {x, y};
+    struct hd_graph_statistics stats;
+
+    hd_graph_stats(g, &stats);
+    CHECK(stats.passes == 0 && stats.barriers == 0);
+    add_look(g, "a", 0, NULL, 0, &x, 1);
+    add_look(g, "b", 1, &x, 1, &y, 1);
+    add_look(g, "c", 2, both, 2, NULL, 0);
+    run_ok(g);
+    hd_graph_stats(g, &stats);
+    CHECK(stats.passes == 3 && stats.edges == 3 && stats.barriers == 2);
+    CHECK(stats.makespan >= g->passes.at[2].end && stats.known == 3);
+    CHECK(stats.live == 16 && stats.heap >= 16);
+    hd_graph_destroy(g);
+}
+
 // The diamond -----------------------------------------------------------------
 
 static struct {
@@ -913,8 +977,182 @@ static void the_second_run_begins_with_what_takes_long(void)
 static void an_empty_graph_runs(void)
 {
     struct hd_graph *g = create();
+    hd_event event;
+
+    run_ok(g);
+    CHECK_OK(hd_graph_start(g, NULL, NULL, &event, &error), error);
+    CHECK_OK(hd_event_wait(launcher.pool, &event, 1, HD_FOREVER, &error),
+             error);
+    hd_event_release(launcher.pool, event);
+    hd_graph_destroy(g);
+}
+
+// Launches that nobody waits for --------------------------------------------
+
+static hd_event gate_of(unsigned launches)
+{
+    CHECK_OK(hd_event_create(launcher.pool, &fake.gate, &error), error);
+    fake.hold = launches;
+    atomic_store(&fake.held, 0);
+    return fake.gate;
+}
+
+static void open_gate(void)
+{
+    hd_event_release(launcher.pool, fake.gate);
+    fake.gate = 0;
+}
+
+// No launch ends before all of them are under way, and there are many more than
+// workers: a worker that waited for one would wait for ever.
+static void more_passes_are_under_way_than_workers(void)
+{
+    enum {
+        MANY = 40
+    };
+    struct hd_graph *g = create();
+    hd_resource r[MANY], sum = add_resource(g, "sum", 1);
+
+    for (unsigned i = 0; i < MANY; i++) {
+        r[i] = add_resource(g, "r", 1);
+        add_look(g, "P", i % 30, NULL, 0, &r[i], 1);
+    }
+    add_look(g, "last", 31, r, MANY, &sum, 1);
+    CHECK_OK(hd_graph_output(g, "sum", sum, NULL, &error), error);
+    launcher.peers = 2;
+    look = note;
+    for (int i = 0; i < 3; i++) {
+        gate_of(MANY);
+        atomic_store(&ran, 0);
+        run_ok(g);
+        CHECK(atomic_load(&fake.held) == MANY + 1);
+        CHECK(atomic_load(&ran) == 0xbfffffff);
+        open_gate();
+    }
+    look = NULL;
+    launcher.peers = 0;
+    hd_graph_destroy(g);
+}
+
+static void started_launches_give_and_fail_as_others_do(void)
+{
+    launcher.peers = 2;
+    random_graphs_give_what_program_order_gives();
+    independent_passes_run_between_their_neighbours();
+    a_failure_in_any_pass_ends_the_run_cleanly();
+    a_run_can_be_cancelled();
+    urgent_passes_start_first();
+    values_and_scratch_reach_the_kernel();
+    launcher.peers = 0;
+}
+
+static hd_status wait_for(hd_event event)
+{
+    hd_status status =
+        hd_event_wait(launcher.pool, &event, 1, HD_FOREVER, &error);
+    hd_event_release(launcher.pool, event);
+    return status;
+}
+
+static void a_run_can_be_started_after_events_and_others_after_it(void)
+{
+    struct hd_buffer *input = new_buffer(COUNT * 8);
+    uint64_t results[RESOURCES];
+    hd_event first, event;
+
+    for (int k = 0; k < COUNT; k++)
+        ((uint64_t *)input->address)[k] = 0;
+    state = 1;
+    struct hd_graph *g = random_graph(input, results);
+    CHECK_OK(hd_event_create(launcher.pool, &first, &error), error);
+    const struct hd_start start = {.after = &first, .after_count = 1};
+    CHECK_OK(hd_graph_start(g, &start, NULL, &event, &error), error);
+    CHECK_FAILS(hd_graph_run(g, NULL, &error), HD_EINVAL, error,
+                "the graph is running");
+    CHECK(hd_event_state(launcher.pool, event) == HD_EVENT_WAITS);
+    // What it reads comes with the event.
+    for (int k = 0; k < COUNT; k++)
+        ((uint64_t *)input->address)[k] = 12345;
+    state = 1;
+    hd_graph_destroy(random_graph(input, results));
+    CHECK_OK(hd_event_end(launcher.pool, first, HD_OK, NULL, &error), error);
+    hd_event_release(launcher.pool, first);
+    CHECK_OK(wait_for(event), error);
+    check_results(g, results);
+    run_ok(g);
+    check_results(g, results);
+
+    // A chain of graphs, of which nobody waits but for the last.
+    struct hd_graph *chain[20];
+    hd_event before = 0;
+    for (unsigned i = 0; i < 20; i++) {
+        chain[i] = create();
+        add_look(chain[i], "P", i, NULL, 0, NULL, 0);
+        const struct hd_start next = {.after = &before, .after_count = i > 0};
+        CHECK_OK(hd_graph_start(chain[i], &next, NULL, &event, &error), error);
+        hd_event_release(launcher.pool, before);
+        before = event;
+    }
+    CHECK_OK(wait_for(before), error);
+    for (unsigned i = 0; i < 20; i++)
+        hd_graph_destroy(chain[i]);
+    hd_graph_destroy(g);
+    hd_buffer_destroy(input);
+}
+
+static void the_event_of_a_run_has_its_first_error(void)
+{
+    struct hd_buffer *input = new_buffer(800);
+    struct hd_graph *g = diamond(input), *after = create();
+    hd_event event, next;
+
+    add_look(after, "after", 1, NULL, 0, NULL, 0);
+    for (unsigned n = 1; n <= 5; n++) {
+        atomic_store(&fake.fail_launch, n);
+        CHECK_OK(hd_graph_start(g, NULL, NULL, &event, &error), error);
+        const struct hd_start start = {.after = &event, .after_count = 1};
+        CHECK_OK(hd_graph_start(after, &start, NULL, &next, &error), error);
+        CHECK_FAILS(wait_for(event), HD_EFAULT, error, "run.lua:5: pass 'P");
+        CHECK_FAILS(wait_for(next), HD_EFAULT, error, "run.lua:5: pass 'P");
+        CHECK(atomic_load(&fake.buffers_alive) == 1);
+    }
+    run_ok(g);
+    run_ok(after);
+    hd_graph_destroy(after);
+    hd_graph_destroy(g);
+    hd_buffer_destroy(input);
+}
+
+static void cancelling_the_event_of_a_run_cancels_it(void)
+{
+    struct hd_buffer *input = new_buffer(800);
+    struct hd_graph *g = diamond(input);
+    hd_event event, first;
+
+    // Before it begins.
+    CHECK_OK(hd_event_create(launcher.pool, &first, &error), error);
+    const struct hd_start start = {.after = &first, .after_count = 1};
+    CHECK_OK(hd_graph_start(g, &start, NULL, &event, &error), error);
+    hd_event_cancel(launcher.pool, event);
+    CHECK_FAILS(wait_for(event), HD_ECANCELED, error, "");
+    CHECK_OK(hd_event_end(launcher.pool, first, HD_OK, NULL, &error), error);
+    hd_event_release(launcher.pool, first);
+    run_ok(g);
+
+    // While a launch of it is under way.
+    launcher.peers = 2;
+    first = gate_of(100);
+    CHECK_OK(hd_graph_start(g, NULL, NULL, &event, &error), error);
+    while (hdi_pool_has_threads(launcher.pool) && atomic_load(&fake.held) == 0)
+        sched_yield();
+    hd_event_cancel(launcher.pool, event);
+    CHECK_OK(hd_event_end(launcher.pool, first, HD_OK, NULL, &error), error);
+    CHECK_FAILS(wait_for(event), HD_ECANCELED, error, "");
+    open_gate();
+    launcher.peers = 0;
     run_ok(g);
     hd_graph_destroy(g);
+    hd_buffer_destroy(input);
 }
 
 static struct hd_graph *inner;
@@ -990,7 +1228,13 @@ int main(void)
         a_graph_goes_on_by_what_it_has_computed();
         the_second_run_begins_with_what_takes_long();
         an_empty_graph_runs();
+        more_passes_are_under_way_than_workers();
+        a_run_can_be_started_after_events_and_others_after_it();
+        the_event_of_a_run_has_its_first_error();
+        cancelling_the_event_of_a_run_cancels_it();
         random_graphs_give_what_program_order_gives();
+        only_edges_that_others_imply_are_left_out();
+        a_pass_waits_for_the_last_of_a_chain_alone();
         independent_passes_run_between_their_neighbours();
         peak_memory_is_what_was_alive();
         spare_memory_is_used_again_and_let_go_in_need();
@@ -1005,6 +1249,7 @@ int main(void)
         progress_is_told_one_pass_at_a_time();
         passes_are_spans_on_the_track_of_their_worker();
         a_worker_can_run_a_graph();
+        started_launches_give_and_fail_as_others_do();
         a_pass_costs_little();
         CHECK(atomic_load(&fake.buffers_alive) == 0);
         CHECK(atomic_load(&fake.programs_alive) == 0);

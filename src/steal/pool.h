@@ -148,9 +148,6 @@ bool hdi_worker_run_one(struct hd_worker *worker);
 void hdi_submit_at(struct hd_pool *pool, struct hd_job *job,
                    enum hd_priority priority);
 
-// One less to wait for in the group.
-void hdi_pool_leave(struct hd_pool *pool, struct hd_group *group);
-
 // As hd_group_wait(), but not after `deadline` [ns], UINT64_MAX: none. Whether
 // the group is done.
 bool hdi_group_wait_until(struct hd_pool *pool, struct hd_group *group,

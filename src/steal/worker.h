@@ -53,6 +53,9 @@ void hdi_pool_on_cancel(struct hd_pool *pool, struct hdi_listener *listener);
 bool hdi_pool_cancelled(const struct hd_pool *pool,
                         const struct hd_group *group);
 
+// One less to wait for in the group, which may be gone then. Any thread.
+void hdi_pool_leave(struct hd_pool *pool, struct hd_group *group);
+
 // The group that what this worker runs belongs to, or NULL. On the worker only.
 struct hd_group *hdi_worker_group(const struct hd_worker *worker);
 

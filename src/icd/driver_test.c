@@ -53,6 +53,25 @@ static void a_kernel_runs(void)
     driver_close(&d);
 }
 
+// To build one with none is how programs ask whether a compiler is there.
+static void a_program_may_have_no_kernels(void)
+{
+    struct driver d = driver_open(0);
+    cl_program program = driver_build(&d, "int f(int n) { return n; }", NULL);
+    size_t count = 1;
+    cl_uint made = 1;
+    cl_int status;
+
+    CL_OK(clGetProgramInfo(program, CL_PROGRAM_NUM_KERNELS, sizeof(count),
+                           &count, NULL));
+    CL_OK(clCreateKernelsInProgram(program, 0, NULL, &made));
+    CHECK(count == 0 && made == 0);
+    CHECK(!clCreateKernel(program, "f", &status));
+    CL_IS(status, CL_INVALID_KERNEL_NAME);
+    CL_OK(clReleaseProgram(program));
+    driver_close(&d);
+}
+
 // Both vendors' objects are used in turn.
 static void runs_beside_another_vendor(void)
 {
@@ -210,6 +229,7 @@ static void a_child_of_fork_starts_anew(void)
 int main(void)
 {
     a_kernel_runs();
+    a_program_may_have_no_kernels();
     a_part_may_go_with_its_last_command();
     parts_of_the_device_run_kernels();
     runs_beside_another_vendor();

@@ -57,8 +57,6 @@ static void mistakes_are_named(struct try *t)
           HD_EBUILD, "a/b.cl:2: error: assembly");
     FAILS("__asm__(\"hlt\");\nkernel void k(global int *x) { x[0] = 1; }\n",
           NULL, HD_EBUILD, "error: assembly is no part");
-    FAILS("int f(int n) { return n; }\n", NULL, HD_EBUILD, "no kernel");
-    FAILS("", NULL, HD_EBUILD, "no kernel");
     FAILS(twice, "-Xclang -load", HD_EINVAL, "'-Xclang'");
     FAILS(twice, "-include /etc/passwd", HD_EINVAL, "'-include'");
     FAILS(twice, "-D", HD_EINVAL, "'-D'");
@@ -141,6 +139,33 @@ static void kernels_come_in_source_order(struct try *t)
     CHECK(!hd_program_kernel(p, 2));
     CHECK(!hd_program_find(p, "b"));
     hd_program_destroy(p);
+}
+
+// Nor need there be any: a program may be made to see whether it builds.
+static void a_program_may_have_no_kernels(struct try *t)
+{
+    static const char *const sources[] = {"", "int f(int n) { return n; }\n"};
+    static const char *const options[] = {NULL, "-heddle-check",
+                                          "-heddle-debug"};
+
+    for (unsigned s = 0; s < 2; s++)
+        for (unsigned o = 0; o < 3; o++) {
+            struct hd_program *p = try_build(t, sources[s], options[o]), *again;
+            void *binary;
+            size_t size;
+            struct hd_error error;
+            CHECK(hd_program_kernel_count(p) == 0 && !hd_program_kernel(p, 0));
+            CHECK(!hd_program_find(p, "f"));
+            CHECK_OK(hd_program_binary(p, &binary, &size, &error), error);
+            const struct hd_program_params params = {.binary = binary,
+                                                     .binary_size = size};
+            CHECK_OK(hdi_program_create(&t->context, &params, &again, &error),
+                     error);
+            CHECK(hd_program_kernel_count(again) == 0);
+            hd_program_destroy(again);
+            free(binary);
+            hd_program_destroy(p);
+        }
 }
 
 // More than a process has descriptors free, with few of them left.
@@ -587,6 +612,7 @@ int main(void)
     options_reach_the_source(&t);
     the_mark_of_utf_8_is_no_source(&t);
     kernels_come_in_source_order(&t);
+    a_program_may_have_no_kernels(&t);
     kernels_may_be_many(&t);
     a_device_without_code_is_told_about_kernels(&t);
     a_binary_needs_no_compiler_and_survives_damage(&t);

@@ -132,6 +132,14 @@ static void a_kernel_is_an_entry_and_a_function_of_tiles(void)
     hdi_build_clear(&b);
 }
 
+static void a_program_may_have_no_kernels(void)
+{
+    struct hdi_build b = compile("int f(int n) { return n; }\n", "sm_80");
+
+    CHECK(b.kernel_count == 0 && b.image_size > 0 && !has(&b, ".entry"));
+    hdi_build_clear(&b);
+}
+
 static void local_memory_is_the_block_s(void)
 {
     struct hdi_build b =
@@ -292,6 +300,7 @@ int main(int argc, char **argv)
     if (argc > 1)
         return 0;
     a_kernel_is_an_entry_and_a_function_of_tiles();
+    a_program_may_have_no_kernels();
     local_memory_is_the_block_s();
     order_comes_from_fences();
     everything_assembles();

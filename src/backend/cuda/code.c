@@ -19,15 +19,19 @@ static hd_status fail_memory(struct hd_error *error)
     return hdi_fail(error, HD_ENOMEM, "no memory for code");
 }
 
-// The number of kernels by the image's first lines; 0: it is none of ours.
+static bool is_ours(const char *text)
+{
+    int version;
+
+    return sscanf(text, HDI_DEVICE_IMAGE "%d", &version) == 1 &&
+           version == HDI_DEVICE_VERSION;
+}
+
+// The number of kernels by the image's first lines.
 static unsigned count_kernels(const char *text)
 {
     unsigned count = 0;
-    int version;
 
-    if (sscanf(text, HDI_DEVICE_IMAGE "%d", &version) != 1 ||
-        version != HDI_DEVICE_VERSION)
-        return 0;
     for (const char *line = strchr(text, '\n');
          line &&
          strncmp(line + 1, HDI_DEVICE_KERNEL, strlen(HDI_DEVICE_KERNEL)) == 0;
@@ -160,8 +164,9 @@ hd_status cuda_code_load(struct hdi_device *device, const void *image,
     memcpy(text, image, size);
     text[size] = '\0';
     c->code.device = device;
-    c->count = count_kernels(text);
-    if (c->count == 0)
+    if (is_ours(text))
+        c->count = count_kernels(text);
+    else
         status = hdi_fail(error, HD_EFORMAT,
                           "this is no code for GPUs, or that of another "
                           "version of Heddle");

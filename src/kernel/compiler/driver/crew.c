@@ -52,8 +52,9 @@ struct hdi_crew {
     const struct hdi_text *bitcode;
     struct hdi_build *build; // kernels: NULL until a hand has counted them
     uint32_t kernel_count;
-    uint32_t next;          // kernel nobody has taken yet
-    struct result *results; // per kernel
+    uint32_t object_count;  // one per kernel; of none, an empty one
+    uint32_t next;          // object nobody has taken yet
+    struct result *results; // per object
     bool failed;            // no more kernels are taken
 };
 
@@ -260,6 +261,23 @@ static hd_status make_kernel(struct hdi_llvm *llvm,
     return status;
 }
 
+// Of a program without kernels: the linker makes no library of nothing.
+static hd_status make_nothing(struct hdi_llvm *llvm, struct hdi_text *object,
+                              struct hd_error *error)
+{
+    struct hdi_build_kernel none = {0};
+    struct hdi_forms forms = {0};
+    struct hdi_text explanation = {0};
+    LLVMModuleRef module =
+        LLVMModuleCreateWithNameInContext(llvm->path, llvm->context);
+
+    hd_status status =
+        hdi_code_make(llvm, module, &none, &forms, &explanation, object, error);
+    LLVMDisposeModule(module);
+    hdi_text_free(&explanation);
+    return status;
+}
+
 // Hands -----------------------------------------------------------------------
 
 static LLVMValueRef next_kernel(LLVMValueRef function)
@@ -273,27 +291,25 @@ static LLVMValueRef next_kernel(LLVMValueRef function)
 static hd_status count_kernels(struct hdi_crew *crew, LLVMModuleRef program,
                                struct hd_error *error)
 {
-    const char *path = crew->source->path;
     uint32_t count = 0;
 
     for (LLVMValueRef f = next_kernel(LLVMGetFirstFunction(program)); f;
          f = next_kernel(LLVMGetNextFunction(f)))
         count++;
-    if (count == 0)
-        return hdi_fail(error, HD_EBUILD, "%s: no kernel in this program",
-                        path);
-    struct hdi_build_kernel *kernels = calloc(count, sizeof(*kernels));
-    crew->results = calloc(count, sizeof(*crew->results));
+    struct hdi_build_kernel *kernels = calloc(count + 1, sizeof(*kernels));
+    crew->results = calloc(count + 1, sizeof(*crew->results));
     if (!kernels || !crew->results) {
         free(kernels);
-        return hdi_fail(error, HD_ENOMEM, "%s: no memory to compile", path);
+        return hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
+                        crew->source->path);
     }
     crew->build->kernels = kernels;
     crew->build->kernel_count = crew->kernel_count = count;
+    crew->object_count = count ? count : 1;
     return HD_OK;
 }
 
-// The number of a kernel for this hand; SIZE_MAX when there are no more.
+// The number of an object for this hand; SIZE_MAX when there are no more.
 static size_t take(struct hand *hand, LLVMModuleRef program)
 {
     struct hdi_crew *crew = hand->crew;
@@ -304,7 +320,7 @@ static size_t take(struct hand *hand, LLVMModuleRef program)
         hand->status = count_kernels(crew, program, &hand->error);
         crew->failed |= hand->status != HD_OK;
     }
-    if (!crew->failed && crew->next < crew->kernel_count)
+    if (!crew->failed && crew->next < crew->object_count)
         taken = crew->next++;
     pthread_mutex_unlock(&crew->lock);
     return taken;
@@ -320,9 +336,12 @@ static void make_kernels(struct hand *hand, LLVMModuleRef program)
         for (; at < taken; at++)
             function = next_kernel(LLVMGetNextFunction(function));
         struct result *result = &crew->results[taken];
-        result->status = make_kernel(&hand->llvm, crew->source, program,
-                                     function, &crew->build->kernels[taken],
-                                     &result->object, &result->error);
+        result->status =
+            crew->kernel_count == 0
+                ? make_nothing(&hand->llvm, &result->object, &result->error)
+                : make_kernel(&hand->llvm, crew->source, program, function,
+                              &crew->build->kernels[taken], &result->object,
+                              &result->error);
         if (result->status != HD_OK) {
             pthread_mutex_lock(&crew->lock);
             crew->failed = true;
@@ -338,7 +357,7 @@ static bool wait_for_work(struct hdi_crew *crew)
         pthread_cond_wait(&crew->changed, &crew->lock);
     // Whoever comes late finds nothing to do.
     bool work = crew->phase == PHASE_WORK && !crew->failed &&
-                (!crew->build->kernels || crew->next < crew->kernel_count);
+                (!crew->build->kernels || crew->next < crew->object_count);
     pthread_mutex_unlock(&crew->lock);
     return work;
 }
@@ -454,7 +473,7 @@ hd_status hdi_crew_compile(struct hdi_crew *crew,
     pthread_mutex_unlock(&crew->lock);
 
     hd_status status = HD_OK;
-    for (uint32_t i = 0; i < crew->kernel_count; i++) {
+    for (uint32_t i = 0; i < crew->object_count; i++) {
         struct result *result = &crew->results[i];
         if (result->object.size > 0)
             hdi_linker_add(archive, result->object.data, result->object.size);

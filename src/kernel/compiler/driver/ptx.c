@@ -63,10 +63,7 @@ static hd_status read_signatures(const struct hdi_llvm *llvm,
     for (LLVMValueRef f = next_kernel(LLVMGetFirstFunction(module)); f;
          f = next_kernel(LLVMGetNextFunction(f)))
         count++;
-    if (count == 0)
-        return hdi_fail(error, HD_EBUILD, "%s: no kernel in this program",
-                        llvm->path);
-    build->kernels = calloc(count, sizeof(*build->kernels));
+    build->kernels = calloc(count + 1, sizeof(*build->kernels));
     if (!build->kernels)
         return hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
                         llvm->path);

@@ -511,7 +511,7 @@ hd_status hdi_nvptx_build(struct hdi_llvm *llvm, LLVMModuleRef module,
                           struct hdi_build_kernel *kernels, uint32_t count,
                           struct hdi_text *image, struct hd_error *error)
 {
-    struct made *made = calloc(count, sizeof(*made));
+    struct made *made = calloc(count + 1, sizeof(*made));
     hd_status status = made ? HD_OK : fail_memory(llvm, error);
 
     // Names do not change from here on, but those that are not used go.

@@ -3,7 +3,6 @@
 #include "kernel/compiler/analysis/steps.h"
 
 enum {
-    LINE = 64,       // of memory [bytes]
     MOST_DEPTH = 24, // of an address's computation
     DIMENSIONS = 2
 };
@@ -58,9 +57,10 @@ static struct steps steps_of(const struct hdi_llvm *llvm,
     return steps;
 }
 
-static bool is_near(int64_t step)
+static bool is_near(const struct hdi_llvm *llvm, int64_t step)
 {
-    return step > -LINE && step < LINE;
+    int64_t line = llvm->target.line;
+    return step > -line && step < line;
 }
 
 // Neighbours in y are in one line, those in x are not.
@@ -69,7 +69,8 @@ static bool is_across(const struct hdi_llvm *llvm, const struct hdi_flow *flow,
 {
     struct steps steps = steps_of(llvm, flow, pointer, 0);
 
-    return steps.in[1] != 0 && is_near(steps.in[1]) && !is_near(steps.in[0]);
+    return steps.in[1] != 0 && is_near(llvm, steps.in[1]) &&
+           !is_near(llvm, steps.in[0]);
 }
 
 bool hdi_tile_pays(const struct hdi_llvm *llvm, const struct hdi_flow *flow)
@@ -85,4 +86,17 @@ bool hdi_tile_pays(const struct hdi_llvm *llvm, const struct hdi_flow *flow)
                 return true;
         }
     return false;
+}
+
+// A line of numbers of 4 bytes; else three rows of them leave room in the
+// nearest cache.
+unsigned hdi_tile_row(const struct hdi_target *target, bool is_short)
+{
+    unsigned most = target->near_kib * 1024 / 16, row = 1;
+
+    if (is_short)
+        return target->line / 4;
+    while (2 * row <= most)
+        row *= 2;
+    return row;
 }

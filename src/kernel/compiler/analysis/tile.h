@@ -9,4 +9,8 @@
 // Whether rows had better be short, so that the lines are still near then.
 bool hdi_tile_pays(const struct hdi_llvm *llvm, const struct hdi_flow *flow);
 
+// Work-items of a row that is short then; else of one so long that rows above
+// and below are still in a near cache when they are needed again.
+unsigned hdi_tile_row(const struct hdi_target *target, bool is_short);
+
 #endif

@@ -16,6 +16,11 @@ struct try_ir {
     struct hdi_flow flow;
 };
 
+static inline struct hdi_target try_ir_target(const char *cpu)
+{
+    return hdi_target_find("x86_64", cpu, "+avx2,+avx512f");
+}
+
 // `text` defines a function `k`; the layout and the declarations of id
 // functions are there already.
 static inline void try_ir_open(struct try_ir *t, const char *text)
@@ -29,7 +34,8 @@ static inline void try_ir_open(struct try_ir *t, const char *text)
     struct hdi_text all = {0};
     char *message = NULL;
 
-    *t = (struct try_ir){.llvm.path = "test"};
+    *t = (struct try_ir){.llvm.path = "test",
+                         .llvm.target = try_ir_target("skylake-avx512")};
     t->llvm.context = LLVMContextCreate();
     hdi_text_print(&all, "%s%s", begin, text);
     CHECK(!all.failed);

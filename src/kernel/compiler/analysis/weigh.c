@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 enum {
-    NEAR_MOVE = 64,  // [bytes] in a round: lines are used up
     RETRY_COST = 128 // of lanes that get in each other's way [operations]
 };
 
@@ -86,15 +85,16 @@ static void weigh_load(const struct hdi_llvm *llvm, const struct hdi_nest *nest,
         LLVMGetPointerAddressSpace(LLVMTypeOf(pointer)) == HDI_SPACE_LOCAL;
     int64_t move =
         is_local ? HDI_MOVE_ANYWHERE : hdi_move_of(llvm, nest, pointer);
-    bool far = move != HDI_MOVE_ANYWHERE && llabs(move) > NEAR_MOVE;
+    // Else lines are used up.
+    bool far = move != HDI_MOVE_ANYWHERE && llabs(move) > llvm->target.line;
 
     if (hdi_is_gathered(llvm, flow, pointer, LLVMTypeOf(x)))
         load->loss += far || (slow_alone && move != HDI_MOVE_ANYWHERE)
                           ? 0
-                          : HDI_GATHER_COST;
+                          : llvm->target.gather;
     else if (!is_local && (far || move == HDI_MOVE_ANYWHERE) &&
              hdi_step_of(llvm, flow, pointer) != 0)
-        load->work += HDI_GATHER_COST;
+        load->work += llvm->target.gather;
 }
 
 // Reads in a loop inside are weighed with that.
@@ -193,12 +193,12 @@ static bool is_for_lanes(const struct hdi_llvm *llvm,
             stores += store;
             if (!hdi_is_gathered(llvm, flow, LLVMGetOperand(i, store), type))
                 continue;
-            words |= !store && hdi_has_word_gather(llvm) &&
+            words |= !store && llvm->target.word_gather &&
                      LLVMABISizeOfType(llvm->layout, type) < 4;
             scattered++;
         }
-    return words ||
-           (stores > 1 && scattered > 0 && work >= HDI_GATHER_COST * scattered);
+    return words || (stores > 1 && scattered > 0 &&
+                     work >= llvm->target.gather * scattered);
 }
 
 bool hdi_weigh_lanes(const struct hdi_llvm *llvm, struct hdi_nest *nest,

@@ -5,10 +5,6 @@
 
 #include "kernel/compiler/flow/nest.h"
 
-enum {
-    HDI_GATHER_COST = 12 // operations that make up for one that is not
-};
-
 // Does lanes' own arithmetic, which vectors do at once?
 static inline bool hdi_is_work(const struct hdi_flow *flow, LLVMValueRef x)
 {

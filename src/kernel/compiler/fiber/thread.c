@@ -365,8 +365,7 @@ static void set_attributes(const struct thread *t, LLVMValueRef function)
 {
     hdi_function_flag(function, "nounwind", true);
     hdi_function_text(function, "no-trapping-math", "true");
-    if (strstr(t->llvm->features, "+avx512f"))
-        hdi_function_text(function, "prefer-vector-width", "512");
+    hdi_function_prefer(t->llvm, function);
 }
 
 static LLVMValueRef add_function(const struct thread *t, const char *prefix,

@@ -116,6 +116,7 @@ hd_status hdi_llvm_open(struct hdi_llvm *llvm, const char *triple,
         target, llvm->triple, llvm->cpu, llvm->features,
         LLVMCodeGenLevelAggressive, LLVMRelocPIC, LLVMCodeModelDefault);
     llvm->layout = LLVMCreateTargetDataLayout(llvm->machine);
+    llvm->target = hdi_target_find(llvm->triple, llvm->cpu, llvm->features);
     llvm->context = LLVMContextCreate();
     LLVMContextSetDiagnosticHandler(llvm->context, keep_remark, llvm);
     return HD_OK;
@@ -231,11 +232,6 @@ bool hdi_call_name_is_known(const char *name)
     return false;
 }
 
-bool hdi_has_word_gather(const struct hdi_llvm *llvm)
-{
-    return strstr(llvm->features, "+avx512f") != NULL;
-}
-
 void hdi_promise_nothing(LLVMValueRef copy)
 {
     switch (LLVMGetInstructionOpcode(copy)) {
@@ -297,6 +293,12 @@ void hdi_function_text(LLVMValueRef function, const char *name,
         LLVMCreateStringAttribute(
             LLVMGetModuleContext(LLVMGetGlobalParent(function)), name,
             (unsigned)strlen(name), value, (unsigned)strlen(value)));
+}
+
+void hdi_function_prefer(const struct hdi_llvm *llvm, LLVMValueRef function)
+{
+    if (llvm->target.vector_bytes == 64)
+        hdi_function_text(function, "prefer-vector-width", "512");
 }
 
 void hdi_build_at_end(LLVMBuilderRef builder, LLVMBasicBlockRef block)

@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "heddle/status.h"
+#include "kernel/compiler/target/target.h"
 
 enum {
     HDI_SPACE_GLOBAL = 1, // address spaces, as clang numbers them for SPIR
@@ -59,6 +60,7 @@ struct hdi_llvm {
     LLVMTargetMachineRef machine;
     LLVMTargetDataRef layout;
     char *triple, *cpu, *features;
+    struct hdi_target target;  // what rules ask about the processor
     const char *path;          // of the source, for messages
     struct hdi_text *remarks;  // of the optimiser, of the kernel at hand
     struct hdi_text *notes;    // see note.h
@@ -98,9 +100,6 @@ LLVMValueRef hdi_build_call(const struct hdi_llvm *llvm, LLVMModuleRef module,
 // A barrier of any kind: work-items wait for others there.
 bool hdi_call_is_barrier(enum hdi_call kind);
 
-// Whether words are gathered faster than one by one.
-bool hdi_has_word_gather(const struct hdi_llvm *llvm);
-
 // A copy is computed where what the instruction promises need not hold.
 void hdi_promise_nothing(LLVMValueRef copy);
 
@@ -111,6 +110,9 @@ unsigned hdi_source_line(LLVMValueRef instruction); // 0: not known
 void hdi_function_flag(LLVMValueRef function, const char *name, bool on);
 void hdi_function_text(LLVMValueRef function, const char *name,
                        const char *value);
+
+// Let LLVM use the widest vectors that pay; it is wary of those of 64 bytes.
+void hdi_function_prefer(const struct hdi_llvm *llvm, LLVMValueRef function);
 
 // Set the current point of `builder` to the end of `block`, without the debug
 // location that may be left from before.

@@ -6,7 +6,6 @@
 enum {
     MOST_LANES = 64,
     MOST_VECTORS = 4, // of one value
-    MOST_KEPT = 8,    // vectors that loops keep: a quarter of the registers
     MOST_WORK = 24    // instructions of loops that are short
 };
 
@@ -102,7 +101,8 @@ unsigned hdi_span_find(const struct hdi_wide *w)
     if (!loops || work > MOST_WORK)
         return span;
     while (span < MOST_LANES && span < MOST_VECTORS * e->width &&
-           2 * span * bytes <= MOST_KEPT * 4 * e->width)
+           2 * span * bytes <=
+               (uint64_t)hdi_target_kept(&e->llvm->target) * 4 * e->width)
         span *= 2;
     return span;
 }

@@ -7,13 +7,6 @@
 #include "kernel/compiler/transform/bounds.h"
 #include "kernel/compiler/transform/interior.h"
 
-enum {
-    MOST_ROW = 2048,     // work-items of a part in x: rows above and below are
-                         // still in a near cache when they are needed again
-    SHORT_ROW = 16,      // the same where that goes for lines of memory
-    SHARE_ALIGNMENT = 64 // of what a group does of a longer range [work-items]
-};
-
 // Flat kernels ----------------------------------------------------------------
 
 static bool asks_for_groups(LLVMValueRef instruction)
@@ -125,14 +118,14 @@ static LLVMValueRef share(struct hdi_emit *e, LLVMValueRef length,
                           LLVMValueRef group)
 {
     LLVMBuilderRef b = e->builder;
+    const unsigned line = e->llvm->target.line; // no two groups touch one
     LLVMValueRef groups = LLVMBuildZExt(b, e->group_count[0], e->i64, "");
     LLVMValueRef less_one =
         LLVMBuildSub(b, length, LLVMConstInt(e->i64, 1, false), "");
-    LLVMValueRef each =
-        LLVMBuildAdd(b, LLVMBuildUDiv(b, less_one, groups, ""),
-                     LLVMConstInt(e->i64, SHARE_ALIGNMENT, false), "");
-    each = LLVMBuildAnd(
-        b, each, LLVMConstInt(e->i64, ~(SHARE_ALIGNMENT - 1ull), false), "");
+    LLVMValueRef each = LLVMBuildAdd(b, LLVMBuildUDiv(b, less_one, groups, ""),
+                                     LLVMConstInt(e->i64, line, false), "");
+    each =
+        LLVMBuildAnd(b, each, LLVMConstInt(e->i64, ~(line - 1ull), false), "");
     return choose(e, LLVMIntULT, LLVMBuildMul(b, group, each, ""), length);
 }
 
@@ -344,8 +337,8 @@ LLVMBasicBlockRef hdi_chunk_begin(struct hdi_emit *e, LLVMBasicBlockRef leave)
 {
     LLVMBuilderRef b = e->builder;
     e->short_rows = hdi_tile_pays(e->llvm, e->flow);
-    LLVMValueRef most =
-        LLVMConstInt(e->i64, e->short_rows ? SHORT_ROW : MOST_ROW, false);
+    LLVMValueRef most = LLVMConstInt(
+        e->i64, hdi_tile_row(&e->llvm->target, e->short_rows), false);
     LLVMValueRef first[3], count[3];
     LLVMValueRef at = LLVMBuildAlloca(b, e->i64, "");
 

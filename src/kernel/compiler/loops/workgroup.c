@@ -361,8 +361,7 @@ static void begin_function(struct hdi_emit *e)
     hdi_text_free(&name);
     hdi_function_flag(e->function, "nounwind", true);
     hdi_function_text(e->function, "no-trapping-math", "true");
-    if (strstr(e->llvm->features, "+avx512f"))
-        hdi_function_text(e->function, "prefer-vector-width", "512");
+    hdi_function_prefer(e->llvm, e->function);
     LLVMMetadataRef subprogram = LLVMGetSubprogram(e->flow->kernel);
     if (subprogram)
         LLVMSetSubprogram(e->function, subprogram);
@@ -571,19 +570,6 @@ static bool used_by_code(LLVMValueRef value)
     return false;
 }
 
-// Lanes of a chunk: a vector of 32-bit numbers, no more than a row has
-// work-items.
-static unsigned choose_width(const struct hdi_emit *e)
-{
-    unsigned width = strstr(e->llvm->features, "+avx512f") ? 16
-                     : strstr(e->llvm->features, "+avx2")  ? 8
-                                                           : 4;
-    uint32_t row = e->about->required_local[0];
-    while (row && width > row)
-        width /= 2;
-    return width;
-}
-
 hd_status hdi_workgroup_build(struct hdi_llvm *llvm, LLVMModuleRef module,
                               LLVMValueRef kernel, bool flat,
                               struct hdi_build_kernel *about,
@@ -615,7 +601,9 @@ hd_status hdi_workgroup_build(struct hdi_llvm *llvm, LLVMModuleRef module,
         hdi_cut(llvm, module, emit.builder, kernel, emit.flat, &flow, error);
     if (status == HD_OK) {
         emit.lanes = emit.flat && flow.soft_loops > 0;
-        emit.width = flow.wide ? choose_width(&emit) : 0;
+        emit.width = flow.wide ? hdi_target_lanes_of(&llvm->target,
+                                                     about->required_local[0])
+                               : 0;
         status = build(&emit, explanation, forms);
         hdi_flow_destroy(&flow);
     }

@@ -16,14 +16,13 @@ enum {
     MOST_BLOCKS = 300, // longer kernels are not looked at
     MOST_ROUNDS = 8,
     MOST_OPERANDS = 8, // of what makes a step
-    // Costs of an access by a chunk of lanes, about its instructions.
+    // Costs of an access by a chunk of lanes, about its instructions, beside
+    // those that the processor has.
     COST_TOGETHER = 1,
     COST_NEAR = 4,
-    COST_FAR = 16,
-    NEAR = 4,       // elements from one lane to the next
-    IN_LOOP = 16,   // times that a loop goes round
-    GAIN = 2,       // less is not worth more code
-    FULL_CHUNK = 16 // lanes
+    NEAR = 4,     // elements from one lane to the next
+    IN_LOOP = 16, // times that a loop goes round
+    GAIN = 2      // less is not worth more code
 };
 
 struct steps {
@@ -239,7 +238,9 @@ static uint32_t cost_of(const struct finder *f, LLVMValueRef access, unsigned d)
 
     if (by == 0 || by == HDI_STEP_UNKNOWN || by == size)
         return COST_TOGETHER;
-    return by > -NEAR * size && by < NEAR * size ? COST_NEAR : COST_FAR;
+    if (by > -NEAR * size && by < NEAR * size)
+        return COST_NEAR;
+    return store ? f->llvm->target.scatter : f->llvm->target.gather;
 }
 
 // Does a loop come back to the block? `seen`: per block of the kernel.
@@ -300,7 +301,7 @@ static uint32_t lanes_along(const struct hdi_axis *axis,
                             const struct hdi_build_kernel *about, unsigned d)
 {
     uint32_t row = axis->flat ? 0 : about->required_local[d];
-    return row == 0 || row > FULL_CHUNK ? FULL_CHUNK : row;
+    return row == 0 || row > axis->lanes ? axis->lanes : row;
 }
 
 static void choose(struct hdi_axis *axis, const struct hdi_build_kernel *about,
@@ -328,7 +329,8 @@ hd_status hdi_axis_find(const struct hdi_llvm *llvm, LLVMValueRef kernel,
     bool asks[AXES] = {false}, ok = true;
     size_t count;
 
-    *axis = (struct hdi_axis){.flat = flat};
+    *axis = (struct hdi_axis){.flat = flat,
+                              .lanes = hdi_target_lanes(&llvm->target)};
     if (number(&f, &count, asks)) {
         f.steps = calloc(count + 1, sizeof(*f.steps));
         ok = f.steps && !f.numbers.failed;
@@ -381,7 +383,7 @@ static LLVMValueRef extent(const struct writer *w, LLVMValueRef frame,
 {
     LLVMBuilderRef b = w->builder;
     size_t of_axis = d * sizeof(uint32_t);
-    LLVMValueRef most = LLVMConstInt(w->i64, FULL_CHUNK, false);
+    LLVMValueRef most = LLVMConstInt(w->i64, axis->lanes, false);
     LLVMValueRef items = LLVMBuildZExt(
         b,
         LLVMBuildLoad2(

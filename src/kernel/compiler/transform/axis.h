@@ -12,6 +12,7 @@ struct hdi_axis {
     unsigned number;  // that lanes had better run along; 0: x
     bool always;      // whatever the sizes at launch are
     bool flat;        // groups do not matter (chunk.h)
+    unsigned lanes;   // of a chunk
     uint32_t cost[2]; // of the accesses of one chunk with lanes along x, and
                       // along that axis
 };

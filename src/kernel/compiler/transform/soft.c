@@ -82,7 +82,7 @@ static bool is_worth_it(const struct hdi_llvm *llvm,
                only_some);
         return false;
     }
-    return work > 0 && work >= HDI_GATHER_COST * gathers;
+    return work > 0 && work >= llvm->target.gather * gathers;
 }
 
 // A loop that goes past what lies side by side, which the group can go round

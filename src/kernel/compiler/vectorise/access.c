@@ -114,7 +114,7 @@ static bool has_word_gather(const struct hdi_wide *w, LLVMTypeRef type,
                             unsigned align)
 {
     uint64_t size = LLVMABISizeOfType(w->emit->llvm->layout, type);
-    return size < 4 && align >= size && hdi_has_word_gather(w->emit->llvm);
+    return size < 4 && align >= size && w->emit->llvm->target.word_gather;
 }
 
 static LLVMValueRef gather_from_words(struct hdi_wide *w, LLVMTypeRef type,

@@ -8,7 +8,6 @@
 enum {
     LEAST_SIZE = 4,  // of elements [bytes]: of smaller ones, many chunks would
                      // ask for one line
-    LINE = 64,       // of the cache [bytes]
     MOST_DEPTH = 12, // of an address's computation
     MOST_GROWTH = 1 << 30
 };
@@ -210,7 +209,8 @@ void hdi_ask_ahead(struct hdi_wide *w, LLVMValueRef access, uint64_t size,
         return;
     hdi_note(e->llvm, access, "what the next %s %s is asked for ahead",
              g.turns != 0 ? "turn" : "group", is_store ? "writes" : "reads");
-    for (uint64_t line = 0; line < size * w->lanes; line += LINE) {
+    for (uint64_t line = 0; line < size * w->lanes;
+         line += e->llvm->target.line) {
         LLVMValueRef offset = LLVMBuildAdd(
             e->builder, distance, LLVMConstInt(e->i64, line, false), "");
         LLVMTypeRef type = LLVMTypeOf(at);

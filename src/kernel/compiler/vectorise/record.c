@@ -185,7 +185,7 @@ static bool find(const struct hdi_wide *w, LLVMValueRef first, struct record *r)
             r->lowest = i;
     }
     // Other processors have no masks for small elements.
-    if (size < 4 && !hdi_has_word_gather(w->emit->llvm) &&
+    if (size < 4 && !w->emit->llvm->target.word_gather &&
         (!w->certain || r->count < r->stride))
         return false;
     return r->stride <= MOST_EACH * r->count;

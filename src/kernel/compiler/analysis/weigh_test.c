@@ -1,0 +1,62 @@
+// Whether chunks of lanes pay goes by what a gather costs.
+#include "kernel/compiler/analysis/weigh.h"
+
+#include "kernel/compiler/analysis/try_ir.h"
+
+// Each round gathers one number and does so many operations with it.
+static void write_loop(struct hdi_text *text, unsigned work)
+{
+    hdi_text_print(text,
+                   "define void @k(ptr addrspace(1) %%p, i64 %%n) {\n"
+                   "  %%s = alloca i64\n"
+                   "  %%r = alloca i64\n"
+                   "  %%x = call i64 @_Z13get_global_idj(i32 0)\n"
+                   "  %%far = mul i64 %%x, %%n\n"
+                   "  store i64 %%far, ptr %%s\n"
+                   "  store i64 0, ptr %%r\n"
+                   "  br label %%loop\n"
+                   "loop:\n"
+                   "  %%a = load i64, ptr %%s\n"
+                   "  %%to = getelementptr i64, ptr addrspace(1) %%p, i64 %%a\n"
+                   "  %%v0 = load i64, ptr addrspace(1) %%to\n");
+    for (unsigned i = 0; i < work; i++)
+        hdi_text_print(text, "  %%v%u = xor i64 %%v%u, %%x\n", i + 1, i);
+    hdi_text_print(text,
+                   "  store i64 %%v%u, ptr %%s\n"
+                   "  %%i = load i64, ptr %%r\n"
+                   "  %%j = add i64 %%i, 1\n"
+                   "  store i64 %%j, ptr %%r\n"
+                   "  %%more = icmp ult i64 %%j, %%n\n"
+                   "  br i1 %%more, label %%loop, label %%end\n"
+                   "end:\n"
+                   "  ret void\n"
+                   "}\n",
+                   work);
+}
+
+static bool pays(const char *cpu, unsigned work)
+{
+    struct hdi_text text = {0};
+    struct hdi_nest nest = {0};
+    struct try_ir t;
+    bool pay;
+    unsigned line;
+
+    write_loop(&text, work);
+    try_ir_open(&t, text.data);
+    t.llvm.target = try_ir_target(cpu);
+    CHECK(hdi_nest_find(&nest, &t.flow));
+    CHECK(hdi_weigh_lanes(&t.llvm, &nest, &pay, &line));
+    hdi_nest_destroy(&nest);
+    try_ir_close(&t);
+    hdi_text_free(&text);
+    return pay;
+}
+
+int main(void)
+{
+    CHECK(!pays("skylake-avx512", 4) && !pays("znver4", 4));
+    CHECK(pays("skylake-avx512", 20) && !pays("znver4", 20));
+    CHECK(pays("znver4", 60));
+    return 0;
+}

@@ -1,0 +1,100 @@
+#include "kernel/compiler/target/target.h"
+
+#include <stddef.h>
+#include <string.h>
+
+// In the order of the structure's members. Where nothing else has been measured
+// a gather is 12 and a scatter 16.
+static const struct hdi_target
+    zen2 = {"AMD Zen 2", 32, 16, false, 12, 16, 2, 6, 2, 2, 14, 64, 8, 32},
+    zen3 = {"AMD Zen 3", 32, 16, false, 12, 16, 2, 6, 2, 2, 14, 64, 8, 32},
+    // One load of 64 bytes in a cycle; a gather goes from lane to lane.
+    zen4 = {"AMD Zen 4", 64, 32, true, 40, 56, 4, 2, 1, 1, 14, 64, 8, 32},
+    zen5 = {"AMD Zen 5", 64, 32, true, 36, 48, 4, 2, 2, 2, 14, 64, 12, 48},
+    client = {"Intel, AVX2", 32, 16, false, 12, 16, 2, 2, 2, 2, 12, 64, 8, 32},
+    xeon = {"Intel, AVX-512", 64, 32, true, 12, 16, 2, 1, 2, 2, 12, 64, 8, 32},
+    // No gather: each lane is loaded and put into the vector.
+    neon = {"AArch64", 16, 32, false, 12, 16, 2, 6, 2, 2, 12, 64, 4, 64},
+    apple = {"Apple", 16, 32, false, 12, 16, 2, 6, 3, 4, 10, 128, 8, 128},
+    // By instruction sets alone.
+    avx512 = {"x86, AVX-512", 64, 32, true, 12, 16, 2, 1, 2, 2, 14, 64, 8, 32},
+    avx2 = {"x86, AVX2", 32, 16, false, 12, 16, 2, 2, 2, 2, 14, 64, 8, 32},
+    sse = {"x86-64", 16, 16, false, 12, 16, 2, 6, 1, 1, 14, 64, 8, 32};
+
+// Names begin so; the first that fits counts.
+static const struct {
+    const char *cpu;
+    const struct hdi_target *target;
+} names[] = {
+    {"znver2", &zen2},         {"znver3", &zen3},
+    {"znver4", &zen4},         {"znver5", &zen5},
+    {"skylake-avx512", &xeon}, {"cascadelake", &xeon},
+    {"cooperlake", &xeon},     {"cannonlake", &xeon},
+    {"icelake", &xeon}, // -client, -server
+    {"tigerlake", &xeon},      {"rocketlake", &xeon},
+    {"sapphirerapids", &xeon}, {"emeraldrapids", &xeon},
+    {"graniterapids", &xeon},  {"haswell", &client},
+    {"broadwell", &client},    {"skylake", &client},
+    {"alderlake", &client},    {"raptorlake", &client},
+    {"meteorlake", &client},   {"arrowlake", &client},
+    {"lunarlake", &client},    {"pantherlake", &client},
+    {"apple", &apple},
+};
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+// "+avx2" among "+avx,+avx2"; the last word on it counts.
+static bool has(const char *features, const char *name)
+{
+    size_t length = strlen(name);
+    bool on = false;
+
+    for (const char *f = features; *f; f += strspn(f, ",")) {
+        size_t size = strcspn(f, ",");
+        if (size == length + 1 && memcmp(f + 1, name, length) == 0)
+            on = *f == '+';
+        f += size;
+    }
+    return on;
+}
+
+static bool is_x86(const char *triple)
+{
+    return begins(triple, "x86_64");
+}
+
+static struct hdi_target of_features(const char *triple, const char *features)
+{
+    if (!is_x86(triple))
+        return neon;
+    return has(features, "avx512f") ? avx512
+           : has(features, "avx2")  ? avx2
+                                    : sse;
+}
+
+struct hdi_target hdi_target_find(const char *triple, const char *cpu,
+                                  const char *features)
+{
+    struct hdi_target usual = of_features(triple, features);
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (!begins(cpu, names[i].cpu))
+            continue;
+        struct hdi_target known = *names[i].target;
+        // A virtual machine may hide instruction sets that the processor has.
+        return known.vector_bytes <= usual.vector_bytes ? known : usual;
+    }
+    return usual;
+}
+
+unsigned hdi_target_lanes_of(const struct hdi_target *target, uint32_t row)
+{
+    unsigned lanes = hdi_target_lanes(target);
+
+    while (row && lanes > row)
+        lanes /= 2;
+    return lanes;
+}

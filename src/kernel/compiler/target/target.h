@@ -1,0 +1,58 @@
+// Main header of target: what differs by processor.
+//
+// What rules of the compiler ask about the processor that code is made for: how
+// wide its vectors are, what its instructions cost. Nothing of that kind stands
+// anywhere else. LLVM keeps such costs too, but gives none of them through its
+// C interface, and its own are wrong where it counts most (a gather of Zen 4).
+#ifndef HDI_KERNEL_COMPILER_TARGET_TARGET_H
+#define HDI_KERNEL_COMPILER_TARGET_TARGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// Costs are cycles of one instruction for a whole vector of 32-bit numbers, of
+// which arithmetic takes about one. They are of public instruction tables
+// (uops.info, Fog's, Arm's optimisation guides), rounded: rules compare sums.
+struct hdi_target {
+    const char *name; // in words
+
+    // Vectors.
+    unsigned vector_bytes; // of the widest that pays
+    unsigned registers;
+    bool word_gather;  // gathers and scatters are instructions, under masks
+    unsigned gather;   // of words from anywhere
+    unsigned scatter;  // of words to anywhere
+    unsigned extract;  // of one lane to a general register
+    unsigned masked;   // load or store under a mask
+    unsigned loads;    // of vectors, in a cycle
+    unsigned products; // fused with a sum, of vectors, in a cycle
+    unsigned stall;    // of a load from two stores just before
+
+    // Memory.
+    unsigned line;     // of the cache [bytes]
+    unsigned ways;     // of the nearest cache
+    unsigned near_kib; // of the nearest cache
+};
+
+// `cpu` as LLVM calls it, `features` as "+avx,+avx2,-xop". Of a processor that
+// is not known: what its instruction sets are usually like.
+struct hdi_target hdi_target_find(const char *triple, const char *cpu,
+                                  const char *features);
+
+// 32-bit numbers in a vector: lanes of a chunk.
+static inline unsigned hdi_target_lanes(const struct hdi_target *target)
+{
+    return target->vector_bytes / 4;
+}
+
+// The same where a row has `row` work-items, 0: any number.
+unsigned hdi_target_lanes_of(const struct hdi_target *target, uint32_t row);
+
+// Vectors that loops may keep, so that as many registers again and more are
+// left for what they do.
+static inline unsigned hdi_target_kept(const struct hdi_target *target)
+{
+    return target->registers / 4;
+}
+
+#endif

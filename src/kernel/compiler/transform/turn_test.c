@@ -1,0 +1,104 @@
+// Along which axis lanes go, and which loops go round the work-items, is by the
+// processor: its gathers, scatters and vectors.
+#include "kernel/build.h"
+#include "kernel/compiler/analysis/try_ir.h"
+#include "kernel/compiler/transform/axis.h"
+#include "kernel/compiler/transform/soft.h"
+
+// Reads along y what lies side by side, and eleven times along x.
+static void write_reads(struct hdi_text *text, bool stores)
+{
+    hdi_text_print(text,
+                   "define void @k(ptr addrspace(1) %%p) {\n"
+                   "  %%x = call i64 @_Z13get_global_idj(i32 0)\n"
+                   "  %%y = call i64 @_Z13get_global_idj(i32 1)\n"
+                   "  %%down = mul i64 %%x, 4096\n"
+                   "  %%at = add i64 %%down, %%y\n"
+                   "  %%to = getelementptr i32, ptr addrspace(1) %%p, i64 "
+                   "%%at\n");
+    hdi_text_print(text, stores ? "  store i32 1, ptr addrspace(1) %%to\n"
+                                : "  %%v = load i32, ptr addrspace(1) %%to\n");
+    for (unsigned i = 0; i < 11; i++)
+        hdi_text_print(text, "  %%v%u = load i32, ptr addrspace(1) %%p\n", i);
+    hdi_text_print(text, "  ret void\n}\n");
+}
+
+static unsigned axis_for(const char *cpu, bool stores)
+{
+    const struct hdi_build_kernel about = {0};
+    struct hdi_text text = {0};
+    struct hd_error error;
+    struct hdi_axis axis;
+    struct try_ir t;
+
+    write_reads(&text, stores);
+    try_ir_open(&t, text.data);
+    t.llvm.target = try_ir_target(cpu);
+    CHECK_OK(hdi_axis_find(&t.llvm, t.kernel, true, &about, &axis, &error),
+             error);
+    CHECK(axis.lanes == 16);
+    try_ir_close(&t);
+    hdi_text_free(&text);
+    return axis.number;
+}
+
+static void lanes_turn_where_gathers_cost_much(void)
+{
+    CHECK(axis_for("skylake-avx512", false) == 0);
+    CHECK(axis_for("znver4", false) == 1);
+    CHECK(axis_for("skylake-avx512", true) == 1);
+}
+
+// The group goes round the loop together: 20 operations for each gather.
+static unsigned loops_for(const char *cpu)
+{
+    struct hdi_text text = {0};
+    struct hdi_nest nest = {0};
+    struct try_ir t;
+    unsigned count;
+
+    hdi_text_print(&text,
+                   "define void @k(ptr addrspace(1) %%p, i64 %%n) {\n"
+                   "  %%r = alloca i64\n"
+                   "  %%x = call i64 @_Z13get_global_idj(i32 0)\n"
+                   "  %%far = mul i64 %%x, %%n\n"
+                   "  %%a = getelementptr i64, ptr addrspace(1) %%p, i64 "
+                   "%%far\n"
+                   "  store i64 0, ptr %%r\n"
+                   "  br label %%loop\n"
+                   "loop:\n"
+                   "  %%v0 = load i64, ptr addrspace(1) %%a\n");
+    for (unsigned i = 0; i < 20; i++)
+        hdi_text_print(&text, "  %%v%u = xor i64 %%v%u, %%x\n", i + 1, i);
+    hdi_text_print(&text, "  %%i = load i64, ptr %%r\n"
+                          "  %%j = add i64 %%i, 1\n"
+                          "  store i64 %%j, ptr %%r\n"
+                          "  %%more = icmp ult i64 %%j, %%n\n"
+                          "  br i1 %%more, label %%loop, label %%end\n"
+                          "end:\n"
+                          "  ret void\n"
+                          "}\n");
+    try_ir_open(&t, text.data);
+    t.llvm.target = try_ir_target(cpu);
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(t.llvm.context);
+    CHECK(hdi_nest_find(&nest, &t.flow));
+    CHECK(hdi_soft_insert(&t.llvm, t.module, builder, &nest, false, &count));
+    LLVMDisposeBuilder(builder);
+    hdi_nest_destroy(&nest);
+    try_ir_close(&t);
+    hdi_text_free(&text);
+    return count;
+}
+
+static void loops_turn_where_gathers_cost_little(void)
+{
+    CHECK(loops_for("skylake-avx512") == 1);
+    CHECK(loops_for("znver4") == 0);
+}
+
+int main(void)
+{
+    lanes_turn_where_gathers_cost_much();
+    loops_turn_where_gathers_cost_little();
+    return 0;
+}

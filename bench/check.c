@@ -105,11 +105,11 @@ int main(int argc, char **argv)
             return 1;
     for (int w = 0; w < WAYS; w++)
         rigs[w] = problem_rig_start(&params[w], w == STRADDLING ? MORE : 0);
-    for (int i = 0; i < PROBLEMS; i++) {
-        if (!problem_is_wanted(&problems[i], argv + 1 + quick))
+    for (int i = 0; i < problem_set.count; i++) {
+        if (!problem_is_wanted(&problem_set.problems[i], argv + 1 + quick))
             continue;
-        measure(rigs, &problems[i], inputs, quick ? QUICK_ROUNDS : ROUNDS,
-                ratios);
+        measure(rigs, &problem_set.problems[i], inputs,
+                quick ? QUICK_ROUNDS : ROUNDS, ratios);
         for (int w = GUARDED; w < WAYS; w++)
             sums[w] += log(ratios[w]);
         count++;

@@ -1,7 +1,12 @@
 // Kernels against C that does the same, on one worker and on all cores, and on
-// all cores against the other implementations of OpenCL that are installed.
+// all cores against the other implementations of OpenCL that are installed:
+// eighteen that the compiler was made with (bench_kernel), or others that no
+// pass was written for (bench_suite).
 //
 //     kernel [--quick] [CASE]...    one JSON object per line on stdout
+//
+// Code and C are for the processor of BENCH_CPU; other implementations always
+// make code for the one at hand.
 //
 // With CASEs, such as "n-body", those alone.
 //
@@ -36,6 +41,12 @@ static const uint64_t bytes = PROBLEM_BYTES;
 static const double least_time = 20; // of a measurement [ms]
 
 static struct hd_error error;
+
+static struct problem_bar over_c(void)
+{
+    return strcmp(BENCH_CPU, "native") == 0 ? problem_set.over_c
+                                            : problem_set.over_c_else;
+}
 
 static struct problem_rig start(unsigned workers)
 {
@@ -114,14 +125,20 @@ static double time_c(struct crew *crew, int threads, int repeats)
 static struct peer {
     const char *name, *platform; // `platform`: a part of its name
     bool usual;                  // when it is missing, figures say so
-    pid_t pid;                   // 0: not there
+    const struct problem_bar *bars;
+    pid_t pid; // 0: not there
     FILE *to, *from;
     void *out[2];
     double sum; // of logarithms
     int count;
 } peers[] = {
-    {.name = "pocl", .platform = "Portable Computing Language", .usual = true},
-    {.name = "intel", .platform = "Intel(R) OpenCL"},
+    {.name = "pocl",
+     .platform = "Portable Computing Language",
+     .usual = true,
+     .bars = &problem_set.over_pocl},
+    {.name = "intel",
+     .platform = "Intel(R) OpenCL",
+     .bars = &problem_set.over_intel},
 };
 
 enum {
@@ -150,13 +167,14 @@ static void peer_start(struct peer *peer)
 
     while (length > 0 && program[length - 1] != '/')
         length--;
-    strcpy(program + (length > 0 ? length : 0), "kernel_opencl");
+    sprintf(program + (length > 0 ? length : 0), "%s_opencl",
+            problem_set.bench);
     char *const arguments[] = {program, (char *)(uintptr_t)peer->platform,
                                NULL};
     if (access(program, X_OK) != 0)
         return;
     if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0) {
-        perror("bench kernel");
+        perror("bench");
         exit(1);
     }
     posix_spawn_file_actions_init(&actions);
@@ -180,7 +198,7 @@ static void peer_start(struct peer *peer)
 // One run of a case, whose results are then in `out`; whether it did.
 static bool peer_run(struct peer *peer, const struct problem *p)
 {
-    fprintf(peer->to, "run %d\n", (int)(p - problems));
+    fprintf(peer->to, "run %d\n", (int)(p - problem_set.problems));
     fflush(peer->to);
     return fread(peer->out[0], bytes, 1, peer->from) == 1 &&
            fread(peer->out[1], bytes, 1, peer->from) == 1;
@@ -203,15 +221,25 @@ static uint64_t count_different(const struct problem *p, const void *ours,
 {
     const uint32_t *a = ours, *b = c;
     const float *x = ours, *y = c;
+    const double *u = ours, *v = c;
     uint64_t different = 0;
 
-    for (uint64_t i = 0; i < bytes / 4; i++)
-        if (p->integers)
-            different += a[i] != b[i];
-        else
+    switch (p->result) {
+    case RESULT_FLOATS:
+        for (uint64_t i = 0; i < bytes / 4; i++)
             different += !(fabsf(x[i] - y[i]) <= 1e-3f + 1e-3f * fabsf(y[i]));
-    // Rounding decides whether a point leaves the Mandelbrot set now or later.
-    return p->integers && different <= bytes / 4 / 100 ? 0 : different;
+        break;
+    case RESULT_DOUBLES:
+        for (uint64_t i = 0; i < bytes / 8; i++)
+            different += !(fabs(u[i] - v[i]) <= 1e-9 + 1e-9 * fabs(v[i]));
+        break;
+    default:
+        for (uint64_t i = 0; i < bytes / 4; i++)
+            different += a[i] != b[i];
+        if (p->result == RESULT_ROUGH && different <= bytes / 4 / 100)
+            different = 0;
+    }
+    return different;
 }
 
 static void compare(const struct problem *p, const void *ours, const void *c)
@@ -219,8 +247,8 @@ static void compare(const struct problem *p, const void *ours, const void *c)
     uint64_t different = count_different(p, ours, c);
 
     if (different) {
-        fprintf(stderr, "bench kernel: %s: %llu results differ\n", p->name,
-                (unsigned long long)different);
+        fprintf(stderr, "bench %s: %s: %llu results differ\n",
+                problem_set.bench, p->name, (unsigned long long)different);
         exit(1);
     }
 }
@@ -232,14 +260,14 @@ static double print_ratio(const struct problem *p, const char *where,
     double a = figure_median(ours, rounds), b = figure_median(c, rounds);
 
     snprintf(name, sizeof(name), "%s, %s", p->name, where);
-    figure_print(&(struct figure){.bench = "kernel",
+    figure_print(&(struct figure){.bench = problem_set.bench,
                                   .name = name,
                                   .metric = "time over C",
                                   .value = a / b,
                                   .unit = "ratio",
                                   .peer = "c",
-                                  .op = "<=",
-                                  .bar = 2});
+                                  .op = over_c().worst > 0 ? "<=" : NULL,
+                                  .bar = over_c().worst});
     return log(a / b);
 }
 
@@ -250,14 +278,14 @@ static void print_speed(struct peer *peer, const struct problem *p, double ours,
     char name[96];
 
     snprintf(name, sizeof(name), "%s, all cores", p->name);
-    const struct figure figure = {.bench = "kernel",
+    const struct figure figure = {.bench = problem_set.bench,
                                   .name = name,
                                   .metric = "speed over the peer",
                                   .value = theirs / ours,
                                   .unit = "ratio",
                                   .peer = peer->name,
                                   .op = ">=",
-                                  .bar = 0.95};
+                                  .bar = peer->bars->worst};
     if (isnan(theirs)) {
         figure_skip(&figure, "it failed, or its results differ");
         return;
@@ -269,12 +297,12 @@ static void print_speed(struct peer *peer, const struct problem *p, double ours,
 
 static void print_means(const double sums[2], int count)
 {
-    struct figure figure = {.bench = "kernel",
+    struct figure figure = {.bench = problem_set.bench,
                             .metric = "time over C",
                             .unit = "ratio",
                             .peer = "c",
-                            .op = "<=",
-                            .bar = 1.3};
+                            .op = over_c().mean > 0 ? "<=" : NULL,
+                            .bar = over_c().mean};
 
     for (int i = 0; i < 2; i++) {
         figure.name =
@@ -283,9 +311,9 @@ static void print_means(const double sums[2], int count)
         figure_print(&figure);
     }
     figure.metric = "speed over the peer";
-    figure.op = ">=";
-    figure.bar = 4;
     for (int i = 0; i < PEERS; i++) {
+        figure.bar = peers[i].bars->mean;
+        figure.op = figure.bar > 0 ? ">=" : NULL;
         figure.peer = peers[i].name;
         figure.value = exp(peers[i].sum / peers[i].count);
         if (peers[i].count > 0)
@@ -382,14 +410,15 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN); // a peer may end at any time
     for (int i = 0; i < PEERS; i++)
         peer_start(&peers[i]);
-    for (int i = 0; i < PROBLEMS; i++)
-        if (problem_is_wanted(&problems[i], argv + 1 + quick)) {
-            measure(&problems[i], &one, &all, &crew, cores, rounds, sums);
+    for (int i = 0; i < problem_set.count; i++)
+        if (problem_is_wanted(&problem_set.problems[i], argv + 1 + quick)) {
+            measure(&problem_set.problems[i], &one, &all, &crew, cores, rounds,
+                    sums);
             count++;
         }
     print_means(sums, count);
-    figure_print(&(struct figure){.bench = "kernel",
-                                  .name = "build 18 kernels, no cache",
+    figure_print(&(struct figure){.bench = problem_set.bench,
+                                  .name = "build, no cache",
                                   .metric = "time",
                                   .value = build,
                                   .unit = "ms"});

@@ -1,7 +1,7 @@
 // The peer of bench/kernel.c: the same kernels on the same data by another
 // implementation of OpenCL.
 //
-//     kernel_opencl PLATFORM
+//     kernel_opencl PLATFORM, suite_opencl PLATFORM
 //
 // Says "ready" when kernels can run, or exits with 1 when there is no platform
 // with that name. Then answers lines: "run CASE" (a number) with the bytes of
@@ -96,14 +96,14 @@ int main(int argc, char **argv)
     fflush(stdout);
     while (fgets(line, sizeof(line), stdin)) {
         if (sscanf(line, "run %d", &which) == 1 && which >= 0 &&
-            which < PROBLEMS) {
+            which < problem_set.count) {
             if (kernel)
                 clReleaseKernel(kernel);
-            kernel = load(&problems[which]);
-            run(&problems[which], kernel, 1);
+            kernel = load(&problem_set.problems[which]);
+            run(&problem_set.problems[which], kernel, 1);
             send_outputs();
         } else if (kernel && sscanf(line, "time %d", &repeats) == 1) {
-            printf("%f\n", run(&problems[which], kernel, repeats));
+            printf("%f\n", run(&problem_set.problems[which], kernel, repeats));
         } else {
             return 2;
         }

@@ -1,5 +1,6 @@
-// The kernels of kernel.cl with what they work on, and how Heddle runs them:
-// what several benchmarks measure.
+// Kernels with what they work on, and how Heddle runs them: what several
+// benchmarks measure. A program has one set of them: those of kernel.cl
+// (kernel_problems.c) or those of suite.cl (suite_problems.c).
 #ifndef HEDDLE_BENCH_PROBLEM_H
 #define HEDDLE_BENCH_PROBLEM_H
 
@@ -10,7 +11,6 @@
 #include "heddle/heddle.h"
 
 enum {
-    PROBLEMS = 18,
     PROBLEM_INPUTS = 4,
     PROBLEM_BUFFERS = 6,     // inputs a, b, c, d and outputs o, p
     PROBLEM_ARGS = 12,       // most of a kernel
@@ -21,8 +21,22 @@ enum fill {
     FILL_FLOATS, // between 1 and 2
     FILL_BODIES,
     FILL_INTEGERS,
-    FILL_MATRIX, // sparse: begin, column, value, x
-    FILL_ROOTS   // floats, and b: the roots of unity
+    FILL_MATRIX,       // sparse: begin, column, value, x
+    FILL_ROOTS,        // floats, and b: the roots of unity, each size's
+    FILL_CIRCLE,       // floats, and b: the roots of unity of 512
+    FILL_MESH,         // floats, and a: numbers of cells nearby
+    FILL_PREDECESSORS, // floats, and b: i - 1, not below 0
+    FILL_DOUBLES,      // between 1 and 2; what follows as well
+    FILL_RISING,       // and a: rising
+    FILL_CIRCLE_DOUBLES
+};
+
+enum result {
+    RESULT_FLOATS, // equal but for rounding
+    RESULT_DOUBLES,
+    RESULT_INTEGERS, // equal
+    RESULT_ROUGH     // integers, all but one in a hundred equal, as rounding
+                     // decides about each
 };
 
 struct problem {
@@ -37,10 +51,31 @@ struct problem {
     enum fill fill;
     unsigned local_size;
     bool in_place; // the output begins as a copy of the first input
-    bool integers; // of the result: all but one in a hundred are equal
+    enum result result;
 };
 
-extern const struct problem problems[PROBLEMS];
+struct problem_bar {
+    double worst, mean; // 0: none
+};
+
+extern const struct problem_set {
+    const char *bench;
+    const struct problem *problems;
+    int count;
+    struct problem_bar over_c;      // with code for the processor at hand
+    struct problem_bar over_c_else; // with code for another
+    struct problem_bar over_pocl, over_intel;
+} problem_set;
+
+#define PROBLEM_ITEMS(n)                                       \
+    {                                                          \
+        .dims = 1, .global = {n}, .local = { REFERENCE_GROUP } \
+    }
+#define PROBLEM_PLANE(w, h, x, y)                      \
+    {                                                  \
+        .dims = 2, .global = {w, h}, .local = { x, y } \
+    }
+#define PROBLEM_MILLIONS(m) ((m) << 20)
 
 // One of the names, or there are none.
 bool problem_is_wanted(const struct problem *problem, char **names);

@@ -24,8 +24,8 @@ struct problem_rig problem_rig_start(const struct hd_runtime_params *params,
     struct problem_rig rig = {0};
     struct hd_error error;
     char *source = problem_read_source();
-    const struct hd_program_params text = {.path = "kernel.cl",
-                                           .source = source};
+    const struct hd_program_params text = {
+        .path = KERNEL_SOURCE, .source = source, .cpus = BENCH_CPU};
 
     problem_check(hd_runtime_create(params, &rig.runtime, &error), "runtime",
                   &error);

@@ -61,7 +61,7 @@ hd_status hdi_prepare_program(struct hdi_llvm *llvm, const void *bitcode,
         LLVMDisposeModule(m);
         return status;
     }
-    hdi_total_divisions(llvm, m);
+    hdi_total_make(llvm, m);
 
     // A local variable looks like memory of this one work-item to LLVM. Visible
     // from outside, it may be changed by any call, so by a barrier.

@@ -4,7 +4,8 @@
 //     signed:    d == -1 ? -n : n / (d is 0 or -1 ? 1 : d)
 //
 // and likewise remainders, of which that by -1 is 0, as by 1. The divisor asks
-// for nothing but itself: one that all work-items share stays shared.
+// for nothing but itself: one that all work-items share stays shared. What a
+// real number becomes is frozen: some number, the same for all who ask.
 #include "kernel/compiler/prepare/total.h"
 
 #include <llvm-c/DebugInfo.h>
@@ -151,6 +152,21 @@ static void make_total(struct total *t, LLVMValueRef x)
     LLVMSetOperand(quotient, 2, x); // which was replaced too
 }
 
+static bool is_conversion(LLVMValueRef x)
+{
+    LLVMOpcode code = LLVMGetInstructionOpcode(x);
+    return code == LLVMFPToSI || code == LLVMFPToUI;
+}
+
+static void freeze(struct total *t, LLVMValueRef x)
+{
+    LLVMPositionBuilderBefore(t->builder, LLVMGetNextInstruction(x));
+    LLVMSetCurrentDebugLocation2(t->builder, LLVMInstructionGetDebugLoc(x));
+    LLVMValueRef frozen = LLVMBuildFreeze(t->builder, x, "");
+    LLVMReplaceAllUsesWith(x, frozen);
+    LLVMSetOperand(frozen, 0, x); // which was replaced too
+}
+
 // What clang computes itself, 1 / 0, is poison: to branch by it is undefined.
 static void settle_operands(LLVMValueRef x)
 {
@@ -163,7 +179,7 @@ static void settle_operands(LLVMValueRef x)
     }
 }
 
-void hdi_total_divisions(struct hdi_llvm *llvm, LLVMModuleRef module)
+void hdi_total_make(struct hdi_llvm *llvm, LLVMModuleRef module)
 {
     struct total t = {llvm, module, LLVMCreateBuilderInContext(llvm->context)};
 
@@ -178,6 +194,8 @@ void hdi_total_divisions(struct hdi_llvm *llvm, LLVMModuleRef module)
                 if (is_division(x) &&
                     !is_sound(LLVMGetOperand(x, 1), is_signed(x)))
                     make_total(&t, x);
+                else if (is_conversion(x))
+                    freeze(&t, x);
             }
     LLVMDisposeBuilder(t.builder);
 }

@@ -1,6 +1,8 @@
-// Integer division as OpenCL C has it: for every operand. By 0, and the least
-// number by -1, the result is any value and nothing else happens, where LLVM's
-// division is undefined behaviour, of vectors as soon as one element is.
+// Integer division, and numbers made of real ones, as OpenCL C has them: for
+// every operand. By 0, and the least number by -1, and where a real number fits
+// no number of the type, the result is any value and nothing else happens. In
+// LLVM that is undefined behaviour, of vectors as soon as one element is, or
+// poison, which makes what goes by it undefined.
 //
 // It is done to a program as the front end gives it, before any pass may draw
 // conclusions from a division or move it.
@@ -11,6 +13,6 @@
 
 // A program that is to be checked calls HDI_DIVISION_NAME before each division
 // that may have such operands: whether it does, and whether its divisor is 0.
-void hdi_total_divisions(struct hdi_llvm *llvm, LLVMModuleRef module);
+void hdi_total_make(struct hdi_llvm *llvm, LLVMModuleRef module);
 
 #endif

@@ -356,10 +356,13 @@ struct hd_graph_statistics {
     uint32_t passes, dropped; // of all passes: no output needs them
     uint32_t known; // passes that have run before, in this process or another
     uint32_t edges; // between passes, by data and by order
-    uint32_t barriers;  // of these, that are waited for: others imply the rest
-    uint64_t makespan;  // what the run took; 0: it has not run
-    uint64_t predicted; // what it was thought to take,
-    uint64_t area;      // at least: work over workers,
+    uint32_t barriers; // of these, that are waited for: others imply the rest
+    uint32_t split; // passes in parts, each of which begins when its inputs are
+                    // there, though others of its pass wait,
+    uint32_t parts; // and how many parts these have
+    uint64_t makespan;      // what the run took; 0: it has not run
+    uint64_t predicted;     // what it was thought to take,
+    uint64_t area;          // at least: work over workers,
     uint64_t critical_path; // and at least: the longest chain
     uint64_t live; // resources and scratch alive at the worst moment [bytes]
     uint64_t heap; // held for them at the worst moment, spare too [bytes]

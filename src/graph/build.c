@@ -108,7 +108,14 @@ hd_status hdi_graph_create(const struct hdi_graph_context *context,
         free(g);
         return no_memory(error);
     }
+    if (pthread_mutex_init(&g->split_lock, NULL) != 0) {
+        pthread_mutex_destroy(&g->ready_lock);
+        pthread_mutex_destroy(&g->lock);
+        free(g);
+        return no_memory(error);
+    }
     if (!hdi_memory_init(&g->memory)) {
+        pthread_mutex_destroy(&g->split_lock);
         pthread_mutex_destroy(&g->ready_lock);
         pthread_mutex_destroy(&g->lock);
         free(g);
@@ -152,6 +159,8 @@ void hd_graph_destroy(struct hd_graph *graph)
     free(graph->kernels.at);
     free(graph->programs.at);
     free(graph->kernel_slots.at);
+    free(graph->splits.at);
+    pthread_mutex_destroy(&graph->split_lock);
     pthread_mutex_destroy(&graph->ready_lock);
     pthread_mutex_destroy(&graph->lock);
     free(graph);

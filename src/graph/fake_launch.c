@@ -28,6 +28,10 @@ hd_status __wrap_hdi_launch_start(struct hdi_launcher *launcher,
                                   const struct hd_range *range,
                                   const struct hd_arg *args, unsigned arg_count,
                                   hd_event *event, struct hd_error *error);
+hd_status __wrap_hd_kernel_footprint(
+    const struct hd_kernel *kernel, const struct hd_range *range,
+    const struct hd_arg *args, unsigned arg_count, const struct hd_piece *piece,
+    struct hd_footprint *footprints, struct hd_error *error);
 hd_status __wrap_hdi_launch_check(const struct hdi_launcher *launcher,
                                   const struct hd_kernel *kernel,
                                   const struct hd_range *range,
@@ -90,6 +94,36 @@ static struct fake_kernel *fake_of(const struct hd_kernel *kernel)
                                   offsetof(struct fake_kernel, kernel));
 }
 
+static struct hd_range part_of(const struct hd_range *range, uint64_t first,
+                               uint64_t count)
+{
+    struct hd_range part = *range;
+    uint64_t end = (first + count) * range->local[0];
+
+    part.offset[0] += first * range->local[0];
+    part.global[0] = (end < range->global[0] ? end : range->global[0]) -
+                     first * range->local[0];
+    return part;
+}
+
+hd_status __wrap_hd_kernel_footprint(
+    const struct hd_kernel *kernel, const struct hd_range *range,
+    const struct hd_arg *args, unsigned arg_count, const struct hd_piece *piece,
+    struct hd_footprint *footprints, struct hd_error *error)
+{
+    struct fake_kernel *f = fake_of(kernel);
+    const struct hd_range part =
+        part_of(range, piece->first[0], piece->count[0]);
+
+    (void)args, (void)error;
+    for (unsigned i = 0; i < arg_count; i++)
+        footprints[i] = (struct hd_footprint){{.kind = HD_TOUCHES_ALL},
+                                              {.kind = HD_TOUCHES_ALL}};
+    if (f->touch)
+        f->touch(&part, footprints);
+    return HD_OK;
+}
+
 hd_status __wrap_hdi_launch_with(struct hdi_launcher *launcher,
                                  const struct hd_kernel *kernel,
                                  const struct hd_range *range,
@@ -97,7 +131,13 @@ hd_status __wrap_hdi_launch_with(struct hdi_launcher *launcher,
                                  const struct hdi_terms *terms,
                                  struct hd_error *error)
 {
+    struct hd_range part;
+
     (void)launcher, (void)arg_count;
+    if (terms->part) {
+        part = part_of(range, terms->part->first[0], terms->part->count[0]);
+        range = &part;
+    }
     atomic_fetch_add(&fake.by_priority[terms->priority], 1);
     atomic_fetch_add(&fake.launches, 1);
     if (is_nth(&fake.fail_launch))
@@ -118,6 +158,8 @@ struct started {
     struct hdi_launcher *launcher;
     const struct hd_kernel *kernel;
     struct hd_range range;
+    bool is_part;
+    struct hdi_box part;
     struct hd_group *group;
     enum hd_priority priority;
     struct hd_arg args[FAKE_ARGS];
@@ -128,7 +170,9 @@ static hd_status run_started(struct hd_worker *worker, void *data,
 {
     struct started *s = data;
     atomic_bool cancel = hd_group_status(s->group) == HD_ECANCELED;
-    const struct hdi_terms terms = {.cancel = &cancel, .priority = s->priority};
+    const struct hdi_terms terms = {.cancel = &cancel,
+                                    .priority = s->priority,
+                                    .part = s->is_part ? &s->part : NULL};
 
     (void)worker;
     hd_status status =
@@ -157,6 +201,11 @@ hd_status __wrap_hdi_launch_start(struct hdi_launcher *launcher,
                           .priority = start->priority};
     for (unsigned i = 0; i < arg_count; i++)
         s->args[i] = args[i];
+    if (start->box) {
+        s->is_part = true;
+        memcpy(s->part.first, start->box->first, sizeof(s->part.first));
+        memcpy(s->part.count, start->box->count, sizeof(s->part.count));
+    }
     after.group = NULL;
     after.after = &gate;
     after.after_count = gate != 0;

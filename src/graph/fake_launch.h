@@ -21,8 +21,12 @@ struct fake_arg {
 
 struct fake_kernel {
     const char *name;
-    // Returns what the launch returns. Optional.
+    // Returns what the launch returns. Optional. Of a part of a launch the
+    // range has the offset and size, in one dimension.
     hd_status (*run)(const struct hd_range *range, const struct hd_arg *args);
+    // What run() touches with this range. Optional: anything.
+    void (*touch)(const struct hd_range *range,
+                  struct hd_footprint *footprints);
     struct fake_arg args[FAKE_ARGS]; // up to the first without a name
     // Filled in when a program is made.
     struct hd_kernel kernel;

@@ -93,6 +93,12 @@ void hd_graph_stats(const struct hd_graph *graph,
     statistics->known = graph->forecast.known;
     statistics->edges = graph->edges.count;
     statistics->barriers = graph->barriers;
+    for (uint32_t i = 0; i < graph->splits.count; i++) {
+        const struct hdi_split *split = &graph->splits.at[i];
+        bool runs = graph->passes.at[split->pass].split == i;
+        statistics->split += runs;
+        statistics->parts += runs ? split->parts : 0;
+    }
     statistics->makespan = graph->took;
     statistics->predicted = graph->forecast.makespan;
     statistics->area = graph->forecast.area;

@@ -17,6 +17,7 @@
 #include "graph/type.h"
 #include "heddle/event.h"
 #include "heddle/task.h"
+#include "launch/box.h"
 
 #define HDI_NONE       UINT32_MAX          // no index
 #define HDI_SIZE_LIMIT (UINT64_C(1) << 48) // of resources, scratch [bytes]
@@ -137,6 +138,7 @@ struct hdi_pass {
     bool keeps;          // is never dropped
     bool syncs;          // all passes before it, and then all after it
     bool dropped;        // nothing needs what it writes; set by linking
+    uint32_t split;      // index into splits, or HDI_NONE
     uint64_t work_items;
     uint64_t begin, end;   // since the start of the run [ns]
     _Atomic uint64_t busy; // over all workers, of the last run [ns]
@@ -171,7 +173,33 @@ struct hdi_output {
     uint32_t resource;
 };
 
-// A pass while it runs. `waiting` counts what it still waits for.
+// How a pass is split, and its parts while they run.
+struct hdi_split {
+    uint32_t pass, parts, first_task;
+    unsigned axis; // along which parts follow each other
+    uint32_t groups[3];
+    struct hd_range range; // with the work-group size
+    enum {
+        HDI_SPLIT_CLOSED,
+        HDI_SPLIT_OPEN,
+        HDI_SPLIT_FAILED
+    } state;
+    uint64_t begin;        // of the first part [ns]
+    _Atomic uint32_t left; // parts
+    atomic_bool broken;    // a part failed, or did not run
+};
+
+// What is scheduled: passes or, where some are split, parts. Without `pass`
+// each is the pass of its number, and the arrays are those of the passes.
+struct hdi_flow {
+    uint32_t count;
+    uint32_t *successors, *first, *waits;
+    struct hdi_weight *weights;
+    uint32_t *pass;
+    struct hdi_box *box; // of parts
+};
+
+// One of these while it runs. `waiting` counts what it still waits for.
 struct hdi_task {
     struct hd_work work;
     struct hd_graph *graph;
@@ -232,16 +260,18 @@ struct hd_graph {
 
     // Set by preparing.
     bool prepared;
-    uint32_t *successors;       // of all passes, one pass after another
-    uint32_t *first_successor;  // passes.count + 1
-    uint32_t *waits;            // passes that a pass waits for
-    uint32_t barriers;          // edges that are waited for
-    struct hd_arg *packed;      // as many as args; buffers are filled in late
-    char *packed_values;        // what HD_PASS_NUMBERS became
-    struct hdi_task *tasks;     // as many as passes
+    uint32_t *successors;      // of all passes, one pass after another
+    uint32_t *first_successor; // passes.count + 1
+    uint32_t *waits;           // passes that a pass waits for
+    uint32_t barriers;         // edges that are waited for
+    struct hd_arg *packed;     // as many as args; buffers are filled in late
+    char *packed_values;       // what HD_PASS_NUMBERS became
+    HDI_ARRAY(struct hdi_split) splits;
+    struct hdi_flow flow;
+    struct hdi_task *tasks;     // as many as in the flow
     uint32_t first;             // pass that the run begins with
     struct hdi_weight *weights; // of each pass
-    uint64_t *rank;             // of each pass: see order.h [ns]
+    uint64_t *rank;             // of each task: see order.h [ns]
     bool reweigh;               // the weights are not what the rank was made of
     struct hdi_forecast forecast;
     struct hdi_feedback_key *keys; // of each pass; NULL: nothing is kept
@@ -249,8 +279,9 @@ struct hd_graph {
     // A run.
     uint32_t done;  // passes that runs of what had been built have run
     bool keeps_all; // resources that no pass uses any more
+    pthread_mutex_t split_lock; // for what the first part does for all
     pthread_mutex_t ready_lock;
-    uint32_t *ready; // a heap of passes that wait for a worker only
+    uint32_t *ready; // a heap of tasks that wait for a worker only
     _Atomic uint32_t ready_count;
     struct hd_group group;   // counts the run and its launches
     struct hdi_event *event; // of the run; NULL: nobody asked for one

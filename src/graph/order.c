@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/plan/tasks.h"
+#include "graph/split.h"
 
 enum {
     LEAST_TIME = 20000, // of a pass that is remembered [ns]
@@ -162,43 +163,43 @@ static uint32_t get(struct queue *q)
     return top;
 }
 
-// What the run does, with the costs as they are thought to be: passes in order
+// What the run does, with the costs as they are thought to be: tasks in order
 // of rank, as long as workers are free.
 static uint64_t simulate(const struct hd_graph *graph, unsigned workers,
                          uint32_t *waits, uint64_t *ends, struct queue ready,
                          struct queue running)
 {
+    const struct hdi_flow *flow = &graph->flow;
     unsigned free_workers = workers;
     uint64_t now = 0;
 
-    for (uint32_t i = graph->first; i < graph->passes.count; i++) {
-        waits[i] = graph->waits[i];
+    for (uint32_t i = graph->first; i < flow->count; i++) {
+        waits[i] = flow->waits[i];
         if (waits[i] == 0)
             put(&ready, i);
     }
     while (ready.count + running.count > 0) {
         while (ready.count > 0 &&
-               (running.count == 0 || width_of(&graph->weights[ready.at[0]],
+               (running.count == 0 || width_of(&flow->weights[ready.at[0]],
                                                workers) <= free_workers)) {
-            uint32_t pass = get(&ready);
-            free_workers -= width_of(&graph->weights[pass], workers);
-            ends[pass] = now + graph->weights[pass].time;
-            put(&running, pass);
+            uint32_t task = get(&ready);
+            free_workers -= width_of(&flow->weights[task], workers);
+            ends[task] = now + flow->weights[task].time;
+            put(&running, task);
         }
-        uint32_t pass = get(&running);
-        now = ends[pass];
-        free_workers += width_of(&graph->weights[pass], workers);
-        for (uint32_t i = graph->first_successor[pass];
-             i < graph->first_successor[pass + 1]; i++)
-            if (--waits[graph->successors[i]] == 0)
-                put(&ready, graph->successors[i]);
+        uint32_t task = get(&running);
+        now = ends[task];
+        free_workers += width_of(&flow->weights[task], workers);
+        for (uint32_t i = flow->first[task]; i < flow->first[task + 1]; i++)
+            if (--waits[flow->successors[i]] == 0)
+                put(&ready, flow->successors[i]);
     }
     return now;
 }
 
 static bool forecast(struct hd_graph *graph, unsigned workers)
 {
-    size_t n = graph->passes.count + (size_t)1;
+    size_t n = graph->flow.count + (size_t)1;
     uint32_t *rooms = malloc(3 * n * sizeof(*rooms));
     uint64_t *ends = malloc(n * sizeof(*ends));
 
@@ -213,20 +214,21 @@ static bool forecast(struct hd_graph *graph, unsigned workers)
     return good;
 }
 
-// The passes are in program order, and edges lead forward in it unless the
+// The tasks are in program order, and edges lead forward in it unless the
 // program orders passes itself: then a sorted order is made first.
-static bool rank_passes(struct hd_graph *graph)
+static bool rank_tasks(struct hd_graph *graph)
 {
-    size_t n = graph->passes.count + (size_t)1;
+    const struct hdi_flow *flow = &graph->flow;
+    size_t n = flow->count + (size_t)1;
     uint64_t *cost = calloc(n, sizeof(*cost));
     uint32_t *order = malloc(2 * n * sizeof(*order));
-    const struct hdi_tasks tasks = {graph->passes.count, cost,
-                                    graph->first_successor, graph->successors};
+    const struct hdi_tasks tasks = {flow->count, cost, flow->first,
+                                    flow->successors};
     bool good = cost && order;
 
     if (good) {
-        for (uint32_t i = graph->first; i < graph->passes.count; i++)
-            cost[i] = graph->weights[i].time;
+        for (uint32_t i = graph->first; i < flow->count; i++)
+            cost[i] = flow->weights[i].time;
         hdi_tasks_sort(&tasks, order, order + n);
         graph->forecast.critical_path =
             hdi_tasks_rank(&tasks, order, graph->rank);
@@ -236,18 +238,34 @@ static bool rank_passes(struct hd_graph *graph)
     return good;
 }
 
+// Room for as many tasks as there are now.
+static bool make_tasks(struct hd_graph *graph)
+{
+    size_t n = graph->flow.count + (size_t)1;
+
+    free(graph->tasks);
+    free(graph->rank);
+    free(graph->ready);
+    graph->tasks = calloc(n, sizeof(*graph->tasks));
+    graph->rank = calloc(n, sizeof(*graph->rank));
+    graph->ready = calloc(n, sizeof(*graph->ready));
+    return graph->tasks && graph->rank && graph->ready;
+}
+
 static bool rank_and_forecast(struct hd_graph *graph)
 {
     unsigned workers = workers_of(graph);
     uint64_t work = 0;
 
+    if (!hdi_graph_split(graph) || !make_tasks(graph))
+        return false;
     graph->forecast.known = 0;
     for (uint32_t i = graph->first; i < graph->passes.count; i++) {
         work += graph->weights[i].work;
         graph->forecast.known += graph->weights[i].known;
     }
     graph->forecast.area = work / workers;
-    return rank_passes(graph) && forecast(graph, workers);
+    return rank_tasks(graph) && forecast(graph, workers);
 }
 
 bool hdi_graph_weigh(struct hd_graph *graph)
@@ -283,12 +301,18 @@ static uint64_t scratch_bytes(const struct hd_graph *graph,
 void hdi_graph_learn(struct hd_graph *graph)
 {
     uint64_t wrong = 0, all = 0;
+    uint32_t known = graph->forecast.known;
 
     for (uint32_t i = graph->first; i < graph->passes.count; i++) {
         const struct hdi_pass *pass = &graph->passes.at[i];
         struct hdi_weight *weight = &graph->weights[i];
         if (pass->dropped)
             continue;
+        if (pass->split != HDI_NONE) {
+            // Its parts were among others; what counts is their work.
+            weight->work = pass->busy > 0 ? pass->busy : weight->work;
+            continue;
+        }
         uint64_t time = pass->end - pass->begin;
         uint64_t busy = pass->busy > time ? pass->busy : time;
         wrong +=
@@ -306,7 +330,7 @@ void hdi_graph_learn(struct hd_graph *graph)
                                       .memory = scratch_bytes(graph, pass)});
     }
     // The next run goes by what has been measured, if that differs.
-    graph->reweigh = wrong > all / 4;
+    graph->reweigh = wrong > all / 4 || known < graph->forecast.known;
 }
 
 bool hdi_graph_reweigh(struct hd_graph *graph)

@@ -167,63 +167,99 @@ static bool runs_here(const struct hd_graph *graph)
     return !launcher->ports && launcher->peers <= 1;
 }
 
-static hd_status launch_here(struct hd_graph *graph, struct hdi_pass *pass,
-                             const struct hdi_command *command,
+// What a task launches: all work-groups, or a box of them.
+struct launch {
+    struct hdi_pass *pass;
+    const struct hd_kernel *kernel;
+    const struct hd_range *range;
+    const struct hd_arg *args;
+    unsigned arg_count;
+    const struct hdi_box *part; // NULL: all
+};
+
+static hd_status launch_here(struct hd_graph *graph, const struct launch *l,
                              struct hd_error *error)
 {
     struct hdi_cost cost = {0};
     const struct hdi_terms terms = {.cancel = &graph->cancel,
                                     .group = &graph->group,
                                     .priority =
-                                        (enum hd_priority)pass->priority,
+                                        (enum hd_priority)l->pass->priority,
+                                    .part = l->part,
                                     .cost = &cost};
-    hd_status status = hdi_launch_with(
-        graph->context.launcher, graph->kernels.at[command->kernel].kernel,
-        &command->range, graph->packed + command->args, command->arg_count,
-        &terms, error);
+    hd_status status =
+        hdi_launch_with(graph->context.launcher, l->kernel, l->range, l->args,
+                        l->arg_count, &terms, error);
 
     atomic_fetch_add_explicit(
-        &pass->busy, atomic_load_explicit(&cost.busy, memory_order_relaxed),
+        &l->pass->busy, atomic_load_explicit(&cost.busy, memory_order_relaxed),
         memory_order_relaxed);
     return status;
 }
 
-static hd_status start_launch(struct hd_graph *graph,
-                              const struct hdi_pass *pass,
-                              const struct hdi_command *command,
+static hd_status start_launch(struct hd_graph *graph, const struct launch *l,
                               hd_event *event, struct hd_error *error)
 {
-    const struct hd_start start = {.priority = (enum hd_priority)pass->priority,
-                                   .group = &graph->group};
+    struct hd_box box;
+    const struct hd_start start = {.priority =
+                                       (enum hd_priority)l->pass->priority,
+                                   .group = &graph->group,
+                                   .box = l->part ? &box : NULL};
 
-    return hdi_launch_start(graph->context.launcher, &start,
-                            graph->kernels.at[command->kernel].kernel,
-                            &command->range, graph->packed + command->args,
-                            command->arg_count, event, error);
+    if (l->part) {
+        memcpy(box.first, l->part->first, sizeof(box.first));
+        memcpy(box.count, l->part->count, sizeof(box.count));
+    }
+    return hdi_launch_start(graph->context.launcher, &start, l->kernel,
+                            l->range, l->args, l->arg_count, event, error);
+}
+
+// Fill in memory and images; `*filled` are to be given back.
+static hd_status fill_args(struct hd_graph *graph, const struct hdi_pass *pass,
+                           const struct hdi_command *command, uint32_t *filled,
+                           struct hd_error *error)
+{
+    struct hd_arg *packed = graph->packed + command->args;
+
+    for (*filled = 0; *filled < command->arg_count; ++*filled)
+        HDI_TRY(fill_arg(graph, pass, &graph->args.at[command->args + *filled],
+                         &packed[*filled], error));
+    return HD_OK;
+}
+
+static void empty_args(struct hd_graph *graph,
+                       const struct hdi_command *command, uint32_t filled)
+{
+    struct hd_arg *packed = graph->packed + command->args;
+
+    while (filled-- > 0)
+        if (graph->args.at[command->args + filled].is == HD_PASS_IMAGE)
+            hd_image_destroy(
+                (struct hd_image *)(uintptr_t)packed[filled].image);
 }
 
 static hd_status run_dispatch(struct hd_graph *graph, struct hdi_task *task,
                               const struct hdi_command *command, bool *later,
                               struct hd_error *error)
 {
-    struct hdi_pass *pass = &graph->passes.at[task->pass];
-    struct hd_arg *packed = graph->packed + command->args;
+    const struct hdi_split *split = hdi_task_split(graph, task);
+    struct launch l = {.pass = &graph->passes.at[task->pass],
+                       .kernel = graph->kernels.at[command->kernel].kernel,
+                       .range = split ? &split->range : &command->range,
+                       .args = graph->packed + command->args,
+                       .arg_count = command->arg_count};
     hd_status status = HD_OK;
-    uint32_t count = 0;
+    uint32_t filled = 0;
 
-    while (count < command->arg_count && status == HD_OK) {
-        status = fill_arg(graph, pass, &graph->args.at[command->args + count],
-                          &packed[count], error);
-        count += status == HD_OK;
-    }
+    if (split)
+        l.part = &graph->flow.box[task - graph->tasks];
+    else
+        status = fill_args(graph, l.pass, command, &filled, error);
     *later = !runs_here(graph);
     if (status == HD_OK)
-        status = *later
-                     ? start_launch(graph, pass, command, &task->event, error)
-                     : launch_here(graph, pass, command, error);
-    while (count-- > 0)
-        if (graph->args.at[command->args + count].is == HD_PASS_IMAGE)
-            hd_image_destroy((struct hd_image *)(uintptr_t)packed[count].image);
+        status = *later ? start_launch(graph, &l, &task->event, error)
+                        : launch_here(graph, &l, error);
+    empty_args(graph, command, filled);
     return status;
 }
 
@@ -250,6 +286,28 @@ hd_status hdi_pass_begin(struct hd_graph *graph, struct hdi_pass *pass,
                          struct hd_error *error)
 {
     return take_memory(graph, pass, error);
+}
+
+hd_status hdi_split_begin(struct hd_graph *graph, struct hdi_split *split,
+                          uint64_t now, struct hd_error *error)
+{
+    const struct hdi_pass *pass = &graph->passes.at[split->pass];
+    hd_status status = HD_OK;
+    uint32_t filled;
+
+    pthread_mutex_lock(&graph->split_lock);
+    if (split->state == HDI_SPLIT_CLOSED) {
+        status = take_memory(graph, pass, error);
+        if (status == HD_OK)
+            status = fill_args(graph, pass, &graph->commands.at[pass->commands],
+                               &filled, error);
+        split->state = status == HD_OK ? HDI_SPLIT_OPEN : HDI_SPLIT_FAILED;
+        split->begin = now;
+    } else if (split->state == HDI_SPLIT_FAILED) {
+        status = hdi_fail(error, HD_ECANCELED, "another part has failed");
+    }
+    pthread_mutex_unlock(&graph->split_lock);
+    return status;
 }
 
 hd_status hdi_pass_go_on(struct hd_graph *graph, struct hdi_task *task,

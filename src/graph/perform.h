@@ -8,6 +8,19 @@
 hd_status hdi_pass_begin(struct hd_graph *graph, struct hdi_pass *pass,
                          struct hd_error *error);
 
+// As hdi_pass_begin(), for all parts of a pass, by the first of them.
+hd_status hdi_split_begin(struct hd_graph *graph, struct hdi_split *split,
+                          uint64_t now, struct hd_error *error);
+
+// How the pass of a task is split; NULL: the task is the pass.
+static inline struct hdi_split *hdi_task_split(struct hd_graph *graph,
+                                               const struct hdi_task *task)
+{
+    uint32_t split = graph->passes.at[task->pass].split;
+
+    return split == HDI_NONE ? NULL : &graph->splits.at[split];
+}
+
 // Run its commands from task->command on, and add what launches cost to
 // pass->busy. `*later`: a launch has been started that no worker waits for,
 // task->event, which is held; call again when it has ended.

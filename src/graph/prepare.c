@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "graph/order.h"
+#include "graph/split.h"
 
 void hdi_graph_unprepare(struct hd_graph *graph)
 {
@@ -23,6 +24,7 @@ void hdi_graph_unprepare(struct hd_graph *graph)
     free(graph->rank);
     free(graph->ready);
     free(graph->keys);
+    hdi_graph_free_flow(graph);
     graph->weights = NULL;
     graph->rank = NULL;
     graph->ready = NULL;
@@ -500,22 +502,16 @@ static hd_status pack_args(struct hd_graph *graph, struct hd_error *error)
     return HD_OK;
 }
 
-static hd_status make_tasks(struct hd_graph *graph, struct hd_error *error)
+static hd_status make_weights(struct hd_graph *graph, struct hd_error *error)
 {
     struct hdi_trace *trace = graph->context.launcher->trace;
+    size_t n = graph->passes.count + (size_t)1;
 
-    graph->tasks =
-        calloc(graph->passes.count + (size_t)1, sizeof(*graph->tasks));
-    graph->weights =
-        calloc(graph->passes.count + (size_t)1, sizeof(*graph->weights));
-    graph->rank = calloc(graph->passes.count + (size_t)1, sizeof(*graph->rank));
-    graph->ready =
-        calloc(graph->passes.count + (size_t)1, sizeof(*graph->ready));
+    graph->weights = calloc(n, sizeof(*graph->weights));
     if (graph->context.feedback)
-        graph->keys =
-            calloc(graph->passes.count + (size_t)1, sizeof(*graph->keys));
-    if (!graph->tasks || !graph->weights || !graph->rank || !graph->ready ||
-        (graph->context.feedback && !graph->keys) || !hdi_graph_weigh(graph))
+        graph->keys = calloc(n, sizeof(*graph->keys));
+    if (!graph->weights || (graph->context.feedback && !graph->keys) ||
+        !hdi_graph_weigh(graph))
         return no_memory(error);
     for (uint32_t i = 0; trace && i < graph->passes.count; i++)
         graph->passes.at[i].trace_name =
@@ -532,7 +528,7 @@ static hd_status prepare(struct hd_graph *graph, struct hd_error *error)
     HDI_TRY(list_successors(graph, error));
     HDI_TRY(check_cycles(graph, error));
     HDI_TRY(pack_args(graph, error));
-    return make_tasks(graph, error);
+    return make_weights(graph, error);
 }
 
 hd_status hd_graph_prepare(struct hd_graph *graph, struct hd_error *error)

@@ -69,23 +69,52 @@ static void trace_pass(struct hd_graph *graph, struct hd_worker *worker,
                    pass->work_items);
 }
 
-static void end_pass(struct hd_graph *graph, struct hd_worker *worker,
+// It has not run, or failed.
+static void give_up(struct hd_graph *graph)
+{
+    atomic_fetch_add_explicit(&graph->not_run, 1, memory_order_relaxed);
+}
+
+static void end_well(struct hd_graph *graph, struct hdi_pass *pass,
+                     uint64_t begin)
+{
+    hdi_pass_release(graph, pass);
+    pass->begin = begin - graph->start;
+    pass->end = hdi_now() - graph->start;
+    tell_progress(graph, pass);
+}
+
+// The last part ends the pass.
+static void end_part(struct hd_graph *graph, struct hdi_pass *pass,
+                     struct hdi_split *split, bool good)
+{
+    if (!good)
+        atomic_store_explicit(&split->broken, true, memory_order_relaxed);
+    if (atomic_fetch_sub_explicit(&split->left, 1, memory_order_acq_rel) != 1)
+        return;
+    if (atomic_load_explicit(&split->broken, memory_order_relaxed))
+        give_up(graph);
+    else
+        end_well(graph, pass, split->begin);
+}
+
+static void end_task(struct hd_graph *graph, struct hd_worker *worker,
                      struct hdi_task *task, hd_status status,
                      const struct hd_error *error)
 {
     struct hdi_pass *pass = &graph->passes.at[task->pass];
+    struct hdi_split *split = hdi_task_split(graph, task);
 
     hdi_pass_end(graph, pass);
     trace_pass(graph, worker, task, pass);
-    if (status != HD_OK) {
-        atomic_fetch_add_explicit(&graph->not_run, 1, memory_order_relaxed);
+    if (status != HD_OK)
         fail_run(graph, pass, status, error);
-        return;
-    }
-    hdi_pass_release(graph, pass);
-    pass->begin = task->begin - graph->start;
-    pass->end = hdi_now() - graph->start;
-    tell_progress(graph, pass);
+    if (split)
+        end_part(graph, pass, split, status == HD_OK);
+    else if (status == HD_OK)
+        end_well(graph, pass, task->begin);
+    else
+        give_up(graph);
 }
 
 static void resume(struct hd_worker *worker, hd_status status, void *data);
@@ -108,27 +137,33 @@ static bool go_on(struct hd_graph *graph, struct hd_worker *worker,
         // No memory for that: this worker waits.
         hd_event_wait(pool, &task->event, 1, HD_FOREVER, NULL);
     }
-    end_pass(graph, worker, task, status, error);
+    end_task(graph, worker, task, status, error);
     return true;
 }
 
-// True when the pass has ended, or does not run; false: later.
-static bool run_pass(struct hd_graph *graph, struct hd_worker *worker,
+// True when the task has ended, or does not run; false: later.
+static bool run_task(struct hd_graph *graph, struct hd_worker *worker,
                      uint32_t index)
 {
     struct hdi_task *task = &graph->tasks[index];
     struct hdi_pass *pass = &graph->passes.at[task->pass];
+    struct hdi_split *split = hdi_task_split(graph, task);
     struct hd_error error = {.status = HD_OK};
 
     if (pass->dropped)
         return true;
     if (is_stopped(graph)) {
-        atomic_fetch_add_explicit(&graph->not_run, 1, memory_order_relaxed);
+        if (split)
+            end_part(graph, pass, split, false);
+        else
+            give_up(graph);
         return true;
     }
     task->begin = hdi_now();
-    return go_on(graph, worker, task, hdi_pass_begin(graph, pass, &error),
-                 &error);
+    hd_status status = split
+                           ? hdi_split_begin(graph, split, task->begin, &error)
+                           : hdi_pass_begin(graph, pass, &error);
+    return go_on(graph, worker, task, status, &error);
 }
 
 // What is ready ---------------------------------------------------------------
@@ -139,8 +174,8 @@ static bool is_before(const struct hd_graph *graph, uint32_t a, uint32_t b)
     static const int order[] = {[HD_PRIORITY_HIGH] = 0,
                                 [HD_PRIORITY_NORMAL] = 1,
                                 [HD_PRIORITY_LOW] = 2};
-    int one = order[graph->passes.at[a].priority];
-    int other = order[graph->passes.at[b].priority];
+    int one = order[graph->passes.at[graph->tasks[a].pass].priority];
+    int other = order[graph->passes.at[graph->tasks[b].pass].priority];
 
     if (one != other)
         return one < other;
@@ -195,9 +230,10 @@ static uint32_t start_successors(struct hd_graph *graph, uint32_t index)
 {
     uint32_t only = HDI_NONE, count = 0;
 
-    for (uint32_t i = graph->first_successor[index];
-         i < graph->first_successor[index + 1]; i++) {
-        uint32_t successor = graph->successors[i];
+    const struct hdi_flow *flow = &graph->flow;
+
+    for (uint32_t i = flow->first[index]; i < flow->first[index + 1]; i++) {
+        uint32_t successor = flow->successors[i];
         if (atomic_fetch_sub_explicit(&graph->tasks[successor].waiting, 1,
                                       memory_order_acq_rel) != 1)
             continue;
@@ -235,7 +271,7 @@ static void follow(struct hd_graph *graph, struct hd_worker *worker,
             return;
         }
         index = next;
-    } while (index != HDI_NONE && run_pass(graph, worker, index));
+    } while (index != HDI_NONE && run_task(graph, worker, index));
 }
 
 static void resume(struct hd_worker *worker, hd_status status, void *data)
@@ -254,7 +290,7 @@ static void run_job(struct hd_worker *worker, struct hd_job *job)
     struct hd_graph *graph = ((struct hdi_task *)(void *)job)->graph;
     uint32_t index = take_ready(graph);
 
-    if (run_pass(graph, worker, index))
+    if (run_task(graph, worker, index))
         follow(graph, worker, index);
 }
 
@@ -336,13 +372,13 @@ static void keep_results(struct hd_graph *graph)
 static void reset(struct hd_graph *graph,
                   const struct hd_graph_run_params *params)
 {
-    uint32_t count = graph->passes.count - graph->first;
+    const struct hdi_flow *flow = &graph->flow;
 
     graph->params = params ? *params : (struct hd_graph_run_params){0};
     graph->failed = HD_OK;
     graph->told = 0;
     atomic_store(&graph->stopped, false);
-    atomic_store(&graph->unfinished, count);
+    atomic_store(&graph->unfinished, flow->count - graph->first);
     atomic_store(&graph->not_run, 0);
     atomic_store(&graph->ready_count, 0);
     release_slots(graph);
@@ -353,17 +389,26 @@ static void reset(struct hd_graph *graph,
     hand_over(graph);
     for (uint32_t i = graph->first; i < graph->passes.count; i++) {
         struct hdi_pass *pass = &graph->passes.at[i];
-        struct hdi_task *task = &graph->tasks[i];
         pass->begin = pass->end = 0;
         atomic_store_explicit(&pass->busy, 0, memory_order_relaxed);
-        task->work =
-            (struct hd_work){.job = {.run = run_job},
-                             .priority = (enum hd_priority)pass->priority};
+    }
+    for (uint32_t i = 0; i < graph->splits.count; i++) {
+        struct hdi_split *split = &graph->splits.at[i];
+        split->state = HDI_SPLIT_CLOSED;
+        atomic_store_explicit(&split->left, split->parts, memory_order_relaxed);
+        atomic_store_explicit(&split->broken, false, memory_order_relaxed);
+    }
+    for (uint32_t i = graph->first; i < flow->count; i++) {
+        struct hdi_task *task = &graph->tasks[i];
         task->graph = graph;
-        task->pass = i;
+        task->pass = flow->pass ? flow->pass[i] : i;
         task->command = 0;
         task->event = 0;
-        atomic_store_explicit(&task->waiting, graph->waits[i],
+        task->work = (struct hd_work){
+            .job = {.run = run_job},
+            .priority =
+                (enum hd_priority)graph->passes.at[task->pass].priority};
+        atomic_store_explicit(&task->waiting, flow->waits[i],
                               memory_order_relaxed);
     }
 }
@@ -454,8 +499,8 @@ static void start_first(struct hd_graph *graph)
     uint32_t count = 0;
 
     graph->start = hdi_now();
-    for (uint32_t i = graph->first; i < graph->passes.count; i++)
-        if (graph->waits[i] == 0) {
+    for (uint32_t i = graph->first; i < graph->flow.count; i++)
+        if (graph->flow.waits[i] == 0) {
             push(graph, i);
             count++;
         }
@@ -466,7 +511,7 @@ static void start_first(struct hd_graph *graph)
     // A task's job stands for any of those that are ready, and its memory goes
     // with the run: so none is looked at when all have been submitted.
     for (uint32_t i = graph->first; count > 0; i++)
-        if (graph->waits[i] == 0) {
+        if (graph->flow.waits[i] == 0) {
             count--;
             hd_submit_work(pool, &graph->tasks[i].work);
         }

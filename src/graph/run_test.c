@@ -46,6 +46,55 @@ static hd_status run_mix(const struct hd_range *range,
     return HD_OK;
 }
 
+static struct hd_footprint of_bytes(int64_t begin, int64_t end, bool writes)
+{
+    struct hd_touched t = {.kind = HD_TOUCHES_ROWS,
+                           .begin = begin,
+                           .bytes = (uint64_t)(end - begin),
+                           .count = {1, 1}};
+
+    return writes ? (struct hd_footprint){.read = t, .write = t}
+                  : (struct hd_footprint){.read = t};
+}
+
+// to[i] = mix of to[i] and what is around a[i].
+static hd_status run_around(const struct hd_range *range,
+                            const struct hd_arg *args)
+{
+    uint64_t *to = data(&args[0]), *a = data(&args[1]);
+    uint64_t last = args[0].buffer->size / 8 - 1;
+
+    for (uint64_t i = range->offset[0]; i < range->offset[0] + range->global[0];
+         i++) {
+        to[i] = mix(to[i], a[i > 0 ? i - 1 : 0]);
+        if (i % 4 == 0)
+            sched_yield();
+        to[i] = mix(mix(to[i], a[i]), a[i < last ? i + 1 : last]);
+    }
+    return HD_OK;
+}
+
+static void touch_around(const struct hd_range *range,
+                         struct hd_footprint *footprints)
+{
+    int64_t begin = (int64_t)range->offset[0] * 8;
+    int64_t end = begin + (int64_t)range->global[0] * 8;
+
+    footprints[0] = of_bytes(begin, end, true);
+    footprints[1] = of_bytes(begin - 8, end + 8, false);
+}
+
+// What tests want to see from within a part: which, and of what.
+static void (*look_part)(uint64_t first, uint64_t id);
+
+static hd_status run_part(const struct hd_range *range,
+                          const struct hd_arg *args)
+{
+    if (look_part)
+        look_part(range->offset[0], value(&args[2]));
+    return run_around(range, args);
+}
+
 // What tests want to see from within a pass.
 static void (*look)(uint64_t id);
 
@@ -92,6 +141,17 @@ struct fake_kernel fake_kernels[] = {
               {"s", "struct s", HD_ARG_VALUE, false},
               {"l", "float*", HD_ARG_LOCAL, false},
               {"t", "void*", HD_ARG_GLOBAL, false}}},
+    {.name = "around",
+     .run = run_around,
+     .touch = touch_around,
+     .args = {{"to", "ulong*", HD_ARG_GLOBAL, false},
+              {"a", "ulong*", HD_ARG_GLOBAL, true}}},
+    {.name = "part",
+     .run = run_part,
+     .touch = touch_around,
+     .args = {{"to", "ulong*", HD_ARG_GLOBAL, false},
+              {"a", "ulong*", HD_ARG_GLOBAL, true},
+              {"id", "ulong", HD_ARG_VALUE, false}}},
     {.name = NULL}};
 
 // Building --------------------------------------------------------------------
@@ -729,6 +789,196 @@ static void passes_are_spans_on_the_track_of_their_worker(void)
     hdi_trace_destroy(trace);
 }
 
+// Parts -----------------------------------------------------------------------
+
+enum {
+    ITEMS = 128, // in groups of 8
+    FIELDS = 6
+};
+
+// With id 0 "around", else "part".
+static hd_pass add_around(struct hd_graph *g, hd_resource to, hd_resource from,
+                          bool over, uint64_t id)
+{
+    double number = (double)id;
+    struct hd_pass_arg args[3] = {
+        {.is = HD_PASS_RESOURCE, .resource = to},
+        {.is = HD_PASS_RESOURCE, .resource = from},
+        {.is = HD_PASS_NUMBERS, .numbers = &number, .number_count = 1}};
+    struct hd_command commands[2] = {
+        {.is = HD_CLEAR, .to = to},
+        {.is = HD_DISPATCH,
+         .kernel = {.path = "k.cl", .name = id ? "part" : "around"},
+         .range = {.dims = 1, .global = {ITEMS - 3}, .local = {8}},
+         .args = args,
+         .arg_count = id ? 3 : 2}};
+    hd_resource reads[] = {from, to};
+    struct hd_pass_params params = {.name = "around",
+                                    .where = "run.lua:7",
+                                    .reads = reads,
+                                    .read_count = over ? 1 : 2,
+                                    .writes = &to,
+                                    .write_count = 1,
+                                    .commands = commands + !over,
+                                    .command_count = 1 + over};
+    hd_pass pass;
+    CHECK_OK(hd_graph_pass(g, &params, &pass, &error), error);
+    return pass;
+}
+
+// As if all passes took long.
+static void make_heavy(struct hd_graph *g)
+{
+    for (uint32_t i = 0; i < g->passes.count; i++)
+        g->weights[i] = (struct hdi_weight){
+            .time = 1000000, .work = 1000000, .known = true};
+    g->reweigh = true;
+}
+
+static struct hd_graph *random_fields(hd_resource *fields)
+{
+    struct hd_graph *g = create();
+    char name[2] = "a";
+
+    for (unsigned i = 0; i < FIELDS; i++) {
+        struct hd_command fill = {.is = HD_CLEAR};
+        double seven = 7;
+        fields[i] = add_resource(g, "field", ITEMS);
+        fill.to = fields[i];
+        fill.is = HD_FILL;
+        fill.pattern = &seven;
+        fill.pattern_count = 1;
+        add(g, "fill", NULL, 0, &fields[i], 1, &fill);
+    }
+    for (unsigned i = 0; i < 40; i++) {
+        unsigned to = roll(FIELDS), from = roll(FIELDS);
+        if (to == from)
+            continue;
+        struct hd_command copy = {.is = HD_COPY,
+                                  .from = fields[from],
+                                  .to = fields[to],
+                                  .region = {.from = {roll(40)},
+                                             .to = {roll(40)},
+                                             .count = {1 + roll(80)}}};
+        if (roll(5) == 0)
+            add(g, "copy", &fields[from], 1, &fields[to], 1, &copy);
+        else
+            add_around(g, fields[to], fields[from], roll(6) == 0, 0);
+    }
+    for (unsigned i = 0; i < FIELDS; i++, name[0]++)
+        CHECK_OK(hd_graph_output(g, name, fields[i], NULL, &error), error);
+    return g;
+}
+
+static void parts_give_what_whole_passes_give(void)
+{
+    static uint64_t want[FIELDS][ITEMS];
+    struct hd_graph_statistics stats;
+    struct hd_graph_result result;
+    hd_resource fields[FIELDS];
+    uint32_t parts = 0;
+
+    for (unsigned seed = 1; seed <= 60; seed++) {
+        state = seed;
+        struct hd_graph *g = random_fields(fields);
+        run_ok(g);
+        hd_graph_stats(g, &stats);
+        CHECK(stats.split == 0 && stats.parts == 0);
+        for (unsigned i = 0; hd_graph_result(g, i, &result); i++)
+            memcpy(want[i], result.buffer->address, sizeof(want[i]));
+        make_heavy(g);
+        for (int run = 0; run < 3; run++) {
+            run_ok(g);
+            hd_graph_stats(g, &stats);
+            parts += stats.parts;
+            for (unsigned i = 0; hd_graph_result(g, i, &result); i++)
+                CHECK(memcmp(want[i], result.buffer->address,
+                             sizeof(want[i])) == 0);
+        }
+        hd_graph_destroy(g);
+        CHECK(atomic_load(&fake.buffers_alive) == 0);
+    }
+    CHECK(parts > 10000);
+}
+
+static atomic_uint second_began, first_ended, in_time;
+
+// The last part of the first pass ends when the second has begun.
+static void look_at_parts(uint64_t first, uint64_t id)
+{
+    if (id == 2)
+        atomic_fetch_add(&second_began, 1);
+    if (id != 1 || first < ITEMS - 16)
+        return;
+    uint64_t end = hdi_now() + UINT64_C(20000000000);
+    while (atomic_load(&second_began) == 0 && hdi_now() < end)
+        sched_yield();
+    atomic_store(&in_time, atomic_load(&second_began));
+    atomic_store(&first_ended, 1);
+}
+
+static struct hd_graph *two_around(void)
+{
+    struct hd_graph *g = create();
+    hd_resource a = add_resource(g, "a", ITEMS),
+                b = add_resource(g, "b", ITEMS),
+                c = add_resource(g, "c", ITEMS);
+    hd_resource all[] = {a, b, c};
+
+    for (int i = 0; i < 3; i++) {
+        struct hd_command clear = {.is = HD_CLEAR, .to = all[i]};
+        add(g, "clear", NULL, 0, &all[i], 1, &clear);
+    }
+    add_around(g, b, a, false, 1);
+    add_around(g, c, b, false, 2);
+    CHECK_OK(hd_graph_output(g, "c", c, NULL, &error), error);
+    return g;
+}
+
+static void the_second_pass_begins_before_the_first_has_ended(void)
+{
+    struct hd_graph *g = two_around();
+    struct hd_graph_statistics stats;
+
+    CHECK_OK(hd_graph_prepare(g, &error), error);
+    make_heavy(g);
+    if (hd_pool_workers(launcher.pool) > 1)
+        look_part = look_at_parts;
+    for (int run = 0; run < 5; run++) {
+        atomic_store(&second_began, 0);
+        atomic_store(&in_time, look_part == NULL);
+        run_ok(g);
+        CHECK(atomic_load(&in_time) > 0);
+    }
+    look_part = NULL;
+    hd_graph_stats(g, &stats);
+    CHECK(stats.split == 2 && stats.parts == 20);
+    CHECK(g->passes.at[3].begin < g->passes.at[4].end);
+    hd_graph_destroy(g);
+}
+
+static void a_part_that_fails_ends_the_run_cleanly(void)
+{
+    struct hd_graph *g = two_around();
+
+    CHECK_OK(hd_graph_prepare(g, &error), error);
+    make_heavy(g);
+    for (unsigned n = 1; n <= 20; n++) {
+        atomic_store(&fake.fail_launch, n);
+        CHECK_FAILS(hd_graph_run(g, NULL, &error), HD_EFAULT, error,
+                    "run.lua:7: pass 'around");
+        CHECK(atomic_load(&fake.buffers_alive) == 0);
+    }
+    for (unsigned n = 1; n <= 3; n++) {
+        atomic_store(&fake.fail_buffer, n);
+        CHECK_FAILS(hd_graph_run(g, NULL, &error), HD_ENOMEM, error,
+                    "memory for resource");
+        CHECK(atomic_load(&fake.buffers_alive) == 0);
+    }
+    run_ok(g);
+    hd_graph_destroy(g);
+}
+
 // Where runs start ------------------------------------------------------------
 
 // Versions, dropping, order ---------------------------------------------------
@@ -1042,6 +1292,8 @@ static void started_launches_give_and_fail_as_others_do(void)
     a_failure_in_any_pass_ends_the_run_cleanly();
     a_run_can_be_cancelled();
     urgent_passes_start_first();
+    parts_give_what_whole_passes_give();
+    a_part_that_fails_ends_the_run_cleanly();
     values_and_scratch_reach_the_kernel();
     launcher.peers = 0;
 }
@@ -1236,6 +1488,9 @@ int main(void)
         only_edges_that_others_imply_are_left_out();
         a_pass_waits_for_the_last_of_a_chain_alone();
         independent_passes_run_between_their_neighbours();
+        parts_give_what_whole_passes_give();
+        the_second_pass_begins_before_the_first_has_ended();
+        a_part_that_fails_ends_the_run_cleanly();
         peak_memory_is_what_was_alive();
         spare_memory_is_used_again_and_let_go_in_need();
         a_failure_in_any_pass_ends_the_run_cleanly();

@@ -353,7 +353,11 @@ struct hd_launch_params {
     struct hd_group *group;
 
     // Where it may run, of a runtime with several devices: bit i is device i.
-    // Of those the one is chosen that has the least to do. 0: the first.
+    // With several it runs where it is done first, by what it took before, what
+    // else is under way there, and what would have to be copied; or in parts on
+    // all of them, where these can be told apart by what they read and write. A
+    // kernel that never ran prefers a GPU. A program whose kernels may write
+    // variables of its own, and images, stay on one device. 0: any.
     uint64_t devices;
 
     // Where it runs, of a runtime with units: HD_ENODEV when none of the units

@@ -82,12 +82,16 @@ struct hd_device_info {
     uint32_t group_items;    // most of a work-group
     uint64_t local_bytes;    // most local memory of a work-group
     uint64_t memory;         // held by buffers now [bytes]
+    // Of a runtime with several devices, since its start:
+    uint64_t groups; // work-groups that ran there
+    uint64_t copied; // what launches there, and whoever reads or writes buffers
+                     // on the first, needed from elsewhere [bytes]
     bool host_memory;        // its memory is the host's
     bool discards;           // it runs nothing ("null")
 };
 
 /// How many devices the runtime has, and what they are. Buffers are made on
-/// device 0 and copied to others when a launch there needs them, and back.
+/// device 0; what a launch elsewhere needs of them is copied there, and back.
 ///
 /// Errors:  HD_ENODEV (there is none of this number)
 /// Threads: any

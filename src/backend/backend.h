@@ -76,6 +76,7 @@ struct hdi_capabilities {
 struct hdi_device {
     const struct hdi_backend *backend;
     struct hdi_capabilities can;
+    atomic_bool lost; // set by the backend: nothing runs on it any more
 };
 
 struct hdi_code {

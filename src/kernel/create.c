@@ -405,7 +405,9 @@ static void fill_kernel(struct hd_program *program,
     kernel->axis = from->axis;
     kernel->footprint = &from->footprint;
     kernel->program = program;
+    kernel->keeps = from->footprint.known & HDI_FOOTPRINT_KEEPS;
     atomic_init(&kernel->item_time, 0);
+    atomic_init(&kernel->pace, 0);
 }
 
 // NULL: the kernel is checked in thread form alone.
@@ -659,8 +661,15 @@ const struct hd_kernel *hdi_kernel_checked(const struct hd_kernel *kernel,
 
 // Other devices ---------------------------------------------------------------
 
+// What is touched is the same wherever it runs, but not always looked for.
 void hdi_program_add(struct hd_program *program, struct hd_program *other)
 {
+    for (uint32_t i = 0; i < other->kernel_count; i++) {
+        struct hd_kernel *k = &other->kernels[i];
+        const struct hd_kernel *same = hd_program_find(program, k->info.name);
+        if (same && !(k->footprint->known & HDI_FOOTPRINT_KNOWN))
+            k->footprint = same->footprint;
+    }
     other->others = program->others;
     program->others = other;
 }

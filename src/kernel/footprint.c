@@ -42,7 +42,8 @@ static bool is_valid_node(const struct hdi_footprint *p, uint32_t n,
 
 bool hdi_footprint_is_valid(const struct hdi_footprint *p, uint32_t arg_count)
 {
-    bool ok = p->known <= 1 && p->loops <= HDI_FOOTPRINT_LOOPS;
+    bool ok = p->known <= (HDI_FOOTPRINT_KNOWN | HDI_FOOTPRINT_KEEPS) &&
+              p->loops <= HDI_FOOTPRINT_LOOPS;
 
     for (uint32_t n = 0; ok && n < p->node_count; n++)
         ok = is_valid_node(p, n, arg_count);

@@ -94,9 +94,14 @@ struct hdi_footprint_access {
     uint32_t writes; // 0: it reads, 1: it writes, 2: both
 };
 
+enum {
+    HDI_FOOTPRINT_KNOWN = 1, // the rest says what it touches
+    HDI_FOOTPRINT_KEEPS = 2  // its program has variables that kernels may write
+};
+
 // What the compiler has found out about a kernel.
 struct hdi_footprint {
-    uint32_t known; // 0: nothing
+    uint32_t known; // enum above
     uint32_t loops; // how many loops the nodes are about
     uint32_t node_count, condition_count, scope_count, access_count;
     struct hdi_footprint_node *nodes;

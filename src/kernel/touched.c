@@ -360,6 +360,10 @@ static struct form bitwise(const struct evaluation *e, uint32_t op,
             return sum(other, &many, -divide_down(lo[0], all));
         }
     }
+    if (op == HDI_FOOTPRINT_XOR && mask && mask->c + mask->lo == -1) {
+        struct form ones = of_number(-1); // ~x is -1 - x
+        return sum(&ones, mask == b ? a : b, -1);
+    }
     struct form x = fit(e, a, bits, false), y = fit(e, b, bits, false);
     bool known[2] = {bounds(e, &x, &lo[0], &hi[0]),
                      bounds(e, &y, &lo[1], &hi[1])};
@@ -1275,7 +1279,7 @@ hd_status hd_kernel_footprint(const struct hd_kernel *kernel,
                 (struct hd_footprint){.read.exact = true, .write.exact = true};
         return HD_OK;
     }
-    return kernel->footprint->known
+    return kernel->footprint->known & HDI_FOOTPRINT_KNOWN
                ? tell(&e, piece ? &box : NULL, footprints, error)
                : HD_OK;
 }

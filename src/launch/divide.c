@@ -1,4 +1,5 @@
-// Divides the box of all work-groups until a piece is small enough to be a leaf.
+// Divides the box of all work-groups until a piece is small enough to be a
+// leaf.
 //
 // Invariant: every group of the box is in exactly one leaf.
 #include "launch/launch.h"
@@ -12,7 +13,9 @@
 #include "launch/checked.h"
 #include "launch/cutoff.h"
 #include "launch/fault.h"
+#include "launch/joint.h"
 #include "launch/launching.h"
+#include "launch/pace.h"
 #include "launch/plan.h"
 #include "launch/seal.h"
 #include "launch/search.h"
@@ -559,6 +562,9 @@ hd_status hdi_launch_with(struct hdi_launcher *launcher,
     if (launcher->peers == 1)
         return launch_here(launcher, kernel, range, args, arg_count, terms,
                            error);
+    if (terms->devices & ~(UINT64_C(1) << launcher->number))
+        return hdi_joint_run(launcher, terms, kernel, range, args, arg_count,
+                             error);
     // Before anything is copied for it.
     HDI_TRY(check_unit(launcher, kernel, &terms->place, error));
     HDI_TRY(hdi_launch_plan(launcher, kernel, range, args, arg_count, terms,
@@ -567,8 +573,13 @@ hd_status hdi_launch_with(struct hdi_launcher *launcher,
         return HD_OK;
     HDI_TRY(hdi_spread_begin(launcher, kernel, &plan, terms->part, args,
                              arg_count, &spread, error));
+    uint64_t brought = hdi_now();
     hd_status status = launch_here(launcher, kernel, range, spread.args,
                                    arg_count, terms, error);
+    if (status == HD_OK)
+        hdi_pace_ran(launcher, kernel,
+                     terms->part ? hdi_box_groups(terms->part) : plan.groups,
+                     plan.group_items, hdi_now() - brought);
     hdi_spread_end(&spread);
     return status;
 }

@@ -19,6 +19,7 @@
 struct hdi_box;
 struct hdi_cost;
 struct hdi_feed;
+struct hdi_lore;
 struct hdi_search;
 struct hdi_spread;
 
@@ -31,9 +32,11 @@ struct hdi_stranded {
 struct hdi_launcher {
     struct hd_pool *pool;
     struct hdi_device *device;
-    // Of those of the pool, one per device, and how many there are: set before
-    // anything is launched.
+    // Of those of the pool, one per device, and how many there are, and which
+    // (optional): set before anything is launched.
     unsigned number, peers;
+    struct hdi_launcher *const *all;
+    const struct hdi_lore *lore; // optional
     struct hdi_listener listener;
     unsigned workers;
     struct hdi_unit **units; // one per worker; NULL until it is needed
@@ -55,8 +58,10 @@ struct hdi_launcher {
     _Atomic uint64_t memory;   // held by buffers [bytes]
     _Atomic uint64_t peak;     // most of it at one time [bytes]
     atomic_uint views;         // of buffers: see hdi_buffer_view()
-    // Launches started that have not ended, where there are several devices.
-    atomic_uint started;
+    // Where there are several devices: what launches started there are expected
+    // to take yet [ns], work-groups that have run, what was copied there
+    // [bytes], and how long a megabyte takes [ns], 0: not known.
+    _Atomic uint64_t ahead, ran, brought, bringing;
     _Atomic uint64_t prepared; // for one of these, by a coarse clock [ns]
 };
 
@@ -130,6 +135,8 @@ struct hdi_terms {
     const struct hd_group *group; // as does cancelling this; NULL: the caller's
     uint64_t time_limit;          // [ns]; 0: the launcher's
     struct hdi_place place;
+    uint64_t devices; // bit i: launcher i may run it, or parts of it; 0: this
+                      // launcher alone
     enum hd_priority priority;
     // The kernel is a checked one, and runs the work-groups of the fault alone
     // to find the work-item; optional.

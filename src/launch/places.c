@@ -49,7 +49,8 @@ bool hdi_places_missing(const struct hdi_places *places, uint64_t begin,
                         uint64_t end, unsigned place,
                         struct hdi_stretch *stretch)
 {
-    for (uint32_t i = find(places, begin); i < places->count; i++) {
+    for (uint32_t i = find(places, begin); i < places->count && begin < end;
+         i++) {
         const struct hdi_stretch *s = &places->stretches[i];
         if (s->begin >= end)
             return false;

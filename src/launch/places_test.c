@@ -97,6 +97,8 @@ static void a_copy_of_an_old_version_counts_for_nothing(void)
     CHECK(hdi_places_init(&places, 100, 0));
     CHECK(hdi_places_missing(&places, 0, 100, 1, &s));
     CHECK(s.begin == 0 && s.end == 100 && s.valid == 1);
+    CHECK(!hdi_places_missing(&places, 100, 100, 1, &s));
+    CHECK(!hdi_places_missing(&places, 50, 50, 1, &s));
     CHECK(hdi_places_write(&places, 50, 60, 0) == 1);
     CHECK(hdi_places_copied(&places, s.begin, s.end, s.version, 1));
     CHECK(hdi_places_missing(&places, 0, 100, 1, &s));

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "launch/image.h"
+#include "launch/pace.h"
 #include "launch/places.h"
 
 enum {
@@ -109,13 +111,18 @@ void hdi_spread_destroy(struct hd_buffer *root)
     free(s);
 }
 
+static struct hdi_launcher *launcher_at(const struct hd_buffer *root,
+                                        const struct hdi_spread *s,
+                                        unsigned place)
+{
+    return place == root->launcher->number ? root->launcher
+                                           : s->on[place].launcher;
+}
+
 static struct hdi_device *device_at(const struct hd_buffer *root,
                                     const struct hdi_spread *s, unsigned place)
 {
-    const struct hdi_launcher *launcher = place == root->launcher->number
-                                              ? root->launcher
-                                              : s->on[place].launcher;
-    return launcher->device;
+    return launcher_at(root, s, place)->device;
 }
 
 static char *memory_at(const struct hd_buffer *root, const struct hdi_spread *s,
@@ -159,11 +166,15 @@ static hd_status fetch(const struct hd_buffer *root, struct hdi_spread *s,
 
     while (hdi_places_missing(&s->places, begin, end, place, &missing)) {
         unsigned from = choose_source(root, missing.valid);
+        uint64_t begin_time = hdi_now();
         HDI_TRY(hdi_copy_between(device_at(root, s, place),
                                  memory_at(root, s, place) + missing.begin,
                                  device_at(root, s, from),
                                  memory_at(root, s, from) + missing.begin,
                                  missing.end - missing.begin));
+        hdi_pace_learn_copy(launcher_at(root, s, place),
+                            missing.end - missing.begin,
+                            hdi_now() - begin_time);
         if (!hdi_places_copied(&s->places, missing.begin, missing.end,
                                missing.version, place))
             return HD_ENOMEM;
@@ -232,7 +243,26 @@ struct use {
     struct hdi_launcher *launcher;
     uint64_t begin, size; // of the buffer in its root
     enum hdi_use use;
+    uint64_t *missing; // only count the bytes that are not there; optional
 };
+
+static uint64_t count_missing(const struct use *u, uint64_t begin, uint64_t end)
+{
+    struct hdi_spread *s = spread_of(u->root);
+    struct hdi_stretch missing;
+    uint64_t bytes = 0;
+
+    if (!s)
+        return u->launcher == u->root->launcher ? 0 : end - begin;
+    pthread_mutex_lock(&s->lock);
+    while (hdi_places_missing(&s->places, begin, end, u->launcher->number,
+                              &missing)) {
+        bytes += missing.end - missing.begin;
+        begin = missing.end;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return bytes;
+}
 
 static hd_status use_range(const struct use *u, int64_t begin, uint64_t bytes,
                            struct hd_error *error)
@@ -244,6 +274,10 @@ static hd_status use_range(const struct use *u, int64_t begin, uint64_t bytes,
     end = end < u->size ? end : u->size;
     if (first >= end)
         return HD_OK;
+    if (u->missing) {
+        *u->missing += count_missing(u, u->begin + first, u->begin + end);
+        return HD_OK;
+    }
     return hdi_spread_use(u->root, u->launcher, u->begin + first,
                           u->begin + end, u->use, NULL, error);
 }
@@ -273,18 +307,31 @@ static hd_status use_touched(const struct use *u, const struct hd_touched *t,
     return HD_OK;
 }
 
+static struct use use_of(struct hdi_launcher *launcher,
+                         const struct hd_arg *arg)
+{
+    struct hd_buffer *buffer = (struct hd_buffer *)(uintptr_t)arg->buffer;
+
+    return (struct use){.root = hdi_buffer_root(buffer),
+                        .launcher = launcher,
+                        .begin = offset_in_root(buffer),
+                        .size = buffer->size,
+                        .use = HDI_USE_READ};
+}
+
+// All that is written, and nothing of it read.
+static bool is_overwritten(const struct hd_footprint *footprint)
+{
+    return footprint->read.kind == HD_TOUCHES_NOTHING && footprint->write.exact;
+}
+
 static hd_status bring(struct hdi_launcher *launcher,
                        const struct hd_footprint *footprint, struct hd_arg *arg,
                        struct hd_buffer *twin, struct hd_error *error)
 {
-    struct hd_buffer *buffer = (struct hd_buffer *)(uintptr_t)arg->buffer;
-    struct use u = {.root = hdi_buffer_root(buffer),
-                    .launcher = launcher,
-                    .begin = offset_in_root(buffer),
-                    .size = buffer->size,
-                    .use = HDI_USE_READ};
-    bool unread =
-        footprint->read.kind == HD_TOUCHES_NOTHING && footprint->write.exact;
+    const struct hd_buffer *buffer = arg->buffer;
+    struct use u = use_of(launcher, arg);
+    bool unread = is_overwritten(footprint);
     char *address;
 
     HDI_TRY(use_touched(&u, &footprint->read, error));
@@ -367,6 +414,91 @@ hd_status hdi_spread_begin(struct hdi_launcher *launcher,
     }
     *spread = s;
     return HD_OK;
+}
+
+uint64_t hdi_spread_missing(struct hdi_launcher *launcher,
+                            const struct hd_kernel *kernel,
+                            const struct hdi_plan *plan,
+                            const struct hdi_box *part,
+                            const struct hd_arg *args, unsigned arg_count)
+{
+    struct hd_footprint *footprints =
+        calloc(arg_count + 1, sizeof(*footprints));
+    uint64_t missing = 0;
+    struct hd_error error;
+
+    if (!footprints)
+        return 0;
+    find_footprints(kernel, plan, part, args, arg_count, footprints);
+    for (unsigned i = 0; i < arg_count; i++) {
+        if (args[i].is != HD_IS_BUFFER || !args[i].buffer)
+            continue;
+        struct use u = use_of(launcher, &args[i]);
+        u.missing = &missing;
+        use_touched(&u, &footprints[i].read, &error);
+        if (!is_overwritten(&footprints[i]))
+            use_touched(&u, &footprints[i].write, &error);
+    }
+    free(footprints);
+    return missing;
+}
+
+// Bytes from begin to end, of the root.
+struct span {
+    const struct hd_buffer *root;
+    int64_t begin, end;
+};
+
+static struct span span_of(const struct hd_arg *arg, const struct hd_touched *t)
+{
+    struct span s = {0};
+
+    if (arg->is != HD_IS_BUFFER || !arg->buffer ||
+        t->kind == HD_TOUCHES_NOTHING)
+        return s;
+    s.root = hdi_buffer_root((struct hd_buffer *)(uintptr_t)arg->buffer);
+    s.begin = (int64_t)offset_in_root(arg->buffer);
+    if (t->kind == HD_TOUCHES_ALL) {
+        s.end = s.begin + (int64_t)arg->buffer->size;
+        return s;
+    }
+    s.begin += t->begin;
+    s.end = s.begin + (int64_t)(t->bytes + (t->count[0] - 1) * t->stride[0] +
+                                (t->count[1] - 1) * t->stride[1]);
+    return s;
+}
+
+static bool overlap(const struct span *a, const struct span *b)
+{
+    return a->root && a->root == b->root && a->begin < b->end &&
+           b->begin < a->end;
+}
+
+bool hdi_spread_is_apart(const struct hd_kernel *kernel,
+                         const struct hdi_plan *plan, const struct hdi_box *one,
+                         const struct hdi_box *other, const struct hd_arg *args,
+                         unsigned arg_count)
+{
+    struct hd_footprint *a = calloc(2 * arg_count + 1, sizeof(*a));
+    struct hd_footprint *b = a + arg_count;
+    bool apart = a != NULL;
+
+    if (!a)
+        return false;
+    find_footprints(kernel, plan, one, args, arg_count, a);
+    find_footprints(kernel, plan, other, args, arg_count, b);
+    for (unsigned i = 0; i < arg_count && apart; i++) {
+        struct span writes = span_of(&args[i], &a[i].write);
+        struct span reads = span_of(&args[i], &a[i].read);
+        for (unsigned k = 0; k < arg_count && apart; k++) {
+            struct span written = span_of(&args[k], &b[k].write);
+            struct span read = span_of(&args[k], &b[k].read);
+            apart = !overlap(&writes, &written) && !overlap(&writes, &read) &&
+                    !overlap(&reads, &written);
+        }
+    }
+    free(a);
+    return apart;
 }
 
 void hdi_spread_end(struct hdi_spread_args *spread)

@@ -50,6 +50,21 @@ hd_status hdi_spread_begin(struct hdi_launcher *launcher,
                            struct hd_error *error);
 void hdi_spread_end(struct hdi_spread_args *spread);
 
+// How much it would copy [bytes].
+uint64_t hdi_spread_missing(struct hdi_launcher *launcher,
+                            const struct hd_kernel *kernel,
+                            const struct hdi_plan *plan,
+                            const struct hdi_box *part,
+                            const struct hd_arg *args, unsigned arg_count);
+
+// Whether neither of two parts of a launch writes what the other reads or
+// writes, so that they can run on two devices. Then the same is true of all
+// parts of these.
+bool hdi_spread_is_apart(const struct hd_kernel *kernel,
+                         const struct hdi_plan *plan, const struct hdi_box *one,
+                         const struct hdi_box *other, const struct hd_arg *args,
+                         unsigned arg_count);
+
 // The buffer goes; only its holder is left.
 void hdi_spread_destroy(struct hd_buffer *root);
 

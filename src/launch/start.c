@@ -10,9 +10,10 @@
 #include "base/memory.h"
 #include "launch/box.h"
 #include "launch/buffer.h"
+#include "launch/capture.h"
 #include "launch/feed.h"
-#include "launch/image.h"
 #include "launch/launching.h"
+#include "launch/pace.h"
 #include "launch/spread.h"
 #include "steal/event.h"
 
@@ -27,6 +28,7 @@ struct started {
     struct hdi_launcher *launcher;
     const struct hd_kernel *kernel;
     struct hdi_terms terms;
+    struct hd_group *whole; // cancels it too; optional
     struct hdi_box part;
     struct hdi_launch launch;
     uint64_t groups;
@@ -35,15 +37,22 @@ struct started {
     bool spreads;
     struct hdi_plan plan; // for that
     struct hdi_spread_args spread;
+    uint64_t brought;        // when its arguments were there [ns]
     unsigned char *packed;   // room for it
     struct failure *failure; // where there are units
     unsigned arg_count;
     struct hd_arg args[]; // and behind them values, and what is packed
 };
 
-enum {
-    VALUE_ALIGNMENT = 16 // [bytes]
-};
+static void end_spread(struct started *s, hd_status status)
+{
+    if (!s->spreads)
+        return;
+    if (status == HD_OK)
+        hdi_pace_ran(s->launcher, s->kernel, hdi_box_groups(&s->launch.box),
+                     s->launch.group_items, hdi_now() - s->brought);
+    hdi_spread_end(&s->spread);
+}
 
 // The last leaf has ended.
 static void finish(struct hd_worker *worker, struct hdi_launch *launch)
@@ -56,8 +65,7 @@ static void finish(struct hd_worker *worker, struct hdi_launch *launch)
     (void)worker;
     hdi_launch_unwatch(s->launcher, launch);
     hd_status status = hdi_launch_close(launch, &s->terms, &error);
-    if (s->spreads)
-        hdi_spread_end(&s->spread);
+    end_spread(s, status);
     hdi_event_end(s->event, status, status != HD_OK ? error.text : NULL);
 }
 
@@ -90,42 +98,28 @@ static bool run(struct hd_worker *worker, struct hdi_event *event,
 
     if (s->groups == 0)
         return true;
+    if (s->whole)
+        hd_group_within(&event->group, s->whole);
     if (s->spreads) {
         if (hdi_spread_begin(s->launcher, s->kernel, &s->plan, s->terms.part,
                              s->args, s->arg_count, &s->spread, error) != HD_OK)
             return true;
         describe(s, &s->plan, s->spread.args);
+        s->brought = hdi_now();
     }
     if (run_on_units(worker, s))
         return false;
     error->status =
         hdi_launch_run(worker, &s->launch, s->arg_count, &s->terms, error);
-    if (s->spreads)
-        hdi_spread_end(&s->spread);
+    end_spread(s, error->status);
     return true;
-}
-
-static void hold(const struct hd_arg *arg)
-{
-    if (arg->is == HD_IS_BUFFER && arg->buffer)
-        hdi_buffer_hold((struct hd_buffer *)(uintptr_t)arg->buffer);
-    else if (arg->is == HD_IS_IMAGE)
-        hdi_image_hold((struct hd_image *)(uintptr_t)arg->image);
 }
 
 static void drop(struct hdi_event *event)
 {
     const struct started *s = event->room;
 
-    if (s->spreads) // the choice between devices is by this
-        atomic_fetch_sub_explicit(&s->launcher->started, 1,
-                                  memory_order_relaxed);
-    for (unsigned i = 0; i < s->arg_count; i++) {
-        if (s->args[i].is == HD_IS_BUFFER)
-            hd_buffer_destroy((struct hd_buffer *)(uintptr_t)s->args[i].buffer);
-        else if (s->args[i].is == HD_IS_IMAGE)
-            hd_image_destroy((struct hd_image *)(uintptr_t)s->args[i].image);
-    }
+    hdi_capture_drop(s->args, s->arg_count);
     if (atomic_load(&s->launch.lost)) {
         hdi_launch_strand(s->launcher, event->room);
         hdi_event_lose_room(event);
@@ -134,44 +128,11 @@ static void drop(struct hdi_event *event)
 
 static const struct hdi_event_kind launches = {.run = run, .drop = drop};
 
-static uint64_t value_size(const struct hd_arg *arg)
-{
-    return arg->is == HD_IS_VALUE ? hdi_round_up(arg->size, VALUE_ALIGNMENT)
-                                  : 0;
-}
-
 static uint64_t args_size(unsigned arg_count)
 {
     return hdi_round_up(sizeof(struct started) +
                             arg_count * sizeof(struct hd_arg),
-                        VALUE_ALIGNMENT);
-}
-
-// An estimate: every buffer and image once.
-static uint64_t moved_bytes(const struct hd_arg *arg)
-{
-    if (arg->is == HD_IS_BUFFER && arg->buffer)
-        return hd_buffer_size(arg->buffer) - arg->offset;
-    return arg->is == HD_IS_IMAGE ? arg->image->size : 0;
-}
-
-static void capture(struct hdi_event *event, const struct hd_arg *args,
-                    unsigned arg_count)
-{
-    struct started *s = event->room;
-    unsigned char *value = (unsigned char *)s + args_size(arg_count);
-
-    s->arg_count = arg_count;
-    for (unsigned i = 0; i < arg_count; i++) {
-        s->args[i] = args[i];
-        hold(&args[i]);
-        event->bytes += moved_bytes(&args[i]);
-        if (args[i].is != HD_IS_VALUE)
-            continue;
-        memcpy(value, args[i].value, args[i].size);
-        s->args[i].value = value;
-        value += value_size(&args[i]);
-    }
+                        HDI_VALUE_ALIGNMENT);
 }
 
 static hd_status check_place(const struct hdi_launcher *launcher,
@@ -213,11 +174,25 @@ hd_status hdi_launch_start(struct hdi_launcher *launcher,
                            const struct hd_arg *args, unsigned arg_count,
                            hd_event *handle, struct hd_error *error)
 {
+    return hdi_launch_start_within(launcher, start, NULL, NULL, kernel, range,
+                                   args, arg_count, handle, error);
+}
+
+hd_status hdi_launch_start_within(struct hdi_launcher *launcher,
+                                  const struct hd_start *start,
+                                  struct hd_group *whole,
+                                  const atomic_bool *cancel,
+                                  const struct hd_kernel *kernel,
+                                  const struct hd_range *range,
+                                  const struct hd_arg *args, unsigned arg_count,
+                                  hd_event *handle, struct hd_error *error)
+{
     static const struct hd_start defaults;
     struct hdi_event *event = NULL;
 
     start = start ? start : &defaults;
-    struct hdi_terms terms = {.time_limit = start->time_limit,
+    struct hdi_terms terms = {.cancel = cancel,
+                              .time_limit = start->time_limit,
                               .place = {start->place, start->unit},
                               .priority = start->priority,
                               .is_leaf = start->is_leaf,
@@ -235,9 +210,7 @@ hd_status hdi_launch_start(struct hdi_launcher *launcher,
     HDI_TRY(hdi_event_check(launcher->pool, start, error));
     HDI_TRY(hdi_event_take(launcher->pool, &launches, &event, error));
 
-    uint64_t size = args_size(arg_count);
-    for (unsigned i = 0; i < arg_count; i++)
-        size += value_size(&args[i]);
+    uint64_t size = args_size(arg_count) + hdi_capture_room(args, arg_count);
     uint64_t packed = hdi_round_up(size, 128);
     uint64_t failure = packed + hdi_launch_room(kernel, arg_count);
     size = failure + (launcher->ports ? sizeof(struct failure) : 0);
@@ -254,11 +227,14 @@ hd_status hdi_launch_start(struct hdi_launcher *launcher,
     s->launcher = launcher;
     s->kernel = kernel;
     s->terms = terms;
+    s->whole = whole;
     if (start->box) {
         s->part = part;
         s->terms.part = &s->part;
     }
-    capture(event, args, arg_count);
+    s->arg_count = arg_count;
+    event->bytes += hdi_capture(args, arg_count, s->args,
+                                (unsigned char *)s + args_size(arg_count));
     s->groups = plan.groups;
     s->packed = (unsigned char *)s + packed;
     s->failure = launcher->ports
@@ -271,7 +247,5 @@ hd_status hdi_launch_start(struct hdi_launcher *launcher,
     else if (plan.groups > 0)
         describe(s, &plan, s->args);
     prepare(launcher);
-    if (s->spreads)
-        atomic_fetch_add_explicit(&launcher->started, 1, memory_order_relaxed);
     return hdi_event_start(event, start, handle, error);
 }

@@ -14,6 +14,17 @@ hd_status hdi_launch_start(struct hdi_launcher *launcher,
                            const struct hd_arg *args, unsigned arg_count,
                            hd_event *event, struct hd_error *error);
 
+// The same for a part of a joint launch (joint.h), which cancelling `whole`
+// ends too, or `cancel`. Both may be NULL and live longer than the part runs.
+hd_status hdi_launch_start_within(struct hdi_launcher *launcher,
+                                  const struct hd_start *start,
+                                  struct hd_group *whole,
+                                  const atomic_bool *cancel,
+                                  const struct hd_kernel *kernel,
+                                  const struct hd_range *range,
+                                  const struct hd_arg *args, unsigned arg_count,
+                                  hd_event *event, struct hd_error *error);
+
 // One side of a copy: a buffer, or host memory.
 struct hdi_side {
     struct hd_buffer *buffer; // or NULL, and then

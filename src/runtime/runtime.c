@@ -2,7 +2,6 @@
 // need a runtime.
 #include "runtime/runtime.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "launch/broker.h"
 #include "launch/calibration.h"
 #include "launch/image.h"
+#include "launch/joint.h"
 #include "steal/worker.h"
 
 // Open the device of a name, which has `length` characters.
@@ -117,8 +117,12 @@ static hd_status open_devices(struct hd_runtime *r,
         close_devices(r);
         return status;
     }
-    for (unsigned i = 0; i < r->device_count; i++)
+    for (unsigned i = 0; i < r->device_count; i++) {
         r->launchers[i]->peers = r->device_count;
+        r->launchers[i]->all = r->launchers;
+        if (i == 0 || !r->devices[i]->can.discards)
+            r->automatic |= UINT64_C(1) << i;
+    }
     r->device = r->devices[0];
     r->launcher = r->launchers[0];
     return HD_OK;
@@ -394,43 +398,40 @@ hd_status hd_runtime_device_info(const struct hd_runtime *runtime,
         .group_items = d->can.group_items,
         .local_bytes = d->can.local_bytes,
         .memory = atomic_load_explicit(&l->memory, memory_order_relaxed),
+        .groups = atomic_load_explicit(&l->ran, memory_order_relaxed),
+        .copied = atomic_load_explicit(&l->brought, memory_order_relaxed),
         .host_memory = d->can.host_memory,
         .discards = d->can.discards,
     };
     return HD_OK;
 }
 
-// Of those that `devices` allows the one with the least to do.
+// One device, if there is only one for it, NULL: several.
 hd_status hdi_runtime_choose(const struct hd_runtime *runtime, uint64_t devices,
                              const struct hd_kernel **kernel,
                              struct hdi_launcher **launcher,
                              struct hd_error *error)
 {
-    const struct hd_kernel *best = NULL;
-    unsigned least = UINT_MAX;
+    uint64_t all = UINT64_MAX >> (64 - runtime->device_count);
 
     *launcher = runtime->launcher;
-    if (devices == 0)
+    if (!*kernel || (runtime->device_count == 1 && devices == 0))
         return HD_OK;
-    for (unsigned i = 0; i < runtime->device_count && *kernel; i++) {
-        const struct hd_kernel *k =
-            devices >> i & 1 ? hdi_kernel_on(*kernel, runtime->devices[i])
-                             : NULL;
-        unsigned busy = atomic_load_explicit(&runtime->launchers[i]->started,
-                                             memory_order_relaxed);
-        if (!k || busy >= least)
-            continue;
-        least = busy;
-        best = k;
-        *launcher = runtime->launchers[i];
-    }
-    if (*kernel && !best)
+    uint64_t there = devices == 0 ? runtime->automatic : devices & all;
+    *launcher = NULL;
+    if (there & (there - 1))
+        return HD_OK;
+    unsigned only = there ? (unsigned)__builtin_ctzll(there) : 0;
+    const struct hd_kernel *k =
+        there ? hdi_kernel_on(*kernel, runtime->devices[only]) : NULL;
+    if (!k)
         return hdi_fail(error, HD_ENODEV,
                         "kernel '%s' was built for none of the devices 0x%llx; "
                         "there are %u",
                         (*kernel)->info.name, (unsigned long long)devices,
                         runtime->device_count);
-    *kernel = best;
+    *launcher = runtime->launchers[only];
+    *kernel = k;
     return HD_OK;
 }
 
@@ -466,14 +467,16 @@ hd_status hd_launch_with(struct hd_runtime *runtime,
     static const struct hd_launch_params defaults;
     const struct hd_launch_params *p = params ? params : &defaults;
 
+    struct hdi_launcher *launcher;
     struct hdi_terms terms;
 
-    struct hdi_launcher *launcher = runtime->launcher;
-
     HDI_TRY(check_launch(p, kernel, HD_ON_DISTINCT_MODULES, &terms, error));
-    if (p->devices != 0)
-        HDI_TRY(
-            hdi_runtime_choose(runtime, p->devices, &kernel, &launcher, error));
+    HDI_TRY(hdi_runtime_choose(runtime, p->devices, &kernel, &launcher, error));
+    terms.devices = p->devices ? p->devices : runtime->automatic;
+    if (!launcher)
+        return hdi_joint_run(runtime->launcher, &terms, kernel, range, args,
+                             arg_count, error);
+    terms.devices = 0;
     return hdi_launch_with(launcher, kernel, range, args, arg_count, &terms,
                            error);
 }

@@ -19,14 +19,15 @@ struct hd_runtime {
     struct hdi_launcher *launcher; // of the first
     // All of them, by number.
     unsigned device_count;
+    uint64_t automatic; // those for launches that name none: bits
     struct hdi_device *devices[HDI_PLACES];
     struct hdi_launcher *launchers[HDI_PLACES];
     char *build_options; // of every program; NULL: none
     atomic_bool cancel_builds;
 };
 
-// The device for a launch, as hd_start.devices, and the kernel there. A kernel
-// that is NULL stays that.
+// The device for a launch, as hd_start.devices says, and the kernel there;
+// NULL: there are several. A kernel that is NULL stays that.
 hd_status hdi_runtime_choose(const struct hd_runtime *runtime, uint64_t devices,
                              const struct hd_kernel **kernel,
                              struct hdi_launcher **launcher,

@@ -1,5 +1,6 @@
 // The public face of what is started and not waited for.
 #include "launch/start.h"
+#include "launch/joint.h"
 
 #include "base/error.h"
 #include "runtime/runtime.h"
@@ -15,6 +16,13 @@ hd_status hd_launch_start(struct hd_runtime *runtime,
 
     HDI_TRY(hdi_runtime_choose(runtime, start ? start->devices : 0, &kernel,
                                &launcher, error));
+    if (!launcher) {
+        struct hd_start several = start ? *start : (struct hd_start){0};
+        if (several.devices == 0)
+            several.devices = runtime->automatic;
+        return hdi_joint_start(runtime->launcher, &several, kernel, range, args,
+                               arg_count, event, error);
+    }
     return hdi_launch_start(launcher, start, kernel, range, args, arg_count,
                             event, error);
 }

@@ -77,6 +77,15 @@ static inline struct cuda_gpu *cuda_gpu_of(const struct hdi_device *device)
 bool cuda_enter(struct cuda_gpu *gpu);
 void cuda_leave(struct cuda_gpu *gpu);
 
+// The context can run nothing any more, because of this; the first one counts.
+static inline void cuda_lose(struct cuda_gpu *gpu, cuda_result result)
+{
+    int none = 0;
+
+    atomic_compare_exchange_strong(&gpu->lost, &none, result);
+    atomic_store(&gpu->device.lost, true);
+}
+
 // What a result means; what ends the context is remembered.
 hd_status cuda_status(struct cuda_gpu *gpu, cuda_result result);
 

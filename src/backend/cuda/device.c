@@ -48,10 +48,8 @@ static bool ends_context(cuda_result result)
 
 hd_status cuda_status(struct cuda_gpu *gpu, cuda_result result)
 {
-    int none = 0;
-
     if (ends_context(result))
-        atomic_compare_exchange_strong(&gpu->lost, &none, result);
+        cuda_lose(gpu, result);
     switch (result) {
     case 0:
         return HD_OK;

@@ -470,7 +470,6 @@ static void watch(struct cuda_executor *e, struct tile *t, unsigned index)
 {
     uint64_t heartbeat = hdi_word_load(&e->desks[index].heartbeat);
     uint64_t now = hdi_now();
-    int none = 0;
 
     if (heartbeat != t->heartbeat) {
         t->heartbeat = heartbeat;
@@ -478,8 +477,7 @@ static void watch(struct cuda_executor *e, struct tile *t, unsigned index)
     }
     if (e->gpu->timeout > 0 && now - t->seen > e->gpu->timeout) {
         dump(e);
-        atomic_compare_exchange_strong(&e->gpu->lost, &none,
-                                       CUDA_LAUNCH_TIMEOUT);
+        cuda_lose(e->gpu, CUDA_LAUNCH_TIMEOUT);
         snprintf(e->failure, sizeof(e->failure),
                  "unit %u began no work-group for %" PRIu64
                  " ms; the GPU cannot be used any more by this program",

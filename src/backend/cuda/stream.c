@@ -186,10 +186,8 @@ static cuda_result launch(struct cuda_gpu *gpu, struct cuda_launcher *s,
 static void settle(struct cuda_gpu *gpu, struct cuda_launcher *s)
 {
     cuda_result result = gpu->driver->StreamSynchronize(s->stream);
-    int none = 0;
-
     if (result != 0)
-        atomic_compare_exchange_strong(&gpu->lost, &none, result);
+        cuda_lose(gpu, result);
 }
 
 static hd_status check(const struct cuda_gpu *gpu,
@@ -248,11 +246,9 @@ uint64_t cuda_launcher_submitted(const struct cuda_launcher *s)
 // A chunk that takes too long: nothing can end it but the end of the context.
 static bool has_hung(struct cuda_gpu *gpu, const struct slot *slot)
 {
-    int none = 0;
-
     if (gpu->timeout == 0 || hdi_now() - slot->begin < gpu->timeout)
         return false;
-    atomic_compare_exchange_strong(&gpu->lost, &none, CUDA_LAUNCH_TIMEOUT);
+    cuda_lose(gpu, CUDA_LAUNCH_TIMEOUT);
     return true;
 }
 

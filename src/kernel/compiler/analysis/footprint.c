@@ -905,7 +905,7 @@ hd_status hdi_footprint_find(const struct hdi_llvm *llvm, LLVMValueRef kernel,
     if (!ok || f.too_much || f.lost)
         hdi_footprint_clear(footprint);
     else
-        footprint->known = 1;
+        footprint->known = HDI_FOOTPRINT_KNOWN;
     return ok ? HD_OK
               : hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
                          llvm->path);

@@ -534,6 +534,8 @@ hd_status hdi_nvptx_build(struct hdi_llvm *llvm, LLVMModuleRef module,
     for (uint32_t k = 0; k < count && status == HD_OK; k++) {
         struct hdi_text text = {0};
         kernels[k].form = HD_FORM_THREADS;
+        if (!made[k].tile)
+            kernels[k].footprint.known |= HDI_FOOTPRINT_KEEPS;
         describe(llvm, &kernels[k], made[k].tile != NULL, &text);
         kernels[k].explanation = text.data;
         if (text.failed)

@@ -5,6 +5,6 @@
 #include "options.h"
 
 extern const struct command info_command, run_command, graph_command,
-    build_command, cl_command, sim_command;
+    build_command, cl_command, report_command, sim_command;
 
 #endif

@@ -10,9 +10,9 @@
 #include "heddle/version.h"
 #include "interrupt.h"
 
-static const struct command *const commands[] = {&info_command,  &run_command,
-                                                 &graph_command, &build_command,
-                                                 &cl_command,    &sim_command};
+static const struct command *const commands[] = {
+    &info_command, &run_command,    &graph_command, &build_command,
+    &cl_command,   &report_command, &sim_command};
 
 enum {
     COMMANDS = sizeof(commands) / sizeof(*commands)

@@ -12,6 +12,7 @@
 #include "failure.h"
 #include "image.h"
 #include "interrupt.h"
+#include "page/page.h"
 #include "progress.h"
 #include "report.h"
 #include "session.h"
@@ -56,6 +57,9 @@ static const struct option options[] = {
      false},
     {"--trace", "FILE", "write a Chrome trace, for Perfetto", OPTION_TEXT,
      false},
+    {"--report", "FILE.html",
+     "write the run as a web page: timeline, memory, graph,\npasses",
+     OPTION_TEXT, false},
     {"--dot", "FILE", "write the graph with its times, for Graphviz",
      OPTION_TEXT, false},
     {"--stats", NULL, "print what every pass and worker did", OPTION_FLAG,
@@ -65,7 +69,7 @@ static const struct option options[] = {
 };
 
 // Options whose value, or the value's second half, is a file to write.
-static const char *const writing[] = {"--out", "--trace", "--dot"};
+static const char *const writing[] = {"--out", "--trace", "--report", "--dot"};
 
 enum {
     WRITING = sizeof(writing) / sizeof(*writing)
@@ -206,7 +210,24 @@ static hd_status print_graph(void *data, FILE *file, struct hd_error *error)
 
 static hd_status print_trace(void *data, FILE *file, struct hd_error *error)
 {
-    return hd_runtime_trace_write(data, file, error);
+    return hd_graph_trace_write(data, file, error);
+}
+
+static hd_status print_page(void *data, FILE *file, struct hd_error *error)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *trace = open_memstream(&text, &size);
+
+    if (!trace)
+        return fail(error, HD_ENOMEM, "no memory for the report");
+    hd_status status = hd_graph_trace_write(data, trace, error);
+    if (fclose(trace) != 0 && status == HD_OK)
+        status = fail(error, HD_ENOMEM, "no memory for the report");
+    if (status == HD_OK)
+        page_write(text, size, file);
+    free(text);
+    return status;
 }
 
 // Everything between the generated graph and the written outputs.
@@ -269,6 +290,7 @@ static int run(const struct options *given)
 {
     struct hd_error error = {0};
     const char *trace = option_value(given, "--trace");
+    const char *page = option_value(given, "--report");
     const char *dot = option_value(given, "--dot");
     struct session session;
     struct report report = {.given = given, .session = &session};
@@ -287,7 +309,7 @@ static int run(const struct options *given)
         .unit_doorbell = mailbox && strcmp(mailbox, "doorbell") == 0,
         .time_limit = option_number(given, "--time-limit", 0) * 1000000ull,
         .device = option_value(given, "--device"),
-        .trace = trace != NULL,
+        .trace = trace || page || dot, // who ran what
         .guard = option_given(given, "--guard"),
         .build_options = build_options(given)};
     status = session_open(&session, given, &params, &error);
@@ -297,9 +319,14 @@ static int run(const struct options *given)
         status = target_write(dot, print_graph, session.graph, &error);
     int code = status == HD_OK ? EXIT_DONE : report_failure(status, &error);
 
-    // The trace of a run that failed shows how far it came.
+    // Trace and report of a run that failed show how far it came.
     if (trace && session.graph) {
-        status = target_write(trace, print_trace, session.runtime, &error);
+        status = target_write(trace, print_trace, session.graph, &error);
+        if (status != HD_OK && code == EXIT_DONE)
+            code = report_failure(status, &error);
+    }
+    if (page && session.graph) {
+        status = target_write(page, print_page, session.graph, &error);
         if (status != HD_OK && code == EXIT_DONE)
             code = report_failure(status, &error);
     }

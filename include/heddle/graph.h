@@ -384,6 +384,16 @@ enum hd_graph_format {
 HD_API hd_status hd_graph_print(const struct hd_graph *graph,
                                 enum hd_graph_format format, FILE *file);
 
+/// Write the trace of the graph's runtime as hd_runtime_trace_write() does, and
+/// in it what the last run of the graph did: its passes in lanes of their own,
+/// arrows to the passes that waited for them, memory alive and units busy over
+/// time, and as the member "heddle" what hd_graph_print() prints as JSON. This
+/// is what `heddle report` reads.
+///
+/// Errors:  HD_EINVAL (the runtime was made without `trace`), HD_EIO, HD_ENOMEM
+HD_API hd_status hd_graph_trace_write(const struct hd_graph *graph, FILE *file,
+                                      struct hd_error *error);
+
 #ifdef __cplusplus
 }
 #endif

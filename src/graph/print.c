@@ -1,6 +1,8 @@
 // A graph as text: for people with Graphviz, for tools as JSON. Resources that
 // no pass uses are left out, but for outputs.
-#include "graph/model.h"
+#include "graph/print.h"
+
+#include "graph/picture.h"
 
 #include "base/text.h"
 
@@ -24,7 +26,8 @@ static void print_label(struct hdi_text *text, const char *label)
     }
 }
 
-static void dot_pass(const struct hd_graph *graph, uint32_t index,
+static void dot_pass(const struct hd_graph *graph,
+                     const struct hdi_picture *picture, uint32_t index,
                      struct hdi_text *text)
 {
     const struct hdi_pass *p = &graph->passes.at[index];
@@ -37,7 +40,29 @@ static void dot_pass(const struct hd_graph *graph, uint32_t index,
     }
     if (p->end > 0)
         hdi_text_print(text, "\\n%.3f ms", (double)(p->end - p->begin) * 1e-6);
-    hdi_text_print(text, "\"%s];\n", p->dropped ? ", color=gray" : "");
+    hdi_text_print(text, "\"%s];\n",
+                   p->dropped                        ? ", color=gray"
+                   : picture->passes[index].critical ? ", color=red, penwidth=2"
+                                                     : "");
+}
+
+// Passes in a cluster of the unit that began them.
+static void dot_unit(const struct hd_graph *graph,
+                     const struct hdi_picture *picture, uint32_t unit,
+                     struct hdi_text *text)
+{
+    const char *name = picture->units[unit];
+
+    hdi_text_print(text,
+                   "  subgraph cluster_%u {\n"
+                   "  color=lightgray; label=\"",
+                   unit);
+    print_label(text, name);
+    hdi_text_print(text, "\";\n");
+    for (uint32_t i = 0; i < graph->passes.count; i++)
+        if (picture->passes[i].unit == name)
+            dot_pass(graph, picture, i, text);
+    hdi_text_print(text, "  }\n");
 }
 
 static void dot_version(const struct hdi_resource *r, uint32_t index,
@@ -74,7 +99,8 @@ static void dot_accesses(const struct hd_graph *graph, uint32_t index,
     }
 }
 
-static void print_dot(const struct hd_graph *graph, struct hdi_text *text)
+static void print_dot(const struct hd_graph *graph,
+                      const struct hdi_picture *picture, struct hdi_text *text)
 {
     hdi_text_print(text, "digraph heddle {\n"
                          "  node [fontname=\"sans-serif\"];\n");
@@ -83,8 +109,11 @@ static void print_dot(const struct hd_graph *graph, struct hdi_text *text)
         for (uint32_t v = !r->is_input; is_shown(r) && v <= r->versions; v++)
             dot_version(r, i, v, text);
     }
+    for (uint32_t i = 0; i < picture->unit_count; i++)
+        dot_unit(graph, picture, i, text);
     for (uint32_t i = 0; i < graph->passes.count; i++) {
-        dot_pass(graph, i, text);
+        if (!picture->passes[i].unit)
+            dot_pass(graph, picture, i, text);
         dot_accesses(graph, i, text);
     }
     // Reads go through resources. What else makes a pass wait is shown between
@@ -116,9 +145,28 @@ static void json_accesses(const struct hd_graph *graph,
     }
 }
 
-static void json_pass(const struct hd_graph *graph, uint32_t index,
+static void json_history(const struct hd_graph *graph, uint32_t index,
+                         struct hdi_text *text)
+{
+    struct hdi_experience e;
+
+    if (!graph->prepared || !graph->keys || index < graph->first ||
+        graph->passes.at[index].dropped ||
+        !hdi_feedback_find(graph->context.feedback, &graph->keys[index], &e))
+        return;
+    hdi_text_print(text,
+                   ",\"history\":{\"runs\":%u,\"time_ns\":%.0f,"
+                   "\"deviation_ns\":%.0f,\"busy_ns\":%.0f,"
+                   "\"bytes_per_s\":%.0f,\"last\":%llu}",
+                   e.runs, e.time, e.deviation, e.busy, e.bandwidth,
+                   (unsigned long long)e.last);
+}
+
+static void json_pass(const struct hd_graph *graph,
+                      const struct hdi_picture *picture, uint32_t index,
                       struct hdi_text *text)
 {
+    const struct hdi_picture_pass *shown = &picture->passes[index];
     const struct hdi_pass *p = &graph->passes.at[index];
 
     hdi_text_print(text, "{\"id\":%u,\"name\":", index);
@@ -137,7 +185,44 @@ static void json_pass(const struct hd_graph *graph, uint32_t index,
         hdi_text_print(text, ",\"begin_ns\":%llu,\"end_ns\":%llu",
                        (unsigned long long)p->begin,
                        (unsigned long long)p->end);
+    if (p->end > 0)
+        hdi_text_print(text, ",\"busy_ns\":%llu,\"earlier\":%s",
+                       (unsigned long long)p->busy,
+                       shown->ran ? "false" : "true");
+    if (shown->critical)
+        hdi_text_print(text, ",\"critical\":true");
+    if (shown->unit) {
+        hdi_text_print(text, ",\"unit\":");
+        hdi_text_json(text, shown->unit);
+    }
+    json_history(graph, index, text);
     hdi_text_print(text, "}");
+}
+
+// What the scheduler thought, what came out, and what was alive when.
+static void json_run(const struct hd_graph *graph,
+                     const struct hdi_picture *picture, struct hdi_text *text)
+{
+    struct hd_graph_statistics s;
+
+    if (!graph->prepared)
+        return;
+    hd_graph_stats(graph, &s);
+    hdi_text_print(
+        text,
+        ",\n\"schedule\":{\"makespan_ns\":%llu,\"predicted_ns\":%llu,"
+        "\"area_ns\":%llu,\"critical_path_ns\":%llu,\"known\":%u,"
+        "\"dropped\":%u,\"edges\":%u,\"barriers\":%u,\"live_bytes\":%llu,"
+        "\"heap_bytes\":%llu},\n\"memory\":[",
+        (unsigned long long)s.makespan, (unsigned long long)s.predicted,
+        (unsigned long long)s.area, (unsigned long long)s.critical_path,
+        s.known, s.dropped, s.edges, s.barriers, (unsigned long long)s.live,
+        (unsigned long long)s.heap);
+    for (uint32_t i = 0; i < picture->step_count; i++)
+        hdi_text_print(text, "%s{\"time_ns\":%llu,\"bytes\":%llu}",
+                       i ? "," : "", (unsigned long long)picture->steps[i].time,
+                       (unsigned long long)picture->steps[i].bytes);
+    hdi_text_print(text, "]");
 }
 
 static void json_resource(const struct hdi_resource *r, uint32_t index,
@@ -156,7 +241,8 @@ static void json_resource(const struct hdi_resource *r, uint32_t index,
                    r->versions);
 }
 
-static void print_json(const struct hd_graph *graph, struct hdi_text *text)
+static void print_json(const struct hd_graph *graph,
+                       const struct hdi_picture *picture, struct hdi_text *text)
 {
     static const char *const kinds[] = {"read", "overwrite", "write", "order"};
     const char *comma = "";
@@ -164,7 +250,7 @@ static void print_json(const struct hd_graph *graph, struct hdi_text *text)
     hdi_text_print(text, "{\"passes\":[");
     for (uint32_t i = 0; i < graph->passes.count; i++) {
         hdi_text_print(text, "%s\n", i ? "," : "");
-        json_pass(graph, i, text);
+        json_pass(graph, picture, i, text);
     }
     hdi_text_print(text, "],\n\"resources\":[");
     for (uint32_t i = 0; i < graph->resources.count; i++) {
@@ -184,25 +270,38 @@ static void print_json(const struct hd_graph *graph, struct hdi_text *text)
     hdi_text_print(text, "],\n\"edges\":[");
     for (uint32_t i = 0; i < graph->edges.count; i++) {
         const struct hdi_edge *e = &graph->edges.at[i];
-        hdi_text_print(text, "%s\n{\"from\":%u,\"to\":%u,\"kind\":\"%s\"}",
-                       i ? "," : "", e->from, e->to, kinds[e->kind]);
+        hdi_text_print(text, "%s\n{\"from\":%u,\"to\":%u,\"kind\":\"%s\"%s}",
+                       i ? "," : "", e->from, e->to, kinds[e->kind],
+                       e->implied ? ",\"implied\":true" : "");
     }
-    hdi_text_print(text, "]}\n");
+    hdi_text_print(text, "]");
+    json_run(graph, picture, text);
+    hdi_text_print(text, "}\n");
+}
+
+void hdi_graph_print(const struct hd_graph *graph,
+                     const struct hdi_picture *picture,
+                     enum hd_graph_format format, struct hdi_text *text)
+{
+    if (format == HD_GRAPH_DOT)
+        print_dot(graph, picture, text);
+    else
+        print_json(graph, picture, text);
 }
 
 hd_status hd_graph_print(const struct hd_graph *graph,
                          enum hd_graph_format format, FILE *file)
 {
     struct hdi_text text = {0};
+    struct hdi_picture picture;
 
     if (!graph || !file)
         return HD_EINVAL;
-    if (!hdi_graph_link((struct hd_graph *)(uintptr_t)graph))
+    if (!hdi_graph_link((struct hd_graph *)(uintptr_t)graph) ||
+        !hdi_picture_make(graph, &picture))
         return HD_ENOMEM;
-    if (format == HD_GRAPH_DOT)
-        print_dot(graph, &text);
-    else
-        print_json(graph, &text);
+    hdi_graph_print(graph, &picture, format, &text);
+    hdi_picture_free(&picture);
 
     hd_status status = text.failed ? HD_ENOMEM : HD_OK;
     if (status == HD_OK &&

@@ -778,7 +778,7 @@ static void passes_are_spans_on_the_track_of_their_worker(void)
     add_look(g, "seen in the trace", 1, NULL, 0, NULL, 0);
     run_ok(g);
     FILE *file = open_memstream(&text, &size);
-    CHECK(hdi_trace_write(trace, file) == HD_OK);
+    CHECK(hdi_trace_write(trace, NULL, file) == HD_OK);
     CHECK(fclose(file) == 0);
     CHECK(strstr(text, "seen in the trace"));
     free(text);

@@ -284,7 +284,7 @@ hd_status hd_runtime_trace_write(struct hd_runtime *runtime, FILE *file,
                         "hd_runtime_params.trace");
 
     hdi_launcher_trace(runtime->launcher);
-    hd_status status = hdi_trace_write(runtime->trace, file);
+    hd_status status = hdi_trace_write(runtime->trace, NULL, file);
     if (status != HD_OK)
         return hdi_fail(error, status, "the trace could not be written: %s",
                         hd_status_text(status));

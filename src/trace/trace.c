@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/text.h"
 
 enum {
     BLOCK_RECORDS = 2048,    // 64 KiB
@@ -240,10 +239,9 @@ void hdi_trace_outside(struct hdi_trace *trace, enum hdi_trace_event event,
     pthread_mutex_unlock(&trace->lock);
 }
 
-// Chrome's trace format counts in microseconds; three digits keep the ns.
-static void print_time(struct hdi_text *line, uint64_t ns)
+void hdi_trace_time(struct hdi_text *text, uint64_t ns)
 {
-    hdi_text_print(line, "%" PRIu64 ".%03u", ns / 1000, (unsigned)(ns % 1000));
+    hdi_text_print(text, "%" PRIu64 ".%03u", ns / 1000, (unsigned)(ns % 1000));
 }
 
 static void print_record(const struct hdi_trace *trace,
@@ -262,10 +260,10 @@ static void print_record(const struct hdi_trace *trace,
                    events[r->event].name, track->lane);
     // A record from before the trace began would be a negative time.
     uint64_t begin = r->begin > trace->start ? r->begin - trace->start : 0;
-    print_time(line, begin);
+    hdi_trace_time(line, begin);
     if (r->end > r->begin) {
         hdi_text_print(line, ",\"ph\":\"X\",\"dur\":");
-        print_time(line, r->end - r->begin);
+        hdi_trace_time(line, r->end - r->begin);
     } else {
         hdi_text_print(line, ",\"ph\":\"i\",\"s\":\"t\"");
     }
@@ -289,7 +287,7 @@ static void print_figures(const struct hdi_trace *trace,
                    ",\"cat\":\"counters\",\"ph\":\"C\",\"pid\":1,"
                    "\"tid\":%" PRIu32 ",\"ts\":",
                    track->lane);
-    print_time(line, hdi_now() - trace->start);
+    hdi_trace_time(line, hdi_now() - trace->start);
     hdi_text_print(line, ",\"args\":{");
     for (unsigned i = 0; i < track->figure_count; i++) {
         hdi_text_print(line, i > 0 ? "," : "");
@@ -324,7 +322,30 @@ static void print_track(const struct hdi_trace *trace,
     }
 }
 
-hd_status hdi_trace_write(struct hdi_trace *trace, FILE *file)
+void hdi_trace_visit(struct hdi_trace *trace, enum hdi_trace_event event,
+                     void (*each)(void *data, const char *track,
+                                  const struct hdi_record *record),
+                     void *data)
+{
+    if (!trace)
+        return;
+
+    pthread_mutex_lock(&trace->lock);
+    for (const struct hdi_track *t = trace->tracks; t; t = t->next) {
+        uint64_t left = atomic_load_explicit(&t->kept, memory_order_acquire);
+        const struct block *b = NULL;
+        while (left > 0) {
+            b = b ? b->next : t->first;
+            for (uint64_t i = 0; i < BLOCK_RECORDS && left > 0; i++, left--)
+                if (b->records[i].event == event)
+                    each(data, t->name, &b->records[i]);
+        }
+    }
+    pthread_mutex_unlock(&trace->lock);
+}
+
+hd_status hdi_trace_write(struct hdi_trace *trace,
+                          const struct hdi_trace_more *more, FILE *file)
 {
     struct hdi_text line = {0};
 
@@ -343,7 +364,14 @@ hd_status hdi_trace_write(struct hdi_trace *trace, FILE *file)
             fwrite(line.data, 1, line.size, file);
         line.size = 0;
     }
-    fprintf(file, "\n]}\n");
+    if (more)
+        more->events(more->data, trace->start, &line);
+    hdi_text_print(&line, "\n]");
+    if (more)
+        more->members(more->data, &line);
+    hdi_text_print(&line, "}\n");
+    if (!line.failed)
+        fwrite(line.data, 1, line.size, file);
     pthread_mutex_unlock(&trace->lock);
 
     bool failed = line.failed;

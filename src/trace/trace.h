@@ -18,6 +18,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "heddle/status.h"
 
 struct hdi_trace;
@@ -91,8 +92,28 @@ static inline void hdi_trace_mark(struct hdi_track *track,
     }
 }
 
+// What somebody else has to add to a trace that is written.
+struct hdi_trace_more {
+    // Events: each begins with a comma and is whole. `start` is time 0 [ns].
+    void (*events)(void *data, uint64_t start, struct hdi_text *text);
+    // Members of the object beside the events: each begins with a comma.
+    void (*members)(void *data, struct hdi_text *text);
+    void *data;
+};
+
 // Write everything so far; what is recorded meanwhile may be missing, and who
-// takes the lock waits. HD_EIO on a failed write.
-hd_status hdi_trace_write(struct hdi_trace *trace, FILE *file);
+// takes the lock waits. HD_EIO on a failed write. `more` may be NULL.
+hd_status hdi_trace_write(struct hdi_trace *trace,
+                          const struct hdi_trace_more *more, FILE *file);
+
+// Call `each` for all records of one kind so far, with the name of their track,
+// under the lock. Nothing without a trace.
+void hdi_trace_visit(struct hdi_trace *trace, enum hdi_trace_event event,
+                     void (*each)(void *data, const char *track,
+                                  const struct hdi_record *record),
+                     void *data);
+
+// A time as the format wants it: microseconds, with the ns.
+void hdi_trace_time(struct hdi_text *text, uint64_t ns);
 
 #endif

@@ -36,7 +36,7 @@ static char *written(struct hdi_trace *trace)
     size_t size;
     FILE *file = open_memstream(&text, &size);
     CHECK(file);
-    CHECK(hdi_trace_write(trace, file) == HD_OK);
+    CHECK(hdi_trace_write(trace, NULL, file) == HD_OK);
     fclose(file);
     return text;
 }
@@ -136,7 +136,7 @@ static void a_failed_write_is_reported(void)
     CHECK(hdi_trace_create(&trace) == HD_OK);
     struct hdi_track *track = hdi_track_create(trace, "worker 0");
     hdi_trace_mark(track, HDI_EVENT_steal, 1, 2);
-    CHECK(hdi_trace_write(trace, full) == HD_EIO);
+    CHECK(hdi_trace_write(trace, NULL, full) == HD_EIO);
     fclose(full);
     hdi_trace_destroy(trace);
 }

@@ -61,7 +61,7 @@ for i, one in enumerate(report["units"]):
 
 tracks = {e["tid"]: e["args"]["name"] for e in events
           if e["name"] == "thread_name"}
-counters = {e["name"]: e["args"] for e in events if e["ph"] == "C"}
+counters = {e["name"]: e["args"] for e in events if e["ph"] == "C" and e["pid"] == 1}
 names = ["worker 0", "worker 1"] + [f"unit {i}" for i in range(units)]
 assert sorted(counters) == sorted(names), counters
 for name, own in counters.items():

@@ -3,7 +3,7 @@
 
 page=$SOURCE/man/heddle.1
 
-for command in info run graph build; do
+for command in info run graph build report; do
     "$HEDDLE" "$command" --help |
         sed -n 's/^  \(-[^ ]*\).*/\1/p' | LC_ALL=C sort >helped
     # The options of a subcommand are the tags in its subsection.

@@ -12,7 +12,7 @@ expect 2 "Usage: heddle COMMAND" "$HEDDLE"
 wrong "heddle: unknown command 'fly'; see heddle --help" fly
 wrong "heddle: unknown option '--fly'; see heddle --help" --fly
 
-for command in info run graph build; do
+for command in info run graph build report; do
     wrong "heddle $command: unknown option '--foo'; see heddle $command --help" \
         "$command" --foo
     wrong "heddle $command: unknown option '-x'" "$command" -x
@@ -45,7 +45,7 @@ wrong "heddle build: no KERNEL.cl given" build -D N=4
 wrong "heddle build: option '-o' needs FILE after it" build a.cl -o
 
 expect 0 "" "$HEDDLE" --help
-for command in info run graph build; do
+for command in info run graph build report; do
     said "  $command "
 done
 expect 0 "" "$HEDDLE" --version

@@ -206,6 +206,37 @@ static void a_fault_ends_its_command_and_the_queue_goes_on(void)
     driver_close(&d);
 }
 
+// A kernel does not keep its arguments: one that is released is gone, even when
+// another object has its address.
+static void a_released_argument_is_not_taken_for_its_successor(void)
+{
+    struct driver d = driver_open(0);
+    cl_program program =
+        driver_build(&d, "kernel void set(global int *p) { p[0] = 5; }", NULL);
+    cl_kernel kernel = driver_kernel(program, "set");
+    cl_mem old = driver_buffer(&d, sizeof(int), NULL), mem = NULL;
+    const size_t one = 1;
+
+    CL_OK(clSetKernelArg(kernel, 0, sizeof(old), &old));
+    CL_OK(clReleaseMemObject(old));
+    for (int i = 0; i < 100000 && mem != old; i++) {
+        if (mem)
+            CL_OK(clReleaseMemObject(mem));
+        mem = driver_buffer(&d, sizeof(int), NULL);
+    }
+    CHECK(mem == old);
+    CL_IS(clEnqueueNDRangeKernel(d.queue, kernel, 1, NULL, &one, NULL, 0, NULL,
+                                 NULL),
+          CL_INVALID_KERNEL_ARGS);
+    CL_OK(clSetKernelArg(kernel, 0, sizeof(mem), &mem));
+    CL_OK(clEnqueueNDRangeKernel(d.queue, kernel, 1, NULL, &one, NULL, 0, NULL,
+                                 NULL));
+    CL_OK(clReleaseMemObject(mem));
+    CL_OK(clReleaseKernel(kernel));
+    CL_OK(clReleaseProgram(program));
+    driver_close(&d);
+}
+
 // The parent's objects are none of the child's, which may make some of its own.
 static void a_child_of_fork_starts_anew(void)
 {
@@ -230,6 +261,7 @@ int main(void)
 {
     a_kernel_runs();
     a_program_may_have_no_kernels();
+    a_released_argument_is_not_taken_for_its_successor();
     a_part_may_go_with_its_last_command();
     parts_of_the_device_run_kernels();
     runs_beside_another_vendor();

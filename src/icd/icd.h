@@ -355,6 +355,7 @@ struct hdi_cl_argument {
     void *value;       // of a value: a copy
     // Not held, as the standard has it: looked up again when it is used.
     struct _cl_mem *mem;
+    uint64_t serial;     // of `mem`
     const void *pointer; // of shared virtual memory
     bool is_pointer;
 };

@@ -216,6 +216,7 @@ static cl_int set_mem(const struct _cl_kernel *kernel,
             return CL_INVALID_ARG_VALUE;
     }
     argument->mem = mem;
+    argument->serial = mem->object.serial;
     return CL_SUCCESS;
 }
 

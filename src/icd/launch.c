@@ -92,8 +92,8 @@ static void adopt(struct launch *l, unsigned i, const struct _cl_mem *mem)
     }
 }
 
-static struct launch *capture(const struct _cl_kernel *kernel,
-                              struct _cl_device_id *device)
+static cl_int capture(const struct _cl_kernel *kernel,
+                      struct _cl_device_id *device, struct launch **made)
 {
     unsigned n = kernel->count;
     bool part = device->parent != NULL;
@@ -108,7 +108,7 @@ static struct launch *capture(const struct _cl_kernel *kernel,
     bool wraps = part;
 
     if (!here)
-        return NULL;
+        return CL_OUT_OF_HOST_MEMORY;
 
     for (unsigned i = 0; i < n; i++) {
         wraps |= kernel->arguments[i].is_pointer;
@@ -122,7 +122,7 @@ static struct launch *capture(const struct _cl_kernel *kernel,
     }
     char *block = malloc(total);
     if (!block)
-        return NULL;
+        return CL_OUT_OF_HOST_MEMORY;
     struct launch *l = (struct launch *)(void *)block;
     *l = (struct launch){.context = kernel->context,
                          .built = kernel->built,
@@ -134,9 +134,19 @@ static struct launch *capture(const struct _cl_kernel *kernel,
                          .buffers = (void *)(block + at[3]),
                          .images = (void *)(block + at[4])};
     char *value = block + at[5];
+    cl_int status = CL_SUCCESS;
+
+    hdi_cl_hold(l->context);
+    atomic_fetch_add(&l->built->users, 1);
     for (unsigned i = 0; i < n; i++) {
         const struct hdi_cl_argument *a = &kernel->arguments[i];
         l->args[i] = a->arg;
+        l->mems[i] = NULL;
+        // It may be gone, and another object be where it was.
+        if (a->mem && !hdi_cl_hold_same(a->mem, a->serial)) {
+            status = CL_INVALID_KERNEL_ARGS;
+            continue;
+        }
         l->mems[i] = a->mem;
         if (a->arg.is == HD_IS_VALUE) {
             memcpy(value, a->value, a->arg.size);
@@ -152,12 +162,12 @@ static struct launch *capture(const struct _cl_kernel *kernel,
             l->args[i].buffer = a->mem->buffer;
             l->args[i].offset = a->mem->offset;
         }
-        if (a->mem)
-            hdi_cl_hold(a->mem);
     }
-    hdi_cl_hold(l->context);
-    atomic_fetch_add(&l->built->users, 1);
-    return l;
+    if (status == CL_SUCCESS)
+        *made = l;
+    else
+        end_launch(l);
+    return status;
 }
 
 // Shapes ----------------------------------------------------------------------
@@ -265,16 +275,15 @@ static cl_int prepare(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
 
     if (status != CL_SUCCESS)
         return status;
-    for (unsigned i = 0; i < kernel->count; i++) {
-        const struct hdi_cl_argument *a = &kernel->arguments[i];
-        if (!a->is_set || (a->mem && !hdi_cl_is(HDI_CL_MEM, a->mem)))
+    for (unsigned i = 0; i < kernel->count; i++)
+        if (!kernel->arguments[i].is_set)
             return CL_INVALID_KERNEL_ARGS;
-    }
     if (dims < 1 || dims > 3)
         return CL_INVALID_WORK_DIMENSION;
-    struct launch *l = capture(kernel, queue->device);
-    if (!l)
-        return CL_OUT_OF_HOST_MEMORY;
+    struct launch *l;
+    status = capture(kernel, queue->device, &l);
+    if (status != CL_SUCCESS)
+        return status;
     status = set_range(l, dims, offset, global, local);
     if (status == CL_SUCCESS)
         status = check_launch(l);

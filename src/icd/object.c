@@ -19,6 +19,7 @@ static struct table {
     _Atomic(char *) base;
     _Atomic uint64_t used; // slots that were ever handed out end here [bytes]
     uint64_t mapped;       // [bytes]
+    uint64_t made;         // objects, which gives their serial numbers
     struct hdi_cl_object *first, *last; // free ones, oldest first
 } tables[] = {EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, EMPTY};
 _Static_assert(sizeof(tables) / sizeof(tables[0]) == HDI_CL_KINDS,
@@ -67,6 +68,7 @@ void *hdi_cl_object_create(enum hdi_cl_kind kind)
     } else {
         object = extend(table, size);
     }
+    uint64_t serial = ++table->made;
     pthread_mutex_unlock(&table->lock);
     if (!object)
         return NULL;
@@ -74,6 +76,7 @@ void *hdi_cl_object_create(enum hdi_cl_kind kind)
     object->dispatch = &hdi_cl_dispatch;
     object->next = NULL;
     object->kind = kind;
+    object->serial = serial;
     atomic_store_explicit(&object->counts, 1, memory_order_release);
     return object;
 }
@@ -148,6 +151,23 @@ void hdi_cl_hold(void *object)
 {
     struct hdi_cl_object *o = object;
     atomic_fetch_add(&o->counts, 1ull << 32);
+}
+
+bool hdi_cl_hold_same(void *object, uint64_t serial)
+{
+    struct hdi_cl_object *o = object;
+    uint64_t counts = atomic_load(&o->counts);
+
+    do {
+        if (counts == 0)
+            return false;
+    } while (!atomic_compare_exchange_weak(&o->counts, &counts,
+                                           counts + (1ull << 32)));
+    // Nobody changes it while it is held.
+    bool same = o->serial == serial;
+    if (!same)
+        hdi_cl_drop(o);
+    return same;
 }
 
 void hdi_cl_drop(void *object)

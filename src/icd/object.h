@@ -33,6 +33,7 @@ enum hdi_cl_kind {
 struct hdi_cl_object {
     const struct _cl_icd_dispatch *dispatch; // the loader reads it
     _Atomic uint64_t counts;    // references below, holds above; 0: a free slot
+    uint64_t serial;            // of its kind, never the same again
     struct hdi_cl_object *next; // of a free slot
     enum hdi_cl_kind kind;
 };
@@ -60,6 +61,10 @@ cl_uint hdi_cl_object_references(const void *object);
 
 // Holds of ours.
 void hdi_cl_hold(void *object);
+
+// Hold what was an object with that serial number when it was last looked at.
+// False: that is gone, whatever is in its slot now.
+bool hdi_cl_hold_same(void *object, uint64_t serial);
 void hdi_cl_drop(void *object);
 
 // In the child of fork(): every object of the parent is none here.

@@ -85,7 +85,9 @@ struct hd_box {
 struct hd_start {
     const hd_event *after; // it runs when these have ended
     unsigned after_count;
-    bool anyway;               // run even if one of these has failed
+    unsigned loose; // the first so many of these give it an order alone: that
+                    // one of them failed is no failure of what is started
+    bool anyway;    // run even if one of the others has failed
     enum hd_priority priority; // against others that are ready, and of launches
                                // at the same time
     struct hd_group *group;    // counts it until it has ended; cancelling the

@@ -125,6 +125,13 @@ hd_status hdi_event_check(struct hd_pool *pool, const struct hd_start *start,
 // End what run() has left to be ended. Any thread. `text` is optional.
 void hdi_event_end(struct hdi_event *event, hd_status status, const char *text);
 
+// End an event of hd_event_create() well, and run here what is ready by that,
+// and by the end of that, until `goal` has ended: who waits for it outside
+// comes in with hd_pool_run() and need not wake anybody. The first of what is
+// ready at a time is run; the rest is submitted.
+void hdi_event_end_here(struct hd_worker *worker, hd_event event,
+                        hd_event goal);
+
 // Add a leaf's, on a worker or on a unit; any thread.
 void hdi_cost_add(struct hdi_cost *cost, uint64_t begin, uint64_t end,
                   uint64_t groups, unsigned worker);

@@ -175,6 +175,54 @@ static void the_first_cause_travels(void)
     hd_pool_destroy(pool);
 }
 
+// What is loose is waited for, and its failure is nobody's.
+static void a_loose_event_gives_an_order_alone(void)
+{
+    enum {
+        MANY = 30
+    };
+    struct hd_pool *pool = make_pool(2);
+    hd_event gates[MANY], events[2], last;
+    atomic_int count = 0;
+    char text[] = "the disk is full";
+    hd_event failed = start_call(pool, NULL, 0, false, fail, text);
+    const struct hd_call call = {.function = add_one, .data = &count};
+
+    for (int i = 0; i < MANY; i++)
+        gates[i] = make_event(pool);
+    CHECK_FAILS(hd_event_wait(pool, &failed, 1, HD_FOREVER, &error), HD_EIO,
+                error, text);
+    for (unsigned i = 0; i < 2; i++) {
+        struct hd_start start = {
+            .after = gates, .after_count = MANY, .loose = MANY - 1 + i};
+        CHECK_OK(hd_call_start(pool, &start, &call, &events[i], &error), error);
+    }
+    // One that has failed already.
+    struct hd_start start = {.after = &failed, .after_count = 1, .loose = 1};
+    CHECK_OK(hd_call_start(pool, &start, &call, &last, &error), error);
+    wait_for(pool, last);
+    CHECK(atomic_load(&count) == 1);
+    for (int i = 0; i < MANY; i++) {
+        CHECK(hd_event_state(pool, events[1]) == HD_EVENT_WAITS);
+        CHECK_OK(hd_event_end(pool, gates[i], HD_EIO, text, &error), error);
+    }
+    wait_for(pool, events[1]);
+    CHECK_FAILS(hd_event_wait(pool, &events[0], 1, HD_FOREVER, &error), HD_EIO,
+                error, text);
+    CHECK(atomic_load(&count) == 2);
+    start.loose = 2;
+    hd_event none;
+    CHECK_FAILS(hd_call_start(pool, &start, &call, &none, &error), HD_EINVAL,
+                error, "2 of the 1 events that it comes after are loose");
+    for (int i = 0; i < MANY; i++)
+        hd_event_release(pool, gates[i]);
+    hd_event_release(pool, failed);
+    hd_event_release(pool, events[0]);
+    hd_event_release(pool, events[1]);
+    hd_event_release(pool, last);
+    hd_pool_destroy(pool);
+}
+
 static void the_users_error_travels(void)
 {
     struct hd_pool *pool = make_pool(2);
@@ -763,6 +811,7 @@ int main(void)
     users_events_end_when_told();
     times_are_in_order();
     the_first_cause_travels();
+    a_loose_event_gives_an_order_alone();
     the_users_error_travels();
     many_inputs_are_all_waited_for();
     late_looks_are_harmless();

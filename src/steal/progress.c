@@ -60,10 +60,13 @@ static void count_down(struct wake *wake, struct hdi_event *e, uint32_t link,
     const struct hdi_events *events = &e->pool->events;
 
     while (link != HDI_NOBODY) {
+        bool loose = link & HDI_LOOSE;
+        link &= ~HDI_LOOSE;
         struct hdi_event *at = hdi_record(events, link / HDI_EVENT_INPUTS);
         link = at->links[link % HDI_EVENT_INPUTS];
         struct hdi_event *owner = hdi_record(events, at->owner);
-        hdi_record_inherit(owner, cause);
+        if (!loose)
+            hdi_record_inherit(owner, cause);
         if (atomic_fetch_sub_explicit(&owner->waiting, 1,
                                       memory_order_acq_rel) == 1)
             get_ready(wake, owner);
@@ -174,16 +177,45 @@ void hdi_run_event(struct hd_worker *worker, struct hd_job *job)
         e = run_one(worker, e, &now, HDI_START);
 }
 
+// What begins with `e`, whose start is a reference of the caller's, until the
+// goal is done.
+static void run_chain(struct hd_worker *worker, struct hdi_event *e,
+                      uint64_t now, struct hd_group *goal)
+{
+    while (e && !hdi_group_done(goal))
+        e = run_one(worker, e, &now, HDI_START);
+    if (e)
+        submit(e);
+}
+
 void hdi_event_run_for(struct hd_worker *worker, struct hdi_event *e,
                        struct hd_group *goal)
 {
     uint64_t now = 0;
 
     e = run_one(worker, e, &now, 0);
-    while (e && !hdi_group_done(goal))
-        e = run_one(worker, e, &now, HDI_START);
-    if (e)
-        submit(e);
+    run_chain(worker, e, now, goal);
+}
+
+void hdi_event_end_here(struct hd_worker *worker, hd_event event, hd_event goal)
+{
+    struct hd_pool *pool = hd_worker_pool(worker);
+    struct hdi_event *e = hdi_record_hold(pool, event);
+    struct hdi_event *until = hdi_record_hold(pool, goal);
+    uint64_t now = hdi_now();
+
+    if (e && e->is_users &&
+        hdi_record_change(e, HD_EVENT_WAITS, HD_EVENT_ENDED)) {
+        struct hdi_event *next = end_at(e, now, HDI_END + HDI_USER, true);
+        if (until)
+            run_chain(worker, next, now, &until->group);
+        else if (next)
+            submit(next);
+    } else if (e) {
+        hdi_record_let_go(e, HDI_USER);
+    }
+    if (until)
+        hdi_record_let_go(until, HDI_USER);
 }
 
 // Starting --------------------------------------------------------------------
@@ -199,6 +231,10 @@ hd_status hdi_event_check(struct hd_pool *pool, const struct hd_start *start,
         return hdi_fail(error, HD_EINVAL,
                         "it comes after %u events, but `after` is NULL",
                         start->after_count);
+    if (start->loose > start->after_count)
+        return hdi_fail(error, HD_EINVAL,
+                        "%u of the %u events that it comes after are loose",
+                        start->loose, start->after_count);
     for (unsigned i = 0; i < start->after_count; i++)
         if (start->after[i] != 0 && !hdi_record_find(pool, start->after[i]))
             return hdi_fail(error, HD_EINVAL,
@@ -225,10 +261,11 @@ static bool borrow(struct hdi_event *e, unsigned count)
 
 // Enter `input`'s list by this link of `at`. False: it has ended.
 static bool enter(struct hdi_event *e, struct hdi_event *at, unsigned number,
-                  hd_event input)
+                  hd_event input, bool loose)
 {
     struct hdi_event *before = hdi_record_find(e->pool, input);
-    uint32_t link = at->index * HDI_EVENT_INPUTS + number;
+    uint32_t link =
+        (at->index * HDI_EVENT_INPUTS + number) | (loose ? HDI_LOOSE : 0);
     uint64_t old =
         before ? atomic_load_explicit(&before->head, memory_order_acquire) : 0;
 
@@ -237,7 +274,8 @@ static bool enter(struct hdi_event *e, struct hdi_event *at, unsigned number,
             hdi_record_generation(old) != hdi_record_generation(input))
             return false;
         if (hdi_record_low(old) == HDI_CLOSED) {
-            struct hdi_event *held = hdi_record_hold(e->pool, input);
+            struct hdi_event *held =
+                loose ? NULL : hdi_record_hold(e->pool, input);
             if (held) {
                 hdi_record_inherit(e, hdi_record_cause(held));
                 hdi_record_let_go(held, HDI_USER);
@@ -264,7 +302,7 @@ static unsigned enter_all(struct hdi_event *e, const struct hd_start *start)
             number = 0;
             at->input_count = 0;
         }
-        if (enter(e, at, number, start->after[i]))
+        if (enter(e, at, number, start->after[i], i < start->loose))
             at->inputs[number++] = start->after[i];
         else
             ended++;

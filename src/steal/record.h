@@ -13,7 +13,8 @@ enum {
 };
 
 // Lower half of `head`: a link, which is a record's index and which of its
-// links; or:
+// links, with this bit if it gives an order alone; or one of the two below.
+#define HDI_LOOSE  UINT32_C(0x80000000)
 #define HDI_NOBODY UINT32_C(0xfffffffe)
 #define HDI_CLOSED UINT32_C(0xffffffff)
 

@@ -1,281 +1,184 @@
-// The engine: commands wait for others, become jobs of the device's workers,
-// run and end.
+// Commands: events of the pool of their queue's device.
 //
-// A command counts what it waits for, and the flush of its queue. Whoever takes
-// the count to 0 makes it a job; the worker that ends a command goes on with
-// what waited for it, so that a chain is run by one worker without a queue in
-// between. In an in-order queue each command waits for the one before.
+// A command is started when it is enqueued. It comes after the events of its
+// wait list, whose failure is its own; loosely, after the command before it in
+// an in-order queue, or after a barrier; and after the gate of its queue, which
+// the next flush ends. Everything else is the pool's: who runs it, when, and
+// how many may be under way before starting waits.
 //
-// Invariants: a command is in its queue's list, and held, from enqueueing to
-// its end. Its `dependents` is a stack until it has ended and `ended_mark` from
-// then on; who finds the mark does not wait. A command of a queue that is not
-// flushed has its count above 0.
-#include <limits.h>
-#include <stddef.h>
+// Invariants: a command is held from enqueueing to its end. Its status is final
+// before anybody sees that its event has ended.
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/futex.h"
+#include "base/error.h"
 #include "icd/event.h"
 #include "icd/icd.h"
 #include "icd/platform.h"
 #include "runtime/runtime.h"
+#include "steal/event.h"
 
 enum {
-    CHAIN = 64,       // commands a worker runs before others have a turn
-    UNFLUSHED = 256,  // that a queue collects before it flushes itself
-    MOST = 16384,     // in one queue, before enqueueing waits
-    LEAST = MOST / 2, // where it goes on
-    WAIT = 2000000,   // before another look at whether anything moves [ns]
-    REST = 500        // such looks, until it is taken for endless
+    UNFLUSHED = 256, // that a queue collects before it flushes itself
+    FEW = 16,        // events that a command comes after, without an allocation
+    WAIT = 2000000,  // before another look at whether anything moves [ns]
+    REST = 500       // such looks, until it is taken for endless
 };
 
-static struct hdi_cl_edge ended_mark;
-
-// Commands that are ready or run, of all queues: while there are any, something
-// will end without the application.
-static _Atomic uint64_t moving;
+// Commands of all queues, until the process ends.
+static _Alignas(64) _Atomic uint64_t begun;
+static _Alignas(64) _Atomic uint64_t done;
 
 bool hdi_cl_commands_rest(void)
 {
-    for (int i = 0; i < REST && atomic_load(&moving) > 0; i++)
+    for (int i = 0; i < REST && atomic_load(&done) != atomic_load(&begun); i++)
         nanosleep(&(struct timespec){.tv_nsec = WAIT}, NULL);
-    return atomic_load(&moving) == 0;
+    return atomic_load(&done) == atomic_load(&begun);
 }
 
 void hdi_cl_commands_forget(void)
 {
-    atomic_store(&moving, 0);
+    atomic_store(&begun, 0);
+    atomic_store(&done, 0);
 }
 
-// Lists of ready commands, linked by `ready`.
-struct ready {
-    struct _cl_event *first, *last;
-};
-
-static void append(struct ready *list, struct _cl_event *event)
+static struct hd_pool *pool_of(const struct _cl_command_queue *queue)
 {
-    event->ready = NULL;
-    if (list->last)
-        list->last->ready = event;
-    else
-        list->first = event;
-    list->last = event;
-    atomic_fetch_add_explicit(&moving, 1, memory_order_relaxed);
+    return hdi_cl_runtime(queue->device)->pool;
 }
 
-static struct _cl_event *take_first(struct ready *list)
+// Running and ending ----------------------------------------------------------
+
+static struct _cl_event *command_of(const struct hdi_event *e)
 {
-    struct _cl_event *event = list->first;
-
-    list->first = event->ready;
-    if (!list->first)
-        list->last = NULL;
-    return event;
-}
-
-// Waiting for each other ------------------------------------------------------
-
-// An input is there, or the queue is flushed.
-static void count_down(struct _cl_event *event, struct ready *list)
-{
-    if (atomic_fetch_sub_explicit(&event->waits, 1, memory_order_acq_rel) == 1)
-        append(list, event);
-}
-
-// `edge->to` is to wait for `event`, unless that has ended.
-static void add_edge(struct _cl_event *event, struct hdi_cl_edge *edge)
-{
-    struct _cl_event *to = edge->to;
-
-    atomic_fetch_add_explicit(&to->waits, 1, memory_order_relaxed);
-    edge->next = atomic_load_explicit(&event->dependents, memory_order_acquire);
-    while (edge->next != &ended_mark)
-        if (atomic_compare_exchange_weak_explicit(
-                &event->dependents, &edge->next, edge, memory_order_acq_rel,
-                memory_order_acquire))
-            return;
-    if (edge->cares && atomic_load(&event->status) < 0)
-        atomic_store(&to->failed, atomic_load(&event->status));
-    atomic_fetch_sub_explicit(&to->waits, 1, memory_order_relaxed);
-}
-
-// Ending ----------------------------------------------------------------------
-
-static void unlink_event(struct _cl_event *event)
-{
-    struct _cl_command_queue *queue = event->queue;
-
-    pthread_mutex_lock(&queue->lock);
-    if (event->before)
-        event->before->after = event->after;
-    else
-        queue->first = event->after;
-    if (event->after)
-        event->after->before = event->before;
-    else
-        queue->last = event->before;
-    if (queue->barrier == event)
-        queue->barrier = NULL;
-    pthread_mutex_unlock(&queue->lock);
-    atomic_fetch_sub(&queue->count, 1);
+    return *(struct _cl_event **)e->room;
 }
 
 static void set_status(struct _cl_event *event, cl_int status)
 {
-    // Against a sleeper that counts itself, then looks at the status.
     atomic_store(&event->status, status);
-    if (atomic_load(&event->sleepers) > 0)
-        hdi_futex_wake(&event->status, INT_MAX);
     hdi_cl_event_call(event, status);
 }
 
-static void end(struct _cl_event *event, cl_int status, struct ready *list)
+static bool run(struct hd_worker *worker, struct hdi_event *e,
+                struct hd_error *error)
 {
-    struct hdi_cl_edge *next, *edge;
+    struct _cl_event *event = command_of(e);
 
-    if (event->queue)
-        unlink_event(event);
-    if (event->work && event->work->end && event->payload)
-        event->work->end(event->payload);
-    event->payload = NULL;
-    set_status(event, status);
-    edge = atomic_exchange_explicit(&event->dependents, &ended_mark,
-                                    memory_order_acq_rel);
-    // An edge is its command's: gone when that has ended.
-    for (; edge; edge = next) {
-        next = edge->next;
-        if (status < 0 && edge->cares)
-            atomic_store(&edge->to->failed, status);
-        count_down(edge->to, list);
-    }
-    hdi_cl_drop(event);
-}
-
-static void run(struct _cl_event *event, struct ready *list)
-{
-    cl_int status = atomic_load(&event->failed)
-                        ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
-                        : CL_COMPLETE;
-
-    event->started = hdi_now();
-    if (status == CL_COMPLETE) {
-        set_status(event, CL_RUNNING);
-        if (event->work->run)
-            status = event->work->run(event, event->payload);
-    }
+    (void)worker;
+    set_status(event, CL_RUNNING);
+    event->result = event->work->run ? event->work->run(event, event->payload)
+                                     : CL_COMPLETE;
     event->ended = hdi_now();
-    end(event, status, list);
-    atomic_fetch_sub_explicit(&moving, 1, memory_order_relaxed);
-}
-
-static struct hd_pool *pool_of(const struct _cl_event *event)
-{
-    return hdi_cl_runtime(event->queue->device)->pool;
-}
-
-static void run_job(struct hd_worker *worker, struct hd_job *job);
-
-static void submit(struct ready *list)
-{
-    while (list->first) {
-        struct _cl_event *event = take_first(list);
-        event->job = (struct hd_job){.run = run_job};
-        hd_submit(pool_of(event), &event->job);
-    }
-}
-
-// Until `target` has ended, which may be NULL.
-static void run_chain(struct hd_pool *pool, struct _cl_event *event,
-                      const struct _cl_event *target)
-{
-    struct ready list = {event, event};
-
-    event->ready = NULL;
-    for (unsigned i = 0; list.first; i++) {
-        event = list.first;
-        // Of another part of the machine, or after long.
-        if (i == CHAIN || (i > 0 && pool_of(event) != pool) ||
-            (target && atomic_load(&target->status) <= CL_COMPLETE)) {
-            submit(&list);
-            break;
-        }
-        take_first(&list);
-        submit(&list);
-        run(event, &list);
-    }
-}
-
-static void run_job(struct hd_worker *worker, struct hd_job *job)
-{
-    run_chain(hd_worker_pool(worker),
-              (struct _cl_event *)(void *)((char *)job -
-                                           offsetof(struct _cl_event, job)),
-              NULL);
-}
-
-// Somebody outside waits for `target`: a worker runs what begins with `first`
-// for it, and is waited for as workers are, which is sooner than by sleeping.
-struct errand {
-    struct _cl_event *first;
-    const struct _cl_event *target;
-};
-
-static void run_errand(struct hd_worker *worker, void *data)
-{
-    const struct errand *errand = data;
-
-    run_chain(hd_worker_pool(worker), errand->first, errand->target);
-}
-
-bool hdi_cl_event_end(struct _cl_event *event, cl_int status)
-{
-    struct ready list = {0};
-
-    pthread_mutex_lock(&event->lock);
-    bool first = atomic_load(&event->status) == CL_SUBMITTED && !event->job.run;
-    // Marks it as set.
-    event->job.run = first ? run_job : event->job.run;
-    pthread_mutex_unlock(&event->lock);
-    if (!first)
-        return false;
-    end(event, status, &list);
-    submit(&list);
+    atomic_store_explicit(&e->cost.last, event->ended, memory_order_relaxed);
+    if (event->result < 0)
+        hdi_fail(error, HD_ECANCELED, "OpenCL error %d", event->result);
     return true;
 }
 
+static void end(struct hdi_event *e)
+{
+    struct _cl_event *event = command_of(e);
+
+    event->submitted =
+        atomic_load_explicit(&e->submitted, memory_order_relaxed);
+    event->started = atomic_load_explicit(&e->started, memory_order_relaxed);
+    if (event->work->end && event->payload)
+        event->work->end(event->payload);
+    event->payload = NULL;
+    atomic_fetch_add_explicit(&done, 1, memory_order_release);
+    // Of one that ended well nobody needs the record.
+    if (event->result == CL_COMPLETE)
+        hd_event_release(e->pool, event->handle);
+    event->holds = event->result != CL_COMPLETE;
+    set_status(event, event->result);
+    hdi_cl_drop(event);
+}
+
+static const struct hdi_event_kind commands = {.run = run, .drop = end};
+
 // Flushing --------------------------------------------------------------------
 
-// What becomes ready, under the lock of the queue.
-static void flush(struct _cl_command_queue *queue, struct ready *list)
+// The gate, which the caller ends and releases; 0: nothing is behind it.
+static hd_event take_gate(struct _cl_command_queue *queue)
 {
-    uint64_t now = queue->unflushed ? hdi_now() : 0;
-    struct _cl_event *event = queue->unflushed;
-
-    queue->unflushed = NULL;
-    queue->unflushed_count = 0;
-    while (event) {
-        struct _cl_event *after = event->after;
-        event->submitted = now;
-        set_status(event, CL_SUBMITTED);
-        count_down(event, list);
-        event = after;
-    }
+    pthread_mutex_lock(&queue->lock);
+    hd_event gate = queue->gate;
+    queue->gate = 0;
+    queue->unflushed = 0;
+    if (gate)
+        atomic_fetch_add(&queue->flushes, 1);
+    pthread_mutex_unlock(&queue->lock);
+    return gate;
 }
 
 void hdi_cl_flush(struct _cl_command_queue *queue)
 {
-    struct ready list = {0};
+    hd_event gate = take_gate(queue);
+    struct hd_error error;
 
-    pthread_mutex_lock(&queue->lock);
-    flush(queue, &list);
-    pthread_mutex_unlock(&queue->lock);
-    submit(&list);
+    if (!gate)
+        return;
+    hd_event_end(pool_of(queue), gate, HD_OK, NULL, &error);
+    hd_event_release(pool_of(queue), gate);
 }
 
-static bool is_unflushed(struct _cl_event *event)
+static bool is_flushed(const struct _cl_event *event)
 {
-    return event->queue && atomic_load(&event->status) == CL_QUEUED;
+    return !event->queue || event->flush < atomic_load(&event->queue->flushes);
+}
+
+cl_int hdi_cl_event_status(const struct _cl_event *event)
+{
+    cl_int status = atomic_load(&event->status);
+    return status == CL_QUEUED && is_flushed(event) ? CL_SUBMITTED : status;
+}
+
+static void call_submitted(struct hd_worker *worker, hd_status status,
+                           void *data)
+{
+    (void)worker, (void)status;
+    hdi_cl_event_call(data, CL_SUBMITTED);
+    hdi_cl_drop(data);
+}
+
+void hdi_cl_event_call_when_flushed(struct _cl_event *event)
+{
+    struct hd_error error;
+
+    hdi_cl_hold(event);
+    // Without memory for it the call comes when the command begins.
+    if (hd_event_on_end(event->pool, event->gate, call_submitted, event,
+                        &error) != HD_OK)
+        hdi_cl_drop(event);
+}
+
+// Users' events ---------------------------------------------------------------
+
+bool hdi_cl_event_begin(struct _cl_event *event)
+{
+    struct hd_error error;
+
+    event->pool = hdi_cl_launcher(event->context)->pool;
+    event->holds =
+        hd_event_create(event->pool, &event->handle, &error) == HD_OK;
+    if (event->holds)
+        hdi_cl_hold(event); // until its status is set
+    return event->holds;
+}
+
+bool hdi_cl_event_end(struct _cl_event *event, cl_int status)
+{
+    cl_int before = CL_SUBMITTED;
+    struct hd_error error;
+
+    if (!atomic_compare_exchange_strong(&event->status, &before, status))
+        return false;
+    hdi_cl_event_call(event, status);
+    hd_event_end(event->pool, event->handle, status < 0 ? HD_ECANCELED : HD_OK,
+                 NULL, &error);
+    hdi_cl_drop(event);
+    return true;
 }
 
 // Enqueueing ------------------------------------------------------------------
@@ -292,61 +195,128 @@ static bool waits_for_all(const struct _cl_command_queue *queue,
     return wait_count == 0 && !in_order(queue) && !work->run;
 }
 
-// Put it behind what is there. False: no memory.
-static bool link_event(struct _cl_command_queue *queue, struct _cl_event *event,
-                       cl_uint wait_count, const cl_event *wait_list)
-{
-    bool all = waits_for_all(queue, event->work, wait_count);
-    uint64_t most =
-        (uint64_t)wait_count + 1 + (all ? atomic_load(&queue->count) : 0);
-    unsigned n = 0;
+// An event of another pool, as one of a queue's.
+struct bridge {
+    struct _cl_device_id *device; // held: the pool's
+    struct hd_pool *pool;
+    hd_event event;
+};
 
-    event->edges =
-        most <= HDI_CL_FEW ? event->few : malloc(most * sizeof(*event->edges));
-    if (!event->edges)
+static void cross(struct hd_worker *worker, hd_status status, void *data)
+{
+    struct bridge *bridge = data;
+    struct hd_error error;
+
+    (void)worker;
+    hd_event_end(bridge->pool, bridge->event, status, NULL, &error);
+    hdi_cl_drop(bridge->device);
+    free(bridge);
+}
+
+// `holder` gets what is to be released when the command was started; 0:
+// nothing.
+static bool translate(struct _cl_command_queue *queue,
+                      const struct _cl_event *event, hd_event *here,
+                      hd_event *holder)
+{
+    struct hd_error error;
+
+    *here = event->handle;
+    *holder = 0;
+    if (event->pool == pool_of(queue))
+        return true;
+    struct bridge *bridge = malloc(sizeof(*bridge));
+    if (!bridge)
         return false;
-    for (cl_uint i = 0; i < wait_count; i++) {
-        event->edges[n] = (struct hdi_cl_edge){.to = event, .cares = true};
-        add_edge(wait_list[i], &event->edges[n++]);
+    *bridge = (struct bridge){.device = queue->device, .pool = pool_of(queue)};
+    if (hd_event_create(bridge->pool, &bridge->event, &error) != HD_OK) {
+        free(bridge);
+        return false;
     }
-    struct _cl_event *before = in_order(queue) ? queue->last : queue->barrier;
-    if (all) {
-        for (struct _cl_event *e = queue->first; e; e = e->after) {
-            event->edges[n] = (struct hdi_cl_edge){.to = event};
-            add_edge(e, &event->edges[n++]);
+    *here = *holder = bridge->event;
+    hdi_cl_hold(queue->device);
+    if (hd_event_on_end(event->pool, event->handle, cross, bridge, &error) ==
+        HD_OK)
+        return true;
+    cross(NULL, HD_ENOMEM, bridge);
+    return false;
+}
+
+// What is remembered of an out-of-order queue: commands that may be under way.
+static bool remember(struct _cl_command_queue *queue, hd_event event)
+{
+    struct hd_pool *pool = pool_of(queue);
+
+    if (queue->open_count == queue->open_room) {
+        unsigned left = 0;
+        for (unsigned i = 0; i < queue->open_count; i++)
+            if (hd_event_state(pool, queue->open[i]) != HD_EVENT_ENDED)
+                queue->open[left++] = queue->open[i];
+        queue->open_count = left;
+        if (left > queue->open_room / 2 || !queue->open) {
+            unsigned room = queue->open_room ? 2 * queue->open_room : 64;
+            hd_event *open = realloc(queue->open, room * sizeof(*open));
+            if (!open)
+                return false;
+            queue->open = open;
+            queue->open_room = room;
         }
-    } else if (before) {
-        event->edges[n] = (struct hdi_cl_edge){.to = event};
-        add_edge(before, &event->edges[n++]);
     }
-    event->before = queue->last;
-    if (queue->last)
-        queue->last->after = event;
-    else
-        queue->first = event;
-    queue->last = event;
-    if (!queue->unflushed)
-        queue->unflushed = event;
-    queue->unflushed_count++;
-    if (event->work->type == CL_COMMAND_BARRIER)
-        queue->barrier = event;
-    atomic_fetch_add(&queue->count, 1);
+    queue->open[queue->open_count++] = event;
     return true;
 }
 
-// A full queue: let it run until there is room, as long as something moves.
-// What waits for the application alone may grow, since only the application
-// knows when it ends.
-static void make_room(struct _cl_command_queue *queue)
+// Start it behind what is there. False: no memory; it has ended.
+static bool start(struct _cl_command_queue *queue, struct _cl_event *event,
+                  struct hdi_event *record, cl_uint wait_count,
+                  const cl_event *wait_list)
 {
-    if (atomic_load(&queue->count) < MOST ||
-        hd_pool_worker(hdi_cl_runtime(queue->device)->pool))
-        return;
-    hdi_cl_flush(queue);
-    while (atomic_load(&queue->count) > LEAST && atomic_load(&moving) > 0) {
-        uint32_t count = atomic_load(&queue->count);
-        hdi_futex_wait_for(&queue->count, count, WAIT);
+    bool all = waits_for_all(queue, event->work, wait_count);
+    unsigned most = wait_count + 2 + (all ? queue->open_count : 0), n = 0;
+    hd_event few[FEW], few_held[FEW];
+    hd_event *after = most <= FEW ? few : malloc(most * sizeof(*after));
+    hd_event *held = most <= FEW ? few_held : malloc(most * sizeof(*held));
+    struct hd_start how = {.after = after};
+    struct hd_error error;
+    unsigned bridges = 0;
+    bool ok = after && held && (in_order(queue) || remember(queue, 0));
+
+    if (ok && !queue->gate)
+        ok = hd_event_create(event->pool, &queue->gate, &error) == HD_OK;
+    event->flush = atomic_load(&queue->flushes);
+    event->gate = queue->gate;
+    // Behind the one before it that waits for the gate, it waits for it too.
+    if (ok && !(in_order(queue) && queue->unflushed > 0))
+        after[n++] = queue->gate;
+    if (all)
+        for (unsigned i = 0; ok && i + 1 < queue->open_count; i++)
+            after[n++] = queue->open[i];
+    else if (ok && queue->last)
+        after[n++] = queue->last;
+    how.loose = n;
+    for (cl_uint i = 0; ok && i < wait_count; i++) {
+        ok = translate(queue, wait_list[i], &after[n++], &held[bridges]);
+        bridges += ok && held[bridges] != 0;
     }
+    how.after_count = n;
+    if (ok) {
+        ok = hdi_event_start(record, &how, &event->handle, &error) == HD_OK;
+    } else {
+        end(record);
+        hdi_event_give_back(record);
+    }
+    for (unsigned i = 0; i < bridges; i++)
+        hd_event_release(event->pool, held[i]);
+    if (after != few)
+        free(after);
+    if (held != few_held)
+        free(held);
+    return ok;
+}
+
+static bool is_unflushed(const struct _cl_event *event)
+{
+    return hdi_cl_event_status(event) == CL_QUEUED;
 }
 
 static void flush_others(const struct _cl_command_queue *queue, cl_uint count,
@@ -373,35 +343,71 @@ struct _cl_event *hdi_cl_event_create(struct _cl_context *context,
     return event;
 }
 
+// A record that leads to the event. NULL: no memory.
+static struct hdi_event *take_record(struct _cl_event *event)
+{
+    struct hdi_event *record;
+    struct hd_error error;
+
+    if (hdi_event_take(event->pool, &commands, &record, &error) != HD_OK)
+        return NULL;
+    struct _cl_event **room = hdi_event_room(record, sizeof(*room));
+    if (room)
+        *room = event;
+    else
+        hdi_event_give_back(record);
+    return room ? record : NULL;
+}
+
+// Put it behind what is there, and there for what comes.
+static bool append(struct _cl_command_queue *queue, struct _cl_event *event,
+                   struct hdi_event *record, cl_uint wait_count,
+                   const cl_event *wait_list)
+{
+    if (!start(queue, event, record, wait_count, wait_list))
+        return false;
+    if (in_order(queue)) {
+        queue->last = event->handle;
+    } else {
+        if (event->work->type == CL_COMMAND_BARRIER)
+            queue->last = event->handle;
+        queue->open[queue->open_count - 1] = event->handle;
+    }
+    queue->unflushed++;
+    return true;
+}
+
 cl_int hdi_cl_enqueue(struct _cl_command_queue *queue,
                       const struct hdi_cl_work *work, void *payload,
                       cl_bool blocks, cl_uint wait_count,
                       const cl_event *wait_list, cl_event *event_ret)
 {
-    struct ready list = {0};
+    struct hdi_event *record;
 
-    make_room(queue);
     flush_others(queue, wait_count, wait_list);
     struct _cl_event *event = hdi_cl_event_create(queue->context, queue);
     if (!event)
         goto err;
+    event->pool = pool_of(queue);
     event->work = work;
     event->payload = payload;
+    event->result = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
     event->queued = hdi_now();
-    atomic_store(&event->waits, 1);
+    record = take_record(event);
+    if (!record)
+        goto err_event;
 
     hdi_cl_hold(event); // until it has ended
+    atomic_fetch_add_explicit(&begun, 1, memory_order_relaxed);
     pthread_mutex_lock(&queue->lock);
-    bool linked = link_event(queue, event, wait_count, wait_list);
-    if (linked && queue->unflushed_count >= UNFLUSHED)
-        flush(queue, &list);
+    bool ok = append(queue, event, record, wait_count, wait_list);
+    bool full = queue->unflushed >= UNFLUSHED;
     pthread_mutex_unlock(&queue->lock);
-    submit(&list);
-    if (!linked) {
-        event->payload = NULL;
-        hdi_cl_drop(event);
+    if (full)
+        hdi_cl_flush(queue);
+    if (!ok) { // which has ended it
         hdi_cl_object_release(event);
-        goto err;
+        return CL_OUT_OF_HOST_MEMORY;
     }
 
     cl_int status = CL_SUCCESS;
@@ -413,6 +419,8 @@ cl_int hdi_cl_enqueue(struct _cl_command_queue *queue,
         hdi_cl_object_release(event);
     return status;
 
+err_event:
+    hdi_cl_object_release(event);
 err:
     if (work->end && payload)
         work->end(payload);
@@ -421,76 +429,72 @@ err:
 
 // Waiting ---------------------------------------------------------------------
 
-static cl_int sleep_until_ended(struct _cl_event *event)
-{
-    cl_int status;
+// Somebody outside waits for `goal`: a worker opens the gate for it and runs
+// what is behind, which is sooner than by waking one and sleeping.
+struct errand {
+    hd_event gate, goal;
+};
 
-    atomic_fetch_add(&event->sleepers, 1);
-    while ((status = atomic_load(&event->status)) > CL_COMPLETE)
-        hdi_futex_wait(&event->status, (uint32_t)status);
-    atomic_fetch_sub(&event->sleepers, 1);
-    return status;
+static void run_errand(struct hd_worker *worker, void *data)
+{
+    const struct errand *errand = data;
+
+    hdi_event_end_here(worker, errand->gate, errand->goal);
 }
 
-static void flush_for(struct _cl_event *event)
+static void flush_for(struct _cl_command_queue *queue, hd_event goal)
 {
-    struct _cl_command_queue *queue = event->queue;
-    struct ready list = {0};
+    struct hd_pool *pool = pool_of(queue);
 
-    pthread_mutex_lock(&queue->lock);
-    flush(queue, &list);
-    pthread_mutex_unlock(&queue->lock);
-    struct errand errand = {list.first, event};
-    struct hd_pool *pool = pool_of(event);
-    if (!errand.first || hd_pool_worker(pool)) {
-        submit(&list);
+    if (hd_pool_worker(pool)) {
+        hdi_cl_flush(queue);
         return;
     }
-    take_first(&list);
-    submit(&list);
+    struct errand errand = {take_gate(queue), goal};
+    if (!errand.gate)
+        return;
     hd_pool_run(pool, run_errand, &errand);
+    hd_event_release(pool, errand.gate);
 }
 
 cl_int hdi_cl_wait(struct _cl_event *event)
 {
-    if (is_unflushed(event))
-        flush_for(event);
-    cl_int status = atomic_load(&event->status);
-    if (status <= CL_COMPLETE)
-        return status == CL_COMPLETE
-                   ? CL_SUCCESS
-                   : CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+    struct hd_error error;
 
-    struct hd_worker *worker =
-        event->queue ? hd_pool_worker(pool_of(event)) : NULL;
-    // A worker waits in a callback or a native kernel: another takes its core.
-    if (worker)
-        hd_blocking_begin(worker);
-    status = sleep_until_ended(event);
-    if (worker)
-        hd_blocking_end(worker);
-    return status == CL_COMPLETE ? CL_SUCCESS
-                                 : CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+    if (is_unflushed(event))
+        flush_for(event->queue, event->handle);
+    if (atomic_load(&event->status) > CL_COMPLETE)
+        hd_event_wait(event->pool, &event->handle, 1, HD_FOREVER, &error);
+    return atomic_load(&event->status) == CL_COMPLETE
+               ? CL_SUCCESS
+               : CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
 }
 
 cl_int hdi_cl_finish(struct _cl_command_queue *queue)
 {
-    static const struct hdi_cl_work all = {.type = CL_COMMAND_MARKER};
-    struct _cl_event *last = NULL;
-    cl_int status = CL_SUCCESS;
+    struct hd_pool *pool = pool_of(queue);
+    hd_event last, *open = NULL;
+    struct hd_error error;
+    unsigned count;
 
     pthread_mutex_lock(&queue->lock);
-    if (in_order(queue) && (last = queue->last))
-        hdi_cl_hold(last);
-    bool empty = !queue->first;
-    pthread_mutex_unlock(&queue->lock);
-    if (last) {
-        hdi_cl_wait(last);
-        hdi_cl_drop(last);
-    } else if (!empty) {
-        status = hdi_cl_enqueue(queue, &all, NULL, CL_TRUE, 0, NULL, NULL);
-        if (status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
-            status = CL_SUCCESS;
+    bool chain = in_order(queue);
+    last = queue->last;
+    count = queue->open_count;
+    if (!chain && count > 0) {
+        open = malloc(count * sizeof(*open));
+        if (open)
+            memcpy(open, queue->open, count * sizeof(*open));
+        last = queue->open[count - 1];
     }
-    return status;
+    pthread_mutex_unlock(&queue->lock);
+    flush_for(queue, last);
+    if (!chain && count > 0 && !open)
+        return CL_OUT_OF_HOST_MEMORY;
+    if (chain)
+        hd_event_wait(pool, &last, 1, HD_FOREVER, &error);
+    else
+        hd_event_wait(pool, open, count, HD_FOREVER, &error);
+    free(open);
+    return CL_SUCCESS;
 }

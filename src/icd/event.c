@@ -136,9 +136,11 @@ CL_API_ENTRY cl_int CL_API_CALL clSetEventCallback(
     atomic_fetch_add(&event->callback_count, 1);
     pthread_mutex_unlock(&event->lock);
     // It may be there already; whoever changes it meanwhile looks as well.
-    cl_int status = atomic_load(&event->status);
+    cl_int status = hdi_cl_event_status(event);
     if (status <= type)
         hdi_cl_event_call(event, status);
+    else if (type == CL_SUBMITTED)
+        hdi_cl_event_call_when_flushed(event);
     return CL_SUCCESS;
 }
 
@@ -148,8 +150,8 @@ void hdi_cl_event_destroy(void *object)
 {
     struct _cl_event *event = object;
 
-    if (event->edges != event->few)
-        free(event->edges);
+    if (event->holds)
+        hd_event_release(event->pool, event->handle);
     pthread_mutex_destroy(&event->lock);
     hdi_cl_drop(event->queue);
     hdi_cl_drop(event->context);
@@ -177,8 +179,10 @@ CL_API_ENTRY cl_event CL_API_CALL clCreateUserEvent(cl_context context,
     struct _cl_event *event = hdi_cl_event_create(context, NULL);
     if (!event)
         return hdi_cl_none(error, CL_OUT_OF_HOST_MEMORY);
-    event->edges = event->few;
-    hdi_cl_hold(event); // until its status is set
+    if (!hdi_cl_event_begin(event)) {
+        hdi_cl_object_release(event);
+        return hdi_cl_none(error, CL_OUT_OF_HOST_MEMORY);
+    }
     hdi_cl_good(error);
     return event;
 }
@@ -226,7 +230,7 @@ CL_API_ENTRY cl_int CL_API_CALL clWaitForEvents(cl_uint count,
         if (list[i]->context != list[0]->context)
             return CL_INVALID_CONTEXT;
     for (cl_uint i = 0; i < count; i++)
-        if (list[i]->queue && atomic_load(&list[i]->status) == CL_QUEUED)
+        if (hdi_cl_event_status(list[i]) == CL_QUEUED)
             hdi_cl_flush(list[i]->queue);
     for (cl_uint i = 0; i < count; i++) {
         cl_int one = hdi_cl_wait(list[i]);
@@ -238,13 +242,9 @@ CL_API_ENTRY cl_int CL_API_CALL clWaitForEvents(cl_uint count,
 // What it is now. Who asks wants it to go on.
 static cl_int look(struct _cl_event *event)
 {
-    cl_int status = atomic_load(&event->status);
-
-    if (status == CL_QUEUED && event->queue) {
+    if (hdi_cl_event_status(event) == CL_QUEUED)
         hdi_cl_flush(event->queue);
-        status = atomic_load(&event->status);
-    }
-    return status;
+    return hdi_cl_event_status(event);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clGetEventInfo(cl_event event,

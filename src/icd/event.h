@@ -11,4 +11,7 @@ struct _cl_event *hdi_cl_event_create(struct _cl_context *context,
 // The status has changed: call those who want to know, soon.
 void hdi_cl_event_call(struct _cl_event *event, cl_int status);
 
+// Do so for CL_SUBMITTED when it comes to that.
+void hdi_cl_event_call_when_flushed(struct _cl_event *event);
+
 #endif

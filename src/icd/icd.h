@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "heddle/event.h"
 #include "heddle/image.h"
 #include "heddle/kernel.h"
 #include "heddle/task.h"
@@ -105,21 +106,16 @@ struct _cl_command_queue {
     unsigned property_count;
 
     pthread_mutex_t lock;
-    struct _cl_event *first, *last; // not ended, in the order of enqueueing
-    struct _cl_event *unflushed;    // the first that was not flushed
-    struct _cl_event *barrier;      // what later ones wait for
-    _Atomic uint32_t count;         // not ended
-    uint32_t unflushed_count;
+    hd_event gate; // what was enqueued after the last flush waits for it; 0:
+                   // nothing was
+    hd_event last; // what the next one waits for: the one before, or a barrier
+    unsigned unflushed;       // commands behind the gate
+    _Atomic uint64_t flushes; // that had something to do
+    hd_event *open;           // out of order: what has not ended, and others
+    unsigned open_count, open_room;
 };
 
 void hdi_cl_queue_destroy(void *object);
-
-// A command waits for others: one record per pair, kept by the one that waits.
-struct hdi_cl_edge {
-    struct _cl_event *to; // who waits
-    struct hdi_cl_edge *next;
-    bool cares; // a failure of what is waited for is one of who waits
-};
 
 struct hdi_cl_callback;
 
@@ -131,10 +127,6 @@ struct hdi_cl_work {
     void (*end)(void *payload);
 };
 
-enum {
-    HDI_CL_FEW = 4 // edges without an allocation
-};
-
 // A command, or a user's event. Commands are kept by the engine (a hold) until
 // they have ended.
 struct _cl_event {
@@ -143,20 +135,18 @@ struct _cl_event {
     struct _cl_command_queue *queue; // NULL: a user's
     const struct hdi_cl_work *work;
     void *payload;
-    _Atomic cl_int status;     // as CL_EVENT_COMMAND_EXECUTION_STATUS
-    _Atomic uint32_t sleepers; // who waits for the status to change
-    _Atomic uint32_t waits;    // inputs that are not there, and the flush
-    _Atomic cl_int failed;     // of an input whose failure is ours, or 0
-    _Atomic(struct hdi_cl_edge *) dependents; // or a mark: has ended
-    struct hdi_cl_edge *edges; // what it waits for: `few`, or allocated
-    struct hdi_cl_edge few[HDI_CL_FEW];
-    struct _cl_event *before, *after;           // in its queue
-    struct _cl_event *ready;                    // next in a list of ready ones
+    struct hd_pool *pool;
+    hd_event handle; // in the pool; one that has ended well may be gone there
+    bool holds;      // the handle
+    hd_event gate;   // of the queue, when it was enqueued
+    uint64_t flush;  // how often that had been flushed
+    _Atomic cl_int status; // as CL_EVENT_COMMAND_EXECUTION_STATUS, but for
+                           // CL_SUBMITTED of a command
+    cl_int result;         // the status that it will have
     uint64_t queued, submitted, started, ended; // [ns]
     pthread_mutex_t lock;
     struct hdi_cl_callback *callbacks; // in the order of registration
     _Atomic uint32_t callback_count;
-    struct hd_job job;
 };
 
 void hdi_cl_event_destroy(void *object);
@@ -179,10 +169,15 @@ void hdi_cl_flush(struct _cl_command_queue *queue);
 cl_int hdi_cl_wait(struct _cl_event *event);
 cl_int hdi_cl_finish(struct _cl_command_queue *queue);
 
-// Whether no command is under way, now or within a second.
+// Whether no command is left to be run, now or within a second.
 bool hdi_cl_commands_rest(void);
 
-// A user's event ends.
+// As the application is told it.
+cl_int hdi_cl_event_status(const struct _cl_event *event);
+
+// A user's event begins to wait for its end, and ends. False: no memory; it has
+// ended.
+bool hdi_cl_event_begin(struct _cl_event *event);
 bool hdi_cl_event_end(struct _cl_event *event, cl_int status);
 
 // Memory ----------------------------------------------------------------------

@@ -12,6 +12,7 @@ void hdi_cl_queue_destroy(void *object)
     struct _cl_command_queue *queue = object;
 
     free(queue->properties);
+    free(queue->open);
     pthread_mutex_destroy(&queue->lock);
     hdi_cl_drop(queue->device);
     hdi_cl_drop(queue->context);

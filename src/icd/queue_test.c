@@ -77,7 +77,7 @@ static cl_int status_of(cl_event event)
 static void many_commands_run_in_order(void)
 {
     enum {
-        MANY = 20000
+        MANY = 100000
     };
     struct rig r = open_rig(0);
 
@@ -174,6 +174,98 @@ static void a_failed_user_event_ends_what_waits_for_it(void)
     close_rig(&r);
 }
 
+// In order, what comes next does not mind that the one before has failed,
+// unless it names it.
+static void an_in_order_queue_goes_on_after_a_failure(void)
+{
+    struct rig r = open_rig(0);
+    cl_int error;
+    cl_event gate = clCreateUserEvent(r.d.context, &error), events[3];
+
+    CL_OK(error);
+    enqueue(&r, r.step, 0, 1, 1, &gate, &events[0]);
+    enqueue(&r, r.step, 0, 2, 0, NULL, &events[1]);
+    enqueue(&r, r.step, 2, 3, 1, &events[0], &events[2]);
+    CL_OK(clSetUserEventStatus(gate, -5));
+    CL_OK(clFinish(r.d.queue));
+    CHECK(status_of(events[0]) < 0 && status_of(events[1]) == CL_COMPLETE &&
+          status_of(events[2]) < 0);
+    CHECK(value(&r, 0) == 2);
+    // One that comes late fails as well.
+    CL_OK(clReleaseEvent(events[2]));
+    enqueue(&r, r.step, 2, 3, 1, &events[0], &events[2]);
+    CL_IS(clWaitForEvents(1, &events[2]),
+          CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    for (int i = 0; i < 3; i++)
+        CL_OK(clReleaseEvent(events[i]));
+    CL_OK(clReleaseEvent(gate));
+    close_rig(&r);
+}
+
+// Parts of the device have workers of their own; their queues wait for each
+// other, and fail for each other.
+static void parts_of_the_device_wait_for_each_other(void)
+{
+    static const cl_device_partition_property singly[] = {
+        CL_DEVICE_PARTITION_EQUALLY, 1, 0};
+    struct driver whole = driver_open(0);
+    cl_device_id parts[2];
+    cl_uint count = 0;
+    cl_int error;
+
+    clCreateSubDevices(whole.device, singly, 0, NULL, &count);
+    if (count != 2) { // which needs two cores, and more make no difference
+        driver_close(&whole);
+        return;
+    }
+    CL_OK(clCreateSubDevices(whole.device, singly, 2, parts, NULL));
+    struct rig r = {.d = {.device = parts[0]}};
+    r.d.context = clCreateContext(NULL, 2, parts, NULL, NULL, &error);
+    CL_OK(error);
+    cl_command_queue queues[2];
+    for (int i = 0; i < 2; i++) {
+        queues[i] = clCreateCommandQueueWithProperties(r.d.context, parts[i],
+                                                       NULL, &error);
+        CL_OK(error);
+    }
+    r.program = driver_build(&r.d, source, "-cl-std=CL3.0");
+    CL_OK(clBuildProgram(r.program, 2, parts, "-cl-std=CL3.0", NULL, NULL));
+    r.step = driver_kernel(r.program, "step");
+    int zero = 0;
+    r.mem = driver_buffer(&r.d, sizeof(zero), &zero);
+    for (cl_int fate = CL_COMPLETE; fate >= -1; fate--) {
+        cl_event gate = clCreateUserEvent(r.d.context, &error), last = gate;
+        CL_OK(error);
+        for (int i = 0; i < 20; i++) {
+            cl_event event;
+            r.d.queue = queues[i % 2];
+            enqueue(&r, r.step, i, i + 1, 1, &last, &event);
+            if (i > 0)
+                CL_OK(clReleaseEvent(last));
+            last = event;
+        }
+        CL_OK(clFlush(queues[0]));
+        CL_OK(clFlush(queues[1]));
+        CL_OK(clSetUserEventStatus(gate, fate));
+        CL_OK(clReleaseEvent(gate));
+        CL_IS(clWaitForEvents(1, &last),
+              fate == CL_COMPLETE
+                  ? CL_SUCCESS
+                  : CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+        CHECK(value(&r, 0) == 20);
+        CL_OK(clReleaseEvent(last));
+    }
+    CL_OK(clReleaseMemObject(r.mem));
+    CL_OK(clReleaseKernel(r.step));
+    CL_OK(clReleaseProgram(r.program));
+    for (int i = 0; i < 2; i++) {
+        CL_OK(clReleaseCommandQueue(queues[i]));
+        CL_OK(clReleaseDevice(parts[i]));
+    }
+    CL_OK(clReleaseContext(r.d.context));
+    driver_close(&whole);
+}
+
 static atomic_int called[3];
 static atomic_ulong caller;
 
@@ -242,6 +334,8 @@ int main(void)
     commands_of_an_out_of_order_queue_overlap();
     wait_lists_order_an_out_of_order_queue();
     a_failed_user_event_ends_what_waits_for_it();
+    an_in_order_queue_goes_on_after_a_failure();
+    parts_of_the_device_wait_for_each_other();
     callbacks_come_once_and_from_a_thread_of_their_own();
     times_of_a_command_follow_each_other();
     return 0;

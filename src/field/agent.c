@@ -25,7 +25,9 @@ struct ask {
     uint32_t what;
     uint32_t from, to; // nodes
     uint32_t pad;
+    uint64_t run;   // of whose tasks this is
     uint64_t field; // number
+    uint64_t size;  // of a result that follows [bytes]
     struct hd_grid box;
 };
 
@@ -145,7 +147,7 @@ static void answer_task(struct hdi_agent *agent, const struct ask *ask)
         return;
     }
     reply->task =
-        hdi_slot_take(hdi_cluster_slot(agent->cluster, ask->to), true, &left);
+        hdi_node_take(hdi_cluster_slot(agent->cluster, ask->to), true, &left);
     send_reply(agent, ask->from, reply, &reply->task, sizeof(reply->task));
 }
 
@@ -153,18 +155,21 @@ static void take_result(struct hdi_agent *agent, const struct ask *ask)
 {
     struct hd_cluster *c = agent->cluster;
     struct hd_field *field = agent->run->output;
-    uint64_t size = (uint64_t)hd_grid_size(&ask->box) * field->element;
     struct hdi_window from, to;
     struct hdi_transfer *transfer;
-    void *data = malloc(size);
+    void *data = malloc(ask->size);
     hd_status status = HD_ENOMEM;
 
     if (data)
         status = c->transport->receive(
             c->net, hdi_cluster_process_of(c, ask->from),
-            result_tag(agent, ask->from), data, size, &transfer);
+            result_tag(agent, ask->from), data, ask->size, &transfer);
     if (status == HD_OK)
         status = c->transport->wait(c->net, transfer, NULL);
+    if (status == HD_OK && ask->run != agent->run->number) {
+        free(data);
+        return;
+    }
     if (status != HD_OK ||
         !hdi_window_of_segment(field, ask->box.offset, &to)) {
         fail(agent, status, "a result of another process cannot be taken");
@@ -184,7 +189,8 @@ static hd_status listen(struct hdi_agent *agent)
         sizeof(agent->inbox), &agent->receive);
 }
 
-// Returns true when there was something to do.
+// Returns true when there was something to do. What a process told when a run
+// had failed may come in a later run, where it means nothing.
 static bool serve(struct hdi_agent *agent)
 {
     hd_status status;
@@ -220,7 +226,8 @@ static bool serve(struct hdi_agent *agent)
         take_result(agent, &ask);
         break;
     default:
-        fail(agent, HD_EPEER, "a task has failed on another process");
+        if (ask.run == agent->run->number)
+            hdi_run_stop(agent->run);
     }
     return true;
 }
@@ -360,14 +367,18 @@ hd_status hdi_agent_result(void *data, uint32_t node, uint32_t owner,
     struct hdi_agent *agent = data;
     struct hd_cluster *c = agent->cluster;
     uint32_t process = hdi_cluster_process_of(c, owner);
-    struct ask ask = {
-        .what = TELL_RESULT, .from = node, .to = owner, .box = *box};
+    uint64_t size = (uint64_t)hd_grid_size(box) * agent->run->output->element;
+    struct ask ask = {.what = TELL_RESULT,
+                      .from = node,
+                      .to = owner,
+                      .run = agent->run->number,
+                      .size = size,
+                      .box = *box};
     struct hdi_transfer *transfer;
 
     HDI_TRY(tell(agent, process, &ask, error));
     hd_status status = c->transport->send(
-        c->net, process, result_tag(agent, node), result,
-        (uint64_t)hd_grid_size(box) * agent->run->output->element, &transfer);
+        c->net, process, result_tag(agent, node), result, size, &transfer);
     return status == HD_OK
                ? wait_for(agent, transfer, process, error)
                : hdi_fail(error, status, "a result cannot be given back");
@@ -376,7 +387,7 @@ hd_status hdi_agent_result(void *data, uint32_t node, uint32_t owner,
 void hdi_agent_tell_failure(struct hdi_agent *agent)
 {
     struct hd_error error;
-    struct ask ask = {.what = TELL_FAILURE};
+    struct ask ask = {.what = TELL_FAILURE, .run = agent->run->number};
 
     for (uint32_t p = 0; p < agent->cluster->net->count; p++)
         if (p != agent->cluster->net->node)

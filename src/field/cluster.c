@@ -66,7 +66,7 @@ hd_status hd_cluster_join(const struct hd_cluster_params *params,
         free(c);
         return status;
     }
-    status = c->transport->share(c->net, c->here * sizeof(struct hdi_slot),
+    status = c->transport->share(c->net, c->here * sizeof(struct hdi_node_slot),
                                  &c->slots);
     if (status != HD_OK) {
         c->transport->close(c->net);
@@ -289,8 +289,8 @@ hd_status hdi_cluster_agree(struct hd_cluster *cluster, const char *call,
     }
     if (mine.status == HD_OK)
         return HD_OK;
-    if (mine.process == me && status != HD_OK)
-        return status; // the text is there
+    if (status != HD_OK)
+        return status; // the text is there, and says what this process did
     return hdi_fail(error, (hd_status)mine.status, "%s", mine.text);
 }
 

@@ -36,6 +36,7 @@ struct hd_cluster {
     struct hdi_shared *slots; // of runs, see run.h
     struct hd_field *fields;
     uint64_t fields_made;
+    uint64_t runs; // that all processes have begun
 
     // Called while waiting for messages; optional.
     void (*idle)(void *data);
@@ -62,8 +63,9 @@ static inline uint32_t hdi_cluster_first(const struct hd_cluster *cluster)
 }
 
 // All processes say what they do, `call` and a digest of its arguments, and how
-// it went. HD_OK when all say the same and nobody failed; else the first
-// failure, with the process it comes from. It is a barrier too.
+// it went. HD_OK when all say the same and nobody failed; else this process's
+// own failure, or the first one with the process it comes from. It is a barrier
+// too.
 hd_status hdi_cluster_agree(struct hd_cluster *cluster, const char *call,
                             uint64_t digest, hd_status status,
                             struct hd_error *error);

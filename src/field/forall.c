@@ -94,7 +94,7 @@ static uint32_t find_victim(struct hdi_run *run, uint32_t node)
 
     for (uint32_t i = 1; i < run->output->map->nodes; i++) {
         uint32_t n = (node + i) % run->output->map->nodes;
-        struct hdi_slot *slot = hdi_cluster_slot(run->cluster, n);
+        struct hdi_node_slot *slot = hdi_cluster_slot(run->cluster, n);
 
         if (!slot || n == node)
             continue;
@@ -130,7 +130,7 @@ static hd_status steal(struct hdi_run *run, uint32_t node, uint32_t *victim,
         if (*victim == HD_NO_NODE)
             break;
         *task =
-            hdi_slot_take(hdi_cluster_slot(run->cluster, *victim), true, &left);
+            hdi_node_take(hdi_cluster_slot(run->cluster, *victim), true, &left);
         if (*task != HDI_NO_TASK)
             return HD_OK;
     }
@@ -172,7 +172,7 @@ static bool step(struct node_run *n)
     if (has_failed(run, n->node))
         return false;
     uint64_t task =
-        hdi_slot_take(hdi_cluster_slot(run->cluster, n->node), false, &left);
+        hdi_node_take(hdi_cluster_slot(run->cluster, n->node), false, &left);
     if (task == HDI_NO_TASK && !run->forall->stay)
         status = steal(run, n->node, &owner, &n->asked, &task, &error);
     if (status == HD_OK && task != HDI_NO_TASK)
@@ -230,7 +230,7 @@ static void await_results(struct hdi_run *run)
     uint64_t begin = hdi_now();
 
     for (uint32_t n = first; n < first + run->cluster->here; n++) {
-        struct hdi_slot *slot = hdi_cluster_slot(run->cluster, n);
+        struct hdi_node_slot *slot = hdi_cluster_slot(run->cluster, n);
         const struct hdi_queue *queue =
             n < run->output->map->nodes ? hdi_run_queue(run, n) : NULL;
         unsigned looks = 0;
@@ -259,7 +259,7 @@ static hd_status fill_slots(struct hdi_run *run, struct hd_error *error)
     uint32_t first = hdi_cluster_first(run->cluster);
 
     for (uint32_t n = first; n < first + run->cluster->here; n++) {
-        struct hdi_slot *slot = hdi_cluster_slot(run->cluster, n);
+        struct hdi_node_slot *slot = hdi_cluster_slot(run->cluster, n);
         const struct hdi_queue *queue = NULL;
 
         if (n < run->output->map->nodes) {
@@ -296,8 +296,10 @@ static hd_status begin_run(struct hdi_run *run, struct hd_error *error)
         digest = hdi_mix(digest, forall->inputs[i].view.field_
                                      ? forall->inputs[i].view.field_->number
                                      : 0);
-    return hdi_cluster_agree(run->cluster, "hd_forall()", digest, status,
-                             error);
+    HDI_TRY(
+        hdi_cluster_agree(run->cluster, "hd_forall()", digest, status, error));
+    run->number = ++run->cluster->runs;
+    return HD_OK;
 }
 
 static bool needs_agent(const struct hd_cluster *cluster)

@@ -13,6 +13,7 @@
 #include "field/run.h"
 #include "heddle/event.h"
 #include "heddle/runtime.h"
+#include "launch/launch.h"
 
 enum {
     MOST_LOCAL = 64, // work-items of a group along an axis
@@ -251,6 +252,24 @@ static hd_status check_kernel(const struct kernel_run *k,
     return HD_OK;
 }
 
+// What a launch would say, before any process begins.
+static hd_status check_launch(const struct kernel_run *k,
+                              struct hd_error *error)
+{
+    struct hd_arg args[MOST_ARGS];
+    struct hd_buffer *any = NULL;
+    char byte;
+
+    HDI_TRY(hd_buffer_wrap(k->runtime, &byte, 1, &any, error));
+    for (unsigned a = 0; a < k->arg_count; a++)
+        args[a] = k->args[a].is == HD_FIELD_ARG ? k->args[a].arg
+                                                : (struct hd_arg)HD_BUFFER(any);
+    hd_status status = hdi_launch_check(any->launcher, k->kernel, &k->range,
+                                        args, k->arg_count, error);
+    hd_buffer_destroy(any);
+    return status;
+}
+
 hd_status hd_forall_kernel(struct hd_runtime *runtime,
                            const struct hd_forall *forall,
                            const struct hd_kernel *kernel,
@@ -276,6 +295,8 @@ hd_status hd_forall_kernel(struct hd_runtime *runtime,
     }
     if (map->grid.rank > 1 && k.range.local[0] > 16 && k.range.local[1] > 4)
         k.range.local[1] = 4; // a group of 256 at most
+    if (status == HD_OK)
+        status = check_launch(&k, error);
     status = hdi_cluster_agree(cluster, "hd_forall_kernel()", arg_count, status,
                                error);
     inner.function = run_block;

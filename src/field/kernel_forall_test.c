@@ -174,7 +174,14 @@ static void bad_kernel_arguments_are_refused(const struct hd_program *program)
     CHECK_FAILS(hd_forall_kernel(runtime, &forall,
                                  hd_program_find(program, "heat"), args, 1,
                                  &error),
-                HD_EINVAL, error, "argument");
+                HD_EINVAL, error, "takes 2 arguments, not 1");
+    args[1] = (struct hd_field_arg){.is = HD_FIELD_ARG};
+    CHECK_FAILS(hd_forall_kernel(runtime, &forall,
+                                 hd_program_find(program, "heat"), args, 2,
+                                 &error),
+                HD_EINVAL, error, "argument 1, 'from'");
+    CHECK_FAILS(hd_forall_kernel(runtime, &forall, NULL, args, 2, &error),
+                HD_EINVAL, error, "a launch needs a kernel");
     hd_field_destroy(a);
     hd_field_destroy(c);
     hd_map_destroy(map);

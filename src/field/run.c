@@ -6,11 +6,11 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-struct hdi_slot *hdi_cluster_slot(const struct hd_cluster *cluster,
-                                  uint32_t node)
+struct hdi_node_slot *hdi_cluster_slot(const struct hd_cluster *cluster,
+                                       uint32_t node)
 {
     uint32_t process = hdi_cluster_process_of(cluster, node);
-    struct hdi_slot *slots =
+    struct hdi_node_slot *slots =
         cluster->messages && process != cluster->net->node
             ? NULL
             : cluster->transport->reach(cluster->slots, process);
@@ -29,6 +29,16 @@ const struct hdi_queue *hdi_run_queue(struct hdi_run *run, uint32_t node)
     return queue;
 }
 
+void hdi_run_stop(struct hdi_run *run)
+{
+    for (uint32_t n = 0; n < run->output->map->nodes; n++) {
+        struct hdi_node_slot *slot = hdi_cluster_slot(run->cluster, n);
+
+        if (slot)
+            atomic_store_explicit(&slot->failed, 1, memory_order_relaxed);
+    }
+}
+
 void hdi_run_fail(struct hdi_run *run, hd_status status, const char *text)
 {
     pthread_mutex_lock(&run->lock);
@@ -37,12 +47,7 @@ void hdi_run_fail(struct hdi_run *run, hd_status status, const char *text)
         hdi_fail(run->error, status, "%s", text);
     }
     pthread_mutex_unlock(&run->lock);
-    for (uint32_t n = 0; n < run->output->map->nodes; n++) {
-        struct hdi_slot *slot = hdi_cluster_slot(run->cluster, n);
-
-        if (slot)
-            atomic_store_explicit(&slot->failed, 1, memory_order_relaxed);
-    }
+    hdi_run_stop(run);
 }
 
 // What a task reads of an input: a box of the view's indices, and the box of
@@ -168,7 +173,7 @@ static hd_status close_output(struct hdi_run *run, const struct hd_task *task,
                               const struct hdi_window *owners,
                               struct hd_error *error)
 {
-    struct hdi_slot *slot = hdi_cluster_slot(run->cluster, task->owner);
+    struct hdi_node_slot *slot = hdi_cluster_slot(run->cluster, task->owner);
 
     if (task->node != task->owner && !slot)
         return run->give(run->fetch.data, task->node, task->owner, box,
@@ -181,7 +186,7 @@ static hd_status close_output(struct hdi_run *run, const struct hd_task *task,
 
 static void time_task(struct hdi_run *run, uint32_t node, uint64_t time)
 {
-    struct hdi_slot *slot = hdi_cluster_slot(run->cluster, node);
+    struct hdi_node_slot *slot = hdi_cluster_slot(run->cluster, node);
     uint64_t mean = atomic_load_explicit(&slot->mean, memory_order_relaxed);
 
     mean = mean ? (7 * mean + time) / 8 : time;

@@ -25,6 +25,7 @@ struct hdi_run {
                       struct hd_error *error);
     struct hdi_traffic *traffic; // of each node here
     struct hdi_agent *agent;     // NULL: all nodes are reached
+    uint64_t number;             // equal on all processes, of no other run
 };
 
 struct hd_task {
@@ -35,8 +36,8 @@ struct hd_task {
 };
 
 // The slot of a node that is reached, or NULL.
-struct hdi_slot *hdi_cluster_slot(const struct hd_cluster *cluster,
-                                  uint32_t node);
+struct hdi_node_slot *hdi_cluster_slot(const struct hd_cluster *cluster,
+                                       uint32_t node);
 
 // Do a task of `owner` on a node here.
 hd_status hdi_run_task(struct hdi_run *run, uint32_t node, uint32_t owner,
@@ -44,6 +45,9 @@ hd_status hdi_run_task(struct hdi_run *run, uint32_t node, uint32_t owner,
 
 // The queue of a node; NULL when memory is short.
 const struct hdi_queue *hdi_run_queue(struct hdi_run *run, uint32_t node);
+
+// No node here begins another task; the cause is another process's.
+void hdi_run_stop(struct hdi_run *run);
 
 // Keep the first error, and stop.
 void hdi_run_fail(struct hdi_run *run, hd_status status, const char *text);

@@ -1,6 +1,6 @@
 #include "field/slot.h"
 
-uint64_t hdi_slot_take(struct hdi_slot *slot, bool bottom, uint32_t *left)
+uint64_t hdi_node_take(struct hdi_node_slot *slot, bool bottom, uint32_t *left)
 {
     uint64_t range = atomic_load_explicit(&slot->range, memory_order_relaxed);
 

@@ -17,7 +17,7 @@
 
 // Of each node, in memory that its machine shares. The run resets it between
 // two meetings of all processes.
-struct hdi_slot {
+struct hdi_node_slot {
     // From the first task that is left to behind the last one:
     // first << 32 | last. Owner and thieves, by compare-and-swap.
     _Alignas(64) _Atomic uint64_t range;
@@ -30,6 +30,6 @@ struct hdi_slot {
 
 // Take a task, from the top or the bottom of a queue; HDI_NO_TASK when there is
 // none. What is left afterwards goes to `*left`.
-uint64_t hdi_slot_take(struct hdi_slot *slot, bool bottom, uint32_t *left);
+uint64_t hdi_node_take(struct hdi_node_slot *slot, bool bottom, uint32_t *left);
 
 #endif

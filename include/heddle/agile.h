@@ -173,6 +173,14 @@ HD_API hd_status hd_field_assign(struct hd_field *field,
                                  const struct hd_view *view,
                                  struct hd_error *error);
 
+/// Copy all elements to memory, the last axis fastest, in every process, or
+/// with `all` false in process 0 only. Where nobody owns an element nothing is
+/// written. Collective.
+///
+/// Errors:  HD_ENOMEM, HD_EPEER
+HD_API hd_status hd_field_read(struct hd_field *field, void *memory, bool all,
+                               struct hd_error *error);
+
 /// Collective. NULL is allowed.
 HD_API void hd_field_destroy(struct hd_field *field);
 
@@ -217,6 +225,8 @@ struct hd_input {
     struct hd_view view;                             // of a field
     int64_t before[HD_MAX_RANK], after[HD_MAX_RANK]; // the margin
     bool touched;
+    bool footprint; // of a kernel, and a whole field, of any grid: what
+                    // hd_kernel_footprint() says of each task, instead
 };
 
 struct hd_task; // one that runs
@@ -264,7 +274,8 @@ struct hd_field_arg {
 /// arrays with the last axis fastest, of which a task sees what its inputs say:
 /// other elements read as 0. It writes what its global id is the index of. The
 /// function and the data of `forall` are not looked at; views of inputs are
-/// fields, transposed or shifted. Collective.
+/// fields, transposed or shifted. An argument that is not the output may be a
+/// buffer, the same in all processes, that the kernel only reads. Collective.
 ///
 /// Errors:  as hd_forall(); HD_EINVAL (an output of more than 3 axes, with an
 ///          offset; an input with a stride or a projection), and those of
@@ -281,20 +292,19 @@ HD_API hd_status hd_forall_kernel(struct hd_runtime *runtime,
 /// All processes get the result. Collective.
 ///
 /// Errors:  HD_ENOMEM, HD_EPEER
-HD_API hd_status hd_reduce(struct hd_field *field,
-                           void (*combine)(void *value, const void *element,
-                                           void *data),
-                           void *data, const void *neutral, void *result,
-                           struct hd_error *error);
+HD_API hd_status hd_field_reduce(
+    struct hd_field *field,
+    void (*combine)(void *value, const void *element, void *data), void *data,
+    const void *neutral, void *result, struct hd_error *error);
 
 /// Replace each element of a field of one axis by all up to it, in the order of
 /// the indices; `combine` is associative. Collective.
 ///
 /// Errors:  HD_EINVAL (more axes), HD_ENOMEM, HD_EPEER
-HD_API hd_status hd_scan(struct hd_field *field,
-                         void (*combine)(void *value, const void *element,
-                                         void *data),
-                         void *data, struct hd_error *error);
+HD_API hd_status hd_field_scan(struct hd_field *field,
+                               void (*combine)(void *value, const void *element,
+                                               void *data),
+                               void *data, struct hd_error *error);
 
 /// Sort a field of one axis by the unsigned number of 8 bytes that each element
 /// begins with, smallest first. Elements with equal keys may change places.
@@ -302,7 +312,7 @@ HD_API hd_status hd_scan(struct hd_field *field,
 ///
 /// Errors:  HD_EINVAL (more axes, elements of less than 8 bytes), HD_ENOMEM,
 ///          HD_EPEER
-HD_API hd_status hd_sort(struct hd_field *field, struct hd_error *error);
+HD_API hd_status hd_field_sort(struct hd_field *field, struct hd_error *error);
 
 /// The node that a task runs on, and the one that owns what it computes.
 HD_API uint32_t hd_task_node(const struct hd_task *task);

@@ -30,6 +30,11 @@ static hd_status check_input(const struct hd_forall *forall, unsigned which,
         return hdi_fail(error, HD_EINVAL,
                         "input %u looks at the output, which is written",
                         which);
+    if (input->footprint)
+        return input->touched
+                   ? hdi_fail(error, HD_EINVAL,
+                              "input %u is touched: it has no footprint", which)
+                   : HD_OK;
     if (input->view.grid.rank != grid->rank ||
         (!input->touched && !hd_grid_encloses(&input->view.grid, grid)))
         return hdi_fail(error, HD_EINVAL,
@@ -335,7 +340,23 @@ static void idle(void *data)
 
 hd_status hd_forall(const struct hd_forall *forall, struct hd_error *error)
 {
+    for (unsigned i = 0; i < forall->input_count; i++)
+        if (forall->inputs[i].footprint)
+            return hdi_cluster_agree(
+                forall->output->cluster, "hd_forall()", forall->output->number,
+                hdi_fail(error, HD_EINVAL,
+                         "input %u: a function has no footprint, say what it "
+                         "reads",
+                         i),
+                error);
+    return hdi_forall(forall, NULL, error);
+}
+
+hd_status hdi_forall(const struct hd_forall *forall, hdi_reach reach,
+                     struct hd_error *error)
+{
     struct hdi_run run = {.forall = forall,
+                          .reach = reach,
                           .cluster = forall->output->cluster,
                           .output = forall->output,
                           .fetch = {.fetch = hdi_agent_fetch},

@@ -58,11 +58,11 @@ static hd_status gather_all(struct hd_cluster *cluster, const void *mine,
 // Reduce
 // ------------------------------------------------------------------------
 
-hd_status hd_reduce(struct hd_field *field,
-                    void (*combine)(void *value, const void *element,
-                                    void *data),
-                    void *data, const void *neutral, void *result,
-                    struct hd_error *error)
+hd_status hd_field_reduce(struct hd_field *field,
+                          void (*combine)(void *value, const void *element,
+                                          void *data),
+                          void *data, const void *neutral, void *result,
+                          struct hd_error *error)
 {
     struct hd_cluster *cluster = field->cluster;
     size_t element = field->element;
@@ -71,8 +71,8 @@ hd_status hd_reduce(struct hd_field *field,
     hd_status status =
         all ? HD_OK : hdi_fail(error, HD_ENOMEM, "no memory to reduce a field");
 
-    status =
-        hdi_cluster_agree(cluster, "hd_reduce()", field->number, status, error);
+    status = hdi_cluster_agree(cluster, "hd_field_reduce()", field->number,
+                               status, error);
     if (status != HD_OK) {
         free(all);
         return status;
@@ -215,9 +215,10 @@ static hd_status scan_blocks(struct hd_field *blocks,
     return HD_OK;
 }
 
-hd_status hd_scan(struct hd_field *field,
-                  void (*combine)(void *value, const void *element, void *data),
-                  void *data, struct hd_error *error)
+hd_status hd_field_scan(struct hd_field *field,
+                        void (*combine)(void *value, const void *element,
+                                        void *data),
+                        void *data, struct hd_error *error)
 {
     struct hd_cluster *cluster = field->cluster;
     size_t room = (cluster->nodes + cluster->here + 1) * field->element;
@@ -227,8 +228,8 @@ hd_status hd_scan(struct hd_field *field,
 
     if (status == HD_OK && !totals)
         status = hdi_fail(error, HD_ENOMEM, "no memory to scan a field");
-    status =
-        hdi_cluster_agree(cluster, "hd_scan()", field->number, status, error);
+    status = hdi_cluster_agree(cluster, "hd_field_scan()", field->number,
+                               status, error);
     if (status == HD_OK)
         status = in_blocks(field, &blocks, error);
     if (status == HD_OK) {
@@ -327,7 +328,8 @@ static hd_status find_ends(struct hd_field *blocks, int64_t *ends,
             ? HD_OK
             : hdi_fail(error, HD_ENOMEM, "no memory to sort a field");
 
-    status = hdi_cluster_agree(cluster, "hd_sort(): samples", 0, status, error);
+    status = hdi_cluster_agree(cluster, "hd_field_sort(): samples", 0, status,
+                               error);
     if (status == HD_OK) {
         take_samples(blocks, mine);
         status = gather_all(cluster, mine, here * SAMPLES * sizeof(*mine),
@@ -434,7 +436,8 @@ static hd_status sort_between(struct hd_field *field, struct hd_field *blocks,
     HDI_TRY(hd_view_shift(&view, &back, &shifted, error));
     HDI_TRY(hd_agile(cluster, &shifted, goes, &dealt, error));
     hd_status status = sort_nodes(dealt, error);
-    status = hdi_cluster_agree(cluster, "hd_sort(): end", 0, status, error);
+    status =
+        hdi_cluster_agree(cluster, "hd_field_sort(): end", 0, status, error);
     if (status == HD_OK)
         status = hd_field_create(cluster, field->element, has, &sorted, error);
     if (status == HD_OK) {
@@ -450,7 +453,7 @@ static hd_status sort_between(struct hd_field *field, struct hd_field *blocks,
     return status;
 }
 
-hd_status hd_sort(struct hd_field *field, struct hd_error *error)
+hd_status hd_field_sort(struct hd_field *field, struct hd_error *error)
 {
     struct hd_cluster *cluster = field->cluster;
     struct hd_field *blocks;
@@ -465,20 +468,20 @@ hd_status hd_sort(struct hd_field *field, struct hd_error *error)
                           "sorted");
     if (status == HD_OK && !ends)
         status = hdi_fail(error, HD_ENOMEM, "no memory to sort a field");
-    status =
-        hdi_cluster_agree(cluster, "hd_sort()", field->number, status, error);
+    status = hdi_cluster_agree(cluster, "hd_field_sort()", field->number,
+                               status, error);
     if (status == HD_OK)
         status = in_blocks(field, &blocks, error);
     if (status != HD_OK) {
         free(ends);
         return status;
     }
-    status = hdi_cluster_agree(cluster, "hd_sort(): begin", 0,
+    status = hdi_cluster_agree(cluster, "hd_field_sort(): begin", 0,
                                sort_nodes(blocks, error), error);
     if (status == HD_OK)
         status = find_ends(blocks, ends, error);
     if (status == HD_OK)
-        status = hdi_cluster_agree(cluster, "hd_sort(): maps", 0,
+        status = hdi_cluster_agree(cluster, "hd_field_sort(): maps", 0,
                                    make_maps(blocks, ends, &goes, &has, error),
                                    error);
     if (status == HD_OK) {

@@ -68,7 +68,8 @@ static void sums_of_all_elements(void)
         const struct hd_grid *grid = hd_map_grid(hd_field_map(field));
         struct pair none = {0}, result, should = {0};
 
-        CHECK_OK(hd_reduce(field, sum, NULL, &none, &result, &error), error);
+        CHECK_OK(hd_field_reduce(field, sum, NULL, &none, &result, &error),
+                 error);
         for (int64_t i = 0; i < grid->extent[0]; i++) {
             should.key += value_of(grid->offset[0] + i);
             should.index += (uint64_t)(grid->offset[0] + i);
@@ -98,7 +99,7 @@ static void scans_in_order_of_the_indices(void)
         struct hd_view view = hd_view_field(field);
         struct pair should, next, is;
 
-        CHECK_OK(hd_scan(field, compose, NULL, &error), error);
+        CHECK_OK(hd_field_scan(field, compose, NULL, &error), error);
         for (int64_t k = 0; k < grid->extent[0]; k++) {
             int64_t i = grid->offset[0] + k;
 
@@ -132,7 +133,7 @@ static void sorts_all_elements(void)
         struct pair should[1000], is, none = {0}, total;
         uint64_t indices = 0;
 
-        CHECK_OK(hd_sort(field, &error), error);
+        CHECK_OK(hd_field_sort(field, &error), error);
         for (int64_t k = 0; k < grid->extent[0]; k++) {
             int64_t i = grid->offset[0] + k;
 
@@ -150,7 +151,8 @@ static void sorts_all_elements(void)
             // Whole elements moved.
             CHECK(is.key == value_of((int64_t)is.index));
         }
-        CHECK_OK(hd_reduce(field, sum, NULL, &none, &total, &error), error);
+        CHECK_OK(hd_field_reduce(field, sum, NULL, &none, &total, &error),
+                 error);
         CHECK(total.index == indices);
         hd_field_destroy(field);
     }
@@ -160,9 +162,10 @@ static void bad_fields_are_refused(void)
 {
     struct hd_field *field = make("4x4 tiles 1x4 cyclic nodes %u");
 
-    CHECK_FAILS(hd_scan(field, sum, NULL, &error), HD_EINVAL, error,
+    CHECK_FAILS(hd_field_scan(field, sum, NULL, &error), HD_EINVAL, error,
                 "one axis is needed");
-    CHECK_FAILS(hd_sort(field, &error), HD_EINVAL, error, "one axis is needed");
+    CHECK_FAILS(hd_field_sort(field, &error), HD_EINVAL, error,
+                "one axis is needed");
     hd_field_destroy(field);
 }
 

@@ -10,10 +10,9 @@
 #include <sys/mman.h>
 
 #include "base/error.h"
+#include "field/kernel.h"
 #include "field/run.h"
-#include "heddle/event.h"
-#include "heddle/runtime.h"
-#include "launch/launch.h"
+#include "launch/start.h"
 
 enum {
     MOST_LOCAL = 64, // work-items of a group along an axis
@@ -27,7 +26,7 @@ struct space {
 };
 
 struct kernel_run {
-    struct hd_runtime *runtime;
+    struct hdi_launcher *launcher;
     const struct hd_forall *forall;
     const struct hd_kernel *kernel;
     const struct hd_field_arg *args;
@@ -131,6 +130,19 @@ static uint32_t local_size(const struct hd_map *map, unsigned axis)
     return size;
 }
 
+static void find_piece(const struct kernel_run *k, const struct hd_grid *block,
+                       struct hd_piece *piece)
+{
+    *piece = (struct hd_piece){.first = {0}, .count = {1, 1, 1}};
+    for (unsigned d = 0; d < block->rank; d++) {
+        unsigned axis = block->rank - 1 - d;
+        int64_t local = k->range.local[d];
+
+        piece->first[d] = (uint64_t)(block->offset[axis] / local);
+        piece->count[d] = (uint64_t)((block->extent[axis] - 1) / local + 1);
+    }
+}
+
 static hd_status launch(struct kernel_run *k, const struct hd_grid *block,
                         char **arrays, struct hd_error *error)
 {
@@ -139,16 +151,14 @@ static hd_status launch(struct kernel_run *k, const struct hd_grid *block,
     struct hd_arg args[MOST_ARGS];
     struct hd_box box = {{0}, {1, 1, 1}};
     struct hd_start start = {.box = &box};
-    unsigned rank = block->rank;
+    struct hd_piece piece;
     hd_status status = HD_OK;
     hd_event event;
 
-    for (unsigned d = 0; d < rank; d++) {
-        uint32_t local = k->range.local[d];
-        unsigned axis = rank - 1 - d;
-
-        box.first[d] = (uint32_t)(block->offset[axis] / local);
-        box.count[d] = (uint32_t)((block->extent[axis] - 1) / local + 1);
+    find_piece(k, block, &piece);
+    for (unsigned d = 0; d < 3; d++) {
+        box.first[d] = (uint32_t)piece.first[d];
+        box.count[d] = (uint32_t)piece.count[d];
     }
     for (unsigned a = 0; status == HD_OK && a < k->arg_count; a++) {
         const struct hd_field_arg *arg = &k->args[a];
@@ -161,17 +171,18 @@ static hd_status launch(struct kernel_run *k, const struct hd_grid *block,
             args[a] = arg->arg;
             continue;
         }
-        status = hd_buffer_wrap(
-            k->runtime, arrays[arg->is == HD_FIELD_OUTPUT ? 0 : arg->input + 1],
+        status = hdi_buffer_wrap(
+            k->launcher,
+            arrays[arg->is == HD_FIELD_OUTPUT ? 0 : arg->input + 1],
             (uint64_t)hd_grid_size(&field->map->grid) * field->element,
             &buffers[a], error);
         args[a] = (struct hd_arg)HD_BUFFER(buffers[a]);
     }
     if (status == HD_OK)
-        status = hd_launch_start(k->runtime, &start, k->kernel, &k->range, args,
-                                 k->arg_count, &event, error);
+        status = hdi_launch_start(k->launcher, &start, k->kernel, &k->range,
+                                  args, k->arg_count, &event, error);
     if (status == HD_OK) {
-        struct hd_pool *pool = hd_runtime_pool(k->runtime);
+        struct hd_pool *pool = k->launcher->pool;
 
         status = hd_event_wait(pool, &event, 1, HD_FOREVER, error);
         hd_event_release(pool, event);
@@ -213,6 +224,114 @@ static hd_status run_block(struct hd_task *task, const struct hd_tile *output,
     return HD_OK;
 }
 
+// Footprints ------------------------------------------------------------------
+
+static bool is_whole(const struct hd_view *view)
+{
+    const struct hd_grid *grid = &view->field_->map->grid;
+    bool whole = view->rank_ == view->grid.rank;
+
+    for (unsigned i = 0; whole && i < grid->rank; i++)
+        whole = view->axis_[i] == i && view->start_[i] == 0 &&
+                view->step_[i] == 1 &&
+                view->grid.offset[i] == grid->offset[i] &&
+                view->grid.extent[i] == grid->extent[i];
+    return whole;
+}
+
+// The box of an array that holds what is touched of it: along an axis, all of
+// it where rows of bytes are not parts of rows of the array.
+static void box_touched(const struct hd_touched *touched,
+                        const struct hd_grid *grid, uint64_t element,
+                        struct hd_grid *box)
+{
+    int64_t step[HD_MAX_RANK], size = whole_steps(grid, step);
+    int64_t last = touched->begin - 1 + (int64_t)touched->bytes;
+    int64_t low = touched->begin, end = size * (int64_t)element;
+
+    for (unsigned i = 0; i < 2; i++)
+        last += (int64_t)((touched->count[i] - 1) * touched->stride[i]);
+    bool apart = low >= 0 && last < end;
+    low = low < 0 ? 0 : low / (int64_t)element;
+    last = (last < end ? last : end - 1) / (int64_t)element;
+    if (last < low)
+        last = low < size ? low : (low = size - 1);
+    for (unsigned i = 0; i < grid->rank; i++) {
+        int64_t first = low / step[i], final = last / step[i];
+
+        box->offset[i] = first;
+        box->extent[i] = final - first + 1;
+        low -= first * step[i];
+        last -= final * step[i];
+        if (box->extent[i] == 1)
+            continue;
+        // Of each slab across this axis the same is touched.
+        int64_t slab = step[i] * (int64_t)element;
+        int64_t span = (int64_t)touched->bytes;
+        for (unsigned k = 0; k < 2; k++)
+            if (touched->stride[k] % (uint64_t)slab != 0)
+                span += (int64_t)((touched->count[k] - 1) * touched->stride[k]);
+        bool rows = apart && touched->begin % slab + span <= slab;
+        for (unsigned k = i + 1; !rows && k < grid->rank; k++) {
+            box->offset[k] = 0;
+            box->extent[k] = grid->extent[k];
+        }
+        if (!rows)
+            return;
+    }
+}
+
+static void add_box(struct hd_grid *to, const struct hd_grid *box)
+{
+    for (unsigned i = 0; i < box->rank; i++) {
+        int64_t end = to->offset[i] + to->extent[i];
+        int64_t other = box->offset[i] + box->extent[i];
+
+        if (box->offset[i] < to->offset[i])
+            to->offset[i] = box->offset[i];
+        to->extent[i] = (end > other ? end : other) - to->offset[i];
+    }
+}
+
+static hd_status reach(void *data, const struct hd_grid *block,
+                       struct hd_grid *boxes, struct hd_error *error)
+{
+    struct kernel_run *k = data;
+    struct hd_footprint footprints[MOST_ARGS];
+    struct hd_arg args[MOST_ARGS];
+    struct hd_piece piece;
+
+    find_piece(k, block, &piece);
+    for (unsigned a = 0; a < k->arg_count; a++)
+        args[a] = k->args[a].is == HD_FIELD_ARG
+                      ? k->args[a].arg
+                      : (struct hd_arg){.is = HD_IS_BUFFER};
+    HDI_TRY(hd_kernel_footprint(k->kernel, &k->range, args, k->arg_count,
+                                &piece, footprints, error));
+    for (unsigned a = 0; a < k->arg_count; a++) {
+        if (k->args[a].is != HD_FIELD_INPUT)
+            continue;
+        const struct hd_field *field =
+            k->forall->inputs[k->args[a].input].view.field_;
+        const struct hd_touched *read = &footprints[a].read;
+        struct hd_grid *to = &boxes[k->args[a].input], box = field->map->grid;
+
+        memset(box.offset, 0, sizeof(box.offset));
+        if (read->kind == HD_TOUCHES_NOTHING && to->rank > 0)
+            continue;
+        if (read->kind == HD_TOUCHES_NOTHING)
+            for (unsigned i = 0; i < box.rank; i++)
+                box.extent[i] = 1;
+        else if (read->kind == HD_TOUCHES_ROWS)
+            box_touched(read, &field->map->grid, field->element, &box);
+        if (to->rank == 0)
+            *to = box;
+        else
+            add_box(to, &box);
+    }
+    return HD_OK;
+}
+
 static hd_status check_kernel(const struct kernel_run *k,
                               struct hd_error *error)
 {
@@ -234,6 +353,11 @@ static hd_status check_kernel(const struct kernel_run *k,
     for (unsigned i = 0; i < forall->input_count; i++) {
         const struct hd_view *view = &forall->inputs[i].view;
 
+        if (forall->inputs[i].footprint && !is_whole(view))
+            return hdi_fail(error, HD_EINVAL,
+                            "input %u is known by its footprint, so it is a "
+                            "whole field",
+                            i);
         for (unsigned n = 0; n < view->rank_; n++)
             if (view->axis_[n] == HDI_NO_AXIS ||
                 (view->step_[n] != 1 && view->step_[n] != -1) ||
@@ -260,23 +384,24 @@ static hd_status check_launch(const struct kernel_run *k,
     struct hd_buffer *any = NULL;
     char byte;
 
-    HDI_TRY(hd_buffer_wrap(k->runtime, &byte, 1, &any, error));
+    HDI_TRY(hdi_buffer_wrap(k->launcher, &byte, 1, &any, error));
     for (unsigned a = 0; a < k->arg_count; a++)
         args[a] = k->args[a].is == HD_FIELD_ARG ? k->args[a].arg
                                                 : (struct hd_arg)HD_BUFFER(any);
-    hd_status status = hdi_launch_check(any->launcher, k->kernel, &k->range,
-                                        args, k->arg_count, error);
+    hd_status status = hdi_launch_check(k->launcher, k->kernel, &k->range, args,
+                                        k->arg_count, error);
     hd_buffer_destroy(any);
     return status;
 }
 
-hd_status hd_forall_kernel(struct hd_runtime *runtime,
-                           const struct hd_forall *forall,
-                           const struct hd_kernel *kernel,
-                           const struct hd_field_arg *args, unsigned arg_count,
-                           struct hd_error *error)
+hd_status hdi_forall_kernel(struct hdi_launcher *launcher,
+                            const struct hd_forall *forall,
+                            const struct hd_kernel *kernel,
+                            const struct hd_field_arg *args, unsigned arg_count,
+                            struct hd_error *error)
 {
-    struct kernel_run k = {runtime, forall, kernel, args, arg_count, {0}, NULL};
+    struct kernel_run k = {launcher,  forall, kernel, args,
+                           arg_count, {0},    NULL};
     const struct hd_map *map = forall->output->map;
     struct hd_cluster *cluster = forall->output->cluster;
     struct hd_forall inner = *forall;
@@ -302,7 +427,7 @@ hd_status hd_forall_kernel(struct hd_runtime *runtime,
     inner.function = run_block;
     inner.data = &k;
     if (status == HD_OK)
-        status = hd_forall(&inner, error);
+        status = hdi_forall(&inner, reach, error);
     for (size_t i = 0; k.spaces && i < spaces; i++)
         if (k.spaces[i].memory)
             munmap(k.spaces[i].memory, k.spaces[i].size);

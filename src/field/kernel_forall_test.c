@@ -157,6 +157,110 @@ static void heat_spreads_over_borders(const struct hd_program *program,
     hd_map_destroy(map);
 }
 
+static const char cube[] =
+    "kernel void blur(global int *to, global const int *from)\n"
+    "{\n"
+    "    int x = get_global_id(0), y = get_global_id(1), z = "
+    "get_global_id(2);\n"
+    "    int w = get_global_size(0), h = get_global_size(1);\n"
+    "    int d = get_global_size(2), at = (z * h + y) * w + x, s = from[at];\n"
+    "    if (z > 0) s += 3 * from[at - w * h];\n"
+    "    if (z + 1 < d) s += 5 * from[at + w * h];\n"
+    "    if (y > 0) s += 7 * from[at - w];\n"
+    "    if (x + 1 < w) s += 11 * from[at + 1];\n"
+    "    to[at] = s;\n"
+    "}\n"
+    "kernel void turn(global int *to, global const int *from)\n"
+    "{\n"
+    "    int x = get_global_id(0), y = get_global_id(1), z = "
+    "get_global_id(2);\n"
+    "    int w = get_global_size(0), h = get_global_size(1);\n"
+    "    int d = get_global_size(2), at = (z * h + y) * w + x;\n"
+    "    to[at] += from[w * h * d - 1 - at] + from[from[at] % (w * h * d)];\n"
+    "}\n";
+
+enum {
+    CUBE_X = 11,
+    CUBE_Y = 9,
+    CUBE_Z = 7,
+    CUBE = CUBE_X * CUBE_Y * CUBE_Z
+};
+
+static void count(void *data, const int64_t *index, void *value)
+{
+    (void)data;
+    *(int *)value =
+        (int)((index[0] * CUBE_Y + index[1]) * CUBE_X + index[2]) * 17 % CUBE;
+}
+
+static void blur_here(const int *from, int *to)
+{
+    for (int at = 0; at < CUBE; at++) {
+        int x = at % CUBE_X, y = at / CUBE_X % CUBE_Y;
+        int z = at / CUBE_X / CUBE_Y;
+
+        to[at] = from[at];
+        to[at] += z > 0 ? 3 * from[at - CUBE_X * CUBE_Y] : 0;
+        to[at] += z + 1 < CUBE_Z ? 5 * from[at + CUBE_X * CUBE_Y] : 0;
+        to[at] += y > 0 ? 7 * from[at - CUBE_X] : 0;
+        to[at] += x + 1 < CUBE_X ? 11 * from[at + 1] : 0;
+    }
+}
+
+// Nobody says what the kernels read: their footprints do, and where these do
+// not know, all is brought.
+static void footprints_say_what_is_read(const char *words)
+{
+    struct hd_program_params params = {.source = cube, .path = "cube.cl"};
+    struct hd_program *program;
+    struct hd_map *map = parse(words);
+    struct hd_field *from, *to;
+    struct hd_view view;
+    int a[CUBE], b[CUBE], is[CUBE];
+
+    CHECK_OK(hd_program_create(runtime, &params, &program, &error), error);
+    CHECK_OK(hd_view_function(hd_map_grid(map), sizeof(int), count, NULL, &view,
+                              &error),
+             error);
+    CHECK_OK(hd_agile(cluster, &view, map, &from, &error), error);
+    CHECK_OK(hd_field_create(cluster, sizeof(int), map, &to, &error), error);
+    struct hd_input input = {.view = hd_view_field(from), .footprint = true};
+    struct hd_forall forall = {
+        .output = to, .inputs = &input, .input_count = 1, .update = true};
+    struct hd_field_arg args[] = {{.is = HD_FIELD_OUTPUT},
+                                  {.is = HD_FIELD_INPUT}};
+
+    hd_cluster_reset_counters(cluster);
+    CHECK_OK(hd_forall_kernel(runtime, &forall,
+                              hd_program_find(program, "blur"), args, 2,
+                              &error),
+             error);
+    struct hd_cluster_counters counters;
+    hd_cluster_counters(cluster, &counters);
+    CHECK_OK(hd_field_read(from, a, true, &error), error);
+    CHECK_OK(hd_field_read(to, is, true, &error), error);
+    blur_here(a, b);
+    CHECK(memcmp(is, b, sizeof(b)) == 0);
+    if (counters.steals == 0 && strstr(words, "1x9x11 block"))
+        CHECK(counters.moved <=
+              2 * hd_cluster_nodes(cluster) * CUBE_X * CUBE_Y * sizeof(int));
+
+    CHECK_OK(hd_forall_kernel(runtime, &forall,
+                              hd_program_find(program, "turn"), args, 2,
+                              &error),
+             error);
+    CHECK_OK(hd_field_read(to, is, hd_cluster_nodes(cluster) % 2, &error),
+             error);
+    for (int i = 0; i < CUBE; i++)
+        b[i] += a[CUBE - 1 - i] + a[a[i] % CUBE];
+    if (hd_cluster_process(cluster) == 0 || hd_cluster_nodes(cluster) % 2)
+        CHECK(memcmp(is, b, sizeof(b)) == 0);
+    hd_field_destroy(from);
+    hd_field_destroy(to);
+    hd_map_destroy(map);
+    hd_program_destroy(program);
+}
+
 static void bad_kernel_arguments_are_refused(const struct hd_program *program)
 {
     struct hd_map *map = parse("8x8 tiles 1x8 cyclic nodes %u");
@@ -215,6 +319,10 @@ int main(void)
         heat_spreads_over_borders(program, "30x44 block nodes %u");
         heat_spreads_over_borders(program,
                                   "30x44 tiles 7x9 cyclic nodes %u memory 7x3");
+        footprints_say_what_is_read("7x9x11 tiles 1x9x11 block nodes %u");
+        footprints_say_what_is_read("7x9x11 tiles 3x2x4 cyclic nodes %u");
+        footprints_say_what_is_read("7x9x11 tiles 7x4x11 cyclic nodes %u "
+                                    "memory 2x2x11 tasks 1x1x11");
         bad_kernel_arguments_are_refused(program);
         hd_cluster_leave(cluster);
         if (!alone && i == 1)

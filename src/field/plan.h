@@ -39,7 +39,7 @@ struct hdi_plan {
     struct hd_map *source, *target; // held
     struct hdi_affine indices;      // as given
     struct hdi_affine affine;       // of ordinals
-    struct hdi_side from, to;
+    struct hdi_plan_side from, to;
     struct hdi_relation relation[HD_MAX_RANK]; // by axis of the target
     unsigned source_axis[HD_MAX_RANK];         // of each axis of the target
 };

@@ -112,6 +112,7 @@ static void tile_of_window(const struct hd_view *view,
 
 static hd_status bring_inputs(struct hdi_run *run, struct hd_task *task,
                               const struct hd_grid *block,
+                              const struct hd_grid *reached,
                               struct hd_tile *tiles, void **scratch,
                               struct hd_error *error)
 {
@@ -122,7 +123,12 @@ static hd_status bring_inputs(struct hdi_run *run, struct hd_task *task,
 
         if (input->touched)
             continue;
-        input_boxes(input, block, &seen, &below);
+        if (input->footprint) {
+            below = reached[i];
+            seen = hdi_map_indices(input->view.field_->map, &below);
+        } else {
+            input_boxes(input, block, &seen, &below);
+        }
         HDI_TRY(hdi_window_bring(input->view.field_, task->node, &below,
                                  &run->fetch, task->traffic, &window,
                                  &scratch[i], error));
@@ -201,6 +207,7 @@ hd_status hdi_run_task(struct hdi_run *run, uint32_t node, uint32_t owner,
     const struct hdi_queue *queue = hdi_run_queue(run, owner);
     struct hd_tile *tiles = calloc(count + 1, sizeof(*tiles));
     void **scratch = calloc(count + 1, sizeof(*scratch));
+    struct hd_grid *reached = calloc(count + 1, sizeof(*reached));
     struct hdi_window window = {0}, owners = {0};
     struct hd_grid box = {0}, block;
     uint64_t begin = hdi_now();
@@ -208,8 +215,9 @@ hd_status hdi_run_task(struct hdi_run *run, uint32_t node, uint32_t owner,
         run, node, owner, &run->traffic[node - hdi_cluster_first(run->cluster)],
         NULL};
 
-    if (!queue || !tiles || !scratch) {
+    if (!queue || !tiles || !scratch || !reached) {
         free(tiles);
+        free(reached);
         free(scratch);
         return hdi_fail(error, HD_ENOMEM, "no memory for a task");
     }
@@ -218,8 +226,11 @@ hd_status hdi_run_task(struct hdi_run *run, uint32_t node, uint32_t owner,
     task.index = block.offset;
     hd_status status =
         open_output(run, &task, &box, &window, &owners, &scratch[count], error);
+    if (status == HD_OK && run->reach)
+        status = run->reach(forall->data, &block, reached, error);
     if (status == HD_OK)
-        status = bring_inputs(run, &task, &block, tiles, scratch, error);
+        status =
+            bring_inputs(run, &task, &block, reached, tiles, scratch, error);
     if (status == HD_OK) {
         struct hd_view view = hd_view_field(run->output);
 
@@ -233,6 +244,7 @@ hd_status hdi_run_task(struct hdi_run *run, uint32_t node, uint32_t owner,
         free(scratch[i]);
     free(scratch);
     free(tiles);
+    free(reached);
     task.traffic->steals += node != owner;
     time_task(run, node, hdi_now() - begin);
     return status;

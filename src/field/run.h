@@ -9,6 +9,11 @@
 #include "field/slot.h"
 #include "field/window.h"
 
+// What the task of a block, in the output's indices, reads of each input that
+// has `footprint` set, in ordinals.
+typedef hd_status (*hdi_reach)(void *data, const struct hd_grid *block,
+                               struct hd_grid *boxes, struct hd_error *error);
+
 struct hdi_run {
     const struct hd_forall *forall;
     struct hd_cluster *cluster;
@@ -17,6 +22,7 @@ struct hdi_run {
     pthread_mutex_t lock;    // for `queue`, `status` and `error`
     hd_status status;        // the first failure here
     struct hd_error *error;
+    hdi_reach reach; // NULL: no input has `footprint` set
     struct hdi_fetch fetch;
     // Gives a result, dense, to an owner whose memory is not reached, where it
     // is counted; `data` is that of `fetch`.
@@ -34,6 +40,10 @@ struct hd_task {
     struct hdi_traffic *traffic;
     const int64_t *index; // of its first element
 };
+
+// As hd_forall().
+hd_status hdi_forall(const struct hd_forall *forall, hdi_reach reach,
+                     struct hd_error *error);
 
 // The slot of a node that is reached, or NULL.
 struct hdi_node_slot *hdi_cluster_slot(const struct hd_cluster *cluster,

@@ -38,9 +38,9 @@ static bool cut_at_faces(const struct hd_map *map, unsigned axis,
     return done;
 }
 
-bool hdi_side_build(const struct hd_map *map, struct hdi_side *side)
+bool hdi_side_build(const struct hd_map *map, struct hdi_plan_side *side)
 {
-    *side = (struct hdi_side){.map = map};
+    *side = (struct hdi_plan_side){.map = map};
     if (map->kind != HDI_OWNER_BOXES)
         return true;
     for (unsigned i = 0; i < map->grid.rank; i++)
@@ -51,15 +51,15 @@ bool hdi_side_build(const struct hd_map *map, struct hdi_side *side)
     return true;
 }
 
-void hdi_side_free(struct hdi_side *side)
+void hdi_side_free(struct hdi_plan_side *side)
 {
     for (unsigned i = 0; i < HD_MAX_RANK; i++)
         hdi_axis_free(&side->axis[i]);
-    *side = (struct hdi_side){0};
+    *side = (struct hdi_plan_side){0};
 }
 
 // The box that a cell is in, or HDI_NO_BOX.
-static uint32_t box_of(const struct hdi_side *side, const int64_t *cell)
+static uint32_t box_of(const struct hdi_plan_side *side, const int64_t *cell)
 {
     int64_t corner[HD_MAX_RANK] = {0};
 
@@ -68,7 +68,7 @@ static uint32_t box_of(const struct hdi_side *side, const int64_t *cell)
     return hdi_boxes_find(side->map->tree, corner);
 }
 
-uint32_t hdi_side_owner(const struct hdi_side *side, const int64_t *class)
+uint32_t hdi_side_owner(const struct hdi_plan_side *side, const int64_t *class)
 {
     if (side->map->kind != HDI_OWNER_BOXES)
         return hdi_map_class_owner(side->map, class);
@@ -79,7 +79,7 @@ uint32_t hdi_side_owner(const struct hdi_side *side, const int64_t *class)
 }
 
 struct visiting {
-    const struct hdi_side *side;
+    const struct hdi_plan_side *side;
     bool (*visit)(void *data, const int64_t *class);
     void *data;
 };
@@ -112,7 +112,7 @@ static bool visit_piece(void *data, const struct hdi_piece *piece)
     return each_cell(v, &v->side->map->boxes[piece->box], 0, cell);
 }
 
-bool hdi_side_each(const struct hdi_side *side, uint32_t node,
+bool hdi_side_each(const struct hdi_plan_side *side, uint32_t node,
                    bool (*visit)(void *data, const int64_t *class), void *data)
 {
     struct visiting v = {side, visit, data};
@@ -120,7 +120,7 @@ bool hdi_side_each(const struct hdi_side *side, uint32_t node,
     return hdi_map_pieces(side->map, node, visit_piece, &v);
 }
 
-struct hdi_array hdi_side_array(const struct hdi_side *side,
+struct hdi_array hdi_side_array(const struct hdi_plan_side *side,
                                 const struct hdi_store *store,
                                 const int64_t *class)
 {

@@ -8,7 +8,7 @@
 
 #include "field/store.h"
 
-struct hdi_side {
+struct hdi_plan_side {
     const struct hd_map *map;
     struct hdi_axis axis[HD_MAX_RANK]; // of a map of boxes
 };
@@ -20,25 +20,25 @@ struct hdi_array {
 };
 
 // False when memory is short. The map must stay.
-bool hdi_side_build(const struct hd_map *map, struct hdi_side *side);
-void hdi_side_free(struct hdi_side *side);
+bool hdi_side_build(const struct hd_map *map, struct hdi_plan_side *side);
+void hdi_side_free(struct hdi_plan_side *side);
 
-static inline const struct hdi_axis *hdi_side_axis(const struct hdi_side *side,
-                                                   unsigned axis)
+static inline const struct hdi_axis *hdi_side_axis(
+    const struct hdi_plan_side *side, unsigned axis)
 {
     return side->map->kind == HDI_OWNER_BOXES ? &side->axis[axis]
                                               : &side->map->axis[axis];
 }
 
 // The node that owns a tuple of classes, or HD_NO_NODE.
-uint32_t hdi_side_owner(const struct hdi_side *side, const int64_t *class);
+uint32_t hdi_side_owner(const struct hdi_plan_side *side, const int64_t *class);
 
 // Call `visit` for each tuple of classes that a node owns, until one returns
 // false; then false.
-bool hdi_side_each(const struct hdi_side *side, uint32_t node,
+bool hdi_side_each(const struct hdi_plan_side *side, uint32_t node,
                    bool (*visit)(void *data, const int64_t *class), void *data);
 
-struct hdi_array hdi_side_array(const struct hdi_side *side,
+struct hdi_array hdi_side_array(const struct hdi_plan_side *side,
                                 const struct hdi_store *store,
                                 const int64_t *class);
 

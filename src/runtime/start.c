@@ -3,6 +3,7 @@
 #include "launch/joint.h"
 
 #include "base/error.h"
+#include "field/kernel.h"
 #include "runtime/runtime.h"
 
 hd_status hd_launch_start(struct hd_runtime *runtime,
@@ -91,4 +92,14 @@ hd_status hd_fill_start(struct hd_runtime *runtime,
     HDI_TRY(check_buffer(to, "a fill of", error));
     return hdi_fill_start(runtime->pool, start, to, offset, size, pattern,
                           pattern_size, event, error);
+}
+
+hd_status hd_forall_kernel(struct hd_runtime *runtime,
+                           const struct hd_forall *forall,
+                           const struct hd_kernel *kernel,
+                           const struct hd_field_arg *args, unsigned arg_count,
+                           struct hd_error *error)
+{
+    return hdi_forall_kernel(runtime->launcher, forall, kernel, args, arg_count,
+                             error);
 }

@@ -263,9 +263,11 @@ static hd_status compute(struct report *report, struct hd_error *error)
     if (status != HD_OK)
         return status;
 
-    note_unused(graph, given);
     lap(&mark);
-    status = write_outputs(graph, given, error);
+    if (session_writes(report->session)) {
+        note_unused(graph, given);
+        status = write_outputs(graph, given, error);
+    }
     report->encode_time = lap(&mark);
     return status;
 }
@@ -315,22 +317,23 @@ static int run(const struct options *given)
     status = session_open(&session, given, &params, &error);
     if (status == HD_OK)
         status = compute(&report, &error);
-    if (status == HD_OK && dot)
+    bool writes = session_writes(&session);
+    if (status == HD_OK && dot && writes)
         status = target_write(dot, print_graph, session.graph, &error);
     int code = status == HD_OK ? EXIT_DONE : report_failure(status, &error);
 
     // Trace and report of a run that failed show how far it came.
-    if (trace && session.graph) {
+    if (trace && session.graph && writes) {
         status = target_write(trace, print_trace, session.graph, &error);
         if (status != HD_OK && code == EXIT_DONE)
             code = report_failure(status, &error);
     }
-    if (page && session.graph) {
+    if (page && session.graph && writes) {
         status = target_write(page, print_page, session.graph, &error);
         if (status != HD_OK && code == EXIT_DONE)
             code = report_failure(status, &error);
     }
-    if (code == EXIT_DONE) {
+    if (code == EXIT_DONE && writes) {
         // Standard output is the image's when one goes there.
         FILE *file = to_output ? stderr : stdout;
         report.total_time = now() - start;

@@ -117,6 +117,7 @@ static hd_status generate(struct session *session, const struct options *given,
                                        .inputs = session->inputs,
                                        .input_count = session->input_count,
                                        .started = note_graph,
+                                       .cluster = session->cluster,
                                        .data_name =
                                            option_value(given, "--data")};
     struct hd_graph *graph;
@@ -158,7 +159,12 @@ hd_status session_open(struct session *session, const struct options *given,
     if (!session->inputs || !session->settings)
         return fail(error, HD_ENOMEM, "out of memory");
 
-    hd_status status = start_runtime(*params, &session->runtime, error);
+    const struct hd_cluster_params cluster = {
+        .nodes = (unsigned)option_number(given, "--nodes", 1)};
+    hd_status status = hd_cluster_join(&cluster, &session->cluster, error);
+    if (status != HD_OK)
+        return status;
+    status = start_runtime(*params, &session->runtime, error);
     interrupt_runtime(session->runtime);
     session->start_time = lap(&mark);
     for (const struct given *one = NULL;
@@ -186,8 +192,14 @@ void session_close(struct session *session)
     hd_graph_destroy(session->graph);
     for (unsigned i = 0; i < session->input_count; i++)
         hd_buffer_destroy(session->inputs[i].buffer);
+    hd_cluster_leave(session->cluster);
     interrupt_runtime(NULL);
     hd_runtime_destroy(session->runtime);
     free(session->inputs);
     free(session->settings);
+}
+
+bool session_writes(const struct session *session)
+{
+    return !session->cluster || hd_cluster_process(session->cluster) == 0;
 }

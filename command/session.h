@@ -3,13 +3,16 @@
 #ifndef COMMAND_SESSION_H
 #define COMMAND_SESSION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "heddle/agile.h"
 #include "heddle/graph.h"
 #include "heddle/runtime.h"
 #include "options.h"
 
 struct session {
+    struct hd_cluster *cluster; // the nodes of fields
     struct hd_runtime *runtime;
     struct hd_graph *graph; // NULL when it could not be generated
     struct hd_graph_source *inputs;
@@ -24,6 +27,9 @@ struct session {
      "input NAME of the program: a PNG or JPEG image, an array\nFILE.npy, or " \
      "bytes: FILE@TYPE,WIDTH[,HEIGHT[,DEPTH]]",                                \
      OPTION_PAIR, true},                                                       \
+        {"--nodes", "N",                                                       \
+         "compute nodes of each process that fields lie on; 1 by\ndefault",    \
+         OPTION_NUMBER, false},                                                \
         {"--set", "NAME=VALUE",                                                \
          "setting NAME of the program; a table as JSON", OPTION_PAIR, true},   \
     {                                                                          \
@@ -36,5 +42,8 @@ hd_status session_open(struct session *session, const struct options *given,
                        const struct hd_runtime_params *params,
                        struct hd_error *error);
 void session_close(struct session *session);
+
+// Whether this process is the one that writes what is written once.
+bool session_writes(const struct session *session);
 
 #endif

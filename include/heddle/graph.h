@@ -23,8 +23,10 @@
 extern "C" {
 #endif
 
-struct hd_runtime;
+struct hd_cluster;
 struct hd_graph;
+struct hd_map;
+struct hd_runtime;
 
 typedef uint32_t hd_resource; // handle within one graph; 0 is none
 typedef uint32_t hd_pass;     // handle within one graph; 0 is none
@@ -65,6 +67,36 @@ HD_API hd_status hd_graph_resource(struct hd_graph *graph, const char *name,
                                    const struct hd_shape *shape,
                                    const char *where, hd_resource *resource,
                                    struct hd_error *error);
+
+/// Give the graph the nodes on which its fields will lie, once, before it has
+/// any. All processes of the cluster must build and run the same graph.
+///
+/// Errors:  HD_EINVAL
+/// Owner:   the cluster stays the caller's, who leaves it after
+///          hd_graph_destroy(), which is collective then
+HD_API hd_status hd_graph_cluster(struct hd_graph *graph,
+                                  struct hd_cluster *cluster,
+                                  struct hd_error *error);
+
+/// Add a resource that is a field (heddle/agile.h), laid over the nodes by
+/// `map`. Its axes are those of the map backwards: x is the last one. It is
+/// used like any other, but that
+///
+/// - a kernel writes one field, of the extents of its range, and runs on all
+///   nodes; what a task reads of others comes by the kernel's footprint;
+/// - a copy to it from another resource is the agile operator, a copy from it
+///   to one brings all elements to every process;
+/// - it is neither input nor output nor image.
+///
+/// Passes that use fields run one after another, on all processes.
+///
+/// Errors:  those of hd_graph_resource(); HD_EINVAL (no cluster, another grid,
+///          an offset, a stride, more nodes than there are)
+/// Owner:   the map may go afterwards
+HD_API hd_status hd_graph_field(struct hd_graph *graph, const char *name,
+                                const struct hd_shape *shape,
+                                const struct hd_map *map, const char *where,
+                                hd_resource *resource, struct hd_error *error);
 
 /// Hand in the contents of a resource: it is an input of the graph and lives in
 /// `buffer`, which stays the caller's and must be large enough. Calling again
@@ -224,8 +256,9 @@ struct hd_graph_program {
     // a program that fails is destroyed; optional.
     void (*started)(void *started_data, struct hd_graph *graph);
     void *started_data;
-    uint64_t max_steps;  // Lua instructions; 0: 200 million
-    uint64_t max_memory; // of the Lua state [bytes]; 0: 256 MiB
+    struct hd_cluster *cluster; // of hd_graph_cluster(); NULL: no fields
+    uint64_t max_steps;         // Lua instructions; 0: 200 million
+    uint64_t max_memory;        // of the Lua state [bytes]; 0: 256 MiB
 };
 
 /// Run a graph program in its sandbox (no files, no network, bounded memory and

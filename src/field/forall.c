@@ -349,11 +349,11 @@ hd_status hd_forall(const struct hd_forall *forall, struct hd_error *error)
                          "reads",
                          i),
                 error);
-    return hdi_forall(forall, NULL, error);
+    return hdi_forall(forall, NULL, true, error);
 }
 
 hd_status hdi_forall(const struct hd_forall *forall, hdi_reach reach,
-                     struct hd_error *error)
+                     bool threads, struct hd_error *error)
 {
     struct hdi_run run = {.forall = forall,
                           .reach = reach,
@@ -361,7 +361,7 @@ hd_status hdi_forall(const struct hd_forall *forall, hdi_reach reach,
                           .output = forall->output,
                           .fetch = {.fetch = hdi_agent_fetch},
                           .give = hdi_agent_result};
-    bool threads = run.cluster->transport->threads && !run.cluster->sequential;
+    bool may = run.cluster->transport->threads && !run.cluster->sequential;
     struct hd_error mine = {0};
 
     run.error = &mine;
@@ -372,7 +372,7 @@ hd_status hdi_forall(const struct hd_forall *forall, hdi_reach reach,
         return status;
     }
     if (needs_agent(run.cluster)) {
-        status = hdi_agent_start(&run, threads, &run.agent, &mine);
+        status = hdi_agent_start(&run, may, &run.agent, &mine);
         if (status != HD_OK)
             hdi_run_fail(&run, status, mine.text);
     }
@@ -380,7 +380,7 @@ hd_status hdi_forall(const struct hd_forall *forall, hdi_reach reach,
     run.cluster->idle = run.agent ? idle : NULL;
     run.cluster->idle_data = run.agent;
     run.output->version++;
-    run_nodes(&run, threads);
+    run_nodes(&run, threads && may);
     await_results(&run);
 
     // The agent answers until all processes are here.

@@ -426,8 +426,11 @@ hd_status hdi_forall_kernel(struct hdi_launcher *launcher,
                                error);
     inner.function = run_block;
     inner.data = &k;
+    // A worker does the tasks of all nodes in turn: it helps with a launch that
+    // it waits for, while threads of the nodes would wait for workers.
     if (status == HD_OK)
-        status = hdi_forall(&inner, reach, error);
+        status =
+            hdi_forall(&inner, reach, !hd_pool_worker(launcher->pool), error);
     for (size_t i = 0; k.spaces && i < spaces; i++)
         if (k.spaces[i].memory)
             munmap(k.spaces[i].memory, k.spaces[i].size);

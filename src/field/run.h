@@ -41,9 +41,9 @@ struct hd_task {
     const int64_t *index; // of its first element
 };
 
-// As hd_forall().
+// As hd_forall(). With `threads` each node may have its own.
 hd_status hdi_forall(const struct hd_forall *forall, hdi_reach reach,
-                     struct hd_error *error);
+                     bool threads, struct hd_error *error);
 
 // The slot of a node that is reached, or NULL.
 struct hdi_node_slot *hdi_cluster_slot(const struct hd_cluster *cluster,

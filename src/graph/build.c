@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "graph/agile.h"
 
 enum {
     BLOCK_SIZE = 64 * 1024 // of strings [bytes]
@@ -135,6 +136,7 @@ void hd_graph_destroy(struct hd_graph *graph)
     if (graph->context.launcher && graph->context.launcher->pool)
         hd_group_wait(graph->context.launcher->pool, &graph->group);
     hdi_graph_release(graph);
+    hdi_agile_forget(graph);
     hdi_memory_destroy(&graph->memory);
     hdi_graph_unprepare(graph);
     for (uint32_t i = 0; i < graph->programs.count; i++)
@@ -256,6 +258,10 @@ hd_status hd_graph_input(struct hd_graph *graph, hd_resource resource,
     struct hdi_resource *r = hdi_graph_find(graph, resource);
     if (!r)
         return no_resource(resource, error);
+    if (r->map)
+        return hdi_fail(error, HD_EINVAL,
+                        "field '%s' cannot be an input: copy one to it",
+                        r->name);
     if (buffer && buffer->launcher != graph->context.launcher)
         return hdi_fail(error, HD_EINVAL,
                         "the buffer for input '%s' belongs to another runtime",
@@ -287,6 +293,11 @@ hd_status hd_graph_output(struct hd_graph *graph, const char *name,
     struct hdi_resource *r = hdi_graph_find(graph, resource);
     if (!r)
         return no_resource(resource, error);
+    if (r->map)
+        return hdi_fail(error, HD_EINVAL,
+                        "%s%sfield '%s' cannot be an output: copy it to a "
+                        "resource",
+                        place(where), colon(where), r->name);
     for (uint32_t i = 0; i < graph->outputs.count; i++) {
         const struct hdi_output *o = &graph->outputs.at[i];
         if (strcmp(o->name, name) == 0)

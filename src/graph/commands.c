@@ -517,7 +517,7 @@ static void find_state(lua_State *lua)
 }
 
 // dispatch([kernel,] {arguments}, {global =, group =, offset =})
-static int dispatch(lua_State *lua)
+int hdi_commands_dispatch(lua_State *lua)
 {
     struct hdi_block *b = &hdi_language_of(lua)->block;
 
@@ -620,7 +620,7 @@ static int scratch(lua_State *lua)
 void hdi_commands_add(lua_State *lua)
 {
     static const luaL_Reg functions[] = {{"pass", hdi_definition_make},
-                                         {"dispatch", dispatch},
+                                         {"dispatch", hdi_commands_dispatch},
                                          {"scratch", scratch},
                                          {"state", stream_state},
                                          {"read", stream_read},

@@ -113,6 +113,7 @@ hd_status hdi_graph_generate(const struct hdi_graph_context *context,
         status = hdi_graph_create(context, &language.graph, error);
     if (status == HD_OK) {
         hide_first_line(&text);
+        language.graph->cluster = program->cluster;
         if (program->started)
             program->started(program->started_data, language.graph);
         status = run_program(&language, &text, error);

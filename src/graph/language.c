@@ -436,7 +436,8 @@ static int output(lua_State *lua)
     struct hd_error error;
     char where[512];
     const char *name = check_name(lua, 1, "output");
-    hd_resource handle = check_resource(lua, 2, "output");
+    hd_resource handle =
+        hdi_fields_gather(lua, check_resource(lua, 2, "output"));
 
     hdi_language_check(
         lua,
@@ -738,6 +739,7 @@ void hdi_language_start(lua_State *lua)
     luaL_setfuncs(lua, functions, 0);
     hdi_commands_add(lua);
     hdi_transfers_add(lua);
+    hdi_fields_add(lua);
     hdi_views_add(lua);
     hdi_values_add(lua);
 }

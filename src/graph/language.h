@@ -1,8 +1,8 @@
 // The graph language: what a graph program can call. language.c has what may be
 // called anywhere (settings, inputs, resources, kernels, order), commands.c
-// dispatch and the stream form, transfer_words.c the other commands,
-// definition.c the definition form, views.c images and samplers, values.c
-// results.
+// dispatch and the stream form, field_words.c fields, transfer_words.c the
+// other commands, definition.c the definition form, views.c images and
+// samplers, values.c results.
 #ifndef HDI_GRAPH_LANGUAGE_H
 #define HDI_GRAPH_LANGUAGE_H
 
@@ -104,6 +104,7 @@ static inline struct hdi_language *hdi_language_of(lua_State *lua)
 // Add the functions to the table at the top of the stack.
 void hdi_language_start(lua_State *lua);
 void hdi_commands_add(lua_State *lua);
+void hdi_fields_add(lua_State *lua);
 void hdi_transfers_add(lua_State *lua);
 void hdi_values_add(lua_State *lua);
 void hdi_views_add(lua_State *lua);
@@ -117,6 +118,12 @@ void hdi_block_free(struct hdi_block *block);
 // The block becomes a pass of the graph and is empty again.
 hd_pass hdi_block_pass(lua_State *lua, const char *name, const char *where);
 void hdi_block_resource(lua_State *lua, enum hdi_use use, hd_resource resource);
+
+// dispatch([kernel,] {arguments}, {global =, group =, offset =})
+int hdi_commands_dispatch(lua_State *lua);
+
+// A resource of what a field holds, in every process; of any other, itself.
+hd_resource hdi_fields_gather(lua_State *lua, hd_resource from);
 
 // An error inside the `run` of a definition.
 void hdi_block_outside(lua_State *lua, const char *function);

@@ -148,6 +148,22 @@ static bool link_sync(struct hd_graph *graph, uint32_t index, uint32_t *last)
     return good;
 }
 
+// Passes over fields run on all processes, so they run in one order. That edge
+// comes first: one that stands for data may be loosened to parts of passes.
+static bool link_agile(struct hd_graph *graph, uint32_t index, uint32_t *last)
+{
+    const struct hdi_pass *pass = &graph->passes.at[index];
+
+    if (!pass->agile)
+        return true;
+    for (uint32_t i = 0; i < pass->access_count; i++)
+        graph->resources.at[graph->accesses.at[pass->accesses + i].resource]
+            .last_user = index;
+    bool good = add_edge(graph, *last, index, HDI_EDGE_ORDER);
+    *last = index;
+    return good;
+}
+
 // Linking begins with the pass that a run will begin with. What passes before
 // it have left is there already.
 static bool begin(struct hd_graph *graph)
@@ -159,9 +175,11 @@ static bool begin(struct hd_graph *graph)
         graph->passes.at[i].stamp = 0;
     for (uint32_t i = 0; i < graph->resources.count; i++) {
         struct hdi_resource *r = &graph->resources.at[i];
-        r->last_writer = r->readers = r->slot = HDI_NONE;
+        r->last_writer = r->readers = r->slot = r->last_user = HDI_NONE;
         bool kept = graph->done > 0 && r->kept;
-        if ((kept || r->is_input) && !add_slot(graph, r, HDI_NONE, false))
+        bool field = graph->done > 0 && r->field;
+        if ((kept || field || r->is_input) &&
+            !add_slot(graph, r, HDI_NONE, false))
             return false;
         if (kept && r->kept_is_ours)
             graph->slots.at[r->slot].carried = true;
@@ -177,10 +195,11 @@ bool hdi_graph_link(struct hd_graph *graph)
     drop_passes(graph);
     if (!begin(graph))
         return false;
-    uint32_t last_sync = HDI_NONE;
+    uint32_t last_sync = HDI_NONE, last_agile = HDI_NONE;
     for (uint32_t i = graph->done; i < graph->passes.count; i++)
         if (!graph->passes.at[i].dropped &&
-            !(link_pass(graph, i) && link_sync(graph, i, &last_sync)))
+            !(link_agile(graph, i, &last_agile) && link_pass(graph, i) &&
+              link_sync(graph, i, &last_sync)))
             return false;
     for (uint32_t i = 0; i < graph->resources.count; i++) {
         const struct hdi_resource *r = &graph->resources.at[i];

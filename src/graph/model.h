@@ -44,6 +44,9 @@ struct hdi_resource {
     uint64_t size;           // [bytes]
     struct hd_buffer *input; // the caller's
     bool is_input, is_output;
+    struct hd_map *map;     // of a field, which has no memory here; else NULL
+    struct hd_field *field; // while it is used by a run
+    uint32_t last_user;     // of a field, set by linking: a pass, or HDI_NONE
     // While building.
     uint32_t versions; // written so far; version 0 is what was handed in
     uint32_t writer;   // pass that wrote the newest version, or HDI_NONE
@@ -137,6 +140,7 @@ struct hdi_pass {
     uint8_t priority;    // enum hd_priority
     bool keeps;          // is never dropped
     bool syncs;          // all passes before it, and then all after it
+    bool agile;          // uses fields: all processes run it
     bool dropped;        // nothing needs what it writes; set by linking
     uint32_t split;      // index into splits, or HDI_NONE
     uint64_t work_items;
@@ -248,7 +252,8 @@ struct hd_graph {
     struct hdi_string_block *strings;
     uint64_t string_bytes;
     const char *recent[HDI_STRINGS];
-    uint32_t stamp; // of the pass being added; grows with every try
+    uint32_t stamp;             // of the pass being added; grows with every try
+    struct hd_cluster *cluster; // that fields lie on; the caller's, or NULL
 
     // Set by linking.
     bool linked;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "graph/agile.h"
 
 enum {
     FIRST_SLOTS = 64 // of the table of kernels
@@ -633,6 +634,8 @@ hd_status hd_graph_pass(struct hd_graph *graph,
                         (int)params->priority);
     HDI_TRY(plan_accesses(graph, &plan, error));
     HDI_TRY(plan_commands(graph, &plan, error));
+    bool agile;
+    HDI_TRY(hdi_agile_check(graph, params, &agile, error));
 
     struct hdi_pass p = {
         .name = hdi_graph_string(graph, params->name),
@@ -646,6 +649,7 @@ hd_status hd_graph_pass(struct hd_graph *graph,
         .work_items = plan.work_items,
         .priority = (uint8_t)params->priority,
         .keeps = params->keep,
+        .agile = agile,
     };
     if (!p.name || !p.where || !make_room(graph, &plan))
         return no_memory(error);

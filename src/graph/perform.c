@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "graph/agile.h"
 #include "launch/image.h"
 
 #include "graph/transfer.h"
@@ -32,6 +33,9 @@ static hd_status take_slot(struct hd_graph *graph, struct hdi_graph_slot *slot,
 {
     const struct hdi_resource *r = &graph->resources.at[slot->resource];
     bool used;
+
+    if (r->map)
+        return hdi_agile_take(graph, slot->resource, error);
     hd_status status = hdi_memory_take(&graph->memory, graph->context.launcher,
                                        r->size, &slot->memory, &used, error);
 
@@ -96,6 +100,8 @@ void hdi_pass_release(struct hd_graph *graph, const struct hdi_pass *pass)
             1)
             hdi_graph_slot_release(graph, slot);
     }
+    if (pass->agile)
+        hdi_agile_end(graph, pass);
 }
 
 // Commands --------------------------------------------------------------------
@@ -255,8 +261,11 @@ static hd_status run_dispatch(struct hd_graph *graph, struct hdi_task *task,
         l.part = &graph->flow.box[task - graph->tasks];
     else
         status = fill_args(graph, l.pass, command, &filled, error);
-    *later = !runs_here(graph);
-    if (status == HD_OK)
+    bool agile = l.pass->agile && hdi_agile_is_over(graph, command);
+    *later = !agile && !runs_here(graph);
+    if (status == HD_OK && agile)
+        status = hdi_agile_launch(graph, l.pass, command, error);
+    else if (status == HD_OK)
         status = *later ? start_launch(graph, &l, &task->event, error)
                         : launch_here(graph, &l, error);
     empty_args(graph, command, filled);

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "graph/agile.h"
 #include "graph/order.h"
 #include "graph/perform.h"
 #include "steal/event.h"
@@ -331,6 +332,7 @@ void hdi_graph_release(struct hd_graph *graph)
 {
     release_slots(graph);
     release_kept(graph);
+    hdi_agile_release(graph);
 }
 
 // What the passes before have left goes to the slots that it is in.
@@ -384,6 +386,7 @@ static void reset(struct hd_graph *graph,
     release_slots(graph);
     if (graph->first == 0) {
         release_kept(graph);
+        hdi_agile_release(graph);
         hdi_memory_begin(&graph->memory);
     }
     hand_over(graph);

@@ -94,10 +94,10 @@ static bool can_split(const struct hd_graph *graph, uint32_t index,
     const struct hdi_command *c = &graph->commands.at[pass->commands];
     struct hdi_plan plan;
 
-    if (pass->dropped || !weight->known || weight->work < LEAST_WORK ||
-        pass->command_count != 1 || c->is != HD_DISPATCH ||
-        pass->scratch_count > 0 || takes_images(graph, c) ||
-        takes_copies(graph, pass))
+    if (pass->dropped || pass->agile || !weight->known ||
+        weight->work < LEAST_WORK || pass->command_count != 1 ||
+        c->is != HD_DISPATCH || pass->scratch_count > 0 ||
+        takes_images(graph, c) || takes_copies(graph, pass))
         return false;
     const struct hd_kernel *kernel = graph->kernels.at[c->kernel].kernel;
     if (kernel->info.form == HD_FORM_GRID)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "graph/agile.h"
 
 enum {
     STEP = 4 << 20 // copied or cleared between two looks at `cancel` [bytes]
@@ -157,6 +158,8 @@ hd_status hdi_transfer(struct hd_graph *graph, const struct hdi_pass *pass,
         return HD_OK; // what the edges of the pass do, and coherent caches
     if (command->is == HD_CALL)
         return command->call.function(command->call.data, error);
+    if (pass->agile && hdi_agile_is_over(graph, command))
+        return hdi_agile_transfer(graph, pass, command, error);
     to = address_of(graph, pass, command->to);
     if (command->is == HD_PREFETCH) {
         if (graph->context.launcher->device->can.host_memory)

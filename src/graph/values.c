@@ -83,7 +83,8 @@ static int values(lua_State *lua)
                                 hdi_language_kind(lua, 1));
     hdi_block_outside(lua, "values");
     lua_settop(lua, 3);
-    const struct hdi_resource *r = hdi_graph_find(l->graph, value->resource);
+    hd_resource handle = hdi_fields_gather(lua, value->resource);
+    const struct hdi_resource *r = hdi_graph_find(l->graph, handle);
     const struct hdi_type *type = r->type;
     uint64_t elements = r->size / type->size;
     uint64_t first = check_count(lua, 2, "the first element", 1) - 1;
@@ -107,9 +108,8 @@ static int values(lua_State *lua)
     // The bytes are Lua's, so that they count as memory of the program.
     unsigned char *bytes = lua_newuserdatauv(lua, count * type->size, 0);
     hdi_language_check(lua,
-                       hd_graph_contents(l->graph, value->resource,
-                                         first * type->size, bytes,
-                                         count * type->size, &error),
+                       hd_graph_contents(l->graph, handle, first * type->size,
+                                         bytes, count * type->size, &error),
                        &error);
     lua_createtable(lua, (int)(count * type->width), 0);
     lua_Integer at = 0;

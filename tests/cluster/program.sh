@@ -1,0 +1,56 @@
+#!/bin/sh
+# program.sh START IMPLEMENTATION HEDDLE FOLDER: a graph program runs unchanged on
+# several processes, and what it writes is written once.
+start=$1 implementation=$2 heddle=$3 source=$4
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+HEDDLE_CACHE=$folder/cache
+export HEDDLE_CACHE
+
+run() { # processes, file, options
+    processes=$1 file=$2
+    shift 2
+    timeout 120 "$start" "$implementation" "$processes" "$heddle" run \
+        "$source/examples/heat/heat.lua" --set steps=12 --set width=97 \
+        --set height=61 --out end="$folder/$file" "$@" >"$folder/out" 2>&1
+    code=$?
+    [ $code -ne 77 ] || { cat "$folder/out"; exit 77; }
+    if grep -q 'built without' "$folder/out"; then
+        echo "skipped: $(cat "$folder/out")"
+        exit 77
+    fi
+    if [ $code -ne 0 ] || [ "$(grep -c 'wrote end' "$folder/out")" -ne 1 ]; then
+        cat "$folder/out" >&2
+        echo "$processes processes: code $code" >&2
+        exit 1
+    fi
+}
+run 1 one.raw
+for processes in 2 3 4; do
+    run $processes several.raw
+    cmp "$folder/one.raw" "$folder/several.raw" || exit 1
+done
+run 2 several.raw --nodes 2 --set layout='tiles 10x13 cyclic'
+cmp "$folder/one.raw" "$folder/several.raw" || exit 1
+
+# Processes that do not build the same graph are told so.
+cat >"$folder/other.lua" <<END
+local a = field("a", "int", 8)
+overwrite(a) fill(a, 1)
+if setting("twice", false) then a = agile(a, "tiles 1 cyclic") end
+output("a", a)
+END
+cat >"$folder/other.sh" <<END
+rank=\${OMPI_COMM_WORLD_RANK:-\$PMI_RANK}
+[ "\$rank" = 1 ] && set -- --set twice=true
+exec "$heddle" run "$folder/other.lua" "\$@"
+END
+timeout 120 "$start" "$implementation" 2 sh "$folder/other.sh" \
+    >"$folder/out" 2>&1
+code=$?
+if [ $code -eq 0 ] || [ $code -eq 124 ] ||
+    ! grep -qE 'process [01] calls' "$folder/out"; then
+    cat "$folder/out" >&2
+    echo "graphs that differ: code $code" >&2
+    exit 1
+fi

@@ -384,6 +384,8 @@ cl_int hdi_cl_enqueue(struct _cl_command_queue *queue,
 {
     struct hdi_event *record;
 
+    if (queue->records)
+        return hdi_cl_record(queue->records, work, payload);
     flush_others(queue, wait_count, wait_list);
     struct _cl_event *event = hdi_cl_event_create(queue->context, queue);
     if (!event)

@@ -293,6 +293,7 @@ static const struct hdi_cl_version extensions[] = {
     {VERSION(1, 0, 0), "cl_khr_device_uuid"},
     {VERSION(1, 0, 0), "cl_khr_extended_versioning"},
     {VERSION(1, 0, 0), "cl_khr_image2d_from_buffer"},
+    {VERSION(0, 9, 0), "cl_khr_command_buffer"},
     {VERSION(1, 0, 0), "cl_khr_il_program"},
 };
 
@@ -577,6 +578,13 @@ static cl_int get_extended(cl_device_info name, size_t size, void *value,
     bool fast = here.vector >= 32;
 
     switch (name) {
+        HDI_CL_IS(CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR,
+                  cl_device_command_buffer_capabilities_khr,
+                  CL_COMMAND_BUFFER_CAPABILITY_KERNEL_PRINTF_KHR |
+                      CL_COMMAND_BUFFER_CAPABILITY_SIMULTANEOUS_USE_KHR |
+                      CL_COMMAND_BUFFER_CAPABILITY_OUT_OF_ORDER_KHR)
+        HDI_CL_IS(CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR,
+                  cl_command_queue_properties, 0)
         HDI_CL_BYTES(CL_DEVICE_UUID_KHR, here.uuid, sizeof(here.uuid))
         HDI_CL_BYTES(CL_DRIVER_UUID_KHR, here.uuid, sizeof(here.uuid))
         HDI_CL_IS(CL_DEVICE_LUID_VALID_KHR, cl_bool, CL_FALSE)

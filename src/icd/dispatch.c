@@ -145,6 +145,8 @@ const struct hdi_cl_kind_of hdi_cl_kinds[HDI_CL_KINDS] = {
     [HDI_CL_PROGRAM] = {sizeof(struct _cl_program), hdi_cl_program_destroy},
     [HDI_CL_KERNEL] = {sizeof(struct _cl_kernel), hdi_cl_kernel_destroy},
     [HDI_CL_EVENT] = {sizeof(struct _cl_event), hdi_cl_event_destroy},
+    [HDI_CL_COMMAND_BUFFER] = {sizeof(struct _cl_command_buffer_khr),
+                               hdi_cl_command_buffer_destroy},
 };
 
 #undef ENTRY
@@ -159,6 +161,21 @@ static const struct {
     ENTRY(clCreateProgramWithILKHR),
     ENTRY(clGetKernelSubGroupInfoKHR),
     ENTRY(clGetKernelSuggestedLocalWorkSizeKHR),
+    ENTRY(clCreateCommandBufferKHR),
+    ENTRY(clFinalizeCommandBufferKHR),
+    ENTRY(clRetainCommandBufferKHR),
+    ENTRY(clReleaseCommandBufferKHR),
+    ENTRY(clEnqueueCommandBufferKHR),
+    ENTRY(clCommandBarrierWithWaitListKHR),
+    ENTRY(clCommandCopyBufferKHR),
+    ENTRY(clCommandCopyBufferRectKHR),
+    ENTRY(clCommandCopyBufferToImageKHR),
+    ENTRY(clCommandCopyImageKHR),
+    ENTRY(clCommandCopyImageToBufferKHR),
+    ENTRY(clCommandFillBufferKHR),
+    ENTRY(clCommandFillImageKHR),
+    ENTRY(clCommandNDRangeKernelKHR),
+    ENTRY(clGetCommandBufferInfoKHR),
 };
 
 CL_API_ENTRY void *CL_API_CALL clGetExtensionFunctionAddress(const char *name)

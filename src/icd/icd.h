@@ -113,6 +113,7 @@ struct _cl_command_queue {
     _Atomic uint64_t flushes; // that had something to do
     hd_event *open;           // out of order: what has not ended, and others
     unsigned open_count, open_room;
+    struct _cl_command_buffer_khr *records; // commands are kept there
 };
 
 void hdi_cl_queue_destroy(void *object);
@@ -179,6 +180,38 @@ cl_int hdi_cl_event_status(const struct _cl_event *event);
 // ended.
 bool hdi_cl_event_begin(struct _cl_event *event);
 bool hdi_cl_event_end(struct _cl_event *event, cl_int status);
+
+// Command buffers -------------------------------------------------------------
+
+// A recorded command. Sync point n is the n-th command, counted from 1.
+struct hdi_cl_recorded {
+    const struct hdi_cl_work *work;
+    void *payload;
+    unsigned *after; // commands, as indices
+    unsigned after_count;
+};
+
+struct _cl_command_buffer_khr {
+    struct hdi_cl_object object;
+    struct _cl_command_queue *queue;    // held: where it runs unless told
+    struct _cl_command_queue *recorder; // its own
+    cl_command_buffer_properties_khr properties[3];
+    unsigned property_count;
+    cl_command_buffer_flags_khr flags;
+
+    pthread_mutex_t lock;
+    bool is_final;
+    struct hdi_cl_recorded *commands;
+    unsigned count, room;
+    unsigned barrier;         // what all later ones wait for, from 1; 0: none
+    _Atomic unsigned pending; // times that it is under way
+};
+
+// Keep a command instead. As with hdi_cl_enqueue(), `end` gets the payload in
+// any case.
+cl_int hdi_cl_record(struct _cl_command_buffer_khr *buffer,
+                     const struct hdi_cl_work *work, void *payload);
+void hdi_cl_command_buffer_destroy(void *object);
 
 // Memory ----------------------------------------------------------------------
 

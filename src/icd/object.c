@@ -21,7 +21,8 @@ static struct table {
     uint64_t mapped;       // [bytes]
     uint64_t made;         // objects, which gives their serial numbers
     struct hdi_cl_object *first, *last; // free ones, oldest first
-} tables[] = {EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, EMPTY};
+} tables[] = {EMPTY, EMPTY, EMPTY, EMPTY, EMPTY,
+              EMPTY, EMPTY, EMPTY, EMPTY, EMPTY};
 _Static_assert(sizeof(tables) / sizeof(tables[0]) == HDI_CL_KINDS,
                "one table per kind");
 

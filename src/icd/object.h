@@ -26,6 +26,7 @@ enum hdi_cl_kind {
     HDI_CL_PROGRAM,
     HDI_CL_KERNEL,
     HDI_CL_EVENT,
+    HDI_CL_COMMAND_BUFFER,
     HDI_CL_KINDS
 };
 

@@ -1,0 +1,468 @@
+// Command buffers: commands that are recorded once and run many times.
+//
+// A buffer has a queue of its own that nobody else sees: what is enqueued there
+// is checked and captured as in any queue, and kept instead of run. To run a
+// buffer is one command. In order, it runs its commands one after another;
+// otherwise each is an event of the pool, after those of its sync points.
+#include <string.h>
+
+#include "icd/icd.h"
+#include "icd/info.h"
+#include "runtime/runtime.h"
+
+static bool is_out_of_order(const struct _cl_command_queue *queue)
+{
+    return queue->modes & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+}
+
+void hdi_cl_command_buffer_destroy(void *object)
+{
+    struct _cl_command_buffer_khr *b = object;
+
+    for (unsigned i = 0; i < b->count; i++) {
+        const struct hdi_cl_recorded *c = &b->commands[i];
+        if (c->work->end && c->payload)
+            c->work->end(c->payload);
+        free(c->after);
+    }
+    free(b->commands);
+    pthread_mutex_destroy(&b->lock);
+    if (b->recorder)
+        hdi_cl_object_release(b->recorder);
+    hdi_cl_drop(b->queue);
+}
+
+// Recording -------------------------------------------------------------------
+
+cl_int hdi_cl_record(struct _cl_command_buffer_khr *b,
+                     const struct hdi_cl_work *work, void *payload)
+{
+    if (b->count == b->room) {
+        unsigned room = b->room ? 2 * b->room : 16;
+        struct hdi_cl_recorded *more =
+            realloc(b->commands, room * sizeof(*more));
+        if (!more) {
+            if (work->end && payload)
+                work->end(payload);
+            return CL_OUT_OF_HOST_MEMORY;
+        }
+        b->commands = more;
+        b->room = room;
+    }
+    b->commands[b->count++] =
+        (struct hdi_cl_recorded){.work = work, .payload = payload};
+    return CL_SUCCESS;
+}
+
+// What the last command comes after, where the order is not that of recording.
+static cl_int connect(struct _cl_command_buffer_khr *b, cl_uint count,
+                      const cl_sync_point_khr *list)
+{
+    unsigned last = b->count - 1, n = 0;
+    struct hdi_cl_recorded *c = &b->commands[last];
+    bool is_barrier = c->work->type == CL_COMMAND_BARRIER;
+    // A barrier without a list waits for all since the one before.
+    unsigned first = b->barrier ? b->barrier - 1 : 0;
+    unsigned all = is_barrier && count == 0 ? last - first : 0;
+
+    if (!is_out_of_order(b->recorder))
+        return CL_SUCCESS;
+    c->after = calloc((size_t)count + all + 1, sizeof(*c->after));
+    if (!c->after) {
+        b->count--;
+        if (c->work->end && c->payload)
+            c->work->end(c->payload);
+        return CL_OUT_OF_HOST_MEMORY;
+    }
+    for (cl_uint i = 0; i < count; i++)
+        c->after[n++] = list[i] - 1;
+    for (unsigned i = 0; i < all; i++)
+        c->after[n++] = first + i;
+    if (b->barrier && all == 0)
+        c->after[n++] = first;
+    c->after_count = n;
+    if (is_barrier)
+        b->barrier = b->count;
+    return CL_SUCCESS;
+}
+
+// What can be wrong with a command before it is known which it is. The lock of
+// the buffer is held if nothing is.
+static cl_int begin(cl_command_buffer_khr b, cl_command_queue queue,
+                    cl_uint count, const cl_sync_point_khr *list,
+                    const cl_mutable_command_khr *handle)
+{
+    cl_int status = CL_SUCCESS;
+
+    if (!hdi_cl_is(HDI_CL_COMMAND_BUFFER, b))
+        return CL_INVALID_COMMAND_BUFFER_KHR;
+    if (queue)
+        return CL_INVALID_COMMAND_QUEUE;
+    if (handle)
+        return CL_INVALID_VALUE;
+    if ((count == 0) != !list)
+        return CL_INVALID_SYNC_POINT_WAIT_LIST_KHR;
+    pthread_mutex_lock(&b->lock);
+    if (b->is_final)
+        status = CL_INVALID_OPERATION;
+    for (cl_uint i = 0; status == CL_SUCCESS && i < count; i++)
+        if (list[i] == 0 || list[i] > b->count)
+            status = CL_INVALID_SYNC_POINT_WAIT_LIST_KHR;
+    if (status != CL_SUCCESS)
+        pthread_mutex_unlock(&b->lock);
+    return status;
+}
+
+static cl_int end(cl_command_buffer_khr b, cl_int status, cl_uint count,
+                  const cl_sync_point_khr *list, cl_sync_point_khr *point)
+{
+    if (status == CL_SUCCESS)
+        status = connect(b, count, list);
+    if (status == CL_SUCCESS && point)
+        *point = b->count;
+    pthread_mutex_unlock(&b->lock);
+    return status;
+}
+
+// The body of a function that records: `call` enqueues to the recorder.
+#define RECORD(call)                                      \
+    cl_int status = begin(b, queue, count, list, handle); \
+    return status == CL_SUCCESS ? end(b, call, count, list, point) : status
+
+CL_API_ENTRY cl_int CL_API_CALL clCommandBarrierWithWaitListKHR(
+    cl_command_buffer_khr b, cl_command_queue queue, cl_uint count,
+    const cl_sync_point_khr *list, cl_sync_point_khr *point,
+    cl_mutable_command_khr *handle)
+{
+    RECORD(clEnqueueBarrierWithWaitList(b->recorder, 0, NULL, NULL));
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clCommandCopyBufferKHR(
+    cl_command_buffer_khr b, cl_command_queue queue, cl_mem from, cl_mem to,
+    size_t from_offset, size_t to_offset, size_t size, cl_uint count,
+    const cl_sync_point_khr *list, cl_sync_point_khr *point,
+    cl_mutable_command_khr *handle)
+{
+    RECORD(clEnqueueCopyBuffer(b->recorder, from, to, from_offset, to_offset,
+                               size, 0, NULL, NULL));
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clCommandCopyBufferRectKHR(
+    cl_command_buffer_khr b, cl_command_queue queue, cl_mem from, cl_mem to,
+    const size_t *from_origin, const size_t *to_origin, const size_t *region,
+    size_t from_row, size_t from_slice, size_t to_row, size_t to_slice,
+    cl_uint count, const cl_sync_point_khr *list, cl_sync_point_khr *point,
+    cl_mutable_command_khr *handle)
+{
+    RECORD(clEnqueueCopyBufferRect(b->recorder, from, to, from_origin,
+                                   to_origin, region, from_row, from_slice,
+                                   to_row, to_slice, 0, NULL, NULL));
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clCommandCopyBufferToImageKHR(
+    cl_command_buffer_khr b, cl_command_queue queue, cl_mem from, cl_mem to,
+    size_t offset, const size_t *origin, const size_t *region, cl_uint count,
+    const cl_sync_point_khr *list, cl_sync_point_khr *point,
+    cl_mutable_command_khr *handle)
+{
+    RECORD(clEnqueueCopyBufferToImage(b->recorder, from, to, offset, origin,
+                                      region, 0, NULL, NULL));
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clCommandCopyImageKHR(
+    cl_command_buffer_khr b, cl_command_queue queue, cl_mem from, cl_mem to,
+    const size_t *from_origin, const size_t *to_origin, const size_t *region,
+    cl_uint count, const cl_sync_point_khr *list, cl_sync_point_khr *point,
+    cl_mutable_command_khr *handle)
+{
+    RECORD(clEnqueueCopyImage(b->recorder, from, to, from_origin, to_origin,
+                              region, 0, NULL, NULL));
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clCommandCopyImageToBufferKHR(
+    cl_command_buffer_khr b, cl_command_queue queue, cl_mem from, cl_mem to,
+    const size_t *origin, const size_t *region, size_t offset, cl_uint count,
+    const cl_sync_point_khr *list, cl_sync_point_khr *point,
+    cl_mutable_command_khr *handle)
+{
+    RECORD(clEnqueueCopyImageToBuffer(b->recorder, from, to, origin, region,
+                                      offset, 0, NULL, NULL));
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clCommandFillBufferKHR(
+    cl_command_buffer_khr b, cl_command_queue queue, cl_mem mem,
+    const void *pattern, size_t pattern_size, size_t offset, size_t size,
+    cl_uint count, const cl_sync_point_khr *list, cl_sync_point_khr *point,
+    cl_mutable_command_khr *handle)
+{
+    RECORD(clEnqueueFillBuffer(b->recorder, mem, pattern, pattern_size, offset,
+                               size, 0, NULL, NULL));
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clCommandFillImageKHR(
+    cl_command_buffer_khr b, cl_command_queue queue, cl_mem image,
+    const void *color, const size_t *origin, const size_t *region,
+    cl_uint count, const cl_sync_point_khr *list, cl_sync_point_khr *point,
+    cl_mutable_command_khr *handle)
+{
+    RECORD(clEnqueueFillImage(b->recorder, image, color, origin, region, 0,
+                              NULL, NULL));
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clCommandNDRangeKernelKHR(
+    cl_command_buffer_khr b, cl_command_queue queue,
+    const cl_ndrange_kernel_command_properties_khr *properties,
+    cl_kernel kernel, cl_uint dims, const size_t *offset, const size_t *global,
+    const size_t *local, cl_uint count, const cl_sync_point_khr *list,
+    cl_sync_point_khr *point, cl_mutable_command_khr *handle)
+{
+    if (properties && properties[0])
+        return CL_INVALID_VALUE;
+    RECORD(clEnqueueNDRangeKernel(b->recorder, kernel, dims, offset, global,
+                                  local, 0, NULL, NULL));
+}
+
+// Running ---------------------------------------------------------------------
+
+static cl_int run_recorded(const struct hdi_cl_recorded *c,
+                           struct _cl_event *event)
+{
+    return c->work->run ? c->work->run(event, c->payload) : CL_COMPLETE;
+}
+
+// One of a run out of order.
+struct step {
+    const struct hdi_cl_recorded *command;
+    struct _cl_event *event;
+    _Atomic cl_int *status; // the first failure
+};
+
+static hd_status run_step(struct hd_worker *worker, void *data,
+                          struct hd_error *error)
+{
+    const struct step *step = data;
+    cl_int none = CL_COMPLETE;
+    cl_int status = run_recorded(step->command, step->event);
+
+    (void)worker, (void)error;
+    if (status < 0)
+        atomic_compare_exchange_strong(step->status, &none, status);
+    return status < 0 ? HD_ECANCELED : HD_OK;
+}
+
+// Start the i-th when all before it were.
+static hd_status start(struct hd_pool *pool, const struct step *step,
+                       const hd_event *events, hd_event *after, hd_event *event)
+{
+    const struct hdi_cl_recorded *c = step->command;
+    const struct hd_start how = {.after = after, .after_count = c->after_count};
+    const struct hd_call call = {.function = run_step,
+                                 .data = (void *)(uintptr_t)step};
+    struct hd_error error;
+
+    for (unsigned i = 0; i < c->after_count; i++)
+        after[i] = events[c->after[i]];
+    return hd_call_start(pool, &how, &call, event, &error);
+}
+
+static cl_int run_out_of_order(const struct _cl_command_buffer_khr *b,
+                               struct _cl_event *event)
+{
+    struct hd_pool *pool = hdi_cl_runtime(event->queue->device)->pool;
+    struct step *steps = calloc(b->count + 1, sizeof(*steps));
+    hd_event *events = calloc(2 * (size_t)b->count + 1, sizeof(*events));
+    _Atomic cl_int status = CL_COMPLETE;
+    struct hd_error error;
+    unsigned started = 0;
+
+    for (; steps && events && started < b->count; started++) {
+        struct step *step = &steps[started];
+        *step = (struct step){&b->commands[started], event, &status};
+        if (start(pool, step, events, events + b->count, &events[started]) !=
+            HD_OK)
+            break;
+    }
+    if (started < b->count)
+        atomic_store(&status, CL_OUT_OF_HOST_MEMORY);
+    if (started > 0)
+        hd_event_wait(pool, events, started, HD_FOREVER, &error);
+    for (unsigned i = 0; i < started; i++)
+        hd_event_release(pool, events[i]);
+    free(steps);
+    free(events);
+    return atomic_load(&status);
+}
+
+static cl_int run_buffer(struct _cl_event *event, void *payload)
+{
+    const struct _cl_command_buffer_khr *b = payload;
+    cl_int status = CL_COMPLETE;
+
+    if (is_out_of_order(b->recorder))
+        return run_out_of_order(b, event);
+    for (unsigned i = 0; i < b->count && status >= 0; i++)
+        status = run_recorded(&b->commands[i], event);
+    return status;
+}
+
+static void end_buffer(void *payload)
+{
+    struct _cl_command_buffer_khr *b = payload;
+
+    atomic_fetch_sub(&b->pending, 1);
+    hdi_cl_drop(b);
+}
+
+static const struct hdi_cl_work buffer_work = {
+    .type = CL_COMMAND_COMMAND_BUFFER_KHR,
+    .run = run_buffer,
+    .end = end_buffer};
+
+// Whether it may run there.
+static cl_int check_queue(const struct _cl_command_buffer_khr *b,
+                          cl_command_queue queue)
+{
+    if (!hdi_cl_is(HDI_CL_QUEUE, queue))
+        return CL_INVALID_COMMAND_QUEUE;
+    if (queue->context != b->queue->context)
+        return CL_INVALID_CONTEXT;
+    if (queue->device != b->queue->device || queue->modes != b->recorder->modes)
+        return CL_INCOMPATIBLE_COMMAND_QUEUE_KHR;
+    return CL_SUCCESS;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clEnqueueCommandBufferKHR(
+    cl_uint queue_count, cl_command_queue *queues, cl_command_buffer_khr b,
+    cl_uint wait_count, const cl_event *wait_list, cl_event *event)
+{
+    cl_int status;
+
+    if (!hdi_cl_is(HDI_CL_COMMAND_BUFFER, b))
+        return CL_INVALID_COMMAND_BUFFER_KHR;
+    if ((queue_count == 0) != !queues || queue_count > 1)
+        return CL_INVALID_VALUE;
+    cl_command_queue queue = queues ? queues[0] : b->queue;
+    if ((status = check_queue(b, queue)) != CL_SUCCESS ||
+        (status = hdi_cl_check_wait(queue->context, wait_count, wait_list)) !=
+            CL_SUCCESS)
+        return status;
+    pthread_mutex_lock(&b->lock);
+    bool may =
+        b->is_final && ((b->flags & CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR) ||
+                        atomic_load(&b->pending) == 0);
+    if (may)
+        atomic_fetch_add(&b->pending, 1);
+    pthread_mutex_unlock(&b->lock);
+    if (!may)
+        return CL_INVALID_OPERATION;
+    hdi_cl_hold(b);
+    return hdi_cl_enqueue(queue, &buffer_work, b, CL_FALSE, wait_count,
+                          wait_list, event);
+}
+
+// Objects ---------------------------------------------------------------------
+
+static bool read_properties(struct _cl_command_buffer_khr *b,
+                            const cl_command_buffer_properties_khr *p)
+{
+    if (!p)
+        return true;
+    b->property_count = p[0] ? 3 : 1;
+    if (!p[0])
+        return true;
+    if (p[0] != CL_COMMAND_BUFFER_FLAGS_KHR || p[2] ||
+        (p[1] & ~(cl_properties)CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR))
+        return false;
+    memcpy(b->properties, p, sizeof(b->properties));
+    b->flags = p[1];
+    return true;
+}
+
+CL_API_ENTRY cl_command_buffer_khr CL_API_CALL clCreateCommandBufferKHR(
+    cl_uint queue_count, const cl_command_queue *queues,
+    const cl_command_buffer_properties_khr *properties, cl_int *error)
+{
+    if (queue_count != 1 || !queues)
+        return hdi_cl_none(error, CL_INVALID_VALUE);
+    if (!hdi_cl_is(HDI_CL_QUEUE, queues[0]))
+        return hdi_cl_none(error, CL_INVALID_COMMAND_QUEUE);
+    struct _cl_command_buffer_khr *b =
+        hdi_cl_object_create(HDI_CL_COMMAND_BUFFER);
+    if (!b)
+        return hdi_cl_none(error, CL_OUT_OF_HOST_MEMORY);
+    pthread_mutex_init(&b->lock, NULL);
+    b->queue = queues[0];
+    hdi_cl_hold(b->queue);
+    const cl_queue_properties modes[] = {CL_QUEUE_PROPERTIES, b->queue->modes,
+                                         0};
+    cl_int status = CL_INVALID_VALUE;
+    if (read_properties(b, properties))
+        b->recorder = clCreateCommandQueueWithProperties(
+            b->queue->context, b->queue->device, modes, &status);
+    if (!b->recorder) {
+        hdi_cl_object_release(b);
+        return hdi_cl_none(error, status);
+    }
+    b->recorder->records = b;
+    hdi_cl_good(error);
+    return b;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL
+clFinalizeCommandBufferKHR(cl_command_buffer_khr b)
+{
+    if (!hdi_cl_is(HDI_CL_COMMAND_BUFFER, b))
+        return CL_INVALID_COMMAND_BUFFER_KHR;
+    pthread_mutex_lock(&b->lock);
+    bool was = b->is_final;
+    b->is_final = true;
+    pthread_mutex_unlock(&b->lock);
+    return was ? CL_INVALID_OPERATION : CL_SUCCESS;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL
+clRetainCommandBufferKHR(cl_command_buffer_khr b)
+{
+    return hdi_cl_is(HDI_CL_COMMAND_BUFFER, b) && hdi_cl_object_retain(b)
+               ? CL_SUCCESS
+               : CL_INVALID_COMMAND_BUFFER_KHR;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL
+clReleaseCommandBufferKHR(cl_command_buffer_khr b)
+{
+    return hdi_cl_is(HDI_CL_COMMAND_BUFFER, b) && hdi_cl_object_release(b)
+               ? CL_SUCCESS
+               : CL_INVALID_COMMAND_BUFFER_KHR;
+}
+
+static cl_command_buffer_state_khr state_of(struct _cl_command_buffer_khr *b)
+{
+    pthread_mutex_lock(&b->lock);
+    bool is_final = b->is_final;
+    pthread_mutex_unlock(&b->lock);
+    return !is_final ? CL_COMMAND_BUFFER_STATE_RECORDING_KHR
+           : atomic_load(&b->pending) > 0
+               ? CL_COMMAND_BUFFER_STATE_PENDING_KHR
+               : CL_COMMAND_BUFFER_STATE_EXECUTABLE_KHR;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clGetCommandBufferInfoKHR(
+    cl_command_buffer_khr b, cl_command_buffer_info_khr name, size_t size,
+    void *value, size_t *size_ret)
+{
+    if (!hdi_cl_is(HDI_CL_COMMAND_BUFFER, b))
+        return CL_INVALID_COMMAND_BUFFER_KHR;
+    switch (name) {
+        HDI_CL_IS(CL_COMMAND_BUFFER_QUEUES_KHR, cl_command_queue, b->queue)
+        HDI_CL_IS(CL_COMMAND_BUFFER_NUM_QUEUES_KHR, cl_uint, 1)
+        HDI_CL_IS(CL_COMMAND_BUFFER_REFERENCE_COUNT_KHR, cl_uint,
+                  hdi_cl_object_references(b))
+        HDI_CL_IS(CL_COMMAND_BUFFER_STATE_KHR, cl_command_buffer_state_khr,
+                  state_of(b))
+        HDI_CL_BYTES(CL_COMMAND_BUFFER_PROPERTIES_ARRAY_KHR, b->properties,
+                     b->property_count * sizeof(*b->properties))
+    default:
+        return CL_INVALID_VALUE;
+    }
+}

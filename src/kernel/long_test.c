@@ -1,6 +1,6 @@
-// Long kernels: of many cases and of many copies of one function. They take the
-// time of what they do, not its square: the time limit of the test is far above
-// that and far below its square.
+// Long kernels: of many cases and of many copies of one function; and programs
+// of many kernels. They take the time of what they do, not its square: the time
+// limit of the test is far above that and far below its square.
 #include <stdio.h>
 
 #include "kernel/try.h"
@@ -91,10 +91,43 @@ static void many_cases_are_many_moves(struct try *t)
     free(text);
 }
 
+// Each kernel adds what it and those it calls are for, wherever they stand.
+static void many_kernels_call_each_other(struct try *t)
+{
+    enum {
+        KERNELS = 150
+    };
+    static int to[ROWS];
+    char *text = malloc(KERNELS * 200), *end = text;
+    int *pto = to;
+
+    CHECK(text);
+    for (int k = 0; k < KERNELS; k++) {
+        add(&end, "kernel void k%d(global int *to) {\n", k, 0, 0);
+        if (k % 7 == 3)
+            add(&end, "    k%d(to);\n", k * 5 / 6, 0, 0);
+        add(&end, "    to[get_global_id(0)] += %d;\n}\n", k + 1, 0, 0);
+    }
+    struct hd_program *p = try_build(t, text, NULL);
+    for (int k = 0; k < KERNELS; k++) {
+        int expected = k + 1;
+        for (int other = k; other % 7 == 3; expected += other + 1)
+            other = other * 5 / 6;
+        char name[16];
+        snprintf(name, sizeof(name), "k%d", k);
+        memset(to, 0, sizeof(to));
+        TRY_RUN(t, p, name, range, TRY_VALUE(pto));
+        CHECK(to[0] == expected && to[ROWS - 1] == expected);
+    }
+    hd_program_destroy(p);
+    free(text);
+}
+
 int main(void)
 {
     struct try t = try_open();
 
+    many_kernels_call_each_other(&t);
     many_cases_are_many_moves(&t);
     try_close(&t);
     return 0;

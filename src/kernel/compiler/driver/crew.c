@@ -17,6 +17,7 @@
 
 enum {
     MOST_HANDS = 8,      // each reads the program once more
+    PART = 32,           // kernels that are copied with each of them
     MOST_SAVED = 1 << 20 // by loops, per work-item [bytes]
 };
 
@@ -326,28 +327,57 @@ static size_t take(struct hand *hand, LLVMModuleRef program)
     return taken;
 }
 
+// Make kernel `taken`, which is `function` in the program, out of `part`: the
+// program itself when it has few, else a copy with those near it, `*begin` on.
+static void make_of_part(struct hand *hand, LLVMModuleRef program,
+                         LLVMValueRef function, size_t taken,
+                         LLVMModuleRef *part, size_t *begin)
+{
+    struct hdi_crew *crew = hand->crew;
+    struct result *result = &crew->results[taken];
+
+    if (crew->kernel_count > PART && (!*part || taken - *begin >= PART)) {
+        if (*part)
+            LLVMDisposeModule(*part);
+        *part = NULL;
+        *begin = taken / PART * PART;
+        result->status = hdi_prepare_part(&hand->llvm, program, *begin, PART,
+                                          part, &result->error);
+        if (result->status != HD_OK)
+            return;
+    }
+    LLVMModuleRef from = *part ? *part : program;
+    if (*part)
+        function = LLVMGetNamedFunction(*part, hdi_value_name(function));
+    result->status = make_kernel(&hand->llvm, crew->source, from, function,
+                                 &crew->build->kernels[taken], &result->object,
+                                 &result->error);
+}
+
 static void make_kernels(struct hand *hand, LLVMModuleRef program)
 {
     struct hdi_crew *crew = hand->crew;
     LLVMValueRef function = next_kernel(LLVMGetFirstFunction(program));
-    size_t at = 0, taken;
+    LLVMModuleRef part = NULL;
+    size_t at = 0, taken, begin = 0;
 
     while ((taken = take(hand, program)) != SIZE_MAX) {
         for (; at < taken; at++)
             function = next_kernel(LLVMGetNextFunction(function));
         struct result *result = &crew->results[taken];
-        result->status =
-            crew->kernel_count == 0
-                ? make_nothing(&hand->llvm, &result->object, &result->error)
-                : make_kernel(&hand->llvm, crew->source, program, function,
-                              &crew->build->kernels[taken], &result->object,
-                              &result->error);
+        if (crew->kernel_count > 0)
+            make_of_part(hand, program, function, taken, &part, &begin);
+        else
+            result->status =
+                make_nothing(&hand->llvm, &result->object, &result->error);
         if (result->status != HD_OK) {
             pthread_mutex_lock(&crew->lock);
             crew->failed = true;
             pthread_mutex_unlock(&crew->lock);
         }
     }
+    if (part)
+        LLVMDisposeModule(part);
 }
 
 static bool wait_for_work(struct hdi_crew *crew)

@@ -135,6 +135,25 @@ static void mark_for_inlining(LLVMModuleRef module, LLVMValueRef kernel)
     }
 }
 
+hd_status hdi_prepare_part(struct hdi_llvm *llvm, LLVMModuleRef program,
+                           size_t first, size_t count, LLVMModuleRef *part,
+                           struct hd_error *error)
+{
+    LLVMModuleRef m = LLVMCloneModule(program);
+    size_t at = 0;
+
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
+         f = LLVMGetNextFunction(f))
+        if (hdi_is_kernel(f) && at++ - first >= count)
+            LLVMSetLinkage(f, LLVMInternalLinkage);
+    hd_status status = hdi_llvm_passes(llvm, m, "globaldce", error);
+    if (status == HD_OK)
+        *part = m;
+    else
+        LLVMDisposeModule(m);
+    return status;
+}
+
 // An access through a generic pointer to what is known to be local memory is
 // one of local memory.
 static void name_space(LLVMValueRef access)

@@ -19,6 +19,12 @@ bool hdi_is_kernel(LLVMValueRef function);
 // A variable of the program in global memory: there is one for all kernels.
 bool hdi_is_program_variable(LLVMValueRef global);
 
+// Copy the program and leave of its kernels only `count` from number `first`
+// on, and what they need: copies of the copy are small then.
+hd_status hdi_prepare_part(struct hdi_llvm *llvm, LLVMModuleRef program,
+                           size_t first, size_t count, LLVMModuleRef *part,
+                           struct hd_error *error);
+
 // Copy the program and leave only the kernel named `name`, inlined.
 hd_status hdi_prepare_kernel(struct hdi_llvm *llvm, LLVMModuleRef program,
                              const char *name, LLVMModuleRef *module,

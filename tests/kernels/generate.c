@@ -32,6 +32,8 @@ struct place {
     bool uniform;      // all work-items of the group are here together
     bool loop;         // break and continue have a loop
     bool loop_uniform; // and leave it together
+    bool turns;        // there is a loop around
+    bool free;         // no barrier comes any more: anybody may return
     int depth;
 };
 
@@ -209,7 +211,8 @@ static struct expr *expr(struct maker *m, int depth, bool uniform)
         e->kind = m->tree->modern && m->tree->picture && below(m, 2) ? E_CANVAS
                                                                      : E_CELL;
     e->value = below(m, e->kind == E_CELL    ? TREE_MEMBERS
-                        : e->kind == E_TEXEL ? 5
+                        : e->kind == E_TEXEL ? 7
+                        : e->kind == E_ROUND ? 9
                                              : 4);
     e->a = expr(m, depth - 1, uniform);
     e->b = expr(m, depth - 1, uniform);
@@ -241,12 +244,15 @@ static void loop(struct maker *m, struct stmt *s, struct place at)
 {
     bool uniform = at.uniform && below(m, 3);
 
-    s->kind = below(m, 3) ? S_FOR : S_DO;
+    s->kind = below(m, 3) ? S_FOR : below(m, 2) ? S_DO : S_AGAIN;
     s->a = expr(m, 2, uniform);
     s->part = below(m, 2) ? 3 : 7; // most rounds
+    if (!at.turns && !m->in_helper && below(m, 6) == 0)
+        s->part = 127;
     s->value = declare(m, V_UINT, uniform, true);
     at.uniform = at.loop_uniform = uniform;
-    at.loop = true;
+    at.loop = s->kind != S_AGAIN;
+    at.turns = true;
     s->body[0] = inner(m, at, 4);
 }
 
@@ -305,6 +311,26 @@ static void assign(struct maker *m, struct stmt *s, struct place at)
     s->value = declare(m, V_UINT, false, false);
 }
 
+// An early return; only for all together or when no barrier comes any more.
+static struct stmt *may_return(struct maker *m, bool uniform, struct expr *when)
+{
+    struct stmt *s = node(m), *back = node(m);
+
+    *back = (struct stmt){.kind = S_RETURN, .a = expr(m, 2, uniform)};
+    *s = (struct stmt){.kind = S_IF, .part = 1, .a = when};
+    s->body[0] = back;
+    return s;
+}
+
+// True for few.
+static struct expr *seldom(struct maker *m, bool uniform)
+{
+    struct expr *rest =
+        join(m, E_REM, expr(m, 3, uniform), leaf(m, E_CONST, 17));
+
+    return join(m, E_EQUAL, rest, leaf(m, E_CONST, below(m, 17)));
+}
+
 static struct stmt *statement(struct maker *m, struct place at)
 {
     struct stmt *s = node(m);
@@ -313,7 +339,7 @@ static struct stmt *statement(struct maker *m, struct place at)
 
     *s = (struct stmt){0};
     m->budget--;
-    switch (below(m, 18)) {
+    switch (below(m, 21)) {
     case 0:
     case 1: {
         bool uniform = at.uniform && below(m, 3) == 0;
@@ -419,6 +445,25 @@ static struct stmt *statement(struct maker *m, struct place at)
                                s->part != C_GROUP_MAX_SCAN,
                            false);
         return s;
+    case 17:
+        if (!at.free && !at.uniform)
+            break;
+        return may_return(m, !at.free, seldom(m, !at.free));
+    case 18:
+        if (!at.uniform || m->tree->flat || m->in_helper || !room)
+            break;
+        s->kind = S_FETCH;
+        s->part = below(m, 2);
+        s->a = expr(m, 3, true);
+        s->b = expr(m, 2, false);
+        s->value = declare(m, V_UINT, false, false);
+        return s;
+    case 19:
+        if (!m->tree->prints || m->in_helper || at.turns)
+            break;
+        s->kind = S_PRINT;
+        s->a = expr(m, 3, false);
+        return s;
     case 14:
         if (m->in_helper)
             break;
@@ -448,17 +493,6 @@ static struct stmt *block(struct maker *m, struct place at, int length)
     return first;
 }
 
-// An early return; only for all together or when no barrier comes any more.
-static struct stmt *may_return(struct maker *m, bool uniform)
-{
-    struct stmt *s = node(m), *back = node(m);
-
-    *back = (struct stmt){.kind = S_RETURN, .a = expr(m, 2, uniform)};
-    *s = (struct stmt){.kind = S_IF, .part = 1, .a = expr(m, 3, uniform)};
-    s->body[0] = back;
-    return s;
-}
-
 static struct stmt **end_of(struct stmt **list)
 {
     while (*list)
@@ -483,6 +517,8 @@ struct tree *tree_make(uint64_t seed)
     tree->modern = below(&m, 2);
     // Few: such kernels are compiled once for each common format.
     tree->picture = below(&m, 8) == 0;
+    tree->wary = below(&m, 4) == 0;
+    tree->prints = below(&m, 4) == 0;
     if (below(&m, 6) == 0) {
         tree->required[0] = 8;
         tree->required[1] = 4;
@@ -496,8 +532,10 @@ struct tree *tree_make(uint64_t seed)
         m.budget = 8;
         h->params[0] = declare(&m, V_UINT, h->uniform, false);
         h->params[1] = declare(&m, V_UINT, false, false);
-        h->body = block(&m, (struct place){.uniform = h->uniform}, 4);
-        *end_of(&h->body) = may_return(&m, h->uniform && below(&m, 2));
+        h->body = block(
+            &m, (struct place){.uniform = h->uniform, .free = !h->uniform}, 4);
+        bool together = h->uniform && below(&m, 2);
+        *end_of(&h->body) = may_return(&m, together, expr(&m, 3, together));
         if (h->uniform && below(&m, 2))
             *end_of(&h->body) = block(&m, (struct place){.uniform = false}, 4);
         h->result = expr(&m, 3, false);
@@ -507,11 +545,11 @@ struct tree *tree_make(uint64_t seed)
     m.budget = tree->flat ? 10 : 40;
     tree->body = block(&m, (struct place){.uniform = true}, 9);
     if (below(&m, 4) == 0)
-        *end_of(&tree->body) = may_return(&m, true);
+        *end_of(&tree->body) = may_return(&m, true, expr(&m, 3, true));
     *end_of(&tree->body) = block(&m, (struct place){.uniform = true}, 9);
     if (below(&m, 2)) {
-        *end_of(&tree->body) = may_return(&m, false);
-        *end_of(&tree->body) = block(&m, (struct place){.uniform = false}, 4);
+        *end_of(&tree->body) = may_return(&m, false, expr(&m, 3, false));
+        *end_of(&tree->body) = block(&m, (struct place){.free = true}, 4);
     }
     for (uint32_t i = 0; i < TREE_SLOTS; i++) {
         struct stmt *s = node(&m);

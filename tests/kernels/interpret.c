@@ -1,9 +1,15 @@
 // Carry out a tree for all work-items of a group, statement by statement, each
-// for every work-item whose bit is set in a mask. As trees have no races, that
-// is what any order between barriers gives.
+// for every work-item whose bit is set in a mask. It is compiled without
+// contraction, so that floats are rounded where OpenCL C rounds them. As trees
+// have no races, that is what any order between barriers gives.
 #include "tests/kernels/tree.h"
 
+#include <math.h>
 #include <string.h>
+
+struct mask {
+    uint64_t words[TREE_ITEMS / 64];
+};
 
 struct group {
     const struct tree *tree;
@@ -14,10 +20,44 @@ struct group {
     uint32_t shared[TREE_ITEMS], sums[TREE_SUMS], collected[TREE_ITEMS];
     uint32_t returned[TREE_ITEMS], digest[TREE_ITEMS];
     bool in_helper;
-    uint64_t left, again, back; // who met break, continue, return
+    struct mask left, again, back; // who met break, continue, return
     uint32_t *out, *tally, *canvas;
     uint32_t (*cells)[TREE_MEMBERS];
+    struct tree_printed *printed;
 };
+
+static bool has(const struct mask *mask, unsigned i)
+{
+    return mask->words[i / 64] >> i % 64 & 1;
+}
+
+static void put(struct mask *mask, unsigned i)
+{
+    mask->words[i / 64] |= 1ull << i % 64;
+}
+
+static bool any(const struct mask *mask)
+{
+    uint64_t all = 0;
+
+    for (unsigned k = 0; k < TREE_ITEMS / 64; k++)
+        all |= mask->words[k];
+    return all != 0;
+}
+
+static struct mask either(struct mask a, struct mask b)
+{
+    for (unsigned k = 0; k < TREE_ITEMS / 64; k++)
+        a.words[k] |= b.words[k];
+    return a;
+}
+
+static struct mask without(struct mask a, struct mask b)
+{
+    for (unsigned k = 0; k < TREE_ITEMS / 64; k++)
+        a.words[k] &= ~b.words[k];
+    return a;
+}
 
 static uint32_t local_id(const struct group *g, unsigned i, unsigned d)
 {
@@ -92,11 +132,16 @@ static uint32_t bits(uint32_t function, uint32_t a, uint32_t b)
 
 // Texel of the input as an image; the samplers are those of print.c.
 static uint32_t texel(const struct group *g, uint32_t how, uint32_t a,
-                      uint32_t b)
+                      uint32_t b, uint32_t c)
 {
     const int side = TREE_SIDE;
     int x = (int)(a & 15), y = (int)(b & 15);
 
+    if (how == 5)
+        return g->launch->input[a & 63];
+    if (how == 6)
+        return g->launch
+            ->input[((c & 3) * TREE_EDGE + (b & 3)) * TREE_EDGE + (a & 3)];
     if (how == 1)
         x -= 4;
     else if (how == 2)
@@ -124,6 +169,47 @@ static uint32_t dot(uint32_t how, uint32_t a, uint32_t b, uint32_t c)
     if (how < 3)
         return (uint32_t)sum;
     return sum + c > UINT32_MAX ? UINT32_MAX : (uint32_t)(sum + c);
+}
+
+static uint32_t as_bits(float value)
+{
+    uint32_t result;
+
+    memcpy(&result, &value, sizeof(result));
+    return result;
+}
+
+// Every step is rounded to its type.
+static uint32_t rounded(uint32_t how, uint32_t a, uint32_t b, uint32_t c)
+{
+    float x = (float)a, y = (float)b, z = (float)c;
+    float signed_x = (float)(int32_t)a, signed_y = (float)(int32_t)b;
+
+    switch (how) {
+    case 0:
+        x = x * 0.37f;
+        return as_bits(x + y);
+    case 1:
+        y = signed_y * 1.1f;
+        return as_bits(signed_x - y);
+    case 2:
+        return (uint32_t)(float)(a >> 1);
+    case 3:
+        x = x + y;
+        return as_bits(x + z);
+    case 4:
+        return as_bits((float)((double)a / 3.0 - (double)b));
+    case 5:
+        x = signed_x * 0.001f;
+        return as_bits(floorf(x) + 0.3f);
+    case 6:
+        return as_bits(fmaf(x, 1.0009765625f, signed_y));
+    case 7:
+        x = signed_x * 0.01f;
+        return (uint32_t)(int32_t)rintf(x);
+    default:
+        return as_bits(x * 1e-42f);
+    }
 }
 
 // Of floats: a texel, or the mean of it and the next in the row.
@@ -217,6 +303,8 @@ static uint32_t number(const struct group *g, const struct expr *e, unsigned i)
         return a || b;
     case E_FLOAT:
         return v == 0 ? x + y : v == 1 ? x - y : v == 2 ? x * y : x > y ? x : y;
+    case E_ROUND:
+        return rounded(v, a, b, c);
     case E_LONG:
         return (uint32_t)((uint64_t)a * b >> 7);
     case E_VECTOR:
@@ -235,7 +323,7 @@ static uint32_t number(const struct group *g, const struct expr *e, unsigned i)
     case E_BITS:
         return bits(v, a, b);
     case E_TEXEL:
-        return texel(g, v, a, b);
+        return texel(g, v, a, b, c);
     case E_FILTERED:
         return filtered(g, v & 1, a, b);
     case E_GENERIC:
@@ -284,47 +372,52 @@ static void add(uint32_t *sum, unsigned slot, uint32_t value)
 
 #define FOR_ITEMS(mask)                     \
     for (unsigned i = 0; i < g->items; i++) \
-        if ((mask) >> i & 1)
+        if (has(&(mask), i))
 
-static uint64_t block(struct group *g, const struct stmt *s, uint64_t mask);
+static struct mask block(struct group *g, const struct stmt *s,
+                         struct mask mask);
 
-static uint64_t loop(struct group *g, const struct stmt *s, uint64_t mask)
+static struct mask loop(struct group *g, const struct stmt *s, struct mask mask)
 {
-    uint64_t outer_left = g->left, outer_again = g->again, done = 0;
-    uint32_t trips[TREE_ITEMS];
+    struct mask outer_left = g->left, outer_again = g->again;
+    struct mask none = {0}, done = none, over;
+    static uint32_t all_trips[16][TREE_ITEMS];
+    static unsigned depth;
+    uint32_t *trips = all_trips[depth++];
 
     FOR_ITEMS(mask)
     {
         trips[i] = number(g, s->a, i) & s->part;
         g->vars[s->value][i][0] = 0;
     }
-    for (bool first = true; mask; first = false) {
+    for (bool first = true; any(&mask); first = false) {
+        over = none;
         if (s->kind == S_FOR || !first)
             FOR_ITEMS(mask)
             {
                 uint32_t round = g->vars[s->value][i][0];
-                bool more = round - (s->kind == S_DO) < trips[i];
-                if (!more) {
-                    mask &= ~(1ull << i);
-                    done |= 1ull << i;
-                }
+                if (round - (s->kind != S_FOR) >= trips[i])
+                    put(&over, i);
             }
-        g->left = g->again = 0;
+        mask = without(mask, over);
+        done = either(done, over);
+        g->left = g->again = none;
         mask = block(g, s->body[0], mask);
-        mask |= g->again;
-        done |= g->left;
+        mask = either(mask, g->again);
+        done = either(done, g->left);
         FOR_ITEMS(mask)
         g->vars[s->value][i][0]++;
     }
     g->left = outer_left;
     g->again = outer_again;
+    depth--;
     return done;
 }
 
-static void call(struct group *g, const struct stmt *s, uint64_t mask)
+static void call(struct group *g, const struct stmt *s, struct mask mask)
 {
     const struct helper *h = &g->tree->helpers[s->part];
-    uint64_t outer = g->back, end;
+    struct mask outer = g->back, end;
 
     FOR_ITEMS(mask)
     {
@@ -336,7 +429,7 @@ static void call(struct group *g, const struct stmt *s, uint64_t mask)
     g->in_helper = false;
     FOR_ITEMS(mask)
     g->vars[s->value][i][0] =
-        end >> i & 1 ? number(g, h->result, i) : g->returned[i];
+        has(&end, i) ? number(g, h->result, i) : g->returned[i];
     g->back = outer;
 }
 
@@ -379,9 +472,10 @@ static void collect(struct group *g, const struct stmt *s, unsigned i)
     g->vars[s->value][i][0] = results[s->part];
 }
 
-static uint64_t statement(struct group *g, const struct stmt *s, uint64_t mask)
+static struct mask statement(struct group *g, const struct stmt *s,
+                             struct mask mask)
 {
-    uint64_t chosen = 0, through = 0, end = 0;
+    struct mask none = {0}, chosen = none, through = none, end = none;
 
     switch (s->kind) {
     case S_DECLARE:
@@ -421,39 +515,38 @@ static uint64_t statement(struct group *g, const struct stmt *s, uint64_t mask)
         break;
     case S_IF:
         FOR_ITEMS(mask)
-        chosen |= (uint64_t)(number(g, s->a, i) & 1) << i;
-        return block(g, s->body[0], chosen) |
-               block(g, s->body[1], mask & ~chosen);
+        if (number(g, s->a, i) & 1)
+            put(&chosen, i);
+        through = block(g, s->body[0], chosen);
+        return either(through, block(g, s->body[1], without(mask, chosen)));
     case S_FOR:
     case S_DO:
+    case S_AGAIN:
         return loop(g, s, mask);
     case S_SWITCH: {
-        uint32_t cases[TREE_ITEMS];
+        struct mask of[5] = {0};
         FOR_ITEMS(mask)
-        cases[i] = number(g, s->a, i) % 5;
+        put(&of[number(g, s->a, i) % 5], i);
+        of[3] = either(of[3], of[4]);
         for (unsigned k = 0; k < 4; k++) {
-            chosen = through;
-            FOR_ITEMS(mask)
-            if (cases[i] == k || (k == 3 && cases[i] > 3))
-                chosen |= 1ull << i;
-            chosen = block(g, s->body[k], chosen);
+            chosen = block(g, s->body[k], either(through, of[k]));
             bool ends = s->part >> k & 1 || k == 3;
-            end |= ends ? chosen : 0;
-            through = ends ? 0 : chosen;
+            end = ends ? either(end, chosen) : end;
+            through = ends ? none : chosen;
         }
         return end;
     }
     case S_BREAK:
-        g->left |= mask;
-        return 0;
+        g->left = either(g->left, mask);
+        return none;
     case S_CONTINUE:
-        g->again |= mask;
-        return 0;
+        g->again = either(g->again, mask);
+        return none;
     case S_RETURN:
         FOR_ITEMS(mask)
         g->returned[i] = number(g, s->a, i);
-        g->back |= mask;
-        return 0;
+        g->back = either(g->back, mask);
+        return none;
     case S_BARRIER:
         break;
     case S_EXCHANGE:
@@ -461,6 +554,27 @@ static uint64_t statement(struct group *g, const struct stmt *s, uint64_t mask)
         g->shared[i] = number(g, s->a, i);
         FOR_ITEMS(mask)
         g->vars[s->value][i][0] = g->shared[number(g, s->b, i) % g->items];
+        break;
+    case S_FETCH:
+        FOR_ITEMS(mask)
+        {
+            uint32_t a = number(g, s->a, i);
+            for (uint32_t k = 0; k < (s->part ? 8 : TREE_FETCH); k++)
+                g->shared[k] =
+                    g->launch
+                        ->input[s->part ? k * (1 + (a & 7)) : k + (a & 31)];
+            break; // all ask for the same
+        }
+        FOR_ITEMS(mask)
+        g->vars[s->value][i][0] =
+            g->shared[number(g, s->b, i) & (s->part ? 7 : 31)];
+        break;
+    case S_PRINT:
+        FOR_ITEMS(mask)
+        {
+            g->printed->lines++;
+            g->printed->sum += number(g, s->a, i);
+        }
         break;
     case S_ATOMIC:
         FOR_ITEMS(mask)
@@ -495,7 +609,7 @@ static uint64_t statement(struct group *g, const struct stmt *s, uint64_t mask)
     return mask;
 }
 
-static void digest(struct group *g, const struct stmt *s, uint64_t mask)
+static void digest(struct group *g, const struct stmt *s, struct mask mask)
 {
     unsigned part = tree_digested(g->tree->types[s->value], s->part);
 
@@ -503,9 +617,10 @@ static void digest(struct group *g, const struct stmt *s, uint64_t mask)
     g->digest[i] = g->digest[i] * 31 + g->vars[s->value][i][part];
 }
 
-static uint64_t block(struct group *g, const struct stmt *s, uint64_t mask)
+static struct mask block(struct group *g, const struct stmt *s,
+                         struct mask mask)
 {
-    for (; s && mask; s = s->next) {
+    for (; s && any(&mask); s = s->next) {
         mask = statement(g, s, mask);
         if (!g->in_helper && tree_gives_value(s->kind))
             digest(g, s, mask);
@@ -515,7 +630,8 @@ static uint64_t block(struct group *g, const struct stmt *s, uint64_t mask)
 
 void tree_interpret(const struct tree *tree, const struct tree_launch *l,
                     uint32_t *out, uint32_t tally[TREE_SUMS], uint32_t *canvas,
-                    uint32_t (*cells)[TREE_MEMBERS])
+                    uint32_t (*cells)[TREE_MEMBERS],
+                    struct tree_printed *printed)
 {
     uint32_t groups[3];
 
@@ -526,12 +642,15 @@ void tree_interpret(const struct tree *tree, const struct tree_launch *l,
     for (uint32_t id = 0; id < groups[0] * groups[1] * groups[2]; id++) {
         static struct group group;
         struct group *g = &group;
-        *g = (struct group){.tree = tree,
-                            .launch = l,
-                            .out = out,
-                            .tally = tally,
-                            .canvas = canvas,
-                            .cells = cells};
+        // Large, and set before it is read, but for these.
+        g->tree = tree;
+        g->launch = l;
+        g->out = out;
+        g->tally = tally;
+        g->canvas = canvas;
+        g->cells = cells;
+        g->printed = printed;
+        g->left = g->again = g->back = (struct mask){0};
         g->id[0] = id % groups[0];
         g->id[1] = id / groups[0] % groups[1];
         g->id[2] = id / groups[0] / groups[1];
@@ -545,7 +664,9 @@ void tree_interpret(const struct tree *tree, const struct tree_launch *l,
         }
         for (uint32_t k = 0; k < TREE_SUMS; k++)
             g->sums[k] = l->n * k;
-        uint64_t all = ~0ull >> (64 - g->items);
+        struct mask all = {0};
+        for (unsigned i = 0; i < g->items; i++)
+            put(&all, i);
         FOR_ITEMS(all)
         g->digest[i] = 1;
         block(g, tree->body, all);

@@ -65,6 +65,16 @@ static void expr(const struct printer *p, const struct expr *e)
         "(uint)(int)((float)(A & 4095u) - (float)(B & 4095u))",
         "(uint)(int)((float)(A & 4095u) * (float)(B & 4095u))",
         "(uint)(int)fmax((float)(A & 4095u), (float)(B & 4095u))"};
+    static const char *const rounded[] = {
+        "as_uint((float)A * 0.37f + (float)B)",
+        "as_uint((float)(int)A - (float)(int)B * 1.1f)",
+        "(uint)(float)(A >> 1)",
+        "as_uint((float)A + (float)B + (float)C)",
+        "as_uint((float)((double)A / 3.0 - (double)B))",
+        "as_uint(floor((float)(int)A * 0.001f) + 0.3f)",
+        "as_uint(fma((float)A, 1.0009765625f, (float)(int)B))",
+        "(uint)(int)rint((float)(int)A * 0.01f)",
+        "as_uint((float)A * 1e-42f)"};
     static const char *const half_ops[] = {
         "(uint)((half)(A & 31u) * (half)(B & 31u))",
         "(uint)((half)(A & 511u) + (half)(B & 511u))",
@@ -76,7 +86,9 @@ static void expr(const struct printer *p, const struct expr *e)
         "read_imageui(picture, border, (int2)(A & 15u, (int)(B & 15u) - 4)).x",
         ("read_imageui(picture, repeat, (float2)((float)(A & 31u) + 0.5f, "
          "(float)(B & 31u) + 0.5f) / 8.0f).x"),
-        "(uint)read_imagei(signs, (int2)(A & 7u, B & 7u)).x"};
+        "(uint)read_imagei(signs, (int2)(A & 7u, B & 7u)).x",
+        "read_imageui(row, (int)(A & 63u)).x",
+        "read_imageui(box, (int4)(A & 3u, B & 3u, C & 3u, 0)).x"};
     static const char *const filtered[] = {
         "(uint)read_imagef(floats, (int2)(A & 7u, B & 7u)).x",
         ("(uint)read_imagef(floats, mixed, (float2)((float)(A & 7u) + 1.0f, "
@@ -150,6 +162,7 @@ static void expr(const struct printer *p, const struct expr *e)
     } else
         with(p, e,
              e->kind == E_FLOAT      ? float_ops[e->value]
+             : e->kind == E_ROUND    ? rounded[e->value]
              : e->kind == E_HALF     ? half_ops[e->value]
              : e->kind == E_BITS     ? bit_ops[e->value]
              : e->kind == E_TEXEL    ? texels[e->value]
@@ -188,6 +201,13 @@ static void loop(const struct printer *p, const struct stmt *s)
                 v);
         block(p, s->body[0]);
         fputs("} }\n", p->file);
+    } else if (s->kind == S_AGAIN) {
+        unsigned label = ++*p->labels;
+        fprintf(p->file, "{ uint v%u = 0, t%u = %uu & ", v, v, s->part);
+        expr(p, s->a);
+        fprintf(p->file, ";\nback%u:;\n{\n", label);
+        block(p, s->body[0]);
+        fprintf(p->file, "}\nif (v%u++ < t%u) goto back%u; }\n", v, v, label);
     } else {
         fprintf(p->file, "{ uint v%u = 0, t%u = %uu & ", v, v, s->part);
         expr(p, s->a);
@@ -265,13 +285,14 @@ static void statement(const struct printer *p, const struct stmt *s)
     static const char *const sums[TREE_SUMS] = {"add", "xor", "or",
                                                 "and", "min", "max"};
     enum var_type type = p->tree->types[s->value];
+    const char *wary = p->tree->wary && s->value % 3 == 0 ? "volatile " : "";
     FILE *f = p->file;
 
     switch (s->kind) {
     case S_DECLARE:
         if (type == V_ARRAY) {
-            fprintf(f, "uint v%u[8];\nfor (uint i = 0; i < 8; i++) v%u[i] = ",
-                    s->value, s->value);
+            fprintf(f, "%suint v%u[8];\nfor (uint i = 0; i < 8; i++) v%u[i] = ",
+                    wary, s->value, s->value);
             expr(p, s->a);
             fprintf(f, " + i * %uu;\n", TREE_MIX);
             break;
@@ -282,7 +303,7 @@ static void statement(const struct printer *p, const struct stmt *s)
             fputs(");\n", f);
             break;
         }
-        fprintf(f, "%s v%u = ", type_names[type], s->value);
+        fprintf(f, "%s%s v%u = ", wary, type_names[type], s->value);
         converted(p, type, true, s->a);
         fputs(";\n", f);
         break;
@@ -343,6 +364,7 @@ static void statement(const struct printer *p, const struct stmt *s)
         break;
     case S_FOR:
     case S_DO:
+    case S_AGAIN:
         loop(p, s);
         break;
     case S_SWITCH:
@@ -380,6 +402,24 @@ static void statement(const struct printer *p, const struct stmt *s)
                 s->value);
         expr(p, s->b);
         fputs(" % ITEMS];\nbarrier(CLK_LOCAL_MEM_FENCE);\n", f);
+        break;
+    case S_FETCH:
+        fprintf(f,
+                "{ event_t e = async_work_group_%s((__local uint *)shared, "
+                "input",
+                s->part ? "strided_copy" : "copy");
+        fputs(s->part ? ", 8, 1u + (7u & " : " + (31u & ", f);
+        expr(p, s->a);
+        fprintf(f, ")%s, 0);\nwait_group_events(1, &e); }\nuint v%u = shared[",
+                s->part ? "" : ", 32", s->value);
+        expr(p, s->b);
+        fprintf(f, " & %uu];\nbarrier(CLK_LOCAL_MEM_FENCE);\n",
+                s->part ? 7 : 31);
+        break;
+    case S_PRINT:
+        fputs("printf(\"%u\\n\", ", f);
+        expr(p, s->a);
+        fputs(");\n", f);
         break;
     case S_ATOMIC:
         fprintf(f, "atomic_%s(&sums[%u], ", sums[s->part], s->part);
@@ -479,8 +519,7 @@ static void variables(FILE *f)
 static void group(const struct tree *tree, FILE *f)
 {
     fprintf(f, "%s__local uint sums[%u];\n",
-            tree->local_argument ? "" : "__local uint shared[1024];\n",
-            TREE_SUMS);
+            tree->local_argument ? "" : "SHARED shared[1024];\n", TREE_SUMS);
     fputs("uint own[4];\nfor (uint i = 0; i < 4; i++) own[i] = n * i;\n"
           "if (AT(0) + AT(1) + AT(2) == 0) for (int d = 0; d < 3; d++) "
           "sizes[d] = get_local_size(d);\n"
@@ -496,8 +535,9 @@ void tree_print(const struct tree *tree, FILE *f)
 
     fprintf(f,
             "// seed %llu\n#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n"
+            "#pragma OPENCL FP_CONTRACT OFF\n#define SHARED %s__local uint\n"
             "__constant uint table[16] = {",
-            (unsigned long long)tree->seed);
+            (unsigned long long)tree->seed, tree->wary ? "volatile " : "");
     for (unsigned i = 0; i < TREE_TABLE; i++)
         fprintf(f, "%uu,", TREE_AT(i));
     fputs("};\n"
@@ -524,7 +564,7 @@ void tree_print(const struct tree *tree, FILE *f)
     for (unsigned i = 0; i < TREE_HELPERS; i++) {
         const struct helper *h = &tree->helpers[i];
         fprintf(f, "uint h%u(%suint v%u, uint v%u) {\n", i,
-                tree->flat ? "" : "__local uint *shared, ", h->params[0],
+                tree->flat ? "" : "SHARED *shared, ", h->params[0],
                 h->params[1]);
         block(&p, h->body);
         fputs("return ", f);
@@ -542,11 +582,13 @@ void tree_print(const struct tree *tree, FILE *f)
             "*cells%s%s%s) {\n",
             tree->picture ? ", read_only image2d_t picture, read_only "
                             "image2d_t signs, read_only image2d_t floats, "
+                            "read_only image1d_t row, read_only image3d_t "
+                            "box, "
                           : "",
             !tree->picture ? ""
             : tree->modern ? "read_write image2d_t canvas"
                            : "write_only image2d_t canvas",
-            tree->local_argument ? ", __local uint *shared" : "");
+            tree->local_argument ? ", SHARED *shared" : "");
     fprintf(f,
             "%s place = AT(0) + get_global_size(0) * (AT(1) + "
             "get_global_size(1) * AT(2));\n"

@@ -2,40 +2,50 @@
 // shape of work-group. There is nothing wrong with them: checked they do the
 // same, and nothing is told.
 //
-//     random_kernels_test [--check] [--seed FIRST] [--count N] [--print]
+//     random_kernels_test [--check] [--cpu NAME] [--seed FIRST] [--count N]
+//                         [--seconds S] [--print]
 //
 // A failure names its seed; --seed N tries that kernel alone, --print shows it.
+// --cpu: code for that processor, as clang names it. --seconds: kernel after
+// kernel for so long, from another first one each time unless one is given.
 #include <heddle/heddle.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "tests/check.h"
 #include "tests/kernels/tree.h"
 
 enum {
-    MOST_ITEMS = 256
+    MOST_ITEMS = 1280
 };
 
 static const struct {
     unsigned dims;
     uint32_t global[3], local[3], offset[3];
 } shapes[] = {
-    {1, {3}, {1}, {0}},         {1, {10}, {3}, {5}},
-    {1, {32}, {8}, {0}},        {1, {50}, {16}, {0}},
-    {1, {130}, {61}, {1000}},   {1, {128}, {64}, {0}},
-    {2, {16, 8}, {8, 4}, {0}},  {2, {13, 10}, {8, 4}, {2, 3}},
-    {2, {40, 6}, {20, 2}, {0}}, {3, {5, 4, 3}, {2, 3, 2}, {1, 2, 3}},
-    {1, {60}, {0}, {7}},
+    {1, {3}, {1}, {0}},           {1, {10}, {3}, {5}},
+    {1, {32}, {8}, {0}},          {1, {50}, {16}, {0}},
+    {1, {130}, {61}, {1000}},     {1, {128}, {64}, {0}},
+    {2, {16, 8}, {8, 4}, {0}},    {2, {13, 10}, {8, 4}, {2, 3}},
+    {2, {40, 6}, {20, 2}, {0}},   {3, {5, 4, 3}, {2, 3, 2}, {1, 2, 3}},
+    {1, {60}, {0}, {7}},          {1, {1024}, {1024}, {0}},
+    {2, {64, 20}, {64, 16}, {0}},
 };
 
 enum {
-    MOST_ARGS = 11
+    MOST_ARGS = 13,
+    PICTURES = 6
 };
 
 struct trial {
     struct hd_runtime *runtime;
     unsigned long told, untold; // arguments whose footprint is rows, or all
     struct hd_buffer *out, *input, *sizes, *tally, *floats, *canvas, *cells;
-    // The input, also as signed numbers and as floats; and what is painted.
-    struct hd_image *pictures[4];
+    // The input, also as signed numbers, as floats, as a row and as a box; and
+    // what is painted.
+    struct hd_image *pictures[PICTURES];
+    FILE *paper;     // what kernels print
+    const char *cpu; // NULL: the one at hand
 };
 
 static bool fits(const struct tree *tree, const struct tree_launch *launch)
@@ -219,12 +229,55 @@ static bool same_groups(const struct trial *t, const struct tree *tree,
     return true;
 }
 
+// Launch with what is printed on paper.
+static hd_status launch_on_paper(const struct trial *t,
+                                 const struct hd_kernel *kernel,
+                                 const struct hd_range *range,
+                                 const struct hd_arg *args, unsigned count,
+                                 struct hd_error *error)
+{
+    fflush(stdout);
+    int out = dup(STDOUT_FILENO), paper = fileno(t->paper);
+
+    CHECK(out >= 0 && ftruncate(paper, 0) == 0 &&
+          lseek(paper, 0, SEEK_SET) == 0);
+    CHECK(dup2(paper, STDOUT_FILENO) >= 0);
+    hd_status status = hd_launch(t->runtime, kernel, range, args, count, error);
+    fflush(stdout);
+    CHECK(dup2(out, STDOUT_FILENO) >= 0);
+    close(out);
+    return status;
+}
+
+static bool same_lines(const struct trial *t, const struct tree *tree,
+                       unsigned shape, const struct tree_printed *expected)
+{
+    struct tree_printed found = {0};
+    uint32_t number;
+
+    if (!tree->prints)
+        return true;
+    rewind(t->paper);
+    for (; fscanf(t->paper, "%u\n", &number) == 1; found.lines++)
+        found.sum += number;
+    if (feof(t->paper) && found.lines == expected->lines &&
+        found.sum == expected->sum)
+        return true;
+    fprintf(stderr,
+            "seed %llu, shape %u: %u lines with a sum of %u are printed, not "
+            "%u with %u\n",
+            (unsigned long long)tree->seed, shape, found.lines, found.sum,
+            expected->lines, expected->sum);
+    return false;
+}
+
 // Return whether one launch gave what the interpreter says.
 static bool same(struct trial *t, const struct tree *tree,
                  const struct hd_program *program, unsigned shape)
 {
     const struct hd_kernel *kernel = hd_program_find(program, "k");
     uint32_t tally[TREE_SUMS];
+    struct tree_printed printed = {0};
 
     static uint32_t expected[MOST_ITEMS * TREE_RESULTS], painted[MOST_ITEMS];
     static uint32_t kept[MOST_ITEMS * TREE_CELLS][TREE_MEMBERS];
@@ -267,7 +320,7 @@ static bool same(struct trial *t, const struct tree *tree,
                                      HD_VALUE(launch.n),  HD_VALUE(pack),
                                      HD_BUFFER(t->sizes), HD_BUFFER(t->cells)};
     unsigned count = 6;
-    for (unsigned i = 0; tree->picture && i < 4; i++)
+    for (unsigned i = 0; tree->picture && i < PICTURES; i++)
         args[count++] = (struct hd_arg)HD_IMAGE(t->pictures[i]);
     if (tree->local_argument)
         args[count++] = (struct hd_arg)HD_LOCAL(4096);
@@ -284,7 +337,11 @@ static bool same(struct trial *t, const struct tree *tree,
     if (!tree->picture) // which reads it as well
         hide_input(t, &all[1].read);
     hd_status status =
-        hd_launch(t->runtime, kernel, &range, args, count, &error);
+        tree->prints
+            ? launch_on_paper(t, kernel, &range, args, count, &error)
+            : hd_launch(t->runtime, kernel, &range, args, count, &error);
+    if (status == HD_ENOTSUP && t->cpu)
+        SKIP(error.text);
     if (status != HD_OK) {
         fprintf(stderr, "seed %llu, shape %u: %s\n",
                 (unsigned long long)tree->seed, shape, error.text);
@@ -296,7 +353,7 @@ static bool same(struct trial *t, const struct tree *tree,
     if (launch.local[0] == 0)
         for (unsigned d = 0; d < 3; d++)
             launch.local[d] = tree->flat ? 1 : sizes[d];
-    tree_interpret(tree, &launch, expected, tally, painted, kept);
+    tree_interpret(tree, &launch, expected, tally, painted, kept, &printed);
     for (unsigned i = 0; i < MOST_ITEMS * TREE_RESULTS; i++)
         if (out[i] != expected[i]) {
             fprintf(stderr,
@@ -307,7 +364,8 @@ static bool same(struct trial *t, const struct tree *tree,
                     i / TREE_RESULTS, out[i], expected[i]);
             return false;
         }
-    return same_writes(t, tree, shape, all) &&
+    return same_lines(t, tree, shape, &printed) &&
+           same_writes(t, tree, shape, all) &&
            same_canvas(t, tree, shape, painted) &&
            same_cells(t, tree, shape, kept) &&
            same_tally(t, tree, program, shape, tally);
@@ -325,8 +383,10 @@ static bool try_form(struct trial *t, const struct tree *tree, const char *text,
     char options[64];
     snprintf(options, sizeof(options), "-w -cl-std=%s %s",
              tree->modern ? "CL3.0" : "CL1.2", may_fall_back ? "" : form);
-    const struct hd_program_params params = {
-        .path = "random.cl", .source = text, .options = options};
+    const struct hd_program_params params = {.path = "random.cl",
+                                             .source = text,
+                                             .options = options,
+                                             .cpus = t->cpu};
     struct hd_program *program;
     struct hd_error error;
     hd_status status = hd_program_create(t->runtime, &params, &program, &error);
@@ -375,6 +435,7 @@ int main(int argc, char **argv)
     const struct hd_runtime_params params = {.device = "cpu", .no_cache = true};
     unsigned long long first = 1, count = 0, bad = 0;
     bool print = false, checks = false;
+    time_t begin = time(NULL), seconds = 0;
     struct trial t = {0};
     struct hd_error error;
 
@@ -383,6 +444,10 @@ int main(int argc, char **argv)
             print = true;
         else if (!strcmp(argv[i], "--check"))
             checks = true;
+        else if (!strcmp(argv[i], "--cpu") && i + 1 < argc)
+            t.cpu = argv[++i];
+        else if (!strcmp(argv[i], "--seconds") && i + 1 < argc)
+            seconds = strtol(argv[++i], NULL, 10);
         else if (!strcmp(argv[i], "--seed") && i + 1 < argc) {
             first = strtoull(argv[++i], NULL, 10);
             count = count ? count : 1;
@@ -390,7 +455,14 @@ int main(int argc, char **argv)
             count = strtoull(argv[++i], NULL, 10);
         else
             return 2;
+    if (seconds > 0) {
+        if (first == 1)
+            first = (unsigned long long)begin * 1000;
+        count = ~0ull;
+        printf("from seed %llu on\n", first);
+    }
     count = count ? count : 40;
+    CHECK((t.paper = tmpfile()));
     CHECK_OK(hd_runtime_create(&params, &t.runtime, &error), error);
     CHECK_OK(hd_buffer_create(t.runtime, MOST_ITEMS * TREE_RESULTS * 4, &t.out,
                               &error),
@@ -410,27 +482,36 @@ int main(int argc, char **argv)
              error);
     const struct {
         enum hd_channel_type type;
-        uint32_t width, height;
+        uint32_t width, height, depth;
         struct hd_buffer *buffer;
-    } pictures[] = {
-        {HD_UNSIGNED_INT32, TREE_SIDE, TREE_SIDE, t.input},
-        {HD_SIGNED_INT32, TREE_SIDE, TREE_SIDE, t.input},
-        {HD_FLOAT, TREE_SIDE, TREE_SIDE, t.floats},
-        {HD_UNSIGNED_INT32, TREE_CANVAS, MOST_ITEMS / TREE_CANVAS, t.canvas}};
-    for (unsigned i = 0; i < 4; i++) {
-        const struct hd_image_params picture = {.kind = HD_IMAGE_2D,
-                                                .order = HD_R,
-                                                .type = pictures[i].type,
-                                                .width = pictures[i].width,
-                                                .height = pictures[i].height,
-                                                .buffer = pictures[i].buffer};
+    } pictures[PICTURES] = {
+        {HD_UNSIGNED_INT32, TREE_SIDE, TREE_SIDE, 0, t.input},
+        {HD_SIGNED_INT32, TREE_SIDE, TREE_SIDE, 0, t.input},
+        {HD_FLOAT, TREE_SIDE, TREE_SIDE, 0, t.floats},
+        {HD_UNSIGNED_INT32, TREE_INPUT, 0, 0, t.input},
+        {HD_UNSIGNED_INT32, TREE_EDGE, TREE_EDGE, TREE_EDGE, t.input},
+        {HD_UNSIGNED_INT32, TREE_CANVAS, MOST_ITEMS / TREE_CANVAS, 0,
+         t.canvas}};
+    for (unsigned i = 0; i < PICTURES; i++) {
+        const struct hd_image_params picture = {
+            .kind = pictures[i].depth    ? HD_IMAGE_3D
+                    : pictures[i].height ? HD_IMAGE_2D
+                                         : HD_IMAGE_1D,
+            .order = HD_R,
+            .depth = pictures[i].depth,
+            .type = pictures[i].type,
+            .width = pictures[i].width,
+            .height = pictures[i].height,
+            .buffer = pictures[i].buffer};
         CHECK_OK(hd_image_create(t.runtime, &picture, &t.pictures[i], &error),
                  error);
     }
-    for (unsigned long long k = 0; k < count; k++)
+    unsigned long long k = 0;
+    for (; k < count && (!seconds || time(NULL) - begin < seconds); k++)
         bad += !try_seed(&t, first + k, print, checks);
-    for (unsigned i = 0; i < 4; i++)
+    for (unsigned i = 0; i < PICTURES; i++)
         hd_image_destroy(t.pictures[i]);
+    fclose(t.paper);
     hd_buffer_destroy(t.cells);
     hd_buffer_destroy(t.canvas);
     hd_buffer_destroy(t.floats);
@@ -441,6 +522,6 @@ int main(int argc, char **argv)
     hd_runtime_destroy(t.runtime);
     printf("%llu kernels, %llu wrong; footprints of %lu arguments are rows, of "
            "%lu all\n",
-           count, bad, t.told, t.untold);
+           k, bad, t.told, t.untold);
     return bad != 0;
 }

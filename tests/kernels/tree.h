@@ -13,7 +13,7 @@
 
 enum {
     TREE_VARS = 160,
-    TREE_ITEMS = 64,               // most work-items of a group
+    TREE_ITEMS = 1024,             // most work-items of a group
     TREE_ARRAY = 8,                // elements of a private array
     TREE_MEMBERS = 8,              // of struct cell
     TREE_CELLS = 2,                // in global memory, of a work-item
@@ -24,6 +24,8 @@ enum {
     TREE_HELPERS = 3,
     TREE_SUB_GROUP = 16, // work-items
     TREE_SIDE = 8,       // of the images that have the input for texels
+    TREE_EDGE = 4,       // of the one with depth
+    TREE_FETCH = 32,     // elements that a group copies at most
     TREE_CANVAS = 32     // texels in a row of the image that is written
 };
 
@@ -62,6 +64,7 @@ enum expr_kind {
     E_BOTH,
     E_EITHER,
     E_FLOAT,
+    E_ROUND, // value: which calculation whose results are rounded
     E_LONG,
     E_VECTOR, // value: component
     E_FLOATS, // likewise
@@ -69,8 +72,8 @@ enum expr_kind {
     E_HALF,
     E_CHAR,
     E_BITS,     // value: which function of bits
-    E_TEXEL,    // value: without a sampler, with one of those in the kernel, or
-                // of signed numbers
+    E_TEXEL,    // value: without a sampler, with one of those in the kernel, of
+                // signed numbers, of one dimension or of three
     E_FILTERED, // of floats; value: as it is, or mixed of two
     E_GENERIC,  // through a pointer to global or private memory
     E_DOT,      // value: which product of packed bytes
@@ -119,6 +122,7 @@ enum stmt_kind {
     S_IF,
     S_FOR,
     S_DO,
+    S_AGAIN, // a jump back
     S_SWITCH,
     S_BREAK,
     S_CONTINUE,
@@ -127,6 +131,8 @@ enum stmt_kind {
     S_EXCHANGE, // own slot, barrier, another's slot, barrier
     S_ATOMIC,
     S_TALLY,   // an atomic of the program; the operation goes by the slot
+    S_FETCH,   // the group copies a part of the input, or each a-th; read one
+    S_PRINT,   // a line
     S_SUM,     // barrier, read an atomic, barrier
     S_COLLECT, // part: enum collective
     S_CALL,
@@ -170,6 +176,8 @@ struct tree {
     bool local_argument;  // the shared array is an argument
     bool modern;          // OpenCL C 3.0, and what only it has
     bool picture;         // images are arguments
+    bool wary;            // much is volatile
+    bool prints;
     bool flat; // nothing asks for groups; much asks for borders, as filters do
     unsigned vars;
     enum var_type types[TREE_VARS];
@@ -184,6 +192,11 @@ struct tree_launch {
     uint32_t global[3], local[3], offset[3];
     uint32_t n;
     uint32_t input[TREE_INPUT];
+};
+
+// Lines with a number each, in any order.
+struct tree_printed {
+    uint32_t lines, sum;
 };
 
 // As kernels declare it: variables, and elements of a buffer. What a variable
@@ -222,6 +235,7 @@ static inline bool tree_gives_value(enum stmt_kind kind)
     case S_TURN:
     case S_TAKE:
     case S_EXCHANGE:
+    case S_FETCH:
     case S_SUM:
     case S_COLLECT:
     case S_CALL:
@@ -291,9 +305,11 @@ void tree_print(const struct tree *tree, FILE *file);
 
 // Write the TREE_RESULTS results of every work-item of the launch to out, what
 // the program's own variables hold then to `tally`, the texels that work-items
-// give a value to `canvas`, and what they do with their cells to `cells`.
+// give a value to `canvas`, and what they do with their cells to `cells`; add
+// the lines they print to `printed`.
 void tree_interpret(const struct tree *tree, const struct tree_launch *launch,
                     uint32_t *out, uint32_t tally[TREE_SUMS], uint32_t *canvas,
-                    uint32_t (*cells)[TREE_MEMBERS]);
+                    uint32_t (*cells)[TREE_MEMBERS],
+                    struct tree_printed *printed);
 
 #endif

@@ -286,6 +286,33 @@ HD_API hd_status hd_graph_generate(struct hd_runtime *runtime,
 HD_API hd_status hd_graph_prepare(struct hd_graph *graph,
                                   struct hd_error *error);
 
+// What the scheduler aims at.
+enum hd_graph_goal {
+    HD_GRAPH_AUTO, // least time; memory when it runs short
+    HD_GRAPH_TIME, // no pass waits for memory
+    // Resources and scratch lie in one block, in which those share bytes that
+    // are not alive together; passes wait for each other where they must.
+    HD_GRAPH_MEMORY
+};
+
+/// How a graph is to be scheduled. All zero: as the scheduler thinks best.
+struct hd_graph_policy {
+    enum hd_graph_goal goal;
+    // HD_GRAPH_AUTO: if all resources and scratch together take more than this,
+    // the goal is memory. 0: than there is free when the graph is prepared
+    // [bytes]. It is memory too after a run that could not get any.
+    uint64_t memory;
+    bool whole; // no pass is run in parts
+};
+
+/// Say how to schedule the graph; NULL: as the scheduler thinks best. It is
+/// prepared again by the next run.
+///
+/// Errors:  HD_EINVAL (no such goal, a graph that is running)
+HD_API hd_status hd_graph_set_policy(struct hd_graph *graph,
+                                     const struct hd_graph_policy *policy,
+                                     struct hd_error *error);
+
 struct hd_graph_run_params {
     // Called when a pass has finished, from any worker, one call at a time. It
     // and `data` must last until the run has ended.
@@ -397,6 +424,7 @@ struct hd_graph_statistics {
     uint64_t predicted;     // what it was thought to take,
     uint64_t area;          // at least: work over workers,
     uint64_t critical_path; // and at least: the longest chain
+    bool planned;  // resources and scratch share one block: HD_GRAPH_MEMORY
     uint64_t live; // resources and scratch alive at the worst moment [bytes]
     uint64_t heap; // held for them at the worst moment, spare too [bytes]
 };

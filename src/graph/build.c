@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "graph/agile.h"
+#include "graph/arena.h"
 
 enum {
     BLOCK_SIZE = 64 * 1024 // of strings [bytes]
@@ -137,6 +138,8 @@ void hd_graph_destroy(struct hd_graph *graph)
         hd_group_wait(graph->context.launcher->pool, &graph->group);
     hdi_graph_release(graph);
     hdi_agile_forget(graph);
+    hdi_arena_free(graph);
+    hdi_arena_forget(graph);
     hdi_memory_destroy(&graph->memory);
     hdi_graph_unprepare(graph);
     for (uint32_t i = 0; i < graph->programs.count; i++)
@@ -166,6 +169,25 @@ void hd_graph_destroy(struct hd_graph *graph)
     pthread_mutex_destroy(&graph->ready_lock);
     pthread_mutex_destroy(&graph->lock);
     free(graph);
+}
+
+hd_status hd_graph_set_policy(struct hd_graph *graph,
+                              const struct hd_graph_policy *policy,
+                              struct hd_error *error)
+{
+    static const struct hd_graph_policy defaults;
+
+    if (!graph || (policy && (unsigned)policy->goal > HD_GRAPH_MEMORY))
+        return hdi_fail(error, HD_EINVAL,
+                        "hd_graph_set_policy() takes a graph, and a goal of "
+                        "enum hd_graph_goal");
+    if (atomic_load_explicit(&graph->running, memory_order_acquire))
+        return hdi_fail(error, HD_EINVAL,
+                        "the graph is running: wait for its event first");
+    graph->policy = policy ? *policy : defaults;
+    graph->ran_short = false;
+    hdi_graph_unprepare(graph);
+    return HD_OK;
 }
 
 // Resources -------------------------------------------------------------------

@@ -103,6 +103,7 @@ void hd_graph_stats(const struct hd_graph *graph,
     statistics->predicted = graph->forecast.makespan;
     statistics->area = graph->forecast.area;
     statistics->critical_path = graph->forecast.critical_path;
+    statistics->planned = graph->arena.planned;
     statistics->live = graph->memory.peak;
     statistics->heap = graph->memory.held;
 }

@@ -72,6 +72,20 @@ void hdi_memory_begin(struct hdi_memory *memory)
     memory->held = 0;
 }
 
+void hdi_memory_borrow(struct hdi_memory *memory, uint64_t size)
+{
+    pthread_mutex_lock(&memory->lock);
+    count_live(memory, size);
+    pthread_mutex_unlock(&memory->lock);
+}
+
+void hdi_memory_return(struct hdi_memory *memory, uint64_t size)
+{
+    pthread_mutex_lock(&memory->lock);
+    memory->live -= size;
+    pthread_mutex_unlock(&memory->lock);
+}
+
 // The newest of that size: its pages are the likeliest to be in a cache.
 static struct hd_buffer *find_spare(struct hdi_memory *memory, uint64_t size)
 {

@@ -30,6 +30,10 @@ void hdi_memory_destroy(struct hdi_memory *memory);
 // A run begins; everything has been given back.
 void hdi_memory_begin(struct hdi_memory *memory);
 
+// Something else serves so many bytes, and does no more [bytes].
+void hdi_memory_borrow(struct hdi_memory *memory, uint64_t size);
+void hdi_memory_return(struct hdi_memory *memory, uint64_t size);
+
 // Let go of what is spare; true when there was any.
 bool hdi_memory_drop(struct hdi_memory *memory);
 

@@ -73,6 +73,7 @@ struct hdi_graph_slot {
     uint32_t first; // pass that takes it; HDI_NONE: the caller's
     bool copies;    // the input, when it is taken
     bool carried;   // was there before the run, and is ours
+    uint32_t part;  // of the arena, or HDI_NONE
     // While running. The edges of the graph order all accesses to `memory`.
     bool owned;            // memory is ours, not the caller's
     _Atomic uint32_t left; // uses to come
@@ -115,6 +116,7 @@ struct hdi_command {
 
 struct hdi_scratch {
     uint64_t size;            // [bytes]
+    uint32_t part;            // of the arena, or HDI_NONE
     struct hd_buffer *memory; // while its pass runs
 };
 
@@ -152,7 +154,8 @@ enum hdi_edge_kind {
     HDI_EDGE_READ,      // writes what the other reads
     HDI_EDGE_OVERWRITE, // reads what the other overwrites
     HDI_EDGE_WRITE,     // writes what the other overwrites
-    HDI_EDGE_ORDER      // stated by the program
+    HDI_EDGE_ORDER,     // stated by the program
+    HDI_EDGE_MEMORY     // uses memory that the other takes
 };
 
 struct hdi_edge {
@@ -229,6 +232,20 @@ struct hdi_forecast {
     uint32_t known;         // passes that have run before
 };
 
+struct hdi_part {
+    uint64_t offset, size; // [bytes]
+};
+
+// One block for all resources and scratch: arena.h.
+struct hdi_arena {
+    bool planned;          // slots and scratch have their parts
+    bool current;          // the block is as planned
+    uint64_t height, live; // of the block; most in it at one time [bytes]
+    struct hdi_part *parts;
+    uint32_t part_count, made_count;
+    struct hd_buffer *block, **made; // parts, while there is a block
+};
+
 struct hdi_string_block;
 
 enum {
@@ -280,6 +297,10 @@ struct hd_graph {
     bool reweigh;               // the weights are not what the rank was made of
     struct hdi_forecast forecast;
     struct hdi_feedback_key *keys; // of each pass; NULL: nothing is kept
+
+    struct hd_graph_policy policy;
+    bool ran_short; // of memory: the next run takes as little as it can
+    struct hdi_arena arena;
 
     // A run.
     uint32_t done;  // passes that runs of what had been built have run

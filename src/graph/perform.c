@@ -22,8 +22,24 @@ void hdi_graph_slot_release(struct hd_graph *graph, struct hdi_graph_slot *slot)
 {
     if (slot->owned)
         hdi_memory_give(&graph->memory, slot->memory);
+    else if (slot->memory && slot->part != HDI_NONE)
+        hdi_memory_return(&graph->memory, slot->memory->size);
     slot->memory = NULL;
     slot->owned = false;
+}
+
+// Of the arena, if it has a part there.
+static hd_status take_part(struct hd_graph *graph, uint32_t part, uint64_t size,
+                           struct hd_buffer **memory, bool *used,
+                           struct hd_error *error)
+{
+    if (part == HDI_NONE)
+        return hdi_memory_take(&graph->memory, graph->context.launcher, size,
+                               memory, used, error);
+    *memory = graph->arena.made[part];
+    *used = true;
+    hdi_memory_borrow(&graph->memory, size);
+    return HD_OK;
 }
 
 // The memory that the first pass to use a slot needs. An input is copied, so
@@ -36,18 +52,18 @@ static hd_status take_slot(struct hd_graph *graph, struct hdi_graph_slot *slot,
 
     if (r->map)
         return hdi_agile_take(graph, slot->resource, error);
-    hd_status status = hdi_memory_take(&graph->memory, graph->context.launcher,
-                                       r->size, &slot->memory, &used, error);
+    hd_status status =
+        take_part(graph, slot->part, r->size, &slot->memory, &used, error);
 
     if (status != HD_OK) {
         hdi_prefix_error(error, "memory for resource '%s' (%llu bytes)",
                          r->name, (unsigned long long)r->size);
         return status;
     }
-    slot->owned = true;
+    slot->owned = slot->part == HDI_NONE;
     if (slot->copies)
-        return hdi_transfer_bytes(graph, slot->memory->address,
-                                  r->input->address, r->size, error);
+        return hdi_transfer_bytes(graph, slot->memory, 0, r->input->address,
+                                  r->size, error);
     return HD_OK;
 }
 
@@ -67,16 +83,15 @@ static hd_status take_memory(struct hd_graph *graph,
         struct hdi_scratch *s = &graph->scratch.at[pass->scratch + i];
         bool used;
         hd_status status =
-            hdi_memory_take(&graph->memory, graph->context.launcher, s->size,
-                            &s->memory, &used, error);
+            take_part(graph, s->part, s->size, &s->memory, &used, error);
         if (status != HD_OK) {
             hdi_prefix_error(error, "scratch memory (%llu bytes)",
                              (unsigned long long)s->size);
             return status;
         }
         if (used)
-            HDI_TRY(hdi_transfer_bytes(graph, s->memory->address, NULL, s->size,
-                                       error));
+            HDI_TRY(
+                hdi_transfer_bytes(graph, s->memory, 0, NULL, s->size, error));
     }
     return HD_OK;
 }
@@ -85,7 +100,10 @@ static void give_scratch(struct hd_graph *graph, const struct hdi_pass *pass)
 {
     for (uint32_t i = 0; i < pass->scratch_count; i++) {
         struct hdi_scratch *s = &graph->scratch.at[pass->scratch + i];
-        hdi_memory_give(&graph->memory, s->memory);
+        if (s->part == HDI_NONE)
+            hdi_memory_give(&graph->memory, s->memory);
+        else if (s->memory)
+            hdi_memory_return(&graph->memory, s->size);
         s->memory = NULL;
     }
 }

@@ -9,14 +9,23 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "graph/arena.h"
 #include "graph/order.h"
 #include "graph/split.h"
 
-void hdi_graph_unprepare(struct hd_graph *graph)
+static void free_successors(struct hd_graph *graph)
 {
     free(graph->successors);
     free(graph->first_successor);
     free(graph->waits);
+    graph->successors = NULL;
+    graph->first_successor = NULL;
+    graph->waits = NULL;
+}
+
+void hdi_graph_unprepare(struct hd_graph *graph)
+{
+    free_successors(graph);
     free(graph->packed);
     free(graph->packed_values);
     free(graph->tasks);
@@ -29,9 +38,6 @@ void hdi_graph_unprepare(struct hd_graph *graph)
     graph->rank = NULL;
     graph->ready = NULL;
     graph->keys = NULL;
-    graph->successors = NULL;
-    graph->first_successor = NULL;
-    graph->waits = NULL;
     graph->packed = NULL;
     graph->packed_values = NULL;
     graph->tasks = NULL;
@@ -527,6 +533,12 @@ static hd_status prepare(struct hd_graph *graph, struct hd_error *error)
         return no_memory(error);
     HDI_TRY(list_successors(graph, error));
     HDI_TRY(check_cycles(graph, error));
+    bool planned;
+    HDI_TRY(hdi_arena_plan(graph, &planned, error));
+    if (planned) {
+        free_successors(graph);
+        HDI_TRY(list_successors(graph, error));
+    }
     HDI_TRY(pack_args(graph, error));
     return make_weights(graph, error);
 }

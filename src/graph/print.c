@@ -244,7 +244,8 @@ static void json_resource(const struct hdi_resource *r, uint32_t index,
 static void print_json(const struct hd_graph *graph,
                        const struct hdi_picture *picture, struct hdi_text *text)
 {
-    static const char *const kinds[] = {"read", "overwrite", "write", "order"};
+    static const char *const kinds[] = {"read", "overwrite", "write", "order",
+                                        "memory"};
     const char *comma = "";
 
     hdi_text_print(text, "{\"passes\":[");

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "graph/agile.h"
+#include "graph/arena.h"
 #include "graph/order.h"
 #include "graph/perform.h"
 #include "steal/event.h"
@@ -388,6 +389,7 @@ static void reset(struct hd_graph *graph,
         release_kept(graph);
         hdi_agile_release(graph);
         hdi_memory_begin(&graph->memory);
+        graph->memory.held = graph->arena.planned ? graph->arena.height : 0;
     }
     hand_over(graph);
     for (uint32_t i = graph->first; i < graph->passes.count; i++) {
@@ -466,6 +468,16 @@ static void end_run(struct hd_graph *graph)
                   error.status != HD_OK ? error.text : NULL);
 }
 
+// What the run before has left in the block goes with it.
+static hd_status renew_arena(struct hd_graph *graph, struct hd_error *error)
+{
+    if (graph->arena.block && !(graph->arena.planned && graph->arena.current)) {
+        hdi_graph_release(graph);
+        hdi_arena_free(graph);
+    }
+    return hdi_arena_make(graph, error);
+}
+
 // Everything is checked and ready; the run is counted in graph->group.
 static hd_status begin_run(struct hd_graph *graph,
                            const struct hd_graph_run_params *params,
@@ -487,6 +499,7 @@ static hd_status begin_run(struct hd_graph *graph,
     if (!hdi_graph_reweigh(graph))
         return hdi_fail(error, HD_ENOMEM, "no memory to order the passes");
     HDI_TRY(hdi_pool_check(pool, error));
+    HDI_TRY(renew_arena(graph, error));
     reset(graph, params);
     hd_group_init(&graph->group);
     hdi_group_enter(&graph->group);
@@ -548,6 +561,13 @@ hd_status hd_graph_run(struct hd_graph *graph,
     if (!graph)
         return hdi_fail(error, HD_EINVAL, "hd_graph_run() takes a graph");
     run_all(graph);
+    hd_status status = run(graph, params, error);
+    if (status != HD_ENOMEM || graph->policy.goal != HD_GRAPH_AUTO ||
+        graph->arena.planned)
+        return status;
+    // Once more, with as little memory as there need be; from now on.
+    graph->ran_short = true;
+    hdi_graph_unprepare(graph);
     return run(graph, params, error);
 }
 

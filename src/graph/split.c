@@ -238,7 +238,8 @@ static bool choose(struct hd_graph *graph)
     graph->splits.count = 0;
     for (uint32_t i = 0; i < graph->passes.count; i++) {
         graph->passes.at[i].split = HDI_NONE;
-        if (graph->keeps_all || !can_split(graph, i, &split))
+        if (graph->keeps_all || graph->policy.whole ||
+            !can_split(graph, i, &split))
             continue;
         if (!HDI_ROOM(graph->splits, 1))
             return false;
@@ -451,7 +452,7 @@ static bool link_pass(struct derivation *d, uint32_t pass)
     return good && take_slots(d, pass);
 }
 
-// What the program says comes after a whole pass.
+// What comes after a whole pass: as the program says, or for memory.
 static bool link_orders(struct derivation *d)
 {
     const struct hd_graph *graph = d->graph;
@@ -459,8 +460,8 @@ static bool link_orders(struct derivation *d)
 
     for (uint32_t i = 0; i < graph->edges.count && good; i++) {
         const struct hdi_edge *e = &graph->edges.at[i];
-        if (e->kind != HDI_EDGE_ORDER && !graph->passes.at[e->from].syncs &&
-            !graph->passes.at[e->to].syncs)
+        if (e->kind != HDI_EDGE_ORDER && e->kind != HDI_EDGE_MEMORY &&
+            !graph->passes.at[e->from].syncs && !graph->passes.at[e->to].syncs)
             continue;
         for (uint32_t from = d->first_task[e->from];
              from < d->first_task[e->from + 1] && good; from++)

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "graph/agile.h"
+#include "launch/seal.h"
 
 enum {
     STEP = 4 << 20 // copied or cleared between two looks at `cancel` [bytes]
@@ -16,8 +17,8 @@ static hd_status check_cancel(struct hd_graph *graph, struct hd_error *error)
     return hdi_fail(error, HD_ECANCELED, "cancelled");
 }
 
-hd_status hdi_transfer_bytes(struct hd_graph *graph, void *to, const void *from,
-                             uint64_t size, struct hd_error *error)
+static hd_status move_bytes(struct hd_graph *graph, void *to, const void *from,
+                            uint64_t size, struct hd_error *error)
 {
     static const char zeros[64 * 1024];
     struct hdi_device *device = graph->context.launcher->device;
@@ -41,14 +42,27 @@ hd_status hdi_transfer_bytes(struct hd_graph *graph, void *to, const void *from,
     return HD_OK;
 }
 
-static char *address_of(const struct hd_graph *graph,
-                        const struct hdi_pass *pass, uint32_t resource)
+// Other parts of the same memory may be constants of a launch now.
+hd_status hdi_transfer_bytes(struct hd_graph *graph, struct hd_buffer *to,
+                             uint64_t offset, const void *from, uint64_t size,
+                             struct hd_error *error)
+{
+    hdi_seal_lift(to);
+    hd_status status =
+        move_bytes(graph, (char *)to->address + offset, from, size, error);
+    hdi_seal_restore(to);
+    return status;
+}
+
+static struct hd_buffer *memory_of(const struct hd_graph *graph,
+                                   const struct hdi_pass *pass,
+                                   uint32_t resource)
 {
     const struct hdi_access *a = graph->accesses.at + pass->accesses;
 
     while (a->resource != resource)
         a++;
-    return graph->slots.at[a->slot].memory->address;
+    return graph->slots.at[a->slot].memory;
 }
 
 // Rows of a box, each contiguous.
@@ -101,14 +115,15 @@ static void copy_of(const struct hd_graph *graph, const struct hdi_command *c,
     join_rows(rows);
 }
 
-static hd_status copy_rows(struct hd_graph *graph, char *to, const char *from,
-                           const struct rows *rows, struct hd_error *error)
+static hd_status copy_rows(struct hd_graph *graph, struct hd_buffer *to,
+                           const char *from, const struct rows *rows,
+                           struct hd_error *error)
 {
     for (uint64_t z = 0; z < rows->count[1]; z++)
         for (uint64_t y = 0; y < rows->count[0]; y++)
             HDI_TRY(hdi_transfer_bytes(
-                graph,
-                to + rows->to + y * rows->to_pitch[0] + z * rows->to_pitch[1],
+                graph, to,
+                rows->to + y * rows->to_pitch[0] + z * rows->to_pitch[1],
                 from ? from + rows->from + y * rows->from_pitch[0] +
                            z * rows->from_pitch[1]
                      : NULL,
@@ -117,7 +132,7 @@ static hd_status copy_rows(struct hd_graph *graph, char *to, const char *from,
 }
 
 // The pattern fills a block, which is copied again and again.
-static hd_status fill_rows(struct hd_graph *graph, char *to,
+static hd_status fill_rows(struct hd_graph *graph, struct hd_buffer *to,
                            const struct hdi_command *c, const struct rows *rows,
                            struct hd_error *error)
 {
@@ -131,9 +146,8 @@ static hd_status fill_rows(struct hd_graph *graph, char *to,
             for (uint64_t x = 0; x < rows->bytes; x += whole) {
                 uint64_t size =
                     rows->bytes - x < whole ? rows->bytes - x : whole;
-                HDI_TRY(hdi_transfer_bytes(graph,
-                                           to + rows->to +
-                                               y * rows->to_pitch[0] +
+                HDI_TRY(hdi_transfer_bytes(graph, to,
+                                           rows->to + y * rows->to_pitch[0] +
                                                z * rows->to_pitch[1] + x,
                                            block, size, error));
             }
@@ -152,7 +166,6 @@ hd_status hdi_transfer(struct hd_graph *graph, const struct hdi_pass *pass,
                        struct hd_error *error)
 {
     struct rows rows;
-    char *to = NULL;
 
     if (command->is == HD_SYNC || command->is == HD_FLUSH)
         return HD_OK; // what the edges of the pass do, and coherent caches
@@ -160,16 +173,17 @@ hd_status hdi_transfer(struct hd_graph *graph, const struct hdi_pass *pass,
         return command->call.function(command->call.data, error);
     if (pass->agile && hdi_agile_is_over(graph, command))
         return hdi_agile_transfer(graph, pass, command, error);
-    to = address_of(graph, pass, command->to);
+    struct hd_buffer *to = memory_of(graph, pass, command->to);
     if (command->is == HD_PREFETCH) {
         if (graph->context.launcher->device->can.host_memory)
-            prefetch(to, graph->resources.at[command->to].size);
+            prefetch(to->address, graph->resources.at[command->to].size);
         return HD_OK;
     }
     copy_of(graph, command, &rows);
     if (command->is == HD_FILL)
         return fill_rows(graph, to, command, &rows, error);
-    const char *from =
-        command->is == HD_COPY ? address_of(graph, pass, command->from) : NULL;
+    const char *from = command->is == HD_COPY
+                           ? memory_of(graph, pass, command->from)->address
+                           : NULL;
     return copy_rows(graph, to, from, &rows, error);
 }

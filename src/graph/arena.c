@@ -14,10 +14,10 @@
 #include "graph/plan/tasks.h"
 
 enum {
-    ALIGNMENT = 128,        // of what lies in the block [bytes]
-    CHOICES = 64,           // ready passes that are compared
-    SEARCH_TIME = 20000000, // for a better placement [ns]
-    GOOD_ENOUGH = 128       // above the bound: one part in so many
+    ALIGNMENT = 128,         // of what lies in the block [bytes]
+    CHOICES = 64,            // ready passes that are compared
+    SEARCH_TIME = 100000000, // for a better placement [ns]
+    GOOD_ENOUGH = 128        // above the bound: one part in so many
 };
 
 // Something in the block: a slot, or scratch of a pass.

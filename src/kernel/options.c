@@ -34,6 +34,8 @@ static const char *const allowed[] = {
     "-heddle-form=coroutine",
     "-heddle-form=loops",
     "-heddle-form=thread",
+    "-heddle-passes=dump",
+    "-heddle-passes=verify",
 };
 
 static bool is_blank(char c)
@@ -101,6 +103,8 @@ static hd_status check(const char *word, struct hd_error *error)
                               " takes the number of a constant and its value, "
                               "as in " HDI_SPEC_OPTION "7=1.5",
                               word);
+    if (strncmp(word, "-heddle-without=", strlen("-heddle-without=")) == 0)
+        return HD_OK; // the compiler knows the names
     if (strncmp(word, "-D", 2) == 0)
         return is_definition(word + 2)
                    ? HD_OK

@@ -1,19 +1,20 @@
-// Optimisation and object code of a work-group function, and what the optimiser
-// says about it.
+// What is done to a work-group function, or threads, before there is code.
 #ifndef HDI_KERNEL_COMPILER_DRIVER_CODE_H
 #define HDI_KERNEL_COMPILER_DRIVER_CODE_H
 
 #include "base/text.h"
-#include "kernel/build.h"
 #include "kernel/compiler/ir/llvm.h"
-#include "kernel/compiler/loops/forms.h"
 
-// Append the vector widths of the regions to `explanation` and put
-// the object into `object`, which was empty.
-hd_status hdi_code_make(struct hdi_llvm *llvm, LLVMModuleRef module,
-                        const struct hdi_build_kernel *about,
-                        const struct hdi_forms *forms,
-                        struct hdi_text *explanation, struct hdi_text *object,
-                        struct hd_error *error);
+// LLVM's own optimisation, of very long code not with all means; that is said
+// in `explanation`.
+hd_status hdi_code_optimise(struct hdi_llvm *llvm, LLVMModuleRef module,
+                            struct hdi_text *explanation,
+                            struct hd_error *error);
+
+// Against a fault of LLVM: no element of a vector is shifted too far.
+void hdi_code_bound_shifts(LLVMModuleRef module);
+
+// Say that a function's first instructions have no line.
+void hdi_code_begin_without_line(struct hdi_llvm *llvm, LLVMModuleRef module);
 
 #endif

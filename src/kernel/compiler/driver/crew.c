@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "kernel/compiler/analysis/footprint.h"
-#include "kernel/compiler/driver/code.h"
 #include "kernel/compiler/driver/linker.h"
+#include "kernel/compiler/driver/object.h"
 #include "kernel/compiler/driver/signature.h"
 #include "kernel/compiler/driver/versions.h"
 #include "kernel/compiler/fiber/thread.h"
+#include "kernel/compiler/ir/rules.h"
 #include "kernel/compiler/prepare/prepare.h"
 
 enum {
@@ -63,30 +63,27 @@ struct hdi_crew {
 
 // A kernel on its way from the program to an object.
 struct making {
-    struct hdi_llvm *llvm;
-    LLVMModuleRef program, module; // module: NULL until it has been prepared
-    struct hdi_build_kernel *kernel;
-    struct hdi_text explanation;
-    struct hdi_forms forms; // of the regions, as loops
+    struct hdi_work work; // without a module until it has been prepared
+    LLVMModuleRef program;
 };
 
 static hd_status make_loops(struct making *m, struct hd_error *error)
 {
-    return hdi_versions_build(m->llvm, m->program, m->kernel, &m->module,
-                              &m->explanation, &m->forms, error);
+    return hdi_versions_build(&m->work, m->program, error);
 }
 
 static hd_status make_threads(struct making *m, bool coroutines,
                               struct hd_error *error)
 {
-    LLVMValueRef prepared;
+    struct hdi_work *w = &m->work;
 
-    HDI_TRY(hdi_prepare_kernel(m->llvm, m->program, m->kernel->name, &m->module,
-                               &prepared, error));
-    if (!m->llvm->debug)
-        HDI_TRY(hdi_footprint_find(m->llvm, prepared, m->kernel, error));
-    return hdi_thread_build(m->llvm, m->module, prepared, coroutines, m->kernel,
-                            &m->explanation, error);
+    HDI_TRY(hdi_work_begin(w, m->program, error));
+    hd_status status = hdi_pipeline_run(w, HDI_STAGE_TOUCH, error);
+    if (status == HD_OK)
+        status = hdi_thread_build(w->llvm, w->module, w->kernel, coroutines,
+                                  w->about, w->explanation, error);
+    hdi_work_end(w);
+    return status;
 }
 
 static bool has_images(const struct hdi_build_kernel *kernel)
@@ -98,25 +95,19 @@ static bool has_images(const struct hdi_build_kernel *kernel)
 }
 
 // The kernel screened, as a function hdk_NAME.screen in a module of its own.
-static hd_status make_screen(struct making *m, struct hdi_build_kernel *kernel,
-                             LLVMModuleRef *module, struct hd_error *error)
+static hd_status make_screen(struct hdi_work *w, LLVMModuleRef program,
+                             struct hd_error *error)
 {
-    LLVMValueRef prepared;
-    struct hdi_forms forms = {0};
-    struct hdi_text name = {0}, explanation = {0};
+    struct hdi_text name = {0};
 
-    HDI_TRY(hdi_prepare_checked(m->llvm, m->program, kernel->name, module,
-                                &prepared, error));
-    if (m->llvm->unscreened)
-        return HD_EBUILD;
-    hd_status status = hdi_workgroup_build(m->llvm, *module, prepared, false,
-                                           kernel, &explanation, &forms, error);
-    free(forms.list);
-    hdi_text_free(&explanation);
+    HDI_TRY(hdi_work_begin(w, program, error));
+    hd_status status =
+        w->llvm->unscreened ? HD_EBUILD : hdi_pipeline_loops(w, error);
+    hdi_work_end(w);
     HDI_TRY(status);
-    hdi_text_print(&name, "hdk_%s", kernel->name);
+    hdi_text_print(&name, "hdk_%s", w->about->name);
     LLVMValueRef function =
-        name.failed ? NULL : LLVMGetNamedFunction(*module, name.data);
+        name.failed ? NULL : LLVMGetNamedFunction(w->module, name.data);
     hdi_text_print(&name, ".screen");
     if (function && !name.failed)
         LLVMSetValueName2(function, name.data, name.size);
@@ -126,78 +117,85 @@ static hd_status make_screen(struct making *m, struct hdi_build_kernel *kernel,
 
 // Beside the kernel in thread form, which tells what is wrong, a screened one
 // that is fast. Not all can be screened.
-static hd_status add_screen(struct making *m, struct hd_error *error)
+static hd_status add_screen(struct hdi_work *checked, LLVMModuleRef program,
+                            struct hd_error *error)
 {
-    struct hdi_build_kernel kernel = *m->kernel;
-    LLVMModuleRef module = NULL;
+    struct hdi_build_kernel about = *checked->about;
+    struct hdi_llvm llvm = *checked->llvm;
+    struct hdi_text explanation = {0};
+    struct hdi_forms forms = {0};
+    struct hdi_work w = {.llvm = &llvm,
+                         .mode = HDI_MODE_SCREENED,
+                         .about = &about,
+                         .explanation = &explanation,
+                         .forms = &forms};
 
-    if (has_images(&kernel))
+    if (has_images(&about))
         return HD_EBUILD;
-    m->llvm->screen = true;
-    m->llvm->unscreened = false;
-    hd_status status = make_screen(m, &kernel, &module, error);
-    m->llvm->screen = false;
-    if (status == HD_OK && kernel.saved_bytes > MOST_SAVED)
+    llvm.screen = true;
+    llvm.unscreened = false;
+    hd_status status = make_screen(&w, program, error);
+    free(forms.list);
+    hdi_text_free(&explanation);
+    if (status == HD_OK && about.saved_bytes > MOST_SAVED)
         status = HD_EBUILD;
     if (status != HD_OK) {
-        if (module)
-            LLVMDisposeModule(module);
+        if (w.module)
+            LLVMDisposeModule(w.module);
         return status;
     }
-    if (kernel.saved_bytes > m->kernel->saved_bytes)
-        m->kernel->saved_bytes = kernel.saved_bytes;
-    if (kernel.local_bytes > m->kernel->local_bytes)
-        m->kernel->local_bytes = kernel.local_bytes;
+    if (about.saved_bytes > checked->about->saved_bytes)
+        checked->about->saved_bytes = about.saved_bytes;
+    if (about.local_bytes > checked->about->local_bytes)
+        checked->about->local_bytes = about.local_bytes;
     // The linker destroys the module.
-    return LLVMLinkModules2(m->module, module)
+    return LLVMLinkModules2(checked->module, w.module)
                ? hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
-                          m->llvm->path)
+                          llvm.path)
                : HD_OK;
 }
 
 // Of a checked kernel: as it is without checks.
-static hd_status find_plain_footprint(struct making *m, struct hd_error *error)
+static hd_status find_plain_footprint(const struct making *m,
+                                      struct hd_error *error)
 {
-    LLVMModuleRef plain;
-    LLVMValueRef prepared;
+    struct hdi_work w = {
+        .llvm = m->work.llvm, .mode = HDI_MODE_PLAIN, .about = m->work.about};
 
-    HDI_TRY(hdi_prepare_kernel(m->llvm, m->program, m->kernel->name, &plain,
-                               &prepared, error));
-    hd_status status = hdi_footprint_find(m->llvm, prepared, m->kernel, error);
-    LLVMDisposeModule(plain);
+    HDI_TRY(hdi_work_begin(&w, m->program, error));
+    hd_status status = hdi_pipeline_run(&w, HDI_STAGE_TOUCH, error);
+    hdi_work_end(&w);
+    LLVMDisposeModule(w.module);
     return status;
 }
 
 static hd_status make_checked(struct making *m, struct hd_error *error)
 {
-    LLVMValueRef prepared;
+    struct hdi_work *w = &m->work;
+    const struct hdi_build_kernel *about = w->about;
 
     HDI_TRY(find_plain_footprint(m, error));
-    HDI_TRY(hdi_prepare_checked(m->llvm, m->program, m->kernel->name,
-                                &m->module, &prepared, error));
-    HDI_TRY(hdi_thread_build(m->llvm, m->module, prepared, false, m->kernel,
-                             &m->explanation, error));
-    if (m->kernel->form == HD_FORM_GRID)
+    HDI_TRY(make_threads(m, false, error));
+    if (about->form == HD_FORM_GRID)
         return hdi_fail(error, HD_EBUILD,
                         "%s:%u: kernel '%s' calls hd_grid_barrier(), and what "
                         "work-groups do together is not checked: build it "
                         "without --check",
-                        m->kernel->file, m->kernel->line, m->kernel->name);
-    m->kernel->form = HD_FORM_CHECKED;
-    hd_status status = add_screen(m, error);
+                        about->file, about->line, about->name);
+    w->about->form = HD_FORM_CHECKED;
+    hd_status status = add_screen(w, m->program, error);
     if (status != HD_OK && status != HD_EBUILD)
         return status;
-    hdi_text_print(&m->explanation, "every access to memory is checked%s\n",
+    hdi_text_print(w->explanation, "every access to memory is checked%s\n",
                    status == HD_OK ? ", screened in loops first" : "");
     return HD_OK;
 }
 
 // Loops keep private arrays of all work-items of a group; threads without
 // barriers those of one.
-static hd_status check_loops(const struct making *m, struct hd_error *error)
+static hd_status check_loops(const struct hdi_build_kernel *kernel,
+                             struct hd_error *error)
 {
-    const struct hdi_build_kernel *kernel = m->kernel;
-
     if (kernel->saved_bytes <= MOST_SAVED)
         return HD_OK;
     return hdi_fail(error, HD_EBUILD,
@@ -207,31 +205,40 @@ static hd_status check_loops(const struct making *m, struct hd_error *error)
                     kernel->saved_bytes, MOST_SAVED);
 }
 
+static enum hdi_mode mode_of(const struct hdi_llvm *llvm)
+{
+    return llvm->check   ? HDI_MODE_CHECKED
+           : llvm->debug ? HDI_MODE_DEBUG
+                         : HDI_MODE_PLAIN;
+}
+
 // What cannot become loops becomes threads, unless loops were asked for.
 static hd_status make_module(struct making *m, const struct hdi_source *source,
                              struct hd_error *error)
 {
-    if (hdi_options_have(source->options, "-heddle-check"))
+    struct hdi_work *w = &m->work;
+
+    if (w->mode == HDI_MODE_CHECKED)
         return make_checked(m, error);
-    if (m->llvm->debug ||
+    if (w->mode == HDI_MODE_DEBUG ||
         hdi_options_have(source->options, "-heddle-form=thread"))
         return make_threads(m, false, error);
     if (hdi_options_have(source->options, "-heddle-form=coroutine"))
         return make_threads(m, true, error);
     hd_status status = make_loops(m, error);
     if (status == HD_OK)
-        status = check_loops(m, error);
+        status = check_loops(w->about, error);
     if (status != HD_EBUILD ||
         hdi_options_have(source->options, "-heddle-form=loops"))
         return status;
 
-    if (m->module)
-        LLVMDisposeModule(m->module);
-    m->module = NULL;
-    free(m->forms.list);
-    m->forms = (struct hdi_forms){0};
-    hdi_text_free(&m->explanation);
-    hdi_text_print(&m->explanation, "no loops over work-items: %s\n",
+    if (w->module)
+        LLVMDisposeModule(w->module);
+    w->module = NULL;
+    free(w->forms->list);
+    *w->forms = (struct hdi_forms){0};
+    hdi_text_free(w->explanation);
+    hdi_text_print(w->explanation, "no loops over work-items: %s\n",
                    error->text);
     return make_threads(m, true, error);
 }
@@ -242,23 +249,29 @@ static hd_status make_kernel(struct hdi_llvm *llvm,
                              struct hdi_build_kernel *kernel,
                              struct hdi_text *object, struct hd_error *error)
 {
-    struct making m = {.llvm = llvm, .program = program, .kernel = kernel};
+    struct hdi_text explanation = {0};
+    struct hdi_forms forms = {0};
+    struct making m = {.work = {.llvm = llvm,
+                                .mode = mode_of(llvm),
+                                .about = kernel,
+                                .explanation = &explanation,
+                                .forms = &forms},
+                       .program = program};
 
     HDI_TRY(hdi_signature_read(llvm, function, kernel, error));
     hd_status status = make_module(&m, source, error);
     if (status == HD_OK)
-        status = hdi_code_make(llvm, m.module, kernel, &m.forms, &m.explanation,
-                               object, error);
-    free(m.forms.list);
-    if (m.module)
-        LLVMDisposeModule(m.module);
-    if (status == HD_OK && m.explanation.failed)
+        status = hdi_object_make(&m.work, object, error);
+    free(forms.list);
+    if (m.work.module)
+        LLVMDisposeModule(m.work.module);
+    if (status == HD_OK && explanation.failed)
         status =
             hdi_fail(error, HD_ENOMEM, "%s: no memory to compile", llvm->path);
     if (status == HD_OK)
-        kernel->explanation = m.explanation.data;
+        kernel->explanation = explanation.data;
     else
-        hdi_text_free(&m.explanation);
+        hdi_text_free(&explanation);
     return status;
 }
 
@@ -266,15 +279,20 @@ static hd_status make_kernel(struct hdi_llvm *llvm,
 static hd_status make_nothing(struct hdi_llvm *llvm, struct hdi_text *object,
                               struct hd_error *error)
 {
-    struct hdi_build_kernel none = {0};
+    static char nothing[] = "nothing";
+    struct hdi_build_kernel none = {.name = nothing, .file = nothing};
     struct hdi_forms forms = {0};
     struct hdi_text explanation = {0};
-    LLVMModuleRef module =
-        LLVMModuleCreateWithNameInContext(llvm->path, llvm->context);
+    struct hdi_work work = {
+        .llvm = llvm,
+        .mode = HDI_MODE_PLAIN,
+        .about = &none,
+        .explanation = &explanation,
+        .forms = &forms,
+        .module = LLVMModuleCreateWithNameInContext(llvm->path, llvm->context)};
 
-    hd_status status =
-        hdi_code_make(llvm, module, &none, &forms, &explanation, object, error);
-    LLVMDisposeModule(module);
+    hd_status status = hdi_object_make(&work, object, error);
+    LLVMDisposeModule(work.module);
     hdi_text_free(&explanation);
     return status;
 }
@@ -392,6 +410,22 @@ static bool wait_for_work(struct hdi_crew *crew)
     return work;
 }
 
+// Options for those who work on the compiler.
+static hd_status read_options(struct hdi_llvm *llvm, const char *const *options,
+                              struct hd_error *error)
+{
+    static const char without[] = HDI_WITHOUT_OPTION;
+
+    if (hdi_options_have(options, "-heddle-passes=verify"))
+        llvm->watch = HDI_WATCH_VERIFY;
+    if (hdi_options_have(options, "-heddle-passes=dump"))
+        llvm->watch = HDI_WATCH_DUMP;
+    for (const char *const *o = options; *o; o++)
+        if (strncmp(*o, without, sizeof(without) - 1) == 0)
+            HDI_TRY(hdi_rules_leave_out(llvm, *o + sizeof(without) - 1, error));
+    return HD_OK;
+}
+
 static void *run(void *data)
 {
     struct hand *hand = data;
@@ -404,6 +438,9 @@ static void *run(void *data)
     hand->llvm.cancel = crew->source->cancel;
     hand->llvm.debug = hdi_options_have(crew->source->options, "-heddle-debug");
     hand->llvm.check = hdi_options_have(crew->source->options, "-heddle-check");
+    if (hand->status == HD_OK)
+        hand->status =
+            read_options(&hand->llvm, crew->source->options, &hand->error);
     bool work = wait_for_work(crew);
     if (hand->status == HD_OK && work) {
         hand->status =

@@ -6,14 +6,7 @@
 
 #include "backend/frame.h"
 #include "base/error.h"
-#include "kernel/compiler/analysis/footprint.h"
-#include "kernel/compiler/loops/chunk.h"
-#include "kernel/compiler/loops/workgroup.h"
-#include "kernel/compiler/prepare/prepare.h"
-#include "kernel/compiler/transform/axis.h"
-#include "kernel/compiler/transform/bounds.h"
-#include "kernel/compiler/transform/interior.h"
-#include "kernel/compiler/transform/top.h"
+#include "kernel/compiler/ir/rules.h"
 #include "kernel/image.h"
 
 static const enum hdi_image_layout layouts[] = {
@@ -151,58 +144,52 @@ static hd_status join_halves(struct hdi_llvm *llvm, LLVMModuleRef module,
                   : HD_OK;
 }
 
+// The same kernel in another module, with texts of its own for what is said of
+// it.
+static struct hdi_work copy_of(const struct hdi_work *work,
+                               LLVMModuleRef module,
+                               struct hdi_text *explanation)
+{
+    struct hdi_work copy = *work;
+
+    copy.module = module;
+    copy.kernel = LLVMGetNamedFunction(module, work->about->name);
+    copy.explanation = explanation;
+    return copy;
+}
+
 // The halves of a kernel that asks whether a border is near.
-static hd_status build_halves(struct hdi_llvm *llvm, LLVMModuleRef module,
-                              LLVMValueRef prepared, LLVMModuleRef box,
-                              unsigned known, struct hdi_build_kernel *kernel,
-                              struct hdi_text *explanation,
-                              struct hdi_forms *forms, struct hd_error *error)
+static hd_status build_halves(struct hdi_work *w, struct hd_error *error)
 {
     struct hdi_text around = {0};
-    LLVMValueRef inner = LLVMGetNamedFunction(box, kernel->name);
-    hd_status status = hdi_workgroup_build(llvm, box, inner, true, kernel,
-                                           explanation, forms, error);
-    uint32_t saved_bytes = kernel->saved_bytes;
-    unsigned first = forms->count;
+    struct hdi_work inner = copy_of(w, w->box, w->explanation);
+    hd_status status = hdi_pipeline_loops(&inner, error);
+    uint32_t saved_bytes = w->about->saved_bytes;
+    unsigned first = w->forms->count;
 
-    if (status == HD_OK)
-        status = hdi_workgroup_build(llvm, module, prepared, true, kernel,
-                                     &around, forms, error);
+    if (status == HD_OK) {
+        struct hdi_work outer = copy_of(w, w->module, &around);
+        status = hdi_pipeline_loops(&outer, error);
+    }
     hdi_text_free(&around);
     if (status != HD_OK) {
-        LLVMDisposeModule(box);
+        LLVMDisposeModule(w->box);
         return status;
     }
-    if (kernel->saved_bytes < saved_bytes)
-        kernel->saved_bytes = saved_bytes;
-    hdi_text_print(explanation,
+    if (w->about->saved_bytes < saved_bytes)
+        w->about->saved_bytes = saved_bytes;
+    hdi_text_print(w->explanation,
                    "borders: clamps and comparisons that work-items away from "
                    "them do without: %u; those near them: region %u\n",
-                   known, first);
-    return join_halves(llvm, module, box, kernel, error);
+                   w->known, first);
+    return join_halves(w->llvm, w->module, w->box, w->about, error);
 }
 
 // With lanes along what the kernel takes for x.
-static hd_status build_along_x(struct hdi_llvm *llvm, LLVMModuleRef module,
-                               LLVMValueRef prepared, bool flat,
-                               struct hdi_build_kernel *kernel,
-                               struct hdi_text *explanation,
-                               struct hdi_forms *forms, struct hd_error *error)
+static hd_status build_along_x(struct hdi_work *w, struct hd_error *error)
 {
-    LLVMModuleRef box = NULL;
-    unsigned known;
-
-    if (flat) {
-        LLVMBuilderRef builder = LLVMCreateBuilderInContext(llvm->context);
-        hdi_top_bound(llvm, module, builder, prepared);
-        LLVMDisposeBuilder(builder);
-        HDI_TRY(
-            hdi_interior_split(llvm, module, prepared, &box, &known, error));
-    }
-    return box ? build_halves(llvm, module, prepared, box, known, kernel,
-                              explanation, forms, error)
-               : hdi_workgroup_build(llvm, module, prepared, flat, kernel,
-                                     explanation, forms, error);
+    HDI_TRY(hdi_pipeline_run(w, HDI_STAGE_RANGE, error));
+    return w->box ? build_halves(w, error) : hdi_pipeline_loops(w, error);
 }
 
 static void turn_sizes(struct hdi_build_kernel *kernel, unsigned axis)
@@ -213,90 +200,77 @@ static void turn_sizes(struct hdi_build_kernel *kernel, unsigned axis)
 }
 
 // The work-group function for one way, under a name of its own.
-static hd_status build_way(struct hdi_llvm *llvm, LLVMModuleRef module,
-                           const struct hdi_axis *axis, bool turned,
-                           struct hdi_build_kernel *kernel,
-                           struct hdi_text *name, struct hdi_text *explanation,
-                           struct hdi_forms *forms, struct hd_error *error)
+static hd_status build_way(struct hdi_work *w, bool turned,
+                           struct hdi_text *name, struct hd_error *error)
 {
-    LLVMValueRef prepared = LLVMGetNamedFunction(module, kernel->name);
-
     if (turned) {
-        hdi_axis_turn(module, axis->number);
-        turn_sizes(kernel, axis->number);
+        hdi_axis_turn(w->module, w->axis.number);
+        turn_sizes(w->about, w->axis.number);
     }
-    hd_status status = build_along_x(llvm, module, prepared, axis->flat, kernel,
-                                     explanation, forms, error);
+    hd_status status = build_along_x(w, error);
     if (turned)
-        turn_sizes(kernel, axis->number);
+        turn_sizes(w->about, w->axis.number);
     HDI_TRY(status);
-    hdi_text_print(name, "%s.%s", turned ? "turned" : "straight", kernel->name);
-    return hide(module, kernel, name)
+    hdi_text_print(name, "%s.%s", turned ? "turned" : "straight",
+                   w->about->name);
+    return hide(w->module, w->about, name)
                ? HD_OK
                : hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
-                          llvm->path);
+                          w->llvm->path);
 }
 
 // Link the function with lanes along x to that with lanes along another axis.
-static hd_status add_straight(struct hdi_llvm *llvm, LLVMModuleRef module,
-                              LLVMModuleRef copy, const struct hdi_axis *axis,
-                              struct hdi_build_kernel *kernel,
-                              struct hdi_text *name, struct hdi_forms *forms,
-                              struct hd_error *error)
+static hd_status add_straight(struct hdi_work *w, LLVMModuleRef copy,
+                              struct hdi_text *name, struct hd_error *error)
 {
     struct hdi_text explanation = {0};
-    uint32_t saved_bytes = kernel->saved_bytes;
-    hd_status status = build_way(llvm, copy, axis, false, kernel, name,
-                                 &explanation, forms, error);
+    uint32_t saved_bytes = w->about->saved_bytes;
+    struct hdi_work straight = copy_of(w, copy, &explanation);
+    hd_status status = build_way(&straight, false, name, error);
 
     hdi_text_free(&explanation);
-    if (kernel->saved_bytes < saved_bytes)
-        kernel->saved_bytes = saved_bytes;
+    if (w->about->saved_bytes < saved_bytes)
+        w->about->saved_bytes = saved_bytes;
     if (status != HD_OK) {
         LLVMDisposeModule(copy);
         return status;
     }
-    return LLVMLinkModules2(module, copy)
+    return LLVMLinkModules2(w->module, copy)
                ? hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
-                          llvm->path)
+                          w->llvm->path)
                : HD_OK;
 }
 
 // A kernel whose lanes had better run along another axis.
-static hd_status build_turned(struct hdi_llvm *llvm, LLVMModuleRef module,
-                              const struct hdi_axis *axis,
-                              struct hdi_build_kernel *kernel,
-                              struct hdi_text *explanation,
-                              struct hdi_forms *forms, struct hd_error *error)
+static hd_status build_turned(struct hdi_work *w, struct hd_error *error)
 {
-    LLVMModuleRef copy = axis->always ? NULL : LLVMCloneModule(module);
+    LLVMModuleRef copy = w->axis.always ? NULL : LLVMCloneModule(w->module);
     struct hdi_text entry = {0}, turned = {0}, straight = {0};
-    hd_status status = build_way(llvm, module, axis, true, kernel, &turned,
-                                 explanation, forms, error);
+    struct hdi_work way = copy_of(w, w->module, w->explanation);
+    hd_status status = build_way(&way, true, &turned, error);
 
-    hdi_text_print(explanation,
+    hdi_text_print(w->explanation,
                    "lanes along %c, where neighbours touch what lies side by "
                    "side",
-                   "xyz"[axis->number]);
+                   "xyz"[w->axis.number]);
     if (copy && status == HD_OK) {
-        hdi_text_print(explanation,
+        hdi_text_print(w->explanation,
                        "; along x from region %u on, where a launch is too "
                        "narrow for that",
-                       forms->count);
-        status = add_straight(llvm, module, copy, axis, kernel, &straight,
-                              forms, error);
+                       w->forms->count);
+        status = add_straight(w, copy, &straight, error);
     } else if (copy) {
         LLVMDisposeModule(copy);
     }
-    hdi_text_print(explanation, "\n");
-    hdi_text_print(&entry, "hdk_%s", kernel->name);
+    hdi_text_print(w->explanation, "\n");
+    hdi_text_print(&entry, "hdk_%s", w->about->name);
     if (status == HD_OK && entry.failed)
-        status =
-            hdi_fail(error, HD_ENOMEM, "%s: no memory to compile", llvm->path);
+        status = hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
+                          w->llvm->path);
     if (status == HD_OK)
-        hdi_axis_write(llvm, module, axis, entry.data,
-                       LLVMGetNamedFunction(module, turned.data),
-                       copy ? LLVMGetNamedFunction(module, straight.data)
+        hdi_axis_write(w->llvm, w->module, &w->axis, entry.data,
+                       LLVMGetNamedFunction(w->module, turned.data),
+                       copy ? LLVMGetNamedFunction(w->module, straight.data)
                             : NULL);
     hdi_text_free(&straight);
     hdi_text_free(&turned);
@@ -304,56 +278,23 @@ static hd_status build_turned(struct hdi_llvm *llvm, LLVMModuleRef module,
     return status;
 }
 
-static hd_status build_prepared(struct hdi_llvm *llvm, LLVMModuleRef module,
-                                LLVMValueRef prepared,
-                                struct hdi_build_kernel *kernel,
-                                struct hdi_text *explanation,
-                                struct hdi_forms *forms, struct hd_error *error)
+// On failure there is no module.
+static hd_status build_one(struct hdi_work *w, LLVMModuleRef program,
+                           struct hd_error *error)
 {
-    bool flat = !llvm->screen && hdi_chunk_is_flat(module, prepared);
-    struct hdi_axis axis = {0};
-
-    if (!llvm->screen)
-        HDI_TRY(hdi_axis_find(llvm, prepared, flat, kernel, &axis, error));
-    kernel->axis = axis.number;
-    return axis.number ? build_turned(llvm, module, &axis, kernel, explanation,
-                                      forms, error)
-                       : build_along_x(llvm, module, prepared, flat, kernel,
-                                       explanation, forms, error);
-}
-
-// What a kernel gets for an image is always there: see bounds.h.
-static void mark_images(LLVMContextRef c, LLVMValueRef prepared,
-                        const struct hdi_build_kernel *kernel)
-{
-    unsigned kind = LLVMGetEnumAttributeKindForName("dereferenceable", 15);
-
-    for (uint32_t i = 0; i < kernel->arg_count; i++)
-        if (kernel->args[i].kind == HD_ARG_IMAGE)
-            LLVMAddAttributeAtIndex(
-                prepared, i + 1,
-                LLVMCreateEnumAttribute(c, kind, sizeof(struct hdi_image)));
-}
-
-static hd_status build_one(struct hdi_llvm *llvm, LLVMModuleRef program,
-                           struct hdi_build_kernel *kernel,
-                           LLVMModuleRef *module, struct hdi_text *explanation,
-                           struct hdi_forms *forms, struct hd_error *error)
-{
-    LLVMModuleRef m;
-    LLVMValueRef prepared;
-
-    HDI_TRY(
-        hdi_prepare_kernel(llvm, program, kernel->name, &m, &prepared, error));
-    mark_images(llvm->context, prepared, kernel);
-    hd_status status = hdi_footprint_find(llvm, prepared, kernel, error);
+    HDI_TRY(hdi_work_begin(w, program, error));
+    hd_status status = hdi_pipeline_run(w, HDI_STAGE_TOUCH, error);
     if (status == HD_OK)
-        status = build_prepared(llvm, m, prepared, kernel, explanation, forms,
-                                error);
+        status = hdi_pipeline_run(w, HDI_STAGE_SHAPE, error);
+    w->about->axis = w->axis.number;
     if (status == HD_OK)
-        *module = m;
-    else
-        LLVMDisposeModule(m);
+        status =
+            w->axis.number ? build_turned(w, error) : build_along_x(w, error);
+    hdi_work_end(w);
+    if (status != HD_OK) {
+        LLVMDisposeModule(w->module);
+        w->module = NULL;
+    }
     return status;
 }
 
@@ -419,12 +360,13 @@ static void write_choice(struct hdi_llvm *llvm, LLVMModuleRef module,
     LLVMDisposeBuilder(builder);
 }
 
-// Link a version for each layout to `module`, which holds the one for any.
-static hd_status add_versions(struct hdi_llvm *llvm, LLVMModuleRef program,
-                              LLVMValueRef layout,
-                              struct hdi_build_kernel *kernel,
-                              LLVMModuleRef module, struct hd_error *error)
+// Link a version for each layout to the work's module, which holds the one for
+// any.
+static hd_status add_versions(struct hdi_work *w, LLVMModuleRef program,
+                              LLVMValueRef layout, struct hd_error *error)
 {
+    struct hdi_llvm *llvm = w->llvm;
+    struct hdi_build_kernel *kernel = w->about;
     uint32_t saved_bytes = kernel->saved_bytes;
     LLVMValueRef versions[VERSIONS + 1];
     struct hdi_text name = {0};
@@ -432,33 +374,37 @@ static hd_status add_versions(struct hdi_llvm *llvm, LLVMModuleRef program,
     bool failed = false;
 
     hdi_text_print(&name, "hdk_%s", kernel->name);
-    versions[VERSIONS] = hide_version(module, kernel, VERSIONS);
+    versions[VERSIONS] = hide_version(w->module, kernel, VERSIONS);
     failed = !versions[VERSIONS] || name.failed;
     for (unsigned v = 0; v < VERSIONS && status == HD_OK && !failed; v++) {
-        LLVMModuleRef part;
         struct hdi_forms forms = {0};
         struct hdi_text explanation = {0};
+        struct hdi_work part = {.llvm = llvm,
+                                .mode = w->mode,
+                                .about = kernel,
+                                .explanation = &explanation,
+                                .forms = &forms};
 
         set_layout(llvm->context, layout, layouts[v]);
-        status = build_one(llvm, program, kernel, &part, &explanation, &forms,
-                           error);
+        status = build_one(&part, program, error);
         free(forms.list);
         hdi_text_free(&explanation);
         if (status != HD_OK)
             break;
         if (kernel->saved_bytes > saved_bytes)
             saved_bytes = kernel->saved_bytes;
-        failed = !hide_version(part, kernel, v);
+        failed = !hide_version(part.module, kernel, v);
         // The linker destroys the part.
-        failed = LLVMLinkModules2(module, part) || failed;
+        failed = LLVMLinkModules2(w->module, part.module) || failed;
     }
     set_layout(llvm->context, layout, HDI_LAYOUT_ANY);
     kernel->saved_bytes = saved_bytes;
     for (unsigned v = 0; v < VERSIONS && status == HD_OK && !failed; v++) {
         struct hdi_text version = {0};
         hdi_text_print(&version, "version%u.%s", v, kernel->name);
-        versions[v] =
-            version.failed ? NULL : LLVMGetNamedFunction(module, version.data);
+        versions[v] = version.failed
+                          ? NULL
+                          : LLVMGetNamedFunction(w->module, version.data);
         failed = !versions[v];
         hdi_text_free(&version);
     }
@@ -466,7 +412,7 @@ static hd_status add_versions(struct hdi_llvm *llvm, LLVMModuleRef program,
         status =
             hdi_fail(error, HD_ENOMEM, "%s: no memory to compile", llvm->path);
     if (status == HD_OK)
-        write_choice(llvm, module, kernel, name.data, versions);
+        write_choice(llvm, w->module, kernel, name.data, versions);
     hdi_text_free(&name);
     return status;
 }
@@ -479,25 +425,21 @@ static bool has_images(const struct hdi_build_kernel *kernel)
     return false;
 }
 
-hd_status hdi_versions_build(struct hdi_llvm *llvm, LLVMModuleRef program,
-                             struct hdi_build_kernel *kernel,
-                             LLVMModuleRef *module,
-                             struct hdi_text *explanation,
-                             struct hdi_forms *forms, struct hd_error *error)
+hd_status hdi_versions_build(struct hdi_work *w, LLVMModuleRef program,
+                             struct hd_error *error)
 {
-    LLVMModuleRef made;
     LLVMValueRef layout = layout_function(program);
 
-    HDI_TRY(build_one(llvm, program, kernel, &made, explanation, forms, error));
-    hd_status status = HD_OK;
-    if (layout && has_images(kernel)) {
-        status = add_versions(llvm, program, layout, kernel, made, error);
-        hdi_text_print(explanation, "versions for images of one layout: %d\n",
-                       VERSIONS);
+    HDI_TRY(build_one(w, program, error));
+    if (!layout || !has_images(w->about) ||
+        !hdi_rule_is_on(w->llvm, HDI_RULE_LAYOUTS))
+        return HD_OK;
+    hd_status status = add_versions(w, program, layout, error);
+    hdi_text_print(w->explanation, "versions for images of one layout: %d\n",
+                   VERSIONS);
+    if (status != HD_OK) {
+        LLVMDisposeModule(w->module);
+        w->module = NULL;
     }
-    if (status == HD_OK)
-        *module = made;
-    else
-        LLVMDisposeModule(made);
     return status;
 }

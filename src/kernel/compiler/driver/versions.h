@@ -7,17 +7,12 @@
 #ifndef HDI_KERNEL_COMPILER_DRIVER_VERSIONS_H
 #define HDI_KERNEL_COMPILER_DRIVER_VERSIONS_H
 
-#include "base/text.h"
-#include "kernel/build.h"
-#include "kernel/compiler/loops/workgroup.h"
+#include "kernel/compiler/driver/pipeline.h"
 
-// Prepare the kernel of that name and make its work-group function, in as many
-// versions as it needs behind one function: as hdi_prepare_kernel() and then
-// hdi_workgroup_build(). On failure there is no module.
-hd_status hdi_versions_build(struct hdi_llvm *llvm, LLVMModuleRef program,
-                             struct hdi_build_kernel *kernel,
-                             LLVMModuleRef *module,
-                             struct hdi_text *explanation,
-                             struct hdi_forms *forms, struct hd_error *error);
+// Make the work-group function of the work's kernel, a kernel of the program,
+// in as many versions as it needs behind one function. On failure there is no
+// module.
+hd_status hdi_versions_build(struct hdi_work *work, LLVMModuleRef program,
+                             struct hd_error *error);
 
 #endif

@@ -11,6 +11,7 @@
 #include <llvm-c/TargetMachine.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/text.h"
 #include "heddle/status.h"
@@ -54,6 +55,13 @@ enum hdi_call {
     HDI_CALL_OTHER              // anything else, calls or not
 };
 
+// Who looks at a module after each pass.
+enum hdi_watch {
+    HDI_WATCH_NOTHING,
+    HDI_WATCH_VERIFY,
+    HDI_WATCH_DUMP // verifies too
+};
+
 // One program in LLVM.
 struct hdi_llvm {
     LLVMContextRef context;
@@ -65,10 +73,12 @@ struct hdi_llvm {
     struct hdi_text *remarks;  // of the optimiser, of the kernel at hand
     struct hdi_text *notes;    // see note.h
     const atomic_bool *cancel; // set: no more passes; optional
-    bool debug;      // kernels are for a debugger: as they are written
-    bool check;      // kernels are to be checked: see instrument.h
-    bool screen;     // kernels are screened: see screen.h
-    bool unscreened; // the one at hand cannot be
+    enum hdi_watch watch;
+    uint64_t without; // rules that are left out: see rules.h
+    bool debug;       // kernels are for a debugger: as they are written
+    bool check;       // kernels are to be checked: see instrument.h
+    bool screen;      // kernels are screened: see screen.h
+    bool unscreened;  // the one at hand cannot be
 };
 
 // `triple` "" is this machine's. `features` are instruction sets, with blanks

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "kernel/compiler/analysis/operation.h"
+#include "kernel/compiler/ir/rules.h"
 #include "kernel/compiler/lanes/span.h"
 #include "kernel/compiler/vectorise/access.h"
 #include "kernel/compiler/vectorise/carry.h"
@@ -489,9 +490,13 @@ static bool prepare(struct hdi_lanes *l)
     if (!l->enter || !l->body || !l->masks || !l->comes ||
         !hdi_linear_find(l->emit->flow, &l->order, marks, false, &l->open))
         return false;
-    l->splits = hdi_split_find(l->region, &l->open, &l->order, &l->split);
-    l->span = l->splits || l->region->exit_count > 0 ? l->emit->width
-                                                     : hdi_span_find(&l->wide);
+    const struct hdi_llvm *llvm = l->emit->llvm;
+    l->splits = hdi_rule_is_on(llvm, HDI_RULE_SPLIT) &&
+                hdi_split_find(l->region, &l->open, &l->order, &l->split);
+    l->span = l->splits || l->region->exit_count > 0 ||
+                      !hdi_rule_is_on(llvm, HDI_RULE_SPAN)
+                  ? l->emit->width
+                  : hdi_span_find(&l->wide);
     return !l->splits ||
            hdi_linear_find(l->emit->flow, &l->order, marks, true, &l->together);
 }

@@ -16,6 +16,7 @@
 
 #include "kernel/compiler/analysis/hazard.h"
 #include "kernel/compiler/analysis/quotient.h"
+#include "kernel/compiler/ir/rules.h"
 #include "kernel/compiler/lanes/guard.h"
 #include "kernel/compiler/lanes/join.h"
 #include "kernel/compiler/lanes/lanes.h"
@@ -364,9 +365,9 @@ static bool has(const size_t *blocks, size_t count, size_t block)
 // end?
 static bool may_join(const struct hdi_emit *e, const struct hdi_region *region)
 {
-
-    if (e->width == 0 || e->flat || e->observer || region->some_return_early ||
-        region->exit_count != 1 || region->returns)
+    if (!hdi_rule_is_on(e->llvm, HDI_RULE_JOIN) || e->width == 0 || e->flat ||
+        e->observer || region->some_return_early || region->exit_count != 1 ||
+        region->returns)
         return false;
     const struct hdi_block *end = &e->flow->blocks[region->exits[0]];
     return end->cut == HDI_CUT_BARRIER &&
@@ -501,7 +502,9 @@ static bool write_code(struct writing *w)
     struct hdi_lanes *lanes = NULL;
     struct hdi_form form = {0};
     for (unsigned d = 0; d < 3; d++)
-        w->lone[d] = hdi_guard_lone_item(region, d);
+        w->lone[d] = hdi_rule_is_on(e->llvm, HDI_RULE_LONE)
+                         ? hdi_guard_lone_item(region, d)
+                         : NULL;
     form.lone = w->lone[0];
     ok = ok && (e->width == 0 || form.lone ||
                 hdi_lanes_create(e, region, w->next, &lanes, &form.reason,

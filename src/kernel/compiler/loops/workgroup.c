@@ -18,7 +18,6 @@
 #include "kernel/compiler/loops/regions.h"
 #include "kernel/compiler/prepare/prepare.h"
 #include "kernel/compiler/transform/bounds.h"
-#include "kernel/compiler/transform/cut.h"
 
 enum {
     LOCAL_ALIGNMENT = 64, // of a local variable: the widest vector [bytes]
@@ -571,19 +570,18 @@ static bool used_by_code(LLVMValueRef value)
 }
 
 hd_status hdi_workgroup_build(struct hdi_llvm *llvm, LLVMModuleRef module,
-                              LLVMValueRef kernel, bool flat,
+                              struct hdi_flow *flow,
                               struct hdi_build_kernel *about,
                               struct hdi_text *explanation,
                               struct hdi_forms *forms, struct hd_error *error)
 {
     LLVMContextRef c = llvm->context;
-    struct hdi_flow flow;
-    struct hdi_text notes = {0};
+    LLVMValueRef kernel = flow->kernel;
     struct hdi_emit emit = {
         .llvm = llvm,
         .module = module,
         .builder = LLVMCreateBuilderInContext(c),
-        .flow = &flow,
+        .flow = flow,
         .about = about,
         .i1 = LLVMInt1TypeInContext(c),
         .i8 = LLVMInt8TypeInContext(c),
@@ -594,23 +592,13 @@ hd_status hdi_workgroup_build(struct hdi_llvm *llvm, LLVMModuleRef module,
         .error = error,
     };
 
-    llvm->notes = &notes;
     emit.access_group = distinct_node(&emit);
-    emit.flat = flat;
-    hd_status status =
-        hdi_cut(llvm, module, emit.builder, kernel, emit.flat, &flow, error);
-    if (status == HD_OK) {
-        emit.lanes = emit.flat && flow.soft_loops > 0;
-        emit.width = flow.wide ? hdi_target_lanes_of(&llvm->target,
-                                                     about->required_local[0])
-                               : 0;
-        status = build(&emit, explanation, forms);
-        hdi_flow_destroy(&flow);
-    }
-    llvm->notes = NULL;
-    if (notes.failed)
-        explanation->failed = true;
-    hdi_text_free(&notes);
+    emit.flat = flow->flat;
+    emit.lanes = emit.flat && flow->soft_loops > 0;
+    if (flow->wide)
+        emit.width =
+            hdi_target_lanes_of(&llvm->target, about->required_local[0]);
+    hd_status status = build(&emit, explanation, forms);
     hdi_map_clear(&emit.fixed);
     hdi_map_clear(&emit.values);
     LLVMValueRef soft = LLVMGetNamedFunction(module, "heddle.soft_barrier");

@@ -13,15 +13,15 @@
 
 #include "base/text.h"
 #include "kernel/build.h"
-#include "kernel/compiler/ir/llvm.h"
+#include "kernel/compiler/flow/flow.h"
 #include "kernel/compiler/loops/forms.h"
 
-// Replace `kernel` in `module` by its work-group function, not yet optimised.
-// Fills in local_bytes, saved_bytes, barriers and form of `about`, and appends
-// to `explanation` and `forms`. The caller frees `forms->list`. `flat`: the
-// kernel's work-groups do not matter (chunk.h), its bounds have been found.
+// Replace the kernel that `flow` describes, cut (cut.h), by its work-group
+// function, not yet optimised. Fills in local_bytes, saved_bytes, barriers and
+// form of `about`, and appends to `explanation` and `forms`, also what has been
+// noted (note.h). The caller frees `forms->list`.
 hd_status hdi_workgroup_build(struct hdi_llvm *llvm, LLVMModuleRef module,
-                              LLVMValueRef kernel, bool flat,
+                              struct hdi_flow *flow,
                               struct hdi_build_kernel *about,
                               struct hdi_text *explanation,
                               struct hdi_forms *forms, struct hd_error *error);

@@ -5,14 +5,9 @@
 
 #include "backend/frame.h"
 #include "base/error.h"
-#include "kernel/compiler/check/instrument.h"
-#include "kernel/compiler/check/screen.h"
 #include "kernel/compiler/prepare/images.h"
 #include "kernel/compiler/prepare/legal.h"
 #include "kernel/compiler/prepare/library.h"
-#include "kernel/compiler/prepare/narrow.h"
-#include "kernel/compiler/prepare/pieces.h"
-#include "kernel/compiler/prepare/switches.h"
 #include "kernel/compiler/prepare/total.h"
 #include "kernel/compiler/prepare/truncate.h"
 
@@ -78,7 +73,7 @@ hd_status hdi_prepare_program(struct hdi_llvm *llvm, const void *bitcode,
 
 // Kernels are called with the structure in memory that all work-items share,
 // but each owns its parameters.
-static void copy_structures(struct hdi_llvm *llvm, LLVMBuilderRef builder,
+void hdi_prepare_structures(struct hdi_llvm *llvm, LLVMBuilderRef builder,
                             LLVMValueRef kernel)
 {
     unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5);
@@ -114,7 +109,7 @@ static bool is_step(LLVMValueRef function)
 }
 
 // Make every function but the kernel disappear into its callers.
-static void mark_for_inlining(LLVMModuleRef module, LLVMValueRef kernel)
+void hdi_prepare_inlining(LLVMModuleRef module, LLVMValueRef kernel)
 {
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
          f = LLVMGetNextFunction(f)) {
@@ -171,7 +166,7 @@ static void name_space(LLVMValueRef access)
         LLVMSetOperand(access, operand, LLVMGetOperand(pointer, 0));
 }
 
-static void tidy_calls(struct hdi_llvm *llvm, LLVMBuilderRef builder,
+void hdi_prepare_calls(struct hdi_llvm *llvm, LLVMBuilderRef builder,
                        LLVMValueRef kernel)
 {
     unsigned lifetime_start = LLVMLookupIntrinsicID("llvm.lifetime.start", 19);
@@ -197,7 +192,7 @@ static void tidy_calls(struct hdi_llvm *llvm, LLVMBuilderRef builder,
 }
 
 // No kernel writes constant memory while one reads it.
-static void mark_constant_loads(struct hdi_llvm *llvm, LLVMValueRef kernel)
+void hdi_prepare_constants(struct hdi_llvm *llvm, LLVMValueRef kernel)
 {
     unsigned kind = LLVMGetMDKindIDInContext(llvm->context, "invariant.load",
                                              strlen("invariant.load"));
@@ -216,7 +211,7 @@ static void mark_constant_loads(struct hdi_llvm *llvm, LLVMValueRef kernel)
 
 // Local ids are small: what is computed of them in 32 bits can then be computed
 // in 64 without casts, which would hide that neighbours are side by side.
-static void limit_ids(struct hdi_llvm *llvm, LLVMValueRef kernel)
+void hdi_prepare_ids(struct hdi_llvm *llvm, LLVMValueRef kernel)
 {
     LLVMTypeRef type = LLVMInt64TypeInContext(llvm->context);
     LLVMMetadataRef bounds[2] = {
@@ -277,7 +272,7 @@ static bool asks_others(LLVMValueRef kernel)
 
 // One thread runs the group, so that nobody else sees in which order, or how
 // often, it touches local memory between two barriers.
-static void calm_local(LLVMValueRef kernel)
+void hdi_prepare_local(LLVMValueRef kernel)
 {
     if (asks_others(kernel))
         return;
@@ -289,35 +284,9 @@ static void calm_local(LLVMValueRef kernel)
                 LLVMSetVolatile(i, false);
 }
 
-// What makes loops over work-items possible and worth having.
-static hd_status simplify(struct hdi_llvm *llvm, LLVMModuleRef module,
-                          LLVMBuilderRef builder, LLVMValueRef kernel,
-                          struct hd_error *error)
-{
-    limit_ids(llvm, kernel);
-    calm_local(kernel);
-    HDI_TRY(hdi_llvm_passes(llvm, module, "function(sroa)", error));
-    hdi_widen_ids(builder, kernel);
-    HDI_TRY(hdi_llvm_passes(
-        llvm, module,
-        "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,"
-        "simplifycfg,loop-simplify,lcssa,loop(indvars,loop-unroll-full),"
-        "sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)",
-        error));
-    hdi_copy_in_pieces(llvm, builder, kernel);
-    mark_constant_loads(llvm, kernel);
-    hdi_narrow_vectors(llvm, builder, kernel);
-    HDI_TRY(hdi_llvm_passes(llvm, module,
-                            "function(scalarizer,early-cse<memssa>,"
-                            "instcombine<no-verify-fixpoint>,simplifycfg)",
-                            error));
-    tidy_calls(llvm, builder, kernel);
-    return HD_OK;
-}
-
 // A copy by the group is over when its function returns, so that events say
 // nothing, and no processor has a register for one: none is kept.
-static void drop_events(LLVMValueRef kernel)
+void hdi_prepare_events(LLVMValueRef kernel)
 {
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b;
          b = LLVMGetNextBasicBlock(b))
@@ -333,44 +302,8 @@ static void drop_events(LLVMValueRef kernel)
         }
 }
 
-hd_status hdi_prepare_kernel(struct hdi_llvm *llvm, LLVMModuleRef program,
-                             const char *name, LLVMModuleRef *module,
-                             LLVMValueRef *kernel, struct hd_error *error)
-{
-    LLVMModuleRef m = LLVMCloneModule(program);
-    LLVMBuilderRef builder = LLVMCreateBuilderInContext(llvm->context);
-    LLVMValueRef k = LLVMGetNamedFunction(m, name);
-
-    mark_for_inlining(m, k);
-    copy_structures(llvm, builder, k);
-    // First what other kernels alone need goes away. Functions lose their
-    // variables, and blocks, before they become part of others, perhaps often:
-    // promoting variables takes the product of them and of blocks.
-    hd_status status = HD_OK;
-    if (!llvm->debug) {
-        status = hdi_llvm_passes(llvm, m,
-                                 "globaldce,function(sroa,simplifycfg)", error);
-        hdi_switches_flatten(llvm, m);
-    }
-    if (status == HD_OK)
-        status = hdi_llvm_passes(llvm, m, "globaldce,always-inline,globaldce",
-                                 error);
-    if (status == HD_OK)
-        drop_events(k);
-    if (status == HD_OK && !llvm->debug)
-        status = simplify(llvm, m, builder, k, error);
-    LLVMDisposeBuilder(builder);
-    if (status != HD_OK) {
-        LLVMDisposeModule(m);
-        return status;
-    }
-    *module = m;
-    *kernel = k;
-    return HD_OK;
-}
-
 // Calls of the builtin that does nothing stay, for the instrumentation.
-static void keep_visits(LLVMModuleRef module)
+void hdi_prepare_visits(LLVMModuleRef module)
 {
     LLVMValueRef visit = LLVMGetNamedFunction(module, HDI_VISIT_NAME);
 
@@ -381,45 +314,4 @@ static void keep_visits(LLVMModuleRef module)
     LLVMReplaceAllUsesWith(visit, kept);
     LLVMDeleteFunction(visit);
     LLVMSetValueName2(kept, HDI_VISIT_NAME, sizeof(HDI_VISIT_NAME) - 1);
-}
-
-hd_status hdi_prepare_checked(struct hdi_llvm *llvm, LLVMModuleRef program,
-                              const char *name, LLVMModuleRef *module,
-                              LLVMValueRef *kernel, struct hd_error *error)
-{
-    LLVMModuleRef m = LLVMCloneModule(program);
-    LLVMBuilderRef builder = LLVMCreateBuilderInContext(llvm->context);
-    LLVMValueRef k = LLVMGetNamedFunction(m, name);
-
-    mark_for_inlining(m, k);
-    keep_visits(m);
-    copy_structures(llvm, builder, k);
-    LLVMDisposeBuilder(builder);
-    hd_status status = hdi_llvm_passes(
-        llvm, m,
-        // Blocks are split, which phi nodes do not follow.
-        "globaldce,always-inline,globaldce,function(reg2mem)", error);
-    if (status == HD_OK) {
-        drop_events(k);
-        hdi_instrument_variables(llvm, m, k);
-        status = hdi_llvm_passes(llvm, m,
-                                 "function(sroa,early-cse<memssa>,"
-                                 "instcombine<no-verify-fixpoint>,simplifycfg)",
-                                 error);
-    }
-    if (status == HD_OK)
-        status = hdi_instrument_memory(llvm, m, k, error);
-    if (status == HD_OK && llvm->screen) {
-        LLVMBuilderRef simplifier = LLVMCreateBuilderInContext(llvm->context);
-        status = simplify(llvm, m, simplifier, k, error);
-        LLVMDisposeBuilder(simplifier);
-        hdi_screen_tidy(k);
-    }
-    if (status != HD_OK) {
-        LLVMDisposeModule(m);
-        return status;
-    }
-    *module = m;
-    *kernel = k;
-    return HD_OK;
 }

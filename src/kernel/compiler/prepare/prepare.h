@@ -25,15 +25,33 @@ hd_status hdi_prepare_part(struct hdi_llvm *llvm, LLVMModuleRef program,
                            size_t first, size_t count, LLVMModuleRef *part,
                            struct hd_error *error);
 
-// Copy the program and leave only the kernel named `name`, inlined.
-hd_status hdi_prepare_kernel(struct hdi_llvm *llvm, LLVMModuleRef program,
-                             const char *name, LLVMModuleRef *module,
-                             LLVMValueRef *kernel, struct hd_error *error);
+// The passes below are of the pipeline (driver/pipeline.c), on one kernel.
 
-// The same for a kernel that is to be checked: every access to memory tells the
-// checker, in marks (instrument.h).
-hd_status hdi_prepare_checked(struct hdi_llvm *llvm, LLVMModuleRef program,
-                              const char *name, LLVMModuleRef *module,
-                              LLVMValueRef *kernel, struct hd_error *error);
+// Make every function but the kernel disappear into its callers.
+void hdi_prepare_inlining(LLVMModuleRef module, LLVMValueRef kernel);
+
+// Each work-item owns the structures that are arguments.
+void hdi_prepare_structures(struct hdi_llvm *llvm, LLVMBuilderRef builder,
+                            LLVMValueRef kernel);
+
+// To be checked: calls that tell of texels stay.
+void hdi_prepare_visits(LLVMModuleRef module);
+
+// No event of a copy by the group is kept.
+void hdi_prepare_events(LLVMValueRef kernel);
+
+// Say how large local ids are.
+void hdi_prepare_ids(struct hdi_llvm *llvm, LLVMValueRef kernel);
+
+// Let volatile local memory be memory as any other, where nobody can tell.
+void hdi_prepare_local(LLVMValueRef kernel);
+
+// Say that constant memory does not change.
+void hdi_prepare_constants(struct hdi_llvm *llvm, LLVMValueRef kernel);
+
+// Accesses and ids as the rest of the compiler wants them, without calls that
+// say nothing to it.
+void hdi_prepare_calls(struct hdi_llvm *llvm, LLVMBuilderRef builder,
+                       LLVMValueRef kernel);
 
 #endif

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "kernel/image.h"
+
 enum {
     MOST_TREE = 16 // instructions that compute a bound
 };
@@ -354,4 +356,16 @@ bool hdi_bounds_has_one_predecessor(LLVMBasicBlockRef block)
 {
     LLVMUseRef use = LLVMGetFirstUse(LLVMBasicBlockAsValue(block));
     return use && !LLVMGetNextUse(use);
+}
+
+void hdi_bounds_mark_images(LLVMContextRef c, LLVMValueRef kernel,
+                            const struct hdi_build_kernel *about)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName("dereferenceable", 15);
+
+    for (uint32_t i = 0; i < about->arg_count; i++)
+        if (about->args[i].kind == HD_ARG_IMAGE)
+            LLVMAddAttributeAtIndex(
+                kernel, i + 1,
+                LLVMCreateEnumAttribute(c, kind, sizeof(struct hdi_image)));
 }

@@ -5,6 +5,7 @@
 #ifndef HDI_KERNEL_COMPILER_TRANSFORM_BOUNDS_H
 #define HDI_KERNEL_COMPILER_TRANSFORM_BOUNDS_H
 
+#include "kernel/build.h"
 #include "kernel/compiler/ir/llvm.h"
 
 // Functions that are called with a dimension (i32) and a bound of its global
@@ -37,6 +38,11 @@ int hdi_bounds_dimension(LLVMValueRef value);
 
 // The predicate with its operands exchanged.
 LLVMIntPredicate hdi_bounds_swapped(LLVMIntPredicate predicate);
+
+// Mark the arguments that are images: what a kernel gets for one is always
+// there.
+void hdi_bounds_mark_images(LLVMContextRef context, LLVMValueRef kernel,
+                            const struct hdi_build_kernel *about);
 
 // Whether the value is loaded from the description of an image, which does not
 // change and can be read anywhere: an argument that is marked as such.

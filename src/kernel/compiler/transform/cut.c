@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "kernel/compiler/analysis/weigh.h"
 #include "kernel/compiler/flow/uniform.h"
+#include "kernel/compiler/ir/rules.h"
 #include "kernel/compiler/transform/soft.h"
-#include "kernel/compiler/transform/strided.h"
 
 static bool describe(const struct hdi_llvm *llvm, LLVMValueRef kernel,
                      bool flat, struct hdi_flow *flow)
@@ -16,8 +16,8 @@ static bool describe(const struct hdi_llvm *llvm, LLVMValueRef kernel,
 }
 
 // Loops run one work-group after the other.
-static hd_status check_grid(const struct hdi_llvm *llvm, LLVMValueRef kernel,
-                            struct hd_error *error)
+hd_status hdi_cut_check_grid(const struct hdi_llvm *llvm, LLVMValueRef kernel,
+                             struct hd_error *error)
 {
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b;
          b = LLVMGetNextBasicBlock(b))
@@ -32,9 +32,8 @@ static hd_status check_grid(const struct hdi_llvm *llvm, LLVMValueRef kernel,
     return HD_OK;
 }
 
-// Put every barrier in a block of its own.
-static uint32_t isolate_barriers(struct hdi_llvm *llvm, LLVMBuilderRef builder,
-                                 LLVMValueRef kernel)
+uint32_t hdi_cut_barriers(const struct hdi_llvm *llvm, LLVMBuilderRef builder,
+                          LLVMValueRef kernel)
 {
     uint32_t barriers = 0;
 
@@ -148,53 +147,40 @@ static hd_status fail_memory(const struct hdi_llvm *llvm,
     return hdi_fail(error, HD_ENOMEM, "%s: no memory to compile", llvm->path);
 }
 
-// Soft barriers, where they pay and lanes do not make them superfluous: those
-// leave strided loops alone.
-static hd_status soften(struct hdi_llvm *llvm, LLVMModuleRef module,
-                        LLVMBuilderRef builder, LLVMValueRef kernel, bool flat,
-                        unsigned *loops, bool *wide, unsigned *gathers,
-                        struct hd_error *error)
+hd_status hdi_cut_soften(struct hdi_llvm *llvm, LLVMModuleRef module,
+                         LLVMBuilderRef builder, LLVMValueRef kernel,
+                         struct hdi_cuts *cuts, struct hd_error *error)
 {
     struct hdi_flow flow;
     struct hdi_nest nest = {0};
-    bool ok = describe(llvm, kernel, flat, &flow) &&
+    bool ok = describe(llvm, kernel, cuts->flat, &flow) &&
               hdi_nest_find(&nest, &flow) &&
-              hdi_weigh_lanes(llvm, &nest, wide, gathers);
+              hdi_weigh_lanes(llvm, &nest, &cuts->wide, &cuts->gathers);
 
-    *wide |= llvm->screen; // tags need no order but that of barriers
-    ok = ok && hdi_soft_insert(llvm, module, builder, &nest, *wide, loops);
+    cuts->wide &= hdi_rule_is_on(llvm, HDI_RULE_LANES);
+    cuts->wide |= llvm->screen; // tags need no order but that of barriers
+    if (hdi_rule_is_on(llvm, HDI_RULE_SOFT))
+        ok = ok && hdi_soft_insert(llvm, module, builder, &nest, cuts->wide,
+                                   &cuts->soft_loops);
     hdi_nest_destroy(&nest);
     hdi_flow_destroy(&flow);
     return ok ? HD_OK : fail_memory(llvm, error);
 }
 
-static hd_status cut(struct hdi_llvm *llvm, LLVMModuleRef module,
-                     LLVMBuilderRef builder, LLVMValueRef kernel, bool flat,
-                     struct hdi_map *branches, unsigned *soft_loops, bool *wide,
-                     unsigned *gathers, struct hd_error *error)
+hd_status hdi_cut_branches(struct hdi_llvm *llvm, LLVMBuilderRef builder,
+                           LLVMValueRef kernel, struct hdi_cuts *cuts,
+                           struct hd_error *error)
 {
     struct hdi_flow flow;
 
-    if (!flat)
-        hdi_strided_rewrite(llvm, module, builder, kernel);
-    HDI_TRY(hdi_llvm_passes(
-        llvm, module, "function(simplifycfg,loop-simplify,reg2mem)", error));
-    // Splitting blocks parts values from their uses: into memory with them.
-    uint32_t barriers = isolate_barriers(llvm, builder, kernel);
-    if (barriers > 0)
-        HDI_TRY(hdi_llvm_passes(llvm, module, "function(reg2mem)", error));
-    HDI_TRY(soften(llvm, module, builder, kernel, flat, soft_loops, wide,
-                   gathers, error));
-    if (barriers == 0 && *soft_loops == 0)
+    if (cuts->barriers == 0 && cuts->soft_loops == 0)
         return HD_OK;
-
-    bool ok = describe(llvm, kernel, flat, &flow) && choose_branches(&flow);
+    bool ok =
+        describe(llvm, kernel, cuts->flat, &flow) && choose_branches(&flow);
     if (ok)
-        isolate_branches(llvm, builder, &flow, branches);
+        isolate_branches(llvm, builder, &flow, &cuts->branches);
     hdi_flow_destroy(&flow);
-    if (!ok || branches->failed)
-        return fail_memory(llvm, error);
-    return hdi_llvm_passes(llvm, module, "function(reg2mem)", error);
+    return ok && !cuts->branches.failed ? HD_OK : fail_memory(llvm, error);
 }
 
 // Sub-groups meet where the whole group does: one that came alone would wait
@@ -216,33 +202,22 @@ static hd_status check_sub_groups(const struct hdi_llvm *llvm,
     return HD_OK;
 }
 
-hd_status hdi_cut(struct hdi_llvm *llvm, LLVMModuleRef module,
-                  LLVMBuilderRef builder, LLVMValueRef kernel, bool flat,
-                  struct hdi_flow *flow, struct hd_error *error)
+hd_status hdi_cut_describe(const struct hdi_llvm *llvm, LLVMValueRef kernel,
+                           const struct hdi_cuts *cuts, struct hdi_flow *flow,
+                           struct hd_error *error)
 {
-    struct hdi_map branches = {0};
-    unsigned soft_loops = 0;
-    bool wide = false;
-    unsigned gathers = 0;
-
-    HDI_TRY(check_grid(llvm, kernel, error));
-    hd_status status = cut(llvm, module, builder, kernel, flat, &branches,
-                           &soft_loops, &wide, &gathers, error);
-    if (status == HD_OK && !describe(llvm, kernel, flat, flow)) {
+    if (!describe(llvm, kernel, cuts->flat, flow)) {
         hdi_flow_destroy(flow);
-        status = fail_memory(llvm, error);
+        return fail_memory(llvm, error);
     }
-    if (status == HD_OK) {
-        flow->soft_loops = soft_loops;
-        flow->wide = wide;
-        flow->gathers = gathers;
-        status = check_sub_groups(llvm, flow, error);
-        if (status != HD_OK)
-            hdi_flow_destroy(flow);
-    }
+    flow->soft_loops = cuts->soft_loops;
+    flow->wide = cuts->wide;
+    flow->gathers = cuts->gathers;
+    hd_status status = check_sub_groups(llvm, flow, error);
+    if (status != HD_OK)
+        hdi_flow_destroy(flow);
     for (size_t b = 0; status == HD_OK && b < flow->block_count; b++)
-        if (hdi_map_get(&branches, flow->blocks[b].block))
+        if (hdi_map_get(&cuts->branches, flow->blocks[b].block))
             flow->blocks[b].cut = HDI_CUT_BRANCH;
-    hdi_map_clear(&branches);
     return status;
 }

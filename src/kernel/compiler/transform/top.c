@@ -1,5 +1,6 @@
 #include "kernel/compiler/transform/top.h"
 
+#include "kernel/compiler/ir/rules.h"
 #include "kernel/compiler/transform/bounds.h"
 #include "kernel/compiler/transform/stride.h"
 
@@ -31,7 +32,8 @@ void hdi_top_bound(struct hdi_llvm *llvm, LLVMModuleRef module,
             next = LLVMGetSuccessor(end, !wanted);
         }
         if (!hdi_bounds_has_one_predecessor(next)) {
-            hdi_stride_straighten(&f, block, next);
+            if (hdi_rule_is_on(llvm, HDI_RULE_STRIDE))
+                hdi_stride_straighten(&f, block, next);
             return;
         }
         block = next;

@@ -3,6 +3,7 @@
 #include "kernel/compiler/analysis/address.h"
 #include "kernel/compiler/analysis/operation.h"
 #include "kernel/compiler/ir/note.h"
+#include "kernel/compiler/ir/rules.h"
 #include "kernel/compiler/vectorise/ahead.h"
 #include "kernel/compiler/vectorise/bylane.h"
 
@@ -397,7 +398,7 @@ static LLVMValueRef find_pair(const struct hdi_wide *w, LLVMValueRef access)
     struct likely likely;
 
     if ((type != w->emit->i32 && LLVMGetTypeKind(type) != LLVMFloatTypeKind) ||
-        w->emit->screening)
+        w->emit->screening || !hdi_rule_is_on(w->emit->llvm, HDI_RULE_PAIR))
         return NULL;
     if (c.kind == HDI_LANES_LINEAR &&
         (c.step == 0 || c.step == 4 || c.step == -4))

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernel/compiler/ir/note.h"
+#include "kernel/compiler/ir/rules.h"
 
 enum {
     LEAST_SIZE = 4,  // of elements [bytes]: of smaller ones, many chunks would
@@ -194,7 +195,8 @@ void hdi_ask_ahead(struct hdi_wide *w, LLVMValueRef access, uint64_t size,
     unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(at));
     LLVMValueRef distance;
 
-    if (!w->certain || e->flat || size < LEAST_SIZE ||
+    if (!hdi_rule_is_on(e->llvm, HDI_RULE_AHEAD) || !w->certain || e->flat ||
+        size < LEAST_SIZE ||
         (space != HDI_SPACE_GLOBAL && space != HDI_SPACE_CONSTANT))
         return;
     struct growth g = find(w, LLVMGetOperand(access, is_store), 0);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kernel/compiler/analysis/operation.h"
+#include "kernel/compiler/ir/rules.h"
 
 // What changes nothing.
 static LLVMValueRef neutral(LLVMAtomicRMWBinOp operation, LLVMTypeRef type)
@@ -24,7 +25,7 @@ static LLVMValueRef neutral(LLVMAtomicRMWBinOp operation, LLVMTypeRef type)
 
 bool hdi_fold(struct hdi_wide *w, LLVMValueRef x)
 {
-    if (!hdi_can_fold(x))
+    if (!hdi_rule_is_on(w->emit->llvm, HDI_RULE_FOLD) || !hdi_can_fold(x))
         return false;
     struct hdi_class at = hdi_linear_class(w->linear, LLVMGetOperand(x, 0));
     if (at.kind == HDI_LANES_VARY || at.step != 0)

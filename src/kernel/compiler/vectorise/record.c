@@ -10,6 +10,7 @@
 
 #include "kernel/compiler/analysis/address.h"
 #include "kernel/compiler/analysis/operation.h"
+#include "kernel/compiler/ir/rules.h"
 #include "kernel/compiler/vectorise/access.h"
 
 enum {
@@ -168,7 +169,8 @@ static bool find(const struct hdi_wide *w, LLVMValueRef first, struct record *r)
         hdi_linear_class(w->linear, LLVMGetOperand(first, is_store(first)));
     uint64_t size = element_size(w, type);
 
-    if (size == 0 || c.kind != HDI_LANES_LINEAR || c.step <= 0 ||
+    if (!hdi_rule_is_on(w->emit->llvm, HDI_RULE_RECORD) || size == 0 ||
+        c.kind != HDI_LANES_LINEAR || c.step <= 0 ||
         (uint64_t)c.step % size != 0 || (uint64_t)c.step == size ||
         (uint64_t)c.step / size > MOST_ELEMENTS)
         return false;

@@ -1,0 +1,402 @@
+#include "kernel/compiler/driver/pipeline.h"
+
+#include <llvm-c/Analysis.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "kernel/compiler/analysis/footprint.h"
+#include "kernel/compiler/check/instrument.h"
+#include "kernel/compiler/check/screen.h"
+#include "kernel/compiler/driver/code.h"
+#include "kernel/compiler/fiber/thread.h"
+#include "kernel/compiler/ir/joins.h"
+#include "kernel/compiler/ir/rules.h"
+#include "kernel/compiler/loops/chunk.h"
+#include "kernel/compiler/loops/workgroup.h"
+#include "kernel/compiler/prepare/library.h"
+#include "kernel/compiler/prepare/narrow.h"
+#include "kernel/compiler/prepare/pieces.h"
+#include "kernel/compiler/prepare/prepare.h"
+#include "kernel/compiler/prepare/switches.h"
+#include "kernel/compiler/prepare/truncate.h"
+#include "kernel/compiler/transform/bounds.h"
+#include "kernel/compiler/transform/interior.h"
+#include "kernel/compiler/transform/strided.h"
+#include "kernel/compiler/transform/top.h"
+
+// Passes of ours
+// ---------------------------------------------------------------
+
+static void isolate(struct hdi_work *w)
+{
+    hdi_prepare_inlining(w->module, w->kernel);
+    hdi_prepare_structures(w->llvm, w->builder, w->kernel);
+}
+
+static void keep_visits(struct hdi_work *w)
+{
+    hdi_prepare_visits(w->module);
+}
+
+static void flatten_switches(struct hdi_work *w)
+{
+    hdi_switches_flatten(w->llvm, w->module);
+}
+
+static void drop_events(struct hdi_work *w)
+{
+    hdi_prepare_events(w->kernel);
+}
+
+static void instrument_variables(struct hdi_work *w)
+{
+    hdi_instrument_variables(w->llvm, w->module, w->kernel);
+}
+
+static hd_status instrument_memory(struct hdi_work *w, struct hd_error *error)
+{
+    return hdi_instrument_memory(w->llvm, w->module, w->kernel, error);
+}
+
+static void limit_ids(struct hdi_work *w)
+{
+    hdi_prepare_ids(w->llvm, w->kernel);
+}
+
+static void calm_local(struct hdi_work *w)
+{
+    hdi_prepare_local(w->kernel);
+}
+
+static void widen_ids(struct hdi_work *w)
+{
+    hdi_widen_ids(w->builder, w->kernel);
+}
+
+static void copy_in_pieces(struct hdi_work *w)
+{
+    hdi_copy_in_pieces(w->llvm, w->builder, w->kernel);
+}
+
+static void mark_constants(struct hdi_work *w)
+{
+    hdi_prepare_constants(w->llvm, w->kernel);
+}
+
+static void narrow_vectors(struct hdi_work *w)
+{
+    hdi_narrow_vectors(w->llvm, w->builder, w->kernel);
+}
+
+static void tidy_calls(struct hdi_work *w)
+{
+    hdi_prepare_calls(w->llvm, w->builder, w->kernel);
+}
+
+static void tidy_screen(struct hdi_work *w)
+{
+    hdi_screen_tidy(w->kernel);
+}
+
+static hd_status find_footprint(struct hdi_work *w, struct hd_error *error)
+{
+    return hdi_footprint_find(w->llvm, w->kernel, w->about, error);
+}
+
+static void mark_images(struct hdi_work *w)
+{
+    hdi_bounds_mark_images(w->llvm->context, w->kernel, w->about);
+}
+
+static void find_flat(struct hdi_work *w)
+{
+    w->flat = hdi_chunk_is_flat(w->module, w->kernel);
+}
+
+static hd_status find_axis(struct hdi_work *w, struct hd_error *error)
+{
+    return hdi_axis_find(w->llvm, w->kernel, w->flat, w->about, &w->axis,
+                         error);
+}
+
+static void bound_top(struct hdi_work *w)
+{
+    if (w->flat)
+        hdi_top_bound(w->llvm, w->module, w->builder, w->kernel);
+}
+
+static hd_status split_interior(struct hdi_work *w, struct hd_error *error)
+{
+    return w->flat ? hdi_interior_split(w->llvm, w->module, w->kernel, &w->box,
+                                        &w->known, error)
+                   : HD_OK;
+}
+
+static hd_status check_grid(struct hdi_work *w, struct hd_error *error)
+{
+    return hdi_cut_check_grid(w->llvm, w->kernel, error);
+}
+
+static void rewrite_strided(struct hdi_work *w)
+{
+    if (!w->flat)
+        hdi_strided_rewrite(w->llvm, w->module, w->builder, w->kernel);
+}
+
+static hd_status into_memory(struct hdi_work *w, struct hd_error *error)
+{
+    return hdi_llvm_passes(w->llvm, w->module, "function(reg2mem)", error);
+}
+
+static hd_status isolate_barriers(struct hdi_work *w, struct hd_error *error)
+{
+    w->cuts.barriers = hdi_cut_barriers(w->llvm, w->builder, w->kernel);
+    return w->cuts.barriers > 0 ? into_memory(w, error) : HD_OK;
+}
+
+static hd_status soften_loops(struct hdi_work *w, struct hd_error *error)
+{
+    return hdi_cut_soften(w->llvm, w->module, w->builder, w->kernel, &w->cuts,
+                          error);
+}
+
+static hd_status isolate_branches(struct hdi_work *w, struct hd_error *error)
+{
+    if (w->cuts.barriers == 0 && w->cuts.soft_loops == 0)
+        return HD_OK;
+    HDI_TRY(hdi_cut_branches(w->llvm, w->builder, w->kernel, &w->cuts, error));
+    return into_memory(w, error);
+}
+
+static hd_status describe_cuts(struct hdi_work *w, struct hd_error *error)
+{
+    return hdi_cut_describe(w->llvm, w->kernel, &w->cuts, &w->flow, error);
+}
+
+static void promote_joins(struct hdi_work *w)
+{
+    hdi_joins_promote(w->llvm, w->module);
+}
+
+static hd_status optimise(struct hdi_work *w, struct hd_error *error)
+{
+    return hdi_code_optimise(w->llvm, w->module, w->explanation, error);
+}
+
+static void bound_shifts(struct hdi_work *w)
+{
+    hdi_code_bound_shifts(w->module);
+}
+
+static void begin_without_line(struct hdi_work *w)
+{
+    if (!w->llvm->debug)
+        hdi_code_begin_without_line(w->llvm, w->module);
+}
+
+static void measure_threads(struct hdi_work *w)
+{
+    hdi_thread_measure(w->llvm, w->module);
+}
+
+static hd_status link_halves(struct hdi_work *w, struct hd_error *error)
+{
+    return hdi_library_link_halves(w->llvm, w->module, error);
+}
+
+// All passes ------------------------------------------------------------------
+
+enum {
+    PLAIN = HDI_MODE_PLAIN,
+    DEBUG = HDI_MODE_DEBUG,
+    CHECKED = HDI_MODE_CHECKED,
+    SCREENED = HDI_MODE_SCREENED,
+    ASKED = CHECKED | SCREENED,
+    FAST = PLAIN | SCREENED,
+    ALL = PLAIN | DEBUG | CHECKED | SCREENED
+};
+
+#define TIDY "early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg"
+
+// In their order. `rule`: it may be left out. What a pass does is one of three:
+// LLVM's passes, a change, or a change that may fail.
+static const struct pass {
+    enum hdi_stage stage;
+    const char *name;
+    unsigned modes;
+    const char *llvm;
+    void (*change)(struct hdi_work *work);
+    hd_status (*run)(struct hdi_work *work, struct hd_error *error);
+    int rule; // and 1; 0: none
+} passes[] = {
+#define LLVM(stage, name, modes, text) \
+    {HDI_STAGE_##stage, name, modes, text, NULL, NULL, 0}
+#define CHANGE(stage, name, modes, function) \
+    {HDI_STAGE_##stage, name, modes, NULL, function, NULL, 0}
+#define RUN(stage, name, modes, function) \
+    {HDI_STAGE_##stage, name, modes, NULL, NULL, function, 0}
+#define MAY_CHANGE(stage, rule, modes, function) \
+    {HDI_STAGE_##stage, NULL, modes, NULL, function, NULL, HDI_RULE_##rule + 1}
+#define MAY_RUN(stage, rule, modes, function) \
+    {HDI_STAGE_##stage, NULL, modes, NULL, NULL, function, HDI_RULE_##rule + 1}
+
+    // One function. What other kernels alone need goes away first. Functions
+    // lose their variables, and blocks, before they become part of others,
+    // perhaps often: promoting variables takes the product of them and of
+    // blocks.
+    CHANGE(PREPARE, "isolate", ALL, isolate),
+    CHANGE(PREPARE, "visits", ASKED, keep_visits),
+    LLVM(PREPARE, "shed", PLAIN, "globaldce,function(sroa,simplifycfg)"),
+    MAY_CHANGE(PREPARE, SWITCHES, PLAIN, flatten_switches),
+    LLVM(PREPARE, "inline", ALL, "globaldce,always-inline,globaldce"),
+    // Blocks are split, which phi nodes do not follow.
+    LLVM(PREPARE, "memory", ASKED, "function(reg2mem)"),
+    CHANGE(PREPARE, "events", ALL, drop_events),
+    CHANGE(PREPARE, "variables", ASKED, instrument_variables),
+    LLVM(PREPARE, "values", ASKED, "function(sroa," TIDY ")"),
+    RUN(PREPARE, "accesses", ASKED, instrument_memory),
+
+    // What makes loops over work-items possible and worth having.
+    CHANGE(PREPARE, "ids", FAST, limit_ids),
+    CHANGE(PREPARE, "local", FAST, calm_local),
+    LLVM(PREPARE, "promote", FAST, "function(sroa)"),
+    CHANGE(PREPARE, "widen", FAST, widen_ids),
+    LLVM(PREPARE, "simplify", FAST,
+         "function(" TIDY ",loop-simplify,lcssa,loop(indvars,loop-unroll-full),"
+         "sroa," TIDY ")"),
+    MAY_CHANGE(PREPARE, PIECES, FAST, copy_in_pieces),
+    MAY_CHANGE(PREPARE, CONSTANTS, FAST, mark_constants),
+    MAY_CHANGE(PREPARE, NARROW, FAST, narrow_vectors),
+    LLVM(PREPARE, "scalars", FAST, "function(scalarizer," TIDY ")"),
+    CHANGE(PREPARE, "calls", FAST, tidy_calls),
+    CHANGE(PREPARE, "marks", SCREENED, tidy_screen),
+
+    RUN(TOUCH, "footprint", PLAIN, find_footprint),
+
+    CHANGE(SHAPE, "images", PLAIN, mark_images),
+    CHANGE(SHAPE, "flat", PLAIN, find_flat),
+    MAY_RUN(SHAPE, AXIS, PLAIN, find_axis),
+
+    MAY_CHANGE(RANGE, TOP, PLAIN, bound_top),
+    MAY_RUN(RANGE, INTERIOR, PLAIN, split_interior),
+
+    RUN(CUT, "grid", FAST, check_grid),
+    MAY_CHANGE(CUT, STRIDED, FAST, rewrite_strided),
+    LLVM(CUT, "memory", FAST, "function(simplifycfg,loop-simplify,reg2mem)"),
+    RUN(CUT, "barriers", FAST, isolate_barriers),
+    RUN(CUT, "loops", FAST, soften_loops), // weighs lanes too
+    RUN(CUT, "branches", FAST, isolate_branches),
+    RUN(CUT, "describe", FAST, describe_cuts),
+
+    CHANGE(CODE, "joins", ALL, promote_joins),
+    LLVM(CODE, "tidy", ALL, "function(sroa," TIDY ")"),
+    RUN(CODE, "optimise", ALL, optimise),
+    CHANGE(CODE, "shifts", ALL, bound_shifts),
+    CHANGE(CODE, "lines", ALL, begin_without_line),
+    CHANGE(CODE, "threads", ALL, measure_threads),
+    RUN(CODE, "halves", ALL, link_halves),
+};
+
+// Running ---------------------------------------------------------------------
+
+static const char *name_of(const struct pass *pass)
+{
+    return pass->rule ? hdi_rule_name((enum hdi_rule)(pass->rule - 1))
+                      : pass->name;
+}
+
+static bool is_on(const struct hdi_work *w, const struct pass *pass)
+{
+    return pass->modes & w->mode &&
+           (!pass->rule ||
+            hdi_rule_is_on(w->llvm, (enum hdi_rule)(pass->rule - 1)));
+}
+
+static hd_status run(const struct pass *pass, struct hdi_work *w,
+                     struct hd_error *error)
+{
+    if (pass->llvm)
+        return hdi_llvm_passes(w->llvm, w->module, pass->llvm, error);
+    if (pass->run)
+        return pass->run(w, error);
+    pass->change(w);
+    return HD_OK;
+}
+
+// What a pass has left behind.
+static hd_status observe(const struct pass *pass, const struct hdi_work *w,
+                         struct hd_error *error)
+{
+    char *message = NULL;
+    hd_status status = HD_OK;
+
+    if (w->llvm->watch == HDI_WATCH_DUMP) {
+        char *text = LLVMPrintModuleToString(w->module);
+        fprintf(stderr, "; %s after '%s'\n%s\n", w->about->name, name_of(pass),
+                text);
+        LLVMDisposeMessage(text);
+    }
+    if (LLVMVerifyModule(w->module, LLVMReturnStatusAction, &message))
+        status = hdi_fail(error, HD_EBUILD,
+                          "%s:%u: internal error in kernel '%s' after pass "
+                          "'%s': %s",
+                          w->about->file, w->about->line, w->about->name,
+                          name_of(pass), message);
+    LLVMDisposeMessage(message);
+    return status;
+}
+
+hd_status hdi_pipeline_run(struct hdi_work *w, enum hdi_stage stage,
+                           struct hd_error *error)
+{
+    for (size_t p = 0; p < sizeof(passes) / sizeof(passes[0]); p++) {
+        if (passes[p].stage != stage || !is_on(w, &passes[p]))
+            continue;
+        HDI_TRY(run(&passes[p], w, error));
+        if (w->llvm->watch != HDI_WATCH_NOTHING)
+            HDI_TRY(observe(&passes[p], w, error));
+    }
+    return HD_OK;
+}
+
+hd_status hdi_work_begin(struct hdi_work *w, LLVMModuleRef program,
+                         struct hd_error *error)
+{
+    w->module = LLVMCloneModule(program);
+    w->builder = LLVMCreateBuilderInContext(w->llvm->context);
+    w->kernel = LLVMGetNamedFunction(w->module, w->about->name);
+    hd_status status = hdi_pipeline_run(w, HDI_STAGE_PREPARE, error);
+    if (status != HD_OK) {
+        LLVMDisposeModule(w->module);
+        w->module = NULL;
+        hdi_work_end(w);
+    }
+    return status;
+}
+
+void hdi_work_end(struct hdi_work *w)
+{
+    if (w->builder)
+        LLVMDisposeBuilder(w->builder);
+    w->builder = NULL;
+}
+
+hd_status hdi_pipeline_loops(struct hdi_work *w, struct hd_error *error)
+{
+    struct hdi_text notes = {0};
+
+    w->cuts = (struct hdi_cuts){.flat = w->flat};
+    w->llvm->notes = &notes;
+    hd_status status = hdi_pipeline_run(w, HDI_STAGE_CUT, error);
+    if (status == HD_OK) {
+        status = hdi_workgroup_build(w->llvm, w->module, &w->flow, w->about,
+                                     w->explanation, w->forms, error);
+        hdi_flow_destroy(&w->flow);
+    }
+    w->llvm->notes = NULL;
+    if (notes.failed)
+        w->explanation->failed = true;
+    hdi_text_free(&notes);
+    hdi_map_clear(&w->cuts.branches);
+    return status;
+}

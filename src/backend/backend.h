@@ -1,7 +1,7 @@
 // The contract between Heddle and a kind of hardware.
 //
 // A backend is one folder that defines one `const struct hdi_backend`, its only
-// global symbol. Every member is required. Calls flow down only: a backend
+// global symbol. Every member but `lists` is required. Calls flow down only: a backend
 // never calls the layers above it, it reports through the values it returns.
 // Differences between backends are data, in hdi_capabilities.
 //
@@ -26,6 +26,7 @@
 #include "heddle/status.h"
 
 struct hdi_backend;
+struct hdi_device_list;
 struct hdi_share;
 struct hdi_topology;
 
@@ -102,6 +103,52 @@ struct hdi_chunk {
     // Of work-groups that wait for each other, a share of the box: meeting.h.
     // The memory is of that share. NULL: all of them.
     const struct hdi_share *share;
+    struct hdi_device_list *list; // work this off; optional
+};
+
+// A graph of launches that a device works off by itself (list.h), as one chunk
+// of a unit. Such a chunk has nothing but `list` and `stop`.
+struct hdi_device_list {
+    struct hdi_device *device;
+};
+
+struct hdi_list_step {
+    struct hdi_chunk chunk;
+    const uint32_t *after; // steps that come after it
+    uint32_t after_count;
+    bool appended;  // it runs when a kernel asks for it,
+    void *requests; // here: a struct hdi_list_requests of the device; optional
+};
+
+struct hdi_list_params {
+    const struct hdi_list_step *steps;
+    uint32_t count, more; // of a run, those that are appended
+    uint32_t requests;    // of one step at a time
+};
+
+// By the device's clock, when its first work-group began and its last ended.
+struct hdi_list_time {
+    uint64_t begin, end; // [ns]
+};
+
+// Optional. All but make() and free() while the list does not run; one thread
+// at a time for a list.
+struct hdi_lists {
+    // Errors: HD_ENOTSUP (a step is not for this device's units, or it has
+    // none of its own), HD_EINVAL, HD_ELIMIT, HD_ENOMEM
+    hd_status (*make)(struct hdi_device *device,
+                      const struct hdi_list_params *params,
+                      struct hdi_device_list **list, struct hd_error *error);
+    void (*free)(struct hdi_device_list *list);
+
+    // The packed arguments of a step, which may be changed between runs.
+    void *(*args)(struct hdi_device_list *list, uint32_t step);
+
+    // How the last run ended, and the times of the first `*count` passes, those
+    // appended behind the steps; sets how many there were.
+    hd_status (*result)(struct hdi_device_list *list,
+                        struct hdi_list_time *times, uint32_t *count,
+                        struct hd_error *error);
 };
 
 // What a kernel did that it may not, as far as the hardware tells.
@@ -205,6 +252,8 @@ struct hdi_backend {
     // calls it is as for submit(); but where the unit is on the caller, another
     // thread or a signal handler, before submit() returns.
     void (*interrupt)(struct hdi_unit *unit);
+
+    const struct hdi_lists *lists; // NULL: the device works off none
 
     // Before a launch: what the application did in the meantime may have to be
     // undone, such as signal handlers that it put in place of ours.

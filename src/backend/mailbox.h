@@ -70,8 +70,10 @@ enum hdi_mailbox_mode {
 };
 
 enum hdi_opcode {
-    HDI_OP_RUN = 1,       // the groups of the box
-    HDI_OP_DISCONNECT = 2 // leave
+    HDI_OP_RUN = 1,        // the groups of the box
+    HDI_OP_DISCONNECT = 2, // leave
+    HDI_OP_LIST = 3        // work off the list at `args` (list.h), where there is
+                           // a device that can
 };
 
 // What crosses: a chunk, translated. The shape is that of its launch.

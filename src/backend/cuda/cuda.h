@@ -124,4 +124,12 @@ bool cuda_unit_fault(const struct hdi_unit *unit, uint64_t chunk,
                      struct hdi_fault *fault);
 void cuda_unit_interrupt(struct hdi_unit *unit);
 
+// list.c
+extern const struct hdi_lists cuda_lists;
+
+// Make it good for kernels with the numbers of this link, from 1; where it is
+// on the GPU.
+hd_status cuda_list_prepare(struct hdi_device_list *list, uint64_t linked,
+                            uint64_t *address);
+
 #endif

@@ -296,6 +296,7 @@ const struct hdi_backend hdi_backend_cuda = {
     .status = cuda_unit_status,
     .explain = cuda_unit_explain,
     .fault = cuda_unit_fault,
+    .lists = &cuda_lists,
     .interrupt = cuda_unit_interrupt,
     .prepare = cuda_prepare,
 };

@@ -52,6 +52,8 @@ struct cuda_executor {
     uint64_t asked; // when the driver was asked last whether it runs [ns]
     cuda_module module;
     cuda_function serve;
+    uint64_t linked; // so often
+    void *list_word; // of hdx_start
     hd_status status;
     char failure[FAILURE];
 };
@@ -180,6 +182,8 @@ static bool start(struct cuda_executor *e)
     char messages[512] = "";
     const struct hdx_start parameter = {.desks = e->desks_address,
                                         .print = e->ring.address,
+                                        .list =
+                                            (uint64_t)(uintptr_t)e->list_word,
                                         .mode = (uint32_t)e->mode,
                                         .tiles = e->tiles};
     struct hdx_start copy = parameter;
@@ -188,6 +192,7 @@ static bool start(struct cuda_executor *e)
 
     if (e->stale || !e->module)
         result = link_all(e, messages, sizeof(messages));
+    e->linked += e->stale && result == 0;
     e->stale = result != 0;
     if (result != 0) {
         fail(e, HD_ENOTSUP, "the executor cannot be linked", result, messages);
@@ -303,8 +308,11 @@ static cuda_result create(struct cuda_executor *e)
         return result;
     e->desks = cuda_host_alloc(e->gpu, e->tiles * sizeof(*e->desks),
                                &e->desks_address);
-    return e->desks && cuda_ring_open(&e->ring, e->gpu) ? 0
-                                                        : CUDA_OUT_OF_MEMORY;
+    return e->desks && cuda_ring_open(&e->ring, e->gpu) &&
+                   cuda_memory_alloc(&e->gpu->device, sizeof(hdi_word),
+                                     &e->list_word) == HD_OK
+               ? 0
+               : CUDA_OUT_OF_MEMORY;
 }
 
 static void destroy(struct cuda_executor *e)
@@ -316,6 +324,7 @@ static void destroy(struct cuda_executor *e)
     if (e->ring.ring)
         cuda_ring_close(&e->ring, e->gpu);
     cuda_host_free(e->gpu, e->desks);
+    cuda_memory_free(&e->gpu->device, e->list_word, sizeof(hdi_word));
     if (e->ended)
         driver->EventDestroy(e->ended);
     if (e->stream)
@@ -384,7 +393,7 @@ bool cuda_executor_suits(const struct cuda_executor *e,
            items <= e->threads && chunk->local_bytes <= HDX_LOCAL;
 }
 
-static struct hdi_unit_shape shape_of(const struct hdi_frame *f)
+struct hdi_unit_shape cuda_executor_shape(const struct hdi_frame *f)
 {
     struct hdi_unit_shape shape = {.local_units = 0};
 
@@ -403,27 +412,36 @@ static bool hand_over(struct cuda_executor *e, unsigned index,
 {
     struct tile *t = &e->tile[index];
     const struct hdi_frame *f = &chunk->frame;
-    const struct hdi_unit_shape shape = shape_of(f);
-    uint64_t number = t->end.submitted + 1;
-    unsigned slot = hdi_mailbox_slot(number);
+    unsigned slot = hdi_mailbox_slot(t->end.submitted + 1);
+    const struct hdi_unit_shape shape = cuda_executor_shape(f);
     struct hdi_unit_task task = {
         .args = e->desks_address + index * sizeof(struct hdx_desk) +
                 offsetof(struct hdx_desk, args) + slot * (uint64_t)HDX_ARGS,
-        .entry = (uint64_t)chunk->entry->number,
         .opcode = HDI_OP_RUN,
         .dims = (uint16_t)f->dims,
     };
 
     if (left_of(t) >= CUDA_IN_FLIGHT)
         return false;
+    if (left_of(t) == 0)
+        t->seen = hdi_now();
+    if (chunk->list) {
+        struct hdi_unit_task work = {.opcode = HDI_OP_LIST};
+        hd_status status =
+            cuda_list_prepare(chunk->list, e->linked, &work.args);
+        if (status == HD_OK)
+            return hdi_mailbox_submit(&t->end, work, &t->end.shape);
+        fail(e, status, "a list cannot be copied", atomic_load(&e->gpu->lost),
+             "");
+        return false;
+    }
+    task.entry = (uint64_t)chunk->entry->number;
     for (int d = 0; d < 3; d++) {
         task.first[d] = f->first[d];
         task.count[d] = f->count[d];
     }
     if (chunk->entry->args_bytes > 0)
         memcpy(e->desks[index].args[slot], f->args, chunk->entry->args_bytes);
-    if (left_of(t) == 0)
-        t->seen = hdi_now();
     return hdi_mailbox_submit(&t->end, task, &shape);
 }
 
@@ -439,6 +457,10 @@ bool cuda_executor_submit(struct cuda_executor *e, unsigned tile,
     }
     if (e->runs && e->status == HD_OK)
         taken = hand_over(e, tile, chunk);
+    if (e->status != HD_OK && (chunk->list || e->status != HD_ENOTSUP)) {
+        e->tile[tile].end.submitted++; // it ends at once, with that
+        taken = true;
+    }
     pthread_mutex_unlock(&e->lock);
     return taken;
 }

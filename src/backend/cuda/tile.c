@@ -7,6 +7,8 @@
 // round the task does not change; outside them only the thread of rank 0 acts.
 #include "backend/cuda/tile.h"
 
+#include "backend/list.c"
+
 #define SHARED __attribute__((address_space(3)))
 
 // Run the kernel of this number for the calling thread: PTX that the host
@@ -58,9 +60,27 @@ static void pause_for(uint32_t round)
     __asm__ __volatile__("nanosleep.u32 %0;" : : "r"(ns));
 }
 
-// Copy task `number`, once it is there. False: the host has given us up.
-static bool fetch(struct hdx_desk *desk, enum hdi_mailbox_mode mode,
-                  uint64_t number)
+enum {
+    LEAVE, // the host has given us up
+    TASK,  // there is one
+    HELP   // there is a list to help with
+};
+
+uint64_t hdu_list_now(void)
+{
+    uint64_t now;
+    __asm__ __volatile__("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+}
+
+void hdu_list_pause(void)
+{
+    pause_for(3);
+}
+
+// Copy task `number`, once it is there, unless there is a list to help with.
+static uint32_t fetch(struct hdx_desk *desk, enum hdi_mailbox_mode mode,
+                      uint64_t number, const hdi_word *help)
 {
     struct hdi_mailbox *m = &desk->mailbox;
     SHARED struct hdx_tile *t = tile();
@@ -68,14 +88,17 @@ static bool fetch(struct hdx_desk *desk, enum hdi_mailbox_mode mode,
     for (uint32_t round = 0; !hdu_mailbox_rang(m, mode, number); // a
          round += round < UINT32_MAX) {
         if (hdi_word_load(&m->given_up))
-            return false;
+            return LEAVE;
+        t->list = hdi_word_load(help);
+        if (t->list && hdu_list_enter((struct hdi_list *)t->list))
+            return HELP;
         pause_for(round);
     }
     hdi_word_acquire(); // b
     hdi_word_store(&m->started, number);
     hdi_word_settle();
     if (hdi_word_load(&m->given_up))
-        return false;
+        return LEAVE;
 
     const struct hdi_mailbox_slot *slot = hdi_mailbox_task(m, mode, number);
     SHARED uint64_t *task = (SHARED uint64_t *)&t->task,
@@ -84,7 +107,7 @@ static bool fetch(struct hdx_desk *desk, enum hdi_mailbox_mode mode,
         task[i] = hdi_word_load(&slot->task[i]); // c
     for (unsigned i = 0; t->task.reshaped && i < HDI_SHAPE_WORDS; i++)
         shape[i] = hdi_word_load(&slot->shape[i]);
-    return true;
+    return TASK;
 }
 
 // What is the same for all work-groups of the task.
@@ -133,6 +156,115 @@ static void run(struct hdx_desk *desk, uint64_t number, uint64_t *heartbeat)
     }
 }
 
+// Lists -----------------------------------------------------------------------
+
+// What is the same for all work-groups of a pass.
+static void describe_pass(const struct hdi_list_pass *p, uint64_t print)
+{
+    SHARED struct hdi_device_launch *l = launch_of_tile();
+
+    for (unsigned d = 0; d < 3; d++) {
+        l->global[d] = p->shape.global[d];
+        l->offset[d] = p->shape.offset[d];
+        l->local_size[d] = p->shape.local_size[d];
+        l->group_count[d] = p->shape.group_count[d];
+        l->size[d] = p->shape.local_size[d];
+    }
+    l->items = l->size[0] * l->size[1] * l->size[2];
+    l->dims = p->dims;
+    l->local = local_begin();
+    l->barrier = 2 + 2 * place();
+    l->args = p->args;
+    l->print = print;
+}
+
+// A work-group of the list for all threads, or why there is none. A helper goes
+// when it has a task of its own.
+static uint32_t claim(struct hdx_desk *desk, struct hdi_list *list,
+                      enum hdi_mailbox_mode mode, uint64_t number, bool helps,
+                      uint64_t print, uint64_t *heartbeat)
+{
+    SHARED struct hdi_device_launch *l = launch_of_tile();
+    SHARED struct hdx_tile *t = tile();
+    uint64_t progress = 0, group = 0;
+    uint32_t pass = 0;
+
+    for (uint32_t round = 0;; round += round < UINT32_MAX) {
+        enum hdu_list_next next = HDU_LIST_OVER;
+        if (!(helps && hdu_mailbox_rang(&desk->mailbox, mode, number)) &&
+            !(!helps && hdi_word_load(&desk->stop) >= number))
+            next = hdu_list_claim(list, &pass, &group);
+        uint64_t now = hdi_word_load(&list->progress);
+        if (next == HDU_LIST_GROUP || now != progress)
+            hdi_word_store(&desk->heartbeat, ++*heartbeat);
+        progress = now;
+        if (next == HDU_LIST_OVER)
+            return next;
+        if (next == HDU_LIST_GROUP)
+            break;
+        pause_for(round);
+    }
+    const struct hdi_list_pass *p = hdi_list_at(list, pass);
+    uint32_t x = p->count[0], y = p->count[1];
+    describe_pass(p, print);
+    l->first[0] = p->first[0] + (uint32_t)(group % x);
+    l->first[1] = p->first[1] + (uint32_t)(group / x % y);
+    l->first[2] = p->first[2] + (uint32_t)(group / x / y);
+    t->pass = pass;
+    t->entry = (uint32_t)p->entry;
+    return HDU_LIST_GROUP;
+}
+
+// Work on t->list, with all threads, until it is over.
+static void work_off(struct hdx_desk *desk, enum hdi_mailbox_mode mode,
+                     uint64_t number, bool helps, uint64_t print,
+                     uint64_t *heartbeat)
+{
+    SHARED struct hdi_device_launch *l = launch_of_tile();
+    SHARED struct hdx_tile *t = tile();
+
+    for (;;) {
+        struct hdi_list *list = (struct hdi_list *)t->list;
+        if (rank() == 0)
+            t->wanted =
+                claim(desk, list, mode, number, helps, print, heartbeat);
+        meet();
+        if (t->wanted == HDU_LIST_OVER)
+            return;
+        if (rank() < l->items)
+            hdx_call(t->entry);
+        __asm__ __volatile__("fence.acq_rel.gpu;" ::: "memory");
+        meet();
+        if (rank() == 0)
+            hdu_list_end(list, t->pass);
+    }
+}
+
+// The task is a list, which others may help with. With all threads.
+static void begin_list(hdi_word *help)
+{
+    SHARED struct hdx_tile *t = tile();
+    struct hdi_list *list = (struct hdi_list *)t->task.args;
+
+    hdu_list_clear(list, rank(), (uint32_t)__nvvm_read_ptx_sreg_ntid_x());
+    __asm__ __volatile__("fence.acq_rel.gpu;" ::: "memory");
+    meet();
+    if (rank() == 0) {
+        t->list = t->task.args;
+        hdu_list_begin(list);
+        change(help, 0, t->list);
+    }
+    meet();
+}
+
+static void end_list(hdi_word *help)
+{
+    SHARED struct hdx_tile *t = tile();
+
+    change(help, t->list, 0);
+    hdu_list_close((struct hdi_list *)t->list);
+}
+
 // One bit and no code: work-groups have no way to fail but a fault, which ends
 // the whole context.
 static void complete(struct hdx_desk *desk, enum hdi_mailbox_mode mode,
@@ -156,24 +288,37 @@ __attribute__((nvptx_kernel)) void hdx_serve(struct hdx_start start)
 
     if (index >= start.tiles)
         return;
-    for (uint64_t number = 1;; number++) {
+    hdi_word *help = (hdi_word *)start.list;
+
+    for (uint64_t number = 1;;) {
         if (rank() == 0) {
-            t->stay = fetch(desk, mode, number);
-            if (t->stay && t->task.opcode == HDI_OP_RUN)
+            t->stay = fetch(desk, mode, number, help);
+            if (t->stay == TASK && t->task.opcode == HDI_OP_RUN)
                 describe(start.print);
         }
         meet();
-        if (!t->stay)
+        uint32_t stay = t->stay;
+        if (stay == LEAVE)
             return;
-        bool leave = t->task.opcode != HDI_OP_RUN;
-        if (!leave)
+        uint32_t opcode = stay == HELP ? HDI_OP_LIST : t->task.opcode;
+        if (opcode == HDI_OP_LIST && stay == TASK)
+            begin_list(help);
+        if (opcode == HDI_OP_LIST)
+            work_off(desk, mode, number, stay == HELP, start.print, &heartbeat);
+        else if (opcode == HDI_OP_RUN)
             run(desk, number, &heartbeat);
         // What other threads wrote is seen with the answer.
         hdi_word_release();
         meet();
-        if (rank() == 0)
+        if (rank() == 0 && stay == HELP)
+            hdu_list_leave((struct hdi_list *)t->list);
+        if (rank() == 0 && stay == TASK) {
+            if (opcode == HDI_OP_LIST)
+                end_list(help);
             complete(desk, mode, number);
-        if (leave)
+        }
+        if (opcode == HDI_OP_DISCONNECT)
             return;
+        number += stay == TASK;
     }
 }

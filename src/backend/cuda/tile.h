@@ -13,6 +13,7 @@
 #define HDI_BACKEND_CUDA_TILE_H
 
 #include "backend/device_launch.h"
+#include "backend/list.h"
 #include "backend/mailbox.h"
 
 enum {
@@ -37,7 +38,9 @@ struct hdx_desk {
 struct hdx_start {
     uint64_t desks; // struct hdx_desk for each tile, the block's side by side
     uint64_t print; // as in hdi_device_launch
-    uint32_t mode;  // enum hdi_mailbox_mode
+    uint64_t list; // address of a word in memory of the GPU: the list that idle
+                   // tiles may help with, 0: none
+    uint32_t mode; // enum hdi_mailbox_mode
     uint32_t tiles; // in all: the last block may have some without a desk
 };
 
@@ -45,8 +48,11 @@ struct hdx_start {
 struct hdx_tile {
     struct hdi_unit_task task;
     struct hdi_unit_shape shape;
-    uint32_t stay;
-    uint32_t wanted;
+    uint32_t stay;   // enum in tile.c
+    uint32_t wanted; // of a list: enum hdu_list_next
+    uint64_t list;   // that it works on
+    uint32_t pass;   // of the list
+    uint32_t entry;  // its kernel
 };
 
 #define HDX_SHARED                                               \

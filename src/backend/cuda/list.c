@@ -1,0 +1,283 @@
+// Lists (backend/list.h): the host's side. Records and counters lie in memory
+// of the GPU, arguments in memory of the host that the GPU sees, so that they
+// can be changed between runs without a copy.
+//
+// Kernels have numbers that change when programs come or go: then the records
+// are written anew before the next run.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cuda/executor.h"
+#include "backend/cuda/tile.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+struct cuda_list {
+    struct hdi_device_list list;
+    struct hdi_list head;
+    struct hdi_list_pass *passes; // as they are before a run
+    const struct hdi_entry **entries;
+    uint32_t *edges;
+    uint32_t edge_count;
+    unsigned char *args;
+    char *memory; // of the GPU: head, passes, ready, edges
+    uint64_t bytes, ready_at, edges_at;
+    uint64_t linked; // kernels' numbers are those of this link; 0: none
+};
+
+static struct cuda_list *list_of(const struct hdi_device_list *list)
+{
+    return (struct cuda_list *)(uintptr_t)list;
+}
+
+static uint64_t passes_at(void)
+{
+    return hdi_round_up(sizeof(struct hdi_list), 128);
+}
+
+// Where things are in the GPU's memory.
+static void lay_out(struct cuda_list *l)
+{
+    l->ready_at =
+        passes_at() + (uint64_t)l->head.room * sizeof(struct hdi_list_pass);
+    l->edges_at = l->ready_at + (uint64_t)l->head.room * sizeof(hdi_word);
+    l->bytes = l->edges_at + (l->edge_count + 1) * sizeof(uint32_t);
+}
+
+static void free_list(struct hdi_device_list *list)
+{
+    struct cuda_list *l = list_of(list);
+    struct cuda_gpu *gpu = cuda_gpu_of(list->device);
+
+    cuda_memory_free(list->device, l->memory, l->bytes);
+    if (l->args && cuda_enter(gpu)) {
+        cuda_executor_leave(gpu->executor);
+        cuda_host_free(gpu, l->args);
+        cuda_executor_return(gpu->executor);
+        cuda_leave(gpu);
+    }
+    free(l->edges);
+    free(l->entries);
+    free(l->passes);
+    free(l);
+}
+
+static hd_status describe(struct cuda_list *l, const struct hdi_list_step *step,
+                          uint32_t number, cuda_address args,
+                          struct hd_error *error)
+{
+    const struct hdi_frame *f = &step->chunk.frame;
+    struct hdi_list_pass *p = &l->passes[number];
+
+    if (!cuda_executor_suits(cuda_gpu_of(l->list.device)->executor,
+                             &step->chunk))
+        return hdi_fail(error, HD_ENOTSUP,
+                        "pass %u, kernel '%s', is no work for tiles: its "
+                        "work-groups are no multiples of %d work-items of one "
+                        "size, too large, or its program has variables",
+                        number, step->chunk.entry->name, HDX_WARP);
+    *p = (struct hdi_list_pass){.shape = cuda_executor_shape(f),
+                                .args = args + number * (uint64_t)HDX_ARGS,
+                                .dims = f->dims,
+                                .requests = (uint64_t)(uintptr_t)step->requests,
+                                .appended = step->appended,
+                                .after = l->edge_count,
+                                .after_count = step->after_count};
+    memcpy(p->first, f->first, sizeof(p->first));
+    memcpy(p->count, f->count, sizeof(p->count));
+    memcpy(l->args + number * (uint64_t)HDX_ARGS, f->args,
+           step->chunk.entry->args_bytes);
+    l->entries[number] = step->chunk.entry;
+    for (uint32_t i = 0; i < step->after_count; i++)
+        l->edges[l->edge_count++] = step->after[i];
+    return HD_OK;
+}
+
+// Inputs, and those that have none.
+static hd_status connect(struct cuda_list *l, struct hd_error *error)
+{
+    for (uint32_t i = 0; i < l->edge_count; i++) {
+        struct hdi_list_pass *to =
+            l->edges[i] < l->head.passes_count ? &l->passes[l->edges[i]] : NULL;
+        if (!to || to->appended)
+            return hdi_fail(error, HD_EINVAL,
+                            "a pass of a list comes before %u, which is none "
+                            "of its %u passes, or is appended",
+                            l->edges[i], l->head.passes_count);
+        to->inputs++;
+    }
+    l->head.sources = l->edge_count;
+    for (uint32_t i = 0; i < l->head.passes_count; i++) {
+        l->head.runs += !l->passes[i].appended;
+        if (l->passes[i].inputs == 0 && !l->passes[i].appended)
+            l->edges[l->edge_count++] = i;
+    }
+    l->head.source_count = l->edge_count - l->head.sources;
+    return HD_OK;
+}
+
+static hd_status allocate(struct cuda_list *l, uint64_t edges,
+                          cuda_address *args)
+{
+    struct cuda_gpu *gpu = cuda_gpu_of(l->list.device);
+    uint32_t count = l->head.passes_count;
+
+    l->passes = aligned_alloc(64, (count + 1) * sizeof(*l->passes));
+    l->entries = calloc(count + 1, sizeof(*l->entries));
+    l->edges = calloc(edges + count + 1, sizeof(*l->edges));
+    if (!l->passes || !l->entries || !l->edges || !cuda_enter(gpu))
+        return HD_ENOMEM;
+    cuda_executor_leave(gpu->executor);
+    l->args = cuda_host_alloc(gpu, (count + 1) * (uint64_t)HDX_ARGS, args);
+    cuda_executor_return(gpu->executor);
+    cuda_leave(gpu);
+    return l->args ? HD_OK : HD_ENOMEM;
+}
+
+static hd_status make(struct hdi_device *device,
+                      const struct hdi_list_params *params,
+                      struct hdi_device_list **list, struct hd_error *error)
+{
+    struct cuda_list *l = calloc(1, sizeof(*l));
+    uint64_t edges = 0;
+    cuda_address args = 0;
+    void *memory = NULL;
+
+    if (!cuda_gpu_of(device)->executor) {
+        free(l);
+        return hdi_fail(error, HD_ENOTSUP,
+                        "%s works off no lists without units of its own: set "
+                        "units",
+                        device->can.description);
+    }
+    for (uint32_t i = 0; i < params->count; i++)
+        edges += params->steps[i].after_count;
+    if (!l || edges > HDI_LIST_MOST || params->count == 0 ||
+        params->count + (uint64_t)params->more > HDI_LIST_MOST) {
+        free(l);
+        return hdi_fail(error, l ? HD_ELIMIT : HD_ENOMEM,
+                        "a list of %u passes and %llu edges: from 1 to %d each "
+                        "fit one",
+                        params->count, (unsigned long long)edges,
+                        HDI_LIST_MOST);
+    }
+    l->list.device = device;
+    l->head = (struct hdi_list){.passes_count = params->count,
+                                .room = params->count + params->more,
+                                .requests_room = params->requests};
+    hd_status status = allocate(l, edges, &args);
+    for (uint32_t i = 0; i < params->count && status == HD_OK; i++)
+        status = describe(l, &params->steps[i], i, args, error);
+    if (status == HD_OK)
+        status = connect(l, error);
+    if (status == HD_OK) {
+        lay_out(l);
+        status = cuda_memory_alloc(device, l->bytes, &memory);
+        l->memory = memory;
+    }
+    if (status != HD_OK) {
+        free_list(&l->list);
+        return status == HD_ENOMEM
+                   ? hdi_fail(error, status, "no memory for a list on %s",
+                              device->can.description)
+                   : status;
+    }
+    *list = &l->list;
+    return HD_OK;
+}
+
+// With the numbers that kernels have now.
+static hd_status upload(struct cuda_list *l)
+{
+    struct hdi_device *device = l->list.device;
+    uint64_t at = (uint64_t)(uintptr_t)l->memory;
+
+    for (uint32_t i = 0; i < l->head.passes_count; i++)
+        l->passes[i].entry = (uint64_t)l->entries[i]->number;
+    l->head.passes = at + passes_at();
+    l->head.ready = at + l->ready_at;
+    l->head.edges = at + l->edges_at;
+    HDI_TRY(cuda_memory_copy(device, l->memory + l->edges_at, l->edges,
+                             l->edge_count * sizeof(uint32_t)));
+    HDI_TRY(cuda_memory_copy(device, l->memory + passes_at(), l->passes,
+                             l->head.passes_count * sizeof(*l->passes)));
+    return cuda_memory_copy(device, l->memory, &l->head, sizeof(l->head));
+}
+
+hd_status cuda_list_prepare(struct hdi_device_list *list, uint64_t linked,
+                            uint64_t *address)
+{
+    struct cuda_list *l = list_of(list);
+
+    if (l->linked != linked)
+        HDI_TRY(upload(l));
+    l->linked = linked;
+    *address = (uint64_t)(uintptr_t)l->memory;
+    return HD_OK;
+}
+
+static void *args_of(struct hdi_device_list *list, uint32_t step)
+{
+    return list_of(list)->args + step * (uint64_t)HDX_ARGS;
+}
+
+static hd_status explain(const struct cuda_list *l, uint64_t failure,
+                         struct hd_error *error)
+{
+    uint32_t pass = (uint32_t)failure;
+
+    switch (failure >> 32) {
+    case 0:
+        return HD_OK;
+    case HDI_LIST_NO_PASS:
+        return hdi_fail(error, HD_EINVAL,
+                        "pass %u appends a pass that is none of those that "
+                        "can be",
+                        pass);
+    case HDI_LIST_NO_GROUPS:
+        return hdi_fail(error, HD_EINVAL,
+                        "pass %u appends a pass of no work-groups, or of more "
+                        "than 2^31 in one dimension",
+                        pass);
+    default:
+        return hdi_fail(error, HD_ELIMIT,
+                        "pass %u appends more than there is room for: %u "
+                        "passes in a run, %u at a time",
+                        pass, l->head.room - l->head.passes_count,
+                        l->head.requests_room);
+    }
+}
+
+static hd_status result(struct hdi_device_list *list,
+                        struct hdi_list_time *times, uint32_t *count,
+                        struct hd_error *error)
+{
+    struct cuda_list *l = list_of(list);
+    struct hdi_list head;
+    struct hdi_list_pass pass;
+
+    hd_status status =
+        cuda_memory_copy(list->device, &head, l->memory, sizeof(head));
+    if (status != HD_OK)
+        return hdi_fail(error, status, "a list cannot be read: %s",
+                        hd_status_text(status));
+    HDI_TRY(explain(l, hdi_word_load(&head.failure), error));
+    uint64_t there = hdi_word_load(&head.records);
+    uint32_t most = *count;
+    *count = (uint32_t)there;
+    for (uint32_t i = 0; i < most && i < there; i++) {
+        status = cuda_memory_copy(list->device, &pass,
+                                  l->memory + passes_at() + i * sizeof(pass),
+                                  sizeof(pass));
+        if (status != HD_OK)
+            return hdi_fail(error, status, "a list cannot be read: %s",
+                            hd_status_text(status));
+        times[i] = (struct hdi_list_time){hdi_word_load(&pass.begun_at),
+                                          hdi_word_load(&pass.ended_at)};
+    }
+    return HD_OK;
+}
+
+const struct hdi_lists cuda_lists = {
+    .make = make, .free = free_list, .args = args_of, .result = result};

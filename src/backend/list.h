@@ -1,0 +1,119 @@
+// A graph of launches that a device works off by itself: a pass whose inputs
+// have ended is ready, its work-groups are claimed one by one by whatever units
+// are idle, and who ends the last starts its successors. The host rings once
+// and is told once.
+//
+// A list lies in memory of the device, and is used again: the unit that was
+// given it sets it back when it is done. list.c is compiled for the host, where
+// it is tested, and for GPUs; it is called by the primary core of a unit, for
+// all of its cores, with a fence and a barrier of the unit between what these
+// do and the call.
+//
+// Invariant: a pass is in `ready` once for each run, after all its inputs have
+// ended; `ready` never moves, so its entries can be looked at without a lock.
+//
+// A pass may append passes: it writes requests into its buffer of them (struct
+// hdi_list_requests), and when it has ended, copies of the passes that they
+// name, with other numbers of work-groups, are ready, before the pass counts as
+// ended: what comes after it waits for these too. They may append more, but not
+// two of one kind at a time. What is asked for is checked, and bounded by the
+// room of the list; the first request that is refused ends the run with an
+// error.
+#ifndef HDI_BACKEND_LIST_H
+#define HDI_BACKEND_LIST_H
+
+#include <stdbool.h>
+
+#include "backend/mailbox.h"
+
+// One pass.
+struct hdi_list_pass {
+    // The host's, while it does not run.
+    struct hdi_unit_shape shape;
+    uint64_t args, entry;
+    uint32_t first[3], count[3]; // work-groups
+    uint32_t dims;
+    uint32_t inputs;             // passes that it comes after
+    uint32_t after, after_count; // those that come after it, in `edges`
+    uint64_t requests;           // address, 0: it appends nothing
+    uint32_t appended;           // it runs when it is asked for
+    uint32_t unused;
+    // The device's.
+    _Alignas(64) hdi_word waits; // for so many inputs
+    hdi_word claimed, ended;     // work-groups
+    hdi_word begun_at, ended_at; // by the device's clock [ns]
+};
+
+enum {
+    HDI_LIST_MOST = 1 << 20 // passes
+};
+
+enum hdi_list_failure {
+    HDI_LIST_NO_PASS = 1, // a request names none, or one that is not appended
+    HDI_LIST_NO_GROUPS,   // none, or more than 2^31
+    HDI_LIST_NO_ROOM      // for another pass
+};
+
+// What a kernel writes to append passes. Kernels have it as a buffer of uint:
+// the number of requests, then three words each.
+struct hdi_list_requests {
+    uint32_t count; // the device sets it back to 0
+    struct hdi_list_request {
+        uint32_t pass;
+        uint32_t groups[2]; // along x and y
+    } at[];
+};
+
+struct hdi_list {
+    // The host's.
+    uint32_t passes_count, room;    // passes, and with those appended
+    uint32_t requests_room;         // requests of one pass
+    uint32_t runs;                  // passes that are not appended
+    uint32_t sources, source_count; // those without inputs, in `edges`
+    uint64_t passes, edges, ready;  // addresses: of passes, uint32_t, hdi_word
+    // The device's.
+    _Alignas(64) hdi_word pushed; // entries of `ready`, index + 1
+    hdi_word low;                 // entries before this were given out
+    _Alignas(64) hdi_word left;   // passes that have not ended
+    hdi_word records;             // of passes
+    hdi_word progress;            // work-groups that have ended
+    hdi_word failure;             // failure << 32 | pass, the first
+    _Alignas(64) hdi_word open;   // units may help
+    hdi_word inside;              // so many do
+};
+
+static inline struct hdi_list_pass *hdi_list_at(const struct hdi_list *list,
+                                                uint32_t pass)
+{
+    return (struct hdi_list_pass *)(uintptr_t)list->passes + pass;
+}
+
+// What a unit that looks for work finds.
+enum hdu_list_next {
+    HDU_LIST_OVER,    // nothing is left, or a request was refused
+    HDU_LIST_NOTHING, // as yet
+    HDU_LIST_GROUP
+};
+
+// Make it ready for a run, while nobody is inside: every core of the unit
+// clears its part; then the primary one begins, and lets others in.
+void hdu_list_clear(struct hdi_list *list, uint32_t rank, uint32_t cores);
+void hdu_list_begin(struct hdi_list *list);
+
+// Let nobody in any more, and wait until the last has left.
+void hdu_list_close(struct hdi_list *list);
+bool hdu_list_enter(struct hdi_list *list);
+void hdu_list_leave(struct hdi_list *list);
+
+// Claim a work-group; `group` counts x fastest. What came before is seen.
+enum hdu_list_next hdu_list_claim(struct hdi_list *list, uint32_t *pass,
+                                  uint64_t *group);
+
+// A work-group of this pass has ended, and what its cores wrote was released.
+void hdu_list_end(struct hdi_list *list, uint32_t pass);
+
+// What a platform gives: the time, and a rest.
+uint64_t hdu_list_now(void); // [ns]
+void hdu_list_pause(void);
+
+#endif

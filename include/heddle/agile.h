@@ -181,6 +181,30 @@ HD_API hd_status hd_field_assign(struct hd_field *field,
 HD_API hd_status hd_field_read(struct hd_field *field, void *memory, bool all,
                                struct hd_error *error);
 
+/// Write all elements to a file that NumPy reads, in the order of the indices;
+/// each process writes what its nodes have, so the file system must be shared.
+/// `dtype` is NumPy's name of what elements are made of, such as "<f4"; an
+/// element of several is an axis more. `*sum` becomes a checksum, which does
+/// not depend on how the field was laid out. The file is on the disk when it
+/// returns; one that could not be written whole is removed. Collective.
+///
+/// Errors:  HD_EINVAL (a dtype that does not divide the element, a stride or
+///          elements that nobody owns), HD_EIO (with the path and why),
+///          HD_ENOMEM, HD_EPEER
+HD_API hd_status hd_field_save(struct hd_field *field, const char *path,
+                               const char *dtype, uint64_t *sum,
+                               struct hd_error *error);
+
+/// Read all elements from a file that hd_field_save() wrote, from a field of
+/// the same grid and elements, laid out in any way. `sum` is what it must have,
+/// or NULL. Collective.
+///
+/// Errors:  HD_EINVAL, HD_ENOENT, HD_EIO (another shape or size, damaged: the
+///          field then has any values), HD_ENOMEM, HD_EPEER
+HD_API hd_status hd_field_load(struct hd_field *field, const char *path,
+                               const char *dtype, const uint64_t *sum,
+                               struct hd_error *error);
+
 /// Collective. NULL is allowed.
 HD_API void hd_field_destroy(struct hd_field *field);
 

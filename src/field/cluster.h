@@ -70,6 +70,14 @@ hd_status hdi_cluster_agree(struct hd_cluster *cluster, const char *call,
                             uint64_t digest, hd_status status,
                             struct hd_error *error);
 
+// Get the `size` bytes of all processes, in their order, to `all`.
+hd_status hdi_cluster_gather(struct hd_cluster *cluster, const void *mine,
+                             size_t size, char *all, struct hd_error *error);
+
+// Give all processes the memory of process 0.
+hd_status hdi_cluster_tell(struct hd_cluster *cluster, char *memory,
+                           uint64_t size, struct hd_error *error);
+
 // A digest of a map, equal on all processes.
 uint64_t hdi_map_digest(const struct hd_map *map);
 

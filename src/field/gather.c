@@ -15,8 +15,8 @@ enum {
 // them. In step k everybody has 2^k of them, beginning with the own ones, and
 // gives them to the process that far before (Bruck and others, IEEE
 // Transactions on Parallel and Distributed Systems 8(11), 1997).
-static hd_status gather_all(struct hd_cluster *cluster, const void *mine,
-                            size_t size, char *all, struct hd_error *error)
+hd_status hdi_cluster_gather(struct hd_cluster *cluster, const void *mine,
+                             size_t size, char *all, struct hd_error *error)
 {
     const struct hdi_transport *t = cluster->transport;
     uint32_t count = cluster->net->count, me = cluster->net->node;
@@ -87,7 +87,7 @@ hd_status hd_field_reduce(struct hd_field *field,
         for (int64_t i = 0; memory && i < store->size; i++)
             combine(value, memory + i * (int64_t)element, data);
     }
-    status = gather_all(cluster, value, element, all, error);
+    status = hdi_cluster_gather(cluster, value, element, all, error);
     if (status == HD_OK) {
         memcpy(value, neutral, element);
         for (uint32_t p = 0; p < cluster->net->count; p++)
@@ -187,7 +187,8 @@ static hd_status scan_blocks(struct hd_field *blocks,
 
     for (uint32_t n = 0; n < cluster->here; n++)
         total_node(blocks, first + n, combine, data, mine + n * element);
-    HDI_TRY(gather_all(cluster, mine, cluster->here * element, totals, error));
+    HDI_TRY(hdi_cluster_gather(cluster, mine, cluster->here * element, totals,
+                               error));
     for (uint32_t n = 0; n < first + cluster->here; n++) {
         const struct hdi_store *store;
         bool has = hd_map_size(blocks->map, n) > 0;
@@ -332,8 +333,8 @@ static hd_status find_ends(struct hd_field *blocks, int64_t *ends,
                                error);
     if (status == HD_OK) {
         take_samples(blocks, mine);
-        status = gather_all(cluster, mine, here * SAMPLES * sizeof(*mine),
-                            (char *)all, error);
+        status = hdi_cluster_gather(
+            cluster, mine, here * SAMPLES * sizeof(*mine), (char *)all, error);
     }
     if (status == HD_OK) {
         qsort(all, (size_t)nodes * SAMPLES, sizeof(*all), by_key);
@@ -349,8 +350,8 @@ static hd_status find_ends(struct hd_field *blocks, int64_t *ends,
                         : count_below(memory, store->size, blocks->element,
                                       all[(size_t)(q + 1) * SAMPLES]);
         }
-        status = gather_all(cluster, own, here * nodes * sizeof(*own),
-                            (char *)ends, error);
+        status = hdi_cluster_gather(cluster, own, here * nodes * sizeof(*own),
+                                    (char *)ends, error);
     }
     free(mine);
     free(all);

@@ -36,8 +36,8 @@ static hd_status pass_on(struct hd_cluster *cluster, uint32_t who, bool sends,
 }
 
 // Down a binomial tree, piece by piece.
-static hd_status tell_all(struct hd_cluster *cluster, char *memory,
-                          uint64_t size, struct hd_error *error)
+hd_status hdi_cluster_tell(struct hd_cluster *cluster, char *memory,
+                           uint64_t size, struct hd_error *error)
 {
     uint32_t me = cluster->net->node, count = cluster->net->count, top = 1;
 
@@ -100,7 +100,8 @@ hd_status hd_field_read(struct hd_field *field, void *memory, bool all,
         copy_out(whole, &array);
     }
     hd_field_destroy(whole);
-    return all ? tell_all(cluster, memory,
-                          (uint64_t)hd_grid_size(grid) * field->element, error)
+    return all ? hdi_cluster_tell(cluster, memory,
+                                  (uint64_t)hd_grid_size(grid) * field->element,
+                                  error)
                : HD_OK;
 }

@@ -222,6 +222,18 @@ HD_API hd_status hd_graph_pass(struct hd_graph *graph,
                                const struct hd_pass_params *params,
                                hd_pass *pass, struct hd_error *error);
 
+/// Give a dispatch of a graph that is kept another value: argument `argument`
+/// of command `command` of a pass, both from 0 on. Numbers become as many other
+/// numbers, bytes as many other bytes. Nothing is built or prepared again.
+///
+/// Errors:  HD_EINVAL (no such pass, command or argument; another kind of
+///          argument, or a count that differs; a graph that is running),
+///          HD_EGRAPH (numbers that do not fit the kernel's argument)
+HD_API hd_status hd_graph_set_argument(struct hd_graph *graph, hd_pass pass,
+                                       unsigned command, unsigned argument,
+                                       const struct hd_pass_arg *arg,
+                                       struct hd_error *error);
+
 /// Make `after` start only when `before` has finished, though they share
 /// nothing. A cycle is found when the graph is prepared.
 ///
@@ -265,6 +277,11 @@ struct hd_graph_program {
 /// instructions) and return the graph it generated. Nothing is built or
 /// launched yet. docs/graphs.md describes the language.
 ///
+/// A graph that was generated before from the same text with the same settings
+/// and inputs of the same shapes, and has been destroyed since, comes back as
+/// it was, prepared if it was: the runtime keeps the last few. It is not kept
+/// if results steered the program, or something was added.
+///
 /// Errors:  HD_ENOENT, HD_EPROGRAM (the program's error with file and line; a
 ///          setting or input it does not know, or misses), HD_ELIMIT (an
 ///          endless program, too much memory), HD_EGRAPH, HD_EINVAL,
@@ -298,9 +315,9 @@ enum hd_graph_goal {
 /// How a graph is to be scheduled. All zero: as the scheduler thinks best.
 struct hd_graph_policy {
     enum hd_graph_goal goal;
-    // HD_GRAPH_AUTO: if all resources and scratch together take more than this,
-    // the goal is memory. 0: than there is free when the graph is prepared
-    // [bytes]. It is memory too after a run that could not get any.
+    // HD_GRAPH_AUTO: the goal is memory when a run in least time may hold more
+    // than this. 0: than is free when the graph is prepared [bytes]. It is
+    // memory too after a run that could not get any.
     uint64_t memory;
     bool whole; // no pass is run in parts
 };

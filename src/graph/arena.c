@@ -4,9 +4,9 @@
 // takes the other, by edges (HDI_EDGE_MEMORY where nothing else says so).
 #include "graph/arena.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -17,6 +17,7 @@ enum {
     ALIGNMENT = 128,         // of what lies in the block [bytes]
     CHOICES = 64,            // ready passes that are compared
     SEARCH_TIME = 100000000, // for a better placement [ns]
+    SMALL = 4096,            // no matter, even if memory is short [bytes]
     GOOD_ENOUGH = 128        // above the bound: one part in so many
 };
 
@@ -48,8 +49,7 @@ struct planner {
     HDI_ARRAY(struct place) places;
 };
 
-// What lies in it
-// ---------------------------------------------------------------
+// What lies in it -------------------------------------------------------------
 
 static bool add_item(struct planner *p, uint32_t slot, uint32_t scratch,
                      uint32_t first, uint64_t size)
@@ -115,8 +115,7 @@ static bool lives_on(const struct hd_graph *graph, uint32_t slot)
     return r->is_output && r->slot == slot;
 }
 
-// Orders
-// ------------------------------------------------------------------------
+// Orders ----------------------------------------------------------------------
 
 // What the pass takes and what dies with it, `left` users being left [bytes].
 static int64_t growth(const struct planner *p, const uint32_t *left,
@@ -244,8 +243,7 @@ static bool settle_order(struct planner *p)
     return p->live < live || (make_order(p, false) && measure(p));
 }
 
-// Edges
-// -------------------------------------------------------------------------
+// Edges -----------------------------------------------------------------------
 
 static bool add_edge(struct planner *p, uint32_t from, uint32_t to)
 {
@@ -365,8 +363,7 @@ static bool link_places(struct planner *p, const struct hdi_placement *placed)
     return good;
 }
 
-// The plan
-// ------------------------------------------------------------------------
+// The plan --------------------------------------------------------------------
 
 static hd_status place(struct planner *p, struct hd_error *error)
 {
@@ -437,14 +434,25 @@ static bool begin(struct planner *p)
     return p->lives && settle_order(p);
 }
 
+// What the kernel thinks could be had without swapping [bytes].
+static uint64_t available_bytes(void)
+{
+    unsigned long long kib = 0;
+    char line[128];
+    FILE *file = fopen("/proc/meminfo", "re");
+
+    while (file && fgets(line, sizeof(line), file))
+        if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
+            break;
+    if (file)
+        fclose(file);
+    return kib > 0 ? (uint64_t)kib * 1024 : UINT64_MAX;
+}
+
 // More than this is running short [bytes].
 static uint64_t limit_of(const struct hd_graph *graph)
 {
-    if (graph->policy.memory > 0)
-        return graph->policy.memory;
-    long pages = sysconf(_SC_AVPHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-    return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size
-                                 : UINT64_MAX;
+    return graph->policy.memory > 0 ? graph->policy.memory : available_bytes();
 }
 
 // What all slots and scratch take together, which is more than they ever do.
@@ -461,40 +469,48 @@ static uint64_t all_bytes(const struct hd_graph *graph)
     return all;
 }
 
-// Not by itself where stray accesses are looked for: they would hit other
-// parts.
-static bool is_wanted(const struct hd_graph *graph)
+// Whether it may be wanted, without looking at lives. Not by itself where stray
+// accesses are looked for: they would hit other parts.
+static bool may_be_wanted(const struct hd_graph *graph)
 {
     if (graph->keeps_all || graph->first > 0 ||
         graph->policy.goal == HD_GRAPH_TIME)
         return false;
     if (graph->policy.goal == HD_GRAPH_MEMORY || graph->ran_short)
         return true;
-    return !graph->context.launcher->seals &&
-           all_bytes(graph) > limit_of(graph);
+    uint64_t all = all_bytes(graph);
+    return !graph->context.launcher->seals && all > SMALL &&
+           all > limit_of(graph);
+}
+
+// The allocator holds as much again as what is alive (memory.h).
+static bool is_wanted(const struct hd_graph *graph, const struct planner *p)
+{
+    return graph->policy.goal == HD_GRAPH_MEMORY || graph->ran_short ||
+           p->live > limit_of(graph) / 2;
 }
 
 hd_status hdi_arena_plan(struct hd_graph *graph, bool *planned,
                          struct hd_error *error)
 {
     struct planner p = {.graph = graph};
-    hd_status status;
+    hd_status status = HD_OK;
 
-    *planned = is_wanted(graph);
     hdi_arena_forget(graph);
-    if (!*planned)
+    *planned = false;
+    if (!may_be_wanted(graph))
         return HD_OK;
-    status = begin(&p)
-                 ? place(&p, error)
-                 : hdi_fail(error, HD_ENOMEM, "no memory to place resources");
+    if (!begin(&p))
+        status = hdi_fail(error, HD_ENOMEM, "no memory to place resources");
+    else if ((*planned = is_wanted(graph, &p)))
+        status = place(&p, error);
     free_planner(&p);
-    graph->arena.planned = status == HD_OK;
+    graph->arena.planned = status == HD_OK && *planned;
     graph->arena.current = false;
     return status;
 }
 
-// The block
-// -----------------------------------------------------------------------
+// The block -------------------------------------------------------------------
 
 void hdi_arena_forget(struct hd_graph *graph)
 {

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "graph/agile.h"
 #include "graph/arena.h"
+#include "graph/shelf.h"
 
 enum {
     BLOCK_SIZE = 64 * 1024 // of strings [bytes]
@@ -133,9 +134,17 @@ void hd_graph_destroy(struct hd_graph *graph)
 {
     if (!graph)
         return;
-
     if (graph->context.launcher && graph->context.launcher->pool)
         hd_group_wait(graph->context.launcher->pool, &graph->group);
+    if (!hdi_shelf_put(graph))
+        hdi_graph_free(graph);
+}
+
+void hdi_graph_free(struct hd_graph *graph)
+{
+    if (!graph)
+        return;
+
     hdi_graph_release(graph);
     hdi_agile_forget(graph);
     hdi_arena_free(graph);
@@ -165,6 +174,7 @@ void hd_graph_destroy(struct hd_graph *graph)
     free(graph->programs.at);
     free(graph->kernel_slots.at);
     free(graph->splits.at);
+    free(graph->given);
     pthread_mutex_destroy(&graph->split_lock);
     pthread_mutex_destroy(&graph->ready_lock);
     pthread_mutex_destroy(&graph->lock);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "graph/language.h"
+#include "graph/shelf.h"
 
 enum {
     MOST_TEXT = 16 << 20 // of a program [bytes]
@@ -88,6 +89,65 @@ static hd_status run_program(struct hdi_language *language,
     return status;
 }
 
+// From here on it may be kept when it is destroyed. The inputs are the graph's.
+static void make_known(struct hdi_language *language,
+                       const struct hdi_feedback_key *recipe)
+{
+    struct hd_graph *g = language->graph;
+
+    if (!g->context.shelf || g->keeps_all) // results have steered it
+        return;
+    g->recipe = *recipe;
+    g->given = language->inputs;
+    language->inputs = NULL;
+    g->made_of.passes = g->passes.count;
+    g->made_of.resources = g->resources.count;
+    g->made_of.orders = g->orders.count;
+    g->made_of.outputs = g->outputs.count;
+}
+
+// Run the program in a graph of its own.
+static hd_status make_graph(const struct hdi_graph_context *context,
+                            struct hdi_language *language,
+                            struct hdi_text *text, struct hd_error *error)
+{
+    const struct hd_graph_program *program = language->program;
+
+    HDI_TRY(hdi_graph_create(context, &language->graph, error));
+    hide_first_line(text);
+    if (program->started)
+        program->started(program->started_data, language->graph);
+    hd_status status = run_program(language, text, error);
+    if (status == HD_OK)
+        return HD_OK;
+    if (program->started)
+        program->started(program->started_data, NULL);
+    hd_graph_destroy(language->graph);
+    return status;
+}
+
+static hd_status get_graph(const struct hdi_graph_context *context,
+                           struct hdi_language *language, struct hdi_text *text,
+                           struct hd_error *error)
+{
+    const struct hd_graph_program *program = language->program;
+    struct hdi_feedback_key recipe = {{0, 0}};
+
+    if (context->shelf) {
+        recipe =
+            hdi_shelf_recipe(program, text->data ? text->data : "", text->size);
+        language->graph = hdi_shelf_take(context->shelf, &recipe, program);
+    }
+    if (language->graph) {
+        if (program->started)
+            program->started(program->started_data, language->graph);
+        return HD_OK;
+    }
+    HDI_TRY(make_graph(context, language, text, error));
+    make_known(language, &recipe);
+    return HD_OK;
+}
+
 hd_status hdi_graph_generate(const struct hdi_graph_context *context,
                              const struct hd_graph_program *program,
                              struct hd_graph **graph, struct hd_error *error)
@@ -110,20 +170,9 @@ hd_status hdi_graph_generate(const struct hdi_graph_context *context,
     if (status == HD_OK)
         status = read_program(program->path, &text, error);
     if (status == HD_OK)
-        status = hdi_graph_create(context, &language.graph, error);
-    if (status == HD_OK) {
-        hide_first_line(&text);
-        language.graph->cluster = program->cluster;
-        if (program->started)
-            program->started(program->started_data, language.graph);
-        status = run_program(&language, &text, error);
-    }
+        status = get_graph(context, &language, &text, error);
     if (status == HD_OK)
         *graph = language.graph;
-    else if (program->started && language.graph)
-        program->started(program->started_data, NULL);
-    if (status != HD_OK)
-        hd_graph_destroy(language.graph);
 
     hdi_block_free(&language.block);
     hdi_text_free(&text);

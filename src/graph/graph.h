@@ -8,12 +8,14 @@
 #include "launch/launch.h"
 
 struct hdi_feedback;
+struct hdi_shelf;
 
 // What graphs need of a runtime.
 struct hdi_graph_context {
     struct hdi_launcher *launcher;
     struct hdi_program_context programs;
     struct hdi_feedback *feedback; // NULL: nothing is learned
+    struct hdi_shelf *shelf;       // NULL: no graph is kept
 };
 
 // As hd_graph_create() and hd_graph_generate(). The context is copied, what it

@@ -171,7 +171,7 @@ static bool begin(struct hd_graph *graph)
     graph->edges.count = 0;
     graph->readers.count = 0;
     graph->slots.count = 0;
-    for (uint32_t i = 0; i < graph->passes.count; i++)
+    for (uint32_t i = graph->done; i < graph->passes.count; i++)
         graph->passes.at[i].stamp = 0;
     for (uint32_t i = 0; i < graph->resources.count; i++) {
         struct hdi_resource *r = &graph->resources.at[i];
@@ -217,5 +217,13 @@ bool hdi_graph_link(struct hd_graph *graph)
             .from = o->from, .to = o->to, .kind = HDI_EDGE_ORDER, .order = i};
     }
     graph->linked = true;
+    return true;
+}
+
+bool hdi_graph_leads_forward(const struct hd_graph *graph)
+{
+    for (uint32_t i = graph->data_edges; i < graph->edges.count; i++)
+        if (graph->edges.at[i].from >= graph->edges.at[i].to)
+            return false;
     return true;
 }

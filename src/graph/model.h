@@ -130,6 +130,7 @@ struct hdi_kernel_use {
 struct hdi_program_use {
     const char *path, *options, *with;
     struct hd_program *program;
+    uint64_t files; // what they held when it was built: shelf.h
 };
 
 struct hdi_pass {
@@ -302,6 +303,14 @@ struct hd_graph {
     bool ran_short; // of memory: the next run takes as little as it can
     struct hdi_arena arena;
 
+    // Of a generated graph: what makes it, its inputs in the order in which
+    // they were handed in, and how much of everything it had.
+    struct hdi_feedback_key recipe;
+    hd_resource *given;
+    struct {
+        uint32_t passes, resources, orders, outputs;
+    } made_of;
+
     // A run.
     uint32_t done;  // passes that runs of what had been built have run
     bool keeps_all; // resources that no pass uses any more
@@ -338,6 +347,10 @@ static inline struct hdi_resource *hdi_graph_find(const struct hd_graph *graph,
 // False without memory.
 bool hdi_graph_link(struct hd_graph *graph);
 
+// Whether all edges lead forward in program order, which is then an order to
+// run in: those of data do, those that the program states need not.
+bool hdi_graph_leads_forward(const struct hd_graph *graph);
+
 // Mark edges that others imply. False without memory.
 bool hdi_graph_reduce(struct hd_graph *graph);
 
@@ -350,6 +363,9 @@ uint64_t hdi_graph_memory(const struct hd_graph *graph);
 // FNV-1a, going on from `seed`.
 #define HDI_HASH UINT64_C(0xcbf29ce484222325)
 uint64_t hdi_graph_hash(uint64_t seed, const char *text);
+
+// As hd_graph_destroy(), for good.
+void hdi_graph_free(struct hd_graph *graph);
 
 // Undo hd_graph_prepare(), but keep the programs.
 void hdi_graph_unprepare(struct hd_graph *graph);

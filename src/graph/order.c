@@ -214,12 +214,32 @@ static bool forecast(struct hd_graph *graph, unsigned workers)
     return good;
 }
 
-// The tasks are in program order, and edges lead forward in it unless the
-// program orders passes itself: then a sorted order is made first.
+// Program order will do.
+static void rank_backwards(struct hd_graph *graph)
+{
+    const struct hdi_flow *flow = &graph->flow;
+
+    for (uint32_t task = flow->count; task-- > graph->first;) {
+        uint64_t most = 0;
+        for (uint32_t i = flow->first[task]; i < flow->first[task + 1]; i++)
+            if (graph->rank[flow->successors[i]] > most)
+                most = graph->rank[flow->successors[i]];
+        graph->rank[task] = most + flow->weights[task].time;
+        if (graph->rank[task] > graph->forecast.critical_path)
+            graph->forecast.critical_path = graph->rank[task];
+    }
+}
+
 static bool rank_tasks(struct hd_graph *graph)
 {
     const struct hdi_flow *flow = &graph->flow;
     size_t n = flow->count + (size_t)1;
+
+    graph->forecast.critical_path = 0;
+    if (hdi_graph_leads_forward(graph)) {
+        rank_backwards(graph);
+        return true;
+    }
     uint64_t *cost = calloc(n, sizeof(*cost));
     uint32_t *order = malloc(2 * n * sizeof(*order));
     const struct hdi_tasks tasks = {flow->count, cost, flow->first,

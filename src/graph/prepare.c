@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "graph/arena.h"
 #include "graph/order.h"
+#include "graph/shelf.h"
 #include "graph/split.h"
 
 static void free_successors(struct hd_graph *graph)
@@ -91,7 +92,8 @@ static hd_status list_successors(struct hd_graph *graph, struct hd_error *error)
         first[graph->edges.at[i].from + 2]++;
         graph->waits[graph->edges.at[i].to]++;
     }
-    for (uint32_t i = 2; i < passes + 2; i++)
+    // Of passes that have run before nothing leads on.
+    for (uint32_t i = graph->first + 2; i < passes + 2; i++)
         first[i] += first[i - 1];
     for (uint32_t i = 0; i < edges; i++)
         if (!graph->edges.at[i].implied)
@@ -154,6 +156,8 @@ static hd_status fail_cycle(const struct hd_graph *graph, const uint32_t *left,
 static hd_status check_cycles(const struct hd_graph *graph,
                               struct hd_error *error)
 {
+    if (hdi_graph_leads_forward(graph))
+        return HD_OK;
     uint32_t passes = graph->passes.count;
     uint32_t *left = malloc((passes + (size_t)1) * 2 * sizeof(*left));
     if (!left)
@@ -234,6 +238,9 @@ static hd_status build_program(struct hd_graph *graph,
     if (!HDI_ROOM(graph->programs, 1))
         return no_memory(error);
 
+    // Before it is read for the program: it may change between.
+    uint64_t files =
+        graph->context.shelf ? hdi_shelf_look(use->path, use->with) : 0;
     hd_status status = create_program(graph, use, program, error);
     if (status != HD_OK) {
         hdi_prefix_error(error, "%s%spass '%s'",
@@ -244,7 +251,8 @@ static hd_status build_program(struct hd_graph *graph,
         (struct hdi_program_use){.path = use->path,
                                  .options = use->options,
                                  .with = use->with,
-                                 .program = *program};
+                                 .program = *program,
+                                 .files = files};
     return HD_OK;
 }
 
@@ -482,11 +490,30 @@ static hd_status pack_dispatch(struct hd_graph *graph,
     return status;
 }
 
-static hd_status pack_args(struct hd_graph *graph, struct hd_error *error)
+// Room for the numbers of all dispatches of this run.
+static size_t count_numbers(const struct hd_graph *graph)
 {
     size_t numbers = 0;
-    for (uint32_t i = 0; i < graph->args.count; i++)
-        numbers += graph->args.at[i].is == HD_PASS_NUMBERS;
+
+    for (uint32_t i = graph->first; i < graph->passes.count; i++) {
+        const struct hdi_pass *pass = &graph->passes.at[i];
+        for (uint32_t c = 0; c < pass->command_count; c++) {
+            const struct hdi_command *command =
+                &graph->commands.at[pass->commands + c];
+            if (command->is != HD_DISPATCH)
+                continue;
+            for (uint32_t k = 0; k < command->arg_count; k++)
+                numbers +=
+                    graph->args.at[command->args + k].is == HD_PASS_NUMBERS;
+        }
+    }
+    return numbers;
+}
+
+static hd_status pack_args(struct hd_graph *graph, struct hd_error *error)
+{
+    size_t numbers = count_numbers(graph);
+
     graph->packed =
         calloc(graph->args.count + (size_t)1, sizeof(*graph->packed));
     graph->packed_values = malloc((numbers + 1) * HDI_VALUE_SIZE);
@@ -519,7 +546,7 @@ static hd_status make_weights(struct hd_graph *graph, struct hd_error *error)
     if (!graph->weights || (graph->context.feedback && !graph->keys) ||
         !hdi_graph_weigh(graph))
         return no_memory(error);
-    for (uint32_t i = 0; trace && i < graph->passes.count; i++)
+    for (uint32_t i = graph->first; trace && i < graph->passes.count; i++)
         graph->passes.at[i].trace_name =
             hdi_trace_name(trace, graph->passes.at[i].name);
     return HD_OK;

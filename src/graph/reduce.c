@@ -63,7 +63,7 @@ bool hdi_graph_reduce(struct hd_graph *graph)
         return false;
     struct walk w = {.graph = graph, .first = rooms, .seen = rooms + passes};
     w.seen++;
-    for (uint32_t pass = 0; pass < passes; pass++) {
+    for (uint32_t pass = graph->first; pass < passes; pass++) {
         rooms[pass] = at;
         while (at < graph->data_edges && edges[at].to == pass)
             at++;

@@ -2,6 +2,8 @@
 // that need a run to be seen.
 #include "graph/fake_launch.h"
 
+#include "graph/shelf.h"
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -62,8 +64,8 @@ static double first_of(struct hd_graph *g, unsigned output)
     return *(double *)result.buffer->address;
 }
 
-#define HALVE                                                            \
-    "local function halve(x) read(x) write(x) return dispatch("          \
+#define HALVE                                                   \
+    "local function halve(x) read(x) write(x) return dispatch(" \
     "kernel('k.cl', 'halve'), {x}, {global = 4}) end\n"
 
 // 1000 is halved 10 times until it is below 1: only its value tells.
@@ -147,11 +149,11 @@ static void inputs_can_be_read_too(void)
         .name = "in",
         .shape = {.type = "double", .axes = 1, .extent = {2, 1, 1}},
         .buffer = buffer};
-    struct hd_graph *g = make(
-        "local a = input('in') local n = values(a)[2]\n"
-        "local x = resource('x', 'double', 4) " HALVE
-        "write(x) fill(x, n) for i = 1, n do halve(x) end output('x', x)",
-        WITH(.inputs = &in, .input_count = 1));
+    struct hd_graph *g =
+        make("local a = input('in') local n = values(a)[2]\n"
+             "local x = resource('x', 'double', 4) " HALVE
+             "write(x) fill(x, n) for i = 1, n do halve(x) end output('x', x)",
+             WITH(.inputs = &in, .input_count = 1));
     CHECK(hd_graph_pass_count(g) == 6);
     CHECK_OK(hd_graph_run(g, NULL, &error), error);
     CHECK(first_of(g, 0) == 5 / 32.0);
@@ -180,16 +182,16 @@ static void blocks_of_the_stream_have_handles(void)
 
 static void regions_are_filled_and_copied(void)
 {
-    hd_graph_destroy(make(
-        "local a = resource('a', 'int', 4, 3)\n"
-        "local b = resource('b', 'int', 4, 3)\n"
-        "write(a, b) block(4) fill(a, 7) clear(b)\n"
-        "fill(a, 9, {to = {1, 1}, size = {2, 1}})\n"
-        "copy(a, b, {from = {1, 0}, to = {0, 1}, size = {3, 2}})\n"
-        "local want = {0,0,0,0, 7,7,7,0, 9,9,7,0}\n"
-        "for i, v in ipairs(values(b)) do\n"
-        "  if v ~= want[i] then error(i .. ': ' .. v) end end\n",
-        WITH(0)));
+    hd_graph_destroy(
+        make("local a = resource('a', 'int', 4, 3)\n"
+             "local b = resource('b', 'int', 4, 3)\n"
+             "write(a, b) block(4) fill(a, 7) clear(b)\n"
+             "fill(a, 9, {to = {1, 1}, size = {2, 1}})\n"
+             "copy(a, b, {from = {1, 0}, to = {0, 1}, size = {3, 2}})\n"
+             "local want = {0,0,0,0, 7,7,7,0, 9,9,7,0}\n"
+             "for i, v in ipairs(values(b)) do\n"
+             "  if v ~= want[i] then error(i .. ': ' .. v) end end\n",
+             WITH(0)));
     fails("local a = resource('a', 'int', 4) write(a)\n"
           "fill(a, 1, {to = 3, size = 2})",
           HD_EGRAPH, "it fills 2 elements from 3 on of axis 1 of 'a'");
@@ -223,14 +225,95 @@ static void tables_come_in_as_json(void)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct hd_graph *graph = NULL;
         given.value = bad[i][0];
-        CHECK_FAILS(
-            generate("setting('s', {})",
-                     WITH(.settings = &given, .setting_count = 1), &graph),
-            HD_EPROGRAM, error, bad[i][1]);
+        CHECK_FAILS(generate("setting('s', {})",
+                             WITH(.settings = &given, .setting_count = 1),
+                             &graph),
+                    HD_EPROGRAM, error, bad[i][1]);
     }
     // A default stays what it is.
     hd_graph_destroy(
         make("if setting('s', {4})[1] ~= 4 then error('no') end", WITH(0)));
+}
+
+static void write_kernel(const char *text)
+{
+    char file_path[128];
+    snprintf(file_path, sizeof(file_path), "%s/k.cl", folder);
+    FILE *file = fopen(file_path, "w");
+    CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+#define KEPT                                 \
+    "local x = input('x', 'double')\n" HALVE \
+    "for i = 1, setting('times', 1) do halve(x) end output('x', x)\n"
+
+static double run_kept(const char *text, const char *times, double value,
+                       struct hd_graph **graph)
+{
+    struct hd_setting given = {"times", times};
+    struct hd_graph_source source = {
+        .name = "x", .shape = {.type = "double", .axes = 1, .extent = {4}}};
+
+    CHECK_OK(hdi_buffer_create(&launcher, 32, &source.buffer, &error), error);
+    for (int i = 0; i < 4; i++)
+        ((double *)source.buffer->address)[i] = value;
+    source.shape.extent[1] = source.shape.extent[2] = 1;
+    *graph = make(text, WITH(.settings = &given, .setting_count = 1,
+                             .inputs = &source, .input_count = 1));
+    CHECK_OK(hd_graph_run(*graph, NULL, &error), error);
+    double result = first_of(*graph, 0);
+    hd_graph_destroy(*graph);
+    hd_buffer_destroy(source.buffer);
+    return result;
+}
+
+// The same program and settings: the graph that was, with other inputs.
+static void a_program_that_comes_again_is_not_generated(void)
+{
+    struct hdi_shelf shelf;
+    struct hd_graph *first, *again;
+    char file_path[128];
+
+    CHECK(hdi_shelf_init(&shelf));
+    context.shelf = &shelf;
+    write_kernel("kernel void halve(global double *x) {}");
+    unsigned built = atomic_load(&fake.programs);
+    CHECK(run_kept(KEPT, "2", 8, &first) == 2);
+    CHECK(atomic_load(&fake.programs) == built + 1);
+    for (int i = 0; i < 3; i++) {
+        CHECK(run_kept(KEPT, "2", 16, &again) == 4 && again == first);
+        CHECK(atomic_load(&fake.programs) == built + 1);
+        CHECK(atomic_load(&fake.buffers_alive) == 0);
+    }
+    // Another setting, another text.
+    CHECK(run_kept(KEPT, "3", 16, &again) == 2 && again != first);
+    CHECK(run_kept(KEPT "-- the same", "2", 16, &again) == 4 && again != first);
+    CHECK(run_kept(KEPT, "2", 4, &again) == 1 && again == first);
+    // Another kernel, and one that may be made of other files.
+    built = atomic_load(&fake.programs);
+    write_kernel("kernel void halve(global double *x) { }");
+    CHECK(run_kept(KEPT, "2", 4, &again) == 1 && again == first);
+    CHECK(atomic_load(&fake.programs) == built + 1);
+    write_kernel("#include \"other.h\"");
+    CHECK(run_kept(KEPT, "2", 4, &again) == 1);
+    CHECK(run_kept(KEPT, "2", 4, &again) == 1 && again == first);
+    CHECK(atomic_load(&fake.programs) == built + 3);
+    // What results steer is generated each time.
+    CHECK(run_kept(KEPT "if values(x, 1, 1)[1] > 2 then halve(x) end", "1", 8,
+                   &again) == 2);
+    CHECK(run_kept(KEPT "if values(x, 1, 1)[1] > 2 then halve(x) end", "1", 4,
+                   &again) == 2);
+    // The oldest goes.
+    for (int i = 0; i < 2 * HDI_SHELF_MOST; i++) {
+        char times[2] = {(char)('1' + i), 0};
+        CHECK(run_kept(KEPT, times, 1, &again) == 1.0 / (2 << i));
+    }
+    CHECK(atomic_load(&fake.programs_alive) == HDI_SHELF_MOST);
+    hdi_shelf_destroy(&shelf);
+    context.shelf = NULL;
+    CHECK(atomic_load(&fake.programs_alive) == 0);
+    snprintf(file_path, sizeof(file_path), "%s/k.cl", folder);
+    unlink(file_path);
 }
 
 int main(void)
@@ -239,9 +322,9 @@ int main(void)
 
     CHECK(mkdtemp(folder));
     snprintf(path, sizeof(path), "%s/program.lua", folder);
-    CHECK_OK(hd_pool_create(&(struct hd_pool_params){.workers = 2}, &pool,
-                            &error),
-             error);
+    CHECK_OK(
+        hd_pool_create(&(struct hd_pool_params){.workers = 2}, &pool, &error),
+        error);
     fake_open(&launcher, pool, &context);
     a_loop_ends_when_its_result_says_so();
     values_are_read_as_their_type_says();
@@ -251,6 +334,7 @@ int main(void)
     blocks_of_the_stream_have_handles();
     regions_are_filled_and_copied();
     tables_come_in_as_json();
+    a_program_that_comes_again_is_not_generated();
     hd_pool_destroy(pool);
     fake_close(&launcher);
     unlink(path);

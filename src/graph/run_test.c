@@ -1267,8 +1267,7 @@ static void a_pass_that_synchronises_divides_the_graph(void)
     hd_graph_destroy(g);
 }
 
-// Advancing
-// --------------------------------------------------------------------
+// Advancing ------------------------------------------------------------------
 
 // Doubles a number until it is above 1000, which only its value tells.
 static void a_graph_goes_on_by_what_it_has_computed(void)
@@ -1345,6 +1344,49 @@ static void later_runs_begin_with_what_takes_long(void)
     CHECK(g->forecast.known == 8);
     CHECK(g->forecast.critical_path >= 1900000);
     CHECK(g->forecast.makespan >= g->forecast.critical_path);
+    hd_graph_destroy(g);
+}
+
+static void an_argument_of_a_kept_graph_changes(void)
+{
+    struct hd_graph *g = create();
+    hd_pass pass = add_look(g, "P", 1, NULL, 0, NULL, 0);
+    double id = 2;
+    struct hd_pass_arg arg = {
+        .is = HD_PASS_NUMBERS, .numbers = &id, .number_count = 1};
+
+    look = note;
+    for (int prepared = 0; prepared < 2; prepared++) {
+        for (id = 3; id < 6; id++) {
+            CHECK_OK(hd_graph_set_argument(g, pass, 0, 0, &arg, &error), error);
+            CHECK(g->prepared == prepared || id > 3);
+            atomic_store(&ran, 0);
+            run_ok(g);
+            CHECK(atomic_load(&ran) == 1U << (unsigned)id);
+        }
+        if (!prepared) // what was given stays given
+            CHECK_OK(hd_graph_set_policy(g, NULL, &error), error);
+        CHECK_OK(hd_graph_prepare(g, &error), error);
+        atomic_store(&ran, 0);
+        run_ok(g);
+        CHECK(atomic_load(&ran) == 1U << 5);
+    }
+    look = NULL;
+    id = 1.5;
+    CHECK_FAILS(hd_graph_set_argument(g, pass, 0, 0, &arg, &error), HD_EGRAPH,
+                error, "run.lua:5: pass 'P', command 1, argument 1: ");
+    arg.number_count = 2;
+    CHECK_FAILS(hd_graph_set_argument(g, pass, 0, 0, &arg, &error), HD_EINVAL,
+                error, "it takes 1 numbers, not 2");
+    arg.is = HD_PASS_BYTES;
+    CHECK_FAILS(hd_graph_set_argument(g, pass, 0, 0, &arg, &error), HD_EINVAL,
+                error, "only numbers become other numbers");
+    CHECK_FAILS(hd_graph_set_argument(g, pass, 0, 1, &arg, &error), HD_EINVAL,
+                error, "has 1 arguments, no 2");
+    CHECK_FAILS(hd_graph_set_argument(g, pass, 1, 0, &arg, &error), HD_EINVAL,
+                error, "command 2 is no dispatch");
+    CHECK_FAILS(hd_graph_set_argument(g, pass + 1, 0, 0, &arg, &error),
+                HD_EINVAL, error, "one of its passes");
     hd_graph_destroy(g);
 }
 
@@ -1604,6 +1646,7 @@ int main(void)
         a_graph_goes_on_by_what_it_has_computed();
         later_runs_begin_with_what_takes_long();
         an_empty_graph_runs();
+        an_argument_of_a_kept_graph_changes();
         more_passes_are_under_way_than_workers();
         a_run_can_be_started_after_events_and_others_after_it();
         the_event_of_a_run_has_its_first_error();

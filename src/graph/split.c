@@ -236,7 +236,7 @@ static bool choose(struct hd_graph *graph)
     struct hdi_split split;
 
     graph->splits.count = 0;
-    for (uint32_t i = 0; i < graph->passes.count; i++) {
+    for (uint32_t i = graph->first; i < graph->passes.count; i++) {
         graph->passes.at[i].split = HDI_NONE;
         if (graph->keeps_all || graph->policy.whole ||
             !can_split(graph, i, &split))

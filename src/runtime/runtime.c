@@ -217,6 +217,7 @@ hd_status hd_runtime_create(const struct hd_runtime_params *params,
     }
     hdi_pool_set_tracks(r->pool, r->launcher->tracks);
     r->cache = open_cache(p);
+    hdi_shelf_init(&r->shelf);
     r->feedback = hdi_feedback_open(r->cache);
     weigh(r);
     hdi_info("%u workers on %s", hd_pool_workers(r->pool),
@@ -241,6 +242,7 @@ void hd_runtime_destroy(struct hd_runtime *runtime)
     if (!runtime)
         return;
 
+    hdi_shelf_destroy(&runtime->shelf);
     // Workers may record and use their units until they have stopped.
     hd_pool_destroy(runtime->pool);
     close_devices(runtime);
@@ -507,12 +509,13 @@ hd_status hd_launch(struct hd_runtime *runtime, const struct hd_kernel *kernel,
     return hd_launch_with(runtime, NULL, kernel, range, args, arg_count, error);
 }
 
-static struct hdi_graph_context graphs_of(const struct hd_runtime *runtime)
+static struct hdi_graph_context graphs_of(struct hd_runtime *runtime)
 {
     return (struct hdi_graph_context){
         .launcher = runtime->launcher,
         .programs = programs_of(runtime),
         .feedback = runtime->feedback,
+        .shelf = &runtime->shelf,
     };
 }
 

@@ -5,6 +5,7 @@
 #include "base/topology.h"
 #include "graph/feedback.h"
 #include "graph/graph.h"
+#include "graph/shelf.h"
 #include "heddle/runtime.h"
 #include "launch/launch.h"
 #include "launch/places.h"
@@ -16,6 +17,7 @@ struct hd_runtime {
     struct hdi_device *device;     // the first
     struct hdi_cache *cache;       // NULL: none
     struct hdi_feedback *feedback; // what passes took
+    struct hdi_shelf shelf;        // graphs of programs that come again
     struct hdi_launcher *launcher; // of the first
     // All of them, by number.
     unsigned device_count;

@@ -335,9 +335,8 @@ struct _cl_event *hdi_cl_event_create(struct _cl_context *context,
         return NULL;
     event->context = context;
     event->queue = queue;
-    hdi_cl_hold(context);
-    if (queue)
-        hdi_cl_hold(queue);
+    // A queue holds its context.
+    hdi_cl_hold(queue ? (void *)queue : (void *)context);
     atomic_store(&event->status, queue ? CL_QUEUED : CL_SUBMITTED);
     pthread_mutex_init(&event->lock, NULL);
     return event;

@@ -153,8 +153,7 @@ void hdi_cl_event_destroy(void *object)
     if (event->holds)
         hd_event_release(event->pool, event->handle);
     pthread_mutex_destroy(&event->lock);
-    hdi_cl_drop(event->queue);
-    hdi_cl_drop(event->context);
+    hdi_cl_drop(event->queue ? (void *)event->queue : (void *)event->context);
 }
 
 cl_int hdi_cl_check_wait(const struct _cl_context *context, cl_uint count,

@@ -7,13 +7,14 @@
 #include "icd/info.h"
 #include "launch/image.h"
 #include "launch/plan.h"
+#include "launch/start.h"
 #include "runtime/runtime.h"
 
 // What a command keeps of a launch: all of it, so that the kernel may be given
 // other arguments and go. Behind it are the arguments, the buffers round
 // pointers, the images of parts of the machine, and values.
 struct launch {
-    struct _cl_context *context; // held
+    struct _cl_context *context; // of the command's queue, which holds it
     struct hdi_cl_built *built;  // used
     const struct hd_kernel *kernel;
     struct hdi_launcher *launcher;
@@ -32,7 +33,6 @@ static void end_launch(void *payload)
     for (unsigned i = 0; i < l->count; i++)
         hdi_cl_drop(l->mems[i]);
     hdi_cl_built_release(l->built);
-    hdi_cl_drop(l->context);
     free(l);
 }
 
@@ -43,8 +43,8 @@ static cl_int run_launch(struct _cl_event *event, void *payload)
     struct hd_error error;
 
     (void)event;
-    if (hdi_launch_with(l->launcher, l->kernel, &l->range, l->args, l->count,
-                        &terms, &error) == HD_OK)
+    if (hdi_launch_on(hd_pool_worker(l->launcher->pool), l->launcher, l->kernel,
+                      &l->range, l->args, l->count, &terms, &error) == HD_OK)
         return CL_COMPLETE;
     hdi_cl_context_tell(l->context, error.text);
     return CL_OUT_OF_RESOURCES;
@@ -136,7 +136,6 @@ static cl_int capture(const struct _cl_kernel *kernel,
     char *value = block + at[5];
     cl_int status = CL_SUCCESS;
 
-    hdi_cl_hold(l->context);
     atomic_fetch_add(&l->built->users, 1);
     for (unsigned i = 0; i < n; i++) {
         const struct hdi_cl_argument *a = &kernel->arguments[i];
@@ -287,11 +286,13 @@ static cl_int prepare(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
     status = set_range(l, dims, offset, global, local);
     if (status == CL_SUCCESS)
         status = check_launch(l);
-    if (status != CL_SUCCESS)
+    if (status != CL_SUCCESS) {
         end_launch(l);
-    else
-        *made = l;
-    return status;
+        return status;
+    }
+    hdi_launch_prepare(l->launcher);
+    *made = l;
+    return CL_SUCCESS;
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clEnqueueNDRangeKernel(

@@ -583,3 +583,36 @@ hd_status hdi_launch_with(struct hdi_launcher *launcher,
     hdi_spread_end(&spread);
     return status;
 }
+
+hd_status hdi_launch_on(struct hd_worker *worker, struct hdi_launcher *launcher,
+                        const struct hd_kernel *kernel,
+                        const struct hd_range *range, const struct hd_arg *args,
+                        unsigned arg_count, const struct hdi_terms *terms,
+                        struct hd_error *error)
+{
+    _Alignas(128) unsigned char small[HDI_STACK_ARGS];
+    struct hdi_launch launch;
+    struct hdi_plan plan;
+
+    if (launcher->peers > 1 || launcher->ports)
+        return hdi_launch_with(launcher, kernel, range, args, arg_count, terms,
+                               error);
+    HDI_TRY(hdi_launch_plan(launcher, kernel, range, args, arg_count, terms,
+                            &plan, error));
+    size_t size = hdi_launch_room(kernel, arg_count);
+    unsigned char *room =
+        size <= sizeof(small) ? small : aligned_alloc(128, size);
+    if (!room)
+        return hdi_fail(error, HD_ENOMEM,
+                        "kernel '%s': no memory for its arguments",
+                        kernel->info.name);
+    hd_status status = HD_OK;
+    if (plan.groups > 0) {
+        hdi_launch_fill(launcher, kernel, args, arg_count, terms, &plan, room,
+                        &launch);
+        status = hdi_launch_run(worker, &launch, arg_count, terms, error);
+    }
+    if (room != small)
+        free(room);
+    return status;
+}

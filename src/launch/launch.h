@@ -154,6 +154,14 @@ hd_status hdi_launch_with(struct hdi_launcher *launcher,
                           const struct hdi_terms *terms,
                           struct hd_error *error);
 
+// The same on this worker of the launcher's pool, for launches that come one
+// after another: somebody calls hdi_launch_prepare() before them.
+hd_status hdi_launch_on(struct hd_worker *worker, struct hdi_launcher *launcher,
+                        const struct hd_kernel *kernel,
+                        const struct hd_range *range, const struct hd_arg *args,
+                        unsigned arg_count, const struct hdi_terms *terms,
+                        struct hd_error *error);
+
 enum {
     HDI_GANG = 256 // most members
 };

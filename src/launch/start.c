@@ -155,7 +155,7 @@ static hd_status check_place(const struct hdi_launcher *launcher,
 
 // Once a tick of the coarse clock, a few milliseconds, while one comes after
 // another: it takes as long as several launches.
-static void prepare(struct hdi_launcher *launcher)
+void hdi_launch_prepare(struct hdi_launcher *launcher)
 {
     struct timespec t;
 
@@ -246,6 +246,6 @@ hd_status hdi_launch_start_within(struct hdi_launcher *launcher,
         s->plan = plan;
     else if (plan.groups > 0)
         describe(s, &plan, s->args);
-    prepare(launcher);
+    hdi_launch_prepare(launcher);
     return hdi_event_start(event, start, handle, error);
 }

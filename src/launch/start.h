@@ -25,6 +25,9 @@ hd_status hdi_launch_start_within(struct hdi_launcher *launcher,
                                   const struct hd_arg *args, unsigned arg_count,
                                   hd_event *event, struct hd_error *error);
 
+// Once in a while, before launches are started or run with hdi_launch_on().
+void hdi_launch_prepare(struct hdi_launcher *launcher);
+
 // One side of a copy: a buffer, or host memory.
 struct hdi_side {
     struct hd_buffer *buffer; // or NULL, and then

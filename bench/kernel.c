@@ -216,35 +216,9 @@ static double peer_time(struct peer *peer, int repeats)
 
 // Figures ---------------------------------------------------------------------
 
-static uint64_t count_different(const struct problem *p, const void *ours,
-                                const void *c)
-{
-    const uint32_t *a = ours, *b = c;
-    const float *x = ours, *y = c;
-    const double *u = ours, *v = c;
-    uint64_t different = 0;
-
-    switch (p->result) {
-    case RESULT_FLOATS:
-        for (uint64_t i = 0; i < bytes / 4; i++)
-            different += !(fabsf(x[i] - y[i]) <= 1e-3f + 1e-3f * fabsf(y[i]));
-        break;
-    case RESULT_DOUBLES:
-        for (uint64_t i = 0; i < bytes / 8; i++)
-            different += !(fabs(u[i] - v[i]) <= 1e-9 + 1e-9 * fabs(v[i]));
-        break;
-    default:
-        for (uint64_t i = 0; i < bytes / 4; i++)
-            different += a[i] != b[i];
-        if (p->result == RESULT_ROUGH && different <= bytes / 4 / 100)
-            different = 0;
-    }
-    return different;
-}
-
 static void compare(const struct problem *p, const void *ours, const void *c)
 {
-    uint64_t different = count_different(p, ours, c);
+    uint64_t different = problem_count_different(p, ours, c);
 
     if (different) {
         fprintf(stderr, "bench %s: %s: %llu results differ\n",
@@ -359,8 +333,8 @@ static void measure(const struct problem *p, const struct problem_rig *one,
     }
     for (int i = 0; i < PEERS; i++)
         runs[i] = peers[i].pid && peer_run(&peers[i], p) &&
-                  !count_different(p, peers[i].out[0], out[0]) &&
-                  !count_different(p, peers[i].out[1], out[1]);
+                  !problem_count_different(p, peers[i].out[0], out[0]) &&
+                  !problem_count_different(p, peers[i].out[1], out[1]);
 
     int repeats = 1;
     while (repeats < 1000 && time_c(crew, 1, repeats) * repeats < least_time)

@@ -152,3 +152,29 @@ char *problem_read_source(void)
     fclose(file);
     return text;
 }
+
+uint64_t problem_count_different(const struct problem *p, const void *ours,
+                                 const void *c)
+{
+    const uint32_t *a = ours, *b = c;
+    const float *x = ours, *y = c;
+    const double *u = ours, *v = c;
+    uint64_t different = 0;
+
+    switch (p->result) {
+    case RESULT_FLOATS:
+        for (uint64_t i = 0; i < PROBLEM_BYTES / 4; i++)
+            different += !(fabsf(x[i] - y[i]) <= 1e-3f + 1e-3f * fabsf(y[i]));
+        break;
+    case RESULT_DOUBLES:
+        for (uint64_t i = 0; i < PROBLEM_BYTES / 8; i++)
+            different += !(fabs(u[i] - v[i]) <= 1e-9 + 1e-9 * fabs(v[i]));
+        break;
+    default:
+        for (uint64_t i = 0; i < PROBLEM_BYTES / 4; i++)
+            different += a[i] != b[i];
+        if (p->result == RESULT_ROUGH && different <= PROBLEM_BYTES / 4 / 100)
+            different = 0;
+    }
+    return different;
+}

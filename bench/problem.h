@@ -86,6 +86,11 @@ void problem_fill(const struct problem *problem,
 void problem_reset(const struct problem *problem,
                    void *const inputs[PROBLEM_INPUTS], void *outputs[2]);
 
+// Numbers of an output that are not what they should be, as problem->result
+// says.
+uint64_t problem_count_different(const struct problem *problem,
+                                 const void *ours, const void *c);
+
 struct problem_arg {
     int buffer;        // its number; -1: none
     size_t size;       // of the value or of local memory [bytes]

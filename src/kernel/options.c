@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "kernel/rules.h"
 
 static const char *const allowed[] = {
     "-cl-std=CL1.0",
@@ -103,7 +104,7 @@ static hd_status check(const char *word, struct hd_error *error)
                               " takes the number of a constant and its value, "
                               "as in " HDI_SPEC_OPTION "7=1.5",
                               word);
-    if (strncmp(word, "-heddle-without=", strlen("-heddle-without=")) == 0)
+    if (strncmp(word, HDI_WITHOUT_OPTION, strlen(HDI_WITHOUT_OPTION)) == 0)
         return HD_OK; // the compiler knows the names
     if (strncmp(word, "-D", 2) == 0)
         return is_definition(word + 2)

@@ -1,5 +1,6 @@
 // Each rule of the compiler that makes kernels faster may be left out: what
 // kernels give is the same, and the module is whole after every pass.
+#include "kernel/rules.h"
 #include "kernel/try.h"
 
 enum {
@@ -8,10 +9,10 @@ enum {
 };
 
 static const char *const rules[] = {
-    "ahead",   "axis",     "constants", "divide", "fold",   "interior",
-    "join",    "lanes",    "layouts",   "lone",   "narrow", "pair",
-    "pieces",  "record",   "soft",      "span",   "split",  "stride",
-    "strided", "switches", "tile",      "top"};
+#define NAME_OF(rule, name) name,
+    HDI_RULES_ALL(NAME_OF)
+#undef NAME_OF
+};
 
 // Something for most of them.
 static const char source[] =
@@ -91,7 +92,7 @@ static void kernels_give_the_same_without(struct try *t)
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         char options[64];
         snprintf(options, sizeof(options),
-                 "-heddle-passes=verify -heddle-without=%s", rules[i]);
+                 "-heddle-passes=verify " HDI_WITHOUT_OPTION "%s", rules[i]);
         struct results without = run(t, options);
         if (memcmp(&all, &without, sizeof(all)) != 0)
             printf("differs without %s\n", rules[i]);

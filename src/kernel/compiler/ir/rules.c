@@ -5,10 +5,10 @@
 #include "base/error.h"
 
 static const char *const names[HDI_RULES] = {
-    "ahead",   "axis",     "constants", "divide", "fold",   "interior",
-    "join",    "lanes",    "layouts",   "lone",   "narrow", "pair",
-    "pieces",  "record",   "soft",      "span",   "split",  "stride",
-    "strided", "switches", "tile",      "top"};
+#define NAME_OF(rule, name) name,
+    HDI_RULES_ALL(NAME_OF)
+#undef NAME_OF
+};
 
 const char *hdi_rule_name(enum hdi_rule rule)
 {

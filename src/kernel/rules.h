@@ -1,0 +1,34 @@
+// Rules of the compiler that only make kernels faster: a build without one of
+// them (option -heddle-without=NAME,NAME) is as right, so that what each is
+// worth can be measured (bench/run ablation).
+#ifndef HDI_KERNEL_RULES_H
+#define HDI_KERNEL_RULES_H
+
+#define HDI_WITHOUT_OPTION "-heddle-without="
+
+// Each with its name, and where in src/kernel/compiler it is.
+#define HDI_RULES_ALL(RULE)                                                   \
+    RULE(AHEAD, "ahead")         /* vectorise/ahead.h */                      \
+    RULE(AXIS, "axis")           /* transform/axis.h */                       \
+    RULE(CONSTANTS, "constants") /* loads of constant memory do not change */ \
+    RULE(DIVIDE, "divide")       /* vectorise/divide.h */                     \
+    RULE(FOLD, "fold")           /* vectorise/fold.h */                       \
+    RULE(INTERIOR, "interior")   /* transform/interior.h */                   \
+    RULE(JOIN, "join")           /* lanes/join.h */                           \
+    RULE(LANES, "lanes")         /* lanes/lanes.h; else LLVM's loops alone */ \
+    RULE(LAYOUTS, "layouts")     /* driver/versions.h */                      \
+    RULE(LONE, "lone")           /* lanes/guard.h */                          \
+    RULE(NARROW, "narrow")       /* prepare/narrow.h */                       \
+    RULE(PAIR, "pair")           /* two accesses of 32 bits as one of 64 */   \
+    RULE(PIECES, "pieces")       /* prepare/pieces.h */                       \
+    RULE(RECORD, "record")       /* vectorise/record.c */                     \
+    RULE(SOFT, "soft")           /* transform/soft.h */                       \
+    RULE(SPAN, "span")           /* lanes/span.h */                           \
+    RULE(SPLIT, "split")         /* lanes/split.h */                          \
+    RULE(STRIDE, "stride")       /* transform/stride.h */                     \
+    RULE(STRIDED, "strided")     /* transform/strided.h */                    \
+    RULE(SWITCHES, "switches")   /* prepare/switches.h */                     \
+    RULE(TILE, "tile")           /* analysis/tile.h */                        \
+    RULE(TOP, "top")             /* transform/top.h */
+
+#endif

@@ -31,49 +31,6 @@ static unsigned count_instructions(LLVMModuleRef module, unsigned *longest)
     return all;
 }
 
-// LLVM 19 makes one vector of different operations on neighbours, a shift
-// beside others, and shifts elements that nobody needs by a number for another
-// operation, such as the mask 255. Its code generation then takes them for 0
-// and joins vectors by OR, while processors give the sign. So no element is
-// shifted by more than it has bits.
-static void bound_shift(LLVMValueRef shift)
-{
-    LLVMValueRef by = LLVMGetOperand(shift, 1);
-    LLVMTypeRef type = LLVMTypeOf(by);
-
-    if (LLVMGetTypeKind(type) != LLVMVectorTypeKind || !LLVMIsConstant(by))
-        return;
-    LLVMTypeRef element = LLVMGetElementType(type);
-    unsigned count = LLVMGetVectorSize(type);
-    bool bounded = false;
-    LLVMValueRef numbers[64];
-    for (unsigned i = 0; i < count; i++) {
-        LLVMValueRef n = count > 64 ? NULL : LLVMGetAggregateElement(by, i);
-        if (!n)
-            return;
-        bool far = LLVMIsAConstantInt(n) &&
-                   LLVMConstIntGetZExtValue(n) >= LLVMGetIntTypeWidth(element);
-        numbers[i] = far ? LLVMConstInt(element, 0, false) : n;
-        bounded |= far;
-    }
-    if (bounded)
-        LLVMSetOperand(shift, 1, LLVMConstVector(numbers, count));
-}
-
-void hdi_code_bound_shifts(LLVMModuleRef module)
-{
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
-         f = LLVMGetNextFunction(f))
-        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b;
-             b = LLVMGetNextBasicBlock(b))
-            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
-                 i = LLVMGetNextInstruction(i)) {
-                LLVMOpcode code = LLVMGetInstructionOpcode(i);
-                if (code == LLVMShl || code == LLVMLShr || code == LLVMAShr)
-                    bound_shift(i);
-            }
-}
-
 hd_status hdi_code_optimise(struct hdi_llvm *llvm, LLVMModuleRef module,
                             struct hdi_text *explanation,
                             struct hd_error *error)

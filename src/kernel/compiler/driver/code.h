@@ -11,9 +11,6 @@ hd_status hdi_code_optimise(struct hdi_llvm *llvm, LLVMModuleRef module,
                             struct hdi_text *explanation,
                             struct hd_error *error);
 
-// Against a fault of LLVM: no element of a vector is shifted too far.
-void hdi_code_bound_shifts(LLVMModuleRef module);
-
 // Say that a function's first instructions have no line.
 void hdi_code_begin_without_line(struct hdi_llvm *llvm, LLVMModuleRef module);
 

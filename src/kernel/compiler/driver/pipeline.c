@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "kernel/compiler/analysis/faults.h"
 #include "kernel/compiler/analysis/footprint.h"
 #include "kernel/compiler/check/instrument.h"
 #include "kernel/compiler/check/screen.h"
@@ -185,7 +186,7 @@ static hd_status optimise(struct hdi_work *w, struct hd_error *error)
 
 static void bound_shifts(struct hdi_work *w)
 {
-    hdi_code_bound_shifts(w->module);
+    hdi_faults_bound_shifts(w->module);
 }
 
 static void begin_without_line(struct hdi_work *w)

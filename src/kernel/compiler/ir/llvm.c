@@ -47,7 +47,8 @@ static void start(void)
                              // It looks for values that suit masks' registers
                              // better, in the square of the function's length.
                              "-disable-x86-domain-reassignment",
-                             // Past so many checks whether memory overlaps LLVM
+                             // A fault (analysis/faults.h): past so many checks
+                             // whether memory overlaps LLVM
                              // 19 makes vectors, as we ask, without any check.
                              "-vectorize-memory-check-threshold=4294967295"};
 

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/compiler/analysis/faults.h"
 #include "kernel/compiler/analysis/hazard.h"
-#include "kernel/compiler/analysis/quotient.h"
 #include "kernel/compiler/ir/rules.h"
 #include "kernel/compiler/lanes/guard.h"
 #include "kernel/compiler/lanes/join.h"
@@ -516,7 +516,7 @@ static bool write_code(struct writing *w)
     e->ordered = e->scalar = false;
     if (ok && !lanes && !form.lone)
         ok = hdi_hazard_find(region, &e->ordered, &e->scalar);
-    e->scalar |= !lanes && !form.lone && hdi_quotient_find(region);
+    e->scalar |= !lanes && !form.lone && hdi_faults_quotient(region);
     form.lanes = lanes ? lanes->span : 0;
     form.limit = lanes && lanes->splits ? lanes->split.line : 0;
     ok &= add_form(&all->forms, form);

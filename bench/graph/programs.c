@@ -13,7 +13,8 @@
 #include "heddle/heddle.h"
 
 enum {
-    MOST_ROUNDS = 15
+    MOST_ROUNDS = 15,
+    SCALE_ARGUMENT = 3 // of the kernel
 };
 
 static const char program_text[] =
@@ -161,23 +162,39 @@ static double prepare(struct hd_runtime *runtime, const char *path,
     return time;
 }
 
+// Another number for a dispatch in the middle, up to where it could run.
+static double change(struct hd_graph *graph, int round)
+{
+    const double number = round + 3;
+    const struct hd_pass_arg arg = {
+        .is = HD_PASS_NUMBERS, .numbers = &number, .number_count = 1};
+    double begin = figure_now();
+
+    check(hd_graph_set_argument(graph, hd_graph_pass_count(graph) / 2, 0,
+                                SCALE_ARGUMENT, &arg, &error));
+    check(hd_graph_prepare(graph, &error));
+    return figure_now() - begin;
+}
+
 static void measure_count(struct hd_runtime *runtime, const char *path,
                           int passes, int rounds, double *per_pass)
 {
     struct times t;
     struct hd_graph *kept;
-    char count[16], name[64];
+    char count[16], name[64], scale[16];
 
     snprintf(count, sizeof(count), "%d", passes);
     snprintf(name, sizeof(name), "Lua, %d passes", passes);
     for (int i = 0; i < rounds; i++) {
+        // Settings that no round before had: no graph comes back.
+        snprintf(scale, sizeof(scale), "%d", 1000 + i);
         stub = true;
-        t.own[i] = prepare(runtime, path, count, "2", NULL);
+        t.own[i] = prepare(runtime, path, count, scale, NULL);
         stub = false;
-        t.full[i] = prepare(runtime, path, count, "2", &kept);
-        // While a graph of the same program is there.
-        t.again[i] = prepare(runtime, path, count, "2", NULL);
-        t.changed[i] = prepare(runtime, path, count, "3", NULL);
+        snprintf(scale, sizeof(scale), "%d", 100 + i);
+        t.full[i] = prepare(runtime, path, count, scale, NULL);
+        t.again[i] = prepare(runtime, path, count, scale, &kept);
+        t.changed[i] = change(kept, i);
         hd_graph_destroy(kept);
     }
     double own = figure_median(t.own, rounds);

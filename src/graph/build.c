@@ -173,6 +173,16 @@ void hdi_graph_free(struct hd_graph *graph)
     free(graph->kernels.at);
     free(graph->programs.at);
     free(graph->kernel_slots.at);
+    free(graph->successors);
+    free(graph->first_successor);
+    free(graph->waits);
+    free(graph->packed);
+    free(graph->packed_values);
+    free(graph->tasks);
+    free(graph->weights);
+    free(graph->rank);
+    free(graph->keys);
+    free(graph->ready);
     free(graph->splits.at);
     free(graph->given);
     pthread_mutex_destroy(&graph->split_lock);

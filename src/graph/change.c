@@ -9,19 +9,24 @@
 #define ARG_OF(pass, command, index) \
     HDI_PASS_OF((pass)->where, (pass)->name), (command) + 1, (index) + 1
 
-// What a dispatch has packed, if the graph is prepared.
-static struct hd_arg *packed_of(struct hd_graph *graph, uint32_t at)
+// What is packed for a dispatch of the next run; NULL: nothing.
+static struct hd_arg *packed_of(struct hd_graph *graph,
+                                const struct hdi_pass *pass, uint32_t at)
 {
-    return graph->prepared ? &graph->packed[at] : NULL;
+    bool there = graph->prepared && !pass->dropped &&
+                 pass >= graph->passes.at + graph->first;
+
+    return there ? &graph->packed[at] : NULL;
 }
 
 static hd_status set_numbers(struct hd_graph *graph,
+                             const struct hdi_pass *pass,
                              const struct hdi_command *c, uint32_t index,
                              const struct hd_pass_arg *arg, const char *place,
                              struct hd_error *error)
 {
     struct hdi_argument *old = &graph->args.at[c->args + index];
-    struct hd_arg *packed = packed_of(graph, c->args + index);
+    struct hd_arg *packed = packed_of(graph, pass, c->args + index);
     const struct hd_kernel *kernel = graph->kernels.at[c->kernel].kernel;
     unsigned char value[HDI_VALUE_SIZE];
     char problem[160];
@@ -30,7 +35,7 @@ static hd_status set_numbers(struct hd_graph *graph,
         return hdi_fail(error, HD_EINVAL, "%sit takes %u numbers, not %u",
                         place, old->numbers,
                         arg->numbers ? arg->number_count : 0);
-    if (packed && packed->value) {
+    if (packed) {
         const struct hdi_type *type =
             hdi_type_of_argument(kernel->args[index].shown.type);
         if (hdi_type_convert(type, arg->numbers, arg->number_count, value,
@@ -101,7 +106,7 @@ hd_status hd_graph_set_argument(struct hd_graph *graph, hd_pass pass,
                         "bytes; hd_graph_input() changes what a resource holds",
                         place);
     HDI_TRY(arg->is == HD_PASS_NUMBERS
-                ? set_numbers(graph, c, argument, arg, place, error)
+                ? set_numbers(graph, p, c, argument, arg, place, error)
                 : set_bytes(graph, old, arg, place, error));
     // What a part touches may follow from the value.
     if (graph->prepared && p->split != HDI_NONE)

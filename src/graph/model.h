@@ -34,6 +34,12 @@
     hdi_graph_room((void **)&(array).at, &(array).capacity, \
                    (uint64_t)(array).count + (more), sizeof(*(array).at))
 
+// The same for an array of a graph that is made by preparing, which stays for
+// the next time: what is built on by results is prepared again and again.
+#define HDI_KEEP(graph, array, needed)                                        \
+    hdi_graph_room((void **)&(graph)->array, &(graph)->rooms.array, (needed), \
+                   sizeof(*(graph)->array))
+
 bool hdi_graph_room(void **items, uint32_t *capacity, uint64_t needed,
                     size_t size);
 
@@ -281,8 +287,12 @@ struct hd_graph {
     uint32_t data_edges; // the first of them, by where they lead to
     uint32_t dropped;    // passes
 
-    // Set by preparing.
+    // Set by preparing; of the passes of the next run, from `first` on.
     bool prepared;
+    struct {
+        uint32_t successors, first_successor, waits, packed, packed_values,
+            tasks, weights, rank, keys, ready;
+    } rooms;                   // of arrays
     uint32_t *successors;      // of all passes, one pass after another
     uint32_t *first_successor; // passes.count + 1
     uint32_t *waits;           // passes that a pass waits for

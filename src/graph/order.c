@@ -261,15 +261,10 @@ static bool rank_tasks(struct hd_graph *graph)
 // Room for as many tasks as there are now.
 static bool make_tasks(struct hd_graph *graph)
 {
-    size_t n = graph->flow.count + (size_t)1;
+    uint64_t n = graph->flow.count + UINT64_C(1);
 
-    free(graph->tasks);
-    free(graph->rank);
-    free(graph->ready);
-    graph->tasks = calloc(n, sizeof(*graph->tasks));
-    graph->rank = calloc(n, sizeof(*graph->rank));
-    graph->ready = calloc(n, sizeof(*graph->ready));
-    return graph->tasks && graph->rank && graph->ready;
+    return HDI_KEEP(graph, tasks, n) && HDI_KEEP(graph, rank, n) &&
+           HDI_KEEP(graph, ready, n);
 }
 
 static bool rank_and_forecast(struct hd_graph *graph)
@@ -291,6 +286,7 @@ static bool rank_and_forecast(struct hd_graph *graph)
 bool hdi_graph_weigh(struct hd_graph *graph)
 {
     weigh_passes(graph);
+    graph->reweigh = false;
     return rank_and_forecast(graph);
 }
 

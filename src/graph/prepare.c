@@ -14,34 +14,9 @@
 #include "graph/shelf.h"
 #include "graph/split.h"
 
-static void free_successors(struct hd_graph *graph)
-{
-    free(graph->successors);
-    free(graph->first_successor);
-    free(graph->waits);
-    graph->successors = NULL;
-    graph->first_successor = NULL;
-    graph->waits = NULL;
-}
-
 void hdi_graph_unprepare(struct hd_graph *graph)
 {
-    free_successors(graph);
-    free(graph->packed);
-    free(graph->packed_values);
-    free(graph->tasks);
-    free(graph->weights);
-    free(graph->rank);
-    free(graph->ready);
-    free(graph->keys);
     hdi_graph_free_flow(graph);
-    graph->weights = NULL;
-    graph->rank = NULL;
-    graph->ready = NULL;
-    graph->keys = NULL;
-    graph->packed = NULL;
-    graph->packed_values = NULL;
-    graph->tasks = NULL;
     graph->prepared = false;
     graph->linked = false;
 }
@@ -73,13 +48,17 @@ static hd_status list_successors(struct hd_graph *graph, struct hd_error *error)
 {
     uint32_t passes = graph->passes.count, edges = graph->edges.count;
 
-    // One more than needed, so that an empty graph asks for no 0 bytes.
-    graph->successors = malloc((edges + (size_t)1) * sizeof(uint32_t));
-    graph->first_successor = calloc(passes + (size_t)2, sizeof(uint32_t));
-    graph->waits = calloc(passes + (size_t)1, sizeof(uint32_t));
-    if (!graph->successors || !graph->first_successor || !graph->waits ||
+    if (!HDI_KEEP(graph, successors, edges + UINT64_C(1)) ||
+        !HDI_KEEP(graph, first_successor, passes + UINT64_C(2)) ||
+        !HDI_KEEP(graph, waits, passes + UINT64_C(1)) ||
         !hdi_graph_reduce(graph))
         return no_memory(error);
+    // Of passes that have run before nothing leads on, and nobody looks.
+    uint32_t from = hdi_graph_leads_forward(graph) ? graph->first : 0;
+    memset(graph->first_successor + from, 0,
+           (passes - from + (size_t)2) * sizeof(uint32_t));
+    memset(graph->waits + from, 0,
+           (passes - from + (size_t)1) * sizeof(uint32_t));
 
     // A counting sort: entry i + 1 counts, then is the next free place, and
     // ends as the place where the successors of pass i + 1 begin.
@@ -92,8 +71,7 @@ static hd_status list_successors(struct hd_graph *graph, struct hd_error *error)
         first[graph->edges.at[i].from + 2]++;
         graph->waits[graph->edges.at[i].to]++;
     }
-    // Of passes that have run before nothing leads on.
-    for (uint32_t i = graph->first + 2; i < passes + 2; i++)
+    for (uint32_t i = from + 2; i < passes + 2; i++)
         first[i] += first[i - 1];
     for (uint32_t i = 0; i < edges; i++)
         if (!graph->edges.at[i].implied)
@@ -514,10 +492,10 @@ static hd_status pack_args(struct hd_graph *graph, struct hd_error *error)
 {
     size_t numbers = count_numbers(graph);
 
-    graph->packed =
-        calloc(graph->args.count + (size_t)1, sizeof(*graph->packed));
-    graph->packed_values = malloc((numbers + 1) * HDI_VALUE_SIZE);
-    if (!graph->packed || !graph->packed_values)
+    if (!HDI_KEEP(graph, packed, graph->args.count + UINT64_C(1)) ||
+        !hdi_graph_room((void **)&graph->packed_values,
+                        &graph->rooms.packed_values, numbers + UINT64_C(1),
+                        HDI_VALUE_SIZE))
         return no_memory(error);
 
     uint32_t used = 0;
@@ -538,12 +516,10 @@ static hd_status pack_args(struct hd_graph *graph, struct hd_error *error)
 static hd_status make_weights(struct hd_graph *graph, struct hd_error *error)
 {
     struct hdi_trace *trace = graph->context.launcher->trace;
-    size_t n = graph->passes.count + (size_t)1;
+    uint64_t n = graph->passes.count + UINT64_C(1);
 
-    graph->weights = calloc(n, sizeof(*graph->weights));
-    if (graph->context.feedback)
-        graph->keys = calloc(n, sizeof(*graph->keys));
-    if (!graph->weights || (graph->context.feedback && !graph->keys) ||
+    if (!HDI_KEEP(graph, weights, n) ||
+        (graph->context.feedback && !HDI_KEEP(graph, keys, n)) ||
         !hdi_graph_weigh(graph))
         return no_memory(error);
     for (uint32_t i = graph->first; trace && i < graph->passes.count; i++)
@@ -562,10 +538,8 @@ static hd_status prepare(struct hd_graph *graph, struct hd_error *error)
     HDI_TRY(check_cycles(graph, error));
     bool planned;
     HDI_TRY(hdi_arena_plan(graph, &planned, error));
-    if (planned) {
-        free_successors(graph);
+    if (planned)
         HDI_TRY(list_successors(graph, error));
-    }
     HDI_TRY(pack_args(graph, error));
     return make_weights(graph, error);
 }

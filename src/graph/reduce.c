@@ -8,6 +8,7 @@
 #include "graph/model.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     MOST_STEPS = 32,      // back from one pass
@@ -58,11 +59,13 @@ bool hdi_graph_reduce(struct hd_graph *graph)
 
     if (passes > MOST_PASSES)
         return true;
-    uint32_t *rooms = calloc(2 * (passes + (size_t)1), sizeof(*rooms));
+    uint32_t *rooms = malloc(2 * (passes + (size_t)1) * sizeof(*rooms));
     if (!rooms)
         return false;
-    struct walk w = {.graph = graph, .first = rooms, .seen = rooms + passes};
-    w.seen++;
+    struct walk w = {
+        .graph = graph, .first = rooms, .seen = rooms + passes + 1};
+    memset(w.seen + graph->first, 0,
+           (passes - graph->first + (size_t)1) * sizeof(*w.seen));
     for (uint32_t pass = graph->first; pass < passes; pass++) {
         rooms[pass] = at;
         while (at < graph->data_edges && edges[at].to == pass)

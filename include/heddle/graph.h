@@ -206,6 +206,8 @@ struct hd_pass_params {
     unsigned scratch_count;
     enum hd_priority priority; // against what runs at the same time
     bool keep;                 // run it even if no output needs what it writes
+    const char *device; // "cpu" or "gpu": its kernels run there, in a runtime
+                        // that has both; NULL: where they are done first
 };
 
 /// Add a pass, after all passes added before it in program order. A resource

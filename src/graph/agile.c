@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "launch/spread.h"
 #include "field/kernel.h"
 #include "field/map.h"
 
@@ -333,9 +334,11 @@ static void give_constant(void *data, const int64_t *index, void *value)
 static void *address_of(const struct hd_graph *graph,
                         const struct hdi_pass *pass, uint32_t resource)
 {
-    const struct hdi_access *a = access_of(graph, pass, resource);
+    struct hd_buffer *memory =
+        graph->slots.at[access_of(graph, pass, resource)->slot].memory;
 
-    return graph->slots.at[a->slot].memory->address;
+    hdi_spread_use_home(memory, 0, memory->size, HDI_USE_WRITE, NULL);
+    return memory->address;
 }
 
 hd_status hdi_agile_transfer(struct hd_graph *graph,

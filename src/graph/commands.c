@@ -36,6 +36,7 @@ static void clear_block(struct hdi_block *b)
     b->first_args.count = b->args.count = b->numbers.count = 0;
     b->scratch.count = 0;
     b->priority = HD_PRIORITY_NORMAL;
+    b->device = NULL;
     b->keep = false;
 }
 
@@ -83,6 +84,7 @@ hd_pass hdi_block_pass(lua_State *lua, const char *name, const char *where)
         .scratch_sizes = b->scratch.at,
         .scratch_count = b->scratch.count,
         .priority = b->priority,
+        .device = b->device,
         .keep = b->keep,
     };
     hd_status status = hd_graph_pass(l->graph, &params, &pass, &error);

@@ -10,6 +10,7 @@ enum {
     OVERWRITE,
     STATE,
     PRIORITY,
+    DEVICE,
     KEEP,
     RUN
 };
@@ -18,7 +19,7 @@ static void check_fields(lua_State *lua)
 {
     static const char *const fields[] = {"name",      "read",  "write",
                                          "overwrite", "state", "priority",
-                                         "keep",      "run"};
+                                         "device",    "keep",  "run"};
 
     lua_pushnil(lua);
     while (lua_next(lua, 1)) {
@@ -28,10 +29,12 @@ static void check_fields(lua_State *lua)
         for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
             known |= strcmp(key, fields[i]) == 0;
         if (!known)
-            hdi_sandbox_fail(lua, HD_EPROGRAM,
-                             "pass has no field '%s'; it has name, read, "
-                             "write, overwrite, state, priority, keep and run",
-                             key);
+            hdi_sandbox_fail(
+                lua, HD_EPROGRAM,
+                "pass has no field '%s'; it has name, read, "
+                "write, overwrite, state, priority, device, keep and "
+                "run",
+                key);
         lua_pop(lua, 1);
     }
 }
@@ -77,7 +80,25 @@ static enum hd_priority priority_of(lua_State *lua)
     return HD_PRIORITY_NORMAL;
 }
 
-// pass {name =, read =, write =, state =, priority =, run =}
+// The value at the top, nil for any.
+static const char *device_of(lua_State *lua)
+{
+    static const char *const names[] = {"cpu", "gpu"};
+
+    if (lua_isnil(lua, -1))
+        return NULL;
+    for (int i = 0; lua_type(lua, -1) == LUA_TSTRING && i < 2; i++)
+        if (strcmp(lua_tostring(lua, -1), names[i]) == 0)
+            return names[i];
+    hdi_sandbox_fail(lua, HD_EPROGRAM,
+                     "pass: device is \"cpu\" or \"gpu\", not %s",
+                     lua_type(lua, -1) == LUA_TSTRING
+                         ? lua_pushfstring(lua, "\"%s\"", lua_tostring(lua, -1))
+                         : hdi_language_kind(lua, -1));
+    return NULL;
+}
+
+// pass {name =, read =, write =, state =, priority =, device =, run =}
 int hdi_definition_make(lua_State *lua)
 {
     if (lua_type(lua, 1) != LUA_TTABLE)
@@ -110,6 +131,9 @@ int hdi_definition_make(lua_State *lua)
     lua_getfield(lua, 1, "priority");
     priority_of(lua);
     lua_rawseti(lua, -2, PRIORITY);
+    lua_getfield(lua, 1, "device");
+    device_of(lua);
+    lua_rawseti(lua, -2, DEVICE);
     if (lua_getfield(lua, 1, "run") != LUA_TFUNCTION)
         return hdi_sandbox_fail(lua, HD_EPROGRAM,
                                 "pass: run takes a function, not %s",
@@ -173,7 +197,7 @@ static void take_parameters(lua_State *lua, const char *pass, enum hdi_use use)
     lua_pop(lua, 1);
 }
 
-// definition {parameter = value, ..., name =, state =, priority =}
+// definition {parameter = value, ..., name =, state =, priority =, device =}
 int hdi_definition_call(lua_State *lua)
 {
     struct hdi_block *b = &hdi_language_of(lua)->block;
@@ -213,6 +237,10 @@ int hdi_definition_call(lua_State *lua)
     if (lua_getfield(lua, 2, "priority") == LUA_TNIL)
         lua_rawgeti(lua, 3, PRIORITY), lua_remove(lua, -2);
     b->priority = priority_of(lua);
+    lua_pop(lua, 1);
+    if (lua_getfield(lua, 2, "device") == LUA_TNIL)
+        lua_rawgeti(lua, 3, DEVICE), lua_remove(lua, -2);
+    b->device = device_of(lua);
     lua_pop(lua, 1);
     b->inside_run = true;
     lua_call(lua, 2, 0);

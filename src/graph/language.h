@@ -63,6 +63,7 @@ enum hdi_use {
 struct hdi_block {
     bool inside_run; // of a definition, not of the stream
     enum hd_priority priority;
+    const char *device; // NULL: any
     bool keep;
     HDI_ARRAY(hd_resource) reads;
     HDI_ARRAY(hd_resource) writes;

@@ -148,6 +148,7 @@ struct hdi_pass {
     uint32_t trace_name; // set by preparing
     uint8_t priority;    // enum hd_priority
     bool keeps;          // is never dropped
+    uint64_t devices;    // of its kernels, as hd_start.devices
     bool syncs;          // all passes before it, and then all after it
     bool agile;          // uses fields: all processes run it
     bool dropped;        // nothing needs what it writes; set by linking

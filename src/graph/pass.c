@@ -610,6 +610,30 @@ static bool make_room(struct hd_graph *graph, const struct plan *plan)
            HDI_ROOM(graph->commands, plan->params->command_count);
 }
 
+// Those of a kind; where there are none of it, any will do.
+static hd_status find_devices(const struct hd_graph *graph,
+                              const struct plan *plan, uint64_t *devices,
+                              struct hd_error *error)
+{
+    const struct hdi_launcher *l = graph->context.launcher;
+    const char *name = plan->params->device;
+    bool gpu = name && strcmp(name, "gpu") == 0;
+
+    *devices = 0;
+    if (!name)
+        return HD_OK;
+    if (!gpu && strcmp(name, "cpu") != 0)
+        return hdi_fail(error, HD_EINVAL,
+                        "%s%spass '%s': \"%s\" is no device; it is \"cpu\" or "
+                        "\"gpu\"",
+                        HDI_PASS_OF(plan->where, plan->name), name);
+    for (unsigned i = 0; l->all && i < l->peers; i++)
+        if (l->all[i]->device->can.host_memory != gpu &&
+            (l->automatic >> i & 1))
+            *devices |= UINT64_C(1) << i;
+    return HD_OK;
+}
+
 hd_status hd_graph_pass(struct hd_graph *graph,
                         const struct hd_pass_params *params, hd_pass *pass,
                         struct hd_error *error)
@@ -632,6 +656,8 @@ hd_status hd_graph_pass(struct hd_graph *graph,
                         "hd_priority",
                         HDI_PASS_OF(plan.where, plan.name),
                         (int)params->priority);
+    uint64_t devices;
+    HDI_TRY(find_devices(graph, &plan, &devices, error));
     HDI_TRY(plan_accesses(graph, &plan, error));
     HDI_TRY(plan_commands(graph, &plan, error));
     bool agile;
@@ -649,6 +675,7 @@ hd_status hd_graph_pass(struct hd_graph *graph,
         .work_items = plan.work_items,
         .priority = (uint8_t)params->priority,
         .keeps = params->keep,
+        .devices = devices,
         .agile = agile,
     };
     if (!p.name || !p.where || !make_room(graph, &plan))

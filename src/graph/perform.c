@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "graph/agile.h"
 #include "launch/image.h"
+#include "launch/joint.h"
+#include "launch/spread.h"
 
 #include "graph/transfer.h"
 #include "launch/start.h"
@@ -61,6 +63,8 @@ static hd_status take_slot(struct hd_graph *graph, struct hdi_graph_slot *slot,
         return status;
     }
     slot->owned = slot->part == HDI_NONE;
+    if (slot->copies)
+        HDI_TRY(hdi_spread_use_home(r->input, 0, r->size, HDI_USE_READ, error));
     if (slot->copies)
         return hdi_transfer_bytes(graph, slot->memory, 0, r->input->address,
                                   r->size, error);
@@ -228,14 +232,19 @@ static hd_status start_launch(struct hd_graph *graph, const struct launch *l,
     const struct hd_start start = {.priority =
                                        (enum hd_priority)l->pass->priority,
                                    .group = &graph->group,
+                                   .devices = l->pass->devices,
                                    .box = l->part ? &box : NULL};
 
     if (l->part) {
         memcpy(box.first, l->part->first, sizeof(box.first));
         memcpy(box.count, l->part->count, sizeof(box.count));
     }
-    return hdi_launch_start(graph->context.launcher, &start, l->kernel,
-                            l->range, l->args, l->arg_count, event, error);
+    struct hdi_launcher *launcher = graph->context.launcher;
+    return launcher->all
+               ? hdi_joint_start(launcher, &start, l->kernel, l->range, l->args,
+                                 l->arg_count, event, error)
+               : hdi_launch_start(launcher, &start, l->kernel, l->range,
+                                  l->args, l->arg_count, event, error);
 }
 
 // Fill in memory and images; `*filled` are to be given back.

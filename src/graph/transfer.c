@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "graph/agile.h"
 #include "launch/seal.h"
+#include "launch/spread.h"
 
 enum {
     STEP = 4 << 20 // copied or cleared between two looks at `cancel` [bytes]
@@ -47,6 +48,7 @@ hd_status hdi_transfer_bytes(struct hd_graph *graph, struct hd_buffer *to,
                              uint64_t offset, const void *from, uint64_t size,
                              struct hd_error *error)
 {
+    HDI_TRY(hdi_spread_use_home(to, offset, size, HDI_USE_OVERWRITE, error));
     hdi_seal_lift(to);
     hd_status status =
         move_bytes(graph, (char *)to->address + offset, from, size, error);
@@ -182,8 +184,9 @@ hd_status hdi_transfer(struct hd_graph *graph, const struct hdi_pass *pass,
     copy_of(graph, command, &rows);
     if (command->is == HD_FILL)
         return fill_rows(graph, to, command, &rows, error);
-    const char *from = command->is == HD_COPY
-                           ? memory_of(graph, pass, command->from)->address
-                           : NULL;
-    return copy_rows(graph, to, from, &rows, error);
+    if (command->is != HD_COPY)
+        return copy_rows(graph, to, NULL, &rows, error);
+    const struct hd_buffer *from = memory_of(graph, pass, command->from);
+    HDI_TRY(hdi_spread_use_home(from, 0, from->size, HDI_USE_READ, error));
+    return copy_rows(graph, to, from->address, &rows, error);
 }

@@ -408,6 +408,7 @@ static void fill_kernel(struct hd_program *program,
     kernel->keeps = from->footprint.known & HDI_FOOTPRINT_KEEPS;
     atomic_init(&kernel->item_time, 0);
     atomic_init(&kernel->pace, 0);
+    atomic_init(&kernel->noted, 0);
 }
 
 // NULL: the kernel is checked in thread form alone.
@@ -559,10 +560,9 @@ static const char *first_path(const struct hd_program_params *params)
     return params->parts ? params->parts[0].path : params->path;
 }
 
-hd_status hdi_program_create(const struct hdi_program_context *context,
-                             const struct hd_program_params *params,
-                             struct hd_program **program,
-                             struct hd_error *error)
+static hd_status create(const struct hdi_program_context *context,
+                        const struct hd_program_params *params,
+                        struct hd_program **program, struct hd_error *error)
 {
     uint64_t begin = hdi_now();
     struct hd_program *made = start(context);
@@ -582,6 +582,42 @@ hd_status hdi_program_create(const struct hdi_program_context *context,
                       hdi_trace_name(context->trace, first_path(params)),
                       made->kernel_count);
     *program = made;
+    return HD_OK;
+}
+
+// What is touched is the same wherever it runs, but not always looked for.
+static void add(struct hd_program *program, struct hd_program *other)
+{
+    for (uint32_t i = 0; i < other->kernel_count; i++) {
+        struct hd_kernel *k = &other->kernels[i];
+        const struct hd_kernel *same = hd_program_find(program, k->info.name);
+        if (same && !(k->footprint->known & HDI_FOOTPRINT_KNOWN))
+            k->footprint = same->footprint;
+    }
+    other->others = program->others;
+    program->others = other;
+}
+
+hd_status hdi_program_create(const struct hdi_program_context *context,
+                             const struct hd_program_params *params,
+                             struct hd_program **program,
+                             struct hd_error *error)
+{
+    struct hdi_program_context other = *context;
+    struct hd_error why;
+
+    HDI_TRY(create(context, params, program, error));
+    other.others = NULL;
+    other.other_count = 0;
+    for (unsigned i = context->other_count; i-- > 0;) {
+        struct hd_program *made;
+        other.device = context->others[i];
+        if (create(&other, params, &made, &why) == HD_OK)
+            add(*program, made);
+        else
+            hdi_info("no code for %s: %s", other.device->can.description,
+                     why.text);
+    }
     return HD_OK;
 }
 
@@ -660,19 +696,6 @@ const struct hd_kernel *hdi_kernel_checked(const struct hd_kernel *kernel,
 }
 
 // Other devices ---------------------------------------------------------------
-
-// What is touched is the same wherever it runs, but not always looked for.
-void hdi_program_add(struct hd_program *program, struct hd_program *other)
-{
-    for (uint32_t i = 0; i < other->kernel_count; i++) {
-        struct hd_kernel *k = &other->kernels[i];
-        const struct hd_kernel *same = hd_program_find(program, k->info.name);
-        if (same && !(k->footprint->known & HDI_FOOTPRINT_KNOWN))
-            k->footprint = same->footprint;
-    }
-    other->others = program->others;
-    program->others = other;
-}
 
 const struct hd_kernel *hdi_kernel_on(const struct hd_kernel *kernel,
                                       const struct hdi_device *device)

@@ -22,6 +22,8 @@ struct hdi_cache;
 // Where programs come from. `cache` may be NULL: compile every time.
 struct hdi_program_context {
     struct hdi_device *device;
+    struct hdi_device *const *others; // devices to build for as well, as far as
+    unsigned other_count;             // that goes: a launch there says if not
     struct hdi_cache *cache;
     struct hdi_trace *trace; // names of kernels are looked up in it; optional
     const char *options;     // added to those of every program; optional
@@ -51,7 +53,7 @@ struct hd_kernel {
     // by launches with relaxed stores; any value is only a hint for the cutoff.
     _Atomic uint64_t item_time;
     // The same of a whole launch on its device: see launch/pace.h.
-    _Atomic uint64_t pace;
+    _Atomic uint64_t pace, noted;
     bool keeps; // its program has variables that kernels may write
     // The same where its work-groups wait for each other: on one worker, and on
     // several; and how many launches there were.
@@ -71,10 +73,6 @@ hd_status hdi_program_create(const struct hdi_program_context *context,
 // do. It goes with the program. Any thread.
 const struct hd_kernel *hdi_kernel_checked(const struct hd_kernel *kernel,
                                            const char **why);
-
-// Let `program` have `other`, the same for another device, which goes with it.
-// Before anybody else has the program.
-void hdi_program_add(struct hd_program *program, struct hd_program *other);
 
 // The same kernel on this device; NULL: its program was not built for it.
 const struct hd_kernel *hdi_kernel_on(const struct hd_kernel *kernel,

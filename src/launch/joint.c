@@ -606,9 +606,12 @@ hd_status hdi_joint_start(struct hdi_launcher *launcher,
                           const struct hd_arg *args, unsigned arg_count,
                           hd_event *event, struct hd_error *error)
 {
+    static const struct hd_start defaults;
+    start = start ? start : &defaults;
     struct hdi_terms terms = {.time_limit = start->time_limit,
                               .place = {start->place, start->unit},
-                              .devices = start->devices,
+                              .devices = start->devices ? start->devices
+                                                        : launcher->automatic,
                               .priority = start->priority,
                               .is_leaf = start->is_leaf,
                               .leaf_data = start->leaf_data};

@@ -36,6 +36,7 @@ struct hdi_launcher {
     // (optional): set before anything is launched.
     unsigned number, peers;
     struct hdi_launcher *const *all;
+    uint64_t automatic; // of these, those for launches that name none: bits
     const struct hdi_lore *lore; // optional
     struct hdi_listener listener;
     unsigned workers;

@@ -32,8 +32,12 @@ void hdi_pace_ran(struct hdi_launcher *launcher, const struct hd_kernel *kernel,
     double now = old == 0 ? sample : (3 * old + sample) / 4;
     uint64_t pace = (uint64_t)(now * UNIT);
     atomic_store_explicit(&k->pace, pace ? pace : 1, memory_order_relaxed);
-    if (launcher->lore)
-        launcher->lore->note(launcher->lore->data, kernel, now);
+    // Not each time: it takes as long as a short launch.
+    uint64_t noted = atomic_load_explicit(&k->noted, memory_order_relaxed);
+    if (!launcher->lore || (pace > noted / 8 * 7 && pace < noted / 8 * 9))
+        return;
+    atomic_store_explicit(&k->noted, pace, memory_order_relaxed);
+    launcher->lore->note(launcher->lore->data, kernel, now);
 }
 
 void hdi_pace_learn_copy(struct hdi_launcher *launcher, uint64_t bytes,

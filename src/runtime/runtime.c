@@ -121,7 +121,7 @@ static hd_status open_devices(struct hd_runtime *r,
         r->launchers[i]->peers = r->device_count;
         r->launchers[i]->all = r->launchers;
         if (i == 0 || !r->devices[i]->can.discards)
-            r->automatic |= UINT64_C(1) << i;
+            r->launchers[0]->automatic |= UINT64_C(1) << i;
     }
     r->device = r->devices[0];
     r->launcher = r->launchers[0];
@@ -219,6 +219,8 @@ hd_status hd_runtime_create(const struct hd_runtime_params *params,
     r->cache = open_cache(p);
     hdi_shelf_init(&r->shelf);
     r->feedback = hdi_feedback_open(r->cache);
+    if (r->device_count > 1)
+        hdi_runtime_remember(r);
     weigh(r);
     hdi_info("%u workers on %s", hd_pool_workers(r->pool),
              r->device->can.description);
@@ -321,31 +323,13 @@ static struct hdi_program_context programs_of(const struct hd_runtime *runtime)
 {
     return (struct hdi_program_context){
         .device = runtime->device,
+        .others = runtime->devices + 1,
+        .other_count = runtime->device_count - 1,
         .cache = runtime->cache,
         .trace = runtime->trace,
         .cancel = &runtime->cancel_builds,
         .options = runtime->build_options,
     };
-}
-
-// The other devices too, as far as they can be built for: a launch there says
-// when it cannot.
-static void add_others(struct hd_runtime *runtime,
-                       const struct hd_program_params *params,
-                       struct hd_program *program)
-{
-    struct hdi_program_context context = programs_of(runtime);
-    struct hd_error error;
-
-    for (unsigned i = runtime->device_count; i-- > 1;) {
-        struct hd_program *other;
-        context.device = runtime->devices[i];
-        if (hdi_program_create(&context, params, &other, &error) == HD_OK)
-            hdi_program_add(program, other);
-        else
-            hdi_info("no code for %s: %s", context.device->can.description,
-                     error.text);
-    }
 }
 
 hd_status hd_program_create(struct hd_runtime *runtime,
@@ -354,9 +338,7 @@ hd_status hd_program_create(struct hd_runtime *runtime,
 {
     struct hdi_program_context context = programs_of(runtime);
 
-    HDI_TRY(hdi_program_create(&context, params, program, error));
-    add_others(runtime, params, *program);
-    return HD_OK;
+    return hdi_program_create(&context, params, program, error);
 }
 
 hd_status hd_buffer_create(struct hd_runtime *runtime, uint64_t size,
@@ -419,7 +401,8 @@ hd_status hdi_runtime_choose(const struct hd_runtime *runtime, uint64_t devices,
     *launcher = runtime->launcher;
     if (!*kernel || (runtime->device_count == 1 && devices == 0))
         return HD_OK;
-    uint64_t there = devices == 0 ? runtime->automatic : devices & all;
+    uint64_t there =
+        devices == 0 ? runtime->launcher->automatic : devices & all;
     *launcher = NULL;
     if (there & (there - 1))
         return HD_OK;
@@ -474,7 +457,7 @@ hd_status hd_launch_with(struct hd_runtime *runtime,
 
     HDI_TRY(check_launch(p, kernel, HD_ON_DISTINCT_MODULES, &terms, error));
     HDI_TRY(hdi_runtime_choose(runtime, p->devices, &kernel, &launcher, error));
-    terms.devices = p->devices ? p->devices : runtime->automatic;
+    terms.devices = p->devices ? p->devices : runtime->launcher->automatic;
     if (!launcher)
         return hdi_joint_run(runtime->launcher, &terms, kernel, range, args,
                              arg_count, error);

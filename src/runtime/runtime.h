@@ -8,6 +8,7 @@
 #include "graph/shelf.h"
 #include "heddle/runtime.h"
 #include "launch/launch.h"
+#include "launch/pace.h"
 #include "launch/places.h"
 
 struct hd_runtime {
@@ -18,10 +19,10 @@ struct hd_runtime {
     struct hdi_cache *cache;       // NULL: none
     struct hdi_feedback *feedback; // what passes took
     struct hdi_shelf shelf;        // graphs of programs that come again
+    struct hdi_lore lore;          // the same of kernels on several devices
     struct hdi_launcher *launcher; // of the first
     // All of them, by number.
     unsigned device_count;
-    uint64_t automatic; // those for launches that name none: bits
     struct hdi_device *devices[HDI_PLACES];
     struct hdi_launcher *launchers[HDI_PLACES];
     char *build_options; // of every program; NULL: none
@@ -34,5 +35,8 @@ hd_status hdi_runtime_choose(const struct hd_runtime *runtime, uint64_t devices,
                              const struct hd_kernel **kernel,
                              struct hdi_launcher **launcher,
                              struct hd_error *error);
+
+// Keep paces of kernels with what passes took, in a runtime of several devices.
+void hdi_runtime_remember(struct hd_runtime *runtime);
 
 #endif

@@ -17,13 +17,9 @@ hd_status hd_launch_start(struct hd_runtime *runtime,
 
     HDI_TRY(hdi_runtime_choose(runtime, start ? start->devices : 0, &kernel,
                                &launcher, error));
-    if (!launcher) {
-        struct hd_start several = start ? *start : (struct hd_start){0};
-        if (several.devices == 0)
-            several.devices = runtime->automatic;
-        return hdi_joint_start(runtime->launcher, &several, kernel, range, args,
+    if (!launcher)
+        return hdi_joint_start(runtime->launcher, start, kernel, range, args,
                                arg_count, event, error);
-    }
     return hdi_launch_start(launcher, start, kernel, range, args, arg_count,
                             event, error);
 }

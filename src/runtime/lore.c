@@ -1,0 +1,53 @@
+// Paces of kernels (launch/pace.h), kept with what passes took: a pace is the
+// time of a million work-items, under the name of the device, the program and
+// the kernel.
+#include "runtime/runtime.h"
+
+#include <string.h>
+
+#include "kernel/program.h"
+
+enum {
+    ITEMS = 1000000
+};
+
+// False: it cannot be told from others.
+static bool key_of(const struct hd_kernel *kernel, struct hdi_feedback_key *key)
+{
+    uint64_t content = hdi_program_content(kernel->program);
+
+    *key = hdi_feedback_key(hdi_kernel_device(kernel)->can.description);
+    hdi_feedback_mix(key, "pace", sizeof("pace"));
+    hdi_feedback_mix(key, &content, sizeof(content));
+    hdi_feedback_mix(key, kernel->info.name, strlen(kernel->info.name) + 1);
+    return content != 0;
+}
+
+static double recall(void *feedback, const struct hd_kernel *kernel)
+{
+    struct hdi_feedback_key key;
+    struct hdi_experience known;
+
+    return key_of(kernel, &key) && hdi_feedback_find(feedback, &key, &known)
+               ? known.time / ITEMS
+               : 0;
+}
+
+static void note(void *feedback, const struct hd_kernel *kernel, double pace)
+{
+    const struct hdi_measure measure = {.time = (uint64_t)(pace * ITEMS) + 1};
+    struct hdi_feedback_key key;
+
+    if (key_of(kernel, &key))
+        hdi_feedback_add(feedback, &key, &measure);
+}
+
+void hdi_runtime_remember(struct hd_runtime *runtime)
+{
+    if (!runtime->feedback)
+        return;
+    runtime->lore = (struct hdi_lore){
+        .recall = recall, .note = note, .data = runtime->feedback};
+    for (unsigned i = 0; i < runtime->device_count; i++)
+        runtime->launchers[i]->lore = &runtime->lore;
+}

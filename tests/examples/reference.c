@@ -50,7 +50,7 @@ static void store(const char *path, const unsigned char *pixels, uint32_t width,
     const struct hd_runtime_params params = {.caller_only = true};
     const uint64_t size = (uint64_t)width * height * 4;
     struct hd_runtime *runtime;
-    struct hd_buffer *buffer;
+    struct hd_buffer *buffer = NULL;
 
     if (hd_runtime_create(&params, &runtime, &error) != HD_OK ||
         hd_buffer_create(runtime, size, &buffer, &error) != HD_OK ||

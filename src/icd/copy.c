@@ -99,11 +99,14 @@ static const struct hdi_cl_work copies[] = {
                     COPY(CL_COMMAND_COPY_BUFFER_TO_IMAGE)
                         COPY(CL_COMMAND_READ_BUFFER_RECT)
                             COPY(CL_COMMAND_WRITE_BUFFER_RECT)
-                                COPY(CL_COMMAND_COPY_BUFFER_RECT)};
+                                COPY(CL_COMMAND_COPY_BUFFER_RECT)
+                                    COPY(CL_COMMAND_SVM_MEMCPY)
+                                        COPY(CL_COMMAND_MEMCPY_INTEL)};
 
 static const struct hdi_cl_work fills[] = {
     {.type = CL_COMMAND_FILL_BUFFER, .run = run_fill, .end = end_fill},
-    {.type = CL_COMMAND_SVM_MEMFILL, .run = run_fill, .end = end_fill}};
+    {.type = CL_COMMAND_SVM_MEMFILL, .run = run_fill, .end = end_fill},
+    {.type = CL_COMMAND_MEMFILL_INTEL, .run = run_fill, .end = end_fill}};
 
 static const struct hdi_cl_work *find(const struct hdi_cl_work *list,
                                       cl_command_type type)

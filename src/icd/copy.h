@@ -26,6 +26,17 @@ cl_int hdi_cl_enqueue_fill(struct _cl_command_queue *queue,
                            size_t size, cl_uint wait_count,
                            const cl_event *wait_list, cl_event *event);
 
+// As clEnqueueSVMMemcpy() and clEnqueueSVMMemFill(), as a command of that type.
+cl_int hdi_cl_enqueue_pointer_copy(cl_command_queue queue, cl_command_type type,
+                                   cl_bool blocks, void *to, const void *from,
+                                   size_t size, cl_uint wait_count,
+                                   const cl_event *wait_list, cl_event *event);
+cl_int hdi_cl_enqueue_pointer_fill(cl_command_queue queue, cl_command_type type,
+                                   void *to, const void *pattern,
+                                   size_t pattern_size, size_t size,
+                                   cl_uint wait_count,
+                                   const cl_event *wait_list, cl_event *event);
+
 // The queue, then the wait list.
 cl_int hdi_cl_check_command(cl_command_queue queue, cl_uint wait_count,
                             const cl_event *wait_list);

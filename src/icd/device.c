@@ -294,6 +294,7 @@ static const struct hdi_cl_version extensions[] = {
     {VERSION(1, 0, 0), "cl_khr_extended_versioning"},
     {VERSION(1, 0, 0), "cl_khr_image2d_from_buffer"},
     {VERSION(0, 9, 0), "cl_khr_command_buffer"},
+    {VERSION(1, 0, 0), "cl_intel_unified_shared_memory"},
     {VERSION(1, 0, 0), "cl_khr_il_program"},
 };
 
@@ -310,6 +311,14 @@ static const struct hdi_cl_version ils[] = {{VERSION(1, 0, 0), "SPIR-V"},
                                             {VERSION(1, 2, 0), "SPIR-V"},
                                             {VERSION(1, 3, 0), "SPIR-V"},
                                             {VERSION(1, 4, 0), "SPIR-V"}};
+
+// Every kind of memory is the process's.
+enum {
+    USM = CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL |
+          CL_UNIFIED_SHARED_MEMORY_ATOMIC_ACCESS_INTEL |
+          CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ACCESS_INTEL |
+          CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ATOMIC_ACCESS_INTEL
+};
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
@@ -578,6 +587,16 @@ static cl_int get_extended(cl_device_info name, size_t size, void *value,
     bool fast = here.vector >= 32;
 
     switch (name) {
+        HDI_CL_IS(CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL,
+                  cl_device_unified_shared_memory_capabilities_intel, USM)
+        HDI_CL_IS(CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL,
+                  cl_device_unified_shared_memory_capabilities_intel, USM)
+        HDI_CL_IS(CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL,
+                  cl_device_unified_shared_memory_capabilities_intel, USM)
+        HDI_CL_IS(CL_DEVICE_CROSS_DEVICE_SHARED_MEM_CAPABILITIES_INTEL,
+                  cl_device_unified_shared_memory_capabilities_intel, USM)
+        HDI_CL_IS(CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL,
+                  cl_device_unified_shared_memory_capabilities_intel, USM)
         HDI_CL_IS(CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR,
                   cl_device_command_buffer_capabilities_khr,
                   CL_COMMAND_BUFFER_CAPABILITY_KERNEL_PRINTF_KHR |

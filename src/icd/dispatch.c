@@ -176,6 +176,17 @@ static const struct {
     ENTRY(clCommandFillImageKHR),
     ENTRY(clCommandNDRangeKernelKHR),
     ENTRY(clGetCommandBufferInfoKHR),
+    ENTRY(clHostMemAllocINTEL),
+    ENTRY(clDeviceMemAllocINTEL),
+    ENTRY(clSharedMemAllocINTEL),
+    ENTRY(clMemFreeINTEL),
+    ENTRY(clMemBlockingFreeINTEL),
+    ENTRY(clGetMemAllocInfoINTEL),
+    ENTRY(clSetKernelArgMemPointerINTEL),
+    ENTRY(clEnqueueMemFillINTEL),
+    ENTRY(clEnqueueMemcpyINTEL),
+    ENTRY(clEnqueueMigrateMemINTEL),
+    ENTRY(clEnqueueMemAdviseINTEL),
 };
 
 CL_API_ENTRY void *CL_API_CALL clGetExtensionFunctionAddress(const char *name)

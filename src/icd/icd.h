@@ -81,7 +81,8 @@ struct _cl_context {
     void *data;
     pthread_mutex_t lock;
     struct hdi_cl_destructor *destructors;
-    struct hdi_cl_svm *svm; // what clSVMAlloc() gave, newest first
+    struct hdi_cl_svm *svm;           // what was allocated, newest first
+    struct _cl_command_queue *queues; // all of them, newest first
 };
 
 bool hdi_cl_context_has(const struct _cl_context *context,
@@ -94,6 +95,9 @@ struct hdi_launcher *hdi_cl_launcher(const struct _cl_context *context);
 void hdi_cl_context_tell(struct _cl_context *context, const char *text);
 
 void hdi_cl_context_destroy(void *object);
+
+// Wait until its queues are empty.
+cl_int hdi_cl_context_finish(struct _cl_context *context);
 
 // Queues and commands ---------------------------------------------------------
 
@@ -114,6 +118,7 @@ struct _cl_command_queue {
     hd_event *open;           // out of order: what has not ended, and others
     unsigned open_count, open_room;
     struct _cl_command_buffer_khr *records; // commands are kept there
+    struct _cl_command_queue *next;         // of the context
 };
 
 void hdi_cl_queue_destroy(void *object);
@@ -296,7 +301,15 @@ struct hdi_cl_svm {
     char *address;
     size_t size; // [bytes]
     cl_svm_mem_flags flags;
+    // Of unified shared memory:
+    cl_unified_shared_memory_type_intel type; // 0: it is none
+    cl_mem_alloc_flags_intel alloc_flags;
+    struct _cl_device_id *device; // or NULL
 };
+
+// Allocate `size` bytes with the other fields as they are. NULL: no memory.
+void *hdi_cl_svm_allocate(struct _cl_context *context,
+                          const struct hdi_cl_svm *what);
 
 // The allocation that holds the address; size 0: there is none.
 struct hdi_cl_svm hdi_cl_svm_find(struct _cl_context *context,

@@ -11,6 +11,13 @@ void hdi_cl_queue_destroy(void *object)
 {
     struct _cl_command_queue *queue = object;
 
+    pthread_mutex_lock(&queue->context->lock);
+    struct _cl_command_queue **at = &queue->context->queues;
+    while (*at && *at != queue)
+        at = &(*at)->next;
+    if (*at)
+        *at = queue->next;
+    pthread_mutex_unlock(&queue->context->lock);
     free(queue->properties);
     free(queue->open);
     pthread_mutex_destroy(&queue->lock);
@@ -41,8 +48,39 @@ static cl_command_queue create(cl_context context, cl_device_id device,
     if (property_count > 0)
         memcpy(queue->properties, properties,
                property_count * sizeof(*properties));
+    pthread_mutex_lock(&context->lock);
+    queue->next = context->queues;
+    context->queues = queue;
+    pthread_mutex_unlock(&context->lock);
     hdi_cl_good(error);
     return queue;
+}
+
+// One behind `queue`, or the first, held. NULL: there is none.
+static struct _cl_command_queue *hold_next(
+    struct _cl_context *context, const struct _cl_command_queue *queue)
+{
+    pthread_mutex_lock(&context->lock);
+    struct _cl_command_queue *next = queue ? queue->next : context->queues;
+    // One that is about to go has nothing to do.
+    while (next && !hdi_cl_hold_same(next, next->object.serial))
+        next = next->next;
+    pthread_mutex_unlock(&context->lock);
+    return next;
+}
+
+cl_int hdi_cl_context_finish(struct _cl_context *context)
+{
+    struct _cl_command_queue *queue = hold_next(context, NULL), *next;
+    cl_int status = CL_SUCCESS;
+
+    for (; queue; queue = next) {
+        if (status == CL_SUCCESS)
+            status = hdi_cl_finish(queue);
+        next = hold_next(context, queue);
+        hdi_cl_drop(queue);
+    }
+    return status;
 }
 
 static cl_int check(cl_context context, cl_device_id device)

@@ -36,29 +36,17 @@ void hdi_cl_svm_free_all(struct _cl_context *context)
     context->svm = NULL;
 }
 
-CL_API_ENTRY void *CL_API_CALL clSVMAlloc(cl_context context,
-                                          cl_svm_mem_flags flags, size_t size,
-                                          cl_uint alignment)
+void *hdi_cl_svm_allocate(struct _cl_context *context,
+                          const struct hdi_cl_svm *what)
 {
-    const cl_svm_mem_flags access =
-        CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
-    cl_svm_mem_flags used = flags & access;
+    struct hdi_cl_svm *s = malloc(sizeof(*s));
     struct hd_error error;
 
-    if (!hdi_cl_is(HDI_CL_CONTEXT, context) || size == 0 ||
-        size > hdi_cl_device_largest() || (used & (used - 1)) ||
-        (flags &
-         ~(access | CL_MEM_SVM_FINE_GRAIN_BUFFER | CL_MEM_SVM_ATOMICS)) ||
-        ((flags & CL_MEM_SVM_ATOMICS) &&
-         !(flags & CL_MEM_SVM_FINE_GRAIN_BUFFER)) ||
-        (alignment & (alignment - 1)) || alignment > HDI_CL_ALIGN)
-        return NULL;
-    struct hdi_cl_svm *s = malloc(sizeof(*s));
     if (!s)
         return NULL;
-    *s = (struct hdi_cl_svm){.size = size, .flags = flags};
-    if (hdi_buffer_create(hdi_cl_launcher(context), size, &s->buffer, &error) !=
-        HD_OK) {
+    *s = *what;
+    if (hdi_buffer_create(hdi_cl_launcher(context), s->size, &s->buffer,
+                          &error) != HD_OK) {
         free(s);
         return NULL;
     }
@@ -70,6 +58,25 @@ CL_API_ENTRY void *CL_API_CALL clSVMAlloc(cl_context context,
     return s->address;
 }
 
+CL_API_ENTRY void *CL_API_CALL clSVMAlloc(cl_context context,
+                                          cl_svm_mem_flags flags, size_t size,
+                                          cl_uint alignment)
+{
+    const cl_svm_mem_flags access =
+        CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
+    cl_svm_mem_flags used = flags & access;
+
+    if (!hdi_cl_is(HDI_CL_CONTEXT, context) || size == 0 ||
+        size > hdi_cl_device_largest() || (used & (used - 1)) ||
+        (flags &
+         ~(access | CL_MEM_SVM_FINE_GRAIN_BUFFER | CL_MEM_SVM_ATOMICS)) ||
+        ((flags & CL_MEM_SVM_ATOMICS) &&
+         !(flags & CL_MEM_SVM_FINE_GRAIN_BUFFER)) ||
+        (alignment & (alignment - 1)) || alignment > HDI_CL_ALIGN)
+        return NULL;
+    return hdi_cl_svm_allocate(
+        context, &(struct hdi_cl_svm){.size = size, .flags = flags});
+}
 CL_API_ENTRY void CL_API_CALL clSVMFree(cl_context context, void *pointer)
 {
     struct hdi_cl_svm **at, *s;
@@ -146,17 +153,6 @@ static cl_int run_nothing(struct _cl_event *event, void *payload)
     return CL_COMPLETE;
 }
 
-static cl_int run_copy(struct _cl_event *event, void *payload)
-{
-    struct hdi_cl_copy *copy = payload;
-
-    (void)event;
-    memcpy(copy->to, copy->from, copy->region[0]);
-    return CL_COMPLETE;
-}
-
-static const struct hdi_cl_work copy_work = {
-    .type = CL_COMMAND_SVM_MEMCPY, .run = run_copy, .end = free};
 static const struct hdi_cl_work map_work = {.type = CL_COMMAND_SVM_MAP,
                                             .run = run_nothing};
 static const struct hdi_cl_work unmap_work = {.type = CL_COMMAND_SVM_UNMAP,
@@ -164,29 +160,27 @@ static const struct hdi_cl_work unmap_work = {.type = CL_COMMAND_SVM_UNMAP,
 static const struct hdi_cl_work migrate_work = {
     .type = CL_COMMAND_SVM_MIGRATE_MEM, .run = run_nothing};
 
-CL_API_ENTRY cl_int CL_API_CALL clEnqueueSVMMemcpy(
-    cl_command_queue queue, cl_bool blocks, void *to, const void *from,
-    size_t size, cl_uint wait_count, const cl_event *wait_list, cl_event *event)
+cl_int hdi_cl_enqueue_pointer_copy(cl_command_queue queue, cl_command_type type,
+                                   cl_bool blocks, void *to, const void *from,
+                                   size_t size, cl_uint wait_count,
+                                   const cl_event *wait_list, cl_event *event)
 {
     uintptr_t a = (uintptr_t)to, b = (uintptr_t)from;
+    cl_int status = hdi_cl_check_command(queue, wait_count, wait_list);
 
-    if (!hdi_cl_is(HDI_CL_QUEUE, queue))
-        return CL_INVALID_COMMAND_QUEUE;
-    cl_int status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
     if (status != CL_SUCCESS)
         return status;
     if (!to || !from)
         return CL_INVALID_VALUE;
     if ((a < b ? b - a : a - b) < size)
         return CL_MEM_COPY_OVERLAP;
-    struct hdi_cl_copy *copy = calloc(1, sizeof(*copy));
-    if (!copy)
-        return CL_OUT_OF_HOST_MEMORY;
-    copy->to = to;
-    copy->from = (char *)(uintptr_t)from;
-    copy->region[0] = size;
-    return hdi_cl_enqueue(queue, &copy_work, copy, blocks, wait_count,
-                          wait_list, event);
+    const struct hdi_cl_copy copy = {.to = to,
+                                     .from = (char *)(uintptr_t)from,
+                                     .region = {size, 1, 1},
+                                     .from_row = size,
+                                     .to_row = size};
+    return hdi_cl_enqueue_copy(queue, type, &copy, blocks, wait_count,
+                               wait_list, event);
 }
 
 static bool is_pattern(size_t size)
@@ -194,21 +188,39 @@ static bool is_pattern(size_t size)
     return size > 0 && size <= 128 && (size & (size - 1)) == 0;
 }
 
-CL_API_ENTRY cl_int CL_API_CALL clEnqueueSVMMemFill(
-    cl_command_queue queue, void *to, const void *pattern, size_t pattern_size,
-    size_t size, cl_uint wait_count, const cl_event *wait_list, cl_event *event)
+cl_int hdi_cl_enqueue_pointer_fill(cl_command_queue queue, cl_command_type type,
+                                   void *to, const void *pattern,
+                                   size_t pattern_size, size_t size,
+                                   cl_uint wait_count,
+                                   const cl_event *wait_list, cl_event *event)
 {
-    if (!hdi_cl_is(HDI_CL_QUEUE, queue))
-        return CL_INVALID_COMMAND_QUEUE;
-    cl_int status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
+    cl_int status = hdi_cl_check_command(queue, wait_count, wait_list);
+
     if (status != CL_SUCCESS)
         return status;
     if (!to || !pattern || !is_pattern(pattern_size) ||
         size % pattern_size != 0 || (uintptr_t)to % pattern_size != 0)
         return CL_INVALID_VALUE;
-    return hdi_cl_enqueue_fill(queue, CL_COMMAND_SVM_MEMFILL, NULL, to, pattern,
-                               pattern_size, size, wait_count, wait_list,
-                               event);
+    return hdi_cl_enqueue_fill(queue, type, NULL, to, pattern, pattern_size,
+                               size, wait_count, wait_list, event);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clEnqueueSVMMemcpy(
+    cl_command_queue queue, cl_bool blocks, void *to, const void *from,
+    size_t size, cl_uint wait_count, const cl_event *wait_list, cl_event *event)
+{
+    return hdi_cl_enqueue_pointer_copy(queue, CL_COMMAND_SVM_MEMCPY, blocks, to,
+                                       from, size, wait_count, wait_list,
+                                       event);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clEnqueueSVMMemFill(
+    cl_command_queue queue, void *to, const void *pattern, size_t pattern_size,
+    size_t size, cl_uint wait_count, const cl_event *wait_list, cl_event *event)
+{
+    return hdi_cl_enqueue_pointer_fill(queue, CL_COMMAND_SVM_MEMFILL, to,
+                                       pattern, pattern_size, size, wait_count,
+                                       wait_list, event);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clEnqueueSVMMap(

@@ -18,6 +18,15 @@ size_t hdi_page_size(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
+uint64_t hdi_memory_share(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (pages <= 0 || cores <= 0)
+        return UINT64_MAX; // not known
+    return (uint64_t)pages * hdi_page_size() / 2 / (uint64_t)cores;
+}
+
 static size_t whole_pages(size_t size)
 {
     size_t page = hdi_page_size();

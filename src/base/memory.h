@@ -8,6 +8,10 @@
 
 size_t hdi_page_size(void); // [bytes]
 
+// What each thread may take at once, if one per processor does, without more
+// than half of the machine's memory being taken [bytes].
+uint64_t hdi_memory_share(void);
+
 // Map `size` [bytes] of zeroed memory, rounded up to pages, with 1 MiB that is
 // inaccessible before and after it: what strays, strays that far. Mappings
 // begin at different places modulo 1 MiB, as far as can be. NULL when there is

@@ -17,6 +17,7 @@ enum {
     RESERVE = 24 << 10,
 #endif
     LARGE = 1 << 20, // stacks whose memory is given back after each box [bytes]
+    MUCH = 64 << 20, // less is never too much [bytes]
     // Neighbouring stacks begin that far from their ends, so that not all of
     // them fall into the same sets of a cache [bytes].
     STAGGER = 192,
@@ -269,13 +270,21 @@ static bool reserve_items(struct hdi_fibers *f, size_t count)
     return f->items;
 }
 
+// Of one work-item [bytes].
+static uint64_t private_bytes(const struct hdi_fibers *f)
+{
+    struct hdi_item any = {.frame = f->frame};
+
+    return f->code->start ? (uintptr_t)f->code->start(&any, NULL)
+                          : f->code->stack_bytes;
+}
+
 // As many as the largest groups of the launch have: others, with what is left
 // over, lie as they do.
 static bool reserve_coroutines(struct hdi_fibers *f, size_t count)
 {
     const uint32_t *local = f->frame->local_size;
-    struct hdi_item any = {.frame = f->frame};
-    uint64_t size = (uintptr_t)f->code->start(&any, NULL);
+    uint64_t size = private_bytes(f);
     size_t most = (size_t)local[0] * local[1] * local[2];
 
     if (most < count)
@@ -287,8 +296,15 @@ static bool reserve_coroutines(struct hdi_fibers *f, size_t count)
     return false;
 }
 
+// What work-items touch appears then: with more than the machine has, others
+// would be ended for it.
 static bool reserve(struct hdi_fibers *f, size_t count)
 {
+    uint64_t bytes;
+
+    if (!hdi_multiply(count, private_bytes(f), &bytes) ||
+        (bytes > MUCH && bytes > hdi_memory_share()))
+        return false;
     return f->code->start ? reserve_coroutines(f, count)
                           : reserve_stacks(f, count, f->code->stack_bytes);
 }
@@ -510,9 +526,14 @@ static bool run_meeting(struct hdi_fibers *f, size_t first, size_t items,
 
 static bool fail_memory(struct hdi_fibers *f, uint64_t items)
 {
+    const double mib = 1 << 20;
+
     snprintf(f->message, sizeof(f->message),
-             "no memory for the private memory of %llu work-items at once",
-             (unsigned long long)items);
+             "no memory for the private memory of %llu work-items at once, "
+             "%.1f MiB each, where %.0f MiB are for each processor: take "
+             "smaller work-groups or smaller private arrays",
+             (unsigned long long)items, (double)private_bytes(f) / mib,
+             (double)hdi_memory_share() / mib);
     f->status = HD_ENOMEM;
     return false;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "tests/check.h"
 
 enum {
@@ -216,6 +217,10 @@ static void private_memory_may_be_large(void)
     code.stack_bytes = UINT64_MAX / 2;
     CHECK(run(&fibers, &frame, &code) == HD_ENOMEM);
     CHECK(strstr(fibers.message, "private memory of 4 work-items"));
+    // So much could be mapped, and would be touched.
+    code.stack_bytes = hdi_memory_share() / 4 + 4096;
+    CHECK(run(&fibers, &frame, &code) == HD_ENOMEM);
+    CHECK(strstr(fibers.message, "smaller work-groups"));
     hdi_fibers_free(&fibers);
 }
 

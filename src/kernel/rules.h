@@ -12,6 +12,7 @@
     RULE(AXIS, "axis")           /* transform/axis.h */                       \
     RULE(CONSTANTS, "constants") /* loads of constant memory do not change */ \
     RULE(DIVIDE, "divide")       /* vectorise/divide.h */                     \
+    RULE(EARLY, "early")         /* transform/early.h */                      \
     RULE(FOLD, "fold")           /* vectorise/fold.h */                       \
     RULE(INTERIOR, "interior")   /* transform/interior.h */                   \
     RULE(JOIN, "join")           /* lanes/join.h */                           \

@@ -21,6 +21,7 @@
 #include "kernel/compiler/prepare/switches.h"
 #include "kernel/compiler/prepare/truncate.h"
 #include "kernel/compiler/transform/bounds.h"
+#include "kernel/compiler/transform/early.h"
 #include "kernel/compiler/transform/interior.h"
 #include "kernel/compiler/transform/strided.h"
 #include "kernel/compiler/transform/top.h"
@@ -136,6 +137,14 @@ static hd_status split_interior(struct hdi_work *w, struct hd_error *error)
 static hd_status check_grid(struct hdi_work *w, struct hd_error *error)
 {
     return hdi_cut_check_grid(w->llvm, w->kernel, error);
+}
+
+static hd_status load_early(struct hdi_work *w, struct hd_error *error)
+{
+    return hdi_early_move(w->llvm, w->builder, w->kernel)
+               ? HD_OK
+               : hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
+                          w->llvm->path);
 }
 
 static void rewrite_strided(struct hdi_work *w)
@@ -282,6 +291,7 @@ static const struct pass {
     MAY_RUN(RANGE, INTERIOR, PLAIN, split_interior),
 
     RUN(CUT, "grid", FAST, check_grid),
+    MAY_RUN(CUT, EARLY, PLAIN, load_early),
     MAY_CHANGE(CUT, STRIDED, FAST, rewrite_strided),
     LLVM(CUT, "memory", FAST, "function(simplifycfg,loop-simplify,reg2mem)"),
     RUN(CUT, "barriers", FAST, isolate_barriers),

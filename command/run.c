@@ -38,6 +38,13 @@ static const struct option options[] = {
     {"--mailbox", "ring|doorbell",
      "how a unit gets work: up to eight pieces at a time\n(by default), or one",
      OPTION_CHOICE, false},
+    {"--checkpoint", "DIR",
+     "save fields there while it runs, so that --resume can\ngo on",
+     OPTION_TEXT, false},
+    {"--every", "S", "seconds between checkpoints; 60 by default", OPTION_TEXT,
+     false},
+    {"--resume", NULL, "go on from the last checkpoint, on any number of nodes",
+     OPTION_FLAG, false},
     {"--check", NULL,
      "look at every access of kernels to memory, and say\nwhat is wrong",
      OPTION_FLAG, false},
@@ -288,6 +295,22 @@ static const char *build_options(const struct options *given)
                                             : "-heddle-form=loops";
 }
 
+static hd_status check_checkpoint(const struct options *given,
+                                  struct hd_error *error)
+{
+    const char *every = option_value(given, "--every");
+    char *end = NULL;
+
+    if (!option_given(given, "--checkpoint") &&
+        (every || option_given(given, "--resume")))
+        return fail(error, HD_EINVAL,
+                    "--every and --resume are for --checkpoint DIR");
+    if (every && !(strtod(every, &end) >= 0 && strtod(every, NULL) < 1e9 &&
+                   end != every && *end == '\0'))
+        return fail(error, HD_EINVAL, "--every takes seconds, not '%s'", every);
+    return HD_OK;
+}
+
 static int run(const struct options *given)
 {
     struct hd_error error = {0};
@@ -300,6 +323,10 @@ static int run(const struct options *given)
     bool to_output;
 
     hd_status status = check_targets(given, &to_output, &error);
+    if (status != HD_OK)
+        return report_failure(status, &error);
+
+    status = check_checkpoint(given, &error);
     if (status != HD_OK)
         return report_failure(status, &error);
 

@@ -112,14 +112,20 @@ static void note_graph(void *session, struct hd_graph *graph)
 static hd_status generate(struct session *session, const struct options *given,
                           struct hd_error *error)
 {
-    struct hd_graph_program program = {.path = given->operand,
-                                       .settings = session->settings,
-                                       .inputs = session->inputs,
-                                       .input_count = session->input_count,
-                                       .started = note_graph,
-                                       .cluster = session->cluster,
-                                       .data_name =
-                                           option_value(given, "--data")};
+    const char *every = option_value(given, "--every");
+    const struct hd_graph_keeping keeping = {
+        .folder = option_value(given, "--checkpoint"),
+        .every = (uint64_t)((every ? strtod(every, NULL) : 60) * 1e9),
+        .resume = option_given(given, "--resume")};
+    struct hd_graph_program program = {
+        .path = given->operand,
+        .settings = session->settings,
+        .inputs = session->inputs,
+        .input_count = session->input_count,
+        .started = note_graph,
+        .cluster = session->cluster,
+        .keeping = keeping.folder ? &keeping : NULL,
+        .data_name = option_value(given, "--data")};
     struct hd_graph *graph;
     char *data = NULL;
 

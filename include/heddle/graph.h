@@ -98,6 +98,25 @@ HD_API hd_status hd_graph_field(struct hd_graph *graph, const char *name,
                                 const struct hd_map *map, const char *where,
                                 hd_resource *resource, struct hd_error *error);
 
+// How a graph over fields is kept, so that its run can go on after an end.
+struct hd_graph_keeping {
+    const char *folder; // of checkpoints; all processes see it
+    uint64_t every;     // at least this long between two of them [ns]
+    bool resume;        // begin behind the last one
+};
+
+/// Make checkpoints while the graph runs, after passes over fields, or go on
+/// from the last one: of the same program with the same settings, on any number
+/// of nodes. Only the newest is left. A checkpoint that cannot be
+/// made is a warning; one that is damaged fails the run. After
+/// hd_graph_cluster(), before a run. Collective.
+///
+/// Errors:  HD_EINVAL (no cluster; the folder has checkpoints, and `resume` is
+///          not set), HD_ENOENT (it has none, and it is), HD_EIO, HD_EPEER
+HD_API hd_status hd_graph_keep(struct hd_graph *graph,
+                               const struct hd_graph_keeping *keeping,
+                               struct hd_error *error);
+
 /// Hand in the contents of a resource: it is an input of the graph and lives in
 /// `buffer`, which stays the caller's and must be large enough. Calling again
 /// before another run changes the buffer.
@@ -271,6 +290,7 @@ struct hd_graph_program {
     void (*started)(void *started_data, struct hd_graph *graph);
     void *started_data;
     struct hd_cluster *cluster; // of hd_graph_cluster(); NULL: no fields
+    const struct hd_graph_keeping *keeping; // of hd_graph_keep(); optional
     uint64_t max_steps;         // Lua instructions; 0: 200 million
     uint64_t max_memory;        // of the Lua state [bytes]; 0: 256 MiB
 };

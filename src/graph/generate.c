@@ -114,10 +114,15 @@ static hd_status make_graph(const struct hdi_graph_context *context,
     const struct hd_graph_program *program = language->program;
 
     HDI_TRY(hdi_graph_create(context, &language->graph, error));
+    language->graph->cluster = program->cluster;
     hide_first_line(text);
     if (program->started)
         program->started(program->started_data, language->graph);
-    hd_status status = run_program(language, text, error);
+    hd_status status = HD_OK;
+    if (program->keeping)
+        status = hd_graph_keep(language->graph, program->keeping, error);
+    if (status == HD_OK)
+        status = run_program(language, text, error);
     if (status == HD_OK)
         return HD_OK;
     if (program->started)
@@ -133,7 +138,8 @@ static hd_status get_graph(const struct hdi_graph_context *context,
     const struct hd_graph_program *program = language->program;
     struct hdi_feedback_key recipe = {{0, 0}};
 
-    if (context->shelf) {
+    // Fields lie on a cluster, which the caller leaves.
+    if (context->shelf && !program->cluster) {
         recipe =
             hdi_shelf_recipe(program, text->data ? text->data : "", text->size);
         language->graph = hdi_shelf_take(context->shelf, &recipe, program);

@@ -279,6 +279,10 @@ struct hd_graph {
     const char *recent[HDI_STRINGS];
     uint32_t stamp;             // of the pass being added; grows with every try
     struct hd_cluster *cluster; // that fields lie on; the caller's, or NULL
+    struct hd_graph_keeping keeping; // folder NULL: nothing is kept
+    uint32_t resume_after;           // pass of the checkpoint to go on from
+    uint64_t kept_at;                // the last checkpoint [ns]
+    bool keeps_no_more;              // what a pass brought is not on the disk
 
     // Set by linking.
     bool linked;

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "graph/agile.h"
+#include "graph/keep.h"
 #include "launch/image.h"
 #include "launch/joint.h"
 #include "launch/spread.h"
@@ -352,6 +353,8 @@ hd_status hdi_pass_go_on(struct hd_graph *graph, struct hdi_task *task,
     const struct hdi_pass *pass = &graph->passes.at[task->pass];
 
     *later = false;
+    if (pass->agile && hdi_keep_skips(graph, pass))
+        return hdi_keep_restore(graph, pass, error);
     HDI_TRY(look_back(graph, task, error));
     while (task->command < pass->command_count) {
         const struct hdi_command *c =
@@ -362,7 +365,7 @@ hd_status hdi_pass_go_on(struct hd_graph *graph, struct hdi_task *task,
         if (*later)
             return HD_OK;
     }
-    return HD_OK;
+    return pass->agile ? hdi_keep_after(graph, pass, error) : HD_OK;
 }
 
 void hdi_pass_end(struct hd_graph *graph, const struct hdi_pass *pass)

@@ -160,7 +160,7 @@ bool hdi_shelf_put(struct hd_graph *graph)
 {
     struct hdi_shelf *shelf = graph->context.shelf;
 
-    if (!shelf || !is_as_made(graph))
+    if (!shelf || graph->cluster || !is_as_made(graph))
         return false;
     hdi_graph_release(graph);
     hdi_arena_free(graph);

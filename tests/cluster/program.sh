@@ -33,6 +33,13 @@ done
 run 2 several.raw --nodes 2 --set layout='tiles 10x13 cyclic'
 cmp "$folder/one.raw" "$folder/several.raw" || exit 1
 
+# A checkpoint of three processes is taken over by two.
+run 3 several.raw --checkpoint "$folder/ck" --every 0
+cmp "$folder/one.raw" "$folder/several.raw" || exit 1
+rm "$folder/several.raw"
+run 2 several.raw --checkpoint "$folder/ck" --resume
+cmp "$folder/one.raw" "$folder/several.raw" || exit 1
+
 # Processes that do not build the same graph are told so.
 cat >"$folder/other.lua" <<END
 local a = field("a", "int", 8)

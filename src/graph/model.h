@@ -333,6 +333,8 @@ struct hd_graph {
     pthread_mutex_t ready_lock;
     uint32_t *ready; // a heap of tasks that wait for a worker only
     _Atomic uint32_t ready_count;
+    bool flat;     // tasks are so small that any order will do: see run.c
+    uint32_t jobs; // of the run, where it is flat
     struct hd_group group;   // counts the run and its launches
     struct hdi_event *event; // of the run; NULL: nobody asked for one
     atomic_bool running;
@@ -344,7 +346,7 @@ struct hd_graph {
     struct hd_graph_run_params params;
     uint64_t start;              // [ns]
     uint64_t took;               // the last run [ns]
-    _Atomic uint32_t unfinished; // tasks
+    _Atomic uint32_t unfinished; // tasks, and jobs where it is flat
     _Atomic uint32_t not_run;    // passes that failed, or did not start
     uint32_t told;               // passes, to the progress function
     struct hdi_memory memory;

@@ -10,7 +10,9 @@ enum {
     LEAST_TIME = 20000, // of a pass that is remembered [ns]
     PASS_TIME = 1000,   // of a pass that does next to nothing [ns]
     ITEM_TIME = 2,      // of a work-item, if its kernel never ran [ns]
-    BYTES_PER_TIME = 8  // copied [bytes/ns]
+    BYTES_PER_TIME = 8, // copied [bytes/ns]
+    FLAT_TIME = 2500,   // of a pass, on the average of a flat graph [ns]
+    FLAT_PASSES = 64    // of a flat graph, at least
 };
 
 // A graph that is only printed has no pool.
@@ -267,6 +269,19 @@ static bool make_tasks(struct hd_graph *graph)
            HDI_KEEP(graph, ready, n);
 }
 
+// Whether choosing between passes would take longer than they do.
+static bool is_flat(const struct hd_graph *graph, uint64_t work)
+{
+    uint32_t passes = graph->passes.count - graph->first;
+
+    if (passes < FLAT_PASSES || graph->flow.pass || work / passes >= FLAT_TIME)
+        return false;
+    for (uint32_t i = graph->first; i < graph->passes.count; i++)
+        if (graph->passes.at[i].priority != HD_PRIORITY_NORMAL)
+            return false;
+    return true;
+}
+
 static bool rank_and_forecast(struct hd_graph *graph)
 {
     unsigned workers = workers_of(graph);
@@ -280,7 +295,16 @@ static bool rank_and_forecast(struct hd_graph *graph)
         graph->forecast.known += graph->weights[i].known;
     }
     graph->forecast.area = work / workers;
-    return rank_tasks(graph) && forecast(graph, workers);
+    if (!rank_tasks(graph))
+        return false;
+    graph->flat = is_flat(graph, work);
+    if (!graph->flat)
+        return forecast(graph, workers);
+    graph->forecast.makespan =
+        graph->forecast.area > graph->forecast.critical_path
+            ? graph->forecast.area
+            : graph->forecast.critical_path;
+    return true;
 }
 
 bool hdi_graph_weigh(struct hd_graph *graph)
@@ -317,7 +341,7 @@ static uint64_t scratch_bytes(const struct hd_graph *graph,
 void hdi_graph_learn(struct hd_graph *graph)
 {
     uint64_t wrong = 0, all = 0;
-    uint32_t known = graph->forecast.known;
+    bool heavy = false; // something that takes long is new
 
     for (uint32_t i = graph->first; i < graph->passes.count; i++) {
         const struct hdi_pass *pass = &graph->passes.at[i];
@@ -335,6 +359,7 @@ void hdi_graph_learn(struct hd_graph *graph)
             time > weight->time ? time - weight->time : weight->time - time;
         all += time;
         graph->forecast.known += !weight->known;
+        heavy = heavy || (!weight->known && time >= LEAST_TIME);
         *weight =
             (struct hdi_weight){.time = time, .work = busy, .known = true};
         if (graph->keys && time >= LEAST_TIME)
@@ -345,8 +370,9 @@ void hdi_graph_learn(struct hd_graph *graph)
                                       .bytes = moved_bytes(graph, pass),
                                       .memory = scratch_bytes(graph, pass)});
     }
-    // The next run goes by what has been measured, if that differs.
-    graph->reweigh = wrong > all / 4 || known < graph->forecast.known;
+    // The next run goes by what has been measured, if that differs and matters.
+    uint64_t passes = graph->passes.count - graph->first;
+    graph->reweigh = heavy || (wrong > all / 4 && all >= passes * FLAT_TIME);
 }
 
 bool hdi_graph_reweigh(struct hd_graph *graph)

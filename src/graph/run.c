@@ -5,8 +5,12 @@
 //
 // Invariant: a heap holds what is ready, and for each entry there is one job in
 // the pool, or one worker that will take it as soon as it has counted down the
-// successors of its pass. After the first failure no pass starts, but all are
-// counted down still; whoever comes to the last one ends the run.
+// successors of its pass. Where passes are tiny that costs more than they do:
+// in a flat graph the heap is a stack, a worker goes on with what its pass has
+// made ready, and there are no more jobs than may find a worker; they take from
+// the stack until it is empty, and the run ends with the last of them. After
+// the first failure no pass starts, but all are counted down still; whoever
+// comes to the last one ends the run.
 #include "graph/model.h"
 
 #include <string.h>
@@ -225,6 +229,57 @@ static uint32_t take_ready(struct hd_graph *graph)
     return pass;
 }
 
+// Of a flat graph; HDI_NONE: there is nothing, and one job less.
+static uint32_t take_any(struct hd_graph *graph)
+{
+    uint32_t task = HDI_NONE;
+
+    pthread_mutex_lock(&graph->ready_lock);
+    uint32_t count =
+        atomic_load_explicit(&graph->ready_count, memory_order_relaxed);
+    if (count > 0) {
+        atomic_store_explicit(&graph->ready_count, count - 1,
+                              memory_order_relaxed);
+        task = graph->ready[count - 1];
+    } else {
+        graph->jobs--;
+    }
+    pthread_mutex_unlock(&graph->ready_lock);
+    return task;
+}
+
+// Hand a task to whoever comes first.
+static void give_any(struct hd_graph *graph, uint32_t task)
+{
+    pthread_mutex_lock(&graph->ready_lock);
+    uint32_t count =
+        atomic_load_explicit(&graph->ready_count, memory_order_relaxed);
+    graph->ready[count] = task;
+    atomic_store_explicit(&graph->ready_count, count + 1, memory_order_relaxed);
+    bool more = graph->jobs < hd_pool_workers(graph->context.launcher->pool) +
+                                  (uint32_t)HD_MAX_STAND_INS;
+    if (more) {
+        graph->jobs++;
+        atomic_fetch_add_explicit(&graph->unfinished, 1, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&graph->ready_lock);
+    if (more)
+        hd_submit_work(graph->context.launcher->pool, &graph->tasks[task].work);
+}
+
+// Hand a task to a worker that may choose a better one.
+static void give(struct hd_graph *graph, uint32_t task)
+{
+    if (graph->flat) {
+        give_any(graph, task);
+        return;
+    }
+    pthread_mutex_lock(&graph->ready_lock);
+    push(graph, task);
+    pthread_mutex_unlock(&graph->ready_lock);
+    hd_submit_work(graph->context.launcher->pool, &graph->tasks[task].work);
+}
+
 // Everything that waited for this pass only becomes ready. This worker goes on
 // with the first of all that is ready, which is returned (or HDI_NONE), so that
 // a chain of passes costs no submission and stays near its data.
@@ -243,13 +298,9 @@ static uint32_t start_successors(struct hd_graph *graph, uint32_t index)
             only = successor;
             continue;
         }
-        pthread_mutex_lock(&graph->ready_lock);
-        push(graph, successor);
-        pthread_mutex_unlock(&graph->ready_lock);
-        hd_submit_work(graph->context.launcher->pool,
-                       &graph->tasks[successor].work);
+        give(graph, successor);
     }
-    if (count == 0 ||
+    if (count == 0 || graph->flat ||
         atomic_load_explicit(&graph->ready_count, memory_order_relaxed) == 0)
         return only;
     pthread_mutex_lock(&graph->ready_lock);
@@ -261,19 +312,37 @@ static uint32_t start_successors(struct hd_graph *graph, uint32_t index)
 
 static void end_run(struct hd_graph *graph);
 
+// One task less, or one job of a flat graph. True: that was the last, and the
+// graph may be gone.
+static bool count_down(struct hd_graph *graph)
+{
+    if (atomic_fetch_sub_explicit(&graph->unfinished, 1,
+                                  memory_order_acq_rel) != 1)
+        return false;
+    end_run(graph);
+    return true;
+}
+
 // What comes after a pass that has ended, as long as there is something.
 static void follow(struct hd_graph *graph, struct hd_worker *worker,
                    uint32_t index)
 {
     do {
         uint32_t next = start_successors(graph, index);
-        if (atomic_fetch_sub_explicit(&graph->unfinished, 1,
-                                      memory_order_acq_rel) == 1) {
-            end_run(graph);
+        if (count_down(graph))
             return;
-        }
         index = next;
     } while (index != HDI_NONE && run_task(graph, worker, index));
+}
+
+static void run_any(struct hd_graph *graph, struct hd_worker *worker)
+{
+    uint32_t index;
+
+    while ((index = take_any(graph)) != HDI_NONE)
+        if (run_task(graph, worker, index))
+            follow(graph, worker, index);
+    count_down(graph);
 }
 
 static void resume(struct hd_worker *worker, hd_status status, void *data)
@@ -290,8 +359,12 @@ static void resume(struct hd_worker *worker, hd_status status, void *data)
 static void run_job(struct hd_worker *worker, struct hd_job *job)
 {
     struct hd_graph *graph = ((struct hdi_task *)(void *)job)->graph;
-    uint32_t index = take_ready(graph);
 
+    if (graph->flat) {
+        run_any(graph, worker);
+        return;
+    }
+    uint32_t index = take_ready(graph);
     if (run_task(graph, worker, index))
         follow(graph, worker, index);
 }
@@ -384,6 +457,7 @@ static void reset(struct hd_graph *graph,
     atomic_store(&graph->unfinished, flow->count - graph->first);
     atomic_store(&graph->not_run, 0);
     atomic_store(&graph->ready_count, 0);
+    graph->jobs = 0;
     release_slots(graph);
     if (graph->first == 0) {
         release_kept(graph);
@@ -512,25 +586,30 @@ static hd_status begin_run(struct hd_graph *graph,
 static void start_first(struct hd_graph *graph)
 {
     struct hd_pool *pool = graph->context.launcher->pool;
-    uint32_t count = 0;
+    const struct hdi_flow *flow = &graph->flow;
+    uint32_t left = 0;
 
     graph->start = hdi_now();
-    for (uint32_t i = graph->first; i < graph->flow.count; i++)
-        if (graph->flow.waits[i] == 0) {
+    // What starts stands for a task, so that the run does not end before.
+    atomic_fetch_add_explicit(&graph->unfinished, 1, memory_order_relaxed);
+    for (uint32_t i = graph->first; i < flow->count; i++) {
+        if (flow->waits[i] != 0)
+            continue;
+        left++;
+        if (!graph->flat)
             push(graph, i);
-            count++;
-        }
-    if (count == 0) {
-        end_run(graph);
-        return;
     }
-    // A task's job stands for any of those that are ready, and its memory goes
-    // with the run: so none is looked at when all have been submitted.
-    for (uint32_t i = graph->first; count > 0; i++)
-        if (graph->flow.waits[i] == 0) {
-            count--;
+    // A task's job stands for any of those that are ready.
+    for (uint32_t i = graph->first; left > 0; i++) {
+        if (flow->waits[i] != 0)
+            continue;
+        left--;
+        if (graph->flat)
+            give_any(graph, i);
+        else
             hd_submit_work(pool, &graph->tasks[i].work);
-        }
+    }
+    count_down(graph);
 }
 
 static hd_status run(struct hd_graph *graph,

@@ -1602,6 +1602,46 @@ static void a_worker_can_run_a_graph(void)
     hd_graph_destroy(outer);
 }
 
+// Any order, but a pass after what it comes after; also when it fails.
+static void tiny_passes_run_in_any_order_that_is_allowed(void)
+{
+    enum {
+        MANY = 500
+    };
+    struct hd_graph *g = create();
+    uint64_t want = 0;
+    hd_resource r[4];
+
+    for (unsigned i = 0; i < 4; i++) {
+        struct hd_command clear = {.is = HD_CLEAR};
+        r[i] = add_resource(g, "r", COUNT);
+        clear.to = r[i];
+        add(g, "clear", NULL, 0, &r[i], 1, &clear);
+    }
+    for (unsigned i = 0; i < MANY; i++) {
+        hd_resource from[3] = {r[i % 3], r[i % 3], r[i % 3]};
+        add_mix(g, r[3], from, false, true, i);
+        want = mix(mix(mix(mix(want, i), 0), 0), 0);
+        add(g, "nothing", NULL, 0, NULL, 0, NULL);
+    }
+    CHECK_OK(hd_graph_output(g, "o", r[3], NULL, &error), error);
+    for (int run = 0; run < 20; run++) {
+        CHECK_OK(hd_graph_prepare(g, &error), error);
+        g->flat = true; // whatever they took, on a machine that is busy
+        g->reweigh = false;
+        if (run % 4 == 3) {
+            atomic_store(&fake.fail_launch, 1 + (unsigned)run * 20);
+            CHECK_FAILS(hd_graph_run(g, NULL, &error), HD_EFAULT, error,
+                        "pass 'mix'");
+            CHECK(atomic_load(&fake.buffers_alive) == 0);
+            continue;
+        }
+        run_ok(g);
+        check_results(g, &want);
+    }
+    hd_graph_destroy(g);
+}
+
 static void a_pass_costs_little(void)
 {
     enum {
@@ -1675,6 +1715,7 @@ int main(void)
         passes_are_spans_on_the_track_of_their_worker();
         a_worker_can_run_a_graph();
         started_launches_give_and_fail_as_others_do();
+        tiny_passes_run_in_any_order_that_is_allowed();
         a_pass_costs_little();
         CHECK(atomic_load(&fake.buffers_alive) == 0);
         CHECK(atomic_load(&fake.programs_alive) == 0);

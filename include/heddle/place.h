@@ -8,7 +8,8 @@ enum hd_place {
     HD_ON_UNIT,             // a launch: on the unit named
     HD_ON_MODULE_OF,        // on the module of the unit or worker named
     HD_ON_DISTINCT_MODULES, // of a gang: each member on a module of its own
-    HD_ON_WORKERS           // a launch: on no unit
+    HD_ON_WORKERS,          // a launch: on no unit
+    HD_ON_WORKER            // a job: on the worker named
 };
 
 #endif

@@ -259,6 +259,25 @@ struct hd_work {
 /// Threads: any; never blocks
 HD_API void hd_submit_work(struct hd_pool *pool, struct hd_work *work);
 
+/// As hd_submit_work(), but where it runs is said: HD_ON_WORKER `worker`, or
+/// HD_ON_MODULE_OF `worker`, on any worker that shares its last-level cache;
+/// HD_ANYWHERE otherwise. To run beside another task, for what that left in the
+/// cache, give hd_worker_index() of the worker that ran it. Jobs of one place
+/// go in the order of submission, before other jobs; the priority is not looked
+/// at. What the job forks may be stolen by anybody. Work that must run at the
+/// same time is a gang.
+///
+/// While the worker is in a blocking region its stand-in runs them. When
+/// hd_pool_resize() leaves no worker at the place, any worker runs them.
+/// Nothing that this worker joins may wait for a job on it alone.
+///
+/// Errors:  HD_EINVAL (no place for a job, no such worker): not submitted
+/// Owner:   as for hd_submit_work()
+/// Threads: any; never blocks
+HD_API hd_status hd_submit_at(struct hd_pool *pool, struct hd_work *work,
+                              enum hd_place place, unsigned worker,
+                              struct hd_error *error);
+
 // Gangs --------------------------------------------------------------------
 //
 // Work that runs at the same time because its parts exchange data while they

@@ -90,6 +90,7 @@ bool hdi_worker_init(struct hd_pool *pool, unsigned index)
     *worker = (struct hd_worker){
         .pool = pool,
         .index = index,
+        .core_of = index < pool->worker_count ? index : 0,
         .random = 0x9e3779b9u * (index + 1) | 1,
         .wanted = 1,
     };
@@ -155,6 +156,8 @@ static struct hd_pool *make_pool(const struct hd_pool_params *params,
     for (; made < pool->worker_count; made++)
         if (!hdi_worker_init(pool, made))
             goto err_workers;
+    if (!hdi_placed_init(&pool->placed, pool))
+        goto err_workers;
     if (!hdi_events_init(&pool->events, params->events))
         goto err_events;
     hdi_inbox_init(&pool->inbox);
@@ -169,6 +172,7 @@ static struct hd_pool *make_pool(const struct hd_pool_params *params,
 
 err_events:
     hdi_events_destroy(&pool->events);
+    hdi_placed_destroy(&pool->placed);
 err_workers:
     while (made-- > 0)
         hdi_worker_destroy(&pool->workers[made]);
@@ -188,6 +192,7 @@ static void free_pool(struct hd_pool *pool)
     hdi_events_destroy(&pool->events);
     for (unsigned i = 0; i < hdi_pool_slots(pool); i++)
         hdi_worker_destroy(&pool->workers[i]);
+    hdi_placed_destroy(&pool->placed);
     hdi_inbox_destroy(&pool->later);
     hdi_inbox_destroy(&pool->urgent);
     hdi_inbox_destroy(&pool->inbox);

@@ -108,6 +108,7 @@ hd_status hd_pool_resize(struct hd_pool *pool, unsigned workers,
             send_home(&pool->workers[i]);
     }
     pthread_mutex_unlock(&pool->lock);
+    hdi_placed_release(pool);
     // What they leave, and what was told to them, is for those who stay.
     hdi_pool_tell(pool, 0);
     hdi_gangs_tell(&pool->gangs);
@@ -141,7 +142,7 @@ static struct hd_worker *make_stand_in(struct hd_pool *pool)
     return worker;
 }
 
-static struct hd_worker *lend_stand_in(struct hd_pool *pool)
+static struct hd_worker *lend_stand_in(struct hd_pool *pool, unsigned core_of)
 {
     struct hd_worker *worker = NULL;
 
@@ -151,8 +152,10 @@ static struct hd_worker *lend_stand_in(struct hd_pool *pool)
             worker = &pool->workers[i];
     if (!worker)
         worker = make_stand_in(pool);
-    if (worker)
+    if (worker) {
         worker->lent = true;
+        atomic_store_explicit(&worker->core_of, core_of, memory_order_relaxed);
+    }
     pthread_mutex_unlock(&pool->lock);
     return worker;
 }
@@ -167,7 +170,7 @@ void hd_blocking_begin(struct hd_worker *worker)
     hd_publish(worker);
     if (pool->caller_only)
         return;
-    worker->stand_in = lend_stand_in(pool);
+    worker->stand_in = lend_stand_in(pool, hdi_worker_core_of(worker));
     if (!worker->stand_in) {
         hdi_debug("no stand-in for worker %u", worker->index);
         return;

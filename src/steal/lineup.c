@@ -60,6 +60,8 @@ void hdi_gangs_tell(struct hdi_gangs *gangs)
 unsigned hd_pool_module(const struct hd_pool *pool, unsigned worker)
 {
     unsigned cores = hdi_topology_machine(pool->topology)->cores;
+    if (worker >= pool->worker_count) // a stand-in
+        worker = hdi_worker_core_of(&pool->workers[worker]);
     return hdi_topology_core(pool->topology, worker % cores)->cache_group;
 }
 

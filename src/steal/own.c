@@ -32,28 +32,34 @@ static struct hd_job *take_from_queue(struct hd_pool *pool,
     return job;
 }
 
-static struct hd_job *take(struct hd_pool *pool, const struct hd_group *group)
+static struct hd_job *take(struct hd_worker *worker,
+                           const struct hd_group *group)
 {
+    struct hd_pool *pool = worker->pool;
     struct hd_job *job = hdi_inbox_pop_of(&pool->urgent, group);
 
     if (!job)
         job = hdi_inbox_pop_of(&pool->inbox, group);
     if (!job)
         job = hdi_inbox_pop_of(&pool->later, group);
+    if (!job)
+        job = hdi_placed_pop_of(worker, group);
     for (unsigned i = 0; !job && i < hdi_pool_slots(pool); i++)
         job = take_from_queue(pool, &pool->workers[i].jobs, group);
     return job;
 }
 
 // A job, or NULL after some sleep.
-static struct hd_job *sleep_for_bell(struct hd_pool *pool,
+static struct hd_job *sleep_for_bell(struct hd_worker *worker,
                                      struct hd_group *group)
 {
+    struct hd_pool *pool = worker->pool;
+
     atomic_fetch_add_explicit(&pool->bell_waiters, 1, memory_order_seq_cst);
     uint32_t bell = atomic_load_explicit(&pool->bell, memory_order_seq_cst);
     bool is_done = hdi_group_mark(group) == 0;
     hdi_fence(memory_order_seq_cst); // against hdi_pool_ring()'s
-    struct hd_job *job = is_done ? NULL : take(pool, group);
+    struct hd_job *job = is_done ? NULL : take(worker, group);
     if (!job && !is_done)
         hdi_futex_wait(&pool->bell, bell);
     atomic_fetch_sub_explicit(&pool->bell_waiters, 1, memory_order_seq_cst);
@@ -71,9 +77,9 @@ void hd_group_wait_own(struct hd_pool *pool, struct hd_group *group)
     hdi_pool_check_origin(pool);
     hd_publish(worker);
     for (unsigned round = 0; !hdi_group_done(group); round++) {
-        struct hd_job *job = take(pool, group);
+        struct hd_job *job = take(worker, group);
         if (!job && round >= ROUNDS)
-            job = sleep_for_bell(pool, group);
+            job = sleep_for_bell(worker, group);
         if (job) {
             hdi_worker_run(worker, job);
             round = 0;

@@ -12,6 +12,7 @@
 #include "steal/idle.h"
 #include "steal/inbox.h"
 #include "steal/origin.h"
+#include "steal/placed.h"
 #include "steal/scope.h"
 #include "steal/stack.h"
 #include "steal/victims.h"
@@ -37,6 +38,8 @@ struct hd_worker {
     struct hdi_stack stack; // first: the macros use it
     struct hd_pool *pool;
     unsigned index;
+    // The worker whose core it works on: itself, or whom it stands in for.
+    _Atomic unsigned core_of;
     unsigned depth;  // tasks and jobs running inside waits
     unsigned turn;   // looks for work so far
     uint32_t random; // never 0
@@ -78,6 +81,7 @@ struct hd_pool {
 
     struct hdi_idle idle[HDI_APPETITES]; // by what those in it would run
     struct hdi_inbox inbox, urgent, later;
+    struct hdi_placed placed;
     struct hdi_events events;
 
     // Shutting down: the worker that parks last with nothing to see ends it.
@@ -96,6 +100,12 @@ struct hd_pool {
     _Alignas(64) _Atomic uint32_t bell; // futex: counts rings
     _Atomic uint32_t bell_waiters;
 };
+
+// The worker whose core this worker works on.
+static inline unsigned hdi_worker_core_of(const struct hd_worker *worker)
+{
+    return atomic_load_explicit(&worker->core_of, memory_order_relaxed);
+}
 
 // What a worker waits for.
 struct hdi_goal {
@@ -145,8 +155,8 @@ void hdi_worker_drain(struct hd_worker *worker);
 bool hdi_worker_run_one(struct hd_worker *worker);
 
 // As hd_submit(), by priority.
-void hdi_submit_at(struct hd_pool *pool, struct hd_job *job,
-                   enum hd_priority priority);
+void hdi_submit_by_priority(struct hd_pool *pool, struct hd_job *job,
+                            enum hd_priority priority);
 
 // As hd_group_wait(), but not after `deadline` [ns], UINT64_MAX: none. Whether
 // the group is done.
@@ -161,7 +171,9 @@ void hdi_group_nap(struct hd_group *group, uint64_t deadline, uint64_t moment);
 bool hdi_worker_await(struct hd_worker *worker, struct hdi_event *e,
                       hd_event event, uint64_t deadline);
 
-// The function of a job inside of a hd_work, and what else may become of it.
+// The function of a job inside of a hd_work, which hdi_work_wrap() puts there,
+// and what else may become of it.
+void hdi_work_wrap(struct hd_pool *pool, struct hd_work *work);
 void hdi_run_work(struct hd_worker *worker, struct hd_job *job);
 void hdi_drop_work(struct hd_worker *worker, struct hd_job *job);
 

@@ -31,7 +31,7 @@ static void ends_with(struct wake *wake, struct hdi_event *e, uint32_t drops)
 static void submit(struct hdi_event *e)
 {
     e->job = (struct hd_job){.run = hdi_run_event};
-    hdi_submit_at(e->pool, &e->job, (enum hd_priority)e->priority);
+    hdi_submit_by_priority(e->pool, &e->job, (enum hd_priority)e->priority);
 }
 
 // All that it comes after has ended.

@@ -29,7 +29,7 @@ void hdi_drop_work(struct hd_worker *worker, struct hd_job *job)
         work->done(worker, work, HD_ECANCELED);
 }
 
-static void wrap(struct hd_pool *pool, struct hd_work *work)
+void hdi_work_wrap(struct hd_pool *pool, struct hd_work *work)
 {
     hdi_pool_check_origin(pool);
     work->run_ = work->job.run;
@@ -49,8 +49,8 @@ static void hand_in(struct hd_pool *pool, struct hd_job *job,
     hdi_pool_tell(pool, near);
 }
 
-void hdi_submit_at(struct hd_pool *pool, struct hd_job *job,
-                   enum hd_priority priority)
+void hdi_submit_by_priority(struct hd_pool *pool, struct hd_job *job,
+                            enum hd_priority priority)
 {
     if (priority == HD_PRIORITY_NORMAL) {
         hd_submit(pool, job);
@@ -62,12 +62,12 @@ void hdi_submit_at(struct hd_pool *pool, struct hd_job *job,
 
 void hd_submit_work(struct hd_pool *pool, struct hd_work *work)
 {
-    wrap(pool, work);
-    hdi_submit_at(pool, &work->job, work->priority);
+    hdi_work_wrap(pool, work);
+    hdi_submit_by_priority(pool, &work->job, work->priority);
 }
 
 void hdi_submit_near(struct hd_pool *pool, struct hd_work *work, unsigned near)
 {
-    wrap(pool, work);
+    hdi_work_wrap(pool, work);
     hand_in(pool, &work->job, work->priority, near);
 }

@@ -162,13 +162,18 @@ static bool take_anything(struct hd_worker *worker, struct work *work)
         (take_job(work, hdi_inbox_pop(&pool->inbox)) ||
          take_job(work, hdi_deque_steal(&worker->jobs))))
         return true;
+    // Nobody else may run it.
+    if (worker->turn % FAIR_TURNS != 1 &&
+        take_job(work, hdi_placed_pop(worker)))
+        return true;
     if (worker->turn % (FAIR_TURNS * FAIR_TURNS) == FAIR_TURNS / 2 &&
         take_job(work, hdi_inbox_pop(&pool->later)))
         return true;
     return take_job(work, hdi_deque_pop(&worker->jobs)) ||
            take_from_others(worker, HDI_ANYTHING, work) ||
            take_job(work, hdi_inbox_pop(&pool->inbox)) ||
-           take_job(work, hdi_inbox_pop(&pool->later));
+           take_job(work, hdi_inbox_pop(&pool->later)) ||
+           take_job(work, hdi_placed_pop(worker));
 }
 
 static bool take(struct hd_worker *worker, const struct hdi_goal *goal,
@@ -197,7 +202,8 @@ static bool can_take(struct hd_worker *worker, enum hdi_appetite appetite)
         return false;
     if (appetite == HDI_ANYTHING &&
         (hdi_inbox_offers(&pool->urgent) || hdi_inbox_offers(&pool->inbox) ||
-         hdi_inbox_offers(&pool->later) || hdi_deque_offers(&worker->jobs)))
+         hdi_inbox_offers(&pool->later) || hdi_deque_offers(&worker->jobs) ||
+         hdi_placed_offers(worker)))
         return true;
     for (unsigned i = 0; i < hdi_pool_slots(pool); i++) {
         struct hd_worker *victim = &pool->workers[i];
@@ -411,7 +417,7 @@ static bool finish(struct hd_worker *worker)
     struct hd_pool *pool = worker->pool;
 
     if (!atomic_load_explicit(&pool->stopping, memory_order_seq_cst) ||
-        can_take(worker, HDI_ANYTHING))
+        can_take(worker, HDI_ANYTHING) || hdi_placed_waiting(pool))
         return false;
     hdi_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&pool->awake, memory_order_seq_cst) > 0)

@@ -32,6 +32,10 @@ static const struct option options[] = {
      OPTION_CHOICE, false},
     {"--workers", "N", "threads; one per core by default", OPTION_NUMBER,
      false},
+    {"--cores", "LIST",
+     "the processors to run on, such as 0-3,8; all that this\nprocess may use "
+     "by default",
+     OPTION_TEXT, false},
     {"--units", "N",
      "threads of their own that run kernels for the\nworkers; none by default",
      OPTION_NUMBER, false},
@@ -332,6 +336,7 @@ static int run(const struct options *given)
 
     const char *mailbox = option_value(given, "--mailbox");
     const struct hd_runtime_params params = {
+        .cores = option_value(given, "--cores"),
         .workers = option_number(given, "--workers",
                                  option_given(given, "--debug") ? 1 : 0),
         .units = option_number(given, "--units", 0),

@@ -22,23 +22,26 @@ struct hd_runtime_params {
     unsigned units;      // threads of their own for leaves, see heddle/unit.h;
                          // 0: workers run leaves themselves
     unsigned unit_cores; // of each unit; 0: 1
-    bool unit_doorbell;  // a unit takes one leaf at a time, through one doorbell,
-                         // instead of a ring of up to eight
+    bool unit_doorbell;  // a unit takes one leaf at a time, through one
+                        // doorbell, instead of a ring of up to eight
     uint64_t unit_timeout; // a unit that takes longer for a leaf hangs and is
                            // detached [ns]; 0: wait for ever
     // "cpu", "null", "gpu" or "all", or several with commas between, of which
     // buffers are made on the first; NULL: the best there is
     const char *device;
     const char *topology; // hwloc synthetic description; NULL: this machine
-    const char *cache;    // folder of compiled kernels; NULL: the user's own
-    bool no_cache;        // compile everything anew
-    uint64_t time_limit;  // of each launch [ns]; 0: none
-    unsigned events;      // under way, as in hd_pool_params; 0: 16,384
-    bool guard;           // buffers end where inaccessible memory begins: an
-                          // access one element past the end is an error of
-                          // its launch; constant arguments are read-only
-                          // whatever their size
-    bool trace;           // record events for hd_runtime_trace_write()
+    // The part of the machine it is given: processors as the system numbers
+    // them, "0-3,8"; NULL: all that this process may use.
+    const char *cores;
+    const char *cache;   // folder of compiled kernels; NULL: the user's own
+    bool no_cache;       // compile everything anew
+    uint64_t time_limit; // of each launch [ns]; 0: none
+    unsigned events;     // under way, as in hd_pool_params; 0: 16,384
+    bool guard;          // buffers end where inaccessible memory begins: an
+                         // access one element past the end is an error of
+                         // its launch; constant arguments are read-only
+                         // whatever their size
+    bool trace;          // record events for hd_runtime_trace_write()
     const char *build_options; // added to those of every program, such as
                                // "-heddle-form=thread"; NULL: none
     // Gets what kernels print with printf(), in whole lines; several workers
@@ -50,8 +53,8 @@ struct hd_runtime_params {
 /// Start a runtime. `params` may be NULL for the defaults. Several runtimes may
 /// live in one process; they share nothing.
 ///
-/// Errors:  HD_EINVAL (also a build option), HD_ENODEV (the device asked for is
-/// not there),
+/// Errors:  HD_EINVAL (also a build option, cores that are not there),
+/// HD_ENODEV (the device asked for is not there),
 ///          HD_ENOMEM, HD_ELIMIT
 /// Owner:   the caller; hd_runtime_destroy()
 /// Threads: any
@@ -86,8 +89,8 @@ struct hd_device_info {
     uint64_t groups; // work-groups that ran there
     uint64_t copied; // what launches there, and whoever reads or writes buffers
                      // on the first, needed from elsewhere [bytes]
-    bool host_memory;        // its memory is the host's
-    bool discards;           // it runs nothing ("null")
+    bool host_memory; // its memory is the host's
+    bool discards;    // it runs nothing ("null")
 };
 
 /// How many devices the runtime has, and what they are. Buffers are made on

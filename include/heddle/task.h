@@ -37,14 +37,18 @@ struct hd_pool_params {
     bool caller_only;     // no threads: the caller of each function works
     bool unpinned;        // leave the placement of threads to the system
     const char *topology; // hwloc synthetic description; NULL: this machine
-    unsigned events;      // so many are under way (see heddle/event.h) before a
-                          // start waits for one to end; 0: 16,384
+    // The part of the machine it is given: processors as the system numbers
+    // them, "0-3,8"; NULL: all that this process may use.
+    const char *cores;
+    unsigned events; // so many are under way (see heddle/event.h) before a
+                     // start waits for one to end; 0: 16,384
 };
 
 /// Start the workers. `params` may be NULL for the defaults.
 ///
 /// Errors:  HD_EINVAL (more workers than 1 with caller_only; a topology that
-///          does not parse), HD_ENOMEM, HD_ELIMIT (threads)
+///          does not parse; cores that are not there), HD_ENOMEM, HD_ELIMIT
+///          (threads)
 /// Owner:   the caller; hd_pool_destroy()
 /// Threads: any; pools are independent of each other
 HD_API hd_status hd_pool_create(const struct hd_pool_params *params,

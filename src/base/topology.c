@@ -92,6 +92,58 @@ static void keep_allowed(hwloc_topology_t hwloc)
     hwloc_bitmap_free(allowed);
 }
 
+// hwloc reads more than a list: what it does not know ends the list.
+static bool is_list(const char *cores)
+{
+    static const char digits[] = "0123456789";
+    const char *at = cores;
+
+    for (;;) {
+        size_t n = strspn(at, digits);
+        if (n == 0 || n > 6)
+            return false;
+        unsigned long first = strtoul(at, NULL, 10);
+        at += n;
+        if (*at == '-') {
+            n = strspn(++at, digits);
+            if (n == 0 || n > 6 || strtoul(at, NULL, 10) < first)
+                return false;
+            at += n;
+        }
+        if (*at == '\0')
+            return true;
+        if (*at++ != ',')
+            return false;
+    }
+}
+
+static hd_status keep_named(hwloc_topology_t hwloc, const char *cores,
+                            struct hd_error *error)
+{
+    hwloc_const_bitmap_t all = hwloc_topology_get_topology_cpuset(hwloc);
+    hd_status status = HD_OK;
+
+    if (!is_list(cores))
+        return hdi_fail(error, HD_EINVAL,
+                        "'%s' is no list of processors; write for instance "
+                        "\"0-3,8\"",
+                        cores);
+    hwloc_bitmap_t named = hwloc_bitmap_alloc();
+    if (!named || hwloc_bitmap_list_sscanf(named, cores) != 0)
+        status = hdi_fail(error, HD_ENOMEM, "no memory for the topology");
+    else if (!hwloc_bitmap_isincluded(named, all)) {
+        char usable[256];
+        hwloc_bitmap_list_snprintf(usable, sizeof(usable), all);
+        status = hdi_fail(error, HD_EINVAL,
+                          "processors %s are not all there; this process may "
+                          "use %s",
+                          cores, usable);
+    } else if (hwloc_topology_restrict(hwloc, named, 0) != 0)
+        status = hdi_fail(error, HD_ENOMEM, "no memory for the topology");
+    hwloc_bitmap_free(named);
+    return status;
+}
+
 // Where each core is pinned to, the other way round. False without memory.
 static bool index_cores(struct hdi_topology *t)
 {
@@ -138,6 +190,13 @@ hd_status hdi_topology_create(const char *synthetic,
                               struct hdi_topology **topology,
                               struct hd_error *error)
 {
+    return hdi_topology_create_part(synthetic, NULL, topology, error);
+}
+
+hd_status hdi_topology_create_part(const char *synthetic, const char *cores,
+                                   struct hdi_topology **topology,
+                                   struct hd_error *error)
+{
     hd_status status = HD_ENOMEM;
     struct hdi_topology *t = calloc(1, sizeof(*t));
     if (!t)
@@ -159,6 +218,12 @@ hd_status hdi_topology_create(const char *synthetic,
 
     if (!synthetic)
         keep_allowed(t->hwloc);
+    if (cores) {
+        status = keep_named(t->hwloc, cores, error);
+        if (status != HD_OK)
+            goto err_hwloc;
+        status = HD_ENOMEM;
+    }
     // Virtual machines may show hardware threads and no cores.
     hwloc_obj_type_t core_type =
         hwloc_get_nbobjs_by_type(t->hwloc, HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE

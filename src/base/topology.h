@@ -35,6 +35,13 @@ struct hdi_machine {
 hd_status hdi_topology_create(const char *synthetic,
                               struct hdi_topology **topology,
                               struct hd_error *error);
+
+// The same, but only the processors in `cores`, "0-3,8" for instance, as the
+// system numbers them; NULL: all. HD_EINVAL: it is no such list, or names one
+// that is not there or that the process may not use.
+hd_status hdi_topology_create_part(const char *synthetic, const char *cores,
+                                   struct hdi_topology **topology,
+                                   struct hd_error *error);
 void hdi_topology_destroy(struct hdi_topology *topology);
 
 const struct hdi_machine *hdi_topology_machine(

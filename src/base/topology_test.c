@@ -70,6 +70,32 @@ static void a_bad_description_is_refused(void)
                 error, "eight cores");
 }
 
+static void a_part_of_a_machine_is_a_machine(void)
+{
+    const char *machine = "pack:2 l3:2 core:4 pu:2";
+    const char *wrong[] = {"",    "a",   "1-",   "-1",      "3-1",  "1,",
+                           "1 2", "0x2", "0-2,", "1234567", "1--2", "1-2-3"};
+    struct hd_error error;
+    struct hdi_topology *t;
+
+    CHECK_OK(hdi_topology_create_part(machine, "0-3,16-17,31", &t, &error),
+             error);
+    CHECK(hdi_topology_machine(t)->cores == 4);
+    CHECK(hdi_topology_machine(t)->threads == 7);
+    CHECK(hdi_topology_machine(t)->cache_groups == 3);
+    CHECK(hdi_topology_core(t, 1)->os_index == 2);
+    CHECK(hdi_topology_core(t, 2)->os_index == 16);
+    CHECK(hdi_topology_core(t, 3)->os_index == 31);
+    CHECK(hdi_topology_core(t, 3)->threads == 1);
+    hdi_topology_destroy(t);
+
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+        CHECK_FAILS(hdi_topology_create_part(machine, wrong[i], &t, &error),
+                    HD_EINVAL, error, "no list of processors");
+    CHECK_FAILS(hdi_topology_create_part(machine, "30-32", &t, &error),
+                HD_EINVAL, error, "may use 0-31");
+}
+
 static void *where(void *data)
 {
     CPU_ZERO((cpu_set_t *)data);
@@ -136,6 +162,7 @@ int main(void)
     cores_the_process_may_not_use_are_left_out();
     a_synthetic_machine_has_distances();
     a_bad_description_is_refused();
+    a_part_of_a_machine_is_a_machine();
     a_thread_is_pinned();
     a_pinned_thread_knows_its_core();
     return 0;

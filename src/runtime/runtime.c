@@ -186,7 +186,8 @@ hd_status hd_runtime_create(const struct hd_runtime_params *params,
         keep_options(p->build_options, &r->build_options, &debugs, error);
     if (status != HD_OK)
         goto err_free;
-    status = hdi_topology_create(p->topology, &r->topology, error);
+    status =
+        hdi_topology_create_part(p->topology, p->cores, &r->topology, error);
     if (status != HD_OK)
         goto err_free;
 

@@ -276,8 +276,9 @@ hd_status hd_pool_create(const struct hd_pool_params *params,
 {
     struct hdi_topology *topology;
 
-    HDI_TRY(hdi_topology_create(params ? params->topology : NULL, &topology,
-                                error));
+    HDI_TRY(hdi_topology_create_part(params ? params->topology : NULL,
+                                     params ? params->cores : NULL, &topology,
+                                     error));
     hd_status status = hdi_pool_create(params, topology, pool, error);
     if (status != HD_OK) {
         hdi_topology_destroy(topology);

@@ -1,5 +1,7 @@
 // Jobs that have a place run there and nowhere else, and are never lost.
+#include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <time.h>
 
 #include "heddle/task.h"
@@ -341,6 +343,37 @@ static void a_caller_only_pool_has_one_place(void)
     hd_pool_destroy(pool);
 }
 
+static void look_where(struct hd_worker *worker, void *data)
+{
+    (void)worker;
+    CHECK(sched_getaffinity(0, sizeof(cpu_set_t), data) == 0);
+}
+
+// The last processor that this process may use.
+static void a_pool_runs_on_the_cores_it_is_given(void)
+{
+    char cores[16];
+    struct hd_pool_params params = {.cores = cores};
+    struct hd_pool *pool;
+    cpu_set_t all, used;
+    int last = 0;
+
+    CHECK(sched_getaffinity(0, sizeof(all), &all) == 0);
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &all))
+            last = i;
+    snprintf(cores, sizeof(cores), "%d", last);
+    CHECK_OK(hd_pool_create(&params, &pool, &error), error);
+    CHECK(hd_pool_workers(pool) == 1);
+    hd_pool_run(pool, look_where, &used);
+    CHECK(CPU_COUNT(&used) == 1 && CPU_ISSET(last, &used));
+    hd_pool_destroy(pool);
+
+    params.cores = "0,99999";
+    CHECK_FAILS(hd_pool_create(&params, &pool, &error), HD_EINVAL, error,
+                "may use");
+}
+
 static void wrong_places_are_refused(void)
 {
     struct hd_pool *pool = make_pool();
@@ -367,6 +400,7 @@ int main(void)
     a_stand_in_runs_what_is_for_a_blocked_worker();
     the_end_of_a_pool_waits_for_them();
     a_caller_only_pool_has_one_place();
+    a_pool_runs_on_the_cores_it_is_given();
     wrong_places_are_refused();
     return 0;
 }

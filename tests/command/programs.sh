@@ -39,6 +39,13 @@ expect 0 "" "$HEDDLE" run p.lua --in map=in.png --out image=out.png --stats \
 said "work-items"
 said "stolen"
 said " on 1 worker,"
+# On one named processor: the first of those that may be used.
+core=$(sed -n 's/^Cpus_allowed_list:[^0-9]*\([0-9]*\).*/\1/p' /proc/self/status)
+expect 0 "" "$HEDDLE" run p.lua --in map=in.png --out image=out.png --stats \
+    --cores "$core"
+said " on 1 worker,"
+expect 1 "'0-' is no list of processors" "$HEDDLE" run p.lua --in map=in.png \
+    --cores 0-
 expect 0 "" "$HEDDLE" run p.lua --in map=in.png --out image=out.png --json
 if command -v python3 >/dev/null; then
     python3 -c '

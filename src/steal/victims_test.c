@@ -54,7 +54,7 @@ struct loot {
 // Each worker stands at its gate, two with work in their queues; one leaves it.
 struct scene {
     struct hd_group group;
-    atomic_uint ready, thief_may, all_may;
+    atomic_uint ready, laid, thief_may, all_may;
     unsigned thief, taken;
     unsigned victims[2 * EACH]; // in the order of being taken
     struct loot loot[WORKERS][EACH];
@@ -88,6 +88,10 @@ static void stand(struct hd_worker *worker, struct hd_job *job)
     struct scene *scene = post->scene;
     unsigned self = hd_worker_index(worker);
 
+    // Nobody is free to steal before all stand here.
+    atomic_fetch_add(&scene->ready, 1);
+    while (atomic_load(&scene->ready) < WORKERS)
+        nap();
     for (unsigned i = 0; post->has_loot && i < EACH; i++) {
         struct loot *loot = &scene->loot[self][i];
         *loot = (struct loot){.job = {.run = be_taken, .group = &scene->group},
@@ -95,7 +99,7 @@ static void stand(struct hd_worker *worker, struct hd_job *job)
                               .victim = self};
         hd_submit(hd_worker_pool(worker), &loot->job);
     }
-    atomic_fetch_add(&scene->ready, 1);
+    atomic_fetch_add(&scene->laid, 1);
     while (!atomic_load(self == scene->thief ? &scene->thief_may
                                              : &scene->all_may))
         nap();
@@ -124,7 +128,7 @@ static void a_live_thief_takes_near_work_first(void)
                 hd_submit_at(pool, &posts[i].work, HD_ON_WORKER, i, &error),
                 error);
         }
-        while (atomic_load(&scene.ready) < WORKERS)
+        while (atomic_load(&scene.laid) < WORKERS)
             nap();
         atomic_store(&scene.thief_may, 1);
         hd_group_wait(pool, &scene.group);

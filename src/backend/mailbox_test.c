@@ -51,7 +51,7 @@ static const struct hdi_unit_task run = {.opcode = HDI_OP_RUN,
                                          .count = {1, 1, 1}};
 static const struct hdi_unit_shape shape = {.global = {1, 1, 1}};
 
-// W8 to W12: 1 there and 0 back, and no success of an earlier task.
+// 1 there and 0 back, and no success of an earlier task.
 static void the_doorbell_rings_with_nothing_completed(void)
 {
     struct hdi_mailbox_end end = open_end(HDI_DOORBELL, 70);

@@ -1,4 +1,5 @@
-// Which of the modules that fit (D13, D14, best fit, any mixture of them).
+// Which of the modules that fit (by what is left, by what was done, best fit,
+// any mixture of them).
 #ifndef HDI_DISPATCH_BALANCE_H
 #define HDI_DISPATCH_BALANCE_H
 
@@ -16,10 +17,10 @@ enum {
 // chosen, the lowest module among equals. All 0 is first fit. Left and recent
 // are scaled to 0 .. 65536, tight to that for each resource.
 struct hdi_mixture {
-    int32_t left;   // D13: energy of what is left, by the module's weights
-    int32_t recent; // D14: less executed lately is better
+    int32_t left;   // energy of what is left, by the module's weights
+    int32_t recent; // less executed lately is better
     int32_t tight;  // best fit: fuller is better, all resources alike
-    bool by_run;    // D13 takes the longest run of first-class resources
+    bool by_run; // what is left counts the longest run of first-class resources
 };
 
 // Weighted instructions executed by each module in the last `window` cycles,
@@ -62,7 +63,8 @@ static inline int32_t hdi_score(double score)
                                 : (int32_t)score;
 }
 
-// What an empty module scores at most, but for sign, before D14 takes its part.
+// What an empty module scores at most, but for sign, before what was done takes
+// its part.
 #define HDI_SCORE_LIMIT (1 << 24)
 
 // How many points of score one 65536th of a part of the mixture is, so that no

@@ -22,7 +22,7 @@
 #include "dispatch/split.h"
 
 enum hdi_order {
-    HDI_ORDER_PRIORITY, // D3, D4
+    HDI_ORDER_PRIORITY, // highest first, marks between equals
     HDI_ORDER_ROBIN,    // the next channel whose head fits
     HDI_ORDER_STICKY    // one channel until it is empty, whether it fits or not
 };
@@ -38,8 +38,8 @@ struct hdi_policy {
     struct hdi_mixture mixture;
     enum hdi_pointer pointer;
 
-    unsigned priorities; // y of D6, 1 to 8
-    bool marks;          // D4; without it equals take turns
+    unsigned priorities; // windows of a period, 1 to 8
+    bool marks;          // without them equals take turns
     struct hdi_windows windows;
     // Not 0: the shortest window is this many median run times, times 1/16,
     // and the first window `window_lead` times what its proportion gives.
@@ -49,9 +49,10 @@ struct hdi_policy {
     uint32_t split_after; // failing rounds before a head is split; 0: never
     uint16_t split_waves; // of one piece
 
-    // Beyond D3. Priorities from rank `urgent` on count as equal (0: none
-    // does); among equals the head with the largest `large` x share - `brief` x
-    // log2(run time) goes first, and marks decide only what is still equal.
+    // Beyond the order by priority. Priorities from rank `urgent` on count as
+    // equal (0: none does); among equals the head with the largest `large` x
+    // share - `brief` x log2(run time) goes first, and marks decide only what
+    // is still equal.
     unsigned urgent;
     int32_t large, brief;
     // A head of an urgent rank that fits nowhere keeps the emptiest `hold`
@@ -65,7 +66,7 @@ struct hdi_policy {
     uint64_t patience;
 };
 
-// D2 to D7 and D13 as written.
+// Rotating priority, marks, splitting, balance by what is left; no more.
 struct hdi_policy hdi_policy_plain(void);
 
 // The better one; docs/dispatch.md says why.
@@ -118,8 +119,9 @@ enum hdi_round hdi_dispatcher_round(struct hdi_dispatcher *dispatcher,
                                     uint64_t now,
                                     struct hdi_decision *decision);
 
-// `cycles` the group, or piece, ran, for medians and estimates; 0: not measured.
-// Whether the group is complete: a split one when the last of its pieces ends.
+// `cycles` the group, or piece, ran, for medians and estimates; 0: not
+// measured. Whether the group is complete: a split one when the last of its
+// pieces ends.
 bool hdi_dispatcher_release(struct hdi_dispatcher *dispatcher, uint32_t lease,
                             uint64_t cycles);
 

@@ -52,7 +52,7 @@ struct hdi_dispatcher {
     int32_t *score, *space; // by module, padded
     // A bit per module: not measured since it changed.
     uint64_t *old_score, *old_space;
-    int32_t *with_recent; // by module: score with D14
+    int32_t *with_recent; // by module: score by what was done
     uint64_t *open;       // scratch: a bit per module
     uint64_t *held;       // a bit per module: kept for urgent heads
     uint32_t held_count;  // of those, the emptiest

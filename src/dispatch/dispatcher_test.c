@@ -124,8 +124,8 @@ static void only_heads_take_part(void)
     hdi_dispatcher_destroy(d);
 }
 
-// D4: within a turn of marks nobody goes twice, and a sole highest head changes
-// no mark.
+// Ties: within a turn of marks nobody goes twice, and a sole highest head
+// changes no mark.
 static void equals_take_marked_turns(void)
 {
     enum {
@@ -288,7 +288,7 @@ static void impossible_needs_are_refused(void)
     hdi_dispatcher_destroy(d);
 }
 
-// D12: over many groups every unit of a module gets the same number of waves.
+// Over many groups every unit of a module gets the same number of waves.
 static void waves_are_even_over_units(enum hdi_pointer pointer)
 {
     struct hdi_shape shape = machine(1);
@@ -336,7 +336,8 @@ static void module_follows_the_mixture(void)
         hdi_dispatcher_destroy(d);
     }
 
-    // D13 by calibrated weights: registers of module 1 cost more energy.
+    // What is left, by calibrated weights: registers of module 1 cost more
+    // energy.
     struct hdi_dispatcher *d = start(&shape, 1, no_windows());
     uint32_t heavy[] = {5, 1, 1};
     hdi_dispatcher_weigh(d, 1, heavy);
@@ -345,7 +346,7 @@ static void module_follows_the_mixture(void)
     CHECK(decision.module == 1);
     hdi_dispatcher_destroy(d);
 
-    // D14: the module that did least lately.
+    // What was done: the module that did least lately.
     struct hdi_recent recent;
     CHECK_OK(hdi_recent_create(&recent, 3, 1024, 1024, 1024, &error), error);
     struct hdi_policy policy = no_windows();

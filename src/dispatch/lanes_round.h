@@ -1,5 +1,5 @@
-// One round, compiled with every set of lanes: which head goes, and where (D2
-// to D4, D6). Part of lanes_body.h.
+// One round, compiled with every set of lanes: which head goes, and where.
+// Part of lanes_body.h.
 #include "dispatch/dispatcher_state.h"
 
 // How much there is to look at. What most dispatchers have is known to the
@@ -67,7 +67,7 @@ struct sets {
 
 struct choice {
     unsigned rank; // whose heads are tied
-    bool ties;     // more than one of them: D4 applies
+    bool ties;     // more than one of them: the marks decide
     bool all;      // all of them are marked
 };
 
@@ -155,7 +155,7 @@ static inline uint32_t pick(struct hdi_dispatcher *d, struct choice *choice,
     return draw(sets.among, of.channel_words, hdi_random_next(&d->random));
 }
 
-// D4, once it is sure that `channel` goes.
+// Its mark, once it is sure that `channel` goes.
 static inline void mark(struct hdi_dispatcher *d, const struct choice *choice,
                         struct sets sets, uint32_t channel, struct extent of)
 {

@@ -16,7 +16,7 @@ struct hdi_module {
     uint32_t pointer;     // of the split
     uint32_t first;       // unit at place 0 of the split
     int32_t *weight;      // of the score, by line: see balance.h
-    uint32_t energy[HDI_MAX_RESOURCES]; // weights of D13
+    uint32_t energy[HDI_MAX_RESOURCES]; // weights of what is left
 };
 
 // What one group holds.

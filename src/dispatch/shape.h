@@ -64,7 +64,7 @@ struct hdi_map_place {
 
 struct hdi_shape {
     uint32_t modules, units;
-    uint32_t waves; // the most a unit can hold (L of D12)
+    uint32_t waves; // the most a unit can hold
     uint32_t resource_count;
     struct hdi_resource resources[HDI_MAX_RESOURCES];
 

@@ -217,7 +217,7 @@ static void count_parked(struct hdi_broker *b)
     }
 }
 
-// D13: of the modules with sleeping workers and `local` blocks of memory the
+// Of the modules with sleeping workers and `local` blocks of memory the
 // one where the most is left, by calibrated weight. Who sleeps may change
 // meanwhile: this says who is woken, not who may take.
 static unsigned choose_near(struct hdi_broker *b, uint64_t local)

@@ -544,7 +544,7 @@ static uint64_t called_to_all(const struct crowd *crowd)
     return sum;
 }
 
-// D13, of modules that sleep: weights of slots and memory say which is woken.
+// Of modules that sleep: weights of slots and memory say which is woken.
 static void weights_choose_the_module(void)
 {
     static const struct {

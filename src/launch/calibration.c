@@ -17,7 +17,8 @@
 enum {
     REPEATS = 5,
     AT_LEAST = 15000000, // of one measurement [ns]: energy counters tick in ms
-    BATCH = 1024,        // of one kind, the window of D14 [instructions]
+    BATCH =
+        1024, // of one kind, as many as the window has cycles [instructions]
     FLOATS = 16,
     LOCAL_WORDS = HDI_BLOCK_BYTES / sizeof(uint64_t)
 };

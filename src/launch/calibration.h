@@ -52,7 +52,8 @@ bool hdi_calibration_keep(struct hdi_cache *cache,
                           const struct hdi_machine *machine,
                           const struct hdi_calibration *calibration);
 
-// Weights of D13, in proportion to cost: the larger of both is 1000, none is 0.
+// Weights of what is left, in proportion to cost: the larger of both is 1000,
+// none is 0.
 void hdi_calibration_weights(const struct hdi_calibration *calibration,
                              uint32_t *slot, uint32_t *local);
 

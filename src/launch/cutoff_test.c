@@ -1,6 +1,6 @@
-// The steps of W4, as they happen: a task is taken and its cutoff tested; not
-// met, it is divided and its parts are pushed; met, it is a leaf, on a unit of
-// the worker if it has one that will do, else on the worker.
+// The steps of a worker, as they happen: a task is taken and its cutoff tested;
+// not met, it is divided and its parts are pushed; met, it is a leaf, on a unit
+// of the worker if it has one that will do, else on the worker.
 //
 // What happens is recorded where the launch asks the predicate and where it
 // gives a chunk to the backend.

@@ -37,7 +37,7 @@ static bool give_away(struct hdi_launch *launch, const struct hdi_box *box)
            hdi_broker_give(broker, &launch->bid, box);
 }
 
-// The steps of W4: a task is taken and its cutoff tested; not met, it is
+// The steps of a worker: a task is taken and its cutoff tested; not met, it is
 // divided and the parts are pushed; met, it is a leaf.
 struct task {
     struct hdi_launch *launch;

@@ -25,7 +25,7 @@ struct taken {
     bool block[MODEL_RESOURCES][MODEL_UNITS][MODEL_BLOCKS];
 };
 
-// D14: `weight` of instructions executed by a module at `time`.
+// `weight` of instructions executed by a module at `time`.
 struct executed {
     uint32_t module;
     uint64_t time, weight;
@@ -54,7 +54,7 @@ struct model {
     bool free[MODEL_MODULES][MODEL_RESOURCES][MODEL_UNITS][MODEL_BLOCKS];
     uint32_t left[MODEL_MODULES][MODEL_RESOURCES][MODEL_UNITS];
     uint32_t pointer[MODEL_MODULES];
-    bool refused[MODEL_CHANNELS][MODEL_MODULES]; // found out at the commit, D2
+    bool refused[MODEL_CHANNELS][MODEL_MODULES]; // found out at the commit
     bool marks[HDI_MAX_PRIORITIES + 1][MODEL_CHANNELS];
     struct hdi_random random;
     uint32_t turn, sticky, last_module;
@@ -65,7 +65,7 @@ struct model {
     uint32_t partly_count;
 };
 
-// D8: the running AND of shifts 0..i has a bit exactly when a run of i + 1
+// The running AND of shifts 0..i has a bit exactly when a run of i + 1
 // exists. Only shifts in `sampled` are read; NULL: all.
 static uint32_t longest_run(const bool *state, uint32_t n,
                             const struct hdi_resource *sampled)
@@ -98,7 +98,7 @@ static uint32_t search(const struct hdi_resource *r, const bool *state)
         return longest_run(state, r->blocks, r);
     if (r->search == HDI_SEARCH_EXACT)
         return longest_run(state, r->blocks, NULL);
-    for (uint32_t g = 0; g < r->blocks / r->group; g++) { // D9
+    for (uint32_t g = 0; g < r->blocks / r->group; g++) {
         groups[g] = true;
         for (uint32_t i = 0; i < r->group; i++)
             groups[g] &= state[g * r->group + i];
@@ -164,7 +164,7 @@ static bool seems_to_fit(const struct model *m, uint32_t channel,
     return true;
 }
 
-// D5: one run after the other, each at the lowest place.
+// One run after the other, each at the lowest place.
 static bool take_run(const struct hdi_resource *r, const bool *state,
                      uint32_t length, bool *block)
 {
@@ -326,7 +326,7 @@ static void pop(struct model *m, uint32_t channel)
     }
 }
 
-// D7.
+// Nothing has fitted for too long: split a head.
 static bool split(struct model *m)
 {
     uint32_t chosen = m->channels, waves = m->policy.split_waves;
@@ -369,8 +369,8 @@ static bool split(struct model *m)
     return true;
 }
 
-// What a line counts for in the score, 65536 per part of the mixture: D13, less
-// best fit.
+// What a line counts for in the score, 65536 per part of the mixture: what is
+// left, less best fit.
 static double worth_of(const struct model *m, const struct hdi_module *module,
                        const struct hdi_line *line)
 {
@@ -425,7 +425,7 @@ static int64_t score(const struct model *m, uint32_t module,
     return sum;
 }
 
-// D14: the weighted sum of what was executed in the window, slot by slot.
+// The weighted sum of what was executed in the window, slot by slot.
 static uint64_t executed_lately(const struct model *m, uint32_t module,
                                 uint64_t now)
 {
@@ -511,7 +511,7 @@ static bool is_candidate(const struct model *m, uint32_t channel)
     return any;
 }
 
-// D6: windows y : y - 1 : ... : 1, whose shortest is so many median run times,
+// Windows y : y - 1 : ... : 1, whose shortest is so many median run times,
 // are made when a period is over.
 static void follow_median(struct model *m, uint64_t now)
 {
@@ -601,7 +601,7 @@ static int64_t preference(const struct model *m, uint32_t channel, uint64_t now)
     return overdue ? INT64_MAX / 2 + (int64_t)age : m->prefer[channel];
 }
 
-// D3, D4: the next channel, of those not tried.
+// The next channel, of those not tried.
 static uint32_t choose(struct model *m, const bool *tried, uint64_t now,
                        uint32_t *ties, uint32_t *count)
 {

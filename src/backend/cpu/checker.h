@@ -1,5 +1,5 @@
 // The checker: an observer of one unit that looks at every access of kernels
-// built for checking (spec K11, backend/checks.h). It finds
+// built for checking (backend/checks.h). It finds
 //
 //     accesses outside of the buffer or variable that a pointer was made from,
 //     reads of local and private variables that have no value yet,

@@ -15,9 +15,9 @@
 #include <stdatomic.h>
 
 #include "backend/cpu/coroutine.h"
-#include "backend/print.h"
 #include "backend/cpu/stack.h"
 #include "backend/frame.h"
+#include "backend/print.h"
 #include "heddle/status.h"
 
 struct hdi_fiber;

@@ -71,7 +71,7 @@ static void twice(struct hdi_item *item)
     note(item, 1);
 }
 
-// Spec, K7: "w0, w1, ... w9, each from start to end".
+// w0, w1, ... w9, each from start to end.
 static void without_a_barrier_each_runs_from_start_to_end(void)
 {
     struct hdi_fibers fibers = {0};

@@ -1,4 +1,4 @@
-// Where screened kernels keep their tags (spec K11, backend/checks.h): memory
+// Where screened kernels keep their tags (backend/checks.h): memory
 // of one unit, as much as there is to look at, which appears when it is touched
 // and is used again for launch after launch. Tags only grow, so what earlier
 // chunks left says nothing.

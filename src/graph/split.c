@@ -91,12 +91,13 @@ static bool can_split(const struct hd_graph *graph, uint32_t index,
 {
     const struct hdi_pass *pass = &graph->passes.at[index];
     const struct hdi_weight *weight = &graph->weights[index];
-    const struct hdi_command *c = &graph->commands.at[pass->commands];
     struct hdi_plan plan;
 
     if (pass->dropped || pass->agile || !weight->known ||
-        weight->work < LEAST_WORK || pass->command_count != 1 ||
-        c->is != HD_DISPATCH || pass->scratch_count > 0 ||
+        weight->work < LEAST_WORK || pass->command_count != 1)
+        return false;
+    const struct hdi_command *c = &graph->commands.at[pass->commands];
+    if (c->is != HD_DISPATCH || pass->scratch_count > 0 ||
         takes_images(graph, c) || takes_copies(graph, pass))
         return false;
     const struct hd_kernel *kernel = graph->kernels.at[c->kernel].kernel;

@@ -117,7 +117,7 @@ hd_status __wrap_hd_kernel_footprint(
 {
     struct fake_kernel *f = fake_of(kernel);
     const struct hd_range part =
-        part_of(range, piece->first[0], piece->count[0]);
+        piece ? part_of(range, piece->first[0], piece->count[0]) : *range;
 
     (void)args, (void)error;
     for (unsigned i = 0; i < arg_count; i++)

@@ -277,6 +277,7 @@ struct hd_graph {
     struct hdi_string_block *strings;
     uint64_t string_bytes;
     const char *recent[HDI_STRINGS];
+    uint64_t fitting[HDI_STRINGS]; // hashes of dispatches looked at: fit.h
     uint32_t stamp;             // of the pass being added; grows with every try
     struct hd_cluster *cluster; // that fields lie on; the caller's, or NULL
     struct hd_graph_keeping keeping; // folder NULL: nothing is kept

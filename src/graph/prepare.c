@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "graph/arena.h"
+#include "graph/fit.h"
 #include "graph/order.h"
 #include "graph/shelf.h"
 #include "graph/split.h"
@@ -465,7 +466,8 @@ static hd_status pack_dispatch(struct hd_graph *graph,
     if (status != HD_OK)
         hdi_prefix_error(error, "%s%spass '%s'",
                          HDI_PASS_OF(pass->where, pass->name));
-    return status;
+    return status == HD_OK ? hdi_graph_check_fit(graph, pass, command, error)
+                           : status;
 }
 
 // Room for the numbers of all dispatches of this run.

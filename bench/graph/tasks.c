@@ -18,7 +18,8 @@
 enum {
     MOST_ROUNDS = 15,
     MOST_RUNNERS = 5,
-    WINDOW = 1000 // a task comes after some of so many before it
+    WINDOW = 1000,     // a task comes after some of so many before it
+    MOST_GRAIN = 30000 // longest task that is tried [ns]
 };
 
 static const struct runner *const runners[] = {
@@ -355,7 +356,7 @@ static double run_grain(const struct runner *runner, struct dag *dag,
 static double find_metg(const struct runner *runner, struct dag *dag,
                         unsigned workers, bool build, double spin, int rounds)
 {
-    double low = log(1), high = log(30000);
+    double low = log(1), high = log(MOST_GRAIN);
 
     double (*clock)(void) = workers == 1 ? cpu_now : figure_now;
 
@@ -386,7 +387,7 @@ static void measure_metg(int rounds)
     for (int build = 0; build < 2; build++)
         for (unsigned workers = 1; workers <= 2; workers++) {
             double metg[RUNNERS];
-            char name[64], metric[64];
+            char name[64];
             snprintf(name, sizeof(name), "METG(50 %%), %s, %u worker%s",
                      build ? "build and run" : "run only", workers,
                      workers > 1 ? "s" : "");
@@ -400,8 +401,15 @@ static void measure_metg(int rounds)
                 if (runners[i] == &floor_runner)
                     serial[build] = metg[i];
             }
-            snprintf(metric, sizeof(metric), "smallest task");
-            compare(name, metric, metg, 0.75, build ? 2.4 : 1.2);
+            bool found = true;
+            for (int i = 0; i < RUNNERS; i++)
+                found = found && metg[i] < MOST_GRAIN * 0.99;
+            if (found)
+                compare(name, "smallest task", metg, 0.75, build ? 2.4 : 1.2);
+            else
+                graph_skip(name, "smallest task",
+                           "not even 30 us kept half of the workers' time for "
+                           "tasks: other programs use this machine");
         }
     free_dag(&dag);
 }

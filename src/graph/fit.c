@@ -129,7 +129,8 @@ hd_status hdi_graph_check_fit(struct hd_graph *graph,
     struct hd_footprint footprints[MOST_ARGS];
     struct hd_error ignored;
 
-    if (*known == hash)
+    // A checked kernel tells more: the work-item and the line.
+    if (kernel->info.form == HD_FORM_CHECKED || *known == hash)
         return HD_OK;
     if (command->arg_count > MOST_ARGS ||
         hd_kernel_footprint(kernel, &command->range,

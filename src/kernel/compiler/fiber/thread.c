@@ -14,6 +14,7 @@
 #include "kernel/compiler/emit/print.h"
 #include "kernel/compiler/fiber/coroutine.h"
 #include "kernel/compiler/fiber/debug.h"
+#include "kernel/compiler/ir/constants.h"
 #include "kernel/compiler/ir/map.h"
 #include "kernel/compiler/prepare/prepare.h"
 
@@ -264,86 +265,6 @@ static hd_status place_locals(struct thread *t)
     return HD_OK;
 }
 
-static LLVMValueRef build_expression(struct thread *t, LLVMValueRef constant,
-                                     LLVMValueRef *operands, unsigned count)
-{
-    LLVMOpcode code = LLVMGetConstOpcode(constant);
-
-    if (code == LLVMGetElementPtr)
-        return LLVMBuildGEP2(t->builder, LLVMGetGEPSourceElementType(constant),
-                             operands[0], operands + 1, count - 1, "");
-    if (count == 1)
-        return LLVMBuildCast(t->builder, code, operands[0],
-                             LLVMTypeOf(constant), "");
-    return LLVMBuildBinOp(t->builder, code, operands[0], operands[1], "");
-}
-
-static LLVMValueRef build_aggregate(struct thread *t, LLVMTypeRef type,
-                                    LLVMValueRef *operands, unsigned count)
-{
-    bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
-    LLVMValueRef value = LLVMGetPoison(type);
-
-    for (unsigned i = 0; i < count; i++)
-        value =
-            vector
-                ? LLVMBuildInsertElement(t->builder, value, operands[i],
-                                         LLVMConstInt(t->i32, i, false), "")
-                : LLVMBuildInsertValue(t->builder, value, operands[i], i, "");
-    return value;
-}
-
-// A constant that holds the address of a local variable is no constant any
-// more: write it out as instructions.
-static LLVMValueRef expand(struct thread *t, LLVMValueRef constant)
-{
-    LLVMValueRef *operands, value = hdi_map_get(&t->locals, constant);
-    unsigned count = (unsigned)LLVMGetNumOperands(constant);
-    bool changed = false;
-
-    if (value || LLVMIsAGlobalValue(constant) || count == 0)
-        return value ? value : constant;
-    operands = calloc(count, sizeof(*operands));
-    if (!operands) {
-        t->locals.failed = true;
-        return constant;
-    }
-    for (unsigned i = 0; i < count; i++) {
-        LLVMValueRef operand = LLVMGetOperand(constant, i);
-        operands[i] = expand(t, operand);
-        changed |= operands[i] != operand;
-    }
-    if (!changed)
-        value = constant;
-    else if (LLVMIsAConstantExpr(constant))
-        value = build_expression(t, constant, operands, count);
-    else
-        value = build_aggregate(t, LLVMTypeOf(constant), operands, count);
-    free(operands);
-    return value;
-}
-
-static void expand_operands(struct thread *t, LLVMValueRef instruction)
-{
-    bool phi = LLVMIsAPHINode(instruction) != NULL;
-    int count = LLVMGetNumOperands(instruction);
-
-    for (int i = 0; i < count; i++) {
-        LLVMValueRef operand = LLVMGetOperand(instruction, (unsigned)i);
-        if (!LLVMIsAConstant(operand) || LLVMIsAFunction(operand))
-            continue;
-        LLVMPositionBuilderBefore(
-            t->builder, phi ? LLVMGetBasicBlockTerminator(LLVMGetIncomingBlock(
-                                  instruction, (unsigned)i))
-                            : instruction);
-        LLVMSetCurrentDebugLocation2(t->builder,
-                                     LLVMInstructionGetDebugLoc(instruction));
-        LLVMValueRef value = expand(t, operand);
-        if (value != operand)
-            LLVMSetOperand(instruction, (unsigned)i, value);
-    }
-}
-
 // Local variables have been replaced; of the others, each object has its own
 // but for those of the program.
 static void settle_globals(const struct thread *t)
@@ -482,11 +403,11 @@ static hd_status write_entry(struct thread *t)
 
 static void replace_calls(struct thread *t)
 {
+    hdi_constants_expand(t->llvm->context, t->builder, t->function, &t->locals);
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(t->function); b;
          b = LLVMGetNextBasicBlock(b))
         for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {
             next = LLVMGetNextInstruction(i);
-            expand_operands(t, i);
             replace_call(t, i);
         }
 }

@@ -4,451 +4,11 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "kernel/compiler/flow/flow.h"
-#include "kernel/compiler/flow/nest.h"
+#include "kernel/compiler/analysis/nodes.h"
 
 enum {
-    MOST_ROOTS = 64,  // pointers that are looked through for one
-    MOST_DEPTH = 200, // of one value
-    MOST_PARTS = 12   // of a condition or a step, one in the other
+    MOST_ROOTS = 64 // pointers that are looked through for one
 };
-
-static const uint32_t none = UINT32_MAX;
-
-struct finder {
-    const struct hdi_llvm *llvm;
-    struct hdi_flow flow;
-    struct hdi_nest nest;
-    struct hdi_dominators after; // of the edges turned round
-    const struct hdi_build_kernel *about;
-    struct hdi_footprint *found;
-    struct hdi_map nodes; // value: its node
-    struct hdi_map loops; // block that heads a loop: its number
-    uint32_t *scopes;     // per block: its scope, or `none`
-    size_t node_room, condition_room, scope_room, access_room;
-    unsigned depth;
-    bool failed;         // out of memory
-    bool too_much, lost; // lost: something is touched, who knows where
-};
-
-static uint32_t build(struct finder *f, LLVMValueRef value);
-
-// Tables ----------------------------------------------------------------------
-
-// Room for one more element; NULL: no memory, or too many.
-static void *room(struct finder *f, void *table, uint32_t count, size_t most,
-                  size_t *has, size_t size)
-{
-    if (count >= most) {
-        f->too_much = true;
-        return NULL;
-    }
-    if (count < *has)
-        return table;
-    size_t wanted = *has ? 2 * *has : 32;
-    void *more = realloc(table, wanted * size);
-    if (!more)
-        f->failed = true;
-    else
-        *has = wanted;
-    return more;
-}
-
-static uint32_t add(struct finder *f, struct hdi_footprint_node node)
-{
-    struct hdi_footprint *p = f->found;
-    void *more = room(f, p->nodes, p->node_count, HDI_FOOTPRINT_NODES,
-                      &f->node_room, sizeof(node));
-    if (!more)
-        return 0;
-    p->nodes = more;
-    p->nodes[p->node_count] = node;
-    return p->node_count++;
-}
-
-static uint32_t number(struct finder *f, unsigned bits, int64_t value)
-{
-    return add(f, (struct hdi_footprint_node){.op = HDI_FOOTPRINT_NUMBER,
-                                              .bits = bits,
-                                              .number = value});
-}
-
-static uint32_t two(struct finder *f, enum hdi_footprint_op op, unsigned bits,
-                    uint32_t a, uint32_t b)
-{
-    return add(
-        f, (struct hdi_footprint_node){.op = op, .bits = bits, .a = a, .b = b});
-}
-
-static uint32_t any(struct finder *f, unsigned bits)
-{
-    return two(f, HDI_FOOTPRINT_ANY, bits, 0, 0);
-}
-
-// Values ----------------------------------------------------------------------
-
-static unsigned bits_of(LLVMValueRef value)
-{
-    LLVMTypeRef type = LLVMTypeOf(value);
-
-    if (LLVMGetTypeKind(type) == LLVMPointerTypeKind)
-        return 64;
-    return LLVMGetTypeKind(type) == LLVMIntegerTypeKind &&
-                   LLVMGetIntTypeWidth(type) <= 64
-               ? LLVMGetIntTypeWidth(type)
-               : 0;
-}
-
-static uint32_t build_call(struct finder *f, LLVMValueRef call, unsigned bits)
-{
-    static const uint32_t ops[] = {
-        [HDI_CALL_GLOBAL_ID] = HDI_FOOTPRINT_GLOBAL_ID,
-        [HDI_CALL_LOCAL_ID] = HDI_FOOTPRINT_LOCAL_ID,
-        [HDI_CALL_GROUP_ID] = HDI_FOOTPRINT_GROUP_ID,
-        [HDI_CALL_LOCAL_SIZE] = HDI_FOOTPRINT_LOCAL_SIZE,
-        [HDI_CALL_ENQUEUED_LOCAL_SIZE] = HDI_FOOTPRINT_ENQUEUED_SIZE,
-        [HDI_CALL_GLOBAL_SIZE] = HDI_FOOTPRINT_GLOBAL_SIZE,
-        [HDI_CALL_NUM_GROUPS] = HDI_FOOTPRINT_GROUPS,
-        [HDI_CALL_GLOBAL_OFFSET] = HDI_FOOTPRINT_OFFSET,
-        [HDI_CALL_WORK_DIM] = HDI_FOOTPRINT_DIMS};
-    static const struct {
-        const char *name;
-        enum hdi_footprint_op op;
-    } choices[] = {{"llvm.smin", HDI_FOOTPRINT_SMIN},
-                   {"llvm.smax", HDI_FOOTPRINT_SMAX},
-                   {"llvm.umin", HDI_FOOTPRINT_UMIN},
-                   {"llvm.umax", HDI_FOOTPRINT_UMAX}};
-    enum hdi_call kind = hdi_call_kind(call);
-
-    if (kind == HDI_CALL_WORK_DIM)
-        return two(f, HDI_FOOTPRINT_DIMS, bits, 0, 0);
-    if (kind <= HDI_CALL_GLOBAL_OFFSET) {
-        LLVMValueRef d = LLVMGetOperand(call, 0);
-        if (!LLVMIsAConstantInt(d) || LLVMConstIntGetZExtValue(d) > 2)
-            return any(f, bits);
-        return two(f, (enum hdi_footprint_op)ops[kind], bits,
-                   (uint32_t)LLVMConstIntGetZExtValue(d), 0);
-    }
-    LLVMValueRef callee = LLVMGetCalledValue(call);
-    unsigned id = LLVMIsAFunction(callee) ? LLVMGetIntrinsicID(callee) : 0;
-    size_t size;
-    const char *name = id ? LLVMIntrinsicGetName(id, &size) : "";
-    for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++)
-        if (strcmp(name, choices[i].name) == 0) {
-            uint32_t a = build(f, LLVMGetOperand(call, 0));
-            return two(f, choices[i].op, bits, a,
-                       build(f, LLVMGetOperand(call, 1)));
-        }
-    return any(f, bits);
-}
-
-static size_t block_of(const struct finder *f, LLVMValueRef instruction)
-{
-    return hdi_map_index(&f->flow.block_index,
-                         LLVMGetInstructionParent(instruction));
-}
-
-// Is it the same in all turns of the loop at hand?
-static bool is_invariant(const struct finder *f, LLVMValueRef value,
-                         unsigned depth)
-{
-    if (!LLVMIsAInstruction(value) ||
-        !hdi_nest_has(&f->nest, block_of(f, value)))
-        return true;
-    if (hdi_call_kind(value) <= HDI_CALL_WORK_DIM)
-        return LLVMIsAConstantInt(LLVMGetOperand(value, 0)) ||
-               hdi_call_kind(value) == HDI_CALL_WORK_DIM;
-    if (depth == 0 ||
-        (!LLVMIsACastInst(value) && !LLVMIsABinaryOperator(value)))
-        return false;
-    for (int o = 0; o < LLVMGetNumOperands(value); o++)
-        if (!is_invariant(f, LLVMGetOperand(value, (unsigned)o), depth - 1))
-            return false;
-    return true;
-}
-
-static uint32_t number_of_loop(struct finder *f, LLVMBasicBlockRef head)
-{
-    size_t known = hdi_map_index(&f->loops, head);
-
-    if (known == SIZE_MAX) {
-        known = f->found->loops++;
-        hdi_map_set_index(&f->loops, head, known);
-        f->too_much |= f->found->loops > HDI_FOOTPRINT_LOOPS;
-    }
-    return (uint32_t)known;
-}
-
-// `value << k >> k`, which keeps the low bits: how many; 0: it is no such
-// thing.
-static unsigned kept_bits(LLVMValueRef shift, LLVMValueRef *value)
-{
-    LLVMOpcode code = LLVMGetInstructionOpcode(shift);
-    LLVMValueRef left = LLVMGetOperand(shift, 0);
-
-    if ((code != LLVMAShr && code != LLVMLShr) || !LLVMIsAInstruction(left) ||
-        LLVMGetInstructionOpcode(left) != LLVMShl ||
-        LLVMGetOperand(left, 1) != LLVMGetOperand(shift, 1) ||
-        !LLVMIsAConstantInt(LLVMGetOperand(left, 1)))
-        return 0;
-    uint64_t gone = LLVMConstIntGetZExtValue(LLVMGetOperand(left, 1));
-    *value = LLVMGetOperand(left, 0);
-    return gone < bits_of(shift) ? bits_of(shift) - (unsigned)gone : 0;
-}
-
-// An int whose next value is computed in 64 bits. Of the phi then only the low
-// bits are those of the int, and nobody asks for others. 0: it is not like
-// that.
-static unsigned low_bits(LLVMValueRef phi, LLVMValueRef left)
-{
-    LLVMValueRef of = NULL;
-    unsigned bits = LLVMIsAInstruction(left) && LLVMIsABinaryOperator(left)
-                        ? kept_bits(left, &of)
-                        : 0;
-
-    if (bits == 0 || of != phi)
-        return 0;
-    for (LLVMUseRef u = LLVMGetFirstUse(phi); u; u = LLVMGetNextUse(u)) {
-        LLVMValueRef user = LLVMGetUser(u);
-        bool is_low =
-            (LLVMIsATruncInst(user) && bits_of(user) <= bits) ||
-            (LLVMIsABinaryOperator(user) &&
-             LLVMGetInstructionOpcode(user) == LLVMShl &&
-             LLVMIsAConstantInt(LLVMGetOperand(user, 1)) &&
-             LLVMConstIntGetZExtValue(LLVMGetOperand(user, 1)) + bits >=
-                 bits_of(phi));
-        if (!is_low)
-            return 0;
-    }
-    return bits;
-}
-
-// What grows by the same in each turn, or grows, or shrinks. `next` is what it
-// is in the turn after.
-static uint32_t build_turn(struct finder *f, LLVMValueRef phi,
-                           LLVMValueRef start, LLVMValueRef next, unsigned bits)
-{
-    bool is_pointer = LLVMGetTypeKind(LLVMTypeOf(phi)) == LLVMPointerTypeKind;
-
-    if (!LLVMIsAInstruction(next) || LLVMGetNumOperands(next) != 2)
-        return any(f, bits);
-    LLVMOpcode code = LLVMGetInstructionOpcode(next);
-    LLVMValueRef left = LLVMGetOperand(next, 0),
-                 right = LLVMGetOperand(next, 1);
-    if (left != phi && code == LLVMAdd) {
-        left = right;
-        right = LLVMGetOperand(next, 0);
-    }
-    unsigned low = left != phi ? low_bits(phi, left) : 0;
-    if (left != phi && low == 0 && code == LLVMAdd) {
-        LLVMValueRef other = left;
-        left = right;
-        right = other;
-        low = low_bits(phi, left);
-    }
-    if ((left != phi && low == 0) || !is_invariant(f, right, MOST_PARTS))
-        return any(f, bits);
-    bits = low ? low : bits;
-    if (code == LLVMAdd || code == LLVMSub ||
-        (is_pointer && code == LLVMGetElementPtr)) {
-        uint32_t loop = number_of_loop(f, LLVMGetInstructionParent(phi));
-        uint32_t begin = build(f, start), step = build(f, right);
-        if (is_pointer) {
-            LLVMTypeRef type = LLVMGetGEPSourceElementType(next);
-            unsigned width = bits_of(right);
-            if (width < 64)
-                step =
-                    add(f, (struct hdi_footprint_node){.op = HDI_FOOTPRINT_SEXT,
-                                                       .bits = 64,
-                                                       .a = step,
-                                                       .number = width});
-            step =
-                two(f, HDI_FOOTPRINT_MUL, 64, step,
-                    number(f, 64,
-                           (int64_t)LLVMABISizeOfType(f->llvm->layout, type)));
-        }
-        if (code == LLVMSub)
-            step = two(f, HDI_FOOTPRINT_SUB, bits, number(f, bits, 0), step);
-        return add(f, (struct hdi_footprint_node){.op = HDI_FOOTPRINT_TURN,
-                                                  .bits = bits,
-                                                  .a = begin,
-                                                  .b = step,
-                                                  .number = loop});
-    }
-    if (low)
-        return any(f, bits_of(phi));
-    bool is_positive =
-        LLVMIsAConstantInt(right) && LLVMConstIntGetSExtValue(right) > 0;
-    if ((code == LLVMShl || code == LLVMMul) && is_positive && LLVMGetNSW(next))
-        return two(f, HDI_FOOTPRINT_GROWS, bits, build(f, start), 0);
-    if ((code == LLVMLShr || code == LLVMUDiv || code == LLVMSDiv ||
-         code == LLVMAShr) &&
-        is_positive)
-        return two(f, HDI_FOOTPRINT_SHRINKS, bits, build(f, start), 0);
-    return any(f, bits);
-}
-
-static uint32_t build_phi(struct finder *f, LLVMValueRef phi, unsigned bits)
-{
-    unsigned count = LLVMCountIncoming(phi);
-    size_t block = block_of(f, phi);
-
-    if (hdi_nest_take(&f->nest, block)) {
-        LLVMValueRef start = NULL, next = NULL;
-        for (unsigned i = 0; i < count; i++) {
-            size_t from = hdi_map_index(&f->flow.block_index,
-                                        LLVMGetIncomingBlock(phi, i));
-            LLVMValueRef value = LLVMGetIncomingValue(phi, i);
-            LLVMValueRef *which = hdi_nest_has(&f->nest, from) ? &next : &start;
-            if (*which && *which != value)
-                return any(f, bits);
-            *which = value;
-        }
-        return start && next ? build_turn(f, phi, start, next, bits)
-                             : any(f, bits);
-    }
-    // One that is met again on the way is anything.
-    hdi_map_set_index(&f->nodes, phi, any(f, bits));
-    uint32_t all = none;
-    for (unsigned i = 0; i < count; i++) {
-        uint32_t one = build(f, LLVMGetIncomingValue(phi, i));
-        all = all == none ? one : two(f, HDI_FOOTPRINT_EITHER, bits, all, one);
-    }
-    return all == none ? any(f, bits) : all;
-}
-
-// Bytes from what the first operand points to.
-static uint32_t build_gep(struct finder *f, LLVMValueRef gep)
-{
-    LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
-    uint32_t sum = build(f, LLVMGetOperand(gep, 0));
-
-    if (LLVMGetTypeKind(LLVMTypeOf(gep)) != LLVMPointerTypeKind)
-        return any(f, 64);
-    for (unsigned i = 1; i < (unsigned)LLVMGetNumOperands(gep); i++) {
-        LLVMValueRef index = LLVMGetOperand(gep, i);
-        uint64_t size;
-        if (i > 1 && LLVMGetTypeKind(type) == LLVMStructTypeKind) {
-            unsigned field = (unsigned)LLVMConstIntGetZExtValue(index);
-            size = LLVMOffsetOfElement(f->llvm->layout, type, field);
-            type = LLVMStructGetTypeAtIndex(type, field);
-            sum = two(f, HDI_FOOTPRINT_ADD, 64, sum,
-                      number(f, 64, (int64_t)size));
-            continue;
-        }
-        if (i > 1)
-            type = LLVMGetElementType(type);
-        size = LLVMABISizeOfType(f->llvm->layout, type);
-        unsigned width = bits_of(index);
-        if (width == 0 || width > 64)
-            return any(f, 64);
-        uint32_t at = build(f, index);
-        if (width < 64)
-            at = add(f, (struct hdi_footprint_node){.op = HDI_FOOTPRINT_SEXT,
-                                                    .bits = 64,
-                                                    .a = at,
-                                                    .number = width});
-        at = two(f, HDI_FOOTPRINT_MUL, 64, at, number(f, 64, (int64_t)size));
-        sum = two(f, HDI_FOOTPRINT_ADD, 64, sum, at);
-    }
-    return sum;
-}
-
-static uint32_t build_binary(struct finder *f, LLVMValueRef x, unsigned bits)
-{
-    static const struct {
-        LLVMOpcode code;
-        enum hdi_footprint_op op;
-    } ops[] = {{LLVMAdd, HDI_FOOTPRINT_ADD},   {LLVMSub, HDI_FOOTPRINT_SUB},
-               {LLVMMul, HDI_FOOTPRINT_MUL},   {LLVMShl, HDI_FOOTPRINT_SHL},
-               {LLVMLShr, HDI_FOOTPRINT_LSHR}, {LLVMAShr, HDI_FOOTPRINT_ASHR},
-               {LLVMUDiv, HDI_FOOTPRINT_UDIV}, {LLVMSDiv, HDI_FOOTPRINT_SDIV},
-               {LLVMURem, HDI_FOOTPRINT_UREM}, {LLVMSRem, HDI_FOOTPRINT_SREM},
-               {LLVMAnd, HDI_FOOTPRINT_AND},   {LLVMOr, HDI_FOOTPRINT_OR},
-               {LLVMXor, HDI_FOOTPRINT_XOR}};
-    LLVMOpcode code = LLVMGetInstructionOpcode(x);
-    LLVMValueRef of;
-    unsigned low = kept_bits(x, &of);
-
-    if (low > 0)
-        return add(f, (struct hdi_footprint_node){
-                          .op = code == LLVMAShr ? HDI_FOOTPRINT_SEXT
-                                                 : HDI_FOOTPRINT_ZEXT,
-                          .bits = bits,
-                          .a = build(f, of),
-                          .number = low});
-    for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
-        if (ops[i].code != code)
-            continue;
-        enum hdi_footprint_op op = ops[i].op;
-        if (code == LLVMOr && LLVMGetIsDisjoint(x))
-            op = HDI_FOOTPRINT_ADD;
-        uint32_t a = build(f, LLVMGetOperand(x, 0));
-        return two(f, op, bits, a, build(f, LLVMGetOperand(x, 1)));
-    }
-    return any(f, bits);
-}
-
-static uint32_t build_new(struct finder *f, LLVMValueRef value, unsigned bits)
-{
-    if (LLVMIsAConstantInt(value))
-        return number(f, bits, LLVMConstIntGetSExtValue(value));
-    if (LLVMIsAArgument(value)) {
-        if (LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMPointerTypeKind)
-            return number(f, 64, 0); // bytes from there
-        uint32_t i = 0;
-        while (LLVMGetParam(f->flow.kernel, i) != value)
-            i++;
-        return two(f, HDI_FOOTPRINT_ARG, bits, i, 0);
-    }
-    if (LLVMIsAPHINode(value))
-        return build_phi(f, value, bits);
-    if (LLVMIsAGetElementPtrInst(value))
-        return build_gep(f, value);
-    if (LLVMIsABitCastInst(value) || LLVMIsAAddrSpaceCastInst(value) ||
-        LLVMIsAFreezeInst(value))
-        return build(f, LLVMGetOperand(value, 0));
-    if (LLVMIsASelectInst(value)) {
-        uint32_t a = build(f, LLVMGetOperand(value, 1));
-        return two(f, HDI_FOOTPRINT_EITHER, bits, a,
-                   build(f, LLVMGetOperand(value, 2)));
-    }
-    if (LLVMIsACallInst(value))
-        return build_call(f, value, bits);
-    if (LLVMIsABinaryOperator(value))
-        return build_binary(f, value, bits);
-    if (LLVMIsASExtInst(value) || LLVMIsAZExtInst(value) ||
-        LLVMIsATruncInst(value)) {
-        LLVMValueRef from = LLVMGetOperand(value, 0);
-        return add(f, (struct hdi_footprint_node){
-                          .op = LLVMIsASExtInst(value)   ? HDI_FOOTPRINT_SEXT
-                                : LLVMIsAZExtInst(value) ? HDI_FOOTPRINT_ZEXT
-                                                         : HDI_FOOTPRINT_TRUNC,
-                          .bits = bits,
-                          .a = build(f, from),
-                          .number = bits_of(from)});
-    }
-    return any(f, bits);
-}
-
-// The node of a number, or of how many bytes a pointer is from its root.
-static uint32_t build(struct finder *f, LLVMValueRef value)
-{
-    size_t known = hdi_map_index(&f->nodes, value);
-    unsigned bits = bits_of(value);
-
-    if (known != SIZE_MAX)
-        return (uint32_t)known;
-    if (f->failed || f->too_much)
-        return 0;
-    if (f->depth == MOST_DEPTH || bits == 0)
-        return any(f, bits ? bits : 64);
-    f->depth++;
-    uint32_t node = build_new(f, value, bits);
-    f->depth--;
-    hdi_map_set_index(&f->nodes, value, node);
-    return node;
-}
 
 // Roots -----------------------------------------------------------------------
 
@@ -487,12 +47,13 @@ static void find_roots(struct roots *r, LLVMValueRef pointer)
 
 // Conditions ------------------------------------------------------------------
 
-static void add_condition(struct finder *f,
+static void add_condition(struct hdi_nodes *f,
                           struct hdi_footprint_condition condition)
 {
     struct hdi_footprint *p = f->found;
-    void *more = room(f, p->conditions, p->condition_count, HDI_FOOTPRINT_TABLE,
-                      &f->condition_room, sizeof(condition));
+    void *more = hdi_nodes_room(f, p->conditions, p->condition_count,
+                                HDI_FOOTPRINT_TABLE, &f->condition_room,
+                                sizeof(condition));
     if (!more)
         return;
     p->conditions = more;
@@ -500,7 +61,7 @@ static void add_condition(struct finder *f,
 }
 
 // A comparison that has come out as `wanted`. False: it cannot be said.
-static bool compare(struct finder *f, LLVMValueRef icmp, bool wanted,
+static bool compare(struct hdi_nodes *f, LLVMValueRef icmp, bool wanted,
                     uint32_t loop, bool again)
 {
     // The relation, and whether its operands change places.
@@ -521,12 +82,13 @@ static bool compare(struct finder *f, LLVMValueRef icmp, bool wanted,
     LLVMValueRef left = LLVMGetOperand(icmp, 0);
 
     if (LLVMGetTypeKind(LLVMTypeOf(left)) != LLVMIntegerTypeKind ||
-        bits_of(left) == 0)
+        hdi_nodes_bits(left) == 0)
         return false;
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         if (all[i].predicate != LLVMGetICmpPredicate(icmp))
             continue;
-        uint32_t a = build(f, left), b = build(f, LLVMGetOperand(icmp, 1));
+        uint32_t a = hdi_nodes_build(f, left),
+                 b = hdi_nodes_build(f, LLVMGetOperand(icmp, 1));
         bool swap = wanted ? all[i].swapped : all[i].not_swapped;
         add_condition(f, (struct hdi_footprint_condition){
                              .relation = wanted ? all[i].is : all[i].is_not,
@@ -540,7 +102,7 @@ static bool compare(struct finder *f, LLVMValueRef icmp, bool wanted,
 }
 
 // False: some of it cannot be said.
-static bool state(struct finder *f, LLVMValueRef condition, bool wanted,
+static bool state(struct hdi_nodes *f, LLVMValueRef condition, bool wanted,
                   uint32_t loop, bool again, unsigned depth)
 {
     if (depth == 0 || !LLVMIsAInstruction(condition))
@@ -573,18 +135,18 @@ static bool state(struct finder *f, LLVMValueRef condition, bool wanted,
     return state(f, right, wanted, loop, again, depth - 1) && both;
 }
 
-static bool dominates(const struct finder *f, size_t a, size_t b)
+static bool dominates(const struct hdi_nodes *f, size_t a, size_t b)
 {
     return hdi_bit(hdi_dominators_of(&f->nest.dominators, b), a);
 }
 
-static bool comes_after(const struct finder *f, size_t a, size_t b)
+static bool comes_after(const struct hdi_nodes *f, size_t a, size_t b)
 {
     return hdi_bit(hdi_dominators_of(&f->after, b), a);
 }
 
 // Does each turn of the loop at hand that another follows come to the block?
-static bool holds_in_all_turns(const struct finder *f, size_t head,
+static bool holds_in_all_turns(const struct hdi_nodes *f, size_t head,
                                size_t block)
 {
     const struct hdi_block *h = &f->flow.blocks[head];
@@ -598,7 +160,7 @@ static bool holds_in_all_turns(const struct finder *f, size_t head,
 
 // The inmost loop around both, if it is left where `from` goes another way than
 // to `to`, and each turn comes there.
-static uint32_t loop_of_condition(struct finder *f, size_t from, size_t to)
+static uint32_t loop_of_condition(struct hdi_nodes *f, size_t from, size_t to)
 {
     const struct hdi_block *block = &f->flow.blocks[from];
     size_t head = f->nest.inmost[from];
@@ -611,13 +173,13 @@ static uint32_t loop_of_condition(struct finder *f, size_t from, size_t to)
             hdi_nest_has(&f->nest, block->successors[s]))
             return HDI_FOOTPRINT_NO_LOOP;
     return holds_in_all_turns(f, head, from)
-               ? number_of_loop(f, f->flow.blocks[head].block)
+               ? hdi_nodes_loop(f, f->flow.blocks[head].block)
                : HDI_FOOTPRINT_NO_LOOP;
 }
 
 // What holds where `from` has gone to `to`. False: not all can be said.
-static bool state_edge(struct finder *f, size_t from, size_t to, uint32_t loop,
-                       bool again)
+static bool state_edge(struct hdi_nodes *f, size_t from, size_t to,
+                       uint32_t loop, bool again)
 {
     LLVMValueRef end = LLVMGetBasicBlockTerminator(f->flow.blocks[from].block);
 
@@ -625,11 +187,12 @@ static bool state_edge(struct finder *f, size_t from, size_t to, uint32_t loop,
         LLVMGetSuccessor(end, 0) == LLVMGetSuccessor(end, 1))
         return false;
     bool wanted = LLVMGetSuccessor(end, 0) == f->flow.blocks[to].block;
-    return state(f, LLVMGetCondition(end), wanted, loop, again, MOST_PARTS);
+    return state(f, LLVMGetCondition(end), wanted, loop, again,
+                 HDI_NODES_PARTS);
 }
 
 // How the loop at hand goes round: in one place, and it is left in one.
-static bool look_at_loop(const struct finder *f, size_t head, size_t *latch,
+static bool look_at_loop(const struct hdi_nodes *f, size_t head, size_t *latch,
                          bool *one_exit)
 {
     size_t latches = 0, exits = 0;
@@ -654,7 +217,7 @@ static bool look_at_loop(const struct finder *f, size_t head, size_t *latch,
 
 // Of the loops around a block: when they go round again. False: not all can be
 // said.
-static bool state_loops(struct finder *f, size_t block)
+static bool state_loops(struct hdi_nodes *f, size_t block)
 {
     bool exact = true;
 
@@ -667,7 +230,7 @@ static bool state_loops(struct finder *f, size_t block)
         exact &= one_exit && one_latch;
         if (!one_latch || f->flow.blocks[latch].successor_count != 2)
             continue;
-        uint32_t number = number_of_loop(f, f->flow.blocks[head].block);
+        uint32_t number = hdi_nodes_loop(f, f->flow.blocks[head].block);
         exact &= state_edge(f, latch, head, number, true);
     }
     return exact;
@@ -675,7 +238,7 @@ static bool state_loops(struct finder *f, size_t block)
 
 // The last block on all ways to another: of those, the one with the most of
 // them itself.
-static size_t last_before(const struct finder *f, size_t block)
+static size_t last_before(const struct hdi_nodes *f, size_t block)
 {
     for (size_t d = 0; d < f->flow.block_count; d++) {
         bool last = d != block && dominates(f, d, block);
@@ -688,7 +251,7 @@ static size_t last_before(const struct finder *f, size_t block)
 }
 
 // What holds on all ways to a block. False: not all can be said.
-static bool state_ways(struct finder *f, size_t block)
+static bool state_ways(struct hdi_nodes *f, size_t block)
 {
     bool exact = true;
 
@@ -707,13 +270,14 @@ static bool state_ways(struct finder *f, size_t block)
     return exact;
 }
 
-static uint32_t scope_of(struct finder *f, size_t block)
+static uint32_t scope_of(struct hdi_nodes *f, size_t block)
 {
     struct hdi_footprint *p = f->found;
-    if (f->scopes[block] != none)
+    if (f->scopes[block] != HDI_NO_NODE)
         return f->scopes[block];
-    void *more = room(f, p->scopes, p->scope_count, HDI_FOOTPRINT_TABLE,
-                      &f->scope_room, sizeof(*p->scopes));
+    void *more =
+        hdi_nodes_room(f, p->scopes, p->scope_count, HDI_FOOTPRINT_TABLE,
+                       &f->scope_room, sizeof(*p->scopes));
     if (!more)
         return 0;
     p->scopes = more;
@@ -728,7 +292,7 @@ static uint32_t scope_of(struct finder *f, size_t block)
 
 // Accesses --------------------------------------------------------------------
 
-static uint32_t arg_of(const struct finder *f, LLVMValueRef argument)
+static uint32_t arg_of(const struct hdi_nodes *f, LLVMValueRef argument)
 {
     uint32_t i = 0;
     while (LLVMGetParam(f->flow.kernel, i) != argument)
@@ -744,7 +308,7 @@ static bool is_buffer(LLVMValueRef pointer)
 
 // Whether memory is found through an image's description: its texels, of which
 // no more is told than that.
-static bool is_texels(const struct finder *f, LLVMValueRef root)
+static bool is_texels(const struct hdi_nodes *f, LLVMValueRef root)
 {
     struct roots roots = {.count = 0};
 
@@ -756,8 +320,8 @@ static bool is_texels(const struct finder *f, LLVMValueRef root)
 }
 
 // `size` 0: not known.
-static void add_access(struct finder *f, LLVMValueRef x, LLVMValueRef pointer,
-                       uint64_t size, uint32_t writes)
+static void add_access(struct hdi_nodes *f, LLVMValueRef x,
+                       LLVMValueRef pointer, uint64_t size, uint32_t writes)
 {
     struct hdi_footprint *p = f->found;
     struct roots roots = {.count = 0};
@@ -777,11 +341,12 @@ static void add_access(struct finder *f, LLVMValueRef x, LLVMValueRef pointer,
     }
     if (!is_buffer(roots.root))
         return; // local memory, or a structure by value
-    uint32_t scope = scope_of(f, block_of(f, x));
-    uint32_t at =
-        size == 0 || size > UINT32_MAX ? HDI_FOOTPRINT_ALL : build(f, pointer);
-    void *more = room(f, p->accesses, p->access_count, HDI_FOOTPRINT_TABLE,
-                      &f->access_room, sizeof(*p->accesses));
+    uint32_t scope = scope_of(f, hdi_nodes_block(f, x));
+    uint32_t at = size == 0 || size > UINT32_MAX ? HDI_FOOTPRINT_ALL
+                                                 : hdi_nodes_build(f, pointer);
+    void *more =
+        hdi_nodes_room(f, p->accesses, p->access_count, HDI_FOOTPRINT_TABLE,
+                       &f->access_room, sizeof(*p->accesses));
     if (!more)
         return;
     p->accesses = more;
@@ -793,12 +358,12 @@ static void add_access(struct finder *f, LLVMValueRef x, LLVMValueRef pointer,
         .writes = writes};
 }
 
-static uint64_t size_of(const struct finder *f, LLVMTypeRef type)
+static uint64_t size_of(const struct hdi_nodes *f, LLVMTypeRef type)
 {
     return LLVMStoreSizeOfType(f->llvm->layout, type);
 }
 
-static void look_at_call(struct finder *f, LLVMValueRef call)
+static void look_at_call(struct hdi_nodes *f, LLVMValueRef call)
 {
     LLVMValueRef callee = LLVMGetCalledValue(call);
     unsigned id = LLVMIsAFunction(callee) ? LLVMGetIntrinsicID(callee) : 0;
@@ -831,7 +396,7 @@ static void look_at_call(struct finder *f, LLVMValueRef call)
             add_access(f, call, LLVMGetOperand(call, i), 0, 2);
 }
 
-static void look_at(struct finder *f, LLVMValueRef x)
+static void look_at(struct hdi_nodes *f, LLVMValueRef x)
 {
     if (LLVMIsALoadInst(x))
         add_access(f, x, LLVMGetOperand(x, 0), size_of(f, LLVMTypeOf(x)), 0);
@@ -847,7 +412,7 @@ static void look_at(struct finder *f, LLVMValueRef x)
 
 // The whole -------------------------------------------------------------------
 
-static bool find_after(struct finder *f)
+static bool find_after(struct hdi_nodes *f)
 {
     const struct hdi_flow *flow = &f->flow;
     size_t most = 0, count = 0;
@@ -869,7 +434,7 @@ static bool find_after(struct finder *f)
     return ok;
 }
 
-static bool find(struct finder *f, LLVMValueRef kernel)
+static bool find(struct hdi_nodes *f, LLVMValueRef kernel)
 {
     if (!hdi_flow_find(f->llvm, kernel, false, &f->flow) ||
         !hdi_nest_find(&f->nest, &f->flow) || !find_after(f))
@@ -878,7 +443,7 @@ static bool find(struct finder *f, LLVMValueRef kernel)
     if (!f->scopes)
         return false;
     for (size_t b = 0; b < f->flow.block_count; b++)
-        f->scopes[b] = none;
+        f->scopes[b] = HDI_NO_NODE;
     for (size_t b = 0; b < f->flow.block_count; b++)
         for (LLVMValueRef x = LLVMGetFirstInstruction(f->flow.blocks[b].block);
              x && !f->failed && !f->too_much && !f->lost;
@@ -892,7 +457,7 @@ hd_status hdi_footprint_find(const struct hdi_llvm *llvm, LLVMValueRef kernel,
                              struct hd_error *error)
 {
     struct hdi_footprint *footprint = &about->footprint;
-    struct finder f = {.llvm = llvm, .about = about, .found = footprint};
+    struct hdi_nodes f = {.llvm = llvm, .about = about, .found = footprint};
 
     hdi_footprint_clear(footprint);
     bool ok = find(&f, kernel);

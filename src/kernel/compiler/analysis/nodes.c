@@ -1,0 +1,431 @@
+#include "kernel/compiler/analysis/nodes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOST_DEPTH = 200 // of one value
+};
+
+// Tables ----------------------------------------------------------------------
+
+// Room for one more element; NULL: no memory, or too many.
+void *hdi_nodes_room(struct hdi_nodes *f, void *table, uint32_t count,
+                     size_t most, size_t *has, size_t size)
+{
+    if (count >= most) {
+        f->too_much = true;
+        return NULL;
+    }
+    if (count < *has)
+        return table;
+    size_t wanted = *has ? 2 * *has : 32;
+    void *more = realloc(table, wanted * size);
+    if (!more)
+        f->failed = true;
+    else
+        *has = wanted;
+    return more;
+}
+
+static uint32_t add(struct hdi_nodes *f, struct hdi_footprint_node node)
+{
+    struct hdi_footprint *p = f->found;
+    void *more = hdi_nodes_room(f, p->nodes, p->node_count, HDI_FOOTPRINT_NODES,
+                                &f->node_room, sizeof(node));
+    if (!more)
+        return 0;
+    p->nodes = more;
+    p->nodes[p->node_count] = node;
+    return p->node_count++;
+}
+
+static uint32_t number(struct hdi_nodes *f, unsigned bits, int64_t value)
+{
+    return add(f, (struct hdi_footprint_node){.op = HDI_FOOTPRINT_NUMBER,
+                                              .bits = bits,
+                                              .number = value});
+}
+
+static uint32_t two(struct hdi_nodes *f, enum hdi_footprint_op op,
+                    unsigned bits, uint32_t a, uint32_t b)
+{
+    return add(
+        f, (struct hdi_footprint_node){.op = op, .bits = bits, .a = a, .b = b});
+}
+
+static uint32_t any(struct hdi_nodes *f, unsigned bits)
+{
+    return two(f, HDI_FOOTPRINT_ANY, bits, 0, 0);
+}
+
+// Values ----------------------------------------------------------------------
+
+unsigned hdi_nodes_bits(LLVMValueRef value)
+{
+    LLVMTypeRef type = LLVMTypeOf(value);
+
+    if (LLVMGetTypeKind(type) == LLVMPointerTypeKind)
+        return 64;
+    return LLVMGetTypeKind(type) == LLVMIntegerTypeKind &&
+                   LLVMGetIntTypeWidth(type) <= 64
+               ? LLVMGetIntTypeWidth(type)
+               : 0;
+}
+
+static uint32_t build_call(struct hdi_nodes *f, LLVMValueRef call,
+                           unsigned bits)
+{
+    static const uint32_t ops[] = {
+        [HDI_CALL_GLOBAL_ID] = HDI_FOOTPRINT_GLOBAL_ID,
+        [HDI_CALL_LOCAL_ID] = HDI_FOOTPRINT_LOCAL_ID,
+        [HDI_CALL_GROUP_ID] = HDI_FOOTPRINT_GROUP_ID,
+        [HDI_CALL_LOCAL_SIZE] = HDI_FOOTPRINT_LOCAL_SIZE,
+        [HDI_CALL_ENQUEUED_LOCAL_SIZE] = HDI_FOOTPRINT_ENQUEUED_SIZE,
+        [HDI_CALL_GLOBAL_SIZE] = HDI_FOOTPRINT_GLOBAL_SIZE,
+        [HDI_CALL_NUM_GROUPS] = HDI_FOOTPRINT_GROUPS,
+        [HDI_CALL_GLOBAL_OFFSET] = HDI_FOOTPRINT_OFFSET,
+        [HDI_CALL_WORK_DIM] = HDI_FOOTPRINT_DIMS};
+    static const struct {
+        const char *name;
+        enum hdi_footprint_op op;
+    } choices[] = {{"llvm.smin", HDI_FOOTPRINT_SMIN},
+                   {"llvm.smax", HDI_FOOTPRINT_SMAX},
+                   {"llvm.umin", HDI_FOOTPRINT_UMIN},
+                   {"llvm.umax", HDI_FOOTPRINT_UMAX}};
+    enum hdi_call kind = hdi_call_kind(call);
+
+    if (kind == HDI_CALL_WORK_DIM)
+        return two(f, HDI_FOOTPRINT_DIMS, bits, 0, 0);
+    if (kind <= HDI_CALL_GLOBAL_OFFSET) {
+        LLVMValueRef d = LLVMGetOperand(call, 0);
+        if (!LLVMIsAConstantInt(d) || LLVMConstIntGetZExtValue(d) > 2)
+            return any(f, bits);
+        return two(f, (enum hdi_footprint_op)ops[kind], bits,
+                   (uint32_t)LLVMConstIntGetZExtValue(d), 0);
+    }
+    LLVMValueRef callee = LLVMGetCalledValue(call);
+    unsigned id = LLVMIsAFunction(callee) ? LLVMGetIntrinsicID(callee) : 0;
+    size_t size;
+    const char *name = id ? LLVMIntrinsicGetName(id, &size) : "";
+    for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++)
+        if (strcmp(name, choices[i].name) == 0) {
+            uint32_t a = hdi_nodes_build(f, LLVMGetOperand(call, 0));
+            return two(f, choices[i].op, bits, a,
+                       hdi_nodes_build(f, LLVMGetOperand(call, 1)));
+        }
+    return any(f, bits);
+}
+
+size_t hdi_nodes_block(const struct hdi_nodes *f, LLVMValueRef instruction)
+{
+    return hdi_map_index(&f->flow.block_index,
+                         LLVMGetInstructionParent(instruction));
+}
+
+// Is it the same in all turns of the loop at hand?
+static bool is_invariant(const struct hdi_nodes *f, LLVMValueRef value,
+                         unsigned depth)
+{
+    if (!LLVMIsAInstruction(value) ||
+        !hdi_nest_has(&f->nest, hdi_nodes_block(f, value)))
+        return true;
+    if (hdi_call_kind(value) <= HDI_CALL_WORK_DIM)
+        return LLVMIsAConstantInt(LLVMGetOperand(value, 0)) ||
+               hdi_call_kind(value) == HDI_CALL_WORK_DIM;
+    if (depth == 0 ||
+        (!LLVMIsACastInst(value) && !LLVMIsABinaryOperator(value)))
+        return false;
+    for (int o = 0; o < LLVMGetNumOperands(value); o++)
+        if (!is_invariant(f, LLVMGetOperand(value, (unsigned)o), depth - 1))
+            return false;
+    return true;
+}
+
+uint32_t hdi_nodes_loop(struct hdi_nodes *f, LLVMBasicBlockRef head)
+{
+    size_t known = hdi_map_index(&f->loops, head);
+
+    if (known == SIZE_MAX) {
+        known = f->found->loops++;
+        hdi_map_set_index(&f->loops, head, known);
+        f->too_much |= f->found->loops > HDI_FOOTPRINT_LOOPS;
+    }
+    return (uint32_t)known;
+}
+
+// `value << k >> k`, which keeps the low bits: how many; 0: it is no such
+// thing.
+static unsigned kept_bits(LLVMValueRef shift, LLVMValueRef *value)
+{
+    LLVMOpcode code = LLVMGetInstructionOpcode(shift);
+    LLVMValueRef left = LLVMGetOperand(shift, 0);
+
+    if ((code != LLVMAShr && code != LLVMLShr) || !LLVMIsAInstruction(left) ||
+        LLVMGetInstructionOpcode(left) != LLVMShl ||
+        LLVMGetOperand(left, 1) != LLVMGetOperand(shift, 1) ||
+        !LLVMIsAConstantInt(LLVMGetOperand(left, 1)))
+        return 0;
+    uint64_t gone = LLVMConstIntGetZExtValue(LLVMGetOperand(left, 1));
+    *value = LLVMGetOperand(left, 0);
+    return gone < hdi_nodes_bits(shift) ? hdi_nodes_bits(shift) - (unsigned)gone
+                                        : 0;
+}
+
+// An int whose next value is computed in 64 bits. Of the phi then only the low
+// bits are those of the int, and nobody asks for others. 0: it is not like
+// that.
+static unsigned low_bits(LLVMValueRef phi, LLVMValueRef left)
+{
+    LLVMValueRef of = NULL;
+    unsigned bits = LLVMIsAInstruction(left) && LLVMIsABinaryOperator(left)
+                        ? kept_bits(left, &of)
+                        : 0;
+
+    if (bits == 0 || of != phi)
+        return 0;
+    for (LLVMUseRef u = LLVMGetFirstUse(phi); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef user = LLVMGetUser(u);
+        bool is_low =
+            (LLVMIsATruncInst(user) && hdi_nodes_bits(user) <= bits) ||
+            (LLVMIsABinaryOperator(user) &&
+             LLVMGetInstructionOpcode(user) == LLVMShl &&
+             LLVMIsAConstantInt(LLVMGetOperand(user, 1)) &&
+             LLVMConstIntGetZExtValue(LLVMGetOperand(user, 1)) + bits >=
+                 hdi_nodes_bits(phi));
+        if (!is_low)
+            return 0;
+    }
+    return bits;
+}
+
+// What grows by the same in each turn, or grows, or shrinks. `next` is what it
+// is in the turn after.
+static uint32_t build_turn(struct hdi_nodes *f, LLVMValueRef phi,
+                           LLVMValueRef start, LLVMValueRef next, unsigned bits)
+{
+    bool is_pointer = LLVMGetTypeKind(LLVMTypeOf(phi)) == LLVMPointerTypeKind;
+
+    if (!LLVMIsAInstruction(next) || LLVMGetNumOperands(next) != 2)
+        return any(f, bits);
+    LLVMOpcode code = LLVMGetInstructionOpcode(next);
+    LLVMValueRef left = LLVMGetOperand(next, 0),
+                 right = LLVMGetOperand(next, 1);
+    if (left != phi && code == LLVMAdd) {
+        left = right;
+        right = LLVMGetOperand(next, 0);
+    }
+    unsigned low = left != phi ? low_bits(phi, left) : 0;
+    if (left != phi && low == 0 && code == LLVMAdd) {
+        LLVMValueRef other = left;
+        left = right;
+        right = other;
+        low = low_bits(phi, left);
+    }
+    if ((left != phi && low == 0) || !is_invariant(f, right, HDI_NODES_PARTS))
+        return any(f, bits);
+    bits = low ? low : bits;
+    if (code == LLVMAdd || code == LLVMSub ||
+        (is_pointer && code == LLVMGetElementPtr)) {
+        uint32_t loop = hdi_nodes_loop(f, LLVMGetInstructionParent(phi));
+        uint32_t begin = hdi_nodes_build(f, start),
+                 step = hdi_nodes_build(f, right);
+        if (is_pointer) {
+            LLVMTypeRef type = LLVMGetGEPSourceElementType(next);
+            unsigned width = hdi_nodes_bits(right);
+            if (width < 64)
+                step =
+                    add(f, (struct hdi_footprint_node){.op = HDI_FOOTPRINT_SEXT,
+                                                       .bits = 64,
+                                                       .a = step,
+                                                       .number = width});
+            step =
+                two(f, HDI_FOOTPRINT_MUL, 64, step,
+                    number(f, 64,
+                           (int64_t)LLVMABISizeOfType(f->llvm->layout, type)));
+        }
+        if (code == LLVMSub)
+            step = two(f, HDI_FOOTPRINT_SUB, bits, number(f, bits, 0), step);
+        return add(f, (struct hdi_footprint_node){.op = HDI_FOOTPRINT_TURN,
+                                                  .bits = bits,
+                                                  .a = begin,
+                                                  .b = step,
+                                                  .number = loop});
+    }
+    if (low)
+        return any(f, hdi_nodes_bits(phi));
+    bool is_positive =
+        LLVMIsAConstantInt(right) && LLVMConstIntGetSExtValue(right) > 0;
+    if ((code == LLVMShl || code == LLVMMul) && is_positive && LLVMGetNSW(next))
+        return two(f, HDI_FOOTPRINT_GROWS, bits, hdi_nodes_build(f, start), 0);
+    if ((code == LLVMLShr || code == LLVMUDiv || code == LLVMSDiv ||
+         code == LLVMAShr) &&
+        is_positive)
+        return two(f, HDI_FOOTPRINT_SHRINKS, bits, hdi_nodes_build(f, start),
+                   0);
+    return any(f, bits);
+}
+
+static uint32_t build_phi(struct hdi_nodes *f, LLVMValueRef phi, unsigned bits)
+{
+    unsigned count = LLVMCountIncoming(phi);
+    size_t block = hdi_nodes_block(f, phi);
+
+    if (hdi_nest_take(&f->nest, block)) {
+        LLVMValueRef start = NULL, next = NULL;
+        for (unsigned i = 0; i < count; i++) {
+            size_t from = hdi_map_index(&f->flow.block_index,
+                                        LLVMGetIncomingBlock(phi, i));
+            LLVMValueRef value = LLVMGetIncomingValue(phi, i);
+            LLVMValueRef *which = hdi_nest_has(&f->nest, from) ? &next : &start;
+            if (*which && *which != value)
+                return any(f, bits);
+            *which = value;
+        }
+        return start && next ? build_turn(f, phi, start, next, bits)
+                             : any(f, bits);
+    }
+    // One that is met again on the way is anything.
+    hdi_map_set_index(&f->nodes, phi, any(f, bits));
+    uint32_t all = HDI_NO_NODE;
+    for (unsigned i = 0; i < count; i++) {
+        uint32_t one = hdi_nodes_build(f, LLVMGetIncomingValue(phi, i));
+        all = all == HDI_NO_NODE ? one
+                                 : two(f, HDI_FOOTPRINT_EITHER, bits, all, one);
+    }
+    return all == HDI_NO_NODE ? any(f, bits) : all;
+}
+
+// Bytes from what the first operand points to.
+static uint32_t build_gep(struct hdi_nodes *f, LLVMValueRef gep)
+{
+    LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
+    uint32_t sum = hdi_nodes_build(f, LLVMGetOperand(gep, 0));
+
+    if (LLVMGetTypeKind(LLVMTypeOf(gep)) != LLVMPointerTypeKind)
+        return any(f, 64);
+    for (unsigned i = 1; i < (unsigned)LLVMGetNumOperands(gep); i++) {
+        LLVMValueRef index = LLVMGetOperand(gep, i);
+        uint64_t size;
+        if (i > 1 && LLVMGetTypeKind(type) == LLVMStructTypeKind) {
+            unsigned field = (unsigned)LLVMConstIntGetZExtValue(index);
+            size = LLVMOffsetOfElement(f->llvm->layout, type, field);
+            type = LLVMStructGetTypeAtIndex(type, field);
+            sum = two(f, HDI_FOOTPRINT_ADD, 64, sum,
+                      number(f, 64, (int64_t)size));
+            continue;
+        }
+        if (i > 1)
+            type = LLVMGetElementType(type);
+        size = LLVMABISizeOfType(f->llvm->layout, type);
+        unsigned width = hdi_nodes_bits(index);
+        if (width == 0 || width > 64)
+            return any(f, 64);
+        uint32_t at = hdi_nodes_build(f, index);
+        if (width < 64)
+            at = add(f, (struct hdi_footprint_node){.op = HDI_FOOTPRINT_SEXT,
+                                                    .bits = 64,
+                                                    .a = at,
+                                                    .number = width});
+        at = two(f, HDI_FOOTPRINT_MUL, 64, at, number(f, 64, (int64_t)size));
+        sum = two(f, HDI_FOOTPRINT_ADD, 64, sum, at);
+    }
+    return sum;
+}
+
+static uint32_t build_binary(struct hdi_nodes *f, LLVMValueRef x, unsigned bits)
+{
+    static const struct {
+        LLVMOpcode code;
+        enum hdi_footprint_op op;
+    } ops[] = {{LLVMAdd, HDI_FOOTPRINT_ADD},   {LLVMSub, HDI_FOOTPRINT_SUB},
+               {LLVMMul, HDI_FOOTPRINT_MUL},   {LLVMShl, HDI_FOOTPRINT_SHL},
+               {LLVMLShr, HDI_FOOTPRINT_LSHR}, {LLVMAShr, HDI_FOOTPRINT_ASHR},
+               {LLVMUDiv, HDI_FOOTPRINT_UDIV}, {LLVMSDiv, HDI_FOOTPRINT_SDIV},
+               {LLVMURem, HDI_FOOTPRINT_UREM}, {LLVMSRem, HDI_FOOTPRINT_SREM},
+               {LLVMAnd, HDI_FOOTPRINT_AND},   {LLVMOr, HDI_FOOTPRINT_OR},
+               {LLVMXor, HDI_FOOTPRINT_XOR}};
+    LLVMOpcode code = LLVMGetInstructionOpcode(x);
+    LLVMValueRef of;
+    unsigned low = kept_bits(x, &of);
+
+    if (low > 0)
+        return add(f, (struct hdi_footprint_node){
+                          .op = code == LLVMAShr ? HDI_FOOTPRINT_SEXT
+                                                 : HDI_FOOTPRINT_ZEXT,
+                          .bits = bits,
+                          .a = hdi_nodes_build(f, of),
+                          .number = low});
+    for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+        if (ops[i].code != code)
+            continue;
+        enum hdi_footprint_op op = ops[i].op;
+        if (code == LLVMOr && LLVMGetIsDisjoint(x))
+            op = HDI_FOOTPRINT_ADD;
+        uint32_t a = hdi_nodes_build(f, LLVMGetOperand(x, 0));
+        return two(f, op, bits, a, hdi_nodes_build(f, LLVMGetOperand(x, 1)));
+    }
+    return any(f, bits);
+}
+
+static uint32_t build_new(struct hdi_nodes *f, LLVMValueRef value,
+                          unsigned bits)
+{
+    if (LLVMIsAConstantInt(value))
+        return number(f, bits, LLVMConstIntGetSExtValue(value));
+    if (LLVMIsAArgument(value)) {
+        if (LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMPointerTypeKind)
+            return number(f, 64, 0); // bytes from there
+        uint32_t i = 0;
+        while (LLVMGetParam(f->flow.kernel, i) != value)
+            i++;
+        return two(f, HDI_FOOTPRINT_ARG, bits, i, 0);
+    }
+    if (LLVMIsAPHINode(value))
+        return build_phi(f, value, bits);
+    if (LLVMIsAGetElementPtrInst(value))
+        return build_gep(f, value);
+    if (LLVMIsABitCastInst(value) || LLVMIsAAddrSpaceCastInst(value) ||
+        LLVMIsAFreezeInst(value))
+        return hdi_nodes_build(f, LLVMGetOperand(value, 0));
+    if (LLVMIsASelectInst(value)) {
+        uint32_t a = hdi_nodes_build(f, LLVMGetOperand(value, 1));
+        return two(f, HDI_FOOTPRINT_EITHER, bits, a,
+                   hdi_nodes_build(f, LLVMGetOperand(value, 2)));
+    }
+    if (LLVMIsACallInst(value))
+        return build_call(f, value, bits);
+    if (LLVMIsABinaryOperator(value))
+        return build_binary(f, value, bits);
+    if (LLVMIsASExtInst(value) || LLVMIsAZExtInst(value) ||
+        LLVMIsATruncInst(value)) {
+        LLVMValueRef from = LLVMGetOperand(value, 0);
+        return add(f, (struct hdi_footprint_node){
+                          .op = LLVMIsASExtInst(value)   ? HDI_FOOTPRINT_SEXT
+                                : LLVMIsAZExtInst(value) ? HDI_FOOTPRINT_ZEXT
+                                                         : HDI_FOOTPRINT_TRUNC,
+                          .bits = bits,
+                          .a = hdi_nodes_build(f, from),
+                          .number = hdi_nodes_bits(from)});
+    }
+    return any(f, bits);
+}
+
+// The node of a number, or of how many bytes a pointer is from its root.
+uint32_t hdi_nodes_build(struct hdi_nodes *f, LLVMValueRef value)
+{
+    size_t known = hdi_map_index(&f->nodes, value);
+    unsigned bits = hdi_nodes_bits(value);
+
+    if (known != SIZE_MAX)
+        return (uint32_t)known;
+    if (f->failed || f->too_much)
+        return 0;
+    if (f->depth == MOST_DEPTH || bits == 0)
+        return any(f, bits ? bits : 64);
+    f->depth++;
+    uint32_t node = build_new(f, value, bits);
+    f->depth--;
+    hdi_map_set_index(&f->nodes, value, node);
+    return node;
+}

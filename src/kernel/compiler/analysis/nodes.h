@@ -1,0 +1,48 @@
+// What values of a kernel are computed from, as nodes of a footprint
+// (kernel/footprint.h), each value's once.
+#ifndef HDI_KERNEL_COMPILER_ANALYSIS_NODES_H
+#define HDI_KERNEL_COMPILER_ANALYSIS_NODES_H
+
+#include "kernel/build.h"
+#include "kernel/compiler/flow/flow.h"
+#include "kernel/compiler/flow/nest.h"
+
+enum {
+    HDI_NODES_PARTS = 12 // of a condition or a step, one in the other
+};
+
+#define HDI_NO_NODE UINT32_MAX
+
+struct hdi_nodes {
+    const struct hdi_llvm *llvm;
+    struct hdi_flow flow;
+    struct hdi_nest nest;
+    struct hdi_dominators after; // of the edges turned round
+    const struct hdi_build_kernel *about;
+    struct hdi_footprint *found;
+    struct hdi_map nodes; // value: its node
+    struct hdi_map loops; // block that heads a loop: its number
+    uint32_t *scopes;     // per block: its scope, or HDI_NO_NODE
+    size_t node_room, condition_room, scope_room, access_room;
+    unsigned depth;
+    bool failed;         // out of memory
+    bool too_much, lost; // lost: something is touched, who knows where
+};
+
+// The node of a value; the first, with `failed` or `too_much` set, when there
+// is no room for it.
+uint32_t hdi_nodes_build(struct hdi_nodes *nodes, LLVMValueRef value);
+
+// Room for one more element; NULL: no memory, or too many.
+void *hdi_nodes_room(struct hdi_nodes *nodes, void *table, uint32_t count,
+                     size_t most, size_t *has, size_t size);
+
+// Of its type: 64 of addresses, 0 of what is no number.
+unsigned hdi_nodes_bits(LLVMValueRef value);
+
+// The number of the block that an instruction is in, and of a loop by its head,
+// HDI_NO_NODE when there are too many.
+size_t hdi_nodes_block(const struct hdi_nodes *nodes, LLVMValueRef instruction);
+uint32_t hdi_nodes_loop(struct hdi_nodes *nodes, LLVMBasicBlockRef head);
+
+#endif

@@ -1,0 +1,46 @@
+#!/bin/sh
+# simulated.sh PROGRAM: a program with 64 and 1,024 ranks in a cluster that
+# SimGrid simulates (Casanova and others, Journal of Parallel and Distributed
+# Computing 74(10), 2014). It runs for real, only its network does not, so the
+# result is checked, and two runs take the same simulated time.
+program=$1
+command -v smpirun >/dev/null || {
+    echo "skipped: smpirun is not installed (Debian package libsimgrid-dev)"
+    exit 77
+}
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+cat >"$folder/cluster.xml" <<END
+<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <cluster id="all" prefix="n" suffix="" radical="0-1023" speed="10Gf"
+           bw="10Gbps" lat="2us" bb_bw="1000Gbps" bb_lat="1us"/>
+</platform>
+END
+i=0
+while [ $i -lt 1024 ]; do
+    echo "n$i"
+    i=$((i + 1))
+done >"$folder/hosts"
+
+simulate() { # ranks, file
+    timeout 250 smpirun -np "$1" -platform "$folder/cluster.xml" \
+        -hostfile "$folder/hosts" -no-privatize \
+        --cfg=smpi/simulate-computation:no --cfg=smpi/display-timing:yes \
+        "$program" >"$folder/out" 2>&1
+    code=$?
+    # The sum of 7 i + j over 2048 x 2048.
+    if [ $code -ne 0 ] ||
+        ! grep -qF "$1 ranks: sum 34342961152" "$folder/out"; then
+        tail -n 20 "$folder/out" >&2
+        echo "$1 ranks: code $code" >&2
+        exit 1
+    fi
+    grep -o '[Ss]imulated time: [0-9.e+-]*' "$folder/out" >"$2"
+}
+simulate 64 "$folder/first"
+simulate 64 "$folder/second"
+[ -s "$folder/first" ] && cmp "$folder/first" "$folder/second" || exit 1
+simulate 1024 "$folder/third"
+cat "$folder/third"

@@ -18,6 +18,8 @@ struct hd_cluster; // the compute nodes of a program
 struct hd_field;   // an agile field: elements over the nodes of a map
 
 // Clusters ------------------------------------------------------------------
+//
+// Threads: one call at a time per cluster.
 
 struct hd_cluster_params {
     const char *transport; // "self" or "mpi"; NULL: what the program was
@@ -37,7 +39,6 @@ struct hd_cluster_params {
 ///
 /// Errors:  HD_ENODEV (not started with that transport), HD_EINVAL, HD_ENOMEM
 /// Owner:   the caller; hd_cluster_leave() after all of its fields are gone
-/// Threads: one call at a time per cluster, here and below
 HD_API hd_status hd_cluster_join(const struct hd_cluster_params *params,
                                  struct hd_cluster **cluster,
                                  struct hd_error *error);
@@ -81,6 +82,8 @@ HD_API void hd_cluster_reset_counters(struct hd_cluster *cluster);
 // agile field, a function of an index, or another look at one of these. None of
 // the functions below moves data; a view is a value and may be copied. What it
 // looks at must stay.
+//
+// Threads: any; reading a field is one call at a time per cluster.
 
 struct hd_view {
     struct hd_grid grid; // of its indices
@@ -146,6 +149,9 @@ HD_API hd_status hd_view_read(const struct hd_view *view, const int64_t *index,
                               void *value, struct hd_error *error);
 
 // Fields ----------------------------------------------------------------------
+//
+// Threads: one call at a time per cluster; hd_field_segment() and
+// hd_field_block() any, while nothing is assigned to the field.
 
 /// Make a field of zeros, laid over the nodes by `map`, which may go
 /// afterwards. Collective.
@@ -235,6 +241,9 @@ HD_API bool hd_field_block(struct hd_field *field, const int64_t *index,
 // node that has none left takes from the bottom of another's, if that takes
 // less time than the other needs for what is in its queue. Results go back to
 // the owner.
+//
+// Threads: one call at a time per cluster; what is asked of a map, any; what is
+// asked of a task, or done with an access, the thread that runs the task.
 
 /// Tasks of a node when a field with this map is computed, and the k-th of its
 /// queue.

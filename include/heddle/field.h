@@ -23,6 +23,8 @@ enum {
 #define HD_NO_NODE UINT32_MAX
 
 // Grids ---------------------------------------------------------------------
+//
+// Threads: any.
 
 /// A box of integer points: offset <= index < offset + extent on every axis.
 ///
@@ -49,6 +51,8 @@ HD_API bool hd_grid_encloses(const struct hd_grid *parent,
                              const struct hd_grid *child);
 
 // Resource maps -------------------------------------------------------------
+//
+// Threads: any; a map is never changed, and destroyed when nobody uses it.
 //
 // A map cuts its grid into segments, each of which belongs to one node. It
 // knows neither elements nor memory, and it is small: what is regular is

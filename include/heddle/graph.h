@@ -32,6 +32,8 @@ typedef uint32_t hd_resource; // handle within one graph; 0 is none
 typedef uint32_t hd_pass;     // handle within one graph; 0 is none
 
 // Building --------------------------------------------------------------------
+//
+// Threads: one at a time per graph, where nothing else is said.
 
 /// Make an empty graph.
 ///
@@ -264,6 +266,8 @@ HD_API hd_status hd_graph_order(struct hd_graph *graph, hd_pass before,
                                 struct hd_error *error);
 
 // Generating from a Lua program ---------------------------------------------
+//
+// Threads: one at a time per graph, where nothing else is said.
 
 struct hd_setting {
     const char *name, *value;
@@ -291,8 +295,8 @@ struct hd_graph_program {
     void *started_data;
     struct hd_cluster *cluster; // of hd_graph_cluster(); NULL: no fields
     const struct hd_graph_keeping *keeping; // of hd_graph_keep(); optional
-    uint64_t max_steps;         // Lua instructions; 0: 200 million
-    uint64_t max_memory;        // of the Lua state [bytes]; 0: 256 MiB
+    uint64_t max_steps;                     // Lua instructions; 0: 200 million
+    uint64_t max_memory; // of the Lua state [bytes]; 0: 256 MiB
 };
 
 /// Run a graph program in its sandbox (no files, no network, bounded memory and
@@ -316,6 +320,8 @@ HD_API hd_status hd_graph_generate(struct hd_runtime *runtime,
                                    struct hd_error *error);
 
 // Running ---------------------------------------------------------------------
+//
+// Threads: one at a time per graph, where nothing else is said.
 
 /// Build the kernels and check everything that can be checked before a run:
 /// cycles, arguments, types, sizes. hd_graph_run() does it when it was not
@@ -412,6 +418,8 @@ HD_API hd_status hd_graph_contents(const struct hd_graph *graph,
 HD_API void hd_graph_cancel(struct hd_graph *graph);
 
 // Looking at it ---------------------------------------------------------------
+//
+// Threads: one at a time per graph, where nothing else is said.
 
 HD_API unsigned hd_graph_output_count(const struct hd_graph *graph);
 

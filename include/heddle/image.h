@@ -112,6 +112,8 @@ HD_API const struct hd_image_params *hd_image_params(
     const struct hd_image *image);
 
 /// The size of a texel of this format [bytes]; 0: there is no such format.
+///
+/// Threads: any
 HD_API uint32_t hd_texel_size(enum hd_channel_order order,
                               enum hd_channel_type type);
 

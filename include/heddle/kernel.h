@@ -104,11 +104,18 @@ HD_API hd_status hd_program_binary(const struct hd_program *program,
                                    struct hd_error *error);
 
 /// True when the code came out of the cache or a binary.
+///
+/// Threads: any
 HD_API bool hd_program_was_cached(const struct hd_program *program);
 
+/// Return how many kernels the program has.
+///
+/// Threads: any
 HD_API unsigned hd_program_kernel_count(const struct hd_program *program);
 
 /// Return kernel `index`, in the order of the source, or NULL.
+///
+/// Owner: the program. Threads: any.
 HD_API const struct hd_kernel *hd_program_kernel(
     const struct hd_program *program, unsigned index);
 
@@ -170,6 +177,8 @@ HD_API const struct hd_kernel_info *hd_kernel_info(
     const struct hd_kernel *kernel);
 
 /// Return what is known of argument `index`, or NULL.
+///
+/// Owner: the program. Threads: any.
 HD_API const struct hd_kernel_arg *hd_kernel_arg(const struct hd_kernel *kernel,
                                                  unsigned index);
 
@@ -212,9 +221,14 @@ HD_API hd_status hd_buffer_sub(struct hd_buffer *parent, uint64_t offset,
 
 /// Give the buffer up; NULL is allowed. Its memory goes when what was started
 /// with it (heddle/event.h) has ended and its parts are gone.
+///
+/// Threads: any; nobody may use the buffer after
 HD_API void hd_buffer_destroy(struct hd_buffer *buffer);
 
-HD_API uint64_t hd_buffer_size(const struct hd_buffer *buffer); // [bytes]
+/// Return the size of the buffer [bytes].
+///
+/// Threads: any
+HD_API uint64_t hd_buffer_size(const struct hd_buffer *buffer);
 
 /// Copy `size` [bytes] between host memory and a buffer, from `offset` on.
 ///
@@ -229,6 +243,8 @@ HD_API hd_status hd_buffer_read(const struct hd_buffer *buffer, uint64_t offset,
 
 /// Return the host address of the bytes, or NULL when the memory is not the
 /// host's; then only hd_buffer_read() and hd_buffer_write() reach it.
+///
+/// Owner: the buffer. Threads: any.
 HD_API void *hd_buffer_host(struct hd_buffer *buffer);
 
 // Launching -----------------------------------------------------------------
@@ -378,6 +394,7 @@ struct hd_launch_params {
 /// As hd_launch(). `params` may be NULL for the defaults.
 ///
 /// Errors:  as well HD_ETIMEOUT, HD_ECANCELED, HD_ENODEV (place)
+/// Threads: any
 HD_API hd_status hd_launch_with(struct hd_runtime *runtime,
                                 const struct hd_launch_params *params,
                                 const struct hd_kernel *kernel,

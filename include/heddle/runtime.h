@@ -76,6 +76,7 @@ HD_API void hd_runtime_destroy(struct hd_runtime *runtime);
 HD_API void hd_runtime_cancel_builds(struct hd_runtime *runtime);
 
 /// The pool whose workers run everything. Owner: the runtime.
+/// Threads: any.
 HD_API struct hd_pool *hd_runtime_pool(struct hd_runtime *runtime);
 
 struct hd_device_info {

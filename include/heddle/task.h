@@ -76,6 +76,9 @@ HD_API void hd_pool_cancel(struct hd_pool *pool);
 HD_API hd_status hd_pool_resize(struct hd_pool *pool, unsigned workers,
                                 struct hd_error *error);
 
+/// Return how many workers the pool was made with, spare threads not counted.
+///
+/// Threads: any
 HD_API unsigned hd_pool_workers(const struct hd_pool *pool);
 
 /// Return the worker of `pool` that the calling thread is, or NULL.
@@ -83,6 +86,9 @@ HD_API unsigned hd_pool_workers(const struct hd_pool *pool);
 /// Threads: any
 HD_API struct hd_worker *hd_pool_worker(const struct hd_pool *pool);
 
+/// Return the pool of a worker.
+///
+/// Threads: any
 HD_API struct hd_pool *hd_worker_pool(const struct hd_worker *worker);
 
 enum {
@@ -92,6 +98,8 @@ enum {
 /// Return the worker's number, 0 to hd_pool_workers() - 1; above these are
 /// stand-ins, HD_MAX_STAND_INS at most, in a pool that uses
 /// hd_blocking_begin().
+///
+/// Threads: any
 HD_API unsigned hd_worker_index(const struct hd_worker *worker);
 
 /// Run `function(worker, data)` on a worker and wait until it has returned.
@@ -141,6 +149,9 @@ struct hd_job {
     struct hd_job *next_;   // private
 };
 
+/// Make a group that counts nothing and has no error.
+///
+/// Threads: one, before the group is used
 HD_API void hd_group_init(struct hd_group *group);
 
 /// Hand in a job. From a worker of the pool it goes to that worker's own queue,
@@ -182,10 +193,13 @@ HD_API void hd_group_wait_own(struct hd_pool *pool, struct hd_group *group);
 /// hd_group_init(): to the log. Before the group is used.
 ///
 /// Owner:   the caller; it must live as long as the group is used
+/// Threads: one, before the group is used
 HD_API void hd_group_catch(struct hd_group *group, struct hd_error *error);
 
 /// Make `group` a part of `parent`, which must live longer: what cancels the
 /// parent cancels it too. Its errors stay its own. Before the group is used.
+///
+/// Threads: one, before the group is used
 HD_API void hd_group_within(struct hd_group *group, struct hd_group *parent);
 
 /// Cancel all work of the group and of the groups within it. Wait as always.
@@ -223,6 +237,8 @@ HD_API hd_status hd_scope_begin(struct hd_worker *worker,
 
 /// End the newest scope, in the function that began it and after everything
 /// forked in it is joined; return its hd_group_status().
+///
+/// Threads: the worker's own
 HD_API hd_status hd_scope_end(struct hd_worker *worker);
 
 /// Fail: the group that runs here (the innermost scope's, or the job's) gets

@@ -1,7 +1,7 @@
 // Main header of check: what checked and screened kernels look at.
 //
-// Checked kernels: every access to memory tells the checker first (spec K11,
-// backend/checks.h).
+// Checked kernels: every access to memory tells the checker first
+// (backend/checks.h).
 //
 // It is done twice. Right after inlining, while each variable of the source is
 // still memory: what touches private variables. Then, once pointers are values

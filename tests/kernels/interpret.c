@@ -445,7 +445,7 @@ static void collect(struct group *g, const struct stmt *s, unsigned i)
     unsigned first = sub ? i / TREE_SUB_GROUP * TREE_SUB_GROUP : 0;
     unsigned end = sub ? first + TREE_SUB_GROUP : g->items;
     uint32_t sum = 0, before = 0, high = 0, low = ~0u, any = 0;
-    uint64_t ballot = 0;
+    uint32_t ballot = 0; // at most 32 in a sub-group
     uint32_t b = number(g, s->b, i);
 
     if (end > g->items)
@@ -457,7 +457,7 @@ static void collect(struct group *g, const struct stmt *s, unsigned i)
         high = k <= i && v > high ? v : high;
         low = k <= i && v < low ? v : low;
         any |= v % 2;
-        ballot |= (uint64_t)(v & 1) << (k - first);
+        ballot |= sub ? (v & 1) << (k - first) : 0;
     }
     const uint32_t results[COLLECTIVES] = {
         [C_GROUP_SUM] = sum,
@@ -468,7 +468,7 @@ static void collect(struct group *g, const struct stmt *s, unsigned i)
         [C_SUB_GROUP_SUM] = sum,
         [C_SUB_GROUP_MIN_SCAN] = low,
         [C_SUB_GROUP_SHUFFLE] = g->collected[first + b % (end - first)],
-        [C_SUB_GROUP_BALLOT] = (uint32_t)ballot};
+        [C_SUB_GROUP_BALLOT] = ballot};
     g->vars[s->value][i][0] = results[s->part];
 }
 

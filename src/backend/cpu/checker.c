@@ -490,7 +490,7 @@ static void *touch(struct hdi_item *item, void *address, uint64_t size,
                         variable->written + (at - variable->memory), size);
         return address;
     }
-    if (at >= local && at < local + c->written_size)
+    if (c->written_size > 0 && at >= local && at < local + c->written_size)
         look_for_values(c, item, site, &range, c->written + (at - local), size);
     look_for_races(c, item, site, &range, at, size);
     return address;

@@ -44,10 +44,14 @@ again() { # message
     expect 1 "$1" run --checkpoint bad --resume --out end=no.raw
     rm -rf bad
 }
-field=$(cd copy && ls checkpoint-*/*.npy | head -n 1)
+# The one before the last may be there still.
+last=$(ls copy | grep '^checkpoint-[0-9]*$' | sort -t - -k 2 -n | tail -n 1)
+field=$(cd copy && ls "$last"/*.npy | head -n 1)
 if [ -n "$field" ]; then
     cp -r copy bad
-    printf '\125' | dd of="bad/$field" bs=1 seek=3000 conv=notrunc 2>/dev/null
+    byte=$(od -An -t u1 -j 3000 -N 1 "bad/$field")
+    printf "\\$(printf %o $(((byte + 1) % 256)))" |
+        dd of="bad/$field" bs=1 seek=3000 conv=notrunc 2>/dev/null
     again 'is damaged: its checksum is'
     cp -r copy bad
     truncate -s 3000 "bad/$field"

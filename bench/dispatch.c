@@ -133,7 +133,7 @@ static uint64_t all_one_by_one(unsigned words)
 
 static uint64_t all_batched(unsigned words)
 {
-    const struct hdi_lanes *lanes = hdi_lanes();
+    const struct hdi_simd *lanes = hdi_lanes();
     uint64_t sum = 0;
 
     (void)words;

@@ -10,7 +10,7 @@
 #include "field/field.h"
 
 enum {
-    MOST_ROUNDS = 15
+    MAX_ROUNDS = 15
 };
 
 static struct hd_error error;
@@ -167,7 +167,7 @@ static void compare(const char *name, const char *metric, double bar,
                     void (*work)(void *), void (*bare)(void *),
                     struct fields *fields)
 {
-    double ours[MOST_ROUNDS], theirs[MOST_ROUNDS];
+    double ours[MAX_ROUNDS], theirs[MAX_ROUNDS];
 
     work(fields);
     bare(fields);

@@ -17,7 +17,7 @@
 #include "bench/figure.h"
 
 enum {
-    MOST_SOURCE = 1 << 20, // [bytes]
+    MAX_SOURCE = 1 << 20, // [bytes]
     LAUNCHES = 4001,
     IDLE_LAUNCHES = 51,
     BATCHES = 101,
@@ -30,9 +30,9 @@ enum {
 char *launch_read_source(const char *path)
 {
     FILE *file = fopen(path, "r");
-    char *text = calloc(1, MOST_SOURCE);
+    char *text = calloc(1, MAX_SOURCE);
 
-    if (!file || !text || fread(text, 1, MOST_SOURCE - 1, file) == 0) {
+    if (!file || !text || fread(text, 1, MAX_SOURCE - 1, file) == 0) {
         perror(path);
         exit(1);
     }

@@ -7,13 +7,13 @@
 
 enum {
     SIDE = 256, // of a matrix
-    MOST_KERNELS = 32
+    MAX_KERNELS = 32
 };
 
 static struct opencl opencl;
-static cl_kernel kernels[MOST_KERNELS];
-static char names[MOST_KERNELS][64];
-static cl_uint arg_counts[MOST_KERNELS];
+static cl_kernel kernels[MAX_KERNELS];
+static char names[MAX_KERNELS][64];
+static cl_uint arg_counts[MAX_KERNELS];
 static cl_uint kernel_count;
 static cl_mem buffer;
 
@@ -24,7 +24,7 @@ static void build(const char *source, const char *folder)
     setenv("POCL_CACHE_DIR", folder, 1);
     opencl =
         opencl_build(opencl_find_device("Portable Computing Language"), text);
-    opencl_check(clCreateKernelsInProgram(opencl.program, MOST_KERNELS, kernels,
+    opencl_check(clCreateKernelsInProgram(opencl.program, MAX_KERNELS, kernels,
                                           &kernel_count),
                  "kernels");
     for (cl_uint i = 0; i < kernel_count; i++) {

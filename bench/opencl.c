@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum {
-    MOST_PLATFORMS = 8
+    MAX_PLATFORMS = 8
 };
 
 void opencl_check(cl_int status, const char *what)
@@ -18,14 +18,14 @@ void opencl_check(cl_int status, const char *what)
 
 cl_device_id opencl_look_for_device(const char *platform)
 {
-    cl_platform_id platforms[MOST_PLATFORMS];
+    cl_platform_id platforms[MAX_PLATFORMS];
     cl_uint count = 0;
     cl_device_id device;
     char name[128];
 
-    if (clGetPlatformIDs(MOST_PLATFORMS, platforms, &count) != CL_SUCCESS)
+    if (clGetPlatformIDs(MAX_PLATFORMS, platforms, &count) != CL_SUCCESS)
         return NULL;
-    for (cl_uint i = 0; i < count && i < MOST_PLATFORMS; i++)
+    for (cl_uint i = 0; i < count && i < MAX_PLATFORMS; i++)
         if (clGetPlatformInfo(platforms[i], CL_PLATFORM_NAME, sizeof(name),
                               name, NULL) == CL_SUCCESS &&
             strstr(name, platform) &&

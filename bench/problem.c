@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    MOST_SOURCE = 64 << 10 // [bytes]
+    MAX_SOURCE = 64 << 10 // [bytes]
 };
 
 static uint32_t random_number(uint64_t *state)
@@ -143,9 +143,9 @@ unsigned problem_args(const struct problem *p,
 char *problem_read_source(void)
 {
     FILE *file = fopen(KERNEL_SOURCE, "r");
-    char *text = calloc(1, MOST_SOURCE);
+    char *text = calloc(1, MAX_SOURCE);
 
-    if (!file || !text || fread(text, 1, MOST_SOURCE - 1, file) == 0) {
+    if (!file || !text || fread(text, 1, MAX_SOURCE - 1, file) == 0) {
         perror(KERNEL_SOURCE);
         exit(1);
     }

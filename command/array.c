@@ -10,9 +10,9 @@
 #include "target.h"
 
 enum {
-    MOST_HEAD = 65536, // [bytes]
-    MOST_AXES = 8,
-    MOST_TYPE = 16
+    MAX_HEAD = 65536, // [bytes]
+    MAX_AXES = 8,
+    MAX_TYPE = 16
 };
 
 static const char magic[6] = "\x93NUMPY";
@@ -78,7 +78,7 @@ bool array_is_one(const char *place)
     const char *at = strrchr(place, '@');
     const struct scalar *scalar;
     unsigned width;
-    char type[MOST_TYPE];
+    char type[MAX_TYPE];
 
     if (at) {
         snprintf(type, sizeof(type), "%.*s", (int)strcspn(at + 1, ","), at + 1);
@@ -111,7 +111,7 @@ static hd_status parse_place(const char *text, struct place *place,
                              struct hd_error *error)
 {
     const char *at = strrchr(text, '@');
-    char type[MOST_TYPE];
+    char type[MAX_TYPE];
 
     *place = (struct place){.path = strdup(text), .extent = {1, 1, 1}};
     if (!place->path)
@@ -145,7 +145,7 @@ struct head {
     const struct scalar *scalar;
     bool swapped;
     unsigned axes;
-    uint64_t extent[MOST_AXES]; // as in the file, slowest first
+    uint64_t extent[MAX_AXES]; // as in the file, slowest first
 };
 
 static const char *find_key(const char *text, const char *key)
@@ -175,7 +175,7 @@ static bool parse_shape(const char *at, struct head *head)
             return true;
         char *end;
         errno = 0;
-        if (*at < '0' || *at > '9' || head->axes == MOST_AXES)
+        if (*at < '0' || *at > '9' || head->axes == MAX_AXES)
             return false;
         head->extent[head->axes++] = strtoull(at, &end, 10);
         at = end + strspn(end, "L ");
@@ -233,7 +233,7 @@ static hd_status read_head(FILE *file, const char *path, struct head *head,
     if (fread(length, 1, bytes, file) == bytes)
         size = length[0] | (size_t)length[1] << 8 | (size_t)length[2] << 16 |
                (size_t)length[3] << 24;
-    if (size == 0 || size > MOST_HEAD || !(text = malloc(size + 1)) ||
+    if (size == 0 || size > MAX_HEAD || !(text = malloc(size + 1)) ||
         fread(text, 1, size, file) != size || memchr(text, 0, size))
         status = fail(error, HD_EFORMAT, "%s: its header is damaged", path);
     if (status == HD_OK) {
@@ -250,7 +250,7 @@ static hd_status find_shape(const struct head *head, struct place *place,
                             struct array *array, struct hd_error *error)
 {
     unsigned axes = head->axes;
-    char type[MOST_TYPE];
+    char type[MAX_TYPE];
 
     if (!place->type) {
         place->scalar = head->scalar;

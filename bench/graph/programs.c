@@ -13,7 +13,7 @@
 #include "heddle/heddle.h"
 
 enum {
-    MOST_ROUNDS = 15,
+    MAX_ROUNDS = 15,
     SCALE_ARGUMENT = 3 // of the kernel
 };
 
@@ -140,8 +140,8 @@ static struct hd_graph *generate(struct hd_runtime *runtime, const char *path,
 }
 
 struct times {
-    double own[MOST_ROUNDS], full[MOST_ROUNDS];
-    double again[MOST_ROUNDS], changed[MOST_ROUNDS];
+    double own[MAX_ROUNDS], full[MAX_ROUNDS];
+    double again[MAX_ROUNDS], changed[MAX_ROUNDS];
 };
 
 // With what runs behind it, but no run.
@@ -244,7 +244,7 @@ void graph_measure_programs(bool quick)
         check(status);
         for (int passes = 100; passes <= 100000; passes *= 10)
             measure_count(runtime, program, passes,
-                          passes > 10000 ? 3 : (quick ? 5 : MOST_ROUNDS),
+                          passes > 10000 ? 3 : (quick ? 5 : MAX_ROUNDS),
                           &per_pass[i++]);
         graph_figure("Lua, 100 to 100,000 passes",
                      "cost of a pass among many over few",

@@ -9,7 +9,7 @@
 #include "heddle/heddle.h"
 
 enum {
-    MOST_ROUNDS = 15
+    MAX_ROUNDS = 15
 };
 
 static struct hd_error error;
@@ -190,7 +190,7 @@ static struct hd_graph *make_uneven(struct hd_runtime *runtime,
 
 static void measure_order(int rounds)
 {
-    double ratios[MOST_ROUNDS], again[MOST_ROUNDS];
+    double ratios[MAX_ROUNDS], again[MAX_ROUNDS];
     const struct hd_program_params params = {.source = uneven_text};
 
     for (int i = 0; i < rounds; i++) {
@@ -289,7 +289,7 @@ static struct hd_graph *make_chain(struct hd_runtime *runtime,
 static void measure_chain(int rounds)
 {
     static const char name[] = "chain of stencil passes of 3 groups, 2 workers";
-    double ratios[MOST_ROUNDS];
+    double ratios[MAX_ROUNDS];
     const struct hd_program_params params = {.source = stencil_text};
     struct hd_runtime *runtime = open_fresh(2);
     struct hd_graph_statistics statistics;
@@ -316,7 +316,7 @@ static void measure_chain(int rounds)
 
 void graph_measure_runs(bool quick)
 {
-    int rounds = quick ? 5 : MOST_ROUNDS;
+    int rounds = quick ? 5 : MAX_ROUNDS;
     char remove[80];
 
     if (!mkdtemp(folder)) {

@@ -16,10 +16,10 @@
 #include "bench/graph/graph.h"
 
 enum {
-    MOST_ROUNDS = 15,
-    MOST_RUNNERS = 5,
-    WINDOW = 1000,     // a task comes after some of so many before it
-    MOST_GRAIN = 30000 // longest task that is tried [ns]
+    MAX_ROUNDS = 15,
+    MAX_RUNNERS = 5,
+    WINDOW = 1000,    // a task comes after some of so many before it
+    MAX_GRAIN = 30000 // longest task that is tried [ns]
 };
 
 static const struct runner *const runners[] = {
@@ -165,7 +165,7 @@ struct costs {
 };
 
 struct samples {
-    double build[MOST_ROUNDS], first[MOST_ROUNDS], again[MOST_ROUNDS];
+    double build[MAX_ROUNDS], first[MAX_ROUNDS], again[MAX_ROUNDS];
     double bytes;
 };
 
@@ -334,7 +334,7 @@ static double spin_time(void)
 static double run_grain(const struct runner *runner, struct dag *dag,
                         bool build, double (*clock)(void), int rounds)
 {
-    double times[MOST_ROUNDS];
+    double times[MAX_ROUNDS];
     void *graph = build ? NULL : runner->build(dag);
 
     for (int i = 0; i <= rounds; i++) { // the first warms up
@@ -356,7 +356,7 @@ static double run_grain(const struct runner *runner, struct dag *dag,
 static double find_metg(const struct runner *runner, struct dag *dag,
                         unsigned workers, bool build, double spin, int rounds)
 {
-    double low = log(1), high = log(MOST_GRAIN);
+    double low = log(1), high = log(MAX_GRAIN);
 
     double (*clock)(void) = workers == 1 ? cpu_now : figure_now;
 
@@ -403,7 +403,7 @@ static void measure_metg(int rounds)
             }
             bool found = true;
             for (int i = 0; i < RUNNERS; i++)
-                found = found && metg[i] < MOST_GRAIN * 0.99;
+                found = found && metg[i] < MAX_GRAIN * 0.99;
             if (found)
                 compare(name, "smallest task", metg, 0.75, build ? 2.4 : 1.2);
             else

@@ -10,15 +10,15 @@
 #include "base/file.h"
 
 enum {
-    MOST_FILE = 256 << 20, // [bytes]
-    MOST_COMPLAINT = 200
+    MAX_FILE = 256 << 20, // [bytes]
+    MAX_COMPLAINT = 200
 };
 
 hd_status lines_open(struct lines *lines, const char *path,
                      struct hd_error *error)
 {
     *lines = (struct lines){.path = path, .error = error};
-    HDI_TRY(hdi_read_file(path, MOST_FILE, &lines->text, error));
+    HDI_TRY(hdi_read_file(path, MAX_FILE, &lines->text, error));
     if (lines->text.failed)
         return hdi_fail(error, HD_ENOMEM, "no memory to read %s", path);
     if (lines->text.size && memchr(lines->text.data, '\0', lines->text.size))
@@ -84,7 +84,7 @@ hd_status lines_number(struct lines *lines, const char *separators,
 
 hd_status lines_fail(struct lines *lines, const char *format, ...)
 {
-    char text[MOST_COMPLAINT];
+    char text[MAX_COMPLAINT];
     va_list args;
 
     va_start(args, format);

@@ -22,8 +22,8 @@ static const char *const column_names[COLUMNS] = {"id", "lower", "upper",
                                                   "size"};
 
 enum {
-    MOST_COLUMNS = 32,
-    MOST_LIVES = 1 << 20
+    MAX_COLUMNS = 32,
+    MAX_LIVES = 1 << 20
 };
 
 struct problem {
@@ -31,7 +31,7 @@ struct problem {
     const char **ids; // in the text of the file
     uint32_t count, capacity;
     unsigned columns;
-    int column[MOST_COLUMNS]; // of the file: enum column, or COLUMNS
+    int column[MAX_COLUMNS]; // of the file: enum column, or COLUMNS
 };
 
 static hd_status no_memory(struct hd_error *error)
@@ -47,8 +47,8 @@ static hd_status read_head(struct lines *lines, struct problem *p)
         return lines_fail(lines, "no allocations in it");
     for (char *word; (word = lines_word(lines, ","));) {
         int is = 0;
-        if (p->columns == MOST_COLUMNS)
-            return lines_fail(lines, "more than %d columns", MOST_COLUMNS);
+        if (p->columns == MAX_COLUMNS)
+            return lines_fail(lines, "more than %d columns", MAX_COLUMNS);
         while (is < COLUMNS && strcmp(word, column_names[is]) != 0)
             is++;
         if (is < COLUMNS && found & (1U << is))
@@ -88,8 +88,8 @@ static hd_status read_life(struct lines *lines, struct problem *p)
     uint64_t number[COLUMNS] = {0};
     const char *id = "";
 
-    if (p->count == MOST_LIVES)
-        return lines_fail(lines, "more than %d allocations", MOST_LIVES);
+    if (p->count == MAX_LIVES)
+        return lines_fail(lines, "more than %d allocations", MAX_LIVES);
     if (!make_room(p))
         return no_memory(lines->error);
     for (unsigned i = 0; i < p->columns; i++) {

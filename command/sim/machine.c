@@ -20,7 +20,7 @@ int sim_machine_resource(const struct sim_machine *machine, const char *name)
 // Shifts for lengths that are needed equally often; what is named twice, twice
 // as often. With "above P" those needed with a probability of P or less are
 // left out first.
-static hd_status choose_shifts(const struct hdi_resource *resource,
+static hd_status choose_shifts(const struct hdi_module_resource *resource,
                                struct sim_text *text, uint16_t *shifts,
                                uint32_t *count)
 {
@@ -42,7 +42,7 @@ static hd_status choose_shifts(const struct hdi_resource *resource,
 static hd_status read_shifts(struct sim_machine *machine, struct sim_text *text,
                              uint32_t index)
 {
-    struct hdi_resource *resource = &machine->shape.resources[index];
+    struct hdi_module_resource *resource = &machine->shape.resources[index];
     uint16_t *shifts = calloc(resource->blocks, sizeof(*shifts));
     uint32_t count = 0;
 
@@ -77,8 +77,8 @@ static hd_status read_resource(struct sim_machine *machine,
 
     if (index == HDI_MAX_RESOURCES)
         return sim_text_fail(text, "more than %d resources", HDI_MAX_RESOURCES);
-    struct hdi_resource *resource = &machine->shape.resources[index];
-    *resource = (struct hdi_resource){.energy = 1, .group = 1};
+    struct hdi_module_resource *resource = &machine->shape.resources[index];
+    *resource = (struct hdi_module_resource){.energy = 1, .group = 1};
     HDI_TRY(sim_text_name(text, "resource", resource->name,
                           sizeof(resource->name)));
     HDI_TRY(sim_text_number(text, "blocks", 1, HDI_MAX_BLOCKS, &number));
@@ -137,7 +137,8 @@ static hd_status read_searcher(struct sim_machine *machine,
                                  name);
         if (count == HDI_SEARCHER_MAPS)
             return sim_text_fail(text, "too many resources");
-        const struct hdi_resource *resource = &machine->shape.resources[r];
+        const struct hdi_module_resource *resource =
+            &machine->shape.resources[r];
         blocks[count++] = resource->blocks / resource->group;
     }
     if (hdi_searcher_init(&machine->searcher, (unsigned)width, blocks, count,
@@ -207,7 +208,7 @@ static hd_status read_line(struct sim_machine *machine, struct sim_text *text)
 }
 
 // Shifts a search of this resource makes.
-static uint64_t shifts_of(const struct hdi_resource *resource)
+static uint64_t shifts_of(const struct hdi_module_resource *resource)
 {
     if (!resource->contiguous)
         return 1;

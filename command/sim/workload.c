@@ -13,7 +13,7 @@ double sim_share(const struct hdi_need *need, const struct sim_machine *machine)
     double share = 0;
 
     for (uint32_t r = 0; r < shape->resource_count; r++) {
-        const struct hdi_resource *resource = &shape->resources[r];
+        const struct hdi_module_resource *resource = &shape->resources[r];
         double holders = (double)shape->modules * hdi_holders(shape, r);
         double takes = resource->shared ? 1 : need->waves;
         double part = takes * need->amount[r] / (holders * resource->blocks);

@@ -5,16 +5,16 @@
 #include <string.h>
 
 enum {
-    MOST_COLLECTED = 1 << 16, // from there on whole lines are passed on [bytes]
-    MOST_FLAGS = 8,
-    MOST_DIGITS = 6 // of a width or precision
+    MAX_COLLECTED = 1 << 16, // from there on whole lines are passed on [bytes]
+    MAX_FLAGS = 8,
+    MAX_DIGITS = 6 // of a width or precision
 };
 
 // One conversion: "%-8.3v4hlf".
 struct directive {
-    char flags[MOST_FLAGS + 1];
-    char width[MOST_DIGITS + 1], precision[MOST_DIGITS + 2]; // with its point
-    unsigned lanes;                                          // 0: a scalar
+    char flags[MAX_FLAGS + 1];
+    char width[MAX_DIGITS + 1], precision[MAX_DIGITS + 2]; // with its point
+    unsigned lanes;                                        // 0: a scalar
     unsigned size; // that the length modifier says [bytes]; 0: none
     char conversion;
 };
@@ -67,12 +67,12 @@ static unsigned read_size(const char **at)
 static bool read_directive(const char **at, struct directive *d)
 {
     *d = (struct directive){0};
-    if (!copy_while(at, "-+ #0", d->flags, MOST_FLAGS) ||
-        !copy_while(at, "0123456789", d->width, MOST_DIGITS))
+    if (!copy_while(at, "-+ #0", d->flags, MAX_FLAGS) ||
+        !copy_while(at, "0123456789", d->width, MAX_DIGITS))
         return false;
     if (**at == '.') {
         d->precision[0] = *(*at)++;
-        if (!copy_while(at, "0123456789", d->precision + 1, MOST_DIGITS))
+        if (!copy_while(at, "0123456789", d->precision + 1, MAX_DIGITS))
             return false;
     }
     if (!read_lanes(at, &d->lanes))
@@ -270,7 +270,7 @@ int32_t hdi_printer_print(struct hdi_printer *p, const char *format,
         hdi_printer_flush(p);
         return -1;
     }
-    if (p->text.size >= MOST_COLLECTED) {
+    if (p->text.size >= MAX_COLLECTED) {
         const char *end = memrchr(p->text.data, '\n', p->text.size);
         if (end)
             pass_on(p, (size_t)(end + 1 - p->text.data));

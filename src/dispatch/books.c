@@ -95,7 +95,8 @@ static void lay_out(struct hdi_dispatcher *d, struct arena *a,
         carve(a, (uint64_t)leases * shape->map_words, sizeof(*lease_maps));
     for (uint32_t c = 0; c < channels; c++) {
         uint16_t *split = carve(a, table, sizeof(*split));
-        struct hdi_entry *entries = carve(a, capacity, sizeof(*entries));
+        struct hdi_channel_entry *entries =
+            carve(a, capacity, sizeof(*entries));
         if (a->base) {
             hdi_split_table(split, shape->units, shape->waves);
             d->channel[c].split = split;
@@ -248,7 +249,7 @@ hd_status hdi_dispatcher_submit(struct hdi_dispatcher *dispatcher,
     if (packet->groups == 0)
         return HD_OK;
 
-    struct hdi_entry entry = {
+    struct hdi_channel_entry entry = {
         .packet = *packet,
         .arrived = now,
         .serial = ++dispatcher->serial,
@@ -267,7 +268,8 @@ hd_status hdi_dispatcher_submit(struct hdi_dispatcher *dispatcher,
 
 uint32_t hdi_count_piece(struct hdi_dispatcher *d, uint32_t channel)
 {
-    const struct hdi_entry *head = hdi_channel_head(&d->channel[channel]);
+    const struct hdi_channel_entry *head =
+        hdi_channel_head(&d->channel[channel]);
 
     if (head->piece == 0) {
         d->splitting[channel] = d->free_splits[--d->free_split_count];
@@ -290,7 +292,7 @@ bool hdi_dispatcher_release(struct hdi_dispatcher *dispatcher, uint32_t lease,
 {
     struct hdi_dispatcher *d = dispatcher;
     const struct hdi_lease *l = &d->leases[lease];
-    const struct hdi_origin *origin = &d->origins[lease];
+    const struct hdi_lease_origin *origin = &d->origins[lease];
     struct hdi_channel *c = &d->channel[origin->channel];
 
     hdi_module_give(&d->modules[l->module], d->match.lanes, l);
@@ -301,7 +303,7 @@ bool hdi_dispatcher_release(struct hdi_dispatcher *dispatcher, uint32_t lease,
         return complete;
 
     hdi_median_add(&d->median, cycles);
-    struct hdi_entry *head = hdi_channel_head(c);
+    struct hdi_channel_entry *head = hdi_channel_head(c);
     bool learns = d->policy.brief != 0 || d->policy.backfill;
     if (learns && head && head->serial == origin->serial) {
         head->ran += cycles;

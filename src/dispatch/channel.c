@@ -3,13 +3,14 @@
 // entries, stands before what was submitted.
 #include "dispatch/channel.h"
 
-static struct hdi_entry *entry_at(struct hdi_channel *channel, uint32_t place)
+static struct hdi_channel_entry *entry_at(struct hdi_channel *channel,
+                                          uint32_t place)
 {
     return &channel->entries[place & (channel->capacity - 1)];
 }
 
 bool hdi_channel_push(struct hdi_channel *channel,
-                      const struct hdi_entry *entry)
+                      const struct hdi_channel_entry *entry)
 {
     if (channel->count >= channel->room)
         return false;
@@ -25,7 +26,7 @@ bool hdi_channel_split(struct hdi_channel *channel, uint16_t waves,
     if (!hdi_channel_can_split(channel, waves))
         return false;
 
-    struct hdi_entry whole = *hdi_channel_head(channel);
+    struct hdi_channel_entry whole = *hdi_channel_head(channel);
     uint16_t all = whole.packet.need.waves, last = all % waves;
 
     (void)hdi_channel_pop(channel);
@@ -33,7 +34,7 @@ bool hdi_channel_split(struct hdi_channel *channel, uint16_t waves,
     whole.packet.need.independent = false;
     whole.pieces = (uint32_t)(all + waves - 1) / waves;
     if (last > 0) {
-        struct hdi_entry rest = whole;
+        struct hdi_channel_entry rest = whole;
         rest.packet.need.waves = last;
         rest.piece = whole.pieces - 1;
         rest.waiting = 1;

@@ -17,7 +17,7 @@ struct hdi_packet {
     int64_t prefer;    // the submitter's own: of equals the largest goes first
 };
 
-struct hdi_entry {
+struct hdi_channel_entry {
     struct hdi_packet packet;
     uint64_t arrived;   // [cycles]
     uint64_t serial;    // of the submission
@@ -35,30 +35,31 @@ enum {
 };
 
 struct hdi_channel {
-    struct hdi_entry *entries; // ring
-    uint32_t capacity;         // power of two, more than room + HDI_FRONT
-    uint32_t room;             // packets
+    struct hdi_channel_entry *entries; // ring
+    uint32_t capacity; // power of two, more than room + HDI_FRONT
+    uint32_t room;     // packets
     uint32_t head, count;
     uint64_t waiting;      // groups and pieces
     const uint16_t *split; // its copy of the table
 };
 
-static inline struct hdi_entry *hdi_channel_head(struct hdi_channel *channel)
+static inline struct hdi_channel_entry *hdi_channel_head(
+    struct hdi_channel *channel)
 {
     return channel->count == 0
-               ? (struct hdi_entry *)0
+               ? (struct hdi_channel_entry *)0
                : &channel->entries[channel->head & (channel->capacity - 1)];
 }
 
 // False when it is full.
 bool hdi_channel_push(struct hdi_channel *channel,
-                      const struct hdi_entry *entry);
+                      const struct hdi_channel_entry *entry);
 
 // The head group has been sent. True when another entry, or none, is the head;
 // equal groups of one need the same.
 static inline bool hdi_channel_pop(struct hdi_channel *channel)
 {
-    struct hdi_entry *head =
+    struct hdi_channel_entry *head =
         &channel->entries[channel->head & (channel->capacity - 1)];
 
     channel->waiting--;
@@ -83,7 +84,7 @@ bool hdi_channel_split(struct hdi_channel *channel, uint16_t waves,
 static inline bool hdi_channel_can_split(struct hdi_channel *channel,
                                          uint16_t waves)
 {
-    const struct hdi_entry *head = hdi_channel_head(channel);
+    const struct hdi_channel_entry *head = hdi_channel_head(channel);
 
     return head && head->packet.need.independent &&
            head->packet.need.waves > waves;

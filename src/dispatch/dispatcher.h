@@ -27,14 +27,14 @@ enum hdi_order {
     HDI_ORDER_STICKY    // one channel until it is empty, whether it fits or not
 };
 
-enum hdi_place {
+enum hdi_module_choice {
     HDI_PLACE_SCORE, // the largest score, see balance.h
     HDI_PLACE_NEXT   // the next module after the last one used
 };
 
 struct hdi_policy {
     enum hdi_order order;
-    enum hdi_place place;
+    enum hdi_module_choice place;
     struct hdi_mixture mixture;
     enum hdi_pointer pointer;
 

@@ -10,7 +10,7 @@
 #include "dispatch/dispatcher.h"
 
 // Which packet a lease came from, to learn its run time.
-struct hdi_origin {
+struct hdi_lease_origin {
     uint32_t channel;
     uint32_t split; // 1 + place of its split group; 0: a whole group
     uint64_t serial;
@@ -67,7 +67,7 @@ struct hdi_dispatcher {
     uint32_t *splitting; // by channel: place of the split group at its front
 
     struct hdi_lease *leases;
-    struct hdi_origin *origins;
+    struct hdi_lease_origin *origins;
     uint32_t *free_leases;
     uint32_t free_count;
 

@@ -6,15 +6,16 @@
 
 static struct hd_error error;
 
-static struct hdi_resource *add(struct hdi_shape *shape, const char *name,
-                                uint32_t blocks, bool shared, bool contiguous)
+static struct hdi_module_resource *add(struct hdi_shape *shape,
+                                       const char *name, uint32_t blocks,
+                                       bool shared, bool contiguous)
 {
-    struct hdi_resource *r = &shape->resources[shape->resource_count++];
+    struct hdi_module_resource *r = &shape->resources[shape->resource_count++];
 
-    *r = (struct hdi_resource){.blocks = blocks,
-                               .shared = shared,
-                               .contiguous = contiguous,
-                               .energy = 1};
+    *r = (struct hdi_module_resource){.blocks = blocks,
+                                      .shared = shared,
+                                      .contiguous = contiguous,
+                                      .energy = 1};
     snprintf(r->name, sizeof(r->name), "%s", name);
     return r;
 }
@@ -386,7 +387,7 @@ static void random_rounds_keep_the_books(void)
             static const uint32_t sizes[] = {16, 48, 128, 192, 1024, 4096};
             char name[] = "r0";
             name[1] = (char)('0' + r);
-            struct hdi_resource *resource = add(
+            struct hdi_module_resource *resource = add(
                 &shape, name, sizes[hdi_random_below(&random, 6)],
                 hdi_random_below(&random, 2), hdi_random_below(&random, 3) > 0);
             resource->together = hdi_random_below(&random, 2);
@@ -512,7 +513,7 @@ static void equal_seeds_give_equal_decisions(void)
 
 // Many groups of many sizes, two channels alike, on a machine that is full as a
 // rule.
-static uint64_t sum_of_decisions(const struct hdi_lanes *lanes,
+static uint64_t sum_of_decisions(const struct hdi_simd *lanes,
                                  struct hdi_policy policy, uint32_t modules,
                                  uint32_t channels)
 {
@@ -551,7 +552,7 @@ static void all_forms_decide_alike(void)
 {
     const struct hdi_policy policies[] = {hdi_policy_plain(),
                                           hdi_policy_balanced()};
-    const struct hdi_lanes *lanes;
+    const struct hdi_simd *lanes;
 
     for (unsigned p = 0; p < 2; p++) {
         for (uint32_t modules = 5; modules < 100; modules += 35) {

@@ -3,9 +3,9 @@
 
 #include <stdbool.h>
 
-extern const struct hdi_lanes hdi_lanes_base;
+extern const struct hdi_simd hdi_lanes_base;
 #ifdef HDI_LANES_X86
-extern const struct hdi_lanes hdi_lanes_avx2, hdi_lanes_avx512;
+extern const struct hdi_simd hdi_lanes_avx2, hdi_lanes_avx512;
 
 static bool has_avx512(void)
 {
@@ -22,9 +22,9 @@ static bool has_avx2(void)
 }
 #endif
 
-const struct hdi_lanes *hdi_lanes_at(unsigned index)
+const struct hdi_simd *hdi_lanes_at(unsigned index)
 {
-    const struct hdi_lanes *can[3];
+    const struct hdi_simd *can[3];
     unsigned count = 0;
 
 #ifdef HDI_LANES_X86
@@ -34,10 +34,10 @@ const struct hdi_lanes *hdi_lanes_at(unsigned index)
         can[count++] = &hdi_lanes_avx2;
 #endif
     can[count++] = &hdi_lanes_base;
-    return index < count ? can[index] : (const struct hdi_lanes *)0;
+    return index < count ? can[index] : (const struct hdi_simd *)0;
 }
 
-const struct hdi_lanes *hdi_lanes(void)
+const struct hdi_simd *hdi_lanes(void)
 {
 #ifdef HDI_LANES_X86
     if (has_avx512())

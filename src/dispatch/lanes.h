@@ -42,12 +42,12 @@ struct hdi_room {
 // The largest length and count of all runs a group takes. It is known before
 // the module is, so that no loop's end is guessed wrong behind what chose the
 // module.
-struct hdi_bounds {
+struct hdi_run_bounds {
     uint16_t length;
     uint16_t count;
 };
 
-struct hdi_lanes {
+struct hdi_simd {
     const char *name;
 
     // The longest run of a map of any length.
@@ -64,7 +64,7 @@ struct hdi_lanes {
     // has not so many. length[i] > 0 wherever count[i] > 0.
     bool (*take)(const uint64_t maps[HDI_LANE_WORDS],
                  const uint16_t length[HDI_LANES],
-                 const uint16_t count[HDI_LANES], struct hdi_bounds bounds,
+                 const uint16_t count[HDI_LANES], struct hdi_run_bounds bounds,
                  uint64_t taken[HDI_LANE_WORDS]);
 
     // The same of the first `count` of 8 maps, exact, into the levels of lines
@@ -75,7 +75,7 @@ struct hdi_lanes {
     // As take(), for the first `lanes` of 8 maps.
     bool (*take_few)(const uint64_t maps[HDI_LANE_WORDS],
                      const uint16_t *length, const uint16_t *count,
-                     unsigned lanes, struct hdi_bounds bounds,
+                     unsigned lanes, struct hdi_run_bounds bounds,
                      uint64_t taken[HDI_LANE_WORDS]);
 
     // scores[module] = sum over lines of weight x level; the caller sees that
@@ -128,10 +128,10 @@ struct hdi_lanes {
 };
 
 // The best one this processor has. Never NULL.
-const struct hdi_lanes *hdi_lanes(void);
+const struct hdi_simd *hdi_lanes(void);
 
 // All that this processor can run, for tests. NULL past the last.
-const struct hdi_lanes *hdi_lanes_at(unsigned index);
+const struct hdi_simd *hdi_lanes_at(unsigned index);
 
 // Where the need of a channel of a page is: words of four lines, those of all
 // channels together, so that one comparison is with all of them.

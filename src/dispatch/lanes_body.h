@@ -484,20 +484,20 @@ static inline uint64_t equal_to(uint64_t set, const int64_t *numbers,
 #include "dispatch/lanes_module.h"
 #include "dispatch/lanes_round.h"
 
-extern const struct hdi_lanes LANES_SYMBOL;
-const struct hdi_lanes LANES_SYMBOL = {.name = LANES_NAME,
-                                       .run = run,
-                                       .runs = runs,
-                                       .take = take,
-                                       .search = search,
-                                       .take_few = take_few,
-                                       .score = score,
-                                       .space = space,
-                                       .give = give,
-                                       .occupy = occupy,
-                                       .row = row,
-                                       .column = column,
-                                       .spread = spread,
-                                       .draw = draw,
-                                       .best = best,
-                                       .decider = decider};
+extern const struct hdi_simd LANES_SYMBOL;
+const struct hdi_simd LANES_SYMBOL = {.name = LANES_NAME,
+                                      .run = run,
+                                      .runs = runs,
+                                      .take = take,
+                                      .search = search,
+                                      .take_few = take_few,
+                                      .score = score,
+                                      .space = space,
+                                      .give = give,
+                                      .occupy = occupy,
+                                      .row = row,
+                                      .column = column,
+                                      .spread = spread,
+                                      .draw = draw,
+                                      .best = best,
+                                      .decider = decider};

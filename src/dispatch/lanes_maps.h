@@ -319,7 +319,7 @@ static void search(const uint64_t maps[HDI_LANE_WORDS], unsigned count,
 // Lane by lane what hdi_take_one() does, with shifts that give 0 from 64 up.
 static bool take(const uint64_t maps[HDI_LANE_WORDS],
                  const uint16_t lengths[HDI_LANES],
-                 const uint16_t counts[HDI_LANES], struct hdi_bounds bounds,
+                 const uint16_t counts[HDI_LANES], struct hdi_run_bounds bounds,
                  uint64_t taken[HDI_LANE_WORDS])
 {
     const __m512i all = _mm512_set1_epi64(-1), c64 = _mm512_set1_epi64(64);
@@ -467,7 +467,7 @@ static inline words_v shifted_up(words_v word, words_v by)
 // Lane by lane what hdi_take_one() does.
 static bool take(const uint64_t maps[HDI_LANE_WORDS],
                  const uint16_t lengths[HDI_LANES],
-                 const uint16_t counts[HDI_LANES], struct hdi_bounds bounds,
+                 const uint16_t counts[HDI_LANES], struct hdi_run_bounds bounds,
                  uint64_t taken[HDI_LANE_WORDS])
 {
     bool fits = true;
@@ -501,7 +501,7 @@ static bool take(const uint64_t maps[HDI_LANE_WORDS],
 
 __attribute__((noinline)) static bool take_few(
     const uint64_t maps[HDI_LANE_WORDS], const uint16_t *length,
-    const uint16_t *count, unsigned lanes, struct hdi_bounds bounds,
+    const uint16_t *count, unsigned lanes, struct hdi_run_bounds bounds,
     uint64_t taken[HDI_LANE_WORDS])
 {
     hdi_wide bits[FEW_LANES] = {0};

@@ -20,7 +20,8 @@ static inline void search_module(struct hdi_module *module,
     }
     for (uint32_t i = 0; shape->special && i < shape->count_begin; i++) {
         const struct hdi_line *line = &shape->lines[i];
-        const struct hdi_resource *resource = &shape->resources[line->resource];
+        const struct hdi_module_resource *resource =
+            &shape->resources[line->resource];
 
         if (!(searched >> line->resource & 1))
             continue;
@@ -37,7 +38,7 @@ static inline void search_module(struct hdi_module *module,
 static inline bool take_batch(const struct hdi_module *module,
                               const struct hdi_shape *shape, uint32_t batch,
                               const uint16_t *lines, const uint16_t *runs,
-                              struct hdi_bounds bounds, uint64_t *taken)
+                              struct hdi_run_bounds bounds, uint64_t *taken)
 {
     const uint64_t *maps = module->room.maps + batch * HDI_LANE_WORDS;
     uint32_t lane = batch * HDI_LANES, rest = shape->lanes - lane;

@@ -188,7 +188,8 @@ static inline void measure_spaces(struct hdi_dispatcher *d, struct extent of)
 // of its packet can fill.
 static inline uint32_t modules_for(struct hdi_dispatcher *d, uint32_t channel)
 {
-    const struct hdi_entry *head = hdi_channel_head(&d->channel[channel]);
+    const struct hdi_channel_entry *head =
+        hdi_channel_head(&d->channel[channel]);
     uint64_t fill = ((uint64_t)head->waiting * head->share + 65535) >> 16;
 
     return fill < d->policy.hold ? (uint32_t)fill : d->policy.hold;
@@ -385,7 +386,7 @@ static inline void send(struct hdi_dispatcher *d, uint64_t now,
 {
     struct hdi_channel *c = &d->channel[channel];
     struct hdi_module *module = &d->modules[m];
-    struct hdi_entry *head = hdi_channel_head(c);
+    struct hdi_channel_entry *head = hdi_channel_head(c);
     uint32_t lease = d->free_leases[--d->free_count];
 
     *decision = (struct hdi_decision){.channel = channel,
@@ -405,7 +406,7 @@ static inline void send(struct hdi_dispatcher *d, uint64_t now,
         d->drain[m] = end > d->drain[m] ? end : d->drain[m];
     }
     d->leases[lease].module = m;
-    d->origins[lease] = (struct hdi_origin){
+    d->origins[lease] = (struct hdi_lease_origin){
         .channel = channel,
         .split = head->pieces > 0 ? hdi_count_piece(d, channel) : 0,
         .serial = head->serial};

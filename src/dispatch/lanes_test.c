@@ -43,10 +43,10 @@ static bool take_plainly(const uint64_t *maps, const uint16_t *length,
     return true;
 }
 
-static struct hdi_bounds bounds_of(const uint16_t *length,
-                                   const uint16_t *count)
+static struct hdi_run_bounds bounds_of(const uint16_t *length,
+                                       const uint16_t *count)
 {
-    struct hdi_bounds bounds = {0};
+    struct hdi_run_bounds bounds = {0};
 
     for (unsigned i = 0; i < HDI_LANES; i++) {
         bounds.length = length[i] > bounds.length ? length[i] : bounds.length;
@@ -55,7 +55,7 @@ static struct hdi_bounds bounds_of(const uint16_t *length,
     return bounds;
 }
 
-static void runs_are_taken_lowest_first(const struct hdi_lanes *lanes)
+static void runs_are_taken_lowest_first(const struct hdi_simd *lanes)
 {
     unsigned fitted = 0;
 
@@ -104,7 +104,7 @@ static bool covers(const uint16_t *has, const uint16_t *needs, unsigned lines)
     return true;
 }
 
-static void matches_look_at_every_line(const struct hdi_lanes *lanes)
+static void matches_look_at_every_line(const struct hdi_simd *lanes)
 {
     for (unsigned round = 0; round < 200; round++) {
         unsigned lines = round % 2 ? HDI_ROW : LINES, stride = TURNS * lines;
@@ -140,7 +140,7 @@ static void matches_look_at_every_line(const struct hdi_lanes *lanes)
     }
 }
 
-static void the_best_is_the_lowest_of_the_largest(const struct hdi_lanes *lanes)
+static void the_best_is_the_lowest_of_the_largest(const struct hdi_simd *lanes)
 {
     enum {
         WORDS = 3,
@@ -171,7 +171,7 @@ static void the_best_is_the_lowest_of_the_largest(const struct hdi_lanes *lanes)
     }
 }
 
-static void a_bit_is_spread_over_channels(const struct hdi_lanes *lanes)
+static void a_bit_is_spread_over_channels(const struct hdi_simd *lanes)
 {
     enum {
         CHANNELS = 13,
@@ -201,7 +201,7 @@ static void a_bit_is_spread_over_channels(const struct hdi_lanes *lanes)
     }
 }
 
-static void a_search_writes_its_lines_only(const struct hdi_lanes *lanes)
+static void a_search_writes_its_lines_only(const struct hdi_simd *lanes)
 {
     for (unsigned round = 0; round < 20000; round++) {
         uint64_t maps[HDI_LANE_WORDS];
@@ -220,7 +220,7 @@ static void a_search_writes_its_lines_only(const struct hdi_lanes *lanes)
 }
 
 // As all at once, with lanes from `lanes` on left alone.
-static void few_runs_are_taken_alike(const struct hdi_lanes *lanes)
+static void few_runs_are_taken_alike(const struct hdi_simd *lanes)
 {
     for (unsigned round = 0; round < 20000; round++) {
         uint64_t maps[HDI_LANE_WORDS], got[HDI_LANE_WORDS];
@@ -246,7 +246,7 @@ static void few_runs_are_taken_alike(const struct hdi_lanes *lanes)
     }
 }
 
-static void sums_are_exact(const struct hdi_lanes *lanes)
+static void sums_are_exact(const struct hdi_simd *lanes)
 {
     enum {
         AT = 21,
@@ -278,7 +278,7 @@ static void sums_are_exact(const struct hdi_lanes *lanes)
     }
 }
 
-static void what_is_occupied_comes_back(const struct hdi_lanes *lanes)
+static void what_is_occupied_comes_back(const struct hdi_simd *lanes)
 {
     uint64_t maps[24], taken[24], before[24];
     uint16_t levels[LINES], lines[LINES], all[LINES];
@@ -312,7 +312,7 @@ static void what_is_occupied_comes_back(const struct hdi_lanes *lanes)
 
 int main(void)
 {
-    const struct hdi_lanes *lanes;
+    const struct hdi_simd *lanes;
 
     for (unsigned i = 0; (lanes = hdi_lanes_at(i)); i++) {
         hdi_random_seed(&random_state, 5);

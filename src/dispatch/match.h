@@ -7,7 +7,7 @@
 #include "dispatch/shape.h"
 
 struct hdi_match {
-    const struct hdi_lanes *lanes;
+    const struct hdi_simd *lanes;
     const struct hdi_shape *shape;
     uint32_t channels;
     uint32_t words;   // of 64 modules

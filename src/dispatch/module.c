@@ -24,7 +24,7 @@ bool hdi_module_take(const struct hdi_module *module,
                      uint32_t unit, unsigned length, unsigned count,
                      uint64_t *taken)
 {
-    const struct hdi_resource *r = &shape->resources[resource];
+    const struct hdi_module_resource *r = &shape->resources[resource];
     const struct hdi_map_place *place = &shape->maps[resource][unit];
     unsigned words = hdi_map_words(r->blocks);
     uint64_t copy[HDI_MAX_BLOCKS / 64], bits[HDI_MAX_BLOCKS / 64];
@@ -46,7 +46,8 @@ void hdi_module_clear(struct hdi_module *module, const struct hdi_shape *shape)
            shape->line_pad * sizeof(*module->room.level));
     for (uint32_t i = 0; i < shape->line_count; i++) {
         const struct hdi_line *line = &shape->lines[i];
-        const struct hdi_resource *resource = &shape->resources[line->resource];
+        const struct hdi_module_resource *resource =
+            &shape->resources[line->resource];
         uint64_t map[HDI_MAX_BLOCKS / 64] = {0};
 
         if (line->kind == HDI_LINE_COUNT) {
@@ -71,7 +72,7 @@ uint16_t hdi_module_run(const struct hdi_module *module,
                         const struct hdi_shape *shape, uint32_t resource,
                         uint32_t unit)
 {
-    const struct hdi_resource *r = &shape->resources[resource];
+    const struct hdi_module_resource *r = &shape->resources[resource];
     const struct hdi_map_place *place = &shape->maps[resource][unit];
     const uint64_t *map = &module->room.maps[place->first];
     uint64_t copy[2];

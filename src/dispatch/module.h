@@ -31,7 +31,7 @@ struct hdi_lease {
 void hdi_module_clear(struct hdi_module *module, const struct hdi_shape *shape);
 
 static inline void hdi_module_give(struct hdi_module *module,
-                                   const struct hdi_lanes *lanes,
+                                   const struct hdi_simd *lanes,
                                    const struct hdi_lease *lease)
 {
     lanes->give(&module->room, lease->maps, lease->lines);
@@ -39,7 +39,7 @@ static inline void hdi_module_give(struct hdi_module *module,
 }
 
 // Whether a map is large, or searched by groups, and not among the lanes then.
-static inline bool hdi_is_alone(const struct hdi_resource *resource)
+static inline bool hdi_is_alone(const struct hdi_module_resource *resource)
 {
     return !hdi_has_lanes(resource) || resource->group > 1;
 }

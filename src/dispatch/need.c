@@ -5,22 +5,22 @@
 #include "base/error.h"
 
 // Blocks of `resource` on a unit that gets `waves`.
-static uint32_t blocks_for(const struct hdi_resource *resource, uint32_t amount,
-                           uint32_t waves)
+static uint32_t blocks_for(const struct hdi_module_resource *resource,
+                           uint32_t amount, uint32_t waves)
 {
     return resource->together ? hdi_rounded(resource, amount * waves)
                               : hdi_rounded(resource, amount) * waves;
 }
 
 // The longest run a search can ever report.
-static uint32_t longest_found(const struct hdi_resource *resource)
+static uint32_t longest_found(const struct hdi_module_resource *resource)
 {
     return resource->search == HDI_SEARCH_SAMPLED
                ? resource->shifts[resource->shift_count - 1] + 1u
                : resource->blocks;
 }
 
-static uint32_t longest_needed(const struct hdi_resource *resource,
+static uint32_t longest_needed(const struct hdi_module_resource *resource,
                                uint32_t amount, uint32_t waves)
 {
     if (!resource->contiguous || amount == 0 || waves == 0)
@@ -47,7 +47,7 @@ hd_status hdi_need_check(const struct hdi_need *need,
 
     uint32_t most = (need->waves + shape->units - 1) / shape->units;
     for (uint32_t r = 0; r < shape->resource_count; r++) {
-        const struct hdi_resource *resource = &shape->resources[r];
+        const struct hdi_module_resource *resource = &shape->resources[r];
         uint32_t waves = resource->shared ? 1 : most;
         uint32_t amount = need->amount[r];
         uint32_t blocks = blocks_for(resource, amount, waves);
@@ -75,7 +75,7 @@ uint32_t hdi_need_share(const struct hdi_need *need,
     uint64_t share = 0;
 
     for (uint32_t r = 0; r < shape->resource_count; r++) {
-        const struct hdi_resource *resource = &shape->resources[r];
+        const struct hdi_module_resource *resource = &shape->resources[r];
         uint64_t takes = need->amount[r], has = resource->blocks;
 
         if (!resource->shared) {
@@ -96,7 +96,8 @@ void hdi_need_lines(const struct hdi_need *need, const struct hdi_shape *shape,
     memset(runs, 0, shape->line_pad * sizeof(*runs));
     for (uint32_t i = 0; i < shape->line_count; i++) {
         const struct hdi_line *line = &shape->lines[i];
-        const struct hdi_resource *resource = &shape->resources[line->resource];
+        const struct hdi_module_resource *resource =
+            &shape->resources[line->resource];
         uint32_t amount = need->amount[line->resource];
         uint32_t place = line->unit >= first
                              ? line->unit - first
@@ -118,7 +119,7 @@ struct hdi_outline hdi_need_outline(const struct hdi_need *need,
                                     const uint16_t *lines, const uint16_t *runs)
 {
     struct hdi_outline outline = {.rest = need->waves % shape->units};
-    struct hdi_bounds *bounds = &outline.bounds;
+    struct hdi_run_bounds *bounds = &outline.bounds;
 
     for (uint32_t r = 0; r < shape->resource_count; r++)
         outline.resources |= (uint32_t)(need->amount[r] > 0) << r;

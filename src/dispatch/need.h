@@ -28,7 +28,7 @@ uint32_t hdi_need_share(const struct hdi_need *need,
 struct hdi_outline {
     uint32_t resources; // those it needs at all, as bits
     uint32_t rest;      // waves beyond an even split
-    struct hdi_bounds bounds;
+    struct hdi_run_bounds bounds;
 };
 
 // What every line must at least have when place 0 of the split is unit `first`;

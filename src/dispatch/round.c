@@ -18,7 +18,8 @@ static int64_t sixteenths(uint64_t cycles)
 void hdi_set_preference(struct hdi_dispatcher *d, uint32_t channel)
 {
     const struct hdi_policy *policy = &d->policy;
-    const struct hdi_entry *head = hdi_channel_head(&d->channel[channel]);
+    const struct hdi_channel_entry *head =
+        hdi_channel_head(&d->channel[channel]);
     int64_t prefer = head->packet.prefer;
 
     d->expected[channel] = head->runs > 0 ? head->mean : head->packet.expected;
@@ -53,7 +54,7 @@ static void set_priority(struct hdi_dispatcher *d, uint32_t channel,
 void hdi_take_head(struct hdi_dispatcher *d, uint32_t channel)
 {
     struct hdi_channel *c = &d->channel[channel];
-    const struct hdi_entry *head = hdi_channel_head(c);
+    const struct hdi_channel_entry *head = hdi_channel_head(c);
     struct hdi_match *match = &d->match;
 
     d->divisible[channel / 64] &= ~hdi_bit(channel);

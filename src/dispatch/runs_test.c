@@ -74,7 +74,7 @@ static void all_forms_agree(const uint64_t *map, unsigned blocks,
 
     CHECK(hdi_run_walk(map, blocks) == exact);
     CHECK(hdi_run_exact(map, blocks) == exact);
-    const struct hdi_lanes *lanes;
+    const struct hdi_simd *lanes;
     for (unsigned i = 0; (lanes = hdi_lanes_at(i)); i++)
         CHECK(lanes->run(map, hdi_map_words(blocks)) == exact);
 
@@ -137,7 +137,7 @@ static void eight_maps_at_once_agree(void)
 {
     uint64_t maps[HDI_LANE_WORDS];
     uint16_t found[HDI_LANES];
-    const struct hdi_lanes *lanes;
+    const struct hdi_simd *lanes;
 
     for (unsigned round = 0; round < 20000; round++) {
         for (unsigned i = 0; i < HDI_LANES; i++) {

@@ -10,7 +10,7 @@ enum {
     LANE_BLOCKS = 128
 };
 
-static hd_status check_resource(const struct hdi_resource *resource,
+static hd_status check_resource(const struct hdi_module_resource *resource,
                                 uint32_t units, struct hd_error *error)
 {
     const char *name = resource->name;
@@ -76,7 +76,7 @@ static bool place_lines(struct hdi_shape *shape)
     shape->line_count = 0;
     for (int small = 1; small >= 0; small--) {
         for (uint32_t r = 0; r < shape->resource_count; r++) {
-            const struct hdi_resource *resource = &shape->resources[r];
+            const struct hdi_module_resource *resource = &shape->resources[r];
             if (resource->contiguous && hdi_has_lanes(resource) == small)
                 room = room && add_lines(shape, r, HDI_LINE_RUN);
         }
@@ -155,7 +155,7 @@ hd_status hdi_shape_init(struct hdi_shape *shape, struct hd_error *error)
     memset(shape->line_share, 0, sizeof(shape->line_share));
     shape->alone = shape->special = false;
     for (uint32_t r = 0; r < shape->resource_count; r++) {
-        const struct hdi_resource *resource = &shape->resources[r];
+        const struct hdi_module_resource *resource = &shape->resources[r];
         shape->alone |= resource->contiguous &&
                         !(hdi_has_lanes(resource) && resource->group == 1);
         shape->special |= resource->search == HDI_SEARCH_SAMPLED;

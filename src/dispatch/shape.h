@@ -19,13 +19,13 @@ enum {
     HDI_MAX_LINES = 1024
 };
 
-enum hdi_search {
+enum hdi_search_kind {
     HDI_SEARCH_EXACT,
     HDI_SEARCH_GROUPED,
     HDI_SEARCH_SAMPLED
 };
 
-struct hdi_resource {
+struct hdi_module_resource {
     char name[32];
     uint32_t blocks; // of one unit, or of the module when shared
     bool shared;
@@ -33,7 +33,7 @@ struct hdi_resource {
     // First class, of a unit: all waves of a group on a unit take one run side
     // by side. Otherwise every wave has a run of its own.
     bool together;
-    enum hdi_search search;
+    enum hdi_search_kind search;
     uint32_t group;         // HDI_SEARCH_GROUPED: divides blocks; else 1
     const uint16_t *shifts; // HDI_SEARCH_SAMPLED: ascending, the caller's
     uint32_t shift_count;
@@ -66,7 +66,7 @@ struct hdi_shape {
     uint32_t modules, units;
     uint32_t waves; // the most a unit can hold
     uint32_t resource_count;
-    struct hdi_resource resources[HDI_MAX_RESOURCES];
+    struct hdi_module_resource resources[HDI_MAX_RESOURCES];
 
     // Made by hdi_shape_init().
     uint32_t count_begin, line_count;
@@ -92,7 +92,7 @@ struct hdi_shape {
 hd_status hdi_shape_init(struct hdi_shape *shape, struct hd_error *error);
 
 // Whether its maps are among the lanes.
-static inline bool hdi_has_lanes(const struct hdi_resource *resource)
+static inline bool hdi_has_lanes(const struct hdi_module_resource *resource)
 {
     return resource->contiguous && resource->blocks <= 128;
 }
@@ -105,7 +105,7 @@ static inline uint32_t hdi_holders(const struct hdi_shape *shape,
 }
 
 // A need of `amount` blocks as it is searched and taken.
-static inline uint32_t hdi_rounded(const struct hdi_resource *resource,
+static inline uint32_t hdi_rounded(const struct hdi_module_resource *resource,
                                    uint32_t amount)
 {
     uint32_t group = resource->group;

@@ -15,14 +15,14 @@ struct node {
     uint32_t axis;
 };
 
-struct hdi_boxes {
+struct hdi_box_tree {
     const struct hd_grid *boxes;
     struct node *nodes;
     uint32_t count, capacity;
 };
 
 struct building {
-    struct hdi_boxes *tree;
+    struct hdi_box_tree *tree;
     const struct hd_grid *boxes;
     bool sparse;
     struct hdi_boxes_fault *fault;
@@ -41,7 +41,7 @@ static int ascending(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static uint32_t add_node(struct hdi_boxes *tree, struct node node)
+static uint32_t add_node(struct hdi_box_tree *tree, struct node node)
 {
     if (tree->count == tree->capacity) {
         uint32_t capacity = tree->capacity ? 2 * tree->capacity : 64;
@@ -158,11 +158,12 @@ static uint32_t divide(struct building *b, const struct hd_grid *cell,
     return node;
 }
 
-struct hdi_boxes *hdi_boxes_build(const struct hd_grid *grid,
-                                  const struct hd_grid *boxes, uint32_t count,
-                                  bool sparse, struct hdi_boxes_fault *fault)
+struct hdi_box_tree *hdi_boxes_build(const struct hd_grid *grid,
+                                     const struct hd_grid *boxes,
+                                     uint32_t count, bool sparse,
+                                     struct hdi_boxes_fault *fault)
 {
-    struct hdi_boxes *tree = calloc(1, sizeof(*tree));
+    struct hdi_box_tree *tree = calloc(1, sizeof(*tree));
     uint32_t *all = malloc((count + 1) * sizeof(*all));
     int64_t *cuts = malloc((2 * (size_t)count + 1) * sizeof(*cuts));
 
@@ -184,7 +185,7 @@ struct hdi_boxes *hdi_boxes_build(const struct hd_grid *grid,
     return NULL;
 }
 
-void hdi_boxes_free(struct hdi_boxes *tree)
+void hdi_boxes_free(struct hdi_box_tree *tree)
 {
     if (!tree)
         return;
@@ -192,7 +193,7 @@ void hdi_boxes_free(struct hdi_boxes *tree)
     free(tree);
 }
 
-uint32_t hdi_boxes_find(const struct hdi_boxes *tree, const int64_t *index)
+uint32_t hdi_boxes_find(const struct hdi_box_tree *tree, const int64_t *index)
 {
     const struct node *node = tree->nodes;
 
@@ -202,7 +203,7 @@ uint32_t hdi_boxes_find(const struct hdi_boxes *tree, const int64_t *index)
     return node->left;
 }
 
-static void meet(const struct hdi_boxes *tree, uint32_t at,
+static void meet(const struct hdi_box_tree *tree, uint32_t at,
                  const struct hd_grid *box,
                  void (*visit)(void *data, uint32_t which), void *data)
 {
@@ -219,7 +220,7 @@ static void meet(const struct hdi_boxes *tree, uint32_t at,
         meet(tree, node->right, box, visit, data);
 }
 
-void hdi_boxes_meet(const struct hdi_boxes *tree, const struct hd_grid *box,
+void hdi_boxes_meet(const struct hdi_box_tree *tree, const struct hd_grid *box,
                     void (*visit)(void *data, uint32_t which), void *data)
 {
     meet(tree, 0, box, visit, data);

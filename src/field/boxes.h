@@ -11,7 +11,7 @@
 
 #include "heddle/field.h"
 
-struct hdi_boxes;
+struct hdi_box_tree;
 
 struct hdi_boxes_fault {
     enum {
@@ -27,19 +27,20 @@ struct hdi_boxes_fault {
 // Build the tree of `count` boxes inside `grid`. The boxes stay the caller's,
 // and must stay. NULL with `fault` set when two overlap or, unless `sparse`,
 // something of the grid is in none.
-struct hdi_boxes *hdi_boxes_build(const struct hd_grid *grid,
-                                  const struct hd_grid *boxes, uint32_t count,
-                                  bool sparse, struct hdi_boxes_fault *fault);
-void hdi_boxes_free(struct hdi_boxes *tree);
+struct hdi_box_tree *hdi_boxes_build(const struct hd_grid *grid,
+                                     const struct hd_grid *boxes,
+                                     uint32_t count, bool sparse,
+                                     struct hdi_boxes_fault *fault);
+void hdi_boxes_free(struct hdi_box_tree *tree);
 
 #define HDI_NO_BOX UINT32_MAX
 
 // The box that a point of the grid is in, or HDI_NO_BOX.
-uint32_t hdi_boxes_find(const struct hdi_boxes *tree, const int64_t *index);
+uint32_t hdi_boxes_find(const struct hdi_box_tree *tree, const int64_t *index);
 
 // Call `visit` for every box that shares points with `box`; more than once for
 // a box, if a cut goes through both.
-void hdi_boxes_meet(const struct hdi_boxes *tree, const struct hd_grid *box,
+void hdi_boxes_meet(const struct hdi_box_tree *tree, const struct hd_grid *box,
                     void (*visit)(void *data, uint32_t which), void *data);
 
 #endif

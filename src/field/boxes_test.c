@@ -17,7 +17,8 @@ static void cover_is_found_and_every_point_too(void)
                                     box(60, 30, 40, 70), box(30, 0, 70, 30),
                                     box(30, 30, 30, 30)};
     struct hdi_boxes_fault fault;
-    struct hdi_boxes *tree = hdi_boxes_build(&plane, boxes, 5, false, &fault);
+    struct hdi_box_tree *tree =
+        hdi_boxes_build(&plane, boxes, 5, false, &fault);
 
     CHECK(tree);
     for (int64_t i = 0; i < 100; i++)
@@ -39,7 +40,7 @@ static void gap_and_overlap_are_named(void)
     CHECK(!hdi_boxes_build(&plane, boxes, 3, false, &fault));
     CHECK(fault.what == HDI_BOXES_GAP);
     CHECK(fault.where.offset[0] == 99 && fault.where.offset[1] == 99);
-    struct hdi_boxes *tree = hdi_boxes_build(&plane, boxes, 3, true, &fault);
+    struct hdi_box_tree *tree = hdi_boxes_build(&plane, boxes, 3, true, &fault);
     CHECK(tree);
     CHECK(hdi_boxes_find(tree, (int64_t[]){99, 99}) == HDI_NO_BOX);
     CHECK(hdi_boxes_find(tree, (int64_t[]){99, 98}) == 2);
@@ -64,7 +65,7 @@ static void many_boxes_take_no_square_of_time(void)
 
     for (int64_t i = 0; i < SIDE * SIDE; i++)
         boxes[i] = box(i / SIDE * 3, i % SIDE * 2, 3, 2);
-    struct hdi_boxes *tree =
+    struct hdi_box_tree *tree =
         hdi_boxes_build(&big, boxes, SIDE * SIDE, false, &fault);
     CHECK(tree);
     CHECK(hdi_boxes_find(tree, (int64_t[]){3 * 77 + 1, 2 * 99}) ==
@@ -91,7 +92,8 @@ static void boxes_that_meet_are_found(void)
     const struct hd_grid boxes[] = {box(0, 0, 50, 50), box(0, 50, 50, 50),
                                     box(50, 0, 50, 100)};
     struct hdi_boxes_fault fault;
-    struct hdi_boxes *tree = hdi_boxes_build(&plane, boxes, 3, false, &fault);
+    struct hdi_box_tree *tree =
+        hdi_boxes_build(&plane, boxes, 3, false, &fault);
     struct meeting m = {0};
     struct hd_grid asked = box(49, 0, 2, 50);
 

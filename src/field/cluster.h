@@ -17,7 +17,7 @@ enum {
 
 // A plan with the moves of this process's nodes.
 struct hdi_route {
-    struct hdi_plan *plan;
+    struct hdi_move_plan *plan;
     struct hdi_moves *to, *from; // of each node here
     uint64_t used;               // when
 };

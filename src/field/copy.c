@@ -190,7 +190,8 @@ static bool clip(const struct hdi_span *spans, size_t count, int64_t step,
     return true;
 }
 
-static bool copy_part(const struct hdi_plan *plan, const struct hdi_move *move,
+static bool copy_part(const struct hdi_move_plan *plan,
+                      const struct hdi_move *move,
                       const struct hdi_part_of_move *part,
                       struct hdi_array array, bool packing,
                       struct hdi_copy *copy)
@@ -224,7 +225,8 @@ static bool copy_part(const struct hdi_plan *plan, const struct hdi_move *move,
     return done;
 }
 
-bool hdi_move_pack(const struct hdi_plan *plan, const struct hdi_move *move,
+bool hdi_move_pack(const struct hdi_move_plan *plan,
+                   const struct hdi_move *move,
                    const struct hdi_part_of_move *part, size_t element,
                    const struct hdi_store *store, const void *memory,
                    void *buffer)
@@ -239,7 +241,8 @@ bool hdi_move_pack(const struct hdi_plan *plan, const struct hdi_move *move,
     return copy_part(plan, move, part, array, true, &copy);
 }
 
-bool hdi_move_unpack(const struct hdi_plan *plan, const struct hdi_move *move,
+bool hdi_move_unpack(const struct hdi_move_plan *plan,
+                     const struct hdi_move *move,
                      const struct hdi_part_of_move *part, size_t element,
                      const struct hdi_store *store, const void *buffer,
                      void *memory)
@@ -254,10 +257,10 @@ bool hdi_move_unpack(const struct hdi_plan *plan, const struct hdi_move *move,
     return copy_part(plan, move, part, array, false, &copy);
 }
 
-void hdi_move_copy(const struct hdi_plan *plan, const struct hdi_move *move,
-                   size_t element, const struct hdi_store *from,
-                   const void *from_memory, const struct hdi_store *to,
-                   void *to_memory)
+void hdi_move_copy(const struct hdi_move_plan *plan,
+                   const struct hdi_move *move, size_t element,
+                   const struct hdi_store *from, const void *from_memory,
+                   const struct hdi_store *to, void *to_memory)
 {
     struct hdi_array source = hdi_move_source(plan, move, from);
     struct hdi_array target = hdi_move_target(plan, move, to);

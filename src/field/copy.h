@@ -40,19 +40,21 @@ int64_t hdi_part_size(const struct hdi_part_of_move *part, unsigned rank);
 
 // Copy a part of a move between the source's array and a dense buffer, or the
 // buffer and the target's array. False when memory is short.
-bool hdi_move_pack(const struct hdi_plan *plan, const struct hdi_move *move,
+bool hdi_move_pack(const struct hdi_move_plan *plan,
+                   const struct hdi_move *move,
                    const struct hdi_part_of_move *part, size_t element,
                    const struct hdi_store *store, const void *memory,
                    void *buffer);
-bool hdi_move_unpack(const struct hdi_plan *plan, const struct hdi_move *move,
+bool hdi_move_unpack(const struct hdi_move_plan *plan,
+                     const struct hdi_move *move,
                      const struct hdi_part_of_move *part, size_t element,
                      const struct hdi_store *store, const void *buffer,
                      void *memory);
 
 // Copy a whole move from memory to memory.
-void hdi_move_copy(const struct hdi_plan *plan, const struct hdi_move *move,
-                   size_t element, const struct hdi_store *from,
-                   const void *from_memory, const struct hdi_store *to,
-                   void *to_memory);
+void hdi_move_copy(const struct hdi_move_plan *plan,
+                   const struct hdi_move *move, size_t element,
+                   const struct hdi_store *from, const void *from_memory,
+                   const struct hdi_store *to, void *to_memory);
 
 #endif

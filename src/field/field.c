@@ -219,7 +219,7 @@ bool hd_field_block(struct hd_field *field, const int64_t *index,
 struct evaluating {
     const struct hd_view *view;
     const struct hdi_move *move;
-    const struct hdi_plan *plan;
+    const struct hdi_move_plan *plan;
     struct hdi_array to;
     char *memory;
     uint64_t element;
@@ -249,7 +249,7 @@ static void evaluate(const struct evaluating *e, unsigned axis, int64_t *index,
 }
 
 static void copy_from_memory(const struct hd_view *view,
-                             const struct hdi_plan *plan,
+                             const struct hdi_move_plan *plan,
                              const struct hdi_move *move, struct hdi_array to,
                              char *memory)
 {
@@ -275,7 +275,8 @@ static void copy_from_memory(const struct hd_view *view,
 }
 
 static void take_move(struct hd_field *field, const struct hd_view *view,
-                      const struct hdi_plan *plan, const struct hdi_move *move)
+                      const struct hdi_move_plan *plan,
+                      const struct hdi_move *move)
 {
     const struct hdi_store *store;
     char *memory = hdi_field_memory(field, move->to, &store);
@@ -302,7 +303,7 @@ static hd_status take_values(struct hd_field *field, const struct hd_view *view,
                              struct hd_error *error)
 {
     struct hdi_affine affine = {{0}, {0}, {0}};
-    struct hdi_plan *plan;
+    struct hdi_move_plan *plan;
     struct hdi_moves moves = {0};
     struct hd_map *whole;
 

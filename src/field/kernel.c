@@ -15,8 +15,8 @@
 #include "launch/start.h"
 
 enum {
-    MOST_LOCAL = 64, // work-items of a group along an axis
-    MOST_ARGS = 64
+    MAX_LOCAL = 64, // work-items of a group along an axis
+    MAX_ARGS = 64
 };
 
 // Address space for one field on one node.
@@ -117,7 +117,7 @@ static uint32_t local_size(const struct hd_map *map, unsigned axis)
 {
     int64_t places =
         map->grid.extent[axis] > map->task[axis] ? map->task[axis] : 0;
-    uint32_t size = MOST_LOCAL;
+    uint32_t size = MAX_LOCAL;
 
     for (uint64_t s = 0; s < map->count && size > 1; s++) {
         struct hd_grid box;
@@ -147,8 +147,8 @@ static hd_status launch(struct kernel_run *k, const struct hd_grid *block,
                         char **arrays, struct hd_error *error)
 {
     const struct hd_field *output = k->forall->output;
-    struct hd_buffer *buffers[MOST_ARGS] = {NULL};
-    struct hd_arg args[MOST_ARGS];
+    struct hd_buffer *buffers[MAX_ARGS] = {NULL};
+    struct hd_arg args[MAX_ARGS];
     struct hd_box box = {{0}, {1, 1, 1}};
     struct hd_start start = {.box = &box};
     struct hd_piece piece;
@@ -204,7 +204,7 @@ static hd_status run_block(struct hd_task *task, const struct hd_tile *output,
     uint32_t here = task->node - hdi_cluster_first(field->cluster);
     struct space *spaces = &k->spaces[here * (forall->input_count + 1)];
     struct hdi_window window, whole = {0}, other;
-    char *arrays[MOST_ARGS + 1];
+    char *arrays[MAX_ARGS + 1];
 
     tile_of_field(&identity, output, grid, &window);
     HDI_TRY(place_window(&spaces[0], grid, field->element, forall->update,
@@ -297,8 +297,8 @@ static hd_status reach(void *data, const struct hd_grid *block,
                        struct hd_grid *boxes, struct hd_error *error)
 {
     struct kernel_run *k = data;
-    struct hd_footprint footprints[MOST_ARGS];
-    struct hd_arg args[MOST_ARGS];
+    struct hd_footprint footprints[MAX_ARGS];
+    struct hd_arg args[MAX_ARGS];
     struct hd_piece piece;
 
     find_piece(k, block, &piece);
@@ -338,12 +338,12 @@ static hd_status check_kernel(const struct kernel_run *k,
     const struct hd_forall *forall = k->forall;
     const struct hd_grid *grid = &forall->output->map->grid;
 
-    if (grid->rank > 3 || k->arg_count > MOST_ARGS ||
-        forall->input_count > MOST_ARGS)
+    if (grid->rank > 3 || k->arg_count > MAX_ARGS ||
+        forall->input_count > MAX_ARGS)
         return hdi_fail(error, HD_EINVAL,
                         "a kernel computes fields of 1 to 3 axes, with %d "
                         "arguments and inputs at most",
-                        MOST_ARGS);
+                        MAX_ARGS);
     for (unsigned i = 0; i < grid->rank; i++)
         if (grid->offset[i] != 0)
             return hdi_fail(error, HD_EINVAL,
@@ -380,7 +380,7 @@ static hd_status check_kernel(const struct kernel_run *k,
 static hd_status check_launch(const struct kernel_run *k,
                               struct hd_error *error)
 {
-    struct hd_arg args[MOST_ARGS];
+    struct hd_arg args[MAX_ARGS];
     struct hd_buffer *any = NULL;
     char byte;
 

@@ -11,7 +11,7 @@ static hd_status count_sizes(const struct hd_map *from,
 {
     struct hdi_affine affine = {{0}, {0}, {0}};
     struct hdi_moves moves = {0};
-    struct hdi_plan *plan;
+    struct hdi_move_plan *plan;
     hd_status status = HD_OK;
 
     for (unsigned i = 0; i < map->grid.rank; i++) {

@@ -51,7 +51,7 @@ struct hd_map {
 
     // BOXES.
     struct hd_grid *boxes; // in ordinals
-    struct hdi_boxes *tree;
+    struct hdi_box_tree *tree;
 
     // TABLE and BOXES: the numbers of each node, from first[node] on.
     uint64_t *first, *numbers;

@@ -45,7 +45,7 @@ static hd_status to_ordinals(const struct hd_map *source,
     return HD_OK;
 }
 
-static hd_status relate(struct hdi_plan *plan, struct hd_error *error)
+static hd_status relate(struct hdi_move_plan *plan, struct hd_error *error)
 {
     unsigned named = 0;
 
@@ -78,9 +78,9 @@ static hd_status relate(struct hdi_plan *plan, struct hd_error *error)
 hd_status hdi_plan_create(const struct hd_map *source,
                           const struct hd_map *target,
                           const struct hdi_affine *affine,
-                          struct hdi_plan **plan, struct hd_error *error)
+                          struct hdi_move_plan **plan, struct hd_error *error)
 {
-    struct hdi_plan *p = calloc(1, sizeof(*p));
+    struct hdi_move_plan *p = calloc(1, sizeof(*p));
     if (!p)
         return hdi_fail(error, HD_ENOMEM, "no memory for a plan");
 
@@ -98,7 +98,7 @@ hd_status hdi_plan_create(const struct hd_map *source,
     return HD_OK;
 }
 
-void hdi_plan_destroy(struct hdi_plan *plan)
+void hdi_plan_destroy(struct hdi_move_plan *plan)
 {
     if (!plan)
         return;
@@ -114,7 +114,7 @@ void hdi_plan_destroy(struct hdi_plan *plan)
 // Enumerating ---------------------------------------------------------------
 
 struct listing {
-    const struct hdi_plan *plan;
+    const struct hdi_move_plan *plan;
     struct hdi_moves *moves;
     struct hdi_move move; // being put together
     bool pushing;
@@ -151,7 +151,7 @@ static bool append(struct listing *l)
 // Choose a class of the other side on each axis of the target from `axis` on.
 static bool choose(struct listing *l, unsigned axis)
 {
-    const struct hdi_plan *plan = l->plan;
+    const struct hdi_move_plan *plan = l->plan;
     struct hdi_move *move = &l->move;
 
     if (axis == plan->target->grid.rank)
@@ -181,7 +181,7 @@ static bool choose(struct listing *l, unsigned axis)
 }
 
 // The class that a source axis without one of the target's has, at its start.
-static int64_t fixed_class(const struct hdi_plan *plan, unsigned k)
+static int64_t fixed_class(const struct hdi_move_plan *plan, unsigned k)
 {
     const struct hdi_axis *axis = hdi_side_axis(&plan->from, k);
 
@@ -191,7 +191,7 @@ static int64_t fixed_class(const struct hdi_plan *plan, unsigned k)
 static bool list_target(void *data, const int64_t *class)
 {
     struct listing *l = data;
-    const struct hdi_plan *plan = l->plan;
+    const struct hdi_move_plan *plan = l->plan;
 
     memcpy(l->move.target_class, class, sizeof(l->move.target_class));
     for (unsigned k = 0; k < plan->source->grid.rank; k++)
@@ -203,7 +203,7 @@ static bool list_target(void *data, const int64_t *class)
 static bool list_source(void *data, const int64_t *class)
 {
     struct listing *l = data;
-    const struct hdi_plan *plan = l->plan;
+    const struct hdi_move_plan *plan = l->plan;
 
     memcpy(l->move.source_class, class, sizeof(l->move.source_class));
     for (unsigned k = 0; k < plan->source->grid.rank; k++)
@@ -235,7 +235,7 @@ static int in_order(const void *a, const void *b)
     return order ? order : compare(x->source_class, y->source_class);
 }
 
-static bool list(const struct hdi_plan *plan, uint32_t node, bool pushing,
+static bool list(const struct hdi_move_plan *plan, uint32_t node, bool pushing,
                  struct hdi_moves *moves)
 {
     struct listing l = {plan, moves, {0}, pushing};
@@ -251,19 +251,19 @@ static bool list(const struct hdi_plan *plan, uint32_t node, bool pushing,
     return true;
 }
 
-bool hdi_plan_to(const struct hdi_plan *plan, uint32_t node,
+bool hdi_plan_to(const struct hdi_move_plan *plan, uint32_t node,
                  struct hdi_moves *moves)
 {
     return list(plan, node, false, moves);
 }
 
-bool hdi_plan_from(const struct hdi_plan *plan, uint32_t node,
+bool hdi_plan_from(const struct hdi_move_plan *plan, uint32_t node,
                    struct hdi_moves *moves)
 {
     return list(plan, node, true, moves);
 }
 
-struct hdi_array hdi_move_source(const struct hdi_plan *plan,
+struct hdi_array hdi_move_source(const struct hdi_move_plan *plan,
                                  const struct hdi_move *move,
                                  const struct hdi_store *store)
 {
@@ -288,7 +288,7 @@ struct hdi_array hdi_move_source(const struct hdi_plan *plan,
     return array;
 }
 
-struct hdi_array hdi_move_target(const struct hdi_plan *plan,
+struct hdi_array hdi_move_target(const struct hdi_move_plan *plan,
                                  const struct hdi_move *move,
                                  const struct hdi_store *store)
 {

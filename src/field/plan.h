@@ -35,7 +35,7 @@ struct hdi_moves {
     size_t count, room;
 };
 
-struct hdi_plan {
+struct hdi_move_plan {
     struct hd_map *source, *target; // held
     struct hdi_affine indices;      // as given
     struct hdi_affine affine;       // of ordinals
@@ -48,22 +48,22 @@ struct hdi_plan {
 hd_status hdi_plan_create(const struct hd_map *source,
                           const struct hd_map *target,
                           const struct hdi_affine *affine,
-                          struct hdi_plan **plan, struct hd_error *error);
-void hdi_plan_destroy(struct hdi_plan *plan);
+                          struct hdi_move_plan **plan, struct hd_error *error);
+void hdi_plan_destroy(struct hdi_move_plan *plan);
 
 // Append the moves to a node, or from one; false when memory is short. Both
 // give those between one pair of nodes in the same order.
-bool hdi_plan_to(const struct hdi_plan *plan, uint32_t node,
+bool hdi_plan_to(const struct hdi_move_plan *plan, uint32_t node,
                  struct hdi_moves *moves);
-bool hdi_plan_from(const struct hdi_plan *plan, uint32_t node,
+bool hdi_plan_from(const struct hdi_move_plan *plan, uint32_t node,
                    struct hdi_moves *moves);
 
 // The arrays that a move is between. The source's has the steps of the target's
 // axes.
-struct hdi_array hdi_move_source(const struct hdi_plan *plan,
+struct hdi_array hdi_move_source(const struct hdi_move_plan *plan,
                                  const struct hdi_move *move,
                                  const struct hdi_store *store);
-struct hdi_array hdi_move_target(const struct hdi_plan *plan,
+struct hdi_array hdi_move_target(const struct hdi_move_plan *plan,
                                  const struct hdi_move *move,
                                  const struct hdi_store *store);
 

@@ -38,7 +38,8 @@ static bool add_part(void *data, const struct hdi_piece *piece)
 
     if (store->count == b->room) {
         size_t room = b->room ? 2 * b->room : 4;
-        struct hdi_part *parts = realloc(store->parts, room * sizeof(*parts));
+        struct hdi_stored_piece *parts =
+            realloc(store->parts, room * sizeof(*parts));
 
         if (!parts)
             return false;
@@ -47,16 +48,16 @@ static bool add_part(void *data, const struct hdi_piece *piece)
     }
     for (unsigned i = 0; i < store->map->grid.rank; i++)
         size *= hdi_map_piece_extent(store->map, piece, i);
-    store->parts[store->count++] =
-        (struct hdi_part){hdi_piece_key(store->map, piece), store->size};
+    store->parts[store->count++] = (struct hdi_stored_piece){
+        hdi_piece_key(store->map, piece), store->size};
     store->size += size;
     return true;
 }
 
 static int by_key(const void *a, const void *b)
 {
-    uint64_t x = ((const struct hdi_part *)a)->key;
-    uint64_t y = ((const struct hdi_part *)b)->key;
+    uint64_t x = ((const struct hdi_stored_piece *)a)->key;
+    uint64_t y = ((const struct hdi_stored_piece *)b)->key;
 
     return x < y ? -1 : x > y;
 }

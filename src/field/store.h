@@ -5,7 +5,7 @@
 
 #include "field/map.h"
 
-struct hdi_part {
+struct hdi_stored_piece {
     uint64_t key;  // of the piece
     int64_t begin; // where its array begins [elements]
 };
@@ -14,8 +14,8 @@ struct hdi_store {
     const struct hd_map *map;
     uint32_t node;
     size_t count;
-    struct hdi_part *parts; // by ascending key
-    int64_t size;           // [elements]
+    struct hdi_stored_piece *parts; // by ascending key
+    int64_t size;                   // [elements]
 };
 
 // False when memory is short. The map must stay.

@@ -385,7 +385,7 @@ static hd_status place(struct planner *p, struct hd_error *error)
                                   .size
                             : p->graph->scratch.at[item->scratch].size;
         arena->parts[i] =
-            (struct hdi_part){.offset = placed.offset[i], .size = size};
+            (struct hdi_byte_range){.offset = placed.offset[i], .size = size};
         if (is_slot)
             p->graph->slots.at[item->slot].part = i;
         else
@@ -539,7 +539,7 @@ void hdi_arena_free(struct hd_graph *graph)
 static hd_status make_parts(struct hdi_arena *arena, struct hd_error *error)
 {
     for (uint32_t i = 0; i < arena->part_count; i++) {
-        const struct hdi_part *part = &arena->parts[i];
+        const struct hdi_byte_range *part = &arena->parts[i];
         HDI_TRY(hd_buffer_sub(arena->block, part->offset, part->size,
                               &arena->made[i], error));
         arena->made_count = i + 1;

@@ -383,7 +383,7 @@ hd_status hd_graph_order(struct hd_graph *graph, hd_pass before, hd_pass after,
         return no_memory(error);
 
     hdi_graph_unprepare(graph);
-    graph->orders.at[graph->orders.count++] = (struct hdi_order){
+    graph->orders.at[graph->orders.count++] = (struct hdi_stated_order){
         .from = before - 1, .to = after - 1, .where = where_copy};
     return HD_OK;
 }

@@ -29,7 +29,7 @@ static void no_room(lua_State *lua, uint32_t count)
             no_room(lua, (array).count);                     \
     } while (0)
 
-static void clear_block(struct hdi_block *b)
+static void clear_block(struct hdi_command_block *b)
 {
     b->reads.count = b->writes.count = b->overwrites.count = 0;
     b->commands.count = 0;
@@ -40,7 +40,7 @@ static void clear_block(struct hdi_block *b)
     b->keep = false;
 }
 
-void hdi_block_free(struct hdi_block *b)
+void hdi_block_free(struct hdi_command_block *b)
 {
     free(b->reads.at);
     free(b->writes.at);
@@ -56,7 +56,7 @@ void hdi_block_free(struct hdi_block *b)
 hd_pass hdi_block_pass(lua_State *lua, const char *name, const char *where)
 {
     struct hdi_language *l = hdi_language_of(lua);
-    struct hdi_block *b = &l->block;
+    struct hdi_command_block *b = &l->block;
     struct hd_error error;
     hd_pass pass = 0;
 
@@ -93,9 +93,10 @@ hd_pass hdi_block_pass(lua_State *lua, const char *name, const char *where)
     return pass;
 }
 
-void hdi_block_resource(lua_State *lua, enum hdi_use use, hd_resource resource)
+void hdi_block_resource(lua_State *lua, enum hdi_resource_use use,
+                        hd_resource resource)
 {
-    struct hdi_block *b = &hdi_language_of(lua)->block;
+    struct hdi_command_block *b = &hdi_language_of(lua)->block;
 
     switch (use) {
     case HDI_USE_READ:
@@ -130,7 +131,7 @@ static double to_number(lua_State *lua, int index, int place)
 
 static void add_number(lua_State *lua, int index, int place)
 {
-    struct hdi_block *b = &hdi_language_of(lua)->block;
+    struct hdi_command_block *b = &hdi_language_of(lua)->block;
 
     ROOM(lua, b->numbers, 1);
     b->numbers.at[b->numbers.count] = to_number(lua, index, place);
@@ -163,7 +164,7 @@ void hdi_command_pattern(lua_State *lua, int index, struct hd_command *command)
 
     lua_pushvalue(lua, index);
     uint32_t first = hdi_language_of(lua)->block.numbers.count;
-    struct hdi_block *b = &hdi_language_of(lua)->block;
+    struct hdi_command_block *b = &hdi_language_of(lua)->block;
     b->first_args.at[b->first_args.count - 1] = first;
     if (lua_type(lua, -1) == LUA_TTABLE)
         read_vector(lua, 2, &arg);
@@ -187,7 +188,7 @@ static void check_scratch(lua_State *lua, const struct hdi_lua_scratch *scratch,
 // The value at the top of the stack as argument `place`.
 static void read_arg(lua_State *lua, int place, struct hd_pass_arg *arg)
 {
-    struct hdi_block *b = &hdi_language_of(lua)->block;
+    struct hdi_command_block *b = &hdi_language_of(lua)->block;
     const struct hdi_lua_resource *resource;
     const struct hdi_lua_scratch *scratch;
     const struct hdi_lua_local *local;
@@ -303,7 +304,7 @@ static void read_range(lua_State *lua, int options, struct hd_range *range)
 static void end_block(lua_State *lua)
 {
     struct hdi_language *l = hdi_language_of(lua);
-    struct hdi_block *b = &l->block;
+    struct hdi_command_block *b = &l->block;
     const struct hd_command *last = &b->commands.at[b->commands.count - 1];
     static const char *const names[] = {"dispatch", "copy",  "clear", "fill",
                                         "prefetch", "flush", "sync"};
@@ -384,7 +385,7 @@ void hdi_block_outside(lua_State *lua, const char *function)
                          function);
 }
 
-static int stream_resources(lua_State *lua, enum hdi_use use)
+static int stream_resources(lua_State *lua, enum hdi_resource_use use)
 {
     static const char *const functions[] = {"read", "write", "overwrite"};
     const char *function = functions[use];
@@ -490,7 +491,7 @@ static int stream_finish(lua_State *lua)
 
 struct hd_command *hdi_command_add(lua_State *lua)
 {
-    struct hdi_block *b = &hdi_language_of(lua)->block;
+    struct hdi_command_block *b = &hdi_language_of(lua)->block;
 
     if (!b->inside_run)
         hdi_stream_statement(lua);
@@ -521,7 +522,7 @@ static void find_state(lua_State *lua)
 // dispatch([kernel,] {arguments}, {global =, group =, offset =})
 int hdi_commands_dispatch(lua_State *lua)
 {
-    struct hdi_block *b = &hdi_language_of(lua)->block;
+    struct hdi_command_block *b = &hdi_language_of(lua)->block;
 
     find_state(lua);
     const struct hdi_lua_kernel *kernel =
@@ -587,7 +588,7 @@ static int scratch_field(lua_State *lua)
 static int scratch(lua_State *lua)
 {
     struct hdi_language *l = hdi_language_of(lua);
-    struct hdi_block *b = &l->block;
+    struct hdi_command_block *b = &l->block;
     struct hdi_lua_scratch value = {.index = b->scratch.count,
                                     .pass = hd_graph_pass_count(l->graph),
                                     .extent = {1, 1, 1}};
@@ -648,7 +649,7 @@ void hdi_commands_add(lua_State *lua)
 void hdi_commands_end(lua_State *lua)
 {
     const struct hdi_language *l = hdi_language_of(lua);
-    const struct hdi_block *b = &l->block;
+    const struct hdi_command_block *b = &l->block;
 
     if (b->commands.count > 0)
         end_block(lua);

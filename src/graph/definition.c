@@ -158,7 +158,7 @@ static void bad_parameter(lua_State *lua, const char *pass, const char *name,
 
 // The value at the top: a resource, or a list of some.
 static void take_parameter(lua_State *lua, const char *pass, const char *name,
-                           enum hdi_use use)
+                           enum hdi_resource_use use)
 {
     const struct hdi_lua_resource *r =
         hdi_language_value(lua, -1, HDI_RESOURCE);
@@ -180,7 +180,8 @@ static void take_parameter(lua_State *lua, const char *pass, const char *name,
 }
 
 // Stack: 2 the parameters, 3 the definition.
-static void take_parameters(lua_State *lua, const char *pass, enum hdi_use use)
+static void take_parameters(lua_State *lua, const char *pass,
+                            enum hdi_resource_use use)
 {
     static const int places[] = {READ, WRITE, OVERWRITE};
 
@@ -200,7 +201,7 @@ static void take_parameters(lua_State *lua, const char *pass, enum hdi_use use)
 // definition {parameter = value, ..., name =, state =, priority =, device =}
 int hdi_definition_call(lua_State *lua)
 {
-    struct hdi_block *b = &hdi_language_of(lua)->block;
+    struct hdi_command_block *b = &hdi_language_of(lua)->block;
     char where[512];
 
     hdi_block_outside(lua, "a pass");

@@ -217,7 +217,7 @@ static int gather(lua_State *lua)
     return 1;
 }
 
-static bool is_written(const struct hdi_block *b, hd_resource resource)
+static bool is_written(const struct hdi_command_block *b, hd_resource resource)
 {
     for (uint32_t i = 0; i < b->writes.count; i++)
         if (b->writes.at[i] == resource)

@@ -5,7 +5,7 @@
 #include "base/error.h"
 
 enum {
-    MOST_ARGS = 64 // of a kernel that is looked at
+    MAX_ARGS = 64 // of a kernel that is looked at
 };
 
 // The last byte and one; only what is touched for certain counts.
@@ -126,13 +126,13 @@ hd_status hdi_graph_check_fit(struct hd_graph *graph,
     const struct hd_kernel *kernel = graph->kernels.at[command->kernel].kernel;
     uint64_t hash = hash_of(graph, pass, command);
     uint64_t *known = &graph->fitting[hash / 2 % HDI_STRINGS];
-    struct hd_footprint footprints[MOST_ARGS];
+    struct hd_footprint footprints[MAX_ARGS];
     struct hd_error ignored;
 
     // A checked kernel tells more: the work-item and the line.
     if (kernel->info.form == HD_FORM_CHECKED || *known == hash)
         return HD_OK;
-    if (command->arg_count > MOST_ARGS ||
+    if (command->arg_count > MAX_ARGS ||
         hd_kernel_footprint(kernel, &command->range,
                             graph->packed + command->args, command->arg_count,
                             NULL, footprints, &ignored) != HD_OK)

@@ -9,7 +9,7 @@
 #include "graph/shelf.h"
 
 enum {
-    MOST_TEXT = 16 << 20 // of a program [bytes]
+    MAX_TEXT = 16 << 20 // of a program [bytes]
 };
 
 static const uint64_t default_steps = 200000000;
@@ -27,7 +27,7 @@ static hd_status read_program(const char *path, struct hdi_text *text,
 
     size_t got;
     while ((got = fread(part, 1, sizeof(part), file)) > 0 &&
-           text->size <= MOST_TEXT)
+           text->size <= MAX_TEXT)
         hdi_text_append(text, part, got);
     int failure = ferror(file) ? errno : 0;
     fclose(file);
@@ -36,7 +36,7 @@ static hd_status read_program(const char *path, struct hdi_text *text,
                         strerror(failure));
     if (text->failed)
         return hdi_fail(error, HD_ENOMEM, "no memory to read %s", path);
-    if (text->size > MOST_TEXT)
+    if (text->size > MAX_TEXT)
         return hdi_fail(error, HD_ELIMIT, "%s is longer than 16 MiB", path);
     return HD_OK;
 }

@@ -9,8 +9,8 @@
 #include "graph/sandbox.h"
 
 enum {
-    MOST_DEPTH = 64,
-    MOST_NUMBER = 64 // characters
+    MAX_DEPTH = 64,
+    MAX_NUMBER = 64 // characters
 };
 
 struct reader {
@@ -140,7 +140,7 @@ static void push_string(struct reader *r)
 
 static void push_number(struct reader *r)
 {
-    char text[MOST_NUMBER];
+    char text[MAX_NUMBER];
     size_t size = 0;
 
     while (r->at < r->end && strchr("+-0123456789.eE", *r->at) && *r->at &&
@@ -194,7 +194,7 @@ static void push_object(struct reader *r)
 static void push_value(struct reader *r)
 {
     luaL_checkstack(r->lua, 4, NULL);
-    if (++r->depth > MOST_DEPTH)
+    if (++r->depth > MAX_DEPTH)
         fail(r, "too deep");
     if (take(r, '{')) {
         push_object(r);

@@ -53,14 +53,14 @@ struct hdi_lua_sampler {
 };
 
 // What a pass does with a resource.
-enum hdi_use {
+enum hdi_resource_use {
     HDI_USE_READ,
     HDI_USE_WRITE,
     HDI_USE_OVERWRITE
 };
 
 // The pass or block of commands being put together.
-struct hdi_block {
+struct hdi_command_block {
     bool inside_run; // of a definition, not of the stream
     enum hd_priority priority;
     const char *device; // NULL: any
@@ -93,7 +93,7 @@ struct hdi_language {
     const char *folder;  // of the program, "" or with a '/' at the end
     hd_resource *inputs; // one per input handed in; 0: not asked for yet
     bool *settings;      // one per setting given: asked for
-    struct hdi_block block;
+    struct hdi_command_block block;
     struct hdi_stream stream;
 };
 
@@ -114,11 +114,12 @@ void hdi_views_add(lua_State *lua);
 int hdi_language_end(lua_State *lua);
 void hdi_commands_end(lua_State *lua);
 
-void hdi_block_free(struct hdi_block *block);
+void hdi_block_free(struct hdi_command_block *block);
 
 // The block becomes a pass of the graph and is empty again.
 hd_pass hdi_block_pass(lua_State *lua, const char *name, const char *where);
-void hdi_block_resource(lua_State *lua, enum hdi_use use, hd_resource resource);
+void hdi_block_resource(lua_State *lua, enum hdi_resource_use use,
+                        hd_resource resource);
 
 // dispatch([kernel,] {arguments}, {global =, group =, offset =})
 int hdi_commands_dispatch(lua_State *lua);

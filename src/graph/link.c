@@ -208,7 +208,7 @@ bool hdi_graph_link(struct hd_graph *graph)
     }
     graph->data_edges = graph->edges.count;
     for (uint32_t i = 0; i < graph->orders.count; i++) {
-        const struct hdi_order *o = &graph->orders.at[i];
+        const struct hdi_stated_order *o = &graph->orders.at[i];
         if (o->from < graph->done || o->to < graph->done)
             continue;
         if (!HDI_ROOM(graph->edges, 1))

@@ -174,7 +174,7 @@ struct hdi_edge {
 };
 
 // One pass before another, because the program says so.
-struct hdi_order {
+struct hdi_stated_order {
     uint32_t from, to;
     const char *where;
 };
@@ -206,7 +206,7 @@ struct hdi_split {
 
 // What is scheduled: passes or, where some are split, parts. Without `pass`
 // each is the pass of its number, and the arrays are those of the passes.
-struct hdi_flow {
+struct hdi_task_graph {
     uint32_t count;
     uint32_t *successors, *first, *waits;
     struct hdi_weight *weights;
@@ -240,7 +240,7 @@ struct hdi_forecast {
     uint32_t known;         // passes that have run before
 };
 
-struct hdi_part {
+struct hdi_byte_range {
     uint64_t offset, size; // [bytes]
 };
 
@@ -249,7 +249,7 @@ struct hdi_arena {
     bool planned;          // slots and scratch have their parts
     bool current;          // the block is as planned
     uint64_t height, live; // of the block; most in it at one time [bytes]
-    struct hdi_part *parts;
+    struct hdi_byte_range *parts;
     uint32_t part_count, made_count;
     struct hd_buffer *block, **made; // parts, while there is a block
 };
@@ -269,7 +269,7 @@ struct hd_graph {
     HDI_ARRAY(struct hdi_argument) args;
     HDI_ARRAY(struct hdi_scratch) scratch;
     HDI_ARRAY(char) values; // of arguments; items start at multiples of 16
-    HDI_ARRAY(struct hdi_order) orders;
+    HDI_ARRAY(struct hdi_stated_order) orders;
     HDI_ARRAY(struct hdi_output) outputs;
     HDI_ARRAY(struct hdi_kernel_use) kernels;
     HDI_ARRAY(struct hdi_program_use) programs;
@@ -306,7 +306,7 @@ struct hd_graph {
     struct hd_arg *packed;     // as many as args; buffers are filled in late
     char *packed_values;       // what HD_PASS_NUMBERS became
     HDI_ARRAY(struct hdi_split) splits;
-    struct hdi_flow flow;
+    struct hdi_task_graph flow;
     struct hdi_task *tasks;     // as many as in the flow
     uint32_t first;             // pass that the run begins with
     struct hdi_weight *weights; // of each pass

@@ -171,7 +171,7 @@ static uint64_t simulate(const struct hd_graph *graph, unsigned workers,
                          uint32_t *waits, uint64_t *ends, struct queue ready,
                          struct queue running)
 {
-    const struct hdi_flow *flow = &graph->flow;
+    const struct hdi_task_graph *flow = &graph->flow;
     unsigned free_workers = workers;
     uint64_t now = 0;
 
@@ -219,7 +219,7 @@ static bool forecast(struct hd_graph *graph, unsigned workers)
 // Program order will do.
 static void rank_backwards(struct hd_graph *graph)
 {
-    const struct hdi_flow *flow = &graph->flow;
+    const struct hdi_task_graph *flow = &graph->flow;
 
     for (uint32_t task = flow->count; task-- > graph->first;) {
         uint64_t most = 0;
@@ -234,7 +234,7 @@ static void rank_backwards(struct hd_graph *graph)
 
 static bool rank_tasks(struct hd_graph *graph)
 {
-    const struct hdi_flow *flow = &graph->flow;
+    const struct hdi_task_graph *flow = &graph->flow;
     size_t n = flow->count + (size_t)1;
 
     graph->forecast.critical_path = 0;

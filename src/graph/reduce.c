@@ -11,22 +11,21 @@
 #include <string.h>
 
 enum {
-    MOST_STEPS = 32,      // back from one pass
-    MOST_PASSES = 1 << 16 // of a graph that is looked at
+    MAX_STEPS = 32,      // back from one pass
+    MAX_PASSES = 1 << 16 // of a graph that is looked at
 };
 
 struct walk {
     struct hd_graph *graph;
     const uint32_t *first; // edge of each pass
     uint32_t *seen;        // pass + 1 of the walk that came here
-    uint32_t stack[MOST_STEPS + 1], depth, steps;
+    uint32_t stack[MAX_STEPS + 1], depth, steps;
     uint32_t to, least; // of the walk; no edge of it comes from before
 };
 
 static void visit(struct walk *w, uint32_t pass)
 {
-    if (w->seen[pass] == w->to + 1 || pass <= w->least ||
-        w->steps == MOST_STEPS)
+    if (w->seen[pass] == w->to + 1 || pass <= w->least || w->steps == MAX_STEPS)
         return;
     w->steps++;
     w->seen[pass] = w->to + 1;
@@ -57,7 +56,7 @@ bool hdi_graph_reduce(struct hd_graph *graph)
     uint32_t passes = graph->passes.count, at = 0;
     struct hdi_edge *edges = graph->edges.at;
 
-    if (passes > MOST_PASSES)
+    if (passes > MAX_PASSES)
         return true;
     uint32_t *rooms = malloc(2 * (passes + (size_t)1) * sizeof(*rooms));
     if (!rooms)

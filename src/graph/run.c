@@ -287,7 +287,7 @@ static uint32_t start_successors(struct hd_graph *graph, uint32_t index)
 {
     uint32_t only = HDI_NONE, count = 0;
 
-    const struct hdi_flow *flow = &graph->flow;
+    const struct hdi_task_graph *flow = &graph->flow;
 
     for (uint32_t i = flow->first[index]; i < flow->first[index + 1]; i++) {
         uint32_t successor = flow->successors[i];
@@ -448,7 +448,7 @@ static void keep_results(struct hd_graph *graph)
 static void reset(struct hd_graph *graph,
                   const struct hd_graph_run_params *params)
 {
-    const struct hdi_flow *flow = &graph->flow;
+    const struct hdi_task_graph *flow = &graph->flow;
 
     graph->params = params ? *params : (struct hd_graph_run_params){0};
     graph->failed = HD_OK;
@@ -586,7 +586,7 @@ static hd_status begin_run(struct hd_graph *graph,
 static void start_first(struct hd_graph *graph)
 {
     struct hd_pool *pool = graph->context.launcher->pool;
-    const struct hdi_flow *flow = &graph->flow;
+    const struct hdi_task_graph *flow = &graph->flow;
     uint32_t left = 0;
 
     graph->start = hdi_now();

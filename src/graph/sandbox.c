@@ -14,7 +14,7 @@ enum {
     BYTES_PER_STEP = 64, // what making memory costs
     TIME_PER_STEP = 100, // far more than an instruction takes [ns]
     TRACE_LEVELS = 4,    // callers named in a message
-    MOST_LEVELS = 100    // of the stack that are looked at; each look is a walk
+    MAX_LEVELS = 100     // of the stack that are looked at; each look is a walk
 };
 
 static const uint64_t least_time = 2000000000; // [ns]
@@ -175,7 +175,7 @@ static int explain(lua_State *lua)
         lua_pushfstring(lua, "%s:%d: error() with a %s instead of a text",
                         s->path, hdi_sandbox_line(lua), luaL_typename(lua, 1));
     }
-    for (int level = 1; named <= TRACE_LEVELS && level < MOST_LEVELS &&
+    for (int level = 1; named <= TRACE_LEVELS && level < MAX_LEVELS &&
                         lua_getstack(lua, level, &at);
          level++) {
         lua_getinfo(lua, "l", &at);

@@ -21,7 +21,7 @@
 enum {
     LEAST_WORK = 400000, // of a pass in parts [ns]
     PART_WORK = 100000,  // of a part, at least [ns]
-    MOST_PARTS = 16
+    MAX_PARTS = 16
 };
 
 // Bytes of a resource, from the first up to the second; none if they are equal.
@@ -50,7 +50,7 @@ struct segments {
 
 struct derivation {
     struct hd_graph *graph;
-    struct hdi_flow *flow;
+    struct hdi_task_graph *flow;
     uint32_t *first_task;   // of each pass
     struct reach *reach;    // of splits: parts, by accesses
     size_t *first_reach;    // of each split
@@ -115,8 +115,8 @@ static bool can_split(const struct hd_graph *graph, uint32_t index,
             split->axis = i;
     }
     uint64_t parts = weight->work / PART_WORK;
-    if (parts > MOST_PARTS)
-        parts = MOST_PARTS;
+    if (parts > MAX_PARTS)
+        parts = MAX_PARTS;
     if (parts > split->groups[split->axis])
         parts = split->groups[split->axis];
     split->parts = (uint32_t)parts;
@@ -496,7 +496,7 @@ static bool begin_slots(struct derivation *d)
 static bool make_tasks(struct derivation *d)
 {
     struct hd_graph *graph = d->graph;
-    struct hdi_flow *flow = d->flow;
+    struct hdi_task_graph *flow = d->flow;
 
     for (uint32_t i = 0; i < graph->passes.count; i++) {
         uint32_t split = graph->passes.at[i].split;
@@ -531,7 +531,7 @@ static bool make_tasks(struct derivation *d)
 
 static bool list_links(struct derivation *d)
 {
-    struct hdi_flow *flow = d->flow;
+    struct hdi_task_graph *flow = d->flow;
     uint32_t count = flow->count;
 
     flow->successors = malloc((d->links.count + (size_t)1) * sizeof(uint32_t));
@@ -576,7 +576,7 @@ static void free_derivation(struct derivation *d)
 
 void hdi_graph_free_flow(struct hd_graph *graph)
 {
-    struct hdi_flow *flow = &graph->flow;
+    struct hdi_task_graph *flow = &graph->flow;
 
     if (flow->pass) { // else all this is the graph's
         free(flow->successors);
@@ -586,22 +586,22 @@ void hdi_graph_free_flow(struct hd_graph *graph)
     }
     free(flow->pass);
     free(flow->box);
-    *flow = (struct hdi_flow){0};
+    *flow = (struct hdi_task_graph){0};
 }
 
 bool hdi_graph_split(struct hd_graph *graph)
 {
-    struct hdi_flow *flow = &graph->flow;
+    struct hdi_task_graph *flow = &graph->flow;
 
     hdi_graph_free_flow(graph);
     if (!choose(graph))
         return false;
     if (graph->splits.count == 0) {
-        *flow = (struct hdi_flow){.count = graph->passes.count,
-                                  .successors = graph->successors,
-                                  .first = graph->first_successor,
-                                  .waits = graph->waits,
-                                  .weights = graph->weights};
+        *flow = (struct hdi_task_graph){.count = graph->passes.count,
+                                        .successors = graph->successors,
+                                        .first = graph->first_successor,
+                                        .waits = graph->waits,
+                                        .weights = graph->weights};
         return true;
     }
     struct derivation d = {

@@ -7,7 +7,7 @@
 #include "graph/language.h"
 
 enum {
-    MOST_VALUES = 1 << 24 // components read at one time
+    MAX_VALUES = 1 << 24 // components read at one time
 };
 
 // Half-precision numbers, as IEEE 754 has them.
@@ -93,7 +93,7 @@ static int values(lua_State *lua)
                                 "values: resource '%s' has %d elements",
                                 r->name, (int)elements);
     uint64_t count = check_count(lua, 3, "the count", elements - first);
-    if (count > elements - first || count * type->width > MOST_VALUES)
+    if (count > elements - first || count * type->width > MAX_VALUES)
         return hdi_sandbox_fail(lua, HD_EPROGRAM,
                                 "values: %d elements are more than resource "
                                 "'%s' has, or than can be read at one time",

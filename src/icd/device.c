@@ -413,7 +413,7 @@ static cl_int get_limits(const struct _cl_device_id *device,
         HDI_CL_IS(CL_DEVICE_IMAGE3D_MAX_HEIGHT, size_t, HDI_CL_IMAGE_3D_MOST)
         HDI_CL_IS(CL_DEVICE_IMAGE3D_MAX_DEPTH, size_t, HDI_CL_IMAGE_3D_MOST)
         HDI_CL_IS(CL_DEVICE_IMAGE_MAX_BUFFER_SIZE, size_t,
-                  texels < HD_IMAGE_MOST_BUFFER ? texels : HD_IMAGE_MOST_BUFFER)
+                  texels < HD_IMAGE_MAX_BUFFER ? texels : HD_IMAGE_MAX_BUFFER)
         HDI_CL_IS(CL_DEVICE_IMAGE_MAX_ARRAY_SIZE, size_t, HDI_CL_IMAGE_LAYERS)
         HDI_CL_IS(CL_DEVICE_IMAGE_PITCH_ALIGNMENT, cl_uint, 1)
         HDI_CL_IS(CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT, cl_uint, 1)

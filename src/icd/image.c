@@ -168,7 +168,7 @@ static cl_int check_size(const cl_image_desc *d)
 {
     size_t most = d->image_type == CL_MEM_OBJECT_IMAGE3D ? HDI_CL_IMAGE_3D_MOST
                   : d->image_type == CL_MEM_OBJECT_IMAGE1D_BUFFER
-                      ? HD_IMAGE_MOST_BUFFER
+                      ? HD_IMAGE_MAX_BUFFER
                       : HDI_CL_IMAGE_MOST;
 
     if (d->image_width == 0 || (has_rows(d->image_type) && !d->image_height) ||

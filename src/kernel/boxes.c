@@ -4,12 +4,12 @@
 #include <string.h>
 
 enum {
-    MOST_AXES = 12 // of one access
+    MAX_AXES = 12 // of one access
 };
 
 static const int64_t most_unknown = INT64_C(1) << 30; // that says anything
 
-static hdi_wide end_of(const struct hdi_box *box)
+static hdi_wide end_of(const struct hdi_footprint_box *box)
 {
     hdi_wide end = (hdi_wide)box->begin + (hdi_wide)box->run;
     for (unsigned i = 0; i < HDI_BOX_LEVELS; i++)
@@ -17,12 +17,12 @@ static hdi_wide end_of(const struct hdi_box *box)
     return end;
 }
 
-static bool is_dense(const struct hdi_box *box)
+static bool is_dense(const struct hdi_footprint_box *box)
 {
     return box->count[0] == 1 && box->count[1] == 1;
 }
 
-static void drop_level(struct hdi_box *box)
+static void drop_level(struct hdi_footprint_box *box)
 {
     box->stride[0] = box->count[1] > 1 ? box->stride[1] : 0;
     box->count[0] = box->count[1];
@@ -31,7 +31,7 @@ static void drop_level(struct hdi_box *box)
 }
 
 // Rows that touch are one, and rows of rows that lie as rows do are rows.
-static void tidy(struct hdi_box *box)
+static void tidy(struct hdi_footprint_box *box)
 {
     for (unsigned i = 0; i < HDI_BOX_LEVELS; i++) {
         if (box->count[0] > 1 && box->stride[0] <= box->run) {
@@ -57,22 +57,22 @@ static int compare_axes(const void *a, const void *b)
 
 // What an access touches. False: anything.
 bool hdi_box_make(const struct hdi_evaluation *e, const struct hdi_form *at,
-                  uint32_t size, bool exact, struct hdi_box *box)
+                  uint32_t size, bool exact, struct hdi_footprint_box *box)
 {
-    uint64_t axes[MOST_AXES][2]; // stride, count
+    uint64_t axes[MAX_AXES][2]; // stride, count
     unsigned n = 0;
     int64_t lo, hi;
 
     if (!at->known || at->wild || !hdi_form_bounds(e, at, &lo, &hi))
         return false;
-    *box = (struct hdi_box){.exact = exact && at->lo == at->hi,
-                            .begin = lo,
-                            .run = size + (uint64_t)(at->hi - at->lo),
-                            .count = {1, 1}};
+    *box = (struct hdi_footprint_box){.exact = exact && at->lo == at->hi,
+                                      .begin = lo,
+                                      .run = size + (uint64_t)(at->hi - at->lo),
+                                      .count = {1, 1}};
     for (unsigned v = 0; v < VARIABLES; v++) {
         if (at->k[v] == 0 || e->lo[v] == e->hi[v])
             continue;
-        if (e->open[v] || n == MOST_AXES ||
+        if (e->open[v] || n == MAX_AXES ||
             (v >= V_FREE && e->hi[v] - e->lo[v] >= most_unknown))
             return false;
         box->exact &= v < V_FREE;
@@ -108,8 +108,8 @@ bool hdi_box_make(const struct hdi_evaluation *e, const struct hdi_form *at,
         if (box->stride[i] < extent) {
             int64_t begin = box->begin;
             uint64_t run = (uint64_t)(end_of(box) - begin);
-            *box =
-                (struct hdi_box){.begin = begin, .run = run, .count = {1, 1}};
+            *box = (struct hdi_footprint_box){
+                .begin = begin, .run = run, .count = {1, 1}};
             return true;
         }
         extent += box->stride[i] * (box->count[i] - 1);
@@ -119,11 +119,12 @@ bool hdi_box_make(const struct hdi_evaluation *e, const struct hdi_form *at,
 }
 
 // The two as one. False: bytes that neither has would be in it.
-static bool unite(const struct hdi_box *a, const struct hdi_box *b,
-                  struct hdi_box *all)
+static bool unite(const struct hdi_footprint_box *a,
+                  const struct hdi_footprint_box *b,
+                  struct hdi_footprint_box *all)
 {
     if (a->begin > b->begin) {
-        const struct hdi_box *c = a;
+        const struct hdi_footprint_box *c = a;
         a = b;
         b = c;
     }
@@ -183,20 +184,22 @@ static bool unite(const struct hdi_box *a, const struct hdi_box *b,
 }
 
 // The least in one piece that has both.
-static struct hdi_box around(const struct hdi_box *a, const struct hdi_box *b)
+static struct hdi_footprint_box around(const struct hdi_footprint_box *a,
+                                       const struct hdi_footprint_box *b)
 {
     hdi_wide end = end_of(a) > end_of(b) ? end_of(a) : end_of(b);
     int64_t begin = a->begin < b->begin ? a->begin : b->begin;
 
-    return (struct hdi_box){
+    return (struct hdi_footprint_box){
         .begin = begin, .run = (uint64_t)(end - begin), .count = {1, 1}};
 }
 
 // Rows with all that shifted rows have: those of a neighbourhood.
-static bool cover(const struct hdi_box *a, const struct hdi_box *b,
-                  struct hdi_box *all)
+static bool cover(const struct hdi_footprint_box *a,
+                  const struct hdi_footprint_box *b,
+                  struct hdi_footprint_box *all)
 {
-    const struct hdi_box *more = is_dense(a) ? b : a;
+    const struct hdi_footprint_box *more = is_dense(a) ? b : a;
     int64_t apart = b->begin - a->begin;
     int64_t shift[HDI_BOX_LEVELS] = {0, 0};
 
@@ -212,7 +215,7 @@ static bool cover(const struct hdi_box *a, const struct hdi_box *b,
             shift[i]++;
         apart -= shift[i] * stride;
     }
-    *all = (struct hdi_box){.count = {1, 1}};
+    *all = (struct hdi_footprint_box){.count = {1, 1}};
     int64_t first = apart < 0 ? apart : 0;
     int64_t last = apart + (int64_t)b->run > (int64_t)a->run
                        ? apart + (int64_t)b->run
@@ -235,11 +238,11 @@ static bool cover(const struct hdi_box *a, const struct hdi_box *b,
     return true;
 }
 
-static bool unite_some(struct hdi_boxes *boxes, bool exactly)
+static bool unite_some(struct hdi_footprint_boxes *boxes, bool exactly)
 {
     for (unsigned i = 0; i < boxes->count; i++)
         for (unsigned j = i + 1; j < boxes->count; j++) {
-            struct hdi_box box;
+            struct hdi_footprint_box box;
             if (!(exactly ? unite(&boxes->list[i], &boxes->list[j], &box)
                           : cover(&boxes->list[i], &boxes->list[j], &box)))
                 continue;
@@ -250,9 +253,10 @@ static bool unite_some(struct hdi_boxes *boxes, bool exactly)
     return false;
 }
 
-void hdi_boxes_add(struct hdi_boxes *boxes, const struct hdi_box *box)
+void hdi_boxes_add(struct hdi_footprint_boxes *boxes,
+                   const struct hdi_footprint_box *box)
 {
-    if (boxes->count == HDI_MOST_BOXES)
+    if (boxes->count == HDI_MAX_BOXES)
         boxes->list[0] = around(&boxes->list[0], box);
     else
         boxes->list[boxes->count++] = *box;
@@ -260,7 +264,8 @@ void hdi_boxes_add(struct hdi_boxes *boxes, const struct hdi_box *box)
         ;
 }
 
-struct hd_touched hdi_boxes_touched(struct hdi_boxes *boxes, uint64_t offset)
+struct hd_touched hdi_boxes_touched(struct hdi_footprint_boxes *boxes,
+                                    uint64_t offset)
 {
     if (boxes->all)
         return (struct hd_touched){.kind = HD_TOUCHES_ALL};
@@ -268,7 +273,7 @@ struct hd_touched hdi_boxes_touched(struct hdi_boxes *boxes, uint64_t offset)
         return (struct hd_touched){.kind = HD_TOUCHES_NOTHING, .exact = true};
     while (unite_some(boxes, false))
         ;
-    struct hdi_box box = boxes->list[0];
+    struct hdi_footprint_box box = boxes->list[0];
     for (unsigned i = 1; i < boxes->count; i++)
         box = around(&box, &boxes->list[i]);
     struct hd_touched t = {.kind = HD_TOUCHES_ROWS,

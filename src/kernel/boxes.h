@@ -6,10 +6,10 @@
 
 enum {
     HDI_BOX_LEVELS = 2, // of rows, as in struct hd_touched
-    HDI_MOST_BOXES = 48 // of one argument
+    HDI_MAX_BOXES = 48  // of one argument
 };
 
-struct hdi_box {
+struct hdi_footprint_box {
     bool exact;
     int64_t begin;
     uint64_t run; // [bytes] in one piece
@@ -17,8 +17,8 @@ struct hdi_box {
         count[HDI_BOX_LEVELS]; // unused levels: 0, 1
 };
 
-struct hdi_boxes {
-    struct hdi_box list[HDI_MOST_BOXES];
+struct hdi_footprint_boxes {
+    struct hdi_footprint_box list[HDI_MAX_BOXES];
     unsigned count;
     bool all; // anything
 };
@@ -27,11 +27,13 @@ struct hdi_boxes {
 // anything.
 bool hdi_box_make(const struct hdi_evaluation *evaluation,
                   const struct hdi_form *at, uint32_t size, bool exact,
-                  struct hdi_box *box);
+                  struct hdi_footprint_box *box);
 
-void hdi_boxes_add(struct hdi_boxes *boxes, const struct hdi_box *box);
+void hdi_boxes_add(struct hdi_footprint_boxes *boxes,
+                   const struct hdi_footprint_box *box);
 
 // All of them as one, `offset` bytes further.
-struct hd_touched hdi_boxes_touched(struct hdi_boxes *boxes, uint64_t offset);
+struct hd_touched hdi_boxes_touched(struct hdi_footprint_boxes *boxes,
+                                    uint64_t offset);
 
 #endif

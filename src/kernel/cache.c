@@ -23,11 +23,11 @@ static const char suffix[] = ".hdb";
 static const char temporary[] = ".new-";
 
 enum {
-    MOST_BYTES = 256 << 20, // of the folder; the oldest entries go first
-    STALE_AFTER = 3600,     // a file being written is finished long before [s]
+    MAX_BYTES = 256 << 20, // of the folder; the oldest entries go first
+    STALE_AFTER = 3600,    // a file being written is finished long before [s]
     TEMPORARY_NAME = 48,
-    MOST_NOTE = 4 << 20, // [bytes]
-    LOCK_TRIES = 200     // of 5 ms
+    MAX_NOTE = 4 << 20, // [bytes]
+    LOCK_TRIES = 200    // of 5 ms
 };
 
 struct hdi_cache {
@@ -241,7 +241,7 @@ const char *hdi_cache_folder(const struct hdi_cache *cache)
 
 // Entries ---------------------------------------------------------------------
 
-struct hdi_cache_key hdi_cache_key(const struct hdi_span *spans, size_t count)
+struct hdi_cache_key hdi_cache_key(const struct hdi_bytes *spans, size_t count)
 {
     static const char hex[] = "0123456789abcdef";
     uint8_t digest[HDI_DIGEST_SIZE];
@@ -275,7 +275,7 @@ static void entry_key(const struct hdi_cache *cache,
 {
     _Static_assert((int)HDI_KEY_SIZE == (int)HDI_DIGEST_SIZE,
                    "a digest is a key");
-    const struct hdi_span name = {entry->name, strlen(entry->name)};
+    const struct hdi_bytes name = {entry->name, strlen(entry->name)};
 
     hdi_digest(cache->key, &name, 1, key);
 }
@@ -299,7 +299,7 @@ static bool digest_file(const char *path, uint8_t digest[HDI_DIGEST_SIZE],
     ok = ok && !ferror(file) && !text.failed;
     fclose(file);
     if (ok)
-        hdi_digest(NULL, &(struct hdi_span){text.data, text.size}, 1, digest);
+        hdi_digest(NULL, &(struct hdi_bytes){text.data, text.size}, 1, digest);
     if (changed)
         *changed = about.st_mtim;
     hdi_text_free(&text);
@@ -358,7 +358,7 @@ static void digest_note(const struct hdi_cache *cache, const char *name,
                         const char *data, size_t size,
                         uint8_t digest[HDI_DIGEST_SIZE])
 {
-    const struct hdi_span spans[] = {{name, strlen(name)}, {data, size}};
+    const struct hdi_bytes spans[] = {{name, strlen(name)}, {data, size}};
 
     hdi_digest(cache->key, spans, 2, digest);
 }
@@ -368,7 +368,7 @@ bool hdi_cache_read_note(struct hdi_cache *cache, const char *name,
 {
     struct hdi_text raw = {0};
     uint8_t digest[HDI_DIGEST_SIZE];
-    bool ok = read_ours(cache->folder, name, MOST_NOTE, &raw) &&
+    bool ok = read_ours(cache->folder, name, MAX_NOTE, &raw) &&
               raw.size >= HDI_DIGEST_SIZE;
 
     if (ok) {
@@ -393,7 +393,7 @@ bool hdi_cache_write_note(struct hdi_cache *cache, const char *name,
     digest_note(cache, name, data, size, digest);
     hdi_text_append(&text, digest, sizeof(digest));
     hdi_text_append(&text, data, size);
-    bool ok = !text.failed && text.size <= MOST_NOTE &&
+    bool ok = !text.failed && text.size <= MAX_NOTE &&
               write_new(cache->folder, text.data, text.size, fresh);
     hdi_text_free(&text);
     if (!ok)
@@ -505,9 +505,9 @@ static void trim(const struct hdi_cache *cache)
         return;
     }
     size_t count = list_entries(folder, &files, &bytes);
-    if (bytes > MOST_BYTES) {
+    if (bytes > MAX_BYTES) {
         qsort(files, count, sizeof(*files), older_first);
-        for (size_t i = 0; i < count && bytes > MOST_BYTES; i++) {
+        for (size_t i = 0; i < count && bytes > MAX_BYTES; i++) {
             unlinkat(cache->folder, files[i].name, 0);
             bytes -= files[i].size;
         }
@@ -546,7 +546,7 @@ void hdi_cache_keep(struct hdi_cache *cache, const struct hdi_cache_key *key,
         hdi_container_write(build, 1,
                             (const uint8_t(*)[HDI_DIGEST_SIZE])digests, bound,
                             &text) &&
-        text.size <= MOST_BYTES) {
+        text.size <= MAX_BYTES) {
         if (!write_new(cache->folder, text.data, text.size, new_name)) {
             hdi_warn("a compiled kernel cannot be kept: %s", strerror(errno));
         } else if (renameat(cache->folder, new_name, cache->folder,

@@ -20,7 +20,7 @@ struct hdi_cache_key {
 };
 
 // The key of what `spans` are together.
-struct hdi_cache_key hdi_cache_key(const struct hdi_span *spans, size_t count);
+struct hdi_cache_key hdi_cache_key(const struct hdi_bytes *spans, size_t count);
 
 // True when there was an entry that is still right.
 bool hdi_cache_find(struct hdi_cache *cache, const struct hdi_cache_key *key,

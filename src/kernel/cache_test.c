@@ -309,7 +309,7 @@ static bool is_found(struct hdi_cache *cache, const struct hdi_cache_key *key)
 
 static struct hdi_cache_key key_of(const char *text)
 {
-    return hdi_cache_key(&(struct hdi_span){text, strlen(text)}, 1);
+    return hdi_cache_key(&(struct hdi_bytes){text, strlen(text)}, 1);
 }
 
 // A limit on the size of files: writing fails in the middle, as on a full disk.

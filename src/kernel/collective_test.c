@@ -11,7 +11,7 @@ enum {
 
 // Call body with work-group sizes from 1 to more than the range.
 #define FOR_LOCAL(local) \
-    for (int local = 1; local <= TRY_MOST_ITEMS; local = local * 3 + 1)
+    for (int local = 1; local <= TRY_MAX_ITEMS; local = local * 3 + 1)
 
 static int least(int a, int b)
 {

@@ -15,7 +15,7 @@ enum {
     SMALLEST_KERNEL = 92,          // fewer bytes describe no kernel,
     SMALLEST_ARG = 21,             // no argument,
     SMALLEST_BUILD = 40,           // no build,
-    MOST_ARGS_SIZE = 1 << 24       // and no launch has more of them
+    MAX_ARGS_SIZE = 1 << 24        // and no launch has more of them
 };
 
 bool hdi_container_is(const void *data, size_t size)
@@ -170,10 +170,10 @@ bool hdi_container_write(const struct hdi_build *builds, uint32_t count,
     put_64(&head, body.size);
     bool ok = !body.failed && !head.failed;
     if (ok) {
-        hdi_digest(
-            key,
-            (struct hdi_span[]){{head.data, head.size}, {body.data, body.size}},
-            2, digest);
+        hdi_digest(key,
+                   (struct hdi_bytes[]){{head.data, head.size},
+                                        {body.data, body.size}},
+                   2, digest);
         hdi_text_append(text, head.data, head.size);
         hdi_text_append(text, digest, sizeof(digest));
         hdi_text_append(text, body.data, body.size);
@@ -350,7 +350,7 @@ static void take_kernel(struct reader *r, struct hdi_build_kernel *kernel)
     }
     take_footprint(r, &kernel->footprint, count);
     if (r->status == HD_OK &&
-        (kernel->args_size > MOST_ARGS_SIZE || kernel->form > HD_FORM_GRID ||
+        (kernel->args_size > MAX_ARGS_SIZE || kernel->form > HD_FORM_GRID ||
          kernel->axis > 2 || !*kernel->name ||
          !is_size(kernel->required_local) || !is_size(kernel->hinted_local)))
         r->status = HD_EFORMAT;
@@ -497,7 +497,7 @@ static hd_status check_head(const void *data, size_t size, const uint8_t *key,
                         "%s: made by another version of Heddle: build it again",
                         name);
     hdi_digest(key,
-               (struct hdi_span[]){{bytes, HEAD}, {bytes + BODY, size - BODY}},
+               (struct hdi_bytes[]){{bytes, HEAD}, {bytes + BODY, size - BODY}},
                2, digest);
     if (take_64(&r) != size - BODY ||
         memcmp(digest, bytes + HEAD, sizeof(digest)) != 0)

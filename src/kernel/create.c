@@ -78,14 +78,14 @@ static bool describe_source(const struct hdi_source *source,
 static bool find_key(const struct hdi_source *source, struct hdi_cache_key *key)
 {
     struct hdi_text about = {0};
-    struct hdi_span *spans = calloc(source->part_count + 1, sizeof(*spans));
+    struct hdi_bytes *spans = calloc(source->part_count + 1, sizeof(*spans));
     bool ok = describe_source(source, &about) && spans;
 
     if (ok) {
-        spans[0] = (struct hdi_span){about.data, about.size};
+        spans[0] = (struct hdi_bytes){about.data, about.size};
         for (size_t i = 0; i < source->part_count; i++)
-            spans[i + 1] =
-                (struct hdi_span){source->parts[i].data, source->parts[i].size};
+            spans[i + 1] = (struct hdi_bytes){source->parts[i].data,
+                                              source->parts[i].size};
         *key = hdi_cache_key(spans, source->part_count + 1);
     }
     free(spans);

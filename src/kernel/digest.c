@@ -12,7 +12,7 @@ bool hdi_digest_is_there(void)
     return true;
 }
 
-void hdi_digest(const uint8_t *key, const struct hdi_span *spans, size_t count,
+void hdi_digest(const uint8_t *key, const struct hdi_bytes *spans, size_t count,
                 uint8_t digest[HDI_DIGEST_SIZE])
 {
     blake2b_state state;
@@ -33,7 +33,7 @@ bool hdi_digest_is_there(void)
     return false;
 }
 
-void hdi_digest(const uint8_t *key, const struct hdi_span *spans, size_t count,
+void hdi_digest(const uint8_t *key, const struct hdi_bytes *spans, size_t count,
                 uint8_t digest[HDI_DIGEST_SIZE])
 {
     (void)key, (void)spans, (void)count;

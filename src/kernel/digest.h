@@ -11,7 +11,7 @@ enum {
     HDI_KEY_SIZE = 32
 };
 
-struct hdi_span {
+struct hdi_bytes {
     const void *data;
     size_t size; // [bytes]
 };
@@ -20,7 +20,7 @@ struct hdi_span {
 bool hdi_digest_is_there(void);
 
 // `key` is HDI_KEY_SIZE bytes or NULL.
-void hdi_digest(const uint8_t *key, const struct hdi_span *spans, size_t count,
+void hdi_digest(const uint8_t *key, const struct hdi_bytes *spans, size_t count,
                 uint8_t digest[HDI_DIGEST_SIZE]);
 
 #endif

@@ -214,8 +214,8 @@ static void nothing_is_believed(struct hdi_text *whole, size_t from,
             whole->data[i] = (char)value;
             hdi_digest(
                 NULL,
-                (struct hdi_span[]){{whole->data, head},
-                                    {whole->data + body, whole->size - body}},
+                (struct hdi_bytes[]){{whole->data, head},
+                                     {whole->data + body, whole->size - body}},
                 2, digest);
             memcpy(whole->data + head, digest, sizeof(digest));
             if (hdi_container_read_all(whole->data, whole->size, NULL, "bad",

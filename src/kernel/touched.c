@@ -63,7 +63,7 @@ static void begin_rest(struct hdi_evaluation *e)
 }
 
 static void collect(struct hdi_evaluation *e, uint32_t scope,
-                    struct hdi_boxes (*boxes)[2])
+                    struct hdi_footprint_boxes (*boxes)[2])
 {
     const struct hdi_footprint *p = e->footprint;
     bool exact = false;
@@ -71,7 +71,7 @@ static void collect(struct hdi_evaluation *e, uint32_t scope,
     hdi_evaluate_scope(e, scope, &exact);
     for (uint32_t i = 0; i < p->access_count && !e->empty; i++) {
         const struct hdi_footprint_access *access = &p->accesses[i];
-        struct hdi_box box;
+        struct hdi_footprint_box box;
         if (access->scope != scope)
             continue;
         bool known =
@@ -108,7 +108,7 @@ static hd_status tell(struct hdi_evaluation *e, const struct hd_piece *piece,
 {
     const struct hdi_footprint *p = e->footprint;
     unsigned count = e->kernel->info.arg_count;
-    struct hdi_boxes(*boxes)[2] = calloc(count + 1, sizeof(*boxes));
+    struct hdi_footprint_boxes(*boxes)[2] = calloc(count + 1, sizeof(*boxes));
 
     e->forms = calloc(p->node_count + 1, sizeof(*e->forms));
     e->free_variable = calloc(p->node_count + 1, sizeof(*e->free_variable));

@@ -28,7 +28,7 @@ try {
 };
 
 // Work-items of the largest work-group.
-#define TRY_MOST_ITEMS (getenv("HEDDLE_TRY") ? 1024 : 1200)
+#define TRY_MAX_ITEMS (getenv("HEDDLE_TRY") ? 1024 : 1200)
 
 // Open the device, or skip the test where there is no compiler. `params` may be
 // NULL.

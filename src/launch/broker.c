@@ -120,11 +120,12 @@ static hd_status make_dispatcher(struct hdi_broker *b, unsigned units,
     shape->waves = slots;
     shape->resource_count = RESOURCES;
     shape->resources[SLOTS] =
-        (struct hdi_resource){.name = "worker slots", .blocks = slots};
-    shape->resources[LOCAL] = (struct hdi_resource){.name = "local memory",
-                                                    .blocks = LOCAL_BLOCKS,
-                                                    .shared = true,
-                                                    .energy = 1};
+        (struct hdi_module_resource){.name = "worker slots", .blocks = slots};
+    shape->resources[LOCAL] =
+        (struct hdi_module_resource){.name = "local memory",
+                                     .blocks = LOCAL_BLOCKS,
+                                     .shared = true,
+                                     .energy = 1};
     struct hdi_dispatcher_options options = {
         .channels = CHANNELS,
         .packets = PACKETS,

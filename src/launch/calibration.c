@@ -28,7 +28,7 @@ static const char format[] = "heddle weights 1";
 static const char *const names[HDI_WORKS] = {
     "move", "load", "store", "multiply", "compare", "branch", "slot", "local"};
 
-const char *hdi_work_name(enum hdi_work work)
+const char *hdi_work_name(enum hdi_calibrated_work work)
 {
     return names[work];
 }
@@ -166,7 +166,8 @@ static uint64_t thread_time(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static double cost_of(struct measuring *m, enum hdi_work work, double idle)
+static double cost_of(struct measuring *m, enum hdi_calibrated_work work,
+                      double idle)
 {
     double costs[REPEATS];
 
@@ -211,7 +212,7 @@ static void measure_all(struct measuring *m)
     double idle = m->calibration->energy ? idle_power(m) : 0;
 
     for (unsigned w = 0; w < HDI_WORKS; w++)
-        m->calibration->cost[w] = cost_of(m, (enum hdi_work)w, idle);
+        m->calibration->cost[w] = cost_of(m, (enum hdi_calibrated_work)w, idle);
     // A block costs what the walk over it adds.
     double *cost = m->calibration->cost;
     cost[HDI_WORK_LOCAL] = fmax(cost[HDI_WORK_LOCAL] - cost[HDI_WORK_SLOT], 0);

@@ -12,7 +12,7 @@
 #include "heddle/status.h"
 #include "kernel/program.h"
 
-enum hdi_work {
+enum hdi_calibrated_work {
     HDI_WORK_MOVE,
     HDI_WORK_LOAD,
     HDI_WORK_STORE,
@@ -25,7 +25,7 @@ enum hdi_work {
 };
 
 // In files and tables: "move", "load", ...
-const char *hdi_work_name(enum hdi_work work);
+const char *hdi_work_name(enum hdi_calibrated_work work);
 
 struct hdi_calibration {
     bool energy;            // cost is in picojoules, else in picoseconds

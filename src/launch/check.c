@@ -11,8 +11,8 @@
 enum {
     // Work-items that are there at once: each has a stack, and the system gives
     // a process two times as many mappings.
-    MOST_RESIDENT = 16384,
-    MOST_RESIDENT_BYTES = 1 << 30,
+    MAX_RESIDENT = 16384,
+    MAX_RESIDENT_BYTES = 1 << 30,
     MEMORY_ALIGNMENT = 128 // of what each group has [bytes]
 };
 
@@ -209,25 +209,25 @@ static hd_status make_resident(const struct hd_kernel *kernel,
     const char *name = kernel->info.name;
 
     if (!hdi_multiply(plan->groups, plan->group_items, &items) ||
-        items > MOST_RESIDENT)
+        items > MAX_RESIDENT)
         return hdi_fail(error, HD_ELIMIT,
                         "kernel '%s' calls hd_grid_barrier(), so its "
                         "work-groups are all there at once: %" PRIu64
                         " of %" PRIu64
                         " work-items, more than %d in all; give each more to "
                         "do",
-                        name, plan->groups, plan->group_items, MOST_RESIDENT);
+                        name, plan->groups, plan->group_items, MAX_RESIDENT);
     if (!hdi_multiply(local, plan->groups, &plan->local_bytes) ||
-        plan->local_bytes > MOST_RESIDENT_BYTES ||
+        plan->local_bytes > MAX_RESIDENT_BYTES ||
         !hdi_multiply(saved, plan->groups, &plan->saved_bytes) ||
-        plan->saved_bytes > MOST_RESIDENT_BYTES)
+        plan->saved_bytes > MAX_RESIDENT_BYTES)
         return hdi_fail(error, HD_ELIMIT,
                         "kernel '%s' calls hd_grid_barrier(), so its "
                         "work-groups are all there at once: %" PRIu64
                         " with %" PRIu64
                         " bytes of local memory each, more than %d bytes in "
                         "all",
-                        name, plan->groups, local, MOST_RESIDENT_BYTES);
+                        name, plan->groups, local, MAX_RESIDENT_BYTES);
     return HD_OK;
 }
 

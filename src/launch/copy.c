@@ -15,7 +15,7 @@
 enum {
     STEP = 4 << 20,    // copied between two looks whether to go on [bytes]
     BLOCK = 64 * 1024, // of a pattern again and again [bytes]
-    MOST_PATTERN = 128 // [bytes]
+    MAX_PATTERN = 128  // [bytes]
 };
 
 // Memory and how it is laid out.
@@ -35,7 +35,7 @@ struct fill {
     struct hd_buffer *to; // held
     uint64_t offset, size;
     unsigned pattern_size;
-    unsigned char pattern[MOST_PATTERN];
+    unsigned char pattern[MAX_PATTERN];
 };
 
 // Checking --------------------------------------------------------------------
@@ -400,12 +400,12 @@ hd_status hdi_fill_start(struct hd_pool *pool, const struct hd_start *start,
 {
     hd_status status;
 
-    if (pattern_size == 0 || pattern_size > MOST_PATTERN ||
+    if (pattern_size == 0 || pattern_size > MAX_PATTERN ||
         size % pattern_size != 0)
         return hdi_fail(error, HD_EINVAL,
                         "%" PRIu64 " bytes cannot be filled with a pattern of "
                         "%u bytes: 1 to %d, which divide them",
-                        size, pattern_size, MOST_PATTERN);
+                        size, pattern_size, MAX_PATTERN);
     HDI_TRY(hdi_buffer_check(to, offset, size, error));
     struct hdi_event *event =
         take(pool, start, &fills, sizeof(struct fill), &status, error);

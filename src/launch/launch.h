@@ -40,8 +40,8 @@ struct hdi_launcher {
     const struct hdi_lore *lore; // optional
     struct hdi_listener listener;
     unsigned workers;
-    struct hdi_unit **units; // one per worker; NULL until it is needed
-    struct hdi_slot *slots;  // one per worker
+    struct hdi_unit **units;     // one per worker; NULL until it is needed
+    struct hdi_stop_slot *slots; // one per worker
     struct hdi_watchdog watchdog;
     uint64_t time_limit;    // of each launch [ns]; 0: none
     bool seals;             // constant arguments without a view too: seal.h

@@ -131,11 +131,11 @@ hd_status hdi_launcher_create(struct hd_pool *pool, struct hdi_device *device,
 
     l->units = calloc(workers, sizeof(struct hdi_unit *));
     l->tracks = calloc(workers, sizeof(struct hdi_track *));
-    l->slots = aligned_alloc(128, workers * sizeof(struct hdi_slot));
+    l->slots = aligned_alloc(128, workers * sizeof(struct hdi_stop_slot));
     if (!l->units || !l->tracks || !l->slots ||
         !hdi_watchdog_init(&l->watchdog))
         goto err_arrays;
-    memset(l->slots, 0, workers * sizeof(struct hdi_slot));
+    memset(l->slots, 0, workers * sizeof(struct hdi_stop_slot));
 
     l->pool = pool;
     l->peers = 1;

@@ -114,7 +114,8 @@ static void run_chunk(struct hd_worker *worker, struct hdi_launch *launch,
         return;
 
     const struct hdi_backend *backend = launch->launcher->device->backend;
-    struct hdi_slot *slot = &launch->launcher->slots[hd_worker_index(worker)];
+    struct hdi_stop_slot *slot =
+        &launch->launcher->slots[hd_worker_index(worker)];
 
     hd_publish(worker);
     uint64_t begin = hdi_now();
@@ -322,7 +323,8 @@ static void run_part_here(struct hd_worker *worker, struct hdi_launch *launch,
 }
 
 // Hand a leaf over to units, without waiting for them. One that takes long is
-// divided equally among idle units of the worker, others keep several in flight.
+// divided equally among idle units of the worker, others keep several in
+// flight.
 static void hand_over(struct hd_worker *worker, struct hdi_launch *launch,
                       struct hdi_box *box, struct hdi_grant *grant)
 {

@@ -10,7 +10,7 @@
 enum {
     // At a time. Each takes three of the mappings that Linux gives a process,
     // 65,530 by default, and buffers have to find some.
-    MOST_VIEWS = 4096
+    MAX_VIEWS = 4096
 };
 
 void hdi_buffer_count(struct hdi_launcher *launcher, uint64_t size)
@@ -145,7 +145,7 @@ static void *map_view(const struct hd_buffer *b)
     void *view = NULL;
 
     if (atomic_fetch_add_explicit(&launcher->views, 1, memory_order_relaxed) <
-        MOST_VIEWS)
+        MAX_VIEWS)
         view = device->backend->view(device, b->address, b->size);
     if (!view)
         atomic_fetch_sub_explicit(&launcher->views, 1, memory_order_relaxed);

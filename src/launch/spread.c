@@ -13,8 +13,8 @@
 
 enum {
     BOUNCE =
-        64 * 1024,   // through host memory, where two devices need it [bytes]
-    MOST_ROWS = 4096 // of a footprint that are looked at by themselves
+        64 * 1024,  // through host memory, where two devices need it [bytes]
+    MAX_ROWS = 4096 // of a footprint that are looked at by themselves
 };
 
 struct hdi_spread {
@@ -293,7 +293,7 @@ static hd_status use_touched(const struct use *u, const struct hd_touched *t,
     if (t->kind == HD_TOUCHES_ALL)
         return use_range(u, 0, u->size, error);
     for (int i = 0; i < 2; i++)
-        if (t->stride[i] <= bytes || t->count[0] * t->count[1] > MOST_ROWS) {
+        if (t->stride[i] <= bytes || t->count[0] * t->count[1] > MAX_ROWS) {
             bytes += (count[i] - 1) * t->stride[i];
             count[i] = 1;
         } else {

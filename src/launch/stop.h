@@ -33,7 +33,7 @@ struct hdi_stop {
 // A worker and the launch whose leaf it runs. Whoever wants to touch that
 // launch counts himself in `looks` first; the worker, on its way out, takes
 // `running` away and waits until nobody looks.
-struct hdi_slot {
+struct hdi_stop_slot {
     _Alignas(128) _Atomic(struct hdi_stop *) running;
     atomic_uint looks;
 };
@@ -54,8 +54,9 @@ bool hdi_stop_set(struct hdi_stop *stop, hd_status status);
 bool hdi_stop_check(struct hdi_stop *stop);
 
 // Returns what the worker ran before, for hdi_slot_leave().
-struct hdi_stop *hdi_slot_enter(struct hdi_slot *slot, struct hdi_stop *stop);
-void hdi_slot_leave(struct hdi_slot *slot, struct hdi_stop *before);
+struct hdi_stop *hdi_slot_enter(struct hdi_stop_slot *slot,
+                                struct hdi_stop *stop);
+void hdi_slot_leave(struct hdi_stop_slot *slot, struct hdi_stop *before);
 
 // Let every worker that runs a leaf of a launch that is to end leave it. From
 // any thread or signal handler; never blocks.

@@ -33,14 +33,15 @@ bool hdi_stop_check(struct hdi_stop *stop)
     return true;
 }
 
-struct hdi_stop *hdi_slot_enter(struct hdi_slot *slot, struct hdi_stop *stop)
+struct hdi_stop *hdi_slot_enter(struct hdi_stop_slot *slot,
+                                struct hdi_stop *stop)
 {
     // Both sides write and then look, with a full fence between: whoever has a
     // reason to stop finds this, or who enters finds the reason.
     return atomic_exchange(&slot->running, stop);
 }
 
-void hdi_slot_leave(struct hdi_slot *slot, struct hdi_stop *before)
+void hdi_slot_leave(struct hdi_stop_slot *slot, struct hdi_stop *before)
 {
     atomic_exchange(&slot->running, before);
     while (atomic_load(&slot->looks) > 0)
@@ -52,7 +53,7 @@ void hdi_stop_poke(struct hdi_launcher *launcher)
     struct hdi_device *device = launcher->device;
 
     for (unsigned i = 0; i < launcher->workers; i++) {
-        struct hdi_slot *slot = &launcher->slots[i];
+        struct hdi_stop_slot *slot = &launcher->slots[i];
         atomic_fetch_add(&slot->looks, 1);
         struct hdi_stop *stop = atomic_load(&slot->running);
         if (stop && hdi_stop_check(stop))

@@ -35,7 +35,8 @@ static void print(struct hdi_text *text, const struct hdi_machine *machine,
                    machine->cache_groups, waves, waves, slot, BLOCKS, local);
     for (unsigned w = 0; w < HDI_WORK_SLOT; w++)
         hdi_text_print(text, "instruction %s %.6g\n",
-                       hdi_work_name((enum hdi_work)w), calibration->cost[w]);
+                       hdi_work_name((enum hdi_calibrated_work)w),
+                       calibration->cost[w]);
 }
 
 static hd_status find_or_measure(const struct hd_runtime *runtime, bool again,

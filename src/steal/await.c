@@ -12,10 +12,10 @@
 #include "steal/record.h"
 
 enum {
-    MOST_STEPS = 1 << 20, // back along what an event comes after
-    DEEP = 128,           // what runs inside of waits, before others do it
-    MOMENT = 50000,       // [ns]
-    NAP = 500000000       // [ns]
+    MAX_STEPS = 1 << 20, // back along what an event comes after
+    DEEP = 128,          // what runs inside of waits, before others do it
+    MOMENT = 50000,      // [ns]
+    NAP = 500000000      // [ns]
 };
 
 // One that it comes after and that has not ended, held; or NULL.
@@ -41,7 +41,7 @@ static struct hdi_event *hold_ready(struct hd_pool *pool, hd_event event)
 {
     struct hdi_event *e = hdi_record_hold(pool, event);
 
-    for (unsigned i = 0; e && i < MOST_STEPS; i++) {
+    for (unsigned i = 0; e && i < MAX_STEPS; i++) {
         unsigned char phase =
             atomic_load_explicit(&e->phase, memory_order_acquire);
         if (phase == HD_EVENT_READY)

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 
 enum {
-    BYTES = HDI_MAX_FRAMES * sizeof(struct hdi_frame)
+    BYTES = HDI_MAX_FRAMES * sizeof(struct hdi_scope_frame)
 };
 
 bool hdi_scopes_init(struct hdi_scopes *scopes)

@@ -24,13 +24,13 @@ enum {
     HDI_MAX_FRAMES = 1 << 17 // a thread's stack ends first
 };
 
-struct hdi_frame {
+struct hdi_scope_frame {
     _Atomic uint32_t base; // first record [records]
     _Atomic(struct hd_group *) group;
 };
 
 struct hdi_scopes {
-    struct hdi_frame *frames;
+    struct hdi_scope_frame *frames;
     _Atomic uint32_t count; // written by the owner
 };
 

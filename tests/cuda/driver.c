@@ -27,7 +27,7 @@ enum {
     INVALID_HANDLE = 400,
     UNKNOWN = 999,
     MULTIPROCESSORS = 4,
-    MOST_SHARED = 227 * 1024,
+    MAX_SHARED = 227 * 1024,
     BLOCKS = 8 // that run at once
 };
 
@@ -316,13 +316,13 @@ cuda_result cuDeviceGetAttribute(int *value, int attribute, cuda_device device)
         *value = capability % 10;
         break;
     case CUDA_SHARED_PER_MULTIPROCESSOR:
-        *value = MOST_SHARED + 1024;
+        *value = MAX_SHARED + 1024;
         break;
     case CUDA_REGISTERS_PER_MULTIPROCESSOR:
         *value = 65536;
         break;
     case CUDA_SHARED_PER_BLOCK_OPTIN:
-        *value = MOST_SHARED;
+        *value = MAX_SHARED;
         break;
     default:
         complain("attribute %d is not known here", attribute);
@@ -834,7 +834,7 @@ cuda_result cuFuncSetAttribute(cuda_function function, int attribute, int value)
 {
     BEGIN(cuFuncSetAttribute, true);
     CHECK_LIVE(function, FUNCTION, cuFuncSetAttribute);
-    if (attribute != CUDA_FUNCTION_MAX_DYNAMIC_SHARED || value > MOST_SHARED)
+    if (attribute != CUDA_FUNCTION_MAX_DYNAMIC_SHARED || value > MAX_SHARED)
         return leave(INVALID_VALUE);
     function->dynamic_shared = value;
     return leave(0);

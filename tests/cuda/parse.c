@@ -9,7 +9,7 @@
 
 enum {
     NAME = 256,
-    MOST_LABELS = 4096
+    MAX_LABELS = 4096
 };
 
 struct label {
@@ -819,7 +819,7 @@ static void read_body(struct parser *p)
             read_directive(p);
         } else if (peek(p) == ':') {
             p->at++;
-            if (p->label_count == MOST_LABELS) {
+            if (p->label_count == MAX_LABELS) {
                 fail(p, "too many labels");
                 return;
             }
@@ -900,7 +900,7 @@ bool ptx_read(struct ptx_module *module, const char *text)
     struct parser p = {.module = module, .at = text, .begin = text};
     bool is_extern = false;
 
-    p.labels = malloc(MOST_LABELS * sizeof(*p.labels));
+    p.labels = malloc(MAX_LABELS * sizeof(*p.labels));
     while (!p.failed && *next(&p)) {
         if (strcmp(p.token, ".extern") == 0)
             is_extern = true;

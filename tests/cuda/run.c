@@ -12,21 +12,22 @@ enum {
     LANES = 32,
     TURN = 500, // instructions of a warp until another's turn
     STACK = 96 << 10,
-    MOST_DEPTH = 64
+    MAX_DEPTH = 64
 };
 
-#define OPERATIONS(X)                                                          \
-    X(abs)                                                                     \
-    X(activemask)                                                              \
-    X(add)                                                                     \
-    X(addc)                                                                    \
-    X(and) X(atom) X(bar) X(barrier) X(bfe) X(bfi) X(bra) X(brev) X(brx)       \
-        X(call) X(clz) X(copysign) X(cos) X(cvt) X(cvta) X(div) X(ex2) X(exit) \
-            X(fence) X(fma) X(isspacep) X(ld) X(lg2) X(mad) X(max) X(membar)   \
-                X(min) X(mov) X(mul) X(nanosleep) X(neg) X(not) X(or) X(popc)  \
-                    X(prefetch) X(prmt) X(rcp) X(rem) X(ret) X(rsqrt) X(selp)  \
-                        X(setp) X(shf) X(shfl) X(shl) X(shr) X(sin) X(sqrt)    \
-                            X(st) X(sub) X(subc) X(testp) X(trap) X(vote)      \
+#define OPERATIONS(X)                                                         \
+    X(abs)                                                                    \
+    X(activemask)                                                             \
+    X(add)                                                                    \
+    X(addc)                                                                   \
+    X(and)                                                                    \
+    X(atom) X(bar) X(barrier) X(bfe) X(bfi) X(bra) X(brev) X(brx) X(call)     \
+        X(clz) X(copysign) X(cos) X(cvt) X(cvta) X(div) X(ex2) X(exit)        \
+            X(fence) X(fma) X(isspacep) X(ld) X(lg2) X(mad) X(max) X(membar)  \
+                X(min) X(mov) X(mul) X(nanosleep) X(neg) X(not) X(or) X(popc) \
+                    X(prefetch) X(prmt) X(rcp) X(rem) X(ret) X(rsqrt) X(selp) \
+                        X(setp) X(shf) X(shfl) X(shl) X(shr) X(sin) X(sqrt)   \
+                            X(st) X(sub) X(subc) X(testp) X(trap) X(vote)     \
                                 X(xor)
 
 enum operation {
@@ -1176,7 +1177,7 @@ static struct frame *enter(struct thread *t, const struct ptx_function *f,
     frame->parameters =
         parameters ? parameters : take(t, f->parameter_bytes + 1);
     if (!frame->registers || !frame->local || !frame->variables ||
-        !frame->results || !frame->parameters || frame->depth > MOST_DEPTH)
+        !frame->results || !frame->parameters || frame->depth > MAX_DEPTH)
         return NULL;
     t->frame = frame;
     return frame;

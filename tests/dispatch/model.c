@@ -68,7 +68,7 @@ struct model {
 // The running AND of shifts 0..i has a bit exactly when a run of i + 1
 // exists. Only shifts in `sampled` are read; NULL: all.
 static uint32_t longest_run(const bool *state, uint32_t n,
-                            const struct hdi_resource *sampled)
+                            const struct hdi_module_resource *sampled)
 {
     bool all[MODEL_BLOCKS];
     uint32_t longest = 0;
@@ -90,7 +90,7 @@ static uint32_t longest_run(const bool *state, uint32_t n,
     return longest;
 }
 
-static uint32_t search(const struct hdi_resource *r, const bool *state)
+static uint32_t search(const struct hdi_module_resource *r, const bool *state)
 {
     bool groups[MODEL_BLOCKS];
 
@@ -106,7 +106,7 @@ static uint32_t search(const struct hdi_resource *r, const bool *state)
     return longest_run(groups, r->blocks / r->group, NULL) * r->group;
 }
 
-static uint32_t round_up(const struct hdi_resource *r, uint32_t amount)
+static uint32_t round_up(const struct hdi_module_resource *r, uint32_t amount)
 {
     uint32_t group = r->search == HDI_SEARCH_GROUPED ? r->group : 1;
     return (amount + group - 1) / group * group;
@@ -125,7 +125,7 @@ static void part_of(const struct model *m, const struct hdi_need *need,
                     uint32_t module, uint32_t r, uint32_t unit, uint32_t *runs,
                     uint32_t *length)
 {
-    const struct hdi_resource *resource = &m->shape->resources[r];
+    const struct hdi_module_resource *resource = &m->shape->resources[r];
     uint32_t units = m->shape->units;
     uint32_t place = (unit + units - first_unit(m, module)) % units;
     uint32_t waves = need->waves / units + (place < need->waves % units);
@@ -151,7 +151,7 @@ static bool seems_to_fit(const struct model *m, uint32_t channel,
     if (m->refused[channel][module])
         return false;
     for (uint32_t r = 0; r < m->shape->resource_count; r++) {
-        const struct hdi_resource *resource = &m->shape->resources[r];
+        const struct hdi_module_resource *resource = &m->shape->resources[r];
         for (uint32_t unit = 0; unit < holders(m, r); unit++) {
             part_of(m, need, module, r, unit, &runs, &length);
             if (m->left[module][r][unit] < runs * length)
@@ -165,7 +165,7 @@ static bool seems_to_fit(const struct model *m, uint32_t channel,
 }
 
 // One run after the other, each at the lowest place.
-static bool take_run(const struct hdi_resource *r, const bool *state,
+static bool take_run(const struct hdi_module_resource *r, const bool *state,
                      uint32_t length, bool *block)
 {
     uint32_t step = r->search == HDI_SEARCH_GROUPED ? r->group : 1;
@@ -191,7 +191,7 @@ static bool commit(struct model *m, uint32_t channel, uint32_t module,
 
     *t = (struct taken){.out = true, .module = module};
     for (uint32_t r = 0; r < m->shape->resource_count; r++) {
-        const struct hdi_resource *resource = &m->shape->resources[r];
+        const struct hdi_module_resource *resource = &m->shape->resources[r];
         for (uint32_t unit = 0; unit < holders(m, r); unit++) {
             part_of(m, need, module, r, unit, &runs, &length);
             t->count[r][unit] = runs * length;
@@ -375,7 +375,7 @@ static double worth_of(const struct model *m, const struct hdi_module *module,
                        const struct hdi_line *line)
 {
     const struct hdi_mixture *mixture = &m->policy.mixture;
-    const struct hdi_resource *r = &m->shape->resources[line->resource];
+    const struct hdi_module_resource *r = &m->shape->resources[line->resource];
     bool is_run = line->kind == HDI_LINE_RUN;
     double worth = 0;
 

@@ -28,8 +28,8 @@ static struct hdi_shape random_shape(void)
                               .resource_count = 1 + below(MODEL_RESOURCES)};
 
     for (uint32_t r = 0; r < shape.resource_count; r++) {
-        struct hdi_resource *resource = &shape.resources[r];
-        *resource = (struct hdi_resource){.blocks = 1 + below(MODEL_BLOCKS),
+        struct hdi_module_resource *resource = &shape.resources[r];
+        *resource = (struct hdi_module_resource){.blocks = 1 + below(MODEL_BLOCKS),
                                           .shared = below(4) == 0,
                                           .contiguous = below(4) > 0,
                                           .group = 1,

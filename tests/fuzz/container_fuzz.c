@@ -14,7 +14,7 @@
 #include "tests/fuzz/fuzz.h"
 
 enum {
-    MOST_ARGS = 64
+    MAX_ARGS = 64
 };
 
 static struct hd_runtime *runtime;
@@ -56,7 +56,7 @@ static struct hdi_text sealed(const uint8_t *body, size_t size)
     put(&text, HDI_CONTAINER_VERSION, 4);
     put(&text, HDI_FRAME_VERSION, 4);
     put(&text, size, 8);
-    hdi_digest(NULL, (struct hdi_span[]){{text.data, text.size}, {body, size}},
+    hdi_digest(NULL, (struct hdi_bytes[]){{text.data, text.size}, {body, size}},
                2, digest);
     hdi_text_append(&text, digest, sizeof(digest));
     hdi_text_append(&text, body, size);
@@ -107,10 +107,10 @@ static void launch(const struct hd_kernel *kernel)
     static const char zeros[1 << 16];
     const struct hd_kernel_info *info = hd_kernel_info(kernel);
     const struct hd_range range = {.dims = 1, .global = {4}};
-    struct hd_arg args[MOST_ARGS];
+    struct hd_arg args[MAX_ARGS];
     struct hd_error error = {0};
 
-    if (info->arg_count > MOST_ARGS)
+    if (info->arg_count > MAX_ARGS)
         return;
     for (unsigned i = 0; i < info->arg_count; i++) {
         const struct hd_kernel_arg *arg = hd_kernel_arg(kernel, i);

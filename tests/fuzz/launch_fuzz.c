@@ -9,8 +9,8 @@
 #include "tests/fuzz/fuzz.h"
 
 enum {
-    MOST_ITEMS = 1 << 20, // of a launch that is run
-    MOST_ARGS = 9
+    MAX_ITEMS = 1 << 20, // of a launch that is run
+    MAX_ARGS = 9
 };
 
 static char global_type[] = "int*", value_type[] = "int",
@@ -120,7 +120,7 @@ static void take_arg(struct fuzz_bytes *in, const struct hd_image *image,
                      unsigned index, struct hd_arg *arg)
 {
     static const char value[64];
-    static const uint8_t kinds[MOST_ARGS] = {
+    static const uint8_t kinds[MAX_ARGS] = {
         HD_IS_VALUE, HD_IS_VALUE, HD_IS_BUFFER, HD_IS_BUFFER,
         HD_IS_LOCAL, HD_IS_IMAGE, HD_IS_IMAGE,  HD_IS_SAMPLER};
     uint64_t bits = fuzz_take(in, 1);
@@ -169,10 +169,10 @@ static bool is_small(const struct hd_range *range)
     uint64_t items = 1;
 
     for (unsigned d = 0; d < range->dims && d < 3; d++) {
-        if (range->global[d] > MOST_ITEMS)
+        if (range->global[d] > MAX_ITEMS)
             return false;
         items *= range->global[d];
-        if (items > MOST_ITEMS)
+        if (items > MAX_ITEMS)
             return false;
     }
     return true;
@@ -183,7 +183,7 @@ static void launch(struct fuzz_bytes *in, const struct hd_image *image)
     const struct hd_kernel *kernel =
         hd_program_kernel(program, (unsigned)fuzz_take(in, 1) % 3);
     struct hd_range range = take_range(in);
-    struct hd_arg args[MOST_ARGS];
+    struct hd_arg args[MAX_ARGS];
     uint64_t bits = fuzz_take(in, 1);
     unsigned count = hd_kernel_info(kernel)->arg_count;
     struct hd_launch_params params = {.priority =
@@ -191,7 +191,7 @@ static void launch(struct fuzz_bytes *in, const struct hd_image *image)
     struct hd_error error = {0};
 
     if (bits & 1)
-        count = (unsigned)fuzz_take(in, 1) % (MOST_ARGS + 1);
+        count = (unsigned)fuzz_take(in, 1) % (MAX_ARGS + 1);
     if (bits & 2)
         params.time_limit = UINT64_MAX - fuzz_take(in, 1);
     for (unsigned i = 0; i < count; i++)

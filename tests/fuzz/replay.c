@@ -13,17 +13,17 @@
 #include "tests/fuzz/fuzz.h"
 
 enum {
-    MOST_BYTES = 1 << 16,
-    MOST_FILES = 256,
+    MAX_BYTES = 1 << 16,
+    MAX_FILES = 256,
     NEUTRAL = 77 // exit status of a test that cannot run
 };
 
 struct input {
     size_t size;
-    uint8_t data[MOST_BYTES];
+    uint8_t data[MAX_BYTES];
 };
 
-static struct input files[MOST_FILES];
+static struct input files[MAX_FILES];
 static unsigned file_count;
 static uint64_t state = 1;
 
@@ -50,9 +50,9 @@ static bool read_corpus(const char *folder)
         char path[4096];
         snprintf(path, sizeof(path), "%s/%s", folder, names[i]->d_name);
         FILE *file = fopen(path, "rb");
-        if (file && file_count < MOST_FILES) {
+        if (file && file_count < MAX_FILES) {
             struct input *input = &files[file_count++];
-            input->size = fread(input->data, 1, MOST_BYTES, file);
+            input->size = fread(input->data, 1, MAX_BYTES, file);
         }
         if (file)
             fclose(file);
@@ -72,7 +72,7 @@ static void cut(struct input *in, size_t from, size_t size)
 static void insert(struct input *in, size_t at, const uint8_t *from,
                    size_t size)
 {
-    if (size > MOST_BYTES - in->size)
+    if (size > MAX_BYTES - in->size)
         return;
     memmove(in->data + at + size, in->data + at, in->size - at);
     memmove(in->data + at, from, size);

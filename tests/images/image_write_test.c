@@ -130,7 +130,7 @@ static void check_gaps(const struct picture *p)
     uint32_t size = hd_texel_size(params->order, params->type);
     const unsigned char *bytes = hd_buffer_host(p->buffer);
 
-    for (uint64_t i = 0; i < 2 * GAP + MOST_BYTES; i++) {
+    for (uint64_t i = 0; i < 2 * GAP + MAX_BYTES; i++) {
         uint64_t at = i - GAP,
                  slices = (uint64_t)params->depth * params->layers;
         bool texel =
@@ -204,7 +204,7 @@ static void images_are_read_and_written_at_once(struct hd_program *program)
         struct picture p = picture_of(
             params_of((enum hd_image_kind)kind, HD_RG, HD_UNORM_INT16));
         const struct hd_arg args[] = {HD_IMAGE(p.image), HD_BUFFER(points)};
-        uint16_t before[MOST_BYTES / 2], *after;
+        uint16_t before[MAX_BYTES / 2], *after;
 
         memcpy(before, p.reference.texels, sizeof(before));
         place_writes(p.reference.params);

@@ -8,9 +8,9 @@
 #include "tests/images/reference.h"
 
 enum {
-    POINTS = 256,        // coordinates of one launch
-    GAP = 4096,          // before and behind an image in its buffer [bytes]
-    MOST_BYTES = 1 << 16 // of an image
+    POINTS = 256,       // coordinates of one launch
+    GAP = 4096,         // before and behind an image in its buffer [bytes]
+    MAX_BYTES = 1 << 16 // of an image
 };
 
 static struct hd_error error;
@@ -78,9 +78,9 @@ static inline struct picture picture_of(struct hd_image_params params)
     struct picture p;
     uint32_t size = hd_texel_size(params.order, params.type);
 
-    CHECK_OK(hd_buffer_create(runtime, 2 * GAP + MOST_BYTES, &p.buffer, &error),
+    CHECK_OK(hd_buffer_create(runtime, 2 * GAP + MAX_BYTES, &p.buffer, &error),
              error);
-    memset(hd_buffer_host(p.buffer), 0x7b, 2 * GAP + MOST_BYTES);
+    memset(hd_buffer_host(p.buffer), 0x7b, 2 * GAP + MAX_BYTES);
     params.buffer = p.buffer;
     params.offset = GAP;
     CHECK_OK(hd_image_create(runtime, &params, &p.image, &error), error);

@@ -16,7 +16,7 @@
 #include "tests/kernels/tree.h"
 
 enum {
-    MOST_ITEMS = 1280
+    MAX_ITEMS = 1280
 };
 
 static const struct {
@@ -33,7 +33,7 @@ static const struct {
 };
 
 enum {
-    MOST_ARGS = 13,
+    MAX_ARGS = 13,
     PICTURES = 6
 };
 
@@ -85,11 +85,11 @@ static bool same_tally(const struct trial *t, const struct tree *tree,
 
 // Whether one work-item's own texel or another was painted, and how.
 static bool same_canvas(const struct trial *t, const struct tree *tree,
-                        unsigned shape, const uint32_t expected[MOST_ITEMS])
+                        unsigned shape, const uint32_t expected[MAX_ITEMS])
 {
     const uint32_t *canvas = hd_buffer_host(t->canvas);
 
-    for (unsigned i = 0; i < MOST_ITEMS; i++)
+    for (unsigned i = 0; i < MAX_ITEMS; i++)
         if (canvas[i] != expected[i]) {
             fprintf(stderr, "seed %llu, shape %u: texel %u is %u, not %u\n",
                     (unsigned long long)tree->seed, shape, i, canvas[i],
@@ -104,7 +104,7 @@ static void begin_cells(const struct trial *t,
 {
     struct tree_cell *cells = hd_buffer_host(t->cells);
 
-    for (unsigned i = 0; i < MOST_ITEMS * TREE_CELLS; i++) {
+    for (unsigned i = 0; i < MAX_ITEMS * TREE_CELLS; i++) {
         uint32_t *m = expected[i];
         for (unsigned k = 0; k < TREE_MEMBERS; k++)
             m[k] = tree_cell_start(i, k);
@@ -123,7 +123,7 @@ static bool same_cells(const struct trial *t, const struct tree *tree,
 {
     const struct tree_cell *cells = hd_buffer_host(t->cells);
 
-    for (unsigned i = 0; i < MOST_ITEMS * TREE_CELLS; i++) {
+    for (unsigned i = 0; i < MAX_ITEMS * TREE_CELLS; i++) {
         const struct tree_cell *c = &cells[i];
         const uint32_t is[TREE_MEMBERS] = {
             c->a,           c->b,           c->c[0],        c->c[1],
@@ -175,7 +175,7 @@ static bool same_writes(const struct trial *t, const struct tree *tree,
     const uint32_t *out = hd_buffer_host(t->out);
     const struct tree_cell *cells = hd_buffer_host(t->cells);
 
-    for (unsigned i = 0; i < MOST_ITEMS * TREE_RESULTS; i++)
+    for (unsigned i = 0; i < MAX_ITEMS * TREE_RESULTS; i++)
         if (out[i] != 0xdeadbeefu && !touches(&all[0].write, 4 * i)) {
             fprintf(stderr,
                     "seed %llu, shape %u: result %u is written, which is not "
@@ -183,7 +183,7 @@ static bool same_writes(const struct trial *t, const struct tree *tree,
                     (unsigned long long)tree->seed, shape, i);
             return false;
         }
-    for (unsigned i = 0; i < MOST_ITEMS * TREE_CELLS; i++)
+    for (unsigned i = 0; i < MAX_ITEMS * TREE_CELLS; i++)
         if (cells[i].a != tree_cell_start(i, 0) &&
             !touches(&all[5].write, i * sizeof(*cells))) {
             fprintf(stderr,
@@ -204,7 +204,7 @@ static bool same_groups(const struct trial *t, const struct tree *tree,
     const uint32_t *out = hd_buffer_host(t->out);
     const uint32_t *n = launch->global, *local = launch->local;
     const uint32_t items = n[0] * n[1] * n[2];
-    struct hd_footprint found[MOST_ARGS];
+    struct hd_footprint found[MAX_ARGS];
     struct hd_error error;
 
     for (uint32_t i = 0; i < items; i += (items + 1) / 2) {
@@ -279,8 +279,8 @@ static bool same(struct trial *t, const struct tree *tree,
     uint32_t tally[TREE_SUMS];
     struct tree_printed printed = {0};
 
-    static uint32_t expected[MOST_ITEMS * TREE_RESULTS], painted[MOST_ITEMS];
-    static uint32_t kept[MOST_ITEMS * TREE_CELLS][TREE_MEMBERS];
+    static uint32_t expected[MAX_ITEMS * TREE_RESULTS], painted[MAX_ITEMS];
+    static uint32_t kept[MAX_ITEMS * TREE_CELLS][TREE_MEMBERS];
     struct tree_launch launch = {.dims = shapes[shape].dims,
                                  .n = (uint32_t)tree->seed % 7 + shape};
     struct hd_range range = {.dims = launch.dims};
@@ -307,24 +307,24 @@ static bool same(struct trial *t, const struct tree *tree,
     CHECK_OK(hd_buffer_write(t->input, 0, launch.input, sizeof(launch.input),
                              &error),
              error);
-    for (unsigned i = 0; i < MOST_ITEMS * TREE_RESULTS; i++)
+    for (unsigned i = 0; i < MAX_ITEMS * TREE_RESULTS; i++)
         out[i] = expected[i] = 0xdeadbeefu;
     for (unsigned i = 0; i < TREE_INPUT; i++)
         ((float *)hd_buffer_host(t->floats))[i] =
             (float)TREE_FLOAT(launch.input[i]);
-    for (unsigned i = 0; i < MOST_ITEMS; i++)
+    for (unsigned i = 0; i < MAX_ITEMS; i++)
         ((uint32_t *)hd_buffer_host(t->canvas))[i] = painted[i] = i;
 
     begin_cells(t, kept);
-    struct hd_arg args[MOST_ARGS] = {HD_BUFFER(t->out),   HD_BUFFER(t->input),
-                                     HD_VALUE(launch.n),  HD_VALUE(pack),
-                                     HD_BUFFER(t->sizes), HD_BUFFER(t->cells)};
+    struct hd_arg args[MAX_ARGS] = {HD_BUFFER(t->out),   HD_BUFFER(t->input),
+                                    HD_VALUE(launch.n),  HD_VALUE(pack),
+                                    HD_BUFFER(t->sizes), HD_BUFFER(t->cells)};
     unsigned count = 6;
     for (unsigned i = 0; tree->picture && i < PICTURES; i++)
         args[count++] = (struct hd_arg)HD_IMAGE(t->pictures[i]);
     if (tree->local_argument)
         args[count++] = (struct hd_arg)HD_LOCAL(4096);
-    struct hd_footprint all[MOST_ARGS];
+    struct hd_footprint all[MAX_ARGS];
     CHECK_OK(
         hd_kernel_footprint(kernel, &range, args, count, NULL, all, &error),
         error);
@@ -354,7 +354,7 @@ static bool same(struct trial *t, const struct tree *tree,
         for (unsigned d = 0; d < 3; d++)
             launch.local[d] = tree->flat ? 1 : sizes[d];
     tree_interpret(tree, &launch, expected, tally, painted, kept, &printed);
-    for (unsigned i = 0; i < MOST_ITEMS * TREE_RESULTS; i++)
+    for (unsigned i = 0; i < MAX_ITEMS * TREE_RESULTS; i++)
         if (out[i] != expected[i]) {
             fprintf(stderr,
                     "seed %llu, shape %u (local %u %u %u): result %u of "
@@ -464,7 +464,7 @@ int main(int argc, char **argv)
     count = count ? count : 40;
     CHECK((t.paper = tmpfile()));
     CHECK_OK(hd_runtime_create(&params, &t.runtime, &error), error);
-    CHECK_OK(hd_buffer_create(t.runtime, MOST_ITEMS * TREE_RESULTS * 4, &t.out,
+    CHECK_OK(hd_buffer_create(t.runtime, MAX_ITEMS * TREE_RESULTS * 4, &t.out,
                               &error),
              error);
     CHECK_OK(hd_buffer_create(t.runtime, TREE_INPUT * 4, &t.input, &error),
@@ -474,11 +474,11 @@ int main(int argc, char **argv)
              error);
     CHECK_OK(hd_buffer_create(t.runtime, TREE_INPUT * 4, &t.floats, &error),
              error);
-    CHECK_OK(hd_buffer_create(t.runtime, MOST_ITEMS * 4, &t.canvas, &error),
+    CHECK_OK(hd_buffer_create(t.runtime, MAX_ITEMS * 4, &t.canvas, &error),
              error);
-    CHECK_OK(hd_buffer_create(
-                 t.runtime, MOST_ITEMS * TREE_CELLS * sizeof(struct tree_cell),
-                 &t.cells, &error),
+    CHECK_OK(hd_buffer_create(t.runtime,
+                              MAX_ITEMS * TREE_CELLS * sizeof(struct tree_cell),
+                              &t.cells, &error),
              error);
     const struct {
         enum hd_channel_type type;
@@ -490,8 +490,7 @@ int main(int argc, char **argv)
         {HD_FLOAT, TREE_SIDE, TREE_SIDE, 0, t.floats},
         {HD_UNSIGNED_INT32, TREE_INPUT, 0, 0, t.input},
         {HD_UNSIGNED_INT32, TREE_EDGE, TREE_EDGE, TREE_EDGE, t.input},
-        {HD_UNSIGNED_INT32, TREE_CANVAS, MOST_ITEMS / TREE_CANVAS, 0,
-         t.canvas}};
+        {HD_UNSIGNED_INT32, TREE_CANVAS, MAX_ITEMS / TREE_CANVAS, 0, t.canvas}};
     for (unsigned i = 0; i < PICTURES; i++) {
         const struct hd_image_params picture = {
             .kind = pictures[i].depth    ? HD_IMAGE_3D

@@ -14,7 +14,7 @@
 
 enum {
     NODES = 600, // of a batch
-    MOST_INPUTS = 12,
+    MAX_INPUTS = 12,
     THREADS = 3
 };
 
@@ -30,7 +30,7 @@ struct node {
     struct batch *batch;
     enum kind kind;
     bool fails, anyway, waits;
-    unsigned input_count, inputs[MOST_INPUTS];
+    unsigned input_count, inputs[MAX_INPUTS];
     hd_event event, inner;
     atomic_uint ran, told;
 };
@@ -115,7 +115,7 @@ static void tell(struct hd_worker *worker, hd_status status, void *data)
 static void start_node(struct batch *b, unsigned number, uint64_t *seed)
 {
     struct node *node = &b->nodes[number];
-    hd_event after[MOST_INPUTS];
+    hd_event after[MAX_INPUTS];
     struct hd_error error;
 
     node->batch = b;
@@ -124,7 +124,7 @@ static void start_node(struct batch *b, unsigned number, uint64_t *seed)
     node->anyway = draw(seed, 3) == 0;
     node->waits = draw(seed, 8) == 0;
     node->input_count =
-        number > 0 && node->kind != USERS ? draw(seed, MOST_INPUTS + 1) : 0;
+        number > 0 && node->kind != USERS ? draw(seed, MAX_INPUTS + 1) : 0;
     for (unsigned i = 0; i < node->input_count; i++) {
         unsigned back = 1 + draw(seed, draw(seed, 4) ? 8 : 300);
         node->inputs[i] = number > back ? number - back : draw(seed, number);

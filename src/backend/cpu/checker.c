@@ -9,9 +9,9 @@
 #include "base/text.h"
 
 enum {
-    MOST_TOLD = 32,      // mistakes in one chunk
-    SPARE = 4096,        // the widest access is far below [bytes]
-    MOST_LINES = 1 << 18 // of shadow memory, before they are forgotten
+    MAX_TOLD = 32,      // mistakes in one chunk
+    SPARE = 4096,       // the widest access is far below [bytes]
+    MAX_LINES = 1 << 18 // of shadow memory, before they are forgotten
 };
 
 enum mistake {
@@ -42,7 +42,7 @@ struct hdi_checker {
     struct told {
         const struct hdi_site *site;
         enum mistake mistake;
-    } told[MOST_TOLD];
+    } told[MAX_TOLD];
     unsigned told_count, untold_count;
     bool lost; // memory ran out: not all was seen
     struct hdi_text text;
@@ -69,7 +69,7 @@ static bool is_news(struct hdi_checker *c, const struct hdi_site *site,
     for (unsigned i = 0; i < c->told_count; i++)
         if (c->told[i].site == site && c->told[i].mistake == mistake)
             return false;
-    if (c->told_count == MOST_TOLD) {
+    if (c->told_count == MAX_TOLD) {
         c->untold_count++;
         return false;
     }
@@ -244,7 +244,7 @@ static void start_group(struct hdi_checker *c, const struct hdi_item *item)
     memset(c->passed, 0, c->items * sizeof(*c->passed));
     memset(c->met, 0, c->items * sizeof(*c->met));
     memset(c->written, 0, c->written_size);
-    if (c->phase > UINT32_MAX / 2 || c->shadow.count > MOST_LINES) {
+    if (c->phase > UINT32_MAX / 2 || c->shadow.count > MAX_LINES) {
         hdi_shadow_clear(&c->shadow);
         c->phase = 1;
     }

@@ -11,10 +11,10 @@
 #endif
 
 enum {
-    MOST_KEPT = 16 << 20,      // memory that is kept [bytes]
-    MOST_RESERVED = 256 << 20, // addresses, so as to suit all [bytes]
-    MARGIN = 1 << 20,          // inaccessible, on either side [bytes]
-    LINE = 64,                 // of a cache [bytes]
+    MAX_KEPT = 16 << 20,      // memory that is kept [bytes]
+    MAX_RESERVED = 256 << 20, // addresses, so as to suit all [bytes]
+    MARGIN = 1 << 20,         // inaccessible, on either side [bytes]
+    LINE = 64,                // of a cache [bytes]
     // A page each for small ones costs nothing while they are few.
     FEW = 256,
     MAPPINGS_PART = 4, // of all that the system gives, how much is taken
@@ -141,8 +141,7 @@ static bool map_apart(struct hdi_coroutine_area *a, size_t most, uint64_t room)
     size_t all = most > a->capacity ? most : a->capacity;
     uint64_t widest = room > a->room ? room : a->room, bytes;
 
-    if (hdi_multiply(all, stride_of(widest), &bytes) &&
-        bytes <= MOST_RESERVED) {
+    if (hdi_multiply(all, stride_of(widest), &bytes) && bytes <= MAX_RESERVED) {
         most = all;
         room = widest;
     }
@@ -155,7 +154,7 @@ static bool map_apart(struct hdi_coroutine_area *a, size_t most, uint64_t room)
 // Whether they cost nothing there.
 static bool suits(size_t most, uint64_t size)
 {
-    return pages_of(size) <= MOST_KEPT / most &&
+    return pages_of(size) <= MAX_KEPT / most &&
            (most <= FEW || size >= hdi_page_size());
 }
 
@@ -229,7 +228,7 @@ void hdi_coroutines_trim(struct hdi_coroutines *c)
 {
     uint64_t each = c->area == &c->apart ? pages_of(c->size) : c->size;
 
-    if (c->area && each > MOST_KEPT / c->most)
+    if (c->area && each > MAX_KEPT / c->most)
         hdi_coroutines_free(c);
 }
 

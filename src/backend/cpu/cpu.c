@@ -15,10 +15,10 @@
 extern const struct hdi_backend hdi_backend_cpu;
 
 enum {
-    MOST_ITEMS = 8192,      // of one work-group, HDI_GROUP_ITEMS at most
-    MOST_LOCAL = 4 << 20,   // local memory of one work-group [bytes]
+    MAX_ITEMS = 8192,       // of one work-group, HDI_GROUP_ITEMS at most
+    MAX_LOCAL = 4 << 20,    // local memory of one work-group [bytes]
     LEAST_LOCAL = 64 << 10, // OpenCL asks for half of it [bytes]
-    MOST_UNITS = 4096,
+    MAX_UNITS = 4096,
     HUGE_FROM = 4 << 20, // huge pages for buffers from this size [bytes]
     VIEW_TO = 2 << 20    // views of buffers up to this size [bytes]
 };
@@ -30,7 +30,7 @@ static uint64_t local_bytes(const struct hdi_machine *machine)
     uint64_t bytes = machine->l2_bytes / 2;
     if (bytes < LEAST_LOCAL)
         return LEAST_LOCAL;
-    return bytes < MOST_LOCAL ? bytes : MOST_LOCAL;
+    return bytes < MAX_LOCAL ? bytes : MAX_LOCAL;
 }
 
 static void cpu_close(struct hdi_device *device)
@@ -61,10 +61,10 @@ static hd_status make_units(struct hdi_cpu_device *d,
     struct hdi_capabilities *can = &d->device.can;
 
     d->unit_cores = params->unit_cores ? params->unit_cores : 1;
-    if (params->units > MOST_UNITS || d->unit_cores > HDI_UNIT_CORES)
+    if (params->units > MAX_UNITS || d->unit_cores > HDI_UNIT_CORES)
         return hdi_fail(error, HD_ELIMIT,
                         "%u units of %u cores; at most %d of %d are possible",
-                        params->units, d->unit_cores, MOST_UNITS,
+                        params->units, d->unit_cores, MAX_UNITS,
                         HDI_UNIT_CORES);
     if (!hdi_mailbox_can_settle())
         return hdi_fail(error, HD_ENOTSUP,
@@ -123,7 +123,7 @@ static hd_status cpu_open(const struct hdi_topology *topology, unsigned index,
                                 : NULL,
                 .units = machine->cores,
                 .in_flight = 1,
-                .group_items = MOST_ITEMS,
+                .group_items = MAX_ITEMS,
                 .local_bytes = local_bytes(machine),
                 .on_caller = true,
                 .host_memory = true,

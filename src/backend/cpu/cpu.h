@@ -8,7 +8,7 @@
 #include "backend/cpu/shelter.h"
 #include "backend/mailbox.h"
 
-struct hdi_region;
+struct hdi_mailbox_region;
 
 struct hdi_cpu_device {
     struct hdi_device device;
@@ -17,7 +17,7 @@ struct hdi_cpu_device {
     struct hdi_print_sink print;
     bool guard;
     // Opened with units:
-    struct hdi_region *region; // NULL without
+    struct hdi_mailbox_region *region; // NULL without
     uint32_t *modules;
     unsigned unit_cores;
     uint64_t timeout; // [ns]; 0: none

@@ -36,7 +36,7 @@ struct hdi_resident {
 
 struct hdi_fiber {
     struct hdi_item item; // first
-    struct hdi_stack stack;
+    struct hdi_fiber_stack stack;
     struct hdi_fibers *fibers;
     void *memory; // of a coroutine
     bool started; // as a coroutine
@@ -379,7 +379,8 @@ static bool fail_barrier(struct hdi_fibers *f, const struct hdi_stand *one,
 }
 
 // For debugging, what is fresh is not what the work-item before left.
-static void fill(const struct hdi_fibers *f, const struct hdi_stack *stack)
+static void fill(const struct hdi_fibers *f,
+                 const struct hdi_fiber_stack *stack)
 {
     size_t room = (size_t)((char *)stack->pointer - (const char *)stack->low);
     uint64_t size = f->code->stack_bytes + 2 * GAP;

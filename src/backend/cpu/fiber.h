@@ -39,7 +39,7 @@ struct hdi_fibers {
     size_t stack_size; // of each [bytes]; 0: there are none
     size_t capacity;   // work-items
     struct hdi_coroutines coroutines;
-    struct hdi_stack caller;
+    struct hdi_fiber_stack caller;
     struct hdi_printer printer;
     struct hdi_fiber *running; // whose code runs; NULL: none, or it ended
     hd_status status;          // of what has run since it was taken

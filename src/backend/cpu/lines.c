@@ -22,7 +22,7 @@ enum {
     FORM_DATA16 = 0x1e,
     FORM_LINE_STRP = 0x1f,
     CONTENT_PATH = 1,
-    MOST_FORMATS = 16
+    MAX_FORMATS = 16
 };
 
 // What is left of some bytes. Reading past the end gives 0 and sets `failed`.
@@ -123,7 +123,7 @@ struct table {
     struct cursor files; // the entries, and how they are written
     uint64_t file_count;
     unsigned format_count;
-    uint64_t content[MOST_FORMATS], form[MOST_FORMATS];
+    uint64_t content[MAX_FORMATS], form[MAX_FORMATS];
     struct section strings;
     unsigned step, line_range, opcode_base;
     int line_base;
@@ -134,7 +134,7 @@ struct table {
 static void read_format(struct cursor *c, struct table *t)
 {
     t->format_count = (unsigned)read_number(c, 1);
-    if (t->format_count > MOST_FORMATS) {
+    if (t->format_count > MAX_FORMATS) {
         c->failed = true;
         t->format_count = 0;
     }

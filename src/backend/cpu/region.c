@@ -5,9 +5,9 @@
 
 #include "base/memory.h"
 
-struct hdi_region *hdi_region_create(uint32_t portions)
+struct hdi_mailbox_region *hdi_region_create(uint32_t portions)
 {
-    struct hdi_region *r = calloc(1, sizeof(*r));
+    struct hdi_mailbox_region *r = calloc(1, sizeof(*r));
     if (!r)
         return NULL;
 
@@ -22,7 +22,7 @@ struct hdi_region *hdi_region_create(uint32_t portions)
     return r;
 }
 
-void hdi_region_release(struct hdi_region *region)
+void hdi_region_release(struct hdi_mailbox_region *region)
 {
     if (!region || atomic_fetch_sub(&region->holders, 1) > 1)
         return;
@@ -32,7 +32,8 @@ void hdi_region_release(struct hdi_region *region)
     free(region);
 }
 
-struct hdi_mailbox *hdi_region_take(struct hdi_region *region, uint32_t portion)
+struct hdi_mailbox *hdi_region_take(struct hdi_mailbox_region *region,
+                                    uint32_t portion)
 {
     if (atomic_exchange(&region->taken[portion], true))
         return NULL;
@@ -42,7 +43,7 @@ struct hdi_mailbox *hdi_region_take(struct hdi_region *region, uint32_t portion)
     return &region->mailboxes[portion];
 }
 
-void hdi_region_give(struct hdi_region *region, uint32_t portion)
+void hdi_region_give(struct hdi_mailbox_region *region, uint32_t portion)
 {
     atomic_store(&region->taken[portion], false);
     hdi_region_release(region);

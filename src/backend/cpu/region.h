@@ -11,19 +11,20 @@
 
 #include "backend/mailbox.h"
 
-struct hdi_region {
+struct hdi_mailbox_region {
     _Atomic uint32_t holders; // the device, and teams
     uint32_t portions;
     struct hdi_mailbox *mailboxes;
     atomic_bool *taken;
 };
 
-struct hdi_region *hdi_region_create(uint32_t portions); // NULL: no memory
-void hdi_region_release(struct hdi_region *region);      // NULL is allowed
+struct hdi_mailbox_region *hdi_region_create(
+    uint32_t portions);                                     // NULL: no memory
+void hdi_region_release(struct hdi_mailbox_region *region); // NULL is allowed
 
 // Take a portion and hold the region. Its mailbox is zeroed. NULL: it is taken.
-struct hdi_mailbox *hdi_region_take(struct hdi_region *region,
+struct hdi_mailbox *hdi_region_take(struct hdi_mailbox_region *region,
                                     uint32_t portion);
-void hdi_region_give(struct hdi_region *region, uint32_t portion);
+void hdi_region_give(struct hdi_mailbox_region *region, uint32_t portion);
 
 #endif

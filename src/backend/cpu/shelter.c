@@ -16,7 +16,7 @@
 
 enum {
     SIGNAL_STACK = 64 << 10, // wide vector registers are saved there [bytes]
-    MOST_WORDS = 8192,       // of a stack that are searched
+    MAX_WORDS = 8192,        // of a stack that are searched
     RETRY = 1000000          // to stop a kernel that is in a service [ns]
 };
 
@@ -344,7 +344,7 @@ static uintptr_t find_caller(const struct hdi_shelter *s, uintptr_t stack)
     const uintptr_t *word = (const uintptr_t *)(stack & -sizeof(uintptr_t)),
                     *end = s->stack;
 
-    if (word > end || end - word > MOST_WORDS)
+    if (word > end || end - word > MAX_WORDS)
         return 0;
     while (word < end && !(*word > s->code.begin && *word < s->code.end))
         word++;

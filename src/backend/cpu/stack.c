@@ -183,7 +183,7 @@ static uint64_t modes(void)
 #error "stacks are switched on x86-64 and AArch64 only"
 #endif
 
-void hdi_stack_make(struct hdi_stack *stack, void *low, size_t size,
+void hdi_stack_make(struct hdi_fiber_stack *stack, void *low, size_t size,
                     void (*run)(void *data), void *data)
 {
     uint64_t *saved = (uint64_t *)((char *)low + size) - SAVED_WORDS;
@@ -193,7 +193,8 @@ void hdi_stack_make(struct hdi_stack *stack, void *low, size_t size,
     saved[AT_RUN] = (uintptr_t)run;
     saved[AT_DATA] = (uintptr_t)data;
     saved[AT_ADDRESS] = (uintptr_t)hdi_stack_begin;
-    *stack = (struct hdi_stack){.pointer = saved, .low = low, .size = size};
+    *stack =
+        (struct hdi_fiber_stack){.pointer = saved, .low = low, .size = size};
 #ifdef HDI_TSAN
     stack->fiber = __tsan_create_fiber(0);
 #endif
@@ -203,7 +204,7 @@ void hdi_stack_make(struct hdi_stack *stack, void *low, size_t size,
 // A stack that was left for good: take on what AddressSanitizer has put beside
 // it, which it then gives back.
 __attribute__((no_sanitize("address"))) static void drop_fake(
-    struct hdi_stack *stack)
+    struct hdi_fiber_stack *stack)
 {
     const void *low;
     void *mine;
@@ -216,7 +217,7 @@ __attribute__((no_sanitize("address"))) static void drop_fake(
 }
 #endif
 
-void hdi_stack_free(struct hdi_stack *stack)
+void hdi_stack_free(struct hdi_fiber_stack *stack)
 {
 #ifdef HDI_ASAN
     if (stack->fake)
@@ -226,10 +227,10 @@ void hdi_stack_free(struct hdi_stack *stack)
     if (stack->fiber)
         __tsan_destroy_fiber(stack->fiber);
 #endif
-    *stack = (struct hdi_stack){0};
+    *stack = (struct hdi_fiber_stack){0};
 }
 
-void hdi_stack_adopt(struct hdi_stack *stack)
+void hdi_stack_adopt(struct hdi_fiber_stack *stack)
 {
 #ifdef HDI_TSAN
     stack->fiber = __tsan_get_current_fiber();
@@ -238,7 +239,7 @@ void hdi_stack_adopt(struct hdi_stack *stack)
 #endif
 }
 
-void hdi_stack_arrived(struct hdi_stack *stack)
+void hdi_stack_arrived(struct hdi_fiber_stack *stack)
 {
 #ifdef HDI_ASAN
     __sanitizer_finish_switch_fiber(stack->fake, &stack->previous->low,
@@ -249,7 +250,7 @@ void hdi_stack_arrived(struct hdi_stack *stack)
 #endif
 }
 
-void hdi_stack_switch(struct hdi_stack *from, struct hdi_stack *to)
+void hdi_stack_switch(struct hdi_fiber_stack *from, struct hdi_fiber_stack *to)
 {
     to->previous = from;
 #ifdef HDI_ASAN
@@ -262,7 +263,7 @@ void hdi_stack_switch(struct hdi_stack *from, struct hdi_stack *to)
     hdi_stack_arrived(from);
 }
 
-void hdi_stack_returned(struct hdi_stack *stack)
+void hdi_stack_returned(struct hdi_fiber_stack *stack)
 {
 #ifdef HDI_ASAN
     __sanitizer_start_switch_fiber(NULL, stack->low, stack->size);

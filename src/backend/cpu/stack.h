@@ -20,33 +20,33 @@
 #endif
 #endif
 
-struct hdi_stack {
+struct hdi_fiber_stack {
     void *pointer; // where it stands while something else runs
     const void
         *low;    // its memory; of a thread's own stack only AddressSanitizer
     size_t size; // needs to know
-    struct hdi_stack *previous; // who switched here last
-    void *fake, *fiber;         // AddressSanitizer's, ThreadSanitizer's
+    struct hdi_fiber_stack *previous; // who switched here last
+    void *fake, *fiber;               // AddressSanitizer's, ThreadSanitizer's
 };
 
 // Make a stack of the memory, which begins aligned to 16, as its size is. The
 // first switch to it calls run(data), which must never return.
-void hdi_stack_make(struct hdi_stack *stack, void *low, size_t size,
+void hdi_stack_make(struct hdi_fiber_stack *stack, void *low, size_t size,
                     void (*run)(void *data), void *data);
-void hdi_stack_free(struct hdi_stack *stack); // nothing when never made
+void hdi_stack_free(struct hdi_fiber_stack *stack); // nothing when never made
 
 // `stack` is to stand for the calling thread's own.
-void hdi_stack_adopt(struct hdi_stack *stack);
+void hdi_stack_adopt(struct hdi_fiber_stack *stack);
 
 // Go on with `to`; return when something switches to `from`, which is where the
 // caller runs.
-void hdi_stack_switch(struct hdi_stack *from, struct hdi_stack *to);
+void hdi_stack_switch(struct hdi_fiber_stack *from, struct hdi_fiber_stack *to);
 
 // The caller runs on `stack` again, which it had switched away from, and
 // nothing switched back: what ran there was given up.
-void hdi_stack_returned(struct hdi_stack *stack);
+void hdi_stack_returned(struct hdi_fiber_stack *stack);
 
 // The first thing a new stack does.
-void hdi_stack_arrived(struct hdi_stack *stack);
+void hdi_stack_arrived(struct hdi_fiber_stack *stack);
 
 #endif

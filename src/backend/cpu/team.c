@@ -36,7 +36,7 @@ struct extra {
 
 struct hdi_team {
     struct hdu_unit unit; // first: the loop knows only this
-    struct hdi_region *region;
+    struct hdi_mailbox_region *region;
     uint32_t portion;
     uint32_t spins;
     _Atomic uint32_t holders; // cores, and the worker

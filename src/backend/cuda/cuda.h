@@ -15,9 +15,9 @@
 #include "backend/device_launch.h"
 
 enum {
-    CUDA_STREAMS = 8,     // units: launches that run at the same time
-    CUDA_IN_FLIGHT = 4,   // of one stream, HDI_PORT_LEAVES at most
-    CUDA_MOST_TILES = 64, // of the executor: units
+    CUDA_STREAMS = 8,    // units: launches that run at the same time
+    CUDA_IN_FLIGHT = 4,  // of one stream, HDI_PORT_LEAVES at most
+    CUDA_MAX_TILES = 64, // of the executor: units
     CUDA_NAME = 256
 };
 

@@ -14,7 +14,7 @@ extern const struct hdi_backend hdi_backend_cuda;
 
 enum {
     LEAST_THREADS = 128, // of a tile, if nobody says
-    MOST_THREADS = 512   // two tiles are a block
+    MAX_THREADS = 512    // two tiles are a block
 };
 
 // Architectures that the compiler makes code for, in order: a GPU runs code for
@@ -193,10 +193,10 @@ static hd_status add_tiles(struct cuda_gpu *gpu,
     unsigned threads = params->unit_cores ? params->unit_cores : LEAST_THREADS;
 
     threads = (threads + 31) / 32 * 32;
-    if (params->units > CUDA_MOST_TILES || threads > MOST_THREADS)
+    if (params->units > CUDA_MAX_TILES || threads > MAX_THREADS)
         return hdi_fail(error, HD_ELIMIT,
                         "%u units of %u threads; a GPU has at most %d of %d",
-                        params->units, threads, CUDA_MOST_TILES, MOST_THREADS);
+                        params->units, threads, CUDA_MAX_TILES, MAX_THREADS);
     if (!cuda_enter(gpu))
         return hdi_fail(error, HD_ENODEV, "%s cannot be used", gpu->name);
     hd_status status = cuda_executor_open(

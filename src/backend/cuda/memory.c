@@ -7,10 +7,10 @@
 #include "base/memory.h"
 
 enum {
-    LEAST = 512,         // blocks are multiples of an eighth of their power
-                         // of 2, and of this [bytes]
-    MOST_KEPT = 1 << 30, // [bytes]
-    MOST_SIZE_SHIFT = 48 // nobody has more [bits of a size]
+    LEAST = 512,        // blocks are multiples of an eighth of their power
+                        // of 2, and of this [bytes]
+    MAX_KEPT = 1 << 30, // [bytes]
+    MAX_SIZE_SHIFT = 48 // nobody has more [bits of a size]
 };
 
 // The size that is asked for, so that blocks fit again.
@@ -88,7 +88,7 @@ hd_status cuda_memory_alloc(struct hdi_device *device, uint64_t size,
 {
     struct cuda_gpu *gpu = cuda_gpu_of(device);
 
-    if (size >> MOST_SIZE_SHIFT || !cuda_enter(gpu))
+    if (size >> MAX_SIZE_SHIFT || !cuda_enter(gpu))
         return HD_ENOMEM;
     uint64_t rounded = class_of(size);
     cuda_address address = take_kept(gpu, rounded);
@@ -126,7 +126,7 @@ void cuda_memory_free(struct hdi_device *device, void *memory, uint64_t size)
     if (!memory)
         return;
     pthread_mutex_lock(&gpu->lock);
-    bool keeps = b && gpu->kept_bytes + rounded <= MOST_KEPT;
+    bool keeps = b && gpu->kept_bytes + rounded <= MAX_KEPT;
     if (keeps) {
         *b = (struct cuda_block){gpu->kept, (cuda_address)(uintptr_t)memory,
                                  rounded};

@@ -15,7 +15,7 @@
 enum {
     // What is kept of finished chunks has to outlast those in flight.
     SLOTS = 2 * CUDA_IN_FLIGHT,
-    MOST_GRID_YZ = 65535
+    MAX_GRID_YZ = 65535
 };
 
 struct slot {
@@ -141,16 +141,16 @@ static cuda_result launch_box(struct cuda_gpu *gpu, struct cuda_launcher *s,
 
     memcpy(launch->size, size, sizeof(launch->size));
     launch->items = size[0] * size[1] * size[2];
-    for (uint32_t z = 0; z < count[2] && result == 0; z += MOST_GRID_YZ)
-        for (uint32_t y = 0; y < count[1] && result == 0; y += MOST_GRID_YZ) {
+    for (uint32_t z = 0; z < count[2] && result == 0; z += MAX_GRID_YZ)
+        for (uint32_t y = 0; y < count[1] && result == 0; y += MAX_GRID_YZ) {
             uint32_t rows = count[1] - y, planes = count[2] - z;
             launch->first[0] = first[0];
             launch->first[1] = first[1] + y;
             launch->first[2] = first[2] + z;
             result = gpu->driver->LaunchKernel(
                 chunk->entry->function, count[0],
-                rows < MOST_GRID_YZ ? rows : MOST_GRID_YZ,
-                planes < MOST_GRID_YZ ? planes : MOST_GRID_YZ, size[0], size[1],
+                rows < MAX_GRID_YZ ? rows : MAX_GRID_YZ,
+                planes < MAX_GRID_YZ ? planes : MAX_GRID_YZ, size[0], size[1],
                 size[2], (unsigned)chunk->local_bytes, s->stream, parameters,
                 NULL);
         }

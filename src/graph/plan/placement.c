@@ -8,10 +8,10 @@
 #include "graph/plan/placement_search.h"
 
 enum {
-    MOST_SEARCHED = 4096, // lives; branch and bound keeps their square
-    MOST_NEAR = 1 << 22,  // pairs of lives that meet
-    FIRST_SLICE = 8000,   // nodes of one order before the next has its turn
-    SLICE_GROWS = 8       // from one round to the next, by this factor
+    MAX_SEARCHED = 4096, // lives; branch and bound keeps their square
+    MAX_NEAR = 1 << 22,  // pairs of lives that meet
+    FIRST_SLICE = 8000,  // nodes of one order before the next has its turn
+    SLICE_GROWS = 8      // from one round to the next, by this factor
 };
 
 static hd_status no_memory(struct hd_error *error)
@@ -79,7 +79,7 @@ static bool list_members(struct hdi_sections *s)
 
     for (uint32_t i = 0; i < s->lives; i++)
         sum += s->to[i] - s->from[i];
-    if (sum > MOST_NEAR)
+    if (sum > MAX_NEAR)
         return true; // without members: too large for a search
     s->first = calloc(s->count + (size_t)2, sizeof(*s->first));
     s->member = malloc((sum + 1) * sizeof(*s->member));
@@ -124,7 +124,7 @@ static bool list_near(struct hdi_sections *s)
         uint64_t sum = 0;
         for (uint32_t i = 2; i <= s->lives + 1; i++) {
             sum += s->near[i];
-            if (sum > MOST_NEAR) {
+            if (sum > MAX_NEAR) {
                 free(s->near);
                 s->near = NULL;
                 return true;
@@ -408,7 +408,7 @@ static hd_status make(struct maker *m, const struct hdi_life *lives,
         params->capacity > out->bound ? params->capacity : out->bound;
     make_greedy(m, enough, out);
     if (out->height > enough && params->time > 0 && m->sections.near &&
-        out->count <= MOST_SEARCHED && search(m, params, enough, out) == -2)
+        out->count <= MAX_SEARCHED && search(m, params, enough, out) == -2)
         return no_memory(error);
     return HD_OK;
 }

@@ -45,7 +45,7 @@ static uint32_t cut(struct hdi_life *lives, uint32_t count, uint64_t width,
                     uint64_t height, uint64_t seed)
 {
     uint64_t bottom[MOST];
-    struct hdi_random random;
+    struct hdi_search_random random;
     uint32_t n = 1;
 
     hdi_random_seed(&random, seed);
@@ -131,7 +131,7 @@ static void the_least_height_is_found(void)
     check_least(tight, 12, 1);
     for (uint64_t seed = 0; seed < 400; seed++) {
         struct hdi_life lives[9];
-        struct hdi_random random;
+        struct hdi_search_random random;
         hdi_random_seed(&random, seed);
         for (uint32_t i = 0; i < 9; i++) {
             lives[i].lower = hdi_random(&random, 9);
@@ -145,7 +145,7 @@ static void the_least_height_is_found(void)
 static void many_lives_are_placed(void)
 {
     static struct hdi_life lives[20000];
-    struct hdi_random random;
+    struct hdi_search_random random;
     struct hdi_placement p;
 
     hdi_random_seed(&random, 7);

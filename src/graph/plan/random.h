@@ -4,18 +4,20 @@
 
 #include <stdint.h>
 
-struct hdi_random {
+struct hdi_search_random {
     uint64_t state;
 };
 
-static inline void hdi_random_seed(struct hdi_random *random, uint64_t seed)
+static inline void hdi_random_seed(struct hdi_search_random *random,
+                                   uint64_t seed)
 {
     random->state = seed;
 }
 
 // A number below `limit`, which is not 0 (SplitMix64: Steele, Lea, Flood,
 // 2014).
-static inline uint64_t hdi_random(struct hdi_random *random, uint64_t limit)
+static inline uint64_t hdi_random(struct hdi_search_random *random,
+                                  uint64_t limit)
 {
     uint64_t z = random->state += UINT64_C(0x9e3779b97f4a7c15);
 

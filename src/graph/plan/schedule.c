@@ -10,9 +10,9 @@
 #include "graph/plan/random.h"
 
 enum {
-    MOST_SEARCHED = 2000, // a round of local search on more takes too long
-    PUSHES = 6,           // to the end and back, in one round
-    PATIENCE = 60         // rounds without gain before it goes back to the best
+    MAX_SEARCHED = 2000, // a round of local search on more takes too long
+    PUSHES = 6,          // to the end and back, in one round
+    PATIENCE = 60        // rounds without gain before it goes back to the best
 };
 
 // One direction of the graph: the predecessors and successors of every task.
@@ -39,7 +39,7 @@ struct search {
     uint64_t *start[2]; // of the schedule being made, in each direction
     uint64_t *current, *best;
     uint32_t *order, *waits, *heap;
-    struct hdi_random random;
+    struct hdi_search_random random;
 };
 
 // Heaps -----------------------------------------------------------------------
@@ -261,7 +261,7 @@ static uint64_t find_bound(struct search *s, uint64_t least)
     // Without a limit on processors, tasks start at their heads.
     for (uint32_t i = 0; i < n; i++)
         head[s->order[i]] = earliest(s, &s->forward, head, s->order[i]);
-    if (n > MOST_SEARCHED)
+    if (n > MAX_SEARCHED)
         return bound;
     // By falling tail; then one pass over them for every head.
     for (uint32_t t = 0; t < n; t++)
@@ -460,7 +460,7 @@ static void make(struct search *s, const struct hdi_schedule_params *params,
         s->key[t] = UINT64_MAX / 2 - s->rank[t];
     out->makespan = out->list_makespan = schedule_list(s, s->start[0]);
     keep(s, s->best);
-    if (params->time > 0 && s->tasks->count <= MOST_SEARCHED)
+    if (params->time > 0 && s->tasks->count <= MAX_SEARCHED)
         out->makespan =
             search(s, params, out->makespan, out->bound,
                    work / (s->tasks->count + (uint64_t)1) + 1, &out->rounds);

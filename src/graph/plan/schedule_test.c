@@ -25,7 +25,7 @@ static void begin(struct problem *p, uint32_t count)
 static void make_random(struct problem *p, uint32_t count, uint64_t percent,
                         uint64_t seed)
 {
-    struct hdi_random random;
+    struct hdi_search_random random;
     uint32_t edges = 0;
 
     begin(p, count);

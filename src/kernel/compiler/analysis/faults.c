@@ -3,7 +3,7 @@
 #include "kernel/compiler/ir/note.h"
 
 enum {
-    MOST_VALUES = 64 // that are looked at for one quotient
+    MAX_VALUES = 64 // that are looked at for one quotient
 };
 
 // The id along another axis than that of the lanes, which is x (axis.h).
@@ -90,7 +90,7 @@ bool hdi_faults_quotient(const struct hdi_region *region)
             continue;
         for (LLVMValueRef x = LLVMGetFirstInstruction(block->block); x;
              x = LLVMGetNextInstruction(x)) {
-            unsigned left = MOST_VALUES;
+            unsigned left = MAX_VALUES;
             if (is_quotient(x) && is_same(flow, x, &left)) {
                 hdi_note(flow->llvm, x,
                          "one work-item after the other: LLVM mistakes a "

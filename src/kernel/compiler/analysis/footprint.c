@@ -7,13 +7,13 @@
 #include "kernel/compiler/analysis/nodes.h"
 
 enum {
-    MOST_ROOTS = 64 // pointers that are looked through for one
+    MAX_ROOTS = 64 // pointers that are looked through for one
 };
 
 // Roots -----------------------------------------------------------------------
 
 struct roots {
-    LLVMValueRef seen[MOST_ROOTS];
+    LLVMValueRef seen[MAX_ROOTS];
     unsigned count;
     LLVMValueRef root; // the only one so far
     bool several;
@@ -28,7 +28,7 @@ static void find_roots(struct roots *r, LLVMValueRef pointer)
     for (unsigned i = 0; i < r->count; i++)
         if (r->seen[i] == pointer)
             return;
-    if (r->count == MOST_ROOTS) {
+    if (r->count == MAX_ROOTS) {
         r->several = true;
         return;
     }
@@ -419,15 +419,15 @@ static bool find_after(struct hdi_nodes *f)
 
     for (size_t b = 0; b < flow->block_count; b++)
         most += flow->blocks[b].successor_count + 1;
-    struct hdi_edge *edges = calloc(most, sizeof(*edges));
+    struct hdi_flow_edge *edges = calloc(most, sizeof(*edges));
     if (!edges)
         return false;
     for (size_t b = flow->block_count; b-- > 0;) {
         if (flow->blocks[b].successor_count == 0)
-            edges[count++] = (struct hdi_edge){HDI_OUTSIDE, b};
+            edges[count++] = (struct hdi_flow_edge){HDI_OUTSIDE, b};
         for (unsigned s = 0; s < flow->blocks[b].successor_count; s++)
             edges[count++] =
-                (struct hdi_edge){flow->blocks[b].successors[s], b};
+                (struct hdi_flow_edge){flow->blocks[b].successors[s], b};
     }
     bool ok = hdi_dominators_find(&f->after, flow->block_count, edges, count);
     free(edges);

@@ -7,8 +7,8 @@
 #include "kernel/compiler/ir/note.h"
 
 enum {
-    MOST_ACCESSES = 1000, // those of longer regions are not compared
-    MOST_CHECKS = 256     // that are worth vectors
+    MAX_ACCESSES = 1000, // those of longer regions are not compared
+    MAX_CHECKS = 256     // that are worth vectors
 };
 
 struct access {
@@ -21,7 +21,7 @@ struct access {
 
 struct finder {
     const struct hdi_flow *flow;
-    struct hdi_order order;
+    struct hdi_block_order order;
     struct hdi_linear linear;
     struct access *list; // in order
     size_t count;
@@ -55,7 +55,7 @@ static void add_access(struct finder *f, LLVMValueRef x)
         return;
     LLVMValueRef pointer = LLVMGetOperand(x, is_store);
     LLVMTypeRef type = LLVMTypeOf(is_store ? LLVMGetOperand(x, 0) : x);
-    if (f->count == MOST_ACCESSES)
+    if (f->count == MAX_ACCESSES)
         hdi_note(f->flow->llvm, x,
                  "work-items keep their order: there are too many accesses to "
                  "compare before here");
@@ -188,18 +188,18 @@ static bool needs_many_checks(struct finder *f)
         for (size_t k = i + 1; k < f->count; k++)
             checks += (f->list[i].is_store || f->list[k].is_store) &&
                       hdi_roots_meet(f->list[i].root, f->list[k].root);
-    if (checks > MOST_CHECKS)
+    if (checks > MAX_CHECKS)
         hdi_note(f->flow->llvm, f->list[0].instruction,
                  "one work-item after the other: vectors would need %zu checks "
                  "whether memory overlaps",
                  checks);
-    return checks > MOST_CHECKS;
+    return checks > MAX_CHECKS;
 }
 
 static bool find(struct finder *f, bool *found, bool *crowded)
 {
     walk(f);
-    *crowded = *found = f->count > MOST_ACCESSES;
+    *crowded = *found = f->count > MAX_ACCESSES;
     if (*found || f->count < 2)
         return true;
     f->list = calloc(f->count, sizeof(*f->list));

@@ -8,7 +8,7 @@
 #include "kernel/compiler/analysis/operation.h"
 
 enum {
-    MOST_STEP = 1 << 30
+    MAX_STEP = 1 << 30
 };
 
 static const struct hdi_class unknown = {.kind = HDI_LANES_UNKNOWN};
@@ -36,7 +36,7 @@ static struct hdi_class unpack(size_t packed)
 static struct hdi_class linear_by(int64_t step, bool is_signed,
                                   bool is_unsigned)
 {
-    if (step <= -MOST_STEP || step >= MOST_STEP)
+    if (step <= -MAX_STEP || step >= MAX_STEP)
         return varying;
     return (struct hdi_class){HDI_LANES_LINEAR, (int32_t)step, is_signed,
                               is_unsigned};
@@ -77,8 +77,8 @@ static struct hdi_class scaled(struct hdi_class a, LLVMValueRef by, bool shift,
         return varying;
     int64_t factor = LLVMConstIntGetSExtValue(by);
     if (shift)
-        factor = factor >= 0 && factor < 30 ? INT64_C(1) << factor : MOST_STEP;
-    if (factor <= -MOST_STEP || factor >= MOST_STEP)
+        factor = factor >= 0 && factor < 30 ? INT64_C(1) << factor : MAX_STEP;
+    if (factor <= -MAX_STEP || factor >= MAX_STEP)
         return varying;
     return linear_by(a.step * factor, a.is_signed && is_signed,
                      a.is_unsigned && is_unsigned && factor >= 0);
@@ -130,7 +130,7 @@ static struct hdi_class address(const struct hdi_linear *l, LLVMValueRef gep)
             !c.is_signed)
             return varying;
         step += c.step * size;
-        if (step <= -MOST_STEP || step >= MOST_STEP)
+        if (step <= -MAX_STEP || step >= MAX_STEP)
             return varying;
     }
     return linear_by(step, false, false);
@@ -333,7 +333,7 @@ static void begin_slots(struct hdi_linear *l, size_t start)
     for (size_t a = 0; a < flow->array_count; a++)
         note(l, flow->arrays[a]); // the region may begin behind them
     for (size_t s = 0; s < flow->slot_count; s++) {
-        enum hdi_place place = flow->slots[s].place;
+        enum hdi_slot_place place = flow->slots[s].place;
         l->slots[s] = unknown;
         if (!hdi_flow_is_live(flow, start, s))
             continue;
@@ -371,7 +371,8 @@ static bool scatter(struct hdi_linear *l, size_t begin, size_t end, size_t to)
 
 // The head of the outermost loop that `from` is in and `to` is not; `from`,
 // which may head none: there is no such loop.
-static size_t loop_left(const struct hdi_order *order, size_t from, size_t to)
+static size_t loop_left(const struct hdi_block_order *order, size_t from,
+                        size_t to)
 {
     for (size_t head = 0; head < from; head++)
         if (hdi_order_in_loop(order, head, from) &&
@@ -383,7 +384,7 @@ static size_t loop_left(const struct hdi_order *order, size_t from, size_t to)
 // Lanes that part at `from` may wait at `to` while others are elsewhere.
 static bool follow_to(struct hdi_linear *l, size_t from, size_t to)
 {
-    const struct hdi_order *order = l->order;
+    const struct hdi_block_order *order = l->order;
     size_t end = from < to ? to : order->loop_end[to];
     size_t left = loop_left(order, from, to);
     bool changed = scatter(l, from + 1, end, to);
@@ -455,8 +456,9 @@ static bool look_at_block(struct hdi_linear *l, size_t at)
     return changed;
 }
 
-bool hdi_linear_find(const struct hdi_flow *flow, const struct hdi_order *order,
-                     bool marks, bool together, struct hdi_linear *l)
+bool hdi_linear_find(const struct hdi_flow *flow,
+                     const struct hdi_block_order *order, bool marks,
+                     bool together, struct hdi_linear *l)
 {
     *l = (struct hdi_linear){
         .flow = flow,

@@ -27,7 +27,7 @@ struct hdi_class {
 
 struct hdi_linear {
     const struct hdi_flow *flow;
-    const struct hdi_order *order;
+    const struct hdi_block_order *order;
     struct hdi_class *slots; // per slot
     struct hdi_map classes;  // instruction: its class, packed
     uint64_t *waiting;       // per position, flow->live_words: slots that lanes
@@ -40,8 +40,9 @@ struct hdi_linear {
 };
 
 // The region begins at the first block of `order`. False when memory ran out.
-bool hdi_linear_find(const struct hdi_flow *flow, const struct hdi_order *order,
-                     bool marks, bool together, struct hdi_linear *linear);
+bool hdi_linear_find(const struct hdi_flow *flow,
+                     const struct hdi_block_order *order, bool marks,
+                     bool together, struct hdi_linear *linear);
 void hdi_linear_destroy(struct hdi_linear *linear);
 
 struct hdi_class hdi_linear_class(const struct hdi_linear *linear,

@@ -1,7 +1,7 @@
 #include "kernel/compiler/analysis/moves.h"
 
 enum {
-    MOST_DEPTH = 12 // of an address's computation
+    MAX_DEPTH = 12 // of an address's computation
 };
 
 // What is added to `alloca` where this is stored to it, NULL: something else is
@@ -68,7 +68,7 @@ static int64_t move_of(const struct hdi_llvm *llvm, const struct hdi_nest *nest,
         !hdi_nest_has(nest, hdi_map_index(&flow->block_index,
                                           LLVMGetInstructionParent(value))))
         return 0;
-    if (depth == MOST_DEPTH)
+    if (depth == MAX_DEPTH)
         return HDI_MOVE_ANYWHERE;
     depth++;
     if (LLVMIsALoadInst(value)) {

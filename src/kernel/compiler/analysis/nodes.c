@@ -4,7 +4,7 @@
 #include <string.h>
 
 enum {
-    MOST_DEPTH = 200 // of one value
+    MAX_DEPTH = 200 // of one value
 };
 
 // Tables ----------------------------------------------------------------------
@@ -421,7 +421,7 @@ uint32_t hdi_nodes_build(struct hdi_nodes *f, LLVMValueRef value)
         return (uint32_t)known;
     if (f->failed || f->too_much)
         return 0;
-    if (f->depth == MOST_DEPTH || bits == 0)
+    if (f->depth == MAX_DEPTH || bits == 0)
         return any(f, bits ? bits : 64);
     f->depth++;
     uint32_t node = build_new(f, value, bits);

@@ -1,9 +1,9 @@
 #include "kernel/compiler/analysis/steps.h"
 
 enum {
-    MOST_DEPTH = 24, // of an address's computation
-    MOST_SHIFT = 32, // [bits]
-    NEAR_STEPS = 4   // accesses this many sizes apart are one vector's
+    MAX_DEPTH = 24, // of an address's computation
+    MAX_SHIFT = 32, // [bits]
+    NEAR_STEPS = 4  // accesses this many sizes apart are one vector's
 };
 
 static const int64_t most_step = INT64_C(1) << 56;
@@ -98,7 +98,7 @@ int64_t hdi_step_combine(const struct hdi_llvm *llvm, LLVMValueRef x,
             break;
         return hdi_step_product(parts[0], LLVMConstIntGetSExtValue(by));
     case LLVMShl:
-        if (!by_number || LLVMConstIntGetZExtValue(by) > MOST_SHIFT)
+        if (!by_number || LLVMConstIntGetZExtValue(by) > MAX_SHIFT)
             break;
         return hdi_step_product(parts[0], INT64_C(1)
                                               << LLVMConstIntGetZExtValue(by));
@@ -202,7 +202,7 @@ static int64_t step_of(const struct finder *f, LLVMValueRef value,
 
     if (!LLVMIsAInstruction(value) || !hdi_flow_is_divergent(flow, value))
         return 0;
-    if (depth >= MOST_DEPTH)
+    if (depth >= MAX_DEPTH)
         return HDI_STEP_VARIES;
     depth++;
 

@@ -3,7 +3,7 @@
 #include "kernel/compiler/analysis/steps.h"
 
 enum {
-    MOST_DEPTH = 24, // of an address's computation
+    MAX_DEPTH = 24, // of an address's computation
     DIMENSIONS = 2
 };
 
@@ -40,7 +40,7 @@ static struct steps steps_of(const struct hdi_llvm *llvm,
     if (kind != HDI_CALL_OTHER)
         return of_call(kind, value);
     int count = LLVMGetNumOperands(value);
-    if (depth == MOST_DEPTH || count > 2 || LLVMIsALoadInst(value) ||
+    if (depth == MAX_DEPTH || count > 2 || LLVMIsALoadInst(value) ||
         LLVMIsAAllocaInst(value))
         return varies;
 

@@ -111,7 +111,7 @@ static void lead_uses(struct hdi_probe *in, LLVMValueRef pointer,
             continue;
         }
         for (unsigned a = 0;; a++) {
-            struct hdi_access access = hdi_probe_access(in, i, a);
+            struct hdi_checked_access access = hdi_probe_access(in, i, a);
             if (access.kind == 0)
                 break;
             if (access.pointer != pointer)
@@ -290,7 +290,7 @@ static bool is_meeting_place(LLVMValueRef from)
 }
 
 static void lead_access(struct hdi_probe *in, struct hdi_map *descriptions,
-                        LLVMValueRef i, const struct hdi_access *access)
+                        LLVMValueRef i, const struct hdi_checked_access *access)
 {
     LLVMValueRef from = hdi_probe_origin(access->pointer), description = NULL;
     enum hdi_object object = HDI_OBJECT_UNKNOWN;
@@ -406,7 +406,7 @@ hd_status hdi_instrument_memory(struct hdi_llvm *llvm, LLVMModuleRef module,
                 continue;
             }
             for (unsigned a = 0;; a++) {
-                struct hdi_access access = hdi_probe_access(&in, i, a);
+                struct hdi_checked_access access = hdi_probe_access(&in, i, a);
                 if (access.kind == 0)
                     break;
                 lead_access(&in, &descriptions, i, &access);

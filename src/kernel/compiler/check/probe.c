@@ -111,12 +111,12 @@ static LLVMValueRef size_of(struct hdi_probe *in, LLVMTypeRef type)
                         false);
 }
 
-static struct hdi_access access_of(struct hdi_probe *in, LLVMValueRef i,
-                                   unsigned operand, unsigned kind,
-                                   LLVMTypeRef type)
+static struct hdi_checked_access access_of(struct hdi_probe *in, LLVMValueRef i,
+                                           unsigned operand, unsigned kind,
+                                           LLVMTypeRef type)
 {
-    return (struct hdi_access){LLVMGetOperand(i, operand), operand,
-                               size_of(in, type), kind};
+    return (struct hdi_checked_access){LLVMGetOperand(i, operand), operand,
+                                       size_of(in, type), kind};
 }
 
 static unsigned atomic(LLVMValueRef i)
@@ -141,19 +141,19 @@ static bool is_move(LLVMValueRef i)
 }
 
 // The `index`th access of an instruction; the last has kind 0.
-struct hdi_access hdi_probe_access(struct hdi_probe *in, LLVMValueRef i,
-                                   unsigned index)
+struct hdi_checked_access hdi_probe_access(struct hdi_probe *in, LLVMValueRef i,
+                                           unsigned index)
 {
     if (is_move(i) || hdi_is_intrinsic(i, "llvm.memset")) {
         if (index > (unsigned)is_move(i))
-            return (struct hdi_access){0};
-        return (struct hdi_access){
+            return (struct hdi_checked_access){0};
+        return (struct hdi_checked_access){
             LLVMGetOperand(i, index), index, LLVMGetOperand(i, 2),
             HDI_ACCESS_COPY |
                 (index == 0 ? HDI_ACCESS_WRITE : HDI_ACCESS_READ)};
     }
     if (index > 0)
-        return (struct hdi_access){0};
+        return (struct hdi_checked_access){0};
     if (LLVMIsALoadInst(i))
         return access_of(in, i, 0, HDI_ACCESS_READ | atomic(i), LLVMTypeOf(i));
     if (LLVMIsAStoreInst(i))
@@ -163,5 +163,5 @@ struct hdi_access hdi_probe_access(struct hdi_probe *in, LLVMValueRef i,
         return access_of(in, i, 0,
                          HDI_ACCESS_READ | HDI_ACCESS_WRITE | HDI_ACCESS_ATOMIC,
                          LLVMTypeOf(LLVMGetOperand(i, 1)));
-    return (struct hdi_access){0};
+    return (struct hdi_checked_access){0};
 }

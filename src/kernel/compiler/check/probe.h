@@ -35,7 +35,7 @@ struct hdi_followed {
     uint64_t size; // [bytes]
 };
 
-struct hdi_access {
+struct hdi_checked_access {
     LLVMValueRef pointer;
     unsigned operand;  // which it is of the instruction
     LLVMValueRef size; // i64 [bytes]
@@ -69,8 +69,9 @@ LLVMValueRef hdi_probe_origin(LLVMValueRef pointer);
 LLVMValueRef hdi_probe_entry(LLVMValueRef kernel);
 
 // The `index`th access of an instruction; the last has kind 0.
-struct hdi_access hdi_probe_access(struct hdi_probe *probe,
-                                   LLVMValueRef instruction, unsigned index);
+struct hdi_checked_access hdi_probe_access(struct hdi_probe *probe,
+                                           LLVMValueRef instruction,
+                                           unsigned index);
 
 // report.c: accesses that tell the checker.
 
@@ -91,7 +92,7 @@ void hdi_report_declare(struct hdi_probe *probe, LLVMValueRef description,
 // Lead an access through the checker. A copy that must not happen has no size
 // then.
 void hdi_report_lead(struct hdi_probe *probe, LLVMValueRef instruction,
-                     const struct hdi_access *access, LLVMValueRef site,
+                     const struct hdi_checked_access *access, LLVMValueRef site,
                      LLVMValueRef variable);
 
 // sift.c: accesses of kernels that are screened (screen.h).
@@ -101,9 +102,10 @@ void hdi_sift_expect(struct hdi_probe *probe, LLVMValueRef condition);
 // An access to a private variable, and one to any other memory, of which `from`
 // is the origin.
 void hdi_sift_private(struct hdi_probe *probe, LLVMValueRef instruction,
-                      const struct hdi_access *access,
+                      const struct hdi_checked_access *access,
                       const struct hdi_followed *variable);
 void hdi_sift_memory(struct hdi_probe *probe, LLVMValueRef instruction,
-                     const struct hdi_access *access, LLVMValueRef from);
+                     const struct hdi_checked_access *access,
+                     LLVMValueRef from);
 
 #endif

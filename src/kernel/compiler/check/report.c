@@ -112,7 +112,7 @@ void hdi_report_declare(struct hdi_probe *in, LLVMValueRef description,
 // Lead an access through the checker. A copy that must not happen has no size
 // then.
 void hdi_report_lead(struct hdi_probe *in, LLVMValueRef i,
-                     const struct hdi_access *access, LLVMValueRef site,
+                     const struct hdi_checked_access *access, LLVMValueRef site,
                      LLVMValueRef variable)
 {
     hdi_probe_before(in, i);

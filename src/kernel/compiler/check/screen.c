@@ -11,7 +11,7 @@
 #include "kernel/compiler/check/screening.h"
 
 enum {
-    MOST_CELLS = 32 // of one access
+    MAX_CELLS = 32 // of one access
 };
 
 static const uint32_t last_tag = UINT32_MAX - (1 << 24); // far above a group
@@ -191,7 +191,7 @@ static bool find_objects(const struct hdi_emit *e, struct hdi_screening *s)
                 hdi_screen_number(x, 2) > most ? hdi_screen_number(x, 2) : most;
         }
     for (unsigned i = 0; i < s->count; i++)
-        if (most / s->objects[i].granule > MOST_CELLS)
+        if (most / s->objects[i].granule > MAX_CELLS)
             return false;
     return true;
 }

@@ -2,8 +2,8 @@
 #include "kernel/compiler/check/screen.h"
 
 enum {
-    MOST_INDICES = 8, // of an address
-    MOST_APART = 64   // a load and a store that are looked at together
+    MAX_INDICES = 8, // of an address
+    MAX_APART = 64   // a load and a store that are looked at together
 };
 
 void hdi_sift_expect(struct hdi_probe *in, LLVMValueRef condition)
@@ -12,7 +12,8 @@ void hdi_sift_expect(struct hdi_probe *in, LLVMValueRef condition)
 }
 
 // False: it is not known while compiling.
-static bool constant_size(struct hdi_probe *in, const struct hdi_access *access,
+static bool constant_size(struct hdi_probe *in,
+                          const struct hdi_checked_access *access,
                           uint64_t *size)
 {
     if (!LLVMIsAConstantInt(access->size)) {
@@ -27,7 +28,7 @@ static bool constant_size(struct hdi_probe *in, const struct hdi_access *access,
 static LLVMValueRef distance(struct hdi_probe *in, LLVMValueRef pointer,
                              LLVMValueRef base)
 {
-    LLVMValueRef indices[MOST_INDICES];
+    LLVMValueRef indices[MAX_INDICES];
     unsigned count = (unsigned)LLVMGetNumOperands(pointer) - 1;
 
     if (pointer == base)
@@ -35,7 +36,7 @@ static LLVMValueRef distance(struct hdi_probe *in, LLVMValueRef pointer,
     LLVMValueRef from = distance(in, LLVMGetOperand(pointer, 0), base);
     if (!LLVMIsAGetElementPtrInst(pointer))
         return from;
-    if (count > MOST_INDICES) {
+    if (count > MAX_INDICES) {
         in->llvm->unscreened = true;
         return from;
     }
@@ -80,7 +81,7 @@ static void expect_written(struct hdi_probe *in, LLVMValueRef from,
 }
 
 void hdi_sift_private(struct hdi_probe *in, LLVMValueRef i,
-                      const struct hdi_access *access,
+                      const struct hdi_checked_access *access,
                       const struct hdi_followed *v)
 {
     uint64_t size;
@@ -99,7 +100,8 @@ void hdi_sift_private(struct hdi_probe *in, LLVMValueRef i,
                         access->size, 1);
 }
 
-static unsigned alignment_of(LLVMValueRef i, const struct hdi_access *access)
+static unsigned alignment_of(LLVMValueRef i,
+                             const struct hdi_checked_access *access)
 {
     if (LLVMIsALoadInst(i) || LLVMIsAStoreInst(i))
         return LLVMGetAlignment(i);
@@ -113,7 +115,7 @@ static unsigned alignment_of(LLVMValueRef i, const struct hdi_access *access)
 static bool is_plain(struct hdi_probe *in, LLVMValueRef i, unsigned kind,
                      LLVMValueRef pointer, uint64_t size)
 {
-    struct hdi_access access = hdi_probe_access(in, i, 0);
+    struct hdi_checked_access access = hdi_probe_access(in, i, 0);
     return access.kind == kind && access.pointer == pointer &&
            LLVMConstIntGetZExtValue(access.size) == size;
 }
@@ -122,7 +124,8 @@ static bool is_plain(struct hdi_probe *in, LLVMValueRef i, unsigned kind,
 // access: who has written tells all that who has read would. 0: `i` is the
 // store, which the load is looked at for.
 static unsigned kind_together(struct hdi_probe *in, LLVMValueRef i,
-                              const struct hdi_access *access, uint64_t size)
+                              const struct hdi_checked_access *access,
+                              uint64_t size)
 {
     bool reads = access->kind == HDI_ACCESS_READ;
     unsigned other = reads ? HDI_ACCESS_WRITE : HDI_ACCESS_READ;
@@ -130,7 +133,7 @@ static unsigned kind_together(struct hdi_probe *in, LLVMValueRef i,
 
     if (!reads && access->kind != HDI_ACCESS_WRITE)
         return access->kind;
-    for (unsigned n = 0; n < MOST_APART; n++) {
+    for (unsigned n = 0; n < MAX_APART; n++) {
         at =
             reads ? LLVMGetNextInstruction(at) : LLVMGetPreviousInstruction(at);
         if (!at || hdi_call_is_barrier(hdi_call_kind(at)))
@@ -143,7 +146,7 @@ static unsigned kind_together(struct hdi_probe *in, LLVMValueRef i,
 
 // An access to memory that is no private variable's.
 void hdi_sift_memory(struct hdi_probe *in, LLVMValueRef i,
-                     const struct hdi_access *access, LLVMValueRef from)
+                     const struct hdi_checked_access *access, LLVMValueRef from)
 {
     uint64_t size;
 

@@ -7,8 +7,8 @@
 
 enum {
     // Of a kernel that is optimised with all means, and of a block of it.
-    MOST_INSTRUCTIONS = 6000,
-    MOST_STRAIGHT = 1500
+    MAX_INSTRUCTIONS = 6000,
+    MAX_STRAIGHT = 1500
 };
 
 // Instructions of the module, and of its longest block.
@@ -36,7 +36,7 @@ hd_status hdi_code_optimise(struct hdi_llvm *llvm, LLVMModuleRef module,
                             struct hd_error *error)
 {
     unsigned longest, count = count_instructions(module, &longest);
-    if (count <= MOST_INSTRUCTIONS && longest <= MOST_STRAIGHT)
+    if (count <= MAX_INSTRUCTIONS && longest <= MAX_STRAIGHT)
         return hdi_llvm_passes(llvm, module, "default<O3>", error);
     hdi_text_print(explanation,
                    "long: of %u instructions; so loops are not unrolled, to "

@@ -16,9 +16,9 @@
 #include "kernel/compiler/prepare/prepare.h"
 
 enum {
-    MOST_HANDS = 8,      // each reads the program once more
-    PART = 32,           // kernels that are copied with each of them
-    MOST_SAVED = 1 << 20 // by loops, per work-item [bytes]
+    MAX_HANDS = 8,      // each reads the program once more
+    PART = 32,          // kernels that are copied with each of them
+    MAX_SAVED = 1 << 20 // by loops, per work-item [bytes]
 };
 
 struct result {
@@ -44,7 +44,7 @@ enum phase {
 struct hdi_crew {
     const struct hdi_source *source;
     const struct hdi_build *made_for; // its processor
-    struct hand hands[MOST_HANDS];
+    struct hand hands[MAX_HANDS];
     unsigned hand_count;
     pthread_mutex_t lock; // of all below
     pthread_cond_t changed;
@@ -137,7 +137,7 @@ static hd_status add_screen(struct hdi_work *checked, LLVMModuleRef program,
     hd_status status = make_screen(&w, program, error);
     free(forms.list);
     hdi_text_free(&explanation);
-    if (status == HD_OK && about.saved_bytes > MOST_SAVED)
+    if (status == HD_OK && about.saved_bytes > MAX_SAVED)
         status = HD_EBUILD;
     if (status != HD_OK) {
         if (w.module)
@@ -196,13 +196,13 @@ static hd_status make_checked(struct making *m, struct hd_error *error)
 static hd_status check_loops(const struct hdi_build_kernel *kernel,
                              struct hd_error *error)
 {
-    if (kernel->saved_bytes <= MOST_SAVED)
+    if (kernel->saved_bytes <= MAX_SAVED)
         return HD_OK;
     return hdi_fail(error, HD_EBUILD,
                     "%s:%u: kernel '%s' would keep %u bytes per work-item, "
                     "more than %d",
                     kernel->file, kernel->line, kernel->name,
-                    kernel->saved_bytes, MOST_SAVED);
+                    kernel->saved_bytes, MAX_SAVED);
 }
 
 static enum hdi_mode mode_of(const struct hdi_llvm *llvm)
@@ -486,7 +486,7 @@ static unsigned hands_for(const struct hdi_source *source)
     unsigned cores = sched_getaffinity(0, sizeof(allowed), &allowed) == 0
                          ? (unsigned)CPU_COUNT(&allowed)
                          : 1;
-    unsigned most = cores < MOST_HANDS ? cores : MOST_HANDS, count = 0;
+    unsigned most = cores < MAX_HANDS ? cores : MAX_HANDS, count = 0;
 
     for (size_t i = 0; i < source->part_count && count < most; i++)
         count += guess_kernels(&source->parts[i], most - count);

@@ -11,7 +11,7 @@
 #include "tools.h"
 
 enum {
-    MOST_OPTIONS = 256 // of the user
+    MAX_OPTIONS = 256 // of the user
 };
 
 #define ADDED(name) ",+" name
@@ -58,7 +58,7 @@ static hd_status run(const struct hdi_part *part, const atomic_bool *cancel,
                      struct hd_error *error)
 {
     const size_t fixed_count = sizeof(fixed) / sizeof(fixed[0]);
-    const char *arguments[sizeof(fixed) / sizeof(fixed[0]) + MOST_OPTIONS + 8];
+    const char *arguments[sizeof(fixed) / sizeof(fixed[0]) + MAX_OPTIONS + 8];
     size_t n = fixed_count;
 
     memcpy(arguments, fixed, sizeof(fixed));
@@ -71,9 +71,9 @@ static hd_status run(const struct hdi_part *part, const atomic_bool *cancel,
     arguments[n++] = "-iquote";
     arguments[n++] = beside;
     for (const char *const *o = part->options; *o; o++) {
-        if (n >= fixed_count + MOST_OPTIONS)
+        if (n >= fixed_count + MAX_OPTIONS)
             return hdi_fail(error, HD_ELIMIT, "%s: more than %d build options",
-                            part->path, MOST_OPTIONS);
+                            part->path, MAX_OPTIONS);
         // Line tables are always there, and -g gives no more yet; aliasing is
         // strict since OpenCL 1.2.
         if (strcmp(*o, "-g") != 0 && strcmp(*o, "-cl-strict-aliasing") != 0 &&

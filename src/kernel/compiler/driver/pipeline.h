@@ -36,8 +36,8 @@ struct hdi_work {
     LLVMValueRef kernel; // until it becomes a work-group function
     LLVMBuilderRef builder;
 
-    struct hdi_axis axis; // SHAPE: that lanes had better run along
-    bool flat;            // SHAPE: groups do not matter (chunk.h)
+    struct hdi_lane_axis axis; // SHAPE: that lanes had better run along
+    bool flat;                 // SHAPE: groups do not matter (chunk.h)
     LLVMModuleRef box; // RANGE: the kernel away from borders (interior.h), or
                        // NULL
     unsigned known;    // RANGE: what it does not ask for any more

@@ -10,13 +10,13 @@
 #include "base/memory.h"
 
 enum {
-    MOST_OPERANDS = 256 // of one metadata node: OpenCL's arguments of a kernel
+    MAX_OPERANDS = 256 // of one metadata node: OpenCL's arguments of a kernel
 };
 
 // The operands of the metadata node attached under `name`; their number, 0 when
 // there is none.
 static unsigned attached(LLVMValueRef function, const char *name,
-                         LLVMValueRef operands[MOST_OPERANDS])
+                         LLVMValueRef operands[MAX_OPERANDS])
 {
     LLVMContextRef context =
         LLVMGetModuleContext(LLVMGetGlobalParent(function));
@@ -33,7 +33,7 @@ static unsigned attached(LLVMValueRef function, const char *name,
         LLVMValueRef node = LLVMMetadataAsValue(
             context, LLVMValueMetadataEntriesGetMetadata(entries, i));
         unsigned n = LLVMGetMDNodeNumOperands(node);
-        if (n <= MOST_OPERANDS) {
+        if (n <= MAX_OPERANDS) {
             LLVMGetMDNodeOperands(node, operands);
             operand_count = n;
         }
@@ -157,16 +157,16 @@ static hd_status read_args(const struct hdi_llvm *llvm, LLVMValueRef function,
                            struct hdi_build_kernel *kernel,
                            struct hd_error *error)
 {
-    LLVMValueRef names[MOST_OPERANDS], types[MOST_OPERANDS],
-        base_types[MOST_OPERANDS], qualifiers[MOST_OPERANDS],
-        accesses[MOST_OPERANDS];
+    LLVMValueRef names[MAX_OPERANDS], types[MAX_OPERANDS],
+        base_types[MAX_OPERANDS], qualifiers[MAX_OPERANDS],
+        accesses[MAX_OPERANDS];
     unsigned count = LLVMCountParams(function);
     uint64_t offset = 0;
 
-    if (count > MOST_OPERANDS)
-        return hdi_fail(
-            error, HD_ELIMIT, "%s:%u: kernel '%s' has more than %d arguments",
-            kernel->file, kernel->line, kernel->name, MOST_OPERANDS);
+    if (count > MAX_OPERANDS)
+        return hdi_fail(error, HD_ELIMIT,
+                        "%s:%u: kernel '%s' has more than %d arguments",
+                        kernel->file, kernel->line, kernel->name, MAX_OPERANDS);
     bool named = attached(function, "kernel_arg_name", names) == count;
     if (attached(function, "kernel_arg_type", types) != count ||
         attached(function, "kernel_arg_base_type", base_types) != count ||
@@ -226,7 +226,7 @@ hd_status hdi_signature_read(const struct hdi_llvm *llvm, LLVMValueRef function,
                              struct hd_error *error)
 {
     LLVMMetadataRef subprogram = LLVMGetSubprogram(function);
-    LLVMValueRef sizes[MOST_OPERANDS];
+    LLVMValueRef sizes[MAX_OPERANDS];
 
     kernel->name = strdup(hdi_value_name(function));
     if (subprogram) {

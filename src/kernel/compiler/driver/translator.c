@@ -14,7 +14,7 @@
 #include "kernel/compiler/prepare/prepare.h"
 
 enum {
-    MOST_TIME = 60 // [s]
+    MAX_TIME = 60 // [s]
 };
 
 // What the first line of the translator's text says.
@@ -53,7 +53,7 @@ static hd_status run(const struct hdi_source *source,
     const struct hdi_child child = {.arguments = arguments,
                                     .input = part->data,
                                     .input_size = part->size,
-                                    .time_limit = MOST_TIME,
+                                    .time_limit = MAX_TIME,
                                     .cancel = source->cancel};
 
     hd_status status =

@@ -5,8 +5,8 @@
 #include "base/error.h"
 
 enum {
-    MOST_REMADE = 24, // instructions that are worth computing again
-    MOST_OPERANDS = 16
+    MAX_REMADE = 24, // instructions that are worth computing again
+    MAX_OPERANDS = 16
 };
 
 LLVMBasicBlockRef hdi_emit_block(const struct hdi_emit *e, const char *name)
@@ -166,11 +166,11 @@ static LLVMValueRef cannot(struct hdi_emit *e, LLVMValueRef value,
 // constant in the copy: write it out as instructions.
 static LLVMValueRef expression(struct hdi_emit *e, LLVMValueRef value)
 {
-    LLVMValueRef operands[MOST_OPERANDS];
+    LLVMValueRef operands[MAX_OPERANDS];
     int count = LLVMGetNumOperands(value);
     bool changed = false;
 
-    if (count > MOST_OPERANDS)
+    if (count > MAX_OPERANDS)
         return cannot(e, value, "an expression of a local variable's address");
     for (int i = 0; i < count; i++) {
         LLVMValueRef operand = LLVMGetOperand(value, (unsigned)i);
@@ -448,7 +448,7 @@ static bool is_remakable(const struct hdi_flow *flow, LLVMValueRef value,
 
 bool hdi_emit_is_remakable(const struct hdi_flow *flow, LLVMValueRef value)
 {
-    unsigned budget = MOST_REMADE;
+    unsigned budget = MAX_REMADE;
     return is_remakable(flow, value, &budget);
 }
 

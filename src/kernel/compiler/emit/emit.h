@@ -61,7 +61,7 @@ struct hdi_emit {
     LLVMValueRef local_end;                           // i64: the block's
     LLVMValueRef global[3], offset[3];                // i64
     LLVMValueRef local_size[3], group_count[3], dims; // i32
-    struct hdi_memory memory;
+    struct hdi_memory_bounds memory;
 
     // The group at hand, or the part of a chunk: see chunk.h.
     bool flat;                   // it is a part

@@ -32,7 +32,7 @@ static LLVMValueRef stack_at(const struct hdi_llvm *llvm, LLVMModuleRef module,
 
 void hdi_memory_read(const struct hdi_llvm *llvm, LLVMModuleRef module,
                      LLVMBuilderRef builder, LLVMValueRef frame,
-                     struct hdi_memory *memory)
+                     struct hdi_memory_bounds *memory)
 {
     static const struct {
         unsigned bound;
@@ -60,7 +60,7 @@ void hdi_memory_read(const struct hdi_llvm *llvm, LLVMModuleRef module,
         stack_at(llvm, module, builder, "llvm.frameaddress", &level, 1);
 }
 
-LLVMValueRef hdi_memory_answer(const struct hdi_memory *memory,
+LLVMValueRef hdi_memory_answer(const struct hdi_memory_bounds *memory,
                                LLVMBuilderRef builder, LLVMValueRef which)
 {
     if (LLVMIsAConstantInt(which))

@@ -20,7 +20,7 @@ enum {
     HDI_MEMORY_BOUNDS // how many there are
 };
 
-struct hdi_memory {
+struct hdi_memory_bounds {
     LLVMValueRef bounds[HDI_MEMORY_BOUNDS]; // i64; NULL: nobody asks
 };
 
@@ -28,10 +28,10 @@ struct hdi_memory {
 // frame, if a kernel of the module asks for them.
 void hdi_memory_read(const struct hdi_llvm *llvm, LLVMModuleRef module,
                      LLVMBuilderRef builder, LLVMValueRef frame,
-                     struct hdi_memory *memory);
+                     struct hdi_memory_bounds *memory);
 
 // What a call for number `which` (i32) returns.
-LLVMValueRef hdi_memory_answer(const struct hdi_memory *memory,
+LLVMValueRef hdi_memory_answer(const struct hdi_memory_bounds *memory,
                                LLVMBuilderRef builder, LLVMValueRef which);
 
 #endif

@@ -5,9 +5,9 @@
 #include "kernel/compiler/prepare/prepare.h"
 
 enum {
-    MOST_BYTES = 16 << 10, // private memory of one; the rest of it would be on
-                           // the stack of the unit [bytes]
-    MOST_ALIGNMENT = 4096  // its memory begins with a page
+    MAX_BYTES = 16 << 10, // private memory of one; the rest of it would be on
+                          // the stack of the unit [bytes]
+    MAX_ALIGNMENT = 4096  // its memory begins with a page
 };
 
 bool hdi_coroutine_fits(const struct hdi_llvm *llvm, LLVMValueRef kernel)
@@ -23,9 +23,9 @@ bool hdi_coroutine_fits(const struct hdi_llvm *llvm, LLVMValueRef kernel)
             if (!LLVMIsAAllocaInst(i))
                 continue;
             bytes += LLVMABISizeOfType(llvm->layout, LLVMGetAllocatedType(i));
-            fits &= LLVMGetAlignment(i) <= MOST_ALIGNMENT;
+            fits &= LLVMGetAlignment(i) <= MAX_ALIGNMENT;
         }
-    return waits && fits && bytes <= MOST_BYTES;
+    return waits && fits && bytes <= MAX_BYTES;
 }
 
 static LLVMValueRef call(const struct hdi_coroutine *c, const char *name,

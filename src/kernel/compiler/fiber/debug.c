@@ -13,7 +13,7 @@ enum {
     VARIABLE_OPERANDS = 16, // more than there are
     UNIT_GLOBALS = 6,
     DECLARE_EXPRESSION = 2, // of a call of llvm.dbg.declare
-    MOST_UNITS = 64         // the program, and a few of the builtins
+    MAX_UNITS = 64          // the program, and a few of the builtins
 };
 
 struct describing {
@@ -109,10 +109,10 @@ void hdi_debug_local(const struct hdi_llvm *llvm, LLVMModuleRef module,
 static void forget_globals(LLVMModuleRef module)
 {
     static const char name[] = "llvm.dbg.cu";
-    LLVMValueRef units[MOST_UNITS];
+    LLVMValueRef units[MAX_UNITS];
     unsigned count = LLVMGetNamedMetadataNumOperands(module, name);
 
-    if (count > MOST_UNITS)
+    if (count > MAX_UNITS)
         return;
     LLVMGetNamedMetadataOperands(module, name, units);
     for (unsigned i = 0; i < count; i++)

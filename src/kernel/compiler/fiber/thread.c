@@ -20,7 +20,7 @@
 
 enum {
     LOCAL_ALIGNMENT = 64, // of a local variable: the widest vector [bytes]
-    MOST_LOCAL = 1 << 30, // [bytes]; more is a mistake
+    MAX_LOCAL = 1 << 30,  // [bytes]; more is a mistake
     CODE_FIELDS = 6       // of struct hdi_item_code
 };
 
@@ -37,7 +37,7 @@ struct thread {
     LLVMValueRef item, frame, local, services;
     struct hdi_map locals; // local variable: its address
     struct hdi_build_kernel *about;
-    struct hdi_memory memory;
+    struct hdi_memory_bounds memory;
     bool checked; // a barrier must be reached by all
     bool is_coroutine;
     struct hdi_coroutine coroutine; // if it is
@@ -254,12 +254,12 @@ static hd_status place_locals(struct thread *t)
         bytes += hdi_round_up(
             LLVMABISizeOfType(t->llvm->layout, LLVMGlobalGetValueType(g)),
             LOCAL_ALIGNMENT);
-        if (bytes > MOST_LOCAL)
+        if (bytes > MAX_LOCAL)
             return hdi_fail(t->error, HD_ELIMIT,
                             "%s:%u: local variables of kernel '%s' take more "
                             "than %d bytes",
                             t->about->file, t->about->line, t->about->name,
-                            MOST_LOCAL);
+                            MAX_LOCAL);
     }
     t->about->local_bytes = (uint32_t)bytes;
     return HD_OK;

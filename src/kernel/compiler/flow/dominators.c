@@ -4,7 +4,8 @@
 #include <string.h>
 
 // Leave what is on the ways through this edge too. Has it changed?
-static bool pass(const struct hdi_dominators *d, const struct hdi_edge *edge)
+static bool pass(const struct hdi_dominators *d,
+                 const struct hdi_flow_edge *edge)
 {
     uint64_t *to = d->sets + edge->to * d->words;
     bool changed = false;
@@ -21,7 +22,7 @@ static bool pass(const struct hdi_dominators *d, const struct hdi_edge *edge)
 }
 
 bool hdi_dominators_find(struct hdi_dominators *d, size_t count,
-                         const struct hdi_edge *edges, size_t edge_count)
+                         const struct hdi_flow_edge *edges, size_t edge_count)
 {
     d->words = count / 64 + 1;
     d->sets = calloc(count, d->words * sizeof(*d->sets));

@@ -7,7 +7,7 @@
 
 #define HDI_OUTSIDE SIZE_MAX // where ways begin
 
-struct hdi_edge {
+struct hdi_flow_edge {
     size_t from, to; // numbers of nodes; from: or HDI_OUTSIDE
 };
 
@@ -19,7 +19,7 @@ struct hdi_dominators {
 // The order of the edges decides how long it takes: best is that of the ways.
 // False when memory ran out; destroy it all the same.
 bool hdi_dominators_find(struct hdi_dominators *dominators, size_t count,
-                         const struct hdi_edge *edges, size_t edge_count);
+                         const struct hdi_flow_edge *edges, size_t edge_count);
 void hdi_dominators_destroy(struct hdi_dominators *dominators);
 
 static inline const uint64_t *hdi_dominators_of(

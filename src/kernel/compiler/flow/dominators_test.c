@@ -18,8 +18,8 @@ static size_t random_below(size_t n)
 }
 
 // Whether a way leads from node 0 to `to` that does not pass `without`.
-static bool is_reached(const struct hdi_edge *edges, size_t count, size_t to,
-                       size_t without)
+static bool is_reached(const struct hdi_flow_edge *edges, size_t count,
+                       size_t to, size_t without)
 {
     bool seen[NODES] = {false};
     size_t stack[NODES], depth = 0;
@@ -43,15 +43,15 @@ static bool is_reached(const struct hdi_edge *edges, size_t count, size_t to,
 static void dominators_are_on_every_way(void)
 {
     for (unsigned round = 0; round < ROUNDS; round++) {
-        struct hdi_edge edges[EDGES];
+        struct hdi_flow_edge edges[EDGES];
         struct hdi_dominators d;
         size_t nodes = 2 + random_below(NODES - 1);
         size_t count = 1 + random_below(2 * nodes);
 
-        edges[0] = (struct hdi_edge){HDI_OUTSIDE, 0};
+        edges[0] = (struct hdi_flow_edge){HDI_OUTSIDE, 0};
         for (size_t e = 1; e < count; e++)
-            edges[e] =
-                (struct hdi_edge){random_below(nodes), random_below(nodes)};
+            edges[e] = (struct hdi_flow_edge){random_below(nodes),
+                                              random_below(nodes)};
         CHECK(hdi_dominators_find(&d, nodes, edges, count));
         for (size_t b = 0; b < nodes; b++)
             for (size_t a = 0; a < nodes; a++) {

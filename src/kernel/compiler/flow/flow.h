@@ -43,7 +43,7 @@ struct hdi_block {
 };
 
 // Where a slot's value is from one region to the next.
-enum hdi_place {
+enum hdi_slot_place {
     HDI_PLACE_NOWHERE, // not live across a cut
     HDI_PLACE_REMADE,  // computed again from ids, arguments and constants
     HDI_PLACE_GROUP,   // kept once: the group agrees on it
@@ -53,9 +53,9 @@ enum hdi_place {
 struct hdi_slot {
     LLVMValueRef alloca;
     LLVMTypeRef type;
-    LLVMValueRef only_stored; // the value, when there is one store only
-    bool divergent;           // work-items of a group may differ in it
-    enum hdi_place place;     // NOWHERE until it is chosen
+    LLVMValueRef only_stored;  // the value, when there is one store only
+    bool divergent;            // work-items of a group may differ in it
+    enum hdi_slot_place place; // NOWHERE until it is chosen
 };
 
 struct hdi_flow {

@@ -10,14 +10,14 @@ static bool find_dominators(struct hdi_nest *nest)
 
     for (size_t b = 0; b < flow->block_count; b++)
         most += flow->blocks[b].successor_count;
-    struct hdi_edge *edges = calloc(most, sizeof(*edges));
+    struct hdi_flow_edge *edges = calloc(most, sizeof(*edges));
     if (!edges)
         return false;
-    edges[count++] = (struct hdi_edge){HDI_OUTSIDE, 0};
+    edges[count++] = (struct hdi_flow_edge){HDI_OUTSIDE, 0};
     for (size_t b = 0; b < flow->block_count; b++)
         for (unsigned s = 0; s < flow->blocks[b].successor_count; s++)
             edges[count++] =
-                (struct hdi_edge){b, flow->blocks[b].successors[s]};
+                (struct hdi_flow_edge){b, flow->blocks[b].successors[s]};
     bool ok =
         hdi_dominators_find(&nest->dominators, flow->block_count, edges, count);
     free(edges);

@@ -9,7 +9,7 @@
 
 struct sorter {
     const struct hdi_flow *flow;
-    struct hdi_order *order;
+    struct hdi_block_order *order;
     const size_t *blocks; // by number: the rest here is in numbers
     size_t count, words;
     size_t *number; // per block of the kernel
@@ -46,13 +46,13 @@ static bool find_dominators(struct sorter *s)
 
     for (size_t n = 0; n < s->count; n++)
         most += successors_of(s, n);
-    struct hdi_edge *edges = calloc(most, sizeof(*edges));
+    struct hdi_flow_edge *edges = calloc(most, sizeof(*edges));
     if (!edges)
         return false;
-    edges[count++] = (struct hdi_edge){HDI_OUTSIDE, 0};
+    edges[count++] = (struct hdi_flow_edge){HDI_OUTSIDE, 0};
     for (size_t n = 0; n < s->count; n++)
         for (unsigned i = 0; i < successors_of(s, n); i++)
-            edges[count++] = (struct hdi_edge){n, successor(s, n, i)};
+            edges[count++] = (struct hdi_flow_edge){n, successor(s, n, i)};
     bool ok = hdi_dominators_find(&s->dominators, s->count, edges, count);
     free(edges);
     return ok;
@@ -179,17 +179,17 @@ static void sort(struct sorter *s, size_t head)
     free(missing);
 }
 
-void hdi_order_destroy(struct hdi_order *order)
+void hdi_order_destroy(struct hdi_block_order *order)
 {
     free(order->blocks);
     free(order->position);
     free(order->loop_end);
-    *order = (struct hdi_order){0};
+    *order = (struct hdi_block_order){0};
 }
 
 enum hdi_ordered hdi_order_find(const struct hdi_flow *flow,
                                 const size_t *blocks, size_t count,
-                                struct hdi_order *order)
+                                struct hdi_block_order *order)
 {
     size_t words = count / 64 + 1;
     struct sorter s = {
@@ -203,7 +203,7 @@ enum hdi_ordered hdi_order_find(const struct hdi_flow *flow,
         .sizes = calloc(count, sizeof(*s.sizes)),
         .heads = calloc(count, sizeof(*s.heads)),
     };
-    *order = (struct hdi_order){
+    *order = (struct hdi_block_order){
         .blocks = calloc(count, sizeof(*order->blocks)),
         .position = calloc(flow->block_count, sizeof(*order->position)),
         .loop_end = calloc(count, sizeof(*order->loop_end)),

@@ -6,7 +6,7 @@
 
 #include "kernel/compiler/flow/flow.h"
 
-struct hdi_order {
+struct hdi_block_order {
     size_t *blocks;   // of the region and the cuts that end it, in order
     size_t count;     // of blocks
     size_t *position; // per block of the kernel, SIZE_MAX: not among them
@@ -23,12 +23,12 @@ enum hdi_ordered {
 // `blocks` begins with the start of the region; the cuts among them end it.
 enum hdi_ordered hdi_order_find(const struct hdi_flow *flow,
                                 const size_t *blocks, size_t count,
-                                struct hdi_order *order);
-void hdi_order_destroy(struct hdi_order *order);
+                                struct hdi_block_order *order);
+void hdi_order_destroy(struct hdi_block_order *order);
 
 // Is position `at` in the loop that position `head` heads?
-static inline bool hdi_order_in_loop(const struct hdi_order *order, size_t head,
-                                     size_t at)
+static inline bool hdi_order_in_loop(const struct hdi_block_order *order,
+                                     size_t head, size_t at)
 {
     return head <= at && at < order->loop_end[head];
 }

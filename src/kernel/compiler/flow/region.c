@@ -99,7 +99,7 @@ bool hdi_regions_return_early(const struct hdi_flow *flow, bool *yes)
 }
 
 enum hdi_ordered hdi_region_order(const struct hdi_region *region,
-                                  struct hdi_order *order)
+                                  struct hdi_block_order *order)
 {
     size_t count = region->count + region->exit_count;
     size_t *blocks = calloc(count, sizeof(*blocks));

@@ -26,7 +26,7 @@ void hdi_region_clear(struct hdi_region *region);
 
 // The order of its blocks and of the cuts that end it.
 enum hdi_ordered hdi_region_order(const struct hdi_region *region,
-                                  struct hdi_order *order);
+                                  struct hdi_block_order *order);
 
 // True when work-items of one group may return in a region in which others come
 // to a cut.

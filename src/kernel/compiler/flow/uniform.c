@@ -29,15 +29,15 @@ static bool find_postdominators(struct uniform *u)
 
     for (size_t b = 0; b < flow->block_count; b++)
         most += flow->blocks[b].successor_count;
-    struct hdi_edge *edges = calloc(most, sizeof(*edges));
+    struct hdi_flow_edge *edges = calloc(most, sizeof(*edges));
     for (size_t b = flow->block_count; edges && b-- > 0;) {
         const struct hdi_block *block = &flow->blocks[b];
         // Where nobody comes is no way on.
         LLVMValueRef end = LLVMGetBasicBlockTerminator(block->block);
         if (block->successor_count == 0 && !LLVMIsAUnreachableInst(end))
-            edges[count++] = (struct hdi_edge){HDI_OUTSIDE, b};
+            edges[count++] = (struct hdi_flow_edge){HDI_OUTSIDE, b};
         for (unsigned s = 0; s < block->successor_count; s++)
-            edges[count++] = (struct hdi_edge){block->successors[s], b};
+            edges[count++] = (struct hdi_flow_edge){block->successors[s], b};
     }
     bool ok =
         edges && hdi_dominators_find(&u->post, flow->block_count, edges, count);

@@ -1,14 +1,14 @@
 #include "kernel/compiler/ir/joins.h"
 
 enum {
-    MOST_STORES = 512, // of one variable
-    MOST_STEPS = 4     // from a predecessor back to the block that writes
+    MAX_STORES = 512, // of one variable
+    MAX_STEPS = 4     // from a predecessor back to the block that writes
 };
 
 // A variable on its way to a phi node.
 struct join {
     LLVMBasicBlockRef block; // that reads it; NULL: none does
-    LLVMValueRef stores[MOST_STORES];
+    LLVMValueRef stores[MAX_STORES];
     unsigned count;
 };
 
@@ -38,7 +38,7 @@ static bool find(LLVMValueRef variable, struct join *join)
         } else if (at && LLVMIsAStoreInst(x) &&
                    LLVMGetOperand(x, 1) == variable &&
                    LLVMTypeOf(LLVMGetOperand(x, 0)) == type &&
-                   !LLVMGetVolatile(x) && join->count < MOST_STORES) {
+                   !LLVMGetVolatile(x) && join->count < MAX_STORES) {
             join->stores[join->count++] = x;
         } else {
             return false;
@@ -67,7 +67,7 @@ static LLVMBasicBlockRef only_predecessor(LLVMBasicBlockRef block)
 static LLVMValueRef value_at_end(const struct join *join,
                                  LLVMBasicBlockRef block)
 {
-    for (unsigned step = 0; block && step < MOST_STEPS; step++) {
+    for (unsigned step = 0; block && step < MAX_STEPS; step++) {
         LLVMValueRef store = store_in(join, block);
         if (store)
             return LLVMGetOperand(store, 0);

@@ -5,14 +5,14 @@
 #include <string.h>
 
 enum {
-    MOST_NOTES = 8192, // [bytes]
-    MOST_NOTE = 256    // [bytes]
+    MAX_NOTES = 8192, // [bytes]
+    MAX_NOTE = 256    // [bytes]
 };
 
 void hdi_note(const struct hdi_llvm *llvm, LLVMValueRef where,
               const char *format, ...)
 {
-    char what[MOST_NOTE], note[MOST_NOTE + 32];
+    char what[MAX_NOTE], note[MAX_NOTE + 32];
     unsigned line = hdi_source_line(where);
     va_list arguments;
 
@@ -23,6 +23,6 @@ void hdi_note(const struct hdi_llvm *llvm, LLVMValueRef where,
     va_end(arguments);
     snprintf(note, sizeof(note), "line %u: %s\n", line, what);
     if (!llvm->notes->data ||
-        (llvm->notes->size < MOST_NOTES && !strstr(llvm->notes->data, note)))
+        (llvm->notes->size < MAX_NOTES && !strstr(llvm->notes->data, note)))
         hdi_text_print(llvm->notes, "%s", note);
 }

@@ -5,7 +5,7 @@
 #include "kernel/compiler/emit/emit.h"
 
 enum {
-    MOST_CONDITIONS = 8 // one behind the other
+    MAX_CONDITIONS = 8 // one behind the other
 };
 
 // Whether a block does nothing but compute what it branches on, and values.
@@ -144,7 +144,7 @@ LLVMValueRef hdi_guard_lone_item(const struct hdi_region *region, unsigned d)
     if (flow->flat || region->exit_count > 1 || region->some_return_early ||
         hdi_guard_keeps_items(region))
         return NULL;
-    for (unsigned n = 0; !id && n < MOST_CONDITIONS; n++) {
+    for (unsigned n = 0; !id && n < MAX_CONDITIONS; n++) {
         int on = way_on(region, block);
         if (on < 0)
             return NULL;

@@ -10,8 +10,8 @@
 #include "kernel/compiler/analysis/operation.h"
 
 enum {
-    MOST_ACCESSES = 32, // of either region
-    MOST_DEPTH = 16     // of an address's computation
+    MAX_ACCESSES = 32, // of either region
+    MAX_DEPTH = 16     // of an address's computation
 };
 
 struct access {
@@ -21,7 +21,7 @@ struct access {
 };
 
 struct accesses {
-    struct access list[MOST_ACCESSES];
+    struct access list[MAX_ACCESSES];
     unsigned count;
 };
 
@@ -44,7 +44,7 @@ static bool find_accesses(const struct hdi_region *region,
             }
             if (hdi_slot_of(flow, x) != SIZE_MAX)
                 continue;
-            if (!hdi_is_plain_access(x) || found->count == MOST_ACCESSES)
+            if (!hdi_is_plain_access(x) || found->count == MAX_ACCESSES)
                 return false;
             found->list[found->count++] = (struct access){
                 hdi_origin(flow, LLVMGetOperand(x, is_store)),
@@ -61,7 +61,7 @@ static bool is_known(const struct hdi_join *join, const struct hdi_linear *l,
 
     if (!LLVMIsAInstruction(value))
         return true;
-    if (depth == MOST_DEPTH ||
+    if (depth == MAX_DEPTH ||
         hdi_linear_class(l, value).kind != HDI_LANES_LINEAR)
         return false;
     if (LLVMIsALoadInst(value)) {

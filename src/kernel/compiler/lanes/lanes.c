@@ -22,8 +22,8 @@
 #include "kernel/compiler/vectorise/carry.h"
 
 enum {
-    CHEAP = 12,              // instructions that are not worth passing over
-    MOST_INSTRUCTIONS = 3000 // of a region: LLVM takes long over vectors
+    CHEAP = 12,             // instructions that are not worth passing over
+    MAX_INSTRUCTIONS = 3000 // of a region: LLVM takes long over vectors
 };
 
 static bool marks_returned(const struct hdi_region *region)
@@ -458,7 +458,7 @@ static const char *reason_against_all(const struct hdi_region *region,
              x; x = LLVMGetNextInstruction(x)) {
             const char *reason = reason_against(x);
             count += weight(x);
-            if (count > MOST_INSTRUCTIONS)
+            if (count > MAX_INSTRUCTIONS)
                 reason = "it is too long from here on: cut it by a barrier, or "
                          "into several kernels";
             if (reason) {

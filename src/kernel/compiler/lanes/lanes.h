@@ -22,7 +22,7 @@ struct hdi_lanes {
     const struct hdi_region *region;
     struct hdi_emit *emit;
     LLVMValueRef next; // alloca: the exit that is taken, or NULL
-    struct hdi_order order;
+    struct hdi_block_order order;
     struct hdi_linear open;          // as it is for chunks in general
     struct hdi_linear together;      // when all take the first branch alike
     const struct hdi_linear *linear; // of the chunk at hand
@@ -33,7 +33,7 @@ struct hdi_lanes {
     bool *comes; // per position: lanes of the chunk at hand may come there
     LLVMBasicBlockRef end; // of the chunk
     bool splits;           // chunks may take the first branch alike
-    struct hdi_split split;
+    struct hdi_lane_split split;
     enum hdi_way way; // of the chunk at hand
     bool lost;        // some may have left the region by now
 };

@@ -4,9 +4,9 @@
 #include "kernel/compiler/vectorise/access.h"
 
 enum {
-    MOST_LANES = 64,
-    MOST_VECTORS = 4, // of one value
-    MOST_WORK = 24    // instructions of loops that are short
+    MAX_LANES = 64,
+    MAX_VECTORS = 4, // of one value
+    MAX_WORK = 24    // instructions of loops that are short
 };
 
 static uint64_t size_of(const struct hdi_wide *w, LLVMTypeRef type)
@@ -98,9 +98,9 @@ unsigned hdi_span_find(const struct hdi_wide *w)
                     hdi_slot_of(e->flow, x) == SIZE_MAX;
         }
     }
-    if (!loops || work > MOST_WORK)
+    if (!loops || work > MAX_WORK)
         return span;
-    while (span < MOST_LANES && span < MOST_VECTORS * e->width &&
+    while (span < MAX_LANES && span < MAX_VECTORS * e->width &&
            2 * span * bytes <=
                (uint64_t)hdi_target_kept(&e->llvm->target) * 4 * e->width)
         span *= 2;

@@ -4,9 +4,9 @@
 #include "kernel/compiler/lanes/guard.h"
 
 enum {
-    MOST_INSTRUCTIONS = 150, // of a region that is worth writing three times
-    MOST_TINY = 24,          // of one that is worth writing for fewer lanes
-    MOST_DEPTH = 16          // of the condition's computation
+    MAX_INSTRUCTIONS = 150, // of a region that is worth writing three times
+    MAX_TINY = 24,          // of one that is worth writing for fewer lanes
+    MAX_DEPTH = 16          // of the condition's computation
 };
 
 static bool stores_slot(const struct hdi_flow *flow, size_t block, size_t slot)
@@ -27,7 +27,7 @@ static bool is_known(const struct hdi_linear *l, LLVMValueRef value,
 
     if (!LLVMIsAInstruction(value))
         return true;
-    if (depth == MOST_DEPTH || hdi_linear_varies(l, value))
+    if (depth == MAX_DEPTH || hdi_linear_varies(l, value))
         return false;
     if (LLVMIsALoadInst(value)) {
         size_t slot = hdi_slot_of(flow, value);
@@ -103,7 +103,7 @@ static LLVMIntPredicate turned(LLVMIntPredicate p)
 }
 
 static bool read_condition(const struct hdi_linear *l, LLVMValueRef condition,
-                           struct hdi_split *s)
+                           struct hdi_lane_split *s)
 {
     condition = comparison_of(l, condition, &s->remade);
     if (!LLVMIsAICmpInst(condition))
@@ -181,7 +181,8 @@ static unsigned count_instructions(const struct hdi_region *region)
 
 bool hdi_split_find(const struct hdi_region *region,
                     const struct hdi_linear *linear,
-                    const struct hdi_order *order, struct hdi_split *split)
+                    const struct hdi_block_order *order,
+                    struct hdi_lane_split *split)
 {
     const struct hdi_flow *flow = linear->flow;
     size_t first = order->blocks[0];
@@ -199,8 +200,8 @@ bool hdi_split_find(const struct hdi_region *region,
     split->ebbs = does_nothing(region, linear, first,
                                block->successors[1 - split->below]);
     unsigned count = count_instructions(region);
-    split->is_tiny = count <= MOST_TINY;
-    return count <= MOST_INSTRUCTIONS;
+    split->is_tiny = count <= MAX_TINY;
+    return count <= MAX_INSTRUCTIONS;
 }
 
 // Write what a value of the first block needs, and the value.
@@ -225,7 +226,7 @@ static LLVMValueRef least(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y)
     return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntULT, x, y, ""), x, y, "");
 }
 
-LLVMValueRef hdi_split_count(const struct hdi_split *s, struct hdi_wide *w)
+LLVMValueRef hdi_split_count(const struct hdi_lane_split *s, struct hdi_wide *w)
 {
     struct hdi_emit *e = w->emit;
     LLVMBuilderRef b = e->builder;

@@ -6,7 +6,7 @@
 #include "kernel/compiler/flow/region.h"
 #include "kernel/compiler/vectorise/widen.h"
 
-struct hdi_split {
+struct hdi_lane_split {
     LLVMValueRef id, limit; // of the kernel; the id grows by 1 per work-item
     bool remade;            // computed again: the condition stands elsewhere
     bool is_signed;         // how they are compared
@@ -20,11 +20,12 @@ struct hdi_split {
 // Does the region begin so? `linear` and `order` are its own.
 bool hdi_split_find(const struct hdi_region *region,
                     const struct hdi_linear *linear,
-                    const struct hdi_order *order, struct hdi_split *split);
+                    const struct hdi_block_order *order,
+                    struct hdi_lane_split *split);
 
 // How many of a row's work-items, emit->trip[0] in all, are below. The builder
 // stands before the chunks, `wide` at the row's first one.
-LLVMValueRef hdi_split_count(const struct hdi_split *split,
+LLVMValueRef hdi_split_count(const struct hdi_lane_split *split,
                              struct hdi_wide *wide);
 
 #endif

@@ -21,7 +21,7 @@
 
 enum {
     LOCAL_ALIGNMENT = 64, // of a local variable: the widest vector [bytes]
-    MOST_BYTES = 1 << 30  // of local or saved memory; more is a mistake
+    MAX_BYTES = 1 << 30   // of local or saved memory; more is a mistake
 };
 
 static hd_status fail_memory(const struct hdi_emit *e)
@@ -247,12 +247,12 @@ static hd_status place_local(struct hdi_emit *e)
         bytes += hdi_round_up(
             LLVMABISizeOfType(e->llvm->layout, LLVMGlobalGetValueType(g)),
             LOCAL_ALIGNMENT);
-        if (bytes > MOST_BYTES)
+        if (bytes > MAX_BYTES)
             return hdi_fail(e->error, HD_ELIMIT,
                             "%s:%u: local variables of kernel '%s' take more "
                             "than %d bytes",
                             e->about->file, e->about->line, e->about->name,
-                            MOST_BYTES);
+                            MAX_BYTES);
     }
     e->about->local_bytes = (uint32_t)bytes;
     return HD_OK;
@@ -526,12 +526,12 @@ static hd_status build(struct hdi_emit *e, struct hdi_text *explanation,
 
     choose_places(e);
     place_saved(e, regions.some_return_early);
-    if (e->saved_bytes > MOST_BYTES) {
-        status = hdi_fail(e->error, HD_ELIMIT,
-                          "%s:%u: kernel '%s' keeps more than %d bytes of "
-                          "private memory per work-item",
-                          e->about->file, e->about->line, e->about->name,
-                          MOST_BYTES);
+    if (e->saved_bytes > MAX_BYTES) {
+        status =
+            hdi_fail(e->error, HD_ELIMIT,
+                     "%s:%u: kernel '%s' keeps more than %d bytes of "
+                     "private memory per work-item",
+                     e->about->file, e->about->line, e->about->name, MAX_BYTES);
         goto err_free;
     }
     e->about->saved_bytes = (uint32_t)e->saved_bytes;

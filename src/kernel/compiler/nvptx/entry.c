@@ -11,8 +11,8 @@
 #include "kernel/compiler/ir/constants.h"
 
 enum {
-    MOST_LOCAL = 1 << 30, // more is a mistake [bytes]
-    KERNEL_CALL = 71      // calling convention ptx_kernel
+    MAX_LOCAL = 1 << 30, // more is a mistake [bytes]
+    KERNEL_CALL = 71     // calling convention ptx_kernel
 };
 
 // All shared memory of a block is asked for at launch; tiles share it out.
@@ -268,11 +268,11 @@ static hd_status place_local(struct hdi_entry_writer *w, LLVMValueRef function,
         bytes = hdi_round_up(bytes, align > 16 ? align : 16);
         hdi_map_set(places, g, at(w, local, bytes));
         bytes += LLVMABISizeOfType(w->llvm->layout, LLVMGlobalGetValueType(g));
-        if (bytes > MOST_LOCAL)
+        if (bytes > MAX_LOCAL)
             return hdi_fail(error, HD_ELIMIT,
                             "%s:%u: local variables of kernel '%s' take more "
                             "than %d bytes",
-                            about->file, about->line, about->name, MOST_LOCAL);
+                            about->file, about->line, about->name, MAX_LOCAL);
     }
     about->local_bytes = (uint32_t)hdi_round_up(bytes, HDI_FRAME_ALIGNMENT);
     return HD_OK;

@@ -5,8 +5,8 @@
 #include "kernel/compiler/check/probe.h"
 
 enum {
-    MOST_PIECES = 16, // of a structure
-    MOST_SIZE = 8     // of a piece [bytes]
+    MAX_PIECES = 16, // of a structure
+    MAX_SIZE = 8     // of a piece [bytes]
 };
 
 // Of a pointer that a call is given.
@@ -28,12 +28,12 @@ static unsigned count_pieces(LLVMValueRef copy, unsigned *size)
     if (!LLVMIsAConstantInt(bytes) || LLVMConstIntGetZExtValue(is_volatile))
         return 0;
     uint64_t all = LLVMConstIntGetZExtValue(bytes);
-    *size = MOST_SIZE;
+    *size = MAX_SIZE;
     for (unsigned side = 0; side < 2; side++) {
         uint64_t align = alignment_of(copy, side);
         *size = align < *size ? (unsigned)align : *size;
     }
-    return all % *size == 0 && all / *size <= MOST_PIECES
+    return all % *size == 0 && all / *size <= MAX_PIECES
                ? (unsigned)(all / *size)
                : 0;
 }
@@ -50,7 +50,7 @@ static LLVMValueRef piece(const struct hdi_llvm *llvm, LLVMBuilderRef builder,
 static void copy_pieces(const struct hdi_llvm *llvm, LLVMBuilderRef builder,
                         LLVMValueRef copy)
 {
-    LLVMValueRef values[MOST_PIECES];
+    LLVMValueRef values[MAX_PIECES];
     unsigned size, count = count_pieces(copy, &size);
 
     if (count == 0)

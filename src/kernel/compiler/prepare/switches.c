@@ -3,8 +3,8 @@
 #include <string.h>
 
 enum {
-    MOST_CASES = 16,       // of a switch that becomes selects
-    MOST_INSTRUCTIONS = 16 // of all its cases
+    MAX_CASES = 16,       // of a switch that becomes selects
+    MAX_INSTRUCTIONS = 16 // of all its cases
 };
 
 // A switch, whose operands are its condition, the default, and pairs of a
@@ -12,9 +12,9 @@ enum {
 struct cases {
     LLVMValueRef end; // the switch
     LLVMBasicBlockRef from, join;
-    unsigned count;                           // with the default, the first
-    LLVMBasicBlockRef blocks[MOST_CASES + 1]; // or the join itself
-    LLVMValueRef numbers[MOST_CASES + 1];
+    unsigned count;                          // with the default, the first
+    LLVMBasicBlockRef blocks[MAX_CASES + 1]; // or the join itself
+    LLVMValueRef numbers[MAX_CASES + 1];
 };
 
 static bool is_cheap_call(LLVMValueRef x)
@@ -108,10 +108,10 @@ static LLVMBasicBlockRef end_of(LLVMBasicBlockRef block, unsigned *left)
 static bool find(LLVMValueRef end, struct cases *c)
 {
     unsigned pairs = (unsigned)LLVMGetNumOperands(end) / 2 - 1;
-    unsigned left = MOST_INSTRUCTIONS;
+    unsigned left = MAX_INSTRUCTIONS;
 
     *c = (struct cases){.end = end, .from = LLVMGetInstructionParent(end)};
-    if (pairs > MOST_CASES)
+    if (pairs > MAX_CASES)
         return false;
     c->blocks[c->count++] = LLVMGetSwitchDefaultDest(end);
     for (unsigned i = 1; i <= pairs; i++) {
@@ -125,7 +125,7 @@ static bool find(LLVMValueRef end, struct cases *c)
             c->join = end_of(c->blocks[i], &left);
     if (!c->join || c->join == c->from)
         return false;
-    left = MOST_INSTRUCTIONS;
+    left = MAX_INSTRUCTIONS;
     for (unsigned i = 0; i < c->count; i++) {
         LLVMBasicBlockRef block = c->blocks[i];
         if (block != c->join && (!is_of(block, end) || has_phi(block) ||
@@ -181,7 +181,7 @@ static void replace_phi(LLVMBuilderRef b, LLVMValueRef phi,
 
 static void flatten(LLVMBuilderRef b, const struct cases *c)
 {
-    LLVMValueRef is[MOST_CASES + 1];
+    LLVMValueRef is[MAX_CASES + 1];
     LLVMValueRef condition = LLVMGetOperand(c->end, 0);
 
     for (unsigned i = 0; i < c->count; i++) {

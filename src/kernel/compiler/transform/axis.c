@@ -13,9 +13,9 @@
 
 enum {
     AXES = 3,
-    MOST_BLOCKS = 300, // longer kernels are not looked at
-    MOST_ROUNDS = 8,
-    MOST_OPERANDS = 8, // of what makes a step
+    MAX_BLOCKS = 300, // longer kernels are not looked at
+    MAX_ROUNDS = 8,
+    MAX_OPERANDS = 8, // of what makes a step
     // Costs of an access by a chunk of lanes, about its instructions, beside
     // those that the processor has.
     COST_TOGETHER = 1,
@@ -79,7 +79,7 @@ static bool is_id(LLVMValueRef x)
 static bool number(struct finder *f, size_t *count, bool asks[AXES])
 {
     *count = 0;
-    if (LLVMCountBasicBlocks(f->kernel) > MOST_BLOCKS)
+    if (LLVMCountBasicBlocks(f->kernel) > MAX_BLOCKS)
         return false;
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f->kernel); b;
          b = LLVMGetNextBasicBlock(b))
@@ -119,9 +119,9 @@ static int64_t either(int64_t a, int64_t b)
 static int64_t of_operands(const struct finder *f, LLVMValueRef x, unsigned d)
 {
     unsigned count = (unsigned)LLVMGetNumOperands(x);
-    int64_t parts[MOST_OPERANDS];
+    int64_t parts[MAX_OPERANDS];
 
-    if (count > MOST_OPERANDS)
+    if (count > MAX_OPERANDS)
         return HDI_STEP_VARIES;
     for (unsigned i = 0; i < count; i++) {
         LLVMValueRef operand = LLVMGetOperand(x, i);
@@ -212,7 +212,7 @@ static void find_steps(struct finder *f, size_t count)
     for (size_t i = 0; i < count; i++)
         for (unsigned d = 0; d < AXES; d++)
             f->steps[i].along[d] = HDI_STEP_UNKNOWN;
-    for (unsigned round = 0; changed && round < MOST_ROUNDS; round++) {
+    for (unsigned round = 0; changed && round < MAX_ROUNDS; round++) {
         size_t i = 0;
         changed = false;
         for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f->kernel); b;
@@ -297,14 +297,15 @@ static bool add_costs(const struct finder *f, uint32_t cost[AXES])
 
 // Work-items along an axis that a chunk of lanes can take; groups of a size
 // that is open take as many.
-static uint32_t lanes_along(const struct hdi_axis *axis,
+static uint32_t lanes_along(const struct hdi_lane_axis *axis,
                             const struct hdi_build_kernel *about, unsigned d)
 {
     uint32_t row = axis->flat ? 0 : about->required_local[d];
     return row == 0 || row > axis->lanes ? axis->lanes : row;
 }
 
-static void choose(struct hdi_axis *axis, const struct hdi_build_kernel *about,
+static void choose(struct hdi_lane_axis *axis,
+                   const struct hdi_build_kernel *about,
                    const uint32_t cost[AXES], const bool asks[AXES])
 {
     for (unsigned d = 1; d < AXES; d++) {
@@ -322,15 +323,15 @@ static void choose(struct hdi_axis *axis, const struct hdi_build_kernel *about,
 
 hd_status hdi_axis_find(const struct hdi_llvm *llvm, LLVMValueRef kernel,
                         bool flat, const struct hdi_build_kernel *about,
-                        struct hdi_axis *axis, struct hd_error *error)
+                        struct hdi_lane_axis *axis, struct hd_error *error)
 {
     struct finder f = {.llvm = llvm, .kernel = kernel};
     uint32_t cost[AXES] = {0};
     bool asks[AXES] = {false}, ok = true;
     size_t count;
 
-    *axis = (struct hdi_axis){.flat = flat,
-                              .lanes = hdi_target_lanes(&llvm->target)};
+    *axis = (struct hdi_lane_axis){.flat = flat,
+                                   .lanes = hdi_target_lanes(&llvm->target)};
     if (number(&f, &count, asks)) {
         f.steps = calloc(count + 1, sizeof(*f.steps));
         ok = f.steps && !f.numbers.failed;
@@ -379,7 +380,7 @@ static LLVMValueRef at(const struct writer *w, LLVMValueRef frame,
 
 // Work-items along an axis, of which a chunk of lanes takes no more than that.
 static LLVMValueRef extent(const struct writer *w, LLVMValueRef frame,
-                           const struct hdi_axis *axis, unsigned d)
+                           const struct hdi_lane_axis *axis, unsigned d)
 {
     LLVMBuilderRef b = w->builder;
     size_t of_axis = d * sizeof(uint32_t);
@@ -437,7 +438,7 @@ static LLVMValueRef turned_frame(const struct writer *w, LLVMValueRef frame,
 }
 
 void hdi_axis_write(struct hdi_llvm *llvm, LLVMModuleRef module,
-                    const struct hdi_axis *axis, const char *name,
+                    const struct hdi_lane_axis *axis, const char *name,
                     LLVMValueRef turned, LLVMValueRef straight)
 {
     LLVMContextRef c = llvm->context;

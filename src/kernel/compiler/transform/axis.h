@@ -8,7 +8,7 @@
 #include "kernel/build.h"
 #include "kernel/compiler/ir/llvm.h"
 
-struct hdi_axis {
+struct hdi_lane_axis {
     unsigned number;  // that lanes had better run along; 0: x
     bool always;      // whatever the sizes at launch are
     bool flat;        // groups do not matter (chunk.h)
@@ -20,7 +20,7 @@ struct hdi_axis {
 // Look at a prepared kernel. HD_ENOMEM.
 hd_status hdi_axis_find(const struct hdi_llvm *llvm, LLVMValueRef kernel,
                         bool flat, const struct hdi_build_kernel *about,
-                        struct hdi_axis *axis, struct hd_error *error);
+                        struct hdi_lane_axis *axis, struct hd_error *error);
 
 // Let x and the axis change places in all that the kernel asks for.
 void hdi_axis_turn(LLVMModuleRef module, unsigned axis);
@@ -29,7 +29,7 @@ void hdi_axis_turn(LLVMModuleRef module, unsigned axis);
 // that is turned too, or `straight`, when it is not NULL and lanes along x are
 // cheaper with the sizes of the frame.
 void hdi_axis_write(struct hdi_llvm *llvm, LLVMModuleRef module,
-                    const struct hdi_axis *axis, const char *name,
+                    const struct hdi_lane_axis *axis, const char *name,
                     LLVMValueRef turned, LLVMValueRef straight);
 
 #endif

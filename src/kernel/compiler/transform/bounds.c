@@ -5,7 +5,7 @@
 #include "kernel/image.h"
 
 enum {
-    MOST_TREE = 16 // instructions that compute a bound
+    MAX_TREE = 16 // instructions that compute a bound
 };
 
 const char hdi_bounds_stride[] = "heddle.stride";
@@ -85,7 +85,7 @@ static bool is_given(LLVMValueRef value, unsigned *budget)
 
 bool hdi_bounds_is_given(LLVMValueRef value)
 {
-    unsigned budget = MOST_TREE;
+    unsigned budget = MAX_TREE;
     return is_given(value, &budget);
 }
 

@@ -3,9 +3,9 @@
 #include "kernel/compiler/flow/nest.h"
 
 enum {
-    MOST_LOADS = 8, // of a loop
-    MOST_STEPS = 8, // from where the loop begins to its condition
-    MOST_DEPTH = 6  // of an address
+    MAX_LOADS = 8, // of a loop
+    MAX_STEPS = 8, // from where the loop begins to its condition
+    MAX_DEPTH = 6  // of an address
 };
 
 // A loop that begins in `head`, which alone decides whether there is a turn;
@@ -14,7 +14,7 @@ struct early {
     const struct hdi_llvm *llvm;
     LLVMBuilderRef builder;
     LLVMBasicBlockRef before, head, first;
-    LLVMValueRef loads[MOST_LOADS];
+    LLVMValueRef loads[MAX_LOADS];
     unsigned load_count;
     struct hdi_map begun; // of values in the head: as the first turn has them
 };
@@ -141,7 +141,7 @@ static bool decides_quickly(LLVMBasicBlockRef head)
         steps += !LLVMIsAPHINode(x);
     }
     LLVMValueRef end = LLVMGetBasicBlockTerminator(head);
-    return steps <= MOST_STEPS && LLVMIsABranchInst(end) &&
+    return steps <= MAX_STEPS && LLVMIsABranchInst(end) &&
            LLVMIsConditional(end);
 }
 
@@ -150,8 +150,8 @@ static void find_loads(struct early *e, const struct hdi_nest *nest)
     e->load_count = 0;
     for (LLVMValueRef x = LLVMGetFirstInstruction(e->first); x;
          x = LLVMGetNextInstruction(x))
-        if (LLVMIsALoadInst(x) && e->load_count < MOST_LOADS &&
-            can_be_early(nest, LLVMGetOperand(x, 0), MOST_DEPTH))
+        if (LLVMIsALoadInst(x) && e->load_count < MAX_LOADS &&
+            can_be_early(nest, LLVMGetOperand(x, 0), MAX_DEPTH))
             e->loads[e->load_count++] = x;
 }
 
@@ -169,13 +169,13 @@ static LLVMValueRef begin(struct early *e, LLVMValueRef value)
             if (LLVMGetIncomingBlock(value, i) == e->before)
                 copy = LLVMGetIncomingValue(value, i);
     } else {
-        LLVMValueRef operands[MOST_STEPS];
+        LLVMValueRef operands[MAX_STEPS];
         int count = LLVMGetNumOperands(value);
-        for (int i = 0; i < count && i < MOST_STEPS; i++)
+        for (int i = 0; i < count && i < MAX_STEPS; i++)
             operands[i] = begin(e, LLVMGetOperand(value, (unsigned)i));
         copy = LLVMInstructionClone(value);
         LLVMInsertIntoBuilder(e->builder, copy);
-        for (int i = 0; i < count && i < MOST_STEPS; i++)
+        for (int i = 0; i < count && i < MAX_STEPS; i++)
             LLVMSetOperand(copy, (unsigned)i, operands[i]);
     }
     hdi_map_set(&e->begun, value, copy);

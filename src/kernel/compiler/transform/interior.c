@@ -9,9 +9,9 @@
 #include "kernel/compiler/transform/bounds.h"
 
 enum {
-    MOST_DEPTH = 12,          // of an expression
-    MOST_INSTRUCTIONS = 2500, // of a kernel that is worth writing twice
-    MOST_BEGIN = 64           // of ids at the begin of a row, in comparisons
+    MAX_DEPTH = 12,          // of an expression
+    MAX_INSTRUCTIONS = 2500, // of a kernel that is worth writing twice
+    MAX_BEGIN = 64           // of ids at the begin of a row, in comparisons
 };
 
 const char hdi_interior_lower[] = "heddle.interior.lower";
@@ -219,7 +219,7 @@ static bool span_of(struct finder *f, LLVMValueRef value, unsigned depth,
     *span = (struct span){same, same};
     if (same)
         return true;
-    if (depth == MOST_DEPTH || !LLVMIsAInstruction(value))
+    if (depth == MAX_DEPTH || !LLVMIsAInstruction(value))
         return false;
     if (LLVMIsAPHINode(value))
         return count_of(f, value, span);
@@ -355,7 +355,7 @@ static bool place_of(struct finder *f, LLVMValueRef value, unsigned depth,
             want_fitting(f, p);
         return true;
     }
-    if (depth == MOST_DEPTH || !LLVMIsAInstruction(value) ||
+    if (depth == MAX_DEPTH || !LLVMIsAInstruction(value) ||
         (width != 32 && width != 64))
         return false;
     switch (LLVMGetInstructionOpcode(value)) {
@@ -389,7 +389,7 @@ static bool answer(struct finder *f, LLVMIntPredicate predicate,
                    const struct place *p, const struct span *limit)
 {
     bool begin = LLVMIsAConstantInt(limit->least) &&
-                 LLVMConstIntGetSExtValue(limit->least) < MOST_BEGIN;
+                 LLVMConstIntGetSExtValue(limit->least) < MAX_BEGIN;
     bool above = predicate == LLVMIntSGT || predicate == LLVMIntUGT,
          not_above = predicate == LLVMIntSLE || predicate == LLVMIntULE,
          not_below = predicate == LLVMIntSGE || predicate == LLVMIntUGE,
@@ -524,7 +524,7 @@ static bool may_ask(LLVMModuleRef module, LLVMValueRef kernel)
             asking += LLVMGetFirstUse(i) &&
                       (LLVMIsAICmpInst(i) || limit_kind(i) != 0);
         }
-    return asking > 0 && count <= MOST_INSTRUCTIONS;
+    return asking > 0 && count <= MAX_INSTRUCTIONS;
 }
 
 hd_status hdi_interior_split(struct hdi_llvm *llvm, LLVMModuleRef module,

@@ -1,7 +1,7 @@
 #include "kernel/compiler/transform/stride.h"
 
 enum {
-    MOST_ACCESSED = 8 // buffers whose elements are touched
+    MAX_ACCESSED = 8 // buffers whose elements are touched
 };
 
 static unsigned count_returns(LLVMValueRef kernel)
@@ -96,7 +96,7 @@ struct access {
 };
 
 struct accesses {
-    struct access items[MOST_ACCESSED];
+    struct access items[MAX_ACCESSED];
     unsigned count;
 };
 
@@ -139,7 +139,7 @@ static bool add_access(const struct hdi_bounds *f, struct accesses *accesses,
         return false;
     while (i < accesses->count && accesses->items[i].base != access.base)
         i++;
-    if (i == MOST_ACCESSED)
+    if (i == MAX_ACCESSED)
         return false;
     if (i == accesses->count)
         accesses->items[accesses->count++] = access;

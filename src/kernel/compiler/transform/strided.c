@@ -13,8 +13,8 @@
 #include "kernel/compiler/transform/bounds.h"
 
 enum {
-    MOST_BLOCKS = 64, // of a loop
-    MOST_CARRIED = 8  // values from one turn to the next
+    MAX_BLOCKS = 64, // of a loop
+    MAX_CARRIED = 8  // values from one turn to the next
 };
 
 struct strided {
@@ -26,9 +26,9 @@ struct strided {
     LLVMValueRef
         half; // the index's lower 32 bits, of which all is made, or NULL
     LLVMBasicBlockRef before, ask, body, latch, exit;
-    LLVMBasicBlockRef blocks[MOST_BLOCKS]; // of the loop, `ask` first
+    LLVMBasicBlockRef blocks[MAX_BLOCKS]; // of the loop, `ask` first
     unsigned block_count;
-    LLVMValueRef carried[MOST_CARRIED]; // phi nodes beside the index
+    LLVMValueRef carried[MAX_CARRIED]; // phi nodes beside the index
     unsigned carried_count;
     bool is_signed, is_below, is_local;
 };
@@ -72,7 +72,7 @@ static bool find_blocks(struct strided *s)
             LLVMBasicBlockRef from = LLVMGetInstructionParent(user);
             if (is_within(s, from))
                 continue;
-            if (s->block_count == MOST_BLOCKS)
+            if (s->block_count == MAX_BLOCKS)
                 return false;
             s->blocks[s->block_count++] = from;
         }
@@ -247,7 +247,7 @@ static bool find_carried(struct strided *s, LLVMValueRef condition)
          !LLVMIsATerminatorInst(x); x = LLVMGetNextInstruction(x)) {
         if (x == s->index || x == s->half || x == condition)
             continue;
-        if (!LLVMIsAPHINode(x) || s->carried_count == MOST_CARRIED)
+        if (!LLVMIsAPHINode(x) || s->carried_count == MAX_CARRIED)
             return false;
         s->carried[s->carried_count++] = x;
     }
@@ -420,7 +420,7 @@ static void rewrite(struct strided *s)
     LLVMSetCurrentDebugLocation2(b, where);
     LLVMValueRef at = LLVMBuildPhi(b, s->type, "");
     LLVMValueRef left = LLVMBuildPhi(b, s->type, "");
-    LLVMValueRef values[MOST_CARRIED];
+    LLVMValueRef values[MAX_CARRIED];
     for (unsigned i = 0; i < s->carried_count; i++)
         values[i] = LLVMBuildPhi(b, LLVMTypeOf(s->carried[i]), "");
     LLVMValueRef branch = LLVMBuildCondBr(

@@ -5,7 +5,7 @@
 #include "kernel/compiler/transform/stride.h"
 
 enum {
-    MOST_CONDITIONS = 8 // one after the other
+    MAX_CONDITIONS = 8 // one after the other
 };
 
 void hdi_top_bound(struct hdi_llvm *llvm, LLVMModuleRef module,
@@ -16,8 +16,7 @@ void hdi_top_bound(struct hdi_llvm *llvm, LLVMModuleRef module,
                            LLVMInt64TypeInContext(llvm->context)};
     LLVMBasicBlockRef block = LLVMGetEntryBasicBlock(kernel);
 
-    for (unsigned n = 0; n < MOST_CONDITIONS && hdi_bounds_is_pure(block);
-         n++) {
+    for (unsigned n = 0; n < MAX_CONDITIONS && hdi_bounds_is_pure(block); n++) {
         LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
         if (!LLVMIsABranchInst(end))
             return;

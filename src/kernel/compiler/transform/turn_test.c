@@ -28,7 +28,7 @@ static unsigned axis_for(const char *cpu, bool stores)
     const struct hdi_build_kernel about = {0};
     struct hdi_text text = {0};
     struct hd_error error;
-    struct hdi_axis axis;
+    struct hdi_lane_axis axis;
     struct try_ir t;
 
     write_reads(&text, stores);

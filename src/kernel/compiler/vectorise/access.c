@@ -11,8 +11,8 @@
 #include <string.h>
 
 enum {
-    MOST_BETWEEN = 32, // instructions between the halves of a pair
-    MOST_LANES = 64
+    MAX_BETWEEN = 32, // instructions between the halves of a pair
+    MAX_LANES = 64
 };
 
 static const char no_lanes[] = "vectors and structures have no lanes";
@@ -82,7 +82,7 @@ LLVMValueRef hdi_wide_write(struct hdi_wide *w, LLVMValueRef vector,
 
 static LLVMValueRef reversed(struct hdi_wide *w, LLVMValueRef vector)
 {
-    LLVMValueRef lanes[MOST_LANES];
+    LLVMValueRef lanes[MAX_LANES];
     for (unsigned i = 0; i < w->lanes; i++)
         lanes[i] = LLVMConstInt(w->emit->i32, w->lanes - 1 - i, false);
     return LLVMBuildShuffleVector(w->emit->builder, vector,
@@ -372,7 +372,7 @@ static LLVMValueRef find_other(const struct hdi_wide *w, LLVMValueRef access)
     bool is_store = LLVMIsAStoreInst(access) != NULL;
     LLVMValueRef x = access;
 
-    for (unsigned i = 0; i < MOST_BETWEEN; i++) {
+    for (unsigned i = 0; i < MAX_BETWEEN; i++) {
         x = LLVMGetNextInstruction(x);
         if (LLVMIsATerminatorInst(x))
             return NULL;
@@ -410,7 +410,7 @@ static LLVMValueRef join_halves(struct hdi_wide *w, LLVMValueRef first,
                                 LLVMValueRef second)
 {
     LLVMBuilderRef b = w->emit->builder;
-    LLVMValueRef from[2 * MOST_LANES];
+    LLVMValueRef from[2 * MAX_LANES];
 
     for (unsigned i = 0; i < 2 * w->lanes; i++)
         from[i] = LLVMConstInt(w->emit->i32, i / 2 + i % 2 * w->lanes, false);
@@ -423,7 +423,7 @@ static LLVMValueRef take_half(struct hdi_wide *w, LLVMValueRef pairs,
                               LLVMTypeRef type, unsigned half)
 {
     LLVMBuilderRef b = w->emit->builder;
-    LLVMValueRef from[MOST_LANES];
+    LLVMValueRef from[MAX_LANES];
 
     for (unsigned i = 0; i < w->lanes; i++)
         from[i] = LLVMConstInt(w->emit->i32, 2 * i + half, false);

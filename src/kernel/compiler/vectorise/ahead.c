@@ -7,10 +7,10 @@
 #include "kernel/compiler/ir/rules.h"
 
 enum {
-    LEAST_SIZE = 4,  // of elements [bytes]: of smaller ones, many chunks would
-                     // ask for one line
-    MOST_DEPTH = 12, // of an address's computation
-    MOST_GROWTH = 1 << 30
+    LEAST_SIZE = 4, // of elements [bytes]: of smaller ones, many chunks would
+                    // ask for one line
+    MAX_DEPTH = 12, // of an address's computation
+    MAX_GROWTH = 1 << 30
 };
 
 // By how much a value is more next time.
@@ -22,7 +22,7 @@ struct growth {
 
 static bool is_small(int64_t number)
 {
-    return number > -MOST_GROWTH && number < MOST_GROWTH;
+    return number > -MAX_GROWTH && number < MAX_GROWTH;
 }
 
 // a + factor * b; what is too far is not known.
@@ -104,7 +104,7 @@ static struct growth find(const struct hdi_wide *w, LLVMValueRef value,
     const struct growth none = {0};
 
     value = origin(flow, value);
-    if (depth == MOST_DEPTH || !LLVMIsAInstruction(value))
+    if (depth == MAX_DEPTH || !LLVMIsAInstruction(value))
         return none;
     if (LLVMIsACallInst(value))
         return of_call(value);

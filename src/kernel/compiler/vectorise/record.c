@@ -14,10 +14,10 @@
 #include "kernel/compiler/vectorise/access.h"
 
 enum {
-    MOST_ELEMENTS = 8, // of a record
-    MOST_EACH = 4,     // of them for one that is needed
-    MOST_BETWEEN = 64, // instructions between the first and the last of them
-    MOST_LANES = 64
+    MAX_ELEMENTS = 8, // of a record
+    MAX_EACH = 4,     // of them for one that is needed
+    MAX_BETWEEN = 64, // instructions between the first and the last of them
+    MAX_LANES = 64
 };
 
 struct record {
@@ -27,8 +27,8 @@ struct record {
     unsigned used;    // of them that are between the first and the last
     unsigned count;   // accesses
     unsigned lowest;  // which of them is the first in memory
-    LLVMValueRef accesses[MOST_ELEMENTS];
-    unsigned elements[MOST_ELEMENTS]; // that they access
+    LLVMValueRef accesses[MAX_ELEMENTS];
+    unsigned elements[MAX_ELEMENTS]; // that they access
 };
 
 // Finding ---------------------------------------------------------------------
@@ -86,8 +86,8 @@ static uint64_t bytes_at(const struct record *r, int64_t offset, uint64_t size)
 struct search {
     const struct hdi_wide *wide;
     struct record *record;
-    struct hdi_address address;     // of the first access
-    int64_t offsets[MOST_ELEMENTS]; // from there
+    struct hdi_address address;    // of the first access
+    int64_t offsets[MAX_ELEMENTS]; // from there
     int64_t low, high;
     uint64_t taken; // by stores that wait for the last one, or before which
                     // loads come
@@ -105,7 +105,7 @@ static bool join(struct search *s, LLVMValueRef x, int64_t offset)
 
     if (!are_alike(type, r->type) || element_size(s->wide, type) != r->size ||
         hdi_map_get(&s->wide->vectors, x) || offset % size != 0 ||
-        high - low >= (int64_t)r->stride * size || r->count == MOST_ELEMENTS)
+        high - low >= (int64_t)r->stride * size || r->count == MAX_ELEMENTS)
         return false;
     s->low = low;
     s->high = high;
@@ -155,7 +155,7 @@ static void find_others(struct search *s, LLVMValueRef first)
     join(s, first, 0);
     if (is_store(first))
         s->taken = bytes_at(s->record, 0, s->record->size);
-    for (unsigned i = 0; i < MOST_BETWEEN && !s->wide->emit->screening; i++) {
+    for (unsigned i = 0; i < MAX_BETWEEN && !s->wide->emit->screening; i++) {
         x = LLVMGetNextInstruction(x);
         if (LLVMIsATerminatorInst(x) || !look_at(s, x))
             return;
@@ -172,7 +172,7 @@ static bool find(const struct hdi_wide *w, LLVMValueRef first, struct record *r)
     if (!hdi_rule_is_on(w->emit->llvm, HDI_RULE_RECORD) || size == 0 ||
         c.kind != HDI_LANES_LINEAR || c.step <= 0 ||
         (uint64_t)c.step % size != 0 || (uint64_t)c.step == size ||
-        (uint64_t)c.step / size > MOST_ELEMENTS)
+        (uint64_t)c.step / size > MAX_ELEMENTS)
         return false;
     *r = (struct record){.type = type,
                          .size = size,
@@ -190,7 +190,7 @@ static bool find(const struct hdi_wide *w, LLVMValueRef first, struct record *r)
     if (size < 4 && !w->emit->llvm->target.word_gather &&
         (!w->certain || r->count < r->stride))
         return false;
-    return r->stride <= MOST_EACH * r->count;
+    return r->stride <= MAX_EACH * r->count;
 }
 
 // Vectors ---------------------------------------------------------------------
@@ -198,7 +198,7 @@ static bool find(const struct hdi_wide *w, LLVMValueRef first, struct record *r)
 static LLVMValueRef shuffle(const struct hdi_wide *w, LLVMValueRef a,
                             LLVMValueRef b, unsigned begin, unsigned step)
 {
-    LLVMValueRef from[MOST_LANES];
+    LLVMValueRef from[MAX_LANES];
 
     for (unsigned i = 0; i < w->lanes; i++)
         from[i] = LLVMConstInt(w->emit->i32, begin + i * step, false);
@@ -211,7 +211,7 @@ static LLVMValueRef shuffle(const struct hdi_wide *w, LLVMValueRef a,
 static void take_apart(const struct hdi_wide *w, LLVMValueRef *all,
                        unsigned count)
 {
-    LLVMValueRef to[MOST_ELEMENTS];
+    LLVMValueRef to[MAX_ELEMENTS];
 
     if (count == 1)
         return;
@@ -228,7 +228,7 @@ static void take_apart(const struct hdi_wide *w, LLVMValueRef *all,
     for (unsigned k = 0; k < count; k++) {
         to[k] = LLVMGetPoison(LLVMTypeOf(all[0]));
         for (unsigned v = 0; v < count; v++) {
-            LLVMValueRef from[MOST_LANES];
+            LLVMValueRef from[MAX_LANES];
             for (unsigned i = 0; i < w->lanes; i++) {
                 unsigned at = i * count + k;
                 from[i] = LLVMConstInt(
@@ -246,12 +246,12 @@ static void take_apart(const struct hdi_wide *w, LLVMValueRef *all,
 static void put_together(const struct hdi_wide *w, LLVMValueRef *all,
                          unsigned count)
 {
-    LLVMValueRef to[MOST_ELEMENTS];
+    LLVMValueRef to[MAX_ELEMENTS];
 
     if (count == 1)
         return;
     if (count % 2 == 0) {
-        LLVMValueRef from[2][MOST_LANES];
+        LLVMValueRef from[2][MAX_LANES];
         for (unsigned i = 0; i < w->lanes; i++)
             for (unsigned high = 0; high < 2; high++)
                 from[high][i] = LLVMConstInt(
@@ -270,7 +270,7 @@ static void put_together(const struct hdi_wide *w, LLVMValueRef *all,
     for (unsigned v = 0; v < count; v++) {
         to[v] = LLVMGetPoison(LLVMTypeOf(all[0]));
         for (unsigned k = 0; k < count; k++) {
-            LLVMValueRef from[MOST_LANES];
+            LLVMValueRef from[MAX_LANES];
             for (unsigned i = 0; i < w->lanes; i++) {
                 unsigned at = v * w->lanes + i;
                 from[i] = LLVMConstInt(
@@ -308,7 +308,7 @@ static struct hdi_wide of_vector(struct hdi_wide *w, const struct record *r,
                                  unsigned v, uint64_t wanted)
 {
     struct hdi_wide part = *w;
-    LLVMValueRef from[MOST_LANES];
+    LLVMValueRef from[MAX_LANES];
     bool all = true;
 
     for (unsigned i = 0; i < w->lanes; i++) {
@@ -351,7 +351,7 @@ static bool are_of_a_kind(const struct hdi_wide *w, const struct record *r)
 static void read_near(struct hdi_wide *w, const struct record *r,
                       LLVMValueRef at, LLVMValueRef *values)
 {
-    LLVMValueRef all[MOST_ELEMENTS];
+    LLVMValueRef all[MAX_ELEMENTS];
     bool same_kind = are_of_a_kind(w, r);
     uint64_t bytes = w->lanes * r->size;
 
@@ -372,7 +372,7 @@ static void read_near(struct hdi_wide *w, const struct record *r,
 static void write_near(struct hdi_wide *w, const struct record *r,
                        LLVMValueRef at, const LLVMValueRef *values)
 {
-    LLVMValueRef all[MOST_ELEMENTS];
+    LLVMValueRef all[MAX_ELEMENTS];
     bool same_kind = are_of_a_kind(w, r);
     uint64_t bytes = w->lanes * r->size, wanted = 0;
 
@@ -407,7 +407,7 @@ static LLVMValueRef addresses(struct hdi_wide *w, const struct record *r,
 bool hdi_record_load(struct hdi_wide *w, LLVMValueRef load)
 {
     LLVMBuilderRef b = w->emit->builder;
-    LLVMValueRef values[2][MOST_ELEMENTS];
+    LLVMValueRef values[2][MAX_ELEMENTS];
     struct record r;
     struct hdi_ways ways;
 
@@ -442,7 +442,7 @@ bool hdi_record_load(struct hdi_wide *w, LLVMValueRef load)
 
 bool hdi_record_store(struct hdi_wide *w, LLVMValueRef store)
 {
-    LLVMValueRef values[MOST_ELEMENTS];
+    LLVMValueRef values[MAX_ELEMENTS];
     LLVMValueRef first = w->first_of_record ? w->first_of_record : store;
     struct record r;
     struct hdi_ways ways;

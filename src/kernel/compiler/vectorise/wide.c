@@ -1,7 +1,7 @@
 #include "kernel/compiler/vectorise/wide.h"
 
 enum {
-    MOST_LANES = 64
+    MAX_LANES = 64
 };
 
 // Types and masks -------------------------------------------------------------
@@ -49,7 +49,7 @@ LLVMValueRef hdi_wide_any(struct hdi_wide *w, LLVMValueRef mask)
 LLVMValueRef hdi_wide_iota(const struct hdi_wide *w, LLVMTypeRef type,
                            int64_t step)
 {
-    LLVMValueRef lanes[MOST_LANES];
+    LLVMValueRef lanes[MAX_LANES];
     for (unsigned i = 0; i < w->lanes; i++)
         lanes[i] = LLVMConstInt(type, (uint64_t)(i * step), true);
     return LLVMConstVector(lanes, w->lanes);

@@ -31,6 +31,7 @@ list(JOIN missing ", " HDI_COMPILER_MISSING)
 set(HDI_HAVE_LIBB2 ${libb2_FOUND})
 if(libb2_FOUND)
   heddle_links(PkgConfig::libb2)
+  heddle_requires(libb2)
 endif()
 
 if(NOT missing)

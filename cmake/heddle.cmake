@@ -17,6 +17,11 @@ function(heddle_links)
   target_link_libraries(heddle_static PUBLIC ${ARGN})
 endfunction()
 
+# Packages of pkg-config that a program needs which links the static library.
+function(heddle_requires)
+  set_property(GLOBAL APPEND PROPERTY heddle_requires ${ARGN})
+endfunction()
+
 # Build a program that may use the inside of the library.
 function(heddle_inside name)
   add_executable(${name} ${ARGN})

@@ -20,6 +20,8 @@ install(EXPORT heddle NAMESPACE heddle:: FILE heddleTargets.cmake
 
 file(RELATIVE_PATH HEDDLE_PC_TO_PREFIX
   ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+get_property(HEDDLE_PC_REQUIRES GLOBAL PROPERTY heddle_requires)
+list(JOIN HEDDLE_PC_REQUIRES " " HEDDLE_PC_REQUIRES)
 configure_file(cmake/heddle.pc.in ${CMAKE_BINARY_DIR}/heddle.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/heddle.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

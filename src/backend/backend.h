@@ -1,9 +1,9 @@
 // The contract between Heddle and a kind of hardware.
 //
 // A backend is one folder that defines one `const struct hdi_backend`, its only
-// global symbol. Every member but `lists` is required. Calls flow down only: a backend
-// never calls the layers above it, it reports through the values it returns.
-// Differences between backends are data, in hdi_capabilities.
+// global symbol. Every member but `lists` is required. Calls flow down only: a
+// backend never calls the layers above it, it reports through the values it
+// returns. Differences between backends are data, in hdi_capabilities.
 //
 //     device   one piece of hardware: all CPU cores given to us, or one GPU
 //     code     an image loaded on a device
@@ -55,6 +55,8 @@ enum {
 
 struct hdi_capabilities {
     const char *description; // for people: "AMD EPYC, 2 cores"
+    const char *lines;       // what tells the source line of a fault, or why
+                             // none does; NULL: no code of it is looked at
     const char *target;      // LLVM triple of its code; "" takes no code
     const char *cpu;         // which processor: code made for one is not used
                              // on another; part of the key of cached code

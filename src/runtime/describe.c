@@ -84,6 +84,8 @@ static void describe_text(const struct hd_runtime *r, struct hdi_text *text)
                            ? r->device->can.description
                            : "");
     describe_gpus(r, text);
+    if (r->device->can.lines)
+        hdi_text_print(text, "lines      %s\n", r->device->can.lines);
     hdi_text_print(text,
                    "cluster    none: this build has no transport but self\n");
     hdi_text_print(text, "compiler   %s\n", hdi_compiler_description());
@@ -177,6 +179,7 @@ static void describe_json(const struct hd_runtime *r, struct hdi_text *text)
                    compiles ? features + 1 : "");
     json_field(text, "compiler", hdi_compiler_description());
     json_spirv(text);
+    json_field(text, "lines", r->device->can.lines ? r->device->can.lines : "");
     json_field(text, "language", hdi_graph_language());
     json_field(text, "cache", r->cache ? hdi_cache_folder(r->cache) : "");
     hdi_text_print(text, "}\n");

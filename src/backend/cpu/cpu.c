@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "backend/cpu/lines.h"
 #include "backend/cpu/region.h"
 #include "backend/cpu/shelter.h"
 #include "base/error.h"
@@ -116,6 +117,7 @@ static hd_status cpu_open(const struct hdi_topology *topology, unsigned index,
         .can =
             {
                 .description = d->description,
+                .lines = hdi_lines_description(),
                 .target = hdi_cpu_target(),
                 .cpu = d->cpu,
                 .features = hdi_cpu_features(d->features, sizeof(d->features))

@@ -50,6 +50,11 @@ struct hd_program_params {
     // program has no kernels to launch, but its binary is a part for others.
     bool library;
 
+    // What the compiler says, warnings of a success too, replaces the text here
+    // (NULL: none yet), which the caller frees; without it warnings go to
+    // Heddle's log. Of what is in the cache or a binary: what it said then.
+    char **log;
+
     // Processors to make code for, instead of the one at hand: clang's names,
     // "x86-64-v3,skylake-avx512"; "native" is the one at hand, exactly. The
     // program's binary then holds code for each, and of a binary that is loaded
@@ -165,6 +170,7 @@ struct hd_kernel_info {
     unsigned arg_count;
     uint32_t required_local[3]; // reqd_work_group_size, else 0
     uint32_t hinted_local[3];   // work_group_size_hint, else 0
+    const char *hinted_type;    // vec_type_hint: "float4"; else ""
     uint32_t local_bytes;       // of local variables in the kernel
     uint32_t saved_bytes;       // kept per work-item across barriers
     uint32_t barriers;          // barrier calls after inlining

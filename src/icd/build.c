@@ -94,8 +94,28 @@ static bool is_uniform(const struct _cl_program *program)
     return !version || version[10] < '2';
 }
 
+// All that the compiler said, and what else was wrong with a program that was
+// not made. NULL: no memory.
+static char *write_log(const struct hd_program *made, const char *said,
+                       const struct hd_error *error)
+{
+    struct hdi_text log = {0};
+    size_t line = strcspn(error->text, "\n");
+
+    hdi_text_print(&log, "%s", said ? said : "");
+    // An error of the compiler is the beginning of what it said.
+    if (!made && !(said && memmem(said, strlen(said), error->text, line)))
+        hdi_text_print(&log, "%s\n", error->text);
+    if (!log.failed)
+        return log.data ? log.data : strdup("");
+    hdi_text_free(&log);
+    return NULL;
+}
+
+// `said` is freed; `error` is looked at where nothing was made.
 static void finish(struct _cl_program *program, struct hd_program *made,
-                   cl_program_binary_type type, const char *log)
+                   cl_program_binary_type type, char *said,
+                   const struct hd_error *error)
 {
     struct hdi_cl_built *built = made ? calloc(1, sizeof(*built)) : NULL;
 
@@ -113,9 +133,10 @@ static void finish(struct _cl_program *program, struct hd_program *made,
     program->built = built;
     program->type = built ? type : CL_PROGRAM_BINARY_TYPE_NONE;
     program->status = built ? CL_BUILD_SUCCESS : CL_BUILD_ERROR;
-    program->log = strdup(log ? log : "");
+    program->log = write_log(made, said, error);
     program->builds = false;
     pthread_mutex_unlock(&program->lock);
+    free(said);
 }
 
 // Which code of OpenCL an error of the runtime is, where `other` is that of a
@@ -171,7 +192,7 @@ static bool full_options(const struct _cl_program *program,
 }
 
 static hd_status make(const struct _cl_program *program, bool library,
-                      const char *more, struct hd_program **made,
+                      const char *more, struct hd_program **made, char **log,
                       struct hd_error *error)
 {
     struct hdi_text options = {0};
@@ -197,7 +218,8 @@ static hd_status make(const struct _cl_program *program, bool library,
     struct hd_program_params params = {.parts = &part,
                                        .part_count = 1,
                                        .options = options.data,
-                                       .library = library};
+                                       .library = library,
+                                       .log = log};
     hd_status status = hd_program_create(runtime(), &params, made, error);
     error->status = status;
     hdi_text_free(&options);
@@ -212,17 +234,17 @@ CL_API_ENTRY cl_int CL_API_CALL clBuildProgram(cl_program program,
 {
     struct hd_program *made = NULL;
     struct hd_error error = {.status = HD_OK};
+    char *log = NULL;
     cl_int status = check(program, count, devices, notify, data);
 
     if (status != CL_SUCCESS ||
         (status = begin(program, options)) != CL_SUCCESS)
         return status;
-    if (make(program, false, NULL, &made, &error) != HD_OK)
+    if (make(program, false, NULL, &made, &log, &error) != HD_OK)
         made = NULL;
     status =
         code_of(&error, CL_INVALID_BUILD_OPTIONS, CL_BUILD_PROGRAM_FAILURE);
-    finish(program, made, CL_PROGRAM_BINARY_TYPE_EXECUTABLE,
-           made ? "" : error.text);
+    finish(program, made, CL_PROGRAM_BINARY_TYPE_EXECUTABLE, log, &error);
     if (notify)
         notify(program, data);
     return status;
@@ -234,9 +256,10 @@ cl_int hdi_cl_load_library(struct _cl_program *program)
     struct hd_error error;
 
     program->options = strdup("");
-    if (!program->options || make(program, true, NULL, &made, &error) != HD_OK)
+    if (!program->options ||
+        make(program, true, NULL, &made, NULL, &error) != HD_OK)
         return CL_INVALID_BINARY;
-    finish(program, made, program->given, "");
+    finish(program, made, program->given, NULL, &error);
     return CL_SUCCESS;
 }
 
@@ -305,14 +328,15 @@ static const char *temporary(void)
 
 static hd_status compile(const struct _cl_program *program, cl_uint count,
                          const cl_program *headers, const char **names,
-                         struct hd_program **made, struct hd_error *error)
+                         struct hd_program **made, char **log,
+                         struct hd_error *error)
 {
     char folder[1024], option[1100];
     bool ok = true;
     cl_uint written = 0;
 
     if (count == 0)
-        return make(program, true, NULL, made, error);
+        return make(program, true, NULL, made, log, error);
     snprintf(folder, sizeof(folder), "%s/heddle-headers-XXXXXX", temporary());
     if (!mkdtemp(folder)) {
         error->status = HD_EIO;
@@ -326,7 +350,7 @@ static hd_status compile(const struct _cl_program *program, cl_uint count,
     snprintf(option, sizeof(option), "-I \"%s\"", folder);
     hd_status status = HD_EIO;
     if (ok) {
-        status = make(program, true, option, made, error);
+        status = make(program, true, option, made, log, error);
     } else {
         error->status = HD_EIO;
         snprintf(error->text, sizeof(error->text),
@@ -346,6 +370,7 @@ CL_API_ENTRY cl_int CL_API_CALL clCompileProgram(
 {
     struct hd_program *made = NULL;
     struct hd_error error = {.status = HD_OK};
+    char *log = NULL;
     cl_int status = check(program, count, devices, notify, data);
 
     if (status != CL_SUCCESS)
@@ -362,12 +387,12 @@ CL_API_ENTRY cl_int CL_API_CALL clCompileProgram(
         return CL_INVALID_OPERATION;
     if ((status = begin(program, options)) != CL_SUCCESS)
         return status;
-    if (compile(program, header_count, headers, names, &made, &error) != HD_OK)
+    if (compile(program, header_count, headers, names, &made, &log, &error) !=
+        HD_OK)
         made = NULL;
     status = code_of(&error, CL_INVALID_COMPILER_OPTIONS,
                      CL_COMPILE_PROGRAM_FAILURE);
-    finish(program, made, CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT,
-           made ? "" : error.text);
+    finish(program, made, CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT, log, &error);
     if (notify)
         notify(program, data);
     return status;
@@ -388,7 +413,8 @@ static bool take_word(char *options, const char *word)
 
 static hd_status link_parts(cl_uint count, const cl_program *programs,
                             const char *options, bool library,
-                            struct hd_program **made, struct hd_error *error)
+                            struct hd_program **made, char **log,
+                            struct hd_error *error)
 {
     struct hd_program_part *parts = calloc(count, sizeof(*parts));
     hd_status status = parts ? HD_OK : HD_ENOMEM;
@@ -410,7 +436,8 @@ static hd_status link_parts(cl_uint count, const cl_program *programs,
         struct hd_program_params params = {.parts = parts,
                                            .part_count = count,
                                            .options = options,
-                                           .library = library};
+                                           .library = library,
+                                           .log = log};
         status = hd_program_create(runtime(), &params, made, error);
     }
     for (cl_uint i = 0; parts && i < count; i++)
@@ -457,6 +484,7 @@ CL_API_ENTRY cl_program CL_API_CALL clLinkProgram(
 {
     struct hd_program *made = NULL;
     struct hd_error error = {.status = HD_OK};
+    char *log = NULL;
     cl_int status = check_link(context, count, devices, program_count, programs,
                                notify, data);
 
@@ -475,8 +503,8 @@ CL_API_ENTRY cl_program CL_API_CALL clLinkProgram(
     }
     bool library = take_word(words, "-create-library");
     take_word(words, "-enable-link-options");
-    if (link_parts(program_count, programs, words, library, &made, &error) !=
-        HD_OK)
+    if (link_parts(program_count, programs, words, library, &made, &log,
+                   &error) != HD_OK)
         made = NULL;
     free(words);
     status =
@@ -487,7 +515,7 @@ CL_API_ENTRY cl_program CL_API_CALL clLinkProgram(
     finish(program, made,
            library ? CL_PROGRAM_BINARY_TYPE_LIBRARY
                    : CL_PROGRAM_BINARY_TYPE_EXECUTABLE,
-           made ? "" : error.text);
+           log, &error);
     if (program->built)
         program->built->uniform = uniform;
     if (notify)

@@ -342,6 +342,10 @@ static cl_int give_attributes(const struct hd_kernel_info *info, size_t size,
                  "%swork_group_size_hint(%u,%u,%u)", n > 0 ? " " : "",
                  info->hinted_local[0], info->hinted_local[1],
                  info->hinted_local[2]);
+    n = (int)strlen(text);
+    if (*info->hinted_type)
+        snprintf(text + n, sizeof(text) - (size_t)n, "%svec_type_hint(%s)",
+                 n > 0 ? " " : "", info->hinted_type);
     return hdi_cl_give_text(text, size, value, size_ret);
 }
 

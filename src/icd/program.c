@@ -455,7 +455,9 @@ static cl_int get_build_info(struct _cl_program *program,
         HDI_CL_TEXT(CL_PROGRAM_BUILD_OPTIONS, program->options)
         HDI_CL_TEXT(CL_PROGRAM_BUILD_LOG, program->log)
         HDI_CL_IS(CL_PROGRAM_BINARY_TYPE, cl_program_binary_type, program->type)
-        HDI_CL_IS(CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE, size_t, 0)
+        HDI_CL_IS(
+            CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE, size_t,
+            program->built ? hdi_program_variables(program->built->program) : 0)
     default:
         return CL_INVALID_VALUE;
     }

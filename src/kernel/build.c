@@ -12,6 +12,7 @@ static void clear_kernel(struct hdi_build_kernel *kernel)
     free(kernel->name);
     free(kernel->file);
     free(kernel->explanation);
+    free(kernel->hinted_type);
     hdi_footprint_clear(&kernel->footprint);
 }
 
@@ -34,5 +35,6 @@ void hdi_build_clear(struct hdi_build *build)
     free(build->target);
     free(build->cpu);
     free(build->features);
+    free(build->log);
     *build = (struct hdi_build){0};
 }

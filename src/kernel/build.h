@@ -24,6 +24,7 @@ struct hdi_build_kernel {
     char *name, *file, *explanation;
     uint32_t line;
     uint32_t required_local[3], hinted_local[3];
+    char *hinted_type; // as hd_kernel_info.hinted_type
     uint32_t local_bytes, saved_bytes, barriers;
     uint32_t form;      // enum hd_kernel_form
     uint32_t axis;      // along which its lanes had better run
@@ -34,14 +35,16 @@ struct hdi_build_kernel {
 };
 
 struct hdi_build {
-    char *target;        // as in hdi_capabilities; "" of a library
-    char *cpu;           // the same, or with features the name of a CPU
-    char *features;      // instruction sets its code may use, with blanks
-                         // between; "": all of `cpu`, and it runs there alone
-    char *image;         // what the backend loads
-    size_t image_size;   // [bytes]
-    char *bitcode;       // instead of an image: it is a library
-    size_t bitcode_size; // [bytes]
+    char *target;   // as in hdi_capabilities; "" of a library
+    char *cpu;      // the same, or with features the name of a CPU
+    char *features; // instruction sets its code may use, with blanks
+                    // between; "": all of `cpu`, and it runs there alone
+    char *log;      // what the front end had to say, or NULL
+    uint64_t variable_bytes; // of its variables in global memory
+    char *image;             // what the backend loads
+    size_t image_size;       // [bytes]
+    char *bitcode;           // instead of an image: it is a library
+    size_t bitcode_size;     // [bytes]
     struct hdi_build_kernel *kernels;
     uint32_t kernel_count;
     char **files; // included ones, whose contents the build depends on

@@ -12,13 +12,14 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "heddle/status.h"
 #include "kernel/build.h"
 
 #define HDI_COMPILER_SYMBOL "hdi_compiler_table"
 
 enum {
-    HDI_COMPILER_VERSION = 8 // of this border
+    HDI_COMPILER_VERSION = 9 // of this border
 };
 
 enum hdi_part_kind {
@@ -47,6 +48,7 @@ struct hdi_source {
     const char *translator;     // path of llvm-spirv; NULL: no part needs it
     const atomic_bool *cancel;  // set: end with HD_ECANCELED; optional
     bool library;               // the parts' bitcode, not code, is wanted
+    struct hdi_text *log;       // what the front end says is appended; optional
 };
 
 static inline bool hdi_options_have(const char *const *options,

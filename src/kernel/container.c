@@ -12,9 +12,9 @@ static const char magic[8] = {'H', 'E', 'D', 'D', 'L', 'E', '\r', '\n'};
 enum {
     HEAD = 8 + 4 + 4 + 8,          // before the digest [bytes]
     BODY = HEAD + HDI_DIGEST_SIZE, // where the builds begin
-    SMALLEST_KERNEL = 92,          // fewer bytes describe no kernel,
+    SMALLEST_KERNEL = 96,          // fewer bytes describe no kernel,
     SMALLEST_ARG = 21,             // no argument,
-    SMALLEST_BUILD = 40,           // no build,
+    SMALLEST_BUILD = 52,           // no build,
     MAX_ARGS_SIZE = 1 << 24        // and no launch has more of them
 };
 
@@ -93,6 +93,7 @@ static void put_kernel(struct hdi_text *text,
         put_32(text, kernel->required_local[d]);
     for (int d = 0; d < 3; d++)
         put_32(text, kernel->hinted_local[d]);
+    put_string(text, kernel->hinted_type);
     put_32(text, kernel->local_bytes);
     put_32(text, kernel->saved_bytes);
     put_32(text, kernel->barriers);
@@ -124,6 +125,8 @@ static void put_code(struct hdi_text *text, const struct hdi_build *build,
     put_string(text, build->target);
     put_string(text, build->cpu);
     put_string(text, build->features);
+    put_string(text, build->log ? build->log : "");
+    put_64(text, build->variable_bytes);
     put_32(text, digests ? build->file_count : 0);
     for (uint32_t i = 0; digests && i < build->file_count; i++) {
         put_string(text, build->files[i]);
@@ -325,6 +328,7 @@ static void take_kernel(struct reader *r, struct hdi_build_kernel *kernel)
         kernel->required_local[d] = take_32(r);
     for (int d = 0; d < 3; d++)
         kernel->hinted_local[d] = take_32(r);
+    kernel->hinted_type = take_string(r);
     kernel->local_bytes = take_32(r);
     kernel->saved_bytes = take_32(r);
     kernel->barriers = take_32(r);
@@ -378,6 +382,8 @@ static void take_code(struct reader *r, struct hdi_build *build,
     build->target = take_string(r);
     build->cpu = take_string(r);
     build->features = take_string(r);
+    build->log = take_string(r);
+    build->variable_bytes = take_64(r);
 
     uint32_t files = take_32(r);
     build->files =

@@ -17,7 +17,7 @@
 #include "kernel/digest.h"
 
 enum {
-    HDI_CONTAINER_VERSION = 6,
+    HDI_CONTAINER_VERSION = 7,
     HDI_CONTAINER_MOST = 1 << 30 // [bytes]
 };
 

@@ -99,7 +99,9 @@ static hd_status compile(const struct hdi_source *source,
     const struct hdi_compiler *compiler;
 
     HDI_TRY(hdi_compiler_open(&compiler, error));
-    return compiler->build(source, build, error);
+    HDI_TRY(compiler->build(source, build, error));
+    build->log = strdup(source->log->data ? source->log->data : "");
+    return HD_OK;
 }
 
 static hd_status build_source(const struct hdi_program_context *context,
@@ -234,10 +236,12 @@ static hd_status build_checked(const struct hd_program *program,
 {
     struct hdi_program_context context = program->context;
     struct hd_program_part *parts = calloc(program->kept_count, sizeof(*parts));
+    char *log = NULL; // has been given to the application
     const struct hd_program_params params = {.parts = parts,
                                              .part_count =
                                                  (unsigned)program->kept_count,
                                              .options = program->options.data,
+                                             .log = &log,
                                              .cpus = cpus};
 
     if (!parts)
@@ -256,6 +260,7 @@ static hd_status build_checked(const struct hd_program *program,
     context.options = "-heddle-check";
     context.cancel = cancel;
     hd_status status = hdi_program_create(&context, &params, checked, error);
+    free(log);
     free(parts);
     return status;
 }
@@ -288,6 +293,23 @@ static hd_status add_checked(const struct hdi_program_context *context,
     if (status != HD_OK)
         hdi_warn("%s: -g: faults will not name work-items: %s", path, why.text);
     return HD_OK;
+}
+
+// What the front end said goes to who asks for it, else to the log.
+static void tell(const struct hd_program_params *params,
+                 const struct hd_program *program, struct hdi_text *said)
+{
+    const char *kept = program->builds[0].log;
+
+    if (!params->log && said->size > 0)
+        hdi_warn("%s", said->data);
+    if (params->log && said->size == 0 && kept)
+        hdi_text_print(said, "%s", kept);
+    if (params->log) {
+        free(*params->log);
+        *params->log = said->data;
+        *said = (struct hdi_text){0};
+    }
 }
 
 // Join `from`, which is left empty, and what it has joined itself.
@@ -335,7 +357,13 @@ static hd_status build_parts(const struct hdi_program_context *context,
     if (!program->builds)
         return hdi_fail(error, HD_ENOMEM, "no memory for a program");
     if (parts->count > 0) {
-        HDI_TRY(build_all(context, params, &source, program, error));
+        struct hdi_text said = {0};
+        source.log = &said;
+        hd_status status = build_all(context, params, &source, program, error);
+        tell(params, program, &said);
+        hdi_text_free(&said);
+        if (status != HD_OK)
+            return status;
         if (!params->library)
             HDI_TRY(keep(context, params, parts, program, error));
         if (!params->library && wants_checked(parts))
@@ -344,6 +372,7 @@ static hd_status build_parts(const struct hdi_program_context *context,
         program->was_cached = true;
         program->builds[program->build_count++] = parts->finished[first];
         parts->finished[first++] = (struct hdi_build){0};
+        tell(params, program, &(struct hdi_text){0});
     }
     // There are none beside names of processors.
     for (uint32_t i = first; i < parts->finished_count; i++)
@@ -391,6 +420,7 @@ static void fill_kernel(struct hd_program *program,
                                 .file = from->file,
                                 .line = from->line,
                                 .arg_count = from->arg_count,
+                                .hinted_type = from->hinted_type,
                                 .local_bytes = from->local_bytes,
                                 .saved_bytes = from->saved_bytes,
                                 .barriers = from->barriers,
@@ -773,6 +803,15 @@ uint64_t hdi_program_content(const struct hd_program *program)
         hash = (hash ^ word) * UINT64_C(0x100000001b3);
     }
     return hash;
+}
+
+uint64_t hdi_program_variables(const struct hd_program *program)
+{
+    uint64_t bytes = program->build->variable_bytes;
+
+    for (uint32_t i = 0; i < program->build->joined_count; i++)
+        bytes += program->build->joined[i].variable_bytes;
+    return bytes;
 }
 
 bool hd_program_was_cached(const struct hd_program *program)

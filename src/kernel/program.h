@@ -84,6 +84,9 @@ const struct hdi_device *hdi_kernel_device(const struct hd_kernel *kernel);
 // Whether a kernel may write what it is given for this argument.
 bool hdi_kernel_may_write(const struct hd_kernel_arg *arg);
 
+// How much its variables in global memory take [bytes].
+uint64_t hdi_program_variables(const struct hd_program *program);
+
 // A number for what a program computes: equal code, equal number, also in other
 // processes. 0: its code is not at hand.
 uint64_t hdi_program_content(const struct hd_program *program);

@@ -307,8 +307,9 @@ static LLVMValueRef next_kernel(LLVMValueRef function)
 }
 
 // Called by the hand that comes first, with the lock held.
-static hd_status count_kernels(struct hdi_crew *crew, LLVMModuleRef program,
-                               struct hd_error *error)
+static hd_status count_kernels(struct hdi_crew *crew,
+                               const struct hdi_llvm *llvm,
+                               LLVMModuleRef program, struct hd_error *error)
 {
     uint32_t count = 0;
 
@@ -322,6 +323,7 @@ static hd_status count_kernels(struct hdi_crew *crew, LLVMModuleRef program,
         return hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
                         crew->source->path);
     }
+    crew->build->variable_bytes = hdi_signature_variables(llvm, program);
     crew->build->kernels = kernels;
     crew->build->kernel_count = crew->kernel_count = count;
     crew->object_count = count ? count : 1;
@@ -336,7 +338,7 @@ static size_t take(struct hand *hand, LLVMModuleRef program)
 
     pthread_mutex_lock(&crew->lock);
     if (!crew->build->kernels && !crew->failed) {
-        hand->status = count_kernels(crew, program, &hand->error);
+        hand->status = count_kernels(crew, &hand->llvm, program, &hand->error);
         crew->failed |= hand->status != HD_OK;
     }
     if (!crew->failed && crew->next < crew->object_count)

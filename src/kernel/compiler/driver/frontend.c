@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/log.h"
 #include "kernel/compiler/driver/child.h"
 #include "kernel/opencl.h"
 #include "tools.h"
@@ -55,7 +54,7 @@ static bool is_default_version_needed(const struct hdi_part *part)
 static hd_status run(const struct hdi_part *part, const atomic_bool *cancel,
                      const char *beside, int dependency_file,
                      struct hdi_text *text, struct hdi_text *bitcode,
-                     struct hd_error *error)
+                     struct hdi_text *log, struct hd_error *error)
 {
     const size_t fixed_count = sizeof(fixed) / sizeof(fixed[0]);
     const char *arguments[sizeof(fixed) / sizeof(fixed[0]) + MAX_OPTIONS + 8];
@@ -101,15 +100,15 @@ static hd_status run(const struct hdi_part *part, const atomic_bool *cancel,
                 ? hdi_fail_text(error, HD_EBUILD, messages.data, messages.size)
                 : hdi_fail(error, HD_EBUILD, "%s: clang failed with %d",
                            part->path, exit_code);
-    else if (status == HD_OK && messages.size > 0)
-        hdi_warn("%s", messages.data);
+    if (log)
+        hdi_text_append(log, messages.data, messages.size);
     hdi_text_free(&messages);
     return status;
 }
 
 hd_status hdi_frontend_run(const struct hdi_part *part,
                            const atomic_bool *cancel, struct hdi_text *bitcode,
-                           struct hdi_text *dependencies,
+                           struct hdi_text *dependencies, struct hdi_text *log,
                            struct hd_error *error)
 {
     hd_status status = HD_ENOMEM;
@@ -126,7 +125,7 @@ hd_status hdi_frontend_run(const struct hdi_part *part,
         goto err_free;
     }
     status = run(part, cancel, *beside ? beside : "/", dependency_file, &text,
-                 bitcode, error);
+                 bitcode, log, error);
     if (status == HD_OK &&
         hdi_memory_file_read(dependency_file, dependencies) != HD_OK)
         status = hdi_fail(error, HD_ENOMEM, "%s: no memory for dependencies",

@@ -11,10 +11,10 @@
 #include "kernel/compiler.h"
 
 // `bitcode` and `dependencies` (as make reads them) are appended to. HD_EBUILD
-// carries clang's text. `cancel` as in hdi_source. Any thread.
+// carries clang's text. `cancel` and `log` as in hdi_source. Any thread.
 hd_status hdi_frontend_run(const struct hdi_part *part,
                            const atomic_bool *cancel, struct hdi_text *bitcode,
-                           struct hdi_text *dependencies,
+                           struct hdi_text *dependencies, struct hdi_text *log,
                            struct hd_error *error);
 
 #endif

@@ -68,6 +68,7 @@ static hd_status read_signatures(const struct hdi_llvm *llvm,
         return hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
                         llvm->path);
     build->kernel_count = count;
+    build->variable_bytes = hdi_signature_variables(llvm, module);
     for (LLVMValueRef f = next_kernel(LLVMGetFirstFunction(module)); f;
          f = next_kernel(LLVMGetNextFunction(f)))
         HDI_TRY(hdi_signature_read(llvm, f, &build->kernels[k++], error));

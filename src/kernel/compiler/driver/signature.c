@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "kernel/compiler/prepare/prepare.h"
 
 enum {
     MAX_OPERANDS = 256 // of one metadata node: OpenCL's arguments of a kernel
@@ -221,6 +222,53 @@ static hd_status read_args(const struct hdi_llvm *llvm, LLVMValueRef function,
     return HD_OK;
 }
 
+// The name of a scalar or vector type in OpenCL C; NULL: no memory.
+static char *type_name(LLVMTypeRef type, bool is_signed)
+{
+    unsigned count = LLVMGetTypeKind(type) == LLVMVectorTypeKind
+                         ? LLVMGetVectorSize(type)
+                         : 1;
+    const char *scalar = "";
+    char *name = NULL;
+
+    if (count > 1)
+        type = LLVMGetElementType(type);
+    switch (LLVMGetTypeKind(type)) {
+    case LLVMHalfTypeKind:
+        scalar = "half";
+        break;
+    case LLVMFloatTypeKind:
+        scalar = "float";
+        break;
+    case LLVMDoubleTypeKind:
+        scalar = "double";
+        break;
+    case LLVMIntegerTypeKind:
+        switch (LLVMGetIntTypeWidth(type)) {
+        case 8:
+            scalar = is_signed ? "char" : "uchar";
+            break;
+        case 16:
+            scalar = is_signed ? "short" : "ushort";
+            break;
+        case 32:
+            scalar = is_signed ? "int" : "uint";
+            break;
+        case 64:
+            scalar = is_signed ? "long" : "ulong";
+            break;
+        default:
+            break;
+        }
+        break;
+    default:
+        break;
+    }
+    if (count == 1 || !*scalar)
+        return strdup(scalar);
+    return asprintf(&name, "%s%u", scalar, count) < 0 ? NULL : name;
+}
+
 hd_status hdi_signature_read(const struct hdi_llvm *llvm, LLVMValueRef function,
                              struct hdi_build_kernel *kernel,
                              struct hd_error *error)
@@ -248,5 +296,29 @@ hd_status hdi_signature_read(const struct hdi_llvm *llvm, LLVMValueRef function,
     if (attached(function, "work_group_size_hint", sizes) == 3)
         for (int d = 0; d < 3; d++)
             kernel->hinted_local[d] = number(sizes[d]);
+    // A value of the type, and whether it has a sign.
+    kernel->hinted_type =
+        attached(function, "vec_type_hint", sizes) == 2
+            ? type_name(LLVMTypeOf(sizes[0]), number(sizes[1]) != 0)
+            : strdup("");
+    if (!kernel->hinted_type)
+        return hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
+                        llvm->path);
     return read_args(llvm, function, kernel, error);
+}
+
+uint64_t hdi_signature_variables(const struct hdi_llvm *llvm,
+                                 LLVMModuleRef program)
+{
+    uint64_t bytes = 0;
+
+    for (LLVMValueRef g = LLVMGetFirstGlobal(program); g;
+         g = LLVMGetNextGlobal(g))
+        if (hdi_is_program_variable(g)) {
+            LLVMTypeRef type = LLVMGlobalGetValueType(g);
+            bytes = hdi_round_up(bytes,
+                                 LLVMABIAlignmentOfType(llvm->layout, type)) +
+                    LLVMABISizeOfType(llvm->layout, type);
+        }
+    return bytes;
 }

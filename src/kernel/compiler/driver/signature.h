@@ -13,4 +13,8 @@ hd_status hdi_signature_read(const struct hdi_llvm *llvm, LLVMValueRef function,
                              struct hdi_build_kernel *kernel,
                              struct hd_error *error);
 
+// How much the program's variables in global memory take [bytes].
+uint64_t hdi_signature_variables(const struct hdi_llvm *llvm,
+                                 LLVMModuleRef program);
+
 #endif

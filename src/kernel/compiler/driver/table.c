@@ -74,8 +74,8 @@ static hd_status translate(const struct hdi_source *source,
     }
     if (part->kind == HDI_PART_SPIRV)
         return hdi_translator_run(source, part, bitcode, error);
-    status =
-        hdi_frontend_run(part, source->cancel, bitcode, &dependencies, error);
+    status = hdi_frontend_run(part, source->cancel, bitcode, &dependencies,
+                              source->log, error);
     if (status == HD_OK &&
         !read_files(dependencies.data ? dependencies.data : "", build))
         status = fail_memory(source, error);

@@ -1,0 +1,187 @@
+// What programs and kernels tell of themselves.
+#include "icd/driver.h"
+
+static char *build_log(const struct driver *d, cl_program program)
+{
+    size_t size = 0;
+
+    CL_OK(clGetProgramBuildInfo(program, d->device, CL_PROGRAM_BUILD_LOG, 0,
+                                NULL, &size));
+    char *log = calloc(1, size + 1);
+    CHECK(log);
+    CL_OK(clGetProgramBuildInfo(program, d->device, CL_PROGRAM_BUILD_LOG, size,
+                                log, NULL));
+    CHECK(strlen(log) + 1 == size);
+    return log;
+}
+
+static cl_program create(const struct driver *d, const char *source)
+{
+    cl_int error;
+    cl_program program =
+        clCreateProgramWithSource(d->context, 1, &source, NULL, &error);
+
+    CL_OK(error);
+    return program;
+}
+
+// Warnings of a program that was built are in its log: when it is compiled, and
+// when it comes out of the cache.
+static void the_log_has_warnings(void)
+{
+    static const char source[] = "#warning this is said\n"
+                                 "kernel void k(global int *p) { p[0] = 1; }\n";
+    struct driver d = driver_open(0);
+
+    for (int i = 0; i < 2; i++) {
+        cl_program program = create(&d, source);
+        CL_OK(clBuildProgram(program, 0, NULL, "-DIN_LOG", NULL, NULL));
+        char *log = build_log(&d, program);
+        CHECK(strstr(log, "program.cl:1:") && strstr(log, "this is said"));
+        free(log);
+        CL_OK(clBuildProgram(program, 0, NULL, "-DIN_LOG -w", NULL, NULL));
+        log = build_log(&d, program);
+        CHECK(!*log);
+        free(log);
+        CL_OK(clReleaseProgram(program));
+    }
+    driver_close(&d);
+}
+
+// Of many errors the log has all that the compiler gives.
+static void the_log_of_a_failure_is_whole(void)
+{
+    struct driver d = driver_open(0);
+    char source[8000], *log;
+    size_t n = 0;
+
+    for (int i = 0; i < 15; i++)
+        n += (size_t)snprintf(
+            source + n, sizeof(source) - n,
+            "kernel void k%d(global int *p) { p[0] = unknown_%d + "
+            "0%0*d; }\n",
+            i, i, 250, 0);
+    cl_program program = create(&d, source);
+    CL_IS(clBuildProgram(program, 0, NULL, NULL, NULL, NULL),
+          CL_BUILD_PROGRAM_FAILURE);
+    log = build_log(&d, program);
+    CHECK(strlen(log) > 5000);
+    CHECK(strstr(log, "'unknown_0'") && strstr(log, "'unknown_14'"));
+    CHECK(strstr(log, "15 errors generated"));
+    free(log);
+    CL_IS(clBuildProgram(program, 0, NULL, "-no-such-option", NULL, NULL),
+          CL_INVALID_BUILD_OPTIONS);
+    log = build_log(&d, program);
+    CHECK(strstr(log, "-no-such-option"));
+    free(log);
+    CL_OK(clReleaseProgram(program));
+    driver_close(&d);
+}
+
+static size_t variables(const struct driver *d, cl_program program)
+{
+    size_t bytes = 1, size;
+
+    CL_OK(clGetProgramBuildInfo(program, d->device,
+                                CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE,
+                                sizeof(bytes), &bytes, &size));
+    CHECK(size == sizeof(bytes));
+    return bytes;
+}
+
+static void variables_of_the_program_are_counted(void)
+{
+    struct driver d = driver_open(0);
+    cl_program none =
+        create(&d, "constant int c[9] = {1};"
+                   "kernel void k(global int *p)"
+                   "{ local int x[5]; x[0] = 1; p[0] = c[x[0]]; }");
+    cl_program some = create(&d, "global char a = 1; global int b[100];"
+                                 "global float4 v; global int *q = b;"
+                                 "kernel void k(global int *p)"
+                                 "{ p[0] = a + b[1] + (int)v.x + *q; }");
+
+    CHECK(variables(&d, none) == 0);
+    CL_OK(clBuildProgram(none, 0, NULL, "-cl-std=CL3.0", NULL, NULL));
+    CHECK(variables(&d, none) == 0);
+    CL_OK(clBuildProgram(some, 0, NULL, "-cl-std=CL3.0", NULL, NULL));
+    size_t bytes = variables(&d, some);
+    CHECK(bytes >= 1 + 400 + 16 + 8 && bytes < 460);
+
+    // The same of its binary.
+    unsigned char *binary;
+    size_t size;
+    cl_int error;
+    CL_OK(clGetProgramInfo(some, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size,
+                           NULL));
+    binary = malloc(size);
+    CHECK(binary);
+    CL_OK(clGetProgramInfo(some, CL_PROGRAM_BINARIES, sizeof(binary), &binary,
+                           NULL));
+    cl_program loaded = clCreateProgramWithBinary(
+        d.context, 1, &d.device, &size, (const unsigned char **)&binary, NULL,
+        &error);
+    CL_OK(error);
+    CL_OK(clBuildProgram(loaded, 0, NULL, NULL, NULL, NULL));
+    CHECK(variables(&d, loaded) == bytes);
+    free(binary);
+    CL_OK(clReleaseProgram(loaded));
+    CL_OK(clReleaseProgram(none));
+    CL_OK(clReleaseProgram(some));
+    driver_close(&d);
+}
+
+static void check_attributes(cl_program program, const char *name,
+                             const char *wanted)
+{
+    cl_kernel kernel = driver_kernel(program, name);
+    char text[200];
+
+    CL_OK(clGetKernelInfo(kernel, CL_KERNEL_ATTRIBUTES, sizeof(text), text,
+                          NULL));
+    if (strcmp(text, wanted) != 0)
+        fprintf(stderr, "%s: '%s', not '%s'\n", name, text, wanted);
+    CHECK(strcmp(text, wanted) == 0);
+    CL_OK(clReleaseKernel(kernel));
+}
+
+static void attributes_are_as_written(void)
+{
+#define HINT(type)                                                   \
+    "kernel __attribute__((vec_type_hint(" #type "))) void k_" #type \
+    "(global int *p) { p[0] = 1; }\n"
+    struct driver d = driver_open(0);
+    cl_program program = driver_build(
+        &d,
+        "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n" HINT(float4)
+            HINT(uchar) HINT(char16) HINT(ushort2) HINT(int) HINT(ulong3)
+                HINT(double8) HINT(
+                    half) "kernel __attribute__((vec_type_hint(short8)))"
+                          " __attribute__((reqd_work_group_size(4,2,1)))"
+                          " void both(global int *p) { p[0] = 1; }\n"
+                          "kernel void none(global int *p) { p[0] = 1; }\n",
+        NULL);
+
+    check_attributes(program, "k_float4", "vec_type_hint(float4)");
+    check_attributes(program, "k_uchar", "vec_type_hint(uchar)");
+    check_attributes(program, "k_char16", "vec_type_hint(char16)");
+    check_attributes(program, "k_ushort2", "vec_type_hint(ushort2)");
+    check_attributes(program, "k_int", "vec_type_hint(int)");
+    check_attributes(program, "k_ulong3", "vec_type_hint(ulong3)");
+    check_attributes(program, "k_double8", "vec_type_hint(double8)");
+    check_attributes(program, "k_half", "vec_type_hint(half)");
+    check_attributes(program, "both",
+                     "reqd_work_group_size(4,2,1) vec_type_hint(short8)");
+    check_attributes(program, "none", "");
+    CL_OK(clReleaseProgram(program));
+    driver_close(&d);
+}
+
+int main(void)
+{
+    the_log_has_warnings();
+    the_log_of_a_failure_is_whole();
+    variables_of_the_program_are_counted();
+    attributes_are_as_written();
+    return 0;
+}

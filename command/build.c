@@ -11,7 +11,7 @@
 #include "start.h"
 #include "target.h"
 
-static const struct option options[] = {
+static const struct command_option options[] = {
     {"-o", "FILE", "write the binary to FILE", OPTION_TEXT, false},
     {"--library", NULL,
      "make a library: functions and kernels that a later build\nlinks",

@@ -10,16 +10,6 @@
 #include "commands.h"
 #include "failure.h"
 
-static const char usage[] =
-    "Usage: heddle cl [OPTION]... [--] PROGRAM [ARGUMENT]...\n\n"
-    "Run a program that uses OpenCL with Heddle as its only platform.\n\n"
-    "Options:\n"
-    "  --trace FILE write what ran as Chrome trace JSON at its end\n"
-    "  --help       print this help and end\n\n"
-    "The program is started with the loader's variables OCL_ICD_VENDORS and\n"
-    "OCL_ICD_FILENAMES naming Heddle's driver; nothing is installed. Its exit\n"
-    "status is the program's.\n";
-
 // Where the driver may be, seen from the command. False: there are no more.
 static bool candidate(unsigned index, const char *own, char *path)
 {
@@ -65,44 +55,12 @@ static bool set_trace(const char *file)
     return setenv("HEDDLE_TRACE", path, 1) == 0;
 }
 
-// Read the options: the first word behind them, or the exit code, negative.
-static int read_options(int count, char **words, const char **trace)
-{
-    for (int i = 1; i < count && words[i][0] == '-'; i++) {
-        if (strcmp(words[i], "--") == 0)
-            return i + 1;
-        if (strcmp(words[i], "--help") == 0) {
-            fputs(usage, stdout);
-            return -EXIT_DONE - 1;
-        }
-        if (strcmp(words[i], "--trace") == 0 && i + 1 < count) {
-            *trace = words[++i];
-            if (i + 1 == count || words[i + 1][0] != '-')
-                return i + 1;
-            continue;
-        }
-        fprintf(stderr,
-                strcmp(words[i], "--trace") == 0
-                    ? "heddle cl: %s needs a file; see heddle cl --help\n"
-                    : "heddle cl: unknown option '%s'; see heddle cl --help\n",
-                words[i]);
-        return -EXIT_USAGE - 1;
-    }
-    return 1;
-}
-
-static int cl(int count, char **words)
+static int cl(const struct options *given)
 {
     char driver[PATH_MAX];
-    const char *trace = NULL;
-    int first = read_options(count, words, &trace);
+    const char *trace = option_value(given, "--trace");
+    char *const *words = given->operands;
 
-    if (first < 0)
-        return -first - 1;
-    if (first >= count) {
-        fputs("heddle cl: which program? See heddle cl --help\n", stderr);
-        return EXIT_USAGE;
-    }
     if (!find_driver(driver)) {
         fputs("heddle cl: libheddle-opencl.so is not beside this command: "
               "install opencl-headers and build Heddle again\n",
@@ -116,14 +74,28 @@ static int cl(int count, char **words)
         fprintf(stderr, "heddle cl: %s\n", strerror(errno));
         return EXIT_FAILED;
     }
-    execvp(words[first], words + first);
-    fprintf(stderr, "heddle cl: '%s' cannot be started: %s\n", words[first],
+    execvp(words[0], words);
+    fprintf(stderr, "heddle cl: '%s' cannot be started: %s\n", words[0],
             strerror(errno));
     return errno == ENOENT ? 127 : 126;
 }
 
+static const struct command_option options[] = {
+    {"--trace", "FILE", "write what ran as Chrome trace JSON at its end",
+     OPTION_TEXT, false},
+    {0},
+};
+
 const struct command cl_command = {
     .name = "cl",
+    .operand = "PROGRAM",
+    .rest = true,
+    .ends_at_once = true,
     .summary = "run a program that uses OpenCL on Heddle",
-    .own = cl,
+    .about = "Run a program that uses OpenCL with Heddle as its only platform. "
+             "It is started\nwith the loader's variables OCL_ICD_VENDORS and "
+             "OCL_ICD_FILENAMES naming Heddle's\ndriver; nothing is installed. "
+             "Its exit status is the program's.\n",
+    .options = options,
+    .run = cl,
 };

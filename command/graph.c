@@ -120,7 +120,7 @@ static int graph(const struct options *given)
     return status == HD_OK ? EXIT_DONE : report_failure(status, &error);
 }
 
-static const struct option options[] = {
+static const struct command_option options[] = {
     SESSION_OPTIONS,
     {"--dot", NULL, "for Graphviz, the default", OPTION_FLAG, false},
     {"--json", NULL, "as one JSON object", OPTION_FLAG, false},

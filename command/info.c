@@ -106,7 +106,7 @@ static int info(const struct options *given)
     return status == HD_OK ? EXIT_DONE : report_failure(status, &error);
 }
 
-static const struct option options[] = {
+static const struct command_option options[] = {
     {"--json", NULL, "print one JSON object", OPTION_FLAG, false},
     {"--calibrate", NULL,
      "measure what resources cost here, print a machine file of heddle sim",

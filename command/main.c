@@ -59,11 +59,10 @@ static int run(int count, char **words)
         return EXIT_USAGE;
     }
 
-    if (command->own)
-        return command->own(count - 1, words + 1);
-    switch (options_parse(command, count - 2, words + 2, &options)) {
+    switch (options_parse(command, count - 1, words + 1, &options)) {
     case OPTIONS_GOOD:
-        interrupt_watch();
+        if (!command->ends_at_once)
+            interrupt_watch();
         code = command->run(&options);
         break;
     case OPTIONS_HELP:

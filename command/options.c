@@ -1,19 +1,30 @@
-// Invariant: after OPTIONS_GOOD every given option stands in the command's
-// table, has the value its kind asks for, and is there once unless it may be
-// there more often. The subcommands check nothing of this again.
+// getopt_long() splits the words; what it gets is made of the command's table.
+// Invariant: after OPTIONS_GOOD every given option stands in that table, has
+// the value its kind asks for, and is there once unless it may be there more
+// often. The subcommands check nothing of this again.
 #include "options.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const struct option help_option = {
+static const struct command_option help_option = {
     .name = "--help", .help = "print this help and end", .kind = OPTION_FLAG};
 
 enum {
-    HELP_COLUMN = 26 // where the explanations start
+    HELP_COLUMN = 26, // where the explanations start
+    WORD = 1,         // what getopt_long() gives for a word that is no option
+    HELP = 255,
+    LONG = 256 // the first option of the table; the next one more
+};
+
+// What getopt_long() is told of a command.
+struct syntax {
+    struct option *longs;
+    char *shorts; // a letter may stand for several options, see find_word()
 };
 
 __attribute__((format(printf, 2, 3))) static enum options_outcome complain(
@@ -29,43 +40,70 @@ __attribute__((format(printf, 2, 3))) static enum options_outcome complain(
     return OPTIONS_BAD;
 }
 
-// Length of `name` without the final '*'.
-static size_t stem(const struct option *option, bool *open)
+static bool is_letter(const struct command_option *option)
 {
-    size_t length = strlen(option->name);
-
-    *open = option->name[length - 1] == '*';
-    return length - *open;
+    return option->name[1] != '-' && option->name[2] == '\0';
 }
 
-// Find the option that `word` is. `*attached` becomes a value that hangs on the
-// word ("--trace=t.json", "-DN=4"), or NULL.
-static const struct option *find(const struct command *command, char *word,
-                                 char **attached)
+// "--in" is long. "-o" is a letter, with a value behind or attached. For
+// getopt_long() words such as "-Werror" and "-cl-std=CL1.2" are a letter with
+// the rest attached: "W::".
+static bool describe(const struct command *command, struct syntax *syntax)
 {
-    *attached = NULL;
-    if (strcmp(word, help_option.name) == 0)
-        return &help_option;
-    for (const struct option *option = command->options; option->name;
-         option++) {
-        bool open;
-        size_t length = stem(option, &open);
+    size_t count = 0, longs = 0, shorts = 0;
 
-        if (strncmp(word, option->name, length) != 0)
-            continue;
-        char *rest = word + length;
-        if (open || *rest == '\0')
-            return option;
-        if (option->name[1] == '-') {
-            if (*rest != '=')
-                continue;
-            *attached = rest + 1;
-            return option;
+    while (command->options[count].name)
+        count++;
+    syntax->longs = calloc(count + 2, sizeof(*syntax->longs));
+    syntax->shorts = calloc(3 * count + 3, 1);
+    if (!syntax->longs || !syntax->shorts)
+        return false;
+    // '+': the first operand ends the options; '-': operands come in their
+    // order.
+    syntax->shorts[shorts++] = command->rest ? '+' : '-';
+    syntax->shorts[shorts++] = ':';
+    for (size_t i = 0; i < count; i++) {
+        const struct command_option *option = &command->options[i];
+        char letter = option->name[1];
+        if (letter == '-') {
+            syntax->longs[longs++] =
+                (struct option){option->name + 2,
+                                option->value ? required_argument : no_argument,
+                                NULL, LONG + (int)i};
+        } else if (!strchr(syntax->shorts, letter)) {
+            syntax->shorts[shorts++] = letter;
+            if (!is_letter(option) || option->value)
+                syntax->shorts[shorts++] = ':';
+            if (!is_letter(option))
+                syntax->shorts[shorts++] = ':';
         }
-        if (option->value) { // "-oFILE"
-            *attached = rest;
+    }
+    syntax->longs[longs] = (struct option){"help", no_argument, NULL, HELP};
+    return true;
+}
+
+// The option that a letter is.
+static const struct command_option *find_letter(const struct command *command,
+                                                int letter)
+{
+    for (const struct command_option *option = command->options; option->name;
+         option++)
+        if (is_letter(option) && option->name[1] == letter)
             return option;
-        }
+    return NULL;
+}
+
+// The option that a whole word is, such as "-Werror" or one of "-cl-*".
+static const struct command_option *find_word(const struct command *command,
+                                              const char *word)
+{
+    for (const struct command_option *option = command->options; option->name;
+         option++) {
+        size_t length = strlen(option->name);
+        if (option->name[length - 1] == '*'
+                ? strncmp(word, option->name, length - 1) == 0
+                : strcmp(word, option->name) == 0)
+            return option;
     }
     return NULL;
 }
@@ -96,12 +134,14 @@ static bool is_number(const char *word)
 
 // Check `value` and append it.
 static enum options_outcome take(struct options *given,
-                                 const struct option *option, char *word,
-                                 char *value)
+                                 const struct command_option *option,
+                                 const char *word, char *value)
 {
     struct given *one = &given->list[given->count];
 
-    *one = (struct given){.option = option, .word = word, .value = value};
+    *one = (struct given){.option = option,
+                          .word = is_letter(option) ? option->name : word,
+                          .value = option->value ? value : NULL};
     if (option->kind == OPTION_CHOICE && !is_choice(option->value, value))
         return complain(given->command, "option '%s' is %s, not '%s'",
                         option->name, option->value, value);
@@ -132,55 +172,112 @@ static enum options_outcome take(struct options *given,
     return OPTIONS_GOOD;
 }
 
+static enum options_outcome take_operand(struct options *given, char *word)
+{
+    const struct command *command = given->command;
+
+    if (!command->operand ||
+        (given->operand && !command->many && !command->rest))
+        return complain(command, "unexpected argument '%s'", word);
+    if (!given->operand)
+        given->operand = word;
+    given->operands[given->operand_count++] = word;
+    return OPTIONS_GOOD;
+}
+
+// What getopt_long() calls wrong. `code` is the option's, 0 if it knows none.
+static enum options_outcome refuse(const struct command *command, int code,
+                                   const char *word, bool lacks_value)
+{
+    const struct command_option *option =
+        code >= LONG   ? &command->options[code - LONG]
+        : code == HELP ? &help_option
+                       : find_letter(command, code);
+
+    if (!option)
+        return complain(command, "unknown option '%s'", word);
+    return lacks_value
+               ? complain(command, "option '%s' needs %s after it",
+                          option->name, option->value)
+               : complain(command, "option '%s' takes no value", option->name);
+}
+
+// getopt_long() takes the begin of a long option for the whole. That would
+// become wrong with the next option that begins so.
+static bool is_whole(const char *word, const struct option *found)
+{
+    size_t length = strlen(found->name);
+
+    return strncmp(word + 2, found->name, length) == 0 &&
+           (word[2 + length] == '\0' || word[2 + length] == '=');
+}
+
+// Take the next option or operand; false when there are no more.
+static bool step(struct options *given, int count, char **words,
+                 const struct syntax *syntax, enum options_outcome *outcome)
+{
+    const struct command *command = given->command;
+    int index = -1, at = optind == 0 ? 1 : optind;
+    int code = getopt_long(count, words, syntax->shorts, syntax->longs, &index);
+    char *word = at < count ? words[at] : NULL;
+    const struct command_option *option;
+
+    if (code == -1)
+        return false;
+    if (code == WORD) {
+        *outcome = take_operand(given, optarg);
+        return true;
+    }
+    if (code == '?' || code == ':') {
+        *outcome = refuse(command, optopt, word, code == ':');
+        return true;
+    }
+    if (index >= 0 && !is_whole(word, &syntax->longs[index])) {
+        *outcome = complain(command, "unknown option '%s'", word);
+        return true;
+    }
+    if (code == HELP) {
+        *outcome = OPTIONS_HELP;
+        return true;
+    }
+    if (code >= LONG) {
+        option = &command->options[code - LONG];
+    } else {
+        option = find_letter(command, code);
+        if (!option)
+            option = find_word(command, word);
+    }
+    *outcome = option ? take(given, option, word, optarg)
+                      : complain(command, "unknown option '%s'", word);
+    return true;
+}
+
 enum options_outcome options_parse(const struct command *command, int count,
                                    char **words, struct options *given)
 {
-    bool only_operands = false;
+    enum options_outcome outcome = OPTIONS_GOOD;
+    struct syntax syntax = {0};
 
     *given = (struct options){.command = command};
     given->list = calloc((size_t)count + 1, sizeof(*given->list));
     given->operands = calloc((size_t)count + 1, sizeof(*given->operands));
-    if (!given->list || !given->operands) {
+    if (!given->list || !given->operands || !describe(command, &syntax)) {
         fprintf(stderr, "heddle: out of memory\n");
-        return OPTIONS_FAILED;
+        outcome = OPTIONS_FAILED;
     }
-    for (int i = 0; i < count; i++) {
-        char *word = words[i];
-        char *value;
-
-        if (only_operands || word[0] != '-' || word[1] == '\0') {
-            if (!command->operand || (given->operand && !command->many))
-                return complain(command, "unexpected argument '%s'", word);
-            if (!given->operand)
-                given->operand = word;
-            given->operands[given->operand_count++] = word;
-            continue;
-        }
-        if (strcmp(word, "--") == 0) {
-            only_operands = true;
-            continue;
-        }
-        const struct option *option = find(command, word, &value);
-        if (!option)
-            return complain(command, "unknown option '%s'", word);
-        if (option == &help_option)
-            return OPTIONS_HELP;
-        if (!option->value && value)
-            return complain(command, "option '%s' takes no value",
-                            option->name);
-        if (option->value && !value) {
-            if (i + 1 == count)
-                return complain(command, "option '%s' needs %s after it",
-                                option->name, option->value);
-            value = words[++i];
-        }
-        enum options_outcome outcome = take(given, option, word, value);
-        if (outcome != OPTIONS_GOOD)
-            return outcome;
-    }
-    if (command->operand && !command->optional && !given->operand)
-        return complain(command, "no %s given", command->operand);
-    return OPTIONS_GOOD;
+    optind = 0; // begins anew
+    opterr = 0;
+    while (outcome == OPTIONS_GOOD &&
+           step(given, count, words, &syntax, &outcome))
+        ;
+    while (outcome == OPTIONS_GOOD && optind < count)
+        outcome = take_operand(given, words[optind++]);
+    if (outcome == OPTIONS_GOOD && command->operand && !command->optional &&
+        !given->operand)
+        outcome = complain(command, "no %s given", command->operand);
+    free(syntax.longs);
+    free(syntax.shorts);
+    return outcome;
 }
 
 void options_free(struct options *given)
@@ -192,7 +289,7 @@ void options_free(struct options *given)
 const struct given *option_next(const struct options *given, const char *name,
                                 const struct given *last)
 {
-    const struct option *option = given->command->options;
+    const struct command_option *option = given->command->options;
 
     while (option->name && strcmp(option->name, name) != 0)
         option++;
@@ -234,7 +331,7 @@ unsigned option_count(const struct options *given, const char *name)
     return count;
 }
 
-static void option_help(const struct option *option, FILE *file)
+static void option_help(const struct command_option *option, FILE *file)
 {
     int width =
         fprintf(file, "  %s%s%s%s", option->name, option->value ? " " : "",
@@ -262,9 +359,13 @@ void options_help(const struct command *command, FILE *file)
             : command->optional ? " ["
                                 : " ",
             command->operand ? command->operand : "",
-            command->optional ? "]" : "", command->many ? "..." : "",
+            command->optional ? "]" : "",
+            command->rest   ? " [ARGUMENT]..."
+            : command->many ? "..."
+                            : "",
             command->about);
-    for (const struct option *option = command->options; option->name; option++)
+    for (const struct command_option *option = command->options; option->name;
+         option++)
         option_help(option, file);
     option_help(&help_option, file);
 }

@@ -23,7 +23,7 @@ enum option_kind {
                    // start so, a value may be attached ("-DN=4")
 };
 
-struct option {
+struct command_option {
     const char *name;  // "--in"
     const char *value; // what follows, as help calls it; NULL: nothing
     const char *help;  // '\n' starts another line
@@ -35,21 +35,22 @@ struct options;
 
 struct command {
     const char *name;
-    const char *operand;          // "PROGRAM.lua"; or NULL: none allowed
-    bool optional;                // it need not be there
-    bool many;                    // operands: one or more
-    const char *summary;          // half a line
-    const char *about;            // more, for its own help; lines end in '\n'
-    const struct option *options; // up to one without a name
+    const char *operand; // "PROGRAM.lua"; or NULL: none allowed
+    bool optional;       // it need not be there
+    bool many;           // operands: one or more
+    bool rest;           // the first operand ends the options, all that
+                         // follows is operands
+    bool ends_at_once;   // at a signal, as any program does; it has
+                         // nothing to finish
+    const char *summary; // half a line
+    const char *about;   // more, for its own help; lines end in '\n'
+    const struct command_option *options; // up to one without a name
     int (*run)(const struct options *given);
-    // Instead of all below the summary: parses its own words, the first of
-    // which is the name of the subcommand.
-    int (*own)(int count, char **words);
 };
 
 // One option as it was given.
 struct given {
-    const struct option *option;
+    const struct command_option *option;
     const char *word;  // OPTION_WORD: the option as written
     const char *name;  // OPTION_PAIR: before the '='
     const char *value; // after it, or the whole value; NULL without one
@@ -57,7 +58,7 @@ struct given {
 
 struct options {
     const struct command *command;
-    const char **operands;
+    char **operands;
     unsigned operand_count;
     const char *operand; // the first, or NULL
     struct given *list;  // in the order given
@@ -71,8 +72,8 @@ enum options_outcome {
     OPTIONS_FAILED // the same, and it is not the user's doing
 };
 
-// Parse what follows the subcommand. OPTION_PAIR arguments are split in place.
-// options_free() is due in any case.
+// Parse words, of which the first is the subcommand. OPTION_PAIR arguments are
+// split in place. options_free() is due in any case.
 enum options_outcome options_parse(const struct command *command, int count,
                                    char **words, struct options *given);
 void options_free(struct options *given);

@@ -3,7 +3,7 @@
 
 #include "tests/check.h"
 
-static const struct option table[] = {
+static const struct command_option table[] = {
     {"--flag", NULL, "a flag", OPTION_FLAG, false},
     {"--text", "TEXT", "a text", OPTION_TEXT, false},
     {"--number", "N", "a number", OPTION_NUMBER, false},
@@ -12,6 +12,8 @@ static const struct option table[] = {
     {"-o", "FILE", "a file", OPTION_TEXT, false},
     {"-D", "NAME", "a macro", OPTION_WORD, true},
     {"-cl-*", NULL, "more", OPTION_WORD, true},
+    {"-w", NULL, "a letter", OPTION_WORD, false},
+    {"-Werror", NULL, "a word", OPTION_WORD, false},
     {0},
 };
 static const struct command command = {
@@ -21,6 +23,8 @@ enum {
     WORDS = 8
 };
 
+static const struct command *parsed = &command;
+
 // Parse words that the parser may change, up to a NULL.
 #define PARSE(given, ...) \
     parse(given, (const char * [WORDS + 1]){__VA_ARGS__, NULL})
@@ -28,14 +32,14 @@ enum {
 static enum options_outcome parse(struct options *given, const char **words)
 {
     static char copies[WORDS][64];
-    char *list[WORDS];
+    char name[] = "test", *list[WORDS + 2] = {name};
     int count = 0;
 
     for (; words[count]; count++) {
         snprintf(copies[count], sizeof(copies[count]), "%s", words[count]);
-        list[count] = copies[count];
+        list[count + 1] = copies[count];
     }
-    return options_parse(&command, count, list, given);
+    return options_parse(parsed, count + 1, list, given);
 }
 
 static void every_kind_gives_its_value(void)
@@ -86,6 +90,52 @@ static void short_options_take_attached_values(void)
     options_free(&given);
 }
 
+static void words_with_one_dash_are_taken_whole(void)
+{
+    struct options given;
+
+    CHECK(PARSE(&given, "-w", "-Werror", "f") == OPTIONS_GOOD);
+    CHECK(strcmp(option_next(&given, "-w", NULL)->word, "-w") == 0);
+    CHECK(strcmp(option_next(&given, "-Werror", NULL)->word, "-Werror") == 0);
+    CHECK(!option_next(&given, "-Werror", NULL)->value);
+    options_free(&given);
+    CHECK(PARSE(&given, "f", "-W") == OPTIONS_BAD);
+    options_free(&given);
+    CHECK(PARSE(&given, "f", "-Werrors") == OPTIONS_BAD);
+    options_free(&given);
+}
+
+// A value may look like an option; "--" too.
+static void values_may_begin_with_a_dash(void)
+{
+    struct options given;
+
+    CHECK(PARSE(&given, "--text", "--", "-o", "--flag", "-") == OPTIONS_GOOD);
+    CHECK(strcmp(option_value(&given, "--text"), "--") == 0);
+    CHECK(strcmp(option_value(&given, "-o"), "--flag") == 0);
+    CHECK(strcmp(given.operand, "-") == 0);
+    options_free(&given);
+}
+
+// A command that starts another leaves that one's options alone.
+static void the_rest_is_not_looked_at(void)
+{
+    const struct command starter = {
+        .name = "start", .operand = "PROGRAM", .rest = true, .options = table};
+    struct options given;
+
+    parsed = &starter;
+    CHECK(PARSE(&given, "--flag", "program", "--flag", "--", "-x") ==
+          OPTIONS_GOOD);
+    CHECK(given.count == 1 && given.operand_count == 4);
+    CHECK(strcmp(given.operands[3], "-x") == 0);
+    options_free(&given);
+    CHECK(PARSE(&given, "--", "--flag") == OPTIONS_GOOD);
+    CHECK(given.count == 0 && strcmp(given.operand, "--flag") == 0);
+    options_free(&given);
+    parsed = &command;
+}
+
 static void help_wins_over_what_is_missing(void)
 {
     struct options given;
@@ -100,6 +150,10 @@ static void mistakes_are_refused(void)
     static const char *const mistakes[][WORDS + 1] = {
         {"f", "--nothing"},
         {"f", "--flags"},
+        {"f", "--fla"}, // an option is not cut short
+        {"f", "--fla=1"},
+        {"f", "--num", "3"},
+        {"f", "-x"},
         {"f", "--flag=1"},
         {"f", "--text"},
         {"f", "--text", "a", "--text", "b"},
@@ -131,6 +185,9 @@ int main(void)
     every_kind_gives_its_value();
     pairs_come_in_order_and_split_at_the_first_equals();
     short_options_take_attached_values();
+    words_with_one_dash_are_taken_whole();
+    values_may_begin_with_a_dash();
+    the_rest_is_not_looked_at();
     help_wins_over_what_is_missing();
     mistakes_are_refused();
     return 0;

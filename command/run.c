@@ -19,7 +19,7 @@
 #include "stopwatch.h"
 #include "target.h"
 
-static const struct option options[] = {
+static const struct command_option options[] = {
     SESSION_OPTIONS,
     {"--out", "NAME=FILE",
      "write output NAME: as an array when FILE ends in .npy, as\nbytes when it "

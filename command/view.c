@@ -73,7 +73,7 @@ static int report(const struct options *given)
     return status == HD_OK ? EXIT_DONE : report_failure(status, &error);
 }
 
-static const struct option options[] = {
+static const struct command_option options[] = {
     {"-o", "FILE.html", "write to FILE, not to standard output", OPTION_TEXT,
      false},
     {0},

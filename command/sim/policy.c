@@ -7,7 +7,9 @@
 #include "base/error.h"
 
 const char sim_policy_help[] =
-    "policies (option=value may follow, after commas):\n"
+    "Simulate the dispatch of work-groups to modules, or make a workload of a\n"
+    "recording. A machine may also be named in the workload file.\n\n"
+    "Policies (option=value may follow, after commas):\n"
     "  balanced  urgent priority first, then large and brief groups; the\n"
     "            tightest module; a module kept for an urgent head\n"
     "  plain     highest priority in rotating windows, marked turns, the\n"
@@ -16,7 +18,7 @@ const char sim_policy_help[] =
     "  robin     the next channel that fits, the first module that has room\n"
     "  strict    the highest priority that fits, the first module\n"
     "  bestfit   the next channel that fits, the tightest module\n"
-    "options:\n"
+    "\nOptions of policies:\n"
     "  order=priority|robin|sticky   place=score|next   pointer=head|tail\n"
     "  left=N recent=N tight=N       parts of the module's score\n"
     "  byrun=0|1     'left' counts longest runs instead of blocks\n"

@@ -1,45 +1,28 @@
-// The command line of the simulator.
-#include "sim/sim.h"
-
+// heddle sim: the dispatch of work-groups to modules, simulated.
 #include <errno.h>
-#include <getopt.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "commands.h"
 #include "sim/csv.h"
 #include "sim/policy.h"
 #include "sim/sweep.h"
 #include "sim/table.h"
 #include "sim/timeline.h"
 
-static const char usage[] =
-    "usage: heddle sim WORKLOAD [--machine FILE] [--policy "
-    "NAME[,OPTION=N]]...\n"
-    "                  [--seed N | --seeds FIRST-LAST] [--cycles N] [--load "
-    "X]\n"
-    "                  [--jobs N] [--json]\n"
-    "                  [--timeline FILE [--timeline-limit GROUPS]]\n"
-    "       heddle sim --csv FILE --arrival COLUMN --duration COLUMN\n"
-    "                  [--channel COLUMN] [--priority COLUMN] [--waves "
-    "COLUMN]\n"
-    "                  [--groups COLUMN] [--need RESOURCE=COLUMN[*SCALE]]...\n"
-    "                  [--time-scale CYCLES] [-o WORKLOAD]\n"
-    "Simulate the dispatch of work-groups to modules, or make a workload of a\n"
-    "recording. A machine may also be named in the workload file.\n\n";
-
 enum {
-    POLICIES = 64,
     SEEDS = 100000,
     JOBS_LIMIT = 4096
 };
 
-struct options {
-    const char *workload, *machine, *timeline, *csv_path, *output;
-    const char *policy[POLICIES];
-    unsigned policy_count;
+// What was asked for.
+struct job {
+    const struct options *given;
+    const char *workload, *machine, *timeline, *output;
     uint64_t first_seed, last_seed, cycles, limit, jobs;
     double load;
     bool json;
@@ -67,7 +50,7 @@ static bool real(const char *text, double *value)
     return end != text && !*end && *value > 0 && *value < 1e15;
 }
 
-static bool seeds(const char *text, struct options *o)
+static bool seeds(const char *text, struct job *o)
 {
     const char *dash = strchr(text, '-');
     char first[32];
@@ -79,160 +62,107 @@ static bool seeds(const char *text, struct options *o)
            o->last_seed - o->first_seed < SEEDS;
 }
 
-enum letter {
-    MACHINE = 256,
-    POLICY,
-    SEED,
-    CYCLES,
-    LOAD,
-    JOBS,
-    JSON,
-    TIMELINE,
-    LIMIT,
-    CSV,
-    ARRIVAL,
-    DURATION,
-    CHANNEL,
-    PRIORITY,
-    WAVES,
-    GROUPS,
-    NEED,
-    SCALE
-};
-
-static const struct option longs[] = {
-    {"machine", required_argument, NULL, MACHINE},
-    {"policy", required_argument, NULL, POLICY},
-    {"seed", required_argument, NULL, SEED},
-    {"seeds", required_argument, NULL, SEED},
-    {"cycles", required_argument, NULL, CYCLES},
-    {"load", required_argument, NULL, LOAD},
-    {"jobs", required_argument, NULL, JOBS},
-    {"json", no_argument, NULL, JSON},
-    {"timeline", required_argument, NULL, TIMELINE},
-    {"timeline-limit", required_argument, NULL, LIMIT},
-    {"csv", required_argument, NULL, CSV},
-    {"arrival", required_argument, NULL, ARRIVAL},
-    {"duration", required_argument, NULL, DURATION},
-    {"channel", required_argument, NULL, CHANNEL},
-    {"priority", required_argument, NULL, PRIORITY},
-    {"waves", required_argument, NULL, WAVES},
-    {"groups", required_argument, NULL, GROUPS},
-    {"need", required_argument, NULL, NEED},
-    {"time-scale", required_argument, NULL, SCALE},
-    {"output", required_argument, NULL, 'o'},
-    {"help", no_argument, NULL, 'h'},
-    {0}};
-
-// False: the value cannot be.
-static bool take(int option, const char *value, struct options *o,
-                 struct hd_error *error)
+__attribute__((format(printf, 1, 2))) static int complain(const char *format,
+                                                          ...)
 {
-    switch (option) {
-    case MACHINE:
-        o->machine = value;
-        return true;
-    case POLICY:
-        if (o->policy_count == POLICIES)
-            return false;
-        o->policy[o->policy_count++] = value;
-        return true;
-    case SEED:
-        return seeds(value, o);
-    case CYCLES:
-        return number(value, 1, SIM_CYCLES_LIMIT, &o->cycles);
-    case LOAD:
-        return real(value, &o->load);
-    case JOBS:
-        return number(value, 1, JOBS_LIMIT, &o->jobs);
-    case JSON:
-        o->json = true;
-        return true;
-    case TIMELINE:
-        o->timeline = value;
-        return true;
-    case LIMIT:
-        return number(value, 1, UINT32_MAX, &o->limit);
-    case CSV:
-        o->csv_path = value;
-        return true;
-    case ARRIVAL:
-        o->csv.arrival = value;
-        return true;
-    case DURATION:
-        o->csv.duration = value;
-        return true;
-    case CHANNEL:
-        o->csv.channel = value;
-        return true;
-    case PRIORITY:
-        o->csv.priority = value;
-        return true;
-    case WAVES:
-        o->csv.waves = value;
-        return true;
-    case GROUPS:
-        o->csv.groups = value;
-        return true;
-    case NEED:
-        return sim_csv_need(&o->csv, value, error) == HD_OK;
-    case SCALE:
-        return real(value, &o->csv.cycles);
-    case 'o':
-        o->output = value;
-        return true;
-    default:
-        return false;
-    }
+    va_list args;
+
+    fputs("heddle sim: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputs("; see heddle sim --help\n", stderr);
+    return EXIT_USAGE;
 }
 
-// 0 to go on, else an exit status + 1.
-static int parse(int argc, char **argv, struct options *o)
+static bool take_number(const struct job *job, const char *name, uint64_t high,
+                        uint64_t *value)
 {
-    struct hd_error error = {.text = ""};
-    int option, index = 0;
+    const char *text = option_value(job->given, name);
 
-    optind = 0; // another command may have parsed before
-    while ((option = getopt_long(argc, argv, "o:h", longs, &index)) != -1) {
-        if (option == 'h') {
-            printf("%s%s", usage, sim_policy_help);
-            return 1;
-        }
-        if (option == '?') {
-            fprintf(stderr, "%s", usage);
-            return 3;
-        }
-        if (!take(option, optarg, o, &error)) {
-            fprintf(stderr, "%s: --%s %s: %s\n", argv[0],
-                    option == 'o' ? "output" : longs[index].name,
-                    optarg ? optarg : "",
-                    error.text[0] ? error.text : "not a value it can have");
-            return 3;
-        }
-    }
-    if (optind < argc)
-        o->workload = argv[optind++];
-    if (optind < argc || !o->workload == !o->csv_path) {
-        fprintf(stderr, "%s", usage);
-        return 3;
-    }
-    if (o->timeline && (o->policy_count > 1 || o->first_seed != o->last_seed)) {
-        fprintf(stderr, "%s: a timeline is of one policy and one seed\n",
-                argv[0]);
-        return 3;
-    }
-    if (o->policy_count == 0)
-        o->policy[o->policy_count++] = "balanced";
-    return 0;
+    return !text || number(text, 1, high, value);
 }
 
-static hd_status convert(const struct options *o, struct hd_error *error)
+static bool take_real(const struct job *job, const char *name, double *value)
+{
+    const char *text = option_value(job->given, name);
+
+    return !text || real(text, value);
+}
+
+// The option whose value cannot be, or NULL.
+static const char *take_values(struct job *job)
+{
+    const char *range = option_value(job->given, "--seeds");
+    const char *seed = option_value(job->given, "--seed");
+
+    if (seed && !seeds(seed, job))
+        return "--seed";
+    if (range && !seeds(range, job))
+        return "--seeds";
+    if (!take_number(job, "--cycles", SIM_CYCLES_LIMIT, &job->cycles))
+        return "--cycles";
+    if (!take_number(job, "--jobs", JOBS_LIMIT, &job->jobs))
+        return "--jobs";
+    if (!take_number(job, "--timeline-limit", UINT32_MAX, &job->limit))
+        return "--timeline-limit";
+    if (!take_real(job, "--load", &job->load))
+        return "--load";
+    if (!take_real(job, "--time-scale", &job->csv.cycles))
+        return "--time-scale";
+    return NULL;
+}
+
+// Read the command line; the exit code when it is wrong.
+static int read_job(const struct options *given, struct job *job)
+{
+    const struct given *need = NULL;
+    struct hd_error error;
+
+    *job = (struct job){.given = given,
+                        .workload = given->operand,
+                        .machine = option_value(given, "--machine"),
+                        .timeline = option_value(given, "--timeline"),
+                        .output = option_value(given, "-o"),
+                        .json = option_given(given, "--json"),
+                        .first_seed = 1,
+                        .last_seed = 1,
+                        .limit = 200000,
+                        .csv = {.cycles = 1,
+                                .arrival = option_value(given, "--arrival"),
+                                .duration = option_value(given, "--duration"),
+                                .channel = option_value(given, "--channel"),
+                                .priority = option_value(given, "--priority"),
+                                .waves = option_value(given, "--waves"),
+                                .groups = option_value(given, "--groups")}};
+    const char *wrong = take_values(job);
+    if (wrong)
+        return complain("%s %s: not a value it can have", wrong,
+                        option_value(given, wrong));
+    while ((need = option_next(given, "--need", need)) != NULL)
+        if (sim_csv_need(&job->csv, need->value, &error) != HD_OK)
+            return complain("--need %s: %s", need->value, error.text);
+    if (!job->workload && !option_given(given, "--csv"))
+        return complain("no WORKLOAD given");
+    if (job->workload && option_given(given, "--csv"))
+        return complain("a WORKLOAD is simulated, --csv makes one: give one of "
+                        "the two");
+    if (option_given(given, "--seed") && option_given(given, "--seeds"))
+        return complain("--seed and --seeds exclude each other");
+    if (job->timeline && (option_count(given, "--policy") > 1 ||
+                          job->first_seed != job->last_seed))
+        return complain("a timeline is of one policy and one seed");
+    return EXIT_DONE;
+}
+
+static hd_status convert(const struct job *o, struct hd_error *error)
 {
     FILE *out = o->output ? fopen(o->output, "wb") : stdout;
 
     if (!out)
         return hdi_fail(error, HD_EIO, "%s: %s", o->output, strerror(errno));
-    hd_status status = sim_csv_convert(&o->csv, o->csv_path, out, error);
+    hd_status status =
+        sim_csv_convert(&o->csv, option_value(o->given, "--csv"), out, error);
     bool closed = out == stdout ? fflush(out) == 0 : fclose(out) == 0;
     if (status == HD_OK && !closed)
         status = hdi_fail(error, HD_EIO, "%s: %s",
@@ -269,7 +199,7 @@ static hd_status machine_of(const char *workload, char *path, size_t size,
 }
 
 // One seed, with its timeline.
-static hd_status trace(const struct options *o, const struct sim_sweep *sweep,
+static hd_status trace(const struct job *o, const struct sim_sweep *sweep,
                        struct sim_result *result, struct hd_error *error)
 {
     struct sim_timeline timeline;
@@ -297,7 +227,7 @@ static hd_status trace(const struct options *o, const struct sim_sweep *sweep,
     return status;
 }
 
-static hd_status run_policy(const struct options *o, const char *name,
+static hd_status run_policy(const struct job *o, const char *name,
                             const struct sim_machine *machine,
                             const struct sim_workload *workload,
                             struct sim_result *results, struct hd_error *error)
@@ -328,7 +258,7 @@ static hd_status run_policy(const struct options *o, const char *name,
     return HD_OK;
 }
 
-static hd_status simulate(const struct options *o, struct hd_error *error)
+static hd_status simulate(const struct job *o, struct hd_error *error)
 {
     char path[4096];
     struct sim_machine machine;
@@ -358,9 +288,12 @@ static hd_status simulate(const struct options *o, struct hd_error *error)
                (unsigned long long)o->last_seed);
         sim_table_head(stdout, &machine, workload.priorities);
     }
-    for (unsigned i = 0; status == HD_OK && i < o->policy_count; i++)
-        status =
-            run_policy(o, o->policy[i], &machine, &workload, results, error);
+    if (status == HD_OK && !option_given(o->given, "--policy"))
+        status = run_policy(o, "balanced", &machine, &workload, results, error);
+    for (const struct given *one = NULL;
+         status == HD_OK &&
+         (one = option_next(o->given, "--policy", one)) != NULL;)
+        status = run_policy(o, one->value, &machine, &workload, results, error);
     if (status == HD_OK && fflush(stdout) != 0)
         status = hdi_fail(error, HD_EIO, "output: %s", strerror(errno));
     free(results);
@@ -370,18 +303,63 @@ err_machine:
     return status;
 }
 
-int sim_main(int argc, char **argv)
+static int sim(const struct options *given)
 {
-    struct options o = {
-        .first_seed = 1, .last_seed = 1, .limit = 200000, .csv.cycles = 1};
     struct hd_error error;
-    int stop = parse(argc, argv, &o);
+    struct job job;
+    int code = read_job(given, &job);
 
-    if (stop)
-        return stop - 1;
-    hd_status status = o.csv_path ? convert(&o, &error) : simulate(&o, &error);
+    if (code != EXIT_DONE)
+        return code;
+    hd_status status = option_given(given, "--csv") ? convert(&job, &error)
+                                                    : simulate(&job, &error);
     if (status == HD_OK)
-        return 0;
-    fprintf(stderr, "%s: %s\n", argv[0], error.text);
-    return 1;
+        return EXIT_DONE;
+    fprintf(stderr, "heddle sim: %s\n", error.text);
+    return EXIT_FAILED;
 }
+
+static const struct command_option options[] = {
+    {"--machine", "FILE", "simulate this machine, not the workload's",
+     OPTION_TEXT, false},
+    {"--policy", "NAME[,OPTION=N]", "dispatch so; \"balanced\" by default",
+     OPTION_TEXT, true},
+    {"--seed", "N", "seed of what is random; 1 by default", OPTION_TEXT, false},
+    {"--seeds", "FIRST-LAST", "each of these seeds, and their medians",
+     OPTION_TEXT, false},
+    {"--cycles", "N", "so many cycles, not the workload's", OPTION_TEXT, false},
+    {"--load", "X", "generate that much, 1 being what the machine can do",
+     OPTION_TEXT, false},
+    {"--jobs", "N", "seeds that run at the same time", OPTION_TEXT, false},
+    {"--json", NULL, "print one JSON object per seed", OPTION_FLAG, false},
+    {"--timeline", "FILE", "write what ran as Chrome trace JSON", OPTION_TEXT,
+     false},
+    {"--timeline-limit", "GROUPS", "of so many groups; 200000 by default",
+     OPTION_TEXT, false},
+    {"--csv", "FILE", "make a workload of a recording, simulate nothing",
+     OPTION_TEXT, false},
+    {"--arrival", "COLUMN", "with --csv: when a row came", OPTION_TEXT, false},
+    {"--duration", "COLUMN", "with --csv: how long it ran", OPTION_TEXT, false},
+    {"--channel", "COLUMN", "with --csv: its channel", OPTION_TEXT, false},
+    {"--priority", "COLUMN", "with --csv: its priority", OPTION_TEXT, false},
+    {"--waves", "COLUMN", "with --csv: waves of a group", OPTION_TEXT, false},
+    {"--groups", "COLUMN", "with --csv: groups of it", OPTION_TEXT, false},
+    {"--need", "RESOURCE=COLUMN[*SCALE]",
+     "with --csv: blocks of a resource a group needs", OPTION_TEXT, true},
+    {"--time-scale", "CYCLES", "with --csv: cycles of one unit of its time",
+     OPTION_TEXT, false},
+    {"-o", "WORKLOAD", "with --csv: write to a file, not to standard output",
+     OPTION_TEXT, false},
+    {0},
+};
+
+const struct command sim_command = {
+    .name = "sim",
+    .operand = "WORKLOAD",
+    .optional = true,
+    .ends_at_once = true,
+    .summary = "simulate the dispatch of work-groups to modules",
+    .about = sim_policy_help,
+    .options = options,
+    .run = sim,
+};

@@ -1,13 +1,13 @@
 # heddle cl: which program it runs, and on what.
 . "$(dirname "$0")/common.sh"
 
-expect 2 "which program" "$HEDDLE" cl
-expect 2 "which program" "$HEDDLE" cl --
+expect 2 "no PROGRAM given" "$HEDDLE" cl
+expect 2 "no PROGRAM given" "$HEDDLE" cl --
 expect 2 "unknown option '--fast'" "$HEDDLE" cl --fast clinfo
 expect 0 "" "$HEDDLE" cl --help
 said "Usage: heddle cl"
 
-expect 2 "--trace needs a file" "$HEDDLE" cl --trace
+expect 2 "option '--trace' needs FILE after it" "$HEDDLE" cl --trace
 
 [ -f "$BUILD/lib/libheddle-opencl.so" ] || {
     expect 1 "libheddle-opencl.so is not beside" "$HEDDLE" cl -- true

@@ -8,9 +8,11 @@ python=$(command -v python3)
 
 # Options ----------------------------------------------------------------------
 
-expect 2 "usage: heddle sim WORKLOAD" "$HEDDLE" sim
-expect 2 "usage: heddle sim WORKLOAD" "$HEDDLE" sim a.workload b.workload
-expect 2 "usage: heddle sim WORKLOAD" "$HEDDLE" sim a.workload --csv b.csv
+expect 2 "heddle sim: no WORKLOAD given; see heddle sim --help" "$HEDDLE" sim
+expect 2 "unexpected argument 'b.workload'" "$HEDDLE" sim a.workload b.workload
+expect 2 "give one of the two" "$HEDDLE" sim a.workload --csv b.csv
+expect 2 "option '--seed' given twice" "$HEDDLE" sim a --seed 1 --seed 2
+expect 2 "exclude each other" "$HEDDLE" sim a --seed 1 --seeds 2-3
 for option in "--cycles 0" "--cycles 9223372036854775808" "--seed x" \
     "--seeds 3-2" "--jobs 0" "--jobs 4097" "--load 0" "--load nan" "--timeline-limit 0"; do
     # shellcheck disable=SC2086
@@ -156,20 +158,24 @@ expect 1 "nowhere/t.json" "$HEDDLE" sim small.workload --timeline nowhere/t.json
 
 # Recordings -------------------------------------------------------------------
 
+queue=queue
+scale=1410000
 convert() {
     "$HEDDLE" sim --csv "$examples/recorded.csv" --arrival submitted_ms \
-        --duration ran_ms --channel queue --priority urgency --waves warps \
-        --groups blocks --time-scale 1410000 \
+        --duration ran_ms --channel "$queue" --priority urgency --waves warps \
+        --groups blocks --time-scale "$scale" \
         --need 'registers=registers*0.125' --need shared=shared_kb "$@"
 }
 expect 0 "" convert -o recorded.workload
 expect 0 "" convert
 cmp -s recorded.workload results/out || fail "a file is not what is printed"
 expect 0 "" "$HEDDLE" sim recorded.workload --machine "$examples/a100.machine"
-expect 1 "recorded.csv:1: no column 'colour'" convert --channel colour
 expect 2 "--need registers: " convert --need registers
-expect 2 "--time-scale 0: not a value" convert --time-scale 0
 expect 1 "nowhere/r.workload" convert -o nowhere/r.workload
+queue=colour
+expect 1 "recorded.csv:1: no column 'colour'" convert
+queue=queue scale=0
+expect 2 "--time-scale 0: not a value" convert
 expect 1 "none.csv" "$HEDDLE" sim --csv none.csv --arrival a --duration b
 
 # The terminal -----------------------------------------------------------------

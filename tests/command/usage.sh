@@ -12,7 +12,7 @@ expect 2 "Usage: heddle COMMAND" "$HEDDLE"
 wrong "heddle: unknown command 'fly'; see heddle --help" fly
 wrong "heddle: unknown option '--fly'; see heddle --help" --fly
 
-for command in info run graph build report; do
+for command in info run graph build cl report sim; do
     wrong "heddle $command: unknown option '--foo'; see heddle $command --help" \
         "$command" --foo
     wrong "heddle $command: unknown option '-x'" "$command" -x
@@ -22,6 +22,9 @@ done
 wrong "heddle info: unexpected argument 'y'" info x y
 wrong "heddle info: option '--json' given twice" info --json --json
 wrong "heddle info: option '--json' takes no value" info --json=yes
+
+wrong "heddle info: unknown option '--js'" info --js
+wrong "heddle info: option '--help' takes no value" info --help=me
 
 wrong "heddle run: no PROGRAM.lua given" run
 wrong "heddle run: unexpected argument 'b.lua'" run a.lua b.lua
@@ -45,7 +48,7 @@ wrong "heddle build: no KERNEL.cl given" build -D N=4
 wrong "heddle build: option '-o' needs FILE after it" build a.cl -o
 
 expect 0 "" "$HEDDLE" --help
-for command in info run graph build report; do
+for command in info run graph build cl report sim; do
     said "  $command "
 done
 expect 0 "" "$HEDDLE" --version

@@ -14,10 +14,8 @@
     "    int i = get_global_id(0), l = get_local_id(0);\n"       \
     "    int g = get_group_id(0), size = get_local_size(0);\n"
 
-static const char turn[] = "line 5: what the next turn reads is asked for "
-                           "ahead\n",
-                  group[] = "line 5: what the next group reads is asked for "
-                            "ahead\n";
+static const char turn[] = "line 5: prefetches what the next iteration reads\n",
+                  group[] = "line 5: prefetches what the next group reads\n";
 
 // Kernels and what is told of what they read; NULL: nothing.
 static const struct {

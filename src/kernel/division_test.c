@@ -169,8 +169,8 @@ static void shared_divisors_make_vectors(struct try *t)
         from[i] = i * 0x9e3779;
     struct hd_program *p = try_build(t, source, NULL);
     const char *told = hd_kernel_info(hd_program_find(p, "k"))->explanation;
-    CHECK(strstr(told, "lanes under masks\n"));
-    CHECK(!strstr(told, "no lanes under masks"));
+    CHECK(strstr(told, "masked lanes\n"));
+    CHECK(!strstr(told, "no masked lanes"));
     for (int by = -9; by <= 9; by += 2) {
         TRY_RUN(t, p, "k", range, TRY_VALUE(pfrom), TRY_VALUE(pto),
                 TRY_VALUE(by));

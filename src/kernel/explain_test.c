@@ -13,28 +13,26 @@ static const struct {
      "  barrier(CLK_LOCAL_MEM_FENCE);\n"
      "  a[get_global_id(d)]++;\n"
      "}\n",
-     "no lanes under masks: line 4: it asks for the id of a dimension that is "
+     "no masked lanes: line 4: it asks for the id of a dimension that is "
      "not constant\n"},
     {"kernel void k(global int *a, int n) {\n"
      "  for (int i = 0; i < n; i++)\n"
      "    if (a[get_global_id(0)] > 5)\n"
      "      printf(\"%d\\n\", i);\n"
      "}\n",
-     "no lanes under masks: line 4: it prints, one work-item after the "
-     "other\n"},
+     "no masked lanes: line 4: printf is serialised\n"},
     {"kernel void k(global int *a) {\n"
      "  int i = get_global_id(0);\n"
      "  printf(\"%d\\n\", a[i]);\n"
      "  a[i] *= 3;\n"
      "}\n",
-     "no lanes under masks: line 3: it prints, one work-item after the "
-     "other\n"},
+     "no masked lanes: line 3: printf is serialised\n"},
     {"kernel void k(global int *a, global int *b) {\n"
      "  int i = get_global_id(0);\n"
      "  b[i] = i;\n"
      "  atomic_add(&a[b[i + 1] & 7], 1);\n"
      "}\n",
-     "no lanes under masks: line 4: an atomic operation\n"},
+     "no masked lanes: line 4: an atomic operation\n"},
     {"kernel void k(global int *a) {\n"
      "  int i = get_global_id(0), n = 0;\n"
      "  if (a[i] > 3) goto inner;\n"
@@ -47,7 +45,7 @@ static const struct {
      "  barrier(CLK_LOCAL_MEM_FENCE);\n"
      "  a[i] = a[i + 1];\n"
      "}\n",
-     "no lanes under masks: a loop can be entered in two places\n"},
+     "no masked lanes: a loop can be entered in two places\n"},
     {"kernel void k(global int *a, local int *b, int n) {\n"
      "  int l = get_local_id(0);\n"
      "  b[l] = 0;\n"
@@ -56,21 +54,21 @@ static const struct {
      "  barrier(CLK_LOCAL_MEM_FENCE);\n"
      "  a[get_global_id(0)] = b[l];\n"
      "}\n",
-     "line 5: one work-item after the other: an atomic operation\n"},
+     "line 5: serialised: an atomic operation\n"},
     {"kernel void k(global volatile int *a, local int *b) {\n"
      "  int l = get_local_id(0);\n"
      "  b[l] = l;\n"
      "  barrier(CLK_LOCAL_MEM_FENCE);\n"
      "  a[get_global_id(0)] = b[l ^ 1];\n"
      "}\n",
-     "line 5: one work-item after the other: an atomic or volatile access\n"},
+     "line 5: serialised: an atomic or volatile access\n"},
     {"kernel void k(global uchar *a, local uchar *b) {\n"
      "  int l = get_local_id(0);\n"
      "  b[l] = l;\n"
      "  barrier(CLK_LOCAL_MEM_FENCE);\n"
      "  a[b[l ^ 1]] = l;\n"
      "}\n",
-     "line 5: one work-item after the other: elements of 8 or 16 bits at "
+     "line 5: serialised: elements of 8 or 16 bits at "
      "scattered addresses\n"},
     {"kernel void k(global int *a, local int *b) {\n"
      "  int l = get_local_id(0);\n"
@@ -95,7 +93,7 @@ static const struct {
      "  barrier(CLK_LOCAL_MEM_FENCE);\n"
      "  a[get_global_id(0)] = b[0];\n"
      "}\n",
-     "line 2: the group does not go round the loop together: its condition is "
+     "line 2: divergent loop: its condition is "
      "no `<`\n"},
     {"kernel void k(global int *a, local int *b) {\n"
      "  int n = a[0];\n"
@@ -104,7 +102,7 @@ static const struct {
      "  barrier(CLK_LOCAL_MEM_FENCE);\n"
      "  a[get_global_id(0)] = b[0];\n"
      "}\n",
-     "line 3: the group does not go round the loop together: its bound is no "
+     "line 3: divergent loop: its bound is no "
      "argument, constant or local size\n"},
     {"kernel void k(global int *a, local int *b, int n) {\n"
      "  for (int i = get_local_id(0); i < n; i += get_local_size(0)) {\n"
@@ -114,7 +112,7 @@ static const struct {
      "  barrier(CLK_LOCAL_MEM_FENCE);\n"
      "  a[get_global_id(0)] = b[0];\n"
      "}\n",
-     "line 2: the group does not go round the loop together: there is another "
+     "line 2: divergent loop: there is another "
      "way out of it\n"},
     {"kernel void k(global int *a, local int *b, int n) {\n"
      "  for (int i = get_local_id(0); i < n; i += get_local_size(0)) {\n"
@@ -123,7 +121,7 @@ static const struct {
      "    a[i] = b[i ^ 1];\n"
      "  }\n"
      "}\n",
-     "line 2: the group does not go round the loop together: there is a "
+     "line 2: divergent loop: there is a "
      "barrier in it\n"},
     {"kernel void k(global int *a, local int *b, int n) {\n"
      "  int i = get_local_id(0);\n"
@@ -132,7 +130,7 @@ static const struct {
      "  barrier(CLK_LOCAL_MEM_FENCE);\n"
      "  a[get_global_id(0)] = b[i - get_local_size(0)];\n"
      "}\n",
-     "line 3: the group does not go round the loop together: its index is "
+     "line 3: divergent loop: its index is "
      "needed behind it"},
     {"kernel void k(global int *a, local int *b, int n) {\n"
      "  if (a[get_global_id(0)] > 3)\n"
@@ -141,7 +139,7 @@ static const struct {
      "  barrier(CLK_LOCAL_MEM_FENCE);\n"
      "  a[get_global_id(0)] = b[0];\n"
      "}\n",
-     "line 3: the group does not go round the loop together: only some "
+     "line 3: divergent loop: only some "
      "work-items may come to it\n"},
     // Loops that mostly gather.
     {"kernel void k(global const int *from, global const int *at,\n"
@@ -151,7 +149,7 @@ static const struct {
      "    sum += from[at[k]];\n"
      "  to[i] = sum;\n"
      "}\n",
-     "line 4: the loop does not go round the work-items: work-items may leave "
+     "line 4: no loop interchange: work-items may leave "
      "it at different times\n"},
     {"kernel void k(global const int *from, global const int *at,\n"
      "              global int *to, int n) {\n"
@@ -162,7 +160,7 @@ static const struct {
      "    while (to[n] > 5);\n"
      "  to[i] = sum;\n"
      "}\n",
-     "the loop does not go round the work-items: only some work-items may "
+     "no loop interchange: only some work-items may "
      "come to it\n"},
     {"kernel void k(global const int *from, global volatile int *at,\n"
      "              global int *to, int n) {\n"
@@ -172,7 +170,7 @@ static const struct {
      "      from[at[i]];\n"
      "  to[i] = sum;\n"
      "}\n",
-     "line 6: the loop does not go round the work-items: it is not only "
+     "line 6: no loop interchange: it is not only "
      "arithmetic and plain memory\n"},
     {"kernel void k(global int *a) {\n"
      "  int i = get_global_id(0);\n"
@@ -215,7 +213,7 @@ static void what_has_vectors_has_no_reason(struct try *t)
     const char *told = hd_kernel_info(hd_program_find(p, "k"))->explanation;
 
     CHECK(strstr(told, "region 0: vector width "));
-    CHECK(!strstr(told, "no lanes under masks"));
+    CHECK(!strstr(told, "no masked lanes"));
     hd_program_destroy(p);
 }
 

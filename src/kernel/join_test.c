@@ -50,7 +50,8 @@ static bool is_joined(const struct hd_program *p, const char *name)
     const struct hd_kernel *kernel = hd_program_find(p, name);
 
     CHECK(kernel);
-    return strstr(hd_kernel_info(kernel)->explanation, "past the barrier");
+    return strstr(hd_kernel_info(kernel)->explanation,
+                  "fused across the barrier");
 }
 
 static int at(const int *part, int size, int i)

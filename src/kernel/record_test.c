@@ -143,7 +143,7 @@ static void nothing_is_scattered(const struct try *t,
         if (strstr(text, "scattered"))
             printf("%s: %s\n", kernels[k].name, text);
         CHECK(!strstr(text, "scattered"));
-        CHECK(strstr(text, "lanes under masks"));
+        CHECK(strstr(text, "masked lanes"));
     }
 }
 

@@ -104,7 +104,7 @@ static bool has_lanes(struct try *t, const char *options)
 {
     struct hd_program *p = try_build(t, source, options);
     bool found = strstr(hd_kernel_info(hd_program_find(p, "k"))->explanation,
-                        ", lanes under masks") != NULL;
+                        ", masked lanes") != NULL;
 
     hd_program_destroy(p);
     return found;

@@ -196,7 +196,7 @@ static void the_group_goes_round_together(struct try *t)
     CHECK(memcmp(to, expected, sizeof(to)) == 0);
     const char *text_of =
         hd_kernel_info(hd_program_find(p, "bins"))->explanation;
-    CHECK(strstr(text_of, "loops that go round the work-items: 3"));
+    CHECK(strstr(text_of, "interchanged loops: 3"));
     hd_program_destroy(p);
 }
 

@@ -34,7 +34,7 @@ block c 1 >blur.cl
 block sh 1 | sed "s|^heddle|\"$heddle\"|" >run.sh
 [ -s blur.cl ] && [ -s run.sh ] || fail "a block is missing in $page"
 sh run.sh >told || fail "the command of the page failed"
-for word in form regions 'kept per work-item' 'vector width'; do
+for word in form regions 'saved per work-item' 'vector width'; do
     grep -q "$word" told || fail "--explain does not tell '$word'"
 done
 if [ "$(uname -m)" = x86_64 ]; then

@@ -93,7 +93,7 @@ bool hdi_faults_quotient(const struct hdi_region *region)
             unsigned left = MAX_VALUES;
             if (is_quotient(x) && is_same(flow, x, &left)) {
                 hdi_note(flow->llvm, x,
-                         "one work-item after the other: LLVM mistakes a "
+                         "serialised: LLVM mistakes a "
                          "quotient that is the same for all");
                 return true;
             }

@@ -190,7 +190,7 @@ static bool needs_many_checks(struct finder *f)
                       hdi_roots_meet(f->list[i].root, f->list[k].root);
     if (checks > MAX_CHECKS)
         hdi_note(f->flow->llvm, f->list[0].instruction,
-                 "one work-item after the other: vectors would need %zu checks "
+                 "serialised: vectors would need %zu checks "
                  "whether memory overlaps",
                  checks);
     return checks > MAX_CHECKS;

@@ -59,34 +59,32 @@ static void explain_form(const struct hdi_form *form, struct hdi_text *remarks,
                          unsigned region, struct hdi_text *explanation)
 {
     if (form->lanes > 0) {
-        hdi_text_print(explanation,
-                       "region %u: vector width %u, lanes under masks", region,
-                       form->lanes);
+        hdi_text_print(explanation, "region %u: vector width %u, masked lanes",
+                       region, form->lanes);
         if (form->limit)
             hdi_text_print(explanation,
-                           ", in parts: line %u asks for ids below a limit",
+                           ", split where line %u compares ids with a limit",
                            form->limit);
         if (form->joint)
             hdi_text_print(explanation,
-                           ", past the barrier in line %u where an order of "
-                           "work-items makes up for it",
+                           ", fused across the barrier in line %u where an "
+                           "order of work-items replaces it",
                            form->joint);
         hdi_text_print(explanation, "\n");
         return;
     }
     if (form->lone) {
         hdi_text_print(explanation,
-                       "region %u: one work-item of each row does all\n",
+                       "region %u: one work-item of each row runs it\n",
                        region);
         return;
     }
     if (form->reason && form->line)
-        hdi_text_print(explanation,
-                       "region %u: no lanes under masks: line %u: %s\n", region,
-                       form->line, form->reason);
+        hdi_text_print(explanation, "region %u: no masked lanes: line %u: %s\n",
+                       region, form->line, form->reason);
     else if (form->reason)
-        hdi_text_print(explanation, "region %u: no lanes under masks: %s\n",
-                       region, form->reason);
+        hdi_text_print(explanation, "region %u: no masked lanes: %s\n", region,
+                       form->reason);
     explain_region(remarks, region, explanation);
 }
 

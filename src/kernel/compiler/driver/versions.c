@@ -179,8 +179,8 @@ static hd_status build_halves(struct hdi_work *w, struct hd_error *error)
     if (w->about->saved_bytes < saved_bytes)
         w->about->saved_bytes = saved_bytes;
     hdi_text_print(w->explanation,
-                   "borders: clamps and comparisons that work-items away from "
-                   "them do without: %u; those near them: region %u\n",
+                   "loop versioning at borders: %u clamps and comparisons left "
+                   "out away from them; near them: region %u\n",
                    w->known, first);
     return join_halves(w->llvm, w->module, w->box, w->about, error);
 }

@@ -419,7 +419,7 @@ static bool prints(LLVMValueRef x)
            strcmp(hdi_value_name(LLVMGetCalledValue(x)), HDI_PRINT_NAME) == 0;
 }
 
-static const char printing[] = "it prints, one work-item after the other";
+static const char printing[] = "printf is serialised";
 
 // Why an instruction has no lanes, NULL: it has.
 static const char *reason_against(LLVMValueRef x)

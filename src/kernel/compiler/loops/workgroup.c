@@ -472,13 +472,13 @@ static void explain(const struct hdi_emit *e, const struct hdi_regions *regions,
                    "whole group\n",
                    regions->forms.count, e->about->barriers, branches);
     hdi_text_print(text,
-                   "values across cuts: %u computed again, %u kept per group, "
-                   "%u kept per work-item\n",
+                   "values live across barriers: %u rematerialised, %u kept "
+                   "once per group, %u saved per work-item\n",
                    places[HDI_PLACE_REMADE], places[HDI_PLACE_GROUP],
                    places[HDI_PLACE_ITEMS]);
     hdi_text_print(text,
-                   "kept per work-item: %u bytes, with %zu private "
-                   "arrays; local variables: %u bytes\n",
+                   "saved per work-item: %u bytes, with %zu private arrays; "
+                   "local variables: %u bytes\n",
                    e->about->saved_bytes, e->flow->array_count,
                    e->about->local_bytes);
     if (e->flat)
@@ -488,14 +488,13 @@ static void explain(const struct hdi_emit *e, const struct hdi_regions *regions,
                        e->short_rows ? "short" : "long", e->bound_count);
     if (e->flow->gathers)
         hdi_text_print(text,
-                       "no lanes under masks: the loop in line %u mostly reads "
+                       "no masked lanes: the loop in line %u mostly reads "
                        "from scattered addresses, or tries an exchange until "
                        "it succeeds\n",
                        e->flow->gathers);
     if (e->flow->soft_loops)
-        hdi_text_print(text, "loops that go round the work-items: %u%s\n",
-                       e->flow->soft_loops,
-                       e->lanes ? ", some vectors of them at a time" : "");
+        hdi_text_print(text, "interchanged loops: %u%s\n", e->flow->soft_loops,
+                       e->lanes ? ", several vectors at a time" : "");
     if (regions->some_return_early)
         hdi_text_print(text, "some work-items may return before a barrier: "
                              "the others go on without them\n");

@@ -5,7 +5,7 @@
 //                                               x++;
 //
 // LLVM moves such a load out only where every turn is sure to come to it, and
-// for lanes under masks it is then asked for again in each turn, by those that
+// for masked lanes it is then asked for again in each turn, by those that
 // are still there: the turns wait for it. A loop whose first turn is begun
 // comes to what stands in front of all other conditions.
 #ifndef HDI_KERNEL_COMPILER_TRANSFORM_EARLY_H

@@ -28,8 +28,7 @@ static const char only_some[] = "only some work-items may come to it";
 static void refuse(const struct hdi_llvm *llvm, LLVMValueRef where,
                    const char *reason)
 {
-    hdi_note(llvm, where, "the loop does not go round the work-items: %s",
-             reason);
+    hdi_note(llvm, where, "no loop interchange: %s", reason);
 }
 
 // Does the group go round this loop together, and does that pay?
@@ -96,8 +95,7 @@ static bool is_strided(const struct hdi_llvm *llvm, const struct hdi_nest *nest,
     if (!hdi_is_strided(llvm, end))
         return false;
     if (flow->blocks[head].divergent || hdi_flow_is_divergent(flow, end)) {
-        hdi_note(llvm, end, "the group does not go round the loop together: %s",
-                 only_some);
+        hdi_note(llvm, end, "divergent loop: %s", only_some);
         return false;
     }
     for (size_t b = 0; b < flow->block_count; b++) {

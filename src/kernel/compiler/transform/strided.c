@@ -294,8 +294,7 @@ static bool find(struct strided *s)
         return false;
     const char *reason = reason_against(s, condition);
     if (reason)
-        hdi_note(s->llvm, end,
-                 "the group does not go round the loop together: %s", reason);
+        hdi_note(s->llvm, end, "divergent loop: %s", reason);
     return !reason;
 }
 

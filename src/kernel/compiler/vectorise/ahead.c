@@ -209,8 +209,9 @@ void hdi_ask_ahead(struct hdi_wide *w, LLVMValueRef access, uint64_t size,
                          LLVMConstInt(e->i64, (uint64_t)g.groups, true), "");
     else
         return;
-    hdi_note(e->llvm, access, "what the next %s %s is asked for ahead",
-             g.turns != 0 ? "turn" : "group", is_store ? "writes" : "reads");
+    hdi_note(e->llvm, access, "prefetches what the next %s %s",
+             g.turns != 0 ? "iteration" : "group",
+             is_store ? "writes" : "reads");
     for (uint64_t line = 0; line < size * w->lanes;
          line += e->llvm->target.line) {
         LLVMValueRef offset = LLVMBuildAdd(

@@ -129,7 +129,7 @@ void hdi_by_lane(struct hdi_wide *w, LLVMValueRef x, const char *why)
     LLVMBuilderRef b = w->emit->builder;
     struct copying copying = {.instruction = x};
 
-    hdi_note(w->emit->llvm, x, "one work-item after the other: %s", why);
+    hdi_note(w->emit->llvm, x, "serialised: %s", why);
     if (w->certain) {
         hdi_by_lane_pure(w, x);
         return;

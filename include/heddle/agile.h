@@ -278,8 +278,10 @@ struct hd_forall {
                           struct hd_error *error);
     void *data;
 
-    bool update; // the output is read as well
-    bool stay;   // nothing is stolen
+    bool update;   // the output is read as well
+    bool stay;     // nothing is stolen
+    bool in_place; // what nodes of this machine have is read in their memory,
+                   // not copied: for what is read once, and near
 };
 
 /// Run a task for every task block of the output. Collective.
@@ -383,6 +385,21 @@ static inline const void *hd_access_at(struct hd_access *access,
     }
     return tile->grid.rank ? (const char *)tile->data + place * (int64_t)size
                            : hd_access_move(access, index);
+}
+
+/// The same with two indices, of a view of two axes: what a compiler makes a
+/// few instructions of.
+static inline const void *hd_access_at_2(struct hd_access *access, int64_t i,
+                                         int64_t j, size_t size)
+{
+    const struct hd_tile *tile = &access->tile;
+    int64_t row = i - tile->grid.offset[0], column = j - tile->grid.offset[1];
+
+    if ((uint64_t)row < (uint64_t)tile->grid.extent[0] &&
+        (uint64_t)column < (uint64_t)tile->grid.extent[1])
+        return (const char *)tile->data +
+               (row * tile->step[0] + column * tile->step[1]) * (int64_t)size;
+    return hd_access_move(access, (int64_t[]){i, j});
 }
 
 /// Find the labels of a map's nodes, `to`, with which a redistribution of

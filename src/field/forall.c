@@ -355,12 +355,13 @@ hd_status hd_forall(const struct hd_forall *forall, struct hd_error *error)
 hd_status hdi_forall(const struct hd_forall *forall, hdi_reach reach,
                      bool threads, struct hd_error *error)
 {
-    struct hdi_run run = {.forall = forall,
-                          .reach = reach,
-                          .cluster = forall->output->cluster,
-                          .output = forall->output,
-                          .fetch = {.fetch = hdi_agent_fetch},
-                          .give = hdi_agent_result};
+    struct hdi_run run = {
+        .forall = forall,
+        .reach = reach,
+        .cluster = forall->output->cluster,
+        .output = forall->output,
+        .fetch = {.fetch = hdi_agent_fetch, .in_place = forall->in_place},
+        .give = hdi_agent_result};
     bool may = run.cluster->transport->threads && !run.cluster->sequential;
     struct hd_error mine = {0};
 

@@ -284,7 +284,9 @@ static hd_status pick(struct hd_task *task, const struct hd_tile *c,
         for (int64_t j = 0; j < c->grid.extent[1]; j++) {
             int64_t y = c->grid.offset[0] + i, x = c->grid.offset[1] + j;
             int64_t from[] = {(y * 7 + x * 3) % 40, (x * 11 + y) % 30};
-            const uint8_t *value = hd_access_at(&access, from, 1);
+            const uint8_t *value =
+                x % 2 ? hd_access_at(&access, from, 1)
+                      : hd_access_at_2(&access, from[0], from[1], 1);
 
             if (!value)
                 return access.status;
@@ -293,7 +295,7 @@ static hd_status pick(struct hd_task *task, const struct hd_tile *c,
     return HD_OK;
 }
 
-static void touched_elements_come(void)
+static void touched_elements_come(bool in_place)
 {
     uint64_t seed = 9;
     char text[128];
@@ -310,12 +312,16 @@ static void touched_elements_come(void)
                                .inputs = &input,
                                .input_count = 1,
                                .function = pick,
-                               .stay = true};
+                               .stay = true,
+                               .in_place = in_place};
     hd_cluster_reset_counters(cluster);
     CHECK_OK(hd_forall(&forall, &error), error);
     hd_cluster_counters(cluster, &counters);
 
-    // Whole blocks came, each at most once to each node.
+    // Whole blocks came, each at most once to each node; where all are reached,
+    // none when they are read in place.
+    if (in_place && hd_cluster_processes(cluster) == 1)
+        CHECK(counters.blocks == 0);
     CHECK(counters.moved == counters.blocks * 40);
     CHECK(counters.blocks <= 30 * hd_cluster_nodes(cluster));
     for (int64_t y = 0; y < 40; y++)
@@ -479,7 +485,8 @@ static void errors_of_tasks_end_all(void)
 static void try_all(void)
 {
     stencils_are_the_same_on_all_maps();
-    touched_elements_come();
+    touched_elements_come(false);
+    touched_elements_come(true);
     if (hd_cluster_nodes(cluster) > 1)
         idle_nodes_help_slow_ones();
     errors_of_tasks_end_all();

@@ -81,7 +81,8 @@ hd_status hdi_window_of_block(struct hd_field *field, uint32_t node,
         return hdi_fail(error, HD_EINVAL,
                         "an element is read that no node "
                         "owns");
-    if (spot.node == node)
+    if (spot.node == node ||
+        (fetch->in_place && hdi_field_reaches(field, spot.node)))
         return window_at(field, &spot, ordinals, window)
                    ? HD_OK
                    : hdi_fail(error, HD_ENOMEM, "no memory for a window");

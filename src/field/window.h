@@ -10,8 +10,10 @@ struct hdi_traffic {
     uint64_t blocks, moved, received, messages, steals;
 };
 
-// How to fetch a box of another process's field memory into a dense buffer.
+// How what is elsewhere comes to a node.
 struct hdi_fetch {
+    bool in_place; // what is reached is read where it is
+    // Brings a box of another process's field memory into a dense buffer.
     hd_status (*fetch)(void *data, uint32_t node, struct hd_field *field,
                        uint32_t owner, const struct hd_grid *box, void *buffer,
                        struct hd_error *error);

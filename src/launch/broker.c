@@ -24,12 +24,18 @@ enum {
     TURN = 200000, // a server's, before other work of the pool [ns]
     SLOTS = 0,     // resources of a module
     LOCAL = 1,     //
+    BANDWIDTH = 2,
     LOCAL_BLOCKS = 1024,
     LOCAL_BLOCK = 4096, // at least [bytes]
-    RESOURCES = 2,
+    BANDWIDTH_BLOCKS = 1024,
+    RESOURCES = 3,
     PRIORITIES = 3,
     PAUSES = 100,       // about 5 us, what sleeping and waking costs
     PATIENCE = 5000000, // a worker waits for memory, long against pieces [ns]
+    // A launch whose data are in the cache stays that much longer, of every
+    // worker, where others would drive them out: ten times what it takes to
+    // fill a cache of 32 MB [ns].
+    TENURE = 20000000,
     FIRST_BOXES = 16,
     NESTED = 66 // pieces on one worker, a few more than joins go deep
 };
@@ -58,6 +64,7 @@ struct module {
     uint64_t parked; // as last looked
     unsigned first;  // of these
     uint64_t called; // servers it was chosen for
+    struct hdi_bandwidth bandwidth;
 };
 
 struct hdi_broker {
@@ -71,7 +78,12 @@ struct hdi_broker {
     struct hdi_shape *shape;
     uint32_t weights[RESOURCES]; // calibrated; 0: not
     struct module *modules;
+    struct hdi_broker_rules rules;
     uint64_t block;                   // of local memory [bytes]
+    uint64_t cache;                   // of a module [bytes]
+    uint64_t cached;                  // data of launches that fit it [bytes]
+    const struct hdi_bid *resident;   // whose data are there; compared only
+    int64_t tenure;                   // over all workers [ns]
     uint64_t boxes;                   // of all bids
     uint64_t given;                   // boxes, so far
     struct hdi_bid *line, **line_end; // without a place in a channel
@@ -114,7 +126,9 @@ static hd_status make_dispatcher(struct hdi_broker *b, unsigned units,
     if (!shape || !b->modules || !b->grants)
         return hdi_fail(error, HD_ENOMEM, "no memory for a broker");
 
-    b->block = hdi_round_up(cache_bytes(machine) / LOCAL_BLOCKS, LOCAL_BLOCK);
+    b->cache = cache_bytes(machine);
+    b->block = hdi_round_up(b->cache / LOCAL_BLOCKS, LOCAL_BLOCK);
+    b->tenure = (int64_t)TENURE * hd_pool_workers(b->pool);
     shape->modules = machine->cache_groups;
     shape->units = 1;
     shape->waves = slots;
@@ -126,16 +140,20 @@ static hd_status make_dispatcher(struct hdi_broker *b, unsigned units,
                                      .blocks = LOCAL_BLOCKS,
                                      .shared = true,
                                      .energy = 1};
+    shape->resources[BANDWIDTH] = (struct hdi_module_resource){
+        .name = "memory bandwidth", .blocks = BANDWIDTH_BLOCKS, .shared = true};
     struct hdi_dispatcher_options options = {
         .channels = CHANNELS,
         .packets = PACKETS,
         .leases = leases,
         .seed = 1,
-        .policy = {.mixture = {.left = 1},
+        .policy = {.order = b->rules.no_matching ? HDI_ORDER_STICKY
+                                                 : HDI_ORDER_PRIORITY,
+                   .mixture = {.left = 1},
                    .priorities = PRIORITIES,
                    .marks = true,
-                   .window_runs = WINDOW_RUNS,
-                   .window_lead = WINDOW_LEAD}};
+                   .window_runs = b->rules.no_windows ? 0 : WINDOW_RUNS,
+                   .window_lead = b->rules.no_windows ? 0 : WINDOW_LEAD}};
     hd_status status = hdi_shape_init(shape, error);
     if (status == HD_OK)
         status = hdi_dispatcher_create(shape, &options, &b->dispatcher, error);
@@ -145,6 +163,7 @@ static hd_status make_dispatcher(struct hdi_broker *b, unsigned units,
 }
 
 hd_status hdi_broker_create(struct hd_pool *pool, unsigned units,
+                            const struct hdi_broker_rules *rules,
                             struct hdi_broker **broker, struct hd_error *error)
 {
     struct hdi_broker *b =
@@ -155,6 +174,8 @@ hd_status hdi_broker_create(struct hd_pool *pool, unsigned units,
     *b = (struct hdi_broker){.pool = pool,
                              .server_count = hd_pool_workers(pool)};
     b->line_end = &b->line;
+    if (rules)
+        b->rules = *rules;
     pthread_mutex_init(&b->lock, NULL);
     b->servers = calloc(b->server_count, sizeof(*b->servers));
     hd_status status = HD_OK;
@@ -199,6 +220,14 @@ void hdi_broker_weigh(struct hdi_broker *broker, uint32_t slot, uint32_t local)
     broker->weights[LOCAL] = local;
     for (uint32_t m = 0; m < broker->shape->modules; m++)
         hdi_dispatcher_weigh(broker->dispatcher, m, broker->weights);
+    pthread_mutex_unlock(&broker->lock);
+}
+
+void hdi_broker_know(struct hdi_broker *broker, double bandwidth)
+{
+    pthread_mutex_lock(&broker->lock);
+    for (uint32_t m = 0; m < broker->shape->modules; m++)
+        broker->modules[m].bandwidth.most = bandwidth;
     pthread_mutex_unlock(&broker->lock);
 }
 
@@ -308,16 +337,47 @@ static uint16_t local_blocks(const struct hdi_broker *b,
     return (uint16_t)(blocks < LOCAL_BLOCKS ? blocks : LOCAL_BLOCKS);
 }
 
+// A packet is matched with all modules: where it is scarcest decides.
+static uint16_t bandwidth_blocks(const struct hdi_broker *b,
+                                 const struct hdi_bid *bid)
+{
+    uint16_t most = 0;
+
+    for (uint32_t m = 0; !b->rules.no_bandwidth && m < b->shape->modules; m++) {
+        uint16_t blocks = hdi_demand_blocks(
+            &bid->demand, &b->modules[m].bandwidth, BANDWIDTH_BLOCKS);
+        if (blocks > most)
+            most = blocks;
+    }
+    return most;
+}
+
+static bool is_cached(const struct hdi_broker *b, const struct hdi_bid *bid)
+{
+    return bid->demand.data > 0 && bid->demand.data <= b->cache;
+}
+
+// How much more time than its equals a launch may have, because its data are in
+// the cache and all data of launches are not [ns].
+static int64_t stay(const struct hdi_broker *b, const struct hdi_bid *bid)
+{
+    bool crowded = b->cached > b->cache * b->shape->modules;
+
+    return !b->rules.no_tenure && crowded && bid == b->resident ? b->tenure : 0;
+}
+
 // Put the bid's packet into a channel. False: all are full.
 static bool queue(struct hdi_broker *b, struct hdi_bid *bid, uint64_t now)
 {
     struct hdi_packet packet = {.need = {.waves = 1, .priority = level_of(bid)},
                                 .groups = 1,
                                 .tag = (uintptr_t)bid,
-                                .prefer = -bid->served};
+                                .prefer = -bid->served + stay(b, bid)};
 
+    bid->bandwidth = bandwidth_blocks(b, bid);
     packet.need.amount[SLOTS] = 1;
     packet.need.amount[LOCAL] = local_blocks(b, bid);
+    packet.need.amount[BANDWIDTH] = bid->bandwidth;
     return choose_channel(b, bid) &&
            hdi_dispatcher_submit(b->dispatcher, bid->channel, &packet, now,
                                  NULL) == HD_OK;
@@ -378,6 +438,13 @@ void hdi_broker_enter(struct hdi_broker *broker)
 void hdi_broker_leave(struct hdi_broker *broker, struct hdi_bid *bid)
 {
     atomic_fetch_sub_explicit(&broker->active, 1, memory_order_seq_cst);
+    if (bid->counted) {
+        pthread_mutex_lock(&broker->lock);
+        broker->cached -= bid->demand.data;
+        if (broker->resident == bid)
+            broker->resident = NULL;
+        pthread_mutex_unlock(&broker->lock);
+    }
     free(bid->boxes);
 }
 
@@ -386,10 +453,23 @@ bool hdi_broker_is_asked(const struct hdi_broker *broker)
     return atomic_load_explicit(&broker->active, memory_order_relaxed) > 1;
 }
 
+// The first that is given of it says what it needs.
+static void look_at(struct hdi_broker *b, struct hdi_bid *bid)
+{
+    if (bid->known)
+        return;
+    bid->known = true;
+    if (bid->bidder->demand)
+        bid->bidder->demand(bid, b->cache);
+    bid->counted = is_cached(b, bid);
+    b->cached += bid->counted ? bid->demand.data : 0;
+}
+
 bool hdi_broker_give(struct hdi_broker *broker, struct hdi_bid *bid,
                      const struct hdi_box *box)
 {
     pthread_mutex_lock(&broker->lock);
+    look_at(broker, bid);
     bool given = add_box(broker, bid, box);
     broker->given += given;
     if (given && !bid->queued) {
@@ -445,42 +525,65 @@ static struct hdi_box take_box(struct hdi_broker *b, struct hdi_bid *bid,
     return box;
 }
 
-static void offer_local(struct hdi_broker *b, uint32_t module, int32_t blocks)
+static void offer(struct hdi_broker *b, uint32_t module, uint32_t resource,
+                  int32_t blocks)
 {
     if (blocks != 0)
-        hdi_dispatcher_offer(b->dispatcher, module, LOCAL, 0, blocks);
+        hdi_dispatcher_offer(b->dispatcher, module, resource, 0, blocks);
+}
+
+// A round for a worker of this module, with so much more of its resources than
+// is left; when nothing was sent that is taken away again.
+static enum hdi_round ask(struct hdi_broker *b, uint32_t module,
+                          const int32_t more[RESOURCES], uint64_t now,
+                          struct hdi_decision *decision)
+{
+    for (uint32_t r = 0; r < RESOURCES; r++)
+        offer(b, module, r, more[r]);
+    enum hdi_round round = hdi_dispatcher_round(b->dispatcher, now, decision);
+    for (uint32_t r = 0; round != HDI_ROUND_SENT && r < RESOURCES; r++)
+        offer(b, module, r, -more[r]);
+    return round;
 }
 
 // With the lock. NULL: nothing, for a worker of this module, which has `extra`
-// blocks of memory besides what is left.
+// blocks of memory besides what is left. Where all that waits wants more
+// bandwidth than is left it gets it: a worker that does nothing moves nothing.
 static struct hdi_grant *take(struct hdi_broker *b, uint32_t module,
                               int32_t extra, struct hdi_box *box)
 {
     uint64_t now = hdi_now();
     struct hdi_decision decision;
+    int32_t more[RESOURCES] = {[SLOTS] = 1, [LOCAL] = extra};
 
     if (b->boxes == 0)
         return NULL;
-    hdi_dispatcher_offer(b->dispatcher, module, SLOTS, 0, 1);
-    offer_local(b, module, extra);
-    if (hdi_dispatcher_round(b->dispatcher, now, &decision) != HDI_ROUND_SENT) {
-        hdi_dispatcher_offer(b->dispatcher, module, SLOTS, 0, -1);
-        offer_local(b, module, -extra);
-        return NULL;
+    enum hdi_round round = ask(b, module, more, now, &decision);
+    if (round == HDI_ROUND_STUCK && b->modules[module].bandwidth.most > 0) {
+        more[BANDWIDTH] = BANDWIDTH_BLOCKS;
+        round = ask(b, module, more, now, &decision);
     }
+    if (round != HDI_ROUND_SENT)
+        return NULL;
     struct hdi_bid *bid = (struct hdi_bid *)(uintptr_t)decision.tag;
     struct hdi_grant *grant = &b->grants[decision.lease];
     int64_t *floor = &b->floor[level_of(bid) - 1];
     int32_t kept = extra ? local_blocks(b, bid) : 0;
-    offer_local(b, module, kept - extra);
+    int32_t wide = more[BANDWIDTH] ? bid->bandwidth : 0;
+    offer(b, module, LOCAL, kept - extra);
+    offer(b, module, BANDWIDTH, wide - more[BANDWIDTH]);
     *grant = (struct hdi_grant){.bid = bid,
                                 .lease = decision.lease,
                                 .module = module,
                                 .charged = bid->expected,
                                 .extra = kept,
+                                .wide = wide,
                                 .alone = !hdi_broker_is_asked(b),
                                 .parts = 1};
     *box = take_box(b, bid, grant->alone);
+    grant->groups = hdi_box_groups(box);
+    if (bid->counted)
+        b->resident = bid;
     *floor = bid->served > *floor ? bid->served : *floor;
     bid->served += grant->charged;
     bid->queued = false;
@@ -499,7 +602,11 @@ static void finish(struct hdi_broker *b, struct hdi_grant *grant)
     hdi_dispatcher_release(b->dispatcher, grant->lease,
                            grant->alone ? 0 : time);
     hdi_dispatcher_offer(b->dispatcher, grant->module, SLOTS, 0, -1);
-    offer_local(b, grant->module, -grant->extra);
+    offer(b, grant->module, LOCAL, -grant->extra);
+    offer(b, grant->module, BANDWIDTH, -grant->wide);
+    if (!grant->alone)
+        hdi_demand_learn(&bid->demand, &b->modules[grant->module].bandwidth,
+                         grant->groups, time, hdi_now());
     bid->served += (int64_t)time - grant->charged;
     bid->expected = grant->alone ? 0 : (int64_t)time;
     // One word says both, because the bid may be gone when it has changed.

@@ -4,9 +4,11 @@
 // but one load per division. As soon as there are two, each gives the broker
 // what it has not begun, and whoever is free takes it there piece by piece, in
 // the order of a dispatcher: modules are the cores that share a cache, with a
-// slot for each of their workers and blocks of local memory; every launch waits
-// in a channel of its own as long as there are enough. Of equal priorities the
-// launch goes first that has had the least time.
+// slot for each of their workers, blocks of local memory and blocks of memory
+// bandwidth; every launch waits in a channel of its own as long as there are
+// enough. Of equal priorities the launch goes first that has had the least
+// time; but one whose data are in the cache stays for a while when the data of
+// all do not fit.
 //
 // Who is free: workers that wait for a launch of theirs, and servers, jobs of
 // the pool that are submitted when somebody gives something. A server makes
@@ -23,6 +25,7 @@
 
 #include "heddle/task.h"
 #include "launch/box.h"
+#include "launch/demand.h"
 
 struct hdi_broker;
 
@@ -38,7 +41,9 @@ struct hdi_grant {
     // The broker's.
     atomic_bool lent; // a part of it
     uint32_t lease, module;
-    int32_t extra;          // of its memory, so much was not left [blocks]
+    int32_t extra, wide; // of its memory and bandwidth, so much was not left
+                         // [blocks]
+    uint64_t groups;
     int64_t charged;        // expected [ns]
     _Atomic uint32_t parts; // not returned, and 1 while a worker runs it
     _Atomic uint64_t time;  // of what has been [ns]
@@ -54,6 +59,17 @@ struct hdi_bidder {
     // Return what units have finished, of any launch; whether there was any.
     // NULL: nothing is lent.
     bool (*collect)(struct hd_worker *worker, struct hdi_bid *bid);
+    // Guess bid->demand, where a module has such a cache [bytes]. NULL: it is
+    // what the bid says.
+    void (*demand)(struct hdi_bid *bid, uint64_t cache);
+};
+
+// What is left out, to measure what it is worth. All false: nothing.
+struct hdi_broker_rules {
+    bool no_bandwidth; // as a resource
+    bool no_tenure;    // of launches whose data are in the cache
+    bool no_matching;  // whoever's turn it is goes, or nobody
+    bool no_windows;   // the highest priority goes first, always
 };
 
 // A launch, as the broker knows it; a part of the launch.
@@ -61,12 +77,16 @@ struct hdi_bid {
     const struct hdi_bidder *bidder;
     enum hd_priority priority;
     uint64_t local; // memory of one work-group near its core [bytes]
+    struct hdi_demand demand;
 
     // The broker's, under its lock.
     struct hdi_box *boxes; // given and not begun
     uint32_t count, room;
     uint32_t channel;
     bool queued;            // its packet is in the channel
+    bool known;             // its demand
+    bool counted;           // its data, among those that may be in the cache
+    uint16_t bandwidth;     // that its packet needs [blocks]
     struct hdi_bid *behind; // in the line for a place in a channel
     int64_t served;         // time it has had, pieces under way included [ns]
     int64_t expected;       // of the next piece [ns]
@@ -76,8 +96,9 @@ struct hdi_bid {
     _Atomic uint32_t pending;
 };
 
-// `units` have threads of their own.
+// `units` have threads of their own; `rules` is optional.
 hd_status hdi_broker_create(struct hd_pool *pool, unsigned units,
+                            const struct hdi_broker_rules *rules,
                             struct hdi_broker **broker, struct hd_error *error);
 void hdi_broker_destroy(struct hdi_broker *broker); // NULL is allowed
 
@@ -85,6 +106,9 @@ void hdi_broker_destroy(struct hdi_broker *broker); // NULL is allowed
 // with every module. From then on a server is called to the module where,
 // of those with sleeping workers, the most is left by weight.
 void hdi_broker_weigh(struct hdi_broker *broker, uint32_t slot, uint32_t local);
+
+// The bandwidth of every module is at least this [bytes/ns].
+void hdi_broker_know(struct hdi_broker *broker, double bandwidth);
 
 // From here to hdi_broker_leave() the launch counts as one that wants workers.
 void hdi_broker_enter(struct hdi_broker *broker);

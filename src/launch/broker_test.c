@@ -1,5 +1,6 @@
 #include "launch/broker.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
@@ -199,21 +200,28 @@ static uint64_t piece(const struct hdi_bid *bid)
     return fake_of(bid)->piece;
 }
 
-static const struct hdi_bidder bidder = {run, piece, NULL};
+static const struct hdi_bidder bidder = {.run = run, .piece = piece};
 
 struct rig {
     struct hd_pool *pool;
     struct hdi_broker *broker;
 };
 
-static struct rig set_up(unsigned workers, const char *topology)
+static struct rig set_up_with(unsigned workers, const char *topology,
+                              const struct hdi_broker_rules *rules)
 {
     struct hd_pool_params params = {.workers = workers, .topology = topology};
     struct rig rig;
 
     CHECK_OK(hd_pool_create(&params, &rig.pool, &error), error);
-    CHECK_OK(hdi_broker_create(rig.pool, UNITS, &rig.broker, &error), error);
+    CHECK_OK(hdi_broker_create(rig.pool, UNITS, rules, &rig.broker, &error),
+             error);
     return rig;
+}
+
+static struct rig set_up(unsigned workers, const char *topology)
+{
+    return set_up_with(workers, topology, NULL);
 }
 
 static void tear_down(struct rig *rig)
@@ -468,6 +476,112 @@ static void local_memory_is_shared(void)
     tear_down(&rig);
 }
 
+// Bandwidth and cache
+// ----------------------------------------------------------
+
+// Beside a launch that takes most of the bandwidth goes one that needs none,
+// though another has the higher priority; that one goes when nothing else
+// waits.
+static void bandwidth_is_shared(bool rule)
+{
+    static const struct hdi_box one = {.count = {1, 1, 1}};
+    const struct hdi_broker_rules rules = {.no_bandwidth = !rule};
+    struct rig rig = set_up_with(2, "pack:1 l3:1 core:2 pu:1", &rules);
+    struct fake stream = make(&rig, HD_PRIORITY_NORMAL, one, 1);
+    struct fake busy = make(&rig, HD_PRIORITY_NORMAL, one, 1);
+    struct fake other = make(&rig, HD_PRIORITY_HIGH, one, 1);
+    struct fake computes = make(&rig, HD_PRIORITY_LOW, one, 1);
+
+    hdi_broker_enter(rig.broker); // nobody is alone
+    hdi_broker_know(rig.broker, 10);
+    stream.bid.demand = other.bid.demand =
+        (struct hdi_demand){.data = UINT64_MAX, .traffic = 1, .rate = 8};
+    stream.held = busy.held = true;
+    give_and_begin(&stream);
+    give_and_begin(&busy);
+    give(&other);
+    give(&computes);
+    computes.rival = &other;
+    atomic_store(&busy.held, false);
+    await(&computes);
+    CHECK(computes.rival_done == (rule ? 0 : 1));
+    await(&other); // the stream holds its bandwidth still
+    atomic_store(&stream.held, false);
+    await(&stream);
+    await(&busy);
+    every_group_ran_once(&stream);
+    every_group_ran_once(&busy);
+    every_group_ran_once(&other);
+    every_group_ran_once(&computes);
+    tear_down(&rig);
+}
+
+struct turns {
+    struct fake fake;
+    struct turns **last; // who ran before
+    unsigned *changes;
+};
+
+static void run_turn(struct hd_worker *worker, struct hdi_grant *grant,
+                     struct hdi_box *box)
+{
+    struct turns *t = (struct turns *)(void *)fake_of(grant->bid);
+
+    *t->changes += *t->last != t;
+    *t->last = t;
+    run(worker, grant, box);
+}
+
+// Of two launches whose data do not fit the cache together one stays for a
+// while: they do not take turns from piece to piece. Returns how often another
+// went than before.
+static unsigned count_changes(bool rule, uint64_t data)
+{
+    static const struct hdi_bidder bids = {.run = run_turn, .piece = piece};
+    const struct hdi_broker_rules rules = {.no_tenure = !rule};
+    struct rig rig =
+        set_up_with(1, "pack:1 l3:1(size=1000000) core:1 pu:1", &rules);
+    struct turns turns[2], *last = NULL;
+    unsigned changes = 0;
+
+    hdi_broker_enter(rig.broker); // nobody is alone
+    for (int i = 0; i < 2; i++) {
+        turns[i] = (struct turns){
+            .fake = make(&rig, HD_PRIORITY_NORMAL,
+                         (struct hdi_box){.count = {200, 1, 1}}, 1),
+            .last = &last,
+            .changes = &changes};
+        turns[i].fake.bid.bidder = &bids;
+        turns[i].fake.bid.demand.data = data;
+        turns[i].fake.length = 2000;
+    }
+    give(&turns[0].fake);
+    give(&turns[1].fake);
+    for (int i = 0; i < 2; i++) {
+        await(&turns[i].fake);
+        every_group_ran_once(&turns[i].fake);
+    }
+    tear_down(&rig);
+    return changes;
+}
+
+static void launches_stay_in_the_cache(void)
+{
+    // Others that run here make pieces longer, and turns then end.
+    unsigned fewest = UINT_MAX, most = 0;
+
+    for (int i = 0; i < 5; i++) {
+        unsigned with = count_changes(true, 700000);
+        unsigned without = count_changes(false, 700000);
+        unsigned fits = count_changes(true, 400000);
+        fewest = with < fewest ? with : fewest;
+        most = without > most ? without : most;
+        most = fits < most ? fits : most;
+    }
+    CHECK(fewest <= 4);
+    CHECK(most > 20);
+}
+
 // Where a piece goes
 // -----------------------------------------------------------
 
@@ -688,7 +802,7 @@ static void run_nested(struct hd_worker *worker, struct hdi_grant *grant,
 static void what_lies_below_a_waiter_is_not_waited_for(unsigned depth,
                                                        uint64_t local)
 {
-    static const struct hdi_bidder nests = {run_nested, piece, NULL};
+    static const struct hdi_bidder nests = {.run = run_nested, .piece = piece};
     struct rig rig = set_up(1, NULL);
     struct nested pile[HIGHEST];
 
@@ -731,6 +845,9 @@ int main(void)
     equals_share_the_time(true);
     a_lease_lasts_as_long_as_its_piece();
     local_memory_is_shared();
+    bandwidth_is_shared(true);
+    bandwidth_is_shared(false);
+    launches_stay_in_the_cache();
     weights_choose_the_module();
     who_found_no_memory_is_called_again(false);
     who_found_no_memory_is_called_again(true);

@@ -111,8 +111,15 @@ static uint64_t piece_of(const struct hdi_bid *bid)
     return piece < 1 ? 1 : (uint64_t)piece;
 }
 
-static const struct hdi_bidder bidder = {
-    .run = run_grant, .piece = piece_of, .collect = collect_all};
+static void guess_demand(struct hdi_bid *bid, uint64_t cache)
+{
+    hdi_demand_guess(launch_of(bid), cache, &bid->demand);
+}
+
+static const struct hdi_bidder bidder = {.run = run_grant,
+                                         .piece = piece_of,
+                                         .collect = collect_all,
+                                         .demand = guess_demand};
 
 static void run_launch(struct hd_worker *worker, void *data)
 {

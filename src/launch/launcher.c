@@ -153,7 +153,8 @@ hd_status hdi_launcher_create(struct hd_pool *pool, struct hdi_device *device,
     if (status == HD_OK && l->ports && !(l->feed = hdi_feed_create(l)))
         status = hdi_fail(error, HD_ENOMEM, "no memory to feed units");
     if (status == HD_OK && hdi_pool_has_threads(pool))
-        status = hdi_broker_create(pool, l->port_count, &l->broker, error);
+        status =
+            hdi_broker_create(pool, l->port_count, NULL, &l->broker, error);
     if (status != HD_OK) {
         hdi_launcher_destroy(l);
         return status;

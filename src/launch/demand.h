@@ -12,8 +12,6 @@
 
 #include <stdint.h>
 
-struct hdi_launch;
-
 // Of a launch.
 struct hdi_demand {
     uint64_t data;    // that its work-groups share [bytes]
@@ -26,10 +24,6 @@ struct hdi_bandwidth {
     uint64_t begin, bytes; // of the window under way [ns]
     double most;           // [bytes/ns]; 0: not known
 };
-
-// Guess the demand of a launch, for modules with a cache of `cache` bytes.
-void hdi_demand_guess(const struct hdi_launch *launch, uint64_t cache,
-                      struct hdi_demand *demand);
 
 // A piece of `groups` has taken `time` [ns] and ends at `now`.
 void hdi_demand_learn(struct hdi_demand *demand, struct hdi_bandwidth *module,

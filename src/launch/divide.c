@@ -111,9 +111,31 @@ static uint64_t piece_of(const struct hdi_bid *bid)
     return piece < 1 ? 1 : (uint64_t)piece;
 }
 
+static bool is_counted(const struct hd_arg *args, unsigned index)
+{
+    if (args[index].is != HD_IS_BUFFER || !args[index].buffer)
+        return false;
+    for (unsigned i = 0; i < index; i++)
+        if (args[i].is == HD_IS_BUFFER && args[i].buffer == args[index].buffer)
+            return false;
+    return true;
+}
+
 static void guess_demand(struct hdi_bid *bid, uint64_t cache)
 {
-    hdi_demand_guess(launch_of(bid), cache, &bid->demand);
+    const struct hdi_launch *launch = launch_of(bid);
+    double all = 1, data = 0;
+
+    for (int d = 0; d < 3; d++)
+        all *= launch->chunk.frame.group_count[d];
+    for (unsigned i = 0; i < launch->kernel->info.arg_count; i++)
+        if (is_counted(launch->args, i))
+            data += (double)launch->args[i].buffer->size;
+    double part = data * (double)hdi_box_groups(&launch->box) / all;
+
+    bid->demand = (struct hdi_demand){
+        .data = (uint64_t)part,
+        .traffic = part > (double)cache ? (uint64_t)(data / all) : 0};
 }
 
 static const struct hdi_bidder bidder = {.run = run_grant,

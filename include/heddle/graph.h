@@ -229,6 +229,7 @@ struct hd_pass_params {
     bool keep;                 // run it even if no output needs what it writes
     const char *device; // "cpu" or "gpu": its kernels run there, in a runtime
                         // that has both; NULL: where they are done first
+    const char *pass_class; // of hd_graph_limit(), "io" for instance; optional
 };
 
 /// Add a pass, after all passes added before it in program order. A resource
@@ -244,6 +245,16 @@ struct hd_pass_params {
 HD_API hd_status hd_graph_pass(struct hd_graph *graph,
                                const struct hd_pass_params *params,
                                hd_pass *pass, struct hd_error *error);
+
+/// Let no more than `most` passes of a class run at the same time, however many
+/// are ready; 0: any number again. The class is what hd_pass_params.pass_class
+/// says, and there need not be a pass of it yet. Such passes are not run in
+/// parts.
+///
+/// Errors:  HD_EINVAL (no name; a graph that is running), HD_ELIMIT (more than
+///          65,535 classes), HD_ENOMEM
+HD_API hd_status hd_graph_limit(struct hd_graph *graph, const char *pass_class,
+                                unsigned most, struct hd_error *error);
 
 /// Give a dispatch of a graph that is kept another value: argument `argument`
 /// of command `command` of a pass, both from 0 on. Numbers become as many other
@@ -348,6 +359,10 @@ struct hd_graph_policy {
     // memory too after a run that could not get any.
     uint64_t memory;
     bool whole; // no pass is run in parts
+    // Keep what is alive within so many bytes as far as can be, those of a
+    // cache for instance: while it is more, of the passes that are ready the
+    // one goes first that lets most of it die. 0: urgency alone counts [bytes].
+    uint64_t working_set;
 };
 
 /// Say how to schedule the graph; NULL: as the scheduler thinks best. It is

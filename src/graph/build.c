@@ -185,6 +185,7 @@ void hdi_graph_free(struct hd_graph *graph)
     free(graph->ready);
     free(graph->splits.at);
     free(graph->given);
+    free(graph->classes.at);
     pthread_mutex_destroy(&graph->split_lock);
     pthread_mutex_destroy(&graph->ready_lock);
     pthread_mutex_destroy(&graph->lock);
@@ -207,6 +208,51 @@ hd_status hd_graph_set_policy(struct hd_graph *graph,
     graph->policy = policy ? *policy : defaults;
     graph->ran_short = false;
     hdi_graph_unprepare(graph);
+    return HD_OK;
+}
+
+// Classes ---------------------------------------------------------------------
+
+hd_status hdi_graph_find_class(struct hd_graph *graph, const char *name,
+                               uint16_t *index, struct hd_error *error)
+{
+    *index = 0;
+    if (!name)
+        return HD_OK;
+    if (!*name)
+        return hdi_fail(error, HD_EINVAL, "a class of passes has a name");
+    for (uint32_t i = 0; i < graph->classes.count; i++)
+        if (strcmp(graph->classes.at[i].name, name) == 0) {
+            *index = (uint16_t)(i + 1);
+            return HD_OK;
+        }
+    if (graph->classes.count == UINT16_MAX)
+        return hdi_fail(error, HD_ELIMIT,
+                        "class '%s': a graph has %u classes of passes at most",
+                        name, UINT16_MAX);
+    const char *copy = hdi_graph_string(graph, name);
+    if (!copy || !HDI_ROOM(graph->classes, 1))
+        return hdi_fail(error, HD_ENOMEM, "no memory for class '%s'", name);
+    graph->classes.at[graph->classes.count++] =
+        (struct hdi_pass_class){.name = copy, .outside = HDI_NONE};
+    *index = (uint16_t)graph->classes.count;
+    return HD_OK;
+}
+
+hd_status hd_graph_limit(struct hd_graph *graph, const char *pass_class,
+                         unsigned most, struct hd_error *error)
+{
+    uint16_t index;
+
+    if (!graph || !pass_class)
+        return hdi_fail(error, HD_EINVAL,
+                        "hd_graph_limit() takes a graph and the name of a "
+                        "class of passes");
+    if (atomic_load_explicit(&graph->running, memory_order_acquire))
+        return hdi_fail(error, HD_EINVAL,
+                        "the graph is running: wait for its event first");
+    HDI_TRY(hdi_graph_find_class(graph, pass_class, &index, error));
+    graph->classes.at[index - 1].most = most;
     return HD_OK;
 }
 

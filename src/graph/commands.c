@@ -37,6 +37,7 @@ static void clear_block(struct hdi_command_block *b)
     b->scratch.count = 0;
     b->priority = HD_PRIORITY_NORMAL;
     b->device = NULL;
+    b->pass_class = NULL;
     b->keep = false;
 }
 
@@ -85,6 +86,7 @@ hd_pass hdi_block_pass(lua_State *lua, const char *name, const char *where)
         .scratch_count = b->scratch.count,
         .priority = b->priority,
         .device = b->device,
+        .pass_class = b->pass_class,
         .keep = b->keep,
     };
     hd_status status = hd_graph_pass(l->graph, &params, &pass, &error);

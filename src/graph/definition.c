@@ -11,15 +11,16 @@ enum {
     STATE,
     PRIORITY,
     DEVICE,
+    CLASS,
     KEEP,
     RUN
 };
 
 static void check_fields(lua_State *lua)
 {
-    static const char *const fields[] = {"name",      "read",  "write",
-                                         "overwrite", "state", "priority",
-                                         "device",    "keep",  "run"};
+    static const char *const fields[] = {
+        "name",     "read",   "write", "overwrite", "state",
+        "priority", "device", "class", "keep",      "run"};
 
     lua_pushnil(lua);
     while (lua_next(lua, 1)) {
@@ -32,8 +33,8 @@ static void check_fields(lua_State *lua)
             hdi_sandbox_fail(
                 lua, HD_EPROGRAM,
                 "pass has no field '%s'; it has name, read, "
-                "write, overwrite, state, priority, device, keep and "
-                "run",
+                "write, overwrite, state, priority, device, class, keep "
+                "and run",
                 key);
         lua_pop(lua, 1);
     }
@@ -98,7 +99,42 @@ static const char *device_of(lua_State *lua)
     return NULL;
 }
 
-// pass {name =, read =, write =, state =, priority =, device =, run =}
+// The value at the top, nil for none.
+static const char *class_of(lua_State *lua)
+{
+    if (lua_isnil(lua, -1))
+        return NULL;
+    if (lua_type(lua, -1) != LUA_TSTRING || !*lua_tostring(lua, -1))
+        hdi_sandbox_fail(lua, HD_EPROGRAM,
+                         "pass: class takes the name of a class of passes, not "
+                         "%s",
+                         lua_type(lua, -1) == LUA_TSTRING
+                             ? "\"\""
+                             : hdi_language_kind(lua, -1));
+    return lua_tostring(lua, -1);
+}
+
+// limit(class, most)
+int hdi_definition_limit(lua_State *lua)
+{
+    int whole = 0;
+    lua_Integer most = lua_tointegerx(lua, 2, &whole);
+    struct hd_error error;
+
+    if (lua_type(lua, 1) != LUA_TSTRING || lua_type(lua, 2) != LUA_TNUMBER ||
+        !whole || most < 1 || most > INT32_MAX)
+        return hdi_sandbox_fail(lua, HD_EPROGRAM,
+                                "limit takes the name of a class of passes and "
+                                "how many of it may run at a time, 1 or more: "
+                                "limit(\"io\", 2)");
+    hd_status status =
+        hd_graph_limit(hdi_language_of(lua)->graph, lua_tostring(lua, 1),
+                       (unsigned)most, &error);
+    hdi_language_check(lua, status, &error);
+    return 0;
+}
+
+// pass {name =, read =, write =, state =, priority =, device =, class =, run =}
 int hdi_definition_make(lua_State *lua)
 {
     if (lua_type(lua, 1) != LUA_TTABLE)
@@ -134,6 +170,9 @@ int hdi_definition_make(lua_State *lua)
     lua_getfield(lua, 1, "device");
     device_of(lua);
     lua_rawseti(lua, -2, DEVICE);
+    lua_getfield(lua, 1, "class");
+    class_of(lua);
+    lua_rawseti(lua, -2, CLASS);
     if (lua_getfield(lua, 1, "run") != LUA_TFUNCTION)
         return hdi_sandbox_fail(lua, HD_EPROGRAM,
                                 "pass: run takes a function, not %s",
@@ -198,7 +237,8 @@ static void take_parameters(lua_State *lua, const char *pass,
     lua_pop(lua, 1);
 }
 
-// definition {parameter = value, ..., name =, state =, priority =, device =}
+// definition {parameter = value, ..., name =, state =, priority =, device =,
+//             class =}
 int hdi_definition_call(lua_State *lua)
 {
     struct hdi_command_block *b = &hdi_language_of(lua)->block;
@@ -230,6 +270,10 @@ int hdi_definition_call(lua_State *lua)
     lua_rawgeti(lua, 3, KEEP);
     b->keep = lua_toboolean(lua, -1);
     lua_pop(lua, 1);
+    // Its text stays in the stack: the function may change the parameters.
+    if (lua_getfield(lua, 2, "class") == LUA_TNIL)
+        lua_rawgeti(lua, 3, CLASS), lua_remove(lua, -2);
+    b->pass_class = class_of(lua);
 
     lua_rawgeti(lua, 3, RUN);
     lua_pushvalue(lua, 2);

@@ -715,6 +715,7 @@ void hdi_language_start(lua_State *lua)
                                          {"output", output},
                                          {"kernel", kernel},
                                          {"order", order},
+                                         {"limit", hdi_definition_limit},
                                          {"local_memory", local_memory},
                                          {"print", print},
                                          {NULL, NULL}};

@@ -63,7 +63,8 @@ enum hdi_resource_use {
 struct hdi_command_block {
     bool inside_run; // of a definition, not of the stream
     enum hd_priority priority;
-    const char *device; // NULL: any
+    const char *device;     // NULL: any
+    const char *pass_class; // NULL: none
     bool keep;
     HDI_ARRAY(hd_resource) reads;
     HDI_ARRAY(hd_resource) writes;
@@ -147,6 +148,7 @@ int hdi_command_end(lua_State *lua);
 // pass {name =, read =, write =, state =, run =}, and calling what it returns.
 int hdi_definition_make(lua_State *lua);
 int hdi_definition_call(lua_State *lua);
+int hdi_definition_limit(lua_State *lua);
 
 // Push a value of one of the kinds above.
 void *hdi_language_push(lua_State *lua, const char *kind, size_t size);

@@ -86,6 +86,14 @@ void hdi_memory_return(struct hdi_memory *memory, uint64_t size)
     pthread_mutex_unlock(&memory->lock);
 }
 
+uint64_t hdi_memory_live(struct hdi_memory *memory)
+{
+    pthread_mutex_lock(&memory->lock);
+    uint64_t live = memory->live;
+    pthread_mutex_unlock(&memory->lock);
+    return live;
+}
+
 // The newest of that size: its pages are the likeliest to be in a cache.
 static struct hd_buffer *find_spare(struct hdi_memory *memory, uint64_t size)
 {

@@ -34,6 +34,9 @@ void hdi_memory_begin(struct hdi_memory *memory);
 void hdi_memory_borrow(struct hdi_memory *memory, uint64_t size);
 void hdi_memory_return(struct hdi_memory *memory, uint64_t size);
 
+// In use [bytes].
+uint64_t hdi_memory_live(struct hdi_memory *memory);
+
 // Let go of what is spare; true when there was any.
 bool hdi_memory_drop(struct hdi_memory *memory);
 

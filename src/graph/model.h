@@ -144,18 +144,27 @@ struct hdi_pass {
     uint32_t accesses, access_count;
     uint32_t commands, command_count;
     uint32_t scratch, scratch_count;
-    uint32_t stamp;      // of the last pass that got an edge from this one
-    uint32_t trace_name; // set by preparing
-    uint8_t priority;    // enum hd_priority
-    bool keeps;          // is never dropped
-    uint64_t devices;    // of its kernels, as hd_start.devices
-    bool syncs;          // all passes before it, and then all after it
-    bool agile;          // uses fields: all processes run it
-    bool dropped;        // nothing needs what it writes; set by linking
-    uint32_t split;      // index into splits, or HDI_NONE
+    uint32_t stamp;       // of the last pass that got an edge from this one
+    uint32_t trace_name;  // set by preparing
+    uint8_t priority;     // enum hd_priority
+    bool keeps;           // is never dropped
+    uint64_t devices;     // of its kernels, as hd_start.devices
+    bool syncs;           // all passes before it, and then all after it
+    bool agile;           // uses fields: all processes run it
+    uint16_t class_index; // into classes, from 1 on; 0: none
+    bool dropped;         // nothing needs what it writes; set by linking
+    uint32_t split;       // index into splits, or HDI_NONE
     uint64_t work_items;
     uint64_t begin, end;   // since the start of the run [ns]
     _Atomic uint64_t busy; // over all workers, of the last run [ns]
+};
+
+// Passes of which only so many may be under way.
+struct hdi_pass_class {
+    const char *name;
+    uint32_t most;    // 0: no limit
+    uint32_t now;     // let in and not ended
+    uint32_t outside; // the newest task that waits to be let in, or HDI_NONE
 };
 
 enum hdi_edge_kind {
@@ -221,6 +230,9 @@ struct hdi_task {
     _Atomic uint32_t waiting;
     uint32_t pass;
     uint32_t command; // the next one
+    uint32_t behind;  // in the list of those outside of its class
+    bool streamed;    // it is counted in hd_graph.streaming
+    bool begins;      // the run begins with it, and others
     hd_event event;   // the launch that it goes on after
     uint64_t begin;   // [ns]
 };
@@ -230,6 +242,7 @@ struct hdi_weight {
     uint64_t time; // from begin to end, with the workers that it finds use for
     uint64_t work; // over all of these
     bool known;    // it ran before
+    bool streams;  // it is bound by memory, as far as is known
 };
 
 // What a run should take, by what its passes took before [ns].
@@ -271,6 +284,7 @@ struct hd_graph {
     HDI_ARRAY(char) values; // of arguments; items start at multiples of 16
     HDI_ARRAY(struct hdi_stated_order) orders;
     HDI_ARRAY(struct hdi_output) outputs;
+    HDI_ARRAY(struct hdi_pass_class) classes;
     HDI_ARRAY(struct hdi_kernel_use) kernels;
     HDI_ARRAY(struct hdi_program_use) programs;
     HDI_ARRAY(uint32_t) kernel_slots; // open addressing; count is a power of 2
@@ -334,8 +348,9 @@ struct hd_graph {
     pthread_mutex_t ready_lock;
     uint32_t *ready; // a heap of tasks that wait for a worker only
     _Atomic uint32_t ready_count;
-    bool flat;     // tasks are so small that any order will do: see run.c
-    uint32_t jobs; // of the run, where it is flat
+    uint32_t streaming; // tasks under way that are bound by memory
+    bool flat;          // tasks are so small that any order will do: see run.c
+    uint32_t jobs;      // of the run, where it is flat
     struct hd_group group;   // counts the run and its launches
     struct hdi_event *event; // of the run; NULL: nobody asked for one
     atomic_bool running;
@@ -371,6 +386,11 @@ bool hdi_graph_leads_forward(const struct hd_graph *graph);
 
 // Mark edges that others imply. False without memory.
 bool hdi_graph_reduce(struct hd_graph *graph);
+
+// The class of that name, from 1 on, which is made if need be; NULL: 0. Errors
+// as hd_graph_limit().
+hd_status hdi_graph_find_class(struct hd_graph *graph, const char *name,
+                               uint16_t *index, struct hd_error *error);
 
 // Copy a text into the graph; "" for NULL, NULL when there is no memory.
 const char *hdi_graph_string(struct hd_graph *graph, const char *text);

@@ -3,8 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/topology.h"
 #include "graph/plan/tasks.h"
 #include "graph/split.h"
+#include "steal/worker.h"
 
 enum {
     LEAST_TIME = 20000, // of a pass that is remembered [ns]
@@ -21,6 +23,18 @@ static unsigned workers_of(const struct hd_graph *graph)
     const struct hd_pool *pool = graph->context.launcher->pool;
 
     return pool ? hd_pool_workers(pool) : 1;
+}
+
+static uint64_t moved_bytes(const struct hd_graph *graph,
+                            const struct hdi_pass *pass)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < pass->access_count; i++)
+        bytes +=
+            graph->resources.at[graph->accesses.at[pass->accesses + i].resource]
+                .size;
+    return bytes;
 }
 
 // Costs -----------------------------------------------------------------------
@@ -274,12 +288,46 @@ static bool is_flat(const struct hd_graph *graph, uint64_t work)
 {
     uint32_t passes = graph->passes.count - graph->first;
 
-    if (passes < FLAT_PASSES || graph->flow.pass || work / passes >= FLAT_TIME)
+    if (passes < FLAT_PASSES || graph->flow.pass ||
+        work / passes >= FLAT_TIME || graph->policy.working_set > 0)
         return false;
     for (uint32_t i = graph->first; i < graph->passes.count; i++)
-        if (graph->passes.at[i].priority != HD_PRIORITY_NORMAL)
+        if (graph->passes.at[i].priority != HD_PRIORITY_NORMAL ||
+            graph->passes.at[i].class_index)
             return false;
     return true;
+}
+
+// [bytes/ns], by each worker; 0: not known, or its data fit a cache.
+static double rate_of(const struct hd_graph *graph, uint32_t index,
+                      uint64_t cache)
+{
+    const struct hdi_weight *weight = &graph->weights[index];
+    uint64_t bytes = moved_bytes(graph, &graph->passes.at[index]);
+
+    return weight->known && weight->work > 0 && bytes > cache
+               ? (double)bytes / (double)weight->work
+               : 0;
+}
+
+// Passes whose data no cache holds are bound by memory if they move them not
+// much slower than the fastest of them, and computing bounds the others.
+static void find_streams(struct hd_graph *graph)
+{
+    const struct hd_pool *pool = graph->context.launcher->pool;
+    double most = 0;
+
+    if (!pool)
+        return;
+    const struct hdi_machine *m = hdi_topology_machine(hdi_pool_topology(pool));
+    uint64_t cache = m->l3_bytes ? m->l3_bytes : m->l2_bytes;
+    for (uint32_t i = graph->first; i < graph->passes.count; i++) {
+        double rate = rate_of(graph, i, cache);
+        most = rate > most ? rate : most;
+    }
+    for (uint32_t i = graph->first; i < graph->passes.count; i++)
+        graph->weights[i].streams =
+            most > 0 && rate_of(graph, i, cache) * 2 >= most;
 }
 
 static bool rank_and_forecast(struct hd_graph *graph)
@@ -299,6 +347,8 @@ static bool rank_and_forecast(struct hd_graph *graph)
         return false;
     graph->flat = is_flat(graph, work);
     if (!graph->flat)
+        find_streams(graph);
+    if (!graph->flat)
         return forecast(graph, workers);
     graph->forecast.makespan =
         graph->forecast.area > graph->forecast.critical_path
@@ -315,18 +365,6 @@ bool hdi_graph_weigh(struct hd_graph *graph)
 }
 
 // Learning --------------------------------------------------------------------
-
-static uint64_t moved_bytes(const struct hd_graph *graph,
-                            const struct hdi_pass *pass)
-{
-    uint64_t bytes = 0;
-
-    for (uint32_t i = 0; i < pass->access_count; i++)
-        bytes +=
-            graph->resources.at[graph->accesses.at[pass->accesses + i].resource]
-                .size;
-    return bytes;
-}
 
 static uint64_t scratch_bytes(const struct hd_graph *graph,
                               const struct hdi_pass *pass)

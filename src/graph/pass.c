@@ -657,7 +657,10 @@ hd_status hd_graph_pass(struct hd_graph *graph,
                         HDI_PASS_OF(plan.where, plan.name),
                         (int)params->priority);
     uint64_t devices;
+    uint16_t class_index;
     HDI_TRY(find_devices(graph, &plan, &devices, error));
+    HDI_TRY(
+        hdi_graph_find_class(graph, params->pass_class, &class_index, error));
     HDI_TRY(plan_accesses(graph, &plan, error));
     HDI_TRY(plan_commands(graph, &plan, error));
     bool agile;
@@ -677,6 +680,7 @@ hd_status hd_graph_pass(struct hd_graph *graph,
         .keeps = params->keep,
         .devices = devices,
         .agile = agile,
+        .class_index = class_index,
     };
     if (!p.name || !p.where || !make_room(graph, &plan))
         return no_memory(error);

@@ -21,6 +21,7 @@
 #include "graph/arena.h"
 #include "graph/order.h"
 #include "graph/perform.h"
+#include "graph/ready.h"
 #include "steal/event.h"
 #include "steal/group.h"
 #include "steal/worker.h"
@@ -174,61 +175,6 @@ static bool run_task(struct hd_graph *graph, struct hd_worker *worker,
 
 // What is ready ---------------------------------------------------------------
 
-static bool is_before(const struct hd_graph *graph, uint32_t a, uint32_t b)
-{
-    // HD_PRIORITY_NORMAL is 0, so that it is the default.
-    static const int order[] = {[HD_PRIORITY_HIGH] = 0,
-                                [HD_PRIORITY_NORMAL] = 1,
-                                [HD_PRIORITY_LOW] = 2};
-    int one = order[graph->passes.at[graph->tasks[a].pass].priority];
-    int other = order[graph->passes.at[graph->tasks[b].pass].priority];
-
-    if (one != other)
-        return one < other;
-    return graph->rank[a] != graph->rank[b] ? graph->rank[a] > graph->rank[b]
-                                            : a < b;
-}
-
-static void push(struct hd_graph *graph, uint32_t pass)
-{
-    uint32_t *heap = graph->ready;
-    uint32_t at =
-        atomic_load_explicit(&graph->ready_count, memory_order_relaxed);
-
-    atomic_store_explicit(&graph->ready_count, at + 1, memory_order_relaxed);
-    for (; at > 0 && is_before(graph, pass, heap[(at - 1) / 2]);
-         at = (at - 1) / 2)
-        heap[at] = heap[(at - 1) / 2];
-    heap[at] = pass;
-}
-
-static uint32_t pop(struct hd_graph *graph)
-{
-    uint32_t *heap = graph->ready;
-    uint32_t count =
-        atomic_load_explicit(&graph->ready_count, memory_order_relaxed) - 1;
-    uint32_t top = heap[0], last = heap[count], at = 0;
-
-    atomic_store_explicit(&graph->ready_count, count, memory_order_relaxed);
-    for (uint32_t child; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count && is_before(graph, heap[child + 1], heap[child]))
-            child++;
-        if (!is_before(graph, heap[child], last))
-            break;
-        heap[at] = heap[child];
-    }
-    heap[at] = last;
-    return top;
-}
-
-static uint32_t take_ready(struct hd_graph *graph)
-{
-    pthread_mutex_lock(&graph->ready_lock);
-    uint32_t pass = pop(graph);
-    pthread_mutex_unlock(&graph->ready_lock);
-    return pass;
-}
-
 // Of a flat graph; HDI_NONE: there is nothing, and one job less.
 static uint32_t take_any(struct hd_graph *graph)
 {
@@ -274,13 +220,12 @@ static void give(struct hd_graph *graph, uint32_t task)
         give_any(graph, task);
         return;
     }
-    pthread_mutex_lock(&graph->ready_lock);
-    push(graph, task);
-    pthread_mutex_unlock(&graph->ready_lock);
+    hdi_ready_add(graph, task);
     hd_submit_work(graph->context.launcher->pool, &graph->tasks[task].work);
 }
 
-// Everything that waited for this pass only becomes ready. This worker goes on
+// Everything that waited for this pass only becomes ready, and one that its
+// class has kept waiting. This worker goes on
 // with the first of all that is ready, which is returned (or HDI_NONE), so that
 // a chain of passes costs no submission and stays near its data.
 static uint32_t start_successors(struct hd_graph *graph, uint32_t index)
@@ -288,11 +233,15 @@ static uint32_t start_successors(struct hd_graph *graph, uint32_t index)
     uint32_t only = HDI_NONE, count = 0;
 
     const struct hdi_task_graph *flow = &graph->flow;
+    uint32_t kept = hdi_ready_end(graph, index);
 
+    if (kept != HDI_NONE)
+        give(graph, kept);
     for (uint32_t i = flow->first[index]; i < flow->first[index + 1]; i++) {
         uint32_t successor = flow->successors[i];
         if (atomic_fetch_sub_explicit(&graph->tasks[successor].waiting, 1,
-                                      memory_order_acq_rel) != 1)
+                                      memory_order_acq_rel) != 1 ||
+            !hdi_ready_admit(graph, successor))
             continue;
         if (++count == 1) {
             only = successor;
@@ -300,14 +249,7 @@ static uint32_t start_successors(struct hd_graph *graph, uint32_t index)
         }
         give(graph, successor);
     }
-    if (count == 0 || graph->flat ||
-        atomic_load_explicit(&graph->ready_count, memory_order_relaxed) == 0)
-        return only;
-    pthread_mutex_lock(&graph->ready_lock);
-    push(graph, only);
-    only = pop(graph);
-    pthread_mutex_unlock(&graph->ready_lock);
-    return only;
+    return count == 0 || graph->flat ? only : hdi_ready_exchange(graph, only);
 }
 
 static void end_run(struct hd_graph *graph);
@@ -364,7 +306,7 @@ static void run_job(struct hd_worker *worker, struct hd_job *job)
         run_any(graph, worker);
         return;
     }
-    uint32_t index = take_ready(graph);
+    uint32_t index = hdi_ready_take(graph);
     if (run_task(graph, worker, index))
         follow(graph, worker, index);
 }
@@ -456,7 +398,7 @@ static void reset(struct hd_graph *graph,
     atomic_store(&graph->stopped, false);
     atomic_store(&graph->unfinished, flow->count - graph->first);
     atomic_store(&graph->not_run, 0);
-    atomic_store(&graph->ready_count, 0);
+    hdi_ready_reset(graph);
     graph->jobs = 0;
     release_slots(graph);
     if (graph->first == 0) {
@@ -593,15 +535,17 @@ static void start_first(struct hd_graph *graph)
     // What starts stands for a task, so that the run does not end before.
     atomic_fetch_add_explicit(&graph->unfinished, 1, memory_order_relaxed);
     for (uint32_t i = graph->first; i < flow->count; i++) {
-        if (flow->waits[i] != 0)
+        graph->tasks[i].begins =
+            flow->waits[i] == 0 && hdi_ready_admit(graph, i);
+        if (!graph->tasks[i].begins)
             continue;
         left++;
         if (!graph->flat)
-            push(graph, i);
+            hdi_ready_add(graph, i);
     }
     // A task's job stands for any of those that are ready.
     for (uint32_t i = graph->first; left > 0; i++) {
-        if (flow->waits[i] != 0)
+        if (!graph->tasks[i].begins)
             continue;
         left--;
         if (graph->flat)

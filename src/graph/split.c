@@ -93,7 +93,8 @@ static bool can_split(const struct hd_graph *graph, uint32_t index,
     const struct hdi_weight *weight = &graph->weights[index];
     struct hdi_plan plan;
 
-    if (pass->dropped || pass->agile || !weight->known ||
+    // Of a class passes are counted, not parts.
+    if (pass->dropped || pass->agile || pass->class_index || !weight->known ||
         weight->work < LEAST_WORK || pass->command_count != 1)
         return false;
     const struct hdi_command *c = &graph->commands.at[pass->commands];

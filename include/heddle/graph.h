@@ -487,6 +487,7 @@ struct hd_graph_statistics {
     uint64_t area;          // at least: work over workers,
     uint64_t critical_path; // and at least: the longest chain
     bool planned;  // resources and scratch share one block: HD_GRAPH_MEMORY
+    bool recalled; // where in it they lie was kept, and not planned again
     uint64_t live; // resources and scratch alive at the worst moment [bytes]
     uint64_t heap; // held for them at the worst moment, spare too [bytes]
 };

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "graph/plan/placement.h"
 #include "graph/plan/tasks.h"
+#include "graph/recall.h"
 
 enum {
     ALIGNMENT = 128,         // of what lies in the block [bytes]
@@ -41,9 +42,12 @@ struct planner {
     uint32_t *item_of; // of each slot, or HDI_NONE
     // Passes that use each slot, one slot after another.
     uint32_t *users, *first_user;
-    uint32_t *order, *position; // passes in order; where each is
-    struct hdi_life *lives;     // of each item
-    uint64_t live;              // most of them at one time [bytes]
+    uint32_t *order, *position;  // passes in order; where each is
+    struct hdi_life *lives;      // of each item
+    uint64_t live;               // most of them at one time [bytes]
+    struct hdi_feedback_key key; // of everything that the plan follows from
+    uint64_t *recalled;          // offset of each item; NULL: not planned yet
+    uint64_t height;             // of these [bytes]
     uint32_t *stamp; // of each pass: the last that got an edge from it
     uint32_t *uses;  // of each pass: item + 1 that it uses
     HDI_ARRAY(struct place) places;
@@ -232,6 +236,106 @@ static bool measure(struct planner *p)
     return true;
 }
 
+// Plans that are kept
+// ----------------------------------------------------------
+
+static void mix(struct planner *p, const void *data, size_t size)
+{
+    hdi_feedback_mix(&p->key, data, size);
+}
+
+// The structure of the graph, as far as a plan of its memory goes.
+static void make_key(struct planner *p)
+{
+    const struct hd_graph *graph = p->graph;
+    uint32_t passes = graph->passes.count, slots = graph->slots.count;
+    uint32_t edges = graph->first_successor[passes];
+    const uint64_t counts[] = {passes, slots, edges, p->items.count, ALIGNMENT};
+
+    p->key = hdi_feedback_key("plan");
+    mix(p, counts, sizeof(counts));
+    mix(p, graph->first_successor, (passes + (size_t)1) * sizeof(uint32_t));
+    mix(p, graph->successors, edges * sizeof(uint32_t));
+    mix(p, p->first_user, (slots + (size_t)1) * sizeof(uint32_t));
+    mix(p, p->users, p->first_user[slots] * sizeof(uint32_t));
+    for (uint32_t i = 0; i < p->items.count; i++) {
+        const struct item *item = &p->items.at[i];
+        bool on = item->slot != HDI_NONE && lives_on(graph, item->slot);
+        const uint64_t what[] = {item->slot, item->first, item->size, on};
+        mix(p, what, sizeof(what));
+    }
+}
+
+// Whether the order is one of all passes in which each comes after those that
+// it waits for.
+static bool is_order(struct planner *p, const uint32_t *order)
+{
+    const struct hd_graph *graph = p->graph;
+    uint32_t passes = graph->passes.count;
+
+    for (uint32_t i = 0; i < passes; i++)
+        p->position[i] = HDI_NONE;
+    for (uint32_t i = 0; i < passes; i++) {
+        if (order[i] >= passes || p->position[order[i]] != HDI_NONE)
+            return false;
+        p->position[order[i]] = i;
+    }
+    for (uint32_t i = 0; i < passes; i++)
+        for (uint32_t k = graph->first_successor[i];
+             k < graph->first_successor[i + 1]; k++)
+            if (p->position[graph->successors[k]] <= p->position[i])
+                return false;
+    return true;
+}
+
+static bool lies_well(const struct planner *p,
+                      const struct hdi_recalled_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->items; i++)
+        if (plan->offset[i] > plan->height || plan->offset[i] % ALIGNMENT != 0)
+            return false;
+    return plan->height <= 2 * p->live;
+}
+
+// What a process before has found for such a graph. False: nothing that is
+// right.
+static bool recall(struct planner *p)
+{
+    struct hd_error error;
+    struct hdi_recalled_plan plan = {.passes = p->graph->passes.count,
+                                     .items = p->items.count,
+                                     .order = p->order};
+    bool good = false;
+
+    plan.offset = calloc(plan.items + (size_t)1, sizeof(*plan.offset));
+    if (plan.offset && plan.items <= HDI_RECALL_ITEMS &&
+        hdi_recall_find(p->graph->context.programs.cache, &p->key, &plan) &&
+        is_order(p, plan.order) && measure(p) && lies_well(p, &plan)) {
+        const struct hdi_placement placed = {
+            .count = plan.items, .offset = plan.offset, .height = plan.height};
+        good =
+            hdi_placement_check(p->lives, plan.items, &placed, &error) == HD_OK;
+    }
+    if (good) {
+        p->recalled = plan.offset;
+        p->height = plan.height;
+    } else {
+        free(plan.offset);
+    }
+    return good;
+}
+
+static void keep(const struct planner *p, const struct hdi_placement *placed)
+{
+    const struct hdi_recalled_plan plan = {.passes = p->graph->passes.count,
+                                           .items = p->items.count,
+                                           .height = placed->height,
+                                           .order = p->order,
+                                           .offset = placed->offset};
+
+    hdi_recall_keep(p->graph->context.programs.cache, &p->key, &plan);
+}
+
 // The better of both orders.
 static bool settle_order(struct planner *p)
 {
@@ -372,8 +476,17 @@ static hd_status place(struct planner *p, struct hd_error *error)
     const struct hdi_placement_params params = {
         .capacity = p->live + p->live / GOOD_ENOUGH, .time = SEARCH_TIME};
 
-    HDI_TRY(
-        hdi_placement_make(p->lives, p->items.count, &params, &placed, error));
+    arena->recalled = p->recalled != NULL;
+    if (p->recalled) {
+        placed = (struct hdi_placement){.count = p->items.count,
+                                        .offset = p->recalled,
+                                        .height = p->height};
+        p->recalled = NULL;
+    } else {
+        HDI_TRY(hdi_placement_make(p->lives, p->items.count, &params, &placed,
+                                   error));
+        keep(p, &placed);
+    }
     arena->parts = calloc(p->items.count + (size_t)1, sizeof(*arena->parts));
     bool good = arena->parts && link_places(p, &placed);
     for (uint32_t i = 0; i < p->items.count && good; i++) {
@@ -408,6 +521,7 @@ static void free_planner(struct planner *p)
     free(p->order);
     free(p->position);
     free(p->lives);
+    free(p->recalled);
     free(p->stamp);
     free(p->uses);
     free(p->places.at);
@@ -431,7 +545,10 @@ static bool begin(struct planner *p)
         return false;
     list_users(p);
     p->lives = calloc(p->items.count + (size_t)1, sizeof(*p->lives));
-    return p->lives && settle_order(p);
+    if (!p->lives)
+        return false;
+    make_key(p);
+    return recall(p) || settle_order(p);
 }
 
 // What the kernel thinks could be had without swapping [bytes].

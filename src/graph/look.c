@@ -104,6 +104,7 @@ void hd_graph_stats(const struct hd_graph *graph,
     statistics->area = graph->forecast.area;
     statistics->critical_path = graph->forecast.critical_path;
     statistics->planned = graph->arena.planned;
+    statistics->recalled = graph->arena.planned && graph->arena.recalled;
     statistics->live = graph->memory.peak;
     statistics->heap = graph->memory.held;
 }

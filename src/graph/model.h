@@ -261,6 +261,7 @@ struct hdi_byte_range {
 struct hdi_arena {
     bool planned;          // slots and scratch have their parts
     bool current;          // the block is as planned
+    bool recalled;         // the plan was kept by a process before
     uint64_t height, live; // of the block; most in it at one time [bytes]
     struct hdi_byte_range *parts;
     uint32_t part_count, made_count;

@@ -42,6 +42,14 @@ static const struct command_option options[] = {
     {"--mailbox", "ring|doorbell",
      "how a unit gets work: up to eight pieces at a time\n(by default), or one",
      OPTION_CHOICE, false},
+    {"--goal", "time|memory",
+     "what the scheduler aims at: the least time, or little\nmemory; time, "
+     "until memory runs short, by default",
+     OPTION_CHOICE, false},
+    {"--working-set", "KIB",
+     "keep what is alive within so many KiB, those of a cache\nfor instance, "
+     "as far as can be",
+     OPTION_NUMBER, false},
     {"--checkpoint", "DIR",
      "save fields there while it runs, so that --resume can\ngo on",
      OPTION_TEXT, false},
@@ -241,6 +249,21 @@ static hd_status print_page(void *data, FILE *file, struct hd_error *error)
     return status;
 }
 
+static hd_status set_policy(struct hd_graph *graph, const struct options *given,
+                            struct hd_error *error)
+{
+    const char *goal = option_value(given, "--goal");
+    const struct hd_graph_policy policy = {
+        .goal = !goal                         ? HD_GRAPH_AUTO
+                : strcmp(goal, "memory") == 0 ? HD_GRAPH_MEMORY
+                                              : HD_GRAPH_TIME,
+        .working_set = option_number(given, "--working-set", 0) * 1024ull};
+
+    return goal || policy.working_set > 0
+               ? hd_graph_set_policy(graph, &policy, error)
+               : HD_OK;
+}
+
 // Everything between the generated graph and the written outputs.
 static hd_status compute(struct report *report, struct hd_error *error)
 {
@@ -254,6 +277,9 @@ static hd_status compute(struct report *report, struct hd_error *error)
     if (status != HD_OK)
         return status;
 
+    status = set_policy(graph, given, error);
+    if (status != HD_OK)
+        return status;
     progress_stage("building kernels");
     status = hd_graph_prepare(graph, error);
     if (status != HD_OK)

@@ -379,6 +379,14 @@ struct hd_graph_run_params {
     void (*progress)(void *data, unsigned finished, unsigned total,
                      const char *pass);
     void *data;
+    // Called on a worker when all passes there are have ended well: look at
+    // results with hd_graph_contents(), and add passes to the graph, which then
+    // run as part of this run; it ends when none were added. Resources are all
+    // kept until then. An error ends the run with it, hd_graph_cancel() ends it
+    // too. Other threads, and passes that call functions, say through `data`
+    // what they want added. `data` is that of `progress`; optional.
+    hd_status (*grow)(void *data, struct hd_graph *graph,
+                      struct hd_error *error);
 };
 
 /// Run every pass of the graph and wait. May be called again; each run starts

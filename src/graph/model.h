@@ -159,6 +159,12 @@ struct hdi_pass {
     _Atomic uint64_t busy; // over all workers, of the last run [ns]
 };
 
+// The job that lets a run grow.
+struct hdi_graph_growth {
+    struct hd_work work;
+    struct hd_graph *graph;
+};
+
 // Passes of which only so many may be under way.
 struct hdi_pass_class {
     const char *name;
@@ -361,6 +367,7 @@ struct hd_graph {
     hd_status failed;
     struct hd_error failure; // the first
     struct hd_graph_run_params params;
+    struct hdi_graph_growth growth;
     uint64_t start;              // [ns]
     uint64_t took;               // the last run [ns]
     _Atomic uint32_t unfinished; // tasks, and jobs where it is flat

@@ -434,17 +434,27 @@ static void reset(struct hd_graph *graph,
     }
 }
 
-// A cancellation that comes when everything has finished changes nothing.
+// All passes there were have ended well.
+static void harvest(struct hd_graph *graph)
+{
+    graph->took = hdi_now() - graph->start;
+    keep_results(graph);
+    hdi_graph_learn(graph);
+    graph->done = graph->keeps_all ? graph->passes.count : 0;
+}
+
+// A cancellation that comes when everything has finished changes nothing. Of a
+// run that grew, what it came to is kept already.
 static void conclude(struct hd_graph *graph)
 {
     uint32_t not_run = atomic_load(&graph->not_run);
 
     atomic_store(&graph->cancel, false);
     if (not_run == 0 && graph->failed == HD_OK) {
-        graph->took = hdi_now() - graph->start;
-        keep_results(graph);
-        hdi_graph_learn(graph);
-        graph->done = graph->keeps_all ? graph->passes.count : 0;
+        if (graph->params.grow)
+            graph->done = 0;
+        else
+            harvest(graph);
         return;
     }
     hdi_graph_release(graph);
@@ -467,7 +477,8 @@ static void leave(struct hd_graph *graph)
     hdi_pool_leave(graph->context.launcher->pool, &graph->group);
 }
 
-static void end_run(struct hd_graph *graph)
+// The run is over; the graph may be gone.
+static void finish_run(struct hd_graph *graph)
 {
     struct hdi_event *event = graph->event;
     struct hd_error error;
@@ -484,6 +495,23 @@ static void end_run(struct hd_graph *graph)
                   error.status != HD_OK ? error.text : NULL);
 }
 
+static void run_growth(struct hd_worker *worker, struct hd_job *job);
+
+// All passes have ended. More may come, in a job of its own: what is here may
+// lie above any number of passes.
+static void end_run(struct hd_graph *graph)
+{
+    if (!graph->params.grow || graph->failed != HD_OK ||
+        atomic_load(&graph->not_run) > 0) {
+        finish_run(graph);
+        return;
+    }
+    harvest(graph);
+    graph->growth.work = (struct hd_work){.job = {.run = run_growth}};
+    graph->growth.graph = graph;
+    hd_submit_work(graph->context.launcher->pool, &graph->growth.work);
+}
+
 // What the run before has left in the block goes with it.
 static hd_status renew_arena(struct hd_graph *graph, struct hd_error *error)
 {
@@ -494,7 +522,24 @@ static hd_status renew_arena(struct hd_graph *graph, struct hd_error *error)
     return hdi_arena_make(graph, error);
 }
 
-// Everything is checked and ready; the run is counted in graph->group.
+// Everything is checked, and ready for the passes of the next run.
+static hd_status make_ready(struct hd_graph *graph,
+                            const struct hd_graph_run_params *params,
+                            struct hd_error *error)
+{
+    if (graph->prepared && graph->first != graph->done)
+        hdi_graph_unprepare(graph);
+    HDI_TRY(hd_graph_prepare(graph, error));
+    HDI_TRY(check_inputs(graph, error));
+    if (!hdi_graph_reweigh(graph))
+        return hdi_fail(error, HD_ENOMEM, "no memory to order the passes");
+    HDI_TRY(hdi_pool_check(graph->context.launcher->pool, error));
+    HDI_TRY(renew_arena(graph, error));
+    reset(graph, params);
+    return HD_OK;
+}
+
+// The run is counted in graph->group.
 static hd_status begin_run(struct hd_graph *graph,
                            const struct hd_graph_run_params *params,
                            struct hd_error *error)
@@ -508,15 +553,8 @@ static hd_status begin_run(struct hd_graph *graph,
         !hdi_group_done(
             &graph->group)) // what is left of the launches of the run before
         hd_group_wait(pool, &graph->group);
-    if (graph->prepared && graph->first != graph->done)
-        hdi_graph_unprepare(graph);
-    HDI_TRY(hd_graph_prepare(graph, error));
-    HDI_TRY(check_inputs(graph, error));
-    if (!hdi_graph_reweigh(graph))
-        return hdi_fail(error, HD_ENOMEM, "no memory to order the passes");
-    HDI_TRY(hdi_pool_check(pool, error));
-    HDI_TRY(renew_arena(graph, error));
-    reset(graph, params);
+    HDI_TRY(make_ready(graph, params, error));
+    graph->start = 0;
     hd_group_init(&graph->group);
     hdi_group_enter(&graph->group);
     atomic_store_explicit(&graph->running, true, memory_order_relaxed);
@@ -531,7 +569,8 @@ static void start_first(struct hd_graph *graph)
     const struct hdi_task_graph *flow = &graph->flow;
     uint32_t left = 0;
 
-    graph->start = hdi_now();
+    if (graph->start == 0) // else the run has grown
+        graph->start = hdi_now();
     // What starts stands for a task, so that the run does not end before.
     atomic_fetch_add_explicit(&graph->unfinished, 1, memory_order_relaxed);
     for (uint32_t i = graph->first; i < flow->count; i++) {
@@ -556,6 +595,41 @@ static void start_first(struct hd_graph *graph)
     count_down(graph);
 }
 
+// Let the program add passes, and run them. False: there are none.
+static bool grow(struct hd_graph *graph, struct hd_error *error)
+{
+    const struct hd_graph_run_params params = graph->params;
+    uint32_t before = graph->passes.count;
+
+    error->status = HD_OK;
+    error->text[0] = '\0';
+    if (is_stopped(graph)) {
+        graph->failed = HD_ECANCELED;
+        return false;
+    }
+    graph->failed = params.grow(params.data, graph, error);
+    if (graph->failed == HD_OK && graph->passes.count > before)
+        graph->failed = make_ready(graph, &params, error);
+    if (graph->failed != HD_OK) {
+        graph->failure = *error;
+        graph->failure.status = graph->failed;
+        return false;
+    }
+    return graph->passes.count > before;
+}
+
+static void run_growth(struct hd_worker *worker, struct hd_job *job)
+{
+    struct hd_graph *graph = ((struct hdi_graph_growth *)(void *)job)->graph;
+    struct hd_error error;
+
+    (void)worker;
+    if (grow(graph, &error))
+        start_first(graph);
+    else
+        finish_run(graph);
+}
+
 static hd_status run(struct hd_graph *graph,
                      const struct hd_graph_run_params *params,
                      struct hd_error *error)
@@ -569,12 +643,15 @@ static hd_status run(struct hd_graph *graph,
                          strlen(graph->failure.text));
 }
 
-// The next run is of the whole graph, and only outputs stay.
-static void run_all(struct hd_graph *graph)
+// The next run is of the whole graph, and only outputs stay, unless it grows.
+static void run_all(struct hd_graph *graph,
+                    const struct hd_graph_run_params *params)
 {
-    if (graph->keeps_all)
+    bool grows = params && params->grow;
+
+    if (graph->keeps_all != grows)
         hdi_graph_unprepare(graph);
-    graph->keeps_all = false;
+    graph->keeps_all = grows;
 }
 
 hd_status hd_graph_run(struct hd_graph *graph,
@@ -583,7 +660,7 @@ hd_status hd_graph_run(struct hd_graph *graph,
 {
     if (!graph)
         return hdi_fail(error, HD_EINVAL, "hd_graph_run() takes a graph");
-    run_all(graph);
+    run_all(graph, params);
     hd_status status = run(graph, params, error);
     if (status != HD_ENOMEM || graph->policy.goal != HD_GRAPH_AUTO ||
         graph->arena.planned)
@@ -654,7 +731,7 @@ hd_status hd_graph_start(struct hd_graph *graph, const struct hd_start *start,
     HDI_TRY(hdi_pool_check(pool, error));
     if (start)
         HDI_TRY(hdi_event_check(pool, start, error));
-    run_all(graph);
+    run_all(graph, params);
     HDI_TRY(begin_run(graph, params, error));
     hd_status status = hdi_event_take(pool, &runs, &e, error);
     struct started *room =

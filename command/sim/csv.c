@@ -178,21 +178,36 @@ static hd_status read_row(const struct sim_csv *csv, struct sim_text *text,
     return HD_OK;
 }
 
+// A text as Lua writes it.
+static void write_text(const char *text, FILE *out)
+{
+    fputc('"', out);
+    for (; *text; text++) {
+        if ((unsigned char)*text < ' ' || *text == '"' || *text == '\\')
+            fprintf(out, "\\%03d", (unsigned char)*text);
+        else
+            fputc(*text, out);
+    }
+    fputc('"', out);
+}
+
 static void write_row(const struct sim_csv *csv, const struct row *row,
                       double first, FILE *out)
 {
     const double *v = row->value;
 
     fprintf(out,
-            "kernel %.0f at %.0f priority %.0f groups %.0f waves %.0f "
-            "run %.0f",
+            "kernel { %.0f, at = %.0f, priority = %.0f, groups = %.0f, "
+            "waves = %.0f, run = %.0f",
             floor(v[CHANNEL]), floor((v[ARRIVAL] - first) * csv->cycles),
             floor(v[PRIORITY]), floor(v[GROUPS]), floor(v[WAVES]),
             fmax(1, floor(v[DURATION] * csv->cycles)));
-    for (unsigned i = 0; i < csv->need_count; i++)
-        fprintf(out, " %s %.0f", csv->needs[i].resource,
-                ceil(v[FIXED + i] * csv->needs[i].scale));
-    fputc('\n', out);
+    for (unsigned i = 0; i < csv->need_count; i++) {
+        fputs(", [", out);
+        write_text(csv->needs[i].resource, out);
+        fprintf(out, "] = %.0f", ceil(v[FIXED + i] * csv->needs[i].scale));
+    }
+    fputs(" }\n", out);
 }
 
 hd_status sim_csv_convert(const struct sim_csv *csv, const char *path,
@@ -234,7 +249,7 @@ hd_status sim_csv_convert(const struct sim_csv *csv, const char *path,
         !((last - first) * csv->cycles < (double)(SIM_CYCLES_LIMIT / 2)))
         status = sim_text_fail(&text, "more than 2^60 cycles");
     if (status == HD_OK) {
-        fprintf(out, "cycles %.0f\n",
+        fprintf(out, "cycles = %.0f\n",
                 2 * ceil((last - first) * csv->cycles) + 1);
         for (size_t i = 0; i < count; i++)
             write_row(csv, &rows[i], first, out);

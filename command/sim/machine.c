@@ -18,7 +18,7 @@ int sim_machine_resource(const struct sim_machine *machine, const char *name)
 }
 
 // Shifts for lengths that are needed equally often; what is named twice, twice
-// as often. With "above P" those needed with a probability of P or less are
+// as often. With `above` those needed with a probability of P or less are
 // left out first.
 static hd_status choose_shifts(const struct hdi_module_resource *resource,
                                struct sim_text *text, uint16_t *shifts,
@@ -27,14 +27,16 @@ static hd_status choose_shifts(const struct hdi_module_resource *resource,
     uint64_t needed[HDI_MAX_BLOCKS + 1] = {0}, length;
     double above = 0;
 
+    if (sim_text_is(text, "above"))
+        HDI_TRY(sim_text_real(text, "a probability", 0, 1, &above));
+    if (!sim_text_is(text, "lengths"))
+        return sim_text_fail(text, "shifts for which 'lengths'?");
     do {
         HDI_TRY(
             sim_text_number(text, "a length", 1, resource->blocks, &length));
         needed[length]++;
     } while (text->used < text->count &&
              isdigit((unsigned char)text->word[text->used][0]));
-    if (sim_text_is(text, "above"))
-        HDI_TRY(sim_text_real(text, "a probability", 0, 1, &above));
     *count = hdi_samples_choose(resource->blocks, needed, above, shifts);
     return HD_OK;
 }
@@ -61,7 +63,9 @@ static hd_status read_shifts(struct sim_machine *machine, struct sim_text *text,
             return sim_text_fail(text, "shifts must ascend");
         shifts[count++] = (uint16_t)shift;
     }
-    if (count == 0 && sim_text_is(text, "for"))
+    if (count == 0 && text->used < text->count &&
+        (strcmp(text->word[text->used], "above") == 0 ||
+         strcmp(text->word[text->used], "lengths") == 0))
         HDI_TRY(choose_shifts(resource, text, shifts, &count));
     else if (count == 0)
         count = hdi_samples_choose(resource->blocks, NULL, 0, shifts);
@@ -161,7 +165,8 @@ static hd_status read_class(struct sim_machine *machine, struct sim_text *text)
     return HD_OK;
 }
 
-static hd_status read_line(struct sim_machine *machine, struct sim_text *text)
+static hd_status read_statement(struct sim_machine *machine,
+                                struct sim_text *text)
 {
     struct hdi_shape *shape = &machine->shape;
     const char *statement = text->word[0];
@@ -244,9 +249,9 @@ hd_status sim_machine_read(struct sim_machine *machine, struct sim_text *text)
     *machine = (struct sim_machine){.heat = 20000, .period = 1};
     snprintf(machine->name, sizeof(machine->name), "%.63s", text->path);
     for (;;) {
-        hd_status status = sim_text_line(text, &more);
+        hd_status status = sim_text_statement(text, &more);
         if (status == HD_OK && more)
-            status = read_line(machine, text);
+            status = read_statement(machine, text);
         if (status != HD_OK) {
             sim_machine_close(machine);
             return status;

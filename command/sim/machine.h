@@ -1,19 +1,20 @@
 // A machine file: modules, units, resources, how long a search takes.
 //
-//     modules 16
-//     units 4                      # of a module
-//     waves 16                     # of a unit
-//     resource vector 128 unit contiguous energy 4
-//     resource slots 16 unit counted energy 1
-//     resource memory 128 module contiguous grouped 4 energy 2
-//     search cycle | pipeline | reused
-//     searcher 128 vector scalar   # these share one searcher of 128 blocks
-//     period 1                     # [cycles] of a searcher's period
-//     instruction load 3           # a class and its weight
-//     heat 20000                   # [cycles] to lose 63 % of it
+//     modules = 16
+//     units = 4                    -- of a module
+//     waves = 16                   -- of a unit
+//     resource { "vector", 128, "unit", "contiguous", energy = 4 }
+//     resource { "slots", 16, "unit", "counted", energy = 1 }
+//     resource { "memory", 128, "module", "contiguous", grouped = 4, energy = 2
+//     } search = "cycle"             -- or "pipeline", "reused" searcher { 128,
+//     "vector", "scalar" } -- these share one of 128 blocks period = 1 --
+//     [cycles] of a searcher's period instruction { "load", 3 }    -- a class
+//     and its weight heat = 20000                 -- [cycles] to lose 63 % of
+//     it
 //
-// After "contiguous": "together" (all waves of a group on a unit take one run),
-// "grouped N", "sampled" (default shifts) or "sampled S1 S2 ...".
+// A contiguous resource may be `together = true` (all waves of a group on a
+// unit take one run), `grouped = N`, `sampled = true` (default shifts),
+// `sampled = { S1, S2 }` or `sampled = { lengths = { L1, L2 }, above = P }`.
 #ifndef HEDDLE_SIM_MACHINE_H
 #define HEDDLE_SIM_MACHINE_H
 

@@ -9,19 +9,31 @@
 static struct hd_error error;
 
 static const char machine_text[] =
-    "modules 4\nunits 4\nwaves 16\n"
-    "resource vector 128 unit contiguous energy 4\n"
-    "resource scalar 128 unit contiguous\n"
-    "resource slots 16 unit counted\n"
-    "resource memory 128 module contiguous\n";
+    "modules = 4\n"
+    "units = 4\n"
+    "waves = 16\n"
+    "resource { 'vector', 128, 'unit', 'contiguous', "
+    "energy = 4 }\n"
+    "resource { 'scalar', 128, 'unit', 'contiguous' }\n"
+    "resource { 'slots', 16, 'unit', 'counted' }\n"
+    "resource { 'memory', 128, 'module', 'contiguous' }\n";
 
 static const char workload_text[] =
-    "cycles 60000\nchannels 8\npriorities 4\ngenerate load 1.2\n"
-    "priority 4 3 2 1\ngroups 8 to 127\nwaves of 1 2 4 4 8 8 16 16\n"
-    "need vector of 4 6 8 8 12 16 24 32\nneed scalar 2 to 7\nneed slots 1\n"
-    "need memory of 0 0 0 4 8 16 32 64\nshrink vector 96\n"
-    "run lognormal 5 1 from 50 to 3000 spread 0.7 1.3\n"
-    "independent 0.5 without memory\n";
+    "cycles = 60000\n"
+    "channels = 8\n"
+    "priorities = 4\n"
+    "generate { load = 1.2 }\n"
+    "priority = { 4, 3, 2, 1 }\n"
+    "groups = { 8, to = 127 }\n"
+    "waves = { 1, 2, 4, 4, 8, 8, 16, 16 }\n"
+    "need { 'vector', 4, 6, 8, 8, 12, 16, 24, 32 }\n"
+    "need { 'scalar', 2, to = 7 }\n"
+    "need { 'slots', 1 }\n"
+    "need { 'memory', 0, 0, 0, 4, 8, 16, 32, 64 }\n"
+    "shrink { 'vector', 96 }\n"
+    "run { 'lognormal', 5, 1, from = 50, to = 3000, spread = "
+    "{ 0.7, 1.3 } }\n"
+    "independent = { 0.5, without = 'memory' }\n";
 
 static inline void read_machine(struct sim_machine *machine, const char *data)
 {

@@ -170,7 +170,7 @@ static hd_status convert(const struct job *o, struct hd_error *error)
     return status;
 }
 
-// The file a workload's line "machine FILE" names, next to the workload.
+// The file that a workload's `machine` names, next to the workload.
 static hd_status machine_of(const char *workload, char *path, size_t size,
                             struct hd_error *error)
 {
@@ -179,7 +179,8 @@ static hd_status machine_of(const char *workload, char *path, size_t size,
 
     HDI_TRY(sim_text_open(&text, workload, error));
     hd_status status;
-    while ((status = sim_text_line(&text, &more)) == HD_OK && more && !found) {
+    while ((status = sim_text_statement(&text, &more)) == HD_OK && more &&
+           !found) {
         if (!sim_text_is(&text, "machine"))
             continue;
         const char *name = sim_text_word(&text),

@@ -319,20 +319,25 @@ static void skipping_cycles_changes_nothing(void)
 static void long_groups_end_when_they_should(void)
 {
     static const char *const workloads[] = {
-        "cycles 200000\nchannels 4\npriorities 4\n"
-        "kernel 0 priority 4 groups 90 waves 4 run 50 to 60000 vector 12 "
-        "slots 1\n"
-        "kernel 1 priority 3 groups 400 waves 7 run 20 to 900 vector 8 slots 1 "
-        "memory 24\n"
-        "kernel 2 at 500 priority 2 groups 90 waves 16 run 16000 to 34000 "
-        "vector 20 slots 1\n"
-        "kernel 3 at 900 priority 1 groups 200 waves 2 run 50 to 3000 vector "
-        "32 slots 1 memory 60\n",
-        "cycles 200000\nchannels 4\npriorities 4\n"
-        "kernel 0 priority 1 groups 200 waves 16 run 16321 to 16383 vector 20 "
-        "slots 1\n"
-        "kernel 1 priority 2 groups 900 waves 8 run 20 to 3000 vector 20 "
-        "slots 1\n"};
+        "cycles = 200000\n"
+        "channels = 4\n"
+        "priorities = 4\n"
+        "kernel { 0, priority = 4, groups = 90, waves = 4, run = { "
+        "50, to = 60000 }, vector = 12, slots = 1 }\n"
+        "kernel { 1, priority = 3, groups = 400, waves = 7, run = "
+        "{ 20, to = 900 }, vector = 8, slots = 1, memory = 24 }\n"
+        "kernel { 2, at = 500, priority = 2, groups = 90, waves = "
+        "16, run = { 16000, to = 34000 }, vector = 20, slots = 1 }\n"
+        "kernel { 3, at = 900, priority = 1, groups = 200, waves = "
+        "2, run = { 50, to = 3000 }, vector = 32, slots = 1, "
+        "memory = 60 }\n",
+        "cycles = 200000\n"
+        "channels = 4\n"
+        "priorities = 4\n"
+        "kernel { 0, priority = 1, groups = 200, waves = 16, run = "
+        "{ 16321, to = 16383 }, vector = 20, slots = 1 }\n"
+        "kernel { 1, priority = 2, groups = 900, waves = 8, run = "
+        "{ 20, to = 3000 }, vector = 20, slots = 1 }\n"};
 
     for (unsigned i = 0; i < 2; i++) {
         struct setup s = set_up(machine_text, workloads[i], 8);
@@ -403,17 +408,23 @@ static void equal_seeds_give_equal_runs(void)
 static void runs_are_as_recorded(void)
 {
     static const char workload[] =
-        "cycles 60000\nchannels 5\npriorities 4\n"
-        "kernel 0 priority 4 groups 300 waves 4 run 200 to 900 independent "
-        "vector 12 slots 1\n"
-        "kernel 1 priority 3 groups 200 waves 7 run 100 to 400 vector 8 "
-        "scalar 5 slots 1 memory 24\n"
-        "kernel 2 at 500 priority 2 groups 150 waves 16 run 300 to 700 "
-        "independent vector 20 slots 1\n"
-        "kernel 3 at 900 priority 1 groups 100 waves 2 run 50 to 3000 vector "
-        "32 slots 1 memory 60\n"
-        "kernel 4 at 1000 priority 1 groups 250 waves 5 run 100 to 200 scalar "
-        "7 slots 1\n";
+        "cycles = 60000\n"
+        "channels = 5\n"
+        "priorities = 4\n"
+        "kernel { 0, priority = 4, groups = 300, waves = 4, run = "
+        "{ 200, to = 900 }, independent = true, vector = 12, slots "
+        "= 1 }\n"
+        "kernel { 1, priority = 3, groups = 200, waves = 7, run = "
+        "{ 100, to = 400 }, vector = 8, scalar = 5, slots = 1, "
+        "memory = 24 }\n"
+        "kernel { 2, at = 500, priority = 2, groups = 150, waves = "
+        "16, run = { 300, to = 700 }, independent = true, vector = "
+        "20, slots = 1 }\n"
+        "kernel { 3, at = 900, priority = 1, groups = 100, waves = "
+        "2, run = { 50, to = 3000 }, vector = 32, slots = 1, "
+        "memory = 60 }\n"
+        "kernel { 4, at = 1000, priority = 1, groups = 250, waves "
+        "= 5, run = { 100, to = 200 }, scalar = 7, slots = 1 }\n";
     static const struct {
         const char *policy;
         uint64_t sum;
@@ -462,26 +473,35 @@ static bool records_differ(const struct record *a, const struct record *b)
 // each changes what is decided, and when.
 static void every_statement_changes_the_run(void)
 {
-#define PLAIN  "modules 4\nunits 2\nwaves 16\n"
-#define MEMORY "resource memory 128 module contiguous"
-#define VECTOR "resource vector 128 unit contiguous"
+#define PLAIN  "modules = 4\nunits = 2\nwaves = 16\n"
+#define MEMORY "resource { 'memory', 128, 'module', 'contiguous' }\n"
+#define VECTOR(form) \
+    "resource { 'vector', 128, 'unit', 'contiguous'" form " }\n"
     static const char needs[] =
-        "cycles 60000\nchannels 4\npriorities 2\ngenerate load 1.4\n"
-        "priority 2 1\ngroups 8 to 60\nwaves of 1 2 3 5\n"
-        "need vector of 5 9 9 9 17 17 30\nneed memory of 0 3 7 20\n"
-        "run lognormal 5 1 from 50 to 3000\nmix heavy 3\nmix light 1\n";
+        "cycles = 60000\n"
+        "channels = 4\n"
+        "priorities = 2\n"
+        "generate { load = 1.4 }\n"
+        "priority = { 2, 1 }\n"
+        "groups = { 8, to = 60 }\n"
+        "waves = { 1, 2, 3, 5 }\n"
+        "need { 'vector', 5, 9, 9, 9, 17, 17, 30 }\n"
+        "need { 'memory', 0, 3, 7, 20 }\n"
+        "run { 'lognormal', 5, 1, from = 50, to = 3000 }\n"
+        "mix { heavy = 3 }\n"
+        "mix { light = 1 }\n";
     static const char *const machines[] = {
-        PLAIN VECTOR "\n" MEMORY "\n",
-        PLAIN VECTOR " grouped 4\n" MEMORY "\n",
-        PLAIN VECTOR " sampled\n" MEMORY "\n",
-        PLAIN VECTOR " sampled for 5 9 9 9 17 17 30 30 above 0.13\n" MEMORY
-                     "\n",
-        PLAIN VECTOR " together\n" MEMORY "\n",
-        PLAIN VECTOR "\n" MEMORY "\nsearch pipeline\n",
-        PLAIN VECTOR "\n" MEMORY "\nsearch reused\n",
-        PLAIN VECTOR "\n" MEMORY "\nsearch pipeline\n"
-                     "searcher 128 vector memory\n",
-        PLAIN VECTOR "\n" MEMORY "\ninstruction heavy 60\n",
+        PLAIN VECTOR("") MEMORY,
+        PLAIN VECTOR(", grouped = 4") MEMORY,
+        PLAIN VECTOR(", sampled = true") MEMORY,
+        PLAIN VECTOR(", sampled = { above = 0.13, "
+                     "lengths = { 5, 9, 9, 9, 17, 17, 30, 30 } }") MEMORY,
+        PLAIN VECTOR(", together = true") MEMORY,
+        PLAIN VECTOR("") MEMORY "search = 'pipeline'\n",
+        PLAIN VECTOR("") MEMORY "search = 'reused'\n",
+        PLAIN VECTOR("") MEMORY "search = 'pipeline'\n"
+                                "searcher { 128, 'vector', 'memory' }\n",
+        PLAIN VECTOR("") MEMORY "instruction { 'heavy', 60 }\n",
     };
     enum {
         COUNT = sizeof(machines) / sizeof(*machines)
@@ -492,9 +512,9 @@ static void every_statement_changes_the_run(void)
         char text[1000];
         struct sim_result result;
         snprintf(text, sizeof(text), "%s%s", machines[i],
-                 strstr(machines[i], "heavy")
-                     ? "instruction light 1\n"
-                     : "instruction heavy 1\ninstruction light 1\n");
+                 strstr(machines[i], "heavy") ? "instruction { 'light', 1 }\n"
+                                              : "instruction { 'heavy', 1 }\n"
+                                                "instruction { 'light', 1 }\n");
         struct setup s = set_up(text, needs, 5);
         records[i] = record_of(&s, "plain,left=0,recent=1", 7, &result);
         CHECK(records[i].count > 200);
@@ -516,13 +536,18 @@ static void every_statement_changes_the_run(void)
 // All groups end: as many are complete as there were, though pieces are more.
 static void split_groups_are_complete_once(void)
 {
-    struct setup s = set_up(
-        "modules 1\nunits 2\nwaves 8\nresource block 32 unit contiguous\n",
-        "cycles 200000\npriorities 2\n"
-        "kernel 0 priority 2 groups 40 waves 1 run 400 to 900 block 20\n"
-        "kernel 1 priority 1 groups 12 waves 6 run 50 to 700 independent "
-        "block 9\n",
-        3);
+    struct setup s =
+        set_up("modules = 1\n"
+               "units = 2\n"
+               "waves = 8\n"
+               "resource { 'block', 32, 'unit', 'contiguous' }\n",
+               "cycles = 200000\n"
+               "priorities = 2\n"
+               "kernel { 0, priority = 2, groups = 40, waves = 1, run = { "
+               "400, to = 900 }, block = 20 }\n"
+               "kernel { 1, priority = 1, groups = 12, waves = 6, run = { "
+               "50, to = 700 }, independent = true, block = 9 }\n",
+               3);
     struct sim_result r;
     struct record record = record_of(&s, "plain,split=20", 3, &r);
 
@@ -536,11 +561,16 @@ static void split_groups_are_complete_once(void)
 static void figures_are_what_they_say(void)
 {
     struct setup s =
-        set_up("modules 1\nunits 1\nwaves 4\n"
-               "resource block 10 unit contiguous\n",
-               "cycles 100\npriorities 2\n"
-               "kernel 0 at 10 priority 2 groups 2 run 20 block 6\n"
-               "kernel 0 at 95 priority 1 groups 1 run 20 block 5\n",
+        set_up("modules = 1\n"
+               "units = 1\n"
+               "waves = 4\n"
+               "resource { 'block', 10, 'unit', 'contiguous' }\n",
+               "cycles = 100\n"
+               "priorities = 2\n"
+               "kernel { 0, at = 10, priority = 2, groups = 2, run = 20, "
+               "block = 6 }\n"
+               "kernel { 0, at = 95, priority = 1, groups = 1, run = 20, "
+               "block = 5 }\n",
                1);
     struct sim_result r;
     struct record record = record_of(&s, "strict", 1, &r);
@@ -555,9 +585,14 @@ static void figures_are_what_they_say(void)
     free(record.entry);
     tear_down(&s);
 
-    s = set_up("modules 1\nunits 1\nwaves 4\nsearch pipeline\n"
-               "resource block 10 unit contiguous\n",
-               "cycles 100\nkernel 0 at 10 groups 3 run 50 block 3\n", 1);
+    s = set_up("modules = 1\n"
+               "units = 1\n"
+               "waves = 4\n"
+               "search = 'pipeline'\n"
+               "resource { 'block', 10, 'unit', 'contiguous' }\n",
+               "cycles = 100\n"
+               "kernel { 0, at = 10, groups = 3, run = 50, block = 3 }\n",
+               1);
     record = record_of(&s, "robin", 1, &r);
     // A round of three cycles: only cycles 0, 3, 6, ... decide.
     CHECK(record.count == 3 && record.entry[0].now == 12 &&
@@ -570,13 +605,17 @@ static void figures_are_what_they_say(void)
 // last unit: 5, 4 and 4.
 static void waves_are_counted_by_unit(void)
 {
-    struct setup s = set_up("modules 1\nunits 3\nwaves 16\n"
-                            "resource slots 16 unit counted\n",
-                            "cycles 100\npriorities 1\n"
-                            "kernel 0 at 0 waves 4 run 20 slots 1\n"
-                            "kernel 0 at 1 waves 4 run 20 slots 1\n"
-                            "kernel 0 at 2 waves 5 run 20 slots 1\n",
-                            1);
+    struct setup s =
+        set_up("modules = 1\n"
+               "units = 3\n"
+               "waves = 16\n"
+               "resource { 'slots', 16, 'unit', 'counted' }\n",
+               "cycles = 100\n"
+               "priorities = 1\n"
+               "kernel { 0, at = 0, waves = 4, run = 20, slots = 1 }\n"
+               "kernel { 0, at = 1, waves = 4, run = 20, slots = 1 }\n"
+               "kernel { 0, at = 2, waves = 5, run = 20, slots = 1 }\n",
+               1);
     struct sim_result r;
     struct record record = record_of(&s, "plain", 1, &r);
 

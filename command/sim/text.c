@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "sim/statements.h"
 
 hd_status sim_text_from(struct sim_text *text, const char *name,
                         const char *data, size_t size, struct hd_error *error)
@@ -72,7 +73,10 @@ hd_status sim_text_open(struct sim_text *text, const char *path,
 void sim_text_close(struct sim_text *text)
 {
     free(text->data);
-    text->data = NULL;
+    free(text->statement);
+    free(text->words);
+    text->data = text->words = NULL;
+    text->statement = NULL;
 }
 
 hd_status sim_text_fail(struct sim_text *text, const char *format, ...)
@@ -89,58 +93,27 @@ hd_status sim_text_fail(struct sim_text *text, const char *format, ...)
                     text->line ? text->line : 1, reason);
 }
 
-// Cut `line` into words in place.
-static hd_status cut(struct sim_text *text, char *line)
+hd_status sim_text_statement(struct sim_text *text, bool *more)
 {
-    text->count = text->used = 0;
+    if (!text->is_read) {
+        HDI_TRY(sim_statements_read(text));
+        text->is_read = true;
+    }
+    *more = text->statement_at < text->statement_count;
+    if (!*more)
+        return HD_OK;
+    const struct sim_statement *statement =
+        &text->statement[text->statement_at++];
+    const char *word = text->words + statement->first;
+    text->line = statement->line;
+    text->count = statement->count;
+    text->used = 0;
     memset(text->key, 0, sizeof(text->key));
-    for (char *c = line; *c;) {
-        while (isspace((unsigned char)*c))
-            c++;
-        if (*c == '\0' || *c == '#')
-            break;
-        if (text->count == SIM_WORDS)
-            return sim_text_fail(text, "more than %d words", SIM_WORDS);
-        if (*c == '"') {
-            text->word[text->count++] = ++c;
-            while (*c && *c != '"')
-                c++;
-            if (*c == '\0')
-                return sim_text_fail(text, "a quote is not closed");
-        } else {
-            text->word[text->count++] = c;
-            while (*c && !isspace((unsigned char)*c) && *c != '#')
-                c++;
-        }
-        if (*c == '#') {
-            *c = '\0';
-            break;
-        }
-        if (*c)
-            *c++ = '\0';
+    for (unsigned i = 0; i < text->count; i++) {
+        text->depth[i] = (unsigned char)*word;
+        text->word[i] = word + 1;
+        word += strlen(word + 1) + 2;
     }
-    return HD_OK;
-}
-
-hd_status sim_text_line(struct sim_text *text, bool *more)
-{
-    while (*text->next) {
-        char *line = text->next, *end = strchr(line, '\n');
-
-        text->line++;
-        if (end) {
-            *end = '\0';
-            text->next = end + 1;
-        } else {
-            text->next = line + strlen(line);
-        }
-        HDI_TRY(cut(text, line));
-        if (text->count > 0) {
-            *more = true;
-            return HD_OK;
-        }
-    }
-    *more = false;
     return HD_OK;
 }
 
@@ -163,19 +136,18 @@ hd_status sim_text_once(struct sim_text *text, bool named)
     const char *name = named && text->count > 1 ? text->word[1] : "";
     unsigned i = 0;
 
-    while (i < text->statements && (strcmp(text->statement[i].word, word) ||
-                                    strcmp(text->statement[i].name, name)))
+    while (i < text->once_count && (strcmp(text->once[i].word, word) ||
+                                    strcmp(text->once[i].name, name)))
         i++;
-    if (i < text->statements)
+    if (i < text->once_count)
         return sim_text_fail(text, "'%s%s%s' is given twice, first on line %u",
-                             word, *name ? " " : "", name,
-                             text->statement[i].line);
+                             word, *name ? " " : "", name, text->once[i].line);
     if (i == SIM_STATEMENTS)
         return sim_text_fail(text, "more than %d statements", SIM_STATEMENTS);
-    text->statement[i].word = word;
-    text->statement[i].name = name;
-    text->statement[i].line = text->line;
-    text->statements++;
+    text->once[i].word = word;
+    text->once[i].name = name;
+    text->once[i].line = text->line;
+    text->once_count++;
     return HD_OK;
 }
 
@@ -185,7 +157,7 @@ hd_status sim_text_key(struct sim_text *text, const char **key)
 
     for (unsigned i = 0; i < at; i++) {
         if (text->key[i] && strcmp(text->word[i], text->word[at]) == 0)
-            return sim_text_fail(text, "'%s' is given twice in this line",
+            return sim_text_fail(text, "'%s' is given twice in this statement",
                                  text->word[at]);
     }
     text->key[at] = true;

@@ -1,6 +1,8 @@
-// Text files of lines of words, for machines and workloads: "#" begins a
-// comment, quotes hold a name together, and every complaint names file and
-// line.
+// Machines and workloads: files of statements, each of which is a row of words
+// here, and every complaint names file and line. How a Lua program becomes
+// statements is in statements.c: `resource { "vector", 128, energy = 4 }` is
+// the words resource, vector, 128, energy, 4; what has a name comes last, by
+// name, and `name = true` is its name alone.
 #ifndef HEDDLE_SIM_TEXT_H
 #define HEDDLE_SIM_TEXT_H
 
@@ -15,19 +17,33 @@ enum {
     SIM_STATEMENTS = 64 // that are given once
 };
 
+struct sim_statement {
+    unsigned line, count; // of its words
+    size_t first;         // in `words`
+};
+
 struct sim_text {
     const char *path;
-    char *data; // words are cut out of it in place
-    char *next;
+    char *data;
+    char *next; // line of it, for who reads lines
     unsigned line;
-    unsigned count, used; // words of this line; those already read
-    char *word[SIM_WORDS];
-    bool key[SIM_WORDS]; // of this line: named something, see sim_text_key()
-    unsigned statements; // see sim_text_once()
+    // All statements, once they were read: their words lie one behind another,
+    // each behind a byte that says in how many tables it was.
+    bool is_read;
+    struct sim_statement *statement;
+    size_t statement_count, statement_room, statement_at;
+    char *words;
+    size_t word_size, word_room;
+    // This statement:
+    unsigned count, used; // words; those already taken
+    const char *word[SIM_WORDS];
+    unsigned char depth[SIM_WORDS]; // of tables around it
+    bool key[SIM_WORDS];            // it named something, see sim_text_key()
+    unsigned once_count;            // see sim_text_once()
     struct {
         const char *word, *name;
         unsigned line;
-    } statement[SIM_STATEMENTS];
+    } once[SIM_STATEMENTS];
     struct hd_error *error;
 };
 
@@ -42,24 +58,24 @@ hd_status sim_text_from(struct sim_text *text, const char *name,
                         const char *data, size_t size, struct hd_error *error);
 void sim_text_close(struct sim_text *text);
 
-// The next line that has words; *more false at the end.
-hd_status sim_text_line(struct sim_text *text, bool *more);
+// The next statement; *more false at the end.
+hd_status sim_text_statement(struct sim_text *text, bool *more);
 
-// The next word of the line, or NULL.
+// The next word of the statement, or NULL.
 const char *sim_text_word(struct sim_text *text);
 
 // Take the next word if it is this one.
 bool sim_text_is(struct sim_text *text, const char *word);
 
-// Complain when a line before began with the same word, and went on with the
-// same name where it is `named`.
+// Complain when a statement before began with the same word, and went on with
+// the same name where it is `named`.
 hd_status sim_text_once(struct sim_text *text, bool named);
 
 // Take the next word, of which there is one, as the name of something; complain
-// when it was taken as one in this line before.
+// when it was taken as one in this statement before.
 hd_status sim_text_key(struct sim_text *text, const char **key);
 
-// A complaint about this line. What cannot be printed is shown as "?".
+// A complaint about this statement. What cannot be printed is shown as "?".
 __attribute__((format(printf, 2, 3))) hd_status
 sim_text_fail(struct sim_text *text, const char *format, ...);
 

@@ -67,14 +67,16 @@ void sim_kernels_free(struct sim_kernels *kernels)
     *kernels = (struct sim_kernels){0};
 }
 
-// "NAME RATE ..." to the end of the line.
+// "NAME RATE ..." to the end of their table.
 static hd_status read_mix(const struct sim_machine *machine,
                           struct sim_text *text, double *flow)
 {
     uint32_t classes = 0; // as bits
+    unsigned first = text->used;
 
     *flow = 0;
-    while (text->used < text->count) {
+    while (text->used < text->count &&
+           text->depth[text->used] >= text->depth[first]) {
         const char *name = sim_text_word(text);
         unsigned c = 0;
         double rate;
@@ -86,7 +88,7 @@ static hd_status read_mix(const struct sim_machine *machine,
             return sim_text_fail(
                 text, "the machine has no instruction class '%s'", name);
         if (classes >> c & 1)
-            return sim_text_fail(text, "'%s' is given twice in this line",
+            return sim_text_fail(text, "'%s' is given twice in this statement",
                                  name);
         classes |= 1u << c;
         HDI_TRY(sim_text_real(text, name, 0, 1e6, &rate));
@@ -173,50 +175,52 @@ static hd_status read_kernel(struct sim_workload *workload,
                             text->path, text->line);
 }
 
-// "of A B C ..." or "LOW to HIGH".
+// "LOW to HIGH", or "A B C ...": one of these.
 static hd_status read_choice(struct sim_text *text, const char *what,
                              uint64_t least, uint64_t most,
                              struct sim_choice *choice)
 {
     *choice = (struct sim_choice){.set = true};
-    if (!sim_text_is(text, "of")) {
-        HDI_TRY(sim_text_number(text, what, least, most, &choice->low));
-        choice->high = choice->low;
-        if (sim_text_is(text, "to"))
-            HDI_TRY(
-                sim_text_number(text, what, choice->low, most, &choice->high));
-        return HD_OK;
-    }
-    while (text->used < text->count) {
+    do {
         if (choice->count == SIM_CHOICES)
             return sim_text_fail(text, "more than %d to choose from",
                                  SIM_CHOICES);
         HDI_TRY(sim_text_number(text, what, least, most,
                                 &choice->of[choice->count]));
         choice->count++;
+        if (choice->count > 1 || !sim_text_is(text, "to"))
+            continue;
+        choice->low = choice->of[0];
+        choice->count = 0;
+        return sim_text_number(text, what, choice->low, most, &choice->high);
+    } while (text->used < text->count);
+    if (choice->count == 1) {
+        choice->low = choice->high = choice->of[0];
+        choice->count = 0;
     }
-    return choice->count ? HD_OK : sim_text_fail(text, "%s of what?", what);
+    return HD_OK;
 }
 
 static hd_status read_run(struct sim_workload *workload, struct sim_text *text)
 {
+    struct sim_workload *w = workload;
+
     if (!sim_text_is(text, "lognormal"))
-        return sim_text_fail(text, "only 'run lognormal' can be generated");
-    HDI_TRY(sim_text_real(text, "mean of the logarithm", -30, 40,
-                          &workload->run_mean));
+        return sim_text_fail(text, "only \"lognormal\" runs can be generated");
+    HDI_TRY(
+        sim_text_real(text, "mean of the logarithm", -30, 40, &w->run_mean));
     HDI_TRY(sim_text_real(text, "deviation of the logarithm", 0, 20,
-                          &workload->run_deviation));
+                          &w->run_deviation));
     if (sim_text_is(text, "from"))
-        HDI_TRY(
-            sim_text_real(text, "shortest run", 1, 1e15, &workload->run_low));
-    if (sim_text_is(text, "to"))
-        HDI_TRY(sim_text_real(text, "longest run", workload->run_low, 1e15,
-                              &workload->run_high));
+        HDI_TRY(sim_text_real(text, "shortest run", 1, 1e15, &w->run_low));
     if (sim_text_is(text, "spread")) {
-        HDI_TRY(sim_text_real(text, "spread", 0, 100, &workload->spread_low));
-        HDI_TRY(sim_text_real(text, "spread", workload->spread_low, 100,
-                              &workload->spread_high));
+        HDI_TRY(sim_text_real(text, "spread", 0, 100, &w->spread_low));
+        HDI_TRY(
+            sim_text_real(text, "spread", w->spread_low, 100, &w->spread_high));
     }
+    if (sim_text_is(text, "to"))
+        HDI_TRY(
+            sim_text_real(text, "longest run", w->run_low, 1e15, &w->run_high));
     return HD_OK;
 }
 
@@ -233,9 +237,9 @@ static hd_status find_resource(const struct sim_machine *machine,
                                           name ? name : "");
 }
 
-static hd_status read_line(struct sim_workload *w,
-                           const struct sim_machine *machine,
-                           struct sim_text *text)
+static hd_status read_statement(struct sim_workload *w,
+                                const struct sim_machine *machine,
+                                struct sim_text *text)
 {
     const char *statement = text->word[0];
     uint64_t n;
@@ -329,9 +333,9 @@ hd_status sim_workload_read(struct sim_workload *workload,
                                .without = -1};
     snprintf(w->name, sizeof(w->name), "%.63s", text->path);
     for (;;) {
-        status = sim_text_line(text, &more);
+        status = sim_text_statement(text, &more);
         if (status == HD_OK && more)
-            status = read_line(w, machine, text);
+            status = read_statement(w, machine, text);
         if (status != HD_OK || !more)
             break;
     }

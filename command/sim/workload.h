@@ -1,20 +1,22 @@
 // A workload file: kernels that arrive at channels, written out or generated.
 //
-//     cycles 1000000                 # how long is simulated
-//     channels 8
-//     priorities 4
-//     kernel 0 at 120 priority 1 groups 24 waves 8 run 900 vector 8 memory 16
-//     kernel 1 at 130 priority 2 groups 10 waves 4 run 400 to 600 independent
-//     generate load 1.3              # the lines below say of what
-//     priority 4 3 2 1               # of channel 0, 1, 2, ... and again
-//     groups 8 to 127
-//     waves of 1 2 4 4 8 8 16 16     # one of these, or: waves 1 to 16
-//     need vector of 4 6 8 8 12 16 24 32
-//     need scalar 2 to 7
-//     shrink vector 96               # halve it while a unit's share is larger
-//     run lognormal 6.5 1.2 from 100 to 40000 spread 0.7 1.3
-//     independent 0.5 without memory # chance, only for kernels without it
-//     mix load 0.2 move 0.5          # instructions per wave and cycle
+//     cycles = 1000000             -- how long is simulated
+//     channels = 8
+//     priorities = 4
+//     kernel { 0, at = 120, priority = 1, groups = 24, waves = 8, run = 900,
+//              vector = 8, memory = 16 }
+//     kernel { 1, at = 130, run = { 400, to = 600 }, independent = true }
+//     generate { load = 1.3 }      -- the statements below say of what
+//     priority = { 4, 3, 2, 1 }    -- of channel 0, 1, 2, ... and again
+//     groups = { 8, to = 127 }
+//     waves = { 1, 2, 4, 4, 8, 8, 16, 16 } -- one of these
+//     need { "vector", 4, 6, 8, 8, 12, 16, 24, 32 }
+//     need { "scalar", 2, to = 7 }
+//     shrink { "vector", 96 }      -- halve it while a unit's share is larger
+//     run { "lognormal", 6.5, 1.2, from = 100, to = 40000, spread = { 0.7, 1.3
+//     } } independent = { 0.5, without = "memory" } -- chance, only for kernels
+//     without it mix { load = 0.2, move = 0.5 } -- instructions per wave and
+//     cycle
 //
 // A kernel is one packet of equal groups. `load` is offered work over the
 // machine: share of the most used resource x run time.

@@ -22,19 +22,22 @@ static void print(struct hdi_text *text, const struct hdi_machine *machine,
     hdi_calibration_weights(calibration, &slot, &local);
     hdi_text_print(
         text,
-        "# %s\n# Costs were measured as %s.\n# Instructions cost %s; "
+        "-- %s\n-- Costs were measured as %s.\n-- Instructions cost %s; "
         "energies are in proportion.\n",
         machine->processor[0] ? machine->processor : "This machine",
         calibration->energy ? "energy"
                             : "time: no energy counter can be read and moves",
         calibration->energy ? "picojoules" : "picoseconds");
     hdi_text_print(text,
-                   "name this-machine\nmodules %u\nunits 1\nwaves %u\n"
-                   "resource slots %u unit counted energy %u\n"
-                   "resource local %d module counted energy %u\n",
+                   "name = \"this-machine\"\nmodules = %u\nunits = 1\n"
+                   "waves = %u\n"
+                   "resource { \"slots\", %u, \"unit\", \"counted\", "
+                   "energy = %u }\n"
+                   "resource { \"local\", %d, \"module\", \"counted\", "
+                   "energy = %u }\n",
                    machine->cache_groups, waves, waves, slot, BLOCKS, local);
     for (unsigned w = 0; w < HDI_WORK_SLOT; w++)
-        hdi_text_print(text, "instruction %s %.6g\n",
+        hdi_text_print(text, "instruction { \"%s\", %.6g }\n",
                        hdi_work_name((enum hdi_calibrated_work)w),
                        calibration->cost[w]);
 }

@@ -448,8 +448,9 @@ static void a_calibration_is_a_machine_file(void)
     char *text = calibration_of(runtime, false);
 
     CHECK(strstr(text, "\nmodules ") && strstr(text, "\nwaves "));
-    CHECK(strstr(text, "\nresource slots ") && strstr(text, " energy 1000\n"));
-    CHECK(strstr(text, "\ninstruction load "));
+    CHECK(strstr(text, "\nresource { \"slots\", ") &&
+          strstr(text, " energy = 1000 }\n"));
+    CHECK(strstr(text, "\ninstruction { \"load\", "));
     free(text);
 
     FILE *full = fopen("/dev/full", "we");

@@ -2,6 +2,7 @@
 # timelines.
 . "$(dirname "$0")/common.sh"
 
+needs_lua
 examples=$SOURCE/examples/sim
 python=$(command -v python3)
 [ -n "$python" ] || echo "note: no python3; JSON and the terminal not tried"
@@ -28,42 +29,53 @@ expect 1 "a.workload" "$HEDDLE" sim a.workload
 # Wrong files: file, line, reason ----------------------------------------------
 
 cat >small.machine <<END
-name small
-modules 2
-units 2
-waves 4
-resource registers 4096 unit contiguous
-resource memory 64 module contiguous
+name = "small"
+modules = 2
+units = 2
+waves = 4
+resource { "registers", 4096, "unit", "contiguous" }
+resource { "memory", 64, "module", "contiguous" }
 END
 workload() {
-    printf '%s\n' "cycles 1000" "machine small.machine" "$@" >small.workload
+    printf '%s\n' "cycles = 1000" "machine = 'small.machine'" "$@" >small.workload
 }
 refuses() {
     expect 1 "$1" "$HEDDLE" sim small.workload
 }
 
-workload "kernel 0 run 10 registers 4096 memory 64" # all of a unit
+workload "kernel { 0, run = 10, registers = 4096, memory = 64 }" # all of a unit
 expect 0 "" "$HEDDLE" sim small.workload
-workload "kernel 0 run 10 registers 4097"
+workload "kernel { 0, run = 10, registers = 4097 }"
 refuses "small.workload:3: resource 'registers': a group needs 4097 blocks of one unit, which has 4096"
-workload "kernel 0 run 10 waves 3 registers 2049" # two waves on one unit
+workload "kernel { 0, run = 10, waves = 3, registers = 2049 }" # two waves on one unit
 refuses "small.workload:3: resource 'registers': a group needs 4098 blocks"
-workload "kernel 0 run 10 memory 65"
+workload "kernel { 0, run = 10, memory = 65 }"
 refuses "small.workload:3: resource 'memory': a group needs 65 blocks of one module, which has 64"
-workload "kernel 0 run 10 waves 9"
+workload "kernel { 0, run = 10, waves = 9 }"
 refuses "small.workload:3: a group of 9 waves; a module holds 8"
-workload "kernel 0 run 10 registers 1" "kernel 0 run ten"
+workload "kernel { 0, run = 10, registers = 1 }" "kernel { 0, run = 'ten' }"
 refuses "small.workload:4: run: 'ten' is not a whole number"
-workload "kernel 0 run 10" "cycles 2000"
+workload "kernel { 0, run = 10 }" "cycles = 2000"
 refuses "small.workload:4: 'cycles' is given twice, first on line 1"
 expect 1 "names no machine" "$HEDDLE" sim "$examples/standard.machine"
-workload "kernel 0 run 10"
+workload "kernel { 0, run = 10 }"
 sed 's/4096/32769/' small.machine >large.machine
 expect 1 "large.machine:5: blocks: 32769 is not within 1 to 32768" \
     "$HEDDLE" sim small.workload --machine large.machine
-printf 'modules 2\nunits\n' >cut.machine
+printf 'modules = 2\nunits = {}\n' >cut.machine
 expect 1 "cut.machine:2: units is missing" \
     "$HEDDLE" sim small.workload --machine cut.machine
+
+# What is measured of this machine can be simulated.
+expect 0 "*" "$HEDDLE" info --calibrate
+cp results/out this.machine
+printf 'cycles = 1000\nkernel { 0, run = 10, slots = 1, mix = { load = 1 } }\n' >this.workload
+expect 0 "" "$HEDDLE" sim this.workload --machine this.machine
+
+# The example of the documentation.
+sed -n '/^```lua/,/^```/p' "$SOURCE/docs/dispatch.md" | sed '1d;$d' >docs.machine
+printf 'cycles = 1000\nkernel { 0, run = 10, vector = 128, memory = 4 }\n' >docs.workload
+expect 0 "" "$HEDDLE" sim docs.workload --machine docs.machine
 
 # Results ----------------------------------------------------------------------
 
@@ -106,8 +118,8 @@ said "20000 cycles, seeds 1 to 1"
 said "plain"
 
 # Names are the user's.
-sed 's/^name .*/name "a\\b %s"/' small.machine >odd.machine
-printf 'name "c\\d\t"\n' | cat - small.workload >odd.workload
+sed 's/^name .*/name = "a\\\\b %s"/' small.machine >odd.machine
+printf '%s\n' 'name = "c\\d\t"' | cat - small.workload >odd.workload
 expect 0 "" "$HEDDLE" sim odd.workload --machine odd.machine --json
 is_json results/out <<'END'
 import json, sys
@@ -116,10 +128,10 @@ END
 
 # Cycles as far as they are counted: nothing overflows.
 end=2305843009213693952
-workload "kernel 0 run $end groups 20 waves 8 independent" \
-    "kernel 1 at $end run $end registers 9" \
-    "kernel 1 at 1152921504606846976 priority 2 run $end registers 4096" \
-    "kernel 1 priority 4 run 1 to $end groups 20 registers 3000"
+workload "kernel { 0, run = $end, groups = 20, waves = 8, independent = true }" \
+    "kernel { 1, at = $end, run = $end, registers = 9 }" \
+    "kernel { 1, at = 1152921504606846976, priority = 2, run = $end, registers = 4096 }" \
+    "kernel { 1, priority = 4, run = { 1, to = $end }, groups = 20, registers = 3000 }"
 for policy in plain balanced plain,patience=$end; do
     expect 0 "" "$HEDDLE" sim small.workload --cycles $end --policy $policy \
         --json

@@ -186,6 +186,11 @@ static struct hdi_class combined(const struct hdi_linear *l, LLVMValueRef value)
         return linear_by((int64_t)a.step + b.step, a.is_signed && b.is_signed,
                          a.is_unsigned && b.is_unsigned &&
                              (int64_t)a.step + b.step >= 0);
+    case LLVMXor: // with all ones: -1 - x
+        return LLVMIsAConstantInt(second) &&
+                       LLVMConstIntGetSExtValue(second) == -1
+                   ? linear_by(-(int64_t)a.step, a.is_signed, a.is_unsigned)
+                   : varying;
     case LLVMSub:
         return linear_by((int64_t)a.step - b.step,
                          a.is_signed && b.is_signed && LLVMGetNSW(value),

@@ -209,25 +209,40 @@ void hdi_prepare_constants(struct hdi_llvm *llvm, LLVMValueRef kernel)
                 LLVMSetMetadata(i, kind, nothing);
 }
 
-// Local ids are small: what is computed of them in 32 bits can then be computed
-// in 64 without casts, which would hide that neighbours are side by side.
-void hdi_prepare_ids(struct hdi_llvm *llvm, LLVMValueRef kernel)
+// From `begin` to before `end`.
+static LLVMValueRef range_of(const struct hdi_llvm *llvm, uint64_t begin,
+                             uint64_t end)
 {
     LLVMTypeRef type = LLVMInt64TypeInContext(llvm->context);
     LLVMMetadataRef bounds[2] = {
-        LLVMValueAsMetadata(LLVMConstNull(type)),
-        LLVMValueAsMetadata(LLVMConstInt(type, HDI_GROUP_ITEMS, false))};
-    LLVMValueRef range = LLVMMetadataAsValue(
-        llvm->context, LLVMMDNodeInContext2(llvm->context, bounds, 2));
+        LLVMValueAsMetadata(LLVMConstInt(type, begin, false)),
+        LLVMValueAsMetadata(LLVMConstInt(type, end, false))};
+
+    return LLVMMetadataAsValue(llvm->context,
+                               LLVMMDNodeInContext2(llvm->context, bounds, 2));
+}
+
+// Local ids and sizes are small: what is computed of them in 32 bits can then
+// be computed in 64 without casts, which would hide that neighbours are side by
+// side.
+void hdi_prepare_ids(struct hdi_llvm *llvm, LLVMValueRef kernel)
+{
+    LLVMValueRef id = range_of(llvm, 0, HDI_GROUP_ITEMS);
+    LLVMValueRef size = range_of(llvm, 1, HDI_GROUP_ITEMS + 1);
     unsigned kind =
         LLVMGetMDKindIDInContext(llvm->context, "range", strlen("range"));
 
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b;
          b = LLVMGetNextBasicBlock(b))
         for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
-             i = LLVMGetNextInstruction(i))
-            if (hdi_call_kind(i) == HDI_CALL_LOCAL_ID)
-                LLVMSetMetadata(i, kind, range);
+             i = LLVMGetNextInstruction(i)) {
+            enum hdi_call call = hdi_call_kind(i);
+            if (call == HDI_CALL_LOCAL_ID)
+                LLVMSetMetadata(i, kind, id);
+            else if (call == HDI_CALL_LOCAL_SIZE ||
+                     call == HDI_CALL_ENQUEUED_LOCAL_SIZE)
+                LLVMSetMetadata(i, kind, size);
+        }
 }
 
 // Whether a comparison asks what was read, itself or through a few operations.

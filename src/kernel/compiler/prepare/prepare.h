@@ -40,7 +40,7 @@ void hdi_prepare_visits(LLVMModuleRef module);
 // No event of a copy by the group is kept.
 void hdi_prepare_events(LLVMValueRef kernel);
 
-// Say how large local ids are.
+// Say how large local ids and sizes are.
 void hdi_prepare_ids(struct hdi_llvm *llvm, LLVMValueRef kernel);
 
 // Let volatile local memory be memory as any other, where nobody can tell.

@@ -47,17 +47,44 @@ static LLVMValueRef with_element(struct hdi_wide *w, LLVMValueRef all,
                : LLVMBuildInsertValue(b, all, one, lane, "");
 }
 
+// Whether all lanes of a vector are sooner stored and loaded one by one than
+// taken out of the register. Each is loaded, and used at once.
+static bool is_better_stored(const struct hdi_wide *w)
+{
+    const struct hdi_target *target = &w->emit->llvm->target;
+    return target->extract * w->lanes > target->stall + 2 * w->lanes;
+}
+
+static bool is_taken_apart(const struct hdi_wide *w, LLVMValueRef x)
+{
+    unsigned count = LLVMIsACallInst(x) ? LLVMGetNumArgOperands(x)
+                                        : (unsigned)LLVMGetNumOperands(x);
+
+    for (unsigned i = 0; i < count; i++)
+        if (hdi_linear_varies(w->linear, LLVMGetOperand(x, i)))
+            return true;
+    return false;
+}
+
 void hdi_by_lane_pure(struct hdi_wide *w, LLVMValueRef x)
 {
+    struct hdi_map stored = {0};
     bool is_void = LLVMGetTypeKind(LLVMTypeOf(x)) == LLVMVoidTypeKind;
     LLVMValueRef all =
         is_void ? NULL : LLVMGetPoison(hdi_wide_type(w, LLVMTypeOf(x)));
 
+    w->stored = is_better_stored(w) ? &stored : NULL;
+    if (w->stored && is_taken_apart(w, x))
+        hdi_note(w->emit->llvm, x, "lanes are extracted through memory");
     for (unsigned i = 0; i < w->lanes; i++) {
         LLVMValueRef one = copy_for(w, x, LLVMConstInt(w->emit->i32, i, false));
         if (!is_void)
             all = with_element(w, all, one, i);
     }
+    w->stored = NULL;
+    if (stored.failed)
+        w->vectors.failed = true;
+    hdi_map_clear(&stored);
     if (!is_void)
         hdi_map_set(&w->vectors, x, all);
 }

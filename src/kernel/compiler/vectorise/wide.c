@@ -136,13 +136,41 @@ LLVMValueRef hdi_wide_value(struct hdi_wide *w, LLVMValueRef value)
 // One lane
 // ---------------------------------------------------------------------
 
+// Volatile, or LLVM would take the lane out of the register again.
+static LLVMValueRef stored_element(struct hdi_wide *w, LLVMValueRef all,
+                                   LLVMValueRef lane)
+{
+    LLVMBuilderRef b = w->emit->builder;
+    LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(all));
+    LLVMValueRef memory = hdi_map_get(w->stored, all);
+
+    if (!memory) {
+        memory = hdi_emit_alloca(w->emit, LLVMTypeOf(all));
+        LLVMSetVolatile(LLVMBuildStore(b, all, memory), true);
+        hdi_map_set(w->stored, all, memory);
+    }
+    LLVMValueRef load = LLVMBuildLoad2(
+        b, type, LLVMBuildInBoundsGEP2(b, type, memory, &lane, 1, ""), "");
+    LLVMSetVolatile(load, true);
+    return load;
+}
+
+static bool is_of_bytes(const struct hdi_wide *w, LLVMValueRef all)
+{
+    LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(all));
+    return LLVMSizeOfTypeInBits(w->emit->llvm->layout, type) ==
+           8 * LLVMABISizeOfType(w->emit->llvm->layout, type);
+}
+
 static LLVMValueRef element(struct hdi_wide *w, LLVMValueRef all,
                             LLVMValueRef lane)
 {
     LLVMBuilderRef b = w->emit->builder;
 
     if (LLVMGetTypeKind(LLVMTypeOf(all)) == LLVMVectorTypeKind)
-        return LLVMBuildExtractElement(b, all, lane, "");
+        return w->stored && is_of_bytes(w, all)
+                   ? stored_element(w, all, lane)
+                   : LLVMBuildExtractElement(b, all, lane, "");
     if (LLVMIsAConstantInt(lane))
         return LLVMBuildExtractValue(
             b, all, (unsigned)LLVMConstIntGetZExtValue(lane), "");

@@ -18,6 +18,8 @@ struct hdi_wide {
     bool certain;      // all of them
     size_t at;         // position of the block at hand
     struct hdi_map vectors;  // kernel's value that varies: its copies
+    struct hdi_map *stored;  // vector: memory that single lanes are taken from,
+                             // NULL: they are taken from registers
     LLVMValueRef first_half; // store that waits for that of the next element
     LLVMValueRef first_of_record; // store that waits for others of its records
 };

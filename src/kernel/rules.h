@@ -20,6 +20,7 @@
     RULE(LAYOUTS, "layouts")     /* driver/versions.h */                      \
     RULE(LONE, "lone")           /* lanes/guard.h */                          \
     RULE(NARROW, "narrow")       /* prepare/narrow.h */                       \
+    RULE(NEAR, "near")           /* vectorise/near.h */                       \
     RULE(PAIR, "pair")           /* two accesses of 32 bits as one of 64 */   \
     RULE(PIECES, "pieces")       /* prepare/pieces.h */                       \
     RULE(RECORD, "record")       /* vectorise/record.c */                     \

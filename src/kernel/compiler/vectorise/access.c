@@ -6,6 +6,7 @@
 #include "kernel/compiler/ir/rules.h"
 #include "kernel/compiler/vectorise/ahead.h"
 #include "kernel/compiler/vectorise/bylane.h"
+#include "kernel/compiler/vectorise/near.h"
 
 #include <llvm-c/DebugInfo.h>
 #include <string.h>
@@ -16,6 +17,7 @@ enum {
 };
 
 static const char no_lanes[] = "vectors and structures have no lanes";
+static const char tested[] = "contiguity is tested at run time";
 static const char small[] = "elements of 8 or 16 bits at scattered addresses";
 
 LLVMTypeRef hdi_access_type(LLVMValueRef access)
@@ -465,6 +467,11 @@ static LLVMValueRef read_elements(struct hdi_wide *w, LLVMValueRef load,
                                           w, hdi_emit_operand(w->emit, pointer),
                                           -size * ((int64_t)w->lanes - 1)),
                                       align));
+    } else if (has_gather(w, type) && hdi_near_pays(w, pointer)) {
+        LLVMValueRef at,
+            is_near = hdi_near_ask(w, pointer, (uint64_t)size, &at);
+        hdi_note(w->emit->llvm, load, "%s", tested);
+        return load_neighbours(w, load, type, at, is_near);
     } else if (has_gather(w, type)) {
         hdi_note(w->emit->llvm, load, "reads from scattered addresses");
         result = hdi_access_gather(w, type, hdi_wide_value(w, pointer), align);
@@ -539,6 +546,11 @@ static void write_elements(struct hdi_wide *w, LLVMValueRef store,
     } else if (has_gather(w, type) && find_likely(w, pointer, size, &likely)) {
         LLVMValueRef is_near;
         LLVMValueRef at = likely_address(w, pointer, &likely, &is_near);
+        store_neighbours(w, store, value, at, is_near);
+    } else if (has_gather(w, type) && hdi_near_pays(w, pointer)) {
+        LLVMValueRef at,
+            is_near = hdi_near_ask(w, pointer, (uint64_t)size, &at);
+        hdi_note(w->emit->llvm, store, "%s", tested);
         store_neighbours(w, store, value, at, is_near);
     } else if (has_gather(w, type)) {
         hdi_note(w->emit->llvm, store, "writes to scattered addresses");

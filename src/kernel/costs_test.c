@@ -1,0 +1,129 @@
+// What is made of a kernel goes by what instructions of a processor cost, and
+// computes the same.
+#include <stdio.h>
+#include <string.h>
+
+#include "kernel/try.h"
+
+static const char source[] =
+    "kernel void count(global const uint *from, global uint *to,\n"
+    "                  local uint *part) {\n"
+    "    uint l = get_local_id(0);\n"
+    "    part[l] = 0;\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    atomic_add(&part[from[get_global_id(0)] & 31], 3);\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    to[get_global_id(0)] = part[l];\n"
+    "}\n"
+    // Neighbours where n has as many low bits as there are lanes.
+    "kernel void mask(global const uint *from, global uint *to,\n"
+    "                 local uint *part, uint n) {\n"
+    "    uint l = get_local_id(0), k = l & (n - 1), at = 2 * (l - k) + k;\n"
+    "    part[at] = from[get_global_id(0)];\n"
+    "    part[at + n] = l;\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    to[get_global_id(0)] = part[l] + 3 * part[l ^ n];\n"
+    "}\n"
+    // Numbers of 32 bits that no sum of ids and sizes outgrows.
+    "kernel void sums(global const float2 *from, global float2 *to,\n"
+    "                 local float2 *part) {\n"
+    "    int l = get_local_id(0), size = get_local_size(0);\n"
+    "    part[l] = from[l + 3 * size];\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    to[l + size] = part[size - 1 - l];\n"
+    "}\n";
+
+static const char stored[] = "line 6: lanes are extracted through memory\n";
+static const char looked_at[] = "contiguity is tested at run time";
+
+static struct hd_program *build_for(struct try *t, const char *cpus)
+{
+    const struct hd_program_params params = {
+        .path = "test.cl", .source = source, .cpus = cpus};
+    struct hd_program *p;
+    struct hd_error error;
+
+    CHECK_OK(hdi_program_create(&t->context, &params, &p, &error), error);
+    return p;
+}
+
+static bool says(struct hd_program *p, const char *name, const char *text)
+{
+    return strstr(hd_kernel_info(hd_program_find(p, name))->explanation, text);
+}
+
+static void costs_decide(struct try *t)
+{
+    if (!t->device->can.features) {
+        puts("not looked at: what other processors get");
+        return;
+    }
+    struct hd_program *zen = build_for(t, "znver4"),
+                      *xeon = build_for(t, "skylake-avx512");
+
+    CHECK(says(zen, "count", stored) && !says(xeon, "count", stored));
+    CHECK(says(zen, "mask", looked_at) && !says(xeon, "mask", looked_at));
+    CHECK(says(xeon, "mask", "scattered addresses"));
+    CHECK(!says(zen, "sums", looked_at));
+    hd_program_destroy(zen);
+    hd_program_destroy(xeon);
+}
+
+static void sums_of_sizes_are_neighbours(struct try *t)
+{
+    struct hd_program *p = try_build(t, source, NULL);
+
+    // The last line goes backwards, as vectors too.
+    CHECK(!says(p, "sums", "line 19: reads from scattered"));
+    CHECK(!says(p, "sums", "line 21: writes to scattered"));
+    hd_program_destroy(p);
+}
+
+enum {
+    N = 1024,
+    GROUP = 128
+};
+
+static void results_are_right(struct try *t)
+{
+    struct hd_program *p = try_build(t, source, NULL);
+    static uint32_t from[N], *pf = from, to[N], *pt = to;
+
+    for (uint32_t i = 0; i < N; i++)
+        from[i] = i * 2654435761u >> 7;
+    TRY_RUN(t, p, "count", ((struct try_range){1, {N}, {GROUP}, {0}}),
+            TRY_VALUE(pf), TRY_VALUE(pt), TRY_LOCAL(4 * GROUP));
+    for (uint32_t i = 0; i < N; i++) {
+        uint32_t sum = 0;
+        for (uint32_t k = 0; k < GROUP; k++)
+            sum += 3 * ((from[i / GROUP * GROUP + k] & 31) == i % GROUP);
+        CHECK(to[i] == sum);
+    }
+    for (uint32_t n = 1; n <= GROUP; n *= 2) {
+        uint32_t part[2 * GROUP];
+        TRY_RUN(t, p, "mask", ((struct try_range){1, {N}, {GROUP}, {0}}),
+                TRY_VALUE(pf), TRY_VALUE(pt), TRY_LOCAL(8 * GROUP),
+                TRY_VALUE(n));
+        for (uint32_t g = 0; g < N; g += GROUP) {
+            for (uint32_t l = 0; l < GROUP; l++) {
+                uint32_t k = l & (n - 1), at = 2 * (l - k) + k;
+                part[at] = from[g + l];
+                part[at + n] = l;
+            }
+            for (uint32_t l = 0; l < GROUP; l++)
+                CHECK(to[g + l] == part[l] + 3 * part[l ^ n]);
+        }
+    }
+    hd_program_destroy(p);
+}
+
+int main(void)
+{
+    struct try t = try_open();
+
+    costs_decide(&t);
+    sums_of_sizes_are_neighbours(&t);
+    results_are_right(&t);
+    try_close(&t);
+    return 0;
+}

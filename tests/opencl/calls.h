@@ -118,6 +118,11 @@ static inline void *any(struct thread *t, enum kind kind)
         void *gone = h->gone[next(t, h->gone_count)];
         return is_live(t, gone) ? NULL : gone;
     }
+    // Objects of several contexts do not mix.
+    if (kind == CONTEXT && next(t, 16))
+        return t->shared->d.context;
+    if (kind == DEVICE && next(t, 16))
+        return t->shared->d.device;
     for (int i = 0; i < 4; i++) {
         void *live = h->live[next(t, HELD)];
         if (live)

@@ -402,7 +402,9 @@ cl_int hdi_cl_enqueue(struct _cl_command_queue *queue,
     atomic_fetch_add_explicit(&begun, 1, memory_order_relaxed);
     pthread_mutex_lock(&queue->lock);
     bool ok = append(queue, event, record, wait_count, wait_list);
-    bool full = queue->unflushed >= UNFLUSHED;
+    // Nobody flushes a queue that was released, and is known of its events.
+    bool full =
+        queue->unflushed >= UNFLUSHED || hdi_cl_object_references(queue) == 0;
     pthread_mutex_unlock(&queue->lock);
     if (full)
         hdi_cl_flush(queue);

@@ -327,6 +327,37 @@ static void times_of_a_command_follow_each_other(void)
     close_rig(&r);
 }
 
+// The application finds a queue that it released through an event: what it
+// enqueues there runs though nobody will flush it.
+static void a_released_queue_runs_what_is_enqueued(void)
+{
+    struct rig r = open_rig(0);
+    cl_int error;
+    cl_command_queue queue = clCreateCommandQueue(
+        r.d.context, r.d.device, CL_QUEUE_PROFILING_ENABLE, &error);
+    cl_event first, second;
+    const struct timespec moment = {.tv_nsec = 1000000};
+
+    CL_OK(error);
+    CL_OK(clEnqueueMarkerWithWaitList(queue, 0, NULL, &first));
+    CL_OK(clReleaseCommandQueue(queue));
+    queue = NULL;
+    CL_OK(clGetEventInfo(first, CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue,
+                         NULL));
+    CL_OK(clEnqueueMarkerWithWaitList(queue, 0, NULL, &second));
+    CL_OK(clReleaseEvent(first));
+    // Asking for its status would flush it too.
+    cl_ulong ended = 0;
+    for (int i = 0; i < 20000 && ended == 0; i++) {
+        clGetEventProfilingInfo(second, CL_PROFILING_COMMAND_END, sizeof(ended),
+                                &ended, NULL);
+        nanosleep(&moment, NULL);
+    }
+    CHECK(ended != 0);
+    CL_OK(clReleaseEvent(second));
+    close_rig(&r);
+}
+
 int main(void)
 {
     many_commands_run_in_order();
@@ -338,5 +369,6 @@ int main(void)
     parts_of_the_device_wait_for_each_other();
     callbacks_come_once_and_from_a_thread_of_their_own();
     times_of_a_command_follow_each_other();
+    a_released_queue_runs_what_is_enqueued();
     return 0;
 }

@@ -320,7 +320,7 @@ static void launch(struct thread *t)
 static void move_buffer(struct thread *t)
 {
     cl_command_queue queue = next(t, 16) ? t->copies : junk(t);
-    cl_mem a = any(t, MEM), b = any(t, MEM);
+    cl_mem a = any(t, MEM), b = any(t, MEM), both[] = {a, b};
     size_t offset = a_size(t), size = a_size(t);
     cl_event list[3], made = NULL;
     const cl_event *given;
@@ -375,7 +375,7 @@ static void move_buffer(struct thread *t)
         break;
     default:
         note(t, t->api->clEnqueueMigrateMemObjects(
-                    queue, next(t, 3), next(t, 8) ? &a : NULL, some_flags(t),
+                    queue, next(t, 3), next(t, 8) ? both : NULL, some_flags(t),
                     count, given, event));
     }
     keep(t, EVENT, made);

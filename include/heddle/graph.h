@@ -268,6 +268,20 @@ HD_API hd_status hd_graph_set_argument(struct hd_graph *graph, hd_pass pass,
                                        const struct hd_pass_arg *arg,
                                        struct hd_error *error);
 
+/// Let a pass of a graph that is kept use resource `to` in place of `from`:
+/// wherever it reads, writes or copies the one, or passes it to a kernel. Both
+/// have the same type and size. Which passes depend on which follows from it,
+/// by the next run; nothing is built again.
+///
+/// Errors:  HD_EINVAL (no such pass or resource, one that the pass does not
+///          use, or uses already; a graph that is running, a pass that
+///          hd_graph_advance() has run), HD_EGRAPH (another type or size; a
+///          read of what nobody would write any more), HD_ENOTSUP (a field).
+///          Then nothing has changed.
+HD_API hd_status hd_graph_set_resource(struct hd_graph *graph, hd_pass pass,
+                                       hd_resource from, hd_resource to,
+                                       struct hd_error *error);
+
 /// Make `after` start only when `before` has finished, though they share
 /// nothing. A cycle is found when the graph is prepared.
 ///

@@ -103,7 +103,7 @@ hd_status hd_graph_set_argument(struct hd_graph *graph, hd_pass pass,
         (arg->is != HD_PASS_NUMBERS && arg->is != HD_PASS_BYTES))
         return hdi_fail(error, HD_EINVAL,
                         "%sonly numbers become other numbers, and bytes other "
-                        "bytes; hd_graph_input() changes what a resource holds",
+                        "bytes; hd_graph_set_resource() changes resources",
                         place);
     HDI_TRY(arg->is == HD_PASS_NUMBERS
                 ? set_numbers(graph, p, c, argument, arg, place, error)
@@ -111,6 +111,139 @@ hd_status hd_graph_set_argument(struct hd_graph *graph, hd_pass pass,
     // What a part touches may follow from the value.
     if (graph->prepared && p->split != HDI_NONE)
         graph->reweigh = true;
+    graph->recipe = (struct hdi_feedback_key){{0, 0}};
+    return HD_OK;
+}
+
+// Resources -------------------------------------------------------------------
+
+static bool uses(const struct hd_graph *graph, const struct hdi_pass *pass,
+                 uint32_t resource)
+{
+    for (uint32_t i = 0; i < pass->access_count; i++)
+        if (graph->accesses.at[pass->accesses + i].resource == resource)
+            return true;
+    return false;
+}
+
+static bool is_same_shape(const struct hdi_resource *a,
+                          const struct hdi_resource *b)
+{
+    bool same = a->type == b->type && a->shape.axes == b->shape.axes;
+
+    for (unsigned i = 0; same && i < a->shape.axes; i++)
+        same = a->shape.extent[i] == b->shape.extent[i];
+    return same;
+}
+
+static hd_status find_pass(struct hd_graph *graph, hd_pass pass,
+                           hd_resource from, hd_resource to,
+                           struct hdi_pass **found, struct hd_error *error)
+{
+    const struct hdi_resource *a, *b;
+
+    if (!graph || pass == 0 || pass > graph->passes.count ||
+        !(a = hdi_graph_find(graph, from)) || !(b = hdi_graph_find(graph, to)))
+        return hdi_fail(error, HD_EINVAL,
+                        "hd_graph_set_resource() takes a graph, one of its "
+                        "passes and two of its resources");
+    struct hdi_pass *p = *found = &graph->passes.at[pass - 1];
+    if (atomic_load_explicit(&graph->running, memory_order_acquire))
+        return hdi_fail(error, HD_EINVAL,
+                        "the graph is running: wait for its event first");
+    if (pass <= graph->done)
+        return hdi_fail(error, HD_EINVAL, HDI_PASS "it has run already",
+                        HDI_PASS_OF(p->where, p->name));
+    if (!uses(graph, p, from - 1) || (from != to && uses(graph, p, to - 1)))
+        return hdi_fail(error, HD_EINVAL, HDI_PASS "it %s '%s'",
+                        HDI_PASS_OF(p->where, p->name),
+                        uses(graph, p, from - 1) ? "uses both resources, also"
+                                                 : "does not use resource",
+                        uses(graph, p, from - 1) ? b->name : a->name);
+    if (a->map || b->map)
+        return hdi_fail(error, HD_ENOTSUP,
+                        HDI_PASS "'%s' is a field, which stays what it is",
+                        HDI_PASS_OF(p->where, p->name),
+                        a->map ? a->name : b->name);
+    if (!is_same_shape(a, b))
+        return hdi_fail(error, HD_EGRAPH,
+                        HDI_PASS "resource '%s' has another type or another "
+                                 "size than '%s'",
+                        HDI_PASS_OF(p->where, p->name), b->name, a->name);
+    return HD_OK;
+}
+
+static void replace(uint32_t *index, uint32_t from, uint32_t to)
+{
+    if (*index == from)
+        *index = to;
+}
+
+static void replace_all(struct hd_graph *graph, const struct hdi_pass *pass,
+                        uint32_t from, uint32_t to)
+{
+    for (uint32_t i = 0; i < pass->access_count; i++)
+        replace(&graph->accesses.at[pass->accesses + i].resource, from, to);
+    for (uint32_t i = 0; i < pass->command_count; i++) {
+        struct hdi_command *c = &graph->commands.at[pass->commands + i];
+        if (c->is != HD_DISPATCH && c->is != HD_SYNC && c->is != HD_CALL) {
+            replace(&c->from, from, to);
+            replace(&c->to, from, to);
+        }
+        for (uint32_t k = 0; c->is == HD_DISPATCH && k < c->arg_count; k++) {
+            struct hdi_argument *a = &graph->args.at[c->args + k];
+            if (a->is == HD_PASS_RESOURCE || a->is == HD_PASS_IMAGE)
+                replace(&a->index, from, to);
+        }
+    }
+}
+
+// Versions by program order, as if all passes were added again.
+static hd_status number_versions(struct hd_graph *graph, struct hd_error *error)
+{
+    for (uint32_t i = 0; i < graph->resources.count; i++) {
+        struct hdi_resource *r = &graph->resources.at[i];
+        r->versions = r->users = 0;
+        r->writer = HDI_NONE;
+    }
+    for (uint32_t i = 0; i < graph->passes.count; i++) {
+        const struct hdi_pass *p = &graph->passes.at[i];
+        for (uint32_t k = 0; k < p->access_count; k++) {
+            struct hdi_access *a = &graph->accesses.at[p->accesses + k];
+            struct hdi_resource *r = &graph->resources.at[a->resource];
+            if (a->reads && r->versions == 0 && !r->is_input)
+                return hdi_fail(error, HD_EGRAPH,
+                                HDI_PASS "it would read resource '%s', but no "
+                                         "pass before it would write it and "
+                                         "it is no input",
+                                HDI_PASS_OF(p->where, p->name), r->name);
+            a->version = r->versions;
+            r->users++;
+            if (a->writes) {
+                r->writer = i;
+                r->versions++;
+            }
+        }
+    }
+    return HD_OK;
+}
+
+hd_status hd_graph_set_resource(struct hd_graph *graph, hd_pass pass,
+                                hd_resource from, hd_resource to,
+                                struct hd_error *error)
+{
+    struct hdi_pass *p = NULL;
+    struct hd_error ignored;
+
+    HDI_TRY(find_pass(graph, pass, from, to, &p, error));
+    replace_all(graph, p, from - 1, to - 1);
+    hd_status status = number_versions(graph, error);
+    if (status != HD_OK) {
+        replace_all(graph, p, to - 1, from - 1);
+        number_versions(graph, &ignored);
+        return status;
+    }
+    hdi_graph_unprepare(graph);
     graph->recipe = (struct hdi_feedback_key){{0, 0}};
     return HD_OK;
 }

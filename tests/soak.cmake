@@ -22,7 +22,8 @@ foreach(name
     loop_test pool_test scope_test stack_test
     broker_test fault_test grid_test launch_test port_test stop_test units_test
     mailbox_test meeting_test team_test trace_test
-    cache_test program_test run_test runtime_test golden_test)
+    cache_test program_test run_test run_memory_test run_parts_test
+    run_started_test runtime_test golden_test)
   heddle_soak(${name})
 endforeach()
 heddle_soak(steal_stress 300000)

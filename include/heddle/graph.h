@@ -370,7 +370,7 @@ struct hd_graph_policy {
     enum hd_graph_goal goal;
     // HD_GRAPH_AUTO: the goal is memory when a run in least time may hold more
     // than this. 0: than is free when the graph is prepared [bytes]. It is
-    // memory too after a run that could not get any.
+    // memory too after a run that could not get any, which is run again.
     uint64_t memory;
     bool whole; // no pass is run in parts
     // Keep what is alive within so many bytes as far as can be, those of a

@@ -159,10 +159,11 @@ struct hdi_pass {
     _Atomic uint64_t busy; // over all workers, of the last run [ns]
 };
 
-// The job that lets a run grow.
+// The job that goes on with a run whose passes have ended.
 struct hdi_graph_growth {
     struct hd_work work;
     struct hd_graph *graph;
+    bool again; // it begins from the beginning, with less memory
 };
 
 // Passes of which only so many may be under way.

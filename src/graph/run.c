@@ -497,16 +497,36 @@ static void finish_run(struct hd_graph *graph)
 
 static void run_growth(struct hd_worker *worker, struct hd_job *job);
 
+// Whether a run that got no memory is to be run again, with as little as there
+// need be, from now on.
+static bool may_do_with_less(const struct hd_graph *graph)
+{
+    return graph->failed == HD_ENOMEM && graph->policy.goal == HD_GRAPH_AUTO &&
+           !graph->arena.planned && !graph->ran_short && !graph->keeps_all;
+}
+
+static void start_over(struct hd_graph *graph)
+{
+    hdi_graph_release(graph);
+    hdi_memory_drop(&graph->memory);
+    graph->ran_short = true;
+    hdi_graph_unprepare(graph);
+}
+
 // All passes have ended. More may come, in a job of its own: what is here may
 // lie above any number of passes.
 static void end_run(struct hd_graph *graph)
 {
-    if (!graph->params.grow || graph->failed != HD_OK ||
-        atomic_load(&graph->not_run) > 0) {
+    graph->growth.again = may_do_with_less(graph);
+    if (graph->growth.again) {
+        start_over(graph);
+    } else if (!graph->params.grow || graph->failed != HD_OK ||
+               atomic_load(&graph->not_run) > 0) {
         finish_run(graph);
         return;
+    } else {
+        harvest(graph);
     }
-    harvest(graph);
     graph->growth.work = (struct hd_work){.job = {.run = run_growth}};
     graph->growth.graph = graph;
     hd_submit_work(graph->context.launcher->pool, &graph->growth.work);
@@ -595,7 +615,7 @@ static void start_first(struct hd_graph *graph)
     count_down(graph);
 }
 
-// Let the program add passes, and run them. False: there are none.
+// Let the program add passes, or begin again. False: there is nothing to run.
 static bool grow(struct hd_graph *graph, struct hd_error *error)
 {
     const struct hd_graph_run_params params = graph->params;
@@ -603,19 +623,24 @@ static bool grow(struct hd_graph *graph, struct hd_error *error)
 
     error->status = HD_OK;
     error->text[0] = '\0';
+    // After a failure passes were stopped, which is over.
+    if (graph->growth.again)
+        atomic_store(&graph->stopped, false);
     if (is_stopped(graph)) {
         graph->failed = HD_ECANCELED;
         return false;
     }
-    graph->failed = params.grow(params.data, graph, error);
-    if (graph->failed == HD_OK && graph->passes.count > before)
+    bool again = graph->growth.again;
+    graph->failed = again ? HD_OK : params.grow(params.data, graph, error);
+    bool more = again || graph->passes.count > before;
+    if (graph->failed == HD_OK && more)
         graph->failed = make_ready(graph, &params, error);
     if (graph->failed != HD_OK) {
         graph->failure = *error;
         graph->failure.status = graph->failed;
         return false;
     }
-    return graph->passes.count > before;
+    return more;
 }
 
 static void run_growth(struct hd_worker *worker, struct hd_job *job)
@@ -661,13 +686,6 @@ hd_status hd_graph_run(struct hd_graph *graph,
     if (!graph)
         return hdi_fail(error, HD_EINVAL, "hd_graph_run() takes a graph");
     run_all(graph, params);
-    hd_status status = run(graph, params, error);
-    if (status != HD_ENOMEM || graph->policy.goal != HD_GRAPH_AUTO ||
-        graph->arena.planned)
-        return status;
-    // Once more, with as little memory as there need be; from now on.
-    graph->ran_short = true;
-    hdi_graph_unprepare(graph);
     return run(graph, params, error);
 }
 

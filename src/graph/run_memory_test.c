@@ -136,7 +136,18 @@ static void a_block_is_hardly_larger_than_what_lives_in_it(void)
     }
 }
 
-static void a_run_that_gets_no_memory_is_run_again_with_less(void)
+static void start_and_wait(struct hd_graph *g)
+{
+    hd_event event;
+
+    CHECK_OK(hd_graph_start(g, NULL, NULL, &event, &error), error);
+    CHECK_OK(hd_event_wait(launcher.pool, &event, 1, HD_FOREVER, &error),
+             error);
+    CHECK_OK(hd_event_status(launcher.pool, event, &error), error);
+    hd_event_release(launcher.pool, event);
+}
+
+static void a_run_that_gets_no_memory_is_run_again_with_less(bool started)
 {
     struct hd_buffer *input = new_buffer(800);
     struct hd_graph *g = diamond(input);
@@ -148,7 +159,10 @@ static void a_run_that_gets_no_memory_is_run_again_with_less(void)
     hd_graph_stats(g, &stats);
     CHECK(!stats.planned);
     atomic_store(&fake.fail_buffer, 2);
-    run_ok(g);
+    if (started)
+        start_and_wait(g);
+    else
+        run_ok(g);
     hd_graph_stats(g, &stats);
     CHECK(stats.planned && stats.heap < 800 * (3 + 4 + 5 + 6) + 1024);
     // Or it is known before that there will not be enough.
@@ -191,7 +205,8 @@ static void run_tests(void)
     spare_memory_is_used_again_and_let_go_in_need();
     graphs_in_one_block_give_the_same();
     a_block_is_hardly_larger_than_what_lives_in_it();
-    a_run_that_gets_no_memory_is_run_again_with_less();
+    a_run_that_gets_no_memory_is_run_again_with_less(false);
+    a_run_that_gets_no_memory_is_run_again_with_less(true);
     running_out_of_memory_ends_the_run_cleanly();
 }
 

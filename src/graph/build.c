@@ -253,6 +253,7 @@ hd_status hd_graph_limit(struct hd_graph *graph, const char *pass_class,
                         "the graph is running: wait for its event first");
     HDI_TRY(hdi_graph_find_class(graph, pass_class, &index, error));
     graph->classes.at[index - 1].most = most;
+    graph->recipe = (struct hdi_feedback_key){{0, 0}};
     return HD_OK;
 }
 

@@ -1,5 +1,6 @@
 // Integer division by 0, or of the least number by -1, has any value and does
 // nothing else: in every form, of scalars and vectors, guarded after the fact.
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -184,11 +185,52 @@ static void shared_divisors_make_vectors(struct try *t)
     hd_program_destroy(p);
 }
 
+// Quotients that may be estimated are within 2.5 units in the last place, of
+// vectors of every length.
+static void estimated_quotients_are_near(struct try *t, unsigned width)
+{
+    static const char source[] =
+        "kernel void k(global const float *a, global const float *d,"
+        " global float *o) {\n"
+        "    size_t i = get_global_id(0);\n"
+        "    VSTORE(VLOAD(i, a) / VLOAD(i, d), i, o);\n"
+        "}\n";
+    enum {
+        MANY = 4096
+    };
+    static float a[MANY * LONGEST], d[MANY * LONGEST], o[MANY * LONGEST];
+    float *pa = a, *pd = d, *po = o;
+    char options[128];
+    uint64_t state = 1;
+
+    for (unsigned i = 0; i < MANY * width; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        a[i] = ldexpf(1 + (float)(state >> 40) * 0x1p-24f, (int)(i % 40) - 20);
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        d[i] = ldexpf(1 + (float)(state >> 40) * 0x1p-24f, (int)(i % 30) - 15);
+    }
+    snprintf(options, sizeof(options),
+             "-cl-fast-relaxed-math -DVLOAD=vload%u -DVSTORE=vstore%u", width,
+             width);
+    struct hd_program *p = try_build(t, source, options);
+    TRY_RUN(t, p, "k", ((struct try_range){1, {MANY}, {16}, {0}}),
+            TRY_VALUE(pa), TRY_VALUE(pd), TRY_VALUE(po));
+    for (unsigned i = 0; i < MANY * width; i++) {
+        double exact = (double)a[i] / d[i];
+        double unit = ldexp(1, ilogb(exact) - 23);
+        CHECK(fabs(o[i] - exact) <= 2.5 * unit);
+    }
+    hd_program_destroy(p);
+}
+
 int main(void)
 {
+    static const unsigned widths[] = {2, 3, 4, 8, 16};
     struct try t = try_open();
 
     shared_divisors_make_vectors(&t);
+    for (size_t k = 0; k < sizeof(widths) / sizeof(widths[0]); k++)
+        estimated_quotients_are_near(&t, widths[k]);
     for (size_t f = 0; f < sizeof(forms) / sizeof(forms[0]); f++) {
         t.form = forms[f];
         the_rest_happens(&t);

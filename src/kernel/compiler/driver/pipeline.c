@@ -198,6 +198,11 @@ static void bound_shifts(struct hdi_work *w)
     hdi_faults_bound_shifts(w->module);
 }
 
+static void bound_quotients(struct hdi_work *w)
+{
+    hdi_code_bound_quotients(w->llvm, w->module);
+}
+
 static void begin_without_line(struct hdi_work *w)
 {
     if (!w->llvm->debug)
@@ -303,6 +308,7 @@ static const struct pass {
     LLVM(CODE, "tidy", ALL, "function(sroa," TIDY ")"),
     RUN(CODE, "optimise", ALL, optimise),
     CHANGE(CODE, "shifts", ALL, bound_shifts),
+    CHANGE(CODE, "quotients", ALL, bound_quotients),
     CHANGE(CODE, "lines", ALL, begin_without_line),
     CHANGE(CODE, "threads", ALL, measure_threads),
     RUN(CODE, "halves", ALL, link_halves),

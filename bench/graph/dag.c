@@ -138,22 +138,30 @@ static hd_status call(void *data, struct hd_error *failure)
     return HD_OK;
 }
 
+// Handles count from 1.
+static unsigned get_handles(const struct dag *dag, uint32_t task,
+                            uint32_t handles[8])
+{
+    unsigned count = 0;
+
+    for (uint32_t e = dag->first[task]; e < dag->first[task + 1]; e++)
+        handles[count++] = dag->before[e] + 1;
+    return count;
+}
+
 static void *order_build(struct dag *dag)
 {
     struct hd_graph *graph;
 
     check(hd_graph_create(runtime, &graph, &error));
     for (uint32_t i = 0; i < dag->count; i++) {
-        const struct hd_command command = {
-            .is = HD_CALL, .call = call, .data = &dag->tasks[i]};
-        const struct hd_pass_params params = {.commands = &command,
-                                              .command_count = 1};
-        hd_pass pass;
-        check(hd_graph_pass(graph, &params, &pass, &error));
-        // Handles count from 1.
-        for (uint32_t e = dag->first[i]; e < dag->first[i + 1]; e++)
-            check(
-                hd_graph_order(graph, dag->before[e] + 1, pass, NULL, &error));
+        hd_pass after[8], pass;
+        const struct hd_call_params params = {.call = call,
+                                              .data = &dag->tasks[i],
+                                              .after = after,
+                                              .after_count =
+                                                  get_handles(dag, i, after)};
+        check(hd_graph_call(graph, &params, &pass, &error));
     }
     check(hd_graph_prepare(graph, &error));
     return graph;
@@ -166,21 +174,17 @@ static void *resource_build(struct dag *dag)
 
     check(hd_graph_create(runtime, &graph, &error));
     for (uint32_t i = 0; i < dag->count; i++) {
-        const struct hd_command command = {
-            .is = HD_CALL, .call = call, .data = &dag->tasks[i]};
         hd_resource reads[8], write;
-        unsigned count = 0;
         hd_pass pass;
         check(hd_graph_resource(graph, "r", &shape, NULL, &write, &error));
-        for (uint32_t e = dag->first[i]; e < dag->first[i + 1]; e++)
-            reads[count++] = dag->before[e] + 1;
-        const struct hd_pass_params params = {.reads = reads,
-                                              .read_count = count,
+        const struct hd_call_params params = {.call = call,
+                                              .data = &dag->tasks[i],
+                                              .reads = reads,
+                                              .read_count =
+                                                  get_handles(dag, i, reads),
                                               .writes = &write,
-                                              .write_count = 1,
-                                              .commands = &command,
-                                              .command_count = 1};
-        check(hd_graph_pass(graph, &params, &pass, &error));
+                                              .write_count = 1};
+        check(hd_graph_call(graph, &params, &pass, &error));
     }
     check(hd_graph_prepare(graph, &error));
     return graph;

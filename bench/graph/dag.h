@@ -37,7 +37,7 @@ struct runner {
 };
 
 extern const struct runner floor_runner;    // one array, one thread
-extern const struct runner order_runner;    // passes, with hd_graph_order()
+extern const struct runner order_runner;    // passes that come after others
 extern const struct runner resource_runner; // passes that read and write
 #ifdef BENCH_TBB
 extern const struct runner tbb_runner;

@@ -256,6 +256,33 @@ HD_API hd_status hd_graph_pass(struct hd_graph *graph,
 HD_API hd_status hd_graph_limit(struct hd_graph *graph, const char *pass_class,
                                 unsigned most, struct hd_error *error);
 
+/// A pass that calls one function, as one with a single HD_CALL does.
+struct hd_call_params {
+    hd_status (*call)(void *data, struct hd_error *error);
+    void *data;           // must live as long as the graph is run
+    const hd_pass *after; // passes that it comes after
+    const hd_resource *reads, *writes, *overwrites; // as in hd_pass_params
+    unsigned after_count, read_count, write_count, overwrite_count;
+    const char *name, *where; // optional
+};
+
+/// Add a pass that calls a function: the same as hd_graph_pass() with one
+/// HD_CALL, and hd_graph_order() for each pass that it comes after.
+///
+/// A graph that has nothing but such passes, whichever function added them, no
+/// inputs and no outputs, is kept in little memory, some tens of bytes for a
+/// pass. If there are 64 of them and more for each worker, and they take less
+/// than 2.5 us on the average, the runs of it take no times of single passes
+/// (hd_pass_info), unless hd_graph_policy asks for them, and no memory for
+/// resources; one worker begins in program order, and others join it where
+/// passes are so long that this pays.
+///
+/// Errors:  HD_EINVAL (no function; no such pass or resource), HD_EGRAPH (a
+///          read of what nobody wrote and nobody handed in), HD_ENOMEM
+HD_API hd_status hd_graph_call(struct hd_graph *graph,
+                               const struct hd_call_params *params,
+                               hd_pass *pass, struct hd_error *error);
+
 /// Give a dispatch of a graph that is kept another value: argument `argument`
 /// of command `command` of a pass, both from 0 on. Numbers become as many other
 /// numbers, bytes as many other bytes. Nothing is built or prepared again.
@@ -377,6 +404,7 @@ struct hd_graph_policy {
     // cache for instance: while it is more, of the passes that are ready the
     // one goes first that lets most of it die. 0: urgency alone counts [bytes].
     uint64_t working_set;
+    bool times; // of every pass, however short: see hd_graph_call()
 };
 
 /// Say how to schedule the graph; NULL: as the scheduler thinks best. It is
@@ -475,7 +503,8 @@ HD_API unsigned hd_graph_pass_count(const struct hd_graph *graph);
 
 struct hd_pass_info {
     const char *name, *where;
-    uint64_t begin, end; // of the last run, since its start [ns]
+    uint64_t begin, end; // of the last run, since its start; 0: it took no
+                         // times, see hd_graph_call() [ns]
     uint64_t work_items; // over its dispatches
     uint64_t busy;       // in the last run, over all workers and units [ns]
     bool dropped;        // no output needs it; known once it is prepared

@@ -5,9 +5,10 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "launch/spread.h"
 #include "field/kernel.h"
 #include "field/map.h"
+#include "graph/compact.h"
+#include "launch/spread.h"
 
 // Building --------------------------------------------------------------------
 
@@ -20,6 +21,7 @@ hd_status hd_graph_cluster(struct hd_graph *graph, struct hd_cluster *cluster,
     if (graph->cluster && graph->cluster != cluster)
         return hdi_fail(error, HD_EINVAL,
                         "the graph has a cluster already: make another graph");
+    HDI_TRY(hdi_graph_expand(graph, error));
     graph->cluster = cluster;
     return HD_OK;
 }

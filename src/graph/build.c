@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "graph/agile.h"
 #include "graph/arena.h"
+#include "graph/compact.h"
 #include "graph/shelf.h"
 
 enum {
@@ -126,6 +127,11 @@ hd_status hdi_graph_create(const struct hdi_graph_context *context,
     }
     g->context = *context;
     hd_group_init(&g->group);
+    g->calls = hdi_calls_create();
+    if (!g->calls) {
+        hdi_graph_free(g);
+        return no_memory(error);
+    }
     *graph = g;
     return HD_OK;
 }
@@ -186,6 +192,7 @@ void hdi_graph_free(struct hd_graph *graph)
     free(graph->splits.at);
     free(graph->given);
     free(graph->classes.at);
+    hdi_calls_free(graph->calls);
     pthread_mutex_destroy(&graph->split_lock);
     pthread_mutex_destroy(&graph->ready_lock);
     pthread_mutex_destroy(&graph->lock);
@@ -205,6 +212,7 @@ hd_status hd_graph_set_policy(struct hd_graph *graph,
     if (atomic_load_explicit(&graph->running, memory_order_acquire))
         return hdi_fail(error, HD_EINVAL,
                         "the graph is running: wait for its event first");
+    HDI_TRY(policy ? hdi_graph_expand(graph, error) : HD_OK);
     graph->policy = policy ? *policy : defaults;
     graph->ran_short = false;
     hdi_graph_unprepare(graph);
@@ -308,26 +316,37 @@ hd_status hd_graph_resource(struct hd_graph *graph, const char *name,
                         "hd_graph_resource() takes a graph, a name, a shape "
                         "and a place for the handle");
 
+    if (hdi_compact_same(graph, name, shape, where)) {
+        *resource = graph->calls->resources.count;
+        return HD_OK;
+    }
+
     const struct hdi_type *type = NULL;
     uint64_t size = 0;
     HDI_TRY(check_shape(shape, name, where, &type, &size, error));
 
     const char *name_copy = hdi_graph_string(graph, name);
     const char *where_copy = hdi_graph_string(graph, where);
-    if (!name_copy || !where_copy || !HDI_ROOM(graph->resources, 1))
+    if (!name_copy || !where_copy)
         return no_memory(error);
 
-    struct hdi_resource *r = &graph->resources.at[graph->resources.count];
-    memset(r, 0, sizeof(*r));
-    r->name = name_copy;
-    r->where = where_copy;
-    r->type = type;
-    r->size = size;
-    r->shape = (struct hd_shape){
-        .type = type->name, .axes = shape->axes, .extent = {1, 1, 1}};
+    struct hdi_resource r = {
+        .name = name_copy,
+        .where = where_copy,
+        .type = type,
+        .size = size,
+        .shape = {.type = type->name, .axes = shape->axes, .extent = {1, 1, 1}},
+        .writer = HDI_NONE};
     for (unsigned i = 0; i < shape->axes; i++)
-        r->shape.extent[i] = shape->extent[i];
-    r->writer = HDI_NONE;
+        r.shape.extent[i] = shape->extent[i];
+    if (hdi_compact_resource(graph, &r)) {
+        *resource = graph->calls->resources.count;
+        return HD_OK;
+    }
+    HDI_TRY(hdi_graph_expand(graph, error));
+    if (!HDI_ROOM(graph->resources, 1))
+        return no_memory(error);
+    graph->resources.at[graph->resources.count] = r;
     *resource = ++graph->resources.count;
     return HD_OK;
 }
@@ -343,6 +362,7 @@ hd_status hd_graph_input(struct hd_graph *graph, hd_resource resource,
 {
     if (!graph)
         return hdi_fail(error, HD_EINVAL, "hd_graph_input() takes a graph");
+    HDI_TRY(hdi_graph_expand(graph, error));
 
     struct hdi_resource *r = hdi_graph_find(graph, resource);
     if (!r)
@@ -378,6 +398,7 @@ hd_status hd_graph_output(struct hd_graph *graph, const char *name,
     if (!graph || !name)
         return hdi_fail(error, HD_EINVAL,
                         "hd_graph_output() takes a graph and a name");
+    HDI_TRY(hdi_graph_expand(graph, error));
 
     struct hdi_resource *r = hdi_graph_find(graph, resource);
     if (!r)
@@ -415,6 +436,9 @@ hd_status hd_graph_order(struct hd_graph *graph, hd_pass before, hd_pass after,
 {
     if (!graph)
         return hdi_fail(error, HD_EINVAL, "hd_graph_order() takes a graph");
+    if (hdi_compact_order(graph, before, after, where))
+        return HD_OK;
+    HDI_TRY(hdi_graph_expand(graph, error));
     if (before == 0 || before > graph->passes.count || after == 0 ||
         after > graph->passes.count)
         return hdi_fail(error, HD_EINVAL,

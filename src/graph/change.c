@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "graph/compact.h"
 
 #define ARG "%s%spass '%s', command %u, argument %u: "
 #define ARG_OF(pass, command, index) \
@@ -95,6 +96,7 @@ hd_status hd_graph_set_argument(struct hd_graph *graph, hd_pass pass,
     struct hdi_pass *p = NULL;
     char place[512];
 
+    HDI_TRY(graph ? hdi_graph_expand(graph, error) : HD_OK);
     HDI_TRY(find(graph, pass, command, argument, arg, &p, error));
     const struct hdi_command *c = &graph->commands.at[p->commands + command];
     struct hdi_argument *old = &graph->args.at[c->args + argument];

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "graph/compact.h"
 #include "graph/language.h"
 #include "graph/shelf.h"
 
@@ -114,6 +115,7 @@ static hd_status make_graph(const struct hdi_graph_context *context,
     const struct hd_graph_program *program = language->program;
 
     HDI_TRY(hdi_graph_create(context, &language->graph, error));
+    hdi_graph_expand(language->graph, NULL); // it has nothing: that is easy
     language->graph->cluster = program->cluster;
     hide_first_line(text);
     if (program->started)

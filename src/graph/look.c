@@ -1,6 +1,6 @@
 // What a caller may ask about a graph.
 #include "base/error.h"
-#include "graph/model.h"
+#include "graph/compact.h"
 
 unsigned hd_graph_output_count(const struct hd_graph *graph)
 {
@@ -25,6 +25,9 @@ hd_status hd_graph_contents(const struct hd_graph *graph, hd_resource resource,
                             uint64_t offset, void *memory, uint64_t size,
                             struct hd_error *error)
 {
+    if (graph)
+        HDI_TRY(hdi_graph_expand((struct hd_graph *)(uintptr_t)graph, error));
+
     const struct hdi_resource *r =
         graph ? hdi_graph_find(graph, resource) : NULL;
 
@@ -50,14 +53,21 @@ hd_status hd_graph_contents(const struct hd_graph *graph, hd_resource resource,
 
 unsigned hd_graph_pass_count(const struct hd_graph *graph)
 {
+    if (graph->calls)
+        return graph->calls->passes.count;
     return graph->passes.count;
 }
 
 bool hd_graph_pass_info(const struct hd_graph *graph, unsigned index,
                         struct hd_pass_info *info)
 {
-    if (index >= graph->passes.count)
+    if (index >= hd_graph_pass_count(graph))
         return false;
+    if (graph->calls) {
+        struct hdi_calls_label label = hdi_calls_label(graph->calls, index);
+        *info = (struct hd_pass_info){.name = label.name, .where = label.where};
+        return true;
+    }
 
     const struct hdi_pass *p = &graph->passes.at[index];
     *info = (struct hd_pass_info){.name = p->name,
@@ -86,9 +96,17 @@ uint64_t hd_graph_peak_memory(const struct hd_graph *graph)
 void hd_graph_stats(const struct hd_graph *graph,
                     struct hd_graph_statistics *statistics)
 {
-    *statistics = (struct hd_graph_statistics){.passes = graph->passes.count};
+    *statistics =
+        (struct hd_graph_statistics){.passes = hd_graph_pass_count(graph)};
     if (!graph->prepared)
         return;
+    if (graph->calls) {
+        statistics->makespan = graph->took;
+        if (hdi_calls_link(graph->calls))
+            statistics->edges = statistics->barriers =
+                graph->calls->first[statistics->passes];
+        return;
+    }
     statistics->dropped = graph->dropped;
     statistics->known = graph->forecast.known;
     statistics->edges = graph->edges.count;

@@ -275,6 +275,7 @@ struct hdi_arena {
     struct hd_buffer *block, **made; // parts, while there is a block
 };
 
+struct hdi_calls;
 struct hdi_string_block;
 
 enum {
@@ -283,6 +284,8 @@ enum {
 
 struct hd_graph {
     struct hdi_graph_context context;
+    struct hdi_calls *calls; // all passes and resources there are; or NULL:
+                             // they are in the arrays, see compact.h
     HDI_ARRAY(struct hdi_resource) resources;
     HDI_ARRAY(struct hdi_pass) passes;
     HDI_ARRAY(struct hdi_access) accesses;

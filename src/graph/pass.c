@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "graph/agile.h"
+#include "graph/compact.h"
 
 enum {
     FIRST_SLOTS = 64 // of the table of kernels
@@ -646,6 +647,10 @@ hd_status hd_graph_pass(struct hd_graph *graph,
         return hdi_fail(error, HD_EINVAL,
                         "hd_graph_pass() takes a graph, parameters whose lists "
                         "are there, and a place for the handle");
+
+    if (hdi_compact_pass(graph, params, pass))
+        return HD_OK;
+    HDI_TRY(hdi_graph_expand(graph, error));
 
     struct plan plan = {.params = params,
                         .name = params->name ? params->name : "",

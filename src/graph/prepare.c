@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "graph/arena.h"
+#include "graph/compact.h"
 #include "graph/fit.h"
 #include "graph/order.h"
 #include "graph/shelf.h"
@@ -550,10 +551,11 @@ hd_status hd_graph_prepare(struct hd_graph *graph, struct hd_error *error)
 {
     if (!graph)
         return hdi_fail(error, HD_EINVAL, "hd_graph_prepare() takes a graph");
-    if (graph->prepared)
+    hd_status status = graph->calls ? hdi_compact_prepare(graph, error) : HD_OK;
+    if (status == HD_OK && graph->prepared)
         return HD_OK;
-
-    hd_status status = prepare(graph, error);
+    if (status == HD_OK && !graph->calls)
+        status = prepare(graph, error);
     if (status != HD_OK) {
         hdi_graph_unprepare(graph);
         return status;

@@ -2,6 +2,8 @@
 // no pass uses are left out, but for outputs.
 #include "graph/print.h"
 
+#include "graph/compact.h"
+
 #include "graph/picture.h"
 
 #include "base/text.h"
@@ -298,7 +300,8 @@ hd_status hd_graph_print(const struct hd_graph *graph,
 
     if (!graph || !file)
         return HD_EINVAL;
-    if (!hdi_graph_link((struct hd_graph *)(uintptr_t)graph) ||
+    struct hd_graph *g = (struct hd_graph *)(uintptr_t)graph;
+    if (hdi_graph_expand(g, NULL) != HD_OK || !hdi_graph_link(g) ||
         !hdi_picture_make(graph, &picture))
         return HD_ENOMEM;
     hdi_graph_print(graph, &picture, format, &text);

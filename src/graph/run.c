@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "graph/agile.h"
 #include "graph/arena.h"
+#include "graph/compact.h"
 #include "graph/order.h"
 #include "graph/perform.h"
 #include "graph/ready.h"
@@ -28,15 +29,16 @@
 
 // Passes ----------------------------------------------------------------------
 
-static void fail_run(struct hd_graph *graph, const struct hdi_pass *pass,
-                     hd_status status, const struct hd_error *error)
+static void fail_run(struct hd_graph *graph, const char *name,
+                     const char *where, hd_status status,
+                     const struct hd_error *error)
 {
     pthread_mutex_lock(&graph->lock);
     if (graph->failed == HD_OK) {
         graph->failed = status;
         graph->failure = *error;
         hdi_prefix_error(&graph->failure, "%s%spass '%s'",
-                         HDI_PASS_OF(pass->where, pass->name));
+                         HDI_PASS_OF(where, name));
     }
     pthread_mutex_unlock(&graph->lock);
     atomic_store_explicit(&graph->stopped, true, memory_order_relaxed);
@@ -45,7 +47,7 @@ static void fail_run(struct hd_graph *graph, const struct hdi_pass *pass,
 // Passes of this run that are not dropped.
 static uint32_t total(const struct hd_graph *graph)
 {
-    return graph->passes.count - graph->first - graph->dropped;
+    return hd_graph_pass_count(graph) - graph->first - graph->dropped;
 }
 
 static void tell_progress(struct hd_graph *graph, const struct hdi_pass *pass)
@@ -115,7 +117,7 @@ static void end_task(struct hd_graph *graph, struct hd_worker *worker,
     hdi_pass_end(graph, pass);
     trace_pass(graph, worker, task, pass);
     if (status != HD_OK)
-        fail_run(graph, pass, status, error);
+        fail_run(graph, pass->name, pass->where, status, error);
     if (split)
         end_part(graph, pass, split, status == HD_OK);
     else if (status == HD_OK)
@@ -573,6 +575,9 @@ static hd_status begin_run(struct hd_graph *graph,
         !hdi_group_done(
             &graph->group)) // what is left of the launches of the run before
         hd_group_wait(pool, &graph->group);
+    // Who is told of every pass, or adds to the results, needs the whole.
+    if (params && (params->progress || params->grow))
+        HDI_TRY(hdi_graph_expand(graph, error));
     HDI_TRY(make_ready(graph, params, error));
     graph->start = 0;
     hd_group_init(&graph->group);
@@ -580,6 +585,27 @@ static hd_status begin_run(struct hd_graph *graph,
     atomic_store_explicit(&graph->running, true, memory_order_relaxed);
     return HD_OK;
 }
+
+// Calls -----------------------------------------------------------------------
+
+static void fail_call(void *data, uint32_t pass, hd_status status,
+                      const struct hd_error *error)
+{
+    struct hd_graph *graph = data;
+    struct hdi_calls_label label = hdi_calls_label(graph->calls, pass);
+
+    fail_run(graph, label.name, label.where, status, error);
+}
+
+static void end_calls(void *data, uint32_t not_run)
+{
+    struct hd_graph *graph = data;
+
+    atomic_store_explicit(&graph->not_run, not_run, memory_order_relaxed);
+    end_run(graph);
+}
+
+// Starting --------------------------------------------------------------------
 
 // All are in the heap before the first job may look for the best of them. The
 // run may be over when this returns.
@@ -591,6 +617,16 @@ static void start_first(struct hd_graph *graph)
 
     if (graph->start == 0) // else the run has grown
         graph->start = hdi_now();
+    if (graph->calls) {
+        hdi_calls_start(graph->calls,
+                        &(struct hdi_calls_host){.pool = pool,
+                                                 .cancel = &graph->cancel,
+                                                 .group = &graph->group,
+                                                 .fail = fail_call,
+                                                 .end = end_calls,
+                                                 .data = graph});
+        return;
+    }
     // What starts stands for a task, so that the run does not end before.
     atomic_fetch_add_explicit(&graph->unfinished, 1, memory_order_relaxed);
     for (uint32_t i = graph->first; i < flow->count; i++) {
@@ -695,6 +731,7 @@ hd_status hd_graph_advance(struct hd_graph *graph,
 {
     if (!graph)
         return hdi_fail(error, HD_EINVAL, "hd_graph_advance() takes a graph");
+    HDI_TRY(hdi_graph_expand(graph, error));
     if (graph->done > 0 && graph->done == graph->passes.count)
         return HD_OK;
     if (!graph->keeps_all)

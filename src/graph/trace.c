@@ -2,6 +2,7 @@
 // lanes of their own, arrows from each to those that waited for it, how much
 // was alive, how many units were busy, and the graph itself.
 #include "base/error.h"
+#include "graph/compact.h"
 #include "graph/print.h"
 
 #include <inttypes.h>
@@ -176,6 +177,7 @@ hd_status hd_graph_trace_write(const struct hd_graph *graph, FILE *file,
         return hdi_fail(error, HD_EINVAL,
                         "the runtime was made without a trace; set "
                         "hd_runtime_params.trace");
+    HDI_TRY(hdi_graph_expand((struct hd_graph *)(uintptr_t)graph, error));
     hdi_launcher_trace(launcher);
     hd_status status = HD_ENOMEM;
     if (hdi_graph_link((struct hd_graph *)(uintptr_t)graph) &&

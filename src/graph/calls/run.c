@@ -1,0 +1,355 @@
+// Running a graph of calls.
+//
+// One worker begins alone, in program order. If passes turn out to take so long
+// that handing some to others pays, the passes that are left get counters, and
+// workers join: each has a few ready passes for itself, and puts half of them
+// where the others look when there are none. Which it is, is known before the
+// next run.
+//
+// Invariant: while workers join, a pass that is ready is in `shared`, in the
+// local stack of one job, or runs; so when all jobs are idle nothing is left.
+// The last job that leaves ends the run.
+#include "graph/calls/calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/pause.h"
+#include "steal/group.h"
+#include "steal/worker.h"
+
+enum {
+    STRETCH = 64,        // passes between two looks at the clock, at most
+    STRETCH_TIME = 2000, // and about this long [ns]
+    JOIN_TIME = 200,     // of a pass, from which on others join [ns]
+    SLOW_TIME = 10000,   // in which passes took so long, before they do [ns]
+    WORTH = 20000,       // of all that is left, that they join for [ns]
+    LINGER = 10000       // without a pass, before a worker leaves [ns]
+};
+
+static bool is_stopped(struct hdi_calls *calls)
+{
+    return atomic_load_explicit(&calls->stopped, memory_order_relaxed) ||
+           atomic_load_explicit(calls->host.cancel, memory_order_relaxed) ||
+           hdi_group_cancelled(calls->host.group);
+}
+
+// False: it failed.
+static bool call(struct hdi_calls *calls, uint32_t index,
+                 struct hd_error *error)
+{
+    const struct hdi_calls_pass *pass = hdi_calls_pass(calls, index);
+    hd_status status = calls->functions[pass->function](pass->data, error);
+
+    if (__builtin_expect(status == HD_OK, true))
+        return true;
+    calls->host.fail(calls->host.data, index, status, error);
+    atomic_store_explicit(&calls->stopped, true, memory_order_relaxed);
+    return false;
+}
+
+// The graph may be gone when this returns.
+static void end_run(struct hdi_calls *calls)
+{
+    uint32_t finished = atomic_load(&calls->finished);
+    uint32_t count = calls->passes.count;
+
+    if (finished == count && count > 0)
+        calls->pace = (atomic_load(&calls->busy) + count - 1) / count;
+    calls->host.end(calls->host.data, count - finished);
+}
+
+// Many workers ----------------------------------------------------------------
+
+static void run_job(struct hd_worker *worker, struct hd_job *job);
+
+// Under the lock: one more job, to be submitted after it; NULL: there are as
+// many as workers. Those that have no pass look for one by themselves.
+static struct hdi_calls_job *add_job(struct hdi_calls *calls)
+{
+    if (calls->active == calls->job_count || calls->idle > 0)
+        return NULL;
+    for (uint32_t i = 0; i < calls->job_count; i++) {
+        struct hdi_calls_job *job = &calls->jobs[i];
+        if (job->waits)
+            continue;
+        job->waits = true;
+        job->calls = calls;
+        job->work = (struct hd_work){.job = {.run = run_job}};
+        calls->active++;
+        return job;
+    }
+    return NULL;
+}
+
+// What a job has for itself.
+struct lane {
+    struct hdi_calls *calls;
+    uint32_t count, at[HDI_CALLS_LOCAL];
+    uint32_t finished;
+    uint64_t begin; // of the time that is counted as busy [ns]
+    struct hd_error error;
+};
+
+// Let others have `count` passes, those that have been ready longest.
+static void give(struct lane *lane, uint32_t count)
+{
+    struct hdi_calls *calls = lane->calls;
+
+    pthread_mutex_lock(&calls->lock);
+    uint32_t shared =
+        atomic_load_explicit(&calls->shared_count, memory_order_relaxed);
+    memcpy(&calls->shared[shared], lane->at, count * sizeof(uint32_t));
+    atomic_store_explicit(&calls->shared_count, shared + count,
+                          memory_order_relaxed);
+    struct hdi_calls_job *job = add_job(calls);
+    pthread_mutex_unlock(&calls->lock);
+    lane->count -= count;
+    memmove(lane->at, lane->at + count, lane->count * sizeof(uint32_t));
+    if (job)
+        hd_submit_work(calls->host.pool, &job->work);
+}
+
+// Under the lock: half of what is there, at least one if there is any.
+static bool take(struct lane *lane)
+{
+    struct hdi_calls *calls = lane->calls;
+    uint32_t shared =
+        atomic_load_explicit(&calls->shared_count, memory_order_relaxed);
+    uint32_t count = shared - shared / 2;
+
+    if (count > HDI_CALLS_LOCAL / 2)
+        count = HDI_CALLS_LOCAL / 2;
+    lane->count = count;
+    memcpy(lane->at, &calls->shared[shared - count], count * sizeof(uint32_t));
+    atomic_store_explicit(&calls->shared_count, shared - count,
+                          memory_order_relaxed);
+    return count > 0;
+}
+
+static void count_busy(struct lane *lane)
+{
+    atomic_fetch_add_explicit(&lane->calls->busy, hdi_now() - lane->begin,
+                              memory_order_relaxed);
+}
+
+// Get passes. False: there are none, the job has left, and if it was the last
+// one the run has ended and the graph may be gone.
+static bool refill(struct lane *lane)
+{
+    struct hdi_calls *calls = lane->calls;
+
+    pthread_mutex_lock(&calls->lock);
+    if (!take(lane)) {
+        uint64_t since = hdi_now();
+        count_busy(lane);
+        calls->idle++;
+        while (calls->idle < calls->active && !take(lane)) {
+            bool late = hdi_now() - since > LINGER;
+            if (late)
+                break;
+            pthread_mutex_unlock(&calls->lock);
+            for (int i = 0;
+                 i < 64 && atomic_load_explicit(&calls->shared_count,
+                                                memory_order_relaxed) == 0;
+                 i++)
+                hdi_pause();
+            pthread_mutex_lock(&calls->lock);
+        }
+        calls->idle--;
+        lane->begin = hdi_now();
+    }
+    bool left = lane->count == 0;
+    struct hdi_calls_job *job =
+        atomic_load_explicit(&calls->shared_count, memory_order_relaxed) > 0
+            ? add_job(calls)
+            : NULL;
+    if (left)
+        atomic_fetch_add_explicit(&calls->finished, lane->finished,
+                                  memory_order_relaxed);
+    bool last = left && --calls->active == 0;
+    pthread_mutex_unlock(&calls->lock);
+    if (job)
+        hd_submit_work(calls->host.pool, &job->work);
+    if (last)
+        end_run(calls);
+    return !left;
+}
+
+static void run_next(struct lane *lane)
+{
+    struct hdi_calls *calls = lane->calls;
+    uint32_t index = lane->at[--lane->count];
+
+    if (lane->count > 0 &&
+        atomic_load_explicit(&calls->shared_count, memory_order_relaxed) == 0)
+        give(lane, lane->count - lane->count / 2);
+    if (is_stopped(calls) || !call(calls, index, &lane->error))
+        return;
+    lane->finished++;
+    for (uint32_t i = calls->first[index]; i < calls->first[index + 1]; i++) {
+        uint32_t next = calls->after[i];
+        if (atomic_fetch_sub_explicit(&calls->left[next], 1,
+                                      memory_order_acq_rel) != 1)
+            continue;
+        if (lane->count == HDI_CALLS_LOCAL)
+            give(lane, HDI_CALLS_LOCAL / 2);
+        lane->at[lane->count++] = next;
+    }
+}
+
+static void run_lane(struct hdi_calls *calls)
+{
+    struct lane lane;
+
+    lane.calls = calls;
+    lane.count = lane.finished = 0;
+    lane.begin = hdi_now();
+    lane.error.status = HD_OK;
+    lane.error.text[0] = '\0';
+    while (refill(&lane))
+        while (lane.count > 0)
+            run_next(&lane);
+}
+
+static void run_job(struct hd_worker *worker, struct hd_job *job)
+{
+    struct hdi_calls_job *mine = (struct hdi_calls_job *)(void *)job;
+    struct hdi_calls *calls = mine->calls;
+
+    (void)worker;
+    pthread_mutex_lock(&calls->lock);
+    mine->waits = false; // the pool looks at it no more
+    pthread_mutex_unlock(&calls->lock);
+    run_lane(calls);
+}
+
+// Count what the passes from `at` on wait for, and let all workers have those
+// that wait for nothing. False without memory: then one worker goes on alone.
+static bool open_to_all(struct hdi_calls *calls, uint32_t at)
+{
+    uint32_t count = calls->passes.count, ready = 0;
+
+    if (!hdi_calls_link(calls))
+        return false;
+    if (!calls->left)
+        calls->left = malloc(count * sizeof(*calls->left));
+    if (!calls->shared)
+        calls->shared = malloc(count * sizeof(*calls->shared));
+    if (!calls->left || !calls->shared)
+        return false;
+    for (uint32_t i = at; i < count; i++)
+        atomic_store_explicit(&calls->left[i], 0, memory_order_relaxed);
+    for (uint32_t i = calls->first[at]; i < calls->first[count]; i++) {
+        _Atomic uint32_t *left = &calls->left[calls->after[i]];
+        atomic_store_explicit(
+            left, atomic_load_explicit(left, memory_order_relaxed) + 1,
+            memory_order_relaxed);
+    }
+    // The first is taken first.
+    for (uint32_t i = count; i-- > at;)
+        if (atomic_load_explicit(&calls->left[i], memory_order_relaxed) == 0)
+            calls->shared[ready++] = i;
+    atomic_store_explicit(&calls->shared_count, ready, memory_order_relaxed);
+    return true;
+}
+
+// One worker ------------------------------------------------------------------
+
+// How it goes, by the clock.
+struct going {
+    uint64_t mark; // the last look at it [ns]
+    uint64_t slow; // since passes have taken long [ns]
+    uint32_t stretch;
+};
+
+// Whether others should join for the `left` passes that are left.
+static bool look(struct going *going, uint32_t ran, uint32_t left)
+{
+    uint64_t now = hdi_now(), took = now - going->mark;
+
+    going->mark = now;
+    if (took < STRETCH_TIME / 2 && going->stretch < STRETCH)
+        going->stretch *= 2;
+    else if (took > STRETCH_TIME * 2 && going->stretch > 1)
+        going->stretch /= 2;
+    going->slow = took >= (uint64_t)JOIN_TIME * ran ? going->slow + took : 0;
+    return going->slow >= SLOW_TIME && going->slow > took &&
+           took / ran * left >= WORTH;
+}
+
+static void run_alone(struct hdi_calls *calls)
+{
+    uint32_t count = calls->passes.count, at = 0;
+    uint64_t begin = hdi_now();
+    struct going going = {.mark = begin, .stretch = 1};
+    bool alone = calls->job_count == 1, stopped = false;
+    struct hd_error error;
+
+    error.status = HD_OK;
+    error.text[0] = '\0';
+    while (at < count && !stopped) {
+        uint32_t from = at;
+        uint32_t end = count - at < going.stretch ? count : at + going.stretch;
+        while (at < end && !stopped) {
+            stopped = is_stopped(calls) || !call(calls, at, &error);
+            at += !stopped;
+        }
+        if (alone || stopped || at == count ||
+            !look(&going, at - from, count - at))
+            continue;
+        alone = !open_to_all(calls, at);
+        if (!alone)
+            break;
+    }
+    bool joined = at < count && !stopped;
+    atomic_fetch_add(&calls->finished, at);
+    atomic_fetch_add(&calls->busy, hdi_now() - begin);
+    if (joined)
+        run_lane(calls);
+    else
+        end_run(calls);
+}
+
+static void run_first(struct hd_worker *worker, struct hd_job *job)
+{
+    struct hdi_calls_job *mine = (struct hdi_calls_job *)(void *)job;
+    struct hdi_calls *calls = mine->calls;
+
+    (void)worker;
+    mine->waits = false;
+    if (calls->pace >= JOIN_TIME && calls->job_count > 1 &&
+        open_to_all(calls, 0))
+        run_lane(calls);
+    else
+        run_alone(calls);
+}
+
+// Runs ------------------------------------------------------------------------
+
+bool hdi_calls_prepare(struct hdi_calls *calls, unsigned workers)
+{
+    if (calls->job_count == workers)
+        return true;
+    free(calls->jobs);
+    calls->jobs = calloc(workers, sizeof(*calls->jobs));
+    calls->job_count = calls->jobs ? workers : 0;
+    return calls->jobs;
+}
+
+void hdi_calls_start(struct hdi_calls *calls, const struct hdi_calls_host *host)
+{
+    struct hdi_calls_job *job = &calls->jobs[0];
+
+    calls->host = *host;
+    atomic_store_explicit(&calls->stopped, false, memory_order_relaxed);
+    atomic_store_explicit(&calls->finished, 0, memory_order_relaxed);
+    atomic_store_explicit(&calls->busy, 0, memory_order_relaxed);
+    calls->active = 1;
+    calls->idle = 0;
+    job->calls = calls;
+    job->waits = true;
+    job->work = (struct hd_work){.job = {.run = run_first}};
+    hd_submit_work(host->pool, &job->work);
+}

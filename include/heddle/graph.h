@@ -270,9 +270,9 @@ struct hd_call_params {
 /// HD_CALL, and hd_graph_order() for each pass that it comes after.
 ///
 /// A graph that has nothing but such passes, whichever function added them, no
-/// inputs and no outputs, is kept in little memory, some tens of bytes for a
-/// pass. If there are 64 of them and more for each worker, and they take less
-/// than 2.5 us on the average, the runs of it take no times of single passes
+/// inputs and no outputs, is kept in little memory: some tens of bytes a pass.
+/// If there are 64 of them and more for each worker, and they take less than
+/// 2.5 us on the average, the runs of it take no times of single passes
 /// (hd_pass_info), unless hd_graph_policy asks for them, and no memory for
 /// resources; one worker begins in program order, and others join it where
 /// passes are so long that this pays.

@@ -192,7 +192,9 @@ static void *resource_build(struct dag *dag)
 
 static void heddle_run(void *graph)
 {
-    check(hd_graph_run(graph, NULL, &error));
+    const struct hd_graph_run_params params = {.here = true};
+
+    check(hd_graph_run(graph, &params, &error));
 }
 
 static void heddle_free(void *graph)

@@ -182,7 +182,8 @@ enum hd_command_is {
     HD_PREFETCH, // bring `to`, which is read, into the cache
     HD_FLUSH,    // write what caches have of `to` to memory
     HD_SYNC,     // the pass comes after all before it, and before all after it
-    HD_CALL      // call `call` on the worker that runs the pass
+    HD_CALL      // call `call` on the worker that runs the pass; see `here` of
+                 // hd_graph_run_params
 };
 
 /// A box of elements, in `to` and in `from` [elements]. A count of 0 in the
@@ -429,6 +430,11 @@ struct hd_graph_run_params {
     // what they want added. `data` is that of `progress`; optional.
     hd_status (*grow)(void *data, struct hd_graph *graph,
                       struct hd_error *error);
+    // hd_graph_run(): this thread need not only wait, it may run passes of a
+    // graph of short calls (see hd_graph_call()) in the place of a worker. No
+    // worker is woken then where one is enough. hd_pool_worker() knows such a
+    // call as none of a worker.
+    bool here;
 };
 
 /// Run every pass of the graph and wait. May be called again; each run starts

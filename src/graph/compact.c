@@ -178,8 +178,8 @@ static bool find_uses(const struct hdi_calls *calls, uint32_t pass,
     uint32_t begin = hdi_calls_pass(calls, pass)->uses;
     uint32_t end = hdi_calls_uses_end(calls, pass);
 
-    if (!hdi_graph_room((void **)&uses->at, &uses->room, end - begin,
-                        sizeof(*uses->at)))
+    if (!hdi_graph_room((void **)&uses->at, &uses->room,
+                        end - begin + UINT64_C(1), sizeof(*uses->at)))
         return false;
     memset(uses->count, 0, sizeof(uses->count));
     for (uint32_t i = begin; i < end; i++) {

@@ -166,7 +166,9 @@ static struct network *create_network(struct hd_graph *graph)
 static void run_and_check(struct hd_graph *graph, struct network *n,
                           unsigned run)
 {
-    CHECK_OK(hd_graph_run(graph, NULL, &error), error);
+    const struct hd_graph_run_params params = {.here = run % 2 == 0};
+
+    CHECK_OK(hd_graph_run(graph, &params, &error), error);
     for (unsigned i = 0; i < n->count; i++)
         CHECK(atomic_load(&n->passes[i].ended) == run &&
               atomic_load(&n->passes[i].began) == run);
@@ -288,6 +290,41 @@ static void other_workers_join_where_passes_are_long(void)
     CHECK_OK(hd_graph_run(graph, NULL, &error), error);
     CHECK(atomic_load(&m.came) == 300);
     CHECK(atomic_load(&m.met));
+    hd_graph_destroy(graph);
+}
+
+// Counts the calls on a thread.
+struct thread {
+    pthread_t thread;
+    atomic_uint calls;
+};
+
+static hd_status look_where(void *data, struct hd_error *failure)
+{
+    struct thread *t = data;
+
+    (void)failure;
+    atomic_fetch_add(&t->calls, pthread_equal(t->thread, pthread_self()) != 0);
+    return HD_OK;
+}
+
+static void the_calling_thread_runs_passes_if_it_may(void)
+{
+    const struct hd_graph_run_params params = {.here = true};
+    struct thread t = {.thread = pthread_self()};
+    struct hd_graph *graph = create();
+    hd_pass pass;
+
+    for (int i = 0; i < 300; i++)
+        CHECK_OK(hd_graph_call(
+                     graph,
+                     &(struct hd_call_params){.call = look_where, .data = &t},
+                     &pass, &error),
+                 error);
+    CHECK_OK(hd_graph_run(graph, NULL, &error), error);
+    CHECK(atomic_load(&t.calls) == 0);
+    CHECK_OK(hd_graph_run(graph, &params, &error), error);
+    CHECK(atomic_load(&t.calls) > 0);
     hd_graph_destroy(graph);
 }
 
@@ -658,6 +695,7 @@ int main(void)
         orders_may_be_stated_later();
         if (workers > 1)
             other_workers_join_where_passes_are_long();
+        the_calling_thread_runs_passes_if_it_may();
         times_are_taken_of_passes_that_are_long();
         progress_is_told_of_every_pass();
         other_passes_come_in_the_same_order();

@@ -608,8 +608,8 @@ static void end_calls(void *data, uint32_t not_run)
 // Starting --------------------------------------------------------------------
 
 // All are in the heap before the first job may look for the best of them. The
-// run may be over when this returns.
-static void start_first(struct hd_graph *graph)
+// run may be over when this returns. `here`: this thread may run passes.
+static void start_first(struct hd_graph *graph, bool here)
 {
     struct hd_pool *pool = graph->context.launcher->pool;
     const struct hdi_task_graph *flow = &graph->flow;
@@ -624,7 +624,8 @@ static void start_first(struct hd_graph *graph)
                                                  .group = &graph->group,
                                                  .fail = fail_call,
                                                  .end = end_calls,
-                                                 .data = graph});
+                                                 .data = graph},
+                        here);
         return;
     }
     // What starts stands for a task, so that the run does not end before.
@@ -696,7 +697,7 @@ static hd_status run(struct hd_graph *graph,
                      struct hd_error *error)
 {
     HDI_TRY(begin_run(graph, params, error));
-    start_first(graph);
+    start_first(graph, params && params->here);
     hd_group_wait(graph->context.launcher->pool, &graph->group);
     if (graph->failed == HD_OK)
         return HD_OK;
@@ -755,7 +756,7 @@ static bool run_started(struct hd_worker *worker, struct hdi_event *event,
 
     (void)worker, (void)error;
     s->began = true;
-    start_first(s->graph);
+    start_first(s->graph, false);
     return false;
 }
 

@@ -111,37 +111,44 @@ bool hdi_calls_add_resource(struct hdi_calls *calls,
 
 // Passes ----------------------------------------------------------------------
 
-static bool are_there(const struct hdi_calls *calls,
-                      const hd_resource *resources, unsigned count)
+// Uses that are being added, behind those there are.
+struct adding {
+    struct hdi_calls *calls;
+    uint32_t at; // where the next one goes
+    bool good;   // they name what is there
+};
+
+// A list of them may lie in two blocks.
+static inline void put(struct adding *adding, const uint32_t *handles,
+                       unsigned count, enum hdi_calls_how how, uint32_t limit)
 {
+    uint32_t *to = NULL, at = adding->at;
     bool good = true;
 
-    for (unsigned i = 0; i < count; i++)
-        good = good && resources[i] - 1 < calls->resources.count;
-    return good;
+    for (unsigned i = 0; i < count; i++, at++) {
+        if (i == 0 || at % HDI_CALLS_BLOCK == 0)
+            to = hdi_calls_at(&adding->calls->uses, at, sizeof(*to));
+        good &= handles[i] - 1 < limit;
+        *to++ = (handles[i] - 1) << 2 | (uint32_t)how;
+    }
+    adding->at = at;
+    adding->good &= good;
 }
 
-static bool is_fit(const struct hdi_calls *calls,
-                   const struct hd_call_params *p)
-{
-    for (unsigned i = 0; i < p->read_count; i++)
-        if (p->reads[i] - 1 >= calls->resources.count ||
-            !(*resource_at(calls, p->reads[i] - 1) & HDI_CALLS_WRITTEN))
-            return false;
-    for (unsigned i = 0; i < p->after_count; i++)
-        if (p->after[i] - 1 >= calls->passes.count)
-            return false;
-    return are_there(calls, p->writes, p->write_count) &&
-           are_there(calls, p->overwrites, p->overwrite_count);
-}
-
-static void add_uses(struct hdi_calls *calls, const uint32_t *handles,
-                     unsigned count, enum hdi_calls_how how)
+static bool are_written(const struct hdi_calls *calls,
+                        const hd_resource *resources, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
-        *(uint32_t *)hdi_calls_at(&calls->uses, calls->uses.count++,
-                                  sizeof(uint32_t)) =
-            (handles[i] - 1) << 2 | (uint32_t)how;
+        if (!(*resource_at(calls, resources[i] - 1) & HDI_CALLS_WRITTEN))
+            return false;
+    return true;
+}
+
+static void mark_written(struct hdi_calls *calls, const hd_resource *resources,
+                         unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        *resource_at(calls, resources[i] - 1) |= HDI_CALLS_WRITTEN;
 }
 
 // The same function again, as a rule; UINT32_MAX without memory.
@@ -150,6 +157,8 @@ static uint32_t find_function(struct hdi_calls *calls,
 {
     uint32_t count = calls->function_count;
 
+    if (count > 0 && calls->functions[count - 1] == function)
+        return count - 1;
     for (uint32_t i = count; i > 0 && count - i < LOOK_BACK; i--)
         if (calls->functions[i - 1] == function)
             return i - 1;
@@ -168,29 +177,35 @@ bool hdi_calls_add(struct hdi_calls *calls, const struct hd_call_params *params,
     uint32_t index = calls->passes.count;
 
     if (index == HDI_CALLS_MOST || uses > HDI_CALLS_MOST ||
-        calls->uses.count + uses > UINT32_MAX || !is_fit(calls, params) ||
+        calls->uses.count + uses > UINT32_MAX ||
         !make_room(&calls->passes, 1, sizeof(struct hdi_calls_pass)) ||
         !make_room(&calls->uses, (uint32_t)uses, sizeof(uint32_t)) ||
         (label && !grow((void **)&calls->labels, &calls->label_room,
                         calls->label_count + 1, sizeof(*calls->labels))))
         return false;
+
+    struct adding adding = {calls, calls->uses.count, true};
+    uint32_t resources = calls->resources.count;
+    put(&adding, params->reads, params->read_count, HDI_CALLS_READS, resources);
+    put(&adding, params->writes, params->write_count, HDI_CALLS_WRITES,
+        resources);
+    put(&adding, params->overwrites, params->overwrite_count,
+        HDI_CALLS_OVERWRITES, resources);
+    put(&adding, params->after, params->after_count, HDI_CALLS_AFTER, index);
+    if (!adding.good || !are_written(calls, params->reads, params->read_count))
+        return false;
     uint32_t function = find_function(calls, params->call);
     if (function == UINT32_MAX)
         return false;
 
+    *(struct hdi_calls_pass *)hdi_calls_at(&calls->passes, index,
+                                           sizeof(struct hdi_calls_pass)) =
+        (struct hdi_calls_pass){function, calls->uses.count, params->data};
     calls->linked = false;
     calls->passes.count++;
-    *hdi_calls_pass(calls, index) =
-        (struct hdi_calls_pass){function, calls->uses.count, params->data};
-    add_uses(calls, params->reads, params->read_count, HDI_CALLS_READS);
-    add_uses(calls, params->writes, params->write_count, HDI_CALLS_WRITES);
-    add_uses(calls, params->overwrites, params->overwrite_count,
-             HDI_CALLS_OVERWRITES);
-    add_uses(calls, params->after, params->after_count, HDI_CALLS_AFTER);
-    for (unsigned i = 0; i < params->write_count; i++)
-        *resource_at(calls, params->writes[i] - 1) |= HDI_CALLS_WRITTEN;
-    for (unsigned i = 0; i < params->overwrite_count; i++)
-        *resource_at(calls, params->overwrites[i] - 1) |= HDI_CALLS_WRITTEN;
+    calls->uses.count = adding.at;
+    mark_written(calls, params->writes, params->write_count);
+    mark_written(calls, params->overwrites, params->overwrite_count);
     if (label) {
         calls->labels[calls->label_count] = *label;
         calls->labels[calls->label_count++].pass = index;
@@ -208,7 +223,9 @@ bool hdi_calls_order(struct hdi_calls *calls, uint32_t from, uint32_t to,
             !make_room(&calls->uses, 1, sizeof(uint32_t)))
             return false;
         calls->linked = false;
-        add_uses(calls, &(uint32_t){from + 1}, 1, HDI_CALLS_AFTER);
+        *(uint32_t *)hdi_calls_at(&calls->uses, calls->uses.count++,
+                                  sizeof(uint32_t)) =
+            from << 2 | (uint32_t)HDI_CALLS_AFTER;
         return true;
     }
     if (!grow((void **)&calls->orders, &calls->order_room,

@@ -108,15 +108,20 @@ struct hdi_calls {
     bool linked;
     uint32_t *first, *after;
 
-    // What a pass takes, measured in the last run that ended well [ns]; 0: none
-    // has.
+    // What a pass takes of a processor, in the last run that ended well [ns];
+    // 0: none has.
     uint64_t pace;
+    // Where several workers took as long as one would, one runs the next graph
+    // alone, and more of them each time.
+    uint32_t apart, next_apart; // runs
 
     // A run.
     struct hdi_calls_host host;
     atomic_bool stopped;       // a pass has failed
     _Atomic uint32_t finished; // passes
     _Atomic uint64_t busy;     // over all workers [ns]
+    uint64_t begin;            // by the clock [ns]
+    bool joined;               // others may have passes of it
     _Atomic uint32_t *left;    // of each pass: those it still waits for
     pthread_mutex_t lock;      // for what follows
     uint32_t *shared;          // ready passes, for any worker
@@ -189,8 +194,9 @@ bool hdi_calls_link(struct hdi_calls *calls);
 bool hdi_calls_prepare(struct hdi_calls *calls, unsigned workers);
 
 // Start a run; host->end() is called when it has ended, maybe before this
-// returns. Prepared, and not running.
-void hdi_calls_start(struct hdi_calls *calls,
-                     const struct hdi_calls_host *host);
+// returns. `here`: this thread runs passes too, as one of as many as there are
+// workers. Prepared, and not running.
+void hdi_calls_start(struct hdi_calls *calls, const struct hdi_calls_host *host,
+                     bool here);
 
 #endif

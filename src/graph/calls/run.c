@@ -13,6 +13,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/pause.h"
@@ -25,8 +26,18 @@ enum {
     JOIN_TIME = 200,     // of a pass, from which on others join [ns]
     SLOW_TIME = 10000,   // in which passes took so long, before they do [ns]
     WORTH = 20000,       // of all that is left, that they join for [ns]
-    LINGER = 10000       // without a pass, before a worker leaves [ns]
+    LINGER = 10000,      // without a pass, before a worker leaves [ns]
+    MOST_APART = 31      // runs by one worker, before others may join again
 };
+
+// Processor time of this thread [ns]: other programs may have the core as well.
+static uint64_t used(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
 
 static bool is_stopped(struct hdi_calls *calls)
 {
@@ -35,18 +46,28 @@ static bool is_stopped(struct hdi_calls *calls)
            hdi_group_cancelled(calls->host.group);
 }
 
-// False: it failed.
-static bool call(struct hdi_calls *calls, uint32_t index,
-                 struct hd_error *error)
+static void fail(struct hdi_calls *calls, uint32_t index, hd_status status,
+                 const struct hd_error *error)
 {
-    const struct hdi_calls_pass *pass = hdi_calls_pass(calls, index);
-    hd_status status = calls->functions[pass->function](pass->data, error);
-
-    if (__builtin_expect(status == HD_OK, true))
-        return true;
     calls->host.fail(calls->host.data, index, status, error);
     atomic_store_explicit(&calls->stopped, true, memory_order_relaxed);
-    return false;
+}
+
+static void learn(struct hdi_calls *calls, uint32_t count)
+{
+    uint64_t busy = atomic_load(&calls->busy);
+
+    calls->pace = (busy + count - 1) / count;
+    if (!calls->joined) {
+        calls->apart -= calls->apart > 0;
+        return;
+    }
+    bool gained = hdi_now() - calls->begin < busy - busy / 16;
+    calls->next_apart = gained ? 0
+                        : calls->next_apart < MOST_APART
+                            ? calls->next_apart * 2 + 1
+                            : MOST_APART;
+    calls->apart = calls->next_apart;
 }
 
 // The graph may be gone when this returns.
@@ -55,8 +76,8 @@ static void end_run(struct hdi_calls *calls)
     uint32_t finished = atomic_load(&calls->finished);
     uint32_t count = calls->passes.count;
 
-    if (finished == count && count > 0)
-        calls->pace = (atomic_load(&calls->busy) + count - 1) / count;
+    if (finished == count)
+        learn(calls, count);
     calls->host.end(calls->host.data, count - finished);
 }
 
@@ -88,7 +109,7 @@ struct lane {
     struct hdi_calls *calls;
     uint32_t count, at[HDI_CALLS_LOCAL];
     uint32_t finished;
-    uint64_t begin; // of the time that is counted as busy [ns]
+    uint64_t begin; // of what is counted as busy, as used() tells [ns]
     struct hd_error error;
 };
 
@@ -130,7 +151,7 @@ static bool take(struct lane *lane)
 
 static void count_busy(struct lane *lane)
 {
-    atomic_fetch_add_explicit(&lane->calls->busy, hdi_now() - lane->begin,
+    atomic_fetch_add_explicit(&lane->calls->busy, used() - lane->begin,
                               memory_order_relaxed);
 }
 
@@ -158,7 +179,7 @@ static bool refill(struct lane *lane)
             pthread_mutex_lock(&calls->lock);
         }
         calls->idle--;
-        lane->begin = hdi_now();
+        lane->begin = used();
     }
     bool left = lane->count == 0;
     struct hdi_calls_job *job =
@@ -185,8 +206,15 @@ static void run_next(struct lane *lane)
     if (lane->count > 0 &&
         atomic_load_explicit(&calls->shared_count, memory_order_relaxed) == 0)
         give(lane, lane->count - lane->count / 2);
-    if (is_stopped(calls) || !call(calls, index, &lane->error))
+    if (is_stopped(calls))
         return;
+    const struct hdi_calls_pass *pass = hdi_calls_pass(calls, index);
+    hd_status status =
+        calls->functions[pass->function](pass->data, &lane->error);
+    if (status != HD_OK) {
+        fail(calls, index, status, &lane->error);
+        return;
+    }
     lane->finished++;
     for (uint32_t i = calls->first[index]; i < calls->first[index + 1]; i++) {
         uint32_t next = calls->after[i];
@@ -205,7 +233,7 @@ static void run_lane(struct hdi_calls *calls)
 
     lane.calls = calls;
     lane.count = lane.finished = 0;
-    lane.begin = hdi_now();
+    lane.begin = used();
     lane.error.status = HD_OK;
     lane.error.text[0] = '\0';
     while (refill(&lane))
@@ -252,6 +280,7 @@ static bool open_to_all(struct hdi_calls *calls, uint32_t at)
         if (atomic_load_explicit(&calls->left[i], memory_order_relaxed) == 0)
             calls->shared[ready++] = i;
     atomic_store_explicit(&calls->shared_count, ready, memory_order_relaxed);
+    calls->joined = true;
     return true;
 }
 
@@ -279,12 +308,36 @@ static bool look(struct going *going, uint32_t ran, uint32_t left)
            took / ran * left >= WORTH;
 }
 
+// Run passes from `at` up to `end`; returns how far it came: less when the run
+// is stopped.
+static uint32_t run_some(struct hdi_calls *calls, uint32_t at, uint32_t end,
+                         struct hd_error *error)
+{
+    const hdi_calls_function *functions = calls->functions;
+
+    while (at < end) {
+        const struct hdi_calls_pass *pass = hdi_calls_pass(calls, at);
+        uint32_t together = HDI_CALLS_BLOCK - at % HDI_CALLS_BLOCK;
+        uint32_t until = end - at < together ? end : at + together;
+        for (; at < until; at++, pass++) {
+            if (is_stopped(calls))
+                return at;
+            hd_status status = functions[pass->function](pass->data, error);
+            if (status == HD_OK)
+                continue;
+            fail(calls, at, status, error);
+            return at;
+        }
+    }
+    return at;
+}
+
 static void run_alone(struct hdi_calls *calls)
 {
     uint32_t count = calls->passes.count, at = 0;
-    uint64_t begin = hdi_now();
-    struct going going = {.mark = begin, .stretch = 1};
-    bool alone = calls->job_count == 1, stopped = false;
+    uint64_t begin = used();
+    bool alone = calls->job_count == 1 || calls->apart > 0, stopped = false;
+    struct going going = {.mark = hdi_now(), .stretch = alone ? count : 1};
     struct hd_error error;
 
     error.status = HD_OK;
@@ -292,38 +345,41 @@ static void run_alone(struct hdi_calls *calls)
     while (at < count && !stopped) {
         uint32_t from = at;
         uint32_t end = count - at < going.stretch ? count : at + going.stretch;
-        while (at < end && !stopped) {
-            stopped = is_stopped(calls) || !call(calls, at, &error);
-            at += !stopped;
-        }
+        at = run_some(calls, at, end, &error);
+        stopped = at < end;
         if (alone || stopped || at == count ||
             !look(&going, at - from, count - at))
             continue;
         alone = !open_to_all(calls, at);
         if (!alone)
             break;
+        going.stretch = count;
     }
     bool joined = at < count && !stopped;
     atomic_fetch_add(&calls->finished, at);
-    atomic_fetch_add(&calls->busy, hdi_now() - begin);
+    atomic_fetch_add(&calls->busy, used() - begin);
     if (joined)
         run_lane(calls);
     else
         end_run(calls);
 }
 
-static void run_first(struct hd_worker *worker, struct hd_job *job)
+static void begin(struct hdi_calls *calls)
 {
-    struct hdi_calls_job *mine = (struct hdi_calls_job *)(void *)job;
-    struct hdi_calls *calls = mine->calls;
-
-    (void)worker;
-    mine->waits = false;
-    if (calls->pace >= JOIN_TIME && calls->job_count > 1 &&
+    if (calls->pace >= JOIN_TIME && calls->job_count > 1 && calls->apart == 0 &&
         open_to_all(calls, 0))
         run_lane(calls);
     else
         run_alone(calls);
+}
+
+static void run_first(struct hd_worker *worker, struct hd_job *job)
+{
+    struct hdi_calls_job *mine = (struct hdi_calls_job *)(void *)job;
+
+    (void)worker;
+    mine->waits = false;
+    begin(mine->calls);
 }
 
 // Runs ------------------------------------------------------------------------
@@ -338,7 +394,8 @@ bool hdi_calls_prepare(struct hdi_calls *calls, unsigned workers)
     return calls->jobs;
 }
 
-void hdi_calls_start(struct hdi_calls *calls, const struct hdi_calls_host *host)
+void hdi_calls_start(struct hdi_calls *calls, const struct hdi_calls_host *host,
+                     bool here)
 {
     struct hdi_calls_job *job = &calls->jobs[0];
 
@@ -346,8 +403,14 @@ void hdi_calls_start(struct hdi_calls *calls, const struct hdi_calls_host *host)
     atomic_store_explicit(&calls->stopped, false, memory_order_relaxed);
     atomic_store_explicit(&calls->finished, 0, memory_order_relaxed);
     atomic_store_explicit(&calls->busy, 0, memory_order_relaxed);
+    calls->begin = hdi_now();
+    calls->joined = false;
     calls->active = 1;
     calls->idle = 0;
+    if (here) {
+        begin(calls);
+        return;
+    }
     job->calls = calls;
     job->waits = true;
     job->work = (struct hd_work){.job = {.run = run_first}};

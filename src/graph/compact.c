@@ -12,9 +12,13 @@ enum {
 
 // Adding ----------------------------------------------------------------------
 
-static bool same_text(const char *a, const char *b)
+// Texts are short here: a call of strcmp() would take longer.
+static inline bool same_text(const char *a, const char *b)
 {
-    return strcmp(a ? a : "", b ? b : "") == 0;
+    b = b ? b : "";
+    while (*a && *a == *b)
+        a++, b++;
+    return *a == *b;
 }
 
 static bool is_kind(const struct hdi_calls_kind *kind, const char *name,
@@ -22,7 +26,7 @@ static bool is_kind(const struct hdi_calls_kind *kind, const char *name,
 {
     if (!kind || kind->shape.axes != shape->axes || !shape->type ||
         !same_text(kind->name, name) || !same_text(kind->where, where) ||
-        strcmp(kind->shape.type, shape->type) != 0)
+        !same_text(kind->shape.type, shape->type))
         return false;
     for (unsigned i = 0; i < shape->axes; i++)
         if (kind->shape.extent[i] != shape->extent[i])

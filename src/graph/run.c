@@ -586,8 +586,6 @@ static hd_status begin_run(struct hd_graph *graph,
     return HD_OK;
 }
 
-// Calls -----------------------------------------------------------------------
-
 static void fail_call(void *data, uint32_t pass, hd_status status,
                       const struct hd_error *error)
 {
@@ -604,8 +602,6 @@ static void end_calls(void *data, uint32_t not_run)
     atomic_store_explicit(&graph->not_run, not_run, memory_order_relaxed);
     end_run(graph);
 }
-
-// Starting --------------------------------------------------------------------
 
 // All are in the heap before the first job may look for the best of them. The
 // run may be over when this returns. `here`: this thread may run passes.
@@ -687,7 +683,7 @@ static void run_growth(struct hd_worker *worker, struct hd_job *job)
 
     (void)worker;
     if (grow(graph, &error))
-        start_first(graph);
+        start_first(graph, false);
     else
         finish_run(graph);
 }

@@ -237,6 +237,7 @@ hd_status hd_graph_set_resource(struct hd_graph *graph, hd_pass pass,
     struct hdi_pass *p = NULL;
     struct hd_error ignored;
 
+    HDI_TRY(graph ? hdi_graph_expand(graph, error) : HD_OK);
     HDI_TRY(find_pass(graph, pass, from, to, &p, error));
     replace_all(graph, p, from - 1, to - 1);
     hd_status status = number_versions(graph, error);

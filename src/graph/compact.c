@@ -282,3 +282,31 @@ hd_status hdi_compact_prepare(struct hd_graph *graph, struct hd_error *error)
                ? HD_OK
                : hdi_fail(error, HD_ENOMEM, "no memory to prepare the graph");
 }
+
+// Running ---------------------------------------------------------------------
+
+static void fail_call(void *data, uint32_t pass, hd_status status,
+                      const struct hd_error *error)
+{
+    struct hd_graph *graph = data;
+    struct hdi_calls_label label = hdi_calls_label(graph->calls, pass);
+
+    hdi_graph_fail_run(graph, label.name, label.where, status, error);
+}
+
+static void end_calls(void *data, uint32_t not_run)
+{
+    hdi_graph_end_calls(data, not_run);
+}
+
+void hdi_compact_start(struct hd_graph *graph, bool here)
+{
+    const struct hdi_calls_host host = {.pool = graph->context.launcher->pool,
+                                        .cancel = &graph->cancel,
+                                        .group = &graph->group,
+                                        .fail = fail_call,
+                                        .end = end_calls,
+                                        .data = graph};
+
+    hdi_calls_start(graph->calls, &host, here);
+}

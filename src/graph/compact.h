@@ -29,4 +29,15 @@ bool hdi_compact_order(struct hd_graph *graph, hd_pass before, hd_pass after,
 // Prepare a compact graph, or expand it where it is not to run as one.
 hd_status hdi_compact_prepare(struct hd_graph *graph, struct hd_error *error);
 
+// Start a run of a compact graph, which is prepared; `here`: this thread may
+// run passes.
+void hdi_compact_start(struct hd_graph *graph, bool here);
+
+// What a run does then (run.c): a pass has failed; all have ended, and so many
+// failed or did not run.
+void hdi_graph_fail_run(struct hd_graph *graph, const char *name,
+                        const char *where, hd_status status,
+                        const struct hd_error *error);
+void hdi_graph_end_calls(struct hd_graph *graph, uint32_t not_run);
+
 #endif

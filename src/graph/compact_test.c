@@ -394,6 +394,34 @@ static void progress_is_told_of_every_pass(void)
     hd_graph_destroy(graph);
 }
 
+// More than one worker has room for.
+static void many_passes_become_ready_at_once(void)
+{
+    struct hd_graph *graph = create();
+    struct network *n = create_network(graph);
+    hd_pass pass, hub = 300;
+
+    for (unsigned i = 0; i < PASSES; i++) {
+        hd_pass before = i < hub ? i : hub;
+        n->passes[i].network = n;
+        n->passes[i].spin = i < hub ? 2000 : 300;
+        if (i > 0)
+            CHECK(comes_after(&n->passes[i], before - 1));
+        CHECK_OK(hd_graph_call(graph,
+                               &(struct hd_call_params){.call = run_pass,
+                                                        .data = &n->passes[i],
+                                                        .after = &before,
+                                                        .after_count = i > 0},
+                               &pass, &error),
+                 error);
+    }
+    n->count = PASSES;
+    for (unsigned run = 1; run <= 4; run++)
+        run_and_check(graph, n, run);
+    hd_graph_destroy(graph);
+    free(n);
+}
+
 // Other passes among them -----------------------------------------------------
 
 static void other_passes_come_in_the_same_order(void)
@@ -696,6 +724,7 @@ int main(void)
         if (workers > 1)
             other_workers_join_where_passes_are_long();
         the_calling_thread_runs_passes_if_it_may();
+        many_passes_become_ready_at_once();
         times_are_taken_of_passes_that_are_long();
         progress_is_told_of_every_pass();
         other_passes_come_in_the_same_order();

@@ -29,9 +29,9 @@
 
 // Passes ----------------------------------------------------------------------
 
-static void fail_run(struct hd_graph *graph, const char *name,
-                     const char *where, hd_status status,
-                     const struct hd_error *error)
+void hdi_graph_fail_run(struct hd_graph *graph, const char *name,
+                        const char *where, hd_status status,
+                        const struct hd_error *error)
 {
     pthread_mutex_lock(&graph->lock);
     if (graph->failed == HD_OK) {
@@ -117,7 +117,7 @@ static void end_task(struct hd_graph *graph, struct hd_worker *worker,
     hdi_pass_end(graph, pass);
     trace_pass(graph, worker, task, pass);
     if (status != HD_OK)
-        fail_run(graph, pass->name, pass->where, status, error);
+        hdi_graph_fail_run(graph, pass->name, pass->where, status, error);
     if (split)
         end_part(graph, pass, split, status == HD_OK);
     else if (status == HD_OK)
@@ -586,19 +586,8 @@ static hd_status begin_run(struct hd_graph *graph,
     return HD_OK;
 }
 
-static void fail_call(void *data, uint32_t pass, hd_status status,
-                      const struct hd_error *error)
+void hdi_graph_end_calls(struct hd_graph *graph, uint32_t not_run)
 {
-    struct hd_graph *graph = data;
-    struct hdi_calls_label label = hdi_calls_label(graph->calls, pass);
-
-    fail_run(graph, label.name, label.where, status, error);
-}
-
-static void end_calls(void *data, uint32_t not_run)
-{
-    struct hd_graph *graph = data;
-
     atomic_store_explicit(&graph->not_run, not_run, memory_order_relaxed);
     end_run(graph);
 }
@@ -614,14 +603,7 @@ static void start_first(struct hd_graph *graph, bool here)
     if (graph->start == 0) // else the run has grown
         graph->start = hdi_now();
     if (graph->calls) {
-        hdi_calls_start(graph->calls,
-                        &(struct hdi_calls_host){.pool = pool,
-                                                 .cancel = &graph->cancel,
-                                                 .group = &graph->group,
-                                                 .fail = fail_call,
-                                                 .end = end_calls,
-                                                 .data = graph},
-                        here);
+        hdi_compact_start(graph, here);
         return;
     }
     // What starts stands for a task, so that the run does not end before.

@@ -7,6 +7,7 @@
 
 struct hd_program {
     char *path;
+    unsigned held; // as often it is to be destroyed before it is
 };
 
 struct fake_counts fake;
@@ -41,6 +42,7 @@ hd_status __wrap_hdi_program_create(const struct hdi_program_context *context,
                                     const struct hd_program_params *params,
                                     struct hd_program **program,
                                     struct hd_error *error);
+void __wrap_hdi_program_hold(struct hd_program *program);
 void __wrap_hd_program_destroy(struct hd_program *program);
 unsigned __wrap_hd_program_kernel_count(const struct hd_program *program);
 const struct hd_kernel *__wrap_hd_program_kernel(
@@ -263,6 +265,7 @@ hd_status __wrap_hdi_program_create(const struct hdi_program_context *context,
     snprintf(fake.options, sizeof(fake.options), "%s", params->options);
     struct hd_program *p = malloc(sizeof(*p));
     p->path = strdup(path);
+    p->held = 0;
     fake.parts = params->part_count;
     for (struct fake_kernel *f = fake_kernels; f->name; f++)
         fill_kernel(f);
@@ -272,8 +275,17 @@ hd_status __wrap_hdi_program_create(const struct hdi_program_context *context,
     return HD_OK;
 }
 
+void __wrap_hdi_program_hold(struct hd_program *program)
+{
+    program->held++;
+}
+
 void __wrap_hd_program_destroy(struct hd_program *program)
 {
+    if (program->held > 0) {
+        program->held--;
+        return;
+    }
     atomic_fetch_sub(&fake.programs_alive, 1);
     free(program->path);
     free(program);

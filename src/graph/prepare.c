@@ -221,7 +221,11 @@ static hd_status build_program(struct hd_graph *graph,
     // Before it is read for the program: it may change between.
     uint64_t files =
         graph->context.shelf ? hdi_shelf_look(use->path, use->with) : 0;
-    hd_status status = create_program(graph, use, program, error);
+    *program = graph->context.shelf
+                   ? hdi_shelf_borrow(graph->context.shelf, use, files)
+                   : NULL;
+    hd_status status =
+        *program ? HD_OK : create_program(graph, use, program, error);
     if (status != HD_OK) {
         hdi_prefix_error(error, "%s%spass '%s'",
                          HDI_PASS_OF(pass->where, pass->name));

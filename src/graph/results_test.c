@@ -289,6 +289,9 @@ static void a_program_that_comes_again_is_not_generated(void)
     CHECK(run_kept(KEPT, "3", 16, &again) == 2 && again != first);
     CHECK(run_kept(KEPT "-- the same", "2", 16, &again) == 4 && again != first);
     CHECK(run_kept(KEPT, "2", 4, &again) == 1 && again == first);
+    // These are other graphs, but their kernels are those that were built.
+    CHECK(atomic_load(&fake.programs) == built + 1);
+    CHECK(atomic_load(&fake.programs_alive) == 1);
     // Another kernel, and one that may be made of other files.
     built = atomic_load(&fake.programs);
     write_kernel("kernel void halve(global double *x) { }");

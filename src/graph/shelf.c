@@ -120,6 +120,45 @@ static void look_at_kernels(struct hd_graph *graph)
             graph->kernels.at[i].kernel = NULL;
 }
 
+static bool keeps_nothing(const struct hd_program *program)
+{
+    for (unsigned i = 0; i < hd_program_kernel_count(program); i++)
+        if (hd_program_kernel(program, i)->keeps)
+            return false;
+    return true;
+}
+
+static struct hd_program *find_program(const struct hd_graph *graph,
+                                       const struct hdi_kernel_use *use,
+                                       uint64_t files)
+{
+    for (uint32_t i = 0; graph && i < graph->programs.count; i++) {
+        const struct hdi_program_use *p = &graph->programs.at[i];
+        if (p->files == files && strcmp(p->path, use->path) == 0 &&
+            strcmp(p->options, use->options) == 0 &&
+            strcmp(p->with, use->with) == 0 && keeps_nothing(p->program))
+            return p->program;
+    }
+    return NULL;
+}
+
+struct hd_program *hdi_shelf_borrow(struct hdi_shelf *shelf,
+                                    const struct hdi_kernel_use *use,
+                                    uint64_t files)
+{
+    struct hd_program *program = NULL;
+
+    if (files == 0)
+        return NULL;
+    pthread_mutex_lock(&shelf->lock);
+    for (int i = 0; i < HDI_SHELF_MOST && !program; i++)
+        program = find_program(shelf->graphs[i], use, files);
+    if (program)
+        hdi_program_hold(program);
+    pthread_mutex_unlock(&shelf->lock);
+    return program;
+}
+
 // Taking and putting --------------------------------------------------------
 
 struct hd_graph *hdi_shelf_take(struct hdi_shelf *shelf,

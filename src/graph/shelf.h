@@ -32,6 +32,12 @@ struct hd_graph *hdi_shelf_take(struct hdi_shelf *shelf,
 // Give up a graph that nobody uses: false when it is not to be kept.
 bool hdi_shelf_put(struct hd_graph *graph);
 
+// A program of a graph that is kept, of the same files and options, whose
+// kernels keep nothing in it; the caller's too. NULL: there is none.
+struct hd_program *hdi_shelf_borrow(struct hdi_shelf *shelf,
+                                    const struct hdi_kernel_use *use,
+                                    uint64_t files);
+
 // What the files of a kernel hold; 0 when other files may be part of it.
 uint64_t hdi_shelf_look(const char *path, const char *with);
 

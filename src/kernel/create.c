@@ -24,6 +24,7 @@ struct kept {
 };
 
 struct hd_program {
+    _Atomic uint32_t held;    // how often it is to be destroyed before it is
     struct hdi_build *builds; // of the same text, for different processors
     uint32_t build_count;
     const struct hdi_build *build; // the one that kernels are of
@@ -651,9 +652,27 @@ hd_status hdi_program_create(const struct hdi_program_context *context,
     return HD_OK;
 }
 
+void hdi_program_hold(struct hd_program *program)
+{
+    atomic_fetch_add_explicit(&program->held, 1, memory_order_relaxed);
+}
+
+// True: somebody else has it still.
+static bool let_go(struct hd_program *program)
+{
+    uint32_t held = atomic_load_explicit(&program->held, memory_order_acquire);
+
+    while (held > 0)
+        if (atomic_compare_exchange_weak_explicit(
+                &program->held, &held, held - 1, memory_order_acq_rel,
+                memory_order_acquire))
+            return true;
+    return false;
+}
+
 void hd_program_destroy(struct hd_program *program)
 {
-    if (!program)
+    if (!program || let_go(program))
         return;
     hd_program_destroy(program->others);
     hd_program_destroy(program->carried);

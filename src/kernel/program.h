@@ -61,6 +61,9 @@ struct hd_kernel {
     _Atomic uint32_t launches;
 };
 
+// It has one more owner: hd_program_destroy() is to be called once more.
+void hdi_program_hold(struct hd_program *program);
+
 // As hd_program_create(), hd_program_destroy().
 hd_status hdi_program_create(const struct hdi_program_context *context,
                              const struct hd_program_params *params,

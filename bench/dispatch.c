@@ -1,7 +1,8 @@
 // Dispatch: decisions per second, longest-run searches against a bit-by-bit
 // scan, and the standard workload against its bars. JSON lines on stdout.
 //
-//     bench_dispatch [--quick] [--json] [--case runs|decisions|units|standard]
+//     bench_dispatch [--quick] [--json] [--case runs|decisions|units|standard|
+//                    cores]
 //                    [EXAMPLES]
 //
 // EXAMPLES is the folder of standard.machine and standard-*.workload.
@@ -511,13 +512,95 @@ static void standard_workload(void)
     simulate_on_all_cores();
 }
 
+// What rules are worth where modules are cores that share a cache ------------
+
+static double mean_of_all(const struct sim_result *r)
+{
+    return r->wait.mean;
+}
+
+static double most_of_lowest(const struct sim_result *r)
+{
+    return r->by_priority[3].max;
+}
+
+static double work_not_done(const struct sim_result *r)
+{
+    return 1 / r->throughput;
+}
+
+static const struct {
+    const char *rule, *metric, *with, *without;
+    double (*figure)(const struct sim_result *);
+} rules[] = {
+    {"matching all heads", "time for the same work", "plain",
+     "plain,order=sticky", work_not_done},
+    {"windows", "longest wait of the lowest priority", "plain",
+     "plain,windows=0", most_of_lowest},
+    {"splitting", "mean wait", "plain", "plain,split=0", mean_of_all},
+    {"placement by what is left", "mean wait", "plain", "plain,place=next",
+     mean_of_all},
+    {"placement where it is tightest", "mean wait", "bestfit",
+     "bestfit,place=next", mean_of_all},
+};
+
+static void open_cores(struct sim_machine *machine,
+                       struct sim_workload *workload)
+{
+    struct hd_error error;
+    char path[4096];
+
+    snprintf(path, sizeof(path), "%s/cores.machine", examples);
+    if (sim_machine_open(machine, path, &error) != HD_OK)
+        stop(&error);
+    snprintf(path, sizeof(path), "%s/cores.workload", examples);
+    if (sim_workload_open(workload, machine, path, &error) != HD_OK)
+        stop(&error);
+}
+
+// Both policies have the same kernels.
+static void cores(void)
+{
+    struct sim_machine machine;
+    struct sim_workload workload;
+    struct hd_error error;
+    uint32_t count = quick ? 5 : SEEDS;
+
+    open_cores(&machine, &workload);
+    for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
+        const char *const texts[] = {rules[i].with, rules[i].without};
+        struct sim_result both[2][SEEDS];
+        double ratios[SEEDS];
+        char name[64];
+
+        for (int k = 0; k < 2; k++) {
+            struct sim_sweep sweep = {.machine = &machine,
+                                      .workload = &workload,
+                                      .first_seed = 1,
+                                      .count = count};
+            if (sim_policy_parse(texts[k], &sweep.policy, &error) != HD_OK ||
+                sim_sweep(&sweep, both[k], &error) != HD_OK)
+                stop(&error);
+        }
+        for (uint32_t s = 0; s < count; s++)
+            ratios[s] =
+                rules[i].figure(&both[0][s]) / rules[i].figure(&both[1][s]);
+        snprintf(name, sizeof(name), "8 modules of 8 cores, %s", rules[i].rule);
+        report(name, rules[i].metric, median(ratios, count), "ratio",
+               "without the rule", "<=", 1);
+    }
+    sim_workload_close(&workload);
+    sim_machine_close(&machine);
+}
+
 static const struct {
     const char *name;
     void (*measure)(void);
 } cases[] = {{"runs", longest_runs},
              {"decisions", decisions},
              {"units", waves_over_units},
-             {"standard", standard_workload}};
+             {"standard", standard_workload},
+             {"cores", cores}};
 
 int main(int argc, char **argv)
 {

@@ -98,6 +98,25 @@ static void makes(const char *text, struct hd_graph_program program,
     hd_graph_destroy(g);
 }
 
+static void classes_have_limits(void)
+{
+    struct hd_graph *g =
+        make("local a = resource('a', 'float', 8)\n"
+             "limit('io', 2)\n"
+             "local D = pass {name = 'D', write = {'to'}, class = 'io',\n"
+             "  run = function(p) p.class = nil; clear(p.to) end}\n"
+             "D {to = a} D {to = a, class = 'other' .. 1} limit('other1', 7)",
+             WITH(0));
+
+    CHECK(g->classes.count == 2 && g->passes.count == 2);
+    CHECK(strcmp(g->classes.at[0].name, "io") == 0 &&
+          g->classes.at[0].most == 2);
+    CHECK(strcmp(g->classes.at[1].name, "other1") == 0 &&
+          g->classes.at[1].most == 7);
+    CHECK(g->passes.at[0].class_index == 1 && g->passes.at[1].class_index == 2);
+    hd_graph_destroy(g);
+}
+
 static const struct hd_graph_source r1 = {
     .name = "r1", .shape = {.type = "float", .axes = 1, .extent = {64}}};
 
@@ -399,6 +418,17 @@ static void definitions_are_checked(void)
           "priority is \"high\", \"normal\" or \"low\", not boolean");
     makes(DEFINE("", "clear(p.to)") "D {to = a, priority = 'high'}", WITH(0),
           "D:>a.1");
+    fails("pass {class = 3, run = print}", "name of a class of passes, not "
+                                           "number");
+    fails("pass {class = '', run = print}", "not \"\"");
+    fails(DEFINE("", "clear(p.to)") "D {to = a, class = {}}",
+          "name of a class of passes, not table");
+    makes(DEFINE("", "clear(p.to)") "limit('io', 2) D {to = a, class = 'io'}",
+          WITH(0), "D:>a.1");
+    fails("limit('io', 0)", "how many of it may run at a time, 1 or more");
+    fails("limit('io', 1.5)", "1 or more");
+    fails("limit(1, 2)", "limit takes the name of a class");
+    fails_with("limit('', 2)", WITH(0), HD_EINVAL, "has a name");
     fails("pass {read = 'a', run = print}", "read takes a list of parameter");
     fails("pass {read = {3}, run = print}", "names of parameters, not number");
     fails("pass {name = 3, run = print}", "name takes a string, not number");
@@ -585,6 +615,7 @@ int main(void)
     CHECK(mkdtemp(folder));
     snprintf(path, sizeof(path), "%s/program.lua", folder);
     fake_open(&launcher, NULL, &context);
+    classes_have_limits();
     CHECK(strncmp(hdi_graph_language(), "Lua 5.4", 7) == 0);
     definitions_make_passes_by_what_is_known_at_run_time();
     blocks_of_a_stream_become_passes();

@@ -182,8 +182,11 @@ enum hd_command_is {
     HD_PREFETCH, // bring `to`, which is read, into the cache
     HD_FLUSH,    // write what caches have of `to` to memory
     HD_SYNC,     // the pass comes after all before it, and before all after it
-    HD_CALL      // call `call` on the worker that runs the pass; see `here` of
+    HD_CALL,     // call `call` on the worker that runs the pass; see `here` of
                  // hd_graph_run_params
+    // Copy all of `from` to `to` in another layout: vectors ("float4", w x h)
+    // to planes of their components ("float", w x h x 4), or back.
+    HD_LAYOUT
 };
 
 /// A box of elements, in `to` and in `from` [elements]. A count of 0 in the

@@ -1,4 +1,4 @@
-// Kept graphs whose passes are given other resources.
+// Kept graphs whose passes are given other resources, and layouts of these.
 #include "heddle/heddle.h"
 #include "tests/check.h"
 
@@ -125,6 +125,76 @@ static void what_would_break_the_graph_is_refused(void)
     hd_graph_destroy(e.graph);
 }
 
+static hd_resource add_typed(struct hd_graph *graph, const char *type,
+                             unsigned axes, uint64_t last)
+{
+    const struct hd_shape shape = {
+        .type = type, .axes = axes, .extent = {5, axes > 1 ? 3 : 1, last}};
+    hd_resource resource;
+
+    CHECK_OK(hd_graph_resource(graph, type, &shape, NULL, &resource, &error),
+             error);
+    return resource;
+}
+
+static hd_status add_layout(struct hd_graph *graph, hd_resource from,
+                            hd_resource to)
+{
+    const struct hd_command command = {.is = HD_LAYOUT, .from = from, .to = to};
+    const struct hd_pass_params params = {.name = "layout",
+                                          .reads = &from,
+                                          .read_count = 1,
+                                          .writes = &to,
+                                          .write_count = 1,
+                                          .commands = &command,
+                                          .command_count = 1};
+    hd_pass pass;
+
+    return hd_graph_pass(graph, &params, &pass, &error);
+}
+
+// Vectors become planes, and these the vectors that were.
+static void layouts_change_there_and_back(const char *vector,
+                                          const char *scalar, unsigned width,
+                                          unsigned padded, unsigned size)
+{
+    struct hd_graph *graph;
+    struct hd_graph_result r;
+    struct hd_buffer *buffer;
+    unsigned char *in;
+
+    CHECK_OK(hd_graph_create(runtime, &graph, &error), error);
+    hd_resource a = add_typed(graph, vector, 2, 1);
+    hd_resource b = add_typed(graph, scalar, 3, width);
+    hd_resource c = add_typed(graph, vector, 2, 1);
+    uint64_t bytes = 15ull * padded * size;
+    CHECK_OK(hd_buffer_create(runtime, bytes, &buffer, &error), error);
+    in = hd_buffer_host(buffer);
+    for (uint64_t i = 0; i < bytes; i++)
+        in[i] = (unsigned char)(i * 7 + 1);
+    CHECK_OK(hd_graph_input(graph, a, buffer, &error), error);
+    CHECK_OK(add_layout(graph, a, b), error);
+    CHECK_OK(add_layout(graph, b, c), error);
+    CHECK_OK(hd_graph_output(graph, "b", b, NULL, &error), error);
+    CHECK_OK(hd_graph_output(graph, "c", c, NULL, &error), error);
+    CHECK_OK(hd_graph_run(graph, NULL, &error), error);
+    CHECK(hd_graph_result(graph, 0, &r));
+    const unsigned char *planes = hd_buffer_host(r.buffer);
+    CHECK(hd_graph_result(graph, 1, &r));
+    const unsigned char *vectors = hd_buffer_host(r.buffer);
+    for (unsigned i = 0; i < 15; i++)
+        for (unsigned k = 0; k < width; k++) {
+            const unsigned char *at = in + (i * padded + k) * size;
+            CHECK(memcmp(planes + (k * 15 + i) * size, at, size) == 0);
+            CHECK(memcmp(vectors + (i * padded + k) * size, at, size) == 0);
+        }
+    CHECK_FAILS(add_layout(graph, a, c), HD_EGRAPH, error,
+                "one has vectors, and the other");
+    CHECK_FAILS(add_layout(graph, b, b), HD_EINVAL, error, "the same");
+    hd_graph_destroy(graph);
+    hd_buffer_destroy(buffer);
+}
+
 int main(void)
 {
     const struct hd_runtime_params params = {
@@ -133,6 +203,10 @@ int main(void)
     CHECK_OK(hd_runtime_create(&params, &runtime, &error), error);
     a_pass_uses_another_resource();
     what_would_break_the_graph_is_refused();
+    layouts_change_there_and_back("uchar4", "uchar", 4, 4, 1);
+    layouts_change_there_and_back("half2", "half", 2, 2, 2);
+    layouts_change_there_and_back("float3", "float", 3, 4, 4);
+    layouts_change_there_and_back("double16", "double", 16, 16, 8);
     hd_runtime_destroy(runtime);
     return 0;
 }

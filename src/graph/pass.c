@@ -1,5 +1,6 @@
 // The builder: passes, and the versions that program order gives them. As in
 // build.c, a failed call leaves no trace.
+#include "graph/layout.h"
 #include "graph/model.h"
 
 #include <stdlib.h>
@@ -329,6 +330,8 @@ static const char *transfer_word(enum hd_command_is is)
         return "fills";
     case HD_PREFETCH:
         return "prefetches";
+    case HD_LAYOUT:
+        return "lays out";
     default:
         return "flushes";
     }
@@ -411,6 +414,31 @@ static hd_status plan_copy(struct hd_graph *graph, const struct plan *plan,
     return check_region(plan, c, a, c->region.from, error);
 }
 
+static hd_status plan_layout(struct hd_graph *graph, const struct plan *plan,
+                             const struct hd_command *c, struct hd_error *error)
+{
+    if (!planned(graph, c->from) || c->from == c->to)
+        return hdi_fail(error, HD_EINVAL,
+                        HDI_PASS "it lays out resource '%s', which it neither "
+                                 "reads nor writes, or which is the same",
+                        HDI_PASS_OF(plan->where, plan->name),
+                        name_of(graph, c->from));
+    const struct hdi_resource *a = hdi_graph_find(graph, c->from);
+    const struct hdi_resource *b = hdi_graph_find(graph, c->to);
+    if (a->map || b->map)
+        return hdi_fail(
+            error, HD_ENOTSUP, HDI_PASS "it lays out '%s', which is a field",
+            HDI_PASS_OF(plan->where, plan->name), a->map ? a->name : b->name);
+    if (!hdi_layout_vectors(a, b))
+        return hdi_fail(error, HD_EGRAPH,
+                        HDI_PASS "it lays out '%s' (%s) as '%s' (%s); one has "
+                                 "vectors, and the other, with one more axis, "
+                                 "a plane for each of their components",
+                        HDI_PASS_OF(plan->where, plan->name), a->name,
+                        a->type->name, b->name, b->type->name);
+    return HD_OK;
+}
+
 static hd_status plan_transfer(struct hd_graph *graph, struct plan *plan,
                                const struct hd_command *c,
                                struct hd_error *error)
@@ -428,6 +456,8 @@ static hd_status plan_transfer(struct hd_graph *graph, struct plan *plan,
                         writes ? "write" : "use");
     if (c->is == HD_COPY)
         HDI_TRY(plan_copy(graph, plan, c, error));
+    if (c->is == HD_LAYOUT)
+        return plan_layout(graph, plan, c, error);
     if (c->is == HD_FILL)
         HDI_TRY(plan_pattern(graph, plan, c, error));
     return c->region.count[0] && writes
@@ -453,6 +483,7 @@ static hd_status plan_commands(struct hd_graph *graph, struct plan *plan,
         case HD_PREFETCH:
         case HD_FLUSH:
         case HD_SYNC:
+        case HD_LAYOUT:
             HDI_TRY(plan_transfer(graph, plan, c, error));
             break;
         case HD_CALL:
@@ -532,7 +563,8 @@ static void add_command(struct hd_graph *graph, const struct hd_command *c,
             add_arg(graph, &c->args[i]);
         return;
     }
-    command->from = c->is == HD_COPY ? c->from - 1 : HDI_NONE;
+    command->from =
+        c->is == HD_COPY || c->is == HD_LAYOUT ? c->from - 1 : HDI_NONE;
     command->to = HDI_NONE;
     if (c->is == HD_SYNC)
         return;
@@ -544,7 +576,7 @@ static void add_command(struct hd_graph *graph, const struct hd_command *c,
     command->to = c->to - 1;
     command->region = c->region;
     const struct hdi_resource *r = &graph->resources.at[command->to];
-    bool all = c->region.count[0] == 0;
+    bool all = c->region.count[0] == 0 || c->is == HD_LAYOUT;
     for (unsigned i = 0; i < 3; i++) {
         uint64_t extent = i < r->shape.axes ? r->shape.extent[i] : 1;
         if (all)
@@ -583,7 +615,8 @@ static void mark_whole(struct hd_graph *graph, const struct hdi_pass *pass)
         const struct hdi_command *c = &graph->commands.at[pass->commands + i];
         if (c->is == HD_DISPATCH || c->is == HD_CALL)
             break;
-        if ((c->is == HD_CLEAR || c->is == HD_FILL || c->is == HD_COPY) &&
+        if ((c->is == HD_CLEAR || c->is == HD_FILL || c->is == HD_COPY ||
+             c->is == HD_LAYOUT) &&
             is_all(graph, c))
             graph->accesses.at[graph->resources.at[c->to].access].whole = true;
     }

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "graph/agile.h"
+#include "graph/layout.h"
 #include "launch/seal.h"
 #include "launch/spread.h"
 
@@ -163,6 +164,25 @@ static void prefetch(const char *at, uint64_t size)
         __builtin_prefetch(at + i, 0, 2);
 }
 
+static hd_status lay_out(struct hd_graph *graph, const struct hdi_command *c,
+                         const struct hd_buffer *from, struct hd_buffer *to,
+                         struct hd_error *error)
+{
+    if (!graph->context.launcher->device->can.host_memory)
+        return hdi_fail(error, HD_ENOTSUP,
+                        "layouts change in memory of the host only; a kernel "
+                        "does it on %s",
+                        graph->context.launcher->device->can.description);
+    HDI_TRY(hdi_spread_use_home(from, 0, from->size, HDI_USE_READ, error));
+    HDI_TRY(hdi_spread_use_home(to, 0, to->size, HDI_USE_OVERWRITE, error));
+    hdi_seal_lift(to);
+    hd_status status =
+        hdi_layout_change(graph, &graph->resources.at[c->from], from->address,
+                          &graph->resources.at[c->to], to->address, error);
+    hdi_seal_restore(to);
+    return status;
+}
+
 hd_status hdi_transfer(struct hd_graph *graph, const struct hdi_pass *pass,
                        const struct hdi_command *command,
                        struct hd_error *error)
@@ -181,6 +201,9 @@ hd_status hdi_transfer(struct hd_graph *graph, const struct hdi_pass *pass,
             prefetch(to->address, graph->resources.at[command->to].size);
         return HD_OK;
     }
+    if (command->is == HD_LAYOUT)
+        return lay_out(graph, command, memory_of(graph, pass, command->from),
+                       to, error);
     copy_of(graph, command, &rows);
     if (command->is == HD_FILL)
         return fill_rows(graph, to, command, &rows, error);

@@ -133,6 +133,15 @@ static int fill(lua_State *lua)
     return hdi_command_end(lua);
 }
 
+// layout(from, to)
+static int layout(lua_State *lua)
+{
+    hd_resource from = check_operand(lua, 1, "layout");
+
+    return add(lua, HD_LAYOUT, from, check_operand(lua, 2, "layout"),
+               &(struct hd_region){0});
+}
+
 // prefetch(resource)
 static int prefetch(lua_State *lua)
 {
@@ -156,10 +165,9 @@ static int sync_passes(lua_State *lua)
 void hdi_transfers_add(lua_State *lua)
 {
     static const luaL_Reg functions[] = {
-        {"copy", copy},   {"clear", clear},
-        {"fill", fill},   {"prefetch", prefetch},
-        {"flush", flush}, {"sync", sync_passes},
-        {NULL, NULL}};
+        {"copy", copy},         {"clear", clear}, {"fill", fill},
+        {"prefetch", prefetch}, {"flush", flush}, {"sync", sync_passes},
+        {"layout", layout},     {NULL, NULL}};
 
     luaL_setfuncs(lua, functions, 0);
 }

@@ -7,6 +7,7 @@
 
 #include "failure.h"
 #include "heddle/kernel.h"
+#include "npz.h"
 #include "target.h"
 
 enum {
@@ -84,8 +85,8 @@ bool array_is_one(const char *place)
         snprintf(type, sizeof(type), "%.*s", (int)strcspn(at + 1, ","), at + 1);
         return find_type(type, &scalar, &width) != NULL;
     }
-    return ends_in(place, ".npy") || ends_in(place, ".raw") ||
-           ends_in(place, ".bin");
+    return ends_in(place, ".npy") || npz_is_one(place) ||
+           ends_in(place, ".raw") || ends_in(place, ".bin");
 }
 
 // Places ----------------------------------------------------------------------
@@ -117,7 +118,9 @@ static hd_status parse_place(const char *text, struct place *place,
     if (!place->path)
         return fail(error, HD_ENOMEM, "out of memory");
     if (!at)
-        return ends_in(text, ".npy") ? HD_OK : bad_place(text, error);
+        return ends_in(text, ".npy") || npz_is_one(text)
+                   ? HD_OK
+                   : bad_place(text, error);
     place->path[at - text] = '\0';
     const char *rest = at + 1 + strcspn(at + 1, ",");
     snprintf(type, sizeof(type), "%.*s", (int)(rest - at - 1), at + 1);
@@ -134,7 +137,8 @@ static hd_status parse_place(const char *text, struct place *place,
         place->extent[place->axes++] = n;
         rest = end;
     }
-    if (*rest || (place->axes == 0 && !ends_in(place->path, ".npy")))
+    if (*rest || (place->axes == 0 && !ends_in(place->path, ".npy") &&
+                  !npz_is_one(place->path)))
         return bad_place(text, error);
     return HD_OK;
 }
@@ -375,17 +379,19 @@ hd_status array_read(const char *text, struct array *array,
     struct array read = {0};
     struct place place;
 
+    FILE *file = NULL;
+    void *memory = NULL;
     hd_status status = parse_place(text, &place, error);
-    if (status == HD_OK) {
-        FILE *file = fopen(place.path, "rbe");
-        if (file) {
-            status = read_file(file, &place, &read, error);
-            fclose(file);
-        } else {
-            status = fail(error, errno == ENOENT ? HD_ENOENT : HD_EIO,
-                          "cannot open %s: %s", place.path, strerror(errno));
-        }
-    }
+    if (status == HD_OK && npz_is_one(place.path))
+        status = npz_open(place.path, &file, &memory, error);
+    else if (status == HD_OK && !(file = fopen(place.path, "rbe")))
+        status = fail(error, errno == ENOENT ? HD_ENOENT : HD_EIO,
+                      "cannot open %s: %s", place.path, strerror(errno));
+    if (status == HD_OK)
+        status = read_file(file, &place, &read, error);
+    if (file)
+        fclose(file);
+    free(memory);
     free(place.path);
     if (status == HD_OK)
         *array = read;
@@ -439,7 +445,7 @@ static hd_status write_array(void *data, FILE *file, struct hd_error *error)
     element_sizes(scalar, width, &in_file, &in_memory);
     for (unsigned i = 0; i < w->shape->axes; i++)
         count *= w->shape->extent[i];
-    if (ends_in(w->path, ".npy"))
+    if (ends_in(w->path, ".npy") || npz_is_one(w->path))
         write_head(w->shape, scalar, width, file);
     uint64_t step = sizeof(block) / in_memory;
     for (uint64_t i = 0; i < count; i += step) {
@@ -455,10 +461,33 @@ static hd_status write_array(void *data, FILE *file, struct hd_error *error)
     return HD_OK;
 }
 
+static hd_status write_archive(void *data, FILE *file, struct hd_error *error)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&text, &size);
+
+    if (!memory)
+        return fail(error, HD_ENOMEM, "no memory for an archive");
+    hd_status status = write_array(data, memory, error);
+    if (fclose(memory) != 0 && status == HD_OK)
+        status = fail(error, HD_ENOMEM, "no memory for an archive");
+    if (status == HD_OK)
+        status = npz_write(text, size, file, error);
+    free(text);
+    return status;
+}
+
 hd_status array_write(const char *path, const struct hd_shape *shape,
                       const struct hd_buffer *buffer, struct hd_error *error)
 {
     struct writing writing = {path, shape, buffer};
 
-    return target_write(path, write_array, &writing, error);
+    if (npz_is_one(path) && !ends_in(path, ".npz"))
+        return fail(error, HD_EINVAL,
+                    "%s: an output has a .npz file of its own, FILE.npz, in "
+                    "which it is arr_0",
+                    path);
+    return target_write(path, npz_is_one(path) ? write_archive : write_array,
+                        &writing, error);
 }

@@ -21,11 +21,13 @@ struct array {
 };
 
 // Whether a file is for the functions below: by the ending of its name, .npy,
-// .raw or .bin, or because its place ends in '@' and a type: "a.dat@float4,64".
+// .npz, .raw or .bin,  or because its place ends in '@' and a type:
+// "a.dat@float4,64".
 bool array_is_one(const char *place);
 
-// Read "FILE.npy", "FILE.npy@TYPE", to see its elements as such vectors, or
-// "FILE@TYPE,WIDTH[,HEIGHT[,DEPTH]]", bytes without a header.
+// Read "FILE.npy", "FILE.npz:NAME", the same with "@TYPE", to see its elements
+// as such vectors, or "FILE@TYPE,WIDTH[,HEIGHT[,DEPTH]]", bytes without a
+// header.
 //
 // Errors: HD_EINVAL (the place), HD_ENOENT, HD_EIO, HD_EFORMAT (a file that is
 //         damaged, too short or too long, or of a type that kernels have not),

@@ -22,7 +22,8 @@
 static const struct command_option options[] = {
     SESSION_OPTIONS,
     {"--out", "NAME=FILE",
-     "write output NAME: as an array when FILE ends in .npy, as\nbytes when it "
+     "write output NAME: as an array when FILE ends in .npy or\n.npz, as bytes "
+     "when it "
      "ends in .raw or .bin, as JPEG when it ends in\n.jpg or .jpeg, else as "
      "PNG; '-' is standard output",
      OPTION_PAIR, true},

@@ -72,6 +72,65 @@ gives b.npy '<6f' '<f4 (1, 2, 3) 4.0 8.0 12.0 16.0 20.0 24.0'
 "$python" save.py a.npy '>f4' '(3,)' '>3f' 1 2 3
 expect 0 '*' "$HEDDLE" run twice.lua --in a=a.npy --out b=b.npy
 gives b.npy '<3f' '<f4 (1, 1, 3) 2.0 4.0 6.0'
+
+# Archives, as numpy.savez writes them, and ours.
+cat >pack.py <<END
+import sys, zipfile
+method = zipfile.ZIP_DEFLATED if sys.argv[2] == "packed" else zipfile.ZIP_STORED
+with zipfile.ZipFile(sys.argv[1], "w", method) as z:
+    for name in sys.argv[3:]:
+        # As NumPy does it: sizes come in an extra field of the head.
+        with z.open(name + ".npy", "w", force_zip64=True) as f:
+            f.write(open(name + ".npy", "rb").read())
+END
+cat >unpack.py <<END
+import sys, zipfile
+with zipfile.ZipFile(sys.argv[1]) as z:
+    assert z.testzip() is None and z.namelist() == ["arr_0.npy"]
+    open("out.npy", "wb").write(z.read("arr_0.npy"))
+END
+"$python" save.py one.npy '<f4' '(3,)' '<3f' 1 2 3
+"$python" save.py two.npy '<f4' '(3,)' '<3f' 4 5 6
+"$python" pack.py both.npz stored one two
+"$python" pack.py single.npz stored two
+"$python" pack.py packed.npz packed one
+expect 0 '*' "$HEDDLE" run twice.lua --in a=both.npz:two --out b=b.npy
+gives b.npy '<3f' '<f4 (1, 1, 3) 8.0 10.0 12.0'
+expect 0 '*' "$HEDDLE" run twice.lua --in a=single.npz --out b=b.npz
+"$python" unpack.py b.npz || fail "b.npz is no archive"
+gives out.npy '<3f' '<f4 (1, 1, 3) 8.0 10.0 12.0'
+expect 0 '*' "$HEDDLE" run twice.lua --in a=b.npz:arr_0 --out b=b.npy
+gives b.npy '<3f' '<f4 (1, 1, 3) 16.0 20.0 24.0'
+for words in 'both.npz:three|no array of that name; it has: one, two' \
+    'both.npz|say which array, as in FILE.npz:NAME; it has: one, two' \
+    'packed.npz|its arrays are compressed' 'none.npz|cannot open none.npz' \
+    'a.npy.npz|it is no .npz file'; do
+    cp a.npy a.npy.npz
+    rm -f b.npy
+    expect 1 "*${words#*|}*" "$HEDDLE" run twice.lua --in "a=${words%%|*}" --out b=b.npy
+done
+expect 1 '*an output has a .npz file of its own*' \
+    "$HEDDLE" run twice.lua --in a=single.npz --out b=b.npz:b
+# No damage crashes it: each byte of the archive in turn.
+cat >damage.py <<END
+import subprocess, sys
+good = open("single.npz", "rb").read()
+for i in list(range(0, len(good), 17)) + list(range(len(good) - 40, len(good))):
+    bad = good[:i] + bytes([good[i] ^ 0xff]) + good[i + 1:]
+    open("bad.npz", "wb").write(bad)
+    code = subprocess.run([sys.argv[1], "run", "twice.lua", "--in",
+                           "a=bad.npz", "--out", "b=b.npy"],
+                          capture_output=True).returncode
+    assert code in (0, 1), (i, code)
+for n in range(0, len(good), 61):
+    open("bad.npz", "wb").write(good[:n])
+    code = subprocess.run([sys.argv[1], "run", "twice.lua", "--in",
+                           "a=bad.npz", "--out", "b=b.npy"],
+                          capture_output=True).returncode
+    assert code == 1, (n, code)
+END
+"$python" damage.py "$HEDDLE" || fail "a damaged archive is not refused"
+
 "$python" save.py a.npy '<i2' '(2, 3)' '<6h' 1 2 3 4 5 -6
 expect 0 '*' "$HEDDLE" run swap.lua --in a=a.npy@short3 --out b=b.npy
 gives b.npy '<6h' '<i2 (2, 3) 3 2 1 -6 5 4'

@@ -145,15 +145,14 @@ static double run(struct caller *callers, unsigned count)
     return figure_now() - begin;
 }
 
-static void use_rules(const struct hdi_broker_rules *rules)
+static struct hdi_broker *make_broker(const struct hdi_broker_rules *rules)
 {
-    struct hdi_launcher *launcher = runtime->launcher;
+    struct hdi_broker *broker;
 
-    hdi_broker_destroy(launcher->broker);
-    launcher->broker = NULL;
-    check(hdi_broker_create(runtime->pool, launcher->port_count, rules,
-                            &launcher->broker, &error),
+    check(hdi_broker_create(runtime->pool, runtime->launcher->port_count, rules,
+                            &broker, &error),
           "a broker");
+    return broker;
 }
 
 // As often as it takes to last `time` alone [ms].
@@ -222,9 +221,10 @@ static uint64_t cache_bytes(void)
                                : 1 << 20;
 }
 
-static void measure(const struct contest *contest, int rounds)
+// Both brokers stay until no worker is left that might serve them.
+static void measure(const struct contest *contest, int rounds,
+                    struct hdi_broker *both[2])
 {
-    static const struct hdi_broker_rules none = {0};
     struct caller callers[CALLERS];
     double ratios[ROUNDS];
     unsigned count = 0;
@@ -241,7 +241,7 @@ static void measure(const struct contest *contest, int rounds)
     for (int i = 0; i < rounds; i++) {
         double times[2];
         for (int k = 0; k < 2; k++) {
-            use_rules((k ^ i) & 1 ? &contest->without : &none);
+            runtime->launcher->broker = both[(k ^ i) & 1];
             double took = run(callers, count);
             times[(k ^ i) & 1] = contest->figure(callers, count, took);
         }
@@ -271,9 +271,16 @@ int main(int argc, char **argv)
               stderr);
         return 1;
     }
-    for (size_t i = 0; i < sizeof(contests) / sizeof(*contests); i++)
-        measure(&contests[i], rounds);
+    struct hdi_broker *first = runtime->launcher->broker, *both[2] = {first};
+    struct hdi_broker *made[sizeof(contests) / sizeof(*contests)];
+    for (size_t i = 0; i < sizeof(contests) / sizeof(*contests); i++) {
+        both[1] = made[i] = make_broker(&contests[i].without);
+        measure(&contests[i], rounds, both);
+    }
+    runtime->launcher->broker = first;
     hd_program_destroy(program);
     hd_runtime_destroy(runtime);
+    for (size_t i = 0; i < sizeof(contests) / sizeof(*contests); i++)
+        hdi_broker_destroy(made[i]);
     return 0;
 }

@@ -97,6 +97,7 @@ struct hd_start {
     uint64_t devices;    // as well
     enum hd_place place;
     unsigned unit;
+    bool tasks;
     bool (*is_leaf)(const struct hd_piece *piece, void *data);
     void *leaf_data;
     // A part: the work-groups of this box alone run, with their ids as they are

@@ -387,6 +387,18 @@ struct hd_launch_params {
     enum hd_place place;
     unsigned unit; // that `place` names
 
+    // The workers that run it, and no others: `worker_count` numbers, as of
+    // hd_worker_index(); or, with `workers` NULL, so many at a time, near the
+    // caller and each other, whoever is free there. A named one that is busy
+    // is waited for. With `worker_count` 0 all that are free.
+    const unsigned *workers;
+    unsigned worker_count;
+
+    // Task-parallel: every work-item is a task by itself, a work-group of one
+    // that any worker may take, for items that differ much or of which each
+    // takes long. Its local size is 1.
+    bool tasks;
+
     // The cutoff. A worker takes a piece and asks: true, it is run as
     // one leaf, on a unit of the worker's if it has any; false, it is halved,
     // and the halves are taken in turn, by this worker or another. One
@@ -399,7 +411,10 @@ struct hd_launch_params {
 
 /// As hd_launch(). `params` may be NULL for the defaults.
 ///
-/// Errors:  as well HD_ETIMEOUT, HD_ECANCELED, HD_ENODEV (place)
+/// Errors:  as well HD_ETIMEOUT, HD_ECANCELED, HD_ENODEV (place), HD_EINVAL
+///          (workers that are not there, twice or beside a unit; `tasks` with
+///          larger work-groups or with a cutoff), HD_ENOTSUP (workers, and
+///          work-groups wait for each other)
 /// Threads: any
 HD_API hd_status hd_launch_with(struct hd_runtime *runtime,
                                 const struct hd_launch_params *params,

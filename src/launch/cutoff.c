@@ -97,6 +97,10 @@ void hdi_cutoff_set(struct hdi_launch *launch, const struct hdi_terms *terms)
         launch->cutoff = UINT64_MAX;
         return;
     }
+    if (terms->tasks) {
+        launch->cutoff = 1;
+        return;
+    }
     launch->is_leaf = terms->is_leaf;
     launch->leaf_data = terms->leaf_data;
     launch->cutoff = most_groups(launch);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "launch/checked.h"
+#include "launch/chosen.h"
 #include "launch/cutoff.h"
 #include "launch/fault.h"
 #include "launch/joint.h"
@@ -87,7 +88,7 @@ static void run_grant(struct hd_worker *worker, struct hdi_grant *grant,
 {
     struct hdi_launch *launch = launch_of(grant->bid);
 
-    if (grant->alone || launch->is_leaf)
+    if (grant->alone || launch->is_leaf || launch->tasks)
         hd_call(worker, run_task, (struct task){launch, *box, grant});
     else
         hdi_leaf_run(worker, launch, box, grant);
@@ -166,6 +167,10 @@ static void run_all(struct hdi_launch *launch, bool one_leaf)
     struct hdi_bid *bid = &launch->bid;
     bool outside = !hd_pool_worker(launcher->pool);
 
+    if (launch->worker_count > 0) {
+        hdi_chosen_run(launch);
+        return;
+    }
     // The broker might divide it.
     if (!broker || hdi_leaf_is_grid(launch->kernel) || (one_leaf && !outside)) {
         hd_pool_run(launcher->pool, run_launch, launch);
@@ -300,6 +305,27 @@ hd_status hdi_launch(struct hdi_launcher *launcher,
                            error);
 }
 
+hd_status hdi_launch_make_tasks(const struct hd_kernel *kernel,
+                                const struct hd_range *range,
+                                struct hd_range *tasks, struct hd_error *error)
+{
+    *tasks = *range;
+    for (int d = 0; d < 3; d++) {
+        if (range->local[d] > 1 || kernel->info.required_local[d] > 1)
+            return hdi_fail(error, HD_EINVAL,
+                            "kernel '%s': each work-item is a task of its own, "
+                            "but work-groups of %u in dimension %d are asked "
+                            "for",
+                            kernel->info.name,
+                            range->local[d] > 1
+                                ? (unsigned)range->local[d]
+                                : (unsigned)kernel->info.required_local[d],
+                            d);
+        tasks->local[d] = 1;
+    }
+    return HD_OK;
+}
+
 static hd_status check_part(const struct hd_kernel *kernel,
                             const struct hdi_plan *plan,
                             const struct hdi_box *part, struct hd_error *error)
@@ -356,6 +382,18 @@ hd_status hdi_launch_plan(const struct hdi_launcher *launcher,
                           const struct hdi_terms *terms, struct hdi_plan *plan,
                           struct hd_error *error)
 {
+    struct hd_range tasks;
+
+    HDI_TRY(hdi_chosen_check(launcher, kernel, terms, error));
+    if (terms->tasks) {
+        if (terms->is_leaf)
+            return hdi_fail(error, HD_EINVAL,
+                            "kernel '%s': each work-item is a task of its own: "
+                            "there is no other cutoff",
+                            kernel->info.name);
+        HDI_TRY(hdi_launch_make_tasks(kernel, range, &tasks, error));
+        range = &tasks;
+    }
     HDI_TRY(
         hdi_plan_check(launcher, kernel, range, args, arg_count, plan, error));
     return plan->groups > 0 ? check_terms(kernel, plan, terms, error) : HD_OK;
@@ -411,6 +449,9 @@ void hdi_launch_fill(struct hdi_launcher *launcher,
                   .local_bytes = plan->local_bytes,
                   .saved_bytes = plan->saved_bytes},
         .group_items = plan->group_items,
+        .tasks = terms->tasks,
+        .workers = terms->workers,
+        .worker_count = terms->worker_count,
         .cost = terms->cost,
         .bid = {.bidder = &bidder,
                 .priority = terms->priority,

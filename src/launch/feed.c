@@ -107,7 +107,7 @@ bool hdi_feed_wants(const struct hdi_launch *launch)
         choose(launch, &any);
     return any && launch->place.kind != HD_ON_WORKERS &&
            launch->kernel->info.form <= HD_FORM_THREADS && !launch->is_leaf &&
-           !hdi_leaf_is_cheaper_here(launch, groups);
+           !launch->tasks && !hdi_leaf_is_cheaper_here(launch, groups);
 }
 
 // Give units what they have room for. True: nothing is left of the launch.

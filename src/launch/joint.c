@@ -352,6 +352,7 @@ static hd_status start_part(struct side *side, struct hd_error *error)
                                  .place = j->terms.place.kind,
                                  .unit = j->terms.place.unit,
                                  .is_leaf = j->terms.is_leaf,
+                                 .tasks = j->terms.tasks,
                                  .leaf_data = j->terms.leaf_data,
                                  .box = is_all(j, &side->box) ? NULL : &box};
 
@@ -614,6 +615,7 @@ hd_status hdi_joint_start(struct hdi_launcher *launcher,
                                                         : launcher->automatic,
                               .priority = start->priority,
                               .is_leaf = start->is_leaf,
+                              .tasks = start->tasks,
                               .leaf_data = start->leaf_data};
     struct hdi_box part;
 

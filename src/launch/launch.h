@@ -143,7 +143,10 @@ struct hdi_terms {
     // to find the work-item; optional.
     struct hdi_search *search;
     bool (*is_leaf)(const struct hd_piece *piece, void *data); // as in
-    void *leaf_data;            // hd_launch_params; NULL: the automatic cutoff
+    void *leaf_data; // hd_launch_params; NULL: the automatic cutoff
+    bool tasks;      // every work-item is a work-group and a leaf of its own
+    const unsigned *workers;    // as in hd_launch_params
+    unsigned worker_count;      // as well
     const struct hdi_box *part; // these work-groups alone; optional
     struct hdi_cost *cost;      // add what it cost; optional
 };
@@ -162,6 +165,12 @@ hd_status hdi_launch_on(struct hd_worker *worker, struct hdi_launcher *launcher,
                         const struct hd_range *range, const struct hd_arg *args,
                         unsigned arg_count, const struct hdi_terms *terms,
                         struct hd_error *error);
+
+// The range of a task-parallel launch: work-groups of one work-item. HD_EINVAL:
+// the kernel or the range has larger ones.
+hd_status hdi_launch_make_tasks(const struct hd_kernel *kernel,
+                                const struct hd_range *range,
+                                struct hd_range *tasks, struct hd_error *error);
 
 enum {
     HDI_GANG = 256 // most members

@@ -29,8 +29,11 @@ struct hdi_launch {
     bool learns;            // no time was known when it began
     bool (*is_leaf)(const struct hd_piece *piece, void *data);
     void *leaf_data; // of this cutoff, the user's; NULL: there is none
+    bool tasks;      // every work-group is a leaf
     uint64_t group_items;
     struct hdi_place place;
+    const unsigned *workers; // of `worker_count`, those that run it, and no
+    unsigned worker_count;   // others; NULL: any so many. 0: all. See chosen.h
     struct hdi_bid bid;
     struct hdi_cost *cost;   // optional
     uint64_t *local_offsets; // of local arguments, behind the packed ones

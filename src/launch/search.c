@@ -194,6 +194,9 @@ const char *hdi_search_run(struct hdi_launcher *launcher,
     once.search = &search;
     once.part = NULL;
     once.cost = NULL;
+    once.workers = NULL;
+    once.worker_count = 0;
+    once.tasks = false;
     once.time_limit = TIME_LIMIT;
     once.place = (struct hdi_place){.kind = HD_ANYWHERE};
     hdi_launch_with(launcher, again.kernel, &range, again.args, again.count,

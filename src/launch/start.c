@@ -74,7 +74,8 @@ static bool run_on_units(struct hd_worker *worker, struct started *s)
 {
     struct hdi_launch *launch = &s->launch;
 
-    if (!s->failure || s->terms.is_leaf || !hdi_feed_wants(launch))
+    if (!s->failure || s->terms.is_leaf || s->terms.tasks ||
+        !hdi_feed_wants(launch))
         return false;
     hdi_launch_open(launch, &s->terms, s->failure->text, &s->failure->fault);
     if (hdi_launch_watch(s->launcher, launch))
@@ -196,6 +197,7 @@ hd_status hdi_launch_start_within(struct hdi_launcher *launcher,
                               .place = {start->place, start->unit},
                               .priority = start->priority,
                               .is_leaf = start->is_leaf,
+                              .tasks = start->tasks,
                               .leaf_data = start->leaf_data};
     struct hdi_box part;
     if (start->box) {

@@ -438,6 +438,9 @@ static hd_status check_launch(const struct hd_launch_params *p,
                                 .place = {p->place, p->unit},
                                 .time_limit = p->time_limit,
                                 .group = p->group,
+                                .tasks = p->tasks,
+                                .workers = p->workers,
+                                .worker_count = p->worker_count,
                                 .is_leaf = p->is_leaf,
                                 .leaf_data = p->leaf_data};
     return HD_OK;
@@ -455,9 +458,19 @@ hd_status hd_launch_with(struct hd_runtime *runtime,
 
     struct hdi_launcher *launcher;
     struct hdi_terms terms;
+    struct hd_range tasks;
 
     HDI_TRY(check_launch(p, kernel, HD_ON_DISTINCT_MODULES, &terms, error));
+    if (p->tasks) {
+        HDI_TRY(hdi_launch_make_tasks(kernel, range, &tasks, error));
+        range = &tasks;
+    }
     HDI_TRY(hdi_runtime_choose(runtime, p->devices, &kernel, &launcher, error));
+    if (!launcher && (p->workers || p->worker_count > 0))
+        return hdi_fail(error, HD_EINVAL,
+                        "kernel '%s' is to run on some workers: name the one "
+                        "device they are of",
+                        kernel->info.name);
     terms.devices = p->devices ? p->devices : runtime->launcher->automatic;
     if (!launcher)
         return hdi_joint_run(runtime->launcher, &terms, kernel, range, args,

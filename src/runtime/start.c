@@ -14,7 +14,12 @@ hd_status hd_launch_start(struct hd_runtime *runtime,
                           hd_event *event, struct hd_error *error)
 {
     struct hdi_launcher *launcher;
+    struct hd_range tasks;
 
+    if (start && start->tasks) {
+        HDI_TRY(hdi_launch_make_tasks(kernel, range, &tasks, error));
+        range = &tasks;
+    }
     HDI_TRY(hdi_runtime_choose(runtime, start ? start->devices : 0, &kernel,
                                &launcher, error));
     if (!launcher)

@@ -1,7 +1,7 @@
 // Memory for the groups that one core runs: local memory, or the room for
-// values that live across barriers. Allocated when first needed, grown when a
-// kernel needs more, reused by group after group, with an inaccessible range on
-// either side.
+// values that live across barriers. Made with the core, as large as suits its
+// caches, grown when a kernel needs more, reused by group after group, with an
+// inaccessible range on either side.
 //
 // The memory of a group ends where the block ends, so an access past it faults.
 // Before it lies a margin of known bytes, in which writes are found afterwards.

@@ -157,9 +157,15 @@ hd_status hdi_cpu_run(struct hdi_cpu_core *core, const struct hdi_chunk *chunk)
     return check ? end_check(core, check, status) : status;
 }
 
-void hdi_cpu_core_init(struct hdi_cpu_core *core)
+void hdi_cpu_core_init(struct hdi_cpu_core *core,
+                       const struct hdi_cpu_device *device)
 {
     hdi_fibers_init(&core->fibers);
+    core->fibers.printer.sink = device->print;
+    core->fibers.coroutines.guard = device->guard;
+    // Without memory now, the run that needs it says so.
+    hdi_cpu_block_reserve(&core->local, device->device.can.local_bytes);
+    hdi_cpu_block_reserve(&core->saved, device->saved_bytes);
 }
 
 void hdi_cpu_core_free(struct hdi_cpu_core *core)

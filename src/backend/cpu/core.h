@@ -21,8 +21,10 @@ struct hdi_cpu_core {
     const char *findings; // of the latest run, when it was HD_ECHECK
 };
 
-// `core` is zeroed.
-void hdi_cpu_core_init(struct hdi_cpu_core *core);
+// `core` is zeroed. It gets the memory that fits its caches; what a kernel
+// needs beyond that is there when it runs.
+void hdi_cpu_core_init(struct hdi_cpu_core *core,
+                       const struct hdi_cpu_device *device);
 void hdi_cpu_core_free(struct hdi_cpu_core *core);
 
 // Run a chunk, whose memory and services are filled in here. A run that was

@@ -132,6 +132,8 @@ static hd_status cpu_open(const struct hdi_topology *topology, unsigned index,
             },
     };
     d->topology = topology;
+    // With the local memory it fills three quarters of the second level.
+    d->saved_bytes = d->device.can.local_bytes / 2;
     if (params) {
         d->print = params->print;
         d->guard = params->guard;

@@ -16,6 +16,8 @@ struct hdi_cpu_device {
     const struct hdi_topology *topology;
     struct hdi_print_sink print;
     bool guard;
+    uint64_t saved_bytes; // what a core has for values that live across
+                          // barriers, until a kernel needs more [bytes]
     // Opened with units:
     struct hdi_mailbox_region *region; // NULL without
     uint32_t *modules;

@@ -1,6 +1,7 @@
 // The cpu backend by itself: its device, its memory, and images that are none.
 #include <string.h>
 
+#include "backend/cpu/core.h"
 #include "backend/cpu/cpu.h"
 #include "base/topology.h"
 #include "tests/check.h"
@@ -174,6 +175,42 @@ static void a_unit_grows_its_blocks_and_reuses_them(void)
     cpu->close(device);
 }
 
+// Made with the core, before any kernel has asked: half of the second level for
+// local memory, and half of that for values that live across barriers.
+static void blocks_are_as_large_as_the_caches(void)
+{
+    static const struct {
+        const char *machine;
+        uint64_t local; // [bytes]
+    } cases[] = {{"l2:1(size=262144) core:1 pu:1", 128 << 10},
+                 {"l2:1(size=2097152) core:1 pu:1", 1 << 20}};
+
+    for (int i = 0; i < 2; i++) {
+        struct hdi_topology *small;
+        struct hdi_device *device;
+        struct hdi_cpu_core core = {0};
+        struct hd_error error;
+        CHECK_OK(hdi_topology_create(cases[i].machine, &small, &error), error);
+        CHECK_OK(cpu->open(small, 0, NULL, &device, &error), error);
+        CHECK(device->can.local_bytes == cases[i].local);
+        hdi_cpu_core_init(&core, (struct hdi_cpu_device *)device);
+
+        const void *local = core.local.memory, *saved = core.saved.memory;
+        CHECK(local && saved);
+        CHECK(core.local.size < 2 * cases[i].local);
+        CHECK(core.saved.size < cases[i].local);
+        CHECK(hdi_cpu_block_reserve(&core.local, cases[i].local));
+        CHECK(hdi_cpu_block_reserve(&core.saved, cases[i].local / 2));
+        CHECK(core.local.memory == local && core.saved.memory == saved);
+        CHECK(hdi_cpu_block_reserve(&core.local, 4 * cases[i].local));
+        CHECK(core.local.memory != local ||
+              core.local.size > 4 * cases[i].local);
+        hdi_cpu_core_free(&core);
+        cpu->close(device);
+        hdi_topology_destroy(small);
+    }
+}
+
 int main(void)
 {
     struct hd_error error;
@@ -186,6 +223,7 @@ int main(void)
     instruction_sets_are_told();
     memory_is_zeroed_and_aligned();
     images_that_are_none_are_refused();
+    blocks_are_as_large_as_the_caches();
     a_unit_grows_its_blocks_and_reuses_them();
     hdi_topology_destroy(topology);
     return 0;

@@ -253,10 +253,8 @@ hd_status hdi_team_start(struct hdi_cpu_device *device, unsigned index,
         snprintf(name, sizeof(name), "unit %u.%u", index % 10000, rank % 1000);
         core->team = t;
         core->rank = rank;
-        hdi_cpu_core_init(&core->core);
+        hdi_cpu_core_init(&core->core, device);
         core->core.shelter.resident = true; // no fence for every chunk
-        core->core.fibers.printer.sink = device->print;
-        core->core.fibers.coroutines.guard = device->guard;
         hd_status status = hdi_thread_start(
             device->topology, hdi_cpu_unit_core(device, units, index, rank),
             name, core_main, core, &core->thread);

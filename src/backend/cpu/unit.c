@@ -41,10 +41,9 @@ hd_status hdi_cpu_unit_open(struct hdi_device *device, unsigned index,
         return HD_ENOMEM;
 
     u->unit.device = device;
-    hdi_cpu_core_init(&u->core);
-    u->core.fibers.printer.sink = d->print;
-    u->core.fibers.coroutines.guard = d->guard;
-    if (d->region && index != HDI_UNIT_ON_CALLER) {
+    if (!d->region || index == HDI_UNIT_ON_CALLER) {
+        hdi_cpu_core_init(&u->core, d);
+    } else {
         hd_status status = hdi_team_start(d, index, &u->team);
         if (status != HD_OK) {
             free(u);

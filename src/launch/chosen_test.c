@@ -190,6 +190,7 @@ static void every_item_is_a_task(struct rig *rig)
     }
     CHECK_OK(launch(rig, "visit", 1000, 1, 0, &there), error);
     CHECK(groups_since(rig, 2, 2) == 1000 && leaves_since(rig) == 1000);
+    CHECK_FAILS(launch(rig, "none", 1000, 0, 0, &terms), HD_EINVAL, error, "");
     CHECK_FAILS(launch(rig, "visit", 1000, 2, 0, &terms), HD_EINVAL, error,
                 "each work-item is a task");
     CHECK_FAILS(launch(rig, "eights", 1000, 0, 0, &terms), HD_EINVAL, error,

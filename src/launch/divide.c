@@ -384,8 +384,8 @@ hd_status hdi_launch_plan(const struct hdi_launcher *launcher,
 {
     struct hd_range tasks;
 
-    HDI_TRY(hdi_chosen_check(launcher, kernel, terms, error));
-    if (terms->tasks) {
+    // Without kernel or range: see hdi_plan_check().
+    if (terms->tasks && kernel && range) {
         if (terms->is_leaf)
             return hdi_fail(error, HD_EINVAL,
                             "kernel '%s': each work-item is a task of its own: "
@@ -396,6 +396,7 @@ hd_status hdi_launch_plan(const struct hdi_launcher *launcher,
     }
     HDI_TRY(
         hdi_plan_check(launcher, kernel, range, args, arg_count, plan, error));
+    HDI_TRY(hdi_chosen_check(launcher, kernel, terms, error));
     return plan->groups > 0 ? check_terms(kernel, plan, terms, error) : HD_OK;
 }
 

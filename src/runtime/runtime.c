@@ -461,7 +461,7 @@ hd_status hd_launch_with(struct hd_runtime *runtime,
     struct hd_range tasks;
 
     HDI_TRY(check_launch(p, kernel, HD_ON_DISTINCT_MODULES, &terms, error));
-    if (p->tasks) {
+    if (p->tasks && kernel && range) {
         HDI_TRY(hdi_launch_make_tasks(kernel, range, &tasks, error));
         range = &tasks;
     }

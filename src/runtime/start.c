@@ -16,7 +16,7 @@ hd_status hd_launch_start(struct hd_runtime *runtime,
     struct hdi_launcher *launcher;
     struct hd_range tasks;
 
-    if (start && start->tasks) {
+    if (start && start->tasks && kernel && range) {
         HDI_TRY(hdi_launch_make_tasks(kernel, range, &tasks, error));
         range = &tasks;
     }

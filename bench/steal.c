@@ -422,8 +422,11 @@ int main(int argc, char **argv)
             print(p->name, "spawns counted", (double)one.spawns, "spawns",
                   "serial calls",
                   (struct bar){">=", (double)(serial_fib(p->n + 1) - 1)});
-            print(p->name, "cost of spawn and join", per_spawn, "ns", "c",
-                  (struct bar){"<=", 1.5});
+            print_value(p->name, "cost of spawn and join", per_spawn, "ns",
+                        "c");
+            print(p->name, "cost of spawn and join, of a serial call's",
+                  per_spawn * (double)one.spawns / one.serial, "ratio", "c",
+                  (struct bar){"<=", 2});
             keep(&ours, p->name, "cost of spawn and join", per_spawn);
         } else if (i == 1) {
             print(p->name, "1 worker over serial", one.ratio, "ratio", "c",
@@ -453,10 +456,10 @@ int main(int argc, char **argv)
         print_skipped("starvation", "4 x 25 ms beside 100 ms", "ideal",
                       "this machine has one core");
     else
-        print("starvation", "4 x 25 ms beside 100 ms", starvation(), "ms",
-              "none", (struct bar){"<=", 110});
-    print("idle", "CPU time in 5 s", idle_cpu(), "ms", "none",
-          (struct bar){"<=", 1});
+        print("starvation", "4 x 25 ms beside 100 ms, over 100 ms",
+              starvation() / 100, "ratio", "ideal", (struct bar){"<=", 1.1});
+    print("idle", "CPU time in 5 s, of the time", idle_cpu() / 5000, "ratio",
+          "none", (struct bar){"<=", 0.0002});
     struct latency wake = wake_latency(quick ? 200 : 1000, true);
     print("wake", "outside call to a sleeping pool", wake.there, "us", "none",
           (struct bar){"<=", 25});

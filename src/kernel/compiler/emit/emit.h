@@ -68,6 +68,7 @@ struct hdi_emit {
     unsigned width;              // lanes of a chunk (widen.h), 0: none
     bool lanes;                  // parts have HDI_LANES work-items at most;
                                  // what is kept of each is in registers
+    bool apart;                  // groups are calls of a function
     bool short_rows;             // of parts: see tile.h
     unsigned bound_count;        // conditions that became bounds
     LLVMValueRef group_id[3];    // i32

@@ -21,6 +21,7 @@
 
 enum {
     LOCAL_ALIGNMENT = 64, // of a local variable: the widest vector [bytes]
+    MAX_TOGETHER = 24,    // cuts of a kernel whose groups are in one function
     MAX_BYTES = 1 << 30   // of local or saved memory; more is a mistake
 };
 
@@ -344,26 +345,72 @@ static LLVMValueRef distinct_node(struct hdi_emit *e)
     return node;
 }
 
-static void begin_function(struct hdi_emit *e)
+// What LLVM forgets of a loop it forgets of all around it and in those: many
+// regions, as loops over work-items in loops over groups, take the square of
+// their number. So the groups of a kernel with many are a function's calls.
+static bool are_groups_apart(const struct hdi_emit *e)
+{
+    unsigned cuts = 0;
+
+    for (size_t b = 0; b < e->flow->block_count; b++)
+        cuts += e->flow->blocks[b].cut != HDI_NO_CUT;
+    return !e->flat && !e->llvm->screen && cuts > MAX_TOGETHER;
+}
+
+// `void PREFIX_KERNEL(ptr frame)`, or with the ids of a group behind.
+static void begin_function(struct hdi_emit *e, const char *prefix,
+                           bool of_group)
 {
     LLVMContextRef c = e->llvm->context;
-    LLVMTypeRef parameter = LLVMPointerTypeInContext(c, 0);
+    LLVMTypeRef parameters[] = {LLVMPointerTypeInContext(c, 0), e->i32, e->i32,
+                                e->i32};
     struct hdi_text name = {0};
 
-    hdi_text_print(&name, "hdk_%s", e->about->name);
-    e->function = LLVMAddFunction(
-        e->module, name.failed ? "hdk_" : name.data,
-        LLVMFunctionType(LLVMVoidTypeInContext(c), &parameter, 1, false));
+    hdi_text_print(&name, "%s%s", prefix, e->about->name);
+    e->function =
+        LLVMAddFunction(e->module, name.failed ? prefix : name.data,
+                        LLVMFunctionType(LLVMVoidTypeInContext(c), parameters,
+                                         of_group ? 4 : 1, false));
     if (name.failed)
         e->status = hdi_fail(e->error, HD_ENOMEM, "%s: no memory to compile",
                              e->llvm->path);
     hdi_text_free(&name);
     hdi_function_flag(e->function, "nounwind", true);
+    e->entry = append(e, "entry");
+    hdi_build_at_end(e->builder, e->entry);
+}
+
+// The function that has the kernel's regions.
+static void begin_regions(struct hdi_emit *e)
+{
+    begin_function(e, e->apart ? "group." : "hdk_", e->apart);
+    if (e->apart) {
+        LLVMSetLinkage(e->function, LLVMInternalLinkage);
+        hdi_function_flag(e->function, "noinline", true);
+    }
     hdi_function_text(e->function, "no-trapping-math", "true");
     hdi_function_prefer(e->llvm, e->function);
     LLVMMetadataRef subprogram = LLVMGetSubprogram(e->flow->kernel);
     if (subprogram)
         LLVMSetSubprogram(e->function, subprogram);
+}
+
+// The function that calls the one at hand for each group.
+static void write_caller(struct hdi_emit *e)
+{
+    LLVMValueRef group = e->function;
+    struct group_loop loops[3];
+
+    begin_function(e, "hdk_", false);
+    LLVMBasicBlockRef leave = append(e, "leave");
+    begin_groups(e, leave, loops);
+    LLVMValueRef arguments[] = {LLVMGetParam(e->function, 0), e->group_id[0],
+                                e->group_id[1], e->group_id[2]};
+    LLVMBuildCall2(e->builder, LLVMGlobalGetValueType(group), group, arguments,
+                   4, "");
+    LLVMBuildBr(e->builder, loops[0].next);
+    hdi_build_at_end(e->builder, leave);
+    LLVMBuildRetVoid(e->builder);
 }
 
 // Once for groups of all sizes, or parts of chunks.
@@ -374,6 +421,11 @@ static bool write_groups(struct hdi_emit *e, struct hdi_regions *regions,
 
     if (e->flat) {
         regions->done = hdi_chunk_begin(e, leave);
+    } else if (e->apart) {
+        for (unsigned d = 0; d < 3; d++)
+            e->group_id[d] = LLVMGetParam(e->function, 1 + d);
+        measure_group(e);
+        regions->done = leave;
     } else {
         begin_groups(e, leave, loops);
         measure_group(e);
@@ -423,9 +475,8 @@ static bool write_lanes(struct hdi_emit *e, struct hdi_regions *regions,
 
 static hd_status write_function(struct hdi_emit *e, struct hdi_regions *regions)
 {
-    begin_function(e);
-    e->entry = append(e, "entry");
-    hdi_build_at_end(e->builder, e->entry);
+    e->apart = are_groups_apart(e);
+    begin_regions(e);
     for (size_t s = 0; s < e->flow->slot_count; s++) {
         LLVMTypeRef type = e->flow->slots[s].type;
         e->kept[s].work = LLVMBuildAlloca(e->builder, type, "");
@@ -451,6 +502,8 @@ static hd_status write_function(struct hdi_emit *e, struct hdi_regions *regions)
     if (e->observer)
         e->observer->end(e);
     LLVMBuildRetVoid(e->builder);
+    if (e->apart)
+        write_caller(e);
     if (!ok || e->fixed.failed)
         return fail_memory(e);
     return e->status;

@@ -123,9 +123,84 @@ static void many_kernels_call_each_other(struct try *t)
     free(text);
 }
 
+// Regions by the hundred, some in loops of the whole group.
+static char *make_sections(int count)
+{
+    char *text = malloc((size_t)count * 300 + 1000), *end = text;
+
+    CHECK(text);
+    add(&end,
+        "kernel void sections(global uint *a, local uint *t, uint n) {\n"
+        "  uint g = get_global_id(0), l = get_local_id(0);\n"
+        "  uint m = get_local_size(0), x = a[g];\n",
+        0, 0, 0);
+    for (int i = 0; i < count; i++)
+        add(&end,
+            "  for (uint i = 0; i < (n & %d); i++) {\n"
+            "    t[l] = x;\n"
+            "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+            "    x += t[(l + i + %d) %% m];\n"
+            "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+            "    if (x & 1) x = x * 3 + %d;\n"
+            "  }\n",
+            i + 1, i, i);
+    add(&end, "  a[g] = x;\n}\n", 0, 0, 0);
+    return text;
+}
+
+static void run_sections(struct try *t, const char *text, const char *options,
+                         const char *says, uint32_t to[ROWS])
+{
+    static const struct try_range groups = {1, {240}, {16}, {0}};
+    uint32_t *pto = to, n = 3;
+    struct hd_program *p = try_build(t, text, options);
+    const struct hd_kernel_info *info =
+        hd_kernel_info(hd_program_find(p, "sections"));
+
+    CHECK(!says || strstr(info->explanation, says));
+    CHECK(says || !strstr(info->explanation, "budget"));
+    for (uint32_t i = 0; i < ROWS; i++)
+        to[i] = i * 2654435761u;
+    TRY_RUN(t, p, "sections", groups, TRY_VALUE(pto),
+            TRY_LOCAL(16 * sizeof(uint32_t)), TRY_VALUE(n));
+    hd_program_destroy(p);
+}
+
+// What is over the budget is optimised briefly, and where that is not enough,
+// becomes threads; it is said, and what is computed stays the same.
+static void kernels_over_the_budget_are_built_cheaply(struct try *t)
+{
+    static const struct {
+        int sections;
+        const char *options, *says;
+    } cases[] = {
+        {6, "", NULL},
+        {6, "-heddle-budget=500000", NULL},
+        {6, "-heddle-form=loops -heddle-budget=2000", "optimised briefly"},
+        {6, "-heddle-form=coroutine -heddle-budget=50", "optimised briefly"},
+        {6, "-heddle-form=thread -heddle-budget=50", "optimised briefly"},
+        {6, "-heddle-budget=1000", "more than the budget of 1000 allows"},
+        {40, "", "optimised briefly"},
+        {160, "", "more than the budget of 40000 allows"},
+    };
+    static uint32_t expected[ROWS], to[ROWS];
+
+    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+        char *text = make_sections(cases[c].sections);
+        if (c == 0 || cases[c].sections != cases[c - 1].sections)
+            run_sections(t, text, "-heddle-form=thread -heddle-budget=900000",
+                         NULL, expected);
+        run_sections(t, text, cases[c].options, cases[c].says, to);
+        CHECK(memcmp(to, expected, sizeof(to)) == 0);
+        free(text);
+    }
+}
+
 int main(void)
 {
     struct try t = try_open();
+
+    kernels_over_the_budget_are_built_cheaply(&t);
 
     many_kernels_call_each_other(&t);
     many_cases_are_many_moves(&t);

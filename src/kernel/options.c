@@ -94,6 +94,13 @@ static bool names_constant(const char *text)
     return digits > 0 && digits < 10 && text[digits] == '=' && text[digits + 1];
 }
 
+static bool is_number(const char *text)
+{
+    size_t digits = strspn(text, "0123456789");
+
+    return digits > 0 && digits < 10 && text[digits] == '\0';
+}
+
 static hd_status check(const char *word, struct hd_error *error)
 {
     if (hdi_is_specialisation(word))
@@ -106,6 +113,13 @@ static hd_status check(const char *word, struct hd_error *error)
                               word);
     if (strncmp(word, HDI_WITHOUT_OPTION, strlen(HDI_WITHOUT_OPTION)) == 0)
         return HD_OK; // the compiler knows the names
+    if (strncmp(word, HDI_BUDGET_OPTION, strlen(HDI_BUDGET_OPTION)) == 0)
+        return is_number(word + strlen(HDI_BUDGET_OPTION))
+                   ? HD_OK
+                   : hdi_fail(error, HD_EINVAL,
+                              "build option '%s': " HDI_BUDGET_OPTION
+                              " takes a number of up to nine digits",
+                              word);
     if (strncmp(word, "-D", 2) == 0)
         return is_definition(word + 2)
                    ? HD_OK

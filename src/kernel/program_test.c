@@ -66,6 +66,7 @@ static void mistakes_are_named(struct try *t)
     FAILS(twice, "-D A(x", HD_EINVAL, "'-DA(x'");
     FAILS(twice, "-D A(x)y", HD_EINVAL, "'-DA(x)y'");
     FAILS(twice, "-cl-std=CL9", HD_EINVAL, "'-cl-std=CL9'");
+    FAILS(twice, "-heddle-budget=all", HD_EINVAL, "takes a number");
     FAILS("kernel void k(global int *x) { int unused; }\n#warning no\n",
           "-Werror", HD_EBUILD, "no");
     CHECK_FAILS(build(t, (struct hd_program_params){.path = path_in("none.cl")},

@@ -6,6 +6,9 @@
 
 #define HDI_WITHOUT_OPTION "-heddle-without="
 
+// How much work on a kernel may be: see compiler/flow/effort.h.
+#define HDI_BUDGET_OPTION "-heddle-budget="
+
 // Each with its name, and where in src/kernel/compiler it is.
 #define HDI_RULES_ALL(RULE)                                                   \
     RULE(AHEAD, "ahead")         /* vectorise/ahead.h */                      \

@@ -1,9 +1,8 @@
 #include "kernel/compiler/driver/code.h"
 
 #include <llvm-c/DebugInfo.h>
-#include <stdbool.h>
 
-#include "base/error.h"
+#include "kernel/compiler/flow/effort.h"
 
 enum {
     // Of a kernel that is optimised with all means, and of a block of it.
@@ -11,37 +10,35 @@ enum {
     MAX_STRAIGHT = 1500
 };
 
-// Instructions of the module, and of its longest block.
-static unsigned count_instructions(LLVMModuleRef module, unsigned *longest)
-{
-    unsigned all = 0;
-
-    *longest = 0;
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
-         f = LLVMGetNextFunction(f))
-        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b;
-             b = LLVMGetNextBasicBlock(b)) {
-            unsigned count = 0;
-            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
-                 i = LLVMGetNextInstruction(i))
-                count++;
-            all += count;
-            *longest = count > *longest ? count : *longest;
-        }
-    return all;
-}
+// Each once, and none that looks at pairs of instructions or forgets all it
+// knows with each loop: its time is that of the code's length.
+static const char brief[] =
+    "coro-early,always-inline,cgscc(coro-split),coro-cleanup,globaldce,"
+    "function(sroa,early-cse<memssa>,simplifycfg,"
+    "instcombine<max-iterations=1;no-verify-fixpoint>,loop-simplify,lcssa,"
+    "loop-mssa(licm),gvn,dse,simplifycfg,early-cse)";
 
 hd_status hdi_code_optimise(struct hdi_llvm *llvm, LLVMModuleRef module,
                             struct hdi_text *explanation,
                             struct hd_error *error)
 {
-    unsigned longest, count = count_instructions(module, &longest);
-    if (count <= MAX_INSTRUCTIONS && longest <= MAX_STRAIGHT)
+    struct hdi_effort cost = hdi_effort_of(module);
+    if (cost.units > llvm->budget) {
+        hdi_text_print(explanation,
+                       "long: %u instructions, %u loops and up to %u "
+                       "instructions in a row are %llu units of work, more "
+                       "than the budget of %llu; so it is optimised briefly\n",
+                       cost.instructions, cost.loops, cost.longest,
+                       (unsigned long long)cost.units,
+                       (unsigned long long)llvm->budget);
+        return hdi_llvm_passes(llvm, module, brief, error);
+    }
+    if (cost.instructions <= MAX_INSTRUCTIONS && cost.longest <= MAX_STRAIGHT)
         return hdi_llvm_passes(llvm, module, "default<O3>", error);
     hdi_text_print(explanation,
                    "long: of %u instructions; so loops are not unrolled, to "
                    "build it in time\n",
-                   count);
+                   cost.instructions);
     return hdi_llvm_passes_long(llvm, module, "default<O2>", error);
 }
 

@@ -12,10 +12,14 @@
 #include "kernel/compiler/driver/signature.h"
 #include "kernel/compiler/driver/versions.h"
 #include "kernel/compiler/fiber/thread.h"
+#include "kernel/compiler/flow/effort.h"
 #include "kernel/compiler/ir/rules.h"
 #include "kernel/compiler/prepare/prepare.h"
 
 enum {
+    // Threads take over from loops that are over the budget and so many times
+    // as long as the kernel.
+    MAX_GROWTH = 4,
     MAX_HANDS = 8,      // each reads the program once more
     PART = 32,          // kernels that are copied with each of them
     MAX_SAVED = 1 << 20 // by loops, per work-item [bytes]
@@ -205,6 +209,26 @@ static hd_status check_loops(const struct hdi_build_kernel *kernel,
                     kernel->saved_bytes, MAX_SAVED);
 }
 
+// Regions under masks, each for full vectors and for the rest of a row, may be
+// many times as long as the kernel. What is optimised briefly takes half a unit
+// per instruction.
+static hd_status check_length(const struct making *m, unsigned kernel_length,
+                              struct hd_error *error)
+{
+    const struct hdi_work *w = &m->work;
+    struct hdi_effort cost = hdi_effort_of(w->module);
+
+    if (cost.instructions <= 2 * w->llvm->budget ||
+        cost.instructions / MAX_GROWTH <= kernel_length)
+        return HD_OK;
+    return hdi_fail(error, HD_EBUILD,
+                    "%s:%u: kernel '%s' of %u instructions would become %u, "
+                    "more than the budget of %llu allows",
+                    w->about->file, w->about->line, w->about->name,
+                    kernel_length, cost.instructions,
+                    (unsigned long long)w->llvm->budget);
+}
+
 static enum hdi_mode mode_of(const struct hdi_llvm *llvm)
 {
     return llvm->check   ? HDI_MODE_CHECKED
@@ -226,10 +250,12 @@ static hd_status make_module(struct making *m, const struct hdi_source *source,
     if (hdi_options_have(source->options, "-heddle-form=coroutine"))
         return make_threads(m, true, error);
     hd_status status = make_loops(m, error);
+    bool only = hdi_options_have(source->options, "-heddle-form=loops");
     if (status == HD_OK)
         status = check_loops(w->about, error);
-    if (status != HD_EBUILD ||
-        hdi_options_have(source->options, "-heddle-form=loops"))
+    if (status == HD_OK && !only)
+        status = check_length(m, w->length, error);
+    if (status != HD_EBUILD || only)
         return status;
 
     if (w->module)
@@ -417,7 +443,9 @@ static hd_status read_options(struct hdi_llvm *llvm, const char *const *options,
                               struct hd_error *error)
 {
     static const char without[] = HDI_WITHOUT_OPTION;
+    static const char budget[] = HDI_BUDGET_OPTION;
 
+    llvm->budget = HDI_BUDGET;
     if (hdi_options_have(options, "-heddle-passes=verify"))
         llvm->watch = HDI_WATCH_VERIFY;
     if (hdi_options_have(options, "-heddle-passes=dump"))
@@ -425,6 +453,8 @@ static hd_status read_options(struct hdi_llvm *llvm, const char *const *options,
     for (const char *const *o = options; *o; o++)
         if (strncmp(*o, without, sizeof(without) - 1) == 0)
             HDI_TRY(hdi_rules_leave_out(llvm, *o + sizeof(without) - 1, error));
+        else if (strncmp(*o, budget, sizeof(budget) - 1) == 0)
+            llvm->budget = strtoul(*o + sizeof(budget) - 1, NULL, 10);
     return HD_OK;
 }
 

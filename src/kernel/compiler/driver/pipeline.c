@@ -10,6 +10,7 @@
 #include "kernel/compiler/check/screen.h"
 #include "kernel/compiler/driver/code.h"
 #include "kernel/compiler/fiber/thread.h"
+#include "kernel/compiler/flow/effort.h"
 #include "kernel/compiler/ir/joins.h"
 #include "kernel/compiler/ir/rules.h"
 #include "kernel/compiler/loops/chunk.h"
@@ -383,6 +384,8 @@ hd_status hdi_work_begin(struct hdi_work *w, LLVMModuleRef program,
     w->builder = LLVMCreateBuilderInContext(w->llvm->context);
     w->kernel = LLVMGetNamedFunction(w->module, w->about->name);
     hd_status status = hdi_pipeline_run(w, HDI_STAGE_PREPARE, error);
+    if (status == HD_OK)
+        w->length = hdi_effort_of(w->module).instructions;
     if (status != HD_OK) {
         LLVMDisposeModule(w->module);
         w->module = NULL;

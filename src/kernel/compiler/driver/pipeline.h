@@ -35,6 +35,7 @@ struct hdi_work {
     LLVMModuleRef module;
     LLVMValueRef kernel; // until it becomes a work-group function
     LLVMBuilderRef builder;
+    unsigned length; // of the prepared kernel [instructions]
 
     struct hdi_lane_axis axis; // SHAPE: that lanes had better run along
     bool flat;                 // SHAPE: groups do not matter (chunk.h)

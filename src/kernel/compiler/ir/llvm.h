@@ -75,6 +75,7 @@ struct hdi_llvm {
     const atomic_bool *cancel; // set: no more passes; optional
     enum hdi_watch watch;
     uint64_t without; // rules that are left out: see rules.h
+    uint64_t budget;  // of work on one kernel: see flow/effort.h
     bool debug;       // kernels are for a debugger: as they are written
     bool check;       // kernels are to be checked: see instrument.h
     bool screen;      // kernels are screened: see screen.h

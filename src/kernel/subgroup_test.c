@@ -518,6 +518,28 @@ static void others_need_not_come(struct try *t)
     hd_program_destroy(p);
 }
 
+// A mask that is no ballot may have bits beyond a short sub-group: those below
+// the largest size count.
+static void masks_count_up_to_the_largest_size(struct try *t)
+{
+    static const char text[] =
+        "kernel void masks(global uint *r) {\n"
+        "    size_t i = get_global_id(0);\n"
+        "    uint4 v = (uint4)(0xfff00u << 1, 1, 1, 1);\n"
+        "    r[3 * i] = sub_group_ballot_find_msb(v);\n"
+        "    r[3 * i + 1] = sub_group_ballot_find_lsb(v);\n"
+        "    r[3 * i + 2] = sub_group_ballot_bit_count(v);\n"
+        "}\n";
+    static uint32_t r[3 * 24], *pr = r;
+    struct hd_program *p = try_build(t, text, "-cl-std=CL3.0");
+
+    TRY_RUN(t, p, "masks", ((struct try_range){1, {24}, {24}, {0}}),
+            TRY_VALUE(pr));
+    for (int i = 0; i < 24; i++)
+        CHECK(r[3 * i] == 15 && r[3 * i + 1] == 9 && r[3 * i + 2] == 7);
+    hd_program_destroy(p);
+}
+
 int main(void)
 {
     struct try t = try_open();
@@ -531,6 +553,7 @@ int main(void)
     t.form = "-heddle-form=coroutine";
     others_need_not_come(&t);
     t.form = "-heddle-form=loops";
+    masks_count_up_to_the_largest_size(&t);
     every_type_is_right(&t, "-cl-std=CL3.0 -DLOOPS");
     try_close(&t);
     return 0;

@@ -285,7 +285,7 @@ FN int sub_group_ballot_bit_extract(uint4 v, uint lane)
 }
 FN uint sub_group_ballot_bit_count(uint4 v)
 {
-    return (uint)__builtin_popcountg(v.x & below(get_sub_group_size()));
+    return (uint)__builtin_popcountg(v.x & below(get_max_sub_group_size()));
 }
 FN uint sub_group_ballot_inclusive_scan(uint4 v)
 {
@@ -297,11 +297,11 @@ FN uint sub_group_ballot_exclusive_scan(uint4 v)
 }
 FN uint sub_group_ballot_find_lsb(uint4 v)
 {
-    return (uint)__builtin_ctzg(v.x & below(get_sub_group_size()), 32);
+    return (uint)__builtin_ctzg(v.x & below(get_max_sub_group_size()), 32);
 }
 FN uint sub_group_ballot_find_msb(uint4 v)
 {
-    return 31 - (uint)__builtin_clzg(v.x & below(get_sub_group_size()), 32);
+    return 31 - (uint)__builtin_clzg(v.x & below(get_max_sub_group_size()), 32);
 }
 
 #define MASK(name, bits)                                               \

@@ -2,6 +2,7 @@
 // computes the same.
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "kernel/try.h"
 
@@ -31,10 +32,29 @@ static const char source[] =
     "    part[l] = from[l + 3 * size];\n"
     "    barrier(CLK_LOCAL_MEM_FENCE);\n"
     "    to[l + size] = part[size - 1 - l];\n"
+    "}\n"
+    // Each its own row.
+    "kernel void rows(global const float *from, global float *to, int n) {\n"
+    "    int i = get_global_id(0);\n"
+    "    float sum = 0;\n"
+    "    for (int k = 0; k < n; k++)\n"
+    "        sum += from[i * n + k];\n"
+    "    to[i] = sum;\n"
+    "}\n"
+    // What the loop writes itself is not read ahead.
+    "kernel void chain(global float *a, int n) {\n"
+    "    int i = get_global_id(0);\n"
+    "    float sum = 0;\n"
+    "    for (int k = 0; k + 1 < n; k++) {\n"
+    "        sum += a[i * n + k];\n"
+    "        a[i * n + k + 1] += sum;\n"
+    "    }\n"
     "}\n";
 
 static const char stored[] = "line 6: lanes are extracted through memory\n";
 static const char looked_at[] = "contiguity is tested at run time";
+
+static const char windows[] = "rows of several lanes are transposed in blocks";
 
 static struct hd_program *build_for(struct try *t, const char *cpus)
 {
@@ -65,6 +85,8 @@ static void costs_decide(struct try *t)
     CHECK(says(zen, "mask", looked_at) && !says(xeon, "mask", looked_at));
     CHECK(says(xeon, "mask", "scattered addresses"));
     CHECK(!says(zen, "sums", looked_at));
+    CHECK(says(zen, "rows", windows) && !says(xeon, "rows", windows));
+    CHECK(!says(zen, "chain", windows));
     hd_program_destroy(zen);
     hd_program_destroy(xeon);
 }
@@ -117,6 +139,51 @@ static void results_are_right(struct try *t)
     hd_program_destroy(p);
 }
 
+// Rows of every length, from anywhere in pages to their very end, behind which
+// nothing is.
+static void rows_are_read_right(struct try *t)
+{
+    struct hd_program *p = try_build(t, source, NULL);
+    static float to[64], *pt = to;
+    const size_t page = 4096, pages = 64;
+    char *memory = mmap(NULL, (pages + 1) * page, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    CHECK(memory != MAP_FAILED);
+    CHECK(mprotect(memory + pages * page, page, PROT_NONE) == 0);
+    for (int n = 1; n <= 1024; n = n < 40 ? n + 1 : 2 * n + n % 3) {
+        float *from = (float *)(void *)(memory + pages * page) - 64 * n;
+        float *a = from, expected[64];
+        for (int i = 0; i < 64 * n; i++)
+            from[i] = (float)(i % 37 - 9);
+        TRY_RUN(t, p, "rows", ((struct try_range){1, {64}, {64}, {0}}),
+                TRY_VALUE(from), TRY_VALUE(pt), TRY_VALUE(n));
+        for (int i = 0; i < 64; i++) {
+            float sum = 0;
+            for (int k = 0; k < n; k++)
+                sum += from[i * n + k];
+            CHECK(to[i] == sum);
+        }
+        if (n > 40)
+            continue;
+        for (int i = 0; i < 64 * n; i++)
+            from[i] = (float)(i % 3);
+        TRY_RUN(t, p, "chain", ((struct try_range){1, {64}, {64}, {0}}),
+                TRY_VALUE(a), TRY_VALUE(n));
+        for (int i = 0; i < 64; i++) {
+            float sum = 0, next = (float)(i * n % 3);
+            for (int k = 0; k + 1 < n; k++) {
+                sum += next;
+                next = (float)((i * n + k + 1) % 3) + sum;
+            }
+            expected[i] = next;
+            CHECK(from[i * n + n - 1] == expected[i]);
+        }
+    }
+    munmap(memory, (pages + 1) * page);
+    hd_program_destroy(p);
+}
+
 int main(void)
 {
     struct try t = try_open();
@@ -124,6 +191,7 @@ int main(void)
     costs_decide(&t);
     sums_of_sizes_are_neighbours(&t);
     results_are_right(&t);
+    rows_are_read_right(&t);
     try_close(&t);
     return 0;
 }

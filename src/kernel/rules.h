@@ -34,6 +34,7 @@
     RULE(STRIDED, "strided")     /* transform/strided.h */                    \
     RULE(SWITCHES, "switches")   /* prepare/switches.h */                     \
     RULE(TILE, "tile")           /* analysis/tile.h */                        \
-    RULE(TOP, "top")             /* transform/top.h */
+    RULE(TOP, "top")             /* transform/top.h */                        \
+    RULE(WINDOW, "window")       /* vectorise/window.c */
 
 #endif

@@ -405,7 +405,7 @@ void hdi_lanes_write_chunk(struct hdi_lanes *l, LLVMValueRef mask,
     if (l->region->some_return_early && l->region->start != 0)
         mask = present(l, mask);
     LLVMBuildStore(b, mask, l->masks[0]);
-    LLVMBuildBr(b, l->enter[0]);
+    l->wide.chunk_begin = LLVMBuildBr(b, l->enter[0]);
     for (size_t p = 0; p < l->order.count; p++)
         write_position(l, p);
     hdi_build_at_end(b, l->end);

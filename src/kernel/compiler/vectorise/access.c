@@ -467,6 +467,8 @@ static LLVMValueRef read_elements(struct hdi_wide *w, LLVMValueRef load,
                                           w, hdi_emit_operand(w->emit, pointer),
                                           -size * ((int64_t)w->lanes - 1)),
                                       align));
+    } else if (hdi_window_pays(w, load, (uint64_t)size)) {
+        return hdi_window_read(w, load, type);
     } else if (has_gather(w, type) && hdi_near_pays(w, pointer)) {
         LLVMValueRef at,
             is_near = hdi_near_ask(w, pointer, (uint64_t)size, &at);

@@ -1,5 +1,5 @@
 // Loads and stores of memory for a chunk, and the parts of them that record.c
-// uses too.
+// and window.c use too.
 #ifndef HDI_KERNEL_COMPILER_VECTORISE_ACCESS_H
 #define HDI_KERNEL_COMPILER_VECTORISE_ACCESS_H
 
@@ -49,5 +49,13 @@ void hdi_access_begin_way(struct hdi_wide *wide, LLVMBasicBlockRef way,
 // the last store of them. False: it is no such one.
 bool hdi_record_load(struct hdi_wide *wide, LLVMValueRef load);
 bool hdi_record_store(struct hdi_wide *wide, LLVMValueRef store);
+
+// window.c: whether the load, of elements of `size` bytes, goes along rows in a
+// loop that changes no memory, and blocks of them cost less than gathers; and
+// the elements of type `type` that it reads, for all lanes.
+bool hdi_window_pays(const struct hdi_wide *wide, LLVMValueRef load,
+                     uint64_t size);
+LLVMValueRef hdi_window_read(struct hdi_wide *wide, LLVMValueRef load,
+                             LLVMTypeRef type);
 
 #endif

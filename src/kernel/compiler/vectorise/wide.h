@@ -16,8 +16,9 @@ struct hdi_wide {
     LLVMValueRef mask; // the lanes at hand that are on; at least one is where
                        // memory is used
     bool certain;      // all of them
-    size_t at;         // position of the block at hand
-    struct hdi_map vectors;  // kernel's value that varies: its copies
+    LLVMValueRef chunk_begin; // the branch to the chunk's code, or NULL
+    size_t at;                // position of the block at hand
+    struct hdi_map vectors;   // kernel's value that varies: its copies
     struct hdi_map *stored;  // vector: memory that single lanes are taken from,
                              // NULL: they are taken from registers
     LLVMValueRef first_half; // store that waits for that of the next element

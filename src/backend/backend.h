@@ -122,8 +122,16 @@ struct hdi_list_step {
     void *requests; // here: a struct hdi_list_requests of the device; optional
 };
 
+// How it is worked off.
+enum hdi_list_form {
+    HDI_LIST_BY_UNITS,   // units claim work-groups of what is ready
+    HDI_LIST_BY_LAUNCHES // the hardware starts launches in their order: no step
+                         // appends, and there are no times
+};
+
 struct hdi_list_params {
     const struct hdi_list_step *steps;
+    enum hdi_list_form form;
     uint32_t count, more; // of a run, those that are appended
     uint32_t requests;    // of one step at a time
 };
@@ -143,11 +151,12 @@ struct hdi_lists {
                       struct hdi_device_list **list, struct hd_error *error);
     void (*free)(struct hdi_device_list *list);
 
-    // The packed arguments of a step, which may be changed between runs.
+    // The packed arguments of a step, which may be changed between runs;
+    // the step's own were those of the first.
     void *(*args)(struct hdi_device_list *list, uint32_t step);
 
     // How the last run ended, and the times of the first `*count` passes, those
-    // appended behind the steps; sets how many there were.
+    // appended behind the steps; sets how many there were, 0 without times.
     hd_status (*result)(struct hdi_device_list *list,
                         struct hdi_list_time *times, uint32_t *count,
                         struct hd_error *error);

@@ -59,10 +59,19 @@ struct rig {
 
 static struct hd_error error;
 
-static struct rig start(bool doorbell)
+// With tiles, in ring or doorbell mode, or without.
+enum units {
+    RING,
+    DOORBELL,
+    STREAMS
+};
+
+static struct rig start(enum units units)
 {
-    const struct hdi_device_params params = {
-        .units = UNITS, .unit_cores = GROUP, .doorbell = doorbell};
+    const struct hdi_device_params params = {.units =
+                                                 units == STREAMS ? 0 : UNITS,
+                                             .unit_cores = GROUP,
+                                             .doorbell = units == DOORBELL};
     const struct hd_program_params what = {.path = "list.cl", .source = source};
     struct rig r = {.fake = fake_cuda(), .backend = hdi_backend_find("cuda")};
 
@@ -142,9 +151,10 @@ static void run(struct rig *r, struct hdi_device_list *list, unsigned unit)
 
 // Rows of passes; each takes from the one before in its column. Then one that
 // takes from all columns.
-static void passes_start_their_successors(bool doorbell)
+static void passes_start_their_successors(enum units units,
+                                          enum hdi_list_form form)
 {
-    struct rig r = start(doorbell);
+    struct rig r = start(units);
     const struct hdi_lists *lists = r.backend->lists;
     static struct hdi_list_step steps[LAYERS * WIDTH + 1];
     static struct packed args[LAYERS * WIDTH + 1];
@@ -167,7 +177,8 @@ static void passes_start_their_successors(bool doorbell)
     uint32_t to = WIDTH * GROUP, n = WIDTH;
     const void *in[] = {&cells, &to, &n};
     steps[PASSES - 1] = step_of(&r, "join", &args[PASSES - 1], in, 1);
-    const struct hdi_list_params params = {.steps = steps, .count = PASSES};
+    const struct hdi_list_params params = {
+        .steps = steps, .form = form, .count = PASSES};
     CHECK_OK(lists->make(r.device, &params, &list, &error), error);
 
     uint32_t right[CELLS] = {0};
@@ -192,12 +203,46 @@ static void passes_start_their_successors(bool doorbell)
         struct hdi_list_time times[PASSES];
         uint32_t count = PASSES;
         CHECK_OK(lists->result(list, times, &count, &error), error);
-        CHECK(count == PASSES);
-        for (uint32_t i = 0; i < PASSES; i++)
+        CHECK(count == (form == HDI_LIST_BY_UNITS ? PASSES : 0));
+        for (uint32_t i = 0; i < count; i++)
             CHECK(times[i].begin <= times[i].end);
-        for (uint32_t i = 0; i < PASSES - 1; i++)
+        for (uint32_t i = 0; i + 1 < count; i++)
             CHECK(times[after[i]].begin >= times[i].end);
     }
+    lists->free(list);
+    r.backend->free(r.device, cells, CELLS * 4);
+    end(&r);
+}
+
+// 100 work-items in work-groups of 32: two launches of the driver's, both of
+// which come before the next pass.
+static void edges_are_launches_of_their_own(void)
+{
+    struct rig r = start(STREAMS);
+    const struct hdi_lists *lists = r.backend->lists;
+    enum {
+        CELLS = 100
+    };
+    uint32_t *cells = memory(&r, CELLS), seen[CELLS], zero = 0, next = 1;
+    struct packed args[2];
+    struct hdi_list_step steps[2];
+    struct hdi_device_list *list;
+
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t add = i + 1;
+        const void *in[] = {&cells, &zero, &zero, &add};
+        steps[i] = step_of(&r, "step", &args[i], in, 4);
+        steps[i].chunk.frame.global[0] = CELLS;
+    }
+    steps[0].after = &next;
+    steps[0].after_count = 1;
+    const struct hdi_list_params params = {
+        .steps = steps, .form = HDI_LIST_BY_LAUNCHES, .count = 2};
+    CHECK_OK(lists->make(r.device, &params, &list, &error), error);
+    run(&r, list, 0);
+    read_back(&r, seen, cells, CELLS);
+    for (unsigned i = 0; i < CELLS; i++)
+        CHECK(seen[i] == 5);
     lists->free(list);
     r.backend->free(r.device, cells, CELLS * 4);
     end(&r);
@@ -206,7 +251,7 @@ static void passes_start_their_successors(bool doorbell)
 // Of many work-groups each runs once, whichever unit had it.
 static void work_groups_are_shared(void)
 {
-    struct rig r = start(false);
+    struct rig r = start(RING);
     const struct hdi_lists *lists = r.backend->lists;
     enum {
         GROUPS = 500
@@ -234,7 +279,7 @@ static void work_groups_are_shared(void)
 // A pass appends one that works, and itself, until it has enough.
 static void passes_are_appended(void)
 {
-    struct rig r = start(false);
+    struct rig r = start(RING);
     const struct hdi_lists *lists = r.backend->lists;
     enum {
         TURNS = 6,
@@ -307,7 +352,7 @@ static void passes_are_appended(void)
 // Programs come between runs, and kernels get other numbers.
 static void kernels_are_found_again(void)
 {
-    struct rig r = start(false);
+    struct rig r = start(RING);
     const struct hdi_lists *lists = r.backend->lists;
     const struct hd_program_params what = {.path = "more.cl", .source = source};
     uint32_t *seen = memory(&r, 4), back[4];
@@ -333,7 +378,7 @@ static void kernels_are_found_again(void)
 
 static void wrong_lists_are_refused(void)
 {
-    struct rig r = start(false);
+    struct rig r = start(RING);
     const struct hdi_lists *lists = r.backend->lists;
     uint32_t *seen = memory(&r, 4), there = 9;
     struct packed args;
@@ -350,6 +395,18 @@ static void wrong_lists_are_refused(void)
     step.after_count = 1;
     CHECK_FAILS(lists->make(r.device, &params, &list, &error), HD_EINVAL, error,
                 "comes before 9");
+    there = 0; // itself
+    CHECK_FAILS(lists->make(r.device, &params, &list, &error), HD_EINVAL, error,
+                "comes before 0");
+    step.after_count = 0;
+    step.appended = true;
+    params.form = HDI_LIST_BY_LAUNCHES;
+    CHECK_FAILS(lists->make(r.device, &params, &list, &error), HD_ENOTSUP,
+                error, "appends");
+    step.appended = false;
+    step.chunk.frame.local_size[0] = 2048;
+    CHECK_FAILS(lists->make(r.device, &params, &list, &error), HD_ELIMIT, error,
+                "1024 at most");
     params.count = 0;
     CHECK_FAILS(lists->make(r.device, &params, &list, &error), HD_ELIMIT, error,
                 "0 passes");
@@ -361,8 +418,11 @@ int main(void)
 {
     if (!fake_cuda())
         SKIP("the fake driver is not named in HEDDLE_CUDA_DRIVER");
-    passes_start_their_successors(false);
-    passes_start_their_successors(true);
+    passes_start_their_successors(RING, HDI_LIST_BY_UNITS);
+    passes_start_their_successors(DOORBELL, HDI_LIST_BY_UNITS);
+    passes_start_their_successors(RING, HDI_LIST_BY_LAUNCHES);
+    passes_start_their_successors(STREAMS, HDI_LIST_BY_LAUNCHES);
+    edges_are_launches_of_their_own();
     work_groups_are_shared();
     passes_are_appended();
     kernels_are_found_again();

@@ -132,4 +132,7 @@ extern const struct hdi_lists cuda_lists;
 hd_status cuda_list_prepare(struct hdi_device_list *list, uint64_t linked,
                             uint64_t *address);
 
+// Or it is launched (graph.h).
+bool cuda_list_is_for_tiles(const struct hdi_device_list *list);
+
 #endif

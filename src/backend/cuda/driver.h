@@ -22,6 +22,16 @@ typedef struct cuda_function_ *cuda_function;
 typedef struct cuda_stream_ *cuda_stream;
 typedef struct cuda_event_ *cuda_event;
 typedef struct cuda_link_ *cuda_link;
+typedef struct cuda_graph_ *cuda_graph;
+typedef struct cuda_node_ *cuda_node;
+typedef struct cuda_graph_run_ *cuda_graph_run;
+
+// A launch in a graph.
+struct cuda_node_params {
+    cuda_function function;
+    unsigned grid[3], block[3], shared_bytes;
+    void **parameters, **extra;
+};
 
 enum {
     CUDA_OUT_OF_MEMORY = 2,
@@ -130,7 +140,20 @@ enum {
        unsigned count, int *options, void **values))                          \
     X(LinkComplete, cuLinkComplete,                                           \
       (cuda_link link, void **cubin, size_t *bytes))                          \
-    X(LinkDestroy, cuLinkDestroy, (cuda_link link))
+    X(LinkDestroy, cuLinkDestroy, (cuda_link link))                           \
+    X(GraphCreate, cuGraphCreate, (cuda_graph * graph, unsigned flags))       \
+    X(GraphAddKernelNode, cuGraphAddKernelNode,                               \
+      (cuda_node * node, cuda_graph graph, const cuda_node *after,            \
+       size_t count, const struct cuda_node_params *params))                  \
+    X(GraphInstantiate, cuGraphInstantiateWithFlags,                          \
+      (cuda_graph_run * run, cuda_graph graph, unsigned long long flags))     \
+    X(GraphSetParams, cuGraphExecKernelNodeSetParams,                         \
+      (cuda_graph_run run, cuda_node node,                                    \
+       const struct cuda_node_params *params))                                \
+    X(GraphUpload, cuGraphUpload, (cuda_graph_run run, cuda_stream stream))   \
+    X(GraphLaunch, cuGraphLaunch, (cuda_graph_run run, cuda_stream stream))   \
+    X(GraphRunDestroy, cuGraphExecDestroy, (cuda_graph_run run))              \
+    X(GraphDestroy, cuGraphDestroy, (cuda_graph graph))
 
 struct cuda_driver {
     int version; // 13000: CUDA 13.0

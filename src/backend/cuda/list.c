@@ -1,6 +1,7 @@
-// Lists (backend/list.h): the host's side. Records and counters lie in memory
-// of the GPU, arguments in memory of the host that the GPU sees, so that they
-// can be changed between runs without a copy.
+// Lists (backend/list.h): the host's side. For tiles, records and counters lie
+// in memory of the GPU, arguments in memory of the host that the GPU sees, so
+// that they can be changed between runs without a copy. For launches there is a
+// graph of the driver's (graph.h), and arguments are told to it.
 //
 // Kernels have numbers that change when programs come or go: then the records
 // are written anew before the next run.
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #include "backend/cuda/executor.h"
+#include "backend/cuda/graph.h"
 #include "backend/cuda/tile.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -24,6 +26,7 @@ struct cuda_list {
     char *memory; // of the GPU: head, passes, ready, edges
     uint64_t bytes, ready_at, edges_at;
     uint64_t linked; // kernels' numbers are those of this link; 0: none
+    struct cuda_launches *launches; // instead of all these but `args`
 };
 
 static struct cuda_list *list_of(const struct hdi_device_list *list)
@@ -50,6 +53,12 @@ static void free_list(struct hdi_device_list *list)
     struct cuda_list *l = list_of(list);
     struct cuda_gpu *gpu = cuda_gpu_of(list->device);
 
+    if (l->launches) {
+        cuda_graph_free(gpu, l->launches);
+        free(l->args);
+        free(l);
+        return;
+    }
     cuda_memory_free(list->device, l->memory, l->bytes);
     if (l->args && cuda_enter(gpu)) {
         cuda_executor_leave(gpu->executor);
@@ -98,13 +107,12 @@ static hd_status describe(struct cuda_list *l, const struct hdi_list_step *step,
 static hd_status connect(struct cuda_list *l, struct hd_error *error)
 {
     for (uint32_t i = 0; i < l->edge_count; i++) {
-        struct hdi_list_pass *to =
-            l->edges[i] < l->head.passes_count ? &l->passes[l->edges[i]] : NULL;
-        if (!to || to->appended)
+        struct hdi_list_pass *to = &l->passes[l->edges[i]];
+        if (to->appended)
             return hdi_fail(error, HD_EINVAL,
-                            "a pass of a list comes before %u, which is none "
-                            "of its %u passes, or is appended",
-                            l->edges[i], l->head.passes_count);
+                            "a pass of a list comes before %u, which is "
+                            "appended",
+                            l->edges[i]);
         to->inputs++;
     }
     l->head.sources = l->edge_count;
@@ -135,34 +143,39 @@ static hd_status allocate(struct cuda_list *l, uint64_t edges,
     return l->args ? HD_OK : HD_ENOMEM;
 }
 
-static hd_status make(struct hdi_device *device,
-                      const struct hdi_list_params *params,
-                      struct hdi_device_list **list, struct hd_error *error)
+// Steps, edges, and that these lead to later steps: no list waits for itself.
+static hd_status check(const struct hdi_list_params *params, uint64_t *edges,
+                       struct hd_error *error)
 {
-    struct cuda_list *l = calloc(1, sizeof(*l));
-    uint64_t edges = 0;
+    uint32_t count = params->count;
+
+    *edges = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct hdi_list_step *s = &params->steps[i];
+        for (uint32_t k = 0; k < s->after_count; k++)
+            if (s->after[k] <= i || s->after[k] >= count)
+                return hdi_fail(error, HD_EINVAL,
+                                "pass %u of a list comes before %u, which is "
+                                "none of the later ones of its %u passes",
+                                i, s->after[k], count);
+        *edges += s->after_count;
+    }
+    if (*edges > HDI_LIST_MOST || count == 0 ||
+        count + (uint64_t)params->more > HDI_LIST_MOST)
+        return hdi_fail(error, HD_ELIMIT,
+                        "a list of %u passes and %llu edges: from 1 to %d each "
+                        "fit one",
+                        count, (unsigned long long)*edges, HDI_LIST_MOST);
+    return HD_OK;
+}
+
+static hd_status make_for_tiles(struct cuda_list *l,
+                                const struct hdi_list_params *params,
+                                uint64_t edges, struct hd_error *error)
+{
     cuda_address args = 0;
     void *memory = NULL;
 
-    if (!cuda_gpu_of(device)->executor) {
-        free(l);
-        return hdi_fail(error, HD_ENOTSUP,
-                        "%s works off no lists without units of its own: set "
-                        "units",
-                        device->can.description);
-    }
-    for (uint32_t i = 0; i < params->count; i++)
-        edges += params->steps[i].after_count;
-    if (!l || edges > HDI_LIST_MOST || params->count == 0 ||
-        params->count + (uint64_t)params->more > HDI_LIST_MOST) {
-        free(l);
-        return hdi_fail(error, l ? HD_ELIMIT : HD_ENOMEM,
-                        "a list of %u passes and %llu edges: from 1 to %d each "
-                        "fit one",
-                        params->count, (unsigned long long)edges,
-                        HDI_LIST_MOST);
-    }
-    l->list.device = device;
     l->head = (struct hdi_list){.passes_count = params->count,
                                 .room = params->count + params->more,
                                 .requests_room = params->requests};
@@ -173,9 +186,46 @@ static hd_status make(struct hdi_device *device,
         status = connect(l, error);
     if (status == HD_OK) {
         lay_out(l);
-        status = cuda_memory_alloc(device, l->bytes, &memory);
+        status = cuda_memory_alloc(l->list.device, l->bytes, &memory);
         l->memory = memory;
     }
+    return status;
+}
+
+static hd_status make_for_launches(struct cuda_list *l,
+                                   const struct hdi_list_params *params,
+                                   struct hd_error *error)
+{
+    HDI_TRY(cuda_graph_make(l->list.device, params, &l->launches, error));
+    l->args = calloc(params->count, HDX_ARGS);
+    if (!l->args)
+        return HD_ENOMEM;
+    for (uint32_t i = 0; i < params->count; i++)
+        memcpy(l->args + i * (uint64_t)HDX_ARGS,
+               params->steps[i].chunk.frame.args,
+               params->steps[i].chunk.entry->args_bytes);
+    return HD_OK;
+}
+
+static hd_status make(struct hdi_device *device,
+                      const struct hdi_list_params *params,
+                      struct hdi_device_list **list, struct hd_error *error)
+{
+    bool by_units = params->form == HDI_LIST_BY_UNITS;
+    uint64_t edges;
+
+    if (by_units && !cuda_gpu_of(device)->executor)
+        return hdi_fail(error, HD_ENOTSUP,
+                        "%s works off no lists without units of its own: set "
+                        "units",
+                        device->can.description);
+    HDI_TRY(check(params, &edges, error));
+    struct cuda_list *l = calloc(1, sizeof(*l));
+    if (!l)
+        return hdi_fail(error, HD_ENOMEM, "no memory for a list");
+    l->list.device = device;
+    hd_status status = by_units ? make_for_tiles(l, params, edges, error)
+                                : make_for_launches(l, params, error);
     if (status != HD_OK) {
         free_list(&l->list);
         return status == HD_ENOMEM
@@ -217,6 +267,24 @@ hd_status cuda_list_prepare(struct hdi_device_list *list, uint64_t linked,
     return HD_OK;
 }
 
+bool cuda_list_is_for_tiles(const struct hdi_device_list *list)
+{
+    return !list_of(list)->launches;
+}
+
+cuda_result cuda_graph_launch(struct hdi_device_list *list, cuda_stream stream)
+{
+    const struct cuda_list *l = list_of(list);
+
+    return cuda_launches_start(cuda_gpu_of(list->device), l->launches, l->args,
+                               HDX_ARGS, stream);
+}
+
+void cuda_graph_ended(struct hdi_device_list *list)
+{
+    cuda_launches_ended(list_of(list)->launches);
+}
+
 static void *args_of(struct hdi_device_list *list, uint32_t step)
 {
     return list_of(list)->args + step * (uint64_t)HDX_ARGS;
@@ -249,33 +317,46 @@ static hd_status explain(const struct cuda_list *l, uint64_t failure,
     }
 }
 
+// What the first `count` records say, with one copy.
+static hd_status read_times(struct cuda_list *l, struct hdi_list_time *times,
+                            uint32_t count)
+{
+    uint64_t bytes = count * sizeof(struct hdi_list_pass);
+    struct hdi_list_pass *passes = aligned_alloc(64, bytes + 64);
+
+    if (!passes)
+        return HD_ENOMEM;
+    hd_status status = cuda_memory_copy(l->list.device, passes,
+                                        l->memory + passes_at(), bytes);
+    for (uint32_t i = 0; i < count && status == HD_OK; i++)
+        times[i] = (struct hdi_list_time){hdi_word_load(&passes[i].begun_at),
+                                          hdi_word_load(&passes[i].ended_at)};
+    free(passes);
+    return status;
+}
+
 static hd_status result(struct hdi_device_list *list,
                         struct hdi_list_time *times, uint32_t *count,
                         struct hd_error *error)
 {
     struct cuda_list *l = list_of(list);
     struct hdi_list head;
-    struct hdi_list_pass pass;
+    uint32_t most = *count;
 
+    if (l->launches) {
+        *count = 0;
+        return HD_OK;
+    }
     hd_status status =
         cuda_memory_copy(list->device, &head, l->memory, sizeof(head));
+    if (status == HD_OK) {
+        HDI_TRY(explain(l, hdi_word_load(&head.failure), error));
+        *count = (uint32_t)hdi_word_load(&head.records);
+        status = read_times(l, times, most < *count ? most : *count);
+    }
     if (status != HD_OK)
         return hdi_fail(error, status, "a list cannot be read: %s",
                         hd_status_text(status));
-    HDI_TRY(explain(l, hdi_word_load(&head.failure), error));
-    uint64_t there = hdi_word_load(&head.records);
-    uint32_t most = *count;
-    *count = (uint32_t)there;
-    for (uint32_t i = 0; i < most && i < there; i++) {
-        status = cuda_memory_copy(list->device, &pass,
-                                  l->memory + passes_at() + i * sizeof(pass),
-                                  sizeof(pass));
-        if (status != HD_OK)
-            return hdi_fail(error, status, "a list cannot be read: %s",
-                            hd_status_text(status));
-        times[i] = (struct hdi_list_time){hdi_word_load(&pass.begun_at),
-                                          hdi_word_load(&pass.ended_at)};
-    }
     return HD_OK;
 }
 

@@ -8,14 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/cuda/boxes.h"
+#include "backend/cuda/graph.h"
 #include "backend/cuda/ring.h"
 #include "backend/cuda/stream.h"
 #include "base/clock.h"
 
 enum {
     // What is kept of finished chunks has to outlast those in flight.
-    SLOTS = 2 * CUDA_IN_FLIGHT,
-    MAX_GRID_YZ = 65535
+    SLOTS = 2 * CUDA_IN_FLIGHT
 };
 
 struct slot {
@@ -24,6 +25,7 @@ struct slot {
     hd_status status;
     cuda_result result;
     const struct hdi_entry *entry;
+    struct hdi_device_list *list; // instead of a kernel
     uint32_t first[3], count[3];
     uint64_t begin;
 };
@@ -92,93 +94,23 @@ void cuda_launcher_close(struct cuda_launcher *s)
 
 // Launching -------------------------------------------------------------------
 
-// One axis of a chunk: work-groups of full size, and one that is smaller.
-struct axis {
-    uint32_t first[2], count[2], size[2];
-};
-
-static struct axis cut(const struct hdi_frame *f, int d)
+static cuda_result launch_box(void *data, const struct cuda_box *box)
 {
-    uint32_t local = f->local_size[d];
-    uint32_t rest = (uint32_t)(f->global[d] % local);
-    bool edge = rest != 0 && f->first[d] + f->count[d] == f->group_count[d];
-    uint32_t full = f->count[d] - edge;
+    struct cuda_launcher *s = data;
+    void *parameters[] = {box->parameter};
 
-    return (struct axis){.first = {f->first[d], f->first[d] + full},
-                         .count = {full, edge},
-                         .size = {local, rest}};
+    return s->gpu->driver->LaunchKernel(
+        box->entry->function, box->grid[0], box->grid[1], box->grid[2],
+        box->block[0], box->block[1], box->block[2], box->shared, s->stream,
+        parameters, NULL);
 }
 
-// Everything but the work-groups.
-static void describe(const struct cuda_launcher *s,
-                     const struct hdi_chunk *chunk, unsigned char *parameter)
-{
-    const struct hdi_frame *f = &chunk->frame;
-    struct hdi_device_launch launch = {.dims = f->dims,
-                                       .print = s->ring.address};
-
-    for (int d = 0; d < 3; d++) {
-        launch.global[d] = f->global[d];
-        launch.offset[d] = f->offset[d];
-        launch.local_size[d] = f->local_size[d];
-        launch.group_count[d] = f->group_count[d];
-    }
-    memcpy(parameter, &launch, sizeof(launch));
-    if (chunk->entry->args_bytes > 0)
-        memcpy(parameter + HDI_DEVICE_ARGS, f->args, chunk->entry->args_bytes);
-}
-
-// A box of equal work-groups, in pieces that a grid may have.
-static cuda_result launch_box(struct cuda_gpu *gpu, struct cuda_launcher *s,
-                              const struct hdi_chunk *chunk,
-                              unsigned char *parameter, const uint32_t first[3],
-                              const uint32_t count[3], const uint32_t size[3])
-{
-    struct hdi_device_launch *launch =
-        (struct hdi_device_launch *)(void *)parameter;
-    void *parameters[] = {parameter};
-    cuda_result result = 0;
-
-    memcpy(launch->size, size, sizeof(launch->size));
-    launch->items = size[0] * size[1] * size[2];
-    for (uint32_t z = 0; z < count[2] && result == 0; z += MAX_GRID_YZ)
-        for (uint32_t y = 0; y < count[1] && result == 0; y += MAX_GRID_YZ) {
-            uint32_t rows = count[1] - y, planes = count[2] - z;
-            launch->first[0] = first[0];
-            launch->first[1] = first[1] + y;
-            launch->first[2] = first[2] + z;
-            result = gpu->driver->LaunchKernel(
-                chunk->entry->function, count[0],
-                rows < MAX_GRID_YZ ? rows : MAX_GRID_YZ,
-                planes < MAX_GRID_YZ ? planes : MAX_GRID_YZ, size[0], size[1],
-                size[2], (unsigned)chunk->local_bytes, s->stream, parameters,
-                NULL);
-        }
-    return result;
-}
-
-static cuda_result launch(struct cuda_gpu *gpu, struct cuda_launcher *s,
+static cuda_result launch(struct cuda_launcher *s,
                           const struct hdi_chunk *chunk)
 {
-    _Alignas(16) unsigned char parameter[HDI_DEVICE_MOST];
-    struct axis axes[3];
-    cuda_result result = 0;
-
-    describe(s, chunk, parameter);
-    for (int d = 0; d < 3; d++)
-        axes[d] = cut(&chunk->frame, d);
-    for (unsigned kind = 0; kind < 8 && result == 0; kind++) {
-        uint32_t first[3], count[3], size[3];
-        for (int d = 0; d < 3; d++) {
-            unsigned edge = kind >> d & 1;
-            first[d] = axes[d].first[edge];
-            count[d] = axes[d].count[edge];
-            size[d] = axes[d].size[edge];
-        }
-        if (count[0] > 0 && count[1] > 0 && count[2] > 0)
-            result = launch_box(gpu, s, chunk, parameter, first, count, size);
-    }
-    return result;
+    if (chunk->list)
+        return cuda_graph_launch(chunk->list, s->stream);
+    return cuda_each_box(chunk, s->ring.address, launch_box, s);
 }
 
 // After a call failed: what was launched before it may not outlast its chunk,
@@ -199,6 +131,8 @@ static hd_status check(const struct cuda_gpu *gpu,
 
     if (atomic_load(&gpu->lost))
         return HD_ENODEV;
+    if (chunk->list) // looked at when it was made
+        return HD_OK;
     if (items > chunk->entry->most_items)
         return HD_ELIMIT;
     return chunk->local_bytes > gpu->device.can.local_bytes ? HD_ENOMEM : HD_OK;
@@ -213,6 +147,7 @@ bool cuda_launcher_submit(struct cuda_launcher *s,
         return false;
     struct slot *slot = &s->slots[++s->submitted % SLOTS];
     slot->entry = chunk->entry;
+    slot->list = chunk->list;
     memcpy(slot->first, chunk->frame.first, sizeof(slot->first));
     memcpy(slot->count, chunk->frame.count, sizeof(slot->count));
     slot->begin = hdi_now();
@@ -225,7 +160,7 @@ bool cuda_launcher_submit(struct cuda_launcher *s,
         slot->status = HD_ENODEV;
         return true;
     }
-    slot->result = launch(gpu, s, chunk);
+    slot->result = launch(s, chunk);
     if (slot->result == 0)
         slot->result = gpu->driver->EventRecord(slot->event, s->stream);
     if (slot->result != 0)
@@ -280,8 +215,11 @@ uint64_t cuda_launcher_done(struct cuda_launcher *s)
     if (s->done == s->submitted || !cuda_enter(gpu))
         return s->done;
     while (s->done < s->submitted &&
-           has_ended(gpu, s, &s->slots[(s->done + 1) % SLOTS]))
-        s->done++;
+           has_ended(gpu, s, &s->slots[(s->done + 1) % SLOTS])) {
+        struct slot *slot = &s->slots[++s->done % SLOTS];
+        if (slot->list)
+            cuda_graph_ended(slot->list);
+    }
     cuda_leave(gpu);
     if (s->done > before)
         cuda_ring_read(&s->ring);

@@ -100,9 +100,10 @@ bool cuda_unit_submit(struct hdi_unit *unit, const struct hdi_chunk *chunk)
     struct unit *u = unit_of(unit);
     struct cuda_gpu *gpu = cuda_gpu_of(unit->device);
     bool on_tile = gpu->executor &&
-                   (chunk->list || (cuda_executor_suits(gpu->executor, chunk) &&
-                                    cuda_executor_status(gpu->executor, NULL,
-                                                         0) != HD_ENOTSUP));
+                   (chunk->list ? cuda_list_is_for_tiles(chunk->list)
+                                : cuda_executor_suits(gpu->executor, chunk) &&
+                                      cuda_executor_status(gpu->executor, NULL,
+                                                           0) != HD_ENOTSUP);
 
     if (u->submitted - cuda_unit_done(unit) >= gpu->device.can.in_flight)
         return false;

@@ -1,0 +1,102 @@
+#include "backend/cuda/boxes.h"
+
+#include <string.h>
+
+enum {
+    MAX_GRID_YZ = 65535
+};
+
+// One axis of a chunk: work-groups of full size, and one that is smaller.
+struct axis {
+    uint32_t first[2], count[2], size[2];
+};
+
+static struct axis cut(const struct hdi_frame *f, int d)
+{
+    uint32_t local = f->local_size[d];
+    uint32_t rest = (uint32_t)(f->global[d] % local);
+    bool edge = rest != 0 && f->first[d] + f->count[d] == f->group_count[d];
+    uint32_t full = f->count[d] - edge;
+
+    return (struct axis){.first = {f->first[d], f->first[d] + full},
+                         .count = {full, edge},
+                         .size = {local, rest}};
+}
+
+// Everything but the work-groups.
+static void describe(const struct hdi_chunk *chunk, cuda_address print,
+                     unsigned char *parameter)
+{
+    const struct hdi_frame *f = &chunk->frame;
+    struct hdi_device_launch launch = {.dims = f->dims, .print = print};
+
+    for (int d = 0; d < 3; d++) {
+        launch.global[d] = f->global[d];
+        launch.offset[d] = f->offset[d];
+        launch.local_size[d] = f->local_size[d];
+        launch.group_count[d] = f->group_count[d];
+    }
+    memcpy(parameter, &launch, sizeof(launch));
+    if (chunk->entry->args_bytes > 0)
+        memcpy(parameter + HDI_DEVICE_ARGS, f->args, chunk->entry->args_bytes);
+}
+
+// Equal work-groups, in pieces that a grid may have.
+struct pieces {
+    cuda_result (*visit)(void *data, const struct cuda_box *box);
+    void *data;
+    struct cuda_box box;
+    uint32_t first[3], count[3];
+};
+
+static cuda_result visit_pieces(struct pieces *p)
+{
+    struct hdi_device_launch *launch = p->box.parameter;
+    const uint32_t *count = p->count;
+    cuda_result result = 0;
+
+    memcpy(launch->size, p->box.block, sizeof(launch->size));
+    launch->items = p->box.block[0] * p->box.block[1] * p->box.block[2];
+    for (uint32_t z = 0; z < count[2] && result == 0; z += MAX_GRID_YZ)
+        for (uint32_t y = 0; y < count[1] && result == 0; y += MAX_GRID_YZ) {
+            uint32_t rows = count[1] - y, planes = count[2] - z;
+            launch->first[0] = p->first[0];
+            launch->first[1] = p->first[1] + y;
+            launch->first[2] = p->first[2] + z;
+            p->box.grid[0] = count[0];
+            p->box.grid[1] = rows < MAX_GRID_YZ ? rows : MAX_GRID_YZ;
+            p->box.grid[2] = planes < MAX_GRID_YZ ? planes : MAX_GRID_YZ;
+            result = p->visit(p->data, &p->box);
+        }
+    return result;
+}
+
+cuda_result cuda_each_box(const struct hdi_chunk *chunk, cuda_address print,
+                          cuda_result (*visit)(void *data,
+                                               const struct cuda_box *box),
+                          void *data)
+{
+    _Alignas(16) unsigned char parameter[HDI_DEVICE_MOST];
+    struct pieces p = {.visit = visit,
+                       .data = data,
+                       .box = {.entry = chunk->entry,
+                               .shared = (unsigned)chunk->local_bytes,
+                               .parameter = parameter}};
+    struct axis axes[3];
+    cuda_result result = 0;
+
+    describe(chunk, print, parameter);
+    for (int d = 0; d < 3; d++)
+        axes[d] = cut(&chunk->frame, d);
+    for (unsigned kind = 0; kind < 8 && result == 0; kind++) {
+        for (int d = 0; d < 3; d++) {
+            unsigned edge = kind >> d & 1;
+            p.first[d] = axes[d].first[edge];
+            p.count[d] = axes[d].count[edge];
+            p.box.block[d] = axes[d].size[edge];
+        }
+        if (p.count[0] > 0 && p.count[1] > 0 && p.count[2] > 0)
+            result = visit_pieces(&p);
+    }
+    return result;
+}

@@ -1,0 +1,275 @@
+// The fake driver: streams, each with a thread, events and launches.
+#include <sched.h>
+
+#include "tests/cuda/objects.h"
+
+// Streams ---------------------------------------------------------------------
+
+static void run_kernel(const struct operation *o)
+{
+    char why[256];
+    bool stays = strcmp(o->function->ptx->name, "hdx_serve") == 0;
+    const struct ptx_machine machine = {.find = fake_find,
+                                        .data = o->function->module,
+                                        .stop = &fake_stop,
+                                        .blocks_at_once = BLOCKS};
+    const struct ptx_launch launch = {
+        .entry = o->function->ptx,
+        .grid = {o->grid[0], o->grid[1], o->grid[2]},
+        .block = {o->block[0], o->block[1], o->block[2]},
+        .shared_bytes = o->shared,
+        .parameters = o->parameters,
+        .why = why};
+
+    enum ptx_outcome outcome = ptx_run(&machine, &launch);
+    int result = outcome == PTX_DONE || outcome == PTX_STOPPED ? 0
+                 : outcome == PTX_ILLEGAL_ADDRESS ? CUDA_ILLEGAL_ADDRESS
+                 : outcome == PTX_MISALIGNED      ? CUDA_MISALIGNED_ADDRESS
+                                                  : CUDA_LAUNCH_FAILED;
+    if (result != 0) {
+        int none = 0;
+        atomic_compare_exchange_strong(&fake_sticky, &none, result);
+        if (getenv("FAKE_CUDA_LOG"))
+            fprintf(stderr, "fake cuda: %s: %s\n", o->function->ptx->name, why);
+    }
+    if (outcome == PTX_UNKNOWN) {
+        pthread_mutex_lock(&fake_lock);
+        fake_complain("kernel %s: %s", o->function->ptx->name, why);
+        pthread_mutex_unlock(&fake_lock);
+    }
+    if (stays)
+        atomic_fetch_sub(&fake_resident, 1);
+}
+
+void fake_run_operation(const struct operation *o)
+{
+    if (o->kind == RECORD) {
+        pthread_mutex_lock(&fake_lock);
+        if (o->number > o->event->reached)
+            o->event->reached = o->number;
+        pthread_mutex_unlock(&fake_lock);
+    } else if (atomic_load(&fake_sticky) != 0) {
+        if (o->kind == LAUNCH &&
+            strcmp(o->function->ptx->name, "hdx_serve") == 0)
+            atomic_fetch_sub(&fake_resident, 1);
+    } else if (o->kind == LAUNCH) {
+        run_kernel(o);
+    } else if (o->kind == COPY) {
+        memmove(o->to, o->from, o->bytes);
+    } else if (o->kind == RUN_GRAPH) {
+        fake_run_graph(o->graph);
+    } else {
+        memset(o->to, o->value, o->bytes);
+    }
+}
+
+static void *serve(void *data)
+{
+    struct cuda_stream_ *s = data;
+
+    pthread_mutex_lock(&fake_lock);
+    for (;;) {
+        while (!s->first && !s->ends)
+            pthread_cond_wait(&s->changed, &fake_lock);
+        struct operation *o = s->first;
+        if (!o)
+            break;
+        s->first = o->next;
+        if (!s->first)
+            s->last = &s->first;
+        s->busy = true;
+        pthread_mutex_unlock(&fake_lock);
+        fake_run_operation(o);
+        free(o->parameters);
+        free(o);
+        pthread_mutex_lock(&fake_lock);
+        s->busy = false;
+        pthread_cond_broadcast(&s->changed);
+    }
+    pthread_mutex_unlock(&fake_lock);
+    return NULL;
+}
+
+void fake_await_all(void)
+{
+    struct object *o = fake_objects;
+
+    while (o) {
+        struct cuda_stream_ *s = (struct cuda_stream_ *)o;
+        if (o->kind == STREAM && !o->gone && (s->first || s->busy))
+            pthread_cond_wait(&s->changed, &fake_lock);
+        else
+            o = o->next;
+    }
+}
+
+void fake_enqueue(struct cuda_stream_ *s, struct operation o)
+{
+    struct operation *copy = malloc(sizeof(*copy));
+
+    *copy = o;
+    copy->next = NULL;
+    *s->last = copy;
+    s->last = &copy->next;
+    pthread_cond_broadcast(&s->changed);
+}
+
+cuda_result cuStreamCreate(cuda_stream *stream, unsigned flags)
+{
+    BEGIN(cuStreamCreate, true);
+    if (flags != CUDA_STREAM_NON_BLOCKING)
+        fake_complain("a stream that waits for the default stream");
+    struct cuda_stream_ *s = fake_make(STREAM, sizeof(*s));
+    s->last = &s->first;
+    pthread_cond_init(&s->changed, NULL);
+    pthread_create(&s->thread, NULL, serve, s);
+    *stream = s;
+    return leave(0);
+}
+
+cuda_result cuStreamDestroy_v2(cuda_stream stream)
+{
+    pthread_mutex_lock(&fake_lock);
+    atomic_fetch_add(&fake_calls, 1);
+    CHECK_LIVE(stream, STREAM, cuStreamDestroy);
+    stream->object.gone = true;
+    stream->ends = true;
+    pthread_cond_broadcast(&stream->changed);
+    pthread_mutex_unlock(&fake_lock);
+    pthread_join(stream->thread, NULL);
+    return 0;
+}
+
+cuda_result cuStreamSynchronize(cuda_stream stream)
+{
+    BEGIN(cuStreamSynchronize, true);
+    CHECK_LIVE(stream, STREAM, cuStreamSynchronize);
+    while (stream->first || stream->busy)
+        pthread_cond_wait(&stream->changed, &fake_lock);
+    return leave(atomic_load(&fake_sticky));
+}
+
+cuda_result cuMemsetD8Async(cuda_address address, unsigned char value,
+                            size_t bytes, cuda_stream stream)
+{
+    BEGIN(cuMemsetD8Async, true);
+    CHECK_LIVE(stream, STREAM, cuMemsetD8Async);
+    void *to = fake_copied(address, bytes, "cuMemsetD8Async");
+    if (!to)
+        return leave(INVALID_VALUE);
+    fake_enqueue(stream,
+                 (struct operation){
+                     .kind = FILL, .to = to, .value = value, .bytes = bytes});
+    return leave(0);
+}
+
+cuda_result cuMemcpyAsync(cuda_address to, cuda_address from, size_t bytes,
+                          cuda_stream stream)
+{
+    BEGIN(cuMemcpyAsync, true);
+    CHECK_LIVE(stream, STREAM, cuMemcpyAsync);
+    void *real_to = fake_copied(to, bytes, "cuMemcpyAsync"),
+         *real_from = fake_copied(from, bytes, "cuMemcpyAsync");
+    if (!real_to || !real_from)
+        return leave(INVALID_VALUE);
+    fake_enqueue(stream, (struct operation){.kind = COPY,
+                                            .to = real_to,
+                                            .from = real_from,
+                                            .bytes = bytes});
+    return leave(0);
+}
+
+cuda_result cuEventCreate(cuda_event *event, unsigned flags)
+{
+    (void)flags;
+    BEGIN(cuEventCreate, true);
+    *event = fake_make(EVENT, sizeof(**event));
+    return leave(0);
+}
+
+cuda_result cuEventDestroy_v2(cuda_event event)
+{
+    pthread_mutex_lock(&fake_lock);
+    atomic_fetch_add(&fake_calls, 1);
+    CHECK_LIVE(event, EVENT, cuEventDestroy);
+    event->object.gone = true;
+    return leave(0);
+}
+
+cuda_result cuEventRecord(cuda_event event, cuda_stream stream)
+{
+    BEGIN(cuEventRecord, true);
+    CHECK_LIVE(event, EVENT, cuEventRecord);
+    CHECK_LIVE(stream, STREAM, cuEventRecord);
+    fake_enqueue(stream, (struct operation){.kind = RECORD,
+                                            .event = event,
+                                            .number = ++event->recorded});
+    return leave(0);
+}
+
+// Asked again and again: only a call that finds the event is one to fail.
+cuda_result cuEventQuery(cuda_event event)
+{
+    pthread_mutex_lock(&fake_lock);
+    CHECK_LIVE(event, EVENT, cuEventQuery);
+    bool ready = event->reached >= event->recorded;
+    pthread_mutex_unlock(&fake_lock);
+    if (!ready)
+        return CUDA_NOT_READY;
+    BEGIN(cuEventQuery, true);
+    return leave(0);
+}
+
+// Launches --------------------------------------------------------------------
+
+bool fake_describe(cuda_function function, const unsigned *grid,
+                   const unsigned *block, unsigned shared_bytes,
+                   void **parameters, void **extra, struct operation *o)
+{
+    const struct ptx_function *f = function->ptx;
+    uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
+    unsigned most =
+        (unsigned)(function->dynamic_shared > 49152 ? function->dynamic_shared
+                                                    : 49152);
+
+    if (threads == 0 || threads > (f->most_threads ? f->most_threads : 1024) ||
+        block[2] > 64 || grid[0] == 0 || grid[1] == 0 || grid[2] == 0 ||
+        grid[1] > 65535 || grid[2] > 65535 || shared_bytes > most || extra) {
+        fake_complain("%s: a launch of blocks of %u x %u x %u, %u bytes",
+                      f->name, block[0], block[1], block[2], shared_bytes);
+        return false;
+    }
+    *o = (struct operation){
+        .kind = LAUNCH,
+        .function = function,
+        .grid = {grid[0], grid[1], grid[2]},
+        .block = {block[0], block[1], block[2]},
+        .shared = shared_bytes,
+        .parameters = aligned_alloc(64, (f->parameter_bytes + 127) / 64 * 64)};
+    for (uint32_t i = 0; i < f->parameter_count; i++)
+        memcpy(o->parameters + f->parameters[i].offset, parameters[i],
+               f->parameters[i].size);
+    return true;
+}
+
+cuda_result cuLaunchKernel(cuda_function function, unsigned grid_x,
+                           unsigned grid_y, unsigned grid_z, unsigned block_x,
+                           unsigned block_y, unsigned block_z,
+                           unsigned shared_bytes, cuda_stream stream,
+                           void **parameters, void **extra)
+{
+    const unsigned grid[] = {grid_x, grid_y, grid_z};
+    const unsigned block[] = {block_x, block_y, block_z};
+    struct operation o;
+
+    BEGIN(cuLaunchKernel, true);
+    CHECK_LIVE(function, FUNCTION, cuLaunchKernel);
+    CHECK_LIVE(stream, STREAM, cuLaunchKernel);
+    if (!fake_describe(function, grid, block, shared_bytes, parameters, extra,
+                       &o))
+        return leave(INVALID_VALUE);
+    if (strcmp(function->ptx->name, "hdx_serve") == 0)
+        atomic_fetch_add(&fake_resident, 1);
+    fake_enqueue(stream, o);
+    return leave(0);
+}

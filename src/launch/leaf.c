@@ -59,10 +59,11 @@ static struct hdi_unit *unit_of(struct hdi_launch *launch, unsigned index)
     return *unit;
 }
 
-// Not from members of gangs, which wait for each other.
+// Not from members of gangs, which wait for each other, nor from lists, which
+// are many launches.
 static void learn_time(struct hdi_launch *launch, uint64_t ns, uint64_t groups)
 {
-    if (launch->is_member)
+    if (launch->is_member || launch->chunk.list)
         return;
     _Atomic uint64_t *word = &((struct hd_kernel *)launch->kernel)->item_time;
     uint64_t items = groups * launch->group_items;
@@ -185,7 +186,8 @@ bool hdi_leaf_collect(struct hd_worker *worker, struct hdi_launcher *launcher,
         uint64_t time = f.end - f.begin;
         if (f.status == HD_ETIMEOUT)
             atomic_store(&launch->lead->lost, true);
-        if (f.status == HD_ECANCELED && f.leaf.is_member)
+        if (f.status == HD_ECANCELED &&
+            (f.leaf.is_member || launch->chunk.list))
             hdi_leaf_fail(launch, HD_ENODEV, "its unit was lost", NULL);
         else if (f.status == HD_ECANCELED)
             time = run_here_timed(worker, launch, &f.leaf.box);

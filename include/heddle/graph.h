@@ -396,6 +396,17 @@ enum hd_graph_goal {
     HD_GRAPH_MEMORY
 };
 
+// Who starts a pass when those that it waits for have ended.
+enum hd_graph_scheduler {
+    HD_GRAPH_BY_ANY,  // by what took the least time, of those that can
+    HD_GRAPH_BY_HOST, // workers
+    // A device, without the host: its units claim work-groups of what is ready
+    // from a list in its memory, or its driver has a graph of launches. For
+    // passes that do nothing but dispatch kernels that may run on that device.
+    HD_GRAPH_BY_UNITS,
+    HD_GRAPH_BY_LAUNCHES
+};
+
 /// How a graph is to be scheduled. All zero: as the scheduler thinks best.
 struct hd_graph_policy {
     enum hd_graph_goal goal;
@@ -409,12 +420,16 @@ struct hd_graph_policy {
     // one goes first that lets most of it die. 0: urgency alone counts [bytes].
     uint64_t working_set;
     bool times; // of every pass, however short: see hd_graph_call()
+    // HD_GRAPH_BY_ANY: the first run is by the host; later ones try what else
+    // can, and stay with what was fastest. What cannot leaves it to the host,
+    // and hd_graph_stats() says why.
+    enum hd_graph_scheduler by;
 };
 
 /// Say how to schedule the graph; NULL: as the scheduler thinks best. It is
 /// prepared again by the next run.
 ///
-/// Errors:  HD_EINVAL (no such goal, a graph that is running)
+/// Errors:  HD_EINVAL (no such goal or scheduler, a graph that is running)
 HD_API hd_status hd_graph_set_policy(struct hd_graph *graph,
                                      const struct hd_graph_policy *policy,
                                      struct hd_error *error);
@@ -550,6 +565,10 @@ struct hd_graph_statistics {
     bool recalled; // where in it they lie was kept, and not planned again
     uint64_t live; // resources and scratch alive at the worst moment [bytes]
     uint64_t heap; // held for them at the worst moment, spare too [bytes]
+    enum hd_graph_scheduler by; // the last run; HD_GRAPH_BY_ANY: there was none
+    // Why a device did not schedule it, though it was asked or tried; "" else.
+    // Owner: the graph; good until the next run begins.
+    const char *not_by_device;
 };
 
 /// Tell. All but `passes` are 0 before the graph is prepared.

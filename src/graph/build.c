@@ -205,10 +205,12 @@ hd_status hd_graph_set_policy(struct hd_graph *graph,
 {
     static const struct hd_graph_policy defaults;
 
-    if (!graph || (policy && (unsigned)policy->goal > HD_GRAPH_MEMORY))
+    if (!graph || (policy && ((unsigned)policy->goal > HD_GRAPH_MEMORY ||
+                              (unsigned)policy->by > HD_GRAPH_BY_LAUNCHES)))
         return hdi_fail(error, HD_EINVAL,
-                        "hd_graph_set_policy() takes a graph, and a goal of "
-                        "enum hd_graph_goal");
+                        "hd_graph_set_policy() takes a graph, a goal of enum "
+                        "hd_graph_goal and a scheduler of enum "
+                        "hd_graph_scheduler");
     if (atomic_load_explicit(&graph->running, memory_order_acquire))
         return hdi_fail(error, HD_EINVAL,
                         "the graph is running: wait for its event first");

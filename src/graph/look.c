@@ -96,8 +96,8 @@ uint64_t hd_graph_peak_memory(const struct hd_graph *graph)
 void hd_graph_stats(const struct hd_graph *graph,
                     struct hd_graph_statistics *statistics)
 {
-    *statistics =
-        (struct hd_graph_statistics){.passes = hd_graph_pass_count(graph)};
+    *statistics = (struct hd_graph_statistics){
+        .passes = hd_graph_pass_count(graph), .not_by_device = ""};
     if (!graph->prepared)
         return;
     if (graph->calls) {
@@ -125,4 +125,6 @@ void hd_graph_stats(const struct hd_graph *graph,
     statistics->recalled = graph->arena.planned && graph->arena.recalled;
     statistics->live = graph->memory.peak;
     statistics->heap = graph->memory.held;
+    statistics->by = graph->took > 0 ? graph->offload.by : HD_GRAPH_BY_ANY;
+    statistics->not_by_device = graph->offload.why;
 }

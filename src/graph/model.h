@@ -275,6 +275,22 @@ struct hdi_arena {
     struct hd_buffer *block, **made; // parts, while there is a block
 };
 
+// What a device works off by itself: offload.h.
+struct hdi_offload {
+    enum hd_graph_scheduler by; // the last run
+    char why[320];              // it was not by a device; ""
+    // By enum hd_graph_scheduler: the shortest run [ns]; 0: there was none,
+    // UINT64_MAX: it cannot.
+    uint64_t took[HD_GRAPH_BY_LAUNCHES + 1];
+    struct hdi_sequence *sequences[HD_GRAPH_BY_LAUNCHES + 1];
+    struct hdi_sequence *running;
+    uint32_t *first_step; // of each pass, and behind the last
+    struct hdi_list_time *times;
+    uint32_t steps, left;
+    uint64_t begin; // of the run at hand [ns]
+    hd_event event;
+};
+
 struct hdi_calls;
 struct hdi_string_block;
 
@@ -339,6 +355,7 @@ struct hd_graph {
     bool reweigh;               // the weights are not what the rank was made of
     struct hdi_forecast forecast;
     struct hdi_feedback_key *keys; // of each pass; NULL: nothing is kept
+    struct hdi_offload offload;
 
     struct hd_graph_policy policy;
     bool ran_short; // of memory: the next run takes as little as it can

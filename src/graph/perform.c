@@ -248,10 +248,10 @@ static hd_status start_launch(struct hd_graph *graph, const struct launch *l,
                                   l->args, l->arg_count, event, error);
 }
 
-// Fill in memory and images; `*filled` are to be given back.
-static hd_status fill_args(struct hd_graph *graph, const struct hdi_pass *pass,
-                           const struct hdi_command *command, uint32_t *filled,
-                           struct hd_error *error)
+hd_status hdi_pass_fill_args(struct hd_graph *graph,
+                             const struct hdi_pass *pass,
+                             const struct hdi_command *command,
+                             uint32_t *filled, struct hd_error *error)
 {
     struct hd_arg *packed = graph->packed + command->args;
 
@@ -261,8 +261,8 @@ static hd_status fill_args(struct hd_graph *graph, const struct hdi_pass *pass,
     return HD_OK;
 }
 
-static void empty_args(struct hd_graph *graph,
-                       const struct hdi_command *command, uint32_t filled)
+void hdi_pass_empty_args(struct hd_graph *graph,
+                         const struct hdi_command *command, uint32_t filled)
 {
     struct hd_arg *packed = graph->packed + command->args;
 
@@ -288,7 +288,7 @@ static hd_status run_dispatch(struct hd_graph *graph, struct hdi_task *task,
     if (split)
         l.part = &graph->flow.box[task - graph->tasks];
     else
-        status = fill_args(graph, l.pass, command, &filled, error);
+        status = hdi_pass_fill_args(graph, l.pass, command, &filled, error);
     bool agile = l.pass->agile && hdi_agile_is_over(graph, command);
     *later = !agile && !runs_here(graph);
     if (status == HD_OK && agile)
@@ -296,7 +296,7 @@ static hd_status run_dispatch(struct hd_graph *graph, struct hdi_task *task,
     else if (status == HD_OK)
         status = *later ? start_launch(graph, &l, &task->event, error)
                         : launch_here(graph, &l, error);
-    empty_args(graph, command, filled);
+    hdi_pass_empty_args(graph, command, filled);
     return status;
 }
 
@@ -336,8 +336,9 @@ hd_status hdi_split_begin(struct hd_graph *graph, struct hdi_split *split,
     if (split->state == HDI_SPLIT_CLOSED) {
         status = take_memory(graph, pass, error);
         if (status == HD_OK)
-            status = fill_args(graph, pass, &graph->commands.at[pass->commands],
-                               &filled, error);
+            status = hdi_pass_fill_args(graph, pass,
+                                        &graph->commands.at[pass->commands],
+                                        &filled, error);
         split->state = status == HD_OK ? HDI_SPLIT_OPEN : HDI_SPLIT_FAILED;
         split->begin = now;
     } else if (split->state == HDI_SPLIT_FAILED) {

@@ -21,6 +21,14 @@ static inline struct hdi_split *hdi_task_split(struct hd_graph *graph,
     return split == HDI_NONE ? NULL : &graph->splits.at[split];
 }
 
+// Fill in memory and images of a dispatch; `*filled` are to be emptied.
+hd_status hdi_pass_fill_args(struct hd_graph *graph,
+                             const struct hdi_pass *pass,
+                             const struct hdi_command *command,
+                             uint32_t *filled, struct hd_error *error);
+void hdi_pass_empty_args(struct hd_graph *graph,
+                         const struct hdi_command *command, uint32_t filled);
+
 // Run its commands from task->command on, and add what launches cost to
 // pass->busy. `*later`: a launch has been started that no worker waits for,
 // task->event, which is held; call again when it has ended.

@@ -12,6 +12,7 @@
 #include "graph/arena.h"
 #include "graph/compact.h"
 #include "graph/fit.h"
+#include "graph/offload.h"
 #include "graph/order.h"
 #include "graph/shelf.h"
 #include "graph/split.h"
@@ -19,6 +20,7 @@
 void hdi_graph_unprepare(struct hd_graph *graph)
 {
     hdi_graph_free_flow(graph);
+    hdi_offload_forget(graph);
     graph->prepared = false;
     graph->linked = false;
 }

@@ -205,6 +205,7 @@ static void json_pass(const struct hd_graph *graph,
 static void json_run(const struct hd_graph *graph,
                      const struct hdi_picture *picture, struct hdi_text *text)
 {
+    static const char *const schedulers[] = {"", "host", "units", "launches"};
     struct hd_graph_statistics s;
 
     if (!graph->prepared)
@@ -215,11 +216,13 @@ static void json_run(const struct hd_graph *graph,
         ",\n\"schedule\":{\"makespan_ns\":%llu,\"predicted_ns\":%llu,"
         "\"area_ns\":%llu,\"critical_path_ns\":%llu,\"known\":%u,"
         "\"dropped\":%u,\"edges\":%u,\"barriers\":%u,\"live_bytes\":%llu,"
-        "\"heap_bytes\":%llu},\n\"memory\":[",
+        "\"heap_bytes\":%llu,\"by\":\"%s\",\"not_by_device\":",
         (unsigned long long)s.makespan, (unsigned long long)s.predicted,
         (unsigned long long)s.area, (unsigned long long)s.critical_path,
         s.known, s.dropped, s.edges, s.barriers, (unsigned long long)s.live,
-        (unsigned long long)s.heap);
+        (unsigned long long)s.heap, schedulers[s.by]);
+    hdi_text_json(text, s.not_by_device);
+    hdi_text_print(text, "},\n\"memory\":[");
     for (uint32_t i = 0; i < picture->step_count; i++)
         hdi_text_print(text, "%s{\"time_ns\":%llu,\"bytes\":%llu}",
                        i ? "," : "", (unsigned long long)picture->steps[i].time,

@@ -20,6 +20,7 @@
 #include "graph/agile.h"
 #include "graph/arena.h"
 #include "graph/compact.h"
+#include "graph/offload.h"
 #include "graph/order.h"
 #include "graph/perform.h"
 #include "graph/ready.h"
@@ -441,7 +442,9 @@ static void harvest(struct hd_graph *graph)
 {
     graph->took = hdi_now() - graph->start;
     keep_results(graph);
-    hdi_graph_learn(graph);
+    hdi_offload_learn(graph, graph->took);
+    if (graph->offload.by == HD_GRAPH_BY_HOST)
+        hdi_graph_learn(graph);
     graph->done = graph->keeps_all ? graph->passes.count : 0;
 }
 
@@ -592,6 +595,27 @@ void hdi_graph_end_calls(struct hd_graph *graph, uint32_t not_run)
     end_run(graph);
 }
 
+// A device has run all passes, or failed.
+static void end_offload(struct hd_worker *worker, hd_status status, void *data)
+{
+    struct hd_graph *graph = data;
+    struct hd_error error = {.status = HD_OK};
+
+    (void)worker;
+    status = hdi_offload_end(graph, &error);
+    if (status != HD_OK) {
+        graph->failed = status;
+        graph->failure = error;
+        atomic_store(&graph->not_run, total(graph));
+    }
+    for (uint32_t i = 0; i < graph->passes.count && status == HD_OK; i++)
+        if (!graph->passes.at[i].dropped) {
+            hdi_pass_release(graph, &graph->passes.at[i]);
+            tell_progress(graph, &graph->passes.at[i]);
+        }
+    end_run(graph);
+}
+
 // All are in the heap before the first job may look for the best of them. The
 // run may be over when this returns. `here`: this thread may run passes.
 static void start_first(struct hd_graph *graph, bool here)
@@ -606,6 +630,8 @@ static void start_first(struct hd_graph *graph, bool here)
         hdi_compact_start(graph, here);
         return;
     }
+    if (hdi_offload_start(graph, end_offload))
+        return;
     // What starts stands for a task, so that the run does not end before.
     atomic_fetch_add_explicit(&graph->unfinished, 1, memory_order_relaxed);
     for (uint32_t i = graph->first; i < flow->count; i++) {

@@ -206,7 +206,8 @@ bool hdi_shelf_put(struct hd_graph *graph)
     hdi_memory_drop(&graph->memory);
     if (graph->policy.goal != HD_GRAPH_AUTO || graph->policy.memory > 0 ||
         graph->policy.whole || graph->policy.working_set > 0 ||
-        graph->keeps_all || graph->ran_short)
+        graph->policy.by != HD_GRAPH_BY_ANY || graph->keeps_all ||
+        graph->ran_short)
         hd_graph_set_policy(graph, NULL, NULL);
     graph->keeps_all = false;
     graph->done = 0;

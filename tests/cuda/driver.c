@@ -14,7 +14,7 @@ struct object *fake_objects; // that were ever made, newest first
 static struct cuda_context_ *primary;
 static _Thread_local struct cuda_context_ *current[16];
 static _Thread_local unsigned depth;
-atomic_uint_fast64_t fake_calls;
+atomic_uint_fast64_t fake_calls, fake_launches;
 static atomic_uint_fast64_t failing;
 atomic_int fake_sticky; // what went wrong on the device
 atomic_uint fake_resident;
@@ -432,6 +432,11 @@ static unsigned count_resident(void)
     return atomic_load(&fake_resident);
 }
 
+static uint64_t count_launches(void)
+{
+    return atomic_load(&fake_launches);
+}
+
 extern const struct fake_cuda fake_cuda_table;
-EXPORT const struct fake_cuda fake_cuda_table = {count_calls, fail_at, report,
-                                                 any_address, count_resident};
+EXPORT const struct fake_cuda fake_cuda_table = {
+    count_calls, fail_at, report, any_address, count_resident, count_launches};

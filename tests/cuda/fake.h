@@ -18,6 +18,8 @@ struct fake_cuda {
     void (*any_address)(bool on);
     // How many persistent kernels are on the device.
     unsigned (*resident)(void);
+    // Kernels and graphs that the host has launched until now.
+    uint64_t (*launches)(void);
 };
 
 // NULL: no fake driver is in use.

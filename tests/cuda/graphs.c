@@ -105,6 +105,7 @@ cuda_result cuGraphLaunch(cuda_graph_run run, cuda_stream stream)
     CHECK_LIVE(stream, STREAM, cuGraphLaunch);
     if (!run->uploaded) // memory is allocated for it
         fake_blocks("cuGraphLaunch of a graph that was not uploaded");
+    atomic_fetch_add(&fake_launches, 1);
     fake_enqueue(stream, (struct operation){.kind = RUN_GRAPH, .graph = run});
     return leave(0);
 }

@@ -270,6 +270,7 @@ cuda_result cuLaunchKernel(cuda_function function, unsigned grid_x,
         return leave(INVALID_VALUE);
     if (strcmp(function->ptx->name, "hdx_serve") == 0)
         atomic_fetch_add(&fake_resident, 1);
+    atomic_fetch_add(&fake_launches, 1);
     fake_enqueue(stream, o);
     return leave(0);
 }

@@ -178,6 +178,18 @@ static void unit_table(const struct report *report, FILE *file)
     }
 }
 
+static void scheduler(const struct hd_graph *graph, FILE *file)
+{
+    static const char *const names[] = {"nobody", "the host",
+                                        "units of the device",
+                                        "the device's queue of launches"};
+    struct hd_graph_statistics stats;
+
+    hd_graph_stats(graph, &stats);
+    fprintf(file, "passes started by %s%s%s\n", names[stats.by],
+            *stats.not_by_device ? ", since " : "", stats.not_by_device);
+}
+
 void report_text(const struct report *report, bool tables, FILE *file)
 {
     const struct session *session = report->session;
@@ -189,6 +201,7 @@ void report_text(const struct report *report, bool tables, FILE *file)
         worker_table(report, file);
         unit_table(report, file);
         fputc('\n', file);
+        scheduler(session->graph, file);
     }
     fprintf(file,
             "%s: %u passes in %.1f ms on %u worker%s, %.0f%% busy\n"

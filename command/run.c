@@ -51,6 +51,10 @@ static const struct command_option options[] = {
      "keep what is alive within so many KiB, those of a cache\nfor instance, "
      "as far as can be",
      OPTION_NUMBER, false},
+    {"--scheduler", "host|units|launches",
+     "who starts a pass when others have ended: workers (by\ndefault), the "
+     "units of a GPU, or the driver's queue",
+     OPTION_CHOICE, false},
     {"--checkpoint", "DIR",
      "save fields there while it runs, so that --resume can\ngo on",
      OPTION_TEXT, false},
@@ -250,6 +254,17 @@ static hd_status print_page(void *data, FILE *file, struct hd_error *error)
     return status;
 }
 
+// 0: none was named.
+static enum hd_graph_scheduler named_scheduler(const struct options *given)
+{
+    const char *name = option_value(given, "--scheduler");
+
+    return !name                           ? HD_GRAPH_BY_ANY
+           : strcmp(name, "units") == 0    ? HD_GRAPH_BY_UNITS
+           : strcmp(name, "launches") == 0 ? HD_GRAPH_BY_LAUNCHES
+                                           : HD_GRAPH_BY_HOST;
+}
+
 static hd_status set_policy(struct hd_graph *graph, const struct options *given,
                             struct hd_error *error)
 {
@@ -258,9 +273,10 @@ static hd_status set_policy(struct hd_graph *graph, const struct options *given,
         .goal = !goal                         ? HD_GRAPH_AUTO
                 : strcmp(goal, "memory") == 0 ? HD_GRAPH_MEMORY
                                               : HD_GRAPH_TIME,
-        .working_set = option_number(given, "--working-set", 0) * 1024ull};
+        .working_set = option_number(given, "--working-set", 0) * 1024ull,
+        .by = named_scheduler(given)};
 
-    return goal || policy.working_set > 0
+    return goal || policy.working_set > 0 || policy.by != HD_GRAPH_BY_ANY
                ? hd_graph_set_policy(graph, &policy, error)
                : HD_OK;
 }

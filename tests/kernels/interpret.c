@@ -442,8 +442,9 @@ static uint32_t *results_of(const struct group *g, unsigned i)
 static void collect(struct group *g, const struct stmt *s, unsigned i)
 {
     bool sub = s->part >= C_SUB_GROUP_SUM;
-    unsigned first = sub ? i / TREE_SUB_GROUP * TREE_SUB_GROUP : 0;
-    unsigned end = sub ? first + TREE_SUB_GROUP : g->items;
+    unsigned size = g->launch->sub_group;
+    unsigned first = sub ? i / size * size : 0;
+    unsigned end = sub ? first + size : g->items;
     uint32_t sum = 0, before = 0, high = 0, low = ~0u, any = 0;
     uint32_t ballot = 0; // at most 32 in a sub-group
     uint32_t b = number(g, s->b, i);

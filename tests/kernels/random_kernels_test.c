@@ -2,11 +2,12 @@
 // shape of work-group. There is nothing wrong with them: checked they do the
 // same, and nothing is told.
 //
-//     random_kernels_test [--check] [--cpu NAME] [--seed FIRST] [--count N]
-//                         [--seconds S] [--print]
+//     random_kernels_test [--check] [--gpu] [--cpu NAME] [--seed FIRST]
+//                         [--count N] [--seconds S] [--print]
 //
 // A failure names its seed; --seed N tries that kernel alone, --print shows it.
-// --cpu: code for that processor, as clang names it. --seconds: kernel after
+// --cpu: code for that processor, as clang names it. --gpu: on a GPU, those
+// kernels that have no images. --seconds: kernel after
 // kernel for so long, from another first one each time unless one is given.
 #include <heddle/heddle.h>
 #include <time.h>
@@ -46,7 +47,30 @@ struct trial {
     struct hd_image *pictures[PICTURES];
     FILE *paper;     // what kernels print
     const char *cpu; // NULL: the one at hand
+    bool gpu;        // beside the processor, whose memory buffers are in
 };
+
+static hd_status launch_kernel(const struct trial *t,
+                               const struct hd_kernel *kernel,
+                               const struct hd_range *range,
+                               const struct hd_arg *args, unsigned count,
+                               struct hd_error *error)
+{
+    const struct hd_launch_params params = {.devices = t->gpu ? 2 : 1};
+
+    return hd_launch_with(t->runtime, &params, kernel, range, args, count,
+                          error);
+}
+
+// What was computed elsewhere is in host memory afterwards.
+static void bring_home(const struct trial *t)
+{
+    struct hd_buffer *const buffers[] = {t->out,   t->sizes,  t->tally,
+                                         t->cells, t->canvas, t->input};
+
+    for (unsigned i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)
+        CHECK(hd_buffer_host(buffers[i]));
+}
 
 static bool fits(const struct tree *tree, const struct tree_launch *launch)
 {
@@ -68,9 +92,10 @@ static bool same_tally(const struct trial *t, const struct tree *tree,
 
     if (!tree->modern)
         return true;
-    CHECK_OK(hd_launch(t->runtime, hd_program_find(program, "told"), &range,
-                       args, 1, &error),
+    CHECK_OK(launch_kernel(t, hd_program_find(program, "told"), &range, args, 1,
+                           &error),
              error);
+    bring_home(t);
     for (unsigned i = 0; i < TREE_SUMS; i++)
         if (tally[i] != expected[i]) {
             fprintf(stderr,
@@ -242,7 +267,7 @@ static hd_status launch_on_paper(const struct trial *t,
     CHECK(out >= 0 && ftruncate(paper, 0) == 0 &&
           lseek(paper, 0, SEEK_SET) == 0);
     CHECK(dup2(paper, STDOUT_FILENO) >= 0);
-    hd_status status = hd_launch(t->runtime, kernel, range, args, count, error);
+    hd_status status = launch_kernel(t, kernel, range, args, count, error);
     fflush(stdout);
     CHECK(dup2(out, STDOUT_FILENO) >= 0);
     close(out);
@@ -282,7 +307,8 @@ static bool same(struct trial *t, const struct tree *tree,
     static uint32_t expected[MAX_ITEMS * TREE_RESULTS], painted[MAX_ITEMS];
     static uint32_t kept[MAX_ITEMS * TREE_CELLS][TREE_MEMBERS];
     struct tree_launch launch = {.dims = shapes[shape].dims,
-                                 .n = (uint32_t)tree->seed % 7 + shape};
+                                 .n = (uint32_t)tree->seed % 7 + shape,
+                                 .sub_group = t->gpu ? 32 : 16};
     struct hd_range range = {.dims = launch.dims};
     struct hd_error error;
 
@@ -337,11 +363,11 @@ static bool same(struct trial *t, const struct tree *tree,
     if (!tree->picture) // which reads it as well
         hide_input(t, &all[1].read);
     hd_status status =
-        tree->prints
-            ? launch_on_paper(t, kernel, &range, args, count, &error)
-            : hd_launch(t->runtime, kernel, &range, args, count, &error);
+        tree->prints ? launch_on_paper(t, kernel, &range, args, count, &error)
+                     : launch_kernel(t, kernel, &range, args, count, &error);
     if (status == HD_ENOTSUP && t->cpu)
         SKIP(error.text);
+    bring_home(t);
     if (status != HD_OK) {
         fprintf(stderr, "seed %llu, shape %u: %s\n",
                 (unsigned long long)tree->seed, shape, error.text);
@@ -418,7 +444,10 @@ static bool try_seed(struct trial *t, uint64_t seed, bool print, bool checks)
     CHECK(fclose(file) == 0);
     if (print)
         fputs(text, stdout);
-    for (unsigned f = checks ? 3 : 0; f < (checks ? 4 : 3); f++)
+    // A GPU has one form, which `modern` gets by asking for none.
+    unsigned end = checks ? 4 : t->gpu ? 1 : 3;
+    for (unsigned f = checks ? 3 : 0; f < end && !(t->gpu && tree->picture);
+         f++)
         if (!try_form(t, tree, text, forms[f])) {
             good = false;
             fprintf(stderr,
@@ -432,7 +461,7 @@ static bool try_seed(struct trial *t, uint64_t seed, bool print, bool checks)
 
 int main(int argc, char **argv)
 {
-    const struct hd_runtime_params params = {.device = "cpu", .no_cache = true};
+    struct hd_runtime_params params = {.device = "cpu", .no_cache = true};
     unsigned long long first = 1, count = 0, bad = 0;
     bool print = false, checks = false;
     time_t begin = time(NULL), seconds = 0;
@@ -444,6 +473,8 @@ int main(int argc, char **argv)
             print = true;
         else if (!strcmp(argv[i], "--check"))
             checks = true;
+        else if (!strcmp(argv[i], "--gpu"))
+            t.gpu = true;
         else if (!strcmp(argv[i], "--cpu") && i + 1 < argc)
             t.cpu = argv[++i];
         else if (!strcmp(argv[i], "--seconds") && i + 1 < argc)
@@ -463,6 +494,7 @@ int main(int argc, char **argv)
     }
     count = count ? count : 40;
     CHECK((t.paper = tmpfile()));
+    params.device = t.gpu ? "all" : "cpu";
     CHECK_OK(hd_runtime_create(&params, &t.runtime, &error), error);
     CHECK_OK(hd_buffer_create(t.runtime, MAX_ITEMS * TREE_RESULTS * 4, &t.out,
                               &error),

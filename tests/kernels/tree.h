@@ -22,11 +22,10 @@ enum {
     TREE_RESULTS = TREE_SLOTS + 1, // the last is the digest of all its values
     TREE_SUMS = 6, // local atomics of a group; the operation goes by the slot
     TREE_HELPERS = 3,
-    TREE_SUB_GROUP = 16, // work-items
-    TREE_SIDE = 8,       // of the images that have the input for texels
-    TREE_EDGE = 4,       // of the one with depth
-    TREE_FETCH = 32,     // elements that a group copies at most
-    TREE_CANVAS = 32     // texels in a row of the image that is written
+    TREE_SIDE = 8,   // of the images that have the input for texels
+    TREE_EDGE = 4,   // of the one with depth
+    TREE_FETCH = 32, // elements that a group copies at most
+    TREE_CANVAS = 32 // texels in a row of the image that is written
 };
 
 enum expr_kind {
@@ -191,6 +190,7 @@ struct tree_launch {
     unsigned dims;
     uint32_t global[3], local[3], offset[3];
     uint32_t n;
+    uint32_t sub_group; // work-items of one, but of the last of a work-group
     uint32_t input[TREE_INPUT];
 };
 

@@ -78,7 +78,7 @@ struct ptx_operand {
 };
 
 struct ptx_instruction {
-    uint16_t operation; // enum of run.c
+    uint16_t operation; // enum of machine.h
     uint8_t type, from; // enum ptx_type; `from` of conversions
     uint8_t space, vector, compare, logic, rounding;
     bool saturated, carries, uses_carry, acquires, strong, negated;

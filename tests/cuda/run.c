@@ -1,389 +1,15 @@
-// Runs what parse.c has read.
+// Runs what parse.c has read: memory, control, warps and blocks.
 #include <fenv.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "tests/cuda/ptx.h"
-
-enum {
-    LANES = 32,
-    TURN = 500, // instructions of a warp until another's turn
-    STACK = 96 << 10,
-    MAX_DEPTH = 64
-};
-
-#define OPERATIONS(X)                                                         \
-    X(abs)                                                                    \
-    X(activemask)                                                             \
-    X(add)                                                                    \
-    X(addc)                                                                   \
-    X(and)                                                                    \
-    X(atom) X(bar) X(barrier) X(bfe) X(bfi) X(bra) X(brev) X(brx) X(call)     \
-        X(clz) X(copysign) X(cos) X(cvt) X(cvta) X(div) X(ex2) X(exit)        \
-            X(fence) X(fma) X(isspacep) X(ld) X(lg2) X(mad) X(max) X(membar)  \
-                X(min) X(mov) X(mul) X(nanosleep) X(neg) X(not) X(or) X(popc) \
-                    X(prefetch) X(prmt) X(rcp) X(rem) X(ret) X(rsqrt) X(selp) \
-                        X(setp) X(shf) X(shfl) X(shl) X(shr) X(sin) X(sqrt)   \
-                            X(st) X(sub) X(subc) X(testp) X(trap) X(vote)     \
-                                X(xor)
-
-enum operation {
-    DO_NOTHING,
-#define DO(name) DO_##name,
-    OPERATIONS(DO)
-#undef DO
-};
-
-uint16_t ptx_operation(const char *name)
-{
-    static const char *const names[] = {"",
-#define DO(name) #name,
-                                        OPERATIONS(DO)
-#undef DO
-    };
-    for (uint16_t i = 1; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(names[i], name) == 0)
-            return i;
-    return 0;
-}
-
-// Words of ptx_instruction.compare, logic and rounding, as parse.c numbers
-// them.
-enum {
-    EQ = 1,
-    NE,
-    LT,
-    LE,
-    GT,
-    GE,
-    LO_,
-    LS,
-    HI_,
-    HS,
-    EQU,
-    NEU,
-    LTU,
-    LEU,
-    GTU,
-    GEU,
-    NUM,
-    NAN_
-};
-enum {
-    AND = 1,
-    OR,
-    XOR,
-    ADD,
-    MIN,
-    MAX,
-    EXCH,
-    CAS,
-    INC,
-    DEC,
-    ANY,
-    ALL,
-    BALLOT,
-    UP,
-    DOWN,
-    BFLY,
-    IDX,
-    INFINITE_,
-    FINITE,
-    NOT_A_NUMBER,
-    SUBNORMAL_,
-    NORMAL_,
-    LOW,
-    HIGH,
-    WIDE,
-    WARP,
-    LEFT,
-    RIGHT,
-    IS_SHARED,
-    IS_LOCAL,
-    IS_GLOBAL
-};
-enum {
-    RN = 1,
-    RZ,
-    RM,
-    RP,
-    RNI,
-    RZI,
-    RMI,
-    RPI
-};
-
-struct frame {
-    const struct ptx_function *function;
-    uint32_t pc, depth;
-    uint64_t *registers;
-    char *local, *parameters, *variables, *results;
-    struct frame *caller;
-    const struct ptx_operand *returned; // where the caller wants the result
-};
-
-enum state {
-    RUNS,
-    AT_BARRIER,
-    AT_WARP,
-    ENDED
-};
-
-struct thread {
-    enum state state;
-    struct frame *frame;
-    char *stack; // frames, registers and local memory
-    uint32_t used;
-    uint32_t tid[3];
-    uint32_t barrier, expected, mask;
-    bool carry;
-};
-
-struct block {
-    const struct ptx_machine *machine;
-    const struct ptx_launch *launch;
-    uint32_t id[3];
-    uint32_t threads, live;
-    struct thread *thread;
-    char *shared;
-    uint32_t shared_bytes, shared_static;
-    uint64_t *steps; // of each warp since it last had its turn, for fairness
-    enum ptx_outcome outcome;
-    uint64_t quiet; // rounds in which nothing ran
-};
-
-// Values ----------------------------------------------------------------------
-
-static unsigned size_of(uint8_t type)
-{
-    switch (type) {
-    case PTX_B8:
-    case PTX_U8:
-    case PTX_S8:
-        return 1;
-    case PTX_B16:
-    case PTX_U16:
-    case PTX_S16:
-    case PTX_F16:
-        return 2;
-    case PTX_B64:
-    case PTX_U64:
-    case PTX_S64:
-    case PTX_F64:
-        return 8;
-    case PTX_PRED:
-        return 1;
-    default:
-        return 4;
-    }
-}
-
-static bool is_signed(uint8_t type)
-{
-    return type >= PTX_S8 && type <= PTX_S64;
-}
-
-static bool is_float(uint8_t type)
-{
-    return type >= PTX_F16 && type <= PTX_F64;
-}
-
-static uint64_t clip(uint64_t value, unsigned size)
-{
-    return size == 8 ? value : value & ((UINT64_C(1) << size * 8) - 1);
-}
-
-static int64_t extend(uint64_t value, unsigned size)
-{
-    unsigned shift = 64 - size * 8;
-    return (int64_t)(value << shift) >> shift;
-}
-
-static double half_value(uint16_t h)
-{
-    unsigned exponent = h >> 10 & 31, fraction = h & 1023;
-    double value = exponent == 0 ? ldexp(fraction, -24)
-                   : exponent == 31
-                       ? (fraction ? NAN : INFINITY)
-                       : ldexp(fraction + 1024.0, (int)exponent - 25);
-    return h >> 15 ? -value : value;
-}
-
-// To nearest even, or as `rounding` says.
-static uint16_t half_bits(double value, uint8_t rounding)
-{
-    uint16_t sign = signbit(value) ? 0x8000 : 0;
-    double x = fabs(value);
-
-    if (isnan(value))
-        return 0x7fff;
-    if (isinf(value))
-        return sign | 0x7c00;
-    int exponent;
-    frexp(x, &exponent);
-    if (exponent < -13)
-        exponent = -13;
-    double unit = ldexp(1, exponent - 11), steps = x / unit;
-    double whole = rounding == RZ   ? trunc(steps)
-                   : rounding == RM ? (sign ? ceil(steps) : floor(steps))
-                   : rounding == RP ? (sign ? floor(steps) : ceil(steps))
-                                    : nearbyint(steps);
-    x = whole * unit;
-    if (x >= 65536) {
-        bool away = rounding == RZ || (rounding == RM && !sign) ||
-                    (rounding == RP && sign);
-        return sign | (away ? 0x7bff : 0x7c00);
-    }
-    if (x < ldexp(1, -14))
-        return sign | (uint16_t)(x * ldexp(1, 24));
-    frexp(x, &exponent);
-    return sign | (uint16_t)((exponent + 14) << 10) |
-           (uint16_t)((x / ldexp(1, exponent - 11)) - 1024);
-}
-
-static double real_of(uint64_t raw, uint8_t type)
-{
-    float f;
-    double d;
-    uint32_t word = (uint32_t)raw;
-
-    switch (type) {
-    case PTX_F16:
-        return half_value((uint16_t)raw);
-    case PTX_F32:
-        memcpy(&f, &word, 4);
-        return (double)f;
-    default:
-        memcpy(&d, &raw, 8);
-        return d;
-    }
-}
-
-static uint64_t raw_of(double value, uint8_t type)
-{
-    float f = (float)value;
-    uint64_t raw = 0;
-
-    if (type == PTX_F16)
-        return half_bits(value, RN);
-    if (type == PTX_F32)
-        memcpy(&raw, &f, 4);
-    else
-        memcpy(&raw, &value, 8);
-    return raw;
-}
-
-static uint64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-// Operands --------------------------------------------------------------------
-
-struct lane {
-    struct block *block;
-    struct thread *thread;
-    struct frame *frame;
-    uint32_t index; // in the block
-};
-
-static uint64_t special(const struct lane *l, uint64_t number)
-{
-    const struct ptx_launch *launch = l->block->launch;
-
-    if (number < PTX_NTID)
-        return l->thread->tid[number];
-    if (number < PTX_CTAID)
-        return launch->block[number - PTX_NTID];
-    if (number < PTX_NCTAID)
-        return l->block->id[number - PTX_CTAID];
-    if (number < PTX_LANE)
-        return launch->grid[number - PTX_NCTAID];
-    switch (number) {
-    case PTX_LANE:
-        return l->index % LANES;
-    case PTX_WARP:
-        return l->index / LANES;
-    case PTX_MASK_LT:
-        return (UINT64_C(1) << l->index % LANES) - 1;
-    case PTX_TIME:
-    case PTX_CLOCK:
-        return now();
-    default:
-        return 0;
-    }
-}
-
-// The bits of an operand, or the address that it is.
-static uint64_t get(const struct lane *l, const struct ptx_operand *o)
-{
-    const char *base;
-
-    switch (o->kind) {
-    case PTX_REGISTER: {
-        uint64_t value = l->frame->registers[o->index];
-        return (o->negated ? !value : value) + (uint64_t)o->offset;
-    }
-    case PTX_NUMBER:
-        return o->number + (uint64_t)o->offset;
-    case PTX_SPECIAL:
-        return special(l, o->number);
-    case PTX_IN_SHARED:
-        base = l->block->shared +
-               (o->number == UINT64_MAX ? l->block->shared_static : o->number);
-        return (uint64_t)(uintptr_t)base + (uint64_t)o->offset;
-    case PTX_IN_LOCAL:
-        base = l->frame->local;
-        break;
-    case PTX_IN_PARAMETER:
-        base = l->frame->parameters + o->number;
-        break;
-    case PTX_IN_VARIABLE:
-        base = l->frame->variables + o->number;
-        break;
-    case PTX_IN_RESULT:
-        base = l->frame->results + o->number;
-        break;
-    default:
-        return 0;
-    }
-    return (uint64_t)(uintptr_t)base + (uint64_t)o->offset;
-}
-
-static uint64_t unsigned_of(const struct lane *l, const struct ptx_operand *o,
-                            uint8_t type)
-{
-    return clip(get(l, o), size_of(type));
-}
-
-static int64_t signed_of(const struct lane *l, const struct ptx_operand *o,
-                         uint8_t type)
-{
-    return extend(get(l, o), size_of(type));
-}
-
-static double real(const struct lane *l, const struct ptx_operand *o,
-                   uint8_t type)
-{
-    return real_of(get(l, o), type);
-}
-
-static void set(const struct lane *l, const struct ptx_operand *o,
-                uint64_t value)
-{
-    if (o->kind == PTX_REGISTER)
-        l->frame->registers[o->index] = value;
-}
+#include "tests/cuda/machine.h"
 
 // Memory ----------------------------------------------------------------------
 
-static bool within(uint64_t address, uint64_t size, const char *base,
-                   uint64_t bytes)
+bool ptx_within(uint64_t address, uint64_t size, const char *base,
+                uint64_t bytes)
 {
     uint64_t begin = (uint64_t)(uintptr_t)base;
     return address >= begin && address - begin <= bytes &&
@@ -403,10 +29,10 @@ static void *memory_of(const struct lane *l, uint64_t address, uint64_t size,
         b->outcome = PTX_MISALIGNED;
         return NULL;
     }
-    bool own = within(address, size, l->thread->stack, STACK),
-         shared = within(address, size, b->shared, b->shared_bytes),
-         parameters = within(address, size, b->launch->parameters,
-                             b->launch->entry->parameter_bytes);
+    bool own = ptx_within(address, size, l->thread->stack, STACK),
+         shared = ptx_within(address, size, b->shared, b->shared_bytes),
+         parameters = ptx_within(address, size, b->launch->parameters,
+                                 b->launch->entry->parameter_bytes);
     bool allowed = (own && space != PTX_GLOBAL && space != PTX_SHARED) ||
                    (shared && (space == PTX_SHARED || space == PTX_GENERIC)) ||
                    (parameters && (space == PTX_PARAM || space == PTX_GENERIC));
@@ -460,41 +86,43 @@ static void store_bytes(void *p, unsigned size, uint64_t value, bool strong)
 
 static void load(const struct lane *l, const struct ptx_instruction *i)
 {
-    unsigned size = size_of(i->type), count = i->vector ? i->vector : 1;
-    char *from =
-        memory_of(l, get(l, &i->operands[1]), (uint64_t)size * count, i->space);
+    unsigned size = ptx_size_of(i->type), count = i->vector ? i->vector : 1;
+    char *from = memory_of(l, ptx_get(l, &i->operands[1]),
+                           (uint64_t)size * count, i->space);
 
     for (unsigned v = 0; from && v < count; v++) {
         const struct ptx_operand *to =
             i->vector ? &l->frame->function->lists[i->operands[0].index + v]
                       : &i->operands[0];
         uint64_t value = load_bytes(from + v * size, size, i->strong);
-        set(l, to, is_signed(i->type) ? (uint64_t)extend(value, size) : value);
+        ptx_set(l, to,
+                ptx_is_signed(i->type) ? (uint64_t)ptx_extend(value, size)
+                                       : value);
     }
 }
 
 static void store(const struct lane *l, const struct ptx_instruction *i)
 {
-    unsigned size = size_of(i->type), count = i->vector ? i->vector : 1;
-    char *to =
-        memory_of(l, get(l, &i->operands[0]), (uint64_t)size * count, i->space);
+    unsigned size = ptx_size_of(i->type), count = i->vector ? i->vector : 1;
+    char *to = memory_of(l, ptx_get(l, &i->operands[0]), (uint64_t)size * count,
+                         i->space);
 
     for (unsigned v = 0; to && v < count; v++) {
         const struct ptx_operand *from =
             i->vector ? &l->frame->function->lists[i->operands[1].index + v]
                       : &i->operands[1];
-        store_bytes(to + v * size, size, get(l, from), i->strong);
+        store_bytes(to + v * size, size, ptx_get(l, from), i->strong);
     }
 }
 
 static uint64_t combine(const struct ptx_instruction *i, uint64_t old,
                         uint64_t a, uint64_t b)
 {
-    unsigned size = size_of(i->type);
-    bool s = is_signed(i->type);
-    int64_t so = extend(old, size), sa = extend(a, size);
+    unsigned size = ptx_size_of(i->type);
+    bool s = ptx_is_signed(i->type);
+    int64_t so = ptx_extend(old, size), sa = ptx_extend(a, size);
 
-    old = clip(old, size), a = clip(a, size);
+    old = ptx_clip(old, size), a = ptx_clip(a, size);
     switch (i->logic) {
     case AND:
         return old & a;
@@ -503,10 +131,10 @@ static uint64_t combine(const struct ptx_instruction *i, uint64_t old,
     case XOR:
         return old ^ a;
     case ADD:
-        return is_float(i->type)
-                   ? raw_of(real_of(old, i->type) + real_of(a, i->type),
-                            i->type)
-                   : old + a;
+        return ptx_is_float(i->type) ? ptx_raw_of(ptx_real_of(old, i->type) +
+                                                      ptx_real_of(a, i->type),
+                                                  i->type)
+                                     : old + a;
     case MIN:
         return s ? (uint64_t)(so < sa ? so : sa) : old < a ? old : a;
     case MAX:
@@ -524,9 +152,10 @@ static uint64_t combine(const struct ptx_instruction *i, uint64_t old,
 
 static void change(const struct lane *l, const struct ptx_instruction *i)
 {
-    unsigned size = size_of(i->type);
-    uint64_t a = get(l, &i->operands[2]), b = get(l, &i->operands[3]), old;
-    void *p = memory_of(l, get(l, &i->operands[1]), size, i->space);
+    unsigned size = ptx_size_of(i->type);
+    uint64_t a = ptx_get(l, &i->operands[2]), b = ptx_get(l, &i->operands[3]),
+             old;
+    void *p = memory_of(l, ptx_get(l, &i->operands[1]), size, i->space);
 
     if (!p)
         return;
@@ -551,599 +180,7 @@ static void change(const struct lane *l, const struct ptx_instruction *i)
             ;
         old = seen;
     }
-    set(l, &i->operands[0], old);
-}
-
-// Arithmetic ------------------------------------------------------------------
-
-static uint64_t convert_to_integer(const struct ptx_instruction *i, double x)
-{
-    unsigned bits = size_of(i->type) * 8;
-
-    switch (i->rounding) {
-    case RNI:
-        x = nearbyint(x);
-        break;
-    case RMI:
-        x = floor(x);
-        break;
-    case RPI:
-        x = ceil(x);
-        break;
-    default:
-        x = trunc(x);
-    }
-    if (isnan(x))
-        return 0;
-    if (is_signed(i->type)) {
-        double most = ldexp(1, (int)bits - 1);
-        return x >= most
-                   ? (uint64_t)(bits == 64 ? INT64_MAX
-                                           : (INT64_C(1) << (bits - 1)) - 1)
-               : x <= -most
-                   ? (uint64_t)(bits == 64 ? INT64_MIN
-                                           : -(INT64_C(1) << (bits - 1)))
-                   : (uint64_t)(int64_t)x;
-    }
-    return x >= ldexp(1, (int)bits) ? clip(UINT64_MAX, bits / 8)
-           : x <= 0                 ? 0
-                                    : (uint64_t)x;
-}
-
-static void round_as(uint8_t rounding)
-{
-    static const int modes[] = {FE_TONEAREST, FE_TONEAREST, FE_TOWARDZERO,
-                                FE_DOWNWARD, FE_UPWARD};
-    if (rounding > RN && rounding <= RP)
-        fesetround(modes[rounding]);
-}
-
-static uint64_t convert_real(const struct ptx_instruction *i, double x)
-{
-    volatile double wide = x;
-    uint64_t raw;
-
-    if (i->rounding >= RNI && i->rounding <= RPI)
-        x = i->rounding == RNI   ? nearbyint(x)
-            : i->rounding == RZI ? trunc(x)
-            : i->rounding == RMI ? floor(x)
-                                 : ceil(x);
-    if (i->saturated)
-        x = x > 0 ? (x < 1 ? x : 1) : 0;
-    if (i->type == PTX_F16)
-        return half_bits(x, i->rounding);
-    wide = x;
-    round_as(i->rounding);
-    volatile float narrow = (float)wide;
-    fesetround(FE_TONEAREST);
-    if (i->type == PTX_F64)
-        return raw_of(x, PTX_F64);
-    float f = narrow;
-    raw = 0;
-    memcpy(&raw, &f, 4);
-    return raw;
-}
-
-static uint64_t integer_to_real(const struct ptx_instruction *i, uint64_t raw)
-{
-    unsigned size = size_of(i->from);
-    uint64_t result = 0;
-    volatile int64_t s = extend(raw, size);
-    volatile uint64_t u = clip(raw, size);
-
-    round_as(i->rounding);
-    if (i->type == PTX_F32) {
-        volatile float v = is_signed(i->from) ? (float)s : (float)u;
-        float f = v;
-        memcpy(&result, &f, 4);
-    } else {
-        volatile double v = is_signed(i->from) ? (double)s : (double)u;
-        double d = v;
-        fesetround(FE_TONEAREST);
-        return i->type == PTX_F16 ? half_bits(d, i->rounding)
-                                  : raw_of(d, PTX_F64);
-    }
-    fesetround(FE_TONEAREST);
-    return result;
-}
-
-static uint64_t convert(const struct lane *l, const struct ptx_instruction *i)
-{
-    uint64_t raw = get(l, &i->operands[1]);
-
-    if (is_float(i->from))
-        return is_float(i->type) ? convert_real(i, real_of(raw, i->from))
-                                 : convert_to_integer(i, real_of(raw, i->from));
-    if (is_float(i->type))
-        return integer_to_real(i, raw);
-    int64_t value = is_signed(i->from) ? extend(raw, size_of(i->from))
-                                       : (int64_t)clip(raw, size_of(i->from));
-    if (i->saturated) {
-        unsigned bits = size_of(i->type) * 8;
-        if (is_signed(i->type) && bits < 64) {
-            int64_t most = (INT64_C(1) << (bits - 1)) - 1;
-            if (is_signed(i->from) || value >= 0)
-                value = value > most        ? most
-                        : value < -most - 1 ? -most - 1
-                                            : value;
-        } else if (!is_signed(i->type)) {
-            if (is_signed(i->from) && value < 0)
-                value = 0;
-            else if (bits < 64 && (uint64_t)value >> bits)
-                value = (int64_t)clip(UINT64_MAX, bits / 8);
-        }
-    }
-    // What is wider than the type is its extension.
-    return is_signed(i->type)
-               ? (uint64_t)extend((uint64_t)value, size_of(i->type))
-               : clip((uint64_t)value, size_of(i->type));
-}
-
-static double least_of(double a, double b, bool most)
-{
-    if (isnan(a) || isnan(b))
-        return isnan(a) ? b : a;
-    if (a == b)
-        return signbit(a) == most ? b : a;
-    return (a < b) == !most ? a : b;
-}
-
-static double float_arithmetic(const struct ptx_instruction *i, double a,
-                               double b, double c)
-{
-    bool single = i->type == PTX_F32;
-
-    switch ((enum operation)i->operation) {
-    case DO_add:
-        return a + b;
-    case DO_sub:
-        return a - b;
-    case DO_mul:
-        return a * b;
-    case DO_div:
-        return single ? (double)((float)a / (float)b) : a / b;
-    case DO_mad:
-    case DO_fma:
-        return single ? (double)fmaf((float)a, (float)b, (float)c)
-                      : fma(a, b, c);
-    case DO_min:
-        return least_of(a, b, false);
-    case DO_max:
-        return least_of(a, b, true);
-    case DO_abs:
-        return fabs(a);
-    case DO_neg:
-        return -a;
-    case DO_sqrt:
-        return single ? (double)sqrtf((float)a) : sqrt(a);
-    case DO_rsqrt:
-        return 1 / sqrt(a);
-    case DO_rcp:
-        return single ? (double)(1 / (float)a) : 1 / a;
-    case DO_ex2:
-        return exp2(a);
-    case DO_lg2:
-        return log2(a);
-    case DO_sin:
-        return sin(a);
-    case DO_cos:
-        return cos(a);
-    case DO_copysign:
-        return copysign(b, a); // the sign comes first
-    default:
-        return NAN;
-    }
-}
-
-static uint64_t bits_of(const struct lane *l, const struct ptx_instruction *i)
-{
-    uint64_t a = unsigned_of(l, &i->operands[1], i->type);
-    unsigned position = (unsigned)get(l, &i->operands[2]) & 255,
-             length = (unsigned)get(l, &i->operands[3]) & 255;
-    unsigned bits = size_of(i->type) * 8;
-
-    if (length == 0)
-        return 0;
-    if (is_signed(i->type)) {
-        unsigned top = position + length - 1;
-        int64_t value = extend(a, bits / 8);
-        uint64_t sign = (uint64_t)value >> (top < bits ? top : bits - 1) & 1;
-        uint64_t found =
-            position >= bits ? (sign ? UINT64_MAX : 0) : a >> position;
-        if (length < 64 && top < bits) {
-            found &= (UINT64_C(1) << length) - 1;
-            if (sign)
-                found |= UINT64_MAX << length;
-        } else if (sign && position < bits && bits - position < 64) {
-            found |= UINT64_MAX << (bits - position);
-        }
-        return clip(found, bits / 8);
-    }
-    if (position >= bits)
-        return 0;
-    a >>= position;
-    return length < 64 ? a & ((UINT64_C(1) << length) - 1) : a;
-}
-
-static uint64_t insert_bits(const struct lane *l,
-                            const struct ptx_instruction *i)
-{
-    uint64_t a = unsigned_of(l, &i->operands[1], i->type),
-             b = unsigned_of(l, &i->operands[2], i->type);
-    unsigned position = (unsigned)get(l, &i->operands[3]) & 255,
-             length = (unsigned)get(l, &i->operands[4]) & 255;
-    unsigned bits = size_of(i->type) * 8;
-
-    if (position >= bits || length == 0)
-        return b;
-    uint64_t mask = (length >= 64 ? UINT64_MAX : (UINT64_C(1) << length) - 1)
-                    << position;
-    return clip((b & ~mask) | (a << position & mask), bits / 8);
-}
-
-static uint64_t permute(uint64_t a, uint64_t b, uint64_t how)
-{
-    uint64_t both = (a & UINT32_MAX) | b << 32, result = 0;
-
-    for (unsigned n = 0; n < 4; n++) {
-        unsigned select = (unsigned)(how >> 4 * n) & 15;
-        uint64_t byte = both >> 8 * (select & 7) & 255;
-        if (select & 8)
-            byte = byte & 128 ? 255 : 0;
-        result |= byte << 8 * n;
-    }
-    return result;
-}
-
-static uint64_t multiply(const struct ptx_instruction *i, uint64_t a,
-                         uint64_t b)
-{
-    unsigned size = size_of(i->type);
-    __int128 s = (__int128)extend(a, size) * extend(b, size);
-    unsigned __int128 u = (unsigned __int128)clip(a, size) * clip(b, size);
-
-    if (i->logic == WIDE)
-        return is_signed(i->type) ? (uint64_t)s : (uint64_t)u;
-    if (i->logic == HIGH)
-        return clip(is_signed(i->type) ? (uint64_t)(s >> size * 8)
-                                       : (uint64_t)(u >> size * 8),
-                    size);
-    return clip((uint64_t)u, size);
-}
-
-static uint64_t divide(const struct ptx_instruction *i, uint64_t a, uint64_t b)
-{
-    unsigned size = size_of(i->type);
-    int64_t sa = extend(a, size), sb = extend(b, size);
-    bool rest = i->operation == DO_rem;
-
-    a = clip(a, size), b = clip(b, size);
-    if (b == 0) // no trap on a GPU
-        return rest ? a : clip(UINT64_MAX, size);
-    if (!is_signed(i->type))
-        return rest ? a % b : a / b;
-    if (sb == -1)
-        return rest ? 0 : clip((uint64_t)-(unsigned __int128)sa, size);
-    return clip((uint64_t)(rest ? sa % sb : sa / sb), size);
-}
-
-static uint64_t shift(const struct ptx_instruction *i, uint64_t a, uint64_t by)
-{
-    unsigned size = size_of(i->type), bits = size * 8;
-
-    by &= UINT32_MAX;
-    if (i->operation == DO_shl)
-        return by >= bits ? 0 : clip(a << by, size);
-    if (is_signed(i->type))
-        return clip((uint64_t)(extend(a, size) >> (by >= bits ? bits - 1 : by)),
-                    size);
-    return by >= bits ? 0 : clip(a, size) >> by;
-}
-
-// add, addc, sub, subc and their carry.
-static uint64_t sum(const struct lane *l, const struct ptx_instruction *i,
-                    uint64_t a, uint64_t b)
-{
-    unsigned size = size_of(i->type);
-    bool minus = i->operation == DO_sub || i->operation == DO_subc;
-    bool with = i->operation == DO_addc || i->operation == DO_subc;
-    unsigned __int128 x = clip(a, size), y = clip(b, size);
-    unsigned __int128 c = with && l->thread->carry;
-
-    unsigned __int128 r = minus ? x - y - c : x + y + c;
-    if (i->carries)
-        l->thread->carry = (r >> size * 8 & 1) != 0;
-    return clip((uint64_t)r, size);
-}
-
-static bool compare(const struct lane *l, const struct ptx_instruction *i)
-{
-    const struct ptx_operand *a = &i->operands[1], *b = &i->operands[2];
-
-    if (is_float(i->type)) {
-        double x = real(l, a, i->type), y = real(l, b, i->type);
-        bool none = isnan(x) || isnan(y);
-        switch (i->compare) {
-        case EQ:
-            return x == y;
-        case NE:
-            return !none && x != y;
-        case LT:
-            return x < y;
-        case LE:
-            return x <= y;
-        case GT:
-            return x > y;
-        case GE:
-            return x >= y;
-        case EQU:
-            return none || x == y;
-        case NEU:
-            return none || x != y;
-        case LTU:
-            return none || x < y;
-        case LEU:
-            return none || x <= y;
-        case GTU:
-            return none || x > y;
-        case GEU:
-            return none || x >= y;
-        case NUM:
-            return !none;
-        default:
-            return none;
-        }
-    }
-    uint64_t x = unsigned_of(l, a, i->type), y = unsigned_of(l, b, i->type);
-    int64_t sx = signed_of(l, a, i->type), sy = signed_of(l, b, i->type);
-    bool s = is_signed(i->type);
-    switch (i->compare) {
-    case EQ:
-        return x == y;
-    case NE:
-        return x != y;
-    case LT:
-        return s ? sx < sy : x < y;
-    case LE:
-        return s ? sx <= sy : x <= y;
-    case GT:
-        return s ? sx > sy : x > y;
-    case GE:
-        return s ? sx >= sy : x >= y;
-    case LO_:
-        return x < y;
-    case LS:
-        return x <= y;
-    case HI_:
-        return x > y;
-    default:
-        return x >= y;
-    }
-}
-
-static bool test_property(const struct ptx_instruction *i, double x)
-{
-    switch (i->logic) {
-    case INFINITE_:
-        return isinf(x);
-    case FINITE:
-        return isfinite(x);
-    case NOT_A_NUMBER:
-        return isnan(x);
-    default:
-        return !isnan(x);
-    }
-}
-
-static void move(const struct lane *l, const struct ptx_instruction *i)
-{
-    const struct ptx_operand *to = &i->operands[0], *from = &i->operands[1];
-    const struct ptx_operand *lists = l->frame->function->lists;
-
-    if (to->kind == PTX_LIST) { // take apart
-        unsigned size = size_of(i->type) / to->count;
-        uint64_t value = get(l, from);
-        for (unsigned n = 0; n < to->count; n++)
-            set(l, &lists[to->index + n], clip(value >> n * size * 8, size));
-    } else if (from->kind == PTX_LIST) { // put together
-        unsigned size = size_of(i->type) / from->count;
-        uint64_t value = 0;
-        for (unsigned n = 0; n < from->count; n++)
-            value |= clip(get(l, &lists[from->index + n]), size)
-                     << n * size * 8;
-        set(l, to, value);
-    } else if (i->type == PTX_PRED) {
-        set(l, to, get(l, from) != 0);
-    } else {
-        set(l, to, get(l, from));
-    }
-}
-
-static bool is_in(const struct lane *l, const struct ptx_instruction *i)
-{
-    uint64_t address = get(l, &i->operands[1]);
-    bool own = within(address, 1, l->thread->stack, STACK),
-         shared = within(address, 1, l->block->shared, l->block->shared_bytes);
-
-    return i->logic == IS_SHARED  ? shared
-           : i->logic == IS_LOCAL ? own
-                                  : !own && !shared;
-}
-
-// Two halves in one register.
-static uint64_t both_halves(const struct ptx_instruction *i, uint64_t a,
-                            uint64_t b, uint64_t c)
-{
-    struct ptx_instruction one = *i;
-    uint64_t result = 0;
-
-    one.type = PTX_F16;
-    for (unsigned bit = 0; bit < 32; bit += 16)
-        result |= raw_of(float_arithmetic(&one, real_of(a >> bit, PTX_F16),
-                                          real_of(b >> bit, PTX_F16),
-                                          real_of(c >> bit, PTX_F16)),
-                         PTX_F16)
-                  << bit;
-    return result;
-}
-
-// What gives one value. False: it is something else.
-static bool compute(const struct lane *l, const struct ptx_instruction *i)
-{
-    const struct ptx_operand *o = i->operands;
-    unsigned size = size_of(i->type);
-    uint64_t a = get(l, &o[1]), b = get(l, &o[2]), c, result;
-
-    switch ((enum operation)i->operation) {
-    case DO_add:
-    case DO_addc:
-    case DO_sub:
-    case DO_subc:
-    case DO_mul:
-    case DO_mad:
-    case DO_fma:
-    case DO_div:
-    case DO_min:
-    case DO_max:
-    case DO_abs:
-    case DO_neg:
-    case DO_sqrt:
-    case DO_rsqrt:
-    case DO_rcp:
-    case DO_ex2:
-    case DO_lg2:
-    case DO_sin:
-    case DO_cos:
-    case DO_copysign:
-        if (is_float(i->type)) {
-            double x =
-                float_arithmetic(i, real_of(a, i->type), real_of(b, i->type),
-                                 real(l, &o[3], i->type));
-            if (i->saturated)
-                x = x > 0 ? (x < 1 ? x : 1) : 0;
-            // Bits of what is no number go on.
-            result =
-                (i->operation == DO_neg || i->operation == DO_abs) && isnan(x)
-                    ? (i->operation == DO_abs
-                           ? clip(a, size) & ~(UINT64_C(1) << (size * 8 - 1))
-                           : clip(a, size) ^ UINT64_C(1) << (size * 8 - 1))
-                    : raw_of(x, i->type);
-            break;
-        }
-        if (i->type == PTX_F16X2) {
-            result = both_halves(i, a, b, get(l, &o[3]));
-            break;
-        }
-        switch ((enum operation)i->operation) {
-        case DO_mul:
-            result = multiply(i, a, b);
-            break;
-        case DO_mad:
-            c = get(l, &o[3]);
-            result = multiply(i, a, b) + c;
-            if (i->logic != WIDE)
-                result = clip(result, size);
-            else if (size == 2)
-                result = clip(result, 4);
-            break;
-        case DO_div:
-            result = divide(i, a, b);
-            break;
-        case DO_min:
-        case DO_max: {
-            bool less = is_signed(i->type) ? extend(a, size) < extend(b, size)
-                                           : clip(a, size) < clip(b, size);
-            result = clip(less == (i->operation == DO_min) ? a : b, size);
-            break;
-        }
-        case DO_abs:
-            result = clip(extend(a, size) < 0 ? -a : a, size);
-            break;
-        case DO_neg:
-            result = clip(-a, size);
-            break;
-        default:
-            result = sum(l, i, a, b);
-        }
-        break;
-    case DO_rem:
-        result = divide(i, a, b);
-        break;
-    case DO_and:
-        result = a & b;
-        break;
-    case DO_or:
-        result = a | b;
-        break;
-    case DO_xor:
-        result = a ^ b;
-        break;
-    case DO_not:
-        result = i->type == PTX_PRED ? !a : clip(~a, size);
-        break;
-    case DO_shl:
-    case DO_shr:
-        result = shift(i, a, b);
-        break;
-    case DO_shf: {
-        uint64_t both = clip(a, 4) | clip(b, 4) << 32;
-        unsigned by = (unsigned)get(l, &o[3]) & 31;
-        result =
-            i->logic == LEFT ? clip(both << by >> 32, 4) : clip(both >> by, 4);
-        break;
-    }
-    case DO_bfe:
-        result = bits_of(l, i);
-        break;
-    case DO_bfi:
-        result = insert_bits(l, i);
-        break;
-    case DO_prmt:
-        result = permute(a, b, get(l, &o[3]));
-        break;
-    case DO_clz:
-        a = clip(a, size);
-        result = a ? (uint64_t)__builtin_clzll(a) - (64 - size * 8) : size * 8;
-        break;
-    case DO_popc:
-        result = (uint64_t)__builtin_popcountll(clip(a, size));
-        break;
-    case DO_brev:
-        result = 0;
-        for (unsigned n = 0; n < size * 8; n++)
-            result |= (a >> n & 1) << (size * 8 - 1 - n);
-        break;
-    case DO_cvt:
-        result = convert(l, i);
-        break;
-    case DO_cvta:
-        result = a;
-        break;
-    case DO_isspacep:
-        result = is_in(l, i);
-        break;
-    case DO_selp:
-        result = get(l, &o[3]) ? a : b;
-        break;
-    case DO_setp: {
-        bool found = compare(l, i), other = get(l, &o[3]) != 0;
-        result = i->logic == AND   ? found && other
-                 : i->logic == OR  ? found || other
-                 : i->logic == XOR ? found != other
-                                   : found;
-        break;
-    }
-    case DO_testp:
-        result = test_property(i, real_of(a, i->type));
-        break;
-    case DO_mov:
-        move(l, i);
-        return true;
-    default:
-        return false;
-    }
-    set(l, &o[0], result);
-    return true;
+    ptx_set(l, &i->operands[0], old);
 }
 
 // Control ---------------------------------------------------------------------
@@ -1240,6 +277,29 @@ static void release_barriers(struct block *b)
     }
 }
 
+// What a lane that is not there gives is undefined: here a number that nobody
+// expects.
+static void shuffle(struct block *b, uint32_t first, uint32_t n)
+{
+    struct thread *t = &b->thread[first + n];
+    const struct lane l = {b, t, t->frame, first + n};
+    uint32_t from = t->wants % LANES;
+
+    if (!t->shuffle)
+        return;
+    bool there = t->mask >> from & 1 && first + from < b->threads &&
+                 b->thread[first + from].state == AT_WARP;
+    ptx_set(&l, &t->shuffle->operands[0],
+            there ? b->thread[first + from].gives : 0xdeadbeef);
+}
+
+// At the same meeting: others may wait for more lanes elsewhere.
+static bool is_with(const struct thread *a, const struct thread *b)
+{
+    return a->state == AT_WARP && a->mask == b->mask &&
+           a->shuffle == b->shuffle;
+}
+
 static void release_lanes(struct block *b, uint32_t first)
 {
     for (uint32_t i = first; i < first + LANES && i < b->threads; i++) {
@@ -1249,10 +309,13 @@ static void release_lanes(struct block *b, uint32_t first)
         bool all = true;
         for (uint32_t n = 0; n < LANES && first + n < b->threads; n++)
             if (mask >> n & 1)
-                all = all && (b->thread[first + n].state == AT_WARP ||
+                all = all && (is_with(&b->thread[first + n], &b->thread[i]) ||
                               b->thread[first + n].state == ENDED);
         if (!all)
             continue;
+        for (uint32_t n = 0; n < LANES && first + n < b->threads; n++)
+            if (mask >> n & 1 && b->thread[first + n].state == AT_WARP)
+                shuffle(b, first, n);
         for (uint32_t n = 0; n < LANES && first + n < b->threads; n++)
             if (mask >> n & 1 && b->thread[first + n].state == AT_WARP)
                 b->thread[first + n].state = RUNS;
@@ -1287,7 +350,7 @@ static void act(const struct lane *l, const struct ptx_instruction *i,
         break;
     case DO_brx: {
         const struct ptx_function *f = l->frame->function;
-        l->frame->pc = f->tables[i->target + get(l, &i->operands[0])];
+        l->frame->pc = f->tables[i->target + ptx_get(l, &i->operands[0])];
         break;
     }
     case DO_call:
@@ -1303,12 +366,13 @@ static void act(const struct lane *l, const struct ptx_instruction *i,
     case DO_bar:
     case DO_barrier:
         if (i->logic == WARP) {
-            t->mask = (uint32_t)get(l, &i->operands[0]);
+            t->mask = (uint32_t)ptx_get(l, &i->operands[0]);
+            t->shuffle = NULL;
             t->state = AT_WARP;
             break;
         }
-        t->barrier = (uint32_t)get(l, &i->operands[0]);
-        t->expected = (uint32_t)get(l, &i->operands[1]);
+        t->barrier = (uint32_t)ptx_get(l, &i->operands[0]);
+        t->expected = (uint32_t)ptx_get(l, &i->operands[1]);
         t->state = AT_BARRIER;
         if (t->barrier > 15 || t->expected % LANES != 0) {
             b->outcome = PTX_TRAPPED;
@@ -1316,15 +380,22 @@ static void act(const struct lane *l, const struct ptx_instruction *i,
                      t->barrier, t->expected);
         }
         break;
+    case DO_shfl: // .sync.idx.b32
+        t->gives = (uint32_t)ptx_get(l, &i->operands[1]);
+        t->wants = (uint32_t)ptx_get(l, &i->operands[2]);
+        t->mask = (uint32_t)ptx_get(l, &i->operands[4]);
+        t->shuffle = i;
+        t->state = AT_WARP;
+        break;
     case DO_activemask:
-        set(l, &i->operands[0], active);
+        ptx_set(l, &i->operands[0], active);
         break;
     case DO_trap:
         b->outcome = PTX_TRAPPED;
         snprintf(b->launch->why, 256, "trap");
         break;
     default:
-        if (!compute(l, i)) {
+        if (!ptx_compute(l, i)) {
             b->outcome = PTX_UNKNOWN;
             snprintf(b->launch->why, 256, "instruction of line %u", i->line);
         }

@@ -1,10 +1,13 @@
 // Sub-groups: SIZE work-items with neighbouring linear ids; the last of a group
 // may have fewer. They leave their values in memory of the group, meet, and
 // take each other's. Functions for work-items that need not all be there first
-// find out who is.
+// find out who is. GPUs have another SIZE, and ways without memory
+// (nvptx/subgroup.cl).
 #include "collective.h"
 
+#ifndef SIZE
 #define SIZE 16
+#endif
 
 // A barrier of the sub-group: of all its work-items, or of those that are there.
 // The thread form reports those that stay away from ALL.
@@ -67,6 +70,7 @@ GROUP void sub_group_barrier(cl_mem_fence_flags flags, memory_scope scope)
 
 // Lanes -----------------------------------------------------------------------
 
+#ifndef SHARE
 // The values of the sub-group. Once more they meet before the next ones come.
 #define SHARE(T, x, who)                            \
     local T *lanes = (local T *)hdu_lanes_memory(); \
@@ -78,6 +82,8 @@ GROUP void sub_group_barrier(cl_mem_fence_flags flags, memory_scope scope)
     uint size = get_sub_group_size();               \
     (void)size;                                     \
     (void)self
+
+#define LANE(i) lanes[i]
 
 // A bit for each work-item that takes part.
 GROUP uint hdi_active(void)
@@ -97,10 +103,11 @@ GROUP uint hdi_active(void)
         mask |= i < size && present[first + i] ? 1u << i : 0;
     return mask;
 }
+#endif
 
 INNER uint below(uint lane)
 {
-    return (1u << lane) - 1;
+    return SIZE < 32 || lane < 32 ? (1u << lane) - 1 : ~0u;
 }
 INNER uint first_of(uint mask)
 {
@@ -108,14 +115,14 @@ INNER uint first_of(uint mask)
 }
 
 // Another work-item's value; an index that is none gives the own one.
-#define AT(i) lanes[(i) < size ? (i) : self]
+#define AT(i) LANE((i) < size ? (i) : self)
 
 // Ops over the lanes of `mask`, in order.
 #define FOLD(T, identity, result, mask)           \
     T x = identity;                               \
     for (uint i = 0; i < SIZE; i++) {             \
         bool takes_part = ((mask) >> i & 1) != 0; \
-        T y = lanes[takes_part ? i : self];       \
+        T y = LANE(takes_part ? i : self);        \
         T both = result;                          \
         x = takes_part ? both : x;                \
     }                                             \
@@ -184,7 +191,7 @@ INNER uint first_of(uint mask)
     {                                                                  \
         uint first = first_of(hdi_active());                           \
         SHARE(T, x, SOME);                                                   \
-        return lanes[first];                                           \
+        return LANE(first);                                           \
     }                                                                  \
     GROUP T sub_group_shuffle(T x, uint lane)                          \
     {                                                                  \
@@ -223,7 +230,7 @@ INNER uint first_of(uint mask)
         bool same = true;                                              \
         for (uint i = 0; i < SIZE; i++)                                \
             same &= !(mask >> i & 1) |                                 \
-                    (lanes[mask >> i & 1 ? i : self] == lanes[first]); \
+                    (LANE(mask >> i & 1 ? i : self) == LANE(first)); \
         return same;                                                   \
     }
 

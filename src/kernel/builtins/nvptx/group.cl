@@ -92,15 +92,3 @@ GROUP int work_group_all(int x)
 {
     return work_group_reduce_min((int)(x != 0));
 }
-
-// What subgroup.cl stands on: its sub-groups are halves of warps. All lanes of
-// one go the same way when `all` meet; else those meet that are here.
-__attribute__((convergent, always_inline)) void hdu_sub_group_meet(int all)
-{
-    uint lane = hdu_lane(), here, there = 0xffffu << (lane & 16);
-    __asm__ volatile("activemask.b32 %0;" : "=r"(here) : : "memory");
-    uint left = hdu_word(ITEMS) - (item_of() & ~31u);
-    if (left < 32)
-        there &= (1u << left) - 1;
-    hdu_meet_lanes(all ? there : here & there);
-}

@@ -34,3 +34,13 @@ kernel void count(global int *bins, global const float *x)
 {
     atomic_inc(&bins[(int)(fabs(x[get_global_id(0)]) * 16) & 63]);
 }
+
+// So many dependent steps: 4 cycles each or so.
+kernel void busy(global uint *x, uint steps)
+{
+    size_t i = get_global_id(0);
+    uint v = x[i];
+    for (uint n = 0; n < steps; n++)
+        v = v * 1664525u + 1013904223u;
+    x[i] = v;
+}

@@ -12,21 +12,66 @@ enum {
     MAX_DEPTH = 64
 };
 
-#define OPERATIONS(X)                                                         \
-    X(abs)                                                                    \
-    X(activemask)                                                             \
-    X(add)                                                                    \
-    X(addc)                                                                   \
-    X(and)                                                                    \
-    X(atom)                                                                   \
-    X(bar)                                                                    \
-    X(barrier) X(bfe) X(bfi) X(bra) X(brev) X(brx) X(call) X(clz) X(copysign) \
-        X(cos) X(cvt) X(cvta) X(div) X(ex2) X(exit) X(fence) X(fma)           \
-            X(isspacep) X(ld) X(lg2) X(mad) X(max) X(membar) X(min) X(mov)    \
-                X(mul) X(nanosleep) X(neg) X(not) X(or) X(popc) X(prefetch)   \
-                    X(prmt) X(rcp) X(rem) X(ret) X(rsqrt) X(selp) X(setp)     \
-                        X(shf) X(shfl) X(shl) X(shr) X(sin) X(sqrt) X(st)     \
-                            X(sub) X(subc) X(testp) X(trap) X(vote) X(xor)
+#define OPERATIONS(X) \
+    X(abs)            \
+    X(activemask)     \
+    X(add)            \
+    X(addc)           \
+    X(and)            \
+    X(atom)           \
+    X(bar)            \
+    X(barrier)        \
+    X(bfe)            \
+    X(bfi)            \
+    X(bra)            \
+    X(brev)           \
+    X(brx)            \
+    X(call)           \
+    X(clz)            \
+    X(copysign)       \
+    X(cos)            \
+    X(cvt)            \
+    X(cvta)           \
+    X(div)            \
+    X(ex2)            \
+    X(exit)           \
+    X(fence)          \
+    X(fma)            \
+    X(isspacep)       \
+    X(ld)             \
+    X(lg2)            \
+    X(mad)            \
+    X(max)            \
+    X(membar)         \
+    X(min)            \
+    X(mov)            \
+    X(mul)            \
+    X(nanosleep)      \
+    X(neg)            \
+    X(not)            \
+    X(or)             \
+    X(popc)           \
+    X(prefetch)       \
+    X(prmt)           \
+    X(rcp)            \
+    X(rem)            \
+    X(ret)            \
+    X(rsqrt)          \
+    X(selp)           \
+    X(setp)           \
+    X(shf)            \
+    X(shfl)           \
+    X(shl)            \
+    X(shr)            \
+    X(sin)            \
+    X(sqrt)           \
+    X(st)             \
+    X(sub)            \
+    X(subc)           \
+    X(testp)          \
+    X(trap)           \
+    X(vote)           \
+    X(xor)
 
 enum operation {
     DO_NOTHING,

@@ -131,9 +131,9 @@ HD_API enum hd_event_state hd_event_state(struct hd_pool *pool, hd_event event);
 
 /// Wait until all of these have ended, `timeout` [ns] at most. A worker runs
 /// what they come after meanwhile, and when there is nothing of that, a
-/// stand-in takes its core (hd_blocking_begin()): jobs and calls that wait for
-/// each other's events in no circle all go on, as long as no more than
-/// HD_MAX_STAND_INS wait at a time. Beyond that it runs anything, and what
+/// spare thread takes its core (hd_blocking_begin()): jobs and calls that wait
+/// for each other's events in no circle all go on, as long as no more than
+/// HD_MAX_SPARE_THREADS wait at a time. Beyond that it runs anything, and what
 /// hd_group_wait() says of older jobs is true. It costs nothing of the kind to
 /// start something after the event instead.
 ///
@@ -194,7 +194,7 @@ HD_API void hd_event_release(struct hd_pool *pool, hd_event event);
 /// Call `function` on a worker. It gets the first cause of what failed before
 /// it, if it runs anyway: error->status is HD_OK when nothing did. The status
 /// that it returns is that of the event, and so is the text it leaves in
-/// `error`. With `blocking`, a stand-in takes the worker's core meanwhile
+/// `error`. With `blocking`, a spare thread takes the worker's core meanwhile
 /// (hd_blocking_begin()).
 struct hd_call {
     hd_status (*function)(struct hd_worker *worker, void *data,

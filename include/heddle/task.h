@@ -92,11 +92,11 @@ HD_API struct hd_worker *hd_pool_worker(const struct hd_pool *pool);
 HD_API struct hd_pool *hd_worker_pool(const struct hd_worker *worker);
 
 enum {
-    HD_MAX_STAND_INS = 16 // of one pool
+    HD_MAX_SPARE_THREADS = 16 // of one pool
 };
 
 /// Return the worker's number, 0 to hd_pool_workers() - 1; above these are
-/// stand-ins, HD_MAX_STAND_INS at most, in a pool that uses
+/// spare threads, HD_MAX_SPARE_THREADS at most, in a pool that uses
 /// hd_blocking_begin().
 ///
 /// Threads: any
@@ -119,13 +119,13 @@ HD_API void hd_pool_run(struct hd_pool *pool,
 HD_API void hd_publish(struct hd_worker *worker);
 
 /// From here to hd_blocking_end() the worker waits for something that is none
-/// of the pool's: a file, a lock, another device. Meanwhile a stand-in, one
+/// of the pool's: a file, a lock, another device. Meanwhile a spare thread, one
 /// more worker with its own thread, works on this core. At the end the caller
-/// goes on at once, and the stand-in stops as soon as what it runs has
+/// goes on at once, and the spare thread stops as soon as what it runs has
 /// returned. Regions nest; only the outermost counts. Nothing may be forked,
 /// joined or waited for inside.
 ///
-/// With HD_MAX_STAND_INS at work, or no memory or threads for one more, the
+/// With HD_MAX_SPARE_THREADS at work, or no memory or threads for one more, the
 /// core is idle until the end. In a caller-only pool it is in any case.
 ///
 /// Threads: the worker's own
@@ -287,7 +287,7 @@ HD_API void hd_submit_work(struct hd_pool *pool, struct hd_work *work);
 /// at. What the job forks may be stolen by anybody. Work that must run at the
 /// same time is a gang.
 ///
-/// While the worker is in a blocking region its stand-in runs them. When
+/// While the worker is in a blocking region its spare thread runs them. When
 /// hd_pool_resize() leaves no worker at the place, any worker runs them.
 /// Nothing that this worker joins may wait for a job on it alone.
 ///

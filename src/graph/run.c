@@ -206,7 +206,7 @@ static void give_any(struct hd_graph *graph, uint32_t task)
     graph->ready[count] = task;
     atomic_store_explicit(&graph->ready_count, count + 1, memory_order_relaxed);
     bool more = graph->jobs < hd_pool_workers(graph->context.launcher->pool) +
-                                  (uint32_t)HD_MAX_STAND_INS;
+                                  (uint32_t)HD_MAX_SPARE_THREADS;
     if (more) {
         graph->jobs++;
         atomic_fetch_add_explicit(&graph->unfinished, 1, memory_order_relaxed);

@@ -116,7 +116,7 @@ static hd_status make_dispatcher(struct hdi_broker *b, unsigned units,
 {
     const struct hdi_machine *machine =
         hdi_topology_machine(hdi_pool_topology(b->pool));
-    uint32_t slots = hd_pool_workers(b->pool) + HD_MAX_STAND_INS;
+    uint32_t slots = hd_pool_workers(b->pool) + HD_MAX_SPARE_THREADS;
     // A piece may lie on top of others; on a unit one runs, one waits.
     uint32_t leases = slots * NESTED + 2 * units;
     struct hdi_shape *shape = calloc(1, sizeof(*shape));

@@ -124,7 +124,7 @@ hd_status hdi_launcher_create(struct hd_pool *pool, struct hdi_device *device,
                               struct hdi_launcher **launcher,
                               struct hd_error *error)
 {
-    unsigned workers = hd_pool_workers(pool) + HD_MAX_STAND_INS;
+    unsigned workers = hd_pool_workers(pool) + HD_MAX_SPARE_THREADS;
     struct hdi_launcher *l = calloc(1, sizeof(*l));
     if (!l)
         goto err;

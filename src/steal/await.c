@@ -5,7 +5,7 @@
 // on this stack, or the event would come after itself. Other jobs could: two
 // that wait for each other's events would lie on top of each other for ever. So
 // when nothing of the kind is to be had it takes forked tasks for a moment, and
-// then leaves its core to a stand-in and sleeps.
+// then leaves its core to a spare thread and sleeps.
 #include "base/clock.h"
 #include "steal/group.h"
 #include "steal/pool.h"
@@ -87,14 +87,14 @@ static bool is_over(const struct hdi_event *e, uint64_t deadline)
            (deadline != UINT64_MAX && hdi_now() >= deadline);
 }
 
-// False: there is no stand-in for it.
+// False: there is no spare thread for it.
 static bool sleep_aside(struct hd_worker *worker, struct hdi_event *e,
                         uint64_t deadline)
 {
     bool aside = worker->blocked > 0;
 
     hd_blocking_begin(worker);
-    aside |= worker->stand_in != NULL;
+    aside |= worker->spare_thread != NULL;
     while (aside && !is_over(e, deadline))
         hdi_group_nap(&e->group, deadline, NAP);
     hd_blocking_end(worker);

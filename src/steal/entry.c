@@ -145,7 +145,7 @@ static struct hd_pool *make_pool(const struct hd_pool_params *params,
                                              : cores;
     pool->pinned = !params->unpinned && !params->caller_only;
     unsigned made = 0, sets = 0;
-    unsigned most = pool->worker_count + HD_MAX_STAND_INS;
+    unsigned most = pool->worker_count + HD_MAX_SPARE_THREADS;
     pool->threads = calloc(most, sizeof(*pool->threads));
     pool->workers = aligned_alloc(64, most * sizeof(*pool->workers));
     if (!pool->threads || !pool->workers || !hdi_origin_init(&pool->origin))
@@ -305,7 +305,7 @@ void hd_pool_destroy(struct hd_pool *pool)
         atomic_store_explicit(&pool->stopping, true, memory_order_seq_cst);
         wake_all(pool);
         join_threads(pool, pool->worker_count);
-        // Nobody makes stand-ins any more.
+        // Nobody makes spare threads any more.
         for (unsigned i = pool->worker_count; i < hdi_pool_slots(pool); i++)
             pthread_join(pool->workers[i].thread, NULL);
     }

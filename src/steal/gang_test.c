@@ -385,7 +385,7 @@ HD_VOID_TASK(refused_task, atomic_uint *, thieves)
 static void refused_job(struct hd_worker *worker, struct hd_job *job)
 {
     (void)job;
-    hd_blocking_begin(worker); // a stand-in goes on with other jobs
+    hd_blocking_begin(worker); // a spare thread goes on with other jobs
     check_refused(worker);
     hd_blocking_end(worker);
     check_refused(worker);

@@ -1,14 +1,14 @@
 // Which workers are wanted: fewer or more of them while the pool runs, and
-// stand-ins that take the cores of blocked ones.
+// spare threads that take the cores of blocked ones.
 //
 // A worker that is not wanted goes home when it has nothing left to finish: it
 // leaves its main loop (the wait for the pool's end), lets others have the jobs
 // in its queue, and sleeps until it is wanted again. It alone counts itself as
 // awake, so the count cannot be wrong however often others change their minds.
 //
-// Stand-ins are workers beyond the pool's own number, made when first needed
-// and kept. They are counted in `slots`, which only grows, after everything of
-// theirs is ready.
+// Spare threads are workers beyond the pool's own number, made when first
+// needed and kept. They are counted in `slots`, which only grows, after
+// everything of theirs is ready.
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,8 +76,8 @@ void *hdi_worker_main(void *data)
 
     atomic_store_explicit(&worker->pool->threads[worker->index],
                           (uintptr_t)pthread_self(), memory_order_relaxed);
-    // Who makes a stand-in has the lock until it is counted: before that, what
-    // it runs would take its thread for one from outside.
+    // Who makes a spare thread has the lock until it is counted: before that,
+    // what it runs would take its thread for one from outside.
     pthread_mutex_lock(&worker->pool->lock);
     pthread_mutex_unlock(&worker->pool->lock);
     for (;;) {
@@ -115,13 +115,13 @@ hd_status hd_pool_resize(struct hd_pool *pool, unsigned workers,
     return HD_OK;
 }
 
-// Stand-ins -------------------------------------------------------------------
+// Spare threads ---------------------------------------------------------------
 
 // A new one, at home; NULL without memory or threads. Under the lock.
-static struct hd_worker *make_stand_in(struct hd_pool *pool)
+static struct hd_worker *make_spare_thread(struct hd_pool *pool)
 {
     unsigned index = hdi_pool_slots(pool);
-    if (index == pool->worker_count + HD_MAX_STAND_INS)
+    if (index == pool->worker_count + HD_MAX_SPARE_THREADS)
         return NULL;
 
     struct hd_worker *worker = &pool->workers[index];
@@ -142,7 +142,8 @@ static struct hd_worker *make_stand_in(struct hd_pool *pool)
     return worker;
 }
 
-static struct hd_worker *lend_stand_in(struct hd_pool *pool, unsigned core_of)
+static struct hd_worker *lend_spare_thread(struct hd_pool *pool,
+                                           unsigned core_of)
 {
     struct hd_worker *worker = NULL;
 
@@ -151,7 +152,7 @@ static struct hd_worker *lend_stand_in(struct hd_pool *pool, unsigned core_of)
         if (!pool->workers[i].lent)
             worker = &pool->workers[i];
     if (!worker)
-        worker = make_stand_in(pool);
+        worker = make_spare_thread(pool);
     if (worker) {
         worker->lent = true;
         atomic_store_explicit(&worker->core_of, core_of, memory_order_relaxed);
@@ -170,14 +171,15 @@ void hd_blocking_begin(struct hd_worker *worker)
     hd_publish(worker);
     if (pool->caller_only)
         return;
-    worker->stand_in = lend_stand_in(pool, hdi_worker_core_of(worker));
-    if (!worker->stand_in) {
-        hdi_debug("no stand-in for worker %u", worker->index);
+    worker->spare_thread = lend_spare_thread(pool, hdi_worker_core_of(worker));
+    if (!worker->spare_thread) {
+        hdi_debug("no spare thread for worker %u", worker->index);
         return;
     }
     if (pthread_getaffinity_np(pthread_self(), sizeof(cores), &cores) == 0)
-        pthread_setaffinity_np(worker->stand_in->thread, sizeof(cores), &cores);
-    want(worker->stand_in);
+        pthread_setaffinity_np(worker->spare_thread->thread, sizeof(cores),
+                               &cores);
+    want(worker->spare_thread);
 }
 
 void hd_blocking_end(struct hd_worker *worker)
@@ -186,12 +188,12 @@ void hd_blocking_end(struct hd_worker *worker)
         hdi_error("a blocking region ended that had not begun");
         abort();
     }
-    if (--worker->blocked > 0 || !worker->stand_in)
+    if (--worker->blocked > 0 || !worker->spare_thread)
         return;
     pthread_mutex_lock(&worker->pool->lock);
-    send_home(worker->stand_in);
-    if (worker->stand_in->at_home)
-        worker->stand_in->lent = false; // it has not even left
+    send_home(worker->spare_thread);
+    if (worker->spare_thread->at_home)
+        worker->spare_thread->lent = false; // it has not even left
     pthread_mutex_unlock(&worker->pool->lock);
-    worker->stand_in = NULL;
+    worker->spare_thread = NULL;
 }

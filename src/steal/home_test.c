@@ -1,5 +1,5 @@
-// Workers come and go: stand-ins take the cores of blocked ones, fewer or more
-// of them work, a pool stops at once or finishes, and a child of fork() is
+// Workers come and go: spare threads take the cores of blocked ones, fewer or
+// more of them work, a pool stops at once or finishes, and a child of fork() is
 // told.
 #include <pthread.h>
 #include <sched.h>
@@ -63,7 +63,8 @@ static void meet(struct hd_worker *worker, struct hd_job *job)
     hd_blocking_end(worker);
     CHECK(hd_join(worker, count) == 8);
     unsigned index = hd_worker_index(worker);
-    CHECK(index < hd_pool_workers(hd_worker_pool(worker)) + HD_MAX_STAND_INS);
+    CHECK(index <
+          hd_pool_workers(hd_worker_pool(worker)) + HD_MAX_SPARE_THREADS);
     CHECK(hd_pool_worker(hd_worker_pool(worker)) == worker);
 }
 
@@ -144,13 +145,13 @@ static void the_core_is_given_back(void)
 
     for (int i = 0; i < 20; i++) {
         hd_pool_run(pool, block_once, NULL);
-        one_works_at_last(pool); // the stand-in goes home
+        one_works_at_last(pool); // the spare thread goes home
     }
     hd_pool_destroy(pool);
 }
 
-// What a new stand-in runs first finds itself among the workers: a wait of its
-// runs what it waits for.
+// What a new spare thread runs first finds itself among the workers: a wait of
+// its runs what it waits for.
 struct first {
     struct hd_job job;
     atomic_bool done;
@@ -175,7 +176,7 @@ static void wait_for_first(struct hd_worker *worker, void *data)
     hd_blocking_end(worker);
 }
 
-static void a_new_stand_in_is_a_worker(void)
+static void a_new_spare_thread_is_a_worker(void)
 {
     for (int i = 0; i < 200; i++) {
         struct hd_pool *pool = make_pool(1);
@@ -441,7 +442,7 @@ int main(void)
         a_waiter_may_refuse_other_work(workers);
     }
     the_core_is_given_back();
-    a_new_stand_in_is_a_worker();
+    a_new_spare_thread_is_a_worker();
     a_pool_shrinks_and_grows();
     jobs_of_one_who_goes_home_are_done_by_others();
     nothing_is_lost_meanwhile();

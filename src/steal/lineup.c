@@ -47,7 +47,7 @@ static bool is_any_waiting(struct hdi_gangs *gangs)
 
 void hdi_gangs_tell(struct hdi_gangs *gangs)
 {
-    hdi_fence(memory_order_seq_cst); // against stand_in_line()'s
+    hdi_fence(memory_order_seq_cst); // against spare_thread_line()'s
     if (!is_any_waiting(gangs))
         return;
     pthread_mutex_lock(&gangs->lock);
@@ -60,7 +60,7 @@ void hdi_gangs_tell(struct hdi_gangs *gangs)
 unsigned hd_pool_module(const struct hd_pool *pool, unsigned worker)
 {
     unsigned cores = hdi_topology_machine(pool->topology)->cores;
-    if (worker >= pool->worker_count) // a stand-in
+    if (worker >= pool->worker_count) // a spare thread
         worker = hdi_worker_core_of(&pool->workers[worker]);
     return hdi_topology_core(pool->topology, worker % cores)->cache_group;
 }
@@ -99,7 +99,7 @@ static bool has_place(const struct hd_worker *worker,
     return true;
 }
 
-// Under the lock. Stand-ins share their core with a worker.
+// Under the lock. Spare threads share their core with a worker.
 static bool is_wanted(const struct hd_worker *worker)
 {
     const struct hdi_waiting_gang *first = worker->pool->gangs.first;
@@ -129,7 +129,8 @@ static void call_workers(struct hd_pool *pool)
         hdi_idle_wake(&pool->idle[HDI_ANYTHING], i);
 }
 
-static void stand_in_line(struct hd_pool *pool, struct hdi_waiting_gang *gang)
+static void spare_thread_line(struct hd_pool *pool,
+                              struct hdi_waiting_gang *gang)
 {
     struct hdi_gangs *gangs = &pool->gangs;
 
@@ -233,7 +234,7 @@ static hd_status await_start(struct hd_pool *pool,
     hd_status status = HD_OK;
 
     pthread_mutex_lock(&gangs->lock);
-    stand_in_line(pool, gang);
+    spare_thread_line(pool, gang);
     while (!gang->started && (status = check(pool, gang, error)) == HD_OK)
         pthread_cond_wait(&gangs->changed, &gangs->lock);
     if (status != HD_OK) {

@@ -266,7 +266,7 @@ static void stand_at(struct hd_worker *worker, struct hd_job *job)
 }
 
 // It has found nothing to do and sleeps when the job comes.
-static void a_stand_in_is_woken_for_a_blocked_worker(void)
+static void a_spare_thread_is_woken_for_a_blocked_worker(void)
 {
     struct hd_pool *pool = make_pool();
     struct hd_group blocked, placed;
@@ -284,14 +284,14 @@ static void a_stand_in_is_woken_for_a_blocked_worker(void)
             nap();
         submit(pool, &v, &placed, HD_ON_WORKER, atomic_load(&gate.blocked) - 1);
         hd_group_wait(pool, &placed);
-        CHECK(v.ran_on >= hd_pool_workers(pool)); // a stand-in
+        CHECK(v.ran_on >= hd_pool_workers(pool)); // a spare thread
         atomic_store(&gate.open, 1);
         hd_group_wait(pool, &blocked);
     }
     hd_pool_destroy(pool);
 }
 
-static void a_stand_in_runs_what_is_for_a_blocked_worker(void)
+static void a_spare_thread_runs_what_is_for_a_blocked_worker(void)
 {
     struct hd_pool *pool = make_pool();
     struct blocked blocked[6] = {0};
@@ -396,8 +396,8 @@ int main(void)
     a_worker_that_waits_for_its_own_runs_those_placed_on_it();
     a_place_without_workers_is_any_place();
     nothing_is_left_where_a_worker_goes_home();
-    a_stand_in_is_woken_for_a_blocked_worker();
-    a_stand_in_runs_what_is_for_a_blocked_worker();
+    a_spare_thread_is_woken_for_a_blocked_worker();
+    a_spare_thread_runs_what_is_for_a_blocked_worker();
     the_end_of_a_pool_waits_for_them();
     a_caller_only_pool_has_one_place();
     a_pool_runs_on_the_cores_it_is_given();

@@ -53,10 +53,10 @@ struct hd_worker {
     _Atomic uint32_t wanted; // futex: 0 to go home, see home.c
     _Atomic uint32_t guests; // threads outside that sleep on its core
     pthread_t thread;
-    // Under the pool's lock; a stand-in is lent until it is home again.
+    // Under the pool's lock; a spare thread is lent until it is home again.
     bool lent, at_home;
-    unsigned blocked;           // nested blocking regions
-    struct hd_worker *stand_in; // whoever works while this one is blocked
+    unsigned blocked;               // nested blocking regions
+    struct hd_worker *spare_thread; // whoever works while this one is blocked
 };
 
 struct hd_pool {
@@ -68,7 +68,7 @@ struct hd_pool {
     const struct hdi_topology *topology;
     struct hdi_topology *own_topology; // or NULL
     bool pinned;                       // worker i to core i
-    struct hd_worker *workers;         // its own, then stand-ins
+    struct hd_worker *workers;         // its own, then spare threads
     _Atomic unsigned slots;            // how many of them there are
     pthread_mutex_t lock;              // who is wanted, who is lent
     _Atomic unsigned size;             // so many of its own are wanted

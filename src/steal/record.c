@@ -284,7 +284,7 @@ static void await_end(struct hdi_events *events)
 static void stand_aside(struct hd_worker *worker)
 {
     hd_blocking_begin(worker);
-    if (worker->stand_in || worker->blocked > 1)
+    if (worker->spare_thread || worker->blocked > 1)
         await_end(&worker->pool->events);
     hd_blocking_end(worker);
 }

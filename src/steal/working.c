@@ -100,8 +100,9 @@ static bool take_from(struct hd_worker *worker, enum hdi_appetite appetite,
 }
 
 // There are none as a rule.
-static bool take_from_stand_ins(struct hd_worker *worker,
-                                enum hdi_appetite appetite, struct work *work)
+static bool take_from_spare_threads(struct hd_worker *worker,
+                                    enum hdi_appetite appetite,
+                                    struct work *work)
 {
     struct hd_pool *pool = worker->pool;
 
@@ -129,14 +130,14 @@ static bool take_from_others(struct hd_worker *worker,
         }
         begin += n;
     }
-    return take_from_stand_ins(worker, appetite, work);
+    return take_from_spare_threads(worker, appetite, work);
 }
 
 // The worker that runs the stolen task of a join, or -1 for the moment between
 // its taking and its saying so.
 static int thief_of(const struct hdi_goal *goal)
 {
-    // Acquire: the thief may be a stand-in that we have not heard of.
+    // Acquire: the thief may be a spare thread that we have not heard of.
     uint64_t state = __atomic_load_n(&goal->task->state_, __ATOMIC_ACQUIRE);
     return state < HDI_TASK_TAKEN ? -1 : (int)(state - HDI_TASK_TAKEN);
 }

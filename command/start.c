@@ -1,17 +1,12 @@
 #include "start.h"
 
-#include <stdlib.h>
-
 #include "interrupt.h"
 
 hd_status start_runtime(struct hd_runtime_params params,
                         struct hd_runtime **runtime, struct hd_error *error)
 {
-    const char *cache = secure_getenv("HEDDLE_CACHE");
     sigset_t before;
 
-    if (cache && *cache)
-        params.cache = cache;
     *runtime = NULL;
     // Signals are the main thread's alone; see interrupt.c.
     interrupt_hold(&before);

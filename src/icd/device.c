@@ -208,8 +208,7 @@ static void write_trace(void)
 
 static void start(struct _cl_device_id *device)
 {
-    struct hd_runtime_params params = {.device = "cpu",
-                                       .cache = secure_getenv("HEDDLE_CACHE")};
+    struct hd_runtime_params params = {.device = "cpu"};
     struct hd_error error;
     cpu_set_t before;
     bool moved = false;

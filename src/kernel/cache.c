@@ -38,6 +38,13 @@ struct hdi_cache {
 
 // The folder ------------------------------------------------------------------
 
+bool hdi_cache_is_off(void)
+{
+    const char *named = getauxval(AT_SECURE) ? NULL : getenv("HEDDLE_CACHE");
+
+    return named && strcmp(named, "off") == 0;
+}
+
 static bool add_default_folder(struct hdi_text *path)
 {
     // A program that runs with another user's rights takes no paths from its

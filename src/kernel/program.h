@@ -94,7 +94,11 @@ uint64_t hdi_program_variables(const struct hd_program *program);
 // processes. 0: its code is not at hand.
 uint64_t hdi_program_content(const struct hd_program *program);
 
-// Disk cache. `folder` NULL: $XDG_CACHE_HOME/heddle or ~/.cache/heddle. The
+// The environment asks for no cache: HEDDLE_CACHE is "off".
+bool hdi_cache_is_off(void);
+
+// Disk cache. `folder` NULL: $HEDDLE_CACHE, $XDG_CACHE_HOME/heddle or
+// ~/.cache/heddle. The
 // folder is made with mode 0700; one that is not ours, is a link, or is open to
 // others is refused with HD_EIO; the caller warns and goes on without.
 hd_status hdi_cache_open(const char *folder, struct hdi_cache **cache,

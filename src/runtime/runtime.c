@@ -133,8 +133,9 @@ static struct hdi_cache *open_cache(const struct hd_runtime_params *params)
     struct hdi_cache *cache = NULL;
     struct hd_error error;
 
-    if (!params->no_cache &&
-        hdi_cache_open(params->cache, &cache, &error) != HD_OK) {
+    if (params->no_cache || (!params->cache && hdi_cache_is_off()))
+        return NULL;
+    if (hdi_cache_open(params->cache, &cache, &error) != HD_OK) {
         hdi_warn("kernels will be compiled anew each time: %s", error.text);
         return NULL;
     }

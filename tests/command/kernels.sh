@@ -54,6 +54,12 @@ expect 0 "" "$HEDDLE" info invert.hdb
 said "runs here"
 holds . invert.cl invert.hdb other.hdb
 
+# Without a cache, none is made.
+HEDDLE_CACHE=off expect 0 "" "$HEDDLE" build invert.cl -o other.hdb
+holds . invert.cl invert.hdb other.hdb
+HEDDLE_CACHE=off expect 0 "" "$HEDDLE" info
+said "cache      none"
+
 cat >broken.cl <<'END'
 kernel void broken(global int *to)
 {

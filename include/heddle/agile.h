@@ -399,7 +399,8 @@ static inline const void *hd_access_at_2(struct hd_access *access, int64_t i,
         (uint64_t)column < (uint64_t)tile->grid.extent[1])
         return (const char *)tile->data +
                (row * tile->step[0] + column * tile->step[1]) * (int64_t)size;
-    return hd_access_move(access, (int64_t[]){i, j});
+    const int64_t index[] = {i, j};
+    return hd_access_move(access, index);
 }
 
 /// Find the labels of a map's nodes, `to`, with which a redistribution of

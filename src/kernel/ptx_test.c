@@ -234,7 +234,8 @@ static void everything_assembles(void)
     }
 }
 
-// A tile's functions would have variables of their own.
+// A tile's functions would have variables of their own. Nothing but the local
+// variable needs the block's memory here.
 static void tiles_take_no_programs_with_variables(void)
 {
     static const char *const options[] = {"-cl-std=CL3.0", NULL};
@@ -243,10 +244,16 @@ static void tiles_take_no_programs_with_variables(void)
 
     CHECK_OK(try_compile("v.cl",
                          "global int count = 3;\n"
-                         "kernel void k(global int *x) { *x = count++; }\n",
+                         "kernel void k(global int *x) {\n"
+                         "    local int seen[4];\n"
+                         "    seen[get_local_id(0) & 3] = count++;\n"
+                         "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+                         "    *x = seen[3];\n"
+                         "}\n",
                          "sm_80", options, &b, &error),
              error);
     CHECK(has(&b, "hdk_k") && !has(&b, "hdt_k"));
+    CHECK(has(&b, "st.shared") && has(&b, "hdu_local"));
     CHECK(strstr(b.kernels[0].explanation, "ordinary launches alone"));
     hdi_build_clear(&b);
 }

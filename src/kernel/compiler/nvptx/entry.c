@@ -18,6 +18,17 @@ enum {
 // All shared memory of a block is asked for at launch; tiles share it out.
 #define MEMORY_NAME "hdu_local"
 
+// Found again after passes, which drop what nothing uses yet.
+static void find_memory(struct hdi_entry_writer *w)
+{
+    w->memory = LLVMGetNamedGlobal(w->module, MEMORY_NAME);
+    if (w->memory)
+        return;
+    w->memory = LLVMAddGlobalInAddressSpace(w->module, LLVMArrayType2(w->i8, 0),
+                                            MEMORY_NAME, HDI_SPACE_LOCAL);
+    LLVMSetAlignment(w->memory, HDI_FRAME_ALIGNMENT);
+}
+
 void hdi_entry_begin(struct hdi_entry_writer *w, const struct hdi_llvm *llvm,
                      LLVMModuleRef module)
 {
@@ -34,9 +45,7 @@ void hdi_entry_begin(struct hdi_entry_writer *w, const struct hdi_llvm *llvm,
         .global = LLVMPointerTypeInContext(c, HDI_SPACE_GLOBAL),
         .shared = LLVMPointerTypeInContext(c, HDI_SPACE_LOCAL),
     };
-    w->memory = LLVMAddGlobalInAddressSpace(module, LLVMArrayType2(w->i8, 0),
-                                            MEMORY_NAME, HDI_SPACE_LOCAL);
-    LLVMSetAlignment(w->memory, HDI_FRAME_ALIGNMENT);
+    find_memory(w);
 }
 
 void hdi_entry_end(struct hdi_entry_writer *w)
@@ -321,6 +330,7 @@ hd_status hdi_entry_lower(struct hdi_entry_writer *w, LLVMValueRef function,
     struct hdi_map places = {0};
     LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(function);
 
+    find_memory(w);
     LLVMPositionBuilderBefore(w->builder, LLVMGetFirstInstruction(entry));
     LLVMSetCurrentDebugLocation2(w->builder, NULL);
     LLVMValueRef record = record_of(w, function, tile);

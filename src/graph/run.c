@@ -428,6 +428,7 @@ static void reset(struct hd_graph *graph,
         task->pass = flow->pass ? flow->pass[i] : i;
         task->command = 0;
         task->event = 0;
+        task->streamed = false;
         task->work = (struct hd_work){
             .job = {.run = run_job},
             .priority =

@@ -149,10 +149,10 @@ static bool list_steps(const struct hd_graph *graph, struct steps *s)
             s->at[step].after_count = s->edge_count - begin;
         }
     }
-    const uint32_t *edges = s->edges;
-    for (uint32_t i = 0; i < graph->offload.steps; i++) {
-        s->at[i].after = edges;
-        edges += s->at[i].after_count;
+    uint32_t first = 0;
+    for (uint32_t i = 0; i < graph->offload.steps && s->edges; i++) {
+        s->at[i].after = &s->edges[first];
+        first += s->at[i].after_count;
     }
     return true;
 }

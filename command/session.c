@@ -66,7 +66,7 @@ static hd_status read_data(const char *path, char **text,
                            struct hd_error *error)
 {
     enum {
-        MOST = 64 << 20 // [bytes]
+        MAX = 64 << 20 // [bytes]
     };
     FILE *file = fopen(path, "rbe");
     size_t size = 0, room = 0, got = 0;
@@ -79,7 +79,7 @@ static hd_status read_data(const char *path, char **text,
         size += got;
         if (room - size < 2) {
             room = room ? 2 * room : 65536;
-            char *more = room > MOST ? NULL : realloc(data, room);
+            char *more = room > MAX ? NULL : realloc(data, room);
             if (!more)
                 break;
             data = more;
@@ -91,7 +91,7 @@ static hd_status read_data(const char *path, char **text,
         status =
             fail(error, HD_EIO, "cannot read %s: %s", path, strerror(errno));
     else if (!feof(file))
-        status = fail(error, HD_ELIMIT, "%s: more than %d bytes", path, MOST);
+        status = fail(error, HD_ELIMIT, "%s: more than %d bytes", path, MAX);
     fclose(file);
     if (status != HD_OK) {
         free(data);

@@ -5,6 +5,7 @@ Usage: check_tags.py [FOLDER]
 
 A reader who searches for a tag finds one thing. What each back end or each
 transport defines in its own way, behind one declaration, stands in OPAQUE.
+Limits are called MAX; MOST is a second word for the same thing.
 """
 
 import collections
@@ -18,6 +19,7 @@ OPAQUE = {
     "hdi_shared": "src/transport/",    # memory that nodes share
     "hdi_transfer": "src/transport/",  # a message under way
 }
+LIMIT = re.compile(r"\b(?:[A-Z0-9]+_)*MOST(?:_[A-Z0-9]+)*\b")
 DEFINITION = re.compile(r"^(?:typedef )?(?:struct|union|enum) (hdi_\w+) \{", re.M)
 
 
@@ -25,10 +27,14 @@ def main():
     root = HERE.parent
     folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else root / "src"
     places = collections.defaultdict(list)
-    for path in sorted(folder.rglob("*.[ch]")):
-        for tag in DEFINITION.findall(path.read_text()):
-            places[tag].append(path)
     wrong = 0
+    for path in sorted(folder.rglob("*.[ch]")):
+        text = path.read_text()
+        for tag in DEFINITION.findall(text):
+            places[tag].append(path)
+        for limit in sorted(set(LIMIT.findall(text))):
+            wrong += 1
+            print(f"{path}: {limit}: call a limit MAX")
     for tag, paths in sorted(places.items()):
         home = root / OPAQUE.get(tag, "-")
         if len(paths) > 1 and not all(home in path.resolve().parents for path in paths):

@@ -72,8 +72,8 @@ enum hd_channel_type {
 };
 
 enum {
-    HD_IMAGE_MOST = 1 << 16,      // width, height, depth, layers
-    HD_IMAGE_MAX_BUFFER = 1 << 27 // width of HD_IMAGE_1D_BUFFER
+    HD_IMAGE_MAX_EXTENT = 1 << 16, // width, height, depth, layers
+    HD_IMAGE_MAX_BUFFER = 1 << 27  // width of HD_IMAGE_1D_BUFFER
 };
 
 struct hd_image_params {

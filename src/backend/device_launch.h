@@ -25,7 +25,7 @@
 enum {
     HDI_DEVICE_VERSION = 1,
     HDI_DEVICE_ARGS = 144,    // where arguments begin in an entry's parameter
-    HDI_DEVICE_MOST = 4096,   // of that parameter [bytes]: what all GPUs take
+    HDI_DEVICE_MAX = 4096,    // of that parameter [bytes]: what all GPUs take
     HDI_DEVICE_ALIGNMENT = 16 // of it
 };
 

@@ -45,7 +45,7 @@ struct hdi_list_pass {
 };
 
 enum {
-    HDI_LIST_MOST = 1 << 20 // passes
+    HDI_LIST_MAX = 1 << 20 // passes
 };
 
 enum hdi_list_failure {

@@ -10,23 +10,23 @@
 // Blocks ----------------------------------------------------------------------
 
 enum {
-    MOST = 1 << 20 // commands, arguments, ... of one pass
+    MAX = 1 << 20 // commands, arguments, ... of one pass
 };
 
 static void no_room(lua_State *lua, uint32_t count)
 {
-    if (count >= MOST)
+    if (count >= MAX)
         hdi_sandbox_fail(lua, HD_ELIMIT,
                          "a pass with more than %d commands, arguments or "
                          "resources; is there an endless loop here?",
-                         MOST);
+                         MAX);
     hdi_sandbox_fail(lua, HD_ENOMEM, "no memory for the graph");
 }
 
-#define ROOM(lua, array, more)                               \
-    do {                                                     \
-        if ((array).count >= MOST || !HDI_ROOM(array, more)) \
-            no_room(lua, (array).count);                     \
+#define ROOM(lua, array, more)                              \
+    do {                                                    \
+        if ((array).count >= MAX || !HDI_ROOM(array, more)) \
+            no_room(lua, (array).count);                    \
     } while (0)
 
 static void clear_block(struct hdi_command_block *b)

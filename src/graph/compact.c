@@ -6,8 +6,8 @@
 #include "base/error.h"
 
 enum {
-    EACH = 64,       // passes for each worker, of a run of calls
-    MOST_TIME = 2500 // of a pass of one, on the average [ns]
+    EACH = 64,      // passes for each worker, of a run of calls
+    MAX_TIME = 2500 // of a pass of one, on the average [ns]
 };
 
 // Adding ----------------------------------------------------------------------
@@ -275,7 +275,7 @@ hd_status hdi_compact_prepare(struct hd_graph *graph, struct hd_error *error)
     struct hdi_calls *calls = graph->calls;
     unsigned workers = launcher->pool ? hd_pool_workers(launcher->pool) : 0;
 
-    if (workers == 0 || launcher->trace || calls->pace >= MOST_TIME ||
+    if (workers == 0 || launcher->trace || calls->pace >= MAX_TIME ||
         calls->passes.count / EACH < workers)
         return hdi_graph_expand(graph, error);
     return hdi_calls_prepare(calls, workers)

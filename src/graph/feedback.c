@@ -202,9 +202,9 @@ static bool store(struct hdi_feedback *f)
     struct hdi_text text = {0};
     struct head head = {.version = VERSION};
 
-    if (f->count > HDI_FEEDBACK_MOST) {
+    if (f->count > HDI_FEEDBACK_MAX) {
         qsort(f->entries, f->count, sizeof(*f->entries), newer_first);
-        while (f->count > HDI_FEEDBACK_MOST)
+        while (f->count > HDI_FEEDBACK_MAX)
             free(f->entries[--f->count].fresh);
         index_entries(f);
     }

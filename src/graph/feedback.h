@@ -15,7 +15,7 @@
 #include "kernel/cache.h"
 
 enum {
-    HDI_FEEDBACK_MOST = 32768 // entries; those not used for longest go first
+    HDI_FEEDBACK_MAX = 32768 // entries; those not used for longest go first
 };
 
 // The name of something that runs: what it computes, over how much, on what.

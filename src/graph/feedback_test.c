@@ -136,12 +136,12 @@ static void the_oldest_go_when_there_are_too_many(void)
     struct hdi_feedback *f = hdi_feedback_open(cache);
     unsigned known = 0;
 
-    for (unsigned i = 0; i < HDI_FEEDBACK_MOST + 500; i++)
+    for (unsigned i = 0; i < HDI_FEEDBACK_MAX + 500; i++)
         add(f, i, 7);
     hdi_feedback_save(f);
-    for (unsigned i = 0; i < HDI_FEEDBACK_MOST + 500; i++)
+    for (unsigned i = 0; i < HDI_FEEDBACK_MAX + 500; i++)
         known += find(f, i).runs > 0;
-    CHECK(known == HDI_FEEDBACK_MOST);
+    CHECK(known == HDI_FEEDBACK_MAX);
     hdi_feedback_close(f);
     hdi_cache_close(cache);
 }

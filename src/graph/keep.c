@@ -19,7 +19,7 @@
 
 enum {
     PATH = 1024,
-    MOST = 64 << 20 // of a manifest [bytes]
+    MAX = 64 << 20 // of a manifest [bytes]
 };
 
 // Places ----------------------------------------------------------------------
@@ -415,7 +415,7 @@ static hd_status load(struct hd_graph *graph, uint32_t pass,
 
     checkpoint_path(graph, pass, "", folder);
     snprintf(path, sizeof(path), "%s/manifest.json", folder);
-    hd_status status = hdi_read_file(path, MOST, &manifest, error);
+    hd_status status = hdi_read_file(path, MAX, &manifest, error);
     if (status == HD_OK &&
         (manifest.size < 8 || strlen(manifest.data) != manifest.size ||
          strcmp(manifest.data + manifest.size - 4, "]\n}\n") != 0 ||

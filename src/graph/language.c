@@ -509,18 +509,18 @@ static void push_define(lua_State *lua)
 static const char *push_options(lua_State *lua, int index)
 {
     enum {
-        MOST = 64
+        MAX = 64
     };
-    const char *parts[MOST];
+    const char *parts[MAX];
     int count = 0;
 
-    luaL_checkstack(lua, MOST + 8, NULL);
+    luaL_checkstack(lua, MAX + 8, NULL);
     lua_pushnil(lua);
     while (lua_next(lua, index)) {
-        if (count == MOST)
+        if (count == MAX)
             hdi_sandbox_fail(lua, HD_EPROGRAM,
                              "kernel: more than %d definitions and options",
-                             MOST);
+                             MAX);
         lua_pushvalue(lua, -2); // lua_next() needs the key again
         lua_insert(lua, -2);
         if (lua_type(lua, -2) == LUA_TSTRING) {
@@ -568,7 +568,7 @@ static void push_path(lua_State *lua, int index)
 static void push_files(lua_State *lua)
 {
     enum {
-        MOST = 256
+        MAX = 256
     };
     luaL_Buffer others;
 
@@ -578,9 +578,9 @@ static void push_files(lua_State *lua)
         return;
     }
     lua_Unsigned count = lua_rawlen(lua, 1);
-    if (count == 0 || count > MOST)
+    if (count == 0 || count > MAX)
         hdi_sandbox_fail(lua, HD_EPROGRAM,
-                         "kernel takes a list of 1 to %d files", MOST);
+                         "kernel takes a list of 1 to %d files", MAX);
     lua_rawgeti(lua, 1, 1);
     push_path(lua, lua_gettop(lua));
     lua_remove(lua, -2);

@@ -158,7 +158,7 @@ static hd_status make_image(struct hd_graph *graph, const struct hdi_pass *pass,
         .buffer = memory_of(graph, pass, a->index)};
 
     for (unsigned i = 0; i < r->shape.axes; i++)
-        if (r->shape.extent[i] > HD_IMAGE_MOST)
+        if (r->shape.extent[i] > HD_IMAGE_MAX_EXTENT)
             return hdi_fail(error, HD_ELIMIT,
                             "resource '%s' is too large for an image", r->name);
     return hdi_image_create(graph->context.launcher, &params, image, error);

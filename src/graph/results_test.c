@@ -307,11 +307,11 @@ static void a_program_that_comes_again_is_not_generated(void)
     CHECK(run_kept(KEPT "if values(x, 1, 1)[1] > 2 then halve(x) end", "1", 4,
                    &again) == 2);
     // The oldest goes.
-    for (int i = 0; i < 2 * HDI_SHELF_MOST; i++) {
+    for (int i = 0; i < 2 * HDI_SHELF_MAX; i++) {
         char times[2] = {(char)('1' + i), 0};
         CHECK(run_kept(KEPT, times, 1, &again) == 1.0 / (2 << i));
     }
-    CHECK(atomic_load(&fake.programs_alive) == HDI_SHELF_MOST);
+    CHECK(atomic_load(&fake.programs_alive) == HDI_SHELF_MAX);
     hdi_shelf_destroy(&shelf);
     context.shelf = NULL;
     CHECK(atomic_load(&fake.programs_alive) == 0);

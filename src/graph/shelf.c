@@ -14,7 +14,7 @@ bool hdi_shelf_init(struct hdi_shelf *shelf)
 
 void hdi_shelf_destroy(struct hdi_shelf *shelf)
 {
-    for (int i = 0; i < HDI_SHELF_MOST; i++)
+    for (int i = 0; i < HDI_SHELF_MAX; i++)
         hdi_graph_free(shelf->graphs[i]);
     pthread_mutex_destroy(&shelf->lock);
 }
@@ -151,7 +151,7 @@ struct hd_program *hdi_shelf_borrow(struct hdi_shelf *shelf,
     if (files == 0)
         return NULL;
     pthread_mutex_lock(&shelf->lock);
-    for (int i = 0; i < HDI_SHELF_MOST && !program; i++)
+    for (int i = 0; i < HDI_SHELF_MAX && !program; i++)
         program = find_program(shelf->graphs[i], use, files);
     if (program)
         hdi_program_hold(program);
@@ -168,12 +168,12 @@ struct hd_graph *hdi_shelf_take(struct hdi_shelf *shelf,
     struct hd_graph *graph = NULL;
 
     pthread_mutex_lock(&shelf->lock);
-    for (int i = 0; i < HDI_SHELF_MOST && !graph; i++)
+    for (int i = 0; i < HDI_SHELF_MAX && !graph; i++)
         if (shelf->graphs[i] && same(&shelf->graphs[i]->recipe, recipe)) {
             graph = shelf->graphs[i];
             memmove(&shelf->graphs[i], &shelf->graphs[i + 1],
-                    (size_t)(HDI_SHELF_MOST - 1 - i) * sizeof(graph));
-            shelf->graphs[HDI_SHELF_MOST - 1] = NULL;
+                    (size_t)(HDI_SHELF_MAX - 1 - i) * sizeof(graph));
+            shelf->graphs[HDI_SHELF_MAX - 1] = NULL;
         }
     pthread_mutex_unlock(&shelf->lock);
     if (!graph)
@@ -216,9 +216,9 @@ bool hdi_shelf_put(struct hd_graph *graph)
     atomic_store(&graph->cancel, false);
 
     pthread_mutex_lock(&shelf->lock);
-    struct hd_graph *oldest = shelf->graphs[HDI_SHELF_MOST - 1];
+    struct hd_graph *oldest = shelf->graphs[HDI_SHELF_MAX - 1];
     memmove(&shelf->graphs[1], &shelf->graphs[0],
-            (HDI_SHELF_MOST - 1) * sizeof(graph));
+            (HDI_SHELF_MAX - 1) * sizeof(graph));
     shelf->graphs[0] = graph;
     pthread_mutex_unlock(&shelf->lock);
     hdi_graph_free(oldest);

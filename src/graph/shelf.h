@@ -9,12 +9,12 @@
 #include "graph/model.h"
 
 enum {
-    HDI_SHELF_MOST = 4 // graphs; the oldest goes first
+    HDI_SHELF_MAX = 4 // graphs; the oldest goes first
 };
 
 struct hdi_shelf {
     pthread_mutex_t lock;
-    struct hd_graph *graphs[HDI_SHELF_MOST];
+    struct hd_graph *graphs[HDI_SHELF_MAX];
 };
 
 bool hdi_shelf_init(struct hdi_shelf *shelf);

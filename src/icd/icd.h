@@ -43,8 +43,8 @@ struct hd_runtime *hdi_cl_runtime(struct _cl_device_id *device);
 
 // Local memory, largest buffer and the like, which other files check against.
 enum {
-    HDI_CL_IMAGE_MOST = 16384,   // width, height [texels]
-    HDI_CL_IMAGE_3D_MOST = 2048, // width, height, depth [texels]
+    HDI_CL_IMAGE_MAX = 16384,   // width, height [texels]
+    HDI_CL_IMAGE_3D_MAX = 2048, // width, height, depth [texels]
     HDI_CL_IMAGE_LAYERS = 2048,
     HDI_CL_SUB_GROUP = 16, // work-items of a sub-group
     HDI_CL_SAMPLERS = 16,

@@ -166,10 +166,10 @@ cl_int hdi_cl_image_region(const struct _cl_mem *image, const size_t *origin,
 
 static cl_int check_size(const cl_image_desc *d)
 {
-    size_t most = d->image_type == CL_MEM_OBJECT_IMAGE3D ? HDI_CL_IMAGE_3D_MOST
+    size_t most = d->image_type == CL_MEM_OBJECT_IMAGE3D ? HDI_CL_IMAGE_3D_MAX
                   : d->image_type == CL_MEM_OBJECT_IMAGE1D_BUFFER
                       ? HD_IMAGE_MAX_BUFFER
-                      : HDI_CL_IMAGE_MOST;
+                      : HDI_CL_IMAGE_MAX;
 
     if (d->image_width == 0 || (has_rows(d->image_type) && !d->image_height) ||
         (d->image_type == CL_MEM_OBJECT_IMAGE3D && !d->image_depth) ||

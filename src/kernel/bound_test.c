@@ -267,9 +267,9 @@ static void strides_reach_everything_once(struct try *t)
         "}\n",
         NULL);
     enum {
-        MOST = 5000
+        MAX = 5000
     };
-    static int to[MOST], wanted[MOST], *cells = to;
+    static int to[MAX], wanted[MAX], *cells = to;
     const int items[] = {1, 40, 64, 1000, 3000},
               sizes[] = {-3, 0, 1, 39, 41, 2999, 4097};
 
@@ -325,10 +325,10 @@ static void strides_keep_what_turns_pass_on(struct try *t)
         "}\n",
         NULL);
     enum {
-        MOST = 5000
+        MAX = 5000
     };
-    static int cells[2 * MOST];
-    const int shifts[] = {0, 64, 640, MOST};
+    static int cells[2 * MAX];
+    const int shifts[] = {0, 64, 640, MAX};
 
     // In their order the work-items would do right by chance.
     t->split[0] = 1;
@@ -336,10 +336,10 @@ static void strides_keep_what_turns_pass_on(struct try *t)
     for (int s = 0; s < 4; s++)
         for (int back = 0; back < 2; back++) {
             // From a shift behind to one before, or the other way round.
-            int *from = cells + (back ? shifts[s] : 0), n = MOST;
-            int *to = cells + (back ? 0 : shifts[s]), wanted[2 * MOST];
+            int *from = cells + (back ? shifts[s] : 0), n = MAX;
+            int *to = cells + (back ? 0 : shifts[s]), wanted[2 * MAX];
             const struct try_range range = {1, {64}, {16}, {0}};
-            for (int i = 0; i < 2 * MOST; i++)
+            for (int i = 0; i < 2 * MAX; i++)
                 cells[i] = wanted[i] = i % 7;
             for (int id = 0; id < 64; id++)
                 for (int i = id; i < n; i += 64)

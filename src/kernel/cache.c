@@ -335,7 +335,7 @@ bool hdi_cache_find(struct hdi_cache *cache, const struct hdi_cache_key *key,
     uint8_t bound[HDI_KEY_SIZE];
     struct hd_error error;
 
-    if (!read_ours(cache->folder, name.text, HDI_CONTAINER_MOST, &text)) {
+    if (!read_ours(cache->folder, name.text, HDI_CONTAINER_MAX, &text)) {
         hdi_text_free(&text);
         return false;
     }

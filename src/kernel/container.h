@@ -18,7 +18,7 @@
 
 enum {
     HDI_CONTAINER_VERSION = 7,
-    HDI_CONTAINER_MOST = 1 << 30 // [bytes]
+    HDI_CONTAINER_MAX = 1 << 30 // [bytes]
 };
 
 bool hdi_container_is(const void *data, size_t size);

@@ -140,7 +140,7 @@ hd_status hdi_contents_describe(const struct hdi_capabilities *can,
     struct hdi_text file = {0};
     struct contents contents = {.can = can};
 
-    hd_status status = hdi_read_file(path, HDI_CONTAINER_MOST, &file, error);
+    hd_status status = hdi_read_file(path, HDI_CONTAINER_MAX, &file, error);
     if (status == HD_OK)
         status = hdi_container_read_all(file.data ? file.data : "", file.size,
                                         NULL, path, &contents.builds,

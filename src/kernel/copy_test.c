@@ -5,9 +5,9 @@
 #include "kernel/try.h"
 
 enum {
-    MOST = 40,   // elements of a copy
+    MAX = 40,    // elements of a copy
     STRIDES = 5, // from 1 up
-    RESULTS = 4, // rows of MOST * 2 elements
+    RESULTS = 4, // rows of MAX * 2 elements
     ELEMENT = 16 * 8,
     FILLER = 0x5a
 };
@@ -50,21 +50,21 @@ static const struct {
              {"half", 2}, {"float", 4}, {"double", 8}};
 static const unsigned widths[] = {1, 2, 3, 4, 8, 16};
 
-static _Alignas(128) unsigned char x[MOST * STRIDES * ELEMENT];
-static _Alignas(128) unsigned char r[RESULTS * 2 * MOST * ELEMENT];
+static _Alignas(128) unsigned char x[MAX * STRIDES * ELEMENT];
+static _Alignas(128) unsigned char r[RESULTS * 2 * MAX * ELEMENT];
 
 // Element `to` of row `row` is element `from` of x, but for what lies behind
 // three components.
 static bool is_copy(size_t row, size_t to, size_t from, size_t element,
                     size_t used)
 {
-    return memcmp(r + (row * 2 * MOST + to) * element, x + from * element,
+    return memcmp(r + (row * 2 * MAX + to) * element, x + from * element,
                   used) == 0;
 }
 
 static bool is_untouched(size_t row, size_t at, size_t element)
 {
-    const unsigned char *bytes = r + (row * 2 * MOST + at) * element;
+    const unsigned char *bytes = r + (row * 2 * MAX + at) * element;
 
     for (size_t i = 0; i < element; i++)
         if (bytes[i] != FILLER)
@@ -75,7 +75,7 @@ static bool is_untouched(size_t row, size_t at, size_t element)
 static void check(const char *name, size_t element, size_t used, uint32_t n,
                   uint32_t step)
 {
-    for (size_t i = 0; i < 2 * MOST; i++) {
+    for (size_t i = 0; i < 2 * MAX; i++) {
         bool right = i < n
                          ? is_copy(0, i, i, element, used) &&
                                is_copy(1, i, i * step, element, used) &&
@@ -110,7 +110,7 @@ static void try_type(struct try *t, const struct hd_program *p, size_t type,
         return;
     for (uint32_t local = 1; local <= 64; local *= 4)
         for (uint32_t step = 1; step <= STRIDES; step += 2) {
-            uint32_t n = MOST - local / 3;
+            uint32_t n = MAX - local / 3;
             memset(r, FILLER, sizeof(r));
             TRY_RUN(t, p, name, ((struct try_range){1, {local}, {local}, {0}}),
                     TRY_VALUE(px), TRY_VALUE(pr), TRY_VALUE(n),

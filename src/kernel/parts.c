@@ -130,7 +130,7 @@ static hd_status read_part(const struct hdi_program_context *context,
         part.size = strlen(from->source);
     } else {
         HDI_TRY(
-            hdi_read_file(from->path, HDI_CONTAINER_MOST, &held->file, error));
+            hdi_read_file(from->path, HDI_CONTAINER_MAX, &held->file, error));
         part.data = held->file.data ? held->file.data : "";
         part.size = held->file.size;
         is_binary =

@@ -199,12 +199,12 @@ static const char together[] =
 static void short_loops_take_some_vectors(struct try *t)
 {
     enum {
-        MOST = 200,
+        MAX = 200,
         ROWS = 9
     };
-    static unsigned char x[MOST * ROWS], *px = x;
-    static uint32_t sums[MOST], *psums = sums;
-    int w = MOST, h = ROWS;
+    static unsigned char x[MAX * ROWS], *px = x;
+    static uint32_t sums[MAX], *psums = sums;
+    int w = MAX, h = ROWS;
 
     for (size_t k = 0; t->device->can.features && k < 3; k++) {
         struct hd_program *p = build_for(t, together, processors[k].cpu);
@@ -213,16 +213,16 @@ static void short_loops_take_some_vectors(struct try *t)
         hd_program_destroy(p);
     }
     struct hd_program *p = try_build(t, together, NULL);
-    for (int i = 0; i < MOST * ROWS; i++)
+    for (int i = 0; i < MAX * ROWS; i++)
         x[i] = (unsigned char)(i * i % 251);
-    for (uint64_t n = 1; n <= MOST; n += 1 + n % 7) {
+    for (uint64_t n = 1; n <= MAX; n += 1 + n % 7) {
         memset(sums, 0xff, sizeof(sums));
         TRY_RUN(t, p, "columns", ((struct try_range){1, {n}, {16}, {0}}),
                 TRY_VALUE(px), TRY_VALUE(psums), TRY_VALUE(w), TRY_VALUE(h));
-        for (unsigned i = 0; i < MOST; i++) {
+        for (unsigned i = 0; i < MAX; i++) {
             uint32_t sum = 0;
             for (unsigned y = 0; y < ROWS; y++)
-                sum = 3 * sum + x[y * MOST + i];
+                sum = 3 * sum + x[y * MAX + i];
             CHECK(sums[i] == (i < n ? sum : UINT32_MAX));
         }
     }

@@ -187,23 +187,23 @@ static void nothing_is_left_of_constants(struct rig *rig)
 static void views_leave_mappings_to_others(struct rig *rig)
 {
     enum {
-        MOST = 4096
+        MAX = 4096
     };
-    static struct hd_buffer *c[MOST + 2];
+    static struct hd_buffer *c[MAX + 2];
     struct pair pair = make_pair(rig);
     int before = count_mappings();
 
-    for (int i = 0; i < MOST + 2; i++) {
+    for (int i = 0; i < MAX + 2; i++) {
         c[i] = make_buffer(rig, 4 * KIB);
-        if (i > MOST)
+        if (i > MAX)
             hd_buffer_destroy(c[0]);
-        CHECK((hdi_buffer_view(c[i]) == hd_buffer_host(c[i])) == (i == MOST));
+        CHECK((hdi_buffer_view(c[i]) == hd_buffer_host(c[i])) == (i == MAX));
     }
-    CHECK_OK(stamp(rig, &pair, c[MOST], 10), error);
-    CHECK(stamp(rig, &pair, c[MOST + 1], 10) == HD_EFAULT);
-    for (int i = 1; i < MOST + 2; i++)
+    CHECK_OK(stamp(rig, &pair, c[MAX], 10), error);
+    CHECK(stamp(rig, &pair, c[MAX + 1], 10) == HD_EFAULT);
+    for (int i = 1; i < MAX + 2; i++)
         hd_buffer_destroy(c[i]);
-    CHECK(count_mappings() < before + MOST);
+    CHECK(count_mappings() < before + MAX);
     CHECK(atomic_load(&rig->launcher->views) == 0);
     free_pair(&pair);
 }

@@ -187,8 +187,8 @@ static hd_status check_sizes(const struct hd_image_params *p,
     static const char *const names[] = {"width", "height", "depth", "layers"};
 
     for (int i = 0; i < 4; i++) {
-        uint32_t most =
-            p->kind == HD_IMAGE_1D_BUFFER ? HD_IMAGE_MAX_BUFFER : HD_IMAGE_MOST;
+        uint32_t most = p->kind == HD_IMAGE_1D_BUFFER ? HD_IMAGE_MAX_BUFFER
+                                                      : HD_IMAGE_MAX_EXTENT;
         if (sizes[i] == 0)
             return hdi_fail(error, HD_EINVAL, "an image with %s 0", names[i]);
         if (sizes[i] > most)

@@ -46,7 +46,7 @@ struct hdi_cost {
 enum {
     HDI_EVENT_INPUTS = 8,    // links of a record
     HDI_EVENT_SEGMENT = 512, // records made at a time
-    HDI_EVENT_MOST = 1 << 24 // of a pool
+    HDI_EVENT_MAX = 1 << 24  // of a pool
 };
 
 struct hdi_event {

@@ -9,7 +9,7 @@
 #include "tests/check.h"
 
 enum {
-    MOST = 16
+    MAX = 16
 };
 
 static struct hd_pool *make_pool(unsigned workers, const char *topology)
@@ -28,8 +28,8 @@ static struct hd_pool *make_pool(unsigned workers, const char *topology)
 struct ring {
     unsigned members, rounds;
     _Atomic unsigned token;
-    unsigned modules[MOST], workers[MOST];
-    unsigned long sums[MOST];
+    unsigned modules[MAX], workers[MAX];
+    unsigned long sums[MAX];
 };
 
 HD_TASK(unsigned long, count_to, unsigned, n)

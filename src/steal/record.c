@@ -15,7 +15,7 @@
 
 enum {
     SEGMENT = HDI_EVENT_SEGMENT,
-    MOST = HDI_EVENT_MOST,
+    MAX = HDI_EVENT_MAX,
     DEFAULT_BOUND = 1 << 14,
     STALL = 20000000, // a starter waits for one end so long [ns]
     HELPS = 64,       // so many are run at a time in a pool without threads,
@@ -147,7 +147,7 @@ static struct hdi_event *make_more(struct hd_pool *pool)
     struct hdi_events *events = &pool->events;
     uint32_t made = atomic_load_explicit(&events->made, memory_order_relaxed);
     size_t size = SEGMENT * sizeof(struct hdi_event);
-    struct hdi_event *segment = made < MOST ? aligned_alloc(64, size) : NULL;
+    struct hdi_event *segment = made < MAX ? aligned_alloc(64, size) : NULL;
 
     if (!segment)
         return NULL;
@@ -224,7 +224,7 @@ struct hdi_event *hdi_record_hold(struct hd_pool *pool, hd_event event)
 bool hdi_events_init(struct hdi_events *events, unsigned bound)
 {
     *events = (struct hdi_events){0};
-    events->segments = calloc(MOST / SEGMENT, sizeof(*events->segments));
+    events->segments = calloc(MAX / SEGMENT, sizeof(*events->segments));
     pthread_mutex_init(&events->lock, NULL);
     atomic_init(&events->bound, bound ? bound : DEFAULT_BOUND);
     return events->segments != NULL;
@@ -340,9 +340,9 @@ hd_status hdi_event_take(struct hd_pool *pool,
     struct hdi_event *e = hdi_record_take(pool);
 
     if (!e)
-        return atomic_load(&pool->events.made) >= MOST
+        return atomic_load(&pool->events.made) >= MAX
                    ? hdi_fail(error, HD_ELIMIT,
-                              "%d events are all that can be at a time", MOST)
+                              "%d events are all that can be at a time", MAX)
                    : hdi_fail(error, HD_ENOMEM, "no memory for an event");
     e->kind = kind;
     e->link = NULL;

@@ -10,7 +10,7 @@
 #include "tests/check.h"
 
 enum {
-    MOST = 64
+    MAX = 64
 };
 
 // What the work-items of a launch have done, in order.
@@ -18,14 +18,14 @@ struct trace {
     uint32_t count;
     struct {
         uint32_t item, part;
-    } steps[4 * MOST];
+    } steps[4 * MAX];
 };
 
 static void note(struct hdi_item *item, uint32_t part)
 {
     struct trace *trace = (struct trace *)item->frame->args;
 
-    CHECK(trace->count < 4 * MOST);
+    CHECK(trace->count < 4 * MAX);
     trace->steps[trace->count].item = (uint32_t)item->global_id[0];
     trace->steps[trace->count++].part = part;
 }

@@ -7,8 +7,8 @@
 
 enum {
     TAG = sizeof(uint32_t),
-    FIRST = 1,        // less is no tag
-    MOST = 0x7fffffff // of a chunk's begin: what is above is for the chunk
+    FIRST = 1,       // less is no tag
+    MAX = 0x7fffffff // of a chunk's begin: what is above is for the chunk
 };
 
 void hdi_screener_forget(struct hdi_screener *s)
@@ -59,7 +59,7 @@ static bool measure(const struct hdi_check_launch *launch, uint64_t local_bytes,
 
 static bool map(struct hdi_screener *s, uint64_t size)
 {
-    if (s->memory && size <= s->size && s->shown->now <= MOST)
+    if (s->memory && size <= s->size && s->shown->now <= MAX)
         return true;
     hdi_screener_forget(s);
     size = hdi_round_up(size + 1, hdi_page_size());

@@ -76,7 +76,7 @@ cuda_result cuda_each_box(const struct hdi_chunk *chunk, cuda_address print,
                                                const struct cuda_box *box),
                           void *data)
 {
-    _Alignas(16) unsigned char parameter[HDI_DEVICE_MOST];
+    _Alignas(16) unsigned char parameter[HDI_DEVICE_MAX];
     struct pieces p = {.visit = visit,
                        .data = data,
                        .box = {.entry = chunk->entry,

@@ -51,7 +51,7 @@ static bool read_kernels(const char *text, struct cuda_code *code)
         e->code = code;
         e->name = strndup(name, length);
         e->args_bytes = (uint32_t)strtoul(name + length, NULL, 10);
-        if (!e->name || e->args_bytes > HDI_DEVICE_MOST - HDI_DEVICE_ARGS)
+        if (!e->name || e->args_bytes > HDI_DEVICE_MAX - HDI_DEVICE_ARGS)
             return false;
     }
     return true;

@@ -160,12 +160,12 @@ static hd_status check(const struct hdi_list_params *params, uint64_t *edges,
                                 i, s->after[k], count);
         *edges += s->after_count;
     }
-    if (*edges > HDI_LIST_MOST || count == 0 ||
-        count + (uint64_t)params->more > HDI_LIST_MOST)
+    if (*edges > HDI_LIST_MAX || count == 0 ||
+        count + (uint64_t)params->more > HDI_LIST_MAX)
         return hdi_fail(error, HD_ELIMIT,
                         "a list of %u passes and %llu edges: from 1 to %d each "
                         "fit one",
-                        count, (unsigned long long)*edges, HDI_LIST_MOST);
+                        count, (unsigned long long)*edges, HDI_LIST_MAX);
     return HD_OK;
 }
 

@@ -20,7 +20,7 @@ enum {
     HDX_TILES = 2,        // of a block, 7 at most: each needs two barriers
     HDX_WARP = 32,        // threads; work-groups are multiples of it
     HDX_LOCAL = 16 << 10, // local memory of a tile [bytes]
-    HDX_ARGS = HDI_DEVICE_MOST - HDI_DEVICE_ARGS // of one task [bytes]
+    HDX_ARGS = HDI_DEVICE_MAX - HDI_DEVICE_ARGS // of one task [bytes]
 };
 
 struct hdx_desk {

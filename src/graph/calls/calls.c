@@ -98,7 +98,7 @@ const struct hdi_calls_kind *hdi_calls_newest(const struct hdi_calls *calls)
 bool hdi_calls_add_resource(struct hdi_calls *calls,
                             const struct hdi_calls_kind *kind)
 {
-    if (calls->resources.count == HDI_CALLS_MOST ||
+    if (calls->resources.count == HDI_CALLS_MAX ||
         !make_room(&calls->resources, 1, sizeof(uint32_t)) ||
         (kind && !grow((void **)&calls->kinds, &calls->kind_room,
                        calls->kind_count + 1, sizeof(*calls->kinds))))
@@ -176,7 +176,7 @@ bool hdi_calls_add(struct hdi_calls *calls, const struct hd_call_params *params,
                     params->overwrite_count + params->after_count;
     uint32_t index = calls->passes.count;
 
-    if (index == HDI_CALLS_MOST || uses > HDI_CALLS_MOST ||
+    if (index == HDI_CALLS_MAX || uses > HDI_CALLS_MAX ||
         calls->uses.count + uses > UINT32_MAX ||
         !make_room(&calls->passes, 1, sizeof(struct hdi_calls_pass)) ||
         !make_room(&calls->uses, (uint32_t)uses, sizeof(uint32_t)) ||

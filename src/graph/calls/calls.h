@@ -22,7 +22,7 @@ enum {
     HDI_CALLS_LOCAL = 256   // passes that a worker has for itself
 };
 
-#define HDI_CALLS_MOST    (UINT32_C(1) << 30) // passes; resources
+#define HDI_CALLS_MAX     (UINT32_C(1) << 30) // passes; resources
 #define HDI_CALLS_WRITTEN (UINT32_C(1) << 31) // a bit of a resource
 
 // A list in blocks.

@@ -27,7 +27,7 @@ enum {
     SLOW_TIME = 10000,   // in which passes took so long, before they do [ns]
     WORTH = 20000,       // of all that is left, that they join for [ns]
     LINGER = 10000,      // without a pass, before a worker leaves [ns]
-    MOST_APART = 31      // runs by one worker, before others may join again
+    MAX_APART = 31       // runs by one worker, before others may join again
 };
 
 // Processor time of this thread [ns]: other programs may have the core as well.
@@ -64,9 +64,9 @@ static void learn(struct hdi_calls *calls, uint32_t count)
     }
     bool gained = hdi_now() - calls->begin < busy - busy / 16;
     calls->next_apart = gained ? 0
-                        : calls->next_apart < MOST_APART
+                        : calls->next_apart < MAX_APART
                             ? calls->next_apart * 2 + 1
-                            : MOST_APART;
+                            : MAX_APART;
     calls->apart = calls->next_apart;
 }
 

@@ -4,7 +4,7 @@
 #include "tests/check.h"
 
 enum {
-    MOST = 600
+    MAX = 600
 };
 
 static struct hd_error error;
@@ -44,7 +44,7 @@ static void nothing_takes_no_memory(void)
 static uint32_t cut(struct hdi_life *lives, uint32_t count, uint64_t width,
                     uint64_t height, uint64_t seed)
 {
-    uint64_t bottom[MOST];
+    uint64_t bottom[MAX];
     struct hdi_search_random random;
     uint32_t n = 1;
 
@@ -73,7 +73,7 @@ static uint32_t cut(struct hdi_life *lives, uint32_t count, uint64_t width,
 
 static void the_search_fills_what_can_be_filled(void)
 {
-    struct hdi_life lives[MOST];
+    struct hdi_life lives[MAX];
     uint32_t better = 0;
 
     for (uint64_t seed = 0; seed < 20; seed++) {
@@ -111,7 +111,7 @@ static void check_least(const struct hdi_life *lives, uint32_t count,
                         uint64_t above)
 {
     struct hdi_placement p;
-    uint64_t offset[MOST], least;
+    uint64_t offset[MAX], least;
 
     make(lives, count, 0, long_time, &p);
     for (least = p.bound; !can(lives, count, 0, offset, least);)

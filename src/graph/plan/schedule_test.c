@@ -4,12 +4,12 @@
 #include "tests/check.h"
 
 enum {
-    MOST = 64
+    MAX = 64
 };
 
 struct problem {
-    uint64_t cost[MOST];
-    uint32_t first[MOST + 1], successors[MOST * MOST];
+    uint64_t cost[MAX];
+    uint32_t first[MAX + 1], successors[MAX * MAX];
     struct hdi_tasks tasks;
 };
 
@@ -79,7 +79,7 @@ static bool can(const struct problem *p, uint32_t done, uint64_t *ends,
 static uint64_t find_optimum(const struct problem *p, uint32_t processors,
                              uint64_t from)
 {
-    uint64_t ends[MOST] = {0}, free_at[MOST] = {0};
+    uint64_t ends[MAX] = {0}, free_at[MAX] = {0};
 
     while (!can(p, 0, ends, free_at, processors, from))
         from++;

@@ -353,13 +353,13 @@ static hd_status write_entries(struct hdi_entry_writer *w,
 {
     for (uint32_t k = 0; k < count; k++) {
         LLVMValueRef kernel = LLVMGetNamedFunction(w->module, kernels[k].name);
-        if (kernels[k].args_size > HDI_DEVICE_MOST - HDI_DEVICE_ARGS)
+        if (kernels[k].args_size > HDI_DEVICE_MAX - HDI_DEVICE_ARGS)
             return hdi_fail(error, HD_ELIMIT,
                             "%s:%u: kernel '%s' has %u bytes of arguments; a "
                             "GPU takes %d",
                             kernels[k].file, kernels[k].line, kernels[k].name,
                             kernels[k].args_size,
-                            HDI_DEVICE_MOST - HDI_DEVICE_ARGS);
+                            HDI_DEVICE_MAX - HDI_DEVICE_ARGS);
         kernels[k].barriers = count_barriers(kernel);
         made[k].entry = hdi_entry_write(w, kernel, &kernels[k], false);
         if (tiles)

@@ -17,6 +17,7 @@
 #include "bench/figure.h"
 #include "command/image.h"
 #include "heddle/heddle.h"
+#include "tests/folder.h"
 #include "tests/golden/planet.h"
 
 enum {
@@ -282,7 +283,7 @@ static void print_surroundings(const struct maps *maps, const struct ours *all,
                                const char *folder, double cold, double cached)
 {
     struct hd_graph_result result;
-    char path[256];
+    char path[320];
 
     print("build kernels, empty cache", "time", cold, "ms", NULL);
     print("build kernels, filled cache", "time", cached, "ms", NULL);
@@ -311,12 +312,8 @@ int main(int argc, char **argv)
     struct planet_settings settings = planet_defaults();
     double total = figure_now();
     struct maps maps = get_maps();
-    char folder[] = "/tmp/heddle-bench-XXXXXX";
+    const char *folder = make_folder();
 
-    if (!mkdtemp(folder)) {
-        perror(folder);
-        return 1;
-    }
     check(hdi_topology_create(NULL, &crew.topology, &error), "topology");
     int cores = (int)hdi_topology_machine(crew.topology)->cores;
     if (cores > MAX_THREADS)

@@ -17,19 +17,21 @@
 #include <unistd.h>
 
 #include "bench/figure.h"
+#include "tests/folder.h"
 
 enum {
+    PATH_LENGTH = 320,
     ROUNDS = 9,
     NUMBERS = 4 // most that a child prints
 };
 
 static const char *const names[] = {"heddle", "pocl"};
-static char folder[] = "/tmp/heddle-bench-XXXXXX";
+static const char *folder;
 static char here[4096]; // the folder of this program
 
 static void forget_cache(void)
 {
-    char command[64];
+    char command[320];
     snprintf(command, sizeof(command), "rm -rf '%s'/*", folder);
     if (system(command) != 0)
         exit(1);
@@ -40,7 +42,7 @@ static int ask(const char *name, const char *mode, const char *source,
                double numbers[NUMBERS])
 {
     char program[sizeof(here) + 32], line[256] = "";
-    char cache[sizeof(folder) + 16];
+    char cache[PATH_LENGTH];
     int ends[2], status;
     posix_spawn_file_actions_t actions;
     pid_t pid;
@@ -181,7 +183,7 @@ static bool write_long(const char *path, int lines)
 
 static void measure_long(int rounds)
 {
-    char path[sizeof(folder) + 16], name[64];
+    char path[PATH_LENGTH], name[64];
 
     snprintf(path, sizeof(path), "%s.cl", folder);
     for (int lines = 5000; lines <= 10000; lines *= 2) {
@@ -265,11 +267,12 @@ int main(int argc, char **argv)
     ssize_t length = readlink("/proc/self/exe", here, sizeof(here) - 1);
     char *slash = length > 0 ? strrchr(here, '/') : NULL;
 
-    if (!slash || !mkdtemp(folder)) {
+    if (!slash) {
         perror("bench launch");
         return 1;
     }
     *slash = '\0';
+    folder = make_folder();
     measure_starts(rounds);
     measure_long(3);
     measure_launches();

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "steal_problems.h"
+#include "tests/folder.h"
 
 enum {
     FIB = 20, // 10,945 forks
@@ -168,12 +169,9 @@ static int forget(const char *path, const struct stat *about, int type,
 
 int main(void)
 {
-    char home[] =
-        P_tmpdir "/steal_starpu.XXXXXX"; // it keeps notes on the machine
+    const char *home = make_folder(); // StarPU keeps notes on the machine
     double serial, parallel;
 
-    if (!mkdtemp(home))
-        return 1;
     setenv("STARPU_HOME", home, 1);
     setenv("STARPU_SILENT", "1", 1);
     measure(1, &serial, &parallel);

@@ -7,6 +7,7 @@
 #include "failure.h"
 #include "heddle/runtime.h"
 #include "tests/check.h"
+#include "tests/folder.h"
 
 #if !defined(COMMAND_PNG) || !defined(COMMAND_JPEG)
 int main(void)
@@ -428,9 +429,9 @@ int main(void)
     static const char *const left[] = {"a.png", "b.png",    "b.jpg",
                                        "b.JPG", "b.jpeg",   "c.png",
                                        "d.jpg", "huge.png", "cut"};
-    char folder[] = "/tmp/heddle-image-XXXXXX";
+    const char *folder = make_folder();
 
-    CHECK(mkdtemp(folder) && chdir(folder) == 0);
+    CHECK(chdir(folder) == 0);
     CHECK_OK(hd_runtime_create(&(struct hd_runtime_params){.caller_only = true},
                                &runtime, &error),
              error);

@@ -8,6 +8,7 @@
 
 #include "failure.h"
 #include "tests/check.h"
+#include "tests/folder.h"
 
 static struct hd_error error;
 
@@ -158,9 +159,9 @@ static void places_that_cannot_be_are_refused_before(void)
 
 int main(void)
 {
-    char folder[] = "/tmp/heddle-target-XXXXXX";
+    const char *folder = make_folder();
 
-    CHECK(mkdtemp(folder) && chdir(folder) == 0);
+    CHECK(chdir(folder) == 0);
     nothing_is_there_before_the_commit();
     a_discarded_file_leaves_what_was_there();
     modes_are_those_of_any_other_new_file();

@@ -11,6 +11,7 @@
 #include "bench/figure.h"
 #include "bench/graph/graph.h"
 #include "heddle/heddle.h"
+#include "tests/folder.h"
 
 enum {
     MAX_ROUNDS = 15,
@@ -105,7 +106,7 @@ hd_status __wrap_hd_graph_output(struct hd_graph *graph, const char *name,
 // Programs --------------------------------------------------------------------
 
 static struct hd_error error;
-static char folder[] = "/tmp/bench_graph.XXXXXX";
+static const char *folder;
 
 static void check(hd_status status)
 {
@@ -219,14 +220,11 @@ void graph_measure_programs(bool quick)
 {
     const struct hd_runtime_params params = {.cache = folder};
     struct hd_runtime *runtime;
-    char program[64], kernel[64], remove[80];
+    char program[320], kernel[320], remove[320];
     double per_pass[4] = {0};
     int i = 0;
 
-    if (!mkdtemp(folder)) {
-        perror(folder);
-        exit(1);
-    }
+    folder = make_folder();
     write_text("program.lua", program_text, program, sizeof(program));
     write_text("step.cl", kernel_text, kernel, sizeof(kernel));
     hd_status status = hd_runtime_create(&params, &runtime, &error);

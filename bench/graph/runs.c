@@ -7,13 +7,14 @@
 #include "bench/figure.h"
 #include "bench/graph/graph.h"
 #include "heddle/heddle.h"
+#include "tests/folder.h"
 
 enum {
     MAX_ROUNDS = 15
 };
 
 static struct hd_error error;
-static char folder[] = "/tmp/bench_graph.XXXXXX";
+static const char *folder;
 static unsigned folders; // made in it
 
 static void check(hd_status status)
@@ -27,7 +28,7 @@ static void check(hd_status status)
 // A runtime that knows nothing yet: its cache is a folder of its own.
 static struct hd_runtime *open_fresh(unsigned workers)
 {
-    char cache[64];
+    char cache[320];
     struct hd_runtime *runtime;
 
     snprintf(cache, sizeof(cache), "%s/%u", folder, folders++);
@@ -317,12 +318,9 @@ static void measure_chain(int rounds)
 void graph_measure_runs(bool quick)
 {
     int rounds = quick ? 5 : MAX_ROUNDS;
-    char remove[80];
+    char remove[320];
 
-    if (!mkdtemp(folder)) {
-        perror(folder);
-        exit(1);
-    }
+    folder = make_folder();
     measure_memory(quick);
     measure_order(rounds);
     measure_chain(rounds);

@@ -6,6 +6,7 @@
 #include "sim/run.h"
 #include "sim/setup.h"
 #include "sim/timeline.h"
+#include "tests/folder.h"
 
 struct mistake {
     const char *text, *complaint;
@@ -288,11 +289,11 @@ static void damaged_files_do_no_harm(void)
     sim_machine_close(&standard);
 }
 
-static char folder[] = "/tmp/heddle-sim-XXXXXX";
+static const char *folder;
 
 static const char *file_with(const char *name, const char *data)
 {
-    static char path[256];
+    static char path[320];
     FILE *file;
 
     snprintf(path, sizeof(path), "%s/%s", folder, name);
@@ -389,7 +390,7 @@ static void timelines_show_every_group(void)
                           .kernels = &s.kernels,
                           .policy = hdi_policy_plain(),
                           .timeline = &timeline};
-    char path[64];
+    char path[320];
     static char data[4 << 20];
     unsigned shown = 0;
 
@@ -414,7 +415,7 @@ static void remove_files(void)
 {
     static const char *const names[] = {"r.csv", "b.csv", "c.csv", "d.csv",
                                         "e.csv", "f.csv", "t.json"};
-    char path[256];
+    char path[320];
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
@@ -425,7 +426,7 @@ static void remove_files(void)
 
 int main(void)
 {
-    CHECK(mkdtemp(folder));
+    folder = make_folder();
     wrong_files_are_told_where();
     nothing_is_given_twice();
     lines_may_end_otherwise();

@@ -8,13 +8,14 @@
 #include <unistd.h>
 
 #include "tests/check.h"
+#include "tests/folder.h"
 
-static char folder[] = P_tmpdir "/heddle-test-XXXXXX";
+static const char *folder;
 static struct hd_error error;
 
 static const char *path_in(const char *name)
 {
-    static char path[256];
+    static char path[320];
 
     snprintf(path, sizeof(path), "%s/%s", folder, name);
     return path;
@@ -86,7 +87,7 @@ static void *read_pipe(void *data)
 
 static void what_is_no_file_is_written_into(void)
 {
-    char text[256];
+    char text[340];
     void *read;
     pthread_t reader;
 
@@ -126,9 +127,9 @@ static void failures_leave_nothing_behind(void)
 
 int main(void)
 {
-    char command[64];
+    char command[320];
 
-    CHECK(mkdtemp(folder));
+    folder = make_folder();
     a_file_is_made_and_replaced();
     links_are_followed();
     what_is_no_file_is_written_into();

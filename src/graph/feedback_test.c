@@ -8,14 +8,15 @@
 #include <unistd.h>
 
 #include "tests/check.h"
+#include "tests/folder.h"
 
 enum {
     PROCESSES = 4,
     KEYS = 200
 };
 
-static char folder[] = "/tmp/heddle-feedback-XXXXXX";
-static char path[128];
+static const char *folder;
+static char path[320];
 static struct hd_error error;
 
 static struct hdi_cache *open_cache(void)
@@ -225,7 +226,7 @@ int main(void)
 {
     if (!hdi_digest_is_there())
         SKIP("no cache in this build");
-    CHECK(mkdtemp(folder));
+    folder = make_folder();
     atexit(remove_folder);
     snprintf(path, sizeof(path), "%s/passes", folder);
     runs_have_a_mean_and_a_deviation();

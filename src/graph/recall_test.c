@@ -9,12 +9,13 @@
 
 #include "heddle/heddle.h"
 #include "tests/check.h"
+#include "tests/folder.h"
 
 enum {
     PASSES = 30
 };
 
-static char folder[] = "/tmp/heddle-recall-XXXXXX";
+static const char *folder;
 static struct hd_error error;
 
 static hd_status nothing(void *data, struct hd_error *failure)
@@ -166,7 +167,7 @@ static void there_are_so_many_plans(void)
 
 static void remove_all(void)
 {
-    char command[64];
+    char command[320];
 
     snprintf(command, sizeof(command), "rm -rf %s", folder);
     CHECK(system(command) == 0);
@@ -174,7 +175,7 @@ static void remove_all(void)
 
 int main(void)
 {
-    CHECK(mkdtemp(folder));
+    folder = make_folder();
     a_plan_is_found_again();
     damage_does_no_harm(cut_short);
     damage_does_no_harm(change_byte);

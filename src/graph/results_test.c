@@ -9,6 +9,7 @@
 
 #include "graph/model.h"
 #include "tests/check.h"
+#include "tests/folder.h"
 
 static hd_status run_halve(const struct hd_range *range,
                            const struct hd_arg *args)
@@ -29,8 +30,8 @@ struct fake_kernel fake_kernels[] = {
 static struct hdi_launcher launcher;
 static struct hdi_graph_context context;
 static struct hd_error error;
-static char folder[64] = "/tmp/graph_results_XXXXXX";
-static char path[128];
+static const char *folder;
+static char path[320];
 
 static hd_status generate(const char *text, struct hd_graph_program program,
                           struct hd_graph **graph)
@@ -237,7 +238,7 @@ static void tables_come_in_as_json(void)
 
 static void write_kernel(const char *text)
 {
-    char file_path[128];
+    char file_path[320];
     snprintf(file_path, sizeof(file_path), "%s/k.cl", folder);
     FILE *file = fopen(file_path, "w");
     CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
@@ -272,7 +273,7 @@ static void a_program_that_comes_again_is_not_generated(void)
 {
     struct hdi_shelf shelf;
     struct hd_graph *first, *again;
-    char file_path[128];
+    char file_path[320];
 
     CHECK(hdi_shelf_init(&shelf));
     context.shelf = &shelf;
@@ -323,7 +324,7 @@ int main(void)
 {
     struct hd_pool *pool;
 
-    CHECK(mkdtemp(folder));
+    folder = make_folder();
     snprintf(path, sizeof(path), "%s/program.lua", folder);
     CHECK_OK(
         hd_pool_create(&(struct hd_pool_params){.workers = 2}, &pool, &error),

@@ -10,8 +10,10 @@
 #include "kernel/compiler.h"
 #include "kernel/program.h"
 #include "tests/check.h"
+#include "tests/folder.h"
 
 static const struct hdi_compiler *compiler;
+static const char *folder;
 
 // ptxas of CUDA 13 has dropped sm_70, whose PTX it still reads.
 static const struct {
@@ -72,12 +74,11 @@ static void assemble_one(const char *ptxas, const char *ptx, size_t size,
                          const char *architecture, bool relocatable,
                          const char *name)
 {
-    char path[] = "/tmp/heddle_ptx_XXXXXX", command[8192];
-    int file = mkstemp(path);
+    char path[320], command[8192];
 
-    CHECK(file >= 0);
-    CHECK(write(file, ptx, size) == (ssize_t)size);
-    close(file);
+    snprintf(path, sizeof(path), "%s/code.ptx", folder);
+    FILE *file = fopen(path, "w");
+    CHECK(file && fwrite(ptx, 1, size, file) == size && fclose(file) == 0);
     snprintf(command, sizeof(command), "%s %s -arch=%s -o /dev/null %s", ptxas,
              relocatable ? "-c" : "", architecture, path);
     int code = system(command);
@@ -288,6 +289,7 @@ int main(int argc, char **argv)
     if (!hdi_has_compiler())
         SKIP(hdi_compiler_description());
     CHECK_OK(hdi_compiler_open(&compiler, &error), error);
+    folder = make_folder();
     if (!find_ptxas())
         printf("no ptxas: what is made is looked at, not assembled\n");
     for (int i = 1; i < argc; i++)
@@ -304,8 +306,10 @@ int main(int argc, char **argv)
             hdi_build_clear(&build);
             hdi_text_free(&text);
         }
-    if (argc > 1)
+    if (argc > 1) {
+        CHECK(rmdir(folder) == 0);
         return 0;
+    }
     a_kernel_is_an_entry_and_a_function_of_tiles();
     a_program_may_have_no_kernels();
     local_memory_is_the_block_s();
@@ -313,5 +317,6 @@ int main(int argc, char **argv)
     everything_assembles();
     tiles_take_no_programs_with_variables();
     errors_name_the_line();
+    CHECK(rmdir(folder) == 0);
     return 0;
 }

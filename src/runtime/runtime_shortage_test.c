@@ -9,6 +9,7 @@
 
 #include "heddle/heddle.h"
 #include "tests/check.h"
+#include "tests/folder.h"
 
 enum {
     COUNT = 300,
@@ -43,8 +44,8 @@ static const char doubling[] =
     "    y[get_global_id(0)] = 2 * x[get_global_id(0)];\n"
     "}\n";
 
-static char folder[] = P_tmpdir "/heddle-test-XXXXXX";
-static char cache[64], script_path[64], kernel_path[64];
+static const char *folder;
+static char cache[320], script_path[320], kernel_path[320];
 static struct hd_error error;
 static long now; // allocations that succeed
 
@@ -295,14 +296,14 @@ int main(void)
     if (has("no compiler"))
         SKIP("no compiler");
     CHECK(shortage_watch(NULL));
-    CHECK(mkdtemp(folder));
+    folder = make_folder();
     snprintf(cache, sizeof(cache), "%s/cache", folder);
     write_file(script_path, "shortage.lua", script);
     write_file(kernel_path, "shortage.cl", doubling);
     try_each(false, 50);
     try_each(true, 100);
 
-    char command[100];
+    char command[400];
     snprintf(command, sizeof(command), "rm -rf %s", folder);
     CHECK(system(command) == 0);
     return 0;

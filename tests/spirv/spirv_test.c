@@ -14,13 +14,14 @@
 #include "heddle/runtime.h"
 #include "kernel/program.h"
 #include "tests/check.h"
+#include "tests/folder.h"
 
 enum {
     ITEMS = 64,
     GROUP = 8
 };
 
-static char folder[] = P_tmpdir "/heddle-test-XXXXXX";
+static const char *folder;
 
 struct rig {
     struct hd_runtime *runtime;
@@ -46,7 +47,7 @@ static struct hdi_text read_file(const char *path)
 
 static struct hdi_text assemble(const char *name)
 {
-    char command[1024], path[256];
+    char command[1024], path[320];
 
     snprintf(path, sizeof(path), "%s/%s.spv", folder, name);
     snprintf(command, sizeof(command),
@@ -60,7 +61,7 @@ static struct hdi_text assemble(const char *name)
 // A program in the translator's place.
 static void use_translator(const char *script)
 {
-    char path[256];
+    char path[320];
     FILE *file;
 
     snprintf(path, sizeof(path), "%s/translator", folder);
@@ -360,7 +361,7 @@ static void modules_are_parts_among_others(const struct rig *rig)
 
 static void the_cache_keeps_them(void)
 {
-    char path[256], spv[256];
+    char path[320], spv[320];
     struct hd_runtime *runtime;
     struct hd_error error;
 
@@ -558,10 +559,10 @@ int main(void)
     const struct hd_runtime_params params = {.workers = 1, .no_cache = true};
     struct rig rig = {0};
     struct hd_error error;
-    char command[100];
+    char command[320];
 
     skip_without_tools();
-    CHECK(mkdtemp(folder));
+    folder = make_folder();
     CHECK_OK(hd_runtime_create(&params, &rig.runtime, &error), error);
     rig.kernels = assemble("kernels");
     rig.group = assemble("group");

@@ -15,7 +15,7 @@
 
 #include "bench/figure.h"
 #include "heddle/heddle.h"
-#include "launch/broker.h"
+#include "launch/broker/broker.h"
 #include "launch/launch.h"
 #include "runtime/runtime.h"
 

@@ -31,6 +31,13 @@ LISTS = {
 }
 LAYERS = LISTS["."]
 
+# Folders of such a list that other folders may include.
+OPEN = {
+    (file.parent / room).relative_to(SRC).as_posix()
+    for file in SRC.rglob("LAYERS")
+    for room in re.findall(r"^([a-z]+) +open:", file.read_text(), re.MULTILINE)
+}
+
 # Header pattern: the only folder that may include it.
 HOMES = {
     r"cuda.*": "backend/cuda",
@@ -61,7 +68,7 @@ def complaint_of_rooms(name, folder, target):
     home, room = room_of(folder)
     target_home, target_room = room_of(target)
     if target_home != home:
-        if not is_in(folder, target_home):
+        if not is_in(folder, target_home) and target not in OPEN:
             return f"includes {name}, which is private to {target_home}"
         return None
     rooms = LISTS[home]

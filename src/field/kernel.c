@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "field/kernel.h"
 #include "field/run.h"
-#include "launch/start.h"
+#include "launch/start/start.h"
 
 enum {
     MAX_LOCAL = 64, // work-items of a group along an axis

@@ -8,7 +8,7 @@
 #include "field/kernel.h"
 #include "field/map.h"
 #include "graph/compact.h"
-#include "launch/spread.h"
+#include "launch/memory/spread.h"
 
 // Building --------------------------------------------------------------------
 

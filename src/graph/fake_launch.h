@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 #include "graph/graph.h"
-#include "launch/start.h"
+#include "launch/start/start.h"
 
 enum {
     FAKE_ARGS = 8

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "graph/perform.h"
-#include "launch/sequence.h"
+#include "launch/start/sequence.h"
 
 // Whether it can --------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 // A graph that a device schedules by itself: all its passes, as steps of one
-// sequence (launch/sequence.h), are there before the run begins, with all their
-// memory, and the host is told once.
+// sequence (launch/start/sequence.h), are there before the run begins, with all
+// their memory, and the host is told once.
 #ifndef HDI_GRAPH_OFFLOAD_H
 #define HDI_GRAPH_OFFLOAD_H
 

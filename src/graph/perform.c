@@ -11,12 +11,12 @@
 #include "base/error.h"
 #include "graph/agile.h"
 #include "graph/keep.h"
-#include "launch/image.h"
-#include "launch/joint.h"
-#include "launch/spread.h"
+#include "launch/memory/image.h"
+#include "launch/memory/spread.h"
+#include "launch/start/joint.h"
 
 #include "graph/transfer.h"
-#include "launch/start.h"
+#include "launch/start/start.h"
 #include "steal/event.h"
 
 // Memory ----------------------------------------------------------------------

@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "graph/agile.h"
 #include "graph/layout.h"
-#include "launch/seal.h"
-#include "launch/spread.h"
+#include "launch/memory/seal.h"
+#include "launch/memory/spread.h"
 
 enum {
     STEP = 4 << 20 // copied or cleared between two looks at `cancel` [bytes]

@@ -5,7 +5,7 @@
 
 #include "icd/icd.h"
 #include "icd/info.h"
-#include "launch/image.h"
+#include "launch/memory/image.h"
 
 // Formats ---------------------------------------------------------------------
 

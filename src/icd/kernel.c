@@ -4,7 +4,7 @@
 #include "icd/icd.h"
 #include "icd/info.h"
 #include "kernel/program.h"
-#include "launch/image.h"
+#include "launch/memory/image.h"
 #include "runtime/runtime.h"
 
 static void unset(struct hdi_cl_argument *argument)

@@ -5,9 +5,9 @@
 
 #include "icd/icd.h"
 #include "icd/info.h"
-#include "launch/image.h"
-#include "launch/plan.h"
-#include "launch/start.h"
+#include "launch/memory/image.h"
+#include "launch/memory/plan.h"
+#include "launch/start/start.h"
 #include "runtime/runtime.h"
 
 // What a command keeps of a launch: all of it, so that the kernel may be given

@@ -52,7 +52,7 @@ struct hd_kernel {
     // Measured time of one work-item [ns / 1024], 0 when it never ran. Written
     // by launches with relaxed stores; any value is only a hint for the cutoff.
     _Atomic uint64_t item_time;
-    // The same of a whole launch on its device: see launch/pace.h.
+    // The same of a whole launch on its device: see launch/measure/pace.h.
     _Atomic uint64_t pace, noted;
     bool keeps; // its program has variables that kernels may write
     // The same where its work-groups wait for each other: on one worker, and on

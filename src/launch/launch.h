@@ -10,9 +10,9 @@
 #include "heddle/kernel.h"
 #include "heddle/task.h"
 #include "kernel/program.h"
-#include "launch/broker.h"
-#include "launch/port.h"
-#include "launch/stop.h"
+#include "launch/broker/broker.h"
+#include "launch/fault/stop.h"
+#include "launch/unit/port.h"
 #include "steal/worker.h"
 #include "trace/trace.h"
 

@@ -1,7 +1,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "launch/rig.h"
+#include "tests/launch/rig.h"
 
 enum {
     WORKERS = 2

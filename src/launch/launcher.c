@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "launch/cutoff.h"
-#include "launch/feed.h"
 #include "launch/launch.h"
+#include "launch/run/cutoff.h"
+#include "launch/run/feed.h"
 #include "steal/worker.h"
 
 static hd_status find_port(const struct hdi_launcher *launcher, unsigned unit,

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "launch/calibration.h"
+#include "launch/measure/calibration.h"
 #include "runtime/runtime.h"
 
 enum {

@@ -1,6 +1,6 @@
-// Paces of kernels (launch/pace.h), kept with what passes took: a pace is the
-// time of a million work-items, under the name of the device, the program and
-// the kernel.
+// Paces of kernels (launch/measure/pace.h), kept with what passes took: a pace
+// is the time of a million work-items, under the name of the device, the
+// program and the kernel.
 #include "runtime/runtime.h"
 
 #include <string.h>

@@ -9,10 +9,10 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "kernel/options.h"
-#include "launch/broker.h"
-#include "launch/calibration.h"
-#include "launch/image.h"
-#include "launch/joint.h"
+#include "launch/broker/broker.h"
+#include "launch/measure/calibration.h"
+#include "launch/memory/image.h"
+#include "launch/start/joint.h"
 #include "steal/worker.h"
 
 // Open the device of a name, which has `length` characters.

@@ -8,8 +8,8 @@
 #include "graph/shelf.h"
 #include "heddle/runtime.h"
 #include "launch/launch.h"
-#include "launch/pace.h"
-#include "launch/places.h"
+#include "launch/measure/pace.h"
+#include "launch/memory/places.h"
 
 struct hd_runtime {
     struct hdi_topology *topology;

@@ -1,6 +1,6 @@
 // The public face of what is started and not waited for.
-#include "launch/start.h"
-#include "launch/joint.h"
+#include "launch/start/start.h"
+#include "launch/start/joint.h"
 
 #include "base/error.h"
 #include "field/kernel.h"

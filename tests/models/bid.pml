@@ -1,5 +1,5 @@
 /* A launch that waits outside of the pool for its pieces (sleep_outside() and
- * finish() in src/launch/broker.c): it wakes when the last is done, sees what
+ * finish() in src/launch/broker/broker.c): it wakes when the last is done, sees what
  * all wrote, and nobody touches its memory afterwards.
  *
  * `pending` counts pieces and says whether the launch sleeps, in one word,

@@ -1,4 +1,4 @@
-/* Launches that share the workers (src/launch/broker.c): no piece is left while
+/* Launches that share the workers (src/launch/broker/broker.c): no piece is left while
  * all servers are idle.
  *
  * What happens under the broker's lock is one step here. A piece needs the local

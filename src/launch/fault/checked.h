@@ -1,0 +1,22 @@
+// What the checker is told of a launch.
+#ifndef HDI_LAUNCH_FAULT_CHECKED_H
+#define HDI_LAUNCH_FAULT_CHECKED_H
+
+#include "backend/checks.h"
+#include "heddle/kernel.h"
+
+// Where the arguments point to, or lie in `packed`; for free(). NULL: no
+// memory.
+struct hdi_check_launch *hdi_launch_describe(const struct hd_kernel *kernel,
+                                             const struct hd_arg *args,
+                                             unsigned arg_count,
+                                             const uint64_t *local_offsets,
+                                             const unsigned char *packed);
+
+// What a launch that runs screened may write, as it is before. NULL: no memory,
+// or what may be written is another argument's too; then it is not screened.
+struct hdi_copies;
+struct hdi_copies *hdi_copies_take(const struct hdi_check_launch *launch);
+void hdi_copies_give_back(const struct hdi_copies *copies); // for free()
+
+#endif

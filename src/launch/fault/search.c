@@ -1,0 +1,242 @@
+#include "launch/fault/search.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "launch/memory/image.h"
+#include "launch/memory/plan.h"
+
+enum {
+    LEAST_COPIED = 256 << 20, // that may be, however little is free [bytes]
+    TIME_LIMIT = 2000000000   // [ns]
+};
+
+// What the kernel takes, its written buffers replaced by copies; and where each
+// began.
+struct again {
+    const struct hd_kernel *kernel;
+    unsigned count;
+    struct hd_arg *args;
+    struct hd_buffer *copies; // per argument that is the first with its buffer
+    struct hd_image *images;  // per argument that has its texels in a copy
+    uint64_t *were;
+    struct hdi_search *search;
+};
+
+// The buffer that an argument is, or that its texels are in; NULL: none.
+static const struct hd_buffer *memory_of(const struct hd_arg *arg)
+{
+    return arg->is == HD_IS_BUFFER  ? arg->buffer
+           : arg->is == HD_IS_IMAGE ? arg->image->params.buffer
+                                    : NULL;
+}
+
+static void replace(struct again *again, unsigned index, struct hd_buffer *to)
+{
+    struct hd_arg *arg = &again->args[index];
+
+    if (arg->is == HD_IS_BUFFER) {
+        arg->buffer = to;
+        return;
+    }
+    const char *from = arg->image->params.buffer->address;
+    struct hd_image *image = &again->images[index];
+    *image = *arg->image;
+    image->shown.texels = (unsigned char *)to->address +
+                          ((const char *)image->shown.texels - from);
+    image->params.buffer = to;
+    arg->image = image;
+}
+
+// Texels are touched in ways that are not looked at.
+static bool has_texels(const struct again *again, const struct hd_arg *args,
+                       const struct hd_buffer *buffer)
+{
+    for (unsigned i = 0; i < again->count; i++)
+        if (args[i].is == HD_IS_IMAGE && memory_of(&args[i]) == buffer)
+            return true;
+    return false;
+}
+
+static bool copy_all(struct hdi_search *search, void *to,
+                     const struct hd_buffer *from)
+{
+    if (from->size > search->left)
+        return false;
+    search->left -= from->size;
+    memcpy(to, from->address, from->size);
+    return true;
+}
+
+// All arguments with one buffer share its copy. Huge pages would be more than
+// what is touched.
+static bool copy(struct again *again, const struct hd_arg *args, unsigned index)
+{
+    const struct hd_buffer *from = memory_of(&args[index]);
+    struct hdi_search_copy *pieces = &again->search->copies[index];
+    struct hd_buffer *to = &again->copies[index];
+
+    if (memory_of(&again->args[index]) != from)
+        return true;
+    *to = (struct hd_buffer){.launcher = from->launcher,
+                             .address = hdi_map(from->size),
+                             .size = from->size,
+                             .lock = PTHREAD_MUTEX_INITIALIZER};
+    if (!to->address)
+        return false;
+    madvise(to->address, from->size, MADV_NOHUGEPAGE);
+    for (unsigned i = 0; i < again->count; i++)
+        if (memory_of(&args[i]) == from)
+            replace(again, i, to);
+    if (has_texels(again, args, from))
+        return copy_all(again->search, to->address, from);
+    *pieces = (struct hdi_search_copy){
+        .to = to->address,
+        .from = from->address,
+        .size = from->size,
+        .made = calloc(from->size / HDI_SEARCH_PIECE + 1, sizeof(bool))};
+    return pieces->made != NULL;
+}
+
+// Half of what is free.
+static uint64_t most_copied(void)
+{
+    uint64_t pages = (uint64_t)sysconf(_SC_AVPHYS_PAGES);
+    uint64_t half = pages / 2 * hdi_page_size();
+
+    return half > LEAST_COPIED ? half : LEAST_COPIED;
+}
+
+static const char *begin_of(const struct hd_kernel *kernel, unsigned index,
+                            const struct hd_arg *arg)
+{
+    return arg->is == HD_IS_IMAGE
+               ? (const char *)arg->image->shown.texels
+               : hdi_plan_address(kernel, index, arg->buffer) + arg->offset;
+}
+
+// `kernel` is what has failed.
+static bool make(struct again *again, const struct hd_kernel *kernel,
+                 const struct hd_arg *args)
+{
+    struct hdi_search *search = again->search;
+
+    again->args = calloc(again->count + 1, sizeof(*again->args));
+    again->copies = calloc(again->count + 1, sizeof(*again->copies));
+    again->images = calloc(again->count + 1, sizeof(*again->images));
+    again->were = calloc(again->count + 1, sizeof(*again->were));
+    search->copies = calloc(again->count + 1, sizeof(*search->copies));
+    if (!again->args || !again->copies || !again->images || !again->were ||
+        !search->copies)
+        return false;
+    search->were = again->were;
+    search->copy_count = again->count;
+    search->left = most_copied();
+    memcpy(again->args, args, again->count * sizeof(*args));
+    for (unsigned i = 0; i < again->count; i++) {
+        if (!memory_of(&args[i]))
+            continue;
+        again->were[i] = (uint64_t)(uintptr_t)begin_of(kernel, i, &args[i]);
+        if (hdi_kernel_may_write(&again->kernel->args[i].shown) &&
+            !copy(again, args, i))
+            return false;
+    }
+    return true;
+}
+
+static void clear(struct again *again)
+{
+    for (unsigned i = 0; again->copies && i < again->count; i++)
+        hdi_unmap(again->copies[i].address, again->copies[i].size);
+    for (unsigned i = 0; again->search->copies && i < again->count; i++)
+        free(again->search->copies[i].made);
+    free(again->search->copies);
+    free(again->were);
+    free(again->images);
+    free(again->copies);
+    free(again->args);
+}
+
+const char *hdi_search_run(struct hdi_launcher *launcher,
+                           const struct hd_kernel *kernel,
+                           const struct hdi_frame *frame,
+                           const struct hd_arg *args,
+                           const struct hdi_terms *terms,
+                           struct hdi_fault *fault)
+{
+    static const char starved[] = "the work-item is not named, for want of "
+                                  "memory to run the work-groups again";
+    struct hdi_search search = {.fault = fault};
+    struct again again = {.count = kernel->info.arg_count, .search = &search};
+    struct hdi_terms once = *terms;
+    struct hd_range range = {.dims = frame->dims};
+    struct hd_error error;
+    const char *why;
+
+    if (fault->has_item || kernel->info.form == HD_FORM_CHECKED ||
+        !launcher->device->can.host_memory)
+        return NULL;
+    again.kernel = hdi_kernel_checked(kernel, &why);
+    if (!again.kernel)
+        return why;
+    if (!make(&again, kernel, args)) {
+        clear(&again);
+        return starved;
+    }
+    for (unsigned d = 0; d < frame->dims; d++) {
+        range.global[d] = frame->global[d];
+        range.offset[d] = frame->offset[d];
+        range.local[d] = frame->local_size[d];
+    }
+    once.search = &search;
+    once.part = NULL;
+    once.cost = NULL;
+    once.workers = NULL;
+    once.worker_count = 0;
+    once.tasks = false;
+    once.time_limit = TIME_LIMIT;
+    once.place = (struct hdi_place){.kind = HD_ANYWHERE};
+    hdi_launch_with(launcher, again.kernel, &range, again.args, again.count,
+                    &once, &error);
+    clear(&again);
+    if (!search.found)
+        return search.starved ? starved
+                              : "the work-item did not fault again when the "
+                                "work-groups ran again";
+    fault->has_item = true;
+    memcpy(fault->item, search.item, sizeof(fault->item));
+    memcpy(fault->first, search.group, sizeof(fault->first));
+    // That of the access itself; in the code that faulted others had a part.
+    if (search.line != 0) {
+        fault->line = search.line;
+        memcpy(fault->file, search.file, sizeof(fault->file));
+    }
+    return NULL;
+}
+
+struct hdi_box hdi_search_box(const struct hdi_search *search)
+{
+    struct hdi_box box;
+
+    memcpy(box.first, search->fault->first, sizeof(box.first));
+    memcpy(box.count, search->fault->count, sizeof(box.count));
+    return box;
+}
+
+void hdi_search_end(struct hdi_search *search, const struct hdi_fault *fault)
+{
+    const struct hdi_fault *wanted = search->fault;
+
+    if (search->found || search->starved || !fault->has_item ||
+        fault->kind != wanted->kind || fault->kind == HDI_FAULT_ACCESS ||
+        (wanted->line != 0 && fault->line != wanted->line))
+        return;
+    search->found = true;
+    memcpy(search->item, fault->item, sizeof(search->item));
+    memcpy(search->group, fault->first, sizeof(search->group));
+    search->line = fault->line;
+    memcpy(search->file, fault->file, sizeof(search->file));
+}

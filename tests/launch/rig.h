@@ -1,0 +1,56 @@
+// For tests: a pool, the CPU and one program on it.
+#ifndef HDI_TESTS_LAUNCH_RIG_H
+#define HDI_TESTS_LAUNCH_RIG_H
+
+#include "base/topology.h"
+#include "launch/launch.h"
+#include "tests/check.h"
+
+static struct hd_error error;
+
+struct rig {
+    struct hdi_topology *topology;
+    struct hdi_device *device;
+    struct hd_pool *pool;
+    struct hdi_launcher *launcher;
+    struct hd_program *program;
+};
+
+// Skips where the program cannot be compiled. `source` NULL: there is none.
+static inline struct rig rig_set_up(struct hd_pool_params pool,
+                                    struct hdi_device_params device,
+                                    const char *source)
+{
+    struct rig rig = {0};
+    struct hd_program_params params = {.path = "rig.cl", .source = source};
+
+    CHECK_OK(hdi_topology_create(NULL, &rig.topology, &error), error);
+    CHECK_OK(hdi_backend_find("cpu")->open(rig.topology, 0, &device,
+                                           &rig.device, &error),
+             error);
+    CHECK_OK(hd_pool_create(&pool, &rig.pool, &error), error);
+    CHECK_OK(
+        hdi_launcher_create(rig.pool, rig.device, NULL, &rig.launcher, &error),
+        error);
+    if (!source)
+        return rig;
+    struct hdi_program_context context = {.device = rig.device};
+    hd_status status =
+        hdi_program_create(&context, &params, &rig.program, &error);
+    if (status == HD_ENOTSUP)
+        SKIP(error.text);
+    CHECK_OK(status, error);
+    return rig;
+}
+
+static inline void rig_tear_down(struct rig *rig)
+{
+    hd_pool_destroy(rig->pool);
+    CHECK(atomic_load(&rig->launcher->memory) == 0);
+    hdi_launcher_destroy(rig->launcher);
+    hd_program_destroy(rig->program);
+    rig->device->backend->close(rig->device);
+    hdi_topology_destroy(rig->topology);
+}
+
+#endif

@@ -20,7 +20,7 @@ endfunction()
 foreach(name
     deque_test fork_join_test gang_test home_test idle_test job_test
     loop_test pool_test scope_test stack_test
-    broker_test fault_test grid_test launch_test port_test stop_test units_test
+    broker_test resources_test fault_test grid_test launch_test port_test stop_test units_test
     mailbox_test meeting_test team_test trace_test
     cache_test program_test run_test run_memory_test run_parts_test
     run_started_test runtime_test golden_test)

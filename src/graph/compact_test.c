@@ -1,5 +1,6 @@
 // Graphs of nothing but calls, and what makes them graphs of any passes.
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <time.h>
 
@@ -714,6 +715,51 @@ static void a_trace_has_every_pass(void)
     hd_runtime_destroy(runtime);
 }
 
+// A job that runs until it is told to end.
+struct busy {
+    struct hd_job job;
+    atomic_bool over;
+};
+
+static void keep_busy(struct hd_worker *worker, struct hd_job *job)
+{
+    struct busy *busy = (struct busy *)(void *)job;
+
+    (void)worker;
+    while (!atomic_load(&busy->over))
+        sched_yield();
+}
+
+static void *run_graph(void *data)
+{
+    struct hd_error failure;
+
+    CHECK(hd_graph_run(data, NULL, &failure) == HD_ECANCELED);
+    return NULL;
+}
+
+// Its job is queued when the pool is cancelled, which then begins none: the run
+// must end all the same. (Cancelled too early it ends in any case.)
+static void a_cancelled_pool_ends_a_run(void)
+{
+    atomic_uint ran = 0;
+    pthread_t thread;
+
+    open_runtime(1, false);
+    struct hd_pool *pool = hd_runtime_pool(runtime);
+    struct busy busy = {.job = {.run = keep_busy}};
+    struct hd_graph *graph = make_set(300, count, &ran);
+    hd_submit(pool, &busy.job);
+    CHECK(pthread_create(&thread, NULL, run_graph, graph) == 0);
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    hd_pool_cancel(pool);
+    atomic_store(&busy.over, true);
+    pthread_join(thread, NULL);
+    CHECK(atomic_load(&ran) == 0);
+    hd_graph_destroy(graph);
+    hd_runtime_destroy(runtime);
+}
+
 int main(void)
 {
     for (unsigned workers = 1; workers <= 4; workers++) {
@@ -741,5 +787,6 @@ int main(void)
         hd_runtime_destroy(runtime);
     }
     a_trace_has_every_pass();
+    a_cancelled_pool_ends_a_run();
     return 0;
 }

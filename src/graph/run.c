@@ -66,7 +66,7 @@ static bool is_stopped(struct hd_graph *graph)
 {
     return atomic_load_explicit(&graph->stopped, memory_order_relaxed) ||
            atomic_load_explicit(&graph->cancel, memory_order_relaxed) ||
-           hdi_group_cancelled(&graph->group);
+           hdi_pool_cancelled(graph->context.launcher->pool, &graph->group);
 }
 
 static void trace_pass(struct hd_graph *graph, struct hd_worker *worker,
@@ -301,10 +301,13 @@ static void resume(struct hd_worker *worker, hd_status status, void *data)
         follow(graph, worker, (uint32_t)(task - graph->tasks));
 }
 
-static void run_job(struct hd_worker *worker, struct hd_job *job)
+// When the run or the pool was cancelled, too: what is stopped is counted.
+static void run_job(struct hd_worker *worker, struct hd_work *work,
+                    hd_status status)
 {
-    struct hd_graph *graph = ((struct hdi_task *)(void *)job)->graph;
+    struct hd_graph *graph = ((struct hdi_task *)(void *)work)->graph;
 
+    (void)status;
     if (graph->flat) {
         run_any(graph, worker);
         return;
@@ -430,7 +433,8 @@ static void reset(struct hd_graph *graph,
         task->event = 0;
         task->streamed = false;
         task->work = (struct hd_work){
-            .job = {.run = run_job},
+            .job = {.run = hdi_run_nothing},
+            .done = run_job,
             .priority =
                 (enum hd_priority)graph->passes.at[task->pass].priority};
         atomic_store_explicit(&task->waiting, flow->waits[i],
@@ -501,7 +505,8 @@ static void finish_run(struct hd_graph *graph)
                   error.status != HD_OK ? error.text : NULL);
 }
 
-static void run_growth(struct hd_worker *worker, struct hd_job *job);
+static void run_growth(struct hd_worker *worker, struct hd_work *work,
+                       hd_status status);
 
 // Whether a run that got no memory is to be run again, with as little as there
 // need be, from now on.
@@ -533,7 +538,8 @@ static void end_run(struct hd_graph *graph)
     } else {
         harvest(graph);
     }
-    graph->growth.work = (struct hd_work){.job = {.run = run_growth}};
+    graph->growth.work =
+        (struct hd_work){.job = {.run = hdi_run_nothing}, .done = run_growth};
     graph->growth.graph = graph;
     hd_submit_work(graph->context.launcher->pool, &graph->growth.work);
 }
@@ -685,12 +691,13 @@ static bool grow(struct hd_graph *graph, struct hd_error *error)
     return more;
 }
 
-static void run_growth(struct hd_worker *worker, struct hd_job *job)
+static void run_growth(struct hd_worker *worker, struct hd_work *work,
+                       hd_status status)
 {
-    struct hd_graph *graph = ((struct hdi_graph_growth *)(void *)job)->graph;
+    struct hd_graph *graph = ((struct hdi_graph_growth *)(void *)work)->graph;
     struct hd_error error;
 
-    (void)worker;
+    (void)worker, (void)status;
     if (grow(graph, &error))
         start_first(graph, false);
     else

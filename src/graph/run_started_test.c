@@ -184,6 +184,51 @@ static void a_worker_can_run_a_graph(void)
     hd_graph_destroy(outer);
 }
 
+static void keep_busy(struct hd_worker *worker, struct hd_job *job)
+{
+    (void)worker, (void)job;
+    while (atomic_load(&fake.held) == 0)
+        sched_yield();
+}
+
+static void *run_graph(void *data)
+{
+    struct hd_error failure;
+
+    CHECK(hd_graph_run(data, NULL, &failure) == HD_ECANCELED);
+    return NULL;
+}
+
+// Its jobs are queued when the pool is cancelled, which then begins none: the
+// run must end all the same. (Cancelled too early it ends in any case.)
+static void a_cancelled_pool_ends_a_run(void)
+{
+    const struct hd_pool_params params = {.workers = 1, .unpinned = true};
+    struct hd_pool *pool;
+    struct hd_job busy = {.run = keep_busy};
+    pthread_t thread;
+
+    CHECK_OK(hd_pool_create(&params, &pool, &error), error);
+    fake_open(&launcher, pool, &context);
+    struct hd_graph *g = create();
+    for (unsigned i = 0; i < 20; i++)
+        add_look(g, "P", i, NULL, 0, NULL, 0);
+    atomic_store(&fake.held, 0);
+    atomic_store(&ran, 0);
+    look = note;
+    hd_submit(pool, &busy);
+    CHECK(pthread_create(&thread, NULL, run_graph, g) == 0);
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    hd_pool_cancel(pool);
+    atomic_store(&fake.held, 1);
+    pthread_join(thread, NULL);
+    CHECK(atomic_load(&ran) == 0);
+    look = NULL;
+    hd_graph_destroy(g);
+    hd_pool_destroy(pool);
+    fake_close(&launcher);
+}
+
 static void run_tests(void)
 {
     more_passes_are_under_way_than_workers();
@@ -196,5 +241,6 @@ static void run_tests(void)
 int main(void)
 {
     on_all_pools(run_tests);
+    a_cancelled_pool_ends_a_run();
     return 0;
 }

@@ -29,6 +29,11 @@ void hdi_drop_work(struct hd_worker *worker, struct hd_job *job)
         work->done(worker, work, HD_ECANCELED);
 }
 
+void hdi_run_nothing(struct hd_worker *worker, struct hd_job *job)
+{
+    (void)worker, (void)job;
+}
+
 void hdi_work_wrap(struct hd_pool *pool, struct hd_work *work)
 {
     hdi_pool_check_origin(pool);

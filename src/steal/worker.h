@@ -35,6 +35,10 @@ void hdi_submit_near(struct hd_pool *pool, struct hd_work *work, unsigned near);
 // HD_EINVAL in a child of fork(), which has none of the pool's threads.
 hd_status hdi_pool_check(const struct hd_pool *pool, struct hd_error *error);
 
+// The `run` of work that does what it does in done(), which comes also when the
+// pool was cancelled: somebody waits for it.
+void hdi_run_nothing(struct hd_worker *worker, struct hd_job *job);
+
 // False: whoever calls in works, one thread at a time.
 bool hdi_pool_has_threads(const struct hd_pool *pool);
 

@@ -43,7 +43,7 @@ static bool is_stopped(struct hdi_calls *calls)
 {
     return atomic_load_explicit(&calls->stopped, memory_order_relaxed) ||
            atomic_load_explicit(calls->host.cancel, memory_order_relaxed) ||
-           hdi_group_cancelled(calls->host.group);
+           hdi_pool_cancelled(calls->host.pool, calls->host.group);
 }
 
 static void fail(struct hdi_calls *calls, uint32_t index, hd_status status,
@@ -83,7 +83,8 @@ static void end_run(struct hdi_calls *calls)
 
 // Many workers ----------------------------------------------------------------
 
-static void run_job(struct hd_worker *worker, struct hd_job *job);
+static void run_job(struct hd_worker *worker, struct hd_work *work,
+                    hd_status status);
 
 // Under the lock: one more job, to be submitted after it; NULL: there are as
 // many as workers. Those that have no pass look for one by themselves.
@@ -97,7 +98,8 @@ static struct hdi_calls_job *add_job(struct hdi_calls *calls)
             continue;
         job->waits = true;
         job->calls = calls;
-        job->work = (struct hd_work){.job = {.run = run_job}};
+        job->work =
+            (struct hd_work){.job = {.run = hdi_run_nothing}, .done = run_job};
         calls->active++;
         return job;
     }
@@ -241,12 +243,14 @@ static void run_lane(struct hdi_calls *calls)
             run_next(&lane);
 }
 
-static void run_job(struct hd_worker *worker, struct hd_job *job)
+// When the run or the pool was cancelled, too: it has to leave.
+static void run_job(struct hd_worker *worker, struct hd_work *work,
+                    hd_status status)
 {
-    struct hdi_calls_job *mine = (struct hdi_calls_job *)(void *)job;
+    struct hdi_calls_job *mine = (struct hdi_calls_job *)(void *)work;
     struct hdi_calls *calls = mine->calls;
 
-    (void)worker;
+    (void)worker, (void)status;
     pthread_mutex_lock(&calls->lock);
     mine->waits = false; // the pool looks at it no more
     pthread_mutex_unlock(&calls->lock);
@@ -373,11 +377,12 @@ static void begin(struct hdi_calls *calls)
         run_alone(calls);
 }
 
-static void run_first(struct hd_worker *worker, struct hd_job *job)
+static void run_first(struct hd_worker *worker, struct hd_work *work,
+                      hd_status status)
 {
-    struct hdi_calls_job *mine = (struct hdi_calls_job *)(void *)job;
+    struct hdi_calls_job *mine = (struct hdi_calls_job *)(void *)work;
 
-    (void)worker;
+    (void)worker, (void)status;
     mine->waits = false;
     begin(mine->calls);
 }
@@ -413,6 +418,7 @@ void hdi_calls_start(struct hdi_calls *calls, const struct hdi_calls_host *host,
     }
     job->calls = calls;
     job->waits = true;
-    job->work = (struct hd_work){.job = {.run = run_first}};
+    job->work =
+        (struct hd_work){.job = {.run = hdi_run_nothing}, .done = run_first};
     hd_submit_work(host->pool, &job->work);
 }

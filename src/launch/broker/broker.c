@@ -99,11 +99,6 @@ struct hdi_broker {
 static void serve(struct hd_worker *worker, struct hd_work *work,
                   hd_status status);
 
-static void nothing(struct hd_worker *worker, struct hd_job *job)
-{
-    (void)worker, (void)job;
-}
-
 static uint64_t cache_bytes(const struct hdi_machine *machine)
 {
     if (machine->l3_bytes > 0)
@@ -188,12 +183,10 @@ hd_status hdi_broker_create(struct hd_pool *pool, unsigned units,
         return status;
     }
     for (unsigned i = 0; i < b->server_count; i++) {
-        // What it does it does in done(), which comes also when the pool was
-        // cancelled: somebody waits for what was given.
-        b->servers[i] =
-            (struct server){.work = {.job = {.run = nothing}, .done = serve},
-                            .broker = b,
-                            .next = b->idle};
+        b->servers[i] = (struct server){
+            .work = {.job = {.run = hdi_run_nothing}, .done = serve},
+            .broker = b,
+            .next = b->idle};
         b->idle = &b->servers[i];
     }
     *broker = b;

@@ -20,11 +20,6 @@ enum {
 static void tend(struct hd_worker *worker, struct hd_work *work,
                  hd_status status);
 
-static void nothing(struct hd_worker *worker, struct hd_job *job)
-{
-    (void)worker, (void)job;
-}
-
 struct hdi_feed *hdi_feed_create(struct hdi_launcher *launcher)
 {
     struct hdi_feed *feed = calloc(1, sizeof(*feed));
@@ -34,10 +29,9 @@ struct hdi_feed *hdi_feed_create(struct hdi_launcher *launcher)
     pthread_mutex_init(&feed->lock, NULL);
     feed->last = &feed->first;
     feed->launcher = launcher;
-    // What it does it does in done(), which comes also when the pool was
-    // cancelled.
-    feed->tender = (struct hd_work){
-        .job = {.run = nothing}, .done = tend, .priority = HD_PRIORITY_LOW};
+    feed->tender = (struct hd_work){.job = {.run = hdi_run_nothing},
+                                    .done = tend,
+                                    .priority = HD_PRIORITY_LOW};
     return feed;
 }
 

@@ -48,6 +48,9 @@ struct problem {
     int n, width, height, depth;
     long units; // of the reference
     reference_run *reference;
+    // Of a run, by convention: what must be read and written once [bytes], and
+    // additions and multiplications. 0: not told.
+    double bytes, flops;
     enum fill fill;
     unsigned local_size;
     bool in_place; // the output begins as a copy of the first input

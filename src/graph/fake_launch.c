@@ -248,6 +248,7 @@ static void fill_kernel(struct fake_kernel *f)
     f->kernel.info.name = f->name;
     f->kernel.info.arg_count = count;
     f->kernel.args = f->shown;
+    f->kernel.learned = &f->learned;
 }
 
 hd_status __wrap_hdi_program_create(const struct hdi_program_context *context,

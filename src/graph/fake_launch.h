@@ -30,6 +30,7 @@ struct fake_kernel {
     struct fake_arg args[FAKE_ARGS]; // up to the first without a name
     // Filled in when a program is made.
     struct hd_kernel kernel;
+    struct hdi_learned learned;
     struct hdi_kernel_arg shown[FAKE_ARGS];
 };
 

@@ -52,8 +52,7 @@ static uint64_t guess_command(const struct hd_graph *graph,
     for (unsigned i = 0; i < c->range.dims; i++)
         items *= (double)c->range.global[i];
     uint64_t measured = atomic_load_explicit(
-        &((struct hd_kernel *)(uintptr_t)kernel)->item_time,
-        memory_order_relaxed); // [ns / 1024]
+        &kernel->learned->item_time, memory_order_relaxed); // [ns / 1024]
     double time = measured ? (double)measured / 1024 : ITEM_TIME;
     // A time beyond a day is as good as endless, and sums stay small.
     return items * time < 1e14 ? (uint64_t)(items * time) : (uint64_t)1e14;

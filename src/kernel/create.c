@@ -35,6 +35,7 @@ struct hd_program {
     struct hd_kernel *kernels;
     uint32_t kernel_count;
     struct hdi_kernel_arg *args; // of all kernels
+    struct hdi_learned *learned; // one per kernel
     bool was_cached;
     struct hdi_program_context context;
     // What it was made of, but for finished binaries.
@@ -437,9 +438,6 @@ static void fill_kernel(struct hd_program *program,
     kernel->footprint = &from->footprint;
     kernel->program = program;
     kernel->keeps = from->footprint.known & HDI_FOOTPRINT_KEEPS;
-    atomic_init(&kernel->item_time, 0);
-    atomic_init(&kernel->pace, 0);
-    atomic_init(&kernel->noted, 0);
 }
 
 // NULL: the kernel is checked in thread form alone.
@@ -501,7 +499,8 @@ static hd_status load_build(const struct hdi_program_context *context,
                             "one program: rename one",
                             from->name, same->info.file, same->info.line,
                             from->file, from->line);
-        struct hd_kernel *kernel = &program->kernels[program->kernel_count++];
+        struct hd_kernel *kernel = &program->kernels[program->kernel_count];
+        kernel->learned = &program->learned[program->kernel_count++];
         fill_kernel(program, from, program->args + *arg_count, kernel);
         *arg_count += from->arg_count;
         if (program->runs)
@@ -531,8 +530,12 @@ static hd_status load_all(const struct hdi_program_context *context,
     program->kernels = calloc(kernels + 1, sizeof(*program->kernels));
     program->args = calloc(args + 1, sizeof(*program->args));
     program->codes = calloc(count, sizeof(*program->codes));
-    if (!program->kernels || !program->args || !program->codes)
+    program->learned = aligned_alloc(_Alignof(struct hdi_learned),
+                                     (kernels + 1) * sizeof(*program->learned));
+    if (!program->kernels || !program->args || !program->codes ||
+        !program->learned)
         return hdi_fail(error, HD_ENOMEM, "no memory for a program");
+    memset(program->learned, 0, (kernels + 1) * sizeof(*program->learned));
 
     args = 0;
     for (uint32_t i = 0; i < count; i++)
@@ -690,6 +693,7 @@ void hd_program_destroy(struct hd_program *program)
     free(program->codes);
     free(program->kernels);
     free(program->args);
+    free(program->learned);
     for (uint32_t i = 0; i < program->build_count; i++)
         hdi_build_clear(&program->builds[i]);
     free(program->builds);
@@ -721,7 +725,7 @@ static struct hd_program *load_carried(const struct hd_program *program)
 const struct hd_kernel *hdi_kernel_checked(const struct hd_kernel *kernel,
                                            const char **why)
 {
-    struct hd_program *p = (struct hd_program *)kernel->program;
+    struct hd_program *p = kernel->program;
     bool is_kept =
         p->kept_count > 0 && kernel < p->kernels + p->build->kernel_count;
     const struct hd_program *from;

@@ -37,6 +37,24 @@ struct hdi_kernel_arg {
     uint32_t offset; // in the packed arguments [bytes]
 };
 
+// What launches of a kernel have found out about it, any value only a hint. A
+// kernel is read-only, so that lies beside it.
+//
+// Threads: written by launches, read by anybody (relaxed but for grids).
+struct hdi_learned {
+    // Time of one work-item [ns / 1024], 0 when it never ran: for the cutoff.
+    _Alignas(64) _Atomic uint64_t item_time;
+    // The same of a whole launch on its device, and as it was when that was
+    // written down: see launch/measure/pace.h.
+    _Atomic uint64_t pace, noted;
+    // The same where its work-groups wait for each other: on one worker, and on
+    // several; and how many launches there were.
+    _Atomic uint64_t alone_time, shared_time;
+    _Atomic uint32_t launches;
+    // Of a checked one: how often its screened form was left.
+    _Atomic uint64_t suspected;
+};
+
 struct hd_kernel {
     struct hd_kernel_info info;
     const struct hdi_kernel_arg *args;
@@ -44,21 +62,12 @@ struct hd_kernel {
     uint32_t axis;      // along which its lanes had better run
     const struct hdi_footprint *footprint;
     const struct hdi_entry *entry; // on the context's device
-    // Of a checked one: screened, NULL: it cannot be; how often that was left.
+    // Of a checked one: screened; NULL: it cannot be.
     const struct hdi_entry *screen;
-    _Atomic uint64_t suspected;
-    const struct hd_program *program;
+    struct hd_program *program;
     uint32_t trace_name;
-    // Measured time of one work-item [ns / 1024], 0 when it never ran. Written
-    // by launches with relaxed stores; any value is only a hint for the cutoff.
-    _Atomic uint64_t item_time;
-    // The same of a whole launch on its device: see launch/measure/pace.h.
-    _Atomic uint64_t pace, noted;
     bool keeps; // its program has variables that kernels may write
-    // The same where its work-groups wait for each other: on one worker, and on
-    // several; and how many launches there were.
-    _Atomic uint64_t alone_time, shared_time;
-    _Atomic uint32_t launches;
+    struct hdi_learned *learned; // its program's
 };
 
 // It has one more owner: hd_program_destroy() is to be called once more.

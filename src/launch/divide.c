@@ -276,7 +276,7 @@ static void run_checked(struct hdi_launcher *launcher,
             free(copies);
             return;
         }
-        atomic_fetch_add(&((struct hd_kernel *)launch->kernel)->suspected, 1);
+        atomic_fetch_add(&launch->kernel->learned->suspected, 1);
         hdi_copies_give_back(copies);
         free(copies);
         check->screens = false;

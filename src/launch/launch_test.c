@@ -414,7 +414,7 @@ static uint32_t overtaken_after(struct rig *rig, uint32_t groups)
     struct rival high = {rig, "urgent", HD_PRIORITY_HIGH, 1, state, 0};
     const struct hd_kernel *kernel = hd_program_find(rig->program, low.kernel);
 
-    atomic_store(&((struct hd_kernel *)(uintptr_t)kernel)->item_time, 0);
+    atomic_store(&kernel->learned->item_time, 0);
     for (int i = 0; i < 4; i++)
         atomic_store(&words[i], 0);
     CHECK(pthread_create(&low.thread, NULL, launch_rival, &low) == 0);

@@ -129,8 +129,7 @@ static void pretend(const struct rig *r, const struct hd_kernel *kernel,
         const struct hd_kernel *k =
             hdi_kernel_on(kernel, r->runtime->devices[i]);
         CHECK(k);
-        atomic_store(&((struct hd_kernel *)(uintptr_t)k)->pace,
-                     paces[i] * 1024);
+        atomic_store(&k->learned->pace, paces[i] * 1024);
     }
 }
 

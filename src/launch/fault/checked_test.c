@@ -35,7 +35,7 @@ static hd_status run(const char *text, const char *options, uint32_t group)
     hd_status status = hd_launch_with(
         runtime, &(struct hd_launch_params){.time_limit = time_limit}, k,
         &range, args, 4, &error);
-    suspected = atomic_load(&k->suspected);
+    suspected = atomic_load(&k->learned->suspected);
     hd_buffer_destroy(out);
     hd_buffer_destroy(in);
     hd_program_destroy(program);

@@ -4,7 +4,7 @@
 #include "launch/launch.h"
 
 enum {
-    UNIT = 1024,          // hd_kernel.pace counts in 1/1024 ns
+    UNIT = 1024,          // hdi_learned.pace counts in 1/1024 ns
     MEGABYTE = 1 << 20,   // copies are timed by,
     FIRST_COPY = 100000,  // before any was [ns]
     LEAST_COPY = 64 << 10 // smaller ones say nothing [bytes]
@@ -13,7 +13,8 @@ enum {
 double hdi_pace_of(const struct hdi_launcher *launcher,
                    const struct hd_kernel *kernel)
 {
-    uint64_t pace = atomic_load_explicit(&kernel->pace, memory_order_relaxed);
+    uint64_t pace =
+        atomic_load_explicit(&kernel->learned->pace, memory_order_relaxed);
 
     if (pace > 0)
         return (double)pace / UNIT;
@@ -24,7 +25,7 @@ double hdi_pace_of(const struct hdi_launcher *launcher,
 void hdi_pace_ran(struct hdi_launcher *launcher, const struct hd_kernel *kernel,
                   uint64_t groups, uint64_t group_items, uint64_t time)
 {
-    struct hd_kernel *k = (struct hd_kernel *)(uintptr_t)kernel;
+    struct hdi_learned *k = kernel->learned;
 
     atomic_fetch_add_explicit(&launcher->ran, groups, memory_order_relaxed);
     double old = hdi_pace_of(launcher, kernel);

@@ -55,8 +55,8 @@ uint64_t hdi_cutoff_hand_over(const struct hdi_launcher *launcher)
 
 double hdi_cutoff_time(const struct hdi_launch *launch, uint64_t groups)
 {
-    uint64_t item =
-        atomic_load_explicit(&launch->kernel->item_time, memory_order_relaxed);
+    uint64_t item = atomic_load_explicit(&launch->kernel->learned->item_time,
+                                         memory_order_relaxed);
 
     return (double)item / HDI_TIME_UNIT * (double)launch->group_items *
            (double)groups;

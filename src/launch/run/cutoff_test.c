@@ -189,10 +189,10 @@ static void the_cost_model_keeps_short_leaves(void)
     const struct hdi_terms named = {.place = {HD_ON_UNIT, 0}};
 
     atomic_store(&rig.launcher->giving, 1000000);
-    atomic_store(&kernel->item_time, 10 * HDI_TIME_UNIT);
+    atomic_store(&kernel->learned->item_time, 10 * HDI_TIME_UNIT);
     expect_steps(&rig, "visit", (struct hdi_terms){0}, HERE);
     expect_steps(&rig, "visit", named, ON_UNIT); // the user says otherwise
-    atomic_store(&kernel->item_time, 10 * HDI_TIME_UNIT);
+    atomic_store(&kernel->learned->item_time, 10 * HDI_TIME_UNIT);
     expect_steps(&rig, "visit", (struct hdi_terms){0}, ON_UNIT);
     rig_tear_down(&rig);
 }
@@ -219,7 +219,7 @@ static void expect_leaves(struct rig *rig, uint64_t groups, enum what what,
 {
     struct hd_kernel *kernel = kernel_of(rig, "visit");
 
-    atomic_store(&kernel->item_time, 4000 * HDI_TIME_UNIT);
+    atomic_store(&kernel->learned->item_time, 4000 * HDI_TIME_UNIT);
     seen.count = 0;
     seen.rig = rig;
     launch(rig, kernel, 256, terms);

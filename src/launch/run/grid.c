@@ -79,11 +79,11 @@ HD_VOID_TASK(attend, struct grid *, grid)
 
 // Whether several workers have been faster than one. Where other work takes the
 // cores they are not: each waits for one that does not run.
-static bool has_paid(struct hd_kernel *kernel, double items)
+static bool has_paid(struct hdi_learned *learned, double items)
 {
-    uint64_t alone = atomic_load(&kernel->alone_time);
-    uint64_t shared = atomic_load(&kernel->shared_time);
-    uint32_t launch = atomic_fetch_add(&kernel->launches, 1);
+    uint64_t alone = atomic_load(&learned->alone_time);
+    uint64_t shared = atomic_load(&learned->shared_time);
+    uint32_t launch = atomic_fetch_add(&learned->launches, 1);
 
     if (shared == 0)
         return true;
@@ -94,11 +94,11 @@ static bool has_paid(struct hd_kernel *kernel, double items)
     return launch % (is_close ? AGAIN : LATER) == 0 ? !paid : paid;
 }
 
-static void learn(struct hd_kernel *kernel, bool is_shared, uint64_t time,
+static void learn(struct hdi_learned *learned, bool is_shared, uint64_t time,
                   double items)
 {
     _Atomic uint64_t *word =
-        is_shared ? &kernel->shared_time : &kernel->alone_time;
+        is_shared ? &learned->shared_time : &learned->alone_time;
     uint64_t sample = (uint64_t)((double)time * HDI_TIME_UNIT / items) + 1;
     uint64_t old = atomic_load(word);
 
@@ -118,9 +118,8 @@ static unsigned members_for(const struct hdi_launch *launch, double items)
         uint64_t worth = (uint64_t)(time / SHARE_TIME);
         most = worth < most ? worth : most;
     }
-    return most > 1 && has_paid((struct hd_kernel *)launch->kernel, items)
-               ? (unsigned)most
-               : 1;
+    return most > 1 && has_paid(launch->kernel->learned, items) ? (unsigned)most
+                                                                : 1;
 }
 
 void hdi_grid_run(struct hd_worker *worker, struct hdi_launch *launch)
@@ -136,7 +135,7 @@ void hdi_grid_run(struct hd_worker *worker, struct hdi_launch *launch)
     uint64_t start = hdi_now();
     run_share(worker, &grid, 0);
     if (hdi_leaf_goes_on(launch))
-        learn((struct hd_kernel *)launch->kernel,
+        learn(launch->kernel->learned,
               atomic_load(&grid.members) != (1 | BEGUN), hdi_now() - start,
               items);
     for (unsigned i = 1; i < wanted; i++)

@@ -10,7 +10,7 @@
 struct hdi_share;
 
 enum {
-    HDI_TIME_UNIT = 1024,    // hd_kernel.item_time counts in 1/1024 ns
+    HDI_TIME_UNIT = 1024,    // hdi_learned.item_time counts in 1/1024 ns
     HDI_FAILURE_SIZE = 3500, // of why a launch failed [bytes]
     HDI_STACK_ARGS = 1024    // larger arguments go to the heap [bytes]
 };

@@ -65,7 +65,7 @@ static void learn_time(struct hdi_launch *launch, uint64_t ns, uint64_t groups)
 {
     if (launch->is_member || launch->chunk.list)
         return;
-    _Atomic uint64_t *word = &((struct hd_kernel *)launch->kernel)->item_time;
+    _Atomic uint64_t *word = &launch->kernel->learned->item_time;
     uint64_t items = groups * launch->group_items;
     uint64_t sample = ns * HDI_TIME_UNIT / items;
     uint64_t old = atomic_load_explicit(word, memory_order_relaxed);

@@ -179,8 +179,10 @@ static hd_status launch(struct kernel_run *k, const struct hd_grid *block,
         args[a] = (struct hd_arg)HD_BUFFER(buffers[a]);
     }
     if (status == HD_OK)
-        status = hdi_launch_start(k->launcher, &start, k->kernel, &k->range,
-                                  args, k->arg_count, &event, error);
+        status = hdi_launch_start(
+            k->launcher, &start,
+            &(struct hdi_request){k->kernel, &k->range, args, k->arg_count},
+            &event, error);
     if (status == HD_OK) {
         struct hd_pool *pool = k->launcher->pool;
 
@@ -388,8 +390,9 @@ static hd_status check_launch(const struct kernel_run *k,
     for (unsigned a = 0; a < k->arg_count; a++)
         args[a] = k->args[a].is == HD_FIELD_ARG ? k->args[a].arg
                                                 : (struct hd_arg)HD_BUFFER(any);
-    hd_status status = hdi_launch_check(k->launcher, k->kernel, &k->range, args,
-                                        k->arg_count, error);
+    hd_status status = hdi_launch_check(
+        k->launcher,
+        &(struct hdi_request){k->kernel, &k->range, args, k->arg_count}, error);
     hd_buffer_destroy(any);
     return status;
 }

@@ -18,25 +18,19 @@ hd_status __wrap_hdi_buffer_create(struct hdi_launcher *launcher, uint64_t size,
                                    struct hd_error *error);
 void __wrap_hd_buffer_destroy(struct hd_buffer *buffer);
 hd_status __wrap_hdi_launch_with(struct hdi_launcher *launcher,
-                                 const struct hd_kernel *kernel,
-                                 const struct hd_range *range,
-                                 const struct hd_arg *args, unsigned arg_count,
+                                 const struct hdi_request *request,
                                  const struct hdi_terms *terms,
                                  struct hd_error *error);
 hd_status __wrap_hdi_launch_start(struct hdi_launcher *launcher,
                                   const struct hd_start *start,
-                                  const struct hd_kernel *kernel,
-                                  const struct hd_range *range,
-                                  const struct hd_arg *args, unsigned arg_count,
+                                  const struct hdi_request *request,
                                   hd_event *event, struct hd_error *error);
 hd_status __wrap_hd_kernel_footprint(
     const struct hd_kernel *kernel, const struct hd_range *range,
     const struct hd_arg *args, unsigned arg_count, const struct hd_piece *piece,
     struct hd_footprint *footprints, struct hd_error *error);
 hd_status __wrap_hdi_launch_check(const struct hdi_launcher *launcher,
-                                  const struct hd_kernel *kernel,
-                                  const struct hd_range *range,
-                                  const struct hd_arg *args, unsigned arg_count,
+                                  const struct hdi_request *request,
                                   struct hd_error *error);
 hd_status __wrap_hdi_program_create(const struct hdi_program_context *context,
                                     const struct hd_program_params *params,
@@ -68,8 +62,10 @@ hd_status __wrap_hdi_buffer_create(struct hdi_launcher *launcher, uint64_t size,
         return hdi_fail(error, HD_ENOMEM, "no memory for a buffer");
 
     struct hd_buffer *b = malloc(sizeof(*b));
-    *b = (struct hd_buffer){
-        .launcher = launcher, .address = calloc(1, size), .size = size};
+    *b = (struct hd_buffer){.self = b,
+                            .launcher = launcher,
+                            .address = calloc(1, size),
+                            .size = size};
     atomic_fetch_add(&fake.buffers_alive, 1);
     unsigned long long bytes = atomic_fetch_add(&fake.bytes_alive, size) + size;
     unsigned long long peak = atomic_load(&fake.bytes_peak);
@@ -131,15 +127,14 @@ hd_status __wrap_hd_kernel_footprint(
 }
 
 hd_status __wrap_hdi_launch_with(struct hdi_launcher *launcher,
-                                 const struct hd_kernel *kernel,
-                                 const struct hd_range *range,
-                                 const struct hd_arg *args, unsigned arg_count,
+                                 const struct hdi_request *request,
                                  const struct hdi_terms *terms,
                                  struct hd_error *error)
 {
+    const struct hd_range *range = request->range;
     struct hd_range part;
 
-    (void)launcher, (void)arg_count;
+    (void)launcher;
     if (terms->part) {
         part = part_of(range, terms->part->first[0], terms->part->count[0]);
         range = &part;
@@ -148,14 +143,14 @@ hd_status __wrap_hdi_launch_with(struct hdi_launcher *launcher,
     atomic_fetch_add(&fake.launches, 1);
     if (is_nth(&fake.fail_launch))
         return hdi_fail(error, HD_EFAULT, "kernel '%s' touched what it may not",
-                        kernel->info.name);
+                        request->kernel->info.name);
     if (atomic_load(terms->cancel))
         return hdi_fail(error, HD_ECANCELED, "cancelled");
-    struct fake_kernel *f = fake_of(kernel);
-    hd_status status = f->run ? f->run(range, args) : HD_OK;
+    struct fake_kernel *f = fake_of(request->kernel);
+    hd_status status = f->run ? f->run(range, request->args) : HD_OK;
     return status == HD_OK ? HD_OK
                            : hdi_fail(error, status, "kernel '%s' failed",
-                                      kernel->info.name);
+                                      request->kernel->info.name);
 }
 
 // Launches that are started -------------------------------------------------
@@ -175,6 +170,8 @@ static hd_status run_started(struct hd_worker *worker, void *data,
                              struct hd_error *error)
 {
     struct started *s = data;
+    const struct hdi_request request = {s->kernel, &s->range, s->args,
+                                        s->kernel->info.arg_count};
     atomic_bool cancel = hd_group_status(s->group) == HD_ECANCELED;
     const struct hdi_terms terms = {.cancel = &cancel,
                                     .priority = s->priority,
@@ -182,17 +179,14 @@ static hd_status run_started(struct hd_worker *worker, void *data,
 
     (void)worker;
     hd_status status =
-        __wrap_hdi_launch_with(s->launcher, s->kernel, &s->range, s->args,
-                               s->kernel->info.arg_count, &terms, error);
+        __wrap_hdi_launch_with(s->launcher, &request, &terms, error);
     free(s);
     return status;
 }
 
 hd_status __wrap_hdi_launch_start(struct hdi_launcher *launcher,
                                   const struct hd_start *start,
-                                  const struct hd_kernel *kernel,
-                                  const struct hd_range *range,
-                                  const struct hd_arg *args, unsigned arg_count,
+                                  const struct hdi_request *request,
                                   hd_event *event, struct hd_error *error)
 {
     struct started *s = malloc(sizeof(*s));
@@ -201,12 +195,12 @@ hd_status __wrap_hdi_launch_start(struct hdi_launcher *launcher,
     const struct hd_call call = {.function = run_started, .data = s};
 
     *s = (struct started){.launcher = launcher,
-                          .kernel = kernel,
-                          .range = *range,
+                          .kernel = request->kernel,
+                          .range = *request->range,
                           .group = start->group,
                           .priority = start->priority};
-    for (unsigned i = 0; i < arg_count; i++)
-        s->args[i] = args[i];
+    for (unsigned i = 0; i < request->arg_count; i++)
+        s->args[i] = request->args[i];
     if (start->box) {
         s->is_part = true;
         memcpy(s->part.first, start->box->first, sizeof(s->part.first));
@@ -223,15 +217,13 @@ hd_status __wrap_hdi_launch_start(struct hdi_launcher *launcher,
 }
 
 hd_status __wrap_hdi_launch_check(const struct hdi_launcher *launcher,
-                                  const struct hd_kernel *kernel,
-                                  const struct hd_range *range,
-                                  const struct hd_arg *args, unsigned arg_count,
+                                  const struct hdi_request *request,
                                   struct hd_error *error)
 {
-    (void)launcher, (void)kernel, (void)args, (void)arg_count;
-    if (range->local[0] > 1024)
+    (void)launcher;
+    if (request->range->local[0] > 1024)
         return hdi_fail(error, HD_ELIMIT, "a work-group of %u work-items",
-                        range->local[0]);
+                        request->range->local[0]);
     return HD_OK;
 }
 

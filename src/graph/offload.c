@@ -124,11 +124,9 @@ static bool list_after(const struct hd_graph *graph, uint32_t pass,
 static void describe(const struct hd_graph *graph, const struct hdi_command *c,
                      struct hdi_sequence_step *step)
 {
-    *step = (struct hdi_sequence_step){.kernel =
-                                           graph->kernels.at[c->kernel].kernel,
-                                       .range = &c->range,
-                                       .args = graph->packed + c->args,
-                                       .arg_count = c->arg_count};
+    *step = (struct hdi_sequence_step){
+        .request = {graph->kernels.at[c->kernel].kernel, &c->range,
+                    graph->packed + c->args, c->arg_count}};
 }
 
 // Edges are numbers into `edges` until these stay where they are.

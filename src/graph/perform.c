@@ -216,9 +216,10 @@ static hd_status launch_here(struct hd_graph *graph, const struct launch *l,
                                         (enum hd_priority)l->pass->priority,
                                     .part = l->part,
                                     .cost = &cost};
-    hd_status status =
-        hdi_launch_with(graph->context.launcher, l->kernel, l->range, l->args,
-                        l->arg_count, &terms, error);
+    hd_status status = hdi_launch_with(
+        graph->context.launcher,
+        &(struct hdi_request){l->kernel, l->range, l->args, l->arg_count},
+        &terms, error);
 
     atomic_fetch_add_explicit(
         &l->pass->busy, atomic_load_explicit(&cost.busy, memory_order_relaxed),
@@ -242,10 +243,14 @@ static hd_status start_launch(struct hd_graph *graph, const struct launch *l,
     }
     struct hdi_launcher *launcher = graph->context.launcher;
     return launcher->all
-               ? hdi_joint_start(launcher, &start, l->kernel, l->range, l->args,
-                                 l->arg_count, event, error)
-               : hdi_launch_start(launcher, &start, l->kernel, l->range,
-                                  l->args, l->arg_count, event, error);
+               ? hdi_joint_start(launcher, &start,
+                                 &(struct hdi_request){l->kernel, l->range,
+                                                       l->args, l->arg_count},
+                                 event, error)
+               : hdi_launch_start(launcher, &start,
+                                  &(struct hdi_request){l->kernel, l->range,
+                                                        l->args, l->arg_count},
+                                  event, error);
 }
 
 hd_status hdi_pass_fill_args(struct hd_graph *graph,

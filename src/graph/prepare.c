@@ -468,8 +468,10 @@ static hd_status pack_dispatch(struct hd_graph *graph,
         if (packed[i].is == HD_IS_IMAGE)
             return HD_OK;
     hd_status status =
-        hdi_launch_check(graph->context.launcher, kernel, &command->range,
-                         packed, command->arg_count, error);
+        hdi_launch_check(graph->context.launcher,
+                         &(struct hdi_request){kernel, &command->range, packed,
+                                               command->arg_count},
+                         error);
     if (status != HD_OK)
         hdi_prefix_error(error, "%s%spass '%s'",
                          HDI_PASS_OF(pass->where, pass->name));

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "launch/memory/plan.h"
+#include "launch/args/plan.h"
 
 enum {
     LEAST_WORK = 400000, // of a pass in parts [ns]

@@ -5,8 +5,8 @@
 
 #include "icd/icd.h"
 #include "icd/info.h"
+#include "launch/args/plan.h"
 #include "launch/memory/image.h"
-#include "launch/memory/plan.h"
 #include "launch/start/start.h"
 #include "runtime/runtime.h"
 
@@ -43,8 +43,10 @@ static cl_int run_launch(struct _cl_event *event, void *payload)
     struct hd_error error;
 
     (void)event;
-    if (hdi_launch_on(hd_pool_worker(l->launcher->pool), l->launcher, l->kernel,
-                      &l->range, l->args, l->count, &terms, &error) == HD_OK)
+    if (hdi_launch_on(
+            hd_pool_worker(l->launcher->pool), l->launcher,
+            &(struct hdi_request){l->kernel, &l->range, l->args, l->count},
+            &terms, &error) == HD_OK)
         return CL_COMPLETE;
     hdi_cl_context_tell(l->context, error.text);
     return CL_OUT_OF_RESOURCES;
@@ -87,6 +89,7 @@ static void adopt(struct launch *l, unsigned i, const struct _cl_mem *mem)
         l->args[i].offset = 0;
     } else {
         l->images[i] = *mem->image;
+        l->images[i].self = &l->images[i];
         l->images[i].launcher = l->launcher;
         l->args[i].image = &l->images[i];
     }
@@ -251,8 +254,10 @@ static cl_int check_launch(const struct launch *l)
 {
     struct hd_error error;
 
-    switch (hdi_launch_check(l->launcher, l->kernel, &l->range, l->args,
-                             l->count, &error)) {
+    switch (hdi_launch_check(
+        l->launcher,
+        &(struct hdi_request){l->kernel, &l->range, l->args, l->count},
+        &error)) {
     case HD_OK:
         return CL_SUCCESS;
     case HD_ELIMIT:

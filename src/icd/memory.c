@@ -37,7 +37,8 @@ char *hdi_cl_mem_bytes(const struct _cl_mem *mem)
 void hdi_cl_wrap(struct hdi_launcher *launcher, void *memory, uint64_t size,
                  struct hd_buffer *buffer)
 {
-    *buffer = (struct hd_buffer){.launcher = launcher,
+    *buffer = (struct hd_buffer){.self = buffer,
+                                 .launcher = launcher,
                                  .address = memory,
                                  .size = size,
                                  .lock = PTHREAD_MUTEX_INITIALIZER,

@@ -416,6 +416,7 @@ static void fill_kernel(struct hd_program *program,
                       .pointee_const = arg->pointee_const,
                       .qualifiers = arg->qualifiers},
             .offset = arg->offset};
+        args[i].writes = hdi_kernel_may_write(&args[i].shown);
     }
     kernel->info =
         (struct hd_kernel_info){.name = from->name,

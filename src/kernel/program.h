@@ -35,6 +35,7 @@ struct hdi_program_context {
 struct hdi_kernel_arg {
     struct hd_kernel_arg shown;
     uint32_t offset; // in the packed arguments [bytes]
+    bool writes;     // the kernel may write it
 };
 
 // What launches of a kernel have found out about it, any value only a hint. A

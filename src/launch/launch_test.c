@@ -101,9 +101,9 @@ static hd_status launch(struct rig *rig, const char *name,
     const struct hd_kernel *kernel = hd_program_find(rig->program, name);
     CHECK(kernel);
     static atomic_uint launches;
-    return hdi_launch(rig->launcher, kernel, range, args, count, NULL,
-                      (enum hd_priority)(atomic_fetch_add(&launches, 1) % 3),
-                      &error);
+    return hdi_launch(
+        rig->launcher, &(struct hdi_request){kernel, range, args, count}, NULL,
+        (enum hd_priority)(atomic_fetch_add(&launches, 1) % 3), &error);
 }
 
 static void every_item_runs_once(struct rig *rig, const char *kernel,
@@ -260,7 +260,8 @@ static void what_does_not_fit_is_refused(struct rig *rig)
     const struct hd_arg endless_local[] = {
         HD_BUFFER(mine), HD_LOCAL(UINT64_MAX), HD_VALUE(scale)};
 
-    CHECK_FAILS(hdi_launch(rig->launcher, NULL, &small, good, 3, NULL,
+    CHECK_FAILS(hdi_launch(rig->launcher,
+                           &(struct hdi_request){NULL, &small, good, 3}, NULL,
                            HD_PRIORITY_NORMAL, &error),
                 HD_EINVAL, error, "a name that is not in the program");
     CHECK_FAILS(launch(rig, "visit", &small, good, 2), HD_EINVAL, error,
@@ -349,10 +350,12 @@ static void a_cancelled_launch_runs_nothing(struct rig *rig)
     const struct hd_range range = {.dims = 1, .global = {1000}, .local = {1}};
     const atomic_bool cancelled = true;
 
-    CHECK_FAILS(hdi_launch(rig->launcher,
-                           hd_program_find(rig->program, "visit"), &range, args,
-                           3, &cancelled, HD_PRIORITY_NORMAL, &error),
-                HD_ECANCELED, error, "kernel 'visit'");
+    CHECK_FAILS(
+        hdi_launch(rig->launcher,
+                   &(struct hdi_request){hd_program_find(rig->program, "visit"),
+                                         &range, args, 3},
+                   &cancelled, HD_PRIORITY_NORMAL, &error),
+        HD_ECANCELED, error, "kernel 'visit'");
     for (int i = 0; i < 1000; i++)
         CHECK(((uint32_t *)hd_buffer_host(visits))[i] == 0);
     hd_buffer_destroy(visits);
@@ -397,8 +400,10 @@ static void *launch_rival(void *data)
     struct hd_error mine;
 
     CHECK_OK(hdi_launch(rival->rig->launcher,
-                        hd_program_find(rival->rig->program, rival->kernel),
-                        &range, args, 1, NULL, rival->priority, &mine),
+                        &(struct hdi_request){
+                            hd_program_find(rival->rig->program, rival->kernel),
+                            &range, args, 1},
+                        NULL, rival->priority, &mine),
              mine);
     return NULL;
 }
@@ -527,7 +532,8 @@ static void part(struct rig *rig, const char *options, const char *text)
     CHECK_OK(hdi_program_create(&context, &params, &program, &error), error);
     const struct hd_kernel *kernel = hd_program_find(program, "k");
     CHECK(kernel->info.form == HD_FORM_THREADS);
-    CHECK_FAILS(hdi_launch(rig->launcher, kernel, &range, args, 1, NULL,
+    CHECK_FAILS(hdi_launch(rig->launcher,
+                           &(struct hdi_request){kernel, &range, args, 1}, NULL,
                            HD_PRIORITY_NORMAL, &error),
                 HD_EFAULT, error, text);
     hd_program_destroy(program);

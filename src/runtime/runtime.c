@@ -474,11 +474,13 @@ hd_status hd_launch_with(struct hd_runtime *runtime,
                         kernel->info.name);
     terms.devices = p->devices ? p->devices : runtime->launcher->automatic;
     if (!launcher)
-        return hdi_joint_run(runtime->launcher, &terms, kernel, range, args,
-                             arg_count, error);
+        return hdi_joint_run(
+            runtime->launcher, &terms,
+            &(struct hdi_request){kernel, range, args, arg_count}, error);
     terms.devices = 0;
-    return hdi_launch_with(launcher, kernel, range, args, arg_count, &terms,
-                           error);
+    return hdi_launch_with(
+        launcher, &(struct hdi_request){kernel, range, args, arg_count}, &terms,
+        error);
 }
 
 hd_status hd_launch_gang(struct hd_runtime *runtime,
@@ -493,9 +495,9 @@ hd_status hd_launch_gang(struct hd_runtime *runtime,
     for (unsigned i = 0; i < count && i < HDI_GANG; i++) {
         HDI_TRY(check_launch(params ? params : &defaults, parts[i].kernel,
                              HD_ON_WORKERS, &terms, error));
-        members[i] =
-            (struct hdi_member){parts[i].kernel, &parts[i].range, parts[i].args,
-                                parts[i].arg_count, parts[i].unit};
+        members[i] = (struct hdi_member){{parts[i].kernel, &parts[i].range,
+                                          parts[i].args, parts[i].arg_count},
+                                         parts[i].unit};
     }
     return hdi_launch_gang(runtime->launcher, members, count, &terms, error);
 }

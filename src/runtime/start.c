@@ -23,10 +23,13 @@ hd_status hd_launch_start(struct hd_runtime *runtime,
     HDI_TRY(hdi_runtime_choose(runtime, start ? start->devices : 0, &kernel,
                                &launcher, error));
     if (!launcher)
-        return hdi_joint_start(runtime->launcher, start, kernel, range, args,
-                               arg_count, event, error);
-    return hdi_launch_start(launcher, start, kernel, range, args, arg_count,
-                            event, error);
+        return hdi_joint_start(
+            runtime->launcher, start,
+            &(struct hdi_request){kernel, range, args, arg_count}, event,
+            error);
+    return hdi_launch_start(
+        launcher, start, &(struct hdi_request){kernel, range, args, arg_count},
+        event, error);
 }
 
 static hd_status check_buffer(const struct hd_buffer *buffer, const char *what,

@@ -199,8 +199,9 @@ static void launch(struct fuzz_bytes *in, const struct hd_image *image)
         params.time_limit = UINT64_MAX - fuzz_take(in, 1);
     for (unsigned i = 0; i < count; i++)
         take_arg(in, image, i, &args[i]);
-    hd_status status = hdi_launch_check(runtime->launcher, kernel, &range, args,
-                                        count, &error);
+    hd_status status = hdi_launch_check(
+        runtime->launcher, &(struct hdi_request){kernel, &range, args, count},
+        &error);
     fuzz_check_error(status, &error);
     if (status != HD_OK || is_small(&range)) {
         hd_status again = hd_launch_with(runtime, &params, kernel, &range, args,

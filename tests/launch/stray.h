@@ -62,8 +62,10 @@ static inline hd_status launch_with(struct rig *rig, const struct pair *pair,
                             HD_VALUE(at), HD_LOCAL(256)};
 
     CHECK(kernel);
-    return hdi_launch_with(rig->launcher, kernel, &range, args,
-                           kernel->info.arg_count, terms, &error);
+    return hdi_launch_with(
+        rig->launcher,
+        &(struct hdi_request){kernel, &range, args, kernel->info.arg_count},
+        terms, &error);
 }
 
 static inline hd_status launch(struct rig *rig, const struct pair *pair,

@@ -12,8 +12,6 @@ static void describe_image(struct hdi_check_arg *to,
     bool layers = kind == HD_IMAGE_1D_ARRAY || kind == HD_IMAGE_2D_ARRAY;
     bool plane = kind == HD_IMAGE_2D || kind == HD_IMAGE_2D_ARRAY;
 
-    to->memory = (char *)image->shown.texels;
-    to->size = image->size;
     to->image = &image->shown;
     to->texels[0] = image->shown.width;
     to->texels[1] = plane || kind == HD_IMAGE_3D ? image->shown.height : 0;
@@ -21,33 +19,32 @@ static void describe_image(struct hdi_check_arg *to,
     to->texels[3] = layers ? image->shown.layers : 0;
 }
 
-struct hdi_check_launch *hdi_launch_describe(const struct hd_kernel *kernel,
-                                             const struct hd_arg *args,
-                                             unsigned arg_count,
-                                             const uint64_t *local_offsets,
-                                             const unsigned char *packed)
+struct hdi_check_launch *hdi_checked_describe(const struct hd_kernel *kernel,
+                                              const struct hdi_bound *bound,
+                                              const unsigned char *packed)
 {
     struct {
         struct hdi_check_launch launch;
         struct hdi_check_arg args[];
-    } *made = calloc(1, sizeof(*made) + arg_count * sizeof(made->args[0]));
+    } *made;
+    unsigned count = kernel->info.arg_count;
+
+    made = calloc(1, sizeof(*made) + count * sizeof(made->args[0]));
 
     if (!made)
         return NULL;
-    for (unsigned i = 0; i < arg_count; i++) {
+    for (unsigned i = 0; i < count; i++) {
         struct hdi_check_arg *to = &made->args[i];
-        const struct hd_arg *from = &args[i];
+        const struct hdi_bound *from = &bound[i];
         to->name = kernel->args[i].shown.name;
-        to->writable = hdi_kernel_may_write(&kernel->args[i].shown);
+        to->writable = from->writes;
         to->constant = kernel->args[i].shown.kind == HD_ARG_CONSTANT;
+        to->memory = from->address;
+        to->size = to->memory ? from->size : 0;
         if (from->is == HD_IS_LOCAL) {
             to->local = true;
-            to->memory = (char *)(uintptr_t)local_offsets[i];
             to->size = from->size;
-        } else if (from->is == HD_IS_BUFFER && from->buffer) {
-            to->memory = (char *)from->buffer->address + from->offset;
-            to->size = from->buffer->size - from->offset;
-        } else if (from->is == HD_IS_IMAGE) {
+        } else if (from->image) {
             describe_image(to, from->image);
             made->launch.has_images = true;
         } else if (from->is == HD_IS_VALUE) {
@@ -58,7 +55,7 @@ struct hdi_check_launch *hdi_launch_describe(const struct hd_kernel *kernel,
     }
     made->launch.kernel = kernel->info.name;
     made->launch.args = made->args;
-    made->launch.arg_count = arg_count;
+    made->launch.arg_count = count;
     return &made->launch;
 }
 

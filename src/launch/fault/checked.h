@@ -3,15 +3,13 @@
 #define HDI_LAUNCH_FAULT_CHECKED_H
 
 #include "backend/checks.h"
-#include "heddle/kernel.h"
+#include "launch/args/bound.h"
 
 // Where the arguments point to, or lie in `packed`; for free(). NULL: no
 // memory.
-struct hdi_check_launch *hdi_launch_describe(const struct hd_kernel *kernel,
-                                             const struct hd_arg *args,
-                                             unsigned arg_count,
-                                             const uint64_t *local_offsets,
-                                             const unsigned char *packed);
+struct hdi_check_launch *hdi_checked_describe(const struct hd_kernel *kernel,
+                                              const struct hdi_bound *bound,
+                                              const unsigned char *packed);
 
 // What a launch that runs screened may write, as it is before. NULL: no memory,
 // or what may be written is another argument's too; then it is not screened.

@@ -4,8 +4,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "launch/memory/plan.h"
-
 enum {
     NULL_ZONE = 64 << 10, // what a null pointer and an index reach [bytes]
     NEAR = 1 << 30        // what is further off has missed nothing [bytes]
@@ -78,24 +76,24 @@ static const struct hdi_kernel_arg *local_arg(const struct hd_kernel *kernel,
     return found;
 }
 
-static uint64_t begin_of(const struct hd_kernel *kernel, unsigned index,
-                         const struct hd_buffer *buffer)
+// The buffer's first byte, where the kernel finds it.
+static uint64_t begin_of(const struct hdi_bound *b)
 {
-    return (uint64_t)(uintptr_t)hdi_plan_address(kernel, index, buffer);
+    return (uint64_t)(uintptr_t)(b->address - b->offset);
 }
 
 static struct nearest find(const struct hdi_fault *fault,
                            const struct hd_kernel *kernel,
-                           const struct hd_arg *args)
+                           const struct hdi_bound *bound)
 {
     struct nearest n = {.distance = UINT64_MAX};
 
     for (unsigned i = 0; i < kernel->info.arg_count; i++) {
-        if (args[i].is != HD_IS_BUFFER || !args[i].buffer)
+        const struct hdi_bound *b = &bound[i];
+        if (b->is != HD_IS_BUFFER || !b->buffer)
             continue;
-        const struct hd_buffer *b = args[i].buffer;
         struct nearest buffer = {
-            .block = {begin_of(kernel, i, b), b->size},
+            .block = {begin_of(b), b->buffer->size},
             .arg = &kernel->args[i],
             .index = i,
             .is_buffer = true,
@@ -121,11 +119,11 @@ static struct nearest find(const struct hdi_fault *fault,
 }
 
 static void put_null(struct writer *w, const struct hd_kernel *kernel,
-                     const struct hd_arg *args)
+                     const struct hdi_bound *bound)
 {
     put(w, ", a null pointer");
     for (unsigned i = 0; i < kernel->info.arg_count; i++)
-        if (args[i].is == HD_IS_BUFFER && !args[i].buffer) {
+        if (bound[i].is == HD_IS_BUFFER && !bound[i].buffer) {
             put(w, " as is argument %u, '%s'", i, kernel->args[i].shown.name);
             return;
         }
@@ -134,13 +132,13 @@ static void put_null(struct writer *w, const struct hd_kernel *kernel,
 // What is inside of a buffer faults in its view, or where it is sealed: seal.h.
 static void put_sealed(struct writer *w, const struct hdi_fault *fault,
                        const struct nearest *n, const struct hd_kernel *kernel,
-                       const struct hd_arg *args)
+                       const struct hdi_bound *bound)
 {
     put(w, ", byte %" PRIu64 " of the buffer of %" PRIu64 " bytes",
         fault->address - n->block.begin, n->block.bytes);
     for (unsigned i = 0; i < kernel->info.arg_count; i++)
-        if (kernel->args[i].shown.kind == HD_ARG_CONSTANT && args[i].buffer &&
-            begin_of(kernel, i, args[i].buffer) == n->block.begin) {
+        if (kernel->args[i].shown.kind == HD_ARG_CONSTANT && bound[i].buffer &&
+            begin_of(&bound[i]) == n->block.begin) {
             put(w, ": constant argument %u, '%s', is read-only", i,
                 kernel->args[i].shown.name);
             return;
@@ -152,12 +150,13 @@ static void put_sealed(struct writer *w, const struct hdi_fault *fault,
 }
 
 static void put_place(struct writer *w, const struct hdi_fault *fault,
-                      const struct hd_kernel *kernel, const struct hd_arg *args)
+                      const struct hd_kernel *kernel,
+                      const struct hdi_bound *bound)
 {
-    struct nearest n = find(fault, kernel, args);
+    struct nearest n = find(fault, kernel, bound);
 
     if (fault->address < NULL_ZONE) {
-        put_null(w, kernel, args);
+        put_null(w, kernel, bound);
         return;
     }
     if (fault->constant) {
@@ -171,7 +170,7 @@ static void put_place(struct writer *w, const struct hdi_fault *fault,
     bool inside = n.distance == 0 && !n.before &&
                   fault->address < n.block.begin + n.block.bytes;
     if (inside && n.is_buffer && fault->access != HDI_FAULT_READS) {
-        put_sealed(w, fault, &n, kernel, args);
+        put_sealed(w, fault, &n, kernel, bound);
         return;
     }
     if (n.before)
@@ -202,7 +201,8 @@ static void put_who(struct writer *w, const struct hdi_fault *fault)
 }
 
 static void put_deed(struct writer *w, const struct hdi_fault *fault,
-                     const struct hd_kernel *kernel, const struct hd_arg *args)
+                     const struct hd_kernel *kernel,
+                     const struct hdi_bound *bound)
 {
     static const char *const access[] = {"touches", "reads", "writes"};
 
@@ -223,20 +223,20 @@ static void put_deed(struct writer *w, const struct hdi_fault *fault,
         return;
     }
     put(w, "0x%" PRIx64, fault->address);
-    put_place(w, fault, kernel, args);
+    put_place(w, fault, kernel, bound);
 }
 
 void hdi_fault_describe(const struct hdi_fault *fault,
                         const struct hd_kernel *kernel,
-                        const struct hd_arg *args, const char *hint, char *text,
-                        size_t size)
+                        const struct hdi_bound *bound, const char *hint,
+                        char *text, size_t size)
 {
     struct writer w = {text, size, 0};
 
     if (fault->line > 0)
         put(&w, "%s:%u: ", fault->file, fault->line);
     put_who(&w, fault);
-    put_deed(&w, fault, kernel, args);
+    put_deed(&w, fault, kernel, bound);
     if (hint)
         put(&w, "; %s", hint);
 }

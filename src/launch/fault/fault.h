@@ -5,12 +5,13 @@
 
 #include <stddef.h>
 
+#include "launch/args/bound.h"
 #include "launch/launch.h"
 
 // The arguments are those of the launch. `hint` is added; optional.
 void hdi_fault_describe(const struct hdi_fault *fault,
                         const struct hd_kernel *kernel,
-                        const struct hd_arg *args, const char *hint, char *text,
-                        size_t size);
+                        const struct hdi_bound *bound, const char *hint,
+                        char *text, size_t size);
 
 #endif

@@ -255,9 +255,11 @@ static void *mix(void *data)
         int64_t at = -(1ll << 33);
         struct hd_arg args[] = {HD_BUFFER(pair.a), HD_BUFFER(pair.b),
                                 HD_VALUE(at)};
-        CHECK(hdi_launch(rig->launcher, store, &range, args, 3, NULL,
+        CHECK(hdi_launch(rig->launcher,
+                         &(struct hdi_request){store, &range, args, 3}, NULL,
                          HD_PRIORITY_NORMAL, &e) == HD_EFAULT);
-        CHECK(hdi_launch(rig->launcher, fine, &range, args, 3, NULL,
+        CHECK(hdi_launch(rig->launcher,
+                         &(struct hdi_request){fine, &range, args, 3}, NULL,
                          HD_PRIORITY_NORMAL, &e) == HD_OK);
         for (int k = 0; k < ITEMS; k++)
             CHECK(((int *)hd_buffer_host(pair.b))[k] == k);

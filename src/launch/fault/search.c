@@ -7,7 +7,6 @@
 
 #include "base/memory.h"
 #include "launch/memory/image.h"
-#include "launch/memory/plan.h"
 
 enum {
     LEAST_COPIED = 256 << 20, // that may be, however little is free [bytes]
@@ -17,8 +16,10 @@ enum {
 // What the kernel takes, its written buffers replaced by copies; and where each
 // began.
 struct again {
+    struct hdi_launcher *launcher;
     const struct hd_kernel *kernel;
     unsigned count;
+    const struct hdi_bound *bound; // of the launch that failed
     struct hd_arg *args;
     struct hd_buffer *copies; // per argument that is the first with its buffer
     struct hd_image *images;  // per argument that has its texels in a copy
@@ -26,78 +27,88 @@ struct again {
     struct hdi_search *search;
 };
 
-// The buffer that an argument is, or that its texels are in; NULL: none.
-static const struct hd_buffer *memory_of(const struct hd_arg *arg)
+// The first byte of the buffer that it is, or has its texels in.
+static char *begin_of(const struct hdi_bound *b)
 {
-    return arg->is == HD_IS_BUFFER  ? arg->buffer
-           : arg->is == HD_IS_IMAGE ? arg->image->params.buffer
-                                    : NULL;
+    return b->address - b->offset;
 }
 
 static void replace(struct again *again, unsigned index, struct hd_buffer *to)
 {
+    const struct hdi_bound *b = &again->bound[index];
     struct hd_arg *arg = &again->args[index];
 
-    if (arg->is == HD_IS_BUFFER) {
+    if (!b->image) {
         arg->buffer = to;
         return;
     }
-    const char *from = arg->image->params.buffer->address;
     struct hd_image *image = &again->images[index];
-    *image = *arg->image;
-    image->shown.texels = (unsigned char *)to->address +
-                          ((const char *)image->shown.texels - from);
+    *image = *b->image;
+    image->self = image;
+    image->shown.texels = (unsigned char *)to->address + b->offset;
     image->params.buffer = to;
     arg->image = image;
 }
 
 // Texels are touched in ways that are not looked at.
-static bool has_texels(const struct again *again, const struct hd_arg *args,
+static bool has_texels(const struct again *again,
                        const struct hd_buffer *buffer)
 {
     for (unsigned i = 0; i < again->count; i++)
-        if (args[i].is == HD_IS_IMAGE && memory_of(&args[i]) == buffer)
+        if (again->bound[i].image && again->bound[i].buffer == buffer)
             return true;
     return false;
 }
 
-static bool copy_all(struct hdi_search *search, void *to,
-                     const struct hd_buffer *from)
+static bool copy_all(struct hdi_search *search, void *to, const void *from,
+                     uint64_t size)
 {
-    if (from->size > search->left)
+    if (size > search->left)
         return false;
-    search->left -= from->size;
-    memcpy(to, from->address, from->size);
+    search->left -= size;
+    memcpy(to, from, size);
     return true;
+}
+
+static bool is_copied(const struct again *again, unsigned index)
+{
+    for (unsigned i = 0; i < index; i++)
+        if (again->copies[i].address &&
+            again->bound[i].buffer == again->bound[index].buffer)
+            return true;
+    return false;
 }
 
 // All arguments with one buffer share its copy. Huge pages would be more than
 // what is touched.
-static bool copy(struct again *again, const struct hd_arg *args, unsigned index)
+static bool copy(struct again *again, unsigned index)
 {
-    const struct hd_buffer *from = memory_of(&args[index]);
+    const struct hdi_bound *b = &again->bound[index];
     struct hdi_search_copy *pieces = &again->search->copies[index];
     struct hd_buffer *to = &again->copies[index];
+    uint64_t size = b->buffer->size;
 
-    if (memory_of(&again->args[index]) != from)
+    if (is_copied(again, index))
         return true;
-    *to = (struct hd_buffer){.launcher = from->launcher,
-                             .address = hdi_map(from->size),
-                             .size = from->size,
+    *to = (struct hd_buffer){.self = to,
+                             .launcher = again->launcher,
+                             .address = hdi_map(size),
+                             .size = size,
+                             .borrowed = true,
                              .lock = PTHREAD_MUTEX_INITIALIZER};
     if (!to->address)
         return false;
-    madvise(to->address, from->size, MADV_NOHUGEPAGE);
+    madvise(to->address, size, MADV_NOHUGEPAGE);
     for (unsigned i = 0; i < again->count; i++)
-        if (memory_of(&args[i]) == from)
+        if (again->bound[i].buffer == b->buffer)
             replace(again, i, to);
-    if (has_texels(again, args, from))
-        return copy_all(again->search, to->address, from);
+    if (has_texels(again, b->buffer))
+        return copy_all(again->search, to->address, begin_of(b), size);
     *pieces = (struct hdi_search_copy){
         .to = to->address,
-        .from = from->address,
-        .size = from->size,
-        .made = calloc(from->size / HDI_SEARCH_PIECE + 1, sizeof(bool))};
+        .from = begin_of(b),
+        .size = size,
+        .made = calloc(size / HDI_SEARCH_PIECE + 1, sizeof(bool))};
     return pieces->made != NULL;
 }
 
@@ -110,17 +121,7 @@ static uint64_t most_copied(void)
     return half > LEAST_COPIED ? half : LEAST_COPIED;
 }
 
-static const char *begin_of(const struct hd_kernel *kernel, unsigned index,
-                            const struct hd_arg *arg)
-{
-    return arg->is == HD_IS_IMAGE
-               ? (const char *)arg->image->shown.texels
-               : hdi_plan_address(kernel, index, arg->buffer) + arg->offset;
-}
-
-// `kernel` is what has failed.
-static bool make(struct again *again, const struct hd_kernel *kernel,
-                 const struct hd_arg *args)
+static bool make(struct again *again)
 {
     struct hdi_search *search = again->search;
 
@@ -135,13 +136,12 @@ static bool make(struct again *again, const struct hd_kernel *kernel,
     search->were = again->were;
     search->copy_count = again->count;
     search->left = most_copied();
-    memcpy(again->args, args, again->count * sizeof(*args));
+    hdi_bound_give(again->bound, again->count, again->args);
     for (unsigned i = 0; i < again->count; i++) {
-        if (!memory_of(&args[i]))
+        if (!again->bound[i].buffer)
             continue;
-        again->were[i] = (uint64_t)(uintptr_t)begin_of(kernel, i, &args[i]);
-        if (hdi_kernel_may_write(&again->kernel->args[i].shown) &&
-            !copy(again, args, i))
+        again->were[i] = (uint64_t)(uintptr_t)again->bound[i].address;
+        if (again->bound[i].writes && !copy(again, i))
             return false;
     }
     return true;
@@ -163,14 +163,17 @@ static void clear(struct again *again)
 const char *hdi_search_run(struct hdi_launcher *launcher,
                            const struct hd_kernel *kernel,
                            const struct hdi_frame *frame,
-                           const struct hd_arg *args,
+                           const struct hdi_bound *bound,
                            const struct hdi_terms *terms,
                            struct hdi_fault *fault)
 {
     static const char starved[] = "the work-item is not named, for want of "
                                   "memory to run the work-groups again";
     struct hdi_search search = {.fault = fault};
-    struct again again = {.count = kernel->info.arg_count, .search = &search};
+    struct again again = {.launcher = launcher,
+                          .count = kernel->info.arg_count,
+                          .bound = bound,
+                          .search = &search};
     struct hdi_terms once = *terms;
     struct hd_range range = {.dims = frame->dims};
     struct hd_error error;
@@ -182,7 +185,7 @@ const char *hdi_search_run(struct hdi_launcher *launcher,
     again.kernel = hdi_kernel_checked(kernel, &why);
     if (!again.kernel)
         return why;
-    if (!make(&again, kernel, args)) {
+    if (!make(&again)) {
         clear(&again);
         return starved;
     }
@@ -199,8 +202,10 @@ const char *hdi_search_run(struct hdi_launcher *launcher,
     once.tasks = false;
     once.time_limit = TIME_LIMIT;
     once.place = (struct hdi_place){.kind = HD_ANYWHERE};
-    hdi_launch_with(launcher, again.kernel, &range, again.args, again.count,
-                    &once, &error);
+    hdi_launch_with(
+        launcher,
+        &(struct hdi_request){again.kernel, &range, again.args, again.count},
+        &once, &error);
     clear(&again);
     if (!search.found)
         return search.starved ? starved

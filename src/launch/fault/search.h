@@ -5,6 +5,7 @@
 #define HDI_LAUNCH_FAULT_SEARCH_H
 
 #include "backend/checks.h"
+#include "launch/args/bound.h"
 #include "launch/box.h"
 #include "launch/launch.h"
 
@@ -15,7 +16,7 @@
 const char *hdi_search_run(struct hdi_launcher *launcher,
                            const struct hd_kernel *kernel,
                            const struct hdi_frame *frame,
-                           const struct hd_arg *args,
+                           const struct hdi_bound *bound,
                            const struct hdi_terms *terms,
                            struct hdi_fault *fault);
 

@@ -55,7 +55,8 @@ static void a_kernel_that_paints_is_attributed(struct rig *rig)
         {.is = HD_IS_BUFFER, .buffer = pair.b, .offset = 16},
         HD_VALUE(at),
         HD_IMAGE(to)};
-    CHECK_FAILS(hdi_launch_with(rig->launcher, kernel, &range, args, 4,
+    CHECK_FAILS(hdi_launch_with(rig->launcher,
+                                &(struct hdi_request){kernel, &range, args, 4},
                                 &(struct hdi_terms){0}, &error),
                 HD_EFAULT, error,
                 "rig.cl:29: work-item (101, 0, 0) of work-group (1, 0, 0)");

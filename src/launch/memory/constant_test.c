@@ -54,8 +54,11 @@ static struct hd_buffer *make_buffer(struct rig *rig, uint64_t size)
 static hd_status with_constant(struct rig *rig, const char *name,
                                const struct hd_arg *args)
 {
-    return hdi_launch_with(rig->launcher, hd_program_find(rig->program, name),
-                           &range, args, 4, &(struct hdi_terms){0}, &error);
+    return hdi_launch_with(
+        rig->launcher,
+        &(struct hdi_request){hd_program_find(rig->program, name), &range, args,
+                              4},
+        &(struct hdi_terms){0}, &error);
 }
 
 static hd_status stamp(struct rig *rig, const struct pair *pair,
@@ -226,8 +229,10 @@ static void *hold(void *data)
                                   HD_VALUE(at), HD_BUFFER(h->constant)};
 
     h->status =
-        hdi_launch(h->rig->launcher, hd_program_find(h->rig->program, "hold"),
-                   &one, args, 4, NULL, HD_PRIORITY_NORMAL, &e);
+        hdi_launch(h->rig->launcher,
+                   &(struct hdi_request){
+                       hd_program_find(h->rig->program, "hold"), &one, args, 4},
+                   NULL, HD_PRIORITY_NORMAL, &e);
     return NULL;
 }
 

@@ -324,6 +324,7 @@ hd_status hdi_image_create(struct hdi_launcher *launcher,
     struct hd_image *i = calloc(1, sizeof(*i));
     if (!i)
         return hdi_fail(error, HD_ENOMEM, "no memory for an image");
+    i->self = i;
     i->launcher = launcher;
     atomic_init(&i->holders, 1);
     i->params = *params;

@@ -4,9 +4,10 @@
 
 #include "heddle/image.h"
 #include "kernel/image.h"
-#include "launch/launch.h"
+#include "launch/memory/buffer.h"
 
 struct hd_image {
+    struct hd_image *self;  // as a buffer's
     struct hdi_image shown; // what kernels get a pointer to
     struct hd_image_params params;
     uint64_t size;       // from the first texel to the end of the last [bytes]

@@ -32,7 +32,8 @@ static struct hd_buffer *make(struct hdi_launcher *launcher, void *address,
     struct hd_buffer *b = malloc(sizeof(*b));
 
     if (b)
-        *b = (struct hd_buffer){.launcher = launcher,
+        *b = (struct hd_buffer){.self = b,
+                                .launcher = launcher,
                                 .address = address,
                                 .size = size,
                                 .lock = PTHREAD_MUTEX_INITIALIZER,

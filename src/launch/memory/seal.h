@@ -5,13 +5,11 @@
 #ifndef HDI_LAUNCH_MEMORY_SEAL_H
 #define HDI_LAUNCH_MEMORY_SEAL_H
 
-#include "launch/launch.h"
+#include "launch/memory/buffer.h"
 
-// A launch with these arguments begins and ends. Any thread.
-void hdi_seal_begin(const struct hdi_launcher *launcher,
-                    const struct hd_kernel *kernel, const struct hd_arg *args);
-void hdi_seal_end(const struct hdi_launcher *launcher,
-                  const struct hd_kernel *kernel, const struct hd_arg *args);
+// So many launches more, or fewer, that have the buffer as a constant, and that
+// may write it. Any thread.
+void hdi_seal_count(struct hd_buffer *buffer, int readers, int writers);
 
 // The host writes a buffer. Any thread.
 void hdi_seal_lift(struct hd_buffer *buffer);

@@ -9,7 +9,6 @@
 #define HDI_LAUNCH_MEMORY_SPREAD_H
 
 #include "launch/memory/buffer.h"
-#include "launch/memory/plan.h"
 
 enum hdi_use {
     HDI_USE_READ,
@@ -32,38 +31,11 @@ hd_status hdi_spread_use_home(const struct hd_buffer *buffer, uint64_t offset,
                               uint64_t size, enum hdi_use use,
                               struct hd_error *error);
 
-// Arguments as a launch on the launcher's device gets them.
-struct hdi_spread_args {
-    struct hd_arg *args;
-    struct hd_buffer *twins; // that they point to
-};
-
-// Prepare the arguments for a launch there, or the part of it (optional): what
-// it may touch of buffers, by the kernel's footprint, is valid there. On
-// success, hdi_spread_end() after the launch.
-hd_status hdi_spread_begin(struct hdi_launcher *launcher,
-                           const struct hd_kernel *kernel,
-                           const struct hdi_plan *plan,
-                           const struct hdi_box *part,
-                           const struct hd_arg *args, unsigned arg_count,
-                           struct hdi_spread_args *spread,
-                           struct hd_error *error);
-void hdi_spread_end(struct hdi_spread_args *spread);
-
-// How much it would copy [bytes].
-uint64_t hdi_spread_missing(struct hdi_launcher *launcher,
-                            const struct hd_kernel *kernel,
-                            const struct hdi_plan *plan,
-                            const struct hdi_box *part,
-                            const struct hd_arg *args, unsigned arg_count);
-
-// Whether neither of two parts of a launch writes what the other reads or
-// writes, so that they can run on two devices. Then the same is true of all
-// parts of these.
-bool hdi_spread_is_apart(const struct hd_kernel *kernel,
-                         const struct hdi_plan *plan, const struct hdi_box *one,
-                         const struct hdi_box *other, const struct hd_arg *args,
-                         unsigned arg_count);
+// How many bytes of a root, from `begin` to `end`, are not valid on the
+// launcher's device.
+uint64_t hdi_spread_missing(const struct hd_buffer *root,
+                            const struct hdi_launcher *launcher, uint64_t begin,
+                            uint64_t end);
 
 // The buffer goes; only its holder is left.
 void hdi_spread_destroy(struct hd_buffer *root);

@@ -20,7 +20,7 @@ enum {
 };
 
 struct chosen {
-    struct hdi_launch *launch;
+    struct hdi_flight *launch;
     pthread_mutex_t lock; // of what is left
     struct hdi_box rest[MAX_REST];
     unsigned rest_count;
@@ -48,7 +48,7 @@ static bool take_leaf(struct chosen *c, struct hdi_box *box)
 static void sit(struct hd_worker *worker, struct hd_job *job)
 {
     const struct seat *seat = (const struct seat *)(const void *)job;
-    struct hdi_launch *launch = seat->chosen->launch;
+    struct hdi_flight *launch = seat->chosen->launch;
     struct hdi_box box;
 
     while (hdi_leaf_goes_on(launch) && take_leaf(seat->chosen, &box))
@@ -83,7 +83,7 @@ static hd_status seat_nearest(struct hd_pool *pool, struct seat *seats,
     return HD_OK;
 }
 
-void hdi_chosen_run(struct hdi_launch *launch)
+void hdi_chosen_run(struct hdi_flight *launch)
 {
     struct hd_pool *pool = launch->launcher->pool;
     struct chosen chosen = {.launch = launch,

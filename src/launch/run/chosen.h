@@ -2,7 +2,7 @@
 #ifndef HDI_LAUNCH_RUN_CHOSEN_H
 #define HDI_LAUNCH_RUN_CHOSEN_H
 
-#include "launch/run/launching.h"
+#include "launch/run/flight.h"
 
 // Whether the launch may have these workers. HD_EINVAL, HD_ENOTSUP.
 hd_status hdi_chosen_check(const struct hdi_launcher *launcher,
@@ -12,6 +12,6 @@ hd_status hdi_chosen_check(const struct hdi_launcher *launcher,
 
 // Run all of it and wait; any thread. Each of the workers takes leaves until
 // there are no more.
-void hdi_chosen_run(struct hdi_launch *launch);
+void hdi_chosen_run(struct hdi_flight *launch);
 
 #endif

@@ -73,8 +73,11 @@ static hd_status launch(struct rig *rig, const char *kernel, uint64_t items,
     memset(hd_buffer_host(visits), 0, ITEMS * sizeof(uint32_t));
     memset(hd_buffer_host(now), 0, 3 * sizeof(uint32_t));
     count(rig, counters);
-    return hdi_launch_with(rig->launcher, hd_program_find(rig->program, kernel),
-                           &range, args, 3, terms, &error);
+    return hdi_launch_with(
+        rig->launcher,
+        &(struct hdi_request){hd_program_find(rig->program, kernel), &range,
+                              args, 3},
+        terms, &error);
 }
 
 static void check_visits(uint64_t items, uint32_t value)

@@ -53,7 +53,7 @@ uint64_t hdi_cutoff_hand_over(const struct hdi_launcher *launcher)
     return 2 * atomic_load_explicit(&launcher->giving, memory_order_relaxed);
 }
 
-double hdi_cutoff_time(const struct hdi_launch *launch, uint64_t groups)
+double hdi_cutoff_time(const struct hdi_flight *launch, uint64_t groups)
 {
     uint64_t item = atomic_load_explicit(&launch->kernel->learned->item_time,
                                          memory_order_relaxed);
@@ -62,7 +62,7 @@ double hdi_cutoff_time(const struct hdi_launch *launch, uint64_t groups)
            (double)groups;
 }
 
-static double leaf_time(const struct hdi_launch *launch)
+static double leaf_time(const struct hdi_flight *launch)
 {
     const struct hdi_launcher *launcher = launch->launcher;
     uint64_t overhead = 2 * launcher->division; // two forks per leaf
@@ -73,7 +73,7 @@ static double leaf_time(const struct hdi_launch *launch)
     return time < MIN_TIME ? MIN_TIME : time > MAX_TIME ? MAX_TIME : time;
 }
 
-static uint64_t most_groups(const struct hdi_launch *launch)
+static uint64_t most_groups(const struct hdi_flight *launch)
 {
     uint64_t groups = hdi_box_groups(&launch->box);
     uint64_t leaves =
@@ -91,7 +91,7 @@ static uint64_t most_groups(const struct hdi_launch *launch)
     return wanted < 1 ? 1 : (uint64_t)wanted;
 }
 
-void hdi_cutoff_set(struct hdi_launch *launch, const struct hdi_terms *terms)
+void hdi_cutoff_set(struct hdi_flight *launch, const struct hdi_terms *terms)
 {
     if (terms->search || hdi_leaf_is_grid(launch->kernel)) {
         launch->cutoff = UINT64_MAX;
@@ -108,14 +108,14 @@ void hdi_cutoff_set(struct hdi_launch *launch, const struct hdi_terms *terms)
                      hdi_cutoff_time(launch, 1) == 0;
 }
 
-uint64_t hdi_cutoff_now(const struct hdi_launch *launch)
+uint64_t hdi_cutoff_now(const struct hdi_flight *launch)
 {
     if (!launch->learns)
         return launch->cutoff;
     return hdi_cutoff_time(launch, 1) == 0 ? 1 : most_groups(launch);
 }
 
-bool hdi_cutoff_met(const struct hdi_launch *launch, const struct hdi_box *box)
+bool hdi_cutoff_met(const struct hdi_flight *launch, const struct hdi_box *box)
 {
     struct hd_piece piece = {.groups = hdi_box_groups(box)};
 

@@ -18,7 +18,7 @@
 #ifndef HDI_LAUNCH_RUN_CUTOFF_H
 #define HDI_LAUNCH_RUN_CUTOFF_H
 
-#include "launch/run/launching.h"
+#include "launch/run/flight.h"
 
 // Measure what division costs.
 hd_status hdi_cutoff_measure(struct hdi_launcher *launcher,
@@ -31,17 +31,17 @@ void hdi_cutoff_learn(struct hdi_launcher *launcher, uint64_t time);
 uint64_t hdi_cutoff_hand_over(const struct hdi_launcher *launcher);
 
 // Of a launch whose box is all of it.
-void hdi_cutoff_set(struct hdi_launch *launch, const struct hdi_terms *terms);
+void hdi_cutoff_set(struct hdi_flight *launch, const struct hdi_terms *terms);
 
 // Most groups of a leaf now, by the model. While nobody knows how long a group
 // takes that is one if the launch learns, so that another launch waits for no
 // more than that.
-uint64_t hdi_cutoff_now(const struct hdi_launch *launch);
+uint64_t hdi_cutoff_now(const struct hdi_flight *launch);
 
 // Whether the box is a leaf.
-bool hdi_cutoff_met(const struct hdi_launch *launch, const struct hdi_box *box);
+bool hdi_cutoff_met(const struct hdi_flight *launch, const struct hdi_box *box);
 
 // What the groups take, by what was measured of the kernel [ns]; 0: not known.
-double hdi_cutoff_time(const struct hdi_launch *launch, uint64_t groups);
+double hdi_cutoff_time(const struct hdi_flight *launch, uint64_t groups);
 
 #endif

@@ -106,9 +106,10 @@ static void launch(struct rig *rig, const struct hd_kernel *kernel,
     CHECK_OK(hdi_buffer_create(rig->launcher, groups * 4, &visits, &error),
              error);
     const struct hd_arg args[] = {HD_BUFFER(visits)};
-    CHECK_OK(
-        hdi_launch_with(rig->launcher, kernel, &range, args, 1, &terms, &error),
-        error);
+    CHECK_OK(hdi_launch_with(rig->launcher,
+                             &(struct hdi_request){kernel, &range, args, 1},
+                             &terms, &error),
+             error);
     const uint32_t *visit = hd_buffer_host(visits);
     for (uint64_t i = 0; i < groups; i++)
         CHECK(visit[i] == 1);
@@ -368,8 +369,10 @@ static void nobody_is_asked_about_what_is_cancelled(void)
 
     seen.count = 0;
     seen.rig = &rig;
-    CHECK(hdi_launch_with(rig.launcher, kernel_of(&rig, "visit"), &range, args,
-                          1, &terms, &error) == HD_ECANCELED);
+    CHECK(hdi_launch_with(
+              rig.launcher,
+              &(struct hdi_request){kernel_of(&rig, "visit"), &range, args, 1},
+              &terms, &error) == HD_ECANCELED);
     expect(steps, 2);
     rig_tear_down(&rig);
 }

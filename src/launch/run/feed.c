@@ -46,7 +46,7 @@ void hdi_feed_destroy(struct hdi_feed *feed)
 // The next piece of at most so many groups, or of one. It is cut across the
 // slowest axis that has several; of the others whole rows are left, so that
 // there is one box per axis at most.
-static struct hdi_box cut(struct hdi_launch *launch, uint64_t most)
+static struct hdi_box cut(struct hdi_flight *launch, uint64_t most)
 {
     for (;;) {
         struct hdi_box *top = &launch->rest[launch->rest_count - 1];
@@ -70,7 +70,7 @@ static struct hdi_box cut(struct hdi_launch *launch, uint64_t most)
 
 // The attached unit with room that holds the fewest leaves; `any`: one is
 // there.
-static struct hdi_port *choose(const struct hdi_launch *launch, bool *any)
+static struct hdi_port *choose(const struct hdi_flight *launch, bool *any)
 {
     const struct hdi_launcher *l = launch->launcher;
     struct hdi_port *best = NULL;
@@ -92,7 +92,7 @@ static struct hdi_port *choose(const struct hdi_launch *launch, bool *any)
     return best;
 }
 
-bool hdi_feed_wants(const struct hdi_launch *launch)
+bool hdi_feed_wants(const struct hdi_flight *launch)
 {
     uint64_t groups = hdi_box_groups(&launch->box);
     bool any = false;
@@ -105,7 +105,7 @@ bool hdi_feed_wants(const struct hdi_launch *launch)
 }
 
 // Give units what they have room for. True: nothing is left of the launch.
-static bool feed_one(struct hd_worker *worker, struct hdi_launch *launch)
+static bool feed_one(struct hd_worker *worker, struct hdi_flight *launch)
 {
     struct hdi_port *port;
     bool any;
@@ -130,9 +130,9 @@ static bool feed_one(struct hd_worker *worker, struct hdi_launch *launch)
     return true;
 }
 
-void hdi_feed_leave(struct hd_worker *worker, struct hdi_launch *launch)
+void hdi_feed_leave(struct hd_worker *worker, struct hdi_flight *launch)
 {
-    void (*finish)(struct hd_worker *, struct hdi_launch *) = launch->finish;
+    void (*finish)(struct hd_worker *, struct hdi_flight *) = launch->finish;
     struct hdi_feed *feed = launch->launcher->feed;
 
     if (atomic_fetch_sub_explicit(&launch->held, 1, memory_order_acq_rel) > 1 ||
@@ -145,10 +145,10 @@ void hdi_feed_leave(struct hd_worker *worker, struct hdi_launch *launch)
 }
 
 // The oldest, which is the caller's then; or NULL.
-static struct hdi_launch *take(struct hdi_feed *feed)
+static struct hdi_flight *take(struct hdi_feed *feed)
 {
     pthread_mutex_lock(&feed->lock);
-    struct hdi_launch *launch = feed->first;
+    struct hdi_flight *launch = feed->first;
     if (launch) {
         feed->first = launch->behind;
         if (!feed->first)
@@ -159,7 +159,7 @@ static struct hdi_launch *take(struct hdi_feed *feed)
 }
 
 // At the head again, it goes on as soon as there is room.
-static void put_back(struct hdi_feed *feed, struct hdi_launch *launch)
+static void put_back(struct hdi_feed *feed, struct hdi_flight *launch)
 {
     pthread_mutex_lock(&feed->lock);
     launch->behind = feed->first;
@@ -172,7 +172,7 @@ static void put_back(struct hdi_feed *feed, struct hdi_launch *launch)
 // Whether anything was given or ended.
 static bool feed_all(struct hd_worker *worker, struct hdi_feed *feed)
 {
-    struct hdi_launch *launch = take(feed);
+    struct hdi_flight *launch = take(feed);
     bool any = false;
 
     for (; launch; launch = take(feed)) {
@@ -242,9 +242,9 @@ static void tend(struct hd_worker *worker, struct hd_work *work,
         hd_submit_work(pool, &feed->tender);
 }
 
-void hdi_feed_start(struct hd_worker *worker, struct hdi_launch *launch,
+void hdi_feed_start(struct hd_worker *worker, struct hdi_flight *launch,
                     void (*finish)(struct hd_worker *worker,
-                                   struct hdi_launch *launch))
+                                   struct hdi_flight *launch))
 {
     struct hdi_feed *feed = launch->launcher->feed;
 

@@ -8,12 +8,12 @@
 #ifndef HDI_LAUNCH_RUN_FEED_H
 #define HDI_LAUNCH_RUN_FEED_H
 
-#include "launch/run/launching.h"
+#include "launch/run/flight.h"
 
 // Of a launcher.
 struct hdi_feed {
     pthread_mutex_t lock;
-    struct hdi_launch *first, **last; // with something to give, oldest first
+    struct hdi_flight *first, **last; // with something to give, oldest first
     unsigned under_way;               // launches
     bool tended;                      // the tender is submitted or runs
     unsigned idle;                    // turns that it found nothing in
@@ -26,15 +26,15 @@ struct hdi_feed *hdi_feed_create(struct hdi_launcher *launcher);
 void hdi_feed_destroy(struct hdi_feed *feed); // NULL is allowed
 
 // Whether units are for this launch, as it stands.
-bool hdi_feed_wants(const struct hdi_launch *launch);
+bool hdi_feed_wants(const struct hdi_flight *launch);
 
 // Start it. When its last leaf has ended, `finish` is called, once, on a
 // worker; it may be before this returns.
-void hdi_feed_start(struct hd_worker *worker, struct hdi_launch *launch,
+void hdi_feed_start(struct hd_worker *worker, struct hdi_flight *launch,
                     void (*finish)(struct hd_worker *worker,
-                                   struct hdi_launch *launch));
+                                   struct hdi_flight *launch));
 
 // A leaf of it has ended; the launch may be gone afterwards.
-void hdi_feed_leave(struct hd_worker *worker, struct hdi_launch *launch);
+void hdi_feed_leave(struct hd_worker *worker, struct hdi_flight *launch);
 
 #endif

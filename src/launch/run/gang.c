@@ -11,12 +11,12 @@
 #include "base/error.h"
 #include "launch/fault/search.h"
 #include "launch/fault/stop.h"
-#include "launch/run/launching.h"
+#include "launch/run/flight.h"
 #include "steal/worker.h"
 
 struct crew {
     struct hdi_launcher *launcher;
-    struct hdi_launch *members;
+    struct hdi_flight *members;
     unsigned count;
     const struct hdi_member *parts;
     struct hdi_place place;
@@ -24,7 +24,7 @@ struct crew {
 
 static void run_member(struct hd_worker *worker, unsigned rank, void *data)
 {
-    struct hdi_launch *member = &((struct crew *)data)->members[rank];
+    struct hdi_flight *member = &((struct crew *)data)->members[rank];
     if (hdi_leaf_goes_on(member))
         hdi_leaf_run_here(worker, member, &member->box);
 }
@@ -70,7 +70,7 @@ static bool choose_units(struct crew *crew, unsigned *chosen)
 }
 
 // Wait until the unit is ours and has nothing else to do.
-static bool reserve(struct hd_worker *worker, struct hdi_launch *member,
+static bool reserve(struct hd_worker *worker, struct hdi_flight *member,
                     struct hdi_port *port)
 {
     while (!hdi_port_reserve(port)) {
@@ -86,7 +86,7 @@ static bool reserve(struct hd_worker *worker, struct hdi_launch *member,
     return true;
 }
 
-static bool is_ready(struct hd_worker *worker, struct hdi_launch *member,
+static bool is_ready(struct hd_worker *worker, struct hdi_flight *member,
                      struct hdi_port *port)
 {
     while (atomic_load(&port->held) > 0) {
@@ -149,7 +149,7 @@ static hd_status run_crew(struct crew *crew, const struct hdi_terms *terms,
                           struct hd_error *error)
 {
     struct hdi_launcher *launcher = crew->launcher;
-    struct hdi_launch *lead = crew->members;
+    struct hdi_flight *lead = crew->members;
     struct hdi_fault fault;
     char text[HDI_FAILURE_SIZE];
     hd_status status = HD_OK;
@@ -157,27 +157,26 @@ static hd_status run_crew(struct crew *crew, const struct hdi_terms *terms,
     *text = '\0';
     lead->text = text;
     lead->fault = &fault;
-    if (hdi_launch_watch(launcher, lead)) {
+    if (hdi_flight_watch(launcher, lead)) {
         if (launcher->ports) {
             hd_pool_run(launcher->pool, run_on_units, crew);
         } else {
             const struct hd_gang gang = {crew->count, crew->place.kind,
-                                         crew->place.unit,
-                                         (struct hd_group *)terms->group};
+                                         crew->place.unit, terms->group};
             status = hd_pool_run_gang(launcher->pool, &gang, run_member, crew,
                                       error);
         }
-        hdi_launch_unwatch(launcher, lead);
+        hdi_flight_unwatch(launcher, lead);
     }
     if (lead->has_fault) {
-        const struct hdi_launch *failed = lead->failed;
+        const struct hdi_flight *failed = lead->failed;
         const char *hint =
             hdi_search_run(launcher, failed->kernel, &failed->chunk.frame,
-                           failed->args, terms, &fault);
-        hdi_fault_describe(&fault, failed->kernel, failed->args, hint, text,
+                           failed->bound, terms, &fault);
+        hdi_fault_describe(&fault, failed->kernel, failed->bound, hint, text,
                            HDI_FAILURE_SIZE);
     }
-    hd_status end = hdi_launch_explain(lead, error);
+    hd_status end = hdi_flight_explain(lead, error);
     return end != HD_OK ? end : status;
 }
 
@@ -190,23 +189,23 @@ static hd_status check_parts(const struct hdi_launcher *launcher,
         return hdi_fail(error, HD_EINVAL, "a gang has 1 to %d members, not %u",
                         HDI_GANG, count);
     for (unsigned i = 0; i < count; i++) {
-        if (parts[i].kernel->info.form == HD_FORM_CHECKED)
+        if (parts[i].request.kernel->info.form == HD_FORM_CHECKED)
             return hdi_fail(error, HD_ENOTSUP,
                             "kernel '%s' is built with -heddle-check, which no "
                             "member of a gang can be: launch it by itself",
-                            parts[i].kernel->info.name);
-        if (launcher->ports && hdi_leaf_is_grid(parts[i].kernel))
+                            parts[i].request.kernel->info.name);
+        if (launcher->ports && hdi_leaf_is_grid(parts[i].request.kernel))
             return hdi_fail(error, HD_ENOTSUP,
                             "kernel '%s' calls hd_grid_barrier() and runs on a "
                             "worker only, not on a unit",
-                            parts[i].kernel->info.name);
+                            parts[i].request.kernel->info.name);
         unsigned unit = place->kind == HD_ON_UNIT ? parts[i].unit : place->unit;
         if ((place->kind == HD_ON_UNIT ||
              (place->kind == HD_ON_MODULE_OF && launcher->ports)) &&
             unit >= launcher->port_count)
             return hdi_fail(error, HD_ENODEV,
                             "kernel '%s' is to run on unit %u; there are %u",
-                            parts[i].kernel->info.name, unit,
+                            parts[i].request.kernel->info.name, unit,
                             launcher->port_count);
         for (unsigned j = 0; place->kind == HD_ON_UNIT && j < i; j++)
             if (parts[j].unit == unit)
@@ -215,6 +214,13 @@ static hd_status check_parts(const struct hdi_launcher *launcher,
                                 unit);
     }
     return HD_OK;
+}
+
+static void end_member(struct hdi_flight *member)
+{
+    if (member->launcher->seals)
+        hdi_bound_seal(member->bound, member->kernel->info.arg_count, -1);
+    hdi_flight_free(member, NULL);
 }
 
 hd_status hdi_launch_gang(struct hdi_launcher *launcher,
@@ -231,20 +237,23 @@ hd_status hdi_launch_gang(struct hdi_launcher *launcher,
         return hdi_fail(error, HD_ENOMEM, "no memory for a gang of %u", count);
     for (unsigned i = 0; i < count && status == HD_OK; i++) {
         const struct hdi_member *p = &parts[i];
-        struct hdi_launch *member = &crew.members[crew.count];
-        uint64_t groups;
-        status =
-            hdi_launch_begin(launcher, p->kernel, p->range, p->args,
-                             p->arg_count, terms, NULL, member, &groups, error);
+        struct hdi_flight *member = &crew.members[crew.count];
+        struct hdi_plan plan;
+        status = hdi_flight_plan(launcher, &p->request, terms, &plan, error);
         if (status != HD_OK)
             break;
-        if (groups == 0) {
+        if (plan.groups == 0) {
             status = hdi_fail(error, HD_EINVAL,
                               "kernel '%s' has no work-items; a member of a "
                               "gang has some",
-                              p->kernel->info.name);
+                              p->request.kernel->info.name);
             break;
         }
+        status = hdi_flight_make(launcher, &p->request, terms, &plan, NULL,
+                                 member, error);
+        if (status != HD_OK)
+            break;
+        hdi_flight_open(member, terms, NULL, NULL);
         member->lead = crew.members;
         member->is_member = true;
         member->chunk.stop = &crew.members->stop.status;
@@ -255,7 +264,7 @@ hd_status hdi_launch_gang(struct hdi_launcher *launcher,
         status = run_crew(&crew, terms, error);
     }
     for (unsigned i = 0; i < crew.count; i++)
-        hdi_launch_end(&crew.members[i], NULL);
+        end_member(&crew.members[i]);
     free(crew.members);
     return status;
 }

@@ -10,7 +10,7 @@
 #include "backend/meeting.h"
 #include "base/clock.h"
 #include "launch/run/cutoff.h"
-#include "launch/run/launching.h"
+#include "launch/run/flight.h"
 #include "steal/worker.h"
 
 enum {
@@ -26,7 +26,7 @@ enum {
 static const uint32_t BEGUN = UINT32_C(1) << 31;
 
 struct grid {
-    struct hdi_launch *launch;
+    struct hdi_flight *launch;
     struct hdi_meeting meeting;
     _Atomic uint32_t members; // that have come, and BEGUN
 };
@@ -106,7 +106,7 @@ static void learn(struct hdi_learned *learned, bool is_shared, uint64_t time,
 }
 
 // As many as have enough to do, as far as that is known.
-static unsigned members_for(const struct hdi_launch *launch, double items)
+static unsigned members_for(const struct hdi_flight *launch, double items)
 {
     uint64_t groups = hdi_box_groups(&launch->box);
     uint64_t most = hd_pool_workers(launch->launcher->pool);
@@ -122,7 +122,7 @@ static unsigned members_for(const struct hdi_launch *launch, double items)
                                                                 : 1;
 }
 
-void hdi_grid_run(struct hd_worker *worker, struct hdi_launch *launch)
+void hdi_grid_run(struct hd_worker *worker, struct hdi_flight *launch)
 {
     struct grid grid = {.launch = launch, .members = 1};
     double items = (double)(hdi_box_groups(&launch->box) * launch->group_items);

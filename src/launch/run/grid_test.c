@@ -169,8 +169,10 @@ static void shift(const struct rig *rig, const struct hd_program *program,
     const struct hd_arg args[] = {HD_BUFFER(buffer), HD_VALUE(rounds)};
     const struct hd_range range = line(ITEMS, local);
 
-    CHECK_OK(hdi_launch(rig->launcher, find(program, "shift"), &range, args, 2,
-                        NULL, HD_PRIORITY_NORMAL, failure),
+    CHECK_OK(hdi_launch(
+                 rig->launcher,
+                 &(struct hdi_request){find(program, "shift"), &range, args, 2},
+                 NULL, HD_PRIORITY_NORMAL, failure),
              *failure);
     for (int i = 0; i < ITEMS; i++)
         CHECK(x[i] == (i + ROUNDS) % ITEMS);
@@ -197,8 +199,10 @@ static void memory_of_groups_stays(const struct rig *rig,
                                       HD_LOCAL(64 * sizeof(int))};
         const struct hd_range range = {
             2, {40, 25}, {sizes[s][0], sizes[s][1]}, {0}};
-        CHECK_OK(hdi_launch(rig->launcher, find(program, "sums"), &range, args,
-                            3, NULL, HD_PRIORITY_NORMAL, &error),
+        CHECK_OK(hdi_launch(rig->launcher,
+                            &(struct hdi_request){find(program, "sums"), &range,
+                                                  args, 3},
+                            NULL, HD_PRIORITY_NORMAL, &error),
                  error);
         for (int i = 0; i < ITEMS; i++)
             CHECK(x[i] == ITEMS * (ITEMS - 1) / 2);
@@ -215,8 +219,10 @@ static void sub_groups_stay(const struct rig *rig,
     const struct hd_arg args[] = {HD_BUFFER(buffer)};
     const struct hd_range range = line(ITEMS, 40);
 
-    CHECK_OK(hdi_launch(rig->launcher, find(program, "lanes"), &range, args, 1,
-                        NULL, HD_PRIORITY_NORMAL, &error),
+    CHECK_OK(hdi_launch(
+                 rig->launcher,
+                 &(struct hdi_request){find(program, "lanes"), &range, args, 1},
+                 NULL, HD_PRIORITY_NORMAL, &error),
              error);
     for (int i = 0; i < ITEMS; i++) {
         int first = i / 40 * 40 + i % 40 / 16 * 16;
@@ -268,8 +274,10 @@ static void workers_share_them(const struct rig *rig,
     // for many launches.
     for (uint64_t start = hdi_now();
          !shared && hdi_now() - start < 100000000000u;) {
-        CHECK_OK(hdi_launch(rig->launcher, find(program, "relay"), &range, args,
-                            2, NULL, HD_PRIORITY_NORMAL, &error),
+        CHECK_OK(hdi_launch(rig->launcher,
+                            &(struct hdi_request){find(program, "relay"),
+                                                  &range, args, 2},
+                            NULL, HD_PRIORITY_NORMAL, &error),
                  error);
         shared = count_workers(rig, before) >= 2;
         turns++;
@@ -296,8 +304,10 @@ static void *call(void *data)
 
     for (int i = 0; i < TIMES; i++) {
         shift(c->rig, c->program, 10, &c->error);
-        CHECK_OK(hdi_launch(c->rig->launcher, find(c->program, "plain"), &range,
-                            args, 1, NULL, HD_PRIORITY_NORMAL, &c->error),
+        CHECK_OK(hdi_launch(c->rig->launcher,
+                            &(struct hdi_request){find(c->program, "plain"),
+                                                  &range, args, 1},
+                            NULL, HD_PRIORITY_NORMAL, &c->error),
                  c->error);
     }
     for (int i = 0; i < ITEMS; i++)
@@ -332,8 +342,10 @@ static void refuse_groups(const struct rig *rig,
     const struct hd_arg args[] = {HD_BUFFER(buffer)};
     const struct hd_range range = line(ITEMS, local);
 
-    CHECK_FAILS(hdi_launch_with(rig->launcher, find(program, name), &range,
-                                args, 1, terms ? terms : &none, &error),
+    CHECK_FAILS(hdi_launch_with(
+                    rig->launcher,
+                    &(struct hdi_request){find(program, name), &range, args, 1},
+                    terms ? terms : &none, &error),
                 status, error, text);
     hd_buffer_destroy(buffer);
 }
@@ -416,8 +428,10 @@ static void too_many_are_refused(const struct rig *rig,
     const struct hd_arg args[] = {HD_BUFFER(buffer), HD_VALUE(rounds)};
     struct hd_range range = line(16385, 1);
 
-    CHECK_FAILS(hdi_launch(rig->launcher, find(program, "shift"), &range, args,
-                           2, NULL, HD_PRIORITY_NORMAL, &error),
+    CHECK_FAILS(hdi_launch(rig->launcher,
+                           &(struct hdi_request){find(program, "shift"), &range,
+                                                 args, 2},
+                           NULL, HD_PRIORITY_NORMAL, &error),
                 HD_ELIMIT, error,
                 "kernel 'shift' calls hd_grid_barrier(), so its work-groups "
                 "are all there at once: 16385 of 1 work-items, more than 16384 "
@@ -426,8 +440,10 @@ static void too_many_are_refused(const struct rig *rig,
     const struct hd_arg much[] = {HD_BUFFER(buffer), HD_LOCAL(bytes)};
     range = line(16384, 1);
     if (bytes * 16384 > 1 << 30)
-        CHECK_FAILS(hdi_launch(rig->launcher, find(program, "large"), &range,
-                               much, 2, NULL, HD_PRIORITY_NORMAL, &error),
+        CHECK_FAILS(hdi_launch(rig->launcher,
+                               &(struct hdi_request){find(program, "large"),
+                                                     &range, much, 2},
+                               NULL, HD_PRIORITY_NORMAL, &error),
                     HD_ELIMIT, error, "bytes of local memory each");
     hd_buffer_destroy(buffer);
 }

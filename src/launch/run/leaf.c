@@ -9,7 +9,7 @@
 #include "launch/fault/stop.h"
 #include "launch/run/cutoff.h"
 #include "launch/run/feed.h"
-#include "launch/run/launching.h"
+#include "launch/run/flight.h"
 #include "steal/worker.h"
 
 enum {
@@ -21,10 +21,10 @@ bool hdi_leaf_is_grid(const struct hd_kernel *kernel)
     return kernel->info.form == HD_FORM_GRID;
 }
 
-void hdi_leaf_fail(struct hdi_launch *launch, hd_status status,
+void hdi_leaf_fail(struct hdi_flight *launch, hd_status status,
                    const char *text, const struct hdi_fault *fault)
 {
-    struct hdi_launch *lead = launch->lead;
+    struct hdi_flight *lead = launch->lead;
 
     if (!hdi_stop_set(&lead->stop, status))
         return;
@@ -36,14 +36,14 @@ void hdi_leaf_fail(struct hdi_launch *launch, hd_status status,
     hdi_stop_poke(launch->launcher);
 }
 
-bool hdi_leaf_goes_on(struct hdi_launch *launch)
+bool hdi_leaf_goes_on(struct hdi_flight *launch)
 {
     return !hdi_stop_check(&launch->lead->stop);
 }
 
 // The unit of a worker is opened on its own thread, when it first runs a leaf,
 // so that its memory lies near its core.
-static struct hdi_unit *unit_of(struct hdi_launch *launch, unsigned index)
+static struct hdi_unit *unit_of(struct hdi_flight *launch, unsigned index)
 {
     struct hdi_unit **unit = &launch->launcher->units[index];
     struct hdi_device *device = launch->launcher->device;
@@ -61,7 +61,7 @@ static struct hdi_unit *unit_of(struct hdi_launch *launch, unsigned index)
 
 // Not from members of gangs, which wait for each other, nor from lists, which
 // are many launches.
-static void learn_time(struct hdi_launch *launch, uint64_t ns, uint64_t groups)
+static void learn_time(struct hdi_flight *launch, uint64_t ns, uint64_t groups)
 {
     if (launch->is_member || launch->chunk.list)
         return;
@@ -74,7 +74,7 @@ static void learn_time(struct hdi_launch *launch, uint64_t ns, uint64_t groups)
     atomic_store_explicit(word, now ? now : 1, memory_order_relaxed);
 }
 
-static void count_leaf(struct hd_worker *worker, struct hdi_launch *launch,
+static void count_leaf(struct hd_worker *worker, struct hdi_flight *launch,
                        uint64_t groups, uint64_t begin, uint64_t end)
 {
     struct hdi_track *track = launch->launcher->tracks[hd_worker_index(worker)];
@@ -88,7 +88,7 @@ static void count_leaf(struct hd_worker *worker, struct hdi_launch *launch,
                          launch->kernel->trace_name, groups);
 }
 
-static void count_on_unit(struct hdi_launch *launch, unsigned unit,
+static void count_on_unit(struct hdi_flight *launch, unsigned unit,
                           const struct hdi_finished *f)
 {
     uint64_t groups = hdi_box_groups(&f->leaf.box);
@@ -98,7 +98,7 @@ static void count_on_unit(struct hdi_launch *launch, unsigned unit,
         hdi_cost_add_unit(launch->cost, f->begin, f->end, groups, unit);
 }
 
-static struct hdi_chunk chunk_of(const struct hdi_launch *launch,
+static struct hdi_chunk chunk_of(const struct hdi_flight *launch,
                                  const struct hdi_box *box)
 {
     struct hdi_chunk chunk = launch->chunk;
@@ -107,7 +107,7 @@ static struct hdi_chunk chunk_of(const struct hdi_launch *launch,
     return chunk;
 }
 
-static void run_chunk(struct hd_worker *worker, struct hdi_launch *launch,
+static void run_chunk(struct hd_worker *worker, struct hdi_flight *launch,
                       const struct hdi_chunk *chunk, uint64_t groups)
 {
     struct hdi_unit *unit = unit_of(launch, hd_worker_index(worker));
@@ -143,14 +143,14 @@ static void run_chunk(struct hd_worker *worker, struct hdi_launch *launch,
     hdi_leaf_fail(launch, status, text, has_fault ? &fault : NULL);
 }
 
-void hdi_leaf_run_here(struct hd_worker *worker, struct hdi_launch *launch,
+void hdi_leaf_run_here(struct hd_worker *worker, struct hdi_flight *launch,
                        const struct hdi_box *box)
 {
     struct hdi_chunk chunk = chunk_of(launch, box);
     run_chunk(worker, launch, &chunk, hdi_box_groups(box));
 }
 
-void hdi_leaf_run_share(struct hd_worker *worker, struct hdi_launch *launch,
+void hdi_leaf_run_share(struct hd_worker *worker, struct hdi_flight *launch,
                         const struct hdi_share *share)
 {
     uint64_t groups = hdi_box_groups(&launch->box);
@@ -166,7 +166,7 @@ void hdi_leaf_run_share(struct hd_worker *worker, struct hdi_launch *launch,
 
 // [ns]
 static uint64_t run_here_timed(struct hd_worker *worker,
-                               struct hdi_launch *launch,
+                               struct hdi_flight *launch,
                                const struct hdi_box *box)
 {
     uint64_t begin = hdi_now();
@@ -182,7 +182,7 @@ bool hdi_leaf_collect(struct hd_worker *worker, struct hdi_launcher *launcher,
     bool any = false;
 
     while (hdi_port_take(port, launcher->device, &f)) {
-        struct hdi_launch *launch = f.leaf.launch;
+        struct hdi_flight *launch = f.leaf.launch;
         uint64_t time = f.end - f.begin;
         if (f.status == HD_ETIMEOUT)
             atomic_store(&launch->lead->lost, true);
@@ -210,7 +210,7 @@ bool hdi_leaf_collect(struct hd_worker *worker, struct hdi_launcher *launcher,
 
 // Whether a unit may run leaves that this worker has: one of those dealt to it,
 // or one at the launch's place.
-static bool is_for(const struct hdi_launch *launch, unsigned worker,
+static bool is_for(const struct hdi_flight *launch, unsigned worker,
                    unsigned unit)
 {
     return hdi_leaf_may_be_on(launch, unit) &&
@@ -219,7 +219,7 @@ static bool is_for(const struct hdi_launch *launch, unsigned worker,
             unit % hd_pool_workers(launch->launcher->pool) == worker);
 }
 
-bool hdi_leaf_may_be_on(const struct hdi_launch *launch, unsigned unit)
+bool hdi_leaf_may_be_on(const struct hdi_flight *launch, unsigned unit)
 {
     const struct hdi_launcher *l = launch->launcher;
 
@@ -240,7 +240,7 @@ bool hdi_leaf_may_be_on(const struct hdi_launch *launch, unsigned unit)
 
 // The unit for a leaf of this worker that holds the fewest; how many are idle.
 // `taken` is one that would do if no gang had it.
-static struct hdi_port *choose_port(const struct hdi_launch *launch,
+static struct hdi_port *choose_port(const struct hdi_flight *launch,
                                     unsigned worker, unsigned *idle,
                                     struct hdi_port **taken)
 {
@@ -267,7 +267,7 @@ static struct hdi_port *choose_port(const struct hdi_launch *launch,
     return best;
 }
 
-static bool is_long(const struct hdi_launch *launch, uint64_t groups)
+static bool is_long(const struct hdi_flight *launch, uint64_t groups)
 {
     double time = hdi_cutoff_time(launch, groups);
 
@@ -276,7 +276,7 @@ static bool is_long(const struct hdi_launch *launch, uint64_t groups)
 
 // The cost model: a unit may run it, but giving it away takes the worker longer
 // than running it.
-bool hdi_leaf_is_cheaper_here(const struct hdi_launch *launch, uint64_t groups)
+bool hdi_leaf_is_cheaper_here(const struct hdi_flight *launch, uint64_t groups)
 {
     double time = hdi_cutoff_time(launch, groups);
 
@@ -284,7 +284,7 @@ bool hdi_leaf_is_cheaper_here(const struct hdi_launch *launch, uint64_t groups)
            time < (double)hdi_cutoff_hand_over(launch->launcher);
 }
 
-bool hdi_leaf_submit(struct hdi_launch *launch, struct hdi_port *port,
+bool hdi_leaf_submit(struct hdi_flight *launch, struct hdi_port *port,
                      const struct hdi_box *box, struct hdi_grant *grant)
 {
     struct hdi_chunk chunk = chunk_of(launch, box);
@@ -312,7 +312,7 @@ bool hdi_leaf_submit(struct hdi_launch *launch, struct hdi_port *port,
 }
 
 // Where others of the piece may be on units, so that all time is counted alike.
-static void run_part_here(struct hd_worker *worker, struct hdi_launch *launch,
+static void run_part_here(struct hd_worker *worker, struct hdi_flight *launch,
                           const struct hdi_box *box, struct hdi_grant *grant)
 {
     if (!grant || !launch->launcher->ports) {
@@ -327,7 +327,7 @@ static void run_part_here(struct hd_worker *worker, struct hdi_launch *launch,
 // Hand a leaf over to units, without waiting for them. One that takes long is
 // divided equally among idle units of the worker, others keep several in
 // flight.
-static void hand_over(struct hd_worker *worker, struct hdi_launch *launch,
+static void hand_over(struct hd_worker *worker, struct hdi_flight *launch,
                       struct hdi_box *box, struct hdi_grant *grant)
 {
     struct hdi_port *port, *taken;
@@ -363,14 +363,14 @@ static void hand_over(struct hd_worker *worker, struct hdi_launch *launch,
     run_part_here(worker, launch, box, grant);
 }
 
-static void interrupt_units(struct hdi_launch *launch)
+static void interrupt_units(struct hdi_flight *launch)
 {
     for (unsigned i = 0; i < launch->launcher->port_count; i++)
         hdi_port_interrupt(&launch->launcher->ports[i],
                            launch->launcher->device);
 }
 
-bool hdi_leaf_collect_all(struct hd_worker *worker, struct hdi_launch *launch)
+bool hdi_leaf_collect_all(struct hd_worker *worker, struct hdi_flight *launch)
 {
     struct hdi_launcher *launcher = launch->launcher;
     bool any = false;
@@ -383,7 +383,7 @@ bool hdi_leaf_collect_all(struct hd_worker *worker, struct hdi_launch *launch)
 }
 
 // A unit that has one leaf to run and one behind it has enough.
-static void await_room(struct hd_worker *worker, struct hdi_launch *launch)
+static void await_room(struct hd_worker *worker, struct hdi_flight *launch)
 {
     struct hdi_port *port, *taken;
     unsigned idle, self = hd_worker_index(worker);
@@ -395,7 +395,7 @@ static void await_room(struct hd_worker *worker, struct hdi_launch *launch)
             hdi_worker_help(worker);
 }
 
-void hdi_leaf_run(struct hd_worker *worker, struct hdi_launch *launch,
+void hdi_leaf_run(struct hd_worker *worker, struct hdi_flight *launch,
                   struct hdi_box *box, struct hdi_grant *grant)
 {
     if (!hdi_leaf_goes_on(launch))
@@ -411,7 +411,7 @@ void hdi_leaf_run(struct hd_worker *worker, struct hdi_launch *launch,
         await_room(worker, launch);
 }
 
-void hdi_leaf_await(struct hd_worker *worker, struct hdi_launch *launch)
+void hdi_leaf_await(struct hd_worker *worker, struct hdi_flight *launch)
 {
     while (atomic_load_explicit(&launch->held, memory_order_acquire) > 0)
         if (!hdi_leaf_collect_all(worker, launch))

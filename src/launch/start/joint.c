@@ -5,13 +5,11 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "launch/args/touch.h"
 #include "launch/box.h"
 #include "launch/measure/pace.h"
 #include "launch/memory/image.h"
-#include "launch/memory/plan.h"
-#include "launch/memory/spread.h"
-#include "launch/run/launching.h"
-#include "launch/start/capture.h"
+#include "launch/run/flight.h"
 #include "launch/start/start.h"
 #include "steal/event.h"
 #include "steal/worker.h"
@@ -59,7 +57,8 @@ struct joint {
     struct side sides[SIDES];
     unsigned side_count;
     unsigned arg_count;
-    struct hd_arg args[]; // and behind them their values
+    struct hdi_bound *bound; // behind `args`, and behind these their values
+    struct hd_arg args[];    // the same, for the parts
 };
 
 // Choosing --------------------------------------------------------------------
@@ -68,10 +67,7 @@ static bool is_at_home(const struct joint *j, const struct hdi_launcher *l)
 {
     if (j->terms.place.kind != HD_ANYWHERE)
         return l == j->launcher;
-    for (unsigned i = 0; i < j->arg_count; i++) // images have no twins
-        if (j->args[i].is == HD_IS_IMAGE && j->args[i].image->launcher != l)
-            return false;
-    return true;
+    return hdi_bound_images_are_on(j->args, j->arg_count, l); // have no twins
 }
 
 // Variables of its program are on each device: those of the first count.
@@ -85,6 +81,16 @@ static bool keeps(const struct joint *j)
         any |= k && k->keeps;
     }
     return any;
+}
+
+static hd_status plan_on(const struct joint *j,
+                         const struct hdi_launcher *launcher,
+                         const struct hd_kernel *kernel, struct hdi_plan *plan,
+                         struct hd_error *error)
+{
+    const struct hdi_request request = {kernel, &j->range, j->args,
+                                        j->arg_count};
+    return hdi_plan_check(launcher, &request, plan, error);
 }
 
 // The devices that can run it; the error is that of the first that cannot.
@@ -105,8 +111,7 @@ static hd_status find_sides(struct joint *j, struct hd_error *error)
         hd_status s = atomic_load(&at->device->lost)
                           ? hdi_fail(&why, HD_ENODEV, "kernel '%s': %s is lost",
                                      k->info.name, at->device->can.description)
-                          : hdi_plan_check(at, k, &j->range, j->args,
-                                           j->arg_count, &plan, &why);
+                          : plan_on(j, at, k, &plan, &why);
         if (s != HD_OK && status == HD_OK)
             status = hdi_fail(error, s, "%s", why.text);
         if (s == HD_OK)
@@ -140,16 +145,16 @@ static struct hdi_speed speed_of(const struct joint *j, const struct side *s)
     struct hdi_box half = j->rest;
     double items =
         (double)hdi_box_groups(&j->rest) * (double)j->plan.group_items;
-    double all = hdi_pace_copy(
-        s->launcher, hdi_spread_missing(s->launcher, s->kernel, &j->plan,
-                                        &j->rest, j->args, j->arg_count));
+    double all = hdi_pace_copy(s->launcher,
+                               hdi_touch_missing(s->launcher, s->kernel,
+                                                 &j->plan, &j->rest, j->bound));
     double fixed = all;
 
     if (all > 0 && hdi_box_groups(&half) > 1) {
         half = hdi_box_halve(&half);
         double part = hdi_pace_copy(
-            s->launcher, hdi_spread_missing(s->launcher, s->kernel, &j->plan,
-                                            &half, j->args, j->arg_count));
+            s->launcher, hdi_touch_missing(s->launcher, s->kernel, &j->plan,
+                                           &half, j->bound));
         fixed = 2 * part > all ? 2 * part - all : 0;
     }
     return (struct hdi_speed){
@@ -205,9 +210,8 @@ static void choose(struct joint *j)
     }
     if (groups > 1)
         half = hdi_box_halve(&other);
-    j->divides =
-        groups > 1 && hdi_spread_is_apart(j->kernel, &j->plan, &half, &other,
-                                          j->args, j->arg_count);
+    j->divides = groups > 1 && hdi_touch_is_apart(j->kernel, &j->plan, &half,
+                                                  &other, j->bound);
     for (unsigned i = 0; i < j->side_count; i++)
         speeds[i] = speed_of(j, &j->sides[i]);
     struct side *fastest = find_fastest(j, speeds, &alone);
@@ -311,8 +315,8 @@ static bool take(struct side *side)
             return false;
         side->box = cut(&rest, groups, side->launcher->device->can.host_memory);
         if (hdi_box_groups(&rest) > 0 &&
-            !hdi_spread_is_apart(j->kernel, &j->plan, &side->box, &rest,
-                                 j->args, j->arg_count)) {
+            !hdi_touch_is_apart(j->kernel, &j->plan, &side->box, &rest,
+                                j->bound)) {
             side->box = j->rest;
             rest.count[0] = 0;
         }
@@ -363,8 +367,9 @@ static hd_status start_part(struct side *side, struct hd_error *error)
     atomic_fetch_add_explicit(&side->launcher->ahead, side->expected,
                               memory_order_relaxed);
     hd_status status = hdi_launch_start_within(
-        side->launcher, &how, &j->whole, j->terms.cancel, side->kernel,
-        &j->range, j->args, j->arg_count, &side->part, error);
+        side->launcher, &how, &j->whole, j->terms.cancel,
+        &(struct hdi_request){side->kernel, &j->range, j->args, j->arg_count},
+        &side->part, error);
     if (status != HD_OK)
         side->part = 0;
     return status;
@@ -481,8 +486,7 @@ static void report(const struct joint *j)
 static hd_status shape(struct joint *j, const struct side *s,
                        struct hd_error *error)
 {
-    HDI_TRY(hdi_plan_check(s->launcher, s->kernel, &j->range, j->args,
-                           j->arg_count, &j->plan, error));
+    HDI_TRY(plan_on(j, s->launcher, s->kernel, &j->plan, error));
     if (j->terms.part) {
         j->rest = j->part;
         return HD_OK;
@@ -528,7 +532,7 @@ static void drop(struct hdi_event *event)
 {
     const struct joint *j = event->room;
 
-    hdi_capture_drop(j->args, j->arg_count);
+    hdi_bound_drop(j->bound, j->arg_count);
 }
 
 static const struct hdi_event_kind joints = {.run = run, .drop = drop};
@@ -538,14 +542,14 @@ static const struct hdi_event_kind joints = {.run = run, .drop = drop};
 static void describe(struct joint *j, struct hdi_event *event,
                      struct hdi_launcher *launcher,
                      const struct hdi_terms *terms,
-                     const struct hd_kernel *kernel,
-                     const struct hd_range *range)
+                     const struct hdi_request *request)
 {
     *j = (struct joint){.event = event,
                         .launcher = launcher,
-                        .kernel = kernel,
+                        .kernel = request->kernel,
                         .terms = *terms,
-                        .range = *range};
+                        .range = *request->range,
+                        .arg_count = request->arg_count};
     if (terms->part) {
         j->part = *terms->part;
         j->terms.part = &j->part;
@@ -556,14 +560,14 @@ static void describe(struct joint *j, struct hdi_event *event,
 static hd_status start_on(struct hdi_launcher *launcher,
                           const struct hd_start *start,
                           const struct hdi_terms *terms,
-                          const struct hd_kernel *kernel,
-                          const struct hd_range *range,
-                          const struct hd_arg *args, unsigned arg_count,
-                          hd_event *handle, struct hd_error *error)
+                          const struct hdi_request *request, hd_event *handle,
+                          struct hd_error *error)
 {
-    uint64_t room =
-        hdi_round_up(sizeof(struct joint) + arg_count * sizeof(struct hd_arg),
-                     HDI_VALUE_ALIGNMENT);
+    const struct hd_kernel *kernel = request->kernel;
+    unsigned arg_count = request->arg_count;
+    uint64_t bound = sizeof(struct joint) + arg_count * sizeof(struct hd_arg);
+    uint64_t values = hdi_round_up(bound + arg_count * sizeof(struct hdi_bound),
+                                   HDI_VALUE_ALIGNMENT);
     struct hdi_event *event = NULL;
 
     if (!kernel)
@@ -572,40 +576,40 @@ static hd_status start_on(struct hdi_launcher *launcher,
                         "for a name that is not in the program");
     HDI_TRY(hdi_event_check(launcher->pool, start, error));
     HDI_TRY(hdi_event_take(launcher->pool, &joints, &event, error));
-    struct joint *j =
-        hdi_event_room(event, room + hdi_capture_room(args, arg_count));
+    struct joint *j = hdi_event_room(
+        event, values + hdi_bound_room(request->args, arg_count));
     if (!j) {
         hdi_event_give_back(event);
         return hdi_fail(error, HD_ENOMEM,
                         "kernel '%s': no memory for its arguments",
                         kernel->info.name);
     }
-    describe(j, event, launcher, terms, kernel, range);
-    j->arg_count = arg_count;
-    event->bytes +=
-        hdi_capture(args, arg_count, j->args, (unsigned char *)j + room);
+    describe(j, event, launcher, terms, request);
+    memcpy(j->args, request->args, arg_count * sizeof(*j->args));
     hd_status status = find_sides(j, error);
     if (status == HD_OK && j->terms.part)
         status =
-            hdi_launch_plan(j->sides->launcher, j->sides->kernel, range,
-                            j->args, arg_count, &j->terms, &j->plan, error);
+            hdi_flight_plan(j->sides->launcher,
+                            &(struct hdi_request){j->sides->kernel, &j->range,
+                                                  j->args, arg_count},
+                            &j->terms, &j->plan, error);
     if (status != HD_OK) {
-        drop(event);
         hdi_event_give_back(event);
         return status;
     }
-    hd_group_within(&j->whole, terms->group
-                                   ? (struct hd_group *)(uintptr_t)terms->group
-                                   : &event->group);
+    j->bound = (struct hdi_bound *)(void *)((char *)j + bound);
+    hdi_bind(request, j->bound);
+    event->bytes +=
+        hdi_bound_keep(j->bound, arg_count, (unsigned char *)j + values);
+    hdi_bound_give(j->bound, arg_count, j->args);
+    hd_group_within(&j->whole, terms->group ? terms->group : &event->group);
     return hdi_event_start(event, start, handle, error);
 }
 
 hd_status hdi_joint_start(struct hdi_launcher *launcher,
                           const struct hd_start *start,
-                          const struct hd_kernel *kernel,
-                          const struct hd_range *range,
-                          const struct hd_arg *args, unsigned arg_count,
-                          hd_event *event, struct hd_error *error)
+                          const struct hdi_request *request, hd_event *event,
+                          struct hd_error *error)
 {
     static const struct hd_start defaults;
     start = start ? start : &defaults;
@@ -624,15 +628,13 @@ hd_status hdi_joint_start(struct hdi_launcher *launcher,
         memcpy(part.count, start->box->count, sizeof(part.count));
         terms.part = &part;
     }
-    return start_on(launcher, start, &terms, kernel, range, args, arg_count,
-                    event, error);
+    return start_on(launcher, start, &terms, request, event, error);
 }
 
 hd_status hdi_joint_run(struct hdi_launcher *launcher,
                         const struct hdi_terms *terms,
-                        const struct hd_kernel *kernel,
-                        const struct hd_range *range, const struct hd_arg *args,
-                        unsigned arg_count, struct hd_error *error)
+                        const struct hdi_request *request,
+                        struct hd_error *error)
 {
     const struct hd_start start = {.priority = terms->priority};
     const struct hd_worker *caller = hd_pool_worker(launcher->pool);
@@ -642,8 +644,7 @@ hd_status hdi_joint_run(struct hdi_launcher *launcher,
 
     if (!own.group && caller)
         own.group = hdi_worker_group(caller);
-    HDI_TRY(start_on(launcher, &start, &own, kernel, range, args, arg_count,
-                     &event, error));
+    HDI_TRY(start_on(launcher, &start, &own, request, &event, error));
     hd_status status =
         hd_event_wait(launcher->pool, &event, 1, HD_FOREVER, error);
     if (terms->cost && hd_event_info(launcher->pool, event, &info))

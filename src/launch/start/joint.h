@@ -20,17 +20,14 @@
 // and captures as hdi_launch_start(). `launcher` is the first of a runtime.
 hd_status hdi_joint_start(struct hdi_launcher *launcher,
                           const struct hd_start *start,
-                          const struct hd_kernel *kernel,
-                          const struct hd_range *range,
-                          const struct hd_arg *args, unsigned arg_count,
-                          hd_event *event, struct hd_error *error);
+                          const struct hdi_request *request, hd_event *event,
+                          struct hd_error *error);
 
 // The same and wait for it; of the terms those count that hd_start has, and
 // `group`, `cancel` and `cost`.
 hd_status hdi_joint_run(struct hdi_launcher *launcher,
                         const struct hdi_terms *terms,
-                        const struct hd_kernel *kernel,
-                        const struct hd_range *range, const struct hd_arg *args,
-                        unsigned arg_count, struct hd_error *error);
+                        const struct hdi_request *request,
+                        struct hd_error *error);
 
 #endif

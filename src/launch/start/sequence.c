@@ -5,16 +5,14 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "launch/memory/plan.h"
-#include "launch/memory/spread.h"
+#include "launch/args/touch.h"
 #include "launch/run/feed.h"
-#include "launch/run/launching.h"
+#include "launch/run/flight.h"
 #include "steal/event.h"
 
 struct step {
     const struct hd_kernel *kernel; // on the device
     struct hdi_plan plan;
-    unsigned arg_count;
 };
 
 struct hdi_sequence {
@@ -24,7 +22,7 @@ struct hdi_sequence {
     uint32_t count;
     uint64_t groups;         // of all steps
     unsigned most_args;      // of a step
-    uint64_t *local_offsets; // for the step at hand
+    struct hdi_bound *bound; // for the step at hand
     // Of the last run.
     struct hdi_list_time *times;
     bool timed;
@@ -47,31 +45,32 @@ static hd_status check_step(struct hdi_sequence *s,
                             struct step *step, struct hd_error *error)
 {
     const struct hdi_launcher *l = s->launcher;
-    const char *name = from->kernel->info.name;
+    const struct hd_kernel *kernel = from->request.kernel;
+    const char *name = kernel->info.name;
+    struct hdi_request request = from->request;
 
-    *step = (struct step){.kernel = l->peers > 1
-                                        ? hdi_kernel_on(from->kernel, l->device)
-                                        : from->kernel,
-                          .arg_count = from->arg_count};
+    if (l->peers > 1)
+        kernel = hdi_kernel_on(kernel, l->device);
+    *step = (struct step){.kernel = kernel};
+    request.kernel = kernel;
     if (!step->kernel || !step->kernel->entry)
         return hdi_fail(error, HD_ENOTSUP, "kernel '%s' was not built for %s",
                         name, l->device->can.description);
     if (l->peers > 1 && step->kernel->keeps)
         return hdi_fail(error, HD_ENOTSUP,
                         "kernel '%s' is of a program with variables", name);
-    for (unsigned i = 0; i < from->arg_count; i++)
-        if (from->args[i].is == HD_IS_IMAGE)
+    for (unsigned i = 0; i < kernel->info.arg_count; i++)
+        if (kernel->args[i].shown.kind == HD_ARG_IMAGE)
             return hdi_fail(error, HD_ENOTSUP,
                             "argument %u of kernel '%s' is an image", i + 1,
                             name);
-    HDI_TRY(hdi_plan_check(l, step->kernel, from->range, from->args,
-                           from->arg_count, &step->plan, error));
+    HDI_TRY(hdi_plan_check(l, &request, &step->plan, error));
     if (step->plan.groups == 0)
         return hdi_fail(error, HD_ENOTSUP, "kernel '%s' has no work-items",
                         name);
     s->groups += step->plan.groups;
-    if (from->arg_count > s->most_args)
-        s->most_args = from->arg_count;
+    if (request.arg_count > s->most_args)
+        s->most_args = request.arg_count;
     return HD_OK;
 }
 
@@ -118,7 +117,7 @@ static hd_status fill(struct hdi_sequence *s, enum hdi_list_form form,
     free(none);
     free(described);
     if (status == HD_OK &&
-        !(s->local_offsets = calloc(s->most_args + 1, sizeof(uint64_t))))
+        !(s->bound = calloc(s->most_args + 1, sizeof(*s->bound))))
         status = hdi_fail(error, HD_ENOMEM, "no memory for a sequence");
     return status;
 }
@@ -155,7 +154,7 @@ void hdi_sequence_free(struct hdi_sequence *s)
         return;
     if (s->list)
         lists_of(s)->free(s->list);
-    free(s->local_offsets);
+    free(s->bound);
     free(s->times);
     free(s->steps);
     free(s);
@@ -165,19 +164,13 @@ hd_status hdi_sequence_set(struct hdi_sequence *s, uint32_t index,
                            const struct hd_arg *args, struct hd_error *error)
 {
     const struct step *step = &s->steps[index];
-    struct hdi_spread_args spread = {0};
-    bool spreads = s->launcher->peers > 1;
+    const struct hdi_request request = {.kernel = step->kernel, .args = args};
 
-    if (spreads) {
-        HDI_TRY(hdi_spread_begin(s->launcher, step->kernel, &step->plan, NULL,
-                                 args, step->arg_count, &spread, error));
-        args = spread.args;
-    }
-    hdi_plan_local(step->kernel, args, step->arg_count, s->local_offsets);
-    hdi_plan_pack(step->kernel, args, step->arg_count, s->local_offsets,
-                  lists_of(s)->args(s->list, index));
-    if (spreads)
-        hdi_spread_end(&spread);
+    hdi_bind(&request, s->bound);
+    if (s->launcher->peers > 1)
+        HDI_TRY(hdi_touch_bring(s->launcher, step->kernel, &step->plan, NULL,
+                                s->bound, error));
+    hdi_bound_pack(step->kernel, s->bound, lists_of(s)->args(s->list, index));
     return HD_OK;
 }
 
@@ -187,7 +180,7 @@ hd_status hdi_sequence_set(struct hdi_sequence *s, uint32_t index,
 struct started {
     struct hdi_event *event;
     struct hdi_sequence *sequence;
-    struct hdi_launch launch; // of the list, as one work-group
+    struct hdi_flight launch; // of the list, as one work-group
     struct hdi_fault fault;
     char text[HDI_FAILURE_SIZE];
 };
@@ -215,7 +208,7 @@ static hd_status conclude(struct started *s, struct hd_error *error)
     return HD_OK;
 }
 
-static void finish(struct hd_worker *worker, struct hdi_launch *launch)
+static void finish(struct hd_worker *worker, struct hdi_flight *launch)
 {
     struct started *s =
         (struct started *)(void *)((char *)launch -
@@ -223,7 +216,7 @@ static void finish(struct hd_worker *worker, struct hdi_launch *launch)
     struct hd_error error;
 
     (void)worker;
-    hdi_launch_unwatch(s->sequence->launcher, launch);
+    hdi_flight_unwatch(s->sequence->launcher, launch);
     hd_status status = conclude(s, &error);
     hdi_event_end(s->event, status, status != HD_OK ? error.text : NULL);
 }
@@ -234,7 +227,7 @@ static bool run(struct hd_worker *worker, struct hdi_event *event,
     struct started *s = event->room;
 
     (void)error;
-    if (hdi_launch_watch(s->sequence->launcher, &s->launch))
+    if (hdi_flight_watch(s->sequence->launcher, &s->launch))
         hdi_feed_start(worker, &s->launch, finish);
     else
         finish(worker, &s->launch);
@@ -247,7 +240,7 @@ static void drop(struct hdi_event *event)
 
     if (!atomic_load(&s->launch.lost))
         return;
-    hdi_launch_strand(s->sequence->launcher, event->room);
+    hdi_flight_strand(s->sequence->launcher, event->room);
     hdi_event_lose_room(event);
 }
 

@@ -16,10 +16,7 @@ struct hdi_sequence;
 // One of them. Of `args` only the kinds and sizes count: memory and values come
 // with hdi_sequence_set().
 struct hdi_sequence_step {
-    const struct hd_kernel *kernel;
-    const struct hd_range *range;
-    const struct hd_arg *args;
-    unsigned arg_count;
+    struct hdi_request request;
     const uint32_t *after; // steps that come after it, which are later ones
     uint32_t after_count;
 };

@@ -8,13 +8,12 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "launch/args/touch.h"
 #include "launch/box.h"
 #include "launch/measure/pace.h"
 #include "launch/memory/buffer.h"
-#include "launch/memory/spread.h"
 #include "launch/run/feed.h"
-#include "launch/run/launching.h"
-#include "launch/start/capture.h"
+#include "launch/run/flight.h"
 #include "steal/event.h"
 
 // What is said of a launch that fails on units.
@@ -30,32 +29,31 @@ struct started {
     struct hdi_terms terms;
     struct hd_group *whole; // cancels it too; optional
     struct hdi_box part;
-    struct hdi_launch launch;
+    struct hdi_flight launch;
     uint64_t groups;
     // In a runtime of several devices its buffers' addresses are known, and the
     // launch described, when it runs.
     bool spreads;
-    struct hdi_plan plan; // for that
-    struct hdi_spread_args spread;
+    struct hdi_plan plan;    // for that
     uint64_t brought;        // when its arguments were there [ns]
-    unsigned char *packed;   // room for it
+    unsigned char *packed;   // room for it, and its arguments
     struct failure *failure; // where there are units
-    unsigned arg_count;
-    struct hd_arg args[]; // and behind them values, and what is packed
 };
 
-static void end_spread(struct started *s, hd_status status)
+static struct hdi_bound *bound_of(const struct started *s)
 {
-    if (!s->spreads)
-        return;
-    if (status == HD_OK)
+    return hdi_flight_bound(s->kernel, s->packed);
+}
+
+static void learn_pace(struct started *s, hd_status status)
+{
+    if (s->spreads && status == HD_OK)
         hdi_pace_ran(s->launcher, s->kernel, hdi_box_groups(&s->launch.box),
                      s->launch.group_items, hdi_now() - s->brought);
-    hdi_spread_end(&s->spread);
 }
 
 // The last leaf has ended.
-static void finish(struct hd_worker *worker, struct hdi_launch *launch)
+static void finish(struct hd_worker *worker, struct hdi_flight *launch)
 {
     struct started *s =
         (struct started *)(void *)((char *)launch -
@@ -63,33 +61,32 @@ static void finish(struct hd_worker *worker, struct hdi_launch *launch)
     struct hd_error error;
 
     (void)worker;
-    hdi_launch_unwatch(s->launcher, launch);
-    hd_status status = hdi_launch_close(launch, &s->terms, &error);
-    end_spread(s, status);
+    hdi_flight_unwatch(s->launcher, launch);
+    hd_status status = hdi_flight_close(launch, &s->terms, &error);
+    learn_pace(s, status);
     hdi_event_end(s->event, status, status != HD_OK ? error.text : NULL);
 }
 
 // False: it is not for units, or not now.
 static bool run_on_units(struct hd_worker *worker, struct started *s)
 {
-    struct hdi_launch *launch = &s->launch;
+    struct hdi_flight *launch = &s->launch;
 
     if (!s->failure || s->terms.is_leaf || s->terms.tasks ||
         !hdi_feed_wants(launch))
         return false;
-    hdi_launch_open(launch, &s->terms, s->failure->text, &s->failure->fault);
-    if (hdi_launch_watch(s->launcher, launch))
+    hdi_flight_open(launch, &s->terms, s->failure->text, &s->failure->fault);
+    if (hdi_flight_watch(s->launcher, launch))
         hdi_feed_start(worker, launch, finish);
     else
         finish(worker, launch);
     return true;
 }
 
-static void describe(struct started *s, const struct hdi_plan *plan,
-                     const struct hd_arg *args)
+static void describe(struct started *s, const struct hdi_plan *plan)
 {
-    hdi_launch_fill(s->launcher, s->kernel, args, s->arg_count, &s->terms, plan,
-                    s->packed, &s->launch);
+    hdi_flight_fill(s->launcher, s->kernel, &s->terms, plan, s->packed,
+                    &s->launch);
 }
 
 static bool run(struct hd_worker *worker, struct hdi_event *event,
@@ -102,17 +99,16 @@ static bool run(struct hd_worker *worker, struct hdi_event *event,
     if (s->whole)
         hd_group_within(&event->group, s->whole);
     if (s->spreads) {
-        if (hdi_spread_begin(s->launcher, s->kernel, &s->plan, s->terms.part,
-                             s->args, s->arg_count, &s->spread, error) != HD_OK)
+        if (hdi_touch_bring(s->launcher, s->kernel, &s->plan, s->terms.part,
+                            bound_of(s), error) != HD_OK)
             return true;
-        describe(s, &s->plan, s->spread.args);
+        describe(s, &s->plan);
         s->brought = hdi_now();
     }
     if (run_on_units(worker, s))
         return false;
-    error->status =
-        hdi_launch_run(worker, &s->launch, s->arg_count, &s->terms, error);
-    end_spread(s, error->status);
+    error->status = hdi_flight_run_on(worker, &s->launch, &s->terms, error);
+    learn_pace(s, error->status);
     return true;
 }
 
@@ -120,21 +116,14 @@ static void drop(struct hdi_event *event)
 {
     const struct started *s = event->room;
 
-    hdi_capture_drop(s->args, s->arg_count);
+    hdi_bound_drop(bound_of(s), s->kernel->info.arg_count);
     if (atomic_load(&s->launch.lost)) {
-        hdi_launch_strand(s->launcher, event->room);
+        hdi_flight_strand(s->launcher, event->room);
         hdi_event_lose_room(event);
     }
 }
 
 static const struct hdi_event_kind launches = {.run = run, .drop = drop};
-
-static uint64_t args_size(unsigned arg_count)
-{
-    return hdi_round_up(sizeof(struct started) +
-                            arg_count * sizeof(struct hd_arg),
-                        HDI_VALUE_ALIGNMENT);
-}
 
 static hd_status check_place(const struct hdi_launcher *launcher,
                              const struct hd_start *start,
@@ -170,25 +159,22 @@ void hdi_launch_prepare(struct hdi_launcher *launcher)
 
 hd_status hdi_launch_start(struct hdi_launcher *launcher,
                            const struct hd_start *start,
-                           const struct hd_kernel *kernel,
-                           const struct hd_range *range,
-                           const struct hd_arg *args, unsigned arg_count,
-                           hd_event *handle, struct hd_error *error)
+                           const struct hdi_request *request, hd_event *handle,
+                           struct hd_error *error)
 {
-    return hdi_launch_start_within(launcher, start, NULL, NULL, kernel, range,
-                                   args, arg_count, handle, error);
+    return hdi_launch_start_within(launcher, start, NULL, NULL, request, handle,
+                                   error);
 }
 
 hd_status hdi_launch_start_within(struct hdi_launcher *launcher,
                                   const struct hd_start *start,
                                   struct hd_group *whole,
                                   const atomic_bool *cancel,
-                                  const struct hd_kernel *kernel,
-                                  const struct hd_range *range,
-                                  const struct hd_arg *args, unsigned arg_count,
+                                  const struct hdi_request *request,
                                   hd_event *handle, struct hd_error *error)
 {
     static const struct hd_start defaults;
+    const struct hd_kernel *kernel = request->kernel;
     struct hdi_event *event = NULL;
 
     start = start ? start : &defaults;
@@ -206,16 +192,16 @@ hd_status hdi_launch_start_within(struct hdi_launcher *launcher,
         terms.part = &part;
     }
     struct hdi_plan plan;
-    HDI_TRY(hdi_launch_plan(launcher, kernel, range, args, arg_count, &terms,
-                            &plan, error));
+    HDI_TRY(hdi_flight_plan(launcher, request, &terms, &plan, error));
     HDI_TRY(check_place(launcher, start, kernel, error));
     HDI_TRY(hdi_event_check(launcher->pool, start, error));
     HDI_TRY(hdi_event_take(launcher->pool, &launches, &event, error));
 
-    uint64_t size = args_size(arg_count) + hdi_capture_room(args, arg_count);
-    uint64_t packed = hdi_round_up(size, 128);
-    uint64_t failure = packed + hdi_launch_room(kernel, arg_count);
-    size = failure + (launcher->ports ? sizeof(struct failure) : 0);
+    uint64_t values = hdi_round_up(sizeof(struct started), HDI_VALUE_ALIGNMENT);
+    uint64_t packed = hdi_round_up(
+        values + hdi_bound_room(request->args, request->arg_count), 128);
+    uint64_t failure = packed + hdi_flight_room(kernel);
+    uint64_t size = failure + (launcher->ports ? sizeof(struct failure) : 0);
     struct started *s = hdi_event_room(event, size);
     if (!s) {
         hdi_event_give_back(event);
@@ -234,11 +220,11 @@ hd_status hdi_launch_start_within(struct hdi_launcher *launcher,
         s->part = part;
         s->terms.part = &s->part;
     }
-    s->arg_count = arg_count;
-    event->bytes += hdi_capture(args, arg_count, s->args,
-                                (unsigned char *)s + args_size(arg_count));
     s->groups = plan.groups;
     s->packed = (unsigned char *)s + packed;
+    hdi_bind(request, bound_of(s));
+    event->bytes += hdi_bound_keep(bound_of(s), request->arg_count,
+                                   (unsigned char *)s + values);
     s->failure = launcher->ports
                      ? (struct failure *)(void *)((char *)s + failure)
                      : NULL;
@@ -247,7 +233,7 @@ hd_status hdi_launch_start_within(struct hdi_launcher *launcher,
     if (s->spreads)
         s->plan = plan;
     else if (plan.groups > 0)
-        describe(s, &plan, s->args);
+        describe(s, &plan);
     hdi_launch_prepare(launcher);
     return hdi_event_start(event, start, handle, error);
 }

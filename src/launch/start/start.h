@@ -9,10 +9,8 @@
 // refused now; arguments are copied, their buffers and images kept.
 hd_status hdi_launch_start(struct hdi_launcher *launcher,
                            const struct hd_start *start,
-                           const struct hd_kernel *kernel,
-                           const struct hd_range *range,
-                           const struct hd_arg *args, unsigned arg_count,
-                           hd_event *event, struct hd_error *error);
+                           const struct hdi_request *request, hd_event *event,
+                           struct hd_error *error);
 
 // The same for a part of a joint launch (joint.h), which cancelling `whole`
 // ends too, or `cancel`. Both may be NULL and live longer than the part runs.
@@ -20,9 +18,7 @@ hd_status hdi_launch_start_within(struct hdi_launcher *launcher,
                                   const struct hd_start *start,
                                   struct hd_group *whole,
                                   const atomic_bool *cancel,
-                                  const struct hd_kernel *kernel,
-                                  const struct hd_range *range,
-                                  const struct hd_arg *args, unsigned arg_count,
+                                  const struct hdi_request *request,
                                   hd_event *event, struct hd_error *error);
 
 // Once in a while, before launches are started or run with hdi_launch_on().

@@ -64,9 +64,11 @@ static void visit_all(struct rig *rig, struct hdi_place place)
              error);
     struct hd_arg arg = {.is = HD_IS_BUFFER, .buffer = buffer};
     const struct hdi_terms terms = {.place = place};
-    CHECK_OK(hdi_launch_with(rig->launcher,
-                             hd_program_find(rig->program, "visit"), &range,
-                             &arg, 1, &terms, &error),
+    CHECK_OK(hdi_launch_with(
+                 rig->launcher,
+                 &(struct hdi_request){hd_program_find(rig->program, "visit"),
+                                       &range, &arg, 1},
+                 &terms, &error),
              error);
     const uint32_t *visits = hd_buffer_host(buffer);
     for (int i = 0; i < ITEMS; i++)
@@ -160,9 +162,11 @@ static void a_named_unit_runs_it_alone(void)
 
     struct hd_range range = range_of(16);
     const struct hdi_terms nowhere = {.place = {HD_ON_UNIT, 3}};
-    CHECK_FAILS(hdi_launch_with(rig.launcher,
-                                hd_program_find(rig.program, "visit"), &range,
-                                NULL, 0, &nowhere, &error),
+    CHECK_FAILS(hdi_launch_with(
+                    rig.launcher,
+                    &(struct hdi_request){hd_program_find(rig.program, "visit"),
+                                          &range, NULL, 0},
+                    &nowhere, &error),
                 HD_ENODEV, error, "unit 3");
     rig_tear_down(&rig);
 }
@@ -298,10 +302,12 @@ static void hang(struct rig *rig, struct hanging *h)
 {
     struct hd_range range = range_of(16);
 
-    CHECK_FAILS(hdi_launch(rig->launcher, hd_program_find(rig->program, "hang"),
-                           &range, h->args, 3, NULL, HD_PRIORITY_NORMAL,
-                           &error),
-                HD_ETIMEOUT, error, "hang");
+    CHECK_FAILS(
+        hdi_launch(rig->launcher,
+                   &(struct hdi_request){hd_program_find(rig->program, "hang"),
+                                         &range, h->args, 3},
+                   NULL, HD_PRIORITY_NORMAL, &error),
+        HD_ETIMEOUT, error, "hang");
 }
 
 static void let_go(struct hanging *h)
@@ -378,8 +384,9 @@ static hd_status exchange(struct rig *rig, const char *const names[2],
                             HD_VALUE(numbers)};
     struct hdi_member parts[2];
     for (int i = 0; i < 2; i++)
-        parts[i] = (struct hdi_member){hd_program_find(rig->program, names[i]),
-                                       &one, args, 2, units ? units[i] : 0};
+        parts[i] = (struct hdi_member){
+            {hd_program_find(rig->program, names[i]), &one, args, 2},
+            units ? units[i] : 0};
     hd_status status = hdi_launch_gang(rig->launcher, parts, 2, &terms, e);
     const uint32_t *result = hd_buffer_host(cell);
     if (status == HD_OK)

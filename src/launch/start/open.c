@@ -1,3 +1,4 @@
+// Opens and closes launchers, and their units of their own threads.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // Which work-group size a launch gets when the caller names none.
-#ifndef HDI_LAUNCH_MEMORY_LOCAL_SIZE_H
-#define HDI_LAUNCH_MEMORY_LOCAL_SIZE_H
+#ifndef HDI_LAUNCH_ARGS_LOCAL_SIZE_H
+#define HDI_LAUNCH_ARGS_LOCAL_SIZE_H
 
 #include <stdint.h>
 

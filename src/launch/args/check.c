@@ -3,9 +3,10 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "launch/args/bound.h"
+#include "launch/args/plan.h"
 #include "launch/launch.h"
 #include "launch/memory/image.h"
-#include "launch/memory/plan.h"
 #include "steal/worker.h"
 
 enum {
@@ -16,22 +17,27 @@ enum {
     MEMORY_ALIGNMENT = 128 // of what each group has [bytes]
 };
 
-static const char *kind_name(enum hd_arg_kind kind)
+// What a kernel's argument of each kind takes.
+static const enum hd_arg_is taken[] = {
+    [HD_ARG_VALUE] = HD_IS_VALUE,     [HD_ARG_GLOBAL] = HD_IS_BUFFER,
+    [HD_ARG_CONSTANT] = HD_IS_BUFFER, [HD_ARG_LOCAL] = HD_IS_LOCAL,
+    [HD_ARG_IMAGE] = HD_IS_IMAGE,     [HD_ARG_SAMPLER] = HD_IS_SAMPLER};
+
+static const char *name_of(enum hd_arg_is is)
 {
-    switch (kind) {
-    case HD_ARG_VALUE:
+    switch (is) {
+    case HD_IS_VALUE:
         return "a value";
-    case HD_ARG_GLOBAL:
-    case HD_ARG_CONSTANT:
+    case HD_IS_BUFFER:
         return "a buffer";
-    case HD_ARG_LOCAL:
+    case HD_IS_LOCAL:
         return "local memory";
-    case HD_ARG_IMAGE:
+    case HD_IS_IMAGE:
         return "an image";
-    case HD_ARG_SAMPLER:
+    case HD_IS_SAMPLER:
         return "a sampler";
     }
-    return "something unknown";
+    return "a kind of its own";
 }
 
 static hd_status check_buffer(const struct hdi_launcher *launcher,
@@ -55,65 +61,55 @@ static hd_status check_buffer(const struct hdi_launcher *launcher,
     return HD_OK;
 }
 
+static hd_status check_value(const struct hd_kernel *kernel, unsigned index,
+                             const struct hd_arg *arg, struct hd_error *error)
+{
+    const struct hd_kernel_arg *wanted = &kernel->args[index].shown;
+
+    if (arg->size != wanted->size)
+        return hdi_fail(error, HD_EINVAL,
+                        "kernel '%s': argument %u, '%s' of type %s, has %u "
+                        "bytes, not %" PRIu64,
+                        kernel->info.name, index, wanted->name, wanted->type,
+                        wanted->size, arg->size);
+    if (!arg->value)
+        return hdi_fail(error, HD_EINVAL,
+                        "kernel '%s': argument %u, '%s' of type %s, is given "
+                        "the null pointer for its value",
+                        kernel->info.name, index, wanted->name, wanted->type);
+    return HD_OK;
+}
+
 static hd_status check_arg(const struct hdi_launcher *launcher,
                            const struct hd_kernel *kernel, unsigned index,
                            const struct hd_arg *arg, struct hd_error *error)
 {
-    static const char *const given[] = {"a value", "a buffer", "local memory",
-                                        "an image", "a sampler"};
     const struct hd_kernel_arg *wanted = &kernel->args[index].shown;
     const char *name = kernel->info.name;
-    bool fits = false;
 
-    switch (wanted->kind) {
-    case HD_ARG_VALUE:
-        fits = arg->is == HD_IS_VALUE;
-        break;
-    case HD_ARG_GLOBAL:
-    case HD_ARG_CONSTANT:
-        fits = arg->is == HD_IS_BUFFER;
-        break;
-    case HD_ARG_LOCAL:
-        fits = arg->is == HD_IS_LOCAL;
-        break;
-    case HD_ARG_IMAGE:
-        fits = arg->is == HD_IS_IMAGE;
-        break;
-    case HD_ARG_SAMPLER:
-        fits = arg->is == HD_IS_SAMPLER;
-        break;
-    }
-    if (!fits)
+    if (arg->is != taken[wanted->kind])
         return hdi_fail(error, HD_EINVAL,
                         "kernel '%s': argument %u, '%s' of type %s, takes %s, "
                         "not %s",
                         name, index, wanted->name, wanted->type,
-                        kind_name(wanted->kind),
-                        (unsigned)arg->is < 5 ? given[arg->is]
-                                              : "a kind of "
-                                                "its own");
-    if (arg->is == HD_IS_VALUE && arg->size != wanted->size)
-        return hdi_fail(error, HD_EINVAL,
-                        "kernel '%s': argument %u, '%s' of type %s, has %u "
-                        "bytes, not %" PRIu64,
-                        name, index, wanted->name, wanted->type, wanted->size,
-                        arg->size);
-    if (arg->is == HD_IS_VALUE && !arg->value)
-        return hdi_fail(error, HD_EINVAL,
-                        "kernel '%s': argument %u, '%s' of type %s, is given "
-                        "the null pointer for its value",
-                        name, index, wanted->name, wanted->type);
-    if (arg->is == HD_IS_LOCAL && arg->size == 0)
-        return hdi_fail(error, HD_EINVAL,
-                        "kernel '%s': argument '%s' has 0 bytes of local "
-                        "memory",
-                        name, wanted->name);
-    if (arg->is == HD_IS_BUFFER)
+                        name_of(taken[wanted->kind]), name_of(arg->is));
+    switch (arg->is) {
+    case HD_IS_VALUE:
+        return check_value(kernel, index, arg, error);
+    case HD_IS_BUFFER:
         return check_buffer(launcher, arg, name, wanted->name, error);
-    if (arg->is == HD_IS_IMAGE)
+    case HD_IS_LOCAL:
+        if (arg->size == 0)
+            return hdi_fail(error, HD_EINVAL,
+                            "kernel '%s': argument '%s' has 0 bytes of local "
+                            "memory",
+                            name, wanted->name);
+        return HD_OK;
+    case HD_IS_IMAGE:
         return hdi_image_check(launcher, arg->image, name, wanted, error);
-    if (arg->is == HD_IS_SAMPLER)
+    case HD_IS_SAMPLER:
         return hdi_sampler_check(arg->sampler, name, wanted, error);
+    }
     return HD_OK;
 }
 
@@ -232,11 +228,11 @@ static hd_status make_resident(const struct hd_kernel *kernel,
 }
 
 hd_status hdi_plan_check(const struct hdi_launcher *launcher,
-                         const struct hd_kernel *kernel,
-                         const struct hd_range *range,
-                         const struct hd_arg *args, unsigned arg_count,
+                         const struct hdi_request *request,
                          struct hdi_plan *plan, struct hd_error *error)
 {
+    const struct hd_kernel *kernel = request->kernel;
+
     if (!kernel)
         return hdi_fail(error, HD_EINVAL,
                         "a launch needs a kernel: hd_program_find() gives NULL "
@@ -253,15 +249,15 @@ hd_status hdi_plan_check(const struct hdi_launcher *launcher,
                         "one: build its program with this one among the names, "
                         "or without names",
                         kernel->info.name);
-    if (arg_count != kernel->info.arg_count)
-        return hdi_fail(error, HD_EINVAL,
-                        "kernel '%s' takes %u arguments, not %u",
-                        kernel->info.name, kernel->info.arg_count, arg_count);
-    for (unsigned i = 0; i < arg_count; i++)
-        HDI_TRY(check_arg(launcher, kernel, i, &args[i], error));
-    HDI_TRY(check_range(kernel, range, error));
+    if (request->arg_count != kernel->info.arg_count)
+        return hdi_fail(
+            error, HD_EINVAL, "kernel '%s' takes %u arguments, not %u",
+            kernel->info.name, kernel->info.arg_count, request->arg_count);
+    for (unsigned i = 0; i < request->arg_count; i++)
+        HDI_TRY(check_arg(launcher, kernel, i, &request->args[i], error));
+    HDI_TRY(check_range(kernel, request->range, error));
 
-    hdi_plan_shape(launcher, kernel, range, plan);
+    hdi_plan_shape(launcher, kernel, request->range, plan);
     if (plan->groups == 0)
         return HD_OK;
     HDI_TRY(check_local_size(launcher, kernel, plan, error));
@@ -272,7 +268,7 @@ hd_status hdi_plan_check(const struct hdi_launcher *launcher,
                         kernel->info.name);
     HDI_TRY(check_ids(kernel, &plan->frame, error));
 
-    plan->local_bytes = hdi_plan_local(kernel, args, arg_count, NULL);
+    plan->local_bytes = hdi_bound_local(kernel, request->args);
     if (plan->local_bytes > launcher->device->can.local_bytes)
         return hdi_fail(error, HD_ELIMIT,
                         "kernel '%s': a work-group needs %" PRIu64
@@ -286,12 +282,9 @@ hd_status hdi_plan_check(const struct hdi_launcher *launcher,
 }
 
 hd_status hdi_launch_check(const struct hdi_launcher *launcher,
-                           const struct hd_kernel *kernel,
-                           const struct hd_range *range,
-                           const struct hd_arg *args, unsigned arg_count,
+                           const struct hdi_request *request,
                            struct hd_error *error)
 {
     struct hdi_plan plan;
-    return hdi_plan_check(launcher, kernel, range, args, arg_count, &plan,
-                          error);
+    return hdi_plan_check(launcher, request, &plan, error);
 }

@@ -1,4 +1,4 @@
-#include "launch/memory/local_size.h"
+#include "launch/args/local_size.h"
 
 #include <stdbool.h>
 

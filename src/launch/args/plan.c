@@ -1,14 +1,12 @@
-#include "launch/memory/plan.h"
+#include "launch/args/plan.h"
 
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "launch/memory/image.h"
-#include "launch/memory/local_size.h"
+#include "launch/args/local_size.h"
 
 enum {
-    LOCAL_ALIGNMENT = 128, // of the largest type, double16 [bytes]
     // Work-items of a group when nobody says: enough to fill vectors and to
     // make the cost of a group small, few enough for what they save at
     // barriers to stay in the first-level cache.
@@ -78,6 +76,10 @@ void hdi_plan_shape(const struct hdi_launcher *launcher,
     plan->group_items = 1;
     for (unsigned i = 0; i < 3; i++) {
         uint32_t local = frame->local_size[i];
+        if (frame->global[i] == 1 && local == 1) { // as axes not used are
+            frame->group_count[i] = 1;
+            continue;
+        }
         uint64_t count =
             frame->global[i] / local + (frame->global[i] % local != 0);
         if (count > UINT32_MAX || plan->groups == UINT64_MAX ||
@@ -91,66 +93,4 @@ void hdi_plan_shape(const struct hdi_launcher *launcher,
     if (!hdi_multiply(plan->group_items, kernel->info.saved_bytes,
                       &plan->saved_bytes))
         plan->saved_bytes = UINT64_MAX;
-}
-
-uint64_t hdi_plan_local(const struct hd_kernel *kernel,
-                        const struct hd_arg *args, unsigned arg_count,
-                        uint64_t *offsets)
-{
-    uint64_t used = kernel->info.local_bytes;
-
-    for (unsigned i = 0; i < arg_count; i++) {
-        if (args[i].is != HD_IS_LOCAL)
-            continue;
-        used = hdi_round_up(used, LOCAL_ALIGNMENT);
-        if (offsets)
-            offsets[i] = used;
-        if (args[i].size > INT64_MAX - used)
-            return UINT64_MAX;
-        used += args[i].size;
-    }
-    return used;
-}
-
-// Checked kernels tell of writes to constants themselves, and of overlaps,
-// which they see by the addresses.
-char *hdi_plan_address(const struct hd_kernel *kernel, unsigned index,
-                       const struct hd_buffer *buffer)
-{
-    return kernel->args[index].shown.kind == HD_ARG_CONSTANT &&
-                   kernel->info.form != HD_FORM_CHECKED
-               ? hdi_buffer_view((struct hd_buffer *)buffer)
-               : buffer->address;
-}
-
-void hdi_plan_pack(const struct hd_kernel *kernel, const struct hd_arg *args,
-                   unsigned arg_count, const uint64_t *local_offsets,
-                   unsigned char *packed)
-{
-    for (unsigned i = 0; i < arg_count; i++) {
-        unsigned char *to = packed + kernel->args[i].offset;
-        uint64_t word = 0;
-
-        switch (args[i].is) {
-        case HD_IS_VALUE:
-            memcpy(to, args[i].value, args[i].size);
-            continue;
-        case HD_IS_BUFFER:
-            if (args[i].buffer)
-                word = (uint64_t)(uintptr_t)hdi_plan_address(kernel, i,
-                                                             args[i].buffer) +
-                       args[i].offset;
-            break;
-        case HD_IS_LOCAL:
-            word = local_offsets[i];
-            break;
-        case HD_IS_IMAGE:
-            word = (uint64_t)(uintptr_t)&args[i].image->shown;
-            break;
-        case HD_IS_SAMPLER:
-            memcpy(to, &args[i].sampler, sizeof(args[i].sampler));
-            continue;
-        }
-        memcpy(to, &word, sizeof(word));
-    }
 }

@@ -1,6 +1,6 @@
 // Constant arguments that many threads share, while others write them: nobody
 // who may write is kept from it, and in the end everybody may.
-#include "launch/memory/seal.h"
+#include "launch/args/bound.h"
 
 #include "tests/launch/rig.h"
 
@@ -38,9 +38,12 @@ static void run(const char *name, const struct hd_arg *args, unsigned count)
         .dims = 1, .global = {ITEMS}, .local = {16}};
     struct hd_error e;
 
-    CHECK_OK(hdi_launch(rig.launcher, hd_program_find(rig.program, name),
-                        &range, args, count, NULL, HD_PRIORITY_NORMAL, &e),
-             e);
+    CHECK_OK(
+        hdi_launch(rig.launcher,
+                   &(struct hdi_request){hd_program_find(rig.program, name),
+                                         &range, args, count},
+                   NULL, HD_PRIORITY_NORMAL, &e),
+        e);
 }
 
 // Each writes a part of its own.
@@ -71,6 +74,7 @@ static void *use(void *data)
         struct hd_buffer *c = shared[(i / 5 + thread) % SHARED];
         const struct hd_arg args[] = {HD_BUFFER(c), HD_BUFFER(own),
                                       HD_BUFFER(c)};
+        struct hdi_bound bound[2];
         switch ((i + thread) % 5) {
         case 0:
             for (unsigned k = 0; k < TIMES; k++)
@@ -78,8 +82,9 @@ static void *use(void *data)
             continue;
         case 3:
             for (unsigned k = 0; k < TIMES; k++) {
-                hdi_seal_begin(rig.launcher, take, args);
-                hdi_seal_end(rig.launcher, take, args);
+                hdi_bind(&(struct hdi_request){take, NULL, args, 2}, bound);
+                hdi_bound_seal(bound, 2, 1);
+                hdi_bound_seal(bound, 2, -1);
             }
             continue;
         case 1:

@@ -1,0 +1,267 @@
+#include "launch/args/touch.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "launch/box.h"
+#include "launch/memory/image.h"
+#include "launch/memory/spread.h"
+
+enum {
+    MAX_ROWS = 4096 // of a footprint that are looked at by themselves
+};
+
+// What of a buffer a launch uses, in one way.
+struct use {
+    struct hd_buffer *root;
+    struct hdi_launcher *launcher;
+    uint64_t begin, size; // of the buffer in its root
+    enum hdi_use use;
+    uint64_t *missing; // only count the bytes that are not there; optional
+};
+
+static hd_status use_range(const struct use *u, int64_t begin, uint64_t bytes,
+                           struct hd_error *error)
+{
+    uint64_t first = begin < 0 ? 0 : (uint64_t)begin;
+    uint64_t end =
+        begin < 0 && bytes < (uint64_t)-begin ? 0 : (uint64_t)begin + bytes;
+
+    end = end < u->size ? end : u->size;
+    if (first >= end)
+        return HD_OK;
+    if (u->missing) {
+        *u->missing += hdi_spread_missing(u->root, u->launcher,
+                                          u->begin + first, u->begin + end);
+        return HD_OK;
+    }
+    return hdi_spread_use(u->root, u->launcher, u->begin + first,
+                          u->begin + end, u->use, NULL, error);
+}
+
+// Row by row, unless there are many: others may write what lies between.
+static hd_status use_touched(const struct use *u, const struct hd_touched *t,
+                             struct hd_error *error)
+{
+    uint64_t count[2] = {t->count[0], t->count[1]}, bytes = t->bytes;
+
+    if (t->kind == HD_TOUCHES_NOTHING)
+        return HD_OK;
+    if (t->kind == HD_TOUCHES_ALL)
+        return use_range(u, 0, u->size, error);
+    for (int i = 0; i < 2; i++)
+        if (t->stride[i] <= bytes || t->count[0] * t->count[1] > MAX_ROWS) {
+            bytes += (count[i] - 1) * t->stride[i];
+            count[i] = 1;
+        } else {
+            break;
+        }
+    for (uint64_t z = 0; z < count[1]; z++)
+        for (uint64_t y = 0; y < count[0]; y++)
+            HDI_TRY(use_range(
+                u, t->begin + (int64_t)(z * t->stride[1] + y * t->stride[0]),
+                bytes, error));
+    return HD_OK;
+}
+
+static struct use use_of(struct hdi_launcher *launcher,
+                         const struct hdi_bound *b)
+{
+    return (struct use){.root = hdi_buffer_root(b->buffer),
+                        .launcher = launcher,
+                        .begin = hdi_buffer_begin(b->buffer),
+                        .size = b->buffer->size,
+                        .use = HDI_USE_READ};
+}
+
+static bool is_buffer(const struct hdi_bound *b)
+{
+    return b->is == HD_IS_BUFFER && b->buffer;
+}
+
+// All that is written, and nothing of it read.
+static bool is_overwritten(const struct hd_footprint *footprint)
+{
+    return footprint->read.kind == HD_TOUCHES_NOTHING && footprint->write.exact;
+}
+
+static hd_status bring(struct hdi_launcher *launcher,
+                       const struct hd_footprint *footprint,
+                       struct hdi_bound *b, struct hd_error *error)
+{
+    struct use u = use_of(launcher, b);
+    bool unread = is_overwritten(footprint);
+    char *address;
+
+    HDI_TRY(use_touched(&u, &footprint->read, error));
+    u.use = unread ? HDI_USE_OVERWRITE : HDI_USE_WRITE;
+    HDI_TRY(use_touched(&u, &footprint->write, error));
+    HDI_TRY(
+        hdi_spread_use(u.root, launcher, 0, 0, HDI_USE_READ, &address, error));
+    if (u.root->launcher == launcher)
+        return HD_OK;
+    b->address = address + u.begin + b->offset;
+    b->away = true;
+    b->seals = false;
+    return HD_OK;
+}
+
+// Footprints of all arguments, and room to say what these are.
+struct tell {
+    unsigned count;
+    struct hd_footprint *footprints;
+    struct hd_arg *args;
+};
+
+static bool begin_telling(struct tell *t, unsigned count)
+{
+    *t = (struct tell){
+        .count = count,
+        .footprints = calloc(count + 1, sizeof(*t->footprints)),
+        .args = calloc(count + 1, sizeof(*t->args)),
+    };
+    return t->footprints && t->args;
+}
+
+static void end_telling(struct tell *t)
+{
+    free(t->footprints);
+    free(t->args);
+}
+
+// Where it cannot be told, everything.
+static void tell(const struct tell *t, const struct hd_kernel *kernel,
+                 const struct hdi_plan *plan, const struct hdi_box *part,
+                 const struct hdi_bound *bound)
+{
+    static const struct hd_touched all = {.kind = HD_TOUCHES_ALL};
+    struct hd_range range = {.dims = plan->frame.dims};
+    struct hd_piece piece;
+    struct hd_error error;
+
+    for (unsigned d = 0; d < 3; d++) {
+        range.global[d] = plan->frame.global[d];
+        range.local[d] = plan->frame.local_size[d];
+        range.offset[d] = plan->frame.offset[d];
+        piece.first[d] = part ? part->first[d] : 0;
+        piece.count[d] = part ? part->count[d] : plan->frame.group_count[d];
+    }
+    hdi_bound_give(bound, t->count, t->args);
+    if (hd_kernel_footprint(kernel, &range, t->args, t->count, &piece,
+                            t->footprints, &error) == HD_OK)
+        return;
+    for (unsigned i = 0; i < t->count; i++)
+        t->footprints[i] = (struct hd_footprint){all, all};
+}
+
+hd_status hdi_touch_bring(struct hdi_launcher *launcher,
+                          const struct hd_kernel *kernel,
+                          const struct hdi_plan *plan,
+                          const struct hdi_box *part, struct hdi_bound *bound,
+                          struct hd_error *error)
+{
+    struct tell t;
+    hd_status status = HD_OK;
+
+    if (!begin_telling(&t, kernel->info.arg_count))
+        status = hdi_fail(error, HD_ENOMEM,
+                          "kernel '%s': no memory for its arguments",
+                          kernel->info.name);
+    else
+        tell(&t, kernel, plan, part, bound);
+    for (unsigned i = 0; i < t.count && status == HD_OK; i++)
+        if (is_buffer(&bound[i]))
+            status = bring(launcher, &t.footprints[i], &bound[i], error);
+        else if (bound[i].image)
+            status = hdi_spread_use_home(bound[i].buffer, bound[i].offset,
+                                         bound[i].size, HDI_USE_WRITE, error);
+    end_telling(&t);
+    return status;
+}
+
+uint64_t hdi_touch_missing(struct hdi_launcher *launcher,
+                           const struct hd_kernel *kernel,
+                           const struct hdi_plan *plan,
+                           const struct hdi_box *part,
+                           const struct hdi_bound *bound)
+{
+    uint64_t missing = 0;
+    struct hd_error error;
+    struct tell t;
+
+    if (begin_telling(&t, kernel->info.arg_count))
+        tell(&t, kernel, plan, part, bound);
+    else
+        t.count = 0;
+    for (unsigned i = 0; i < t.count; i++) {
+        if (!is_buffer(&bound[i]))
+            continue;
+        struct use u = use_of(launcher, &bound[i]);
+        u.missing = &missing;
+        use_touched(&u, &t.footprints[i].read, &error);
+        if (!is_overwritten(&t.footprints[i]))
+            use_touched(&u, &t.footprints[i].write, &error);
+    }
+    end_telling(&t);
+    return missing;
+}
+
+// Bytes from begin to end, of the root.
+struct span {
+    const struct hd_buffer *root;
+    int64_t begin, end;
+};
+
+static struct span span_of(const struct hdi_bound *b,
+                           const struct hd_touched *t)
+{
+    struct span s = {0};
+
+    if (!is_buffer(b) || t->kind == HD_TOUCHES_NOTHING)
+        return s;
+    s.root = hdi_buffer_root(b->buffer);
+    s.begin = (int64_t)hdi_buffer_begin(b->buffer);
+    if (t->kind == HD_TOUCHES_ALL) {
+        s.end = s.begin + (int64_t)b->buffer->size;
+        return s;
+    }
+    s.begin += t->begin;
+    s.end = s.begin + (int64_t)(t->bytes + (t->count[0] - 1) * t->stride[0] +
+                                (t->count[1] - 1) * t->stride[1]);
+    return s;
+}
+
+static bool overlap(const struct span *a, const struct span *b)
+{
+    return a->root && a->root == b->root && a->begin < b->end &&
+           b->begin < a->end;
+}
+
+bool hdi_touch_is_apart(const struct hd_kernel *kernel,
+                        const struct hdi_plan *plan, const struct hdi_box *one,
+                        const struct hdi_box *other,
+                        const struct hdi_bound *bound)
+{
+    unsigned count = kernel->info.arg_count;
+    struct tell a, b;
+    bool good = begin_telling(&a, count);
+    bool apart = begin_telling(&b, count) && good;
+
+    if (apart) {
+        tell(&a, kernel, plan, one, bound);
+        tell(&b, kernel, plan, other, bound);
+    }
+    for (unsigned i = 0; i < count && apart; i++) {
+        struct span writes = span_of(&bound[i], &a.footprints[i].write);
+        struct span reads = span_of(&bound[i], &a.footprints[i].read);
+        for (unsigned k = 0; k < count && apart; k++) {
+            struct span written = span_of(&bound[k], &b.footprints[k].write);
+            struct span read = span_of(&bound[k], &b.footprints[k].read);
+            apart = !overlap(&writes, &written) && !overlap(&writes, &read) &&
+                    !overlap(&reads, &written);
+        }
+    }
+    end_telling(&a);
+    end_telling(&b);
+    return apart;
+}

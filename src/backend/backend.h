@@ -191,6 +191,12 @@ struct hdi_fault {
 
 struct hdi_backend {
     const char *name; // "cpu"; also the folder
+    // What people choose it by: "gpu"; several backends may be of a kind, of
+    // which the first with a device is taken.
+    const char *kind;
+    bool in_all;       // its device is one of "all"
+    const char *title; // of its devices in a list of them, "GPU"; NULL: they
+                       // are in none
 
     // Devices. open() returns HD_ENODEV when there is no device `index`;
     // `params` may be NULL for the defaults. The topology outlives the device.

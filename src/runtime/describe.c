@@ -1,5 +1,6 @@
 // What this machine offers and what is built in.
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -34,24 +35,38 @@ static void print_count(struct hdi_text *text, unsigned n, const char *what)
     hdi_text_print(text, ", %u %s%s", n, what, n == 1 ? "" : "s");
 }
 
-// One line for each; or why there is none.
-static void describe_gpus(const struct hd_runtime *r, struct hdi_text *text)
+// How many devices a backend has, with a line for each (`text` is optional);
+// `error` says why there are no more.
+static unsigned list_devices(const struct hd_runtime *r,
+                             const struct hdi_backend *backend,
+                             struct hdi_text *text, struct hd_error *error)
 {
-    const struct hdi_backend *cuda = hdi_backend_find("cuda");
     struct hdi_device *device;
-    struct hd_error error = {.text = "this build has no backend for one"};
+    unsigned count = 0;
 
-    for (unsigned i = 0; cuda; i++) {
-        if (cuda->open(r->topology, i, NULL, &device, &error) != HD_OK) {
-            if (i == 0)
-                break;
-            return;
-        }
-        hdi_text_print(text, "GPU        %s, code for %s\n",
-                       device->can.description, device->can.cpu);
-        cuda->close(device);
+    while (backend->open(r->topology, count, NULL, &device, error) == HD_OK) {
+        if (text)
+            hdi_text_print(text, "%-10s %s, code for %s\n", backend->title,
+                           device->can.description, device->can.cpu);
+        backend->close(device);
+        count++;
     }
-    hdi_text_print(text, "GPU        none: %s\n", error.text);
+    return count;
+}
+
+// One line for each that is not the machine itself; or why there is none.
+static void describe_devices(const struct hd_runtime *r, struct hdi_text *text)
+{
+    size_t count;
+    const struct hdi_backend *const *backends = hdi_backends(&count);
+
+    for (size_t i = 0; i < count; i++) {
+        struct hd_error error = {.text = ""};
+        if (backends[i]->title &&
+            list_devices(r, backends[i], text, &error) == 0)
+            hdi_text_print(text, "%-10s none: %s\n", backends[i]->title,
+                           error.text);
+    }
 }
 
 static void describe_text(const struct hd_runtime *r, struct hdi_text *text)
@@ -83,7 +98,7 @@ static void describe_text(const struct hd_runtime *r, struct hdi_text *text)
                        backends[i] == r->device->backend
                            ? r->device->can.description
                            : "");
-    describe_gpus(r, text);
+    describe_devices(r, text);
     if (r->device->can.lines)
         hdi_text_print(text, "lines      %s\n", r->device->can.lines);
     hdi_text_print(text,
@@ -104,19 +119,25 @@ static void describe_text(const struct hd_runtime *r, struct hdi_text *text)
                    r->cache ? hdi_cache_folder(r->cache) : "none");
 }
 
-static unsigned count_gpus(const struct hd_runtime *r)
+// Devices by kind, of those that are not the machine itself: "gpus":1
+static void json_devices(const struct hd_runtime *r, struct hdi_text *text)
 {
-    const struct hdi_backend *cuda = hdi_backend_find("cuda");
-    struct hdi_device *device;
-    struct hd_error error;
-    unsigned count = 0;
+    size_t count;
+    const struct hdi_backend *const *backends = hdi_backends(&count);
 
-    while (cuda &&
-           cuda->open(r->topology, count, NULL, &device, &error) == HD_OK) {
-        cuda->close(device);
-        count++;
+    for (size_t i = 0; i < count; i++) {
+        const char *kind = backends[i]->kind;
+        struct hd_error error;
+        unsigned devices = 0;
+        bool had = !backends[i]->title;
+        for (size_t k = 0; k < i; k++)
+            had |= backends[k]->title && strcmp(backends[k]->kind, kind) == 0;
+        for (size_t k = i; k < count && !had; k++)
+            if (backends[k]->title && strcmp(backends[k]->kind, kind) == 0)
+                devices += list_devices(r, backends[k], NULL, &error);
+        if (!had)
+            hdi_text_print(text, ",\"%ss\":%u", kind, devices);
     }
-    return count;
 }
 
 static void json_field(struct hdi_text *text, const char *name,
@@ -167,8 +188,9 @@ static void describe_json(const struct hd_runtime *r, struct hdi_text *text)
     }
     hdi_text_print(text, "]");
     json_field(text, "device", r->device->can.description);
-    hdi_text_print(text, ",\"gpus\":%u,\"has_compiler\":%s,\"has_lua\":%s",
-                   count_gpus(r), hdi_has_compiler() ? "true" : "false",
+    json_devices(r, text);
+    hdi_text_print(text, ",\"has_compiler\":%s,\"has_lua\":%s",
+                   hdi_has_compiler() ? "true" : "false",
                    hdi_graph_has_language() ? "true" : "false");
     // What begins with a comma is made for the end of a list.
     static const char extensions[] = HDI_OPENCL_EXTENSIONS(STRING),

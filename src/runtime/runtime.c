@@ -15,119 +15,6 @@
 #include "launch/start/joint.h"
 #include "steal/worker.h"
 
-// Open the device of a name, which has `length` characters.
-static hd_status open_device(const struct hd_runtime_params *params,
-                             const struct hdi_topology *topology,
-                             const char *named, size_t length,
-                             struct hdi_device **device, struct hd_error *error)
-{
-    const struct hdi_device_params how = {
-        .units = params->units,
-        .unit_cores = params->unit_cores,
-        .doorbell = params->unit_doorbell,
-        .unit_timeout = params->unit_timeout,
-        .print = {params->print, params->print_data},
-        .guard = params->guard};
-    char name[32];
-
-    snprintf(name, sizeof(name), "%.*s", (int)length, named);
-    if (strcmp(name, "gpu") == 0)
-        strcpy(name, "cuda");
-    const struct hdi_backend *backend = hdi_backend_find(name);
-    if (!backend)
-        return hdi_fail(error, HD_EINVAL,
-                        "there is no device '%.*s'; it is one of cpu, gpu, "
-                        "all, null, or several of them with commas between",
-                        (int)length, named);
-    hd_status status = backend->open(topology, 0, &how, device, error);
-    if (status == HD_ENODEV)
-        return hdi_fail(error, HD_ENODEV,
-                        "%s; use --device cpu or leave it out",
-                        strdupa(error->text));
-    return status;
-}
-
-static void close_devices(struct hd_runtime *r)
-{
-    while (r->device_count > 0) {
-        struct hdi_device *device = r->devices[--r->device_count];
-        hdi_launcher_destroy(r->launchers[r->device_count]);
-        device->backend->close(device);
-    }
-}
-
-// The launcher of the first device has the workers' tracks.
-static hd_status add_device(struct hd_runtime *r,
-                            const struct hd_runtime_params *params,
-                            const char *name, size_t length,
-                            struct hd_error *error)
-{
-    unsigned number = r->device_count;
-    struct hdi_device *device;
-
-    if (number == HDI_PLACES)
-        return hdi_fail(error, HD_ELIMIT, "a runtime has %d devices at most",
-                        HDI_PLACES);
-    HDI_TRY(open_device(params, r->topology, name, length, &device, error));
-    hd_status status =
-        hdi_launcher_create(r->pool, device, number == 0 ? r->trace : NULL,
-                            &r->launchers[number], error);
-    if (status != HD_OK) {
-        device->backend->close(device);
-        return status;
-    }
-    r->launchers[number]->number = number;
-    r->devices[number] = device;
-    r->device_count++;
-    return HD_OK;
-}
-
-// With "all", a GPU where there is one.
-static hd_status add_gpu(struct hd_runtime *r,
-                         const struct hd_runtime_params *params,
-                         struct hd_error *error)
-{
-    struct hd_error why;
-    hd_status status = add_device(r, params, "gpu", strlen("gpu"), &why);
-
-    if (status == HD_OK || status == HD_ENODEV)
-        return HD_OK;
-    return hdi_fail(error, status, "%s", why.text);
-}
-
-// Those that the parameters name; no name means the CPU.
-static hd_status open_devices(struct hd_runtime *r,
-                              const struct hd_runtime_params *params,
-                              struct hd_error *error)
-{
-    bool all = params->device && strcmp(params->device, "all") == 0;
-    const char *names = params->device && !all ? params->device : "cpu";
-    hd_status status = HD_OK;
-
-    for (const char *at = names; status == HD_OK; at++) {
-        size_t length = strcspn(at, ",");
-        status = add_device(r, params, at, length, error);
-        at += length;
-        if (*at == '\0')
-            break;
-    }
-    if (status == HD_OK && all)
-        status = add_gpu(r, params, error);
-    if (status != HD_OK) {
-        close_devices(r);
-        return status;
-    }
-    for (unsigned i = 0; i < r->device_count; i++) {
-        r->launchers[i]->peers = r->device_count;
-        r->launchers[i]->all = r->launchers;
-        if (i == 0 || !r->devices[i]->can.discards)
-            r->launchers[0]->automatic |= UINT64_C(1) << i;
-    }
-    r->device = r->devices[0];
-    r->launcher = r->launchers[0];
-    return HD_OK;
-}
-
 static struct hdi_cache *open_cache(const struct hd_runtime_params *params)
 {
     struct hdi_cache *cache = NULL;
@@ -209,7 +96,7 @@ hd_status hd_runtime_create(const struct hd_runtime_params *params,
         }
     }
 
-    status = open_devices(r, p, error);
+    status = hdi_devices_open(r, p, error);
     if (status != HD_OK)
         goto err_trace;
 
@@ -249,7 +136,7 @@ void hd_runtime_destroy(struct hd_runtime *runtime)
     hdi_shelf_destroy(&runtime->shelf);
     // Workers may record and use their units until they have stopped.
     hd_pool_destroy(runtime->pool);
-    close_devices(runtime);
+    hdi_devices_close(runtime);
     hdi_feedback_close(runtime->feedback);
     hdi_cache_close(runtime->cache);
     hdi_trace_destroy(runtime->trace);

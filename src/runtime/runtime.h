@@ -39,4 +39,15 @@ hd_status hdi_runtime_choose(const struct hd_runtime *runtime, uint64_t devices,
 // Keep paces of kernels with what passes took, in a runtime of several devices.
 void hdi_runtime_remember(struct hd_runtime *runtime);
 
+// Open the devices that the parameters name and a launcher for each; the first
+// is the runtime's own. No name means the cores. Close them all.
+//
+// Errors: HD_EINVAL (there is none of that name), HD_ENODEV, HD_ELIMIT, those
+// of
+//         the device
+hd_status hdi_devices_open(struct hd_runtime *runtime,
+                           const struct hd_runtime_params *params,
+                           struct hd_error *error);
+void hdi_devices_close(struct hd_runtime *runtime);
+
 #endif

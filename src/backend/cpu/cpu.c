@@ -209,6 +209,8 @@ static void cpu_prepare(struct hdi_device *device)
 
 const struct hdi_backend hdi_backend_cpu = {
     .name = "cpu",
+    .kind = "cpu",
+    .in_all = true,
     .open = cpu_open,
     .close = cpu_close,
     .alloc = cpu_alloc,

@@ -277,6 +277,9 @@ static void cuda_prepare(struct hdi_device *device)
 
 const struct hdi_backend hdi_backend_cuda = {
     .name = "cuda",
+    .kind = "gpu",
+    .in_all = true,
+    .title = "GPU",
     .open = cuda_open,
     .close = cuda_close,
     .alloc = cuda_memory_alloc,

@@ -187,6 +187,7 @@ static void null_prepare(struct hdi_device *device)
 
 const struct hdi_backend hdi_backend_null = {
     .name = "null",
+    .kind = "null",
     .open = null_open,
     .close = null_close,
     .alloc = null_alloc,

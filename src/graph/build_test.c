@@ -1,5 +1,5 @@
 // The builder in C, without running anything.
-#include "graph/fake_launch.h"
+#include "tests/graph/fake_launch.h"
 
 #include "base/clock.h"
 #include "graph/model.h"
@@ -429,8 +429,8 @@ static void arguments_are_checked_against_the_kernel(void)
                   NUMBERS(1, 1), NUMBERS(1, 1),
                   {.is = HD_PASS_BYTES, .bytes = "abcd", .size = 4},
                   NUMBERS(1, 1));
-    PREPARE_FAILS("k.cl", "picture", HD_EGRAPH, "it takes an image: image(resource)",
-                  RESOURCE(a));
+    PREPARE_FAILS("k.cl", "picture", HD_EGRAPH,
+                  "it takes an image: image(resource)", RESOURCE(a));
 }
 
 static void a_program_is_built_once(void)

@@ -1,5 +1,5 @@
 // Every example in docs/graphs.md generates a graph that runs.
-#include "graph/fake_launch.h"
+#include "tests/graph/fake_launch.h"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // The graph language: what each function does, and what it says when it cannot.
-#include "graph/fake_launch.h"
+#include "tests/graph/fake_launch.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // Programs that go on by what they have computed, and the words of the language
 // that need a run to be seen.
-#include "graph/fake_launch.h"
+#include "tests/graph/fake_launch.h"
 
 #include "graph/shelf.h"
 

@@ -1,5 +1,5 @@
 // Memory of graphs: lifetimes, what is spare, one block for all.
-#include "graph/run_rig.h"
+#include "tests/graph/run_rig.h"
 
 static void peak_memory_is_what_was_alive(void)
 {

@@ -1,5 +1,5 @@
 // Passes that run in parts.
-#include "graph/run_rig.h"
+#include "tests/graph/run_rig.h"
 
 static const struct hd_graph_policy least_memory = {.goal = HD_GRAPH_MEMORY};
 

@@ -1,5 +1,5 @@
 // Runs and launches that nobody waits for.
-#include "graph/run_rig.h"
+#include "tests/graph/run_rig.h"
 
 static hd_event gate_of(unsigned launches)
 {

@@ -1,5 +1,5 @@
 // Running graphs: order, failures, progress.
-#include "graph/run_rig.h"
+#include "tests/graph/run_rig.h"
 
 static void random_graphs_give_what_program_order_gives(void)
 {

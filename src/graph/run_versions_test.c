@@ -1,5 +1,5 @@
 // Versions of resources, passes nobody needs, orders, graphs that go on.
-#include "graph/run_rig.h"
+#include "tests/graph/run_rig.h"
 
 static atomic_uint meeting;
 

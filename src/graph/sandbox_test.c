@@ -1,6 +1,6 @@
 // What a graph program must not be able to do: reach out, catch the end, run
 // for ever, take all memory, differ from run to run.
-#include "graph/fake_launch.h"
+#include "tests/graph/fake_launch.h"
 
 #include <unistd.h>
 

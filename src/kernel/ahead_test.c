@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernel/try.h"
+#include "tests/kernel/try.h"
 
 #define AND_THEN                \
     "    barrier(1);\n"         \

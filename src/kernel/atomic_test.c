@@ -1,7 +1,7 @@
 // Atomic functions, the old ones and those of C11, of every type, on pointers
 // to every address space: each work-item has cells of its own and does to them
 // what the C below does, round after round, some longer than others.
-#include "kernel/try.h"
+#include "tests/kernel/try.h"
 
 enum {
     N = 100,

@@ -2,7 +2,7 @@
 // lanes along it, and do what they say whatever the shape of a launch.
 #include <limits.h>
 
-#include "kernel/try.h"
+#include "tests/kernel/try.h"
 
 enum {
     NX = 37,

@@ -2,7 +2,7 @@
 // on, whether the compiler makes bounds of loops of them or not.
 #include <stdio.h>
 
-#include "kernel/try.h"
+#include "tests/kernel/try.h"
 
 // Of the ids i, j (int), u (uint), s (ulong) and the arguments n, m (int), v
 // (uint) and w (ulong): the same text for the kernel and for C.

@@ -12,7 +12,7 @@
 
 #include "kernel/cache.h"
 #include "kernel/container.h"
-#include "kernel/try_files.h"
+#include "tests/kernel/try_files.h"
 
 enum {
     NOBODY = 65534 // a user without rights

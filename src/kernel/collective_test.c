@@ -2,7 +2,7 @@
 // against plain loops over the same items.
 #include <stdlib.h>
 
-#include "kernel/try.h"
+#include "tests/kernel/try.h"
 
 enum {
     N = 1000

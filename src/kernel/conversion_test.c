@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "kernel/try.h"
+#include "tests/kernel/try.h"
 
 enum {
     N = 64,

@@ -2,7 +2,7 @@
 // all kinds and widths.
 #include <stdio.h>
 
-#include "kernel/try.h"
+#include "tests/kernel/try.h"
 
 enum {
     MAX = 40,    // elements of a copy

@@ -1,6 +1,6 @@
 // The core of OpenCL C, apart from its functions: macros, limits, attributes,
 // vectors and how their parts are named, casts and conversions.
-#include "kernel/try.h"
+#include "tests/kernel/try.h"
 
 // A kernel that returns the first line that is not true; 0: all are.
 #define HEAD                                                              \

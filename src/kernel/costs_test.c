@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "kernel/try.h"
+#include "tests/kernel/try.h"
 
 static const char source[] =
     "kernel void count(global const uint *from, global uint *to,\n"

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "kernel/try.h"
+#include "tests/kernel/try.h"
 
 enum {
     N = 64,

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernel/try.h"
+#include "tests/kernel/try.h"
 
 // Kernels and a line of what is told of each; line 1 is that of the head.
 static const struct {

@@ -2,7 +2,7 @@
 // never less than it is.
 #include <stdio.h>
 
-#include "kernel/try.h"
+#include "tests/kernel/try.h"
 
 enum {
     N = 1024,

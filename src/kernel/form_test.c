@@ -1,5 +1,5 @@
 // What only one form of a kernel promises, and which form it gets.
-#include "kernel/try.h"
+#include "tests/kernel/try.h"
 
 // What only the thread form promises, or says.
 static void each_item_is_a_thread(struct try *t)

@@ -3,7 +3,7 @@
 #ifndef HDI_KERNEL_FORMS_H
 #define HDI_KERNEL_FORMS_H
 
-#include "kernel/try.h"
+#include "tests/kernel/try.h"
 
 enum {
     N = 1000

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernel/try.h"
+#include "tests/kernel/try.h"
 
 static const char source[] =
     // The first, one that an argument names, and the last of a group.

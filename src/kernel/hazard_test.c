@@ -2,7 +2,7 @@
 // it is from what its neighbours write.
 #include <stdio.h>
 
-#include "kernel/try.h"
+#include "tests/kernel/try.h"
 
 enum {
     N = 200

@@ -3,7 +3,7 @@
 #include <limits.h>
 
 #include "kernel/image.h"
-#include "kernel/try.h"
+#include "tests/kernel/try.h"
 
 enum {
     W = 76, // of what is written

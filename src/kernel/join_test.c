@@ -2,7 +2,7 @@
 // makes up for the barrier, and only there.
 #include <string.h>
 
-#include "kernel/try.h"
+#include "tests/kernel/try.h"
 
 enum {
     N = 346

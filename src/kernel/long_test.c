@@ -3,7 +3,7 @@
 // limit of the test is far above that and far below its square.
 #include <stdio.h>
 
-#include "kernel/try.h"
+#include "tests/kernel/try.h"
 
 enum {
     WORDS = 56, // of a row, moved by 0 to WORDS - 1 words and 0 to 3 bytes

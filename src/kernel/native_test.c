@@ -1,7 +1,7 @@
 // Native functions keep what docs/kernels.md says of them, in every form.
 #include <math.h>
 
-#include "kernel/try.h"
+#include "tests/kernel/try.h"
 
 enum {
     COUNT = 1024

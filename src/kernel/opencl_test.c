@@ -2,7 +2,7 @@
 // pointers to any address space, variables of the program; and printf(),
 // halves, dot products and copies by the group.
 #include "base/text.h"
-#include "kernel/try.h"
+#include "tests/kernel/try.h"
 
 enum {
     N = 1000

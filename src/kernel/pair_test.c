@@ -2,7 +2,7 @@
 // are scattered, and only where nothing comes between.
 #include <string.h>
 
-#include "kernel/try.h"
+#include "tests/kernel/try.h"
 
 enum {
     N = 346,

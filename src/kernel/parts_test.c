@@ -1,6 +1,6 @@
 // Programs of several parts: sources, libraries and binaries.
 #include "kernel/container.h"
-#include "kernel/try_files.h"
+#include "tests/kernel/try_files.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "kernel/container.h"
-#include "kernel/try_files.h"
+#include "tests/kernel/try_files.h"
 
 static bool maps_llvm(void)
 {

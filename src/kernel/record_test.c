@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "kernel/try.h"
+#include "tests/kernel/try.h"
 
 enum {
     N = 173,

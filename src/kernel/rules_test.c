@@ -1,7 +1,7 @@
 // Each rule of the compiler that makes kernels faster may be left out: what
 // kernels give is the same, and the module is whole after every pass.
 #include "kernel/rules.h"
-#include "kernel/try.h"
+#include "tests/kernel/try.h"
 
 enum {
     N = 100,

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "kernel/try.h"
+#include "tests/kernel/try.h"
 
 static const char source[] =
     "kernel void sums(global float *x, local float *part, int n) {\n"

@@ -4,7 +4,7 @@
 // not.
 #include <math.h>
 
-#include "kernel/try.h"
+#include "tests/kernel/try.h"
 
 enum {
     N = 75,

@@ -1,6 +1,6 @@
 // Volatile local memory: work-items that write, read again and retry until they
 // find their own value each win once, in every form.
-#include "kernel/try.h"
+#include "tests/kernel/try.h"
 
 static const char source[] =
     "kernel void count(global const uint *in, global uint *out, uint n) {\n"

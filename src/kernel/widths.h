@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "kernel/try.h"
+#include "tests/kernel/try.h"
 
 static inline bool line_has(const char *line, const char *text)
 {

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "kernel/digest.h"
-#include "kernel/try_files.h"
 #include "launch/measure/meter.h"
 #include "tests/check.h"
+#include "tests/kernel/try_files.h"
 
 static void write_text(const char *name, const char *text)
 {

@@ -1,11 +1,11 @@
 // For tests of programs: a folder of their own, and a program to build there.
-#ifndef HDI_KERNEL_TRY_FILES_H
-#define HDI_KERNEL_TRY_FILES_H
+#ifndef HDI_TESTS_KERNEL_TRY_FILES_H
+#define HDI_TESTS_KERNEL_TRY_FILES_H
 
 #include <stdio.h>
 
 #include "base/text.h"
-#include "kernel/try.h"
+#include "tests/kernel/try.h"
 
 static char folder[] = P_tmpdir "/heddle-test-XXXXXX";
 static const char twice[] =

@@ -1,8 +1,8 @@
 // For tests: kernels that are C functions, programs that are tables of them,
 // and failures on demand. The linker puts these in the place of the launch and
 // kernel layers (--wrap in CMakeLists.txt); builder and pool are the real ones.
-#ifndef HDI_GRAPH_FAKE_LAUNCH_H
-#define HDI_GRAPH_FAKE_LAUNCH_H
+#ifndef HDI_TESTS_GRAPH_FAKE_LAUNCH_H
+#define HDI_TESTS_GRAPH_FAKE_LAUNCH_H
 
 #include <stdatomic.h>
 

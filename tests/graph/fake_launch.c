@@ -1,4 +1,4 @@
-#include "graph/fake_launch.h"
+#include "tests/graph/fake_launch.h"
 
 #include <stdlib.h>
 #include <string.h>

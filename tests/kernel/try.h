@@ -1,8 +1,8 @@
 // For tests: compile a text and run its kernels on one unit of the cpu backend,
 // without the layers above. With HEDDLE_TRY=cuda the same tests run on the fake
 // driver of tests/cuda, whose kernels may be given memory of the host.
-#ifndef HDI_KERNEL_TRY_H
-#define HDI_KERNEL_TRY_H
+#ifndef HDI_TESTS_KERNEL_TRY_H
+#define HDI_TESTS_KERNEL_TRY_H
 
 #include <stdbool.h>
 #include <stdint.h>

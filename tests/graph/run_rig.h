@@ -1,9 +1,9 @@
 // For tests that run graphs: kernels that are C functions, small graphs made of
 // them, and pools to run them on.
-#ifndef HDI_GRAPH_RUN_RIG_H
-#define HDI_GRAPH_RUN_RIG_H
+#ifndef HDI_TESTS_GRAPH_RUN_RIG_H
+#define HDI_TESTS_GRAPH_RUN_RIG_H
 
-#include "graph/fake_launch.h"
+#include "tests/graph/fake_launch.h"
 
 #include <sched.h>
 

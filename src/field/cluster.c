@@ -199,13 +199,14 @@ hd_status hdi_cluster_wait(struct hd_cluster *cluster,
     return HD_OK;
 }
 
-// What a process says; the worst of a subtree goes up, the worst of all down.
+// What a process says, of itself and of those it has heard.
 struct said {
     uint64_t digest;
-    uint32_t process;
+    uint32_t process; // that it is about
     uint32_t status;
-    char call[64];
-    char text[400];
+    uint32_t disagree; // the status is because calls differ
+    char call[60];
+    char text[400]; // of an error; else not sent
 };
 
 static void say(struct said *said, uint32_t process, hd_status status,
@@ -216,51 +217,82 @@ static void say(struct said *said, uint32_t process, hd_status status,
     snprintf(said->text, sizeof(said->text), "%s", text);
 }
 
+// Whether an error goes before another: what one process says of itself before
+// calls that differ, then the first process. So all come to the same.
+static bool goes_before(const struct said *a, const struct said *b)
+{
+    if (b->status == HD_OK)
+        return true;
+    if (a->disagree != b->disagree)
+        return !a->disagree;
+    return a->process < b->process;
+}
+
 // Take what another process says into account.
-static void hear(struct said *mine, const struct said *other, uint32_t who)
+static void hear(struct said *mine, const struct said *other)
 {
     char text[sizeof(mine->text)];
 
-    if (mine->status != HD_OK)
-        return;
     if (other->status != HD_OK) {
-        say(mine, other->process, (hd_status)other->status, other->text);
+        if (goes_before(other, mine)) {
+            mine->disagree = other->disagree;
+            say(mine, other->process, (hd_status)other->status, other->text);
+        }
+    } else if (mine->status != HD_OK) {
+        return;
     } else if (strcmp(mine->call, other->call) != 0) {
         snprintf(text, sizeof(text),
-                 "process %" PRIu32 " calls %.60s, process %" PRIu32
-                 " calls %.60s: all processes must make the same calls",
-                 mine->process, mine->call, who, other->call);
-        say(mine, who, HD_EINVAL, text);
+                 "process %" PRIu32 " calls %s, process %" PRIu32
+                 " calls %s: all processes must make the same calls",
+                 mine->process, mine->call, other->process, other->call);
+        mine->disagree = true;
+        say(mine, other->process, HD_EINVAL, text);
     } else if (mine->digest != other->digest) {
         snprintf(text, sizeof(text),
                  "processes %" PRIu32 " and %" PRIu32
-                 " call %.60s with different arguments",
-                 mine->process, who, mine->call);
-        say(mine, who, HD_EINVAL, text);
+                 " call %s with different arguments",
+                 mine->process, other->process, mine->call);
+        mine->disagree = true;
+        say(mine, other->process, HD_EINVAL, text);
     }
 }
 
-static hd_status exchange(struct hd_cluster *cluster, uint32_t who, bool sends,
-                          struct said *said, struct hd_error *error)
+// Send what is said to one process while another's comes.
+static hd_status exchange(struct hd_cluster *cluster, uint32_t to,
+                          uint32_t from, const struct said *mine,
+                          struct said *other, struct hd_error *error)
 {
-    struct hdi_transfer *transfer;
+    const struct hdi_transport *transport = cluster->transport;
+    struct hdi_transfer *sent, *received;
+    uint64_t size =
+        mine->status == HD_OK ? offsetof(struct said, text) : sizeof(*mine);
+    uint32_t who = to;
+
+    *other = (struct said){0};
     hd_status status =
-        sends ? cluster->transport->send(cluster->net, who, HDI_TAG_AGREE, said,
-                                         sizeof(*said), &transfer)
-              : cluster->transport->receive(cluster->net, who, HDI_TAG_AGREE,
-                                            said, sizeof(*said), &transfer);
+        transport->send(cluster->net, to, HDI_TAG_AGREE, mine, size, &sent);
+    if (status == HD_OK) {
+        who = from;
+        status = transport->receive(cluster->net, from, HDI_TAG_AGREE, other,
+                                    sizeof(*other), &received);
+    }
     if (status != HD_OK)
         return hdi_fail(error, status,
                         "no message with process %" PRIu32 ": %s", who,
                         hd_status_text(status));
-    return hdi_cluster_wait(cluster, transfer, who, error);
+    HDI_TRY(hdi_cluster_wait(cluster, received, from, error));
+    return hdi_cluster_wait(cluster, sent, to, error);
 }
 
+// By dissemination: in round k each process tells the one 2^k after it what it
+// knows, so that all know of all after log2 of their number, and none of them
+// is in the middle. Hensgen, Finkel, Manber, "Two algorithms for barrier
+// synchronization", 1988.
 hd_status hdi_cluster_agree(struct hd_cluster *cluster, const char *call,
                             uint64_t digest, hd_status status,
                             struct hd_error *error)
 {
-    uint32_t me = cluster->net->node, count = cluster->net->count, bit = 1;
+    uint32_t me = cluster->net->node, count = cluster->net->count;
     struct said mine = {.digest = digest, .process = me}, other;
 
     snprintf(mine.call, sizeof(mine.call), "%s", call);
@@ -271,21 +303,11 @@ hd_status hdi_cluster_agree(struct hd_cluster *cluster, const char *call,
                  error ? error->text : hd_status_text(status));
         say(&mine, me, status, text);
     }
-
-    // Up and down a binomial tree.
-    for (; bit < count && !(me & bit); bit <<= 1)
-        if (me + bit < count) {
-            HDI_TRY(exchange(cluster, me + bit, false, &other, error));
-            hear(&mine, &other, me + bit);
-        }
-    if (me != 0) {
-        HDI_TRY(exchange(cluster, me - bit, true, &mine, error));
-        HDI_TRY(exchange(cluster, me - bit, false, &mine, error));
-    }
-    while (bit > 1) {
-        bit >>= 1;
-        if (me + bit < count)
-            HDI_TRY(exchange(cluster, me + bit, true, &mine, error));
+    for (uint64_t by = 1; by < count; by *= 2) {
+        HDI_TRY(exchange(cluster, (uint32_t)((me + by) % count),
+                         (uint32_t)((me + count - by) % count), &mine, &other,
+                         error));
+        hear(&mine, &other);
     }
     if (mine.status == HD_OK)
         return HD_OK;

@@ -368,4 +368,6 @@ void options_help(const struct command *command, FILE *file)
          option++)
         option_help(option, file);
     option_help(&help_option, file);
+    if (command->list)
+        command->list(file);
 }

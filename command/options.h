@@ -35,15 +35,17 @@ struct options;
 
 struct command {
     const char *name;
-    const char *operand; // "PROGRAM.lua"; or NULL: none allowed
-    bool optional;       // it need not be there
-    bool many;           // operands: one or more
-    bool rest;           // the first operand ends the options, all that
-                         // follows is operands
-    bool ends_at_once;   // at a signal, as any program does; it has
-                         // nothing to finish
-    const char *summary; // half a line
-    const char *about;   // more, for its own help; lines end in '\n'
+    const char *operand;      // "PROGRAM.lua"; or NULL: none allowed
+    bool optional;            // it need not be there
+    bool many;                // operands: one or more
+    bool rest;                // the first operand ends the options, all that
+                              // follows is operands
+    bool ends_at_once;        // at a signal, as any program does; it has
+                              // nothing to finish
+    const char *summary;      // half a line
+    const char *about;        // more, for its own help; lines end in '\n'
+    void (*list)(FILE *file); // behind the options: what can be chosen;
+                              // optional
     const struct command_option *options; // up to one without a name
     int (*run)(const struct options *given);
 };

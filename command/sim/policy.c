@@ -5,19 +5,13 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/text.h"
+#include "dispatch/policy.h"
 
 const char sim_policy_help[] =
     "Simulate the dispatch of work-groups to modules, or make a workload of a\n"
     "recording. A machine may also be named in the workload file.\n\n"
-    "Policies (option=value may follow, after commas):\n"
-    "  balanced  urgent priority first, then large and brief groups; the\n"
-    "            tightest module; a module kept for an urgent head\n"
-    "  plain     highest priority in rotating windows, marked turns, the\n"
-    "            module with most left, split after 256 failing rounds\n"
-    "  sticky    one channel until it is empty, modules in turn\n"
-    "  robin     the next channel that fits, the first module that has room\n"
-    "  strict    the highest priority that fits, the first module\n"
-    "  bestfit   the next channel that fits, the tightest module\n"
+    "A policy is a name, and options after commas: name,option=N.\n"
     "\nOptions of policies:\n"
     "  order=priority|robin|sticky   place=score|next   pointer=head|tail\n"
     "  left=N recent=N tight=N       parts of the module's score\n"
@@ -34,36 +28,45 @@ const char sim_policy_help[] =
     "  backfill=0|1  groups that should end in time may go there\n"
     "  patience=N    the oldest first after N cycles; 0: never\n";
 
-static bool parse_name(const char *name, struct hdi_policy *policy)
+void sim_policy_list(FILE *file)
 {
-    struct hdi_policy p = hdi_policy_plain();
+    size_t count;
+    const struct hdi_policy_kind *const *kinds = hdi_policies(&count);
 
-    if (strcmp(name, "balanced") == 0) {
-        *policy = hdi_policy_balanced();
-        return true;
+    fprintf(file, "\nPolicies:\n");
+    for (size_t i = 0; i < count; i++) {
+        const char *line = kinds[i]->about, *end = strchr(line, '\n');
+        fprintf(file, "  %-9s ", kinds[i]->name);
+        for (; end; line = end + 1, end = strchr(line, '\n'))
+            fprintf(file, "%.*s\n            ", (int)(end - line), line);
+        fprintf(file, "%s\n", line);
     }
-    if (strcmp(name, "plain") == 0) {
-        *policy = p;
-        return true;
+}
+
+static hd_status parse_name(const char *name, struct hdi_policy *policy,
+                            struct hd_error *error)
+{
+    struct hdi_text names = {0};
+    size_t count;
+    const struct hdi_policy_kind *const *kinds = hdi_policies(&count);
+
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(kinds[i]->name, name) == 0) {
+            *policy = kinds[i]->make();
+            hdi_text_free(&names);
+            return HD_OK;
+        }
+        hdi_text_print(&names, "%s%s",
+                       i == 0           ? ""
+                       : i + 1 == count ? " and "
+                                        : ", ",
+                       kinds[i]->name);
     }
-    // The baselines know neither windows, marks nor pieces.
-    p.mixture = (struct hdi_mixture){0};
-    p.window_runs = 0;
-    p.split_after = 0;
-    p.marks = false;
-    if (strcmp(name, "sticky") == 0) {
-        p.order = HDI_ORDER_STICKY;
-        p.place = HDI_PLACE_NEXT;
-    } else if (strcmp(name, "robin") == 0) {
-        p.order = HDI_ORDER_ROBIN;
-    } else if (strcmp(name, "bestfit") == 0) {
-        p.order = HDI_ORDER_ROBIN;
-        p.mixture.tight = 1;
-    } else if (strcmp(name, "strict") != 0) {
-        return false;
-    }
-    *policy = p;
-    return true;
+    hd_status status =
+        hdi_fail(error, HD_EINVAL, "no policy '%s': %s are known", name,
+                 names.data ? names.data : "others");
+    hdi_text_free(&names);
+    return status;
 }
 
 static bool parse_word(struct hdi_policy *p, const char *key, const char *value)
@@ -171,11 +174,7 @@ hd_status sim_policy_parse(const char *text, struct hdi_policy *policy,
                         sizeof(copy) - 1);
     memcpy(copy, text, strlen(text) + 1);
     char *word = strtok_r(copy, ",", &save);
-    if (!word || !parse_name(word, &p))
-        return hdi_fail(error, HD_EINVAL,
-                        "no policy '%s': balanced, plain, sticky, robin, "
-                        "strict and bestfit are known",
-                        word ? word : "");
+    HDI_TRY(parse_name(word ? word : "", &p, error));
     while ((word = strtok_r(NULL, ",", &save))) {
         char *value = strchr(word, '='), *end;
         if (!value)

@@ -361,6 +361,7 @@ const struct command sim_command = {
     .ends_at_once = true,
     .summary = "simulate the dispatch of work-groups to modules",
     .about = sim_policy_help,
+    .list = sim_policy_list,
     .options = options,
     .run = sim,
 };

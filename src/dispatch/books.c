@@ -304,7 +304,8 @@ bool hdi_dispatcher_release(struct hdi_dispatcher *dispatcher, uint32_t lease,
 
     hdi_median_add(&d->median, cycles);
     struct hdi_channel_entry *head = hdi_channel_head(c);
-    bool learns = d->policy.brief != 0 || d->policy.backfill;
+    bool learns =
+        d->policy.brief != 0 || d->policy.backfill || d->policy.prefer;
     if (learns && head && head->serial == origin->serial) {
         head->ran += cycles;
         head->runs++;

@@ -32,6 +32,14 @@ enum hdi_module_choice {
     HDI_PLACE_NEXT   // the next module after the last one used
 };
 
+// What a policy of its own may look at of a head.
+struct hdi_head {
+    const struct hdi_packet *packet;
+    uint32_t share;    // of a module, in 1/65536
+    uint64_t arrived;  // [cycles]
+    uint64_t expected; // run time of a group, as far as it is known [cycles]
+};
+
 struct hdi_policy {
     enum hdi_order order;
     enum hdi_module_choice place;
@@ -64,6 +72,10 @@ struct hdi_policy {
     // A head that has waited longer goes before its equals, oldest first
     // [cycles]; 0: never.
     uint64_t patience;
+    // Added to what decides among equals, where the largest goes first. Called
+    // when a head comes and when its run time is learnt, not in every round;
+    // NULL: nothing is.
+    int64_t (*prefer)(const struct hdi_head *head);
 };
 
 // Rotating priority, marks, splitting, balance by what is left; no more.

@@ -1,26 +1,29 @@
-#include "dispatch/dispatcher.h"
+#include "dispatch/policy.h"
 
-struct hdi_policy hdi_policy_plain(void)
+// policies.def is written by the build: POLICY(name) for each file.
+#define POLICY(name) extern const struct hdi_policy_kind hdi_policy_kind_##name;
+#include "policies.def"
+#undef POLICY
+
+const struct hdi_policy_kind *const *hdi_policies(size_t *count)
 {
-    return (struct hdi_policy){.mixture = {.left = 1},
-                               .priorities = 4,
-                               .marks = true,
-                               .window_runs = 32,
-                               .window_lead = 1,
-                               .split_after = 256,
-                               .split_waves = 1};
+    static const struct hdi_policy_kind *const all[] = {
+#define POLICY(name) &hdi_policy_kind_##name,
+#include "policies.def"
+#undef POLICY
+    };
+
+    *count = sizeof(all) / sizeof(all[0]);
+    return all;
 }
 
-struct hdi_policy hdi_policy_balanced(void)
+struct hdi_policy hdi_policy_bare(void)
 {
     struct hdi_policy policy = hdi_policy_plain();
 
-    policy.mixture = (struct hdi_mixture){.tight = 1};
-    policy.window_lead = 100;
-    policy.urgent = 1;
-    policy.large = 1000;
-    policy.brief = 50;
-    policy.hold = 2;
-    policy.backfill = true;
+    policy.mixture = (struct hdi_mixture){0};
+    policy.window_runs = 0;
+    policy.split_after = 0;
+    policy.marks = false;
     return policy;
 }

@@ -28,6 +28,12 @@ void hdi_set_preference(struct hdi_dispatcher *d, uint32_t channel)
     if (policy->brief != 0)
         prefer -=
             policy->brief * sixteenths(hdi_expected_run(d, channel)) * 4096;
+    if (policy->prefer)
+        prefer += policy->prefer(
+            &(struct hdi_head){.packet = &head->packet,
+                               .share = head->share,
+                               .arrived = head->arrived,
+                               .expected = hdi_expected_run(d, channel)});
     d->prefer[channel] = prefer;
     d->prefers |= prefer != 0;
 }

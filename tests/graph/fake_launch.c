@@ -1,5 +1,6 @@
 #include "tests/graph/fake_launch.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -243,6 +244,16 @@ static void fill_kernel(struct fake_kernel *f)
     f->kernel.learned = &f->learned;
 }
 
+// All programs have the same kernels, and launches of one may run while
+// another is created: they are filled once.
+static pthread_once_t filled = PTHREAD_ONCE_INIT;
+
+static void fill_kernels(void)
+{
+    for (struct fake_kernel *f = fake_kernels; f->name; f++)
+        fill_kernel(f);
+}
+
 hd_status __wrap_hdi_program_create(const struct hdi_program_context *context,
                                     const struct hd_program_params *params,
                                     struct hd_program **program,
@@ -260,8 +271,7 @@ hd_status __wrap_hdi_program_create(const struct hdi_program_context *context,
     p->path = strdup(path);
     p->held = 0;
     fake.parts = params->part_count;
-    for (struct fake_kernel *f = fake_kernels; f->name; f++)
-        fill_kernel(f);
+    pthread_once(&filled, fill_kernels);
     atomic_fetch_add(&fake.programs, 1);
     atomic_fetch_add(&fake.programs_alive, 1);
     *program = p;

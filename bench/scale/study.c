@@ -15,8 +15,9 @@
 #include "heddle/agile.h"
 
 enum {
-    STEPS = 2, // of the stencil
-    TASKS = 4, // along each axis of a node's block
+    STEPS = 2,    // of the stencil
+    MEETINGS = 9, // besides that which ends the time
+    TASKS = 4,    // along each axis of a node's block
     TOTAL = 1 << 20
 };
 
@@ -161,14 +162,22 @@ static void add_transposed(struct study *s, void *data)
     must(s, hd_forall(&forall, &s->error));
 }
 
-// A block for each node, which is a memory block; its tasks are small, since a
-// simulated node answers others between two of them.
+static void meet(struct study *s, void *data)
+{
+    (void)data;
+    for (int i = 0; i < MEETINGS; i++)
+        must(s, hd_cluster_meet(s->cluster, &s->error));
+}
+
+// A block for each node, whose memory and task blocks are small: a simulated
+// node answers others between two tasks, and what the next ones read is brought
+// meanwhile.
 static struct hd_map *blocks(struct study *s)
 {
     long own = s->side / s->across, task = own / TASKS;
 
     return parse(s, "%ldx%ld mesh %ux%u memory %ldx%ld tasks %ldx%ld", s->side,
-                 s->side, s->across, s->across, own, own, task, task);
+                 s->side, s->across, s->across, task, task, task, task);
 }
 
 static double transposed(struct study *s)
@@ -292,6 +301,8 @@ int main(int count, char **words)
         time = stencil(&s);
     else if (strcmp(words[1], "sort") == 0)
         time = sort(&s);
+    else if (strcmp(words[1], "agreement") == 0)
+        time = timed(&s, meet, NULL) / (MEETINGS + 1);
     if (hd_cluster_process(s.cluster) == 0)
         printf("{\"case\":\"%s\",\"nodes\":%u,\"own\":%ld,\"us\":%.3f}\n",
                words[1], s.nodes, own, time * 1e6);

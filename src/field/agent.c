@@ -109,7 +109,7 @@ static bool finish_replies(struct hdi_agent *agent)
 static void dense_window(const struct hd_grid *box, void *data,
                          struct hdi_window *window)
 {
-    struct hdi_replica replica = {NULL, *box, data};
+    struct hdi_replica replica = {.box = *box, .data = data};
 
     hdi_replica_window(&replica, window);
 }
@@ -320,25 +320,25 @@ static hd_status tell(struct hdi_agent *agent, uint32_t process,
                : hdi_fail(error, status, "process %u cannot be asked", process);
 }
 
-// Ask, and get an answer of `size` bytes.
+// Ask for an answer of `size` bytes.
 static hd_status ask_for(struct hdi_agent *agent, const struct ask *ask,
-                         void *answer, uint64_t size, struct hd_error *error)
+                         void *answer, uint64_t size,
+                         struct hdi_transfer **transfer, struct hd_error *error)
 {
     struct hd_cluster *c = agent->cluster;
     uint32_t process = hdi_cluster_process_of(c, ask->to);
-    struct hdi_transfer *transfer;
     hd_status status = c->transport->receive(
-        c->net, process, reply_tag(agent, ask->from), answer, size, &transfer);
+        c->net, process, reply_tag(agent, ask->from), answer, size, transfer);
 
     if (status != HD_OK)
         return hdi_fail(error, status, "no answer can be received");
-    HDI_TRY(tell(agent, process, ask, error));
-    return wait_for(agent, transfer, process, error);
+    return tell(agent, process, ask, error);
 }
 
 hd_status hdi_agent_fetch(void *data, uint32_t node, struct hd_field *field,
                           uint32_t owner, const struct hd_grid *box,
-                          void *buffer, struct hd_error *error)
+                          void *buffer, struct hdi_transfer **transfer,
+                          struct hd_error *error)
 {
     struct hdi_agent *agent = data;
     struct ask ask = {.what = ASK_BLOCK,
@@ -348,7 +348,17 @@ hd_status hdi_agent_fetch(void *data, uint32_t node, struct hd_field *field,
                       .box = *box};
 
     return ask_for(agent, &ask, buffer,
-                   (uint64_t)hd_grid_size(box) * field->element, error);
+                   (uint64_t)hd_grid_size(box) * field->element, transfer,
+                   error);
+}
+
+hd_status hdi_agent_await(void *data, uint32_t owner,
+                          struct hdi_transfer *transfer, struct hd_error *error)
+{
+    struct hdi_agent *agent = data;
+
+    return wait_for(agent, transfer,
+                    hdi_cluster_process_of(agent->cluster, owner), error);
 }
 
 hd_status hdi_agent_steal(struct hdi_agent *agent, uint32_t node,
@@ -356,8 +366,10 @@ hd_status hdi_agent_steal(struct hdi_agent *agent, uint32_t node,
                           struct hd_error *error)
 {
     struct ask ask = {.what = ASK_TASK, .from = node, .to = victim};
+    struct hdi_transfer *transfer;
 
-    return ask_for(agent, &ask, task, sizeof(*task), error);
+    HDI_TRY(ask_for(agent, &ask, task, sizeof(*task), &transfer, error));
+    return hdi_agent_await(agent, victim, transfer, error);
 }
 
 hd_status hdi_agent_result(void *data, uint32_t node, uint32_t owner,

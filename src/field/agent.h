@@ -19,12 +19,17 @@ void hdi_agent_stop(struct hdi_agent *agent);
 // was something.
 bool hdi_agent_serve(struct hdi_agent *agent);
 
-// Asking others. `node` is the one here that asks, one thing at a time.
+// Asking others. `node` is the one here that asks, from one thread. The answers
+// of a process come in the order of what it was asked.
 
-// Is hdi_fetch.fetch, with the agent as data.
+// Are hdi_fetch's begin and wait, with the agent as data.
 hd_status hdi_agent_fetch(void *data, uint32_t node, struct hd_field *field,
                           uint32_t owner, const struct hd_grid *box,
-                          void *buffer, struct hd_error *error);
+                          void *buffer, struct hdi_transfer **transfer,
+                          struct hd_error *error);
+hd_status hdi_agent_await(void *data, uint32_t owner,
+                          struct hdi_transfer *transfer,
+                          struct hd_error *error);
 
 // A task from the bottom of a queue; HDI_NO_TASK when there is none.
 hd_status hdi_agent_steal(struct hdi_agent *agent, uint32_t node,

@@ -12,7 +12,8 @@
 
 enum {
     BYTES_PER_NS = 2, // that moves between nodes, for the choice of a victim
-    NAP = 20000       // [ns]
+    NAP = 20000,      // [ns]
+    AHEAD = 2         // tasks whose inputs are asked for before their turn
 };
 
 static hd_status check_input(const struct hd_forall *forall, unsigned which,
@@ -156,6 +157,7 @@ struct node_run {
     struct hdi_run *run;
     uint32_t node;
     uint32_t asked;
+    uint64_t ahead; // the first own task whose inputs have not been asked for
     pthread_t thread;
     bool threaded;
 };
@@ -164,6 +166,25 @@ static bool has_failed(const struct hdi_run *run, uint32_t node)
 {
     return atomic_load_explicit(&hdi_cluster_slot(run->cluster, node)->failed,
                                 memory_order_relaxed) != 0;
+}
+
+// The own tasks after this one whose inputs are to be asked for now. Who
+// answers between two tasks has had time to when it is their turn.
+static struct hdi_ahead look_ahead(struct node_run *n, uint32_t owner,
+                                   uint64_t task)
+{
+    struct hdi_ahead ahead = {0, 0};
+
+    if (!n->run->agent || owner != n->node)
+        return ahead;
+    uint64_t last = (uint32_t)atomic_load_explicit(
+        &hdi_cluster_slot(n->run->cluster, n->node)->range,
+        memory_order_relaxed);
+    ahead.first = n->ahead > task + 1 ? n->ahead : task + 1;
+    ahead.end = task + 1 + AHEAD < last ? task + 1 + AHEAD : last;
+    if (ahead.end > ahead.first)
+        n->ahead = ahead.end;
+    return ahead;
 }
 
 // Do one task, of this node's queue or another's; false when there is none.
@@ -180,16 +201,30 @@ static bool step(struct node_run *n)
         hdi_node_take(hdi_cluster_slot(run->cluster, n->node), false, &left);
     if (task == HDI_NO_TASK && !run->forall->stay)
         status = steal(run, n->node, &owner, &n->asked, &task, &error);
-    if (status == HD_OK && task != HDI_NO_TASK)
-        status = hdi_run_task(run, n->node, owner, task, &error);
+    if (status == HD_OK && task != HDI_NO_TASK) {
+        struct hdi_ahead ahead = look_ahead(n, owner, task);
+
+        status = hdi_run_task(run, n->node, owner, task, &ahead, &error);
+    }
     if (status != HD_OK) {
         hdi_run_fail(run, status, error.text);
         if (run->agent)
             hdi_agent_tell_failure(run->agent);
         return false;
     }
-    hdi_agent_serve(run->agent);
+    while (hdi_agent_serve(run->agent))
+        ;
     return task != HDI_NO_TASK;
+}
+
+// What was asked for and then computed elsewhere must come all the same.
+static void settle(struct node_run *n)
+{
+    struct hd_error error = {0};
+    hd_status status = hdi_run_settle(n->run, n->node, &error);
+
+    if (status != HD_OK)
+        hdi_run_fail(n->run, status, error.text);
 }
 
 static void *node_main(void *data)
@@ -198,6 +233,7 @@ static void *node_main(void *data)
 
     while (step(n))
         ;
+    settle(n);
     return NULL;
 }
 
@@ -225,6 +261,8 @@ static void run_nodes(struct hdi_run *run, bool threads)
     for (uint32_t n = 0; n < here; n++)
         if (node[n].threaded)
             pthread_join(node[n].thread, NULL);
+        else if (first + n < run->output->map->nodes)
+            settle(&node[n]);
     free(node);
 }
 
@@ -355,13 +393,14 @@ hd_status hd_forall(const struct hd_forall *forall, struct hd_error *error)
 hd_status hdi_forall(const struct hd_forall *forall, hdi_reach reach,
                      bool threads, struct hd_error *error)
 {
-    struct hdi_run run = {
-        .forall = forall,
-        .reach = reach,
-        .cluster = forall->output->cluster,
-        .output = forall->output,
-        .fetch = {.fetch = hdi_agent_fetch, .in_place = forall->in_place},
-        .give = hdi_agent_result};
+    struct hdi_run run = {.forall = forall,
+                          .reach = reach,
+                          .cluster = forall->output->cluster,
+                          .output = forall->output,
+                          .fetch = {.begin = hdi_agent_fetch,
+                                    .wait = hdi_agent_await,
+                                    .in_place = forall->in_place},
+                          .give = hdi_agent_result};
     bool may = run.cluster->transport->threads && !run.cluster->sequential;
     struct hd_error mine = {0};
 

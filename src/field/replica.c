@@ -79,7 +79,8 @@ struct hdi_replica *hdi_replicas_add(struct hdi_replicas *table,
     }
 
     size_t b = bucket_of(table, box);
-    *r = (struct hdi_replica){table->bucket[b], *box, data};
+    *r = (struct hdi_replica){
+        .next = table->bucket[b], .box = *box, .data = data};
     table->bucket[b] = r;
     table->count++;
     return r;
@@ -95,6 +96,20 @@ void hdi_replicas_clear(struct hdi_replicas *table)
         }
     free(table->bucket);
     *table = (struct hdi_replicas){.version = table->version};
+}
+
+void hdi_replicas_drop(struct hdi_replicas *table, struct hdi_replica *replica,
+                       bool settled)
+{
+    struct hdi_replica **link = &table->bucket[bucket_of(table, &replica->box)];
+
+    while (*link != replica)
+        link = &(*link)->next;
+    *link = replica->next;
+    table->count--;
+    if (settled)
+        free(replica->data);
+    free(replica);
 }
 
 void hdi_replica_window(const struct hdi_replica *replica,

@@ -8,10 +8,15 @@
 
 #include "field/map.h"
 
+struct hdi_transfer;
+
 struct hdi_replica {
     struct hdi_replica *next; // in its bucket
     struct hd_grid box;       // [ordinals]
     void *data;               // dense
+    // Until it is here, what it comes by, and from whom.
+    struct hdi_transfer *coming;
+    uint32_t owner;
 };
 
 struct hdi_replicas {
@@ -36,7 +41,13 @@ struct hdi_replica *hdi_replicas_find(struct hdi_replicas *table,
 struct hdi_replica *hdi_replicas_add(struct hdi_replicas *table,
                                      const struct hd_grid *box,
                                      uint64_t element);
+// None of them may be coming.
 void hdi_replicas_clear(struct hdi_replicas *table);
+
+// Take a copy out that did not come. Its data, which may still be written to,
+// is only freed if `settled`.
+void hdi_replicas_drop(struct hdi_replicas *table, struct hdi_replica *replica,
+                       bool settled);
 
 void hdi_replica_window(const struct hdi_replica *replica,
                         struct hdi_window *window);

@@ -110,6 +110,62 @@ static void tile_of_window(const struct hd_view *view,
     tile->data = window->data + place * (int64_t)view->element;
 }
 
+// What a task reads of input i: `seen` of the view, `below` of the field.
+// `reached` is what hdi_run.reach says.
+static void find_input(const struct hdi_run *run, unsigned i,
+                       const struct hd_grid *block,
+                       const struct hd_grid *reached, struct hd_grid *seen,
+                       struct hd_grid *below)
+{
+    const struct hd_input *input = &run->forall->inputs[i];
+
+    *seen = *below = (struct hd_grid){0};
+    if (input->footprint) {
+        *below = reached[i];
+        *seen = hdi_map_indices(input->view.field_->map, below);
+    } else {
+        input_boxes(input, block, seen, below);
+    }
+}
+
+static hd_status ask_inputs(struct hdi_run *run, uint32_t node,
+                            const struct hd_grid *block,
+                            const struct hd_grid *reached,
+                            struct hd_error *error)
+{
+    struct hdi_traffic *traffic =
+        &run->traffic[node - hdi_cluster_first(run->cluster)];
+    struct hd_grid seen, below;
+
+    for (unsigned i = 0; i < run->forall->input_count; i++) {
+        const struct hd_input *input = &run->forall->inputs[i];
+
+        if (input->touched)
+            continue;
+        find_input(run, i, block, reached, &seen, &below);
+        HDI_TRY(hdi_window_ask(input->view.field_, node, &below, &run->fetch,
+                               traffic, error));
+    }
+    return HD_OK;
+}
+
+// Ask for what tasks of a node's own queue read. `reached` is room.
+static hd_status ask_ahead(struct hdi_run *run, uint32_t node,
+                           const struct hdi_ahead *ahead,
+                           struct hd_grid *reached, struct hd_error *error)
+{
+    struct hd_grid box = {0}, block;
+
+    for (uint64_t k = ahead->first; k < ahead->end; k++) {
+        hdi_queue_task(&run->queue[node], k, &box);
+        block = hdi_map_indices(run->output->map, &box);
+        if (run->reach)
+            HDI_TRY(run->reach(run->forall->data, &block, reached, error));
+        HDI_TRY(ask_inputs(run, node, &block, reached, error));
+    }
+    return HD_OK;
+}
+
 static hd_status bring_inputs(struct hdi_run *run, struct hd_task *task,
                               const struct hd_grid *block,
                               const struct hd_grid *reached,
@@ -118,17 +174,12 @@ static hd_status bring_inputs(struct hdi_run *run, struct hd_task *task,
 {
     for (unsigned i = 0; i < run->forall->input_count; i++) {
         const struct hd_input *input = &run->forall->inputs[i];
-        struct hd_grid seen = {0}, below = {0};
         struct hdi_window window;
+        struct hd_grid seen, below;
 
         if (input->touched)
             continue;
-        if (input->footprint) {
-            below = reached[i];
-            seen = hdi_map_indices(input->view.field_->map, &below);
-        } else {
-            input_boxes(input, block, &seen, &below);
-        }
+        find_input(run, i, block, reached, &seen, &below);
         HDI_TRY(hdi_window_bring(input->view.field_, task->node, &below,
                                  &run->fetch, task->traffic, &window,
                                  &scratch[i], error));
@@ -165,9 +216,13 @@ static hd_status open_output(struct hdi_run *run, const struct hd_task *task,
     }
     if (!run->forall->update)
         return HD_OK;
-    if (!reached)
-        return run->fetch.fetch(run->fetch.data, task->node, field, task->owner,
-                                box, *own, error);
+    if (!reached) {
+        struct hdi_transfer *transfer;
+
+        HDI_TRY(run->fetch.begin(run->fetch.data, task->node, field,
+                                 task->owner, box, *own, &transfer, error));
+        return run->fetch.wait(run->fetch.data, task->owner, transfer, error);
+    }
     hdi_window_copy(window, owners, box, field->element);
     return HD_OK;
 }
@@ -190,6 +245,20 @@ static hd_status close_output(struct hdi_run *run, const struct hd_task *task,
     return HD_OK;
 }
 
+hd_status hdi_run_settle(struct hdi_run *run, uint32_t node,
+                         struct hd_error *error)
+{
+    hd_status first = HD_OK;
+
+    for (unsigned i = 0; i < run->forall->input_count; i++) {
+        hd_status status =
+            hdi_window_settle(run->forall->inputs[i].view.field_, node,
+                              &run->fetch, first == HD_OK ? error : NULL);
+        first = first == HD_OK ? status : first;
+    }
+    return first;
+}
+
 static void time_task(struct hdi_run *run, uint32_t node, uint64_t time)
 {
     struct hdi_node_slot *slot = hdi_cluster_slot(run->cluster, node);
@@ -200,14 +269,16 @@ static void time_task(struct hdi_run *run, uint32_t node, uint64_t time)
 }
 
 hd_status hdi_run_task(struct hdi_run *run, uint32_t node, uint32_t owner,
-                       uint64_t k, struct hd_error *error)
+                       uint64_t k, const struct hdi_ahead *ahead,
+                       struct hd_error *error)
 {
     const struct hd_forall *forall = run->forall;
     unsigned count = forall->input_count;
     const struct hdi_queue *queue = hdi_run_queue(run, owner);
     struct hd_tile *tiles = calloc(count + 1, sizeof(*tiles));
     void **scratch = calloc(count + 1, sizeof(*scratch));
-    struct hd_grid *reached = calloc(count + 1, sizeof(*reached));
+    // Of this task's inputs, and room for those of the next.
+    struct hd_grid *reached = calloc(2 * (count + 1), sizeof(*reached));
     struct hdi_window window = {0}, owners = {0};
     struct hd_grid box = {0}, block;
     uint64_t begin = hdi_now();
@@ -228,6 +299,11 @@ hd_status hdi_run_task(struct hdi_run *run, uint32_t node, uint32_t owner,
         open_output(run, &task, &box, &window, &owners, &scratch[count], error);
     if (status == HD_OK && run->reach)
         status = run->reach(forall->data, &block, reached, error);
+    // All are under way before the first is waited for.
+    if (status == HD_OK && run->agent)
+        status = ask_inputs(run, node, &block, reached, error);
+    if (status == HD_OK)
+        status = ask_ahead(run, node, ahead, &reached[count + 1], error);
     if (status == HD_OK)
         status =
             bring_inputs(run, &task, &block, reached, tiles, scratch, error);

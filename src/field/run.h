@@ -49,9 +49,20 @@ hd_status hdi_forall(const struct hd_forall *forall, hdi_reach reach,
 struct hdi_node_slot *hdi_cluster_slot(const struct hd_cluster *cluster,
                                        uint32_t node);
 
-// Do a task of `owner` on a node here.
+// Tasks of a node's own queue.
+struct hdi_ahead {
+    uint64_t first, end;
+};
+
+// Do a task of `owner` on a node here. What the tasks `ahead` read of other
+// processes' memory comes while this one computes.
 hd_status hdi_run_task(struct hdi_run *run, uint32_t node, uint32_t owner,
-                       uint64_t k, struct hd_error *error);
+                       uint64_t k, const struct hdi_ahead *ahead,
+                       struct hd_error *error);
+
+// Wait for what a node here has asked for.
+hd_status hdi_run_settle(struct hdi_run *run, uint32_t node,
+                         struct hd_error *error);
 
 // The queue of a node; NULL when memory is short.
 const struct hdi_queue *hdi_run_queue(struct hdi_run *run, uint32_t node);

@@ -31,42 +31,105 @@ bool hdi_window_of_segment(struct hd_field *field, const int64_t *ordinals,
            window_at(field, &spot, ordinals, window);
 }
 
-static hd_status bring_block(struct hd_field *field, uint32_t node,
-                             const struct hdi_spot *spot,
-                             const struct hd_grid *block,
-                             const struct hdi_fetch *fetch,
-                             struct hdi_traffic *traffic,
-                             struct hdi_window *window, struct hd_error *error)
-{
-    struct hdi_replicas *table =
-        &field->replicas[node - hdi_cluster_first(field->cluster)];
-    struct hdi_replica *r = hdi_replicas_find(table, field->version, block);
-    struct hdi_window from;
+// Where an element is, for a node.
+struct place {
+    struct hdi_spot spot;
+    bool here;            // is read where it is
+    struct hd_grid block; // else: the memory block
+};
 
-    if (r) {
-        hdi_replica_window(r, window);
+static hd_status find_place(struct hd_field *field, uint32_t node,
+                            const int64_t *ordinals,
+                            const struct hdi_fetch *fetch, struct place *place,
+                            struct hd_error *error)
+{
+    if (!hdi_map_spot(field->map, ordinals, &place->spot))
+        return hdi_fail(error, HD_EINVAL,
+                        "an element is read that no node owns");
+    place->here =
+        place->spot.node == node ||
+        (fetch->in_place && hdi_field_reaches(field, place->spot.node));
+    place->block = place->spot.box;
+    if (!place->here)
+        hdi_map_block_of(field->map, ordinals, field->map->memory,
+                         &place->block);
+    return HD_OK;
+}
+
+static struct hdi_replicas *table_of(struct hd_field *field, uint32_t node)
+{
+    return &field->replicas[node - hdi_cluster_first(field->cluster)];
+}
+
+// The copy of a block, which may still be coming.
+static hd_status ask_block(struct hd_field *field, uint32_t node,
+                           const struct place *place,
+                           const struct hdi_fetch *fetch,
+                           struct hdi_traffic *traffic,
+                           struct hdi_replica **copy, struct hd_error *error)
+{
+    struct hdi_replicas *table = table_of(field, node);
+    const struct hd_grid *block = &place->block;
+    struct hdi_window to, from;
+
+    *copy = hdi_replicas_find(table, field->version, block);
+    if (*copy)
         return HD_OK;
-    }
-    r = hdi_replicas_add(table, block, field->element);
-    if (!r)
+    *copy = hdi_replicas_add(table, block, field->element);
+    if (!*copy)
         return hdi_fail(error, HD_ENOMEM,
                         "no memory for a copy of a memory block");
-    hdi_replica_window(r, window);
 
     uint64_t size = (uint64_t)hd_grid_size(block) * field->element;
     traffic->blocks++;
     traffic->moved += size;
     if (hdi_window_of_segment(field, block->offset, &from)) {
-        hdi_window_copy(window, &from, block, field->element);
+        hdi_replica_window(*copy, &to);
+        hdi_window_copy(&to, &from, block, field->element);
         return HD_OK;
     }
     traffic->received += size;
     traffic->messages++;
-    hd_status status = fetch->fetch(fetch->data, node, field, spot->node, block,
-                                    r->data, error);
+    (*copy)->owner = place->spot.node;
+    hd_status status =
+        fetch->begin(fetch->data, node, field, place->spot.node, block,
+                     (*copy)->data, &(*copy)->coming, error);
     if (status != HD_OK)
-        hdi_replicas_clear(table);
+        hdi_replicas_drop(table, *copy, false);
     return status;
+}
+
+static hd_status await_block(struct hdi_replicas *table,
+                             struct hdi_replica *copy,
+                             const struct hdi_fetch *fetch,
+                             struct hd_error *error)
+{
+    struct hdi_transfer *transfer = copy->coming;
+
+    if (!transfer)
+        return HD_OK;
+    copy->coming = NULL;
+    hd_status status = fetch->wait(fetch->data, copy->owner, transfer, error);
+    if (status != HD_OK)
+        hdi_replicas_drop(table, copy, false);
+    return status;
+}
+
+hd_status hdi_window_settle(struct hd_field *field, uint32_t node,
+                            const struct hdi_fetch *fetch,
+                            struct hd_error *error)
+{
+    struct hdi_replicas *table = table_of(field, node);
+    hd_status first = HD_OK;
+
+    for (size_t i = 0; i < table->buckets; i++)
+        for (struct hdi_replica *r = table->bucket[i], *next; r; r = next) {
+            next = r->next;
+            hd_status status =
+                await_block(table, r, fetch, first == HD_OK ? error : NULL);
+            first = first == HD_OK ? status : first;
+        }
+    return first;
 }
 
 hd_status hdi_window_of_block(struct hd_field *field, uint32_t node,
@@ -75,22 +138,18 @@ hd_status hdi_window_of_block(struct hd_field *field, uint32_t node,
                               struct hdi_traffic *traffic,
                               struct hdi_window *window, struct hd_error *error)
 {
-    struct hdi_spot spot;
+    struct hdi_replica *copy;
+    struct place place;
 
-    if (!hdi_map_spot(field->map, ordinals, &spot))
-        return hdi_fail(error, HD_EINVAL,
-                        "an element is read that no node "
-                        "owns");
-    if (spot.node == node ||
-        (fetch->in_place && hdi_field_reaches(field, spot.node)))
-        return window_at(field, &spot, ordinals, window)
+    HDI_TRY(find_place(field, node, ordinals, fetch, &place, error));
+    if (place.here)
+        return window_at(field, &place.spot, ordinals, window)
                    ? HD_OK
                    : hdi_fail(error, HD_ENOMEM, "no memory for a window");
-
-    struct hd_grid block = spot.box;
-    hdi_map_block_of(field->map, ordinals, field->map->memory, &block);
-    return bring_block(field, node, &spot, &block, fetch, traffic, window,
-                       error);
+    HDI_TRY(ask_block(field, node, &place, fetch, traffic, &copy, error));
+    HDI_TRY(await_block(table_of(field, node), copy, fetch, error));
+    hdi_replica_window(copy, window);
+    return HD_OK;
 }
 
 struct bringing {
@@ -98,9 +157,25 @@ struct bringing {
     uint32_t node;
     const struct hdi_fetch *fetch;
     struct hdi_traffic *traffic;
-    struct hdi_window whole;
+    struct hdi_window whole; // without data: blocks are only asked for
     struct hd_error *error;
 };
+
+static hd_status bring_part(struct bringing *b, const int64_t *corner,
+                            struct hdi_window *window)
+{
+    struct hdi_replica *copy;
+    struct place place;
+
+    if (b->whole.data)
+        return hdi_window_of_block(b->field, b->node, corner, b->fetch,
+                                   b->traffic, window, b->error);
+    HDI_TRY(find_place(b->field, b->node, corner, b->fetch, &place, b->error));
+    window->box = place.block;
+    return place.here ? HD_OK
+                      : ask_block(b->field, b->node, &place, b->fetch,
+                                  b->traffic, &copy, b->error);
+}
 
 // Copy a box, from as many blocks as it is in: the part in the block of its
 // corner, then what is left along each axis.
@@ -109,15 +184,15 @@ static hd_status gather(struct bringing *b, const struct hd_grid *box)
     struct hdi_window window;
     struct hd_grid part = *box, rest;
 
-    HDI_TRY(hdi_window_of_block(b->field, b->node, box->offset, b->fetch,
-                                b->traffic, &window, b->error));
+    HDI_TRY(bring_part(b, box->offset, &window));
     for (unsigned i = 0; i < box->rank; i++) {
         int64_t end = window.box.offset[i] + window.box.extent[i];
 
         if (end - box->offset[i] < part.extent[i])
             part.extent[i] = end - box->offset[i];
     }
-    hdi_window_copy(&b->whole, &window, &part, b->field->element);
+    if (b->whole.data)
+        hdi_window_copy(&b->whole, &window, &part, b->field->element);
     for (unsigned i = 0; i < box->rank; i++) {
         if (part.extent[i] == box->extent[i])
             continue;
@@ -129,6 +204,16 @@ static hd_status gather(struct bringing *b, const struct hd_grid *box)
         HDI_TRY(gather(b, &rest));
     }
     return HD_OK;
+}
+
+hd_status hdi_window_ask(struct hd_field *field, uint32_t node,
+                         const struct hd_grid *box,
+                         const struct hdi_fetch *fetch,
+                         struct hdi_traffic *traffic, struct hd_error *error)
+{
+    struct bringing b = {field, node, fetch, traffic, {.box = *box}, error};
+
+    return gather(&b, box);
 }
 
 hd_status hdi_window_bring(struct hd_field *field, uint32_t node,

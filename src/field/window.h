@@ -13,10 +13,13 @@ struct hdi_traffic {
 // How what is elsewhere comes to a node.
 struct hdi_fetch {
     bool in_place; // what is reached is read where it is
-    // Brings a box of another process's field memory into a dense buffer.
-    hd_status (*fetch)(void *data, uint32_t node, struct hd_field *field,
+    // Begin to bring a box of another process's field memory into a dense
+    // buffer; it is there when `wait` has returned, once for each.
+    hd_status (*begin)(void *data, uint32_t node, struct hd_field *field,
                        uint32_t owner, const struct hd_grid *box, void *buffer,
-                       struct hd_error *error);
+                       struct hdi_transfer **transfer, struct hd_error *error);
+    hd_status (*wait)(void *data, uint32_t owner, struct hdi_transfer *transfer,
+                      struct hd_error *error);
     void *data;
 };
 
@@ -34,6 +37,17 @@ hd_status hdi_window_bring(struct hd_field *field, uint32_t node,
                            struct hdi_traffic *traffic,
                            struct hdi_window *window, void **scratch,
                            struct hd_error *error);
+
+// Begin to bring what hdi_window_bring() of the same box would wait for.
+hd_status hdi_window_ask(struct hd_field *field, uint32_t node,
+                         const struct hd_grid *box,
+                         const struct hdi_fetch *fetch,
+                         struct hdi_traffic *traffic, struct hd_error *error);
+
+// Wait for all that was asked for at `node` and that nobody has used.
+hd_status hdi_window_settle(struct hd_field *field, uint32_t node,
+                            const struct hdi_fetch *fetch,
+                            struct hd_error *error);
 
 // The memory block that a place is in, at `node`.
 hd_status hdi_window_of_block(struct hd_field *field, uint32_t node,

@@ -70,6 +70,7 @@ struct hd_cluster_counters {
     uint64_t blocks;   // memory blocks among what was moved for tasks
     uint64_t plans;    // redistributions planned, not found in the cache
     uint64_t steals;   // blocks computed for other nodes
+    uint64_t asks;     // messages that asked a node for a task
     uint64_t scratch;  // most memory beside the fields at a time [bytes]
 };
 HD_API void hd_cluster_counters(const struct hd_cluster *cluster,

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/pause.h"
 #include "field/agent.h"
+#include "field/givers.h"
 
 enum {
     BYTES_PER_NS = 2, // that moves between nodes, for the choice of a victim
@@ -122,45 +123,56 @@ static uint32_t find_victim(struct hdi_run *run, uint32_t node)
     return best;
 }
 
-// Get a task of another node; HDI_NO_TASK when nobody has any that is worth it.
-// `*asked` counts through the nodes that must be asked, which have none left
-// once they say so.
-static hd_status steal(struct hdi_run *run, uint32_t node, uint32_t *victim,
-                       uint32_t *asked, uint64_t *task, struct hd_error *error)
-{
-    uint32_t left, nodes = run->output->map->nodes;
+struct node_run {
+    struct hdi_run *run;
+    uint32_t node;
+    struct hdi_givers givers; // made when they are needed
+    uint32_t asked;           // of them, who have none left
+    uint64_t ahead; // the first own task whose inputs have not been asked for
+    pthread_t thread;
+    bool threaded;
+};
 
-    *task = HDI_NO_TASK;
-    for (;;) {
-        *victim = find_victim(run, node);
-        if (*victim == HD_NO_NODE)
+// Ask those whose queues are not reached, until one has a task.
+static hd_status ask(struct node_run *n, uint32_t *victim, uint64_t *task,
+                     struct hd_error *error)
+{
+    struct hdi_run *run = n->run;
+
+    if (!n->givers.node &&
+        !hdi_givers_list(run->output->map, n->node, &n->givers))
+        return hdi_fail(error, HD_ENOMEM, "no memory to steal tasks");
+    for (; n->asked < n->givers.count; n->asked++) {
+        *victim = n->givers.node[n->asked];
+        if (hdi_cluster_slot(run->cluster, *victim))
+            continue;
+        run->traffic[n->node - hdi_cluster_first(run->cluster)].asks++;
+        HDI_TRY(hdi_agent_steal(run->agent, n->node, *victim, task, error));
+        if (*task != HDI_NO_TASK)
             break;
+    }
+    return HD_OK;
+}
+
+// Get a task of another node; HDI_NO_TASK when nobody has any that is worth it.
+static hd_status steal(struct node_run *n, uint32_t *victim, uint64_t *task,
+                       struct hd_error *error)
+{
+    struct hdi_run *run = n->run;
+    uint32_t left;
+
+    for (;;) {
+        *victim = find_victim(run, n->node);
+        if (*victim == HD_NO_NODE)
+            return run->agent ? ask(n, victim, task, error) : HD_OK;
         *task =
             hdi_node_take(hdi_cluster_slot(run->cluster, *victim), true, &left);
         if (*task != HDI_NO_TASK)
             return HD_OK;
     }
-    for (; *asked < nodes; ++*asked) {
-        *victim = (node + *asked) % nodes;
-        if (hdi_cluster_slot(run->cluster, *victim))
-            continue;
-        HDI_TRY(hdi_agent_steal(run->agent, node, *victim, task, error));
-        if (*task != HDI_NO_TASK)
-            return HD_OK;
-    }
-    return HD_OK;
 }
 
 // Nodes -----------------------------------------------------------------------
-
-struct node_run {
-    struct hdi_run *run;
-    uint32_t node;
-    uint32_t asked;
-    uint64_t ahead; // the first own task whose inputs have not been asked for
-    pthread_t thread;
-    bool threaded;
-};
 
 static bool has_failed(const struct hdi_run *run, uint32_t node)
 {
@@ -200,7 +212,7 @@ static bool step(struct node_run *n)
     uint64_t task =
         hdi_node_take(hdi_cluster_slot(run->cluster, n->node), false, &left);
     if (task == HDI_NO_TASK && !run->forall->stay)
-        status = steal(run, n->node, &owner, &n->asked, &task, &error);
+        status = steal(n, &owner, &task, &error);
     if (status == HD_OK && task != HDI_NO_TASK) {
         struct hdi_ahead ahead = look_ahead(n, owner, task);
 
@@ -212,6 +224,7 @@ static bool step(struct node_run *n)
             hdi_agent_tell_failure(run->agent);
         return false;
     }
+    // All that have asked meanwhile, or they wait for a task each.
     while (hdi_agent_serve(run->agent))
         ;
     return task != HDI_NO_TASK;
@@ -247,7 +260,7 @@ static void run_nodes(struct hdi_run *run, bool threads)
     }
 
     for (uint32_t n = 0; n < here; n++)
-        node[n] = (struct node_run){.run = run, .node = first + n, .asked = 1};
+        node[n] = (struct node_run){.run = run, .node = first + n};
     // The last one runs here; one without a thread of its own too.
     for (uint32_t n = 0; threads && n + 1 < here; n++)
         node[n].threaded =
@@ -258,11 +271,13 @@ static void run_nodes(struct hdi_run *run, bool threads)
             if (!node[n].threaded && first + n < run->output->map->nodes)
                 any = step(&node[n]) || any;
     }
-    for (uint32_t n = 0; n < here; n++)
+    for (uint32_t n = 0; n < here; n++) {
         if (node[n].threaded)
             pthread_join(node[n].thread, NULL);
         else if (first + n < run->output->map->nodes)
             settle(&node[n]);
+        hdi_givers_free(&node[n].givers);
+    }
     free(node);
 }
 
@@ -365,6 +380,7 @@ static void free_run(struct hdi_run *run)
         c->received += run->traffic[n].received;
         c->messages += run->traffic[n].messages;
         c->steals += run->traffic[n].steals;
+        c->asks += run->traffic[n].asks;
     }
     free(run->queue);
     free(run->traffic);

@@ -76,6 +76,19 @@ bool hdi_queue_build(const struct hd_map *map, uint32_t node,
     return true;
 }
 
+void hdi_queue_counts(const struct hd_map *map, uint64_t *counts)
+{
+    for (uint64_t s = 0; s < map->count; s++) {
+        struct hd_grid box;
+        uint32_t owner = hdi_map_segment_owner(map, s);
+
+        if (owner >= map->nodes)
+            continue;
+        hdi_map_segment_box(map, s, &box);
+        counts[owner] += count_tasks(map, &box);
+    }
+}
+
 void hdi_queue_free(struct hdi_queue *queue)
 {
     free(queue->segment);

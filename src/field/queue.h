@@ -23,6 +23,9 @@ static inline uint64_t hdi_queue_count(const struct hdi_queue *queue)
     return queue->before[queue->segments];
 }
 
+// Add to `counts` how many tasks each node has; it has room for all.
+void hdi_queue_counts(const struct hd_map *map, uint64_t *counts);
+
 // The block of task k, in ordinals.
 void hdi_queue_task(const struct hdi_queue *queue, uint64_t k,
                     struct hd_grid *block);

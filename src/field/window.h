@@ -7,7 +7,7 @@
 
 // Counts of one node, added up when a run ends.
 struct hdi_traffic {
-    uint64_t blocks, moved, received, messages, steals;
+    uint64_t blocks, moved, received, messages, steals, asks;
 };
 
 // How what is elsewhere comes to a node.

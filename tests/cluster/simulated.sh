@@ -1,9 +1,9 @@
 #!/bin/sh
-# simulated.sh PROGRAM: a program with 64 and 1,024 ranks in a cluster that
-# SimGrid simulates (Casanova and others, Journal of Parallel and Distributed
+# simulated.sh PROGRAM STEALING: a program with 64 and 1,024 ranks, and uneven
+# work (stealing.c) on 16 and 64, in a cluster that SimGrid simulates (Casanova and others, Journal of Parallel and Distributed
 # Computing 74(10), 2014). It runs for real, only its network does not, so the
 # result is checked, and two runs take the same simulated time.
-program=$1
+program=$1 stealing=$2
 command -v smpirun >/dev/null || {
     echo "skipped: smpirun is not installed (Debian package libsimgrid-dev)"
     exit 77
@@ -24,11 +24,17 @@ while [ $i -lt 1024 ]; do
     i=$((i + 1))
 done >"$folder/hosts"
 
-simulate() { # ranks, file
+start() { # ranks, program; the output goes to a file
     timeout 250 smpirun -np "$1" -platform "$folder/cluster.xml" \
         -hostfile "$folder/hosts" -no-privatize \
         --cfg=smpi/simulate-computation:no --cfg=smpi/display-timing:yes \
-        "$program" >"$folder/out" 2>&1
+        --cfg=smpi/host-speed:10Gf --cfg=smpi/iprobe:2e-6 \
+        --cfg=smpi/test:2e-6 --cfg=smpi/grow-injected-times:no \
+        "$2" >"$folder/out" 2>&1
+}
+
+simulate() { # ranks, file
+    start "$1" "$program"
     code=$?
     # The sum of 7 i + j over 2048 x 2048.
     if [ $code -ne 0 ] ||
@@ -44,3 +50,29 @@ simulate 64 "$folder/second"
 [ -s "$folder/first" ] && cmp "$folder/first" "$folder/second" || exit 1
 simulate 1024 "$folder/third"
 cat "$folder/third"
+
+# Everybody works, whoever had the tasks at first, each is done once, and a node
+# asks few others in vain: 15 of 16, and at most 3 log2(N) of more.
+share() { # ranks, asks in vain at most
+    start "$1" "$stealing"
+    code=$?
+    grep ' ranks, ' "$folder/out"
+    [ $code -eq 0 ] && awk -v ranks="$1" -v most="$2" '
+        / ranks, / {
+            for (i = 1; i < NF; i++) {
+                if ($(i + 1) == "of") done = $i == $(i + 2)
+                if ($(i + 1) == "nodes,") workers = $i
+                if ($(i + 2) == "vain" || $(i + 2) == "vain,") vain = $i
+            }
+            # A slow node of many has been helped, or it takes 400.
+            good += done && workers == ranks && vain <= most &&
+                    ($NF < 350 || /all on one/)
+        }
+        END { exit good != 2 }' "$folder/out" || {
+        tail -n 20 "$folder/out" >&2
+        echo "stealing, $1 ranks: code $code" >&2
+        exit 1
+    }
+}
+share 16 15
+share 64 18

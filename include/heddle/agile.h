@@ -30,7 +30,8 @@ struct hd_cluster_params {
                       // not, instead of reading each other's memory
     bool sequential;  // one thread does the tasks of all nodes here, in turn
     uint64_t timeout; // a process that does not answer for so long is lost
-                      // [ns]; 0: 60 s
+                      // [ns]; 0: 60 s; a task may take longer, unless it is
+                      // `sequential` or without threads, and another machine's
     uint64_t piece;   // what moves between processes at a time, at most
                       // [bytes]; 0: 256 KiB
 };

@@ -16,6 +16,7 @@ enum {
 enum what {
     ASK_BLOCK,
     ASK_TASK,
+    ASK_LIFE,    // any answer will do
     TELL_RESULT, // the data follows in a message of its own
     TELL_FAILURE,
     TELL_END // to oneself
@@ -47,6 +48,9 @@ struct hdi_agent {
     struct hdi_transfer *receive;
     struct ask inbox;
     struct reply *replies; // under way
+    // Tasks that each process has taken and not given back; the agent counts,
+    // whoever waits for results looks.
+    _Atomic uint32_t *owed;
 };
 
 static uint32_t reply_tag(const struct hdi_agent *agent, uint32_t node)
@@ -59,6 +63,11 @@ static uint32_t result_tag(const struct hdi_agent *agent, uint32_t node)
     return HDI_TAG_REPLY + agent->cluster->here + node % agent->cluster->here;
 }
 
+static uint32_t life_tag(const struct hdi_agent *agent)
+{
+    return HDI_TAG_REPLY + 2 * agent->cluster->here;
+}
+
 static void fail(struct hdi_agent *agent, hd_status status, const char *text)
 {
     hdi_run_fail(agent->run, status, text);
@@ -66,13 +75,13 @@ static void fail(struct hdi_agent *agent, hd_status status, const char *text)
 
 // Answering -------------------------------------------------------------------
 
-static void send_reply(struct hdi_agent *agent, uint32_t node,
+static void send_reply(struct hdi_agent *agent, uint32_t node, uint32_t tag,
                        struct reply *reply, const void *data, uint64_t size)
 {
     struct hd_cluster *c = agent->cluster;
-    hd_status status = c->transport->send(
-        c->net, hdi_cluster_process_of(c, node), reply_tag(agent, node), data,
-        size, &reply->transfer);
+    hd_status status =
+        c->transport->send(c->net, hdi_cluster_process_of(c, node), tag, data,
+                           size, &reply->transfer);
 
     if (status != HD_OK) {
         fail(agent, status, "an answer could not be sent");
@@ -134,21 +143,30 @@ static void answer_block(struct hdi_agent *agent, const struct ask *ask)
     }
     dense_window(&ask->box, reply->data, &to);
     hdi_window_copy(&to, &from, &ask->box, field->element);
-    send_reply(agent, ask->from, reply, reply->data, size);
+    send_reply(agent, ask->from, reply_tag(agent, ask->from), reply,
+               reply->data, size);
 }
 
-static void answer_task(struct hdi_agent *agent, const struct ask *ask)
+static void answer_small(struct hdi_agent *agent, const struct ask *ask)
 {
     struct reply *reply = calloc(1, sizeof(*reply));
-    uint32_t left;
+    uint32_t tag = reply_tag(agent, ask->from), left;
 
     if (!reply) {
         fail(agent, HD_ENOMEM, "no memory to answer another process");
         return;
     }
-    reply->task =
-        hdi_node_take(hdi_cluster_slot(agent->cluster, ask->to), true, &left);
-    send_reply(agent, ask->from, reply, &reply->task, sizeof(reply->task));
+    if (ask->what == ASK_LIFE) {
+        tag = life_tag(agent);
+    } else {
+        reply->task = hdi_node_take(hdi_cluster_slot(agent->cluster, ask->to),
+                                    true, &left);
+        if (reply->task != HDI_NO_TASK)
+            atomic_fetch_add_explicit(
+                &agent->owed[hdi_cluster_process_of(agent->cluster, ask->from)],
+                1, memory_order_relaxed);
+    }
+    send_reply(agent, ask->from, tag, reply, &reply->task, sizeof(reply->task));
 }
 
 static void take_result(struct hdi_agent *agent, const struct ask *ask)
@@ -176,6 +194,9 @@ static void take_result(struct hdi_agent *agent, const struct ask *ask)
     } else {
         dense_window(&ask->box, data, &from);
         hdi_window_copy(&to, &from, &ask->box, field->element);
+        atomic_fetch_sub_explicit(
+            &agent->owed[hdi_cluster_process_of(c, ask->from)], 1,
+            memory_order_relaxed);
         atomic_fetch_add_explicit(&hdi_cluster_slot(c, ask->to)->done, 1,
                                   memory_order_release);
     }
@@ -220,7 +241,8 @@ static bool serve(struct hdi_agent *agent)
         answer_block(agent, &ask);
         break;
     case ASK_TASK:
-        answer_task(agent, &ask);
+    case ASK_LIFE:
+        answer_small(agent, &ask);
         break;
     case TELL_RESULT:
         take_result(agent, &ask);
@@ -262,8 +284,10 @@ hd_status hdi_agent_start(struct hdi_run *run, bool thread,
 
     a->run = run;
     a->cluster = run->cluster;
-    hd_status status = listen(a);
+    a->owed = calloc(run->cluster->net->count, sizeof(*a->owed));
+    hd_status status = a->owed ? listen(a) : HD_ENOMEM;
     if (status != HD_OK) {
+        free(a->owed);
         free(a);
         return hdi_fail(error, status, "messages cannot be received");
     }
@@ -295,6 +319,7 @@ void hdi_agent_stop(struct hdi_agent *agent)
         pthread_join(agent->thread, NULL);
     while (agent->replies)
         finish_replies(agent);
+    free(agent->owed);
     free(agent);
 }
 
@@ -370,6 +395,41 @@ hd_status hdi_agent_steal(struct hdi_agent *agent, uint32_t node,
 
     HDI_TRY(ask_for(agent, &ask, task, sizeof(*task), &transfer, error));
     return hdi_agent_await(agent, victim, transfer, error);
+}
+
+bool hdi_agent_is_owed(struct hdi_agent *agent, uint32_t process)
+{
+    return atomic_load_explicit(&agent->owed[process], memory_order_relaxed) !=
+           0;
+}
+
+bool hdi_agent_lives(struct hdi_agent *agent, uint32_t process)
+{
+    struct hd_cluster *c = agent->cluster;
+    struct life {
+        struct ask ask;
+        uint64_t answer;
+    } *life = calloc(1, sizeof(*life));
+    struct hdi_transfer *received, *sent;
+    hd_status status, other;
+
+    if (!life)
+        return true; // nobody knows
+    life->ask = (struct ask){.what = ASK_LIFE,
+                             .from = hdi_cluster_first(c),
+                             .to = process * c->here};
+    status =
+        c->transport->receive(c->net, process, life_tag(agent), &life->answer,
+                              sizeof(life->answer), &received);
+    if (status == HD_OK)
+        status = c->transport->send(c->net, process, HDI_TAG_ASK, &life->ask,
+                                    sizeof(life->ask), &sent);
+    // Where it does not answer the memory stays: the answer may come yet.
+    if (status != HD_OK || !hdi_cluster_wait_limited(c, received, &status) ||
+        !hdi_cluster_wait_limited(c, sent, &other))
+        return false;
+    free(life);
+    return status == HD_OK && other == HD_OK;
 }
 
 hd_status hdi_agent_result(void *data, uint32_t node, uint32_t owner,

@@ -36,6 +36,12 @@ hd_status hdi_agent_steal(struct hdi_agent *agent, uint32_t node,
                           uint32_t victim, uint64_t *task,
                           struct hd_error *error);
 
+// Whether a process has tasks of this one whose results have not come.
+bool hdi_agent_is_owed(struct hdi_agent *agent, uint32_t process);
+
+// Whether a process answers within the cluster's limit, whatever it computes.
+bool hdi_agent_lives(struct hdi_agent *agent, uint32_t process);
+
 // Is hdi_run.give, with the agent as data.
 hd_status hdi_agent_result(void *data, uint32_t node, uint32_t owner,
                            const struct hd_grid *box, const void *result,

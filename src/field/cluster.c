@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -73,6 +74,8 @@ hd_status hd_cluster_join(const struct hd_cluster_params *params,
         free(c);
         return hdi_fail(error, status, "no memory for a cluster");
     }
+    struct hdi_node_slot *slots = c->transport->reach(c->slots, c->net->node);
+    atomic_store_explicit(&slots->process, getpid(), memory_order_relaxed);
     pthread_mutex_init(&c->lock, NULL);
     *cluster = c;
     return HD_OK;
@@ -164,15 +167,13 @@ void hdi_cluster_scratch_free(struct hd_cluster *cluster, void *memory,
 
 // Agreeing --------------------------------------------------------------------
 
-hd_status hdi_cluster_wait(struct hd_cluster *cluster,
-                           struct hdi_transfer *transfer, uint32_t who,
-                           struct hd_error *error)
+bool hdi_cluster_wait_limited(struct hd_cluster *cluster,
+                              struct hdi_transfer *transfer, hd_status *status)
 {
-    hd_status status;
     uint64_t begin = 0;
 
     for (unsigned looks = 0;
-         !cluster->transport->test(cluster->net, transfer, &status, NULL);
+         !cluster->transport->test(cluster->net, transfer, status, NULL);
          looks++) {
         if (cluster->idle)
             cluster->idle(cluster->idle_data);
@@ -187,11 +188,23 @@ hd_status hdi_cluster_wait(struct hd_cluster *cluster,
         if (!begin)
             begin = now;
         else if (now - begin > cluster->timeout)
-            return hdi_fail(error, HD_EPEER,
-                            "process %" PRIu32 " has not answered for %" PRIu64
-                            " s: it has ended, or does something else",
-                            who, cluster->timeout / 1000000000u);
+            return false;
     }
+    return true;
+}
+
+hd_status hdi_cluster_wait(struct hd_cluster *cluster,
+                           struct hdi_transfer *transfer, uint32_t who,
+                           struct hd_error *error)
+{
+    hd_status status;
+
+    while (!hdi_cluster_wait_limited(cluster, transfer, &status))
+        if (!cluster->lives || !cluster->lives(cluster->lives_data, who))
+            return hdi_fail(error, HD_EPEER,
+                            "process %" PRIu32 " has not answered for %.3g s: "
+                            "it has ended, or does something else",
+                            who, (double)cluster->timeout / 1e9);
     if (status != HD_OK)
         return hdi_fail(error, status,
                         "a message of process %" PRIu32 " failed: %s", who,

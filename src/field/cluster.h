@@ -42,6 +42,11 @@ struct hd_cluster {
     // Called while waiting for messages; optional.
     void (*idle)(void *data);
     void *idle_data;
+
+    // Whether a process that has not answered for long is there, only busy;
+    // optional.
+    bool (*lives)(void *data, uint32_t process);
+    void *lives_data;
 };
 
 // Tags of messages.
@@ -66,7 +71,13 @@ static inline uint32_t hdi_cluster_first(const struct hd_cluster *cluster)
 // A digest of a map, equal on all processes.
 uint64_t hdi_map_digest(const struct hd_map *map);
 
-// Wait for a transfer with process `who`; HD_EPEER when it takes too long.
+// Wait for a transfer, but not longer than the cluster's limit; then it returns
+// false and the transfer is under way still.
+bool hdi_cluster_wait_limited(struct hd_cluster *cluster,
+                              struct hdi_transfer *transfer, hd_status *status);
+
+// Wait for a transfer with process `who`; HD_EPEER when it takes too long and
+// nothing says that the process lives.
 hd_status hdi_cluster_wait(struct hd_cluster *cluster,
                            struct hdi_transfer *transfer, uint32_t who,
                            struct hd_error *error);

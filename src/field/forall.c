@@ -1,6 +1,9 @@
 // forall: every node does the tasks of its queue, then helps others.
+#include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -281,6 +284,43 @@ static void run_nodes(struct hdi_run *run, bool threads)
     free(node);
 }
 
+// Whether a process that this run needs is there, however long its tasks
+// take: on this machine the system knows, and others answer, even while
+// they compute.
+static bool lives(void *data, uint32_t process)
+{
+    struct hdi_run *run = data;
+    const struct hdi_node_slot *slot =
+        hdi_cluster_slot(run->cluster, process * run->cluster->here);
+
+    if (!slot)
+        return !run->agent || hdi_agent_lives(run->agent, process);
+    pid_t number = atomic_load_explicit(&slot->process, memory_order_relaxed);
+    return kill(number, 0) == 0 || errno != ESRCH;
+}
+
+// Fail when a process is lost that may have taken a task from here.
+static void look_for_thieves(struct hdi_run *run)
+{
+    const struct hd_cluster *c = run->cluster;
+
+    for (uint32_t p = 0; p < c->net->count; p++) {
+        char text[100];
+
+        if (p == c->net->node ||
+            (!hdi_cluster_slot(c, p * c->here) &&
+             !hdi_agent_is_owed(run->agent, p)) ||
+            lives(run, p))
+            continue;
+        snprintf(text, sizeof(text),
+                 "process %" PRIu32 " took a task, and does not answer for "
+                 "%.3g s: it has ended",
+                 p, (double)c->timeout / 1e9);
+        hdi_run_fail(run, HD_EPEER, text);
+        return;
+    }
+}
+
 // Wait for the results of what others have stolen.
 static void await_results(struct hdi_run *run)
 {
@@ -302,10 +342,10 @@ static void await_results(struct hdi_run *run)
                 sched_yield();
             else
                 nanosleep(&(struct timespec){.tv_nsec = NAP}, NULL);
-            if (hdi_now() - begin > run->cluster->timeout)
-                hdi_run_fail(run, HD_EPEER,
-                             "a task that another process took has not come "
-                             "back");
+            if (hdi_now() - begin > run->cluster->timeout) {
+                look_for_thieves(run);
+                begin = hdi_now();
+            }
         }
     }
 }
@@ -435,6 +475,8 @@ hd_status hdi_forall(const struct hd_forall *forall, hdi_reach reach,
     run.fetch.data = run.agent;
     run.cluster->idle = run.agent ? idle : NULL;
     run.cluster->idle_data = run.agent;
+    run.cluster->lives = lives;
+    run.cluster->lives_data = &run;
     run.output->version++;
     run_nodes(&run, threads && may);
     await_results(&run);
@@ -445,6 +487,7 @@ hd_status hdi_forall(const struct hd_forall *forall, hdi_reach reach,
     status = hdi_cluster_agree(run.cluster, "hd_forall(): end", 0, run.status,
                                error);
     run.cluster->idle = NULL;
+    run.cluster->lives = NULL;
     hdi_agent_stop(run.agent);
     free_run(&run);
     return status;

@@ -26,6 +26,9 @@ struct hdi_node_slot {
     _Atomic uint64_t done;
     _Atomic uint64_t mean;   // what its tasks take, written by its node [ns]
     _Atomic uint32_t failed; // a task has: nobody begins another
+    // The system's number of its process, in the first slot of one; written
+    // when it joins, read when it seems to be lost.
+    _Atomic int32_t process;
 };
 
 // Take a task, from the top or the bottom of a queue; HDI_NO_TASK when there is

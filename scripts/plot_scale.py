@@ -13,8 +13,8 @@ TOP = pathlib.Path(__file__).resolve().parent.parent
 LINES = (TOP / "bench" / "results" / "scale.jsonl").read_text().splitlines()
 IMAGES = TOP / "docs" / "images"
 NAMES = {"transposed": "A + B^T", "stencil": "stencil", "tiles": "redistribution to tiles",
-         "rows": "rows to columns", "sort": "sort"}
-COLOURS = ["#4e79a7", "#e15759", "#59a14f", "#b07aa1", "#f28e2b"]
+         "rows": "rows to columns", "sort": "sort", "agreement": "agreement"}
+COLOURS = ["#4e79a7", "#e15759", "#59a14f", "#b07aa1", "#f28e2b", "#76b7b2"]
 WIDTH, HEIGHT, LEFT, TOP_EDGE, BOTTOM, LABELS = 800, 360, 60, 40, 320, 250
 
 

@@ -48,6 +48,8 @@ struct hdi_agent {
     struct hdi_transfer *receive;
     struct ask inbox;
     struct reply *replies; // under way
+    struct reply refusal;  // without bytes, for when memory is short
+    bool refusing;         // it is among them
     // Tasks that each process has taken and not given back; the agent counts,
     // whoever waits for results looks.
     _Atomic uint32_t *owed;
@@ -75,6 +77,16 @@ static void fail(struct hdi_agent *agent, hd_status status, const char *text)
 
 // Answering -------------------------------------------------------------------
 
+static void free_reply(struct hdi_agent *agent, struct reply *reply)
+{
+    if (reply == &agent->refusal) {
+        agent->refusing = false;
+        return;
+    }
+    free(reply->data);
+    free(reply);
+}
+
 static void send_reply(struct hdi_agent *agent, uint32_t node, uint32_t tag,
                        struct reply *reply, const void *data, uint64_t size)
 {
@@ -85,8 +97,7 @@ static void send_reply(struct hdi_agent *agent, uint32_t node, uint32_t tag,
 
     if (status != HD_OK) {
         fail(agent, status, "an answer could not be sent");
-        free(reply->data);
-        free(reply);
+        free_reply(agent, reply);
         return;
     }
     reply->next = agent->replies;
@@ -108,11 +119,20 @@ static bool finish_replies(struct hdi_agent *agent)
             continue;
         }
         *link = reply->next;
-        free(reply->data);
-        free(reply);
+        free_reply(agent, reply);
         any = true;
     }
     return any;
+}
+
+// Who asks is told that there is no answer.
+static void refuse(struct hdi_agent *agent, uint32_t node, uint32_t tag)
+{
+    fail(agent, HD_ENOMEM, "no memory to answer another process");
+    while (agent->refusing)
+        finish_replies(agent);
+    agent->refusing = true;
+    send_reply(agent, node, tag, &agent->refusal, &agent->refusal.task, 0);
 }
 
 static void dense_window(const struct hd_grid *box, void *data,
@@ -138,7 +158,7 @@ static void answer_block(struct hdi_agent *agent, const struct ask *ask)
         if (reply)
             free(reply->data);
         free(reply);
-        fail(agent, HD_ENOMEM, "no memory to answer another process");
+        refuse(agent, ask->from, reply_tag(agent, ask->from));
         return;
     }
     dense_window(&ask->box, reply->data, &to);
@@ -150,15 +170,15 @@ static void answer_block(struct hdi_agent *agent, const struct ask *ask)
 static void answer_small(struct hdi_agent *agent, const struct ask *ask)
 {
     struct reply *reply = calloc(1, sizeof(*reply));
-    uint32_t tag = reply_tag(agent, ask->from), left;
+    uint32_t tag =
+        ask->what == ASK_LIFE ? life_tag(agent) : reply_tag(agent, ask->from);
+    uint32_t left;
 
     if (!reply) {
-        fail(agent, HD_ENOMEM, "no memory to answer another process");
+        refuse(agent, ask->from, tag);
         return;
     }
-    if (ask->what == ASK_LIFE) {
-        tag = life_tag(agent);
-    } else {
+    if (ask->what == ASK_TASK) {
         reply->task = hdi_node_take(hdi_cluster_slot(agent->cluster, ask->to),
                                     true, &left);
         if (reply->task != HDI_NO_TASK)
@@ -176,12 +196,12 @@ static void take_result(struct hdi_agent *agent, const struct ask *ask)
     struct hdi_window from, to;
     struct hdi_transfer *transfer;
     void *data = malloc(ask->size);
-    hd_status status = HD_ENOMEM;
 
-    if (data)
-        status = c->transport->receive(
-            c->net, hdi_cluster_process_of(c, ask->from),
-            result_tag(agent, ask->from), data, ask->size, &transfer);
+    // Without memory it is received all the same: who sent it waits for that.
+    hd_status status =
+        c->transport->receive(c->net, hdi_cluster_process_of(c, ask->from),
+                              result_tag(agent, ask->from), data ? data : agent,
+                              data ? ask->size : 0, &transfer);
     if (status == HD_OK)
         status = c->transport->wait(c->net, transfer, NULL);
     if (status == HD_OK && ask->run != agent->run->number) {
@@ -190,7 +210,9 @@ static void take_result(struct hdi_agent *agent, const struct ask *ask)
     }
     if (status != HD_OK ||
         !hdi_window_of_segment(field, ask->box.offset, &to)) {
-        fail(agent, status, "a result of another process cannot be taken");
+        fail(agent, data ? status : HD_ENOMEM,
+             data ? "a result of another process cannot be taken"
+                  : "no memory for a result of another process");
     } else {
         dense_window(&ask->box, data, &from);
         hdi_window_copy(&to, &from, &ask->box, field->element);
@@ -381,9 +403,14 @@ hd_status hdi_agent_await(void *data, uint32_t owner,
                           struct hdi_transfer *transfer, struct hd_error *error)
 {
     struct hdi_agent *agent = data;
+    uint32_t process = hdi_cluster_process_of(agent->cluster, owner);
+    uint64_t size;
 
-    return wait_for(agent, transfer,
-                    hdi_cluster_process_of(agent->cluster, owner), error);
+    HDI_TRY(
+        hdi_cluster_wait_size(agent->cluster, transfer, process, &size, error));
+    return size ? HD_OK
+                : hdi_fail(error, HD_ENOMEM,
+                           "process %u had no memory to answer", process);
 }
 
 hd_status hdi_agent_steal(struct hdi_agent *agent, uint32_t node,
@@ -425,8 +452,9 @@ bool hdi_agent_lives(struct hdi_agent *agent, uint32_t process)
         status = c->transport->send(c->net, process, HDI_TAG_ASK, &life->ask,
                                     sizeof(life->ask), &sent);
     // Where it does not answer the memory stays: the answer may come yet.
-    if (status != HD_OK || !hdi_cluster_wait_limited(c, received, &status) ||
-        !hdi_cluster_wait_limited(c, sent, &other))
+    if (status != HD_OK ||
+        !hdi_cluster_wait_limited(c, received, &status, NULL) ||
+        !hdi_cluster_wait_limited(c, sent, &other, NULL))
         return false;
     free(life);
     return status == HD_OK && other == HD_OK;

@@ -8,11 +8,11 @@
 
 struct hdi_agent;
 
-// Between the meeting at a run's begin and the one at its end.
+// Before the meeting at a run's begin, so that all know when one cannot.
 hd_status hdi_agent_start(struct hdi_run *run, bool thread,
                           struct hdi_agent **agent, struct hd_error *error);
 
-// When all processes have met, so that nobody asks any more.
+// When all processes have met, so that nobody asks any more. NULL is allowed.
 void hdi_agent_stop(struct hdi_agent *agent);
 
 // Answer what there is, without waiting, if it has no thread; true when there

@@ -168,12 +168,13 @@ void hdi_cluster_scratch_free(struct hd_cluster *cluster, void *memory,
 // Agreeing --------------------------------------------------------------------
 
 bool hdi_cluster_wait_limited(struct hd_cluster *cluster,
-                              struct hdi_transfer *transfer, hd_status *status)
+                              struct hdi_transfer *transfer, hd_status *status,
+                              struct hdi_message *message)
 {
     uint64_t begin = 0;
 
     for (unsigned looks = 0;
-         !cluster->transport->test(cluster->net, transfer, status, NULL);
+         !cluster->transport->test(cluster->net, transfer, status, message);
          looks++) {
         if (cluster->idle)
             cluster->idle(cluster->idle_data);
@@ -193,13 +194,14 @@ bool hdi_cluster_wait_limited(struct hd_cluster *cluster,
     return true;
 }
 
-hd_status hdi_cluster_wait(struct hd_cluster *cluster,
-                           struct hdi_transfer *transfer, uint32_t who,
-                           struct hd_error *error)
+hd_status hdi_cluster_wait_size(struct hd_cluster *cluster,
+                                struct hdi_transfer *transfer, uint32_t who,
+                                uint64_t *size, struct hd_error *error)
 {
+    struct hdi_message message = {0, 0};
     hd_status status;
 
-    while (!hdi_cluster_wait_limited(cluster, transfer, &status))
+    while (!hdi_cluster_wait_limited(cluster, transfer, &status, &message))
         if (!cluster->lives || !cluster->lives(cluster->lives_data, who))
             return hdi_fail(error, HD_EPEER,
                             "process %" PRIu32 " has not answered for %.3g s: "
@@ -209,7 +211,17 @@ hd_status hdi_cluster_wait(struct hd_cluster *cluster,
         return hdi_fail(error, status,
                         "a message of process %" PRIu32 " failed: %s", who,
                         hd_status_text(status));
+    *size = message.size;
     return HD_OK;
+}
+
+hd_status hdi_cluster_wait(struct hd_cluster *cluster,
+                           struct hdi_transfer *transfer, uint32_t who,
+                           struct hd_error *error)
+{
+    uint64_t size;
+
+    return hdi_cluster_wait_size(cluster, transfer, who, &size, error);
 }
 
 // What a process says, of itself and of those it has heard.

@@ -72,15 +72,21 @@ static inline uint32_t hdi_cluster_first(const struct hd_cluster *cluster)
 uint64_t hdi_map_digest(const struct hd_map *map);
 
 // Wait for a transfer, but not longer than the cluster's limit; then it returns
-// false and the transfer is under way still.
+// false and the transfer is under way still. `message` as in the transport.
 bool hdi_cluster_wait_limited(struct hd_cluster *cluster,
-                              struct hdi_transfer *transfer, hd_status *status);
+                              struct hdi_transfer *transfer, hd_status *status,
+                              struct hdi_message *message);
 
 // Wait for a transfer with process `who`; HD_EPEER when it takes too long and
 // nothing says that the process lives.
 hd_status hdi_cluster_wait(struct hd_cluster *cluster,
                            struct hdi_transfer *transfer, uint32_t who,
                            struct hd_error *error);
+
+// The same; gets the size of what has come.
+hd_status hdi_cluster_wait_size(struct hd_cluster *cluster,
+                                struct hdi_transfer *transfer, uint32_t who,
+                                uint64_t *size, struct hd_error *error);
 
 // Get the route of a pair of maps, made now or before.
 hd_status hdi_cluster_route(struct hd_cluster *cluster,

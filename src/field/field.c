@@ -65,9 +65,12 @@ static hd_status prepare(struct hd_cluster *cluster, uint64_t element,
     field->begin = calloc(nodes, sizeof(*field->begin));
     field->store = calloc(nodes, sizeof(*field->store));
     field->replicas = calloc(cluster->here, sizeof(*field->replicas));
-    if (!field->begin || !field->store || !field->replicas)
-        return hdi_fail(error, HD_ENOMEM, "no memory for a field");
-    return HD_OK;
+    bool room = field->begin && field->store && field->replicas;
+    // Those of nodes here never fail later.
+    for (uint32_t n = 0; room && n < nodes; n++)
+        room = !hd_cluster_has(cluster, n) ||
+               hdi_store_build(map, n, &field->store[n]);
+    return room ? HD_OK : hdi_fail(error, HD_ENOMEM, "no memory for a field");
 }
 
 // Where each node's memory begins in its process's; the size of this one's.
@@ -129,11 +132,14 @@ hd_status hd_field_create(struct hd_cluster *cluster, uint64_t element,
                           hdi_mix(hdi_map_digest(map), element), status, error);
     if (status == HD_OK) {
         status = cluster->transport->share(cluster->net, size, &f->shared);
-        if (status != HD_OK)
-            hdi_fail(error, status,
-                     "no memory for a field of %llu bytes on a node, or on "
-                     "another process",
+        if (status == HD_ENOMEM)
+            hdi_fail(error, status, "no memory for %llu bytes of a field",
                      (unsigned long long)size);
+        // It has failed on all, so they can say who had none.
+        if (status != HD_OK)
+            status =
+                hdi_cluster_agree(cluster, "hd_field_create(): memory", 0,
+                                  status == HD_EPEER ? HD_OK : status, error);
     }
     if (status != HD_OK) {
         if (f)

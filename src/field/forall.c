@@ -378,7 +378,16 @@ static hd_status fill_slots(struct hdi_run *run, struct hd_error *error)
     return HD_OK;
 }
 
-static hd_status begin_run(struct hdi_run *run, struct hd_error *error)
+static bool needs_agent(const struct hd_cluster *cluster)
+{
+    for (uint32_t p = 0; p < cluster->net->count; p++)
+        if (!hdi_cluster_slot(cluster, p * cluster->here))
+            return true;
+    return false;
+}
+
+static hd_status begin_run(struct hdi_run *run, bool threads,
+                           struct hd_error *error)
 {
     const struct hd_forall *forall = run->forall;
     uint64_t digest = forall->output->number;
@@ -390,22 +399,17 @@ static hd_status begin_run(struct hdi_run *run, struct hd_error *error)
         status = hdi_fail(error, HD_ENOMEM, "no memory for a forall");
     if (status == HD_OK)
         status = fill_slots(run, error);
+    run->number = run->cluster->runs + 1;
+    if (status == HD_OK && needs_agent(run->cluster))
+        status = hdi_agent_start(run, threads, &run->agent, error);
     for (unsigned i = 0; i < forall->input_count; i++)
         digest = hdi_mix(digest, forall->inputs[i].view.field_
                                      ? forall->inputs[i].view.field_->number
                                      : 0);
     HDI_TRY(
         hdi_cluster_agree(run->cluster, "hd_forall()", digest, status, error));
-    run->number = ++run->cluster->runs;
+    run->cluster->runs++;
     return HD_OK;
-}
-
-static bool needs_agent(const struct hd_cluster *cluster)
-{
-    for (uint32_t p = 0; p < cluster->net->count; p++)
-        if (!hdi_cluster_slot(cluster, p * cluster->here))
-            return true;
-    return false;
 }
 
 static void free_run(struct hdi_run *run)
@@ -462,15 +466,11 @@ hd_status hdi_forall(const struct hd_forall *forall, hdi_reach reach,
 
     run.error = &mine;
     pthread_mutex_init(&run.lock, NULL);
-    hd_status status = begin_run(&run, error);
+    hd_status status = begin_run(&run, may, error);
     if (status != HD_OK) {
+        hdi_agent_stop(run.agent);
         free_run(&run);
         return status;
-    }
-    if (needs_agent(run.cluster)) {
-        status = hdi_agent_start(&run, may, &run.agent, &mine);
-        if (status != HD_OK)
-            hdi_run_fail(&run, status, mine.text);
     }
     run.fetch.data = run.agent;
     run.cluster->idle = run.agent ? idle : NULL;

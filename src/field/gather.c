@@ -21,7 +21,9 @@ hd_status hdi_cluster_gather(struct hd_cluster *cluster, const void *mine,
     const struct hdi_transport *t = cluster->transport;
     uint32_t count = cluster->net->count, me = cluster->net->node;
     char *turned = malloc(count * size + 1);
-    hd_status status = turned ? HD_OK : HD_ENOMEM;
+    hd_status status =
+        turned ? HD_OK
+               : hdi_fail(error, HD_ENOMEM, "no memory to exchange values");
 
     // Whoever has no memory must say so before others wait for it.
     status = hdi_cluster_agree(cluster, "gather", size, status, error);
@@ -124,8 +126,14 @@ static hd_status in_blocks(struct hd_field *field, struct hd_field **blocks,
     struct hd_view view = hd_view_field(field);
     struct hd_map *map;
 
-    HDI_TRY(hd_map_create(&params, &map, error));
-    hd_status status = hd_agile(field->cluster, &view, map, blocks, error);
+    hd_status status = hd_map_create(&params, &map, error);
+    bool made = status == HD_OK;
+    status = hdi_cluster_agree(field->cluster, "blocks of a field", 0, status,
+                               error);
+    if (status == HD_OK)
+        status = hd_agile(field->cluster, &view, map, blocks, error);
+    if (!made)
+        return status;
     hd_map_destroy(map);
     return status;
 }
@@ -401,8 +409,6 @@ static hd_status make_maps(const struct hd_field *blocks, const int64_t *ends,
     if (status == HD_OK) {
         status = hd_map_create_segments(&grid, list, count, false, &grains, has,
                                         error);
-        if (status != HD_OK)
-            hd_map_destroy(*goes);
     }
     free(list);
     free(size);
@@ -458,7 +464,7 @@ hd_status hd_field_sort(struct hd_field *field, struct hd_error *error)
 {
     struct hd_cluster *cluster = field->cluster;
     struct hd_field *blocks;
-    struct hd_map *goes, *has;
+    struct hd_map *goes = NULL, *has = NULL;
     int64_t *ends =
         malloc((size_t)cluster->nodes * cluster->nodes * sizeof(*ends));
     hd_status status = check_row(field, sizeof(uint64_t), error);
@@ -485,11 +491,10 @@ hd_status hd_field_sort(struct hd_field *field, struct hd_error *error)
         status = hdi_cluster_agree(cluster, "hd_field_sort(): maps", 0,
                                    make_maps(blocks, ends, &goes, &has, error),
                                    error);
-    if (status == HD_OK) {
+    if (status == HD_OK)
         status = sort_between(field, blocks, goes, has, error);
-        hd_map_destroy(goes);
-        hd_map_destroy(has);
-    }
+    hd_map_destroy(goes);
+    hd_map_destroy(has);
     hd_field_destroy(blocks);
     free(ends);
     return status;

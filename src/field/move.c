@@ -5,6 +5,8 @@
 // the k-th before it. A few steps are under way at a time, each with two
 // messages in either direction. Whichever step is the earliest under way
 // anywhere, both of its processes are at it, so it goes on: nothing is stuck.
+// So a process without memory goes through all steps too: it sends messages
+// without bytes, and takes others' without looking.
 #include <inttypes.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -22,6 +24,8 @@ enum {
 struct message {
     struct hdi_transfer *transfer; // NULL: not under way
     void *data;
+    uint64_t size;
+    bool broken; // nothing comes of it, see above
     const struct hdi_move *move;
     struct hdi_part_of_move part;
 };
@@ -46,8 +50,17 @@ struct moving {
     struct hd_cluster *cluster;
     uint64_t element, piece; // [bytes]
     struct stream stream[STEPS][2];
+    hd_status status; // the first failure
     struct hd_error *error;
 };
+
+// Keep the first failure, and go on.
+static void note(struct moving *m, hd_status status, const char *text,
+                 uint32_t process)
+{
+    if (m->status == HD_OK)
+        m->status = hdi_fail(m->error, status, text, process);
+}
 
 // The first move of a sorted list that is with a node, or with one behind it.
 static size_t first_with(const struct hdi_moves *moves, bool sends,
@@ -121,42 +134,51 @@ static hd_status start(struct moving *m, struct stream *s, struct message *msg)
         s->ended = true;
         return HD_OK;
     }
-    uint64_t size =
-        (uint64_t)hdi_part_size(&msg->part, m->target->map->grid.rank) *
-        m->element;
+    msg->size = (uint64_t)hdi_part_size(&msg->part, m->target->map->grid.rank) *
+                m->element;
     if (!msg->data)
         msg->data = hdi_cluster_scratch(m->cluster, m->piece);
-    if (!msg->data)
-        return hdi_fail(m->error, HD_ENOMEM, "no memory for messages");
-    if (!s->sends)
-        return transport->receive(m->cluster->net, s->peer, HDI_TAG_MOVE,
-                                  msg->data, size, &msg->transfer);
+    msg->broken = !msg->data;
+    if (s->sends && !msg->broken) {
+        char *memory = hdi_field_memory(m->source, msg->move->from, &store);
 
-    char *memory = hdi_field_memory(m->source, msg->move->from, &store);
-    if (!memory || !hdi_move_pack(m->route->plan, msg->move, &msg->part,
-                                  m->element, store, memory, msg->data))
-        return hdi_fail(m->error, HD_ENOMEM, "no memory for messages");
-    return transport->send(m->cluster->net, s->peer, HDI_TAG_MOVE, msg->data,
-                           size, &msg->transfer);
+        msg->broken =
+            !memory || !hdi_move_pack(m->route->plan, msg->move, &msg->part,
+                                      m->element, store, memory, msg->data);
+    }
+    if (msg->broken) {
+        note(m, HD_ENOMEM, "no memory for messages with process %" PRIu32,
+             s->peer);
+        msg->size = 0;
+    }
+    // Without bytes the address does not matter.
+    void *data = msg->data ? msg->data : m;
+    return s->sends ? transport->send(m->cluster->net, s->peer, HDI_TAG_MOVE,
+                                      data, msg->size, &msg->transfer)
+                    : transport->receive(m->cluster->net, s->peer, HDI_TAG_MOVE,
+                                         data, msg->size, &msg->transfer);
 }
 
-static hd_status finish(struct moving *m, struct stream *s, struct message *msg)
+static void finish(struct moving *m, struct stream *s, struct message *msg,
+                   uint64_t size)
 {
     const struct hdi_store *store;
 
     msg->transfer = NULL;
-    if (s->sends)
-        return HD_OK;
-
+    if (s->sends || msg->broken)
+        return;
+    if (size != msg->size) {
+        note(m, HD_ENOMEM, "process %" PRIu32 " had no memory for messages",
+             s->peer);
+        return;
+    }
     char *memory = hdi_field_memory(m->target, msg->move->to, &store);
     if (!memory || !hdi_move_unpack(m->route->plan, msg->move, &msg->part,
                                     m->element, store, msg->data, memory))
-        return hdi_fail(m->error, HD_ENOMEM, "no memory for messages");
-    m->cluster->counters.received +=
-        (uint64_t)hdi_part_size(&msg->part, m->target->map->grid.rank) *
-        m->element;
+        note(m, HD_ENOMEM, "no memory for messages with process %" PRIu32,
+             s->peer);
+    m->cluster->counters.received += msg->size;
     m->cluster->counters.messages++;
-    return HD_OK;
 }
 
 // Start what can be and finish what is done. `*busy`: something is under way;
@@ -168,19 +190,20 @@ static hd_status advance(struct moving *m, struct stream *s, bool *busy,
 
     for (;;) {
         struct message *msg = &s->message[s->oldest];
+        struct hdi_message came = {0, 0};
         hd_status status;
 
         if (!msg->transfer)
             break;
-        if (!transport->test(m->cluster->net, msg->transfer, &status, NULL)) {
+        if (!transport->test(m->cluster->net, msg->transfer, &status, &came)) {
             *busy = true;
             break;
         }
-        if (status != HD_OK)
+        if (status != HD_OK && !msg->broken)
             return hdi_fail(m->error, status,
                             "a message with process %" PRIu32 " failed: %s",
                             s->peer, hd_status_text(status));
-        HDI_TRY(finish(m, s, msg));
+        finish(m, s, msg, came.size);
         s->oldest = (s->oldest + 1) % IN_FLIGHT;
         *moved = true;
     }
@@ -259,7 +282,7 @@ static hd_status exchange_messages(struct moving *m)
 
 // Copies from memory that is reached, beginning with the nodes behind this one
 // so that not all read from the same.
-static hd_status copy_directly(struct moving *m)
+static void copy_directly(struct moving *m)
 {
     uint32_t first = hdi_cluster_first(m->cluster);
 
@@ -281,39 +304,40 @@ static hd_status copy_directly(struct moving *m)
                 continue;
             const char *source = hdi_field_memory(m->source, move->from, &from);
             char *target = hdi_field_memory(m->target, move->to, &to);
-            if (!source || !target)
-                return hdi_fail(m->error, HD_ENOMEM, "no memory for a plan");
+            if (!source || !target) {
+                note(m, HD_ENOMEM,
+                     "no memory to find what process %" PRIu32 " has",
+                     hdi_cluster_process_of(m->cluster, move->from));
+                return;
+            }
             hdi_move_copy(m->route->plan, move, m->element, from, source, to,
                           target);
         }
     }
-    return HD_OK;
 }
 
 hd_status hdi_field_move(struct hd_field *target, struct hd_field *source,
                          const struct hdi_route *route, struct hd_error *error)
 {
-    struct moving *m = calloc(1, sizeof(*m));
-    if (!m)
-        return hdi_fail(error, HD_ENOMEM, "no memory to move");
+    struct moving moving = {.target = target,
+                            .source = source,
+                            .route = route,
+                            .cluster = target->cluster,
+                            .element = target->element,
+                            .piece = target->cluster->piece > target->element
+                                         ? target->cluster->piece
+                                         : target->element,
+                            .error = error};
+    struct moving *m = &moving;
 
-    *m = (struct moving){.target = target,
-                         .source = source,
-                         .route = route,
-                         .cluster = target->cluster,
-                         .element = target->element,
-                         .piece = target->cluster->piece > target->element
-                                      ? target->cluster->piece
-                                      : target->element,
-                         .error = error};
-    hd_status status = copy_directly(m);
+    copy_directly(m);
+    hd_status status = exchange_messages(m);
     if (status == HD_OK)
-        status = exchange_messages(m);
+        status = m->status;
     for (unsigned k = 0; k < STEPS; k++)
         for (unsigned d = 0; d < 2; d++)
             for (unsigned i = 0; i < IN_FLIGHT; i++)
                 hdi_cluster_scratch_free(
                     m->cluster, m->stream[k][d].message[i].data, m->piece);
-    free(m);
     return status;
 }

@@ -200,10 +200,11 @@ static hd_status open_output(struct hdi_run *run, const struct hd_task *task,
     bool reached = hdi_window_of_segment(field, box->offset, owners);
     int64_t size = 1;
 
+    if (!reached && hdi_field_reaches(field, task->owner))
+        return hdi_fail(error, HD_ENOMEM, "no memory for a task");
     if (task->node == task->owner) {
         *window = *owners;
-        return reached ? HD_OK
-                       : hdi_fail(error, HD_ENOMEM, "no memory for a task");
+        return HD_OK;
     }
     *own = malloc((size_t)hd_grid_size(box) * field->element);
     if (!*own)

@@ -83,7 +83,11 @@ static hd_status ask_block(struct hd_field *field, uint32_t node,
     uint64_t size = (uint64_t)hd_grid_size(block) * field->element;
     traffic->blocks++;
     traffic->moved += size;
-    if (hdi_window_of_segment(field, block->offset, &from)) {
+    if (hdi_field_reaches(field, place->spot.node)) {
+        if (!hdi_window_of_segment(field, block->offset, &from)) {
+            hdi_replicas_drop(table, *copy, true);
+            return hdi_fail(error, HD_ENOMEM, "no memory for a window");
+        }
         hdi_replica_window(*copy, &to);
         hdi_window_copy(&to, &from, block, field->element);
         return HD_OK;
@@ -110,8 +114,9 @@ static hd_status await_block(struct hdi_replicas *table,
         return HD_OK;
     copy->coming = NULL;
     hd_status status = fetch->wait(fetch->data, copy->owner, transfer, error);
+    // From one that is lost it may come yet.
     if (status != HD_OK)
-        hdi_replicas_drop(table, copy, false);
+        hdi_replicas_drop(table, copy, status != HD_EPEER);
     return status;
 }
 

@@ -73,7 +73,8 @@ struct hdi_transport {
     // Get `size` [bytes], which may differ between nodes and be 0, of zeroed
     // memory that other nodes of the same machine reach as well; C11 atomics
     // work in it. All nodes call it, and give it back, in the same order.
-    // HD_ENOMEM on all nodes when one has none.
+    // It fails on all nodes when one has none, there with HD_ENOMEM, on others
+    // with HD_EPEER.
     hd_status (*share)(struct hdi_net *net, uint64_t size,
                        struct hdi_shared **shared);
     void (*unshare)(struct hdi_net *net, struct hdi_shared *shared);

@@ -440,6 +440,7 @@ static hd_status module_barrier(struct hdi_net *net)
 // ------------------------------------------------------------------------
 
 struct hdi_shared {
+    const struct hdi_transport *transport; // see module.h
     MPI_Win window;
     uint32_t count;
     void *reached[]; // of each node
@@ -486,7 +487,8 @@ static hd_status module_share(struct hdi_net *net, uint64_t size,
             (MPI_Aint)((size + 2 * LINE) / LINE * LINE), 1, MPI_INFO_NULL,
             n->machine, &memory, &s->window);
 
-        if (!all_have(n->world, result == MPI_SUCCESS)) {
+        fits = result == MPI_SUCCESS;
+        if (!all_have(n->world, fits)) {
             if (result == MPI_SUCCESS)
                 MPI_Win_free(&s->window);
             done = false;
@@ -497,8 +499,9 @@ static hd_status module_share(struct hdi_net *net, uint64_t size,
     pthread_mutex_unlock(&n->lock);
     if (!done) {
         free(s);
-        return HD_ENOMEM;
+        return fits ? HD_EPEER : HD_ENOMEM;
     }
+    s->transport = net->transport;
     s->count = net->count;
     memset(s->reached[net->node], 0, size);
     *shared = s;

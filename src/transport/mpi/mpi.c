@@ -161,38 +161,25 @@ static hd_status mpi_barrier(struct hdi_net *net)
     return mpi(net)->module->barrier(mpi(net)->inner);
 }
 
-// Both need the module but get the memory only.
+// The modules' memory begins with their transport.
 struct hdi_shared {
     const struct hdi_transport *module;
-    struct hdi_shared *inner;
 };
 
 static hd_status mpi_share(struct hdi_net *net, uint64_t size,
                            struct hdi_shared **shared)
 {
-    struct hdi_shared *s = malloc(sizeof(*s));
-    if (!s)
-        return HD_ENOMEM;
-
-    s->module = mpi(net)->module;
-    hd_status status = s->module->share(mpi(net)->inner, size, &s->inner);
-    if (status != HD_OK) {
-        free(s);
-        return status;
-    }
-    *shared = s;
-    return HD_OK;
+    return mpi(net)->module->share(mpi(net)->inner, size, shared);
 }
 
 static void mpi_unshare(struct hdi_net *net, struct hdi_shared *shared)
 {
-    shared->module->unshare(mpi(net)->inner, shared->inner);
-    free(shared);
+    shared->module->unshare(mpi(net)->inner, shared);
 }
 
 static void *mpi_reach(struct hdi_shared *shared, uint32_t node)
 {
-    return shared->module->reach(shared->inner, node);
+    return shared->module->reach(shared, node);
 }
 
 const struct hdi_transport hdi_transport_mpi = {

@@ -1,0 +1,302 @@
+// Memory that runs short on one process of several: every allocation of a
+// collective call fails in turn on process 1. The call then fails on all, soon,
+// with an error that names the process, and leaves nothing behind; or it gets
+// along without.
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "field/cluster.h"
+#include "heddle/agile.h"
+#include "tests/check.h"
+#include "tests/shortage.h"
+
+enum {
+    SHORT = 1,   // the process
+    SOON = 4,    // [s]
+    ROUNDS = 12, // of which one must leave nothing
+    CALM = 8,    // allocations more than there are: tasks may be stolen
+    MANY = 128, // more plans than are kept, though some fail before one is made
+    SIDE = 24
+};
+
+static struct hd_error error;
+static struct hd_cluster *cluster;
+static struct hd_map *rows, *tiles, *line, *many[MANY];
+static struct hd_field *from, *to, *keys;
+static char path[4096];
+static bool fails_elsewhere;
+
+static bool is_short(void)
+{
+    return hd_cluster_process(cluster) == SHORT;
+}
+
+static void number(void *data, const int64_t *index, void *value)
+{
+    (void)data;
+    *(uint64_t *)value = (uint64_t)index[0] * 0x9e3779b97f4a7c15u;
+}
+
+static struct hd_map *parse(const char *words)
+{
+    struct hd_map *map;
+
+    CHECK_OK(hd_map_parse(words, &map, &error), error);
+    return map;
+}
+
+static struct hd_field *numbered(const struct hd_map *map)
+{
+    struct hd_view view;
+    struct hd_field *field;
+
+    CHECK_OK(hd_view_function(hd_map_grid(map), 8, number, NULL, &view, &error),
+             error);
+    CHECK_OK(hd_agile(cluster, &view, map, &field, &error), error);
+    return field;
+}
+
+// The calls -------------------------------------------------------------------
+
+static hd_status create(void)
+{
+    struct hd_field *field;
+    hd_status status = hd_field_create(cluster, 8, tiles, &field, &error);
+
+    if (status == HD_OK)
+        hd_field_destroy(field);
+    return status;
+}
+
+static hd_status agile(void)
+{
+    struct hd_view view;
+    struct hd_field *field;
+
+    CHECK_OK(
+        hd_view_function(hd_map_grid(tiles), 8, number, NULL, &view, &error),
+        error);
+    hd_status status = hd_agile(cluster, &view, tiles, &field, &error);
+    if (status == HD_OK)
+        hd_field_destroy(field);
+    return status;
+}
+
+// Along a plan that is made anew each time.
+static hd_status redistribute(void)
+{
+    static unsigned at;
+    struct hd_view view = hd_view_field(from);
+    struct hd_field *field;
+    hd_status status =
+        hd_agile(cluster, &view, many[at++ % MANY], &field, &error);
+
+    if (status == HD_OK)
+        hd_field_destroy(field);
+    return status;
+}
+
+static hd_status add(struct hd_task *task, const struct hd_tile *c,
+                     const struct hd_tile *in, void *data, struct hd_error *why)
+{
+    (void)task;
+    (void)data;
+    (void)why;
+    for (int64_t i = 0; i < c->grid.extent[0]; i++)
+        for (int64_t j = 0; j < c->grid.extent[1]; j++)
+            ((uint64_t *)c->data)[i * c->step[0] + j * c->step[1]] =
+                ((uint64_t *)in->data)[i * in->step[0] + j * in->step[1]] + 1;
+    return HD_OK;
+}
+
+static hd_status compute(bool stay)
+{
+    struct hd_input input = {.view = hd_view_field(from)};
+    struct hd_forall forall = {.output = to,
+                               .inputs = &input,
+                               .input_count = 1,
+                               .function = add,
+                               .stay = stay};
+
+    CHECK_OK(
+        hd_view_transpose(&input.view, (unsigned[]){1, 0}, &input.view, &error),
+        error);
+    return hd_forall(&forall, &error);
+}
+
+static hd_status compute_there(void)
+{
+    return compute(true);
+}
+
+static hd_status compute_anywhere(void)
+{
+    return compute(false);
+}
+
+static hd_status sort(void)
+{
+    return hd_field_sort(keys, &error);
+}
+
+static void sum(void *value, const void *element, void *data)
+{
+    (void)data;
+    *(uint64_t *)value += *(const uint64_t *)element;
+}
+
+static hd_status reduce(void)
+{
+    uint64_t none = 0, result;
+
+    return hd_field_reduce(from, sum, NULL, &none, &result, &error);
+}
+
+static hd_status scan(void)
+{
+    return hd_field_scan(keys, sum, NULL, &error);
+}
+
+static hd_status save(void)
+{
+    uint64_t check;
+
+    return hd_field_save(from, path, "<u8", &check, &error);
+}
+
+static hd_status load(void)
+{
+    return hd_field_load(from, path, "<u8", NULL, &error);
+}
+
+static hd_status gather(void)
+{
+    static uint64_t memory[SIDE * SIDE];
+
+    return hd_field_read(from, memory, true, &error);
+}
+
+// -----------------------------------------------------------------------------
+
+// Whether process 1 says yes.
+static bool told(bool yes)
+{
+    char all[64] = {0}, mine = yes;
+
+    CHECK(hd_cluster_processes(cluster) <= sizeof(all));
+    CHECK_OK(hdi_cluster_gather(cluster, &mine, 1, all, &error), error);
+    return all[SHORT] != 0;
+}
+
+// Let allocation k fail; whether one did.
+static bool fails(const char *what, hd_status (*call)(void), long k)
+{
+    uint64_t begin = hdi_now();
+    bool failed = false;
+
+    error = (struct hd_error){0};
+    if (is_short())
+        shortage_begin(k);
+    hd_status status = call();
+    if (is_short())
+        failed = shortage_end();
+    if (status != HD_OK && (status != HD_ENOMEM ||
+                            (!is_short() && !strstr(error.text, "process 1"))))
+        fprintf(stderr, "%s, allocation %ld, process %u: %s\n", what, k,
+                hd_cluster_process(cluster), error.text);
+    CHECK(status == HD_OK || status == HD_ENOMEM);
+    CHECK(status == HD_OK || is_short() || strstr(error.text, "process 1"));
+    CHECK(hdi_now() - begin < SOON * (uint64_t)1000000000);
+    if (is_short())
+        CHECK(status == HD_OK || failed);
+    // It fails on all or on none.
+    CHECK(told(status != HD_OK) == (status != HD_OK));
+    fails_elsewhere |= status != HD_OK && !is_short();
+    return told(failed);
+}
+
+static void every_allocation_may_fail(const char *what, hd_status (*call)(void))
+{
+    // Warm: plans and the files' buffers of libraries.
+    for (unsigned i = 0; i < MANY; i++)
+        CHECK_OK(call(), error);
+    fails_elsewhere = false;
+    for (long k = 0, calm = 0; calm < CALM; k++) {
+        bool clean = false, failed = true;
+
+        for (unsigned round = 0; round < ROUNDS && failed && !clean; round++) {
+            long held = atomic_load(&shortage.held);
+
+            failed = fails(what, call, k);
+            clean = told(atomic_load(&shortage.held) <= held);
+        }
+        if (failed && !clean && is_short())
+            fprintf(stderr, "%s, allocation %ld: memory is left\n", what, k);
+        CHECK(!failed || clean);
+        calm = failed ? 0 : calm + 1;
+        if (calm == CALM && hd_cluster_process(cluster) == 0)
+            printf("%s: %ld allocations\n", what, k + 1 - CALM);
+    }
+    CHECK(is_short() || fails_elsewhere);
+    CHECK_OK(call(), error);
+}
+
+static void try_all(bool messages)
+{
+    struct hd_cluster_params params = {.messages = messages,
+                                       .timeout = 20000000000u};
+
+    CHECK_OK(hd_cluster_join(&params, &cluster, &error), error);
+    if (hd_cluster_processes(cluster) == 1) {
+        hd_cluster_leave(cluster);
+        SKIP("this needs several processes");
+    }
+    rows = parse("24x24 block nodes 3");
+    tiles = parse("24x24 tiles 4x4 cyclic nodes 3 memory 4x4 tasks 2x2");
+    line = parse("500 block nodes 3");
+    for (unsigned i = 0; i < MANY; i++) {
+        char words[64];
+
+        // Plans of one size.
+        snprintf(words, sizeof(words),
+                 "24x24 tiles 12x12 cyclic nodes 3 memory %ux%u", i / 12 + 1,
+                 i % 12 + 1);
+        many[i] = parse(words);
+    }
+    from = numbered(rows);
+    to = numbered(tiles);
+    keys = numbered(line);
+    every_allocation_may_fail("create", create);
+    every_allocation_may_fail("agile", agile);
+    every_allocation_may_fail("redistribution", redistribute);
+    every_allocation_may_fail("forall", compute_there);
+    every_allocation_may_fail("forall with steals", compute_anywhere);
+    every_allocation_may_fail("sort", sort);
+    every_allocation_may_fail("scan", scan);
+    every_allocation_may_fail("reduce", reduce);
+    every_allocation_may_fail("save", save);
+    every_allocation_may_fail("load", load);
+    every_allocation_may_fail("read", gather);
+    hd_field_destroy(from);
+    hd_field_destroy(to);
+    hd_field_destroy(keys);
+    for (unsigned i = 0; i < MANY; i++)
+        hd_map_destroy(many[i]);
+    hd_map_destroy(rows);
+    hd_map_destroy(tiles);
+    hd_map_destroy(line);
+    hd_cluster_leave(cluster);
+}
+
+int main(int count, char **words)
+{
+    CHECK(count == 2);
+    snprintf(path, sizeof(path), "%s/short.npy", words[1]);
+    CHECK(shortage_watch(NULL));
+    try_all(false);
+    try_all(true);
+    return 0;
+}

@@ -309,7 +309,8 @@ struct hd_field_arg {
 /// The same with an OpenCL C kernel, written for one node: its global size is
 /// the output's extents, the last axis first, and its pointers are to whole
 /// arrays with the last axis fastest, of which a task sees what its inputs say:
-/// other elements read as 0. It writes what its global id is the index of. The
+/// other elements read as 0. It writes what its global id is the index of; one
+/// that is built for checking fails with HD_ECHECK when it writes more. The
 /// function and the data of `forall` are not looked at; views of inputs are
 /// fields, transposed or shifted. An argument that is not the output may be a
 /// buffer, the same in all processes, that the kernel only reads. Collective.

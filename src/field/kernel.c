@@ -4,7 +4,11 @@
 // a whole array (segments of whole rows, a tile that was put together from
 // these), the kernel gets an address from which its indices lead there; else a
 // node keeps address space of the size of the array, of which the system
-// provides what is touched, and what the task needs is copied there.
+// provides what is touched, and what the task needs is copied there. A kernel
+// that is built for checking always writes to such a space, and what it writes
+// there beside the task's own elements is told.
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,7 +20,8 @@
 
 enum {
     MAX_LOCAL = 64, // work-items of a group along an axis
-    MAX_ARGS = 64
+    MAX_ARGS = 64,
+    UNWRITTEN = 0xa5 // beside a task's elements, while it is checked
 };
 
 // Address space for one field on one node.
@@ -31,6 +36,7 @@ struct kernel_run {
     const struct hd_kernel *kernel;
     const struct hd_field_arg *args;
     unsigned arg_count;
+    bool checks; // the kernel is built for that
     struct hd_range range;
     struct space *spaces; // per node here: of the output, and of each input
 };
@@ -73,15 +79,16 @@ static void tile_of_field(const struct hd_view *view,
 }
 
 // The address of the whole array of which a window is a part: in place, or in
-// the node's space, where its elements are copied if `fill`.
+// the node's space, where its elements are copied if `fill`; always there with
+// `apart`.
 static hd_status place_window(struct space *space, const struct hd_grid *grid,
-                              uint64_t element, bool fill,
+                              uint64_t element, bool fill, bool apart,
                               const struct hdi_window *window,
                               struct hdi_window *whole, char **array,
                               struct hd_error *error)
 {
     int64_t size = whole_steps(grid, whole->step), place = 0;
-    bool same = true;
+    bool same = !apart;
 
     whole->box = *grid;
     for (unsigned i = 0; i < grid->rank; i++) {
@@ -194,6 +201,81 @@ static hd_status launch(struct kernel_run *k, const struct hd_grid *block,
     return status;
 }
 
+// What the space holds while nothing is written. A kernel that updates its
+// output reads 0 beside its task.
+static int unwritten(const struct kernel_run *k)
+{
+    return k->forall->update ? 0 : UNWRITTEN;
+}
+
+// Whether a row of the whole array, beside the box, is as it was. `*at` becomes
+// the first element that is not.
+static bool row_is_unwritten(const struct kernel_run *k, const char *row,
+                             int64_t *index, const struct hd_grid *box)
+{
+    const struct hd_field *field = k->forall->output;
+    unsigned last = box->rank - 1;
+    bool inside = true;
+
+    for (unsigned i = 0; i < last; i++)
+        inside = inside && index[i] >= box->offset[i] &&
+                 index[i] - box->offset[i] < box->extent[i];
+    for (int64_t x = 0; x < field->map->grid.extent[last]; x++) {
+        if (inside && x == box->offset[last]) {
+            x += box->extent[last] - 1;
+            continue;
+        }
+        for (uint64_t b = 0; b < field->element; b++)
+            if ((unsigned char)row[x * (int64_t)field->element + (int64_t)b] !=
+                unwritten(k)) {
+                index[last] = x;
+                return false;
+            }
+    }
+    return true;
+}
+
+// HD_ECHECK when a task has written elements beside its own.
+static hd_status find_strays(const struct kernel_run *k, const char *memory,
+                             const struct hd_grid *box, struct hd_error *error)
+{
+    const struct hd_field *field = k->forall->output;
+    const struct hd_grid *grid = &field->map->grid;
+    int64_t index[HD_MAX_RANK] = {0}, step[HD_MAX_RANK];
+    int64_t size = whole_steps(grid, step);
+    unsigned last = grid->rank - 1;
+    char at[100], from[100];
+    int used = 0, begun = 0;
+
+    for (int64_t place = 0; place < size; place += grid->extent[last]) {
+        int64_t rest = place;
+
+        for (unsigned i = 0; i < grid->rank; i++) {
+            index[i] = rest / step[i];
+            rest %= step[i];
+        }
+        if (row_is_unwritten(k, memory + place * (int64_t)field->element, index,
+                             box))
+            continue;
+        for (unsigned i = 0; i < grid->rank; i++) {
+            const char *comma = i ? ", " : "";
+
+            used += snprintf(at + used, sizeof(at) - (size_t)used, "%s%" PRId64,
+                             comma, index[i]);
+            begun += snprintf(from + begun, sizeof(from) - (size_t)begun,
+                              "%s%" PRId64, comma, box->offset[i]);
+        }
+        return hdi_fail(error, HD_ECHECK,
+                        "kernel '%s' writes element (%s) of its output, which "
+                        "node %" PRIu32 " owns, in the task that begins at "
+                        "(%s): a work-item writes only what its global id is "
+                        "the index of",
+                        hd_kernel_info(k->kernel)->name, at,
+                        hd_map_node(field->map, index), from);
+    }
+    return HD_OK;
+}
+
 static hd_status run_block(struct hd_task *task, const struct hd_tile *output,
                            const struct hd_tile *inputs, void *data,
                            struct hd_error *error)
@@ -209,19 +291,26 @@ static hd_status run_block(struct hd_task *task, const struct hd_tile *output,
     char *arrays[MAX_ARGS + 1];
 
     tile_of_field(&identity, output, grid, &window);
-    HDI_TRY(place_window(&spaces[0], grid, field->element, forall->update,
+    HDI_TRY(place_window(&spaces[0], grid, field->element, false, k->checks,
                          &window, &whole, &arrays[0], error));
+    bool apart = arrays[0] == spaces[0].memory;
+    if (k->checks)
+        memset(spaces[0].memory, unwritten(k), spaces[0].size);
+    if (apart && forall->update)
+        hdi_window_copy(&whole, &window, &window.box, field->element);
     for (unsigned i = 0; i < forall->input_count; i++) {
         const struct hd_view *view = &forall->inputs[i].view;
         struct hdi_window of_input;
 
         tile_of_field(view, &inputs[i], &view->field_->map->grid, &of_input);
         HDI_TRY(place_window(&spaces[i + 1], &view->field_->map->grid,
-                             view->element, true, &of_input, &other,
+                             view->element, true, false, &of_input, &other,
                              &arrays[i + 1], error));
     }
     HDI_TRY(launch(k, &window.box, arrays, error));
-    if (arrays[0] == spaces[0].memory)
+    if (k->checks)
+        HDI_TRY(find_strays(k, spaces[0].memory, &window.box, error));
+    if (apart)
         hdi_window_copy(&window, &whole, &window.box, field->element);
     return HD_OK;
 }
@@ -403,8 +492,11 @@ hd_status hdi_forall_kernel(struct hdi_launcher *launcher,
                             const struct hd_field_arg *args, unsigned arg_count,
                             struct hd_error *error)
 {
-    struct kernel_run k = {launcher,  forall, kernel, args,
-                           arg_count, {0},    NULL};
+    struct kernel_run k = {.launcher = launcher,
+                           .forall = forall,
+                           .kernel = kernel,
+                           .args = args,
+                           .arg_count = arg_count};
     const struct hd_map *map = forall->output->map;
     struct hd_cluster *cluster = forall->output->cluster;
     struct hd_forall inner = *forall;
@@ -427,6 +519,8 @@ hd_status hdi_forall_kernel(struct hdi_launcher *launcher,
         status = check_launch(&k, error);
     status = hdi_cluster_agree(cluster, "hd_forall_kernel()", arg_count, status,
                                error);
+    k.checks =
+        status == HD_OK && hd_kernel_info(kernel)->form == HD_FORM_CHECKED;
     inner.function = run_block;
     inner.data = &k;
     // A worker does the tasks of all nodes in turn: it helps with a launch that

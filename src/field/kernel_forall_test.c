@@ -26,6 +26,13 @@ static const char source[] =
     "    if (y > 0) s += from[(y - 1) * w + x];\n"
     "    if (y + 1 < h) s += from[(y + 1) * w + x];\n"
     "    to[y * w + x] = s * 0.25f;\n"
+    "}\n"
+    "kernel void stray(global float *to)\n"
+    "{\n"
+    "    int x = get_global_id(0), y = get_global_id(1);\n"
+    "    int w = get_global_size(0);\n"
+    "    to[y * w + x] = 1;\n"
+    "    if (x == 5 && y == 9) to[10 * w + 6] = 0;\n"
     "}\n";
 
 static void ramp(void *data, const int64_t *index, void *value)
@@ -291,6 +298,35 @@ static void bad_kernel_arguments_are_refused(const struct hd_program *program)
     hd_map_destroy(map);
 }
 
+// Checked, a write beside a task's elements is told, though another node owns
+// what is there; what only writes its own runs as ever.
+static void strays_are_found_by_checking(void)
+{
+    struct hd_program_params params = {
+        .source = source, .path = "field.cl", .options = "-heddle-check"};
+    struct hd_program *program;
+    struct hd_map *map = parse("12x8 tiles 2x8 cyclic nodes %u tasks 2x8");
+    struct hd_field *c = ramped(map, 1);
+    struct hd_field_arg arg = {.is = HD_FIELD_OUTPUT};
+    struct hd_forall forall = {.output = c};
+    char text[160];
+
+    CHECK_OK(hd_program_create(runtime, &params, &program, &error), error);
+    heat_spreads_over_borders(program,
+                              "30x44 tiles 7x9 cyclic nodes %u memory 7x3");
+    snprintf(text, sizeof(text),
+             "kernel 'stray' writes element (10, 6) of its output, which node "
+             "%u owns, in the task that begins at (8, 0)",
+             hd_map_node(map, (int64_t[]){10, 6}));
+    CHECK_FAILS(hd_forall_kernel(runtime, &forall,
+                                 hd_program_find(program, "stray"), &arg, 1,
+                                 &error),
+                HD_ECHECK, error, text);
+    hd_field_destroy(c);
+    hd_map_destroy(map);
+    hd_program_destroy(program);
+}
+
 int main(void)
 {
     static const unsigned counts[] = {1, 3, 4};
@@ -323,6 +359,7 @@ int main(void)
         footprints_say_what_is_read("7x9x11 tiles 3x2x4 cyclic nodes %u");
         footprints_say_what_is_read("7x9x11 tiles 7x4x11 cyclic nodes %u "
                                     "memory 2x2x11 tasks 1x1x11");
+        strays_are_found_by_checking();
         bad_kernel_arguments_are_refused(program);
         hd_cluster_leave(cluster);
         if (!alone && i == 1)

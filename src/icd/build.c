@@ -237,8 +237,11 @@ CL_API_ENTRY cl_int CL_API_CALL clBuildProgram(cl_program program,
     char *log = NULL;
     cl_int status = check(program, count, devices, notify, data);
 
-    if (status != CL_SUCCESS ||
-        (status = begin(program, options)) != CL_SUCCESS)
+    if (status != CL_SUCCESS)
+        return status;
+    if (!program->source && !program->il && !program->binary)
+        return CL_INVALID_OPERATION; // it was linked
+    if ((status = begin(program, options)) != CL_SUCCESS)
         return status;
     if (make(program, false, NULL, &made, &log, &error) != HD_OK)
         made = NULL;
@@ -467,6 +470,9 @@ static cl_int check_link(cl_context context, cl_uint count,
     for (cl_uint i = 0; i < program_count; i++)
         if (!hdi_cl_is(HDI_CL_PROGRAM, programs[i]))
             return CL_INVALID_PROGRAM;
+    for (cl_uint i = 0; i < program_count; i++)
+        if (programs[i]->context != context)
+            return CL_INVALID_CONTEXT;
     for (cl_uint i = 0; i < count; i++)
         if (!hdi_cl_is(HDI_CL_DEVICE, devices[i]) ||
             !hdi_cl_context_has(context, devices[i]))

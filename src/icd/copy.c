@@ -5,14 +5,6 @@
 
 #include "base/memory.h"
 
-cl_int hdi_cl_check_command(cl_command_queue queue, cl_uint wait_count,
-                            const cl_event *wait_list)
-{
-    return hdi_cl_is(HDI_CL_QUEUE, queue)
-               ? hdi_cl_check_wait(queue->context, wait_count, wait_list)
-               : CL_INVALID_COMMAND_QUEUE;
-}
-
 cl_int hdi_cl_check_mem(cl_command_queue queue, cl_mem mem, bool image)
 {
     if (!hdi_cl_is(HDI_CL_MEM, mem) || hdi_cl_is_image(mem) != image)
@@ -171,22 +163,21 @@ static const cl_mem_flags no_read =
 static const cl_mem_flags no_write =
     CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
 
-static cl_int check_host(cl_command_queue queue, cl_mem mem, const void *host,
+static cl_int check_buffer(cl_command_queue queue, cl_mem mem)
+{
+    return hdi_cl_is(HDI_CL_QUEUE, queue) ? hdi_cl_check_mem(queue, mem, false)
+                                          : CL_INVALID_COMMAND_QUEUE;
+}
+
+cl_int hdi_cl_check_host(cl_command_queue queue, cl_mem mem,
                          cl_mem_flags forbidden, cl_uint wait_count,
                          const cl_event *wait_list)
 {
-    cl_int status;
+    cl_int status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
 
-    if (!hdi_cl_is(HDI_CL_QUEUE, queue))
-        return CL_INVALID_COMMAND_QUEUE;
-    if ((status = hdi_cl_check_mem(queue, mem, false)) != CL_SUCCESS)
-        return status;
-    if (!host)
-        return CL_INVALID_VALUE;
-    status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
-    if (status != CL_SUCCESS)
-        return status;
-    return mem->flags & forbidden ? CL_INVALID_OPERATION : CL_SUCCESS;
+    if (status == CL_SUCCESS && (mem->flags & forbidden))
+        status = CL_INVALID_OPERATION;
+    return status;
 }
 
 CL_API_ENTRY cl_int CL_API_CALL
@@ -194,12 +185,14 @@ clEnqueueReadBuffer(cl_command_queue queue, cl_mem mem, cl_bool blocks,
                     size_t offset, size_t size, void *host, cl_uint wait_count,
                     const cl_event *wait_list, cl_event *event)
 {
-    cl_int status =
-        check_host(queue, mem, host, no_read, wait_count, wait_list);
+    cl_int status = check_buffer(queue, mem);
     if (status != CL_SUCCESS)
         return status;
-    if (size == 0 || !is_inside(mem, offset, size))
+    if (!host || !is_inside(mem, offset, size))
         return CL_INVALID_VALUE;
+    status = hdi_cl_check_host(queue, mem, no_read, wait_count, wait_list);
+    if (status != CL_SUCCESS)
+        return status;
     struct hdi_cl_copy copy = row(host, hdi_cl_mem_bytes(mem) + offset, size);
     copy.mem[0] = mem;
     return hdi_cl_enqueue_copy(queue, CL_COMMAND_READ_BUFFER, &copy, blocks,
@@ -211,12 +204,14 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueWriteBuffer(
     size_t size, const void *host, cl_uint wait_count,
     const cl_event *wait_list, cl_event *event)
 {
-    cl_int status =
-        check_host(queue, mem, host, no_write, wait_count, wait_list);
+    cl_int status = check_buffer(queue, mem);
     if (status != CL_SUCCESS)
         return status;
-    if (size == 0 || !is_inside(mem, offset, size))
+    if (!host || !is_inside(mem, offset, size))
         return CL_INVALID_VALUE;
+    status = hdi_cl_check_host(queue, mem, no_write, wait_count, wait_list);
+    if (status != CL_SUCCESS)
+        return status;
     struct hdi_cl_copy copy =
         row(hdi_cl_mem_bytes(mem) + offset, (char *)(uintptr_t)host, size);
     copy.mem[0] = mem;
@@ -224,17 +219,11 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueWriteBuffer(
                                wait_count, wait_list, event);
 }
 
-static cl_int check_two(cl_command_queue queue, cl_mem from, cl_mem to,
-                        cl_uint wait_count, const cl_event *wait_list)
+static cl_int check_two(cl_command_queue queue, cl_mem from, cl_mem to)
 {
-    cl_int status;
+    cl_int status = check_buffer(queue, from);
 
-    if (!hdi_cl_is(HDI_CL_QUEUE, queue))
-        return CL_INVALID_COMMAND_QUEUE;
-    if ((status = hdi_cl_check_mem(queue, from, false)) != CL_SUCCESS ||
-        (status = hdi_cl_check_mem(queue, to, false)) != CL_SUCCESS)
-        return status;
-    return hdi_cl_check_wait(queue->context, wait_count, wait_list);
+    return status == CL_SUCCESS ? hdi_cl_check_mem(queue, to, false) : status;
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clEnqueueCopyBuffer(
@@ -242,12 +231,14 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueCopyBuffer(
     size_t to_offset, size_t size, cl_uint wait_count,
     const cl_event *wait_list, cl_event *event)
 {
-    cl_int status = check_two(queue, from, to, wait_count, wait_list);
+    cl_int status = check_two(queue, from, to);
     if (status != CL_SUCCESS)
         return status;
-    if (size == 0 || !is_inside(from, from_offset, size) ||
-        !is_inside(to, to_offset, size))
+    if (!is_inside(from, from_offset, size) || !is_inside(to, to_offset, size))
         return CL_INVALID_VALUE;
+    status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
+    if (status != CL_SUCCESS)
+        return status;
     struct hdi_cl_copy copy = row(hdi_cl_mem_bytes(to) + to_offset,
                                   hdi_cl_mem_bytes(from) + from_offset, size);
     if (from->buffer == to->buffer && copy.to < copy.from + size &&
@@ -337,15 +328,17 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueReadBufferRect(
     cl_uint wait_count, const cl_event *wait_list, cl_event *event)
 {
     struct side here, there;
-    cl_int status =
-        check_host(queue, mem, host, no_read, wait_count, wait_list);
+    cl_int status = check_buffer(queue, mem);
     if (status != CL_SUCCESS)
         return status;
-    if (!origin || !host_origin || !is_box(region) ||
+    if (!host || !origin || !host_origin || !is_box(region) ||
         !set_side(origin, region, row_pitch, slice_pitch, &here) ||
         !set_side(host_origin, region, host_row, host_slice, &there) ||
         here.end > mem->size)
         return CL_INVALID_VALUE;
+    status = hdi_cl_check_host(queue, mem, no_read, wait_count, wait_list);
+    if (status != CL_SUCCESS)
+        return status;
     struct hdi_cl_copy copy =
         box(host, &there, hdi_cl_mem_bytes(mem), &here, region);
     copy.mem[0] = mem;
@@ -360,15 +353,17 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueWriteBufferRect(
     cl_uint wait_count, const cl_event *wait_list, cl_event *event)
 {
     struct side here, there;
-    cl_int status =
-        check_host(queue, mem, host, no_write, wait_count, wait_list);
+    cl_int status = check_buffer(queue, mem);
     if (status != CL_SUCCESS)
         return status;
-    if (!origin || !host_origin || !is_box(region) ||
+    if (!host || !origin || !host_origin || !is_box(region) ||
         !set_side(origin, region, row_pitch, slice_pitch, &here) ||
         !set_side(host_origin, region, host_row, host_slice, &there) ||
         here.end > mem->size)
         return CL_INVALID_VALUE;
+    status = hdi_cl_check_host(queue, mem, no_write, wait_count, wait_list);
+    if (status != CL_SUCCESS)
+        return status;
     struct hdi_cl_copy copy = box(hdi_cl_mem_bytes(mem), &here,
                                   (char *)(uintptr_t)host, &there, region);
     copy.mem[0] = mem;
@@ -409,7 +404,7 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueCopyBufferRect(
     const cl_event *wait_list, cl_event *event)
 {
     struct side f, t;
-    cl_int status = check_two(queue, from, to, wait_count, wait_list);
+    cl_int status = check_two(queue, from, to);
     if (status != CL_SUCCESS)
         return status;
     if (!from_origin || !to_origin || !is_box(region) ||
@@ -418,6 +413,9 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueCopyBufferRect(
         f.end > from->size || t.end > to->size ||
         (from == to && (f.row != t.row || f.slice != t.slice)))
         return CL_INVALID_VALUE;
+    status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
+    if (status != CL_SUCCESS)
+        return status;
     struct hdi_cl_copy copy =
         box(hdi_cl_mem_bytes(to), &t, hdi_cl_mem_bytes(from), &f, region);
     if (from->buffer == to->buffer && f.row == t.row && f.slice == t.slice &&

@@ -37,11 +37,12 @@ cl_int hdi_cl_enqueue_pointer_fill(cl_command_queue queue, cl_command_type type,
                                    cl_uint wait_count,
                                    const cl_event *wait_list, cl_event *event);
 
-// The queue, then the wait list.
-cl_int hdi_cl_check_command(cl_command_queue queue, cl_uint wait_count,
-                            const cl_event *wait_list);
-
 // A memory object of the queue's context.
 cl_int hdi_cl_check_mem(cl_command_queue queue, cl_mem mem, bool image);
+
+// What is looked at last: the wait list, then what the host was forbidden.
+cl_int hdi_cl_check_host(cl_command_queue queue, cl_mem mem,
+                         cl_mem_flags forbidden, cl_uint wait_count,
+                         const cl_event *wait_list);
 
 #endif

@@ -261,6 +261,10 @@ char *hdi_cl_mem_bytes(const struct _cl_mem *mem);
 // What can be wrong with flags, besides being of another object's.
 bool hdi_cl_flags_are_valid(cl_mem_flags flags);
 
+// A part may be used for less than the whole; what it does not say is as there.
+// False: it is asked for more.
+bool hdi_cl_flags_inherit(cl_mem_flags whole, cl_mem_flags *flags);
+
 // A buffer of the runtime's kind round memory that is not its own.
 void hdi_cl_wrap(struct hdi_launcher *launcher, void *memory, uint64_t size,
                  struct hd_buffer *buffer);

@@ -85,8 +85,7 @@ CL_API_ENTRY cl_int CL_API_CALL clGetSupportedImageFormats(
     return CL_SUCCESS;
 }
 
-static cl_int check_format(cl_mem_flags flags, cl_mem_object_type type,
-                           const cl_image_format *format)
+static cl_int check_format(const cl_image_format *format)
 {
     bool knows_order = false, knows_type = false;
 
@@ -102,8 +101,13 @@ static cl_int check_format(cl_mem_flags flags, cl_mem_object_type type,
                    format->image_channel_order == CL_sRGBx ||
                    format->image_channel_order == CL_DEPTH_STENCIL;
     knows_type |= format->image_channel_data_type == CL_UNORM_INT24;
-    if (!knows_order || !knows_type)
-        return CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
+    return knows_order && knows_type ? CL_SUCCESS
+                                     : CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
+}
+
+static cl_int check_supported(cl_mem_flags flags, cl_mem_object_type type,
+                              const cl_image_format *format)
+{
     if (!(flags & (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY)))
         flags |= CL_MEM_READ_WRITE;
     return is_supported(flags, type, format) ? CL_SUCCESS
@@ -192,6 +196,8 @@ static cl_int check_pitches(const cl_image_desc *d, size_t texel, bool given)
     if (!given)
         return row == 0 && slice == 0 ? CL_SUCCESS
                                       : CL_INVALID_IMAGE_DESCRIPTOR;
+    if (texel == 0) // there is no such format, which is said later
+        return CL_SUCCESS;
     if (row != 0 && (row < d->image_width * texel || row % texel != 0))
         return CL_INVALID_IMAGE_DESCRIPTOR;
     if (row == 0)
@@ -362,8 +368,7 @@ static cl_mem create(cl_context context, const cl_mem_properties *properties,
         return hdi_cl_none(error, CL_INVALID_PROPERTY);
     if (!hdi_cl_flags_are_valid(flags))
         return hdi_cl_none(error, CL_INVALID_VALUE);
-    cl_int status =
-        check_format(flags, d ? d->image_type : CL_MEM_OBJECT_IMAGE2D, format);
+    cl_int status = check_format(format);
     if (status != CL_SUCCESS)
         return hdi_cl_none(error, status);
     if (!d || !is_image_type(d->image_type) || d->num_mip_levels ||
@@ -372,24 +377,20 @@ static cl_mem create(cl_context context, const cl_mem_properties *properties,
     status = check_size(d);
     if (status == CL_SUCCESS)
         status = check_parent(context, format, d);
+    if (status == CL_SUCCESS && d->mem_object &&
+        !hdi_cl_flags_inherit(d->mem_object->flags, &flags))
+        status = CL_INVALID_VALUE;
     if (status == CL_SUCCESS)
         status = check_pitches(d, texel_size(format), host || d->mem_object);
     if (status == CL_SUCCESS &&
         (!host != !(flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)) ||
          (host && d->mem_object)))
         status = CL_INVALID_HOST_PTR;
+    if (status == CL_SUCCESS)
+        status = check_supported(flags, d->image_type, format);
     if (status != CL_SUCCESS)
         return hdi_cl_none(error, status);
 
-    if (d->mem_object) { // what is not said is as there
-        if (!(flags &
-              (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY)))
-            flags |= d->mem_object->flags &
-                     (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY);
-        flags |= d->mem_object->flags &
-                 (CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR |
-                  CL_MEM_COPY_HOST_PTR);
-    }
     struct _cl_mem *mem =
         hdi_cl_mem_create(context, d->image_type, flags, properties, error);
     if (!mem)
@@ -454,10 +455,11 @@ CL_API_ENTRY cl_mem CL_API_CALL clCreateImage3D(
     size_t width, size_t height, size_t depth, size_t row_pitch,
     size_t slice_pitch, void *host, cl_int *error)
 {
+    // One slice is none here.
     const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE3D,
                                 .image_width = width,
                                 .image_height = height,
-                                .image_depth = depth,
+                                .image_depth = depth > 1 ? depth : 0,
                                 .image_row_pitch = row_pitch,
                                 .image_slice_pitch = slice_pitch};
     return create_old(context, flags, format, &desc, host, error);

@@ -51,25 +51,14 @@ static bool set_host(const struct _cl_mem *image, const size_t *region,
     return *row >= region[0] * e.texel && *slice >= *row * region[1];
 }
 
-static cl_int check_host(cl_command_queue queue, cl_mem image,
-                         const size_t *origin, const size_t *region,
-                         const void *host, cl_mem_flags forbidden,
-                         cl_uint wait_count, const cl_event *wait_list)
+static cl_int check_region(cl_command_queue queue, cl_mem image,
+                           const size_t *origin, const size_t *region)
 {
-    cl_int status;
-
     if (!hdi_cl_is(HDI_CL_QUEUE, queue))
         return CL_INVALID_COMMAND_QUEUE;
-    if ((status = hdi_cl_check_mem(queue, image, true)) != CL_SUCCESS)
-        return status;
-    if (!host)
-        return CL_INVALID_VALUE;
-    if ((status = hdi_cl_image_region(image, origin, region)) != CL_SUCCESS)
-        return status;
-    status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
-    if (status != CL_SUCCESS)
-        return status;
-    return image->flags & forbidden ? CL_INVALID_OPERATION : CL_SUCCESS;
+    cl_int status = hdi_cl_check_mem(queue, image, true);
+    return status == CL_SUCCESS ? hdi_cl_image_region(image, origin, region)
+                                : status;
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clEnqueueReadImage(
@@ -77,13 +66,16 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueReadImage(
     const size_t *region, size_t row, size_t slice, void *host,
     cl_uint wait_count, const cl_event *wait_list, cl_event *event)
 {
-    cl_int status = check_host(queue, image, origin, region, host, no_read,
-                               wait_count, wait_list);
+    cl_int status = check_region(queue, image, origin, region);
     if (status != CL_SUCCESS)
         return status;
     struct hdi_cl_copy copy = region_of(image, region);
-    if (!set_host(image, region, row, slice, &copy.to_row, &copy.to_slice))
+    if (!host ||
+        !set_host(image, region, row, slice, &copy.to_row, &copy.to_slice))
         return CL_INVALID_VALUE;
+    status = hdi_cl_check_host(queue, image, no_read, wait_count, wait_list);
+    if (status != CL_SUCCESS)
+        return status;
     copy.from = place_of(image, origin);
     copy.to = host;
     copy.mem[0] = image;
@@ -96,13 +88,16 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueWriteImage(
     const size_t *region, size_t row, size_t slice, const void *host,
     cl_uint wait_count, const cl_event *wait_list, cl_event *event)
 {
-    cl_int status = check_host(queue, image, origin, region, host, no_write,
-                               wait_count, wait_list);
+    cl_int status = check_region(queue, image, origin, region);
     if (status != CL_SUCCESS)
         return status;
     struct hdi_cl_copy copy = region_of(image, region);
-    if (!set_host(image, region, row, slice, &copy.from_row, &copy.from_slice))
+    if (!host ||
+        !set_host(image, region, row, slice, &copy.from_row, &copy.from_slice))
         return CL_INVALID_VALUE;
+    status = hdi_cl_check_host(queue, image, no_write, wait_count, wait_list);
+    if (status != CL_SUCCESS)
+        return status;
     copy.from = (char *)(uintptr_t)host;
     copy.to = place_of(image, origin);
     copy.mem[0] = image;
@@ -163,6 +158,9 @@ static cl_int check_mixed(cl_command_queue queue, cl_mem image,
     cl_int status;
     size_t bytes;
 
+    // Lines of texels are the buffer's own bytes.
+    if (image->type == CL_MEM_OBJECT_IMAGE1D_BUFFER && image->parent == buffer)
+        return CL_INVALID_MEM_OBJECT;
     if ((status = hdi_cl_image_region(image, origin, region)) != CL_SUCCESS)
         return status;
     struct hdi_cl_copy c = region_of(image, region);

@@ -202,9 +202,10 @@ static cl_int set_mem(const struct _cl_kernel *kernel,
     argument->arg.is = image ? HD_IS_IMAGE : HD_IS_BUFFER;
     if (!mem)
         return image ? CL_INVALID_MEM_OBJECT : CL_SUCCESS;
-    if (!hdi_cl_is(HDI_CL_MEM, mem) || mem->context != kernel->context ||
-        hdi_cl_is_image(mem) != image)
+    if (!hdi_cl_is(HDI_CL_MEM, mem) || hdi_cl_is_image(mem) != image)
         return CL_INVALID_MEM_OBJECT;
+    if (mem->context != kernel->context)
+        return CL_INVALID_CONTEXT;
     if (image && hdi_image_check(hdi_cl_launcher(kernel->context), mem->image,
                                  "", wanted, &error) != HD_OK)
         return CL_INVALID_ARG_VALUE;
@@ -228,11 +229,12 @@ static cl_int set_sampler(const struct _cl_kernel *kernel, size_t size,
     if (size != sizeof(sampler))
         return CL_INVALID_ARG_SIZE;
     if (!value)
-        return CL_INVALID_ARG_VALUE;
-    memcpy(&sampler, value, sizeof(sampler));
-    if (!hdi_cl_is(HDI_CL_SAMPLER, sampler) ||
-        sampler->context != kernel->context)
         return CL_INVALID_SAMPLER;
+    memcpy(&sampler, value, sizeof(sampler));
+    if (!hdi_cl_is(HDI_CL_SAMPLER, sampler))
+        return CL_INVALID_SAMPLER;
+    if (sampler->context != kernel->context)
+        return CL_INVALID_CONTEXT;
     argument->arg =
         (struct hd_arg){.is = HD_IS_SAMPLER, .sampler = sampler->bits};
     return CL_SUCCESS;

@@ -347,15 +347,18 @@ CL_API_ENTRY cl_int CL_API_CALL clGetKernelSuggestedLocalWorkSizeKHR(
     struct hdi_plan plan;
     struct launch *l;
 
-    if (hdi_cl_is(HDI_CL_QUEUE, queue) && hdi_cl_is(HDI_CL_KERNEL, kernel) &&
-        dims >= 1 && dims <= 3 && (!global || !suggested))
-        return !global ? CL_INVALID_GLOBAL_WORK_SIZE : CL_INVALID_VALUE;
-    for (cl_uint i = 0; global && i < dims && dims <= 3; i++)
-        if (global[i] == 0)
-            return CL_INVALID_GLOBAL_WORK_SIZE;
     cl_int status = prepare(queue, kernel, dims, offset, global, NULL, &l);
     if (status != CL_SUCCESS)
         return status;
+    for (cl_uint i = 0; i < dims; i++)
+        if (l->range.global[i] == 0)
+            status = CL_INVALID_GLOBAL_WORK_SIZE;
+    if (status == CL_SUCCESS && !suggested)
+        status = CL_INVALID_VALUE;
+    if (status != CL_SUCCESS) {
+        end_launch(l);
+        return status;
+    }
     hdi_plan_shape(l->launcher, l->kernel, &l->range, &plan);
     for (cl_uint i = 0; i < dims; i++)
         suggested[i] = plan.frame.local_size[i];
@@ -410,7 +413,7 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueNativeKernel(
         size_t at = (size_t)((const char *)places[i] - (char *)arguments);
         if (size < sizeof(void *) || at > size - sizeof(void *))
             return CL_INVALID_VALUE;
-        if (!hdi_cl_is(HDI_CL_MEM, mems[i]))
+        if (!hdi_cl_is(HDI_CL_MEM, mems[i]) || hdi_cl_is_image(mems[i]))
             return CL_INVALID_MEM_OBJECT;
     }
     cl_int status = hdi_cl_check_wait(queue->context, wait_count, wait_list);

@@ -59,6 +59,16 @@ static bool add_map(struct _cl_mem *mem, void *address)
     return map != NULL;
 }
 
+static bool is_mapped(struct _cl_mem *mem, const void *address)
+{
+    pthread_mutex_lock(&mem->lock);
+    const struct hdi_cl_map *map = mem->maps;
+    while (map && map->address != address)
+        map = map->next;
+    pthread_mutex_unlock(&mem->lock);
+    return map != NULL;
+}
+
 // False: nothing is mapped there.
 static bool remove_map(struct _cl_mem *mem, const void *address)
 {
@@ -78,20 +88,25 @@ static bool remove_map(struct _cl_mem *mem, const void *address)
     return map != NULL;
 }
 
-static cl_int check_flags(cl_map_flags flags, const struct _cl_mem *mem)
+static bool are_flags(cl_map_flags flags)
 {
     const cl_map_flags plain = CL_MAP_READ | CL_MAP_WRITE;
-    const cl_map_flags writes = CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION;
 
-    if ((flags & ~(plain | CL_MAP_WRITE_INVALIDATE_REGION)) ||
-        ((flags & plain) && (flags & CL_MAP_WRITE_INVALIDATE_REGION)))
-        return CL_INVALID_VALUE;
-    if (((flags & CL_MAP_READ) &&
-         (mem->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))) ||
-        ((flags & writes) &&
-         (mem->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS))))
-        return CL_INVALID_OPERATION;
-    return CL_SUCCESS;
+    return !(flags & ~(plain | CL_MAP_WRITE_INVALIDATE_REGION)) &&
+           !((flags & plain) && (flags & CL_MAP_WRITE_INVALIDATE_REGION));
+}
+
+// What the host was never to do with an object so mapped.
+static cl_mem_flags forbidden_by(cl_map_flags flags)
+{
+    const cl_map_flags writes = CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION;
+    cl_mem_flags forbidden = 0;
+
+    if (flags & CL_MAP_READ)
+        forbidden |= CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS;
+    if (flags & writes)
+        forbidden |= CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
+    return forbidden;
 }
 
 static void *enqueue_map(cl_command_queue queue, const struct hdi_cl_work *work,
@@ -125,13 +140,14 @@ CL_API_ENTRY void *CL_API_CALL clEnqueueMapBuffer(
 
     if (!hdi_cl_is(HDI_CL_QUEUE, queue))
         return hdi_cl_none(error, CL_INVALID_COMMAND_QUEUE);
-    if ((status = hdi_cl_check_mem(queue, mem, false)) != CL_SUCCESS ||
-        (status = hdi_cl_check_wait(queue->context, wait_count, wait_list)) !=
-            CL_SUCCESS)
+    if ((status = hdi_cl_check_mem(queue, mem, false)) != CL_SUCCESS)
         return hdi_cl_none(error, status);
-    if (size == 0 || offset > mem->size || size > mem->size - offset)
+    if (size == 0 || offset > mem->size || size > mem->size - offset ||
+        !are_flags(flags))
         return hdi_cl_none(error, CL_INVALID_VALUE);
-    if ((status = check_flags(flags, mem)) != CL_SUCCESS)
+    status = hdi_cl_check_host(queue, mem, forbidden_by(flags), wait_count,
+                               wait_list);
+    if (status != CL_SUCCESS)
         return hdi_cl_none(error, status);
     return enqueue_map(queue, &map_buffer, mem, hdi_cl_mem_bytes(mem) + offset,
                        blocks, wait_count, wait_list, event, error);
@@ -149,16 +165,16 @@ CL_API_ENTRY void *CL_API_CALL clEnqueueMapImage(
     if (!hdi_cl_is(HDI_CL_QUEUE, queue))
         return hdi_cl_none(error, CL_INVALID_COMMAND_QUEUE);
     if ((status = hdi_cl_check_mem(queue, image, true)) != CL_SUCCESS ||
-        (status = hdi_cl_check_wait(queue->context, wait_count, wait_list)) !=
-            CL_SUCCESS ||
         (status = hdi_cl_image_region(image, origin, region)) != CL_SUCCESS)
         return hdi_cl_none(error, status);
     bool slices = image->type == CL_MEM_OBJECT_IMAGE3D ||
                   image->type == CL_MEM_OBJECT_IMAGE2D_ARRAY ||
                   image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
-    if (!row || (slices && !slice))
+    if (!are_flags(flags) || !row || (slices && !slice))
         return hdi_cl_none(error, CL_INVALID_VALUE);
-    if ((status = check_flags(flags, image)) != CL_SUCCESS)
+    status = hdi_cl_check_host(queue, image, forbidden_by(flags), wait_count,
+                               wait_list);
+    if (status != CL_SUCCESS)
         return hdi_cl_none(error, status);
     hdi_cl_image_extent(image, &e);
     *row = hd_image_params(image->image)->row_pitch;
@@ -180,15 +196,17 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueUnmapMemObject(
         return CL_INVALID_COMMAND_QUEUE;
     if (!hdi_cl_is(HDI_CL_MEM, mem))
         return CL_INVALID_MEM_OBJECT;
-    if (mem->context != queue->context)
-        return CL_INVALID_CONTEXT;
+    if (!address || !is_mapped(mem, address))
+        return CL_INVALID_VALUE;
     status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
     if (status != CL_SUCCESS)
         return status;
+    if (mem->context != queue->context)
+        return CL_INVALID_CONTEXT;
     struct map *m = hold(mem);
     if (!m)
         return CL_OUT_OF_HOST_MEMORY;
-    if (!address || !remove_map(mem, address)) {
+    if (!remove_map(mem, address)) { // another thread was sooner
         end_map(m);
         return CL_INVALID_VALUE;
     }

@@ -167,8 +167,7 @@ CL_API_ENTRY cl_mem CL_API_CALL clCreateBufferWithProperties(
     return create_buffer(context, properties, flags, size, host_ptr, error);
 }
 
-// A part may be used for less than the whole; what it does not say is as there.
-static bool inherit(cl_mem_flags whole, cl_mem_flags *flags)
+bool hdi_cl_flags_inherit(cl_mem_flags whole, cl_mem_flags *flags)
 {
     cl_mem_flags kernel = *flags & kernel_flags, host = *flags & host_flags;
 
@@ -183,8 +182,8 @@ static bool inherit(cl_mem_flags whole, cl_mem_flags *flags)
         ((whole & CL_MEM_HOST_NO_ACCESS) &&
          (host & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY))))
         return false;
-    *flags = (kernel ? kernel : whole & kernel_flags) |
-             (host ? host : whole & host_flags) | (whole & pointer_flags);
+    *flags |= (kernel ? 0 : whole & kernel_flags) |
+              (host ? 0 : whole & host_flags) | (whole & pointer_flags);
     return true;
 }
 
@@ -199,7 +198,8 @@ CL_API_ENTRY cl_mem CL_API_CALL clCreateSubBuffer(cl_mem whole,
     if (!hdi_cl_is(HDI_CL_MEM, whole) || whole->type != CL_MEM_OBJECT_BUFFER ||
         whole->parent)
         return hdi_cl_none(error, CL_INVALID_MEM_OBJECT);
-    if (!hdi_cl_flags_are_valid(flags) || !inherit(whole->flags, &flags) ||
+    if (!hdi_cl_flags_are_valid(flags) ||
+        !hdi_cl_flags_inherit(whole->flags, &flags) ||
         type != CL_BUFFER_CREATE_TYPE_REGION || !region ||
         region->origin > whole->size ||
         region->size > whole->size - region->origin)

@@ -97,7 +97,7 @@ CL_API_ENTRY cl_int CL_API_CALL clGetPlatformIDs(cl_uint count,
                                                  cl_platform_id *platforms,
                                                  cl_uint *count_ret)
 {
-    if ((count == 0) != !platforms || (!platforms && !count_ret))
+    if ((count == 0 && platforms) || (!platforms && !count_ret))
         return CL_INVALID_VALUE;
     struct _cl_platform_id *p = hdi_cl_platform();
     if (!p)

@@ -222,12 +222,14 @@ CL_API_ENTRY cl_program CL_API_CALL clCreateProgramWithBinary(
 
     if (!hdi_cl_is(HDI_CL_CONTEXT, context))
         return hdi_cl_none(error, CL_INVALID_CONTEXT);
-    if (count == 0 || !devices || !sizes || !binaries)
+    if (count == 0 || !devices)
         return hdi_cl_none(error, CL_INVALID_VALUE);
     for (cl_uint i = 0; i < count; i++)
         if (!hdi_cl_is(HDI_CL_DEVICE, devices[i]) ||
             !hdi_cl_context_has(context, devices[i]))
             return hdi_cl_none(error, CL_INVALID_DEVICE);
+    if (!sizes || !binaries)
+        return hdi_cl_none(error, CL_INVALID_VALUE);
     for (cl_uint i = 0; i < count; i++) {
         bool given = binaries[i] && sizes[i] > 0;
         cl_int one =

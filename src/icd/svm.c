@@ -166,12 +166,14 @@ cl_int hdi_cl_enqueue_pointer_copy(cl_command_queue queue, cl_command_type type,
                                    const cl_event *wait_list, cl_event *event)
 {
     uintptr_t a = (uintptr_t)to, b = (uintptr_t)from;
-    cl_int status = hdi_cl_check_command(queue, wait_count, wait_list);
 
-    if (status != CL_SUCCESS)
-        return status;
+    if (!hdi_cl_is(HDI_CL_QUEUE, queue))
+        return CL_INVALID_COMMAND_QUEUE;
     if (!to || !from)
         return CL_INVALID_VALUE;
+    cl_int status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
+    if (status != CL_SUCCESS)
+        return status;
     if ((a < b ? b - a : a - b) < size)
         return CL_MEM_COPY_OVERLAP;
     const struct hdi_cl_copy copy = {.to = to,
@@ -194,13 +196,14 @@ cl_int hdi_cl_enqueue_pointer_fill(cl_command_queue queue, cl_command_type type,
                                    cl_uint wait_count,
                                    const cl_event *wait_list, cl_event *event)
 {
-    cl_int status = hdi_cl_check_command(queue, wait_count, wait_list);
-
-    if (status != CL_SUCCESS)
-        return status;
+    if (!hdi_cl_is(HDI_CL_QUEUE, queue))
+        return CL_INVALID_COMMAND_QUEUE;
     if (!to || !pattern || !is_pattern(pattern_size) ||
         size % pattern_size != 0 || (uintptr_t)to % pattern_size != 0)
         return CL_INVALID_VALUE;
+    cl_int status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
+    if (status != CL_SUCCESS)
+        return status;
     return hdi_cl_enqueue_fill(queue, type, NULL, to, pattern, pattern_size,
                                size, wait_count, wait_list, event);
 }
@@ -231,13 +234,13 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueSVMMap(
 
     if (!hdi_cl_is(HDI_CL_QUEUE, queue))
         return CL_INVALID_COMMAND_QUEUE;
-    cl_int status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
-    if (status != CL_SUCCESS)
-        return status;
     if (!pointer || size == 0 ||
         (flags & ~(reads | CL_MAP_WRITE_INVALIDATE_REGION)) ||
         ((flags & reads) && (flags & CL_MAP_WRITE_INVALIDATE_REGION)))
         return CL_INVALID_VALUE;
+    cl_int status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
+    if (status != CL_SUCCESS)
+        return status;
     return hdi_cl_enqueue(queue, &map_work, NULL, blocks, wait_count, wait_list,
                           event);
 }
@@ -250,11 +253,11 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueSVMUnmap(cl_command_queue queue,
 {
     if (!hdi_cl_is(HDI_CL_QUEUE, queue))
         return CL_INVALID_COMMAND_QUEUE;
+    if (!pointer)
+        return CL_INVALID_VALUE;
     cl_int status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
     if (status != CL_SUCCESS)
         return status;
-    if (!pointer)
-        return CL_INVALID_VALUE;
     return hdi_cl_enqueue(queue, &unmap_work, NULL, CL_FALSE, wait_count,
                           wait_list, event);
 }
@@ -266,9 +269,6 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueSVMMigrateMem(
 {
     if (!hdi_cl_is(HDI_CL_QUEUE, queue))
         return CL_INVALID_COMMAND_QUEUE;
-    cl_int status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
-    if (status != CL_SUCCESS)
-        return status;
     if (count == 0 || !pointers ||
         (flags &
          ~(cl_mem_migration_flags)(CL_MIGRATE_MEM_OBJECT_HOST |
@@ -280,6 +280,9 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueSVMMigrateMem(
         if (s.size == 0 || (sizes && sizes[i] > s.size - offset))
             return CL_INVALID_VALUE;
     }
+    cl_int status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
+    if (status != CL_SUCCESS)
+        return status;
     return hdi_cl_enqueue(queue, &migrate_work, NULL, CL_FALSE, wait_count,
                           wait_list, event);
 }

@@ -175,12 +175,13 @@ static cl_int enqueue_nothing(cl_command_queue queue,
                               const void *pointer, cl_uint wait_count,
                               const cl_event *wait_list, cl_event *event)
 {
-    cl_int status = hdi_cl_check_command(queue, wait_count, wait_list);
-
-    if (status != CL_SUCCESS)
-        return status;
+    if (!hdi_cl_is(HDI_CL_QUEUE, queue))
+        return CL_INVALID_COMMAND_QUEUE;
     if (!pointer)
         return CL_INVALID_VALUE;
+    cl_int status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
+    if (status != CL_SUCCESS)
+        return status;
     return hdi_cl_enqueue(queue, work, NULL, CL_FALSE, wait_count, wait_list,
                           event);
 }

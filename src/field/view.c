@@ -27,6 +27,7 @@ hd_status hd_view_memory(const struct hd_grid *grid, uint64_t element,
                          struct hd_error *error)
 {
     int64_t size = 1;
+    uint64_t bytes;
 
     HDI_TRY(begin_view(grid, element, view, error));
     view->memory_ = memory;
@@ -37,6 +38,12 @@ hd_status hd_view_memory(const struct hd_grid *grid, uint64_t element,
         view->start_[i] = -grid->offset[i];
         size *= grid->extent[i];
     }
+    if (__builtin_mul_overflow((uint64_t)size, element, &bytes) ||
+        bytes > INT64_MAX)
+        return hdi_fail(error, HD_ELIMIT,
+                        "a view of memory of %lld elements of %llu bytes is "
+                        "larger than 2^63 bytes",
+                        (long long)size, (unsigned long long)element);
     return HD_OK;
 }
 

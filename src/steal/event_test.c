@@ -5,6 +5,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "steal/event.h"
 #include "tests/steal/events.h"
 
 static void users_events_end_when_told(void)
@@ -59,6 +61,53 @@ static void times_are_in_order(void)
         usleep(100);
     CHECK(info.state == HD_EVENT_ENDED && info.queued == 0);
     hd_event_release(pool, event);
+    hd_pool_destroy(pool);
+}
+
+static bool run_nothing(struct hd_worker *worker, struct hdi_event *e,
+                        struct hd_error *failure)
+{
+    (void)worker, (void)failure;
+    atomic_store(&e->cost.last, hdi_now());
+    return true;
+}
+
+struct follower {
+    hd_event *before, event;
+    atomic_int count;
+};
+
+// The event has looked at the clock for its end, and has not ended yet.
+static void start_follower(struct hdi_event *e)
+{
+    struct follower *f = *(struct follower **)e->room;
+
+    f->event = start_call(e->pool, f->before, 1, false, add_one, &f->count);
+}
+
+static void what_starts_while_another_ends_is_not_submitted_before(void)
+{
+    static const struct hdi_event_kind kind = {.run = run_nothing,
+                                               .drop = start_follower};
+    struct hd_pool *pool = make_pool(1);
+    hd_event gate = make_event(pool), first;
+    const struct hd_start start = {.after = &gate, .after_count = 1};
+    struct follower f = {.before = &first};
+    struct hd_event_info info;
+    struct hdi_event *record;
+
+    CHECK_OK(hdi_event_take(pool, &kind, &record, &error), error);
+    *(struct follower **)hdi_event_room(record, sizeof(void *)) = &f;
+    CHECK_OK(hdi_event_start(record, &start, &first, &error), error);
+    end_well(pool, gate);
+    wait_for(pool, first);
+    wait_for(pool, f.event);
+    CHECK(hd_event_info(pool, f.event, &info));
+    CHECK(info.queued <= info.submitted && info.submitted <= info.started &&
+          info.started <= info.ended);
+    hd_event_release(pool, gate);
+    hd_event_release(pool, first);
+    hd_event_release(pool, f.event);
     hd_pool_destroy(pool);
 }
 
@@ -398,6 +447,7 @@ int main(void)
 {
     users_events_end_when_told();
     times_are_in_order();
+    what_starts_while_another_ends_is_not_submitted_before();
     the_first_cause_travels();
     a_loose_event_gives_an_order_alone();
     the_users_error_travels();

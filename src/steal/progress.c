@@ -34,6 +34,13 @@ static void submit(struct hdi_event *e)
     hdi_submit_by_priority(e->pool, &e->job, (enum hd_priority)e->priority);
 }
 
+// A time that follows another. What ended before something was started looked
+// at the clock sooner than who started it, and told of it later.
+static uint64_t not_before(uint64_t now, uint64_t earlier)
+{
+    return now > earlier ? now : earlier;
+}
+
 // All that it comes after has ended.
 static void get_ready(struct wake *wake, struct hdi_event *e)
 {
@@ -41,7 +48,8 @@ static void get_ready(struct wake *wake, struct hdi_event *e)
 
     if (e->anyway && !e->kind)
         hdi_record_forget(e);
-    hdi_record_set(&e->submitted, wake->now);
+    hdi_record_set(&e->submitted,
+                   not_before(wake->now, hdi_record_get(&e->queued)));
     if (!hdi_record_change(e, HD_EVENT_WAITS,
                            runs ? HD_EVENT_READY : HD_EVENT_ENDED)) {
         hdi_record_let_go(e, HDI_START); // it was cancelled
@@ -146,7 +154,9 @@ static struct hdi_event *run_one(struct hd_worker *worker, struct hdi_event *e,
     if (hdi_pool_cancelled(e->pool, &e->group)) {
         hdi_fail(&error, HD_ECANCELED, "cancelled before it began");
     } else {
-        hdi_record_set(&e->started, *now ? *now : hdi_now());
+        uint64_t begin = *now ? *now : hdi_now();
+        hdi_record_set(&e->started,
+                       not_before(begin, hdi_record_get(&e->submitted)));
         if (!e->kind->run(worker, e, &error)) {
             if (start)
                 hdi_record_let_go(e, start);

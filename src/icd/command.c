@@ -80,6 +80,7 @@ static void end(struct hdi_event *e)
 {
     struct _cl_event *event = command_of(e);
 
+    event->queued = atomic_load_explicit(&e->queued, memory_order_relaxed);
     event->submitted =
         atomic_load_explicit(&e->submitted, memory_order_relaxed);
     event->started = atomic_load_explicit(&e->started, memory_order_relaxed);
@@ -393,7 +394,6 @@ cl_int hdi_cl_enqueue(struct _cl_command_queue *queue,
     event->work = work;
     event->payload = payload;
     event->result = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
-    event->queued = hdi_now();
     record = take_record(event);
     if (!record)
         goto err_event;

@@ -4,10 +4,10 @@
 #ifndef HDI_KERNEL_COMPILER_ANALYSIS_TILE_H
 #define HDI_KERNEL_COMPILER_ANALYSIS_TILE_H
 
-#include "kernel/compiler/flow/flow.h"
+#include "kernel/compiler/analysis/affine.h"
 
 // Whether rows had better be short, so that the lines are still near then.
-bool hdi_tile_pays(const struct hdi_llvm *llvm, const struct hdi_flow *flow);
+bool hdi_tile_pays(const struct hdi_affine *affine);
 
 // Work-items of a row that is short then; else of one so long that rows above
 // and below are still in a near cache when they are needed again.

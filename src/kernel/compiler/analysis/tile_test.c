@@ -19,12 +19,15 @@ static const char columns[] =
 
 static void long_lines_make_rows_short(void)
 {
+    struct hdi_affine f;
     struct try_ir t;
 
     try_ir_open(&t, columns);
-    CHECK(!hdi_tile_pays(&t.llvm, &t.flow));
+    CHECK(hdi_affine_find(&t.llvm, t.kernel, &t.flow, false, &f));
+    CHECK(!hdi_tile_pays(&f));
     t.llvm.target = hdi_target_find("aarch64", "apple-m1", "");
-    CHECK(hdi_tile_pays(&t.llvm, &t.flow));
+    CHECK(hdi_tile_pays(&f));
+    hdi_affine_destroy(&f);
     try_ir_close(&t);
 }
 

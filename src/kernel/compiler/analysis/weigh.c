@@ -1,8 +1,6 @@
 #include "kernel/compiler/analysis/weigh.h"
 
-#include "kernel/compiler/analysis/moves.h"
 #include "kernel/compiler/analysis/operation.h"
-#include "kernel/compiler/analysis/steps.h"
 
 #include <stdlib.h>
 
@@ -18,10 +16,9 @@ struct load {
 
 // Whether each round of the loop at hand waits for the one before: a sum of
 // floats, whose order is kept, in a variable or at one place in memory.
-static bool is_chain(const struct hdi_llvm *llvm, const struct hdi_nest *nest,
-                     LLVMValueRef store)
+static bool is_chain(const struct hdi_affine *turns, LLVMValueRef store)
 {
-    const struct hdi_flow *flow = nest->flow;
+    const struct hdi_flow *flow = turns->flow;
     LLVMValueRef place = LLVMGetOperand(store, 1);
     LLVMValueRef sum = hdi_origin(flow, LLVMGetOperand(store, 0));
 
@@ -36,16 +33,17 @@ static bool is_chain(const struct hdi_llvm *llvm, const struct hdi_nest *nest,
             hdi_origin(flow, LLVMGetOperand(before, 0)) ==
                 hdi_origin(flow, place))
             return hdi_map_index(&flow->slot_index, place) != SIZE_MAX ||
-                   hdi_move_of(llvm, nest, place) == 0;
+                   hdi_affine_step(turns, place, HDI_AXIS_TURN) == 0;
     }
     return false;
 }
 
 // Whether lanes do not mind to read here and there in the loop at hand: they
 // all go round it as often and write side by side, and one alone would be slow.
-static bool is_slow_alone(const struct hdi_llvm *llvm,
-                          const struct hdi_nest *nest)
+static bool is_slow_alone(const struct hdi_affine *items,
+                          const struct hdi_affine *turns)
 {
+    const struct hdi_nest *nest = turns->loop;
     const struct hdi_flow *flow = nest->flow;
     bool chain = false;
 
@@ -64,10 +62,10 @@ static bool is_slow_alone(const struct hdi_llvm *llvm,
                 continue;
             LLVMValueRef place = LLVMGetOperand(i, 1);
             if (hdi_map_index(&flow->slot_index, place) == SIZE_MAX &&
-                hdi_is_gathered(llvm, flow, place,
-                                LLVMTypeOf(LLVMGetOperand(i, 0))))
+                hdi_affine_is_gathered(items, place,
+                                       LLVMTypeOf(LLVMGetOperand(i, 0))))
                 return false;
-            chain |= is_chain(llvm, nest, i);
+            chain |= is_chain(turns, i);
         }
     }
     return chain;
@@ -76,52 +74,57 @@ static bool is_slow_alone(const struct hdi_llvm *llvm,
 // Lanes that read here and there lose what one work-item alone gains when it
 // goes through memory as it lies, from round to round. Where it is the lanes
 // that read side by side, and one alone a line in each round, they gain.
-static void weigh_load(const struct hdi_llvm *llvm, const struct hdi_nest *nest,
-                       LLVMValueRef x, bool slow_alone, struct load *load)
+static void weigh_load(const struct hdi_affine *items,
+                       const struct hdi_affine *turns, LLVMValueRef x,
+                       bool slow_alone, struct load *load)
 {
-    const struct hdi_flow *flow = nest->flow;
+    const struct hdi_target *target = &items->llvm->target;
     LLVMValueRef pointer = LLVMGetOperand(x, 0);
     bool is_local =
         LLVMGetPointerAddressSpace(LLVMTypeOf(pointer)) == HDI_SPACE_LOCAL;
-    int64_t move =
-        is_local ? HDI_MOVE_ANYWHERE : hdi_move_of(llvm, nest, pointer);
+    int64_t turn = is_local ? HDI_STEP_VARIES
+                            : hdi_affine_step(turns, pointer, HDI_AXIS_TURN);
+    bool foretold = turn == HDI_STEP_FAR || hdi_step_is_number(turn);
     // Else lines are used up.
-    bool far = move != HDI_MOVE_ANYWHERE && llabs(move) > llvm->target.line;
+    bool far =
+        foretold && (turn > target->line || turn < -(int64_t)target->line);
 
-    if (hdi_is_gathered(llvm, flow, pointer, LLVMTypeOf(x)))
-        load->loss += far || (slow_alone && move != HDI_MOVE_ANYWHERE)
-                          ? 0
-                          : llvm->target.gather;
-    else if (!is_local && (far || move == HDI_MOVE_ANYWHERE) &&
-             hdi_step_of(llvm, flow, pointer) != 0)
-        load->work += llvm->target.gather;
+    if (hdi_affine_is_gathered(items, pointer, LLVMTypeOf(x)))
+        load->loss += far || (slow_alone && foretold) ? 0 : target->gather;
+    else if (!is_local && (far || !foretold) &&
+             hdi_affine_step(items, pointer, HDI_AXIS_X) != 0)
+        load->work += target->gather;
 }
 
-// Reads in a loop inside are weighed with that.
-static struct load weigh(const struct hdi_llvm *llvm,
-                         const struct hdi_nest *nest, size_t head)
+// Of the loop at hand. Reads in a loop inside are weighed with that. False when
+// memory ran out.
+static bool weigh(const struct hdi_affine *items, const struct hdi_nest *nest,
+                  size_t head, struct load *load)
 {
     const struct hdi_flow *flow = nest->flow;
-    bool slow_alone = is_slow_alone(llvm, nest);
-    struct load load = {0};
+    struct hdi_affine turns;
+    bool ok = hdi_affine_find_turns(items->llvm, nest, &turns);
+    bool slow_alone = ok && is_slow_alone(items, &turns);
 
-    for (size_t b = 0; b < flow->block_count; b++) {
+    *load = (struct load){0};
+    for (size_t b = 0; ok && b < flow->block_count; b++) {
         if (!hdi_nest_has(nest, b))
             continue;
         for (LLVMValueRef i = LLVMGetFirstInstruction(flow->blocks[b].block); i;
              i = LLVMGetNextInstruction(i)) {
-            load.suits |= hdi_call_is_barrier(hdi_call_kind(i)) ||
-                          LLVMIsAAtomicRMWInst(i) != NULL;
-            load.work += hdi_is_work(flow, i);
+            load->suits |= hdi_call_is_barrier(hdi_call_kind(i)) ||
+                           LLVMIsAAtomicRMWInst(i) != NULL;
+            load->work += hdi_is_work(flow, i);
             if (LLVMIsALoadInst(i) && nest->inmost[b] == head &&
                 hdi_map_index(&flow->slot_index, LLVMGetOperand(i, 0)) ==
                     SIZE_MAX)
-                weigh_load(llvm, nest, i, slow_alone, &load);
+                weigh_load(items, &turns, i, slow_alone, load);
             if (LLVMIsAAtomicCmpXchgInst(i))
-                load.loss += RETRY_COST;
+                load->loss += RETRY_COST;
         }
     }
-    return load;
+    hdi_affine_destroy(&turns);
+    return ok;
 }
 
 static bool is_against_lanes(const struct load *load)
@@ -139,17 +142,19 @@ static bool has_any(const struct hdi_nest *nest, const uint64_t *blocks)
 
 // Loops that gather most of what they work on, or try an exchange until it
 // succeeds, go from work-item to work-item, unless there is more to do in loops
-// that neither do so nor hold such a loop.
-static bool suit_lanes(const struct hdi_llvm *llvm, struct hdi_nest *nest,
-                       uint64_t *heads, unsigned *gathers)
+// that neither do so nor hold such a loop. False when memory ran out.
+static bool suit_lanes(const struct hdi_affine *items, struct hdi_nest *nest,
+                       uint64_t *heads, bool *suits, unsigned *gathers)
 {
     const struct hdi_flow *flow = nest->flow;
     unsigned loss = 0, work = 0, line = 0;
+    struct load load;
 
     for (size_t b = 0; b < flow->block_count; b++) {
         if (!hdi_nest_take(nest, b))
             continue;
-        struct load load = weigh(llvm, nest, b);
+        if (!weigh(items, nest, b, &load))
+            return false;
         if (!is_against_lanes(&load))
             continue;
         loss += load.loss;
@@ -158,18 +163,23 @@ static bool suit_lanes(const struct hdi_llvm *llvm, struct hdi_nest *nest,
             hdi_source_line(LLVMGetBasicBlockTerminator(flow->blocks[b].block));
     }
     for (size_t b = 0; loss > 0 && b < flow->block_count; b++)
-        if (hdi_nest_take(nest, b) && !has_any(nest, heads))
-            work += weigh(llvm, nest, b).work;
+        if (hdi_nest_take(nest, b) && !has_any(nest, heads)) {
+            if (!weigh(items, nest, b, &load))
+                return false;
+            work += load.work;
+        }
     *gathers = loss > work ? line : 0;
-    return loss <= work;
+    *suits = loss <= work;
+    return true;
 }
 
 // Without loops and barriers: what LLVM makes no vectors of, stores whose order
 // it must keep, and what only lanes do together: updates of one place, division
 // by one number, reads of bytes from anywhere.
-static bool is_for_lanes(const struct hdi_llvm *llvm,
-                         const struct hdi_flow *flow)
+static bool is_for_lanes(const struct hdi_affine *items)
 {
+    const struct hdi_llvm *llvm = items->llvm;
+    const struct hdi_flow *flow = items->flow;
     unsigned work = 0, stores = 0, scattered = 0;
     bool words = false;
 
@@ -191,7 +201,7 @@ static bool is_for_lanes(const struct hdi_llvm *llvm,
                 continue;
             LLVMTypeRef type = LLVMTypeOf(store ? LLVMGetOperand(i, 0) : i);
             stores += store;
-            if (!hdi_is_gathered(llvm, flow, LLVMGetOperand(i, store), type))
+            if (!hdi_affine_is_gathered(items, LLVMGetOperand(i, store), type))
                 continue;
             words |= !store && llvm->target.word_gather &&
                      LLVMABISizeOfType(llvm->layout, type) < 4;
@@ -201,7 +211,7 @@ static bool is_for_lanes(const struct hdi_llvm *llvm,
                      work >= llvm->target.gather * scattered);
 }
 
-bool hdi_weigh_lanes(const struct hdi_llvm *llvm, struct hdi_nest *nest,
+bool hdi_weigh_lanes(const struct hdi_affine *items, struct hdi_nest *nest,
                      bool *pay, unsigned *gathers)
 {
     const struct hdi_flow *flow = nest->flow;
@@ -212,8 +222,8 @@ bool hdi_weigh_lanes(const struct hdi_llvm *llvm, struct hdi_nest *nest,
         return false;
     for (size_t b = 0; b < flow->block_count; b++)
         loops |= hdi_nest_is_head(nest, b);
-    *pay = suit_lanes(llvm, nest, heads, gathers) &&
-           (loops || flow->barriers > 0 || is_for_lanes(llvm, flow));
+    bool ok = suit_lanes(items, nest, heads, pay, gathers);
+    *pay = ok && *pay && (loops || flow->barriers > 0 || is_for_lanes(items));
     free(heads);
-    return true;
+    return ok;
 }

@@ -3,7 +3,7 @@
 #ifndef HDI_KERNEL_COMPILER_ANALYSIS_WEIGH_H
 #define HDI_KERNEL_COMPILER_ANALYSIS_WEIGH_H
 
-#include "kernel/compiler/flow/nest.h"
+#include "kernel/compiler/analysis/affine.h"
 
 // Does lanes' own arithmetic, which vectors do at once?
 static inline bool hdi_is_work(const struct hdi_flow *flow, LLVMValueRef x)
@@ -16,8 +16,9 @@ static inline bool hdi_is_work(const struct hdi_flow *flow, LLVMValueRef x)
 // Do chunks of lanes pay for this kernel? For one with barriers or loops,
 // unless most of the work in loops is to gather, or to try an exchange again:
 // then `*gathers` is the line of such a loop, else 0; and for what LLVM makes
-// no vectors of. False when memory ran out.
-bool hdi_weigh_lanes(const struct hdi_llvm *llvm, struct hdi_nest *nest,
+// no vectors of. `items`: of the kernel of
+// `nest`, without clamps. False when memory ran out.
+bool hdi_weigh_lanes(const struct hdi_affine *items, struct hdi_nest *nest,
                      bool *pay, unsigned *gathers);
 
 #endif

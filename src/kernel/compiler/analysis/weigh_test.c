@@ -38,6 +38,7 @@ static bool pays(const char *cpu, unsigned work)
 {
     struct hdi_text text = {0};
     struct hdi_nest nest = {0};
+    struct hdi_affine f;
     struct try_ir t;
     bool pay;
     unsigned line;
@@ -46,7 +47,9 @@ static bool pays(const char *cpu, unsigned work)
     try_ir_open(&t, text.data);
     t.llvm.target = try_ir_target(cpu);
     CHECK(hdi_nest_find(&nest, &t.flow));
-    CHECK(hdi_weigh_lanes(&t.llvm, &nest, &pay, &line));
+    CHECK(hdi_affine_find(&t.llvm, t.kernel, &t.flow, false, &f));
+    CHECK(hdi_weigh_lanes(&f, &nest, &pay, &line));
+    hdi_affine_destroy(&f);
     hdi_nest_destroy(&nest);
     try_ir_close(&t);
     hdi_text_free(&text);

@@ -10,8 +10,8 @@
 #define HDI_KERNEL_COMPILER_EMIT_EMIT_H
 
 #include "kernel/build.h"
+#include "kernel/compiler/analysis/affine.h"
 #include "kernel/compiler/emit/memory.h"
-#include "kernel/compiler/flow/flow.h"
 #include "kernel/compiler/ir/llvm.h"
 #include "kernel/compiler/ir/map.h"
 
@@ -51,6 +51,7 @@ struct hdi_emit {
     LLVMModuleRef module;
     LLVMBuilderRef builder;
     struct hdi_flow *flow;
+    struct hdi_affine affine;       // without clamps
     struct hdi_build_kernel *about; // what is found out on the way
     LLVMValueRef function;          // the one being written
     LLVMBasicBlockRef entry;        // holds the allocas

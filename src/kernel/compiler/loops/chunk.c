@@ -337,8 +337,8 @@ static LLVMBasicBlockRef measure(struct hdi_emit *e, LLVMBasicBlockRef leave,
 LLVMBasicBlockRef hdi_chunk_begin(struct hdi_emit *e, LLVMBasicBlockRef leave)
 {
     LLVMBuilderRef b = e->builder;
-    e->short_rows = hdi_rule_is_on(e->llvm, HDI_RULE_TILE) &&
-                    hdi_tile_pays(e->llvm, e->flow);
+    e->short_rows =
+        hdi_rule_is_on(e->llvm, HDI_RULE_TILE) && hdi_tile_pays(&e->affine);
     LLVMValueRef most = LLVMConstInt(
         e->i64, hdi_tile_row(&e->llvm->target, e->short_rows), false);
     LLVMValueRef first[3], count[3];

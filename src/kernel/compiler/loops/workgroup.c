@@ -650,7 +650,11 @@ hd_status hdi_workgroup_build(struct hdi_llvm *llvm, LLVMModuleRef module,
     if (flow->wide)
         emit.width =
             hdi_target_lanes_of(&llvm->target, about->required_local[0]);
-    hd_status status = build(&emit, explanation, forms);
+    hd_status status = hdi_affine_find(llvm, kernel, flow, false, &emit.affine)
+                           ? build(&emit, explanation, forms)
+                           : hdi_fail(error, HD_ENOMEM,
+                                      "%s: no memory to compile", llvm->path);
+    hdi_affine_destroy(&emit.affine);
     hdi_map_clear(&emit.fixed);
     hdi_map_clear(&emit.values);
     LLVMValueRef soft = LLVMGetNamedFunction(module, "heddle.soft_barrier");

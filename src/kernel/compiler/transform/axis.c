@@ -1,5 +1,3 @@
-// The steps of addresses along each axis follow from the ids that they are made
-// of.
 #include "kernel/compiler/transform/axis.h"
 
 #include <stddef.h>
@@ -8,14 +6,12 @@
 
 #include "backend/frame.h"
 #include "base/error.h"
-#include "kernel/compiler/analysis/steps.h"
+#include "kernel/compiler/analysis/affine.h"
 #include "kernel/compiler/ir/map.h"
 
 enum {
     AXES = 3,
     MAX_BLOCKS = 300, // longer kernels are not looked at
-    MAX_ROUNDS = 8,
-    MAX_OPERANDS = 8, // of what makes a step
     // Costs of an access by a chunk of lanes, about its instructions, beside
     // those that the processor has.
     COST_TOGETHER = 1,
@@ -23,17 +19,6 @@ enum {
     NEAR = 4,     // elements from one lane to the next
     IN_LOOP = 16, // times that a loop goes round
     GAIN = 2      // less is not worth more code
-};
-
-struct steps {
-    int64_t along[AXES];
-};
-
-struct finder {
-    const struct hdi_llvm *llvm;
-    LLVMValueRef kernel;
-    struct hdi_map numbers; // instruction: its index
-    struct steps *steps;
 };
 
 // Which kernels may be turned -------------------------------------------------
@@ -75,13 +60,12 @@ static bool is_id(LLVMValueRef x)
     return kind == HDI_CALL_GLOBAL_ID || kind == HDI_CALL_LOCAL_ID;
 }
 
-// Number the instructions. False: the kernel stays as it is.
-static bool number(struct finder *f, size_t *count, bool asks[AXES])
+// Along which axes are there ids? False: the kernel stays as it is.
+static bool find_ids(LLVMValueRef kernel, bool asks[AXES])
 {
-    *count = 0;
-    if (LLVMCountBasicBlocks(f->kernel) > MAX_BLOCKS)
+    if (LLVMCountBasicBlocks(kernel) > MAX_BLOCKS)
         return false;
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f->kernel); b;
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b;
          b = LLVMGetNextBasicBlock(b))
         for (LLVMValueRef x = LLVMGetFirstInstruction(b); x;
              x = LLVMGetNextInstruction(x)) {
@@ -92,149 +76,20 @@ static bool number(struct finder *f, size_t *count, bool asks[AXES])
                 if (d < AXES)
                     asks[d] = true;
             }
-            hdi_map_set_index(&f->numbers, x, (*count)++);
         }
     return asks[1] || asks[2];
 }
 
-// Steps -----------------------------------------------------------------------
-
-static int64_t step_of(const struct finder *f, LLVMValueRef value, unsigned d)
-{
-    size_t n = LLVMIsAInstruction(value) ? hdi_map_index(&f->numbers, value)
-                                         : SIZE_MAX;
-    return n == SIZE_MAX ? 0 : f->steps[n].along[d];
-}
-
-// One or the other, as with clamps: most work-items are where the id counts.
-static int64_t either(int64_t a, int64_t b)
-{
-    if (a == HDI_STEP_UNKNOWN || b == HDI_STEP_UNKNOWN)
-        return a == HDI_STEP_UNKNOWN ? b : a;
-    if (a == 0 || b == 0)
-        return a == 0 ? b : a;
-    return a == b ? a : HDI_STEP_VARIES;
-}
-
-static int64_t of_operands(const struct finder *f, LLVMValueRef x, unsigned d)
-{
-    unsigned count = (unsigned)LLVMGetNumOperands(x);
-    int64_t parts[MAX_OPERANDS];
-
-    if (count > MAX_OPERANDS)
-        return HDI_STEP_VARIES;
-    for (unsigned i = 0; i < count; i++) {
-        LLVMValueRef operand = LLVMGetOperand(x, i);
-        parts[i] = LLVMValueIsBasicBlock(operand) ? 0 : step_of(f, operand, d);
-    }
-    return hdi_step_combine(f->llvm, x, parts, count);
-}
-
-// Down, where no bits are lost.
-static int64_t of_shift(const struct finder *f, LLVMValueRef x, unsigned d)
-{
-    LLVMValueRef by = LLVMGetOperand(x, 1);
-    int64_t from = step_of(f, LLVMGetOperand(x, 0), d);
-    uint64_t bits =
-        LLVMIsAConstantInt(by) ? LLVMConstIntGetZExtValue(by) : UINT64_MAX;
-
-    if (bits > 32 || from == HDI_STEP_UNKNOWN || from == HDI_STEP_VARIES ||
-        from % (INT64_C(1) << bits) != 0)
-        return of_operands(f, x, d);
-    return from >> bits;
-}
-
-static bool is_limit(LLVMValueRef call)
-{
-    static const char *const names[] = {"llvm.smin", "llvm.smax", "llvm.umin",
-                                        "llvm.umax"};
-    size_t size;
-    const char *name = LLVMIntrinsicGetName(
-        LLVMGetIntrinsicID(LLVMGetCalledValue(call)), &size);
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
-}
-
-static int64_t of_call(const struct finder *f, LLVMValueRef call, unsigned d)
-{
-    if (is_id(call))
-        return LLVMConstIntGetZExtValue(LLVMGetOperand(call, 0)) == d;
-    if (hdi_call_kind(call) != HDI_CALL_OTHER)
-        return 0;
-    return is_limit(call) ? either(step_of(f, LLVMGetOperand(call, 0), d),
-                                   step_of(f, LLVMGetOperand(call, 1), d))
-                          : of_operands(f, call, d);
-}
-
-static int64_t of_phi(const struct finder *f, LLVMValueRef phi, unsigned d)
-{
-    unsigned count = LLVMCountIncoming(phi);
-    int64_t all = HDI_STEP_UNKNOWN;
-
-    for (unsigned i = 0; i < count; i++) {
-        int64_t one = step_of(f, LLVMGetIncomingValue(phi, i), d);
-        if (one == HDI_STEP_UNKNOWN)
-            continue;
-        if (all != HDI_STEP_UNKNOWN && all != one)
-            return HDI_STEP_VARIES;
-        all = one;
-    }
-    return all;
-}
-
-static int64_t of_instruction(const struct finder *f, LLVMValueRef x,
-                              unsigned d)
-{
-    switch (LLVMGetInstructionOpcode(x)) {
-    case LLVMCall:
-        return of_call(f, x, d);
-    case LLVMPHI:
-        return of_phi(f, x, d);
-    case LLVMSelect:
-        return either(step_of(f, LLVMGetOperand(x, 1), d),
-                      step_of(f, LLVMGetOperand(x, 2), d));
-    case LLVMAShr:
-    case LLVMLShr:
-        return of_shift(f, x, d);
-    default:
-        return of_operands(f, x, d);
-    }
-}
-
-// Until nothing changes, or most of it: a guess will do.
-static void find_steps(struct finder *f, size_t count)
-{
-    bool changed = true;
-
-    for (size_t i = 0; i < count; i++)
-        for (unsigned d = 0; d < AXES; d++)
-            f->steps[i].along[d] = HDI_STEP_UNKNOWN;
-    for (unsigned round = 0; changed && round < MAX_ROUNDS; round++) {
-        size_t i = 0;
-        changed = false;
-        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f->kernel); b;
-             b = LLVMGetNextBasicBlock(b))
-            for (LLVMValueRef x = LLVMGetFirstInstruction(b); x;
-                 x = LLVMGetNextInstruction(x), i++)
-                for (unsigned d = 0; d < AXES; d++) {
-                    int64_t now = of_instruction(f, x, d);
-                    changed |= now != f->steps[i].along[d];
-                    f->steps[i].along[d] = now;
-                }
-    }
-}
-
 // Costs -----------------------------------------------------------------------
 
-static uint32_t cost_of(const struct finder *f, LLVMValueRef access, unsigned d)
+static uint32_t cost_of(const struct hdi_affine *f, LLVMValueRef access,
+                        unsigned d)
 {
     bool store = LLVMIsAStoreInst(access) != NULL;
     LLVMTypeRef type = LLVMTypeOf(store ? LLVMGetOperand(access, 0) : access);
     int64_t size = (int64_t)LLVMABISizeOfType(f->llvm->layout, type);
-    int64_t by = step_of(f, LLVMGetOperand(access, store), d);
+    int64_t by = hdi_affine_step(f, LLVMGetOperand(access, store),
+                                 (enum hdi_axis)(HDI_AXIS_X + d));
 
     if (by == 0 || by == HDI_STEP_UNKNOWN || by == size)
         return COST_TOGETHER;
@@ -268,7 +123,7 @@ static bool is_in_loop(const struct hdi_map *index, LLVMBasicBlockRef block,
 }
 
 // False when memory ran out.
-static bool add_costs(const struct finder *f, uint32_t cost[AXES])
+static bool add_costs(const struct hdi_affine *f, uint32_t cost[AXES])
 {
     size_t count = LLVMCountBasicBlocks(f->kernel), n = 0;
     LLVMBasicBlockRef *stack = calloc(count, sizeof(*stack));
@@ -325,24 +180,20 @@ hd_status hdi_axis_find(const struct hdi_llvm *llvm, LLVMValueRef kernel,
                         bool flat, const struct hdi_build_kernel *about,
                         struct hdi_lane_axis *axis, struct hd_error *error)
 {
-    struct finder f = {.llvm = llvm, .kernel = kernel};
+    struct hdi_affine steps = {0};
     uint32_t cost[AXES] = {0};
     bool asks[AXES] = {false}, ok = true;
-    size_t count;
 
     *axis = (struct hdi_lane_axis){.flat = flat,
                                    .lanes = hdi_target_lanes(&llvm->target)};
-    if (number(&f, &count, asks)) {
-        f.steps = calloc(count + 1, sizeof(*f.steps));
-        ok = f.steps && !f.numbers.failed;
-        if (ok)
-            find_steps(&f, count);
-        ok = ok && add_costs(&f, cost);
+    if (find_ids(kernel, asks)) {
+        // Most work-items are where limits on ids do not count.
+        ok = hdi_affine_find(llvm, kernel, NULL, true, &steps) &&
+             add_costs(&steps, cost);
         if (ok)
             choose(axis, about, cost, asks);
-        free(f.steps);
+        hdi_affine_destroy(&steps);
     }
-    hdi_map_clear(&f.numbers);
     return ok ? HD_OK
               : hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
                          llvm->path);

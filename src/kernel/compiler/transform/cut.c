@@ -153,15 +153,18 @@ hd_status hdi_cut_soften(struct hdi_llvm *llvm, LLVMModuleRef module,
 {
     struct hdi_flow flow;
     struct hdi_nest nest = {0};
+    struct hdi_affine items = {0};
     bool ok = describe(llvm, kernel, cuts->flat, &flow) &&
               hdi_nest_find(&nest, &flow) &&
-              hdi_weigh_lanes(llvm, &nest, &cuts->wide, &cuts->gathers);
+              hdi_affine_find(llvm, kernel, &flow, false, &items) &&
+              hdi_weigh_lanes(&items, &nest, &cuts->wide, &cuts->gathers);
 
     cuts->wide &= hdi_rule_is_on(llvm, HDI_RULE_LANES);
     cuts->wide |= llvm->screen; // tags need no order but that of barriers
     if (hdi_rule_is_on(llvm, HDI_RULE_SOFT))
-        ok = ok && hdi_soft_insert(llvm, module, builder, &nest, cuts->wide,
+        ok = ok && hdi_soft_insert(&items, module, builder, &nest, cuts->wide,
                                    &cuts->soft_loops);
+    hdi_affine_destroy(&items);
     hdi_nest_destroy(&nest);
     hdi_flow_destroy(&flow);
     return ok ? HD_OK : fail_memory(llvm, error);

@@ -1,6 +1,5 @@
 #include "kernel/compiler/transform/soft.h"
 
-#include "kernel/compiler/analysis/steps.h"
 #include "kernel/compiler/analysis/weigh.h"
 #include "kernel/compiler/ir/note.h"
 #include "kernel/compiler/transform/strided.h"
@@ -32,10 +31,11 @@ static void refuse(const struct hdi_llvm *llvm, LLVMValueRef where,
 }
 
 // Does the group go round this loop together, and does that pay?
-static bool is_worth_it(const struct hdi_llvm *llvm,
+static bool is_worth_it(const struct hdi_affine *items,
                         const struct hdi_nest *nest, size_t head)
 {
     const struct hdi_flow *flow = nest->flow;
+    const struct hdi_llvm *llvm = items->llvm;
     unsigned gathers = 0, work = 0;
 
     for (size_t b = 0; b < flow->block_count; b++) {
@@ -70,7 +70,7 @@ static bool is_worth_it(const struct hdi_llvm *llvm,
                 LLVMValueRef pointer = LLVMGetOperand(i, store);
                 LLVMTypeRef type = LLVMTypeOf(store ? LLVMGetOperand(i, 0) : i);
                 if (hdi_map_index(&flow->slot_index, pointer) == SIZE_MAX)
-                    gathers += hdi_is_gathered(llvm, flow, pointer, type);
+                    gathers += hdi_affine_is_gathered(items, pointer, type);
             } else {
                 work += hdi_is_work(flow, i);
             }
@@ -147,10 +147,11 @@ static void cut_loop(const struct hdi_llvm *llvm, const struct hdi_nest *nest,
         }
 }
 
-bool hdi_soft_insert(const struct hdi_llvm *llvm, LLVMModuleRef module,
+bool hdi_soft_insert(const struct hdi_affine *items, LLVMModuleRef module,
                      LLVMBuilderRef builder, struct hdi_nest *nest,
                      bool strided, unsigned *count)
 {
+    const struct hdi_llvm *llvm = items->llvm;
     size_t n = nest->flow->block_count;
     bool *chosen = calloc(n + 1, sizeof(*chosen));
 
@@ -160,7 +161,7 @@ bool hdi_soft_insert(const struct hdi_llvm *llvm, LLVMModuleRef module,
     for (size_t b = 0; b < n; b++)
         chosen[b] =
             hdi_nest_take(nest, b) &&
-            (strided ? is_strided(llvm, nest, b) : is_worth_it(llvm, nest, b));
+            (strided ? is_strided(llvm, nest, b) : is_worth_it(items, nest, b));
     // Only now: edges change.
     for (size_t b = 0; b < n; b++)
         if (chosen[b]) {

@@ -5,12 +5,13 @@
 #ifndef HDI_KERNEL_COMPILER_TRANSFORM_SOFT_H
 #define HDI_KERNEL_COMPILER_TRANSFORM_SOFT_H
 
-#include "kernel/compiler/flow/nest.h"
+#include "kernel/compiler/analysis/affine.h"
 
-// Put them into the kernel of `nest`, whose flow describes it no longer.
+// Put them into the kernel of `nest`, whose flow describes it no longer, and no
+// more do `items`.
 // `*count` is the number of loops. False when memory ran out.
 // `strided`: round those of strided.h alone.
-bool hdi_soft_insert(const struct hdi_llvm *llvm, LLVMModuleRef module,
+bool hdi_soft_insert(const struct hdi_affine *items, LLVMModuleRef module,
                      LLVMBuilderRef builder, struct hdi_nest *nest,
                      bool strided, unsigned *count);
 

@@ -54,6 +54,7 @@ static unsigned loops_for(const char *cpu)
 {
     struct hdi_text text = {0};
     struct hdi_nest nest = {0};
+    struct hdi_affine f;
     struct try_ir t;
     unsigned count;
 
@@ -82,7 +83,9 @@ static unsigned loops_for(const char *cpu)
     t.llvm.target = try_ir_target(cpu);
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(t.llvm.context);
     CHECK(hdi_nest_find(&nest, &t.flow));
-    CHECK(hdi_soft_insert(&t.llvm, t.module, builder, &nest, false, &count));
+    CHECK(hdi_affine_find(&t.llvm, t.kernel, &t.flow, false, &f));
+    CHECK(hdi_soft_insert(&f, t.module, builder, &nest, false, &count));
+    hdi_affine_destroy(&f);
     LLVMDisposeBuilder(builder);
     hdi_nest_destroy(&nest);
     try_ir_close(&t);

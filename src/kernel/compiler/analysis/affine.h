@@ -1,0 +1,56 @@
+// How the values of a kernel grow along axes: from work-item to work-item, from
+// group to group, from turn to turn of a loop. Found once for all of them.
+//
+// All of it is a guess, which may be wrong where a number wraps: it decides
+// which code is faster, never what is right. Who needs to be right asks
+// linear.h, which goes by the same rules (step.h) without the guesses.
+#ifndef HDI_KERNEL_COMPILER_ANALYSIS_AFFINE_H
+#define HDI_KERNEL_COMPILER_ANALYSIS_AFFINE_H
+
+#include "kernel/compiler/analysis/step.h"
+#include "kernel/compiler/flow/nest.h"
+
+enum hdi_axis {
+    HDI_AXIS_X, // the next work-item
+    HDI_AXIS_Y,
+    HDI_AXIS_Z,
+    HDI_AXIS_GROUP,  // the next group in x: by the number of work-items in one
+    HDI_AXIS_SINGLE, // and by so much beside that
+    HDI_AXIS_SWEEP, // the next turn of a loop in steps of the global size in x:
+                    // by that size
+    HDI_AXIS_TURN,  // the next turn of the loop at hand
+    HDI_AXES
+};
+
+struct hdi_affine {
+    const struct hdi_llvm *llvm;
+    const struct hdi_flow *flow; // NULL: values are in no slots
+    const struct hdi_nest *loop; // NULL: the whole kernel
+    LLVMValueRef kernel;
+    bool clamps;            // what is limited is taken to be within, as most is
+    struct hdi_map numbers; // instruction: where its steps are
+    int64_t *steps;         // of all axes but TURN, or of that
+    int64_t *slots;         // the same per slot
+};
+
+// Of all axes but TURN. `flow`: the kernel in memory form, which is known to be
+// uniform or not (flow/uniform.h); NULL: it has phi nodes. False when memory
+// ran out; destroy it all the same.
+bool hdi_affine_find(const struct hdi_llvm *llvm, LLVMValueRef kernel,
+                     const struct hdi_flow *flow, bool clamps,
+                     struct hdi_affine *affine);
+
+// Of TURN, for the loop at hand, as long as it is.
+bool hdi_affine_find_turns(const struct hdi_llvm *llvm,
+                           const struct hdi_nest *nest,
+                           struct hdi_affine *affine);
+void hdi_affine_destroy(struct hdi_affine *affine);
+
+int64_t hdi_affine_step(const struct hdi_affine *affine, LLVMValueRef value,
+                        enum hdi_axis axis);
+
+// Are neighbours in x that access this so far apart that no vector does it?
+bool hdi_affine_is_gathered(const struct hdi_affine *affine,
+                            LLVMValueRef pointer, LLVMTypeRef type);
+
+#endif

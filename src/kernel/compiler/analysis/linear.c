@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "kernel/compiler/analysis/operation.h"
+#include "kernel/compiler/analysis/step.h"
 
 enum {
-    MAX_STEP = 1 << 30
+    MAX_STEP = 1 << 30,
+    MAX_OPERANDS = 8 // of what has a step
 };
 
 static const struct hdi_class unknown = {.kind = HDI_LANES_UNKNOWN};
@@ -70,156 +72,27 @@ struct hdi_class hdi_linear_class(const struct hdi_linear *l,
     return packed == SIZE_MAX ? unknown : unpack(packed);
 }
 
-static struct hdi_class scaled(struct hdi_class a, LLVMValueRef by, bool shift,
-                               bool is_signed, bool is_unsigned)
-{
-    if (!LLVMIsAConstantInt(by) || LLVMGetIntTypeWidth(LLVMTypeOf(by)) > 64)
-        return varying;
-    int64_t factor = LLVMConstIntGetSExtValue(by);
-    if (shift)
-        factor = factor >= 0 && factor < 30 ? INT64_C(1) << factor : MAX_STEP;
-    if (factor <= -MAX_STEP || factor >= MAX_STEP)
-        return varying;
-    return linear_by(a.step * factor, a.is_signed && is_signed,
-                     a.is_unsigned && is_unsigned && factor >= 0);
-}
-
-// A sum keeps away from wrapping below 0 only if lane 0, which may be off while
-// others are on, is the least.
-static struct hdi_class sum(LLVMValueRef value, struct hdi_class a,
-                            struct hdi_class b)
-{
-    int64_t step = (int64_t)a.step + b.step;
-    return linear_by(step, a.is_signed && b.is_signed && LLVMGetNSW(value),
-                     a.is_unsigned && b.is_unsigned && step >= 0 &&
-                         LLVMGetNUW(value));
-}
-
-// The distance between elements of a level of a GEP; false: not all alike.
-static bool element_size(const struct hdi_linear *l, LLVMTypeRef *type,
-                         unsigned level, int64_t *size)
-{
-    if (level > 0) {
-        LLVMTypeKind kind = LLVMGetTypeKind(*type);
-        if (kind != LLVMArrayTypeKind)
-            return false;
-        *type = LLVMGetElementType(*type);
-    }
-    *size = (int64_t)LLVMABISizeOfType(l->flow->llvm->layout, *type);
-    return true;
-}
-
-static struct hdi_class address(const struct hdi_linear *l, LLVMValueRef gep)
-{
-    LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
-    int64_t step = hdi_linear_class(l, LLVMGetOperand(gep, 0)).step;
-    unsigned count = (unsigned)LLVMGetNumOperands(gep);
-
-    for (unsigned i = 1; i < count; i++) {
-        LLVMValueRef index = LLVMGetOperand(gep, i);
-        struct hdi_class c = hdi_linear_class(l, index);
-        int64_t size;
-        if (i > 1 && LLVMGetTypeKind(type) == LLVMStructTypeKind) {
-            type = LLVMStructGetTypeAtIndex(
-                type, (unsigned)LLVMConstIntGetZExtValue(index));
-            continue;
-        }
-        if (!element_size(l, &type, i - 1, &size))
-            return varying;
-        if (c.step != 0 && LLVMGetIntTypeWidth(LLVMTypeOf(index)) < 64 &&
-            !c.is_signed)
-            return varying;
-        step += c.step * size;
-        if (step <= -MAX_STEP || step >= MAX_STEP)
-            return varying;
-    }
-    return linear_by(step, false, false);
-}
-
-static struct hdi_class extension(LLVMValueRef value, struct hdi_class a)
-{
-    if (LLVMIsASExtInst(value))
-        return a.is_signed ? linear_by(a.step, true, false) : varying;
-    if ((a.is_signed && LLVMGetNNeg(value)) || a.is_unsigned)
-        return linear_by(a.step, true, true);
-    return varying;
-}
-
-// (ulong)(uint)get_global_id(0), or that without the sign bit where the
-// compiler knows that it is clear.
-static bool is_short_id(const struct hdi_linear *l, LLVMValueRef value)
-{
-    LLVMValueRef mask = LLVMGetOperand(value, 1);
-    LLVMValueRef id = hdi_origin(l->flow, LLVMGetOperand(value, 0));
-
-    return LLVMIsAConstantInt(mask) && hdi_is_integer(LLVMTypeOf(value), 64) &&
-           (LLVMConstIntGetZExtValue(mask) == UINT32_MAX ||
-            LLVMConstIntGetZExtValue(mask) == INT32_MAX) &&
-           hdi_call_kind(id) == HDI_CALL_GLOBAL_ID;
-}
-
-static struct hdi_class truncation(const struct hdi_linear *l,
-                                   LLVMValueRef value, struct hdi_class a)
-{
-    // Ids that are used as 32 bits are taken to fit: see chunk.h.
-    LLVMValueRef from = hdi_origin(l->flow, LLVMGetOperand(value, 0));
-    enum hdi_call kind = hdi_call_kind(from);
-    bool is_id = (kind == HDI_CALL_GLOBAL_ID || kind == HDI_CALL_LOCAL_ID) &&
-                 hdi_is_integer(LLVMTypeOf(value), 32);
-    return linear_by(a.step, is_id, is_id);
-}
-
 // Of operands that are linear, some with a step.
 static struct hdi_class combined(const struct hdi_linear *l, LLVMValueRef value)
 {
-    struct hdi_class a = hdi_linear_class(l, LLVMGetOperand(value, 0));
-    LLVMValueRef second =
-        LLVMGetNumOperands(value) > 1 ? LLVMGetOperand(value, 1) : NULL;
-    struct hdi_class b = second ? hdi_linear_class(l, second) : unknown;
+    const struct hdi_step_rules rules = {
+        .llvm = l->flow->llvm, .flow = l->flow, .proves = true};
+    struct hdi_step parts[MAX_OPERANDS];
+    unsigned count = (unsigned)LLVMGetNumOperands(value);
 
-    switch (LLVMGetInstructionOpcode(value)) {
-    case LLVMAdd:
-        return sum(value, a, b);
-    case LLVMOr:
-        if (!LLVMGetIsDisjoint(value))
-            return varying;
-        return linear_by((int64_t)a.step + b.step, a.is_signed && b.is_signed,
-                         a.is_unsigned && b.is_unsigned &&
-                             (int64_t)a.step + b.step >= 0);
-    case LLVMXor: // with all ones: -1 - x
-        return LLVMIsAConstantInt(second) &&
-                       LLVMConstIntGetSExtValue(second) == -1
-                   ? linear_by(-(int64_t)a.step, a.is_signed, a.is_unsigned)
-                   : varying;
-    case LLVMSub:
-        return linear_by((int64_t)a.step - b.step,
-                         a.is_signed && b.is_signed && LLVMGetNSW(value),
-                         false);
-    case LLVMMul:
-        return scaled(a, second, false, LLVMGetNSW(value), LLVMGetNUW(value));
-    case LLVMShl:
-        return scaled(a, second, true, LLVMGetNSW(value), LLVMGetNUW(value));
-    case LLVMGetElementPtr:
-        return address(l, value);
-    case LLVMSExt:
-    case LLVMZExt:
-        return extension(value, a);
-    case LLVMTrunc:
-        return truncation(l, value, a);
-    case LLVMAnd:
-        // As with a truncation.
-        return is_short_id(l, value) ? linear_by(a.step, true, true) : varying;
-    case LLVMFreeze:
-        return a;
-    case LLVMAddrSpaceCast:
-        return linear_by(a.step, false, false);
-    case LLVMSelect: {
-        struct hdi_class c = hdi_linear_class(l, LLVMGetOperand(value, 2));
-        return is_uniform(a) ? meet(b, c) : varying;
-    }
-    default:
+    if (count > MAX_OPERANDS)
         return varying;
+    if (LLVMIsASelectInst(value))
+        return is_uniform(hdi_linear_class(l, LLVMGetOperand(value, 0)))
+                   ? meet(hdi_linear_class(l, LLVMGetOperand(value, 1)),
+                          hdi_linear_class(l, LLVMGetOperand(value, 2)))
+                   : varying;
+    for (unsigned i = 0; i < count; i++) {
+        struct hdi_class c = hdi_linear_class(l, LLVMGetOperand(value, i));
+        parts[i] = (struct hdi_step){c.step, c.is_signed, c.is_unsigned};
     }
+    struct hdi_step all = hdi_step_combine(&rules, value, parts, count);
+    return linear_by(all.by, all.is_signed, all.is_unsigned);
 }
 
 static struct hdi_class of_call(LLVMValueRef call, struct hdi_class operands)

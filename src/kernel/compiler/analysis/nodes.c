@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/compiler/ir/low.h"
+
 enum {
     MAX_DEPTH = 200 // of one value
 };
@@ -154,36 +156,17 @@ uint32_t hdi_nodes_loop(struct hdi_nodes *f, LLVMBasicBlockRef head)
     return (uint32_t)known;
 }
 
-// `value << k >> k`, which keeps the low bits: how many; 0: it is no such
-// thing.
-static unsigned kept_bits(LLVMValueRef shift, LLVMValueRef *value)
-{
-    LLVMOpcode code = LLVMGetInstructionOpcode(shift);
-    LLVMValueRef left = LLVMGetOperand(shift, 0);
-
-    if ((code != LLVMAShr && code != LLVMLShr) || !LLVMIsAInstruction(left) ||
-        LLVMGetInstructionOpcode(left) != LLVMShl ||
-        LLVMGetOperand(left, 1) != LLVMGetOperand(shift, 1) ||
-        !LLVMIsAConstantInt(LLVMGetOperand(left, 1)))
-        return 0;
-    uint64_t gone = LLVMConstIntGetZExtValue(LLVMGetOperand(left, 1));
-    *value = LLVMGetOperand(left, 0);
-    return gone < hdi_nodes_bits(shift) ? hdi_nodes_bits(shift) - (unsigned)gone
-                                        : 0;
-}
-
 // An int whose next value is computed in 64 bits. Of the phi then only the low
 // bits are those of the int, and nobody asks for others. 0: it is not like
 // that.
 static unsigned low_bits(LLVMValueRef phi, LLVMValueRef left)
 {
-    LLVMValueRef of = NULL;
-    unsigned bits = LLVMIsAInstruction(left) && LLVMIsABinaryOperator(left)
-                        ? kept_bits(left, &of)
-                        : 0;
+    struct hdi_low low;
 
-    if (bits == 0 || of != phi)
+    if (!LLVMIsABinaryOperator(left) || !hdi_low_find(left, &low) ||
+        low.up != 0 || low.of != phi)
         return 0;
+    unsigned bits = low.bits;
     for (LLVMUseRef u = LLVMGetFirstUse(phi); u; u = LLVMGetNextUse(u)) {
         LLVMValueRef user = LLVMGetUser(u);
         bool is_low =
@@ -346,16 +329,15 @@ static uint32_t build_binary(struct hdi_nodes *f, LLVMValueRef x, unsigned bits)
                {LLVMAnd, HDI_FOOTPRINT_AND},   {LLVMOr, HDI_FOOTPRINT_OR},
                {LLVMXor, HDI_FOOTPRINT_XOR}};
     LLVMOpcode code = LLVMGetInstructionOpcode(x);
-    LLVMValueRef of;
-    unsigned low = kept_bits(x, &of);
+    struct hdi_low low;
 
-    if (low > 0)
+    if (code != LLVMAnd && hdi_low_find(x, &low) && low.up == 0)
         return add(f, (struct hdi_footprint_node){
-                          .op = code == LLVMAShr ? HDI_FOOTPRINT_SEXT
-                                                 : HDI_FOOTPRINT_ZEXT,
+                          .op = low.is_signed ? HDI_FOOTPRINT_SEXT
+                                              : HDI_FOOTPRINT_ZEXT,
                           .bits = bits,
-                          .a = hdi_nodes_build(f, of),
-                          .number = low});
+                          .a = hdi_nodes_build(f, low.of),
+                          .number = low.bits});
     for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
         if (ops[i].code != code)
             continue;

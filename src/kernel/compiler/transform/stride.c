@@ -1,5 +1,7 @@
 #include "kernel/compiler/transform/stride.h"
 
+#include "kernel/compiler/ir/low.h"
+
 enum {
     MAX_ACCESSED = 8 // buffers whose elements are touched
 };
@@ -16,28 +18,9 @@ static unsigned count_returns(LLVMValueRef kernel)
 // `value` is `phi`, or its lower half with the sign again.
 static bool is_same_id(LLVMValueRef value, LLVMValueRef phi)
 {
-    if (value == phi)
-        return true;
-    if (!LLVMIsAInstruction(value))
-        return false;
-    LLVMValueRef from = LLVMGetOperand(value, 0);
-    switch (LLVMGetInstructionOpcode(value)) {
-    case LLVMAShr:
-        return hdi_bounds_is_constant(LLVMGetOperand(value, 1), 32) &&
-               LLVMIsAInstruction(from) &&
-               LLVMGetInstructionOpcode(from) == LLVMShl &&
-               hdi_bounds_is_constant(LLVMGetOperand(from, 1), 32) &&
-               LLVMGetOperand(from, 0) == phi;
-    case LLVMAnd:
-        return hdi_bounds_is_constant(LLVMGetOperand(value, 1), 0xffffffff) &&
-               from == phi;
-    case LLVMSExt:
-    case LLVMZExt:
-        return from == phi ||
-               (LLVMIsATruncInst(from) && LLVMGetOperand(from, 0) == phi);
-    default:
-        return false;
-    }
+    if (LLVMIsASExtInst(value) || LLVMIsAZExtInst(value))
+        return LLVMGetOperand(value, 0) == phi || hdi_low_half_of(value) == phi;
+    return value == phi || hdi_low_half_of(value) == phi;
 }
 
 static bool is_global_size(LLVMValueRef value)

@@ -9,6 +9,7 @@
 
 #include <llvm-c/DebugInfo.h>
 
+#include "kernel/compiler/ir/low.h"
 #include "kernel/compiler/ir/note.h"
 #include "kernel/compiler/transform/bounds.h"
 
@@ -106,18 +107,18 @@ static bool is_by(LLVMValueRef value, LLVMOpcode code, uint64_t operand)
            hdi_bounds_is_constant(LLVMGetOperand(value, 1), operand);
 }
 
-// What the value is, or is the lower half of.
+// What the value is, or is the lower half of. Less than that is another number.
 static LLVMValueRef whole(LLVMValueRef value)
 {
     for (;;) {
-        if (is_by(value, LLVMAShr, 32) &&
-            is_by(LLVMGetOperand(value, 0), LLVMShl, 32))
-            value = LLVMGetOperand(LLVMGetOperand(value, 0), 0);
-        else if (LLVMIsATruncInst(value) || LLVMIsASExtInst(value) ||
-                 LLVMIsAZExtInst(value) || is_by(value, LLVMAnd, 0xffffffff))
-            value = LLVMGetOperand(value, 0);
-        else
+        LLVMValueRef half = hdi_low_half_of(value);
+        bool is_cast = LLVMIsATruncInst(value) || LLVMIsASExtInst(value) ||
+                       LLVMIsAZExtInst(value);
+        bool is_short = !hdi_is_integer(LLVMTypeOf(value), 64) &&
+                        !hdi_is_integer(LLVMTypeOf(value), 32);
+        if (is_short || (!half && !is_cast))
             return value;
+        value = half ? half : LLVMGetOperand(value, 0);
     }
 }
 

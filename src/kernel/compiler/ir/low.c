@@ -1,0 +1,77 @@
+#include "kernel/compiler/ir/low.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+static unsigned width_of(LLVMValueRef value)
+{
+    LLVMTypeRef type = LLVMTypeOf(value);
+    return LLVMGetTypeKind(type) == LLVMIntegerTypeKind
+               ? LLVMGetIntTypeWidth(type)
+               : 0;
+}
+
+static bool is_masked(LLVMValueRef value, struct hdi_low *low)
+{
+    uint64_t mask = LLVMConstIntGetZExtValue(LLVMGetOperand(value, 1));
+
+    *low = (struct hdi_low){.of = LLVMGetOperand(value, 0),
+                            .bits = (unsigned)__builtin_popcountll(mask)};
+    return mask != 0 && (mask & (mask + 1)) == 0;
+}
+
+static bool is_shifted(LLVMValueRef value, struct hdi_low *low)
+{
+    LLVMValueRef from = LLVMGetOperand(value, 0);
+
+    if (!LLVMIsAInstruction(from) ||
+        LLVMGetInstructionOpcode(from) != LLVMShl ||
+        !LLVMIsAConstantInt(LLVMGetOperand(from, 1)))
+        return false;
+    uint64_t up = LLVMConstIntGetZExtValue(LLVMGetOperand(from, 1));
+    uint64_t down = LLVMConstIntGetZExtValue(LLVMGetOperand(value, 1));
+    if (up == 0 || up >= width_of(value) || down > up)
+        return false;
+    *low = (struct hdi_low){.of = LLVMGetOperand(from, 0),
+                            .bits = width_of(value) - (unsigned)up,
+                            .up = (unsigned)(up - down),
+                            .is_signed =
+                                LLVMGetInstructionOpcode(value) == LLVMAShr};
+    return true;
+}
+
+bool hdi_low_find(LLVMValueRef value, struct hdi_low *low)
+{
+    if (!LLVMIsAInstruction(value) || width_of(value) == 0 ||
+        width_of(value) > 64)
+        return false;
+    LLVMValueRef first = LLVMGetOperand(value, 0);
+    if (LLVMIsASExtInst(value) || LLVMIsAZExtInst(value)) {
+        if (!LLVMIsATruncInst(first) ||
+            LLVMTypeOf(LLVMGetOperand(first, 0)) != LLVMTypeOf(value))
+            return false;
+        *low = (struct hdi_low){.of = LLVMGetOperand(first, 0),
+                                .bits = width_of(first),
+                                .is_signed = LLVMIsASExtInst(value) != NULL};
+        return true;
+    }
+    if (!LLVMIsABinaryOperator(value) ||
+        !LLVMIsAConstantInt(LLVMGetOperand(value, 1)))
+        return false;
+    switch (LLVMGetInstructionOpcode(value)) {
+    case LLVMAnd:
+        return is_masked(value, low);
+    case LLVMAShr:
+    case LLVMLShr:
+        return is_shifted(value, low);
+    default:
+        return false;
+    }
+}
+
+LLVMValueRef hdi_low_half_of(LLVMValueRef value)
+{
+    struct hdi_low low;
+    return hdi_low_find(value, &low) && low.bits == 32 && low.up == 0 ? low.of
+                                                                      : NULL;
+}

@@ -1,0 +1,23 @@
+// Ints in registers of 64 bits: the low half of a number, extended again.
+#ifndef HDI_KERNEL_COMPILER_IR_LOW_H
+#define HDI_KERNEL_COMPILER_IR_LOW_H
+
+#include <llvm-c/Core.h>
+#include <stdbool.h>
+
+// What is the low `bits` bits of `of`, extended to as many as that has, and
+// then `up` bits further up.
+struct hdi_low {
+    LLVMValueRef of;
+    unsigned bits, up;
+    bool is_signed; // extended with the sign
+};
+
+// Whether `value` is that: masked, shifted up and down again, or truncated and
+// extended. False too where nothing is lost.
+bool hdi_low_find(LLVMValueRef value, struct hdi_low *low);
+
+// The same for the low 32 bits, where they were: of what; NULL: it is not.
+LLVMValueRef hdi_low_half_of(LLVMValueRef value);
+
+#endif

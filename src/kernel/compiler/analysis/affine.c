@@ -11,29 +11,30 @@ enum {
     NEAR_STEPS = 4    // accesses this many sizes apart are one vector's
 };
 
-static enum hdi_axis first_axis(const struct hdi_affine *f)
+static enum hdi_step_axis first_axis(const struct hdi_value_steps *f)
 {
     return f->loop ? HDI_AXIS_TURN : HDI_AXIS_X;
 }
 
-static unsigned axis_count(const struct hdi_affine *f)
+static unsigned axis_count(const struct hdi_value_steps *f)
 {
     return f->loop ? 1 : HDI_AXIS_TURN;
 }
 
-static bool is_looked_at(const struct hdi_affine *f, LLVMBasicBlockRef block)
+static bool is_looked_at(const struct hdi_value_steps *f,
+                         LLVMBasicBlockRef block)
 {
     return !f->loop ||
            hdi_nest_has(f->loop, hdi_map_index(&f->flow->block_index, block));
 }
 
-static size_t slot_at(const struct hdi_affine *f, LLVMValueRef pointer)
+static size_t slot_at(const struct hdi_value_steps *f, LLVMValueRef pointer)
 {
     return f->flow ? hdi_map_index(&f->flow->slot_index, pointer) : SIZE_MAX;
 }
 
-int64_t hdi_affine_step(const struct hdi_affine *f, LLVMValueRef value,
-                        enum hdi_axis axis)
+int64_t hdi_affine_step(const struct hdi_value_steps *f, LLVMValueRef value,
+                        enum hdi_step_axis axis)
 {
     size_t n = LLVMIsAInstruction(value) ? hdi_map_index(&f->numbers, value)
                                          : SIZE_MAX;
@@ -41,8 +42,8 @@ int64_t hdi_affine_step(const struct hdi_affine *f, LLVMValueRef value,
                          : f->steps[n * axis_count(f) + axis - first_axis(f)];
 }
 
-bool hdi_affine_is_gathered(const struct hdi_affine *f, LLVMValueRef pointer,
-                            LLVMTypeRef type)
+bool hdi_affine_is_gathered(const struct hdi_value_steps *f,
+                            LLVMValueRef pointer, LLVMTypeRef type)
 {
     int64_t step = hdi_affine_step(f, pointer, HDI_AXIS_X);
     int64_t size = (int64_t)LLVMABISizeOfType(f->llvm->layout, type);
@@ -52,7 +53,7 @@ bool hdi_affine_is_gathered(const struct hdi_affine *f, LLVMValueRef pointer,
 // Calls -----------------------------------------------------------------------
 
 // `value`, or what it is the lower half of, is a call of this kind in x.
-static bool is_call(const struct hdi_affine *f, LLVMValueRef value,
+static bool is_call(const struct hdi_value_steps *f, LLVMValueRef value,
                     enum hdi_call kind)
 {
     for (;;) {
@@ -70,7 +71,8 @@ static bool is_call(const struct hdi_affine *f, LLVMValueRef value,
     return LLVMIsAConstantInt(d) && LLVMConstIntGetZExtValue(d) == 0;
 }
 
-static int64_t of_id(enum hdi_call kind, LLVMValueRef call, enum hdi_axis axis)
+static int64_t of_id(enum hdi_call kind, LLVMValueRef call,
+                     enum hdi_step_axis axis)
 {
     LLVMValueRef d = LLVMGetOperand(call, 0);
     if (!LLVMIsAConstantInt(d))
@@ -108,8 +110,8 @@ static bool is_limit(LLVMValueRef call)
 
 // Instructions ----------------------------------------------------------------
 
-static int64_t of_operands(const struct hdi_affine *f, LLVMValueRef x,
-                           enum hdi_axis axis)
+static int64_t of_operands(const struct hdi_value_steps *f, LLVMValueRef x,
+                           enum hdi_step_axis axis)
 {
     const struct hdi_step_rules rules = {.llvm = f->llvm, .flow = f->flow};
     struct hdi_step parts[MAX_OPERANDS] = {{0}};
@@ -126,7 +128,7 @@ static int64_t of_operands(const struct hdi_affine *f, LLVMValueRef x,
 }
 
 // Does what work-items get from it differ, though what they give does not?
-static bool differs_itself(const struct hdi_affine *f, LLVMValueRef call)
+static bool differs_itself(const struct hdi_value_steps *f, LLVMValueRef call)
 {
     unsigned count = LLVMGetNumArgOperands(call);
 
@@ -138,8 +140,8 @@ static bool differs_itself(const struct hdi_affine *f, LLVMValueRef call)
     return true;
 }
 
-static int64_t of_call(const struct hdi_affine *f, LLVMValueRef call,
-                       enum hdi_axis axis)
+static int64_t of_call(const struct hdi_value_steps *f, LLVMValueRef call,
+                       enum hdi_step_axis axis)
 {
     enum hdi_call kind = hdi_call_kind(call);
 
@@ -155,8 +157,8 @@ static int64_t of_call(const struct hdi_affine *f, LLVMValueRef call,
                : of_operands(f, call, axis);
 }
 
-static int64_t of_phi(const struct hdi_affine *f, LLVMValueRef phi,
-                      enum hdi_axis axis)
+static int64_t of_phi(const struct hdi_value_steps *f, LLVMValueRef phi,
+                      enum hdi_step_axis axis)
 {
     unsigned count = LLVMCountIncoming(phi);
     int64_t all = HDI_STEP_UNKNOWN;
@@ -167,8 +169,8 @@ static int64_t of_phi(const struct hdi_affine *f, LLVMValueRef phi,
     return all;
 }
 
-static int64_t of_select(const struct hdi_affine *f, LLVMValueRef select,
-                         enum hdi_axis axis)
+static int64_t of_select(const struct hdi_value_steps *f, LLVMValueRef select,
+                         enum hdi_step_axis axis)
 {
     int64_t a = hdi_affine_step(f, LLVMGetOperand(select, 1), axis);
     int64_t b = hdi_affine_step(f, LLVMGetOperand(select, 2), axis);
@@ -181,7 +183,7 @@ static int64_t of_select(const struct hdi_affine *f, LLVMValueRef select,
 }
 
 // The number of work-items in a group, times the group.
-static bool is_start(const struct hdi_affine *f, LLVMValueRef product)
+static bool is_start(const struct hdi_value_steps *f, LLVMValueRef product)
 {
     LLVMValueRef size = LLVMGetOperand(product, 1);
 
@@ -191,8 +193,8 @@ static bool is_start(const struct hdi_affine *f, LLVMValueRef product)
            hdi_affine_step(f, LLVMGetOperand(product, 0), HDI_AXIS_GROUP) == 0;
 }
 
-static int64_t of_instruction(const struct hdi_affine *f, LLVMValueRef x,
-                              enum hdi_axis axis)
+static int64_t of_instruction(const struct hdi_value_steps *f, LLVMValueRef x,
+                              enum hdi_step_axis axis)
 {
     // Of flat kernels (flow.h) only what differs along x diverges.
     if (f->flow && axis == HDI_AXIS_X && !hdi_flow_is_divergent(f->flow, x))
@@ -232,7 +234,7 @@ static int64_t of_instruction(const struct hdi_affine *f, LLVMValueRef x,
 
 // What is added to a slot where this is stored to it; NULL: something else is
 // stored.
-static LLVMValueRef added(const struct hdi_affine *f, LLVMValueRef stored,
+static LLVMValueRef added(const struct hdi_value_steps *f, LLVMValueRef stored,
                           LLVMValueRef alloca)
 {
     LLVMValueRef sum = hdi_origin(f->flow, stored);
@@ -248,7 +250,8 @@ static LLVMValueRef added(const struct hdi_affine *f, LLVMValueRef stored,
 }
 
 // By how much it grows from turn to turn, when it does so in one place.
-static int64_t turn_of_slot(const struct hdi_affine *f, LLVMValueRef alloca)
+static int64_t turn_of_slot(const struct hdi_value_steps *f,
+                            LLVMValueRef alloca)
 {
     int64_t all = HDI_STEP_UNKNOWN;
     bool grows = false, is_stored = false;
@@ -273,8 +276,8 @@ static int64_t turn_of_slot(const struct hdi_affine *f, LLVMValueRef alloca)
     return is_stored ? all : 0;
 }
 
-static int64_t step_of_slot(const struct hdi_affine *f, LLVMValueRef alloca,
-                            enum hdi_axis axis)
+static int64_t step_of_slot(const struct hdi_value_steps *f,
+                            LLVMValueRef alloca, enum hdi_step_axis axis)
 {
     int64_t all = HDI_STEP_UNKNOWN;
 
@@ -303,10 +306,10 @@ static bool note(int64_t *step, int64_t now)
     return changed;
 }
 
-static bool go_round(struct hdi_affine *f)
+static bool go_round(struct hdi_value_steps *f)
 {
     unsigned axes = axis_count(f);
-    enum hdi_axis first = first_axis(f);
+    enum hdi_step_axis first = first_axis(f);
     size_t n = 0;
     bool changed = false;
 
@@ -314,7 +317,7 @@ static bool go_round(struct hdi_affine *f)
         for (unsigned a = 0; a < axes; a++)
             changed |= note(&f->slots[s * axes + a],
                             step_of_slot(f, f->flow->slots[s].alloca,
-                                         (enum hdi_axis)(first + a)));
+                                         (enum hdi_step_axis)(first + a)));
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f->kernel); b;
          b = LLVMGetNextBasicBlock(b))
         for (LLVMValueRef x = LLVMGetFirstInstruction(b);
@@ -322,11 +325,11 @@ static bool go_round(struct hdi_affine *f)
             for (unsigned a = 0; a < axes; a++)
                 changed |=
                     note(&f->steps[n * axes + a],
-                         of_instruction(f, x, (enum hdi_axis)(first + a)));
+                         of_instruction(f, x, (enum hdi_step_axis)(first + a)));
     return changed;
 }
 
-static bool find(struct hdi_affine *f)
+static bool find(struct hdi_value_steps *f)
 {
     size_t slots = f->flow ? f->flow->slot_count : 0, count = 0;
     unsigned axes = axis_count(f);
@@ -351,27 +354,28 @@ static bool find(struct hdi_affine *f)
 
 bool hdi_affine_find(const struct hdi_llvm *llvm, LLVMValueRef kernel,
                      const struct hdi_flow *flow, bool clamps,
-                     struct hdi_affine *f)
+                     struct hdi_value_steps *f)
 {
-    *f = (struct hdi_affine){
+    *f = (struct hdi_value_steps){
         .llvm = llvm, .flow = flow, .kernel = kernel, .clamps = clamps};
     return find(f);
 }
 
 bool hdi_affine_find_turns(const struct hdi_llvm *llvm,
-                           const struct hdi_nest *nest, struct hdi_affine *f)
+                           const struct hdi_nest *nest,
+                           struct hdi_value_steps *f)
 {
-    *f = (struct hdi_affine){.llvm = llvm,
-                             .flow = nest->flow,
-                             .loop = nest,
-                             .kernel = nest->flow->kernel};
+    *f = (struct hdi_value_steps){.llvm = llvm,
+                                  .flow = nest->flow,
+                                  .loop = nest,
+                                  .kernel = nest->flow->kernel};
     return find(f);
 }
 
-void hdi_affine_destroy(struct hdi_affine *f)
+void hdi_affine_destroy(struct hdi_value_steps *f)
 {
     hdi_map_clear(&f->numbers);
     free(f->steps);
     free(f->slots);
-    *f = (struct hdi_affine){0};
+    *f = (struct hdi_value_steps){0};
 }

@@ -10,7 +10,7 @@
 #include "kernel/compiler/analysis/step.h"
 #include "kernel/compiler/flow/nest.h"
 
-enum hdi_axis {
+enum hdi_step_axis {
     HDI_AXIS_X, // the next work-item
     HDI_AXIS_Y,
     HDI_AXIS_Z,
@@ -22,7 +22,7 @@ enum hdi_axis {
     HDI_AXES
 };
 
-struct hdi_affine {
+struct hdi_value_steps {
     const struct hdi_llvm *llvm;
     const struct hdi_flow *flow; // NULL: values are in no slots
     const struct hdi_nest *loop; // NULL: the whole kernel
@@ -38,19 +38,19 @@ struct hdi_affine {
 // ran out; destroy it all the same.
 bool hdi_affine_find(const struct hdi_llvm *llvm, LLVMValueRef kernel,
                      const struct hdi_flow *flow, bool clamps,
-                     struct hdi_affine *affine);
+                     struct hdi_value_steps *affine);
 
 // Of TURN, for the loop at hand, as long as it is.
 bool hdi_affine_find_turns(const struct hdi_llvm *llvm,
                            const struct hdi_nest *nest,
-                           struct hdi_affine *affine);
-void hdi_affine_destroy(struct hdi_affine *affine);
+                           struct hdi_value_steps *affine);
+void hdi_affine_destroy(struct hdi_value_steps *affine);
 
-int64_t hdi_affine_step(const struct hdi_affine *affine, LLVMValueRef value,
-                        enum hdi_axis axis);
+int64_t hdi_affine_step(const struct hdi_value_steps *affine,
+                        LLVMValueRef value, enum hdi_step_axis axis);
 
 // Are neighbours in x that access this so far apart that no vector does it?
-bool hdi_affine_is_gathered(const struct hdi_affine *affine,
+bool hdi_affine_is_gathered(const struct hdi_value_steps *affine,
                             LLVMValueRef pointer, LLVMTypeRef type);
 
 #endif

@@ -14,7 +14,7 @@ static void write_step(struct hdi_text *text, int64_t step)
         hdi_text_print(text, " %lld", (long long)step);
 }
 
-static bool is_written(const struct hdi_affine *f, LLVMValueRef value,
+static bool is_written(const struct hdi_value_steps *f, LLVMValueRef value,
                        const char *wanted)
 {
     struct hdi_text text = {0};
@@ -22,7 +22,7 @@ static bool is_written(const struct hdi_affine *f, LLVMValueRef value,
     hdi_text_print(&text, "%s", hdi_value_name(value));
     for (unsigned axis = f->loop ? HDI_AXIS_TURN : HDI_AXIS_X;
          axis < (f->loop ? HDI_AXES : HDI_AXIS_TURN); axis++)
-        write_step(&text, hdi_affine_step(f, value, (enum hdi_axis)axis));
+        write_step(&text, hdi_affine_step(f, value, (enum hdi_step_axis)axis));
     bool same = !text.failed && strcmp(text.data, wanted) == 0;
     if (!same)
         fprintf(stderr, "%s, not %s\n", text.data, wanted);
@@ -31,7 +31,7 @@ static bool is_written(const struct hdi_affine *f, LLVMValueRef value,
 }
 
 // `lines`: of names and steps, the last one NULL.
-static void check(const struct try_ir *t, const struct hdi_affine *f,
+static void check(const struct try_ir *t, const struct hdi_value_steps *f,
                   const char *const *lines)
 {
     for (; *lines; lines++) {
@@ -45,7 +45,7 @@ static void check_kernel(const char *body, bool in_slots, bool clamps,
                          const char *const *lines)
 {
     struct hdi_text text = {0};
-    struct hdi_affine f;
+    struct hdi_value_steps f;
     struct try_ir t;
 
     hdi_text_print(&text,
@@ -237,7 +237,7 @@ static void turns_of_a_loop_add_up(void)
     static const char *const lines[] = {
         "i -3",   "j far",     "k ?",    "fixed 0", "row far",
         "at -12", "below far", "read ?", "x 0",     NULL};
-    struct hdi_affine f;
+    struct hdi_value_steps f;
     struct hdi_nest nest;
     struct try_ir t;
 
@@ -278,7 +278,7 @@ static void what_is_far_apart_is_gathered(void)
         "  %one = getelementptr float, ptr addrspace(1) %p, i64 %width\n"
         "  ret void\n"
         "}\n";
-    struct hdi_affine f;
+    struct hdi_value_steps f;
     struct try_ir t;
     LLVMTypeRef type;
 

@@ -9,7 +9,8 @@ static bool is_near(const struct hdi_llvm *llvm, int64_t step)
 }
 
 // Neighbours in y are in one line, those in x are not.
-static bool is_across(const struct hdi_affine *affine, LLVMValueRef pointer)
+static bool is_across(const struct hdi_value_steps *affine,
+                      LLVMValueRef pointer)
 {
     int64_t in_y = hdi_affine_step(affine, pointer, HDI_AXIS_Y);
 
@@ -17,7 +18,7 @@ static bool is_across(const struct hdi_affine *affine, LLVMValueRef pointer)
            !is_near(affine->llvm, hdi_affine_step(affine, pointer, HDI_AXIS_X));
 }
 
-bool hdi_tile_pays(const struct hdi_affine *affine)
+bool hdi_tile_pays(const struct hdi_value_steps *affine)
 {
     const struct hdi_flow *flow = affine->flow;
 

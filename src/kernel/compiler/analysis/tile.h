@@ -7,7 +7,7 @@
 #include "kernel/compiler/analysis/affine.h"
 
 // Whether rows had better be short, so that the lines are still near then.
-bool hdi_tile_pays(const struct hdi_affine *affine);
+bool hdi_tile_pays(const struct hdi_value_steps *affine);
 
 // Work-items of a row that is short then; else of one so long that rows above
 // and below are still in a near cache when they are needed again.

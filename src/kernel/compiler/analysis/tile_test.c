@@ -19,7 +19,7 @@ static const char columns[] =
 
 static void long_lines_make_rows_short(void)
 {
-    struct hdi_affine f;
+    struct hdi_value_steps f;
     struct try_ir t;
 
     try_ir_open(&t, columns);

@@ -16,7 +16,7 @@ struct load {
 
 // Whether each round of the loop at hand waits for the one before: a sum of
 // floats, whose order is kept, in a variable or at one place in memory.
-static bool is_chain(const struct hdi_affine *turns, LLVMValueRef store)
+static bool is_chain(const struct hdi_value_steps *turns, LLVMValueRef store)
 {
     const struct hdi_flow *flow = turns->flow;
     LLVMValueRef place = LLVMGetOperand(store, 1);
@@ -40,8 +40,8 @@ static bool is_chain(const struct hdi_affine *turns, LLVMValueRef store)
 
 // Whether lanes do not mind to read here and there in the loop at hand: they
 // all go round it as often and write side by side, and one alone would be slow.
-static bool is_slow_alone(const struct hdi_affine *items,
-                          const struct hdi_affine *turns)
+static bool is_slow_alone(const struct hdi_value_steps *items,
+                          const struct hdi_value_steps *turns)
 {
     const struct hdi_nest *nest = turns->loop;
     const struct hdi_flow *flow = nest->flow;
@@ -74,8 +74,8 @@ static bool is_slow_alone(const struct hdi_affine *items,
 // Lanes that read here and there lose what one work-item alone gains when it
 // goes through memory as it lies, from round to round. Where it is the lanes
 // that read side by side, and one alone a line in each round, they gain.
-static void weigh_load(const struct hdi_affine *items,
-                       const struct hdi_affine *turns, LLVMValueRef x,
+static void weigh_load(const struct hdi_value_steps *items,
+                       const struct hdi_value_steps *turns, LLVMValueRef x,
                        bool slow_alone, struct load *load)
 {
     const struct hdi_target *target = &items->llvm->target;
@@ -98,11 +98,11 @@ static void weigh_load(const struct hdi_affine *items,
 
 // Of the loop at hand. Reads in a loop inside are weighed with that. False when
 // memory ran out.
-static bool weigh(const struct hdi_affine *items, const struct hdi_nest *nest,
-                  size_t head, struct load *load)
+static bool weigh(const struct hdi_value_steps *items,
+                  const struct hdi_nest *nest, size_t head, struct load *load)
 {
     const struct hdi_flow *flow = nest->flow;
-    struct hdi_affine turns;
+    struct hdi_value_steps turns;
     bool ok = hdi_affine_find_turns(items->llvm, nest, &turns);
     bool slow_alone = ok && is_slow_alone(items, &turns);
 
@@ -143,8 +143,9 @@ static bool has_any(const struct hdi_nest *nest, const uint64_t *blocks)
 // Loops that gather most of what they work on, or try an exchange until it
 // succeeds, go from work-item to work-item, unless there is more to do in loops
 // that neither do so nor hold such a loop. False when memory ran out.
-static bool suit_lanes(const struct hdi_affine *items, struct hdi_nest *nest,
-                       uint64_t *heads, bool *suits, unsigned *gathers)
+static bool suit_lanes(const struct hdi_value_steps *items,
+                       struct hdi_nest *nest, uint64_t *heads, bool *suits,
+                       unsigned *gathers)
 {
     const struct hdi_flow *flow = nest->flow;
     unsigned loss = 0, work = 0, line = 0;
@@ -176,7 +177,7 @@ static bool suit_lanes(const struct hdi_affine *items, struct hdi_nest *nest,
 // Without loops and barriers: what LLVM makes no vectors of, stores whose order
 // it must keep, and what only lanes do together: updates of one place, division
 // by one number, reads of bytes from anywhere.
-static bool is_for_lanes(const struct hdi_affine *items)
+static bool is_for_lanes(const struct hdi_value_steps *items)
 {
     const struct hdi_llvm *llvm = items->llvm;
     const struct hdi_flow *flow = items->flow;
@@ -211,7 +212,7 @@ static bool is_for_lanes(const struct hdi_affine *items)
                      work >= llvm->target.gather * scattered);
 }
 
-bool hdi_weigh_lanes(const struct hdi_affine *items, struct hdi_nest *nest,
+bool hdi_weigh_lanes(const struct hdi_value_steps *items, struct hdi_nest *nest,
                      bool *pay, unsigned *gathers)
 {
     const struct hdi_flow *flow = nest->flow;

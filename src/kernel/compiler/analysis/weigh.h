@@ -18,7 +18,7 @@ static inline bool hdi_is_work(const struct hdi_flow *flow, LLVMValueRef x)
 // then `*gathers` is the line of such a loop, else 0; and for what LLVM makes
 // no vectors of. `items`: of the kernel of
 // `nest`, without clamps. False when memory ran out.
-bool hdi_weigh_lanes(const struct hdi_affine *items, struct hdi_nest *nest,
+bool hdi_weigh_lanes(const struct hdi_value_steps *items, struct hdi_nest *nest,
                      bool *pay, unsigned *gathers);
 
 #endif

@@ -38,7 +38,7 @@ static bool pays(const char *cpu, unsigned work)
 {
     struct hdi_text text = {0};
     struct hdi_nest nest = {0};
-    struct hdi_affine f;
+    struct hdi_value_steps f;
     struct try_ir t;
     bool pay;
     unsigned line;

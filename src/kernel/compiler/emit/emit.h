@@ -51,7 +51,7 @@ struct hdi_emit {
     LLVMModuleRef module;
     LLVMBuilderRef builder;
     struct hdi_flow *flow;
-    struct hdi_affine affine;       // without clamps
+    struct hdi_value_steps affine;  // without clamps
     struct hdi_build_kernel *about; // what is found out on the way
     LLVMValueRef function;          // the one being written
     LLVMBasicBlockRef entry;        // holds the allocas

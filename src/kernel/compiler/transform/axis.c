@@ -82,14 +82,14 @@ static bool find_ids(LLVMValueRef kernel, bool asks[AXES])
 
 // Costs -----------------------------------------------------------------------
 
-static uint32_t cost_of(const struct hdi_affine *f, LLVMValueRef access,
+static uint32_t cost_of(const struct hdi_value_steps *f, LLVMValueRef access,
                         unsigned d)
 {
     bool store = LLVMIsAStoreInst(access) != NULL;
     LLVMTypeRef type = LLVMTypeOf(store ? LLVMGetOperand(access, 0) : access);
     int64_t size = (int64_t)LLVMABISizeOfType(f->llvm->layout, type);
     int64_t by = hdi_affine_step(f, LLVMGetOperand(access, store),
-                                 (enum hdi_axis)(HDI_AXIS_X + d));
+                                 (enum hdi_step_axis)(HDI_AXIS_X + d));
 
     if (by == 0 || by == HDI_STEP_UNKNOWN || by == size)
         return COST_TOGETHER;
@@ -123,7 +123,7 @@ static bool is_in_loop(const struct hdi_map *index, LLVMBasicBlockRef block,
 }
 
 // False when memory ran out.
-static bool add_costs(const struct hdi_affine *f, uint32_t cost[AXES])
+static bool add_costs(const struct hdi_value_steps *f, uint32_t cost[AXES])
 {
     size_t count = LLVMCountBasicBlocks(f->kernel), n = 0;
     LLVMBasicBlockRef *stack = calloc(count, sizeof(*stack));
@@ -180,7 +180,7 @@ hd_status hdi_axis_find(const struct hdi_llvm *llvm, LLVMValueRef kernel,
                         bool flat, const struct hdi_build_kernel *about,
                         struct hdi_lane_axis *axis, struct hd_error *error)
 {
-    struct hdi_affine steps = {0};
+    struct hdi_value_steps steps = {0};
     uint32_t cost[AXES] = {0};
     bool asks[AXES] = {false}, ok = true;
 

@@ -153,7 +153,7 @@ hd_status hdi_cut_soften(struct hdi_llvm *llvm, LLVMModuleRef module,
 {
     struct hdi_flow flow;
     struct hdi_nest nest = {0};
-    struct hdi_affine items = {0};
+    struct hdi_value_steps items = {0};
     bool ok = describe(llvm, kernel, cuts->flat, &flow) &&
               hdi_nest_find(&nest, &flow) &&
               hdi_affine_find(llvm, kernel, &flow, false, &items) &&

@@ -31,7 +31,7 @@ static void refuse(const struct hdi_llvm *llvm, LLVMValueRef where,
 }
 
 // Does the group go round this loop together, and does that pay?
-static bool is_worth_it(const struct hdi_affine *items,
+static bool is_worth_it(const struct hdi_value_steps *items,
                         const struct hdi_nest *nest, size_t head)
 {
     const struct hdi_flow *flow = nest->flow;
@@ -147,7 +147,7 @@ static void cut_loop(const struct hdi_llvm *llvm, const struct hdi_nest *nest,
         }
 }
 
-bool hdi_soft_insert(const struct hdi_affine *items, LLVMModuleRef module,
+bool hdi_soft_insert(const struct hdi_value_steps *items, LLVMModuleRef module,
                      LLVMBuilderRef builder, struct hdi_nest *nest,
                      bool strided, unsigned *count)
 {

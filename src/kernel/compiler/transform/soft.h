@@ -11,7 +11,7 @@
 // more do `items`.
 // `*count` is the number of loops. False when memory ran out.
 // `strided`: round those of strided.h alone.
-bool hdi_soft_insert(const struct hdi_affine *items, LLVMModuleRef module,
+bool hdi_soft_insert(const struct hdi_value_steps *items, LLVMModuleRef module,
                      LLVMBuilderRef builder, struct hdi_nest *nest,
                      bool strided, unsigned *count);
 

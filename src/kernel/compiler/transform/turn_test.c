@@ -54,7 +54,7 @@ static unsigned loops_for(const char *cpu)
 {
     struct hdi_text text = {0};
     struct hdi_nest nest = {0};
-    struct hdi_affine f;
+    struct hdi_value_steps f;
     struct try_ir t;
     unsigned count;
 

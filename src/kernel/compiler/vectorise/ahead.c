@@ -14,7 +14,7 @@ enum {
 
 // The step, 0 where it is not known or so far that it is not worth it.
 static int64_t near_step(const struct hdi_wide *w, LLVMValueRef pointer,
-                         enum hdi_axis axis)
+                         enum hdi_step_axis axis)
 {
     int64_t step = hdi_affine_step(&w->emit->affine, pointer, axis);
     return step > -MAX_STEP && step < MAX_STEP ? step : 0;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "graph/sandbox.h"
+#include "graph/language/sandbox.h"
 
 enum {
     MAX_DEPTH = 4, // of tables

@@ -3,9 +3,9 @@
 #define HDI_RUNTIME_RUNTIME_H
 
 #include "base/topology.h"
-#include "graph/feedback.h"
-#include "graph/graph.h"
-#include "graph/shelf.h"
+#include "graph/arena/shelf.h"
+#include "graph/model/feedback.h"
+#include "graph/model/graph.h"
 #include "heddle/runtime.h"
 #include "launch/launch.h"
 #include "launch/measure/pace.h"

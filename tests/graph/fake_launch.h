@@ -6,7 +6,7 @@
 
 #include <stdatomic.h>
 
-#include "graph/graph.h"
+#include "graph/model/graph.h"
 #include "launch/start/start.h"
 
 enum {

@@ -8,7 +8,7 @@
 #include <sched.h>
 
 #include "base/clock.h"
-#include "graph/model.h"
+#include "graph/model/model.h"
 #include "steal/worker.h"
 #include "tests/check.h"
 

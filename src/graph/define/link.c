@@ -1,0 +1,229 @@
+// From what passes read and write, in program order, to what must wait for what
+// and which versions share memory.
+//
+// Invariant: of two passes that access one slot, and of which one writes it,
+// one comes before the other by edges. A slot is taken by a pass before all
+// others that use it.
+#include "graph/model/model.h"
+
+// Dropping --------------------------------------------------------------------
+
+static bool is_needed(const struct hd_graph *graph, const struct hdi_pass *pass)
+{
+    bool writes = false;
+
+    for (uint32_t i = 0; i < pass->access_count; i++) {
+        const struct hdi_access *a = &graph->accesses.at[pass->accesses + i];
+        writes = writes || a->writes;
+        if (a->writes && graph->resources.at[a->resource].needed)
+            return true;
+    }
+    return !writes || pass->keeps;
+}
+
+// Backwards: what a pass writes is needed if an output or a later pass that is
+// needed wants it. A graph without outputs leaves nothing to judge by.
+static void drop_passes(struct hd_graph *graph)
+{
+    for (uint32_t i = 0; i < graph->resources.count; i++)
+        graph->resources.at[i].needed = graph->resources.at[i].is_output;
+    graph->dropped = 0;
+    for (uint32_t i = graph->passes.count; i-- > graph->done;) {
+        struct hdi_pass *pass = &graph->passes.at[i];
+        pass->dropped = graph->outputs.count > 0 && !graph->keeps_all &&
+                        !is_needed(graph, pass);
+        graph->dropped += pass->dropped;
+        for (uint32_t k = 0; !pass->dropped && k < pass->access_count; k++) {
+            const struct hdi_access *a =
+                &graph->accesses.at[pass->accesses + k];
+            graph->resources.at[a->resource].needed = a->reads || !a->whole;
+        }
+    }
+}
+
+// Edges -----------------------------------------------------------------------
+
+static bool add_edge(struct hd_graph *graph, uint32_t from, uint32_t to,
+                     enum hdi_edge_kind kind)
+{
+    if (from == HDI_NONE || from == to ||
+        graph->passes.at[from].stamp == to + 1)
+        return true;
+    if (graph->edges.count == graph->edges.capacity &&
+        !HDI_ROOM(graph->edges, 1))
+        return false;
+    graph->passes.at[from].stamp = to + 1;
+    graph->edges.at[graph->edges.count++] =
+        (struct hdi_edge){.from = from, .to = to, .kind = kind};
+    return true;
+}
+
+static bool add_slot(struct hd_graph *graph, struct hdi_resource *r,
+                     uint32_t first, bool copies)
+{
+    if (!HDI_ROOM(graph->slots, 1))
+        return false;
+    r->slot = graph->slots.count++;
+    graph->slots.at[r->slot] =
+        (struct hdi_graph_slot){.resource = (uint32_t)(r - graph->resources.at),
+                                .first = first,
+                                .copies = copies};
+    return true;
+}
+
+static bool link_read(struct hd_graph *graph, struct hdi_resource *r,
+                      uint32_t index)
+{
+    if (!HDI_ROOM(graph->readers, 1))
+        return false;
+    graph->readers.at[graph->readers.count] =
+        (struct hdi_reader){.pass = index, .next = r->readers};
+    r->readers = graph->readers.count++;
+    return true;
+}
+
+// An input is never written: the first write makes a copy of it.
+static bool link_write(struct hd_graph *graph, struct hdi_resource *r,
+                       const struct hdi_access *a, uint32_t index)
+{
+    bool whole = a->whole && !a->reads;
+    bool good = true;
+
+    if (r->slot == HDI_NONE || whole ||
+        (graph->slots.at[r->slot].first == HDI_NONE &&
+         !graph->slots.at[r->slot].carried)) {
+        good = add_slot(graph, r, index, r->slot != HDI_NONE && !whole);
+    } else {
+        for (uint32_t n = r->readers; n != HDI_NONE && good;
+             n = graph->readers.at[n].next)
+            good = add_edge(graph, graph->readers.at[n].pass, index,
+                            HDI_EDGE_OVERWRITE);
+        good = good && add_edge(graph, r->last_writer, index, HDI_EDGE_WRITE);
+    }
+    r->readers = HDI_NONE;
+    r->last_writer = index;
+    return good;
+}
+
+// Edges first for what is read: of two reasons for one edge, the stronger one
+// is shown.
+static bool link_pass(struct hd_graph *graph, uint32_t index)
+{
+    const struct hdi_pass *pass = &graph->passes.at[index];
+    if (pass->access_count == 0)
+        return true;
+    struct hdi_access *accesses = graph->accesses.at + pass->accesses;
+    bool good = true;
+
+    for (uint32_t i = 0; i < pass->access_count && good; i++)
+        if (accesses[i].reads)
+            good = add_edge(
+                graph, graph->resources.at[accesses[i].resource].last_writer,
+                index, HDI_EDGE_READ);
+    for (uint32_t i = 0; i < pass->access_count && good; i++) {
+        struct hdi_resource *r = &graph->resources.at[accesses[i].resource];
+        good = accesses[i].writes ? link_write(graph, r, &accesses[i], index)
+                                  : link_read(graph, r, index);
+        if (good) {
+            accesses[i].slot = r->slot;
+            graph->slots.at[r->slot].uses++;
+        }
+    }
+    return good;
+}
+
+// A pass that synchronises comes after all since the one before it, and before
+// all up to the next. `*last` is the last that synchronises, or HDI_NONE.
+static bool link_sync(struct hd_graph *graph, uint32_t index, uint32_t *last)
+{
+    bool good =
+        *last == HDI_NONE || add_edge(graph, *last, index, HDI_EDGE_ORDER);
+
+    if (!graph->passes.at[index].syncs)
+        return good;
+    for (uint32_t i = *last == HDI_NONE ? graph->done : *last + 1;
+         i < index && good; i++)
+        good = add_edge(graph, i, index, HDI_EDGE_ORDER);
+    *last = index;
+    return good;
+}
+
+// Passes over fields run on all processes, so they run in one order. That edge
+// comes first: one that stands for data may be loosened to parts of passes.
+static bool link_agile(struct hd_graph *graph, uint32_t index, uint32_t *last)
+{
+    const struct hdi_pass *pass = &graph->passes.at[index];
+
+    if (!pass->agile)
+        return true;
+    for (uint32_t i = 0; i < pass->access_count; i++)
+        graph->resources.at[graph->accesses.at[pass->accesses + i].resource]
+            .last_user = index;
+    bool good = add_edge(graph, *last, index, HDI_EDGE_ORDER);
+    *last = index;
+    return good;
+}
+
+// Linking begins with the pass that a run will begin with. What passes before
+// it have left is there already.
+static bool begin(struct hd_graph *graph)
+{
+    graph->edges.count = 0;
+    graph->readers.count = 0;
+    graph->slots.count = 0;
+    for (uint32_t i = graph->done; i < graph->passes.count; i++)
+        graph->passes.at[i].stamp = 0;
+    for (uint32_t i = 0; i < graph->resources.count; i++) {
+        struct hdi_resource *r = &graph->resources.at[i];
+        r->last_writer = r->readers = r->slot = r->last_user = HDI_NONE;
+        bool kept = graph->done > 0 && r->kept;
+        bool field = graph->done > 0 && r->field;
+        if ((kept || field || r->is_input) &&
+            !add_slot(graph, r, HDI_NONE, false))
+            return false;
+        if (kept && r->kept_is_ours)
+            graph->slots.at[r->slot].carried = true;
+    }
+    return true;
+}
+
+bool hdi_graph_link(struct hd_graph *graph)
+{
+    if (graph->linked)
+        return true;
+
+    drop_passes(graph);
+    if (!begin(graph))
+        return false;
+    uint32_t last_sync = HDI_NONE, last_agile = HDI_NONE;
+    for (uint32_t i = graph->done; i < graph->passes.count; i++)
+        if (!graph->passes.at[i].dropped &&
+            !(link_agile(graph, i, &last_agile) && link_pass(graph, i) &&
+              link_sync(graph, i, &last_sync)))
+            return false;
+    for (uint32_t i = 0; i < graph->resources.count; i++) {
+        const struct hdi_resource *r = &graph->resources.at[i];
+        if ((r->is_output || graph->keeps_all) && r->slot != HDI_NONE)
+            graph->slots.at[r->slot].uses++;
+    }
+    graph->data_edges = graph->edges.count;
+    for (uint32_t i = 0; i < graph->orders.count; i++) {
+        const struct hdi_stated_order *o = &graph->orders.at[i];
+        if (o->from < graph->done || o->to < graph->done)
+            continue;
+        if (!HDI_ROOM(graph->edges, 1))
+            return false;
+        graph->edges.at[graph->edges.count++] = (struct hdi_edge){
+            .from = o->from, .to = o->to, .kind = HDI_EDGE_ORDER, .order = i};
+    }
+    graph->linked = true;
+    return true;
+}
+
+bool hdi_graph_leads_forward(const struct hd_graph *graph)
+{
+    for (uint32_t i = graph->data_edges; i < graph->edges.count; i++)
+        if (graph->edges.at[i].from >= graph->edges.at[i].to)
+            return false;
+    return true;
+}

@@ -1,0 +1,38 @@
+// Passes over fields. Their resources have no memory here, but a field that
+// lies on the nodes of a cluster; all processes run them, one after another.
+#ifndef HDI_GRAPH_MODEL_AGILE_H
+#define HDI_GRAPH_MODEL_AGILE_H
+
+#include "graph/model/model.h"
+
+// What a pass that is planned, whose accesses are marked, does with fields.
+hd_status hdi_agile_check(struct hd_graph *graph,
+                          const struct hd_pass_params *params, bool *agile,
+                          struct hd_error *error);
+
+// Whether a command has to do with fields.
+bool hdi_agile_is_over(const struct hd_graph *graph,
+                       const struct hdi_command *command);
+
+// The field that a resource is, of zeros unless passes of this run have written
+// it. Collective, as everything below.
+hd_status hdi_agile_take(struct hd_graph *graph, uint32_t resource,
+                         struct hd_error *error);
+
+// Run a dispatch, whose arguments are packed, or a copy, clear or fill.
+hd_status hdi_agile_launch(struct hd_graph *graph, struct hdi_pass *pass,
+                           const struct hdi_command *command,
+                           struct hd_error *error);
+hd_status hdi_agile_transfer(struct hd_graph *graph,
+                             const struct hdi_pass *pass,
+                             const struct hdi_command *command,
+                             struct hd_error *error);
+
+// A pass has ended: fields go that no later one uses.
+void hdi_agile_end(struct hd_graph *graph, const struct hdi_pass *pass);
+
+// All fields go; then their maps too.
+void hdi_agile_release(struct hd_graph *graph);
+void hdi_agile_forget(struct hd_graph *graph);
+
+#endif

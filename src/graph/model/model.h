@@ -1,0 +1,447 @@
+// What a graph is in memory: what the builder made (build.c, pass.c), the edges
+// and memory that follow from it (link.c), what preparing adds (prepare.c,
+// order.c), and the state of a run (run.c).
+//
+// Everything is in growing arrays and named by index, so that a graph of many
+// thousand passes is built without an allocation per pass. Data edges always
+// lead forward in program order; only an explicit order can make a cycle.
+#ifndef HDI_GRAPH_MODEL_MODEL_H
+#define HDI_GRAPH_MODEL_MODEL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "graph/model/feedback.h"
+#include "graph/model/graph.h"
+#include "graph/model/memory.h"
+#include "graph/model/type.h"
+#include "heddle/event.h"
+#include "heddle/task.h"
+#include "launch/box.h"
+
+#define HDI_NONE       UINT32_MAX          // no index
+#define HDI_SIZE_LIMIT (UINT64_C(1) << 48) // of resources, scratch [bytes]
+
+// A growing array of `count` items, whose type the name tells.
+#define HDI_ARRAY(type)           \
+    struct {                      \
+        type *at;                 \
+        uint32_t count, capacity; \
+    }
+
+// Make room for `more` items; false when there is no memory.
+#define HDI_ROOM(array, more)                               \
+    hdi_graph_room((void **)&(array).at, &(array).capacity, \
+                   (uint64_t)(array).count + (more), sizeof(*(array).at))
+
+// The same for an array of a graph that is made by preparing, which stays for
+// the next time: what is built on by results is prepared again and again.
+#define HDI_KEEP(graph, array, needed)                                        \
+    hdi_graph_room((void **)&(graph)->array, &(graph)->rooms.array, (needed), \
+                   sizeof(*(graph)->array))
+
+bool hdi_graph_room(void **items, uint32_t *capacity, uint64_t needed,
+                    size_t size);
+
+struct hdi_resource {
+    const char *name, *where;
+    struct hd_shape shape; // its type is that of `type`
+    const struct hdi_type *type;
+    uint64_t size;           // [bytes]
+    struct hd_buffer *input; // the caller's
+    bool is_input, is_output;
+    struct hd_map *map;     // of a field, which has no memory here; else NULL
+    struct hd_field *field; // while it is used by a run
+    uint32_t last_user;     // of a field, set by linking: a pass, or HDI_NONE
+    // While building.
+    uint32_t versions; // written so far; version 0 is what was handed in
+    uint32_t writer;   // pass that wrote the newest version, or HDI_NONE
+    uint32_t users;    // passes that use it
+    uint32_t stamp;    // of the last pass that named it
+    uint32_t access;   // index of that pass's access
+    // While linking: of the version that the next pass finds. When linked:
+    // `slot` is that of the last version.
+    uint32_t last_writer;
+    uint32_t readers; // list in hd_graph.readers
+    uint32_t slot;    // or HDI_NONE
+    bool needed;
+    // After a run: of the last version, if it was an output or kept.
+    struct hd_buffer *kept;
+    bool kept_is_ours;
+};
+
+// Memory of one or more versions of a resource. A version that a pass makes out
+// of the one before, in place, shares its slot; one that overwrites it as a
+// whole has a slot of its own, and need not wait for readers of the one before.
+struct hdi_graph_slot {
+    uint32_t resource;
+    uint32_t uses;  // by passes, and one if it is an output
+    uint32_t first; // pass that takes it; HDI_NONE: the caller's
+    bool copies;    // the input, when it is taken
+    bool carried;   // was there before the run, and is ours
+    uint32_t part;  // of the arena, or HDI_NONE
+    // While running. The edges of the graph order all accesses to `memory`.
+    bool owned;            // memory is ours, not the caller's
+    _Atomic uint32_t left; // uses to come
+    struct hd_buffer *memory;
+    uint64_t offset; // in `memory` [bytes]
+};
+
+// One resource of one pass.
+struct hdi_access {
+    uint32_t resource;
+    bool reads, writes;
+    bool whole;       // writes all of it, whatever was there
+    uint32_t version; // that is read; a write makes the next
+    uint32_t slot;    // set by linking
+};
+
+struct hdi_argument {
+    uint8_t is;      // as in hd_pass_arg
+    uint8_t numbers; // HD_PASS_NUMBERS: how many
+    uint32_t index;  // of the resource or the scratch, or into `values` [bytes]
+    uint64_t size;   // HD_PASS_BYTES, HD_PASS_LOCAL [bytes]
+};
+
+struct hdi_command {
+    uint8_t is;      // as in hd_command
+    bool bytewise;   // the region is of bytes: all of both resources
+    uint32_t kernel; // HD_DISPATCH: index of a hdi_kernel_use
+    uint32_t from, to;
+    uint32_t args, arg_count;
+    union {
+        struct hd_range range;   // HD_DISPATCH
+        struct hd_region region; // the others: a count of 0 became all
+        struct {                 // HD_CALL
+            hd_status (*function)(void *data, struct hd_error *error);
+            void *data;
+        } call;
+    };
+    uint32_t pattern, pattern_size; // HD_FILL: into `values` [bytes]
+};
+
+struct hdi_scratch {
+    uint64_t size;            // [bytes]
+    uint32_t part;            // of the arena, or HDI_NONE
+    struct hd_buffer *memory; // while its pass runs
+};
+
+struct hdi_kernel_use {
+    const char *path, *name, *options; // path NULL: `kernel` was handed in
+    const char *with;                  // more files, one per line
+    const struct hd_kernel *kernel;    // NULL until it is built
+    uint64_t content;                  // of its program, when it is built
+};
+
+struct hdi_program_use {
+    const char *path, *options, *with;
+    struct hd_program *program;
+    uint64_t files; // what they held when it was built: shelf.h
+};
+
+struct hdi_pass {
+    const char *name, *where;
+    uint32_t accesses, access_count;
+    uint32_t commands, command_count;
+    uint32_t scratch, scratch_count;
+    uint32_t stamp;       // of the last pass that got an edge from this one
+    uint32_t trace_name;  // set by preparing
+    uint8_t priority;     // enum hd_priority
+    bool keeps;           // is never dropped
+    uint64_t devices;     // of its kernels, as hd_start.devices
+    bool syncs;           // all passes before it, and then all after it
+    bool agile;           // uses fields: all processes run it
+    uint16_t class_index; // into classes, from 1 on; 0: none
+    bool dropped;         // nothing needs what it writes; set by linking
+    uint32_t split;       // index into splits, or HDI_NONE
+    uint64_t work_items;
+    uint64_t begin, end;   // since the start of the run [ns]
+    _Atomic uint64_t busy; // over all workers, of the last run [ns]
+};
+
+// The job that goes on with a run whose passes have ended.
+struct hdi_graph_growth {
+    struct hd_work work;
+    struct hd_graph *graph;
+    bool again; // it begins from the beginning, with less memory
+};
+
+// Passes of which only so many may be under way.
+struct hdi_pass_class {
+    const char *name;
+    uint32_t most;    // 0: no limit
+    uint32_t now;     // let in and not ended
+    uint32_t outside; // the newest task that waits to be let in, or HDI_NONE
+};
+
+enum hdi_edge_kind {
+    HDI_EDGE_READ,      // writes what the other reads
+    HDI_EDGE_OVERWRITE, // reads what the other overwrites
+    HDI_EDGE_WRITE,     // writes what the other overwrites
+    HDI_EDGE_ORDER,     // stated by the program
+    HDI_EDGE_MEMORY     // uses memory that the other takes
+};
+
+struct hdi_edge {
+    uint32_t from, to;
+    uint16_t kind;
+    bool implied;   // by others: nothing waits for it
+    uint32_t order; // HDI_EDGE_ORDER: index into orders
+};
+
+// One pass before another, because the program says so.
+struct hdi_stated_order {
+    uint32_t from, to;
+    const char *where;
+};
+
+struct hdi_reader {
+    uint32_t pass, next;
+};
+
+struct hdi_output {
+    const char *name, *where;
+    uint32_t resource;
+};
+
+// How a pass is split, and its parts while they run.
+struct hdi_split {
+    uint32_t pass, parts, first_task;
+    unsigned axis; // along which parts follow each other
+    uint32_t groups[3];
+    struct hd_range range; // with the work-group size
+    enum {
+        HDI_SPLIT_CLOSED,
+        HDI_SPLIT_OPEN,
+        HDI_SPLIT_FAILED
+    } state;
+    uint64_t begin;        // of the first part [ns]
+    _Atomic uint32_t left; // parts
+    atomic_bool broken;    // a part failed, or did not run
+};
+
+// What is scheduled: passes or, where some are split, parts. Without `pass`
+// each is the pass of its number, and the arrays are those of the passes.
+struct hdi_task_graph {
+    uint32_t count;
+    uint32_t *successors, *first, *waits;
+    struct hdi_weight *weights;
+    uint32_t *pass;
+    struct hdi_box *box; // of parts
+};
+
+// One of these while it runs. `waiting` counts what it still waits for.
+struct hdi_task {
+    struct hd_work work;
+    struct hd_graph *graph;
+    _Atomic uint32_t waiting;
+    uint32_t pass;
+    uint32_t command; // the next one
+    uint32_t behind;  // in the list of those outside of its class
+    bool streamed;    // it is counted in hd_graph.streaming
+    bool begins;      // the run begins with it, and others
+    hd_event event;   // the launch that it goes on after
+    uint64_t begin;   // [ns]
+};
+
+// What a pass takes, or is thought to [ns].
+struct hdi_weight {
+    uint64_t time; // from begin to end, with the workers that it finds use for
+    uint64_t work; // over all of these
+    bool known;    // it ran before
+    bool streams;  // it is bound by memory, as far as is known
+};
+
+// What a run should take, by what its passes took before [ns].
+struct hdi_forecast {
+    uint64_t makespan;      // on the workers there are
+    uint64_t area;          // work over workers
+    uint64_t critical_path; // the longest chain
+    uint32_t known;         // passes that have run before
+};
+
+struct hdi_byte_range {
+    uint64_t offset, size; // [bytes]
+};
+
+// One block for all resources and scratch: arena.h.
+struct hdi_arena {
+    bool planned;          // slots and scratch have their parts
+    bool current;          // the block is as planned
+    bool recalled;         // the plan was kept by a process before
+    uint64_t height, live; // of the block; most in it at one time [bytes]
+    struct hdi_byte_range *parts;
+    uint32_t part_count, made_count;
+    struct hd_buffer *block, **made; // parts, while there is a block
+};
+
+// What a device works off by itself: offload.h.
+struct hdi_offload {
+    enum hd_graph_scheduler by; // the last run
+    char why[320];              // it was not by a device; ""
+    // By enum hd_graph_scheduler: the shortest run [ns]; 0: there was none,
+    // UINT64_MAX: it cannot.
+    uint64_t took[HD_GRAPH_BY_LAUNCHES + 1];
+    struct hdi_sequence *sequences[HD_GRAPH_BY_LAUNCHES + 1];
+    struct hdi_sequence *running;
+    uint32_t *first_step; // of each pass, and behind the last
+    struct hdi_list_time *times;
+    uint32_t steps, left;
+    uint64_t begin; // of the run at hand [ns]
+    hd_event event;
+};
+
+struct hdi_calls;
+struct hdi_string_block;
+
+enum {
+    HDI_STRINGS = 64 // texts remembered, so that equal ones are stored once
+};
+
+struct hd_graph {
+    struct hdi_graph_context context;
+    struct hdi_calls *calls; // all passes and resources there are; or NULL:
+                             // they are in the arrays, see compact.h
+    HDI_ARRAY(struct hdi_resource) resources;
+    HDI_ARRAY(struct hdi_pass) passes;
+    HDI_ARRAY(struct hdi_access) accesses;
+    HDI_ARRAY(struct hdi_command) commands;
+    HDI_ARRAY(struct hdi_argument) args;
+    HDI_ARRAY(struct hdi_scratch) scratch;
+    HDI_ARRAY(char) values; // of arguments; items start at multiples of 16
+    HDI_ARRAY(struct hdi_stated_order) orders;
+    HDI_ARRAY(struct hdi_output) outputs;
+    HDI_ARRAY(struct hdi_pass_class) classes;
+    HDI_ARRAY(struct hdi_kernel_use) kernels;
+    HDI_ARRAY(struct hdi_program_use) programs;
+    HDI_ARRAY(uint32_t) kernel_slots; // open addressing; count is a power of 2
+    struct hdi_string_block *strings;
+    uint64_t string_bytes;
+    const char *recent[HDI_STRINGS];
+    uint64_t fitting[HDI_STRINGS]; // hashes of dispatches looked at: fit.h
+    uint32_t stamp;             // of the pass being added; grows with every try
+    struct hd_cluster *cluster; // that fields lie on; the caller's, or NULL
+    struct hd_graph_keeping keeping; // folder NULL: nothing is kept
+    uint32_t resume_after;           // pass of the checkpoint to go on from
+    uint64_t kept_at;                // the last checkpoint [ns]
+    bool keeps_no_more;              // what a pass brought is not on the disk
+
+    // Set by linking.
+    bool linked;
+    HDI_ARRAY(struct hdi_edge) edges;
+    HDI_ARRAY(struct hdi_reader) readers;
+    HDI_ARRAY(struct hdi_graph_slot) slots;
+    uint32_t data_edges; // the first of them, by where they lead to
+    uint32_t dropped;    // passes
+
+    // Set by preparing; of the passes of the next run, from `first` on.
+    bool prepared;
+    struct {
+        uint32_t successors, first_successor, waits, packed, packed_values,
+            tasks, weights, rank, keys, ready;
+    } rooms;                   // of arrays
+    uint32_t *successors;      // of all passes, one pass after another
+    uint32_t *first_successor; // passes.count + 1
+    uint32_t *waits;           // passes that a pass waits for
+    uint32_t barriers;         // edges that are waited for
+    struct hd_arg *packed;     // as many as args; buffers are filled in late
+    char *packed_values;       // what HD_PASS_NUMBERS became
+    HDI_ARRAY(struct hdi_split) splits;
+    struct hdi_task_graph flow;
+    struct hdi_task *tasks;     // as many as in the flow
+    uint32_t first;             // pass that the run begins with
+    struct hdi_weight *weights; // of each pass
+    uint64_t *rank;             // of each task: see order.h [ns]
+    bool reweigh;               // the weights are not what the rank was made of
+    struct hdi_forecast forecast;
+    struct hdi_feedback_key *keys; // of each pass; NULL: nothing is kept
+    struct hdi_offload offload;
+
+    struct hd_graph_policy policy;
+    bool ran_short; // of memory: the next run takes as little as it can
+    struct hdi_arena arena;
+
+    // Of a generated graph: what makes it, its inputs in the order in which
+    // they were handed in, and how much of everything it had.
+    struct hdi_feedback_key recipe;
+    hd_resource *given;
+    struct {
+        uint32_t passes, resources, orders, outputs;
+    } made_of;
+
+    // A run.
+    uint32_t done;  // passes that runs of what had been built have run
+    bool keeps_all; // resources that no pass uses any more
+    pthread_mutex_t split_lock; // for what the first part does for all
+    pthread_mutex_t ready_lock;
+    uint32_t *ready; // a heap of tasks that wait for a worker only
+    _Atomic uint32_t ready_count;
+    uint32_t streaming; // tasks under way that are bound by memory
+    bool flat;          // tasks are so small that any order will do: see run.c
+    uint32_t jobs;      // of the run, where it is flat
+    struct hd_group group;   // counts the run and its launches
+    struct hdi_event *event; // of the run; NULL: nobody asked for one
+    atomic_bool running;
+    atomic_bool cancel;   // asked for by hd_graph_cancel()
+    atomic_bool stopped;  // no further pass starts
+    pthread_mutex_t lock; // for `failure` and the progress function
+    hd_status failed;
+    struct hd_error failure; // the first
+    struct hd_graph_run_params params;
+    struct hdi_graph_growth growth;
+    uint64_t start;              // [ns]
+    uint64_t took;               // the last run [ns]
+    _Atomic uint32_t unfinished; // tasks, and jobs where it is flat
+    _Atomic uint32_t not_run;    // passes that failed, or did not start
+    uint32_t told;               // passes, to the progress function
+    struct hdi_memory memory;
+};
+
+static inline struct hdi_resource *hdi_graph_find(const struct hd_graph *graph,
+                                                  hd_resource resource)
+{
+    if (resource == 0 || resource > graph->resources.count)
+        return NULL;
+    return &graph->resources.at[resource - 1];
+}
+
+// Derive edges and slots from what passes read and write, if that is not done.
+// False without memory.
+bool hdi_graph_link(struct hd_graph *graph);
+
+// Whether all edges lead forward in program order, which is then an order to
+// run in: those of data do, those that the program states need not.
+bool hdi_graph_leads_forward(const struct hd_graph *graph);
+
+// Mark edges that others imply. False without memory.
+bool hdi_graph_reduce(struct hd_graph *graph);
+
+// The class of that name, from 1 on, which is made if need be; NULL: 0. Errors
+// as hd_graph_limit().
+hd_status hdi_graph_find_class(struct hd_graph *graph, const char *name,
+                               uint16_t *index, struct hd_error *error);
+
+// Copy a text into the graph; "" for NULL, NULL when there is no memory.
+const char *hdi_graph_string(struct hd_graph *graph, const char *text);
+
+// What the builder has taken for the graph [bytes].
+uint64_t hdi_graph_memory(const struct hd_graph *graph);
+
+// FNV-1a, going on from `seed`.
+#define HDI_HASH UINT64_C(0xcbf29ce484222325)
+uint64_t hdi_graph_hash(uint64_t seed, const char *text);
+
+// As hd_graph_destroy(), for good.
+void hdi_graph_free(struct hd_graph *graph);
+
+// Undo hd_graph_prepare(), but keep the programs.
+void hdi_graph_unprepare(struct hd_graph *graph);
+
+// Give back all memory of the last run, outputs and what was kept too.
+void hdi_graph_release(struct hd_graph *graph);
+
+// Messages about a pass begin with its place: "planet.lua:12: pass 'blur': ".
+#define HDI_PASS                 "%s%spass '%s': "
+#define HDI_PASS_OF(where, name) (where), (where)[0] ? ": " : "", (name)
+
+#endif

@@ -1,0 +1,153 @@
+#include "graph/order/fit.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+enum {
+    MAX_ARGS = 64 // of a kernel that is looked at
+};
+
+// The last byte and one; only what is touched for certain counts.
+static int64_t end_of(const struct hd_touched *t)
+{
+    if (t->kind != HD_TOUCHES_ROWS || !t->exact || !t->bytes || !t->count[0] ||
+        !t->count[1])
+        return 0;
+    return t->begin + (int64_t)((t->count[0] - 1) * t->stride[0] +
+                                (t->count[1] - 1) * t->stride[1] + t->bytes);
+}
+
+static bool is_before(const struct hd_touched *t)
+{
+    return end_of(t) != 0 && t->begin < 0;
+}
+
+// "64 x 32 work-items".
+static void print_range(const struct hd_range *range, char *text, size_t size)
+{
+    size_t used = 0;
+
+    for (unsigned i = 0; i < range->dims && used < size; i++)
+        used +=
+            (size_t)snprintf(text + used, size - used, "%s%llu", i ? " x " : "",
+                             (unsigned long long)range->global[i]);
+}
+
+static uint64_t size_of(const struct hd_graph *graph,
+                        const struct hdi_pass *pass,
+                        const struct hdi_argument *a)
+{
+    return a->is == HD_PASS_SCRATCH
+               ? graph->scratch.at[pass->scratch + a->index].size
+               : graph->resources.at[a->index].size;
+}
+
+static hd_status fail_fit(const struct hd_graph *graph,
+                          const struct hdi_pass *pass,
+                          const struct hdi_command *command, uint32_t arg,
+                          const struct hd_footprint *f, struct hd_error *error)
+{
+    const struct hd_kernel *kernel = graph->kernels.at[command->kernel].kernel;
+    const struct hdi_argument *a = &graph->args.at[command->args + arg];
+    bool scratch = a->is == HD_PASS_SCRATCH;
+    uint64_t size = size_of(graph, pass, a);
+    bool writes = is_before(&f->write) || end_of(&f->write) > (int64_t)size;
+    const struct hd_touched *t = writes ? &f->write : &f->read;
+    char range[80];
+
+    print_range(&command->range, range, sizeof(range));
+    if (is_before(t))
+        return hdi_fail(
+            error, HD_EGRAPH,
+            HDI_PASS "with %s work-items kernel '%s' %s %lld bytes "
+                     "before the beginning of %s%s%s, its argument "
+                     "%u ('%s')",
+            HDI_PASS_OF(pass->where, pass->name), range, kernel->info.name,
+            writes ? "writes" : "reads", -(long long)t->begin,
+            scratch ? "scratch" : "resource '",
+            scratch ? "" : graph->resources.at[a->index].name,
+            scratch ? "" : "'", arg + 1, kernel->args[arg].shown.name);
+    return hdi_fail(
+        error, HD_EGRAPH,
+        HDI_PASS "with %s work-items kernel '%s' %s up to byte %lld of %s%s%s, "
+                 "its argument %u ('%s'), which has %llu",
+        HDI_PASS_OF(pass->where, pass->name), range, kernel->info.name,
+        writes ? "writes" : "reads", (long long)end_of(t),
+        scratch ? "scratch" : "resource '",
+        scratch ? "" : graph->resources.at[a->index].name, scratch ? "" : "'",
+        arg + 1, kernel->args[arg].shown.name, (unsigned long long)size);
+}
+
+static void mix(uint64_t *hash, uint64_t value)
+{
+    *hash = (*hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    *hash ^= *hash >> 29;
+}
+
+// All that the answer depends on. 0 is what is in an empty place.
+static uint64_t hash_of(const struct hd_graph *graph,
+                        const struct hdi_pass *pass,
+                        const struct hdi_command *command)
+{
+    const struct hd_range *range = &command->range;
+    uint64_t hash = HDI_HASH;
+
+    mix(&hash, command->kernel);
+    mix(&hash, range->dims);
+    for (unsigned i = 0; i < range->dims; i++) {
+        mix(&hash, range->global[i]);
+        mix(&hash, range->local[i]);
+        mix(&hash, range->offset[i]);
+    }
+    for (uint32_t i = 0; i < command->arg_count; i++) {
+        const struct hd_arg *packed = &graph->packed[command->args + i];
+        const struct hdi_argument *a = &graph->args.at[command->args + i];
+        if (a->is == HD_PASS_RESOURCE || a->is == HD_PASS_SCRATCH) {
+            mix(&hash, size_of(graph, pass, a));
+        } else if (packed->is == HD_IS_VALUE) {
+            for (uint64_t at = 0; at < packed->size; at += 8) {
+                uint64_t word = 0;
+                uint64_t left = packed->size - at;
+                memcpy(&word, (const char *)packed->value + at,
+                       left < 8 ? left : 8);
+                mix(&hash, word);
+            }
+        }
+    }
+    return hash | 1;
+}
+
+hd_status hdi_graph_check_fit(struct hd_graph *graph,
+                              const struct hdi_pass *pass,
+                              const struct hdi_command *command,
+                              struct hd_error *error)
+{
+    const struct hd_kernel *kernel = graph->kernels.at[command->kernel].kernel;
+    uint64_t hash = hash_of(graph, pass, command);
+    uint64_t *known = &graph->fitting[hash / 2 % HDI_STRINGS];
+    struct hd_footprint footprints[MAX_ARGS];
+    struct hd_error ignored;
+
+    // A checked kernel tells more: the work-item and the line.
+    if (kernel->info.form == HD_FORM_CHECKED || *known == hash)
+        return HD_OK;
+    if (command->arg_count > MAX_ARGS ||
+        hd_kernel_footprint(kernel, &command->range,
+                            graph->packed + command->args, command->arg_count,
+                            NULL, footprints, &ignored) != HD_OK)
+        return HD_OK; // what cannot be told is found when it runs
+    for (uint32_t i = 0; i < command->arg_count; i++) {
+        const struct hdi_argument *a = &graph->args.at[command->args + i];
+        const struct hd_footprint *f = &footprints[i];
+
+        if (a->is != HD_PASS_RESOURCE && a->is != HD_PASS_SCRATCH)
+            continue;
+        int64_t size = (int64_t)size_of(graph, pass, a);
+        if (is_before(&f->read) || is_before(&f->write) ||
+            end_of(&f->read) > size || end_of(&f->write) > size)
+            return fail_fit(graph, pass, command, i, f, error);
+    }
+    *known = hash;
+    return HD_OK;
+}

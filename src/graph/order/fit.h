@@ -1,0 +1,16 @@
+// Whether what a launch touches lies in its resources: found before anything
+// runs, where the compiler knows all that a kernel touches.
+#ifndef HDI_GRAPH_ORDER_FIT_H
+#define HDI_GRAPH_ORDER_FIT_H
+
+#include "graph/model/model.h"
+
+// Refuse a dispatch that is certain to leave a resource or scratch. Needs its
+// kernel and its packed arguments. HD_EGRAPH, with pass, line, argument and
+// resource.
+hd_status hdi_graph_check_fit(struct hd_graph *graph,
+                              const struct hdi_pass *pass,
+                              const struct hdi_command *command,
+                              struct hd_error *error);
+
+#endif

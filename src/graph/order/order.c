@@ -1,0 +1,421 @@
+#include "graph/order/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/topology.h"
+#include "graph/order/split.h"
+#include "graph/plan/tasks.h"
+#include "steal/worker.h"
+
+enum {
+    LEAST_TIME = 20000, // of a pass that is remembered [ns]
+    PASS_TIME = 1000,   // of a pass that does next to nothing [ns]
+    ITEM_TIME = 2,      // of a work-item, if its kernel never ran [ns]
+    BYTES_PER_TIME = 8, // copied [bytes/ns]
+    FLAT_TIME = 2500,   // of a pass, on the average of a flat graph [ns]
+    FLAT_PASSES = 64    // of a flat graph, at least
+};
+
+// A graph that is only printed has no pool.
+static unsigned workers_of(const struct hd_graph *graph)
+{
+    const struct hd_pool *pool = graph->context.launcher->pool;
+
+    return pool ? hd_pool_workers(pool) : 1;
+}
+
+static uint64_t moved_bytes(const struct hd_graph *graph,
+                            const struct hdi_pass *pass)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < pass->access_count; i++)
+        bytes +=
+            graph->resources.at[graph->accesses.at[pass->accesses + i].resource]
+                .size;
+    return bytes;
+}
+
+// Costs -----------------------------------------------------------------------
+
+static uint64_t guess_command(const struct hd_graph *graph,
+                              const struct hdi_command *c)
+{
+    if (c->is == HD_SYNC || c->is == HD_CALL)
+        return 0;
+    if (c->is != HD_DISPATCH)
+        return graph->resources.at[c->to].size / BYTES_PER_TIME;
+
+    const struct hd_kernel *kernel = graph->kernels.at[c->kernel].kernel;
+    double items = 1;
+    for (unsigned i = 0; i < c->range.dims; i++)
+        items *= (double)c->range.global[i];
+    uint64_t measured = atomic_load_explicit(
+        &kernel->learned->item_time, memory_order_relaxed); // [ns / 1024]
+    double time = measured ? (double)measured / 1024 : ITEM_TIME;
+    // A time beyond a day is as good as endless, and sums stay small.
+    return items * time < 1e14 ? (uint64_t)(items * time) : (uint64_t)1e14;
+}
+
+static void guess(const struct hd_graph *graph, const struct hdi_pass *pass,
+                  unsigned workers, struct hdi_weight *weight)
+{
+    weight->work = PASS_TIME;
+    for (uint32_t i = 0; i < pass->command_count; i++)
+        weight->work +=
+            guess_command(graph, &graph->commands.at[pass->commands + i]);
+    weight->time =
+        weight->work > LEAST_TIME ? weight->work / workers : weight->work;
+}
+
+static struct hdi_feedback_key key_of(const struct hd_graph *graph,
+                                      const struct hdi_pass *pass,
+                                      struct hdi_feedback_key key)
+{
+    for (uint32_t i = 0; i < pass->command_count; i++) {
+        const struct hdi_command *c = &graph->commands.at[pass->commands + i];
+        hdi_feedback_mix(&key, &c->is, sizeof(c->is));
+        if (c->is != HD_DISPATCH) {
+            hdi_feedback_mix(&key, &c->region, sizeof(c->region));
+            continue;
+        }
+        const struct hdi_kernel_use *use = &graph->kernels.at[c->kernel];
+        const char *name = use->kernel->info.name;
+        hdi_feedback_mix(&key, &use->content, sizeof(use->content));
+        hdi_feedback_mix(&key, name, strlen(name) + 1);
+        hdi_feedback_mix(&key, &c->range, sizeof(c->range));
+        for (uint32_t k = 0; k < c->arg_count; k++) {
+            const struct hdi_argument *a = &graph->args.at[c->args + k];
+            uint64_t size = a->is == HD_PASS_RESOURCE
+                                ? graph->resources.at[a->index].size
+                                : a->size;
+            hdi_feedback_mix(&key, &size, sizeof(size));
+        }
+    }
+    return key;
+}
+
+static void remember(struct hd_graph *graph, uint32_t index,
+                     struct hdi_weight *weight)
+{
+    struct hdi_experience e;
+
+    if (!hdi_feedback_find(graph->context.feedback, &graph->keys[index], &e))
+        return;
+    weight->time = (uint64_t)e.time;
+    weight->work = (uint64_t)(e.busy > e.time ? e.busy : e.time);
+    weight->known = true;
+}
+
+static void weigh_passes(struct hd_graph *graph)
+{
+    unsigned workers = workers_of(graph);
+    const char *device = graph->context.launcher->device->can.description;
+    struct hdi_feedback_key begin = hdi_feedback_key(device ? device : "");
+
+    hdi_feedback_mix(&begin, &workers, sizeof(workers));
+    for (uint32_t i = graph->first; i < graph->passes.count; i++) {
+        const struct hdi_pass *pass = &graph->passes.at[i];
+        struct hdi_weight *weight = &graph->weights[i];
+        *weight = (struct hdi_weight){0};
+        if (pass->dropped)
+            continue;
+        guess(graph, pass, workers, weight);
+        if (graph->keys) {
+            graph->keys[i] = key_of(graph, pass, begin);
+            remember(graph, i, weight);
+        }
+    }
+}
+
+// Ranks and forecast ----------------------------------------------------------
+
+// A pass takes as many workers as it did, or should.
+static uint32_t width_of(const struct hdi_weight *w, unsigned workers)
+{
+    uint64_t width = w->time ? (w->work + w->time / 2) / w->time : 1;
+
+    return width < 1 ? 1 : width > workers ? workers : (uint32_t)width;
+}
+
+struct queue {
+    uint32_t *at, count;
+    const uint64_t *key;
+    bool largest; // comes first
+};
+
+static bool comes_first(const struct queue *q, uint32_t a, uint32_t b)
+{
+    if (q->key[a] != q->key[b])
+        return (q->key[a] > q->key[b]) == q->largest;
+    return a < b;
+}
+
+static void put(struct queue *q, uint32_t pass)
+{
+    uint32_t at = q->count++;
+
+    for (; at > 0 && comes_first(q, pass, q->at[(at - 1) / 2]);
+         at = (at - 1) / 2)
+        q->at[at] = q->at[(at - 1) / 2];
+    q->at[at] = pass;
+}
+
+static uint32_t get(struct queue *q)
+{
+    uint32_t top = q->at[0], last = q->at[--q->count], at = 0;
+
+    for (uint32_t child; (child = 2 * at + 1) < q->count; at = child) {
+        if (child + 1 < q->count &&
+            comes_first(q, q->at[child + 1], q->at[child]))
+            child++;
+        if (!comes_first(q, q->at[child], last))
+            break;
+        q->at[at] = q->at[child];
+    }
+    q->at[at] = last;
+    return top;
+}
+
+// What the run does, with the costs as they are thought to be: tasks in order
+// of rank, as long as workers are free.
+static uint64_t simulate(const struct hd_graph *graph, unsigned workers,
+                         uint32_t *waits, uint64_t *ends, struct queue ready,
+                         struct queue running)
+{
+    const struct hdi_task_graph *flow = &graph->flow;
+    unsigned free_workers = workers;
+    uint64_t now = 0;
+
+    for (uint32_t i = graph->first; i < flow->count; i++) {
+        waits[i] = flow->waits[i];
+        if (waits[i] == 0)
+            put(&ready, i);
+    }
+    while (ready.count + running.count > 0) {
+        while (ready.count > 0 &&
+               (running.count == 0 || width_of(&flow->weights[ready.at[0]],
+                                               workers) <= free_workers)) {
+            uint32_t task = get(&ready);
+            free_workers -= width_of(&flow->weights[task], workers);
+            ends[task] = now + flow->weights[task].time;
+            put(&running, task);
+        }
+        uint32_t task = get(&running);
+        now = ends[task];
+        free_workers += width_of(&flow->weights[task], workers);
+        for (uint32_t i = flow->first[task]; i < flow->first[task + 1]; i++)
+            if (--waits[flow->successors[i]] == 0)
+                put(&ready, flow->successors[i]);
+    }
+    return now;
+}
+
+static bool forecast(struct hd_graph *graph, unsigned workers)
+{
+    size_t n = graph->flow.count + (size_t)1;
+    uint32_t *rooms = malloc(3 * n * sizeof(*rooms));
+    uint64_t *ends = malloc(n * sizeof(*ends));
+
+    if (rooms && ends)
+        graph->forecast.makespan =
+            simulate(graph, workers, rooms, ends,
+                     (struct queue){rooms + n, 0, graph->rank, true},
+                     (struct queue){rooms + 2 * n, 0, ends, false});
+    bool good = rooms && ends;
+    free(rooms);
+    free(ends);
+    return good;
+}
+
+// Program order will do.
+static void rank_backwards(struct hd_graph *graph)
+{
+    const struct hdi_task_graph *flow = &graph->flow;
+
+    for (uint32_t task = flow->count; task-- > graph->first;) {
+        uint64_t most = 0;
+        for (uint32_t i = flow->first[task]; i < flow->first[task + 1]; i++)
+            if (graph->rank[flow->successors[i]] > most)
+                most = graph->rank[flow->successors[i]];
+        graph->rank[task] = most + flow->weights[task].time;
+        if (graph->rank[task] > graph->forecast.critical_path)
+            graph->forecast.critical_path = graph->rank[task];
+    }
+}
+
+static bool rank_tasks(struct hd_graph *graph)
+{
+    const struct hdi_task_graph *flow = &graph->flow;
+    size_t n = flow->count + (size_t)1;
+
+    graph->forecast.critical_path = 0;
+    if (hdi_graph_leads_forward(graph)) {
+        rank_backwards(graph);
+        return true;
+    }
+    uint64_t *cost = calloc(n, sizeof(*cost));
+    uint32_t *order = malloc(2 * n * sizeof(*order));
+    const struct hdi_tasks tasks = {flow->count, cost, flow->first,
+                                    flow->successors};
+    bool good = cost && order;
+
+    if (good) {
+        for (uint32_t i = graph->first; i < flow->count; i++)
+            cost[i] = flow->weights[i].time;
+        hdi_tasks_sort(&tasks, order, order + n);
+        graph->forecast.critical_path =
+            hdi_tasks_rank(&tasks, order, graph->rank);
+    }
+    free(cost);
+    free(order);
+    return good;
+}
+
+// Room for as many tasks as there are now.
+static bool make_tasks(struct hd_graph *graph)
+{
+    uint64_t n = graph->flow.count + UINT64_C(1);
+
+    return HDI_KEEP(graph, tasks, n) && HDI_KEEP(graph, rank, n) &&
+           HDI_KEEP(graph, ready, n);
+}
+
+// Whether choosing between passes would take longer than they do.
+static bool is_flat(const struct hd_graph *graph, uint64_t work)
+{
+    uint32_t passes = graph->passes.count - graph->first;
+
+    if (passes < FLAT_PASSES || graph->flow.pass ||
+        work / passes >= FLAT_TIME || graph->policy.working_set > 0)
+        return false;
+    for (uint32_t i = graph->first; i < graph->passes.count; i++)
+        if (graph->passes.at[i].priority != HD_PRIORITY_NORMAL ||
+            graph->passes.at[i].class_index)
+            return false;
+    return true;
+}
+
+// [bytes/ns], by each worker; 0: not known, or its data fit a cache.
+static double rate_of(const struct hd_graph *graph, uint32_t index,
+                      uint64_t cache)
+{
+    const struct hdi_weight *weight = &graph->weights[index];
+    uint64_t bytes = moved_bytes(graph, &graph->passes.at[index]);
+
+    return weight->known && weight->work > 0 && bytes > cache
+               ? (double)bytes / (double)weight->work
+               : 0;
+}
+
+// Passes whose data no cache holds are bound by memory if they move them not
+// much slower than the fastest of them, and computing bounds the others.
+static void find_streams(struct hd_graph *graph)
+{
+    const struct hd_pool *pool = graph->context.launcher->pool;
+    double most = 0;
+
+    if (!pool)
+        return;
+    const struct hdi_machine *m = hdi_topology_machine(hdi_pool_topology(pool));
+    uint64_t cache = m->l3_bytes ? m->l3_bytes : m->l2_bytes;
+    for (uint32_t i = graph->first; i < graph->passes.count; i++) {
+        double rate = rate_of(graph, i, cache);
+        most = rate > most ? rate : most;
+    }
+    for (uint32_t i = graph->first; i < graph->passes.count; i++)
+        graph->weights[i].streams =
+            most > 0 && rate_of(graph, i, cache) * 2 >= most;
+}
+
+static bool rank_and_forecast(struct hd_graph *graph)
+{
+    unsigned workers = workers_of(graph);
+    uint64_t work = 0;
+
+    if (!hdi_graph_split(graph) || !make_tasks(graph))
+        return false;
+    graph->forecast.known = 0;
+    for (uint32_t i = graph->first; i < graph->passes.count; i++) {
+        work += graph->weights[i].work;
+        graph->forecast.known += graph->weights[i].known;
+    }
+    graph->forecast.area = work / workers;
+    if (!rank_tasks(graph))
+        return false;
+    graph->flat = is_flat(graph, work);
+    if (!graph->flat)
+        find_streams(graph);
+    if (!graph->flat)
+        return forecast(graph, workers);
+    graph->forecast.makespan =
+        graph->forecast.area > graph->forecast.critical_path
+            ? graph->forecast.area
+            : graph->forecast.critical_path;
+    return true;
+}
+
+bool hdi_graph_weigh(struct hd_graph *graph)
+{
+    weigh_passes(graph);
+    graph->reweigh = false;
+    return rank_and_forecast(graph);
+}
+
+// Learning --------------------------------------------------------------------
+
+static uint64_t scratch_bytes(const struct hd_graph *graph,
+                              const struct hdi_pass *pass)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < pass->scratch_count; i++)
+        bytes += graph->scratch.at[pass->scratch + i].size;
+    return bytes;
+}
+
+void hdi_graph_learn(struct hd_graph *graph)
+{
+    uint64_t wrong = 0, all = 0;
+    bool heavy = false; // something that takes long is new
+
+    for (uint32_t i = graph->first; i < graph->passes.count; i++) {
+        const struct hdi_pass *pass = &graph->passes.at[i];
+        struct hdi_weight *weight = &graph->weights[i];
+        if (pass->dropped)
+            continue;
+        if (pass->split != HDI_NONE) {
+            // Its parts were among others; what counts is their work.
+            weight->work = pass->busy > 0 ? pass->busy : weight->work;
+            continue;
+        }
+        uint64_t time = pass->end - pass->begin;
+        uint64_t busy = pass->busy > time ? pass->busy : time;
+        wrong +=
+            time > weight->time ? time - weight->time : weight->time - time;
+        all += time;
+        graph->forecast.known += !weight->known;
+        heavy = heavy || (!weight->known && time >= LEAST_TIME);
+        *weight =
+            (struct hdi_weight){.time = time, .work = busy, .known = true};
+        if (graph->keys && time >= LEAST_TIME)
+            hdi_feedback_add(
+                graph->context.feedback, &graph->keys[i],
+                &(struct hdi_measure){.time = time,
+                                      .busy = pass->busy,
+                                      .bytes = moved_bytes(graph, pass),
+                                      .memory = scratch_bytes(graph, pass)});
+    }
+    // The next run goes by what has been measured, if that differs and matters.
+    uint64_t passes = graph->passes.count - graph->first;
+    graph->reweigh = heavy || (wrong > all / 4 && all >= passes * FLAT_TIME);
+}
+
+bool hdi_graph_reweigh(struct hd_graph *graph)
+{
+    if (!graph->reweigh)
+        return true;
+    graph->reweigh = false;
+    return rank_and_forecast(graph);
+}

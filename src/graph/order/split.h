@@ -1,0 +1,13 @@
+// What is scheduled: passes, or parts of the large ones.
+#ifndef HDI_GRAPH_ORDER_SPLIT_H
+#define HDI_GRAPH_ORDER_SPLIT_H
+
+#include "graph/model/model.h"
+
+// Choose passes to split by what they took before, and make graph->flow of
+// passes and parts. Needs successors, weights and packed arguments. False
+// without memory.
+bool hdi_graph_split(struct hd_graph *graph);
+void hdi_graph_free_flow(struct hd_graph *graph);
+
+#endif

@@ -1,0 +1,380 @@
+// What a pass does on its worker: take the memory that it is the first to use,
+// run its commands one after another, give back what nobody uses any more.
+//
+// Invariant: all accesses to a slot are ordered by the graph's edges. A pass
+// counts its successors down with release and acquire, so plain fields of a
+// slot need no other protection.
+#include "graph/perform/perform.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "graph/model/agile.h"
+#include "graph/perform/keep.h"
+#include "launch/memory/image.h"
+#include "launch/memory/spread.h"
+#include "launch/start/joint.h"
+
+#include "graph/perform/transfer.h"
+#include "launch/start/start.h"
+#include "steal/event.h"
+
+// Memory ----------------------------------------------------------------------
+
+void hdi_graph_slot_release(struct hd_graph *graph, struct hdi_graph_slot *slot)
+{
+    if (slot->owned)
+        hdi_memory_give(&graph->memory, slot->memory);
+    else if (slot->memory && slot->part != HDI_NONE)
+        hdi_memory_return(&graph->memory, slot->memory->size);
+    slot->memory = NULL;
+    slot->owned = false;
+}
+
+// Of the arena, if it has a part there.
+static hd_status take_part(struct hd_graph *graph, uint32_t part, uint64_t size,
+                           struct hd_buffer **memory, bool *used,
+                           struct hd_error *error)
+{
+    if (part == HDI_NONE)
+        return hdi_memory_take(&graph->memory, graph->context.launcher, size,
+                               memory, used, error);
+    *memory = graph->arena.made[part];
+    *used = true;
+    hdi_memory_borrow(&graph->memory, size);
+    return HD_OK;
+}
+
+// The memory that the first pass to use a slot needs. An input is copied, so
+// that the caller's buffer stays as it is and the next run starts from it.
+static hd_status take_slot(struct hd_graph *graph, struct hdi_graph_slot *slot,
+                           struct hd_error *error)
+{
+    const struct hdi_resource *r = &graph->resources.at[slot->resource];
+    bool used;
+
+    if (r->map)
+        return hdi_agile_take(graph, slot->resource, error);
+    hd_status status =
+        take_part(graph, slot->part, r->size, &slot->memory, &used, error);
+
+    if (status != HD_OK) {
+        hdi_prefix_error(error, "memory for resource '%s' (%llu bytes)",
+                         r->name, (unsigned long long)r->size);
+        return status;
+    }
+    slot->owned = slot->part == HDI_NONE;
+    if (slot->copies)
+        HDI_TRY(hdi_spread_use_home(r->input, 0, r->size, HDI_USE_READ, error));
+    if (slot->copies)
+        return hdi_transfer_bytes(graph, slot->memory, 0, r->input->address,
+                                  r->size, error);
+    return HD_OK;
+}
+
+static hd_status take_memory(struct hd_graph *graph,
+                             const struct hdi_pass *pass,
+                             struct hd_error *error)
+{
+    uint32_t index = (uint32_t)(pass - graph->passes.at);
+
+    for (uint32_t i = 0; i < pass->access_count; i++) {
+        struct hdi_graph_slot *slot =
+            &graph->slots.at[graph->accesses.at[pass->accesses + i].slot];
+        if (slot->first == index)
+            HDI_TRY(take_slot(graph, slot, error));
+    }
+    for (uint32_t i = 0; i < pass->scratch_count; i++) {
+        struct hdi_scratch *s = &graph->scratch.at[pass->scratch + i];
+        bool used;
+        hd_status status =
+            take_part(graph, s->part, s->size, &s->memory, &used, error);
+        if (status != HD_OK) {
+            hdi_prefix_error(error, "scratch memory (%llu bytes)",
+                             (unsigned long long)s->size);
+            return status;
+        }
+        if (used)
+            HDI_TRY(
+                hdi_transfer_bytes(graph, s->memory, 0, NULL, s->size, error));
+    }
+    return HD_OK;
+}
+
+static void give_scratch(struct hd_graph *graph, const struct hdi_pass *pass)
+{
+    for (uint32_t i = 0; i < pass->scratch_count; i++) {
+        struct hdi_scratch *s = &graph->scratch.at[pass->scratch + i];
+        if (s->part == HDI_NONE)
+            hdi_memory_give(&graph->memory, s->memory);
+        else if (s->memory)
+            hdi_memory_return(&graph->memory, s->size);
+        s->memory = NULL;
+    }
+}
+
+// Acquire and release: whoever comes last frees what the others used.
+void hdi_pass_release(struct hd_graph *graph, const struct hdi_pass *pass)
+{
+    for (uint32_t i = 0; i < pass->access_count; i++) {
+        struct hdi_graph_slot *slot =
+            &graph->slots.at[graph->accesses.at[pass->accesses + i].slot];
+        if (atomic_fetch_sub_explicit(&slot->left, 1, memory_order_acq_rel) ==
+            1)
+            hdi_graph_slot_release(graph, slot);
+    }
+    if (pass->agile)
+        hdi_agile_end(graph, pass);
+}
+
+// Commands --------------------------------------------------------------------
+
+static struct hd_buffer *memory_of(const struct hd_graph *graph,
+                                   const struct hdi_pass *pass,
+                                   uint32_t resource)
+{
+    const struct hdi_access *a = graph->accesses.at + pass->accesses;
+
+    while (a->resource != resource)
+        a++;
+    return graph->slots.at[a->slot].memory;
+}
+
+// A resource as an image, for one dispatch.
+static hd_status make_image(struct hd_graph *graph, const struct hdi_pass *pass,
+                            const struct hdi_argument *a,
+                            struct hd_image **image, struct hd_error *error)
+{
+    static const enum hd_image_kind kinds[] = {HD_IMAGE_1D, HD_IMAGE_2D,
+                                               HD_IMAGE_3D};
+    const struct hdi_resource *r = &graph->resources.at[a->index];
+    struct hd_image_params params = {
+        .kind = kinds[r->shape.axes - 1],
+        .order = (enum hd_channel_order)(a->size >> 32),
+        .type = (enum hd_channel_type)(a->size & UINT32_MAX),
+        .width = (uint32_t)r->shape.extent[0],
+        .height = (uint32_t)r->shape.extent[1],
+        .depth = (uint32_t)r->shape.extent[2],
+        .buffer = memory_of(graph, pass, a->index)};
+
+    for (unsigned i = 0; i < r->shape.axes; i++)
+        if (r->shape.extent[i] > HD_IMAGE_MAX_EXTENT)
+            return hdi_fail(error, HD_ELIMIT,
+                            "resource '%s' is too large for an image", r->name);
+    return hdi_image_create(graph->context.launcher, &params, image, error);
+}
+
+static hd_status fill_arg(struct hd_graph *graph, const struct hdi_pass *pass,
+                          const struct hdi_argument *a, struct hd_arg *packed,
+                          struct hd_error *error)
+{
+    struct hd_image *image;
+
+    switch (a->is) {
+    case HD_PASS_RESOURCE:
+        packed->buffer = memory_of(graph, pass, a->index);
+        return HD_OK;
+    case HD_PASS_SCRATCH:
+        packed->buffer = graph->scratch.at[pass->scratch + a->index].memory;
+        return HD_OK;
+    case HD_PASS_IMAGE:
+        HDI_TRY(make_image(graph, pass, a, &image, error));
+        packed->image = image;
+        return HD_OK;
+    default:
+        return HD_OK;
+    }
+}
+
+// Workers alone run the launch, so this one begins it at once, and there is
+// nothing to wait for but other workers' ends of it. Else it is for units or
+// other devices too, and goes on without a worker.
+static bool runs_here(const struct hd_graph *graph)
+{
+    const struct hdi_launcher *launcher = graph->context.launcher;
+
+    return !launcher->ports && launcher->peers <= 1;
+}
+
+// What a task launches: all work-groups, or a box of them.
+struct launch {
+    struct hdi_pass *pass;
+    const struct hd_kernel *kernel;
+    const struct hd_range *range;
+    const struct hd_arg *args;
+    unsigned arg_count;
+    const struct hdi_box *part; // NULL: all
+};
+
+static hd_status launch_here(struct hd_graph *graph, const struct launch *l,
+                             struct hd_error *error)
+{
+    struct hdi_cost cost = {0};
+    const struct hdi_terms terms = {.cancel = &graph->cancel,
+                                    .group = &graph->group,
+                                    .priority =
+                                        (enum hd_priority)l->pass->priority,
+                                    .part = l->part,
+                                    .cost = &cost};
+    hd_status status = hdi_launch_with(
+        graph->context.launcher,
+        &(struct hdi_request){l->kernel, l->range, l->args, l->arg_count},
+        &terms, error);
+
+    atomic_fetch_add_explicit(
+        &l->pass->busy, atomic_load_explicit(&cost.busy, memory_order_relaxed),
+        memory_order_relaxed);
+    return status;
+}
+
+static hd_status start_launch(struct hd_graph *graph, const struct launch *l,
+                              hd_event *event, struct hd_error *error)
+{
+    struct hd_box box;
+    const struct hd_start start = {.priority =
+                                       (enum hd_priority)l->pass->priority,
+                                   .group = &graph->group,
+                                   .devices = l->pass->devices,
+                                   .box = l->part ? &box : NULL};
+
+    if (l->part) {
+        memcpy(box.first, l->part->first, sizeof(box.first));
+        memcpy(box.count, l->part->count, sizeof(box.count));
+    }
+    struct hdi_launcher *launcher = graph->context.launcher;
+    return launcher->all
+               ? hdi_joint_start(launcher, &start,
+                                 &(struct hdi_request){l->kernel, l->range,
+                                                       l->args, l->arg_count},
+                                 event, error)
+               : hdi_launch_start(launcher, &start,
+                                  &(struct hdi_request){l->kernel, l->range,
+                                                        l->args, l->arg_count},
+                                  event, error);
+}
+
+hd_status hdi_pass_fill_args(struct hd_graph *graph,
+                             const struct hdi_pass *pass,
+                             const struct hdi_command *command,
+                             uint32_t *filled, struct hd_error *error)
+{
+    struct hd_arg *packed = graph->packed + command->args;
+
+    for (*filled = 0; *filled < command->arg_count; ++*filled)
+        HDI_TRY(fill_arg(graph, pass, &graph->args.at[command->args + *filled],
+                         &packed[*filled], error));
+    return HD_OK;
+}
+
+void hdi_pass_empty_args(struct hd_graph *graph,
+                         const struct hdi_command *command, uint32_t filled)
+{
+    struct hd_arg *packed = graph->packed + command->args;
+
+    while (filled-- > 0)
+        if (graph->args.at[command->args + filled].is == HD_PASS_IMAGE)
+            hd_image_destroy(
+                (struct hd_image *)(uintptr_t)packed[filled].image);
+}
+
+static hd_status run_dispatch(struct hd_graph *graph, struct hdi_task *task,
+                              const struct hdi_command *command, bool *later,
+                              struct hd_error *error)
+{
+    const struct hdi_split *split = hdi_task_split(graph, task);
+    struct launch l = {.pass = &graph->passes.at[task->pass],
+                       .kernel = graph->kernels.at[command->kernel].kernel,
+                       .range = split ? &split->range : &command->range,
+                       .args = graph->packed + command->args,
+                       .arg_count = command->arg_count};
+    hd_status status = HD_OK;
+    uint32_t filled = 0;
+
+    if (split)
+        l.part = &graph->flow.box[task - graph->tasks];
+    else
+        status = hdi_pass_fill_args(graph, l.pass, command, &filled, error);
+    bool agile = l.pass->agile && hdi_agile_is_over(graph, command);
+    *later = !agile && !runs_here(graph);
+    if (status == HD_OK && agile)
+        status = hdi_agile_launch(graph, l.pass, command, error);
+    else if (status == HD_OK)
+        status = *later ? start_launch(graph, &l, &task->event, error)
+                        : launch_here(graph, &l, error);
+    hdi_pass_empty_args(graph, command, filled);
+    return status;
+}
+
+// What the launch before has come to.
+static hd_status look_back(struct hd_graph *graph, struct hdi_task *task,
+                           struct hd_error *error)
+{
+    struct hd_pool *pool = graph->context.launcher->pool;
+    hd_event event = task->event;
+    struct hd_event_info info;
+
+    if (event == 0)
+        return HD_OK;
+    task->event = 0;
+    if (hd_event_info(pool, event, &info))
+        atomic_fetch_add_explicit(&graph->passes.at[task->pass].busy, info.busy,
+                                  memory_order_relaxed);
+    hd_status status = hd_event_status(pool, event, error);
+    hd_event_release(pool, event);
+    return status;
+}
+
+hd_status hdi_pass_begin(struct hd_graph *graph, struct hdi_pass *pass,
+                         struct hd_error *error)
+{
+    return take_memory(graph, pass, error);
+}
+
+hd_status hdi_split_begin(struct hd_graph *graph, struct hdi_split *split,
+                          uint64_t now, struct hd_error *error)
+{
+    const struct hdi_pass *pass = &graph->passes.at[split->pass];
+    hd_status status = HD_OK;
+    uint32_t filled;
+
+    pthread_mutex_lock(&graph->split_lock);
+    if (split->state == HDI_SPLIT_CLOSED) {
+        status = take_memory(graph, pass, error);
+        if (status == HD_OK)
+            status = hdi_pass_fill_args(graph, pass,
+                                        &graph->commands.at[pass->commands],
+                                        &filled, error);
+        split->state = status == HD_OK ? HDI_SPLIT_OPEN : HDI_SPLIT_FAILED;
+        split->begin = now;
+    } else if (split->state == HDI_SPLIT_FAILED) {
+        status = hdi_fail(error, HD_ECANCELED, "another part has failed");
+    }
+    pthread_mutex_unlock(&graph->split_lock);
+    return status;
+}
+
+hd_status hdi_pass_go_on(struct hd_graph *graph, struct hdi_task *task,
+                         bool *later, struct hd_error *error)
+{
+    const struct hdi_pass *pass = &graph->passes.at[task->pass];
+
+    *later = false;
+    if (pass->agile && hdi_keep_skips(graph, pass))
+        return hdi_keep_restore(graph, pass, error);
+    HDI_TRY(look_back(graph, task, error));
+    while (task->command < pass->command_count) {
+        const struct hdi_command *c =
+            &graph->commands.at[pass->commands + task->command++];
+        HDI_TRY(c->is == HD_DISPATCH
+                    ? run_dispatch(graph, task, c, later, error)
+                    : hdi_transfer(graph, pass, c, error));
+        if (*later)
+            return HD_OK;
+    }
+    return pass->agile ? hdi_keep_after(graph, pass, error) : HD_OK;
+}
+
+void hdi_pass_end(struct hd_graph *graph, const struct hdi_pass *pass)
+{
+    give_scratch(graph, pass);
+}

@@ -1,0 +1,573 @@
+// Preparing: everything that can be checked or computed before a run, so that a
+// run compares no strings, converts no numbers and allocates nothing but the
+// memory of resources.
+#include "graph/model/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "graph/arena/arena.h"
+#include "graph/arena/shelf.h"
+#include "graph/model/compact.h"
+#include "graph/order/fit.h"
+#include "graph/order/order.h"
+#include "graph/order/split.h"
+#include "graph/perform/offload.h"
+
+void hdi_graph_unprepare(struct hd_graph *graph)
+{
+    hdi_graph_free_flow(graph);
+    hdi_offload_forget(graph);
+    graph->prepared = false;
+    graph->linked = false;
+}
+
+static hd_status no_memory(struct hd_error *error)
+{
+    return hdi_fail(error, HD_ENOMEM, "no memory to prepare the graph");
+}
+
+static hd_status check_outputs(const struct hd_graph *graph,
+                               struct hd_error *error)
+{
+    for (uint32_t i = 0; i < graph->outputs.count; i++) {
+        const struct hdi_output *o = &graph->outputs.at[i];
+        const struct hdi_resource *r = &graph->resources.at[o->resource];
+        if (r->versions == 0 && !r->is_input)
+            return hdi_fail(error, HD_EGRAPH,
+                            "%s%soutput '%s' is resource '%s', which no pass "
+                            "writes",
+                            o->where, o->where[0] ? ": " : "", o->name,
+                            r->name);
+    }
+    return HD_OK;
+}
+
+// Order -----------------------------------------------------------------------
+
+static hd_status list_successors(struct hd_graph *graph, struct hd_error *error)
+{
+    uint32_t passes = graph->passes.count, edges = graph->edges.count;
+
+    if (!HDI_KEEP(graph, successors, edges + UINT64_C(1)) ||
+        !HDI_KEEP(graph, first_successor, passes + UINT64_C(2)) ||
+        !HDI_KEEP(graph, waits, passes + UINT64_C(1)) ||
+        !hdi_graph_reduce(graph))
+        return no_memory(error);
+    // Of passes that have run before nothing leads on, and nobody looks.
+    uint32_t from = hdi_graph_leads_forward(graph) ? graph->first : 0;
+    memset(graph->first_successor + from, 0,
+           (passes - from + (size_t)2) * sizeof(uint32_t));
+    memset(graph->waits + from, 0,
+           (passes - from + (size_t)1) * sizeof(uint32_t));
+
+    // A counting sort: entry i + 1 counts, then is the next free place, and
+    // ends as the place where the successors of pass i + 1 begin.
+    uint32_t *first = graph->first_successor;
+    graph->barriers = 0;
+    for (uint32_t i = 0; i < edges; i++) {
+        if (graph->edges.at[i].implied)
+            continue;
+        graph->barriers++;
+        first[graph->edges.at[i].from + 2]++;
+        graph->waits[graph->edges.at[i].to]++;
+    }
+    for (uint32_t i = from + 2; i < passes + 2; i++)
+        first[i] += first[i - 1];
+    for (uint32_t i = 0; i < edges; i++)
+        if (!graph->edges.at[i].implied)
+            graph->successors[first[graph->edges.at[i].from + 1]++] =
+                graph->edges.at[i].to;
+    return HD_OK;
+}
+
+static void print_pass(const struct hd_graph *graph, uint32_t index,
+                       struct hdi_text *text)
+{
+    const struct hdi_pass *p = &graph->passes.at[index];
+    hdi_text_print(text, "'%s'", p->name);
+    if (p->where[0])
+        hdi_text_print(text, " (%s)", p->where);
+}
+
+// Every pass with `left` waits has an edge from another such pass; going from
+// one to the next against the edges must come round.
+static hd_status fail_cycle(const struct hd_graph *graph, const uint32_t *left,
+                            uint32_t *into, struct hd_error *error)
+{
+    uint32_t at = HDI_NONE;
+    for (uint32_t i = 0; i < graph->edges.count; i++) {
+        const struct hdi_edge *e = &graph->edges.at[i];
+        if (left[e->from] && left[e->to]) {
+            into[e->to] = i;
+            at = e->to;
+        }
+    }
+    for (uint32_t i = 0; i < graph->passes.count; i++)
+        at = graph->edges.at[into[at]].from;
+
+    struct hdi_text text = {0}, orders = {0};
+    hdi_text_print(&text, "passes wait for each other: ");
+    print_pass(graph, at, &text);
+    uint32_t end = at;
+    do {
+        const struct hdi_edge *e = &graph->edges.at[into[at]];
+        hdi_text_print(&text, " waits for ");
+        print_pass(graph, e->from, &text);
+        if (e->kind == HDI_EDGE_ORDER && graph->orders.at[e->order].where[0])
+            hdi_text_print(&orders, "%s%s", orders.size ? ", " : "",
+                           graph->orders.at[e->order].where);
+        at = e->from;
+    } while (at != end);
+    hdi_text_print(&text, "; take away an explicit order");
+    if (orders.size)
+        hdi_text_print(&text, ": %s", orders.data);
+
+    hd_status status =
+        text.failed || orders.failed
+            ? no_memory(error)
+            : hdi_fail_text(error, HD_EGRAPH, text.data, text.size);
+    hdi_text_free(&text);
+    hdi_text_free(&orders);
+    return status;
+}
+
+static hd_status check_cycles(const struct hd_graph *graph,
+                              struct hd_error *error)
+{
+    if (hdi_graph_leads_forward(graph))
+        return HD_OK;
+    uint32_t passes = graph->passes.count;
+    uint32_t *left = malloc((passes + (size_t)1) * 2 * sizeof(*left));
+    if (!left)
+        return no_memory(error);
+
+    // `ready` is a stack of passes that wait for nothing any more.
+    uint32_t *ready = left + passes + 1;
+    uint32_t count = 0, done = 0;
+    memcpy(left, graph->waits, passes * sizeof(*left));
+    for (uint32_t i = 0; i < passes; i++)
+        if (left[i] == 0)
+            ready[count++] = i;
+    while (count > 0) {
+        uint32_t pass = ready[--count];
+        done++;
+        for (uint32_t i = graph->first_successor[pass];
+             i < graph->first_successor[pass + 1]; i++)
+            if (--left[graph->successors[i]] == 0)
+                ready[count++] = graph->successors[i];
+    }
+    hd_status status =
+        done == passes ? HD_OK : fail_cycle(graph, left, ready, error);
+    free(left);
+    return status;
+}
+
+// Kernels ---------------------------------------------------------------------
+
+static hd_status create_program(const struct hd_graph *graph,
+                                const struct hdi_kernel_use *use,
+                                struct hd_program **program,
+                                struct hd_error *error)
+{
+    struct hd_program_params params = {.path = use->path,
+                                       .options = use->options};
+    size_t most = strlen(use->with) + 2; // parts
+    char *files = NULL;
+    struct hd_program_part *parts = NULL;
+    hd_status status;
+
+    if (*use->with) {
+        files = strdup(use->with);
+        parts = calloc(most, sizeof(*parts));
+        if (!files || !parts) {
+            status = no_memory(error);
+            goto end;
+        }
+        parts[params.part_count++].path = use->path;
+        char *rest = files;
+        for (char *file; (file = strsep(&rest, "\n"));)
+            parts[params.part_count++].path = file;
+        params.path = NULL;
+        params.parts = parts;
+    }
+    status =
+        hdi_program_create(&graph->context.programs, &params, program, error);
+end:
+    free(parts);
+    free(files);
+    return status;
+}
+
+static hd_status build_program(struct hd_graph *graph,
+                               const struct hdi_kernel_use *use,
+                               const struct hdi_pass *pass,
+                               struct hd_program **program,
+                               struct hd_error *error)
+{
+    for (uint32_t i = 0; i < graph->programs.count; i++) {
+        const struct hdi_program_use *p = &graph->programs.at[i];
+        if (strcmp(p->path, use->path) == 0 &&
+            strcmp(p->options, use->options) == 0 &&
+            strcmp(p->with, use->with) == 0) {
+            *program = p->program;
+            return HD_OK;
+        }
+    }
+    if (!HDI_ROOM(graph->programs, 1))
+        return no_memory(error);
+
+    // Before it is read for the program: it may change between.
+    uint64_t files =
+        graph->context.shelf ? hdi_shelf_look(use->path, use->with) : 0;
+    *program = graph->context.shelf
+                   ? hdi_shelf_borrow(graph->context.shelf, use, files)
+                   : NULL;
+    hd_status status =
+        *program ? HD_OK : create_program(graph, use, program, error);
+    if (status != HD_OK) {
+        hdi_prefix_error(error, "%s%spass '%s'",
+                         HDI_PASS_OF(pass->where, pass->name));
+        return status;
+    }
+    graph->programs.at[graph->programs.count++] =
+        (struct hdi_program_use){.path = use->path,
+                                 .options = use->options,
+                                 .with = use->with,
+                                 .program = *program,
+                                 .files = files};
+    return HD_OK;
+}
+
+static hd_status fail_no_kernel(const struct hdi_kernel_use *use,
+                                const struct hdi_pass *pass,
+                                const struct hd_program *program,
+                                struct hd_error *error)
+{
+    struct hdi_text text = {0};
+    unsigned count = hd_program_kernel_count(program);
+
+    hdi_text_print(&text, HDI_PASS "%s%s no kernel '%s'; it has ",
+                   HDI_PASS_OF(pass->where, pass->name), use->path,
+                   *use->with ? ", with its other parts, has" : " has",
+                   use->name);
+    for (unsigned i = 0; i < count; i++)
+        hdi_text_print(&text, "%s%s", i ? ", " : "",
+                       hd_program_kernel(program, i)->info.name);
+    if (count == 0)
+        hdi_text_print(&text, "none");
+    hd_status status =
+        text.failed ? no_memory(error)
+                    : hdi_fail_text(error, HD_EGRAPH, text.data, text.size);
+    hdi_text_free(&text);
+    return status;
+}
+
+static hd_status find_kernel(struct hd_graph *graph, uint32_t index,
+                             const struct hdi_pass *pass,
+                             struct hd_error *error)
+{
+    struct hdi_kernel_use *use = &graph->kernels.at[index];
+    if (use->kernel)
+        return HD_OK;
+
+    struct hd_program *program;
+    HDI_TRY(build_program(graph, use, pass, &program, error));
+    use->kernel = hd_program_find(program, use->name);
+    use->content = hdi_program_content(program);
+    return use->kernel ? HD_OK : fail_no_kernel(use, pass, program, error);
+}
+
+// Arguments -------------------------------------------------------------------
+
+// One argument of one dispatch of one pass, for messages.
+struct place {
+    const struct hdi_pass *pass;
+    const struct hd_kernel *kernel;
+    uint32_t index;
+};
+
+#define ARG HDI_PASS "kernel '%s', argument %u '%s' ('%s'): "
+#define ARG_OF(place)                                       \
+    HDI_PASS_OF((place)->pass->where, (place)->pass->name), \
+        (place)->kernel->info.name, (place)->index + 1,     \
+        (place)->kernel->args[(place)->index].shown.name,   \
+        (place)->kernel->args[(place)->index].shown.type
+
+static hd_status pack_numbers(struct hd_graph *graph, const struct place *place,
+                              const struct hdi_argument *arg, uint32_t *used,
+                              struct hd_arg *packed, struct hd_error *error)
+{
+    const struct hd_kernel_arg *shown =
+        &place->kernel->args[place->index].shown;
+    const struct hdi_type *type = hdi_type_of_argument(shown->type);
+    if (!type)
+        return hdi_fail(error, HD_EGRAPH,
+                        ARG "numbers can only be given for scalars and "
+                            "vectors; pass it as bytes from C",
+                        ARG_OF(place));
+
+    char problem[160];
+    double numbers[16];
+    void *value = graph->packed_values + *used;
+    memcpy(numbers, graph->values.at + arg->index,
+           arg->numbers * sizeof(double));
+    if (hdi_type_convert(type, numbers, arg->numbers, value, problem) != HD_OK)
+        return hdi_fail(error, HD_EGRAPH, ARG "%s", ARG_OF(place), problem);
+
+    *used += (uint32_t)hdi_round_up(type->size, 16);
+    *packed =
+        (struct hd_arg){.is = HD_IS_VALUE, .value = value, .size = type->size};
+    return HD_OK;
+}
+
+static const struct hdi_access *access_of(const struct hd_graph *graph,
+                                          const struct hdi_pass *pass,
+                                          uint32_t resource)
+{
+    const struct hdi_access *a = graph->accesses.at + pass->accesses;
+
+    while (a->resource != resource)
+        a++;
+    return a;
+}
+
+static hd_status check_resource(const struct hd_graph *graph,
+                                const struct place *place, uint32_t resource,
+                                struct hd_error *error)
+{
+    const struct hd_kernel_arg *shown =
+        &place->kernel->args[place->index].shown;
+    const struct hdi_resource *r = &graph->resources.at[resource];
+    const struct hdi_type *wanted = hdi_type_of_argument(shown->type);
+
+    if (wanted && wanted != r->type)
+        return hdi_fail(error, HD_EGRAPH,
+                        ARG "resource '%s' has elements of type '%s'",
+                        ARG_OF(place), r->name, r->type->name);
+    if (shown->kind == HD_ARG_GLOBAL && !shown->pointee_const &&
+        !access_of(graph, place->pass, resource)->writes)
+        return hdi_fail(error, HD_EGRAPH,
+                        ARG "the kernel may write through it, but the pass "
+                            "only reads resource '%s'; add it to what the pass "
+                            "writes, or declare the argument const",
+                        ARG_OF(place), r->name);
+    return HD_OK;
+}
+
+static hd_status check_image(const struct hd_graph *graph,
+                             const struct place *place, uint32_t resource,
+                             struct hd_error *error)
+{
+    const struct hdi_resource *r = &graph->resources.at[resource];
+
+    if (place->kernel->args[place->index].shown.pointee_const ||
+        access_of(graph, place->pass, resource)->writes)
+        return HD_OK;
+    return hdi_fail(error, HD_EGRAPH,
+                    ARG "the kernel may write it, but the pass only reads "
+                        "resource '%s'; add it to what the pass writes, or "
+                        "declare the argument read_only",
+                    ARG_OF(place), r->name);
+}
+
+static const char *wanted_words(enum hd_arg_kind kind)
+{
+    switch (kind) {
+    case HD_ARG_VALUE:
+        return "a number, a vector or bytes";
+    case HD_ARG_GLOBAL:
+    case HD_ARG_CONSTANT:
+        return "a resource or scratch";
+    case HD_ARG_LOCAL:
+        return "local memory";
+    case HD_ARG_IMAGE:
+        return "an image: image(resource)";
+    default:
+        return "a sampler";
+    }
+}
+
+static bool kind_fits(enum hd_arg_kind kind, uint8_t is)
+{
+    switch (kind) {
+    case HD_ARG_VALUE:
+        return is == HD_PASS_NUMBERS || is == HD_PASS_BYTES;
+    case HD_ARG_GLOBAL:
+    case HD_ARG_CONSTANT:
+        return is == HD_PASS_RESOURCE || is == HD_PASS_SCRATCH;
+    case HD_ARG_LOCAL:
+        return is == HD_PASS_LOCAL;
+    case HD_ARG_IMAGE:
+        return is == HD_PASS_IMAGE;
+    default:
+        return is == HD_PASS_SAMPLER;
+    }
+}
+
+static hd_status pack_arg(struct hd_graph *graph, const struct place *place,
+                          const struct hdi_argument *arg, uint32_t *used,
+                          struct hd_arg *packed, struct hd_error *error)
+{
+    const struct hd_kernel_arg *shown =
+        &place->kernel->args[place->index].shown;
+
+    if (!kind_fits(shown->kind, arg->is))
+        return hdi_fail(error, HD_EGRAPH, ARG "it takes %s", ARG_OF(place),
+                        wanted_words(shown->kind));
+    switch (arg->is) {
+    case HD_PASS_NUMBERS:
+        return pack_numbers(graph, place, arg, used, packed, error);
+    case HD_PASS_BYTES:
+        *packed = (struct hd_arg){.is = HD_IS_VALUE,
+                                  .value = graph->values.at + arg->index,
+                                  .size = arg->size};
+        return HD_OK;
+    case HD_PASS_RESOURCE:
+        *packed = (struct hd_arg){.is = HD_IS_BUFFER};
+        return check_resource(graph, place, arg->index, error);
+    case HD_PASS_SCRATCH:
+        *packed = (struct hd_arg){.is = HD_IS_BUFFER};
+        return HD_OK;
+    case HD_PASS_IMAGE:
+        *packed = (struct hd_arg){.is = HD_IS_IMAGE};
+        return check_image(graph, place, arg->index, error);
+    case HD_PASS_SAMPLER:
+        *packed = (struct hd_arg){.is = HD_IS_SAMPLER, .sampler = arg->index};
+        return HD_OK;
+    default:
+        *packed = (struct hd_arg){.is = HD_IS_LOCAL, .size = arg->size};
+        return HD_OK;
+    }
+}
+
+static hd_status pack_dispatch(struct hd_graph *graph,
+                               const struct hdi_pass *pass,
+                               const struct hdi_command *command,
+                               uint32_t *used, struct hd_error *error)
+{
+    HDI_TRY(find_kernel(graph, command->kernel, pass, error));
+
+    const struct hd_kernel *kernel = graph->kernels.at[command->kernel].kernel;
+    struct hd_arg *packed = graph->packed + command->args;
+    if (command->arg_count != kernel->info.arg_count)
+        return hdi_fail(error, HD_EGRAPH,
+                        HDI_PASS "kernel '%s' takes %u arguments, not %u",
+                        HDI_PASS_OF(pass->where, pass->name), kernel->info.name,
+                        kernel->info.arg_count, command->arg_count);
+    for (uint32_t i = 0; i < command->arg_count; i++) {
+        struct place place = {.pass = pass, .kernel = kernel, .index = i};
+        HDI_TRY(pack_arg(graph, &place, &graph->args.at[command->args + i],
+                         used, &packed[i], error));
+    }
+    // Images are made when the pass runs, and looked at then.
+    for (uint32_t i = 0; i < command->arg_count; i++)
+        if (packed[i].is == HD_IS_IMAGE)
+            return HD_OK;
+    hd_status status =
+        hdi_launch_check(graph->context.launcher,
+                         &(struct hdi_request){kernel, &command->range, packed,
+                                               command->arg_count},
+                         error);
+    if (status != HD_OK)
+        hdi_prefix_error(error, "%s%spass '%s'",
+                         HDI_PASS_OF(pass->where, pass->name));
+    return status == HD_OK ? hdi_graph_check_fit(graph, pass, command, error)
+                           : status;
+}
+
+// Room for the numbers of all dispatches of this run.
+static size_t count_numbers(const struct hd_graph *graph)
+{
+    size_t numbers = 0;
+
+    for (uint32_t i = graph->first; i < graph->passes.count; i++) {
+        const struct hdi_pass *pass = &graph->passes.at[i];
+        for (uint32_t c = 0; c < pass->command_count; c++) {
+            const struct hdi_command *command =
+                &graph->commands.at[pass->commands + c];
+            if (command->is != HD_DISPATCH)
+                continue;
+            for (uint32_t k = 0; k < command->arg_count; k++)
+                numbers +=
+                    graph->args.at[command->args + k].is == HD_PASS_NUMBERS;
+        }
+    }
+    return numbers;
+}
+
+static hd_status pack_args(struct hd_graph *graph, struct hd_error *error)
+{
+    size_t numbers = count_numbers(graph);
+
+    if (!HDI_KEEP(graph, packed, graph->args.count + UINT64_C(1)) ||
+        !hdi_graph_room((void **)&graph->packed_values,
+                        &graph->rooms.packed_values, numbers + UINT64_C(1),
+                        HDI_VALUE_SIZE))
+        return no_memory(error);
+
+    uint32_t used = 0;
+    for (uint32_t i = graph->first; i < graph->passes.count; i++) {
+        const struct hdi_pass *pass = &graph->passes.at[i];
+        if (pass->dropped)
+            continue;
+        for (uint32_t c = 0; c < pass->command_count; c++) {
+            const struct hdi_command *command =
+                &graph->commands.at[pass->commands + c];
+            if (command->is == HD_DISPATCH)
+                HDI_TRY(pack_dispatch(graph, pass, command, &used, error));
+        }
+    }
+    return HD_OK;
+}
+
+static hd_status make_weights(struct hd_graph *graph, struct hd_error *error)
+{
+    struct hdi_trace *trace = graph->context.launcher->trace;
+    uint64_t n = graph->passes.count + UINT64_C(1);
+
+    if (!HDI_KEEP(graph, weights, n) ||
+        (graph->context.feedback && !HDI_KEEP(graph, keys, n)) ||
+        !hdi_graph_weigh(graph))
+        return no_memory(error);
+    for (uint32_t i = graph->first; trace && i < graph->passes.count; i++)
+        graph->passes.at[i].trace_name =
+            hdi_trace_name(trace, graph->passes.at[i].name);
+    return HD_OK;
+}
+
+static hd_status prepare(struct hd_graph *graph, struct hd_error *error)
+{
+    HDI_TRY(check_outputs(graph, error));
+    graph->first = graph->done;
+    if (!hdi_graph_link(graph))
+        return no_memory(error);
+    HDI_TRY(list_successors(graph, error));
+    HDI_TRY(check_cycles(graph, error));
+    bool planned;
+    HDI_TRY(hdi_arena_plan(graph, &planned, error));
+    if (planned)
+        HDI_TRY(list_successors(graph, error));
+    HDI_TRY(pack_args(graph, error));
+    return make_weights(graph, error);
+}
+
+hd_status hd_graph_prepare(struct hd_graph *graph, struct hd_error *error)
+{
+    if (!graph)
+        return hdi_fail(error, HD_EINVAL, "hd_graph_prepare() takes a graph");
+    hd_status status = graph->calls ? hdi_compact_prepare(graph, error) : HD_OK;
+    if (status == HD_OK && graph->prepared)
+        return HD_OK;
+    if (status == HD_OK && !graph->calls)
+        status = prepare(graph, error);
+    if (status != HD_OK) {
+        hdi_graph_unprepare(graph);
+        return status;
+    }
+    graph->prepared = true;
+    return HD_OK;
+}

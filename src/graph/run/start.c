@@ -1,0 +1,135 @@
+// Runs as users see them: waited for, or started with an event.
+#include <string.h>
+
+#include "base/error.h"
+#include "graph/model/compact.h"
+#include "graph/run/run.h"
+#include "steal/event.h"
+#include "steal/group.h"
+
+static hd_status run(struct hd_graph *graph,
+                     const struct hd_graph_run_params *params,
+                     struct hd_error *error)
+{
+    HDI_TRY(hdi_graph_begin_run(graph, params, error));
+    hdi_graph_start_first(graph, params && params->here);
+    hd_group_wait(graph->context.launcher->pool, &graph->group);
+    if (graph->failed == HD_OK)
+        return HD_OK;
+    return hdi_fail_text(error, graph->failed, graph->failure.text,
+                         strlen(graph->failure.text));
+}
+
+// The next run is of the whole graph, and only outputs stay, unless it grows.
+static void run_all(struct hd_graph *graph,
+                    const struct hd_graph_run_params *params)
+{
+    bool grows = params && params->grow;
+
+    if (graph->keeps_all != grows)
+        hdi_graph_unprepare(graph);
+    graph->keeps_all = grows;
+}
+
+hd_status hd_graph_run(struct hd_graph *graph,
+                       const struct hd_graph_run_params *params,
+                       struct hd_error *error)
+{
+    if (!graph)
+        return hdi_fail(error, HD_EINVAL, "hd_graph_run() takes a graph");
+    run_all(graph, params);
+    return run(graph, params, error);
+}
+
+hd_status hd_graph_advance(struct hd_graph *graph,
+                           const struct hd_graph_run_params *params,
+                           struct hd_error *error)
+{
+    if (!graph)
+        return hdi_fail(error, HD_EINVAL, "hd_graph_advance() takes a graph");
+    HDI_TRY(hdi_graph_expand(graph, error));
+    if (graph->done > 0 && graph->done == graph->passes.count)
+        return HD_OK;
+    if (!graph->keeps_all)
+        hdi_graph_unprepare(graph);
+    graph->keeps_all = true;
+    return run(graph, params, error);
+}
+
+// Runs with an event --------------------------------------------------------
+
+// Room of the event's record.
+struct started {
+    struct hd_graph *graph;
+    bool began;
+};
+
+static bool run_started(struct hd_worker *worker, struct hdi_event *event,
+                        struct hd_error *error)
+{
+    struct started *s = event->room;
+
+    (void)worker, (void)error;
+    s->began = true;
+    hdi_graph_start_first(s->graph, false);
+    return false;
+}
+
+static void drop_started(struct hdi_event *event)
+{
+    struct started *s = event->room;
+
+    if (!s->began) { // cancelled before, or what it comes after has failed
+        hdi_graph_release(s->graph);
+        s->graph->done = 0;
+        atomic_store(&s->graph->cancel, false);
+    }
+    hdi_graph_leave_run(s->graph);
+}
+
+static const struct hdi_event_kind runs = {.run = run_started,
+                                           .drop = drop_started};
+
+hd_status hd_graph_start(struct hd_graph *graph, const struct hd_start *start,
+                         const struct hd_graph_run_params *params,
+                         hd_event *event, struct hd_error *error)
+{
+    struct hdi_event *e = NULL;
+
+    if (!graph)
+        return hdi_fail(error, HD_EINVAL, "hd_graph_start() takes a graph");
+    struct hd_pool *pool = graph->context.launcher->pool;
+    HDI_TRY(hdi_pool_check(pool, error));
+    if (start)
+        HDI_TRY(hdi_event_check(pool, start, error));
+    run_all(graph, params);
+    HDI_TRY(hdi_graph_begin_run(graph, params, error));
+    hd_status status = hdi_event_take(pool, &runs, &e, error);
+    struct started *room =
+        status == HD_OK ? hdi_event_room(e, sizeof(*room)) : NULL;
+    if (!room) {
+        if (status == HD_OK) {
+            hdi_event_give_back(e);
+            status = hdi_fail(error, HD_ENOMEM, "no memory to start a graph");
+        }
+        hdi_graph_leave_run(graph);
+        return status;
+    }
+    *room = (struct started){.graph = graph};
+    graph->event = e;
+    hd_group_within(&graph->group, &e->group);
+    // After an error it is dropped, and so the run is left.
+    return hdi_event_start(e, start, event, error);
+}
+
+// The bit of the group is for launches that have been started, the flag for a
+// run to come.
+void hd_graph_cancel(struct hd_graph *graph)
+{
+    if (!graph)
+        return;
+    atomic_store(&graph->cancel, true);
+    __atomic_fetch_or(&graph->group.state_.word[1], HDI_GROUP_CANCELLED,
+                      __ATOMIC_SEQ_CST);
+    hdi_stop_poke(graph->context.launcher);
+}

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "bench/figure.h"
-#include "field/field.h"
+#include "field/cluster/field.h"
 
 enum {
     MAX_ROUNDS = 15

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "bench/field/field.h"
-#include "field/transpose.h"
+#include "field/plan/transpose.h"
 
 struct fields {
     struct hd_field *a, *b, *c;

@@ -3,7 +3,7 @@
 #include "launch/start/joint.h"
 
 #include "base/error.h"
-#include "field/kernel.h"
+#include "field/forall/kernel.h"
 #include "runtime/runtime.h"
 
 hd_status hd_launch_start(struct hd_runtime *runtime,

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "field/cluster.h"
+#include "field/cluster/cluster.h"
 #include "heddle/agile.h"
 #include "tests/check.h"
 #include "tests/shortage.h"

@@ -1,4 +1,4 @@
-/* Tasks that other machines compute (src/field/forall.c, agent.c): a node without
+/* Tasks that other machines compute (src/field/forall/forall.c, agent.c): a node without
  * tasks asks the others one after another, an agent answers for each process, and
  * counts a result when it has written it. The owner meets the others when its
  * results are there or somebody has failed; a process stops its agent when it has

@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "field/kernel.h"
-#include "field/map.h"
+#include "field/forall/kernel.h"
+#include "field/map/map.h"
 #include "graph/model/compact.h"
 #include "launch/memory/spread.h"
 

@@ -13,8 +13,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "field/agree.h"
-#include "field/mix.h"
+#include "field/cluster/agree.h"
+#include "field/cluster/mix.h"
 #include "heddle/agile.h"
 
 enum {

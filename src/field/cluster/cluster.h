@@ -1,0 +1,104 @@
+// Inside a cluster: its processes, each of which holds `here` nodes, what they
+// agree on, and the plans that were made.
+#ifndef HDI_FIELD_CLUSTER_CLUSTER_H
+#define HDI_FIELD_CLUSTER_CLUSTER_H
+
+#include <pthread.h>
+
+#include "field/cluster/agree.h"
+#include "field/cluster/mix.h"
+#include "field/plan/plan.h"
+#include "heddle/agile.h"
+#include "transport/transport.h"
+
+enum {
+    HDI_PLANS = 32 // kept; the one that was not used for longest goes
+};
+
+// A plan with the moves of this process's nodes.
+struct hdi_route {
+    struct hdi_move_plan *plan;
+    struct hdi_moves *to, *from; // of each node here
+    uint64_t used;               // when
+};
+
+struct hd_cluster {
+    const struct hdi_transport *transport;
+    struct hdi_net *net;
+    uint32_t here;  // nodes of each process
+    uint32_t nodes; // in all
+    bool messages, sequential;
+    uint64_t timeout, piece;
+    struct hdi_route routes[HDI_PLANS];
+    uint64_t clock;   // counts uses of routes
+    uint64_t scratch; // in use now [bytes]
+    struct hd_cluster_counters counters;
+    pthread_mutex_t lock;     // for the stores of fields
+    struct hdi_shared *slots; // of runs, see run.h
+    struct hd_field *fields;
+    uint64_t fields_made;
+    uint64_t runs; // that all processes have begun
+
+    // Called while waiting for messages; optional.
+    void (*idle)(void *data);
+    void *idle_data;
+
+    // Whether a process that has not answered for long is there, only busy;
+    // optional.
+    bool (*lives)(void *data, uint32_t process);
+    void *lives_data;
+};
+
+// Tags of messages.
+enum {
+    HDI_TAG_AGREE = 1,
+    HDI_TAG_MOVE,
+    HDI_TAG_ASK,
+    HDI_TAG_REPLY // and above, by node
+};
+
+static inline uint32_t hdi_cluster_process_of(const struct hd_cluster *cluster,
+                                              uint32_t node)
+{
+    return node / cluster->here;
+}
+
+static inline uint32_t hdi_cluster_first(const struct hd_cluster *cluster)
+{
+    return cluster->net->node * cluster->here;
+}
+
+// A digest of a map, equal on all processes.
+uint64_t hdi_map_digest(const struct hd_map *map);
+
+// Wait for a transfer, but not longer than the cluster's limit; then it returns
+// false and the transfer is under way still. `message` as in the transport.
+bool hdi_cluster_wait_limited(struct hd_cluster *cluster,
+                              struct hdi_transfer *transfer, hd_status *status,
+                              struct hdi_message *message);
+
+// Wait for a transfer with process `who`; HD_EPEER when it takes too long and
+// nothing says that the process lives.
+hd_status hdi_cluster_wait(struct hd_cluster *cluster,
+                           struct hdi_transfer *transfer, uint32_t who,
+                           struct hd_error *error);
+
+// The same; gets the size of what has come.
+hd_status hdi_cluster_wait_size(struct hd_cluster *cluster,
+                                struct hdi_transfer *transfer, uint32_t who,
+                                uint64_t *size, struct hd_error *error);
+
+// Get the route of a pair of maps, made now or before.
+hd_status hdi_cluster_route(struct hd_cluster *cluster,
+                            const struct hd_map *source,
+                            const struct hd_map *target,
+                            const struct hdi_affine *affine,
+                            const struct hdi_route **route,
+                            struct hd_error *error);
+
+// Memory beside the fields, counted.
+void *hdi_cluster_scratch(struct hd_cluster *cluster, uint64_t size);
+void hdi_cluster_scratch_free(struct hd_cluster *cluster, void *memory,
+                              uint64_t size);
+
+#endif

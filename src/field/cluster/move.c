@@ -1,0 +1,343 @@
+// Moving along a route: direct copies from memory that is reached, messages of
+// limited size for the rest.
+//
+// In step k every process sends to the k-th process behind it and receives from
+// the k-th before it. A few steps are under way at a time, each with two
+// messages in either direction. Whichever step is the earliest under way
+// anywhere, both of its processes are at it, so it goes on: nothing is stuck.
+// So a process without memory goes through all steps too: it sends messages
+// without bytes, and takes others' without looking.
+#include <inttypes.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "field/cluster/field.h"
+#include "field/plan/copy.h"
+
+enum {
+    STEPS = 4,    // under way
+    IN_FLIGHT = 2 // messages per direction and step
+};
+
+struct message {
+    struct hdi_transfer *transfer; // NULL: not under way
+    void *data;
+    uint64_t size;
+    bool broken; // nothing comes of it, see above
+    const struct hdi_move *move;
+    struct hdi_part_of_move part;
+};
+
+// One direction of one step: the parts of the moves to or from a process.
+struct stream {
+    uint32_t peer; // process
+    bool sends, ended;
+    const struct hdi_moves *moves; // of each node here
+    uint64_t pair;                 // of nodes: the target's * here + source's
+    size_t at;                     // in the list of the node that is here
+    bool found;                    // `at` is set for this pair
+    struct hdi_part_of_move part;
+    bool inside; // `part` is of the move that we are at
+    unsigned oldest;
+    struct message message[IN_FLIGHT];
+};
+
+struct moving {
+    struct hd_field *target, *source;
+    const struct hdi_route *route;
+    struct hd_cluster *cluster;
+    uint64_t element, piece; // [bytes]
+    struct stream stream[STEPS][2];
+    hd_status status; // the first failure
+    struct hd_error *error;
+};
+
+// Keep the first failure, and go on.
+static void note(struct moving *m, hd_status status, const char *text,
+                 uint32_t process)
+{
+    if (m->status == HD_OK)
+        m->status = hdi_fail(m->error, status, text, process);
+}
+
+// The first move of a sorted list that is with a node, or with one behind it.
+static size_t first_with(const struct hdi_moves *moves, bool sends,
+                         uint32_t node)
+{
+    size_t low = 0, high = moves->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct hdi_move *move = &moves->list[middle];
+
+        if ((sends ? move->to : move->from) < node)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// The moves between two processes go by target node, then source node, on both
+// sides: find the one to go on with.
+static const struct hdi_move *next_move(struct moving *m, struct stream *s)
+{
+    uint32_t here = m->cluster->here;
+
+    for (; s->pair < (uint64_t)here * here; s->pair++, s->found = false) {
+        uint32_t target = (uint32_t)(s->pair / here);
+        uint32_t source = (uint32_t)(s->pair % here);
+        uint32_t other = s->peer * here + (s->sends ? target : source);
+        const struct hdi_moves *moves = &s->moves[s->sends ? source : target];
+
+        if (!s->found)
+            s->at = first_with(moves, s->sends, other);
+        s->found = true;
+        if (s->at < moves->count &&
+            (s->sends ? moves->list[s->at].to : moves->list[s->at].from) ==
+                other)
+            return &moves->list[s->at];
+    }
+    return NULL;
+}
+
+static bool next_part(struct moving *m, struct stream *s,
+                      const struct hdi_move **move,
+                      struct hdi_part_of_move *part)
+{
+    unsigned rank = m->target->map->grid.rank;
+
+    for (;;) {
+        *move = next_move(m, s);
+        if (!*move)
+            return false;
+        if (!s->inside)
+            s->part = (struct hdi_part_of_move){{0}, {0}};
+        s->inside = hdi_move_next(*move, rank, (int64_t)(m->piece / m->element),
+                                  &s->part);
+        if (s->inside) {
+            *part = s->part;
+            return true;
+        }
+        s->at++;
+    }
+}
+
+static hd_status start(struct moving *m, struct stream *s, struct message *msg)
+{
+    const struct hdi_transport *transport = m->cluster->transport;
+    const struct hdi_store *store;
+
+    if (s->ended || !next_part(m, s, &msg->move, &msg->part)) {
+        s->ended = true;
+        return HD_OK;
+    }
+    msg->size = (uint64_t)hdi_part_size(&msg->part, m->target->map->grid.rank) *
+                m->element;
+    if (!msg->data)
+        msg->data = hdi_cluster_scratch(m->cluster, m->piece);
+    msg->broken = !msg->data;
+    if (s->sends && !msg->broken) {
+        char *memory = hdi_field_memory(m->source, msg->move->from, &store);
+
+        msg->broken =
+            !memory || !hdi_move_pack(m->route->plan, msg->move, &msg->part,
+                                      m->element, store, memory, msg->data);
+    }
+    if (msg->broken) {
+        note(m, HD_ENOMEM, "no memory for messages with process %" PRIu32,
+             s->peer);
+        msg->size = 0;
+    }
+    // Without bytes the address does not matter.
+    void *data = msg->data ? msg->data : m;
+    return s->sends ? transport->send(m->cluster->net, s->peer, HDI_TAG_MOVE,
+                                      data, msg->size, &msg->transfer)
+                    : transport->receive(m->cluster->net, s->peer, HDI_TAG_MOVE,
+                                         data, msg->size, &msg->transfer);
+}
+
+static void finish(struct moving *m, struct stream *s, struct message *msg,
+                   uint64_t size)
+{
+    const struct hdi_store *store;
+
+    msg->transfer = NULL;
+    if (s->sends || msg->broken)
+        return;
+    if (size != msg->size) {
+        note(m, HD_ENOMEM, "process %" PRIu32 " had no memory for messages",
+             s->peer);
+        return;
+    }
+    char *memory = hdi_field_memory(m->target, msg->move->to, &store);
+    if (!memory || !hdi_move_unpack(m->route->plan, msg->move, &msg->part,
+                                    m->element, store, msg->data, memory))
+        note(m, HD_ENOMEM, "no memory for messages with process %" PRIu32,
+             s->peer);
+    m->cluster->counters.received += msg->size;
+    m->cluster->counters.messages++;
+}
+
+// Start what can be and finish what is done. `*busy`: something is under way;
+// `*moved`: something happened.
+static hd_status advance(struct moving *m, struct stream *s, bool *busy,
+                         bool *moved)
+{
+    const struct hdi_transport *transport = m->cluster->transport;
+
+    for (;;) {
+        struct message *msg = &s->message[s->oldest];
+        struct hdi_message came = {0, 0};
+        hd_status status;
+
+        if (!msg->transfer)
+            break;
+        if (!transport->test(m->cluster->net, msg->transfer, &status, &came)) {
+            *busy = true;
+            break;
+        }
+        if (status != HD_OK && !msg->broken)
+            return hdi_fail(m->error, status,
+                            "a message with process %" PRIu32 " failed: %s",
+                            s->peer, hd_status_text(status));
+        finish(m, s, msg, came.size);
+        s->oldest = (s->oldest + 1) % IN_FLIGHT;
+        *moved = true;
+    }
+    for (unsigned i = 0; i < IN_FLIGHT; i++) {
+        struct message *msg = &s->message[(s->oldest + i) % IN_FLIGHT];
+
+        if (msg->transfer)
+            continue;
+        HDI_TRY(start(m, s, msg));
+        if (!msg->transfer)
+            break;
+        *busy = *moved = true;
+    }
+    return HD_OK;
+}
+
+static void begin_stream(struct moving *m, struct stream *s, uint32_t step,
+                         bool sends)
+{
+    uint32_t count = m->cluster->net->count, me = m->cluster->net->node;
+
+    s->peer = sends ? (me + step) % count : (me + count - step) % count;
+    s->sends = sends;
+    // What is reached is copied, not sent.
+    s->ended = hdi_field_reaches(m->source, s->peer * m->cluster->here);
+    s->inside = s->found = false;
+    s->pair = 0;
+    s->moves = sends ? m->route->from : m->route->to;
+}
+
+static hd_status exchange_messages(struct moving *m)
+{
+    uint32_t count = m->cluster->net->count, next = 1;
+    uint32_t running[STEPS] = {0};
+    uint64_t quiet = 0;
+    unsigned looks = 0;
+
+    for (;;) {
+        bool any = false, moved = false;
+
+        for (unsigned k = 0; k < STEPS; k++) {
+            bool busy = false;
+
+            if (!running[k] && next < count) {
+                running[k] = next++;
+                begin_stream(m, &m->stream[k][0], running[k], true);
+                begin_stream(m, &m->stream[k][1], running[k], false);
+            }
+            if (!running[k])
+                continue;
+            HDI_TRY(advance(m, &m->stream[k][1], &busy, &moved));
+            HDI_TRY(advance(m, &m->stream[k][0], &busy, &moved));
+            if (!busy)
+                running[k] = 0;
+            any = true;
+        }
+        if (!any)
+            return HD_OK;
+        if (moved) {
+            quiet = 0;
+            continue;
+        }
+        if (++looks % 64)
+            continue;
+        sched_yield();
+        uint64_t now = hdi_now();
+        if (!quiet)
+            quiet = now;
+        else if (now - quiet > m->cluster->timeout)
+            return hdi_fail(
+                m->error, HD_EPEER,
+                "nothing has come from process %" PRIu32 " for %" PRIu64 " s",
+                m->stream[0][1].peer, m->cluster->timeout / 1000000000u);
+    }
+}
+
+// Copies from memory that is reached, beginning with the nodes behind this one
+// so that not all read from the same.
+static void copy_directly(struct moving *m)
+{
+    uint32_t first = hdi_cluster_first(m->cluster);
+
+    for (uint32_t n = 0; n < m->cluster->here; n++) {
+        const struct hdi_moves *moves = &m->route->to[n];
+        size_t begin = 0;
+
+        while (begin < moves->count && moves->list[begin].from <= first + n)
+            begin++;
+        for (size_t i = 0; i < moves->count; i++) {
+            const struct hdi_move *move =
+                &moves->list[(begin + i) % moves->count];
+            const struct hdi_store *from, *to;
+            uint64_t size = (uint64_t)move->size * m->element;
+
+            if (move->from != move->to)
+                m->cluster->counters.moved += size;
+            if (!hdi_field_reaches(m->source, move->from))
+                continue;
+            const char *source = hdi_field_memory(m->source, move->from, &from);
+            char *target = hdi_field_memory(m->target, move->to, &to);
+            if (!source || !target) {
+                note(m, HD_ENOMEM,
+                     "no memory to find what process %" PRIu32 " has",
+                     hdi_cluster_process_of(m->cluster, move->from));
+                return;
+            }
+            hdi_move_copy(m->route->plan, move, m->element, from, source, to,
+                          target);
+        }
+    }
+}
+
+hd_status hdi_field_move(struct hd_field *target, struct hd_field *source,
+                         const struct hdi_route *route, struct hd_error *error)
+{
+    struct moving moving = {.target = target,
+                            .source = source,
+                            .route = route,
+                            .cluster = target->cluster,
+                            .element = target->element,
+                            .piece = target->cluster->piece > target->element
+                                         ? target->cluster->piece
+                                         : target->element,
+                            .error = error};
+    struct moving *m = &moving;
+
+    copy_directly(m);
+    hd_status status = exchange_messages(m);
+    if (status == HD_OK)
+        status = m->status;
+    for (unsigned k = 0; k < STEPS; k++)
+        for (unsigned d = 0; d < 2; d++)
+            for (unsigned i = 0; i < IN_FLIGHT; i++)
+                hdi_cluster_scratch_free(
+                    m->cluster, m->stream[k][d].message[i].data, m->piece);
+    return status;
+}

@@ -1,0 +1,60 @@
+// Bringing elements to a node: windows of memory that hold a box of a field.
+#ifndef HDI_FIELD_CLUSTER_WINDOW_H
+#define HDI_FIELD_CLUSTER_WINDOW_H
+
+#include "field/cluster/field.h"
+#include "field/cluster/replica.h"
+
+// Counts of one node, added up when a run ends.
+struct hdi_traffic {
+    uint64_t blocks, moved, received, messages, steals, asks;
+};
+
+// How what is elsewhere comes to a node.
+struct hdi_fetch {
+    bool in_place; // what is reached is read where it is
+    // Begin to bring a box of another process's field memory into a dense
+    // buffer; it is there when `wait` has returned, once for each.
+    hd_status (*begin)(void *data, uint32_t node, struct hd_field *field,
+                       uint32_t owner, const struct hd_grid *box, void *buffer,
+                       struct hdi_transfer **transfer, struct hd_error *error);
+    hd_status (*wait)(void *data, uint32_t owner, struct hdi_transfer *transfer,
+                      struct hd_error *error);
+    void *data;
+};
+
+// The segment, in its owner's memory, that a place is in; false when nobody
+// owns it, or its memory is not reached.
+bool hdi_window_of_segment(struct hd_field *field, const int64_t *ordinals,
+                           struct hdi_window *window);
+
+// A window at `node` that holds the box, which must be owned. What is elsewhere
+// is brought by memory blocks, and kept. A box that is in several blocks is put
+// together in `*scratch`, which the caller frees.
+hd_status hdi_window_bring(struct hd_field *field, uint32_t node,
+                           const struct hd_grid *box,
+                           const struct hdi_fetch *fetch,
+                           struct hdi_traffic *traffic,
+                           struct hdi_window *window, void **scratch,
+                           struct hd_error *error);
+
+// Begin to bring what hdi_window_bring() of the same box would wait for.
+hd_status hdi_window_ask(struct hd_field *field, uint32_t node,
+                         const struct hd_grid *box,
+                         const struct hdi_fetch *fetch,
+                         struct hdi_traffic *traffic, struct hd_error *error);
+
+// Wait for all that was asked for at `node` and that nobody has used.
+hd_status hdi_window_settle(struct hd_field *field, uint32_t node,
+                            const struct hdi_fetch *fetch,
+                            struct hd_error *error);
+
+// The memory block that a place is in, at `node`.
+hd_status hdi_window_of_block(struct hd_field *field, uint32_t node,
+                              const int64_t *ordinals,
+                              const struct hdi_fetch *fetch,
+                              struct hdi_traffic *traffic,
+                              struct hdi_window *window,
+                              struct hd_error *error);
+
+#endif

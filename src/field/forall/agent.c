@@ -1,0 +1,495 @@
+#include "field/forall/agent.h"
+
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "base/pause.h"
+
+enum {
+    LOOKS = 64,  // without anything before a nap
+    NAP = 10000, // [ns]
+    SLACK = 1000 // by which the system may extend a nap [ns]
+};
+
+enum what {
+    ASK_BLOCK,
+    ASK_TASK,
+    ASK_LIFE,    // any answer will do
+    TELL_RESULT, // the data follows in a message of its own
+    TELL_FAILURE,
+    TELL_END // to oneself
+};
+
+struct ask {
+    uint32_t what;
+    uint32_t from, to; // nodes
+    uint32_t pad;
+    uint64_t run;   // of whose tasks this is
+    uint64_t field; // number
+    uint64_t size;  // of a result that follows [bytes]
+    struct hd_grid box;
+};
+
+struct reply {
+    struct reply *next;
+    struct hdi_transfer *transfer;
+    // An answer to ASK_TASK, or what `data` points to.
+    uint64_t task;
+    void *data;
+};
+
+struct hdi_agent {
+    struct hdi_run *run;
+    struct hd_cluster *cluster;
+    bool threaded, ended;
+    pthread_t thread;
+    struct hdi_transfer *receive;
+    struct ask inbox;
+    struct reply *replies; // under way
+    struct reply refusal;  // without bytes, for when memory is short
+    bool refusing;         // it is among them
+    // Tasks that each process has taken and not given back; the agent counts,
+    // whoever waits for results looks.
+    _Atomic uint32_t *owed;
+};
+
+static uint32_t reply_tag(const struct hdi_agent *agent, uint32_t node)
+{
+    return HDI_TAG_REPLY + node % agent->cluster->here;
+}
+
+static uint32_t result_tag(const struct hdi_agent *agent, uint32_t node)
+{
+    return HDI_TAG_REPLY + agent->cluster->here + node % agent->cluster->here;
+}
+
+static uint32_t life_tag(const struct hdi_agent *agent)
+{
+    return HDI_TAG_REPLY + 2 * agent->cluster->here;
+}
+
+static void fail(struct hdi_agent *agent, hd_status status, const char *text)
+{
+    hdi_run_fail(agent->run, status, text);
+}
+
+// Answering -------------------------------------------------------------------
+
+static void free_reply(struct hdi_agent *agent, struct reply *reply)
+{
+    if (reply == &agent->refusal) {
+        agent->refusing = false;
+        return;
+    }
+    free(reply->data);
+    free(reply);
+}
+
+static void send_reply(struct hdi_agent *agent, uint32_t node, uint32_t tag,
+                       struct reply *reply, const void *data, uint64_t size)
+{
+    struct hd_cluster *c = agent->cluster;
+    hd_status status =
+        c->transport->send(c->net, hdi_cluster_process_of(c, node), tag, data,
+                           size, &reply->transfer);
+
+    if (status != HD_OK) {
+        fail(agent, status, "an answer could not be sent");
+        free_reply(agent, reply);
+        return;
+    }
+    reply->next = agent->replies;
+    agent->replies = reply;
+}
+
+static bool finish_replies(struct hdi_agent *agent)
+{
+    struct reply **link = &agent->replies;
+    bool any = false;
+
+    while (*link) {
+        struct reply *reply = *link;
+        hd_status status;
+
+        if (!agent->cluster->transport->test(agent->cluster->net,
+                                             reply->transfer, &status, NULL)) {
+            link = &reply->next;
+            continue;
+        }
+        *link = reply->next;
+        free_reply(agent, reply);
+        any = true;
+    }
+    return any;
+}
+
+// Who asks is told that there is no answer.
+static void refuse(struct hdi_agent *agent, uint32_t node, uint32_t tag)
+{
+    fail(agent, HD_ENOMEM, "no memory to answer another process");
+    while (agent->refusing)
+        finish_replies(agent);
+    agent->refusing = true;
+    send_reply(agent, node, tag, &agent->refusal, &agent->refusal.task, 0);
+}
+
+static void dense_window(const struct hd_grid *box, void *data,
+                         struct hdi_window *window)
+{
+    struct hdi_replica replica = {.box = *box, .data = data};
+
+    hdi_replica_window(&replica, window);
+}
+
+static void answer_block(struct hdi_agent *agent, const struct ask *ask)
+{
+    struct hd_field *field = hdi_cluster_field(agent->cluster, ask->field);
+    struct hdi_window from, to;
+    struct reply *reply = calloc(1, sizeof(*reply));
+    uint64_t size =
+        field ? (uint64_t)hd_grid_size(&ask->box) * field->element : 0;
+
+    if (reply)
+        reply->data = malloc(size ? size : 1);
+    if (!reply || !reply->data || !field ||
+        !hdi_window_of_segment(field, ask->box.offset, &from)) {
+        if (reply)
+            free(reply->data);
+        free(reply);
+        refuse(agent, ask->from, reply_tag(agent, ask->from));
+        return;
+    }
+    dense_window(&ask->box, reply->data, &to);
+    hdi_window_copy(&to, &from, &ask->box, field->element);
+    send_reply(agent, ask->from, reply_tag(agent, ask->from), reply,
+               reply->data, size);
+}
+
+static void answer_small(struct hdi_agent *agent, const struct ask *ask)
+{
+    struct reply *reply = calloc(1, sizeof(*reply));
+    uint32_t tag =
+        ask->what == ASK_LIFE ? life_tag(agent) : reply_tag(agent, ask->from);
+    uint32_t left;
+
+    if (!reply) {
+        refuse(agent, ask->from, tag);
+        return;
+    }
+    if (ask->what == ASK_TASK) {
+        reply->task = hdi_node_take(hdi_cluster_slot(agent->cluster, ask->to),
+                                    true, &left);
+        if (reply->task != HDI_NO_TASK)
+            atomic_fetch_add_explicit(
+                &agent->owed[hdi_cluster_process_of(agent->cluster, ask->from)],
+                1, memory_order_relaxed);
+    }
+    send_reply(agent, ask->from, tag, reply, &reply->task, sizeof(reply->task));
+}
+
+static void take_result(struct hdi_agent *agent, const struct ask *ask)
+{
+    struct hd_cluster *c = agent->cluster;
+    struct hd_field *field = agent->run->output;
+    struct hdi_window from, to;
+    struct hdi_transfer *transfer;
+    void *data = malloc(ask->size);
+
+    // Without memory it is received all the same: who sent it waits for that.
+    hd_status status =
+        c->transport->receive(c->net, hdi_cluster_process_of(c, ask->from),
+                              result_tag(agent, ask->from), data ? data : agent,
+                              data ? ask->size : 0, &transfer);
+    if (status == HD_OK)
+        status = c->transport->wait(c->net, transfer, NULL);
+    if (status == HD_OK && ask->run != agent->run->number) {
+        free(data);
+        return;
+    }
+    if (status != HD_OK ||
+        !hdi_window_of_segment(field, ask->box.offset, &to)) {
+        fail(agent, data ? status : HD_ENOMEM,
+             data ? "a result of another process cannot be taken"
+                  : "no memory for a result of another process");
+    } else {
+        dense_window(&ask->box, data, &from);
+        hdi_window_copy(&to, &from, &ask->box, field->element);
+        atomic_fetch_sub_explicit(
+            &agent->owed[hdi_cluster_process_of(c, ask->from)], 1,
+            memory_order_relaxed);
+        atomic_fetch_add_explicit(&hdi_cluster_slot(c, ask->to)->done, 1,
+                                  memory_order_release);
+    }
+    free(data);
+}
+
+static hd_status listen(struct hdi_agent *agent)
+{
+    return agent->cluster->transport->receive(
+        agent->cluster->net, HDI_ANY_NODE, HDI_TAG_ASK, &agent->inbox,
+        sizeof(agent->inbox), &agent->receive);
+}
+
+// Returns true when there was something to do. What a process told when a run
+// had failed may come in a later run, where it means nothing.
+static bool serve(struct hdi_agent *agent)
+{
+    hd_status status;
+    bool any = agent->replies && finish_replies(agent);
+
+    if (agent->ended || !agent->receive ||
+        !agent->cluster->transport->test(agent->cluster->net, agent->receive,
+                                         &status, NULL))
+        return any;
+
+    struct ask ask = agent->inbox;
+    agent->receive = NULL;
+    if (status != HD_OK) {
+        fail(agent, status, "a message of another process was lost");
+        agent->ended = true;
+        return true;
+    }
+    if (ask.what == TELL_END) {
+        agent->ended = true;
+        return true;
+    }
+    status = listen(agent);
+    if (status != HD_OK)
+        fail(agent, status, "messages cannot be received");
+    switch (ask.what) {
+    case ASK_BLOCK:
+        answer_block(agent, &ask);
+        break;
+    case ASK_TASK:
+    case ASK_LIFE:
+        answer_small(agent, &ask);
+        break;
+    case TELL_RESULT:
+        take_result(agent, &ask);
+        break;
+    default:
+        if (ask.run == agent->run->number)
+            hdi_run_stop(agent->run);
+    }
+    return true;
+}
+
+bool hdi_agent_serve(struct hdi_agent *agent)
+{
+    return agent && !agent->threaded && serve(agent);
+}
+
+static void *agent_main(void *data)
+{
+    struct hdi_agent *agent = data;
+
+    prctl(PR_SET_TIMERSLACK, SLACK);
+    for (unsigned looks = 0; !agent->ended; looks++) {
+        if (serve(agent))
+            looks = 0;
+        else if (looks < LOOKS)
+            hdi_pause();
+        else
+            nanosleep(&(struct timespec){.tv_nsec = NAP}, NULL);
+    }
+    return NULL;
+}
+
+hd_status hdi_agent_start(struct hdi_run *run, bool thread,
+                          struct hdi_agent **agent, struct hd_error *error)
+{
+    struct hdi_agent *a = calloc(1, sizeof(*a));
+    if (!a)
+        return hdi_fail(error, HD_ENOMEM, "no memory for an agent");
+
+    a->run = run;
+    a->cluster = run->cluster;
+    a->owed = calloc(run->cluster->net->count, sizeof(*a->owed));
+    hd_status status = a->owed ? listen(a) : HD_ENOMEM;
+    if (status != HD_OK) {
+        free(a->owed);
+        free(a);
+        return hdi_fail(error, status, "messages cannot be received");
+    }
+
+    // Without a thread it is slower, not wrong.
+    a->threaded = thread;
+    *agent = a;
+    if (thread && pthread_create(&a->thread, NULL, agent_main, a) != 0)
+        a->threaded = false;
+    return HD_OK;
+}
+
+void hdi_agent_stop(struct hdi_agent *agent)
+{
+    if (!agent)
+        return;
+
+    struct hd_cluster *c = agent->cluster;
+    struct ask end = {.what = TELL_END};
+    struct hdi_transfer *transfer;
+
+    if (c->transport->send(c->net, c->net->node, HDI_TAG_ASK, &end, sizeof(end),
+                           &transfer) == HD_OK) {
+        while (!agent->threaded && !agent->ended)
+            serve(agent);
+        c->transport->wait(c->net, transfer, NULL);
+    }
+    if (agent->threaded)
+        pthread_join(agent->thread, NULL);
+    while (agent->replies)
+        finish_replies(agent);
+    free(agent->owed);
+    free(agent);
+}
+
+// Asking ----------------------------------------------------------------------
+
+static hd_status wait_for(struct hdi_agent *agent,
+                          struct hdi_transfer *transfer, uint32_t who,
+                          struct hd_error *error)
+{
+    return hdi_cluster_wait(agent->cluster, transfer, who, error);
+}
+
+static hd_status tell(struct hdi_agent *agent, uint32_t process,
+                      const struct ask *ask, struct hd_error *error)
+{
+    struct hd_cluster *c = agent->cluster;
+    struct hdi_transfer *transfer;
+    hd_status status = c->transport->send(c->net, process, HDI_TAG_ASK, ask,
+                                          sizeof(*ask), &transfer);
+
+    return status == HD_OK
+               ? wait_for(agent, transfer, process, error)
+               : hdi_fail(error, status, "process %u cannot be asked", process);
+}
+
+// Ask for an answer of `size` bytes.
+static hd_status ask_for(struct hdi_agent *agent, const struct ask *ask,
+                         void *answer, uint64_t size,
+                         struct hdi_transfer **transfer, struct hd_error *error)
+{
+    struct hd_cluster *c = agent->cluster;
+    uint32_t process = hdi_cluster_process_of(c, ask->to);
+    hd_status status = c->transport->receive(
+        c->net, process, reply_tag(agent, ask->from), answer, size, transfer);
+
+    if (status != HD_OK)
+        return hdi_fail(error, status, "no answer can be received");
+    return tell(agent, process, ask, error);
+}
+
+hd_status hdi_agent_fetch(void *data, uint32_t node, struct hd_field *field,
+                          uint32_t owner, const struct hd_grid *box,
+                          void *buffer, struct hdi_transfer **transfer,
+                          struct hd_error *error)
+{
+    struct hdi_agent *agent = data;
+    struct ask ask = {.what = ASK_BLOCK,
+                      .from = node,
+                      .to = owner,
+                      .field = field->number,
+                      .box = *box};
+
+    return ask_for(agent, &ask, buffer,
+                   (uint64_t)hd_grid_size(box) * field->element, transfer,
+                   error);
+}
+
+hd_status hdi_agent_await(void *data, uint32_t owner,
+                          struct hdi_transfer *transfer, struct hd_error *error)
+{
+    struct hdi_agent *agent = data;
+    uint32_t process = hdi_cluster_process_of(agent->cluster, owner);
+    uint64_t size;
+
+    HDI_TRY(
+        hdi_cluster_wait_size(agent->cluster, transfer, process, &size, error));
+    return size ? HD_OK
+                : hdi_fail(error, HD_ENOMEM,
+                           "process %u had no memory to answer", process);
+}
+
+hd_status hdi_agent_steal(struct hdi_agent *agent, uint32_t node,
+                          uint32_t victim, uint64_t *task,
+                          struct hd_error *error)
+{
+    struct ask ask = {.what = ASK_TASK, .from = node, .to = victim};
+    struct hdi_transfer *transfer;
+
+    HDI_TRY(ask_for(agent, &ask, task, sizeof(*task), &transfer, error));
+    return hdi_agent_await(agent, victim, transfer, error);
+}
+
+bool hdi_agent_is_owed(struct hdi_agent *agent, uint32_t process)
+{
+    return atomic_load_explicit(&agent->owed[process], memory_order_relaxed) !=
+           0;
+}
+
+bool hdi_agent_lives(struct hdi_agent *agent, uint32_t process)
+{
+    struct hd_cluster *c = agent->cluster;
+    struct life {
+        struct ask ask;
+        uint64_t answer;
+    } *life = calloc(1, sizeof(*life));
+    struct hdi_transfer *received, *sent;
+    hd_status status, other;
+
+    if (!life)
+        return true; // nobody knows
+    life->ask = (struct ask){.what = ASK_LIFE,
+                             .from = hdi_cluster_first(c),
+                             .to = process * c->here};
+    status =
+        c->transport->receive(c->net, process, life_tag(agent), &life->answer,
+                              sizeof(life->answer), &received);
+    if (status == HD_OK)
+        status = c->transport->send(c->net, process, HDI_TAG_ASK, &life->ask,
+                                    sizeof(life->ask), &sent);
+    // Where it does not answer the memory stays: the answer may come yet.
+    if (status != HD_OK ||
+        !hdi_cluster_wait_limited(c, received, &status, NULL) ||
+        !hdi_cluster_wait_limited(c, sent, &other, NULL))
+        return false;
+    free(life);
+    return status == HD_OK && other == HD_OK;
+}
+
+hd_status hdi_agent_result(void *data, uint32_t node, uint32_t owner,
+                           const struct hd_grid *box, const void *result,
+                           struct hd_error *error)
+{
+    struct hdi_agent *agent = data;
+    struct hd_cluster *c = agent->cluster;
+    uint32_t process = hdi_cluster_process_of(c, owner);
+    uint64_t size = (uint64_t)hd_grid_size(box) * agent->run->output->element;
+    struct ask ask = {.what = TELL_RESULT,
+                      .from = node,
+                      .to = owner,
+                      .run = agent->run->number,
+                      .size = size,
+                      .box = *box};
+    struct hdi_transfer *transfer;
+
+    HDI_TRY(tell(agent, process, &ask, error));
+    hd_status status = c->transport->send(
+        c->net, process, result_tag(agent, node), result, size, &transfer);
+    return status == HD_OK
+               ? wait_for(agent, transfer, process, error)
+               : hdi_fail(error, status, "a result cannot be given back");
+}
+
+void hdi_agent_tell_failure(struct hdi_agent *agent)
+{
+    struct hd_error error;
+    struct ask ask = {.what = TELL_FAILURE, .run = agent->run->number};
+
+    for (uint32_t p = 0; p < agent->cluster->net->count; p++)
+        if (p != agent->cluster->net->node)
+            tell(agent, p, &ask, &error);
+}

@@ -1,0 +1,494 @@
+// forall: every node does the tasks of its queue, then helps others.
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/pause.h"
+#include "field/forall/agent.h"
+#include "field/forall/givers.h"
+
+enum {
+    BYTES_PER_NS = 2, // that moves between nodes, for the choice of a victim
+    NAP = 20000,      // [ns]
+    AHEAD = 2         // tasks whose inputs are asked for before their turn
+};
+
+static hd_status check_input(const struct hd_forall *forall, unsigned which,
+                             struct hd_error *error)
+{
+    const struct hd_input *input = &forall->inputs[which];
+    const struct hd_field *field = input->view.field_;
+    const struct hd_grid *grid = &forall->output->map->grid;
+
+    if (!field || field->cluster != forall->output->cluster)
+        return hdi_fail(error, HD_EINVAL,
+                        "input %u is not a view of a field of this cluster",
+                        which);
+    if (field == forall->output)
+        return hdi_fail(error, HD_EINVAL,
+                        "input %u looks at the output, which is written",
+                        which);
+    if (input->footprint)
+        return input->touched
+                   ? hdi_fail(error, HD_EINVAL,
+                              "input %u is touched: it has no footprint", which)
+                   : HD_OK;
+    if (input->view.grid.rank != grid->rank ||
+        (!input->touched && !hd_grid_encloses(&input->view.grid, grid)))
+        return hdi_fail(error, HD_EINVAL,
+                        "input %u does not have all indices of the output",
+                        which);
+    for (unsigned k = 0; k < input->view.rank_; k++) {
+        if (field->map->stride[k] != 1)
+            return hdi_fail(error, HD_EINVAL,
+                            "input %u has every %lld-th index of an axis only",
+                            which, (long long)field->map->stride[k]);
+        if (input->touched && input->view.axis_[k] != HDI_NO_AXIS &&
+            input->view.step_[k] != 1 && input->view.step_[k] != -1)
+            return hdi_fail(error, HD_EINVAL,
+                            "input %u is touched by a view with a stride",
+                            which);
+    }
+    for (unsigned i = 0; i < grid->rank; i++)
+        if (input->before[i] < 0 || input->after[i] < 0)
+            return hdi_fail(error, HD_EINVAL,
+                            "the margin of input %u is negative", which);
+    return HD_OK;
+}
+
+static hd_status check_forall(const struct hd_forall *forall,
+                              struct hd_error *error)
+{
+    for (unsigned i = 0; i < forall->output->map->grid.rank; i++)
+        if (forall->output->map->stride[i] != 1)
+            return hdi_fail(error, HD_EINVAL,
+                            "the output has every %lld-th index of an axis "
+                            "only",
+                            (long long)forall->output->map->stride[i]);
+    for (unsigned i = 0; i < forall->input_count; i++)
+        HDI_TRY(check_input(forall, i, error));
+    return HD_OK;
+}
+
+// Stealing --------------------------------------------------------------------
+
+// What it costs to compute a task elsewhere [ns], by its bytes.
+static uint64_t moving_time(const struct hdi_run *run, uint32_t victim)
+{
+    const struct hdi_queue *queue =
+        hdi_run_queue((struct hdi_run *)run, victim);
+    struct hd_grid box;
+
+    if (!queue || hdi_queue_count(queue) == 0)
+        return 0;
+    hdi_queue_task(queue, 0, &box);
+    return (uint64_t)hd_grid_size(&box) * run->output->element *
+           (run->forall->input_count + 1) / BYTES_PER_NS;
+}
+
+// The reached node whose queue takes the longest from now on, if it takes
+// longer than to compute one of its tasks here.
+static uint32_t find_victim(struct hdi_run *run, uint32_t node)
+{
+    uint32_t best = HD_NO_NODE;
+    uint64_t longest = 0;
+    uint64_t mine = atomic_load_explicit(
+        &hdi_cluster_slot(run->cluster, node)->mean, memory_order_relaxed);
+
+    for (uint32_t i = 1; i < run->output->map->nodes; i++) {
+        uint32_t n = (node + i) % run->output->map->nodes;
+        struct hdi_node_slot *slot = hdi_cluster_slot(run->cluster, n);
+
+        if (!slot || n == node)
+            continue;
+        uint64_t range =
+            atomic_load_explicit(&slot->range, memory_order_relaxed);
+        uint64_t left = (uint32_t)range - (uint32_t)(range >> 32);
+        uint64_t mean = atomic_load_explicit(&slot->mean, memory_order_relaxed);
+
+        // One that has not finished a task yet may be slow: take it at its
+        // number of tasks.
+        if (left == 0)
+            continue;
+        uint64_t time = mean ? left * mean : UINT64_MAX / 2 + left;
+        if (time > longest && time > mine + moving_time(run, n)) {
+            longest = time;
+            best = n;
+        }
+    }
+    return best;
+}
+
+struct node_run {
+    struct hdi_run *run;
+    uint32_t node;
+    struct hdi_givers givers; // made when they are needed
+    uint32_t asked;           // of them, who have none left
+    uint64_t ahead; // the first own task whose inputs have not been asked for
+    pthread_t thread;
+    bool threaded;
+};
+
+// Ask those whose queues are not reached, until one has a task.
+static hd_status ask(struct node_run *n, uint32_t *victim, uint64_t *task,
+                     struct hd_error *error)
+{
+    struct hdi_run *run = n->run;
+
+    if (!n->givers.node &&
+        !hdi_givers_list(run->output->map, n->node, &n->givers))
+        return hdi_fail(error, HD_ENOMEM, "no memory to steal tasks");
+    for (; n->asked < n->givers.count; n->asked++) {
+        *victim = n->givers.node[n->asked];
+        if (hdi_cluster_slot(run->cluster, *victim))
+            continue;
+        run->traffic[n->node - hdi_cluster_first(run->cluster)].asks++;
+        HDI_TRY(hdi_agent_steal(run->agent, n->node, *victim, task, error));
+        if (*task != HDI_NO_TASK)
+            break;
+    }
+    return HD_OK;
+}
+
+// Get a task of another node; HDI_NO_TASK when nobody has any that is worth it.
+static hd_status steal(struct node_run *n, uint32_t *victim, uint64_t *task,
+                       struct hd_error *error)
+{
+    struct hdi_run *run = n->run;
+    uint32_t left;
+
+    for (;;) {
+        *victim = find_victim(run, n->node);
+        if (*victim == HD_NO_NODE)
+            return run->agent ? ask(n, victim, task, error) : HD_OK;
+        *task =
+            hdi_node_take(hdi_cluster_slot(run->cluster, *victim), true, &left);
+        if (*task != HDI_NO_TASK)
+            return HD_OK;
+    }
+}
+
+// Nodes -----------------------------------------------------------------------
+
+static bool has_failed(const struct hdi_run *run, uint32_t node)
+{
+    return atomic_load_explicit(&hdi_cluster_slot(run->cluster, node)->failed,
+                                memory_order_relaxed) != 0;
+}
+
+// The own tasks after this one whose inputs are to be asked for now. Who
+// answers between two tasks has had time to when it is their turn.
+static struct hdi_ahead look_ahead(struct node_run *n, uint32_t owner,
+                                   uint64_t task)
+{
+    struct hdi_ahead ahead = {0, 0};
+
+    if (!n->run->agent || owner != n->node)
+        return ahead;
+    uint64_t last = (uint32_t)atomic_load_explicit(
+        &hdi_cluster_slot(n->run->cluster, n->node)->range,
+        memory_order_relaxed);
+    ahead.first = n->ahead > task + 1 ? n->ahead : task + 1;
+    ahead.end = task + 1 + AHEAD < last ? task + 1 + AHEAD : last;
+    if (ahead.end > ahead.first)
+        n->ahead = ahead.end;
+    return ahead;
+}
+
+// Do one task, of this node's queue or another's; false when there is none.
+static bool step(struct node_run *n)
+{
+    struct hdi_run *run = n->run;
+    uint32_t left, owner = n->node;
+    struct hd_error error = {0};
+    hd_status status = HD_OK;
+
+    if (has_failed(run, n->node))
+        return false;
+    uint64_t task =
+        hdi_node_take(hdi_cluster_slot(run->cluster, n->node), false, &left);
+    if (task == HDI_NO_TASK && !run->forall->stay)
+        status = steal(n, &owner, &task, &error);
+    if (status == HD_OK && task != HDI_NO_TASK) {
+        struct hdi_ahead ahead = look_ahead(n, owner, task);
+
+        status = hdi_run_task(run, n->node, owner, task, &ahead, &error);
+    }
+    if (status != HD_OK) {
+        hdi_run_fail(run, status, error.text);
+        if (run->agent)
+            hdi_agent_tell_failure(run->agent);
+        return false;
+    }
+    // All that have asked meanwhile, or they wait for a task each.
+    while (hdi_agent_serve(run->agent))
+        ;
+    return task != HDI_NO_TASK;
+}
+
+// What was asked for and then computed elsewhere must come all the same.
+static void settle(struct node_run *n)
+{
+    struct hd_error error = {0};
+    hd_status status = hdi_run_settle(n->run, n->node, &error);
+
+    if (status != HD_OK)
+        hdi_run_fail(n->run, status, error.text);
+}
+
+static void *node_main(void *data)
+{
+    struct node_run *n = data;
+
+    while (step(n))
+        ;
+    settle(n);
+    return NULL;
+}
+
+static void run_nodes(struct hdi_run *run, bool threads)
+{
+    uint32_t here = run->cluster->here, first = hdi_cluster_first(run->cluster);
+    struct node_run *node = calloc(here, sizeof(*node));
+    if (!node) {
+        hdi_run_fail(run, HD_ENOMEM, "no memory for nodes");
+        return;
+    }
+
+    for (uint32_t n = 0; n < here; n++)
+        node[n] = (struct node_run){.run = run, .node = first + n};
+    // The last one runs here; one without a thread of its own too.
+    for (uint32_t n = 0; threads && n + 1 < here; n++)
+        node[n].threaded =
+            pthread_create(&node[n].thread, NULL, node_main, &node[n]) == 0;
+    for (bool any = true; any;) {
+        any = false;
+        for (uint32_t n = 0; n < here; n++)
+            if (!node[n].threaded && first + n < run->output->map->nodes)
+                any = step(&node[n]) || any;
+    }
+    for (uint32_t n = 0; n < here; n++) {
+        if (node[n].threaded)
+            pthread_join(node[n].thread, NULL);
+        else if (first + n < run->output->map->nodes)
+            settle(&node[n]);
+        hdi_givers_free(&node[n].givers);
+    }
+    free(node);
+}
+
+// Whether a process that this run needs is there, however long its tasks
+// take: on this machine the system knows, and others answer, even while
+// they compute.
+static bool lives(void *data, uint32_t process)
+{
+    struct hdi_run *run = data;
+    const struct hdi_node_slot *slot =
+        hdi_cluster_slot(run->cluster, process * run->cluster->here);
+
+    if (!slot)
+        return !run->agent || hdi_agent_lives(run->agent, process);
+    pid_t number = atomic_load_explicit(&slot->process, memory_order_relaxed);
+    return kill(number, 0) == 0 || errno != ESRCH;
+}
+
+// Fail when a process is lost that may have taken a task from here.
+static void look_for_thieves(struct hdi_run *run)
+{
+    const struct hd_cluster *c = run->cluster;
+
+    for (uint32_t p = 0; p < c->net->count; p++) {
+        char text[100];
+
+        if (p == c->net->node ||
+            (!hdi_cluster_slot(c, p * c->here) &&
+             !hdi_agent_is_owed(run->agent, p)) ||
+            lives(run, p))
+            continue;
+        snprintf(text, sizeof(text),
+                 "process %" PRIu32 " took a task, and does not answer for "
+                 "%.3g s: it has ended",
+                 p, (double)c->timeout / 1e9);
+        hdi_run_fail(run, HD_EPEER, text);
+        return;
+    }
+}
+
+// Wait for the results of what others have stolen.
+static void await_results(struct hdi_run *run)
+{
+    uint32_t first = hdi_cluster_first(run->cluster);
+    uint64_t begin = hdi_now();
+
+    for (uint32_t n = first; n < first + run->cluster->here; n++) {
+        struct hdi_node_slot *slot = hdi_cluster_slot(run->cluster, n);
+        const struct hdi_queue *queue =
+            n < run->output->map->nodes ? hdi_run_queue(run, n) : NULL;
+        unsigned looks = 0;
+
+        while (queue && !has_failed(run, n) &&
+               atomic_load_explicit(&slot->done, memory_order_acquire) <
+                   hdi_queue_count(queue)) {
+            if (hdi_agent_serve(run->agent))
+                continue;
+            if (++looks < 1000)
+                sched_yield();
+            else
+                nanosleep(&(struct timespec){.tv_nsec = NAP}, NULL);
+            if (hdi_now() - begin > run->cluster->timeout) {
+                look_for_thieves(run);
+                begin = hdi_now();
+            }
+        }
+    }
+}
+
+// Begin and end ---------------------------------------------------------------
+
+static hd_status fill_slots(struct hdi_run *run, struct hd_error *error)
+{
+    uint32_t first = hdi_cluster_first(run->cluster);
+
+    for (uint32_t n = first; n < first + run->cluster->here; n++) {
+        struct hdi_node_slot *slot = hdi_cluster_slot(run->cluster, n);
+        const struct hdi_queue *queue = NULL;
+
+        if (n < run->output->map->nodes) {
+            queue = hdi_run_queue(run, n);
+            if (!queue)
+                return hdi_fail(error, HD_ENOMEM, "no memory for a queue");
+            if (hdi_queue_count(queue) > UINT32_MAX)
+                return hdi_fail(error, HD_ELIMIT,
+                                "node %" PRIu32 " has more than 2^32 tasks: "
+                                "make the task blocks larger",
+                                n);
+        }
+        atomic_store(&slot->range, queue ? hdi_queue_count(queue) : 0);
+        atomic_store(&slot->done, 0);
+        atomic_store(&slot->mean, 0);
+        atomic_store(&slot->failed, 0);
+    }
+    return HD_OK;
+}
+
+static bool needs_agent(const struct hd_cluster *cluster)
+{
+    for (uint32_t p = 0; p < cluster->net->count; p++)
+        if (!hdi_cluster_slot(cluster, p * cluster->here))
+            return true;
+    return false;
+}
+
+static hd_status begin_run(struct hdi_run *run, bool threads,
+                           struct hd_error *error)
+{
+    const struct hd_forall *forall = run->forall;
+    uint64_t digest = forall->output->number;
+    hd_status status = check_forall(forall, error);
+
+    run->queue = calloc(run->output->map->nodes, sizeof(*run->queue));
+    run->traffic = calloc(run->cluster->here, sizeof(*run->traffic));
+    if (status == HD_OK && (!run->queue || !run->traffic))
+        status = hdi_fail(error, HD_ENOMEM, "no memory for a forall");
+    if (status == HD_OK)
+        status = fill_slots(run, error);
+    run->number = run->cluster->runs + 1;
+    if (status == HD_OK && needs_agent(run->cluster))
+        status = hdi_agent_start(run, threads, &run->agent, error);
+    for (unsigned i = 0; i < forall->input_count; i++)
+        digest = hdi_mix(digest, forall->inputs[i].view.field_
+                                     ? forall->inputs[i].view.field_->number
+                                     : 0);
+    HDI_TRY(
+        hdi_cluster_agree(run->cluster, "hd_forall()", digest, status, error));
+    run->cluster->runs++;
+    return HD_OK;
+}
+
+static void free_run(struct hdi_run *run)
+{
+    struct hd_cluster_counters *c = &run->cluster->counters;
+
+    for (uint32_t n = 0; run->queue && n < run->output->map->nodes; n++)
+        hdi_queue_free(&run->queue[n]);
+    for (uint32_t n = 0; run->traffic && n < run->cluster->here; n++) {
+        c->blocks += run->traffic[n].blocks;
+        c->moved += run->traffic[n].moved;
+        c->received += run->traffic[n].received;
+        c->messages += run->traffic[n].messages;
+        c->steals += run->traffic[n].steals;
+        c->asks += run->traffic[n].asks;
+    }
+    free(run->queue);
+    free(run->traffic);
+    pthread_mutex_destroy(&run->lock);
+}
+
+static void idle(void *data)
+{
+    hdi_agent_serve(data);
+}
+
+hd_status hd_forall(const struct hd_forall *forall, struct hd_error *error)
+{
+    for (unsigned i = 0; i < forall->input_count; i++)
+        if (forall->inputs[i].footprint)
+            return hdi_cluster_agree(
+                forall->output->cluster, "hd_forall()", forall->output->number,
+                hdi_fail(error, HD_EINVAL,
+                         "input %u: a function has no footprint, say what it "
+                         "reads",
+                         i),
+                error);
+    return hdi_forall(forall, NULL, true, error);
+}
+
+hd_status hdi_forall(const struct hd_forall *forall, hdi_reach reach,
+                     bool threads, struct hd_error *error)
+{
+    struct hdi_run run = {.forall = forall,
+                          .reach = reach,
+                          .cluster = forall->output->cluster,
+                          .output = forall->output,
+                          .fetch = {.begin = hdi_agent_fetch,
+                                    .wait = hdi_agent_await,
+                                    .in_place = forall->in_place},
+                          .give = hdi_agent_result};
+    bool may = run.cluster->transport->threads && !run.cluster->sequential;
+    struct hd_error mine = {0};
+
+    run.error = &mine;
+    pthread_mutex_init(&run.lock, NULL);
+    hd_status status = begin_run(&run, may, error);
+    if (status != HD_OK) {
+        hdi_agent_stop(run.agent);
+        free_run(&run);
+        return status;
+    }
+    run.fetch.data = run.agent;
+    run.cluster->idle = run.agent ? idle : NULL;
+    run.cluster->idle_data = run.agent;
+    run.cluster->lives = lives;
+    run.cluster->lives_data = &run;
+    run.output->version++;
+    run_nodes(&run, threads && may);
+    await_results(&run);
+
+    // The agent answers until all processes are here.
+    if (error)
+        *error = mine;
+    status = hdi_cluster_agree(run.cluster, "hd_forall(): end", 0, run.status,
+                               error);
+    run.cluster->idle = NULL;
+    run.cluster->lives = NULL;
+    hdi_agent_stop(run.agent);
+    free_run(&run);
+    return status;
+}

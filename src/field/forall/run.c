@@ -1,0 +1,401 @@
+#include "field/forall/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+struct hdi_node_slot *hdi_cluster_slot(const struct hd_cluster *cluster,
+                                       uint32_t node)
+{
+    uint32_t process = hdi_cluster_process_of(cluster, node);
+    struct hdi_node_slot *slots =
+        cluster->messages && process != cluster->net->node
+            ? NULL
+            : cluster->transport->reach(cluster->slots, process);
+
+    return slots ? &slots[node % cluster->here] : NULL;
+}
+
+const struct hdi_queue *hdi_run_queue(struct hdi_run *run, uint32_t node)
+{
+    struct hdi_queue *queue = &run->queue[node];
+
+    pthread_mutex_lock(&run->lock);
+    if (!queue->map && !hdi_queue_build(run->output->map, node, queue))
+        queue = NULL;
+    pthread_mutex_unlock(&run->lock);
+    return queue;
+}
+
+void hdi_run_stop(struct hdi_run *run)
+{
+    for (uint32_t n = 0; n < run->output->map->nodes; n++) {
+        struct hdi_node_slot *slot = hdi_cluster_slot(run->cluster, n);
+
+        if (slot)
+            atomic_store_explicit(&slot->failed, 1, memory_order_relaxed);
+    }
+}
+
+void hdi_run_fail(struct hdi_run *run, hd_status status, const char *text)
+{
+    pthread_mutex_lock(&run->lock);
+    if (run->status == HD_OK) {
+        run->status = status;
+        hdi_fail(run->error, status, "%s", text);
+    }
+    pthread_mutex_unlock(&run->lock);
+    hdi_run_stop(run);
+}
+
+// What a task reads of an input: a box of the view's indices, and the box of
+// the field's ordinals that holds them.
+static void input_boxes(const struct hd_input *input,
+                        const struct hd_grid *block, struct hd_grid *seen,
+                        struct hd_grid *below)
+{
+    const struct hd_view *view = &input->view;
+    const struct hd_grid *grid = &view->field_->map->grid;
+
+    seen->rank = block->rank;
+    for (unsigned i = 0; i < block->rank; i++) {
+        int64_t low = block->offset[i] - input->before[i];
+        int64_t high = block->offset[i] + block->extent[i] + input->after[i];
+        int64_t begin = view->grid.offset[i];
+
+        low = low > begin ? low : begin;
+        begin += view->grid.extent[i];
+        high = high < begin ? high : begin;
+        seen->offset[i] = low;
+        seen->extent[i] = high - low;
+    }
+    below->rank = view->rank_;
+    for (unsigned k = 0; k < view->rank_; k++) {
+        unsigned axis = view->axis_[k];
+        int64_t low = view->start_[k], high = low;
+
+        if (axis != HDI_NO_AXIS) {
+            low += view->step_[k] * seen->offset[axis];
+            high = low + view->step_[k] * (seen->extent[axis] - 1);
+        }
+        if (low > high) {
+            int64_t kept = low;
+
+            low = high;
+            high = kept;
+        }
+        below->offset[k] = low - grid->offset[k];
+        below->extent[k] = high - low + 1;
+    }
+}
+
+// A window of the field as a tile of the view's indices.
+static void tile_of_window(const struct hd_view *view,
+                           const struct hdi_window *window,
+                           const struct hd_grid *seen, struct hd_tile *tile)
+{
+    const struct hd_grid *grid = &view->field_->map->grid;
+    int64_t below[HD_MAX_RANK], place = 0;
+
+    *tile = (struct hd_tile){.grid = *seen};
+    hdi_view_below(view, seen->offset, below);
+    for (unsigned k = 0; k < view->rank_; k++) {
+        place += (below[k] - grid->offset[k] - window->box.offset[k]) *
+                 window->step[k];
+        if (view->axis_[k] != HDI_NO_AXIS)
+            tile->step[view->axis_[k]] += view->step_[k] * window->step[k];
+    }
+    tile->data = window->data + place * (int64_t)view->element;
+}
+
+// What a task reads of input i: `seen` of the view, `below` of the field.
+// `reached` is what hdi_run.reach says.
+static void find_input(const struct hdi_run *run, unsigned i,
+                       const struct hd_grid *block,
+                       const struct hd_grid *reached, struct hd_grid *seen,
+                       struct hd_grid *below)
+{
+    const struct hd_input *input = &run->forall->inputs[i];
+
+    *seen = *below = (struct hd_grid){0};
+    if (input->footprint) {
+        *below = reached[i];
+        *seen = hdi_map_indices(input->view.field_->map, below);
+    } else {
+        input_boxes(input, block, seen, below);
+    }
+}
+
+static hd_status ask_inputs(struct hdi_run *run, uint32_t node,
+                            const struct hd_grid *block,
+                            const struct hd_grid *reached,
+                            struct hd_error *error)
+{
+    struct hdi_traffic *traffic =
+        &run->traffic[node - hdi_cluster_first(run->cluster)];
+    struct hd_grid seen, below;
+
+    for (unsigned i = 0; i < run->forall->input_count; i++) {
+        const struct hd_input *input = &run->forall->inputs[i];
+
+        if (input->touched)
+            continue;
+        find_input(run, i, block, reached, &seen, &below);
+        HDI_TRY(hdi_window_ask(input->view.field_, node, &below, &run->fetch,
+                               traffic, error));
+    }
+    return HD_OK;
+}
+
+// Ask for what tasks of a node's own queue read. `reached` is room.
+static hd_status ask_ahead(struct hdi_run *run, uint32_t node,
+                           const struct hdi_ahead *ahead,
+                           struct hd_grid *reached, struct hd_error *error)
+{
+    struct hd_grid box = {0}, block;
+
+    for (uint64_t k = ahead->first; k < ahead->end; k++) {
+        hdi_queue_task(&run->queue[node], k, &box);
+        block = hdi_map_indices(run->output->map, &box);
+        if (run->reach)
+            HDI_TRY(run->reach(run->forall->data, &block, reached, error));
+        HDI_TRY(ask_inputs(run, node, &block, reached, error));
+    }
+    return HD_OK;
+}
+
+static hd_status bring_inputs(struct hdi_run *run, struct hd_task *task,
+                              const struct hd_grid *block,
+                              const struct hd_grid *reached,
+                              struct hd_tile *tiles, void **scratch,
+                              struct hd_error *error)
+{
+    for (unsigned i = 0; i < run->forall->input_count; i++) {
+        const struct hd_input *input = &run->forall->inputs[i];
+        struct hdi_window window;
+        struct hd_grid seen, below;
+
+        if (input->touched)
+            continue;
+        find_input(run, i, block, reached, &seen, &below);
+        HDI_TRY(hdi_window_bring(input->view.field_, task->node, &below,
+                                 &run->fetch, task->traffic, &window,
+                                 &scratch[i], error));
+        tile_of_window(&input->view, &window, &seen, &tiles[i]);
+    }
+    return HD_OK;
+}
+
+// Where a task writes: the owner's memory, or memory of its own that is given
+// back.
+static hd_status open_output(struct hdi_run *run, const struct hd_task *task,
+                             const struct hd_grid *box,
+                             struct hdi_window *window,
+                             struct hdi_window *owners, void **own,
+                             struct hd_error *error)
+{
+    struct hd_field *field = run->output;
+    bool reached = hdi_window_of_segment(field, box->offset, owners);
+    int64_t size = 1;
+
+    if (!reached && hdi_field_reaches(field, task->owner))
+        return hdi_fail(error, HD_ENOMEM, "no memory for a task");
+    if (task->node == task->owner) {
+        *window = *owners;
+        return HD_OK;
+    }
+    *own = malloc((size_t)hd_grid_size(box) * field->element);
+    if (!*own)
+        return hdi_fail(error, HD_ENOMEM, "no memory for a task");
+    window->box = *box;
+    window->data = *own;
+    for (unsigned i = box->rank; i-- > 0;) {
+        window->step[i] = size;
+        size *= box->extent[i];
+    }
+    if (!run->forall->update)
+        return HD_OK;
+    if (!reached) {
+        struct hdi_transfer *transfer;
+
+        HDI_TRY(run->fetch.begin(run->fetch.data, task->node, field,
+                                 task->owner, box, *own, &transfer, error));
+        return run->fetch.wait(run->fetch.data, task->owner, transfer, error);
+    }
+    hdi_window_copy(window, owners, box, field->element);
+    return HD_OK;
+}
+
+// Give a result back and count the task as done.
+static hd_status close_output(struct hdi_run *run, const struct hd_task *task,
+                              const struct hd_grid *box,
+                              const struct hdi_window *window,
+                              const struct hdi_window *owners,
+                              struct hd_error *error)
+{
+    struct hdi_node_slot *slot = hdi_cluster_slot(run->cluster, task->owner);
+
+    if (task->node != task->owner && !slot)
+        return run->give(run->fetch.data, task->node, task->owner, box,
+                         window->data, error);
+    if (task->node != task->owner)
+        hdi_window_copy(owners, window, box, run->output->element);
+    atomic_fetch_add_explicit(&slot->done, 1, memory_order_release);
+    return HD_OK;
+}
+
+hd_status hdi_run_settle(struct hdi_run *run, uint32_t node,
+                         struct hd_error *error)
+{
+    hd_status first = HD_OK;
+
+    for (unsigned i = 0; i < run->forall->input_count; i++) {
+        hd_status status =
+            hdi_window_settle(run->forall->inputs[i].view.field_, node,
+                              &run->fetch, first == HD_OK ? error : NULL);
+        first = first == HD_OK ? status : first;
+    }
+    return first;
+}
+
+static void time_task(struct hdi_run *run, uint32_t node, uint64_t time)
+{
+    struct hdi_node_slot *slot = hdi_cluster_slot(run->cluster, node);
+    uint64_t mean = atomic_load_explicit(&slot->mean, memory_order_relaxed);
+
+    mean = mean ? (7 * mean + time) / 8 : time;
+    atomic_store_explicit(&slot->mean, mean, memory_order_relaxed);
+}
+
+hd_status hdi_run_task(struct hdi_run *run, uint32_t node, uint32_t owner,
+                       uint64_t k, const struct hdi_ahead *ahead,
+                       struct hd_error *error)
+{
+    const struct hd_forall *forall = run->forall;
+    unsigned count = forall->input_count;
+    const struct hdi_queue *queue = hdi_run_queue(run, owner);
+    struct hd_tile *tiles = calloc(count + 1, sizeof(*tiles));
+    void **scratch = calloc(count + 1, sizeof(*scratch));
+    // Of this task's inputs, and room for those of the next.
+    struct hd_grid *reached = calloc(2 * (count + 1), sizeof(*reached));
+    struct hdi_window window = {0}, owners = {0};
+    struct hd_grid box = {0}, block;
+    uint64_t begin = hdi_now();
+    struct hd_task task = {
+        run, node, owner, &run->traffic[node - hdi_cluster_first(run->cluster)],
+        NULL};
+
+    if (!queue || !tiles || !scratch || !reached) {
+        free(tiles);
+        free(reached);
+        free(scratch);
+        return hdi_fail(error, HD_ENOMEM, "no memory for a task");
+    }
+    hdi_queue_task(queue, k, &box);
+    block = hdi_map_indices(run->output->map, &box);
+    task.index = block.offset;
+    hd_status status =
+        open_output(run, &task, &box, &window, &owners, &scratch[count], error);
+    if (status == HD_OK && run->reach)
+        status = run->reach(forall->data, &block, reached, error);
+    // All are under way before the first is waited for.
+    if (status == HD_OK && run->agent)
+        status = ask_inputs(run, node, &block, reached, error);
+    if (status == HD_OK)
+        status = ask_ahead(run, node, ahead, &reached[count + 1], error);
+    if (status == HD_OK)
+        status =
+            bring_inputs(run, &task, &block, reached, tiles, scratch, error);
+    if (status == HD_OK) {
+        struct hd_view view = hd_view_field(run->output);
+
+        tile_of_window(&view, &window, &block, &tiles[count]);
+        status =
+            forall->function(&task, &tiles[count], tiles, forall->data, error);
+    }
+    if (status == HD_OK)
+        status = close_output(run, &task, &box, &window, &owners, error);
+    for (unsigned i = 0; i <= count; i++)
+        free(scratch[i]);
+    free(scratch);
+    free(tiles);
+    free(reached);
+    task.traffic->steals += node != owner;
+    time_task(run, node, hdi_now() - begin);
+    return status;
+}
+
+// Access
+// ------------------------------------------------------------------------
+
+uint32_t hd_task_node(const struct hd_task *task)
+{
+    return task->node;
+}
+
+uint32_t hd_task_owner(const struct hd_task *task)
+{
+    return task->owner;
+}
+
+void hd_access_begin(struct hd_access *access, struct hd_task *task,
+                     unsigned input)
+{
+    *access = (struct hd_access){.task_ = task, .input_ = input};
+}
+
+const void *hd_access_move(struct hd_access *access, const int64_t *index)
+{
+    struct hd_task *task = access->task_;
+    const struct hd_view *view =
+        &task->run->forall->inputs[access->input_].view;
+    const struct hd_grid *grid = &view->field_->map->grid;
+    int64_t below[HD_MAX_RANK];
+    struct hdi_window window;
+    struct hd_grid seen = view->grid;
+    struct hd_error error = {0};
+
+    if (access->status != HD_OK)
+        return NULL;
+    if (!hd_grid_contains(&view->grid, index)) {
+        access->status = hdi_fail(&error, HD_EINVAL,
+                                  "an index is touched that the view does not "
+                                  "have");
+        hdi_run_fail(task->run, access->status, error.text);
+        return NULL;
+    }
+    hdi_view_below(view, index, below);
+    for (unsigned k = 0; k < view->rank_; k++)
+        below[k] -= grid->offset[k];
+    access->status =
+        hdi_window_of_block(view->field_, task->node, below, &task->run->fetch,
+                            task->traffic, &window, &error);
+    if (access->status != HD_OK) {
+        hdi_run_fail(task->run, access->status, error.text);
+        return NULL;
+    }
+
+    // The window's box in the view's indices; steps are 1 or -1.
+    for (unsigned k = 0; k < view->rank_; k++) {
+        unsigned axis = view->axis_[k];
+        int64_t low = window.box.offset[k] + grid->offset[k];
+        int64_t high = low + window.box.extent[k] - 1;
+
+        if (axis == HDI_NO_AXIS)
+            continue;
+        int64_t a = (low - view->start_[k]) * view->step_[k];
+        int64_t b = (high - view->start_[k]) * view->step_[k];
+        int64_t end = view->grid.offset[axis] + view->grid.extent[axis] - 1;
+
+        low = a < b ? a : b;
+        high = a < b ? b : a;
+        if (low < view->grid.offset[axis])
+            low = view->grid.offset[axis];
+        seen.offset[axis] = low;
+        seen.extent[axis] = (high < end ? high : end) - low + 1;
+    }
+    tile_of_window(view, &window, &seen, &access->tile);
+    return hd_access_at(access, index, view->element);
+}

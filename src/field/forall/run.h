@@ -1,0 +1,76 @@
+// One forall that runs: the queues, what its nodes share, and how a task is
+// done.
+#ifndef HDI_FIELD_FORALL_RUN_H
+#define HDI_FIELD_FORALL_RUN_H
+
+#include <pthread.h>
+
+#include "field/cluster/slot.h"
+#include "field/cluster/window.h"
+#include "field/map/queue.h"
+
+// What the task of a block, in the output's indices, reads of each input that
+// has `footprint` set, in ordinals.
+typedef hd_status (*hdi_reach)(void *data, const struct hd_grid *block,
+                               struct hd_grid *boxes, struct hd_error *error);
+
+struct hdi_run {
+    const struct hd_forall *forall;
+    struct hd_cluster *cluster;
+    struct hd_field *output;
+    struct hdi_queue *queue; // of each node, built when it is needed
+    pthread_mutex_t lock;    // for `queue`, `status` and `error`
+    hd_status status;        // the first failure here
+    struct hd_error *error;
+    hdi_reach reach; // NULL: no input has `footprint` set
+    struct hdi_fetch fetch;
+    // Gives a result, dense, to an owner whose memory is not reached, where it
+    // is counted; `data` is that of `fetch`.
+    hd_status (*give)(void *data, uint32_t node, uint32_t owner,
+                      const struct hd_grid *box, const void *result,
+                      struct hd_error *error);
+    struct hdi_traffic *traffic; // of each node here
+    struct hdi_agent *agent;     // NULL: all nodes are reached
+    uint64_t number;             // equal on all processes, of no other run
+};
+
+struct hd_task {
+    struct hdi_run *run;
+    uint32_t node, owner;
+    struct hdi_traffic *traffic;
+    const int64_t *index; // of its first element
+};
+
+// As hd_forall(). With `threads` each node may have its own.
+hd_status hdi_forall(const struct hd_forall *forall, hdi_reach reach,
+                     bool threads, struct hd_error *error);
+
+// The slot of a node that is reached, or NULL.
+struct hdi_node_slot *hdi_cluster_slot(const struct hd_cluster *cluster,
+                                       uint32_t node);
+
+// Tasks of a node's own queue.
+struct hdi_ahead {
+    uint64_t first, end;
+};
+
+// Do a task of `owner` on a node here. What the tasks `ahead` read of other
+// processes' memory comes while this one computes.
+hd_status hdi_run_task(struct hdi_run *run, uint32_t node, uint32_t owner,
+                       uint64_t k, const struct hdi_ahead *ahead,
+                       struct hd_error *error);
+
+// Wait for what a node here has asked for.
+hd_status hdi_run_settle(struct hdi_run *run, uint32_t node,
+                         struct hd_error *error);
+
+// The queue of a node; NULL when memory is short.
+const struct hdi_queue *hdi_run_queue(struct hdi_run *run, uint32_t node);
+
+// No node here begins another task; the cause is another process's.
+void hdi_run_stop(struct hdi_run *run);
+
+// Keep the first error, and stop.
+void hdi_run_fail(struct hdi_run *run, hd_status status, const char *text);
+
+#endif

@@ -1,0 +1,115 @@
+#include "field/map/axis.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void hdi_axis_cut_equal(struct hdi_axis *axis, int64_t extent, int64_t tile)
+{
+    if (tile > extent)
+        tile = extent;
+    *axis = (struct hdi_axis){.extent = extent,
+                              .tile = tile,
+                              .tiles = (extent - 1) / tile + 1,
+                              .classes = 1};
+}
+
+bool hdi_axis_cut_at(struct hdi_axis *axis, int64_t extent,
+                     const int64_t *splits, int64_t count)
+{
+    int64_t *begin = malloc(((size_t)count + 2) * sizeof(*begin));
+    if (!begin)
+        return false;
+
+    begin[0] = 0;
+    for (int64_t i = 0; i < count; i++)
+        begin[i + 1] = splits[i];
+    begin[count + 1] = extent;
+    *axis = (struct hdi_axis){
+        .extent = extent, .tiles = count + 1, .begin = begin, .classes = 1};
+    return true;
+}
+
+bool hdi_axis_cut_into(struct hdi_axis *axis, int64_t extent, int64_t tiles)
+{
+    if (tiles > extent)
+        tiles = extent;
+    if (extent % tiles == 0) {
+        hdi_axis_cut_equal(axis, extent, extent / tiles);
+        return true;
+    }
+
+    int64_t *begin = malloc(((size_t)tiles + 1) * sizeof(*begin));
+    if (!begin)
+        return false;
+    for (int64_t i = 0; i <= tiles; i++)
+        begin[i] = (int64_t)((hdi_wide)extent * i / tiles);
+    *axis = (struct hdi_axis){
+        .extent = extent, .tiles = tiles, .begin = begin, .classes = 1};
+    return true;
+}
+
+// Set place and size, which the classes imply.
+static bool place_tiles(struct hdi_axis *axis)
+{
+    axis->place = malloc((size_t)axis->tiles * sizeof(*axis->place));
+    axis->size = calloc((size_t)axis->classes, sizeof(*axis->size));
+    if (!axis->place || !axis->size)
+        return false;
+
+    for (int64_t t = 0; t < axis->tiles; t++) {
+        int64_t *size = &axis->size[hdi_axis_class(axis, t)];
+
+        axis->place[t] = *size;
+        *size += hdi_axis_end(axis, t) - hdi_axis_begin(axis, t);
+    }
+    return true;
+}
+
+bool hdi_axis_classes_in_turn(struct hdi_axis *axis, int64_t classes)
+{
+    axis->classes = classes;
+    return !axis->begin || place_tiles(axis);
+}
+
+bool hdi_axis_classes(struct hdi_axis *axis, int64_t classes,
+                      uint32_t *class_of)
+{
+    axis->classes = classes;
+    axis->class_of = class_of;
+    return place_tiles(axis);
+}
+
+void hdi_axis_free(struct hdi_axis *axis)
+{
+    free(axis->begin);
+    free(axis->class_of);
+    free(axis->place);
+    free(axis->size);
+}
+
+int64_t hdi_axis_class_size(const struct hdi_axis *axis, int64_t class)
+{
+    if (axis->size)
+        return axis->size[class];
+    if (class >= axis->tiles)
+        return 0;
+
+    int64_t last = axis->tiles - 1, tiles = (last - class) / axis->classes + 1;
+    int64_t missing = axis->tiles * axis->tile - axis->extent;
+
+    return tiles * axis->tile - (last % axis->classes == class ? missing : 0);
+}
+
+bool hdi_axis_equal(const struct hdi_axis *a, const struct hdi_axis *b)
+{
+    if (a->extent != b->extent || a->tiles != b->tiles ||
+        a->classes != b->classes)
+        return false;
+    if (!a->begin && !b->begin && !a->class_of && !b->class_of)
+        return a->tile == b->tile;
+    for (int64_t t = 0; t < a->tiles; t++)
+        if (hdi_axis_begin(a, t) != hdi_axis_begin(b, t) ||
+            hdi_axis_class(a, t) != hdi_axis_class(b, t))
+            return false;
+    return true;
+}

@@ -1,0 +1,551 @@
+#include "field/map/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+hd_status hdi_map_begin(const struct hd_grid *grid, const int64_t *stride,
+                        struct hd_map **map, struct hd_error *error)
+{
+    HDI_TRY(hd_grid_check(grid, error));
+    struct hd_map *m = calloc(1, sizeof(*m));
+    if (!m)
+        return hdi_fail(error, HD_ENOMEM, "no memory for a map");
+
+    m->grid.rank = grid->rank;
+    atomic_init(&m->holders, 1);
+    m->box.rank = grid->rank;
+    for (unsigned i = 0; i < grid->rank; i++) {
+        m->grid.extent[i] = grid->extent[i];
+        m->grid.offset[i] = grid->offset[i];
+        m->stride[i] = stride && stride[i] ? stride[i] : 1;
+        if (m->stride[i] < 1) {
+            hdi_fail(error, HD_EINVAL, "the stride of axis %u is %lld", i,
+                     (long long)m->stride[i]);
+            free(m);
+            return HD_EINVAL;
+        }
+        m->box.extent[i] = (grid->extent[i] - 1) / m->stride[i] + 1;
+        m->memory[i] = m->task[i] = INT64_MAX;
+    }
+    *map = m;
+    return HD_OK;
+}
+
+void hd_map_destroy(struct hd_map *map)
+{
+    if (!map)
+        return;
+    if (atomic_fetch_sub_explicit(&map->holders, 1, memory_order_acq_rel) > 1)
+        return;
+    if (map->origin) {
+        hd_map_destroy(map->origin);
+        free(map->label);
+        free(map);
+        return;
+    }
+    for (unsigned i = 0; i < HD_MAX_RANK; i++)
+        hdi_axis_free(&map->axis[i]);
+    hdi_boxes_free(map->tree);
+    free(map->boxes);
+    free(map->pattern);
+    free(map->starts);
+    free(map->owner);
+    free(map->first);
+    free(map->numbers);
+    free(map->shape);
+    free(map);
+}
+
+struct hd_map *hdi_map_hold(const struct hd_map *map)
+{
+    struct hd_map *held = (struct hd_map *)map;
+
+    atomic_fetch_add_explicit(&held->holders, 1, memory_order_relaxed);
+    return held;
+}
+
+hd_status hd_map_relabel(const struct hd_map *map, const uint32_t *to,
+                         struct hd_map **relabelled, struct hd_error *error)
+{
+    struct hd_map *m = malloc(sizeof(*m));
+    uint32_t *label = malloc(map->nodes * sizeof(*label));
+    bool *taken = calloc(map->nodes, sizeof(*taken));
+    hd_status status = HD_OK;
+
+    if (!m || !label || !taken)
+        status = hdi_fail(error, HD_ENOMEM, "no memory for a map");
+    for (uint32_t n = 0; status == HD_OK && n < map->nodes; n++) {
+        if (to[n] >= map->nodes || taken[to[n]])
+            status = hdi_fail(
+                error, HD_EINVAL, "node %u shall become node %u, which %s", n,
+                to[n],
+                to[n] >= map->nodes ? "is not there" : "another becomes too");
+        else
+            taken[to[n]] = true;
+    }
+    free(taken);
+    if (status != HD_OK) {
+        free(m);
+        free(label);
+        return status;
+    }
+
+    // Where the nodes of the origin went before, they go on from.
+    for (uint32_t n = 0; n < map->nodes; n++)
+        label[n] = to[map->label ? map->label[n] : n];
+    *m = *map;
+    m->label = label;
+    m->origin = hdi_map_hold(map->origin ? map->origin : map);
+    atomic_init(&m->holders, 1);
+    *relabelled = m;
+    return HD_OK;
+}
+
+hd_status hdi_map_number(struct hd_map *map, struct hd_error *error)
+{
+    if (!map->owner)
+        return HD_OK;
+    map->first = calloc((size_t)map->nodes + 2, sizeof(*map->first));
+    map->numbers = malloc((map->count + 1) * sizeof(*map->numbers));
+    if (!map->first || !map->numbers)
+        return hdi_fail(error, HD_ENOMEM, "no memory for a map");
+
+    // Count into the place after next, so that filling moves it to the next.
+    for (uint64_t i = 0; i < map->count; i++)
+        if (map->owner[i] != HD_NO_NODE)
+            map->first[map->owner[i] + 2]++;
+    for (uint32_t n = 1; n <= map->nodes; n++)
+        map->first[n + 1] += map->first[n];
+    for (uint64_t i = 0; i < map->count; i++)
+        if (map->owner[i] != HD_NO_NODE)
+            map->numbers[map->first[map->owner[i] + 1]++] = i;
+    return HD_OK;
+}
+
+hd_status hdi_map_grains(struct hd_map *map, const int64_t *memory,
+                         const int64_t *task, struct hd_error *error)
+{
+    for (unsigned i = 0; i < map->grid.rank; i++) {
+        if (memory[i] < 0 || task[i] < 0)
+            return hdi_fail(error, HD_EINVAL,
+                            "a block's extent on axis %u is negative", i);
+        map->memory[i] = memory[i] ? memory[i] : INT64_MAX;
+        map->task[i] = task[i] ? task[i] : map->memory[i];
+        if (memory[i] && memory[i] % map->task[i] != 0)
+            return hdi_fail(error, HD_EINVAL,
+                            "on axis %u a memory block of %lld does not hold "
+                            "whole task blocks of %lld",
+                            i, (long long)memory[i], (long long)task[i]);
+    }
+    return HD_OK;
+}
+
+const struct hd_grid *hd_map_grid(const struct hd_map *map)
+{
+    return &map->grid;
+}
+
+uint32_t hd_map_nodes(const struct hd_map *map)
+{
+    return map->nodes;
+}
+
+uint64_t hd_map_segments(const struct hd_map *map)
+{
+    return map->count;
+}
+
+static uint32_t labelled(const struct hd_map *map, uint32_t node)
+{
+    return map->label && node != HD_NO_NODE ? map->label[node] : node;
+}
+
+// The node that a map was made with, of one that it is called now.
+static uint32_t unlabelled(const struct hd_map *map, uint32_t node)
+{
+    for (uint32_t n = 0; map->label && n < map->nodes; n++)
+        if (map->label[n] == node)
+            return n;
+    return node;
+}
+
+static uint32_t range_of(const struct hd_map *map, uint64_t number)
+{
+    uint32_t low = 0, high = map->nodes;
+
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (map->starts[middle] <= number)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+uint32_t hdi_map_class_owner(const struct hd_map *map, const int64_t *class)
+{
+    uint64_t sum = 0;
+
+    if (map->kind == HDI_OWNER_MESH || map->kind == HDI_OWNER_CYCLIC) {
+        for (unsigned i = 0; i < map->grid.rank; i++)
+            sum += (uint64_t)class[i] * map->step[i];
+        return labelled(map, map->kind == HDI_OWNER_MESH
+                                 ? (uint32_t)sum
+                                 : map->pattern[sum % map->period]);
+    }
+
+    // Each tile is a class of its own.
+    for (unsigned i = 0; i < map->grid.rank; i++)
+        sum += (uint64_t)class[i] * map->number_step[i];
+    return labelled(map, map->kind == HDI_OWNER_RANGE ? range_of(map, sum)
+                                                      : map->owner[sum]);
+}
+
+uint32_t hdi_map_box_owner(const struct hd_map *map, uint64_t box)
+{
+    return labelled(map, map->owner[box]);
+}
+
+static uint32_t tile_owner(const struct hd_map *map, const int64_t *tile)
+{
+    int64_t class[HD_MAX_RANK];
+
+    for (unsigned i = 0; i < map->grid.rank; i++)
+        class[i] = hdi_axis_class(&map->axis[i], tile[i]);
+    return hdi_map_class_owner(map, class);
+}
+
+static void tile_of_number(const struct hd_map *map, uint64_t number,
+                           int64_t *tile)
+{
+    for (unsigned k = 0; k < map->grid.rank; k++) {
+        unsigned axis = map->order[k];
+
+        tile[axis] = (int64_t)(number / map->number_step[axis]);
+        number %= map->number_step[axis];
+    }
+}
+
+static void tile_box(const struct hd_map *map, const int64_t *tile,
+                     struct hd_grid *box)
+{
+    box->rank = map->grid.rank;
+    for (unsigned i = 0; i < map->grid.rank; i++) {
+        box->offset[i] = hdi_axis_begin(&map->axis[i], tile[i]);
+        box->extent[i] = hdi_axis_end(&map->axis[i], tile[i]) - box->offset[i];
+    }
+}
+
+struct hd_grid hdi_map_indices(const struct hd_map *map,
+                               const struct hd_grid *box)
+{
+    struct hd_grid grid = {.rank = box->rank};
+
+    for (unsigned i = 0; i < box->rank; i++) {
+        grid.offset[i] = map->grid.offset[i] + box->offset[i] * map->stride[i];
+        grid.extent[i] = (box->extent[i] - 1) * map->stride[i] + 1;
+    }
+    return grid;
+}
+
+void hdi_map_segment_box(const struct hd_map *map, uint64_t id,
+                         struct hd_grid *box)
+{
+    int64_t tile[HD_MAX_RANK] = {0};
+
+    if (map->kind == HDI_OWNER_BOXES) {
+        *box = map->boxes[id];
+        return;
+    }
+    tile_of_number(map, id, tile);
+    tile_box(map, tile, box);
+}
+
+uint32_t hdi_map_segment_owner(const struct hd_map *map, uint64_t id)
+{
+    int64_t tile[HD_MAX_RANK] = {0};
+
+    if (map->kind == HDI_OWNER_BOXES)
+        return hdi_map_box_owner(map, id);
+    tile_of_number(map, id, tile);
+    return tile_owner(map, tile);
+}
+
+bool hd_map_segment(const struct hd_map *map, uint64_t id,
+                    struct hd_segment *segment)
+{
+    struct hd_grid box = {0};
+
+    if (id >= map->count)
+        return false;
+    uint32_t node = hdi_map_segment_owner(map, id);
+    if (node == HD_NO_NODE)
+        return false;
+    hdi_map_segment_box(map, id, &box);
+    *segment = (struct hd_segment){id, node, hdi_map_indices(map, &box)};
+    return true;
+}
+
+bool hdi_map_ordinals(const struct hd_map *map, const int64_t *index,
+                      int64_t *ordinals)
+{
+    if (!hd_grid_contains(&map->grid, index))
+        return false;
+    for (unsigned i = 0; i < map->grid.rank; i++) {
+        int64_t at = index[i] - map->grid.offset[i];
+
+        if (at % map->stride[i] != 0)
+            return false;
+        ordinals[i] = at / map->stride[i];
+    }
+    for (unsigned s = 0; s < map->shape_count; s++) {
+        hdi_wide sum = 0;
+
+        for (unsigned i = 0; i < map->grid.rank; i++)
+            sum += (hdi_wide)map->shape[s].factor[i] * index[i];
+        if (sum > map->shape[s].most)
+            return false;
+    }
+    return true;
+}
+
+bool hdi_map_spot(const struct hd_map *map, const int64_t *ordinals,
+                  struct hdi_spot *spot)
+{
+    unsigned rank = map->grid.rank;
+
+    if (map->kind == HDI_OWNER_BOXES) {
+        uint32_t box = hdi_boxes_find(map->tree, ordinals);
+
+        if (box == HDI_NO_BOX)
+            return false;
+        spot->node = labelled(map, map->owner[box]);
+        spot->segment = spot->piece.box = box;
+        spot->box = map->boxes[box];
+        for (unsigned i = 0; i < rank; i++)
+            spot->at[i] = ordinals[i] - spot->box.offset[i];
+        return true;
+    }
+
+    int64_t tile[HD_MAX_RANK] = {0};
+
+    spot->segment = 0;
+    for (unsigned i = 0; i < rank; i++) {
+        const struct hdi_axis *axis = &map->axis[i];
+
+        tile[i] = hdi_axis_find(axis, ordinals[i]);
+        spot->segment += (uint64_t)tile[i] * map->number_step[i];
+        spot->piece.class[i] = hdi_axis_class(axis, tile[i]);
+        spot->at[i] = hdi_axis_place(axis, tile[i]) + ordinals[i] -
+                      hdi_axis_begin(axis, tile[i]);
+    }
+    tile_box(map, tile, &spot->box);
+    spot->node = hdi_map_class_owner(map, spot->piece.class);
+    return spot->node != HD_NO_NODE;
+}
+
+bool hd_map_find(const struct hd_map *map, const int64_t *index,
+                 struct hd_segment *segment)
+{
+    int64_t ordinals[HD_MAX_RANK];
+    struct hdi_spot spot;
+
+    if (!hdi_map_ordinals(map, index, ordinals) ||
+        !hdi_map_spot(map, ordinals, &spot))
+        return false;
+    *segment = (struct hd_segment){spot.segment, spot.node,
+                                   hdi_map_indices(map, &spot.box)};
+    return true;
+}
+
+uint32_t hd_map_node(const struct hd_map *map, const int64_t *index)
+{
+    int64_t ordinals[HD_MAX_RANK];
+    struct hdi_spot spot;
+
+    return hdi_map_ordinals(map, index, ordinals) &&
+                   hdi_map_spot(map, ordinals, &spot)
+               ? spot.node
+               : HD_NO_NODE;
+}
+
+void hdi_map_block_of(const struct hd_map *map, const int64_t *ordinals,
+                      const int64_t *block, struct hd_grid *box)
+{
+    for (unsigned i = 0; i < map->grid.rank; i++) {
+        int64_t begin = (ordinals[i] - box->offset[i]) / block[i] * block[i];
+        int64_t rest = box->extent[i] - begin;
+
+        box->offset[i] += begin;
+        box->extent[i] = rest < block[i] ? rest : block[i];
+    }
+}
+
+static bool find_block(const struct hd_map *map, const int64_t *index,
+                       const int64_t *block, struct hd_grid *found)
+{
+    int64_t ordinals[HD_MAX_RANK];
+    struct hdi_spot spot;
+
+    if (!hdi_map_ordinals(map, index, ordinals) ||
+        !hdi_map_spot(map, ordinals, &spot))
+        return false;
+    hdi_map_block_of(map, ordinals, block, &spot.box);
+    *found = hdi_map_indices(map, &spot.box);
+    return true;
+}
+
+bool hd_map_memory_block(const struct hd_map *map, const int64_t *index,
+                         struct hd_grid *block)
+{
+    return find_block(map, index, map->memory, block);
+}
+
+bool hd_map_task_block(const struct hd_map *map, const int64_t *index,
+                       struct hd_grid *block)
+{
+    // Task blocks count from the corner of their memory block, which is a
+    // multiple of them from the segment's corner.
+    return find_block(map, index, map->task, block);
+}
+
+int64_t hdi_map_piece_extent(const struct hd_map *map,
+                             const struct hdi_piece *piece, unsigned axis)
+{
+    return map->kind == HDI_OWNER_BOXES
+               ? map->boxes[piece->box].extent[axis]
+               : hdi_axis_class_size(&map->axis[axis], piece->class[axis]);
+}
+
+// The classes of a CYCLIC map from `axis` on whose sum gives the node.
+static bool cyclic_pieces(const struct hd_map *map, uint32_t node,
+                          unsigned axis, uint64_t sum, struct hdi_piece *piece,
+                          bool (*visit)(void *, const struct hdi_piece *),
+                          void *data)
+{
+    if (axis == map->grid.rank)
+        return map->pattern[sum % map->period] != node || visit(data, piece);
+    for (int64_t c = 0; c < map->axis[axis].classes; c++) {
+        piece->class[axis] = c;
+        if (!cyclic_pieces(map, node, axis + 1,
+                           sum + (uint64_t)c * map->step[axis], piece, visit,
+                           data))
+            return false;
+    }
+    return true;
+}
+
+static bool tile_piece(const struct hd_map *map, uint64_t number,
+                       bool (*visit)(void *, const struct hdi_piece *),
+                       void *data)
+{
+    struct hdi_piece piece = {.box = number};
+
+    if (map->kind != HDI_OWNER_BOXES)
+        tile_of_number(map, number, piece.class);
+    return visit(data, &piece);
+}
+
+bool hdi_map_pieces(const struct hd_map *map, uint32_t node,
+                    bool (*visit)(void *data, const struct hdi_piece *piece),
+                    void *data)
+{
+    struct hdi_piece piece = {0};
+
+    node = unlabelled(map, node);
+    switch (map->kind) {
+    case HDI_OWNER_MESH:
+        for (unsigned i = 0; i < map->grid.rank; i++) {
+            piece.class[i] = node / map->step[i] % map->axis[i].classes;
+            if (hdi_axis_class_size(&map->axis[i], piece.class[i]) == 0)
+                return true;
+        }
+        return visit(data, &piece);
+    case HDI_OWNER_CYCLIC:
+        return cyclic_pieces(map, node, 0, 0, &piece, visit, data);
+    case HDI_OWNER_RANGE:
+        for (uint64_t n = map->starts[node]; n < map->starts[node + 1]; n++)
+            if (!tile_piece(map, n, visit, data))
+                return false;
+        return true;
+    case HDI_OWNER_TABLE:
+    case HDI_OWNER_BOXES:
+        break;
+    }
+    for (uint64_t i = map->first[node]; i < map->first[node + 1]; i++)
+        if (!tile_piece(map, map->numbers[i], visit, data))
+            return false;
+    return true;
+}
+
+struct sizing {
+    const struct hd_map *map;
+    int64_t size;
+};
+
+static bool add_size(void *data, const struct hdi_piece *piece)
+{
+    struct sizing *s = data;
+    int64_t size = 1;
+
+    for (unsigned i = 0; i < s->map->grid.rank; i++)
+        size *= hdi_map_piece_extent(s->map, piece, i);
+    s->size += size;
+    return true;
+}
+
+int64_t hd_map_size(const struct hd_map *map, uint32_t node)
+{
+    struct sizing s = {map, 0};
+
+    if (node < map->nodes)
+        hdi_map_pieces(map, node, add_size, &s);
+    return s.size;
+}
+
+static bool tables_equal(const void *a, const void *b, size_t size)
+{
+    return (!a && !b) || (a && b && memcmp(a, b, size) == 0);
+}
+
+static bool grids_equal(const struct hd_grid *a, const struct hd_grid *b)
+{
+    for (unsigned i = 0; a->rank == b->rank && i < a->rank; i++)
+        if (a->extent[i] != b->extent[i] || a->offset[i] != b->offset[i])
+            return false;
+    return a->rank == b->rank;
+}
+
+bool hd_map_equal(const struct hd_map *a, const struct hd_map *b)
+{
+    if (a == b)
+        return true;
+    if (!grids_equal(&a->grid, &b->grid) ||
+        memcmp(a->stride, b->stride, sizeof(a->stride)) != 0 ||
+        memcmp(a->memory, b->memory, sizeof(a->memory)) != 0 ||
+        memcmp(a->task, b->task, sizeof(a->task)) != 0 ||
+        a->nodes != b->nodes || a->kind != b->kind || a->count != b->count ||
+        a->period != b->period || a->shape_count != b->shape_count ||
+        memcmp(a->order, b->order, sizeof(a->order)) != 0 ||
+        memcmp(a->step, b->step, sizeof(a->step)) != 0)
+        return false;
+    if (!tables_equal(a->label, b->label, a->nodes * sizeof(*a->label)) ||
+        !tables_equal(a->pattern, b->pattern,
+                      a->period * sizeof(*a->pattern)) ||
+        !tables_equal(a->starts, b->starts,
+                      (a->nodes + 1) * sizeof(*a->starts)) ||
+        !tables_equal(a->owner, b->owner, a->count * sizeof(*a->owner)) ||
+        !tables_equal(a->shape, b->shape, a->shape_count * sizeof(*a->shape)))
+        return false;
+    for (uint64_t i = 0; a->boxes && i < a->count; i++)
+        if (!grids_equal(&a->boxes[i], &b->boxes[i]))
+            return false;
+    for (unsigned i = 0; i < a->grid.rank; i++)
+        if (!hdi_axis_equal(&a->axis[i], &b->axis[i]))
+            return false;
+    return true;
+}

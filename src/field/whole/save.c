@@ -1,0 +1,326 @@
+// Fields in files: one NumPy array, of which each process writes or reads what
+// its nodes own, run by run. The format is NumPy's, version 1.0
+// (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html).
+//
+// The checksum is a sum over elements of a hash of place and value, so it is
+// the same for all layouts and added up over the processes.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "field/cluster/field.h"
+#include "field/cluster/window.h"
+
+enum {
+    HEAD = 256 // of a file [bytes]
+};
+
+struct work {
+    struct hd_field *field;
+    const char *path;
+    int file;
+    bool writes;
+    int64_t step[HD_MAX_RANK]; // of the array in the file [elements]
+    uint64_t sum;
+    struct hd_error *error;
+};
+
+// Head ------------------------------------------------------------------------
+
+static hd_status check(const struct hd_field *field, const char *path,
+                       const char *dtype, char *head, struct hd_error *error)
+{
+    const struct hd_grid *grid = &field->map->grid;
+    char shape[200];
+    unsigned at = 0;
+    char *end = NULL;
+    uint64_t part = dtype && strlen(dtype) > 2 && strlen(dtype) < 12
+                        ? strtoull(dtype + 2, &end, 10)
+                        : 0;
+    int64_t owned = 0;
+
+    if (!path || !part || *end || strpbrk(dtype, "'\\\n") ||
+        field->element % part != 0)
+        return hdi_fail(error, HD_EINVAL,
+                        "a field of elements of %llu bytes cannot be kept as "
+                        "'%s': give a path and a type of NumPy such as <f4",
+                        (unsigned long long)field->element, dtype ? dtype : "");
+    for (unsigned i = 0; i < grid->rank; i++)
+        if (field->map->stride[i] != 1)
+            return hdi_fail(error, HD_EINVAL,
+                            "a field with a stride cannot be kept in a file");
+    for (uint32_t n = 0; n < field->map->nodes; n++)
+        owned += hd_map_size(field->map, n);
+    if (owned != hd_grid_size(grid))
+        return hdi_fail(error, HD_EINVAL,
+                        "a field of which nobody owns some elements cannot be "
+                        "kept in a file");
+    for (unsigned i = 0; i < grid->rank; i++)
+        at += (unsigned)snprintf(shape + at, sizeof(shape) - at, "%lld, ",
+                                 (long long)grid->extent[i]);
+    if (field->element != part)
+        snprintf(shape + at, sizeof(shape) - at, "%llu, ",
+                 (unsigned long long)(field->element / part));
+    memset(head, ' ', HEAD);
+    memcpy(head, "\x93NUMPY\x01\x00", 8);
+    head[8] = (char)((HEAD - 10) & 0xff);
+    head[9] = (char)((HEAD - 10) >> 8);
+    at = (unsigned)snprintf(
+        head + 10, HEAD - 10,
+        "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", dtype,
+        shape);
+    head[10 + at] = ' ';
+    head[HEAD - 1] = '\n';
+    return HD_OK;
+}
+
+static hd_status fail(const struct work *w, const char *what, int why)
+{
+    return hdi_fail(w->error, why == ENOENT ? HD_ENOENT : HD_EIO,
+                    "cannot %s %s: %s", what, w->path, strerror(why));
+}
+
+// Process 0 makes the file, of its whole size, so that a disk that is too small
+// is found before the rest is written.
+static hd_status make(struct work *w, const char *head, uint64_t size)
+{
+    w->file = open(w->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (w->file < 0)
+        return fail(w, "create", errno);
+    ssize_t wrote = write(w->file, head, HEAD);
+    if (wrote != HEAD)
+        return fail(w, "write", wrote < 0 ? errno : ENOSPC);
+    int why = posix_fallocate(w->file, 0, (off_t)size);
+    return why ? fail(w, "write", why) : HD_OK;
+}
+
+static hd_status look(struct work *w, const char *head, uint64_t size)
+{
+    char is[HEAD];
+    struct stat state;
+
+    w->file = open(w->path, O_RDONLY | O_CLOEXEC);
+    if (w->file < 0)
+        return fail(w, "open", errno);
+    if (fstat(w->file, &state) != 0)
+        return fail(w, "read", errno);
+    if (state.st_size < HEAD || pread(w->file, is, HEAD, 0) != HEAD ||
+        memcmp(is, head, HEAD) != 0)
+        return hdi_fail(w->error, HD_EIO,
+                        "%s holds another array than the field: %.*s", w->path,
+                        HEAD - 10, head + 10);
+    if ((uint64_t)state.st_size != size)
+        return hdi_fail(w->error, HD_EIO,
+                        "%s has %llu bytes, not %llu: it was "
+                        "cut off",
+                        w->path, (unsigned long long)state.st_size,
+                        (unsigned long long)size);
+    return HD_OK;
+}
+
+// Elements --------------------------------------------------------------------
+
+static uint64_t stir(uint64_t x)
+{
+    // The last steps of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+static uint64_t sum_run(const char *data, int64_t count, uint64_t element,
+                        int64_t place)
+{
+    uint64_t sum = 0;
+
+    for (int64_t i = 0; i < count; i++, data += element) {
+        uint64_t hash = (uint64_t)(place + i) * UINT64_C(0x9e3779b97f4a7c15);
+
+        for (uint64_t at = 0; at < element; at += 8) {
+            uint64_t word = 0;
+
+            memcpy(&word, data + at, element - at < 8 ? element - at : 8);
+            hash = stir(hash ^ word) + at;
+        }
+        sum += stir(hash);
+    }
+    return sum;
+}
+
+static hd_status transfer_run(struct work *w, char *data, int64_t count,
+                              int64_t place)
+{
+    uint64_t size = (uint64_t)count * w->field->element, done = 0;
+    off_t at = HEAD + (off_t)((uint64_t)place * w->field->element);
+
+    while (done < size) {
+        ssize_t now =
+            w->writes
+                ? pwrite(w->file, data + done, size - done, at + (off_t)done)
+                : pread(w->file, data + done, size - done, at + (off_t)done);
+        if (now < 0 && errno == EINTR)
+            continue;
+        if (now <= 0)
+            return fail(w, w->writes ? "write" : "read", now < 0 ? errno : EIO);
+        done += (uint64_t)now;
+    }
+    w->sum += sum_run(data, count, w->field->element, place);
+    return HD_OK;
+}
+
+// A box, axis by axis; what follows each other in memory and file is one run.
+static hd_status transfer_box(struct work *w, const struct hdi_window *window,
+                              unsigned axis, char *data, int64_t place)
+{
+    const struct hd_grid *box = &window->box;
+    int64_t run = 1;
+    bool joined = true;
+
+    for (unsigned i = box->rank; joined && i-- > axis;) {
+        joined = window->step[i] == run && w->step[i] == run;
+        run *= box->extent[i];
+    }
+    if (joined)
+        return transfer_run(w, data, run, place);
+    for (int64_t k = 0; k < box->extent[axis]; k++)
+        HDI_TRY(transfer_box(w, window, axis + 1,
+                             data + k * window->step[axis] *
+                                        (int64_t)w->field->element,
+                             place + k * w->step[axis]));
+    return HD_OK;
+}
+
+static hd_status transfer_all(struct work *w)
+{
+    struct hd_field *field = w->field;
+
+    for (uint64_t s = 0; s < hd_map_segments(field->map); s++) {
+        struct hd_segment segment;
+        struct hdi_window window;
+        int64_t place = 0;
+
+        if (!hd_map_segment(field->map, s, &segment) ||
+            !hd_cluster_has(field->cluster, segment.node))
+            continue;
+        hdi_map_segment_box(field->map, s, &window.box);
+        if (!hdi_window_of_segment(field, window.box.offset, &window))
+            return hdi_fail(w->error, HD_ENOMEM, "no memory for a window");
+        for (unsigned i = 0; i < window.box.rank; i++)
+            place += window.box.offset[i] * w->step[i];
+        HDI_TRY(transfer_box(w, &window, 0, window.data, place));
+    }
+    return HD_OK;
+}
+
+static hd_status add_sums(struct work *w, uint64_t *sum)
+{
+    struct hd_cluster *cluster = w->field->cluster;
+    uint64_t *all = calloc(cluster->net->count, sizeof(*all));
+    hd_status status = hdi_cluster_agree(
+        cluster, "sums of a file", 0,
+        all ? HD_OK : hdi_fail(w->error, HD_ENOMEM, "no memory for a checksum"),
+        w->error);
+
+    if (status == HD_OK)
+        status = hdi_cluster_gather(cluster, &w->sum, sizeof(w->sum),
+                                    (char *)all, w->error);
+    *sum = 0;
+    for (uint32_t p = 0; status == HD_OK && p < cluster->net->count; p++)
+        *sum += all[p];
+    free(all);
+    return status;
+}
+
+static uint64_t begin(struct work *w)
+{
+    const struct hd_grid *grid = &w->field->map->grid;
+    int64_t size = 1;
+
+    for (unsigned i = grid->rank; i-- > 0;) {
+        w->step[i] = size;
+        size *= grid->extent[i];
+    }
+    return HEAD + (uint64_t)size * w->field->element;
+}
+
+static hd_status finish(struct work *w, hd_status status)
+{
+    if (w->file >= 0 && w->writes && status == HD_OK && fdatasync(w->file) != 0)
+        status = fail(w, "write", errno);
+    if (w->file >= 0 && close(w->file) != 0 && status == HD_OK)
+        status = fail(w, "write", errno);
+    w->file = -1;
+    return status;
+}
+
+hd_status hd_field_save(struct hd_field *field, const char *path,
+                        const char *dtype, uint64_t *sum,
+                        struct hd_error *error)
+{
+    struct hd_cluster *cluster = field->cluster;
+    struct work w = {.field = field,
+                     .path = path,
+                     .file = -1,
+                     .writes = true,
+                     .error = error};
+    uint64_t size = begin(&w);
+    char head[HEAD];
+    bool first = cluster->net->node == 0;
+
+    hd_status status = check(field, path, dtype, head, error);
+    if (status == HD_OK && first)
+        status = make(&w, head, size);
+    struct stat state;
+    bool made = w.file >= 0 && fstat(w.file, &state) == 0 &&
+                S_ISREG(state.st_mode); // a device stays
+    status = hdi_cluster_agree(cluster, "hd_field_save()", field->number,
+                               status, error);
+    if (status == HD_OK) {
+        if (!first)
+            w.file = open(path, O_WRONLY | O_CLOEXEC);
+        status = w.file < 0 ? fail(&w, "open", errno) : transfer_all(&w);
+        status = finish(&w, status);
+        status = hdi_cluster_agree(cluster, "hd_field_save(): end", 0, status,
+                                   error);
+    }
+    finish(&w, HD_EIO);
+    if (status == HD_OK)
+        status = add_sums(&w, sum);
+    if (status != HD_OK && made)
+        unlink(path);
+    return status;
+}
+
+hd_status hd_field_load(struct hd_field *field, const char *path,
+                        const char *dtype, const uint64_t *sum,
+                        struct hd_error *error)
+{
+    struct hd_cluster *cluster = field->cluster;
+    struct work w = {.field = field, .path = path, .file = -1, .error = error};
+    uint64_t size = begin(&w), is;
+    char head[HEAD];
+
+    hd_status status = check(field, path, dtype, head, error);
+    if (status == HD_OK)
+        status = look(&w, head, size);
+    status = hdi_cluster_agree(cluster, "hd_field_load()", field->number,
+                               status, error);
+    if (status == HD_OK) {
+        field->version++;
+        status = hdi_cluster_agree(cluster, "hd_field_load(): end", 0,
+                                   transfer_all(&w), error);
+    }
+    finish(&w, HD_EIO);
+    if (status == HD_OK)
+        status = add_sums(&w, &is);
+    if (status == HD_OK && sum && is != *sum)
+        status =
+            hdi_fail(error, HD_EIO,
+                     "%s is damaged: its checksum is %016llx, not %016llx",
+                     path, (unsigned long long)is, (unsigned long long)*sum);
+    return status;
+}

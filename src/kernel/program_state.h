@@ -1,0 +1,47 @@
+// What a program is made of: for create.c, which makes it, and description.c,
+// which tells of it.
+#ifndef HDI_KERNEL_PROGRAM_STATE_H
+#define HDI_KERNEL_PROGRAM_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/text.h"
+#include "kernel/build.h"
+#include "kernel/program.h"
+
+// A part that is compiled.
+struct kept {
+    struct hdi_text path, data, options;
+    bool is_text;
+};
+
+struct hd_program {
+    _Atomic uint32_t held;    // how often it is to be destroyed before it is
+    struct hdi_build *builds; // of the same text, for different processors
+    uint32_t build_count;
+    const struct hdi_build *build; // the one that kernels are of
+    bool runs;                     // here, that is
+    struct hdi_code **codes;       // of it and of those it has joined
+    uint32_t code_count;
+    const struct hdi_backend *backend;
+    struct hd_kernel *kernels;
+    uint32_t kernel_count;
+    struct hdi_kernel_arg *args; // of all kernels
+    struct hdi_learned *learned; // one per kernel
+    bool was_cached;
+    struct hdi_program_context context;
+    // What it was made of, but for finished binaries.
+    struct kept *kept;
+    size_t kept_count;
+    struct hdi_text options; // of all
+    bool shows;              // -g: its binary has `checked` in it
+    pthread_mutex_t lock;    // of the rest
+    bool tried;
+    struct hd_program *others;  // the same for other devices, in a list
+    struct hd_program *checked; // the same built for checking, or NULL
+    struct hd_program *carried; // what its finished binaries have of it, or
+                                // NULL
+};
+
+#endif

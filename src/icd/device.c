@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "icd/icd.h"
 #include "icd/info.h"
+#include "icd/partition.h"
 #include "icd/platform.h"
 #include "kernel/opencl.h"
 #include "kernel/spirv.h"
@@ -145,6 +146,12 @@ static const struct hdi_machine *machine(void)
 {
     pthread_once(&looked, look);
     return &here.machine;
+}
+
+const struct hdi_topology *hdi_cl_topology(unsigned *cores)
+{
+    *cores = machine()->cores;
+    return here.topology;
 }
 
 uint64_t hdi_cl_device_memory(void)
@@ -337,39 +344,6 @@ static cl_int give_extensions(size_t size, void *value, size_t *size_ret)
     return hdi_cl_give_text(text, size, value, size_ret);
 }
 
-// The cores of a device, as indices into the topology, in its order.
-static unsigned cores_of(const struct _cl_device_id *device, unsigned *list)
-{
-    unsigned count = 0;
-
-    for (unsigned i = 0; here.topology && i < here.machine.cores; i++)
-        if (!device->cores ||
-            CPU_ISSET(hdi_topology_core(here.topology, i)->os_index,
-                      device->cores))
-            list[count++] = i;
-    return count;
-}
-
-// By what the device's cores are apart.
-static cl_device_affinity_domain domains_of(const struct _cl_device_id *device)
-{
-    cl_device_affinity_domain domains = 0;
-    unsigned *cores = calloc(machine()->cores, sizeof(*cores));
-    unsigned count = cores ? cores_of(device, cores) : 0;
-
-    for (unsigned i = 1; i < count; i++) {
-        const struct hdi_core *a =
-            hdi_topology_core(here.topology, cores[i - 1]);
-        const struct hdi_core *b = hdi_topology_core(here.topology, cores[i]);
-        domains |= a->node != b->node ? CL_DEVICE_AFFINITY_DOMAIN_NUMA : 0;
-        domains |= a->cache_group != b->cache_group
-                       ? CL_DEVICE_AFFINITY_DOMAIN_L3_CACHE
-                       : 0;
-    }
-    free(cores);
-    return domains ? domains | CL_DEVICE_AFFINITY_DOMAIN_NEXT_PARTITIONABLE : 0;
-}
-
 static cl_int give_partitions(const struct _cl_device_id *device, size_t size,
                               void *value, size_t *size_ret)
 {
@@ -380,7 +354,8 @@ static cl_int give_partitions(const struct _cl_device_id *device, size_t size,
 
     if (units_of(device) < 2)
         return hdi_cl_give(none, sizeof(none), size, value, size_ret);
-    size_t bytes = sizeof(ways) - (domains_of(device) ? 0 : sizeof(*ways));
+    size_t bytes =
+        sizeof(ways) - (hdi_cl_device_domains(device) ? 0 : sizeof(*ways));
     return hdi_cl_give(ways, bytes, size, value, size_ret);
 }
 
@@ -637,7 +612,7 @@ static cl_int get_relations(const struct _cl_device_id *device,
         HDI_CL_IS(CL_DEVICE_PARTITION_MAX_SUB_DEVICES, cl_uint,
                   units_of(device) > 1 ? units_of(device) : 0)
         HDI_CL_IS(CL_DEVICE_PARTITION_AFFINITY_DOMAIN,
-                  cl_device_affinity_domain, domains_of(device))
+                  cl_device_affinity_domain, hdi_cl_device_domains(device))
         HDI_CL_IS(CL_DEVICE_REFERENCE_COUNT, cl_uint,
                   device->parent ? hdi_cl_object_references(device) : 1)
         HDI_CL_BYTES(CL_DEVICE_PARTITION_TYPE, device->partition,
@@ -715,151 +690,6 @@ CL_API_ENTRY cl_int CL_API_CALL clReleaseDevice(cl_device_id device)
         return CL_INVALID_DEVICE;
     return !device->parent || hdi_cl_object_release(device) ? CL_SUCCESS
                                                             : CL_INVALID_DEVICE;
-}
-
-// Parts of the machine --------------------------------------------------------
-
-static struct _cl_device_id *part_of(struct _cl_device_id *parent,
-                                     const unsigned *cores, unsigned count,
-                                     const cl_device_partition_property *how,
-                                     unsigned how_size)
-{
-    struct _cl_device_id *device = hdi_cl_object_create(HDI_CL_DEVICE);
-    if (!device)
-        return NULL;
-    pthread_mutex_init(&device->lock, NULL);
-    device->parent = parent;
-    hdi_cl_hold(parent);
-    device->cores = calloc(1, sizeof(*device->cores));
-    device->units = count;
-    device->partition_size = how_size;
-    memcpy(device->partition, how, how_size * sizeof(*how));
-    for (unsigned i = 0; device->cores && i < count; i++)
-        CPU_SET(hdi_topology_core(here.topology, cores[i])->os_index,
-                device->cores);
-    if (!device->cores) {
-        hdi_cl_object_release(device);
-        return NULL;
-    }
-    return device;
-}
-
-// How many cores each part has; their number, 0: it cannot be.
-static unsigned count_parts(const struct _cl_device_id *device,
-                            const cl_device_partition_property *how,
-                            const unsigned *cores, unsigned count,
-                            unsigned *sizes, cl_int *error)
-{
-    unsigned parts = 0, sum = 0;
-
-    *error = CL_INVALID_VALUE;
-    if (how[0] == CL_DEVICE_PARTITION_EQUALLY) {
-        if (how[1] <= 0 || how[2] != 0)
-            return 0;
-        *error = CL_DEVICE_PARTITION_FAILED;
-        for (; sum + (unsigned)how[1] <= count && how[1] <= count;
-             sum += (unsigned)how[1])
-            sizes[parts++] = (unsigned)how[1];
-        return parts;
-    }
-    if (how[0] == CL_DEVICE_PARTITION_BY_COUNTS) {
-        *error = CL_INVALID_DEVICE_PARTITION_COUNT;
-        for (unsigned i = 1; how[i] != CL_DEVICE_PARTITION_BY_COUNTS_LIST_END;
-             i++) {
-            if (how[i] <= 0 || how[i] > count || parts >= count ||
-                sum + (unsigned)how[i] > count)
-                return 0;
-            sizes[parts++] = (unsigned)how[i];
-            sum += (unsigned)how[i];
-        }
-        return parts;
-    }
-    if (how[0] != CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN || how[2] != 0)
-        return 0;
-    const cl_device_affinity_domain known =
-        CL_DEVICE_AFFINITY_DOMAIN_NUMA | CL_DEVICE_AFFINITY_DOMAIN_L4_CACHE |
-        CL_DEVICE_AFFINITY_DOMAIN_L3_CACHE |
-        CL_DEVICE_AFFINITY_DOMAIN_L2_CACHE |
-        CL_DEVICE_AFFINITY_DOMAIN_L1_CACHE |
-        CL_DEVICE_AFFINITY_DOMAIN_NEXT_PARTITIONABLE;
-    cl_device_affinity_domain way = (cl_device_affinity_domain)how[1];
-    if ((way & ~known) || way == 0 || (way & (way - 1)))
-        return 0;
-    *error = CL_DEVICE_PARTITION_FAILED;
-    if (!(domains_of(device) & way))
-        return 0;
-    bool by_node = way == CL_DEVICE_AFFINITY_DOMAIN_NUMA ||
-                   (way == CL_DEVICE_AFFINITY_DOMAIN_NEXT_PARTITIONABLE &&
-                    (domains_of(device) & CL_DEVICE_AFFINITY_DOMAIN_NUMA));
-    // Neighbours in the topology's order share what there is to share.
-    for (unsigned i = 0; i < count; i++) {
-        const struct hdi_core *core =
-            hdi_topology_core(here.topology, cores[i]);
-        const struct hdi_core *last =
-            i > 0 ? hdi_topology_core(here.topology, cores[i - 1]) : NULL;
-        bool same = last && (by_node ? last->node == core->node
-                                     : last->cache_group == core->cache_group);
-        if (same)
-            sizes[parts - 1]++;
-        else
-            sizes[parts++] = 1;
-    }
-    return parts;
-}
-
-CL_API_ENTRY cl_int CL_API_CALL
-clCreateSubDevices(cl_device_id device, const cl_device_partition_property *how,
-                   cl_uint room, cl_device_id *parts, cl_uint *count_ret)
-{
-    if (!hdi_cl_is(HDI_CL_DEVICE, device))
-        return CL_INVALID_DEVICE;
-    if (!how || !how[0] || (!parts && !count_ret) || (parts && room == 0))
-        return CL_INVALID_VALUE;
-
-    unsigned most = machine()->cores, how_size = 2;
-    unsigned *cores = calloc(most, sizeof(*cores));
-    unsigned *sizes = calloc(most + 1, sizeof(*sizes));
-    cl_int error = CL_OUT_OF_HOST_MEMORY;
-    if (!cores || !sizes)
-        goto out;
-    unsigned count = cores_of(device, cores);
-    unsigned number = count_parts(device, how, cores, count, sizes, &error);
-    if (number == 0)
-        goto out;
-    error = CL_INVALID_VALUE;
-    if (parts && room < number)
-        goto out;
-    const cl_device_partition_property last =
-        how[0] == CL_DEVICE_PARTITION_BY_COUNTS
-            ? CL_DEVICE_PARTITION_BY_COUNTS_LIST_END
-            : 0;
-    while (how[how_size - 1] != last && how_size < 19)
-        how_size++;
-    how_size += how[0] == CL_DEVICE_PARTITION_BY_COUNTS;
-    if (how_size > 20)
-        how_size = 20;
-    cl_device_partition_property kept[20] = {0};
-    for (unsigned i = 0;
-         i < how_size &&
-         (i == 0 || how[i - 1] != 0 || how[0] != CL_DEVICE_PARTITION_BY_COUNTS);
-         i++)
-        kept[i] = how[i];
-    error = CL_SUCCESS;
-    for (unsigned i = 0, at = 0; parts && i < number; at += sizes[i++]) {
-        parts[i] = part_of(device, cores + at, sizes[i], kept, how_size);
-        if (parts[i])
-            continue;
-        while (i > 0)
-            hdi_cl_object_release(parts[--i]);
-        error = CL_OUT_OF_HOST_MEMORY;
-        break;
-    }
-    if (error == CL_SUCCESS && count_ret)
-        *count_ret = number;
-out:
-    free(cores);
-    free(sizes);
-    return error;
 }
 
 // Clocks ----------------------------------------------------------------------

@@ -1,0 +1,15 @@
+// The cores of the machine, and of devices that are parts of it.
+#ifndef HDI_ICD_PARTITION_H
+#define HDI_ICD_PARTITION_H
+
+#include "base/topology.h"
+#include "icd/api.h"
+
+// NULL where it cannot be read; `*cores`: how many there are.
+const struct hdi_topology *hdi_cl_topology(unsigned *cores);
+
+// By what the device's cores are apart.
+cl_device_affinity_domain hdi_cl_device_domains(
+    const struct _cl_device_id *device);
+
+#endif

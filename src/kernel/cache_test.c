@@ -35,6 +35,13 @@ static void the_cache_knows_what_matters(struct try *t)
     other.options = "-D A=1";
     CHECK(!cached(t, other));
     CHECK(cached(t, other));
+    // How much is done for a kernel is part of what was compiled.
+    other.options = "-heddle-budget=30000";
+    CHECK(!cached(t, other));
+    CHECK(cached(t, other));
+    other.options = "-heddle-budget=30001";
+    CHECK(!cached(t, other));
+    CHECK(cached(t, params));
     use_cache(t, "cache");
     CHECK(cached(t, params));
 

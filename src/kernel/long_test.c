@@ -196,12 +196,204 @@ static void kernels_over_the_budget_are_built_cheaply(struct try *t)
     }
 }
 
+// Each function calls the one before twice: 2 to the power of `levels` calls
+// per work-item, of which each has a share in the result. `head` has f0,
+// `kernel` calls the last as CALL(x, y).
+static char *make_nest(int levels, const char *head, const char *kernel)
+{
+    char *text = malloc((size_t)levels * 200 + 4000), *end = text;
+
+    CHECK(text);
+    end += sprintf(end, "%s", head);
+    for (int f = 1; f <= levels; f++)
+        end += sprintf(end,
+                       "static uint f%d(uint x, uint y) {\n"
+                       "    return f%d(x ^ y, y * 3 + %d) + "
+                       "f%d(y, x * 5) * %d;\n"
+                       "}\n",
+                       f, f - 1, f, f - 1, f + 1);
+    end += sprintf(end, "#define CALL f%d\n%s", levels, kernel);
+    return text;
+}
+
+// What the text above computes, for plain numbers.
+static uint32_t nest(int level, uint32_t x, uint32_t y)
+{
+    if (level == 0)
+        return x * 2654435761u ^ y >> 3;
+    return nest(level - 1, x ^ y, y * 3 + (uint32_t)level) +
+           nest(level - 1, y, x * 5) * (uint32_t)(level + 1);
+}
+
+static const char plain_nest[] = "static uint f0(uint x, uint y) {\n"
+                                 "    return x * 2654435761u ^ y >> 3;\n"
+                                 "}\n";
+
+// Twenty levels, called by some work-items only, in a loop that some leave
+// earlier, on either side of a barrier.
+static void calls_in_calls_stay_calls(struct try *t)
+{
+    enum {
+        LEVELS = 20
+    };
+    static const char kernel[] =
+        "kernel void nest(global uint *to, local uint *t) {\n"
+        "    uint g = get_global_id(0), l = get_local_id(0), x = 0;\n"
+        "    t[l] = g;\n"
+        "    if (l % 3 == 1)\n"
+        "        for (uint i = 0; i < l / 3; i++)\n"
+        "            x += CALL(g, i);\n"
+        "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "    if (l == 5) x ^= CALL(t[l ^ 1], 7);\n"
+        "    to[g] = x;\n"
+        "}\n";
+    static const char *const options[] = {"", "-heddle-form=thread",
+                                          "-heddle-form=coroutine", "-g"};
+    static const struct try_range groups = {1, {8}, {8}, {0}};
+    uint32_t to[8], expected[8] = {0}, *pto = to;
+    char *text = make_nest(LEVELS, plain_nest, kernel);
+
+    for (uint32_t l = 1; l < 8; l += 3)
+        for (uint32_t i = 0; i < l / 3; i++)
+            expected[l] += nest(LEVELS, l, i);
+    expected[5] ^= nest(LEVELS, 4, 7);
+    for (size_t o = 0; o < sizeof(options) / sizeof(options[0]); o++) {
+        struct hd_program *p = try_build(t, text, options[o]);
+        const struct hd_kernel_info *info =
+            hd_kernel_info(hd_program_find(p, "nest"));
+        CHECK(strstr(info->explanation, "functions that stay functions"));
+        memset(to, 0, sizeof(to));
+        TRY_RUN(t, p, "nest", groups, TRY_VALUE(pto), TRY_LOCAL(sizeof(to)));
+        CHECK(memcmp(to, expected, sizeof(to)) == 0);
+        hd_program_destroy(p);
+    }
+    free(text);
+}
+
+// The same with a small budget, so that few levels are enough, for functions
+// with variables of their own, tables, private memory of others, ids and
+// barriers in them: the last three become part of the kernel.
+static void calls_that_need_the_work_item_are_inlined(struct try *t)
+{
+    enum {
+        LEVELS = 7
+    };
+    static const struct {
+        const char *head, *kernel;
+        bool kept;
+    } cases[] = {
+        {"constant uint table[4] = {3, 1, 4, 1};\n"
+         "static uint f0(uint x, uint y) {\n"
+         "    uint own[4] = {0, 0, 0, 0};\n"
+         "    for (uint i = 0; i < 9; i++)\n"
+         "        own[(x + i) % 4] += table[y % 4] * i;\n"
+         "    return own[y % 4];\n"
+         "}\n",
+         "kernel void nest(global uint *to) {\n"
+         "    uint g = get_global_id(0);\n"
+         "    to[g] = CALL(g, 2);\n"
+         "}\n",
+         true},
+        {"static uint f0(uint x, uint y) {\n"
+         "    return x * 7 + get_local_id(0) * y;\n"
+         "}\n",
+         "kernel void nest(global uint *to) {\n"
+         "    to[get_global_id(0)] = CALL(1, 2);\n"
+         "}\n",
+         false},
+        {"static uint add(uint *sum, uint x) { return *sum += x; }\n"
+         "static uint f0(uint x, uint y) {\n"
+         "    uint sum = y; add(&sum, x); return add(&sum, 5);\n"
+         "}\n",
+         "static uint both(uint *a, uint x) {\n"
+         "    *a = CALL(x, 3);\n"
+         "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+         "    return CALL(*a, 4);\n"
+         "}\n"
+         "kernel void nest(global uint *to) {\n"
+         "    uint a, x = both(&a, get_global_id(0));\n"
+         "    to[get_global_id(0)] = x ^ both(&a, x);\n"
+         "}\n",
+         true},
+    };
+    static const struct try_range groups = {1, {40}, {20}, {0}};
+    uint32_t to[2][40];
+
+    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+        char *text = make_nest(LEVELS, cases[c].head, cases[c].kernel);
+        for (int small = 0; small < 2; small++) {
+            uint32_t *pto = to[small];
+            struct hd_program *p = try_build(t, text,
+                                             small ? "-heddle-budget=200"
+                                                   : "-heddle-budget=999999");
+            const struct hd_kernel_info *info =
+                hd_kernel_info(hd_program_find(p, "nest"));
+            bool kept =
+                strstr(info->explanation, "functions that stay functions");
+            CHECK(kept == (small && cases[c].kept));
+            memset(pto, 0, sizeof(to[0]));
+            TRY_RUN(t, p, "nest", groups, TRY_VALUE(pto));
+            hd_program_destroy(p);
+        }
+        CHECK(memcmp(to[0], to[1], sizeof(to[0])) == 0);
+        free(text);
+    }
+}
+
+// As in the kernel itself, a quotient by zero is some number and nothing else.
+static void kept_calls_divide_by_zero(struct try *t)
+{
+    static const char head[] = "static uint f0(uint x, uint y) {\n"
+                               "    return x / (y & 1) + x % (y >> 31);\n"
+                               "}\n";
+    static const struct try_range groups = {1, {40}, {20}, {0}};
+    char *text = make_nest(12, head,
+                           "kernel void nest(global uint *to) {\n"
+                           "    uint g = get_global_id(0), x = CALL(g, 2);\n"
+                           "    to[g] = x == 0x9e3779b9 ? ~g : g;\n"
+                           "}\n");
+    struct hd_program *p = try_build(t, text, "");
+    const struct hd_kernel_info *info =
+        hd_kernel_info(hd_program_find(p, "nest"));
+    uint32_t to[40] = {0}, *pto = to;
+
+    CHECK(strstr(info->explanation, "functions that stay functions"));
+    TRY_RUN(t, p, "nest", groups, TRY_VALUE(pto));
+    for (uint32_t g = 0; g < 40; g++)
+        CHECK(to[g] == g);
+    hd_program_destroy(p);
+    free(text);
+}
+
+// What cannot stay calls is refused before it takes all memory.
+static void calls_without_end_are_refused(struct try *t)
+{
+    static const char head[] = "static uint f0(uint x, uint y) {\n"
+                               "    return x * 7 + get_local_id(0) * y;\n"
+                               "}\n";
+    char *text = make_nest(60, head,
+                           "kernel void nest(global uint *to) {\n"
+                           "    to[0] = CALL(1, 2);\n"
+                           "}\n");
+    const struct hd_program_params params = {.path = "nest.cl", .source = text};
+    struct hd_program *p = NULL;
+    struct hd_error error;
+
+    CHECK(hdi_program_create(&t->context, &params, &p, &error) == HD_EBUILD);
+    CHECK(strstr(error.text, "kernel 'nest' would have "));
+    CHECK(strstr(error.text, "with the functions it calls in it"));
+    free(text);
+}
+
 int main(void)
 {
     struct try t = try_open();
 
+    calls_in_calls_stay_calls(&t);
+    calls_that_need_the_work_item_are_inlined(&t);
+    kept_calls_divide_by_zero(&t);
+    calls_without_end_are_refused(&t);
     kernels_over_the_budget_are_built_cheaply(&t);
-
     many_kernels_call_each_other(&t);
     many_cases_are_many_moves(&t);
     try_close(&t);

@@ -15,6 +15,7 @@
 #include "kernel/compiler/ir/rules.h"
 #include "kernel/compiler/loops/chunk.h"
 #include "kernel/compiler/loops/workgroup.h"
+#include "kernel/compiler/prepare/calls.h"
 #include "kernel/compiler/prepare/library.h"
 #include "kernel/compiler/prepare/narrow.h"
 #include "kernel/compiler/prepare/pieces.h"
@@ -44,6 +45,21 @@ static void keep_visits(struct hdi_work *w)
 static void flatten_switches(struct hdi_work *w)
 {
     hdi_switches_flatten(w->llvm, w->module);
+}
+
+static hd_status keep_calls(struct hdi_work *w, struct hd_error *error)
+{
+    return hdi_calls_keep(w->llvm, w->kernel, w->explanation, error);
+}
+
+static bool is_asked(const struct hdi_work *w)
+{
+    return w->mode == HDI_MODE_CHECKED || w->mode == HDI_MODE_SCREENED;
+}
+
+static hd_status limit_calls(struct hdi_work *w, struct hd_error *error)
+{
+    return hdi_calls_limit(w->llvm, w->kernel, is_asked(w), w->about, error);
 }
 
 static void drop_events(struct hdi_work *w)
@@ -264,6 +280,9 @@ static const struct pass {
     CHANGE(PREPARE, "visits", ASKED, keep_visits),
     LLVM(PREPARE, "shed", PLAIN, "globaldce,function(sroa,simplifycfg)"),
     MAY_CHANGE(PREPARE, SWITCHES, PLAIN, flatten_switches),
+    // Checked and screened kernels look at all accesses, so at all functions.
+    RUN(PREPARE, "calls kept", PLAIN | DEBUG, keep_calls),
+    RUN(PREPARE, "calls limited", ALL, limit_calls),
     LLVM(PREPARE, "inline", ALL, "globaldce,always-inline,globaldce"),
     // Blocks are split, which phi nodes do not follow.
     LLVM(PREPARE, "memory", ASKED, "function(reg2mem)"),

@@ -473,18 +473,39 @@ static void write_chunk_function(struct thread *t)
     LLVMBuildRetVoid(t->builder);
 }
 
-// How much stack the function takes at most: its variables, and every value
-// once, should no register be free. Its frame begins and ends at a multiple of
-// the largest alignment.
-static uint64_t stack_bytes(const struct hdi_llvm *llvm, LLVMValueRef function)
+static uint64_t stack_bytes(const struct hdi_llvm *llvm, LLVMValueRef function,
+                            struct hdi_map *known);
+
+// What a call takes below the frame of its caller: 0 where nothing is known of
+// the callee, which is a service and runs on a stack of its own, or an
+// intrinsic.
+static uint64_t callee_bytes(const struct hdi_llvm *llvm, LLVMValueRef x,
+                             struct hdi_map *known)
 {
-    uint64_t bytes = 0, alignment = 16;
+    LLVMValueRef callee = LLVMIsACallInst(x) ? LLVMGetCalledValue(x) : NULL;
+
+    if (!callee || !LLVMIsAFunction(callee) || LLVMIsDeclaration(callee))
+        return 0;
+    size_t bytes = hdi_map_index(known, callee);
+    return bytes != SIZE_MAX ? bytes : stack_bytes(llvm, callee, known);
+}
+
+// How much stack the function takes at most: its variables, and every value
+// once, should no register be free, and what the deepest of its callees takes.
+// Its frame begins and ends at a multiple of the largest alignment.
+static uint64_t stack_bytes(const struct hdi_llvm *llvm, LLVMValueRef function,
+                            struct hdi_map *known)
+{
+    uint64_t bytes = 0, alignment = 16, below = 0;
 
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b;
          b = LLVMGetNextBasicBlock(b))
         for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
              i = LLVMGetNextInstruction(i)) {
             LLVMTypeRef type = LLVMTypeOf(i);
+            uint64_t deep = callee_bytes(llvm, i, known);
+            if (deep > below)
+                below = deep;
             if (LLVMTypeIsSized(type))
                 bytes += hdi_round_up(LLVMABISizeOfType(llvm->layout, type), 8);
             if (!LLVMIsAAllocaInst(i))
@@ -496,7 +517,9 @@ static uint64_t stack_bytes(const struct hdi_llvm *llvm, LLVMValueRef function)
             if (least > alignment)
                 alignment = least;
         }
-    return hdi_round_up(bytes, alignment) + alignment;
+    bytes = hdi_round_up(bytes, alignment) + alignment + below;
+    hdi_map_set_index(known, function, bytes);
+    return bytes;
 }
 
 void hdi_thread_measure(const struct hdi_llvm *llvm, LLVMModuleRef module)
@@ -510,8 +533,10 @@ void hdi_thread_measure(const struct hdi_llvm *llvm, LLVMModuleRef module)
         fields[i] = LLVMGetAggregateElement(value, i);
     if (!LLVMIsAFunction(fields[0]))
         return;
+    struct hdi_map known = {0};
     fields[2] = LLVMConstInt(LLVMTypeOf(fields[2]),
-                             stack_bytes(llvm, fields[0]), false);
+                             stack_bytes(llvm, fields[0], &known), false);
+    hdi_map_clear(&known);
     LLVMSetInitializer(code, LLVMConstStructInContext(llvm->context, fields,
                                                       CODE_FIELDS, false));
 }

@@ -111,6 +111,12 @@ hd_status hd_runtime_create(const struct hd_runtime_params *params,
     if (r->device_count > 1)
         hdi_runtime_remember(r);
     weigh(r);
+    // Last: whatever a worker may look for is there, its units too.
+    status = hdi_pool_start(r->pool, error);
+    if (status != HD_OK) {
+        hd_runtime_destroy(r);
+        return status;
+    }
     hdi_info("%u workers on %s", hd_pool_workers(r->pool),
              r->device->can.description);
     *runtime = r;

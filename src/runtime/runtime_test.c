@@ -2,6 +2,9 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -573,8 +576,52 @@ static void a_child_of_fork_is_told(void)
     hd_runtime_destroy(runtime);
 }
 
+// As what is told of the start says: deques and cores of workers, one region of
+// mailboxes, who has which unit, and the workers' threads at the end.
+static void nothing_works_before_all_is_there(void)
+{
+    static const char *const steps[] = {
+        "made 2 workers",       "made one region of 5 mailboxes",
+        "unit 0 is worker 0's", "unit 1 is worker 1's",
+        "unit 2 is worker 0's", "unit 3 is worker 1's",
+        "unit 4 is worker 0's", "started 2 workers"};
+    char said[65536];
+    size_t size = 0;
+    int ends[2], status;
+
+    CHECK(pipe(ends) == 0);
+    fflush(NULL);
+    pid_t child = fork(); // nothing was logged before, so the level is open
+    CHECK(child >= 0);
+    if (child == 0) {
+        alarm(60);
+        setenv("HEDDLE_LOG", "debug", 1);
+        dup2(ends[1], STDERR_FILENO);
+        const struct hd_runtime_params params = {.workers = 2, .units = 5};
+        hd_runtime_destroy(start(&params));
+        _exit(0);
+    }
+    close(ends[1]);
+    for (ssize_t got;
+         (got = read(ends[0], said + size, sizeof(said) - 1 - size)) > 0;)
+        size += (size_t)got;
+    said[size] = '\0';
+    close(ends[0]);
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    const char *at = said;
+    for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+        const char *step = strstr(at, steps[i]);
+        if (!step)
+            fprintf(stderr, "'%s' is not, or too early, in:\n%s", steps[i],
+                    said);
+        CHECK(step);
+        at = step;
+    }
+}
+
 int main(void)
 {
+    nothing_works_before_all_is_there();
     a_program_stays_in_its_runtime();
     a_child_of_fork_is_told();
     two_runtimes_live_in_one_process();

@@ -221,17 +221,18 @@ static void wake_all(struct hd_pool *pool)
     hdi_pool_call_all(pool);
 }
 
-static hd_status start_threads(struct hd_pool *pool,
-                               const struct hd_pool_params *params,
-                               struct hd_error *error)
+hd_status hdi_pool_start(struct hd_pool *pool, struct hd_error *error)
 {
+    if (pool->caller_only)
+        return HD_OK;
+
     unsigned cores = hdi_topology_machine(pool->topology)->cores;
 
     for (unsigned i = 0; i < pool->worker_count; i++) {
         char name[32]; // 15 are shown
         snprintf(name, sizeof(name), "heddle %u", i);
         hd_status status = hdi_thread_start(
-            pool->topology, params->unpinned ? UINT_MAX : i % cores, name,
+            pool->topology, pool->pinned ? i % cores : UINT_MAX, name,
             hdi_worker_main, &pool->workers[i], &pool->workers[i].thread);
         if (status == HD_OK)
             continue;
@@ -244,6 +245,8 @@ static hd_status start_threads(struct hd_pool *pool,
                         "workers or raise the limit of threads (ulimit -u)",
                         i + 1, pool->worker_count);
     }
+    pool->started = true;
+    hdi_debug("started %u workers", pool->worker_count);
     return HD_OK;
 }
 
@@ -256,18 +259,10 @@ hd_status hdi_pool_create(const struct hd_pool_params *params,
         params = &defaults;
 
     HDI_TRY(check_params(params, error));
-    struct hd_pool *p = make_pool(params, topology);
-    if (!p)
+    *pool = make_pool(params, topology);
+    if (!*pool)
         return hdi_fail(error, HD_ENOMEM, "no memory for the workers");
-
-    if (!params->caller_only) {
-        hd_status status = start_threads(p, params, error);
-        if (status != HD_OK) {
-            free_pool(p);
-            return status;
-        }
-    }
-    *pool = p;
+    hdi_debug("made %u workers", (*pool)->worker_count);
     return HD_OK;
 }
 
@@ -285,7 +280,10 @@ hd_status hd_pool_create(const struct hd_pool_params *params,
         return status;
     }
     (*pool)->own_topology = topology;
-    return HD_OK;
+    status = hdi_pool_start(*pool, error);
+    if (status != HD_OK)
+        hd_pool_destroy(*pool);
+    return status;
 }
 
 void hd_pool_destroy(struct hd_pool *pool)
@@ -301,7 +299,7 @@ void hd_pool_destroy(struct hd_pool *pool)
         while (!sit_down(pool))
             await_bell(pool, NULL);
         hdi_worker_drain(&pool->workers[0]);
-    } else {
+    } else if (pool->started) {
         atomic_store_explicit(&pool->stopping, true, memory_order_seq_cst);
         wake_all(pool);
         join_threads(pool, pool->worker_count);

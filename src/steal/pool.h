@@ -68,6 +68,7 @@ struct hd_pool {
     const struct hdi_topology *topology;
     struct hdi_topology *own_topology; // or NULL
     bool pinned;                       // worker i to core i
+    bool started;                      // its threads
     struct hd_worker *workers;         // its own, then spare threads
     _Atomic unsigned slots;            // how many of them there are
     pthread_mutex_t lock;              // who is wanted, who is lent

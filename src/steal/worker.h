@@ -6,11 +6,16 @@
 #include "heddle/task.h"
 #include "trace/trace.h"
 
-// As hd_pool_create(), on a topology that stays the caller's and lives longer
-// than the pool; params->topology is not looked at.
+// As hd_pool_create() in two steps, on a topology that stays the caller's and
+// lives longer than the pool; params->topology is not looked at. Create gives
+// workers their deques and cores, start their threads: between the two, units
+// are made and dealt to workers, so that no worker runs before it has its own.
+// A caller-only pool has nothing to start. A pool whose start failed is only
+// good for hd_pool_destroy().
 hd_status hdi_pool_create(const struct hd_pool_params *params,
                           const struct hdi_topology *topology,
                           struct hd_pool **pool, struct hd_error *error);
+hd_status hdi_pool_start(struct hd_pool *pool, struct hd_error *error);
 
 // Record steals and parks from now on: one track per worker, NULL entries and a
 // NULL array for none. The tracks must live until the pool is destroyed or

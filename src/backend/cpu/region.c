@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 
 struct hdi_mailbox_region *hdi_region_create(uint32_t portions)
@@ -19,6 +20,7 @@ struct hdi_mailbox_region *hdi_region_create(uint32_t portions)
         hdi_region_release(r);
         return NULL;
     }
+    hdi_debug("made one region of %u mailboxes", portions);
     return r;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "launch/launch.h"
 #include "launch/run/cutoff.h"
 #include "launch/run/feed.h"
@@ -111,6 +112,8 @@ static hd_status attach_all(struct hdi_launcher *launcher,
         launcher->ports[i].module = can->modules ? can->modules[i] : 0;
         launcher->ports[i].track = hdi_track_create(launcher->trace, name);
         HDI_TRY(hdi_launcher_attach(launcher, i, error));
+        hdi_debug("unit %u is worker %u's", i,
+                  i % hd_pool_workers(launcher->pool));
     }
     return HD_OK;
 }

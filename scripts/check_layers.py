@@ -9,6 +9,9 @@ on the list. A foreign header stays in the one folder that hides it. The command
 and the examples use the public headers only, but for the simulator, which is
 built on the dispatch layer, and the planners of the graph layer.
 
+ARCHITECTURE.md draws the layers: a file includes only its own layer and those on
+lines of the picture below its own, and each file the page names is there.
+
 No units, a header and the source file of its name, include each other, be it by
 way of others.
 
@@ -120,6 +123,44 @@ def complaints_outside(file):
             yield f"includes {name}; only heddle/*.h may be used here"
 
 
+PAGE = ROOT / "ARCHITECTURE.md"
+NAME_IN_PAGE = re.compile(r"`([\w./-]+\.(?:[ch]|md|def)|[\w./-]+/)`")
+
+
+def lines_of_picture(text):
+    """Of each layer that the first picture shows, the lines it stands on."""
+    picture = re.search(r"(?:^(?: {4}.*)?\n)+", text[text.index("\n    ") :], re.MULTILINE)
+    lines = {}
+    for number, line in enumerate(picture.group().split("\n")):
+        # What stands behind a gap of five spaces, after a name, explains it.
+        drawn = re.match(r".*?[a-z](?= {5}|$)", line)
+        for word in re.findall(r"[a-z]+", drawn.group() if drawn else ""):
+            lines.setdefault(word, []).append(number)
+    return lines
+
+
+def complaints_about_page(includes):
+    """`includes`: pairs of layers, the first of which includes the second."""
+    text = PAGE.read_text()
+    lines = lines_of_picture(text)
+    for layer in LAYERS:
+        if len(lines.get(layer, [])) != 1:
+            yield f"the picture shows {layer} {len(lines.get(layer, []))} times"
+    for word in sorted(lines.keys() - set(LAYERS)):
+        yield f"the picture shows {word}, which is not in src/LAYERS"
+    for upper, lower in sorted(includes):
+        if lines.get(upper, [0])[0] >= lines.get(lower, [1])[0]:
+            yield f"the picture must show {lower}, which {upper} includes, below it"
+    tops = ("src", "include", "command", "docs", "tests", "examples", "bench")
+    files = {f.relative_to(ROOT).as_posix() for t in tops for f in (ROOT / t).rglob("*")}
+    files.update(tops)
+    names = {f.rpartition("/")[2] for f in files if f.startswith("src/")}
+    for name in sorted(set(NAME_IN_PAGE.findall(text))):
+        there = name.rstrip("/")
+        if not ({there, f"src/{there}", f"include/{there}"} & files or name in names):
+            yield f"there is no {name}"
+
+
 def units_of(files):
     """Of each unit, the units that it includes."""
     units = {}
@@ -153,12 +194,24 @@ def main():
             found += [(file, text) for text in complaints_outside(file)]
     for file, text in found:
         print(f"{file.relative_to(ROOT)}: {text}")
+    includes = {
+        (file.relative_to(SRC).parts[0], name.split("/")[0])
+        for file in sources
+        for name in INCLUDE.findall(file.read_text())
+    }
+    about_page = [
+        *complaints_about_page(
+            {(a, b) for a, b in includes if a in LAYERS and b in LAYERS and a != b}
+        )
+    ]
+    for text in about_page:
+        print(f"ARCHITECTURE.md: {text}")
     units = units_of(sources)
     circle = {name for name in units if name in reachable(units, name)}
     for name in sorted(circle):
         back = sorted(n for n in units[name] & circle if name in reachable(units, n))
         print(f"src/{name}: in a cycle of includes: it includes {' '.join(back)}")
-    return bool(found or circle)
+    return bool(found or circle or about_page)
 
 
 sys.exit(main())

@@ -49,10 +49,18 @@ static struct hd_pool *pool_of(const struct _cl_command_queue *queue)
 
 // Running and ending ----------------------------------------------------------
 
-static struct _cl_event *command_of(const struct hdi_event *e)
-{
-    return *(struct _cl_event **)e->room;
-}
+// What the room of a command's record begins with; the payload may follow.
+struct command {
+    struct _cl_command_queue *queue; // held
+    const struct hdi_cl_work *work;
+    void *payload;
+    struct _cl_event *event; // held; NULL: nobody asked for one
+    cl_int result;           // the status that it will have
+};
+
+enum {
+    PAYLOAD = (sizeof(struct command) + 15) / 16 * 16 // where it begins
+};
 
 static void set_status(struct _cl_event *event, cl_int status)
 {
@@ -63,37 +71,46 @@ static void set_status(struct _cl_event *event, cl_int status)
 static bool run(struct hd_worker *worker, struct hdi_event *e,
                 struct hd_error *error)
 {
-    struct _cl_event *event = command_of(e);
+    struct command *c = e->room;
+    const struct hdi_cl_running at = {worker, c->queue, &e->cost};
 
-    (void)worker;
-    set_status(event, CL_RUNNING);
-    event->result = event->work->run ? event->work->run(event, event->payload)
-                                     : CL_COMPLETE;
-    event->ended = hdi_now();
-    atomic_store_explicit(&e->cost.last, event->ended, memory_order_relaxed);
-    if (event->result < 0)
-        hdi_fail(error, HD_ECANCELED, "OpenCL error %d", event->result);
+    if (c->event)
+        set_status(c->event, CL_RUNNING);
+    c->result = c->work->run ? c->work->run(&at, c->payload) : CL_COMPLETE;
+    // A launch has looked at the clock.
+    if (atomic_load_explicit(&e->cost.last, memory_order_relaxed) == 0)
+        atomic_store_explicit(&e->cost.last, hdi_now(), memory_order_relaxed);
+    if (c->result < 0)
+        hdi_fail(error, HD_ECANCELED, "OpenCL error %d", c->result);
     return true;
 }
 
-static void end(struct hdi_event *e)
+static void end_event(struct hdi_event *e, struct _cl_event *event,
+                      cl_int result)
 {
-    struct _cl_event *event = command_of(e);
-
     event->queued = atomic_load_explicit(&e->queued, memory_order_relaxed);
     event->submitted =
         atomic_load_explicit(&e->submitted, memory_order_relaxed);
     event->started = atomic_load_explicit(&e->started, memory_order_relaxed);
-    if (event->work->end && event->payload)
-        event->work->end(event->payload);
-    event->payload = NULL;
-    atomic_fetch_add_explicit(&done, 1, memory_order_release);
+    event->ended = atomic_load_explicit(&e->cost.last, memory_order_relaxed);
     // Of one that ended well nobody needs the record.
-    if (event->result == CL_COMPLETE)
+    if (result == CL_COMPLETE)
         hd_event_release(e->pool, event->handle);
-    event->holds = event->result != CL_COMPLETE;
-    set_status(event, event->result);
+    event->holds = result != CL_COMPLETE;
+    set_status(event, result);
     hdi_cl_drop(event);
+}
+
+static void end(struct hdi_event *e)
+{
+    const struct command *c = e->room;
+
+    if (c->work->end && c->payload)
+        c->work->end(c->payload);
+    atomic_fetch_add_explicit(&done, 1, memory_order_release);
+    if (c->event)
+        end_event(e, c->event, c->result);
+    hdi_cl_drop(c->queue);
 }
 
 static const struct hdi_event_kind commands = {.run = run, .drop = end};
@@ -272,20 +289,24 @@ static bool start(struct _cl_command_queue *queue, struct _cl_event *event,
                   struct hdi_event *record, cl_uint wait_count,
                   const cl_event *wait_list)
 {
-    bool all = waits_for_all(queue, event->work, wait_count);
+    const struct command *c = record->room;
+    bool all = waits_for_all(queue, c->work, wait_count);
     unsigned most = wait_count + 2 + (all ? queue->open_count : 0), n = 0;
     hd_event few[FEW], few_held[FEW];
     hd_event *after = most <= FEW ? few : malloc(most * sizeof(*after));
     hd_event *held = most <= FEW ? few_held : malloc(most * sizeof(*held));
     struct hd_start how = {.after = after};
+    struct hd_pool *pool = record->pool;
     struct hd_error error;
     unsigned bridges = 0;
     bool ok = after && held && (in_order(queue) || remember(queue, 0));
 
     if (ok && !queue->gate)
-        ok = hd_event_create(event->pool, &queue->gate, &error) == HD_OK;
-    event->flush = atomic_load(&queue->flushes);
-    event->gate = queue->gate;
+        ok = hd_event_create(pool, &queue->gate, &error) == HD_OK;
+    if (event) {
+        event->flush = atomic_load(&queue->flushes);
+        event->gate = queue->gate;
+    }
     // Behind the one before it that waits for the gate, it waits for it too.
     if (ok && !(in_order(queue) && queue->unflushed > 0))
         after[n++] = queue->gate;
@@ -301,13 +322,14 @@ static bool start(struct _cl_command_queue *queue, struct _cl_event *event,
     }
     how.after_count = n;
     if (ok) {
-        ok = hdi_event_start(record, &how, &event->handle, &error) == HD_OK;
+        ok = hdi_event_start(record, &how, event ? &event->handle : NULL,
+                             &error) == HD_OK;
     } else {
         end(record);
         hdi_event_give_back(record);
     }
     for (unsigned i = 0; i < bridges; i++)
-        hd_event_release(event->pool, held[i]);
+        hd_event_release(pool, held[i]);
     if (after != few)
         free(after);
     if (held != few_held)
@@ -338,25 +360,33 @@ struct _cl_event *hdi_cl_event_create(struct _cl_context *context,
     event->queue = queue;
     // A queue holds its context.
     hdi_cl_hold(queue ? (void *)queue : (void *)context);
+    event->type = CL_COMMAND_USER;
     atomic_store(&event->status, queue ? CL_QUEUED : CL_SUBMITTED);
-    pthread_mutex_init(&event->lock, NULL);
     return event;
 }
 
-// A record that leads to the event. NULL: no memory.
-static struct hdi_event *take_record(struct _cl_event *event)
+// A record with room for a command and a payload. NULL: no memory.
+static struct hdi_event *take_record(struct hd_pool *pool, size_t size)
 {
     struct hdi_event *record;
     struct hd_error error;
 
-    if (hdi_event_take(event->pool, &commands, &record, &error) != HD_OK)
+    if (hdi_event_take(pool, &commands, &record, &error) != HD_OK)
         return NULL;
-    struct _cl_event **room = hdi_event_room(record, sizeof(*room));
-    if (room)
-        *room = event;
-    else
-        hdi_event_give_back(record);
-    return room ? record : NULL;
+    if (hdi_event_room(record, PAYLOAD + size))
+        return record;
+    hdi_event_give_back(record);
+    return NULL;
+}
+
+void *hdi_cl_take(struct _cl_command_queue *queue, size_t size,
+                  struct hdi_event **record)
+{
+    *record = NULL;
+    if (queue->records)
+        return malloc(size);
+    *record = take_record(pool_of(queue), size);
+    return *record ? (char *)(*record)->room + PAYLOAD : NULL;
 }
 
 // Put it behind what is there, and there for what comes.
@@ -364,17 +394,99 @@ static bool append(struct _cl_command_queue *queue, struct _cl_event *event,
                    struct hdi_event *record, cl_uint wait_count,
                    const cl_event *wait_list)
 {
+    const struct command *c = record->room;
+    bool is_barrier = c->work->type == CL_COMMAND_BARRIER;
+    hd_event handle = hdi_event_handle(record);
+
     if (!start(queue, event, record, wait_count, wait_list))
         return false;
     if (in_order(queue)) {
-        queue->last = event->handle;
+        queue->last = handle;
     } else {
-        if (event->work->type == CL_COMMAND_BARRIER)
-            queue->last = event->handle;
-        queue->open[queue->open_count - 1] = event->handle;
+        if (is_barrier)
+            queue->last = handle;
+        queue->open[queue->open_count - 1] = handle;
     }
     queue->unflushed++;
     return true;
+}
+
+// The command is in the record but for this. Takes the references of `event`,
+// which is optional, and of the record.
+static bool put(struct _cl_command_queue *queue, struct _cl_event *event,
+                struct hdi_event *record, cl_uint wait_count,
+                const cl_event *wait_list)
+{
+    // Nobody flushes a queue that was released, and is known of its events.
+    bool released = hdi_cl_object_references(queue) == 0;
+
+    hdi_cl_hold(queue); // until it has ended
+    if (event)
+        hdi_cl_hold(event);
+    if (released)
+        hdi_cl_hold(queue);
+    atomic_fetch_add_explicit(&begun, 1, memory_order_relaxed);
+    pthread_mutex_lock(&queue->lock);
+    bool ok = append(queue, event, record, wait_count, wait_list);
+    bool full = queue->unflushed >= UNFLUSHED || released;
+    pthread_mutex_unlock(&queue->lock);
+    if (full)
+        hdi_cl_flush(queue);
+    if (released)
+        hdi_cl_drop(queue);
+    return ok;
+}
+
+// `event` is NULL when nobody is to know of the command.
+static cl_int enqueue(struct _cl_command_queue *queue, struct hdi_event *record,
+                      const struct hdi_cl_work *work, void *payload,
+                      struct _cl_event *event, cl_uint wait_count,
+                      const cl_event *wait_list)
+{
+    *(struct command *)record->room = (struct command){
+        .queue = queue,
+        .work = work,
+        .payload = payload,
+        .event = event,
+        .result = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST};
+    if (event) {
+        event->pool = record->pool;
+        event->type = work->type;
+    }
+    flush_others(queue, wait_count, wait_list);
+    return put(queue, event, record, wait_count, wait_list)
+               ? CL_SUCCESS
+               : CL_OUT_OF_HOST_MEMORY; // which has ended it
+}
+
+static void give_up(const struct hdi_cl_work *work, void *payload)
+{
+    if (work->end && payload)
+        work->end(payload);
+}
+
+cl_int hdi_cl_enqueue_taken(struct _cl_command_queue *queue,
+                            struct hdi_event *record,
+                            const struct hdi_cl_work *work, void *payload,
+                            cl_uint wait_count, const cl_event *wait_list,
+                            cl_event *event_ret)
+{
+    struct _cl_event *event = NULL;
+
+    if (!record)
+        return hdi_cl_record(queue->records, work, payload);
+    if (event_ret && !(event = hdi_cl_event_create(queue->context, queue))) {
+        give_up(work, payload);
+        hdi_event_give_back(record);
+        return CL_OUT_OF_HOST_MEMORY;
+    }
+    cl_int status =
+        enqueue(queue, record, work, payload, event, wait_count, wait_list);
+    if (event && status == CL_SUCCESS)
+        *event_ret = event;
+    else if (event)
+        hdi_cl_object_release(event);
+    return status;
 }
 
 cl_int hdi_cl_enqueue(struct _cl_command_queue *queue,
@@ -382,52 +494,27 @@ cl_int hdi_cl_enqueue(struct _cl_command_queue *queue,
                       cl_bool blocks, cl_uint wait_count,
                       const cl_event *wait_list, cl_event *event_ret)
 {
-    struct hdi_event *record;
+    cl_event event = NULL;
 
     if (queue->records)
         return hdi_cl_record(queue->records, work, payload);
-    flush_others(queue, wait_count, wait_list);
-    struct _cl_event *event = hdi_cl_event_create(queue->context, queue);
-    if (!event)
-        goto err;
-    event->pool = pool_of(queue);
-    event->work = work;
-    event->payload = payload;
-    event->result = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
-    record = take_record(event);
-    if (!record)
-        goto err_event;
-
-    hdi_cl_hold(event); // until it has ended
-    atomic_fetch_add_explicit(&begun, 1, memory_order_relaxed);
-    pthread_mutex_lock(&queue->lock);
-    bool ok = append(queue, event, record, wait_count, wait_list);
-    // Nobody flushes a queue that was released, and is known of its events.
-    bool full =
-        queue->unflushed >= UNFLUSHED || hdi_cl_object_references(queue) == 0;
-    pthread_mutex_unlock(&queue->lock);
-    if (full)
-        hdi_cl_flush(queue);
-    if (!ok) { // which has ended it
-        hdi_cl_object_release(event);
+    struct hdi_event *record = take_record(pool_of(queue), 0);
+    if (!record) {
+        give_up(work, payload);
         return CL_OUT_OF_HOST_MEMORY;
     }
-
-    cl_int status = CL_SUCCESS;
+    cl_int status =
+        hdi_cl_enqueue_taken(queue, record, work, payload, wait_count,
+                             wait_list, event_ret || blocks ? &event : NULL);
+    if (status != CL_SUCCESS)
+        return status;
     if (blocks)
         status = hdi_cl_wait(event);
     if (event_ret)
         *event_ret = event;
-    else
+    else if (event)
         hdi_cl_object_release(event);
     return status;
-
-err_event:
-    hdi_cl_object_release(event);
-err:
-    if (work->end && payload)
-        work->end(payload);
-    return CL_OUT_OF_HOST_MEMORY;
 }
 
 // Waiting ---------------------------------------------------------------------

@@ -225,15 +225,15 @@ CL_API_ENTRY cl_int CL_API_CALL clCommandNDRangeKernelKHR(
 // Running ---------------------------------------------------------------------
 
 static cl_int run_recorded(const struct hdi_cl_recorded *c,
-                           struct _cl_event *event)
+                           const struct hdi_cl_running *at)
 {
-    return c->work->run ? c->work->run(event, c->payload) : CL_COMPLETE;
+    return c->work->run ? c->work->run(at, c->payload) : CL_COMPLETE;
 }
 
 // One of a run out of order.
 struct step {
     const struct hdi_cl_recorded *command;
-    struct _cl_event *event;
+    struct _cl_command_queue *queue;
     _Atomic cl_int *status; // the first failure
 };
 
@@ -241,10 +241,11 @@ static hd_status run_step(struct hd_worker *worker, void *data,
                           struct hd_error *error)
 {
     const struct step *step = data;
+    const struct hdi_cl_running at = {.worker = worker, .queue = step->queue};
     cl_int none = CL_COMPLETE;
-    cl_int status = run_recorded(step->command, step->event);
+    cl_int status = run_recorded(step->command, &at);
 
-    (void)worker, (void)error;
+    (void)error;
     if (status < 0)
         atomic_compare_exchange_strong(step->status, &none, status);
     return status < 0 ? HD_ECANCELED : HD_OK;
@@ -266,9 +267,9 @@ static hd_status start(struct hd_pool *pool, const struct step *step,
 }
 
 static cl_int run_out_of_order(const struct _cl_command_buffer_khr *b,
-                               struct _cl_event *event)
+                               struct _cl_command_queue *queue)
 {
-    struct hd_pool *pool = hdi_cl_runtime(event->queue->device)->pool;
+    struct hd_pool *pool = hdi_cl_runtime(queue->device)->pool;
     struct step *steps = calloc(b->count + 1, sizeof(*steps));
     hd_event *events = calloc(2 * (size_t)b->count + 1, sizeof(*events));
     _Atomic cl_int status = CL_COMPLETE;
@@ -277,7 +278,7 @@ static cl_int run_out_of_order(const struct _cl_command_buffer_khr *b,
 
     for (; steps && events && started < b->count; started++) {
         struct step *step = &steps[started];
-        *step = (struct step){&b->commands[started], event, &status};
+        *step = (struct step){&b->commands[started], queue, &status};
         if (start(pool, step, events, events + b->count, &events[started]) !=
             HD_OK)
             break;
@@ -293,15 +294,15 @@ static cl_int run_out_of_order(const struct _cl_command_buffer_khr *b,
     return atomic_load(&status);
 }
 
-static cl_int run_buffer(struct _cl_event *event, void *payload)
+static cl_int run_buffer(const struct hdi_cl_running *at, void *payload)
 {
     const struct _cl_command_buffer_khr *b = payload;
     cl_int status = CL_COMPLETE;
 
     if (is_out_of_order(b->recorder))
-        return run_out_of_order(b, event);
+        return run_out_of_order(b, at->queue);
     for (unsigned i = 0; i < b->count && status >= 0; i++)
-        status = run_recorded(&b->commands[i], event);
+        status = run_recorded(&b->commands[i], at);
     return status;
 }
 

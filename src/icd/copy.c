@@ -14,11 +14,11 @@ cl_int hdi_cl_check_mem(cl_command_queue queue, cl_mem mem, bool image)
 
 // Running ---------------------------------------------------------------------
 
-static cl_int run_copy(struct _cl_event *event, void *payload)
+static cl_int run_copy(const struct hdi_cl_running *at, void *payload)
 {
     const struct hdi_cl_copy *c = payload;
 
-    (void)event;
+    (void)at;
     // Rows that lie side by side are one.
     if (c->from_row == c->region[0] && c->to_row == c->region[0] &&
         (c->region[2] == 1 || (c->from_slice == c->region[0] * c->region[1] &&
@@ -50,12 +50,12 @@ struct fill {
     unsigned char pattern[128];
 };
 
-static cl_int run_fill(struct _cl_event *event, void *payload)
+static cl_int run_fill(const struct hdi_cl_running *at, void *payload)
 {
     const struct fill *f = payload;
     size_t done = f->pattern_size < f->size ? f->pattern_size : f->size;
 
-    (void)event;
+    (void)at;
     if (f->pattern_size == 1) {
         memset(f->to, f->pattern[0], f->size);
         return CL_COMPLETE;
@@ -443,9 +443,9 @@ static void end_move(void *payload)
     free(m);
 }
 
-static cl_int run_move(struct _cl_event *event, void *payload)
+static cl_int run_move(const struct hdi_cl_running *at, void *payload)
 {
-    (void)event, (void)payload;
+    (void)at, (void)payload;
     return CL_COMPLETE; // all is in the one memory
 }
 

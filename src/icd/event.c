@@ -22,7 +22,7 @@ struct hdi_cl_callback {
 // and is no worker: they may take what locks they like and wait for what they
 // like. The thread starts with the first one and stays.
 static struct {
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; // over what is here, and the callbacks of events
     pthread_cond_t changed;
     struct hdi_cl_callback *first, *last;
     bool runs;
@@ -77,17 +77,16 @@ static bool start_calls(void)
     return runs;
 }
 
+// With the lock.
 static void call_soon(struct hdi_cl_callback *callback)
 {
     callback->next = NULL;
-    pthread_mutex_lock(&calls.lock);
     if (calls.last)
         calls.last->next = callback;
     else
         calls.first = callback;
     calls.last = callback;
     pthread_cond_signal(&calls.changed);
-    pthread_mutex_unlock(&calls.lock);
 }
 
 void hdi_cl_event_call(struct _cl_event *event, cl_int status)
@@ -97,7 +96,7 @@ void hdi_cl_event_call(struct _cl_event *event, cl_int status)
     // Against who counts its callback, then looks at the status.
     if (atomic_load(&event->callback_count) == 0)
         return;
-    pthread_mutex_lock(&event->lock);
+    pthread_mutex_lock(&calls.lock);
     for (at = &event->callbacks; (callback = *at);) {
         if (callback->type < status) {
             at = &callback->next;
@@ -108,7 +107,7 @@ void hdi_cl_event_call(struct _cl_event *event, cl_int status)
         callback->status = status < 0 ? status : callback->type;
         call_soon(callback);
     }
-    pthread_mutex_unlock(&event->lock);
+    pthread_mutex_unlock(&calls.lock);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clSetEventCallback(
@@ -128,13 +127,13 @@ CL_API_ENTRY cl_int CL_API_CALL clSetEventCallback(
     *callback = (struct hdi_cl_callback){
         .event = event, .type = type, .call = notify, .data = data};
     hdi_cl_hold(event);
-    pthread_mutex_lock(&event->lock);
+    pthread_mutex_lock(&calls.lock);
     struct hdi_cl_callback **at = &event->callbacks;
     while (*at)
         at = &(*at)->next;
     *at = callback;
     atomic_fetch_add(&event->callback_count, 1);
-    pthread_mutex_unlock(&event->lock);
+    pthread_mutex_unlock(&calls.lock);
     // It may be there already; whoever changes it meanwhile looks as well.
     cl_int status = hdi_cl_event_status(event);
     if (status <= type)
@@ -152,7 +151,6 @@ void hdi_cl_event_destroy(void *object)
 
     if (event->holds)
         hd_event_release(event->pool, event->handle);
-    pthread_mutex_destroy(&event->lock);
     hdi_cl_drop(event->queue ? (void *)event->queue : (void *)event->context);
 }
 
@@ -255,8 +253,7 @@ CL_API_ENTRY cl_int CL_API_CALL clGetEventInfo(cl_event event,
     switch (name) {
         HDI_CL_IS(CL_EVENT_COMMAND_QUEUE, cl_command_queue, event->queue)
         HDI_CL_IS(CL_EVENT_CONTEXT, cl_context, event->context)
-        HDI_CL_IS(CL_EVENT_COMMAND_TYPE, cl_command_type,
-                  event->queue ? event->work->type : CL_COMMAND_USER)
+        HDI_CL_IS(CL_EVENT_COMMAND_TYPE, cl_command_type, event->type)
         HDI_CL_IS(CL_EVENT_REFERENCE_COUNT, cl_uint,
                   hdi_cl_object_references(event))
         HDI_CL_IS(CL_EVENT_COMMAND_EXECUTION_STATUS, cl_int, look(event))

@@ -16,6 +16,8 @@
 #include "launch/launch.h"
 
 struct hd_runtime;
+struct hdi_cost;
+struct hdi_event;
 
 // Platform and devices --------------------------------------------------------
 
@@ -123,24 +125,30 @@ struct _cl_command_queue {
 
 void hdi_cl_queue_destroy(void *object);
 
-struct hdi_cl_callback;
+// Where and for what a command runs.
+struct hdi_cl_running {
+    struct hd_worker *worker;
+    struct _cl_command_queue *queue;
+    struct hdi_cost *cost; // optional: what its launches take is added there
+};
 
 // What a command does. Everything it needs is in its payload, which `end` frees
 // when it is over or could not begin.
 struct hdi_cl_work {
     cl_command_type type;
-    cl_int (*run)(struct _cl_event *event, void *payload); // NULL: nothing
+    cl_int (*run)(const struct hdi_cl_running *at, void *payload); // or NULL
     void (*end)(void *payload);
 };
 
-// A command, or a user's event. Commands are kept by the engine (a hold) until
-// they have ended.
+struct hdi_cl_callback;
+
+// What the application has of a command that it asked for, or a user's event.
+// It is held until the command has ended.
 struct _cl_event {
     struct hdi_cl_object object;
     struct _cl_context *context;
     struct _cl_command_queue *queue; // NULL: a user's
-    const struct hdi_cl_work *work;
-    void *payload;
+    cl_command_type type;
     struct hd_pool *pool;
     hd_event handle; // in the pool; one that has ended well may be gone there
     bool holds;      // the handle
@@ -148,10 +156,8 @@ struct _cl_event {
     uint64_t flush;  // how often that had been flushed
     _Atomic cl_int status; // as CL_EVENT_COMMAND_EXECUTION_STATUS, but for
                            // CL_SUBMITTED of a command
-    cl_int result;         // the status that it will have
     uint64_t queued, submitted, started, ended; // [ns]
-    pthread_mutex_t lock;
-    struct hdi_cl_callback *callbacks; // in the order of registration
+    struct hdi_cl_callback *callbacks;          // in the order of registration
     _Atomic uint32_t callback_count;
 };
 
@@ -167,6 +173,18 @@ cl_int hdi_cl_enqueue(struct _cl_command_queue *queue,
                       const struct hdi_cl_work *work, void *payload,
                       cl_bool blocks, cl_uint wait_count,
                       const cl_event *wait_list, cl_event *event);
+
+// The same in two steps, for a payload that is made where the command will be:
+// room for it, aligned to 16, and the record, or NULL where the queue keeps
+// commands (then it is allocated). NULL: no memory. Give an unused record back
+// with hdi_event_give_back().
+void *hdi_cl_take(struct _cl_command_queue *queue, size_t size,
+                  struct hdi_event **record);
+cl_int hdi_cl_enqueue_taken(struct _cl_command_queue *queue,
+                            struct hdi_event *record,
+                            const struct hdi_cl_work *work, void *payload,
+                            cl_uint wait_count, const cl_event *wait_list,
+                            cl_event *event);
 
 // Let everything that was enqueued begin.
 void hdi_cl_flush(struct _cl_command_queue *queue);

@@ -230,11 +230,11 @@ struct fill {
     unsigned char color[16];
 };
 
-static cl_int run_fill(struct _cl_event *event, void *payload)
+static cl_int run_fill(const struct hdi_cl_running *here, void *payload)
 {
     const struct fill *f = payload;
 
-    (void)event;
+    (void)here;
     for (size_t z = 0; z < f->region[2]; z++)
         for (size_t y = 0; y < f->region[1]; y++) {
             char *at = f->to + z * f->slice + y * f->row;

@@ -9,16 +9,19 @@
 #include "launch/memory/image.h"
 #include "launch/start/start.h"
 #include "runtime/runtime.h"
+#include "steal/event.h"
 
 // What a command keeps of a launch: all of it, so that the kernel may be given
 // other arguments and go. Behind it are the arguments, the buffers round
 // pointers, the images of parts of the machine, and values.
 struct launch {
+    struct hdi_event *record;    // of the command; NULL: allocated
     struct _cl_context *context; // of the command's queue, which holds it
     struct hdi_cl_built *built;  // used
     const struct hd_kernel *kernel;
     struct hdi_launcher *launcher;
     struct hd_range range;
+    struct hdi_plan plan;
     unsigned count;
     struct hd_arg *args;
     struct _cl_mem **mems; // held; NULL where there is none
@@ -33,20 +36,30 @@ static void end_launch(void *payload)
     for (unsigned i = 0; i < l->count; i++)
         hdi_cl_drop(l->mems[i]);
     hdi_cl_built_release(l->built);
-    free(l);
+    if (!l->record)
+        free(l);
 }
 
-static cl_int run_launch(struct _cl_event *event, void *payload)
+// It comes to no command.
+static void discard(struct launch *l)
+{
+    struct hdi_event *record = l->record;
+
+    end_launch(l);
+    if (record)
+        hdi_event_give_back(record);
+}
+
+static cl_int run_launch(const struct hdi_cl_running *at, void *payload)
 {
     const struct launch *l = payload;
-    static const struct hdi_terms terms;
+    const struct hdi_terms terms = {.cost = at->cost};
     struct hd_error error;
 
-    (void)event;
-    if (hdi_launch_on(
-            hd_pool_worker(l->launcher->pool), l->launcher,
+    if (hdi_launch_planned(
+            at->worker, l->launcher,
             &(struct hdi_request){l->kernel, &l->range, l->args, l->count},
-            &terms, &error) == HD_OK)
+            &l->plan, &terms, &error) == HD_OK)
         return CL_COMPLETE;
     hdi_cl_context_tell(l->context, error.text);
     return CL_OUT_OF_RESOURCES;
@@ -96,8 +109,10 @@ static void adopt(struct launch *l, unsigned i, const struct _cl_mem *mem)
 }
 
 static cl_int capture(const struct _cl_kernel *kernel,
-                      struct _cl_device_id *device, struct launch **made)
+                      struct _cl_command_queue *queue, struct launch **made)
 {
+    struct _cl_device_id *device = queue->device;
+    struct hdi_event *record;
     unsigned n = kernel->count;
     bool part = device->parent != NULL;
     size_t sizes[] = {sizeof(struct launch),
@@ -123,11 +138,12 @@ static cl_int capture(const struct _cl_kernel *kernel,
         at[i] = total;
         total += (sizes[i] + 15) / 16 * 16;
     }
-    char *block = malloc(total);
+    char *block = hdi_cl_take(queue, total, &record);
     if (!block)
         return CL_OUT_OF_HOST_MEMORY;
     struct launch *l = (struct launch *)(void *)block;
-    *l = (struct launch){.context = kernel->context,
+    *l = (struct launch){.record = record,
+                         .context = kernel->context,
                          .built = kernel->built,
                          .kernel = here,
                          .launcher = hdi_cl_runtime(device)->launcher,
@@ -168,7 +184,7 @@ static cl_int capture(const struct _cl_kernel *kernel,
     if (status == CL_SUCCESS)
         *made = l;
     else
-        end_launch(l);
+        discard(l);
     return status;
 }
 
@@ -250,14 +266,14 @@ static cl_int check_kernel(cl_command_queue queue, cl_kernel kernel)
 }
 
 // What is only known with everything together.
-static cl_int check_launch(const struct launch *l)
+static cl_int plan_launch(struct launch *l)
 {
     struct hd_error error;
 
-    switch (hdi_launch_check(
+    switch (hdi_plan_check(
         l->launcher,
         &(struct hdi_request){l->kernel, &l->range, l->args, l->count},
-        &error)) {
+        &l->plan, &error)) {
     case HD_OK:
         return CL_SUCCESS;
     case HD_ELIMIT:
@@ -285,14 +301,14 @@ static cl_int prepare(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
     if (dims < 1 || dims > 3)
         return CL_INVALID_WORK_DIMENSION;
     struct launch *l;
-    status = capture(kernel, queue->device, &l);
+    status = capture(kernel, queue, &l);
     if (status != CL_SUCCESS)
         return status;
     status = set_range(l, dims, offset, global, local);
     if (status == CL_SUCCESS)
-        status = check_launch(l);
+        status = plan_launch(l);
     if (status != CL_SUCCESS) {
-        end_launch(l);
+        discard(l);
         return status;
     }
     hdi_launch_prepare(l->launcher);
@@ -312,11 +328,11 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueNDRangeKernel(
         return status;
     status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
     if (status != CL_SUCCESS) {
-        end_launch(l);
+        discard(l);
         return status;
     }
-    return hdi_cl_enqueue(queue, &launch_work, l, CL_FALSE, wait_count,
-                          wait_list, event);
+    return hdi_cl_enqueue_taken(queue, l->record, &launch_work, l, wait_count,
+                                wait_list, event);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clEnqueueTask(cl_command_queue queue,
@@ -333,18 +349,17 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueTask(cl_command_queue queue,
         return status;
     status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
     if (status != CL_SUCCESS) {
-        end_launch(l);
+        discard(l);
         return status;
     }
-    return hdi_cl_enqueue(queue, &task_work, l, CL_FALSE, wait_count, wait_list,
-                          event);
+    return hdi_cl_enqueue_taken(queue, l->record, &task_work, l, wait_count,
+                                wait_list, event);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clGetKernelSuggestedLocalWorkSizeKHR(
     cl_command_queue queue, cl_kernel kernel, cl_uint dims,
     const size_t *offset, const size_t *global, size_t *suggested)
 {
-    struct hdi_plan plan;
     struct launch *l;
 
     cl_int status = prepare(queue, kernel, dims, offset, global, NULL, &l);
@@ -356,13 +371,12 @@ CL_API_ENTRY cl_int CL_API_CALL clGetKernelSuggestedLocalWorkSizeKHR(
     if (status == CL_SUCCESS && !suggested)
         status = CL_INVALID_VALUE;
     if (status != CL_SUCCESS) {
-        end_launch(l);
+        discard(l);
         return status;
     }
-    hdi_plan_shape(l->launcher, l->kernel, &l->range, &plan);
     for (cl_uint i = 0; i < dims; i++)
-        suggested[i] = plan.frame.local_size[i];
-    end_launch(l);
+        suggested[i] = l->plan.frame.local_size[i];
+    discard(l);
     return CL_SUCCESS;
 }
 
@@ -385,11 +399,11 @@ static void end_native(void *payload)
     free(n);
 }
 
-static cl_int run_native(struct _cl_event *event, void *payload)
+static cl_int run_native(const struct hdi_cl_running *at, void *payload)
 {
     struct native *n = payload;
 
-    (void)event;
+    (void)at;
     n->function(n->arguments);
     return CL_COMPLETE;
 }

@@ -17,9 +17,9 @@ static void end_map(void *payload)
     free(m);
 }
 
-static cl_int run_map(struct _cl_event *event, void *payload)
+static cl_int run_map(const struct hdi_cl_running *at, void *payload)
 {
-    (void)event, (void)payload;
+    (void)at, (void)payload;
     return CL_COMPLETE;
 }
 

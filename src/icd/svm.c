@@ -106,11 +106,11 @@ struct freeing {
     void *pointers[];
 };
 
-static cl_int run_free(struct _cl_event *event, void *payload)
+static cl_int run_free(const struct hdi_cl_running *at, void *payload)
 {
     struct freeing *f = payload;
 
-    (void)event;
+    (void)at;
     if (f->call)
         f->call(f->queue, f->count, f->pointers, f->data);
     else
@@ -147,9 +147,9 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueSVMFree(
                           event);
 }
 
-static cl_int run_nothing(struct _cl_event *event, void *payload)
+static cl_int run_nothing(const struct hdi_cl_running *at, void *payload)
 {
-    (void)event, (void)payload;
+    (void)at, (void)payload;
     return CL_COMPLETE;
 }
 

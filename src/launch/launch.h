@@ -11,6 +11,7 @@
 
 struct hdi_box;
 struct hdi_cost;
+struct hdi_plan;
 struct hdi_search;
 
 // What is to be launched, as the caller gives it; nothing of it is kept.
@@ -55,10 +56,15 @@ hd_status hdi_launch_with(struct hdi_launcher *launcher,
                           struct hd_error *error);
 
 // The same on this worker of the launcher's pool, for launches that come one
-// after another: somebody calls hdi_launch_prepare() before them.
-hd_status hdi_launch_on(struct hd_worker *worker, struct hdi_launcher *launcher,
-                        const struct hdi_request *request,
-                        const struct hdi_terms *terms, struct hd_error *error);
+// after another: somebody calls hdi_launch_prepare() before them. `plan` is
+// what hdi_plan_check() made of the request (launch/args/plan.h); the terms
+// name neither tasks, part, workers nor unit.
+hd_status hdi_launch_planned(struct hd_worker *worker,
+                             struct hdi_launcher *launcher,
+                             const struct hdi_request *request,
+                             const struct hdi_plan *plan,
+                             const struct hdi_terms *terms,
+                             struct hd_error *error);
 
 // The range of a task-parallel launch: work-groups of one work-item. HD_EINVAL:
 // the kernel or the range has larger ones.

@@ -109,6 +109,9 @@ hd_status hdi_event_take(struct hd_pool *pool,
 // stays when the record is used again, so this seldom allocates.
 void *hdi_event_room(struct hdi_event *event, size_t size);
 
+// The handle that it has, or will have when it is started.
+hd_event hdi_event_handle(const struct hdi_event *event);
+
 // The memory is somebody else's now.
 void hdi_event_lose_room(struct hdi_event *event);
 

@@ -19,7 +19,7 @@ hd_status hd_event_create(struct hd_pool *pool, hd_event *event,
     e->is_users = true;
     e->anyway = false;
     hdi_record_begin(e, 1, HDI_END + HDI_USER);
-    *event = hdi_record_handle(e);
+    *event = hdi_event_handle(e);
     return HD_OK;
 }
 

@@ -349,7 +349,7 @@ hd_status hdi_event_start(struct hdi_event *event, const struct hd_start *start,
         hd_group_within(&e->group, s->group);
     }
     if (handle)
-        *handle = hdi_record_handle(e);
+        *handle = hdi_event_handle(e);
     unsigned ended = enter_all(e, s);
     if (atomic_fetch_sub_explicit(&e->waiting, 1 + ended,
                                   memory_order_acq_rel) != 1 + ended)

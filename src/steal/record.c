@@ -86,7 +86,7 @@ void hdi_cause_tell(const struct hdi_cause *cause, struct hd_error *error)
 
 // Records ---------------------------------------------------------------------
 
-hd_event hdi_record_handle(const struct hdi_event *e)
+hd_event hdi_event_handle(const struct hdi_event *e)
 {
     return hdi_record_word(hdi_record_generation(atomic_load_explicit(
                                &e->life, memory_order_relaxed)),

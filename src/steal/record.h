@@ -49,9 +49,6 @@ void hdi_record_forget(struct hdi_event *e);
 struct hdi_event *hdi_record_take(struct hd_pool *pool);
 void hdi_record_recycle(struct hdi_event *e);
 
-// The handle of its generation.
-hd_event hdi_record_handle(const struct hdi_event *e);
-
 // The record that the handle names, of whatever generation; NULL: none.
 struct hdi_event *hdi_record_find(struct hd_pool *pool, hd_event event);
 

@@ -47,21 +47,22 @@ hd_status hdi_launch_with(struct hdi_launcher *launcher,
     return status;
 }
 
-hd_status hdi_launch_on(struct hd_worker *worker, struct hdi_launcher *launcher,
-                        const struct hdi_request *request,
-                        const struct hdi_terms *terms, struct hd_error *error)
+hd_status hdi_launch_planned(struct hd_worker *worker,
+                             struct hdi_launcher *launcher,
+                             const struct hdi_request *request,
+                             const struct hdi_plan *plan,
+                             const struct hdi_terms *terms,
+                             struct hd_error *error)
 {
     _Alignas(128) unsigned char small[HDI_STACK_ARGS];
     struct hdi_flight flight;
-    struct hdi_plan plan;
 
     if (launcher->peers > 1 || launcher->ports)
         return hdi_launch_with(launcher, request, terms, error);
-    HDI_TRY(hdi_flight_plan(launcher, request, terms, &plan, error));
-    if (plan.groups == 0)
+    if (plan->groups == 0)
         return HD_OK;
-    HDI_TRY(hdi_flight_make(launcher, request, terms, &plan, small, &flight,
-                            error));
+    HDI_TRY(
+        hdi_flight_make(launcher, request, terms, plan, small, &flight, error));
     hd_status status = hdi_flight_run_on(worker, &flight, terms, error);
     hdi_flight_free(&flight, small);
     return status;

@@ -21,7 +21,8 @@ hd_status hdi_launch_start_within(struct hdi_launcher *launcher,
                                   const struct hdi_request *request,
                                   hd_event *event, struct hd_error *error);
 
-// Once in a while, before launches are started or run with hdi_launch_on().
+// Once in a while, before launches are started or run with
+// hdi_launch_planned().
 void hdi_launch_prepare(struct hdi_launcher *launcher);
 
 // One side of a copy: a buffer, or host memory.

@@ -10,7 +10,8 @@
 #include <stdarg.h>
 
 pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
-struct object *fake_objects; // that were ever made, newest first
+struct object *fake_objects[KINDS]; // newest first
+static struct object *gone_objects; // out of everybody's way, but remembered
 static struct cuda_context_ *primary;
 static _Thread_local struct cuda_context_ *current[16];
 static _Thread_local unsigned depth;
@@ -37,25 +38,48 @@ void fake_complain(const char *format, ...)
 
 // Objects ---------------------------------------------------------------------
 
+// Every look goes through the list: what is gone leaves it now and then.
+static void sweep(enum kind kind)
+{
+    for (struct object *o, **at = &fake_objects[kind]; (o = *at);) {
+        if (!o->gone) {
+            at = &o->next;
+            continue;
+        }
+        *at = o->next;
+        o->next = gone_objects;
+        gone_objects = o;
+    }
+}
+
 void *fake_make(enum kind kind, size_t size)
 {
+    static unsigned made;
     struct object *o = calloc(1, size);
+    if (++made % 64 == 0)
+        sweep(kind);
     o->kind = kind;
-    o->next = fake_objects;
-    fake_objects = o;
+    o->next = fake_objects[kind];
+    fake_objects[kind] = o;
     return o;
 }
 
 bool fake_is_live(const void *handle, enum kind kind, const char *call)
 {
-    for (const struct object *o = fake_objects; o; o = o->next)
-        if (o == handle) {
-            if (!o->gone && o->kind == kind)
-                return true;
-            fake_complain("%s: what is gone, or is something else", call);
-            return false;
-        }
-    fake_complain("%s: no such handle", call);
+    const struct object *o = fake_objects[kind];
+    while (o && o != handle)
+        o = o->next;
+    if (o && !o->gone)
+        return true;
+    for (int other = 0; other < KINDS && !o; other++)
+        for (o = fake_objects[other]; o && o != handle;)
+            o = o->next;
+    for (const struct object *g = gone_objects; g && !o; g = g->next)
+        if (g == handle)
+            o = g;
+    fake_complain(o ? "%s: what is gone, or is something else"
+                    : "%s: no such handle",
+                  call);
     return false;
 }
 
@@ -228,9 +252,10 @@ cuda_result cuDevicePrimaryCtxRelease_v2(cuda_device device)
         primary = NULL;
         // What could not be freed any more goes with it.
         bool could_not = atomic_load(&fake_sticky) != 0 || free_failed;
-        for (struct object *o = fake_objects; o && could_not; o = o->next)
-            if (o->kind == DEVICE_MEMORY || o->kind == HOST_MEMORY)
-                o->gone = true;
+        for (int kind = 0; kind < KINDS; kind++)
+            for (struct object *o = fake_objects[kind]; o; o = o->next)
+                if (could_not && (kind == DEVICE_MEMORY || kind == HOST_MEMORY))
+                    o->gone = true;
         // Whatever ran on it is over, and so is what went wrong.
         atomic_store(&fake_stop, true);
         pthread_mutex_unlock(&fake_lock);
@@ -284,8 +309,8 @@ cuda_result cuMemAlloc_v2(cuda_address *address, size_t bytes)
 
 static struct memory *memory_at(enum kind kind, const void *begin)
 {
-    for (struct object *o = fake_objects; o; o = o->next)
-        if (o->kind == kind && !o->gone && ((struct memory *)o)->bytes == begin)
+    for (struct object *o = fake_objects[kind]; o; o = o->next)
+        if (!o->gone && ((struct memory *)o)->bytes == begin)
             return (struct memory *)o;
     return NULL;
 }
@@ -352,9 +377,9 @@ static void *locked_find(const struct cuda_module_ *module, uint64_t address,
     char *real = (char *)(uintptr_t)(address & ~DEVICE_BIT);
     enum kind kind = address & DEVICE_BIT ? DEVICE_MEMORY : HOST_MEMORY;
 
-    for (struct object *o = fake_objects; o; o = o->next) {
+    for (struct object *o = fake_objects[kind]; o; o = o->next) {
         const struct memory *m = (struct memory *)o;
-        if (o->kind == kind && !o->gone && real >= m->bytes &&
+        if (!o->gone && real >= m->bytes &&
             (uint64_t)(real - m->bytes) <= m->size &&
             size <= m->size - (uint64_t)(real - m->bytes))
             return real;
@@ -411,8 +436,9 @@ static const char *report(void)
     unsigned left[KINDS] = {0};
 
     pthread_mutex_lock(&fake_lock);
-    for (const struct object *o = fake_objects; o; o = o->next)
-        left[o->kind] += !o->gone && !release_failed; // nobody can
+    for (int kind = 0; kind < KINDS; kind++)
+        for (const struct object *o = fake_objects[kind]; o; o = o->next)
+            left[kind] += !o->gone && !release_failed; // nobody can
     int n = snprintf(text, sizeof(text), "%s", complaints);
     for (int kind = CONTEXT; kind <= HOST_MEMORY; kind++)
         if (left[kind] > 0)

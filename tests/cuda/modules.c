@@ -57,9 +57,8 @@ cuda_result cuModuleUnload(cuda_module module)
     fake_blocks("cuModuleUnload");
     CHECK_LIVE(module, MODULE, cuModuleUnload);
     module->object.gone = true;
-    for (struct object *o = fake_objects; o; o = o->next)
-        if (o->kind == FUNCTION &&
-            ((struct cuda_function_ *)o)->module == module)
+    for (struct object *o = fake_objects[FUNCTION]; o; o = o->next)
+        if (((struct cuda_function_ *)o)->module == module)
             o->gone = true;
     ptx_clear(&module->ptx);
     return leave(0);

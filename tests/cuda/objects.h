@@ -139,7 +139,7 @@ struct cuda_graph_run_ {
 
 // driver.c
 extern pthread_mutex_t fake_lock;
-extern struct object *fake_objects; // that were ever made, newest first
+extern struct object *fake_objects[KINDS]; // newest first; some are gone
 extern atomic_uint_fast64_t fake_calls, fake_launches;
 extern atomic_int fake_sticky; // what went wrong on the device
 extern atomic_uint fake_resident;

@@ -26,6 +26,8 @@ struct registers { // of one .reg directive, or a single one
 struct parser {
     struct ptx_module *module;
     const char *at, *begin;
+    const char *counted; // up to here there are `lines` lines
+    unsigned lines;
     char token[NAME];
     struct ptx_function *function;
     struct registers registers[64];
@@ -41,29 +43,29 @@ struct parser {
     bool failed;
 };
 
+static unsigned line_of(struct parser *p)
+{
+    if (p->counted > p->at || !p->counted) {
+        p->counted = p->begin;
+        p->lines = 1;
+    }
+    while (p->counted < p->at)
+        p->lines += *p->counted++ == '\n';
+    return p->lines;
+}
+
 static void fail(struct parser *p, const char *format, ...)
 {
     if (p->failed)
         return;
-    unsigned line = 1;
-    for (const char *c = p->begin; c < p->at; c++)
-        line += *c == '\n';
     char text[300];
     va_list list;
     va_start(list, format);
     vsnprintf(text, sizeof(text), format, list);
     va_end(list);
-    snprintf(p->module->error, sizeof(p->module->error), "line %u: %s", line,
-             text);
+    snprintf(p->module->error, sizeof(p->module->error), "line %u: %s",
+             line_of(p), text);
     p->failed = true;
-}
-
-static unsigned line_of(const struct parser *p)
-{
-    unsigned line = 1;
-    for (const char *c = p->begin; c < p->at; c++)
-        line += *c == '\n';
-    return line;
 }
 
 static bool is_name(int c)

@@ -92,14 +92,16 @@ static void *serve(void *data)
 
 void fake_await_all(void)
 {
-    struct object *o = fake_objects;
+    struct object *o = fake_objects[STREAM];
 
     while (o) {
         struct cuda_stream_ *s = (struct cuda_stream_ *)o;
-        if (o->kind == STREAM && !o->gone && (s->first || s->busy))
+        if (!o->gone && (s->first || s->busy)) {
             pthread_cond_wait(&s->changed, &fake_lock);
-        else
+            o = fake_objects[STREAM]; // the list may be another by now
+        } else {
             o = o->next;
+        }
     }
 }
 

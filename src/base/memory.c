@@ -1,5 +1,6 @@
 #include "base/memory.h"
 
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -25,6 +26,11 @@ uint64_t hdi_memory_share(void)
     if (pages <= 0 || cores <= 0)
         return UINT64_MAX; // not known
     return (uint64_t)pages * hdi_page_size() / 2 / (uint64_t)cores;
+}
+
+void hdi_clear(void *memory, size_t size)
+{
+    memset(memory, 0, size);
 }
 
 static size_t whole_pages(size_t size)

@@ -31,6 +31,9 @@ static inline bool hdi_multiply(uint64_t a, uint64_t b, uint64_t *product)
     return !__builtin_mul_overflow(a, b, product);
 }
 
+// Zeros. What the compiler makes of a known size takes several times as long.
+void hdi_clear(void *memory, size_t size);
+
 static inline uint64_t hdi_round_up(uint64_t n, uint64_t multiple)
 {
     return (n + multiple - 1) / multiple * multiple;

@@ -15,14 +15,19 @@
 #include "icd/event.h"
 #include "icd/icd.h"
 #include "icd/platform.h"
+#include "launch/start/start.h"
 #include "runtime/runtime.h"
 #include "steal/event.h"
+#include "steal/worker.h"
 
 enum {
-    UNFLUSHED = 256, // that a queue collects before it flushes itself
-    FEW = 16,        // events that a command comes after, without an allocation
-    WAIT = 2000000,  // before another look at whether anything moves [ns]
-    REST = 500       // such looks, until it is taken for endless
+    // That a queue collects before it flushes itself: few at first, so that a
+    // worker is awake soon, then twice as many each time.
+    UNFLUSHED_FIRST = 16,
+    UNFLUSHED_MAX = 256,
+    FEW = 16,       // events that a command comes after, without an allocation
+    WAIT = 2000000, // before another look at whether anything moves [ns]
+    REST = 500      // such looks, until it is taken for endless
 };
 
 // Commands of all queues, until the process ends.
@@ -122,6 +127,8 @@ static hd_event take_gate(struct _cl_command_queue *queue)
 {
     pthread_mutex_lock(&queue->lock);
     hd_event gate = queue->gate;
+    if (gate) // before what is behind it runs
+        hdi_launch_prepare(hdi_cl_runtime(queue->device)->launcher);
     queue->gate = 0;
     queue->unflushed = 0;
     if (gate)
@@ -428,9 +435,14 @@ static bool put(struct _cl_command_queue *queue, struct _cl_event *event,
     atomic_fetch_add_explicit(&begun, 1, memory_order_relaxed);
     pthread_mutex_lock(&queue->lock);
     bool ok = append(queue, event, record, wait_count, wait_list);
-    bool full = queue->unflushed >= UNFLUSHED || released;
+    unsigned most = UNFLUSHED_FIRST << queue->bursts;
+    bool full = queue->unflushed >= most;
+    if (full && most < UNFLUSHED_MAX)
+        queue->bursts++;
     pthread_mutex_unlock(&queue->lock);
     if (full)
+        hdi_pool_rouse(pool_of(queue));
+    if (full || released)
         hdi_cl_flush(queue);
     if (released)
         hdi_cl_drop(queue);
@@ -453,6 +465,7 @@ static cl_int enqueue(struct _cl_command_queue *queue, struct hdi_event *record,
         event->pool = record->pool;
         event->type = work->type;
     }
+    record->untimed = !event;
     flush_others(queue, wait_count, wait_list);
     return put(queue, event, record, wait_count, wait_list)
                ? CL_SUCCESS
@@ -571,6 +584,7 @@ cl_int hdi_cl_finish(struct _cl_command_queue *queue)
     bool chain = in_order(queue);
     last = queue->last;
     count = queue->open_count;
+    queue->bursts = 0;
     if (!chain && count > 0) {
         open = malloc(count * sizeof(*open));
         if (open)

@@ -116,6 +116,7 @@ struct _cl_command_queue {
                    // nothing was
     hd_event last; // what the next one waits for: the one before, or a barrier
     unsigned unflushed;       // commands behind the gate
+    unsigned bursts;          // times it flushed itself, as far as that counts
     _Atomic uint64_t flushes; // that had something to do
     hd_event *open;           // out of order: what has not ended, and others
     unsigned open_count, open_room;

@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "icd/icd.h"
 #include "icd/info.h"
 #include "launch/args/plan.h"
 #include "launch/memory/image.h"
-#include "launch/start/start.h"
 #include "runtime/runtime.h"
 #include "steal/event.h"
 
@@ -142,16 +142,17 @@ static cl_int capture(const struct _cl_kernel *kernel,
     if (!block)
         return CL_OUT_OF_HOST_MEMORY;
     struct launch *l = (struct launch *)(void *)block;
-    *l = (struct launch){.record = record,
-                         .context = kernel->context,
-                         .built = kernel->built,
-                         .kernel = here,
-                         .launcher = hdi_cl_runtime(device)->launcher,
-                         .count = n,
-                         .args = (void *)(block + at[1]),
-                         .mems = (void *)(block + at[2]),
-                         .buffers = (void *)(block + at[3]),
-                         .images = (void *)(block + at[4])};
+    hdi_clear(l, sizeof(*l));
+    l->record = record;
+    l->context = kernel->context;
+    l->built = kernel->built;
+    l->kernel = here;
+    l->launcher = hdi_cl_runtime(device)->launcher;
+    l->count = n;
+    l->args = (void *)(block + at[1]);
+    l->mems = (void *)(block + at[2]);
+    l->buffers = (void *)(block + at[3]);
+    l->images = (void *)(block + at[4]);
     char *value = block + at[5];
     cl_int status = CL_SUCCESS;
 
@@ -311,7 +312,6 @@ static cl_int prepare(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
         discard(l);
         return status;
     }
-    hdi_launch_prepare(l->launcher);
     *made = l;
     return CL_SUCCESS;
 }

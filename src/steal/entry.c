@@ -420,6 +420,17 @@ static unsigned worker_here(const struct hd_pool *pool)
     return core < pool->worker_count ? core : UINT_MAX;
 }
 
+void hdi_pool_rouse(struct hd_pool *pool)
+{
+    struct hdi_idle *idle = &pool->idle[HDI_ANYTHING];
+
+    if (hdi_idle_searching(idle) > 0 || !hdi_idle_parked(idle))
+        return;
+    unsigned here = worker_here(pool);
+    hdi_idle_wake_one(idle,
+                      here == UINT_MAX ? 0 : (here + 1) % pool->worker_count);
+}
+
 static bool is_awake(const struct hd_pool *pool, unsigned worker)
 {
     for (unsigned i = 0; i < HDI_APPETITES; i++)

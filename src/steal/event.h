@@ -58,6 +58,7 @@ struct hdi_event {
     atomic_uchar phase;       // enum hd_event_state
     unsigned char priority;
     bool anyway, is_users;
+    bool untimed; // nobody asks when it was queued: set before it is started
     uint32_t index, owner; // of its links: itself, unless they are lent
     uint32_t free_next;    // index + 1
     uint32_t drops;        // references that end with it

@@ -347,6 +347,7 @@ hd_status hdi_event_take(struct hd_pool *pool,
     e->kind = kind;
     e->link = NULL;
     e->within = NULL;
+    e->untimed = false;
     e->bytes = 0;
     hdi_record_set(&e->cost.busy, 0);
     hdi_record_set(&e->cost.groups, 0);
@@ -384,7 +385,7 @@ void hdi_record_begin(struct hdi_event *e, uint32_t waiting,
     uint32_t generation = hdi_record_generation(
         atomic_load_explicit(&e->life, memory_order_relaxed));
 
-    hdi_record_set(&e->queued, hdi_now());
+    hdi_record_set(&e->queued, e->untimed ? 0 : hdi_now());
     hdi_record_set(&e->submitted, 0);
     hdi_record_set(&e->started, 0);
     hdi_record_set(&e->ended, 0);

@@ -30,6 +30,10 @@ const struct hdi_topology *hdi_pool_topology(const struct hd_pool *pool);
 // or have gone again (negative). Workers that wait then leave them the core.
 void hdi_pool_host(struct hd_pool *pool, int threads);
 
+// A thread outside is about to submit work, and goes on with its own: if no
+// worker looks for work, wake one, of another core than its own if it can be.
+void hdi_pool_rouse(struct hd_pool *pool);
+
 // Whether the worker sleeps for want of any work; it may lag.
 bool hdi_pool_is_parked(const struct hd_pool *pool, unsigned worker);
 

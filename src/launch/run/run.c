@@ -145,31 +145,30 @@ void hdi_flight_fill(struct hdi_launcher *launcher,
     const struct hdi_bound *bound = hdi_flight_bound(kernel, room);
 
     hdi_bound_pack(kernel, bound, room);
-    *launch = (struct hdi_flight){
-        .launcher = launcher,
-        .lead = launch,
-        .kernel = kernel,
-        .bound = bound,
-        .room = room,
-        .stop = {.cancel = terms->cancel,
-                 .group = terms->group,
-                 .pool = launcher->pool},
-        .time_limit =
-            terms->time_limit ? terms->time_limit : launcher->time_limit,
-        .place = terms->place,
-        .chunk = {.entry = kernel->entry,
-                  .frame = plan->frame,
-                  .local_bytes = plan->local_bytes,
-                  .saved_bytes = plan->saved_bytes},
-        .group_items = plan->group_items,
-        .tasks = terms->tasks,
-        .workers = terms->workers,
-        .worker_count = terms->worker_count,
-        .cost = terms->cost,
-        .bid = {.bidder = &hdi_divide_bidder,
-                .priority = terms->priority,
-                .local = plan->local_bytes + plan->saved_bytes},
-    };
+    hdi_clear(launch, sizeof(*launch));
+    launch->launcher = launcher;
+    launch->lead = launch;
+    launch->kernel = kernel;
+    launch->bound = bound;
+    launch->room = room;
+    launch->stop.cancel = terms->cancel;
+    launch->stop.group = terms->group;
+    launch->stop.pool = launcher->pool;
+    launch->time_limit =
+        terms->time_limit ? terms->time_limit : launcher->time_limit;
+    launch->place = terms->place;
+    launch->chunk.entry = kernel->entry;
+    launch->chunk.frame = plan->frame;
+    launch->chunk.local_bytes = plan->local_bytes;
+    launch->chunk.saved_bytes = plan->saved_bytes;
+    launch->group_items = plan->group_items;
+    launch->tasks = terms->tasks;
+    launch->workers = terms->workers;
+    launch->worker_count = terms->worker_count;
+    launch->cost = terms->cost;
+    launch->bid.bidder = &hdi_divide_bidder;
+    launch->bid.priority = terms->priority;
+    launch->bid.local = plan->local_bytes + plan->saved_bytes;
     memcpy(launch->box.count, plan->frame.group_count,
            sizeof(launch->box.count));
     if (terms->part)

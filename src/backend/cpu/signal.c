@@ -25,7 +25,8 @@ struct before {
     struct before *older; // what it had then done before
 };
 
-static int numbers[SIGNALS] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, 0};
+// The last is 0 until one is found, which any thread may see at any time.
+static atomic_int numbers[SIGNALS] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, 0};
 static _Atomic(struct before *) before[SIGNALS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of installing
 

@@ -7,20 +7,24 @@
 #include <sys/mman.h>
 
 enum {
-    GROW = 1 << 18 // [bytes]
+    GROW = 1 << 18, // [bytes]
+    LIVES = 16,     // addresses of a slot
+    RESTING = 64    // slots that stay free for a while, before one is used
 };
 
-static const uint64_t reserve = 1ull << 31; // of addresses, per kind [bytes]
+static const uint64_t reserve = 1ull << 30; // of addresses, per life [bytes]
 
 #define EMPTY {.lock = PTHREAD_MUTEX_INITIALIZER}
 
 static struct table {
     pthread_mutex_t lock;
     _Atomic(char *) base;
+    uint32_t lives;        // as many ranges as this lie behind one another
     _Atomic uint64_t used; // slots that were ever handed out end here [bytes]
     uint64_t mapped;       // [bytes]
     uint64_t made;         // objects, which gives their serial numbers
     struct hdi_cl_object *first, *last; // free ones, oldest first
+    uint64_t free_count;
 } tables[] = {EMPTY, EMPTY, EMPTY, EMPTY, EMPTY,
               EMPTY, EMPTY, EMPTY, EMPTY, EMPTY};
 _Static_assert(sizeof(tables) / sizeof(tables[0]) == HDI_CL_KINDS,
@@ -31,28 +35,92 @@ static size_t slot_size(enum hdi_cl_kind kind)
     return (hdi_cl_kinds[kind].size + 63) / 64 * 64;
 }
 
-// A slot that was never used. NULL: no memory.
-static struct hdi_cl_object *extend(struct table *table, size_t size)
+// What a child of fork() keeps has to be its own memory, which is nowhere else.
+static bool is_kept_by_children(enum hdi_cl_kind kind)
 {
-    char *base = atomic_load(&table->base);
-    uint64_t used = atomic_load(&table->used);
+    return kind == HDI_CL_PLATFORM || kind == HDI_CL_DEVICE;
+}
 
-    if (!base) {
+// The same memory LIVES times. NULL: the system does not.
+static char *map_lives(void)
+{
+    char *base = mmap(NULL, LIVES * reserve, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED)
+        return NULL;
+    bool ok = mmap(base, reserve, PROT_NONE,
+                   MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+                   0) != MAP_FAILED;
+    // Of shared memory, the old size 0 asks for a second mapping.
+    for (uint64_t i = 1; ok && i < LIVES; i++)
+        ok = mremap(base, 0, reserve, MREMAP_MAYMOVE | MREMAP_FIXED,
+                    base + i * reserve) != MAP_FAILED;
+    if (!ok)
+        munmap(base, LIVES * reserve);
+    return ok ? base : NULL;
+}
+
+// False: no memory.
+static bool begin_range(struct table *table, enum hdi_cl_kind kind)
+{
+    char *base = is_kept_by_children(kind) ? NULL : map_lives();
+
+    table->lives = base ? LIVES : 1;
+    if (!base)
         base = mmap(NULL, reserve, PROT_NONE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (base == MAP_FAILED)
-            return NULL;
-        atomic_store(&table->base, base);
-    }
-    if (used + size > table->mapped) {
-        if (table->mapped + GROW > reserve ||
-            mprotect(base + table->mapped, GROW, PROT_READ | PROT_WRITE) != 0)
-            return NULL;
-        table->mapped += GROW;
-    }
+    if (base == MAP_FAILED)
+        return false;
+    atomic_store_explicit(&table->base, base, memory_order_release);
+    return true;
+}
+
+// What is not used yet is not to be touched, by stray kernels say. False: no
+// memory.
+static bool grow(struct table *table, char *base)
+{
+    if (table->mapped + GROW > reserve)
+        return false;
+    for (uint64_t i = 0; i < table->lives; i++)
+        if (mprotect(base + i * reserve + table->mapped, GROW,
+                     PROT_READ | PROT_WRITE) != 0)
+            return false;
+    table->mapped += GROW;
+    return true;
+}
+
+// A slot that was never used. NULL: no memory.
+static struct hdi_cl_object *extend(struct table *table, enum hdi_cl_kind kind)
+{
+    uint64_t used = atomic_load(&table->used), size = slot_size(kind);
+
+    if (!atomic_load(&table->base) && !begin_range(table, kind))
+        return NULL;
+    char *base = atomic_load(&table->base);
+    if (used + size > table->mapped && !grow(table, base))
+        return NULL;
     // Whoever sees the slot as used sees it mapped.
     atomic_store_explicit(&table->used, used + size, memory_order_release);
     return (struct hdi_cl_object *)(void *)(base + used);
+}
+
+// The free slot that has been so for longest, at its next address.
+static struct hdi_cl_object *take_free(struct table *table)
+{
+    struct hdi_cl_object *o = table->first;
+
+    if (!o)
+        return NULL;
+    table->first = o->next;
+    if (!table->first)
+        table->last = NULL;
+    table->free_count--;
+    char *base = atomic_load(&table->base);
+    uint64_t offset = (uint64_t)((char *)o - base) % reserve;
+    uint32_t life = (atomic_load_explicit(&o->life, memory_order_relaxed) + 1) %
+                    table->lives;
+    atomic_store_explicit(&o->life, life, memory_order_relaxed);
+    return (struct hdi_cl_object *)(void *)(base + life * reserve + offset);
 }
 
 void *hdi_cl_object_create(enum hdi_cl_kind kind)
@@ -61,14 +129,10 @@ void *hdi_cl_object_create(enum hdi_cl_kind kind)
     size_t size = slot_size(kind);
 
     pthread_mutex_lock(&table->lock);
-    struct hdi_cl_object *object = table->first;
-    if (object) {
-        table->first = object->next;
-        if (!table->first)
-            table->last = NULL;
-    } else {
-        object = extend(table, size);
-    }
+    struct hdi_cl_object *object =
+        table->free_count < RESTING ? extend(table, kind) : NULL;
+    if (!object)
+        object = take_free(table);
     uint64_t serial = ++table->made;
     pthread_mutex_unlock(&table->lock);
     if (!object)
@@ -93,6 +157,7 @@ static void give_back(struct hdi_cl_object *object)
     else
         table->first = object;
     table->last = object;
+    table->free_count++;
     pthread_mutex_unlock(&table->lock);
 }
 
@@ -102,11 +167,15 @@ bool hdi_cl_is(enum hdi_cl_kind kind, const void *handle)
     uint64_t used = atomic_load_explicit(&table->used, memory_order_acquire);
     uint64_t at = (uint64_t)(uintptr_t)handle -
                   (uint64_t)(uintptr_t)atomic_load(&table->base);
+    uint64_t life = at / reserve, offset = at % reserve;
 
-    if (!handle || at >= used || at % slot_size(kind) != 0)
+    if (!handle || used == 0 || life >= table->lives || offset >= used ||
+        offset % slot_size(kind) != 0)
         return false;
     const struct hdi_cl_object *object = handle;
-    return atomic_load_explicit(&object->counts, memory_order_acquire) != 0;
+    // The life is written before the counts are.
+    return atomic_load_explicit(&object->counts, memory_order_acquire) != 0 &&
+           atomic_load_explicit(&object->life, memory_order_relaxed) == life;
 }
 
 bool hdi_cl_object_retain(void *object)
@@ -183,12 +252,13 @@ void hdi_cl_objects_forget(void)
     for (unsigned i = 0; i < HDI_CL_KINDS; i++) {
         struct table *table = &tables[i];
         pthread_mutex_init(&table->lock, NULL);
-        if (i == HDI_CL_PLATFORM || i == HDI_CL_DEVICE)
+        if (is_kept_by_children((enum hdi_cl_kind)i))
             continue;
         // A range of its own: what the parent's were is none of it.
         atomic_store(&table->used, 0);
         atomic_store(&table->base, NULL);
         table->mapped = 0;
         table->first = table->last = NULL;
+        table->free_count = 0;
     }
 }

@@ -5,6 +5,10 @@
 // is live when it is the address of a slot of that kind that is in use. Nothing
 // an application gives is followed before that was asked.
 //
+// The memory of a slot is there at several addresses. Each object that is made
+// in it has the next of these for its handle, so a handle that was released is
+// none when its slot is used again. It may be one after a thousand objects.
+//
 // An object has two counts: references of the application, and holds of other
 // objects and of commands. It goes when both are 0.
 #ifndef HDI_ICD_OBJECT_H
@@ -36,6 +40,7 @@ struct hdi_cl_object {
     _Atomic uint64_t counts;    // references below, holds above; 0: a free slot
     uint64_t serial;            // of its kind, never the same again
     struct hdi_cl_object *next; // of a free slot
+    _Atomic uint32_t life;      // which of the slot's addresses it has
     enum hdi_cl_kind kind;
 };
 

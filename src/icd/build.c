@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "icd/info.h"
@@ -112,9 +113,10 @@ static char *write_log(const struct hd_program *made, const char *said,
     return NULL;
 }
 
-// `said` is freed; `error` is looked at where nothing was made.
+// `said` is freed; `error` is looked at where nothing was made. `uniform`: its
+// work-groups are all of one size.
 static void finish(struct _cl_program *program, struct hd_program *made,
-                   cl_program_binary_type type, char *said,
+                   cl_program_binary_type type, bool uniform, char *said,
                    const struct hd_error *error)
 {
     struct hdi_cl_built *built = made ? calloc(1, sizeof(*built)) : NULL;
@@ -125,10 +127,9 @@ static void finish(struct _cl_program *program, struct hd_program *made,
         atomic_init(&built->users, 1);
         pthread_mutex_init(&built->lock, NULL);
         built->program = made;
+        built->uniform = uniform;
     }
     pthread_mutex_lock(&program->lock);
-    if (built)
-        built->uniform = is_uniform(program);
     hdi_cl_built_release(program->built);
     program->built = built;
     program->type = built ? type : CL_PROGRAM_BINARY_TYPE_NONE;
@@ -247,7 +248,8 @@ CL_API_ENTRY cl_int CL_API_CALL clBuildProgram(cl_program program,
         made = NULL;
     status =
         code_of(&error, CL_INVALID_BUILD_OPTIONS, CL_BUILD_PROGRAM_FAILURE);
-    finish(program, made, CL_PROGRAM_BINARY_TYPE_EXECUTABLE, log, &error);
+    finish(program, made, CL_PROGRAM_BINARY_TYPE_EXECUTABLE,
+           is_uniform(program), log, &error);
     if (notify)
         notify(program, data);
     return status;
@@ -262,7 +264,7 @@ cl_int hdi_cl_load_library(struct _cl_program *program)
     if (!program->options ||
         make(program, true, NULL, &made, NULL, &error) != HD_OK)
         return CL_INVALID_BINARY;
-    finish(program, made, program->given, NULL, &error);
+    finish(program, made, program->given, is_uniform(program), NULL, &error);
     return CL_SUCCESS;
 }
 
@@ -395,7 +397,8 @@ CL_API_ENTRY cl_int CL_API_CALL clCompileProgram(
         made = NULL;
     status = code_of(&error, CL_INVALID_COMPILER_OPTIONS,
                      CL_COMPILE_PROGRAM_FAILURE);
-    finish(program, made, CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT, log, &error);
+    finish(program, made, CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT,
+           is_uniform(program), log, &error);
     if (notify)
         notify(program, data);
     return status;
@@ -414,8 +417,10 @@ static bool take_word(char *options, const char *word)
     return true;
 }
 
+// `uniform`: whether the work-groups of all of them are of one size. A program
+// may have been compiled again, or in vain, since it was checked.
 static hd_status link_parts(cl_uint count, const cl_program *programs,
-                            const char *options, bool library,
+                            const char *options, bool library, bool *uniform,
                             struct hd_program **made, char **log,
                             struct hd_error *error)
 {
@@ -424,13 +429,18 @@ static hd_status link_parts(cl_uint count, const cl_program *programs,
 
     error->status = HD_ENOMEM;
     strcpy(error->text, "no memory to link a program");
+    *uniform = true;
     for (cl_uint i = 0; status == HD_OK && i < count; i++) {
         void *binary;
         struct _cl_program *p = programs[i];
         pthread_mutex_lock(&p->lock);
         status = p->built ? hd_program_binary(p->built->program, &binary,
                                               &parts[i].binary_size, error)
-                          : HD_EINVAL;
+                          : hdi_fail(error, HD_EINVAL,
+                                     "program %u of those to link is no longer "
+                                     "compiled",
+                                     i + 1);
+        *uniform = *uniform && p->built && p->built->uniform;
         pthread_mutex_unlock(&p->lock);
         if (status == HD_OK)
             parts[i].binary = binary;
@@ -450,11 +460,14 @@ static hd_status link_parts(cl_uint count, const cl_program *programs,
     return status;
 }
 
-static bool can_be_linked(const struct _cl_program *program)
+static bool can_be_linked(struct _cl_program *program)
 {
-    return program->built &&
-           (program->type == CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT ||
-            program->type == CL_PROGRAM_BINARY_TYPE_LIBRARY);
+    pthread_mutex_lock(&program->lock);
+    bool can = program->built &&
+               (program->type == CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT ||
+                program->type == CL_PROGRAM_BINARY_TYPE_LIBRARY);
+    pthread_mutex_unlock(&program->lock);
+    return can;
 }
 
 static cl_int check_link(cl_context context, cl_uint count,
@@ -509,21 +522,17 @@ CL_API_ENTRY cl_program CL_API_CALL clLinkProgram(
     }
     bool library = take_word(words, "-create-library");
     take_word(words, "-enable-link-options");
-    if (link_parts(program_count, programs, words, library, &made, &log,
-                   &error) != HD_OK)
+    bool uniform;
+    if (link_parts(program_count, programs, words, library, &uniform, &made,
+                   &log, &error) != HD_OK)
         made = NULL;
     free(words);
     status =
         code_of(&error, CL_INVALID_LINKER_OPTIONS, CL_LINK_PROGRAM_FAILURE);
-    bool uniform = true;
-    for (cl_uint i = 0; i < program_count; i++)
-        uniform &= programs[i]->built->uniform;
     finish(program, made,
            library ? CL_PROGRAM_BINARY_TYPE_LIBRARY
                    : CL_PROGRAM_BINARY_TYPE_EXECUTABLE,
-           log, &error);
-    if (program->built)
-        program->built->uniform = uniform;
+           uniform, log, &error);
     if (notify)
         notify(program, data);
     if (error_ret)

@@ -453,6 +453,10 @@ struct hd_graph_run_params {
     // worker is woken then where one is enough. hd_pool_worker() knows such a
     // call as none of a worker.
     bool here;
+    // The run stays open: passes that are added while it runs join it, see
+    // hd_graph_extend(). Not together with `grow`.
+    bool open;
+    unsigned room; // for so many passes to join, of common size; 0: 10,000
 };
 
 /// Run every pass of the graph and wait. May be called again; each run starts
@@ -478,6 +482,39 @@ HD_API hd_status hd_graph_start(struct hd_graph *graph,
                                 const struct hd_start *start,
                                 const struct hd_graph_run_params *params,
                                 hd_event *event, struct hd_error *error);
+
+/// Let what was added to a graph while its run is open
+/// (hd_graph_run_params.open) join that run: passes begin as soon as those that
+/// they wait for have ended, while others still run. Resources, inputs with
+/// their buffers, outputs, passes and orders may be added, by any thread and by
+/// functions that passes of the run call, but by one at a time; nothing else of
+/// the graph may be used until the run has ended, but hd_graph_cancel(), and
+/// hd_graph_contents() by a function of a pass that comes after the last pass
+/// so far that writes the resource, and before the next. Passes over fields
+/// cannot join, and order leads to passes that have not joined only, from those
+/// before them.
+///
+/// What cannot join ends the run, as a pass that fails does. After that, and
+/// after a cancellation, nothing joins any more, and the run ends when it is
+/// closed.
+///
+/// Errors:  HD_EINVAL (no open run), HD_ELIMIT (no room for so much),
+/// HD_ENOTSUP
+///          (a field), those of hd_graph_prepare(), the run's first error,
+///          HD_ECANCELED
+/// Threads: any; one at a time with all that adds to the graph
+HD_API hd_status hd_graph_extend(struct hd_graph *graph,
+                                 struct hd_error *error);
+
+/// Close an open run, after extending it with what was added: no more passes
+/// join, and it ends when all have. An open run never ends before it is closed,
+/// whatever fails; so the graph is there for those who add to it. (Only the
+/// event of hd_graph_start() ends before when the run never begins.)
+///
+/// Errors:  as hd_graph_extend(); but for HD_EINVAL, the run is closed all the
+///          same
+/// Threads: as hd_graph_extend()
+HD_API hd_status hd_graph_close(struct hd_graph *graph, struct hd_error *error);
 
 /// Run the passes added since the graph was made, or was advanced, and wait.
 /// All resources are kept, so that passes added afterwards go on from there: a

@@ -28,9 +28,9 @@ struct hdi_string_block {
 bool hdi_graph_room(void **items, uint32_t *capacity, uint64_t needed,
                     size_t size)
 {
-    if (needed <= *capacity)
+    if (needed <= (*capacity & ~HDI_STAYS))
         return true;
-    if (needed > UINT32_MAX / 2)
+    if (needed > UINT32_MAX / 2 || *capacity & HDI_STAYS)
         return false;
 
     uint64_t wanted = *capacity ? (uint64_t)*capacity * 2 : 16;
@@ -83,7 +83,8 @@ const char *hdi_graph_string(struct hd_graph *graph, const char *text)
 
 uint64_t hdi_graph_memory(const struct hd_graph *graph)
 {
-#define BYTES(array) (uint64_t)graph->array.capacity * sizeof(*graph->array.at)
+#define BYTES(array) \
+    (uint64_t)(graph->array.capacity & ~HDI_STAYS) * sizeof(*graph->array.at)
     return graph->string_bytes + BYTES(resources) + BYTES(passes) +
            BYTES(accesses) + BYTES(commands) + BYTES(args) + BYTES(scratch) +
            BYTES(values) + BYTES(orders) + BYTES(outputs) + BYTES(kernels);
@@ -95,6 +96,17 @@ uint64_t hdi_graph_memory(const struct hd_graph *graph)
 static hd_status no_memory(struct hd_error *error)
 {
     return hdi_fail(error, HD_ENOMEM, "no memory for the graph");
+}
+
+hd_status hdi_graph_no_room(const struct hd_graph *graph,
+                            struct hd_error *error)
+{
+    if (!graph->open.is)
+        return no_memory(error);
+    return hdi_fail(error, HD_ELIMIT,
+                    "the run was opened with room for %u passes of common "
+                    "size, and this is more; open it with more `room`",
+                    graph->open.room);
 }
 
 hd_status hdi_graph_create(const struct hdi_graph_context *context,
@@ -175,6 +187,7 @@ void hdi_graph_free(struct hd_graph *graph)
     free(graph->orders.at);
     free(graph->slots.at);
     free(graph->readers.at);
+    free(graph->followers.at);
     free(graph->outputs.at);
     free(graph->kernels.at);
     free(graph->programs.at);
@@ -330,7 +343,7 @@ hd_status hd_graph_resource(struct hd_graph *graph, const char *name,
     const char *name_copy = hdi_graph_string(graph, name);
     const char *where_copy = hdi_graph_string(graph, where);
     if (!name_copy || !where_copy)
-        return no_memory(error);
+        return hdi_graph_no_room(graph, error);
 
     struct hdi_resource r = {
         .name = name_copy,
@@ -347,7 +360,7 @@ hd_status hd_graph_resource(struct hd_graph *graph, const char *name,
     }
     HDI_TRY(hdi_graph_expand(graph, error));
     if (!HDI_ROOM(graph->resources, 1))
-        return no_memory(error);
+        return hdi_graph_no_room(graph, error);
     graph->resources.at[graph->resources.count] = r;
     *resource = ++graph->resources.count;
     return HD_OK;
@@ -421,7 +434,7 @@ hd_status hd_graph_output(struct hd_graph *graph, const char *name,
     const char *name_copy = hdi_graph_string(graph, name);
     const char *where_copy = hdi_graph_string(graph, where);
     if (!name_copy || !where_copy || !HDI_ROOM(graph->outputs, 1))
-        return no_memory(error);
+        return hdi_graph_no_room(graph, error);
 
     hdi_graph_unprepare(graph);
     graph->outputs.at[graph->outputs.count++] = (struct hdi_output){
@@ -453,7 +466,7 @@ hd_status hd_graph_order(struct hd_graph *graph, hd_pass before, hd_pass after,
 
     const char *where_copy = hdi_graph_string(graph, where);
     if (!where_copy || !HDI_ROOM(graph->orders, 1))
-        return no_memory(error);
+        return hdi_graph_no_room(graph, error);
 
     hdi_graph_unprepare(graph);
     graph->orders.at[graph->orders.count++] = (struct hdi_stated_order){

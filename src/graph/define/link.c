@@ -49,7 +49,7 @@ static bool add_edge(struct hd_graph *graph, uint32_t from, uint32_t to,
     if (from == HDI_NONE || from == to ||
         graph->passes.at[from].stamp == to + 1)
         return true;
-    if (graph->edges.count == graph->edges.capacity &&
+    if (graph->edges.count == (graph->edges.capacity & ~HDI_STAYS) &&
         !HDI_ROOM(graph->edges, 1))
         return false;
     graph->passes.at[from].stamp = to + 1;
@@ -133,9 +133,10 @@ static bool link_pass(struct hd_graph *graph, uint32_t index)
 }
 
 // A pass that synchronises comes after all since the one before it, and before
-// all up to the next. `*last` is the last that synchronises, or HDI_NONE.
-static bool link_sync(struct hd_graph *graph, uint32_t index, uint32_t *last)
+// all up to the next.
+static bool link_sync(struct hd_graph *graph, uint32_t index)
 {
+    uint32_t *last = &graph->last_sync;
     bool good =
         *last == HDI_NONE || add_edge(graph, *last, index, HDI_EDGE_ORDER);
 
@@ -171,11 +172,13 @@ static bool begin(struct hd_graph *graph)
     graph->edges.count = 0;
     graph->readers.count = 0;
     graph->slots.count = 0;
+    graph->last_sync = HDI_NONE;
     for (uint32_t i = graph->done; i < graph->passes.count; i++)
         graph->passes.at[i].stamp = 0;
     for (uint32_t i = 0; i < graph->resources.count; i++) {
         struct hdi_resource *r = &graph->resources.at[i];
         r->last_writer = r->readers = r->slot = r->last_user = HDI_NONE;
+        r->held = HDI_NONE;
         bool kept = graph->done > 0 && r->kept;
         bool field = graph->done > 0 && r->field;
         if ((kept || field || r->is_input) &&
@@ -195,16 +198,18 @@ bool hdi_graph_link(struct hd_graph *graph)
     drop_passes(graph);
     if (!begin(graph))
         return false;
-    uint32_t last_sync = HDI_NONE, last_agile = HDI_NONE;
+    uint32_t last_agile = HDI_NONE;
     for (uint32_t i = graph->done; i < graph->passes.count; i++)
         if (!graph->passes.at[i].dropped &&
             !(link_agile(graph, i, &last_agile) && link_pass(graph, i) &&
-              link_sync(graph, i, &last_sync)))
+              link_sync(graph, i)))
             return false;
     for (uint32_t i = 0; i < graph->resources.count; i++) {
         const struct hdi_resource *r = &graph->resources.at[i];
-        if ((r->is_output || graph->keeps_all) && r->slot != HDI_NONE)
+        if ((r->is_output || graph->keeps_all) && r->slot != HDI_NONE) {
             graph->slots.at[r->slot].uses++;
+            graph->resources.at[i].held = r->slot;
+        }
     }
     graph->data_edges = graph->edges.count;
     for (uint32_t i = 0; i < graph->orders.count; i++) {
@@ -217,6 +222,27 @@ bool hdi_graph_link(struct hd_graph *graph)
             .from = o->from, .to = o->to, .kind = HDI_EDGE_ORDER, .order = i};
     }
     graph->linked = true;
+    return true;
+}
+
+bool hdi_graph_link_more(struct hd_graph *graph)
+{
+    struct hdi_open_run *open = &graph->open;
+
+    for (uint32_t i = open->resources; i < graph->resources.count; i++) {
+        struct hdi_resource *r = &graph->resources.at[i];
+        r->last_writer = r->readers = r->slot = r->last_user = HDI_NONE;
+        r->held = HDI_NONE;
+        if (r->is_input && !add_slot(graph, r, HDI_NONE, false))
+            return false;
+    }
+    for (uint32_t i = open->passes; i < graph->passes.count; i++)
+        if (!link_pass(graph, i) || !link_sync(graph, i))
+            return false;
+    for (uint32_t i = open->orders; i < graph->orders.count; i++)
+        if (!add_edge(graph, graph->orders.at[i].from, graph->orders.at[i].to,
+                      HDI_EDGE_ORDER))
+            return false;
     return true;
 }
 

@@ -15,11 +15,6 @@ enum {
     FIRST_SLOTS = 64 // of the table of kernels
 };
 
-static hd_status no_memory(struct hd_error *error)
-{
-    return hdi_fail(error, HD_ENOMEM, "no memory for the graph");
-}
-
 // Kernels ---------------------------------------------------------------------
 
 static bool same_kernel(const struct hdi_kernel_use *use,
@@ -159,7 +154,7 @@ static hd_status plan_accesses(struct hd_graph *graph, struct plan *plan,
 
     if (!HDI_ROOM(graph->accesses, (uint64_t)p->read_count + p->write_count +
                                        p->overwrite_count))
-        return no_memory(error);
+        return hdi_graph_no_room(graph, error);
     graph->stamp++;
     for (unsigned i = 0; i < p->read_count; i++)
         HDI_TRY(plan_access(graph, plan, p->reads[i], false, error));
@@ -720,13 +715,14 @@ hd_status hd_graph_pass(struct hd_graph *graph,
         .agile = agile,
         .class_index = class_index,
     };
-    if (!p.name || !p.where || !make_room(graph, &plan))
-        return no_memory(error);
+    bool full = graph->open.is && graph->passes.count >= graph->open.limit;
+    if (!p.name || !p.where || full || !make_room(graph, &plan))
+        return hdi_graph_no_room(graph, error);
     // A kernel that only a failed call names is never built.
     for (unsigned i = 0; i < params->command_count; i++)
         if (params->commands[i].is == HD_DISPATCH &&
             find_kernel(graph, &params->commands[i].kernel) == HDI_NONE)
-            return no_memory(error);
+            return hdi_graph_no_room(graph, error);
 
     hdi_graph_unprepare(graph);
     uint32_t index = graph->passes.count++;

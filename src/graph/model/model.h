@@ -20,6 +20,7 @@
 #include "launch/box.h"
 
 #define HDI_NONE       UINT32_MAX          // no index
+#define HDI_ENDED      (UINT32_MAX - 1)    // nor this
 #define HDI_SIZE_LIMIT (UINT64_C(1) << 48) // of resources, scratch [bytes]
 
 // A growing array of `count` items, whose type the name tells.
@@ -43,6 +44,10 @@
 bool hdi_graph_room(void **items, uint32_t *capacity, uint64_t needed,
                     size_t size);
 
+// Set in a capacity while workers read what is there and more is added behind
+// it: then the array stays where it is, and no room is made beyond what it has.
+#define HDI_STAYS (UINT32_C(1) << 31)
+
 struct hdi_resource {
     const char *name, *where;
     struct hd_shape shape; // its type is that of `type`
@@ -64,6 +69,7 @@ struct hdi_resource {
     uint32_t last_writer;
     uint32_t readers; // list in hd_graph.readers
     uint32_t slot;    // or HDI_NONE
+    uint32_t held; // slot that an open run keeps from being freed, or HDI_NONE
     bool needed;
     // After a run: of the last version, if it was an output or kept.
     struct hd_buffer *kept;
@@ -166,6 +172,24 @@ struct hdi_graph_growth {
     bool again; // it begins from the beginning, with less memory
 };
 
+// A run that is open: passes join it while others of it run. What is said to be
+// under the lock is so under hd_graph.lock; the rest is the builder's.
+struct hdi_open_run {
+    bool is;         // this run is open, or was
+    bool began;      // passes may start; under the lock
+    uint32_t passes; // that have joined; written under the lock
+    uint32_t resources, orders;
+    unsigned room;  // for passes to join
+    uint32_t limit; // of passes, those too that were there before
+    bool closed;
+};
+
+// A pass that waits for another, which was there before: a list for each task
+// that its followers are put in until it has ended.
+struct hdi_follower {
+    uint32_t task, next;
+};
+
 // Passes of which only so many may be under way.
 struct hdi_pass_class {
     const char *name;
@@ -242,6 +266,11 @@ struct hdi_task {
     bool begins;      // the run begins with it, and others
     hd_event event;   // the launch that it goes on after
     uint64_t begin;   // [ns]
+    // In an open run: the newest of those that wait for it, or HDI_NONE;
+    // HDI_ENDED when it has ended. Who joins adds itself (release, paired with
+    // the acquire of the task's end), or sees the end (acquire, paired with its
+    // release).
+    _Atomic uint32_t followers;
 };
 
 // What a pass takes, or is thought to [ns].
@@ -331,6 +360,7 @@ struct hd_graph {
     HDI_ARRAY(struct hdi_edge) edges;
     HDI_ARRAY(struct hdi_reader) readers;
     HDI_ARRAY(struct hdi_graph_slot) slots;
+    uint32_t last_sync;  // the last pass that synchronises, or HDI_NONE
     uint32_t data_edges; // the first of them, by where they lead to
     uint32_t dropped;    // passes
 
@@ -346,6 +376,7 @@ struct hd_graph {
     uint32_t barriers;         // edges that are waited for
     struct hd_arg *packed;     // as many as args; buffers are filled in late
     char *packed_values;       // what HD_PASS_NUMBERS became
+    uint32_t values_used;      // of them [bytes]
     HDI_ARRAY(struct hdi_split) splits;
     struct hdi_task_graph flow;
     struct hdi_task *tasks;     // as many as in the flow
@@ -389,6 +420,8 @@ struct hd_graph {
     struct hd_error failure; // the first
     struct hd_graph_run_params params;
     struct hdi_graph_growth growth;
+    struct hdi_open_run open;
+    HDI_ARRAY(struct hdi_follower) followers;
     uint64_t start;              // [ns]
     uint64_t took;               // the last run [ns]
     _Atomic uint32_t unfinished; // tasks, and jobs where it is flat
@@ -408,6 +441,10 @@ static inline struct hdi_resource *hdi_graph_find(const struct hd_graph *graph,
 // Derive edges and slots from what passes read and write, if that is not done.
 // False without memory.
 bool hdi_graph_link(struct hd_graph *graph);
+
+// The same for what was added since open.passes joined: edges from
+// `graph->edges.count` on, and new slots. False without memory.
+bool hdi_graph_link_more(struct hd_graph *graph);
 
 // Whether all edges lead forward in program order, which is then an order to
 // run in: those of data do, those that the program states need not.
@@ -434,7 +471,16 @@ uint64_t hdi_graph_hash(uint64_t seed, const char *text);
 // As hd_graph_destroy(), for good.
 void hdi_graph_free(struct hd_graph *graph);
 
-// Undo hd_graph_prepare(), but keep the programs.
+// Check and pack what was added since open.passes joined, as hd_graph_prepare()
+// does.
+hd_status hdi_graph_prepare_more(struct hd_graph *graph,
+                                 struct hd_error *error);
+
+// HD_ENOMEM; or HD_ELIMIT, because the run is open and has no more room.
+hd_status hdi_graph_no_room(const struct hd_graph *graph,
+                            struct hd_error *error);
+
+// Undo hd_graph_prepare(), but keep the programs. An open run goes on.
 void hdi_graph_unprepare(struct hd_graph *graph);
 
 // Give back all memory of the last run, outputs and what was kept too.

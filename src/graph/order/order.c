@@ -108,14 +108,14 @@ static void remember(struct hd_graph *graph, uint32_t index,
     weight->known = true;
 }
 
-static void weigh_passes(struct hd_graph *graph)
+static void weigh_passes(struct hd_graph *graph, uint32_t from)
 {
     unsigned workers = workers_of(graph);
     const char *device = graph->context.launcher->device->can.description;
     struct hdi_feedback_key begin = hdi_feedback_key(device ? device : "");
 
     hdi_feedback_mix(&begin, &workers, sizeof(workers));
-    for (uint32_t i = graph->first; i < graph->passes.count; i++) {
+    for (uint32_t i = from; i < graph->passes.count; i++) {
         const struct hdi_pass *pass = &graph->passes.at[i];
         struct hdi_weight *weight = &graph->weights[i];
         *weight = (struct hdi_weight){0};
@@ -344,7 +344,7 @@ static bool rank_and_forecast(struct hd_graph *graph)
     graph->forecast.area = work / workers;
     if (!rank_tasks(graph))
         return false;
-    graph->flat = is_flat(graph, work);
+    graph->flat = graph->open.room == 0 && is_flat(graph, work);
     if (!graph->flat)
         find_streams(graph);
     if (!graph->flat)
@@ -358,9 +358,30 @@ static bool rank_and_forecast(struct hd_graph *graph)
 
 bool hdi_graph_weigh(struct hd_graph *graph)
 {
-    weigh_passes(graph);
+    weigh_passes(graph, graph->first);
     graph->reweigh = false;
     return rank_and_forecast(graph);
+}
+
+void hdi_graph_weigh_more(struct hd_graph *graph)
+{
+    weigh_passes(graph, graph->open.passes);
+}
+
+// Edges lie in the order of where they lead to, but for those the program
+// states.
+void hdi_graph_rank_more(struct hd_graph *graph, uint32_t edges)
+{
+    for (uint32_t i = graph->open.passes; i < graph->passes.count; i++)
+        graph->rank[i] = graph->weights[i].time;
+    for (uint32_t i = graph->edges.count; i-- > edges;) {
+        const struct hdi_edge *e = &graph->edges.at[i];
+        if (e->from < graph->open.passes)
+            continue; // it is ranked already, and may be compared just now
+        uint64_t rank = graph->rank[e->to] + graph->weights[e->from].time;
+        if (rank > graph->rank[e->from])
+            graph->rank[e->from] = rank;
+    }
 }
 
 // Learning --------------------------------------------------------------------

@@ -9,6 +9,11 @@
 // False without memory.
 bool hdi_graph_weigh(struct hd_graph *graph);
 
+// The same for passes that join an open run: what they cost and, when they are
+// linked, by edges from number `edges` on, how urgent they are. There is room.
+void hdi_graph_weigh_more(struct hd_graph *graph);
+void hdi_graph_rank_more(struct hd_graph *graph, uint32_t edges);
+
 // A run has ended well: remember what its passes took.
 void hdi_graph_learn(struct hd_graph *graph);
 

@@ -19,6 +19,8 @@
 
 void hdi_graph_unprepare(struct hd_graph *graph)
 {
+    if (graph->open.is)
+        return;
     hdi_graph_free_flow(graph);
     hdi_offload_forget(graph);
     graph->prepared = false;
@@ -479,12 +481,12 @@ static hd_status pack_dispatch(struct hd_graph *graph,
                            : status;
 }
 
-// Room for the numbers of all dispatches of this run.
-static size_t count_numbers(const struct hd_graph *graph)
+// Room for the numbers of all dispatches from a pass on.
+static size_t count_numbers(const struct hd_graph *graph, uint32_t from)
 {
     size_t numbers = 0;
 
-    for (uint32_t i = graph->first; i < graph->passes.count; i++) {
+    for (uint32_t i = from; i < graph->passes.count; i++) {
         const struct hdi_pass *pass = &graph->passes.at[i];
         for (uint32_t c = 0; c < pass->command_count; c++) {
             const struct hdi_command *command =
@@ -499,18 +501,23 @@ static size_t count_numbers(const struct hd_graph *graph)
     return numbers;
 }
 
-static hd_status pack_args(struct hd_graph *graph, struct hd_error *error)
+// Of the passes from one on.
+static hd_status pack_args(struct hd_graph *graph, uint32_t from,
+                           struct hd_error *error)
 {
-    size_t numbers = count_numbers(graph);
+    if (from == graph->first)
+        graph->values_used = 0;
+    size_t numbers =
+        count_numbers(graph, from) +
+        (graph->values_used + HDI_VALUE_SIZE - (size_t)1) / HDI_VALUE_SIZE;
 
     if (!HDI_KEEP(graph, packed, graph->args.count + UINT64_C(1)) ||
         !hdi_graph_room((void **)&graph->packed_values,
                         &graph->rooms.packed_values, numbers + UINT64_C(1),
                         HDI_VALUE_SIZE))
-        return no_memory(error);
+        return hdi_graph_no_room(graph, error);
 
-    uint32_t used = 0;
-    for (uint32_t i = graph->first; i < graph->passes.count; i++) {
+    for (uint32_t i = from; i < graph->passes.count; i++) {
         const struct hdi_pass *pass = &graph->passes.at[i];
         if (pass->dropped)
             continue;
@@ -518,7 +525,8 @@ static hd_status pack_args(struct hd_graph *graph, struct hd_error *error)
             const struct hdi_command *command =
                 &graph->commands.at[pass->commands + c];
             if (command->is == HD_DISPATCH)
-                HDI_TRY(pack_dispatch(graph, pass, command, &used, error));
+                HDI_TRY(pack_dispatch(graph, pass, command, &graph->values_used,
+                                      error));
         }
     }
     return HD_OK;
@@ -551,8 +559,54 @@ static hd_status prepare(struct hd_graph *graph, struct hd_error *error)
     HDI_TRY(hdi_arena_plan(graph, &planned, error));
     if (planned)
         HDI_TRY(list_successors(graph, error));
-    HDI_TRY(pack_args(graph, error));
+    HDI_TRY(pack_args(graph, graph->first, error));
     return make_weights(graph, error);
+}
+
+static hd_status check_order(const struct hd_graph *graph,
+                             const struct hdi_stated_order *order,
+                             struct hd_error *error)
+{
+    const struct hdi_pass *from = &graph->passes.at[order->from],
+                          *to = &graph->passes.at[order->to];
+
+    if (order->to >= graph->open.passes && order->from < order->to)
+        return HD_OK;
+    return hdi_fail(error, HD_EGRAPH,
+                    "%s%spass '%s' cannot come before pass '%s', which %s: in "
+                    "an open run, order leads from passes to later ones",
+                    order->where, order->where[0] ? ": " : "", from->name,
+                    to->name,
+                    order->to < graph->open.passes ? "may have begun"
+                                                   : "was added before it");
+}
+
+hd_status hdi_graph_prepare_more(struct hd_graph *graph, struct hd_error *error)
+{
+    struct hdi_trace *trace = graph->context.launcher->trace;
+    uint32_t from = graph->open.passes;
+    uint64_t n = graph->passes.count + UINT64_C(1);
+
+    HDI_TRY(check_outputs(graph, error));
+    for (uint32_t i = graph->open.orders; i < graph->orders.count; i++)
+        HDI_TRY(check_order(graph, &graph->orders.at[i], error));
+    for (uint32_t i = from; i < graph->passes.count; i++)
+        if (graph->passes.at[i].agile)
+            return hdi_fail(error, HD_ENOTSUP,
+                            HDI_PASS "it uses a field, on which all processes "
+                                     "agree: it cannot join an open run",
+                            HDI_PASS_OF(graph->passes.at[i].where,
+                                        graph->passes.at[i].name));
+    if (!HDI_KEEP(graph, weights, n) || !HDI_KEEP(graph, tasks, n) ||
+        !HDI_KEEP(graph, rank, n) || !HDI_KEEP(graph, ready, n) ||
+        (graph->context.feedback && !HDI_KEEP(graph, keys, n)))
+        return hdi_graph_no_room(graph, error);
+    HDI_TRY(pack_args(graph, from, error));
+    hdi_graph_weigh_more(graph);
+    for (uint32_t i = from; trace && i < graph->passes.count; i++)
+        graph->passes.at[i].trace_name =
+            hdi_trace_name(trace, graph->passes.at[i].name);
+    return HD_OK;
 }
 
 hd_status hd_graph_prepare(struct hd_graph *graph, struct hd_error *error)

@@ -48,7 +48,10 @@ void hdi_graph_fail_run(struct hd_graph *graph, const char *name,
 // Passes of this run that are not dropped.
 static uint32_t total(const struct hd_graph *graph)
 {
-    return hd_graph_pass_count(graph) - graph->first - graph->dropped;
+    uint32_t passes =
+        graph->open.is ? graph->open.passes : hd_graph_pass_count(graph);
+
+    return passes - graph->first - graph->dropped;
 }
 
 static void tell_progress(struct hd_graph *graph, const struct hdi_pass *pass)
@@ -62,7 +65,7 @@ static void tell_progress(struct hd_graph *graph, const struct hdi_pass *pass)
     pthread_mutex_unlock(&graph->lock);
 }
 
-static bool is_stopped(struct hd_graph *graph)
+bool hdi_graph_is_stopped(struct hd_graph *graph)
 {
     return atomic_load_explicit(&graph->stopped, memory_order_relaxed) ||
            atomic_load_explicit(&graph->cancel, memory_order_relaxed) ||
@@ -162,7 +165,7 @@ static bool run_task(struct hd_graph *graph, struct hd_worker *worker,
 
     if (pass->dropped)
         return true;
-    if (is_stopped(graph)) {
+    if (hdi_graph_is_stopped(graph)) {
         if (split)
             end_part(graph, pass, split, false);
         else
@@ -227,6 +230,12 @@ static void give(struct hd_graph *graph, uint32_t task)
     hd_submit_work(graph->context.launcher->pool, &graph->tasks[task].work);
 }
 
+void hdi_graph_give(struct hd_graph *graph, uint32_t task)
+{
+    if (hdi_ready_admit(graph, task))
+        give(graph, task);
+}
+
 // Everything that waited for this pass only becomes ready, and one that its
 // class has kept waiting. This worker goes on
 // with the first of all that is ready, which is returned (or HDI_NONE), so that
@@ -240,7 +249,11 @@ static uint32_t start_successors(struct hd_graph *graph, uint32_t index)
 
     if (kept != HDI_NONE)
         give(graph, kept);
-    for (uint32_t i = flow->first[index]; i < flow->first[index + 1]; i++) {
+    if (graph->open.is)
+        hdi_open_end_task(graph, &graph->tasks[index]);
+    uint32_t end = index < flow->count ? flow->first[index + 1] : 0;
+    for (uint32_t i = index < flow->count ? flow->first[index] : 0; i < end;
+         i++) {
         uint32_t successor = flow->successors[i];
         if (atomic_fetch_sub_explicit(&graph->tasks[successor].waiting, 1,
                                       memory_order_acq_rel) != 1 ||
@@ -259,7 +272,7 @@ static void end_run(struct hd_graph *graph);
 
 // One task less, or one job of a flat graph. True: that was the last, and the
 // graph may be gone.
-static bool count_down(struct hd_graph *graph)
+bool hdi_graph_count_down(struct hd_graph *graph)
 {
     if (atomic_fetch_sub_explicit(&graph->unfinished, 1,
                                   memory_order_acq_rel) != 1)
@@ -274,7 +287,7 @@ static void follow(struct hd_graph *graph, struct hd_worker *worker,
 {
     do {
         uint32_t next = start_successors(graph, index);
-        if (count_down(graph))
+        if (hdi_graph_count_down(graph))
             return;
         index = next;
     } while (index != HDI_NONE && run_task(graph, worker, index));
@@ -287,7 +300,7 @@ static void run_any(struct hd_graph *graph, struct hd_worker *worker)
     while ((index = take_any(graph)) != HDI_NONE)
         if (run_task(graph, worker, index))
             follow(graph, worker, index);
-    count_down(graph);
+    hdi_graph_count_down(graph);
 }
 
 static void resume(struct hd_worker *worker, hd_status status, void *data)
@@ -393,6 +406,24 @@ static void keep_results(struct hd_graph *graph)
     }
 }
 
+void hdi_graph_reset_task(struct hd_graph *graph, uint32_t index, uint32_t pass,
+                          uint32_t waits)
+{
+    struct hdi_task *task = &graph->tasks[index];
+
+    task->graph = graph;
+    task->pass = pass;
+    task->command = 0;
+    task->event = 0;
+    task->streamed = false;
+    task->work = (struct hd_work){
+        .job = {.run = hdi_run_nothing},
+        .done = run_job,
+        .priority = (enum hd_priority)graph->passes.at[pass].priority};
+    atomic_store_explicit(&task->waiting, waits, memory_order_relaxed);
+    atomic_store_explicit(&task->followers, HDI_NONE, memory_order_relaxed);
+}
+
 static void reset(struct hd_graph *graph,
                   const struct hd_graph_run_params *params)
 {
@@ -425,21 +456,9 @@ static void reset(struct hd_graph *graph,
         atomic_store_explicit(&split->left, split->parts, memory_order_relaxed);
         atomic_store_explicit(&split->broken, false, memory_order_relaxed);
     }
-    for (uint32_t i = graph->first; i < flow->count; i++) {
-        struct hdi_task *task = &graph->tasks[i];
-        task->graph = graph;
-        task->pass = flow->pass ? flow->pass[i] : i;
-        task->command = 0;
-        task->event = 0;
-        task->streamed = false;
-        task->work = (struct hd_work){
-            .job = {.run = hdi_run_nothing},
-            .done = run_job,
-            .priority =
-                (enum hd_priority)graph->passes.at[task->pass].priority};
-        atomic_store_explicit(&task->waiting, flow->waits[i],
-                              memory_order_relaxed);
-    }
+    for (uint32_t i = graph->first; i < flow->count; i++)
+        hdi_graph_reset_task(graph, i, flow->pass ? flow->pass[i] : i,
+                             flow->waits[i]);
 }
 
 // All passes there were have ended well.
@@ -461,10 +480,10 @@ static void conclude(struct hd_graph *graph)
 
     atomic_store(&graph->cancel, false);
     if (not_run == 0 && graph->failed == HD_OK) {
-        if (graph->params.grow)
-            graph->done = 0;
-        else
+        if (!graph->params.grow)
             harvest(graph);
+        if (graph->params.grow || graph->open.is)
+            graph->done = 0;
         return;
     }
     hdi_graph_release(graph);
@@ -483,6 +502,8 @@ void hdi_graph_leave_run(struct hd_graph *graph)
 {
     hd_group_within(&graph->group, NULL);
     graph->event = NULL;
+    if (graph->open.is)
+        hdi_open_end(graph);
     atomic_store_explicit(&graph->running, false, memory_order_release);
     hdi_pool_leave(graph->context.launcher->pool, &graph->group);
 }
@@ -578,17 +599,19 @@ hd_status hdi_graph_begin_run(struct hd_graph *graph,
 {
     struct hd_pool *pool = graph->context.launcher->pool;
 
-    if (atomic_load_explicit(&graph->running, memory_order_acquire))
-        return hdi_fail(error, HD_EINVAL,
-                        "the graph is running: wait for its event first");
     if (pool &&
         !hdi_group_done(
             &graph->group)) // what is left of the launches of the run before
         hd_group_wait(pool, &graph->group);
     // Who is told of every pass, or adds to the results, needs the whole.
-    if (params && (params->progress || params->grow))
+    if (params && (params->progress || params->grow || params->open))
         HDI_TRY(hdi_graph_expand(graph, error));
+    graph->open.room = 0;
+    if (params && params->open)
+        HDI_TRY(hdi_open_make_room(graph, params->room, error));
     HDI_TRY(make_ready(graph, params, error));
+    if (graph->open.room > 0)
+        HDI_TRY(hdi_open_begin(graph, error));
     graph->start = 0;
     hd_group_init(&graph->group);
     hdi_group_enter(&graph->group);
@@ -629,7 +652,7 @@ void hdi_graph_start_first(struct hd_graph *graph, bool here)
 {
     struct hd_pool *pool = graph->context.launcher->pool;
     const struct hdi_task_graph *flow = &graph->flow;
-    uint32_t left = 0;
+    uint32_t left = 0, joined = flow->count;
 
     if (graph->start == 0) // else the run has grown
         graph->start = hdi_now();
@@ -660,7 +683,9 @@ void hdi_graph_start_first(struct hd_graph *graph, bool here)
         else
             hd_submit_work(pool, &graph->tasks[i].work);
     }
-    count_down(graph);
+    if (graph->open.is)
+        hdi_open_start(graph, joined);
+    hdi_graph_count_down(graph);
 }
 
 // Let the program add passes, or begin again. False: there is nothing to run.
@@ -674,7 +699,7 @@ static bool grow(struct hd_graph *graph, struct hd_error *error)
     // After a failure passes were stopped, which is over.
     if (graph->growth.again)
         atomic_store(&graph->stopped, false);
-    if (is_stopped(graph)) {
+    if (hdi_graph_is_stopped(graph)) {
         graph->failed = HD_ECANCELED;
         return false;
     }

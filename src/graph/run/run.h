@@ -4,7 +4,7 @@
 
 #include "graph/model/model.h"
 
-// Make the graph ready; nothing runs yet. HD_EINVAL: it is running.
+// Make the graph ready, which is not running; nothing runs yet.
 hd_status hdi_graph_begin_run(struct hd_graph *graph,
                               const struct hd_graph_run_params *params,
                               struct hd_error *error);
@@ -15,5 +15,39 @@ void hdi_graph_start_first(struct hd_graph *graph, bool here);
 
 // The run is over, or never went on.
 void hdi_graph_leave_run(struct hd_graph *graph);
+
+// Whether no further pass is to start.
+bool hdi_graph_is_stopped(struct hd_graph *graph);
+
+// Hand a task to a worker, now that it waits for no other, if its class lets it
+// in.
+void hdi_graph_give(struct hd_graph *graph, uint32_t task);
+
+// One of what keeps the run from its end less. True: that was the last, and the
+// graph may be gone.
+bool hdi_graph_count_down(struct hd_graph *graph);
+
+// What a task is before it runs.
+void hdi_graph_reset_task(struct hd_graph *graph, uint32_t index, uint32_t pass,
+                          uint32_t waits);
+
+// Open runs: extend.c ---------------------------------------------------------
+
+// Make room for what may be added, before the graph is made ready; and, when it
+// is, let the arrays stay. Closed: they may move again.
+hd_status hdi_open_make_room(struct hd_graph *graph, unsigned room,
+                             struct hd_error *error);
+hd_status hdi_open_begin(struct hd_graph *graph, struct hd_error *error);
+void hdi_open_end(struct hd_graph *graph);
+
+// Passes that have joined may start from now on; the first `joined` are not
+// looked at.
+void hdi_open_start(struct hd_graph *graph, uint32_t joined);
+
+// The run will not begin: it ends when it is closed.
+void hdi_open_give_up(struct hd_graph *graph);
+
+// A task has ended: count down those that joined after it.
+void hdi_open_end_task(struct hd_graph *graph, struct hdi_task *task);
 
 #endif

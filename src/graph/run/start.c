@@ -24,11 +24,26 @@ static hd_status run(struct hd_graph *graph,
 static void run_all(struct hd_graph *graph,
                     const struct hd_graph_run_params *params)
 {
-    bool grows = params && params->grow;
+    bool grows = params && (params->grow || params->open);
 
-    if (graph->keeps_all != grows)
+    if (graph->keeps_all != grows || (params && params->open))
         hdi_graph_unprepare(graph);
     graph->keeps_all = grows;
+}
+
+// Before anything of the graph changes.
+static hd_status check(const struct hd_graph *graph,
+                       const struct hd_graph_run_params *params,
+                       struct hd_error *error)
+{
+    if (atomic_load_explicit(&graph->running, memory_order_acquire))
+        return hdi_fail(error, HD_EINVAL,
+                        "the graph is running: wait for its event first");
+    if (params && params->open && params->grow)
+        return hdi_fail(error, HD_EINVAL,
+                        "a run is open or has a function that lets it grow, "
+                        "not both");
+    return HD_OK;
 }
 
 hd_status hd_graph_run(struct hd_graph *graph,
@@ -37,6 +52,7 @@ hd_status hd_graph_run(struct hd_graph *graph,
 {
     if (!graph)
         return hdi_fail(error, HD_EINVAL, "hd_graph_run() takes a graph");
+    HDI_TRY(check(graph, params, error));
     run_all(graph, params);
     return run(graph, params, error);
 }
@@ -47,6 +63,11 @@ hd_status hd_graph_advance(struct hd_graph *graph,
 {
     if (!graph)
         return hdi_fail(error, HD_EINVAL, "hd_graph_advance() takes a graph");
+    HDI_TRY(check(graph, params, error));
+    if (params && params->open)
+        return hdi_fail(error, HD_EINVAL,
+                        "hd_graph_run() and hd_graph_start() open runs, "
+                        "hd_graph_advance() does not");
     HDI_TRY(hdi_graph_expand(graph, error));
     if (graph->done > 0 && graph->done == graph->passes.count)
         return HD_OK;
@@ -79,6 +100,13 @@ static void drop_started(struct hdi_event *event)
 {
     struct started *s = event->room;
 
+    if (!s->began && s->graph->open.is) {
+        // Who adds to it goes on until it sees that; its closing ends the run.
+        hd_group_within(&s->graph->group, NULL);
+        s->graph->event = NULL;
+        hdi_open_give_up(s->graph);
+        return;
+    }
     if (!s->began) { // cancelled before, or what it comes after has failed
         hdi_graph_release(s->graph);
         s->graph->done = 0;
@@ -102,6 +130,7 @@ hd_status hd_graph_start(struct hd_graph *graph, const struct hd_start *start,
     HDI_TRY(hdi_pool_check(pool, error));
     if (start)
         HDI_TRY(hdi_event_check(pool, start, error));
+    HDI_TRY(check(graph, params, error));
     run_all(graph, params);
     HDI_TRY(hdi_graph_begin_run(graph, params, error));
     hd_status status = hdi_event_take(pool, &runs, &e, error);

@@ -43,6 +43,8 @@ hd_status hd_graph_contents(const struct hd_graph *graph, hd_resource resource,
     const struct hd_buffer *buffer = r->kept            ? r->kept
                                      : r->versions == 0 ? r->input
                                                         : NULL;
+    if (graph->open.is && resource <= graph->open.resources)
+        buffer = r->slot != HDI_NONE ? graph->slots.at[r->slot].memory : NULL;
     if (!buffer)
         return hdi_fail(error, HD_EGRAPH,
                         "resource '%s' holds nothing now: advance the graph, "

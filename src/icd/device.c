@@ -551,6 +551,23 @@ static cl_int get_words(const struct _cl_device_id *device, cl_device_info name,
     }
 }
 
+// What cl_ext_float_atomics and cl_khr_kernel_clock ask, where the headers are
+// older.
+#ifndef CL_DEVICE_SINGLE_FP_ATOMIC_CAPABILITIES_EXT
+#define CL_DEVICE_SINGLE_FP_ATOMIC_CAPABILITIES_EXT 0x4231
+#define CL_DEVICE_DOUBLE_FP_ATOMIC_CAPABILITIES_EXT 0x4232
+#define CL_DEVICE_HALF_FP_ATOMIC_CAPABILITIES_EXT   0x4233
+#endif
+#ifndef CL_DEVICE_KERNEL_CLOCK_CAPABILITIES_KHR
+#define CL_DEVICE_KERNEL_CLOCK_CAPABILITIES_KHR 0x1076
+#endif
+
+enum {
+    // In global and in local memory: load and store, add, minimum and maximum.
+    FLOAT_ATOMICS = 7 << 0 | 7 << 16,
+    KERNEL_CLOCKS = 7 // of the device, a work-group, a sub-group
+};
+
 static cl_int get_extended(cl_device_info name, size_t size, void *value,
                            size_t *size_ret)
 {
@@ -583,6 +600,14 @@ static cl_int get_extended(cl_device_info name, size_t size, void *value,
         HDI_CL_IS(CL_DEVICE_LUID_VALID_KHR, cl_bool, CL_FALSE)
         HDI_CL_BYTES(CL_DEVICE_LUID_KHR, luid, sizeof(luid))
         HDI_CL_IS(CL_DEVICE_NODE_MASK_KHR, cl_uint, 0)
+        HDI_CL_IS(CL_DEVICE_HALF_FP_ATOMIC_CAPABILITIES_EXT, cl_bitfield,
+                  FLOAT_ATOMICS)
+        HDI_CL_IS(CL_DEVICE_SINGLE_FP_ATOMIC_CAPABILITIES_EXT, cl_bitfield,
+                  FLOAT_ATOMICS)
+        HDI_CL_IS(CL_DEVICE_DOUBLE_FP_ATOMIC_CAPABILITIES_EXT, cl_bitfield,
+                  FLOAT_ATOMICS)
+        HDI_CL_IS(CL_DEVICE_KERNEL_CLOCK_CAPABILITIES_KHR, cl_bitfield,
+                  KERNEL_CLOCKS)
         HDI_CL_IS(CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES_KHR,
                   cl_device_integer_dot_product_capabilities_khr,
                   CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT_PACKED_KHR |

@@ -368,6 +368,8 @@ static cl_mem create(cl_context context, const cl_mem_properties *properties,
         return hdi_cl_none(error, CL_INVALID_PROPERTY);
     if (!hdi_cl_flags_are_valid(flags))
         return hdi_cl_none(error, CL_INVALID_VALUE);
+    // Before those of the memory it is made of are added.
+    bool wants_host = flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR);
     cl_int status = check_format(format);
     if (status != CL_SUCCESS)
         return hdi_cl_none(error, status);
@@ -383,8 +385,7 @@ static cl_mem create(cl_context context, const cl_mem_properties *properties,
     if (status == CL_SUCCESS)
         status = check_pitches(d, texel_size(format), host || d->mem_object);
     if (status == CL_SUCCESS &&
-        (!host != !(flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)) ||
-         (host && d->mem_object)))
+        (!host != !wants_host || (host && d->mem_object)))
         status = CL_INVALID_HOST_PTR;
     if (status == CL_SUCCESS)
         status = check_supported(flags, d->image_type, format);

@@ -1,4 +1,6 @@
 // What programs and kernels tell of themselves.
+#include <stdbool.h>
+
 #include "icd/driver.h"
 
 static char *build_log(const struct driver *d, cl_program program)
@@ -177,8 +179,121 @@ static void attributes_are_as_written(void)
     driver_close(&d);
 }
 
+// An image takes over how its buffer was made, and needs no pointer for it.
+static void images_are_made_of_any_buffer(void)
+{
+    static const cl_mem_flags made[] = {
+        0, CL_MEM_COPY_HOST_PTR, CL_MEM_USE_HOST_PTR, CL_MEM_ALLOC_HOST_PTR};
+    static const cl_image_format format = {CL_RGBA, CL_FLOAT};
+    struct driver d = driver_open(0);
+    float texels[64 * 4];
+
+    for (int i = 0; i < 64 * 4; i++)
+        texels[i] = (float)i;
+    for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
+        bool given = made[i] & (CL_MEM_COPY_HOST_PTR | CL_MEM_USE_HOST_PTR);
+        const size_t origin[3] = {3, 0, 0}, region[3] = {2, 1, 1};
+        float read[8];
+        cl_int error;
+        cl_mem buffer = clCreateBuffer(d.context, made[i], sizeof(texels),
+                                       given ? texels : NULL, &error);
+        CL_OK(error);
+        if (!given)
+            CL_OK(clEnqueueWriteBuffer(d.queue, buffer, CL_TRUE, 0,
+                                       sizeof(texels), texels, 0, NULL, NULL));
+        const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER,
+                                    .image_width = 64,
+                                    .mem_object = buffer};
+        cl_mem image =
+            clCreateImage(d.context, 0, &format, &desc, NULL, &error);
+        CL_OK(error);
+        CL_OK(clEnqueueReadImage(d.queue, image, CL_TRUE, origin, region, 0, 0,
+                                 read, 0, NULL, NULL));
+        CHECK(memcmp(read, texels + 12, sizeof(read)) == 0);
+        CHECK(!clCreateImage(d.context, 0, &format, &desc, texels, &error));
+        CL_IS(error, CL_INVALID_HOST_PTR);
+        CL_OK(clReleaseMemObject(image));
+        CL_OK(clReleaseMemObject(buffer));
+    }
+    driver_close(&d);
+}
+
+static bool has_extension(const struct driver *d, const char *name)
+{
+    char names[8192];
+    size_t length = strlen(name);
+
+    CL_OK(clGetDeviceInfo(d->device, CL_DEVICE_EXTENSIONS, sizeof(names), names,
+                          NULL));
+    for (const char *at = names; (at = strstr(at, name)); at += length)
+        if (at[length] == ' ' || !at[length])
+            return true;
+    return false;
+}
+
+// Whoever names an extension answers its questions.
+static void extensions_are_told_whole(void)
+{
+    // Single, double and half precision.
+    static const cl_device_info floats[] = {0x4231, 0x4232, 0x4233};
+    static const cl_device_info clocks = 0x1076;
+    struct driver d = driver_open(0);
+    cl_bitfield bits;
+    cl_bool independent;
+
+    CHECK(has_extension(&d, "cl_ext_float_atomics"));
+    for (int i = 0; i < 3; i++) {
+        CL_OK(clGetDeviceInfo(d.device, floats[i], sizeof(bits), &bits, NULL));
+        CHECK(bits == 0x70007);
+    }
+    CHECK(has_extension(&d, "cl_khr_kernel_clock"));
+    CL_OK(clGetDeviceInfo(d.device, clocks, sizeof(bits), &bits, NULL));
+    CHECK(bits == 7);
+    // Whose sub-groups go on independently; those of 3.0 need not.
+    CL_OK(clGetDeviceInfo(d.device,
+                          CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS,
+                          sizeof(independent), &independent, NULL));
+    CHECK(has_extension(&d, "cl_khr_subgroups") == (independent == CL_TRUE));
+    driver_close(&d);
+}
+
+// Functions of sub-groups are there in every version, with any option.
+static void sub_groups_need_no_extension(void)
+{
+    static const char source[] =
+        "#ifdef cl_khr_subgroups\n#error it is not there\n#endif\n"
+        "kernel void sums(global int *p)"
+        "{ p[get_global_id(0)] = sub_group_reduce_add(1); }";
+    static const char *const options[] = {"-Werror", "-cl-std=CL2.0 -Werror",
+                                          "-cl-std=CL3.0 -Werror",
+                                          "-cl-std=CL3.0 -cl-no-subgroup-ifp"};
+    const size_t items = 16;
+    struct driver d = driver_open(0);
+    cl_mem mem = driver_buffer(&d, items * sizeof(cl_int), NULL);
+
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        cl_program program = driver_build(&d, source, options[i]);
+        cl_kernel kernel = driver_kernel(program, "sums");
+        cl_int sums[16];
+        CL_OK(clSetKernelArg(kernel, 0, sizeof(mem), &mem));
+        CL_OK(clEnqueueNDRangeKernel(d.queue, kernel, 1, NULL, &items, &items,
+                                     0, NULL, NULL));
+        CL_OK(clEnqueueReadBuffer(d.queue, mem, CL_TRUE, 0, sizeof(sums), sums,
+                                  0, NULL, NULL));
+        for (int k = 0; k < 16; k++)
+            CHECK(sums[k] == 16);
+        CL_OK(clReleaseKernel(kernel));
+        CL_OK(clReleaseProgram(program));
+    }
+    CL_OK(clReleaseMemObject(mem));
+    driver_close(&d);
+}
+
 int main(void)
 {
+    images_are_made_of_any_buffer();
+    extensions_are_told_whole();
+    sub_groups_need_no_extension();
     the_log_has_warnings();
     the_log_of_a_failure_is_whole();
     variables_of_the_program_are_counted();

@@ -9,7 +9,6 @@
 #define HDI_OPENCL_EXTENSIONS(X)                \
     X("cl_khr_fp64")                            \
     X("cl_khr_fp16")                            \
-    X("cl_khr_subgroups")                       \
     X("cl_khr_subgroup_extended_types")         \
     X("cl_khr_subgroup_non_uniform_vote")       \
     X("cl_khr_subgroup_ballot")                 \

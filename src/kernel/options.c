@@ -26,6 +26,7 @@ static const char *const allowed[] = {
     "-cl-fast-relaxed-math",
     "-cl-kernel-arg-info",
     "-cl-uniform-work-group-size",
+    "-cl-no-subgroup-ifp",
     "-w",
     "-Werror",
     "-g",

@@ -85,7 +85,8 @@ static void options_reach_the_source(struct try *t)
         "-cl-fp32-correctly-rounded-divide-sqrt -cl-denorms-are-zero "
         "-cl-no-signed-zeros -cl-unsafe-math-optimizations "
         "-cl-finite-math-only -cl-single-precision-constant "
-        "-cl-uniform-work-group-size -cl-strict-aliasing");
+        "-cl-uniform-work-group-size -cl-strict-aliasing "
+        "-cl-no-subgroup-ifp");
     int x = 0, *px = &x;
     TRY_RUN(t, p, "k", ((struct try_range){1, {1}, {1}, {0}}), TRY_VALUE(px));
     CHECK(x == 1 + 20 + 8 + 1 || x == 1 + 20 + 16 + 1);
@@ -571,6 +572,24 @@ static void *build_some(void *data)
     return NULL;
 }
 
+static void names_may_be_long(struct try *t)
+{
+    enum {
+        LONG = 4000
+    };
+    char name[LONG + 1], source[LONG + 100];
+    int x = 0, *px = &x;
+
+    memset(name, 'k', LONG);
+    name[LONG] = '\0';
+    snprintf(source, sizeof(source),
+             "kernel void %s(global int *x) { x[0] = 5; }\n", name);
+    struct hd_program *p = try_build(t, source, NULL);
+    TRY_RUN(t, p, name, ((struct try_range){1, {1}, {1}, {0}}), TRY_VALUE(px));
+    CHECK(x == 5);
+    hd_program_destroy(p);
+}
+
 static void threads_build_at_once(struct try *t)
 {
     pthread_t threads[4];
@@ -620,6 +639,7 @@ int main(void)
     a_binary_has_checked_kernels(&t);
     programs_with_libraries_are_checked(&t);
     the_best_code_that_runs_is_taken(&t);
+    names_may_be_long(&t);
     threads_build_at_once(&t);
     a_build_can_be_cancelled(&t);
     hdi_cache_close(t.context.cache);

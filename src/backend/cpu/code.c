@@ -14,6 +14,7 @@
 #include "backend/cpu/lines.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/text.h"
 
 struct cpu_code {
     struct hdi_code code;
@@ -113,10 +114,14 @@ void hdi_cpu_unload(struct hdi_code *code)
 const struct hdi_entry *hdi_cpu_find(struct hdi_code *code, const char *kernel)
 {
     struct cpu_code *c = (struct cpu_code *)code;
-    char symbol[512];
-    int n = snprintf(symbol, sizeof(symbol), "hdk_%s", kernel);
-    void *address =
-        n > 0 && (size_t)n < sizeof(symbol) ? dlsym(c->library, symbol) : NULL;
+    struct hdi_text symbol = {0};
+
+    hdi_text_print(&symbol, "hdk_%s", kernel);
+    void *address = symbol.failed ? NULL : dlsym(c->library, symbol.data);
+    bool failed = symbol.failed;
+    hdi_text_free(&symbol);
+    if (failed)
+        errno = ENOMEM;
     struct named *named = address ? malloc(sizeof(*named)) : NULL;
     if (!named)
         return NULL;

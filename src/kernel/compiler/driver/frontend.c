@@ -25,6 +25,9 @@ static const char *const fixed[] = {
     "-", "-MMD", "-MT", "x", "-MF", "/proc/self/fd/3",
     // What clang leaves to the device.
     "-D__OPENCL_VERSION__=300", "-DFP_FAST_FMA=1", "-DFP_FAST_FMAF=1",
+    // Sub-groups in versions before 3.0 too: the extension that brought them
+    // asks for progress independent of each other, and is not there.
+    "-D__opencl_c_subgroups=1",
     // What the builtins have, not what a SPIR device might have.
     "-Xclang",
     "-cl-ext=-all" HDI_OPENCL_EXTENSIONS(ADDED) HDI_OPENCL_FEATURES(ADDED)};
@@ -74,8 +77,9 @@ static hd_status run(const struct hdi_part *part, const atomic_bool *cancel,
             return hdi_fail(error, HD_ELIMIT, "%s: more than %d build options",
                             part->path, MAX_OPTIONS);
         // Line tables are always there, and -g gives no more yet; aliasing is
-        // strict since OpenCL 1.2.
+        // strict since OpenCL 1.2; no sub-groups are independent anyway.
         if (strcmp(*o, "-g") != 0 && strcmp(*o, "-cl-strict-aliasing") != 0 &&
+            strcmp(*o, "-cl-no-subgroup-ifp") != 0 &&
             strncmp(*o, "-heddle-", 8) != 0)
             arguments[n++] = *o;
     }

@@ -32,7 +32,7 @@ cl_int hdi_cl_keep_constant(struct _cl_program *program, cl_uint id,
     char *text = NULL;
 
     memcpy(&bits, value, size);
-    if (asprintf(&text, "0x%llx", (unsigned long long)bits) < 0)
+    if (asprintf(&text, "bits:0x%llx", (unsigned long long)bits) < 0)
         return CL_OUT_OF_HOST_MEMORY;
     pthread_mutex_lock(&program->lock);
     struct hdi_cl_constant *c = program->constants;

@@ -146,6 +146,9 @@ static hd_status fail_unknown(const struct hdi_text *words, const char *path,
     return status;
 }
 
+// In front of a value that is given as it is kept: "bits:0x3fc00000" is 1.5.
+#define BITS "bits:"
+
 // The bits of a half, rounded to the nearest.
 static uint64_t half_of(double value)
 {
@@ -204,8 +207,12 @@ static bool set_constant(const struct hdi_text *words, uint32_t *constant,
     const uint32_t *type =
         find_instruction(words, OP_TYPE_BOOL, OP_TYPE_FLOAT, 2, 1, constant[1]);
     uint32_t kind = type ? *type & 0xffff : 0, length = type ? *type >> 16 : 0;
+    bool is_bits = strncmp(text, BITS, strlen(BITS)) == 0;
     uint64_t value;
     bool ok = false;
+
+    if (is_bits)
+        text += strlen(BITS);
 
     if (kind == OP_TYPE_BOOL && (*constant & 0xffff) != OP_SPEC_CONSTANT) {
         ok = parse_integer(text, 1, false, &value);
@@ -218,7 +225,8 @@ static bool set_constant(const struct hdi_text *words, uint32_t *constant,
     if (kind == OP_TYPE_INT && length >= 4)
         ok = parse_integer(text, type[2], type[3] != 0, &value);
     else if (kind == OP_TYPE_FLOAT && length >= 3)
-        ok = parse_real(text, type[2], &value);
+        ok = is_bits ? parse_integer(text, type[2], false, &value)
+                     : parse_real(text, type[2], &value);
     if (!ok || *constant >> 16 != 3 + (type[2] > 32 ? 2u : 1u))
         return false;
     memcpy(constant + 3, &value, type[2] > 32 ? 8 : 4);

@@ -18,8 +18,9 @@ hd_status hdi_spirv_read(const void *data, size_t size, const char *path,
                          struct hdi_text *words, struct hd_error *error);
 
 // Give specialisation constants the values that the options name, as in
-// "-heddle-spec=7=1.5", in a module as hdi_spirv_read() leaves it. HD_EINVAL:
-// it has no such constant, or the value does not fit the constant's type.
+// "-heddle-spec=7=1.5" or, as it is kept, "-heddle-spec=7=bits:0x3fc00000", in
+// a module as hdi_spirv_read() leaves it. HD_EINVAL: it has no such constant,
+// or the value does not fit the constant's type.
 hd_status hdi_spirv_specialise(struct hdi_text *words,
                                const char *const *options, const char *path,
                                struct hd_error *error);

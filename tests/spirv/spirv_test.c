@@ -427,6 +427,13 @@ static void constants_are_given(const struct rig *rig)
         (double[]){0, 200, 65535, -5, 0x1p40, -0.25, 1e300, 1, -10});
     check_constants(rig, "-heddle-spec=1=-1 -heddle-spec=3=7 -heddle-spec=3=8",
                     (double[]){1, 255, 12, 8, 14, 1.5, 2.5, 0, 16});
+    // As OpenCL gives them.
+    check_constants(
+        rig,
+        "-heddle-spec=0=bits:0x1 -heddle-spec=1=bits:0xc8 "
+        "-heddle-spec=3=bits:0xfffffffb -heddle-spec=5=bits:0xbe800000 "
+        "-heddle-spec=6=bits:0xc004000000000000",
+        (double[]){1, 200, 12, -5, 14, -0.25, -2.5, 0, -10});
 }
 
 static void refuse_option(const struct rig *rig,
@@ -460,6 +467,9 @@ static void what_is_no_constant_is_refused(const struct rig *rig)
     refuse_option(rig, &module, "-heddle-spec=1=-129", "not '-129'");
     refuse_option(rig, &module, "-heddle-spec=3=1.5", "not '1.5'");
     refuse_option(rig, &module, "-heddle-spec=5=x", "5 is a number, not 'x'");
+    refuse_option(rig, &module, "-heddle-spec=5=bits:0x100000000",
+                  "5 is a number, not 'bits:0x100000000'");
+    refuse_option(rig, &module, "-heddle-spec=5=bits:1.5", "not 'bits:1.5'");
     refuse_option(rig, &module, "-heddle-spec=x=1", "takes the number of a");
     refuse_option(rig, &module, "-heddle-spec=1=", "takes the number of a");
 }

@@ -20,6 +20,16 @@ unsigned hdi_footprint_operands(const struct hdi_footprint_node *node)
            node->op == HDI_FOOTPRINT_SHRINKS || node->op >= HDI_FOOTPRINT_SEXT;
 }
 
+uint64_t hdi_footprint_asks(const struct hdi_footprint *p)
+{
+    uint64_t asked = 0;
+
+    for (uint32_t i = 0; i < p->node_count; i++)
+        if (p->nodes[i].op == HDI_FOOTPRINT_ARG)
+            asked |= UINT64_C(1) << (p->nodes[i].a < 63 ? p->nodes[i].a : 63);
+    return asked;
+}
+
 static bool is_valid_node(const struct hdi_footprint *p, uint32_t n,
                           uint32_t arg_count)
 {

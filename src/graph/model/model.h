@@ -324,7 +324,8 @@ struct hdi_calls;
 struct hdi_string_block;
 
 enum {
-    HDI_STRINGS = 64 // texts remembered, so that equal ones are stored once
+    HDI_STRINGS = 64, // texts remembered, so that equal ones are stored once
+    HDI_FITTING = 256 // dispatches remembered that fit their resources
 };
 
 struct hd_graph {
@@ -347,7 +348,7 @@ struct hd_graph {
     struct hdi_string_block *strings;
     uint64_t string_bytes;
     const char *recent[HDI_STRINGS];
-    uint64_t fitting[HDI_STRINGS]; // hashes of dispatches looked at: fit.h
+    uint64_t fitting[HDI_FITTING]; // hashes of dispatches looked at: fit.h
     uint32_t stamp;             // of the pass being added; grows with every try
     struct hd_cluster *cluster; // that fields lie on; the caller's, or NULL
     struct hd_graph_keeping keeping; // folder NULL: nothing is kept

@@ -91,9 +91,12 @@ static uint64_t hash_of(const struct hd_graph *graph,
                         const struct hdi_command *command)
 {
     const struct hd_range *range = &command->range;
+    const struct hdi_kernel_use *use = &graph->kernels.at[command->kernel];
+    uint64_t asked = hdi_footprint_asks(use->kernel->footprint);
     uint64_t hash = HDI_HASH;
 
     mix(&hash, command->kernel);
+    mix(&hash, use->content);
     mix(&hash, range->dims);
     for (unsigned i = 0; i < range->dims; i++) {
         mix(&hash, range->global[i]);
@@ -105,7 +108,8 @@ static uint64_t hash_of(const struct hd_graph *graph,
         const struct hdi_argument *a = &graph->args.at[command->args + i];
         if (a->is == HD_PASS_RESOURCE || a->is == HD_PASS_SCRATCH) {
             mix(&hash, size_of(graph, pass, a));
-        } else if (packed->is == HD_IS_VALUE) {
+        } else if (packed->is == HD_IS_VALUE &&
+                   asked >> (i < 63 ? i : 63) & 1) {
             for (uint64_t at = 0; at < packed->size; at += 8) {
                 uint64_t word = 0;
                 uint64_t left = packed->size - at;
@@ -125,7 +129,7 @@ hd_status hdi_graph_check_fit(struct hd_graph *graph,
 {
     const struct hd_kernel *kernel = graph->kernels.at[command->kernel].kernel;
     uint64_t hash = hash_of(graph, pass, command);
-    uint64_t *known = &graph->fitting[hash / 2 % HDI_STRINGS];
+    uint64_t *known = &graph->fitting[hash / 2 % HDI_FITTING];
     struct hd_footprint footprints[MAX_ARGS];
     struct hd_error ignored;
 

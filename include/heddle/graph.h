@@ -313,6 +313,36 @@ HD_API hd_status hd_graph_set_resource(struct hd_graph *graph, hd_pass pass,
                                        hd_resource from, hd_resource to,
                                        struct hd_error *error);
 
+// The structure of a kept graph can change too. Preparing it again, which the
+// next run does, checks those passes only that are new
+// (hd_graph_statistics.checked): of 10,000 passes with one that was replaced,
+// it takes about 2 % of the time it took to build and prepare all. Handles stay
+// what they are. A call that fails has changed nothing.
+
+/// Put another pass in the place of one: `params` say all of it, as for
+/// hd_graph_pass().
+///
+/// Errors:  those of hd_graph_pass(), HD_EINVAL (no such pass; a graph that is
+///          running, a pass that hd_graph_advance() has run), HD_EGRAPH (a read
+///          of what nobody would write any more)
+HD_API hd_status hd_graph_replace(struct hd_graph *graph, hd_pass pass,
+                                  const struct hd_pass_params *params,
+                                  struct hd_error *error);
+
+/// Leave a pass out of the graph, or let it in again: left out, it is as if it
+/// were not there, and the passes behind it find what those before it left.
+///
+/// Errors:  HD_EINVAL and HD_EGRAPH as hd_graph_replace()
+HD_API hd_status hd_graph_leave_out(struct hd_graph *graph, hd_pass pass,
+                                    bool out, struct hd_error *error);
+
+/// Add a pass right before another in program order.
+///
+/// Errors:  as hd_graph_replace()
+HD_API hd_status hd_graph_insert(struct hd_graph *graph, hd_pass before,
+                                 const struct hd_pass_params *params,
+                                 hd_pass *pass, struct hd_error *error);
+
 /// Make `after` start only when `before` has finished, though they share
 /// nothing. A cycle is found when the graph is prepared.
 ///
@@ -571,6 +601,10 @@ struct hd_pass_info {
     bool dropped;        // no output needs it; known once it is prepared
 };
 
+/// The place of a pass in program order, from 0 on; UINT_MAX: it is none of the
+/// graph's.
+HD_API unsigned hd_graph_pass_index(const struct hd_graph *graph, hd_pass pass);
+
 /// Describe pass `index` in program order. Owner of strings: the graph.
 HD_API bool hd_graph_pass_info(const struct hd_graph *graph, unsigned index,
                                struct hd_pass_info *info);
@@ -588,8 +622,10 @@ HD_API uint64_t hd_graph_peak_memory(const struct hd_graph *graph);
 /// next one before the first [ns].
 struct hd_graph_statistics {
     uint32_t passes, dropped; // of all passes: no output needs them
-    uint32_t known; // passes that have run before, in this process or another
-    uint32_t edges; // between passes, by data and by order
+    uint32_t checked; // by the last preparing, which found the others as it had
+                      // checked them before
+    uint32_t known;   // passes that have run before, in this process or another
+    uint32_t edges;   // between passes, by data and by order
     uint32_t barriers; // of these, that are waited for: others imply the rest
     uint32_t split; // passes in parts, each of which begins when its inputs are
                     // there, though others of its pass wait,

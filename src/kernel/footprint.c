@@ -22,9 +22,9 @@ unsigned hdi_footprint_operands(const struct hdi_footprint_node *node)
 
 uint64_t hdi_footprint_asks(const struct hdi_footprint *p)
 {
-    uint64_t asked = 0;
+    uint64_t asked = p ? 0 : UINT64_MAX;
 
-    for (uint32_t i = 0; i < p->node_count; i++)
+    for (uint32_t i = 0; p && i < p->node_count; i++)
         if (p->nodes[i].op == HDI_FOOTPRINT_ARG)
             asked |= UINT64_C(1) << (p->nodes[i].a < 63 ? p->nodes[i].a : 63);
     return asked;

@@ -122,7 +122,7 @@ unsigned hdi_footprint_operands(const struct hdi_footprint_node *node);
 void hdi_footprint_clear(struct hdi_footprint *footprint);
 
 // Bit i: what is touched depends on the value of argument i; bit 63: of 63 or
-// above.
+// above. NULL, of which nothing is known: it may depend on all.
 uint64_t hdi_footprint_asks(const struct hdi_footprint *footprint);
 
 // Whether numbers of nodes and the like are as they must be.

@@ -112,6 +112,7 @@ static void look_at_kernels(struct hd_graph *graph)
     if (!changed)
         return;
     hdi_graph_unprepare(graph);
+    hdi_graph_forget_packed(graph);
     for (uint32_t i = 0; i < graph->programs.count; i++)
         hd_program_destroy(graph->programs.at[i].program);
     graph->programs.count = 0;

@@ -188,6 +188,7 @@ void hdi_graph_free(struct hd_graph *graph)
     free(graph->slots.at);
     free(graph->readers.at);
     free(graph->followers.at);
+    free(graph->pass_of.at);
     free(graph->outputs.at);
     free(graph->kernels.at);
     free(graph->programs.at);
@@ -454,22 +455,23 @@ hd_status hd_graph_order(struct hd_graph *graph, hd_pass before, hd_pass after,
     if (hdi_compact_order(graph, before, after, where))
         return HD_OK;
     HDI_TRY(hdi_graph_expand(graph, error));
-    if (before == 0 || before > graph->passes.count || after == 0 ||
-        after > graph->passes.count)
+    uint32_t from = hdi_graph_find_pass(graph, before),
+             to = hdi_graph_find_pass(graph, after);
+    if (from == HDI_NONE || to == HDI_NONE)
         return hdi_fail(error, HD_EINVAL,
                         "%s%s%u and %u are not both passes of this graph",
                         place(where), colon(where), before, after);
     if (before == after)
         return hdi_fail(
             error, HD_EINVAL, "%s%spass '%s' cannot be ordered before itself",
-            place(where), colon(where), graph->passes.at[before - 1].name);
+            place(where), colon(where), graph->passes.at[from].name);
 
     const char *where_copy = hdi_graph_string(graph, where);
     if (!where_copy || !HDI_ROOM(graph->orders, 1))
         return hdi_graph_no_room(graph, error);
 
     hdi_graph_unprepare(graph);
-    graph->orders.at[graph->orders.count++] = (struct hdi_stated_order){
-        .from = before - 1, .to = after - 1, .where = where_copy};
+    graph->orders.at[graph->orders.count++] =
+        (struct hdi_stated_order){.from = from, .to = to, .where = where_copy};
     return HD_OK;
 }

@@ -65,11 +65,12 @@ static hd_status find(struct hd_graph *graph, hd_pass pass, unsigned command,
                       unsigned argument, const struct hd_pass_arg *arg,
                       struct hdi_pass **found, struct hd_error *error)
 {
-    if (!graph || pass == 0 || pass > graph->passes.count || !arg)
+    uint32_t number = graph ? hdi_graph_find_pass(graph, pass) : HDI_NONE;
+    if (number == HDI_NONE || !arg)
         return hdi_fail(error, HD_EINVAL,
                         "hd_graph_set_argument() takes a graph, one of its "
                         "passes and an argument");
-    *found = &graph->passes.at[pass - 1];
+    *found = &graph->passes.at[number];
     if (atomic_load_explicit(&graph->running, memory_order_acquire))
         return hdi_fail(error, HD_EINVAL,
                         "the graph is running: wait for its event first");
@@ -110,6 +111,8 @@ hd_status hd_graph_set_argument(struct hd_graph *graph, hd_pass pass,
     HDI_TRY(arg->is == HD_PASS_NUMBERS
                 ? set_numbers(graph, p, c, argument, arg, place, error)
                 : set_bytes(graph, old, arg, place, error));
+    if (!packed_of(graph, p, c->args + argument))
+        p->packed = false;
     // What a part touches may follow from the value.
     if (graph->prepared && p->split != HDI_NONE)
         graph->reweigh = true;
@@ -144,16 +147,17 @@ static hd_status find_pass(struct hd_graph *graph, hd_pass pass,
 {
     const struct hdi_resource *a, *b;
 
-    if (!graph || pass == 0 || pass > graph->passes.count ||
-        !(a = hdi_graph_find(graph, from)) || !(b = hdi_graph_find(graph, to)))
+    uint32_t number = graph ? hdi_graph_find_pass(graph, pass) : HDI_NONE;
+    if (number == HDI_NONE || !(a = hdi_graph_find(graph, from)) ||
+        !(b = hdi_graph_find(graph, to)))
         return hdi_fail(error, HD_EINVAL,
                         "hd_graph_set_resource() takes a graph, one of its "
                         "passes and two of its resources");
-    struct hdi_pass *p = *found = &graph->passes.at[pass - 1];
+    struct hdi_pass *p = *found = &graph->passes.at[number];
     if (atomic_load_explicit(&graph->running, memory_order_acquire))
         return hdi_fail(error, HD_EINVAL,
                         "the graph is running: wait for its event first");
-    if (pass <= graph->done)
+    if (number < graph->done)
         return hdi_fail(error, HD_EINVAL, HDI_PASS "it has run already",
                         HDI_PASS_OF(p->where, p->name));
     if (!uses(graph, p, from - 1) || (from != to && uses(graph, p, to - 1)))
@@ -200,8 +204,8 @@ static void replace_all(struct hd_graph *graph, const struct hdi_pass *pass,
     }
 }
 
-// Versions by program order, as if all passes were added again.
-static hd_status number_versions(struct hd_graph *graph, struct hd_error *error)
+hd_status hdi_graph_number_versions(struct hd_graph *graph,
+                                    struct hd_error *error)
 {
     for (uint32_t i = 0; i < graph->resources.count; i++) {
         struct hdi_resource *r = &graph->resources.at[i];
@@ -210,7 +214,7 @@ static hd_status number_versions(struct hd_graph *graph, struct hd_error *error)
     }
     for (uint32_t i = 0; i < graph->passes.count; i++) {
         const struct hdi_pass *p = &graph->passes.at[i];
-        for (uint32_t k = 0; k < p->access_count; k++) {
+        for (uint32_t k = 0; k < p->access_count && !p->out; k++) {
             struct hdi_access *a = &graph->accesses.at[p->accesses + k];
             struct hdi_resource *r = &graph->resources.at[a->resource];
             if (a->reads && r->versions == 0 && !r->is_input)
@@ -240,12 +244,13 @@ hd_status hd_graph_set_resource(struct hd_graph *graph, hd_pass pass,
     HDI_TRY(graph ? hdi_graph_expand(graph, error) : HD_OK);
     HDI_TRY(find_pass(graph, pass, from, to, &p, error));
     replace_all(graph, p, from - 1, to - 1);
-    hd_status status = number_versions(graph, error);
+    hd_status status = hdi_graph_number_versions(graph, error);
     if (status != HD_OK) {
         replace_all(graph, p, to - 1, from - 1);
-        number_versions(graph, &ignored);
+        hdi_graph_number_versions(graph, &ignored);
         return status;
     }
+    p->packed = false;
     hdi_graph_unprepare(graph);
     graph->recipe = (struct hdi_feedback_key){{0, 0}};
     return HD_OK;

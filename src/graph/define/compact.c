@@ -119,7 +119,7 @@ static hd_status check_after(const struct hd_graph *graph,
     const char *where = params->where ? params->where : "";
 
     for (unsigned i = 0; i < params->after_count; i++)
-        if (params->after[i] - 1 >= graph->passes.count)
+        if (hdi_graph_find_pass(graph, params->after[i]) == HDI_NONE)
             return hdi_fail(
                 error, HD_EINVAL,
                 HDI_PASS "it comes after %u, which is no pass of "

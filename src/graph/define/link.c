@@ -30,8 +30,9 @@ static void drop_passes(struct hd_graph *graph)
     graph->dropped = 0;
     for (uint32_t i = graph->passes.count; i-- > graph->done;) {
         struct hdi_pass *pass = &graph->passes.at[i];
-        pass->dropped = graph->outputs.count > 0 && !graph->keeps_all &&
-                        !is_needed(graph, pass);
+        pass->dropped =
+            pass->out || (graph->outputs.count > 0 && !graph->keeps_all &&
+                          !is_needed(graph, pass));
         graph->dropped += pass->dropped;
         for (uint32_t k = 0; !pass->dropped && k < pass->access_count; k++) {
             const struct hdi_access *a =

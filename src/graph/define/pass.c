@@ -663,22 +663,22 @@ static hd_status find_devices(const struct hd_graph *graph,
     return HD_OK;
 }
 
-hd_status hd_graph_pass(struct hd_graph *graph,
-                        const struct hd_pass_params *params, hd_pass *pass,
-                        struct hd_error *error)
+static bool is_good(const struct hd_pass_params *p)
 {
-    if (!graph || !params || !pass || (params->read_count && !params->reads) ||
-        (params->write_count && !params->writes) ||
-        (params->overwrite_count && !params->overwrites) ||
-        (params->command_count && !params->commands) ||
-        (params->scratch_count && !params->scratch_sizes))
-        return hdi_fail(error, HD_EINVAL,
-                        "hd_graph_pass() takes a graph, parameters whose lists "
-                        "are there, and a place for the handle");
+    return p && !(p->read_count && !p->reads) &&
+           !(p->write_count && !p->writes) &&
+           !(p->overwrite_count && !p->overwrites) &&
+           !(p->command_count && !p->commands) &&
+           !(p->scratch_count && !p->scratch_sizes);
+}
 
-    if (hdi_compact_pass(graph, params, pass))
-        return HD_OK;
-    HDI_TRY(hdi_graph_expand(graph, error));
+hd_status hdi_graph_add_pass(struct hd_graph *graph,
+                             const struct hd_pass_params *params,
+                             struct hd_error *error)
+{
+    if (!is_good(params))
+        return hdi_fail(error, HD_EINVAL,
+                        "a pass takes parameters whose lists are there");
 
     struct plan plan = {.params = params,
                         .name = params->name ? params->name : "",
@@ -741,6 +741,27 @@ hd_status hd_graph_pass(struct hd_graph *graph,
     }
     mark_whole(graph, &graph->passes.at[index]);
     add_versions(graph, &graph->passes.at[index], index);
-    *pass = index + 1;
+    return HD_OK;
+}
+
+hd_status hd_graph_pass(struct hd_graph *graph,
+                        const struct hd_pass_params *params, hd_pass *pass,
+                        struct hd_error *error)
+{
+    if (!graph || !pass || !is_good(params))
+        return hdi_fail(error, HD_EINVAL,
+                        "hd_graph_pass() takes a graph, parameters whose lists "
+                        "are there, and a place for the handle");
+    if (hdi_compact_pass(graph, params, pass))
+        return HD_OK;
+    HDI_TRY(hdi_graph_expand(graph, error));
+    if (graph->pass_of.at && !HDI_ROOM(graph->pass_of, 1))
+        return hdi_graph_no_room(graph, error);
+    HDI_TRY(hdi_graph_add_pass(graph, params, error));
+    *pass = graph->passes.count;
+    if (graph->pass_of.at) {
+        graph->pass_of.at[graph->pass_of.count++] = graph->passes.count - 1;
+        *pass = graph->pass_of.count;
+    }
     return HD_OK;
 }

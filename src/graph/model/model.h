@@ -106,7 +106,9 @@ struct hdi_argument {
     uint8_t is;      // as in hd_pass_arg
     uint8_t numbers; // HD_PASS_NUMBERS: how many
     uint32_t index;  // of the resource or the scratch, or into `values` [bytes]
-    uint64_t size;   // HD_PASS_BYTES, HD_PASS_LOCAL [bytes]
+    // HD_PASS_BYTES, HD_PASS_LOCAL: [bytes]. HD_PASS_NUMBERS: behind its place
+    // in packed_values, 0: it has none yet.
+    uint64_t size;
 };
 
 struct hdi_command {
@@ -158,8 +160,11 @@ struct hdi_pass {
     bool syncs;           // all passes before it, and then all after it
     bool agile;           // uses fields: all processes run it
     uint16_t class_index; // into classes, from 1 on; 0: none
-    bool dropped;         // nothing needs what it writes; set by linking
-    uint32_t split;       // index into splits, or HDI_NONE
+    bool out;             // of the graph, for the time being
+    bool packed;          // its launches are checked, and packed
+    bool weighed;         // it has a weight, and a key
+    bool dropped;   // out, or nothing needs what it writes; set by linking
+    uint32_t split; // index into splits, or HDI_NONE
     uint64_t work_items;
     uint64_t begin, end;   // since the start of the run [ns]
     _Atomic uint64_t busy; // over all workers, of the last run [ns]
@@ -345,6 +350,8 @@ struct hd_graph {
     HDI_ARRAY(struct hdi_kernel_use) kernels;
     HDI_ARRAY(struct hdi_program_use) programs;
     HDI_ARRAY(uint32_t) kernel_slots; // open addressing; count is a power of 2
+    HDI_ARRAY(uint32_t) pass_of; // of each handle less 1; empty: they are equal
+    uint32_t waste;              // commands and arguments of passes replaced
     struct hdi_string_block *strings;
     uint64_t string_bytes;
     const char *recent[HDI_STRINGS];
@@ -378,6 +385,8 @@ struct hd_graph {
     struct hd_arg *packed;     // as many as args; buffers are filled in late
     char *packed_values;       // what HD_PASS_NUMBERS became
     uint32_t values_used;      // of them [bytes]
+    const char *packed_at, *values_at; // where values were that `packed` names
+    uint32_t checked;                  // passes that the last preparing packed
     HDI_ARRAY(struct hdi_split) splits;
     struct hdi_task_graph flow;
     struct hdi_task *tasks;     // as many as in the flow
@@ -438,6 +447,34 @@ static inline struct hdi_resource *hdi_graph_find(const struct hd_graph *graph,
         return NULL;
     return &graph->resources.at[resource - 1];
 }
+
+// The index of a pass; HDI_NONE: it is none of the graph's.
+static inline uint32_t hdi_graph_find_pass(const struct hd_graph *graph,
+                                           hd_pass pass)
+{
+    uint32_t count =
+        graph->pass_of.at ? graph->pass_of.count : graph->passes.count;
+
+    if (pass == 0 || pass > count)
+        return HDI_NONE;
+    return graph->pass_of.at ? graph->pass_of.at[pass - 1] : pass - 1;
+}
+
+// Append a pass, as hd_graph_pass() does; its handle is not made. The graph is
+// not compact.
+hd_status hdi_graph_add_pass(struct hd_graph *graph,
+                             const struct hd_pass_params *params,
+                             struct hd_error *error);
+
+// Give resources and accesses their versions by program order, as if all passes
+// were added again.
+//
+// Errors: HD_EGRAPH (a pass would read what nobody has written)
+hd_status hdi_graph_number_versions(struct hd_graph *graph,
+                                    struct hd_error *error);
+
+// Nothing is packed any more: kernels are others.
+void hdi_graph_forget_packed(struct hd_graph *graph);
 
 // Derive edges and slots from what passes read and write, if that is not done.
 // False without memory.

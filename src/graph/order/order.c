@@ -89,7 +89,8 @@ static struct hdi_feedback_key key_of(const struct hd_graph *graph,
             const struct hdi_argument *a = &graph->args.at[c->args + k];
             uint64_t size = a->is == HD_PASS_RESOURCE
                                 ? graph->resources.at[a->index].size
-                                : a->size;
+                            : a->is == HD_PASS_NUMBERS ? 0
+                                                       : a->size;
             hdi_feedback_mix(&key, &size, sizeof(size));
         }
     }
@@ -116,11 +117,14 @@ static void weigh_passes(struct hd_graph *graph, uint32_t from)
 
     hdi_feedback_mix(&begin, &workers, sizeof(workers));
     for (uint32_t i = from; i < graph->passes.count; i++) {
-        const struct hdi_pass *pass = &graph->passes.at[i];
+        struct hdi_pass *pass = &graph->passes.at[i];
         struct hdi_weight *weight = &graph->weights[i];
+        if (pass->weighed)
+            continue;
         *weight = (struct hdi_weight){0};
         if (pass->dropped)
             continue;
+        pass->weighed = true;
         guess(graph, pass, workers, weight);
         if (graph->keys) {
             graph->keys[i] = key_of(graph, pass, begin);

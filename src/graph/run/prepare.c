@@ -300,8 +300,8 @@ struct place {
         (place)->kernel->args[(place)->index].shown.type
 
 static hd_status pack_numbers(struct hd_graph *graph, const struct place *place,
-                              const struct hdi_argument *arg, uint32_t *used,
-                              struct hd_arg *packed, struct hd_error *error)
+                              struct hdi_argument *arg, struct hd_arg *packed,
+                              struct hd_error *error)
 {
     const struct hd_kernel_arg *shown =
         &place->kernel->args[place->index].shown;
@@ -314,13 +314,17 @@ static hd_status pack_numbers(struct hd_graph *graph, const struct place *place,
 
     char problem[160];
     double numbers[16];
-    void *value = graph->packed_values + *used;
+    uint64_t at = arg->size > 0 ? arg->size - 1 : graph->values_used;
+    void *value = graph->packed_values + at;
     memcpy(numbers, graph->values.at + arg->index,
            arg->numbers * sizeof(double));
     if (hdi_type_convert(type, numbers, arg->numbers, value, problem) != HD_OK)
         return hdi_fail(error, HD_EGRAPH, ARG "%s", ARG_OF(place), problem);
 
-    *used += (uint32_t)hdi_round_up(type->size, 16);
+    if (arg->size == 0) {
+        arg->size = at + 1;
+        graph->values_used += (uint32_t)hdi_round_up(type->size, 16);
+    }
     *packed =
         (struct hd_arg){.is = HD_IS_VALUE, .value = value, .size = type->size};
     return HD_OK;
@@ -411,8 +415,8 @@ static bool kind_fits(enum hd_arg_kind kind, uint8_t is)
 }
 
 static hd_status pack_arg(struct hd_graph *graph, const struct place *place,
-                          const struct hdi_argument *arg, uint32_t *used,
-                          struct hd_arg *packed, struct hd_error *error)
+                          struct hdi_argument *arg, struct hd_arg *packed,
+                          struct hd_error *error)
 {
     const struct hd_kernel_arg *shown =
         &place->kernel->args[place->index].shown;
@@ -422,7 +426,7 @@ static hd_status pack_arg(struct hd_graph *graph, const struct place *place,
                         wanted_words(shown->kind));
     switch (arg->is) {
     case HD_PASS_NUMBERS:
-        return pack_numbers(graph, place, arg, used, packed, error);
+        return pack_numbers(graph, place, arg, packed, error);
     case HD_PASS_BYTES:
         *packed = (struct hd_arg){.is = HD_IS_VALUE,
                                   .value = graph->values.at + arg->index,
@@ -449,7 +453,7 @@ static hd_status pack_arg(struct hd_graph *graph, const struct place *place,
 static hd_status pack_dispatch(struct hd_graph *graph,
                                const struct hdi_pass *pass,
                                const struct hdi_command *command,
-                               uint32_t *used, struct hd_error *error)
+                               struct hd_error *error)
 {
     HDI_TRY(find_kernel(graph, command->kernel, pass, error));
 
@@ -463,7 +467,7 @@ static hd_status pack_dispatch(struct hd_graph *graph,
     for (uint32_t i = 0; i < command->arg_count; i++) {
         struct place place = {.pass = pass, .kernel = kernel, .index = i};
         HDI_TRY(pack_arg(graph, &place, &graph->args.at[command->args + i],
-                         used, &packed[i], error));
+                         &packed[i], error));
     }
     // Images are made when the pass runs, and looked at then.
     for (uint32_t i = 0; i < command->arg_count; i++)
@@ -481,53 +485,97 @@ static hd_status pack_dispatch(struct hd_graph *graph,
                            : status;
 }
 
-// Room for the numbers of all dispatches from a pass on.
-static size_t count_numbers(const struct hd_graph *graph, uint32_t from)
+void hdi_graph_forget_packed(struct hd_graph *graph)
 {
-    size_t numbers = 0;
-
-    for (uint32_t i = from; i < graph->passes.count; i++) {
-        const struct hdi_pass *pass = &graph->passes.at[i];
-        for (uint32_t c = 0; c < pass->command_count; c++) {
-            const struct hdi_command *command =
-                &graph->commands.at[pass->commands + c];
-            if (command->is != HD_DISPATCH)
-                continue;
-            for (uint32_t k = 0; k < command->arg_count; k++)
-                numbers +=
-                    graph->args.at[command->args + k].is == HD_PASS_NUMBERS;
-        }
-    }
-    return numbers;
+    for (uint32_t i = 0; i < graph->passes.count; i++)
+        graph->passes.at[i].packed = graph->passes.at[i].weighed = false;
+    for (uint32_t i = 0; i < graph->args.count; i++)
+        if (graph->args.at[i].is == HD_PASS_NUMBERS)
+            graph->args.at[i].size = 0;
+    graph->values_used = 0;
 }
 
-// Of the passes from one on.
+// What is done for each argument of dispatches of a pass.
+static void for_args(struct hd_graph *graph, const struct hdi_pass *pass,
+                     void (*function)(struct hd_graph *graph, uint32_t index,
+                                      void *data),
+                     void *data)
+{
+    for (uint32_t c = 0; c < pass->command_count; c++) {
+        const struct hdi_command *command =
+            &graph->commands.at[pass->commands + c];
+        for (uint32_t k = 0;
+             command->is == HD_DISPATCH && k < command->arg_count; k++)
+            function(graph, command->args + k, data);
+    }
+}
+
+static void count_number(struct hd_graph *graph, uint32_t index, void *data)
+{
+    const struct hdi_argument *a = &graph->args.at[index];
+
+    *(size_t *)data += a->is == HD_PASS_NUMBERS && a->size == 0;
+}
+
+static void rename_value(struct hd_graph *graph, uint32_t index, void *data)
+{
+    const struct hdi_argument *a = &graph->args.at[index];
+
+    (void)data;
+    if (a->is == HD_PASS_NUMBERS)
+        graph->packed[index].value = graph->packed_values + a->size - 1;
+    else if (a->is == HD_PASS_BYTES)
+        graph->packed[index].value = graph->values.at + a->index;
+}
+
+// What is packed already names values, which may have moved.
+static void follow_values(struct hd_graph *graph)
+{
+    if (graph->packed_at == graph->packed_values &&
+        graph->values_at == graph->values.at)
+        return;
+    for (uint32_t i = 0; i < graph->passes.count; i++)
+        if (graph->passes.at[i].packed)
+            for_args(graph, &graph->passes.at[i], rename_value, NULL);
+    graph->packed_at = graph->packed_values;
+    graph->values_at = graph->values.at;
+}
+
+static hd_status pack_pass(struct hd_graph *graph, struct hdi_pass *pass,
+                           struct hd_error *error)
+{
+    for (uint32_t c = 0; c < pass->command_count; c++) {
+        const struct hdi_command *command =
+            &graph->commands.at[pass->commands + c];
+        if (command->is == HD_DISPATCH)
+            HDI_TRY(pack_dispatch(graph, pass, command, error));
+    }
+    pass->packed = true;
+    graph->checked++;
+    return HD_OK;
+}
+
+// Of the passes from one on, those that are not packed.
 static hd_status pack_args(struct hd_graph *graph, uint32_t from,
                            struct hd_error *error)
 {
-    if (from == graph->first)
-        graph->values_used = 0;
     size_t numbers =
-        count_numbers(graph, from) +
         (graph->values_used + HDI_VALUE_SIZE - (size_t)1) / HDI_VALUE_SIZE;
 
+    for (uint32_t i = from; i < graph->passes.count; i++)
+        if (!graph->passes.at[i].packed)
+            for_args(graph, &graph->passes.at[i], count_number, &numbers);
     if (!HDI_KEEP(graph, packed, graph->args.count + UINT64_C(1)) ||
         !hdi_graph_room((void **)&graph->packed_values,
                         &graph->rooms.packed_values, numbers + UINT64_C(1),
                         HDI_VALUE_SIZE))
         return hdi_graph_no_room(graph, error);
 
+    follow_values(graph);
     for (uint32_t i = from; i < graph->passes.count; i++) {
-        const struct hdi_pass *pass = &graph->passes.at[i];
-        if (pass->dropped)
-            continue;
-        for (uint32_t c = 0; c < pass->command_count; c++) {
-            const struct hdi_command *command =
-                &graph->commands.at[pass->commands + c];
-            if (command->is == HD_DISPATCH)
-                HDI_TRY(pack_dispatch(graph, pass, command, &graph->values_used,
-                                      error));
-        }
+        struct hdi_pass *pass = &graph->passes.at[i];
+        if (!pass->dropped && !pass->packed)
+            HDI_TRY(pack_pass(graph, pass, error));
     }
     return HD_OK;
 }
@@ -550,6 +598,7 @@ static hd_status make_weights(struct hd_graph *graph, struct hd_error *error)
 static hd_status prepare(struct hd_graph *graph, struct hd_error *error)
 {
     HDI_TRY(check_outputs(graph, error));
+    graph->checked = 0;
     graph->first = graph->done;
     if (!hdi_graph_link(graph))
         return no_memory(error);

@@ -1,6 +1,7 @@
 // What a caller may ask about a graph.
 #include "base/error.h"
 #include "graph/model/compact.h"
+#include <limits.h>
 
 unsigned hd_graph_output_count(const struct hd_graph *graph)
 {
@@ -60,6 +61,16 @@ unsigned hd_graph_pass_count(const struct hd_graph *graph)
     return graph->passes.count;
 }
 
+unsigned hd_graph_pass_index(const struct hd_graph *graph, hd_pass pass)
+{
+    if (graph->calls)
+        return pass > 0 && pass <= graph->calls->passes.count ? pass - 1
+                                                              : UINT_MAX;
+    uint32_t index = hdi_graph_find_pass(graph, pass);
+
+    return index == HDI_NONE ? UINT_MAX : index;
+}
+
 bool hd_graph_pass_info(const struct hd_graph *graph, unsigned index,
                         struct hd_pass_info *info)
 {
@@ -110,6 +121,7 @@ void hd_graph_stats(const struct hd_graph *graph,
         return;
     }
     statistics->dropped = graph->dropped;
+    statistics->checked = graph->checked;
     statistics->known = graph->forecast.known;
     statistics->edges = graph->edges.count;
     statistics->barriers = graph->barriers;

@@ -55,8 +55,9 @@ static struct hd_pool *pool_of(const struct _cl_command_queue *queue)
 // Running and ending ----------------------------------------------------------
 
 // What the room of a command's record begins with; the payload may follow.
-struct command {
-    struct _cl_command_queue *queue; // held
+struct hdi_cl_command {
+    struct _cl_command_queue *queue;
+    bool holds; // the queue: of those in order behind a gate, the last does
     const struct hdi_cl_work *work;
     void *payload;
     struct _cl_event *event; // held; NULL: nobody asked for one
@@ -64,7 +65,7 @@ struct command {
 };
 
 enum {
-    PAYLOAD = (sizeof(struct command) + 15) / 16 * 16 // where it begins
+    PAYLOAD = (sizeof(struct hdi_cl_command) + 15) / 16 * 16 // where it begins
 };
 
 static void set_status(struct _cl_event *event, cl_int status)
@@ -76,7 +77,7 @@ static void set_status(struct _cl_event *event, cl_int status)
 static bool run(struct hd_worker *worker, struct hdi_event *e,
                 struct hd_error *error)
 {
-    struct command *c = e->room;
+    struct hdi_cl_command *c = e->room;
     const struct hdi_cl_running at = {worker, c->queue, &e->cost};
 
     if (c->event)
@@ -108,14 +109,15 @@ static void end_event(struct hdi_event *e, struct _cl_event *event,
 
 static void end(struct hdi_event *e)
 {
-    const struct command *c = e->room;
+    const struct hdi_cl_command *c = e->room;
 
     if (c->work->end && c->payload)
         c->work->end(c->payload);
     atomic_fetch_add_explicit(&done, 1, memory_order_release);
     if (c->event)
         end_event(e, c->event, c->result);
-    hdi_cl_drop(c->queue);
+    if (c->holds)
+        hdi_cl_drop(c->queue);
 }
 
 static const struct hdi_event_kind commands = {.run = run, .drop = end};
@@ -296,7 +298,7 @@ static bool start(struct _cl_command_queue *queue, struct _cl_event *event,
                   struct hdi_event *record, cl_uint wait_count,
                   const cl_event *wait_list)
 {
-    const struct command *c = record->room;
+    const struct hdi_cl_command *c = record->room;
     bool all = waits_for_all(queue, c->work, wait_count);
     unsigned most = wait_count + 2 + (all ? queue->open_count : 0), n = 0;
     hd_event few[FEW], few_held[FEW];
@@ -401,7 +403,7 @@ static bool append(struct _cl_command_queue *queue, struct _cl_event *event,
                    struct hdi_event *record, cl_uint wait_count,
                    const cl_event *wait_list)
 {
-    const struct command *c = record->room;
+    const struct hdi_cl_command *c = record->room;
     bool is_barrier = c->work->type == CL_COMMAND_BARRIER;
     hd_event handle = hdi_event_handle(record);
 
@@ -418,6 +420,18 @@ static bool append(struct _cl_command_queue *queue, struct _cl_event *event,
     return true;
 }
 
+// Until the command has ended, which has not begun: the gate is closed.
+static void hold_queue(struct _cl_command_queue *queue,
+                       struct hdi_cl_command *c, struct hdi_cl_command *before)
+{
+    if (before)
+        before->holds = false;
+    else
+        hdi_cl_hold(queue);
+    c->holds = true;
+    queue->newest = c;
+}
+
 // The command is in the record but for this. Takes the references of `event`,
 // which is optional, and of the record.
 static bool put(struct _cl_command_queue *queue, struct _cl_event *event,
@@ -427,14 +441,18 @@ static bool put(struct _cl_command_queue *queue, struct _cl_event *event,
     // Nobody flushes a queue that was released, and is known of its events.
     bool released = hdi_cl_object_references(queue) == 0;
 
-    hdi_cl_hold(queue); // until it has ended
     if (event)
         hdi_cl_hold(event);
     if (released)
         hdi_cl_hold(queue);
     atomic_fetch_add_explicit(&begun, 1, memory_order_relaxed);
     pthread_mutex_lock(&queue->lock);
+    // Behind the one before it, which has not begun, it ends later.
+    struct hdi_cl_command *before =
+        in_order(queue) && queue->unflushed > 0 ? queue->newest : NULL;
     bool ok = append(queue, event, record, wait_count, wait_list);
+    if (ok)
+        hold_queue(queue, record->room, before);
     unsigned most = UNFLUSHED_FIRST << queue->bursts;
     bool full = queue->unflushed >= most;
     if (full && most < UNFLUSHED_MAX)
@@ -455,7 +473,7 @@ static cl_int enqueue(struct _cl_command_queue *queue, struct hdi_event *record,
                       struct _cl_event *event, cl_uint wait_count,
                       const cl_event *wait_list)
 {
-    *(struct command *)record->room = (struct command){
+    *(struct hdi_cl_command *)record->room = (struct hdi_cl_command){
         .queue = queue,
         .work = work,
         .payload = payload,

@@ -103,6 +103,8 @@ cl_int hdi_cl_context_finish(struct _cl_context *context);
 
 // Queues and commands ---------------------------------------------------------
 
+struct hdi_cl_command; // see command.c
+
 struct _cl_command_queue {
     struct hdi_cl_object object;
     struct _cl_context *context;
@@ -115,7 +117,8 @@ struct _cl_command_queue {
     hd_event gate; // what was enqueued after the last flush waits for it; 0:
                    // nothing was
     hd_event last; // what the next one waits for: the one before, or a barrier
-    unsigned unflushed;       // commands behind the gate
+    unsigned unflushed;            // commands behind the gate
+    struct hdi_cl_command *newest; // of these, the last
     unsigned bursts;          // times it flushed itself, as far as that counts
     _Atomic uint64_t flushes; // that had something to do
     hd_event *open;           // out of order: what has not ended, and others

@@ -358,6 +358,54 @@ static void a_released_queue_runs_what_is_enqueued(void)
     close_rig(&r);
 }
 
+static atomic_int ran, gone;
+
+static void CL_CALLBACK count_run(void *arguments)
+{
+    (void)arguments;
+    // Its context is there for as long as any of its commands.
+    CHECK(atomic_load(&gone) == 0);
+    atomic_fetch_add(&ran, 1);
+}
+
+static void CL_CALLBACK note_end(cl_context context, void *data)
+{
+    (void)context, (void)data;
+    atomic_fetch_add(&gone, 1);
+}
+
+// What has no event keeps the queue and the context, however many there are and
+// whatever is released meanwhile, and nothing keeps them afterwards.
+static void commands_keep_a_released_queue(cl_command_queue_properties modes)
+{
+    enum {
+        COMMANDS = 700 // more than a queue collects
+    };
+    const struct timespec moment = {.tv_nsec = 1000000};
+    struct driver d = driver_open(modes);
+    cl_int error;
+    cl_event gate = clCreateUserEvent(d.context, &error);
+
+    CL_OK(error);
+    atomic_store(&ran, 0);
+    atomic_store(&gone, 0);
+    CL_OK(clSetContextDestructorCallback(d.context, note_end, NULL));
+    CL_OK(clEnqueueBarrierWithWaitList(d.queue, 1, &gate, NULL));
+    for (int i = 0; i < COMMANDS; i++)
+        CL_OK(clEnqueueNativeKernel(d.queue, count_run, NULL, 0, 0, NULL, NULL,
+                                    0, NULL, NULL));
+    driver_close(&d);
+    for (int i = 0; i < 20; i++)
+        nanosleep(&moment, NULL);
+    CHECK(atomic_load(&ran) == 0 && atomic_load(&gone) == 0);
+    CL_OK(clSetUserEventStatus(gate, CL_COMPLETE));
+    CL_OK(clReleaseEvent(gate));
+    for (int i = 0; i < 20000 && atomic_load(&gone) == 0; i++)
+        nanosleep(&moment, NULL);
+    CHECK(atomic_load(&ran) == COMMANDS);
+    CHECK(atomic_load(&gone) == 1);
+}
+
 int main(void)
 {
     many_commands_run_in_order();
@@ -370,5 +418,7 @@ int main(void)
     callbacks_come_once_and_from_a_thread_of_their_own();
     times_of_a_command_follow_each_other();
     a_released_queue_runs_what_is_enqueued();
+    commands_keep_a_released_queue(0);
+    commands_keep_a_released_queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     return 0;
 }

@@ -163,6 +163,14 @@ enum hd_kernel_form {
                      // they wait for each other: hd_grid_barrier()
 };
 
+// Where a kernel should run that nothing else is known of: the compiler's
+// guess, from what its work-items do. Measured times count more.
+enum hd_suits {
+    HD_SUITS_ANY, // it cannot tell
+    HD_SUITS_CPU, // work-items are few, alike, or each does another thing
+    HD_SUITS_GPU  // data-parallel
+};
+
 struct hd_kernel_info {
     const char *name;
     const char *file; // where it is written
@@ -175,6 +183,7 @@ struct hd_kernel_info {
     uint32_t saved_bytes;       // kept per work-item across barriers
     uint32_t barriers;          // barrier calls after inlining
     enum hd_kernel_form form;
+    enum hd_suits suits;     // and `explanation` says why
     const char *explanation; // how it became code, in words; lines end in '\n'
 };
 

@@ -27,6 +27,7 @@ struct hdi_build_kernel {
     char *hinted_type; // as hd_kernel_info.hinted_type
     uint32_t local_bytes, saved_bytes, barriers;
     uint32_t form;      // enum hd_kernel_form
+    uint32_t suits;     // enum hd_suits
     uint32_t axis;      // along which its lanes had better run
     uint32_t args_size; // of the packed arguments [bytes]
     uint32_t arg_count;

@@ -98,6 +98,7 @@ static void put_kernel(struct hdi_text *text,
     put_32(text, kernel->saved_bytes);
     put_32(text, kernel->barriers);
     put_32(text, kernel->form);
+    put_32(text, kernel->suits);
     put_32(text, kernel->axis);
     put_32(text, kernel->args_size);
     put_32(text, kernel->arg_count);
@@ -333,6 +334,7 @@ static void take_kernel(struct reader *r, struct hdi_build_kernel *kernel)
     kernel->saved_bytes = take_32(r);
     kernel->barriers = take_32(r);
     kernel->form = take_32(r);
+    kernel->suits = take_32(r);
     kernel->axis = take_32(r);
     kernel->args_size = take_32(r);
     uint32_t count = take_32(r);
@@ -355,7 +357,7 @@ static void take_kernel(struct reader *r, struct hdi_build_kernel *kernel)
     take_footprint(r, &kernel->footprint, count);
     if (r->status == HD_OK &&
         (kernel->args_size > MAX_ARGS_SIZE || kernel->form > HD_FORM_GRID ||
-         kernel->axis > 2 || !*kernel->name ||
+         kernel->suits > HD_SUITS_GPU || kernel->axis > 2 || !*kernel->name ||
          !is_size(kernel->required_local) || !is_size(kernel->hinted_local)))
         r->status = HD_EFORMAT;
 }

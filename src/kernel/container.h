@@ -17,7 +17,7 @@
 #include "kernel/digest.h"
 
 enum {
-    HDI_CONTAINER_VERSION = 7,
+    HDI_CONTAINER_VERSION = 8,
     HDI_CONTAINER_MAX = 1 << 30 // [bytes]
 };
 

@@ -395,6 +395,7 @@ static void fill_kernel(struct hd_program *program,
                                 .saved_bytes = from->saved_bytes,
                                 .barriers = from->barriers,
                                 .form = (enum hd_kernel_form)from->form,
+                                .suits = (enum hd_suits)from->suits,
                                 .explanation = from->explanation};
     memcpy(kernel->info.required_local, from->required_local,
            sizeof(from->required_local));

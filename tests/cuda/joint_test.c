@@ -34,6 +34,15 @@ static const char source[] =
     "kernel void fresh(global int *x, int by) {\n"
     "    x[get_global_id(0)] += by;\n"
     "}\n"
+    "kernel void once(global int *x, int by) {\n"
+    "    x[get_global_id(0)] += by;\n"
+    "}\n"
+    "kernel void follow(global int *steps, global const int *next) {\n"
+    "    int at = get_global_id(0), n = 0;\n"
+    "    for (; next[at] != at; n++)\n"
+    "        at = next[at];\n"
+    "    steps[get_global_id(0)] = n;\n"
+    "}\n"
     "kernel void back(global int *to, global const int *from, ulong n) {\n"
     "    size_t i = get_global_id(0);\n"
     "    to[n - 1 - i] = from[i];\n"
@@ -322,6 +331,37 @@ static void the_first_launch_goes_to_the_gpu(const struct rig *r)
     hd_buffer_destroy(b);
 }
 
+// What each work-item does for itself, and what one does alone.
+static void the_first_launch_goes_where_it_suits(const struct rig *r)
+{
+    static int next[LOCAL];
+    int by = 1, x[LOCAL];
+    struct hd_buffer *from, *to = filled(r, NULL, sizeof(x));
+    const struct hd_range range = {.dims = 1,
+                                   .global = {LOCAL},
+                                   .local = {LOCAL}},
+                          one = {.dims = 1, .global = {1}, .local = {1}};
+
+    for (int i = 0; i < LOCAL; i++)
+        next[i] = i > 0 ? i - 1 : 0;
+    from = filled(r, next, sizeof(next));
+    CHECK(hd_kernel_info(hd_program_find(r->program, "follow"))->suits ==
+          HD_SUITS_CPU);
+    CHECK(hd_kernel_info(hd_program_find(r->program, "once"))->suits ==
+          HD_SUITS_GPU);
+    const struct hd_arg list[] = {HD_BUFFER(to), HD_BUFFER(from)};
+    struct ran ran = launch(r, "follow", range, list, 2, 0, 0);
+    CHECK(ran.cpu == 1 && ran.gpu == 0);
+    CHECK_OK(hd_buffer_read(to, 0, x, sizeof(x), &error), error);
+    for (int i = 0; i < LOCAL; i++)
+        CHECK(x[i] == i);
+    const struct hd_arg args[] = {HD_BUFFER(to), HD_VALUE(by)};
+    ran = launch(r, "once", one, args, 2, 0, 0);
+    CHECK(ran.cpu == 1 && ran.gpu == 0);
+    hd_buffer_destroy(to);
+    hd_buffer_destroy(from);
+}
+
 static void a_program_with_variables_stays_where_it_is(const struct rig *r)
 {
     const struct hd_kernel *k = hd_program_find(r->keeper, "remember");
@@ -417,6 +457,7 @@ int main(void)
     others_are_right_too(&r);
     what_cannot_be_told_apart_is_not_divided(&r);
     the_first_launch_goes_to_the_gpu(&r);
+    the_first_launch_goes_where_it_suits(&r);
     a_program_with_variables_stays_where_it_is(&r);
     they_are_events_too(&r);
     a_cancelled_one_ends(&r);

@@ -129,11 +129,17 @@ static hd_status find_sides(struct joint *j, struct hd_error *error)
                           (unsigned long long)j->terms.devices, l->peers);
 }
 
-// The one for a kernel that nothing is known of.
+// The one for a kernel that nothing is known of: a GPU, unless its code or its
+// only work-item is for a CPU.
 static struct side *first_choice(struct joint *j)
 {
+    const struct hd_range *r = &j->range;
+    bool lone = r->global[0] == 1 && (r->dims < 2 || r->global[1] == 1) &&
+                (r->dims < 3 || r->global[2] == 1);
+    bool cpu = lone || j->kernel->info.suits == HD_SUITS_CPU;
+
     for (unsigned i = 0; i < j->side_count; i++)
-        if (!j->sides[i].launcher->device->can.host_memory)
+        if (j->sides[i].launcher->device->can.host_memory == cpu)
             return &j->sides[i];
     return j->sides;
 }

@@ -183,8 +183,18 @@ static hd_status isolate_barriers(struct hdi_work *w, struct hd_error *error)
 
 static hd_status soften_loops(struct hdi_work *w, struct hd_error *error)
 {
-    return hdi_cut_soften(w->llvm, w->module, w->builder, w->kernel, &w->cuts,
-                          error);
+    HDI_TRY(hdi_cut_soften(w->llvm, w->module, w->builder, w->kernel, &w->cuts,
+                           error));
+    if (w->mode != HDI_MODE_PLAIN || w->about->suits != HD_SUITS_ANY)
+        return HD_OK;
+    struct hdi_text why = {0};
+    w->about->suits =
+        hdi_traits_judge(&w->cuts.traits, w->about->required_local, &why);
+    hdi_text_print(w->explanation, "suits %s: %s\n",
+                   w->about->suits == HD_SUITS_CPU ? "a CPU" : "a GPU",
+                   why.data ? why.data : "");
+    hdi_text_free(&why);
+    return HD_OK;
 }
 
 static hd_status isolate_branches(struct hdi_work *w, struct hd_error *error)

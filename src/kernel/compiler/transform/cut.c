@@ -159,6 +159,8 @@ hd_status hdi_cut_soften(struct hdi_llvm *llvm, LLVMModuleRef module,
               hdi_affine_find(llvm, kernel, &flow, false, &items) &&
               hdi_weigh_lanes(&items, &nest, &cuts->wide, &cuts->gathers);
 
+    if (ok)
+        hdi_traits_find(&items, &nest, &cuts->traits);
     cuts->wide &= hdi_rule_is_on(llvm, HDI_RULE_LANES);
     cuts->wide |= llvm->screen; // tags need no order but that of barriers
     if (hdi_rule_is_on(llvm, HDI_RULE_SOFT))

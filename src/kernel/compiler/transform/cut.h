@@ -5,6 +5,7 @@
 #ifndef HDI_KERNEL_COMPILER_TRANSFORM_CUT_H
 #define HDI_KERNEL_COMPILER_TRANSFORM_CUT_H
 
+#include "kernel/compiler/analysis/suits.h"
 #include "kernel/compiler/flow/flow.h"
 
 // Where a kernel is cut, and what is found out on the way there.
@@ -15,6 +16,7 @@ struct hdi_cuts {
     unsigned soft_loops;     // loops with soft barriers round them
     bool wide;               // chunks of lanes pay
     unsigned gathers;        // if not: the line of a loop that mostly gathers
+    struct hdi_traits traits;
     struct hdi_map branches; // blocks of branches that the group takes together
 };
 

@@ -189,6 +189,32 @@ static void updates_of_one_place_are_folded(struct try *t)
     hd_program_destroy(p);
 }
 
+// On an axis an angle is a multiple of a quarter turn, to the last bit.
+static void quarter_turns_are_exact(struct try *t)
+{
+    static const struct {
+        double y, x, is;
+    } cases[] = {{1, -0.0, 0.5},   {-1, -0.0, -0.5}, {3, 0.0, 0.5},
+                 {-3, 0.0, -0.5},  {0, -0.0, 1},     {-0.0, -0.0, -1},
+                 {0.0, -2, 1},     {-0.0, -2, -1},   {1e-300, -0.0, 0.5},
+                 {1e300, -0.0, .5}};
+    struct hd_program *p = try_build(
+        t,
+        "kernel void k(global double *y, global double *x, global double *to)"
+        "{ to[0] = atan2pi(y[0], x[0]); }",
+        NULL);
+    double y, x, to, *py = &y, *px = &x, *pto = &to;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        y = cases[i].y;
+        x = cases[i].x;
+        TRY_RUN(t, p, "k", ((struct try_range){1, {1}, {1}, {0}}),
+                TRY_VALUE(py), TRY_VALUE(px), TRY_VALUE(pto));
+        CHECK(to == cases[i].is);
+    }
+    hd_program_destroy(p);
+}
+
 int main(void)
 {
     struct try t = try_open();
@@ -196,6 +222,7 @@ int main(void)
     halves_need_no_instructions(&t);
     quotients_are_exact(&t);
     updates_of_one_place_are_folded(&t);
+    quarter_turns_are_exact(&t);
     try_close(&t);
     return 0;
 }

@@ -346,7 +346,9 @@ FN double atan(double x)
         T y1 = choose(same, choose(a == 0, (T)0, (T)1), b * by);               \
         x1 = choose(same & (a == 0), (T)1, x1);                                \
         T t = atan_of(y1, x1);                                                 \
-        t = choose(as_##T##_negative(x),                                       \
+        /* On the axis itself a quarter turn is exact: nothing to mirror. */   \
+        bool mirrored = as_##T##_negative(x) & ((a != 0) | (b == 0));          \
+        t = choose(mirrored,                                                   \
                    (T)(2 * PI_2) - (t - (T)(2 * (PI_2 - (double)(T)PI_2) +     \
                                             2 * PI_2_REST)),                   \
                    t);                                                         \

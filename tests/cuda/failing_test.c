@@ -1,7 +1,14 @@
 // Each call of the driver fails in turn: the program gets a clear error or goes
 // on without, nothing is left, nothing hangs, and the CPU carries on.
+//
+//     failing_test [launches|list|graph [CALL]]
+//
+// launches: of kernels (without a word, too). list, graph: a kept graph runs,
+// which the device schedules from its list, or the driver as a graph of its
+// own. CALL: only that one fails.
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,14 +18,20 @@
 
 enum {
     N = 200,
-    SECONDS = 60, // after which a process hangs
-    TRIES = 400   // at most, of very many calls
+    TILES = 2,
+    WARP = 32,
+    EVEN = N / WARP * WARP, // whole warps of them
+    SECONDS = 60,           // after which a process hangs
+    TRIES = 400             // at most, of very many calls
 };
 
 static const char source[] =
     "kernel void count(global int *x, int by) {\n"
     "    x[get_global_id(0)] += by * (int)get_global_id(0);\n"
     "    if (get_global_id(0) == 7) printf(\"seven\\n\");\n"
+    "}\n"
+    "kernel void add(global int *x, int by) {\n"
+    "    x[get_global_id(0)] += by;\n"
     "}\n";
 
 static void keep(void *data, const char *text, size_t size)
@@ -47,12 +60,91 @@ static hd_status launch(struct hd_runtime *runtime, struct hd_program *program,
     return status;
 }
 
+// What is tried.
+static enum hd_graph_scheduler by = HD_GRAPH_BY_HOST; // the host: launches
+static bool all_is_well;                              // no call fails
+
+static hd_status add_pass(struct hd_graph *graph, struct hd_program *program,
+                          hd_resource x, double number, struct hd_error *error)
+{
+    const struct hd_pass_arg args[] = {
+        {.is = HD_PASS_RESOURCE, .resource = x},
+        {.is = HD_PASS_NUMBERS, .numbers = &number, .number_count = 1}};
+    const struct hd_command command = {
+        .is = HD_DISPATCH,
+        .kernel = {.kernel = hd_program_find(program, "add")},
+        .range = {.dims = 1, .global = {EVEN}, .local = {WARP}},
+        .args = args,
+        .arg_count = 2};
+    const struct hd_pass_params params = {.name = "add",
+                                          .reads = &x,
+                                          .read_count = 1,
+                                          .writes = &x,
+                                          .write_count = 1,
+                                          .commands = &command,
+                                          .command_count = 1};
+    hd_pass pass;
+
+    return hd_graph_pass(graph, &params, &pass, error);
+}
+
+// An input of zeros to which passes add, one after another, in two runs.
+static hd_status run_graph(struct hd_graph *graph, struct hd_program *program,
+                           struct hd_buffer *buffer, struct hd_error *error)
+{
+    const struct hd_shape shape = {.type = "int", .axes = 1, .extent = {N}};
+    const struct hd_graph_policy policy = {.by = by};
+    hd_status status;
+    hd_resource x;
+    int seen[N];
+
+    if ((status = hd_graph_set_policy(graph, &policy, error)) != HD_OK ||
+        (status = hd_graph_resource(graph, "x", &shape, NULL, &x, error)) !=
+            HD_OK ||
+        (status = hd_graph_input(graph, x, buffer, error)) != HD_OK ||
+        (status = hd_graph_output(graph, "x", x, NULL, error)) != HD_OK)
+        return status;
+    for (int i = 0; i < 4 && status == HD_OK; i++)
+        status = add_pass(graph, program, x, i, error);
+    for (int round = 0; round < 2 && status == HD_OK; round++) {
+        status = hd_graph_run(graph, NULL, error);
+        if (status == HD_OK)
+            status = hd_graph_contents(graph, x, 0, seen, sizeof(seen), error);
+        for (int i = 0; i < N && status == HD_OK; i++)
+            CHECK(seen[i] == (i < EVEN ? 0 + 1 + 2 + 3 : 0));
+    }
+    struct hd_graph_statistics stats;
+    hd_graph_stats(graph, &stats);
+    CHECK(!all_is_well || stats.by == by);
+    return status;
+}
+
+static hd_status try_graph(struct hd_runtime *runtime,
+                           struct hd_program *program, struct hd_buffer *buffer,
+                           struct hd_error *error)
+{
+    struct hd_graph *graph;
+    hd_status status = hd_graph_create(runtime, &graph, error);
+
+    if (status != HD_OK)
+        return status;
+    status = run_graph(graph, program, buffer, error);
+    hd_graph_destroy(graph);
+    return status;
+}
+
 // Everything once, on one device. A failure has a text.
 static hd_status use(const char *device)
 {
     size_t printed = 0;
     const struct hd_runtime_params params = {
-        .device = device, .workers = 2, .print = keep, .print_data = &printed};
+        .device = device,
+        .workers = 2,
+        .units =
+            by == HD_GRAPH_BY_UNITS && strcmp(device, "gpu") == 0 ? TILES : 0,
+        .unit_cores = by == HD_GRAPH_BY_UNITS ? WARP : 0,
+        .print = keep,
+        .print_data = &printed};
     const struct hd_program_params program_params = {.path = "count.cl",
                                                      .source = source};
     struct hd_runtime *runtime;
@@ -66,7 +158,9 @@ static hd_status use(const char *device)
         if (status == HD_OK) {
             status = hd_buffer_create(runtime, N * 4, &buffer, &error);
             if (status == HD_OK) {
-                status = launch(runtime, program, buffer, &error);
+                status = by == HD_GRAPH_BY_HOST
+                             ? launch(runtime, program, buffer, &error)
+                             : try_graph(runtime, program, buffer, &error);
                 hd_buffer_destroy(buffer);
             }
             hd_program_destroy(program);
@@ -91,7 +185,9 @@ static uint64_t try_without(uint64_t call, bool *failed)
     if (child == 0) {
         alarm(SECONDS);
         fake->fail_at(call);
+        all_is_well = call == 0;
         hd_status status = use("gpu");
+        all_is_well = false;
         calls = fake->calls();
         fake->fail_at(0);
         const char *report = fake->report();
@@ -116,7 +212,6 @@ static uint64_t try_without(uint64_t call, bool *failed)
     return calls;
 }
 
-// With a number: only that call fails.
 int main(int argc, char **argv)
 {
     bool failed;
@@ -124,8 +219,12 @@ int main(int argc, char **argv)
 
     if (!fake_cuda())
         SKIP("the fake driver is not named in HEDDLE_CUDA_DRIVER");
-    if (argc > 1) {
-        try_without(strtoull(argv[1], NULL, 10), &failed);
+    if (argc > 1 && strcmp(argv[1], "list") == 0)
+        by = HD_GRAPH_BY_UNITS;
+    if (argc > 1 && strcmp(argv[1], "graph") == 0)
+        by = HD_GRAPH_BY_LAUNCHES;
+    if (argc > 2) {
+        try_without(strtoull(argv[2], NULL, 10), &failed);
         return 0;
     }
     uint64_t calls = try_without(0, &failed);

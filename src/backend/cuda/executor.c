@@ -15,7 +15,8 @@
 
 enum {
     FAILURE = 1024,
-    ASK_EVERY = 1000000 // [ns]
+    ASK_EVERY = 1000000, // [ns]
+    LAST_TRIES = 10000   // to reach a tile after an error
 };
 
 // tile.c as PTX, by the build.
@@ -30,7 +31,7 @@ extern const char hdi_cuda_tile[], hdi_cuda_tile_end[];
 // The host's side of one tile.
 struct tile {
     struct hdi_mailbox_end end;
-    uint64_t before;          // tasks it had until it was started last
+    uint64_t before; // tasks it had until it was started last, and refused
     uint64_t heartbeat, seen; // as last read; and when [ns]
 };
 
@@ -224,6 +225,20 @@ static uint64_t left_of(struct tile *t)
     return t->end.submitted - hdi_mailbox_done(&t->end);
 }
 
+// Tell a tile to end. After an error it is told all the same, as tiles may well
+// live when a copy has failed, but a mailbox that stays full is given up.
+static void send_home(struct cuda_executor *e, struct tile *tile)
+{
+    const struct hdi_unit_task task = {.opcode = HDI_OP_DISCONNECT};
+
+    for (unsigned tries = 0; tries < LAST_TRIES || e->status == HD_OK;
+         tries++) {
+        if (hdi_mailbox_submit(&tile->end, task, &tile->end.shape))
+            return;
+        sched_yield();
+    }
+}
+
 // With the lock and the context. A tile that hangs keeps nobody waiting: the
 // watchdog of whoever waits for its task ends this.
 static void leave(struct cuda_executor *e)
@@ -232,12 +247,8 @@ static void leave(struct cuda_executor *e)
 
     if (!e->runs)
         return;
-    for (unsigned i = 0; i < e->tiles; i++) {
-        const struct hdi_unit_task task = {.opcode = HDI_OP_DISCONNECT};
-        while (e->status == HD_OK && !hdi_mailbox_submit(&e->tile[i].end, task,
-                                                         &e->tile[i].end.shape))
-            sched_yield();
-    }
+    for (unsigned i = 0; i < e->tiles && !atomic_load(&e->gpu->lost); i++)
+        send_home(e, &e->tile[i]);
     while (!all && e->status == HD_OK) {
         all = true;
         for (unsigned i = 0; i < e->tiles; i++)
@@ -458,7 +469,7 @@ bool cuda_executor_submit(struct cuda_executor *e, unsigned tile,
     if (e->runs && e->status == HD_OK)
         taken = hand_over(e, tile, chunk);
     if (e->status != HD_OK && (chunk->list || e->status != HD_ENOTSUP)) {
-        e->tile[tile].end.submitted++; // it ends at once, with that
+        e->tile[tile].before++; // it has ended, with that
         taken = true;
     }
     pthread_mutex_unlock(&e->lock);

@@ -22,8 +22,19 @@ local night = input("night", "uchar4", { optional = true })
 
 local radius = 0.41 * size -- of the globe, in pixels
 
-local function sky(name, w, h, planes)
-    return resource(name, "float", w, h, planes)
+-- On several nodes, pictures are fields: rows go to the nodes, with all planes of
+-- a row on one. A node's rows are cut into blocks, which move and are computed
+-- each by themselves.
+local function sky(name, type, w, h, planes)
+    if nodes() == 1 then return resource(name, type, w, h, planes) end
+    local mine = (h + nodes() - 1) // nodes()
+    local part = (mine + 15) // 16
+    mine = (mine + part - 1) // part * part
+    local tile = planes and planes .. "x%dx" .. w or "%dx" .. w
+    local layout = string.format("tiles " .. tile .. " block memory " .. tile ..
+                                 " tasks " .. tile, mine, part, part)
+    if not planes then return field(name, type, w, h, layout) end
+    return field(name, type, w, h, planes, layout)
 end
 
 -- Definitions ---------------------------------------------------------------
@@ -142,13 +153,13 @@ local tone = pass {
 
 -- The program ---------------------------------------------------------------
 
-local surface = sky("surface", size, size, 4)
-local picture = sky("picture", size, size, 4)
+local surface = sky("surface", "float", size, size, 4)
+local picture = sky("picture", "float", size, size, 4)
 project { map = map, to = surface }
 light { surface = surface, to = picture }
 
 if night then
-    local lights = sky("lights", size, size, 4)
+    local lights = sky("lights", "float", size, size, 4)
     project { name = "project night", map = night, to = lights }
     add_lights { lights = lights, to = picture }
 end
@@ -157,14 +168,14 @@ if levels > 0 then
     local soft = {}
     local w = size
     for level = 1, levels do
-        local from = sky("level " .. level, w, w, 3)
+        local from = sky("level " .. level, "float", w, w, 3)
         if level == 1 then
             bright { from = picture, to = from }
         else
             halve { from = soft[level - 1], to = from }
         end
-        local rows = sky("rows " .. level, w, w, 3)
-        soft[level] = sky("soft " .. level, w, w, 3)
+        local rows = sky("rows " .. level, "float", w, w, 3)
+        soft[level] = sky("soft " .. level, "float", w, w, 3)
         blur_rows { from = from, to = rows }
         blur_columns { from = rows, to = soft[level] }
         w = math.max(w // 2, 1)
@@ -172,7 +183,7 @@ if levels > 0 then
     local glow = soft[levels]
     for level = levels - 1, 1, -1 do
         local fine = soft[level]
-        local wider = sky("glow " .. level, fine.width, fine.height, 3)
+        local wider = sky("glow " .. level, "float", fine.width, fine.height, 3)
         widen { fine = fine, coarse = glow, to = wider }
         glow = wider
     end
@@ -183,6 +194,6 @@ if stars then
     add_stars { to = picture }
 end
 
-local image = resource("image", "uchar4", size, size)
+local image = sky("image", "uchar4", size, size)
 tone { from = picture, to = image }
 output("image", image)

@@ -1,7 +1,7 @@
 #!/bin/sh
-# program.sh START IMPLEMENTATION HEDDLE FOLDER: a graph program runs unchanged on
+# program.sh START IMPLEMENTATION HEDDLE FOLDER PICTURE: a graph program runs unchanged on
 # several processes, and what it writes is written once.
-start=$1 implementation=$2 heddle=$3 source=$4
+start=$1 implementation=$2 heddle=$3 source=$4 picture=$5
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 HEDDLE_CACHE=$folder/cache
@@ -39,6 +39,35 @@ cmp "$folder/one.raw" "$folder/several.raw" || exit 1
 rm "$folder/several.raw"
 run 2 several.raw --checkpoint "$folder/ck" --resume
 cmp "$folder/one.raw" "$folder/several.raw" || exit 1
+
+# The planet: work-items that own an element in each plane, work-groups that a
+# segment cuts, ranges of some planes and ranges beyond the picture. It is the
+# same on any number of processes, where its pictures are fields.
+"$picture" 120 60 "$folder/map.ppm"
+code=$?
+[ $code -eq 0 ] || [ $code -eq 77 ] || exit 1
+planet() { # processes, file, options
+    processes=$1 file=$2
+    shift 2
+    timeout 120 "$start" "$implementation" "$processes" "$heddle" run \
+        "$source/examples/planet/planet.lua" --in map="$folder/map.ppm" \
+        --in night="$folder/map.ppm" --set size=150 \
+        --out image="$folder/$file" "$@" >"$folder/out" 2>&1 &&
+        [ "$(grep -c 'wrote image' "$folder/out")" -eq 1 ] || {
+        cat "$folder/out" >&2
+        echo "the planet on $processes processes" >&2
+        exit 1
+    }
+}
+if [ $code -eq 0 ]; then
+    planet 1 planet.raw
+    for processes in 2 3 4; do
+        planet $processes planets.raw
+        cmp "$folder/planet.raw" "$folder/planets.raw" || exit 1
+    done
+    planet 1 planets.raw --nodes 5
+    cmp "$folder/planet.raw" "$folder/planets.raw" || exit 1
+fi
 
 # Processes that do not build the same graph are told so.
 cat >"$folder/other.lua" <<END

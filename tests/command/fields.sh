@@ -78,6 +78,23 @@ for nodes in 1 4; do
     [ "$(tr -d '\0' <b.raw | wc -c)" -eq 0 ] || fail "b was not cleared"
 done
 
+# Work-groups that tasks cut: each element is added to once, and the two that are
+# beyond the range not at all.
+cat >groups.lua <<END
+local one = resource("one", "int", 1)
+local a = field("a", "int", 22, "tiles 11 block tasks 5")
+overwrite(one) fill(one, 1)
+overwrite(a) fill(a, 2)
+read(a, one) write(a)
+dispatch(kernel("k.cl", "add"), {a, one}, {global = 20, group = 4})
+output("a", a)
+END
+for nodes in 1 2; do
+    expect 0 '' "$HEDDLE" run groups.lua --nodes $nodes --out a=a.raw
+    [ "$(od -An -v -t d4 a.raw | tr -d ' \n')" = 3333333333333333333322 ] ||
+        fail "groups over $nodes nodes: $(od -An -v -t d4 a.raw)"
+done
+
 bad() { # message, program
     echo "$2" >bad.lua
     expect 1 "$1" "$HEDDLE" run bad.lua --nodes 2
@@ -91,14 +108,14 @@ bad 'axis 0 of the map has' 'field("a", "int", 8, "stride 2 nodes 2")'
 bad 'forall: the pass writes none of the arguments' \
     'local a = field("a", "int", 8)
      forall(kernel("k.cl", "add"), {a, a})'
-bad 'runs over all elements of the one that it writes' \
+bad 'runs over elements of the one that it writes' \
     'local a, b = field("a", "int", 8), field("b", "int", 8)
      overwrite(b) fill(b, 1) overwrite(a) read(b)
-     dispatch(kernel("k.cl", "add"), {a, b}, {global = 7})'
-bad 'has no work-group size' \
-    'local a, b = field("a", "int", 8), field("b", "int", 8)
+     dispatch(kernel("k.cl", "add"), {a, b}, {global = 9})'
+bad "writes all of axis 0 of 'a', which its layout cuts" \
+    'local a, b = field("a", "int", 8, 2), field("b", "int", 8, 2)
      overwrite(b) fill(b, 1) overwrite(a) read(b)
-     dispatch(kernel("k.cl", "add"), {a, b}, {global = 8, group = 4})'
+     dispatch(kernel("k.cl", "add"), {a, b}, {global = 8})'
 bad "writes 'a' already" \
     'local a, b = field("a", "int", 8), field("b", "int", 8)
      overwrite(a, b) forall(kernel("k.cl", "twice"), {a, b})'

@@ -137,17 +137,36 @@ static uint32_t local_size(const struct hd_map *map, unsigned axis)
     return size;
 }
 
-static void find_piece(const struct kernel_run *k, const struct hd_grid *block,
-                       struct hd_piece *piece)
+// The work-groups that compute a block, of which there may be none where the
+// range ends before, and the elements that these could write: others, too,
+// where the block begins or ends inside a group. Returns whether that is so.
+static bool find_piece(const struct kernel_run *k, const struct hd_grid *block,
+                       struct hd_piece *piece, struct hd_grid *written)
 {
+    const struct hd_grid *grid = &k->forall->output->map->grid;
+    bool more = false;
+
     *piece = (struct hd_piece){.first = {0}, .count = {1, 1, 1}};
-    for (unsigned d = 0; d < block->rank; d++) {
+    *written = *block;
+    for (unsigned d = 0; d < k->range.dims; d++) {
         unsigned axis = block->rank - 1 - d;
         int64_t local = k->range.local[d];
+        int64_t groups = ((int64_t)k->range.global[d] - 1) / local + 1;
+        int64_t first = block->offset[axis] / local;
+        int64_t last = block->offset[axis] + block->extent[axis];
+        int64_t end = (last - 1) / local + 1;
 
-        piece->first[d] = (uint64_t)(block->offset[axis] / local);
-        piece->count[d] = (uint64_t)((block->extent[axis] - 1) / local + 1);
+        end = end < groups ? end : groups;
+        first = first < end ? first : end;
+        piece->first[d] = (uint64_t)first;
+        piece->count[d] = (uint64_t)(end - first);
+        end =
+            end * local < grid->extent[axis] ? end * local : grid->extent[axis];
+        written->offset[axis] = first * local;
+        written->extent[axis] = end - first * local;
+        more = more || first * local < block->offset[axis] || end > last;
     }
+    return more;
 }
 
 static hd_status launch(struct kernel_run *k, const struct hd_grid *block,
@@ -159,10 +178,11 @@ static hd_status launch(struct kernel_run *k, const struct hd_grid *block,
     struct hd_box box = {{0}, {1, 1, 1}};
     struct hd_start start = {.box = &box};
     struct hd_piece piece;
+    struct hd_grid written;
     hd_status status = HD_OK;
     hd_event event;
 
-    find_piece(k, block, &piece);
+    find_piece(k, block, &piece, &written);
     for (unsigned d = 0; d < 3; d++) {
         box.first[d] = (uint32_t)piece.first[d];
         box.count[d] = (uint32_t)piece.count[d];
@@ -288,11 +308,17 @@ static hd_status run_block(struct hd_task *task, const struct hd_tile *output,
     uint32_t here = task->node - hdi_cluster_first(field->cluster);
     struct space *spaces = &k->spaces[here * (forall->input_count + 1)];
     struct hdi_window window, whole = {0}, other;
+    struct hd_piece piece;
+    struct hd_grid written;
     char *arrays[MAX_ARGS + 1];
 
     tile_of_field(&identity, output, grid, &window);
-    HDI_TRY(place_window(&spaces[0], grid, field->element, false, k->checks,
-                         &window, &whole, &arrays[0], error));
+    bool more = find_piece(k, &window.box, &piece, &written);
+    if (piece.count[0] == 0 || piece.count[1] == 0 || piece.count[2] == 0)
+        return HD_OK;
+    HDI_TRY(place_window(&spaces[0], grid, field->element, false,
+                         k->checks || more, &window, &whole, &arrays[0],
+                         error));
     bool apart = arrays[0] == spaces[0].memory;
     if (k->checks)
         memset(spaces[0].memory, unwritten(k), spaces[0].size);
@@ -309,7 +335,7 @@ static hd_status run_block(struct hd_task *task, const struct hd_tile *output,
     }
     HDI_TRY(launch(k, &window.box, arrays, error));
     if (k->checks)
-        HDI_TRY(find_strays(k, spaces[0].memory, &window.box, error));
+        HDI_TRY(find_strays(k, spaces[0].memory, &written, error));
     if (apart)
         hdi_window_copy(&window, &whole, &window.box, field->element);
     return HD_OK;
@@ -391,8 +417,9 @@ static hd_status reach(void *data, const struct hd_grid *block,
     struct hd_footprint footprints[MAX_ARGS];
     struct hd_arg args[MAX_ARGS];
     struct hd_piece piece;
+    struct hd_grid written;
 
-    find_piece(k, block, &piece);
+    find_piece(k, block, &piece, &written);
     for (unsigned a = 0; a < k->arg_count; a++)
         args[a] = k->args[a].is == HD_FIELD_ARG
                       ? k->args[a].arg
@@ -467,6 +494,45 @@ static hd_status check_kernel(const struct kernel_run *k,
     return HD_OK;
 }
 
+hd_status hdi_forall_check_range(const struct hd_map *map,
+                                 const struct hd_range *range, const char *name,
+                                 struct hd_error *error)
+{
+    const struct hd_grid *grid = &map->grid;
+    bool same = range->dims <= grid->rank;
+
+    for (unsigned d = 0; same && d < range->dims; d++) {
+        uint64_t extent = (uint64_t)grid->extent[grid->rank - 1 - d];
+        uint64_t local = range->local[d] ? range->local[d] : 1;
+
+        same = range->offset[d] == 0 && range->global[d] > 0 &&
+               range->global[d] <= (extent + local - 1) / local * local;
+    }
+    if (!same)
+        return hdi_fail(error, HD_EINVAL,
+                        "a kernel over fields runs over elements of the one "
+                        "that it writes, '%s', from the first on, rounded up "
+                        "to whole work-groups",
+                        name);
+    for (unsigned axis = 0; axis + range->dims < grid->rank; axis++) {
+        bool cut = map->task[axis] > 0 && map->task[axis] < grid->extent[axis];
+
+        for (uint64_t s = 0; !cut && s < map->count; s++) {
+            struct hd_grid box;
+
+            hdi_map_segment_box(map, s, &box);
+            cut = box.extent[axis] < grid->extent[axis];
+        }
+        if (cut)
+            return hdi_fail(error, HD_EINVAL,
+                            "a work-item of %u axes writes all of axis %u of "
+                            "'%s', which its layout cuts: give tiles and tasks "
+                            "all of that axis",
+                            range->dims, axis, name);
+    }
+    return HD_OK;
+}
+
 // What a launch would say, before any process begins.
 static hd_status check_launch(const struct kernel_run *k,
                               struct hd_error *error)
@@ -489,6 +555,7 @@ static hd_status check_launch(const struct kernel_run *k,
 hd_status hdi_forall_kernel(struct hdi_launcher *launcher,
                             const struct hd_forall *forall,
                             const struct hd_kernel *kernel,
+                            const struct hd_range *range,
                             const struct hd_field_arg *args, unsigned arg_count,
                             struct hd_error *error)
 {
@@ -507,13 +574,17 @@ hd_status hdi_forall_kernel(struct hdi_launcher *launcher,
     if (status == HD_OK && !k.spaces)
         status = hdi_fail(error, HD_ENOMEM, "no memory for a forall");
     k.range.dims = map->grid.rank;
-    for (unsigned d = 0; status == HD_OK && d < map->grid.rank; d++) {
-        unsigned axis = map->grid.rank - 1 - d;
-
-        k.range.global[d] = (uint64_t)map->grid.extent[axis];
-        k.range.local[d] = d < 2 ? local_size(map, axis) : 1;
-    }
-    if (map->grid.rank > 1 && k.range.local[0] > 16 && k.range.local[1] > 4)
+    for (unsigned d = 0; status == HD_OK && d < map->grid.rank; d++)
+        k.range.global[d] = (uint64_t)map->grid.extent[map->grid.rank - 1 - d];
+    if (range)
+        k.range = *range;
+    if (status == HD_OK)
+        status = hdi_forall_check_range(map, &k.range, "output", error);
+    bool chosen = range && range->local[0] > 0;
+    for (unsigned d = 0; status == HD_OK && !chosen && d < k.range.dims; d++)
+        k.range.local[d] = d < 2 ? local_size(map, map->grid.rank - 1 - d) : 1;
+    if (!chosen && k.range.dims > 1 && k.range.local[0] > 16 &&
+        k.range.local[1] > 4)
         k.range.local[1] = 4; // a group of 256 at most
     if (status == HD_OK)
         status = check_launch(&k, error);

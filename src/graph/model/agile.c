@@ -142,21 +142,7 @@ static hd_status check_dispatch(struct hd_graph *graph,
     if (!output)
         return hdi_fail(error, HD_EINVAL,
                         "a kernel over fields writes one of them");
-    bool same = c->range.dims == output->shape.axes;
-    for (unsigned i = 0; same && i < c->range.dims; i++)
-        same = c->range.global[i] == output->shape.extent[i] &&
-               c->range.offset[i] == 0;
-    if (!same)
-        return hdi_fail(error, HD_EINVAL,
-                        "a kernel over fields runs over all elements of the "
-                        "one that it writes, '%s'",
-                        output->name);
-    for (unsigned i = 0; i < c->range.dims; i++)
-        if (c->range.local[i] != 0)
-            return hdi_fail(error, HD_EINVAL,
-                            "a kernel over fields has no work-group size: "
-                            "where segments begin decides");
-    return HD_OK;
+    return hdi_forall_check_range(output->map, &c->range, output->name, error);
 }
 
 static hd_status check_transfer(struct hd_graph *graph,
@@ -306,9 +292,10 @@ hd_status hdi_agile_launch(struct hd_graph *graph, struct hdi_pass *pass,
             args[i].input = input_of(inputs, &forall.input_count, field);
         }
     }
-    hd_status status = hdi_forall_kernel(
-        graph->context.launcher, &forall,
-        graph->kernels.at[command->kernel].kernel, args, count, error);
+    hd_status status =
+        hdi_forall_kernel(graph->context.launcher, &forall,
+                          graph->kernels.at[command->kernel].kernel,
+                          &command->range, args, count, error);
     atomic_fetch_add_explicit(&pass->busy, hdi_now() - begin,
                               memory_order_relaxed);
     free(inputs);

@@ -399,6 +399,13 @@ hd_status hdi_image_check(const struct hdi_launcher *launcher,
                         "kernel '%s': the image for argument '%s' belongs to "
                         "another runtime or device",
                         kernel, wanted->name);
+    // What describes an image lies in the host's memory.
+    if (!launcher->device->can.host_memory)
+        return hdi_fail(error, HD_ENOTSUP,
+                        "kernel '%s': argument '%s' is an image, which kernels "
+                        "on %s cannot have yet: launch it on the CPU",
+                        kernel, wanted->name,
+                        launcher->device->can.description);
 
     const char *space = strchr(wanted->type, ' ');
     const char *given = type_name(&image->params);

@@ -259,6 +259,10 @@ static void leave(struct cuda_executor *e)
             sched_yield();
     }
     cuda_result result = e->gpu->driver->StreamSynchronize(e->stream);
+    // An error may be that of an earlier call: the kernel may still be ending,
+    // and its memory and module must not go before it.
+    if (result != 0 && all)
+        e->gpu->driver->StreamSynchronize(e->stream);
     if (result != 0 && e->status == HD_OK)
         fail(e, cuda_status(e->gpu, result), "the executor", result, "");
     // The one that said "leave" is no task of anybody's.

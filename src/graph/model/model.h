@@ -180,9 +180,10 @@ struct hdi_graph_growth {
 // A run that is open: passes join it while others of it run. What is said to be
 // under the lock is so under hd_graph.lock; the rest is the builder's.
 struct hdi_open_run {
-    bool is;         // this run is open, or was
-    bool began;      // passes may start; under the lock
-    uint32_t passes; // that have joined; written under the lock
+    bool is;          // this run is open, or was
+    bool began;       // passes may start; under the lock
+    uint32_t passes;  // that have joined; written under the lock
+    uint32_t refused; // that could not; under the lock
     uint32_t resources, orders;
     unsigned room;  // for passes to join
     uint32_t limit; // of passes, those too that were there before

@@ -375,12 +375,13 @@ hd_status hd_graph_close(struct hd_graph *graph, struct hd_error *error)
     hd_status status = extend(graph, error);
     graph->open.closed = true;
     if (status != HD_OK) {
-        // What did not join did not run.
+        // The run may begin only now: it must not count down what never joined.
         pthread_mutex_lock(&graph->lock);
-        uint32_t more = graph->passes.count - graph->open.passes;
-        graph->open.passes += more;
+        uint32_t refused = graph->passes.count - graph->open.passes;
+        graph->open.refused = refused;
         pthread_mutex_unlock(&graph->lock);
-        atomic_fetch_add_explicit(&graph->not_run, more, memory_order_relaxed);
+        atomic_fetch_add_explicit(&graph->not_run, refused,
+                                  memory_order_relaxed);
     }
     hdi_graph_count_down(graph);
     return status;

@@ -565,6 +565,31 @@ static void what_cannot_be_is_refused(void)
     hd_graph_destroy(graph);
 }
 
+// A pass that could not join is not among those that the run begins with.
+static void what_is_refused_does_not_run_later(void)
+{
+    struct hd_pool *pool = hd_runtime_pool(runtime);
+    const struct hd_graph_run_params params = {.open = true};
+    struct hd_graph *graph = create();
+    atomic_int count = 0;
+    hd_event before, event;
+    hd_pass second;
+
+    CHECK_OK(hd_event_create(pool, &before, &error), error);
+    const struct hd_start start = {.after = &before, .after_count = 1};
+    hd_pass first = add_call(graph, count_one, &count, NULL, 0, NULL, 0);
+    CHECK_OK(hd_graph_start(graph, &start, &params, &event, &error), error);
+    for (int i = 0; i < 3; i++)
+        second = add_call(graph, count_one, &count, NULL, 0, NULL, 0);
+    CHECK_OK(hd_graph_order(graph, second, first, "here:2", &error), error);
+    CHECK_FAILS(hd_graph_close(graph, &error), HD_EGRAPH, error, "here:2");
+    CHECK_OK(hd_event_end(pool, before, HD_OK, NULL, &error), error);
+    CHECK_FAILS(wait_and_release(event, &error), HD_EGRAPH, error, "here:2");
+    CHECK(atomic_load(&count) == 0);
+    hd_event_release(pool, before);
+    hd_graph_destroy(graph);
+}
+
 // More than there is room for: told, and the run ends well.
 static void room_is_limited(void)
 {
@@ -606,6 +631,8 @@ int main(void)
         what_joins_waits_for_the_beginning(false);
         what_joins_waits_for_the_beginning(true);
         what_cannot_be_is_refused();
+        for (int i = 0; i < 20; i++)
+            what_is_refused_does_not_run_later();
         room_is_limited();
         hd_runtime_destroy(runtime);
     }

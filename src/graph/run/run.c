@@ -48,8 +48,8 @@ void hdi_graph_fail_run(struct hd_graph *graph, const char *name,
 // Passes of this run that are not dropped.
 static uint32_t total(const struct hd_graph *graph)
 {
-    uint32_t passes =
-        graph->open.is ? graph->open.passes : hd_graph_pass_count(graph);
+    uint32_t passes = graph->open.is ? graph->open.passes + graph->open.refused
+                                     : hd_graph_pass_count(graph);
 
     return passes - graph->first - graph->dropped;
 }

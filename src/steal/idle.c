@@ -25,15 +25,21 @@ void hdi_idle_destroy(struct hdi_idle *idle)
     free(idle->beds);
 }
 
+// A count orders nothing: the fences of both columns in idle.h do.
+static int count_searching(struct hdi_idle *idle, int change)
+{
+    return atomic_fetch_add_explicit(&idle->searching, change,
+                                     HDI_BESIDE(memory_order_relaxed));
+}
+
 void hdi_idle_search(struct hdi_idle *idle)
 {
-    atomic_fetch_add_explicit(&idle->searching, 1, memory_order_seq_cst);
+    count_searching(idle, 1);
 }
 
 bool hdi_idle_leave(struct hdi_idle *idle)
 {
-    return atomic_fetch_sub_explicit(&idle->searching, 1,
-                                     memory_order_seq_cst) <= 1;
+    return count_searching(idle, -1) <= 1;
 }
 
 static uint64_t bit_of(unsigned worker)
@@ -41,22 +47,26 @@ static uint64_t bit_of(unsigned worker)
     return 1ull << (worker & 63);
 }
 
-// True when this call cleared the bit.
+// True when this call cleared the bit. Acquires from who set it, in
+// hdi_idle_lie_down(): a waker's 1 in `awake` comes after the sleeper's 0, else
+// the 0 could be what stays and nobody would wake the sleeper again.
 static bool clear(struct hdi_idle *idle, unsigned worker)
 {
     uint64_t bits = atomic_fetch_and_explicit(
-        &idle->parked[worker / 64], ~bit_of(worker), memory_order_seq_cst);
+        &idle->parked[worker / 64], ~bit_of(worker),
+        HDI_BESIDE(memory_order_acquire));
     return bits & bit_of(worker);
 }
 
 void hdi_idle_lie_down(struct hdi_idle *idle, unsigned worker)
 {
-    // Before the bit: a waker writes 1 only after it has cleared the bit. One
-    // that is late from last time makes this sleep end early, no more.
+    // Before the bit, which releases it to clear(): a waker writes 1 only after
+    // it has cleared the bit. One that is late from last time makes this sleep
+    // end early, no more.
     atomic_store_explicit(&idle->beds[worker].awake, 0, memory_order_relaxed);
     atomic_fetch_or_explicit(&idle->parked[worker / 64], bit_of(worker),
-                             memory_order_seq_cst);
-    atomic_fetch_sub_explicit(&idle->searching, 1, memory_order_seq_cst);
+                             HDI_BESIDE(memory_order_release));
+    count_searching(idle, -1);
     hdi_fence(memory_order_seq_cst); // against who makes work visible
 }
 
@@ -64,6 +74,8 @@ void hdi_idle_sleep(struct hdi_idle *idle, unsigned worker)
 {
     _Atomic uint32_t *awake = &idle->beds[worker].awake;
 
+    // Acquires with the fence of who wakes (not for safety, as every sleeper looks
+    // again before it sleeps): so that it sees at once what it was woken for.
     while (atomic_load_explicit(awake, memory_order_acquire) == 0)
         hdi_futex_wait(awake, 0);
 }
@@ -82,7 +94,9 @@ bool hdi_idle_wake(struct hdi_idle *idle, unsigned worker)
         return false;
 
     hdi_idle_search(idle);
-    atomic_store_explicit(&idle->beds[worker].awake, 1, memory_order_release);
+    // The fence of the caller releases what it published.
+    atomic_store_explicit(&idle->beds[worker].awake, 1,
+                          HDI_BESIDE(memory_order_relaxed));
     hdi_futex_wake(&idle->beds[worker].awake, 1);
     return true;
 }

@@ -31,10 +31,10 @@ bool awake[2];
 byte ran, home;
 
 inline wake(p, who) {
-  exchange(p, PARKED, bits, WITHOUT(bits, who), ACQ_REL);
+  exchange(p, PARKED, bits, WITHOUT(bits, who), ACQUIRE);
   if
   :: HAS(bits, who) ->
-     exchange(p, SEARCHING, bits, bits + 1, ACQ_REL);
+     exchange(p, SEARCHING, bits, bits + 1, RELAXED);
      awake[who] = 1
   :: else
   fi;
@@ -99,7 +99,7 @@ search:
      if
      :: ok ->
         ok = 0;
-        exchange(p, SEARCHING, bits, bits - 1, ACQ_REL);
+        exchange(p, SEARCHING, bits, bits - 1, RELAXED);
         if
         :: bits <= ZERO + 1 ->
            fence_seq_cst(p);
@@ -118,7 +118,7 @@ search:
         :: else
         fi;
         x = 0;
-        exchange(p, SEARCHING, bits, bits + 1, ACQ_REL);
+        exchange(p, SEARCHING, bits, bits + 1, RELAXED);
         bits = 0;
         goto search
      :: else
@@ -129,8 +129,8 @@ search:
   /* park() */
   exchange(p, AWAKE, x, x - 1, ACQ_REL);
   awake[ME] = 0;
-  exchange(p, PARKED, bits, bits | BIT(ME), ACQ_REL);
-  exchange(p, SEARCHING, bits, bits - 1, ACQ_REL);
+  exchange(p, PARKED, bits, bits | BIT(ME), RELEASE);
+  exchange(p, SEARCHING, bits, bits - 1, RELAXED);
   bits = 0;
   fence_seq_cst(p);
   sleep = 1;
@@ -180,9 +180,9 @@ search:
   :: else
   fi;
   exchange(p, AWAKE, x, x + 1, ACQ_REL);
-  exchange(p, PARKED, bits, WITHOUT(bits, ME), ACQ_REL);
+  exchange(p, PARKED, bits, WITHOUT(bits, ME), ACQUIRE);
   if
-  :: HAS(bits, ME) -> exchange(p, SEARCHING, bits, bits + 1, ACQ_REL)
+  :: HAS(bits, ME) -> exchange(p, SEARCHING, bits, bits + 1, RELAXED)
   :: else
   fi;
   x = 0;

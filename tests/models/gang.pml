@@ -202,7 +202,7 @@ attend:
 
 park:
   awake[p] = 0;
-  exchange(p, PARKED, x, x | (1 << p), ACQ_REL);
+  exchange(p, PARKED, x, x | (1 << p), RELEASE);
   park_fence(p);
   load(p, WAITING, RELAXED, x);
   if
@@ -215,7 +215,7 @@ end_bed:
      awake[p]
   :: else
   fi;
-  exchange(p, PARKED, x, x & ~(1 << p), ACQ_REL);
+  exchange(p, PARKED, x, x & ~(1 << p), ACQUIRE);
   x = 0;
   goto search
 }

@@ -53,10 +53,10 @@ inline wake(p, who) {
   load(p, PARKED, RELAXED, bits);
   if
   :: HAS(bits, who) ->
-     exchange(p, PARKED, bits, WITHOUT(bits, who), ACQ_REL);
+     exchange(p, PARKED, bits, WITHOUT(bits, who), ACQUIRE);
      if
      :: HAS(bits, who) ->
-        exchange(p, SEARCHING, bits, bits + 1, ACQ_REL);
+        exchange(p, SEARCHING, bits, bits + 1, RELAXED);
         awake[who] = 1
      :: else
      fi
@@ -113,8 +113,8 @@ search:
   fi;
 
   awake[p] = 0;
-  exchange(p, PARKED, bits, bits | BIT(p), ACQ_REL);
-  exchange(p, SEARCHING, bits, bits - 1, ACQ_REL);
+  exchange(p, PARKED, bits, bits | BIT(p), RELEASE);
+  exchange(p, SEARCHING, bits, bits - 1, RELAXED);
   bits = 0;
   PARK_FENCE(p);
   if
@@ -132,16 +132,16 @@ end_bed: awake[p]
   :: else
   fi;
   x = 0;
-  exchange(p, PARKED, bits, WITHOUT(bits, p), ACQ_REL);
+  exchange(p, PARKED, bits, WITHOUT(bits, p), ACQUIRE);
   if
-  :: HAS(bits, p) -> exchange(p, SEARCHING, bits, bits + 1, ACQ_REL)
+  :: HAS(bits, p) -> exchange(p, SEARCHING, bits, bits + 1, RELAXED)
   :: else
   fi;
   bits = 0;
   goto search;
 
 leave: /* stop_searching() */
-  exchange(p, SEARCHING, bits, bits - 1, ACQ_REL);
+  exchange(p, SEARCHING, bits, bits - 1, RELAXED);
 #ifndef LEAVE_SILENTLY
   if
   :: bits <= ZERO + 1 ->
@@ -174,7 +174,7 @@ leave: /* stop_searching() */
 end_home: !asleep
   od;
   at_home = 0;
-  exchange(p, SEARCHING, bits, bits + 1, ACQ_REL);
+  exchange(p, SEARCHING, bits, bits + 1, RELAXED);
   x = 0;
   bits = 0;
   goto search

@@ -46,7 +46,7 @@ inline wake(p) {
   load(p, PARKED, RELAXED, x);
   if
   :: x ->
-     exchange(p, PARKED, x, 0, ACQ_REL);
+     exchange(p, PARKED, x, 0, ACQUIRE);
      if
      :: x -> awake = 1
      :: else
@@ -89,7 +89,7 @@ proctype joiner() {
      load(JOINER, STATE, SEE, x);
 #endif
      awake = 0;
-     exchange(JOINER, PARKED, x, 1, ACQ_REL);
+     exchange(JOINER, PARKED, x, 1, RELEASE);
      x = 0;
      PARK_FENCE;
 #ifndef LOOK_FIRST
@@ -99,7 +99,7 @@ proctype joiner() {
      :: x != DONE -> awake
      :: else
      fi;
-     exchange(JOINER, PARKED, x, 0, ACQ_REL);
+     exchange(JOINER, PARKED, x, 0, ACQUIRE);
      x = 0
   od;
   load(JOINER, RESULT, RELAXED, x);

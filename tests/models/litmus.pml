@@ -1,6 +1,6 @@
 /* Does memory.pml show what weak memory does, and no more?
  *
- * One test each with -DSB, -DMP, -DLB, -DIRIW; the weak outcome fails the
+ * One test each with -DSB, -DMP, -DLB, -DIRIW, -DWW; the weak outcome fails the
  * assertion. -DSTRONG adds what must forbid it. */
 #define LOCATIONS 2
 #define MESSAGES 3
@@ -83,5 +83,23 @@ init {
   atomic { run one(); run two(); run three(); run four() }
   finished == 4;
   assert(!(a == 1 && b == 0 && c == 1 && d == 0))
+}
+#endif
+
+#ifdef WW /* two stores to one place, which nothing but a message orders */
+#ifdef STRONG
+#define SAY RELEASE
+#define HEAR ACQUIRE
+#else
+#define SAY RELAXED
+#define HEAR RELAXED
+#endif
+proctype one() { store_anywhere(0, X, 1, RELAXED); store(0, Y, 1, SAY); finished++ }
+proctype two() { load(1, Y, HEAR, a); store_anywhere(1, X, 2, RELAXED); finished++ }
+init {
+  start_memory();
+  atomic { run one(); run two() }
+  finished == 2;
+  assert(a == 0 || NEWEST(X) == 2)
 }
 #endif

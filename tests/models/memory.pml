@@ -12,8 +12,9 @@
  *                      on the view of what it read (release sequence)
  *   seq_cst fence   both fences, and joins with one view for all
  *
- * Stores go to the end of the modification order, and no read takes a value that
- * is written later: load buffering cannot happen here (litmus.pml shows it).
+ * Stores go to the end of the modification order, but for store_anywhere(), and no
+ * read takes a value that is written later: load buffering cannot happen here
+ * (litmus.pml shows it).
  * With -DSTRONG_MEMORY every read takes the newest: for larger runs of a protocol
  * whose orders smaller ones have shown to be enough.
  * Define LOCATIONS, MESSAGES and THREADS before including this.
@@ -42,7 +43,7 @@ typedef thread {
 location memory[LOCATIONS];
 thread threads[THREADS];
 byte total[LOCATIONS]; /* of the seq_cst fences */
-hidden byte k_, at_;
+hidden byte k_, j_, at_;
 
 #define NEWEST(l) (memory[l].list[memory[l].count - 1].value)
 
@@ -82,24 +83,73 @@ inline see_(p, l, order) {
   od
 }
 
-/* Append a message; `base` is what it follows in a release sequence, or the
- * first message, whose view is empty. */
-inline append_(p, l, v, order, base) {
-  assert(memory[l].count < MESSAGES);
-  threads[p].now[l] = memory[l].count;
+/* Write a message at `place`; `base` is what it follows in a release sequence, or
+ * the first message, whose view is empty. */
+inline write_(p, l, place, v, order, base) {
+  threads[p].now[l] = place;
   k_ = 0;
   do
   :: k_ < LOCATIONS ->
-     memory[l].list[memory[l].count].view[k_] =
+     memory[l].list[place].view[k_] =
          (order & RELEASE -> threads[p].now[k_] : threads[p].released[k_]);
-     raise_(memory[l].list[memory[l].count].view[k_],
-            memory[l].list[base].view[k_]);
+     raise_(memory[l].list[place].view[k_], memory[l].list[base].view[k_]);
      k_++
   :: else -> break
   od;
-  memory[l].list[memory[l].count].view[l] = memory[l].count;
-  memory[l].list[memory[l].count].value = v;
+  memory[l].list[place].view[l] = place;
+  memory[l].list[place].value = v;
   memory[l].count++
+}
+
+inline append_(p, l, v, order, base) {
+  assert(memory[l].count < MESSAGES);
+  write_(p, l, memory[l].count, v, order, base)
+}
+
+/* The messages of `l` from at_ on move up by one: so do all views of them. */
+inline up_(view_) {
+  if
+  :: view_ >= at_ -> view_++
+  :: else
+  fi
+}
+inline make_room_(l) {
+  up_(total[l]);
+  k_ = 0;
+  do
+  :: k_ < THREADS ->
+     up_(threads[k_].now[l]);
+     up_(threads[k_].pending[l]);
+     up_(threads[k_].released[l]);
+     k_++
+  :: else -> break
+  od;
+  j_ = 0;
+  do
+  :: j_ < LOCATIONS ->
+     k_ = 0;
+     do
+     :: k_ < memory[j_].count -> up_(memory[j_].list[k_].view[l]); k_++
+     :: else -> break
+     od;
+     j_++
+  :: else -> break
+  od;
+  k_ = memory[l].count;
+  do
+  :: k_ > at_ ->
+     memory[l].list[k_].value = memory[l].list[k_ - 1].value;
+     j_ = 0;
+     do
+     :: j_ < LOCATIONS ->
+        memory[l].list[k_].view[j_] = memory[l].list[k_ - 1].view[j_];
+        j_++
+     :: else -> break
+     od;
+     k_--
+  :: else -> break
+  od;
+  j_ = 0
 }
 
 inline load(p, l, order, to) {
@@ -117,6 +167,26 @@ inline load(p, l, order, to) {
 
 inline store(p, l, v, order) {
   d_step { append_(p, l, v, order, 0); k_ = 0 }
+}
+
+/* A store that takes any place in the modification order behind what its thread
+ * knows of: two stores that nothing orders come out either way. Not for locations
+ * with read-modify-writes, which stand right behind what they read. */
+inline store_anywhere(p, l, v, order) {
+  atomic {
+    at_ = threads[p].now[l] + 1;
+    do
+    :: at_ < memory[l].count -> at_++
+    :: break
+    od;
+    skip; /* Spin lets no jump end at a d_step */
+    d_step {
+      assert(memory[l].count < MESSAGES);
+      make_room_(l);
+      write_(p, l, at_, v, order, 0);
+      at_ = 0; k_ = 0
+    }
+  }
 }
 
 /* Newest value into `old`; `new` may use it. */
@@ -191,6 +261,7 @@ inline start_memory() { skip }
 inline start_value(l, v) { memory[l] = v }
 inline load(p, l, order, to) { to = memory[l] }
 inline store(p, l, v, order) { memory[l] = v }
+inline store_anywhere(p, l, v, order) { memory[l] = v }
 inline exchange(p, l, old, new, order) {
   d_step { old = memory[l]; memory[l] = new }
 }

@@ -54,7 +54,7 @@ proctype sleeper() {
 #ifdef ASK_FIRST
   ask();
 #endif
-  exchange(1, PARKED, x, 1, ACQ_REL);
+  exchange(1, PARKED, x, 1, RELEASE);
   x = 0;
 #ifndef PARK_UNFENCED
   fence_seq_cst(1);

@@ -34,6 +34,7 @@ static const struct command_option options[] = {
      "an option of Heddle's compiler: -heddle-form=loops,\n"
      "-heddle-form=thread, -heddle-form=coroutine,\n"
      "-heddle-budget=N (of work on one kernel),\n"
+     "-heddle-kernel=NAME (make that one alone),\n"
      "-heddle-spec=ID=VALUE (SPIR-V)",
      OPTION_WORD, true},
     {"-w", NULL, "no warnings", OPTION_WORD, false},

@@ -17,6 +17,7 @@
 #include "kernel/processor.h"
 #include "kernel/program.h"
 #include "kernel/program_state.h"
+#include "kernel/rules.h"
 
 // Compiling -------------------------------------------------------------------
 
@@ -197,9 +198,11 @@ static hd_status keep(const struct hdi_program_context *context,
                   : HD_OK;
 }
 
-// Build what was kept again, for checking.
+// Build what was kept again, for checking: all kernels, or one. The search for
+// a fault runs one work-item after another, so nothing is screened in loops.
 static hd_status build_checked(const struct hd_program *program,
-                               const char *cpus, const atomic_bool *cancel,
+                               const char *kernel, const char *cpus,
+                               const atomic_bool *cancel,
                                struct hd_program **checked,
                                struct hd_error *error)
 {
@@ -226,9 +229,17 @@ static hd_status build_checked(const struct hd_program *program,
             parts[i].binary_size = kept->data.size - 1;
         }
     }
-    context.options = "-heddle-check";
+    struct hdi_text options = {0};
+    hdi_text_print(&options, "-heddle-check -heddle-form=thread");
+    if (kernel)
+        hdi_text_print(&options, " " HDI_KERNEL_OPTION "%s", kernel);
+    context.options = options.data;
+    context.other_count = 0;
     context.cancel = cancel;
-    hd_status status = hdi_program_create(&context, &params, checked, error);
+    hd_status status =
+        options.failed ? hdi_fail(error, HD_ENOMEM, "no memory for a program")
+                       : hdi_program_create(&context, &params, checked, error);
+    hdi_text_free(&options);
     free(log);
     free(parts);
     return status;
@@ -252,10 +263,9 @@ static hd_status add_checked(const struct hdi_program_context *context,
                              struct hd_error *error)
 {
     struct hd_error why;
-    hd_status status = build_checked(program, params->cpus, context->cancel,
-                                     &program->checked, &why);
+    hd_status status = build_checked(program, NULL, params->cpus,
+                                     context->cancel, &program->checked, &why);
 
-    program->tried = true;
     program->shows = status == HD_OK;
     if (status == HD_ECANCELED || status == HD_ENOMEM)
         return hdi_fail(error, status, "%s", why.text);
@@ -649,6 +659,10 @@ void hd_program_destroy(struct hd_program *program)
     hd_program_destroy(program->others);
     hd_program_destroy(program->carried);
     hd_program_destroy(program->checked);
+    for (uint32_t i = 0; program->again && i < program->build->kernel_count;
+         i++)
+        hd_program_destroy(program->again[i].made);
+    free(program->again);
     pthread_mutex_destroy(&program->lock);
     for (size_t i = 0; i < program->kept_count; i++) {
         hdi_text_free(&program->kept[i].path);
@@ -691,23 +705,38 @@ static struct hd_program *load_carried(const struct hd_program *program)
     return made;
 }
 
+// A kernel of what was kept; NULL: it cannot be built so.
+static const struct hd_program *make_again(struct hd_program *p,
+                                           const struct hd_kernel *kernel)
+{
+    struct hd_error error;
+
+    if (!p->again)
+        p->again = calloc(p->build->kernel_count, sizeof(*p->again));
+    if (!p->again)
+        return NULL;
+    struct hdi_again *again = &p->again[kernel - p->kernels];
+    if (!again->tried)
+        build_checked(p, kernel->info.name, NULL, NULL, &again->made, &error);
+    again->tried = true;
+    return again->made;
+}
+
 const struct hd_kernel *hdi_kernel_checked(const struct hd_kernel *kernel,
                                            const char **why)
 {
     struct hd_program *p = kernel->program;
     bool is_kept =
         p->kept_count > 0 && kernel < p->kernels + p->build->kernel_count;
-    const struct hd_program *from;
-    struct hd_error error;
+    const struct hd_program *from = is_kept ? p->checked : NULL;
 
     pthread_mutex_lock(&p->lock);
-    if (is_kept && !p->tried) {
-        p->tried = true;
-        build_checked(p, NULL, NULL, &p->checked, &error);
-    } else if (!is_kept && !p->carried) {
+    if (is_kept && !from)
+        from = make_again(p, kernel);
+    else if (!is_kept && !p->carried)
         p->carried = load_carried(p);
-    }
-    from = is_kept ? p->checked : p->carried;
+    if (!is_kept)
+        from = p->carried;
     pthread_mutex_unlock(&p->lock);
     *why = is_kept ? "the work-item is not named, since the kernel cannot be "
                      "built for checking"

@@ -121,6 +121,12 @@ static hd_status check(const char *word, struct hd_error *error)
                               "build option '%s': " HDI_BUDGET_OPTION
                               " takes a number of up to nine digits",
                               word);
+    if (strncmp(word, HDI_KERNEL_OPTION, strlen(HDI_KERNEL_OPTION)) == 0)
+        return word[strlen(HDI_KERNEL_OPTION)]
+                   ? HD_OK
+                   : hdi_fail(error, HD_EINVAL,
+                              "build option '" HDI_KERNEL_OPTION
+                              "' takes the name of a kernel");
     if (strncmp(word, "-D", 2) == 0)
         return is_definition(word + 2)
                    ? HD_OK

@@ -16,6 +16,12 @@ struct kept {
     bool is_text;
 };
 
+// A kernel built again, alone, for checking.
+struct hdi_again {
+    bool tried;
+    struct hd_program *made; // NULL: it cannot be
+};
+
 struct hd_program {
     _Atomic uint32_t held;    // how often it is to be destroyed before it is
     struct hdi_build *builds; // of the same text, for different processors
@@ -34,12 +40,12 @@ struct hd_program {
     // What it was made of, but for finished binaries.
     struct kept *kept;
     size_t kept_count;
-    struct hdi_text options; // of all
-    bool shows;              // -g: its binary has `checked` in it
-    pthread_mutex_t lock;    // of the rest
-    bool tried;
+    struct hdi_text options;    // of all
+    bool shows;                 // -g: its binary has `checked` in it
     struct hd_program *others;  // the same for other devices, in a list
-    struct hd_program *checked; // the same built for checking, or NULL
+    struct hd_program *checked; // -g: the same built for checking, or NULL
+    pthread_mutex_t lock;       // of the rest
+    struct hdi_again *again;    // per kernel of `build`; NULL: none yet
     struct hd_program *carried; // what its finished binaries have of it, or
                                 // NULL
 };

@@ -67,6 +67,9 @@ static void mistakes_are_named(struct try *t)
     FAILS(twice, "-D A(x)y", HD_EINVAL, "'-DA(x)y'");
     FAILS(twice, "-cl-std=CL9", HD_EINVAL, "'-cl-std=CL9'");
     FAILS(twice, "-heddle-budget=all", HD_EINVAL, "takes a number");
+    FAILS(twice, "-heddle-kernel=", HD_EINVAL, "takes the name of a kernel");
+    FAILS(twice, "-heddle-kernel=thrice", HD_EINVAL,
+          "there is no kernel 'thrice'");
     FAILS("kernel void k(global int *x) { int unused; }\n#warning no\n",
           "-Werror", HD_EBUILD, "no");
     CHECK_FAILS(build(t, (struct hd_program_params){.path = path_in("none.cl")},
@@ -294,6 +297,31 @@ static void a_binary_needs_no_compiler_and_survives_damage(struct try *t)
     CHECK_FAILS(hdi_program_create(&t->context, &params, &p, &error),
                 HD_ENOTSUP, error, "another");
     t->device->can.cpu = cpu;
+}
+
+// The search for a fault is for one kernel, which runs one work-item after
+// another: no other is built for it, and nothing to be screened first.
+static void one_kernel_is_built_again(struct try *t)
+{
+    static const char two[] = "kernel void one(global int *x) { x[0] = 1; }\n"
+                              "kernel void two(global int *x) { x[0] = 2; }\n";
+    struct hd_program *p = try_build(t, two, NULL);
+    const struct hd_kernel *checked[2],
+        *kernels[2] = {hd_program_find(p, "one"), hd_program_find(p, "two")};
+    const char *why;
+
+    for (int i = 0; i < 2; i++) {
+        checked[i] = hdi_kernel_checked(kernels[i], &why);
+        CHECK(checked[i] && checked[i]->info.form == HD_FORM_CHECKED);
+        CHECK(strcmp(checked[i]->info.name, kernels[i]->info.name) == 0);
+        CHECK(!checked[i]->screen);
+        CHECK(!hd_program_find(checked[i]->program, i ? "one" : "two"));
+    }
+    CHECK(hdi_kernel_checked(kernels[0], &why) == checked[0]);
+    hd_program_destroy(p);
+    p = try_build(t, two, "-heddle-kernel=two");
+    CHECK(!hd_program_find(p, "one") && hd_program_find(p, "two"));
+    hd_program_destroy(p);
 }
 
 // With -g: they survive being loaded and saved again, as a part as well.
@@ -636,6 +664,7 @@ int main(void)
     kernels_may_be_many(&t);
     a_device_without_code_is_told_about_kernels(&t);
     a_binary_needs_no_compiler_and_survives_damage(&t);
+    one_kernel_is_built_again(&t);
     a_binary_has_checked_kernels(&t);
     programs_with_libraries_are_checked(&t);
     the_best_code_that_runs_is_taken(&t);

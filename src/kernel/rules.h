@@ -9,6 +9,9 @@
 // How much work on a kernel may be: see compiler/flow/effort.h.
 #define HDI_BUDGET_OPTION "-heddle-budget="
 
+// One kernel alone is made, whatever others the sources have.
+#define HDI_KERNEL_OPTION "-heddle-kernel="
+
 // Each with its name, and where in src/kernel/compiler it is.
 #define HDI_RULES_ALL(RULE)                                                   \
     RULE(AHEAD, "ahead")         /* vectorise/ahead.h */                      \

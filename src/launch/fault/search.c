@@ -202,15 +202,18 @@ const char *hdi_search_run(struct hdi_launcher *launcher,
     once.tasks = false;
     once.time_limit = TIME_LIMIT;
     once.place = (struct hdi_place){.kind = HD_ANYWHERE};
-    hdi_launch_with(
+    hd_status status = hdi_launch_with(
         launcher,
         &(struct hdi_request){again.kernel, &range, again.args, again.count},
         &once, &error);
     clear(&again);
     if (!search.found)
-        return search.starved ? starved
-                              : "the work-item did not fault again when the "
-                                "work-groups ran again";
+        return search.starved          ? starved
+               : status == HD_ETIMEOUT ? "the work-item is not named, since "
+                                         "the work-groups ran again for two "
+                                         "seconds and had not come to it"
+                                       : "the work-item did not fault again "
+                                         "when the work-groups ran again";
     fault->has_item = true;
     memcpy(fault->item, search.item, sizeof(fault->item));
     memcpy(fault->first, search.group, sizeof(fault->first));

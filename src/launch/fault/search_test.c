@@ -1,5 +1,6 @@
 // The search for the work-item that has faulted: it finds it in whatever memory
 // and code the launch had, leaves no traces, and says why where it finds none.
+#include "base/text.h"
 #include "kernel/digest.h"
 #include "launch/memory/image.h"
 #include "tests/launch/stray.h"
@@ -31,6 +32,15 @@ static const char source[] = STRAY_KERNELS
     "{\n"
     "    if (atomic_xchg(&b[0], 1) == 0)\n"
     "        a[at] = 1;\n" // line 40
+    "}\n"
+    "kernel void stay(global int *a, global int *b, long at)\n"
+    "{\n"
+    "    if (get_global_id(0) > 0)\n"
+    "        return;\n"
+    "    if (atomic_xchg(&b[0], 1) == 0)\n"
+    "        a[at] = 1;\n"
+    "    while (((volatile global int *)b)[1] == 0)\n"
+    "        ;\n"
     "}\n";
 
 // Searched for in copies of the texels too, which are those of a buffer here.
@@ -183,6 +193,75 @@ static void a_search_may_find_nothing(struct rig *rig)
     free_pair(&pair);
 }
 
+// Nor does it take forever.
+static void a_search_ends_in_time(struct rig *rig)
+{
+    struct pair pair = make_pair(rig);
+
+    FAULT(rig, &pair, "stay", 16 * KIB, "a work-item of",
+          "; the work-item is not named, since the work-groups ran again for "
+          "two seconds and had not come to it");
+    free_pair(&pair);
+}
+
+// Of nearly 500 lines, a fault in one of the last: loops, local memory,
+// barriers.
+static void print_long(struct hdi_text *text)
+{
+    hdi_text_print(
+        text, "kernel void store(global int *a, global int *b, long at)\n"
+              "{\n"
+              "    local int row[64];\n"
+              "    int l = (int)get_local_id(0), g = (int)get_global_id(0);\n"
+              "    int x = b[g], y = 1;\n");
+    for (int i = 0; i < 40; i++) {
+        if (i % 8 == 0)
+            hdi_text_print(text, "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+                                 "    row[l] = x;\n"
+                                 "    barrier(CLK_LOCAL_MEM_FENCE);\n");
+        hdi_text_print(text,
+                       "    for (int k = 0; k < %d; k++) {\n"
+                       "        int t = row[(l + k * 3) & 63];\n"
+                       "        if (t > y) {\n"
+                       "            y /= 2;\n"
+                       "            y += t;\n"
+                       "        } else {\n"
+                       "            t ^= %d;\n"
+                       "            x += t;\n"
+                       "        }\n"
+                       "    }\n"
+                       "    b[g] += x & %d;\n",
+                       i % 3 * 8 + 4, i, i * 2 + 1);
+    }
+    hdi_text_print(text, "    if (g == 100)\n"
+                         "        a[at] = 1;\n"
+                         "    b[g] = x + y;\n"
+                         "}\n");
+}
+
+static void long_kernels_are_searched(struct rig *rig)
+{
+    const struct hdi_program_context context = {.device = rig->device};
+    struct hdi_text text = {0};
+    struct hd_program *own = rig->program;
+    struct pair pair = make_pair(rig);
+
+    print_long(&text);
+    CHECK(!text.failed);
+    const struct hd_program_params params = {.path = "rig.cl",
+                                             .source = text.data};
+    CHECK_OK(hdi_program_create(&context, &params, &rig->program, &error),
+             error);
+    const struct hd_kernel *store = hd_program_find(rig->program, "store");
+    CHECK(store->info.form == HD_FORM_LOOPS);
+    FAULT(rig, &pair, "store", 16 * KIB, "rig.cl:462",
+          "work-item (100, 0, 0) of work-group (1, 0, 0)");
+    hd_program_destroy(rig->program);
+    rig->program = own;
+    hdi_text_free(&text);
+    free_pair(&pair);
+}
+
 static void test(struct rig *rig, const struct kind *kind)
 {
     a_kernel_that_paints_is_attributed(rig);
@@ -190,6 +269,8 @@ static void test(struct rig *rig, const struct kind *kind)
     if (kind->pool.workers == 1 || kind->device.units > 0)
         return;
     the_line_does_not_depend_on_the_code(rig);
+    long_kernels_are_searched(rig);
+    a_search_ends_in_time(rig);
     large_buffers_are_searched(rig);
     if (hdi_digest_is_there()) {
         a_binary_is_searched(rig, "-g");

@@ -173,7 +173,8 @@ static hd_status find_plain_footprint(const struct making *m,
     return status;
 }
 
-static hd_status make_checked(struct making *m, struct hd_error *error)
+static hd_status make_checked(struct making *m, bool screens,
+                              struct hd_error *error)
 {
     struct hdi_work *w = &m->work;
     const struct hdi_build_kernel *about = w->about;
@@ -187,7 +188,7 @@ static hd_status make_checked(struct making *m, struct hd_error *error)
                         "without --check",
                         about->file, about->line, about->name);
     w->about->form = HD_FORM_CHECKED;
-    hd_status status = add_screen(w, m->program, error);
+    hd_status status = screens ? add_screen(w, m->program, error) : HD_EBUILD;
     if (status != HD_OK && status != HD_EBUILD)
         return status;
     hdi_text_print(w->explanation, "every access to memory is checked%s\n",
@@ -241,11 +242,11 @@ static hd_status make_module(struct making *m, const struct hdi_source *source,
                              struct hd_error *error)
 {
     struct hdi_work *w = &m->work;
+    bool threads = hdi_options_have(source->options, "-heddle-form=thread");
 
     if (w->mode == HDI_MODE_CHECKED)
-        return make_checked(m, error);
-    if (w->mode == HDI_MODE_DEBUG ||
-        hdi_options_have(source->options, "-heddle-form=thread"))
+        return make_checked(m, !threads, error);
+    if (w->mode == HDI_MODE_DEBUG || threads)
         return make_threads(m, false, error);
     if (hdi_options_have(source->options, "-heddle-form=coroutine"))
         return make_threads(m, true, error);
@@ -330,6 +331,32 @@ static LLVMValueRef next_kernel(LLVMValueRef function)
     while (function && !hdi_is_kernel(function))
         function = LLVMGetNextFunction(function);
     return function;
+}
+
+// Where one kernel is asked for, the others go.
+static hd_status keep_asked(struct hdi_llvm *llvm,
+                            const struct hdi_source *source,
+                            LLVMModuleRef program, struct hd_error *error)
+{
+    const size_t length = sizeof(HDI_KERNEL_OPTION) - 1;
+    const char *name = NULL;
+
+    for (const char *const *o = source->options; *o; o++)
+        if (strncmp(*o, HDI_KERNEL_OPTION, length) == 0)
+            name = *o + length;
+    if (!name)
+        return HD_OK;
+    LLVMValueRef asked = LLVMGetNamedFunction(program, name);
+    if (!asked || !hdi_is_kernel(asked))
+        return hdi_fail(error, HD_EINVAL,
+                        "%s: there is no kernel '%s' to be made alone, as "
+                        "option " HDI_KERNEL_OPTION "%s says",
+                        source->path, name, name);
+    for (LLVMValueRef f = next_kernel(LLVMGetFirstFunction(program)); f;
+         f = next_kernel(LLVMGetNextFunction(f)))
+        if (f != asked)
+            LLVMSetLinkage(f, LLVMInternalLinkage);
+    return hdi_llvm_passes(llvm, program, "globaldce", error);
 }
 
 // Called by the hand that comes first, with the lock held.
@@ -478,6 +505,9 @@ static void *run(void *data)
         hand->status =
             hdi_prepare_program(&hand->llvm, crew->bitcode->data,
                                 crew->bitcode->size, &program, &hand->error);
+        if (hand->status == HD_OK)
+            hand->status =
+                keep_asked(&hand->llvm, crew->source, program, &hand->error);
         if (hand->status == HD_OK)
             make_kernels(hand, program);
     }

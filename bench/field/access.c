@@ -1,6 +1,6 @@
-// What the two views cost: elements by index through hd_access_at_2() beside a
-// plain array, and the same stencil written in the full view and in the partial
-// one.
+// What the two views cost: elements by index (hd_access_at_2()) and by row
+// (hd_access_row()) beside a plain array, and the same stencil written in the
+// full view, in both ways, and in the partial one.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,8 +11,12 @@ struct access {
     double *plain;
     long n;
     double sum;
-    bool whole; // the full view
 };
+
+typedef hd_status (*task_function)(struct hd_task *task,
+                                   const struct hd_tile *c,
+                                   const struct hd_tile *in, void *data,
+                                   struct hd_error *why);
 
 // The sum of all elements, in order ---------------------------------------
 
@@ -41,19 +45,52 @@ static hd_status sum_by_index(struct hd_task *task, const struct hd_tile *c,
     return HD_OK;
 }
 
-static void agile_sum(struct rig *rig, void *data)
+static hd_status sum_by_row(struct hd_task *task, const struct hd_tile *c,
+                            const struct hd_tile *in, void *data,
+                            struct hd_error *why)
 {
     struct access *a = data;
+    struct hd_access access;
+    double sum = 0;
+
+    (void)in;
+    (void)why;
+    hd_access_begin(&access, task, 0);
+    for (int64_t i = 0; i < c->grid.extent[0]; i++) {
+        const int64_t from[] = {c->grid.offset[0] + i, c->grid.offset[1]};
+        const double *row = hd_access_row(&access, from, c->grid.extent[1]);
+
+        if (!row)
+            return access.status;
+        for (int64_t j = 0; j < c->grid.extent[1]; j++)
+            sum += row[j];
+    }
+    a->sum += sum;
+    return HD_OK;
+}
+
+static void agile_sum(struct rig *rig, struct access *a, task_function function)
+{
     struct hd_input input = {.view = hd_view_field(a->from), .touched = true};
     struct hd_forall forall = {.output = a->to,
                                .inputs = &input,
                                .input_count = 1,
-                               .function = sum_by_index,
+                               .function = function,
                                .data = a,
                                .stay = true};
 
     a->sum = 0;
     must(rig, hd_forall(&forall, &rig->error));
+}
+
+static void sum_all_by_index(struct rig *rig, void *data)
+{
+    agile_sum(rig, data, sum_by_index);
+}
+
+static void sum_all_by_row(struct rig *rig, void *data)
+{
+    agile_sum(rig, data, sum_by_row);
 }
 
 static void plain_sum(struct rig *rig, void *data)
@@ -135,32 +172,78 @@ static hd_status spread_by_index(struct hd_task *task, const struct hd_tile *c,
     return HD_OK;
 }
 
-static void stencil(struct rig *rig, void *data)
+// `count` elements of row y, from x on.
+static const double *row_at(struct hd_access *access, int64_t y, int64_t x,
+                            int64_t count)
+{
+    return hd_access_row(access, (int64_t[]){y, x}, count);
+}
+
+static hd_status spread_by_row(struct hd_task *task, const struct hd_tile *c,
+                               const struct hd_tile *in, void *data,
+                               struct hd_error *why)
 {
     struct access *a = data;
-    struct hd_input input = {.view = hd_view_field(a->from),
-                             .before = {1, 1},
-                             .after = {1, 1},
-                             .touched = a->whole};
+    int64_t last = a->n - 1;
+    int64_t x = c->grid.offset[1], width = c->grid.extent[1];
+    int64_t before = x > 0, after = x + width <= last;
+    struct hd_access row, above, below;
+
+    (void)in;
+    (void)why;
+    hd_access_begin(&row, task, 0);
+    hd_access_begin(&above, task, 0);
+    hd_access_begin(&below, task, 0);
+    for (int64_t i = 0; i < c->grid.extent[0]; i++) {
+        int64_t y = c->grid.offset[0] + i;
+        double *to = (double *)c->data + i * c->step[0];
+        const double *here =
+            row_at(&row, y, x - before, before + width + after);
+        const double *up = row_at(&above, y - (y > 0), x, width);
+        const double *down = row_at(&below, y + (y < last), x, width);
+
+        if (!here || !up || !down)
+            return HD_EINVAL;
+        here += before;
+        for (int64_t j = 0; j < width; j++) {
+            int64_t left = x + j > 0, right = x + j < last;
+
+            to[j] = here[j] + 0.2 * (here[j - left] + here[j + right] + up[j] +
+                                     down[j] - 4 * here[j]);
+        }
+    }
+    return HD_OK;
+}
+
+static void stencil(struct rig *rig, struct access *a, bool whole,
+                    task_function function)
+{
+    struct hd_input input = {.view = hd_view_field(a->from), .touched = whole};
     struct hd_forall forall = {.output = a->to,
                                .inputs = &input,
                                .input_count = 1,
-                               .function = a->whole ? spread_by_index : spread,
+                               .function = function,
                                .data = a,
                                .stay = true};
 
-    if (a->whole)
-        input.before[0] = input.before[1] = input.after[0] = input.after[1] = 0;
+    for (int i = 0; i < 2 && !whole; i++)
+        input.before[i] = input.after[i] = 1;
     must(rig, hd_forall(&forall, &rig->error));
+}
+
+static void stencil_by_tile(struct rig *rig, void *data)
+{
+    stencil(rig, data, false, spread);
 }
 
 static void stencil_by_index(struct rig *rig, void *data)
 {
-    struct access *a = data;
+    stencil(rig, data, true, spread_by_index);
+}
 
-    a->whole = true;
-    stencil(rig, data);
-    a->whole = false;
+static void stencil_by_row(struct rig *rig, void *data)
+{
+    stencil(rig, data, true, spread_by_row);
 }
 
 static void compare(struct rig *rig, const char *name, const char *metric,
@@ -183,19 +266,24 @@ static void compare(struct rig *rig, const char *name, const char *metric,
 
 void measure_access(struct rig *rig)
 {
-    long n = 2048;
+    long n = rig->quick ? 2048 : 4096;
     struct hd_map *map =
         parse(rig, "%ldx%ld tiles 256x256 mesh 2x1 memory 256x256", n, n);
-    struct access a = {
-        numbered(rig, map), numbered(rig, map), NULL, n, 0, false};
+    struct access a = {numbered(rig, map), numbered(rig, map), NULL, n, 0};
     size_t size;
 
     // As much as one of the two nodes has.
     a.plain = memory_of(a.from, hd_cluster_process(rig->cluster), &size);
     compare(rig, "agile access, a sum in order", "time over a plain array",
-            "plain array", &a, agile_sum, plain_sum);
-    compare(rig, "stencil of five points", "full view over partial view",
-            "partial view", &a, stencil_by_index, stencil);
+            "plain array", &a, sum_all_by_index, plain_sum);
+    compare(rig, "agile access, a sum by rows", "time over a plain array",
+            "plain array", &a, sum_all_by_row, plain_sum);
+    compare(rig, "stencil of five points, by index",
+            "full view over partial view", "partial view", &a, stencil_by_index,
+            stencil_by_tile);
+    compare(rig, "stencil of five points, by rows",
+            "full view over partial view", "partial view", &a, stencil_by_row,
+            stencil_by_tile);
     hd_field_destroy(a.from);
     hd_field_destroy(a.to);
     hd_map_destroy(map);

@@ -5,6 +5,7 @@
 // other's time.
 //
 //     bench_field [--quick]
+//     mpirun -n 2 bench_field moves|access|steals|sort [--quick]
 #include <arpa/inet.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -93,6 +94,14 @@ void report(struct rig *rig, const char *name, const char *metric, double value,
 
 static int measure(struct rig *rig, const char *part)
 {
+    static const struct {
+        const char *name;
+        void (*measure)(struct rig *rig);
+    } parts[] = {{"moves", measure_moves},
+                 {"access", measure_access},
+                 {"steals", measure_steals},
+                 {"sort", measure_sort}};
+
     if (strcmp(part, "bytes") == 0) {
         join(rig, 1, true, 64 * 64 * sizeof(double));
         measure_bytes(rig);
@@ -108,10 +117,9 @@ static int measure(struct rig *rig, const char *part)
             fprintf(stderr, "bench_field: two processes are needed\n");
             return 1;
         }
-        measure_moves(rig);
-        measure_access(rig);
-        measure_steals(rig);
-        measure_sort(rig);
+        for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+            if (!*part || strcmp(part, parts[i].name) == 0)
+                parts[i].measure(rig);
     }
     hd_cluster_leave(rig->cluster);
     return 0;

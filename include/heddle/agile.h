@@ -357,20 +357,38 @@ HD_API uint32_t hd_task_node(const struct hd_task *task);
 HD_API uint32_t hd_task_owner(const struct hd_task *task);
 
 /// Access to the elements of an input by index, as if all were here: a touch of
-/// one that is elsewhere brings its memory block.
+/// one that is elsewhere brings its memory block. It begins with a task and
+/// ends with it.
+///
+/// Invariant: `row_count_` is 0, or the elements (row_, row_first_) to
+/// (row_, row_first_ + row_count_ - 1) are in `tile`, from `row_start_` on,
+/// `row_step_` elements apart.
 struct hd_access {
     struct hd_tile tile; // what was touched last
-    struct hd_task *task_;
+    hd_status status;    // of the first touch that failed; HD_OK
+
+    // Private: the row of a view of two axes that was touched last.
+    int64_t row_, row_first_, row_step_;
+    uint64_t row_count_;
+    const char *row_start_;
+
+    struct hd_tile kept_[4]; // touched before it, in any order
+    unsigned kept_count_, kept_next_;
     unsigned input_;
-    hd_status status; // of the first touch that failed; HD_OK
+    struct hd_task *task_;
+    void *room_; // of the task: a row that was put together
+    uint64_t room_size_;
 };
 
 HD_API void hd_access_begin(struct hd_access *access, struct hd_task *task,
                             unsigned input);
 
-/// Go to the block of an index. NULL when that fails: see `status`.
+/// Go to the block of an index. NULL when that fails: see `status`. The second
+/// one is for a view of two axes.
 HD_API const void *hd_access_move(struct hd_access *access,
                                   const int64_t *index);
+HD_API const void *hd_access_move_2(struct hd_access *access, int64_t i,
+                                    int64_t j);
 
 /// Return the address of an element, of `size` bytes, to read it.
 static inline const void *hd_access_at(struct hd_access *access,
@@ -390,21 +408,30 @@ static inline const void *hd_access_at(struct hd_access *access,
                            : hd_access_move(access, index);
 }
 
-/// The same with two indices, of a view of two axes: what a compiler makes a
-/// few instructions of.
+/// The same with two indices, of a view of two axes. In the row that was
+/// touched last, that is two comparisons, and no call; so go along the last
+/// axis.
 static inline const void *hd_access_at_2(struct hd_access *access, int64_t i,
                                          int64_t j, size_t size)
 {
-    const struct hd_tile *tile = &access->tile;
-    int64_t row = i - tile->grid.offset[0], column = j - tile->grid.offset[1];
+    uint64_t at = (uint64_t)j - (uint64_t)access->row_first_;
 
-    if ((uint64_t)row < (uint64_t)tile->grid.extent[0] &&
-        (uint64_t)column < (uint64_t)tile->grid.extent[1])
-        return (const char *)tile->data +
-               (row * tile->step[0] + column * tile->step[1]) * (int64_t)size;
-    const int64_t index[] = {i, j};
-    return hd_access_move(access, index);
+    if (i == access->row_ && at < access->row_count_)
+        return access->row_start_ +
+               (int64_t)at * access->row_step_ * (int64_t)size;
+    return hd_access_move_2(access, i, j);
 }
+
+/// Get `count` elements, from an index on along the last axis, that follow each
+/// other: where they lie if they are in one block, else copied to memory of the
+/// task, where they stay until the next call with this access. One check for
+/// all of them, and a loop over them is one over an array. NULL when that
+/// fails: see `status`.
+///
+/// Errors:  HD_EINVAL (`count` below 1, elements that the view does not have),
+///          HD_ENOMEM, HD_EPEER
+HD_API const void *hd_access_row(struct hd_access *access, const int64_t *index,
+                                 int64_t count);
 
 /// Find the labels of a map's nodes, `to`, with which a redistribution of
 /// `field` to it moves the fewest bytes (an assignment problem, solved

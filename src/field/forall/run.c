@@ -91,10 +91,8 @@ static void input_boxes(const struct hd_input *input,
     }
 }
 
-// A window of the field as a tile of the view's indices.
-static void tile_of_window(const struct hd_view *view,
-                           const struct hdi_window *window,
-                           const struct hd_grid *seen, struct hd_tile *tile)
+void hdi_run_tile(const struct hd_view *view, const struct hdi_window *window,
+                  const struct hd_grid *seen, struct hd_tile *tile)
 {
     const struct hd_grid *grid = &view->field_->map->grid;
     int64_t below[HD_MAX_RANK], place = 0;
@@ -183,7 +181,7 @@ static hd_status bring_inputs(struct hdi_run *run, struct hd_task *task,
         HDI_TRY(hdi_window_bring(input->view.field_, task->node, &below,
                                  &run->fetch, task->traffic, &window,
                                  &scratch[i], error));
-        tile_of_window(&input->view, &window, &seen, &tiles[i]);
+        hdi_run_tile(&input->view, &window, &seen, &tiles[i]);
     }
     return HD_OK;
 }
@@ -284,8 +282,9 @@ hd_status hdi_run_task(struct hdi_run *run, uint32_t node, uint32_t owner,
     struct hd_grid box = {0}, block;
     uint64_t begin = hdi_now();
     struct hd_task task = {
-        run, node, owner, &run->traffic[node - hdi_cluster_first(run->cluster)],
-        NULL};
+        run,   node,
+        owner, &run->traffic[node - hdi_cluster_first(run->cluster)],
+        NULL,  NULL};
 
     if (!queue || !tiles || !scratch || !reached) {
         free(tiles);
@@ -311,7 +310,7 @@ hd_status hdi_run_task(struct hdi_run *run, uint32_t node, uint32_t owner,
     if (status == HD_OK) {
         struct hd_view view = hd_view_field(run->output);
 
-        tile_of_window(&view, &window, &block, &tiles[count]);
+        hdi_run_tile(&view, &window, &block, &tiles[count]);
         status =
             forall->function(&task, &tiles[count], tiles, forall->data, error);
     }
@@ -322,13 +321,11 @@ hd_status hdi_run_task(struct hdi_run *run, uint32_t node, uint32_t owner,
     free(scratch);
     free(tiles);
     free(reached);
+    hdi_access_end(&task);
     task.traffic->steals += node != owner;
     time_task(run, node, hdi_now() - begin);
     return status;
 }
-
-// Access
-// ------------------------------------------------------------------------
 
 uint32_t hd_task_node(const struct hd_task *task)
 {
@@ -338,64 +335,4 @@ uint32_t hd_task_node(const struct hd_task *task)
 uint32_t hd_task_owner(const struct hd_task *task)
 {
     return task->owner;
-}
-
-void hd_access_begin(struct hd_access *access, struct hd_task *task,
-                     unsigned input)
-{
-    *access = (struct hd_access){.task_ = task, .input_ = input};
-}
-
-const void *hd_access_move(struct hd_access *access, const int64_t *index)
-{
-    struct hd_task *task = access->task_;
-    const struct hd_view *view =
-        &task->run->forall->inputs[access->input_].view;
-    const struct hd_grid *grid = &view->field_->map->grid;
-    int64_t below[HD_MAX_RANK];
-    struct hdi_window window;
-    struct hd_grid seen = view->grid;
-    struct hd_error error = {0};
-
-    if (access->status != HD_OK)
-        return NULL;
-    if (!hd_grid_contains(&view->grid, index)) {
-        access->status = hdi_fail(&error, HD_EINVAL,
-                                  "an index is touched that the view does not "
-                                  "have");
-        hdi_run_fail(task->run, access->status, error.text);
-        return NULL;
-    }
-    hdi_view_below(view, index, below);
-    for (unsigned k = 0; k < view->rank_; k++)
-        below[k] -= grid->offset[k];
-    access->status =
-        hdi_window_of_block(view->field_, task->node, below, &task->run->fetch,
-                            task->traffic, &window, &error);
-    if (access->status != HD_OK) {
-        hdi_run_fail(task->run, access->status, error.text);
-        return NULL;
-    }
-
-    // The window's box in the view's indices; steps are 1 or -1.
-    for (unsigned k = 0; k < view->rank_; k++) {
-        unsigned axis = view->axis_[k];
-        int64_t low = window.box.offset[k] + grid->offset[k];
-        int64_t high = low + window.box.extent[k] - 1;
-
-        if (axis == HDI_NO_AXIS)
-            continue;
-        int64_t a = (low - view->start_[k]) * view->step_[k];
-        int64_t b = (high - view->start_[k]) * view->step_[k];
-        int64_t end = view->grid.offset[axis] + view->grid.extent[axis] - 1;
-
-        low = a < b ? a : b;
-        high = a < b ? b : a;
-        if (low < view->grid.offset[axis])
-            low = view->grid.offset[axis];
-        seen.offset[axis] = low;
-        seen.extent[axis] = (high < end ? high : end) - low + 1;
-    }
-    tile_of_window(view, &window, &seen, &access->tile);
-    return hd_access_at(access, index, view->element);
 }

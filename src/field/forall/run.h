@@ -38,7 +38,8 @@ struct hd_task {
     struct hdi_run *run;
     uint32_t node, owner;
     struct hdi_traffic *traffic;
-    const int64_t *index; // of its first element
+    const int64_t *index;          // of its first element
+    struct hdi_access_room *rooms; // of rows that its accesses put together
 };
 
 // As hd_forall(). With `threads` each node may have its own.
@@ -59,6 +60,13 @@ struct hdi_ahead {
 hd_status hdi_run_task(struct hdi_run *run, uint32_t node, uint32_t owner,
                        uint64_t k, const struct hdi_ahead *ahead,
                        struct hd_error *error);
+
+// A window of the field below a view as a tile of the view's indices.
+void hdi_run_tile(const struct hd_view *view, const struct hdi_window *window,
+                  const struct hd_grid *seen, struct hd_tile *tile);
+
+// Free what the accesses of a task have put together.
+void hdi_access_end(struct hd_task *task);
 
 // Wait for what a node here has asked for.
 hd_status hdi_run_settle(struct hdi_run *run, uint32_t node,

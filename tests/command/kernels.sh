@@ -54,6 +54,28 @@ expect 0 "" "$HEDDLE" info invert.hdb
 said "runs here"
 holds . invert.cl invert.hdb other.hdb
 
+# Chains that do not depend on each other stay side by side, for the processor to overlap.
+cat >chains.cl <<'END'
+#define M4(x, y) x = mad(y, x, y); y = mad(x, y, x); x = mad(y, x, y); y = mad(x, y, x);
+#define M16(x, y) M4(x, y) M4(x, y) M4(x, y) M4(x, y)
+
+kernel void chains(global float *to, float a)
+{
+    float8 x = a, y = (float8)((float)get_local_id(0));
+    for (int i = 0; i < 32; i++) {
+        M16(x, y)
+    }
+    to[get_global_id(0)] = y.s0 + y.s1 + y.s2 + y.s3 + y.s4 + y.s5 + y.s6 + y.s7;
+}
+END
+HEDDLE_CACHE=off "$HEDDLE" build chains.cl -heddle-passes=dump >passes 2>&1 ||
+    fail "build -heddle-passes=dump"
+awk '/^; chains after/ { all = next_to = 0; last = "" }
+    / = .*call.*fmuladd/ { all++; next_to += last != "" && index($0, last ",") + index($0, last ")") > 0; last = $1 }
+    END { exit !(all >= 128 && next_to * 4 < all) }' passes ||
+    fail "chains run one after another"
+rm chains.cl chains.hdb passes
+
 # Without a cache, none is made.
 HEDDLE_CACHE=off expect 0 "" "$HEDDLE" build invert.cl -o other.hdb
 holds . invert.cl invert.hdb other.hdb

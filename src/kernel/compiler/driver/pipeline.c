@@ -335,7 +335,10 @@ static const struct pass {
     RUN(CUT, "describe", FAST, describe_cuts),
 
     CHANGE(CODE, "joins", ALL, promote_joins),
-    LLVM(CODE, "tidy", ALL, "function(sroa," TIDY ")"),
+    // Blocks are joined first: instcombine moves what is used in a later block
+    // alone into it, chain by chain, and chains that a processor could overlap
+    // would stand one after another, each longer than it looks ahead.
+    LLVM(CODE, "tidy", ALL, "function(sroa,simplifycfg," TIDY ")"),
     RUN(CODE, "optimise", ALL, optimise),
     CHANGE(CODE, "shifts", ALL, bound_shifts),
     CHANGE(CODE, "quotients", ALL, bound_quotients),

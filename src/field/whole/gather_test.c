@@ -46,6 +46,7 @@ static const char *const maps[] = {
     "1000@-3 tiles 7 cyclic nodes %u",
     "3 block nodes %u",
     "1 block nodes %u",
+    "20000 tiles 3000 cyclic nodes %u",
 };
 enum {
     MAPS = sizeof(maps) / sizeof(maps[0])
@@ -130,9 +131,12 @@ static void sorts_all_elements(void)
         const struct hd_map *map = hd_field_map(field);
         const struct hd_grid *grid = hd_map_grid(map);
         struct hd_view view = hd_view_field(field);
-        struct pair should[1000], is, none = {0}, total;
+        struct pair is, none = {0}, total;
+        size_t count = (size_t)grid->extent[0];
+        struct pair *should = malloc(count * sizeof(*should));
         uint64_t indices = 0;
 
+        CHECK(should);
         CHECK_OK(hd_field_sort(field, &error), error);
         for (int64_t k = 0; k < grid->extent[0]; k++) {
             int64_t i = grid->offset[0] + k;
@@ -140,7 +144,7 @@ static void sorts_all_elements(void)
             fill(NULL, &i, &should[k]);
             indices += should[k].index;
         }
-        qsort(should, (size_t)grid->extent[0], sizeof(should[0]), by_key);
+        qsort(should, count, sizeof(*should), by_key);
         for (int64_t k = 0; k < grid->extent[0]; k++) {
             int64_t i = grid->offset[0] + k;
 
@@ -154,6 +158,7 @@ static void sorts_all_elements(void)
         CHECK_OK(hd_field_reduce(field, sum, NULL, &none, &total, &error),
                  error);
         CHECK(total.index == indices);
+        free(should);
         hd_field_destroy(field);
     }
 }

@@ -96,6 +96,36 @@ void hdi_queue_free(struct hdi_queue *queue)
     *queue = (struct hdi_queue){0};
 }
 
+// Find the memory block `at` of a segment that task k is in, and which of its
+// tasks that is. All blocks but the last ones along each axis have the same
+// number of tasks, so those before one make a product: along the axes before
+// this one, the tasks of the block's own place; along the axes behind it, all.
+static void find_memory_block(const struct hd_map *map, uint64_t k,
+                              const struct hd_grid *segment, int64_t *at,
+                              uint64_t *inside)
+{
+    int64_t blocks[HD_MAX_RANK], tasks[HD_MAX_RANK];
+    uint64_t unit = 1, before = 1;
+
+    count_blocks(segment, map->memory, blocks);
+    count_blocks(segment, map->task, tasks);
+    for (unsigned i = segment->rank; i-- > 1;)
+        unit *= (uint64_t)tasks[i];
+    for (unsigned i = 0; i < segment->rank; i++) {
+        uint64_t each = (uint64_t)(blocks[i] > 1 ? map->memory[i] / map->task[i]
+                                                 : tasks[i]);
+        uint64_t place = k / (before * each * unit);
+
+        at[i] = (int64_t)place;
+        k -= place * before * each * unit;
+        each = at[i] + 1 < blocks[i] ? each : (uint64_t)tasks[i] - place * each;
+        before *= each;
+        if (i + 1 < segment->rank)
+            unit /= (uint64_t)tasks[i + 1];
+    }
+    *inside = k;
+}
+
 void hdi_queue_task(const struct hdi_queue *queue, uint64_t k,
                     struct hd_grid *block)
 {
@@ -114,24 +144,11 @@ void hdi_queue_task(const struct hdi_queue *queue, uint64_t k,
     k -= queue->before[low];
     hdi_map_segment_box(map, queue->segment[low], block);
 
-    // The memory block that the task is in: those before it are counted one
-    // after another, since the ones at the ends are smaller.
-    uint64_t blocks = count_blocks(block, map->memory, along);
-    for (uint64_t b = 0; b < blocks; b++) {
-        struct hd_grid part = *block;
-        int64_t inside[HD_MAX_RANK];
-
-        number_to_place(b, block->rank, along, at);
-        cut(&part, map->memory, at);
-        uint64_t tasks = count_blocks(&part, map->task, inside);
-        if (k < tasks) {
-            number_to_place(k, block->rank, inside, at);
-            cut(&part, map->task, at);
-            *block = part;
-            return;
-        }
-        k -= tasks;
-    }
+    find_memory_block(map, k, block, at, &k);
+    cut(block, map->memory, at);
+    count_blocks(block, map->task, along);
+    number_to_place(k, block->rank, along, at);
+    cut(block, map->task, at);
 }
 
 uint64_t hd_map_tasks(const struct hd_map *map, uint32_t node)

@@ -131,7 +131,7 @@ static cl_kernel find(const struct side *s, const char *name)
 static struct side open_side(const char *platform)
 {
     cl_device_id device = opencl_find_device(platform);
-    struct side s = {.cl = opencl_build(device, source), .turns = 1000};
+    struct side s = {.cl = opencl_build(device, source, ""), .turns = 1000};
     cl_int status;
 
     s.free_order = clCreateCommandQueue(

@@ -85,7 +85,7 @@ int main(int argc, char **argv)
         return 2;
     cl_device_id device = opencl_find_device(argv[1]);
     char *text = problem_read_source();
-    opencl = opencl_build(device, text);
+    opencl = opencl_build(device, text, "");
     free(text);
     for (int b = 0; b < PROBLEM_BUFFERS; b++) {
         buffers[b] = opencl_new_buffer(&opencl, PROBLEM_BYTES);

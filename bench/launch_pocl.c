@@ -22,8 +22,8 @@ static void build(const char *source, const char *folder)
     char *text = launch_read_source(source);
 
     setenv("POCL_CACHE_DIR", folder, 1);
-    opencl =
-        opencl_build(opencl_find_device("Portable Computing Language"), text);
+    opencl = opencl_build(opencl_find_device("Portable Computing Language"),
+                          text, "");
     opencl_check(clCreateKernelsInProgram(opencl.program, MAX_KERNELS, kernels,
                                           &kernel_count),
                  "kernels");

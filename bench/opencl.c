@@ -44,7 +44,8 @@ cl_device_id opencl_find_device(const char *platform)
     return device;
 }
 
-struct opencl opencl_build(cl_device_id device, const char *text)
+struct opencl opencl_build(cl_device_id device, const char *text,
+                           const char *options)
 {
     struct opencl opencl;
     cl_int status;
@@ -56,8 +57,9 @@ struct opencl opencl_build(cl_device_id device, const char *text)
     opencl.program =
         clCreateProgramWithSource(opencl.context, 1, &text, NULL, &status);
     opencl_check(status, "program");
-    opencl_check(clBuildProgram(opencl.program, 1, &device, "", NULL, NULL),
-                 "build");
+    opencl_check(
+        clBuildProgram(opencl.program, 1, &device, options, NULL, NULL),
+        "build");
     return opencl;
 }
 

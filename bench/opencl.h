@@ -15,14 +15,16 @@ cl_device_id opencl_find_device(const char *platform);
 // The same, NULL when there is none.
 cl_device_id opencl_look_for_device(const char *platform);
 
-// A context and a queue of the device, and the program made of `text`.
+// A context and a queue of the device, and the program made of `text` with
+// those options.
 struct opencl {
     cl_context context;
     cl_command_queue queue;
     cl_program program;
 };
 
-struct opencl opencl_build(cl_device_id device, const char *text);
+struct opencl opencl_build(cl_device_id device, const char *text,
+                           const char *options);
 
 cl_mem opencl_new_buffer(const struct opencl *opencl, size_t size);
 

@@ -22,6 +22,10 @@
 #include "kernel/compiler/lanes/lanes.h"
 #include "kernel/compiler/loops/loop.h"
 
+enum {
+    MAX_IN_ROW = 4 // regions on the only way to another: see write_loops_apart
+};
+
 // A region that is being written.
 struct writing {
     const struct hdi_region *region;
@@ -319,6 +323,32 @@ static void write_loops(struct writing *w, struct hdi_lanes *lanes,
     end_items(w, &z, 2, number);
 }
 
+// LLVM asks whatever is asked on the only way to a loop, back to the function's
+// entry, what it says of the loop: of many regions, the square of their number.
+// So now and then there is another way, which no group takes: a region is left
+// out for a row of no work-items.
+static void write_loops_apart(struct writing *w, struct hdi_lanes *lanes,
+                              unsigned number)
+{
+    struct hdi_emit *e = w->all->emit;
+    LLVMValueRef size = e->trip[0];
+
+    if (!e->apart || number % MAX_IN_ROW != 0) {
+        write_loops(w, lanes, number);
+        return;
+    }
+    LLVMBasicBlockRef some = hdi_emit_block(e, "some"),
+                      behind = hdi_emit_block(e, "behind");
+    LLVMBuildCondBr(e->builder,
+                    LLVMBuildICmp(e->builder, LLVMIntEQ, size,
+                                  LLVMConstNull(LLVMTypeOf(size)), ""),
+                    behind, some);
+    hdi_build_at_end(e->builder, some);
+    write_loops(w, lanes, number);
+    LLVMBuildBr(e->builder, behind);
+    hdi_build_at_end(e->builder, behind);
+}
+
 // Behind the loops: the group goes where its work-items went. OpenCL has them
 // all go to the same barrier, so the last one that went anywhere is right.
 static void write_next(struct writing *w)
@@ -522,7 +552,7 @@ static bool write_code(struct writing *w)
     ok &= add_form(&all->forms, form);
     move_group_values(w, true);
     if (ok)
-        write_loops(w, lanes, all->forms.count - 1);
+        write_loops_apart(w, lanes, all->forms.count - 1);
     hdi_lanes_destroy(lanes);
     move_group_values(w, false);
     write_next(w);

@@ -1,11 +1,11 @@
 // Each call of the driver fails in turn: the program gets a clear error or goes
 // on without, nothing is left, nothing hangs, and the CPU carries on.
 //
-//     failing_test [launches|list|graph [CALL]]
+//     failing_test [launches|list|graph|images [CALL]]
 //
 // launches: of kernels (without a word, too). list, graph: a kept graph runs,
 // which the device schedules from its list, or the driver as a graph of its
-// own. CALL: only that one fails.
+// own. images: kernels write and read one. CALL: only that one fails.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +32,14 @@ static const char source[] =
     "}\n"
     "kernel void add(global int *x, int by) {\n"
     "    x[get_global_id(0)] += by;\n"
+    "}\n"
+    "kernel void paint(write_only image1d_t to) {\n"
+    "    int x = get_global_id(0);\n"
+    "    write_imagei(to, x, (int4)(3 * x));\n"
+    "}\n"
+    "kernel void look(global int *to, read_only image1d_t from) {\n"
+    "    int x = get_global_id(0);\n"
+    "    to[x] = read_imagei(from, x).x;\n"
     "}\n";
 
 static void keep(void *data, const char *text, size_t size)
@@ -63,6 +71,7 @@ static hd_status launch(struct hd_runtime *runtime, struct hd_program *program,
 // What is tried.
 static enum hd_graph_scheduler by = HD_GRAPH_BY_HOST; // the host: launches
 static bool all_is_well;                              // no call fails
+static bool paints;                                   // launches have images
 
 static hd_status add_pass(struct hd_graph *graph, struct hd_program *program,
                           hd_resource x, double number, struct hd_error *error)
@@ -133,6 +142,37 @@ static hd_status try_graph(struct hd_runtime *runtime,
     return status;
 }
 
+// On the last device, which images come to.
+static hd_status paint(struct hd_runtime *runtime, struct hd_program *program,
+                       struct hd_buffer *buffer, struct hd_error *error)
+{
+    const struct hd_image_params params = {.kind = HD_IMAGE_1D,
+                                           .order = HD_R,
+                                           .type = HD_SIGNED_INT32,
+                                           .width = N};
+    const struct hd_range range = {.dims = 1, .global = {N}};
+    const struct hd_launch_params how = {
+        .devices = UINT64_C(1) << (hd_runtime_device_count(runtime) - 1)};
+    struct hd_image *image;
+    int seen[N];
+
+    hd_status status = hd_image_create(runtime, &params, &image, error);
+    if (status != HD_OK)
+        return status;
+    const struct hd_arg args[] = {HD_BUFFER(buffer), HD_IMAGE(image)};
+    status = hd_launch_with(runtime, &how, hd_program_find(program, "paint"),
+                            &range, args + 1, 1, error);
+    if (status == HD_OK)
+        status = hd_launch_with(runtime, &how, hd_program_find(program, "look"),
+                                &range, args, 2, error);
+    if (status == HD_OK)
+        status = hd_buffer_read(buffer, 0, seen, sizeof(seen), error);
+    for (int i = 0; i < N && status == HD_OK; i++)
+        CHECK(seen[i] == 3 * i);
+    hd_image_destroy(image);
+    return status;
+}
+
 // Everything once, on one device. A failure has a text.
 static hd_status use(const char *device)
 {
@@ -158,7 +198,8 @@ static hd_status use(const char *device)
         if (status == HD_OK) {
             status = hd_buffer_create(runtime, N * 4, &buffer, &error);
             if (status == HD_OK) {
-                status = by == HD_GRAPH_BY_HOST
+                status = paints ? paint(runtime, program, buffer, &error)
+                         : by == HD_GRAPH_BY_HOST
                              ? launch(runtime, program, buffer, &error)
                              : try_graph(runtime, program, buffer, &error);
                 hd_buffer_destroy(buffer);
@@ -186,7 +227,7 @@ static uint64_t try_without(uint64_t call, bool *failed)
         alarm(SECONDS);
         fake->fail_at(call);
         all_is_well = call == 0;
-        hd_status status = use("gpu");
+        hd_status status = use(paints ? "all" : "gpu");
         all_is_well = false;
         calls = fake->calls();
         fake->fail_at(0);
@@ -223,6 +264,7 @@ int main(int argc, char **argv)
         by = HD_GRAPH_BY_UNITS;
     if (argc > 1 && strcmp(argv[1], "graph") == 0)
         by = HD_GRAPH_BY_LAUNCHES;
+    paints = argc > 1 && strcmp(argv[1], "images") == 0;
     if (argc > 2) {
         try_without(strtoull(argv[2], NULL, 10), &failed);
         return 0;

@@ -24,9 +24,6 @@ static const char source[] =
     "             100 * get_local_size(2) + 1000 * get_group_id(0);\n"
     "}\n"
     "kernel void wild(global int *x) { x[1 << 28] = 3; }\n"
-    "kernel void look(read_only image2d_t from, global float *to) {\n"
-    "    to[0] = read_imagef(from, (int2)(0, 0)).x;\n"
-    "}\n"
     "kernel void say(int n) {\n"
     "    printf(\"item %d of %s\\n\", (int)get_global_id(0) + n, \"these\");\n"
     "}\n";
@@ -179,32 +176,6 @@ static void a_fault_names_its_kernel(void)
 static char printed[100000];
 static size_t printed_size;
 
-// What cannot run there is refused before the driver sees it.
-static void images_are_refused(void)
-{
-    const struct hd_image_params params = {.kind = HD_IMAGE_2D,
-                                           .order = HD_RGBA,
-                                           .type = HD_FLOAT,
-                                           .width = 4,
-                                           .height = 4};
-    const struct hd_range range = {.dims = 1, .global = {1}};
-    struct hd_runtime *runtime = start("gpu");
-    struct hd_program *program = build(runtime);
-    struct hd_buffer *to = buffer(runtime, 4);
-    struct hd_image *image;
-    struct hd_error error;
-
-    CHECK_OK(hd_image_create(runtime, &params, &image, &error), error);
-    const struct hd_arg args[] = {HD_IMAGE(image), HD_BUFFER(to)};
-    CHECK_FAILS(hd_launch(runtime, hd_program_find(program, "look"), &range,
-                          args, 2, &error),
-                HD_ENOTSUP, error, "argument 'from' is an image");
-    hd_image_destroy(image);
-    hd_buffer_destroy(to);
-    hd_program_destroy(program);
-    hd_runtime_destroy(runtime);
-}
-
 static void keep(void *data, const char *text, size_t size)
 {
     (void)data;
@@ -248,7 +219,6 @@ int main(void)
     kernels_print();
     printf("%s", fake->report());
     CHECK(*fake->report() == '\0');
-    images_are_refused();
     a_fault_names_its_kernel();
     printf("%s", fake->report());
     CHECK(*fake->report() == '\0');

@@ -1,5 +1,6 @@
 // The fake driver: streams, each with a thread, events and launches.
 #include <sched.h>
+#include <unistd.h>
 
 #include "tests/cuda/objects.h"
 
@@ -209,15 +210,18 @@ cuda_result cuEventRecord(cuda_event event, cuda_stream stream)
     return leave(0);
 }
 
-// Asked again and again: only a call that finds the event is one to fail.
+// Asked again and again: only a call that finds the event is one to fail, and
+// the others, whose contexts are entered and left, are not to be too many.
 cuda_result cuEventQuery(cuda_event event)
 {
     pthread_mutex_lock(&fake_lock);
     CHECK_LIVE(event, EVENT, cuEventQuery);
     bool ready = event->reached >= event->recorded;
     pthread_mutex_unlock(&fake_lock);
-    if (!ready)
+    if (!ready) {
+        usleep(200);
         return CUDA_NOT_READY;
+    }
     BEGIN(cuEventQuery, true);
     return leave(0);
 }

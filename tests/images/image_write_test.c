@@ -181,6 +181,7 @@ static void every_format_is_written_right(struct hd_program *program)
             for (int kind = HD_IMAGE_1D; kind <= HD_IMAGE_3D; kind++) {
                 enum hd_channel_type type = (enum hd_channel_type)t;
                 if (hd_texel_size(orders[o], type) == 0 ||
+                    !is_tried(o, t, kind) ||
                     (orders[o] == HD_DEPTH && kind != HD_IMAGE_2D) ||
                     orders[o] == HD_SRGBA || orders[o] == HD_SBGRA)
                     continue;

@@ -16,6 +16,7 @@ enum {
 static struct hd_error error;
 static struct hd_runtime *runtime;
 static const char *path; // of images.cl
+static bool on_gpu;      // while buffers stay the CPU's
 static struct hd_buffer *points, *values;
 
 static const enum hd_channel_order orders[] = {
@@ -51,6 +52,18 @@ static inline struct hd_program *build(const char *options)
     return program;
 }
 
+// What the host has is old after a launch elsewhere.
+static inline void bring_home(const struct hd_arg *args, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (args[i].is == HD_IS_BUFFER)
+            CHECK(
+                hd_buffer_host((struct hd_buffer *)(uintptr_t)args[i].buffer));
+        if (args[i].is == HD_IS_IMAGE)
+            CHECK(hd_buffer_host(hd_image_params(args[i].image)->buffer));
+    }
+}
+
 static inline hd_status launch(struct hd_program *program, const char *what,
                                const char *kind, const struct hd_arg *args,
                                unsigned count)
@@ -61,7 +74,12 @@ static inline hd_status launch(struct hd_program *program, const char *what,
     snprintf(name, sizeof(name), "%s_%s", what, kind);
     const struct hd_kernel *kernel = hd_program_find(program, name);
     CHECK(kernel);
-    return hd_launch(runtime, kernel, &range, args, count, &error);
+    const struct hd_launch_params how = {.devices = on_gpu ? 2 : 1};
+    hd_status status =
+        hd_launch_with(runtime, &how, kernel, &range, args, count, &error);
+    if (status == HD_OK)
+        bring_home(args, count);
+    return status;
 }
 
 // Images ----------------------------------------------------------------------
@@ -150,15 +168,25 @@ static inline float *host_points(void)
     return hd_buffer_host(points);
 }
 
+// A GPU that is none takes its time: there a format has two kinds, in turn.
+static inline bool is_tried(size_t order, int type, int kind)
+{
+    return !on_gpu || orders[order] == HD_DEPTH ||
+           ((int)order + type + kind) % 3 == 0;
+}
+
 static inline bool is_whole(enum hd_channel_type type)
 {
     return reference_is_signed(type) || reference_is_unsigned(type);
 }
 
-// `words[1]` is the path of images.cl, `words[2]` an option of all programs.
+// `words[1]` is the path of images.cl, `words[2]` an option of all programs,
+// `words[3]` may be "gpu": kernels run there.
 static inline void start(int count, char **words)
 {
-    const struct hd_runtime_params params = {.build_options =
+    on_gpu = count > 3 && strcmp(words[3], "gpu") == 0;
+    const struct hd_runtime_params params = {.device = on_gpu ? "all" : NULL,
+                                             .build_options =
                                                  count > 2 ? words[2] : NULL};
 
     CHECK(count >= 2);

@@ -155,7 +155,7 @@ static void every_format_is_read_right(struct hd_program *program)
                 bool plane = kind == HD_IMAGE_2D || kind == HD_IMAGE_2D_ARRAY;
                 enum hd_channel_type type = (enum hd_channel_type)t;
                 if (hd_texel_size(orders[o], type) == 0 ||
-                    (orders[o] == HD_DEPTH && !plane))
+                    (orders[o] == HD_DEPTH && !plane) || !is_tried(o, t, kind))
                     continue;
                 read_every_way(program, params_of((enum hd_image_kind)kind,
                                                   orders[o], type));

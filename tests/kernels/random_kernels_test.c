@@ -6,9 +6,9 @@
 //                         [--count N] [--seconds S] [--print]
 //
 // A failure names its seed; --seed N tries that kernel alone, --print shows it.
-// --cpu: code for that processor, as clang names it. --gpu: on a GPU, those
-// kernels that have no images. --seconds: kernel after
-// kernel for so long, from another first one each time unless one is given.
+// --cpu: code for that processor, as clang names it. --gpu: on a GPU.
+// --seconds: kernel after kernel for so long, from another first one each time
+// unless one is given.
 #include <heddle/heddle.h>
 #include <time.h>
 #include <unistd.h>
@@ -446,8 +446,7 @@ static bool try_seed(struct trial *t, uint64_t seed, bool print, bool checks)
         fputs(text, stdout);
     // A GPU has one form, which `modern` gets by asking for none.
     unsigned end = checks ? 4 : t->gpu ? 1 : 3;
-    for (unsigned f = checks ? 3 : 0; f < end && !(t->gpu && tree->picture);
-         f++)
+    for (unsigned f = checks ? 3 : 0; f < end; f++)
         if (!try_form(t, tree, text, forms[f])) {
             good = false;
             fprintf(stderr,

@@ -56,6 +56,7 @@ static void bind_buffer(const struct hd_kernel *kernel, unsigned index,
 static void bind_image(const struct hd_arg *arg, struct hdi_bound *b)
 {
     b->image = arg->image->self;
+    b->shown = arg->image->home;
     b->buffer = b->image->params.buffer;
     b->address = (char *)b->image->shown.texels;
     b->offset = b->image->params.offset;
@@ -69,6 +70,7 @@ static void clear(const struct hd_arg *arg, bool writes, struct hdi_bound *b)
     b->sampler = arg->sampler;
     b->buffer = NULL;
     b->image = NULL;
+    b->shown = NULL;
     b->address = NULL;
     b->value = arg->value;
     b->offset = 0;
@@ -114,7 +116,7 @@ static void pack(const struct hdi_bound *b, unsigned char *to)
         memcpy(to, &b->sampler, sizeof(b->sampler));
         return;
     case HD_IS_IMAGE:
-        word = (uint64_t)(uintptr_t)&b->image->shown;
+        word = (uint64_t)(uintptr_t)b->shown;
         break;
     case HD_IS_BUFFER:
     case HD_IS_LOCAL:
@@ -144,15 +146,6 @@ void hdi_bound_give(const struct hdi_bound *bound, unsigned count,
                                   .image = b->image,
                                   .sampler = b->sampler};
     }
-}
-
-bool hdi_bound_images_are_on(const struct hd_arg *args, unsigned count,
-                             const struct hdi_launcher *launcher)
-{
-    for (unsigned i = 0; i < count; i++)
-        if (args[i].is == HD_IS_IMAGE && args[i].image->launcher != launcher)
-            return false;
-    return true;
 }
 
 // Keeping ---------------------------------------------------------------------

@@ -9,7 +9,7 @@
 
 #include "heddle/kernel.h"
 
-struct hdi_launcher;
+struct hdi_image;
 struct hdi_request;
 
 enum {
@@ -21,7 +21,8 @@ struct hdi_bound {
     uint32_t sampler; // its bits
     // The buffer that it is, or that its texels are in. NULL: there is none.
     struct hd_buffer *buffer;
-    struct hd_image *image; // NULL: it is none
+    struct hd_image *image;        // NULL: it is none
+    const struct hdi_image *shown; // of an image: what the kernel gets
     // Where the kernel finds it: its first byte in the buffer, its first texel;
     // of local memory where it begins in that of the work-group. NULL: the null
     // pointer.
@@ -32,7 +33,7 @@ struct hdi_bound {
     bool writes;     // the kernel may write it
     // It is a constant argument without a view of its own: see seal.h.
     bool seals;
-    bool away; // the address is one of a copy on another device: see touch.h
+    bool away; // it is a copy on another device: see touch.h
 };
 
 // Resolve arguments that were checked. Values stay where they are.
@@ -49,10 +50,6 @@ void hdi_bound_pack(const struct hd_kernel *kernel,
 // The same arguments as a caller gives them, for another launch.
 void hdi_bound_give(const struct hdi_bound *bound, unsigned count,
                     struct hd_arg *args);
-
-// Whether the images among them are all this launcher's.
-bool hdi_bound_images_are_on(const struct hd_arg *args, unsigned count,
-                             const struct hdi_launcher *launcher);
 
 // For a launch that runs later: room for their values [bytes]; copy values
 // there, hold buffers and images, and say how much memory they are [bytes];

@@ -74,11 +74,6 @@ static struct use use_of(struct hdi_launcher *launcher,
                         .use = HDI_USE_READ};
 }
 
-static bool is_buffer(const struct hdi_bound *b)
-{
-    return b->is == HD_IS_BUFFER && b->buffer;
-}
-
 // All that is written, and nothing of it read.
 static bool is_overwritten(const struct hd_footprint *footprint)
 {
@@ -103,7 +98,9 @@ static hd_status bring(struct hdi_launcher *launcher,
     b->address = address + u.begin + b->offset;
     b->away = true;
     b->seals = false;
-    return HD_OK;
+    return b->image ? hdi_image_describe(b->image, launcher, b->address,
+                                         &b->shown, error)
+                    : HD_OK;
 }
 
 // Footprints of all arguments, and room to say what these are.
@@ -129,6 +126,15 @@ static void end_telling(struct tell *t)
     free(t->args);
 }
 
+// Which texels is not known.
+static void tell_texels(const struct hd_image *image, struct hd_footprint *f)
+{
+    if (f->read.kind == HD_TOUCHES_ALL)
+        f->read = hdi_image_touched(image);
+    if (f->write.kind == HD_TOUCHES_ALL)
+        f->write = hdi_image_touched(image);
+}
+
 // Where it cannot be told, everything.
 static void tell(const struct tell *t, const struct hd_kernel *kernel,
                  const struct hdi_plan *plan, const struct hdi_box *part,
@@ -148,10 +154,12 @@ static void tell(const struct tell *t, const struct hd_kernel *kernel,
     }
     hdi_bound_give(bound, t->count, t->args);
     if (hd_kernel_footprint(kernel, &range, t->args, t->count, &piece,
-                            t->footprints, &error) == HD_OK)
-        return;
+                            t->footprints, &error) != HD_OK)
+        for (unsigned i = 0; i < t->count; i++)
+            t->footprints[i] = (struct hd_footprint){all, all};
     for (unsigned i = 0; i < t->count; i++)
-        t->footprints[i] = (struct hd_footprint){all, all};
+        if (bound[i].image)
+            tell_texels(bound[i].image, &t->footprints[i]);
 }
 
 hd_status hdi_touch_bring(struct hdi_launcher *launcher,
@@ -170,11 +178,8 @@ hd_status hdi_touch_bring(struct hdi_launcher *launcher,
     else
         tell(&t, kernel, plan, part, bound);
     for (unsigned i = 0; i < t.count && status == HD_OK; i++)
-        if (is_buffer(&bound[i]))
+        if (bound[i].buffer)
             status = bring(launcher, &t.footprints[i], &bound[i], error);
-        else if (bound[i].image)
-            status = hdi_spread_use_home(bound[i].buffer, bound[i].offset,
-                                         bound[i].size, HDI_USE_WRITE, error);
     end_telling(&t);
     return status;
 }
@@ -194,7 +199,7 @@ uint64_t hdi_touch_missing(struct hdi_launcher *launcher,
     else
         t.count = 0;
     for (unsigned i = 0; i < t.count; i++) {
-        if (!is_buffer(&bound[i]))
+        if (!bound[i].buffer)
             continue;
         struct use u = use_of(launcher, &bound[i]);
         u.missing = &missing;
@@ -217,7 +222,7 @@ static struct span span_of(const struct hdi_bound *b,
 {
     struct span s = {0};
 
-    if (!is_buffer(b) || t->kind == HD_TOUCHES_NOTHING)
+    if (!b->buffer || t->kind == HD_TOUCHES_NOTHING)
         return s;
     s.root = hdi_buffer_root(b->buffer);
     s.begin = (int64_t)hdi_buffer_begin(b->buffer);

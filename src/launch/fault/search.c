@@ -46,6 +46,7 @@ static void replace(struct again *again, unsigned index, struct hd_buffer *to)
     *image = *b->image;
     image->self = image;
     image->shown.texels = (unsigned char *)to->address + b->offset;
+    image->home = &image->shown;
     image->params.buffer = to;
     arg->image = image;
 }

@@ -343,6 +343,12 @@ hd_status hdi_image_create(struct hdi_launcher *launcher,
         return status;
     }
     describe(i, size);
+    pthread_mutex_init(&i->lock, NULL);
+    status = hdi_image_describe(i, launcher, i->shown.texels, &i->home, error);
+    if (status != HD_OK) {
+        hd_image_destroy(i);
+        return status;
+    }
     *image = i;
     return HD_OK;
 }
@@ -357,6 +363,8 @@ void hd_image_destroy(struct hd_image *image)
     if (!image ||
         atomic_fetch_sub_explicit(&image->holders, 1, memory_order_acq_rel) > 1)
         return;
+    hdi_image_undescribe(image);
+    pthread_mutex_destroy(&image->lock);
     hd_buffer_destroy(image->params.buffer);
     free(image);
 }
@@ -364,6 +372,18 @@ void hd_image_destroy(struct hd_image *image)
 const struct hd_image_params *hd_image_params(const struct hd_image *image)
 {
     return &image->params;
+}
+
+struct hd_touched hdi_image_touched(const struct hd_image *image)
+{
+    const struct hd_image_params *p = &image->params;
+
+    return (struct hd_touched){
+        .kind = HD_TOUCHES_ROWS,
+        .begin = (int64_t)p->offset,
+        .bytes = (uint64_t)p->width * (uint64_t)image->shown.texel_size,
+        .stride = {p->row_pitch, p->slice_pitch},
+        .count = {p->height, (uint64_t)p->depth * p->layers}};
 }
 
 // Checking --------------------------------------------------------------------
@@ -394,18 +414,12 @@ hd_status hdi_image_check(const struct hdi_launcher *launcher,
                         "kernel '%s': argument '%s' of type %s needs an image, "
                         "not NULL",
                         kernel, wanted->name, wanted->type);
-    if (image->launcher != launcher)
+    // Those of a pool are one runtime's.
+    if (image->launcher != launcher && image->launcher->pool != launcher->pool)
         return hdi_fail(error, HD_EINVAL,
                         "kernel '%s': the image for argument '%s' belongs to "
-                        "another runtime or device",
+                        "another runtime",
                         kernel, wanted->name);
-    // What describes an image lies in the host's memory.
-    if (!launcher->device->can.host_memory)
-        return hdi_fail(error, HD_ENOTSUP,
-                        "kernel '%s': argument '%s' is an image, which kernels "
-                        "on %s cannot have yet: launch it on the CPU",
-                        kernel, wanted->name,
-                        launcher->device->can.description);
 
     const char *space = strchr(wanted->type, ' ');
     const char *given = type_name(&image->params);

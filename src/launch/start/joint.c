@@ -8,7 +8,6 @@
 #include "launch/args/touch.h"
 #include "launch/box.h"
 #include "launch/measure/pace.h"
-#include "launch/memory/image.h"
 #include "launch/run/flight.h"
 #include "launch/start/start.h"
 #include "steal/event.h"
@@ -63,13 +62,6 @@ struct joint {
 
 // Choosing --------------------------------------------------------------------
 
-static bool is_at_home(const struct joint *j, const struct hdi_launcher *l)
-{
-    if (j->terms.place.kind != HD_ANYWHERE)
-        return l == j->launcher;
-    return hdi_bound_images_are_on(j->args, j->arg_count, l); // have no twins
-}
-
 // Variables of its program are on each device: those of the first count.
 static bool keeps(const struct joint *j)
 {
@@ -106,7 +98,8 @@ static hd_status find_sides(struct joint *j, struct hd_error *error)
         struct hdi_plan plan;
         struct hd_error why;
         if (!(j->terms.devices >> i & 1) || !k || !k->entry ||
-            !is_at_home(j, at) || (keeps_something && j->side_count > 0))
+            (j->terms.place.kind != HD_ANYWHERE && at != l) ||
+            (keeps_something && j->side_count > 0))
             continue;
         hd_status s = atomic_load(&at->device->lost)
                           ? hdi_fail(&why, HD_ENODEV, "kernel '%s': %s is lost",

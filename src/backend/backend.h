@@ -73,6 +73,13 @@ struct hdi_capabilities {
     bool caller_too;         // unit_open() knows HDI_UNIT_ON_CALLER
     bool host_memory;        // device addresses are host addresses
     bool discards;           // runs nothing: results are undefined (null)
+    // Of hardware that is no processor of this machine, else 0.
+    uint32_t cores;        // what runs work-groups: multiprocessors
+    uint32_t sub_group;    // work-items of one
+    uint32_t clock;        // [MHz]
+    uint64_t memory_bytes; // its own
+    uint64_t cache_bytes;  // of the largest cache
+    bool corrects;         // errors of its memory
 };
 
 // A backend's own structures begin with these.

@@ -57,8 +57,10 @@ cl_int hdi_cl_keep_constant(struct _cl_program *program, cl_uint id,
     return c ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
 }
 
-// One build at a time, and none while kernels are there.
-static cl_int begin(struct _cl_program *program, const char *options)
+// One build at a time, and none while kernels are there. What was built for
+// other sides is built again with it.
+static cl_int begin(struct _cl_program *program, unsigned sides,
+                    const char *options)
 {
     char *kept = strdup(options ? options : "");
     cl_int status = CL_SUCCESS;
@@ -72,6 +74,7 @@ static cl_int begin(struct _cl_program *program, const char *options)
     } else {
         program->builds = true;
         program->status = CL_BUILD_IN_PROGRESS;
+        program->sides |= sides;
         free(program->options);
         program->options = kept;
         free(program->log);
@@ -176,9 +179,33 @@ static cl_int check(cl_program program, cl_uint count,
     return CL_SUCCESS;
 }
 
-static struct hd_runtime *runtime(void)
+// The sides of these devices, as bits.
+static unsigned sides_of(cl_uint count, struct _cl_device_id *const *devices)
 {
-    return hdi_cl_runtime(hdi_cl_root_device());
+    unsigned sides = 0;
+
+    for (cl_uint i = 0; i < count; i++)
+        sides |= 1u << devices[i]->side;
+    return sides;
+}
+
+// What `params` say for one side becomes a part of `*made`, which is NULL
+// before the first.
+static hd_status add_side(unsigned side, const struct hd_program_params *params,
+                          struct hd_program **made, struct hd_error *error)
+{
+    const struct hd_runtime *runtime = hdi_cl_runtime(hdi_cl_root_device());
+    struct hd_program *one;
+
+    if (side >= runtime->device_count)
+        return hdi_fail(error, HD_ENODEV, "the GPU is not there any more");
+    struct hdi_program_context context = hdi_runtime_programs(runtime, side);
+    HDI_TRY(hdi_program_create(&context, params, &one, error));
+    if (*made)
+        hdi_program_add(*made, one);
+    else
+        *made = one;
+    return HD_OK;
 }
 
 // The options, and what was set of constants.
@@ -192,10 +219,12 @@ static bool full_options(const struct _cl_program *program,
     return !text->failed;
 }
 
+// On all sides that it is being built for.
 static hd_status make(const struct _cl_program *program, bool library,
                       const char *more, struct hd_program **made, char **log,
                       struct hd_error *error)
 {
+    hd_status status = HD_OK;
     struct hdi_text options = {0};
     struct hd_program_part part = {.path = "program.cl"};
 
@@ -208,23 +237,42 @@ static hd_status make(const struct _cl_program *program, bool library,
         hdi_text_free(&options);
         return HD_ENOMEM;
     }
-    if (program->source) {
-        part.source = program->source;
-    } else {
-        part.path = program->il ? "the SPIR-V module" : "the binary";
-        part.binary = program->il ? program->il : program->binary;
-        part.binary_size =
-            program->il ? program->il_size : program->binary_size;
+    const struct hd_program_params params = {.parts = &part,
+                                             .part_count = 1,
+                                             .options = options.data,
+                                             .library = library,
+                                             .log = log};
+    for (unsigned side = 0; side < HDI_CL_SIDES && status == HD_OK; side++) {
+        if (!(program->sides >> side & 1))
+            continue;
+        if (program->source) {
+            part.source = program->source;
+        } else if (program->il) {
+            part.path = "the SPIR-V module";
+            part.binary = program->il;
+            part.binary_size = program->il_size;
+        } else {
+            part.path = "the binary";
+            part.binary = program->binaries[side].data;
+            part.binary_size = program->binaries[side].size;
+        }
+        status = add_side(side, &params, made, error);
     }
-    struct hd_program_params params = {.parts = &part,
-                                       .part_count = 1,
-                                       .options = options.data,
-                                       .library = library,
-                                       .log = log};
-    hd_status status = hd_program_create(runtime(), &params, made, error);
+    if (status != HD_OK) {
+        hd_program_destroy(*made);
+        *made = NULL;
+    }
     error->status = status;
     hdi_text_free(&options);
     return status;
+}
+
+static bool has_binaries(const struct _cl_program *program, unsigned sides)
+{
+    for (unsigned side = 0; side < HDI_CL_SIDES; side++)
+        if (sides >> side & 1 && !program->binaries[side].data)
+            return false;
+    return true;
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clBuildProgram(cl_program program,
@@ -240,9 +288,12 @@ CL_API_ENTRY cl_int CL_API_CALL clBuildProgram(cl_program program,
 
     if (status != CL_SUCCESS)
         return status;
-    if (!program->source && !program->il && !program->binary)
+    unsigned sides = count > 0
+                         ? sides_of(count, devices)
+                         : sides_of(program->device_count, program->devices);
+    if (!program->source && !program->il && !has_binaries(program, sides))
         return CL_INVALID_OPERATION; // it was linked
-    if ((status = begin(program, options)) != CL_SUCCESS)
+    if ((status = begin(program, sides, options)) != CL_SUCCESS)
         return status;
     if (make(program, false, NULL, &made, &log, &error) != HD_OK)
         made = NULL;
@@ -261,6 +312,7 @@ cl_int hdi_cl_load_library(struct _cl_program *program)
     struct hd_error error;
 
     program->options = strdup("");
+    program->sides = sides_of(program->device_count, program->devices);
     if (!program->options ||
         make(program, true, NULL, &made, NULL, &error) != HD_OK)
         return CL_INVALID_BINARY;
@@ -390,7 +442,10 @@ CL_API_ENTRY cl_int CL_API_CALL clCompileProgram(
             return CL_INVALID_VALUE;
     if (!program->source && !program->il)
         return CL_INVALID_OPERATION;
-    if ((status = begin(program, options)) != CL_SUCCESS)
+    unsigned sides = count > 0
+                         ? sides_of(count, devices)
+                         : sides_of(program->device_count, program->devices);
+    if ((status = begin(program, sides, options)) != CL_SUCCESS)
         return status;
     if (compile(program, header_count, headers, names, &made, &log, &error) !=
         HD_OK)
@@ -419,8 +474,9 @@ static bool take_word(char *options, const char *word)
 
 // `uniform`: whether the work-groups of all of them are of one size. A program
 // may have been compiled again, or in vain, since it was checked.
-static hd_status link_parts(cl_uint count, const cl_program *programs,
-                            const char *options, bool library, bool *uniform,
+static hd_status link_parts(unsigned side, cl_uint count,
+                            const cl_program *programs, const char *options,
+                            bool library, bool *uniform,
                             struct hd_program **made, char **log,
                             struct hd_error *error)
 {
@@ -434,12 +490,14 @@ static hd_status link_parts(cl_uint count, const cl_program *programs,
         void *binary;
         struct _cl_program *p = programs[i];
         pthread_mutex_lock(&p->lock);
-        status = p->built ? hd_program_binary(p->built->program, &binary,
-                                              &parts[i].binary_size, error)
-                          : hdi_fail(error, HD_EINVAL,
-                                     "program %u of those to link is no longer "
-                                     "compiled",
-                                     i + 1);
+        const struct hd_program *one =
+            p->built ? hdi_cl_built_program(p->built, side) : NULL;
+        status =
+            one ? hd_program_binary(one, &binary, &parts[i].binary_size, error)
+                : hdi_fail(error, HD_EINVAL,
+                           "program %u of those to link is not compiled "
+                           "for a device, or no longer",
+                           i + 1);
         *uniform = *uniform && p->built && p->built->uniform;
         pthread_mutex_unlock(&p->lock);
         if (status == HD_OK)
@@ -451,7 +509,7 @@ static hd_status link_parts(cl_uint count, const cl_program *programs,
                                            .options = options,
                                            .library = library,
                                            .log = log};
-        status = hd_program_create(runtime(), &params, made, error);
+        status = add_side(side, &params, made, error);
     }
     for (cl_uint i = 0; parts && i < count; i++)
         free((void *)(uintptr_t)parts[i].binary);
@@ -514,7 +572,9 @@ CL_API_ENTRY cl_program CL_API_CALL clLinkProgram(
                   : hdi_cl_program_create(context, context->device_count,
                                           context->devices, error_ret);
     char *words = strdup(options ? options : "");
-    if (!program || !words || begin(program, options) != CL_SUCCESS) {
+    unsigned sides =
+        program ? sides_of(program->device_count, program->devices) : 0;
+    if (!program || !words || begin(program, sides, options) != CL_SUCCESS) {
         free(words);
         if (program)
             hdi_cl_object_release(program);
@@ -522,10 +582,16 @@ CL_API_ENTRY cl_program CL_API_CALL clLinkProgram(
     }
     bool library = take_word(words, "-create-library");
     take_word(words, "-enable-link-options");
-    bool uniform;
-    if (link_parts(program_count, programs, words, library, &uniform, &made,
-                   &log, &error) != HD_OK)
+    bool uniform = true;
+    hd_status linked = HD_OK;
+    for (unsigned side = 0; side < HDI_CL_SIDES && linked == HD_OK; side++)
+        if (sides >> side & 1)
+            linked = link_parts(side, program_count, programs, words, library,
+                                &uniform, &made, &log, &error);
+    if (linked != HD_OK) {
+        hd_program_destroy(made);
         made = NULL;
+    }
     free(words);
     status =
         code_of(&error, CL_INVALID_LINKER_OPTIONS, CL_LINK_PROGRAM_FAILURE);

@@ -12,6 +12,34 @@ struct hdi_launcher *hdi_cl_launcher(const struct _cl_context *context)
     return hdi_cl_runtime(hdi_cl_root_device())->launcher;
 }
 
+struct hdi_launcher *hdi_cl_device_launcher(struct _cl_device_id *device)
+{
+    struct hd_runtime *runtime = hdi_cl_runtime(device);
+
+    return runtime && device->side < runtime->device_count
+               ? runtime->launchers[device->side]
+               : NULL;
+}
+
+uint64_t hdi_cl_context_largest(const struct _cl_context *context)
+{
+    uint64_t most = 0;
+
+    for (unsigned i = 0; i < context->device_count; i++) {
+        uint64_t one = hdi_cl_device_largest(context->devices[i]);
+        most = one > most ? one : most;
+    }
+    return most;
+}
+
+bool hdi_cl_context_shares(const struct _cl_context *context)
+{
+    for (unsigned i = 0; i < context->device_count; i++)
+        if (context->devices[i]->side == HDI_CL_CPU)
+            return true;
+    return false;
+}
+
 bool hdi_cl_context_has(const struct _cl_context *context,
                         const struct _cl_device_id *device)
 {
@@ -85,7 +113,7 @@ CL_API_ENTRY cl_context CL_API_CALL clCreateContext(
         if (!hdi_cl_is(HDI_CL_DEVICE, devices[i]))
             return hdi_cl_none(error, CL_INVALID_DEVICE);
     for (cl_uint i = 0; i < count; i++)
-        if (!hdi_cl_runtime(devices[i]))
+        if (!hdi_cl_device_launcher(devices[i]))
             return hdi_cl_none(error, CL_DEVICE_NOT_AVAILABLE);
     if (!hdi_cl_runtime(hdi_cl_root_device()))
         return hdi_cl_none(error, CL_DEVICE_NOT_AVAILABLE);
@@ -123,16 +151,18 @@ CL_API_ENTRY cl_context CL_API_CALL clCreateContextFromType(
     void *data, cl_int *error)
 {
     unsigned property_count;
-    cl_device_id device;
+    cl_device_id devices[HDI_CL_SIDES];
+    cl_uint count;
     cl_int status = check_properties(properties, &property_count);
 
     if (status == CL_SUCCESS && !notify && data)
         status = CL_INVALID_VALUE;
     if (status == CL_SUCCESS)
-        status = clGetDeviceIDs(hdi_cl_platform(), type, 1, &device, NULL);
+        status = clGetDeviceIDs(hdi_cl_platform(), type, HDI_CL_SIDES, devices,
+                                &count);
     if (status != CL_SUCCESS)
         return hdi_cl_none(error, status);
-    return clCreateContext(properties, 1, &device, notify, data, error);
+    return clCreateContext(properties, count, devices, notify, data, error);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clRetainContext(cl_context context)

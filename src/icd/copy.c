@@ -17,8 +17,17 @@ cl_int hdi_cl_check_mem(cl_command_queue queue, cl_mem mem, bool image)
 static cl_int run_copy(const struct hdi_cl_running *at, void *payload)
 {
     const struct hdi_cl_copy *c = payload;
+    cl_int status = CL_SUCCESS;
 
     (void)at;
+    if (c->from_mem)
+        status = hdi_cl_mem_use(c->from_mem, c->from, c->region, c->from_row,
+                                c->from_slice, HDI_USE_READ);
+    if (status == CL_SUCCESS && c->to_mem)
+        status = hdi_cl_mem_use(c->to_mem, c->to, c->region, c->to_row,
+                                c->to_slice, HDI_USE_OVERWRITE);
+    if (status != CL_SUCCESS)
+        return status;
     // Rows that lie side by side are one.
     if (c->from_row == c->region[0] && c->to_row == c->region[0] &&
         (c->region[2] == 1 || (c->from_slice == c->region[0] * c->region[1] &&
@@ -38,8 +47,8 @@ static void end_copy(void *payload)
 {
     struct hdi_cl_copy *copy = payload;
 
-    hdi_cl_drop(copy->mem[0]);
-    hdi_cl_drop(copy->mem[1]);
+    hdi_cl_drop(copy->from_mem);
+    hdi_cl_drop(copy->to_mem);
     free(copy);
 }
 
@@ -54,8 +63,14 @@ static cl_int run_fill(const struct hdi_cl_running *at, void *payload)
 {
     const struct fill *f = payload;
     size_t done = f->pattern_size < f->size ? f->pattern_size : f->size;
+    const size_t region[3] = {f->size, 1, 1};
+    cl_int status = f->mem ? hdi_cl_mem_use(f->mem, f->to, region, f->size,
+                                            f->size, HDI_USE_OVERWRITE)
+                           : CL_SUCCESS;
 
     (void)at;
+    if (status != CL_SUCCESS)
+        return status;
     if (f->pattern_size == 1) {
         memset(f->to, f->pattern[0], f->size);
         return CL_COMPLETE;
@@ -117,9 +132,10 @@ cl_int hdi_cl_enqueue_copy(struct _cl_command_queue *queue,
     if (!kept)
         return CL_OUT_OF_HOST_MEMORY;
     *kept = *copy;
-    for (int i = 0; i < 2; i++)
-        if (kept->mem[i])
-            hdi_cl_hold(kept->mem[i]);
+    if (kept->from_mem)
+        hdi_cl_hold(kept->from_mem);
+    if (kept->to_mem)
+        hdi_cl_hold(kept->to_mem);
     return hdi_cl_enqueue(queue, find(copies, type), kept, blocks, wait_count,
                           wait_list, event);
 }
@@ -194,7 +210,7 @@ clEnqueueReadBuffer(cl_command_queue queue, cl_mem mem, cl_bool blocks,
     if (status != CL_SUCCESS)
         return status;
     struct hdi_cl_copy copy = row(host, hdi_cl_mem_bytes(mem) + offset, size);
-    copy.mem[0] = mem;
+    copy.from_mem = mem;
     return hdi_cl_enqueue_copy(queue, CL_COMMAND_READ_BUFFER, &copy, blocks,
                                wait_count, wait_list, event);
 }
@@ -214,7 +230,7 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueWriteBuffer(
         return status;
     struct hdi_cl_copy copy =
         row(hdi_cl_mem_bytes(mem) + offset, (char *)(uintptr_t)host, size);
-    copy.mem[0] = mem;
+    copy.to_mem = mem;
     return hdi_cl_enqueue_copy(queue, CL_COMMAND_WRITE_BUFFER, &copy, blocks,
                                wait_count, wait_list, event);
 }
@@ -244,8 +260,8 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueCopyBuffer(
     if (from->buffer == to->buffer && copy.to < copy.from + size &&
         copy.from < copy.to + size)
         return CL_MEM_COPY_OVERLAP;
-    copy.mem[0] = from;
-    copy.mem[1] = to;
+    copy.from_mem = from;
+    copy.to_mem = to;
     return hdi_cl_enqueue_copy(queue, CL_COMMAND_COPY_BUFFER, &copy, CL_FALSE,
                                wait_count, wait_list, event);
 }
@@ -341,7 +357,7 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueReadBufferRect(
         return status;
     struct hdi_cl_copy copy =
         box(host, &there, hdi_cl_mem_bytes(mem), &here, region);
-    copy.mem[0] = mem;
+    copy.from_mem = mem;
     return hdi_cl_enqueue_copy(queue, CL_COMMAND_READ_BUFFER_RECT, &copy,
                                blocks, wait_count, wait_list, event);
 }
@@ -366,7 +382,7 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueWriteBufferRect(
         return status;
     struct hdi_cl_copy copy = box(hdi_cl_mem_bytes(mem), &here,
                                   (char *)(uintptr_t)host, &there, region);
-    copy.mem[0] = mem;
+    copy.to_mem = mem;
     return hdi_cl_enqueue_copy(queue, CL_COMMAND_WRITE_BUFFER_RECT, &copy,
                                blocks, wait_count, wait_list, event);
 }
@@ -421,8 +437,8 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueCopyBufferRect(
     if (from->buffer == to->buffer && f.row == t.row && f.slice == t.slice &&
         overlap(&copy, &t, &f))
         return CL_MEM_COPY_OVERLAP;
-    copy.mem[0] = from;
-    copy.mem[1] = to;
+    copy.from_mem = from;
+    copy.to_mem = to;
     return hdi_cl_enqueue_copy(queue, CL_COMMAND_COPY_BUFFER_RECT, &copy,
                                CL_FALSE, wait_count, wait_list, event);
 }
@@ -430,6 +446,7 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueCopyBufferRect(
 // Where memory is -------------------------------------------------------------
 
 struct moved {
+    cl_mem_migration_flags flags;
     cl_uint count;
     struct _cl_mem *mems[]; // held
 };
@@ -443,10 +460,37 @@ static void end_move(void *payload)
     free(m);
 }
 
+static cl_int move_one(const struct _cl_mem *mem, struct hdi_launcher *to,
+                       enum hdi_use use)
+{
+    struct hd_buffer *root = hdi_buffer_root(mem->buffer);
+    uint64_t begin = hdi_buffer_begin(mem->buffer) + mem->offset;
+    struct hd_error error;
+
+    if (to->device->can.host_memory)
+        return hdi_cl_mem_use_all(mem, use);
+    if (hdi_spread_use(root, to, begin, begin + mem->size, use, NULL, &error) ==
+        HD_OK)
+        return CL_SUCCESS;
+    hdi_cl_context_tell(mem->context, error.text);
+    return CL_MEM_OBJECT_ALLOCATION_FAILURE;
+}
+
+// What is not defined any more is not copied.
 static cl_int run_move(const struct hdi_cl_running *at, void *payload)
 {
-    (void)at, (void)payload;
-    return CL_COMPLETE; // all is in the one memory
+    const struct moved *m = payload;
+    struct hdi_launcher *to = m->flags & CL_MIGRATE_MEM_OBJECT_HOST
+                                  ? hdi_cl_launcher(at->queue->context)
+                                  : hdi_cl_device_launcher(at->queue->device);
+    enum hdi_use use = m->flags & CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED
+                           ? HDI_USE_OVERWRITE
+                           : HDI_USE_READ;
+    cl_int status = CL_SUCCESS;
+
+    for (cl_uint i = 0; i < m->count && status == CL_SUCCESS; i++)
+        status = move_one(m->mems[i], to, use);
+    return status == CL_SUCCESS ? CL_COMPLETE : status;
 }
 
 static const struct hdi_cl_work move_work = {
@@ -476,6 +520,7 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueMigrateMemObjects(
     struct moved *m = malloc(sizeof(*m) + count * sizeof(struct _cl_mem *));
     if (!m)
         return CL_OUT_OF_HOST_MEMORY;
+    m->flags = flags;
     m->count = count;
     for (cl_uint i = 0; i < count; i++)
         hdi_cl_hold(m->mems[i] = mems[i]);

@@ -6,9 +6,9 @@
 #include "icd/icd.h"
 
 struct hdi_cl_copy {
-    struct _cl_mem *mem[2];                        // held; or NULL
-    char *from, *to;                               // the first byte of the box
-    size_t region[3];                              // [bytes, rows, slices]
+    struct _cl_mem *from_mem, *to_mem; // held; NULL: the host's memory
+    char *from, *to;                   // the first byte of the box
+    size_t region[3];                  // [bytes, rows, slices]
     size_t from_row, from_slice, to_row, to_slice; // pitches [bytes]
 };
 

@@ -1,5 +1,6 @@
-// Devices: the processor, and parts of it. What is told here is what the
-// runtime does; the limits are those that launches and allocations check.
+// Devices: the processor, and parts of it; gpu.c says what is different of a
+// GPU. What is told here is what the runtime does; the limits are those that
+// launches and allocations check.
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -9,7 +10,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "icd/icd.h"
+#include "icd/gpu.h"
 #include "icd/info.h"
 #include "icd/partition.h"
 #include "icd/platform.h"
@@ -139,6 +140,7 @@ static void look(void)
     long line = sysconf(_SC_LEVEL1_DCACHE_LINESIZE);
     here.line = line > 0 ? (uint64_t)line : 64;
     look_at_device();
+    hdi_cl_gpu_look(here.topology);
     make_uuid();
 }
 
@@ -159,22 +161,37 @@ uint64_t hdi_cl_device_memory(void)
     return machine()->memory_bytes;
 }
 
-uint64_t hdi_cl_device_largest(void)
-{
-    uint64_t half = machine()->memory_bytes / 2;
-    return half & ~((1ull << 20) - 1);
-}
-
-size_t hdi_cl_device_group_items(void)
+bool hdi_cl_has_gpu(void)
 {
     machine();
-    return here.group_items;
+    return hdi_cl_gpu() != NULL;
 }
 
-uint64_t hdi_cl_device_local(void)
+// The host has all buffers, too.
+uint64_t hdi_cl_device_largest(const struct _cl_device_id *device)
+{
+    uint64_t half = machine()->memory_bytes / 2 & ~((1ull << 20) - 1);
+    uint64_t own = device->side == HDI_CL_GPU ? hdi_cl_gpu_largest() : half;
+
+    return own < half ? own : half;
+}
+
+size_t hdi_cl_device_group_items(const struct _cl_device_id *device)
 {
     machine();
-    return here.local;
+    return device->side == HDI_CL_GPU ? hdi_cl_gpu()->group_items
+                                      : here.group_items;
+}
+
+size_t hdi_cl_device_sub_group(const struct _cl_device_id *device)
+{
+    return device->side == HDI_CL_GPU ? hdi_cl_gpu()->sub_group : 16;
+}
+
+uint64_t hdi_cl_device_local(const struct _cl_device_id *device)
+{
+    machine();
+    return device->side == HDI_CL_GPU ? hdi_cl_gpu()->local_bytes : here.local;
 }
 
 bool hdi_cl_device_takes_il(void)
@@ -215,7 +232,8 @@ static void write_trace(void)
 
 static void start(struct _cl_device_id *device)
 {
-    struct hd_runtime_params params = {.device = "cpu"};
+    struct hd_runtime_params params = {
+        .device = !device->parent && hdi_cl_has_gpu() ? "all" : "cpu"};
     struct hd_error error;
     cpu_set_t before;
     bool moved = false;
@@ -240,6 +258,8 @@ static void start(struct _cl_device_id *device)
 
 struct hd_runtime *hdi_cl_runtime(struct _cl_device_id *device)
 {
+    if (device->side == HDI_CL_GPU)
+        device = hdi_cl_root_device();
     struct hd_runtime *runtime =
         __atomic_load_n(&device->runtime, __ATOMIC_ACQUIRE);
     if (runtime)
@@ -290,8 +310,8 @@ void hdi_cl_device_destroy(void *object)
 #define LISTED(name)  {VERSION(1, 0, 0), name},
 #define FEATURE(name) {VERSION(3, 0, 0), name},
 
-// Those of the language come first, then those of the API; the last is there
-// with a translator.
+// Those of the language come first, then those of the API; of the last two one
+// is there with a translator, one where the process's memory is shared.
 static const struct hdi_cl_version extensions[] = {
     HDI_OPENCL_EXTENSIONS(LISTED){VERSION(2, 0, 0), "cl_khr_icd"},
     {VERSION(1, 0, 0), "cl_khr_create_command_queue"},
@@ -300,8 +320,8 @@ static const struct hdi_cl_version extensions[] = {
     {VERSION(1, 0, 0), "cl_khr_extended_versioning"},
     {VERSION(1, 0, 0), "cl_khr_image2d_from_buffer"},
     {VERSION(0, 9, 0), "cl_khr_command_buffer"},
-    {VERSION(1, 0, 0), "cl_intel_unified_shared_memory"},
     {VERSION(1, 0, 0), "cl_khr_il_program"},
+    {VERSION(1, 0, 0), "cl_intel_unified_shared_memory"},
 };
 
 static const struct hdi_cl_version features[] = {HDI_OPENCL_FEATURES(FEATURE)};
@@ -328,20 +348,42 @@ enum {
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
-static unsigned extension_count(void)
+// Those of the device; their number.
+static unsigned list_extensions(const struct _cl_device_id *device,
+                                struct hdi_cl_version *list)
 {
-    return COUNT(extensions) - !here.takes_il;
+    unsigned count = COUNT(extensions) - 2;
+
+    memcpy(list, extensions, count * sizeof(*list));
+    if (here.takes_il)
+        list[count++] = extensions[COUNT(extensions) - 2];
+    if (device->side == HDI_CL_CPU)
+        list[count++] = extensions[COUNT(extensions) - 1];
+    return count;
 }
 
-static cl_int give_extensions(size_t size, void *value, size_t *size_ret)
+static cl_int give_extensions(const struct _cl_device_id *device, size_t size,
+                              void *value, size_t *size_ret)
 {
+    struct hdi_cl_version list[COUNT(extensions)];
+    unsigned count = list_extensions(device, list);
     char text[COUNT(extensions) * 48];
     size_t used = 0;
 
-    for (unsigned i = 0; i < extension_count(); i++)
+    for (unsigned i = 0; i < count; i++)
         used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
-                                 i > 0 ? " " : "", extensions[i].name);
+                                 i > 0 ? " " : "", list[i].name);
     return hdi_cl_give_text(text, size, value, size_ret);
+}
+
+static cl_int give_extension_versions(const struct _cl_device_id *device,
+                                      size_t size, void *value,
+                                      size_t *size_ret)
+{
+    struct hdi_cl_version list[COUNT(extensions)];
+
+    return hdi_cl_give_versions(list, list_extensions(device, list), size,
+                                value, size_ret);
 }
 
 static cl_int give_partitions(const struct _cl_device_id *device, size_t size,
@@ -363,9 +405,10 @@ static cl_int get_limits(const struct _cl_device_id *device,
                          cl_device_info name, size_t size, void *value,
                          size_t *size_ret)
 {
-    size_t items = hdi_cl_device_group_items();
+    size_t items = hdi_cl_device_group_items(device);
     const size_t item_sizes[] = {items, items, items};
-    uint64_t largest = hdi_cl_device_largest();
+    size_t sub_group = hdi_cl_device_sub_group(device);
+    uint64_t largest = hdi_cl_device_largest(device);
     uint64_t texels = largest / 16;
 
     switch (name) {
@@ -407,7 +450,8 @@ static cl_int get_limits(const struct _cl_device_id *device,
         HDI_CL_IS(CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, cl_ulong, largest)
         HDI_CL_IS(CL_DEVICE_MAX_CONSTANT_ARGS, cl_uint, 128)
         HDI_CL_IS(CL_DEVICE_LOCAL_MEM_TYPE, cl_device_local_mem_type, CL_GLOBAL)
-        HDI_CL_IS(CL_DEVICE_LOCAL_MEM_SIZE, cl_ulong, hdi_cl_device_local())
+        HDI_CL_IS(CL_DEVICE_LOCAL_MEM_SIZE, cl_ulong,
+                  hdi_cl_device_local(device))
         HDI_CL_IS(CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE, size_t, 64 << 20)
         HDI_CL_IS(CL_DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE, size_t,
                   64 << 20)
@@ -421,9 +465,9 @@ static cl_int get_limits(const struct _cl_device_id *device,
         HDI_CL_IS(CL_DEVICE_PIPE_MAX_PACKET_SIZE, cl_uint, 0)
         HDI_CL_IS(CL_DEVICE_MAX_PIPE_ARGS, cl_uint, 0)
         HDI_CL_IS(CL_DEVICE_MAX_NUM_SUB_GROUPS, cl_uint,
-                  (cl_uint)(items / HDI_CL_SUB_GROUP))
+                  (cl_uint)(items / sub_group))
         HDI_CL_IS(CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, size_t,
-                  HDI_CL_SUB_GROUP)
+                  sub_group)
         HDI_CL_IS(CL_DEVICE_PREFERRED_PLATFORM_ATOMIC_ALIGNMENT, cl_uint, 0)
         HDI_CL_IS(CL_DEVICE_PREFERRED_GLOBAL_ATOMIC_ALIGNMENT, cl_uint, 0)
         HDI_CL_IS(CL_DEVICE_PREFERRED_LOCAL_ATOMIC_ALIGNMENT, cl_uint, 0)
@@ -510,7 +554,6 @@ static cl_int get_abilities(cl_device_info name, size_t size, void *value,
 static cl_int get_words(const struct _cl_device_id *device, cl_device_info name,
                         size_t size, void *value, size_t *size_ret)
 {
-    (void)device;
     switch (name) {
         HDI_CL_TEXT(CL_DEVICE_NAME, here.name)
         HDI_CL_TEXT(CL_DEVICE_VENDOR, "Heddle")
@@ -534,10 +577,9 @@ static cl_int get_words(const struct _cl_device_id *device, cl_device_info name,
         return hdi_cl_give_versions(ils, here.takes_il ? COUNT(ils) : 0, size,
                                     value, size_ret);
     case CL_DEVICE_EXTENSIONS:
-        return give_extensions(size, value, size_ret);
+        return give_extensions(device, size, value, size_ret);
     case CL_DEVICE_EXTENSIONS_WITH_VERSION:
-        return hdi_cl_give_versions(extensions, extension_count(), size, value,
-                                    size_ret);
+        return give_extension_versions(device, size, value, size_ret);
     case CL_DEVICE_OPENCL_C_ALL_VERSIONS:
         return hdi_cl_give_versions(languages, COUNT(languages), size, value,
                                     size_ret);
@@ -655,6 +697,12 @@ CL_API_ENTRY cl_int CL_API_CALL clGetDeviceInfo(cl_device_id device,
     if (!hdi_cl_is(HDI_CL_DEVICE, device))
         return CL_INVALID_DEVICE;
     machine();
+    if (device->side == HDI_CL_GPU) {
+        bool answered;
+        cl_int own = hdi_cl_gpu_info(name, size, value, size_ret, &answered);
+        if (answered)
+            return own;
+    }
     cl_int status = get_relations(device, name, size, value, size_ret);
     // The names are of one of these; an error of size is found again.
     if (status != CL_SUCCESS)
@@ -684,20 +732,24 @@ CL_API_ENTRY cl_int CL_API_CALL clGetDeviceIDs(cl_platform_id platform,
         return CL_INVALID_DEVICE_TYPE;
     if ((count == 0 && devices) || (!devices && !count_ret))
         return CL_INVALID_VALUE;
-    bool wanted = type & (CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_DEFAULT);
-    if (count_ret)
-        *count_ret = wanted;
-    if (!wanted)
-        return CL_DEVICE_NOT_FOUND;
-    struct _cl_device_id *device = hdi_cl_root_device();
-    if (!device)
+    struct _cl_device_id *found[HDI_CL_SIDES];
+    cl_uint n = 0;
+    if (type & (CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_DEFAULT))
+        found[n++] = hdi_cl_root_device();
+    if (n > 0 && !found[0])
         return CL_OUT_OF_HOST_MEMORY;
-    if (devices)
-        devices[0] = device;
+    if ((type & CL_DEVICE_TYPE_GPU) && hdi_cl_gpu_device())
+        found[n++] = hdi_cl_gpu_device();
+    if (count_ret)
+        *count_ret = n;
+    if (n == 0)
+        return CL_DEVICE_NOT_FOUND;
+    for (cl_uint i = 0; devices && i < n && i < count; i++)
+        devices[i] = found[i];
     return CL_SUCCESS;
 }
 
-// Only parts of the machine are counted: the machine stays.
+// Only parts of the machine are counted: the machine stays, and its GPU.
 CL_API_ENTRY cl_int CL_API_CALL clRetainDevice(cl_device_id device)
 {
     if (!hdi_cl_is(HDI_CL_DEVICE, device))

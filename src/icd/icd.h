@@ -14,6 +14,7 @@
 #include "heddle/task.h"
 #include "icd/object.h"
 #include "launch/launch.h"
+#include "launch/memory/spread.h"
 
 struct hd_runtime;
 struct hdi_cost;
@@ -25,10 +26,19 @@ struct _cl_platform_id {
     struct hdi_cl_object object;
 };
 
+// Which of the runtime's devices; the code of a program is for one of them.
+enum {
+    HDI_CL_CPU,
+    HDI_CL_GPU,
+    HDI_CL_SIDES
+};
+
 struct _cl_device_id {
     struct hdi_cl_object object;
-    struct _cl_device_id *parent; // NULL: the whole machine
-    struct hd_runtime *runtime;   // made when it is first needed
+    struct _cl_device_id *parent; // of a part of the processor, else NULL
+    unsigned side;                // HDI_CL_CPU, or HDI_CL_GPU
+    struct hd_runtime *runtime;   // made when it is first needed; the GPU's is
+                                  // that of the whole machine
     pthread_mutex_t lock;
     unsigned units;   // workers
     cpu_set_t *cores; // of a part of the machine, else NULL
@@ -36,29 +46,34 @@ struct _cl_device_id {
     unsigned partition_size;                    // with the final 0; 0: was not
 };
 
-// The one platform and its device. NULL: no memory.
+// The one platform, its processor and its GPU. NULL: no memory, or no GPU.
 struct _cl_platform_id *hdi_cl_platform(void);
 struct _cl_device_id *hdi_cl_root_device(void);
+struct _cl_device_id *hdi_cl_gpu_device(void);
 
 // What runs the device's commands. NULL: it cannot be started; said in the log.
 struct hd_runtime *hdi_cl_runtime(struct _cl_device_id *device);
+
+// What launches its kernels; NULL: it is not there any more.
+struct hdi_launcher *hdi_cl_device_launcher(struct _cl_device_id *device);
 
 // Local memory, largest buffer and the like, which other files check against.
 enum {
     HDI_CL_IMAGE_MAX = 16384,   // width, height [texels]
     HDI_CL_IMAGE_3D_MAX = 2048, // width, height, depth [texels]
     HDI_CL_IMAGE_LAYERS = 2048,
-    HDI_CL_SUB_GROUP = 16, // work-items of a sub-group
     HDI_CL_SAMPLERS = 16,
     HDI_CL_IMAGES = 128,     // that a kernel takes
     HDI_CL_ARGUMENTS = 2048, // of a kernel [bytes]
     HDI_CL_ALIGN = 128,      // of buffers [bytes]
 };
 
-uint64_t hdi_cl_device_memory(void);    // [bytes]
-uint64_t hdi_cl_device_largest(void);   // buffer [bytes]
-size_t hdi_cl_device_group_items(void); // of one work-group
-uint64_t hdi_cl_device_local(void);     // [bytes]
+uint64_t hdi_cl_device_memory(void); // of the machine [bytes]
+uint64_t hdi_cl_device_largest(const struct _cl_device_id *device); // buffer
+                                                                    // [bytes]
+size_t hdi_cl_device_group_items(const struct _cl_device_id *device);
+size_t hdi_cl_device_sub_group(const struct _cl_device_id *device); // its items
+uint64_t hdi_cl_device_local(const struct _cl_device_id *device);   // [bytes]
 bool hdi_cl_device_takes_il(void);
 
 void hdi_cl_device_destroy(void *object);
@@ -90,7 +105,14 @@ struct _cl_context {
 bool hdi_cl_context_has(const struct _cl_context *context,
                         const struct _cl_device_id *device);
 
-// The launcher whose memory the context's objects are in.
+// Buffer that one of its devices takes [bytes].
+uint64_t hdi_cl_context_largest(const struct _cl_context *context);
+
+// Whether one of them shares the process's memory.
+bool hdi_cl_context_shares(const struct _cl_context *context);
+
+// The launcher whose memory the context's objects are in: the processor's. They
+// are brought to the GPU, and back, by what uses them there.
 struct hdi_launcher *hdi_cl_launcher(const struct _cl_context *context);
 
 // Tell the application why something went wrong, as far as it asked to know.
@@ -277,8 +299,15 @@ static inline bool hdi_cl_is_image(const struct _cl_mem *mem)
     return mem->type != CL_MEM_OBJECT_BUFFER && mem->type != CL_MEM_OBJECT_PIPE;
 }
 
-// The first byte of the object.
+// The first byte of the object, where the host has it.
 char *hdi_cl_mem_bytes(const struct _cl_mem *mem);
+
+// The host uses bytes of it from now on, a command at a time: rows and slices
+// from `at` on. They come from where they are. Else the context is told.
+cl_int hdi_cl_mem_use(const struct _cl_mem *mem, const char *at,
+                      const size_t region[3], size_t row, size_t slice,
+                      enum hdi_use use);
+cl_int hdi_cl_mem_use_all(const struct _cl_mem *mem, enum hdi_use use);
 
 // What can be wrong with flags, besides being of another object's.
 bool hdi_cl_flags_are_valid(cl_mem_flags flags);
@@ -366,15 +395,20 @@ struct hdi_cl_loaded {
     struct hd_program *program;
 };
 
+struct hdi_cl_binary {
+    unsigned char *data;
+    size_t size; // [bytes]
+};
+
 // A build that kernels may outlive.
 struct hdi_cl_built {
     atomic_uint users;
-    struct hd_program *program;
+    struct hd_program *program; // on all devices that it was built for
     pthread_mutex_t lock;
     struct hdi_cl_loaded *loaded;
-    bool uniform;          // its work-groups are all of one size
-    unsigned char *binary; // for the application; NULL: not asked for yet
-    size_t binary_size;    // [bytes]
+    bool uniform; // its work-groups are all of one size
+    // For the application; NULL: not asked for yet.
+    struct hdi_cl_binary binaries[HDI_CL_SIDES];
 };
 
 struct hdi_cl_constant {
@@ -389,17 +423,17 @@ struct _cl_program {
     unsigned device_count;
     char *source;
     void *il;
-    size_t il_size; // [bytes]
-    void *binary;   // given by the application
-    size_t binary_size;
-    cl_program_binary_type given; // what the binary is
+    size_t il_size;                              // [bytes]
+    struct hdi_cl_binary binaries[HDI_CL_SIDES]; // given by the application
+    cl_program_binary_type given;                // what they are
 
     struct hdi_cl_constant *constants;
     unsigned constant_count;
 
     pthread_mutex_t lock; // over what follows
     struct hdi_cl_built *built;
-    cl_build_status status;
+    unsigned sides;         // bits: those that it was built for, or in vain
+    cl_build_status status; // of these
     cl_program_binary_type type;
     char *options;
     char *log;
@@ -410,7 +444,12 @@ struct _cl_program {
 void hdi_cl_program_destroy(void *object);
 void hdi_cl_built_release(struct hdi_cl_built *built);
 
-// The kernel of that name on a device. NULL: it cannot be loaded there.
+// Its program on a side; NULL: it was not built for that.
+const struct hd_program *hdi_cl_built_program(const struct hdi_cl_built *built,
+                                              unsigned side);
+
+// The kernel of that name on a device. NULL: it was not built for it, or cannot
+// be loaded there.
 const struct hd_kernel *hdi_cl_built_kernel(struct hdi_cl_built *built,
                                             const struct hd_kernel *kernel,
                                             struct _cl_device_id *device);

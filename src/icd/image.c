@@ -293,7 +293,7 @@ static cl_int fill_own(struct _cl_mem *mem, void *host)
     size_t own_row = copies ? 0 : row, own_slice = copies ? 0 : slice, bytes;
     set_pitches(d, texel, &own_row, &own_slice);
     if (__builtin_mul_overflow(own_slice, slices_of(d), &bytes) ||
-        bytes > hdi_cl_device_largest())
+        bytes > hdi_cl_context_largest(mem->context))
         return CL_INVALID_IMAGE_SIZE;
     mem->flags &= ~(cl_mem_flags)CL_MEM_COPY_HOST_PTR; // done below
     cl_int status = hdi_cl_mem_fill(mem, bytes, host);

@@ -78,7 +78,7 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueReadImage(
         return status;
     copy.from = place_of(image, origin);
     copy.to = host;
-    copy.mem[0] = image;
+    copy.from_mem = image;
     return hdi_cl_enqueue_copy(queue, CL_COMMAND_READ_IMAGE, &copy, blocks,
                                wait_count, wait_list, event);
 }
@@ -100,7 +100,7 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueWriteImage(
         return status;
     copy.from = (char *)(uintptr_t)host;
     copy.to = place_of(image, origin);
-    copy.mem[0] = image;
+    copy.to_mem = image;
     return hdi_cl_enqueue_copy(queue, CL_COMMAND_WRITE_IMAGE, &copy, blocks,
                                wait_count, wait_list, event);
 }
@@ -143,8 +143,8 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueCopyImage(
     copy.to_slice = there.to_slice;
     copy.from = place_of(from, from_origin);
     copy.to = place_of(to, to_origin);
-    copy.mem[0] = from;
-    copy.mem[1] = to;
+    copy.from_mem = from;
+    copy.to_mem = to;
     return hdi_cl_enqueue_copy(queue, CL_COMMAND_COPY_IMAGE, &copy, CL_FALSE,
                                wait_count, wait_list, event);
 }
@@ -189,8 +189,8 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueCopyImageToBuffer(
     copy.to_slice = copy.region[0] * copy.region[1];
     copy.from = place_of(image, origin);
     copy.to = hdi_cl_mem_bytes(buffer) + offset;
-    copy.mem[0] = image;
-    copy.mem[1] = buffer;
+    copy.from_mem = image;
+    copy.to_mem = buffer;
     return hdi_cl_enqueue_copy(queue, CL_COMMAND_COPY_IMAGE_TO_BUFFER, &copy,
                                CL_FALSE, wait_count, wait_list, event);
 }
@@ -214,8 +214,8 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueCopyBufferToImage(
     copy.from_slice = copy.region[0] * copy.region[1];
     copy.from = hdi_cl_mem_bytes(buffer) + offset;
     copy.to = place_of(image, origin);
-    copy.mem[0] = buffer;
-    copy.mem[1] = image;
+    copy.from_mem = buffer;
+    copy.to_mem = image;
     return hdi_cl_enqueue_copy(queue, CL_COMMAND_COPY_BUFFER_TO_IMAGE, &copy,
                                CL_FALSE, wait_count, wait_list, event);
 }
@@ -233,8 +233,14 @@ struct fill {
 static cl_int run_fill(const struct hdi_cl_running *here, void *payload)
 {
     const struct fill *f = payload;
+    const size_t bytes[3] = {f->region[0] * f->texel, f->region[1],
+                             f->region[2]};
+    cl_int status = hdi_cl_mem_use(f->image, f->to, bytes, f->row, f->slice,
+                                   HDI_USE_OVERWRITE);
 
     (void)here;
+    if (status != CL_SUCCESS)
+        return status;
     for (size_t z = 0; z < f->region[2]; z++)
         for (size_t y = 0; y < f->region[1]; y++) {
             char *at = f->to + z * f->slice + y * f->row;

@@ -445,12 +445,26 @@ static struct _cl_device_id *device_of(const struct _cl_kernel *kernel,
     return NULL;
 }
 
-static size_t most_items(const struct hd_kernel_info *info)
+static size_t most_items(const struct hd_kernel_info *info,
+                         const struct _cl_device_id *device)
 {
     const uint32_t *local = info->required_local;
 
     return local[0] > 0 ? (size_t)local[0] * local[1] * local[2]
-                        : hdi_cl_device_group_items();
+                        : hdi_cl_device_group_items(device);
+}
+
+// The kernel on a device, parts of the processor being like the whole; as far
+// as it was built for it.
+static const struct hd_kernel_info *info_on(const struct _cl_kernel *kernel,
+                                            struct _cl_device_id *device)
+{
+    const struct hd_kernel *own =
+        device->parent
+            ? NULL
+            : hdi_cl_built_kernel(kernel->built, kernel->kernel, device);
+
+    return hd_kernel_info(own ? own : kernel->kernel);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clGetKernelWorkGroupInfo(
@@ -459,9 +473,10 @@ CL_API_ENTRY cl_int CL_API_CALL clGetKernelWorkGroupInfo(
 {
     if (!hdi_cl_is(HDI_CL_KERNEL, kernel))
         return CL_INVALID_KERNEL;
-    if (!device_of(kernel, device))
+    if (!(device = device_of(kernel, device)))
         return CL_INVALID_DEVICE;
-    const struct hd_kernel_info *info = hd_kernel_info(kernel->kernel);
+    const struct hd_kernel_info *info = info_on(kernel, device);
+    size_t sub_group = hdi_cl_device_sub_group(device);
     const size_t required[3] = {info->required_local[0],
                                 info->required_local[1],
                                 info->required_local[2]};
@@ -471,20 +486,21 @@ CL_API_ENTRY cl_int CL_API_CALL clGetKernelWorkGroupInfo(
             kernel->arguments[i].arg.is == HD_IS_LOCAL)
             local += kernel->arguments[i].arg.size;
     switch (name) {
-        HDI_CL_IS(CL_KERNEL_WORK_GROUP_SIZE, size_t, most_items(info))
+        HDI_CL_IS(CL_KERNEL_WORK_GROUP_SIZE, size_t, most_items(info, device))
         HDI_CL_BYTES(CL_KERNEL_COMPILE_WORK_GROUP_SIZE, required,
                      sizeof(required))
         HDI_CL_IS(CL_KERNEL_LOCAL_MEM_SIZE, cl_ulong, local)
         HDI_CL_IS(CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, size_t,
-                  HDI_CL_SUB_GROUP)
+                  sub_group)
         HDI_CL_IS(CL_KERNEL_PRIVATE_MEM_SIZE, cl_ulong, info->saved_bytes)
     default:
         return CL_INVALID_VALUE;
     }
 }
 
-static cl_int sub_groups_of(size_t input_size, const void *input, size_t size,
-                            void *value, size_t *size_ret, bool count)
+static cl_int sub_groups_of(size_t sub_group, size_t input_size,
+                            const void *input, size_t size, void *value,
+                            size_t *size_ret, bool count)
 {
     size_t items = 1, local;
 
@@ -495,13 +511,12 @@ static cl_int sub_groups_of(size_t input_size, const void *input, size_t size,
         memcpy(&local, (const char *)input + i * sizeof(local), sizeof(local));
         items *= local;
     }
-    size_t answer = !count
-                        ? (items < HDI_CL_SUB_GROUP ? items : HDI_CL_SUB_GROUP)
-                        : (items + HDI_CL_SUB_GROUP - 1) / HDI_CL_SUB_GROUP;
+    size_t answer = !count ? (items < sub_group ? items : sub_group)
+                           : (items + sub_group - 1) / sub_group;
     return hdi_cl_give(&answer, sizeof(answer), size, value, size_ret);
 }
 
-static cl_int local_for(const struct hd_kernel_info *info, size_t input_size,
+static cl_int local_for(size_t most, size_t sub_group, size_t input_size,
                         const void *input, size_t size, void *value,
                         size_t *size_ret)
 {
@@ -511,9 +526,9 @@ static cl_int local_for(const struct hd_kernel_info *info, size_t input_size,
         (value && (size == 0 || size > sizeof(local))))
         return CL_INVALID_VALUE;
     memcpy(&count, input, sizeof(count));
-    bool fits = count > 0 && count <= most_items(info) / HDI_CL_SUB_GROUP;
+    bool fits = count > 0 && count <= most / sub_group;
     for (size_t i = 0; i < 3; i++)
-        local[i] = !fits ? 0 : i == 0 ? count * HDI_CL_SUB_GROUP : 1;
+        local[i] = !fits ? 0 : i == 0 ? count * sub_group : 1;
     return hdi_cl_give(local, value ? size : sizeof(local), size, value,
                        size_ret);
 }
@@ -525,19 +540,23 @@ CL_API_ENTRY cl_int CL_API_CALL clGetKernelSubGroupInfo(
 {
     if (!hdi_cl_is(HDI_CL_KERNEL, kernel))
         return CL_INVALID_KERNEL;
-    if (!device_of(kernel, device))
+    if (!(device = device_of(kernel, device)))
         return CL_INVALID_DEVICE;
-    const struct hd_kernel_info *info = hd_kernel_info(kernel->kernel);
+    const struct hd_kernel_info *info = info_on(kernel, device);
+    size_t sub_group = hdi_cl_device_sub_group(device);
     switch (name) {
         HDI_CL_IS(CL_KERNEL_MAX_NUM_SUB_GROUPS, size_t,
-                  (most_items(info) + HDI_CL_SUB_GROUP - 1) / HDI_CL_SUB_GROUP)
+                  (most_items(info, device) + sub_group - 1) / sub_group)
         HDI_CL_IS(CL_KERNEL_COMPILE_NUM_SUB_GROUPS, size_t, 0)
     case CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE:
-        return sub_groups_of(input_size, input, size, value, size_ret, false);
+        return sub_groups_of(sub_group, input_size, input, size, value,
+                             size_ret, false);
     case CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE:
-        return sub_groups_of(input_size, input, size, value, size_ret, true);
+        return sub_groups_of(sub_group, input_size, input, size, value,
+                             size_ret, true);
     case CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT:
-        return local_for(info, input_size, input, size, value, size_ret);
+        return local_for(most_items(info, device), sub_group, input_size, input,
+                         size, value, size_ret);
     default:
         return CL_INVALID_VALUE;
     }

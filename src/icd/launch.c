@@ -50,12 +50,25 @@ static void discard(struct launch *l)
         hdi_event_give_back(record);
 }
 
+// The core brings memory to devices of its runtime. Parts of the processor have
+// one of their own.
+static bool is_moved(const struct launch *l, const struct _cl_mem *mem)
+{
+    return l->launcher->pool == mem->buffer->launcher->pool;
+}
+
 static cl_int run_launch(const struct hdi_cl_running *at, void *payload)
 {
     const struct launch *l = payload;
     const struct hdi_terms terms = {.cost = at->cost};
     struct hd_error error;
 
+    for (unsigned i = 0; i < l->count; i++)
+        if (l->mems[i] && !is_moved(l, l->mems[i])) {
+            cl_int status = hdi_cl_mem_use_all(l->mems[i], HDI_USE_WRITE);
+            if (status != CL_SUCCESS)
+                return status;
+        }
     if (hdi_launch_planned(
             at->worker, l->launcher,
             &(struct hdi_request){l->kernel, &l->range, l->args, l->count},
@@ -126,9 +139,12 @@ static cl_int capture(const struct _cl_kernel *kernel,
     bool wraps = part;
 
     if (!here)
-        return CL_OUT_OF_HOST_MEMORY;
+        return device->parent ? CL_OUT_OF_HOST_MEMORY
+                              : CL_INVALID_PROGRAM_EXECUTABLE;
 
     for (unsigned i = 0; i < n; i++) {
+        if (kernel->arguments[i].is_pointer && device->side == HDI_CL_GPU)
+            return CL_INVALID_OPERATION;
         wraps |= kernel->arguments[i].is_pointer;
         sizes[5] += value_size(&kernel->arguments[i].arg);
     }
@@ -147,7 +163,7 @@ static cl_int capture(const struct _cl_kernel *kernel,
     l->context = kernel->context;
     l->built = kernel->built;
     l->kernel = here;
-    l->launcher = hdi_cl_runtime(device)->launcher;
+    l->launcher = hdi_cl_device_launcher(device);
     l->count = n;
     l->args = (void *)(block + at[1]);
     l->mems = (void *)(block + at[2]);
@@ -217,7 +233,7 @@ static cl_int set_range(struct launch *l, cl_uint dims, const size_t *offset,
                         const size_t *global, const size_t *local)
 {
     const uint32_t *required = hd_kernel_info(l->kernel)->required_local;
-    uint64_t items = 1, most = hdi_cl_device_group_items();
+    uint64_t items = 1, most = l->launcher->device->can.group_items;
     bool uniform = l->built->uniform;
 
     l->range.dims = dims;
@@ -402,8 +418,13 @@ static void end_native(void *payload)
 static cl_int run_native(const struct hdi_cl_running *at, void *payload)
 {
     struct native *n = payload;
+    cl_int status = CL_SUCCESS;
 
     (void)at;
+    for (cl_uint i = 0; i < n->count && status == CL_SUCCESS; i++)
+        status = hdi_cl_mem_use_all(n->mems[i], HDI_USE_WRITE);
+    if (status != CL_SUCCESS)
+        return status;
     n->function(n->arguments);
     return CL_COMPLETE;
 }
@@ -419,6 +440,8 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueNativeKernel(
 {
     if (!hdi_cl_is(HDI_CL_QUEUE, queue))
         return CL_INVALID_COMMAND_QUEUE;
+    if (queue->device->side == HDI_CL_GPU)
+        return CL_INVALID_OPERATION;
     if (!function || (!arguments && (size > 0 || count > 0)) ||
         (arguments && size == 0) || (count > 0 && (!mems || !places)) ||
         (count == 0 && (mems || places)))

@@ -1,5 +1,5 @@
 // Mapping: the application gets the address of the very bytes, so that a map is
-// an order of events and nothing is copied.
+// an order of events. Nothing is copied but what is on another device.
 #include <string.h>
 
 #include "icd/copy.h"
@@ -7,6 +7,10 @@
 
 struct map {
     struct _cl_mem *mem; // held
+    char *at;
+    size_t region[3]; // [bytes, rows, slices]
+    size_t row, slice;
+    cl_map_flags flags;
 };
 
 static void end_map(void *payload)
@@ -17,7 +21,22 @@ static void end_map(void *payload)
     free(m);
 }
 
+// What the host may write it has from now on.
 static cl_int run_map(const struct hdi_cl_running *at, void *payload)
+{
+    const struct map *m = payload;
+    enum hdi_use use = m->flags & CL_MAP_WRITE_INVALIDATE_REGION
+                           ? HDI_USE_OVERWRITE
+                       : m->flags & CL_MAP_WRITE ? HDI_USE_WRITE
+                                                 : HDI_USE_READ;
+
+    (void)at;
+    cl_int status =
+        hdi_cl_mem_use(m->mem, m->at, m->region, m->row, m->slice, use);
+    return status == CL_SUCCESS ? CL_COMPLETE : status;
+}
+
+static cl_int run_unmap(const struct hdi_cl_running *at, void *payload)
 {
     (void)at, (void)payload;
     return CL_COMPLETE;
@@ -28,14 +47,16 @@ static const struct hdi_cl_work map_buffer = {
 static const struct hdi_cl_work map_image = {
     .type = CL_COMMAND_MAP_IMAGE, .run = run_map, .end = end_map};
 static const struct hdi_cl_work unmap = {
-    .type = CL_COMMAND_UNMAP_MEM_OBJECT, .run = run_map, .end = end_map};
+    .type = CL_COMMAND_UNMAP_MEM_OBJECT, .run = run_unmap, .end = end_map};
 
-static struct map *hold(struct _cl_mem *mem)
+static struct map *hold(const struct map *map)
 {
     struct map *m = malloc(sizeof(*m));
 
-    if (m)
-        hdi_cl_hold(m->mem = mem);
+    if (m) {
+        *m = *map;
+        hdi_cl_hold(m->mem);
+    }
     return m;
 }
 
@@ -110,11 +131,13 @@ static cl_mem_flags forbidden_by(cl_map_flags flags)
 }
 
 static void *enqueue_map(cl_command_queue queue, const struct hdi_cl_work *work,
-                         cl_mem mem, char *address, cl_bool blocks,
+                         const struct map *map, cl_bool blocks,
                          cl_uint wait_count, const cl_event *wait_list,
                          cl_event *event, cl_int *error)
 {
-    struct map *m = hold(mem);
+    struct _cl_mem *mem = map->mem;
+    char *address = map->at;
+    struct map *m = hold(map);
 
     if (!m || !add_map(mem, address)) {
         if (m)
@@ -149,8 +172,12 @@ CL_API_ENTRY void *CL_API_CALL clEnqueueMapBuffer(
                                wait_list);
     if (status != CL_SUCCESS)
         return hdi_cl_none(error, status);
-    return enqueue_map(queue, &map_buffer, mem, hdi_cl_mem_bytes(mem) + offset,
-                       blocks, wait_count, wait_list, event, error);
+    const struct map map = {.mem = mem,
+                            .at = hdi_cl_mem_bytes(mem) + offset,
+                            .region = {size, 1, 1},
+                            .flags = flags};
+    return enqueue_map(queue, &map_buffer, &map, blocks, wait_count, wait_list,
+                       event, error);
 }
 
 CL_API_ENTRY void *CL_API_CALL clEnqueueMapImage(
@@ -180,10 +207,16 @@ CL_API_ENTRY void *CL_API_CALL clEnqueueMapImage(
     *row = hd_image_params(image->image)->row_pitch;
     if (slice)
         *slice = slices ? e.slice : 0;
-    return enqueue_map(queue, &map_image, image,
-                       hdi_cl_mem_bytes(image) + origin[2] * e.slice +
-                           origin[1] * e.row + origin[0] * e.texel,
-                       blocks, wait_count, wait_list, event, error);
+    const struct map map = {
+        .mem = image,
+        .at = hdi_cl_mem_bytes(image) + origin[2] * e.slice +
+              origin[1] * e.row + origin[0] * e.texel,
+        .region = {region[0] * e.texel, region[1], region[2]},
+        .row = e.row,
+        .slice = e.slice,
+        .flags = flags};
+    return enqueue_map(queue, &map_image, &map, blocks, wait_count, wait_list,
+                       event, error);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clEnqueueUnmapMemObject(
@@ -203,7 +236,7 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueUnmapMemObject(
         return status;
     if (mem->context != queue->context)
         return CL_INVALID_CONTEXT;
-    struct map *m = hold(mem);
+    struct map *m = hold(&(struct map){.mem = mem});
     if (!m)
         return CL_OUT_OF_HOST_MEMORY;
     if (!remove_map(mem, address)) { // another thread was sooner

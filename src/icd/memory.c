@@ -31,7 +31,54 @@ bool hdi_cl_flags_are_valid(cl_mem_flags flags)
 
 char *hdi_cl_mem_bytes(const struct _cl_mem *mem)
 {
-    return (char *)hd_buffer_host(mem->buffer) + mem->offset;
+    return (char *)mem->buffer->address + mem->offset;
+}
+
+// Rows that lie side by side are one.
+static void join_rows(const size_t region[3], size_t row, size_t slice,
+                      size_t joined[3])
+{
+    memcpy(joined, region, 3 * sizeof(*joined));
+    if (joined[0] == row || joined[1] == 1) {
+        joined[0] = joined[0] == row ? joined[0] * joined[1] : joined[0];
+        joined[1] = 1;
+    }
+    if (joined[1] == 1 && joined[0] == slice) {
+        joined[0] *= joined[2];
+        joined[2] = 1;
+    }
+}
+
+cl_int hdi_cl_mem_use(const struct _cl_mem *mem, const char *at,
+                      const size_t region[3], size_t row, size_t slice,
+                      enum hdi_use use)
+{
+    const struct hd_buffer *b = mem->buffer;
+    size_t begin = (size_t)(at - (const char *)b->address), rows[3];
+    hd_status status = HD_OK;
+    struct hd_error error;
+
+    if (!atomic_load_explicit(&hdi_buffer_root(b)->spread,
+                              memory_order_acquire))
+        return CL_SUCCESS;
+    join_rows(region, row, slice, rows);
+    for (size_t z = 0; z < rows[2] && status == HD_OK; z++)
+        for (size_t y = 0; y < rows[1] && status == HD_OK; y++)
+            status = hdi_spread_use_home(b, begin + z * slice + y * row,
+                                         rows[0], use, &error);
+    if (status == HD_OK)
+        return CL_SUCCESS;
+    hdi_cl_context_tell(mem->context, error.text);
+    return status == HD_ENOMEM ? CL_MEM_OBJECT_ALLOCATION_FAILURE
+                               : CL_OUT_OF_RESOURCES;
+}
+
+cl_int hdi_cl_mem_use_all(const struct _cl_mem *mem, enum hdi_use use)
+{
+    const size_t region[3] = {mem->size, 1, 1};
+
+    return hdi_cl_mem_use(mem, hdi_cl_mem_bytes(mem), region, mem->size,
+                          mem->size, use);
 }
 
 void hdi_cl_wrap(struct hdi_launcher *launcher, void *memory, uint64_t size,
@@ -91,7 +138,7 @@ cl_int hdi_cl_mem_fill(struct _cl_mem *mem, size_t size, void *host_ptr)
     }
     mem->owns = true;
     if (mem->flags & CL_MEM_COPY_HOST_PTR)
-        memcpy(hd_buffer_host(mem->buffer), host_ptr, size);
+        memcpy(hdi_cl_mem_bytes(mem), host_ptr, size);
     return CL_SUCCESS;
 }
 
@@ -115,6 +162,8 @@ void hdi_cl_mem_destroy(void *object)
     }
     if (mem->owns)
         hd_buffer_destroy(mem->buffer);
+    else if (mem->buffer == &mem->own)
+        hdi_spread_destroy(&mem->own);
     free(mem->properties);
     pthread_mutex_destroy(&mem->lock);
     hdi_cl_drop(mem->parent);
@@ -135,7 +184,7 @@ static cl_mem create_buffer(cl_context context,
     if (!hdi_cl_flags_are_valid(flags) ||
         (flags & CL_MEM_KERNEL_READ_AND_WRITE))
         return hdi_cl_none(error, CL_INVALID_VALUE);
-    if (size == 0 || size > hdi_cl_device_largest())
+    if (size == 0 || size > hdi_cl_context_largest(context))
         return hdi_cl_none(error, CL_INVALID_BUFFER_SIZE);
     if (!host_ptr != !(flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)))
         return hdi_cl_none(error, CL_INVALID_HOST_PTR);

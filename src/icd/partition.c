@@ -137,7 +137,8 @@ clCreateSubDevices(cl_device_id device, const cl_device_partition_property *how,
 {
     if (!hdi_cl_is(HDI_CL_DEVICE, device))
         return CL_INVALID_DEVICE;
-    if (!how || !how[0] || (!parts && !count_ret) || (parts && room == 0))
+    if (!how || !how[0] || (!parts && !count_ret) || (parts && room == 0) ||
+        device->side == HDI_CL_GPU)
         return CL_INVALID_VALUE;
 
     unsigned most, how_size = 2;

@@ -8,7 +8,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct _cl_platform_id *platform;
-static struct _cl_device_id *root;
+static struct _cl_device_id *root, *gpu;
 
 static void forked_child(void)
 {
@@ -34,6 +34,20 @@ static bool is_there(void)
     if (!watches)
         watches = pthread_atfork(NULL, NULL, forked_child) == 0;
     return platform && root && watches;
+}
+
+// Whether there is one is looked at when devices are asked for.
+struct _cl_device_id *hdi_cl_gpu_device(void)
+{
+    bool there = hdi_cl_has_gpu();
+
+    pthread_mutex_lock(&lock);
+    if (there && !gpu && (gpu = hdi_cl_object_create(HDI_CL_DEVICE))) {
+        pthread_mutex_init(&gpu->lock, NULL);
+        gpu->side = HDI_CL_GPU;
+    }
+    pthread_mutex_unlock(&lock);
+    return gpu;
 }
 
 struct _cl_platform_id *hdi_cl_platform(void)
@@ -65,7 +79,8 @@ cl_int hdi_cl_give_versions(const struct hdi_cl_version *list, unsigned count,
     return status;
 }
 
-// The platform has what its one kind of device has.
+// The platform has what all its devices have: the GPU has no more than the
+// processor.
 CL_API_ENTRY cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id handle,
                                                   cl_platform_info name,
                                                   size_t size, void *value,
@@ -73,6 +88,8 @@ CL_API_ENTRY cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id handle,
 {
     if (!hdi_cl_is(HDI_CL_PLATFORM, handle))
         return CL_INVALID_PLATFORM;
+    struct _cl_device_id *least =
+        hdi_cl_gpu_device() ? hdi_cl_gpu_device() : root;
     switch (name) {
         HDI_CL_TEXT(CL_PLATFORM_PROFILE, "FULL_PROFILE")
         HDI_CL_TEXT(CL_PLATFORM_VERSION, "OpenCL 3.0 Heddle " HDI_CL_VERSION)
@@ -83,10 +100,10 @@ CL_API_ENTRY cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id handle,
         HDI_CL_IS(CL_PLATFORM_NUMERIC_VERSION, cl_version,
                   CL_MAKE_VERSION(3, 0, 0))
     case CL_PLATFORM_EXTENSIONS:
-        return clGetDeviceInfo(root, CL_DEVICE_EXTENSIONS, size, value,
+        return clGetDeviceInfo(least, CL_DEVICE_EXTENSIONS, size, value,
                                size_ret);
     case CL_PLATFORM_EXTENSIONS_WITH_VERSION:
-        return clGetDeviceInfo(root, CL_DEVICE_EXTENSIONS_WITH_VERSION, size,
+        return clGetDeviceInfo(least, CL_DEVICE_EXTENSIONS_WITH_VERSION, size,
                                value, size_ret);
     default:
         return CL_INVALID_VALUE;

@@ -7,6 +7,7 @@
 #include "icd/info.h"
 #include "kernel/container.h"
 #include "kernel/spirv.h"
+#include "runtime/runtime.h"
 
 void hdi_cl_built_release(struct hdi_cl_built *built)
 {
@@ -21,7 +22,8 @@ void hdi_cl_built_release(struct hdi_cl_built *built)
     }
     pthread_mutex_destroy(&built->lock);
     hd_program_destroy(built->program);
-    free(built->binary);
+    for (unsigned i = 0; i < HDI_CL_SIDES; i++)
+        free(built->binaries[i].data);
     free(built);
 }
 
@@ -31,10 +33,12 @@ static struct hdi_cl_loaded *load(const struct hdi_cl_built *built,
     struct hdi_cl_loaded *l = calloc(1, sizeof(*l));
     struct hd_program_params params = {0};
     struct hd_error error;
+    const struct hd_program *program = hdi_cl_built_program(built, HDI_CL_CPU);
     void *binary = NULL;
 
-    if (!l || hd_program_binary(built->program, &binary, &params.binary_size,
-                                &error) != HD_OK)
+    if (!l || !program ||
+        hd_program_binary(program, &binary, &params.binary_size, &error) !=
+            HD_OK)
         goto err;
     params.binary = binary;
     if (hd_program_create(hdi_cl_runtime(device), &params, &l->program,
@@ -50,12 +54,26 @@ err:
     return NULL;
 }
 
+const struct hd_program *hdi_cl_built_program(const struct hdi_cl_built *built,
+                                              unsigned side)
+{
+    const struct hd_runtime *runtime = hdi_cl_runtime(hdi_cl_root_device());
+
+    return side < runtime->device_count
+               ? hdi_program_on(built->program, runtime->devices[side])
+               : NULL;
+}
+
 const struct hd_kernel *hdi_cl_built_kernel(struct hdi_cl_built *built,
                                             const struct hd_kernel *kernel,
                                             struct _cl_device_id *device)
 {
+    const struct hd_runtime *runtime = hdi_cl_runtime(hdi_cl_root_device());
+
     if (!device->parent)
-        return kernel;
+        return device->side < runtime->device_count
+                   ? hdi_kernel_on(kernel, runtime->devices[device->side])
+                   : NULL;
     pthread_mutex_lock(&built->lock);
     struct hdi_cl_loaded *l = built->loaded;
     while (l && l->device != device)
@@ -78,7 +96,8 @@ void hdi_cl_program_destroy(void *object)
     free(program->constants);
     free(program->source);
     free(program->il);
-    free(program->binary);
+    for (unsigned i = 0; i < HDI_CL_SIDES; i++)
+        free(program->binaries[i].data);
     free(program->options);
     free(program->log);
     for (unsigned i = 0; i < program->device_count; i++)
@@ -213,11 +232,26 @@ static cl_program_binary_type type_of(const unsigned char *binary, size_t size)
                : CL_PROGRAM_BINARY_TYPE_NONE;
 }
 
+// All processors are one: the first's binary is as good as the others'. False:
+// no memory.
+static bool keep_binary(struct hdi_cl_binary *kept, const unsigned char *binary,
+                        size_t size, size_t skip)
+{
+    if (kept->data)
+        return true;
+    kept->size = size - skip;
+    kept->data = malloc(kept->size);
+    if (kept->data)
+        memcpy(kept->data, binary + skip, kept->size);
+    return kept->data != NULL;
+}
+
 CL_API_ENTRY cl_program CL_API_CALL clCreateProgramWithBinary(
     cl_context context, cl_uint count, const cl_device_id *devices,
     const size_t *sizes, const unsigned char **binaries, cl_int *states,
     cl_int *error)
 {
+    cl_program_binary_type first = CL_PROGRAM_BINARY_TYPE_NONE;
     cl_int status = CL_SUCCESS;
 
     if (!hdi_cl_is(HDI_CL_CONTEXT, context))
@@ -232,11 +266,13 @@ CL_API_ENTRY cl_program CL_API_CALL clCreateProgramWithBinary(
         return hdi_cl_none(error, CL_INVALID_VALUE);
     for (cl_uint i = 0; i < count; i++) {
         bool given = binaries[i] && sizes[i] > 0;
-        cl_int one =
-            !given ? CL_INVALID_VALUE
-            : type_of(binaries[i], sizes[i]) == CL_PROGRAM_BINARY_TYPE_NONE
-                ? CL_INVALID_BINARY
-                : CL_SUCCESS;
+        cl_program_binary_type type = given ? type_of(binaries[i], sizes[i])
+                                            : CL_PROGRAM_BINARY_TYPE_NONE;
+        first = i == 0 ? type : first;
+        cl_int one = !given ? CL_INVALID_VALUE
+                     : type == CL_PROGRAM_BINARY_TYPE_NONE || type != first
+                         ? CL_INVALID_BINARY
+                         : CL_SUCCESS;
         if (states)
             states[i] = one;
         status = status == CL_SUCCESS ? one : status;
@@ -248,18 +284,15 @@ CL_API_ENTRY cl_program CL_API_CALL clCreateProgramWithBinary(
         hdi_cl_program_create(context, count, devices, error);
     if (!program)
         return NULL;
-    // All devices are of one processor: the first's is as good as the others'.
-    program->given = program->type = type_of(binaries[0], sizes[0]);
-    size_t skip = program->given == CL_PROGRAM_BINARY_TYPE_EXECUTABLE
-                      ? 0
-                      : HDI_CL_MARK_SIZE;
-    program->binary_size = sizes[0] - skip;
-    program->binary = malloc(program->binary_size);
-    if (!program->binary) {
-        hdi_cl_object_release(program);
-        return hdi_cl_none(error, CL_OUT_OF_HOST_MEMORY);
-    }
-    memcpy(program->binary, binaries[0] + skip, program->binary_size);
+    program->given = program->type = first;
+    size_t skip =
+        first == CL_PROGRAM_BINARY_TYPE_EXECUTABLE ? 0 : HDI_CL_MARK_SIZE;
+    for (cl_uint i = 0; i < count; i++)
+        if (!keep_binary(&program->binaries[devices[i]->side], binaries[i],
+                         sizes[i], skip)) {
+            hdi_cl_object_release(program);
+            return hdi_cl_none(error, CL_OUT_OF_HOST_MEMORY);
+        }
     // Objects and libraries are ready to be linked.
     if (program->given != CL_PROGRAM_BINARY_TYPE_EXECUTABLE &&
         hdi_cl_load_library(program) != CL_SUCCESS) {
@@ -334,45 +367,56 @@ static cl_int give_names(struct _cl_program *program, size_t size, void *value,
 }
 
 // The binary for applications, made when it is asked for first. The lock is
-// held.
-static cl_int make_binary(struct _cl_program *program)
+// held. NULL: no memory; its data are NULL where there is none.
+static const struct hdi_cl_binary *binary_of(struct _cl_program *program,
+                                             unsigned side)
 {
     struct hdi_cl_built *built = program->built;
+    const struct hd_program *made =
+        built ? hdi_cl_built_program(built, side) : NULL;
     struct hd_error error;
     void *binary;
     size_t size;
 
-    if (!built || built->binary)
-        return CL_SUCCESS;
-    if (hd_program_binary(built->program, &binary, &size, &error) != HD_OK)
-        return CL_OUT_OF_HOST_MEMORY;
+    if (!built)
+        return &program->binaries[side];
+    struct hdi_cl_binary *kept = &built->binaries[side];
+    if (!made || kept->data)
+        return kept;
+    if (hd_program_binary(made, &binary, &size, &error) != HD_OK)
+        return NULL;
     size_t skip = program->type == CL_PROGRAM_BINARY_TYPE_EXECUTABLE
                       ? 0
                       : HDI_CL_MARK_SIZE;
-    built->binary = malloc(size + skip);
-    if (built->binary) {
-        memcpy(built->binary,
+    kept->data = malloc(size + skip);
+    if (kept->data) {
+        memcpy(kept->data,
                program->type == CL_PROGRAM_BINARY_TYPE_LIBRARY
                    ? HDI_CL_LIBRARY_MARK
                    : HDI_CL_OBJECT_MARK,
                skip);
-        memcpy(built->binary + skip, binary, size);
-        built->binary_size = size + skip;
+        memcpy(kept->data + skip, binary, size);
+        kept->size = size + skip;
     }
     free(binary);
-    return built->binary ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+    return kept->data ? kept : NULL;
 }
 
 static cl_int give_sizes(struct _cl_program *program, size_t size, void *value,
                          size_t *size_ret)
 {
     size_t *sizes = calloc(program->device_count, sizeof(*sizes));
-    cl_int status = sizes ? make_binary(program) : CL_OUT_OF_HOST_MEMORY;
+    cl_int status = sizes ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
 
-    for (unsigned i = 0; status == CL_SUCCESS && i < program->device_count; i++)
-        sizes[i] = program->built    ? program->built->binary_size
-                   : program->binary ? program->binary_size
-                                     : 0;
+    for (unsigned i = 0; status == CL_SUCCESS && i < program->device_count;
+         i++) {
+        const struct hdi_cl_binary *one =
+            binary_of(program, program->devices[i]->side);
+        if (one)
+            sizes[i] = one->size;
+        else
+            status = CL_OUT_OF_HOST_MEMORY;
+    }
     if (status == CL_SUCCESS)
         status = hdi_cl_give(sizes, program->device_count * sizeof(*sizes),
                              size, value, size_ret);
@@ -390,14 +434,15 @@ static cl_int give_binaries(struct _cl_program *program, size_t size,
         return CL_INVALID_VALUE;
     if (size_ret)
         *size_ret = bytes;
-    cl_int status = make_binary(program);
-    for (unsigned i = 0;
-         to && status == CL_SUCCESS && i < program->device_count; i++)
-        if (to[i] && program->built)
-            memcpy(to[i], program->built->binary, program->built->binary_size);
-        else if (to[i] && program->binary)
-            memcpy(to[i], program->binary, program->binary_size);
-    return status;
+    for (unsigned i = 0; to && i < program->device_count; i++) {
+        const struct hdi_cl_binary *one =
+            binary_of(program, program->devices[i]->side);
+        if (!one)
+            return CL_OUT_OF_HOST_MEMORY;
+        if (to[i] && one->data)
+            memcpy(to[i], one->data, one->size);
+    }
+    return CL_SUCCESS;
 }
 
 static cl_int get_info(struct _cl_program *program, cl_program_info name,
@@ -448,18 +493,24 @@ CL_API_ENTRY cl_int CL_API_CALL clGetProgramInfo(cl_program program,
     return status;
 }
 
-static cl_int get_build_info(struct _cl_program *program,
+static cl_int get_build_info(struct _cl_program *program, unsigned side,
                              cl_program_build_info name, size_t size,
                              void *value, size_t *size_ret)
 {
+    bool was = program->sides >> side & 1, given = program->binaries[side].data;
+    const struct hd_program *made =
+        program->built ? hdi_cl_built_program(program->built, side) : NULL;
+
     switch (name) {
-        HDI_CL_IS(CL_PROGRAM_BUILD_STATUS, cl_build_status, program->status)
-        HDI_CL_TEXT(CL_PROGRAM_BUILD_OPTIONS, program->options)
-        HDI_CL_TEXT(CL_PROGRAM_BUILD_LOG, program->log)
-        HDI_CL_IS(CL_PROGRAM_BINARY_TYPE, cl_program_binary_type, program->type)
-        HDI_CL_IS(
-            CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE, size_t,
-            program->built ? hdi_program_variables(program->built->program) : 0)
+        HDI_CL_IS(CL_PROGRAM_BUILD_STATUS, cl_build_status,
+                  was ? program->status : CL_BUILD_NONE)
+        HDI_CL_TEXT(CL_PROGRAM_BUILD_OPTIONS, was ? program->options : "")
+        HDI_CL_TEXT(CL_PROGRAM_BUILD_LOG, was ? program->log : "")
+        HDI_CL_IS(CL_PROGRAM_BINARY_TYPE, cl_program_binary_type,
+                  made || (!was && given) ? program->type
+                                          : CL_PROGRAM_BINARY_TYPE_NONE)
+        HDI_CL_IS(CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE, size_t,
+                  made ? hdi_program_variables(made) : 0)
     default:
         return CL_INVALID_VALUE;
     }
@@ -475,7 +526,8 @@ CL_API_ENTRY cl_int CL_API_CALL clGetProgramBuildInfo(
         !hdi_cl_program_has(program, device))
         return CL_INVALID_DEVICE;
     pthread_mutex_lock(&program->lock);
-    cl_int status = get_build_info(program, name, size, value, size_ret);
+    cl_int status =
+        get_build_info(program, device->side, name, size, value, size_ret);
     pthread_mutex_unlock(&program->lock);
     return status;
 }

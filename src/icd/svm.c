@@ -67,7 +67,8 @@ CL_API_ENTRY void *CL_API_CALL clSVMAlloc(cl_context context,
     cl_svm_mem_flags used = flags & access;
 
     if (!hdi_cl_is(HDI_CL_CONTEXT, context) || size == 0 ||
-        size > hdi_cl_device_largest() || (used & (used - 1)) ||
+        size > hdi_cl_context_largest(context) ||
+        !hdi_cl_context_shares(context) || (used & (used - 1)) ||
         (flags &
          ~(access | CL_MEM_SVM_FINE_GRAIN_BUFFER | CL_MEM_SVM_ATOMICS)) ||
         ((flags & CL_MEM_SVM_ATOMICS) &&
@@ -96,6 +97,15 @@ CL_API_ENTRY void CL_API_CALL clSVMFree(cl_context context, void *pointer)
 }
 
 // Commands --------------------------------------------------------------------
+
+// The device is to share the process's memory.
+static cl_int check_queue(cl_command_queue queue)
+{
+    if (!hdi_cl_is(HDI_CL_QUEUE, queue))
+        return CL_INVALID_COMMAND_QUEUE;
+    return queue->device->side == HDI_CL_CPU ? CL_SUCCESS
+                                             : CL_INVALID_OPERATION;
+}
 
 struct freeing {
     struct _cl_command_queue *queue;
@@ -127,14 +137,15 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueSVMFree(
     void(CL_CALLBACK *call)(cl_command_queue, cl_uint, void *[], void *),
     void *data, cl_uint wait_count, const cl_event *wait_list, cl_event *event)
 {
-    if (!hdi_cl_is(HDI_CL_QUEUE, queue))
-        return CL_INVALID_COMMAND_QUEUE;
+    cl_int status = check_queue(queue);
+    if (status != CL_SUCCESS)
+        return status;
     if ((count == 0) != !pointers)
         return CL_INVALID_VALUE;
     for (cl_uint i = 0; i < count; i++)
         if (!pointers[i])
             return CL_INVALID_VALUE;
-    cl_int status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
+    status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
     if (status != CL_SUCCESS)
         return status;
     struct freeing *f = malloc(sizeof(*f) + count * sizeof(void *));
@@ -167,11 +178,12 @@ cl_int hdi_cl_enqueue_pointer_copy(cl_command_queue queue, cl_command_type type,
 {
     uintptr_t a = (uintptr_t)to, b = (uintptr_t)from;
 
-    if (!hdi_cl_is(HDI_CL_QUEUE, queue))
-        return CL_INVALID_COMMAND_QUEUE;
+    cl_int status = check_queue(queue);
+    if (status != CL_SUCCESS)
+        return status;
     if (!to || !from)
         return CL_INVALID_VALUE;
-    cl_int status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
+    status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
     if (status != CL_SUCCESS)
         return status;
     if ((a < b ? b - a : a - b) < size)
@@ -196,12 +208,13 @@ cl_int hdi_cl_enqueue_pointer_fill(cl_command_queue queue, cl_command_type type,
                                    cl_uint wait_count,
                                    const cl_event *wait_list, cl_event *event)
 {
-    if (!hdi_cl_is(HDI_CL_QUEUE, queue))
-        return CL_INVALID_COMMAND_QUEUE;
+    cl_int status = check_queue(queue);
+    if (status != CL_SUCCESS)
+        return status;
     if (!to || !pattern || !is_pattern(pattern_size) ||
         size % pattern_size != 0 || (uintptr_t)to % pattern_size != 0)
         return CL_INVALID_VALUE;
-    cl_int status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
+    status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
     if (status != CL_SUCCESS)
         return status;
     return hdi_cl_enqueue_fill(queue, type, NULL, to, pattern, pattern_size,
@@ -232,13 +245,14 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueSVMMap(
 {
     const cl_map_flags reads = CL_MAP_READ | CL_MAP_WRITE;
 
-    if (!hdi_cl_is(HDI_CL_QUEUE, queue))
-        return CL_INVALID_COMMAND_QUEUE;
+    cl_int status = check_queue(queue);
+    if (status != CL_SUCCESS)
+        return status;
     if (!pointer || size == 0 ||
         (flags & ~(reads | CL_MAP_WRITE_INVALIDATE_REGION)) ||
         ((flags & reads) && (flags & CL_MAP_WRITE_INVALIDATE_REGION)))
         return CL_INVALID_VALUE;
-    cl_int status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
+    status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
     if (status != CL_SUCCESS)
         return status;
     return hdi_cl_enqueue(queue, &map_work, NULL, blocks, wait_count, wait_list,
@@ -251,11 +265,12 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueSVMUnmap(cl_command_queue queue,
                                                   const cl_event *wait_list,
                                                   cl_event *event)
 {
-    if (!hdi_cl_is(HDI_CL_QUEUE, queue))
-        return CL_INVALID_COMMAND_QUEUE;
+    cl_int status = check_queue(queue);
+    if (status != CL_SUCCESS)
+        return status;
     if (!pointer)
         return CL_INVALID_VALUE;
-    cl_int status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
+    status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
     if (status != CL_SUCCESS)
         return status;
     return hdi_cl_enqueue(queue, &unmap_work, NULL, CL_FALSE, wait_count,
@@ -267,8 +282,9 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueSVMMigrateMem(
     const size_t *sizes, cl_mem_migration_flags flags, cl_uint wait_count,
     const cl_event *wait_list, cl_event *event)
 {
-    if (!hdi_cl_is(HDI_CL_QUEUE, queue))
-        return CL_INVALID_COMMAND_QUEUE;
+    cl_int status = check_queue(queue);
+    if (status != CL_SUCCESS)
+        return status;
     if (count == 0 || !pointers ||
         (flags &
          ~(cl_mem_migration_flags)(CL_MIGRATE_MEM_OBJECT_HOST |
@@ -280,7 +296,7 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueSVMMigrateMem(
         if (s.size == 0 || (sizes && sizes[i] > s.size - offset))
             return CL_INVALID_VALUE;
     }
-    cl_int status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
+    status = hdi_cl_check_wait(queue->context, wait_count, wait_list);
     if (status != CL_SUCCESS)
         return status;
     return hdi_cl_enqueue(queue, &migrate_work, NULL, CL_FALSE, wait_count,

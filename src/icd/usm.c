@@ -46,11 +46,13 @@ static void *allocate(cl_context context, cl_device_id device,
         return hdi_cl_none(error, CL_INVALID_CONTEXT);
     if (device ? !is_in(context, device) : type == CL_MEM_TYPE_DEVICE_INTEL)
         return hdi_cl_none(error, CL_INVALID_DEVICE);
+    if (device ? device->side == HDI_CL_GPU : !hdi_cl_context_shares(context))
+        return hdi_cl_none(error, CL_INVALID_OPERATION);
     if ((alignment & (alignment - 1)) || alignment > HDI_CL_ALIGN)
         return hdi_cl_none(error, CL_INVALID_VALUE);
     if (!read_flags(properties, type, &what.alloc_flags))
         return hdi_cl_none(error, CL_INVALID_PROPERTY);
-    if (size == 0 || size > hdi_cl_device_largest())
+    if (size == 0 || size > hdi_cl_context_largest(context))
         return hdi_cl_none(error, CL_INVALID_BUFFER_SIZE);
     void *address = hdi_cl_svm_allocate(context, &what);
     if (!address)

@@ -599,7 +599,7 @@ static hd_status create(const struct hdi_program_context *context,
 }
 
 // What is touched is the same wherever it runs, but not always looked for.
-static void add(struct hd_program *program, struct hd_program *other)
+void hdi_program_add(struct hd_program *program, struct hd_program *other)
 {
     for (uint32_t i = 0; i < other->kernel_count; i++) {
         struct hd_kernel *k = &other->kernels[i];
@@ -626,7 +626,7 @@ hd_status hdi_program_create(const struct hdi_program_context *context,
         struct hd_program *made;
         other.device = context->others[i];
         if (create(&other, params, &made, &why) == HD_OK)
-            add(*program, made);
+            hdi_program_add(*program, made);
         else
             hdi_info("no code for %s: %s", other.device->can.description,
                      why.text);
@@ -748,15 +748,20 @@ const struct hd_kernel *hdi_kernel_checked(const struct hd_kernel *kernel,
 
 // Other devices ---------------------------------------------------------------
 
+const struct hd_program *hdi_program_on(const struct hd_program *program,
+                                        const struct hdi_device *device)
+{
+    while (program && program->context.device != device)
+        program = program->others;
+    return program;
+}
+
 const struct hd_kernel *hdi_kernel_on(const struct hd_kernel *kernel,
                                       const struct hdi_device *device)
 {
-    const struct hd_program *p = kernel->program;
+    const struct hd_program *p = hdi_program_on(kernel->program, device);
 
-    if (p->context.device == device)
+    if (p == kernel->program)
         return kernel;
-    for (p = p->others; p; p = p->others)
-        if (p->context.device == device)
-            return hd_program_find(p, kernel->info.name);
-    return NULL;
+    return p ? hd_program_find(p, kernel->info.name) : NULL;
 }

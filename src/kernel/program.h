@@ -91,6 +91,14 @@ const struct hd_kernel *hdi_kernel_checked(const struct hd_kernel *kernel,
 const struct hd_kernel *hdi_kernel_on(const struct hd_kernel *kernel,
                                       const struct hdi_device *device);
 
+// The program on this device; NULL: it was not built for it.
+const struct hd_program *hdi_program_on(const struct hd_program *program,
+                                        const struct hdi_device *device);
+
+// The same program, built for another device, becomes a part of it and goes
+// with it. Nobody uses it meanwhile.
+void hdi_program_add(struct hd_program *program, struct hd_program *other);
+
 // Where its code is loaded.
 const struct hdi_device *hdi_kernel_device(const struct hd_kernel *kernel);
 

@@ -45,9 +45,13 @@ static unsigned list_devices(const struct hd_runtime *r,
     unsigned count = 0;
 
     while (backend->open(r->topology, count, NULL, &device, error) == HD_OK) {
-        if (text)
-            hdi_text_print(text, "%-10s %s, code for %s\n", backend->title,
+        if (text) {
+            hdi_text_print(text, "%-10s %s, code for %s", backend->title,
                            device->can.description, device->can.cpu);
+            print_bytes(text, false, "memory", device->can.memory_bytes);
+            print_bytes(text, false, "local", device->can.local_bytes);
+            hdi_text_print(text, "\n");
+        }
         backend->close(device);
         count++;
     }

@@ -227,6 +227,16 @@ static struct hdi_program_context programs_of(const struct hd_runtime *runtime)
     };
 }
 
+struct hdi_program_context hdi_runtime_programs(
+    const struct hd_runtime *runtime, unsigned device)
+{
+    struct hdi_program_context context = programs_of(runtime);
+
+    context.device = runtime->devices[device];
+    context.other_count = 0;
+    return context;
+}
+
 hd_status hd_program_create(struct hd_runtime *runtime,
                             const struct hd_program_params *params,
                             struct hd_program **program, struct hd_error *error)

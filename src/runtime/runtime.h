@@ -36,6 +36,10 @@ hd_status hdi_runtime_choose(const struct hd_runtime *runtime, uint64_t devices,
                              struct hdi_launcher **launcher,
                              struct hd_error *error);
 
+// For programs of one device alone.
+struct hdi_program_context hdi_runtime_programs(
+    const struct hd_runtime *runtime, unsigned device);
+
 // Keep paces of kernels with what passes took, in a runtime of several devices.
 void hdi_runtime_remember(struct hd_runtime *runtime);
 

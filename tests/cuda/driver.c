@@ -202,6 +202,13 @@ cuda_result cuDeviceGetAttribute(int *value, int attribute, cuda_device device)
     case CUDA_MULTIPROCESSORS:
         *value = MULTIPROCESSORS;
         break;
+    case CUDA_CLOCK_RATE:
+        *value = 1410000;
+        break;
+    case CUDA_L2_CACHE:
+        *value = 4 << 20;
+        break;
+    case CUDA_CORRECTS_ERRORS:
     case CUDA_CAN_MAP_HOST_MEMORY:
     case CUDA_UNIFIED_ADDRESSING:
         *value = 1;

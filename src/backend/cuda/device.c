@@ -110,7 +110,8 @@ static hd_status read_architecture(struct cuda_gpu *gpu, struct hd_error *error)
 static hd_status read_properties(struct cuda_gpu *gpu, struct hd_error *error)
 {
     struct hdi_capabilities *can = &gpu->device.can;
-    int items, multiprocessors, unified, mapped;
+    int items, multiprocessors, unified, mapped, clock, cache, corrects;
+    size_t memory;
     char name[128];
 
     cuda_result result =
@@ -125,6 +126,13 @@ static hd_status read_properties(struct cuda_gpu *gpu, struct hd_error *error)
     HDI_TRY(read_attribute(gpu, CUDA_CAN_MAP_HOST_MEMORY, &mapped, error));
     HDI_TRY(read_attribute(gpu, CUDA_SHARED_PER_BLOCK_OPTIN, &gpu->shared_optin,
                            error));
+    HDI_TRY(read_attribute(gpu, CUDA_CLOCK_RATE, &clock, error));
+    HDI_TRY(read_attribute(gpu, CUDA_L2_CACHE, &cache, error));
+    HDI_TRY(read_attribute(gpu, CUDA_CORRECTS_ERRORS, &corrects, error));
+    result = gpu->driver->DeviceTotalMem(&memory, gpu->number);
+    if (result != 0)
+        return fail(gpu, "the size of its memory cannot be read", result,
+                    error);
     if (!unified || !mapped)
         return hdi_fail(error, HD_ENODEV,
                         "%s: it does not share addresses with the host",
@@ -141,6 +149,12 @@ static hd_status read_properties(struct cuda_gpu *gpu, struct hd_error *error)
         .in_flight = CUDA_IN_FLIGHT,
         .group_items = (uint32_t)items,
         .local_bytes = (uint64_t)gpu->shared_optin,
+        .cores = (uint32_t)multiprocessors,
+        .sub_group = 32,
+        .clock = (uint32_t)clock / 1000,
+        .memory_bytes = memory,
+        .cache_bytes = (uint64_t)cache,
+        .corrects = corrects != 0,
     };
     return HD_OK;
 }

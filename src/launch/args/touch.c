@@ -162,6 +162,20 @@ static void tell(const struct tell *t, const struct hd_kernel *kernel,
             tell_texels(bound[i].image, &t->footprints[i]);
 }
 
+// Then nothing of them is elsewhere.
+static bool are_all_at_home(const struct hdi_launcher *launcher,
+                            const struct hdi_bound *bound, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        const struct hd_buffer *root =
+            bound[i].buffer ? hdi_buffer_root(bound[i].buffer) : NULL;
+        if (root && (root->launcher != launcher ||
+                     atomic_load_explicit(&root->spread, memory_order_acquire)))
+            return false;
+    }
+    return true;
+}
+
 hd_status hdi_touch_bring(struct hdi_launcher *launcher,
                           const struct hd_kernel *kernel,
                           const struct hdi_plan *plan,
@@ -171,6 +185,8 @@ hd_status hdi_touch_bring(struct hdi_launcher *launcher,
     struct tell t;
     hd_status status = HD_OK;
 
+    if (are_all_at_home(launcher, bound, kernel->info.arg_count))
+        return HD_OK;
     if (!begin_telling(&t, kernel->info.arg_count))
         status = hdi_fail(error, HD_ENOMEM,
                           "kernel '%s': no memory for its arguments",

@@ -1,0 +1,26 @@
+// The GPU as a device of the platform.
+#ifndef HDI_ICD_GPU_H
+#define HDI_ICD_GPU_H
+
+#include "icd/icd.h"
+
+struct hdi_topology;
+
+// Look whether there is one. Before what follows, once.
+void hdi_cl_gpu_look(const struct hdi_topology *topology);
+
+// What it can, its texts aside; NULL: there is none.
+const struct hdi_capabilities *hdi_cl_gpu(void);
+
+// Buffer that one may ask for [bytes].
+uint64_t hdi_cl_gpu_largest(void);
+
+// Whether it still runs something.
+bool hdi_cl_gpu_runs(void);
+
+// As clGetDeviceInfo(); `answered` is false where the answer is that of the
+// processor.
+cl_int hdi_cl_gpu_info(cl_device_info what, size_t size, void *value,
+                       size_t *size_ret, bool *answered);
+
+#endif

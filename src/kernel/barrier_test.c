@@ -375,6 +375,109 @@ static void uniform_branches_choose_barriers(struct try *t)
     hd_program_destroy(p);
 }
 
+// Loops that are entered in two places, which no structured program has: each
+// work-item where it wants to, or all together past a barrier.
+static const char entered_twice[] =
+    "kernel void own(global const int *from, global int *to) {\n"
+    "    int n = from[get_global_id(0)], steps = 0;\n"
+    "    if (n & 1) goto second;\n"
+    "first:\n"
+    "    n += 3;\n"
+    "second:\n"
+    "    n = n / 2 + n % 5;\n"
+    "    steps++;\n"
+    "    if (steps < 20 && n > 4) goto first;\n"
+    "    to[get_global_id(0)] = n * 100 + steps;\n"
+    "}\n"
+    "kernel void past(global const int *from, global int *to,\n"
+    "                 local int *part) {\n"
+    "    int l = get_local_id(0), n = from[get_global_id(0)], steps = 0;\n"
+    "    if (n & 1) goto second;\n"
+    "first:\n"
+    "    n += 3;\n"
+    "second:\n"
+    "    n = n / 2 + n % 5;\n"
+    "    steps++;\n"
+    "    if (steps < 20 && n > 4) goto first;\n"
+    "    part[l] = n * 100 + steps;\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    to[get_global_id(0)] = part[l ^ 1];\n"
+    "}\n"
+    "kernel void together(global const int *from, global int *to,\n"
+    "                     local int *part, int begin) {\n"
+    "    int l = get_local_id(0), s = get_local_size(0);\n"
+    "    int n = from[get_global_id(0)], k = begin;\n"
+    "    if (begin & 1) goto second;\n"
+    "first:\n"
+    "    part[l] = n;\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    n += part[(l + 1) % s];\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "second:\n"
+    "    n = n % 1000 * 2 + 1;\n"
+    "    if (++k < 9) goto first;\n"
+    "    to[get_global_id(0)] = n;\n"
+    "}\n";
+
+static int walk(int n)
+{
+    int steps = 0;
+    bool late = n & 1;
+
+    do {
+        if (!late)
+            n += 3;
+        late = false;
+        n = n / 2 + n % 5;
+        steps++;
+    } while (steps < 20 && n > 4);
+    return n * 100 + steps;
+}
+
+static void walk_together(int *n, int size, int begin)
+{
+    int next[64];
+
+    for (int k = begin; k == begin || k < 9; k++) {
+        for (int i = 0; i < size; i++)
+            next[i] =
+                n[i] + (k > begin || begin % 2 == 0 ? n[(i + 1) % size] : 0);
+        for (int i = 0; i < size; i++)
+            n[i] = next[i] % 1000 * 2 + 1;
+    }
+}
+
+static void loops_may_have_two_entries(struct try *t)
+{
+    enum {
+        COUNT = 192,
+        SIZE = 48
+    };
+    static int from[COUNT], to[COUNT], right[COUNT], *pf = from, *pt = to;
+    const struct try_range range = {1, {COUNT}, {SIZE}, {0}};
+    struct hd_program *p = try_build(t, entered_twice, NULL);
+
+    for (int i = 0; i < COUNT; i++)
+        from[i] = i * i * 37 % 1009 - i % 3;
+    TRY_RUN(t, p, "own", range, TRY_VALUE(pf), TRY_VALUE(pt));
+    for (int i = 0; i < COUNT; i++)
+        CHECK(to[i] == walk(from[i]));
+    memset(to, 0, sizeof(to));
+    TRY_RUN(t, p, "past", range, TRY_VALUE(pf), TRY_VALUE(pt),
+            TRY_LOCAL(SIZE * sizeof(int)));
+    for (int i = 0; i < COUNT; i++)
+        CHECK(to[i] == walk(from[i ^ 1]));
+    for (int begin = 0; begin < 10; begin++) {
+        memcpy(right, from, sizeof(from));
+        for (int g = 0; g < COUNT; g += SIZE)
+            walk_together(right + g, SIZE, begin);
+        TRY_RUN(t, p, "together", range, TRY_VALUE(pf), TRY_VALUE(pt),
+                TRY_LOCAL(SIZE * sizeof(int)), TRY_VALUE(begin));
+        CHECK(memcmp(to, right, sizeof(to)) == 0);
+    }
+    hd_program_destroy(p);
+}
+
 static void test(struct try *t)
 {
     items_meet_at_barriers_in_loops(t);
@@ -386,6 +489,7 @@ static void test(struct try *t)
     atomics_count_right(t);
     tiles_in_two_dimensions_multiply_matrices(t);
     uniform_branches_choose_barriers(t);
+    loops_may_have_two_entries(t);
 }
 
 int main(void)

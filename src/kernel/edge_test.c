@@ -109,7 +109,7 @@ static void elements_come_from_their_pages(struct try *t)
     CHECK(mprotect(map + page, page, PROT_READ | PROT_WRITE) == 0);
     if (t->device->can.features) {
         struct hd_program *p = build_for(t, text, "x86-64-v4");
-        CHECK(width(p, "k") == 16);
+        CHECK(is_wide(p, "k", 16));
         CHECK(has_gathers(t, text, "x86-64-v4"));
         hd_program_destroy(p);
     }

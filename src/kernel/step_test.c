@@ -71,8 +71,8 @@ static void walks_keep_their_step(struct try *t)
 
     for (size_t k = 0; t->device->can.features && k < 3; k++) {
         struct hd_program *p = build_for(t, text, processors[k].cpu);
-        CHECK(width(p, "layers") >= processors[k].width);
-        CHECK(width(p, "lines") >= processors[k].width);
+        CHECK(is_wide(p, "layers", processors[k].width));
+        CHECK(is_wide(p, "lines", processors[k].width));
         for (int i = 0; i < 2; i++) {
             const char *name = i ? "lines" : "layers";
             CHECK(strstr(hd_kernel_info(hd_program_find(p, name))->explanation,
@@ -209,7 +209,8 @@ static void short_loops_take_some_vectors(struct try *t)
     for (size_t k = 0; t->device->can.features && k < 3; k++) {
         struct hd_program *p = build_for(t, together, processors[k].cpu);
         CHECK(width(p, "columns") == 4 * processors[k].width);
-        CHECK(width(p, "average") == processors[k].width);
+        CHECK(is_wide(p, "columns", processors[k].width));
+        CHECK(is_wide(p, "average", processors[k].width));
         hd_program_destroy(p);
     }
     struct hd_program *p = try_build(t, together, NULL);

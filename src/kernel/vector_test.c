@@ -286,7 +286,10 @@ static void is_vectors(struct try *t, const char *text,
         struct hd_program *p = build_for(t, text, on->cpu);
         printf("for %s:\n", on->cpu);
         for (size_t i = 0; i < count; i++)
-            CHECK(width(p, kernels[i].name) >= on->width / kernels[i].part);
+            CHECK(named
+                      ? is_wide(p, kernels[i].name, on->width / kernels[i].part)
+                      : width(p, kernels[i].name) >=
+                            on->width / kernels[i].part);
         hd_program_destroy(p);
     }
 }

@@ -4,6 +4,7 @@
 #define HDI_KERNEL_WIDTHS_H
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "tests/kernel/try.h"
 
@@ -11,6 +12,93 @@ static inline bool line_has(const char *line, const char *text)
 {
     const char *at = strstr(line, text);
     return at && at < strchr(line, '\n');
+}
+
+// Where the ELF image in a binary begins: what comes behind it is ignored.
+static inline FILE *open_listing(const struct hd_program *p, char path[])
+{
+    struct hd_error error;
+    char command[256];
+    void *binary;
+    size_t size;
+
+    CHECK_OK(hd_program_binary(p, &binary, &size, &error), error);
+    const char *image = memmem(binary, size, "\177ELF", 4);
+    CHECK(image);
+    size_t bytes = size - (size_t)(image - (const char *)binary);
+    int fd = mkstemp(path);
+    CHECK(fd >= 0 && write(fd, image, bytes) == (ssize_t)bytes);
+    close(fd);
+    free(binary);
+    snprintf(command, sizeof(command), "objdump -d --no-show-raw-insn %s",
+             path);
+    return popen(command, "r");
+}
+
+// Whether an instruction of x86-64, as objdump names it, computes with all
+// numbers of its registers.
+static inline bool is_packed(const char *name)
+{
+    static const char *const begins[] = {
+        "add",    "sub",     "mul",      "div",    "max",     "min",    "sqrt",
+        "fmadd",  "fmsub",   "fnmadd",   "fnmsub", "rsqrt",   "rcp",    "cvt",
+        "and",    "cmp",     "blend",    "gather", "scatter", "unpck",  "shuf",
+        "perm",   "padd",    "psub",     "pmul",   "pmadd",   "pmax",   "pmin",
+        "pcmp",   "pand",    "psll",     "psrl",   "psra",    "pblend", "pshuf",
+        "punpck", "pgather", "pscatter", "palign", "perm",    "pavg",   "pabs"};
+    size_t length = strlen(name);
+    bool scalar = length > 2 && name[length - 2] == 's' &&
+                  (name[length - 1] == 's' || name[length - 1] == 'd');
+
+    name += *name == 'v';
+    for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]) && !scalar; i++)
+        if (strncmp(name, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return false;
+}
+
+// The widest registers whose numbers the code of a kernel for x86-64 computes
+// with, all at a time [bytes]; 0: none, or it has no vectors.
+static inline unsigned register_bytes(const struct hd_program *p,
+                                      const char *name)
+{
+    char path[] = "/tmp/heddle-code-XXXXXX", line[512], mnemonic[64], own[96],
+         version[96];
+    FILE *listing = open_listing(p, path);
+    bool here = false, seen = false;
+    unsigned most = 0;
+
+    CHECK(listing);
+    snprintf(own, sizeof(own), "<hdk_%s>", name);
+    snprintf(version, sizeof(version), ".%s>", name); // version1.NAME
+    while (fgets(line, sizeof(line), listing)) {
+        if (strstr(line, ">:\n")) {
+            here = strstr(line, own) || strstr(line, version);
+            seen = seen || here;
+        }
+        const char *code = strchr(line, '\t');
+        if (!here || !code || sscanf(code, "%63s", mnemonic) != 1 ||
+            !is_packed(mnemonic))
+            continue;
+        unsigned bytes = strstr(code, "%zmm")   ? 64
+                         : strstr(code, "%ymm") ? 32
+                         : strstr(code, "%xmm") ? 16
+                                                : 0;
+        most = bytes > most ? bytes : most;
+    }
+    CHECK(pclose(listing) == 0 && seen);
+    unlink(path);
+    return most;
+}
+
+// Whether there is a disassembler to look at machine code with.
+static inline bool has_disassembler(void)
+{
+    static int is = -1;
+
+    if (is < 0)
+        is = system("objdump --version >/dev/null 2>&1") == 0;
+    return is;
 }
 
 // The narrowest vector of the kernel's regions that have work to do.
@@ -33,6 +121,15 @@ static inline unsigned width(const struct hd_program *p, const char *name)
         least = w < least ? w : least;
     }
     return least;
+}
+
+// Its regions are said to be vectors of so many numbers of 32 bits or more, and
+// the code has them.
+static inline bool is_wide(const struct hd_program *p, const char *name,
+                           unsigned numbers)
+{
+    return width(p, name) >= numbers &&
+           (!has_disassembler() || register_bytes(p, name) >= 4 * numbers);
 }
 
 // For a processor that need not be the one at hand.

@@ -66,7 +66,9 @@ void problem_fill(const struct problem *p, void *const inputs[PROBLEM_INPUTS])
                 break;
             else
                 ((float *)inputs[b])[i] =
-                    1.0f + (float)(number & 0xffff) / 65536.0f;
+                    1.0f + (float)(number &
+                                   (p->fill == FILL_COARSE ? 0xff80 : 0xffff)) /
+                               65536.0f;
         }
     if (p->fill == FILL_ROOTS)
         fill_roots(inputs[1]);

@@ -19,6 +19,8 @@ enum {
 
 enum fill {
     FILL_FLOATS, // between 1 and 2
+    FILL_COARSE, // the same of 9 bits: the sum of 16 squares of differences is
+                 // exact, in any order
     FILL_BODIES,
     FILL_INTEGERS,
     FILL_MATRIX,       // sparse: begin, column, value, x
@@ -36,7 +38,7 @@ enum result {
     RESULT_DOUBLES,
     RESULT_INTEGERS, // equal
     RESULT_ROUGH     // integers, all but one in a hundred equal, as rounding
-                     // decides about each
+                     // decides about each: steps until a point escapes
 };
 
 struct problem {

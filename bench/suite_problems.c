@@ -59,7 +59,7 @@ static const struct problem problems[] = {
      .result = RESULT_INTEGERS},
     {"k-means", "kmeans", "abonwh", ITEMS(1 << 17), .n = (1 << 17) - 5,
      .width = 8, .height = 16, .units = (1 << 17) - 5,
-     .reference = suite_kmeans, .result = RESULT_ROUGH},
+     .reference = suite_kmeans, .fill = FILL_COARSE, .result = RESULT_INTEGERS},
     {"nearest place", "distance_to", "aon", ITEMS(MILLIONS(2)),
      .n = MILLIONS(2) - 5, .units = MILLIONS(2) - 5,
      .reference = suite_distance_to},

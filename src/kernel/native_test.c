@@ -1,7 +1,8 @@
-// Native functions keep what docs/kernels.md says of them, in every form.
+// Native functions keep what docs/kernels.md says of them, and those of relaxed
+// mathematics what OpenCL says, for every processor.
 #include <math.h>
 
-#include "tests/kernel/try.h"
+#include "kernel/widths.h"
 
 enum {
     COUNT = 1024
@@ -14,6 +15,11 @@ static const char source[] =
     "  size_t i = get_global_id(0);\n"
     "  y[i] = F(x[i]);\n"
     "}\n";
+
+static double rsqrt_of(double x)
+{
+    return 1 / sqrt(x);
+}
 
 static double exp10_of(double x)
 {
@@ -43,6 +49,8 @@ static const struct {
     {"-DF=native_log2", log2, 0x1p-126, 0x1p127, true, false, 0x1p-20},
     {"-DF=native_log10", log10, 0x1p-126, 0x1p127, true, false, 0x1p-20},
     {"-DF=native_log", log, 0.9, 1.1, false, false, 0x1p-20},
+    {"-DF=native_rsqrt", rsqrt_of, 0x1p-126, 0x1p127, true, false, 0x1p-22},
+    {"-DF=native_rsqrt", rsqrt_of, 1, 4, false, false, 0x1p-22},
 };
 
 static void native_functions_keep_their_bounds(struct try *t)
@@ -104,9 +112,132 @@ static void native_functions_have_ends(struct try *t)
     CHECK(value_of(t, "-DF=native_log", 1) == 0);
     CHECK(value_of(t, "-DF=native_log", INFINITY) == INFINITY);
     CHECK(isnan(value_of(t, "-DF=native_log", -1)));
+    CHECK(value_of(t, "-DF=native_rsqrt", 0) == INFINITY);
+    CHECK(value_of(t, "-DF=native_rsqrt", INFINITY) == 0);
+    CHECK(isnan(value_of(t, "-DF=native_rsqrt", -1)));
+    CHECK(fabsf(value_of(t, "-DF=native_rsqrt", 0x1p-140f) / 0x1p70f - 1) <
+          0x1p-21f);
     CHECK(value_of(t, "-DF=native_sin", 0) == 0);
     CHECK(isnan(value_of(t, "-DF=native_sin", INFINITY)));
     CHECK(isnan(value_of(t, "-DF=native_cos", NAN)));
+}
+
+// What processors[] need.
+static const char *const runs_on[] = {"+sse4.2", "+avx2", "+avx512vl"};
+
+// Chapter 7.4 of OpenCL C: units in the last place, or absolutely.
+static const struct {
+    const char *function;
+    double (*right)(double);
+    double low, high;
+    bool factors, absolute;
+    double most;
+} relaxed[] = {
+    {"sin(x[i])", sin, -3.1415, 3.1415, false, true, 0x1p-11},
+    {"cos(x[i])", cos, -3.1415, 3.1415, false, true, 0x1p-11},
+    {"log(x[i])", log, 0.5, 2, false, true, 0x1p-21},
+    {"log(x[i])", log, 2, 0x1p127, true, false, 3},
+    {"log(x[i])", log, 0x1p-149, 0.5, true, false, 3},
+    {"log2(x[i])", log2, 0.5, 2, false, true, 0x1p-21},
+    {"log2(x[i])", log2, 2, 4, false, false, 3},
+    {"log2(x[i])", log2, 0x1p-149, 0.5, true, false, 3},
+    {"log10(x[i])", log10, 2, 0x1p127, true, false, 3},
+    {"exp(x[i])", exp, -10, 10, false, false, 3},
+    {"exp2(x[i])", exp2, -140, 127, false, false, 3},
+    {"rsqrt(x[i])", rsqrt_of, 1, 4, false, false, 2},
+    {"rsqrt(x[i])", rsqrt_of, 0x1p-149, 0x1p127, true, false, 2},
+    {"sqrt(x[i])", sqrt, 0x1p-149, 0x1p127, true, false, 3},
+};
+
+static double unit_of(double x)
+{
+    int exponent;
+
+    frexp(x, &exponent);
+    return ldexp(1, (exponent < -125 ? -125 : exponent) - 24);
+}
+
+static void relaxed_functions_keep_their_bounds(struct try *t, const char *cpu)
+{
+    static float x[COUNT], y[COUNT];
+    float *px = x, *py = y;
+
+    for (size_t c = 0; c < sizeof(relaxed) / sizeof(relaxed[0]); c++) {
+        double low = relaxed[c].low, high = relaxed[c].high, worst = 0;
+        char text[256];
+        struct hd_error error;
+        struct hd_program *p;
+        snprintf(text, sizeof(text),
+                 "kernel void k(global const float *x, global float *y) {\n"
+                 "  size_t i = get_global_id(0);\n"
+                 "  y[i] = %s;\n"
+                 "}\n",
+                 relaxed[c].function);
+        const struct hd_program_params params = {
+            .path = "test.cl",
+            .source = text,
+            .options = c % 2 ? "-cl-unsafe-math-optimizations"
+                             : "-cl-fast-relaxed-math",
+            .cpus = cpu};
+        CHECK_OK(hdi_program_create(&t->context, &params, &p, &error), error);
+        for (int i = 0; i < COUNT; i++)
+            x[i] = (float)(relaxed[c].factors
+                               ? low * pow(high / low, i / (COUNT - 1.0))
+                               : low + (high - low) * i / (COUNT - 1.0));
+        // Groups of 57 have work-items beside their vectors.
+        TRY_RUN(t, p, "k", ((struct try_range){1, {COUNT}, {57}, {0}}),
+                TRY_VALUE(px), TRY_VALUE(py));
+        for (int i = 0; i < COUNT; i++) {
+            double right = relaxed[c].right((double)x[i]);
+            double wrong = fabs((double)y[i] - right) /
+                           (relaxed[c].absolute ? 1 : unit_of(right));
+            worst = wrong <= worst ? worst : wrong;
+        }
+        if (!(worst <= relaxed[c].most))
+            fprintf(stderr, "%s, %s: wrong by %g, not %g\n",
+                    relaxed[c].function, cpu ? cpu : "native", worst,
+                    relaxed[c].most);
+        CHECK(worst <= relaxed[c].most);
+        hd_program_destroy(p);
+    }
+}
+
+// Each as a shorter function would, where it may be approximate and only there.
+static void relaxed_functions_are_shorter(struct try *t)
+{
+    static const char text[] =
+        "kernel void k(global const float *x, global float *y) {\n"
+        "  size_t i = get_global_id(0);\n"
+        "  float4 v = sin((float4)(x[i], 1, 2, 3));\n"
+        "  float c, s = sincos(x[i], &c);\n"
+        "  y[i] = (v.x != native_sin(x[i])) + (s != native_sin(x[i]))\n"
+        "       + (c != native_cos(x[i])) + (tan(x[i]) != native_tan(x[i]))\n"
+        "       + (cos(x[i]) != native_cos(x[i]));\n"
+        "}\n"
+        "kernel void powers(global const float *x, global float *y) {\n"
+        "  size_t i = get_global_id(0);\n"
+        "  float a = fabs(x[i]) + 1;\n"
+        "  y[i] = pow(-a, 3) == -powr(a, 3.0f) && pown(-a, 2) == powr(a, 2)\n"
+        "         && fabs(rootn(-a, 3) + cbrt(a)) < 1e-5f * a;\n"
+        "}\n";
+    static float x[COUNT], y[COUNT];
+    float *px = x, *py = y;
+
+    for (int i = 0; i < COUNT; i++)
+        x[i] = (float)(i - COUNT / 2) * 0.037f;
+    for (int is = 0; is < 2; is++) {
+        struct hd_program *p = try_build(
+            t, text, is ? "-cl-unsafe-math-optimizations" : "-cl-mad-enable");
+        int different = 0;
+        TRY_RUN(t, p, "k", range, TRY_VALUE(px), TRY_VALUE(py));
+        for (int i = 0; i < COUNT; i++)
+            different += y[i] != 0;
+        CHECK(is ? different == 0 : different > COUNT / 2);
+        TRY_RUN(t, p, "powers", range, TRY_VALUE(px), TRY_VALUE(py));
+        for (int i = 0; i < COUNT && is; i++)
+            CHECK(y[i] == 1);
+        hd_program_destroy(p);
+    }
 }
 
 int main(void)
@@ -115,6 +246,11 @@ int main(void)
 
     native_functions_keep_their_bounds(&t);
     native_functions_have_ends(&t);
+    relaxed_functions_are_shorter(&t);
+    for (size_t k = 0; t.device->can.features && k < 3; k++)
+        if (strstr(t.device->can.features, runs_on[k]))
+            relaxed_functions_keep_their_bounds(&t, processors[k].cpu);
+    relaxed_functions_keep_their_bounds(&t, NULL);
     try_close(&t);
     return 0;
 }

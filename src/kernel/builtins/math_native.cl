@@ -1,6 +1,6 @@
-// native_ and half_ functions. Native ones of sines, exponentials and logarithms
-// have limits that docs/kernels.md tells and take a part of the time; the others
-// are the instruction where there is one, or the function itself.
+// native_ and half_ functions. Native ones of sines, exponentials, logarithms and
+// reciprocal roots have limits that docs/kernels.md tells and take a part of the
+// time; the others are the instruction where there is one, or the function itself.
 #include "real.h"
 
 #define SAME_1(prefix, f)                           \
@@ -18,7 +18,7 @@ SAME_1(half, exp10)
 SAME_1(half, log)
 SAME_1(half, log2)
 SAME_1(half, log10)
-BOTH(rsqrt)
+SAME_1(half, rsqrt)
 SAME_1(half, sin)
 BOTH(sqrt)
 SAME_1(half, tan)
@@ -108,6 +108,19 @@ FN float native_log10(float x)
 {
     return native_log2(x) * 0x1.344136p-2f;
 }
+
+// Within 2 units in the last place: an estimate and Newton's steps, which the
+// code generator makes of this. They know no zero, no infinity, and those of
+// short estimates no subnormal number.
+FN float native_rsqrt(float x)
+{
+    _Pragma("clang fp contract(fast) reciprocal(on)");
+    bool is_small = x < 0x1p-126f;
+    float y = 1 / __builtin_sqrtf(choose(is_small, x * 0x1p24f, x));
+    y = choose(is_small, y * 0x1p12f, y);
+    return choose(x == 0, INFINITE_F, choose(x == INFINITE_F, 0.0f, y));
+}
+UNARY(float, native_rsqrt, float)
 UNARY(float, native_sin, float)
 UNARY(float, native_cos, float)
 UNARY(float, native_tan, float)

@@ -75,18 +75,22 @@ static bool is_narrow_quotient(LLVMValueRef instruction)
 // Where a quotient may be estimated, the code generator takes the processor's
 // estimate and one step of Newton's. AVX-512's, of 14 bits, is then as good as
 // OpenCL asks for, within 2.5 units in the last place; that of 12 bits, which
-// it takes for shorter vectors, is 3 off: those are divided.
+// it takes for shorter vectors, is 3 off: those are divided. A reciprocal
+// root takes two steps: with one it is 2 off where both are long, 4 elsewhere.
 void hdi_code_bound_quotients(const struct hdi_llvm *llvm, LLVMModuleRef module)
 {
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
          f = LLVMGetNextFunction(f)) {
-        bool narrow = !LLVMIsDeclaration(f) && llvm->target.vector_bytes < 64;
+        if (LLVMIsDeclaration(f))
+            continue;
+        bool narrow = llvm->target.vector_bytes < 64;
         for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b && !narrow;
              b = LLVMGetNextBasicBlock(b))
             for (LLVMValueRef i = LLVMGetFirstInstruction(b); i && !narrow;
                  i = LLVMGetNextInstruction(i))
                 narrow = is_narrow_quotient(i);
-        if (narrow)
-            hdi_function_text(f, "reciprocal-estimates", "!vec-divf");
+        hdi_function_text(f, "reciprocal-estimates",
+                          narrow ? "!vec-divf,vec-sqrtf:2,sqrtf:2"
+                                 : "vec-sqrtf:2,sqrtf:2");
     }
 }

@@ -8,6 +8,7 @@
 #include "kernel/compiler/prepare/images.h"
 #include "kernel/compiler/prepare/legal.h"
 #include "kernel/compiler/prepare/library.h"
+#include "kernel/compiler/prepare/relaxed.h"
 #include "kernel/compiler/prepare/total.h"
 #include "kernel/compiler/prepare/truncate.h"
 
@@ -48,6 +49,7 @@ hd_status hdi_prepare_program(struct hdi_llvm *llvm, const void *bitcode,
     LLVMValueRef print = LLVMGetNamedFunction(m, "printf");
     if (print)
         LLVMSetValueName2(print, HDI_PRINT_NAME, sizeof(HDI_PRINT_NAME) - 1);
+    hdi_relaxed_calls(m);
     if (status == HD_OK)
         status = hdi_library_link(llvm, m, error);
     if (status == HD_OK)

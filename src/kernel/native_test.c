@@ -240,6 +240,30 @@ static void relaxed_functions_are_shorter(struct try *t)
     }
 }
 
+// In full vectors of AVX-512, also where shorter ones, whose estimates are not
+// good enough, are beside them.
+static void wide_quotients_are_estimated(struct try *t)
+{
+    static const char text[] =
+        "kernel void k(global const float *x, global float *y) {\n"
+        "  size_t i = get_global_id(0);\n"
+        "  y[i] = y[i] / x[i];\n"
+        "}\n";
+    const struct hd_program_params params = {.path = "test.cl",
+                                             .source = text,
+                                             .options = "-cl-fast-relaxed-math",
+                                             .cpus = "x86-64-v4"};
+    struct hd_error error;
+    struct hd_program *p;
+
+    if (!t->device->can.features || !has_disassembler())
+        return;
+    CHECK_OK(hdi_program_create(&t->context, &params, &p, &error), error);
+    CHECK(code_has(p, "vrcp14ps"));
+    CHECK(!code_has(p, "vrcpps"));
+    hd_program_destroy(p);
+}
+
 int main(void)
 {
     struct try t = try_open();
@@ -247,6 +271,7 @@ int main(void)
     native_functions_keep_their_bounds(&t);
     native_functions_have_ends(&t);
     relaxed_functions_are_shorter(&t);
+    wide_quotients_are_estimated(&t);
     for (size_t k = 0; t.device->can.features && k < 3; k++)
         if (strstr(t.device->can.features, runs_on[k]))
             relaxed_functions_keep_their_bounds(&t, processors[k].cpu);

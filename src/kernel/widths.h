@@ -101,6 +101,21 @@ static inline bool has_disassembler(void)
     return is;
 }
 
+// Whether the code of any kernel has an instruction that is written so.
+static inline bool code_has(const struct hd_program *p, const char *text)
+{
+    char path[] = "/tmp/heddle-code-XXXXXX", line[512];
+    FILE *listing = open_listing(p, path);
+    bool has = false;
+
+    CHECK(listing);
+    while (fgets(line, sizeof(line), listing))
+        has = has || strstr(line, text);
+    CHECK(pclose(listing) == 0);
+    unlink(path);
+    return has;
+}
+
 // The narrowest vector of the kernel's regions that have work to do.
 static inline unsigned width(const struct hd_program *p, const char *name)
 {

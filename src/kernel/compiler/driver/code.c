@@ -1,6 +1,7 @@
 #include "kernel/compiler/driver/code.h"
 
 #include <llvm-c/DebugInfo.h>
+#include <string.h>
 
 #include "kernel/compiler/flow/effort.h"
 
@@ -61,36 +62,78 @@ void hdi_code_begin_without_line(struct hdi_llvm *llvm, LLVMModuleRef module)
     }
 }
 
+// The root that a quotient is the reciprocal of is estimated as a whole.
+static bool divides_by_root(LLVMValueRef quotient)
+{
+    LLVMValueRef root = LLVMGetOperand(quotient, 1);
+
+    return LLVMIsACallInst(root) &&
+           strncmp(hdi_value_name(LLVMGetCalledValue(root)), "llvm.sqrt.",
+                   10) == 0;
+}
+
 // A vector of floats that is no full one of AVX-512.
-static bool is_narrow_quotient(LLVMValueRef instruction)
+static bool is_narrow_quotient(const struct hdi_llvm *llvm,
+                               LLVMValueRef instruction)
 {
     if (LLVMGetInstructionOpcode(instruction) != LLVMFDiv)
         return false;
     LLVMTypeRef type = LLVMTypeOf(instruction);
     return LLVMGetTypeKind(type) == LLVMVectorTypeKind &&
            LLVMGetTypeKind(LLVMGetElementType(type)) == LLVMFloatTypeKind &&
-           LLVMGetVectorSize(type) < 16;
+           (LLVMGetVectorSize(type) < 16 || llvm->target.vector_bytes < 64);
 }
 
 // Where a quotient may be estimated, the code generator takes the processor's
 // estimate and one step of Newton's. AVX-512's, of 14 bits, is then as good as
 // OpenCL asks for, within 2.5 units in the last place; that of 12 bits, which
-// it takes for shorter vectors, is 3 off: those are divided. A reciprocal
-// root takes two steps: with one it is 2 off where both are long, 4 elsewhere.
+// it takes for shorter vectors, is 3 off: those are divided. A reciprocal root
+// takes two steps: with one it is 2 off where both are long, 4 elsewhere.
+// Flags of an instruction can be added, not taken away.
+static void divide(LLVMBuilderRef builder, LLVMValueRef quotient)
+{
+    LLVMPositionBuilderBefore(builder, quotient);
+    LLVMValueRef exact = LLVMBuildFDiv(builder, LLVMGetOperand(quotient, 0),
+                                       LLVMGetOperand(quotient, 1), "");
+    if (LLVMIsAInstruction(exact))
+        LLVMSetFastMathFlags(exact, LLVMGetFastMathFlags(quotient) &
+                                        ~LLVMFastMathAllowReciprocal);
+    LLVMReplaceAllUsesWith(quotient, exact);
+    LLVMInstructionEraseFromParent(quotient);
+}
+
+static bool divide_narrow(const struct hdi_llvm *llvm, LLVMBuilderRef builder,
+                          LLVMBasicBlockRef block)
+{
+    bool divides = false;
+
+    for (LLVMValueRef i = LLVMGetFirstInstruction(block), next; i; i = next) {
+        next = LLVMGetNextInstruction(i);
+        if (!is_narrow_quotient(llvm, i) || divides_by_root(i) ||
+            !(LLVMGetFastMathFlags(i) & LLVMFastMathAllowReciprocal))
+            continue;
+        divide(builder, i);
+        divides = true;
+    }
+    return divides;
+}
+
 void hdi_code_bound_quotients(const struct hdi_llvm *llvm, LLVMModuleRef module)
 {
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(llvm->context);
+
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
          f = LLVMGetNextFunction(f)) {
+        bool divides = false;
         if (LLVMIsDeclaration(f))
             continue;
-        bool narrow = llvm->target.vector_bytes < 64;
-        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b && !narrow;
+        hdi_function_text(f, "reciprocal-estimates", "vec-sqrtf:2,sqrtf:2");
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b;
              b = LLVMGetNextBasicBlock(b))
-            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i && !narrow;
-                 i = LLVMGetNextInstruction(i))
-                narrow = is_narrow_quotient(i);
-        hdi_function_text(f, "reciprocal-estimates",
-                          narrow ? "!vec-divf,vec-sqrtf:2,sqrtf:2"
-                                 : "vec-sqrtf:2,sqrtf:2");
+            divides |= divide_narrow(llvm, builder, b);
+        // It would have all estimated, whatever instructions say.
+        if (divides)
+            hdi_function_text(f, "unsafe-fp-math", "false");
     }
+    LLVMDisposeBuilder(builder);
 }

@@ -76,6 +76,38 @@ awk '/^; chains after/ { all = next_to = 0; last = "" }
     fail "chains run one after another"
 rm chains.cl chains.hdb passes
 
+# What the rows of a group read alike is read once for all of them: in the block that
+# multiplies, the sum that was kept is all that is loaded as a vector.
+cat >tile.cl <<'END'
+kernel __attribute__((reqd_work_group_size(16, 16, 1))) void
+tile(global const float *a, global const float *b, global float *c, int n)
+{
+    local float p[16][16], q[16][16];
+    int x = get_local_id(0), y = get_local_id(1);
+    int i = get_global_id(0), j = get_global_id(1);
+    float sum = 0;
+    for (int k = 0; k < n; k += 16) {
+        p[y][x] = a[j * n + k + x];
+        q[y][x] = b[(k + y) * n + i];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int m = 0; m < 16; m++)
+            sum += p[y][m] * q[m][x];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    c[j * n + i] = sum;
+}
+END
+HEDDLE_CACHE=off "$HEDDLE" build tile.cl -heddle-passes=dump >passes 2>&1 ||
+    fail "build -heddle-passes=dump"
+awk '/^; tile after/ { good = bad = products = loads = 0 }
+    /^$|^[^ ]*:/ { good += products >= 16 && loads == 1; bad += products >= 16 && loads > 1
+                   products = loads = 0 }
+    / = .*(fmuladd|fmul.*<16)/ { products++ }
+    / = load <16 x float>/ { loads++ }
+    END { exit !(good > 0 && bad == 0) }' passes ||
+    fail "a tile is read again for each row"
+rm tile.cl tile.hdb passes
+
 # Without a cache, none is made.
 HEDDLE_CACHE=off expect 0 "" "$HEDDLE" build invert.cl -o other.hdb
 holds . invert.cl invert.hdb other.hdb

@@ -58,7 +58,7 @@ struct hdi_emit {
     LLVMTypeRef i1, i8, i32, i64;
 
     // The frame.
-    LLVMValueRef local, saved;
+    LLVMValueRef local, saved, args;
     LLVMValueRef local_end;                           // i64: the block's
     LLVMValueRef global[3], offset[3];                // i64
     LLVMValueRef local_size[3], group_count[3], dims; // i32

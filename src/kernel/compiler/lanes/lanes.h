@@ -64,6 +64,34 @@ void hdi_keep_rolled(struct hdi_emit *emit, LLVMValueRef branch);
 // of the first work-item, NULL: 0.
 void hdi_lanes_write(struct hdi_lanes *lanes, LLVMValueRef row);
 
+// rows.c: chunks of several rows. What all rows share at one x, as the column
+// of a tile in local memory that they are multiplied with, is there once for
+// all of them, since the loop over rows is the inner one:
+//
+//     for (hdi_lanes_begin_columns(l, &c), more = true; more;
+//          more = hdi_lanes_next_columns(l, &c))
+//         (loops over rows) hdi_lanes_write_column(l, &c, row);
+//
+// writes code for full chunks and then for what is left of each row.
+struct hdi_columns {
+    LLVMValueRef counter; // alloca: the x of the chunk at hand
+    LLVMValueRef x, next; // of it, and of the one behind it
+    LLVMValueRef mask;    // of what is left; NULL: chunks are full
+    LLVMBasicBlockRef head, rest, after;
+    unsigned narrow; // lanes of a chunk that is not full
+};
+
+// Whether all rows have the same chunks.
+bool hdi_lanes_has_columns(const struct hdi_lanes *lanes);
+
+void hdi_lanes_begin_columns(struct hdi_lanes *lanes,
+                             struct hdi_columns *columns);
+void hdi_lanes_write_column(struct hdi_lanes *lanes,
+                            const struct hdi_columns *columns,
+                            LLVMValueRef row);
+bool hdi_lanes_next_columns(struct hdi_lanes *lanes,
+                            struct hdi_columns *columns);
+
 // The same for the only row, one chunk after the other, the last one first if
 // `backwards`.
 void hdi_lanes_write_in_order(struct hdi_lanes *lanes, LLVMValueRef backwards);

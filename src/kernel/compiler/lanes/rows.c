@@ -65,21 +65,24 @@ static void write_full(struct hdi_lanes *l, const struct row *row,
     hdi_keep_rolled(e, LLVMBuildBr(b, head));
 }
 
+// The lanes of the chunk at x that are in the row.
+static LLVMValueRef mask_at(struct hdi_lanes *l, LLVMValueRef x)
+{
+    struct hdi_emit *e = l->emit;
+    LLVMValueRef left = LLVMBuildNUWSub(e->builder, e->trip[0], x, "");
+
+    return LLVMBuildICmp(e->builder, LLVMIntULT,
+                         hdi_wide_iota(&l->wide, LLVMTypeOf(left), 1),
+                         hdi_wide_splat(&l->wide, left), "");
+}
+
 // What is left of the row, under a mask.
 static void write_rest(struct hdi_lanes *l, const struct row *row)
 {
-    struct hdi_emit *e = l->emit;
-    LLVMBuilderRef b = e->builder;
-    LLVMValueRef x = load_x(e, row);
-    LLVMValueRef left = LLVMBuildNUWSub(b, e->trip[0], x, "");
+    LLVMValueRef x = load_x(l->emit, row), mask = mask_at(l, x);
 
-    place_chunk(e, row->number, x);
-    hdi_lanes_write_chunk(
-        l,
-        LLVMBuildICmp(b, LLVMIntULT,
-                      hdi_wide_iota(&l->wide, LLVMTypeOf(left), 1),
-                      hdi_wide_splat(&l->wide, left), ""),
-        HDI_WAY_PART);
+    place_chunk(l->emit, row->number, x);
+    hdi_lanes_write_chunk(l, mask, HDI_WAY_PART);
 }
 
 // What is left behind chunks of the span is some chunks under a mask.
@@ -195,6 +198,74 @@ void hdi_lanes_write(struct hdi_lanes *l, LLVMValueRef number)
     else
         write_whole_row(l, &row);
 }
+
+// Columns ---------------------------------------------------------------------
+
+bool hdi_lanes_has_columns(const struct hdi_lanes *l)
+{
+    return !l->splits; // else chunks differ from row to row
+}
+
+void hdi_lanes_begin_columns(struct hdi_lanes *l, struct hdi_columns *c)
+{
+    struct hdi_emit *e = l->emit;
+    LLVMBuilderRef b = e->builder;
+    LLVMTypeRef type = LLVMTypeOf(e->trip[0]);
+    LLVMBasicBlockRef body = hdi_emit_block(e, "column");
+
+    *c = (struct hdi_columns){.counter = hdi_emit_alloca(e, type),
+                              .head = hdi_emit_block(e, "columns"),
+                              .rest = hdi_emit_block(e, "rest"),
+                              .narrow = l->wide.lanes};
+    LLVMBuildStore(b, LLVMConstNull(type), c->counter);
+    LLVMBuildBr(b, c->head);
+    hdi_build_at_end(b, c->head);
+    l->wide.lanes = l->span;
+    c->x = LLVMBuildLoad2(b, type, c->counter, "");
+    c->next = LLVMBuildNUWAdd(b, c->x, LLVMConstInt(type, l->span, false), "");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULE, c->next, e->trip[0], ""),
+                    body, c->rest);
+    hdi_build_at_end(b, body);
+}
+
+void hdi_lanes_write_column(struct hdi_lanes *l, const struct hdi_columns *c,
+                            LLVMValueRef row)
+{
+    place_chunk(l->emit, row, c->x);
+    if (c->mask)
+        hdi_lanes_write_chunk(l, c->mask, HDI_WAY_PART);
+    else
+        hdi_lanes_write_chunk(l, LLVMConstAllOnes(hdi_wide_mask_type(&l->wide)),
+                              HDI_WAY_OPEN);
+}
+
+bool hdi_lanes_next_columns(struct hdi_lanes *l, struct hdi_columns *c)
+{
+    struct hdi_emit *e = l->emit;
+    LLVMBuilderRef b = e->builder;
+    LLVMTypeRef type = LLVMTypeOf(e->trip[0]);
+
+    LLVMBuildStore(b, c->next, c->counter);
+    hdi_keep_rolled(e, LLVMBuildBr(b, c->mask ? c->rest : c->head));
+    if (c->mask) {
+        hdi_build_at_end(b, c->after);
+        return false;
+    }
+    LLVMBasicBlockRef part = hdi_emit_block(e, "part");
+    c->after = hdi_emit_block(e, "after_columns");
+    l->wide.lanes = c->narrow;
+    hdi_build_at_end(b, c->rest);
+    c->x = LLVMBuildLoad2(b, type, c->counter, "");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, c->x, e->trip[0], ""), part,
+                    c->after);
+    hdi_build_at_end(b, part);
+    c->next =
+        LLVMBuildNUWAdd(b, c->x, LLVMConstInt(type, c->narrow, false), "");
+    c->mask = mask_at(l, c->x);
+    return true;
+}
+
+// One row, in an order -------------------------------------------------------
 
 // Move on by `pace`, and return the x of the chunk there.
 static LLVMValueRef step(struct hdi_emit *e, const struct row *row,

@@ -306,12 +306,47 @@ static void write_row(struct writing *w, LLVMValueRef row, unsigned number)
     end_items(w, &x, 0, number);
 }
 
+// Whether a group may have several rows: the kernel asks where in y or z.
+static bool has_rows(const struct hdi_emit *e)
+{
+    for (size_t b = 0; b < e->flow->block_count; b++)
+        for (LLVMValueRef x = LLVMGetFirstInstruction(e->flow->blocks[b].block);
+             x; x = LLVMGetNextInstruction(x)) {
+            enum hdi_call kind = hdi_call_kind(x);
+            if ((kind == HDI_CALL_LOCAL_ID || kind == HDI_CALL_GLOBAL_ID) &&
+                !LLVMIsNull(LLVMGetOperand(x, 0)))
+                return true;
+        }
+    return false;
+}
+
+// Chunk by chunk in x, and for each the rows.
+static void write_columns(struct writing *w, struct hdi_lanes *lanes,
+                          unsigned number)
+{
+    struct hdi_columns columns;
+    bool more = true;
+
+    for (hdi_lanes_begin_columns(lanes, &columns); more;
+         more = hdi_lanes_next_columns(lanes, &columns)) {
+        struct hdi_loop z = begin_items(w, 2);
+        struct hdi_loop y = begin_items(w, 1);
+        hdi_lanes_write_column(lanes, &columns, number_row(w->all->emit));
+        end_items(w, &y, 1, number);
+        end_items(w, &z, 2, number);
+    }
+}
+
 // The loops, and in them the bodies, for chunks of lanes or one by one.
 static void write_loops(struct writing *w, struct hdi_lanes *lanes,
                         unsigned number)
 {
     struct hdi_emit *e = w->all->emit;
 
+    if (lanes && !e->flat && hdi_lanes_has_columns(lanes) && has_rows(e)) {
+        write_columns(w, lanes, number);
+        return;
+    }
     struct hdi_loop z = begin_items(w, 2);
     struct hdi_loop y = begin_items(w, 1);
     LLVMValueRef row = e->flat ? NULL : number_row(e);

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "kernel/compiler/check/screen.h"
 #include "kernel/compiler/emit/print.h"
+#include "kernel/compiler/emit/scope.h"
 #include "kernel/compiler/flow/region.h"
 #include "kernel/compiler/loops/chunk.h"
 #include "kernel/compiler/loops/regions.h"
@@ -186,13 +187,13 @@ static void read_frame(struct hdi_emit *e)
 static void read_arguments(struct hdi_emit *e)
 {
     LLVMTypeRef pointer = LLVMPointerTypeInContext(e->llvm->context, 0);
-    LLVMValueRef args = field(e, pointer, offsetof(struct hdi_frame, args));
 
+    e->args = field(e, pointer, offsetof(struct hdi_frame, args));
     for (unsigned i = 0; i < e->about->arg_count; i++) {
         const struct hdi_build_arg *arg = &e->about->args[i];
         LLVMValueRef parameter = LLVMGetParam(e->flow->kernel, i);
         LLVMTypeRef type = LLVMTypeOf(parameter);
-        LLVMValueRef address = at(e, args, arg->offset), value;
+        LLVMValueRef address = at(e, e->args, arg->offset), value;
 
         if (arg->kind == HD_ARG_LOCAL) {
             LLVMValueRef offset =
@@ -502,6 +503,8 @@ static hd_status write_function(struct hdi_emit *e, struct hdi_regions *regions)
     if (e->observer)
         e->observer->end(e);
     LLVMBuildRetVoid(e->builder);
+    if (!e->observer)
+        hdi_scope_saved(e);
     if (e->apart)
         write_caller(e);
     if (!ok || e->fixed.failed)

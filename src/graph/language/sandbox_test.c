@@ -2,9 +2,9 @@
 // for ever, take all memory, differ from run to run.
 #include "tests/graph/fake_launch.h"
 
+#include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "tests/check.h"
 
 struct fake_kernel fake_kernels[] = {{.name = NULL}};
@@ -48,14 +48,14 @@ static void fails(const char *text, const char *part)
 
 enum {
     STEPS = 1000000,
-    SECONDS = 20 // far more than any case takes, far less than for ever
+    SECONDS = 20 // of CPU time: far more than any case takes
 };
 
 static void is_stopped(const char *text, const char *part)
 {
-    uint64_t begin = hdi_now();
+    clock_t begin = clock();
     CHECK_FAILS(run(text, STEPS, 0), HD_ELIMIT, error, part);
-    CHECK(hdi_now() - begin < SECONDS * UINT64_C(1000000000));
+    CHECK(clock() - begin < SECONDS * CLOCKS_PER_SEC);
 }
 
 static void nothing_leads_out(void)

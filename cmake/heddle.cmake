@@ -49,7 +49,8 @@ function(heddle_alone)
 endfunction()
 
 # Tests that find nothing more under ThreadSanitizer: none of our code in them runs
-# on several threads in a way that other tests do not have. Its build leaves them out.
+# on several threads in a way that other tests do not have. Its build leaves them out,
+# but for ./check --long.
 function(heddle_serial)
   if(HEDDLE_TESTS)
     foreach(test ${ARGN})

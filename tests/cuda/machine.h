@@ -214,9 +214,12 @@ void ptx_set(const struct lane *l, const struct ptx_operand *o, uint64_t value);
 
 uint16_t ptx_half_bits(double value, uint8_t rounding);
 
-// run.c: whether an access is in this memory.
+// memory.c: whether an access is in this memory; what instructions do to it.
 bool ptx_within(uint64_t address, uint64_t size, const char *base,
                 uint64_t bytes);
+void ptx_load(const struct lane *l, const struct ptx_instruction *i);
+void ptx_store(const struct lane *l, const struct ptx_instruction *i);
+void ptx_change(const struct lane *l, const struct ptx_instruction *i);
 
 // arithmetic.c: false for what it does not do.
 bool ptx_compute(const struct lane *l, const struct ptx_instruction *i);

@@ -48,16 +48,23 @@ function(heddle_alone)
   endif()
 endfunction()
 
-# Tests that find nothing more under ThreadSanitizer: none of our code in them runs
-# on several threads in a way that other tests do not have. Its build leaves them out,
-# but for ./check --long.
-function(heddle_serial)
-  if(HEDDLE_TESTS)
-    foreach(test ${ARGN})
-      set_property(TEST ${test} APPEND PROPERTY LABELS serial)
-    endforeach()
-  endif()
-endfunction()
+# Tests that find nothing more in some builds, which leave them out but for
+# ./check --long (see CMakePresets.json):
+#   serial  under ThreadSanitizer: none of our code in them runs on several threads
+#           in a way that other tests do not have
+#   plain   under any sanitizer: other tests run the same code, these run it at
+#           length
+#   same    in the minimal build: it compiles what they run as the release build does
+foreach(label serial plain same)
+  cmake_language(EVAL CODE "
+    function(heddle_${label})
+      if(HEDDLE_TESTS)
+        foreach(test \${ARGN})
+          set_property(TEST \${test} APPEND PROPERTY LABELS ${label})
+        endforeach()
+      endif()
+    endfunction()")
+endforeach()
 
 # Build every program in a page of docs/ as a user would, and run it. A program
 # begins with its file name; "// prints: " says what must come out. Those that

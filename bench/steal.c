@@ -1,11 +1,21 @@
 // What work stealing costs: against serial code, against the ideal, and against
-// OpenMP and oneTBB where their programs lie beside this one.
+// OpenMP, oneTBB and StarPU where their programs lie beside this one, and
+// others that are named.
 //
-//     steal [--quick] [CASE]     one JSON object per line on stdout; CASE: only
-//                                fib, queens, tree or "queens from a row"
+//     steal [--quick] [--peer NAME=PROGRAM]... [CASE]
+//
+// One JSON object per line on stdout. CASE: only fib, queens, tree or "queens
+// from a row". PROGRAM is run with the word "steal" and prints lines of the
+// kind that print_value() prints; of those with a case and a metric that are
+// measured here, too, our share of the peer's figure is told. steal_lace.c is
+// such a program.
 #include <libgen.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "heddle/task.h"
@@ -260,16 +270,34 @@ static void compare(const struct figures *ours, const char *line,
         if (strcmp(ours->figure[i].name, name) == 0 &&
             strcmp(ours->figure[i].metric, metric) == 0) {
             char text[96];
+            // Against what does the same: tasks that cost next to nothing.
+            bool is_lace = strcmp(peer, "lace") == 0;
             snprintf(text, sizeof(text), "%s, of the peer's", metric);
             print(name, text, ours->figure[i].value / value, "ratio", peer,
-                  (struct bar){"<=", 1});
+                  (struct bar){"<=", is_lace ? 1.1 : 1});
         }
+}
+
+// Run a peer and compare what it prints. False when it failed.
+static bool run_peer(const struct figures *ours, const char *peer,
+                     const char *command)
+{
+    char line[1024];
+    FILE *pipe = popen(command, "r");
+
+    if (!pipe)
+        return false;
+    while (fgets(line, sizeof(line), pipe)) {
+        fputs(line, stdout);
+        compare(ours, line, peer);
+    }
+    return pclose(pipe) == 0;
 }
 
 static void ask_peer(const struct figures *ours, const char *folder,
                      const char *peer, const char *package)
 {
-    char path[4200], line[1024], reason[128];
+    char path[4200], reason[128];
 
     snprintf(path, sizeof(path), "%s/steal_%s", folder, peer);
     if (access(path, X_OK) != 0) {
@@ -281,14 +309,27 @@ static void ask_peer(const struct figures *ours, const char *folder,
                           reason);
         return;
     }
-    FILE *pipe = popen(path, "r");
-    if (!pipe)
-        return;
-    while (fgets(line, sizeof(line), pipe)) {
-        fputs(line, stdout);
-        compare(ours, line, peer);
+    run_peer(ours, peer, path);
+}
+
+// NAME=PROGRAM, built elsewhere.
+static void ask_named_peer(const struct figures *ours, const char *text)
+{
+    const char *program = strchr(text, '=');
+    char name[64], command[4200];
+
+    if (!program || program == text ||
+        program - text >= (ssize_t)sizeof(name)) {
+        fprintf(stderr, "bench_steal: --peer takes NAME=PROGRAM, not '%s'\n",
+                text);
+        exit(2);
     }
-    pclose(pipe);
+    snprintf(name, sizeof(name), "%.*s", (int)(program - text), text);
+    snprintf(command, sizeof(command), "%s steal", program + 1);
+    if (!run_peer(ours, name, command)) {
+        fprintf(stderr, "bench_steal: peer '%s' failed\n", text);
+        exit(1);
+    }
 }
 
 // Starvation
@@ -386,11 +427,70 @@ static struct latency wake_latency(int samples, bool asleep)
     return us;
 }
 
+// The same with nothing but a thread that sleeps on a word: the least there is.
+struct sleeper {
+    _Atomic uint32_t word; // 1: get up; 2: and go
+    _Atomic uint64_t up;   // when it did; 0: not yet
+};
+
+static void futex(_Atomic uint32_t *word, int operation, uint32_t value)
+{
+    syscall(SYS_futex, word, operation, value, NULL, NULL, 0);
+}
+
+static void *sleep_on_word(void *data)
+{
+    struct sleeper *s = data;
+    uint32_t word;
+
+    do {
+        while ((word = atomic_load(&s->word)) == 0)
+            futex(&s->word, FUTEX_WAIT_PRIVATE, 0);
+        atomic_store(&s->word, 0);
+        atomic_store(&s->up, now());
+    } while (word != 2);
+    return NULL;
+}
+
+static double bare_wake(int samples) // [us]
+{
+    struct sleeper s = {0};
+    uint64_t *times = malloc((size_t)samples * sizeof(*times));
+    pthread_t thread;
+
+    if (!times || pthread_create(&thread, NULL, sleep_on_word, &s) != 0)
+        exit(1);
+    for (int i = 0; i < samples; i++) {
+        fall_asleep();
+        atomic_store(&s.up, 0);
+        uint64_t up, begin = now();
+        atomic_store(&s.word, i + 1 < samples ? 1 : 2);
+        futex(&s.word, FUTEX_WAKE_PRIVATE, 1);
+        while ((up = atomic_load(&s.up)) == 0)
+            ;
+        times[i] = up - begin;
+    }
+    pthread_join(thread, NULL);
+    double us = median(times, samples) / 1e3;
+    free(times);
+    return us;
+}
+
 int main(int argc, char **argv)
 {
-    bool quick = argc > 1 && strcmp(argv[1], "--quick") == 0;
-    const char *only =
-        argc > 1 && argv[argc - 1][0] != '-' ? argv[argc - 1] : NULL;
+    bool quick = false;
+    const char *only = NULL, *named[16];
+    int named_count = 0;
+
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--quick") == 0)
+            quick = true;
+        else if (strcmp(argv[i], "--peer") == 0 && i + 1 < argc &&
+                 named_count < 16)
+            named[named_count++] = argv[++i];
+        else
+            only = argv[i];
+    }
     struct problem problems[] = {
         {.name = "fib", .n = 36},
         {.name = "queens", .n = QUEENS, .least = 1.9},
@@ -428,6 +528,8 @@ int main(int argc, char **argv)
                   per_spawn * (double)one.spawns / one.serial, "ratio", "c",
                   (struct bar){"<=", 2});
             keep(&ours, p->name, "cost of spawn and join", per_spawn);
+            print_value(p->name, "1 worker over serial", one.ratio, "ratio",
+                        "c");
         } else if (i == 1) {
             print(p->name, "1 worker over serial", one.ratio, "ratio", "c",
                   (struct bar){"<=", 1.05});
@@ -435,6 +537,7 @@ int main(int argc, char **argv)
             print_value(p->name, "1 worker over serial", one.ratio, "ratio",
                         "c");
         }
+        keep(&ours, p->name, "1 worker over serial", one.ratio);
         if (cores < 2) {
             print_skipped(p->name, "speed-up, 2 workers", "c",
                           "this machine has one core");
@@ -461,13 +564,16 @@ int main(int argc, char **argv)
     print("idle", "CPU time in 5 s, of the time", idle_cpu() / 5000, "ratio",
           "none", (struct bar){"<=", 0.0002});
     struct latency wake = wake_latency(quick ? 200 : 1000, true);
-    print("wake", "outside call to a sleeping pool", wake.there, "us", "none",
-          (struct bar){"<=", 25});
+    double bare = bare_wake(quick ? 200 : 1000);
+    print_value("wake", "outside call to a sleeping pool", wake.there, "us",
+                "none");
+    print("wake", "outside call to a sleeping pool, of waking a bare thread",
+          wake.there / bare, "ratio", "futex", (struct bar){"<=", 1.25});
     print_value("wake", "outside call to a sleeping pool, and back", wake.whole,
                 "us", "none");
-    print("wake", "outside call to a searching pool",
-          wake_latency(quick ? 200 : 1000, false).there, "us", "none",
-          (struct bar){"<=", 5});
+    print("wake", "outside call to a searching pool, of waking a bare thread",
+          wake_latency(quick ? 200 : 1000, false).there / bare, "ratio",
+          "futex", (struct bar){"<=", 0.25});
     keep(&ours, "wake", "outside call to a sleeping pool", wake.there);
 
     char self[4096];
@@ -478,5 +584,7 @@ int main(int argc, char **argv)
     ask_peer(&ours, folder, "libomp", "clang-19 and libomp-19-dev");
     ask_peer(&ours, folder, "tbb", "libtbb-dev");
     ask_peer(&ours, folder, "starpu", "libstarpu-dev");
+    for (int i = 0; i < named_count; i++)
+        ask_named_peer(&ours, named[i]);
     return 0;
 }

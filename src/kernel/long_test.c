@@ -176,6 +176,7 @@ static void kernels_over_the_budget_are_built_cheaply(struct try *t)
     } cases[] = {
         {6, "", NULL},
         {6, "-heddle-budget=500000", NULL},
+        {6, "", "loops are not unswitched"},
         {6, "-heddle-form=loops -heddle-budget=2000", "optimised briefly"},
         {6, "-heddle-form=coroutine -heddle-budget=50", "optimised briefly"},
         {6, "-heddle-form=thread -heddle-budget=50", "optimised briefly"},

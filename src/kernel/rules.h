@@ -38,6 +38,7 @@
     RULE(SWITCHES, "switches")   /* prepare/switches.h */                     \
     RULE(TILE, "tile")           /* analysis/tile.h */                        \
     RULE(TOP, "top")             /* transform/top.h */                        \
+    RULE(UNSWITCH, "unswitch")   /* LLVM's copies of loops by conditions */   \
     RULE(WINDOW, "window")       /* vectorise/window.c */
 
 #endif

@@ -4,11 +4,16 @@
 #include <string.h>
 
 #include "kernel/compiler/flow/effort.h"
+#include "kernel/compiler/ir/rules.h"
 
 enum {
     // Of a kernel that is optimised with all means, and of a block of it.
     MAX_INSTRUCTIONS = 6000,
-    MAX_STRAIGHT = 1500
+    MAX_STRAIGHT = 1500,
+    // Of a kernel whose loops are copied by their conditions (unswitched): that
+    // takes as long as all else, more of long ones, and is worth it in short
+    // ones with barriers alone.
+    MAX_UNSWITCHED = 1500
 };
 
 // Each once, and none that looks at pairs of instructions or forgets all it
@@ -18,6 +23,23 @@ static const char brief[] =
     "function(sroa,early-cse<memssa>,simplifycfg,"
     "instcombine<max-iterations=1;no-verify-fixpoint>,loop-simplify,lcssa,"
     "loop-mssa(licm),gvn,dse,simplifycfg,early-cse)";
+
+// LLVM's levels 2 and 3 differ in unswitching, as far as kernels go.
+static hd_status optimise_fully(struct hdi_llvm *llvm, LLVMModuleRef module,
+                                const struct hdi_effort *cost,
+                                struct hdi_text *explanation,
+                                struct hd_error *error)
+{
+    if (!hdi_rule_is_on(llvm, HDI_RULE_UNSWITCH))
+        return hdi_llvm_passes(llvm, module, "default<O2>", error);
+    if (cost->instructions <= MAX_UNSWITCHED)
+        return hdi_llvm_passes(llvm, module, "default<O3>", error);
+    hdi_text_print(explanation,
+                   "long: of %u instructions; so loops are not unswitched, to "
+                   "build it in time\n",
+                   cost->instructions);
+    return hdi_llvm_passes(llvm, module, "default<O2>", error);
+}
 
 hd_status hdi_code_optimise(struct hdi_llvm *llvm, LLVMModuleRef module,
                             struct hdi_text *explanation,
@@ -35,7 +57,7 @@ hd_status hdi_code_optimise(struct hdi_llvm *llvm, LLVMModuleRef module,
         return hdi_llvm_passes(llvm, module, brief, error);
     }
     if (cost.instructions <= MAX_INSTRUCTIONS && cost.longest <= MAX_STRAIGHT)
-        return hdi_llvm_passes(llvm, module, "default<O3>", error);
+        return optimise_fully(llvm, module, &cost, explanation, error);
     hdi_text_print(explanation,
                    "long: of %u instructions; so loops are not unrolled, to "
                    "build it in time\n",

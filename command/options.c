@@ -121,7 +121,7 @@ static bool is_choice(const char *choices, const char *word)
     return false;
 }
 
-static bool is_number(const char *word)
+bool option_is_number(const char *word)
 {
     char *end;
 
@@ -145,7 +145,7 @@ static enum options_outcome take(struct options *given,
     if (option->kind == OPTION_CHOICE && !is_choice(option->value, value))
         return complain(given->command, "option '%s' is %s, not '%s'",
                         option->name, option->value, value);
-    if (option->kind == OPTION_NUMBER && !is_number(value))
+    if (option->kind == OPTION_NUMBER && !option_is_number(value))
         return complain(given->command,
                         "option '%s' takes a number from 1, not '%s'",
                         option->name, value);

@@ -85,6 +85,9 @@ bool option_given(const struct options *given, const char *name);
 
 // The value of an option that may be given once, or NULL.
 const char *option_value(const struct options *given, const char *name);
+
+// Whether a word is a number as options take it, 1 to 1,000,000.
+bool option_is_number(const char *word);
 unsigned option_number(const struct options *given, const char *name,
                        unsigned otherwise);
 

@@ -150,6 +150,19 @@ static hd_status generate(struct session *session, const struct options *given,
     return interrupted() ? fail(error, HD_ECANCELED, "cancelled") : HD_OK;
 }
 
+// Of `nodes`, a number or the parts of the machine, in each process.
+static hd_status join(struct session *session, const char *nodes,
+                      struct hd_error *error)
+{
+    struct hd_cluster_params params = {.runtime = session->runtime};
+
+    if (nodes && option_is_number(nodes))
+        params.nodes = (unsigned)strtoul(nodes, NULL, 10);
+    else
+        params.parts = nodes;
+    return hd_cluster_join(&params, &session->cluster, error);
+}
+
 hd_status session_open(struct session *session, const struct options *given,
                        const struct hd_runtime_params *params,
                        struct hd_error *error)
@@ -165,13 +178,10 @@ hd_status session_open(struct session *session, const struct options *given,
     if (!session->inputs || !session->settings)
         return fail(error, HD_ENOMEM, "out of memory");
 
-    const struct hd_cluster_params cluster = {
-        .nodes = (unsigned)option_number(given, "--nodes", 1)};
-    hd_status status = hd_cluster_join(&cluster, &session->cluster, error);
-    if (status != HD_OK)
-        return status;
-    status = start_runtime(*params, &session->runtime, error);
+    hd_status status = start_runtime(*params, &session->runtime, error);
     interrupt_runtime(session->runtime);
+    if (status == HD_OK)
+        status = join(session, option_value(given, "--nodes"), error);
     session->start_time = lap(&mark);
     for (const struct given *one = NULL;
          status == HD_OK && (one = option_next(given, "--in", one)) != NULL;) {

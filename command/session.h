@@ -22,19 +22,21 @@ struct session {
 };
 
 // The options that every such command has, for its table.
-#define SESSION_OPTIONS                                                      \
-    {"--in", "NAME=FILE",                                                    \
-     "input NAME of the program: a PNG or JPEG image, an array\nFILE.npy "   \
-     "or FILE.npz:NAME, or bytes:\nFILE@TYPE,WIDTH[,HEIGHT[,DEPTH]]",        \
-     OPTION_PAIR, true},                                                     \
-        {"--nodes", "N",                                                     \
-         "compute nodes of each process that fields lie on; 1 by\ndefault",  \
-         OPTION_NUMBER, false},                                              \
-        {"--set", "NAME=VALUE",                                              \
-         "setting NAME of the program; a table as JSON", OPTION_PAIR, true}, \
-    {                                                                        \
-        "--data", "FILE.json", "settings of the program as a JSON object",   \
-            OPTION_TEXT, false                                               \
+#define SESSION_OPTIONS                                                       \
+    {"--in", "NAME=FILE",                                                     \
+     "input NAME of the program: a PNG or JPEG image, an array\nFILE.npy "    \
+     "or FILE.npz:NAME, or bytes:\nFILE@TYPE,WIDTH[,HEIGHT[,DEPTH]]",         \
+     OPTION_PAIR, true},                                                      \
+        {"--nodes", "N|PARTS",                                                \
+         "compute nodes of each process that fields lie on: a\nnumber, 1 by " \
+         "default, or parts of the machine: cpu, or\nnuma for each NUMA "     \
+         "domain",                                                            \
+         OPTION_TEXT, false},                                                 \
+        {"--set", "NAME=VALUE",                                               \
+         "setting NAME of the program; a table as JSON", OPTION_PAIR, true},  \
+    {                                                                         \
+        "--data", "FILE.json", "settings of the program as a JSON object",    \
+            OPTION_TEXT, false                                                \
     }
 
 // session_close() is due in any case.

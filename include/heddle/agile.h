@@ -15,7 +15,8 @@ extern "C" {
 #endif
 
 struct hd_cluster; // the compute nodes of a program
-struct hd_field;   // an agile field: elements over the nodes of a map
+struct hd_runtime;
+struct hd_field; // an agile field: elements over the nodes of a map
 
 // Clusters ------------------------------------------------------------------
 //
@@ -24,8 +25,13 @@ struct hd_field;   // an agile field: elements over the nodes of a map
 struct hd_cluster_params {
     const char *transport; // "self" or "mpi"; NULL: what the program was
                            // started with
-    unsigned nodes;   // of each process; 0: 1. Several simulate a cluster, or
-                      // stand for parts of the machine
+    unsigned nodes;        // of each process; 0: 1. Several simulate a cluster
+    // Or the parts of the machine that are its nodes, as many in all processes:
+    // "cpu", all cores; "numa", each NUMA domain that has workers. NULL:
+    // `nodes` nodes that are no part of it in particular.
+    const char *parts;
+    struct hd_runtime *runtime; // whose workers do the tasks of such nodes;
+                                // outlives the cluster
     bool messages;    // processes of one machine send messages as if they were
                       // not, instead of reading each other's memory
     bool sequential;  // one thread does the tasks of all nodes here, in turn
@@ -38,7 +44,10 @@ struct hd_cluster_params {
 
 /// Join the cluster. `params` may be NULL for the defaults. Collective.
 ///
-/// Errors:  HD_ENODEV (not started with that transport), HD_EINVAL, HD_ENOMEM
+/// Errors:  HD_ENODEV (not started with that transport, no such part),
+/// HD_EINVAL
+///          (also parts without a runtime, or processes with different numbers
+///          of nodes), HD_ENOMEM
 /// Owner:   the caller; hd_cluster_leave() after all of its fields are gone
 HD_API hd_status hd_cluster_join(const struct hd_cluster_params *params,
                                  struct hd_cluster **cluster,
@@ -55,6 +64,20 @@ HD_API bool hd_cluster_has(const struct hd_cluster *cluster, uint32_t node);
 /// Which process this is, 0 for the one that does what is done once.
 HD_API uint32_t hd_cluster_process(const struct hd_cluster *cluster);
 HD_API uint32_t hd_cluster_processes(const struct hd_cluster *cluster);
+
+/// What a node of this process is.
+struct hd_node_info {
+    bool part;        // of the machine; else nothing of the rest is set
+    unsigned domain;  // the NUMA domain that its memory lies in, counted from 0
+                      // as in a topology; UINT_MAX: none in particular
+    unsigned workers; // of the runtime, that do its tasks
+    const unsigned *worker; // their numbers; owner: the cluster
+};
+
+/// Errors:  HD_EINVAL (the node is another process's)
+HD_API hd_status hd_cluster_node(const struct hd_cluster *cluster,
+                                 uint32_t node, struct hd_node_info *info,
+                                 struct hd_error *error);
 
 /// Wait until all processes are here. Collective.
 ///

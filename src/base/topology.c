@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/memory.h"
 
 struct hdi_topology {
     hwloc_topology_t hwloc;
@@ -304,6 +305,24 @@ unsigned hdi_topology_here(const struct hdi_topology *topology)
     return place >= 0 && (unsigned)place < topology->places
                ? topology->core_at[place]
                : UINT_MAX;
+}
+
+bool hdi_topology_bind(const struct hdi_topology *topology, unsigned node,
+                       void *memory, size_t size)
+{
+    hwloc_obj_t domain =
+        hwloc_get_obj_by_type(topology->hwloc, HWLOC_OBJ_NUMANODE, node);
+    uintptr_t page = hdi_page_size();
+    uintptr_t begin = hdi_round_up((uintptr_t)memory, page);
+    uintptr_t end = ((uintptr_t)memory + size) / page * page;
+
+    if (!domain || topology->machine.synthetic)
+        return false;
+    return begin >= end ||
+           hwloc_set_area_membind(
+               topology->hwloc, (char *)memory + (begin - (uintptr_t)memory),
+               end - begin, domain->nodeset, HWLOC_MEMBIND_BIND,
+               HWLOC_MEMBIND_BYNODESET | HWLOC_MEMBIND_MIGRATE) == 0;
 }
 
 hd_status hdi_thread_start(const struct hdi_topology *topology, unsigned core,

@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "heddle/status.h"
@@ -60,6 +61,13 @@ unsigned hdi_topology_distance(const struct hdi_topology *topology, unsigned a,
 // The core the calling thread is on just now, by the hardware thread that
 // hdi_thread_start() pins to; UINT_MAX when that is none of the machine's.
 unsigned hdi_topology_here(const struct hdi_topology *topology);
+
+// Ask for the whole pages in `size` [bytes] of memory to lie in a NUMA node, as
+// hdi_core.node counts them; those that are elsewhere move, and when it is full
+// others are used. False when the system does not do that, as on a machine that
+// is not there: memory then lies where it is touched first.
+bool hdi_topology_bind(const struct hdi_topology *topology, unsigned node,
+                       void *memory, size_t size);
 
 // Start a thread, pinned to core `core` unless that is UINT_MAX, named `name`
 // (15 characters at most) for debuggers. A core that cannot be pinned to is a

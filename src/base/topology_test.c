@@ -2,7 +2,10 @@
 
 #include <limits.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include "base/memory.h"
 #include "tests/check.h"
 
 static void this_machine_has_a_core(void)
@@ -156,8 +159,48 @@ static void a_thread_is_pinned(void)
     hdi_topology_destroy(t);
 }
 
+// What the system says of a page, or false when it does not say.
+static bool lies_by_policy(char *page, unsigned long *nodes)
+{
+    int mode = 0;
+
+    *nodes = 0;
+    return syscall(SYS_get_mempolicy, &mode, nodes, 64ul, page,
+                   2ul /* MPOL_F_ADDR */) == 0 &&
+           mode != 0 /* MPOL_DEFAULT */;
+}
+
+static void memory_is_asked_for_in_a_numa_node(void)
+{
+    size_t page = hdi_page_size(), size = 16 * page;
+    struct hd_error error;
+    struct hdi_topology *t;
+    unsigned long nodes;
+    char *memory = hdi_map(size);
+
+    CHECK(memory != NULL);
+    CHECK_OK(hdi_topology_create("pack:2 core:2 pu:1", &t, &error), error);
+    CHECK(!hdi_topology_bind(t, 1, memory, size)); // there is none
+    hdi_topology_destroy(t);
+    CHECK_OK(hdi_topology_create(NULL, &t, &error), error);
+    CHECK(!hdi_topology_bind(t, 4096, memory, size));
+    if (hdi_topology_bind(t, 0, memory + 1, size - 1)) {
+        CHECK(!lies_by_policy(memory, &nodes)); // only a part of it was named
+        CHECK(lies_by_policy(memory + page, &nodes));
+        CHECK(nodes != 0 && (nodes & (nodes - 1)) == 0);
+        CHECK(lies_by_policy(memory + size - page, &nodes));
+    } else {
+        fprintf(stderr, "the system does not bind memory: not looked at\n");
+    }
+    CHECK(hdi_topology_bind(t, 0, memory + 1, 1) ==
+          hdi_topology_bind(t, 0, memory + 1, 2)); // no whole page
+    hdi_topology_destroy(t);
+    hdi_unmap(memory, size);
+}
+
 int main(void)
 {
+    memory_is_asked_for_in_a_numa_node();
     this_machine_has_a_core();
     cores_the_process_may_not_use_are_left_out();
     a_synthetic_machine_has_distances();

@@ -3,6 +3,7 @@
 #include "launch/start/joint.h"
 
 #include "base/error.h"
+#include "field/cluster/cluster.h"
 #include "field/forall/kernel.h"
 #include "runtime/runtime.h"
 
@@ -96,6 +97,18 @@ hd_status hd_fill_start(struct hd_runtime *runtime,
     HDI_TRY(check_buffer(to, "a fill of", error));
     return hdi_fill_start(runtime->pool, start, to, offset, size, pattern,
                           pattern_size, event, error);
+}
+
+hd_status hd_cluster_join(const struct hd_cluster_params *params,
+                          struct hd_cluster **cluster, struct hd_error *error)
+{
+    static const struct hd_cluster_params none;
+
+    if (!params)
+        params = &none;
+    return hdi_cluster_join(params,
+                            params->runtime ? params->runtime->launcher : NULL,
+                            cluster, error);
 }
 
 hd_status hd_forall_kernel(struct hd_runtime *runtime,

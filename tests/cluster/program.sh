@@ -32,6 +32,8 @@ for processes in 2 3 4; do
 done
 run 2 several.raw --nodes 2 --set layout='tiles 10x13 cyclic'
 cmp "$folder/one.raw" "$folder/several.raw" || exit 1
+run 2 several.raw --nodes cpu,numa
+cmp "$folder/one.raw" "$folder/several.raw" || exit 1
 
 # A checkpoint of three processes is taken over by two.
 run 3 several.raw --checkpoint "$folder/ck" --every 0

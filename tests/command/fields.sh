@@ -19,6 +19,13 @@ for nodes in 2 5; do
     cmp whole.raw parts.raw || fail "another picture on $nodes nodes"
     cmp first.raw one.raw || fail "another first picture on $nodes nodes"
 done
+# Parts of the machine as nodes.
+for nodes in numa cpu,numa; do
+    run parts.raw --nodes $nodes
+    cmp whole.raw parts.raw || fail "another picture on $nodes"
+done
+expect 1 "several of these with commas between, not 'disk'" "$HEDDLE" run "$heat" \
+    --nodes numa,disk
 for layout in 'tiles 7x9 cyclic' 'tiles 43x5 block memory 6x5 tasks 3x5' \
     'tiles 8x8 mesh 3x1' 'tiles 43x61 nodes 1'; do
     run parts.raw --nodes 3 --set layout="$layout"

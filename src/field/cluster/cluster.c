@@ -38,17 +38,47 @@ static hd_status open_net(const char *name, struct hdi_net **net,
     return self->open(net, error);
 }
 
-hd_status hd_cluster_join(const struct hd_cluster_params *params,
-                          struct hd_cluster **cluster, struct hd_error *error)
+static void close_cluster(struct hd_cluster *cluster)
 {
-    static const struct hd_cluster_params none;
+    if (cluster->net)
+        cluster->transport->close(cluster->net);
+    hdi_domains_free(&cluster->domains);
+    free(cluster);
+}
+
+// The nodes of this process, and all.
+static hd_status count_nodes(struct hd_cluster *c,
+                             const struct hd_cluster_params *params,
+                             struct hdi_launcher *launcher,
+                             struct hd_error *error)
+{
+    hd_status status = HD_OK;
+    char call[60];
+
+    c->here = params->nodes ? params->nodes : 1;
+    if (params->parts && params->nodes)
+        status = hdi_fail(error, HD_EINVAL,
+                          "a cluster has %u nodes or those of '%s', not both",
+                          params->nodes, params->parts);
+    else if (params->parts)
+        status = hdi_domains_make(params->parts, launcher, &c->domains, error);
+    if (status == HD_OK && params->parts)
+        c->here = c->domains.count;
+    c->nodes = c->net->count * c->here;
+    snprintf(call, sizeof(call), "hd_cluster_join() with %" PRIu32 " nodes",
+             c->here);
+    return hdi_cluster_agree(
+        c, call, hdi_mix(params->parts != NULL, c->messages), status, error);
+}
+
+hd_status hdi_cluster_join(const struct hd_cluster_params *params,
+                           struct hdi_launcher *launcher,
+                           struct hd_cluster **cluster, struct hd_error *error)
+{
     struct hd_cluster *c = calloc(1, sizeof(*c));
 
-    if (!params)
-        params = &none;
     if (!c)
         return hdi_fail(error, HD_ENOMEM, "no memory for a cluster");
-    c->here = params->nodes ? params->nodes : 1;
     c->timeout = params->timeout ? params->timeout : 60000000000u;
     c->messages = params->messages;
     c->sequential = params->sequential;
@@ -59,20 +89,16 @@ hd_status hd_cluster_join(const struct hd_cluster_params *params,
         return status;
     }
     c->transport = c->net->transport;
-    c->nodes = c->net->count * c->here;
-    status = hdi_cluster_agree(c, "hd_cluster_join()",
-                               hdi_mix(c->here, c->messages), HD_OK, error);
-    if (status != HD_OK) {
-        c->transport->close(c->net);
-        free(c);
-        return status;
+    status = count_nodes(c, params, launcher, error);
+    if (status == HD_OK) {
+        status = c->transport->share(
+            c->net, c->here * sizeof(struct hdi_node_slot), &c->slots);
+        if (status != HD_OK)
+            hdi_fail(error, status, "no memory for a cluster");
     }
-    status = c->transport->share(c->net, c->here * sizeof(struct hdi_node_slot),
-                                 &c->slots);
     if (status != HD_OK) {
-        c->transport->close(c->net);
-        free(c);
-        return hdi_fail(error, status, "no memory for a cluster");
+        close_cluster(c);
+        return status;
     }
     struct hdi_node_slot *slots = c->transport->reach(c->slots, c->net->node);
     atomic_store_explicit(&slots->process, getpid(), memory_order_relaxed);
@@ -103,8 +129,7 @@ void hd_cluster_leave(struct hd_cluster *cluster)
         free_route(cluster, &cluster->routes[i]);
     pthread_mutex_destroy(&cluster->lock);
     cluster->transport->unshare(cluster->net, cluster->slots);
-    cluster->transport->close(cluster->net);
-    free(cluster);
+    close_cluster(cluster);
 }
 
 uint32_t hd_cluster_nodes(const struct hd_cluster *cluster)
@@ -126,6 +151,24 @@ uint32_t hd_cluster_process(const struct hd_cluster *cluster)
 uint32_t hd_cluster_processes(const struct hd_cluster *cluster)
 {
     return cluster->net->count;
+}
+
+hd_status hd_cluster_node(const struct hd_cluster *cluster, uint32_t node,
+                          struct hd_node_info *info, struct hd_error *error)
+{
+    if (!hd_cluster_has(cluster, node))
+        return hdi_fail(error, HD_EINVAL,
+                        "node %" PRIu32 " is none of this process's", node);
+    *info = (struct hd_node_info){0};
+    if (!cluster->domains.domain)
+        return HD_OK;
+    const struct hdi_domain *domain =
+        &cluster->domains.domain[node - hdi_cluster_first(cluster)];
+    *info = (struct hd_node_info){.part = true,
+                                  .domain = domain->numa,
+                                  .workers = domain->workers,
+                                  .worker = domain->worker};
+    return HD_OK;
 }
 
 hd_status hd_cluster_meet(struct hd_cluster *cluster, struct hd_error *error)

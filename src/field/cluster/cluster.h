@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "field/cluster/agree.h"
+#include "field/cluster/domain.h"
 #include "field/cluster/mix.h"
 #include "field/plan/plan.h"
 #include "heddle/agile.h"
@@ -25,8 +26,9 @@ struct hdi_route {
 struct hd_cluster {
     const struct hdi_transport *transport;
     struct hdi_net *net;
-    uint32_t here;  // nodes of each process
-    uint32_t nodes; // in all
+    uint32_t here;              // nodes of each process
+    uint32_t nodes;             // in all
+    struct hdi_domains domains; // what the nodes here are
     bool messages, sequential;
     uint64_t timeout, piece;
     struct hdi_route routes[HDI_PLANS];
@@ -67,6 +69,11 @@ static inline uint32_t hdi_cluster_first(const struct hd_cluster *cluster)
 {
     return cluster->net->node * cluster->here;
 }
+
+// As hd_cluster_join(), with the launcher of the runtime's processors, or NULL.
+hd_status hdi_cluster_join(const struct hd_cluster_params *params,
+                           struct hdi_launcher *launcher,
+                           struct hd_cluster **cluster, struct hd_error *error);
 
 // A digest of a map, equal on all processes.
 uint64_t hdi_map_digest(const struct hd_map *map);

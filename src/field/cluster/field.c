@@ -9,7 +9,7 @@
 #include "field/plan/copy.h"
 
 enum {
-    ALIGNMENT = 128 // of each node's memory [bytes]
+    ALIGNMENT = 128 // of each node's memory [bytes]; a part's begins a page
 };
 
 bool hdi_field_reaches(const struct hd_field *field, uint32_t node)
@@ -77,6 +77,8 @@ static hd_status prepare(struct hd_cluster *cluster, uint64_t element,
 static bool lay_out(struct hd_field *field, uint64_t *mine)
 {
     uint64_t end = 0;
+    uint64_t alignment =
+        field->cluster->domains.domain ? hdi_page_size() : ALIGNMENT;
 
     *mine = 0;
     for (uint32_t n = 0; n < field->map->nodes; n++) {
@@ -89,11 +91,27 @@ static bool lay_out(struct hd_field *field, uint64_t *mine)
                                    field->element, &size) ||
             size > UINT64_MAX / 4)
             return false;
-        end = hdi_round_up(end + size, ALIGNMENT);
+        end = hdi_round_up(end + size, alignment);
         if (hd_cluster_has(field->cluster, n))
             *mine = end;
     }
     return true;
+}
+
+// The memory of each part of the machine comes to lie there.
+static void settle(const struct hd_field *field, uint64_t size)
+{
+    const struct hd_cluster *c = field->cluster;
+    uint32_t first = hdi_cluster_first(c), nodes = field->map->nodes;
+    char *memory = c->transport->reach(field->shared, c->net->node);
+
+    for (uint32_t n = 0; n < c->domains.count && first + n < nodes; n++) {
+        bool last = n + 1 == c->domains.count || first + n + 1 == nodes;
+        uint64_t begin = field->begin[first + n];
+        uint64_t end = last ? size : field->begin[first + n + 1];
+
+        hdi_domains_settle(&c->domains, n, memory + begin, end - begin);
+    }
 }
 
 static void free_field(struct hd_field *field)
@@ -146,6 +164,7 @@ hd_status hd_field_create(struct hd_cluster *cluster, uint64_t element,
             free_field(f);
         return status;
     }
+    settle(f, size);
     f->number = ++cluster->fields_made;
     f->next = cluster->fields;
     cluster->fields = f;

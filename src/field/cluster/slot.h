@@ -26,6 +26,7 @@ struct hdi_node_slot {
     _Atomic uint64_t done;
     _Atomic uint64_t mean;   // what its tasks take, written by its node [ns]
     _Atomic uint32_t failed; // a task has: nobody begins another
+    _Atomic uint32_t width;  // so many it does at a time
     // The system's number of its process, in the first slot of one; written
     // when it joins, read when it seems to be lost.
     _Atomic int32_t process;

@@ -87,9 +87,11 @@ static bool bring(struct hd_access *access, const int64_t *index,
     hdi_view_below(view, index, below);
     for (unsigned k = 0; k < view->rank_; k++)
         below[k] -= view->field_->map->grid.offset[k];
+    pthread_mutex_lock(hdi_run_moving(task->run, task->node));
     hd_status status =
         hdi_window_of_block(view->field_, task->node, below, &task->run->fetch,
                             task->traffic, &window, &error);
+    pthread_mutex_unlock(hdi_run_moving(task->run, task->node));
     if (status != HD_OK) {
         fail(access, status, error.text);
         return false;

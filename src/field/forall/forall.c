@@ -1,6 +1,7 @@
 // forall: every node does the tasks of its queue, then helps others.
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include "base/pause.h"
 #include "field/forall/agent.h"
 #include "field/forall/givers.h"
+#include "launch/launcher.h"
 
 enum {
     BYTES_PER_NS = 2, // that moves between nodes, for the choice of a victim
@@ -93,39 +95,61 @@ static uint64_t moving_time(const struct hdi_run *run, uint32_t victim)
            (run->forall->input_count + 1) / BYTES_PER_NS;
 }
 
-// The reached node whose queue takes the longest from now on, if it takes
-// longer than to compute one of its tasks here.
+// How far another node's memory is, in levels: near cores, this process,
+// this machine.
+static unsigned distance(const struct hd_cluster *cluster, uint32_t node,
+                         uint32_t other)
+{
+    uint32_t first = hdi_cluster_first(cluster);
+
+    if (!hd_cluster_has(cluster, other))
+        return 2;
+    return !hdi_domains_near(&cluster->domains, node - first, other - first);
+}
+
+// How long a queue takes from now on [ns]; 0 when it is empty.
+static uint64_t time_left(const struct hdi_node_slot *slot)
+{
+    uint64_t range = atomic_load_explicit(&slot->range, memory_order_relaxed);
+    uint64_t left = (uint32_t)range - (uint32_t)(range >> 32);
+    uint64_t mean = atomic_load_explicit(&slot->mean, memory_order_relaxed);
+    uint32_t width = atomic_load_explicit(&slot->width, memory_order_relaxed);
+
+    // One that has not finished a task yet may be slow: take it at its number
+    // of tasks.
+    if (left > 0 && mean == 0)
+        return UINT64_MAX / 2 + left;
+    return left * mean / width;
+}
+
+// Of the nearest reached nodes the one whose queue takes the longest from now
+// on, if it takes longer than to compute one of its tasks here.
 static uint32_t find_victim(struct hdi_run *run, uint32_t node)
 {
     uint32_t best = HD_NO_NODE;
     uint64_t longest = 0;
+    unsigned nearest = UINT_MAX;
     uint64_t mine = atomic_load_explicit(
         &hdi_cluster_slot(run->cluster, node)->mean, memory_order_relaxed);
 
     for (uint32_t i = 1; i < run->output->map->nodes; i++) {
         uint32_t n = (node + i) % run->output->map->nodes;
         struct hdi_node_slot *slot = hdi_cluster_slot(run->cluster, n);
+        uint64_t time = slot && n != node ? time_left(slot) : 0;
+        unsigned far = time ? distance(run->cluster, node, n) : UINT_MAX;
 
-        if (!slot || n == node)
+        if (time == 0 || far > nearest || (far == nearest && time <= longest) ||
+            time <= mine + moving_time(run, n))
             continue;
-        uint64_t range =
-            atomic_load_explicit(&slot->range, memory_order_relaxed);
-        uint64_t left = (uint32_t)range - (uint32_t)(range >> 32);
-        uint64_t mean = atomic_load_explicit(&slot->mean, memory_order_relaxed);
-
-        // One that has not finished a task yet may be slow: take it at its
-        // number of tasks.
-        if (left == 0)
-            continue;
-        uint64_t time = mean ? left * mean : UINT64_MAX / 2 + left;
-        if (time > longest && time > mine + moving_time(run, n)) {
-            longest = time;
-            best = n;
-        }
+        nearest = far;
+        longest = time;
+        best = n;
     }
     return best;
 }
 
+// A node's part in a run. What several workers of it change is theirs while
+// they hold run->moving of the node.
 struct node_run {
     struct hdi_run *run;
     uint32_t node;
@@ -166,8 +190,14 @@ static hd_status steal(struct node_run *n, uint32_t *victim, uint64_t *task,
 
     for (;;) {
         *victim = find_victim(run, n->node);
+        if (*victim == HD_NO_NODE && run->agent) {
+            pthread_mutex_lock(hdi_run_moving(run, n->node));
+            hd_status status = ask(n, victim, task, error);
+            pthread_mutex_unlock(hdi_run_moving(run, n->node));
+            return status;
+        }
         if (*victim == HD_NO_NODE)
-            return run->agent ? ask(n, victim, task, error) : HD_OK;
+            return HD_OK;
         *task =
             hdi_node_take(hdi_cluster_slot(run->cluster, *victim), true, &left);
         if (*task != HDI_NO_TASK)
@@ -195,10 +225,12 @@ static struct hdi_ahead look_ahead(struct node_run *n, uint32_t owner,
     uint64_t last = (uint32_t)atomic_load_explicit(
         &hdi_cluster_slot(n->run->cluster, n->node)->range,
         memory_order_relaxed);
+    pthread_mutex_lock(hdi_run_moving(n->run, n->node));
     ahead.first = n->ahead > task + 1 ? n->ahead : task + 1;
     ahead.end = task + 1 + AHEAD < last ? task + 1 + AHEAD : last;
     if (ahead.end > ahead.first)
         n->ahead = ahead.end;
+    pthread_mutex_unlock(hdi_run_moving(n->run, n->node));
     return ahead;
 }
 
@@ -253,10 +285,63 @@ static void *node_main(void *data)
     return NULL;
 }
 
-static void run_nodes(struct hdi_run *run, bool threads)
+// A worker of a part of the machine.
+struct seat {
+    struct hd_work work;
+    struct node_run *node;
+};
+
+static void sit(struct hd_worker *worker, struct hd_job *job)
+{
+    const struct seat *seat = (const struct seat *)(const void *)job;
+
+    (void)worker;
+    node_main(seat->node);
+}
+
+static void run_domains(struct hdi_run *run, struct node_run *node, bool all)
+{
+    const struct hdi_domains *domains = &run->cluster->domains;
+    struct hd_pool *pool = domains->launcher->pool;
+    uint32_t first = hdi_cluster_first(run->cluster);
+    struct seat *seats;
+    struct hd_group group;
+    size_t count = 0, used = 0;
+
+    for (uint32_t n = 0; n < domains->count; n++)
+        count += all ? domains->domain[n].workers : 1;
+    seats = calloc(count, sizeof(*seats));
+    if (!seats) {
+        hdi_run_fail(run, HD_ENOMEM, "no memory for nodes");
+        return;
+    }
+    hd_group_init(&group);
+    for (uint32_t n = 0; n < domains->count; n++) {
+        const struct hdi_domain *domain = &domains->domain[n];
+
+        if (first + n >= run->output->map->nodes)
+            break;
+        for (unsigned w = 0; w < (all ? domain->workers : 1); w++) {
+            struct seat *seat = &seats[used++];
+
+            *seat = (struct seat){.work = {.job = {.run = sit, .group = &group},
+                                           .priority = HD_PRIORITY_NORMAL},
+                                  .node = &node[n]};
+            // The worker is there, so this is not refused.
+            hd_submit_at(pool, &seat->work, HD_ON_WORKER, domain->worker[w],
+                         NULL);
+        }
+    }
+    hd_group_wait(pool, &group);
+    free(seats);
+}
+
+static void run_nodes(struct hdi_run *run, enum hdi_by crew)
 {
     uint32_t here = run->cluster->here, first = hdi_cluster_first(run->cluster);
     struct node_run *node = calloc(here, sizeof(*node));
+    bool may = run->cluster->transport->threads && !run->cluster->sequential;
+    bool threads = may && crew != HDI_BY_CALLER;
     if (!node) {
         hdi_run_fail(run, HD_ENOMEM, "no memory for nodes");
         return;
@@ -264,6 +349,13 @@ static void run_nodes(struct hdi_run *run, bool threads)
 
     for (uint32_t n = 0; n < here; n++)
         node[n] = (struct node_run){.run = run, .node = first + n};
+    if (may && run->cluster->domains.domain) {
+        run_domains(run, node, crew == HDI_BY_ALL);
+        for (uint32_t n = 0; n < here; n++)
+            hdi_givers_free(&node[n].givers);
+        free(node);
+        return;
+    }
     // The last one runs here; one without a thread of its own too.
     for (uint32_t n = 0; threads && n + 1 < here; n++)
         node[n].threaded =
@@ -352,8 +444,10 @@ static void await_results(struct hdi_run *run)
 
 // Begin and end ---------------------------------------------------------------
 
-static hd_status fill_slots(struct hdi_run *run, struct hd_error *error)
+static hd_status fill_slots(struct hdi_run *run, enum hdi_by crew,
+                            struct hd_error *error)
 {
+    const struct hdi_domain *domain = run->cluster->domains.domain;
     uint32_t first = hdi_cluster_first(run->cluster);
 
     for (uint32_t n = first; n < first + run->cluster->here; n++) {
@@ -374,6 +468,9 @@ static hd_status fill_slots(struct hdi_run *run, struct hd_error *error)
         atomic_store(&slot->done, 0);
         atomic_store(&slot->mean, 0);
         atomic_store(&slot->failed, 0);
+        atomic_store(&slot->width, domain && crew == HDI_BY_ALL
+                                       ? domain[n - first].workers
+                                       : 1);
     }
     return HD_OK;
 }
@@ -386,7 +483,7 @@ static bool needs_agent(const struct hd_cluster *cluster)
     return false;
 }
 
-static hd_status begin_run(struct hdi_run *run, bool threads,
+static hd_status begin_run(struct hdi_run *run, enum hdi_by crew, bool threads,
                            struct hd_error *error)
 {
     const struct hd_forall *forall = run->forall;
@@ -395,10 +492,13 @@ static hd_status begin_run(struct hdi_run *run, bool threads,
 
     run->queue = calloc(run->output->map->nodes, sizeof(*run->queue));
     run->traffic = calloc(run->cluster->here, sizeof(*run->traffic));
-    if (status == HD_OK && (!run->queue || !run->traffic))
+    run->moving = calloc(run->cluster->here, sizeof(*run->moving));
+    for (uint32_t n = 0; run->moving && n < run->cluster->here; n++)
+        pthread_mutex_init(&run->moving[n], NULL);
+    if (status == HD_OK && (!run->queue || !run->traffic || !run->moving))
         status = hdi_fail(error, HD_ENOMEM, "no memory for a forall");
     if (status == HD_OK)
-        status = fill_slots(run, error);
+        status = fill_slots(run, crew, error);
     run->number = run->cluster->runs + 1;
     if (status == HD_OK && needs_agent(run->cluster))
         status = hdi_agent_start(run, threads, &run->agent, error);
@@ -426,6 +526,9 @@ static void free_run(struct hdi_run *run)
         c->steals += run->traffic[n].steals;
         c->asks += run->traffic[n].asks;
     }
+    for (uint32_t n = 0; run->moving && n < run->cluster->here; n++)
+        pthread_mutex_destroy(&run->moving[n]);
+    free(run->moving);
     free(run->queue);
     free(run->traffic);
     pthread_mutex_destroy(&run->lock);
@@ -447,11 +550,11 @@ hd_status hd_forall(const struct hd_forall *forall, struct hd_error *error)
                          "reads",
                          i),
                 error);
-    return hdi_forall(forall, NULL, true, error);
+    return hdi_forall(forall, NULL, HDI_BY_ALL, error);
 }
 
 hd_status hdi_forall(const struct hd_forall *forall, hdi_reach reach,
-                     bool threads, struct hd_error *error)
+                     enum hdi_by crew, struct hd_error *error)
 {
     struct hdi_run run = {.forall = forall,
                           .reach = reach,
@@ -466,7 +569,7 @@ hd_status hdi_forall(const struct hd_forall *forall, hdi_reach reach,
 
     run.error = &mine;
     pthread_mutex_init(&run.lock, NULL);
-    hd_status status = begin_run(&run, may, error);
+    hd_status status = begin_run(&run, crew, may, error);
     if (status != HD_OK) {
         hdi_agent_stop(run.agent);
         free_run(&run);
@@ -478,7 +581,7 @@ hd_status hdi_forall(const struct hd_forall *forall, hdi_reach reach,
     run.cluster->lives = lives;
     run.cluster->lives_data = &run;
     run.output->version++;
-    run_nodes(&run, threads && may);
+    run_nodes(&run, crew);
     await_results(&run);
 
     // The agent answers until all processes are here.

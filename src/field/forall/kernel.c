@@ -169,18 +169,49 @@ static bool find_piece(const struct kernel_run *k, const struct hd_grid *block,
     return more;
 }
 
-static hd_status launch(struct kernel_run *k, const struct hd_grid *block,
-                        char **arrays, struct hd_error *error)
+// Run the work-groups of a box: on the workers that are the node's alone, or on
+// all.
+static hd_status run_box(struct kernel_run *k, uint32_t node,
+                         const struct hdi_request *request,
+                         const struct hd_box *box, struct hd_error *error)
+{
+    const struct hd_cluster *cluster = k->forall->output->cluster;
+    struct hd_pool *pool = k->launcher->pool;
+    struct hd_start start = {.box = box};
+    hd_event event;
+
+    if (cluster->domains.domain) {
+        const struct hdi_domain *domain =
+            &cluster->domains.domain[node - hdi_cluster_first(cluster)];
+        struct hdi_box groups;
+        struct hdi_terms terms = {.priority = HD_PRIORITY_NORMAL,
+                                  .part = &groups};
+
+        memcpy(groups.first, box->first, sizeof(groups.first));
+        memcpy(groups.count, box->count, sizeof(groups.count));
+        if (domain->workers < hd_pool_workers(pool)) {
+            terms.workers = domain->worker;
+            terms.worker_count = domain->workers;
+        }
+        return hdi_launch_with(k->launcher, request, &terms, error);
+    }
+    HDI_TRY(hdi_launch_start(k->launcher, &start, request, &event, error));
+    hd_status status = hd_event_wait(pool, &event, 1, HD_FOREVER, error);
+    hd_event_release(pool, event);
+    return status;
+}
+
+static hd_status launch(struct kernel_run *k, uint32_t node,
+                        const struct hd_grid *block, char **arrays,
+                        struct hd_error *error)
 {
     const struct hd_field *output = k->forall->output;
     struct hd_buffer *buffers[MAX_ARGS] = {NULL};
     struct hd_arg args[MAX_ARGS];
     struct hd_box box = {{0}, {1, 1, 1}};
-    struct hd_start start = {.box = &box};
     struct hd_piece piece;
     struct hd_grid written;
     hd_status status = HD_OK;
-    hd_event event;
 
     find_piece(k, block, &piece, &written);
     for (unsigned d = 0; d < 3; d++) {
@@ -206,16 +237,10 @@ static hd_status launch(struct kernel_run *k, const struct hd_grid *block,
         args[a] = (struct hd_arg)HD_BUFFER(buffers[a]);
     }
     if (status == HD_OK)
-        status = hdi_launch_start(
-            k->launcher, &start,
+        status = run_box(
+            k, node,
             &(struct hdi_request){k->kernel, &k->range, args, k->arg_count},
-            &event, error);
-    if (status == HD_OK) {
-        struct hd_pool *pool = k->launcher->pool;
-
-        status = hd_event_wait(pool, &event, 1, HD_FOREVER, error);
-        hd_event_release(pool, event);
-    }
+            &box, error);
     for (unsigned a = 0; a < k->arg_count; a++)
         hd_buffer_destroy(buffers[a]);
     return status;
@@ -333,7 +358,7 @@ static hd_status run_block(struct hd_task *task, const struct hd_tile *output,
                              view->element, true, false, &of_input, &other,
                              &arrays[i + 1], error));
     }
-    HDI_TRY(launch(k, &window.box, arrays, error));
+    HDI_TRY(launch(k, task->node, &window.box, arrays, error));
     if (k->checks)
         HDI_TRY(find_strays(k, spaces[0].memory, &written, error));
     if (apart)
@@ -597,8 +622,10 @@ hd_status hdi_forall_kernel(struct hdi_launcher *launcher,
     // A worker does the tasks of all nodes in turn: it helps with a launch that
     // it waits for, while threads of the nodes would wait for workers.
     if (status == HD_OK)
-        status =
-            hdi_forall(&inner, reach, !hd_pool_worker(launcher->pool), error);
+        status = hdi_forall(&inner, reach,
+                            hd_pool_worker(launcher->pool) ? HDI_BY_CALLER
+                                                           : HDI_BY_THREAD,
+                            error);
     for (size_t i = 0; k.spaces && i < spaces; i++)
         if (k.spaces[i].memory)
             munmap(k.spaces[i].memory, k.spaces[i].size);

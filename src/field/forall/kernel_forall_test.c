@@ -327,6 +327,32 @@ static void strays_are_found_by_checking(void)
     hd_program_destroy(program);
 }
 
+// On nodes that are parts of a machine, which a task's work-groups do not leave.
+static void kernels_run_on_parts_of_a_machine(const char *topology,
+                                              const char *parts)
+{
+    struct hd_runtime_params machine = {.topology = topology};
+    struct hd_program_params params = {.source = source, .path = "field.cl"};
+    struct hd_cluster_params of = {.parts = parts};
+    struct hd_program *program;
+
+    CHECK_OK(hd_runtime_create(&machine, &runtime, &error), error);
+    CHECK_OK(hd_program_create(runtime, &params, &program, &error), error);
+    of.runtime = runtime;
+    CHECK_OK(hd_cluster_join(&of, &cluster, &error), error);
+    sums_of_a_transposed_field(program, "48x80 tiles 8x80 cyclic nodes %u",
+                               "80x48 tiles 16x48 block nodes %u");
+    sums_of_a_transposed_field(program,
+                               "48x80 tiles 16x10 cyclic nodes %u tasks 16x5",
+                               "80x48 tiles 7x5 columns cyclic nodes %u");
+    heat_spreads_over_borders(program,
+                              "30x44 tiles 7x9 cyclic nodes %u memory 7x3");
+    bad_kernel_arguments_are_refused(program);
+    hd_cluster_leave(cluster);
+    hd_program_destroy(program);
+    hd_runtime_destroy(runtime);
+}
+
 int main(void)
 {
     static const unsigned counts[] = {1, 3, 4};
@@ -367,5 +393,8 @@ int main(void)
     }
     hd_program_destroy(program);
     hd_runtime_destroy(runtime);
+    kernels_run_on_parts_of_a_machine("node:2 core:2 pu:1", "numa");
+    kernels_run_on_parts_of_a_machine("node:3 core:1 pu:1", "cpu,numa");
+    kernels_run_on_parts_of_a_machine(NULL, "numa");
     return 0;
 }

@@ -235,9 +235,13 @@ static hd_status close_output(struct hdi_run *run, const struct hd_task *task,
 {
     struct hdi_node_slot *slot = hdi_cluster_slot(run->cluster, task->owner);
 
-    if (task->node != task->owner && !slot)
-        return run->give(run->fetch.data, task->node, task->owner, box,
-                         window->data, error);
+    if (task->node != task->owner && !slot) {
+        pthread_mutex_lock(hdi_run_moving(run, task->node));
+        hd_status status = run->give(run->fetch.data, task->node, task->owner,
+                                     box, window->data, error);
+        pthread_mutex_unlock(hdi_run_moving(run, task->node));
+        return status;
+    }
     if (task->node != task->owner)
         hdi_window_copy(owners, window, box, run->output->element);
     atomic_fetch_add_explicit(&slot->done, 1, memory_order_release);
@@ -249,12 +253,14 @@ hd_status hdi_run_settle(struct hdi_run *run, uint32_t node,
 {
     hd_status first = HD_OK;
 
+    pthread_mutex_lock(hdi_run_moving(run, node));
     for (unsigned i = 0; i < run->forall->input_count; i++) {
         hd_status status =
             hdi_window_settle(run->forall->inputs[i].view.field_, node,
                               &run->fetch, first == HD_OK ? error : NULL);
         first = first == HD_OK ? status : first;
     }
+    pthread_mutex_unlock(hdi_run_moving(run, node));
     return first;
 }
 
@@ -295,6 +301,8 @@ hd_status hdi_run_task(struct hdi_run *run, uint32_t node, uint32_t owner,
     hdi_queue_task(queue, k, &box);
     block = hdi_map_indices(run->output->map, &box);
     task.index = block.offset;
+    pthread_mutex_lock(hdi_run_moving(run, node));
+    task.traffic->steals += node != owner;
     hd_status status =
         open_output(run, &task, &box, &window, &owners, &scratch[count], error);
     if (status == HD_OK && run->reach)
@@ -307,6 +315,7 @@ hd_status hdi_run_task(struct hdi_run *run, uint32_t node, uint32_t owner,
     if (status == HD_OK)
         status =
             bring_inputs(run, &task, &block, reached, tiles, scratch, error);
+    pthread_mutex_unlock(hdi_run_moving(run, node));
     if (status == HD_OK) {
         struct hd_view view = hd_view_field(run->output);
 
@@ -322,7 +331,6 @@ hd_status hdi_run_task(struct hdi_run *run, uint32_t node, uint32_t owner,
     free(tiles);
     free(reached);
     hdi_access_end(&task);
-    task.traffic->steals += node != owner;
     time_task(run, node, hdi_now() - begin);
     return status;
 }

@@ -30,8 +30,11 @@ struct hdi_run {
                       const struct hd_grid *box, const void *result,
                       struct hd_error *error);
     struct hdi_traffic *traffic; // of each node here
-    struct hdi_agent *agent;     // NULL: all nodes are reached
-    uint64_t number;             // equal on all processes, of no other run
+    // Of each node here: held by who moves something to or from it, not while
+    // it computes; for its replicas, its traffic and the order of its messages.
+    pthread_mutex_t *moving;
+    struct hdi_agent *agent; // NULL: all nodes are reached
+    uint64_t number;         // equal on all processes, of no other run
 };
 
 struct hd_task {
@@ -42,13 +45,27 @@ struct hd_task {
     struct hdi_access_room *rooms; // of rows that its accesses put together
 };
 
-// As hd_forall(). With `threads` each node may have its own.
+// Who does the tasks of a node.
+enum hdi_by {
+    HDI_BY_CALLER, // those of all nodes here in turn, or one of a part's
+                   // workers
+    HDI_BY_THREAD, // a thread, or one of a part's workers
+    HDI_BY_ALL     // the same, or all of a part's workers
+};
+
+// As hd_forall().
 hd_status hdi_forall(const struct hd_forall *forall, hdi_reach reach,
-                     bool threads, struct hd_error *error);
+                     enum hdi_by crew, struct hd_error *error);
 
 // The slot of a node that is reached, or NULL.
 struct hdi_node_slot *hdi_cluster_slot(const struct hd_cluster *cluster,
                                        uint32_t node);
+
+static inline pthread_mutex_t *hdi_run_moving(const struct hdi_run *run,
+                                              uint32_t node)
+{
+    return &run->moving[node - hdi_cluster_first(run->cluster)];
+}
 
 // Tasks of a node's own queue.
 struct hdi_ahead {

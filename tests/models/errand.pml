@@ -59,6 +59,7 @@ proctype agent(byte me) {
      :: what == ASK ->
         if
         :: me == 0 -> take(which, true)
+        :: me == 0 -> which = TASKS /* it is not worth the bytes to move */
         :: else -> which = TASKS
         fi;
         answer[from]!which

@@ -36,4 +36,8 @@ struct hdi_node_slot {
 // none. What is left afterwards goes to `*left`.
 uint64_t hdi_node_take(struct hdi_node_slot *slot, bool bottom, uint32_t *left);
 
+// How long its queue takes from now on [ns]; 0 when it is empty. One that has
+// not finished a task yet may be slow: it takes very long.
+uint64_t hdi_node_time_left(const struct hdi_node_slot *slot);
+
 #endif

@@ -29,6 +29,7 @@ struct ask {
     uint64_t run;   // of whose tasks this is
     uint64_t field; // number
     uint64_t size;  // of a result that follows [bytes]
+    uint64_t mean;  // what a task takes who asks for one [ns]; 0: not known
     struct hd_grid box;
 };
 
@@ -167,20 +168,32 @@ static void answer_block(struct hdi_agent *agent, const struct ask *ask)
                reply->data, size);
 }
 
+// A task for another machine: when it is done there, its bytes moved, before
+// it would be its turn here. Who is refused does not ask again: what is left
+// here takes less and less time.
+static uint64_t give_task(struct hdi_agent *agent, const struct ask *ask)
+{
+    struct hdi_node_slot *slot = hdi_cluster_slot(agent->cluster, ask->to);
+    uint32_t left;
+
+    if (hdi_node_time_left(slot) <=
+        ask->mean + hdi_run_moving_time(agent->run, ask->to, true))
+        return HDI_NO_TASK;
+    return hdi_node_take(slot, true, &left);
+}
+
 static void answer_small(struct hdi_agent *agent, const struct ask *ask)
 {
     struct reply *reply = calloc(1, sizeof(*reply));
     uint32_t tag =
         ask->what == ASK_LIFE ? life_tag(agent) : reply_tag(agent, ask->from);
-    uint32_t left;
 
     if (!reply) {
         refuse(agent, ask->from, tag);
         return;
     }
     if (ask->what == ASK_TASK) {
-        reply->task = hdi_node_take(hdi_cluster_slot(agent->cluster, ask->to),
-                                    true, &left);
+        reply->task = give_task(agent, ask);
         if (reply->task != HDI_NO_TASK)
             atomic_fetch_add_explicit(
                 &agent->owed[hdi_cluster_process_of(agent->cluster, ask->from)],
@@ -417,7 +430,12 @@ hd_status hdi_agent_steal(struct hdi_agent *agent, uint32_t node,
                           uint32_t victim, uint64_t *task,
                           struct hd_error *error)
 {
-    struct ask ask = {.what = ASK_TASK, .from = node, .to = victim};
+    const struct hdi_node_slot *slot = hdi_cluster_slot(agent->cluster, node);
+    struct ask ask = {
+        .what = ASK_TASK,
+        .from = node,
+        .to = victim,
+        .mean = atomic_load_explicit(&slot->mean, memory_order_relaxed)};
     struct hdi_transfer *transfer;
 
     HDI_TRY(ask_for(agent, &ask, task, sizeof(*task), &transfer, error));

@@ -17,9 +17,8 @@
 #include "launch/launcher.h"
 
 enum {
-    BYTES_PER_NS = 2, // that moves between nodes, for the choice of a victim
-    NAP = 20000,      // [ns]
-    AHEAD = 2         // tasks whose inputs are asked for before their turn
+    NAP = 20000, // [ns]
+    AHEAD = 2    // tasks whose inputs are asked for before their turn
 };
 
 static hd_status check_input(const struct hd_forall *forall, unsigned which,
@@ -81,20 +80,6 @@ static hd_status check_forall(const struct hd_forall *forall,
 
 // Stealing --------------------------------------------------------------------
 
-// What it costs to compute a task elsewhere [ns], by its bytes.
-static uint64_t moving_time(const struct hdi_run *run, uint32_t victim)
-{
-    const struct hdi_queue *queue =
-        hdi_run_queue((struct hdi_run *)run, victim);
-    struct hd_grid box;
-
-    if (!queue || hdi_queue_count(queue) == 0)
-        return 0;
-    hdi_queue_task(queue, 0, &box);
-    return (uint64_t)hd_grid_size(&box) * run->output->element *
-           (run->forall->input_count + 1) / BYTES_PER_NS;
-}
-
 // How far another node's memory is, in levels: near cores, this process,
 // this machine.
 static unsigned distance(const struct hd_cluster *cluster, uint32_t node,
@@ -105,21 +90,6 @@ static unsigned distance(const struct hd_cluster *cluster, uint32_t node,
     if (!hd_cluster_has(cluster, other))
         return 2;
     return !hdi_domains_near(&cluster->domains, node - first, other - first);
-}
-
-// How long a queue takes from now on [ns]; 0 when it is empty.
-static uint64_t time_left(const struct hdi_node_slot *slot)
-{
-    uint64_t range = atomic_load_explicit(&slot->range, memory_order_relaxed);
-    uint64_t left = (uint32_t)range - (uint32_t)(range >> 32);
-    uint64_t mean = atomic_load_explicit(&slot->mean, memory_order_relaxed);
-    uint32_t width = atomic_load_explicit(&slot->width, memory_order_relaxed);
-
-    // One that has not finished a task yet may be slow: take it at its number
-    // of tasks.
-    if (left > 0 && mean == 0)
-        return UINT64_MAX / 2 + left;
-    return left * mean / width;
 }
 
 // Of the nearest reached nodes the one whose queue takes the longest from now
@@ -135,11 +105,11 @@ static uint32_t find_victim(struct hdi_run *run, uint32_t node)
     for (uint32_t i = 1; i < run->output->map->nodes; i++) {
         uint32_t n = (node + i) % run->output->map->nodes;
         struct hdi_node_slot *slot = hdi_cluster_slot(run->cluster, n);
-        uint64_t time = slot && n != node ? time_left(slot) : 0;
+        uint64_t time = slot && n != node ? hdi_node_time_left(slot) : 0;
         unsigned far = time ? distance(run->cluster, node, n) : UINT_MAX;
 
         if (time == 0 || far > nearest || (far == nearest && time <= longest) ||
-            time <= mine + moving_time(run, n))
+            time <= mine + hdi_run_moving_time(run, n, false))
             continue;
         nearest = far;
         longest = time;

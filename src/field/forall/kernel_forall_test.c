@@ -327,7 +327,8 @@ static void strays_are_found_by_checking(void)
     hd_program_destroy(program);
 }
 
-// On nodes that are parts of a machine, which a task's work-groups do not leave.
+// On nodes that are parts of a machine, which a task's work-groups do not
+// leave.
 static void kernels_run_on_parts_of_a_machine(const char *topology,
                                               const char *parts)
 {

@@ -6,6 +6,12 @@
 #include "base/clock.h"
 #include "base/error.h"
 
+// What moves in a nanosecond between nodes, for the decision who computes.
+enum {
+    MEMORY = 2,  // from memory to memory [bytes]
+    MESSAGES = 1 // between machines [bytes]
+};
+
 struct hdi_node_slot *hdi_cluster_slot(const struct hd_cluster *cluster,
                                        uint32_t node)
 {
@@ -27,6 +33,18 @@ const struct hdi_queue *hdi_run_queue(struct hdi_run *run, uint32_t node)
         queue = NULL;
     pthread_mutex_unlock(&run->lock);
     return queue;
+}
+
+uint64_t hdi_run_moving_time(struct hdi_run *run, uint32_t owner, bool messages)
+{
+    const struct hdi_queue *queue = hdi_run_queue(run, owner);
+    struct hd_grid box;
+
+    if (!queue || hdi_queue_count(queue) == 0)
+        return 0;
+    hdi_queue_task(queue, 0, &box);
+    return (uint64_t)hd_grid_size(&box) * run->output->element *
+           (run->forall->input_count + 1) / (messages ? MESSAGES : MEMORY);
 }
 
 void hdi_run_stop(struct hdi_run *run)

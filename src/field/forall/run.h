@@ -85,6 +85,11 @@ void hdi_run_tile(const struct hd_view *view, const struct hdi_window *window,
 // Free what the accesses of a task have put together.
 void hdi_access_end(struct hd_task *task);
 
+// What it costs to compute a task of a node elsewhere [ns], by its bytes, which
+// go in messages or not.
+uint64_t hdi_run_moving_time(struct hdi_run *run, uint32_t owner,
+                             bool messages);
+
 // Wait for what a node here has asked for.
 hd_status hdi_run_settle(struct hdi_run *run, uint32_t node,
                          struct hd_error *error);

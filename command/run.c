@@ -378,6 +378,11 @@ static int run(const struct options *given)
         return report_failure(status, &error);
 
     const char *mailbox = option_value(given, "--mailbox");
+    const char *nodes = option_value(given, "--nodes");
+    const char *device = option_value(given, "--device");
+
+    if (!device && nodes && strstr(nodes, "gpu"))
+        device = "cpu,gpu";
     const struct hd_runtime_params params = {
         .cores = option_value(given, "--cores"),
         .workers = option_number(given, "--workers",
@@ -385,7 +390,7 @@ static int run(const struct options *given)
         .units = option_number(given, "--units", 0),
         .unit_doorbell = mailbox && strcmp(mailbox, "doorbell") == 0,
         .time_limit = option_number(given, "--time-limit", 0) * 1000000ull,
-        .device = option_value(given, "--device"),
+        .device = device,
         .trace = trace || page || dot, // who ran what
         .guard = option_given(given, "--guard"),
         .build_options = build_options(given)};

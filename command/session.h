@@ -29,8 +29,8 @@ struct session {
      OPTION_PAIR, true},                                                      \
         {"--nodes", "N|PARTS",                                                \
          "compute nodes of each process that fields lie on: a\nnumber, 1 by " \
-         "default, or parts of the machine: cpu, or\nnuma for each NUMA "     \
-         "domain",                                                            \
+         "default, or parts of the machine: cpu,\ngpu, or numa for each "     \
+         "NUMA domain",                                                       \
          OPTION_TEXT, false},                                                 \
         {"--set", "NAME=VALUE",                                               \
          "setting NAME of the program; a table as JSON", OPTION_PAIR, true},  \

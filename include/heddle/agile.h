@@ -27,8 +27,9 @@ struct hd_cluster_params {
                            // started with
     unsigned nodes;        // of each process; 0: 1. Several simulate a cluster
     // Or the parts of the machine that are its nodes, as many in all processes:
-    // "cpu", all cores; "numa", each NUMA domain that has workers. NULL:
-    // `nodes` nodes that are no part of it in particular.
+    // "cpu", all cores; "numa", each NUMA domain that has workers; "gpu", each
+    // GPU of the runtime; or several, "cpu,gpu". NULL: `nodes` nodes that are
+    // no part of it in particular.
     const char *parts;
     struct hd_runtime *runtime; // whose workers do the tasks of such nodes;
                                 // outlives the cluster
@@ -72,6 +73,8 @@ struct hd_node_info {
                       // as in a topology; UINT_MAX: none in particular
     unsigned workers; // of the runtime, that do its tasks
     const unsigned *worker; // their numbers; owner: the cluster
+    bool gpu;               // it is a device of the runtime, of this number
+    unsigned device;
 };
 
 /// Errors:  HD_EINVAL (the node is another process's)
@@ -336,10 +339,13 @@ struct hd_field_arg {
 /// that is built for checking fails with HD_ECHECK when it writes more. The
 /// function and the data of `forall` are not looked at; views of inputs are
 /// fields, transposed or shifted. An argument that is not the output may be a
-/// buffer, the same in all processes, that the kernel only reads. Collective.
+/// buffer, the same in all processes, that the kernel only reads. Nodes that
+/// are GPUs run it there; what a GPU owns stays in its memory until somebody
+/// reads it elsewhere. Functions run on the host for them. Collective.
 ///
 /// Errors:  as hd_forall(); HD_EINVAL (an output of more than 3 axes, with an
-///          offset; an input with a stride or a projection), and those of
+///          offset; an input with a stride or a projection), HD_ENODEV (a GPU
+///          is a node and the program was not built for it), those of
 ///          hd_launch()
 HD_API hd_status hd_forall_kernel(struct hd_runtime *runtime,
                                   const struct hd_forall *forall,

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/pause.h"
 #include "field/cluster/slot.h"
+#include "launch/launcher.h"
 
 static hd_status open_net(const char *name, struct hdi_net **net,
                           struct hd_error *error)
@@ -54,6 +55,7 @@ static hd_status count_nodes(struct hd_cluster *c,
 {
     hd_status status = HD_OK;
     char call[60];
+    uint64_t digest = hdi_mix(params->parts != NULL, c->messages);
 
     c->here = params->nodes ? params->nodes : 1;
     if (params->parts && params->nodes)
@@ -65,10 +67,11 @@ static hd_status count_nodes(struct hd_cluster *c,
     if (status == HD_OK && params->parts)
         c->here = c->domains.count;
     c->nodes = c->net->count * c->here;
+    for (uint32_t n = 0; n < c->domains.count; n++)
+        digest = hdi_mix(digest, c->domains.domain[n].launcher != NULL);
     snprintf(call, sizeof(call), "hd_cluster_join() with %" PRIu32 " nodes",
              c->here);
-    return hdi_cluster_agree(
-        c, call, hdi_mix(params->parts != NULL, c->messages), status, error);
+    return hdi_cluster_agree(c, call, digest, status, error);
 }
 
 hd_status hdi_cluster_join(const struct hd_cluster_params *params,
@@ -168,6 +171,10 @@ hd_status hd_cluster_node(const struct hd_cluster *cluster, uint32_t node,
                                   .domain = domain->numa,
                                   .workers = domain->workers,
                                   .worker = domain->worker};
+    if (domain->launcher) {
+        info->gpu = true;
+        info->device = domain->launcher->number;
+    }
     return HD_OK;
 }
 

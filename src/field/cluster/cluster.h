@@ -65,6 +65,14 @@ static inline uint32_t hdi_cluster_process_of(const struct hd_cluster *cluster,
     return node / cluster->here;
 }
 
+// Whether a node is a device, whose memory only its own process reaches.
+static inline bool hdi_cluster_is_device(const struct hd_cluster *cluster,
+                                         uint32_t node)
+{
+    return cluster->domains.devices &&
+           cluster->domains.domain[node % cluster->here].launcher;
+}
+
 static inline uint32_t hdi_cluster_first(const struct hd_cluster *cluster)
 {
     return cluster->net->node * cluster->here;

@@ -58,6 +58,34 @@ static bool add_domains(struct hdi_domains *domains)
     return room;
 }
 
+// Each device whose memory is not the host's. One worker launches for it, the
+// last ones first: those of the processors begin with the first.
+static hd_status add_devices(struct hdi_domains *domains,
+                             struct hd_error *error)
+{
+    const struct hdi_launcher *first = domains->launcher;
+    unsigned workers = hd_pool_workers(first->pool), found = 0;
+
+    for (unsigned i = 0; i < first->peers; i++) {
+        struct hdi_launcher *launcher = first->all[i];
+
+        if (launcher->device->can.host_memory || launcher->device->can.discards)
+            continue;
+        if (!add_cores(domains, UINT_MAX))
+            return hdi_fail(error, HD_ENOMEM, "no memory for a cluster");
+        struct hdi_domain *d = &domains->domain[domains->count - 1];
+        d->launcher = launcher;
+        d->worker[0] = (2 * workers - 1 - found % workers) % workers;
+        d->workers = 1;
+        found++;
+    }
+    domains->devices = domains->devices || found > 0;
+    return found ? HD_OK
+                 : hdi_fail(error, HD_ENODEV,
+                            "nodes 'gpu': the runtime has none; it is started "
+                            "with device \"all\" or \"cpu,gpu\"");
+}
+
 static bool is_word(const char *at, size_t length, const char *word)
 {
     return strlen(word) == length && strncmp(at, word, length) == 0;
@@ -82,10 +110,13 @@ hd_status hdi_domains_make(const char *words, struct hdi_launcher *launcher,
             room = add_cores(&made, UINT_MAX);
         else if (is_word(at, length, "numa"))
             room = add_domains(&made);
+        else if (is_word(at, length, "gpu"))
+            status = add_devices(&made, error);
         else
             status = hdi_fail(error, HD_EINVAL,
-                              "nodes are so many, or 'cpu', 'numa' or several "
-                              "of these with commas between, not '%.*s'",
+                              "nodes are so many, or 'cpu', 'numa', 'gpu' or "
+                              "several of these with commas between, not "
+                              "'%.*s'",
                               (int)length, at);
         if (!room)
             status = hdi_fail(error, HD_ENOMEM, "no memory for a cluster");

@@ -16,20 +16,22 @@ struct hdi_launcher;
 struct hdi_domain {
     unsigned numa;    // as hdi_core.node; UINT_MAX: none in particular
     unsigned package; // of its first worker
-    unsigned *worker; // of the pool; at least one
+    unsigned *worker; // of the pool, that do its tasks; at least one
     unsigned workers;
+    struct hdi_launcher *launcher; // of a device that is the node; else NULL
 };
 
 struct hdi_domains {
     struct hdi_launcher *launcher; // NULL: nodes are no parts
     struct hdi_domain *domain;     // of each node here
     uint32_t count;
+    bool devices; // there are some
 };
 
 // Make the parts that `words` name ("numa", or several with commas between), of
 // the machine that the launcher's pool works on.
 //
-// Errors:  HD_EINVAL (other words), HD_ENOMEM
+// Errors:  HD_EINVAL (other words), HD_ENODEV (no GPU), HD_ENOMEM
 hd_status hdi_domains_make(const char *words, struct hdi_launcher *launcher,
                            struct hdi_domains *domains, struct hd_error *error);
 void hdi_domains_free(struct hdi_domains *domains);

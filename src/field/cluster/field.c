@@ -1,17 +1,5 @@
 #include "field/cluster/field.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/error.h"
-#include "base/memory.h"
-#include "field/cluster/replica.h"
-#include "field/plan/copy.h"
-
-enum {
-    ALIGNMENT = 128 // of each node's memory [bytes]; a part's begins a page
-};
-
 bool hdi_field_reaches(const struct hd_field *field, uint32_t node)
 {
     uint32_t process = hdi_cluster_process_of(field->cluster, node);
@@ -20,6 +8,13 @@ bool hdi_field_reaches(const struct hd_field *field, uint32_t node)
         return true;
     return !field->cluster->messages &&
            field->cluster->transport->reach(field->shared, process) != NULL;
+}
+
+bool hdi_field_shares(const struct hd_field *field, uint32_t node)
+{
+    return hdi_field_reaches(field, node) &&
+           (!hdi_cluster_is_device(field->cluster, node) ||
+            hd_cluster_has(field->cluster, node));
 }
 
 char *hdi_field_memory(struct hd_field *field, uint32_t node,
@@ -48,402 +43,29 @@ struct hd_field *hdi_cluster_field(const struct hd_cluster *cluster,
     return field;
 }
 
-static hd_status prepare(struct hd_cluster *cluster, uint64_t element,
-                         const struct hd_map *map, struct hd_field *field,
-                         struct hd_error *error)
+bool hdi_window_at(struct hd_field *field, struct hdi_spot *spot,
+                   const int64_t *ordinals, struct hdi_window *window)
 {
-    uint32_t nodes = map->nodes;
-
-    if (nodes > cluster->nodes)
-        return hdi_fail(error, HD_EINVAL,
-                        "the map is for %u nodes, the cluster has %u", nodes,
-                        cluster->nodes);
-    if (element < 1 || element > HDI_MAX_ELEMENT)
-        return hdi_fail(error, HD_EINVAL,
-                        "an element has 1 to %d bytes, not %llu",
-                        HDI_MAX_ELEMENT, (unsigned long long)element);
-    field->begin = calloc(nodes, sizeof(*field->begin));
-    field->store = calloc(nodes, sizeof(*field->store));
-    field->replicas = calloc(cluster->here, sizeof(*field->replicas));
-    bool room = field->begin && field->store && field->replicas;
-    // Those of nodes here never fail later.
-    for (uint32_t n = 0; room && n < nodes; n++)
-        room = !hd_cluster_has(cluster, n) ||
-               hdi_store_build(map, n, &field->store[n]);
-    return room ? HD_OK : hdi_fail(error, HD_ENOMEM, "no memory for a field");
-}
-
-// Where each node's memory begins in its process's; the size of this one's.
-static bool lay_out(struct hd_field *field, uint64_t *mine)
-{
-    uint64_t end = 0;
-    uint64_t alignment =
-        field->cluster->domains.domain ? hdi_page_size() : ALIGNMENT;
-
-    *mine = 0;
-    for (uint32_t n = 0; n < field->map->nodes; n++) {
-        uint64_t size;
-
-        if (n % field->cluster->here == 0)
-            end = 0;
-        field->begin[n] = end;
-        if (__builtin_mul_overflow((uint64_t)hd_map_size(field->map, n),
-                                   field->element, &size) ||
-            size > UINT64_MAX / 4)
-            return false;
-        end = hdi_round_up(end + size, alignment);
-        if (hd_cluster_has(field->cluster, n))
-            *mine = end;
-    }
-    return true;
-}
-
-// The memory of each part of the machine comes to lie there.
-static void settle(const struct hd_field *field, uint64_t size)
-{
-    const struct hd_cluster *c = field->cluster;
-    uint32_t first = hdi_cluster_first(c), nodes = field->map->nodes;
-    char *memory = c->transport->reach(field->shared, c->net->node);
-
-    for (uint32_t n = 0; n < c->domains.count && first + n < nodes; n++) {
-        bool last = n + 1 == c->domains.count || first + n + 1 == nodes;
-        uint64_t begin = field->begin[first + n];
-        uint64_t end = last ? size : field->begin[first + n + 1];
-
-        hdi_domains_settle(&c->domains, n, memory + begin, end - begin);
-    }
-}
-
-static void free_field(struct hd_field *field)
-{
-    for (uint32_t n = 0; field->store && n < field->map->nodes; n++)
-        hdi_store_free(&field->store[n]);
-    for (uint32_t n = 0; field->replicas && n < field->cluster->here; n++)
-        hdi_replicas_clear(&field->replicas[n]);
-    free(field->replicas);
-    free(field->store);
-    free(field->begin);
-    hd_map_destroy(field->map);
-    free(field);
-}
-
-hd_status hd_field_create(struct hd_cluster *cluster, uint64_t element,
-                          const struct hd_map *map, struct hd_field **field,
-                          struct hd_error *error)
-{
-    struct hd_field *f = calloc(1, sizeof(*f));
-    hd_status status = HD_OK;
-    uint64_t size = 0;
-
-    if (!f) {
-        status = hdi_fail(error, HD_ENOMEM, "no memory for a field");
-    } else {
-        f->cluster = cluster;
-        f->map = hdi_map_hold(map);
-        f->element = element;
-        status = prepare(cluster, element, map, f, error);
-        if (status == HD_OK && !lay_out(f, &size))
-            status = hdi_fail(error, HD_ELIMIT, "the field is too large");
-    }
-    status =
-        hdi_cluster_agree(cluster, "hd_field_create()",
-                          hdi_mix(hdi_map_digest(map), element), status, error);
-    if (status == HD_OK) {
-        status = cluster->transport->share(cluster->net, size, &f->shared);
-        if (status == HD_ENOMEM)
-            hdi_fail(error, status, "no memory for %llu bytes of a field",
-                     (unsigned long long)size);
-        // It has failed on all, so they can say who had none.
-        if (status != HD_OK)
-            status =
-                hdi_cluster_agree(cluster, "hd_field_create(): memory", 0,
-                                  status == HD_EPEER ? HD_OK : status, error);
-    }
-    if (status != HD_OK) {
-        if (f)
-            free_field(f);
-        return status;
-    }
-    settle(f, size);
-    f->number = ++cluster->fields_made;
-    f->next = cluster->fields;
-    cluster->fields = f;
-    *field = f;
-    return HD_OK;
-}
-
-void hd_field_destroy(struct hd_field *field)
-{
-    if (!field)
-        return;
-
-    struct hd_field **link = &field->cluster->fields;
-    while (*link != field)
-        link = &(*link)->next;
-    *link = field->next;
-    field->cluster->transport->unshare(field->cluster->net, field->shared);
-    free_field(field);
-}
-
-const struct hd_map *hd_field_map(const struct hd_field *field)
-{
-    return field->map;
-}
-
-uint64_t hd_field_element(const struct hd_field *field)
-{
-    return field->element;
-}
-
-// Tiles -----------------------------------------------------------------------
-
-static bool find_tile(struct hd_field *field, const int64_t *index, bool block,
-                      struct hd_tile *tile)
-{
-    const struct hd_map *map = field->map;
-    int64_t ordinals[HD_MAX_RANK], corner[HD_MAX_RANK];
-    struct hdi_spot spot;
     const struct hdi_store *store;
-
-    if (!hdi_map_ordinals(map, index, ordinals) ||
-        !hdi_map_spot(map, ordinals, &spot) ||
-        !hd_cluster_has(field->cluster, spot.node))
-        return false;
-    if (block)
-        hdi_map_block_of(map, ordinals, map->memory, &spot.box);
-    for (unsigned i = 0; i < map->grid.rank; i++) {
-        corner[i] = spot.box.offset[i];
-        spot.at[i] -= ordinals[i] - corner[i];
-    }
-    char *memory = hdi_field_memory(field, spot.node, &store);
+    char *memory = hdi_field_memory(field, spot->node, &store);
     if (!memory)
         return false;
-    tile->grid = hdi_map_indices(map, &spot.box);
-    tile->data =
-        memory + hdi_store_place(store, &spot) * (int64_t)field->element;
-    hdi_piece_steps(map, &spot.piece, tile->step);
+
+    for (unsigned i = 0; i < spot->box.rank; i++)
+        spot->at[i] -= ordinals[i] - spot->box.offset[i];
+    window->box = spot->box;
+    window->data =
+        memory + hdi_store_place(store, spot) * (int64_t)field->element;
+    hdi_piece_steps(field->map, &spot->piece, window->step);
     return true;
 }
 
-bool hd_field_segment(struct hd_field *field, const int64_t *index,
-                      struct hd_tile *tile)
+bool hdi_window_of_segment(struct hd_field *field, const int64_t *ordinals,
+                           struct hdi_window *window)
 {
-    return find_tile(field, index, false, tile);
-}
+    struct hdi_spot spot;
 
-bool hd_field_block(struct hd_field *field, const int64_t *index,
-                    struct hd_tile *tile)
-{
-    return find_tile(field, index, true, tile);
-}
-
-// Values of memory and functions
-// ------------------------------------------------
-
-// Call a function for every element of a move.
-struct evaluating {
-    const struct hd_view *view;
-    const struct hdi_move *move;
-    const struct hdi_move_plan *plan;
-    struct hdi_array to;
-    char *memory;
-    uint64_t element;
-};
-
-static void evaluate(const struct evaluating *e, unsigned axis, int64_t *index,
-                     int64_t place)
-{
-    int64_t below[HD_MAX_RANK];
-
-    if (axis == e->view->grid.rank) {
-        hdi_view_below(e->view, index, below);
-        e->view->function_(e->view->data_, below,
-                           e->memory + place * (int64_t)e->element);
-        return;
-    }
-    for (size_t s = 0; s < e->move->count[axis]; s++) {
-        const struct hdi_span *span = &e->move->spans[axis][s];
-
-        for (int64_t i = 0; i < span->length; i++) {
-            index[axis] = e->view->grid.offset[axis] + span->from +
-                          i * e->plan->relation[axis].step;
-            evaluate(e, axis + 1, index,
-                     place + (span->to + i) * e->to.step[axis]);
-        }
-    }
-}
-
-static void copy_from_memory(const struct hd_view *view,
-                             const struct hdi_move_plan *plan,
-                             const struct hdi_move *move, struct hdi_array to,
-                             char *memory)
-{
-    int64_t below[HD_MAX_RANK], place = 0, size = (int64_t)view->element;
-    struct hdi_copy copy = {.rank = view->grid.rank, .element = view->element};
-
-    hdi_view_below(view, view->grid.offset, below);
-    for (unsigned k = 0; k < view->rank_; k++)
-        place += below[k] * view->multiplier_[k];
-    copy.from = view->memory_ + place * size;
-    copy.to = memory + to.begin * size;
-    for (unsigned i = 0; i < copy.rank; i++) {
-        int64_t step = 0;
-
-        for (unsigned k = 0; k < view->rank_; k++)
-            if (view->axis_[k] == i)
-                step += view->step_[k] * view->multiplier_[k];
-        copy.axis[i] =
-            (struct hdi_copy_axis){move->spans[i], move->count[i], step,
-                                   step * plan->relation[i].step, to.step[i]};
-    }
-    hdi_copy_run(&copy);
-}
-
-static void take_move(struct hd_field *field, const struct hd_view *view,
-                      const struct hdi_move_plan *plan,
-                      const struct hdi_move *move)
-{
-    const struct hdi_store *store;
-    char *memory = hdi_field_memory(field, move->to, &store);
-    struct hdi_array to = hdi_move_target(plan, move, store);
-    int64_t index[HD_MAX_RANK];
-    struct evaluating e = {view, move, plan, to, memory, field->element};
-
-    if (view->function_)
-        evaluate(&e, 0, index, to.begin);
-    else
-        copy_from_memory(view, plan, move, to, memory);
-}
-
-// A map in which one node owns all: what memory and functions are laid out by.
-static hd_status whole_map(const struct hd_grid *grid, struct hd_map **map,
-                           struct hd_error *error)
-{
-    struct hd_map_params params = {.grid = *grid, .mesh = {1}};
-
-    return hd_map_create(&params, map, error);
-}
-
-static hd_status take_values(struct hd_field *field, const struct hd_view *view,
-                             struct hd_error *error)
-{
-    struct hdi_affine affine = {{0}, {0}, {0}};
-    struct hdi_move_plan *plan;
-    struct hdi_moves moves = {0};
-    struct hd_map *whole;
-
-    for (unsigned i = 0; i < view->grid.rank; i++) {
-        affine.axis[i] = i;
-        affine.step[i] = 1;
-    }
-    HDI_TRY(whole_map(&view->grid, &whole, error));
-    hd_status status =
-        hdi_plan_create(whole, field->map, &affine, &plan, error);
-    hd_map_destroy(whole);
-    if (status != HD_OK)
-        return status;
-    for (uint32_t n = 0; status == HD_OK && n < field->map->nodes; n++) {
-        if (!hd_cluster_has(field->cluster, n))
-            continue;
-        moves.count = 0;
-        if (!hdi_plan_to(plan, n, &moves))
-            status = hdi_fail(error, HD_ENOMEM, "no memory for a plan");
-        for (size_t m = 0; status == HD_OK && m < moves.count; m++)
-            take_move(field, view, plan, &moves.list[m]);
-    }
-    free(moves.list);
-    hdi_plan_destroy(plan);
-    return status;
-}
-
-// Assigning -------------------------------------------------------------------
-
-static bool grids_equal(const struct hd_grid *a, const struct hd_grid *b)
-{
-    for (unsigned i = 0; a->rank == b->rank && i < a->rank; i++)
-        if (a->extent[i] != b->extent[i] || a->offset[i] != b->offset[i])
-            return false;
-    return a->rank == b->rank;
-}
-
-static hd_status check_assign(const struct hd_field *field,
-                              const struct hd_view *view,
-                              struct hd_error *error)
-{
-    if (!grids_equal(&field->map->grid, &view->grid))
-        return hdi_fail(error, HD_EINVAL,
-                        "the grids of the map and of the view differ");
-    if (field->element != view->element)
-        return hdi_fail(error, HD_EINVAL,
-                        "elements of %llu bytes cannot be given values of %llu",
-                        (unsigned long long)field->element,
-                        (unsigned long long)view->element);
-    if (view->field_ == field)
-        return hdi_fail(error, HD_EINVAL,
-                        "a field cannot be given values of itself");
-    if (view->field_ && view->field_->cluster != field->cluster)
-        return hdi_fail(error, HD_EINVAL, "the fields are of two clusters");
-    return HD_OK;
-}
-
-static uint64_t view_digest(const struct hd_view *view)
-{
-    uint64_t digest = view->field_ != NULL;
-
-    for (unsigned k = 0; view->field_ && k < view->rank_; k++) {
-        digest = hdi_mix(digest, view->axis_[k]);
-        digest = hdi_mix(digest, (uint64_t)view->start_[k]);
-        digest = hdi_mix(digest, (uint64_t)view->step_[k]);
-    }
-    return digest;
-}
-
-static hd_status redistribute(struct hd_field *field,
-                              const struct hd_view *view,
-                              struct hd_error *error)
-{
-    const struct hdi_route *route;
-    struct hdi_affine affine = {{0}, {0}, {0}};
-
-    memcpy(affine.axis, view->axis_, sizeof(affine.axis));
-    memcpy(affine.start, view->start_, sizeof(affine.start));
-    memcpy(affine.step, view->step_, sizeof(affine.step));
-    hd_status status = hdi_cluster_route(field->cluster, view->field_->map,
-                                         field->map, &affine, &route, error);
-    status = hdi_cluster_agree(field->cluster, "hd_field_assign(): plan", 0,
-                               status, error);
-    return status == HD_OK ? hdi_field_move(field, view->field_, route, error)
-                           : status;
-}
-
-hd_status hd_field_assign(struct hd_field *field, const struct hd_view *view,
-                          struct hd_error *error)
-{
-    hd_status status = check_assign(field, view, error);
-
-    status = hdi_cluster_agree(field->cluster, "hd_field_assign()",
-                               view_digest(view), status, error);
-    if (status != HD_OK)
-        return status;
-    field->version++;
-    status = view->field_ ? redistribute(field, view, error)
-                          : take_values(field, view, error);
-    return hdi_cluster_agree(field->cluster, "hd_field_assign(): end", 0,
-                             status, error);
-}
-
-hd_status hd_agile(struct hd_cluster *cluster, const struct hd_view *view,
-                   const struct hd_map *map, struct hd_field **field,
-                   struct hd_error *error)
-{
-    struct hd_field *f;
-
-    HDI_TRY(hd_field_create(cluster, view->element, map, &f, error));
-    hd_status status = hd_field_assign(f, view, error);
-    if (status != HD_OK) {
-        hd_field_destroy(f);
-        return status;
-    }
-    *field = f;
-    return HD_OK;
+    return hdi_map_spot(field->map, ordinals, &spot) &&
+           hdi_field_shares(field, spot.node) &&
+           hdi_window_at(field, &spot, ordinals, window);
 }

@@ -6,8 +6,9 @@
 #define HDI_FIELD_CLUSTER_FIELD_H
 
 #include "field/cluster/cluster.h"
+#include "field/cluster/replica.h"
 
-struct hdi_replicas;
+struct hdi_mirror;
 
 struct hd_field {
     struct hd_cluster *cluster;
@@ -21,9 +22,12 @@ struct hd_field {
     uint64_t number;         // the same on all processes
     uint64_t version;        // counts the times it was written
     struct hdi_replicas *replicas; // of each node here
+    struct hdi_mirror **mirrors;   // as well, NULL of those that are no device;
+                                   // NULL: none is
 };
 
-// The memory of a node, and where its elements are; NULL when it is not
+// The memory of a node in its process, and where its elements are, if no device
+// has them (mirror.h); NULL when it is not
 // reached from here, or memory is short.
 char *hdi_field_memory(struct hd_field *field, uint32_t node,
                        const struct hdi_store **store);
@@ -32,7 +36,19 @@ char *hdi_field_memory(struct hd_field *field, uint32_t node,
 struct hd_field *hdi_cluster_field(const struct hd_cluster *cluster,
                                    uint64_t number);
 
+// Whether the memory of a node's process is reached; and whether the elements
+// are there while kernels run, as those of another process's device are not.
+bool hdi_field_shares(const struct hd_field *field, uint32_t node);
 bool hdi_field_reaches(const struct hd_field *field, uint32_t node);
+
+// The segment, in its owner's memory, that a place is in; false when nobody
+// owns it, or its memory is not reached.
+bool hdi_window_of_segment(struct hd_field *field, const int64_t *ordinals,
+                           struct hdi_window *window);
+
+// The same of a place that was found.
+bool hdi_window_at(struct hd_field *field, struct hdi_spot *spot,
+                   const int64_t *ordinals, struct hdi_window *window);
 
 // Move along a route, from field to field; all processes do it at a time and
 // have made sure of it.

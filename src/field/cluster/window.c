@@ -3,33 +3,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-
-static bool window_at(struct hd_field *field, struct hdi_spot *spot,
-                      const int64_t *ordinals, struct hdi_window *window)
-{
-    const struct hdi_store *store;
-    char *memory = hdi_field_memory(field, spot->node, &store);
-    if (!memory)
-        return false;
-
-    for (unsigned i = 0; i < spot->box.rank; i++)
-        spot->at[i] -= ordinals[i] - spot->box.offset[i];
-    window->box = spot->box;
-    window->data =
-        memory + hdi_store_place(store, spot) * (int64_t)field->element;
-    hdi_piece_steps(field->map, &spot->piece, window->step);
-    return true;
-}
-
-bool hdi_window_of_segment(struct hd_field *field, const int64_t *ordinals,
-                           struct hdi_window *window)
-{
-    struct hdi_spot spot;
-
-    return hdi_map_spot(field->map, ordinals, &spot) &&
-           hdi_field_reaches(field, spot.node) &&
-           window_at(field, &spot, ordinals, window);
-}
+#include "field/cluster/mirror.h"
 
 // Where an element is, for a node.
 struct place {
@@ -48,7 +22,8 @@ static hd_status find_place(struct hd_field *field, uint32_t node,
                         "an element is read that no node owns");
     place->here =
         place->spot.node == node ||
-        (fetch->in_place && hdi_field_reaches(field, place->spot.node));
+        (fetch->in_place && hdi_field_shares(field, place->spot.node) &&
+         !hdi_mirror_of(field, place->spot.node));
     place->block = place->spot.box;
     if (!place->here)
         hdi_map_block_of(field->map, ordinals, field->map->memory,
@@ -83,7 +58,15 @@ static hd_status ask_block(struct hd_field *field, uint32_t node,
     uint64_t size = (uint64_t)hd_grid_size(block) * field->element;
     traffic->blocks++;
     traffic->moved += size;
-    if (hdi_field_reaches(field, place->spot.node)) {
+    if (hdi_field_shares(field, place->spot.node)) {
+        if (hdi_mirror_of(field, place->spot.node)) {
+            hd_status status =
+                hdi_mirror_home(field, place->spot.node, block, error);
+            if (status != HD_OK) {
+                hdi_replicas_drop(table, *copy, true);
+                return status;
+            }
+        }
         if (!hdi_window_of_segment(field, block->offset, &from)) {
             hdi_replicas_drop(table, *copy, true);
             return hdi_fail(error, HD_ENOMEM, "no memory for a window");
@@ -148,7 +131,7 @@ hd_status hdi_window_of_block(struct hd_field *field, uint32_t node,
 
     HDI_TRY(find_place(field, node, ordinals, fetch, &place, error));
     if (place.here)
-        return window_at(field, &place.spot, ordinals, window)
+        return hdi_window_at(field, &place.spot, ordinals, window)
                    ? HD_OK
                    : hdi_fail(error, HD_ENOMEM, "no memory for a window");
     HDI_TRY(ask_block(field, node, &place, fetch, traffic, &copy, error));

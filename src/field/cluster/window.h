@@ -23,11 +23,6 @@ struct hdi_fetch {
     void *data;
 };
 
-// The segment, in its owner's memory, that a place is in; false when nobody
-// owns it, or its memory is not reached.
-bool hdi_window_of_segment(struct hd_field *field, const int64_t *ordinals,
-                           struct hdi_window *window);
-
 // A window at `node` that holds the box, which must be owned. What is elsewhere
 // is brought by memory blocks, and kept. A box that is in several blocks is put
 // together in `*scratch`, which the caller frees.

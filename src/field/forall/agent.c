@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/pause.h"
+#include "field/cluster/mirror.h"
 
 enum {
     LOOKS = 64,  // without anything before a nap
@@ -155,6 +156,8 @@ static void answer_block(struct hdi_agent *agent, const struct ask *ask)
     if (reply)
         reply->data = malloc(size ? size : 1);
     if (!reply || !reply->data || !field ||
+        (hdi_mirror_of(field, ask->to) &&
+         hdi_mirror_home(field, ask->to, &ask->box, NULL) != HD_OK) ||
         !hdi_window_of_segment(field, ask->box.offset, &from)) {
         if (reply)
             free(reply->data);
@@ -228,7 +231,11 @@ static void take_result(struct hdi_agent *agent, const struct ask *ask)
                   : "no memory for a result of another process");
     } else {
         dense_window(&ask->box, data, &from);
-        hdi_window_copy(&to, &from, &ask->box, field->element);
+        if (!hdi_mirror_of(field, ask->to))
+            hdi_window_copy(&to, &from, &ask->box, field->element);
+        else if (hdi_mirror_put(field, ask->to, &ask->box, &from, NULL) !=
+                 HD_OK)
+            fail(agent, HD_EIO, "a result cannot be put on a device");
         atomic_fetch_sub_explicit(
             &agent->owed[hdi_cluster_process_of(c, ask->from)], 1,
             memory_order_relaxed);

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/pause.h"
+#include "field/cluster/mirror.h"
 #include "field/forall/agent.h"
 #include "field/forall/givers.h"
 #include "launch/launcher.h"
@@ -445,8 +446,19 @@ static hd_status fill_slots(struct hdi_run *run, enum hdi_by crew,
     return HD_OK;
 }
 
+// Functions run on the host: so do the tasks of devices.
+static hd_status bring_home(const struct hd_forall *forall,
+                            struct hd_error *error)
+{
+    for (unsigned i = 0; i < forall->input_count; i++)
+        HDI_TRY(hdi_mirrors_home(forall->inputs[i].view.field_, error));
+    return hdi_mirrors_home(forall->output, error);
+}
+
 static bool needs_agent(const struct hd_cluster *cluster)
 {
+    if (cluster->domains.devices && cluster->net->count > 1)
+        return true;
     for (uint32_t p = 0; p < cluster->net->count; p++)
         if (!hdi_cluster_slot(cluster, p * cluster->here))
             return true;
@@ -469,6 +481,8 @@ static hd_status begin_run(struct hdi_run *run, enum hdi_by crew, bool threads,
         status = hdi_fail(error, HD_ENOMEM, "no memory for a forall");
     if (status == HD_OK)
         status = fill_slots(run, crew, error);
+    if (status == HD_OK && !run->on_device)
+        status = bring_home(forall, error);
     run->number = run->cluster->runs + 1;
     if (status == HD_OK && needs_agent(run->cluster))
         status = hdi_agent_start(run, threads, &run->agent, error);
@@ -479,6 +493,8 @@ static hd_status begin_run(struct hdi_run *run, enum hdi_by crew, bool threads,
     HDI_TRY(
         hdi_cluster_agree(run->cluster, "hd_forall()", digest, status, error));
     run->cluster->runs++;
+    if (!run->on_device)
+        hdi_mirrors_forget(run->output);
     return HD_OK;
 }
 
@@ -520,14 +536,16 @@ hd_status hd_forall(const struct hd_forall *forall, struct hd_error *error)
                          "reads",
                          i),
                 error);
-    return hdi_forall(forall, NULL, HDI_BY_ALL, error);
+    return hdi_forall(forall, NULL, NULL, HDI_BY_ALL, error);
 }
 
 hd_status hdi_forall(const struct hd_forall *forall, hdi_reach reach,
-                     enum hdi_by crew, struct hd_error *error)
+                     hdi_on_device on_device, enum hdi_by crew,
+                     struct hd_error *error)
 {
     struct hdi_run run = {.forall = forall,
                           .reach = reach,
+                          .on_device = on_device,
                           .cluster = forall->output->cluster,
                           .output = forall->output,
                           .fetch = {.begin = hdi_agent_fetch,

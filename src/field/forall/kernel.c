@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 
 #include "base/error.h"
+#include "field/cluster/mirror.h"
 #include "field/forall/kernel.h"
 #include "field/forall/run.h"
 #include "launch/start/start.h"
@@ -169,8 +170,19 @@ static bool find_piece(const struct kernel_run *k, const struct hd_grid *block,
     return more;
 }
 
-// Run the work-groups of a box: on the workers that are the node's alone, or on
-// all.
+// The device that a node is; NULL: it is none.
+static struct hdi_launcher *device_of(const struct kernel_run *k, uint32_t node)
+{
+    const struct hd_cluster *cluster = k->forall->output->cluster;
+
+    return hdi_cluster_is_device(cluster, node)
+               ? cluster->domains.domain[node - hdi_cluster_first(cluster)]
+                     .launcher
+               : NULL;
+}
+
+// Run the work-groups of a box: on the node's device, on the workers that are
+// its alone, or on all.
 static hd_status run_box(struct kernel_run *k, uint32_t node,
                          const struct hdi_request *request,
                          const struct hd_box *box, struct hd_error *error)
@@ -189,11 +201,13 @@ static hd_status run_box(struct kernel_run *k, uint32_t node,
 
         memcpy(groups.first, box->first, sizeof(groups.first));
         memcpy(groups.count, box->count, sizeof(groups.count));
-        if (domain->workers < hd_pool_workers(pool)) {
+        if (!domain->launcher && domain->workers < hd_pool_workers(pool)) {
             terms.workers = domain->worker;
             terms.worker_count = domain->workers;
         }
-        return hdi_launch_with(k->launcher, request, &terms, error);
+        return hdi_launch_with(domain->launcher ? domain->launcher
+                                                : k->launcher,
+                               request, &terms, error);
     }
     HDI_TRY(hdi_launch_start(k->launcher, &start, request, &event, error));
     hd_status status = hd_event_wait(pool, &event, 1, HD_FOREVER, error);
@@ -206,6 +220,9 @@ static hd_status launch(struct kernel_run *k, uint32_t node,
                         struct hd_error *error)
 {
     const struct hd_field *output = k->forall->output;
+    struct hdi_launcher *device = device_of(k, node);
+    const struct hd_kernel *kernel =
+        device ? hdi_kernel_on(k->kernel, device->device) : k->kernel;
     struct hd_buffer *buffers[MAX_ARGS] = {NULL};
     struct hd_arg args[MAX_ARGS];
     struct hd_box box = {{0}, {1, 1, 1}};
@@ -229,18 +246,19 @@ static hd_status launch(struct kernel_run *k, uint32_t node,
             args[a] = arg->arg;
             continue;
         }
-        status = hdi_buffer_wrap(
-            k->launcher,
-            arrays[arg->is == HD_FIELD_OUTPUT ? 0 : arg->input + 1],
-            (uint64_t)hd_grid_size(&field->map->grid) * field->element,
-            &buffers[a], error);
+        char *array = arrays[arg->is == HD_FIELD_OUTPUT ? 0 : arg->input + 1];
+        uint64_t size =
+            (uint64_t)hd_grid_size(&field->map->grid) * field->element;
+        status = device ? hdi_buffer_at(device, array, size, &buffers[a], error)
+                        : hdi_buffer_wrap(k->launcher, array, size, &buffers[a],
+                                          error);
         args[a] = (struct hd_arg)HD_BUFFER(buffers[a]);
     }
     if (status == HD_OK)
         status = run_box(
             k, node,
-            &(struct hdi_request){k->kernel, &k->range, args, k->arg_count},
-            &box, error);
+            &(struct hdi_request){kernel, &k->range, args, k->arg_count}, &box,
+            error);
     for (unsigned a = 0; a < k->arg_count; a++)
         hd_buffer_destroy(buffers[a]);
     return status;
@@ -366,6 +384,30 @@ static hd_status run_block(struct hd_task *task, const struct hd_tile *output,
     return HD_OK;
 }
 
+static hd_status run_on_device(struct hd_task *task, const struct hd_grid *box,
+                               void *data, struct hd_error *error)
+{
+    struct kernel_run *k = data;
+    const struct hd_forall *forall = k->forall;
+    struct hd_field *output = forall->output;
+    struct hd_piece piece;
+    struct hd_grid written;
+    char *arrays[MAX_ARGS + 1];
+
+    bool more = find_piece(k, box, &piece, &written);
+    if (piece.count[0] == 0 || piece.count[1] == 0 || piece.count[2] == 0)
+        return HD_OK;
+    arrays[0] = hdi_mirror_array(output, task->node);
+    for (unsigned i = 0; i < forall->input_count; i++)
+        arrays[i + 1] =
+            hdi_mirror_array(forall->inputs[i].view.field_, task->node);
+    if (more)
+        HDI_TRY(hdi_mirror_part(output, task->node, box, &written,
+                                forall->update, &arrays[0], error));
+    HDI_TRY(launch(k, task->node, box, arrays, error));
+    return more ? hdi_mirror_join(output, task->node, box, error) : HD_OK;
+}
+
 // Footprints ------------------------------------------------------------------
 
 static bool is_whole(const struct hd_view *view)
@@ -471,6 +513,24 @@ static hd_status reach(void *data, const struct hd_grid *block,
             *to = box;
         else
             add_box(to, &box);
+    }
+    return HD_OK;
+}
+
+// Every device that is a node here has the kernel.
+static hd_status check_devices(const struct kernel_run *k,
+                               struct hd_error *error)
+{
+    const struct hdi_domains *domains = &k->forall->output->cluster->domains;
+
+    for (uint32_t n = 0; n < domains->count; n++) {
+        const struct hdi_launcher *device = domains->domain[n].launcher;
+
+        if (device && !hdi_kernel_on(k->kernel, device->device))
+            return hdi_fail(error, HD_ENODEV,
+                            "kernel '%s' was not built for %s, which is a node",
+                            hd_kernel_info(k->kernel)->name,
+                            device->device->can.description);
     }
     return HD_OK;
 }
@@ -613,6 +673,8 @@ hd_status hdi_forall_kernel(struct hdi_launcher *launcher,
         k.range.local[1] = 4; // a group of 256 at most
     if (status == HD_OK)
         status = check_launch(&k, error);
+    if (status == HD_OK)
+        status = check_devices(&k, error);
     status = hdi_cluster_agree(cluster, "hd_forall_kernel()", arg_count, status,
                                error);
     k.checks =
@@ -622,10 +684,10 @@ hd_status hdi_forall_kernel(struct hdi_launcher *launcher,
     // A worker does the tasks of all nodes in turn: it helps with a launch that
     // it waits for, while threads of the nodes would wait for workers.
     if (status == HD_OK)
-        status = hdi_forall(&inner, reach,
-                            hd_pool_worker(launcher->pool) ? HDI_BY_CALLER
-                                                           : HDI_BY_THREAD,
-                            error);
+        status = hdi_forall(
+            &inner, reach, cluster->domains.devices ? run_on_device : NULL,
+            hd_pool_worker(launcher->pool) ? HDI_BY_CALLER : HDI_BY_THREAD,
+            error);
     for (size_t i = 0; k.spaces && i < spaces; i++)
         if (k.spaces[i].memory)
             munmap(k.spaces[i].memory, k.spaces[i].size);

@@ -330,9 +330,10 @@ static void strays_are_found_by_checking(void)
 // On nodes that are parts of a machine, which a task's work-groups do not
 // leave.
 static void kernels_run_on_parts_of_a_machine(const char *topology,
+                                              const char *device,
                                               const char *parts)
 {
-    struct hd_runtime_params machine = {.topology = topology};
+    struct hd_runtime_params machine = {.topology = topology, .device = device};
     struct hd_program_params params = {.source = source, .path = "field.cl"};
     struct hd_cluster_params of = {.parts = parts};
     struct hd_program *program;
@@ -354,12 +355,17 @@ static void kernels_run_on_parts_of_a_machine(const char *topology,
     hd_runtime_destroy(runtime);
 }
 
-int main(void)
+// Given parts, "cpu,gpu" for instance, it tries these alone.
+int main(int argc, char **argv)
 {
     static const unsigned counts[] = {1, 3, 4};
     struct hd_program_params params = {.source = source, .path = "field.cl"};
     struct hd_program *program;
 
+    if (argc > 1) {
+        kernels_run_on_parts_of_a_machine(NULL, "cpu,gpu", argv[1]);
+        return 0;
+    }
     CHECK_OK(hd_runtime_create(NULL, &runtime, &error), error);
     hd_status status = hd_program_create(runtime, &params, &program, &error);
     if (status == HD_ENOTSUP) {
@@ -394,8 +400,8 @@ int main(void)
     }
     hd_program_destroy(program);
     hd_runtime_destroy(runtime);
-    kernels_run_on_parts_of_a_machine("node:2 core:2 pu:1", "numa");
-    kernels_run_on_parts_of_a_machine("node:3 core:1 pu:1", "cpu,numa");
-    kernels_run_on_parts_of_a_machine(NULL, "numa");
+    kernels_run_on_parts_of_a_machine("node:2 core:2 pu:1", NULL, "numa");
+    kernels_run_on_parts_of_a_machine("node:3 core:1 pu:1", NULL, "cpu,numa");
+    kernels_run_on_parts_of_a_machine(NULL, NULL, "numa");
     return 0;
 }

@@ -5,6 +5,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "field/cluster/bring.h"
+#include "field/cluster/mirror.h"
 
 // What moves in a nanosecond between nodes, for the decision who computes.
 enum {
@@ -16,8 +18,9 @@ struct hdi_node_slot *hdi_cluster_slot(const struct hd_cluster *cluster,
                                        uint32_t node)
 {
     uint32_t process = hdi_cluster_process_of(cluster, node);
+    bool apart = cluster->messages || hdi_cluster_is_device(cluster, node);
     struct hdi_node_slot *slots =
-        cluster->messages && process != cluster->net->node
+        apart && process != cluster->net->node
             ? NULL
             : cluster->transport->reach(cluster->slots, process);
 
@@ -204,6 +207,50 @@ static hd_status bring_inputs(struct hdi_run *run, struct hd_task *task,
     return HD_OK;
 }
 
+static bool is_on_device(const struct hdi_run *run, uint32_t node)
+{
+    return run->on_device && hdi_mirror_of(run->output, node);
+}
+
+// Have on a device what a task reads, and room for what it writes. `own` is
+// what open_output() has made for a task of another node.
+static hd_status load_device(struct hdi_run *run, struct hd_task *task,
+                             const struct hd_grid *box,
+                             const struct hd_grid *block,
+                             const struct hd_grid *reached,
+                             const struct hdi_window *own,
+                             struct hd_error *error)
+{
+    struct hd_field *output = run->output;
+    struct hd_grid seen, below;
+
+    for (unsigned i = 0; i < run->forall->input_count; i++) {
+        find_input(run, i, block, reached, &seen, &below);
+        HDI_TRY(hdi_mirror_bring(run->forall->inputs[i].view.field_, task->node,
+                                 &below, &run->fetch, task->traffic, error));
+    }
+    if (task->node == task->owner)
+        return hdi_mirror_open(output, task->node, box, !run->forall->update,
+                               error);
+    HDI_TRY(hdi_mirror_room(output, task->node, box, error));
+    return run->forall->update
+               ? hdi_mirror_load(output, task->node, box, own, error)
+               : HD_OK;
+}
+
+// Run it there. A result for another node comes back to `own`.
+static hd_status run_device(struct hdi_run *run, struct hd_task *task,
+                            const struct hd_grid *box,
+                            const struct hdi_window *own,
+                            struct hd_error *error)
+{
+    HDI_TRY(run->on_device(task, box, run->forall->data, error));
+    if (task->node != task->owner)
+        return hdi_mirror_get(run->output, task->node, box, own, error);
+    hdi_mirror_wrote(run->output, task->node, box);
+    return HD_OK;
+}
+
 // Where a task writes: the owner's memory, or memory of its own that is given
 // back.
 static hd_status open_output(struct hdi_run *run, const struct hd_task *task,
@@ -216,7 +263,7 @@ static hd_status open_output(struct hdi_run *run, const struct hd_task *task,
     bool reached = hdi_window_of_segment(field, box->offset, owners);
     int64_t size = 1;
 
-    if (!reached && hdi_field_reaches(field, task->owner))
+    if (!reached && hdi_field_shares(field, task->owner))
         return hdi_fail(error, HD_ENOMEM, "no memory for a task");
     if (task->node == task->owner) {
         *window = *owners;
@@ -240,6 +287,8 @@ static hd_status open_output(struct hdi_run *run, const struct hd_task *task,
                                  task->owner, box, *own, &transfer, error));
         return run->fetch.wait(run->fetch.data, task->owner, transfer, error);
     }
+    if (hdi_mirror_of(field, task->owner))
+        HDI_TRY(hdi_mirror_home(field, task->owner, box, error));
     hdi_window_copy(window, owners, box, field->element);
     return HD_OK;
 }
@@ -260,7 +309,9 @@ static hd_status close_output(struct hdi_run *run, const struct hd_task *task,
         pthread_mutex_unlock(hdi_run_moving(run, task->node));
         return status;
     }
-    if (task->node != task->owner)
+    if (task->node != task->owner && hdi_mirror_of(run->output, task->owner))
+        HDI_TRY(hdi_mirror_put(run->output, task->owner, box, window, error));
+    else if (task->node != task->owner)
         hdi_window_copy(owners, window, box, run->output->element);
     atomic_fetch_add_explicit(&slot->done, 1, memory_order_release);
     return HD_OK;
@@ -330,11 +381,16 @@ hd_status hdi_run_task(struct hdi_run *run, uint32_t node, uint32_t owner,
         status = ask_inputs(run, node, &block, reached, error);
     if (status == HD_OK)
         status = ask_ahead(run, node, ahead, &reached[count + 1], error);
+    bool on_device = is_on_device(run, node);
     if (status == HD_OK)
-        status =
-            bring_inputs(run, &task, &block, reached, tiles, scratch, error);
+        status = on_device ? load_device(run, &task, &box, &block, reached,
+                                         &window, error)
+                           : bring_inputs(run, &task, &block, reached, tiles,
+                                          scratch, error);
     pthread_mutex_unlock(hdi_run_moving(run, node));
-    if (status == HD_OK) {
+    if (status == HD_OK && on_device) {
+        status = run_device(run, &task, &box, &window, error);
+    } else if (status == HD_OK) {
         struct hd_view view = hd_view_field(run->output);
 
         hdi_run_tile(&view, &window, &block, &tiles[count]);

@@ -14,6 +14,12 @@
 typedef hd_status (*hdi_reach)(void *data, const struct hd_grid *block,
                                struct hd_grid *boxes, struct hd_error *error);
 
+// Run the task of a box, in the output's ordinals, on the device that is its
+// node, which has all that it reads.
+typedef hd_status (*hdi_on_device)(struct hd_task *task,
+                                   const struct hd_grid *box, void *data,
+                                   struct hd_error *error);
+
 struct hdi_run {
     const struct hd_forall *forall;
     struct hd_cluster *cluster;
@@ -22,7 +28,8 @@ struct hdi_run {
     pthread_mutex_t lock;    // for `queue`, `status` and `error`
     hd_status status;        // the first failure here
     struct hd_error *error;
-    hdi_reach reach; // NULL: no input has `footprint` set
+    hdi_reach reach;         // NULL: no input has `footprint` set
+    hdi_on_device on_device; // NULL: devices' tasks run on the host
     struct hdi_fetch fetch;
     // Gives a result, dense, to an owner whose memory is not reached, where it
     // is counted; `data` is that of `fetch`.
@@ -53,11 +60,13 @@ enum hdi_by {
     HDI_BY_ALL     // the same, or all of a part's workers
 };
 
-// As hd_forall().
+// As hd_forall(), with a function for devices, or NULL.
 hd_status hdi_forall(const struct hd_forall *forall, hdi_reach reach,
-                     enum hdi_by crew, struct hd_error *error);
+                     hdi_on_device on_device, enum hdi_by crew,
+                     struct hd_error *error);
 
-// The slot of a node that is reached, or NULL.
+// The slot of a node whose tasks may be taken and done without a message, or
+// NULL.
 struct hdi_node_slot *hdi_cluster_slot(const struct hd_cluster *cluster,
                                        uint32_t node);
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "field/cluster/field.h"
+#include "field/cluster/mirror.h"
 #include "field/whole/exchange.h"
 #include "field/whole/row.h"
 
@@ -58,6 +58,8 @@ hd_status hd_field_reduce(struct hd_field *field,
     hd_status status =
         all ? HD_OK : hdi_fail(error, HD_ENOMEM, "no memory to reduce a field");
 
+    if (status == HD_OK)
+        status = hdi_mirrors_home(field, error);
     status = hdi_cluster_agree(cluster, "hd_field_reduce()", field->number,
                                status, error);
     if (status != HD_OK) {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "field/cluster/field.h"
+#include "field/cluster/mirror.h"
 #include "field/cluster/window.h"
 
 enum {
@@ -272,6 +272,8 @@ hd_status hd_field_save(struct hd_field *field, const char *path,
     bool first = cluster->net->node == 0;
 
     hd_status status = check(field, path, dtype, head, error);
+    if (status == HD_OK)
+        status = hdi_mirrors_home(field, error);
     if (status == HD_OK && first)
         status = make(&w, head, size);
     struct stat state;
@@ -310,6 +312,7 @@ hd_status hd_field_load(struct hd_field *field, const char *path,
     status = hdi_cluster_agree(cluster, "hd_field_load()", field->number,
                                status, error);
     if (status == HD_OK) {
+        hdi_mirrors_forget(field);
         field->version++;
         status = hdi_cluster_agree(cluster, "hd_field_load(): end", 0,
                                    transfer_all(&w), error);

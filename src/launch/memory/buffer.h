@@ -36,6 +36,11 @@ hd_status hdi_buffer_wrap(struct hdi_launcher *launcher, void *memory,
                           uint64_t size, struct hd_buffer **buffer,
                           struct hd_error *error);
 
+// In memory on the launcher's device, which stays somebody else's.
+hd_status hdi_buffer_at(struct hdi_launcher *launcher, void *address,
+                        uint64_t size, struct hd_buffer **buffer,
+                        struct hd_error *error);
+
 // Where kernels find it as a constant argument: where nobody may write, or
 // else its address. Made when it is asked for first. Any thread.
 void *hdi_buffer_view(struct hd_buffer *buffer);

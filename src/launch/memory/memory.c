@@ -68,6 +68,19 @@ hd_status hdi_buffer_create(struct hdi_launcher *launcher, uint64_t size,
     return HD_OK;
 }
 
+hd_status hdi_buffer_at(struct hdi_launcher *launcher, void *address,
+                        uint64_t size, struct hd_buffer **buffer,
+                        struct hd_error *error)
+{
+    struct hd_buffer *b = make(launcher, address, size);
+
+    if (!b)
+        return starve(launcher, size, error);
+    b->borrowed = true;
+    *buffer = b;
+    return HD_OK;
+}
+
 hd_status hdi_buffer_wrap(struct hdi_launcher *launcher, void *memory,
                           uint64_t size, struct hd_buffer **buffer,
                           struct hd_error *error)
@@ -79,12 +92,7 @@ hd_status hdi_buffer_wrap(struct hdi_launcher *launcher, void *memory,
                         "%s cannot reach memory of the host; make a buffer and "
                         "write to it",
                         launcher->device->can.description);
-    struct hd_buffer *b = make(launcher, memory, size);
-    if (!b)
-        return starve(launcher, size, error);
-    b->borrowed = true;
-    *buffer = b;
-    return HD_OK;
+    return hdi_buffer_at(launcher, memory, size, buffer, error);
 }
 
 hd_status hd_buffer_sub(struct hd_buffer *parent, uint64_t offset,

@@ -82,6 +82,15 @@ HD_API hd_status hd_cluster_node(const struct hd_cluster *cluster,
                                  uint32_t node, struct hd_node_info *info,
                                  struct hd_error *error);
 
+/// Get a weight for each node, for hd_map_params.weights, by how fast it did
+/// tasks of the last forall, which should be alike: 100 for the fastest, 50 for
+/// one that took twice as long for a task. One that did none gets 100. The same
+/// on all processes. Collective.
+///
+/// Errors:  HD_ENOMEM, HD_EPEER
+HD_API hd_status hd_cluster_weights(struct hd_cluster *cluster,
+                                    uint32_t *weights, struct hd_error *error);
+
 /// Wait until all processes are here. Collective.
 ///
 /// Errors:  HD_EPEER (a process is lost), HD_EINVAL (another process called

@@ -5,7 +5,8 @@
 //
 // Every launch is on a thread of its own, as in an application of many parts.
 // Both brokers are measured in turn in one runtime; medians of the ratios
-// count.
+// count. For shares of caches a core with its second-level cache is a module: a
+// last-level cache may be larger than what a virtual machine gets of it.
 #include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -183,6 +184,7 @@ static const struct contest {
     enum hd_priority priority; // of all but the last, which has the lowest
     double length;             // of each caller [ms]
     struct hdi_broker_rules without;
+    bool by_core; // a module is a core and its second-level cache
     double (*figure)(const struct caller *callers, unsigned count, double took);
 } contests[] = {
     {.name = "bandwidth: 2 launches that stream, 2 that compute",
@@ -191,11 +193,12 @@ static const struct contest {
      .length = 60,
      .without = {.no_bandwidth = true},
      .figure = all},
-    {.name = "cache share: 2 launches over 0.7 of the cache each",
+    {.name = "cache share: 2 launches over 0.7 of a core's cache each",
      .metric = "time with the rule",
      .make = {make_sweep, make_sweep},
      .length = 60,
-     .without = {.no_tenure = true},
+     .without = {.no_cache = true},
+     .by_core = true,
      .figure = all},
     {.name = "matching all heads: 2 that stream, 2 that compute",
      .metric = "time with the rule",
@@ -221,7 +224,6 @@ static uint64_t cache_bytes(void)
                                : 1 << 20;
 }
 
-// Both brokers stay until no worker is left that might serve them.
 static void measure(const struct contest *contest, int rounds,
                     struct hdi_broker *both[2])
 {
@@ -259,28 +261,51 @@ static void measure(const struct contest *contest, int rounds,
                                   .bar = 1});
 }
 
-int main(int argc, char **argv)
+// The machine, or its cores alone with the cache of each. NULL: the machine.
+static const char *topology_of(const struct contest *contest, char text[64])
 {
-    int rounds = argc > 1 && strcmp(argv[1], "--quick") == 0 ? 5 : ROUNDS;
-    const struct hd_program_params params = {.path = COMPETE_SOURCE};
+    struct hdi_topology *topology;
 
-    check(hd_runtime_create(NULL, &runtime, &error), "a runtime");
+    if (!contest->by_core)
+        return NULL;
+    check(hdi_topology_create(NULL, &topology, &error), "a topology");
+    const struct hdi_machine *machine = hdi_topology_machine(topology);
+    snprintf(text, 64, "pack:1 l3:%u(size=%llu) core:1 pu:1", machine->cores,
+             machine->l2_bytes ? (unsigned long long)machine->l2_bytes
+                               : 1ULL << 20);
+    hdi_topology_destroy(topology);
+    return text;
+}
+
+static void hold(const struct contest *contest, int rounds)
+{
+    const struct hd_program_params params = {.path = COMPETE_SOURCE};
+    char text[64];
+
+    check(hd_runtime_create(&(struct hd_runtime_params){.topology = topology_of(
+                                                            contest, text)},
+                            &runtime, &error),
+          "a runtime");
     check(hd_program_create(runtime, &params, &program, &error), "kernels");
     if (!runtime->launcher->broker) {
         fputs("bench compete: this runtime has no workers of its own\n",
               stderr);
-        return 1;
+        exit(1);
     }
-    struct hdi_broker *first = runtime->launcher->broker, *both[2] = {first};
-    struct hdi_broker *made[sizeof(contests) / sizeof(*contests)];
-    for (size_t i = 0; i < sizeof(contests) / sizeof(*contests); i++) {
-        both[1] = made[i] = make_broker(&contests[i].without);
-        measure(&contests[i], rounds, both);
-    }
-    runtime->launcher->broker = first;
+    struct hdi_broker *both[2] = {runtime->launcher->broker,
+                                  make_broker(&contest->without)};
+    measure(contest, rounds, both);
+    runtime->launcher->broker = both[0];
     hd_program_destroy(program);
     hd_runtime_destroy(runtime);
+    hdi_broker_destroy(both[1]); // no worker is left that might serve it
+}
+
+int main(int argc, char **argv)
+{
+    int rounds = argc > 1 && strcmp(argv[1], "--quick") == 0 ? 5 : ROUNDS;
+
     for (size_t i = 0; i < sizeof(contests) / sizeof(*contests); i++)
-        hdi_broker_destroy(made[i]);
+        hold(&contests[i], rounds);
     return 0;
 }

@@ -391,6 +391,28 @@ uint64_t hdi_dispatcher_waiting(const struct hdi_dispatcher *dispatcher,
     return dispatcher->channel[channel].waiting;
 }
 
+const struct hdi_packet *hdi_dispatcher_head(
+    const struct hdi_dispatcher *dispatcher, uint32_t channel)
+{
+    const struct hdi_channel_entry *head =
+        hdi_channel_head(&dispatcher->channel[channel]);
+
+    return head ? &head->packet : NULL;
+}
+
+void hdi_dispatcher_amend(struct hdi_dispatcher *dispatcher, uint32_t channel,
+                          uint32_t resource, uint16_t blocks)
+{
+    struct hdi_channel_entry *head =
+        hdi_channel_head(&dispatcher->channel[channel]);
+
+    if (!head || head->packet.need.amount[resource] == blocks)
+        return;
+    head->packet.need.amount[resource] = blocks;
+    head->share = hdi_need_share(&head->packet.need, &dispatcher->shape);
+    hdi_take_head(dispatcher, channel);
+}
+
 void hdi_dispatcher_offer(struct hdi_dispatcher *dispatcher, uint32_t module,
                           uint32_t resource, uint32_t unit, int32_t blocks)
 {

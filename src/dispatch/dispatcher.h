@@ -153,6 +153,15 @@ uint64_t hdi_dispatcher_next(const struct hdi_dispatcher *dispatcher,
 uint64_t hdi_dispatcher_waiting(const struct hdi_dispatcher *dispatcher,
                                 uint32_t channel); // groups and pieces
 
+// The packet at the head of the channel; NULL: none.
+const struct hdi_packet *hdi_dispatcher_head(
+    const struct hdi_dispatcher *dispatcher, uint32_t channel);
+
+// All groups of that packet that have not been sent need so much of the
+// resource from now on. No more than an empty module has.
+void hdi_dispatcher_amend(struct hdi_dispatcher *dispatcher, uint32_t channel,
+                          uint32_t resource, uint16_t blocks);
+
 // `blocks` more (or fewer: free ones) of a second-class resource of one unit
 // are there. Needs are still checked against the shape, which has the most.
 void hdi_dispatcher_offer(struct hdi_dispatcher *dispatcher, uint32_t module,

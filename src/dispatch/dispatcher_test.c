@@ -649,6 +649,33 @@ static void an_overdue_head_ends_a_hold(void)
     hdi_dispatcher_destroy(d);
 }
 
+// A head that waits may need less, or more, than before.
+static void needs_of_heads_can_change(void)
+{
+    struct hdi_shape shape = machine(2);
+    struct hdi_dispatcher *d = start(&shape, 2, no_windows());
+    struct hdi_decision decision;
+
+    CHECK(hdi_dispatcher_head(d, 0) == NULL);
+    hdi_dispatcher_amend(d, 0, 2, 1); // nobody
+    for (int i = 0; i < 2; i++) {
+        submit(d, 0, packet(4, 8, 100, 1));
+        CHECK(hdi_dispatcher_round(d, 0, &decision) == HDI_ROUND_SENT);
+    }
+    submit(d, 0, packet(4, 8, 100, 1));
+    CHECK(hdi_dispatcher_head(d, 0)->need.amount[2] == 100);
+    CHECK(hdi_dispatcher_round(d, 1, &decision) == HDI_ROUND_STUCK);
+    hdi_dispatcher_amend(d, 0, 2, 28);
+    hdi_dispatcher_amend(d, 0, 2, 29);
+    CHECK(hdi_dispatcher_round(d, 2, &decision) == HDI_ROUND_STUCK);
+    hdi_dispatcher_amend(d, 0, 2, 28);
+    CHECK(hdi_dispatcher_round(d, 3, &decision) == HDI_ROUND_SENT);
+    hdi_dispatcher_release(d, decision.lease, 1);
+    submit(d, 1, packet(4, 8, 28, 1)); // it gave back what it took
+    CHECK(hdi_dispatcher_round(d, 4, &decision) == HDI_ROUND_SENT);
+    hdi_dispatcher_destroy(d);
+}
+
 static void the_median_is_near(void)
 {
     static struct hdi_median median;
@@ -679,6 +706,7 @@ int main(void)
     an_urgent_head_keeps_a_module();
     long_runs_make_no_endless_period();
     an_overdue_head_ends_a_hold();
+    needs_of_heads_can_change();
     the_median_is_near();
     return 0;
 }

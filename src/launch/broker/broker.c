@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "base/topology.h"
 #include "dispatch/dispatcher.h"
+#include "launch/broker/tenancy.h"
 #include "steal/order.h"
 #include "steal/worker.h"
 
@@ -28,13 +29,13 @@ enum {
     LOCAL_BLOCKS = 1024,
     LOCAL_BLOCK = 4096, // at least [bytes]
     BANDWIDTH_BLOCKS = 1024,
-    RESOURCES = 3,
+    CACHE = 3,
+    RESOURCES = 4,
     PRIORITIES = 3,
     PAUSES = 100,       // about 5 us, what sleeping and waking costs
     PATIENCE = 5000000, // a worker waits for memory, long against pieces [ns]
-    // A launch whose data are in the cache stays that much longer, of every
-    // worker, where others would drive them out: ten times what it takes to
-    // fill a cache of 32 MB [ns].
+    // A launch keeps its share of a module's cache that long: ten times what it
+    // takes to fill a cache of 32 MB [ns].
     TENURE = 20000000,
     FIRST_BOXES = 16,
     NESTED = 66 // pieces on one worker, a few more than joins go deep
@@ -79,11 +80,8 @@ struct hdi_broker {
     uint32_t weights[RESOURCES]; // calibrated; 0: not
     struct module *modules;
     struct hdi_broker_rules rules;
-    uint64_t block;                   // of local memory [bytes]
-    uint64_t cache;                   // of a module [bytes]
-    uint64_t cached;                  // data of launches that fit it [bytes]
-    const struct hdi_bid *resident;   // whose data are there; compared only
-    int64_t tenure;                   // over all workers [ns]
+    uint64_t block; // of local memory [bytes]
+    struct hdi_tenancy cache;
     uint64_t boxes;                   // of all bids
     uint64_t given;                   // boxes, so far
     struct hdi_bid *line, **line_end; // without a place in a channel
@@ -121,9 +119,17 @@ static hd_status make_dispatcher(struct hdi_broker *b, unsigned units,
     if (!shape || !b->modules || !b->grants)
         return hdi_fail(error, HD_ENOMEM, "no memory for a broker");
 
-    b->cache = cache_bytes(machine);
-    b->block = hdi_round_up(b->cache / LOCAL_BLOCKS, LOCAL_BLOCK);
-    b->tenure = (int64_t)TENURE * hd_pool_workers(b->pool);
+    b->cache = (struct hdi_tenancy){
+        .resource = CACHE,
+        .channels = CHANNELS,
+        .modules = machine->cache_groups,
+        .size = cache_bytes(machine),
+        .tenure = b->rules.tenure ? b->rules.tenure : TENURE,
+        .off = b->rules.no_cache,
+        .module = calloc(machine->cache_groups, sizeof(*b->cache.module))};
+    if (!b->cache.module)
+        return hdi_fail(error, HD_ENOMEM, "no memory for a broker");
+    b->block = hdi_round_up(b->cache.size / LOCAL_BLOCKS, LOCAL_BLOCK);
     shape->modules = machine->cache_groups;
     shape->units = 1;
     shape->waves = slots;
@@ -137,6 +143,8 @@ static hd_status make_dispatcher(struct hdi_broker *b, unsigned units,
                                      .energy = 1};
     shape->resources[BANDWIDTH] = (struct hdi_module_resource){
         .name = "memory bandwidth", .blocks = BANDWIDTH_BLOCKS, .shared = true};
+    shape->resources[CACHE] = (struct hdi_module_resource){
+        .name = "cache", .blocks = HDI_TENANCY_BLOCKS, .shared = true};
     struct hdi_dispatcher_options options = {
         .channels = CHANNELS,
         .packets = PACKETS,
@@ -152,6 +160,7 @@ static hd_status make_dispatcher(struct hdi_broker *b, unsigned units,
     hd_status status = hdi_shape_init(shape, error);
     if (status == HD_OK)
         status = hdi_dispatcher_create(shape, &options, &b->dispatcher, error);
+    b->cache.dispatcher = b->dispatcher;
     for (uint32_t m = 0; status == HD_OK && m < shape->modules; m++)
         hdi_dispatcher_offer(b->dispatcher, m, SLOTS, 0, -(int32_t)slots);
     return status;
@@ -200,6 +209,7 @@ void hdi_broker_destroy(struct hdi_broker *broker)
     hdi_dispatcher_destroy(broker->dispatcher);
     free(broker->shape);
     free(broker->modules);
+    free(broker->cache.module);
     free(broker->grants);
     free(broker->servers);
     pthread_mutex_destroy(&broker->lock);
@@ -298,14 +308,6 @@ static void submit_server(struct server *server, enum hd_priority priority)
 // Bids
 // -------------------------------------------------------------------------
 
-// Priorities of a dispatcher begin with 1, the highest.
-static uint8_t level_of(const struct hdi_bid *bid)
-{
-    return bid->priority == HD_PRIORITY_HIGH     ? 1
-           : bid->priority == HD_PRIORITY_NORMAL ? 2
-                                                 : 3;
-}
-
 // The one with the fewest packets, of one group each. False: all are full.
 static bool choose_channel(const struct hdi_broker *b, struct hdi_bid *bid)
 {
@@ -345,27 +347,14 @@ static uint16_t bandwidth_blocks(const struct hdi_broker *b,
     return most;
 }
 
-static bool is_cached(const struct hdi_broker *b, const struct hdi_bid *bid)
-{
-    return bid->demand.data > 0 && bid->demand.data <= b->cache;
-}
-
-// How much more time than its equals a launch may have, because its data are in
-// the cache and all data of launches are not [ns].
-static int64_t stay(const struct hdi_broker *b, const struct hdi_bid *bid)
-{
-    bool crowded = b->cached > b->cache * b->shape->modules;
-
-    return !b->rules.no_tenure && crowded && bid == b->resident ? b->tenure : 0;
-}
-
 // Put the bid's packet into a channel. False: all are full.
 static bool queue(struct hdi_broker *b, struct hdi_bid *bid, uint64_t now)
 {
-    struct hdi_packet packet = {.need = {.waves = 1, .priority = level_of(bid)},
-                                .groups = 1,
-                                .tag = (uintptr_t)bid,
-                                .prefer = -bid->served + stay(b, bid)};
+    struct hdi_packet packet = {
+        .need = {.waves = 1, .priority = hdi_bid_level(bid)},
+        .groups = 1,
+        .tag = (uintptr_t)bid,
+        .prefer = -bid->served};
 
     bid->bandwidth = bandwidth_blocks(b, bid);
     packet.need.amount[SLOTS] = 1;
@@ -433,9 +422,7 @@ void hdi_broker_leave(struct hdi_broker *broker, struct hdi_bid *bid)
     atomic_fetch_sub_explicit(&broker->active, 1, memory_order_seq_cst);
     if (bid->counted) {
         pthread_mutex_lock(&broker->lock);
-        broker->cached -= bid->demand.data;
-        if (broker->resident == bid)
-            broker->resident = NULL;
+        hdi_tenancy_leave(&broker->cache, bid);
         pthread_mutex_unlock(&broker->lock);
     }
     free(bid->boxes);
@@ -453,9 +440,8 @@ static void look_at(struct hdi_broker *b, struct hdi_bid *bid)
         return;
     bid->known = true;
     if (bid->bidder->demand)
-        bid->bidder->demand(bid, b->cache);
-    bid->counted = is_cached(b, bid);
-    b->cached += bid->counted ? bid->demand.data : 0;
+        bid->bidder->demand(bid, b->cache.size);
+    hdi_tenancy_enter(&b->cache, bid);
 }
 
 bool hdi_broker_give(struct hdi_broker *broker, struct hdi_bid *bid,
@@ -466,7 +452,7 @@ bool hdi_broker_give(struct hdi_broker *broker, struct hdi_bid *bid,
     bool given = add_box(broker, bid, box);
     broker->given += given;
     if (given && !bid->queued) {
-        int64_t floor = broker->floor[level_of(bid) - 1];
+        int64_t floor = broker->floor[hdi_bid_level(bid) - 1];
         if (bid->served < floor)
             bid->served = floor;
         offer_bid(broker, bid, hdi_now());
@@ -541,7 +527,8 @@ static enum hdi_round ask(struct hdi_broker *b, uint32_t module,
 
 // With the lock. NULL: nothing, for a worker of this module, which has `extra`
 // blocks of memory besides what is left. Where all that waits wants more
-// bandwidth than is left it gets it: a worker that does nothing moves nothing.
+// bandwidth or cache than is left it gets it: a worker that does nothing moves
+// nothing.
 static struct hdi_grant *take(struct hdi_broker *b, uint32_t module,
                               int32_t extra, struct hdi_box *box)
 {
@@ -551,7 +538,12 @@ static struct hdi_grant *take(struct hdi_broker *b, uint32_t module,
 
     if (b->boxes == 0)
         return NULL;
+    hdi_tenancy_amend(&b->cache, module, now);
     enum hdi_round round = ask(b, module, more, now, &decision);
+    if (round == HDI_ROUND_STUCK && b->cache.amended) {
+        more[CACHE] = HDI_TENANCY_BLOCKS;
+        round = ask(b, module, more, now, &decision);
+    }
     if (round == HDI_ROUND_STUCK && b->modules[module].bandwidth.most > 0) {
         more[BANDWIDTH] = BANDWIDTH_BLOCKS;
         round = ask(b, module, more, now, &decision);
@@ -560,23 +552,26 @@ static struct hdi_grant *take(struct hdi_broker *b, uint32_t module,
         return NULL;
     struct hdi_bid *bid = (struct hdi_bid *)(uintptr_t)decision.tag;
     struct hdi_grant *grant = &b->grants[decision.lease];
-    int64_t *floor = &b->floor[level_of(bid) - 1];
+    int64_t *floor = &b->floor[hdi_bid_level(bid) - 1];
     int32_t kept = extra ? local_blocks(b, bid) : 0;
     int32_t wide = more[BANDWIDTH] ? bid->bandwidth : 0;
+    // Whose data are in the cache has its blocks, its pieces have none.
+    int32_t cache = hdi_tenancy_need(&b->cache, module, bid);
     offer(b, module, LOCAL, kept - extra);
     offer(b, module, BANDWIDTH, wide - more[BANDWIDTH]);
+    offer(b, module, CACHE, cache - more[CACHE]);
+    hdi_tenancy_settle(&b->cache, module, bid, now);
     *grant = (struct hdi_grant){.bid = bid,
                                 .lease = decision.lease,
                                 .module = module,
                                 .charged = bid->expected,
                                 .extra = kept,
                                 .wide = wide,
+                                .cache = cache,
                                 .alone = !hdi_broker_is_asked(b),
                                 .parts = 1};
     *box = take_box(b, bid, grant->alone);
     grant->groups = hdi_box_groups(box);
-    if (bid->counted)
-        b->resident = bid;
     *floor = bid->served > *floor ? bid->served : *floor;
     bid->served += grant->charged;
     bid->queued = false;
@@ -597,6 +592,7 @@ static void finish(struct hdi_broker *b, struct hdi_grant *grant)
     hdi_dispatcher_offer(b->dispatcher, grant->module, SLOTS, 0, -1);
     offer(b, grant->module, LOCAL, -grant->extra);
     offer(b, grant->module, BANDWIDTH, -grant->wide);
+    offer(b, grant->module, CACHE, -grant->cache);
     if (!grant->alone)
         hdi_demand_learn(&bid->demand, &b->modules[grant->module].bandwidth,
                          grant->groups, time, hdi_now());

@@ -4,11 +4,11 @@
 // but one load per division. As soon as there are two, each gives the broker
 // what it has not begun, and whoever is free takes it there piece by piece, in
 // the order of a dispatcher: modules are the cores that share a cache, with a
-// slot for each of their workers, blocks of local memory and blocks of memory
-// bandwidth; every launch waits in a channel of its own as long as there are
-// enough. Of equal priorities the launch goes first that has had the least
-// time; but one whose data are in the cache stays for a while when the data of
-// all do not fit.
+// slot for each of their workers, blocks of local memory, of memory bandwidth
+// and of the cache; every launch waits in a channel of its own as long as there
+// are enough. Of equal priorities the launch goes first that has had the least
+// time; but while the data of all do not fit a module's cache, those that are
+// there keep their blocks for a while, and what does not fit beside them waits.
 //
 // Who is free: workers that wait for a launch of theirs, and servers, jobs of
 // the pool that are submitted when somebody gives something. A server makes
@@ -19,81 +19,21 @@
 #ifndef HDI_LAUNCH_BROKER_BROKER_H
 #define HDI_LAUNCH_BROKER_BROKER_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "heddle/task.h"
-#include "launch/box.h"
-#include "launch/broker/demand.h"
+#include "launch/broker/bid.h"
 
 struct hdi_broker;
 
-struct hdi_bid;
-
-// A piece of a launch that was granted to a worker. The worker may lend parts
-// of it to units that have threads of their own; the grant ends, and its lease
-// with it, when all of them have been returned.
-struct hdi_grant {
-    struct hdi_bid *bid;
-    bool alone; // nobody else wants the workers: divide it among them
-
-    // The broker's.
-    atomic_bool lent; // a part of it
-    uint32_t lease, module;
-    int32_t extra, wide; // of its memory and bandwidth, so much was not left
-                         // [blocks]
-    uint64_t groups;
-    int64_t charged;        // expected [ns]
-    _Atomic uint32_t parts; // not returned, and 1 while a worker runs it
-    _Atomic uint64_t time;  // of what has been [ns]
-};
-
-// What a launch does for the broker.
-struct hdi_bidder {
-    // Run the groups of the box, or lend them.
-    void (*run)(struct hd_worker *worker, struct hdi_grant *grant,
-                struct hdi_box *box);
-    // How many groups to run before the broker is asked again.
-    uint64_t (*piece)(const struct hdi_bid *bid);
-    // Return what units have finished, of any launch; whether there was any.
-    // NULL: nothing is lent.
-    bool (*collect)(struct hd_worker *worker, struct hdi_bid *bid);
-    // Guess bid->demand, where a module has such a cache [bytes]. NULL: it is
-    // what the bid says.
-    void (*demand)(struct hdi_bid *bid, uint64_t cache);
-};
-
-// What is left out, to measure what it is worth. All false: nothing.
+// What is left out, to measure what it is worth. All 0: nothing.
 struct hdi_broker_rules {
     bool no_bandwidth; // as a resource
-    bool no_tenure;    // of launches whose data are in the cache
+    bool no_cache;     // as a resource
     bool no_matching;  // whoever's turn it is goes, or nobody
     bool no_windows;   // the highest priority goes first, always
-};
-
-// A launch, as the broker knows it; a part of the launch.
-struct hdi_bid {
-    const struct hdi_bidder *bidder;
-    enum hd_priority priority;
-    uint64_t local; // memory of one work-group near its core [bytes]
-    struct hdi_demand demand;
-
-    // The broker's, under its lock.
-    struct hdi_box *boxes; // given and not begun
-    uint32_t count, room;
-    uint32_t channel;
-    bool queued;            // its packet is in the channel
-    bool known;             // its demand
-    bool counted;           // its data, among those that may be in the cache
-    uint16_t bandwidth;     // that its packet needs [blocks]
-    struct hdi_bid *behind; // in the line for a place in a channel
-    int64_t served;         // time it has had, pieces under way included [ns]
-    int64_t expected;       // of the next piece [ns]
-    // Boxes given and pieces taken that have not finished, and the highest bit
-    // when a thread sleeps on it. Falls to 0 with release, by the last access
-    // to the bid.
-    _Atomic uint32_t pending;
+    uint64_t tenure;   // how long a launch keeps its cache; 0: 20 ms [ns]
 };
 
 // `units` have threads of their own; `rules` is optional.

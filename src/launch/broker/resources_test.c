@@ -43,70 +43,181 @@ static void bandwidth_is_shared(bool rule)
     tear_down(&rig);
 }
 
-struct turns {
-    struct fake fake;
-    struct turns **last; // who ran before
-    unsigned *changes;
+enum {
+    CACHES = 8, // modules, of one core each
+    SHARERS = 4
 };
 
-static void run_turn(struct hd_worker *worker, struct hdi_grant *grant,
-                     struct hdi_box *box)
-{
-    struct turns *t = (struct turns *)(void *)fake_of(grant->bid);
+// Launches that share caches of 1,000,000 bytes, and which of them ran last in
+// each module.
+struct sharing {
+    struct rig rig;
+    struct fake blockers[CACHES];
+    unsigned modules;
+    struct sharer {
+        struct fake fake;
+        struct sharing *all;
+    } sharers[SHARERS];
+    unsigned count;
+    atomic_uint last[CACHES];    // sharer + 1
+    atomic_uint changes[CACHES]; // how often another went than before
+    atomic_uint begun;           // sharers
+    atomic_uint ended;           // sharers without groups when the third began
+};
 
-    *t->changes += *t->last != t;
-    *t->last = t;
+static void run_sharer(struct hd_worker *worker, struct hdi_grant *grant,
+                       struct hdi_box *box)
+{
+    struct sharer *s = (struct sharer *)(void *)fake_of(grant->bid);
+    struct sharing *all = s->all;
+    unsigned module = hd_pool_module(all->rig.pool, hd_worker_index(worker));
+    unsigned me = (unsigned)(s - all->sharers) + 1;
+
+    unsigned last = atomic_exchange(&all->last[module], me);
+    if (last != 0 && last != me)
+        atomic_fetch_add(&all->changes[module], 1);
+    if (atomic_load(&s->fake.done) == 0 &&
+        atomic_fetch_add(&all->begun, 1) == 2)
+        for (unsigned i = 0; i < all->count; i++)
+            if (atomic_load(&all->sharers[i].fake.done) ==
+                hdi_box_groups(&all->sharers[i].fake.box))
+                atomic_fetch_add(&all->ended, 1);
     run(worker, grant, box);
 }
 
-// Of two launches whose data do not fit the cache together one stays for a
-// while: they do not take turns from piece to piece. Returns how often another
-// went than before.
-static unsigned count_changes(bool rule, uint64_t data)
+// Every worker is held until share() is called.
+static void set_up_sharing(struct sharing *s, unsigned modules,
+                           const struct hdi_broker_rules *rules)
 {
-    static const struct hdi_bidder bids = {.run = run_turn, .piece = piece};
-    const struct hdi_broker_rules rules = {.no_tenure = !rule};
-    struct rig rig =
-        set_up_with(1, "pack:1 l3:1(size=1000000) core:1 pu:1", &rules);
-    struct turns turns[2], *last = NULL;
-    unsigned changes = 0;
+    static const struct hdi_box one = {.count = {1, 1, 1}};
 
-    hdi_broker_enter(rig.broker); // nobody is alone
-    for (int i = 0; i < 2; i++) {
-        turns[i] = (struct turns){
-            .fake = make(&rig, HD_PRIORITY_NORMAL,
-                         (struct hdi_box){.count = {200, 1, 1}}, 1),
-            .last = &last,
-            .changes = &changes};
-        turns[i].fake.bid.bidder = &bids;
-        turns[i].fake.bid.demand.data = data;
-        turns[i].fake.length = 2000;
+    *s = (struct sharing){.modules = modules};
+    s->rig = set_up_with(modules,
+                         modules == 1 ? "pack:1 l3:1(size=1000000) core:1 pu:1"
+                                      : "pack:1 l3:8(size=1000000) core:1 pu:1",
+                         rules);
+    hdi_broker_enter(s->rig.broker); // nobody is alone
+    for (unsigned i = 0; i < modules; i++) {
+        s->blockers[i] = make(&s->rig, HD_PRIORITY_NORMAL, one, 1);
+        s->blockers[i].held = true;
+        give_and_begin(&s->blockers[i]);
     }
-    give(&turns[0].fake);
-    give(&turns[1].fake);
-    for (int i = 0; i < 2; i++) {
-        await(&turns[i].fake);
-        every_group_ran_once(&turns[i].fake);
-    }
-    tear_down(&rig);
-    return changes;
 }
 
-static void launches_stay_in_the_cache(void)
+static struct fake *add_sharer(struct sharing *s, enum hd_priority priority,
+                               uint64_t data)
 {
-    // Others that run here make pieces longer, and turns then end.
-    unsigned fewest = UINT_MAX, most = 0, most_fitting = 0;
+    static const struct hdi_bidder bids = {.run = run_sharer, .piece = piece};
+    struct sharer *sharer = &s->sharers[s->count++];
+
+    sharer->fake =
+        make(&s->rig, priority, (struct hdi_box){.count = {200, 1, 1}}, 1);
+    sharer->all = s;
+    sharer->fake.bid.bidder = &bids;
+    sharer->fake.bid.demand.data = data;
+    sharer->fake.length = 2000;
+    give(&sharer->fake);
+    return &sharer->fake;
+}
+
+static void share(struct sharing *s)
+{
+    for (unsigned i = 0; i < s->modules; i++)
+        atomic_store(&s->blockers[i].held, false);
+    for (unsigned i = 0; i < s->modules; i++) {
+        await(&s->blockers[i]);
+        every_group_ran_once(&s->blockers[i]);
+    }
+    for (unsigned i = 0; i < s->count; i++) {
+        await(&s->sharers[i].fake);
+        every_group_ran_once(&s->sharers[i].fake);
+    }
+    tear_down(&s->rig);
+}
+
+static unsigned most_changes(struct sharing *s)
+{
+    unsigned most = 0;
+
+    for (unsigned m = 0; m < s->modules; m++)
+        if (atomic_load(&s->changes[m]) > most)
+            most = atomic_load(&s->changes[m]);
+    return most;
+}
+
+static unsigned count_changes(unsigned modules,
+                              const struct hdi_broker_rules *rules,
+                              uint64_t data)
+{
+    struct sharing s;
+
+    set_up_sharing(&s, modules, rules);
+    add_sharer(&s, HD_PRIORITY_NORMAL, data);
+    add_sharer(&s, HD_PRIORITY_NORMAL, data);
+    share(&s);
+    return most_changes(&s);
+}
+
+// Of two launches whose data do not fit a module's cache together one goes on
+// there until it is out of work: they do not take turns from piece to piece, as
+// they do without the rule, where both fit, and when their time is over.
+static void launches_stay_in_a_cache(void)
+{
+    static const struct hdi_broker_rules on = {.tenure = UINT64_MAX},
+                                         off = {.no_cache = true},
+                                         brief = {.tenure = 1};
+
+    for (unsigned modules = 1; modules <= CACHES; modules += CACHES - 1) {
+        unsigned without = 0, fitting = 0, over = 0;
+
+        // Others that run here make pieces longer, and turns then end.
+        for (int i = 0; i < 5; i++) {
+            CHECK(count_changes(modules, &on, 700000) <= 1);
+            without += count_changes(modules, &off, 700000);
+            fitting += count_changes(modules, &on, 400000);
+            over += count_changes(modules, &brief, 700000);
+        }
+        CHECK(without > 20);
+        CHECK(fitting > 20);
+        CHECK(over > 20);
+    }
+}
+
+// Two fit, the third waits until one of them is out of work.
+static void the_third_waits(bool rule)
+{
+    const struct hdi_broker_rules rules = {.tenure = UINT64_MAX,
+                                           .no_cache = !rule};
+    unsigned ended = 0;
 
     for (int i = 0; i < 5; i++) {
-        unsigned with = count_changes(true, 700000);
-        unsigned without = count_changes(false, 700000);
-        unsigned fits = count_changes(true, 400000);
-        fewest = with < fewest ? with : fewest;
-        most = without > most ? without : most;
-        most_fitting = fits > most_fitting ? fits : most_fitting;
+        struct sharing s;
+        set_up_sharing(&s, 1, &rules);
+        for (int k = 0; k < 3; k++)
+            add_sharer(&s, HD_PRIORITY_NORMAL, 400000);
+        share(&s);
+        ended += atomic_load(&s.ended);
     }
-    CHECK(fewest <= 4);
-    CHECK(most > 20 && most_fitting > 20);
+    CHECK(rule ? ended >= 5 : ended < 5);
+}
+
+// A higher priority is not kept out by those that are there.
+static void priorities_pass(void)
+{
+    const struct hdi_broker_rules rules = {.tenure = UINT64_MAX};
+    struct sharing s;
+
+    set_up_sharing(&s, 1, &rules);
+    struct fake *normal = add_sharer(&s, HD_PRIORITY_NORMAL, 700000);
+    normal->held = true;
+    atomic_store(&s.blockers[0].held, false);
+    while (atomic_load(&normal->worker) < 0)
+        sched_yield();
+    struct fake *high = add_sharer(&s, HD_PRIORITY_HIGH, 700000);
+    high->rival = normal;
+    atomic_store(&normal->held, false);
+    share(&s);
+    CHECK(high->rival_done < 200);
 }
 
 // Where a piece goes ----------------------------------------------------------
@@ -217,7 +328,10 @@ int main(void)
 {
     bandwidth_is_shared(true);
     bandwidth_is_shared(false);
-    launches_stay_in_the_cache();
+    launches_stay_in_a_cache();
+    the_third_waits(true);
+    the_third_waits(false);
+    priorities_pass();
     weights_choose_the_module();
     return 0;
 }

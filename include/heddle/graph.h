@@ -644,7 +644,9 @@ struct hd_graph_statistics {
     const char *not_by_device;
 };
 
-/// Tell. All but `passes` are 0 before the graph is prepared.
+/// Tell. All but `passes` are 0 before the graph is prepared, and again when it
+/// has been changed. After a run that was open, what is told is of all passes
+/// that ran; only `predicted` is of those that it began with.
 HD_API void hd_graph_stats(const struct hd_graph *graph,
                            struct hd_graph_statistics *statistics);
 

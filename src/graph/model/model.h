@@ -375,6 +375,7 @@ struct hd_graph {
 
     // Set by preparing; of the passes of the next run, from `first` on.
     bool prepared;
+    bool was_open; // the latest run, after which nothing has changed
     struct {
         uint32_t successors, first_successor, waits, packed, packed_values,
             tasks, weights, rank, keys, ready;

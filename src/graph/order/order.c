@@ -437,6 +437,45 @@ void hdi_graph_learn(struct hd_graph *graph)
     graph->reweigh = heavy || (wrong > all / 4 && all >= passes * FLAT_TIME);
 }
 
+// Edges lead on, but for those that the program states: then once more.
+static uint64_t longest_chain(struct hd_graph *graph)
+{
+    uint64_t longest = 0;
+    bool changed = true;
+
+    for (uint32_t i = graph->first; i < graph->passes.count; i++)
+        graph->rank[i] = graph->weights[i].time;
+    while (changed) {
+        changed = false;
+        for (uint32_t i = graph->edges.count; i-- > 0;) {
+            const struct hdi_edge *e = &graph->edges.at[i];
+            if (e->from < graph->first)
+                continue;
+            uint64_t rank = graph->rank[e->to] + graph->weights[e->from].time;
+            changed = changed || rank > graph->rank[e->from];
+            if (rank > graph->rank[e->from])
+                graph->rank[e->from] = rank;
+        }
+    }
+    for (uint32_t i = graph->first; i < graph->passes.count; i++)
+        if (graph->rank[i] > longest)
+            longest = graph->rank[i];
+    return longest;
+}
+
+void hdi_graph_judge(struct hd_graph *graph)
+{
+    uint64_t work = 0;
+
+    graph->forecast.known = 0;
+    for (uint32_t i = graph->first; i < graph->passes.count; i++) {
+        work += graph->weights[i].work;
+        graph->forecast.known += graph->weights[i].known;
+    }
+    graph->forecast.area = work / workers_of(graph);
+    graph->forecast.critical_path = longest_chain(graph);
+}
+
 bool hdi_graph_reweigh(struct hd_graph *graph)
 {
     if (!graph->reweigh)

@@ -138,8 +138,10 @@ void hdi_open_end(struct hd_graph *graph)
     FOR_KEPT(DO)
 #undef DO
     graph->open = (struct hdi_open_run){.is = false};
+    hdi_graph_judge(graph);
     // What has joined is part of the graph, and the next run knows all of it.
     hdi_graph_unprepare(graph);
+    graph->was_open = true;
 }
 
 // Followers -------------------------------------------------------------------
@@ -259,6 +261,7 @@ static hd_status join(struct hd_graph *graph, struct hd_error *error)
     if (!hdi_graph_link_more(graph) ||
         !HDI_ROOM(graph->followers, graph->edges.count - edges))
         return hdi_graph_no_room(graph, error);
+    graph->barriers += graph->edges.count - edges;
     hdi_graph_rank_more(graph, edges);
     count_uses(graph, slots);
     for (uint32_t i = open->passes; i < graph->passes.count; i++) {

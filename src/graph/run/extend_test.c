@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "heddle/heddle.h"
 #include "tests/check.h"
 
@@ -590,6 +591,46 @@ static void what_is_refused_does_not_run_later(void)
     hd_graph_destroy(graph);
 }
 
+static hd_status take_time(void *data, struct hd_error *why)
+{
+    (void)why;
+    for (uint64_t begin = hdi_now(); hdi_now() - begin < *(uint64_t *)data;)
+        ;
+    return HD_OK;
+}
+
+// What is told of the run is told of the passes that joined it, too, until the
+// graph changes.
+static void statistics_are_of_all(void)
+{
+    struct hd_graph *graph = create();
+    uint64_t time = 1000000;
+    struct hd_graph_statistics s;
+    hd_pass last;
+
+    hd_event event = start_open(graph, 0);
+    for (int chain = 0; chain < 3; chain++) {
+        last = add_call(graph, take_time, &time, NULL, 0, NULL, 0);
+        for (int i = 1; i < 4; i++) {
+            hd_pass next = add_call(graph, take_time, &time, NULL, 0, NULL, 0);
+            CHECK_OK(hd_graph_order(graph, last, next, "", &error), error);
+            last = next;
+        }
+        CHECK_OK(hd_graph_extend(graph, &error), error);
+    }
+    CHECK_OK(hd_graph_close(graph, &error), error);
+    CHECK_OK(wait_and_release(event, &error), error);
+    hd_graph_stats(graph, &s);
+    CHECK(s.passes == 12 && s.known == 12);
+    CHECK(s.edges == 9 && s.barriers == 9);
+    CHECK(s.critical_path >= 4 * time && s.makespan >= s.critical_path);
+    CHECK(s.area >= 12 * time / hd_pool_workers(hd_runtime_pool(runtime)));
+    add_call(graph, take_time, &time, NULL, 0, NULL, 0);
+    hd_graph_stats(graph, &s);
+    CHECK(s.passes == 13 && s.known == 0 && s.edges == 0 && s.makespan == 0);
+    hd_graph_destroy(graph);
+}
+
 // More than there is room for: told, and the run ends well.
 static void room_is_limited(void)
 {
@@ -634,6 +675,7 @@ int main(void)
         for (int i = 0; i < 20; i++)
             what_is_refused_does_not_run_later();
         room_is_limited();
+        statistics_are_of_all();
         hd_runtime_destroy(runtime);
     }
     return 0;

@@ -24,6 +24,7 @@ void hdi_graph_unprepare(struct hd_graph *graph)
     hdi_graph_free_flow(graph);
     hdi_offload_forget(graph);
     graph->prepared = false;
+    graph->was_open = false;
     graph->linked = false;
 }
 

@@ -111,7 +111,7 @@ void hd_graph_stats(const struct hd_graph *graph,
 {
     *statistics = (struct hd_graph_statistics){
         .passes = hd_graph_pass_count(graph), .not_by_device = ""};
-    if (!graph->prepared)
+    if (!graph->prepared && !graph->was_open)
         return;
     if (graph->calls) {
         statistics->makespan = graph->took;

@@ -44,6 +44,9 @@ struct hdi_terms {
     bool (*is_leaf)(const struct hd_piece *piece, void *data); // as in
     void *leaf_data; // hd_launch_params; NULL: the automatic cutoff
     bool tasks;      // every work-item is a work-group and a leaf of its own
+    bool in_row;     // as a rule another one was just before, and since then no
+                     // code of the application has run but where somebody calls
+                     // hdi_launch_expect(): see hdi_launch_prepare()
     const unsigned *workers;    // as in hd_launch_params
     unsigned worker_count;      // as well
     const struct hdi_box *part; // these work-groups alone; optional

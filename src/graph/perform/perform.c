@@ -215,6 +215,7 @@ static hd_status launch_here(struct hd_graph *graph, const struct launch *l,
                                     .priority =
                                         (enum hd_priority)l->pass->priority,
                                     .part = l->part,
+                                    .in_row = true,
                                     .cost = &cost};
     hd_status status = hdi_launch_with(
         graph->context.launcher,

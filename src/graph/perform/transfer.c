@@ -7,6 +7,7 @@
 #include "graph/model/layout.h"
 #include "launch/memory/seal.h"
 #include "launch/memory/spread.h"
+#include "launch/start/start.h"
 
 enum {
     STEP = 4 << 20 // copied or cleared between two looks at `cancel` [bytes]
@@ -183,6 +184,15 @@ static hd_status lay_out(struct hd_graph *graph, const struct hdi_command *c,
     return status;
 }
 
+static hd_status call(struct hd_graph *graph, const struct hdi_command *command,
+                      struct hd_error *error)
+{
+    hd_status status = command->call.function(command->call.data, error);
+
+    hdi_launch_expect(graph->context.launcher);
+    return status;
+}
+
 hd_status hdi_transfer(struct hd_graph *graph, const struct hdi_pass *pass,
                        const struct hdi_command *command,
                        struct hd_error *error)
@@ -192,7 +202,7 @@ hd_status hdi_transfer(struct hd_graph *graph, const struct hdi_pass *pass,
     if (command->is == HD_SYNC || command->is == HD_FLUSH)
         return HD_OK; // what the edges of the pass do, and coherent caches
     if (command->is == HD_CALL)
-        return command->call.function(command->call.data, error);
+        return call(graph, command, error);
     if (pass->agile && hdi_agile_is_over(graph, command))
         return hdi_agile_transfer(graph, pass, command, error);
     struct hd_buffer *to = memory_of(graph, pass, command->to);

@@ -24,6 +24,7 @@
 #include "graph/perform/offload.h"
 #include "graph/perform/perform.h"
 #include "graph/run/ready.h"
+#include "launch/start/start.h"
 #include "steal/event.h"
 #include "steal/group.h"
 #include "steal/worker.h"
@@ -660,6 +661,7 @@ void hdi_graph_start_first(struct hd_graph *graph, bool here)
         hdi_compact_start(graph, here);
         return;
     }
+    hdi_launch_expect(graph->context.launcher);
     if (hdi_offload_start(graph, end_offload))
         return;
     // What starts stands for a task, so that the run does not end before.

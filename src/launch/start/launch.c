@@ -5,6 +5,7 @@
 #include "launch/measure/pace.h"
 #include "launch/run/flight.h"
 #include "launch/start/joint.h"
+#include "launch/start/start.h"
 
 hd_status hdi_launch(struct hdi_launcher *launcher,
                      const struct hdi_request *request,
@@ -36,7 +37,18 @@ hd_status hdi_launch_with(struct hdi_launcher *launcher,
     HDI_TRY(hdi_flight_make(launcher, request, terms, &plan, small, &flight,
                             error));
     uint64_t brought = spreads ? hdi_now() : 0;
-    launcher->device->backend->prepare(launcher->device);
+    if (terms->in_row)
+        hdi_launch_prepare(launcher);
+    else
+        launcher->device->backend->prepare(launcher->device);
+    struct hd_worker *worker = terms->in_row && !spreads && !terms->part
+                                   ? hd_pool_worker(launcher->pool)
+                                   : NULL;
+    if (worker) {
+        hd_status status = hdi_flight_run_on(worker, &flight, terms, error);
+        hdi_flight_free(&flight, small);
+        return status;
+    }
     hdi_flight_open(&flight, terms, text, &fault);
     hdi_flight_run(&flight, terms);
     hd_status status = hdi_flight_close(&flight, terms, error);

@@ -157,6 +157,11 @@ void hdi_launch_prepare(struct hdi_launcher *launcher)
     launcher->device->backend->prepare(launcher->device);
 }
 
+void hdi_launch_expect(struct hdi_launcher *launcher)
+{
+    atomic_store_explicit(&launcher->prepared, 0, memory_order_relaxed);
+}
+
 hd_status hdi_launch_start(struct hdi_launcher *launcher,
                            const struct hd_start *start,
                            const struct hdi_request *request, hd_event *handle,

@@ -25,6 +25,9 @@ hd_status hdi_launch_start_within(struct hdi_launcher *launcher,
 // hdi_launch_planned().
 void hdi_launch_prepare(struct hdi_launcher *launcher);
 
+// Code of the application has run: the next of these does its work.
+void hdi_launch_expect(struct hdi_launcher *launcher);
+
 // One side of a copy: a buffer, or host memory.
 struct hdi_side {
     struct hd_buffer *buffer; // or NULL, and then

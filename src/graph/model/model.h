@@ -166,6 +166,8 @@ struct hdi_pass {
     bool dropped;   // out, or nothing needs what it writes; set by linking
     uint32_t split; // index into splits, or HDI_NONE
     uint64_t work_items;
+    uint64_t bytes; // that its dispatches touch, by their footprints; 0: not
+                    // known, or it does something else, too
     uint64_t begin, end;   // since the start of the run [ns]
     _Atomic uint64_t busy; // over all workers, of the last run [ns]
 };
@@ -356,7 +358,9 @@ struct hd_graph {
     struct hdi_string_block *strings;
     uint64_t string_bytes;
     const char *recent[HDI_STRINGS];
-    uint64_t fitting[HDI_FITTING]; // hashes of dispatches looked at: fit.h
+    struct {
+        uint64_t hash, bytes; // of a dispatch that was looked at: fit.h
+    } fitting[HDI_FITTING];
     uint32_t stamp;             // of the pass being added; grows with every try
     struct hd_cluster *cluster; // that fields lie on; the caller's, or NULL
     struct hd_graph_keeping keeping; // folder NULL: nothing is kept

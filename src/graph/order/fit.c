@@ -23,6 +23,17 @@ static bool is_before(const struct hd_touched *t)
     return end_of(t) != 0 && t->begin < 0;
 }
 
+// Of a buffer of so many.
+static uint64_t bytes_of(const struct hd_touched *t, uint64_t size)
+{
+    double all = (double)t->bytes * (double)t->count[0] * (double)t->count[1];
+
+    if (t->kind == HD_TOUCHES_NOTHING)
+        return 0;
+    return t->kind == HD_TOUCHES_ROWS && all < (double)size ? (uint64_t)all
+                                                            : size;
+}
+
 // "64 x 32 work-items".
 static void print_range(const struct hd_range *range, char *text, size_t size)
 {
@@ -125,14 +136,16 @@ static uint64_t hash_of(const struct hd_graph *graph,
 hd_status hdi_graph_check_fit(struct hd_graph *graph,
                               const struct hdi_pass *pass,
                               const struct hdi_command *command,
-                              struct hd_error *error)
+                              uint64_t *bytes, struct hd_error *error)
 {
     const struct hd_kernel *kernel = graph->kernels.at[command->kernel].kernel;
-    uint64_t hash = hash_of(graph, pass, command);
-    uint64_t *known = &graph->fitting[hash / 2 % HDI_FITTING];
+    uint64_t hash = hash_of(graph, pass, command), place = hash / 2;
+    uint64_t *known = &graph->fitting[place % HDI_FITTING].hash;
+    uint64_t *touched = &graph->fitting[place % HDI_FITTING].bytes, sum = 0;
     struct hd_footprint footprints[MAX_ARGS];
     struct hd_error ignored;
 
+    *bytes = *known == hash ? *touched : 0;
     // A checked kernel tells more: the work-item and the line.
     if (kernel->info.form == HD_FORM_CHECKED || *known == hash)
         return HD_OK;
@@ -151,7 +164,10 @@ hd_status hdi_graph_check_fit(struct hd_graph *graph,
         if (is_before(&f->read) || is_before(&f->write) ||
             end_of(&f->read) > size || end_of(&f->write) > size)
             return fail_fit(graph, pass, command, i, f, error);
+        sum += bytes_of(&f->read, (uint64_t)size) +
+               bytes_of(&f->write, (uint64_t)size);
     }
     *known = hash;
+    *bytes = *touched = sum;
     return HD_OK;
 }

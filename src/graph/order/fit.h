@@ -6,11 +6,11 @@
 #include "graph/model/model.h"
 
 // Refuse a dispatch that is certain to leave a resource or scratch. Needs its
-// kernel and its packed arguments. HD_EGRAPH, with pass, line, argument and
-// resource.
+// kernel and its packed arguments. `bytes` gets how many it reads and writes,
+// 0 when that is not known. HD_EGRAPH, with pass, line, argument and resource.
 hd_status hdi_graph_check_fit(struct hd_graph *graph,
                               const struct hdi_pass *pass,
                               const struct hdi_command *command,
-                              struct hd_error *error);
+                              uint64_t *bytes, struct hd_error *error);
 
 #endif

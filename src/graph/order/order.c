@@ -28,9 +28,9 @@ static unsigned workers_of(const struct hd_graph *graph)
 static uint64_t moved_bytes(const struct hd_graph *graph,
                             const struct hdi_pass *pass)
 {
-    uint64_t bytes = 0;
+    uint64_t bytes = pass->bytes;
 
-    for (uint32_t i = 0; i < pass->access_count; i++)
+    for (uint32_t i = 0; pass->bytes == 0 && i < pass->access_count; i++)
         bytes +=
             graph->resources.at[graph->accesses.at[pass->accesses + i].resource]
                 .size;
@@ -40,7 +40,7 @@ static uint64_t moved_bytes(const struct hd_graph *graph,
 // Costs -----------------------------------------------------------------------
 
 static uint64_t guess_command(const struct hd_graph *graph,
-                              const struct hdi_command *c)
+                              const struct hdi_command *c, bool *measured)
 {
     if (c->is == HD_SYNC || c->is == HD_CALL)
         return 0;
@@ -51,9 +51,10 @@ static uint64_t guess_command(const struct hd_graph *graph,
     double items = 1;
     for (unsigned i = 0; i < c->range.dims; i++)
         items *= (double)c->range.global[i];
-    uint64_t measured = atomic_load_explicit(
-        &kernel->learned->item_time, memory_order_relaxed); // [ns / 1024]
-    double time = measured ? (double)measured / 1024 : ITEM_TIME;
+    uint64_t item = atomic_load_explicit(&kernel->learned->item_time,
+                                         memory_order_relaxed); // [ns / 1024]
+    double time = item ? (double)item / 1024 : ITEM_TIME;
+    *measured = *measured || item > 0;
     // A time beyond a day is as good as endless, and sums stay small.
     return items * time < 1e14 ? (uint64_t)(items * time) : (uint64_t)1e14;
 }
@@ -61,10 +62,18 @@ static uint64_t guess_command(const struct hd_graph *graph,
 static void guess(const struct hd_graph *graph, const struct hdi_pass *pass,
                   unsigned workers, struct hdi_weight *weight)
 {
+    uint64_t moving = PASS_TIME + pass->bytes / BYTES_PER_TIME;
+    bool measured = false;
+
     weight->work = PASS_TIME;
     for (uint32_t i = 0; i < pass->command_count; i++)
-        weight->work +=
-            guess_command(graph, &graph->commands.at[pass->commands + i]);
+        weight->work += guess_command(
+            graph, &graph->commands.at[pass->commands + i], &measured);
+    // A work-item of a kernel that never ran may go through all its data.
+    if (!measured && weight->work < moving)
+        weight->work = moving;
+    if (pass->work_items > 0 && pass->work_items < workers)
+        workers = (unsigned)pass->work_items;
     weight->time =
         weight->work > LEAST_TIME ? weight->work / workers : weight->work;
 }

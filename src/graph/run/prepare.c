@@ -454,8 +454,9 @@ static hd_status pack_arg(struct hd_graph *graph, const struct place *place,
 static hd_status pack_dispatch(struct hd_graph *graph,
                                const struct hdi_pass *pass,
                                const struct hdi_command *command,
-                               struct hd_error *error)
+                               uint64_t *bytes, struct hd_error *error)
 {
+    *bytes = 0;
     HDI_TRY(find_kernel(graph, command->kernel, pass, error));
 
     const struct hd_kernel *kernel = graph->kernels.at[command->kernel].kernel;
@@ -482,8 +483,9 @@ static hd_status pack_dispatch(struct hd_graph *graph,
     if (status != HD_OK)
         hdi_prefix_error(error, "%s%spass '%s'",
                          HDI_PASS_OF(pass->where, pass->name));
-    return status == HD_OK ? hdi_graph_check_fit(graph, pass, command, error)
-                           : status;
+    return status == HD_OK
+               ? hdi_graph_check_fit(graph, pass, command, bytes, error)
+               : status;
 }
 
 void hdi_graph_forget_packed(struct hd_graph *graph)
@@ -545,12 +547,20 @@ static void follow_values(struct hd_graph *graph)
 static hd_status pack_pass(struct hd_graph *graph, struct hdi_pass *pass,
                            struct hd_error *error)
 {
+    bool known = true;
+
+    pass->bytes = 0;
     for (uint32_t c = 0; c < pass->command_count; c++) {
         const struct hdi_command *command =
             &graph->commands.at[pass->commands + c];
+        uint64_t bytes = 0;
         if (command->is == HD_DISPATCH)
-            HDI_TRY(pack_dispatch(graph, pass, command, error));
+            HDI_TRY(pack_dispatch(graph, pass, command, &bytes, error));
+        known = known && bytes > 0;
+        pass->bytes += bytes;
     }
+    if (!known)
+        pass->bytes = 0;
     pass->packed = true;
     graph->checked++;
     return HD_OK;

@@ -174,10 +174,12 @@ static struct peaks measure_peaks(struct crew *crew, int cores, int rounds)
 // Other implementations of OpenCL ---------------------------------------------
 
 static struct peer {
-    const char *name, *platform; // `platform`: a part of its name
-    bool usual;                  // when it is missing, figures say so
-    const struct problem_bar *bars;
-    pid_t pid; // 0: not there
+    const char *name, *platform;    // `platform`: a part of its name
+    bool usual;                     // when it is missing, figures say so
+    const char *vendors;            // where its platform is; NULL: as usual
+    const struct problem_bar *bars; // NULL: Heddle through OpenCL, which is to
+                                    // take as long as without
+    pid_t pid;                      // 0: not there
     FILE *to, *from;
     void *out[2];
     double sum; // of logarithms
@@ -190,11 +192,18 @@ static struct peer {
     {.name = "intel",
      .platform = "Intel(R) OpenCL",
      .bars = &problem_set.over_intel},
+#ifdef VENDORS
+    {.name = "heddle, through OpenCL",
+     .platform = "Heddle",
+     .vendors = VENDORS},
+#endif
 };
 
 enum {
     PEERS = sizeof(peers) / sizeof(peers[0])
 };
+
+static const double most_through_driver = 1.03;
 
 static void peer_stop(struct peer *peer)
 {
@@ -228,12 +237,19 @@ static void peer_start(struct peer *peer)
         perror("bench");
         exit(1);
     }
+    const char *usual = getenv("OCL_ICD_VENDORS");
+    if (peer->vendors)
+        setenv("OCL_ICD_VENDORS", peer->vendors, 1);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, to[0], 0);
     posix_spawn_file_actions_adddup2(&actions, from[1], 1);
     bool started = posix_spawn(&peer->pid, program, &actions, NULL, arguments,
                                environ) == 0;
     posix_spawn_file_actions_destroy(&actions);
+    if (peer->vendors && usual)
+        setenv("OCL_ICD_VENDORS", usual, 1);
+    else if (peer->vendors)
+        unsetenv("OCL_ICD_VENDORS");
     close(to[0]);
     close(from[1]);
     peer->to = fdopen(to[1], "w");
@@ -336,12 +352,13 @@ static void print_speed(struct peer *peer, const struct problem *p, double ours,
     snprintf(name, sizeof(name), "%s, all cores", p->name);
     const struct figure figure = {.bench = problem_set.bench,
                                   .name = name,
-                                  .metric = "speed over the peer",
+                                  .metric = peer->bars ? "speed over the peer"
+                                                       : "the peer's time over",
                                   .value = theirs / ours,
                                   .unit = "ratio",
                                   .peer = peer->name,
-                                  .op = ">=",
-                                  .bar = peer->bars->worst};
+                                  .op = peer->bars ? ">=" : NULL,
+                                  .bar = peer->bars ? peer->bars->worst : 0};
     if (isnan(theirs)) {
         figure_skip(&figure, "it failed, or its results differ");
         return;
@@ -366,10 +383,11 @@ static void print_means(const double sums[2], int count)
         figure.value = exp(sums[i] / count);
         figure_print(&figure);
     }
-    figure.metric = "speed over the peer";
     for (int i = 0; i < PEERS; i++) {
-        figure.bar = peers[i].bars->mean;
-        figure.op = figure.bar > 0 ? ">=" : NULL;
+        const struct problem_bar *bars = peers[i].bars;
+        figure.metric = bars ? "speed over the peer" : "the peer's time over";
+        figure.bar = bars ? bars->mean : most_through_driver;
+        figure.op = figure.bar <= 0 ? NULL : bars ? ">=" : "<=";
         figure.peer = peers[i].name;
         figure.value = exp(peers[i].sum / peers[i].count);
         if (peers[i].count > 0)

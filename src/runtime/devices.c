@@ -1,5 +1,14 @@
 // Which devices a runtime has. What there is to choose from is in the registry
 // of backends: no backend is named here.
+//
+// A backend has a name ("cuda") and a kind ("gpu"); either may be asked for. Of
+// a kind the backends are tried in the registry's order, and the first that
+// finds hardware is taken: HD_ENODEV means "not here, ask the next", any other
+// error ends the search, since the hardware is there and something is wrong
+// with it.
+//
+// Device 0 is special: buffers are made on it, and its launcher has the
+// workers' tracks in the trace. The others borrow what a launch needs.
 #include <stdio.h>
 #include <string.h>
 
@@ -64,6 +73,8 @@ static hd_status open_device(const struct hd_runtime_params *params,
     for (size_t i = 0; i < count; i++) {
         if (!is_called(backends[i], name))
             continue;
+        // The first refusal is the one that is told: it is of the backend that
+        // the system would use if it could.
         hd_status status =
             backends[i]->open(topology, 0, &how, device, any ? &why : error);
         if (status != HD_ENODEV) {
@@ -79,6 +90,8 @@ static hd_status open_device(const struct hd_runtime_params *params,
                     error ? strdupa(error->text) : "", first_kind);
 }
 
+// From the last to the first, since the others may hold copies of buffers of
+// the first. A launcher goes before its device: it owns memory there.
 void hdi_devices_close(struct hd_runtime *r)
 {
     while (r->device_count > 0) {
@@ -114,7 +127,8 @@ static hd_status add_device(struct hd_runtime *r,
     return HD_OK;
 }
 
-// With "all", a device of each other kind that there is.
+// With "all", a device of each other kind that there is. A kind that is not
+// there is no error; one that is there and does not open is.
 static hd_status add_others(struct hd_runtime *r,
                             const struct hd_runtime_params *params,
                             struct hd_error *error)
@@ -159,6 +173,8 @@ hd_status hdi_devices_open(struct hd_runtime *r,
         hdi_devices_close(r);
         return status;
     }
+    // Launchers know each other, for launches in parts. One that runs nothing
+    // gets work when it is named, not when it would be found (`automatic`).
     for (unsigned i = 0; i < r->device_count; i++) {
         r->launchers[i]->peers = r->device_count;
         r->launchers[i]->all = r->launchers;

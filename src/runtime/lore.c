@@ -1,6 +1,10 @@
 // Paces of kernels (launch/measure/pace.h), kept with what passes took: a pace
 // is the time of a million work-items, under the name of the device, the
 // program and the kernel.
+//
+// A pace is a fraction of a nanosecond and feedback keeps whole ones, hence the
+// million. It outlives the process, so that the first launch of the next one
+// already goes where the kernel was fastest.
 #include "runtime/runtime.h"
 
 #include <string.h>
@@ -11,7 +15,8 @@ enum {
     ITEMS = 1000000
 };
 
-// False: it cannot be told from others.
+// The same kernel of the same text on the same hardware, whatever the process
+// or the device's number. False: it cannot be told from others.
 static bool key_of(const struct hd_kernel *kernel, struct hdi_feedback_key *key)
 {
     uint64_t content = hdi_program_content(kernel->program);

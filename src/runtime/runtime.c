@@ -1,5 +1,15 @@
 // Starts and stops the layers in order, and is the public face of those that
 // need a runtime.
+//
+//     topology    which cores there are
+//     pool        one worker per core, made but not started
+//     trace       its tracks are numbered as the workers are
+//     devices     what the workers run kernels on; the first has their tracks
+//     cache, feedback, shelf     what earlier runs learnt
+//     start       of the workers: all they may look for is there
+//
+// Each line uses those above it. Stopping takes them from the bottom, but for
+// the shelf, whose graphs use all of it and go first.
 #include "runtime/runtime.h"
 
 #include <stdio.h>
@@ -15,6 +25,7 @@
 #include "launch/start/joint.h"
 #include "steal/worker.h"
 
+// A cache that cannot be opened costs time, not results: a warning, no error.
 static struct hdi_cache *open_cache(const struct hd_runtime_params *params)
 {
     struct hdi_cache *cache = NULL;
@@ -108,12 +119,12 @@ hd_status hd_runtime_create(const struct hd_runtime_params *params,
     r->cache = open_cache(p);
     hdi_shelf_init(&r->shelf);
     r->feedback = hdi_feedback_open(r->cache);
-    if (r->device_count > 1)
+    if (r->device_count > 1) // with one there is no place to choose
         hdi_runtime_remember(r);
     weigh(r);
     // Last: whatever a worker may look for is there, its units too.
     status = hdi_pool_start(r->pool, error);
-    if (status != HD_OK) {
+    if (status != HD_OK) { // everything is there: it can go the usual way
         hd_runtime_destroy(r);
         return status;
     }
@@ -151,6 +162,8 @@ void hd_runtime_destroy(struct hd_runtime *runtime)
     free(runtime);
 }
 
+// Asked by who waits for the compiler's process. The store orders nothing else,
+// so that a signal handler may do it.
 void hd_runtime_cancel_builds(struct hd_runtime *runtime)
 {
     atomic_store(&runtime->cancel_builds, true);
@@ -161,6 +174,8 @@ struct hd_pool *hd_runtime_pool(struct hd_runtime *runtime)
     return runtime->pool;
 }
 
+// Both counts are statistics: relaxed, each by itself. A buffer that is made
+// meanwhile may be missing from the peak that is reset, never from the memory.
 uint64_t hd_runtime_peak_memory(const struct hd_runtime *runtime)
 {
     return atomic_load_explicit(&runtime->launcher->peak, memory_order_relaxed);
@@ -182,7 +197,7 @@ hd_status hd_runtime_trace_write(struct hd_runtime *runtime, FILE *file,
                         "the runtime was made without a trace; set "
                         "hd_runtime_params.trace");
 
-    hdi_launcher_trace(runtime->launcher);
+    hdi_launcher_trace(runtime->launcher); // counters go in last
     hd_status status = hdi_trace_write(runtime->trace, NULL, file);
     if (status != HD_OK)
         return hdi_fail(error, status, "the trace could not be written: %s",
@@ -214,6 +229,8 @@ hd_status hd_unit_counters(const struct hd_runtime *runtime, unsigned unit,
     return hdi_launcher_count(runtime->launcher, unit, counters, error);
 }
 
+// What every program of the runtime is made with. Its code is for the first
+// device; for each other device it is made a second time, in the same call.
 static struct hdi_program_context programs_of(const struct hd_runtime *runtime)
 {
     return (struct hdi_program_context){
@@ -295,7 +312,9 @@ hd_status hd_runtime_device_info(const struct hd_runtime *runtime,
     return HD_OK;
 }
 
-// One device, if there is only one for it, NULL: several.
+// One device, if there is only one for it, NULL: several. `there` has a bit per
+// device: those that were asked for, else those that launches find by
+// themselves.
 hd_status hdi_runtime_choose(const struct hd_runtime *runtime, uint64_t devices,
                              const struct hd_kernel **kernel,
                              struct hdi_launcher **launcher,
@@ -309,7 +328,7 @@ hd_status hdi_runtime_choose(const struct hd_runtime *runtime, uint64_t devices,
     uint64_t there =
         devices == 0 ? runtime->launcher->automatic : devices & all;
     *launcher = NULL;
-    if (there & (there - 1))
+    if (there & (there - 1)) // more than one bit
         return HD_OK;
     unsigned only = there ? (unsigned)__builtin_ctzll(there) : 0;
     const struct hd_kernel *k =

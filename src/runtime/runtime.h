@@ -11,6 +11,10 @@
 #include "launch/measure/pace.h"
 #include "launch/memory/places.h"
 
+// Invariant: device_count is 1 or more, `device` and `launcher` are the first
+// of the arrays, and nothing but `cancel_builds`, and the objects' own state,
+// changes between hd_runtime_create() and hd_runtime_destroy(): any thread may
+// read it.
 struct hd_runtime {
     struct hdi_topology *topology;
     struct hdi_trace *trace; // NULL: off
@@ -26,6 +30,8 @@ struct hd_runtime {
     struct hdi_device *devices[HDI_PLACES];
     struct hdi_launcher *launchers[HDI_PLACES];
     char *build_options; // of every program; NULL: none
+    // Set once, by anybody, a signal handler too; read by builds. Orders
+    // nothing.
     atomic_bool cancel_builds;
 };
 

@@ -1,4 +1,6 @@
-// The public face of what is started and not waited for.
+// The public face of what is started and not waited for. All of it ends up in
+// one of three places: a launch on one device, a joint launch on several, and a
+// copy or fill, which belongs to the pool and to no device.
 #include "launch/start/start.h"
 #include "launch/start/joint.h"
 
@@ -33,6 +35,7 @@ hd_status hd_launch_start(struct hd_runtime *runtime,
         event, error);
 }
 
+// NULL here is a caller's slip; below it would mean "host memory".
 static hd_status check_buffer(const struct hd_buffer *buffer, const char *what,
                               struct hd_error *error)
 {

@@ -6,6 +6,13 @@
 // the next flush ends. Everything else is the pool's: who runs it, when, and
 // how many may be under way before starting waits.
 //
+//     enqueue     behind the gate:  c1 <- c2 <- c3      (in order: loosely)
+//     flush       ends the gate; the pool runs c1, then c2, c3
+//     enqueue     a new gate:       c4 <- c5
+//
+// Behind one gate, in order, it is enough that the last command holds the
+// queue: it ends after the others.
+//
 // Invariants: a command is held from enqueueing to its end. Its status is final
 // before anybody sees that its event has ended.
 #include <string.h>
@@ -30,7 +37,9 @@ enum {
     REST = 500      // such looks, until it is taken for endless
 };
 
-// Commands of all queues, until the process ends.
+// Commands of all queues, until the process ends. Two counters on lines of
+// their own: those who enqueue write one, workers the other, and only the end
+// of the process compares them.
 static _Alignas(64) _Atomic uint64_t begun;
 static _Alignas(64) _Atomic uint64_t done;
 
@@ -68,6 +77,8 @@ enum {
     PAYLOAD = (sizeof(struct hdi_cl_command) + 15) / 16 * 16 // where it begins
 };
 
+// The status first, then the callbacks: one that asks sees what it was called
+// for.
 static void set_status(struct _cl_event *event, cl_int status)
 {
     atomic_store(&event->status, status);
@@ -107,6 +118,8 @@ static void end_event(struct hdi_event *e, struct _cl_event *event,
     hdi_cl_drop(event);
 }
 
+// The payload goes before the status is told: an application that waits for the
+// event may free what the payload used right after.
 static void end(struct hdi_event *e)
 {
     const struct hdi_cl_command *c = e->room;

@@ -25,10 +25,13 @@ static struct {
     pthread_mutex_t lock; // over what is here, and the callbacks of events
     pthread_cond_t changed;
     struct hdi_cl_callback *first, *last;
-    bool runs;
+    bool
+        runs; // the thread is there; never false again but in a child of fork()
 } calls = {.lock = PTHREAD_MUTEX_INITIALIZER,
            .changed = PTHREAD_COND_INITIALIZER};
 
+// Without the lock. The callback may release the event: ours holds it until
+// after.
 static void call(struct hdi_cl_callback *callback)
 {
     callback->call(callback->event, callback->status, callback->data);
@@ -54,6 +57,8 @@ static void *call_all(void *data)
     return NULL;
 }
 
+// In the child of fork(): the thread is the parent's, and the lock may have
+// been held when it forked. What was queued is the parent's to call.
 void hdi_cl_calls_forget(void)
 {
     pthread_mutex_init(&calls.lock, NULL);

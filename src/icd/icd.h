@@ -33,6 +33,8 @@ enum {
     HDI_CL_SIDES
 };
 
+// Invariant: `runtime` is NULL until a command or a build needs it, then it
+// stays. Devices of parts have runtimes of their own, with the parts' cores.
 struct _cl_device_id {
     struct hdi_cl_object object;
     struct _cl_device_id *parent; // of a part of the processor, else NULL
@@ -127,6 +129,9 @@ cl_int hdi_cl_context_finish(struct _cl_context *context);
 
 struct hdi_cl_command; // see command.c
 
+// Invariant, with the lock: without a gate no command is behind one,
+// `unflushed` is 0 and `newest` means nothing. `last` may have ended and be
+// gone: that is as if nothing was before.
 struct _cl_command_queue {
     struct hdi_cl_object object;
     struct _cl_context *context;
@@ -270,6 +275,8 @@ struct hdi_cl_map {
     unsigned count;
 };
 
+// Invariant, once it is made: `buffer` is the runtime's (`owns`), or `own`,
+// round memory of the application, or the parent's, which is held.
 struct _cl_mem {
     struct hdi_cl_object object;
     struct _cl_context *context;

@@ -1,5 +1,19 @@
-// Invariant: a slot is on the free list of its kind if and only if its counts
-// are 0; only create() takes it from there.
+// The table of a kind: slots side by side in 1 GiB of addresses, and the same
+// memory again right behind it, LIVES times in all.
+//
+//     base              + reserve          + 2 * reserve
+//     | 0 | 1 | 2 |     | 0 | 1 | 2 |      | 0 | 1 | 2 |
+//           ^                 ^
+//           the handle of     the handle of the next object in slot 1
+//           an object         (its life is 1 now)
+//
+// A handle is checked by arithmetic and two loads: in the range, on the border
+// of a slot, that slot in use, and at this address. Nothing is followed, no
+// lock is taken.
+//
+// Invariants: a slot is on the free list of its kind if and only if its counts
+// are 0; only create() takes it from there. `base`, once set, and `used`, as it
+// grows, are never taken back, but in the child of fork().
 #include "icd/object.h"
 
 #include <pthread.h>
@@ -14,10 +28,15 @@ enum {
 
 static const uint64_t reserve = 1ull << 30; // of addresses, per life [bytes]
 
-#define EMPTY {.lock = PTHREAD_MUTEX_INITIALIZER}
+#define EMPTY                             \
+    {                                     \
+        .lock = PTHREAD_MUTEX_INITIALIZER \
+    }
 
 static struct table {
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; // over all that is not atomic
+    // Written once with the lock, read by hdi_cl_is() without: `used` releases
+    // it.
     _Atomic(char *) base;
     uint32_t lives;        // as many ranges as this lie behind one another
     _Atomic uint64_t used; // slots that were ever handed out end here [bytes]
@@ -60,7 +79,7 @@ static char *map_lives(void)
     return ok ? base : NULL;
 }
 
-// False: no memory.
+// Addresses only: memory comes with grow(). False: no addresses.
 static bool begin_range(struct table *table, enum hdi_cl_kind kind)
 {
     char *base = is_kept_by_children(kind) ? NULL : map_lives();
@@ -104,7 +123,9 @@ static struct hdi_cl_object *extend(struct table *table, enum hdi_cl_kind kind)
     return (struct hdi_cl_object *)(void *)(base + used);
 }
 
-// The free slot that has been so for longest, at its next address.
+// The free slot that has been so for longest, at its next address: a handle
+// that was released becomes one again only after LIVES times RESTING objects at
+// least.
 static struct hdi_cl_object *take_free(struct table *table)
 {
     struct hdi_cl_object *o = table->first;
@@ -128,6 +149,7 @@ void *hdi_cl_object_create(enum hdi_cl_kind kind)
     struct table *table = &tables[kind];
     size_t size = slot_size(kind);
 
+    // New slots as long as few rest, so that one rests for long.
     pthread_mutex_lock(&table->lock);
     struct hdi_cl_object *object =
         table->free_count < RESTING ? extend(table, kind) : NULL;
@@ -142,6 +164,7 @@ void *hdi_cl_object_create(enum hdi_cl_kind kind)
     object->next = NULL;
     object->kind = kind;
     object->serial = serial;
+    // Live from here on: releases life, kind and serial to hdi_cl_is().
     atomic_store_explicit(&object->counts, 1, memory_order_release);
     return object;
 }
@@ -178,6 +201,8 @@ bool hdi_cl_is(enum hdi_cl_kind kind, const void *handle)
            atomic_load_explicit(&object->life, memory_order_relaxed) == life;
 }
 
+// An application that has one reference may add one; from none it cannot come
+// back, though holds of ours may keep the object.
 bool hdi_cl_object_retain(void *object)
 {
     struct hdi_cl_object *o = object;
@@ -190,6 +215,8 @@ bool hdi_cl_object_retain(void *object)
     return true;
 }
 
+// By whoever took the last count, and by nobody else: a compare-exchange or an
+// addition that gave 0 happens once per life.
 static void end(struct hdi_cl_object *o)
 {
     if (hdi_cl_kinds[o->kind].destroy)

@@ -1,4 +1,9 @@
 // Queues, as objects; what is in them is in command.c.
+//
+// A context lists its queues without holding them, so that a queue that nobody
+// uses can go; each holds its context. Who walks the list holds one queue at a
+// time (hold_next()), and the context's lock only for the step, since finishing
+// a queue may take as long as its commands do.
 #include <string.h>
 
 #include "icd/icd.h"
@@ -7,6 +12,8 @@
 static const cl_command_queue_properties known =
     CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE;
 
+// Both counts are 0: all commands have ended, since each holds the queue, or
+// the last one of those in order does.
 void hdi_cl_queue_destroy(void *object)
 {
     struct _cl_command_queue *queue = object;
@@ -230,6 +237,8 @@ CL_API_ENTRY cl_int CL_API_CALL clFinish(cl_command_queue queue)
 static const struct hdi_cl_work marker = {.type = CL_COMMAND_MARKER};
 static const struct hdi_cl_work barrier = {.type = CL_COMMAND_BARRIER};
 
+// A command that does nothing and ends with what it waits for. With an empty
+// list that is, as the standard has it, all that was enqueued before.
 static cl_int mark(cl_command_queue queue, const struct hdi_cl_work *work,
                    cl_uint count, const cl_event *list, cl_event *event)
 {

@@ -1,3 +1,16 @@
+// hwloc's tree, flattened to a list of cores:
+//
+//     package 0                 package 1
+//       last-level cache 0        last-level cache 1
+//         core 0   core 1           core 2   core 3     a worker's number
+//           pu 0,4   pu 1,5           pu 2,6   pu 3,7   os_index: the first
+//
+// Cores stand in hwloc's logical order, so that neighbours in the list share
+// caches: victims, pieces of launches and spare threads rely on that and ask
+// for no more.
+//
+// Invariant: all is read-only once it is created. `core_at` is the way back
+// from os_index, where threads are pinned to, to the core.
 #include "base/topology.h"
 
 #include <errno.h>
@@ -20,6 +33,8 @@ struct hdi_topology {
     unsigned places;   // entries of core_at
 };
 
+// Of the first cache of its kind: machines whose cores differ are told as the
+// first.
 static uint64_t cache_bytes(hwloc_topology_t hwloc, hwloc_obj_type_t type)
 {
     hwloc_obj_t cache = hwloc_get_obj_by_type(hwloc, type, 0);
@@ -49,7 +64,9 @@ static unsigned count(hwloc_topology_t hwloc, hwloc_obj_type_t type)
     return n > 0 ? (unsigned)n : 0;
 }
 
-// Number the last-level caches in the order the cores meet them.
+// Number the last-level caches in the order the cores meet them. Cores without
+// one, in synthetic machines and containers, are a group each: nothing says
+// that they share anything.
 static unsigned number_cache_groups(struct hdi_topology *t)
 {
     unsigned groups = 0;

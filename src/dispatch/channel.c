@@ -20,6 +20,13 @@ bool hdi_channel_push(struct hdi_channel *channel,
     return true;
 }
 
+// The head group, of 10 waves, in pieces of 4:
+//
+//     before   | 10 waves           | the other groups ...
+//     after    | 4 waves, 2 waiting | 2 waves, 1 waiting | the other groups ...
+//                pieces 0 and 1       piece 2
+//
+// It takes two places more at most: those that HDI_FRONT keeps.
 bool hdi_channel_split(struct hdi_channel *channel, uint16_t waves,
                        uint8_t lowest)
 {

@@ -129,7 +129,9 @@ static hd_status check_params(const struct hd_pool_params *params,
     return HD_OK;
 }
 
-// Everything but the threads.
+// Everything but the threads. There is room for the spare threads from the
+// start: thieves read `workers` without a lock, so the array never moves.
+// `slots` says how many of them are whole.
 static struct hd_pool *make_pool(const struct hd_pool_params *params,
                                  const struct hdi_topology *topology)
 {
@@ -213,6 +215,8 @@ static void join_threads(struct hd_pool *pool, unsigned count)
         pthread_join(pool->workers[i].thread, NULL);
 }
 
+// Those that are parked and those at home: after something that all have to
+// see.
 static void wake_all(struct hd_pool *pool)
 {
     hdi_fence(memory_order_seq_cst); // against hdi_idle_lie_down()'s
@@ -237,6 +241,7 @@ hd_status hdi_pool_start(struct hd_pool *pool, struct hd_error *error)
         if (status == HD_OK)
             continue;
 
+        // Those that have started look for work already: they go home again.
         atomic_store_explicit(&pool->finished, true, memory_order_seq_cst);
         wake_all(pool);
         join_threads(pool, i);
@@ -295,6 +300,8 @@ void hd_pool_destroy(struct hd_pool *pool)
         free_pool(pool); // its threads are not here, nor will they be
         return;
     }
+    // Without threads whoever destroys the pool does what is left, as its
+    // worker.
     if (pool->caller_only) {
         while (!sit_down(pool))
             await_bell(pool, NULL);

@@ -22,6 +22,9 @@ struct hd_field; // an agile field: elements over the nodes of a map
 //
 // Threads: one call at a time per cluster.
 
+/// How to join. All zero: the defaults.
+///
+/// Owner: the caller; nothing is kept of it
 struct hd_cluster_params {
     const char *transport; // "self" or "mpi"; NULL: what the program was
                            // started with
@@ -122,6 +125,10 @@ HD_API void hd_cluster_reset_counters(struct hd_cluster *cluster);
 //
 // Threads: any; reading a field is one call at a time per cluster.
 
+/// A look at elements that lie somewhere else.
+///
+/// Owner: the caller, by value; memory, field and data that it looks at must
+/// stay
 struct hd_view {
     struct hd_grid grid; // of its indices
     uint64_t element;    // [bytes]
@@ -140,12 +147,15 @@ struct hd_view {
 /// Look at memory in which elements follow each other, the last axis fastest,
 /// or the first one with `columns`.
 ///
-/// Errors:  HD_EINVAL, HD_ELIMIT (the grid); also below
+/// Errors:  HD_EINVAL, HD_ELIMIT (the grid)
 HD_API hd_status hd_view_memory(const struct hd_grid *grid, uint64_t element,
                                 const void *memory, bool columns,
                                 struct hd_view *view, struct hd_error *error);
 
-/// Look at a function, which writes the element at `index` to `value`.
+/// Look at a function, which writes the element at `index` to `value`. It is
+/// called by any thread that computes, several at a time.
+///
+/// Errors:  HD_EINVAL, HD_ELIMIT
 HD_API hd_status hd_view_function(
     const struct hd_grid *grid, uint64_t element,
     void (*function)(void *data, const int64_t *index, void *value), void *data,
@@ -154,12 +164,16 @@ HD_API hd_status hd_view_function(
 HD_API struct hd_view hd_view_field(struct hd_field *field);
 
 /// Axis i of the result is axis `order[i]` of the view: {1, 0} transposes.
+///
+/// Errors:  HD_EINVAL (`order` is no permutation of the axes)
 HD_API hd_status hd_view_transpose(const struct hd_view *view,
                                    const unsigned *order,
                                    struct hd_view *result,
                                    struct hd_error *error);
 
 /// Only the elements of a part of the grid; indices stay the same.
+///
+/// Errors:  HD_EINVAL (a part that the grid does not have)
 HD_API hd_status hd_view_section(const struct hd_view *view,
                                  const struct hd_grid *part,
                                  struct hd_view *result,
@@ -167,14 +181,20 @@ HD_API hd_status hd_view_section(const struct hd_view *view,
 
 /// Only every step[i]-th index from the first one on; these are counted from 0.
 /// A negative step counts from the last one backwards.
+///
+/// Errors:  HD_EINVAL (a step of 0)
 HD_API hd_status hd_view_stride(const struct hd_view *view, const int64_t *step,
                                 struct hd_view *result, struct hd_error *error);
 
 /// The same elements at indices that are `by` larger.
+///
+/// Errors:  HD_ELIMIT (indices of more than 63 bits)
 HD_API hd_status hd_view_shift(const struct hd_view *view, const int64_t *by,
                                struct hd_view *result, struct hd_error *error);
 
 /// Only the elements whose index on `axis` is `at`; the axis is gone.
+///
+/// Errors:  HD_EINVAL (no such axis, an index outside it, the only axis)
 HD_API hd_status hd_view_project(const struct hd_view *view, unsigned axis,
                                  int64_t at, struct hd_view *result,
                                  struct hd_error *error);
@@ -212,6 +232,9 @@ HD_API hd_status hd_agile(struct hd_cluster *cluster,
 
 /// Give all elements of a field the values of a view, which has the same grid
 /// and does not look at the field itself. Collective.
+///
+/// Errors:  HD_EINVAL (another grid or element; the field itself), HD_ENOMEM,
+///          HD_EPEER
 HD_API hd_status hd_field_assign(struct hd_field *field,
                                  const struct hd_view *view,
                                  struct hd_error *error);
@@ -256,6 +279,9 @@ HD_API const struct hd_map *hd_field_map(const struct hd_field *field);
 HD_API uint64_t hd_field_element(const struct hd_field *field); // [bytes]
 
 /// Elements that lie in the memory of one node, as an array.
+///
+/// Owner: the field; good until it is destroyed, those of a task until it
+/// returns
 struct hd_tile {
     struct hd_grid grid;
     void *data;                // the element at the grid's offset
@@ -301,6 +327,10 @@ struct hd_input {
 
 struct hd_task; // one that runs
 
+/// What hd_forall() computes, and of what. Only the first three members and the
+/// function have no default.
+///
+/// Owner: the caller; all of it must stay until hd_forall() has returned
 struct hd_forall {
     struct hd_field *output;
     const struct hd_input *inputs;
@@ -335,6 +365,7 @@ enum hd_field_arg_is {
     HD_FIELD_ARG     // any other, as in a launch: `arg`
 };
 
+/// One argument of a kernel over a field.
 struct hd_field_arg {
     enum hd_field_arg_is is;
     unsigned input;
@@ -401,6 +432,8 @@ HD_API uint32_t hd_task_owner(const struct hd_task *task);
 /// Invariant: `row_count_` is 0, or the elements (row_, row_first_) to
 /// (row_, row_first_ + row_count_ - 1) are in `tile`, from `row_start_` on,
 /// `row_step_` elements apart.
+///
+/// Owner: the task's function; what it points to is good until the next touch
 struct hd_access {
     struct hd_tile tile; // what was touched last
     hd_status status;    // of the first touch that failed; HD_OK

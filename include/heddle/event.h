@@ -55,6 +55,7 @@ typedef uint64_t hd_event;
 
 #define HD_FOREVER UINT64_MAX // [ns]
 
+/// How far it is; each state comes once, in this order.
 enum hd_event_state {
     HD_EVENT_WAITS, // for what it comes after; a user's event: for its end
     HD_EVENT_READY, // to run
@@ -62,6 +63,7 @@ enum hd_event_state {
     HD_EVENT_ENDED
 };
 
+/// What an event tells: when it was what, and what it cost.
 struct hd_event_info {
     enum hd_event_state state;
     hd_status status; // HD_OK until it has ended
@@ -82,6 +84,9 @@ struct hd_box {
 };
 
 /// How something is started. All zero: at once.
+///
+/// Owner: the caller; lists are read during the call, `group` and `leaf_data`
+/// must stay until the end
 struct hd_start {
     const hd_event *after; // it runs when these have ended
     unsigned after_count;
@@ -137,18 +142,19 @@ HD_API enum hd_event_state hd_event_state(struct hd_pool *pool, hd_event event);
 /// hd_group_wait() says of older jobs is true. It costs nothing of the kind to
 /// start something after the event instead.
 ///
-/// Return the error of the first in the list that failed, or HD_ETIMEOUT when
-/// there was not enough time: hd_event_state() tells this from a launch that
-/// ran into its time limit.
-///
+/// Errors:  that of the first in the list that failed, or HD_ETIMEOUT when
+/// there
+///          was not enough time: hd_event_state() tells this from a launch that
+///          ran into its time limit
 /// Threads: any
 HD_API hd_status hd_event_wait(struct hd_pool *pool, const hd_event *events,
                                unsigned count, uint64_t timeout,
                                struct hd_error *error);
 
-/// The error of an event, HD_OK if it ended well, is gone or has not ended.
+/// The status of an event, HD_OK if it ended well, is gone or has not ended.
 /// `error` gets the text of the first cause.
 ///
+/// Errors:  what the event ended with
 /// Threads: any
 HD_API hd_status hd_event_status(struct hd_pool *pool, hd_event event,
                                  struct hd_error *error);
@@ -196,6 +202,8 @@ HD_API void hd_event_release(struct hd_pool *pool, hd_event event);
 /// that it returns is that of the event, and so is the text it leaves in
 /// `error`. With `blocking`, a spare thread takes the worker's core meanwhile
 /// (hd_blocking_begin()).
+///
+/// Owner: `data` is the caller's and must stay until the call has returned
 struct hd_call {
     hd_status (*function)(struct hd_worker *worker, void *data,
                           struct hd_error *error);

@@ -60,6 +60,7 @@ HD_API bool hd_grid_encloses(const struct hd_grid *parent,
 
 struct hd_map;
 
+/// A part of a map that one node owns.
 struct hd_segment {
     uint64_t id; // 0 to hd_map_segments() - 1
     uint32_t node;
@@ -73,6 +74,8 @@ enum hd_deal {
 };
 
 /// How one axis is cut. All zero: see hd_map_params.tiles.
+///
+/// Owner: the caller; `splits` is copied
 struct hd_tiles {
     int64_t extent; // of equal tiles, the last of which may be smaller
     // Instead, for tiles of any extents: where a new one begins, ascending.
@@ -87,6 +90,11 @@ struct hd_half_space {
     int64_t most;
 };
 
+/// What hd_map_create() makes a map of: the grid, how it is cut, whose each
+/// part is, and how its memory and its tasks are laid out. Only the grid has no
+/// default.
+///
+/// Owner: the caller; nothing is kept of it
 struct hd_map_params {
     struct hd_grid grid;
     unsigned nodes; // 0: as many as the mesh has, else 1

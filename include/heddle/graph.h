@@ -47,6 +47,8 @@ HD_API hd_status hd_graph_create(struct hd_runtime *runtime,
 HD_API void hd_graph_destroy(struct hd_graph *graph);
 
 /// An array of `extent[0] x extent[1] x extent[2]` elements, x fastest.
+///
+/// Owner: of `type`, who fills it in: the caller, or the graph that tells it
 struct hd_shape {
     const char *type;   // OpenCL C type of one element: "float4", "uint", ...
     unsigned axes;      // 1, 2 or 3
@@ -100,7 +102,9 @@ HD_API hd_status hd_graph_field(struct hd_graph *graph, const char *name,
                                 const struct hd_map *map, const char *where,
                                 hd_resource *resource, struct hd_error *error);
 
-// How a graph over fields is kept, so that its run can go on after an end.
+/// How a graph over fields is kept, so that its run can go on after an end.
+///
+/// Owner: the caller; nothing is kept of it
 struct hd_graph_keeping {
     const char *folder; // of checkpoints; all processes see it
     uint64_t every;     // at least this long between two of them [ns]
@@ -147,6 +151,8 @@ enum hd_pass_arg_is {
 };
 
 /// One argument of a dispatch in a pass.
+///
+/// Owner: the caller; what it points to is copied by hd_graph_pass()
 struct hd_pass_arg {
     enum hd_pass_arg_is is;
     const double *numbers; // HD_PASS_NUMBERS
@@ -164,6 +170,9 @@ struct hd_pass_arg {
 
 /// A kernel of a pass: made already, or a file to build when the graph is
 /// prepared. One program is built once per graph, however many passes use it.
+///
+/// Owner: the caller; strings are copied, the kernel must stay as long as the
+/// graph
 struct hd_kernel_ref {
     const struct hd_kernel *kernel; // or NULL and:
     const char *path;               // .cl or .hdb file
@@ -195,6 +204,9 @@ struct hd_region {
     uint64_t to[3], from[3], count[3];
 };
 
+/// One command of a pass; members beside `is` are of the kinds named.
+///
+/// Owner: the caller; arrays and strings are copied by hd_graph_pass()
 struct hd_command {
     enum hd_command_is is;
     // HD_DISPATCH
@@ -214,6 +226,9 @@ struct hd_command {
     void *data; // must live as long as the graph is run
 };
 
+/// A pass: what it reads and writes, and its commands.
+///
+/// Owner: the caller; arrays and strings are copied by hd_graph_pass()
 struct hd_pass_params {
     const char *name;
     const char *where;
@@ -261,6 +276,8 @@ HD_API hd_status hd_graph_limit(struct hd_graph *graph, const char *pass_class,
                                 unsigned most, struct hd_error *error);
 
 /// A pass that calls one function, as one with a single HD_CALL does.
+///
+/// Owner: the caller; arrays and strings are copied, `data` is not
 struct hd_call_params {
     hd_status (*call)(void *data, struct hd_error *error);
     void *data;           // must live as long as the graph is run
@@ -355,16 +372,23 @@ HD_API hd_status hd_graph_order(struct hd_graph *graph, hd_pass before,
 //
 // Threads: one at a time per graph, where nothing else is said.
 
+/// What a graph program reads as setting("name"). Owner: the caller.
 struct hd_setting {
     const char *name, *value;
 };
 
+/// What a graph program reads as input("name"). Owner: the caller; see
+/// `buffer`.
 struct hd_graph_source {
     const char *name; // as the program calls it: input("name")
     struct hd_shape shape;
     struct hd_buffer *buffer; // stays the caller's; lives as long as the graph
 };
 
+/// A graph program and what it is given. Only `path` has no default.
+///
+/// Owner: the caller; nothing is kept of it after hd_graph_generate(), but for
+/// the inputs' buffers
 struct hd_graph_program {
     const char *path; // the Lua file; kernel files are sought beside it
     const struct hd_setting *settings;
@@ -464,6 +488,9 @@ HD_API hd_status hd_graph_set_policy(struct hd_graph *graph,
                                      const struct hd_graph_policy *policy,
                                      struct hd_error *error);
 
+/// How a graph is run. All zero: the defaults.
+///
+/// Owner: the caller; `data` must stay until the run has ended
 struct hd_graph_run_params {
     // Called when a pass has finished, from any worker, one call at a time. It
     // and `data` must last until the run has ended.
@@ -579,6 +606,7 @@ HD_API void hd_graph_cancel(struct hd_graph *graph);
 
 HD_API unsigned hd_graph_output_count(const struct hd_graph *graph);
 
+/// An output of a graph. Owner: the graph; see hd_graph_result().
 struct hd_graph_result {
     const char *name;
     struct hd_shape shape;
@@ -592,6 +620,7 @@ HD_API bool hd_graph_result(const struct hd_graph *graph, unsigned index,
 
 HD_API unsigned hd_graph_pass_count(const struct hd_graph *graph);
 
+/// What a pass did in the last run. Owner of strings: the graph.
 struct hd_pass_info {
     const char *name, *where;
     uint64_t begin, end; // of the last run, since its start; 0: it took no
@@ -619,7 +648,7 @@ HD_API unsigned hd_graph_program_count(const struct hd_graph *graph,
 HD_API uint64_t hd_graph_peak_memory(const struct hd_graph *graph);
 
 /// What the scheduler made of a graph. Times are of the last run, or of the
-/// next one before the first [ns].
+/// next one before the first [ns]. Owner: see `not_by_device`.
 struct hd_graph_statistics {
     uint32_t passes, dropped; // of all passes: no output needs them
     uint32_t checked; // by the last preparing, which found the others as it had
@@ -650,6 +679,7 @@ struct hd_graph_statistics {
 HD_API void hd_graph_stats(const struct hd_graph *graph,
                            struct hd_graph_statistics *statistics);
 
+/// What hd_graph_print() writes.
 enum hd_graph_format {
     HD_GRAPH_DOT, // for Graphviz: boxes are passes, ellipses resources
     HD_GRAPH_JSON

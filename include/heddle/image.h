@@ -71,11 +71,15 @@ enum hd_channel_type {
     HD_UNORM_INT_101010_2 = 0x10e0 // packed, of HD_RGBA: alpha is lowest
 };
 
+/// Limits [texels].
 enum {
     HD_IMAGE_MAX_EXTENT = 1 << 16, // width, height, depth, layers
     HD_IMAGE_MAX_BUFFER = 1 << 27  // width of HD_IMAGE_1D_BUFFER
 };
 
+/// What an image is. Kind, order, type and width have no default.
+///
+/// Owner: the caller; the buffer must stay as long as the image
 struct hd_image_params {
     enum hd_image_kind kind;
     enum hd_channel_order order;

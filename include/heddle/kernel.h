@@ -23,7 +23,9 @@ struct hd_image;   // the same with texels in it: see image.h
 
 // Programs ------------------------------------------------------------------
 
-// One part of a program: a source, a library or a finished binary.
+/// One part of a program: a source, a library or a finished binary.
+///
+/// Owner: the caller; nothing is kept of it
 struct hd_program_part {
     const char *path;    // as in hd_program_params
     const char *source;  // as well
@@ -32,6 +34,9 @@ struct hd_program_part {
     const char *options; // of this source, after those of the program; optional
 };
 
+/// A program: one source or binary, or several parts.
+///
+/// Owner: the caller; nothing is kept of it, and `*log` is the caller's
 struct hd_program_params {
     const char *path;   // file to read: .cl source or Heddle's own .hdb binary;
                         // with `source` only the name used in messages
@@ -145,6 +150,7 @@ enum hd_arg_qualifier {
     HD_ARG_VOLATILE = 4
 };
 
+/// An argument as the kernel declares it. Owner: the program.
 struct hd_kernel_arg {
     const char *name;
     const char *type; // as written, such as "float4*"; of images with how they
@@ -155,6 +161,7 @@ struct hd_kernel_arg {
     uint32_t qualifiers; // enum hd_arg_qualifier, added
 };
 
+// What the work-items of a kernel became.
 enum hd_kernel_form {
     HD_FORM_LOOPS,   // work-items are loops, split at barriers
     HD_FORM_THREADS, // work-items are user-level threads
@@ -171,6 +178,7 @@ enum hd_suits {
     HD_SUITS_GPU  // data-parallel
 };
 
+/// What a kernel is and what became of it. Owner: the program.
 struct hd_kernel_info {
     const char *name;
     const char *file; // where it is written
@@ -282,6 +290,9 @@ enum hd_arg_is {
 };
 
 /// One argument of a launch. Use the macros below.
+///
+/// Owner: the caller; a value is read during the call, buffer and image must
+/// stay until the launch has ended
 struct hd_arg {
     enum hd_arg_is is;
     const void *value;              // HD_IS_VALUE: read during the call
@@ -294,12 +305,26 @@ struct hd_arg {
 };
 
 // HD_VALUE takes a variable: HD_VALUE(n).
-#define HD_VALUE(variable) \
-    {.is = HD_IS_VALUE, .value = &(variable), .size = sizeof(variable)}
-#define HD_BUFFER(pointer) {.is = HD_IS_BUFFER, .buffer = (pointer)}
-#define HD_LOCAL(bytes)    {.is = HD_IS_LOCAL, .size = (bytes)}
-#define HD_IMAGE(pointer)  {.is = HD_IS_IMAGE, .image = (pointer)}
-#define HD_SAMPLER(bits)   {.is = HD_IS_SAMPLER, .sampler = (bits)}
+#define HD_VALUE(variable)                                                \
+    {                                                                     \
+        .is = HD_IS_VALUE, .value = &(variable), .size = sizeof(variable) \
+    }
+#define HD_BUFFER(pointer)                      \
+    {                                           \
+        .is = HD_IS_BUFFER, .buffer = (pointer) \
+    }
+#define HD_LOCAL(bytes)                    \
+    {                                      \
+        .is = HD_IS_LOCAL, .size = (bytes) \
+    }
+#define HD_IMAGE(pointer)                     \
+    {                                         \
+        .is = HD_IS_IMAGE, .image = (pointer) \
+    }
+#define HD_SAMPLER(bits)                       \
+    {                                          \
+        .is = HD_IS_SAMPLER, .sampler = (bits) \
+    }
 
 /// Run a kernel over `range` and wait until every work-group has finished.
 ///
@@ -370,6 +395,10 @@ HD_API hd_status hd_kernel_footprint(
     const struct hd_arg *args, unsigned arg_count, const struct hd_piece *piece,
     struct hd_footprint *footprints, struct hd_error *error);
 
+/// How a launch is run. All zero: the defaults.
+///
+/// Owner: the caller; `group`, `workers` and `leaf_data` must stay until the
+/// launch has ended
 struct hd_launch_params {
     // Of launches at the same time those of higher priority get most of the
     // workers, the others a part; equals share the time evenly.
@@ -433,7 +462,7 @@ HD_API hd_status hd_launch_with(struct hd_runtime *runtime,
                                 const struct hd_arg *args, unsigned arg_count,
                                 struct hd_error *error);
 
-/// A kernel that runs at the same time as others.
+/// A kernel that runs at the same time as others. Owner: the caller.
 struct hd_part {
     const struct hd_kernel *kernel;
     struct hd_range range;

@@ -3,6 +3,8 @@
 #ifndef HEDDLE_PLACE_H
 #define HEDDLE_PLACE_H
 
+/// A place; what can be named differs: see each member and the function that
+/// takes it.
 enum hd_place {
     HD_ANYWHERE,
     HD_ON_UNIT,             // a launch: on the unit named

@@ -2,6 +2,7 @@
 #ifndef HEDDLE_PRIORITY_H
 #define HEDDLE_PRIORITY_H
 
+/// All zero is the normal one.
 enum hd_priority {
     HD_PRIORITY_NORMAL, // jobs: as hd_submit()
     HD_PRIORITY_HIGH,   // before all others; jobs in the order of submission

@@ -16,6 +16,10 @@ extern "C" {
 struct hd_pool;
 struct hd_runtime;
 
+/// How a runtime is made. All zero: the defaults.
+///
+/// Owner: the caller; strings are copied, `print_data` must stay as long as the
+/// runtime
 struct hd_runtime_params {
     unsigned workers;    // 0: one per core this process may use
     bool caller_only;    // no threads of its own: the caller works
@@ -23,7 +27,7 @@ struct hd_runtime_params {
                          // 0: workers run leaves themselves
     unsigned unit_cores; // of each unit; 0: 1
     bool unit_doorbell;  // a unit takes one leaf at a time, through one
-                        // doorbell, instead of a ring of up to eight
+                         // doorbell, instead of a ring of up to eight
     uint64_t unit_timeout; // a unit that takes longer for a leaf hangs and is
                            // detached [ns]; 0: wait for ever
     // "cpu", "null", "gpu" or "all", or several with commas between, of which
@@ -79,6 +83,7 @@ HD_API void hd_runtime_cancel_builds(struct hd_runtime *runtime);
 /// Threads: any.
 HD_API struct hd_pool *hd_runtime_pool(struct hd_runtime *runtime);
 
+/// A device and what it did. Owner of strings: the runtime.
 struct hd_device_info {
     const char *backend;     // "cpu"
     const char *description; // for people; both belong to the runtime

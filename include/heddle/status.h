@@ -29,6 +29,7 @@ extern "C" {
     X(EPEER, "another compute node failed")                  \
     X(ECHECK, "a kernel that was checked is wrong")
 
+/// How a function ended; 0 is success. hd_status_text() puts it into words.
 typedef enum hd_status {
 #define X(name, text) HD_##name,
     HD_STATUS_MAP(X)

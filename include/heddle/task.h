@@ -32,6 +32,9 @@ extern "C" {
 struct hd_pool;   // workers and what they share
 struct hd_worker; // a thread pinned to one core that owns a task stack
 
+/// How a pool is made. All zero: the defaults.
+///
+/// Owner: the caller; nothing is kept of it
 struct hd_pool_params {
     unsigned workers;     // 0: one per core this process may use
     bool caller_only;     // no threads: the caller of each function works
@@ -141,8 +144,10 @@ struct hd_group {
     } state_; // private; see hd_group_init()
 };
 
-/// Work for any worker. The memory is the caller's and must stay until `run`
-/// starts; the pool does not touch it afterwards, so `run` may free it.
+/// Work for any worker.
+///
+/// Owner: the caller; it must stay until `run` starts. The pool does not touch
+/// it afterwards, so `run` may free it
 struct hd_job {
     void (*run)(struct hd_worker *worker, struct hd_job *job);
     struct hd_group *group; // counts the job from submit to return; optional
@@ -207,13 +212,14 @@ HD_API void hd_group_within(struct hd_group *group, struct hd_group *parent);
 /// Threads: any
 HD_API void hd_group_cancel(struct hd_pool *pool, struct hd_group *group);
 
-/// How the group fares: HD_OK, its first error, or HD_ECANCELED. Ask after
-/// hd_group_wait() for the final word. hd_group_init() makes it new.
+/// How the group fares. Ask after hd_group_wait() for the final word.
+/// hd_group_init() makes it new.
 ///
 /// It looks at the groups around this one, too. Another thread that asks about
 /// the group of a scope must therefore keep that scope from ending meanwhile,
 /// unless nothing surrounds it.
 ///
+/// Errors:  the first of the group's jobs and tasks, or HD_ECANCELED
 /// Threads: any
 HD_API hd_status hd_group_status(const struct hd_group *group);
 
@@ -238,13 +244,15 @@ HD_API hd_status hd_scope_begin(struct hd_worker *worker,
 /// End the newest scope, in the function that began it and after everything
 /// forked in it is joined; return its hd_group_status().
 ///
+/// Errors:  the first in the scope, or HD_ECANCELED
 /// Threads: the worker's own
 HD_API hd_status hd_scope_end(struct hd_worker *worker);
 
 /// Fail: the group that runs here (the innermost scope's, or the job's) gets
-/// this error, unless it has one already, and is cancelled. Return `status`.
-/// Outside of any group the text goes to the log.
+/// this error, unless it has one already, and is cancelled. Outside of any
+/// group the text goes to the log.
 ///
+/// Errors:  `status`, always
 /// Threads: the worker's own
 HD_API hd_status hd_task_fail(struct hd_worker *worker, hd_status status,
                               const char *format, ...)
@@ -258,6 +266,8 @@ HD_API bool hd_cancelled(struct hd_worker *worker);
 // Jobs with more to them --------------------------------------------------
 
 /// A job that has a priority, and something to do when it is over.
+///
+/// Owner: the caller; see hd_submit_work()
 struct hd_work {
     struct hd_job job; // `run` and `group`, as for hd_submit()
 
@@ -304,6 +314,9 @@ HD_API hd_status hd_submit_at(struct hd_pool *pool, struct hd_work *work,
 // run, such as a producer and a consumer. The members of a gang start together,
 // each on a worker of its own, and none starts before there is one for each.
 
+/// How many run at the same time, and where.
+///
+/// Owner: the caller; it must stay until hd_pool_run_gang() has returned
 struct hd_gang {
     unsigned members;
 
@@ -344,6 +357,7 @@ HD_API unsigned hd_pool_module(const struct hd_pool *pool, unsigned worker);
 
 // Counters ----------------------------------------------------------------
 
+/// What a worker did since its start; nothing is ever reset.
 struct hd_worker_counters {
     uint64_t tasks;  // tasks and jobs run that came from a spawn or a submit
     uint64_t stolen; // of these, taken from another worker

@@ -41,6 +41,7 @@ enum {
     HD_TRIP_BUCKETS = 40
 };
 
+/// What a unit did since its start; nothing is ever reset.
 struct hd_unit_counters {
     bool attached;
     unsigned worker; // whose leaves it runs

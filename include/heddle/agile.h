@@ -70,12 +70,14 @@ HD_API uint32_t hd_cluster_process(const struct hd_cluster *cluster);
 HD_API uint32_t hd_cluster_processes(const struct hd_cluster *cluster);
 
 /// What a node of this process is.
+///
+/// Owner:   the cluster, of `worker`; it is there until hd_cluster_leave()
 struct hd_node_info {
     bool part;        // of the machine; else nothing of the rest is set
     unsigned domain;  // the NUMA domain that its memory lies in, counted from 0
                       // as in a topology; UINT_MAX: none in particular
     unsigned workers; // of the runtime, that do its tasks
-    const unsigned *worker; // their numbers; owner: the cluster
+    const unsigned *worker; // their numbers
     bool gpu;               // it is a device of the runtime, of this number
     unsigned device;
 };

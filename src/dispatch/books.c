@@ -266,6 +266,17 @@ hd_status hdi_dispatcher_submit(struct hdi_dispatcher *dispatcher,
     return HD_OK;
 }
 
+void hdi_dispatcher_withdraw(struct hdi_dispatcher *dispatcher,
+                             uint32_t channel)
+{
+    struct hdi_channel *c = &dispatcher->channel[channel];
+
+    c->head += c->count;
+    c->count = 0;
+    c->waiting = 0;
+    hdi_take_head(dispatcher, channel);
+}
+
 uint32_t hdi_count_piece(struct hdi_dispatcher *d, uint32_t channel)
 {
     const struct hdi_channel_entry *head =
@@ -313,6 +324,22 @@ bool hdi_dispatcher_release(struct hdi_dispatcher *dispatcher, uint32_t lease,
         hdi_set_preference(d, origin->channel);
     }
     return complete;
+}
+
+uint32_t hdi_dispatcher_block(const struct hdi_dispatcher *dispatcher,
+                              uint32_t lease, uint32_t resource, uint32_t unit)
+{
+    const struct hdi_shape *shape = &dispatcher->shape;
+    const struct hdi_map_place *map = &shape->maps[resource][unit];
+    uint32_t words = (shape->resources[resource].blocks + 63) / 64;
+
+    for (uint32_t k = 0; k < words; k++) {
+        uint64_t bits =
+            dispatcher->leases[lease].maps[map->first + k * map->stride];
+        if (bits)
+            return 64 * k + (uint32_t)__builtin_ctzll(bits);
+    }
+    return UINT32_MAX;
 }
 
 // The head to split: the first in the base order, the lowest channel among

@@ -127,6 +127,10 @@ hd_status hdi_dispatcher_submit(struct hdi_dispatcher *dispatcher,
                                 const struct hdi_packet *packet, uint64_t now,
                                 struct hd_error *error);
 
+// Take back all that waits in a channel; no group of it may have been split.
+void hdi_dispatcher_withdraw(struct hdi_dispatcher *dispatcher,
+                             uint32_t channel);
+
 enum hdi_round hdi_dispatcher_round(struct hdi_dispatcher *dispatcher,
                                     uint64_t now,
                                     struct hdi_decision *decision);
@@ -136,6 +140,11 @@ enum hdi_round hdi_dispatcher_round(struct hdi_dispatcher *dispatcher,
 // pieces ends.
 bool hdi_dispatcher_release(struct hdi_dispatcher *dispatcher, uint32_t lease,
                             uint64_t cycles);
+
+// The first of the blocks that a lease holds of a first-class resource, of this
+// unit; UINT32_MAX: it holds none.
+uint32_t hdi_dispatcher_block(const struct hdi_dispatcher *dispatcher,
+                              uint32_t lease, uint32_t resource, uint32_t unit);
 
 // `rounds` more have failed as the last one did, with nothing changed in
 // between. Splits a head when that makes too many; true when it did.

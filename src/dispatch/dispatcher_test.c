@@ -676,6 +676,34 @@ static void needs_of_heads_can_change(void)
     hdi_dispatcher_destroy(d);
 }
 
+// What waits can be taken back; what has gone says which blocks it has.
+static void packets_are_withdrawn(void)
+{
+    struct hdi_shape shape = machine(1);
+    struct hdi_dispatcher *d = start(&shape, 2, no_windows());
+    struct hdi_decision first, second, third;
+
+    submit(d, 0, packet(1, 0, 100, 1));
+    CHECK(hdi_dispatcher_round(d, 0, &first) == HDI_ROUND_SENT);
+    CHECK(hdi_dispatcher_block(d, first.lease, 2, 0) == 0);
+    CHECK(hdi_dispatcher_block(d, first.lease, 0, 0) == UINT32_MAX);
+    submit(d, 0, packet(1, 0, 60, 1));
+    submit(d, 0, packet(1, 0, 61, 1));
+    CHECK(hdi_dispatcher_round(d, 1, &second) == HDI_ROUND_STUCK);
+    hdi_dispatcher_withdraw(d, 0);
+    CHECK(hdi_dispatcher_waiting(d, 0) == 0);
+    CHECK(hdi_dispatcher_round(d, 2, &second) == HDI_ROUND_EMPTY);
+    submit(d, 0, packet(1, 0, 10, 1));
+    CHECK(hdi_dispatcher_round(d, 3, &second) == HDI_ROUND_SENT);
+    CHECK(hdi_dispatcher_block(d, second.lease, 2, 0) == 100);
+    hdi_dispatcher_release(d, first.lease, 0);
+    submit(d, 1, packet(1, 0, 64, 1));
+    CHECK(hdi_dispatcher_round(d, 4, &third) == HDI_ROUND_SENT);
+    CHECK(third.channel == 1);
+    CHECK(hdi_dispatcher_block(d, third.lease, 2, 0) + 64 <= 100);
+    hdi_dispatcher_destroy(d);
+}
+
 static void the_median_is_near(void)
 {
     static struct hdi_median median;
@@ -707,6 +735,7 @@ int main(void)
     long_runs_make_no_endless_period();
     an_overdue_head_ends_a_hold();
     needs_of_heads_can_change();
+    packets_are_withdrawn();
     the_median_is_near();
     return 0;
 }

@@ -1,9 +1,10 @@
 // The contract between Heddle and a kind of hardware.
 //
 // A backend is one folder that defines one `const struct hdi_backend`, its only
-// global symbol. Every member but `lists` is required. Calls flow down only: a
-// backend never calls the layers above it, it reports through the values it
-// returns. Differences between backends are data, in hdi_capabilities.
+// global symbol. Every member but `lists` and `classes` is required. Calls flow
+// down only: a backend never calls the layers above it, it reports through the
+// values it returns. Differences between backends are data, in
+// hdi_capabilities.
 //
 //     device   one piece of hardware: all CPU cores given to us, or one GPU
 //     code     an image loaded on a device
@@ -68,6 +69,10 @@ struct hdi_capabilities {
     uint32_t group_items; // most work-items of one work-group
     uint64_t local_bytes; // most local memory of one work-group
     const uint32_t *modules; // of each unit: which share a cache; NULL: all
+    uint64_t module_bytes;   // local memory that the units of a module share,
+                             // handed out by the caller: see hdi_chunk.region;
+                             // 0: each unit has its own
+    const uint32_t *classes; // of each unit, below 32: see classes(); NULL: 0
     uint32_t unit_threads;   // of all units, on this machine's cores
     bool on_caller;          // submit() has run the chunk when it returns
     bool caller_too;         // unit_open() knows HDI_UNIT_ON_CALLER
@@ -107,6 +112,10 @@ struct hdi_chunk {
     struct hdi_frame frame;
     uint64_t local_bytes; // local memory of one work-group
     uint64_t saved_bytes; // room for values across barriers, of one work-group
+    // With can.module_bytes: where in the unit's module the local memory begins
+    // [bytes], a multiple of 128. Nobody else has it until the chunk is done.
+    // HDI_NO_REGION: the chunk runs in another way, if it has local memory.
+    uint32_t region;
     const atomic_int *stop; // not 0: what runs is not wanted any more; optional
     const struct hdi_check_launch *check; // of checked kernels: checks.h
     // Of work-groups that wait for each other, a share of the box: meeting.h.
@@ -119,6 +128,12 @@ struct hdi_chunk {
 // of a unit. Such a chunk has nothing but `list` and `stop`.
 struct hdi_device_list {
     struct hdi_device *device;
+    // With can.module_bytes, and HDI_LIST_BY_UNITS:
+    uint64_t local_bytes; // most of a step
+    uint32_t *regions; // of each unit, as hdi_chunk.region; set while it does
+                       // not run, as make() does, as if all units had equal
+                       // parts. Units with HDI_NO_REGION do not help, and it is
+                       // submitted to none of them. NULL: no step has any.
 };
 
 struct hdi_list_step {
@@ -276,6 +291,12 @@ struct hdi_backend {
     // calls it is as for submit(); but where the unit is on the caller, another
     // thread or a signal handler, before submit() returns.
     void (*interrupt)(struct hdi_unit *unit);
+
+    // The classes of units, as bits, that run the chunk themselves, given its
+    // local memory. Other units may be given it too, and run it in another way;
+    // but a list for units is only for those. NULL: all units do.
+    uint32_t (*classes)(const struct hdi_device *device,
+                        const struct hdi_chunk *chunk);
 
     const struct hdi_lists *lists; // NULL: the device works off none
 

@@ -21,6 +21,9 @@ enum {
     HDI_FRAME_ALIGNMENT = 128 // of `local` and `saved`, and of where they end
 };
 
+// Of local memory that units share: nowhere (hdi_chunk.region).
+#define HDI_NO_REGION UINT32_MAX
+
 struct hdi_services;
 struct hdi_checks;
 

@@ -24,6 +24,7 @@
 
 #include <stdbool.h>
 
+#include "backend/frame.h"
 #include "backend/mailbox.h"
 
 // One pass.
@@ -71,6 +72,10 @@ struct hdi_list {
     uint32_t runs;                  // passes that are not appended
     uint32_t sources, source_count; // those without inputs, in `edges`
     uint64_t passes, edges, ready;  // addresses: of passes, uint32_t, hdi_word
+    uint64_t regions; // address: uint32_t of each unit, as in hdi_device_list;
+                      // 0: no pass has local memory
+    uint32_t classes; // of units that can run every pass: bits
+    uint32_t unused;
     // The device's.
     _Alignas(64) hdi_word pushed; // entries of `ready`, index + 1
     hdi_word low;                 // entries before this were given out

@@ -72,8 +72,8 @@ enum hdi_mailbox_mode {
 enum hdi_opcode {
     HDI_OP_RUN = 1,        // the groups of the box
     HDI_OP_DISCONNECT = 2, // leave
-    HDI_OP_LIST = 3        // work off the list at `args` (list.h), where there is
-                           // a device that can
+    HDI_OP_LIST = 3 // work off the list at `args` (list.h), where there is
+                    // a device that can
 };
 
 // What crosses: a chunk, translated. The shape is that of its launch.
@@ -88,7 +88,9 @@ _Static_assert(sizeof(struct hdi_unit_shape) == 8 * HDI_SHAPE_WORDS, "");
 struct hdi_unit_task {
     uint64_t args, entry; // addresses that mean the same on both sides
     uint32_t first[3], count[3];
-    uint32_t opcode;
+    uint16_t opcode;
+    uint16_t local; // of tiles: where its local memory lies in their module's
+                    // [HDI_MEMORY_UNIT]
     uint16_t dims;
     uint16_t reshaped; // its shape is not that of the task before
 };

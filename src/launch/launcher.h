@@ -9,6 +9,7 @@
 #include "kernel/program.h"
 #include "launch/broker/broker.h"
 #include "launch/fault/stop.h"
+#include "launch/unit/modules.h"
 #include "launch/unit/port.h"
 #include "steal/worker.h"
 #include "trace/trace.h"
@@ -40,6 +41,7 @@ struct hdi_launcher {
     bool seals;             // constant arguments without a view too: seal.h
     struct hdi_port *ports; // units of their own threads; NULL: none
     unsigned port_count;
+    struct hdi_modules *modules; // of these, where they share anything
     atomic_bool forming;       // a gang reserves units
     uint64_t division;         // cost of forking a part [ns]
     _Atomic uint64_t giving;   // cost of giving a leaf to a unit [ns]

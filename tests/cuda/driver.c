@@ -19,6 +19,9 @@ atomic_uint_fast64_t fake_calls, fake_launches;
 static atomic_uint_fast64_t failing;
 atomic_int fake_sticky; // what went wrong on the device
 atomic_uint fake_resident;
+atomic_uint fake_resident_blocks;
+static char greedy[64]; // functions that need
+static int greed;       // so many registers
 atomic_bool fake_stop;
 static atomic_bool any;
 static bool initialized, free_failed, release_failed;
@@ -223,7 +226,7 @@ cuda_result cuDeviceGetAttribute(int *value, int attribute, cuda_device device)
         *value = MAX_SHARED + 1024;
         break;
     case CUDA_REGISTERS_PER_MULTIPROCESSOR:
-        *value = 65536;
+        *value = REGISTERS;
         break;
     case CUDA_SHARED_PER_BLOCK_OPTIN:
         *value = MAX_SHARED;
@@ -460,6 +463,27 @@ static void any_address(bool on)
     atomic_store(&any, on);
 }
 
+static void set_registers(const char *name, int count)
+{
+    pthread_mutex_lock(&fake_lock);
+    snprintf(greedy, sizeof(greedy), "%s", name);
+    greed = count;
+    pthread_mutex_unlock(&fake_lock);
+}
+
+// As a linker does: those of the function and of all that it calls.
+int fake_registers_of(const struct ptx_function *f)
+{
+    int most = *greedy && strstr(f->name, greedy) ? greed : 32;
+
+    for (uint32_t i = 0; i < f->count; i++) {
+        const struct ptx_function *callee = f->code[i].callee;
+        int more = callee && callee != f ? fake_registers_of(callee) : 0;
+        most = more > most ? more : most;
+    }
+    return most;
+}
+
 static unsigned count_resident(void)
 {
     return atomic_load(&fake_resident);
@@ -472,4 +496,5 @@ static uint64_t count_launches(void)
 
 extern const struct fake_cuda fake_cuda_table;
 EXPORT const struct fake_cuda fake_cuda_table = {
-    count_calls, fail_at, report, any_address, count_resident, count_launches};
+    count_calls,    fail_at,        report,       any_address,
+    count_resident, count_launches, set_registers};

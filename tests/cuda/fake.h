@@ -20,6 +20,9 @@ struct fake_cuda {
     unsigned (*resident)(void);
     // Kernels and graphs that the host has launched until now.
     uint64_t (*launches)(void);
+    // From now on functions with this in their name need so many registers,
+    // and what calls them does; others need 32.
+    void (*registers)(const char *name, int count);
 };
 
 // NULL: no fake driver is in use.

@@ -3,7 +3,22 @@
 
 // Code ------------------------------------------------------------------------
 
+// A linked module: this, the most registers of what was added with a limit (0:
+// none), and texts.
 static const char magic[] = "FAKE CUBIN";
+
+enum {
+    DIGITS = 8
+};
+
+static bool has_too_many(const struct ptx_module *module, int most)
+{
+    for (const struct ptx_function *f = module->functions; f; f = f->next)
+        if (most > 0 && strcmp(f->name, "hdx_serve") == 0 &&
+            fake_registers_of(f) > most)
+            return true;
+    return false;
+}
 
 static void tell(unsigned count, const int *options, void **values,
                  const char *text)
@@ -29,8 +44,9 @@ cuda_result cuModuleLoadDataEx(cuda_module *module, const void *image,
     const char *text = image;
     bool linked = memcmp(text, magic, sizeof(magic)) == 0;
 
+    int most = linked ? atoi(text + sizeof(magic)) : 0;
     if (linked)
-        text += sizeof(magic);
+        text += sizeof(magic) + DIGITS;
     do {
         if (!ptx_read(&m->ptx, text)) {
             tell(count, options, values, m->ptx.error);
@@ -42,6 +58,12 @@ cuda_result cuModuleLoadDataEx(cuda_module *module, const void *image,
     } while (linked && *text);
     if (!ptx_link(&m->ptx)) {
         tell(count, options, values, m->ptx.error);
+        m->object.gone = true;
+        ptx_clear(&m->ptx);
+        return leave(INVALID_PTX);
+    }
+    if (has_too_many(&m->ptx, most)) {
+        tell(count, options, values, "a function needs too many registers");
         m->object.gone = true;
         ptx_clear(&m->ptx);
         return leave(INVALID_PTX);
@@ -84,15 +106,18 @@ cuda_result cuFuncGetAttribute(int *value, int attribute,
     BEGIN(cuFuncGetAttribute, true);
     CHECK_LIVE(function, FUNCTION, cuFuncGetAttribute);
     uint32_t most = function->ptx->most_threads;
+    int registers = fake_registers_of(function->ptx);
     switch (attribute) {
     case CUDA_FUNCTION_MAX_THREADS:
         *value = most ? (int)most : 1024;
+        if (*value > REGISTERS / registers)
+            *value = REGISTERS / registers / 32 * 32;
         break;
     case CUDA_FUNCTION_SHARED:
         *value = (int)function->module->ptx.shared_bytes;
         break;
     case CUDA_FUNCTION_REGISTERS:
-        *value = 32;
+        *value = registers;
         break;
     default:
         return leave(INVALID_VALUE);
@@ -116,9 +141,9 @@ cuda_result cuLinkCreate_v2(unsigned count, int *options, void **values,
     (void)count, (void)options, (void)values;
     BEGIN(cuLinkCreate, true);
     struct cuda_link_ *l = fake_make(LINK, sizeof(*l));
-    l->text = malloc(sizeof(magic));
+    l->size = sizeof(magic) + DIGITS;
+    l->text = calloc(1, l->size);
     memcpy(l->text, magic, sizeof(magic));
-    l->size = sizeof(magic);
     *link = l;
     return leave(0);
 }
@@ -127,9 +152,13 @@ cuda_result cuLinkAddData_v2(cuda_link link, int type, void *data, size_t bytes,
                              const char *name, unsigned count, int *options,
                              void **values)
 {
-    (void)name, (void)count, (void)options, (void)values;
+    (void)name;
     BEGIN(cuLinkAddData, true);
     CHECK_LIVE(link, LINK, cuLinkAddData);
+    for (unsigned i = 0; i < count; i++)
+        if (options[i] == CUDA_OPTION_MAX_REGISTERS)
+            snprintf(link->text + sizeof(magic), DIGITS, "%d",
+                     (int)(uintptr_t)values[i]);
     if (type != CUDA_INPUT_PTX || ((char *)data)[bytes - 1] != '\0') {
         fake_complain("cuLinkAddData of what is no PTX with its 0");
         return leave(INVALID_VALUE);

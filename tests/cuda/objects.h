@@ -24,7 +24,8 @@ enum {
     UNKNOWN = 999,
     MULTIPROCESSORS = 4,
     MAX_SHARED = 227 * 1024,
-    BLOCKS = 8 // that run at once
+    REGISTERS = 65536, // of each multiprocessor
+    BLOCKS = 8         // that run at once
 };
 
 // Device addresses differ from the host's, so that nobody mixes them up.
@@ -142,7 +143,8 @@ extern pthread_mutex_t fake_lock;
 extern struct object *fake_objects[KINDS]; // newest first; some are gone
 extern atomic_uint_fast64_t fake_calls, fake_launches;
 extern atomic_int fake_sticky; // what went wrong on the device
-extern atomic_uint fake_resident;
+extern atomic_uint fake_resident; // kernels, and how many blocks they have
+extern atomic_uint fake_resident_blocks;
 extern atomic_bool fake_stop;
 
 void fake_complain(const char *format, ...);
@@ -150,6 +152,7 @@ void *fake_make(enum kind kind, size_t size);
 bool fake_is_live(const void *handle, enum kind kind, const char *call);
 cuda_result fake_enter(const char *name, bool needs_context);
 void *fake_find(void *module, uint64_t address, uint64_t size);
+int fake_registers_of(const struct ptx_function *f);
 void *fake_copied(uint64_t address, size_t bytes, const char *name);
 
 // What waits on a GPU for all that runs: for ever when a kernel never ends.

@@ -6,6 +6,12 @@
 
 // Streams ---------------------------------------------------------------------
 
+static void go(const struct operation *o)
+{
+    atomic_fetch_sub(&fake_resident_blocks, o->grid[0]);
+    atomic_fetch_sub(&fake_resident, 1);
+}
+
 static void run_kernel(const struct operation *o)
 {
     char why[256];
@@ -39,7 +45,7 @@ static void run_kernel(const struct operation *o)
         pthread_mutex_unlock(&fake_lock);
     }
     if (stays)
-        atomic_fetch_sub(&fake_resident, 1);
+        go(o);
 }
 
 void fake_run_operation(const struct operation *o)
@@ -52,7 +58,7 @@ void fake_run_operation(const struct operation *o)
     } else if (atomic_load(&fake_sticky) != 0) {
         if (o->kind == LAUNCH &&
             strcmp(o->function->ptx->name, "hdx_serve") == 0)
-            atomic_fetch_sub(&fake_resident, 1);
+            go(o);
     } else if (o->kind == LAUNCH) {
         run_kernel(o);
     } else if (o->kind == COPY) {
@@ -274,8 +280,22 @@ cuda_result cuLaunchKernel(cuda_function function, unsigned grid_x,
     if (!fake_describe(function, grid, block, shared_bytes, parameters, extra,
                        &o))
         return leave(INVALID_VALUE);
-    if (strcmp(function->ptx->name, "hdx_serve") == 0)
+    int registers = fake_registers_of(function->ptx);
+    if ((uint64_t)registers * block_x * block_y * block_z > REGISTERS) {
+        fake_complain("%s: blocks of %u threads of %d registers",
+                      function->ptx->name, block_x * block_y * block_z,
+                      registers);
+        free(o.parameters);
+        return leave(CUDA_LAUNCH_OUT_OF_RESOURCES);
+    }
+    if (strcmp(function->ptx->name, "hdx_serve") == 0) {
         atomic_fetch_add(&fake_resident, 1);
+        if (atomic_fetch_add(&fake_resident_blocks, grid_x) + grid_x >
+            MULTIPROCESSORS)
+            fake_complain("%u blocks of a persistent kernel, and others: they "
+                          "are not there all at once",
+                          grid_x);
+    }
     atomic_fetch_add(&fake_launches, 1);
     fake_enqueue(stream, o);
     return leave(0);

@@ -1,6 +1,7 @@
 // The persistent executor, on the fake driver: its unit loop and the kernels
 // that are linked to it run as PTX.
 #include "backend/backend.h"
+#include "backend/cuda/tile.h"
 #include "base/topology.h"
 #include "kernel/program.h"
 #include "tests/check.h"
@@ -71,6 +72,13 @@ static struct hd_program *build(struct rig *r, const char *source)
     return program;
 }
 
+// Each unit has a part of its module's local memory for itself.
+static uint32_t region_of(const struct rig *r, unsigned unit)
+{
+    uint32_t part = (uint32_t)(r->device->can.module_bytes / UNITS);
+    return part / 128 * 128 * unit;
+}
+
 static struct hdi_chunk chunk_of(const struct hd_program *program,
                                  const char *kernel, const void *args,
                                  uint32_t first, uint32_t count)
@@ -132,15 +140,16 @@ static void tiles_run_work_groups(bool doorbell)
                 memcpy(args + k->args[1].offset, &step, 4);
                 memcpy(args + k->args[2].offset, &tile, 8);
                 struct hdi_chunk c = chunk_of(program, "turn", args, g, 2);
+                c.region = region_of(&r, u);
                 submit(&r, units[u], &c);
             }
-    CHECK(r.fake->resident() == 1);
+    CHECK(r.fake->resident() == HDX_CLASSES);
     for (unsigned u = 0; u < UNITS; u++) {
         finish(&r, units[u]);
         CHECK(r.backend->submitted(units[u]) == 3 * ITEMS / GROUP / 2);
     }
     // Copies go on beside it.
-    CHECK(r.fake->resident() == 1);
+    CHECK(r.fake->resident() == HDX_CLASSES);
     for (unsigned u = 0; u < UNITS; u++) {
         CHECK(r.backend->copy(r.device, seen, out[u], sizeof(seen)) == HD_OK);
         for (int i = 0; i < ITEMS; i++) {
@@ -176,7 +185,7 @@ static void new_programs_are_linked(void)
     c = chunk_of(two, "turn", args, 0, ITEMS / GROUP);
     submit(&r, unit, &c);
     finish(&r, unit);
-    CHECK(r.fake->resident() == 1 && r.backend->submitted(unit) == 2);
+    CHECK(r.fake->resident() == HDX_CLASSES && r.backend->submitted(unit) == 2);
     hd_program_destroy(one);
     CHECK(r.backend->copy(r.device, seen, out, sizeof(seen)) == HD_OK);
     for (int i = 0; i < ITEMS; i++)
@@ -229,6 +238,106 @@ static void other_chunks_are_launched(void)
     end(&r);
 }
 
+// Add to all elements on this unit; whether it took a launch.
+static bool is_launched(struct rig *r, struct hdi_unit *unit,
+                        const struct hdi_chunk *chunk)
+{
+    uint64_t before = r->fake->launches();
+
+    submit(r, unit, chunk);
+    finish(r, unit);
+    return r->fake->launches() > before;
+}
+
+// Kernels that need many registers run on tiles that have them, or nowhere but
+// in launches.
+static void kernels_go_to_their_class(void)
+{
+    static const struct {
+        int registers;
+        uint32_t classes;
+    } cases[] = {{64, HDX_BOTH}, {65, 1 << HDX_FAT}, {129, 0}};
+    const unsigned fat = UNITS - 1;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct rig r = start(false);
+        struct hdi_unit *units[UNITS];
+        void *out;
+        static int seen[ITEMS];
+        _Alignas(16) unsigned char args[64] = {0};
+
+        CHECK(r.device->can.classes[0] == HDX_LEAN);
+        CHECK(r.device->can.classes[fat] == HDX_FAT);
+        r.fake->registers("turn", cases[i].registers);
+        struct hd_program *program = build(&r, second_source);
+        for (unsigned u = 0; u < UNITS; u++)
+            CHECK(r.backend->unit_open(r.device, u, &units[u]) == HD_OK);
+        CHECK(r.backend->alloc(r.device, sizeof(seen), &out) == HD_OK);
+        memcpy(args, &out, 8);
+        // The executor is there.
+        struct hdi_chunk c = chunk_of(program, "other", args, 0, 1);
+        CHECK(r.backend->classes(r.device, &c) == HDX_BOTH);
+        submit(&r, units[0], &c);
+        finish(&r, units[0]);
+
+        c = chunk_of(program, "turn", args, 0, ITEMS / GROUP);
+        CHECK(r.backend->classes(r.device, &c) == cases[i].classes);
+        CHECK(is_launched(&r, units[0], &c) ==
+              !(cases[i].classes & 1 << HDX_LEAN));
+        CHECK(is_launched(&r, units[fat], &c) ==
+              !(cases[i].classes & 1 << HDX_FAT));
+        CHECK(r.backend->copy(r.device, seen, out, sizeof(seen)) == HD_OK);
+        for (int n = 0; n < ITEMS; n++)
+            CHECK(seen[n] == GROUP + ITEMS);
+        for (unsigned u = 0; u < UNITS; u++)
+            r.backend->unit_close(units[u]);
+        r.backend->free(r.device, out, sizeof(seen));
+        hd_program_destroy(program);
+        r.fake->registers("", 0);
+        end(&r);
+    }
+}
+
+// Local memory may be all of a module's, and no more; without a place in it a
+// chunk is launched.
+static void local_memory_is_the_modules(void)
+{
+    struct rig r = start(false);
+    struct hd_program *program = build(&r, first_source);
+    const struct hd_kernel *k = hd_program_find(program, "turn");
+    uint64_t all = r.device->can.module_bytes;
+    struct hdi_unit *unit;
+    void *out;
+    static int seen[ITEMS];
+    _Alignas(16) unsigned char args[64] = {0};
+    int step = 3;
+
+    CHECK(r.backend->unit_open(r.device, 0, &unit) == HD_OK);
+    CHECK(r.backend->alloc(r.device, sizeof(seen), &out) == HD_OK);
+    memcpy(args + k->args[0].offset, &out, 8);
+    memcpy(args + k->args[1].offset, &step, 4);
+    // The last bytes there are.
+    uint64_t tile = all - GROUP * 4;
+    memcpy(args + k->args[2].offset, &tile, 8);
+    struct hdi_chunk c = chunk_of(program, "turn", args, 0, ITEMS / GROUP);
+    c.local_bytes = all;
+    CHECK(is_launched(&r, unit, &c)); // with that the executor comes
+    CHECK(!is_launched(&r, unit, &c));
+    c.region = HDI_NO_REGION;
+    CHECK(is_launched(&r, unit, &c));
+    c.region = 0;
+    c.local_bytes = all + 1;
+    CHECK(r.backend->classes(r.device, &c) == 0 && is_launched(&r, unit, &c));
+    CHECK(r.backend->copy(r.device, seen, out, sizeof(seen)) == HD_OK);
+    for (int i = 0; i < ITEMS; i++)
+        CHECK(seen[i] == 4 * (3 * (i / GROUP * GROUP + GROUP - 1 - i % GROUP) +
+                              i / GROUP));
+    r.backend->unit_close(unit);
+    r.backend->free(r.device, out, sizeof(seen));
+    hd_program_destroy(program);
+    end(&r);
+}
+
 int main(void)
 {
     if (!fake_cuda())
@@ -237,5 +346,7 @@ int main(void)
     tiles_run_work_groups(true);
     new_programs_are_linked();
     other_chunks_are_launched();
+    kernels_go_to_their_class();
+    local_memory_is_the_modules();
     return 0;
 }

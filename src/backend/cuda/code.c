@@ -7,6 +7,7 @@
 
 #include "backend/cuda/cuda.h"
 #include "backend/cuda/executor.h"
+#include "backend/cuda/link.h"
 #include "base/error.h"
 
 enum {
@@ -141,6 +142,8 @@ static hd_status load(struct cuda_gpu *gpu, char *text, struct cuda_code *code,
         if (status != HD_OK)
             gpu->driver->ModuleUnload(code->module);
     }
+    if (status == HD_OK && code->tiles)
+        cuda_link_classify(gpu, code, cuda_executor_layout(gpu->executor));
     if (status == HD_OK && gpu->executor)
         cuda_executor_change(gpu->executor, code, true);
     cuda_executor_return(gpu->executor);

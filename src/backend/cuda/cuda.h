@@ -15,9 +15,9 @@
 #include "backend/device_launch.h"
 
 enum {
-    CUDA_STREAMS = 8,    // units: launches that run at the same time
-    CUDA_IN_FLIGHT = 4,  // of one stream, HDI_PORT_LEAVES at most
-    CUDA_MAX_TILES = 64, // of the executor: units
+    CUDA_STREAMS = 8,   // units: launches that run at the same time
+    CUDA_IN_FLIGHT = 4, // of one stream, HDI_PORT_LEAVES at most
+    CUDA_MAX_UNITS = 256,
     CUDA_NAME = 256
 };
 
@@ -39,10 +39,11 @@ struct cuda_gpu {
     cuda_context context;
     char name[CUDA_NAME], features[CUDA_NAME], cpu[16];
     struct hdi_print_sink print;
-    uint64_t timeout;      // of a chunk [ns]; 0: none
-    int shared_optin;      // shared memory that a block may ask for [bytes]
-    _Atomic int lost;      // the driver's result that ended it; 0: none
-    _Atomic uint64_t open; // units: bits
+    uint64_t timeout; // of a chunk [ns]; 0: none
+    int multiprocessors;
+    int shared_optin; // shared memory that a block may ask for [bytes]
+    _Atomic int lost; // the driver's result that ended it; 0: none
+    _Atomic uint64_t open[CUDA_MAX_UNITS / 64]; // units: bits
     cuda_stream copies;
     pthread_mutex_t lock; // of copies and of the blocks
     struct cuda_block *kept;
@@ -65,6 +66,8 @@ struct hdi_entry {
     cuda_function function;
     uint32_t args_bytes;
     uint32_t most_items; // of a work-group
+    uint32_t classes;    // of tiles that can run it (tile.h): bits
+    int registers;       // of a thread, in a tile; 0: not known
     int number;          // in the executor, once it is linked
 };
 
@@ -123,16 +126,18 @@ void cuda_unit_explain(const struct hdi_unit *unit, uint64_t chunk, char *text,
 bool cuda_unit_fault(const struct hdi_unit *unit, uint64_t chunk,
                      struct hdi_fault *fault);
 void cuda_unit_interrupt(struct hdi_unit *unit);
+uint32_t cuda_unit_classes(const struct hdi_device *device,
+                           const struct hdi_chunk *chunk);
 
 // list.c
 extern const struct hdi_lists cuda_lists;
 
-// Make it good for kernels with the numbers of this link, from 1; where it is
-// on the GPU.
-hd_status cuda_list_prepare(struct hdi_device_list *list, uint64_t linked,
-                            uint64_t *address);
+// Make it good for kernels with the numbers of this link, from 1, on this unit;
+// where it is on the GPU. HD_ENOTSUP: it is not for the unit.
+hd_status cuda_list_prepare(struct hdi_device_list *list, unsigned unit,
+                            uint64_t linked, uint64_t *address);
 
-// Or it is launched (graph.h).
-bool cuda_list_is_for_tiles(const struct hdi_device_list *list);
+// The classes of units that it is for; 0: it is launched (graph.h).
+uint32_t cuda_list_classes(const struct hdi_device_list *list);
 
 #endif

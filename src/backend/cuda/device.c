@@ -13,8 +13,8 @@
 extern const struct hdi_backend hdi_backend_cuda;
 
 enum {
-    LEAST_THREADS = 128, // of a tile, if nobody says
-    MAX_THREADS = 512    // two tiles are a block
+    USUAL_THREADS = 128, // of a tile, if nobody says
+    MAX_THREADS = 1024
 };
 
 // Architectures that the compiler makes code for, in order: a GPU runs code for
@@ -110,7 +110,7 @@ static hd_status read_architecture(struct cuda_gpu *gpu, struct hd_error *error)
 static hd_status read_properties(struct cuda_gpu *gpu, struct hd_error *error)
 {
     struct hdi_capabilities *can = &gpu->device.can;
-    int items, multiprocessors, unified, mapped, clock, cache, corrects;
+    int items, unified, mapped, clock, cache, corrects;
     size_t memory;
     char name[128];
 
@@ -121,7 +121,8 @@ static hd_status read_properties(struct cuda_gpu *gpu, struct hd_error *error)
     snprintf(gpu->name, sizeof(gpu->name), "%s", name);
     HDI_TRY(read_architecture(gpu, error));
     HDI_TRY(read_attribute(gpu, CUDA_MAX_THREADS_PER_BLOCK, &items, error));
-    HDI_TRY(read_attribute(gpu, CUDA_MULTIPROCESSORS, &multiprocessors, error));
+    HDI_TRY(read_attribute(gpu, CUDA_MULTIPROCESSORS, &gpu->multiprocessors,
+                           error));
     HDI_TRY(read_attribute(gpu, CUDA_UNIFIED_ADDRESSING, &unified, error));
     HDI_TRY(read_attribute(gpu, CUDA_CAN_MAP_HOST_MEMORY, &mapped, error));
     HDI_TRY(read_attribute(gpu, CUDA_SHARED_PER_BLOCK_OPTIN, &gpu->shared_optin,
@@ -138,7 +139,7 @@ static hd_status read_properties(struct cuda_gpu *gpu, struct hd_error *error)
                         "%s: it does not share addresses with the host",
                         gpu->name);
     snprintf(gpu->name, sizeof(gpu->name), "%s, %d multiprocessors, CUDA %d.%d",
-             name, multiprocessors, gpu->driver->version / 1000,
+             name, gpu->multiprocessors, gpu->driver->version / 1000,
              gpu->driver->version % 1000 / 10);
     *can = (struct hdi_capabilities){
         .description = gpu->name,
@@ -149,7 +150,7 @@ static hd_status read_properties(struct cuda_gpu *gpu, struct hd_error *error)
         .in_flight = CUDA_IN_FLIGHT,
         .group_items = (uint32_t)items,
         .local_bytes = (uint64_t)gpu->shared_optin,
-        .cores = (uint32_t)multiprocessors,
+        .cores = (uint32_t)gpu->multiprocessors,
         .sub_group = 32,
         .clock = (uint32_t)clock / 1000,
         .memory_bytes = memory,
@@ -199,28 +200,60 @@ static void cuda_close(struct hdi_device *device)
     free(gpu);
 }
 
+static hd_status lay_out(const struct cuda_gpu *gpu,
+                         const struct hdi_device_params *params,
+                         struct cuda_layout *layout, struct hd_error *error)
+{
+    unsigned threads = params->unit_cores ? params->unit_cores : USUAL_THREADS;
+    unsigned tiles = params->units;
+    int registers, shared;
+
+    if (threads > MAX_THREADS)
+        return hdi_fail(error, HD_ELIMIT,
+                        "units of %u threads; on a GPU they have at most %d",
+                        threads, MAX_THREADS);
+    HDI_TRY(read_attribute(gpu, CUDA_REGISTERS_PER_MULTIPROCESSOR, &registers,
+                           error));
+    HDI_TRY(
+        read_attribute(gpu, CUDA_SHARED_PER_MULTIPROCESSOR, &shared, error));
+    const struct cuda_room room = {
+        .multiprocessors = (unsigned)gpu->multiprocessors,
+        .registers = (unsigned)registers,
+        .shared = (unsigned)shared,
+        .shared_of_block = (unsigned)gpu->shared_optin};
+    threads = (threads + 31) / 32 * 32;
+    if (cuda_layout_make(layout, &room, tiles, threads))
+        return HD_OK;
+    tiles = tiles < CUDA_MAX_UNITS ? tiles : CUDA_MAX_UNITS + 1;
+    while (--tiles > 0 && !cuda_layout_make(layout, &room, tiles, threads))
+        ;
+    return hdi_fail(error, HD_ELIMIT,
+                    "%s has room for %u units of %u threads, not for %u",
+                    gpu->name, tiles, threads, params->units);
+}
+
 // Units of their own threads are tiles of the persistent executor.
 static hd_status add_tiles(struct cuda_gpu *gpu,
                            const struct hdi_device_params *params,
                            struct hd_error *error)
 {
-    unsigned threads = params->unit_cores ? params->unit_cores : LEAST_THREADS;
+    struct hdi_capabilities *can = &gpu->device.can;
+    struct cuda_layout layout;
 
-    threads = (threads + 31) / 32 * 32;
-    if (params->units > CUDA_MAX_TILES || threads > MAX_THREADS)
-        return hdi_fail(error, HD_ELIMIT,
-                        "%u units of %u threads; a GPU has at most %d of %d",
-                        params->units, threads, CUDA_MAX_TILES, MAX_THREADS);
+    HDI_TRY(lay_out(gpu, params, &layout, error));
     if (!cuda_enter(gpu))
         return hdi_fail(error, HD_ENODEV, "%s cannot be used", gpu->name);
-    hd_status status = cuda_executor_open(
-        gpu, params->units, threads, params->doorbell, &gpu->executor, error);
+    hd_status status = cuda_executor_open(gpu, &layout, params->doorbell,
+                                          &gpu->executor, error);
     cuda_leave(gpu);
     if (status != HD_OK)
         return status;
-    gpu->device.can.units = params->units;
+    can->units = params->units;
+    can->modules = cuda_executor_layout(gpu->executor)->module_of;
+    can->classes = cuda_executor_layout(gpu->executor)->class_of;
+    can->module_bytes = layout.module_bytes;
     if (params->doorbell)
-        gpu->device.can.in_flight = 1;
+        can->in_flight = 1;
     return HD_OK;
 }
 
@@ -313,6 +346,7 @@ const struct hdi_backend hdi_backend_cuda = {
     .status = cuda_unit_status,
     .explain = cuda_unit_explain,
     .fault = cuda_unit_fault,
+    .classes = cuda_unit_classes,
     .lists = &cuda_lists,
     .interrupt = cuda_unit_interrupt,
     .prepare = cuda_prepare,

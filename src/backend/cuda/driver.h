@@ -77,6 +77,7 @@ enum {
     CUDA_HOST_MAPPED = 2,
     CUDA_INPUT_PTX = 1, // of a linker
     // Options of a module or a linker.
+    CUDA_OPTION_MAX_REGISTERS = 0, // of what is added
     CUDA_OPTION_ERROR_TEXT = 5,
     CUDA_OPTION_ERROR_TEXT_SIZE = 6
 };

@@ -6,27 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/cuda/link.h"
 #include "backend/cuda/ring.h"
 #include "backend/cuda/tile.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "base/text.h"
 
 enum {
     FAILURE = 1024,
     ASK_EVERY = 1000000, // [ns]
     LAST_TRIES = 10000   // to reach a tile after an error
 };
-
-// tile.c as PTX, by the build.
-__asm__(".section .rodata\n"
-        "hdi_cuda_tile:\n"
-        ".incbin \"" HDI_CUDA_TILE "\"\n"
-        ".byte 0\n"
-        "hdi_cuda_tile_end:\n"
-        ".previous\n");
-extern const char hdi_cuda_tile[], hdi_cuda_tile_end[];
 
 // The host's side of one tile.
 struct tile {
@@ -35,12 +26,21 @@ struct tile {
     uint64_t heartbeat, seen; // as last read; and when [ns]
 };
 
+// hdx_serve for the tiles of one class.
+struct serve {
+    const struct cuda_tiles *tiles;
+    cuda_stream stream;
+    cuda_event ended;       // recorded behind the kernel
+    cuda_module module;     // NULL: not linked
+    cuda_function function; //
+    void *list_word;        // of hdx_start; NULL: there are no tiles
+};
+
 struct cuda_executor {
     struct cuda_gpu *gpu;
-    unsigned tiles, threads;
+    struct cuda_layout layout;
     enum hdi_mailbox_mode mode;
-    cuda_stream stream;
-    cuda_event ended; // recorded behind the kernel
+    struct serve serve[HDX_CLASSES];
     struct hdx_desk *desks;
     cuda_address desks_address;
     struct cuda_ring ring;
@@ -49,118 +49,60 @@ struct cuda_executor {
     struct cuda_code *codes; // linked through `next_code`
     bool stale;              // what is linked is not what there is
     bool runs;
-    unsigned away;  // how many want it to stay away
-    uint64_t asked; // when the driver was asked last whether it runs [ns]
-    cuda_module module;
-    cuda_function serve;
+    unsigned away;   // how many want it to stay away
+    uint64_t asked;  // when the driver was asked last whether it runs [ns]
     uint64_t linked; // so often
-    void *list_word; // of hdx_start
     hd_status status;
     char failure[FAILURE];
 };
 
 // Linking ---------------------------------------------------------------------
 
-// The names of one program's kernels are its own.
-static bool rename_kernels(const char *from, unsigned program,
-                           struct hdi_text *to)
+static void unlink_tiles(struct cuda_executor *e)
 {
-    for (const char *next; (next = strstr(from, "hdt_")); from = next + 4) {
-        hdi_text_append(to, from, (size_t)(next - from));
-        hdi_text_print(to, "hdt%u_", program);
+    for (unsigned c = 0; c < HDX_CLASSES; c++) {
+        if (e->serve[c].module)
+            e->gpu->driver->ModuleUnload(e->serve[c].module);
+        e->serve[c].module = NULL;
     }
-    hdi_text_append(to, from, strlen(from) + 1);
-    return !to->failed;
 }
 
-// "Run kernel `n`" as PTX, for the kernels that are there.
-static bool write_switch(struct cuda_executor *e, struct hdi_text *text)
+// All tiles of a block must be there at the same time.
+static cuda_result set_up(struct cuda_executor *e, struct serve *s,
+                          char *messages, size_t size)
 {
-    unsigned program = 0;
-    int number = 0;
-
-    hdi_text_print(text, ".version 6.3\n.target sm_70\n.address_size 64\n");
-    for (struct cuda_code *c = e->codes; c; c = c->next_code, program++)
-        for (unsigned i = 0; c->tiles && i < c->count; i++)
-            hdi_text_print(text, ".extern .func hdt%u_%s\n()\n;\n", program,
-                           c->entries[i].name);
-    hdi_text_print(text, ".visible .func hdx_call(.param .b32 which)\n{\n"
-                         ".reg .pred %%p<2>;\n.reg .b32 %%r<2>;\n"
-                         "ld.param.u32 %%r1, [which];\n");
-    program = 0;
-    for (struct cuda_code *c = e->codes; c; c = c->next_code, program++)
-        for (unsigned i = 0; c->tiles && i < c->count; i++, number++) {
-            hdi_text_print(text,
-                           "setp.ne.u32 %%p1, %%r1, %d;\n@%%p1 bra $L%d;\n"
-                           "{\ncall.uni hdt%u_%s, ();\n}\nret;\n$L%d:\n",
-                           number, number, program, c->entries[i].name, number);
-            c->entries[i].number = number;
-        }
-    hdi_text_print(text, "ret;\n}\n");
-    hdi_text_append(text, "", 1);
-    return !text->failed;
-}
-
-static cuda_result add_text(struct cuda_executor *e, cuda_link link,
-                            const char *text, size_t size, const char *name)
-{
-    return e->gpu->driver->LinkAddData(link, CUDA_INPUT_PTX,
-                                       (void *)(uintptr_t)text, size, name, 0,
-                                       NULL, NULL);
-}
-
-static cuda_result add_all(struct cuda_executor *e, cuda_link link)
-{
-    struct hdi_text text = {0};
-    unsigned program = 0;
+    const struct cuda_driver *driver = e->gpu->driver;
+    unsigned shared = HDX_BASE + e->layout.module_bytes;
+    int threads = (int)(e->layout.threads * s->tiles->per_block), most = 0;
     cuda_result result =
-        add_text(e, link, hdi_cuda_tile,
-                 (size_t)(hdi_cuda_tile_end - hdi_cuda_tile), "tile");
+        driver->FuncGetAttribute(&most, CUDA_FUNCTION_MAX_THREADS, s->function);
 
-    if (result == 0)
-        result = write_switch(e, &text)
-                     ? add_text(e, link, text.data, text.size, "switch")
-                     : CUDA_OUT_OF_MEMORY;
-    hdi_text_free(&text);
-    for (struct cuda_code *c = e->codes; c && result == 0;
-         c = c->next_code, program++) {
-        if (!c->tiles)
-            continue;
-        result = rename_kernels(c->tiles, program, &text)
-                     ? add_text(e, link, text.data, text.size, "kernels")
-                     : CUDA_OUT_OF_MEMORY;
-        hdi_text_free(&text);
+    if (result == 0 && most < threads) {
+        snprintf(messages, size, "blocks of %d threads where %d are possible",
+                 threads, most);
+        return CUDA_LAUNCH_OUT_OF_RESOURCES;
     }
+    if (result == 0 && shared > 48 << 10)
+        result = driver->FuncSetAttribute(
+            s->function, CUDA_FUNCTION_MAX_DYNAMIC_SHARED, (int)shared);
     return result;
 }
 
 static cuda_result link_all(struct cuda_executor *e, char *messages,
                             size_t size)
 {
-    const struct cuda_driver *driver = e->gpu->driver;
-    int options[] = {CUDA_OPTION_ERROR_TEXT, CUDA_OPTION_ERROR_TEXT_SIZE};
-    void *values[] = {messages, (void *)(uintptr_t)size};
-    cuda_link link;
-    void *cubin;
-    size_t bytes;
+    cuda_result result = 0;
 
-    if (e->module)
-        driver->ModuleUnload(e->module);
-    e->module = NULL;
-    cuda_result result = driver->LinkCreate(2, options, values, &link);
-    if (result != 0)
-        return result;
-    result = add_all(e, link);
-    if (result == 0)
-        result = driver->LinkComplete(link, &cubin, &bytes);
-    if (result == 0)
-        result = driver->ModuleLoadDataEx(&e->module, cubin, 0, NULL, NULL);
-    driver->LinkDestroy(link);
-    if (result == 0)
-        result = driver->ModuleGetFunction(&e->serve, e->module, "hdx_serve");
-    if (result == 0 && HDX_SHARED > 48 << 10)
-        result = driver->FuncSetAttribute(
-            e->serve, CUDA_FUNCTION_MAX_DYNAMIC_SHARED, (int)HDX_SHARED);
+    unlink_tiles(e);
+    for (unsigned c = 0; c < HDX_CLASSES && result == 0; c++) {
+        struct serve *s = &e->serve[c];
+        if (s->tiles->count == 0)
+            continue;
+        result = cuda_link_tiles(e->gpu, e->codes, c, s->tiles->registers,
+                                 &s->module, &s->function, messages, size);
+        if (result == 0)
+            result = set_up(e, s, messages, size);
+    }
     return result;
 }
 
@@ -177,21 +119,41 @@ static void fail(struct cuda_executor *e, hd_status status, const char *what,
     e->status = status;
 }
 
+static uint64_t word_of(const struct serve *s)
+{
+    return (uint64_t)(uintptr_t)s->list_word;
+}
+
+static cuda_result launch(struct cuda_executor *e, unsigned class)
+{
+    struct serve *s = &e->serve[class];
+    const struct cuda_tiles *tiles = s->tiles;
+    struct hdx_start start = {
+        .desks = e->desks_address + tiles->first * sizeof(struct hdx_desk),
+        .print = e->ring.address,
+        .lists = {word_of(s), word_of(&e->serve[class ^ 1])},
+        .mode = (uint32_t)e->mode,
+        .tiles = tiles->count,
+        .first = tiles->first};
+    void *parameters[] = {&start};
+
+    if (tiles->count == 0)
+        return 0;
+    cuda_result result = e->gpu->driver->LaunchKernel(
+        s->function, tiles->blocks, 1, 1, e->layout.threads, tiles->per_block,
+        1, HDX_BASE + e->layout.module_bytes, s->stream, parameters, NULL);
+    e->runs = e->runs || result == 0;
+    return result == 0 ? e->gpu->driver->EventRecord(s->ended, s->stream)
+                       : result;
+}
+
 // With the lock and the context. False: see e->status.
 static bool start(struct cuda_executor *e)
 {
     char messages[512] = "";
-    const struct hdx_start parameter = {.desks = e->desks_address,
-                                        .print = e->ring.address,
-                                        .list =
-                                            (uint64_t)(uintptr_t)e->list_word,
-                                        .mode = (uint32_t)e->mode,
-                                        .tiles = e->tiles};
-    struct hdx_start copy = parameter;
-    void *parameters[] = {&copy};
     cuda_result result = 0;
 
-    if (e->stale || !e->module)
+    if (e->stale)
         result = link_all(e, messages, sizeof(messages));
     e->linked += e->stale && result == 0;
     e->stale = result != 0;
@@ -199,20 +161,15 @@ static bool start(struct cuda_executor *e)
         fail(e, HD_ENOTSUP, "the executor cannot be linked", result, messages);
         return false;
     }
-    for (unsigned i = 0; i < e->tiles; i++) {
+    for (unsigned i = 0; i < e->layout.tiles; i++) {
         struct hdx_desk *desk = &e->desks[i];
         memset(desk, 0, sizeof(*desk));
         e->tile[i].before += e->tile[i].end.submitted;
         hdi_mailbox_open(&e->tile[i].end, &desk->mailbox, e->mode, 1);
     }
     atomic_thread_fence(memory_order_seq_cst);
-    result = e->gpu->driver->LaunchKernel(
-        e->serve, (e->tiles + HDX_TILES - 1) / HDX_TILES, 1, 1, e->threads,
-        HDX_TILES, 1, (unsigned)HDX_SHARED, e->stream, parameters, NULL);
-    if (result == 0) {
-        e->runs = true;
-        result = e->gpu->driver->EventRecord(e->ended, e->stream);
-    }
+    for (unsigned c = 0; c < HDX_CLASSES && result == 0; c++)
+        result = launch(e, c);
     if (result != 0) {
         fail(e, HD_ENODEV, "the executor cannot be started", result, "");
         return false;
@@ -247,26 +204,32 @@ static void leave(struct cuda_executor *e)
 
     if (!e->runs)
         return;
-    for (unsigned i = 0; i < e->tiles && !atomic_load(&e->gpu->lost); i++)
+    for (unsigned i = 0; i < e->layout.tiles && !atomic_load(&e->gpu->lost);
+         i++)
         send_home(e, &e->tile[i]);
     while (!all && e->status == HD_OK) {
         all = true;
-        for (unsigned i = 0; i < e->tiles; i++)
+        for (unsigned i = 0; i < e->layout.tiles; i++)
             all = all && left_of(&e->tile[i]) == 0;
         if (!all && atomic_load(&e->gpu->lost))
             break;
         if (!all)
             sched_yield();
     }
-    cuda_result result = e->gpu->driver->StreamSynchronize(e->stream);
-    // An error may be that of an earlier call: the kernel may still be ending,
-    // and its memory and module must not go before it.
-    if (result != 0 && all)
-        e->gpu->driver->StreamSynchronize(e->stream);
-    if (result != 0 && e->status == HD_OK)
-        fail(e, cuda_status(e->gpu, result), "the executor", result, "");
+    for (unsigned c = 0; c < HDX_CLASSES; c++) {
+        cuda_stream stream = e->serve[c].stream;
+        cuda_result result =
+            stream ? e->gpu->driver->StreamSynchronize(stream) : 0;
+        // An error may be that of an earlier call: the kernel may still be
+        // ending, and its memory and module must not go before it.
+        if (result != 0 && all)
+            e->gpu->driver->StreamSynchronize(stream);
+        if (result != 0 && e->status == HD_OK)
+            fail(e, cuda_status(e->gpu, result), "the executor", result, "");
+    }
     // The one that said "leave" is no task of anybody's.
-    for (unsigned i = 0; i < e->tiles && e->tile[i].end.submitted > 0; i++)
+    for (unsigned i = 0; i < e->layout.tiles && e->tile[i].end.submitted > 0;
+         i++)
         e->tile[i].end.submitted--, e->tile[i].end.done--;
     cuda_ring_read(&e->ring);
     e->runs = false;
@@ -311,51 +274,63 @@ void cuda_executor_change(struct cuda_executor *e, struct cuda_code *code,
 
 // Opening ---------------------------------------------------------------------
 
-static cuda_result create(struct cuda_executor *e)
+static cuda_result create_serve(struct cuda_executor *e, struct serve *s)
 {
     const struct cuda_driver *driver = e->gpu->driver;
     cuda_result result =
-        driver->StreamCreate(&e->stream, CUDA_STREAM_NON_BLOCKING);
+        driver->StreamCreate(&s->stream, CUDA_STREAM_NON_BLOCKING);
 
     if (result == 0)
-        result = driver->EventCreate(&e->ended, CUDA_EVENT_DISABLE_TIMING);
+        result = driver->EventCreate(&s->ended, CUDA_EVENT_DISABLE_TIMING);
+    if (result == 0 && cuda_memory_alloc(&e->gpu->device, sizeof(hdi_word),
+                                         &s->list_word) != HD_OK)
+        result = CUDA_OUT_OF_MEMORY;
+    return result;
+}
+
+static cuda_result create(struct cuda_executor *e)
+{
+    cuda_result result = 0;
+
+    for (unsigned c = 0; c < HDX_CLASSES && result == 0; c++)
+        if (e->serve[c].tiles->count > 0)
+            result = create_serve(e, &e->serve[c]);
     if (result != 0)
         return result;
-    e->desks = cuda_host_alloc(e->gpu, e->tiles * sizeof(*e->desks),
+    e->desks = cuda_host_alloc(e->gpu, e->layout.tiles * sizeof(*e->desks),
                                &e->desks_address);
-    return e->desks && cuda_ring_open(&e->ring, e->gpu) &&
-                   cuda_memory_alloc(&e->gpu->device, sizeof(hdi_word),
-                                     &e->list_word) == HD_OK
-               ? 0
-               : CUDA_OUT_OF_MEMORY;
+    return e->desks && cuda_ring_open(&e->ring, e->gpu) ? 0
+                                                        : CUDA_OUT_OF_MEMORY;
 }
 
 static void destroy(struct cuda_executor *e)
 {
     const struct cuda_driver *driver = e->gpu->driver;
 
-    if (e->module)
-        driver->ModuleUnload(e->module);
+    unlink_tiles(e);
     if (e->ring.ring)
         cuda_ring_close(&e->ring, e->gpu);
     cuda_host_free(e->gpu, e->desks);
-    cuda_memory_free(&e->gpu->device, e->list_word, sizeof(hdi_word));
-    if (e->ended)
-        driver->EventDestroy(e->ended);
-    if (e->stream)
-        driver->StreamDestroy(e->stream);
+    for (unsigned c = 0; c < HDX_CLASSES; c++) {
+        struct serve *s = &e->serve[c];
+        cuda_memory_free(&e->gpu->device, s->list_word, sizeof(hdi_word));
+        if (s->ended)
+            driver->EventDestroy(s->ended);
+        if (s->stream)
+            driver->StreamDestroy(s->stream);
+    }
     pthread_mutex_destroy(&e->lock);
     free(e->tile);
     free(e);
 }
 
-hd_status cuda_executor_open(struct cuda_gpu *gpu, unsigned tiles,
-                             unsigned threads, bool doorbell,
+hd_status cuda_executor_open(struct cuda_gpu *gpu,
+                             const struct cuda_layout *layout, bool doorbell,
                              struct cuda_executor **executor,
                              struct hd_error *error)
 {
     struct cuda_executor *e = calloc(1, sizeof(*e));
-    struct tile *tile = calloc(tiles, sizeof(*tile));
+    struct tile *tile = calloc(layout->tiles, sizeof(*tile));
 
     if (!e || !tile) {
         free(e);
@@ -363,11 +338,12 @@ hd_status cuda_executor_open(struct cuda_gpu *gpu, unsigned tiles,
         return hdi_fail(error, HD_ENOMEM, "no memory for an executor");
     }
     *e = (struct cuda_executor){.gpu = gpu,
-                                .tiles = tiles,
-                                .threads = threads,
+                                .layout = *layout,
                                 .mode = doorbell ? HDI_DOORBELL : HDI_RING,
                                 .tile = tile,
                                 .stale = true};
+    for (unsigned c = 0; c < HDX_CLASSES; c++)
+        e->serve[c].tiles = &e->layout.of[c];
     pthread_mutex_init(&e->lock, NULL);
     cuda_result result = create(e);
     if (result != 0) {
@@ -375,10 +351,16 @@ hd_status cuda_executor_open(struct cuda_gpu *gpu, unsigned tiles,
         destroy(e);
         cuda_describe(gpu->driver, result, text, sizeof(text));
         return hdi_fail(error, cuda_status(gpu, result),
-                        "%s: no room for %u units: %s", gpu->name, tiles, text);
+                        "%s: no room for %u units: %s", gpu->name,
+                        layout->tiles, text);
     }
     *executor = e;
     return HD_OK;
+}
+
+const struct cuda_layout *cuda_executor_layout(const struct cuda_executor *e)
+{
+    return &e->layout;
 }
 
 void cuda_executor_close(struct cuda_executor *e)
@@ -391,8 +373,10 @@ void cuda_executor_close(struct cuda_executor *e)
 
 // Tasks -----------------------------------------------------------------------
 
-bool cuda_executor_suits(const struct cuda_executor *e,
-                         const struct hdi_chunk *chunk)
+// Work-groups of whole warps, all of one size, for which a tile is large
+// enough.
+static bool has_shape(const struct cuda_executor *e,
+                      const struct hdi_chunk *chunk)
 {
     const struct hdi_frame *f = &chunk->frame;
     uint64_t items = 1;
@@ -404,8 +388,20 @@ bool cuda_executor_suits(const struct cuda_executor *e,
             f->first[d] + f->count[d] == f->group_count[d])
             return false;
     }
-    return chunk->entry->code->tiles && items % HDX_WARP == 0 &&
-           items <= e->threads && chunk->local_bytes <= HDX_LOCAL;
+    return items % HDX_WARP == 0 && items <= e->layout.threads;
+}
+
+uint32_t cuda_executor_classes(const struct cuda_executor *e,
+                               const struct hdi_chunk *chunk)
+{
+    uint32_t classes = 0;
+
+    if (chunk->local_bytes > e->layout.module_bytes || !has_shape(e, chunk))
+        return 0;
+    for (unsigned c = 0; c < HDX_CLASSES; c++)
+        if (e->layout.of[c].count > 0)
+            classes |= chunk->entry->classes & 1u << c;
+    return classes;
 }
 
 struct hdi_unit_shape cuda_executor_shape(const struct hdi_frame *f)
@@ -433,6 +429,7 @@ static bool hand_over(struct cuda_executor *e, unsigned index,
         .args = e->desks_address + index * sizeof(struct hdx_desk) +
                 offsetof(struct hdx_desk, args) + slot * (uint64_t)HDX_ARGS,
         .opcode = HDI_OP_RUN,
+        .local = (uint16_t)(chunk->region / HDI_MEMORY_UNIT),
         .dims = (uint16_t)f->dims,
     };
 
@@ -443,11 +440,13 @@ static bool hand_over(struct cuda_executor *e, unsigned index,
     if (chunk->list) {
         struct hdi_unit_task work = {.opcode = HDI_OP_LIST};
         hd_status status =
-            cuda_list_prepare(chunk->list, e->linked, &work.args);
+            cuda_list_prepare(chunk->list, index, e->linked, &work.args);
         if (status == HD_OK)
             return hdi_mailbox_submit(&t->end, work, &t->end.shape);
-        fail(e, status, "a list cannot be copied", atomic_load(&e->gpu->lost),
-             "");
+        fail(e, status,
+             status == HD_ENOTSUP ? "a list for another unit"
+                                  : "a list cannot be copied",
+             atomic_load(&e->gpu->lost), "");
         return false;
     }
     task.entry = (uint64_t)chunk->entry->number;
@@ -491,7 +490,7 @@ uint64_t cuda_executor_submitted(struct cuda_executor *e, unsigned tile)
 // What every tile does, for people.
 static void dump(struct cuda_executor *e)
 {
-    for (unsigned i = 0; i < e->tiles; i++) {
+    for (unsigned i = 0; i < e->layout.tiles; i++) {
         struct tile *t = &e->tile[i];
         hdi_warn("unit %u: task %" PRIu64 " of %" PRIu64 " done, %" PRIu64
                  " started, %" PRIu64 " work-groups begun",
@@ -526,7 +525,8 @@ static void watch(struct cuda_executor *e, struct tile *t, unsigned index)
     if (now - e->asked < ASK_EVERY || !cuda_enter(e->gpu))
         return;
     e->asked = now;
-    cuda_result result = e->gpu->driver->EventQuery(e->ended);
+    const struct serve *s = &e->serve[cuda_layout_class(&e->layout, index)];
+    cuda_result result = e->gpu->driver->EventQuery(s->ended);
     cuda_leave(e->gpu);
     if (result != CUDA_NOT_READY && left_of(t) > 0) {
         fail(e, result ? cuda_status(e->gpu, result) : HD_EFAULT,

@@ -1,8 +1,8 @@
 // The persistent executor: a kernel that stays on the GPU, whose tiles get
 // their tasks through mailboxes in memory of the host instead of by launches.
 //
-// It is linked by the driver from tile.c, the kernels of all loaded programs
-// and a switch between them, and started when a tile gets its first task. What
+// It is linked by the driver (link.h) once for each class of tiles, and started
+// when a tile gets its first task. What
 // would wait for it for ever, such as loading, freeing and allocating, makes it
 // leave first (cuda_executor_leave); the next task starts it again, with
 // whatever kernels there are then.
@@ -13,14 +13,17 @@
 #define HDI_BACKEND_CUDA_EXECUTOR_H
 
 #include "backend/cuda/cuda.h"
+#include "backend/cuda/layout.h"
 
 struct cuda_executor;
 
-// For `tiles` tiles of `threads` threads, a multiple of 32. With the context.
-hd_status cuda_executor_open(struct cuda_gpu *gpu, unsigned tiles,
-                             unsigned threads, bool doorbell,
+// With the context.
+hd_status cuda_executor_open(struct cuda_gpu *gpu,
+                             const struct cuda_layout *layout, bool doorbell,
                              struct cuda_executor **executor,
                              struct hd_error *error);
+const struct cuda_layout *cuda_executor_layout(
+    const struct cuda_executor *executor);
 // With the context.
 void cuda_executor_close(struct cuda_executor *executor);
 
@@ -33,9 +36,10 @@ void cuda_executor_change(struct cuda_executor *executor,
 void cuda_executor_leave(struct cuda_executor *executor);
 void cuda_executor_return(struct cuda_executor *executor);
 
-// Whether a tile can run the chunk: work-groups of whole warps that fit.
-bool cuda_executor_suits(const struct cuda_executor *executor,
-                         const struct hdi_chunk *chunk);
+// The classes of tiles that can run the chunk, as bits: work-groups of whole
+// warps that fit a tile, local memory that fits a module, few enough registers.
+uint32_t cuda_executor_classes(const struct cuda_executor *executor,
+                               const struct hdi_chunk *chunk);
 
 struct hdi_unit_shape cuda_executor_shape(const struct hdi_frame *frame);
 

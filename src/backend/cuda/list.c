@@ -22,8 +22,8 @@ struct cuda_list {
     const struct hdi_entry **entries;
     uint32_t *edges;
     uint32_t edge_count;
-    unsigned char *args;
-    char *memory; // of the GPU: head, passes, ready, edges
+    unsigned char *args; // behind them regions, which the GPU reads, too
+    char *memory;        // of the GPU: head, passes, ready, edges
     uint64_t bytes, ready_at, edges_at;
     uint64_t linked; // kernels' numbers are those of this link; 0: none
     struct cuda_launches *launches; // instead of all these but `args`
@@ -79,13 +79,17 @@ static hd_status describe(struct cuda_list *l, const struct hdi_list_step *step,
     const struct hdi_frame *f = &step->chunk.frame;
     struct hdi_list_pass *p = &l->passes[number];
 
-    if (!cuda_executor_suits(cuda_gpu_of(l->list.device)->executor,
-                             &step->chunk))
+    l->head.classes &= cuda_executor_classes(
+        cuda_gpu_of(l->list.device)->executor, &step->chunk);
+    if (l->head.classes == 0)
         return hdi_fail(error, HD_ENOTSUP,
                         "pass %u, kernel '%s', is no work for tiles: its "
                         "work-groups are no multiples of %d work-items of one "
-                        "size, too large, or its program has variables",
+                        "size, too large, or it needs too many registers or "
+                        "its program has variables",
                         number, step->chunk.entry->name, HDX_WARP);
+    if (step->chunk.local_bytes > l->list.local_bytes)
+        l->list.local_bytes = step->chunk.local_bytes;
     *p = (struct hdi_list_pass){.shape = cuda_executor_shape(f),
                                 .args = args + number * (uint64_t)HDX_ARGS,
                                 .dims = f->dims,
@@ -125,11 +129,37 @@ static hd_status connect(struct cuda_list *l, struct hd_error *error)
     return HD_OK;
 }
 
+static uint64_t regions_at(const struct cuda_list *l)
+{
+    return (l->head.passes_count + 1) * (uint64_t)HDX_ARGS;
+}
+
+// Equal parts, as far as these are large enough.
+static void divide_local(struct cuda_list *l, cuda_address args)
+{
+    const struct cuda_layout *layout =
+        cuda_executor_layout(cuda_gpu_of(l->list.device)->executor);
+    uint64_t bytes = hdi_round_up(l->list.local_bytes, HDI_FRAME_ALIGNMENT);
+
+    if (bytes == 0)
+        return;
+    l->list.regions = (uint32_t *)(void *)(l->args + regions_at(l));
+    l->head.regions = args + regions_at(l);
+    for (unsigned i = 0; i < layout->tiles; i++) {
+        const struct cuda_tiles *t = &layout->of[layout->class_of[i]];
+        uint64_t begin = (i - t->first) % t->per_block * bytes;
+        l->list.regions[i] = begin + bytes <= layout->module_bytes
+                                 ? (uint32_t)begin
+                                 : HDI_NO_REGION;
+    }
+}
+
 static hd_status allocate(struct cuda_list *l, uint64_t edges,
                           cuda_address *args)
 {
     struct cuda_gpu *gpu = cuda_gpu_of(l->list.device);
     uint32_t count = l->head.passes_count;
+    uint64_t regions = gpu->device.can.units * sizeof(uint32_t);
 
     l->passes = aligned_alloc(64, (count + 1) * sizeof(*l->passes));
     l->entries = calloc(count + 1, sizeof(*l->entries));
@@ -137,7 +167,7 @@ static hd_status allocate(struct cuda_list *l, uint64_t edges,
     if (!l->passes || !l->entries || !l->edges || !cuda_enter(gpu))
         return HD_ENOMEM;
     cuda_executor_leave(gpu->executor);
-    l->args = cuda_host_alloc(gpu, (count + 1) * (uint64_t)HDX_ARGS, args);
+    l->args = cuda_host_alloc(gpu, regions_at(l) + regions, args);
     cuda_executor_return(gpu->executor);
     cuda_leave(gpu);
     return l->args ? HD_OK : HD_ENOMEM;
@@ -176,7 +206,8 @@ static hd_status make_for_tiles(struct cuda_list *l,
     cuda_address args = 0;
     void *memory = NULL;
 
-    l->head = (struct hdi_list){.passes_count = params->count,
+    l->head = (struct hdi_list){.classes = HDX_BOTH,
+                                .passes_count = params->count,
                                 .room = params->count + params->more,
                                 .requests_room = params->requests};
     hd_status status = allocate(l, edges, &args);
@@ -185,6 +216,7 @@ static hd_status make_for_tiles(struct cuda_list *l,
     if (status == HD_OK)
         status = connect(l, error);
     if (status == HD_OK) {
+        divide_local(l, args);
         lay_out(l);
         status = cuda_memory_alloc(l->list.device, l->bytes, &memory);
         l->memory = memory;
@@ -255,11 +287,16 @@ static hd_status upload(struct cuda_list *l)
     return cuda_memory_copy(device, l->memory, &l->head, sizeof(l->head));
 }
 
-hd_status cuda_list_prepare(struct hdi_device_list *list, uint64_t linked,
-                            uint64_t *address)
+hd_status cuda_list_prepare(struct hdi_device_list *list, unsigned unit,
+                            uint64_t linked, uint64_t *address)
 {
     struct cuda_list *l = list_of(list);
+    const struct cuda_layout *layout =
+        cuda_executor_layout(cuda_gpu_of(list->device)->executor);
 
+    if (!(l->head.classes >> layout->class_of[unit] & 1) ||
+        (list->regions && list->regions[unit] == HDI_NO_REGION))
+        return HD_ENOTSUP;
     if (l->linked != linked)
         HDI_TRY(upload(l));
     l->linked = linked;
@@ -267,9 +304,9 @@ hd_status cuda_list_prepare(struct hdi_device_list *list, uint64_t linked,
     return HD_OK;
 }
 
-bool cuda_list_is_for_tiles(const struct hdi_device_list *list)
+uint32_t cuda_list_classes(const struct hdi_device_list *list)
 {
-    return !list_of(list)->launches;
+    return list_of(list)->launches ? 0 : list_of(list)->head.classes;
 }
 
 cuda_result cuda_graph_launch(struct hdi_device_list *list, cuda_stream stream)

@@ -40,17 +40,10 @@ static inline SHARED struct hdx_tile *tile(void)
            place();
 }
 
-static inline uint32_t local_begin(void)
-{
-    uint32_t before = HDX_TILES * (uint32_t)(sizeof(struct hdi_device_launch) +
-                                             sizeof(struct hdx_tile));
-    return (before + 127) / 128 * 128 + place() * HDX_LOCAL;
-}
-
-// Barrier 0 is the whole block's: nobody uses it.
+// Nobody uses a barrier of the whole block.
 static inline void meet(void)
 {
-    __nvvm_barrier_sync_cnt((int)(1 + 2 * place()),
+    __nvvm_barrier_sync_cnt((int)(2 * place()),
                             (int)__nvvm_read_ptx_sreg_ntid_x());
 }
 
@@ -78,9 +71,19 @@ void hdu_list_pause(void)
     pause_for(3);
 }
 
+// Whether this tile has the local memory that the list needs; where it is.
+static bool find_region(const struct hdi_list *list, uint32_t index)
+{
+    uint32_t region =
+        list->regions ? ((const uint32_t *)list->regions)[index] : 0;
+
+    tile()->region = region;
+    return region != HDI_NO_REGION;
+}
+
 // Copy task `number`, once it is there, unless there is a list to help with.
 static uint32_t fetch(struct hdx_desk *desk, enum hdi_mailbox_mode mode,
-                      uint64_t number, const hdi_word *help)
+                      uint64_t number, uint32_t index, const hdi_word *help)
 {
     struct hdi_mailbox *m = &desk->mailbox;
     SHARED struct hdx_tile *t = tile();
@@ -90,7 +93,8 @@ static uint32_t fetch(struct hdx_desk *desk, enum hdi_mailbox_mode mode,
         if (hdi_word_load(&m->given_up))
             return LEAVE;
         t->list = hdi_word_load(help);
-        if (t->list && hdu_list_enter((struct hdi_list *)t->list))
+        struct hdi_list *list = (struct hdi_list *)t->list;
+        if (list && find_region(list, index) && hdu_list_enter(list))
             return HELP;
         pause_for(round);
     }
@@ -125,8 +129,8 @@ static void describe(uint64_t print)
     }
     l->items = l->size[0] * l->size[1] * l->size[2];
     l->dims = t->task.dims;
-    l->local = local_begin();
-    l->barrier = 2 + 2 * place();
+    l->local = HDX_BASE + t->task.local * HDI_MEMORY_UNIT;
+    l->barrier = 1 + 2 * place();
     l->args = t->task.args;
     l->print = print;
 }
@@ -172,8 +176,8 @@ static void describe_pass(const struct hdi_list_pass *p, uint64_t print)
     }
     l->items = l->size[0] * l->size[1] * l->size[2];
     l->dims = p->dims;
-    l->local = local_begin();
-    l->barrier = 2 + 2 * place();
+    l->local = HDX_BASE + tile()->region;
+    l->barrier = 1 + 2 * place();
     l->args = p->args;
     l->print = print;
 }
@@ -241,7 +245,7 @@ static void work_off(struct hdx_desk *desk, enum hdi_mailbox_mode mode,
 }
 
 // The task is a list, which others may help with. With all threads.
-static void begin_list(hdi_word *help)
+static void begin_list(uint32_t index, const struct hdx_start *start)
 {
     SHARED struct hdx_tile *t = tile();
     struct hdi_list *list = (struct hdi_list *)t->task.args;
@@ -251,17 +255,22 @@ static void begin_list(hdi_word *help)
     meet();
     if (rank() == 0) {
         t->list = t->task.args;
+        find_region(list, index);
         hdu_list_begin(list);
-        change(help, 0, t->list);
+        change((hdi_word *)start->lists[0], 0, t->list);
+        if (start->lists[1] && list->classes == HDX_BOTH)
+            change((hdi_word *)start->lists[1], 0, t->list);
     }
     meet();
 }
 
-static void end_list(hdi_word *help)
+static void end_list(const struct hdx_start *start)
 {
     SHARED struct hdx_tile *t = tile();
 
-    change(help, t->list, 0);
+    change((hdi_word *)start->lists[0], t->list, 0);
+    if (start->lists[1])
+        change((hdi_word *)start->lists[1], t->list, 0);
     hdu_list_close((struct hdi_list *)t->list);
 }
 
@@ -280,19 +289,20 @@ __attribute__((nvptx_kernel)) void hdx_serve(struct hdx_start start);
 __attribute__((nvptx_kernel)) void hdx_serve(struct hdx_start start)
 {
     enum hdi_mailbox_mode mode = (enum hdi_mailbox_mode)start.mode;
-    uint32_t index =
-        (uint32_t)__nvvm_read_ptx_sreg_ctaid_x() * HDX_TILES + place();
+    uint32_t index = (uint32_t)__nvvm_read_ptx_sreg_ctaid_x() *
+                         (uint32_t)__nvvm_read_ptx_sreg_ntid_y() +
+                     place();
     struct hdx_desk *desk = (struct hdx_desk *)start.desks + index;
     SHARED struct hdx_tile *t = tile();
     uint64_t heartbeat = 0;
 
     if (index >= start.tiles)
         return;
-    hdi_word *help = (hdi_word *)start.list;
+    const hdi_word *help = (const hdi_word *)start.lists[0];
 
     for (uint64_t number = 1;;) {
         if (rank() == 0) {
-            t->stay = fetch(desk, mode, number, help);
+            t->stay = fetch(desk, mode, number, start.first + index, help);
             if (t->stay == TASK && t->task.opcode == HDI_OP_RUN)
                 describe(start.print);
         }
@@ -302,7 +312,7 @@ __attribute__((nvptx_kernel)) void hdx_serve(struct hdx_start start)
             return;
         uint32_t opcode = stay == HELP ? HDI_OP_LIST : t->task.opcode;
         if (opcode == HDI_OP_LIST && stay == TASK)
-            begin_list(help);
+            begin_list(start.first + index, &start);
         if (opcode == HDI_OP_LIST)
             work_off(desk, mode, number, stay == HELP, start.print, &heartbeat);
         else if (opcode == HDI_OP_RUN)
@@ -314,7 +324,7 @@ __attribute__((nvptx_kernel)) void hdx_serve(struct hdx_start start)
             hdu_list_leave((struct hdi_list *)t->list);
         if (rank() == 0 && stay == TASK) {
             if (opcode == HDI_OP_LIST)
-                end_list(help);
+                end_list(&start);
             complete(desk, mode, number);
         }
         if (opcode == HDI_OP_DISCONNECT)

@@ -1,14 +1,20 @@
 // What the host and the tiles of the persistent executor share.
 //
+// Tiles are of two classes, by the registers that a thread may use. Lean ones
+// are small, so that many fit on a multiprocessor; fat ones run every kernel
+// that lean ones do, and larger ones. Each class is a kernel of its own on the
+// GPU, with the same code.
+//
 // A tile is a row of threads of one block: threadIdx.x is the rank in it,
 // threadIdx.y which tile of the block it is. Each has a desk in memory of the
 // host that the GPU sees; its mailbox is that of every unit
 // (backend/mailbox.h), with one part for each task, since all threads of a tile
 // run one work-group together.
 //
-// The block's shared memory begins with a struct hdi_device_launch for each of
-// its tiles, which is where compiled kernels look; a struct hdx_tile for each
-// follows, then the local memory of each.
+// The block's shared memory begins with room for a struct hdi_device_launch for
+// each of HDX_TILES tiles, which is where compiled kernels look; then for a
+// struct hdx_tile for each. From HDX_BASE on it is local memory, of which each
+// task says where its own is.
 #ifndef HDI_BACKEND_CUDA_TILE_H
 #define HDI_BACKEND_CUDA_TILE_H
 
@@ -17,9 +23,15 @@
 #include "backend/mailbox.h"
 
 enum {
-    HDX_TILES = 2,        // of a block, 7 at most: each needs two barriers
-    HDX_WARP = 32,        // threads; work-groups are multiples of it
-    HDX_LOCAL = 16 << 10, // local memory of a tile [bytes]
+    HDX_LEAN,
+    HDX_FAT,
+    HDX_CLASSES,
+    HDX_BOTH = 1 << HDX_LEAN | 1 << HDX_FAT
+};
+
+enum {
+    HDX_TILES = 8, // of a block at most: each needs two of its 16 barriers
+    HDX_WARP = 32, // threads; work-groups are multiples of it
     HDX_ARGS = HDI_DEVICE_MAX - HDI_DEVICE_ARGS // of one task [bytes]
 };
 
@@ -38,10 +50,15 @@ struct hdx_desk {
 struct hdx_start {
     uint64_t desks; // struct hdx_desk for each tile, the block's side by side
     uint64_t print; // as in hdi_device_launch
-    uint64_t list; // address of a word in memory of the GPU: the list that idle
-                   // tiles may help with, 0: none
-    uint32_t mode; // enum hdi_mailbox_mode
+    // Addresses of words in memory of the GPU: the list that idle tiles may
+    // help with, 0: none. The first is these tiles', the second that of tiles
+    // of the other class, which a list is shown to that these can run as well;
+    // 0: there are none.
+    uint64_t lists[2];
+    uint32_t mode;  // enum hdi_mailbox_mode
     uint32_t tiles; // in all: the last block may have some without a desk
+    uint32_t first; // number of the first, among those of all classes
+    uint32_t unused;
 };
 
 // In shared memory.
@@ -53,11 +70,15 @@ struct hdx_tile {
     uint64_t list;   // that it works on
     uint32_t pass;   // of the list
     uint32_t entry;  // its kernel
+    uint32_t region; // of local memory, for the list
+    uint32_t unused;
 };
 
-#define HDX_SHARED                                               \
-    (HDX_TILES * (sizeof(struct hdi_device_launch) +             \
-                  (sizeof(struct hdx_tile) + 127) / 128 * 128) + \
-     256 + HDX_TILES * HDX_LOCAL)
+// Where local memory begins [bytes].
+#define HDX_BASE                                                         \
+    ((HDX_TILES *                                                        \
+          (sizeof(struct hdi_device_launch) + sizeof(struct hdx_tile)) + \
+      127) /                                                             \
+     128 * 128)
 
 #endif

@@ -24,6 +24,20 @@ struct unit {
     hd_status status[KEPT];
 };
 
+uint32_t cuda_unit_classes(const struct hdi_device *device,
+                           const struct hdi_chunk *chunk)
+{
+    struct cuda_executor *executor = cuda_gpu_of(device)->executor;
+
+    if (!executor)
+        return 0;
+    if (chunk->list)
+        return cuda_list_classes(chunk->list);
+    return cuda_executor_status(executor, NULL, 0) == HD_ENOTSUP
+               ? 0
+               : cuda_executor_classes(executor, chunk);
+}
+
 static struct unit *unit_of(const struct hdi_unit *unit)
 {
     return (struct unit *)(uintptr_t)unit;
@@ -33,7 +47,12 @@ static bool claim(struct cuda_gpu *gpu, unsigned index)
 {
     uint64_t bit = UINT64_C(1) << index % 64;
     return index < gpu->device.can.units &&
-           !(atomic_fetch_or(&gpu->open, bit) & bit);
+           !(atomic_fetch_or(&gpu->open[index / 64], bit) & bit);
+}
+
+static void give_back(struct cuda_gpu *gpu, unsigned index)
+{
+    atomic_fetch_and(&gpu->open[index / 64], ~(UINT64_C(1) << index % 64));
 }
 
 hd_status cuda_unit_open(struct hdi_device *device, unsigned index,
@@ -58,7 +77,7 @@ hd_status cuda_unit_open(struct hdi_device *device, unsigned index,
         cuda_leave(gpu);
     }
     if (status != HD_OK) {
-        atomic_fetch_and(&gpu->open, ~(UINT64_C(1) << index % 64));
+        give_back(gpu, index);
         free(u);
         return status;
     }
@@ -83,7 +102,7 @@ void cuda_unit_close(struct hdi_unit *unit)
         cuda_executor_return(gpu->executor);
         cuda_leave(gpu);
     }
-    atomic_fetch_and(&gpu->open, ~(UINT64_C(1) << u->index % 64));
+    give_back(gpu, u->index);
     free(u);
 }
 
@@ -95,15 +114,25 @@ static void change(struct unit *u, struct cuda_gpu *gpu, bool on_tile)
                        : cuda_launcher_submitted(u->stream));
 }
 
+// One of a list is, whichever tile it is.
+static bool is_for_tile(const struct unit *u,
+                        const struct cuda_executor *executor,
+                        const struct hdi_chunk *chunk)
+{
+    unsigned class = cuda_executor_layout(executor)->class_of[u->index];
+    uint32_t classes = cuda_unit_classes(u->unit.device, chunk);
+
+    if (chunk->list)
+        return classes != 0;
+    return classes >> class & 1 &&
+           (chunk->local_bytes == 0 || chunk->region != HDI_NO_REGION);
+}
+
 bool cuda_unit_submit(struct hdi_unit *unit, const struct hdi_chunk *chunk)
 {
     struct unit *u = unit_of(unit);
     struct cuda_gpu *gpu = cuda_gpu_of(unit->device);
-    bool on_tile = gpu->executor &&
-                   (chunk->list ? cuda_list_is_for_tiles(chunk->list)
-                                : cuda_executor_suits(gpu->executor, chunk) &&
-                                      cuda_executor_status(gpu->executor, NULL,
-                                                           0) != HD_ENOTSUP);
+    bool on_tile = gpu->executor && is_for_tile(u, gpu->executor, chunk);
 
     if (u->submitted - cuda_unit_done(unit) >= gpu->device.can.in_flight)
         return false;

@@ -127,6 +127,8 @@ static bool feed_one(struct hd_worker *worker, struct hdi_flight *launch)
         else
             hdi_leaf_run_here(worker, launch, &piece);
     }
+    if (launch->launcher->modules)
+        hdi_modules_forget(launch->launcher->modules, launch);
     return true;
 }
 

@@ -184,6 +184,8 @@ bool hdi_leaf_collect(struct hd_worker *worker, struct hdi_launcher *launcher,
     while (hdi_port_take(port, launcher->device, &f)) {
         struct hdi_flight *launch = f.leaf.launch;
         uint64_t time = f.end - f.begin;
+        if (launcher->modules)
+            hdi_modules_give(launcher->modules, &f.leaf.hold);
         if (f.status == HD_ETIMEOUT)
             atomic_store(&launch->lead->lost, true);
         if (f.status == HD_ECANCELED &&
@@ -284,10 +286,65 @@ bool hdi_leaf_is_cheaper_here(const struct hdi_flight *launch, uint64_t groups)
            time < (double)hdi_cutoff_hand_over(launch->launcher);
 }
 
+struct wanted {
+    const struct hdi_flight *launch;
+    const struct hdi_port *only; // of a member of a gang, which has it
+};
+
+static bool may_be_on(const void *data, unsigned unit)
+{
+    const struct wanted *w = data;
+    const struct hdi_port *port = &w->launch->launcher->ports[unit];
+
+    if (w->only)
+        return w->only == port;
+    return hdi_leaf_may_be_on(w->launch, unit) &&
+           !atomic_load_explicit(&port->reserved, memory_order_relaxed);
+}
+
+// The unit for a chunk, which `port` is if it is to be launched in another way;
+// NULL: there is none now.
+static struct hdi_port *place(const struct hdi_flight *launch,
+                              struct hdi_port *port, struct hdi_chunk *chunk,
+                              struct hdi_hold *hold)
+{
+    const struct hdi_launcher *l = launch->launcher;
+    const struct wanted wanted = {launch, launch->is_member ? port : NULL};
+    const struct hdi_wish wish = {
+        .who = launch,
+        .bytes = chunk->list ? chunk->list->local_bytes : chunk->local_bytes,
+        .classes = l->device->backend->classes(l->device, chunk),
+        .may = may_be_on,
+        .data = &wanted};
+    unsigned unit;
+
+    chunk->region = HDI_NO_REGION;
+    if (wish.classes == 0 || (launch->is_member && wish.bytes == 0))
+        return port;
+    switch (hdi_modules_take(l->modules, &wish, &unit, hold)) {
+    case HDI_PLACED:
+        if (chunk->list)
+            hdi_modules_share(l->modules, &wish, chunk->list, unit, hold);
+        chunk->region = hold->region;
+        return &l->ports[unit];
+    case HDI_PLACE_LATER:
+        // Members run at the same time, so none waits for another.
+        return launch->is_member ? port : NULL;
+    case HDI_PLACE_NOWHERE:
+    default:
+        return port;
+    }
+}
+
 bool hdi_leaf_submit(struct hdi_flight *launch, struct hdi_port *port,
                      const struct hdi_box *box, struct hdi_grant *grant)
 {
     struct hdi_chunk chunk = chunk_of(launch, box);
+    struct hdi_modules *modules = launch->launcher->modules;
+    struct hdi_hold hold = {.lease = 0};
+
+    if (modules && !(port = place(launch, port, &chunk, &hold)))
+        return false;
     struct hdi_leaf leaf = {
         .launch = launch,
         .name = launch->kernel->trace_name,
@@ -295,6 +352,7 @@ bool hdi_leaf_submit(struct hdi_flight *launch, struct hdi_port *port,
         .begin = hdi_now(),
         .is_member = launch->is_member,
         .grant = grant,
+        .hold = hold,
         .expected = (uint64_t)hdi_cutoff_time(launch, hdi_box_groups(box)),
     };
 
@@ -306,6 +364,8 @@ bool hdi_leaf_submit(struct hdi_flight *launch, struct hdi_port *port,
         return true;
     }
     atomic_fetch_sub_explicit(&launch->lead->held, 1, memory_order_relaxed);
+    if (modules)
+        hdi_modules_give(modules, &hold);
     if (grant)
         hdi_broker_return(launch->launcher->broker, grant, 0);
     return false;
@@ -351,11 +411,13 @@ static void hand_over(struct hd_worker *worker, struct hdi_flight *launch,
             if (hdi_box_groups(&rest) == 0)
                 return;
             *box = rest;
-        } else if (!hdi_leaf_collect(worker, launch->launcher, port)) {
+        } else if (!hdi_leaf_collect_all(worker, launch)) {
             hd_publish(worker);
             hdi_worker_help(worker);
         }
     }
+    if (launch->launcher->modules)
+        hdi_modules_forget(launch->launcher->modules, launch);
     if (launch->place.kind != HD_ANYWHERE) {
         hdi_leaf_fail(launch, HD_ENODEV, "", NULL);
         return;

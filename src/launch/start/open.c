@@ -154,6 +154,9 @@ hd_status hdi_launcher_create(struct hd_pool *pool, struct hdi_device *device,
     hd_status status = hdi_cutoff_measure(l, error);
     if (status == HD_OK)
         status = attach_all(l, error);
+    if (status == HD_OK && l->ports)
+        status =
+            hdi_modules_create(&device->can, l->ports, &l->modules, error);
     if (status == HD_OK && l->ports && !(l->feed = hdi_feed_create(l)))
         status = hdi_fail(error, HD_ENOMEM, "no memory to feed units");
     if (status == HD_OK && hdi_pool_has_threads(pool))
@@ -184,6 +187,7 @@ void hdi_launcher_destroy(struct hdi_launcher *launcher)
 
     for (unsigned i = 0; i < launcher->port_count; i++)
         hdi_port_detach(&launcher->ports[i], launcher->device);
+    hdi_modules_destroy(launcher->modules);
     free(launcher->ports);
     hdi_feed_destroy(launcher->feed);
     hdi_broker_destroy(launcher->broker);

@@ -23,6 +23,14 @@ enum {
 
 struct hdi_grant;
 
+// What a leaf on a unit has of its module, or a list of several: see modules.h.
+struct hdi_hold {
+    uint32_t lease;  // 1 + that of a dispatcher; 0: none
+    uint32_t region; // of local memory, as hdi_chunk.region
+    uint32_t *helpers;
+    uint32_t helper_count;
+};
+
 struct hdi_leaf {
     void *launch;
     uint32_t name; // of its kernel, in the trace
@@ -30,7 +38,8 @@ struct hdi_leaf {
     uint64_t begin;          // handed over [ns]
     bool is_member;          // of a gang, which has the unit for itself
     struct hdi_grant *grant; // of the broker's that it is a part of, or NULL
-    uint64_t expected;       // time it should take [ns]; 0: not known
+    struct hdi_hold hold;
+    uint64_t expected; // time it should take [ns]; 0: not known
 };
 
 // Written under the lock, read by anybody (relaxed).

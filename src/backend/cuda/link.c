@@ -1,0 +1,260 @@
+#include "backend/cuda/link.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/cuda/tile.h"
+#include "base/log.h"
+#include "base/text.h"
+
+// tile.c as PTX, by the build.
+__asm__(".section .rodata\n"
+        "hdi_cuda_tile:\n"
+        ".incbin \"" HDI_CUDA_TILE "\"\n"
+        ".byte 0\n"
+        "hdi_cuda_tile_end:\n"
+        ".previous\n");
+extern const char hdi_cuda_tile[], hdi_cuda_tile_end[];
+
+static const char head[] = ".version 6.3\n.target sm_70\n.address_size 64\n";
+
+// Where the driver writes messages it keeps until the end.
+struct linker {
+    struct cuda_gpu *gpu;
+    cuda_link link;
+    cuda_result result; // the first that was no success
+    int options[2];
+    void *values[2];
+};
+
+// Text ------------------------------------------------------------------------
+
+// The names of one program's kernels are its own.
+static void rename_kernels(const char *from, unsigned program,
+                           struct hdi_text *to)
+{
+    for (const char *next; (next = strstr(from, "hdt_")); from = next + 4) {
+        hdi_text_append(to, from, (size_t)(next - from));
+        hdi_text_print(to, "hdt%u_", program);
+    }
+    hdi_text_append(to, from, strlen(from) + 1);
+}
+
+static bool is_in(const struct hdi_entry *entry, unsigned class)
+{
+    return entry->classes >> class & 1;
+}
+
+static bool has_any(const struct cuda_code *code, unsigned class)
+{
+    bool any = false;
+
+    for (unsigned i = 0; code->tiles && i < code->count; i++)
+        any = any || is_in(&code->entries[i], class);
+    return any;
+}
+
+// "Run kernel `n`", for those of the class.
+static void write_switch(struct cuda_code *codes, unsigned class,
+                         struct hdi_text *text)
+{
+    unsigned program = 0;
+    int number = 0;
+
+    hdi_text_print(text, "%s", head);
+    for (struct cuda_code *c = codes; c; c = c->next_code, program++)
+        for (unsigned i = 0; i < c->count; i++)
+            if (is_in(&c->entries[i], class))
+                hdi_text_print(text, ".extern .func hdt%u_%s\n()\n;\n", program,
+                               c->entries[i].name);
+    hdi_text_print(text, ".visible .func hdx_call(.param .b32 which)\n{\n"
+                         ".reg .pred %%p<2>;\n.reg .b32 %%r<2>;\n"
+                         "ld.param.u32 %%r1, [which];\n");
+    program = 0;
+    for (struct cuda_code *c = codes; c; c = c->next_code, program++)
+        for (unsigned i = 0; i < c->count; i++, number++) {
+            c->entries[i].number = number;
+            if (is_in(&c->entries[i], class))
+                hdi_text_print(text,
+                               "setp.ne.u32 %%p1, %%r1, %d;\n@%%p1 bra $L%d;\n"
+                               "{\ncall.uni hdt%u_%s, ();\n}\nret;\n$L%d:\n",
+                               number, number, program, c->entries[i].name,
+                               number);
+        }
+    hdi_text_print(text, "ret;\n}\n");
+    hdi_text_append(text, "", 1);
+}
+
+// An entry for each kernel of the code that does nothing but call it.
+static void write_entries(const struct cuda_code *code, struct hdi_text *text)
+{
+    hdi_text_print(text, "%s", head);
+    for (unsigned i = 0; i < code->count; i++)
+        hdi_text_print(text,
+                       ".extern .func hdt0_%s\n()\n;\n"
+                       ".visible .entry hdp_%u()\n"
+                       "{\n{\ncall.uni hdt0_%s, ();\n}\nret;\n}\n",
+                       code->entries[i].name, i, code->entries[i].name);
+    hdi_text_append(text, "", 1);
+}
+
+// Linking ---------------------------------------------------------------------
+
+static void begin(struct linker *l, struct cuda_gpu *gpu, char *messages,
+                  size_t size)
+{
+    *l = (struct linker){
+        .gpu = gpu,
+        .options = {CUDA_OPTION_ERROR_TEXT, CUDA_OPTION_ERROR_TEXT_SIZE},
+        .values = {messages, (void *)(uintptr_t)size}};
+    l->result = gpu->driver->LinkCreate(2, l->options, l->values, &l->link);
+    if (l->result != 0)
+        l->link = NULL;
+}
+
+static void add(struct linker *l, const char *text, size_t size,
+                const char *name)
+{
+    if (l->result == 0)
+        l->result = l->gpu->driver->LinkAddData(l->link, CUDA_INPUT_PTX,
+                                                (void *)(uintptr_t)text, size,
+                                                name, 0, NULL, NULL);
+}
+
+static void add_text(struct linker *l, struct hdi_text *text, const char *name)
+{
+    if (l->result == 0 && text->failed)
+        l->result = CUDA_OUT_OF_MEMORY;
+    add(l, text->data, text->size, name);
+    hdi_text_free(text);
+}
+
+// The linker refuses kernels that need more than what calls them may have.
+static void add_tile(struct linker *l, int registers)
+{
+    int option = CUDA_OPTION_MAX_REGISTERS;
+    void *value = (void *)(uintptr_t)registers;
+
+    if (l->result == 0)
+        l->result = l->gpu->driver->LinkAddData(
+            l->link, CUDA_INPUT_PTX, (void *)(uintptr_t)hdi_cuda_tile,
+            (size_t)(hdi_cuda_tile_end - hdi_cuda_tile), "tile", 1, &option,
+            &value);
+}
+
+static void add_kernels(struct linker *l, const struct cuda_code *code,
+                        unsigned program)
+{
+    struct hdi_text text = {0};
+
+    if (l->result != 0)
+        return;
+    rename_kernels(code->tiles, program, &text);
+    add_text(l, &text, "kernels");
+}
+
+// With the module, unless something went wrong.
+static cuda_result end(struct linker *l, cuda_module *module)
+{
+    const struct cuda_driver *driver = l->gpu->driver;
+    void *cubin;
+    size_t bytes;
+
+    if (l->result == 0)
+        l->result = driver->LinkComplete(l->link, &cubin, &bytes);
+    if (l->result == 0)
+        l->result = driver->ModuleLoadDataEx(module, cubin, 0, NULL, NULL);
+    if (l->link)
+        driver->LinkDestroy(l->link);
+    return l->result;
+}
+
+// Classes ---------------------------------------------------------------------
+
+static cuda_result read_registers(struct cuda_gpu *gpu, cuda_module module,
+                                  unsigned number, int *registers)
+{
+    cuda_function function;
+    char name[16];
+
+    snprintf(name, sizeof(name), "hdp_%u", number);
+    cuda_result result =
+        gpu->driver->ModuleGetFunction(&function, module, name);
+    return result == 0 ? gpu->driver->FuncGetAttribute(
+                             registers, CUDA_FUNCTION_REGISTERS, function)
+                       : result;
+}
+
+static cuda_result classify(struct cuda_gpu *gpu, struct cuda_code *code,
+                            cuda_module module,
+                            const struct cuda_layout *layout)
+{
+    cuda_result result = 0;
+
+    for (unsigned i = 0; i < code->count && result == 0; i++) {
+        struct hdi_entry *e = &code->entries[i];
+        int registers = 0;
+        result = read_registers(gpu, module, i, &registers);
+        e->registers = registers;
+        for (unsigned c = 0; c < HDX_CLASSES && result == 0; c++)
+            if (registers <= layout->of[c].registers)
+                e->classes |= 1u << c;
+    }
+    return result;
+}
+
+void cuda_link_classify(struct cuda_gpu *gpu, struct cuda_code *code,
+                        const struct cuda_layout *layout)
+{
+    struct hdi_text text = {0};
+    struct linker l;
+    cuda_module module;
+    char messages[512] = "", reason[256];
+
+    begin(&l, gpu, messages, sizeof(messages));
+    write_entries(code, &text);
+    add_text(&l, &text, "entries");
+    add_kernels(&l, code, 0);
+    cuda_result result = end(&l, &module);
+    if (result == 0) {
+        result = classify(gpu, code, module, layout);
+        gpu->driver->ModuleUnload(module);
+    }
+    if (result == 0)
+        return;
+    for (unsigned i = 0; i < code->count; i++)
+        code->entries[i].classes = 0;
+    cuda_status(gpu, result);
+    cuda_describe(gpu->driver, result, reason, sizeof(reason));
+    hdi_warn("%s: kernels are launched, as tiles cannot be linked with them: "
+             "%s%s%s",
+             gpu->name, reason, *messages ? "; " : "", messages);
+}
+
+// Tiles -----------------------------------------------------------------------
+
+cuda_result cuda_link_tiles(struct cuda_gpu *gpu, struct cuda_code *codes,
+                            unsigned class, int registers, cuda_module *module,
+                            cuda_function *serve, char *messages, size_t size)
+{
+    struct hdi_text text = {0};
+    unsigned program = 0;
+    struct linker l;
+
+    begin(&l, gpu, messages, size);
+    add_tile(&l, registers);
+    write_switch(codes, class, &text);
+    add_text(&l, &text, "switch");
+    for (struct cuda_code *c = codes; c; c = c->next_code, program++)
+        if (has_any(c, class))
+            add_kernels(&l, c, program);
+    cuda_result result = end(&l, module);
+    if (result == 0) {
+        result = gpu->driver->ModuleGetFunction(serve, *module, "hdx_serve");
+        if (result != 0)
+            gpu->driver->ModuleUnload(*module);
+    }
+    if (result != 0)
+        *module = NULL;
+    return result;
+}

@@ -6,15 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cuda/boxes.h"
 #include "base/clock.h"
 #include "tests/check.h"
+#include "tests/cuda/bare.h"
 #include "tests/cuda/fake.h"
 
 enum {
     TILES = 64,      // on a GPU
     FEW_TILES = 8,   // on the fake driver, which runs 16 at a time
-    STREAMS = 8,     // of the peers
     LEAVES = 2000,   // that are timed at a time,
     FEW_LEAVES = 24, // on the fake driver
     PASSES = 1000,   // that depend on each other
@@ -64,62 +63,6 @@ static int by_time(const void *a, const void *b)
     return p < q ? -1 : p > q;
 }
 
-// The driver alone
-// -------------------------------------------------------------
-
-// Launches on streams of its own, with nothing of Heddle's between.
-struct bare {
-    struct cuda_gpu *gpu;
-    cuda_stream streams[STREAMS];
-    cuda_event event;
-    cuda_stream stream; // of the launch at hand
-};
-
-static void open_bare(struct bare *b, struct machine *m)
-{
-    b->gpu = cuda_gpu_of(m->device);
-    CHECK(cuda_enter(b->gpu));
-    for (int i = 0; i < STREAMS; i++)
-        CHECK(b->gpu->driver->StreamCreate(&b->streams[i],
-                                           CUDA_STREAM_NON_BLOCKING) == 0);
-    CHECK(b->gpu->driver->EventCreate(&b->event, CUDA_EVENT_DISABLE_TIMING) ==
-          0);
-}
-
-static void close_bare(struct bare *b)
-{
-    for (int i = 0; i < STREAMS; i++)
-        b->gpu->driver->StreamDestroy(b->streams[i]);
-    b->gpu->driver->EventDestroy(b->event);
-    cuda_leave(b->gpu);
-}
-
-static cuda_result launch_box(void *data, const struct cuda_box *box)
-{
-    struct bare *b = data;
-    void *parameters[] = {box->parameter};
-
-    return b->gpu->driver->LaunchKernel(
-        box->entry->function, box->grid[0], box->grid[1], box->grid[2],
-        box->block[0], box->block[1], box->block[2], box->shared, b->stream,
-        parameters, NULL);
-}
-
-static void launch_bare(struct bare *b, int stream,
-                        const struct hdi_chunk *chunk)
-{
-    b->stream = b->streams[stream];
-    CHECK(cuda_each_box(chunk, 0, launch_box, b) == 0);
-}
-
-// Spinning, until all of a stream has ended.
-static void wait_bare(struct bare *b, int stream)
-{
-    CHECK(b->gpu->driver->EventRecord(b->event, b->streams[stream]) == 0);
-    while (b->gpu->driver->EventQuery(b->event) == CUDA_NOT_READY)
-        ;
-}
-
 // Median of one work-group there and back [ns].
 static double time_bare_trip(const char *binary)
 {
@@ -128,20 +71,20 @@ static double time_bare_trip(const char *binary)
     struct bare b;
 
     machine_open(&m, binary, 0, false);
-    open_bare(&b, &m);
+    bare_open(&b, &m);
     struct hdi_chunk c = machine_chunk(&m, "empty", GROUP, args);
     uint64_t *times = calloc((size_t)m.trips, sizeof(*times));
     for (int i = -1; i < m.trips; i++) {
         uint64_t begin = hdi_now();
-        launch_bare(&b, 0, &c);
-        wait_bare(&b, 0);
+        bare_launch(&b, 0, &c);
+        bare_wait(&b, 0);
         if (i >= 0)
             times[i] = hdi_now() - begin;
     }
     qsort(times, (size_t)m.trips, sizeof(*times), by_time);
     double median = (double)times[m.trips / 2];
     free(times);
-    close_bare(&b);
+    bare_close(&b);
     machine_close(&m);
     return median;
 }
@@ -300,14 +243,14 @@ static double time_streams(struct machine *m, const struct hdi_chunk *c,
 {
     struct bare b;
 
-    open_bare(&b, m);
+    bare_open(&b, m);
     uint64_t begin = hdi_now();
     for (int i = 0; i < leaves; i++)
-        launch_bare(&b, i % STREAMS, c);
-    for (int i = 0; i < STREAMS; i++)
-        wait_bare(&b, i);
+        bare_launch(&b, i % BARE_STREAMS, c);
+    for (int i = 0; i < BARE_STREAMS; i++)
+        bare_wait(&b, i);
     double time = (double)(hdi_now() - begin);
-    close_bare(&b);
+    bare_close(&b);
     return time;
 }
 
@@ -430,6 +373,14 @@ static void measure_passes(const char *binary)
     figure(&w.m, "1,000 dependent passes of 5 us", "speed", graph / list,
            "ratio", "CUDA graph", 1, false);
     close_work(&w);
+}
+
+void skip_figure(const char *name, const char *why)
+{
+    printf("{\"bench\":\"gpu\",\"case\":\"%s\",\"skipped\":\"%s\"}\n", name,
+           why);
+    fflush(stdout);
+    fprintf(stderr, "%-34s skipped: %s\n", name, why);
 }
 
 void measure(const char *binary)

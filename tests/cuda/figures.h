@@ -41,7 +41,17 @@ void figure(const struct machine *m, const char *name, const char *metric,
             double value, const char *unit, const char *peer, double bar,
             bool most);
 
+// There is none, and why.
+void skip_figure(const char *name, const char *why);
+
 // All figures of times.
 void measure(const char *binary);
+
+// Large kernels, of `binary`, beside those that nvcc made: PTX in a file, or
+// NULL and why there is none.
+void measure_large(const char *binary, const char *peer, const char *why);
+
+// CPU and GPU on one launch beside each alone; `binary` has code for both.
+void measure_together(const char *binary);
 
 #endif

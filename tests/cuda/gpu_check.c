@@ -1,6 +1,10 @@
-// Checks a real GPU (or the fake driver's) with code made ahead: argv[1] is the
-// binary of gpu_check.cl. Results are compared with C in double precision; then
-// figures.c measures. JSON lines on stdout, a table on stderr;
+// Checks a real GPU (or the fake driver's) with code made ahead:
+//
+//     gpu_check GPU_CHECK.hdb LARGE.hdb [LARGE.ptx]
+//
+// the binaries of gpu_check.cl and large.cl, and what nvcc made of large.cu.
+// Results are compared with C in double precision; then figures.c, large.c and
+// together.c measure. JSON lines on stdout, a table on stderr;
 // scripts/gpu_check carries it to machines that have nothing but a driver.
 #include <math.h>
 #include <stdint.h>
@@ -187,7 +191,7 @@ int main(int argc, char **argv)
     } modes[] = {
         {"launch", 0, false}, {"ring", 2, false}, {"doorbell", 2, true}};
 
-    CHECK(argc == 2);
+    CHECK(argc == 3 || argc == 4);
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
         struct machine m;
         machine_open(&m, argv[1], modes[i].units, modes[i].doorbell);
@@ -198,5 +202,8 @@ int main(int argc, char **argv)
         machine_close(&m);
     }
     measure(argv[1]);
+    measure_large(argv[2], argc == 4 ? argv[3] : NULL,
+                  "there was no nvcc when this was packed");
+    measure_together(argv[1]);
     return 0;
 }

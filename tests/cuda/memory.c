@@ -19,6 +19,11 @@ static void *memory_of(const struct lane *l, uint64_t address, uint64_t size,
                        uint8_t space)
 {
     struct block *b = l->block;
+    uint64_t base = (uint64_t)(uintptr_t)b->shared;
+
+    // There they may be of 32 bits.
+    if (space == PTX_SHARED && address >> 32 == 0)
+        address = base + (uint32_t)(address - base);
     void *real = (void *)(uintptr_t)address;
 
     if (address % size != 0) {

@@ -37,7 +37,7 @@ struct parser {
     struct { // branches to labels that come later
         uint32_t instruction;
         char name[NAME];
-    } *pending;
+    } * pending;
     uint32_t pending_count;
     char depot[NAME];
     bool failed;
@@ -758,6 +758,8 @@ static void read_directive(struct parser *p)
         p->function->local_bytes = (uint32_t)atoi(next(p));
         expect(p, ']');
         expect(p, ';');
+    } else if (strcmp(p->token, ".shared") == 0) { // as nvcc has them
+        read_variable(p, PTX_SHARED, false);
     } else if (strcmp(p->token, ".branchtargets") == 0) {
         read_table(p);
     } else if (strcmp(p->token, ".pragma") == 0) {

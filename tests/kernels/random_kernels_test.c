@@ -4,12 +4,16 @@
 //
 //     random_kernels_test [--check] [--gpu] [--cpu NAME] [--seed FIRST]
 //                         [--count N] [--seconds S] [--print]
+//                         [--write FOLDER | --read FOLDER]
 //
 // A failure names its seed; --seed N tries that kernel alone, --print shows it.
 // --cpu: code for that processor, as clang names it. --gpu: on a GPU.
 // --seconds: kernel after kernel for so long, from another first one each time
 // unless one is given.
+// --write: compile them for GPUs into files, for --read where no compiler is.
+#include <errno.h>
 #include <heddle/heddle.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,6 +44,9 @@ enum {
 
 struct trial {
     struct hd_runtime *runtime;
+    const char *folder; // of binaries; NULL: kernels are compiled
+    bool writes;        // them
+    unsigned long tried;
     unsigned long told, untold; // arguments whose footprint is rows, or all
     struct hd_buffer *out, *input, *sizes, *tally, *floats, *canvas, *cells;
     // The input, also as signed numbers, as floats, as a row and as a box; and
@@ -400,6 +407,15 @@ static bool same(struct trial *t, const struct tree *tree,
 static const char *const forms[] = {"-heddle-form=loops", "-heddle-form=thread",
                                     "-heddle-form=coroutine", "-heddle-check"};
 
+// The kernel's binary, which is written, or was.
+static void name_file(const struct trial *t, const struct tree *tree,
+                      char *path, size_t size)
+{
+    int length = snprintf(path, size, "%s/%llu.hdb", t->folder,
+                          (unsigned long long)tree->seed);
+    CHECK(length > 0 && (size_t)length < size);
+}
+
 static bool try_form(struct trial *t, const struct tree *tree, const char *text,
                      const char *form)
 {
@@ -409,15 +425,20 @@ static bool try_form(struct trial *t, const struct tree *tree, const char *text,
     char options[64];
     snprintf(options, sizeof(options), "-w -cl-std=%s %s",
              tree->modern ? "CL3.0" : "CL1.2", may_fall_back ? "" : form);
-    const struct hd_program_params params = {.path = "random.cl",
-                                             .source = text,
-                                             .options = options,
+    char path[4096] = "random.cl";
+    if (t->folder)
+        name_file(t, tree, path, sizeof(path));
+    bool reads = t->folder && !t->writes;
+    const struct hd_program_params params = {.path = path,
+                                             .source = reads ? NULL : text,
+                                             .options = reads ? NULL : options,
                                              .cpus = t->cpu};
     struct hd_program *program;
     struct hd_error error;
     hd_status status = hd_program_create(t->runtime, &params, &program, &error);
     bool good = true;
 
+    t->tried++;
     if (status == HD_ENOTSUP)
         SKIP(error.text);
     if (status != HD_OK) {
@@ -425,7 +446,10 @@ static bool try_form(struct trial *t, const struct tree *tree, const char *text,
                 (unsigned long long)tree->seed, error.text);
         return false;
     }
-    for (unsigned i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
+    if (t->writes)
+        CHECK_OK(hd_program_save(program, path, &error), error);
+    for (unsigned i = 0; !t->writes && i < sizeof(shapes) / sizeof(*shapes);
+         i++)
         good = same(t, tree, program, i) && good;
     hd_program_destroy(program);
     return good;
@@ -476,7 +500,11 @@ int main(int argc, char **argv)
             t.gpu = true;
         else if (!strcmp(argv[i], "--cpu") && i + 1 < argc)
             t.cpu = argv[++i];
-        else if (!strcmp(argv[i], "--seconds") && i + 1 < argc)
+        else if ((!strcmp(argv[i], "--write") || !strcmp(argv[i], "--read")) &&
+                 i + 1 < argc) {
+            t.writes = argv[i][2] == 'w';
+            t.folder = argv[++i];
+        } else if (!strcmp(argv[i], "--seconds") && i + 1 < argc)
             seconds = strtol(argv[++i], NULL, 10);
         else if (!strcmp(argv[i], "--seed") && i + 1 < argc) {
             first = strtoull(argv[++i], NULL, 10);
@@ -493,7 +521,11 @@ int main(int argc, char **argv)
     }
     count = count ? count : 40;
     CHECK((t.paper = tmpfile()));
-    params.device = t.gpu ? "all" : "cpu";
+    if (t.writes) {
+        t.cpu = "x86-64,sm_70"; // buffers are in memory of the host
+        CHECK(mkdir(t.folder, 0777) == 0 || errno == EEXIST);
+    }
+    params.device = t.gpu && !t.writes ? "all" : "cpu";
     CHECK_OK(hd_runtime_create(&params, &t.runtime, &error), error);
     CHECK_OK(hd_buffer_create(t.runtime, MAX_ITEMS * TREE_RESULTS * 4, &t.out,
                               &error),
@@ -552,6 +584,6 @@ int main(int argc, char **argv)
     hd_runtime_destroy(t.runtime);
     printf("%llu kernels, %llu wrong; footprints of %lu arguments are rows, of "
            "%lu all\n",
-           k, bad, t.told, t.untold);
+           t.gpu ? t.tried : k, bad, t.told, t.untold);
     return bad != 0;
 }

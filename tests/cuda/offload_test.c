@@ -314,6 +314,29 @@ static void what_cannot_is_left_to_the_host(void)
     end(&s);
 }
 
+// Where the only units that have enough registers are away, a run ends with an
+// error, and goes on when they are back.
+static void units_that_cannot_take_no_list(void)
+{
+    const struct hd_graph_policy policy = {.by = HD_GRAPH_BY_UNITS};
+    const unsigned fat = TILES - 1;
+
+    fake_cuda()->registers("fold", 100);
+    struct setup s = begin("gpu", TILES);
+    struct made m = make(s.runtime, s.program, NULL);
+    CHECK_OK(hd_graph_set_policy(m.graph, &policy, &error), error);
+    run_once(&m, 1);
+    CHECK(look(&m).by == HD_GRAPH_BY_UNITS);
+    CHECK_OK(hd_unit_detach(s.runtime, fat, &error), error);
+    CHECK_FAILS(hd_graph_run(m.graph, NULL, &error), HD_ENODEV, error,
+                "no unit that can work all of it off");
+    CHECK_OK(hd_unit_attach(s.runtime, fat, &error), error);
+    run_once(&m, 2);
+    destroy(&m);
+    end(&s);
+    fake_cuda()->registers("", 0);
+}
+
 // A cancelled run, and one whose kernel faults, end with an error; the first
 // leaves the graph good.
 static void runs_that_fail_end(enum hd_graph_scheduler by)
@@ -356,6 +379,7 @@ int main(void)
     devices_schedule("all", "gpu", 0, HD_GRAPH_BY_LAUNCHES);
     devices_schedule("all", NULL, 0, HD_GRAPH_BY_LAUNCHES);
     schedulers_are_tried();
+    units_that_cannot_take_no_list();
     what_cannot_is_left_to_the_host();
     runs_that_fail_end(HD_GRAPH_BY_UNITS);
     runs_that_fail_end(HD_GRAPH_BY_LAUNCHES);

@@ -77,7 +77,8 @@ bool hdi_leaf_is_cheaper_here(const struct hdi_flight *launch, uint64_t groups);
 void hdi_leaf_run_share(struct hd_worker *worker, struct hdi_flight *launch,
                         const struct hdi_share *share);
 
-// Give a leaf to a unit. False: it takes none now.
+// Give a leaf to a unit; where units share local memory, to whichever has room
+// for it (launch/unit/modules.h). False: none takes it now.
 bool hdi_leaf_submit(struct hdi_flight *launch, struct hdi_port *port,
                      const struct hdi_box *box, struct hdi_grant *grant);
 

@@ -303,10 +303,9 @@ static bool may_be_on(const void *data, unsigned unit)
 }
 
 // The unit for a chunk, which `port` is if it is to be launched in another way;
-// NULL: there is none now.
-static struct hdi_port *place(const struct hdi_flight *launch,
-                              struct hdi_port *port, struct hdi_chunk *chunk,
-                              struct hdi_hold *hold)
+// NULL: there is none now. A list is worked off by units that can, or fails.
+static struct hdi_port *place(struct hdi_flight *launch, struct hdi_port *port,
+                              struct hdi_chunk *chunk, struct hdi_hold *hold)
 {
     const struct hdi_launcher *l = launch->launcher;
     const struct wanted wanted = {launch, launch->is_member ? port : NULL};
@@ -332,7 +331,11 @@ static struct hdi_port *place(const struct hdi_flight *launch,
         return launch->is_member ? port : NULL;
     case HDI_PLACE_NOWHERE:
     default:
-        return port;
+        if (!chunk->list)
+            return port;
+        hdi_leaf_fail(launch, HD_ENODEV,
+                      "no unit that can work all of it off is attached", NULL);
+        return NULL;
     }
 }
 

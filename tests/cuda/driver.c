@@ -112,6 +112,12 @@ cuda_result fake_enter(const char *name, bool needs_context)
 
 void fake_blocks(const char *name)
 {
+    // What went wrong ends everything that runs.
+    while (atomic_load(&fake_sticky) != 0 && atomic_load(&fake_resident) > 0) {
+        pthread_mutex_unlock(&fake_lock);
+        sched_yield();
+        pthread_mutex_lock(&fake_lock);
+    }
     if (atomic_load(&fake_resident) > 0)
         fake_complain("%s while a kernel is resident", name);
     else

@@ -36,6 +36,7 @@ static void run_kernel(const struct operation *o)
     if (result != 0) {
         int none = 0;
         atomic_compare_exchange_strong(&fake_sticky, &none, result);
+        atomic_store(&fake_stop, true); // others do not outlive it
         if (getenv("FAKE_CUDA_LOG"))
             fprintf(stderr, "fake cuda: %s: %s\n", o->function->ptx->name, why);
     }

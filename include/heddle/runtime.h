@@ -25,7 +25,8 @@ struct hd_runtime_params {
     bool caller_only;    // no threads of its own: the caller works
     unsigned units;      // threads of their own for leaves, see heddle/unit.h;
                          // 0: workers run leaves themselves
-    unsigned unit_cores; // of each unit; 0: 1
+    unsigned unit_cores; // threads of each unit; 0: 1 on processors, 128 on
+                         // GPUs
     bool unit_doorbell;  // a unit takes one leaf at a time, through one
                          // doorbell, instead of a ring of up to eight
     uint64_t unit_timeout; // a unit that takes longer for a leaf hangs and is

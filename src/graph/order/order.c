@@ -446,19 +446,20 @@ void hdi_graph_learn(struct hd_graph *graph)
     graph->reweigh = heavy || (wrong > all / 4 && all >= passes * FLAT_TIME);
 }
 
-// Edges lead on, but for those that the program states: then once more.
-static uint64_t longest_chain(struct hd_graph *graph)
+// Of the first `count` passes. Edges lead on, but for those that the program
+// states: then once more.
+static uint64_t longest_chain(struct hd_graph *graph, uint32_t count)
 {
     uint64_t longest = 0;
     bool changed = true;
 
-    for (uint32_t i = graph->first; i < graph->passes.count; i++)
+    for (uint32_t i = graph->first; i < count; i++)
         graph->rank[i] = graph->weights[i].time;
     while (changed) {
         changed = false;
         for (uint32_t i = graph->edges.count; i-- > 0;) {
             const struct hdi_edge *e = &graph->edges.at[i];
-            if (e->from < graph->first)
+            if (e->from < graph->first || e->from >= count || e->to >= count)
                 continue;
             uint64_t rank = graph->rank[e->to] + graph->weights[e->from].time;
             changed = changed || rank > graph->rank[e->from];
@@ -466,23 +467,23 @@ static uint64_t longest_chain(struct hd_graph *graph)
                 graph->rank[e->from] = rank;
         }
     }
-    for (uint32_t i = graph->first; i < graph->passes.count; i++)
+    for (uint32_t i = graph->first; i < count; i++)
         if (graph->rank[i] > longest)
             longest = graph->rank[i];
     return longest;
 }
 
-void hdi_graph_judge(struct hd_graph *graph)
+void hdi_graph_judge(struct hd_graph *graph, uint32_t count)
 {
     uint64_t work = 0;
 
     graph->forecast.known = 0;
-    for (uint32_t i = graph->first; i < graph->passes.count; i++) {
+    for (uint32_t i = graph->first; i < count; i++) {
         work += graph->weights[i].work;
         graph->forecast.known += graph->weights[i].known;
     }
     graph->forecast.area = work / workers_of(graph);
-    graph->forecast.critical_path = longest_chain(graph);
+    graph->forecast.critical_path = longest_chain(graph, count);
 }
 
 bool hdi_graph_reweigh(struct hd_graph *graph)

@@ -17,8 +17,9 @@ void hdi_graph_rank_more(struct hd_graph *graph, uint32_t edges);
 // A run has ended well: remember what its passes took.
 void hdi_graph_learn(struct hd_graph *graph);
 
-// The same of a run that was open: the bounds of all its passes.
-void hdi_graph_judge(struct hd_graph *graph);
+// The same of a run that was open: the bounds of its passes, the first `count`
+// of the graph. Passes that could not join it have no weights.
+void hdi_graph_judge(struct hd_graph *graph, uint32_t count);
 
 // Before a further run: rank the passes by what they took, if that is not what
 // was thought. False without memory.

@@ -137,8 +137,9 @@ void hdi_open_end(struct hd_graph *graph)
 #define DO(array, each) graph->rooms.array &= ~HDI_STAYS;
     FOR_KEPT(DO)
 #undef DO
+    uint32_t joined = graph->open.passes;
     graph->open = (struct hdi_open_run){.is = false};
-    hdi_graph_judge(graph);
+    hdi_graph_judge(graph, joined);
     // What has joined is part of the graph, and the next run knows all of it.
     hdi_graph_unprepare(graph);
     graph->was_open = true;

@@ -5,16 +5,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// Makes an empty folder under $TMPDIR, else where the system has temporary
-// files, and returns its path: the caller removes it. One a source file; ends
-// the program when there can be none.
-static inline const char *make_folder(void)
+enum {
+    PATH_ROOM = 256
+};
+
+// What mkdtemp() and mkstemp() make a name of, under $TMPDIR, else where the
+// system has temporary files.
+static inline void write_template(char path[PATH_ROOM])
 {
-    static char path[256];
     const char *parent = getenv("TMPDIR");
 
-    snprintf(path, sizeof(path), "%s/heddle-test-XXXXXX",
+    snprintf(path, PATH_ROOM, "%s/heddle-test-XXXXXX",
              parent && parent[0] != '\0' ? parent : P_tmpdir);
+}
+
+// Makes an empty folder there and returns its path: the caller removes it. One
+// a source file; ends the program when there can be none.
+static inline const char *make_folder(void)
+{
+    static char path[PATH_ROOM];
+
+    write_template(path);
     if (!mkdtemp(path)) {
         perror(path);
         exit(1);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "tests/folder.h"
 #include "tests/kernel/try.h"
 
 static inline bool line_has(const char *line, const char *text)
@@ -18,7 +19,7 @@ static inline bool line_has(const char *line, const char *text)
 static inline FILE *open_listing(const struct hd_program *p, char path[])
 {
     struct hd_error error;
-    char command[256];
+    char command[PATH_ROOM + 128];
     void *binary;
     size_t size;
 
@@ -62,12 +63,12 @@ static inline bool is_packed(const char *name)
 static inline unsigned register_bytes(const struct hd_program *p,
                                       const char *name)
 {
-    char path[] = "/tmp/heddle-code-XXXXXX", line[512], mnemonic[64], own[96],
-         version[96];
-    FILE *listing = open_listing(p, path);
+    char path[PATH_ROOM], line[512], mnemonic[64], own[96], version[96];
     bool here = false, seen = false;
     unsigned most = 0;
 
+    write_template(path);
+    FILE *listing = open_listing(p, path);
     CHECK(listing);
     snprintf(own, sizeof(own), "<hdk_%s>", name);
     snprintf(version, sizeof(version), ".%s>", name); // version1.NAME
@@ -104,10 +105,11 @@ static inline bool has_disassembler(void)
 // Whether the code of any kernel has an instruction that is written so.
 static inline bool code_has(const struct hd_program *p, const char *text)
 {
-    char path[] = "/tmp/heddle-code-XXXXXX", line[512];
-    FILE *listing = open_listing(p, path);
+    char path[PATH_ROOM], line[512];
     bool has = false;
 
+    write_template(path);
+    FILE *listing = open_listing(p, path);
     CHECK(listing);
     while (fgets(line, sizeof(line), listing))
         has = has || strstr(line, text);

@@ -10,6 +10,7 @@
 #include "heddle/heddle.h"
 #include "tests/check.h"
 #include "tests/cuda/fake.h"
+#include "tests/folder.h"
 
 enum {
     GPU = 1,
@@ -276,7 +277,7 @@ static void sum(void *value, const void *element, void *data)
 static void the_host_sees_what_the_gpu_wrote(void)
 {
     static float a[N * N], b[N * N];
-    char path[] = "/tmp/heddle-field-XXXXXX";
+    char path[PATH_ROOM];
     float none = 0, total, here = 0, one = 1e6f;
     uint64_t check;
 
@@ -322,6 +323,7 @@ static void the_host_sees_what_the_gpu_wrote(void)
         a[i]++;
 
     // A file, there and back.
+    write_template(path);
     int file = mkstemp(path);
     CHECK(file >= 0);
     close(file);

@@ -343,7 +343,8 @@ static void write_loops(struct writing *w, struct hdi_lanes *lanes,
 {
     struct hdi_emit *e = w->all->emit;
 
-    if (lanes && !e->flat && hdi_lanes_has_columns(lanes) && has_rows(e)) {
+    if (lanes && !e->flat && hdi_lanes_has_columns(lanes) &&
+        w->all->has_rows) {
         write_columns(w, lanes, number);
         return;
     }
@@ -656,6 +657,7 @@ bool hdi_regions_write(struct hdi_regions *all, LLVMBasicBlockRef begin)
     const struct hdi_flow *flow = e->flow;
     bool ok = true;
 
+    all->has_rows = has_rows(e);
     hdi_build_at_end(e->builder, begin);
     if (e->observer)
         e->observer->begin_group(e);

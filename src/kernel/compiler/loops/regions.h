@@ -13,6 +13,7 @@ struct hdi_regions {
     size_t *queue;              // blocks whose entries have no code yet
     size_t queue_size;
     struct hdi_forms forms; // of the regions written
+    bool has_rows;          // groups may have several rows
     unsigned open_ends;     // regions whose end the group may not agree on
     // When work-items may return while others go on to a barrier: per work-item
     // 1 once it has returned, at emit->returned_offset.

@@ -503,7 +503,7 @@ static hd_status write_function(struct hdi_emit *e, struct hdi_regions *regions)
     if (e->observer)
         e->observer->end(e);
     LLVMBuildRetVoid(e->builder);
-    if (!e->observer)
+    if (!e->observer) // who reads kept values by addresses of its own
         hdi_scope_saved(e);
     if (e->apart)
         write_caller(e);

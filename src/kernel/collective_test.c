@@ -192,19 +192,26 @@ static void a_group_of_three_dimensions_scans_in_linear_order(struct try *t)
         "}\n",
         "-cl-std=CL3.0");
     enum {
-        X = 4,
+        X = 42,
         Y = 6,
         Z = 4
     };
-    int r[X * Y * Z], chosen[X * Y * Z], *pr = r, *pc = chosen;
+    static const struct {
+        uint32_t x, y, z;
+    } shapes[] = {{2, 3, 2}, {42, 3, 2}, {21, 6, 2}, {14, 3, 4}};
+    static int r[X * Y * Z], chosen[X * Y * Z], *pr = r, *pc = chosen;
 
-    TRY_RUN(t, p, "scan", ((struct try_range){3, {X, Y, Z}, {2, 3, 2}, {0}}),
-            TRY_VALUE(pr), TRY_VALUE(pc));
-    for (int i = 0; i < X * Y * Z; i++) {
-        int a = i % X, b = i / X % Y, c = i / (X * Y);
-        CHECK(r[i] == ((c % 2) * 3 + b % 3) * 2 + a % 2);
-        int group = ((c / 2 * 2) * Y + b / 3 * 3) * X + a / 2 * 2;
-        CHECK(chosen[i] == group + (Y + 2) * X + 1);
+    for (unsigned s = 0; s < sizeof(shapes) / sizeof(*shapes); s++) {
+        const uint32_t w = shapes[s].x, h = shapes[s].y, d = shapes[s].z;
+        TRY_RUN(t, p, "scan",
+                ((struct try_range){3, {X, Y, Z}, {w, h, d}, {0}}),
+                TRY_VALUE(pr), TRY_VALUE(pc));
+        for (uint32_t i = 0; i < X * Y * Z; i++) {
+            uint32_t a = i % X, b = i / X % Y, c = i / (X * Y);
+            CHECK((uint32_t)r[i] == (c % d * h + b % h) * w + a % w);
+            uint32_t group = (c / d * d * Y + b / h * h) * X + a / w * w;
+            CHECK((uint32_t)chosen[i] == group + (Y + 2) * X + 1);
+        }
     }
     hd_program_destroy(p);
 }

@@ -188,6 +188,11 @@ const char *hdi_value_name(LLVMValueRef value)
     return LLVMGetValueName2(value, &size);
 }
 
+bool hdi_is_step(LLVMValueRef function)
+{
+    return strncmp(hdi_value_name(function), "hdu_fold_", 9) == 0;
+}
+
 enum hdi_call hdi_call_kind(LLVMValueRef value)
 {
     if (!LLVMIsACallInst(value))

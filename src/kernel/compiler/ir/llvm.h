@@ -115,6 +115,10 @@ bool hdi_call_is_barrier(enum hdi_call kind);
 void hdi_promise_nothing(LLVMValueRef copy);
 
 const char *hdi_value_name(LLVMValueRef value);
+
+// Whether a function of the builtins is a step that the work-items of a group
+// take one after the other, in the order of their linear ids: see group.cl.
+bool hdi_is_step(LLVMValueRef function);
 unsigned hdi_source_line(LLVMValueRef instruction); // 0: not known
 
 // Attributes of functions; `name` is LLVM's.

@@ -320,6 +320,22 @@ static bool has_rows(const struct hdi_emit *e)
     return false;
 }
 
+// Whether work-items of the region take a step one after the other, all of a
+// row before those of the next.
+static bool is_in_order(const struct writing *w)
+{
+    for (size_t i = 0; i < w->region->count; i++) {
+        LLVMBasicBlockRef block =
+            w->all->emit->flow->blocks[w->region->blocks[i]].block;
+        for (LLVMValueRef x = LLVMGetFirstInstruction(block); x;
+             x = LLVMGetNextInstruction(x))
+            if (LLVMIsACallInst(x) && LLVMIsAFunction(LLVMGetCalledValue(x)) &&
+                hdi_is_step(LLVMGetCalledValue(x)))
+                return true;
+    }
+    return false;
+}
+
 // Chunk by chunk in x, and for each the rows.
 static void write_columns(struct writing *w, struct hdi_lanes *lanes,
                           unsigned number)
@@ -343,8 +359,8 @@ static void write_loops(struct writing *w, struct hdi_lanes *lanes,
 {
     struct hdi_emit *e = w->all->emit;
 
-    if (lanes && !e->flat && hdi_lanes_has_columns(lanes) &&
-        w->all->has_rows) {
+    if (lanes && !e->flat && hdi_lanes_has_columns(lanes) && w->all->has_rows &&
+        !is_in_order(w)) {
         write_columns(w, lanes, number);
         return;
     }

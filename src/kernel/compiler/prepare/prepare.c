@@ -104,12 +104,6 @@ void hdi_prepare_structures(struct hdi_llvm *llvm, LLVMBuilderRef builder,
     }
 }
 
-// A step that work-items take one after the other: see builtins/group.cl.
-static bool is_step(LLVMValueRef function)
-{
-    return strncmp(hdi_value_name(function), "hdu_fold_", 9) == 0;
-}
-
 // Make every function but the kernel disappear into its callers.
 void hdi_prepare_inlining(LLVMModuleRef module, LLVMValueRef kernel)
 {
@@ -127,7 +121,7 @@ void hdi_prepare_inlining(LLVMModuleRef module, LLVMValueRef kernel)
         hdi_function_flag(f, "optnone", false);
         if (f == kernel)
             continue;
-        hdi_function_flag(f, "alwaysinline", !is_step(f));
+        hdi_function_flag(f, "alwaysinline", !hdi_is_step(f));
         LLVMSetLinkage(f, LLVMInternalLinkage);
     }
 }

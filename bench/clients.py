@@ -26,6 +26,11 @@ HASHES = {0: "MD5", 100: "SHA1", 1400: "SHA2-256", 1700: "SHA2-512",
           3200: "bcrypt", 22000: "WPA"}
 
 
+# What is raised when a program is not there, fails, hangs or says something else.
+FAILURES = (OSError, subprocess.TimeoutExpired, AttributeError, IndexError,
+            ValueError)
+
+
 def figure(case, metric, value, unit="ratio", peer=None, op=None, bar=None):
     line = {"bench": "clients", "case": case, "metric": metric}
     if isinstance(value, str):
@@ -50,10 +55,31 @@ def run(words, env, limit=600):
     return done.stdout
 
 
-def ratio(case, metric, drivers, values, op, bar):
-    """Print ours over PoCL's, which may be missing, and return it."""
-    if "pocl" not in drivers:
-        figure(case, metric, "PoCL is not installed", peer="pocl", op=op, bar=bar)
+def each(drivers, measure):
+    """What measure(env) finds of each driver, or, as text, why it failed."""
+    found = {}
+    for driver, env in drivers.items():
+        try:
+            found[driver] = measure(env)
+        except FAILURES as wrong:
+            found[driver] = f"{driver} failed: {wrong}"
+    return found
+
+
+def pick(found, key):
+    return {d: f if isinstance(f, str) else f[key] for d, f in found.items()}
+
+
+def ratio(case, metric, unit, values, op, bar):
+    """Print ours over PoCL's and return it; what there is of the two, if one of
+    them has none."""
+    values = {"pocl": "PoCL is not installed"} | values
+    wrong = [v for v in values.values() if isinstance(v, str)]
+    if wrong:
+        for driver, value in values.items():
+            if not isinstance(value, str):
+                figure(case, f"of {driver}", value, unit)
+        figure(case, metric, "; ".join(wrong), peer="pocl", op=op, bar=bar)
         return None
     value = values["heddle"] / values["pocl"]
     figure(case, metric, value, peer="pocl", op=op, bar=bar)
@@ -76,26 +102,31 @@ def clpeak(drivers, build, quick):
     for name, value in c.items():
         figure("C, all cores", name, value,
                "GB/s" if name == "triad" else "G/s")
-    found = {}
-    for driver, env in drivers.items():
+
+    def measure(env):
         text = run(["clpeak", "--compute-sp", "--compute-dp",
                     "--compute-integer", "--global-bandwidth",
                     "--kernel-latency"], env)
-        found[driver] = {
+        return {
             "float": peak(text, "Single-precision compute", "float"),
             "double": peak(text, "Double-precision compute", "double"),
             "int": peak(text, "Integer compute", "int"),
             "bandwidth": peak(text, "Global memory bandwidth", "float"),
             "latency": float(re.search(r"latency\s*:\s*([\d.]+) us", text)[1])}
-    for name, most in [("float", "single"), ("double", "double"),
-                       ("int", "integer"), ("bandwidth", "triad")]:
+
+    found = each(drivers, measure)
+    for name, most, unit in [("float", "single", "G/s"),
+                             ("double", "double", "G/s"),
+                             ("int", "integer", "G/s"),
+                             ("bandwidth", "triad", "GB/s")]:
+        ours = pick(found, name)["heddle"]
         figure(f"clpeak, {name}", "of C's peak",
-               found["heddle"][name] / c[most], peer="c", op=">=",
-               bar=0.9)
-        ratio(f"clpeak, {name}", "speed over PoCL", drivers,
-              {d: f[name] for d, f in found.items()}, None, None)
-    ratio("clpeak, latency", "time over PoCL", drivers,
-          {d: f["latency"] for d, f in found.items()}, None, None)
+               ours if isinstance(ours, str) else ours / c[most], peer="c",
+               op=">=", bar=0.9)
+        ratio(f"clpeak, {name}", "speed over PoCL", unit, pick(found, name),
+              None, None)
+    ratio("clpeak, latency", "time over PoCL", "us", pick(found, "latency"),
+          None, None)
 
 
 def clblast(drivers, build, quick):
@@ -103,21 +134,23 @@ def clblast(drivers, build, quick):
     if not os.path.exists(program):
         figure("CLBlast sgemm, 512", "all", "libclblast-dev is not installed")
         return
-    times = {}
-    for driver, env in drivers.items():
+
+    def measure(env):
         first, again, later = [], [], []
         for _ in range(1 if quick else 3):
             with tempfile.TemporaryDirectory() as folder:
                 env = env | {"HEDDLE_CACHE": folder, "POCL_CACHE_DIR": folder}
                 first.append(float(run([program], env).split()[0]))
-                begin, each = map(float, run([program], env).split())
+                begin, one = map(float, run([program], env).split())
                 again.append(begin)
-                later.append(each)
-        times[driver] = [statistics.median(x) for x in (first, again, later)]
+                later.append(one)
+        return [statistics.median(x) for x in (first, again, later)]
+
+    times = each(drivers, measure)
     for i, (case, bar) in enumerate([("first, no cache", 0.2), ("cached", 0.5),
                                      ("later ones", None)]):
-        ratio(f"CLBlast sgemm of 512, {case}", "time over PoCL", drivers,
-              {d: t[i] for d, t in times.items()}, "<=" if bar else None, bar)
+        ratio(f"CLBlast sgemm of 512, {case}", "time over PoCL", "ms",
+              pick(times, i), "<=" if bar else None, bar)
 
 
 def hashcat(drivers, build, quick):
@@ -126,16 +159,16 @@ def hashcat(drivers, build, quick):
         return
     sums = []
     for mode, name in list(HASHES.items())[:4 if quick else None]:
-        speeds = {}
-        with tempfile.TemporaryDirectory() as folder:
-            for driver, env in drivers.items():
+        def measure(env, mode=mode):
+            with tempfile.TemporaryDirectory() as folder:
                 text = run(["hashcat", "-b", "-m", str(mode), "--quiet",
                             "--machine-readable"],
                            env | {"HOME": folder, "POCL_CACHE_DIR": folder})
-                speeds[driver] = float(re.findall(
-                    rf"^\d+:{mode}:.*:([\d.]+)$", text, re.M)[-1])
-        value = ratio(f"hashcat, {name}", "speed over PoCL", drivers, speeds,
-                      ">=", 0.95)
+            return float(re.findall(rf"^\d+:{mode}:.*:([\d.]+)$", text,
+                                    re.M)[-1])
+
+        value = ratio(f"hashcat, {name}", "speed over PoCL", "hashes/s",
+                      each(drivers, measure), ">=", 0.95)
         if value:
             sums.append(math.log(value))
     if sums:
@@ -156,8 +189,7 @@ def main():
     for program in (clpeak, clblast, hashcat):
         try:
             program(drivers, build, quick)
-        except (OSError, subprocess.TimeoutExpired, AttributeError, IndexError,
-                ValueError) as wrong:
+        except FAILURES as wrong:
             figure(program.__name__, "all", f"failed: {wrong}")
 
 

@@ -461,6 +461,8 @@ const struct hd_kernel *hdi_cl_built_kernel(struct hdi_cl_built *built,
                                             const struct hd_kernel *kernel,
                                             struct _cl_device_id *device);
 
+struct hdi_cl_form;
+
 // What an argument was set to.
 struct hdi_cl_argument {
     bool is_set;
@@ -481,6 +483,9 @@ struct _cl_kernel {
     const struct hd_kernel *kernel;
     struct hdi_cl_argument *arguments;
     unsigned count;
+    uint64_t changes; // of arguments, but for values that were there
+    // Of its last launch, see launch.c; or NULL. Whoever takes it has it alone.
+    _Atomic(struct hdi_cl_form *) form;
 };
 
 void hdi_cl_kernel_destroy(void *object);

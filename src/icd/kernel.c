@@ -20,6 +20,7 @@ void hdi_cl_kernel_destroy(void *object)
     for (unsigned i = 0; kernel->arguments && i < kernel->count; i++)
         unset(&kernel->arguments[i]);
     free(kernel->arguments);
+    free(atomic_load(&kernel->form));
     hdi_cl_built_release(kernel->built);
     if (kernel->program)
         atomic_fetch_sub(&kernel->program->kernels, 1);
@@ -240,6 +241,14 @@ static cl_int set_sampler(const struct _cl_kernel *kernel, size_t size,
     return CL_SUCCESS;
 }
 
+static void set(struct _cl_kernel *kernel, cl_uint index,
+                struct hdi_cl_argument argument)
+{
+    unset(&kernel->arguments[index]);
+    kernel->arguments[index] = argument;
+    kernel->changes++;
+}
+
 CL_API_ENTRY cl_int CL_API_CALL clSetKernelArg(cl_kernel kernel, cl_uint index,
                                                size_t size, const void *value)
 {
@@ -276,8 +285,7 @@ CL_API_ENTRY cl_int CL_API_CALL clSetKernelArg(cl_kernel kernel, cl_uint index,
     }
     if (status != CL_SUCCESS)
         return status;
-    unset(&kernel->arguments[index]);
-    kernel->arguments[index] = argument;
+    set(kernel, index, argument);
     return CL_SUCCESS;
 }
 
@@ -292,12 +300,11 @@ CL_API_ENTRY cl_int CL_API_CALL clSetKernelArgSVMPointer(cl_kernel kernel,
         return CL_INVALID_ARG_INDEX;
     if (wanted->kind != HD_ARG_GLOBAL && wanted->kind != HD_ARG_CONSTANT)
         return CL_INVALID_ARG_VALUE;
-    unset(&kernel->arguments[index]);
-    kernel->arguments[index] =
+    set(kernel, index,
         (struct hdi_cl_argument){.is_set = true,
                                  .arg = {.is = HD_IS_BUFFER},
                                  .pointer = pointer,
-                                 .is_pointer = true};
+                                 .is_pointer = true});
     return CL_SUCCESS;
 }
 

@@ -121,59 +121,139 @@ static void adopt(struct launch *l, unsigned i, const struct _cl_mem *mem)
     }
 }
 
-static cl_int capture(const struct _cl_kernel *kernel,
-                      struct _cl_command_queue *queue, struct launch **made)
+// Forms
+// ------------------------------------------------------------------------
+
+// What launches of a kernel with the same range and the same arguments, but for
+// values, have in common. A kernel keeps that of the last one.
+struct hdi_cl_form {
+    // That it is of:
+    uint64_t device; // serial number; 0: nothing yet
+    uint64_t changes;
+    cl_uint dims;
+    bool has_local;
+    size_t offset[3], global[3], local[3];
+    // And what it is:
+    const struct hd_kernel *kernel;
+    struct hdi_launcher *launcher;
+    size_t at[5], size; // of a launch: where its parts are [bytes]
+    struct hd_range range;
+    struct hdi_plan plan;
+};
+
+// The kernel's, which is the caller's until give_form(): another thread that
+// enqueues the kernel meanwhile makes one of its own. NULL: no memory.
+static struct hdi_cl_form *take_form(struct _cl_kernel *kernel)
+{
+    struct hdi_cl_form *form =
+        atomic_exchange_explicit(&kernel->form, NULL, memory_order_acquire);
+
+    return form ? form : calloc(1, sizeof(*form));
+}
+
+static void give_form(struct _cl_kernel *kernel, struct hdi_cl_form *form)
+{
+    free(atomic_exchange_explicit(&kernel->form, form, memory_order_acq_rel));
+}
+
+static bool is_of(const struct hdi_cl_form *form,
+                  const struct _cl_kernel *kernel,
+                  const struct _cl_command_queue *queue, cl_uint dims,
+                  const size_t *offset, const size_t *global,
+                  const size_t *local)
+{
+    if (form->device != queue->device->object.serial ||
+        form->changes != kernel->changes || form->dims != dims ||
+        form->has_local != (local != NULL) || !global)
+        return false;
+    for (cl_uint i = 0; i < dims; i++)
+        if (form->global[i] != global[i] ||
+            form->offset[i] != (offset ? offset[i] : 0) ||
+            (local && form->local[i] != local[i]))
+            return false;
+    return true;
+}
+
+// What capture() made by it can be run.
+static void remember_form(struct hdi_cl_form *form, const struct launch *l,
+                          const struct _cl_kernel *kernel,
+                          const struct _cl_command_queue *queue,
+                          const size_t *local)
+{
+    form->device = queue->device->object.serial;
+    form->changes = kernel->changes;
+    form->dims = l->range.dims;
+    form->has_local = local != NULL;
+    for (cl_uint i = 0; i < form->dims; i++) {
+        form->offset[i] = l->range.offset[i];
+        form->global[i] = l->range.global[i];
+        form->local[i] = local ? local[i] : 0;
+    }
+    form->range = l->range;
+    form->plan = l->plan;
+}
+
+// All of it but the range and the plan.
+static cl_int begin_form(struct hdi_cl_form *form,
+                         const struct _cl_kernel *kernel,
+                         struct _cl_command_queue *queue)
 {
     struct _cl_device_id *device = queue->device;
-    struct hdi_event *record;
     unsigned n = kernel->count;
-    bool part = device->parent != NULL;
-    size_t sizes[] = {sizeof(struct launch),
-                      n * sizeof(struct hd_arg),
-                      n * sizeof(struct _cl_mem *),
-                      0,
-                      part ? n * sizeof(struct hd_image) : 0,
-                      0};
-    const struct hd_kernel *here =
-        hdi_cl_built_kernel(kernel->built, kernel->kernel, device);
-    bool wraps = part;
+    bool part = device->parent != NULL, wraps = part;
+    size_t values = 0;
 
-    if (!here)
-        return device->parent ? CL_OUT_OF_HOST_MEMORY
-                              : CL_INVALID_PROGRAM_EXECUTABLE;
-
+    *form = (struct hdi_cl_form){0};
+    form->kernel = hdi_cl_built_kernel(kernel->built, kernel->kernel, device);
+    form->launcher = hdi_cl_device_launcher(device);
+    if (!form->kernel)
+        return part ? CL_OUT_OF_HOST_MEMORY : CL_INVALID_PROGRAM_EXECUTABLE;
     for (unsigned i = 0; i < n; i++) {
         if (kernel->arguments[i].is_pointer && device->side == HDI_CL_GPU)
             return CL_INVALID_OPERATION;
         wraps |= kernel->arguments[i].is_pointer;
-        sizes[5] += value_size(&kernel->arguments[i].arg);
+        values += value_size(&kernel->arguments[i].arg);
     }
-    sizes[3] = wraps ? n * sizeof(struct hd_buffer) : 0;
-    size_t total = 0, at[6];
-    for (int i = 0; i < 6; i++) {
-        at[i] = total;
-        total += (sizes[i] + 15) / 16 * 16;
-    }
-    char *block = hdi_cl_take(queue, total, &record);
+    const size_t sizes[] = {sizeof(struct launch),
+                            n * sizeof(struct hd_arg),
+                            n * sizeof(struct _cl_mem *),
+                            wraps ? n * sizeof(struct hd_buffer) : 0,
+                            part ? n * sizeof(struct hd_image) : 0,
+                            values};
+    for (int i = 0; i < 5; i++)
+        form->at[i] = form->size += (sizes[i] + 15) / 16 * 16;
+    form->size += values;
+    return CL_SUCCESS;
+}
+
+static cl_int capture(const struct hdi_cl_form *form,
+                      const struct _cl_kernel *kernel,
+                      struct _cl_command_queue *queue, struct launch **made)
+{
+    bool part = queue->device->parent != NULL;
+    struct hdi_event *record;
+    char *block = hdi_cl_take(queue, form->size, &record);
+
     if (!block)
         return CL_OUT_OF_HOST_MEMORY;
     struct launch *l = (struct launch *)(void *)block;
-    hdi_clear(l, sizeof(*l));
     l->record = record;
     l->context = kernel->context;
     l->built = kernel->built;
-    l->kernel = here;
-    l->launcher = hdi_cl_device_launcher(device);
-    l->count = n;
-    l->args = (void *)(block + at[1]);
-    l->mems = (void *)(block + at[2]);
-    l->buffers = (void *)(block + at[3]);
-    l->images = (void *)(block + at[4]);
-    char *value = block + at[5];
+    l->kernel = form->kernel;
+    l->launcher = form->launcher;
+    l->range = form->range;
+    l->plan = form->plan;
+    l->count = kernel->count;
+    l->args = (void *)(block + form->at[0]);
+    l->mems = (void *)(block + form->at[1]);
+    l->buffers = (void *)(block + form->at[2]);
+    l->images = (void *)(block + form->at[3]);
+    char *value = block + form->at[4];
     cl_int status = CL_SUCCESS;
 
     atomic_fetch_add(&l->built->users, 1);
-    for (unsigned i = 0; i < n; i++) {
+    for (unsigned i = 0; i < l->count; i++) {
         const struct hdi_cl_argument *a = &kernel->arguments[i];
         l->args[i] = a->arg;
         l->mems[i] = NULL;
@@ -304,6 +384,7 @@ static cl_int plan_launch(struct launch *l)
     }
 }
 
+// A launch of which everything was checked that is known now.
 static cl_int prepare(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
                       const size_t *offset, const size_t *global,
                       const size_t *local, struct launch **made)
@@ -317,19 +398,28 @@ static cl_int prepare(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
             return CL_INVALID_KERNEL_ARGS;
     if (dims < 1 || dims > 3)
         return CL_INVALID_WORK_DIMENSION;
-    struct launch *l;
-    status = capture(kernel, queue, &l);
-    if (status != CL_SUCCESS)
-        return status;
-    status = set_range(l, dims, offset, global, local);
+    struct hdi_cl_form *form = take_form(kernel);
+    if (!form)
+        return CL_OUT_OF_HOST_MEMORY;
+    bool known = is_of(form, kernel, queue, dims, offset, global, local);
+    struct launch *l = NULL;
+    if (!known)
+        status = begin_form(form, kernel, queue);
     if (status == CL_SUCCESS)
-        status = plan_launch(l);
-    if (status != CL_SUCCESS) {
-        discard(l);
-        return status;
+        status = capture(form, kernel, queue, &l);
+    if (status == CL_SUCCESS && !known) {
+        status = set_range(l, dims, offset, global, local);
+        if (status == CL_SUCCESS)
+            status = plan_launch(l);
+        if (status == CL_SUCCESS)
+            remember_form(form, l, kernel, queue, local);
+        else
+            discard(l);
     }
-    *made = l;
-    return CL_SUCCESS;
+    give_form(kernel, form);
+    if (status == CL_SUCCESS)
+        *made = l;
+    return status;
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clEnqueueNDRangeKernel(

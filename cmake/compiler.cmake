@@ -68,7 +68,7 @@ file(GLOB module_sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/kernel/compiler/*/*.c)
 list(FILTER module_sources EXCLUDE REGEX "_test[.]c$")
 add_library(heddle_compiler MODULE ${module_sources}
-  ${PROJECT_SOURCE_DIR}/src/kernel/build.c ${PROJECT_SOURCE_DIR}/src/kernel/footprint.c
+  ${PROJECT_SOURCE_DIR}/src/kernel/build.c ${PROJECT_SOURCE_DIR}/src/kernel/footprint/footprint.c
   ${PROJECT_SOURCE_DIR}/src/base/error.c ${PROJECT_SOURCE_DIR}/src/base/log.c
   ${PROJECT_SOURCE_DIR}/src/base/text.c)
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/kernel/compiler/prepare/builtins.c

@@ -15,7 +15,7 @@
 #include "icd/partition.h"
 #include "icd/platform.h"
 #include "kernel/opencl.h"
-#include "kernel/spirv.h"
+#include "kernel/program/spirv.h"
 #include "runtime/runtime.h"
 
 #define VERSION(a, b, c) CL_MAKE_VERSION(a, b, c)

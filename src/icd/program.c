@@ -5,8 +5,8 @@
 #include "icd/build.h"
 #include "icd/icd.h"
 #include "icd/info.h"
-#include "kernel/container.h"
-#include "kernel/spirv.h"
+#include "kernel/binary/container.h"
+#include "kernel/program/spirv.h"
 #include "runtime/runtime.h"
 
 void hdi_cl_built_release(struct hdi_cl_built *built)

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "heddle/kernel.h"
-#include "kernel/footprint.h"
+#include "kernel/footprint/footprint.h"
 
 struct hdi_build_arg {
     char *name, *type;

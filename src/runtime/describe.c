@@ -5,9 +5,9 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "heddle/version.h"
-#include "kernel/contents.h"
+#include "kernel/binary/contents.h"
 #include "kernel/opencl.h"
-#include "kernel/spirv.h"
+#include "kernel/program/spirv.h"
 #include "runtime/runtime.h"
 #include "transport/transport.h"
 

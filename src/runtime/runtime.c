@@ -18,7 +18,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "kernel/options.h"
+#include "kernel/program/options.h"
 #include "launch/broker/broker.h"
 #include "launch/measure/calibration.h"
 #include "launch/memory/image.h"

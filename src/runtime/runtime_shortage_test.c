@@ -1,7 +1,7 @@
 // Every allocation of ours fails in turn, from opening a runtime over launches
 // to a graph that runs: that is an error with a text, or no matter at all, and
-// nothing is left behind. (kernel/shortage_test.c does the same for a program
-// that has to be compiled.)
+// nothing is left behind. (tests/kernel/shortage_test.c does the same for a
+// program that has to be compiled.)
 #include "tests/shortage.h"
 
 #include <dirent.h>

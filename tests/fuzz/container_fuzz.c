@@ -4,7 +4,7 @@
 // program, and launched on the device that runs nothing. Libraries become
 // libraries again: what reads their bitcode is LLVM. SPIR-V modules are
 // binaries too.
-#include "kernel/container.h"
+#include "kernel/binary/container.h"
 
 #include <inttypes.h>
 

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "heddle/image.h"
-#include "kernel/container.h"
+#include "kernel/binary/container.h"
 #include "runtime/runtime.h"
 #include "tests/fuzz/fuzz.h"
 

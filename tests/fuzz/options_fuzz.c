@@ -1,5 +1,5 @@
 // Build options: any text is refused by name, or gives words that are options.
-#include "kernel/options.h"
+#include "kernel/program/options.h"
 
 #include "tests/fuzz/fuzz.h"
 

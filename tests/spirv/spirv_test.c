@@ -1,6 +1,6 @@
 // Programs in SPIR-V: the same results as from OpenCL C, parts among others,
 // and modules that are damaged.
-#include "kernel/spirv.h"
+#include "kernel/program/spirv.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kernel/cache.h"
+#include "kernel/binary/cache.h"
 
 enum {
     HDI_FEEDBACK_MAX = 32768 // entries; those not used for longest go first

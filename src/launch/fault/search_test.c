@@ -1,7 +1,7 @@
 // The search for the work-item that has faulted: it finds it in whatever memory
 // and code the launch had, leaves no traces, and says why where it finds none.
 #include "base/text.h"
-#include "kernel/digest.h"
+#include "kernel/binary/digest.h"
 #include "launch/memory/image.h"
 #include "tests/launch/stray.h"
 

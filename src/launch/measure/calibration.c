@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "kernel/cache.h"
+#include "kernel/binary/cache.h"
 #include "launch/measure/meter.h"
 
 enum {

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kernel/digest.h"
+#include "kernel/binary/digest.h"
 #include "launch/measure/meter.h"
 #include "tests/check.h"
 #include "tests/kernel/try_files.h"

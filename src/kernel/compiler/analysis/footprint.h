@@ -1,5 +1,5 @@
 // What a kernel's addresses, and the conditions under which it uses them, are
-// computed from, written down for launches (kernel/footprint.h).
+// computed from, written down for launches (kernel/footprint/footprint.h).
 #ifndef HDI_KERNEL_COMPILER_ANALYSIS_FOOTPRINT_H
 #define HDI_KERNEL_COMPILER_ANALYSIS_FOOTPRINT_H
 

@@ -1,5 +1,5 @@
 // What values of a kernel are computed from, as nodes of a footprint
-// (kernel/footprint.h), each value's once.
+// (kernel/footprint/footprint.h), each value's once.
 #ifndef HDI_KERNEL_COMPILER_ANALYSIS_NODES_H
 #define HDI_KERNEL_COMPILER_ANALYSIS_NODES_H
 

@@ -1,0 +1,219 @@
+// What a launch, or a box of its work-groups, touches of its arguments.
+#include "kernel/footprint/footprint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "kernel/footprint/boxes.h"
+#include "kernel/program.h"
+
+static bool uses(const struct hdi_footprint *p, unsigned d)
+{
+    for (uint32_t n = 0; n < p->node_count; n++)
+        if ((p->nodes[n].op == HDI_FOOTPRINT_LOCAL_ID ||
+             p->nodes[n].op == HDI_FOOTPRINT_GROUP_ID) &&
+            p->nodes[n].a == d)
+            return true;
+    return false;
+}
+
+// The ranges of the ids of a box; NULL: all groups.
+static void begin_ids(struct hdi_evaluation *e, const struct hd_piece *piece)
+{
+    for (unsigned d = 0; d < 3; d++) {
+        uint64_t global = e->range->global[d], local = e->local[d];
+        uint64_t first = 0, end = global;
+        e->first_hi[V_LOCAL + d] =
+            (int64_t)(local && local < global ? local : global) - 1;
+        e->first_hi[V_GROUP + d] =
+            (int64_t)(local ? (global + local - 1) / local : global) - 1;
+        if (piece) {
+            first = piece->first[d] * local;
+            end = (piece->first[d] + piece->count[d]) * local;
+            end = end > global ? global : end;
+            e->first_lo[V_GROUP + d] = (int64_t)piece->first[d];
+            e->first_hi[V_GROUP + d] =
+                (int64_t)(piece->first[d] + piece->count[d]) - 1;
+        }
+        e->first_lo[V_GLOBAL + d] = (int64_t)(e->range->offset[d] + first);
+        e->first_hi[V_GLOBAL + d] = (int64_t)(e->range->offset[d] + end) - 1;
+        bool groups = uses(e->footprint, d);
+        e->split[d] = groups && local > 0;
+        e->guessed |= groups && local == 0;
+        e->ragged |= e->split[d] && end == global && global % local != 0;
+    }
+}
+
+static void begin_rest(struct hdi_evaluation *e)
+{
+    const struct hdi_footprint *p = e->footprint;
+    unsigned next = V_FREE;
+
+    for (unsigned v = V_TURNS; v < VARIABLES; v++) {
+        e->first_lo[v] = v < V_FREE ? 0 : -hdi_most + 1;
+        e->first_hi[v] = v < V_FREE ? hdi_most_turns : hdi_most - 1;
+    }
+    for (uint32_t n = 0; n < p->node_count; n++) {
+        bool is_free = p->nodes[n].op == HDI_FOOTPRINT_ANY ||
+                       p->nodes[n].op == HDI_FOOTPRINT_GROWS ||
+                       p->nodes[n].op == HDI_FOOTPRINT_SHRINKS;
+        e->free_variable[n] = is_free && next < VARIABLES ? next++ : VARIABLES;
+    }
+}
+
+static void collect(struct hdi_evaluation *e, uint32_t scope,
+                    struct hdi_footprint_boxes (*boxes)[2])
+{
+    const struct hdi_footprint *p = e->footprint;
+    bool exact = false;
+
+    hdi_evaluate_scope(e, scope, &exact);
+    for (uint32_t i = 0; i < p->access_count && !e->empty; i++) {
+        const struct hdi_footprint_access *access = &p->accesses[i];
+        struct hdi_footprint_box box;
+        if (access->scope != scope)
+            continue;
+        bool known =
+            access->at != HDI_FOOTPRINT_ALL &&
+            hdi_box_make(e, &e->forms[access->at], access->size, exact, &box);
+        for (unsigned w = 0; w < 2; w++) {
+            if (access->writes != w && access->writes != 2)
+                continue;
+            if (known)
+                hdi_boxes_add(&boxes[access->arg][w], &box);
+            else
+                boxes[access->arg][w].all = true;
+        }
+    }
+}
+
+static void tell_all(const struct hd_kernel *kernel,
+                     struct hd_footprint *footprints)
+{
+    for (unsigned i = 0; i < kernel->info.arg_count; i++) {
+        const struct hd_kernel_arg *arg = &kernel->args[i].shown;
+        bool memory = arg->kind == HD_ARG_GLOBAL ||
+                      arg->kind == HD_ARG_CONSTANT || arg->kind == HD_ARG_IMAGE;
+        static const struct hd_touched nothing = {.exact = true};
+        static const struct hd_touched everything = {.kind = HD_TOUCHES_ALL};
+        footprints[i].read = memory ? everything : nothing;
+        footprints[i].write =
+            memory && hdi_kernel_may_write(arg) ? everything : nothing;
+    }
+}
+
+static hd_status tell(struct hdi_evaluation *e, const struct hd_piece *piece,
+                      struct hd_footprint *footprints, struct hd_error *error)
+{
+    const struct hdi_footprint *p = e->footprint;
+    unsigned count = e->kernel->info.arg_count;
+    struct hdi_footprint_boxes(*boxes)[2] = calloc(count + 1, sizeof(*boxes));
+
+    e->forms = calloc(p->node_count + 1, sizeof(*e->forms));
+    e->free_variable = calloc(p->node_count + 1, sizeof(*e->free_variable));
+    e->needed = calloc(p->node_count + 1, sizeof(*e->needed));
+    bool ok = boxes && e->forms && e->free_variable && e->needed;
+    if (ok) {
+        begin_ids(e, piece);
+        begin_rest(e);
+        for (uint32_t s = 0; s < p->scope_count; s++)
+            collect(e, s, boxes);
+        for (unsigned i = 0; i < count; i++) {
+            const struct hd_kernel_arg *arg = &e->kernel->args[i].shown;
+            if (arg->kind != HD_ARG_GLOBAL && arg->kind != HD_ARG_CONSTANT)
+                continue;
+            footprints[i].read =
+                hdi_boxes_touched(&boxes[i][0], e->args[i].offset);
+            footprints[i].write =
+                hdi_boxes_touched(&boxes[i][1], e->args[i].offset);
+        }
+    }
+    free(e->needed);
+    free(e->free_variable);
+    free(e->forms);
+    free(boxes);
+    return ok ? HD_OK : hdi_fail(error, HD_ENOMEM, "no memory for footprints");
+}
+
+static hd_status check(const struct hd_kernel *kernel,
+                       const struct hd_range *range, unsigned arg_count,
+                       const struct hd_piece *piece, struct hd_error *error)
+{
+    bool sized = range->local[0] > 0;
+
+    if (arg_count != kernel->info.arg_count)
+        return hdi_fail(error, HD_EINVAL,
+                        "kernel '%s' has %u arguments, not %u",
+                        kernel->info.name, kernel->info.arg_count, arg_count);
+    if (range->dims < 1 || range->dims > 3)
+        return hdi_fail(error, HD_EINVAL,
+                        "a range has 1 to 3 dimensions, not %u", range->dims);
+    for (unsigned d = 0; d < range->dims; d++)
+        if (range->global[d] > UINT64_C(1) << 40 ||
+            range->offset[d] > UINT64_C(1) << 40)
+            return hdi_fail(error, HD_ELIMIT,
+                            "footprints are for ranges of up to 2^40 "
+                            "work-items along an axis");
+    if (piece && !sized && kernel->info.required_local[0] == 0)
+        return hdi_fail(error, HD_EINVAL,
+                        "a box of work-groups needs a work-group size: set "
+                        "`local` of the range");
+    for (unsigned d = 0; piece && d < range->dims; d++) {
+        uint64_t local =
+            sized ? range->local[d] : kernel->info.required_local[d];
+        uint64_t groups = local ? (range->global[d] + local - 1) / local : 0;
+        if (piece->first[d] > groups ||
+            piece->count[d] > groups - piece->first[d])
+            return hdi_fail(error, HD_EINVAL,
+                            "the box of work-groups reaches beyond the %llu "
+                            "of the range",
+                            (unsigned long long)groups);
+    }
+    return HD_OK;
+}
+
+hd_status hd_kernel_footprint(const struct hd_kernel *kernel,
+                              const struct hd_range *range,
+                              const struct hd_arg *args, unsigned arg_count,
+                              const struct hd_piece *piece,
+                              struct hd_footprint *footprints,
+                              struct hd_error *error)
+{
+    struct hd_range all = *range;
+    struct hd_piece box;
+    bool empty = false;
+
+    HDI_TRY(check(kernel, range, arg_count, piece, error));
+    if (piece)
+        box = *piece;
+    struct hdi_evaluation e = {.footprint = kernel->footprint,
+                               .kernel = kernel,
+                               .range = &all,
+                               .args = args};
+    for (unsigned d = 0; d < 3; d++) {
+        bool is_there = d < range->dims;
+        all.global[d] = is_there ? range->global[d] : 1;
+        all.offset[d] = is_there ? range->offset[d] : 0;
+        e.local[d] = kernel->info.required_local[0] > 0
+                         ? kernel->info.required_local[d]
+                     : !is_there           ? 1
+                     : range->local[0] > 0 ? range->local[d]
+                                           : 0;
+        if (!is_there) {
+            box.first[d] = 0;
+            box.count[d] = 1;
+        }
+        empty |= all.global[d] == 0 || (piece && box.count[d] == 0);
+    }
+    tell_all(kernel, footprints);
+    if (empty) {
+        for (unsigned i = 0; i < arg_count; i++)
+            footprints[i] =
+                (struct hd_footprint){.read.exact = true, .write.exact = true};
+        return HD_OK;
+    }
+    return kernel->footprint->known & HDI_FOOTPRINT_KNOWN
+               ? tell(&e, piece ? &box : NULL, footprints, error)
+               : HD_OK;
+}

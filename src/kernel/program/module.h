@@ -1,0 +1,12 @@
+// Finding and opening the compiler module (compiler.h).
+#ifndef HDI_KERNEL_PROGRAM_MODULE_H
+#define HDI_KERNEL_PROGRAM_MODULE_H
+
+#include "base/text.h"
+
+// Append what tells this compiler from others: versions, and the files it
+// consists of by size and time; with a translator (NULL: none) that as well.
+// Opens nothing.
+void hdi_compiler_identify(struct hdi_text *text, const char *translator);
+
+#endif

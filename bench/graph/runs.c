@@ -315,6 +315,116 @@ static void measure_chain(int rounds)
                  ">=", 1.3);
 }
 
+// Tiny passes ----------------------------------------------------------------
+
+enum {
+    LINES = 8,
+    LINE = 64, // floats
+    STEPS = 250
+};
+
+static const char tiny_text[] =
+    "kernel void mix(global const float *a, global const float *b,\n"
+    "                global const float *c, global float *to) {\n"
+    "    size_t i = get_global_id(0);\n"
+    "    to[i] = 0.25f * a[i] + 0.5f * b[i] + 0.25f * c[i];\n"
+    "}\n";
+
+// Lines that each step makes of its neighbours of the step before.
+static struct hd_graph *make_tiny(struct hd_runtime *runtime,
+                                  const struct hd_program *program, bool single)
+{
+    const struct hd_graph_policy policy = {.single = single};
+    const double one = 1;
+    hd_resource lines[2][LINES];
+    struct hd_graph *graph;
+    hd_pass pass;
+
+    check(hd_graph_create(runtime, &graph, &error));
+    for (int i = 0; i < LINES; i++) {
+        lines[0][i] = add_resource(graph, "line", LINE);
+        lines[1][i] = add_resource(graph, "line", LINE);
+        const struct hd_command fill = {.is = HD_FILL,
+                                        .to = lines[0][i],
+                                        .pattern = &one,
+                                        .pattern_count = 1};
+        const struct hd_pass_params params = {.name = "fill",
+                                              .overwrites = &lines[0][i],
+                                              .overwrite_count = 1,
+                                              .commands = &fill,
+                                              .command_count = 1};
+        check(hd_graph_pass(graph, &params, &pass, &error));
+    }
+    for (int s = 0; s < STEPS; s++)
+        for (int i = 0; i < LINES; i++) {
+            const hd_resource *from = lines[s % 2];
+            const hd_resource reads[] = {from[i > 0 ? i - 1 : LINES - 1],
+                                         from[i], from[(i + 1) % LINES]};
+            const hd_resource to = lines[1 - s % 2][i];
+            const struct hd_pass_arg args[] = {
+                {.is = HD_PASS_RESOURCE, .resource = reads[0]},
+                {.is = HD_PASS_RESOURCE, .resource = reads[1]},
+                {.is = HD_PASS_RESOURCE, .resource = reads[2]},
+                {.is = HD_PASS_RESOURCE, .resource = to}};
+            const struct hd_command command = {
+                .is = HD_DISPATCH,
+                .kernel = {.kernel = hd_program_find(program, "mix")},
+                .range = {.dims = 1, .global = {LINE}},
+                .args = args,
+                .arg_count = 4};
+            const struct hd_pass_params params = {.name = "mix",
+                                                  .reads = reads,
+                                                  .read_count = 3,
+                                                  .overwrites = &to,
+                                                  .overwrite_count = 1,
+                                                  .commands = &command,
+                                                  .command_count = 1};
+            check(hd_graph_pass(graph, &params, &pass, &error));
+        }
+    for (int i = 0; i < LINES; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "line %d", i);
+        check(hd_graph_output(graph, name, lines[STEPS % 2][i], NULL, &error));
+    }
+    check(hd_graph_set_policy(graph, &policy, &error));
+    return graph;
+}
+
+// The same runtime with it off takes turns with it.
+static void measure_tiny(unsigned workers, int rounds)
+{
+    double ratios[MAX_ROUNDS], each[MAX_ROUNDS];
+    const struct hd_program_params params = {.source = tiny_text};
+    struct hd_runtime *runtime = open_fresh(workers);
+    struct hd_graph_statistics statistics;
+    struct hd_program *program;
+    char name[64];
+
+    snprintf(name, sizeof(name), "2,000 passes of 64 work-items, %u worker%s",
+             workers, workers > 1 ? "s" : "");
+    check(hd_program_create(runtime, &params, &program, &error));
+    struct hd_graph *batches = make_tiny(runtime, program, false);
+    struct hd_graph *single = make_tiny(runtime, program, true);
+    for (int i = 0; i < 3; i++) // it learns
+        run(batches), run(single);
+    for (int i = 0; i < rounds; i++) {
+        double time = run(batches);
+        ratios[i] = run(single) / time;
+        each[i] = time * 1e6 / (LINES * STEPS);
+    }
+    hd_graph_stats(batches, &statistics);
+    hd_graph_destroy(batches);
+    hd_graph_destroy(single);
+    hd_program_destroy(program);
+    hd_runtime_destroy(runtime);
+    graph_figure(name, "batches", statistics.batches, "batches", NULL, NULL, 0);
+    graph_figure(name, "run again, in batches, per pass",
+                 figure_median(each, rounds), "ns", NULL, NULL, 0);
+    graph_figure(name, "single passes over batches",
+                 figure_median(ratios, rounds), "ratio", "single passes",
+                 ">=", 1.1);
+}
+
 void graph_measure_runs(bool quick)
 {
     int rounds = quick ? 5 : MAX_ROUNDS;
@@ -324,6 +434,8 @@ void graph_measure_runs(bool quick)
     measure_memory(quick);
     measure_order(rounds);
     measure_chain(rounds);
+    for (unsigned workers = 1; workers <= 2; workers++)
+        measure_tiny(workers, rounds);
     snprintf(remove, sizeof(remove), "rm -r %s", folder);
     if (system(remove) != 0)
         fprintf(stderr, "bench graph: cannot remove %s\n", folder);

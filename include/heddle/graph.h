@@ -411,7 +411,8 @@ struct hd_graph_program {
 
 /// Run a graph program in its sandbox (no files, no network, bounded memory and
 /// instructions) and return the graph it generated. Nothing is built or
-/// launched yet. docs/graphs.md describes the language.
+/// launched yet, but for what the program itself runs: values() and start().
+/// docs/graphs.md describes the language.
 ///
 /// A graph that was generated before from the same text with the same settings
 /// and inputs of the same shapes, and has been destroyed since, comes back as
@@ -468,7 +469,8 @@ struct hd_graph_policy {
     // than this. 0: than is free when the graph is prepared [bytes]. It is
     // memory too after a run that could not get any, which is run again.
     uint64_t memory;
-    bool whole; // no pass is run in parts
+    bool whole;  // no pass is run in parts
+    bool single; // tiny passes are not run in batches
     // Keep what is alive within so many bytes as far as can be, those of a
     // cache for instance: while it is more, of the passes that are ready the
     // one goes first that lets most of it die. 0: urgency alone counts [bytes].
@@ -659,9 +661,11 @@ struct hd_graph_statistics {
     uint32_t split; // passes in parts, each of which begins when its inputs are
                     // there, though others of its pass wait,
     uint32_t parts; // and how many parts these have
-    uint64_t makespan;      // what the run took; 0: it has not run
-    uint64_t predicted;     // what it was thought to take,
-    uint64_t area;          // at least: work over workers,
+    uint32_t batches;   // of tiny passes, that a worker runs one after another,
+    uint32_t batched;   // and how many passes are in these
+    uint64_t makespan;  // what the run took; 0: it has not run
+    uint64_t predicted; // what it was thought to take,
+    uint64_t area;      // at least: work over workers,
     uint64_t critical_path; // and at least: the longest chain
     bool planned;  // resources and scratch share one block: HD_GRAPH_MEMORY
     bool recalled; // where in it they lie was kept, and not planned again

@@ -190,10 +190,12 @@ struct hdi_open_run {
     unsigned room;  // for passes to join
     uint32_t limit; // of passes, those too that were there before
     bool closed;
+    hd_event awaited; // ends with the pass that hdi_open_wait() waits for
 };
 
 // A pass that waits for another, which was there before: a list for each task
-// that its followers are put in until it has ended.
+// that its followers are put in until it has ended. Task HDI_NONE is who waits
+// for it with hdi_open_wait().
 struct hdi_follower {
     uint32_t task, next;
 };
@@ -252,14 +254,18 @@ struct hdi_split {
     atomic_bool broken;    // a part failed, or did not run
 };
 
-// What is scheduled: passes or, where some are split, parts. Without `pass`
-// each is the pass of its number, and the arrays are those of the passes.
+// What is scheduled: passes or, where some are split, parts, or batches of tiny
+// passes. Without `pass` each is the pass of its number, and the arrays are
+// those of the passes.
 struct hdi_task_graph {
     uint32_t count;
     uint32_t *successors, *first, *waits;
     struct hdi_weight *weights;
-    uint32_t *pass;
+    uint32_t *pass;      // the first of a batch
     struct hdi_box *box; // of parts
+    // Passes of each task, in the order in which it runs them; NULL: each has
+    // one.
+    uint32_t *first_member, *member;
 };
 
 // One of these while it runs. `waiting` counts what it still waits for.
@@ -267,7 +273,8 @@ struct hdi_task {
     struct hd_work work;
     struct hd_graph *graph;
     _Atomic uint32_t waiting;
-    uint32_t pass;
+    uint32_t pass;    // the one that runs, or the first
+    uint32_t member;  // of a batch, the next one
     uint32_t command; // the next one
     uint32_t behind;  // in the list of those outside of its class
     bool streamed;    // it is counted in hd_graph.streaming
@@ -285,7 +292,11 @@ struct hdi_task {
 struct hdi_weight {
     uint64_t time; // from begin to end, with the workers that it finds use for
     uint64_t work; // over all of these
+    // What the last run measured. `time` and `work` are the lesser of the last
+    // two, as one of them may have lost its core for a while. 0: none.
+    uint64_t last_time, last_work;
     bool known;    // it ran before
+    bool measured; // or all that it does is known from other runs
     bool streams;  // it is bound by memory, as far as is known
 };
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/topology.h"
+#include "graph/order/batch.h"
 #include "graph/order/split.h"
 #include "graph/plan/tasks.h"
 #include "steal/worker.h"
@@ -39,9 +40,12 @@ static uint64_t moved_bytes(const struct hd_graph *graph,
 
 // Costs -----------------------------------------------------------------------
 
+// `*measured`: other runs tell; it stays as it is where nothing has to.
 static uint64_t guess_command(const struct hd_graph *graph,
                               const struct hdi_command *c, bool *measured)
 {
+    if (c->is == HD_CALL)
+        *measured = false;
     if (c->is == HD_SYNC || c->is == HD_CALL)
         return 0;
     if (c->is != HD_DISPATCH)
@@ -54,7 +58,7 @@ static uint64_t guess_command(const struct hd_graph *graph,
     uint64_t item = atomic_load_explicit(&kernel->learned->item_time,
                                          memory_order_relaxed); // [ns / 1024]
     double time = item ? (double)item / 1024 : ITEM_TIME;
-    *measured = *measured || item > 0;
+    *measured = *measured && item > 0;
     // A time beyond a day is as good as endless, and sums stay small.
     return items * time < 1e14 ? (uint64_t)(items * time) : (uint64_t)1e14;
 }
@@ -63,14 +67,14 @@ static void guess(const struct hd_graph *graph, const struct hdi_pass *pass,
                   unsigned workers, struct hdi_weight *weight)
 {
     uint64_t moving = PASS_TIME + pass->bytes / BYTES_PER_TIME;
-    bool measured = false;
 
+    weight->measured = true;
     weight->work = PASS_TIME;
     for (uint32_t i = 0; i < pass->command_count; i++)
         weight->work += guess_command(
-            graph, &graph->commands.at[pass->commands + i], &measured);
+            graph, &graph->commands.at[pass->commands + i], &weight->measured);
     // A work-item of a kernel that never ran may go through all its data.
-    if (!measured && weight->work < moving)
+    if (!weight->measured && weight->work < moving)
         weight->work = moving;
     if (pass->work_items > 0 && pass->work_items < workers)
         workers = (unsigned)pass->work_items;
@@ -115,7 +119,7 @@ static void remember(struct hd_graph *graph, uint32_t index,
         return;
     weight->time = (uint64_t)e.time;
     weight->work = (uint64_t)(e.busy > e.time ? e.busy : e.time);
-    weight->known = true;
+    weight->known = weight->measured = true;
 }
 
 static void weigh_passes(struct hd_graph *graph, uint32_t from)
@@ -355,7 +359,7 @@ static bool rank_and_forecast(struct hd_graph *graph)
         graph->forecast.known += graph->weights[i].known;
     }
     graph->forecast.area = work / workers;
-    if (!rank_tasks(graph))
+    if (!rank_tasks(graph) || !hdi_graph_batch(graph))
         return false;
     graph->flat = graph->open.room == 0 && is_flat(graph, work);
     if (!graph->flat)
@@ -409,10 +413,22 @@ static uint64_t scratch_bytes(const struct hd_graph *graph,
     return bytes;
 }
 
+static void update(struct hdi_weight *weight, uint64_t time, uint64_t work)
+{
+    bool less = weight->last_time > 0 && weight->last_time < time;
+
+    weight->time = less ? weight->last_time : time;
+    weight->work = less ? weight->last_work : work;
+    weight->last_time = time;
+    weight->last_work = work;
+    weight->known = weight->measured = true;
+}
+
 void hdi_graph_learn(struct hd_graph *graph)
 {
-    uint64_t wrong = 0, all = 0;
-    bool heavy = false; // something that takes long is new
+    uint64_t wrong = 0, all = 0, work = 0;
+    uint32_t changed = 0; // passes that became tiny, or are so no more
+    bool heavy = false;   // something that takes long is new
 
     for (uint32_t i = graph->first; i < graph->passes.count; i++) {
         const struct hdi_pass *pass = &graph->passes.at[i];
@@ -425,14 +441,16 @@ void hdi_graph_learn(struct hd_graph *graph)
             continue;
         }
         uint64_t time = pass->end - pass->begin;
-        uint64_t busy = pass->busy > time ? pass->busy : time;
-        wrong +=
-            time > weight->time ? time - weight->time : weight->time - time;
-        all += time;
-        graph->forecast.known += !weight->known;
-        heavy = heavy || (!weight->known && time >= LEAST_TIME);
-        *weight =
-            (struct hdi_weight){.time = time, .work = busy, .known = true};
+        bool tiny = hdi_weight_is_tiny(weight), was_known = weight->known;
+        uint64_t thought = weight->time;
+        update(weight, time, pass->busy > time ? pass->busy : time);
+        wrong += weight->time > thought ? weight->time - thought
+                                        : thought - weight->time;
+        all += weight->time;
+        work += weight->work;
+        changed += tiny != hdi_weight_is_tiny(weight);
+        graph->forecast.known += !was_known;
+        heavy = heavy || (!was_known && time >= LEAST_TIME);
         if (graph->keys && time >= LEAST_TIME)
             hdi_feedback_add(
                 graph->context.feedback, &graph->keys[i],
@@ -442,8 +460,11 @@ void hdi_graph_learn(struct hd_graph *graph)
                                       .memory = scratch_bytes(graph, pass)});
     }
     // The next run goes by what has been measured, if that differs and matters.
-    uint64_t passes = graph->passes.count - graph->first;
-    graph->reweigh = heavy || (wrong > all / 4 && all >= passes * FLAT_TIME);
+    uint32_t passes = graph->passes.count - graph->first;
+    graph->reweigh =
+        heavy || changed > passes / 8 ||
+        (wrong > all / 4 && all >= passes * UINT64_C(1) * FLAT_TIME) ||
+        (!graph->flow.pass && is_flat(graph, work) != graph->flat);
 }
 
 // Of the first `count` passes. Edges lead on, but for those that the program

@@ -575,19 +575,23 @@ static void free_derivation(struct derivation *d)
     free(d->links.at);
 }
 
-void hdi_graph_free_flow(struct hd_graph *graph)
+void hdi_task_graph_free(struct hdi_task_graph *flow)
 {
-    struct hdi_task_graph *flow = &graph->flow;
-
-    if (flow->pass) { // else all this is the graph's
-        free(flow->successors);
-        free(flow->first);
-        free(flow->waits);
-        free(flow->weights);
-    }
+    free(flow->successors);
+    free(flow->first);
+    free(flow->waits);
+    free(flow->weights);
     free(flow->pass);
     free(flow->box);
-    *flow = (struct hdi_task_graph){0};
+    free(flow->first_member);
+    free(flow->member);
+}
+
+void hdi_graph_free_flow(struct hd_graph *graph)
+{
+    if (graph->flow.pass) // else all is the graph's
+        hdi_task_graph_free(&graph->flow);
+    graph->flow = (struct hdi_task_graph){0};
 }
 
 bool hdi_graph_split(struct hd_graph *graph)

@@ -155,11 +155,11 @@ static bool go_on(struct hd_graph *graph, struct hd_worker *worker,
     return true;
 }
 
-// True when the task has ended, or does not run; false: later.
-static bool run_task(struct hd_graph *graph, struct hd_worker *worker,
-                     uint32_t index)
+// The pass of a task, or a part of it. True when it has ended, or does not run;
+// false: later.
+static bool run_pass(struct hd_graph *graph, struct hd_worker *worker,
+                     struct hdi_task *task)
 {
-    struct hdi_task *task = &graph->tasks[index];
     struct hdi_pass *pass = &graph->passes.at[task->pass];
     struct hdi_split *split = hdi_task_split(graph, task);
     struct hd_error error = {.status = HD_OK};
@@ -178,6 +178,32 @@ static bool run_task(struct hd_graph *graph, struct hd_worker *worker,
                            ? hdi_split_begin(graph, split, task->begin, &error)
                            : hdi_pass_begin(graph, pass, &error);
     return go_on(graph, worker, task, status, &error);
+}
+
+// The passes of a batch that are left, as above.
+static bool run_batch(struct hd_graph *graph, struct hd_worker *worker,
+                      struct hdi_task *task)
+{
+    const struct hdi_task_graph *flow = &graph->flow;
+    uint32_t end = flow->first_member[task - graph->tasks + 1];
+
+    while (task->member < end) {
+        task->pass = flow->member[task->member++];
+        task->command = 0;
+        if (!run_pass(graph, worker, task))
+            return false;
+    }
+    return true;
+}
+
+// True when the task has ended, or does not run; false: later.
+static bool run_task(struct hd_graph *graph, struct hd_worker *worker,
+                     uint32_t index)
+{
+    struct hdi_task *task = &graph->tasks[index];
+
+    return graph->flow.member ? run_batch(graph, worker, task)
+                              : run_pass(graph, worker, task);
 }
 
 // What is ready ---------------------------------------------------------------
@@ -311,7 +337,8 @@ static void resume(struct hd_worker *worker, hd_status status, void *data)
     struct hd_error error = {.status = HD_OK};
 
     (void)status; // the event knows, and why
-    if (go_on(graph, worker, task, HD_OK, &error))
+    if (go_on(graph, worker, task, HD_OK, &error) &&
+        (!graph->flow.member || run_batch(graph, worker, task)))
         follow(graph, worker, (uint32_t)(task - graph->tasks));
 }
 
@@ -414,6 +441,8 @@ void hdi_graph_reset_task(struct hd_graph *graph, uint32_t index, uint32_t pass,
 
     task->graph = graph;
     task->pass = pass;
+    task->member =
+        graph->flow.member ? graph->flow.first_member[index] : HDI_NONE;
     task->command = 0;
     task->event = 0;
     task->streamed = false;

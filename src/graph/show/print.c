@@ -215,12 +215,14 @@ static void json_run(const struct hd_graph *graph,
         text,
         ",\n\"schedule\":{\"makespan_ns\":%llu,\"predicted_ns\":%llu,"
         "\"area_ns\":%llu,\"critical_path_ns\":%llu,\"known\":%u,"
-        "\"dropped\":%u,\"edges\":%u,\"barriers\":%u,\"live_bytes\":%llu,"
+        "\"dropped\":%u,\"edges\":%u,\"barriers\":%u,\"parts\":%u,"
+        "\"batches\":%u,\"batched\":%u,\"live_bytes\":%llu,"
         "\"heap_bytes\":%llu,\"by\":\"%s\",\"not_by_device\":",
         (unsigned long long)s.makespan, (unsigned long long)s.predicted,
         (unsigned long long)s.area, (unsigned long long)s.critical_path,
-        s.known, s.dropped, s.edges, s.barriers, (unsigned long long)s.live,
-        (unsigned long long)s.heap, schedulers[s.by]);
+        s.known, s.dropped, s.edges, s.barriers, s.parts, s.batches, s.batched,
+        (unsigned long long)s.live, (unsigned long long)s.heap,
+        schedulers[s.by]);
     hdi_text_json(text, s.not_by_device);
     hdi_text_print(text, "},\n\"memory\":[");
     for (uint32_t i = 0; i < picture->step_count; i++)

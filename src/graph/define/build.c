@@ -352,7 +352,9 @@ hd_status hd_graph_resource(struct hd_graph *graph, const char *name,
         .type = type,
         .size = size,
         .shape = {.type = type->name, .axes = shape->axes, .extent = {1, 1, 1}},
-        .writer = HDI_NONE};
+        .writer = HDI_NONE,
+        .slot = HDI_NONE, // until it is linked: it may not join an open run
+        .held = HDI_NONE};
     for (unsigned i = 0; i < shape->axes; i++)
         r.shape.extent[i] = shape->extent[i];
     if (hdi_compact_resource(graph, &r)) {

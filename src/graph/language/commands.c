@@ -92,6 +92,7 @@ hd_pass hdi_block_pass(lua_State *lua, const char *name, const char *where)
     hd_status status = hd_graph_pass(l->graph, &params, &pass, &error);
     clear_block(b);
     hdi_language_check(lua, status, &error);
+    hdi_language_extend(lua);
     return pass;
 }
 

@@ -78,7 +78,7 @@ int main(void)
         examples++;
         at = end + 4;
     }
-    CHECK(examples == 4);
+    CHECK(examples == 5);
 
     hdi_text_free(&page);
     hd_buffer_destroy(map);

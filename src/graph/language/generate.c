@@ -125,6 +125,7 @@ static hd_status make_graph(const struct hdi_graph_context *context,
         status = hd_graph_keep(language->graph, program->keeping, error);
     if (status == HD_OK)
         status = run_program(language, text, error);
+    status = hdi_language_finish(language, status, error);
     if (status == HD_OK)
         return HD_OK;
     if (program->started)

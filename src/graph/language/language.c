@@ -742,6 +742,7 @@ void hdi_language_start(lua_State *lua)
     hdi_transfers_add(lua);
     hdi_fields_add(lua);
     hdi_views_add(lua);
+    hdi_starts_add(lua);
     hdi_values_add(lua);
 }
 

@@ -2,7 +2,8 @@
 // called anywhere (settings, inputs, resources, kernels, order), commands.c
 // dispatch and the stream form, field_words.c fields, transfer_words.c the
 // other commands, definition.c the definition form, views.c images and
-// samplers, values.c results.
+// samplers, values.c results, start_words.c runs that go on while the program
+// does.
 #ifndef HDI_GRAPH_LANGUAGE_LANGUAGE_H
 #define HDI_GRAPH_LANGUAGE_LANGUAGE_H
 
@@ -96,6 +97,7 @@ struct hdi_language {
     bool *settings;      // one per setting given: asked for
     struct hdi_command_block block;
     struct hdi_stream stream;
+    hd_event run; // of start(); 0: there is none
 };
 
 static inline struct hdi_language *hdi_language_of(lua_State *lua)
@@ -108,8 +110,17 @@ void hdi_language_start(lua_State *lua);
 void hdi_commands_add(lua_State *lua);
 void hdi_fields_add(lua_State *lua);
 void hdi_transfers_add(lua_State *lua);
+void hdi_starts_add(lua_State *lua);
 void hdi_values_add(lua_State *lua);
 void hdi_views_add(lua_State *lua);
+
+// A pass was added: it joins the run of start(), if there is one.
+void hdi_language_extend(lua_State *lua);
+
+// The program is over: end the run of start(), if there is one. With a status
+// that is none of success it is cancelled.
+hd_status hdi_language_finish(struct hdi_language *language, hd_status status,
+                              struct hd_error *error);
 
 // Checks at the end of the program.
 int hdi_language_end(lua_State *lua);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "graph/language/language.h"
+#include "graph/run/run.h"
 
 enum {
     MAX_VALUES = 1 << 24 // components read at one time
@@ -69,6 +70,16 @@ static uint64_t check_count(lua_State *lua, int index, const char *what,
     return (uint64_t)n;
 }
 
+// In a run that goes on: what the resource needs, and no more. What was written
+// before the run began is there.
+static hd_status await(struct hd_graph *graph, uint32_t writer,
+                       struct hd_error *error)
+{
+    return writer == HDI_NONE || writer < graph->first
+               ? hd_graph_extend(graph, error)
+               : hdi_open_wait(graph, writer, error);
+}
+
 // values(resource [, first [, count]]): its elements from the first on, which
 // is number 1, as numbers; the components of vectors follow each other.
 static int values(lua_State *lua)
@@ -102,7 +113,8 @@ static int values(lua_State *lua)
     hdi_stream_end(lua);
     // What passes take is not the program's time.
     uint64_t begin = hdi_sandbox_clock();
-    hd_status status = hd_graph_advance(l->graph, NULL, &error);
+    hd_status status = l->run != 0 ? await(l->graph, r->writer, &error)
+                                   : hd_graph_advance(l->graph, NULL, &error);
     hdi_sandbox_of(lua)->start += hdi_sandbox_clock() - begin;
     hdi_language_check(lua, status, &error);
     // The bytes are Lua's, so that they count as memory of the program.

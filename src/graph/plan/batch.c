@@ -2,9 +2,10 @@
 // the lane, one for each worker, where they would begin first. What a lane gets
 // in a row is a batch as long as it is open.
 //
-// Invariant: what a task follows lies in batches that were closed before the
-// task was added to its own, or in its own. So a batch waits for such only that
-// were closed before it, and no two wait for each other.
+// Invariant: by the time of the lanes a batch begins when all that it waits for
+// has ended, or will have; what is added later keeps to that. So no two batches
+// wait for each other. A batch that another waits for is closed, lest that
+// waits for more.
 #include "graph/plan/batch.h"
 
 #include <stdlib.h>

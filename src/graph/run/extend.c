@@ -163,35 +163,45 @@ void hdi_open_end_task(struct hd_graph *graph, struct hdi_task *task)
     while (at != HDI_NONE) {
         const struct hdi_follower *f = &graph->followers.at[at];
         at = f->next;
-        ended_one(graph, f->task);
+        if (f->task == HDI_NONE)
+            hd_event_end(graph->context.launcher->pool, graph->open.awaited,
+                         HD_OK, NULL, NULL);
+        else
+            ended_one(graph, f->task);
     }
 }
 
-// One edge of a task that joins.
-static void follow(struct hd_graph *graph, const struct hdi_edge *edge)
+// Let the end of `from` tell a task, or who awaits it. False: it has ended.
+static bool put_behind(struct hd_graph *graph, struct hdi_task *from,
+                       uint32_t task)
 {
-    struct hdi_task *from = &graph->tasks[edge->from];
     uint32_t number = graph->followers.count;
     struct hdi_follower *f = &graph->followers.at[number];
     uint32_t head =
         atomic_load_explicit(&from->followers, memory_order_acquire);
 
     if (head == HDI_ENDED)
-        return;
+        return false;
     graph->followers.count++;
-    f->task = edge->to;
-    atomic_fetch_add_explicit(&graph->tasks[edge->to].waiting, 1,
-                              memory_order_relaxed);
+    f->task = task;
     do {
-        if (head == HDI_ENDED) {
-            atomic_fetch_sub_explicit(&graph->tasks[edge->to].waiting, 1,
-                                      memory_order_relaxed);
-            return;
-        }
+        if (head == HDI_ENDED)
+            return false;
         f->next = head;
     } while (!atomic_compare_exchange_weak_explicit(
         &from->followers, &head, number, memory_order_release,
         memory_order_acquire));
+    return true;
+}
+
+// One edge of a task that joins.
+static void follow(struct hd_graph *graph, const struct hdi_edge *edge)
+{
+    struct hdi_task *to = &graph->tasks[edge->to];
+
+    atomic_fetch_add_explicit(&to->waiting, 1, memory_order_relaxed);
+    if (!put_behind(graph, &graph->tasks[edge->from], edge->to))
+        atomic_fetch_sub_explicit(&to->waiting, 1, memory_order_relaxed);
 }
 
 // Joining ---------------------------------------------------------------------
@@ -371,6 +381,24 @@ hd_status hd_graph_extend(struct hd_graph *graph, struct hd_error *error)
 {
     HDI_TRY(check_open(graph, "hd_graph_extend", error));
     return extend(graph, error);
+}
+
+// The run is held by who waits, so its end cannot come before.
+hd_status hdi_open_wait(struct hd_graph *graph, uint32_t pass,
+                        struct hd_error *error)
+{
+    struct hd_pool *pool = graph->context.launcher->pool;
+
+    HDI_TRY(extend(graph, error));
+    if (!HDI_ROOM(graph->followers, 1))
+        return hdi_graph_no_room(graph, error);
+    HDI_TRY(hd_event_create(pool, &graph->open.awaited, error));
+    if (put_behind(graph, &graph->tasks[pass], HDI_NONE))
+        hd_event_wait(pool, &graph->open.awaited, 1, HD_FOREVER, NULL);
+    else
+        hd_event_end(pool, graph->open.awaited, HD_OK, NULL, NULL);
+    hd_event_release(pool, graph->open.awaited);
+    return hdi_graph_is_stopped(graph) ? why_stopped(graph, error) : HD_OK;
 }
 
 hd_status hd_graph_close(struct hd_graph *graph, struct hd_error *error)

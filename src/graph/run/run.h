@@ -44,6 +44,11 @@ void hdi_open_end(struct hd_graph *graph);
 // looked at.
 void hdi_open_start(struct hd_graph *graph, uint32_t joined);
 
+// Add what was built to a run that is open, and wait until a pass has ended.
+// Errors as hd_graph_extend(). One at a time with all that adds to the graph.
+hd_status hdi_open_wait(struct hd_graph *graph, uint32_t pass,
+                        struct hd_error *error);
+
 // The run will not begin: it ends when it is closed.
 void hdi_open_give_up(struct hd_graph *graph);
 

@@ -44,8 +44,9 @@ hd_status hd_graph_contents(const struct hd_graph *graph, hd_resource resource,
     const struct hd_buffer *buffer = r->kept            ? r->kept
                                      : r->versions == 0 ? r->input
                                                         : NULL;
-    if (graph->open.is && resource <= graph->open.resources)
-        buffer = r->slot != HDI_NONE ? graph->slots.at[r->slot].memory : NULL;
+    if (graph->open.is && resource <= graph->open.resources &&
+        r->slot != HDI_NONE)
+        buffer = graph->slots.at[r->slot].memory;
     if (!buffer)
         return hdi_fail(error, HD_EGRAPH,
                         "resource '%s' holds nothing now: advance the graph, "
@@ -130,6 +131,12 @@ void hd_graph_stats(const struct hd_graph *graph,
         bool runs = graph->passes.at[split->pass].split == i;
         statistics->split += runs;
         statistics->parts += runs ? split->parts : 0;
+    }
+    for (uint32_t i = 0; graph->flow.member && i < graph->flow.count; i++) {
+        uint32_t passes =
+            graph->flow.first_member[i + 1] - graph->flow.first_member[i];
+        statistics->batches += passes > 1;
+        statistics->batched += passes > 1 ? passes : 0;
     }
     statistics->makespan = graph->took;
     statistics->predicted = graph->forecast.makespan;

@@ -2,9 +2,9 @@
 #include "tests/graph/fake_launch.h"
 
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "graph/model/model.h"
 #include "tests/check.h"
 
@@ -574,6 +574,15 @@ static void graphs_can_be_printed(void)
     CHECK(hd_graph_print(NULL, HD_GRAPH_DOT, stdout) == HD_EINVAL);
 }
 
+// Of this process: other programs may have the cores as well [ns].
+static uint64_t used(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
 static void generating_is_fast(void)
 {
     static const char program[] =
@@ -595,11 +604,11 @@ static void generating_is_fast(void)
             {"n", "10000"}, {"stream", form ? "true" : "false"}};
         double best = 1e9;
         for (int round = 0; round < 5; round++) {
-            uint64_t begin = hdi_now();
+            uint64_t begin = used();
             struct hd_graph *g =
                 make(program, WITH(.settings = settings, .setting_count = 2,
                                    .inputs = &r1, .input_count = 1));
-            double each = (double)(hdi_now() - begin) / 10000;
+            double each = (double)(used() - begin) / 10000;
             best = each < best ? each : best;
             CHECK(hd_graph_pass_count(g) == 10000);
             hd_graph_destroy(g);

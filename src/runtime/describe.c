@@ -105,8 +105,12 @@ static void describe_text(const struct hd_runtime *r, struct hdi_text *text)
     describe_devices(r, text);
     if (r->device->can.lines)
         hdi_text_print(text, "lines      %s\n", r->device->can.lines);
-    hdi_text_print(text,
-                   "cluster    none: this build has no transport but self\n");
+    const struct hdi_transport *const *transports = hdi_transports(&count);
+    for (size_t i = 0; i < count; i++) {
+        hdi_text_print(text, "transport  %s: ", transports[i]->name);
+        transports[i]->describe(text);
+        hdi_text_print(text, "\n");
+    }
     hdi_text_print(text, "compiler   %s\n", hdi_compiler_description());
     hdi_text_print(text, "SPIR-V     ");
     hdi_spirv_describe(text);

@@ -20,6 +20,7 @@
 
 #include "heddle/status.h"
 
+struct hdi_text;
 struct hdi_transport;
 
 // A transport's own structure begins with this.
@@ -41,6 +42,10 @@ struct hdi_message {
 struct hdi_transport {
     const char *name; // "self"; also the folder
     bool threads;     // see above
+
+    // Write a few words for the user: what may be reached with it here. Asked of
+    // those that hdi_transports() gives.
+    void (*describe)(struct hdi_text *text);
 
     // HD_ENODEV when the program was not started with this network.
     hd_status (*open)(struct hdi_net **net, struct hd_error *error);

@@ -56,6 +56,12 @@ grep -qE '^heddle [0-9]+\.[0-9]+\.[0-9]+$' "$folder/results/out" ||
     fail "--version does not print the version"
 
 expect 0 "" "$HEDDLE" info
+# The MPIs it tells of are those that there are modules for.
+modules=$(find "$BUILD/lib/heddle" -name 'heddle_mpi_*.so' 2>/dev/null | wc -l)
+named=$(sed -n 's/^transport *mpi: programs started by //p' \
+    "$folder/results/out" | tr ',' '\n' | grep -c .)
+[ "$named" -eq "$modules" ] || fail "info names $named of $modules MPIs"
+grep -q '^transport *self: ' "$folder/results/out" || fail "info without self"
 expect 0 "" "$HEDDLE" info --json
 grep -q '^{.*}$' "$folder/results/out" || fail "info --json is no JSON object"
 

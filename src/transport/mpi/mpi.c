@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "transport/mpi/module.h"
 #include "transport/transport.h"
 
@@ -23,47 +24,74 @@ struct mpi_net {
 static const struct {
     const char *variable; // set by its launcher
     const char *name;     // of the module
+    const char *title;
 } implementations[] = {
-    {"SMPI_GLOBAL_SIZE", "simgrid"},
-    {"OMPI_COMM_WORLD_SIZE", "openmpi"},
-    {"PMI_SIZE", "mpich"},
-    {"MPI_LOCALNRANKS", "mpich"},
+    {"SMPI_GLOBAL_SIZE", "simgrid", "SimGrid"},
+    {"OMPI_COMM_WORLD_SIZE", "openmpi", "Open MPI"},
+    {"PMI_SIZE", "mpich", "MPICH"},
+    {"MPI_LOCALNRANKS", "mpich", "MPICH"},
+};
+
+enum {
+    IMPLEMENTATIONS = sizeof(implementations) / sizeof(implementations[0]),
+    PATH_SIZE = 4096
 };
 
 // The folders a module may be in: beside the library this code is in, or the
 // program when it is linked into one, and where a build puts it.
-static void *open_beside(const char *file, const char *name)
+static bool is_beside(const char *file, const char *name, char *path)
 {
     static const char *const below[] = {"heddle/", "../lib/heddle/"};
     const char *slash = strrchr(file, '/');
-    char path[4096];
 
     for (unsigned i = 0; i < 2; i++) {
-        snprintf(path, sizeof(path), "%.*s%sheddle_mpi_%s.so",
+        snprintf(path, PATH_SIZE, "%.*s%sheddle_mpi_%s.so",
                  slash ? (int)(slash - file + 1) : 2, slash ? file : "./",
                  below[i], name);
-        // Open MPI's own plug-ins need its symbols.
         if (access(path, R_OK) == 0)
-            return dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+            return true;
     }
-    return NULL;
+    return false;
+}
+
+static bool locate_module(const char *name, char *path)
+{
+    char program[PATH_SIZE];
+    Dl_info self;
+
+    if (dladdr(&hdi_transport_mpi, &self) && self.dli_fname &&
+        is_beside(self.dli_fname, name, path))
+        return true;
+    ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
+
+    program[size > 0 ? size : 0] = '\0';
+    return is_beside(program, name, path);
 }
 
 static void *open_module(const char *name)
 {
-    char program[4096];
-    Dl_info self;
-    void *module = NULL;
+    char path[PATH_SIZE];
 
-    if (dladdr(&hdi_transport_mpi, &self) && self.dli_fname)
-        module = open_beside(self.dli_fname, name);
-    if (!module) {
-        ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
+    // Open MPI's own plug-ins need its symbols.
+    return locate_module(name, path) ? dlopen(path, RTLD_NOW | RTLD_GLOBAL)
+                                     : NULL;
+}
 
-        program[size > 0 ? size : 0] = '\0';
-        module = open_beside(program, name);
+static void mpi_describe(struct hdi_text *text)
+{
+    char path[PATH_SIZE];
+    unsigned found = 0;
+
+    for (unsigned i = 0; i < IMPLEMENTATIONS; i++) {
+        bool again = i > 0 && strcmp(implementations[i].name,
+                                     implementations[i - 1].name) == 0;
+        if (!again && locate_module(implementations[i].name, path))
+            hdi_text_print(text, found++ ? ", %s" : "programs started by %s",
+                           implementations[i].title);
     }
-    return module;
+    if (found == 0)
+        hdi_text_print(text, "none: no module heddle_mpi_*.so is beside "
+                             "libheddle");
 }
 
 static hd_status find_module(const struct hdi_transport **transport,
@@ -71,8 +99,7 @@ static hd_status find_module(const struct hdi_transport **transport,
 {
     const char *name = NULL;
 
-    for (size_t i = 0;
-         !name && i < sizeof(implementations) / sizeof(implementations[0]); i++)
+    for (unsigned i = 0; !name && i < IMPLEMENTATIONS; i++)
         if (getenv(implementations[i].variable))
             name = implementations[i].name;
     if (!name)
@@ -185,6 +212,7 @@ static void *mpi_reach(struct hdi_shared *shared, uint32_t node)
 const struct hdi_transport hdi_transport_mpi = {
     .name = "mpi",
     .threads = true,
+    .describe = mpi_describe,
     .open = mpi_open,
     .close = mpi_close,
     .send = mpi_send,

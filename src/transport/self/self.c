@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 extern const struct hdi_transport hdi_transport_self;
 
@@ -203,9 +204,15 @@ static void *self_reach(struct hdi_shared *shared, uint32_t node)
     return node == 0 ? shared->memory : NULL;
 }
 
+static void self_describe(struct hdi_text *text)
+{
+    hdi_text_print(text, "one process, and nodes within it");
+}
+
 const struct hdi_transport hdi_transport_self = {
     .name = "self",
     .threads = true,
+    .describe = self_describe,
     .open = self_open,
     .close = self_close,
     .send = self_send,

@@ -328,6 +328,14 @@ CL_API_ENTRY cl_int CL_API_CALL clSetMemObjectDestructorCallback(
     return CL_SUCCESS;
 }
 
+static cl_uint count_maps(struct _cl_mem *mem)
+{
+    pthread_mutex_lock(&mem->lock);
+    cl_uint count = mem->map_count;
+    pthread_mutex_unlock(&mem->lock);
+    return count;
+}
+
 CL_API_ENTRY cl_int CL_API_CALL clGetMemObjectInfo(cl_mem mem, cl_mem_info name,
                                                    size_t size, void *value,
                                                    size_t *size_ret)
@@ -339,7 +347,7 @@ CL_API_ENTRY cl_int CL_API_CALL clGetMemObjectInfo(cl_mem mem, cl_mem_info name,
         HDI_CL_IS(CL_MEM_FLAGS, cl_mem_flags, mem->flags)
         HDI_CL_IS(CL_MEM_SIZE, size_t, mem->size)
         HDI_CL_IS(CL_MEM_HOST_PTR, void *, mem->host_ptr)
-        HDI_CL_IS(CL_MEM_MAP_COUNT, cl_uint, mem->map_count)
+        HDI_CL_IS(CL_MEM_MAP_COUNT, cl_uint, count_maps(mem))
         HDI_CL_IS(CL_MEM_REFERENCE_COUNT, cl_uint,
                   hdi_cl_object_references(mem))
         HDI_CL_IS(CL_MEM_CONTEXT, cl_context, mem->context)

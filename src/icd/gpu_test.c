@@ -540,6 +540,11 @@ static void the_gpu_works_alone(void)
     CL_OK(clEnqueueReadBuffer(d.queue, mem, CL_TRUE, 0, sizeof(seen), seen, 0,
                               NULL, NULL));
     check(seen, 2, 0);
+    // No device of the context shares the process's memory.
+    CL_IS(clSetKernelArgSVMPointer(kernel, 0, seen), CL_INVALID_OPERATION);
+    CL_IS(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS,
+                              sizeof(void *), &(void *){seen}),
+          CL_INVALID_OPERATION);
     CL_OK(clReleaseMemObject(mem));
     CL_OK(clReleaseKernel(kernel));
     CL_OK(clReleaseProgram(made));

@@ -295,6 +295,8 @@ CL_API_ENTRY cl_int CL_API_CALL clSetKernelArgSVMPointer(cl_kernel kernel,
 {
     if (!hdi_cl_is(HDI_CL_KERNEL, kernel))
         return CL_INVALID_KERNEL;
+    if (!hdi_cl_context_shares(kernel->context))
+        return CL_INVALID_OPERATION;
     const struct hd_kernel_arg *wanted = hd_kernel_arg(kernel->kernel, index);
     if (!wanted)
         return CL_INVALID_ARG_INDEX;
@@ -316,6 +318,8 @@ CL_API_ENTRY cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel kernel,
 {
     if (!hdi_cl_is(HDI_CL_KERNEL, kernel))
         return CL_INVALID_KERNEL;
+    if (!hdi_cl_context_shares(kernel->context))
+        return CL_INVALID_OPERATION;
     if (!value)
         return CL_INVALID_VALUE;
     switch (name) {

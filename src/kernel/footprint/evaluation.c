@@ -403,6 +403,23 @@ static struct hdi_form turn(const struct hdi_evaluation *e,
     return is_number(&step) ? sum(start, &count, step.c + step.lo) : unknown;
 }
 
+// To the left. What falls off at the end does not matter: of a number that
+// becomes too large the bits that stay will do.
+static struct hdi_form shifted(const struct hdi_evaluation *e,
+                               const struct hdi_form *a, int64_t by,
+                               unsigned bits)
+{
+    struct hdi_form zero = of_number(0);
+
+    if (by < 0 || by > 61 || by >= bits)
+        return unknown;
+    struct hdi_form r = sum(&zero, a, INT64_C(1) << by);
+    if (r.known || !a->known)
+        return r;
+    struct hdi_form stays = fit(e, a, bits - (unsigned)by, true);
+    return sum(&zero, &stays, INT64_C(1) << by);
+}
+
 static struct hdi_form evaluate(struct hdi_evaluation *e, uint32_t node)
 {
     const struct hdi_footprint_node *n = &e->footprint->nodes[node];
@@ -433,12 +450,8 @@ static struct hdi_form evaluate(struct hdi_evaluation *e, uint32_t node)
         return sum(a, b, -1);
     case HDI_FOOTPRINT_MUL:
         return times(e, a, b);
-    case HDI_FOOTPRINT_SHL: {
-        if (!is_number(b) || b->c + b->lo < 0 || b->c + b->lo > 61)
-            return unknown;
-        struct hdi_form zero = of_number(0);
-        return sum(&zero, a, INT64_C(1) << (b->c + b->lo));
-    }
+    case HDI_FOOTPRINT_SHL:
+        return is_number(b) ? shifted(e, a, b->c + b->lo, bits) : unknown;
     case HDI_FOOTPRINT_LSHR:
     case HDI_FOOTPRINT_ASHR: {
         struct hdi_form x = fit(e, a, bits, n->op == HDI_FOOTPRINT_ASHR);

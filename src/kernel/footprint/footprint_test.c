@@ -202,6 +202,10 @@ static const char tricky[] =
     "    int2 at = (int2)(get_global_id(0), 0);\n"
     "    write_imageui(to, at, read_imageui(from, at));\n"
     "    p[get_global_id(0)] = 1; }\n"
+    "kernel void above(global int *p) {\n"
+    "    int x = get_global_id(0), y = get_global_id(1);\n"
+    "    int w = get_global_size(0);\n"
+    "    if (y > 0) p[(y - 1) * w + x] = 1; }\n"
     "kernel void halves(global int *p, int n) {\n"
     "    for (int i = get_global_id(0) / 2; i < n; i += 3) p[i % 4] = 1; }\n";
 
@@ -278,6 +282,10 @@ static void what_is_not_understood_is_never_too_small(void)
     CHECK(w.kind == HD_TOUCHES_ALL);
     w = written(program, "offset", 0, &moved, 0);
     CHECK(are_rows(&w, 0, 40, 0, 1) && w.exact);
+    // A difference of ints, times an int that is not a constant.
+    w = written(program, "above", 0,
+                &(struct hd_range){.dims = 2, .global = {8, 4}}, 0);
+    CHECK(are_rows(&w, 0, 96, 0, 1));
     w = written(program, "halves", 20, &ten, 0);
     CHECK(w.kind == HD_TOUCHES_ALL || are_rows(&w, 0, 16, 0, 1));
     hd_program_destroy(program);

@@ -17,7 +17,7 @@
 enum {
     ALIGNMENT = 128,         // of what lies in the block [bytes]
     CHOICES = 64,            // ready passes that are compared
-    SEARCH_TIME = 100000000, // for a better placement [ns]
+    SEARCH_TIME = 200000000, // for a better placement [ns]
     SMALL = 4096,            // no matter, even if memory is short [bytes]
     GOOD_ENOUGH = 128        // above the bound: one part in so many
 };

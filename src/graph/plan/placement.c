@@ -2,15 +2,20 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "graph/plan/placement_search.h"
+#include "graph/plan/random.h"
 
 enum {
     MAX_SEARCHED = 4096, // lives; branch and bound keeps their square
     MAX_NEAR = 1 << 22,  // pairs of lives that meet
     FIRST_SLICE = 8000,  // nodes of one order before the next has its turn
+    SHORT_LIST = 48,     // of spans
+    TRIES = 500,         // of an order, changed
+    MANY = 400,          // lives
     SLICE_GROWS = 8      // from one round to the next, by this factor
 };
 
@@ -215,13 +220,29 @@ static int compare_spans(const void *a, const void *b)
     return (x->from > y->from) - (x->from < y->from);
 }
 
+// Most lists are short, and calls of a function would take most of the time.
+static void sort_spans(struct span *spans, uint32_t count)
+{
+    if (count > SHORT_LIST) {
+        qsort(spans, count, sizeof(*spans), compare_spans);
+        return;
+    }
+    for (uint32_t i = 1; i < count; i++) {
+        struct span span = spans[i];
+        uint32_t at = i;
+        for (; at > 0 && spans[at - 1].from > span.from; at--)
+            spans[at] = spans[at - 1];
+        spans[at] = span;
+    }
+}
+
 // The lowest offset at which `size` bytes lie between none of the spans, which
 // are sorted here.
 static uint64_t find_gap(struct span *spans, uint32_t count, uint64_t size)
 {
     uint64_t offset = 0;
 
-    qsort(spans, count, sizeof(*spans), compare_spans);
+    sort_spans(spans, count);
     for (uint32_t i = 0; i < count; i++) {
         if (spans[i].from >= offset && spans[i].from - offset >= size)
             break;
@@ -294,6 +315,7 @@ struct maker {
     struct span *spans;
     uint64_t *offset; // of the try
     uint32_t *rank;
+    struct measure *tried; // order, changed
 };
 
 static void take(const struct maker *m, uint64_t height,
@@ -319,6 +341,67 @@ static void make_greedy(struct maker *m, uint64_t enough,
              out);
     }
     out->greedy = out->height;
+}
+
+// Processor time of this thread [ns]: beside other programs a plan is as good.
+static uint64_t used(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+// What rose above the goal in the last try, kept or not, is placed earlier: any
+// place before will do, so that no two tries are alike.
+static void raise(struct maker *m, uint64_t goal,
+                  struct hdi_search_random *random)
+{
+    for (uint32_t i = 1; i < m->sections.lives; i++) {
+        struct measure up = m->tried[i];
+        if (m->offset[up.life] + m->sections.life[up.life].size <= goal)
+            continue;
+        uint32_t to = (uint32_t)hdi_random(random, i);
+        memmove(m->tried + to + 1, m->tried + to, (i - to) * sizeof(up));
+        m->tried[to] = up;
+    }
+}
+
+// Change the order that is in m->order, and keep what makes nothing worse.
+static void improve_order(struct maker *m, uint64_t goal, uint64_t end,
+                          struct hdi_search_random *random,
+                          struct hdi_placement *out)
+{
+    size_t size = out->count * sizeof(*m->order);
+    uint64_t height =
+        place_in_order(&m->sections, m->order, m->offset, m->spans);
+
+    for (unsigned i = 0; i < TRIES && out->height > goal && used() < end; i++) {
+        memcpy(m->tried, m->order, size);
+        raise(m, goal, random);
+        uint64_t got =
+            place_in_order(&m->sections, m->tried, m->offset, m->spans);
+        take(m, got, out);
+        if (got > height)
+            continue;
+        height = got;
+        memcpy(m->order, m->tried, size);
+    }
+}
+
+// Each of the greedy orders. The numbers that look random come again, so that a
+// plan does.
+static void improve(struct maker *m, uint64_t goal, uint64_t time,
+                    struct hdi_placement *out)
+{
+    uint64_t end = used() + time;
+    struct hdi_search_random random;
+
+    hdi_random_seed(&random, out->count);
+    for (int i = 0; i < HDI_ORDER_COUNT && out->height > goal; i++) {
+        make_order(&m->sections, (enum hdi_placement_order)i, m->order);
+        improve_order(m, goal, end, &random, out);
+    }
 }
 
 // Look for a placement of height `capacity` by each order in turn, with more
@@ -398,8 +481,10 @@ static hd_status make(struct maker *m, const struct hdi_life *lives,
     m->spans = malloc(n * sizeof(*m->spans));
     m->offset = calloc(n, sizeof(*m->offset));
     m->rank = malloc(n * sizeof(*m->rank));
+    m->tried = malloc(n * sizeof(*m->tried));
     out->offset = calloc(n, sizeof(*out->offset));
-    if (!m->order || !m->spans || !m->offset || !m->rank || !out->offset)
+    if (!m->order || !m->spans || !m->offset || !m->rank || !m->tried ||
+        !out->offset)
         return no_memory(error);
     for (uint32_t i = 0; i < m->sections.count; i++)
         if (m->sections.total[i] > out->bound)
@@ -407,9 +492,16 @@ static hd_status make(struct maker *m, const struct hdi_life *lives,
     uint64_t enough =
         params->capacity > out->bound ? params->capacity : out->bound;
     make_greedy(m, enough, out);
-    if (out->height > enough && params->time > 0 && m->sections.near &&
-        out->count <= MAX_SEARCHED && search(m, params, enough, out) == -2)
+    if (out->height <= enough || params->time == 0 || !m->sections.near)
+        return HD_OK;
+    // Of few lives a search comes to an end, of many a change helps sooner.
+    if (out->count > MANY)
+        improve(m, enough, params->time / 2, out);
+    if (out->height > enough && out->count <= MAX_SEARCHED &&
+        search(m, params, enough, out) == -2)
         return no_memory(error);
+    if (out->height > enough && out->count <= MANY)
+        improve(m, enough, params->time / 2, out);
     return HD_OK;
 }
 
@@ -428,6 +520,7 @@ hd_status hdi_placement_make(const struct hdi_life *lives, uint32_t count,
     free(m.spans);
     free(m.offset);
     free(m.rank);
+    free(m.tried);
     if (status != HD_OK) {
         hdi_placement_free(&out);
         return status;

@@ -157,6 +157,39 @@ static void many_lives_are_placed(void)
     hdi_placement_free(&p);
 }
 
+// Things of any size that are made one after another out of recent ones, as
+// passes make them: packed to within 1 % of the bound without a search.
+static void programs_are_packed(void)
+{
+    enum {
+        MANY = 1000,
+        RECENT = 16
+    };
+    static struct hdi_life lives[MANY];
+    struct hdi_search_random random;
+    uint32_t recent[RECENT];
+    struct hdi_placement p;
+
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        hdi_random_seed(&random, seed);
+        for (uint32_t i = 0; i < MANY; i++) {
+            uint64_t size = UINT64_C(8) << hdi_random(&random, 9);
+            lives[i] = (struct hdi_life){
+                i, i + UINT64_C(1), 128 * (size + hdi_random(&random, size))};
+            for (int k = 0; k < 3 && i >= RECENT; k++)
+                lives[recent[hdi_random(&random, RECENT)]].upper =
+                    i + UINT64_C(1);
+            recent[i < RECENT ? i : hdi_random(&random, RECENT)] = i;
+        }
+        make(lives, MANY, 0, 0, &p);
+        uint64_t goal = p.bound + p.bound / 100;
+        hdi_placement_free(&p);
+        make(lives, MANY, goal, long_time, &p);
+        CHECK(p.height <= goal && p.nodes == 0);
+        hdi_placement_free(&p);
+    }
+}
+
 static void lives_that_are_wrong_are_refused(void)
 {
     struct hdi_placement p;
@@ -196,6 +229,7 @@ int main(void)
     the_search_fills_what_can_be_filled();
     the_least_height_is_found();
     many_lives_are_placed();
+    programs_are_packed();
     lives_that_are_wrong_are_refused();
     the_validator_sees_what_is_wrong();
 }

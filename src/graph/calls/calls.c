@@ -90,11 +90,6 @@ static uint32_t *resource_at(const struct hdi_calls *calls, uint32_t index)
     return hdi_calls_at(&calls->resources, index, sizeof(uint32_t));
 }
 
-const struct hdi_calls_kind *hdi_calls_newest(const struct hdi_calls *calls)
-{
-    return calls->kind_count ? &calls->kinds[calls->kind_count - 1] : NULL;
-}
-
 bool hdi_calls_add_resource(struct hdi_calls *calls,
                             const struct hdi_calls_kind *kind)
 {
@@ -114,34 +109,41 @@ bool hdi_calls_add_resource(struct hdi_calls *calls,
 // Uses that are being added, behind those there are.
 struct adding {
     struct hdi_calls *calls;
-    uint32_t at; // where the next one goes
-    bool good;   // they name what is there
+    uint32_t at;  // where the next one goes
+    uint32_t *to; // the same, but at the beginning of a block
+    bool good;    // they name what is there
 };
 
-// A list of them may lie in two blocks.
+static inline void put_one(struct adding *adding, uint32_t index,
+                           enum hdi_calls_how how)
+{
+    if (adding->at % HDI_CALLS_BLOCK == 0)
+        adding->to =
+            hdi_calls_at(&adding->calls->uses, adding->at, sizeof(uint32_t));
+    adding->at++;
+    *adding->to++ = index << 2 | (uint32_t)how;
+}
+
 static inline void put(struct adding *adding, const uint32_t *handles,
                        unsigned count, enum hdi_calls_how how, uint32_t limit)
 {
-    uint32_t *to = NULL, at = adding->at;
-    bool good = true;
-
-    for (unsigned i = 0; i < count; i++, at++) {
-        if (i == 0 || at % HDI_CALLS_BLOCK == 0)
-            to = hdi_calls_at(&adding->calls->uses, at, sizeof(*to));
-        good &= handles[i] - 1 < limit;
-        *to++ = (handles[i] - 1) << 2 | (uint32_t)how;
+    for (unsigned i = 0; i < count; i++) {
+        adding->good &= handles[i] - 1 < limit;
+        put_one(adding, handles[i] - 1, how);
     }
-    adding->at = at;
-    adding->good &= good;
 }
 
-static bool are_written(const struct hdi_calls *calls,
-                        const hd_resource *resources, unsigned count)
+// The same of what is read, which has to be written.
+static inline void put_reads(struct adding *adding, const uint32_t *handles,
+                             unsigned count, uint32_t limit)
 {
-    for (unsigned i = 0; i < count; i++)
-        if (!(*resource_at(calls, resources[i] - 1) & HDI_CALLS_WRITTEN))
-            return false;
-    return true;
+    for (unsigned i = 0; i < count; i++) {
+        uint32_t resource = handles[i] - 1;
+        adding->good =
+            adding->good && resource < limit &&
+            (*resource_at(adding->calls, resource) & HDI_CALLS_WRITTEN);
+        put_one(adding, resource, HDI_CALLS_READS);
+    }
 }
 
 static void mark_written(struct hdi_calls *calls, const hd_resource *resources,
@@ -184,15 +186,18 @@ bool hdi_calls_add(struct hdi_calls *calls, const struct hd_call_params *params,
                         calls->label_count + 1, sizeof(*calls->labels))))
         return false;
 
-    struct adding adding = {calls, calls->uses.count, true};
+    struct adding adding = {
+        .calls = calls, .at = calls->uses.count, .good = true};
+    if (uses > 0)
+        adding.to = hdi_calls_at(&calls->uses, adding.at, sizeof(uint32_t));
     uint32_t resources = calls->resources.count;
-    put(&adding, params->reads, params->read_count, HDI_CALLS_READS, resources);
+    put_reads(&adding, params->reads, params->read_count, resources);
     put(&adding, params->writes, params->write_count, HDI_CALLS_WRITES,
         resources);
     put(&adding, params->overwrites, params->overwrite_count,
         HDI_CALLS_OVERWRITES, resources);
     put(&adding, params->after, params->after_count, HDI_CALLS_AFTER, index);
-    if (!adding.good || !are_written(calls, params->reads, params->read_count))
+    if (!adding.good)
         return false;
     uint32_t function = find_function(calls, params->call);
     if (function == UINT32_MAX)

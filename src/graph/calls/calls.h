@@ -136,7 +136,11 @@ struct hdi_calls *hdi_calls_create(void);
 void hdi_calls_free(struct hdi_calls *calls);
 
 // The kind of the newest resource, or NULL.
-const struct hdi_calls_kind *hdi_calls_newest(const struct hdi_calls *calls);
+static inline const struct hdi_calls_kind *hdi_calls_newest(
+    const struct hdi_calls *calls)
+{
+    return calls->kind_count ? &calls->kinds[calls->kind_count - 1] : NULL;
+}
 
 // Add a resource of this kind; NULL: of the newest one's. False: not added.
 bool hdi_calls_add_resource(struct hdi_calls *calls,

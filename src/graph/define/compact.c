@@ -16,9 +16,10 @@ enum {
 static inline bool same_text(const char *a, const char *b)
 {
     b = b ? b : "";
-    while (*a && *a == *b)
-        a++, b++;
-    return *a == *b;
+    for (; *a == *b; a++, b++)
+        if (!*a)
+            return true;
+    return false;
 }
 
 static bool is_kind(const struct hdi_calls_kind *kind, const char *name,

@@ -150,7 +150,10 @@ static struct hdi_event *run_one(struct hd_worker *worker, struct hdi_event *e,
     }
     error.status = HD_OK;
     error.text[0] = '\0';
+    // It runs in spite of what failed before: its own end counts.
     hdi_cause_tell(before, &error);
+    if (before)
+        hdi_record_forget(e);
     if (hdi_pool_cancelled(e->pool, &e->group)) {
         hdi_fail(&error, HD_ECANCELED, "cancelled before it began");
     } else {
@@ -163,9 +166,6 @@ static struct hdi_event *run_one(struct hd_worker *worker, struct hdi_event *e,
             return NULL;
         }
     }
-    // It has run in spite of what failed before: its own end counts.
-    if (before)
-        hdi_record_forget(e);
     if (error.status != HD_OK)
         hdi_record_fail(e, hdi_cause_make(error.status, error.text));
     atomic_store_explicit(&e->phase, HD_EVENT_ENDED, memory_order_relaxed);

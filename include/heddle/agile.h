@@ -7,6 +7,7 @@
 #ifndef HEDDLE_AGILE_H
 #define HEDDLE_AGILE_H
 
+#include "heddle/event.h"
 #include "heddle/field.h"
 #include "heddle/kernel.h"
 
@@ -57,7 +58,8 @@ HD_API hd_status hd_cluster_join(const struct hd_cluster_params *params,
                                  struct hd_cluster **cluster,
                                  struct hd_error *error);
 
-/// Leave the cluster. Collective. NULL is allowed.
+/// Leave the cluster. Waits for what was started there. Collective. NULL is
+/// allowed.
 HD_API void hd_cluster_leave(struct hd_cluster *cluster);
 
 HD_API uint32_t hd_cluster_nodes(const struct hd_cluster *cluster);
@@ -240,6 +242,43 @@ HD_API hd_status hd_agile(struct hd_cluster *cluster,
 HD_API hd_status hd_field_assign(struct hd_field *field,
                                  const struct hd_view *view,
                                  struct hd_error *error);
+
+/// As hd_field_assign(), but do not wait: it begins when all that it comes
+/// after has ended, on all processes, and gives an event. Workers of the pool
+/// copy; a thread of the cluster sees to the messages. It is started in the
+/// same order on all processes, and may begin in any order: those with other
+/// fields do not wait for each other. Until it has ended, both fields and what
+/// the view looks at must stay, nothing may write what it reads, and nothing
+/// may look at what it writes; other fields may be used.
+///
+/// If on one process what it comes after has failed, or it is cancelled before
+/// that has ended, its event ends on all processes with that error and a text
+/// that names the process; nothing is written. Later it cannot be cancelled.
+/// A process that does not start it within the cluster's `timeout` is HD_EPEER.
+///
+/// Errors:  as hd_field_assign() and hd_copy_start(); HD_ENOTSUP (a network
+///          without threads, as a simulated one). What another process finds is
+///          the error of the event
+/// Threads: one call at a time per cluster
+HD_API hd_status hd_field_assign_start(struct hd_pool *pool,
+                                       const struct hd_start *start,
+                                       struct hd_field *field,
+                                       const struct hd_view *view,
+                                       hd_event *event, struct hd_error *error);
+
+/// As hd_agile(), but do not wait for the elements: the field is there at once
+/// and may be used after the event.
+///
+/// Errors:  as hd_field_assign_start()
+/// Owner:   the caller; hd_field_destroy(), after the event has ended
+/// Threads: one call at a time per cluster
+HD_API hd_status hd_agile_start(struct hd_pool *pool,
+                                const struct hd_start *start,
+                                struct hd_cluster *cluster,
+                                const struct hd_view *view,
+                                const struct hd_map *map,
+                                struct hd_field **field, hd_event *event,
+                                struct hd_error *error);
 
 /// Copy all elements to memory, the last axis fastest, in every process, or
 /// with `all` false in process 0 only. Where nobody owns an element nothing is

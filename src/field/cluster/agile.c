@@ -295,8 +295,8 @@ static hd_status whole_map(const struct hd_grid *grid, struct hd_map **map,
     return hd_map_create(&params, map, error);
 }
 
-static hd_status take_values(struct hd_field *field, const struct hd_view *view,
-                             struct hd_error *error)
+hd_status hdi_field_take(struct hd_field *field, const struct hd_view *view,
+                         struct hd_error *error)
 {
     struct hdi_affine affine = {{0}, {0}, {0}};
     struct hdi_move_plan *plan;
@@ -325,99 +325,4 @@ static hd_status take_values(struct hd_field *field, const struct hd_view *view,
     free(moves.list);
     hdi_plan_destroy(plan);
     return status;
-}
-
-// Assigning -------------------------------------------------------------------
-
-static bool grids_equal(const struct hd_grid *a, const struct hd_grid *b)
-{
-    for (unsigned i = 0; a->rank == b->rank && i < a->rank; i++)
-        if (a->extent[i] != b->extent[i] || a->offset[i] != b->offset[i])
-            return false;
-    return a->rank == b->rank;
-}
-
-static hd_status check_assign(const struct hd_field *field,
-                              const struct hd_view *view,
-                              struct hd_error *error)
-{
-    if (!grids_equal(&field->map->grid, &view->grid))
-        return hdi_fail(error, HD_EINVAL,
-                        "the grids of the map and of the view differ");
-    if (field->element != view->element)
-        return hdi_fail(error, HD_EINVAL,
-                        "elements of %llu bytes cannot be given values of %llu",
-                        (unsigned long long)field->element,
-                        (unsigned long long)view->element);
-    if (view->field_ == field)
-        return hdi_fail(error, HD_EINVAL,
-                        "a field cannot be given values of itself");
-    if (view->field_ && view->field_->cluster != field->cluster)
-        return hdi_fail(error, HD_EINVAL, "the fields are of two clusters");
-    return HD_OK;
-}
-
-static uint64_t view_digest(const struct hd_view *view)
-{
-    uint64_t digest = view->field_ != NULL;
-
-    for (unsigned k = 0; view->field_ && k < view->rank_; k++) {
-        digest = hdi_mix(digest, view->axis_[k]);
-        digest = hdi_mix(digest, (uint64_t)view->start_[k]);
-        digest = hdi_mix(digest, (uint64_t)view->step_[k]);
-    }
-    return digest;
-}
-
-static hd_status redistribute(struct hd_field *field,
-                              const struct hd_view *view,
-                              struct hd_error *error)
-{
-    const struct hdi_route *route;
-    struct hdi_affine affine = {{0}, {0}, {0}};
-
-    memcpy(affine.axis, view->axis_, sizeof(affine.axis));
-    memcpy(affine.start, view->start_, sizeof(affine.start));
-    memcpy(affine.step, view->step_, sizeof(affine.step));
-    hd_status status = hdi_cluster_route(field->cluster, view->field_->map,
-                                         field->map, &affine, &route, error);
-    status = hdi_cluster_agree(field->cluster, "hd_field_assign(): plan", 0,
-                               status, error);
-    return status == HD_OK ? hdi_field_move(field, view->field_, route, error)
-                           : status;
-}
-
-hd_status hd_field_assign(struct hd_field *field, const struct hd_view *view,
-                          struct hd_error *error)
-{
-    hd_status status = check_assign(field, view, error);
-
-    if (status == HD_OK && view->field_)
-        status = hdi_mirrors_home(view->field_, error);
-    status = hdi_cluster_agree(field->cluster, "hd_field_assign()",
-                               view_digest(view), status, error);
-    if (status != HD_OK)
-        return status;
-    hdi_mirrors_forget(field);
-    field->version++;
-    status = view->field_ ? redistribute(field, view, error)
-                          : take_values(field, view, error);
-    return hdi_cluster_agree(field->cluster, "hd_field_assign(): end", 0,
-                             status, error);
-}
-
-hd_status hd_agile(struct hd_cluster *cluster, const struct hd_view *view,
-                   const struct hd_map *map, struct hd_field **field,
-                   struct hd_error *error)
-{
-    struct hd_field *f;
-
-    HDI_TRY(hd_field_create(cluster, view->element, map, &f, error));
-    hd_status status = hd_field_assign(f, view, error);
-    if (status != HD_OK) {
-        hd_field_destroy(f);
-        return status;
-    }
-    *field = f;
-    return HD_OK;
 }

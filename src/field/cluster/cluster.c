@@ -44,6 +44,7 @@ static void close_cluster(struct hd_cluster *cluster)
     if (cluster->net)
         cluster->transport->close(cluster->net);
     hdi_domains_free(&cluster->domains);
+    pthread_mutex_destroy(&cluster->lock);
     free(cluster);
 }
 
@@ -82,13 +83,14 @@ hd_status hdi_cluster_join(const struct hd_cluster_params *params,
 
     if (!c)
         return hdi_fail(error, HD_ENOMEM, "no memory for a cluster");
+    pthread_mutex_init(&c->lock, NULL);
     c->timeout = params->timeout ? params->timeout : 60000000000u;
     c->messages = params->messages;
     c->sequential = params->sequential;
     c->piece = params->piece ? params->piece : 256 << 10;
     hd_status status = open_net(params->transport, &c->net, error);
     if (status != HD_OK) {
-        free(c);
+        close_cluster(c);
         return status;
     }
     c->transport = c->net->transport;
@@ -105,13 +107,14 @@ hd_status hdi_cluster_join(const struct hd_cluster_params *params,
     }
     struct hdi_node_slot *slots = c->transport->reach(c->slots, c->net->node);
     atomic_store_explicit(&slots->process, getpid(), memory_order_relaxed);
-    pthread_mutex_init(&c->lock, NULL);
     *cluster = c;
     return HD_OK;
 }
 
 static void free_route(struct hd_cluster *cluster, struct hdi_route *route)
 {
+    if (!route)
+        return;
     for (uint32_t n = 0; n < cluster->here; n++) {
         if (route->to)
             free(route->to[n].list);
@@ -121,16 +124,17 @@ static void free_route(struct hd_cluster *cluster, struct hdi_route *route)
     free(route->to);
     free(route->from);
     hdi_plan_destroy(route->plan);
-    *route = (struct hdi_route){0};
+    free(route);
 }
 
 void hd_cluster_leave(struct hd_cluster *cluster)
 {
     if (!cluster)
         return;
+    if (cluster->mover)
+        cluster->stop_mover(cluster->mover);
     for (unsigned i = 0; i < HDI_PLANS; i++)
-        free_route(cluster, &cluster->routes[i]);
-    pthread_mutex_destroy(&cluster->lock);
+        free_route(cluster, cluster->routes[i]);
     cluster->transport->unshare(cluster->net, cluster->slots);
     close_cluster(cluster);
 }
@@ -183,16 +187,40 @@ hd_status hd_cluster_meet(struct hd_cluster *cluster, struct hd_error *error)
     return hdi_cluster_agree(cluster, "hd_cluster_meet()", 0, HD_OK, error);
 }
 
+// Counting --------------------------------------------------------------------
+
 void hd_cluster_counters(const struct hd_cluster *cluster,
                          struct hd_cluster_counters *counters)
 {
+    pthread_mutex_t *lock = (pthread_mutex_t *)&cluster->lock;
+
+    pthread_mutex_lock(lock);
     *counters = cluster->counters;
+    pthread_mutex_unlock(lock);
 }
 
 void hd_cluster_reset_counters(struct hd_cluster *cluster)
 {
+    pthread_mutex_lock(&cluster->lock);
     cluster->counters = (struct hd_cluster_counters){0};
     cluster->counters.scratch = cluster->scratch;
+    pthread_mutex_unlock(&cluster->lock);
+}
+
+void hdi_cluster_count(struct hd_cluster *cluster,
+                       const struct hd_cluster_counters *more)
+{
+    struct hd_cluster_counters *c = &cluster->counters;
+
+    pthread_mutex_lock(&cluster->lock);
+    c->moved += more->moved;
+    c->received += more->received;
+    c->messages += more->messages;
+    c->blocks += more->blocks;
+    c->plans += more->plans;
+    c->steals += more->steals;
+    c->asks += more->asks;
+    pthread_mutex_unlock(&cluster->lock);
 }
 
 void *hdi_cluster_scratch(struct hd_cluster *cluster, uint64_t size)
@@ -200,9 +228,11 @@ void *hdi_cluster_scratch(struct hd_cluster *cluster, uint64_t size)
     void *memory = malloc(size ? size : 1);
 
     if (memory) {
+        pthread_mutex_lock(&cluster->lock);
         cluster->scratch += size;
         if (cluster->scratch > cluster->counters.scratch)
             cluster->counters.scratch = cluster->scratch;
+        pthread_mutex_unlock(&cluster->lock);
     }
     return memory;
 }
@@ -210,37 +240,45 @@ void *hdi_cluster_scratch(struct hd_cluster *cluster, uint64_t size)
 void hdi_cluster_scratch_free(struct hd_cluster *cluster, void *memory,
                               uint64_t size)
 {
-    if (memory)
+    if (memory) {
+        pthread_mutex_lock(&cluster->lock);
         cluster->scratch -= size;
+        pthread_mutex_unlock(&cluster->lock);
+    }
     free(memory);
 }
 
-// Agreeing --------------------------------------------------------------------
+// Waiting ---------------------------------------------------------------------
+
+bool hdi_cluster_bide(struct hd_cluster *cluster, struct hdi_patience *patience)
+{
+    if (cluster->idle)
+        cluster->idle(cluster->idle_data);
+    if (patience->looks++ < 200) {
+        hdi_pause();
+        return true;
+    }
+    sched_yield();
+    if (patience->looks % 64)
+        return true;
+    uint64_t now = hdi_now();
+    if (!patience->begin)
+        patience->begin = now;
+    if (now - patience->begin <= cluster->timeout)
+        return true;
+    *patience = (struct hdi_patience){0};
+    return false;
+}
 
 bool hdi_cluster_wait_limited(struct hd_cluster *cluster,
                               struct hdi_transfer *transfer, hd_status *status,
                               struct hdi_message *message)
 {
-    uint64_t begin = 0;
+    struct hdi_patience patience = {0};
 
-    for (unsigned looks = 0;
-         !cluster->transport->test(cluster->net, transfer, status, message);
-         looks++) {
-        if (cluster->idle)
-            cluster->idle(cluster->idle_data);
-        if (looks < 200) {
-            hdi_pause();
-            continue;
-        }
-        sched_yield();
-        if (looks % 64)
-            continue;
-        uint64_t now = hdi_now();
-        if (!begin)
-            begin = now;
-        else if (now - begin > cluster->timeout)
+    while (!cluster->transport->test(cluster->net, transfer, status, message))
+        if (!hdi_cluster_bide(cluster, &patience))
             return false;
-    }
     return true;
 }
 
@@ -274,122 +312,7 @@ hd_status hdi_cluster_wait(struct hd_cluster *cluster,
     return hdi_cluster_wait_size(cluster, transfer, who, &size, error);
 }
 
-// What a process says, of itself and of those it has heard.
-struct said {
-    uint64_t digest;
-    uint32_t process; // that it is about
-    uint32_t status;
-    uint32_t disagree; // the status is because calls differ
-    char call[60];
-    char text[400]; // of an error; else not sent
-};
-
-static void say(struct said *said, uint32_t process, hd_status status,
-                const char *text)
-{
-    said->process = process;
-    said->status = status;
-    snprintf(said->text, sizeof(said->text), "%s", text);
-}
-
-// Whether an error goes before another: what one process says of itself before
-// calls that differ, then the first process. So all come to the same.
-static bool goes_before(const struct said *a, const struct said *b)
-{
-    if (b->status == HD_OK)
-        return true;
-    if (a->disagree != b->disagree)
-        return !a->disagree;
-    return a->process < b->process;
-}
-
-// Take what another process says into account.
-static void hear(struct said *mine, const struct said *other)
-{
-    char text[sizeof(mine->text)];
-
-    if (other->status != HD_OK) {
-        if (goes_before(other, mine)) {
-            mine->disagree = other->disagree;
-            say(mine, other->process, (hd_status)other->status, other->text);
-        }
-    } else if (mine->status != HD_OK) {
-        return;
-    } else if (strcmp(mine->call, other->call) != 0) {
-        snprintf(text, sizeof(text),
-                 "process %" PRIu32 " calls %s, process %" PRIu32
-                 " calls %s: all processes must make the same calls",
-                 mine->process, mine->call, other->process, other->call);
-        mine->disagree = true;
-        say(mine, other->process, HD_EINVAL, text);
-    } else if (mine->digest != other->digest) {
-        snprintf(text, sizeof(text),
-                 "processes %" PRIu32 " and %" PRIu32
-                 " call %s with different arguments",
-                 mine->process, other->process, mine->call);
-        mine->disagree = true;
-        say(mine, other->process, HD_EINVAL, text);
-    }
-}
-
-// Send what is said to one process while another's comes.
-static hd_status exchange(struct hd_cluster *cluster, uint32_t to,
-                          uint32_t from, const struct said *mine,
-                          struct said *other, struct hd_error *error)
-{
-    const struct hdi_transport *transport = cluster->transport;
-    struct hdi_transfer *sent, *received;
-    uint64_t size =
-        mine->status == HD_OK ? offsetof(struct said, text) : sizeof(*mine);
-    uint32_t who = to;
-
-    *other = (struct said){0};
-    hd_status status =
-        transport->send(cluster->net, to, HDI_TAG_AGREE, mine, size, &sent);
-    if (status == HD_OK) {
-        who = from;
-        status = transport->receive(cluster->net, from, HDI_TAG_AGREE, other,
-                                    sizeof(*other), &received);
-    }
-    if (status != HD_OK)
-        return hdi_fail(error, status,
-                        "no message with process %" PRIu32 ": %s", who,
-                        hd_status_text(status));
-    HDI_TRY(hdi_cluster_wait(cluster, received, from, error));
-    return hdi_cluster_wait(cluster, sent, to, error);
-}
-
-// By dissemination: in round k each process tells the one 2^k after it what it
-// knows, so that all know of all after log2 of their number, and none of them
-// is in the middle. Hensgen, Finkel, Manber, "Two algorithms for barrier
-// synchronization", 1988.
-hd_status hdi_cluster_agree(struct hd_cluster *cluster, const char *call,
-                            uint64_t digest, hd_status status,
-                            struct hd_error *error)
-{
-    uint32_t me = cluster->net->node, count = cluster->net->count;
-    struct said mine = {.digest = digest, .process = me}, other;
-
-    snprintf(mine.call, sizeof(mine.call), "%s", call);
-    if (status != HD_OK) {
-        char text[sizeof(mine.text)];
-
-        snprintf(text, sizeof(text), "process %" PRIu32 ": %.300s", me,
-                 error ? error->text : hd_status_text(status));
-        say(&mine, me, status, text);
-    }
-    for (uint64_t by = 1; by < count; by *= 2) {
-        HDI_TRY(exchange(cluster, (uint32_t)((me + by) % count),
-                         (uint32_t)((me + count - by) % count), &mine, &other,
-                         error));
-        hear(&mine, &other);
-    }
-    if (mine.status == HD_OK)
-        return HD_OK;
-    if (status != HD_OK)
-        return status; // the text is there, and says what this process did
-    return hdi_fail(error, (hd_status)mine.status, "%s", mine.text);
-}
+// Digests ---------------------------------------------------------------------
 
 uint64_t hdi_map_digest(const struct hd_map *map)
 {
@@ -416,11 +339,19 @@ static hd_status make_route(struct hd_cluster *cluster,
                             const struct hd_map *source,
                             const struct hd_map *target,
                             const struct hdi_affine *affine,
-                            struct hdi_route *route, struct hd_error *error)
+                            struct hdi_route **made, struct hd_error *error)
 {
     uint32_t first = hdi_cluster_first(cluster);
+    struct hdi_route *route = calloc(1, sizeof(*route));
 
-    HDI_TRY(hdi_plan_create(source, target, affine, &route->plan, error));
+    if (!route)
+        return hdi_fail(error, HD_ENOMEM, "no memory for a plan");
+    hd_status status =
+        hdi_plan_create(source, target, affine, &route->plan, error);
+    if (status != HD_OK) {
+        free(route);
+        return status;
+    }
     route->to = calloc(cluster->here, sizeof(*route->to));
     route->from = calloc(cluster->here, sizeof(*route->from));
     bool room = route->to && route->from;
@@ -430,14 +361,19 @@ static hd_status make_route(struct hd_cluster *cluster,
         if (room && first + n < source->nodes)
             room = hdi_plan_from(route->plan, first + n, &route->from[n]);
     }
-    return room ? HD_OK : hdi_fail(error, HD_ENOMEM, "no memory for a plan");
+    if (!room) {
+        free_route(cluster, route);
+        return hdi_fail(error, HD_ENOMEM, "no memory for a plan");
+    }
+    *made = route;
+    return HD_OK;
 }
 
 static bool is_route(const struct hdi_route *route, const struct hd_map *source,
                      const struct hd_map *target,
                      const struct hdi_affine *affine)
 {
-    if (!route->plan || !hd_map_equal(route->plan->source, source) ||
+    if (!route || !hd_map_equal(route->plan->source, source) ||
         !hd_map_equal(route->plan->target, target))
         return false;
     for (unsigned k = 0; k < source->grid.rank; k++)
@@ -448,36 +384,71 @@ static bool is_route(const struct hdi_route *route, const struct hd_map *source,
     return true;
 }
 
+// The one in the cache, or NULL. The one that was not used for longest, of
+// those that nobody uses now, or no route at all, goes to `*oldest`: NULL when
+// all are in use.
+static struct hdi_route *find_route(struct hd_cluster *cluster,
+                                    const struct hd_map *source,
+                                    const struct hd_map *target,
+                                    const struct hdi_affine *affine,
+                                    struct hdi_route ***oldest)
+{
+    *oldest = NULL;
+    for (unsigned i = 0; i < HDI_PLANS; i++) {
+        struct hdi_route *r = cluster->routes[i];
+
+        if (is_route(r, source, target, affine))
+            return r;
+        if (r && r->users > 0)
+            continue;
+        if (!*oldest || !r || (**oldest && r->used < (**oldest)->used))
+            *oldest = &cluster->routes[i];
+    }
+    return NULL;
+}
+
 hd_status hdi_cluster_route(struct hd_cluster *cluster,
                             const struct hd_map *source,
                             const struct hd_map *target,
                             const struct hdi_affine *affine,
-                            const struct hdi_route **route,
-                            struct hd_error *error)
+                            struct hdi_route **route, struct hd_error *error)
 {
-    struct hdi_route *oldest = &cluster->routes[0], made = {0};
+    struct hdi_route **oldest, *made = NULL;
 
-    for (unsigned i = 0; i < HDI_PLANS; i++) {
-        struct hdi_route *r = &cluster->routes[i];
-
-        if (is_route(r, source, target, affine)) {
-            r->used = ++cluster->clock;
-            *route = r;
-            return HD_OK;
-        }
-        if (r->used < oldest->used)
-            oldest = r;
+    pthread_mutex_lock(&cluster->lock);
+    struct hdi_route *found =
+        find_route(cluster, source, target, affine, &oldest);
+    if (found) {
+        found->users++;
+        found->used = ++cluster->clock;
     }
-    hd_status status =
-        make_route(cluster, source, target, affine, &made, error);
-    if (status != HD_OK) {
-        free_route(cluster, &made);
-        return status;
-    }
-    free_route(cluster, oldest);
-    *oldest = made;
-    oldest->used = ++cluster->clock;
+    pthread_mutex_unlock(&cluster->lock);
+    *route = found;
+    if (found)
+        return HD_OK;
+    HDI_TRY(make_route(cluster, source, target, affine, &made, error));
+    made->users = 1;
+    pthread_mutex_lock(&cluster->lock);
     cluster->counters.plans++;
-    *route = oldest;
+    made->used = ++cluster->clock;
+    find_route(cluster, source, target, affine, &oldest);
+    if (oldest) {
+        free_route(cluster, *oldest);
+        *oldest = made;
+        made->kept = true;
+    }
+    pthread_mutex_unlock(&cluster->lock);
+    *route = made;
     return HD_OK;
+}
+
+void hdi_cluster_route_done(struct hd_cluster *cluster, struct hdi_route *route)
+{
+    if (!route)
+        return;
+    pthread_mutex_lock(&cluster->lock);
+    bool last = --route->users == 0 && !route->kept;
+    pthread_mutex_unlock(&cluster->lock);
+    if (last)
+        free_route(cluster, route);
 }

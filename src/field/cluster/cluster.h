@@ -16,12 +16,17 @@ enum {
     HDI_PLANS = 32 // kept; the one that was not used for longest goes
 };
 
-// A plan with the moves of this process's nodes.
+// A plan with the moves of this process's nodes. The rest of it is under the
+// cluster's lock.
 struct hdi_route {
     struct hdi_move_plan *plan;
     struct hdi_moves *to, *from; // of each node here
     uint64_t used;               // when
+    uint32_t users;              // redistributions that go by it
+    bool kept;                   // in the cluster's list
 };
+
+struct hdi_mover; // goes on with what was started, see mover.c
 
 struct hd_cluster {
     const struct hdi_transport *transport;
@@ -31,12 +36,15 @@ struct hd_cluster {
     struct hdi_domains domains; // what the nodes here are
     bool messages, sequential;
     uint64_t timeout, piece;
-    struct hdi_route routes[HDI_PLANS];
+    struct hdi_route *routes[HDI_PLANS];
     uint64_t clock;   // counts uses of routes
     uint64_t scratch; // in use now [bytes]
     struct hd_cluster_counters counters;
-    pthread_mutex_t lock;     // for the stores of fields
-    struct hdi_shared *slots; // of runs, see run.h
+    pthread_mutex_t lock;    // for the above, and the stores of fields
+    uint64_t started;        // redistributions, as on all processes
+    struct hdi_mover *mover; // NULL: none was started
+    void (*stop_mover)(struct hdi_mover *mover); // waits for what was started
+    struct hdi_shared *slots;                    // of runs, see run.h
     struct hd_field *fields;
     uint64_t fields_made;
     uint64_t runs; // that all processes have begun
@@ -56,7 +64,10 @@ enum {
     HDI_TAG_AGREE = 1,
     HDI_TAG_MOVE,
     HDI_TAG_ASK,
-    HDI_TAG_REPLY // and above, by node
+    HDI_TAG_REPLY, // and above, by node
+    // And above: two of each redistribution that is started.
+    HDI_TAG_STARTED = 1 << 20,
+    HDI_STARTED = 1 << 20 // under way, at most
 };
 
 static inline uint32_t hdi_cluster_process_of(const struct hd_cluster *cluster,
@@ -86,6 +97,17 @@ hd_status hdi_cluster_join(const struct hd_cluster_params *params,
 // A digest of a map, equal on all processes.
 uint64_t hdi_map_digest(const struct hd_map *map);
 
+// How long one has waited; all zero at first.
+struct hdi_patience {
+    unsigned looks;
+    uint64_t begin; // [ns]
+};
+
+// Pass some time while waiting for other processes; false when that has taken
+// the cluster's limit, and it begins anew.
+bool hdi_cluster_bide(struct hd_cluster *cluster,
+                      struct hdi_patience *patience);
+
 // Wait for a transfer, but not longer than the cluster's limit; then it returns
 // false and the transfer is under way still. `message` as in the transport.
 bool hdi_cluster_wait_limited(struct hd_cluster *cluster,
@@ -103,13 +125,19 @@ hd_status hdi_cluster_wait_size(struct hd_cluster *cluster,
                                 struct hdi_transfer *transfer, uint32_t who,
                                 uint64_t *size, struct hd_error *error);
 
-// Get the route of a pair of maps, made now or before.
+// Get the route of a pair of maps, made now or before; the caller uses it until
+// hdi_cluster_route_done(), which takes NULL.
 hd_status hdi_cluster_route(struct hd_cluster *cluster,
                             const struct hd_map *source,
                             const struct hd_map *target,
                             const struct hdi_affine *affine,
-                            const struct hdi_route **route,
-                            struct hd_error *error);
+                            struct hdi_route **route, struct hd_error *error);
+void hdi_cluster_route_done(struct hd_cluster *cluster,
+                            struct hdi_route *route);
+
+// Add to what is counted; `scratch` is not looked at.
+void hdi_cluster_count(struct hd_cluster *cluster,
+                       const struct hd_cluster_counters *more);
 
 // Memory beside the fields, counted.
 void *hdi_cluster_scratch(struct hd_cluster *cluster, uint64_t size);

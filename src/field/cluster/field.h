@@ -50,9 +50,8 @@ bool hdi_window_of_segment(struct hd_field *field, const int64_t *ordinals,
 bool hdi_window_at(struct hd_field *field, struct hdi_spot *spot,
                    const int64_t *ordinals, struct hdi_window *window);
 
-// Move along a route, from field to field; all processes do it at a time and
-// have made sure of it.
-hd_status hdi_field_move(struct hd_field *target, struct hd_field *source,
-                         const struct hdi_route *route, struct hd_error *error);
+// Give the elements of nodes here the values of a view of memory or a function.
+hd_status hdi_field_take(struct hd_field *field, const struct hd_view *view,
+                         struct hd_error *error);
 
 #endif

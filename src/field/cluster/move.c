@@ -8,54 +8,18 @@
 // So a process without memory goes through all steps too: it sends messages
 // without bytes, and takes others' without looking.
 #include <inttypes.h>
-#include <sched.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/error.h"
-#include "field/cluster/field.h"
-#include "field/plan/copy.h"
+#include "field/cluster/moving.h"
 
 enum {
-    STEPS = 4,    // under way
-    IN_FLIGHT = 2 // messages per direction and step
-};
-
-struct message {
-    struct hdi_transfer *transfer; // NULL: not under way
-    void *data;
-    uint64_t size;
-    bool broken; // nothing comes of it, see above
-    const struct hdi_move *move;
-    struct hdi_part_of_move part;
-};
-
-// One direction of one step: the parts of the moves to or from a process.
-struct stream {
-    uint32_t peer; // process
-    bool sends, ended;
-    const struct hdi_moves *moves; // of each node here
-    uint64_t pair;                 // of nodes: the target's * here + source's
-    size_t at;                     // in the list of the node that is here
-    bool found;                    // `at` is set for this pair
-    struct hdi_part_of_move part;
-    bool inside; // `part` is of the move that we are at
-    unsigned oldest;
-    struct message message[IN_FLIGHT];
-};
-
-struct moving {
-    struct hd_field *target, *source;
-    const struct hdi_route *route;
-    struct hd_cluster *cluster;
-    uint64_t element, piece; // [bytes]
-    struct stream stream[STEPS][2];
-    hd_status status; // the first failure
-    struct hd_error *error;
+    STEPS = HDI_MOVING_STEPS,
+    IN_FLIGHT = HDI_MOVING_IN_FLIGHT
 };
 
 // Keep the first failure, and go on.
-static void note(struct moving *m, hd_status status, const char *text,
+static void note(struct hdi_moving *m, hd_status status, const char *text,
                  uint32_t process)
 {
     if (m->status == HD_OK)
@@ -82,7 +46,8 @@ static size_t first_with(const struct hdi_moves *moves, bool sends,
 
 // The moves between two processes go by target node, then source node, on both
 // sides: find the one to go on with.
-static const struct hdi_move *next_move(struct moving *m, struct stream *s)
+static const struct hdi_move *next_move(struct hdi_moving *m,
+                                        struct hdi_moving_stream *s)
 {
     uint32_t here = m->cluster->here;
 
@@ -103,7 +68,7 @@ static const struct hdi_move *next_move(struct moving *m, struct stream *s)
     return NULL;
 }
 
-static bool next_part(struct moving *m, struct stream *s,
+static bool next_part(struct hdi_moving *m, struct hdi_moving_stream *s,
                       const struct hdi_move **move,
                       struct hdi_part_of_move *part)
 {
@@ -125,7 +90,8 @@ static bool next_part(struct moving *m, struct stream *s,
     }
 }
 
-static hd_status start(struct moving *m, struct stream *s, struct message *msg)
+static hd_status start(struct hdi_moving *m, struct hdi_moving_stream *s,
+                       struct hdi_stream_message *msg)
 {
     const struct hdi_transport *transport = m->cluster->transport;
     const struct hdi_store *store;
@@ -153,14 +119,14 @@ static hd_status start(struct moving *m, struct stream *s, struct message *msg)
     }
     // Without bytes the address does not matter.
     void *data = msg->data ? msg->data : m;
-    return s->sends ? transport->send(m->cluster->net, s->peer, HDI_TAG_MOVE,
-                                      data, msg->size, &msg->transfer)
-                    : transport->receive(m->cluster->net, s->peer, HDI_TAG_MOVE,
-                                         data, msg->size, &msg->transfer);
+    return s->sends ? transport->send(m->cluster->net, s->peer, m->tag, data,
+                                      msg->size, &msg->transfer)
+                    : transport->receive(m->cluster->net, s->peer, m->tag, data,
+                                         msg->size, &msg->transfer);
 }
 
-static void finish(struct moving *m, struct stream *s, struct message *msg,
-                   uint64_t size)
+static void finish(struct hdi_moving *m, struct hdi_moving_stream *s,
+                   struct hdi_stream_message *msg, uint64_t size)
 {
     const struct hdi_store *store;
 
@@ -177,19 +143,19 @@ static void finish(struct moving *m, struct stream *s, struct message *msg,
                                     m->element, store, msg->data, memory))
         note(m, HD_ENOMEM, "no memory for messages with process %" PRIu32,
              s->peer);
-    m->cluster->counters.received += msg->size;
-    m->cluster->counters.messages++;
+    hdi_cluster_count(m->cluster, &(struct hd_cluster_counters){
+                                      .received = msg->size, .messages = 1});
 }
 
 // Start what can be and finish what is done. `*busy`: something is under way;
 // `*moved`: something happened.
-static hd_status advance(struct moving *m, struct stream *s, bool *busy,
-                         bool *moved)
+static hd_status advance(struct hdi_moving *m, struct hdi_moving_stream *s,
+                         bool *busy, bool *moved)
 {
     const struct hdi_transport *transport = m->cluster->transport;
 
     for (;;) {
-        struct message *msg = &s->message[s->oldest];
+        struct hdi_stream_message *msg = &s->message[s->oldest];
         struct hdi_message came = {0, 0};
         hd_status status;
 
@@ -208,7 +174,8 @@ static hd_status advance(struct moving *m, struct stream *s, bool *busy,
         *moved = true;
     }
     for (unsigned i = 0; i < IN_FLIGHT; i++) {
-        struct message *msg = &s->message[(s->oldest + i) % IN_FLIGHT];
+        struct hdi_stream_message *msg =
+            &s->message[(s->oldest + i) % IN_FLIGHT];
 
         if (msg->transfer)
             continue;
@@ -220,8 +187,8 @@ static hd_status advance(struct moving *m, struct stream *s, bool *busy,
     return HD_OK;
 }
 
-static void begin_stream(struct moving *m, struct stream *s, uint32_t step,
-                         bool sends)
+static void begin_stream(struct hdi_moving *m, struct hdi_moving_stream *s,
+                         uint32_t step, bool sends)
 {
     uint32_t count = m->cluster->net->count, me = m->cluster->net->node;
 
@@ -234,110 +201,103 @@ static void begin_stream(struct moving *m, struct stream *s, uint32_t step,
     s->moves = sends ? m->route->from : m->route->to;
 }
 
-static hd_status exchange_messages(struct moving *m)
+bool hdi_moving_step(struct hdi_moving *m, bool *moved, hd_status *status)
 {
-    uint32_t count = m->cluster->net->count, next = 1;
-    uint32_t running[STEPS] = {0};
-    uint64_t quiet = 0;
-    unsigned looks = 0;
+    uint32_t count = m->cluster->net->count;
+    bool any = false;
 
-    for (;;) {
-        bool any = false, moved = false;
+    *status = HD_OK;
+    for (unsigned k = 0; k < STEPS; k++) {
+        bool busy = false;
 
-        for (unsigned k = 0; k < STEPS; k++) {
-            bool busy = false;
-
-            if (!running[k] && next < count) {
-                running[k] = next++;
-                begin_stream(m, &m->stream[k][0], running[k], true);
-                begin_stream(m, &m->stream[k][1], running[k], false);
-            }
-            if (!running[k])
-                continue;
-            HDI_TRY(advance(m, &m->stream[k][1], &busy, &moved));
-            HDI_TRY(advance(m, &m->stream[k][0], &busy, &moved));
-            if (!busy)
-                running[k] = 0;
-            any = true;
+        if (!m->running[k] && m->next < count) {
+            m->running[k] = m->next++;
+            begin_stream(m, &m->stream[k][0], m->running[k], true);
+            begin_stream(m, &m->stream[k][1], m->running[k], false);
         }
-        if (!any)
-            return HD_OK;
-        if (moved) {
-            quiet = 0;
+        if (!m->running[k])
             continue;
-        }
-        if (++looks % 64)
-            continue;
-        sched_yield();
-        uint64_t now = hdi_now();
-        if (!quiet)
-            quiet = now;
-        else if (now - quiet > m->cluster->timeout)
-            return hdi_fail(
-                m->error, HD_EPEER,
-                "nothing has come from process %" PRIu32 " for %" PRIu64 " s",
-                m->stream[0][1].peer, m->cluster->timeout / 1000000000u);
+        *status = advance(m, &m->stream[k][1], &busy, moved);
+        if (*status == HD_OK)
+            *status = advance(m, &m->stream[k][0], &busy, moved);
+        if (*status != HD_OK)
+            return true;
+        if (!busy)
+            m->running[k] = 0;
+        any = true;
     }
+    *status = m->status;
+    return !any;
 }
 
-// Copies from memory that is reached, beginning with the nodes behind this one
-// so that not all read from the same.
-static void copy_directly(struct moving *m)
+uint32_t hdi_moving_peer(const struct hdi_moving *m)
+{
+    unsigned earliest = 0;
+
+    for (unsigned k = 1; k < STEPS; k++)
+        if (m->running[k] &&
+            (!m->running[earliest] || m->running[k] < m->running[earliest]))
+            earliest = k;
+    return m->stream[earliest][1].peer;
+}
+
+// Begins with the nodes behind this one so that not all read from the same.
+hd_status hdi_moving_copy(const struct hdi_moving *m, uint32_t n,
+                          struct hd_error *error)
 {
     uint32_t first = hdi_cluster_first(m->cluster);
+    const struct hdi_moves *moves = &m->route->to[n];
+    struct hd_cluster_counters counted = {0};
+    hd_status status = HD_OK;
+    size_t begin = 0;
 
-    for (uint32_t n = 0; n < m->cluster->here; n++) {
-        const struct hdi_moves *moves = &m->route->to[n];
-        size_t begin = 0;
+    while (begin < moves->count && moves->list[begin].from <= first + n)
+        begin++;
+    for (size_t i = 0; status == HD_OK && i < moves->count; i++) {
+        const struct hdi_move *move = &moves->list[(begin + i) % moves->count];
+        const struct hdi_store *from, *to;
 
-        while (begin < moves->count && moves->list[begin].from <= first + n)
-            begin++;
-        for (size_t i = 0; i < moves->count; i++) {
-            const struct hdi_move *move =
-                &moves->list[(begin + i) % moves->count];
-            const struct hdi_store *from, *to;
-            uint64_t size = (uint64_t)move->size * m->element;
-
-            if (move->from != move->to)
-                m->cluster->counters.moved += size;
-            if (!hdi_field_reaches(m->source, move->from))
-                continue;
-            const char *source = hdi_field_memory(m->source, move->from, &from);
-            char *target = hdi_field_memory(m->target, move->to, &to);
-            if (!source || !target) {
-                note(m, HD_ENOMEM,
-                     "no memory to find what process %" PRIu32 " has",
-                     hdi_cluster_process_of(m->cluster, move->from));
-                return;
-            }
+        if (move->from != move->to)
+            counted.moved += (uint64_t)move->size * m->element;
+        if (!hdi_field_reaches(m->source, move->from))
+            continue;
+        const char *source = hdi_field_memory(m->source, move->from, &from);
+        char *target = hdi_field_memory(m->target, move->to, &to);
+        if (source && target)
             hdi_move_copy(m->route->plan, move, m->element, from, source, to,
                           target);
-        }
+        else
+            status = hdi_fail(error, HD_ENOMEM,
+                              "no memory to find what process %" PRIu32 " has",
+                              hdi_cluster_process_of(m->cluster, move->from));
     }
+    hdi_cluster_count(m->cluster, &counted);
+    return status;
 }
 
-hd_status hdi_field_move(struct hd_field *target, struct hd_field *source,
-                         const struct hdi_route *route, struct hd_error *error)
+void hdi_moving_begin(struct hdi_moving *m, struct hd_field *target,
+                      struct hd_field *source, const struct hdi_route *route,
+                      uint32_t tag, struct hd_error *error)
 {
-    struct moving moving = {.target = target,
-                            .source = source,
-                            .route = route,
-                            .cluster = target->cluster,
-                            .element = target->element,
-                            .piece = target->cluster->piece > target->element
-                                         ? target->cluster->piece
-                                         : target->element,
-                            .error = error};
-    struct moving *m = &moving;
+    uint64_t piece = target->cluster->piece;
 
-    copy_directly(m);
-    hd_status status = exchange_messages(m);
-    if (status == HD_OK)
-        status = m->status;
+    *m = (struct hdi_moving){.target = target,
+                             .source = source,
+                             .route = route,
+                             .cluster = target->cluster,
+                             .tag = tag,
+                             .element = target->element,
+                             .piece = piece > target->element ? piece
+                                                              : target->element,
+                             .next = 1,
+                             .error = error};
+}
+
+void hdi_moving_end(struct hdi_moving *m)
+{
     for (unsigned k = 0; k < STEPS; k++)
         for (unsigned d = 0; d < 2; d++)
             for (unsigned i = 0; i < IN_FLIGHT; i++)
                 hdi_cluster_scratch_free(
                     m->cluster, m->stream[k][d].message[i].data, m->piece);
-    return status;
 }

@@ -500,18 +500,19 @@ static hd_status begin_run(struct hdi_run *run, enum hdi_by crew, bool threads,
 
 static void free_run(struct hdi_run *run)
 {
-    struct hd_cluster_counters *c = &run->cluster->counters;
+    struct hd_cluster_counters sum = {0};
 
     for (uint32_t n = 0; run->queue && n < run->output->map->nodes; n++)
         hdi_queue_free(&run->queue[n]);
     for (uint32_t n = 0; run->traffic && n < run->cluster->here; n++) {
-        c->blocks += run->traffic[n].blocks;
-        c->moved += run->traffic[n].moved;
-        c->received += run->traffic[n].received;
-        c->messages += run->traffic[n].messages;
-        c->steals += run->traffic[n].steals;
-        c->asks += run->traffic[n].asks;
+        sum.blocks += run->traffic[n].blocks;
+        sum.moved += run->traffic[n].moved;
+        sum.received += run->traffic[n].received;
+        sum.messages += run->traffic[n].messages;
+        sum.steals += run->traffic[n].steals;
+        sum.asks += run->traffic[n].asks;
     }
+    hdi_cluster_count(run->cluster, &sum);
     for (uint32_t n = 0; run->moving && n < run->cluster->here; n++)
         pthread_mutex_destroy(&run->moving[n]);
     free(run->moving);

@@ -291,13 +291,12 @@ static char *elements_of(const struct sort *s, struct hd_field *field,
 static void count_part(struct sort *s, uint32_t from, uint32_t to,
                        const struct part *part, bool message)
 {
-    struct hd_cluster_counters *counters = &s->cluster->counters;
+    uint64_t size = part->count * s->element;
 
-    if (from == to)
-        return;
-    counters->moved += part->count * s->element;
-    if (message)
-        counters->received += part->count * s->element;
+    if (from != to)
+        hdi_cluster_count(s->cluster,
+                          &(struct hd_cluster_counters){
+                              .moved = size, .received = message ? size : 0});
 }
 
 // Whether there is memory for what is known of each field that is reached;
@@ -359,7 +358,7 @@ static void begin_receives(struct sort *s, uint32_t process, struct messages *m)
             m->who[m->count] = process;
             m->count += m->status == HD_OK;
             count_part(s, n, q, part, true);
-            c->counters.messages++;
+            hdi_cluster_count(c, &(struct hd_cluster_counters){.messages = 1});
         }
 }
 
@@ -491,7 +490,8 @@ static hd_status give_around(struct sort *s, struct hd_error *error)
     if (status == HD_OK) {
         spread(s, in);
         for (uint32_t bit = 1; bit < count && bit; bit *= 2)
-            s->cluster->counters.messages++;
+            hdi_cluster_count(s->cluster,
+                              &(struct hd_cluster_counters){.messages = 1});
     }
     free(in);
     free(out);

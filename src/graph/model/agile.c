@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "field/cluster/cluster.h"
 #include "field/forall/kernel.h"
 #include "field/map/map.h"
 #include "graph/model/compact.h"
@@ -365,6 +366,29 @@ hd_status hdi_agile_transfer(struct hd_graph *graph,
                                  give_constant, &constant, &view, error));
     }
     return hd_field_assign(to->field, &view, error);
+}
+
+bool hdi_agile_starts(const struct hd_graph *graph,
+                      const struct hdi_command *command)
+{
+    return command->is == HD_COPY && graph->resources.at[command->to].map &&
+           graph->resources.at[command->from].map &&
+           graph->cluster->transport->threads &&
+           graph->context.launcher->device->can.host_memory;
+}
+
+hd_status hdi_agile_start(struct hd_graph *graph, const struct hdi_pass *pass,
+                          const struct hdi_command *command, hd_event *event,
+                          struct hd_error *error)
+{
+    struct hd_view view =
+        hd_view_field(graph->resources.at[command->from].field);
+    const struct hd_start start = {.priority = (enum hd_priority)pass->priority,
+                                   .group = &graph->group};
+
+    return hd_field_assign_start(graph->context.launcher->pool, &start,
+                                 graph->resources.at[command->to].field, &view,
+                                 event, error);
 }
 
 void hdi_agile_end(struct hd_graph *graph, const struct hdi_pass *pass)

@@ -28,6 +28,14 @@ hd_status hdi_agile_transfer(struct hd_graph *graph,
                              const struct hdi_command *command,
                              struct hd_error *error);
 
+// Whether a command is one that hdi_agile_start() starts: a copy between
+// fields; and start it, by the pool of the graph.
+bool hdi_agile_starts(const struct hd_graph *graph,
+                      const struct hdi_command *command);
+hd_status hdi_agile_start(struct hd_graph *graph, const struct hdi_pass *pass,
+                          const struct hdi_command *command, hd_event *event,
+                          struct hd_error *error);
+
 // A pass has ended: fields go that no later one uses.
 void hdi_agile_end(struct hd_graph *graph, const struct hdi_pass *pass);
 

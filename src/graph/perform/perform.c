@@ -306,7 +306,19 @@ static hd_status run_dispatch(struct hd_graph *graph, struct hdi_task *task,
     return status;
 }
 
-// What the launch before has come to.
+// A redistribution needs no worker while it is under way.
+static hd_status run_transfer(struct hd_graph *graph, struct hdi_task *task,
+                              const struct hdi_command *command, bool *later,
+                              struct hd_error *error)
+{
+    const struct hdi_pass *pass = &graph->passes.at[task->pass];
+
+    *later = pass->agile && hdi_agile_starts(graph, command);
+    return *later ? hdi_agile_start(graph, pass, command, &task->event, error)
+                  : hdi_transfer(graph, pass, command, error);
+}
+
+// What the command before, which was started, has come to.
 static hd_status look_back(struct hd_graph *graph, struct hdi_task *task,
                            struct hd_error *error)
 {
@@ -368,7 +380,7 @@ hd_status hdi_pass_go_on(struct hd_graph *graph, struct hdi_task *task,
             &graph->commands.at[pass->commands + task->command++];
         HDI_TRY(c->is == HD_DISPATCH
                     ? run_dispatch(graph, task, c, later, error)
-                    : hdi_transfer(graph, pass, c, error));
+                    : run_transfer(graph, task, c, later, error));
         if (*later)
             return HD_OK;
     }

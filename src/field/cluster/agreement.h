@@ -1,0 +1,51 @@
+// An agreement that is under way: what processes tell each other before and
+// after what they do together. Calls that block use hdi_cluster_agree(); what
+// is started and not waited for goes on step by step.
+#ifndef HDI_FIELD_CLUSTER_AGREEMENT_H
+#define HDI_FIELD_CLUSTER_AGREEMENT_H
+
+#include "field/cluster/cluster.h"
+
+// What a process says, of itself and of those it has heard.
+struct hdi_said {
+    uint64_t digest;
+    uint64_t started; // redistributions that were started before
+    uint32_t process; // that it is about
+    uint32_t status;
+    uint32_t disagree; // the status is because calls differ
+    char call[60];
+    char text[400]; // of an error; else not sent
+};
+
+// Invariant: `sent` and `received` are under way, or NULL; while they are, the
+// agreement stays where it is.
+struct hdi_agreement {
+    struct hd_cluster *cluster;
+    uint32_t tag;
+    struct hdi_said mine, other;
+    uint64_t by;   // how far away those of this round are
+    hd_status own; // how it went here
+    struct hdi_transfer *sent, *received;
+};
+
+// Begin, with messages of one tag; `number` is of the redistribution that this
+// is about, or how many were started before. `error` has the text of a failure
+// here.
+void hdi_agreement_begin(struct hdi_agreement *agreement,
+                         struct hd_cluster *cluster, uint32_t tag,
+                         const char *call, uint64_t digest, uint64_t number,
+                         hd_status status, const struct hd_error *error);
+
+// Go on without waiting. True when it is over; then `*status` and `error` are
+// as hdi_cluster_agree() says. `*moved`: something has come or gone.
+bool hdi_agreement_step(struct hdi_agreement *agreement, bool *moved,
+                        hd_status *status, struct hd_error *error);
+
+// Go on to the end.
+hd_status hdi_agreement_end(struct hdi_agreement *agreement,
+                            struct hd_error *error);
+
+// The process that it waits for.
+uint32_t hdi_agreement_peer(const struct hdi_agreement *agreement);
+
+#endif

@@ -1,6 +1,7 @@
 // For tests that make every allocation of ours fail in turn. Allocations are
 // ours when code of the program asks for them, or of a module that it opened
-// and named; those of libraries are let through.
+// and named; those of libraries are let through. Or memory ends, for whoever
+// asks.
 //
 // The program's own malloc() takes the place of the C library's, so builds with
 // sanitizers, which have their own, cannot have these tests.
@@ -8,7 +9,9 @@
 #define HEDDLE_TESTS_SHORTAGE_H
 
 #include <errno.h>
+#include <limits.h>
 #include <link.h>
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,11 +38,12 @@ static struct {
     atomic_long left; // allocations before one fails; < 0: none does
     atomic_bool failed;
     atomic_long held; // blocks of memory, whoever asked for them
+    atomic_long room; // bytes that may still be asked for
     unsigned count;
     struct {
         uintptr_t begin, end;
     } code[SHORTAGE_PLACES];
-} shortage = {.left = -1};
+} shortage = {.left = -1, .room = LONG_MAX / 2};
 
 // `data` is part of a module's name, or NULL for the program.
 static inline int shortage_note(struct dl_phdr_info *info, size_t size,
@@ -75,81 +79,114 @@ static inline void shortage_begin(long successes)
     atomic_store(&shortage.left, successes);
 }
 
+// Let memory end after so many bytes, that of libraries too.
+static inline void shortage_begin_room(long bytes)
+{
+    atomic_store(&shortage.failed, false);
+    atomic_store(&shortage.room, bytes);
+}
+
 // True when one failed.
 static inline bool shortage_end(void)
 {
+    atomic_store(&shortage.room, LONG_MAX / 2);
     atomic_store(&shortage.left, -1);
     return atomic_load(&shortage.failed);
 }
 
-static inline bool shortage_refuses(const void *caller)
+static inline bool shortage_fail(void)
+{
+    atomic_store(&shortage.failed, true);
+    errno = ENOMEM;
+    return true;
+}
+
+static inline bool shortage_refuses(const void *caller, size_t size)
 {
     uintptr_t at = (uintptr_t)caller;
     bool ours = false;
 
+    if ((long)size > atomic_load_explicit(&shortage.room, memory_order_relaxed))
+        return shortage_fail();
     if (atomic_load_explicit(&shortage.left, memory_order_relaxed) < 0)
         return false;
     for (unsigned i = 0; i < shortage.count; i++)
         ours |= at >= shortage.code[i].begin && at < shortage.code[i].end;
     if (!ours || atomic_fetch_sub(&shortage.left, 1) != 0)
         return false;
-    atomic_store(&shortage.failed, true);
-    errno = ENOMEM;
-    return true;
+    return shortage_fail();
 }
 
-#define SHORTAGE_REFUSES shortage_refuses(__builtin_return_address(0))
+#define SHORTAGE_REFUSES(size) \
+    shortage_refuses(__builtin_return_address(0), size)
+
+static inline void shortage_count(void *memory, long sign)
+{
+    atomic_fetch_add_explicit(&shortage.held, sign, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&shortage.room,
+                              sign * (long)malloc_usable_size(memory),
+                              memory_order_relaxed);
+}
 
 static inline void *shortage_hold(void *memory)
 {
     if (memory)
-        atomic_fetch_add_explicit(&shortage.held, 1, memory_order_relaxed);
+        shortage_count(memory, 1);
     return memory;
 }
 
 HD_API void *malloc(size_t size)
 {
-    return SHORTAGE_REFUSES ? NULL : shortage_hold(__libc_malloc(size));
+    return SHORTAGE_REFUSES(size) ? NULL : shortage_hold(__libc_malloc(size));
 }
 
 HD_API void *calloc(size_t count, size_t size)
 {
-    return SHORTAGE_REFUSES ? NULL : shortage_hold(__libc_calloc(count, size));
+    return SHORTAGE_REFUSES(count * size)
+               ? NULL
+               : shortage_hold(__libc_calloc(count, size));
 }
 
 HD_API void *realloc(void *memory, size_t size)
 {
-    if (SHORTAGE_REFUSES)
+    if (SHORTAGE_REFUSES(size))
         return NULL;
+    if (memory)
+        shortage_count(memory, -1);
     void *moved = __libc_realloc(memory, size);
-    return memory ? moved : shortage_hold(moved);
+    if (!moved && memory && size > 0) // it is still there
+        shortage_count(memory, 1);
+    return shortage_hold(moved);
 }
 
 HD_API void *aligned_alloc(size_t alignment, size_t size)
 {
-    return SHORTAGE_REFUSES ? NULL
-                            : shortage_hold(__libc_memalign(alignment, size));
+    return SHORTAGE_REFUSES(size)
+               ? NULL
+               : shortage_hold(__libc_memalign(alignment, size));
 }
 
 HD_API void free(void *memory)
 {
     if (memory)
-        atomic_fetch_sub_explicit(&shortage.held, 1, memory_order_relaxed);
+        shortage_count(memory, -1);
     __libc_free(memory);
 }
 
 HD_API char *strdup(const char *text)
 {
     size_t size = strlen(text) + 1;
-    char *copy = SHORTAGE_REFUSES ? NULL : shortage_hold(__libc_malloc(size));
+    char *copy =
+        SHORTAGE_REFUSES(size) ? NULL : shortage_hold(__libc_malloc(size));
     return copy ? memcpy(copy, text, size) : NULL;
 }
 
 HD_API char *strndup(const char *text, size_t size)
 {
     size_t length = strnlen(text, size);
-    char *copy =
-        SHORTAGE_REFUSES ? NULL : shortage_hold(__libc_malloc(length + 1));
+    char *copy = SHORTAGE_REFUSES(length + 1)
+                     ? NULL
+                     : shortage_hold(__libc_malloc(length + 1));
     if (!copy)
         return NULL;
     copy[length] = '\0';
@@ -159,7 +196,7 @@ HD_API char *strndup(const char *text, size_t size)
 HD_API void *mmap(void *at, size_t size, int access, int flags, int file,
                   off_t offset)
 {
-    if ((flags & MAP_ANONYMOUS) && SHORTAGE_REFUSES)
+    if ((flags & MAP_ANONYMOUS) && SHORTAGE_REFUSES(size))
         return MAP_FAILED;
     // The system call returns addresses as long, and -1 with errno.
     return (void *)syscall(SYS_mmap, at, size, access, flags, file, offset);

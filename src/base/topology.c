@@ -19,6 +19,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -204,6 +205,20 @@ static void describe_machine(struct hdi_topology *t, hwloc_obj_type_t core_type,
     }
 }
 
+// hwloc does not look at all that it allocates: where memory ends, so does the
+// process. So see first whether there is more than it needs: it holds 3 MB for
+// 2,048 hardware threads. What other threads take meanwhile is their risk.
+static bool has_memory(void)
+{
+    long processors = sysconf(_SC_NPROCESSORS_CONF);
+    size_t size = ((size_t)4 << 20) +
+                  (size_t)(processors > 0 ? processors : 0) * (16 << 10);
+    void *volatile memory = malloc(size); // volatile: it really is asked for
+
+    free(memory);
+    return memory != NULL;
+}
+
 hd_status hdi_topology_create(const char *synthetic,
                               struct hdi_topology **topology,
                               struct hd_error *error)
@@ -220,7 +235,7 @@ hd_status hdi_topology_create_part(const char *synthetic, const char *cores,
     if (!t)
         return hdi_fail(error, HD_ENOMEM, "no memory for the topology");
 
-    if (hwloc_topology_init(&t->hwloc) != 0)
+    if (!has_memory() || hwloc_topology_init(&t->hwloc) != 0)
         goto err_free;
     if (synthetic && hwloc_topology_set_synthetic(t->hwloc, synthetic) != 0) {
         status = hdi_fail(error, HD_EINVAL,

@@ -22,6 +22,10 @@
 // 16; pass a pointer to what is larger. A parameter is declared by
 // `type parameter`, and its type is not const (what it points to may be).
 //
+// A task that its own worker joins is counted (hd_worker_counters.tasks) where
+// HD_COUNT_TASKS is defined before this file is included: counting takes a
+// tenth of the time that a spawn and its join take.
+//
 // Usable from C11 and, with GCC or Clang, from C++ (trivially copyable types).
 //
 // How it works: a worker's tasks are 64-byte records in an array. A spawn fills
@@ -66,7 +70,7 @@ struct hd_task_ {
 struct hd_stack_ {
     struct hd_task_ *top_;   // the next spawn's record; owner only
     struct hd_task_ *split_; // records below may be taken; owner only
-    uint64_t tasks_;         // run so far; written by the owner only, atomic
+    uint64_t tasks_;         // counted so far; written by the owner only, atomic
     unsigned char pad1_[40];
     struct hd_task_ *limit_; // end of the array, NULL: publish. Atomic; on a
     unsigned char pad2_[56]; // line of its own, since thieves poll it
@@ -170,7 +174,9 @@ static inline int hd_pop_(struct hd_worker *worker, struct hd_task_ **record,
             return 0;
         }
     }
+#ifdef HD_COUNT_TASKS
     hd_count_task_(worker);
+#endif
     return 1;
 }
 

@@ -1,5 +1,7 @@
 // Tasks give the results of serial code, whatever their shape, however many
 // workers there are and however many are spawned.
+#define HD_COUNT_TASKS
+
 #include <sys/wait.h>
 #include <unistd.h>
 

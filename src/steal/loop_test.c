@@ -1,5 +1,7 @@
 // Every item of a loop runs once, values are combined in order, and pieces are
 // neither so small that they cost nor so large that nobody can help.
+#define HD_COUNT_TASKS
+
 #include <stdatomic.h>
 #include <time.h>
 

@@ -1,5 +1,7 @@
 // Pools: what they refuse, who is whose worker, the caller as the only worker,
 // several pools at once, more workers than cores.
+#define HD_COUNT_TASKS
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>

@@ -2,6 +2,8 @@
 // leaf, and gives pieces to the broker when other launches come.
 //
 // Invariant: every group of the box is in exactly one leaf.
+#define HD_COUNT_TASKS // parts show in the counters of workers
+
 #include <stddef.h>
 
 #include "launch/run/chosen.h"

@@ -5,6 +5,8 @@
 // for who might not come, and a member waits for members only, which all run:
 // so nothing that the other workers do, nor another such launch, can hold them
 // up for ever.
+#define HD_COUNT_TASKS // workers that attend show in the counters
+
 #include <sched.h>
 
 #include "backend/meeting.h"

@@ -320,6 +320,8 @@ CL_API_ENTRY cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel kernel,
         return CL_INVALID_KERNEL;
     if (!hdi_cl_context_shares(kernel->context))
         return CL_INVALID_OPERATION;
+    if (name == CL_KERNEL_EXEC_INFO_SVM_PTRS && size == 0 && !value)
+        return CL_SUCCESS; // it uses none any more
     if (!value)
         return CL_INVALID_VALUE;
     switch (name) {

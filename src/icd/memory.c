@@ -172,6 +172,15 @@ void hdi_cl_mem_destroy(void *object)
 
 // Buffers ---------------------------------------------------------------------
 
+// What clSVMAlloc() gave is as long as it was asked for.
+static bool is_too_short(cl_context context, const void *host_ptr, size_t size)
+{
+    struct hdi_cl_svm svm = hdi_cl_svm_find(context, host_ptr);
+
+    return svm.size > 0 &&
+           size > svm.size - (size_t)((const char *)host_ptr - svm.address);
+}
+
 static cl_mem create_buffer(cl_context context,
                             const cl_mem_properties *properties,
                             cl_mem_flags flags, size_t size, void *host_ptr,
@@ -184,7 +193,9 @@ static cl_mem create_buffer(cl_context context,
     if (!hdi_cl_flags_are_valid(flags) ||
         (flags & CL_MEM_KERNEL_READ_AND_WRITE))
         return hdi_cl_none(error, CL_INVALID_VALUE);
-    if (size == 0 || size > hdi_cl_context_largest(context))
+    if (size == 0 || size > hdi_cl_context_largest(context) ||
+        ((flags & CL_MEM_USE_HOST_PTR) &&
+         is_too_short(context, host_ptr, size)))
         return hdi_cl_none(error, CL_INVALID_BUFFER_SIZE);
     if (!host_ptr != !(flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)))
         return hdi_cl_none(error, CL_INVALID_HOST_PTR);

@@ -84,6 +84,8 @@ static void arguments(struct errors *r)
                     handle, list))
     IS(CL_INVALID_VALUE, clSetKernelExecInfo, k, 1, handle, list);
     IS(CL_INVALID_VALUE, clSetKernelExecInfo, k, pointers, handle, NULL);
+    IS(CL_INVALID_VALUE, clSetKernelExecInfo, k, pointers, 0, list);
+    IS(CL_SUCCESS, clSetKernelExecInfo, k, pointers, 0, NULL);
     IS(CL_INVALID_VALUE, clSetKernelExecInfo, k, pointers, 3, list);
     IS(CL_INVALID_VALUE, clSetKernelExecInfo, k,
        CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM, 1, list);

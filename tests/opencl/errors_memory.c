@@ -28,6 +28,12 @@ static void buffers(struct errors *r)
     NONE(CL_INVALID_BUFFER_SIZE, clCreateBuffer, r->context, 0, 0, NULL);
     NONE(CL_INVALID_BUFFER_SIZE, clCreateBuffer, r->context, 0, SIZE_MAX, NULL);
     NONE(CL_INVALID_BUFFER_SIZE, clCreateBuffer, r->context, copies, 0, NULL);
+    char *shared = clSVMAlloc(r->context, 0, 64, 0);
+    NONE(CL_INVALID_BUFFER_SIZE, clCreateBuffer, r->context,
+         CL_MEM_USE_HOST_PTR, 65, shared);
+    NONE(CL_INVALID_BUFFER_SIZE, clCreateBuffer, r->context,
+         CL_MEM_USE_HOST_PTR, 33, shared + 32);
+    clSVMFree(r->context, shared);
     NONE(CL_INVALID_HOST_PTR, clCreateBuffer, r->context, copies, 64, NULL);
     NONE(CL_INVALID_HOST_PTR, clCreateBuffer, r->context, CL_MEM_USE_HOST_PTR,
          64, NULL);

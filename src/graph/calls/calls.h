@@ -111,6 +111,7 @@ struct hdi_calls {
     // What a pass takes of a processor, in the last run that ended well [ns];
     // 0: none has.
     uint64_t pace;
+    uint64_t alone; // the same, the last time that one worker ran some alone
     // Where several workers took as long as one would, one runs the next graph
     // alone, and more of them each time.
     uint32_t apart, next_apart; // runs

@@ -53,14 +53,21 @@ static void fail(struct hdi_calls *calls, uint32_t index, hd_status status,
     atomic_store_explicit(&calls->stopped, true, memory_order_relaxed);
 }
 
+// Workers that get in each other's way are busy too: what counts is whether one
+// alone would have taken longer.
 static void learn(struct hdi_calls *calls, uint32_t count)
 {
     uint64_t busy = atomic_load(&calls->busy);
 
     calls->pace = (busy + count - 1) / count;
     if (!calls->joined) {
+        calls->alone = calls->pace;
         calls->apart -= calls->apart > 0;
         return;
+    }
+    if (calls->alone > 0 && calls->alone < calls->pace) {
+        calls->pace = calls->alone;
+        busy = calls->alone * count;
     }
     bool gained = hdi_now() - calls->begin < busy - busy / 16;
     calls->next_apart = gained ? 0
@@ -294,6 +301,7 @@ static bool open_to_all(struct hdi_calls *calls, uint32_t at)
 struct going {
     uint64_t mark; // the last look at it [ns]
     uint64_t slow; // since passes have taken long [ns]
+    uint64_t pace; // the least that a pass took between two looks [ns]
     uint32_t stretch;
 };
 
@@ -303,6 +311,8 @@ static bool look(struct going *going, uint32_t ran, uint32_t left)
     uint64_t now = hdi_now(), took = now - going->mark;
 
     going->mark = now;
+    if (going->pace == 0 || took / ran < going->pace)
+        going->pace = took / ran;
     if (took < STRETCH_TIME / 2 && going->stretch < STRETCH)
         going->stretch *= 2;
     else if (took > STRETCH_TIME * 2 && going->stretch > 1)
@@ -355,8 +365,10 @@ static void run_alone(struct hdi_calls *calls)
             !look(&going, at - from, count - at))
             continue;
         alone = !open_to_all(calls, at);
-        if (!alone)
+        if (!alone) {
+            calls->alone = going.pace;
             break;
+        }
         going.stretch = count;
     }
     bool joined = at < count && !stopped;

@@ -67,7 +67,8 @@ HD_API uint32_t hd_cluster_nodes(const struct hd_cluster *cluster);
 /// Whether a node is one of this process.
 HD_API bool hd_cluster_has(const struct hd_cluster *cluster, uint32_t node);
 
-/// Which process this is, 0 for the one that does what is done once.
+/// Which process this is, 0 for the one that does what is done once. Those of a
+/// machine follow each other, whatever their ranks in MPI.
 HD_API uint32_t hd_cluster_process(const struct hd_cluster *cluster);
 HD_API uint32_t hd_cluster_processes(const struct hd_cluster *cluster);
 

@@ -65,11 +65,12 @@ static struct {
     pthread_mutex_t lock;
     bool started;
     unsigned nets;
+    int number; // as its nets say
 } process = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void end_mpi(void)
 {
-    int rank, finalized = 0;
+    int finalized = 0;
 
     MPI_Finalized(&finalized);
     if (finalized)
@@ -78,11 +79,10 @@ static void end_mpi(void)
         MPI_Finalize();
         return;
     }
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     fprintf(stderr,
             "heddle: process %d has ended without leaving its cluster; the "
             "program ends on all\n",
-            rank);
+            process.number);
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
@@ -137,6 +137,39 @@ static void stop_mpi(void)
 
 #endif
 
+// The processes of this machine; with HEDDLE_MACHINE, of those only the ones
+// that say the same name.
+static void split_machine(struct mpi_net *n)
+{
+    const char *name = getenv("HEDDLE_MACHINE");
+    unsigned color = 2166136261u; // FNV-1a
+    MPI_Comm shared;
+
+    MPI_Comm_split_type(n->world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
+                        &shared);
+    for (; name && *name; name++)
+        color = (color ^ (unsigned char)*name) * 16777619u;
+    MPI_Comm_split(shared, (int)(color & INT_MAX), 0, &n->machine);
+    MPI_Comm_free(&shared);
+    MPI_Comm_set_errhandler(n->machine, MPI_ERRORS_RETURN);
+}
+
+// Number the processes so that those of a machine follow each other, machines
+// by their first rank: launchers may deal ranks to machines in turn, and nodes
+// with neighbouring numbers exchange most.
+static void order_by_machine(struct mpi_net *n)
+{
+    int rank, first;
+    MPI_Comm ordered;
+
+    MPI_Comm_rank(n->world, &rank);
+    MPI_Allreduce(&rank, &first, 1, MPI_INT, MPI_MIN, n->machine);
+    MPI_Comm_split(n->world, 0, first, &ordered);
+    MPI_Comm_free(&n->world);
+    n->world = ordered;
+    MPI_Comm_set_errhandler(n->world, MPI_ERRORS_RETURN);
+}
+
 // Which nodes are on this machine.
 static hd_status find_machine(struct mpi_net *n)
 {
@@ -148,9 +181,6 @@ static hd_status find_machine(struct mpi_net *n)
         free(ranks);
         return HD_ENOMEM;
     }
-    MPI_Comm_split_type(n->world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
-                        &n->machine);
-    MPI_Comm_set_errhandler(n->machine, MPI_ERRORS_RETURN);
     MPI_Comm_group(n->world, &all);
     MPI_Comm_group(n->machine, &near);
     for (uint32_t i = 0; i < n->net.count; i++)
@@ -179,7 +209,8 @@ static hd_status module_open(struct hdi_net **net, struct hd_error *error)
     }
     pthread_mutex_init(&n->lock, NULL);
     MPI_Comm_dup(MPI_COMM_WORLD, &n->world);
-    MPI_Comm_set_errhandler(n->world, MPI_ERRORS_RETURN);
+    split_machine(n);
+    order_by_machine(n);
     MPI_Comm_rank(n->world, &rank);
     MPI_Comm_size(n->world, &size);
     n->net = (struct hdi_net){&transport, (uint32_t)rank, (uint32_t)size};
@@ -188,6 +219,9 @@ static hd_status module_open(struct hdi_net **net, struct hd_error *error)
         hdi_fail(error, status, "no memory for the network");
         MPI_Abort(n->world, 1);
     }
+#ifndef HDI_SIMULATED
+    process.number = rank;
+#endif
     *net = &n->net;
     return HD_OK;
 }

@@ -126,7 +126,7 @@ static void native_functions_have_ends(struct try *t)
 static const char *const runs_on[] = {"+sse4.2", "+avx2", "+avx512vl"};
 
 // Chapter 7.4 of OpenCL C: units in the last place, or absolutely.
-static const struct {
+static const struct bound {
     const char *function;
     double (*right)(double);
     double low, high;
@@ -149,6 +149,16 @@ static const struct {
     {"sqrt(x[i])", sqrt, 0x1p-149, 0x1p127, true, false, 3},
 };
 
+// The same without options: what is estimated where estimates are good. Within
+// little more than one unit, of the two that are allowed.
+static const struct bound estimated[] = {
+    {"rsqrt(x[i])", rsqrt_of, 1, 4, false, false, 1.2},
+    {"rsqrt(x[i])", rsqrt_of, 0x1p-149, 0x1p127, true, false, 1.2},
+    {"half_rsqrt(x[i])", rsqrt_of, 0x1p-149, 0x1p127, true, false, 1.2},
+    {"rsqrt((float3)(x[i], 2, 3)).x", rsqrt_of, 1, 4, false, false, 1.2},
+    {"native_rsqrt(x[i])", rsqrt_of, 0x1p-149, 0x1p127, true, false, 2},
+};
+
 static double unit_of(double x)
 {
     int exponent;
@@ -157,49 +167,90 @@ static double unit_of(double x)
     return ldexp(1, (exponent < -125 ? -125 : exponent) - 24);
 }
 
-static void relaxed_functions_keep_their_bounds(struct try *t, const char *cpu)
+static void keeps(struct try *t, const struct bound *bound, const char *options,
+                  const char *cpu)
 {
     static float x[COUNT], y[COUNT];
     float *px = x, *py = y;
+    double low = bound->low, high = bound->high, worst = 0;
+    char text[256];
+    struct hd_error error;
+    struct hd_program *p;
 
-    for (size_t c = 0; c < sizeof(relaxed) / sizeof(relaxed[0]); c++) {
-        double low = relaxed[c].low, high = relaxed[c].high, worst = 0;
-        char text[256];
-        struct hd_error error;
-        struct hd_program *p;
-        snprintf(text, sizeof(text),
-                 "kernel void k(global const float *x, global float *y) {\n"
-                 "  size_t i = get_global_id(0);\n"
-                 "  y[i] = %s;\n"
-                 "}\n",
-                 relaxed[c].function);
-        const struct hd_program_params params = {
-            .path = "test.cl",
-            .source = text,
-            .options = c % 2 ? "-cl-unsafe-math-optimizations"
-                             : "-cl-fast-relaxed-math",
-            .cpus = cpu};
-        CHECK_OK(hdi_program_create(&t->context, &params, &p, &error), error);
-        for (int i = 0; i < COUNT; i++)
-            x[i] = (float)(relaxed[c].factors
-                               ? low * pow(high / low, i / (COUNT - 1.0))
-                               : low + (high - low) * i / (COUNT - 1.0));
-        // Groups of 57 have work-items beside their vectors.
-        TRY_RUN(t, p, "k", ((struct try_range){1, {COUNT}, {57}, {0}}),
-                TRY_VALUE(px), TRY_VALUE(py));
-        for (int i = 0; i < COUNT; i++) {
-            double right = relaxed[c].right((double)x[i]);
-            double wrong = fabs((double)y[i] - right) /
-                           (relaxed[c].absolute ? 1 : unit_of(right));
-            worst = wrong <= worst ? worst : wrong;
-        }
-        if (!(worst <= relaxed[c].most))
-            fprintf(stderr, "%s, %s: wrong by %g, not %g\n",
-                    relaxed[c].function, cpu ? cpu : "native", worst,
-                    relaxed[c].most);
-        CHECK(worst <= relaxed[c].most);
-        hd_program_destroy(p);
+    snprintf(text, sizeof(text),
+             "kernel void k(global const float *x, global float *y) {\n"
+             "  size_t i = get_global_id(0);\n"
+             "  y[i] = %s;\n"
+             "}\n",
+             bound->function);
+    const struct hd_program_params params = {
+        .path = "test.cl", .source = text, .options = options, .cpus = cpu};
+    CHECK_OK(hdi_program_create(&t->context, &params, &p, &error), error);
+    for (int i = 0; i < COUNT; i++)
+        x[i] = (float)(bound->factors ? low * pow(high / low, i / (COUNT - 1.0))
+                                      : low + (high - low) * i / (COUNT - 1.0));
+    // Groups of 57 have work-items beside their vectors.
+    TRY_RUN(t, p, "k", ((struct try_range){1, {COUNT}, {57}, {0}}),
+            TRY_VALUE(px), TRY_VALUE(py));
+    for (int i = 0; i < COUNT; i++) {
+        double right = bound->right((double)x[i]);
+        double wrong =
+            fabs((double)y[i] - right) / (bound->absolute ? 1 : unit_of(right));
+        worst = wrong <= worst ? worst : wrong;
     }
+    if (!(worst <= bound->most))
+        fprintf(stderr, "%s, %s: wrong by %g, not %g\n", bound->function,
+                cpu ? cpu : "native", worst, bound->most);
+    CHECK(worst <= bound->most);
+    hd_program_destroy(p);
+}
+
+static void functions_keep_their_bounds(struct try *t, const char *cpu)
+{
+    for (size_t c = 0; c < sizeof(relaxed) / sizeof(relaxed[0]); c++)
+        keeps(t, &relaxed[c],
+              c % 2 ? "-cl-unsafe-math-optimizations" : "-cl-fast-relaxed-math",
+              cpu);
+    for (size_t c = 0; c < sizeof(estimated) / sizeof(estimated[0]); c++)
+        keeps(t, &estimated[c], "", cpu);
+}
+
+// Of all lengths of vectors, of which AVX-512 estimates some at once.
+static void estimated_roots_have_ends(struct try *t)
+{
+    static const char text[] =
+        "kernel void k(global const float *x, global float *y) {\n"
+        "  size_t i = get_global_id(0);\n"
+        "  y[i] = rsqrt(x[i]);\n"
+        "}\n"
+        "kernel void three(global const float *x, global float *y) {\n"
+        "  size_t i = get_global_id(0);\n"
+        "  if (i < 3)\n"
+        "    vstore3(rsqrt(vload3(i, x)), i, y);\n"
+        "}\n";
+    static const float ends[9] = {0,   -0.0f,     INFINITY, -INFINITY, -1,
+                                  NAN, 0x1p-148f, 0x1p126f, 4};
+    static const float roots[9] = {INFINITY, -INFINITY, 0,        NAN, NAN,
+                                   NAN,      0x1p74f,   0x1p-63f, 0.5f};
+    struct hd_program *p = try_build(t, text, "");
+
+    for (int kernel = 0; kernel < 2; kernel++) {
+        static float x[COUNT], y[COUNT];
+        float *px = x, *py = y;
+        for (int i = 0; i < COUNT; i++) {
+            x[i] = ends[i % 9];
+            y[i] = 0.1f;
+        }
+        TRY_RUN(t, p, kernel ? "three" : "k", range, TRY_VALUE(px),
+                TRY_VALUE(py));
+        for (int i = 0; i < (kernel ? 9 : COUNT); i++) {
+            float right = roots[i % 9];
+            CHECK(isnan(right)
+                      ? isnan(y[i])
+                      : y[i] == right && !signbit(y[i]) == !signbit(right));
+        }
+    }
+    hd_program_destroy(p);
 }
 
 // Each as a shorter function would, where it may be approximate and only there.
@@ -274,8 +325,9 @@ int main(void)
     wide_quotients_are_estimated(&t);
     for (size_t k = 0; t.device->can.features && k < 3; k++)
         if (strstr(t.device->can.features, runs_on[k]))
-            relaxed_functions_keep_their_bounds(&t, processors[k].cpu);
-    relaxed_functions_keep_their_bounds(&t, NULL);
+            functions_keep_their_bounds(&t, processors[k].cpu);
+    functions_keep_their_bounds(&t, NULL);
+    estimated_roots_have_ends(&t);
     try_close(&t);
     return 0;
 }

@@ -13,6 +13,20 @@ FN float rsqrt(float x)
 {
     return 1 / __builtin_sqrtf(x);
 }
+// Where estimates are good: kernel/compiler/emit/quotient.h makes it of this.
+FN float __estimated_rsqrt(float x)
+{
+    _Pragma("clang fp contract(fast) reciprocal(on)");
+    return 1 / __builtin_sqrtf(x);
+}
+#define SAME_ROOT(f)                  \
+    FN float __estimated_##f(float x) \
+    {                                 \
+        return __estimated_rsqrt(x);  \
+    }                                 \
+    UNARY(float, __estimated_##f, float)
+SAME_ROOT(native_rsqrt)
+SAME_ROOT(half_rsqrt)
 FN double rsqrt(double x)
 {
     return 1 / __builtin_sqrt(x);
@@ -104,6 +118,7 @@ ROOTN(double)
 
 UNARY_REAL(sqrt)
 UNARY_REAL(rsqrt)
+UNARY(float, __estimated_rsqrt, float)
 UNARY_REAL(cbrt)
 BINARY_REAL(hypot)
 BINARY(float, rootn, float, int)

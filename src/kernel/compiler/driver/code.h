@@ -14,8 +14,4 @@ hd_status hdi_code_optimise(struct hdi_llvm *llvm, LLVMModuleRef module,
 // Say that a function's first instructions have no line.
 void hdi_code_begin_without_line(struct hdi_llvm *llvm, LLVMModuleRef module);
 
-// Where quotients need not be exact, keep them as exact as OpenCL wants them.
-void hdi_code_bound_quotients(const struct hdi_llvm *llvm,
-                              LLVMModuleRef module);
-
 #endif

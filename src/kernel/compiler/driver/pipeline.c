@@ -9,6 +9,7 @@
 #include "kernel/compiler/check/instrument.h"
 #include "kernel/compiler/check/screen.h"
 #include "kernel/compiler/driver/code.h"
+#include "kernel/compiler/emit/quotient.h"
 #include "kernel/compiler/fiber/thread.h"
 #include "kernel/compiler/flow/effort.h"
 #include "kernel/compiler/ir/joins.h"
@@ -227,7 +228,7 @@ static void bound_shifts(struct hdi_work *w)
 
 static void bound_quotients(struct hdi_work *w)
 {
-    hdi_code_bound_quotients(w->llvm, w->module);
+    hdi_quotients_bound(w->llvm, w->module);
 }
 
 static void begin_without_line(struct hdi_work *w)

@@ -49,7 +49,7 @@ hd_status hdi_prepare_program(struct hdi_llvm *llvm, const void *bitcode,
     LLVMValueRef print = LLVMGetNamedFunction(m, "printf");
     if (print)
         LLVMSetValueName2(print, HDI_PRINT_NAME, sizeof(HDI_PRINT_NAME) - 1);
-    hdi_relaxed_calls(m);
+    hdi_relaxed_calls(llvm, m);
     if (status == HD_OK)
         status = hdi_library_link(llvm, m, error);
     if (status == HD_OK)

@@ -18,33 +18,51 @@ static bool is_of_floats(const char *end)
     return *end == 'f';
 }
 
-// What a function is called that does the same, less exactly; false: none.
-static bool name_relaxed(const char *name, struct hdi_text *relaxed)
+// Functions that do what others do, less exactly.
+struct shorter {
+    const char *prefix; // of their names
+    const char *const *functions;
+    size_t count;
+    bool always; // not only where calls may be approximate
+};
+
+static const char *const roots[] = {"rsqrt", "native_rsqrt", "half_rsqrt"};
+static const char *const others[] = {"sin",  "cos",  "tan",   "sincos",
+                                     "log",  "log2", "log10", "pow",
+                                     "powr", "pown", "rootn", "rsqrt"};
+
+static const struct shorter estimated = {"__estimated_", roots,
+                                         sizeof(roots) / sizeof(roots[0]),
+                                         true},
+                            relaxed = {"__relaxed_", others,
+                                       sizeof(others) / sizeof(others[0]),
+                                       false};
+
+// What the shorter one of a function is called; false: there is none.
+static bool name_shorter(const struct shorter *s, const char *name,
+                         struct hdi_text *text)
 {
-    static const char *const functions[] = {"sin",  "cos",  "tan",   "sincos",
-                                            "log",  "log2", "log10", "pow",
-                                            "powr", "pown", "rootn", "rsqrt"};
     size_t length = 0;
 
     if (strncmp(name, "_Z", 2) != 0)
         return false;
     for (name += 2; isdigit((unsigned char)*name); name++)
         length = length * 10 + (size_t)(*name - '0');
-    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
-        if (strlen(functions[i]) == length &&
-            strncmp(name, functions[i], length) == 0 &&
+    for (size_t i = 0; i < s->count; i++)
+        if (strlen(s->functions[i]) == length &&
+            strncmp(name, s->functions[i], length) == 0 &&
             is_of_floats(name + length)) {
-            hdi_text_print(relaxed, "_Z%zu__relaxed_%s", length + 10, name);
-            return !relaxed->failed;
+            hdi_text_print(text, "_Z%zu%s%s", length + strlen(s->prefix),
+                           s->prefix, name);
+            return !text->failed;
         }
     return false;
 }
 
-static bool is_approximate_call(LLVMValueRef user, LLVMValueRef function)
+static bool may_be_approximate(LLVMValueRef call)
 {
-    return LLVMIsACallInst(user) && LLVMGetCalledValue(user) == function &&
-           LLVMCanValueUseFastMathFlags(user) &&
-           LLVMGetFastMathFlags(user) & LLVMFastMathApproxFunc;
+    return LLVMCanValueUseFastMathFlags(call) &&
+           LLVMGetFastMathFlags(call) & LLVMFastMathApproxFunc;
 }
 
 static LLVMValueRef declare(LLVMModuleRef module, LLVMValueRef like,
@@ -59,27 +77,34 @@ static LLVMValueRef declare(LLVMModuleRef module, LLVMValueRef like,
     return function;
 }
 
-static void relax(LLVMModuleRef module, LLVMValueRef function, const char *name)
+static void shorten(const struct shorter *s, LLVMModuleRef module,
+                    LLVMValueRef function)
 {
-    for (LLVMUseRef use = LLVMGetFirstUse(function), next; use; use = next) {
-        LLVMValueRef call = LLVMGetUser(use);
-        next = LLVMGetNextUse(use);
-        if (is_approximate_call(call, function))
-            LLVMSetOperand(call, (unsigned)LLVMGetNumOperands(call) - 1,
-                           declare(module, function, name));
-    }
-}
-
-void hdi_relaxed_calls(LLVMModuleRef module)
-{
+    struct hdi_text name = {0};
     struct hdi_builtins part;
 
+    if (name_shorter(s, hdi_value_name(function), &name) &&
+        hdi_builtins_find(name.data, &part))
+        for (LLVMUseRef use = LLVMGetFirstUse(function), next; use;
+             use = next) {
+            LLVMValueRef call = LLVMGetUser(use);
+            next = LLVMGetNextUse(use);
+            if (LLVMIsACallInst(call) && LLVMGetCalledValue(call) == function &&
+                (s->always || may_be_approximate(call)))
+                LLVMSetOperand(call, (unsigned)LLVMGetNumOperands(call) - 1,
+                               declare(module, function, name.data));
+        }
+    hdi_text_free(&name);
+}
+
+void hdi_relaxed_calls(const struct hdi_llvm *llvm, LLVMModuleRef module)
+{
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
          f = LLVMGetNextFunction(f)) {
-        struct hdi_text name = {0};
-        if (LLVMIsDeclaration(f) && name_relaxed(hdi_value_name(f), &name) &&
-            hdi_builtins_find(name.data, &part))
-            relax(module, f, name.data);
-        hdi_text_free(&name);
+        if (!LLVMIsDeclaration(f))
+            continue;
+        if (llvm->target.root_bits >= HDI_LONG_ESTIMATE)
+            shorten(&estimated, module, f);
+        shorten(&relaxed, module, f);
     }
 }

@@ -38,6 +38,8 @@ static void features_bound_what_a_processor_can(void)
     CHECK(!hdi_target_find(x86, "sapphirerapids", avx2).word_gather);
     CHECK(hdi_target_find(x86, "x86-64-v3", avx2).registers == 16);
     CHECK(hdi_target_find(x86, "x86-64", "+sse2").vector_bytes == 16);
+    CHECK(find("znver4").root_bits == 14 && find("").root_bits == 14);
+    CHECK(hdi_target_find(x86, "znver4", "+avx2,+avx512f").root_bits == 12);
     // Not what merely begins so.
     CHECK(hdi_target_find(x86, "x", "+avx512fp16").vector_bytes == 16);
 }

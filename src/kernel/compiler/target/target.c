@@ -6,20 +6,23 @@
 // In the order of the structure's members. Where nothing else has been measured
 // a gather is 12 and a scatter 16.
 static const struct hdi_target
-    zen2 = {"AMD Zen 2", 32, 16, false, 12, 16, 2, 6, 2, 2, 14, 64, 8, 32},
-    zen3 = {"AMD Zen 3", 32, 16, false, 12, 16, 2, 6, 2, 2, 14, 64, 8, 32},
+    zen2 = {"AMD Zen 2", 32, 16, false, 12, 16, 2, 6, 2, 2, 12, 14, 64, 8, 32},
+    zen3 = {"AMD Zen 3", 32, 16, false, 12, 16, 2, 6, 2, 2, 12, 14, 64, 8, 32},
     // One load of 64 bytes in a cycle; a gather goes from lane to lane.
-    zen4 = {"AMD Zen 4", 64, 32, true, 40, 56, 4, 2, 1, 1, 14, 64, 8, 32},
-    zen5 = {"AMD Zen 5", 64, 32, true, 36, 48, 4, 2, 2, 2, 14, 64, 12, 48},
-    client = {"Intel, AVX2", 32, 16, false, 12, 16, 2, 2, 2, 2, 12, 64, 8, 32},
-    xeon = {"Intel, AVX-512", 64, 32, true, 12, 16, 2, 1, 2, 2, 12, 64, 8, 32},
+    zen4 = {"AMD Zen 4", 64, 32, true, 40, 56, 4, 2, 1, 1, 14, 14, 64, 8, 32},
+    zen5 = {"AMD Zen 5", 64, 32, true, 36, 48, 4, 2, 2, 2, 14, 14, 64, 12, 48},
+    client =
+        {"Intel, AVX2", 32, 16, false, 12, 16, 2, 2, 2, 2, 12, 12, 64, 8, 32},
+    xeon =
+        {"Intel, AVX-512", 64, 32, true, 12, 16, 2, 1, 2, 2, 14, 12, 64, 8, 32},
     // No gather: each lane is loaded and put into the vector.
-    neon = {"AArch64", 16, 32, false, 12, 16, 2, 6, 2, 2, 12, 64, 4, 64},
-    apple = {"Apple", 16, 32, false, 12, 16, 2, 6, 3, 4, 10, 128, 8, 128},
+    neon = {"AArch64", 16, 32, false, 12, 16, 2, 6, 2, 2, 8, 12, 64, 4, 64},
+    apple = {"Apple", 16, 32, false, 12, 16, 2, 6, 3, 4, 8, 10, 128, 8, 128},
     // By instruction sets alone.
-    avx512 = {"x86, AVX-512", 64, 32, true, 12, 16, 2, 1, 2, 2, 14, 64, 8, 32},
-    avx2 = {"x86, AVX2", 32, 16, false, 12, 16, 2, 2, 2, 2, 14, 64, 8, 32},
-    sse = {"x86-64", 16, 16, false, 12, 16, 2, 6, 1, 1, 14, 64, 8, 32};
+    avx512 =
+        {"x86, AVX-512", 64, 32, true, 12, 16, 2, 1, 2, 2, 14, 14, 64, 8, 32},
+    avx2 = {"x86, AVX2", 32, 16, false, 12, 16, 2, 2, 2, 2, 12, 14, 64, 8, 32},
+    sse = {"x86-64", 16, 16, false, 12, 16, 2, 6, 1, 1, 12, 14, 64, 8, 32};
 
 // Names begin so; the first that fits counts.
 static const struct {
@@ -70,9 +73,12 @@ static struct hdi_target of_features(const char *triple, const char *features)
 {
     if (!is_x86(triple))
         return neon;
-    return has(features, "avx512f") ? avx512
-           : has(features, "avx2")  ? avx2
-                                    : sse;
+    if (!has(features, "avx512f"))
+        return has(features, "avx2") ? avx2 : sse;
+    struct hdi_target wide = avx512;
+    if (!has(features, "avx512vl")) // for vectors of all lengths
+        wide.root_bits = sse.root_bits;
+    return wide;
 }
 
 struct hdi_target hdi_target_find(const char *triple, const char *cpu,
@@ -85,7 +91,11 @@ struct hdi_target hdi_target_find(const char *triple, const char *cpu,
             continue;
         struct hdi_target known = *names[i].target;
         // A virtual machine may hide instruction sets that the processor has.
-        return known.vector_bytes <= usual.vector_bytes ? known : usual;
+        if (known.vector_bytes > usual.vector_bytes)
+            return usual;
+        if (known.root_bits > usual.root_bits)
+            known.root_bits = usual.root_bits;
+        return known;
     }
     return usual;
 }

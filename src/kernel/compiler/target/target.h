@@ -10,6 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum {
+    // An estimate of a reciprocal root that one step makes exact enough [bits].
+    HDI_LONG_ESTIMATE = 14
+};
+
 // Costs are cycles of one instruction for a whole vector of 32-bit numbers, of
 // which arithmetic takes about one. They are of public instruction tables
 // (uops.info, Fog's, Arm's optimisation guides), rounded: rules compare sums.
@@ -19,14 +24,15 @@ struct hdi_target {
     // Vectors.
     unsigned vector_bytes; // of the widest that pays
     unsigned registers;
-    bool word_gather;  // gathers and scatters are instructions, under masks
-    unsigned gather;   // of words from anywhere
-    unsigned scatter;  // of words to anywhere
-    unsigned extract;  // of one lane to a general register
-    unsigned masked;   // load or store under a mask
-    unsigned loads;    // of vectors, in a cycle
-    unsigned products; // fused with a sum, of vectors, in a cycle
-    unsigned stall;    // of a load from two stores just before
+    bool word_gather;   // gathers and scatters are instructions, under masks
+    unsigned gather;    // of words from anywhere
+    unsigned scatter;   // of words to anywhere
+    unsigned extract;   // of one lane to a general register
+    unsigned masked;    // load or store under a mask
+    unsigned loads;     // of vectors, in a cycle
+    unsigned products;  // fused with a sum, of vectors, in a cycle
+    unsigned root_bits; // of its estimate of a reciprocal root of a float
+    unsigned stall;     // of a load from two stores just before
 
     // Memory.
     unsigned line;     // of the cache [bytes]

@@ -21,6 +21,7 @@
     RULE(EARLY, "early")         /* transform/early.h */                      \
     RULE(FOLD, "fold")           /* vectorise/fold.h */                       \
     RULE(INTERIOR, "interior")   /* transform/interior.h */                   \
+    RULE(JAM, "jam")             /* lanes/jam.h */                            \
     RULE(JOIN, "join")           /* lanes/join.h */                           \
     RULE(LANES, "lanes")         /* lanes/lanes.h; else LLVM's loops alone */ \
     RULE(LAYOUTS, "layouts")     /* driver/versions.h */                      \

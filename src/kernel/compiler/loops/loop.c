@@ -2,11 +2,12 @@
 
 #include <llvm-c/DebugInfo.h>
 
+#include "kernel/compiler/lanes/jam.h"
 #include "kernel/compiler/loops/forms.h"
 
 // {itself, properties...}, distinct because it holds itself.
 static LLVMValueRef loop_metadata(const struct hdi_emit *e, bool innermost,
-                                  unsigned region)
+                                  bool is_of_rows, unsigned region)
 {
     LLVMContextRef c = e->llvm->context;
     LLVMMetadataRef self = LLVMTemporaryMDNode(c, NULL, 0);
@@ -19,6 +20,10 @@ static LLVMValueRef loop_metadata(const struct hdi_emit *e, bool innermost,
     properties[n++] = LLVMMDNodeInContext2(c, word, 1);
     word[0] = WORD("llvm.loop.unroll.disable");
     properties[n++] = LLVMMDNodeInContext2(c, word, 1);
+    if (is_of_rows) {
+        word[0] = WORD(HDI_JAM_MARK);
+        properties[n++] = LLVMMDNodeInContext2(c, word, 1);
+    }
     if (innermost) {
         LLVMMetadataRef scope = LLVMGetSubprogram(e->function);
         if (scope)
@@ -76,6 +81,7 @@ void hdi_loop_end(struct hdi_emit *e, const struct hdi_loop *loop, unsigned d,
     LLVMValueRef branch = LLVMBuildCondBr(
         e->builder, LLVMBuildICmp(e->builder, LLVMIntULT, next, e->trip[d], ""),
         loop->head, after);
-    LLVMSetMetadata(branch, e->loop_kind, loop_metadata(e, d == 0, region));
+    LLVMSetMetadata(branch, e->loop_kind,
+                    loop_metadata(e, d == 0, loop->is_of_rows, region));
     hdi_build_at_end(e->builder, after);
 }

@@ -7,6 +7,7 @@
 struct hdi_loop {
     LLVMValueRef counter; // alloca
     LLVMBasicBlockRef head;
+    bool is_of_rows; // of a chunk's column: see lanes/jam.h
 };
 
 // Begin a loop over dimension `d`, in which the group has a work-item at least:

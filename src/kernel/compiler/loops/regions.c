@@ -347,6 +347,7 @@ static void write_columns(struct writing *w, struct hdi_lanes *lanes,
          more = hdi_lanes_next_columns(lanes, &columns)) {
         struct hdi_loop z = begin_items(w, 2);
         struct hdi_loop y = begin_items(w, 1);
+        y.is_of_rows = true;
         hdi_lanes_write_column(lanes, &columns, number_row(w->all->emit));
         end_items(w, &y, 1, number);
         end_items(w, &z, 2, number);

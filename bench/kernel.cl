@@ -79,6 +79,7 @@ kernel void nbody(global const float4 *place, global float4 *pull, int n,
 
 kernel void mandelbrot(global int *to, int width, int height, int most)
 {
+#pragma OPENCL FP_CONTRACT OFF // so that all count the same
     int x = get_global_id(0), y = get_global_id(1);
     float a = -2.0f + 3.0f * x / width, b = -1.0f + 2.0f * y / height;
     float u = 0.0f, v = 0.0f;

@@ -26,7 +26,7 @@ static const struct problem problems[] = {
      .fill = FILL_BODIES, .local_size = 16},
     {"Mandelbrot", "mandelbrot", "owhn", PROBLEM_PLANE(1024, 512, 32, 8),
      .n = 256, .width = 1024, .height = 512, .units = 512,
-     .reference = reference_mandelbrot, .result = RESULT_ROUGH},
+     .reference = reference_mandelbrot, .result = RESULT_INTEGERS},
     {"Sobel", "sobel", "aowh", PROBLEM_PLANE(2048, 2048, 32, 8), .width = 2048,
      .height = 2048, .units = 2048, .reference = reference_sobel,
      .bytes = 8.0 * 2048 * 2048, .flops = 14.0 * 2048 * 2048},

@@ -88,8 +88,17 @@ void reference_nbody(const struct reference *r, long begin, long end)
     }
 }
 
+// Operations are rounded one by one, as the kernel's are.
+#ifdef __clang__
+#define EACH_ROUNDED \
+    _Pragma("clang fp contract(off) reassociate(off) reciprocal(off)")
+#else
+#define EACH_ROUNDED
+__attribute__((optimize("no-fast-math", "fp-contract=off")))
+#endif
 void reference_mandelbrot(const struct reference *r, long begin, long end)
 {
+    EACH_ROUNDED
     enum {
         LANES = 32
     };

@@ -36,9 +36,7 @@ enum fill {
 enum result {
     RESULT_FLOATS, // equal but for rounding
     RESULT_DOUBLES,
-    RESULT_INTEGERS, // equal
-    RESULT_ROUGH     // integers, all but one in a hundred equal, as rounding
-                     // decides about each: steps until a point escapes
+    RESULT_INTEGERS // equal
 };
 
 struct problem {

@@ -230,6 +230,45 @@ static void short_loops_take_some_vectors(struct try *t)
     hd_program_destroy(p);
 }
 
+// Lanes that leave a short loop at different times are two vectors.
+static void loops_left_apart_take_two_vectors(struct try *t)
+{
+    static const char text[] =
+        "__kernel void escape(__global int *to, int most) {\n"
+        "    int i = get_global_id(0), n = 0;\n"
+        "    uint u = i + 1;\n"
+        "    while (n < most && u % 16 != 0) {\n"
+        "        u = u * 3 + 5 + (u >> 7);\n"
+        "        n++;\n"
+        "    }\n"
+        "    to[i] = n;\n"
+        "}\n";
+    enum {
+        MAX = 200
+    };
+    static int32_t to[MAX], *pto = to;
+    int most = 50;
+
+    for (size_t k = 0; t->device->can.features && k < 3; k++) {
+        struct hd_program *p = build_for(t, text, processors[k].cpu);
+        CHECK(width(p, "escape") == 2 * processors[k].width);
+        hd_program_destroy(p);
+    }
+    struct hd_program *p = try_build(t, text, NULL);
+    for (uint64_t n = 1; n <= MAX; n += 1 + n % 7) {
+        memset(to, 0xff, sizeof(to));
+        TRY_RUN(t, p, "escape", ((struct try_range){1, {n}, {0}, {0}}),
+                TRY_VALUE(pto), TRY_VALUE(most));
+        for (unsigned i = 0; i < MAX; i++) {
+            int32_t count = 0;
+            for (uint32_t u = i + 1; count < most && u % 16 != 0; count++)
+                u = u * 3 + 5 + (u >> 7);
+            CHECK(to[i] == (i < n ? count : -1));
+        }
+    }
+    hd_program_destroy(p);
+}
+
 // What lies along y is gone through with what lies along x in short rows.
 static void rows_are_short_across_lines(struct try *t)
 {
@@ -278,6 +317,7 @@ int main(void)
     narrowed_ids_keep_their_step(&t);
     ids_keep_their_step_beside_constants(&t);
     short_loops_take_some_vectors(&t);
+    loops_left_apart_take_two_vectors(&t);
     rows_are_short_across_lines(&t);
     try_close(&t);
     return 0;

@@ -6,7 +6,9 @@
 enum {
     MAX_LANES = 64,
     MAX_VECTORS = 4, // of one value
-    MAX_WORK = 24    // instructions of loops that are short
+    // The same where lanes part: all wait for the one that goes on longest.
+    MAX_PARTED = 2,
+    MAX_WORK = 24 // instructions of loops that are short
 };
 
 static uint64_t size_of(const struct hdi_wide *w, LLVMTypeRef type)
@@ -74,7 +76,7 @@ static bool is_in_loop(const struct hdi_wide *w, size_t at)
 unsigned hdi_span_find(const struct hdi_wide *w)
 {
     const struct hdi_emit *e = w->emit;
-    unsigned work = 0, span = e->width;
+    unsigned work = 0, span = e->width, most = MAX_VECTORS;
     uint64_t bytes = 0;
     bool loops = false;
 
@@ -83,7 +85,7 @@ unsigned hdi_span_find(const struct hdi_wide *w)
     for (size_t at = 0; at < w->linear->order->count; at++) {
         bool is_inside = is_in_loop(w, at);
         if (w->linear->parts[at] || w->linear->scattered[at])
-            return span;
+            most = MAX_PARTED;
         if (w->linear->order->loop_end[at] > 0) {
             uint64_t kept = kept_bytes(w, at);
             bytes = kept > bytes ? kept : bytes;
@@ -100,7 +102,7 @@ unsigned hdi_span_find(const struct hdi_wide *w)
     }
     if (!loops || work > MAX_WORK)
         return span;
-    while (span < MAX_LANES && span < MAX_VECTORS * e->width &&
+    while (span < MAX_LANES && span < most * e->width &&
            2 * span * bytes <=
                (uint64_t)hdi_target_kept(&e->llvm->target) * 4 * e->width)
         span *= 2;

@@ -1,7 +1,7 @@
-// How many lanes a full chunk has. Where lanes go round short loops together
-// and touch neighbours, one vector of them waits more than it works: for what
-// it has just added to, and for memory, of which it takes part of a line at a
-// time. Some vectors at once do not.
+// How many lanes a full chunk has. Where lanes go round short loops and touch
+// neighbours, one vector of them waits more than it works: for what it has just
+// added to, and for memory, of which it takes part of a line at a time. Some
+// vectors at once do not; two where lanes leave a loop at different times.
 #ifndef HDI_KERNEL_COMPILER_LANES_SPAN_H
 #define HDI_KERNEL_COMPILER_LANES_SPAN_H
 

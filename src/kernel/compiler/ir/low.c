@@ -1,5 +1,7 @@
 #include "kernel/compiler/ir/low.h"
 
+#include "kernel/compiler/ir/llvm.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -74,4 +76,18 @@ LLVMValueRef hdi_low_half_of(LLVMValueRef value)
     struct hdi_low low;
     return hdi_low_find(value, &low) && low.bits == 32 && low.up == 0 ? low.of
                                                                       : NULL;
+}
+
+LLVMValueRef hdi_low_whole_of(LLVMValueRef value)
+{
+    for (;;) {
+        LLVMValueRef half = hdi_low_half_of(value);
+        bool is_cast = LLVMIsATruncInst(value) || LLVMIsASExtInst(value) ||
+                       LLVMIsAZExtInst(value);
+        bool is_short = !hdi_is_integer(LLVMTypeOf(value), 64) &&
+                        !hdi_is_integer(LLVMTypeOf(value), 32);
+        if (is_short || (!half && !is_cast))
+            return value;
+        value = half ? half : LLVMGetOperand(value, 0);
+    }
 }

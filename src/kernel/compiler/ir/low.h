@@ -20,4 +20,8 @@ bool hdi_low_find(LLVMValueRef value, struct hdi_low *low);
 // The same for the low 32 bits, where they were: of what; NULL: it is not.
 LLVMValueRef hdi_low_half_of(LLVMValueRef value);
 
+// What the value is, or is the lower half of, extended or not. Less than that
+// is another number.
+LLVMValueRef hdi_low_whole_of(LLVMValueRef value);
+
 #endif

@@ -15,20 +15,12 @@ static unsigned count_returns(LLVMValueRef kernel)
     return count;
 }
 
-// `value` is `phi`, or its lower half with the sign again.
-static bool is_same_id(LLVMValueRef value, LLVMValueRef phi)
-{
-    if (LLVMIsASExtInst(value) || LLVMIsAZExtInst(value))
-        return LLVMGetOperand(value, 0) == phi || hdi_low_half_of(value) == phi;
-    return value == phi || hdi_low_half_of(value) == phi;
-}
-
 static bool is_global_size(LLVMValueRef value)
 {
-    if (LLVMIsATruncInst(value))
-        value = LLVMGetOperand(value, 0);
-    return hdi_call_kind(value) == HDI_CALL_GLOBAL_SIZE &&
-           hdi_bounds_is_constant(LLVMGetOperand(value, 0), 0);
+    LLVMValueRef call = hdi_low_whole_of(value);
+
+    return hdi_call_kind(call) == HDI_CALL_GLOBAL_SIZE &&
+           hdi_bounds_is_constant(LLVMGetOperand(call, 0), 0);
 }
 
 // The only call in the kernel that asks for an id in x; NULL when there are
@@ -103,7 +95,7 @@ static bool read_address(const struct hdi_bounds *f, LLVMValueRef id,
             continue;
         }
         *access = (struct access){.base = pointer, .size = size};
-        return LLVMIsAArgument(pointer) && is_same_id(index, id) &&
+        return LLVMIsAArgument(pointer) && hdi_low_whole_of(index) == id &&
                offset < size && bytes <= size - offset;
     }
 }
@@ -231,8 +223,8 @@ void hdi_stride_straighten(struct hdi_bounds *f, LLVMBasicBlockRef before,
         LLVMGetNextUse(LLVMGetFirstUse(next)))
         return;
     LLVMValueRef a = LLVMGetOperand(next, 0), b = LLVMGetOperand(next, 1);
-    if (!(is_same_id(a, phi) && is_global_size(b)) &&
-        !(is_same_id(b, phi) && is_global_size(a)))
+    if (!(hdi_low_whole_of(a) == phi && is_global_size(b)) &&
+        !(hdi_low_whole_of(b) == phi && is_global_size(a)))
         return;
 
     // It goes on below a bound, and the body knows no way out.
@@ -257,14 +249,15 @@ void hdi_stride_straighten(struct hdi_bounds *f, LLVMBasicBlockRef before,
         if (LLVMIsATruncInst(user) && LLVMTypeOf(user) == f->i32) {
             LLVMReplaceAllUsesWith(user, half);
         } else if (LLVMGetInstructionOpcode(user) == LLVMAnd &&
-                   is_same_id(user, phi)) {
+                   hdi_low_whole_of(user) == phi) {
             LLVMPositionBuilderBefore(f->builder, user);
             LLVMReplaceAllUsesWith(user,
                                    LLVMBuildZExt(f->builder, half, f->i64, ""));
         } else if (LLVMGetInstructionOpcode(user) == LLVMShl &&
                    hdi_bounds_is_constant(LLVMGetOperand(user, 1), 32)) {
             LLVMUseRef v = LLVMGetFirstUse(user);
-            if (v && !LLVMGetNextUse(v) && is_same_id(LLVMGetUser(v), phi)) {
+            if (v && !LLVMGetNextUse(v) &&
+                hdi_low_whole_of(LLVMGetUser(v)) == phi) {
                 LLVMPositionBuilderBefore(f->builder, LLVMGetUser(v));
                 LLVMReplaceAllUsesWith(
                     LLVMGetUser(v),

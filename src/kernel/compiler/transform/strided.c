@@ -107,21 +107,6 @@ static bool is_by(LLVMValueRef value, LLVMOpcode code, uint64_t operand)
            hdi_bounds_is_constant(LLVMGetOperand(value, 1), operand);
 }
 
-// What the value is, or is the lower half of. Less than that is another number.
-static LLVMValueRef whole(LLVMValueRef value)
-{
-    for (;;) {
-        LLVMValueRef half = hdi_low_half_of(value);
-        bool is_cast = LLVMIsATruncInst(value) || LLVMIsASExtInst(value) ||
-                       LLVMIsAZExtInst(value);
-        bool is_short = !hdi_is_integer(LLVMTypeOf(value), 64) &&
-                        !hdi_is_integer(LLVMTypeOf(value), 32);
-        if (is_short || (!half && !is_cast))
-            return value;
-        value = half ? half : LLVMGetOperand(value, 0);
-    }
-}
-
 static bool is_of_x(LLVMValueRef call)
 {
     return hdi_bounds_is_constant(LLVMGetOperand(call, 0), 0);
@@ -129,7 +114,7 @@ static bool is_of_x(LLVMValueRef call)
 
 static bool is_step(LLVMValueRef value)
 {
-    LLVMValueRef call = whole(value);
+    LLVMValueRef call = hdi_low_whole_of(value);
     enum hdi_call kind = hdi_call_kind(call);
 
     if (LLVMIsAConstantInt(value))
@@ -140,7 +125,7 @@ static bool is_step(LLVMValueRef value)
 
 static bool is_bound(LLVMValueRef value)
 {
-    LLVMValueRef call = whole(value);
+    LLVMValueRef call = hdi_low_whole_of(value);
     return hdi_bounds_is_given(value) ||
            (hdi_call_kind(call) == HDI_CALL_LOCAL_SIZE &&
             LLVMIsAConstantInt(LLVMGetOperand(call, 0)));
@@ -215,18 +200,18 @@ static bool find_step(struct strided *s)
     for (unsigned i = 0; i < 2; i++) {
         LLVMValueRef start = LLVMGetIncomingValue(s->index, i);
         LLVMValueRef next = LLVMGetIncomingValue(s->index, 1 - i);
-        LLVMValueRef id = whole(start);
+        LLVMValueRef id = hdi_low_whole_of(start);
         enum hdi_call kind = hdi_call_kind(id);
         if ((kind != HDI_CALL_LOCAL_ID && kind != HDI_CALL_GLOBAL_ID) ||
             !is_of_x(id) || !LLVMIsAInstruction(next) ||
             LLVMGetInstructionOpcode(next) != LLVMAdd)
             continue;
-        bool first = whole(LLVMGetOperand(next, 0)) == s->index;
+        bool first = hdi_low_whole_of(LLVMGetOperand(next, 0)) == s->index;
         s->step = LLVMGetOperand(next, first);
         s->before = LLVMGetIncomingBlock(s->index, i);
         s->latch = LLVMGetIncomingBlock(s->index, 1 - i);
         s->is_local = kind == HDI_CALL_LOCAL_ID;
-        return whole(LLVMGetOperand(next, !first)) == s->index &&
+        return hdi_low_whole_of(LLVMGetOperand(next, !first)) == s->index &&
                is_step(s->step) && (!s->half || is_halved(s, next));
     }
     return false;
@@ -327,7 +312,7 @@ static LLVMValueRef write_step(const struct strided *s)
     if (LLVMIsAConstantInt(s->step))
         return s->step;
     return in_type(s, hdi_build_call(s->llvm, s->module, s->builder,
-                                     hdi_call_kind(whole(s->step))));
+                                     hdi_call_kind(hdi_low_whole_of(s->step))));
 }
 
 // `value` less `by`, 0 when that is more.

@@ -668,9 +668,7 @@ static cl_int get_relations(const struct _cl_device_id *device,
                             size_t *size_ret)
 {
     switch (name) {
-        HDI_CL_IS(CL_DEVICE_TYPE, cl_device_type,
-                  CL_DEVICE_TYPE_CPU |
-                      (device->parent ? 0 : CL_DEVICE_TYPE_DEFAULT))
+        HDI_CL_IS(CL_DEVICE_TYPE, cl_device_type, CL_DEVICE_TYPE_CPU)
         HDI_CL_IS(CL_DEVICE_VENDOR_ID, cl_uint, 0x48444c)
         HDI_CL_IS(CL_DEVICE_PLATFORM, cl_platform_id, hdi_cl_platform())
         HDI_CL_IS(CL_DEVICE_PARENT_DEVICE, cl_device_id, device->parent)

@@ -79,6 +79,7 @@ static void what_is_told_agrees(void)
     size_t size;
 
     CHECK(number(gpu, CL_DEVICE_TYPE) == CL_DEVICE_TYPE_GPU);
+    CHECK(number(devices[CPU], CL_DEVICE_TYPE) == CL_DEVICE_TYPE_CPU);
     CHECK(strcmp(text(gpu, CL_DEVICE_NAME), "fake GPU") == 0);
     CHECK(number(gpu, CL_DEVICE_MAX_COMPUTE_UNITS) == 4);
     CHECK(number(gpu, CL_DEVICE_MAX_WORK_GROUP_SIZE) == 1024);

@@ -105,6 +105,12 @@ static void parts_of_the_device_run_kernels(void)
 
     CL_OK(clGetDeviceInfo(whole.device, CL_DEVICE_MAX_COMPUTE_UNITS,
                           sizeof(units), &units, NULL));
+    if (units == 1) { // the whole is no part
+        CL_IS(clCreateSubDevices(whole.device, ones, 256, devices, &count),
+              CL_DEVICE_PARTITION_FAILED);
+        driver_close(&whole);
+        return;
+    }
     CL_OK(clCreateSubDevices(whole.device, ones, 256, devices, &count));
     CHECK(count == units);
     part.device = devices[count - 1];
@@ -128,15 +134,16 @@ static void parts_of_the_device_run_kernels(void)
 // worker that ends it is the last who needs the device.
 static void a_part_may_go_with_its_last_command(void)
 {
-    const cl_device_partition_property ones[] = {CL_DEVICE_PARTITION_EQUALLY, 1,
-                                                 0};
+    const cl_device_partition_property one[] = {
+        CL_DEVICE_PARTITION_BY_COUNTS, 1,
+        CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0};
     const size_t n = 1 << 20;
     struct driver whole = driver_open(0), part = whole;
     cl_int error;
 
     cl_device_id devices[256];
     cl_uint count;
-    CL_OK(clCreateSubDevices(whole.device, ones, 256, devices, &count));
+    CL_OK(clCreateSubDevices(whole.device, one, 256, devices, &count));
     part.device = devices[0];
     part.context = clCreateContext(NULL, 1, devices, NULL, NULL, &error);
     CL_OK(error);

@@ -80,8 +80,10 @@ static unsigned count_parts(const struct _cl_device_id *device,
     if (how[0] == CL_DEVICE_PARTITION_EQUALLY) {
         if (how[1] <= 0 || how[2] != 0)
             return 0;
-        *error = CL_DEVICE_PARTITION_FAILED;
-        for (; sum + (unsigned)how[1] <= count && how[1] <= count;
+        *error = how[1] > count ? CL_INVALID_DEVICE_PARTITION_COUNT
+                                : CL_DEVICE_PARTITION_FAILED;
+        // The whole is no part.
+        for (; how[1] < count && sum + (unsigned)how[1] <= count;
              sum += (unsigned)how[1])
             sizes[parts++] = (unsigned)how[1];
         return parts;
@@ -107,10 +109,8 @@ static unsigned count_parts(const struct _cl_device_id *device,
         CL_DEVICE_AFFINITY_DOMAIN_L1_CACHE |
         CL_DEVICE_AFFINITY_DOMAIN_NEXT_PARTITIONABLE;
     cl_device_affinity_domain way = (cl_device_affinity_domain)how[1];
-    if ((way & ~known) || way == 0 || (way & (way - 1)))
-        return 0;
-    *error = CL_DEVICE_PARTITION_FAILED;
-    if (!(hdi_cl_device_domains(device) & way))
+    if ((way & ~known) || way == 0 || (way & (way - 1)) ||
+        !(hdi_cl_device_domains(device) & way))
         return 0;
     bool by_node =
         way == CL_DEVICE_AFFINITY_DOMAIN_NUMA ||

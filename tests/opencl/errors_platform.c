@@ -71,6 +71,14 @@ static void devices(struct errors *r)
                                                   0, 0};
     const cl_device_partition_property huge[] = {CL_DEVICE_PARTITION_EQUALLY,
                                                  1 << 20, 0};
+    cl_uint units;
+    CL_OK(clGetDeviceInfo(r->device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(units),
+                          &units, NULL));
+    const cl_device_partition_property whole[] = {CL_DEVICE_PARTITION_EQUALLY,
+                                                  units, 0};
+    const cl_device_partition_property first_cache[] = {
+        CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN,
+        CL_DEVICE_AFFINITY_DOMAIN_L1_CACHE, 0};
     const cl_device_partition_property counts[] = {
         CL_DEVICE_PARTITION_BY_COUNTS, 1 << 20,
         CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0};
@@ -83,8 +91,12 @@ static void devices(struct errors *r)
     IS(CL_INVALID_VALUE, clCreateSubDevices, r->device, odd, 8, list, NULL);
     IS(CL_INVALID_VALUE, clCreateSubDevices, r->device, zeros, 8, list, NULL);
     IS(CL_INVALID_VALUE, clCreateSubDevices, r->device, ones, 0, list, NULL);
-    IS(CL_DEVICE_PARTITION_FAILED, clCreateSubDevices, r->device, huge, 8, list,
+    IS(CL_INVALID_VALUE, clCreateSubDevices, r->device, first_cache, 8, list,
        NULL);
+    IS(CL_INVALID_DEVICE_PARTITION_COUNT, clCreateSubDevices, r->device, huge,
+       8, list, NULL);
+    IS(CL_DEVICE_PARTITION_FAILED, clCreateSubDevices, r->device, whole, 8,
+       list, NULL);
     IS(CL_INVALID_DEVICE_PARTITION_COUNT, clCreateSubDevices, r->device, counts,
        8, list, NULL);
 

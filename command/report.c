@@ -188,6 +188,8 @@ static void scheduler(const struct hd_graph *graph, FILE *file)
     hd_graph_stats(graph, &stats);
     fprintf(file, "passes started by %s%s%s\n", names[stats.by],
             *stats.not_by_device ? ", since " : "", stats.not_by_device);
+    if (stats.appended > 0)
+        fprintf(file, "dispatches appended by kernels: %u\n", stats.appended);
 }
 
 void report_text(const struct report *report, bool tables, FILE *file)

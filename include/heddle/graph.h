@@ -147,7 +147,9 @@ enum hd_pass_arg_is {
     HD_PASS_LOCAL,    // `size` bytes of local memory
     HD_PASS_SCRATCH,  // memory of this pass alone; see scratch_sizes
     HD_PASS_IMAGE,    // one of the pass's reads or writes, as an image
-    HD_PASS_SAMPLER
+    HD_PASS_SAMPLER,
+    HD_PASS_APPENDS // what hd_append() of the kernel takes, a global hd_appends
+                    // *; see append_most of hd_pass_params
 };
 
 /// One argument of a dispatch in a pass.
@@ -214,6 +216,8 @@ struct hd_command {
     struct hd_range range;
     const struct hd_pass_arg *args;
     unsigned arg_count;
+    bool appended; // it does not run in its place, but when a kernel of the
+                   // pass asks: append_most of hd_pass_params
     // the others
     hd_resource from, to;
     struct hd_region region;
@@ -249,6 +253,19 @@ struct hd_pass_params {
     const char *device; // "cpu" or "gpu": its kernels run there, in a runtime
                         // that has both; NULL: where they are done first
     const char *pass_class; // of hd_graph_limit(), "io" for instance; optional
+    // Kernels of the pass that have an argument HD_PASS_APPENDS may append
+    // dispatches while it runs, by hd_append(): those of `commands` that are
+    // `appended`, by their index there, work-groups of their range, which is
+    // the most that can be asked for and names a work-group size. What a
+    // dispatch appends runs after it, and before the next command; that may
+    // append more. Those appended by the same dispatch run in any order, but
+    // one that appends begins after those of the same command before it have
+    // ended.
+    //
+    // So many in one run of the pass; 0: none. A request beyond it ends the run
+    // with HD_ELIMIT; one for a command that is not appended, for no
+    // work-groups or some beyond the range, with HD_EINVAL.
+    unsigned append_most;
 };
 
 /// Add a pass, after all passes added before it in program order. A resource
@@ -259,8 +276,9 @@ struct hd_pass_params {
 /// depends, but for those that write nothing.
 ///
 /// Errors:  HD_EINVAL (a command names a resource that is neither read nor
-///          written), HD_EGRAPH (a read of what nobody wrote and nobody handed
-///          in), HD_ENOMEM
+///          written; commands that are appended without any that appends, or
+///          without a bound, or the other way round), HD_EGRAPH (a read of what
+///          nobody wrote and nobody handed in), HD_ENOMEM
 HD_API hd_status hd_graph_pass(struct hd_graph *graph,
                                const struct hd_pass_params *params,
                                hd_pass *pass, struct hd_error *error);
@@ -675,6 +693,7 @@ struct hd_graph_statistics {
     // Why a device did not schedule it, though it was asked or tried; "" else.
     // Owner: the graph; good until the next run begins.
     const char *not_by_device;
+    uint32_t appended; // dispatches that kernels appended in the last run
 };
 
 /// Tell. All but `passes` are 0 before the graph is prepared, and again when it

@@ -134,14 +134,24 @@ struct hdi_device_list {
                        // not run, as make() does, as if all units had equal
                        // parts. Units with HDI_NO_REGION do not help, and it is
                        // submitted to none of them. NULL: no step has any.
+    // Of the last result(): why a step was refused what it appended, as enum
+    // hdi_list_failure; 0: it was not.
+    uint32_t refused, refused_step;
 };
 
 struct hdi_list_step {
     struct hdi_chunk chunk;
     const uint32_t *after; // steps that come after it
     uint32_t after_count;
-    bool appended;  // it runs when a kernel asks for it,
-    void *requests; // here: a struct hdi_list_requests of the device; optional
+    // Steps of a family, which are neighbours, append each other: appends.h
+    // numbers them from its first on. Appended ones run when a kernel asks for
+    // them, before what comes after the step that asks; nothing else leads
+    // to them, or from them.
+    bool appended;
+    uint32_t family, family_count; // steps; of a family of none nobody appends
+    uint32_t most;                 // are appended by all of them in one run
+    uint32_t appends_at; // place in the arguments of the pointer to the step's
+                         // struct hdi_appends, and 1; 0: it asks for nothing
 };
 
 // How it is worked off.
@@ -155,12 +165,12 @@ struct hdi_list_params {
     const struct hdi_list_step *steps;
     enum hdi_list_form form;
     uint32_t count, more; // of a run, those that are appended
-    uint32_t requests;    // of one step at a time
 };
 
 // By the device's clock, when its first work-group began and its last ended.
 struct hdi_list_time {
     uint64_t begin, end; // [ns]
+    uint32_t step;       // or what it is a copy of
 };
 
 // Optional. All but make() and free() while the list does not run; one thread

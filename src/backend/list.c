@@ -81,6 +81,9 @@ static void set_back(struct hdi_list_pass *p)
     hdi_word_store(&p->waits, p->inputs);
     hdi_word_store(&p->claimed, 0);
     hdi_word_store(&p->ended, 0);
+    hdi_word_store(&p->spent, 0);
+    hdi_word_store(&p->newest, 0);
+    hdi_word_store(&p->next, 0);
 }
 
 void hdu_list_clear(struct hdi_list *list, uint32_t rank, uint32_t cores)
@@ -177,65 +180,129 @@ enum hdu_list_next hdu_list_claim(struct hdi_list *list, uint32_t *pass,
     return HDU_LIST_NOTHING;
 }
 
-// Copies of what has been asked for are there before this pass has ended, and
-// what comes after it comes after these too.
-static bool append(struct hdi_list *list, uint32_t pass,
-                   const struct hdi_list_request *r)
+// Appending -------------------------------------------------------------------
+
+static struct hdi_appends *appends_of(const struct hdi_list_pass *p)
 {
-    if (r->pass >= list->passes_count ||
-        !hdi_list_at(list, r->pass)->appended) {
-        refuse(list, pass, HDI_LIST_NO_PASS);
+    const char *args = (const char *)(uintptr_t)p->args;
+
+    return (struct hdi_appends *)(uintptr_t) *
+           (const uint64_t *)(const void *)(args + p->appends_at - 1);
+}
+
+static bool is_allowed(struct hdi_list *list, const struct hdi_list_pass *p,
+                       const struct hdi_append *r)
+{
+    if (r->command >= p->family_count ||
+        !hdi_list_at(list, p->family + r->command)->appended) {
+        refuse(list, p->of, HDI_LIST_NO_PASS);
         return false;
     }
-    if (r->groups[0] == 0 || r->groups[1] == 0 || r->groups[0] >> 31 ||
-        r->groups[1] >> 31) {
-        refuse(list, pass, HDI_LIST_NO_GROUPS);
+    if (!hdi_append_fits(r, hdi_list_at(list, p->family + r->command)->count)) {
+        refuse(list, p->of, HDI_LIST_NO_GROUPS);
         return false;
     }
-    uint64_t record = add(&list->records, 1);
-    if (record >= list->room) {
-        refuse(list, pass, HDI_LIST_NO_ROOM);
+    return true;
+}
+
+// Records for all of them, or none.
+static bool take_records(struct hdi_list *list, const struct hdi_list_pass *p,
+                         uint32_t count, uint64_t *first)
+{
+    hdi_word *spent = &hdi_list_at(list, p->family)->spent;
+
+    // Not counted up beyond what can be: it would begin again.
+    if (count > p->most || add(spent, count) + count > p->most) {
+        refuse(list, p->of, HDI_LIST_NO_ROOM);
         return false;
     }
-    const struct hdi_list_pass *from = hdi_list_at(list, r->pass);
-    struct hdi_list_pass *to = hdi_list_at(list, (uint32_t)record);
+    *first = add(&list->records, count);
+    return true;
+}
+
+static void copy_pass(struct hdi_list *list, const struct hdi_list_pass *p,
+                      const struct hdi_append *r, struct hdi_list_pass *to)
+{
+    const struct hdi_list_pass *from =
+        hdi_list_at(list, p->family + r->command);
+
     to->shape = from->shape;
     to->args = from->args;
     to->entry = from->entry;
     to->dims = from->dims;
-    to->requests = from->requests;
+    to->of = from->of;
+    to->appended = 1;
+    to->family = from->family;
+    to->family_count = from->family_count;
+    to->most = from->most;
+    to->appends_at = from->appends_at;
     to->inputs = 0;
-    to->after = hdi_list_at(list, pass)->after;
-    to->after_count = hdi_list_at(list, pass)->after_count;
+    to->after = p->after;
+    to->after_count = p->after_count;
     for (unsigned d = 0; d < 3; d++) {
-        to->first[d] = 0;
-        to->count[d] = d < 2 ? r->groups[d] : 1;
-        to->shape.group_count[d] = to->count[d];
-        to->shape.global[d] = (uint64_t)to->count[d] * to->shape.local_size[d];
+        to->first[d] = from->first[d] + r->first[d];
+        to->count[d] = r->count[d];
     }
     set_back(to);
-    for (uint32_t i = 0; i < to->after_count; i++)
-        add(&hdi_list_at(list, edges_of(list, to)[i])->waits, 1);
-    add(&list->left, 1);
-    push(list, (uint32_t)record);
-    return true;
 }
 
+// Ready, or after the copy before it.
+static void push_copy(struct hdi_list *list, uint32_t record)
+{
+    const struct hdi_list_pass *p = hdi_list_at(list, record);
+    hdi_word *newest = &hdi_list_at(list, p->of)->newest;
+    uint64_t before = 0;
+
+    if (p->appends_at) {
+        do
+            before = hdi_word_load(newest);
+        while (!change(newest, before, (uint64_t)record + 1));
+        hdi_word_release();
+    }
+    if (before == 0)
+        push(list, record);
+    else
+        hdi_word_store(&hdi_list_at(list, (uint32_t)before - 1)->next,
+                       (uint64_t)record + 1);
+}
+
+static void end_copy(struct hdi_list *list, uint32_t record)
+{
+    struct hdi_list_pass *p = hdi_list_at(list, record);
+    uint64_t next;
+
+    if (change(&hdi_list_at(list, p->of)->newest, (uint64_t)record + 1, 0))
+        return;
+    while ((next = hdi_word_load(&p->next)) == 0)
+        hdu_list_pause();
+    hdi_word_acquire();
+    push(list, (uint32_t)next - 1);
+}
+
+// Copies of what has been asked for are there before this pass has ended, and
+// what comes after it comes after these too. The buffer is free before any of
+// them begins, which may write it.
 static void append_all(struct hdi_list *list, uint32_t pass)
 {
-    struct hdi_list_requests *r =
-        (struct hdi_list_requests *)(uintptr_t)hdi_list_at(list, pass)
-            ->requests;
+    const struct hdi_list_pass *p = hdi_list_at(list, pass);
+    const uint32_t *after = edges_of(list, p);
+    struct hdi_appends *r = appends_of(p);
     uint32_t count = r->count;
+    uint64_t first = 0;
+    bool good = count == 0 || take_records(list, p, count, &first);
 
-    if (count > list->requests_room) {
-        refuse(list, pass, HDI_LIST_NO_ROOM);
-        count = 0;
-    }
-    for (uint32_t i = 0; i < count; i++)
-        if (!append(list, pass, &r->at[i]))
-            break;
+    for (uint32_t i = 0; i < count && good; i++)
+        good = is_allowed(list, p, &r->at[i]);
+    for (uint32_t i = 0; i < count && good; i++)
+        copy_pass(list, p, &r->at[i], hdi_list_at(list, (uint32_t)first + i));
     r->count = 0;
+    if (count == 0 || !good)
+        return;
+    for (uint32_t i = 0; i < p->after_count; i++)
+        add(&hdi_list_at(list, after[i])->waits, count);
+    add(&list->left, count);
+    for (uint32_t i = 0; i < count; i++)
+        push_copy(list, (uint32_t)first + i);
 }
 
 void hdu_list_end(struct hdi_list *list, uint32_t pass)
@@ -248,10 +315,12 @@ void hdu_list_end(struct hdi_list *list, uint32_t pass)
     if (!last)
         return;
     hdi_word_store(&p->ended_at, hdu_list_now());
-    if (p->requests)
+    if (p->appends_at)
         append_all(list, pass);
     for (uint32_t i = 0; i < p->after_count; i++)
         if (add(&hdi_list_at(list, after[i])->waits, UINT64_MAX) == 1)
             push(list, after[i]);
+    if (p->appends_at && p->appended)
+        end_copy(list, pass);
     add(&list->left, UINT64_MAX);
 }

@@ -12,18 +12,19 @@
 // Invariant: a pass is in `ready` once for each run, after all its inputs have
 // ended; `ready` never moves, so its entries can be looked at without a lock.
 //
-// A pass may append passes: it writes requests into its buffer of them (struct
-// hdi_list_requests), and when it has ended, copies of the passes that they
-// name, with other numbers of work-groups, are ready, before the pass counts as
-// ended: what comes after it waits for these too. They may append more, but not
-// two of one kind at a time. What is asked for is checked, and bounded by the
-// room of the list; the first request that is refused ends the run with an
-// error.
+// A pass may append others of its family: it writes requests into its buffer of
+// them (appends.h), and when it has ended, copies of the passes that they name,
+// with the work-groups that they name, are ready, before the pass counts as
+// ended: what comes after it waits for these too. They may append more. Copies
+// of a pass that appends share its buffer, and so run one after another, in the
+// order of the requests. What is asked for is checked, and bounded; the first
+// request that is refused ends the run with an error.
 #ifndef HDI_BACKEND_LIST_H
 #define HDI_BACKEND_LIST_H
 
 #include <stdbool.h>
 
+#include "backend/appends.h"
 #include "backend/frame.h"
 #include "backend/mailbox.h"
 
@@ -36,13 +37,24 @@ struct hdi_list_pass {
     uint32_t dims;
     uint32_t inputs;             // passes that it comes after
     uint32_t after, after_count; // those that come after it, in `edges`
-    uint64_t requests;           // address, 0: it appends nothing
+    uint32_t of;                 // itself, or what it is a copy of
     uint32_t appended;           // it runs when it is asked for
-    uint32_t unused;
+    // Those that requests number from 0 on, and how many they may append in a
+    // run, all together. The first counts.
+    uint32_t family, family_count, most;
+    uint32_t appends_at; // place of the address of its struct hdi_appends in
+                         // its arguments, and 1; 0: it appends nothing
     // The device's.
     _Alignas(64) hdi_word waits; // for so many inputs
     hdi_word claimed, ended;     // work-groups
     hdi_word begun_at, ended_at; // by the device's clock [ns]
+    hdi_word spent;              // of `most`
+    // Of a pass that is appended and appends: its newest copy, and 1, until all
+    // have ended. Who makes a copy puts itself there, and is told by the one
+    // before, through `next`, when that has ended (release, paired with the
+    // acquire of the claim).
+    hdi_word newest;
+    hdi_word next; // copy that waits for this one, and 1
 };
 
 enum {
@@ -51,31 +63,19 @@ enum {
 
 enum hdi_list_failure {
     HDI_LIST_NO_PASS = 1, // a request names none, or one that is not appended
-    HDI_LIST_NO_GROUPS,   // none, or more than 2^31
+    HDI_LIST_NO_GROUPS,   // none, or some that the pass does not have
     HDI_LIST_NO_ROOM      // for another pass
-};
-
-// What a kernel writes to append passes. Kernels have it as a buffer of uint:
-// the number of requests, then three words each.
-struct hdi_list_requests {
-    uint32_t count; // the device sets it back to 0
-    struct hdi_list_request {
-        uint32_t pass;
-        uint32_t groups[2]; // along x and y
-    } at[];
 };
 
 struct hdi_list {
     // The host's.
     uint32_t passes_count, room;    // passes, and with those appended
-    uint32_t requests_room;         // requests of one pass
     uint32_t runs;                  // passes that are not appended
     uint32_t sources, source_count; // those without inputs, in `edges`
     uint64_t passes, edges, ready;  // addresses: of passes, uint32_t, hdi_word
     uint64_t regions; // address: uint32_t of each unit, as in hdi_device_list;
                       // 0: no pass has local memory
     uint32_t classes; // of units that can run every pass: bits
-    uint32_t unused;
     // The device's.
     _Alignas(64) hdi_word pushed; // entries of `ready`, index + 1
     hdi_word low;                 // entries before this were given out

@@ -13,26 +13,35 @@
 enum {
     UNITS = 3,
     PASSES = 60,
-    MORE = 20, // appended
+    PLAIN = PASSES,    // is appended, and appends nothing
+    LOOP = PASSES + 1, // is appended, and appends both while it is told to
+    ALL = PASSES + 2,
+    MORE = 40, // appended
+    ROOM = 4,  // requests of one pass
     EDGES = 4 * PASSES,
     ROUNDS = 40
 };
 
 static struct hdi_list list;
-static struct hdi_list_pass passes[PASSES + 1 + MORE];
-static hdi_word ready[PASSES + 1 + MORE];
+static struct hdi_list_pass passes[ALL + MORE];
+static hdi_word ready[ALL + MORE];
 static uint32_t edges[EDGES + PASSES + 1];
 static uint32_t input[PASSES][PASSES], inputs[PASSES];
-static struct {
-    uint32_t count;
-    struct hdi_list_request at[4];
-} requests;
+// Of one pass, and its arguments: where that is.
+union asked {
+    struct hdi_appends list;
+    uint32_t words[4 + 8 * ROOM];
+};
+static union asked asked, asked_by_loop;
+static const uint64_t args[] = {(uint64_t)(uintptr_t)&asked,
+                                (uint64_t)(uintptr_t)&asked_by_loop};
 static const uint32_t appends = PASSES / 2; // the pass that does
 
 // Plain memory: the list alone orders who writes and who reads it.
 static uint32_t results[PASSES][8];
-static uint32_t of_appended;
-static atomic_uint appended_ran;
+static uint32_t plain, loops; // copies that are to run,
+static uint32_t looped;       // and have run: one at a time
+static atomic_uint plain_groups;
 
 static unsigned seed;
 
@@ -52,7 +61,7 @@ void hdu_list_pause(void)
     sched_yield();
 }
 
-// Any graph whose edges go up; pass PASSES is the one that is appended.
+// Any graph whose edges go up, and two that are appended.
 static void make(unsigned number)
 {
     uint32_t count = 0;
@@ -60,16 +69,18 @@ static void make(unsigned number)
     seed = number;
     memset(passes, 0, sizeof(passes));
     memset(inputs, 0, sizeof(inputs));
-    list = (struct hdi_list){.passes_count = PASSES + 1,
-                             .room = PASSES + 1 + MORE,
-                             .requests_room = 4,
+    list = (struct hdi_list){.passes_count = ALL,
+                             .room = ALL + MORE,
                              .runs = PASSES,
                              .passes = (uint64_t)(uintptr_t)passes,
                              .edges = (uint64_t)(uintptr_t)edges,
                              .ready = (uint64_t)(uintptr_t)ready};
-    for (uint32_t i = 0; i <= PASSES; i++) {
+    for (uint32_t i = 0; i < ALL; i++) {
         struct hdi_list_pass *p = &passes[i];
-        p->entry = i;
+        p->entry = p->of = i;
+        p->family = PASSES;
+        p->family_count = 2;
+        p->most = MORE;
         p->count[0] = 1 + draw(4);
         p->count[1] = 1 + draw(2);
         p->count[2] = 1;
@@ -82,20 +93,52 @@ static void make(unsigned number)
             input[to][inputs[to]++] = i;
         }
     }
-    passes[PASSES].appended = 1;
-    passes[appends].requests = (uint64_t)(uintptr_t)&requests;
+    for (uint32_t i = PASSES; i < ALL; i++) {
+        passes[i].appended = 1;
+        passes[i].count[0] = 3;
+        passes[i].count[1] = 2;
+    }
+    passes[LOOP].count[0] = passes[LOOP].count[1] = 1;
+    passes[appends].args = (uint64_t)(uintptr_t)&args[0];
+    passes[LOOP].args = (uint64_t)(uintptr_t)&args[1];
+    passes[appends].appends_at = passes[LOOP].appends_at = 1;
     list.sources = count;
     for (uint32_t i = 0; i < PASSES; i++)
         if (passes[i].inputs == 0)
             edges[count + list.source_count++] = i;
 }
 
+static void ask(union asked *to, uint32_t pass, uint32_t first, uint32_t x,
+                uint32_t y)
+{
+    uint32_t at = to->list.count++;
+
+    if (at < ROOM)
+        to->list.at[at] = (struct hdi_append){
+            .command = pass - PASSES, .first = {first}, .count = {x, y, 1}};
+}
+
+// A copy counts the loops before it, and asks for another turn and two
+// work-groups.
+static void run_loop(void)
+{
+    looped++;
+    if (looped + 1 < loops)
+        ask(&asked_by_loop, LOOP, 0, 1, 1);
+    ask(&asked_by_loop, PLAIN, 2, 1, 2);
+}
+
 static void run_group(uint32_t pass, uint64_t group)
 {
     const struct hdi_list_pass *p = &passes[pass];
 
-    if (p->entry == PASSES) {
-        atomic_fetch_add(&appended_ran, 1);
+    if (p->entry == PLAIN) {
+        CHECK(p->first[0] == 2 && p->count[0] == 1 && p->count[1] == 2);
+        atomic_fetch_add(&plain_groups, 1);
+        return;
+    }
+    if (p->entry == LOOP) {
+        run_loop();
         return;
     }
     uint32_t sum = pass + 1;
@@ -104,12 +147,17 @@ static void run_group(uint32_t pass, uint64_t group)
         for (uint64_t g = 0; g < groups_of(from); g++)
             sum += results[input[pass][i]][g];
         if (input[pass][i] == appends)
-            CHECK(atomic_load(&appended_ran) == of_appended);
+            CHECK(looped == loops &&
+                  atomic_load(&plain_groups) == 2 * (plain + loops));
     }
     results[pass][group] = sum;
-    if (pass == appends && group == 0)
-        for (uint32_t i = 0; i < requests.count; i++)
-            requests.at[i] = (struct hdi_list_request){PASSES, {2, 1}};
+    if (pass != appends || group > 0)
+        return;
+    for (uint32_t i = 0; i < plain; i++)
+        ask(&asked, PLAIN, 2, 1, 2);
+    // Two at once, and each goes on.
+    for (uint32_t i = 0; i < loops && i < 2; i++)
+        ask(&asked, LOOP, 0, 1, 1);
 }
 
 static void work(void)
@@ -165,16 +213,18 @@ static void passes_come_after_their_inputs(void)
             CHECK(pthread_create(&threads[i], NULL, help, NULL) == 0);
         for (unsigned again = 0; again < 3; again++) {
             memset(results, 0, sizeof(results));
-            requests.count = again + round % 3;
-            of_appended = requests.count * 2;
-            atomic_store(&appended_ran, 0);
+            plain = again;
+            loops = round % 6;
+            looped = 0;
+            atomic_store(&plain_groups, 0);
             hdu_list_clear(&list, 0, 1);
             hdu_list_begin(&list);
             work();
             hdu_list_close(&list);
             CHECK(hdi_word_load(&list.left) == 0);
             CHECK(hdi_word_load(&list.failure) == 0);
-            CHECK(atomic_load(&appended_ran) == of_appended);
+            CHECK(looped == loops);
+            CHECK(atomic_load(&plain_groups) == 2 * (plain + loops));
             check_results();
         }
         atomic_store(&leaves, true);
@@ -183,8 +233,48 @@ static void passes_come_after_their_inputs(void)
     }
 }
 
+// The only pass asks for these; how the run ends.
+static uint64_t failure_of(uint32_t count, uint32_t command, uint32_t first,
+                           uint32_t groups)
+{
+    make(1);
+    list.runs = 1;
+    list.source_count = 1;
+    edges[list.sources] = appends;
+    passes[appends].after_count = 0;
+    plain = loops = 0;
+    asked.list.count = count;
+    for (uint32_t i = 0; i < ROOM; i++)
+        asked.list.at[i] = (struct hdi_append){
+            .command = command, .first = {first}, .count = {groups, 1, 1}};
+    hdu_list_clear(&list, 0, 1);
+    hdu_list_begin(&list);
+    work();
+    hdu_list_close(&list);
+    CHECK(asked.list.count == 0);
+    return hdi_word_load(&list.failure);
+}
+
+static uint64_t refusal(enum hdi_list_failure why)
+{
+    return (uint64_t)why << 32 | appends;
+}
+
+static void wrong_requests_are_refused(void)
+{
+    CHECK(failure_of(1, 2, 0, 1) == refusal(HDI_LIST_NO_PASS));
+    CHECK(failure_of(1, UINT32_MAX, 0, 1) == refusal(HDI_LIST_NO_PASS));
+    CHECK(failure_of(1, 0, 0, 0) == refusal(HDI_LIST_NO_GROUPS));
+    CHECK(failure_of(1, 0, 2, 2) == refusal(HDI_LIST_NO_GROUPS));
+    CHECK(failure_of(1, 0, UINT32_MAX, 2) == refusal(HDI_LIST_NO_GROUPS));
+    CHECK(failure_of(1, 0, 0, UINT32_MAX) == refusal(HDI_LIST_NO_GROUPS));
+    CHECK(failure_of(MORE + 1, 0, 0, 1) == refusal(HDI_LIST_NO_ROOM));
+    CHECK(failure_of(UINT32_MAX, 0, 0, 1) == refusal(HDI_LIST_NO_ROOM));
+}
+
 int main(void)
 {
     passes_come_after_their_inputs();
+    wrong_requests_are_refused();
     return 0;
 }

@@ -29,22 +29,15 @@ static const char source[] =
     "kernel void count(global uint *seen) {\n"
     "    if (get_local_id(0) == 0) atomic_inc(&seen[get_group_id(0)]);\n"
     "}\n"
-    "kernel void ask(global uint *requests, global uint *turns, uint pass) {\n"
+    "kernel void ask(global hd_appends *to, global uint *turns, uint pass) {\n"
     "    if (get_global_id(0) != 0) return;\n"
     "    uint n = turns[0]--;\n"
-    "    requests[0] = n > 0;\n"
-    "    requests[1] = pass;\n"
-    "    requests[2] = n;\n"
-    "    requests[3] = 1;\n"
+    "    if (n > 0) hd_append(to, pass, (uint3)(0), (uint3)(n, 1, 1));\n"
     "}\n"
-    "kernel void wild(global uint *requests, uint many, uint pass, uint n) {\n"
+    "kernel void wild(global hd_appends *to, uint many, uint pass, uint n) {\n"
     "    if (get_global_id(0) != 0) return;\n"
-    "    requests[0] = many;\n"
-    "    for (uint i = 0; i < 4; i++) {\n"
-    "        requests[1 + 3 * i] = pass;\n"
-    "        requests[2 + 3 * i] = n;\n"
-    "        requests[3 + 3 * i] = 1;\n"
-    "    }\n"
+    "    for (uint i = 0; i < many; i++)\n"
+    "        hd_append(to, pass, (uint3)(0), (uint3)(n, 1, 1));\n"
     "}\n";
 
 struct rig {
@@ -285,20 +278,25 @@ static void passes_are_appended(void)
         TURNS = 6,
         WORDS = 16
     };
+    // With a head, and room for one request.
     uint32_t *requests = memory(&r, WORDS), *turns = memory(&r, 1),
              *seen = memory(&r, WORDS), back[WORDS], turn = TURNS;
+    const struct hdi_appends head = {.room = 1};
     struct packed args[3];
     uint32_t work = 1, last = 2;
     const void *ask[] = {&requests, &turns, &work};
     const void *count[] = {&seen};
-    struct hdi_list_step steps[] = {step_of(&r, "ask", &args[0], ask, 1),
-                                    step_of(&r, "count", &args[1], count, 1),
-                                    step_of(&r, "count", &args[2], count, 1)};
-    struct hdi_list_params params = {
-        .steps = steps, .count = 3, .more = 3, .requests = 4};
+    struct hdi_list_step steps[] = {
+        step_of(&r, "ask", &args[0], ask, 1),
+        step_of(&r, "count", &args[1], count, TURNS),
+        step_of(&r, "count", &args[2], count, 1)};
+    struct hdi_list_params params = {.steps = steps, .count = 3, .more = 1};
     struct hdi_device_list *list;
 
-    steps[0].requests = requests;
+    CHECK(r.backend->copy(r.device, requests, &head, sizeof(head)) == HD_OK);
+    steps[0].family_count = 2;
+    steps[0].most = 1;
+    steps[0].appends_at = 1;
     steps[0].after = &last;
     steps[0].after_count = 1;
     steps[1].appended = true;
@@ -310,6 +308,7 @@ static void passes_are_appended(void)
         run(&r, list, 0);
         CHECK_OK(lists->result(list, times, &there, &error), error);
         CHECK(there == 4 && times[3].begin >= times[0].begin);
+        CHECK(times[3].step == 1 && times[2].step == 2);
         CHECK(times[2].begin >= times[3].end);
     }
     read_back(&r, back, seen, WORDS);
@@ -326,15 +325,17 @@ static void passes_are_appended(void)
                  {1, 77, 1, HD_EINVAL, "none of those"},
                  {1, 1, 0, HD_EINVAL, "no work-groups"},
                  {1, 1, UINT32_MAX, HD_EINVAL, "no work-groups"},
-                 {4, 1, 1, HD_ELIMIT, "room"},
-                 {UINT32_MAX, 1, 1, HD_ELIMIT, "room"}};
+                 {2, 1, 1, HD_ELIMIT, "more than the 1 passes"},
+                 {9, 1, 1, HD_ELIMIT, "more than the 1 passes"}};
     lists->free(list);
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const void *in[] = {&requests, &cases[i].many, &cases[i].pass,
                             &cases[i].n};
         uint32_t none = 0;
         steps[0] = step_of(&r, "wild", &bad, in, 1);
-        steps[0].requests = requests;
+        steps[0].family_count = 2;
+        steps[0].most = 1;
+        steps[0].appends_at = 1;
         steps[0].after = &last;
         steps[0].after_count = 1;
         CHECK_OK(lists->make(r.device, &params, &list, &error), error);
@@ -399,6 +400,15 @@ static void wrong_lists_are_refused(void)
     CHECK_FAILS(lists->make(r.device, &params, &list, &error), HD_EINVAL, error,
                 "comes before 0");
     step.after_count = 0;
+    step.family = 1;
+    step.family_count = 1;
+    CHECK_FAILS(lists->make(r.device, &params, &list, &error), HD_EINVAL, error,
+                "of a family of 1");
+    step.family_count = 0;
+    step.appends_at = 1;
+    CHECK_FAILS(lists->make(r.device, &params, &list, &error), HD_EINVAL, error,
+                "of a family of 0");
+    step.appends_at = 0;
     step.appended = true;
     params.form = HDI_LIST_BY_LAUNCHES;
     CHECK_FAILS(lists->make(r.device, &params, &list, &error), HD_ENOTSUP,

@@ -181,7 +181,7 @@ static hd_status check(const struct cuda_gpu *gpu,
     uint64_t items =
         (uint64_t)f->local_size[0] * f->local_size[1] * f->local_size[2];
 
-    if (step->appended || step->requests)
+    if (step->appended || step->appends_at)
         return hdi_fail(error, HD_ENOTSUP,
                         "pass %u appends passes, or is appended: units of the "
                         "GPU can do that, a graph of launches cannot",

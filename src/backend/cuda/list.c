@@ -93,8 +93,12 @@ static hd_status describe(struct cuda_list *l, const struct hdi_list_step *step,
     *p = (struct hdi_list_pass){.shape = cuda_executor_shape(f),
                                 .args = args + number * (uint64_t)HDX_ARGS,
                                 .dims = f->dims,
-                                .requests = (uint64_t)(uintptr_t)step->requests,
+                                .of = number,
                                 .appended = step->appended,
+                                .family = step->family,
+                                .family_count = step->family_count,
+                                .most = step->most,
+                                .appends_at = step->appends_at,
                                 .after = l->edge_count,
                                 .after_count = step->after_count};
     memcpy(p->first, f->first, sizeof(p->first));
@@ -189,6 +193,17 @@ static hd_status check(const struct hdi_list_params *params, uint64_t *edges,
                                 "none of the later ones of its %u passes",
                                 i, s->after[k], count);
         *edges += s->after_count;
+        if (s->family > count || s->family_count > count - s->family ||
+            (s->appends_at && s->family_count == 0))
+            return hdi_fail(error, HD_EINVAL,
+                            "pass %u of a list is of a family of %u from %u "
+                            "on; there are %u passes",
+                            i, s->family_count, s->family, count);
+        if (s->appended && s->after_count > 0)
+            return hdi_fail(error, HD_EINVAL,
+                            "pass %u of a list, which is appended, comes "
+                            "before another",
+                            i);
     }
     if (*edges > HDI_LIST_MAX || count == 0 ||
         count + (uint64_t)params->more > HDI_LIST_MAX)
@@ -208,8 +223,7 @@ static hd_status make_for_tiles(struct cuda_list *l,
 
     l->head = (struct hdi_list){.classes = HDX_BOTH,
                                 .passes_count = params->count,
-                                .room = params->count + params->more,
-                                .requests_room = params->requests};
+                                .room = params->count + params->more};
     hd_status status = allocate(l, edges, &args);
     for (uint32_t i = 0; i < params->count && status == HD_OK; i++)
         status = describe(l, &params->steps[i], i, args, error);
@@ -327,12 +341,14 @@ static void *args_of(struct hdi_device_list *list, uint32_t step)
     return list_of(list)->args + step * (uint64_t)HDX_ARGS;
 }
 
-static hd_status explain(const struct cuda_list *l, uint64_t failure,
+static hd_status explain(struct cuda_list *l, uint64_t failure,
                          struct hd_error *error)
 {
     uint32_t pass = (uint32_t)failure;
 
-    switch (failure >> 32) {
+    l->list.refused = (uint32_t)(failure >> 32);
+    l->list.refused_step = pass;
+    switch (l->list.refused) {
     case 0:
         return HD_OK;
     case HDI_LIST_NO_PASS:
@@ -342,15 +358,14 @@ static hd_status explain(const struct cuda_list *l, uint64_t failure,
                         pass);
     case HDI_LIST_NO_GROUPS:
         return hdi_fail(error, HD_EINVAL,
-                        "pass %u appends a pass of no work-groups, or of more "
-                        "than 2^31 in one dimension",
+                        "pass %u appends no work-groups of a pass, or some "
+                        "that it does not have",
                         pass);
     default:
         return hdi_fail(error, HD_ELIMIT,
-                        "pass %u appends more than there is room for: %u "
-                        "passes in a run, %u at a time",
-                        pass, l->head.room - l->head.passes_count,
-                        l->head.requests_room);
+                        "pass %u appends more than the %u passes that may be "
+                        "in a run",
+                        pass, l->passes[pass].most);
     }
 }
 
@@ -367,7 +382,8 @@ static hd_status read_times(struct cuda_list *l, struct hdi_list_time *times,
                                         l->memory + passes_at(), bytes);
     for (uint32_t i = 0; i < count && status == HD_OK; i++)
         times[i] = (struct hdi_list_time){hdi_word_load(&passes[i].begun_at),
-                                          hdi_word_load(&passes[i].ended_at)};
+                                          hdi_word_load(&passes[i].ended_at),
+                                          passes[i].of};
     free(passes);
     return status;
 }
@@ -380,6 +396,7 @@ static hd_status result(struct hdi_device_list *list,
     struct hdi_list head;
     uint32_t most = *count;
 
+    l->list.refused = 0;
     if (l->launches) {
         *count = 0;
         return HD_OK;

@@ -82,8 +82,9 @@ bool hdi_compact_pass(struct hd_graph *graph, const struct hd_pass_params *p,
 {
     if (!graph->calls || p->command_count != 1 ||
         p->commands[0].is != HD_CALL || !p->commands[0].call ||
-        p->scratch_count > 0 || p->priority != HD_PRIORITY_NORMAL || p->keep ||
-        p->device || p->pass_class)
+        p->scratch_count > 0 || p->append_most > 0 || p->commands[0].appended ||
+        p->priority != HD_PRIORITY_NORMAL || p->keep || p->device ||
+        p->pass_class)
         return false;
     const struct hd_call_params params = {.call = p->commands[0].call,
                                           .data = p->commands[0].data,

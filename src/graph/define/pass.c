@@ -6,104 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/list.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "graph/model/agile.h"
 #include "graph/model/compact.h"
-
-enum {
-    FIRST_SLOTS = 64 // of the table of kernels
-};
-
-// Kernels ---------------------------------------------------------------------
-
-static bool same_kernel(const struct hdi_kernel_use *use,
-                        const struct hd_kernel_ref *ref)
-{
-    if (ref->kernel || !use->path)
-        return use->kernel == ref->kernel && !use->path == !!ref->kernel;
-    return strcmp(use->name, ref->name) == 0 &&
-           strcmp(use->path, ref->path) == 0 &&
-           strcmp(use->options, ref->options ? ref->options : "") == 0 &&
-           strcmp(use->with, ref->with ? ref->with : "") == 0;
-}
-
-static uint64_t hash_kernel(const struct hd_kernel_ref *ref)
-{
-    if (ref->kernel) {
-        uint64_t address = (uint64_t)(uintptr_t)ref->kernel;
-        return address * UINT64_C(0x9e3779b97f4a7c15) >> 20;
-    }
-    uint64_t h = hdi_graph_hash(HDI_HASH, ref->name);
-    h = hdi_graph_hash(h, ref->path);
-    h = ref->with ? hdi_graph_hash(h, ref->with) : h;
-    return ref->options ? hdi_graph_hash(h, ref->options) : h;
-}
-
-static uint64_t hash_use(const struct hdi_kernel_use *use)
-{
-    return hash_kernel(
-        &(struct hd_kernel_ref){.kernel = use->path ? NULL : use->kernel,
-                                .path = use->path,
-                                .name = use->name,
-                                .options = use->options,
-                                .with = use->with});
-}
-
-static bool grow_slots(struct hd_graph *graph)
-{
-    uint32_t count =
-        graph->kernel_slots.count ? graph->kernel_slots.count * 2 : FIRST_SLOTS;
-    uint32_t *slots = malloc(count * sizeof(*slots));
-    if (!slots)
-        return false;
-
-    memset(slots, 0xff, count * sizeof(*slots));
-    for (uint32_t i = 0; i < graph->kernels.count; i++) {
-        uint64_t slot = hash_use(&graph->kernels.at[i]);
-        while (slots[slot % count] != HDI_NONE)
-            slot++;
-        slots[slot % count] = i;
-    }
-    free(graph->kernel_slots.at);
-    graph->kernel_slots.at = slots;
-    graph->kernel_slots.count = count;
-    return true;
-}
-
-// Index of the one hdi_kernel_use of this kernel, or HDI_NONE: no memory.
-static uint32_t find_kernel(struct hd_graph *graph,
-                            const struct hd_kernel_ref *ref)
-{
-    if (graph->kernels.count * 2 >= graph->kernel_slots.count &&
-        !grow_slots(graph))
-        return HDI_NONE;
-
-    uint32_t count = graph->kernel_slots.count;
-    uint64_t slot = hash_kernel(ref);
-    for (;; slot++) {
-        uint32_t index = graph->kernel_slots.at[slot % count];
-        if (index == HDI_NONE)
-            break;
-        if (same_kernel(&graph->kernels.at[index], ref))
-            return index;
-    }
-
-    struct hdi_kernel_use use = {.kernel = ref->kernel};
-    if (!ref->kernel) {
-        use.path = hdi_graph_string(graph, ref->path);
-        use.name = hdi_graph_string(graph, ref->name);
-        use.options = hdi_graph_string(graph, ref->options);
-        use.with = hdi_graph_string(graph, ref->with);
-        if (!use.path || !use.name || !use.options || !use.with)
-            return HDI_NONE;
-    }
-    if (!HDI_ROOM(graph->kernels, 1))
-        return HDI_NONE;
-    graph->kernel_slots.at[slot % count] = graph->kernels.count;
-    graph->kernels.at[graph->kernels.count] = use;
-    return graph->kernels.count++;
-}
 
 // Passes ----------------------------------------------------------------------
 
@@ -114,6 +21,7 @@ struct plan {
     uint32_t access_count;    // put behind graph->accesses
     uint64_t args, values;
     uint64_t work_items;
+    unsigned appends; // commands that append others
 };
 
 static hd_status plan_access(struct hd_graph *graph, struct plan *plan,
@@ -263,6 +171,7 @@ static hd_status plan_arg(struct hd_graph *graph, struct plan *plan,
             HDI_TRY(plan_image(graph, plan, index, arg, error));
         break;
     case HD_PASS_LOCAL:
+    case HD_PASS_APPENDS:
         break;
     case HD_PASS_SCRATCH:
         if (arg->scratch >= plan->params->scratch_count)
@@ -308,10 +217,67 @@ static hd_status plan_dispatch(struct hd_graph *graph, struct plan *plan,
     for (unsigned i = 0; i < c->arg_count; i++)
         HDI_TRY(plan_arg(graph, plan, i, &c->args[i], error));
 
-    uint64_t items = work_items(&c->range);
+    uint64_t items = c->appended ? 0 : work_items(&c->range);
     if (__builtin_add_overflow(plan->work_items, items, &plan->work_items))
         plan->work_items = UINT64_MAX;
     return HD_OK;
+}
+
+static bool takes_appends(const struct hd_command *c)
+{
+    for (unsigned i = 0; c->is == HD_DISPATCH && i < c->arg_count; i++)
+        if (c->args[i].is == HD_PASS_APPENDS)
+            return true;
+    return false;
+}
+
+static hd_status plan_appended(const struct plan *plan, unsigned index,
+                               const struct hd_command *c,
+                               struct hd_error *error)
+{
+    if (c->is != HD_DISPATCH)
+        return hdi_fail(error, HD_EINVAL,
+                        HDI_PASS "command %u is appended, but is no dispatch",
+                        HDI_PASS_OF(plan->where, plan->name), index + 1);
+    for (unsigned i = 0; i < c->range.dims && i < 3; i++)
+        if (c->range.global[i] == 0 || c->range.local[i] == 0)
+            return hdi_fail(error, HD_EINVAL,
+                            HDI_PASS "command %u is appended by work-groups: "
+                                     "its range takes their size, and "
+                                     "work-items, in each dimension",
+                            HDI_PASS_OF(plan->where, plan->name), index + 1);
+    return HD_OK;
+}
+
+// What appends and what is appended need each other, and a bound.
+static hd_status plan_appends(struct plan *plan, struct hd_error *error)
+{
+    const struct hd_pass_params *p = plan->params;
+    unsigned appended = 0, begin = 0;
+
+    for (unsigned i = 0; i < p->command_count; i++) {
+        bool appends = takes_appends(&p->commands[i]);
+        plan->appends += appends;
+        begin += appends && !p->commands[i].appended;
+        if (!p->commands[i].appended)
+            continue;
+        appended++;
+        HDI_TRY(plan_appended(plan, i, &p->commands[i], error));
+    }
+    if (p->append_most > HDI_LIST_MAX)
+        return hdi_fail(error, HD_ELIMIT,
+                        HDI_PASS "at most %d dispatches are appended in a run, "
+                                 "not %u",
+                        HDI_PASS_OF(plan->where, plan->name), HDI_LIST_MAX,
+                        p->append_most);
+    if ((appended > 0) == (begin > 0) && (begin > 0) == (p->append_most > 0))
+        return HD_OK;
+    return hdi_fail(
+        error, HD_EINVAL,
+        HDI_PASS "%u of its commands are appended, %u of the others "
+                 "append, and append_most is %u: it takes all "
+                 "three or none",
+        HDI_PASS_OF(plan->where, plan->name), appended, begin, p->append_most);
 }
 
 static const char *transfer_word(enum hd_command_is is)
@@ -491,6 +457,7 @@ static hd_status plan_commands(struct hd_graph *graph, struct plan *plan,
                             HDI_PASS_OF(plan->where, plan->name));
         }
     }
+    HDI_TRY(plan_appends(plan, error));
     for (unsigned i = 0; i < p->scratch_count; i++)
         if (p->scratch_sizes[i] == 0 || p->scratch_sizes[i] > HDI_SIZE_LIMIT)
             return hdi_fail(error, p->scratch_sizes[i] ? HD_ELIMIT : HD_EINVAL,
@@ -510,7 +477,8 @@ static uint32_t keep_value(struct hd_graph *graph, const void *value,
     return index;
 }
 
-static void add_arg(struct hd_graph *graph, const struct hd_pass_arg *arg)
+static void add_arg(struct hd_graph *graph, const struct hd_pass_arg *arg,
+                    uint32_t appends)
 {
     struct hdi_argument a = {.is = (uint8_t)arg->is};
 
@@ -540,22 +508,28 @@ static void add_arg(struct hd_graph *graph, const struct hd_pass_arg *arg)
     case HD_PASS_SAMPLER:
         a.index = arg->sampler;
         break;
+    case HD_PASS_APPENDS:
+        a.index = appends;
+        break;
     }
     graph->args.at[graph->args.count++] = a;
 }
 
+// `appends` is the scratch of the pass that takes the command's requests.
 static void add_command(struct hd_graph *graph, const struct hd_command *c,
-                        uint32_t kernel)
+                        uint32_t kernel, uint32_t appends)
 {
     struct hdi_command *command = &graph->commands.at[graph->commands.count++];
-    *command = (struct hdi_command){
-        .is = (uint8_t)c->is, .kernel = kernel, .args = graph->args.count};
+    *command = (struct hdi_command){.is = (uint8_t)c->is,
+                                    .appended = c->appended,
+                                    .kernel = kernel,
+                                    .args = graph->args.count};
 
     if (c->is == HD_DISPATCH) {
         command->arg_count = c->arg_count;
         command->range = c->range;
         for (unsigned i = 0; i < c->arg_count; i++)
-            add_arg(graph, &c->args[i]);
+            add_arg(graph, &c->args[i], appends);
         return;
     }
     command->from =
@@ -635,7 +609,8 @@ static bool make_room(struct hd_graph *graph, const struct plan *plan)
 {
     return HDI_ROOM(graph->passes, 1) && HDI_ROOM(graph->args, plan->args) &&
            HDI_ROOM(graph->values, plan->values) &&
-           HDI_ROOM(graph->scratch, plan->params->scratch_count) &&
+           HDI_ROOM(graph->scratch,
+                    (uint64_t)plan->params->scratch_count + plan->appends) &&
            HDI_ROOM(graph->commands, plan->params->command_count);
 }
 
@@ -698,6 +673,10 @@ hd_status hdi_graph_add_pass(struct hd_graph *graph,
     HDI_TRY(plan_commands(graph, &plan, error));
     bool agile;
     HDI_TRY(hdi_agile_check(graph, params, &agile, error));
+    if (agile && plan.appends > 0)
+        return hdi_fail(error, HD_ENOTSUP,
+                        HDI_PASS "it uses fields, and appends nothing then",
+                        HDI_PASS_OF(plan.where, plan.name));
 
     struct hdi_pass p = {
         .name = hdi_graph_string(graph, params->name),
@@ -707,7 +686,8 @@ hd_status hdi_graph_add_pass(struct hd_graph *graph,
         .commands = graph->commands.count,
         .command_count = params->command_count,
         .scratch = graph->scratch.count,
-        .scratch_count = params->scratch_count,
+        .scratch_count = params->scratch_count + plan.appends,
+        .append_most = params->append_most,
         .work_items = plan.work_items,
         .priority = (uint8_t)params->priority,
         .keeps = params->keep,
@@ -721,7 +701,8 @@ hd_status hdi_graph_add_pass(struct hd_graph *graph,
     // A kernel that only a failed call names is never built.
     for (unsigned i = 0; i < params->command_count; i++)
         if (params->commands[i].is == HD_DISPATCH &&
-            find_kernel(graph, &params->commands[i].kernel) == HDI_NONE)
+            hdi_graph_find_kernel(graph, &params->commands[i].kernel) ==
+                HDI_NONE)
             return hdi_graph_no_room(graph, error);
 
     hdi_graph_unprepare(graph);
@@ -731,13 +712,22 @@ hd_status hdi_graph_add_pass(struct hd_graph *graph,
     for (unsigned i = 0; i < params->scratch_count; i++)
         graph->scratch.at[graph->scratch.count++] =
             (struct hdi_scratch){.size = params->scratch_sizes[i]};
+    for (unsigned i = 0; i < plan.appends; i++)
+        graph->scratch.at[graph->scratch.count++] = (struct hdi_scratch){
+            .size = sizeof(struct hdi_appends) +
+                    params->append_most * sizeof(struct hdi_append),
+            .appends = true};
+    uint32_t appends = params->scratch_count;
     for (unsigned i = 0; i < params->command_count; i++) {
         const struct hd_command *c = &params->commands[i];
         if (c->is == HD_SYNC)
             graph->passes.at[index].syncs = true;
         add_command(graph, c,
-                    c->is == HD_DISPATCH ? find_kernel(graph, &c->kernel)
-                                         : HDI_NONE);
+                    c->is == HD_DISPATCH
+                        ? hdi_graph_find_kernel(graph, &c->kernel)
+                        : HDI_NONE,
+                    appends);
+        appends += takes_appends(c);
     }
     mark_whole(graph, &graph->passes.at[index]);
     add_versions(graph, &graph->passes.at[index], index);

@@ -39,6 +39,7 @@ static void clear_block(struct hdi_command_block *b)
     b->device = NULL;
     b->pass_class = NULL;
     b->keep = false;
+    b->append_most = 0;
 }
 
 void hdi_block_free(struct hdi_command_block *b)
@@ -88,6 +89,7 @@ hd_pass hdi_block_pass(lua_State *lua, const char *name, const char *where)
         .device = b->device,
         .pass_class = b->pass_class,
         .keep = b->keep,
+        .append_most = b->append_most,
     };
     hd_status status = hd_graph_pass(l->graph, &params, &pass, &error);
     clear_block(b);
@@ -229,6 +231,8 @@ static void read_arg(lua_State *lua, int place, struct hd_pass_arg *arg)
         check_scratch(lua, scratch, place);
         *arg = (struct hd_pass_arg){.is = HD_PASS_SCRATCH,
                                     .scratch = scratch->index};
+    } else if (hdi_language_value(lua, -1, HDI_APPENDS)) {
+        *arg = (struct hd_pass_arg){.is = HD_PASS_APPENDS};
     } else {
         hdi_sandbox_fail(lua, HD_EPROGRAM,
                          "argument %d of dispatch cannot be %s", place,
@@ -275,10 +279,10 @@ static void read_range(lua_State *lua, int options, struct hd_range *range)
         const char *key =
             lua_type(lua, -2) == LUA_TSTRING ? lua_tostring(lua, -2) : "?";
         if (strcmp(key, "global") != 0 && strcmp(key, "group") != 0 &&
-            strcmp(key, "offset") != 0)
+            strcmp(key, "offset") != 0 && strcmp(key, "appended") != 0)
             hdi_sandbox_fail(lua, HD_EPROGRAM,
                              "dispatch has no option '%s'; it has global, "
-                             "group and offset",
+                             "group, offset and appended",
                              key);
         lua_pop(lua, 1);
     }
@@ -522,7 +526,7 @@ static void find_state(lua_State *lua)
     lua_insert(lua, 1);
 }
 
-// dispatch([kernel,] {arguments}, {global =, group =, offset =})
+// dispatch([kernel,] {arguments}, {global =, group =, offset =, appended =})
 int hdi_commands_dispatch(lua_State *lua)
 {
     struct hdi_command_block *b = &hdi_language_of(lua)->block;
@@ -545,6 +549,9 @@ int hdi_commands_dispatch(lua_State *lua)
     struct hd_command *command = hdi_command_add(lua);
     command->is = HD_DISPATCH;
     command->range = range;
+    lua_getfield(lua, 3, "appended");
+    command->appended = lua_toboolean(lua, -1);
+    lua_settop(lua, 3);
     command->kernel = (struct hd_kernel_ref){.path = kernel->path,
                                              .name = kernel->name,
                                              .options = kernel->options,
@@ -562,7 +569,18 @@ int hdi_commands_dispatch(lua_State *lua)
         lua_settop(lua, 3);
     }
     command->arg_count = (unsigned)count;
-    return hdi_command_end(lua);
+    if (!b->inside_run)
+        return hdi_command_end(lua);
+    // What kernels append it by.
+    lua_pushinteger(lua, b->commands.count - 1);
+    return 1;
+}
+
+// appends()
+static int appends(lua_State *lua)
+{
+    hdi_language_push(lua, HDI_APPENDS, 1);
+    return 1;
 }
 
 static int scratch_field(lua_State *lua)
@@ -628,6 +646,7 @@ void hdi_commands_add(lua_State *lua)
     static const luaL_Reg functions[] = {{"pass", hdi_definition_make},
                                          {"dispatch", hdi_commands_dispatch},
                                          {"scratch", scratch},
+                                         {"appends", appends},
                                          {"state", stream_state},
                                          {"read", stream_read},
                                          {"write", stream_write},
@@ -642,10 +661,11 @@ void hdi_commands_add(lua_State *lua)
     luaL_newmetatable(lua, HDI_PASSDEF);
     lua_pushcfunction(lua, hdi_definition_call);
     lua_setfield(lua, -2, "__call");
+    luaL_newmetatable(lua, HDI_APPENDS);
     luaL_newmetatable(lua, HDI_SCRATCH);
     lua_pushcfunction(lua, scratch_field);
     lua_setfield(lua, -2, "__index");
-    lua_pop(lua, 2);
+    lua_pop(lua, 3);
     luaL_setfuncs(lua, functions, 0);
 }
 

@@ -13,14 +13,15 @@ enum {
     DEVICE,
     CLASS,
     KEEP,
+    APPENDS,
     RUN
 };
 
 static void check_fields(lua_State *lua)
 {
     static const char *const fields[] = {
-        "name",     "read",   "write", "overwrite", "state",
-        "priority", "device", "class", "keep",      "run"};
+        "name",   "read",  "write", "overwrite",   "state", "priority",
+        "device", "class", "keep",  "append_most", "run"};
 
     lua_pushnil(lua);
     while (lua_next(lua, 1)) {
@@ -33,8 +34,8 @@ static void check_fields(lua_State *lua)
             hdi_sandbox_fail(
                 lua, HD_EPROGRAM,
                 "pass has no field '%s'; it has name, read, "
-                "write, overwrite, state, priority, device, class, keep "
-                "and run",
+                "write, overwrite, state, priority, device, class, keep, "
+                "append_most and run",
                 key);
         lua_pop(lua, 1);
     }
@@ -114,6 +115,25 @@ static const char *class_of(lua_State *lua)
     return lua_tostring(lua, -1);
 }
 
+// The value at the top, nil for none.
+static unsigned append_most_of(lua_State *lua)
+{
+    int whole = 0;
+    lua_Integer most = lua_tointegerx(lua, -1, &whole);
+
+    if (lua_isnil(lua, -1))
+        return 0;
+    if (lua_type(lua, -1) != LUA_TNUMBER || !whole || most < 1 ||
+        most > INT32_MAX)
+        hdi_sandbox_fail(lua, HD_EPROGRAM,
+                         "pass: append_most says how many dispatches its "
+                         "kernels may append, 1 or more, not %s",
+                         lua_type(lua, -1) == LUA_TNUMBER
+                             ? hdi_sandbox_text(lua, -1, NULL)
+                             : hdi_language_kind(lua, -1));
+    return (unsigned)most;
+}
+
 // limit(class, most)
 int hdi_definition_limit(lua_State *lua)
 {
@@ -134,7 +154,8 @@ int hdi_definition_limit(lua_State *lua)
     return 0;
 }
 
-// pass {name =, read =, write =, state =, priority =, device =, class =, run =}
+// pass {name =, read =, write =, state =, priority =, device =, class =,
+//       append_most =, run =}
 int hdi_definition_make(lua_State *lua)
 {
     if (lua_type(lua, 1) != LUA_TTABLE)
@@ -173,6 +194,9 @@ int hdi_definition_make(lua_State *lua)
     lua_getfield(lua, 1, "class");
     class_of(lua);
     lua_rawseti(lua, -2, CLASS);
+    lua_getfield(lua, 1, "append_most");
+    append_most_of(lua);
+    lua_rawseti(lua, -2, APPENDS);
     if (lua_getfield(lua, 1, "run") != LUA_TFUNCTION)
         return hdi_sandbox_fail(lua, HD_EPROGRAM,
                                 "pass: run takes a function, not %s",
@@ -286,6 +310,9 @@ int hdi_definition_call(lua_State *lua)
     if (lua_getfield(lua, 2, "device") == LUA_TNIL)
         lua_rawgeti(lua, 3, DEVICE), lua_remove(lua, -2);
     b->device = device_of(lua);
+    lua_pop(lua, 1);
+    lua_rawgeti(lua, 3, APPENDS);
+    b->append_most = append_most_of(lua);
     lua_pop(lua, 1);
     b->inside_run = true;
     lua_call(lua, 2, 0);

@@ -17,6 +17,7 @@
 #define HDI_PASSED   "pass"
 #define HDI_LOCAL    "local memory"
 #define HDI_SCRATCH  "scratch memory"
+#define HDI_APPENDS  "what appends dispatches"
 #define HDI_PICTURE  "image"
 #define HDI_SAMPLER  "sampler"
 
@@ -67,6 +68,7 @@ struct hdi_command_block {
     const char *device;     // NULL: any
     const char *pass_class; // NULL: none
     bool keep;
+    unsigned append_most;
     HDI_ARRAY(hd_resource) reads;
     HDI_ARRAY(hd_resource) writes;
     HDI_ARRAY(hd_resource) overwrites;

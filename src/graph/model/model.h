@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "backend/appends.h"
 #include "graph/model/feedback.h"
 #include "graph/model/graph.h"
 #include "graph/model/memory.h"
@@ -113,6 +114,7 @@ struct hdi_argument {
 
 struct hdi_command {
     uint8_t is;      // as in hd_command
+    bool appended;   // it runs when a kernel of its pass asks for it
     bool bytewise;   // the region is of bytes: all of both resources
     uint32_t kernel; // HD_DISPATCH: index of a hdi_kernel_use
     uint32_t from, to;
@@ -130,6 +132,7 @@ struct hdi_command {
 
 struct hdi_scratch {
     uint64_t size;            // [bytes]
+    bool appends;             // it takes requests: backend/appends.h
     uint32_t part;            // of the arena, or HDI_NONE
     struct hd_buffer *memory; // while its pass runs
 };
@@ -145,6 +148,13 @@ struct hdi_program_use {
     const char *path, *options, *with;
     struct hd_program *program;
     uint64_t files; // what they held when it was built: shelf.h
+};
+
+// What kernels of a pass have appended in this run, in the order in which it
+// was found; `next` is what runs next.
+struct hdi_appending {
+    uint32_t count, next;
+    struct hdi_append at[]; // as many as the pass may append
 };
 
 struct hdi_pass {
@@ -170,6 +180,8 @@ struct hdi_pass {
                     // known, or it does something else, too
     uint64_t begin, end;   // since the start of the run [ns]
     _Atomic uint64_t busy; // over all workers, of the last run [ns]
+    uint32_t append_most;  // dispatches its kernels may append; 0: none
+    struct hdi_appending *appending; // while it runs, and something was; NULL
 };
 
 // The job that goes on with a run whose passes have ended.
@@ -276,6 +288,7 @@ struct hdi_task {
     uint32_t pass;    // the one that runs, or the first
     uint32_t member;  // of a batch, the next one
     uint32_t command; // the next one
+    uint32_t ended;   // the one that has run, and is to be looked at; HDI_NONE
     uint32_t behind;  // in the list of those outside of its class
     bool streamed;    // it is counted in hd_graph.streaming
     bool begins;      // the run begins with it, and others
@@ -333,8 +346,9 @@ struct hdi_offload {
     struct hdi_sequence *sequences[HD_GRAPH_BY_LAUNCHES + 1];
     struct hdi_sequence *running;
     uint32_t *first_step; // of each pass, and behind the last
-    struct hdi_list_time *times;
+    uint32_t *pass_of;    // of each step
     uint32_t steps, left;
+    uint64_t more;  // steps that are appended in a run, at most
     uint64_t begin; // of the run at hand [ns]
     hd_event event;
 };
@@ -453,6 +467,7 @@ struct hd_graph {
     uint64_t took;               // the last run [ns]
     _Atomic uint32_t unfinished; // tasks, and jobs where it is flat
     _Atomic uint32_t not_run;    // passes that failed, or did not start
+    _Atomic uint32_t appended;   // dispatches, by kernels
     uint32_t told;               // passes, to the progress function
     struct hdi_memory memory;
 };
@@ -476,6 +491,10 @@ static inline uint32_t hdi_graph_find_pass(const struct hd_graph *graph,
         return HDI_NONE;
     return graph->pass_of.at ? graph->pass_of.at[pass - 1] : pass - 1;
 }
+
+// Index of the one hdi_kernel_use of this kernel, or HDI_NONE: no memory.
+uint32_t hdi_graph_find_kernel(struct hd_graph *graph,
+                               const struct hd_kernel_ref *ref);
 
 // Append a pass, as hd_graph_pass() does; its handle is not made. The graph is
 // not compact.

@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/list.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "graph/perform/append.h"
 #include "graph/perform/perform.h"
 #include "launch/start/sequence.h"
 
@@ -97,6 +99,16 @@ static bool add_edge(struct steps *s, uint32_t step)
     return true;
 }
 
+// The next step of a pass that runs in its place; HDI_NONE: there is none.
+static uint32_t next_in_place(const struct hd_graph *graph,
+                              const struct hdi_pass *pass, uint32_t command)
+{
+    while (++command < pass->command_count)
+        if (!graph->commands.at[pass->commands + command].appended)
+            return command;
+    return HDI_NONE;
+}
+
 // The first steps of all passes that wait for this one, through dropped ones.
 static bool list_after(const struct hd_graph *graph, uint32_t pass,
                        struct steps *s)
@@ -114,7 +126,10 @@ static bool list_after(const struct hd_graph *graph, uint32_t pass,
             s->mark[to] = pass + 1;
             if (graph->passes.at[to].dropped)
                 s->stack[depth++] = to;
-            else if (!add_edge(s, graph->offload.first_step[to]))
+            else if (!add_edge(s,
+                               graph->offload.first_step[to] +
+                                   next_in_place(graph, &graph->passes.at[to],
+                                                 UINT32_MAX)))
                 return false;
         }
     }
@@ -126,7 +141,21 @@ static void describe(const struct hd_graph *graph, const struct hdi_command *c,
 {
     *step = (struct hdi_sequence_step){
         .request = {graph->kernels.at[c->kernel].kernel, &c->range,
-                    graph->packed + c->args, c->arg_count}};
+                    graph->packed + c->args, c->arg_count},
+        .appended = c->appended};
+}
+
+// The steps of a pass that appends number each other as its commands are.
+static void add_family(const struct hd_graph *graph,
+                       const struct hdi_pass *pass, const struct hdi_command *c,
+                       uint32_t first, struct hdi_sequence_step *step)
+{
+    if (!pass->append_most)
+        return;
+    step->family = first;
+    step->family_count = pass->command_count;
+    step->most = pass->append_most;
+    step->appends = hdi_append_argument(graph, c) + 1;
 }
 
 // Edges are numbers into `edges` until these stay where they are.
@@ -137,14 +166,19 @@ static bool list_steps(const struct hd_graph *graph, struct steps *s)
         uint32_t step = graph->offload.first_step[i];
         if (pass->dropped)
             continue;
-        for (uint32_t k = 0; k < pass->command_count; k++, step++) {
-            uint32_t begin = s->edge_count;
-            describe(graph, &graph->commands.at[pass->commands + k],
-                     &s->at[step]);
-            if (k + 1 < pass->command_count ? !add_edge(s, step + 1)
-                                            : !list_after(graph, i, s))
+        for (uint32_t k = 0; k < pass->command_count; k++) {
+            uint32_t begin = s->edge_count, next;
+            const struct hdi_command *c =
+                &graph->commands.at[pass->commands + k];
+            describe(graph, c, &s->at[step + k]);
+            add_family(graph, pass, c, step, &s->at[step + k]);
+            if (c->appended)
+                continue;
+            next = next_in_place(graph, pass, k);
+            if (next != HDI_NONE ? !add_edge(s, step + next)
+                                 : !list_after(graph, i, s))
                 return false;
-            s->at[step].after_count = s->edge_count - begin;
+            s->at[step + k].after_count = s->edge_count - begin;
         }
     }
     uint32_t first = 0;
@@ -168,12 +202,17 @@ static bool count_steps(struct hd_graph *graph)
         return false;
     for (uint32_t i = 0; i < graph->passes.count; i++) {
         o->first_step[i] = count;
-        if (!graph->passes.at[i].dropped)
-            count += graph->passes.at[i].command_count;
+        if (graph->passes.at[i].dropped)
+            continue;
+        count += graph->passes.at[i].command_count;
+        o->more += graph->passes.at[i].append_most;
     }
     o->first_step[graph->passes.count] = o->steps = count;
-    o->times = calloc(count + UINT64_C(1), sizeof(*o->times));
-    return o->times != NULL;
+    o->pass_of = calloc(count + UINT64_C(1), sizeof(*o->pass_of));
+    for (uint32_t i = 0; i < graph->passes.count && o->pass_of; i++)
+        for (uint32_t k = o->first_step[i]; k < o->first_step[i + 1]; k++)
+            o->pass_of[k] = i;
+    return o->pass_of != NULL;
 }
 
 static hd_status make(struct hd_graph *graph, enum hd_graph_scheduler by,
@@ -196,11 +235,16 @@ static hd_status make(struct hd_graph *graph, enum hd_graph_scheduler by,
         status = hdi_fail(error, HD_ENOMEM, "no memory for its steps");
     else if (graph->offload.steps == 0)
         status = hdi_fail(error, HD_ENOTSUP, "it has no passes to run");
+    else if (graph->offload.more > HDI_LIST_MAX)
+        status =
+            hdi_fail(error, HD_ENOTSUP,
+                     "its passes append more than %d dispatches", HDI_LIST_MAX);
     else
         status = hdi_sequence_make(
             launcher,
             by == HD_GRAPH_BY_UNITS ? HDI_LIST_BY_UNITS : HDI_LIST_BY_LAUNCHES,
-            s.at, graph->offload.steps, &graph->offload.sequences[by], error);
+            s.at, graph->offload.steps, (uint32_t)graph->offload.more,
+            &graph->offload.sequences[by], error);
     free(s.at);
     free(s.edges);
     free(s.mark);
@@ -215,7 +259,7 @@ void hdi_offload_forget(struct hd_graph *graph)
     for (int by = 0; by <= HD_GRAPH_BY_LAUNCHES; by++)
         hdi_sequence_free(o->sequences[by]);
     free(o->first_step);
-    free(o->times);
+    free(o->pass_of);
     *o = (struct hdi_offload){.by = o->by};
 }
 
@@ -359,28 +403,70 @@ bool hdi_offload_start(struct hd_graph *graph,
     return true;
 }
 
+static bool is_template(const struct hd_graph *graph, uint32_t step)
+{
+    const struct hdi_offload *o = &graph->offload;
+    const struct hdi_pass *pass = &graph->passes.at[o->pass_of[step]];
+
+    return graph->commands
+        .at[pass->commands + step - o->first_step[o->pass_of[step]]]
+        .appended;
+}
+
+// Of steps, and those appended; what was not asked for did not run.
 static void set_times(struct hd_graph *graph)
 {
     struct hdi_offload *o = &graph->offload;
     uint64_t first = UINT64_MAX;
+    uint32_t count;
+    const struct hdi_list_time *times = hdi_sequence_times(o->running, &count);
 
-    if (!hdi_sequence_times(o->running, o->times))
-        return;
-    for (uint32_t i = 0; i < o->steps; i++)
-        if (o->times[i].begin < first)
-            first = o->times[i].begin;
-    for (uint32_t i = 0; i < graph->passes.count; i++) {
-        struct hdi_pass *pass = &graph->passes.at[i];
-        uint64_t busy = 0;
-        if (pass->dropped)
-            continue;
-        for (uint32_t k = o->first_step[i]; k < o->first_step[i + 1]; k++)
-            busy += o->times[k].end - o->times[k].begin;
-        uint64_t since = o->begin - graph->start - first;
-        pass->begin = since + o->times[o->first_step[i]].begin;
-        pass->end = since + o->times[o->first_step[i + 1] - 1].end;
-        atomic_store_explicit(&pass->busy, busy, memory_order_relaxed);
+    for (uint32_t i = 0; i < graph->passes.count && count > 0; i++) {
+        graph->passes.at[i].begin = UINT64_MAX;
+        graph->passes.at[i].end = 0;
     }
+    for (uint32_t i = 0; i < count; i++) {
+        struct hdi_pass *pass = &graph->passes.at[o->pass_of[times[i].step]];
+        if (i < o->steps && is_template(graph, i))
+            continue;
+        if (times[i].begin < first)
+            first = times[i].begin;
+        if (times[i].begin < pass->begin)
+            pass->begin = times[i].begin;
+        if (times[i].end > pass->end)
+            pass->end = times[i].end;
+        atomic_fetch_add_explicit(&pass->busy, times[i].end - times[i].begin,
+                                  memory_order_relaxed);
+    }
+    for (uint32_t i = 0; i < graph->passes.count && count > 0; i++) {
+        struct hdi_pass *pass = &graph->passes.at[i];
+        bool ran = pass->begin != UINT64_MAX;
+        uint64_t since = o->begin - graph->start - first;
+        pass->begin = ran ? since + pass->begin : 0;
+        pass->end = ran ? since + pass->end : 0;
+    }
+    if (count > o->steps)
+        atomic_store_explicit(&graph->appended, count - o->steps,
+                              memory_order_relaxed);
+}
+
+// As the host tells it, if that was it.
+static hd_status explain(const struct hd_graph *graph, hd_status status,
+                         struct hd_error *error)
+{
+    const struct hdi_offload *o = &graph->offload;
+    uint32_t step;
+    unsigned why = hdi_sequence_refused(o->running, &step);
+
+    if (status == HD_OK || why == 0)
+        return status;
+    uint32_t index = o->pass_of[step];
+    const struct hdi_pass *pass = &graph->passes.at[index];
+    status = hdi_append_refused(graph, pass, step - o->first_step[index], why,
+                                error);
+    hdi_prefix_error(error, "%s%spass '%s'",
+                     HDI_PASS_OF(pass->where, pass->name));
+    return status;
 }
 
 hd_status hdi_offload_end(struct hd_graph *graph, struct hd_error *error)
@@ -393,5 +479,5 @@ hd_status hdi_offload_end(struct hd_graph *graph, struct hd_error *error)
     give_memory(graph);
     if (status == HD_OK)
         set_times(graph);
-    return status;
+    return explain(graph, status, error);
 }

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "graph/model/agile.h"
+#include "graph/perform/append.h"
 #include "graph/perform/keep.h"
 #include "launch/memory/image.h"
 #include "launch/memory/spread.h"
@@ -98,7 +99,7 @@ static hd_status take_memory(struct hd_graph *graph,
             HDI_TRY(
                 hdi_transfer_bytes(graph, s->memory, 0, NULL, s->size, error));
     }
-    return HD_OK;
+    return hdi_append_begin(graph, pass, error);
 }
 
 static void give_scratch(struct hd_graph *graph, const struct hdi_pass *pass)
@@ -175,6 +176,7 @@ static hd_status fill_arg(struct hd_graph *graph, const struct hdi_pass *pass,
         packed->buffer = memory_of(graph, pass, a->index);
         return HD_OK;
     case HD_PASS_SCRATCH:
+    case HD_PASS_APPENDS:
         packed->buffer = graph->scratch.at[pass->scratch + a->index].memory;
         return HD_OK;
     case HD_PASS_IMAGE:
@@ -278,8 +280,10 @@ void hdi_pass_empty_args(struct hd_graph *graph,
                 (struct hd_image *)(uintptr_t)packed[filled].image);
 }
 
+// `part`: of an appended dispatch, the work-groups that were asked for.
 static hd_status run_dispatch(struct hd_graph *graph, struct hdi_task *task,
-                              const struct hdi_command *command, bool *later,
+                              const struct hdi_command *command,
+                              const struct hdi_box *part, bool *later,
                               struct hd_error *error)
 {
     const struct hdi_split *split = hdi_task_split(graph, task);
@@ -287,7 +291,8 @@ static hd_status run_dispatch(struct hd_graph *graph, struct hdi_task *task,
                        .kernel = graph->kernels.at[command->kernel].kernel,
                        .range = split ? &split->range : &command->range,
                        .args = graph->packed + command->args,
-                       .arg_count = command->arg_count};
+                       .arg_count = command->arg_count,
+                       .part = part};
     hd_status status = HD_OK;
     uint32_t filled = 0;
 
@@ -366,20 +371,46 @@ hd_status hdi_split_begin(struct hd_graph *graph, struct hdi_split *split,
     return status;
 }
 
+// What runs next: what was appended, or else the next of the others. False:
+// nothing is left.
+static bool find_next(struct hd_graph *graph, struct hdi_task *task,
+                      struct hdi_box *box, const struct hdi_box **part)
+{
+    struct hdi_pass *pass = &graph->passes.at[task->pass];
+
+    *part = NULL;
+    if (hdi_append_next(pass, &task->ended, box)) {
+        atomic_fetch_add_explicit(&graph->appended, 1, memory_order_relaxed);
+        *part = box;
+        return true;
+    }
+    while (task->command < pass->command_count &&
+           graph->commands.at[pass->commands + task->command].appended)
+        task->command++;
+    task->ended = task->command;
+    return task->command < pass->command_count && ++task->command;
+}
+
 hd_status hdi_pass_go_on(struct hd_graph *graph, struct hdi_task *task,
                          bool *later, struct hd_error *error)
 {
-    const struct hdi_pass *pass = &graph->passes.at[task->pass];
+    struct hdi_pass *pass = &graph->passes.at[task->pass];
+    const struct hdi_box *part;
+    struct hdi_box box;
 
     *later = false;
     if (pass->agile && hdi_keep_skips(graph, pass))
         return hdi_keep_restore(graph, pass, error);
     HDI_TRY(look_back(graph, task, error));
-    while (task->command < pass->command_count) {
+    for (;;) {
+        if (pass->append_most && task->ended != HDI_NONE)
+            HDI_TRY(hdi_append_take(graph, pass, task->ended, error));
+        if (!find_next(graph, task, &box, &part))
+            break;
         const struct hdi_command *c =
-            &graph->commands.at[pass->commands + task->command++];
+            &graph->commands.at[pass->commands + task->ended];
         HDI_TRY(c->is == HD_DISPATCH
-                    ? run_dispatch(graph, task, c, later, error)
+                    ? run_dispatch(graph, task, c, part, later, error)
                     : run_transfer(graph, task, c, later, error));
         if (*later)
             return HD_OK;
@@ -387,7 +418,8 @@ hd_status hdi_pass_go_on(struct hd_graph *graph, struct hdi_task *task,
     return pass->agile ? hdi_keep_after(graph, pass, error) : HD_OK;
 }
 
-void hdi_pass_end(struct hd_graph *graph, const struct hdi_pass *pass)
+void hdi_pass_end(struct hd_graph *graph, struct hdi_pass *pass)
 {
+    hdi_append_end(pass);
     give_scratch(graph, pass);
 }

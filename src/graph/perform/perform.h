@@ -36,7 +36,7 @@ hd_status hdi_pass_go_on(struct hd_graph *graph, struct hdi_task *task,
                          bool *later, struct hd_error *error);
 
 // It has ended, well or not: give back its scratch.
-void hdi_pass_end(struct hd_graph *graph, const struct hdi_pass *pass);
+void hdi_pass_end(struct hd_graph *graph, struct hdi_pass *pass);
 
 // It has ended well: give back what it was the last to use.
 void hdi_pass_release(struct hd_graph *graph, const struct hdi_pass *pass);

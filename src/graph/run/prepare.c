@@ -381,9 +381,18 @@ static hd_status check_image(const struct hd_graph *graph,
                     ARG_OF(place), r->name);
 }
 
-static const char *wanted_words(enum hd_arg_kind kind)
+// What a kernel writes to append dispatches: it has its own type.
+static bool takes_appends(const struct hd_kernel_arg *shown)
 {
-    switch (kind) {
+    return shown->kind == HD_ARG_GLOBAL &&
+           strcmp(shown->type, "hd_appends*") == 0;
+}
+
+static const char *wanted_words(const struct hd_kernel_arg *shown)
+{
+    if (takes_appends(shown))
+        return "what appends dispatches: HD_PASS_APPENDS, or appends() in Lua";
+    switch (shown->kind) {
     case HD_ARG_VALUE:
         return "a number, a vector or bytes";
     case HD_ARG_GLOBAL:
@@ -398,9 +407,11 @@ static const char *wanted_words(enum hd_arg_kind kind)
     }
 }
 
-static bool kind_fits(enum hd_arg_kind kind, uint8_t is)
+static bool kind_fits(const struct hd_kernel_arg *shown, uint8_t is)
 {
-    switch (kind) {
+    if (is == HD_PASS_APPENDS || takes_appends(shown))
+        return is == HD_PASS_APPENDS && takes_appends(shown);
+    switch (shown->kind) {
     case HD_ARG_VALUE:
         return is == HD_PASS_NUMBERS || is == HD_PASS_BYTES;
     case HD_ARG_GLOBAL:
@@ -422,9 +433,9 @@ static hd_status pack_arg(struct hd_graph *graph, const struct place *place,
     const struct hd_kernel_arg *shown =
         &place->kernel->args[place->index].shown;
 
-    if (!kind_fits(shown->kind, arg->is))
+    if (!kind_fits(shown, arg->is))
         return hdi_fail(error, HD_EGRAPH, ARG "it takes %s", ARG_OF(place),
-                        wanted_words(shown->kind));
+                        wanted_words(shown));
     switch (arg->is) {
     case HD_PASS_NUMBERS:
         return pack_numbers(graph, place, arg, packed, error);
@@ -437,6 +448,7 @@ static hd_status pack_arg(struct hd_graph *graph, const struct place *place,
         *packed = (struct hd_arg){.is = HD_IS_BUFFER};
         return check_resource(graph, place, arg->index, error);
     case HD_PASS_SCRATCH:
+    case HD_PASS_APPENDS:
         *packed = (struct hd_arg){.is = HD_IS_BUFFER};
         return HD_OK;
     case HD_PASS_IMAGE:
@@ -471,6 +483,13 @@ static hd_status pack_dispatch(struct hd_graph *graph,
         HDI_TRY(pack_arg(graph, &place, &graph->args.at[command->args + i],
                          &packed[i], error));
     }
+    if (command->appended && kernel->info.form == HD_FORM_GRID)
+        return hdi_fail(error, HD_ENOTSUP,
+                        HDI_PASS "kernel '%s' is appended, but calls "
+                                 "hd_grid_barrier(): its work-groups run "
+                                 "together",
+                        HDI_PASS_OF(pass->where, pass->name),
+                        kernel->info.name);
     // Images are made when the pass runs, and looked at then.
     for (uint32_t i = 0; i < command->arg_count; i++)
         if (packed[i].is == HD_IS_IMAGE)
@@ -556,7 +575,7 @@ static hd_status pack_pass(struct hd_graph *graph, struct hdi_pass *pass,
         uint64_t bytes = 0;
         if (command->is == HD_DISPATCH)
             HDI_TRY(pack_dispatch(graph, pass, command, &bytes, error));
-        known = known && bytes > 0;
+        known = known && bytes > 0 && !command->appended;
         pass->bytes += bytes;
     }
     if (!known)

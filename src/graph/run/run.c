@@ -190,6 +190,7 @@ static bool run_batch(struct hd_graph *graph, struct hd_worker *worker,
     while (task->member < end) {
         task->pass = flow->member[task->member++];
         task->command = 0;
+        task->ended = HDI_NONE;
         if (!run_pass(graph, worker, task))
             return false;
     }
@@ -444,6 +445,7 @@ void hdi_graph_reset_task(struct hd_graph *graph, uint32_t index, uint32_t pass,
     task->member =
         graph->flow.member ? graph->flow.first_member[index] : HDI_NONE;
     task->command = 0;
+    task->ended = HDI_NONE;
     task->event = 0;
     task->streamed = false;
     task->work = (struct hd_work){
@@ -465,6 +467,7 @@ static void reset(struct hd_graph *graph,
     atomic_store(&graph->stopped, false);
     atomic_store(&graph->unfinished, flow->count - graph->first);
     atomic_store(&graph->not_run, 0);
+    atomic_store_explicit(&graph->appended, 0, memory_order_relaxed);
     hdi_ready_reset(graph);
     graph->jobs = 0;
     release_slots(graph);

@@ -148,4 +148,6 @@ void hd_graph_stats(const struct hd_graph *graph,
     statistics->heap = graph->memory.held;
     statistics->by = graph->took > 0 ? graph->offload.by : HD_GRAPH_BY_ANY;
     statistics->not_by_device = graph->offload.why;
+    statistics->appended =
+        atomic_load_explicit(&graph->appended, memory_order_relaxed);
 }

@@ -217,11 +217,12 @@ static void json_run(const struct hd_graph *graph,
         "\"area_ns\":%llu,\"critical_path_ns\":%llu,\"known\":%u,"
         "\"dropped\":%u,\"edges\":%u,\"barriers\":%u,\"parts\":%u,"
         "\"batches\":%u,\"batched\":%u,\"live_bytes\":%llu,"
-        "\"heap_bytes\":%llu,\"by\":\"%s\",\"not_by_device\":",
+        "\"heap_bytes\":%llu,\"appended\":%u,\"by\":\"%s\","
+        "\"not_by_device\":",
         (unsigned long long)s.makespan, (unsigned long long)s.predicted,
         (unsigned long long)s.area, (unsigned long long)s.critical_path,
         s.known, s.dropped, s.edges, s.barriers, s.parts, s.batches, s.batched,
-        (unsigned long long)s.live, (unsigned long long)s.heap,
+        (unsigned long long)s.live, (unsigned long long)s.heap, s.appended,
         schedulers[s.by]);
     hdi_text_json(text, s.not_by_device);
     hdi_text_print(text, "},\n\"memory\":[");

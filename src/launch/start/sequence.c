@@ -25,7 +25,7 @@ struct hdi_sequence {
     struct hdi_bound *bound; // for the step at hand
     // Of the last run.
     struct hdi_list_time *times;
-    bool timed;
+    uint32_t room, timed; // of them
 };
 
 bool hdi_sequence_may(const struct hdi_launcher *launcher)
@@ -68,7 +68,7 @@ static hd_status check_step(struct hdi_sequence *s,
     if (step->plan.groups == 0)
         return hdi_fail(error, HD_ENOTSUP, "kernel '%s' has no work-items",
                         name);
-    s->groups += step->plan.groups;
+    s->groups += from->appended ? 0 : step->plan.groups;
     if (request.arg_count > s->most_args)
         s->most_args = request.arg_count;
     return HD_OK;
@@ -78,12 +78,19 @@ static struct hdi_list_step describe(const struct step *step,
                                      const struct hdi_sequence_step *from,
                                      const void *args)
 {
+    const struct hdi_kernel_arg *asks =
+        from->appends ? &step->kernel->args[from->appends - 1] : NULL;
     struct hdi_list_step to = {.chunk = {.entry = step->kernel->entry,
                                          .frame = step->plan.frame,
                                          .local_bytes = step->plan.local_bytes,
                                          .saved_bytes = step->plan.saved_bytes},
                                .after = from->after,
-                               .after_count = from->after_count};
+                               .after_count = from->after_count,
+                               .appended = from->appended,
+                               .family = from->family,
+                               .family_count = from->family_count,
+                               .most = from->most,
+                               .appends_at = asks ? asks->offset + 1 : 0};
 
     to.chunk.frame.args = args;
     memcpy(to.chunk.frame.count, step->plan.frame.group_count,
@@ -109,8 +116,10 @@ static hd_status fill(struct hdi_sequence *s, enum hdi_list_form form,
         status = hdi_fail(error, HD_ENOMEM, "no memory for a sequence");
     for (uint32_t i = 0; i < s->count && status == HD_OK; i++)
         described[i] = describe(&s->steps[i], &steps[i], none);
-    const struct hdi_list_params params = {
-        .steps = described, .form = form, .count = s->count};
+    const struct hdi_list_params params = {.steps = described,
+                                           .form = form,
+                                           .count = s->count,
+                                           .more = s->room - s->count};
     if (status == HD_OK)
         status =
             lists_of(s)->make(s->launcher->device, &params, &s->list, error);
@@ -125,7 +134,8 @@ static hd_status fill(struct hdi_sequence *s, enum hdi_list_form form,
 hd_status hdi_sequence_make(struct hdi_launcher *launcher,
                             enum hdi_list_form form,
                             const struct hdi_sequence_step *steps,
-                            uint32_t count, struct hdi_sequence **sequence,
+                            uint32_t count, uint32_t more,
+                            struct hdi_sequence **sequence,
                             struct hd_error *error)
 {
     struct hdi_sequence *s = calloc(1, sizeof(*s));
@@ -134,7 +144,8 @@ hd_status hdi_sequence_make(struct hdi_launcher *launcher,
         s->launcher = launcher;
         s->count = count;
         s->steps = calloc(count + UINT64_C(1), sizeof(*s->steps));
-        s->times = calloc(count + UINT64_C(1), sizeof(*s->times));
+        s->room = count + more;
+        s->times = calloc(s->room + UINT64_C(1), sizeof(*s->times));
     }
     hd_status status =
         s && s->steps && s->times
@@ -189,7 +200,7 @@ static hd_status conclude(struct started *s, struct hd_error *error)
 {
     struct hdi_sequence *q = s->sequence;
     hd_status status = (hd_status)atomic_load(&s->launch.stop.status);
-    uint32_t count = q->count;
+    uint32_t count = q->room;
 
     if (status == HD_ETIMEOUT && !atomic_load(&s->launch.lost))
         return hdi_fail(error, status,
@@ -202,7 +213,7 @@ static hd_status conclude(struct started *s, struct hd_error *error)
                         q->count, q->launcher->device->can.description,
                         hd_status_text(status), *s->text ? ": " : "", s->text);
     HDI_TRY(lists_of(q)->result(q->list, q->times, &count, error));
-    q->timed = count >= q->count;
+    q->timed = count;
     atomic_fetch_add_explicit(&q->launcher->ran, q->groups,
                               memory_order_relaxed);
     return HD_OK;
@@ -260,7 +271,7 @@ hd_status hdi_sequence_start(struct hdi_sequence *sequence,
         hdi_event_give_back(event);
         return hdi_fail(error, HD_ENOMEM, "no memory to start a sequence");
     }
-    sequence->timed = false;
+    sequence->timed = 0;
     *s = (struct started){
         .event = event,
         .sequence = sequence,
@@ -280,10 +291,16 @@ hd_status hdi_sequence_start(struct hdi_sequence *sequence,
     return hdi_event_start(event, start, handle, error);
 }
 
-bool hdi_sequence_times(const struct hdi_sequence *sequence,
-                        struct hdi_list_time *times)
+const struct hdi_list_time *hdi_sequence_times(
+    const struct hdi_sequence *sequence, uint32_t *count)
 {
-    if (sequence->timed)
-        memcpy(times, sequence->times, sequence->count * sizeof(*times));
-    return sequence->timed;
+    *count = sequence->timed;
+    return *count ? sequence->times : NULL;
+}
+
+unsigned hdi_sequence_refused(const struct hdi_sequence *sequence,
+                              uint32_t *step)
+{
+    *step = sequence->list->refused_step;
+    return sequence->list->refused;
 }

@@ -19,18 +19,24 @@ struct hdi_sequence_step {
     struct hdi_request request;
     const uint32_t *after; // steps that come after it, which are later ones
     uint32_t after_count;
+    // As in struct hdi_list_step.
+    bool appended;
+    uint32_t family, family_count, most;
+    uint32_t appends; // index of its argument that requests go to, and 1; 0:
+                      // none
 };
 
 // Whether the launcher's device works anything off by itself.
 bool hdi_sequence_may(const struct hdi_launcher *launcher);
 
-// Ranges are copied, kernels stay.
+// Ranges are copied, kernels stay. `more` steps are appended in one run.
 //
 // Errors: those of a launch, HD_ENOTSUP (the device cannot, in this form)
 hd_status hdi_sequence_make(struct hdi_launcher *launcher,
                             enum hdi_list_form form,
                             const struct hdi_sequence_step *steps,
-                            uint32_t count, struct hdi_sequence **sequence,
+                            uint32_t count, uint32_t more,
+                            struct hdi_sequence **sequence,
                             struct hd_error *error);
 void hdi_sequence_free(struct hdi_sequence *sequence); // NULL is allowed
 
@@ -45,9 +51,14 @@ hd_status hdi_sequence_start(struct hdi_sequence *sequence,
                              const atomic_bool *cancel, hd_event *event,
                              struct hd_error *error);
 
-// When each step of the last run began and ended by the device's clock. False:
-// that is not known.
-bool hdi_sequence_times(const struct hdi_sequence *sequence,
-                        struct hdi_list_time *times);
+// When each step of the last run began and ended by the device's clock, and
+// behind them those that were appended. NULL: that is not known.
+const struct hdi_list_time *hdi_sequence_times(
+    const struct hdi_sequence *sequence, uint32_t *count);
+
+// Why a step of the last run was refused what it appended, as enum
+// hdi_list_failure; 0: none was.
+unsigned hdi_sequence_refused(const struct hdi_sequence *sequence,
+                              uint32_t *step);
 
 #endif

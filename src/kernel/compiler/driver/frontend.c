@@ -33,8 +33,25 @@ static const char *const fixed[] = {
     "-cl-ext=-all" HDI_OPENCL_EXTENSIONS(ADDED) HDI_OPENCL_FEATURES(ADDED)};
 
 // What kernels may call that is no part of OpenCL C.
+// A hd_appends is what backend/appends.h says. Its count grows beyond the room
+// by as many work-items as ask at the same time, and not by all that ask.
 static const char declarations[] =
-    "__attribute__((convergent)) void hd_grid_barrier(void);\n";
+    "__attribute__((convergent)) void hd_grid_barrier(void);\n"
+    "typedef struct {\n"
+    "    uint count, room, reserved[2];\n"
+    "    struct { uint command, first[3], count[3], reserved; } at[];\n"
+    "} hd_appends;\n"
+    "static inline __attribute__((unused)) void hd_append(\n"
+    "    global hd_appends *to, uint command, uint3 first, uint3 count)\n"
+    "{\n"
+    "    if (*(volatile global uint *)&to->count > to->room) return;\n"
+    "    uint i = atomic_inc((volatile global uint *)&to->count);\n"
+    "    if (i >= to->room) return;\n"
+    "    to->at[i].command = command;\n"
+    "    to->at[i].first[0] = first.x; to->at[i].first[1] = first.y;\n"
+    "    to->at[i].first[2] = first.z; to->at[i].count[0] = count.x;\n"
+    "    to->at[i].count[1] = count.y; to->at[i].count[2] = count.z;\n"
+    "}\n";
 
 // The text with its name in front, so that messages carry the user's file.
 static void add_text(const struct hdi_part *part, struct hdi_text *text)

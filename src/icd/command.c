@@ -93,13 +93,28 @@ static bool run(struct hd_worker *worker, struct hdi_event *e,
 
     if (c->event)
         set_status(c->event, CL_RUNNING);
-    c->result = c->work->run ? c->work->run(&at, c->payload) : CL_COMPLETE;
+    cl_int result = c->work->run ? c->work->run(&at, c->payload) : CL_COMPLETE;
+    if (result == HDI_CL_LATER)
+        return false; // another thread may have ended it
+    c->result = result;
     // A launch has looked at the clock.
     if (atomic_load_explicit(&e->cost.last, memory_order_relaxed) == 0)
         atomic_store_explicit(&e->cost.last, hdi_now(), memory_order_relaxed);
-    if (c->result < 0)
-        hdi_fail(error, HD_ECANCELED, "OpenCL error %d", c->result);
+    if (result < 0)
+        hdi_fail(error, HD_ECANCELED, "OpenCL error %d", result);
     return true;
+}
+
+void hdi_cl_end_later(struct hdi_event *record, cl_int result, uint64_t ended)
+{
+    struct hdi_cl_command *c = record->room;
+    char text[64];
+
+    c->result = result;
+    atomic_store_explicit(&record->cost.last, ended, memory_order_relaxed);
+    snprintf(text, sizeof(text), "OpenCL error %d", result);
+    hdi_event_end(record, result < 0 ? HD_ECANCELED : HD_OK,
+                  result < 0 ? text : NULL);
 }
 
 static void end_event(struct hdi_event *e, struct _cl_event *event,

@@ -163,13 +163,21 @@ struct hdi_cl_running {
     struct hdi_cost *cost; // optional: what its launches take is added there
 };
 
+enum {
+    HDI_CL_LATER = CL_QUEUED // hdi_cl_end_later() ends the command
+};
+
 // What a command does. Everything it needs is in its payload, which `end` frees
-// when it is over or could not begin.
+// when it is over or could not begin. `run` returns the command's status, or
+// HDI_CL_LATER, after which the payload may be gone.
 struct hdi_cl_work {
     cl_command_type type;
     cl_int (*run)(const struct hdi_cl_running *at, void *payload); // or NULL
     void (*end)(void *payload);
 };
+
+// A command that went on without a worker has ended, at this time [ns].
+void hdi_cl_end_later(struct hdi_event *record, cl_int result, uint64_t ended);
 
 struct hdi_cl_callback;
 

@@ -3,11 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "icd/icd.h"
 #include "icd/info.h"
 #include "launch/args/plan.h"
 #include "launch/memory/image.h"
+#include "launch/start/start.h"
 #include "runtime/runtime.h"
 #include "steal/event.h"
 
@@ -16,6 +18,7 @@
 // pointers, the images of parts of the machine, and values.
 struct launch {
     struct hdi_event *record;    // of the command; NULL: allocated
+    hd_event started;            // the launch, where units run it
     struct _cl_context *context; // of the command's queue, which holds it
     struct hdi_cl_built *built;  // used
     const struct hd_kernel *kernel;
@@ -57,9 +60,54 @@ static bool is_moved(const struct launch *l, const struct _cl_mem *mem)
     return l->launcher->pool == mem->buffer->launcher->pool;
 }
 
+static cl_int tell(const struct launch *l, hd_status status,
+                   const struct hd_error *error)
+{
+    if (status == HD_OK)
+        return CL_COMPLETE;
+    hdi_cl_context_tell(l->context, error->text);
+    return CL_OUT_OF_RESOURCES;
+}
+
+// The launch of a command has ended.
+static void end_started(struct hd_worker *worker, hd_status status, void *data)
+{
+    const struct launch *l = data;
+    struct hd_pool *pool = l->launcher->pool;
+    struct hd_event_info info = {0};
+    struct hd_error error;
+
+    (void)worker;
+    status = hd_event_status(pool, l->started, &error);
+    hd_event_info(pool, l->started, &info);
+    hd_event_release(pool, l->started);
+    hdi_cl_end_later(l->record, tell(l, status, &error),
+                     info.ended ? info.ended : hdi_now());
+}
+
+// What units run needs no worker.
+static cl_int start_launch(struct launch *l)
+{
+    const struct hdi_request request = {l->kernel, &l->range, l->args,
+                                        l->count};
+    struct hd_pool *pool = l->launcher->pool;
+    struct hd_error error;
+
+    hd_status status =
+        hdi_launch_start(l->launcher, NULL, &request, &l->started, &error);
+    if (status != HD_OK)
+        return tell(l, status, &error);
+    if (hd_event_on_end(pool, l->started, end_started, l, NULL) != HD_OK) {
+        // No memory for that: this worker waits.
+        hd_event_wait(pool, &l->started, 1, HD_FOREVER, NULL);
+        end_started(NULL, HD_OK, l);
+    }
+    return HDI_CL_LATER;
+}
+
 static cl_int run_launch(const struct hdi_cl_running *at, void *payload)
 {
-    const struct launch *l = payload;
+    struct launch *l = payload;
     const struct hdi_terms terms = {.cost = at->cost};
     struct hd_error error;
 
@@ -69,13 +117,14 @@ static cl_int run_launch(const struct hdi_cl_running *at, void *payload)
             if (status != CL_SUCCESS)
                 return status;
         }
-    if (hdi_launch_planned(
-            at->worker, l->launcher,
-            &(struct hdi_request){l->kernel, &l->range, l->args, l->count},
-            &l->plan, &terms, &error) == HD_OK)
-        return CL_COMPLETE;
-    hdi_cl_context_tell(l->context, error.text);
-    return CL_OUT_OF_RESOURCES;
+    // One of a command buffer has no record of its own.
+    if (l->launcher->ports && l->record)
+        return start_launch(l);
+    hd_status status = hdi_launch_planned(
+        at->worker, l->launcher,
+        &(struct hdi_request){l->kernel, &l->range, l->args, l->count},
+        &l->plan, &terms, &error);
+    return tell(l, status, &error);
 }
 
 static const struct hdi_cl_work launch_work = {

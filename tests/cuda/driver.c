@@ -23,6 +23,7 @@ atomic_uint fake_resident_blocks;
 static char greedy[64]; // functions that need
 static int greed;       // so many registers
 atomic_bool fake_stop;
+atomic_bool fake_held;
 static atomic_bool any;
 static bool initialized, free_failed, release_failed;
 static char complaints[8192];
@@ -500,7 +501,12 @@ static uint64_t count_launches(void)
     return atomic_load(&fake_launches);
 }
 
+static void hold_launches(bool on)
+{
+    atomic_store(&fake_held, on);
+}
+
 extern const struct fake_cuda fake_cuda_table;
 EXPORT const struct fake_cuda fake_cuda_table = {
-    count_calls,    fail_at,        report,       any_address,
-    count_resident, count_launches, set_registers};
+    count_calls,    fail_at,        report,        any_address,
+    count_resident, count_launches, set_registers, hold_launches};

@@ -23,6 +23,9 @@ struct fake_cuda {
     // From now on functions with this in their name need so many registers,
     // and what calls them does; others need 32.
     void (*registers)(const char *name, int count);
+    // Launches that have not begun wait, but for persistent kernels, until it
+    // is off again.
+    void (*hold)(bool on);
 };
 
 // NULL: no fake driver is in use.

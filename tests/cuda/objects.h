@@ -142,10 +142,11 @@ struct cuda_graph_run_ {
 extern pthread_mutex_t fake_lock;
 extern struct object *fake_objects[KINDS]; // newest first; some are gone
 extern atomic_uint_fast64_t fake_calls, fake_launches;
-extern atomic_int fake_sticky; // what went wrong on the device
+extern atomic_int fake_sticky;    // what went wrong on the device
 extern atomic_uint fake_resident; // kernels, and how many blocks they have
 extern atomic_uint fake_resident_blocks;
 extern atomic_bool fake_stop;
+extern atomic_bool fake_held; // launches do not begin
 
 void fake_complain(const char *format, ...);
 void *fake_make(enum kind kind, size_t size);

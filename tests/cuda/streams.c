@@ -28,6 +28,8 @@ static void run_kernel(const struct operation *o)
         .parameters = o->parameters,
         .why = why};
 
+    while (!stays && atomic_load(&fake_held) && !atomic_load(&fake_stop))
+        usleep(200);
     enum ptx_outcome outcome = ptx_run(&machine, &launch);
     int result = outcome == PTX_DONE || outcome == PTX_STOPPED ? 0
                  : outcome == PTX_ILLEGAL_ADDRESS ? CUDA_ILLEGAL_ADDRESS

@@ -32,6 +32,14 @@ static const char source[] =
     "    barrier(CLK_LOCAL_MEM_FENCE);\n"
     "    to[i] = cells[31 - l] + sums[i];\n"
     "}\n"
+    "kernel void paint(write_only image2d_t to, uint add) {\n"
+    "    int2 at = (int2)(get_global_id(0), get_global_id(1));\n"
+    "    write_imageui(to, at, (uint4)(at.x + add, at.y, 3, 4));\n"
+    "}\n"
+    "kernel void look(read_only image2d_t from, global uint4 *to) {\n"
+    "    int2 at = (int2)(get_global_id(0), get_global_id(1));\n"
+    "    to[at.y * get_global_size(0) + at.x] = read_imageui(from, at) * 2;\n"
+    "}\n"
     "kernel void wild(global uint *to) {\n"
     "    to[get_global_id(0) + ((size_t)1 << 40)] = 1;\n"
     "}\n";
@@ -239,6 +247,78 @@ static void devices_schedule(const char *device, const char *of_passes,
     end(&s);
 }
 
+// One kernel writes an image that the next one reads; images are made for the
+// first run and stay.
+static void images_stay(const char *device, unsigned units,
+                        enum hd_graph_scheduler by)
+{
+    enum {
+        WIDTH = 32,
+        HEIGHT = 6
+    };
+    struct setup s = begin(device, units);
+    const struct hd_graph_policy policy = {.by = by};
+    const struct hd_shape shape = {
+        .type = "uint4", .axes = 2, .extent = {WIDTH, HEIGHT, 1}};
+    static uint32_t seen[WIDTH * HEIGHT][4];
+    struct made m = {0};
+    hd_resource picture, out;
+    double add = 0;
+    hd_pass painted, looked;
+
+    CHECK_OK(hd_graph_create(s.runtime, &m.graph, &error), error);
+    CHECK_OK(hd_graph_set_policy(m.graph, &policy, &error), error);
+    CHECK_OK(
+        hd_graph_resource(m.graph, "picture", &shape, NULL, &picture, &error),
+        error);
+    CHECK_OK(hd_graph_resource(m.graph, "out", &shape, NULL, &out, &error),
+             error);
+    const struct hd_pass_arg args[] = {
+        {.is = HD_PASS_IMAGE, .resource = picture},
+        {.is = HD_PASS_NUMBERS, .numbers = &add, .number_count = 1}};
+    const struct hd_pass_arg looks[] = {
+        args[0], {.is = HD_PASS_RESOURCE, .resource = out}};
+    struct hd_command command = {
+        .is = HD_DISPATCH,
+        .kernel = {.kernel = hd_program_find(s.program, "paint")},
+        .range = {.dims = 2, .global = {WIDTH, HEIGHT}, .local = {WIDTH, 1}},
+        .args = args,
+        .arg_count = 2};
+    struct hd_pass_params params = {.name = "paint",
+                                    .writes = &picture,
+                                    .write_count = 1,
+                                    .commands = &command,
+                                    .command_count = 1};
+    CHECK_OK(hd_graph_pass(m.graph, &params, &painted, &error), error);
+    command.kernel.kernel = hd_program_find(s.program, "look");
+    command.args = looks;
+    params.name = "look";
+    params.reads = &picture;
+    params.read_count = 1;
+    params.writes = &out;
+    CHECK_OK(hd_graph_pass(m.graph, &params, &looked, &error), error);
+    CHECK_OK(hd_graph_output(m.graph, "out", out, NULL, &error), error);
+    for (unsigned round = 0; round < 4; round++) {
+        add = 10 * round;
+        CHECK_OK(
+            hd_graph_set_argument(m.graph, painted, 0, 1, &args[1], &error),
+            error);
+        uint64_t launches = fake_cuda()->launches();
+        CHECK_OK(hd_graph_run(m.graph, NULL, &error), error);
+        launches = fake_cuda()->launches() - launches;
+        CHECK(look(&m).by == by && *look(&m).not_by_device == '\0');
+        // Later runs take no memory, for which the executor would begin again.
+        CHECK(round < 2 || launches <= (by == HD_GRAPH_BY_LAUNCHES));
+        CHECK_OK(hd_graph_contents(m.graph, out, 0, seen, sizeof(seen), &error),
+                 error);
+        for (uint32_t i = 0; i < WIDTH * HEIGHT; i++)
+            CHECK(seen[i][0] == 2 * (i % WIDTH + 10 * round) &&
+                  seen[i][1] == 2 * (i / WIDTH) && seen[i][3] == 8);
+    }
+    destroy(&m);
+    end(&s);
+}
+
 // By itself it tries what there is, and goes on with something.
 static void schedulers_are_tried(void)
 {
@@ -378,6 +458,9 @@ int main(void)
     devices_schedule("gpu", NULL, 0, HD_GRAPH_BY_LAUNCHES);
     devices_schedule("all", "gpu", 0, HD_GRAPH_BY_LAUNCHES);
     devices_schedule("all", NULL, 0, HD_GRAPH_BY_LAUNCHES);
+    images_stay("gpu", TILES, HD_GRAPH_BY_UNITS);
+    images_stay("gpu", 0, HD_GRAPH_BY_LAUNCHES);
+    images_stay("all", TILES, HD_GRAPH_BY_UNITS);
     schedulers_are_tried();
     units_that_cannot_take_no_list();
     what_cannot_is_left_to_the_host();

@@ -345,8 +345,10 @@ struct hdi_offload {
     uint64_t took[HD_GRAPH_BY_LAUNCHES + 1];
     struct hdi_sequence *sequences[HD_GRAPH_BY_LAUNCHES + 1];
     struct hdi_sequence *running;
-    uint32_t *first_step; // of each pass, and behind the last
-    uint32_t *pass_of;    // of each step
+    uint32_t *first_step;     // of each pass, and behind the last
+    uint32_t *pass_of;        // of each step
+    struct hd_image **images; // of arguments, from the last run; or NULL
+    uint32_t image_count;
     uint32_t steps, left;
     uint64_t more;  // steps that are appended in a run, at most
     uint64_t begin; // of the run at hand [ns]

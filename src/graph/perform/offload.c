@@ -212,7 +212,9 @@ static bool count_steps(struct hd_graph *graph)
     for (uint32_t i = 0; i < graph->passes.count && o->pass_of; i++)
         for (uint32_t k = o->first_step[i]; k < o->first_step[i + 1]; k++)
             o->pass_of[k] = i;
-    return o->pass_of != NULL;
+    o->image_count = graph->args.count;
+    o->images = calloc(o->image_count + UINT64_C(1), sizeof(struct hd_image *));
+    return o->pass_of != NULL && o->images != NULL;
 }
 
 static hd_status make(struct hd_graph *graph, enum hd_graph_scheduler by,
@@ -256,6 +258,9 @@ void hdi_offload_forget(struct hd_graph *graph)
 {
     struct hdi_offload *o = &graph->offload;
 
+    for (uint32_t i = 0; o->images && i < o->image_count; i++)
+        hd_image_destroy(o->images[i]);
+    free(o->images);
     for (int by = 0; by <= HD_GRAPH_BY_LAUNCHES; by++)
         hdi_sequence_free(o->sequences[by]);
     free(o->first_step);
@@ -333,12 +338,13 @@ static hd_status set_args(struct hd_graph *graph, uint32_t index,
     for (uint32_t k = 0; k < pass->command_count; k++) {
         const struct hdi_command *c = &graph->commands.at[pass->commands + k];
         uint32_t filled;
-        hd_status status = hdi_pass_fill_args(graph, pass, c, &filled, error);
-        if (status == HD_OK)
-            status =
-                hdi_sequence_set(sequence, graph->offload.first_step[index] + k,
-                                 graph->packed + c->args, error);
-        hdi_pass_empty_args(graph, c, filled);
+        HDI_TRY(hdi_pass_fill_args(graph, pass, c, graph->offload.images,
+                                   &filled, error));
+        hd_status status =
+            hdi_sequence_set(sequence, graph->offload.first_step[index] + k,
+                             graph->packed + c->args, error);
+        for (uint32_t i = 0; i < c->arg_count; i++)
+            graph->packed[c->args + i].image = NULL;
         HDI_TRY(status);
     }
     return HD_OK;

@@ -165,12 +165,30 @@ static hd_status make_image(struct hd_graph *graph, const struct hdi_pass *pass,
     return hdi_image_create(graph->context.launcher, &params, image, error);
 }
 
-static hd_status fill_arg(struct hd_graph *graph, const struct hdi_pass *pass,
-                          const struct hdi_argument *a, struct hd_arg *packed,
-                          struct hd_error *error)
+// The buffer that an image has is held by it: it is no other one.
+static hd_status fill_image(struct hd_graph *graph, const struct hdi_pass *pass,
+                            const struct hdi_argument *a,
+                            struct hd_image **kept, struct hd_arg *packed,
+                            struct hd_error *error)
 {
-    struct hd_image *image;
+    struct hd_image *image = kept ? *kept : NULL;
 
+    if (image && image->params.buffer != memory_of(graph, pass, a->index)) {
+        hd_image_destroy(image);
+        *kept = image = NULL;
+    }
+    if (!image)
+        HDI_TRY(make_image(graph, pass, a, &image, error));
+    if (kept)
+        *kept = image;
+    packed->image = image;
+    return HD_OK;
+}
+
+static hd_status fill_arg(struct hd_graph *graph, const struct hdi_pass *pass,
+                          const struct hdi_argument *a, struct hd_image **kept,
+                          struct hd_arg *packed, struct hd_error *error)
+{
     switch (a->is) {
     case HD_PASS_RESOURCE:
         packed->buffer = memory_of(graph, pass, a->index);
@@ -180,9 +198,7 @@ static hd_status fill_arg(struct hd_graph *graph, const struct hdi_pass *pass,
         packed->buffer = graph->scratch.at[pass->scratch + a->index].memory;
         return HD_OK;
     case HD_PASS_IMAGE:
-        HDI_TRY(make_image(graph, pass, a, &image, error));
-        packed->image = image;
-        return HD_OK;
+        return fill_image(graph, pass, a, kept, packed, error);
     default:
         return HD_OK;
     }
@@ -259,13 +275,17 @@ static hd_status start_launch(struct hd_graph *graph, const struct launch *l,
 hd_status hdi_pass_fill_args(struct hd_graph *graph,
                              const struct hdi_pass *pass,
                              const struct hdi_command *command,
-                             uint32_t *filled, struct hd_error *error)
+                             struct hd_image **images, uint32_t *filled,
+                             struct hd_error *error)
 {
     struct hd_arg *packed = graph->packed + command->args;
 
-    for (*filled = 0; *filled < command->arg_count; ++*filled)
-        HDI_TRY(fill_arg(graph, pass, &graph->args.at[command->args + *filled],
-                         &packed[*filled], error));
+    for (*filled = 0; *filled < command->arg_count; ++*filled) {
+        uint32_t index = command->args + *filled;
+        HDI_TRY(fill_arg(graph, pass, &graph->args.at[index],
+                         images ? &images[index] : NULL, &packed[*filled],
+                         error));
+    }
     return HD_OK;
 }
 
@@ -275,9 +295,11 @@ void hdi_pass_empty_args(struct hd_graph *graph,
     struct hd_arg *packed = graph->packed + command->args;
 
     while (filled-- > 0)
-        if (graph->args.at[command->args + filled].is == HD_PASS_IMAGE)
+        if (graph->args.at[command->args + filled].is == HD_PASS_IMAGE) {
             hd_image_destroy(
                 (struct hd_image *)(uintptr_t)packed[filled].image);
+            packed[filled].image = NULL;
+        }
 }
 
 // `part`: of an appended dispatch, the work-groups that were asked for.
@@ -299,7 +321,8 @@ static hd_status run_dispatch(struct hd_graph *graph, struct hdi_task *task,
     if (split)
         l.part = &graph->flow.box[task - graph->tasks];
     else
-        status = hdi_pass_fill_args(graph, l.pass, command, &filled, error);
+        status =
+            hdi_pass_fill_args(graph, l.pass, command, NULL, &filled, error);
     bool agile = l.pass->agile && hdi_agile_is_over(graph, command);
     *later = !agile && !runs_here(graph);
     if (status == HD_OK && agile)
@@ -361,7 +384,7 @@ hd_status hdi_split_begin(struct hd_graph *graph, struct hdi_split *split,
         if (status == HD_OK)
             status = hdi_pass_fill_args(graph, pass,
                                         &graph->commands.at[pass->commands],
-                                        &filled, error);
+                                        NULL, &filled, error);
         split->state = status == HD_OK ? HDI_SPLIT_OPEN : HDI_SPLIT_FAILED;
         split->begin = now;
     } else if (split->state == HDI_SPLIT_FAILED) {

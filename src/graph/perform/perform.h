@@ -21,11 +21,15 @@ static inline struct hdi_split *hdi_task_split(struct hd_graph *graph,
     return split == HDI_NONE ? NULL : &graph->splits.at[split];
 }
 
-// Fill in memory and images of a dispatch; `*filled` are to be emptied.
+// Fill in memory and images of a dispatch; `*filled` are to be emptied. With
+// `images`, one for each argument of the graph, these are there, or are kept
+// there for the next time, and not to be emptied: an image of memory that is
+// still the same is used again.
 hd_status hdi_pass_fill_args(struct hd_graph *graph,
                              const struct hdi_pass *pass,
                              const struct hdi_command *command,
-                             uint32_t *filled, struct hd_error *error);
+                             struct hd_image **images, uint32_t *filled,
+                             struct hd_error *error);
 void hdi_pass_empty_args(struct hd_graph *graph,
                          const struct hdi_command *command, uint32_t filled);
 

@@ -82,7 +82,8 @@ static hd_status check_value(const struct hd_kernel *kernel, unsigned index,
 
 static hd_status check_arg(const struct hdi_launcher *launcher,
                            const struct hd_kernel *kernel, unsigned index,
-                           const struct hd_arg *arg, struct hd_error *error)
+                           const struct hd_arg *arg, bool later,
+                           struct hd_error *error)
 {
     const struct hd_kernel_arg *wanted = &kernel->args[index].shown;
     const char *name = kernel->info.name;
@@ -106,6 +107,8 @@ static hd_status check_arg(const struct hdi_launcher *launcher,
                             name, wanted->name);
         return HD_OK;
     case HD_IS_IMAGE:
+        if (later && !arg->image)
+            return HD_OK;
         return hdi_image_check(launcher, arg->image, name, wanted, error);
     case HD_IS_SAMPLER:
         return hdi_sampler_check(arg->sampler, name, wanted, error);
@@ -227,9 +230,10 @@ static hd_status make_resident(const struct hd_kernel *kernel,
     return HD_OK;
 }
 
-hd_status hdi_plan_check(const struct hdi_launcher *launcher,
-                         const struct hdi_request *request,
-                         struct hdi_plan *plan, struct hd_error *error)
+// `later`: images may be missing.
+static hd_status check(const struct hdi_launcher *launcher,
+                       const struct hdi_request *request, bool later,
+                       struct hdi_plan *plan, struct hd_error *error)
 {
     const struct hd_kernel *kernel = request->kernel;
 
@@ -254,7 +258,8 @@ hd_status hdi_plan_check(const struct hdi_launcher *launcher,
             error, HD_EINVAL, "kernel '%s' takes %u arguments, not %u",
             kernel->info.name, kernel->info.arg_count, request->arg_count);
     for (unsigned i = 0; i < request->arg_count; i++)
-        HDI_TRY(check_arg(launcher, kernel, i, &request->args[i], error));
+        HDI_TRY(
+            check_arg(launcher, kernel, i, &request->args[i], later, error));
     HDI_TRY(check_range(kernel, request->range, error));
 
     hdi_plan_shape(launcher, kernel, request->range, plan);
@@ -279,6 +284,20 @@ hd_status hdi_plan_check(const struct hdi_launcher *launcher,
     return kernel->info.form == HD_FORM_GRID
                ? make_resident(kernel, plan, error)
                : HD_OK;
+}
+
+hd_status hdi_plan_check(const struct hdi_launcher *launcher,
+                         const struct hdi_request *request,
+                         struct hdi_plan *plan, struct hd_error *error)
+{
+    return check(launcher, request, false, plan, error);
+}
+
+hd_status hdi_plan_check_early(const struct hdi_launcher *launcher,
+                               const struct hdi_request *request,
+                               struct hdi_plan *plan, struct hd_error *error)
+{
+    return check(launcher, request, true, plan, error);
 }
 
 hd_status hdi_launch_check(const struct hdi_launcher *launcher,

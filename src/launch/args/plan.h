@@ -17,6 +17,11 @@ hd_status hdi_plan_check(const struct hdi_launcher *launcher,
                          const struct hdi_request *request,
                          struct hdi_plan *plan, struct hd_error *error);
 
+// The same before there are images: NULL stands for one.
+hd_status hdi_plan_check_early(const struct hdi_launcher *launcher,
+                               const struct hdi_request *request,
+                               struct hdi_plan *plan, struct hd_error *error);
+
 // Fill in sizes and counts; choose the work-group size when none is given.
 void hdi_plan_shape(const struct hdi_launcher *launcher,
                     const struct hd_kernel *kernel,

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "launch/args/touch.h"
+#include "launch/memory/image.h"
 #include "launch/run/feed.h"
 #include "launch/run/flight.h"
 #include "steal/event.h"
@@ -59,12 +60,7 @@ static hd_status check_step(struct hdi_sequence *s,
     if (l->peers > 1 && step->kernel->keeps)
         return hdi_fail(error, HD_ENOTSUP,
                         "kernel '%s' is of a program with variables", name);
-    for (unsigned i = 0; i < kernel->info.arg_count; i++)
-        if (kernel->args[i].shown.kind == HD_ARG_IMAGE)
-            return hdi_fail(error, HD_ENOTSUP,
-                            "argument %u of kernel '%s' is an image", i + 1,
-                            name);
-    HDI_TRY(hdi_plan_check(l, &request, &step->plan, error));
+    HDI_TRY(hdi_plan_check_early(l, &request, &step->plan, error));
     if (step->plan.groups == 0)
         return hdi_fail(error, HD_ENOTSUP, "kernel '%s' has no work-items",
                         name);
@@ -175,13 +171,19 @@ hd_status hdi_sequence_set(struct hdi_sequence *s, uint32_t index,
                            const struct hd_arg *args, struct hd_error *error)
 {
     const struct step *step = &s->steps[index];
-    const struct hdi_request request = {.kernel = step->kernel, .args = args};
+    const struct hd_kernel *kernel = step->kernel;
+    const struct hdi_request request = {.kernel = kernel, .args = args};
 
+    for (unsigned i = 0; i < kernel->info.arg_count; i++)
+        if (args[i].is == HD_IS_IMAGE)
+            HDI_TRY(hdi_image_check(s->launcher, args[i].image,
+                                    kernel->info.name, &kernel->args[i].shown,
+                                    error));
     hdi_bind(&request, s->bound);
     if (s->launcher->peers > 1)
-        HDI_TRY(hdi_touch_bring(s->launcher, step->kernel, &step->plan, NULL,
+        HDI_TRY(hdi_touch_bring(s->launcher, kernel, &step->plan, NULL,
                                 s->bound, error));
-    hdi_bound_pack(step->kernel, s->bound, lists_of(s)->args(s->list, index));
+    hdi_bound_pack(kernel, s->bound, lists_of(s)->args(s->list, index));
     return HD_OK;
 }
 

@@ -42,6 +42,7 @@ void hdi_sequence_free(struct hdi_sequence *sequence); // NULL is allowed
 
 // The arguments of a step in the next run; in the order of the steps, all that
 // have buffers before each run: what a step needs is brought to the device.
+// Images stay until the run has ended.
 hd_status hdi_sequence_set(struct hdi_sequence *sequence, uint32_t step,
                            const struct hd_arg *args, struct hd_error *error);
 

@@ -15,7 +15,7 @@
 
 // How many registers a thread of a tile may have. What a tile keeps in them
 // while a kernel runs that kernel saves, so it needs no more than it does alone
-// (tests/cuda/registers.sh).
+// (tests/cuda/assemble/registers.sh).
 enum {
     CUDA_LEAN_REGISTERS = 64,
     CUDA_FAT_REGISTERS = 128

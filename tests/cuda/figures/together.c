@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "heddle/heddle.h"
 #include "tests/check.h"
-#include "tests/cuda/figures.h"
+#include "tests/cuda/figures/figures.h"
 
 enum {
     CPU = 1, // bits of devices

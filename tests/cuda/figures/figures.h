@@ -1,6 +1,6 @@
 // The GPU that gpu_check looks at, and what it measures there.
-#ifndef HEDDLE_TESTS_CUDA_FIGURES_H
-#define HEDDLE_TESTS_CUDA_FIGURES_H
+#ifndef HEDDLE_TESTS_CUDA_FIGURES_FIGURES_H
+#define HEDDLE_TESTS_CUDA_FIGURES_FIGURES_H
 
 #include "backend/backend.h"
 #include "kernel/program.h"
@@ -46,6 +46,10 @@ void skip_figure(const char *name, const char *why);
 
 // All figures of times.
 void measure(const char *binary);
+
+// Kept graphs that the GPU schedules, with what only they do: results, and what
+// a step takes.
+void measure_forms(const char *binary);
 
 // Large kernels, of `binary`, beside those that nvcc made: PTX in a file, or
 // NULL and why there is none.

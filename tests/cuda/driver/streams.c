@@ -2,7 +2,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include "tests/cuda/objects.h"
+#include "tests/cuda/driver/objects.h"
 
 // Streams ---------------------------------------------------------------------
 

@@ -1,9 +1,9 @@
 // The driver alone, with nothing of Heddle's between: what figures are beside.
-#ifndef HEDDLE_TESTS_CUDA_BARE_H
-#define HEDDLE_TESTS_CUDA_BARE_H
+#ifndef HEDDLE_TESTS_CUDA_FIGURES_BARE_H
+#define HEDDLE_TESTS_CUDA_FIGURES_BARE_H
 
 #include "backend/cuda/cuda.h"
-#include "tests/cuda/figures.h"
+#include "tests/cuda/figures/figures.h"
 
 enum {
     BARE_STREAMS = 8

@@ -1,7 +1,7 @@
 // What the files of the fake driver share: its objects, and how every call
 // begins and ends.
-#ifndef HEDDLE_TESTS_CUDA_OBJECTS_H
-#define HEDDLE_TESTS_CUDA_OBJECTS_H
+#ifndef HEDDLE_TESTS_CUDA_DRIVER_OBJECTS_H
+#define HEDDLE_TESTS_CUDA_DRIVER_OBJECTS_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,7 +12,7 @@
 
 #include "backend/cuda/driver.h"
 #include "tests/cuda/fake.h"
-#include "tests/cuda/ptx.h"
+#include "tests/cuda/driver/ptx.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

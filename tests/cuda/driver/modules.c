@@ -1,5 +1,5 @@
 // The fake driver: modules of PTX, their functions, and linking.
-#include "tests/cuda/objects.h"
+#include "tests/cuda/driver/objects.h"
 
 // Code ------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "tests/check.h"
-#include "tests/cuda/bare.h"
+#include "tests/cuda/figures/bare.h"
 
 enum {
     SAMPLES = 7, // results that are computed in C, of each kernel

@@ -4,8 +4,8 @@
 // Threads of a warp run in step where they are at the same instruction, those
 // that are furthest back first, so that they come together again where a GPU's
 // would; warps and blocks take turns. Every access to memory is checked.
-#ifndef HEDDLE_TESTS_CUDA_PTX_H
-#define HEDDLE_TESTS_CUDA_PTX_H
+#ifndef HEDDLE_TESTS_CUDA_DRIVER_PTX_H
+#define HEDDLE_TESTS_CUDA_DRIVER_PTX_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "tests/cuda/figures.h"
+#include "tests/cuda/figures/figures.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "tests/check.h"
-#include "tests/cuda/bare.h"
+#include "tests/cuda/figures/bare.h"
 #include "tests/cuda/fake.h"
 
 enum {

@@ -44,3 +44,38 @@ kernel void busy(global uint *x, uint steps)
         v = v * 1664525u + 1013904223u;
     x[i] = v;
 }
+
+// Turns that append the next one, and a step, until none is left.
+kernel void start(global uint *out, global uint *left, uint turns)
+{
+    size_t i = get_global_id(0);
+    out[i] = (uint)i;
+    if (i == 0)
+        left[0] = turns;
+}
+
+kernel void turn(global uint *left, global hd_appends *to)
+{
+    if (get_global_id(0) != 0 || left[0] == 0)
+        return;
+    left[0]--;
+    hd_append(to, 1, (uint3)(0), (uint3)(4, 1, 1));
+    hd_append(to, 0, (uint3)(0), (uint3)(1));
+}
+
+kernel void step(global uint *out)
+{
+    atomic_add(&out[get_global_id(0)], 3);
+}
+
+kernel void paint(write_only image2d_t to)
+{
+    int2 at = (int2)(get_global_id(0), get_global_id(1));
+    write_imageui(to, at, (uint4)(at.x, at.y, at.x * at.y, 4));
+}
+
+kernel void look(read_only image2d_t from, global uint4 *out)
+{
+    int2 at = (int2)(get_global_id(0), get_global_id(1));
+    out[at.y * get_global_size(0) + at.x] = read_imageui(from, at) * 2;
+}

@@ -1,6 +1,6 @@
 // The fake driver: graphs of launches. Of those that are ready the newest runs
 // first, so that an edge that is missing shows.
-#include "tests/cuda/objects.h"
+#include "tests/cuda/driver/objects.h"
 
 cuda_result cuGraphCreate(cuda_graph *graph, unsigned flags)
 {

@@ -1,9 +1,9 @@
 // What the files that run PTX share: operations, words of instructions, and
 // threads, blocks and lanes while they run.
-#ifndef HEDDLE_TESTS_CUDA_MACHINE_H
-#define HEDDLE_TESTS_CUDA_MACHINE_H
+#ifndef HEDDLE_TESTS_CUDA_DRIVER_MACHINE_H
+#define HEDDLE_TESTS_CUDA_DRIVER_MACHINE_H
 
-#include "tests/cuda/ptx.h"
+#include "tests/cuda/driver/ptx.h"
 
 enum {
     LANES = 32,

@@ -3,8 +3,8 @@
 //     gpu_check GPU_CHECK.hdb LARGE.hdb [LARGE.ptx]
 //
 // the binaries of gpu_check.cl and large.cl, and what nvcc made of large.cu.
-// Results are compared with C in double precision; then figures.c, large.c and
-// together.c measure. JSON lines on stdout, a table on stderr;
+// Results are compared with C in double precision; then figures.c, forms.c,
+// large.c and together.c measure. JSON lines on stdout, a table on stderr;
 // scripts/gpu_check carries it to machines that have nothing but a driver.
 #include <math.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
 #include "base/topology.h"
 #include "tests/check.h"
 #include "tests/cuda/fake.h"
-#include "tests/cuda/figures.h"
+#include "tests/cuda/figures/figures.h"
 
 enum {
     ITEMS = 64 * 1024,
@@ -201,6 +201,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "%-10s results right\n", modes[i].name);
         machine_close(&m);
     }
+    measure_forms(argv[1]);
     measure(argv[1]);
     measure_large(argv[2], argc == 4 ? argv[3] : NULL,
                   "there was no nvcc when this was packed");

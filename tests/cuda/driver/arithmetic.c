@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/cuda/machine.h"
+#include "tests/cuda/driver/machine.h"
 
 // Arithmetic ------------------------------------------------------------------
 

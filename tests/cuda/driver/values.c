@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "tests/cuda/machine.h"
+#include "tests/cuda/driver/machine.h"
 
 uint16_t ptx_operation(const char *name)
 {

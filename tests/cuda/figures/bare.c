@@ -1,4 +1,4 @@
-#include "tests/cuda/bare.h"
+#include "tests/cuda/figures/bare.h"
 
 #include "backend/cuda/boxes.h"
 #include "tests/check.h"

@@ -4,7 +4,7 @@
 // not: what a kernel does to memory of the host is seen, and what orders it.
 #include <stdio.h>
 
-#include "tests/cuda/machine.h"
+#include "tests/cuda/driver/machine.h"
 
 bool ptx_within(uint64_t address, uint64_t size, const char *base,
                 uint64_t bytes)

@@ -5,7 +5,7 @@
 // It holds the caller to rules that a real driver does not check: nothing is
 // used after it was destroyed or before it was made, a context is current, what
 // blocks while a kernel is resident (hdx_serve) is not called then.
-#include "tests/cuda/objects.h"
+#include "tests/cuda/driver/objects.h"
 
 #include <stdarg.h>
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Print what failed and what was skipped and why, and one line with the sums.
+"""Print what failed, what was skipped and why, what took long, and the sums in a line.
 
 summarise_tests.py FOLDER [BUILD_THAT_FAILED...]
 
@@ -40,11 +40,25 @@ def show(word, name, case):
     print(f"\n{word} {name}\n{text}")
 
 
+def seconds(case):
+    return float(case.get("time") or 0)
+
+
+def show_times(build, tests):
+    """The sum over tests, which run side by side, and those that took longest."""
+    longest = sorted(tests, key=lambda name: -seconds(tests[name]))[:LONGEST]
+    print(f"{build}: {sum(map(seconds, tests.values())):.0f} s of tests; longest: "
+          + ", ".join(f"{name} {seconds(tests[name]):.0f}" for name in longest))
+
+
+LONGEST = 8
 count = {"passed": 0, "failed": 0, "skipped": 0}
 why = {}
 folder = pathlib.Path(sys.argv[1])
 for file in sorted(folder.glob("*.xml")):
-    for test, case in cases(file).items():
+    tests = cases(file)
+    show_times(file.stem, tests)
+    for test, case in tests.items():
         name = f"{file.stem}/{test}"
         count[state(case)] += 1
         if state(case) == "skipped":

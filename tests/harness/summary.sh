@@ -10,7 +10,7 @@ fail() {
     exit 1
 }
 
-passed='<testcase name="a" status="run"/>'
+passed='<testcase name="a" status="run" time="3.2"/>'
 skipped='<testcase name="b" status="notrun"><system-out>skipped: no disk</system-out></testcase>'
 failed='<testcase name="c" status="fail"><failure message=""/><system-out>why c failed</system-out></testcase>'
 
@@ -18,6 +18,7 @@ echo "<testsuite>$passed$skipped</testsuite>" >"$folder/one.xml"
 said=$("$summarise" "$folder") || fail "nothing failed: $said"
 [ "$(echo "$said" | tail -n 1)" = "1 passed, 0 failed, 1 skipped" ] || fail "$said"
 echo "$said" | grep -q "^skipped: no disk: one/b$" || fail "no reason: $said"
+echo "$said" | grep -q "^one: 3 s of tests; longest: a 3, b 0$" || fail "no times: $said"
 
 echo "<testsuite>$passed$failed</testsuite>" >"$folder/two.xml"
 if said=$("$summarise" "$folder"); then fail "c failed: $said"; fi

@@ -54,8 +54,7 @@ static struct rig set_up(struct hd_runtime_params params)
     rig.pool = hd_runtime_pool(rig.runtime);
     hd_status status =
         hd_program_create(rig.runtime, &program, &rig.program, &error);
-    if (status == HD_ENOTSUP)
-        SKIP(error.text);
+    SKIP_UNBUILT(status, error);
     CHECK_OK(status, error);
     return rig;
 }
@@ -513,7 +512,8 @@ static void parts_of_a_launch_run_on_two_devices(void)
                                  .count = {i ? GROUPS - cut : cut, 1, 1}};
             struct hd_start start = {.after = &last,
                                      .after_count = 1,
-                                     .devices = i == (unsigned)round % 2 ? 1 : 2,
+                                     .devices =
+                                         i == (unsigned)round % 2 ? 1 : 2,
                                      .box = &box};
             parts[i] = launch(&rig, "late", &start, range, args, 2);
         }

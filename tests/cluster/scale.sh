@@ -8,7 +8,7 @@ STUDY=$2 LIMIT=250
 export STUDY LIMIT
 "$1" 4 16 >"$folder/first"
 code=$?
-[ $code -ne 77 ] || exit 77
+[ $code -ne 77 ] || { cat "$folder/first"; exit 77; }
 [ $code -eq 0 ] && "$1" 4 16 >"$folder/second" || exit 1
 cat "$folder/first"
 cmp "$folder/first" "$folder/second" || exit 1

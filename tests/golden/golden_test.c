@@ -92,12 +92,10 @@ static struct hd_graph *generate(struct hd_runtime *runtime,
     snprintf(levels, sizeof(levels), "%d", s->levels);
     snprintf(sun, sizeof(sun), "%g", s->sun_east);
     hd_status status = hd_graph_generate(runtime, &program, &graph, &error);
-    if (status == HD_ENOTSUP)
-        SKIP(error.text);
+    SKIP_UNBUILT(status, error);
     CHECK_OK(status, error);
     status = hd_graph_prepare(graph, &error);
-    if (status == HD_ENOTSUP)
-        SKIP(error.text);
+    SKIP_UNBUILT(status, error);
     CHECK_OK(status, error);
     return graph;
 }

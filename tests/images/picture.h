@@ -46,8 +46,7 @@ static inline struct hd_program *build(const char *options)
     struct hd_program *program;
     hd_status status = hd_program_create(runtime, &params, &program, &error);
 
-    if (status == HD_ENOTSUP)
-        SKIP(error.text);
+    SKIP_UNBUILT(status, error);
     CHECK_OK(status, error);
     return program;
 }

@@ -439,8 +439,7 @@ static bool try_form(struct trial *t, const struct tree *tree, const char *text,
     bool good = true;
 
     t->tried++;
-    if (status == HD_ENOTSUP)
-        SKIP(error.text);
+    SKIP_UNBUILT(status, error);
     if (status != HD_OK) {
         fprintf(stderr, "seed %llu is refused: %s\n",
                 (unsigned long long)tree->seed, error.text);

@@ -37,8 +37,7 @@ static inline struct rig rig_set_up(struct hd_pool_params pool,
     struct hdi_program_context context = {.device = rig.device};
     hd_status status =
         hdi_program_create(&context, &params, &rig.program, &error);
-    if (status == HD_ENOTSUP)
-        SKIP(error.text);
+    SKIP_UNBUILT(status, error);
     CHECK_OK(status, error);
     return rig;
 }

@@ -219,8 +219,7 @@ static bool try_form(struct trial *t, uint64_t seed, const char *text,
     bool good = true;
     hd_status status = hd_program_create(t->runtime, &params, &program, &error);
 
-    if (status == HD_ENOTSUP)
-        SKIP(error.text);
+    SKIP_UNBUILT(status, error);
     if (status != HD_OK) {
         fprintf(stderr, "seed %llu is refused: %s\n", (unsigned long long)seed,
                 error.text);

@@ -631,8 +631,7 @@ int main(void)
 
     CHECK_OK(hd_runtime_create(&params, &runtime, &error), error);
     hd_status status = hd_program_create(runtime, &probe, &program, &error);
-    if (status == HD_ENOTSUP)
-        SKIP(error.text);
+    SKIP_UNBUILT(status, error);
     CHECK_OK(status, error);
     hd_program_destroy(program);
 

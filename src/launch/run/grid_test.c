@@ -485,8 +485,7 @@ static void everything(struct rig *rig, const char *options,
     struct hd_program *program;
     hd_status status = build(rig, source, options, &program);
 
-    if (status == HD_ENOTSUP)
-        SKIP(error.text);
+    SKIP_UNBUILT(status, error);
     CHECK_OK(status, error);
     only_those_that_wait_are_threads(program, explanation);
     groups_wait_for_each_other(rig, program);

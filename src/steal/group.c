@@ -101,7 +101,9 @@ hd_status hd_scope_begin(struct hd_worker *worker, struct hd_group *group)
     return HD_OK;
 }
 
-// The group may outlive what was around its scope, and keeps its fate.
+// The group may outlive what was around its scope, and keeps its fate. Relaxed:
+// the scope's own worker writes it, and others learn of the end of the scope
+// otherwise.
 static void leave_parent(struct hd_group *group, hd_status status)
 {
     if (status != HD_OK)

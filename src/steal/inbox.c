@@ -1,4 +1,9 @@
-// Invariant: `last` points to the link that ends the list.
+// Jobs from outside, first in, first out.
+//
+// Invariants: `last` points to the link that ends the list: `first` of an empty
+// one. The list changes under the lock; `count` is written there too and read
+// without, by workers that look for work: one that reads an old 0 is told again
+// by who pushed (idle.c), one that reads an old 1 finds nothing and goes on.
 #include "steal/inbox.h"
 
 #include "heddle/task.h"

@@ -1,5 +1,12 @@
 // Invariant: a gang is in line from hd_pool_run_gang() on until it starts, by
 // the worker that completes it, or is given up, by the thread that called.
+//
+//     first -> gang A (3 of 4 kept) -> gang B (0) -> gang C (0) <- last
+//                ^ ^ ^
+//                workers that have begun nothing, asleep on `changed`
+//
+// Only A keeps workers. The fourth starts it: it takes A out of the line, wakes
+// the three, and calls those who sleep in the pool, who may be what B needs.
 #include "steal/gang.h"
 
 #include <stdlib.h>
@@ -47,7 +54,7 @@ static bool is_any_waiting(struct hdi_gangs *gangs)
 
 void hdi_gangs_tell(struct hdi_gangs *gangs)
 {
-    hdi_fence(memory_order_seq_cst); // against spare_thread_line()'s
+    hdi_fence(memory_order_seq_cst); // against join_line()'s
     if (!is_any_waiting(gangs))
         return;
     pthread_mutex_lock(&gangs->lock);
@@ -121,7 +128,10 @@ bool hdi_gangs_want(struct hd_worker *worker)
 
 // The line --------------------------------------------------------------------
 
-// Let those who sleep see the gang that is first now.
+// Let those who sleep see the gang that is first now. The fences are those of
+// parking: a worker lies down and then looks for a gang, we write the gang and
+// then look who lies, so one of both sees the other (tests/models/gang.pml,
+// PARK_UNFENCED).
 static void call_workers(struct hd_pool *pool)
 {
     hdi_fence(memory_order_seq_cst); // against hdi_idle_lie_down()'s
@@ -129,8 +139,7 @@ static void call_workers(struct hd_pool *pool)
         hdi_idle_wake(&pool->idle[HDI_ANYTHING], i);
 }
 
-static void spare_thread_line(struct hd_pool *pool,
-                              struct hdi_waiting_gang *gang)
+static void join_line(struct hd_pool *pool, struct hdi_waiting_gang *gang)
 {
     struct hdi_gangs *gangs = &pool->gangs;
 
@@ -234,7 +243,7 @@ static hd_status await_start(struct hd_pool *pool,
     hd_status status = HD_OK;
 
     pthread_mutex_lock(&gangs->lock);
-    spare_thread_line(pool, gang);
+    join_line(pool, gang);
     while (!gang->started && (status = check(pool, gang, error)) == HD_OK)
         pthread_cond_wait(&gangs->changed, &gangs->lock);
     if (status != HD_OK) {

@@ -1,3 +1,14 @@
+// Invariant: `leaves` is a ring. Leaf number n, counted since the unit was
+// attached, is at n % HDI_PORT_LEAVES from its submit until it is taken, and
+// the backend ends leaves in that order: so "so many are done" is enough to
+// know which.
+//
+//     number     taken - 1 | taken ............ taken + held - 1 | taken + held
+//     it is      away      | on the unit, the first perhaps done | free
+//
+// All but `held` and the three flags is touched under the lock only. Those are
+// read without it as hints: who finds nothing to do there leaves the lock
+// alone, who finds something looks again under it.
 #include "launch/unit/port.h"
 
 #include <sched.h>
@@ -5,6 +16,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 
+// Looks before it exchanges: a failed exchange takes the line from who has the
+// lock.
 static bool try_lock(struct hdi_port *port)
 {
     return !atomic_load_explicit(&port->locked, memory_order_relaxed) &&
@@ -217,6 +230,7 @@ bool hdi_port_take(struct hdi_port *port, struct hdi_device *device,
         if (lost && atomic_exchange(&port->open, false))
             hdi_warn("a unit hangs and was detached: a leaf is not finished in "
                      "time");
+        // The last leaf of a unit that hangs: nobody is to look at it any more.
         if (atomic_fetch_sub(&port->held, 1) == 1 && lost) {
             backend->unit_close(port->unit);
             port->unit = NULL;

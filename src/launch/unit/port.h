@@ -1,9 +1,9 @@
 // A unit that is not on its worker's thread, and the leaves it holds.
 //
-// Units are dealt to workers like cards, so that counts differ by one at most
-//; a worker gives its leaves to its own units, and any worker may put one
-// on a unit that was named. Whoever finds a leaf finished takes it away,
-// for whichever launch it belongs to.
+// Units are dealt to workers like cards, so that counts differ by one at most;
+// a worker gives its leaves to its own units, and any worker may put one on a
+// unit that was named. Whoever finds a leaf finished takes it away, for
+// whichever launch it belongs to.
 //
 // Any thread may call anything at any time: the lock is held for a submit or a
 // look only, and nobody waits for it.

@@ -1,6 +1,8 @@
 /* Tasks that other machines compute (src/field/forall/forall.c, agent.c): a node without
- * tasks asks the others one after another, an agent answers for each process, and
- * counts a result when it has written it. The owner meets the others when its
+ * tasks asks the others one after another, an agent answers for each process, with
+ * several tasks at a time, and counts a result when it has written it. Who has got
+ * several does the first and keeps the others in its slot, where they are taken by
+ * itself from the front, and by others, through its agent, from the end. The owner meets the others when its
  * results are there or somebody has failed; a process stops its agent when it has
  * met all, by dissemination, which tells all who has failed. Every task is taken
  * once, its result is there, all know of a failure of this run, and all end.
@@ -8,7 +10,9 @@
  * With FAILS any task may fail. A message may be of an earlier run. Process 0 has
  * the tasks; memory is not weak here (interval.pml). */
 #define PROCESSES 3
+#ifndef TASKS
 #define TASKS 2
+#endif
 #define ROUNDS 2
 #define RUN 2
 
@@ -18,51 +22,86 @@
 #define END 3
 
 chan inbox[PROCESSES] = [10] of {byte, byte, byte}; /* what, from whom, of what */
-chan answer[PROCESSES] = [1] of {byte};
+chan answer[PROCESSES] = [1] of {byte, byte}; /* the first, how many */
 chan meeting[6] = [1] of {bool}; /* receiver * ROUNDS + round */
 
 byte first, last = TASKS;
+byte loot[PROCESSES], loots[PROCESSES]; /* the first, how many: one word */
 byte taken[TASKS], results, finished;
 bool written[TASKS], stopped[PROCESSES], failed;
 
-/* Take a task of process 0 into k; TASKS when there is none. */
-inline take(k, bottom) {
+/* Take a task from the top of process 0's queue into k; TASKS when there is none. */
+inline take(k) {
 #ifdef TAKE_IN_STEPS
   if
   :: first == last -> k = TASKS
-  :: else ->
-     if
-     :: bottom -> k = last - 1; last--
-     :: else -> k = first; first++
-     fi
+  :: else -> k = first; first++
   fi
 #else
   atomic {
     if
     :: first == last -> k = TASKS
-    :: else ->
-       if
-       :: bottom -> last--; k = last
-       :: else -> k = first; first++
-       fi
+    :: else -> k = first; first++
     fi
   }
 #endif
 }
 
+/* Take a task from the front of what is kept. */
+inline take_loot(k) {
+#ifdef LOOT_IN_STEPS
+  if
+  :: loots[me] == 0 -> k = TASKS
+  :: else -> k = loot[me]; loot[me]++; loots[me]--
+  fi
+#else
+  atomic {
+    if
+    :: loots[me] == 0 -> k = TASKS
+    :: else -> k = loot[me]; loot[me]++; loots[me]--
+    fi
+  }
+#endif
+}
+
+/* Give one to all tasks, of the own queue or of what is kept: n from `which`. */
+inline give() {
+  n = 0;
+  which = TASKS;
+  atomic {
+    if
+    :: me == 0 && first != last ->
+       do
+       :: first != last -> last--; which = last; n++
+       :: n > 0 -> break
+       od
+    :: loots[me] > 0 ->
+       do
+       :: loots[me] > 0 -> 
+#ifndef GIVE_AND_KEEP
+          loots[me]--;
+          which = loot[me] + loots[me];
+          n++
+#else
+          which = loot[me] + loots[me] - 1;
+          n++; break
+#endif
+       :: n > 0 -> break
+       od
+    :: true /* it is not worth the bytes to move, or there is none */
+    fi
+  }
+}
+
 proctype agent(byte me) {
-  byte what, from, which;
+  byte what, from, which, n;
   do
   :: inbox[me]?what, from, which ->
      if
      :: what == END -> break
      :: what == ASK ->
-        if
-        :: me == 0 -> take(which, true)
-        :: me == 0 -> which = TASKS /* it is not worth the bytes to move */
-        :: else -> which = TASKS
-        fi;
-        answer[from]!which
+        give();
+        answer[from]!which, n
      :: what == RESULT ->
 #ifdef COUNT_FIRST
         results++;
@@ -107,24 +146,33 @@ inline compute(k) {
 }
 
 proctype worker(byte me) {
-  byte k, asked = 1, round;
+  byte k, n, asked = 1, round;
   bool said, heard;
   do
   :: stopped[me] -> break
   :: else ->
      k = TASKS;
      if
-     :: me == 0 -> take(k, false)
+     :: me == 0 -> take(k)
+     :: else
+     fi;
+     if
+     :: k == TASKS -> take_loot(k)
      :: else
      fi;
      do
      :: k == TASKS && asked < PROCESSES ->
         inbox[(me + asked) % PROCESSES]!ASK, me, 0;
-        answer[me]?k;
+        answer[me]?k, n;
         if
         :: k == TASKS -> asked++
+        :: n > 1 ->
+#ifndef LOSE_REST
+           atomic { loot[me] = k + 1; loots[me] = n - 1 }
+#endif
         :: else
-        fi
+        fi;
+        n = 0
      :: else -> break
      od;
      if

@@ -1,6 +1,6 @@
 /* A node's queue is an interval in one word (hdi_node_take() in
- * src/field/cluster/slot.c): the owner raises its first task, thieves lower its last,
- * by compare-and-swap; whoever has written a task's result adds to `done`
+ * src/field/cluster/slot.c): the owner raises its first task, thieves lower its
+ * last, here by one at a time, by compare-and-swap; whoever has written a task's result adds to `done`
  * (release), and the owner, who sees all done (acquire), reads the results
  * (close_output() in run.c, await_results() in forall.c). Every task is taken
  * once, and every result is there. */

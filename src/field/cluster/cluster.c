@@ -68,6 +68,11 @@ static hd_status count_nodes(struct hd_cluster *c,
     if (status == HD_OK && params->parts)
         c->here = c->domains.count;
     c->nodes = c->net->count * c->here;
+    if (status == HD_OK && c->net->count > HDI_MAX_NODES / c->here)
+        status = hdi_fail(error, HD_ELIMIT,
+                          "a cluster has at most %d nodes, not %" PRIu32
+                          " for each of %" PRIu32 " processes",
+                          HDI_MAX_NODES, c->here, c->net->count);
     for (uint32_t n = 0; n < c->domains.count; n++)
         digest = hdi_mix(digest, c->domains.domain[n].launcher != NULL);
     snprintf(call, sizeof(call), "hd_cluster_join() with %" PRIu32 " nodes",

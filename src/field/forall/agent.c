@@ -37,8 +37,7 @@ struct ask {
 struct reply {
     struct reply *next;
     struct hdi_transfer *transfer;
-    // An answer to ASK_TASK, or what `data` points to.
-    uint64_t task;
+    uint64_t loot; // an answer to ASK_TASK
     void *data;
 };
 
@@ -52,9 +51,6 @@ struct hdi_agent {
     struct reply *replies; // under way
     struct reply refusal;  // without bytes, for when memory is short
     bool refusing;         // it is among them
-    // Tasks that each process has taken and not given back; the agent counts,
-    // whoever waits for results looks.
-    _Atomic uint32_t *owed;
 };
 
 static uint32_t reply_tag(const struct hdi_agent *agent, uint32_t node)
@@ -134,7 +130,7 @@ static void refuse(struct hdi_agent *agent, uint32_t node, uint32_t tag)
     while (agent->refusing)
         finish_replies(agent);
     agent->refusing = true;
-    send_reply(agent, node, tag, &agent->refusal, &agent->refusal.task, 0);
+    send_reply(agent, node, tag, &agent->refusal, &agent->refusal.loot, 0);
 }
 
 static void dense_window(const struct hd_grid *box, void *data,
@@ -171,18 +167,17 @@ static void answer_block(struct hdi_agent *agent, const struct ask *ask)
                reply->data, size);
 }
 
-// A task for another machine: when it is done there, its bytes moved, before
+// Tasks for another machine: when one is done there, its bytes moved, before
 // it would be its turn here. Who is refused does not ask again: what is left
 // here takes less and less time.
-static uint64_t give_task(struct hdi_agent *agent, const struct ask *ask)
+static uint64_t give_tasks(struct hdi_agent *agent, const struct ask *ask)
 {
     struct hdi_node_slot *slot = hdi_cluster_slot(agent->cluster, ask->to);
-    uint32_t left;
+    uint64_t moving = hdi_run_moving_time(agent->run, ask->to, true);
 
-    if (hdi_node_time_left(slot) <=
-        ask->mean + hdi_run_moving_time(agent->run, ask->to, true))
-        return HDI_NO_TASK;
-    return hdi_node_take(slot, true, &left);
+    if (hdi_node_time_left(slot) <= ask->mean + moving)
+        return 0;
+    return hdi_node_steal(slot, ask->to, ask->mean ? ask->mean + moving : 0);
 }
 
 static void answer_small(struct hdi_agent *agent, const struct ask *ask)
@@ -195,14 +190,9 @@ static void answer_small(struct hdi_agent *agent, const struct ask *ask)
         refuse(agent, ask->from, tag);
         return;
     }
-    if (ask->what == ASK_TASK) {
-        reply->task = give_task(agent, ask);
-        if (reply->task != HDI_NO_TASK)
-            atomic_fetch_add_explicit(
-                &agent->owed[hdi_cluster_process_of(agent->cluster, ask->from)],
-                1, memory_order_relaxed);
-    }
-    send_reply(agent, ask->from, tag, reply, &reply->task, sizeof(reply->task));
+    if (ask->what == ASK_TASK)
+        reply->loot = give_tasks(agent, ask);
+    send_reply(agent, ask->from, tag, reply, &reply->loot, sizeof(reply->loot));
 }
 
 static void take_result(struct hdi_agent *agent, const struct ask *ask)
@@ -236,9 +226,6 @@ static void take_result(struct hdi_agent *agent, const struct ask *ask)
         else if (hdi_mirror_put(field, ask->to, &ask->box, &from, NULL) !=
                  HD_OK)
             fail(agent, HD_EIO, "a result cannot be put on a device");
-        atomic_fetch_sub_explicit(
-            &agent->owed[hdi_cluster_process_of(c, ask->from)], 1,
-            memory_order_relaxed);
         atomic_fetch_add_explicit(&hdi_cluster_slot(c, ask->to)->done, 1,
                                   memory_order_release);
     }
@@ -326,10 +313,8 @@ hd_status hdi_agent_start(struct hdi_run *run, bool thread,
 
     a->run = run;
     a->cluster = run->cluster;
-    a->owed = calloc(run->cluster->net->count, sizeof(*a->owed));
-    hd_status status = a->owed ? listen(a) : HD_ENOMEM;
+    hd_status status = listen(a);
     if (status != HD_OK) {
-        free(a->owed);
         free(a);
         return hdi_fail(error, status, "messages cannot be received");
     }
@@ -361,7 +346,6 @@ void hdi_agent_stop(struct hdi_agent *agent)
         pthread_join(agent->thread, NULL);
     while (agent->replies)
         finish_replies(agent);
-    free(agent->owed);
     free(agent);
 }
 
@@ -434,7 +418,7 @@ hd_status hdi_agent_await(void *data, uint32_t owner,
 }
 
 hd_status hdi_agent_steal(struct hdi_agent *agent, uint32_t node,
-                          uint32_t victim, uint64_t *task,
+                          uint32_t victim, uint64_t *loot,
                           struct hd_error *error)
 {
     const struct hdi_node_slot *slot = hdi_cluster_slot(agent->cluster, node);
@@ -445,14 +429,8 @@ hd_status hdi_agent_steal(struct hdi_agent *agent, uint32_t node,
         .mean = atomic_load_explicit(&slot->mean, memory_order_relaxed)};
     struct hdi_transfer *transfer;
 
-    HDI_TRY(ask_for(agent, &ask, task, sizeof(*task), &transfer, error));
+    HDI_TRY(ask_for(agent, &ask, loot, sizeof(*loot), &transfer, error));
     return hdi_agent_await(agent, victim, transfer, error);
-}
-
-bool hdi_agent_is_owed(struct hdi_agent *agent, uint32_t process)
-{
-    return atomic_load_explicit(&agent->owed[process], memory_order_relaxed) !=
-           0;
 }
 
 bool hdi_agent_lives(struct hdi_agent *agent, uint32_t process)

@@ -31,13 +31,10 @@ hd_status hdi_agent_await(void *data, uint32_t owner,
                           struct hdi_transfer *transfer,
                           struct hd_error *error);
 
-// A task from the bottom of a queue; HDI_NO_TASK when there is none.
+// Tasks that a node has (hdi_loot()); 0 when it gives none.
 hd_status hdi_agent_steal(struct hdi_agent *agent, uint32_t node,
-                          uint32_t victim, uint64_t *task,
+                          uint32_t victim, uint64_t *loot,
                           struct hd_error *error);
-
-// Whether a process has tasks of this one whose results have not come.
-bool hdi_agent_is_owed(struct hdi_agent *agent, uint32_t process);
 
 // Whether a process answers within the cluster's limit, whatever it computes.
 bool hdi_agent_lives(struct hdi_agent *agent, uint32_t process);

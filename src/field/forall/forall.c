@@ -131,9 +131,8 @@ struct node_run {
     bool threaded;
 };
 
-// Ask those whose queues are not reached, until one has a task.
-static hd_status ask(struct node_run *n, uint32_t *victim, uint64_t *task,
-                     struct hd_error *error)
+// Ask those whose queues are not reached, until one gives tasks.
+static hd_status ask(struct node_run *n, uint64_t *loot, struct hd_error *error)
 {
     struct hdi_run *run = n->run;
 
@@ -141,39 +140,43 @@ static hd_status ask(struct node_run *n, uint32_t *victim, uint64_t *task,
         !hdi_givers_list(run->output->map, n->node, &n->givers))
         return hdi_fail(error, HD_ENOMEM, "no memory to steal tasks");
     for (; n->asked < n->givers.count; n->asked++) {
-        *victim = n->givers.node[n->asked];
-        if (hdi_cluster_slot(run->cluster, *victim))
+        uint32_t victim = n->givers.node[n->asked];
+
+        if (hdi_cluster_slot(run->cluster, victim))
             continue;
         run->traffic[n->node - hdi_cluster_first(run->cluster)].asks++;
-        HDI_TRY(hdi_agent_steal(run->agent, n->node, *victim, task, error));
-        if (*task != HDI_NO_TASK)
+        HDI_TRY(hdi_agent_steal(run->agent, n->node, victim, loot, error));
+        if (*loot)
             break;
     }
     return HD_OK;
 }
 
-// Get a task of another node; HDI_NO_TASK when nobody has any that is worth it.
-static hd_status steal(struct node_run *n, uint32_t *victim, uint64_t *task,
+// Get tasks that others have; 0 when nobody has any that are worth it.
+static hd_status steal(struct node_run *n, uint64_t *loot,
                        struct hd_error *error)
 {
     struct hdi_run *run = n->run;
-    uint32_t left;
 
-    for (;;) {
-        *victim = find_victim(run, n->node);
-        if (*victim == HD_NO_NODE && run->agent) {
+    for (*loot = 0; !*loot;) {
+        uint32_t victim = find_victim(run, n->node);
+
+        if (victim == HD_NO_NODE && run->agent) {
             pthread_mutex_lock(hdi_run_moving(run, n->node));
-            hd_status status = ask(n, victim, task, error);
+            hd_status status = ask(n, loot, error);
             pthread_mutex_unlock(hdi_run_moving(run, n->node));
             return status;
         }
-        if (*victim == HD_NO_NODE)
+        if (victim == HD_NO_NODE)
             return HD_OK;
-        *task =
-            hdi_node_take(hdi_cluster_slot(run->cluster, *victim), true, &left);
-        if (*task != HDI_NO_TASK)
-            return HD_OK;
+        uint64_t mine =
+            atomic_load_explicit(&hdi_cluster_slot(run->cluster, n->node)->mean,
+                                 memory_order_relaxed);
+        *loot = hdi_node_steal(
+            hdi_cluster_slot(run->cluster, victim), victim,
+            mine ? mine + hdi_run_moving_time(run, victim, false) : 0);
     }
+    return HD_OK;
 }
 
 // Nodes -----------------------------------------------------------------------
@@ -186,16 +189,13 @@ static bool has_failed(const struct hdi_run *run, uint32_t node)
 
 // The own tasks after this one whose inputs are to be asked for now. Who
 // answers between two tasks has had time to when it is their turn.
-static struct hdi_ahead look_ahead(struct node_run *n, uint32_t owner,
-                                   uint64_t task)
+static struct hdi_ahead own_ahead(struct node_run *n, uint64_t task)
 {
-    struct hdi_ahead ahead = {0, 0};
-
-    if (!n->run->agent || owner != n->node)
-        return ahead;
+    struct hdi_ahead ahead = {.owner = n->node};
     uint64_t last = (uint32_t)atomic_load_explicit(
         &hdi_cluster_slot(n->run->cluster, n->node)->range,
         memory_order_relaxed);
+
     pthread_mutex_lock(hdi_run_moving(n->run, n->node));
     ahead.first = n->ahead > task + 1 ? n->ahead : task + 1;
     ahead.end = task + 1 + AHEAD < last ? task + 1 + AHEAD : last;
@@ -205,35 +205,73 @@ static struct hdi_ahead look_ahead(struct node_run *n, uint32_t owner,
     return ahead;
 }
 
+// The same of what was stolen. What has been asked for is not asked for again.
+static struct hdi_ahead look_ahead(struct node_run *n, uint32_t owner,
+                                   uint64_t task)
+{
+    struct hdi_ahead none = {.owner = owner};
+    uint64_t loot;
+
+    if (!n->run->agent)
+        return none;
+    if (owner == n->node)
+        return own_ahead(n, task);
+    loot =
+        atomic_load_explicit(&hdi_cluster_slot(n->run->cluster, n->node)->loot,
+                             memory_order_relaxed);
+    if (!loot || hdi_loot_owner(loot) != owner)
+        return none;
+    uint32_t count = hdi_loot_count(loot);
+    return (struct hdi_ahead){owner, hdi_loot_first(loot),
+                              (uint64_t)hdi_loot_first(loot) +
+                                  (count < AHEAD ? count : AHEAD)};
+}
+
+static hd_status do_task(struct node_run *n, uint32_t owner, uint64_t task,
+                         struct hd_error *error)
+{
+    struct hdi_ahead ahead = look_ahead(n, owner, task);
+    hd_status status =
+        hdi_run_task(n->run, n->node, owner, task, &ahead, error);
+
+    // All that have asked meanwhile, or they wait for a task each.
+    while (status == HD_OK && hdi_agent_serve(n->run->agent))
+        ;
+    return status;
+}
+
 // Do one task, of this node's queue or another's; false when there is none.
+// Those that were stolen with it are kept for later; where another worker of
+// the node has just kept some, they are done here.
 static bool step(struct node_run *n)
 {
     struct hdi_run *run = n->run;
-    uint32_t left, owner = n->node;
+    struct hdi_node_slot *slot = hdi_cluster_slot(run->cluster, n->node);
     struct hd_error error = {0};
     hd_status status = HD_OK;
 
     if (has_failed(run, n->node))
         return false;
-    uint64_t task =
-        hdi_node_take(hdi_cluster_slot(run->cluster, n->node), false, &left);
-    if (task == HDI_NO_TASK && !run->forall->stay)
-        status = steal(n, &owner, &task, &error);
-    if (status == HD_OK && task != HDI_NO_TASK) {
-        struct hdi_ahead ahead = look_ahead(n, owner, task);
+    uint64_t task = hdi_node_take(slot);
+    uint64_t loot = task != HDI_NO_TASK ? hdi_loot(n->node, 1, (uint32_t)task)
+                                        : hdi_node_take_loot(slot);
+    if (!loot && !run->forall->stay)
+        status = steal(n, &loot, &error);
+    bool any = loot != 0;
+    while (status == HD_OK && loot && !has_failed(run, n->node)) {
+        uint64_t rest = hdi_loot_rest(loot);
 
-        status = hdi_run_task(run, n->node, owner, task, &ahead, &error);
+        if (rest && hdi_node_keep(slot, rest))
+            rest = 0;
+        status = do_task(n, hdi_loot_owner(loot), hdi_loot_first(loot), &error);
+        loot = rest;
     }
-    if (status != HD_OK) {
-        hdi_run_fail(run, status, error.text);
-        if (run->agent)
-            hdi_agent_tell_failure(run->agent);
-        return false;
-    }
-    // All that have asked meanwhile, or they wait for a task each.
-    while (hdi_agent_serve(run->agent))
-        ;
-    return task != HDI_NO_TASK;
+    if (status == HD_OK)
+        return any;
+    hdi_run_fail(run, status, error.text);
+    if (run->agent)
+        hdi_agent_tell_failure(run->agent);
+    return false;
 }
 
 // What was asked for and then computed elsewhere must come all the same.
@@ -362,7 +400,7 @@ static bool lives(void *data, uint32_t process)
     return kill(number, 0) == 0 || errno != ESRCH;
 }
 
-// Fail when a process is lost that may have taken a task from here.
+// Fail when a process is lost: it may have a task of this one, from whomever.
 static void look_for_thieves(struct hdi_run *run)
 {
     const struct hd_cluster *c = run->cluster;
@@ -370,10 +408,7 @@ static void look_for_thieves(struct hdi_run *run)
     for (uint32_t p = 0; p < c->net->count; p++) {
         char text[100];
 
-        if (p == c->net->node ||
-            (!hdi_cluster_slot(c, p * c->here) &&
-             !hdi_agent_is_owed(run->agent, p)) ||
-            lives(run, p))
+        if (p == c->net->node || lives(run, p))
             continue;
         snprintf(text, sizeof(text),
                  "process %" PRIu32 " took a task, and does not answer for "
@@ -436,6 +471,7 @@ static hd_status fill_slots(struct hdi_run *run, enum hdi_by crew,
                                 n);
         }
         atomic_store(&slot->range, queue ? hdi_queue_count(queue) : 0);
+        atomic_store(&slot->loot, 0);
         atomic_store(&slot->done, 0);
         atomic_store(&slot->mean, 0);
         atomic_store(&slot->failed, 0);

@@ -168,15 +168,18 @@ static hd_status ask_inputs(struct hdi_run *run, uint32_t node,
     return HD_OK;
 }
 
-// Ask for what tasks of a node's own queue read. `reached` is room.
+// Ask for what the next tasks of a node read. `reached` is room.
 static hd_status ask_ahead(struct hdi_run *run, uint32_t node,
                            const struct hdi_ahead *ahead,
                            struct hd_grid *reached, struct hd_error *error)
 {
+    const struct hdi_queue *queue = hdi_run_queue(run, ahead->owner);
     struct hd_grid box = {0}, block;
 
+    if (!queue)
+        return hdi_fail(error, HD_ENOMEM, "no memory for a queue");
     for (uint64_t k = ahead->first; k < ahead->end; k++) {
-        hdi_queue_task(&run->queue[node], k, &box);
+        hdi_queue_task(queue, k, &box);
         block = hdi_map_indices(run->output->map, &box);
         if (run->reach)
             HDI_TRY(run->reach(run->forall->data, &block, reached, error));

@@ -76,8 +76,9 @@ static inline pthread_mutex_t *hdi_run_moving(const struct hdi_run *run,
     return &run->moving[node - hdi_cluster_first(run->cluster)];
 }
 
-// Tasks of a node's own queue.
+// Tasks of an owner that a node does next.
 struct hdi_ahead {
+    uint32_t owner;
     uint64_t first, end;
 };
 

@@ -151,8 +151,7 @@ static double run_ours(const struct ours *ours)
     return (double)(end - begin) / 1e6;
 }
 
-// Plain C
-// -----------------------------------------------------------------------
+// Plain C ---------------------------------------------------------------------
 
 struct crew {
     struct hdi_topology *topology;
@@ -238,8 +237,7 @@ static double run_c(struct crew *crew, int threads)
     return time;
 }
 
-// Figures
-// -----------------------------------------------------------------------
+// Figures ---------------------------------------------------------------------
 
 static void print(const char *name, const char *metric, double value,
                   const char *unit, const char *peer)

@@ -39,8 +39,7 @@ static void print(const char *name, const char *metric, double value,
     fflush(stdout);
 }
 
-// Problems
-// ----------------------------------------------------------------------
+// Problems --------------------------------------------------------------------
 
 HD_TASK(uint64_t, fib, int, n)
 {
@@ -213,8 +212,7 @@ static struct times measure(const struct problem *problem, unsigned workers)
     return t;
 }
 
-// Peers
-// ---------------------------------------------------------------------------
+// Peers -----------------------------------------------------------------------
 
 enum {
     MAX_FIGURES = 16
@@ -315,8 +313,7 @@ static void ask_named_peer(const struct figures *ours, const char *text)
     }
 }
 
-// Starvation
-// ------------------------------------------------------------------------
+// Starvation ------------------------------------------------------------------
 
 static void burn(double ms)
 {
@@ -355,8 +352,7 @@ static double starvation(void) // [ms]
     return median(times, 5) / 1e6;
 }
 
-// Idle
-// --------------------------------------------------------------------------
+// Idle ------------------------------------------------------------------------
 
 static void note_time(struct hd_worker *worker, void *data)
 {

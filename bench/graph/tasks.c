@@ -316,8 +316,7 @@ static void measure_million(int rounds)
     free_dag(&dag);
 }
 
-// The smallest task
-// ------------------------------------------------------------
+// The smallest task -----------------------------------------------------------
 
 // One round of dag_run_task() [ns].
 static double spin_time(void)

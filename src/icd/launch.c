@@ -170,8 +170,7 @@ static void adopt(struct launch *l, unsigned i, const struct _cl_mem *mem)
     }
 }
 
-// Forms
-// ------------------------------------------------------------------------
+// Forms -----------------------------------------------------------------------
 
 // What launches of a kernel with the same range and the same arguments, but for
 // values, have in common. A kernel keeps that of the last one.

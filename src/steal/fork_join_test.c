@@ -139,8 +139,7 @@ HD_VOID_TASK(all_shapes, int, rounds)
     }
 }
 
-// Known problems
-// ----------------------------------------------------------------
+// Known problems --------------------------------------------------------------
 
 static uint64_t serial_fib(int n)
 {
@@ -230,8 +229,7 @@ HD_TASK(uint64_t, tree, uint64_t, node, int, depth)
     return nodes;
 }
 
-// More tasks than the stack holds
-// ----------------------------------------------
+// More tasks than the stack holds ---------------------------------------------
 
 HD_TASK(int, add_one, int, n)
 {

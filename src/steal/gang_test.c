@@ -367,8 +367,7 @@ static void the_next_in_line_starts(void)
     hd_pool_destroy(pool);
 }
 
-// Inside of the pool
-// -----------------------------------------------------------
+// Inside of the pool ----------------------------------------------------------
 
 // Workers that have begun something start no gang: it might need them.
 static void check_refused(struct hd_worker *worker)

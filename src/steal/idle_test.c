@@ -87,8 +87,7 @@ static void a_pool_that_falls_asleep_wakes(void)
     hd_pool_destroy(pool);
 }
 
-// Starvation
-// --------------------------------------------------------------------
+// Starvation ------------------------------------------------------------------
 
 struct leaf {
     int worker; // who ran it
@@ -146,8 +145,7 @@ static void a_long_leaf_starves_nobody(unsigned workers)
     hd_pool_destroy(pool);
 }
 
-// A join and queued jobs
-// ----------------------------------------------------------
+// A join and queued jobs ------------------------------------------------------
 
 struct pair {
     _Bool taken, released;
@@ -208,8 +206,7 @@ static void a_sleeping_join_wakes(void)
     hd_pool_destroy(pool);
 }
 
-// Jobs that wait for each other
-// ---------------------------------------------------
+// Jobs that wait for each other -----------------------------------------------
 
 struct partner {
     struct hd_job job;

@@ -295,8 +295,7 @@ static void nothing_waits_for_ever(unsigned workers)
     hd_pool_destroy(pool);
 }
 
-// Groups
-// -----------------------------------------------------------------------
+// Groups ----------------------------------------------------------------------
 
 struct level {
     struct hd_job job;

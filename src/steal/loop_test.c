@@ -243,8 +243,7 @@ static void work_divides_until_its_cutoff(struct hd_worker *worker, void *data)
     CHECK(atomic_load(&leaves) == 6561);
 }
 
-// Recursions over few items
-// ----------------------------------------------------
+// Recursions over few items ---------------------------------------------------
 
 enum {
     FAN = 3,

@@ -67,8 +67,7 @@ static void bad_parameters_are_refused(void)
     hd_pool_destroy(NULL);
 }
 
-// Who is who
-// --------------------------------------------------------------------
+// Who is who ------------------------------------------------------------------
 
 struct identity {
     struct hd_pool *pool, *other;
@@ -137,8 +136,7 @@ static void a_pool_has_a_worker_per_core(void)
     hd_pool_destroy(pool);
 }
 
-// The caller is the worker
-// -------------------------------------------------------
+// The caller is the worker ----------------------------------------------------
 
 struct tally {
     struct hd_job job;
@@ -232,8 +230,7 @@ static void the_caller_runs_everything(void)
     CHECK(atomic_load(&count) == 8);
 }
 
-// Two pools
-// ----------------------------------------------------------------------
+// Two pools -------------------------------------------------------------------
 
 struct there {
     struct hd_pool *here, *there;

@@ -36,8 +36,7 @@ static void near_first_on(const char *machine, unsigned workers)
     hdi_topology_destroy(t);
 }
 
-// In a live pool
-// ---------------------------------------------------------------
+// In a live pool --------------------------------------------------------------
 
 enum {
     WORKERS = 4,

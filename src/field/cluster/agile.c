@@ -208,8 +208,7 @@ bool hd_field_block(struct hd_field *field, const int64_t *index,
     return find_tile(field, index, true, tile);
 }
 
-// Values of memory and functions
-// ------------------------------------------------
+// Values of memory and functions ----------------------------------------------
 
 // Call a function for every element of a move.
 struct evaluating {

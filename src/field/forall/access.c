@@ -176,8 +176,7 @@ const void *hd_access_move_2(struct hd_access *access, int64_t i, int64_t j)
     return address_of(access, index);
 }
 
-// Rows
-// --------------------------------------------------------------------------
+// Rows ------------------------------------------------------------------------
 
 // Have room for a row; the one before may go when the task ends.
 static bool make_room(struct hd_access *access, uint64_t size)

@@ -42,8 +42,7 @@ hd_status hdi_cluster_gather(struct hd_cluster *cluster, const void *mine,
     return status;
 }
 
-// Reduce
-// ------------------------------------------------------------------------
+// Reduce ----------------------------------------------------------------------
 
 hd_status hd_field_reduce(struct hd_field *field,
                           void (*combine)(void *value, const void *element,
@@ -87,8 +86,7 @@ hd_status hd_field_reduce(struct hd_field *field,
     return status;
 }
 
-// Fields of one axis
-// --------------------------------------------------------------
+// Fields of one axis ----------------------------------------------------------
 
 hd_status hdi_row_check(const struct hd_field *field, size_t least,
                         struct hd_error *error)
@@ -132,8 +130,7 @@ hd_status hdi_row_put_back(struct hd_field *field, struct hd_field *from,
     return hd_field_assign(field, &view, error);
 }
 
-// Scan
-// --------------------------------------------------------------------------
+// Scan ------------------------------------------------------------------------
 
 // Scan what node n has; its last value goes to `total`.
 static void scan_node(struct hd_field *blocks, uint32_t n, const char *before,

@@ -236,8 +236,7 @@ static bool measure(struct planner *p)
     return true;
 }
 
-// Plans that are kept
-// ----------------------------------------------------------
+// Plans that are kept ---------------------------------------------------------
 
 static void mix(struct planner *p, const void *data, size_t size)
 {

@@ -446,8 +446,7 @@ hd_status hd_graph_output(struct hd_graph *graph, const char *name,
     return HD_OK;
 }
 
-// Order
-// ------------------------------------------------------------------------
+// Order -----------------------------------------------------------------------
 
 hd_status hd_graph_order(struct hd_graph *graph, hd_pass before, hd_pass after,
                          const char *where, struct hd_error *error)

@@ -57,8 +57,7 @@ static void spare_memory_is_used_again_and_let_go_in_need(void)
     CHECK(atomic_load(&fake.buffers_alive) == 0);
 }
 
-// One block
-// --------------------------------------------------------------------
+// One block -------------------------------------------------------------------
 
 static const struct hd_graph_policy least_memory = {.goal = HD_GRAPH_MEMORY};
 

@@ -91,8 +91,7 @@ struct hdi_broker {
     struct hdi_grant *grants; // under way, by lease
 };
 
-// Making
-// -----------------------------------------------------------------------
+// Making ----------------------------------------------------------------------
 
 static void serve(struct hd_worker *worker, struct hd_work *work,
                   hd_status status);
@@ -234,8 +233,7 @@ void hdi_broker_know(struct hdi_broker *broker, double bandwidth)
     pthread_mutex_unlock(&broker->lock);
 }
 
-// Servers
-// ----------------------------------------------------------------------
+// Servers ---------------------------------------------------------------------
 
 static void count_parked(struct hdi_broker *b)
 {
@@ -305,8 +303,7 @@ static void submit_server(struct server *server, enum hd_priority priority)
         hdi_submit_near(server->broker->pool, &server->work, server->near);
 }
 
-// Bids
-// -------------------------------------------------------------------------
+// Bids ------------------------------------------------------------------------
 
 // The one with the fewest packets, of one group each. False: all are full.
 static bool choose_channel(const struct hdi_broker *b, struct hdi_bid *bid)
@@ -479,8 +476,7 @@ uint64_t hdi_broker_called(struct hdi_broker *broker, uint32_t module)
     return called;
 }
 
-// Serving
-// ----------------------------------------------------------------------
+// Serving ---------------------------------------------------------------------
 
 // The next groups of the bid: alone the largest box, else a small one.
 static struct hdi_box take_box(struct hdi_broker *b, struct hdi_bid *bid,

@@ -33,8 +33,7 @@ const char *hdi_work_name(enum hdi_calibrated_work work)
     return names[work];
 }
 
-// Work
-// ------------------------------------------------------------------------
+// Work ------------------------------------------------------------------------
 
 // The compiler must neither know the value nor leave the use out.
 #define OPAQUE(value) __asm__ volatile("" : "+r"(value))
@@ -135,8 +134,7 @@ static const struct {
                       {multiplies, BATCH}, {compares, BATCH}, {branches, BATCH},
                       {slots, 1},          {locals, 1}};
 
-// Measuring
-// -------------------------------------------------------------------
+// Measuring -------------------------------------------------------------------
 
 struct measuring {
     struct bench *bench;
@@ -264,8 +262,7 @@ void hdi_calibration_weights(const struct hdi_calibration *calibration,
     *local = most > 0 ? (uint32_t)fmax(1, 1000 * (b / most)) : 1;
 }
 
-// Keeping
-// ---------------------------------------------------------------------
+// Keeping ---------------------------------------------------------------------
 
 static void print_head(struct hdi_text *text, const struct hdi_machine *machine)
 {

@@ -238,8 +238,7 @@ static void module_close(struct hdi_net *net)
     free(n);
 }
 
-// Messages
-// ----------------------------------------------------------------------
+// Messages --------------------------------------------------------------------
 
 // The type and number of elements of a message, which is counted in an int.
 static int type_of(uint64_t size, MPI_Datatype *type)
@@ -491,8 +490,7 @@ static hd_status module_barrier(struct hdi_net *net)
 
 #endif
 
-// Memory
-// ------------------------------------------------------------------------
+// Memory ----------------------------------------------------------------------
 
 struct hdi_shared {
     const struct hdi_transport *transport; // see module.h

@@ -2,15 +2,13 @@
 // reciprocal (arcp), and improves the estimate by Newton's steps. Three kinds
 // do not suit:
 //
-// - AVX-512's estimate, of 14 bits, with one step is as good as OpenCL asks
-// for,
+// - Of AVX-512's estimate, of 14 bits, one step makes what OpenCL asks for,
 //   within 2.5 units in the last place; that of 12 bits, which it takes for
 //   shorter vectors, is 3 off: those are divided.
-// - Its step for reciprocal roots loses what it should gain: with one the
-// result
-//   is 2 units off where the estimate has 14 bits, 4 elsewhere, and it knows no
-//   zero and no infinity. With 14 bits they are estimated here: one step that
-//   adds to the estimate is 1.05 off. Elsewhere it takes two steps.
+// - Its step for reciprocal roots loses what it should gain: with one, the
+//   result is 2 units off where the estimate has 14 bits, 4 elsewhere, and it
+//   knows no zero and no infinity. With 14 bits they are estimated here: one
+//   step that adds to the estimate is 1.05 off. Elsewhere it takes two steps.
 // - Where only a reciprocal root may be estimated (builtins/math_root.cl) and
 //   something has come between quotient and root, that is a quotient as any.
 #include "kernel/compiler/emit/quotient.h"

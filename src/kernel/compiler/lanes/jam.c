@@ -19,8 +19,7 @@ struct loop {
     LLVMValueRef counter, next, test, end;
 };
 
-// What it does
-// -----------------------------------------------------------------
+// What a loop does ------------------------------------------------------------
 
 static bool is_word(LLVMValueRef property, const char *word)
 {

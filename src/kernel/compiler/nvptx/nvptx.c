@@ -286,8 +286,7 @@ static hd_status lower_print(struct hdi_llvm *llvm, LLVMModuleRef module,
     return hdi_device_link(llvm, module, error);
 }
 
-// Memory
-// -----------------------------------------------------------------------
+// Memory ----------------------------------------------------------------------
 
 // Variables of the program that a kernel may write. There is one of each for
 // all kernels, and tiles are linked from a module of their own.
@@ -312,8 +311,7 @@ static void show_local(LLVMModuleRef module)
         }
 }
 
-// Functions
-// --------------------------------------------------------------------
+// Functions -------------------------------------------------------------------
 
 static bool is_barrier(LLVMValueRef i)
 {
@@ -382,8 +380,7 @@ static hd_status lower_entries(struct hdi_entry_writer *w,
     return HD_OK;
 }
 
-// Emitting
-// ---------------------------------------------------------------------
+// Emitting --------------------------------------------------------------------
 
 // Keep the functions whose names begin so, drop the other kind.
 static void keep(LLVMModuleRef module, const char *prefix, const char *other)

@@ -4,8 +4,7 @@
 
 #include "kernel/compiler/ir/note.h"
 
-// One lane's copy
-// --------------------------------------------------------------
+// One lane's copy -------------------------------------------------------------
 
 // Returns what it gives, NULL: nothing.
 static LLVMValueRef copy_for(struct hdi_wide *w, LLVMValueRef x,
@@ -89,8 +88,7 @@ void hdi_by_lane_pure(struct hdi_wide *w, LLVMValueRef x)
         hdi_map_set(&w->vectors, x, all);
 }
 
-// Loops over lanes
-// -------------------------------------------------------------
+// Loops over lanes ------------------------------------------------------------
 
 // From the lowest bit of the mask to the highest.
 void hdi_each_lane(struct hdi_wide *w,

@@ -133,8 +133,7 @@ LLVMValueRef hdi_wide_value(struct hdi_wide *w, LLVMValueRef value)
     return vector ? vector : LLVMGetPoison(hdi_wide_type(w, LLVMTypeOf(value)));
 }
 
-// One lane
-// ---------------------------------------------------------------------
+// One lane --------------------------------------------------------------------
 
 // Volatile, or LLVM would take the lane out of the register again.
 static LLVMValueRef stored_element(struct hdi_wide *w, LLVMValueRef all,

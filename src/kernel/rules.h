@@ -40,6 +40,7 @@
     RULE(TILE, "tile")           /* analysis/tile.h */                        \
     RULE(TOP, "top")             /* transform/top.h */                        \
     RULE(UNSWITCH, "unswitch")   /* LLVM's copies of loops by conditions */   \
+    RULE(WHOLE, "whole")         /* analysis/whole.h */                       \
     RULE(WINDOW, "window")       /* vectorise/window.c */
 
 #endif

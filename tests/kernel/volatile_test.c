@@ -1,5 +1,6 @@
 // Volatile local memory: work-items that write, read again and retry until they
-// find their own value each win once, in every form.
+// find their own value each win once, in every form. A volatile private
+// variable is one as any other.
 #include "tests/kernel/try.h"
 
 static const char source[] =
@@ -20,6 +21,28 @@ static const char source[] =
     "        out[b] = h[b] & 0xffffff;\n"
     "}\n";
 
+static const char private_source[] =
+    "kernel void tally(global uint *out, uint n) {\n"
+    "    volatile const uint one = 1;\n"
+    "    uint i = get_global_id(0);\n"
+    "    for (uint k = 0; k < n; k++) out[i] += one + k;\n"
+    "}\n";
+
+static void a_private_variable_becomes_a_value(struct try *t)
+{
+    static const struct try_range range = {1, {40}, {1}, {0}};
+    uint32_t out[40] = {0}, *pout = out, n = 4;
+    struct hd_program *p = try_build(t, private_source, NULL);
+    const struct hd_kernel *kernel = hd_program_find(p, "tally");
+
+    CHECK(kernel &&
+          strstr(hd_kernel_info(kernel)->explanation, "with 0 private arrays"));
+    TRY_RUN(t, p, "tally", range, TRY_VALUE(pout), TRY_VALUE(n));
+    for (int i = 0; i < 40; i++)
+        CHECK(out[i] == 10);
+    hd_program_destroy(p);
+}
+
 int main(void)
 {
     static const char *const forms[] = {NULL, "-heddle-form=coroutine",
@@ -27,6 +50,7 @@ int main(void)
     static const struct try_range range = {1, {32}, {32}, {0}};
     struct try t = try_open();
 
+    a_private_variable_becomes_a_value(&t);
     for (int f = 0; f < 3; f++) {
         static uint32_t in[256], out[64];
         uint32_t *pin = in, *pout = out, n = 256, wanted[64] = {0};

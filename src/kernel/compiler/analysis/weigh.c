@@ -4,6 +4,14 @@
 
 #include <stdlib.h>
 
+unsigned hdi_lanes_weight(LLVMValueRef x)
+{
+    bool alone = LLVMIsAAtomicRMWInst(x) || LLVMIsAAtomicCmpXchgInst(x) ||
+                 ((LLVMIsALoadInst(x) || LLVMIsAStoreInst(x)) &&
+                  !hdi_is_plain_access(x));
+    return alone ? 16 : 1;
+}
+
 enum {
     RETRY_COST = 128 // of lanes that get in each other's way [operations]
 };

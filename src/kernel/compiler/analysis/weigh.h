@@ -13,6 +13,15 @@ static inline bool hdi_is_work(const struct hdi_flow *flow, LLVMValueRef x)
             LLVMIsASelectInst(x));
 }
 
+enum {
+    // Instructions of a region that lanes take: LLVM takes long over vectors.
+    HDI_LANES_LONGEST = 3000
+};
+
+// As how many of them one counts: what is done for one lane after the other is
+// written out for each.
+unsigned hdi_lanes_weight(LLVMValueRef instruction);
+
 // Do chunks of lanes pay for this kernel? For one with barriers or loops,
 // unless most of the work in loops is to gather, or to try an exchange again:
 // then `*gathers` is the line of such a loop, else 0; and for what LLVM makes

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "kernel/compiler/analysis/faults.h"
 #include "kernel/compiler/analysis/footprint.h"
+#include "kernel/compiler/analysis/whole.h"
 #include "kernel/compiler/check/instrument.h"
 #include "kernel/compiler/check/screen.h"
 #include "kernel/compiler/driver/code.h"
@@ -29,6 +30,8 @@
 #include "kernel/compiler/transform/interior.h"
 #include "kernel/compiler/transform/strided.h"
 #include "kernel/compiler/transform/top.h"
+
+#define TIDY "early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg"
 
 // Passes of ours --------------------------------------------------------------
 
@@ -88,6 +91,11 @@ static void calm_local(struct hdi_work *w)
     hdi_prepare_local(w->kernel);
 }
 
+static void calm_private(struct hdi_work *w)
+{
+    hdi_prepare_private(w->kernel);
+}
+
 static void widen_ids(struct hdi_work *w)
 {
     hdi_widen_ids(w->builder, w->kernel);
@@ -106,6 +114,25 @@ static void mark_constants(struct hdi_work *w)
 static void narrow_vectors(struct hdi_work *w)
 {
     hdi_narrow_vectors(w->llvm, w->builder, w->kernel);
+}
+
+static void keep_whole(struct hdi_work *w)
+{
+    struct hdi_whole length = hdi_whole_find(w->llvm, w->kernel);
+
+    w->whole = hdi_whole_pays(&length);
+    if (w->whole && w->explanation)
+        hdi_text_print(w->explanation,
+                       "its vectors stay whole: taken apart, its %u "
+                       "instructions would be %u\n",
+                       length.whole, length.apart);
+}
+
+static hd_status take_apart(struct hdi_work *w, struct hd_error *error)
+{
+    return w->whole ? HD_OK
+                    : hdi_llvm_passes(w->llvm, w->module,
+                                      "function(scalarizer," TIDY ")", error);
 }
 
 static void tidy_calls(struct hdi_work *w)
@@ -135,6 +162,8 @@ static void find_flat(struct hdi_work *w)
 
 static hd_status find_axis(struct hdi_work *w, struct hd_error *error)
 {
+    if (w->whole)
+        return HD_OK;
     return hdi_axis_find(w->llvm, w->kernel, w->flat, w->about, &w->axis,
                          error);
 }
@@ -264,8 +293,6 @@ enum {
     ALL = PLAIN | DEBUG | CHECKED | SCREENED
 };
 
-#define TIDY "early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg"
-
 // In their order. `rule`: it may be left out. What a pass does is one of three:
 // LLVM's passes, a change, or a change that may fail.
 static const struct pass {
@@ -322,6 +349,7 @@ static const struct pass {
     // What makes loops over work-items possible and worth having.
     CHANGE(PREPARE, "ids", FAST, limit_ids),
     CHANGE(PREPARE, "local", FAST, calm_local),
+    CHANGE(PREPARE, "private", FAST, calm_private),
     LLVM(PREPARE, "promote", FAST, "function(sroa)"),
     CHANGE(PREPARE, "widen", FAST, widen_ids),
     LLVM(PREPARE, "simplify", FAST,
@@ -330,7 +358,8 @@ static const struct pass {
     MAY_CHANGE(PREPARE, PIECES, FAST, copy_in_pieces),
     MAY_CHANGE(PREPARE, CONSTANTS, FAST, mark_constants),
     MAY_CHANGE(PREPARE, NARROW, FAST, narrow_vectors),
-    LLVM(PREPARE, "scalars", FAST, "function(scalarizer," TIDY ")"),
+    MAY_CHANGE(PREPARE, WHOLE, PLAIN, keep_whole),
+    RUN(PREPARE, "scalars", FAST, take_apart),
     CHANGE(PREPARE, "calls", FAST, tidy_calls),
     CHANGE(PREPARE, "marks", SCREENED, tidy_screen),
 
@@ -456,7 +485,7 @@ hd_status hdi_pipeline_loops(struct hdi_work *w, struct hd_error *error)
 {
     struct hdi_text notes = {0};
 
-    w->cuts = (struct hdi_cuts){.flat = w->flat};
+    w->cuts = (struct hdi_cuts){.flat = w->flat, .whole = w->whole};
     w->llvm->notes = &notes;
     hd_status status = hdi_pipeline_run(w, HDI_STAGE_CUT, error);
     if (status == HD_OK) {

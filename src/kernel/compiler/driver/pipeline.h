@@ -36,6 +36,7 @@ struct hdi_work {
     LLVMValueRef kernel; // until it becomes a work-group function
     LLVMBuilderRef builder;
     unsigned length; // of the prepared kernel [instructions]
+    bool whole;      // PREPARE: its vectors stay whole (whole.h)
 
     struct hdi_lane_axis axis; // SHAPE: that lanes had better run along
     bool flat;                 // SHAPE: groups do not matter (chunk.h)

@@ -16,14 +16,14 @@
 #include <string.h>
 
 #include "kernel/compiler/analysis/operation.h"
+#include "kernel/compiler/analysis/weigh.h"
 #include "kernel/compiler/ir/rules.h"
 #include "kernel/compiler/lanes/span.h"
 #include "kernel/compiler/vectorise/access.h"
 #include "kernel/compiler/vectorise/carry.h"
 
 enum {
-    CHEAP = 12,             // instructions that are not worth passing over
-    MAX_INSTRUCTIONS = 3000 // of a region: LLVM takes long over vectors
+    CHEAP = 12 // instructions that are not worth passing over
 };
 
 static bool marks_returned(const struct hdi_region *region)
@@ -436,15 +436,6 @@ static const char *reason_against(LLVMValueRef x)
     return NULL;
 }
 
-// What is done for one lane after the other is written out for each.
-static unsigned weight(LLVMValueRef x)
-{
-    bool alone = LLVMIsAAtomicRMWInst(x) || LLVMIsAAtomicCmpXchgInst(x) ||
-                 ((LLVMIsALoadInst(x) || LLVMIsAStoreInst(x)) &&
-                  !hdi_is_plain_access(x));
-    return alone ? 16 : 1;
-}
-
 // The same of a region.
 static const char *reason_against_all(const struct hdi_region *region,
                                       unsigned *line)
@@ -457,8 +448,8 @@ static const char *reason_against_all(const struct hdi_region *region,
                  LLVMGetFirstInstruction(flow->blocks[region->blocks[i]].block);
              x; x = LLVMGetNextInstruction(x)) {
             const char *reason = reason_against(x);
-            count += weight(x);
-            if (count > MAX_INSTRUCTIONS)
+            count += hdi_lanes_weight(x);
+            if (count > HDI_LANES_LONGEST)
                 reason = "it is too long from here on: cut it by a barrier, or "
                          "into several kernels";
             if (reason) {

@@ -281,6 +281,27 @@ static bool asks_others(LLVMValueRef kernel)
     return false;
 }
 
+// A load or store of a private variable itself that is volatile.
+static bool is_volatile_private(LLVMValueRef x)
+{
+    bool store = LLVMIsAStoreInst(x) != NULL;
+
+    return (store || LLVMIsALoadInst(x)) && LLVMGetVolatile(x) &&
+           LLVMIsAAllocaInst(LLVMGetOperand(x, store));
+}
+
+// Nobody sees how often a work-item touches a variable of its own: it can
+// become a value.
+void hdi_prepare_private(LLVMValueRef kernel)
+{
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b;
+         b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
+             i = LLVMGetNextInstruction(i))
+            if (is_volatile_private(i))
+                LLVMSetVolatile(i, false);
+}
+
 // One thread runs the group, so that nobody else sees in which order, or how
 // often, it touches local memory between two barriers.
 void hdi_prepare_local(LLVMValueRef kernel)

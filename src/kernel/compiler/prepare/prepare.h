@@ -43,6 +43,9 @@ void hdi_prepare_events(LLVMValueRef kernel);
 // Say how large local ids and sizes are.
 void hdi_prepare_ids(struct hdi_llvm *llvm, LLVMValueRef kernel);
 
+// Let volatile private variables be variables as any other.
+void hdi_prepare_private(LLVMValueRef kernel);
+
 // Let volatile local memory be memory as any other, where nobody can tell.
 void hdi_prepare_local(LLVMValueRef kernel);
 

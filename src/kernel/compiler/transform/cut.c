@@ -161,9 +161,9 @@ hd_status hdi_cut_soften(struct hdi_llvm *llvm, LLVMModuleRef module,
 
     if (ok)
         hdi_traits_find(&items, &nest, &cuts->traits);
-    cuts->wide &= hdi_rule_is_on(llvm, HDI_RULE_LANES);
+    cuts->wide &= hdi_rule_is_on(llvm, HDI_RULE_LANES) && !cuts->whole;
     cuts->wide |= llvm->screen; // tags need no order but that of barriers
-    if (hdi_rule_is_on(llvm, HDI_RULE_SOFT))
+    if (hdi_rule_is_on(llvm, HDI_RULE_SOFT) && !cuts->whole)
         ok = ok && hdi_soft_insert(&items, module, builder, &nest, cuts->wide,
                                    &cuts->soft_loops);
     hdi_affine_destroy(&items);

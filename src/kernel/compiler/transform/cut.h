@@ -10,12 +10,13 @@
 
 // Where a kernel is cut, and what is found out on the way there.
 struct hdi_cuts {
-    bool flat;               // work-items meet in rows only, so what depends on
-                             // y and z is the same for all
-    uint32_t barriers;       // of the source
-    unsigned soft_loops;     // loops with soft barriers round them
-    bool wide;               // chunks of lanes pay
-    unsigned gathers;        // if not: the line of a loop that mostly gathers
+    bool flat;           // work-items meet in rows only, so what depends on
+                         // y and z is the same for all
+    bool whole;          // vectors stay whole: no lanes
+    uint32_t barriers;   // of the source
+    unsigned soft_loops; // loops with soft barriers round them
+    bool wide;           // chunks of lanes pay
+    unsigned gathers;    // if not: the line of a loop that mostly gathers
     struct hdi_traits traits;
     struct hdi_map branches; // blocks of branches that the group takes together
 };

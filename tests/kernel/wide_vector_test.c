@@ -1,5 +1,5 @@
-// A kernel that keeps its vectors whole computes what it computes with its
-// vectors taken apart, and in thread form.
+// A kernel that keeps its vectors whole, as built-in functions do, computes
+// what it computes with its vectors taken apart, and in thread form.
 #include <string.h>
 
 #include "tests/kernel/try.h"
@@ -7,8 +7,9 @@
 // Too long for lanes when taken apart.
 static const char source[] =
     "#define ROUND(a, b, k) \\\n"
-    "    a += ((b ^ k) << (a & 31u)) + w; b = (a > b ? a : b) - (b >> 3); \\\n"
-    "    w = a.s32107654ba98fedc > b ? w ^ b : w + a;\n"
+    "    a += rotate(b ^ k, a) + w; b = max(a, b) - hadd(b >> 3, min(w, b)); "
+    "\\\n"
+    "    w = select(w + a, w ^ bitselect(a, b, w), a.s32107654ba98fedc > b);\n"
     "#define FOUR(a, b) ROUND(a, b, 0x5bd1e995u) ROUND(b, a, 77u) \\\n"
     "    ROUND(a, b, w.s5) ROUND(b, a, n)\n"
     "#define MANY(a, b) FOUR(a, b) FOUR(a, b) FOUR(a, b) FOUR(a, b) FOUR(a, "

@@ -43,19 +43,45 @@
         U by = (U)y & (BITS - 1);                                    \
         return (T)((U)x << by | (U)x >> ((BITS - by) & (BITS - 1))); \
     }                                                                \
-    BINARY(U, abs_diff, T, T)                                        \
-    BINARY(T, hadd, T, T)                                            \
-    BINARY(T, rhadd, T, T)                                           \
     UNARY(T, clz, T)                                                 \
     UNARY(T, ctz, T)                                                 \
     UNARY(T, popcount, T)                                            \
-    BINARY(T, max, T, T)                                             \
-    BINARY(T, min, T, T)                                             \
+    WIDTHS(WHOLE, T, U, S, BITS)                                     \
     BINARY_SCALAR(T, max, T, T)                                      \
     BINARY_SCALAR(T, min, T, T)                                      \
-    TERNARY(T, clamp, T, T, T)                                       \
-    WIDTHS(CLAMP_SCALAR, T)                                          \
-    BINARY(T, rotate, T, T)
+    WIDTHS(CLAMP_SCALAR, T)
+// What whole vectors do at once: kernels may keep theirs.
+#define WHOLE(n, T, U, S, BITS)                                                \
+    FN T##n max(T##n x, T##n y)                                                \
+    {                                                                          \
+        return x > y ? x : y;                                                  \
+    }                                                                          \
+    FN T##n min(T##n x, T##n y)                                                \
+    {                                                                          \
+        return x < y ? x : y;                                                  \
+    }                                                                          \
+    FN T##n clamp(T##n x, T##n y, T##n z)                                      \
+    {                                                                          \
+        return min(max(x, y), z);                                              \
+    }                                                                          \
+    FN T##n rotate(T##n x, T##n y)                                             \
+    {                                                                          \
+        U##n bits = as_##U##n(x), by = as_##U##n(y) & (U)(BITS - 1);           \
+        return as_##T##n(bits << by | bits >> ((U)BITS - by & (U)(BITS - 1))); \
+    }                                                                          \
+    FN T##n hadd(T##n x, T##n y)                                               \
+    {                                                                          \
+        return as_##T##n(as_##U##n(x & y) + as_##U##n((x ^ y) >> (T)1));       \
+    }                                                                          \
+    FN T##n rhadd(T##n x, T##n y)                                              \
+    {                                                                          \
+        return as_##T##n(as_##U##n(x | y) - as_##U##n((x ^ y) >> (T)1));       \
+    }                                                                          \
+    FN U##n abs_diff(T##n x, T##n y)                                           \
+    {                                                                          \
+        return x > y ? as_##U##n(x) - as_##U##n(y)                             \
+                     : as_##U##n(y) - as_##U##n(x);                            \
+    }
 #define CLAMP_SCALAR(n, T)                     \
     FN T##n clamp(T##n x, T y, T z)            \
     {                                          \
@@ -176,8 +202,16 @@ INTEGERS(SUMS_AND_PRODUCTS)
     {                         \
         return x * y + z;     \
     }                         \
-    BINARY(T, mul24, T, T)    \
-    TERNARY(T, mad24, T, T, T)
+    WIDTHS(WHOLE_SHORT, T)
+#define WHOLE_SHORT(n, T)                 \
+    FN T##n mul24(T##n x, T##n y)         \
+    {                                     \
+        return x * y;                     \
+    }                                     \
+    FN T##n mad24(T##n x, T##n y, T##n z) \
+    {                                     \
+        return x * y + z;                 \
+    }
 SHORT_PRODUCTS(int)
 SHORT_PRODUCTS(uint)
 

@@ -46,9 +46,15 @@
     FN T bitselect(T x, T y, T z)                                             \
     {                                                                         \
         return as_##T(                                                        \
-            (I)((as_##I(x) & ~as_##I(z)) | (as_##I(y) & as_##I(z)))); \
+            (I)((as_##I(x) & ~as_##I(z)) | (as_##I(y) & as_##I(z))));         \
     }                                                                         \
-    TERNARY(T, bitselect, T, T, T)
+    WIDTHS(WHOLE_BITS_OF, T, I)
+#define WHOLE_BITS_OF(n, T, I)                                        \
+    FN T##n bitselect(T##n x, T##n y, T##n z)                         \
+    {                                                                 \
+        I##n mask = as_##I##n(z);                                     \
+        return as_##T##n(as_##I##n(x) & ~mask | as_##I##n(y) & mask); \
+    }
 FLOATS(half, short, SHRT_MIN, 0x7c00, 0x0400)
 FLOATS(float, int, INT_MIN, 0x7f800000, 0x00800000)
 FLOATS(double, long, LONG_MIN, 0x7ff0000000000000, 0x0010000000000000)
@@ -58,7 +64,12 @@ FLOATS(double, long, LONG_MIN, 0x7ff0000000000000, 0x0010000000000000)
     {                                   \
         return (T)((x & ~z) | (y & z)); \
     }                                   \
-    TERNARY(T, bitselect, T, T, T)
+    WIDTHS(WHOLE_BITS, T)
+#define WHOLE_BITS(n, T)                      \
+    FN T##n bitselect(T##n x, T##n y, T##n z) \
+    {                                         \
+        return x & ~z | y & z;                \
+    }
 INTEGERS(BITS)
 
 #define OR_2(v) (v.s0 | v.s1)
@@ -95,16 +106,14 @@ INTEGERS(BITS)
 SIGNED(ANY)
 
 // Scalars choose by the value of z, vectors by the highest bits of z.
-#define BY_SIGN(x, y, z) choose((z) < 0, y, x)
-#define SELECT_N(n, T, S, U)               \
-    FN T##n select(T##n x, T##n y, S##n z) \
-    {                                      \
-        return (T##n)(MAP3_##n(BY_SIGN));  \
-    }                                      \
-    FN T##n select(T##n x, T##n y, U##n c) \
-    {                                      \
-        S##n z = as_##S##n(c);             \
-        return (T##n)(MAP3_##n(BY_SIGN));  \
+#define SELECT_N(n, T, S, U)                                      \
+    FN T##n select(T##n x, T##n y, S##n z)                        \
+    {                                                             \
+        return as_##T##n(z < (S)0 ? as_##S##n(y) : as_##S##n(x)); \
+    }                                                             \
+    FN T##n select(T##n x, T##n y, U##n z)                        \
+    {                                                             \
+        return select(x, y, as_##S##n(z));                        \
     }
 #define SELECT(T, S, U)              \
     FN T select(T x, T y, S z)       \

@@ -36,7 +36,8 @@ enum {
 static void run(struct try *t, const char *options, uint32_t *out,
                 bool is_whole)
 {
-    static uint32_t in[ITEMS * 16];
+    static _Alignas(64) uint32_t memory[ITEMS * 16 + 1];
+    uint32_t *in = memory + 1; // as the host's memory may lie
     static const struct try_range range = {1, {ITEMS}, {1}, {0}};
     uint32_t found = 0, n = 3;
     uint32_t *pin = in, *pout = out, *pfound = &found;

@@ -121,7 +121,10 @@ static void keep_whole(struct hdi_work *w)
     struct hdi_whole length = hdi_whole_find(w->llvm, w->kernel);
 
     w->whole = hdi_whole_pays(&length);
-    if (w->whole && w->explanation)
+    if (!w->whole)
+        return;
+    hdi_prepare_vectors(w->llvm, w->kernel);
+    if (w->explanation)
         hdi_text_print(w->explanation,
                        "its vectors stay whole: taken apart, its %u "
                        "instructions would be %u\n",

@@ -316,6 +316,26 @@ void hdi_prepare_local(LLVMValueRef kernel)
                 LLVMSetVolatile(i, false);
 }
 
+void hdi_prepare_vectors(struct hdi_llvm *llvm, LLVMValueRef kernel)
+{
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b;
+         b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
+             i = LLVMGetNextInstruction(i)) {
+            bool store = LLVMIsAStoreInst(i) != NULL;
+            if (!store && !LLVMIsALoadInst(i))
+                continue;
+            LLVMTypeRef type = LLVMTypeOf(store ? LLVMGetOperand(i, 0) : i);
+            if (LLVMGetTypeKind(type) != LLVMVectorTypeKind ||
+                LLVMIsAAllocaInst(LLVMGetOperand(i, store)))
+                continue;
+            unsigned align =
+                LLVMABIAlignmentOfType(llvm->layout, LLVMGetElementType(type));
+            if (align < LLVMGetAlignment(i))
+                LLVMSetAlignment(i, align);
+        }
+}
+
 // A copy by the group is over when its function returns, so that events say
 // nothing, and no processor has a register for one: none is kept.
 void hdi_prepare_events(LLVMValueRef kernel)

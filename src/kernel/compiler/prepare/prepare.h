@@ -49,6 +49,10 @@ void hdi_prepare_private(LLVMValueRef kernel);
 // Let volatile local memory be memory as any other, where nobody can tell.
 void hdi_prepare_local(LLVMValueRef kernel);
 
+// Let whole vectors in memory lie as their elements may: the host's memory may
+// be a buffer.
+void hdi_prepare_vectors(struct hdi_llvm *llvm, LLVMValueRef kernel);
+
 // Say that constant memory does not change.
 void hdi_prepare_constants(struct hdi_llvm *llvm, LLVMValueRef kernel);
 

@@ -29,6 +29,8 @@ struct hdi_build_kernel {
     uint32_t form;      // enum hd_kernel_form
     uint32_t suits;     // enum hd_suits
     uint32_t axis;      // along which its lanes had better run
+    uint32_t together;  // work-items of several groups that it had better take
+                        // at once, as lanes; 0: each group by itself
     uint32_t args_size; // of the packed arguments [bytes]
     uint32_t arg_count;
     struct hdi_build_arg *args;

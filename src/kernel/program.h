@@ -61,6 +61,8 @@ struct hd_kernel {
     const struct hdi_kernel_arg *args;
     uint32_t args_size; // of the packed arguments [bytes]
     uint32_t axis;      // along which its lanes had better run
+    uint32_t together;  // work-items of several groups that a leaf had better
+                        // have at least, as lanes; 0: groups are apart
     const struct hdi_footprint *footprint;
     const struct hdi_entry *entry; // on the context's device
     // Of a checked one: screened; NULL: it cannot be.

@@ -159,6 +159,31 @@ static void what_cannot_be_loops_becomes_threads(struct try *t)
     hd_program_destroy(p);
 }
 
+// Work-items of several groups are lanes side by side unless groups matter.
+static void lanes_know_no_groups_that_do_not_matter(struct try *t)
+{
+    struct hd_program *p = try_build(
+        t,
+        "kernel void flat(global float *x, int n) {\n"
+        "    size_t i = get_global_id(0);\n"
+        "    float v = x[i];\n"
+        "    for (int k = 0; k < n; k++) v = v * v + 1;\n"
+        "    x[i] = v;\n"
+        "}\n"
+        "kernel void grouped(global float *x, int n) {\n"
+        "    size_t i = get_global_id(0);\n"
+        "    float v = x[i];\n"
+        "    for (int k = 0; k < n; k++) v = v * v + get_local_id(0);\n"
+        "    x[i] = v;\n"
+        "}\n",
+        NULL);
+    const struct hd_kernel *flat = hd_program_find(p, "flat");
+
+    CHECK(flat->info.form != HD_FORM_LOOPS || flat->together >= 8);
+    CHECK(hd_program_find(p, "grouped")->together == 0);
+    hd_program_destroy(p);
+}
+
 int main(void)
 {
     struct try t = try_open();
@@ -171,6 +196,7 @@ int main(void)
     private_memory_is_aligned(&t);
     t.form = NULL;
     what_cannot_be_loops_becomes_threads(&t);
+    lanes_know_no_groups_that_do_not_matter(&t);
     try_close(&t);
     return 0;
 }

@@ -100,6 +100,7 @@ static void put_kernel(struct hdi_text *text,
     put_32(text, kernel->form);
     put_32(text, kernel->suits);
     put_32(text, kernel->axis);
+    put_32(text, kernel->together);
     put_32(text, kernel->args_size);
     put_32(text, kernel->arg_count);
     for (uint32_t i = 0; i < kernel->arg_count; i++) {
@@ -336,6 +337,7 @@ static void take_kernel(struct reader *r, struct hdi_build_kernel *kernel)
     kernel->form = take_32(r);
     kernel->suits = take_32(r);
     kernel->axis = take_32(r);
+    kernel->together = take_32(r);
     kernel->args_size = take_32(r);
     uint32_t count = take_32(r);
     kernel->args = take_array(r, count, SMALLEST_ARG, sizeof(*kernel->args));

@@ -17,7 +17,7 @@
 #include "kernel/build.h"
 
 enum {
-    HDI_CONTAINER_VERSION = 8,
+    HDI_CONTAINER_VERSION = 9,
     HDI_CONTAINER_MAX = 1 << 30 // [bytes]
 };
 

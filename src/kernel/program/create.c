@@ -414,6 +414,7 @@ static void fill_kernel(struct hd_program *program,
     kernel->args = args;
     kernel->args_size = from->args_size;
     kernel->axis = from->axis;
+    kernel->together = from->together;
     kernel->footprint = &from->footprint;
     kernel->program = program;
     kernel->keeps = from->footprint.known & HDI_FOOTPRINT_KEEPS;

@@ -73,12 +73,21 @@ static double leaf_time(const struct hdi_flight *launch)
     return time < MIN_TIME ? MIN_TIME : time > MAX_TIME ? MAX_TIME : time;
 }
 
+// Groups whose work-items are lanes of some vectors: it takes as long to do
+// fewer, so the time that was measured of leaves of fewer tells nothing.
+static uint64_t groups_together(const struct hdi_flight *launch)
+{
+    uint64_t groups = launch->kernel->together / launch->group_items;
+
+    return groups > 1 ? groups : 1;
+}
+
 static uint64_t most_groups(const struct hdi_flight *launch)
 {
     uint64_t groups = hdi_box_groups(&launch->box);
     uint64_t leaves =
         (uint64_t)hd_pool_workers(launch->launcher->pool) * LEAVES_PER_WORKER;
-    uint64_t share = groups / leaves + 1;
+    uint64_t share = groups / leaves + 1, least = groups_together(launch);
     double group = hdi_cutoff_time(launch, 1);
 
     if (group == 0)
@@ -86,9 +95,9 @@ static uint64_t most_groups(const struct hdi_flight *launch)
     if (group * (double)groups < WAKE_TIME)
         return groups;
     double wanted = leaf_time(launch) / group;
-    if (wanted >= (double)share)
-        return share;
-    return wanted < 1 ? 1 : (uint64_t)wanted;
+    if (wanted < (double)least)
+        wanted = (double)least;
+    return wanted >= (double)share ? share : (uint64_t)wanted;
 }
 
 void hdi_cutoff_set(struct hdi_flight *launch, const struct hdi_terms *terms)

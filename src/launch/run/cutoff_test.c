@@ -245,7 +245,12 @@ static void the_automatic_cutoff_comes_from_what_was_measured(void)
     expect_leaves(&rig, 4, HERE, (struct hdi_terms){0});
     rig.launcher->division = 1; // not less than is sane
     expect_leaves(&rig, 2, HERE, (struct hdi_terms){0});
-    rig.launcher->division = 100000; // each worker has its share
+    kernel_of(&rig, "visit")->together = 16; // lanes, of a work-item each
+    expect_leaves(&rig, 16, HERE, (struct hdi_terms){0});
+    kernel_of(&rig, "visit")->together = 64; // but each worker has its share
+    expect_leaves(&rig, 32, HERE, (struct hdi_terms){0});
+    kernel_of(&rig, "visit")->together = 0;
+    rig.launcher->division = 100000;
     expect_leaves(&rig, 32, HERE, (struct hdi_terms){0});
     rig_tear_down(&rig);
 

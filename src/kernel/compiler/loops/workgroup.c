@@ -23,6 +23,7 @@
 enum {
     LOCAL_ALIGNMENT = 64, // of a local variable: the widest vector [bytes]
     MAX_TOGETHER = 24,    // cuts of a kernel whose groups are in one function
+    FLAT_VECTORS = 4,     // of lanes, that a leaf of a flat kernel should have
     MAX_BYTES = 1 << 30   // of local or saved memory; more is a mistake
 };
 
@@ -592,6 +593,7 @@ static hd_status build(struct hdi_emit *e, struct hdi_text *explanation,
     e->about->saved_bytes = (uint32_t)e->saved_bytes;
     e->about->barriers = flow->barriers;
     e->about->form = HD_FORM_LOOPS;
+    e->about->together = e->flat ? FLAT_VECTORS * e->width : 0;
     status = write_function(e, &regions);
     hdi_screen_free(e);
     // Where work-items part at a barrier, threads alone can tell.

@@ -14,6 +14,7 @@
 #include "icd/info.h"
 #include "icd/partition.h"
 #include "icd/platform.h"
+#include "kernel/binary/container.h"
 #include "kernel/opencl.h"
 #include "kernel/program/spirv.h"
 #include "runtime/runtime.h"
@@ -557,7 +558,9 @@ static cl_int get_words(const struct _cl_device_id *device, cl_device_info name,
     switch (name) {
         HDI_CL_TEXT(CL_DEVICE_NAME, here.name)
         HDI_CL_TEXT(CL_DEVICE_VENDOR, "Heddle")
-        HDI_CL_TEXT(CL_DRIVER_VERSION, HDI_CL_VERSION)
+        // Clients keep binaries by it: it changes with their format.
+        HDI_CL_TEXT(CL_DRIVER_VERSION,
+                    HDI_CL_VERSION "-" HDI_CL_STRING(HDI_CONTAINER_VERSION))
         HDI_CL_TEXT(CL_DEVICE_PROFILE, "FULL_PROFILE")
         HDI_CL_TEXT(CL_DEVICE_VERSION, "OpenCL 3.0 Heddle " HDI_CL_VERSION)
         HDI_CL_IS(CL_DEVICE_NUMERIC_VERSION, cl_version, VERSION(3, 0, 0))

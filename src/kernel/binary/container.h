@@ -16,8 +16,9 @@
 #include "kernel/binary/digest.h"
 #include "kernel/build.h"
 
+#define HDI_CONTAINER_VERSION 9
+
 enum {
-    HDI_CONTAINER_VERSION = 9,
     HDI_CONTAINER_MAX = 1 << 30 // [bytes]
 };
 

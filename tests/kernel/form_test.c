@@ -184,6 +184,17 @@ static void lanes_know_no_groups_that_do_not_matter(struct try *t)
     hd_program_destroy(p);
 }
 
+static void old_versions_build(struct try *t)
+{
+    static const char *const versions[] = {"-cl-std=CL1.0", "-cl-std=CL1.1",
+                                           "-cl-std=CL1.2"};
+
+    for (unsigned i = 0; i < 3; i++)
+        hd_program_destroy(try_build(
+            t, "kernel void k(global int *x) { x[get_global_id(0)] = 1; }\n",
+            versions[i]));
+}
+
 int main(void)
 {
     struct try t = try_open();
@@ -197,6 +208,7 @@ int main(void)
     t.form = NULL;
     what_cannot_be_loops_becomes_threads(&t);
     lanes_know_no_groups_that_do_not_matter(&t);
+    old_versions_build(&t);
     try_close(&t);
     return 0;
 }

@@ -41,6 +41,7 @@ static const char declarations[] =
     "    uint count, room, reserved[2];\n"
     "    struct { uint command, first[3], count[3], reserved; } at[];\n"
     "} hd_appends;\n"
+    "#if __OPENCL_C_VERSION__ >= 120\n" // before, nothing is static
     "static inline __attribute__((unused)) void hd_append(\n"
     "    global hd_appends *to, uint command, uint3 first, uint3 count)\n"
     "{\n"
@@ -51,7 +52,8 @@ static const char declarations[] =
     "    to->at[i].first[0] = first.x; to->at[i].first[1] = first.y;\n"
     "    to->at[i].first[2] = first.z; to->at[i].count[0] = count.x;\n"
     "    to->at[i].count[1] = count.y; to->at[i].count[2] = count.z;\n"
-    "}\n";
+    "}\n"
+    "#endif\n";
 
 // The text with its name in front, so that messages carry the user's file.
 static void add_text(const struct hdi_part *part, struct hdi_text *text)

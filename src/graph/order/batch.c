@@ -120,8 +120,8 @@ static bool make_flow(struct joining *j, uint32_t edges)
            j->rank;
 }
 
-// The tasks of each batch in the order in which they run: for now tasks, not
-// passes.
+// The tasks of each batch in the order in which they run. sum_up() makes passes
+// of them.
 static void list_members(struct joining *j)
 {
     struct hdi_task_graph *to = &j->flow;

@@ -183,7 +183,8 @@ static void read_table(struct parser *p)
     do {
         f->tables =
             realloc(f->tables, (f->table_count + 1) * sizeof(*f->tables));
-        // A name for now: the label may come later.
+        // By name, as the label may stand behind; the end of the function
+        // resolves it.
         ptx_next(p);
         p->pending =
             realloc(p->pending, (p->pending_count + 1) * sizeof(*p->pending));

@@ -16,8 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define HDI_FRAME_VERSION 10
+
 enum {
-    HDI_FRAME_VERSION = 10,
     HDI_FRAME_ALIGNMENT = 128 // of `local` and `saved`, and of where they end
 };
 

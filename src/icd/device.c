@@ -552,15 +552,19 @@ static cl_int get_abilities(cl_device_info name, size_t size, void *value,
     }
 }
 
+// Clients keep binaries by it: it changes with their format.
+#define FORMATS                          \
+    HDI_CL_STRING(HDI_CONTAINER_VERSION) \
+    "." HDI_CL_STRING(HDI_FRAME_VERSION)
+#define DRIVER_VERSION HDI_CL_VERSION "-" FORMATS
+
 static cl_int get_words(const struct _cl_device_id *device, cl_device_info name,
                         size_t size, void *value, size_t *size_ret)
 {
     switch (name) {
         HDI_CL_TEXT(CL_DEVICE_NAME, here.name)
         HDI_CL_TEXT(CL_DEVICE_VENDOR, "Heddle")
-        // Clients keep binaries by it: it changes with their format.
-        HDI_CL_TEXT(CL_DRIVER_VERSION,
-                    HDI_CL_VERSION "-" HDI_CL_STRING(HDI_CONTAINER_VERSION))
+        HDI_CL_TEXT(CL_DRIVER_VERSION, DRIVER_VERSION)
         HDI_CL_TEXT(CL_DEVICE_PROFILE, "FULL_PROFILE")
         HDI_CL_TEXT(CL_DEVICE_VERSION, "OpenCL 3.0 Heddle " HDI_CL_VERSION)
         HDI_CL_IS(CL_DEVICE_NUMERIC_VERSION, cl_version, VERSION(3, 0, 0))

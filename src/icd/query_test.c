@@ -126,6 +126,18 @@ static void variables_of_the_program_are_counted(void)
     CL_OK(error);
     CL_OK(clBuildProgram(loaded, 0, NULL, NULL, NULL, NULL));
     CHECK(variables(&d, loaded) == bytes);
+    // Clients keep binaries by the driver's version, which is another whenever
+    // the versions behind the magic are.
+    char version[64];
+    const char *formats;
+    uint32_t container, frame, told[2];
+    memcpy(&container, binary + 8, sizeof(container));
+    memcpy(&frame, binary + 12, sizeof(frame));
+    CL_OK(clGetDeviceInfo(d.device, CL_DRIVER_VERSION, sizeof(version), version,
+                          NULL));
+    formats = strchr(version, '-');
+    CHECK(formats && sscanf(formats, "-%u.%u", &told[0], &told[1]) == 2);
+    CHECK(told[0] == container && told[1] == frame);
     free(binary);
     CL_OK(clReleaseProgram(loaded));
     CL_OK(clReleaseProgram(none));

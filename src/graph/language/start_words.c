@@ -4,10 +4,6 @@
 #include "base/error.h"
 #include "graph/language/language.h"
 
-enum {
-    MAX_ROOM = 10000000 // passes
-};
-
 static unsigned check_room(lua_State *lua)
 {
     int whole = 0;
@@ -16,11 +12,11 @@ static unsigned check_room(lua_State *lua)
     if (lua_isnoneornil(lua, 1))
         return 0;
     if (lua_type(lua, 1) != LUA_TNUMBER || !whole || room < 1 ||
-        room > MAX_ROOM)
+        room > UINT32_MAX)
         hdi_sandbox_fail(lua, HD_EPROGRAM,
                          "start takes for how many passes there is to be room, "
-                         "a whole number from 1 to %d, not %s",
-                         MAX_ROOM, hdi_sandbox_text(lua, 1, NULL));
+                         "a whole number from 1 on, not %s",
+                         hdi_sandbox_text(lua, 1, NULL));
     return (unsigned)room;
 }
 

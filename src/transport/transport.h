@@ -33,6 +33,7 @@ struct hdi_transfer; // a message under way, defined by the transport
 struct hdi_shared;   // memory that others may reach, the same
 
 #define HDI_ANY_NODE UINT32_MAX
+#define HDI_MAX_TAG  ((1 << 22) - 1) // of a message
 
 struct hdi_message {
     uint32_t node; // whom it came from

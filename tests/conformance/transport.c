@@ -21,7 +21,7 @@ static void members_are_set(const struct hdi_transport *t)
 {
     CHECK(t->name && t->open && t->close && t->send && t->receive);
     CHECK(t->test && t->wait && t->barrier);
-    CHECK(t->share && t->unshare && t->reach);
+    CHECK(t->share && t->unshare && t->reach && t->describe);
 }
 
 static void messages_keep_their_order(const struct hdi_transport *t,
@@ -60,12 +60,13 @@ static void tags_are_kept_apart(const struct hdi_transport *t,
     int one = 1, two = 2, first = 0, second = 0;
     struct hdi_transfer *a, *b, *x, *y;
     hd_status status;
+    const uint32_t last = HDI_MAX_TAG;
 
-    CHECK(t->receive(net, net->node, 2, &second, sizeof(int), &y) == HD_OK);
+    CHECK(t->receive(net, net->node, last, &second, sizeof(int), &y) == HD_OK);
     CHECK(t->send(net, net->node, 1, &one, sizeof(int), &a) == HD_OK);
     CHECK(!t->test(net, y, &status, NULL));
     CHECK(t->receive(net, net->node, 1, &first, sizeof(int), &x) == HD_OK);
-    CHECK(t->send(net, net->node, 2, &two, sizeof(int), &b) == HD_OK);
+    CHECK(t->send(net, net->node, last, &two, sizeof(int), &b) == HD_OK);
     CHECK(t->wait(net, x, NULL) == HD_OK && first == 1);
     CHECK(t->wait(net, y, NULL) == HD_OK && second == 2);
     CHECK(t->wait(net, a, NULL) == HD_OK && t->wait(net, b, NULL) == HD_OK);

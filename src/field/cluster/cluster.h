@@ -69,6 +69,7 @@ enum {
     HDI_TAG_STARTED = 1 << 20,
     HDI_STARTED = 1 << 20 // under way, at most
 };
+_Static_assert(HDI_TAG_STARTED + 2 * HDI_STARTED <= HDI_MAX_TAG, "tags");
 
 static inline uint32_t hdi_cluster_process_of(const struct hd_cluster *cluster,
                                               uint32_t node)

@@ -193,6 +193,19 @@ static hd_status find_machine(struct mpi_net *n)
     return HD_OK;
 }
 
+// The standard asks for 15 bits of a tag; all implementations known have more.
+static hd_status check_tags(struct hd_error *error)
+{
+    int *most, given = 0;
+
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &given);
+    if (!given || *most >= HDI_MAX_TAG)
+        return HD_OK;
+    return hdi_fail(error, HD_ENOTSUP,
+                    "this MPI has tags up to %d only, not %d", *most,
+                    HDI_MAX_TAG);
+}
+
 static const struct hdi_transport transport;
 
 static hd_status module_open(struct hdi_net **net, struct hd_error *error)
@@ -203,6 +216,11 @@ static hd_status module_open(struct hdi_net **net, struct hd_error *error)
         return hdi_fail(error, HD_ENOMEM, "no memory for the network");
 
     hd_status status = start_mpi(error);
+    if (status == HD_OK) {
+        status = check_tags(error);
+        if (status != HD_OK)
+            stop_mpi();
+    }
     if (status != HD_OK) {
         free(n);
         return status;

@@ -7,7 +7,7 @@
 #define HDI_MPI_SYMBOL "hdi_mpi_module"
 
 enum {
-    HDI_MPI_VERSION = 2
+    HDI_MPI_VERSION = 3
 };
 
 struct hdi_mpi_module {

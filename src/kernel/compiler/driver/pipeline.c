@@ -307,28 +307,16 @@ static const struct pass {
     hd_status (*run)(struct hdi_work *work, struct hd_error *error);
     int rule; // and 1; 0: none
 } passes[] = {
-#define LLVM(stage, name, modes, text)                      \
-    {                                                       \
-        HDI_STAGE_##stage, name, modes, text, NULL, NULL, 0 \
-    }
-#define CHANGE(stage, name, modes, function)                    \
-    {                                                           \
-        HDI_STAGE_##stage, name, modes, NULL, function, NULL, 0 \
-    }
-#define RUN(stage, name, modes, function)                       \
-    {                                                           \
-        HDI_STAGE_##stage, name, modes, NULL, NULL, function, 0 \
-    }
-#define MAY_CHANGE(stage, rule, modes, function)              \
-    {                                                         \
-        HDI_STAGE_##stage, NULL, modes, NULL, function, NULL, \
-            HDI_RULE_##rule + 1                               \
-    }
-#define MAY_RUN(stage, rule, modes, function)                 \
-    {                                                         \
-        HDI_STAGE_##stage, NULL, modes, NULL, NULL, function, \
-            HDI_RULE_##rule + 1                               \
-    }
+#define LLVM(stage, name, modes, text) \
+    {HDI_STAGE_##stage, name, modes, text, NULL, NULL, 0}
+#define CHANGE(stage, name, modes, function) \
+    {HDI_STAGE_##stage, name, modes, NULL, function, NULL, 0}
+#define RUN(stage, name, modes, function) \
+    {HDI_STAGE_##stage, name, modes, NULL, NULL, function, 0}
+#define MAY_CHANGE(stage, rule, modes, function) \
+    {HDI_STAGE_##stage, NULL, modes, NULL, function, NULL, HDI_RULE_##rule + 1}
+#define MAY_RUN(stage, rule, modes, function) \
+    {HDI_STAGE_##stage, NULL, modes, NULL, NULL, function, HDI_RULE_##rule + 1}
 
     // One function. What other kernels alone need goes away first. Functions
     // lose their variables, and blocks, before they become part of others,

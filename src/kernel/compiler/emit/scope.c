@@ -5,10 +5,6 @@
 #include <llvm-c/IRReader.h>
 #include <string.h>
 
-enum {
-    STEPS = 16 // from an address to what it was made of
-};
-
 static LLVMValueRef new_scope(LLVMContextRef context)
 {
     static const char text[] = "!n = !{!2}\n"
@@ -51,23 +47,12 @@ static LLVMValueRef address_of(LLVMValueRef x)
     return NULL;
 }
 
-// What an address was made of by adding to it.
-static LLVMValueRef root_of(LLVMValueRef address)
-{
-    for (unsigned i = 0; i < STEPS; i++) {
-        if (!LLVMIsAGetElementPtrInst(address) &&
-            !LLVMIsAAddrSpaceCastInst(address) && !LLVMIsABitCastInst(address))
-            break;
-        address = LLVMGetOperand(address, 0);
-    }
-    return address;
-}
-
 // Local memory, or what an argument points to.
 static bool is_elsewhere(const struct hdi_emit *e, LLVMValueRef root)
 {
-    return root == e->local || (LLVMIsALoadInst(root) &&
-                                root_of(LLVMGetOperand(root, 0)) == e->args);
+    return root == e->local ||
+           (LLVMIsALoadInst(root) &&
+            hdi_address_root(LLVMGetOperand(root, 0)) == e->args);
 }
 
 void hdi_scope_saved(const struct hdi_emit *e)
@@ -83,7 +68,7 @@ void hdi_scope_saved(const struct hdi_emit *e)
         for (LLVMValueRef x = LLVMGetFirstInstruction(b); x;
              x = LLVMGetNextInstruction(x)) {
             LLVMValueRef address = address_of(x),
-                         root = address ? root_of(address) : NULL;
+                         root = address ? hdi_address_root(address) : NULL;
             if (root == e->saved)
                 LLVMSetMetadata(x, in, scope);
             else if (root && is_elsewhere(e, root))

@@ -188,6 +188,21 @@ const char *hdi_value_name(LLVMValueRef value)
     return LLVMGetValueName2(value, &size);
 }
 
+LLVMValueRef hdi_address_root(LLVMValueRef address)
+{
+    enum {
+        STEPS = 16
+    };
+
+    for (unsigned i = 0; i < STEPS; i++) {
+        if (!LLVMIsAGetElementPtrInst(address) &&
+            !LLVMIsAAddrSpaceCastInst(address) && !LLVMIsABitCastInst(address))
+            break;
+        address = LLVMGetOperand(address, 0);
+    }
+    return address;
+}
+
 bool hdi_is_step(LLVMValueRef function)
 {
     return strncmp(hdi_value_name(function), "hdu_fold_", 9) == 0;

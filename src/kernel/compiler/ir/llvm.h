@@ -116,6 +116,9 @@ void hdi_promise_nothing(LLVMValueRef copy);
 
 const char *hdi_value_name(LLVMValueRef value);
 
+// What an address was made of by adding to it.
+LLVMValueRef hdi_address_root(LLVMValueRef address);
+
 // Whether a function of the builtins is a step that the work-items of a group
 // take one after the other, in the order of their linear ids: see group.cl.
 bool hdi_is_step(LLVMValueRef function);

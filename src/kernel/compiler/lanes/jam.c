@@ -120,12 +120,26 @@ static bool find_loop(LLVMBasicBlockRef block, unsigned kind, struct loop *l)
            find_counter(l) && find_end(l, branch);
 }
 
+// Memory of the function: each row has it to itself for as long as it lasts.
+static bool is_own_memory(LLVMValueRef value)
+{
+    LLVMTypeRef type = LLVMTypeOf(value);
+
+    if (LLVMGetTypeKind(type) == LLVMVectorTypeKind)
+        type = LLVMGetElementType(type);
+    return LLVMGetTypeKind(type) == LLVMPointerTypeKind &&
+           LLVMIsAAllocaInst(hdi_address_root(value));
+}
+
 // Rows may take turns: nobody outside asks what the last has computed, and it
 // calls nothing of which that is not known.
 static bool may_take_turns(const struct loop *l, LLVMValueRef i)
 {
     for (LLVMUseRef use = LLVMGetFirstUse(i); use; use = LLVMGetNextUse(use))
         if (!is_in(l, LLVMGetUser(use)))
+            return false;
+    for (unsigned o = 0; o < (unsigned)LLVMGetNumOperands(i); o++)
+        if (is_own_memory(LLVMGetOperand(i, o)))
             return false;
     if (LLVMIsACallInst(i))
         return LLVMGetIntrinsicID(LLVMGetCalledValue(i)) != 0;

@@ -10,6 +10,7 @@ struct shape {
     unsigned steps, kept;
     bool chain;       // each needs the one before
     const char *load; // of the sum so far: a way to load
+    const char *from; // what its address is made of
     const char *mark; // a property of the loop
     const char *end;  // what the function ends with
     const char *cpu;
@@ -19,6 +20,7 @@ static const struct shape usual = {.steps = 16,
                                    .kept = 16,
                                    .chain = true,
                                    .load = "load",
+                                   .from = "%p",
                                    .mark = HDI_JAM_MARK,
                                    .end = "ret void",
                                    .cpu = "skylake-avx512"};
@@ -27,7 +29,8 @@ static void write_loop(struct hdi_text *text, const struct shape *s)
 {
     hdi_text_print(text, "declare <16 x float> @llvm.fma.v16f32(<16 x float>, "
                          "<16 x float>, <16 x float>)\n"
-                         "define void @k(ptr %%p, ptr %%q, i64 %%rows) {\n");
+                         "define void @k(ptr %%p, ptr %%q, i64 %%rows) {\n"
+                         "  %%own = alloca [64 x float]\n");
     for (unsigned k = 0; k < s->kept; k++)
         hdi_text_print(
             text, "  %%kept.%u = load volatile <16 x float>, ptr %%q\n", k);
@@ -35,9 +38,9 @@ static void write_loop(struct hdi_text *text, const struct shape *s)
                    "  br label %%row\n"
                    "row:\n"
                    "  %%y = phi i64 [ 0, %%0 ], [ %%next, %%row ]\n"
-                   "  %%at = getelementptr [16 x float], ptr %%p, i64 %%y\n"
+                   "  %%at = getelementptr [16 x float], ptr %s, i64 %%y\n"
                    "  %%sum.0 = %s <16 x float>, ptr %%at\n",
-                   s->load);
+                   s->from, s->load);
     for (unsigned i = 0; i < s->steps; i++)
         hdi_text_print(text,
                        "  %%sum.%u = call <16 x float> @llvm.fma.v16f32("
@@ -128,6 +131,9 @@ static void other_loops_stay(void)
     CHECK(rows_of(s) == 1);
     s = usual;
     s.load = "load volatile";
+    CHECK(rows_of(s) == 1);
+    s = usual;
+    s.from = "%own"; // each row would find what the next has put there
     CHECK(rows_of(s) == 1);
     s = usual;
     s.end = "store i64 %next, ptr %q\n  ret void";

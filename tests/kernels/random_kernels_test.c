@@ -526,6 +526,10 @@ int main(int argc, char **argv)
     }
     params.device = t.gpu && !t.writes ? "all" : "cpu";
     CHECK_OK(hd_runtime_create(&params, &t.runtime, &error), error);
+    if (t.gpu && !t.writes && hd_runtime_device_count(t.runtime) < 2) {
+        fprintf(stderr, "there is no GPU: see 'heddle info'\n");
+        return 1;
+    }
     CHECK_OK(hd_buffer_create(t.runtime, MAX_ITEMS * TREE_RESULTS * 4, &t.out,
                               &error),
              error);

@@ -28,8 +28,7 @@ static const struct command_option options[] = {
      "PNG; '-' is standard output",
      OPTION_PAIR, true},
     {"--device", "cpu|gpu|all|null",
-     "where kernels run; all there are by "
-     "default",
+     "where kernels run; the cores by default",
      OPTION_CHOICE, false},
     {"--workers", "N", "threads; one per core by default", OPTION_NUMBER,
      false},

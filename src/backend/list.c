@@ -20,7 +20,9 @@ static inline uint64_t add(hdi_word *word, uint64_t value)
 static inline bool change(hdi_word *word, uint64_t from, uint64_t to)
 {
     uint64_t old;
-    __asm__ __volatile__("atom.relaxed.gpu.cas.b64 %0, [%1], %2, %3;"
+    __asm__ __volatile__("fence.acq_rel.gpu;\n\t"
+                         "atom.relaxed.gpu.cas.b64 %0, [%1], %2, %3;\n\t"
+                         "fence.acq_rel.gpu;"
                          : "=l"(old)
                          : "l"(word), "l"(from), "l"(to)
                          : "memory");
@@ -257,7 +259,6 @@ static void push_copy(struct hdi_list *list, uint32_t record)
         do
             before = hdi_word_load(newest);
         while (!change(newest, before, (uint64_t)record + 1));
-        hdi_word_release();
     }
     if (before == 0)
         push(list, record);

@@ -51,8 +51,9 @@ struct hdi_list_pass {
     hdi_word spent;              // of `most`
     // Of a pass that is appended and appends: its newest copy, and 1, until all
     // have ended. Who makes a copy puts itself there, and is told by the one
-    // before, through `next`, when that has ended (release, paired with the
-    // acquire of the claim).
+    // before, through `next`, when that has ended. Changes of `newest` release
+    // and acquire: a copy finds the buffer as the one before left it
+    // (tests/models/chain.pml).
     hdi_word newest;
     hdi_word next; // copy that waits for this one, and 1
 };

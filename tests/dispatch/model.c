@@ -4,220 +4,7 @@
 #include <string.h>
 
 #include "tests/check.h"
-
-struct waiting {
-    struct hdi_need need;
-    int64_t prefer;
-    uint32_t share; // of a module; pieces keep that of their group
-    uint32_t groups, first_group;
-    uint32_t piece, pieces;
-    uint64_t tag, arrived;
-    uint32_t process;
-    uint64_t expected, ran, runs; // cycles, and of how many groups
-};
-
-struct taken {
-    bool out;
-    uint32_t module, channel;
-    uint64_t tag;
-    uint32_t group, pieces;                       // 0: whole
-    uint32_t count[MODEL_RESOURCES][MODEL_UNITS]; // blocks, of any class
-    bool block[MODEL_RESOURCES][MODEL_UNITS][MODEL_BLOCKS];
-};
-
-// `weight` of instructions executed by a module at `time`.
-struct executed {
-    uint32_t module;
-    uint64_t time, weight;
-};
-
-// A group of which pieces have ended.
-struct partly {
-    uint64_t tag;
-    uint32_t group, ended;
-};
-
-struct model {
-    const struct hdi_shape *shape;
-    struct hdi_recent *recent; // for its window, not its sums
-    struct executed executed[MODEL_EVENTS];
-    uint32_t executed_count;
-    struct hdi_median median;
-    int64_t prefer[MODEL_CHANNELS]; // as of the last look at the head
-    uint64_t drain[MODEL_MODULES];  // when what runs there should have ended
-    bool held[MODEL_MODULES];       // in this round
-    struct hdi_policy policy;
-    uint64_t window_from; // when the period began
-    uint32_t channels;
-    struct waiting queue[MODEL_CHANNELS][MODEL_QUEUE];
-    uint32_t length[MODEL_CHANNELS];
-    bool free[MODEL_MODULES][MODEL_RESOURCES][MODEL_UNITS][MODEL_BLOCKS];
-    uint32_t left[MODEL_MODULES][MODEL_RESOURCES][MODEL_UNITS];
-    uint32_t pointer[MODEL_MODULES];
-    bool refused[MODEL_CHANNELS][MODEL_MODULES]; // found out at the commit
-    bool marks[HDI_MAX_PRIORITIES + 1][MODEL_CHANNELS];
-    struct hdi_random random;
-    uint32_t turn, sticky, last_module;
-    uint64_t failed;
-    uint32_t lease_count, lease_most;
-    struct taken taken[MODEL_LEASES];
-    struct partly partly[MODEL_EVENTS];
-    uint32_t partly_count;
-};
-
-// The running AND of shifts 0..i has a bit exactly when a run of i + 1
-// exists. Only shifts in `sampled` are read; NULL: all.
-static uint32_t longest_run(const bool *state, uint32_t n,
-                            const struct hdi_module_resource *sampled)
-{
-    bool all[MODEL_BLOCKS];
-    uint32_t longest = 0;
-
-    memcpy(all, state, n * sizeof(*all));
-    bool any = true; // once nothing is left, nothing comes back
-    for (uint32_t shift = 0; any && shift < n; shift++) {
-        bool read = !sampled;
-        any = false;
-        for (uint32_t i = 0; i < n; i++) {
-            all[i] = all[i] && i + shift < n && state[i + shift];
-            any |= all[i];
-        }
-        for (uint32_t k = 0; sampled && k < sampled->shift_count; k++)
-            read |= sampled->shifts[k] == shift;
-        if (any && read)
-            longest = shift + 1;
-    }
-    return longest;
-}
-
-static uint32_t search(const struct hdi_module_resource *r, const bool *state)
-{
-    bool groups[MODEL_BLOCKS];
-
-    if (r->search == HDI_SEARCH_SAMPLED)
-        return longest_run(state, r->blocks, r);
-    if (r->search == HDI_SEARCH_EXACT)
-        return longest_run(state, r->blocks, NULL);
-    for (uint32_t g = 0; g < r->blocks / r->group; g++) {
-        groups[g] = true;
-        for (uint32_t i = 0; i < r->group; i++)
-            groups[g] &= state[g * r->group + i];
-    }
-    return longest_run(groups, r->blocks / r->group, NULL) * r->group;
-}
-
-static uint32_t round_up(const struct hdi_module_resource *r, uint32_t amount)
-{
-    uint32_t group = r->search == HDI_SEARCH_GROUPED ? r->group : 1;
-    return (amount + group - 1) / group * group;
-}
-
-static uint32_t first_unit(const struct model *m, uint32_t module)
-{
-    return m->policy.pointer == HDI_POINTER_HEAD
-               ? m->pointer[module]
-               : (m->pointer[module] + 1) % m->shape->units;
-}
-
-// What a group takes of a resource on a unit: `runs` runs of `length`, or, of a
-// second-class resource, that many blocks.
-static void part_of(const struct model *m, const struct hdi_need *need,
-                    uint32_t module, uint32_t r, uint32_t unit, uint32_t *runs,
-                    uint32_t *length)
-{
-    const struct hdi_module_resource *resource = &m->shape->resources[r];
-    uint32_t units = m->shape->units;
-    uint32_t place = (unit + units - first_unit(m, module)) % units;
-    uint32_t waves = need->waves / units + (place < need->waves % units);
-
-    if (resource->shared)
-        waves = 1;
-    *runs = resource->together && waves > 0 ? 1 : waves;
-    *length = round_up(resource, resource->together ? need->amount[r] * waves
-                                                    : need->amount[r]);
-}
-
-static uint32_t holders(const struct model *m, uint32_t r)
-{
-    return m->shape->resources[r].shared ? 1 : m->shape->units;
-}
-
-static bool seems_to_fit(const struct model *m, uint32_t channel,
-                         uint32_t module)
-{
-    const struct hdi_need *need = &m->queue[channel][0].need;
-    uint32_t runs, length;
-
-    if (m->refused[channel][module])
-        return false;
-    for (uint32_t r = 0; r < m->shape->resource_count; r++) {
-        const struct hdi_module_resource *resource = &m->shape->resources[r];
-        for (uint32_t unit = 0; unit < holders(m, r); unit++) {
-            part_of(m, need, module, r, unit, &runs, &length);
-            if (m->left[module][r][unit] < runs * length)
-                return false;
-            if (resource->contiguous && runs > 0 &&
-                search(resource, m->free[module][r][unit]) < length)
-                return false;
-        }
-    }
-    return true;
-}
-
-// One run after the other, each at the lowest place.
-static bool take_run(const struct hdi_module_resource *r, const bool *state,
-                     uint32_t length, bool *block)
-{
-    uint32_t step = r->search == HDI_SEARCH_GROUPED ? r->group : 1;
-
-    for (uint32_t at = 0; at + length <= r->blocks; at += step) {
-        bool fits = true;
-        for (uint32_t i = at; i < at + length; i++)
-            fits &= state[i] && !block[i];
-        if (!fits)
-            continue;
-        for (uint32_t i = at; i < at + length; i++)
-            block[i] = true;
-        return true;
-    }
-    return false;
-}
-
-static bool commit(struct model *m, uint32_t channel, uint32_t module,
-                   struct taken *t)
-{
-    const struct hdi_need *need = &m->queue[channel][0].need;
-    uint32_t runs, length;
-
-    *t = (struct taken){.out = true, .module = module};
-    for (uint32_t r = 0; r < m->shape->resource_count; r++) {
-        const struct hdi_module_resource *resource = &m->shape->resources[r];
-        for (uint32_t unit = 0; unit < holders(m, r); unit++) {
-            part_of(m, need, module, r, unit, &runs, &length);
-            t->count[r][unit] = runs * length;
-            for (uint32_t i = 0; resource->contiguous && length > 0 && i < runs;
-                 i++)
-                if (!take_run(resource, m->free[module][r][unit], length,
-                              t->block[r][unit]))
-                    return false;
-        }
-    }
-    return true;
-}
-
-static void apply(struct model *m, const struct taken *t, bool give)
-{
-    for (uint32_t r = 0; r < m->shape->resource_count; r++)
-        for (uint32_t unit = 0; unit < holders(m, r); unit++) {
-            m->left[t->module][r][unit] +=
-                give ? t->count[r][unit] : 0u - t->count[r][unit];
-            for (uint32_t i = 0; i < MODEL_BLOCKS; i++)
-                if (t->block[r][unit][i])
-                    m->free[t->module][r][unit][i] = give;
-        }
-    for (uint32_t c = 0; c < m->channels; c++)
-        m->refused[c][t->module] = false;
-}
+#include "tests/dispatch/state.h"
 
 // What a group of this packet should take: as its like did, else as said, else
 // as most do.
@@ -272,7 +59,7 @@ bool model_release(struct model *m, uint32_t lease, uint64_t cycles)
     struct waiting *head = &m->queue[t->channel][0];
 
     CHECK(t->out);
-    apply(m, t, true);
+    model_apply(m, t, true);
     t->out = false;
     m->lease_count--;
     bool complete = completes(m, t);
@@ -383,8 +170,8 @@ static double worth_of(const struct model *m, const struct hdi_module *module,
         worth += mixture->left * m->shape->energy_scale *
                  module->energy[line->resource];
     if (!is_run)
-        worth -=
-            mixture->tight * 65536.0 / (r->blocks * holders(m, line->resource));
+        worth -= mixture->tight * 65536.0 /
+                 (r->blocks * model_holders(m, line->resource));
     return worth;
 }
 
@@ -417,8 +204,8 @@ static int64_t score(const struct model *m, uint32_t module,
         const struct hdi_line *line = &m->shape->lines[l];
         uint32_t r = line->resource;
         int64_t level = line->kind == HDI_LINE_RUN
-                            ? search(&m->shape->resources[r],
-                                     m->free[module][r][line->unit])
+                            ? model_longest_run(&m->shape->resources[r],
+                                                m->free[module][r][line->unit])
                             : m->left[module][r][line->unit];
         sum += level * weight[l];
     }
@@ -490,10 +277,10 @@ static bool place(struct model *m, const struct hdi_dispatcher *d,
 
     // Backfill: what has ended by then delays nobody.
     for (uint32_t i = 0; i < m->shape->modules; i++)
-        fits[i] = seems_to_fit(m, channel, i) &&
+        fits[i] = model_seems_to_fit(m, channel, i) &&
                   (!m->held[i] || (m->policy.backfill && end <= m->drain[i]));
     while ((module = best_module(m, d, fits, now)) < m->shape->modules) {
-        if (commit(m, channel, module, t))
+        if (model_commit(m, channel, module, t))
             return true;
         fits[module] = false;
         m->refused[channel][module] = true;
@@ -507,7 +294,7 @@ static bool is_candidate(const struct model *m, uint32_t channel)
 
     for (uint32_t module = 0;
          m->length[channel] > 0 && module < m->shape->modules; module++)
-        any |= seems_to_fit(m, channel, module);
+        any |= model_seems_to_fit(m, channel, module);
     return any;
 }
 
@@ -561,9 +348,10 @@ static uint64_t space_of(const struct model *m, uint32_t module)
     uint64_t sum = 0;
 
     for (uint32_t r = 0; r < m->shape->resource_count; r++)
-        for (uint32_t unit = 0; unit < holders(m, r); unit++)
+        for (uint32_t unit = 0; unit < model_holders(m, r); unit++)
             sum += (UINT64_C(1) << 32) /
-                   ((uint64_t)m->shape->resources[r].blocks * holders(m, r)) *
+                   ((uint64_t)m->shape->resources[r].blocks *
+                    model_holders(m, r)) *
                    m->left[module][r][unit];
     return sum >> 16;
 }
@@ -673,7 +461,7 @@ static void send(struct model *m, uint32_t channel,
     CHECK(decision->piece == head->piece && decision->pieces == head->pieces);
     CHECK(decision->waves == head->need.waves);
     CHECK(decision->priority == head->need.priority);
-    CHECK(decision->unit == first_unit(m, module));
+    CHECK(decision->unit == model_first_unit(m, module));
     m->taken[decision->lease] = *t;
     m->taken[decision->lease].channel = channel;
     m->taken[decision->lease].tag = head->tag;
@@ -687,7 +475,7 @@ static void send(struct model *m, uint32_t channel,
         (m->pointer[module] + head->need.waves) % m->shape->units;
     m->last_module = module;
     m->turn = (channel + 1) % m->channels;
-    apply(m, t, false);
+    model_apply(m, t, false);
     pop(m, channel);
 }
 
@@ -762,7 +550,7 @@ void model_check_books(const struct model *m, const struct hdi_dispatcher *d)
     for (uint32_t module = 0; module < m->shape->modules; module++)
         for (uint32_t r = 0; r < m->shape->resource_count; r++) {
             uint32_t left = 0;
-            for (uint32_t unit = 0; unit < holders(m, r); unit++)
+            for (uint32_t unit = 0; unit < model_holders(m, r); unit++)
                 left += m->left[module][r][unit];
             CHECK(hdi_module_left(hdi_dispatcher_module(d, module), m->shape,
                                   r) == left);
@@ -787,7 +575,7 @@ struct model *model_create(const struct hdi_shape *shape,
     memset(m->free, true, sizeof(m->free));
     for (uint32_t module = 0; module < shape->modules; module++)
         for (uint32_t r = 0; r < shape->resource_count; r++)
-            for (uint32_t unit = 0; unit < holders(m, r); unit++)
+            for (uint32_t unit = 0; unit < model_holders(m, r); unit++)
                 m->left[module][r][unit] = shape->resources[r].blocks;
     return m;
 }

@@ -1,9 +1,9 @@
-// A dispatcher that follows the steps of the specification literally and slowly:
-// free blocks one by one, all heads against all modules in every
-// round, windows that follow the median run time, holds, backfill, patience.
-// What the real one says is checked against it, round by round.
-#ifndef HDI_DISPATCH_MODEL_H
-#define HDI_DISPATCH_MODEL_H
+// A dispatcher that follows the steps of the specification literally and
+// slowly: free blocks one by one, all heads against all modules in every round,
+// windows that follow the median run time, holds, backfill, patience. What the
+// real one says is checked against it, round by round.
+#ifndef HDI_TESTS_DISPATCH_MODEL_H
+#define HDI_TESTS_DISPATCH_MODEL_H
 
 #include "dispatch/dispatcher.h"
 

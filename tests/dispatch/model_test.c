@@ -29,11 +29,12 @@ static struct hdi_shape random_shape(void)
 
     for (uint32_t r = 0; r < shape.resource_count; r++) {
         struct hdi_module_resource *resource = &shape.resources[r];
-        *resource = (struct hdi_module_resource){.blocks = 1 + below(MODEL_BLOCKS),
-                                          .shared = below(4) == 0,
-                                          .contiguous = below(4) > 0,
-                                          .group = 1,
-                                          .energy = below(5)};
+        *resource =
+            (struct hdi_module_resource){.blocks = 1 + below(MODEL_BLOCKS),
+                                         .shared = below(4) == 0,
+                                         .contiguous = below(4) > 0,
+                                         .group = 1,
+                                         .energy = below(5)};
         snprintf(resource->name, sizeof(resource->name), "resource %u", r);
         if (below(3) == 0)
             resource->blocks = 4 * (1 + below(MODEL_BLOCKS / 4));

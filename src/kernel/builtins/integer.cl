@@ -192,25 +192,26 @@ SUMS(ulong)
     TERNARY(T, mad_sat, T, T, T)
 INTEGERS(SUMS_AND_PRODUCTS)
 
-// Outside of 24 bits the result is ours to choose.
-#define SHORT_PRODUCTS(T)     \
-    FN T mul24(T x, T y)      \
-    {                         \
-        return x * y;         \
-    }                         \
-    FN T mad24(T x, T y, T z) \
-    {                         \
-        return x * y + z;     \
-    }                         \
+// The low half of the product, which overflows. Outside of 24 bits the result
+// is ours to choose.
+#define SHORT_PRODUCTS(T)                        \
+    FN T mul24(T x, T y)                         \
+    {                                            \
+        return (T)((uint)x * (uint)y);           \
+    }                                            \
+    FN T mad24(T x, T y, T z)                    \
+    {                                            \
+        return (T)((uint)x * (uint)y + (uint)z); \
+    }                                            \
     WIDTHS(WHOLE_SHORT, T)
-#define WHOLE_SHORT(n, T)                 \
-    FN T##n mul24(T##n x, T##n y)         \
-    {                                     \
-        return x * y;                     \
-    }                                     \
-    FN T##n mad24(T##n x, T##n y, T##n z) \
-    {                                     \
-        return x * y + z;                 \
+#define WHOLE_SHORT(n, T)                                                \
+    FN T##n mul24(T##n x, T##n y)                                        \
+    {                                                                    \
+        return as_##T##n(as_uint##n(x) * as_uint##n(y));                 \
+    }                                                                    \
+    FN T##n mad24(T##n x, T##n y, T##n z)                                \
+    {                                                                    \
+        return as_##T##n(as_uint##n(x) * as_uint##n(y) + as_uint##n(z)); \
     }
 SHORT_PRODUCTS(int)
 SHORT_PRODUCTS(uint)

@@ -62,6 +62,7 @@ HD_API hd_status hd_cluster_join(const struct hd_cluster_params *params,
 /// allowed.
 HD_API void hd_cluster_leave(struct hd_cluster *cluster);
 
+/// Return how many nodes the cluster has, those of all processes.
 HD_API uint32_t hd_cluster_nodes(const struct hd_cluster *cluster);
 
 /// Whether a node is one of this process.
@@ -70,6 +71,8 @@ HD_API bool hd_cluster_has(const struct hd_cluster *cluster, uint32_t node);
 /// Which process this is, 0 for the one that does what is done once. Those of a
 /// machine follow each other, whatever their ranks in MPI.
 HD_API uint32_t hd_cluster_process(const struct hd_cluster *cluster);
+
+/// Return how many processes the cluster has.
 HD_API uint32_t hd_cluster_processes(const struct hd_cluster *cluster);
 
 /// What a node of this process is.
@@ -106,7 +109,7 @@ HD_API hd_status hd_cluster_weights(struct hd_cluster *cluster,
 HD_API hd_status hd_cluster_meet(struct hd_cluster *cluster,
                                  struct hd_error *error);
 
-/// Count what this process's nodes did since the start or the last reset.
+/// What this process's nodes did since the start or the last reset.
 struct hd_cluster_counters {
     uint64_t moved;    // to its nodes from others, by any way [bytes]
     uint64_t received; // of these, in messages from other processes [bytes]
@@ -117,8 +120,12 @@ struct hd_cluster_counters {
     uint64_t asks;     // messages that asked a node for a task
     uint64_t scratch;  // most memory beside the fields at a time [bytes]
 };
+
+/// Read the counters of this process; other processes have their own.
 HD_API void hd_cluster_counters(const struct hd_cluster *cluster,
                                 struct hd_cluster_counters *counters);
+
+/// Set the counters of this process to 0.
 HD_API void hd_cluster_reset_counters(struct hd_cluster *cluster);
 
 // Views -----------------------------------------------------------------------
@@ -166,6 +173,9 @@ HD_API hd_status hd_view_function(
     void (*function)(void *data, const int64_t *index, void *value), void *data,
     struct hd_view *view, struct hd_error *error);
 
+/// Look at a whole field: the element at each index of its grid.
+///
+/// Owner: the field must stay as long as the view is used
 HD_API struct hd_view hd_view_field(struct hd_field *field);
 
 /// Axis i of the result is axis `order[i]` of the view: {1, 0} transposes.
@@ -313,12 +323,14 @@ HD_API hd_status hd_field_load(struct hd_field *field, const char *path,
                                const char *dtype, const uint64_t *sum,
                                struct hd_error *error);
 
-/// Collective. NULL is allowed.
+/// Give the field and its memory up. Collective. NULL is allowed.
 HD_API void hd_field_destroy(struct hd_field *field);
 
-/// Owner: the field.
+/// Return the map that the field is laid out by. Owner: the field.
 HD_API const struct hd_map *hd_field_map(const struct hd_field *field);
-HD_API uint64_t hd_field_element(const struct hd_field *field); // [bytes]
+
+/// Return the size of an element [bytes].
+HD_API uint64_t hd_field_element(const struct hd_field *field);
 
 /// Elements that lie in the memory of one node, as an array.
 ///
@@ -493,6 +505,8 @@ struct hd_access {
     uint64_t room_size_;
 };
 
+/// Begin access to input number `input` of a task, as the call that computes
+/// lists them. Nothing is copied yet.
 HD_API void hd_access_begin(struct hd_access *access, struct hd_task *task,
                             unsigned input);
 

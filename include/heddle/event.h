@@ -197,9 +197,9 @@ HD_API void hd_event_release(struct hd_pool *pool, hd_event event);
 //          HD_ENOMEM, HD_ELIMIT; a launch: as hd_launch_with()
 // Threads: any
 
-/// Call `function` on a worker. It gets the first cause of what failed before
-/// it, if it runs anyway: error->status is HD_OK when nothing did. The status
-/// that it returns is that of the event, and so is the text it leaves in
+/// A function to be called on a worker. It gets the first cause of what failed
+/// before it, if it runs anyway: error->status is HD_OK when nothing did. The
+/// status that it returns is that of the event, and so is the text it leaves in
 /// `error`. With `blocking`, a spare thread takes the worker's core meanwhile
 /// (hd_blocking_begin()).
 ///
@@ -211,6 +211,8 @@ struct hd_call {
     bool blocking;
 };
 
+/// Start a call: its event ends when the function has returned. `call` itself
+/// is copied.
 HD_API hd_status hd_call_start(struct hd_pool *pool,
                                const struct hd_start *start,
                                const struct hd_call *call, hd_event *event,

@@ -43,7 +43,10 @@ struct hd_grid {
 HD_API hd_status hd_grid_check(const struct hd_grid *grid,
                                struct hd_error *error);
 
-HD_API int64_t hd_grid_size(const struct hd_grid *grid); // [points]
+/// Return how many points a grid has that hd_grid_check() lets pass.
+HD_API int64_t hd_grid_size(const struct hd_grid *grid);
+
+/// True when `index`, of the grid's rank, is one of its points.
 HD_API bool hd_grid_contains(const struct hd_grid *grid, const int64_t *index);
 
 /// True when all points of `child`, which has the same rank, are in `parent`.
@@ -190,11 +193,17 @@ HD_API hd_status hd_map_relabel(const struct hd_map *map, const uint32_t *to,
                                 struct hd_map **relabelled,
                                 struct hd_error *error);
 
-/// NULL is allowed.
+/// Give a map up; fields and views keep what they need of it. NULL is allowed.
+///
+/// Threads: any
 HD_API void hd_map_destroy(struct hd_map *map);
 
-/// Owner: the map. Threads: any.
+/// Return the grid that the map divides. Owner: the map. Threads: any.
 HD_API const struct hd_grid *hd_map_grid(const struct hd_map *map);
+
+/// Return how many nodes the map lays its grid over, and in how many segments.
+///
+/// Threads: any, and so for all that asks a map below
 HD_API uint32_t hd_map_nodes(const struct hd_map *map);
 HD_API uint64_t hd_map_segments(const struct hd_map *map);
 

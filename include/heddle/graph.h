@@ -44,6 +44,9 @@ typedef uint32_t hd_pass;     // handle within one graph; 0 is none
 HD_API hd_status hd_graph_create(struct hd_runtime *runtime,
                                  struct hd_graph **graph,
                                  struct hd_error *error);
+
+/// Give the graph, its resources and results up. Waits for what still runs of
+/// it. NULL is allowed.
 HD_API void hd_graph_destroy(struct hd_graph *graph);
 
 /// An array of `extent[0] x extent[1] x extent[2]` elements, x fastest.
@@ -624,6 +627,7 @@ HD_API void hd_graph_cancel(struct hd_graph *graph);
 //
 // Threads: one at a time per graph, where nothing else is said.
 
+/// Return how many outputs the program has declared.
 HD_API unsigned hd_graph_output_count(const struct hd_graph *graph);
 
 /// An output of a graph. Owner: the graph; see hd_graph_result().
@@ -638,6 +642,7 @@ struct hd_graph_result {
 HD_API bool hd_graph_result(const struct hd_graph *graph, unsigned index,
                             struct hd_graph_result *result);
 
+/// Return how many passes the graph has. Their numbers go from 0 up.
 HD_API unsigned hd_graph_pass_count(const struct hd_graph *graph);
 
 /// What a pass did in the last run. Owner of strings: the graph.

@@ -108,6 +108,10 @@ HD_API hd_status hd_image_create(struct hd_runtime *runtime,
                                  const struct hd_image_params *params,
                                  struct hd_image **image,
                                  struct hd_error *error);
+
+/// Give the description up, not the buffer. NULL is allowed.
+///
+/// Threads: any; no launch may use the image any more
 HD_API void hd_image_destroy(struct hd_image *image);
 
 /// What the image is, with the pitches and the buffer that were chosen for it.

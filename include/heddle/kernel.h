@@ -93,6 +93,10 @@ HD_API hd_status hd_program_create(struct hd_runtime *runtime,
                                    const struct hd_program_params *params,
                                    struct hd_program **program,
                                    struct hd_error *error);
+
+/// Give the program and its kernels up. NULL is allowed.
+///
+/// Threads: any; no launch may use its kernels any more
 HD_API void hd_program_destroy(struct hd_program *program);
 
 /// Write the program as a binary that hd_program_create() loads without a

@@ -116,6 +116,10 @@ HD_API hd_status hd_runtime_device_info(const struct hd_runtime *runtime,
 ///
 /// Threads: any
 HD_API uint64_t hd_runtime_peak_memory(const struct hd_runtime *runtime);
+
+/// Begin to measure anew, from what is held now.
+///
+/// Threads: any
 HD_API void hd_runtime_reset_peak_memory(struct hd_runtime *runtime);
 
 /// Write what was recorded as Chrome trace JSON, which Perfetto and

@@ -359,9 +359,9 @@ HD_API unsigned hd_pool_module(const struct hd_pool *pool, unsigned worker);
 
 /// What a worker did since its start; nothing is ever reset.
 struct hd_worker_counters {
-    uint64_t tasks;  // tasks and jobs run that came from a spawn or a submit; of
-                     // tasks that the worker itself spawned only those of files
-                     // that define HD_COUNT_TASKS before they include this one
+    uint64_t tasks; // tasks and jobs run that came from a spawn or a submit; of
+                    // tasks that the worker itself spawned only those of files
+                    // that define HD_COUNT_TASKS before they include this one
     uint64_t stolen; // of these, taken from another worker
     uint64_t failed; // looks at a victim that had nothing
     uint64_t parks;  // times asleep

@@ -70,7 +70,7 @@ struct hd_task_ {
 struct hd_stack_ {
     struct hd_task_ *top_;   // the next spawn's record; owner only
     struct hd_task_ *split_; // records below may be taken; owner only
-    uint64_t tasks_;         // counted so far; written by the owner only, atomic
+    uint64_t tasks_; // counted so far; written by the owner only, atomic
     unsigned char pad1_[40];
     struct hd_task_ *limit_; // end of the array, NULL: publish. Atomic; on a
     unsigned char pad2_[56]; // line of its own, since thieves poll it
@@ -110,7 +110,7 @@ static inline struct hd_task_ **hd_known_(
 }
 #define HD_KNOWN_ hd_known_(&hd_top_)
 #else
-#define HD_KNOWN_                      \
+#define HD_KNOWN_ \
     _Generic(&hd_top_,                 \
         struct hd_task_ * *: &hd_top_, \
         default: (struct hd_task_ **)0)

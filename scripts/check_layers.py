@@ -12,6 +12,9 @@ built on the dispatch layer, and the planners of the graph layer.
 ARCHITECTURE.md draws the layers: a file includes only its own layer and those on
 lines of the picture below its own, and each file the page names is there.
 
+A room of the compiler has at most 25 files beside its tests, and one of them begins
+"Main header of" it.
+
 No units, a header and the source file of its name, include each other, be it by
 way of others.
 
@@ -40,6 +43,9 @@ OPEN = {
     for file in SRC.rglob("LAYERS")
     for room in re.findall(r"^([a-z]+) +open:", file.read_text(), re.MULTILINE)
 }
+
+# Files of a room, beside tests: as many as can be taken in at once.
+MOST_FILES = 25
 
 # Header pattern: the only folder that may include it.
 HOMES = {
@@ -106,6 +112,18 @@ def complaints_in_source(file):
         for pattern, home in HOMES.items():
             if re.fullmatch(pattern, name) and not is_in(folder, home):
                 yield f"includes {name}; only {home} may"
+
+
+def complaints_about_rooms(home):
+    for room in LISTS[home]:
+        folder = f"src/{home}/{room}"
+        files = [f for f in (SRC / home / room).glob("*.[ch]") if "_test" not in f.stem]
+        if len(files) > MOST_FILES:
+            yield f"{folder}: has {len(files)} files, more than {MOST_FILES}"
+        plate = f"// Main header of {room}"
+        plates = [f for f in files if f.read_text().startswith(plate)]
+        if len(plates) != 1:
+            yield f"{folder}: {len(plates)} files begin '{plate}'"
 
 
 # Outside src/: folder, and the layers it may use from the inside.
@@ -206,12 +224,15 @@ def main():
     ]
     for text in about_page:
         print(f"ARCHITECTURE.md: {text}")
+    about_rooms = [*complaints_about_rooms("kernel/compiler")]
+    for text in about_rooms:
+        print(text)
     units = units_of(sources)
     circle = {name for name in units if name in reachable(units, name)}
     for name in sorted(circle):
         back = sorted(n for n in units[name] & circle if name in reachable(units, n))
         print(f"src/{name}: in a cycle of includes: it includes {' '.join(back)}")
-    return bool(found or circle or about_page)
+    return bool(found or circle or about_page or about_rooms)
 
 
 sys.exit(main())

@@ -1,5 +1,5 @@
 // What a kernel writes to append launches: hd_append() of the kernel language
-// (kernel/compiler/driver/frontend.c, where it is declared once more). Each
+// (kernel/compiler/tools/frontend.c, where it is declared once more). Each
 // launch that appends has a buffer of these.
 //
 // Invariant: `count` is how many requests were made, those too for which there

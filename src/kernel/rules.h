@@ -37,10 +37,10 @@
     RULE(STRIDE, "stride")       /* transform/stride.h */                     \
     RULE(STRIDED, "strided")     /* transform/strided.h */                    \
     RULE(SWITCHES, "switches")   /* prepare/switches.h */                     \
-    RULE(TILE, "tile")           /* analysis/tile.h */                        \
+    RULE(TILE, "tile")           /* worth/tile.h */                           \
     RULE(TOP, "top")             /* transform/top.h */                        \
     RULE(UNSWITCH, "unswitch")   /* LLVM's copies of loops by conditions */   \
-    RULE(WHOLE, "whole")         /* analysis/whole.h */                       \
+    RULE(WHOLE, "whole")         /* worth/whole.h */                          \
     RULE(WINDOW, "window")       /* vectorise/window.c */
 
 #endif

@@ -1,6 +1,6 @@
 // Footprints: which bytes of each buffer a box of a launch's work-groups reads
 // and writes. The compiler writes down what addresses and conditions are
-// computed from (compiler/analysis/footprint.h); with the numbers of a launch
+// computed from (compiler/touch/footprint.h); with the numbers of a launch
 // that becomes sums of multiples of ids and counts of turns.
 //
 // Invariant: a footprint may be too large, never too small. What is not

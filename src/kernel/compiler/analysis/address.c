@@ -46,7 +46,8 @@ static void split_index(const struct hdi_flow *flow,
     address->index = index;
 }
 
-struct hdi_address hdi_address_of(const struct hdi_flow *flow,
+struct hdi_address hdi_address_of(const struct hdi_llvm *llvm,
+                                  const struct hdi_flow *flow,
                                   LLVMValueRef pointer)
 {
     struct hdi_address address = {.base = hdi_origin(flow, pointer)};
@@ -55,7 +56,7 @@ struct hdi_address hdi_address_of(const struct hdi_flow *flow,
            LLVMGetNumOperands(address.base) == 2) {
         LLVMValueRef gep = address.base, index = LLVMGetOperand(gep, 1);
         int64_t scale = (int64_t)LLVMABISizeOfType(
-            flow->llvm->layout, LLVMGetGEPSourceElementType(gep));
+            llvm->layout, LLVMGetGEPSourceElementType(gep));
         if (LLVMIsAConstantInt(index)) {
             add_offset(&address, index, scale);
         } else if (address.index) {
@@ -74,4 +75,42 @@ bool hdi_address_is_beside(const struct hdi_address *a,
 {
     return a->base == b->base && a->index == b->index && a->scale == b->scale &&
            a->is_signed == b->is_signed;
+}
+
+LLVMValueRef hdi_address_root(const struct hdi_flow *flow, LLVMValueRef pointer)
+{
+    for (;;) {
+        LLVMValueRef origin = hdi_origin(flow, pointer);
+        if (LLVMIsAGetElementPtrInst(origin) || LLVMIsACastInst(origin) ||
+            (LLVMIsAConstantExpr(origin) && LLVMGetNumOperands(origin) > 0))
+            origin = LLVMGetOperand(origin, 0);
+        if (origin == pointer)
+            return pointer;
+        pointer = origin;
+    }
+}
+
+// Memory that nobody else has the address of.
+static bool is_own(LLVMValueRef root)
+{
+    return LLVMIsAAllocaInst(root) || LLVMIsAGlobalVariable(root);
+}
+
+static bool is_local(LLVMValueRef root)
+{
+    return LLVMGetPointerAddressSpace(LLVMTypeOf(root)) == HDI_SPACE_LOCAL;
+}
+
+static bool is_global(LLVMValueRef root)
+{
+    unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(root));
+    return space == HDI_SPACE_GLOBAL || space == HDI_SPACE_CONSTANT;
+}
+
+bool hdi_address_roots_meet(LLVMValueRef a, LLVMValueRef b)
+{
+    return a == b ||
+           (!(is_own(a) && is_own(b)) && !(is_own(a) && LLVMIsAArgument(b)) &&
+            !(LLVMIsAArgument(a) && is_own(b)) &&
+            !(is_local(a) && is_global(b)) && !(is_global(a) && is_local(b)));
 }

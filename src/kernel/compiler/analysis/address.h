@@ -13,11 +13,20 @@ struct hdi_address {
 
 // As many constants as can be told apart are in the offset: what is added to an
 // index before it is extended only where the sum is promised not to wrap.
-struct hdi_address hdi_address_of(const struct hdi_flow *flow,
+struct hdi_address hdi_address_of(const struct hdi_llvm *llvm,
+                                  const struct hdi_flow *flow,
                                   LLVMValueRef pointer);
 
 // Whether two differ in their offsets at most, wherever they are.
 bool hdi_address_is_beside(const struct hdi_address *a,
                            const struct hdi_address *b);
+
+// What it was computed from in the end: an argument, memory of the kernel's, or
+// a value that is not looked into.
+LLVMValueRef hdi_address_root(const struct hdi_flow *flow,
+                              LLVMValueRef pointer);
+
+// May memory reached from the one be memory reached from the other?
+bool hdi_address_roots_meet(LLVMValueRef a, LLVMValueRef b);
 
 #endif

@@ -1,7 +1,7 @@
 // Addresses are told apart as far as what is promised of sums allows.
 #include "kernel/compiler/analysis/address.h"
 
-#include "kernel/compiler/analysis/try_ir.h"
+#include "kernel/compiler/flow/try_ir.h"
 
 static const char sums[] =
     "define void @k(ptr addrspace(1) %p, i32 %n, i64 %m) {\n"
@@ -36,16 +36,20 @@ static const char sums[] =
 static bool are_apart(const struct try_ir *t, const char *a, const char *b,
                       int64_t bytes)
 {
-    struct hdi_address x = hdi_address_of(&t->flow, try_ir_find(t, a));
-    struct hdi_address y = hdi_address_of(&t->flow, try_ir_find(t, b));
+    struct hdi_address x =
+        hdi_address_of(&t->llvm, &t->flow, try_ir_find(t, a));
+    struct hdi_address y =
+        hdi_address_of(&t->llvm, &t->flow, try_ir_find(t, b));
 
     return hdi_address_is_beside(&x, &y) && y.offset - x.offset == bytes;
 }
 
 static bool are_unlike(const struct try_ir *t, const char *a, const char *b)
 {
-    struct hdi_address x = hdi_address_of(&t->flow, try_ir_find(t, a));
-    struct hdi_address y = hdi_address_of(&t->flow, try_ir_find(t, b));
+    struct hdi_address x =
+        hdi_address_of(&t->llvm, &t->flow, try_ir_find(t, a));
+    struct hdi_address y =
+        hdi_address_of(&t->llvm, &t->flow, try_ir_find(t, b));
 
     return !hdi_address_is_beside(&x, &y);
 }

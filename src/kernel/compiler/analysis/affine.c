@@ -57,7 +57,7 @@ static bool is_call(const struct hdi_value_steps *f, LLVMValueRef value,
                     enum hdi_call kind)
 {
     for (;;) {
-        LLVMValueRef from = f->flow ? hdi_origin(f->flow, value) : value;
+        LLVMValueRef from = hdi_origin(f->flow, value);
         if (LLVMIsATruncInst(from) || LLVMIsASExtInst(from) ||
             LLVMIsAZExtInst(from))
             from = LLVMGetOperand(from, 0);

@@ -2,7 +2,7 @@
 // `far` for what launches decide and `?` for what is not always the same.
 #include "kernel/compiler/analysis/affine.h"
 
-#include "kernel/compiler/analysis/try_ir.h"
+#include "kernel/compiler/flow/try_ir.h"
 
 static void write_step(struct hdi_text *text, int64_t step)
 {

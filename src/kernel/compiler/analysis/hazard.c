@@ -28,19 +28,6 @@ struct finder {
     bool loops; // what stands before may also come after
 };
 
-LLVMValueRef hdi_root_of(const struct hdi_flow *flow, LLVMValueRef pointer)
-{
-    for (;;) {
-        LLVMValueRef origin = hdi_origin(flow, pointer);
-        if (LLVMIsAGetElementPtrInst(origin) || LLVMIsACastInst(origin) ||
-            (LLVMIsAConstantExpr(origin) && LLVMGetNumOperands(origin) > 0))
-            origin = LLVMGetOperand(origin, 0);
-        if (origin == pointer)
-            return pointer;
-        pointer = origin;
-    }
-}
-
 static int64_t size_of(const struct finder *f, LLVMTypeRef type)
 {
     return (int64_t)LLVMABISizeOfType(f->flow->llvm->layout, type);
@@ -60,13 +47,13 @@ static void add_access(struct finder *f, LLVMValueRef x)
                  "work-items keep their order: there are too many accesses to "
                  "compare before here");
     if (f->list)
-        f->list[f->count] =
-            (struct access){.instruction = x,
-                            .pointer = pointer,
-                            .root = hdi_root_of(f->flow, pointer),
-                            .address = hdi_address_of(f->flow, pointer),
-                            .size = size_of(f, type),
-                            .is_store = is_store};
+        f->list[f->count] = (struct access){
+            .instruction = x,
+            .pointer = pointer,
+            .root = hdi_address_root(f->flow, pointer),
+            .address = hdi_address_of(f->flow->llvm, f->flow, pointer),
+            .size = size_of(f, type),
+            .is_store = is_store};
     f->count++;
 }
 
@@ -86,38 +73,13 @@ static void walk(struct finder *f)
     }
 }
 
-// Memory that nobody else has the address of.
-static bool is_own(LLVMValueRef root)
-{
-    return LLVMIsAAllocaInst(root) || LLVMIsAGlobalVariable(root);
-}
-
-static bool is_local(LLVMValueRef root)
-{
-    return LLVMGetPointerAddressSpace(LLVMTypeOf(root)) == HDI_SPACE_LOCAL;
-}
-
-static bool is_global(LLVMValueRef root)
-{
-    unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(root));
-    return space == HDI_SPACE_GLOBAL || space == HDI_SPACE_CONSTANT;
-}
-
-bool hdi_roots_meet(LLVMValueRef a, LLVMValueRef b)
-{
-    return a == b ||
-           (!(is_own(a) && is_own(b)) && !(is_own(a) && LLVMIsAArgument(b)) &&
-            !(LLVMIsAArgument(a) && is_own(b)) &&
-            !(is_local(a) && is_global(b)) && !(is_global(a) && is_local(b)));
-}
-
 static bool may_meet(const struct finder *f, const struct access *a,
                      const struct access *b)
 {
     const struct hdi_address *p = &a->address, *q = &b->address;
 
     if (a->root != b->root)
-        return hdi_roots_meet(a->root, b->root);
+        return hdi_address_roots_meet(a->root, b->root);
     // The index of another turn of a loop is another one.
     return f->loops || !hdi_address_is_beside(p, q) ||
            (p->offset < q->offset + b->size && q->offset < p->offset + a->size);
@@ -187,7 +149,7 @@ static bool needs_many_checks(struct finder *f)
     for (size_t i = 0; i < f->count; i++)
         for (size_t k = i + 1; k < f->count; k++)
             checks += (f->list[i].is_store || f->list[k].is_store) &&
-                      hdi_roots_meet(f->list[i].root, f->list[k].root);
+                      hdi_address_roots_meet(f->list[i].root, f->list[k].root);
     if (checks > MAX_CHECKS)
         hdi_note(f->flow->llvm, f->list[0].instruction,
                  "serialised: vectors would need %zu checks "

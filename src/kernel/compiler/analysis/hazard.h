@@ -11,12 +11,6 @@
 
 #include "kernel/compiler/flow/region.h"
 
-// What an address was computed from.
-LLVMValueRef hdi_root_of(const struct hdi_flow *flow, LLVMValueRef pointer);
-
-// May memory reached from the one be memory reached from the other?
-bool hdi_roots_meet(LLVMValueRef a, LLVMValueRef b);
-
 // `*crowded`: LLVM would need too many checks to find them. False when memory
 // ran out.
 bool hdi_hazard_find(const struct hdi_region *region, bool *found,

@@ -137,8 +137,7 @@ static struct hdi_step cut_off(const struct hdi_step_rules *r, LLVMValueRef x,
                                struct hdi_step a)
 {
     LLVMValueRef from = LLVMGetOperand(x, 0);
-    enum hdi_call kind =
-        hdi_call_kind(r->flow ? hdi_origin(r->flow, from) : from);
+    enum hdi_call kind = hdi_call_kind(hdi_origin(r->flow, from));
     bool is_id = (kind == HDI_CALL_GLOBAL_ID || kind == HDI_CALL_LOCAL_ID) &&
                  hdi_is_integer(LLVMTypeOf(x), 32);
 

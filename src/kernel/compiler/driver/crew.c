@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "kernel/compiler/driver/linker.h"
 #include "kernel/compiler/driver/object.h"
 #include "kernel/compiler/driver/signature.h"
 #include "kernel/compiler/driver/versions.h"
@@ -15,6 +14,7 @@
 #include "kernel/compiler/flow/effort.h"
 #include "kernel/compiler/ir/rules.h"
 #include "kernel/compiler/prepare/prepare.h"
+#include "kernel/compiler/tools/linker.h"
 
 enum {
     // Threads take over from loops that are over the budget and so many times

@@ -5,8 +5,6 @@
 
 #include "base/error.h"
 #include "kernel/compiler/analysis/faults.h"
-#include "kernel/compiler/analysis/footprint.h"
-#include "kernel/compiler/analysis/whole.h"
 #include "kernel/compiler/check/instrument.h"
 #include "kernel/compiler/check/screen.h"
 #include "kernel/compiler/driver/code.h"
@@ -25,11 +23,13 @@
 #include "kernel/compiler/prepare/prepare.h"
 #include "kernel/compiler/prepare/switches.h"
 #include "kernel/compiler/prepare/truncate.h"
+#include "kernel/compiler/touch/footprint.h"
 #include "kernel/compiler/transform/bounds.h"
 #include "kernel/compiler/transform/early.h"
 #include "kernel/compiler/transform/interior.h"
 #include "kernel/compiler/transform/strided.h"
 #include "kernel/compiler/transform/top.h"
+#include "kernel/compiler/worth/whole.h"
 
 #define TIDY "early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg"
 

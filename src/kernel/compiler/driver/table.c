@@ -4,14 +4,14 @@
 
 #include "base/error.h"
 #include "kernel/compiler.h"
-#include "kernel/compiler/driver/child.h"
 #include "kernel/compiler/driver/crew.h"
-#include "kernel/compiler/driver/frontend.h"
-#include "kernel/compiler/driver/linker.h"
-#include "kernel/compiler/driver/march.h"
 #include "kernel/compiler/driver/merger.h"
 #include "kernel/compiler/driver/ptx.h"
-#include "kernel/compiler/driver/translator.h"
+#include "kernel/compiler/tools/child.h"
+#include "kernel/compiler/tools/frontend.h"
+#include "kernel/compiler/tools/linker.h"
+#include "kernel/compiler/tools/march.h"
+#include "kernel/compiler/tools/translator.h"
 
 extern const struct hdi_compiler hdi_compiler_table;
 

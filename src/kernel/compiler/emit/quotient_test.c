@@ -3,7 +3,7 @@
 
 #include <llvm-c/Analysis.h>
 
-#include "kernel/compiler/analysis/try_ir.h"
+#include "kernel/compiler/flow/try_ir.h"
 
 struct counts {
     unsigned estimates; // the processor's

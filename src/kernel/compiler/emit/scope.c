@@ -5,6 +5,8 @@
 #include <llvm-c/IRReader.h>
 #include <string.h>
 
+#include "kernel/compiler/analysis/address.h"
+
 static LLVMValueRef new_scope(LLVMContextRef context)
 {
     static const char text[] = "!n = !{!2}\n"
@@ -52,7 +54,7 @@ static bool is_elsewhere(const struct hdi_emit *e, LLVMValueRef root)
 {
     return root == e->local ||
            (LLVMIsALoadInst(root) &&
-            hdi_address_root(LLVMGetOperand(root, 0)) == e->args);
+            hdi_address_root(NULL, LLVMGetOperand(root, 0)) == e->args);
 }
 
 void hdi_scope_saved(const struct hdi_emit *e)
@@ -68,7 +70,8 @@ void hdi_scope_saved(const struct hdi_emit *e)
         for (LLVMValueRef x = LLVMGetFirstInstruction(b); x;
              x = LLVMGetNextInstruction(x)) {
             LLVMValueRef address = address_of(x),
-                         root = address ? hdi_address_root(address) : NULL;
+                         root =
+                             address ? hdi_address_root(NULL, address) : NULL;
             if (root == e->saved)
                 LLVMSetMetadata(x, in, scope);
             else if (root && is_elsewhere(e, root))

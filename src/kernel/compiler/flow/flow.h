@@ -99,11 +99,12 @@ static inline bool hdi_flow_is_divergent(const struct hdi_flow *flow,
 }
 
 // What a value is: if it is loaded from a slot with one store, what is stored.
+// Without a flow values are in no slots.
 static inline LLVMValueRef hdi_origin(const struct hdi_flow *flow,
                                       LLVMValueRef value)
 {
     size_t slot =
-        LLVMIsALoadInst(value)
+        flow && LLVMIsALoadInst(value)
             ? hdi_map_index(&flow->slot_index, LLVMGetOperand(value, 0))
             : SIZE_MAX;
     LLVMValueRef stored =

@@ -188,21 +188,6 @@ const char *hdi_value_name(LLVMValueRef value)
     return LLVMGetValueName2(value, &size);
 }
 
-LLVMValueRef hdi_address_root(LLVMValueRef address)
-{
-    enum {
-        STEPS = 16
-    };
-
-    for (unsigned i = 0; i < STEPS; i++) {
-        if (!LLVMIsAGetElementPtrInst(address) &&
-            !LLVMIsAAddrSpaceCastInst(address) && !LLVMIsABitCastInst(address))
-            break;
-        address = LLVMGetOperand(address, 0);
-    }
-    return address;
-}
-
 bool hdi_is_step(LLVMValueRef function)
 {
     return strncmp(hdi_value_name(function), "hdu_fold_", 9) == 0;
@@ -347,4 +332,28 @@ LLVMBasicBlockRef hdi_block_split(LLVMContextRef context,
     hdi_build_at_end(builder, first);
     LLVMBuildBr(builder, second);
     return second;
+}
+
+LLVMIntPredicate hdi_predicate_swapped(LLVMIntPredicate predicate)
+{
+    switch (predicate) {
+    case LLVMIntUGT:
+        return LLVMIntULT;
+    case LLVMIntUGE:
+        return LLVMIntULE;
+    case LLVMIntULT:
+        return LLVMIntUGT;
+    case LLVMIntULE:
+        return LLVMIntUGE;
+    case LLVMIntSGT:
+        return LLVMIntSLT;
+    case LLVMIntSGE:
+        return LLVMIntSLE;
+    case LLVMIntSLT:
+        return LLVMIntSGT;
+    case LLVMIntSLE:
+        return LLVMIntSGE;
+    default:
+        return predicate;
+    }
 }

@@ -116,9 +116,6 @@ void hdi_promise_nothing(LLVMValueRef copy);
 
 const char *hdi_value_name(LLVMValueRef value);
 
-// What an address was made of by adding to it.
-LLVMValueRef hdi_address_root(LLVMValueRef address);
-
 // Whether a function of the builtins is a step that the work-items of a group
 // take one after the other, in the order of their linear ids: see group.cl.
 bool hdi_is_step(LLVMValueRef function);
@@ -141,6 +138,9 @@ void hdi_build_at_end(LLVMBuilderRef builder, LLVMBasicBlockRef block);
 LLVMBasicBlockRef hdi_block_split(LLVMContextRef context,
                                   LLVMBuilderRef builder,
                                   LLVMValueRef instruction, const char *name);
+
+// The predicate with its operands exchanged.
+LLVMIntPredicate hdi_predicate_swapped(LLVMIntPredicate predicate);
 
 static inline bool hdi_is_integer(LLVMTypeRef type, unsigned bits)
 {

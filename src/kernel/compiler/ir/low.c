@@ -91,3 +91,81 @@ LLVMValueRef hdi_low_whole_of(LLVMValueRef value)
         value = half ? half : LLVMGetOperand(value, 0);
     }
 }
+
+// Whether an instruction asks for no more than the low bits of `value`.
+static bool is_low(LLVMValueRef user, LLVMValueRef value, unsigned bits)
+{
+    if (LLVMIsATruncInst(user))
+        return width_of(user) <= bits;
+    if (!LLVMIsABinaryOperator(user) ||
+        !LLVMIsAConstantInt(LLVMGetOperand(user, 1)))
+        return false;
+    uint64_t number = LLVMConstIntGetZExtValue(LLVMGetOperand(user, 1));
+    switch (LLVMGetInstructionOpcode(user)) {
+    case LLVMAnd:
+        return bits >= 64 || number >> bits == 0;
+    case LLVMShl:
+        return number + bits >= width_of(value);
+    default:
+        return false;
+    }
+}
+
+bool hdi_low_is_enough(LLVMValueRef value, unsigned bits, LLVMValueRef except)
+{
+    for (LLVMUseRef u = LLVMGetFirstUse(value); u; u = LLVMGetNextUse(u))
+        if (LLVMGetUser(u) != except && !is_low(LLVMGetUser(u), value, bits))
+            return false;
+    return true;
+}
+
+// What is moved up and, with the sign, down again.
+static void rebuild_shifts(LLVMBuilderRef builder, LLVMValueRef up,
+                           LLVMValueRef half)
+{
+    LLVMTypeRef type = LLVMTypeOf(up);
+    struct hdi_low low;
+
+    for (LLVMUseRef u = LLVMGetFirstUse(up), next; u; u = next) {
+        LLVMValueRef down = LLVMGetUser(u);
+        next = LLVMGetNextUse(u);
+        if (!hdi_low_find(down, &low) || low.bits != 32 || !low.is_signed)
+            continue;
+        LLVMPositionBuilderBefore(builder, down);
+        LLVMValueRef wide = LLVMBuildSExt(builder, half, type, "");
+        if (low.up > 0) {
+            wide = LLVMBuildShl(builder, wide,
+                                LLVMConstInt(type, low.up, false), "");
+            LLVMSetNSW(wide, true);
+        }
+        LLVMReplaceAllUsesWith(down, wide);
+    }
+}
+
+void hdi_low_rebuild(LLVMBuilderRef builder, LLVMValueRef value,
+                     LLVMValueRef half)
+{
+    LLVMTypeRef type = LLVMTypeOf(value);
+
+    for (LLVMUseRef u = LLVMGetFirstUse(value), next; u; u = next) {
+        LLVMValueRef user = LLVMGetUser(u), made;
+        next = LLVMGetNextUse(u);
+        if (!is_low(user, value, 32))
+            continue;
+        LLVMPositionBuilderBefore(builder, user);
+        if (LLVMIsATruncInst(user)) {
+            made = LLVMBuildTruncOrBitCast(builder, half, LLVMTypeOf(user), "");
+        } else {
+            LLVMValueRef number = LLVMGetOperand(user, 1);
+            made = LLVMBuildZExt(builder, half, type, "");
+            if (LLVMGetInstructionOpcode(user) == LLVMShl) {
+                rebuild_shifts(builder, user, half);
+                LLVMPositionBuilderBefore(builder, user);
+                made = LLVMBuildShl(builder, made, number, "");
+            } else if (LLVMConstIntGetZExtValue(number) != UINT32_MAX) {
+                made = LLVMBuildAnd(builder, made, number, "");
+            }
+        }
+        LLVMReplaceAllUsesWith(user, made);
+    }
+}

@@ -24,4 +24,12 @@ LLVMValueRef hdi_low_half_of(LLVMValueRef value);
 // is another number.
 LLVMValueRef hdi_low_whole_of(LLVMValueRef value);
 
+// Whether all that is made of a value, but `except`, is made of its low bits.
+bool hdi_low_is_enough(LLVMValueRef value, unsigned bits, LLVMValueRef except);
+
+// Make of `half`, the low 32 bits of the value, all that is made of those
+// alone.
+void hdi_low_rebuild(LLVMBuilderRef builder, LLVMValueRef value,
+                     LLVMValueRef half);
+
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "kernel/compiler/analysis/address.h"
 #include "kernel/compiler/ir/map.h"
 
 enum {
@@ -128,7 +129,7 @@ static bool is_own_memory(LLVMValueRef value)
     if (LLVMGetTypeKind(type) == LLVMVectorTypeKind)
         type = LLVMGetElementType(type);
     return LLVMGetTypeKind(type) == LLVMPointerTypeKind &&
-           LLVMIsAAllocaInst(hdi_address_root(value));
+           LLVMIsAAllocaInst(hdi_address_root(NULL, value));
 }
 
 // Rows may take turns: nobody outside asks what the last has computed, and it

@@ -3,7 +3,7 @@
 
 #include <llvm-c/Analysis.h>
 
-#include "kernel/compiler/analysis/try_ir.h"
+#include "kernel/compiler/flow/try_ir.h"
 
 // A row loop: sums `steps` products of loaded numbers and `kept` vectors.
 struct shape {

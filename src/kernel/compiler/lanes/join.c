@@ -6,7 +6,7 @@
 // second.
 #include "kernel/compiler/lanes/join.h"
 
-#include "kernel/compiler/analysis/hazard.h"
+#include "kernel/compiler/analysis/address.h"
 #include "kernel/compiler/analysis/operation.h"
 
 enum {
@@ -180,11 +180,11 @@ bool hdi_join_find(const struct hdi_region *first,
     for (unsigned i = 0; i < before.count; i++)
         for (unsigned k = 0; k < after.count; k++) {
             const struct access *a = &before.list[i], *b = &after.list[k];
-            LLVMValueRef from = hdi_root_of(flow, a->pointer);
-            LLVMValueRef to = hdi_root_of(flow, b->pointer);
+            LLVMValueRef from = hdi_address_root(flow, a->pointer);
+            LLVMValueRef to = hdi_address_root(flow, b->pointer);
             // Private memory is each work-item's own.
-            if ((!a->is_store && !b->is_store) || !hdi_roots_meet(from, to) ||
-                LLVMIsAAllocaInst(from))
+            if ((!a->is_store && !b->is_store) ||
+                !hdi_address_roots_meet(from, to) || LLVMIsAAllocaInst(from))
                 continue;
             struct hdi_join_pair pair = compare(join, linear, a, b);
             if (!pair.first || !add_pair(join, pair))

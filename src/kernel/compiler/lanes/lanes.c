@@ -16,11 +16,11 @@
 #include <string.h>
 
 #include "kernel/compiler/analysis/operation.h"
-#include "kernel/compiler/analysis/weigh.h"
 #include "kernel/compiler/ir/rules.h"
 #include "kernel/compiler/lanes/span.h"
 #include "kernel/compiler/vectorise/access.h"
 #include "kernel/compiler/vectorise/carry.h"
+#include "kernel/compiler/worth/weigh.h"
 
 enum {
     CHEAP = 12 // instructions that are not worth passing over

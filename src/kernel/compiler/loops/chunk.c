@@ -3,10 +3,10 @@
 #include <stddef.h>
 
 #include "backend/frame.h"
-#include "kernel/compiler/analysis/tile.h"
 #include "kernel/compiler/ir/rules.h"
 #include "kernel/compiler/transform/bounds.h"
 #include "kernel/compiler/transform/interior.h"
+#include "kernel/compiler/worth/tile.h"
 
 // Flat kernels ----------------------------------------------------------------
 

@@ -1,6 +1,8 @@
-// Kernels for NVIDIA GPUs: from the front end's bitcode to PTX, which the
-// driver compiles for the GPU at hand. What is shared with processors is before
-// this: the front end, the builtins but those of builtins/nvptx, signatures.
+// Main header of nvptx: kernels as PTX, for GPUs.
+//
+// From the front end's bitcode to PTX, which the driver compiles for the GPU at
+// hand. What is shared with processors is before this: the front end, the
+// builtins but those of builtins/nvptx, signatures.
 //
 // A GPU runs work-items as threads, so nothing becomes a loop here. Each kernel
 // becomes two functions, as backend/device_launch.h says.

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "kernel/compiler/ir/low.h"
 #include "kernel/image.h"
 
 enum {
@@ -91,16 +92,11 @@ bool hdi_bounds_is_given(LLVMValueRef value)
 
 int hdi_bounds_dimension(LLVMValueRef value)
 {
-    while (LLVMIsATruncInst(value) || LLVMIsASExtInst(value) ||
-           LLVMIsAZExtInst(value)) {
-        LLVMTypeRef type = LLVMTypeOf(value);
-        if (LLVMGetIntTypeWidth(type) < 32)
-            return -1;
-        value = LLVMGetOperand(value, 0);
-    }
-    if (hdi_call_kind(value) != HDI_CALL_GLOBAL_ID)
+    LLVMValueRef call = hdi_low_whole_of(value);
+
+    if (hdi_call_kind(call) != HDI_CALL_GLOBAL_ID)
         return -1;
-    LLVMValueRef d = LLVMGetOperand(value, 0);
+    LLVMValueRef d = LLVMGetOperand(call, 0);
     return LLVMIsAConstantInt(d) && LLVMConstIntGetZExtValue(d) < 3
                ? (int)LLVMConstIntGetZExtValue(d)
                : -1;
@@ -166,30 +162,6 @@ static LLVMIntPredicate inverse(LLVMIntPredicate predicate)
         return LLVMIntSGE;
     default:
         return LLVMIntSGT;
-    }
-}
-
-LLVMIntPredicate hdi_bounds_swapped(LLVMIntPredicate predicate)
-{
-    switch (predicate) {
-    case LLVMIntUGT:
-        return LLVMIntULT;
-    case LLVMIntUGE:
-        return LLVMIntULE;
-    case LLVMIntULT:
-        return LLVMIntUGT;
-    case LLVMIntULE:
-        return LLVMIntUGE;
-    case LLVMIntSGT:
-        return LLVMIntSLT;
-    case LLVMIntSGE:
-        return LLVMIntSLE;
-    case LLVMIntSLT:
-        return LLVMIntSGT;
-    case LLVMIntSLE:
-        return LLVMIntSGE;
-    default:
-        return predicate;
     }
 }
 
@@ -288,7 +260,7 @@ void hdi_bounds_state(struct hdi_bounds *f, LLVMValueRef condition, bool wanted)
         if (!wanted)
             predicate = inverse(predicate);
         if (state_comparison(f, predicate, a, b) ||
-            state_comparison(f, hdi_bounds_swapped(predicate), b, a))
+            state_comparison(f, hdi_predicate_swapped(predicate), b, a))
             LLVMReplaceAllUsesWith(
                 condition, LLVMConstInt(LLVMTypeOf(condition), wanted, false));
         return;

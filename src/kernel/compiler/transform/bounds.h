@@ -36,9 +36,6 @@ void hdi_bounds_call(struct hdi_bounds *bounds, const char *name, unsigned d,
 // The dimension whose global id `value` is, also in 32 bits; -1: none.
 int hdi_bounds_dimension(LLVMValueRef value);
 
-// The predicate with its operands exchanged.
-LLVMIntPredicate hdi_bounds_swapped(LLVMIntPredicate predicate);
-
 // Mark the arguments that are images: what a kernel gets for one is always
 // there.
 void hdi_bounds_mark_images(LLVMContextRef context, LLVMValueRef kernel,

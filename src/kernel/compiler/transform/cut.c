@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "kernel/compiler/analysis/weigh.h"
 #include "kernel/compiler/flow/uniform.h"
 #include "kernel/compiler/ir/rules.h"
 #include "kernel/compiler/transform/soft.h"
+#include "kernel/compiler/worth/weigh.h"
 
 static bool describe(const struct hdi_llvm *llvm, LLVMValueRef kernel,
                      bool flat, struct hdi_flow *flow)

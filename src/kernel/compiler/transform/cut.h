@@ -5,8 +5,8 @@
 #ifndef HDI_KERNEL_COMPILER_TRANSFORM_CUT_H
 #define HDI_KERNEL_COMPILER_TRANSFORM_CUT_H
 
-#include "kernel/compiler/analysis/suits.h"
 #include "kernel/compiler/flow/flow.h"
+#include "kernel/compiler/worth/suits.h"
 
 // Where a kernel is cut, and what is found out on the way there.
 struct hdi_cuts {

@@ -2,7 +2,7 @@
 // the first turn comes to them and nothing may change what they read.
 #include <llvm-c/Analysis.h>
 
-#include "kernel/compiler/analysis/try_ir.h"
+#include "kernel/compiler/flow/try_ir.h"
 #include "kernel/compiler/transform/early.h"
 
 // A search. `body` stands in front of the second condition.

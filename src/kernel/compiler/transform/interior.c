@@ -419,7 +419,7 @@ static bool compared(struct finder *f, LLVMValueRef value, struct place *p,
             continue;
         if (!with_sign)
             want_least(f, p, number(f, 0));
-        *yes = answer(f, side ? hdi_bounds_swapped(predicate) : predicate, p,
+        *yes = answer(f, side ? hdi_predicate_swapped(predicate) : predicate, p,
                       &limit);
         return true;
     }

@@ -1,8 +1,8 @@
 #include "kernel/compiler/transform/soft.h"
 
-#include "kernel/compiler/analysis/weigh.h"
 #include "kernel/compiler/ir/note.h"
 #include "kernel/compiler/transform/strided.h"
+#include "kernel/compiler/worth/weigh.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,7 @@
 #include "kernel/compiler/transform/stride.h"
 
+#include "kernel/compiler/analysis/address.h"
+#include "kernel/compiler/analysis/walk.h"
 #include "kernel/compiler/ir/low.h"
 
 enum {
@@ -13,52 +15,6 @@ static unsigned count_returns(LLVMValueRef kernel)
          b = LLVMGetNextBasicBlock(b))
         count += LLVMGetNumSuccessors(LLVMGetBasicBlockTerminator(b)) == 0;
     return count;
-}
-
-static bool is_global_size(LLVMValueRef value)
-{
-    LLVMValueRef call = hdi_low_whole_of(value);
-
-    return hdi_call_kind(call) == HDI_CALL_GLOBAL_SIZE &&
-           hdi_bounds_is_constant(LLVMGetOperand(call, 0), 0);
-}
-
-// The only call in the kernel that asks for an id in x; NULL when there are
-// more.
-static LLVMValueRef only_id(LLVMValueRef kernel)
-{
-    LLVMValueRef only = NULL;
-
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b;
-         b = LLVMGetNextBasicBlock(b))
-        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
-             i = LLVMGetNextInstruction(i)) {
-            if (hdi_call_kind(i) != HDI_CALL_GLOBAL_ID)
-                continue;
-            LLVMValueRef d = LLVMGetOperand(i, 0);
-            if (LLVMIsAConstantInt(d) && LLVMConstIntGetZExtValue(d) != 0)
-                continue;
-            if (only || !LLVMIsAConstantInt(d))
-                return NULL;
-            only = i;
-        }
-    return only;
-}
-
-// A block that ends with a jump back to `head`, the only one; NULL: none.
-static LLVMBasicBlockRef only_latch(LLVMValueRef phi, LLVMBasicBlockRef head,
-                                    LLVMBasicBlockRef before)
-{
-    if (LLVMCountIncoming(phi) != 2)
-        return NULL;
-    unsigned back = LLVMGetIncomingBlock(phi, 0) == before;
-    LLVMBasicBlockRef latch = LLVMGetIncomingBlock(phi, back);
-    LLVMValueRef end = LLVMGetBasicBlockTerminator(latch);
-    return LLVMGetIncomingBlock(phi, 1 - back) == before &&
-                   LLVMIsABranchInst(end) && !LLVMIsConditional(end) &&
-                   LLVMGetSuccessor(end, 0) == head
-               ? latch
-               : NULL;
 }
 
 // Memory ----------------------------------------------------------------------
@@ -80,24 +36,12 @@ static bool read_address(const struct hdi_bounds *f, LLVMValueRef id,
                          LLVMValueRef pointer, uint64_t bytes,
                          struct access *access)
 {
-    uint64_t offset = 0;
+    struct hdi_address at = hdi_address_of(f->llvm, NULL, pointer);
 
-    for (;;) {
-        if (!LLVMIsAGetElementPtrInst(pointer) ||
-            LLVMGetNumIndices(pointer) != 1)
-            return false;
-        LLVMValueRef index = LLVMGetOperand(pointer, 1);
-        uint64_t size = LLVMABISizeOfType(f->llvm->layout,
-                                          LLVMGetGEPSourceElementType(pointer));
-        pointer = LLVMGetOperand(pointer, 0);
-        if (LLVMIsAConstantInt(index)) {
-            offset += LLVMConstIntGetZExtValue(index) * size;
-            continue;
-        }
-        *access = (struct access){.base = pointer, .size = size};
-        return LLVMIsAArgument(pointer) && hdi_low_whole_of(index) == id &&
-               offset < size && bytes <= size - offset;
-    }
+    *access = (struct access){.base = at.base, .size = (uint64_t)at.scale};
+    return LLVMIsAArgument(at.base) && at.index &&
+           hdi_low_whole_of(at.index) == id && at.offset >= 0 &&
+           at.offset < at.scale && bytes <= (uint64_t)(at.scale - at.offset);
 }
 
 static bool add_access(const struct hdi_bounds *f, struct accesses *accesses,
@@ -191,87 +135,56 @@ static void state_stride(struct hdi_bounds *f, LLVMValueRef kernel,
 
 // The loop --------------------------------------------------------------------
 
+// The loop is all that the kernel does, and knows one way out.
+static bool is_all(const struct hdi_walk *w)
+{
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(w->head);
+    LLVMValueRef back = LLVMGetBasicBlockTerminator(w->latch);
+    LLVMBasicBlockRef exit = LLVMGetSuccessor(end, 1);
+
+    return LLVMGetFirstInstruction(w->head) == w->index &&
+           !LLVMIsAPHINode(LLVMGetNextInstruction(w->index)) &&
+           hdi_bounds_only_returns(exit) &&
+           // A way out of the body would end the work-item's other turns too.
+           hdi_bounds_has_one_predecessor(exit) &&
+           count_returns(LLVMGetBasicBlockParent(w->head)) == 1 &&
+           hdi_bounds_is_pure(w->head) && LLVMIsABranchInst(back) &&
+           !LLVMIsConditional(back);
+}
+
+// It goes through all ids below a bound, one in each turn.
+static bool is_range(const struct hdi_walk *w)
+{
+    return hdi_call_kind(w->id) == HDI_CALL_GLOBAL_ID &&
+           hdi_call_kind(w->step) == HDI_CALL_GLOBAL_SIZE &&
+           (w->predicate == LLVMIntSLT || w->predicate == LLVMIntULT) &&
+           (!w->half || hdi_is_integer(LLVMTypeOf(w->half), 32)) &&
+           hdi_bounds_is_given(w->bound) && hdi_walk_owns_id(w) &&
+           LLVMGetFirstUse(w->next) &&
+           !LLVMGetNextUse(LLVMGetFirstUse(w->next));
+}
+
 void hdi_stride_straighten(struct hdi_bounds *f, LLVMBasicBlockRef before,
                            LLVMBasicBlockRef head)
 {
-    LLVMValueRef kernel = LLVMGetBasicBlockParent(head);
-    LLVMValueRef phi = LLVMGetFirstInstruction(head);
-    LLVMValueRef end = LLVMGetBasicBlockTerminator(head);
-    LLVMValueRef id = only_id(kernel);
-    if (!id || !LLVMIsAPHINode(phi) ||
-        LLVMIsAPHINode(LLVMGetNextInstruction(phi)) ||
-        !LLVMIsABranchInst(end) || !LLVMIsConditional(end) ||
-        !hdi_bounds_only_returns(LLVMGetSuccessor(end, 1)) ||
-        // A way out of the body would end the work-item's other turns too.
-        !hdi_bounds_has_one_predecessor(LLVMGetSuccessor(end, 1)) ||
-        count_returns(kernel) != 1 || !hdi_bounds_is_pure(head))
-        return;
-    LLVMBasicBlockRef latch = only_latch(phi, head, before);
-    if (!latch)
-        return;
-
-    // The id goes into the loop and nowhere else, perhaps as 32 bits.
-    unsigned back = LLVMGetIncomingBlock(phi, 0) == before;
-    LLVMValueRef start = LLVMGetIncomingValue(phi, 1 - back);
-    LLVMValueRef next = LLVMGetIncomingValue(phi, back);
-    LLVMUseRef use = LLVMGetFirstUse(id);
-    if ((start != id &&
-         (!LLVMIsATruncInst(start) || LLVMGetOperand(start, 0) != id ||
-          LLVMGetNextUse(LLVMGetFirstUse(start)))) ||
-        !use || LLVMGetNextUse(use) || !LLVMIsAInstruction(next) ||
-        LLVMGetInstructionOpcode(next) != LLVMAdd || !LLVMGetFirstUse(next) ||
-        LLVMGetNextUse(LLVMGetFirstUse(next)))
-        return;
-    LLVMValueRef a = LLVMGetOperand(next, 0), b = LLVMGetOperand(next, 1);
-    if (!(hdi_low_whole_of(a) == phi && is_global_size(b)) &&
-        !(hdi_low_whole_of(b) == phi && is_global_size(a)))
-        return;
-
-    // It goes on below a bound, and the body knows no way out.
-    LLVMValueRef condition = LLVMGetCondition(end);
-    if (!LLVMIsAICmpInst(condition))
-        return;
-    LLVMIntPredicate predicate = LLVMGetICmpPredicate(condition);
-    LLVMValueRef left = LLVMGetOperand(condition, 0);
-    LLVMValueRef bound = LLVMGetOperand(condition, 1);
-    bool narrow = LLVMIsATruncInst(left) && LLVMGetOperand(left, 0) == phi &&
-                  LLVMTypeOf(left) == f->i32;
-    if ((predicate != LLVMIntSLT && predicate != LLVMIntULT) ||
-        (left != phi && !narrow) || !hdi_bounds_is_given(bound))
+    struct hdi_walk w;
+    if (!hdi_walk_find(head, &w) || w.before != before || !is_all(&w) ||
+        !is_range(&w))
         return;
 
     // Beside the call, where the emitter sees it.
-    LLVMPositionBuilderBefore(f->builder, LLVMGetNextInstruction(id));
-    LLVMValueRef half = LLVMBuildTrunc(f->builder, id, f->i32, "");
-    for (LLVMUseRef u = LLVMGetFirstUse(phi), after; u; u = after) {
-        LLVMValueRef user = LLVMGetUser(u);
-        after = LLVMGetNextUse(u);
-        if (LLVMIsATruncInst(user) && LLVMTypeOf(user) == f->i32) {
-            LLVMReplaceAllUsesWith(user, half);
-        } else if (LLVMGetInstructionOpcode(user) == LLVMAnd &&
-                   hdi_low_whole_of(user) == phi) {
-            LLVMPositionBuilderBefore(f->builder, user);
-            LLVMReplaceAllUsesWith(user,
-                                   LLVMBuildZExt(f->builder, half, f->i64, ""));
-        } else if (LLVMGetInstructionOpcode(user) == LLVMShl &&
-                   hdi_bounds_is_constant(LLVMGetOperand(user, 1), 32)) {
-            LLVMUseRef v = LLVMGetFirstUse(user);
-            if (v && !LLVMGetNextUse(v) &&
-                hdi_low_whole_of(LLVMGetUser(v)) == phi) {
-                LLVMPositionBuilderBefore(f->builder, LLVMGetUser(v));
-                LLVMReplaceAllUsesWith(
-                    LLVMGetUser(v),
-                    LLVMBuildSExt(f->builder, half, f->i64, ""));
-            }
-        }
-    }
-    LLVMReplaceAllUsesWith(phi, LLVMTypeOf(phi) == f->i32 ? half : id);
-    LLVMInstructionEraseFromParent(phi);
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(head);
+    LLVMPositionBuilderBefore(f->builder, LLVMGetNextInstruction(w.id));
+    LLVMValueRef half = LLVMBuildTrunc(f->builder, w.id, f->i32, "");
+    hdi_low_rebuild(f->builder, w.index, half);
+    LLVMReplaceAllUsesWith(w.index,
+                           LLVMTypeOf(w.index) == f->i32 ? half : w.id);
+    LLVMInstructionEraseFromParent(w.index);
     LLVMPositionBuilderBefore(f->builder, end);
-    hdi_bounds_state(f, LLVMGetCondition(end), true);
-    LLVMSetSuccessor(LLVMGetBasicBlockTerminator(latch), 0,
+    hdi_bounds_state(f, w.condition, true);
+    LLVMSetSuccessor(LLVMGetBasicBlockTerminator(w.latch), 0,
                      LLVMGetSuccessor(end, 1));
     LLVMPositionBuilderBefore(f->builder, LLVMGetBasicBlockTerminator(before));
     LLVMSetCurrentDebugLocation2(f->builder, NULL);
-    state_stride(f, kernel, id);
+    state_stride(f, LLVMGetBasicBlockParent(head), w.id);
 }

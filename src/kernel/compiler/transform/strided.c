@@ -9,6 +9,7 @@
 
 #include <llvm-c/DebugInfo.h>
 
+#include "kernel/compiler/analysis/walk.h"
 #include "kernel/compiler/ir/low.h"
 #include "kernel/compiler/ir/note.h"
 #include "kernel/compiler/transform/bounds.h"
@@ -22,16 +23,13 @@ struct strided {
     struct hdi_llvm *llvm;
     LLVMModuleRef module;
     LLVMBuilderRef builder;
+    struct hdi_walk walk;
     LLVMTypeRef type; // that indices are compared in
-    LLVMValueRef index, bound, step;
-    LLVMValueRef
-        half; // the index's lower 32 bits, of which all is made, or NULL
-    LLVMBasicBlockRef before, ask, body, latch, exit;
-    LLVMBasicBlockRef blocks[MAX_BLOCKS]; // of the loop, `ask` first
+    LLVMBasicBlockRef body, exit;
+    LLVMBasicBlockRef blocks[MAX_BLOCKS]; // of the loop, its head first
     unsigned block_count;
     LLVMValueRef carried[MAX_CARRIED]; // phi nodes beside the index
     unsigned carried_count;
-    bool is_signed, is_below, is_local;
 };
 
 static const char kind_name[] = "heddle.strided";
@@ -60,9 +58,9 @@ static bool is_within(const struct strided *s, LLVMBasicBlockRef block)
 // The blocks from which a way leads to the latch; false: too many.
 static bool find_blocks(struct strided *s)
 {
-    s->blocks[s->block_count++] = s->ask;
-    if (s->latch != s->ask)
-        s->blocks[s->block_count++] = s->latch;
+    s->blocks[s->block_count++] = s->walk.head;
+    if (s->walk.latch != s->walk.head)
+        s->blocks[s->block_count++] = s->walk.latch;
     for (unsigned i = 1; i < s->block_count; i++)
         for (LLVMUseRef u =
                  LLVMGetFirstUse(LLVMBasicBlockAsValue(s->blocks[i]));
@@ -100,29 +98,6 @@ static const char *reason_against_closed(const struct strided *s)
     return NULL;
 }
 
-static bool is_by(LLVMValueRef value, LLVMOpcode code, uint64_t operand)
-{
-    return LLVMIsAInstruction(value) &&
-           LLVMGetInstructionOpcode(value) == code &&
-           hdi_bounds_is_constant(LLVMGetOperand(value, 1), operand);
-}
-
-static bool is_of_x(LLVMValueRef call)
-{
-    return hdi_bounds_is_constant(LLVMGetOperand(call, 0), 0);
-}
-
-static bool is_step(LLVMValueRef value)
-{
-    LLVMValueRef call = hdi_low_whole_of(value);
-    enum hdi_call kind = hdi_call_kind(call);
-
-    if (LLVMIsAConstantInt(value))
-        return LLVMConstIntGetSExtValue(value) > 0;
-    return (kind == HDI_CALL_GLOBAL_SIZE || kind == HDI_CALL_LOCAL_SIZE) &&
-           is_of_x(call);
-}
-
 static bool is_bound(LLVMValueRef value)
 {
     LLVMValueRef call = hdi_low_whole_of(value);
@@ -137,86 +112,6 @@ static LLVMValueRef incoming(LLVMValueRef phi, LLVMBasicBlockRef block)
     return LLVMGetIncomingValue(phi, LLVMGetIncomingBlock(phi, 0) != block);
 }
 
-// Is the index used by way of its lower half alone?
-static bool is_halved(const struct strided *s, LLVMValueRef next)
-{
-    for (LLVMUseRef u = LLVMGetFirstUse(s->index); u; u = LLVMGetNextUse(u)) {
-        LLVMValueRef user = LLVMGetUser(u);
-        if (user == next || is_by(user, LLVMAnd, 0xffffffff) ||
-            (LLVMIsATruncInst(user) && LLVMTypeOf(user) == s->type))
-            continue;
-        if (!is_by(user, LLVMShl, 32))
-            return false;
-        for (LLVMUseRef v = LLVMGetFirstUse(user); v; v = LLVMGetNextUse(v)) {
-            LLVMValueRef shift = LLVMGetUser(v);
-            if (!LLVMIsAInstruction(shift) ||
-                LLVMGetInstructionOpcode(shift) != LLVMAShr ||
-                !LLVMIsAConstantInt(LLVMGetOperand(shift, 1)) ||
-                LLVMConstIntGetZExtValue(LLVMGetOperand(shift, 1)) > 32 ||
-                LLVMConstIntGetZExtValue(LLVMGetOperand(shift, 1)) == 0)
-                return false;
-        }
-    }
-    return LLVMGetIntTypeWidth(s->type) == 32;
-}
-
-// A number that changes from turn to turn, or its lower half.
-static bool is_index(const struct strided *s, LLVMValueRef value)
-{
-    if (LLVMIsATruncInst(value))
-        value = LLVMGetOperand(value, 0);
-    return LLVMIsAPHINode(value) && LLVMGetInstructionParent(value) == s->ask;
-}
-
-static bool find_index(struct strided *s, LLVMValueRef condition)
-{
-    if (!LLVMIsAICmpInst(condition) ||
-        LLVMGetInstructionParent(condition) != s->ask ||
-        LLVMGetNextUse(LLVMGetFirstUse(condition)))
-        return false;
-    LLVMIntPredicate p = LLVMGetICmpPredicate(condition);
-    bool turned = !is_index(s, LLVMGetOperand(condition, 0));
-    if (turned)
-        p = p == LLVMIntSGT   ? LLVMIntSLT
-            : p == LLVMIntUGT ? LLVMIntULT
-                              : LLVMIntEQ;
-    s->index = LLVMGetOperand(condition, turned);
-    s->bound = LLVMGetOperand(condition, !turned);
-    s->type = LLVMTypeOf(s->index);
-    if (LLVMIsATruncInst(s->index)) {
-        s->half = s->index;
-        s->index = LLVMGetOperand(s->half, 0);
-    }
-    if (!is_index(s, s->index) || LLVMCountIncoming(s->index) != 2)
-        return false;
-    s->is_signed = p == LLVMIntSLT;
-    s->is_below = p == LLVMIntSLT || p == LLVMIntULT;
-    return LLVMGetIntTypeWidth(s->type) >= 32;
-}
-
-// Where the loop comes from and goes back to, and by what steps.
-static bool find_step(struct strided *s)
-{
-    for (unsigned i = 0; i < 2; i++) {
-        LLVMValueRef start = LLVMGetIncomingValue(s->index, i);
-        LLVMValueRef next = LLVMGetIncomingValue(s->index, 1 - i);
-        LLVMValueRef id = hdi_low_whole_of(start);
-        enum hdi_call kind = hdi_call_kind(id);
-        if ((kind != HDI_CALL_LOCAL_ID && kind != HDI_CALL_GLOBAL_ID) ||
-            !is_of_x(id) || !LLVMIsAInstruction(next) ||
-            LLVMGetInstructionOpcode(next) != LLVMAdd)
-            continue;
-        bool first = hdi_low_whole_of(LLVMGetOperand(next, 0)) == s->index;
-        s->step = LLVMGetOperand(next, first);
-        s->before = LLVMGetIncomingBlock(s->index, i);
-        s->latch = LLVMGetIncomingBlock(s->index, 1 - i);
-        s->is_local = kind == HDI_CALL_LOCAL_ID;
-        return hdi_low_whole_of(LLVMGetOperand(next, !first)) == s->index &&
-               is_step(s->step) && (!s->half || is_halved(s, next));
-    }
-    return false;
-}
-
 static bool is_used_within(const struct strided *s, LLVMValueRef value)
 {
     for (LLVMUseRef u = LLVMGetFirstUse(value); u; u = LLVMGetNextUse(u))
@@ -227,58 +122,62 @@ static bool is_used_within(const struct strided *s, LLVMValueRef value)
 
 // Nothing but phi nodes and the comparison at the head; the index is not needed
 // behind the loop.
-static bool find_carried(struct strided *s, LLVMValueRef condition)
+static bool find_carried(struct strided *s)
 {
-    for (LLVMValueRef x = LLVMGetFirstInstruction(s->ask);
+    const struct hdi_walk *w = &s->walk;
+
+    for (LLVMValueRef x = LLVMGetFirstInstruction(w->head);
          !LLVMIsATerminatorInst(x); x = LLVMGetNextInstruction(x)) {
-        if (x == s->index || x == s->half || x == condition)
+        if (x == w->index || x == w->half || x == w->condition)
             continue;
         if (!LLVMIsAPHINode(x) || s->carried_count == MAX_CARRIED)
             return false;
         s->carried[s->carried_count++] = x;
     }
-    return is_used_within(s, s->index) &&
-           (!s->half || is_used_within(s, s->half));
+    return is_used_within(s, w->index) &&
+           (!w->half || is_used_within(s, w->half));
 }
 
 // Why a loop that starts at an id is not one of the group; NULL: it is.
-static const char *reason_against(struct strided *s, LLVMValueRef condition)
+static const char *reason_against(struct strided *s)
 {
-    LLVMValueRef into = LLVMGetBasicBlockTerminator(s->before);
-    LLVMValueRef back = LLVMGetBasicBlockTerminator(s->latch);
+    const struct hdi_walk *w = &s->walk;
+    LLVMValueRef into = LLVMGetBasicBlockTerminator(w->before);
+    LLVMValueRef back = LLVMGetBasicBlockTerminator(w->latch);
 
-    if (!s->is_below)
+    if (w->predicate != LLVMIntSLT && w->predicate != LLVMIntULT)
         return "its condition is no `<`";
-    if (!is_bound(s->bound) || (LLVMIsAInstruction(s->bound) &&
-                                LLVMGetInstructionParent(s->bound) == s->ask))
+    if (!is_bound(s->walk.bound) ||
+        (LLVMIsAInstruction(s->walk.bound) &&
+         LLVMGetInstructionParent(s->walk.bound) == s->walk.head))
         return "its bound is no argument, constant or local size";
     if (LLVMGetNumSuccessors(into) != 1 || LLVMGetNumSuccessors(back) != 1 ||
-        s->latch == s->ask)
+        s->walk.latch == s->walk.head)
         return "it is not entered or gone on with in one place";
     if (!find_blocks(s))
         return "it has too many branches";
     if (!is_within(s, s->body) || is_within(s, s->exit) ||
-        is_within(s, s->before) || !hdi_bounds_has_one_predecessor(s->body) ||
+        is_within(s, s->walk.before) ||
+        !hdi_bounds_has_one_predecessor(s->body) ||
         LLVMIsAPHINode(LLVMGetFirstInstruction(s->body)))
         return "it is not entered or gone on with in one place";
     const char *reason = reason_against_closed(s);
-    if (!reason && !find_carried(s, condition))
+    if (!reason && !find_carried(s))
         reason = "its index is needed behind it, or too much goes from turn to "
                  "turn";
     return reason;
 }
 
-static bool find(struct strided *s)
+static bool find(struct strided *s, LLVMBasicBlockRef head)
 {
-    LLVMValueRef end = LLVMGetBasicBlockTerminator(s->ask);
-    if (!LLVMIsABranchInst(end) || !LLVMIsConditional(end))
+    struct hdi_walk *w = &s->walk;
+    if (!hdi_walk_find(head, w) || (w->half && !hdi_walk_is_short(w)))
         return false;
-    LLVMValueRef condition = LLVMGetCondition(end);
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(head);
+    s->type = LLVMTypeOf(w->half ? w->half : w->index);
     s->body = LLVMGetSuccessor(end, 0);
     s->exit = LLVMGetSuccessor(end, 1);
-    if (!find_index(s, condition) || !find_step(s))
-        return false;
-    const char *reason = reason_against(s, condition);
+    const char *reason = reason_against(s);
     if (reason)
         hdi_note(s->llvm, end, "divergent loop: %s", reason);
     return !reason;
@@ -294,7 +193,7 @@ static LLVMValueRef in_type(const struct strided *s, LLVMValueRef value)
 // The index of work-item 0 of the group.
 static LLVMValueRef write_start(const struct strided *s)
 {
-    if (s->is_local)
+    if (hdi_call_kind(s->walk.id) == HDI_CALL_LOCAL_ID)
         return LLVMConstNull(s->type);
     LLVMValueRef group =
         hdi_build_call(s->llvm, s->module, s->builder, HDI_CALL_GROUP_ID);
@@ -309,10 +208,11 @@ static LLVMValueRef write_start(const struct strided *s)
 
 static LLVMValueRef write_step(const struct strided *s)
 {
-    if (LLVMIsAConstantInt(s->step))
-        return s->step;
-    return in_type(s, hdi_build_call(s->llvm, s->module, s->builder,
-                                     hdi_call_kind(hdi_low_whole_of(s->step))));
+    LLVMValueRef step = s->walk.step;
+    if (LLVMIsAConstantInt(step))
+        return in_type(s, step);
+    return in_type(
+        s, hdi_build_call(s->llvm, s->module, s->builder, hdi_call_kind(step)));
 }
 
 // `value` less `by`, 0 when that is more.
@@ -345,60 +245,28 @@ static void replace_incoming(LLVMBuilderRef builder, LLVMBasicBlockRef block,
     }
 }
 
-// All that is made of the index's lower half is made of `half`.
-static void replace_halves(const struct strided *s, LLVMValueRef half)
-{
-    LLVMBuilderRef b = s->builder;
-    LLVMTypeRef type = LLVMTypeOf(s->index);
-
-    for (LLVMUseRef u = LLVMGetFirstUse(s->index); u; u = LLVMGetNextUse(u)) {
-        LLVMValueRef user = LLVMGetUser(u);
-        LLVMPositionBuilderBefore(b, user);
-        if (LLVMIsATruncInst(user)) {
-            LLVMReplaceAllUsesWith(user, half);
-        } else if (LLVMGetInstructionOpcode(user) == LLVMAnd) {
-            LLVMReplaceAllUsesWith(user, LLVMBuildZExt(b, half, type, ""));
-        } else if (LLVMGetInstructionOpcode(user) == LLVMShl) {
-            for (LLVMUseRef v = LLVMGetFirstUse(user); v;
-                 v = LLVMGetNextUse(v)) {
-                LLVMValueRef shift = LLVMGetUser(v);
-                uint64_t less =
-                    32 - LLVMConstIntGetZExtValue(LLVMGetOperand(shift, 1));
-                LLVMPositionBuilderBefore(b, shift);
-                LLVMValueRef wide = LLVMBuildSExt(b, half, type, "");
-                if (less > 0) {
-                    wide = LLVMBuildShl(b, wide,
-                                        LLVMConstInt(type, less, false), "");
-                    LLVMSetNSW(wide, true);
-                }
-                LLVMReplaceAllUsesWith(shift, wide);
-            }
-        }
-    }
-    LLVMReplaceAllUsesWith(s->index, LLVMGetUndef(type));
-}
-
 static void rewrite(struct strided *s)
 {
     LLVMContextRef c = s->llvm->context;
     LLVMBuilderRef b = s->builder;
-    LLVMValueRef kernel = LLVMGetBasicBlockParent(s->ask);
+    LLVMValueRef kernel = LLVMGetBasicBlockParent(s->walk.head);
     LLVMBasicBlockRef head = LLVMAppendBasicBlockInContext(c, kernel, "stride");
     LLVMBasicBlockRef next = LLVMAppendBasicBlockInContext(c, kernel, "strode");
-    LLVMBasicBlockRef from[] = {s->before, next},
-                      to_next[] = {s->latch, s->ask};
+    LLVMBasicBlockRef from[] = {s->walk.before, next},
+                      to_next[] = {s->walk.latch, s->walk.head};
 
-    LLVMValueRef end = LLVMGetBasicBlockTerminator(s->ask);
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(s->walk.head);
     LLVMMetadataRef where = LLVMInstructionGetDebugLoc(end);
-    LLVMValueRef into = LLVMGetBasicBlockTerminator(s->before);
+    LLVMValueRef into = LLVMGetBasicBlockTerminator(s->walk.before);
     LLVMPositionBuilderBefore(b, into);
     LLVMSetCurrentDebugLocation2(b, NULL);
     LLVMValueRef id =
         in_type(s, hdi_build_call(s->llvm, s->module, b, HDI_CALL_LOCAL_ID));
     LLVMValueRef start = write_start(s), step = write_step(s);
+    bool is_signed = s->walk.predicate == LLVMIntSLT;
     // The difference of signed numbers too is right as one without a sign.
     LLVMValueRef all =
-        less(s, s->is_signed ? LLVMIntSGT : LLVMIntUGT, s->bound, start);
+        less(s, is_signed ? LLVMIntSGT : LLVMIntUGT, s->walk.bound, start);
     LLVMSetSuccessor(into, 0, head);
 
     hdi_build_at_end(b, head);
@@ -410,16 +278,17 @@ static void rewrite(struct strided *s)
         values[i] = LLVMBuildPhi(b, LLVMTypeOf(s->carried[i]), "");
     LLVMValueRef branch = LLVMBuildCondBr(
         b, LLVMBuildICmp(b, LLVMIntNE, left, LLVMConstNull(s->type), ""),
-        s->ask, s->exit);
+        s->walk.head, s->exit);
     LLVMSetMetadata(branch, kind_of(s->llvm),
                     LLVMMetadataAsValue(c, LLVMMDNodeInContext2(c, NULL, 0)));
 
     hdi_build_at_end(b, next);
     for (unsigned i = 0; i < s->carried_count; i++) {
-        LLVMValueRef both[] = {incoming(s->carried[i], s->latch), values[i]};
+        LLVMValueRef both[] = {incoming(s->carried[i], s->walk.latch),
+                               values[i]};
         LLVMValueRef after = LLVMBuildPhi(b, LLVMTypeOf(values[i]), "");
         LLVMAddIncoming(after, both, to_next, 2);
-        LLVMValueRef turns[] = {incoming(s->carried[i], s->before), after};
+        LLVMValueRef turns[] = {incoming(s->carried[i], s->walk.before), after};
         LLVMAddIncoming(values[i], turns, from, 2);
     }
     LLVMValueRef ats[] = {start, LLVMBuildAdd(b, at, step, "")};
@@ -428,24 +297,24 @@ static void rewrite(struct strided *s)
     LLVMAddIncoming(left, lefts, from, 2);
     LLVMBuildBr(b, head);
 
-    LLVMSetSuccessor(LLVMGetBasicBlockTerminator(s->latch), 0, next);
-    replace_incoming(b, s->exit, s->ask, head);
+    LLVMSetSuccessor(LLVMGetBasicBlockTerminator(s->walk.latch), 0, next);
+    replace_incoming(b, s->exit, s->walk.head, head);
     LLVMPositionBuilderBefore(b, LLVMGetFirstInstruction(s->body));
     LLVMSetCurrentDebugLocation2(b, NULL);
     LLVMValueRef index = LLVMBuildAdd(b, at, id, "");
-    (s->is_signed ? LLVMSetNSW : LLVMSetNUW)(index, true);
+    (is_signed ? LLVMSetNSW : LLVMSetNUW)(index, true);
     LLVMPositionBuilderBefore(b, end);
     LLVMValueRef old = LLVMGetCondition(end);
     LLVMSetCondition(end, LLVMBuildICmp(b, LLVMIntULT, id, left, ""));
     LLVMSetSuccessor(end, 1, next);
     LLVMInstructionEraseFromParent(old);
-    if (s->half) {
-        replace_halves(s, index);
-        LLVMInstructionEraseFromParent(s->half);
-    } else {
-        LLVMReplaceAllUsesWith(s->index, index);
+    if (s->walk.half) {
+        hdi_low_rebuild(b, s->walk.index, index);
+        LLVMInstructionEraseFromParent(s->walk.half);
+        index = LLVMGetUndef(LLVMTypeOf(s->walk.index));
     }
-    LLVMInstructionEraseFromParent(s->index);
+    LLVMReplaceAllUsesWith(s->walk.index, index);
+    LLVMInstructionEraseFromParent(s->walk.index);
     for (unsigned i = 0; i < s->carried_count; i++) {
         LLVMReplaceAllUsesWith(s->carried[i], values[i]);
         LLVMInstructionEraseFromParent(s->carried[i]);
@@ -460,9 +329,8 @@ void hdi_strided_rewrite(struct hdi_llvm *llvm, LLVMModuleRef module,
     // Not those that are written on the way.
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel);;
          b = LLVMGetNextBasicBlock(b)) {
-        struct strided s = {
-            .llvm = llvm, .module = module, .builder = builder, .ask = b};
-        if (find(&s))
+        struct strided s = {.llvm = llvm, .module = module, .builder = builder};
+        if (find(&s, b))
             rewrite(&s);
         if (b == last)
             break;

@@ -1,7 +1,7 @@
 // Along which axis lanes go, and which loops go round the work-items, is by the
 // processor: its gathers, scatters and vectors.
 #include "kernel/build.h"
-#include "kernel/compiler/analysis/try_ir.h"
+#include "kernel/compiler/flow/try_ir.h"
 #include "kernel/compiler/transform/axis.h"
 #include "kernel/compiler/transform/soft.h"
 

@@ -355,10 +355,10 @@ static bool is_other(const struct hdi_wide *w, LLVMValueRef access,
 
     if (LLVMGetInstructionOpcode(x) != LLVMGetInstructionOpcode(access))
         return false;
-    struct hdi_address first =
-        hdi_address_of(w->emit->flow, LLVMGetOperand(access, is_store));
-    struct hdi_address second =
-        hdi_address_of(w->emit->flow, LLVMGetOperand(x, is_store));
+    struct hdi_address first = hdi_address_of(w->emit->llvm, w->emit->flow,
+                                              LLVMGetOperand(access, is_store));
+    struct hdi_address second = hdi_address_of(w->emit->llvm, w->emit->flow,
+                                               LLVMGetOperand(x, is_store));
     return hdi_is_plain_access(x) &&
            hdi_access_type(x) == hdi_access_type(access) &&
            LLVMGetMetadata(x, kind) == LLVMGetMetadata(access, kind) &&

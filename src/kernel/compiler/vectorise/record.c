@@ -125,7 +125,7 @@ static bool look_at(struct search *s, LLVMValueRef x)
         return !hdi_has_effects(flow, x) &&
                !hdi_call_is_barrier(hdi_call_kind(x));
     struct hdi_address address =
-        hdi_address_of(flow, LLVMGetOperand(x, is_store(x)));
+        hdi_address_of(w->emit->llvm, flow, LLVMGetOperand(x, is_store(x)));
     if (!hdi_address_is_beside(&address, &s->address))
         return (!stores && !is_store(x)) ||
                are_apart(x, s->record->accesses[0]);
@@ -150,7 +150,7 @@ static void find_others(struct search *s, LLVMValueRef first)
 {
     LLVMValueRef x = first;
 
-    s->address = hdi_address_of(s->wide->emit->flow,
+    s->address = hdi_address_of(s->wide->emit->llvm, s->wide->emit->flow,
                                 LLVMGetOperand(first, is_store(first)));
     join(s, first, 0);
     if (is_store(first))

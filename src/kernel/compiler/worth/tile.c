@@ -1,4 +1,4 @@
-#include "kernel/compiler/analysis/tile.h"
+#include "kernel/compiler/worth/tile.h"
 
 #include "kernel/compiler/analysis/affine.h"
 

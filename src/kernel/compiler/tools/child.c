@@ -1,4 +1,4 @@
-#include "kernel/compiler/driver/child.h"
+#include "kernel/compiler/tools/child.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
-#include "kernel/compiler/driver/linker.h"
+#include "kernel/compiler/tools/linker.h"
 
 #include "base/error.h"
-#include "kernel/compiler/driver/child.h"
+#include "kernel/compiler/tools/child.h"
 #include "tools.h"
 
 // One archive on standard input, not one file per kernel: a program may have

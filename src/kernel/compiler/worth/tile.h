@@ -1,8 +1,8 @@
 // Kernels that go through some memory along x and through other along y, as a
 // transposition does: rows of work-items touch a line each there, of which the
 // rows above and below touch the rest.
-#ifndef HDI_KERNEL_COMPILER_ANALYSIS_TILE_H
-#define HDI_KERNEL_COMPILER_ANALYSIS_TILE_H
+#ifndef HDI_KERNEL_COMPILER_WORTH_TILE_H
+#define HDI_KERNEL_COMPILER_WORTH_TILE_H
 
 #include "kernel/compiler/analysis/affine.h"
 

@@ -1,11 +1,11 @@
-#include "kernel/compiler/driver/frontend.h"
+#include "kernel/compiler/tools/frontend.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "kernel/compiler/driver/child.h"
+#include "kernel/compiler/tools/child.h"
 #include "kernel/opencl.h"
 #include "tools.h"
 

@@ -1,7 +1,10 @@
+// Main header of touch: which elements of its arguments a launch reads and
+// writes.
+//
 // What a kernel's addresses, and the conditions under which it uses them, are
 // computed from, written down for launches (kernel/footprint/footprint.h).
-#ifndef HDI_KERNEL_COMPILER_ANALYSIS_FOOTPRINT_H
-#define HDI_KERNEL_COMPILER_ANALYSIS_FOOTPRINT_H
+#ifndef HDI_KERNEL_COMPILER_TOUCH_FOOTPRINT_H
+#define HDI_KERNEL_COMPILER_TOUCH_FOOTPRINT_H
 
 #include "kernel/build.h"
 #include "kernel/compiler/ir/llvm.h"

@@ -4,8 +4,8 @@
 // through calls as they are, address spaces keep their numbers, and one
 // compilation of the builtins fits every processor. The work-group compiler
 // retargets the module before anything is optimised.
-#ifndef HDI_KERNEL_COMPILER_DRIVER_FRONTEND_H
-#define HDI_KERNEL_COMPILER_DRIVER_FRONTEND_H
+#ifndef HDI_KERNEL_COMPILER_TOOLS_FRONTEND_H
+#define HDI_KERNEL_COMPILER_TOOLS_FRONTEND_H
 
 #include "base/text.h"
 #include "kernel/compiler.h"

@@ -1,7 +1,7 @@
 // What values of a kernel are computed from, as nodes of a footprint
 // (kernel/footprint/footprint.h), each value's once.
-#ifndef HDI_KERNEL_COMPILER_ANALYSIS_NODES_H
-#define HDI_KERNEL_COMPILER_ANALYSIS_NODES_H
+#ifndef HDI_KERNEL_COMPILER_TOUCH_NODES_H
+#define HDI_KERNEL_COMPILER_TOUCH_NODES_H
 
 #include "kernel/build.h"
 #include "kernel/compiler/flow/flow.h"

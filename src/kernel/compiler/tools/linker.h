@@ -1,6 +1,6 @@
 // Object code to a shared object: GNU ld, as a child process.
-#ifndef HDI_KERNEL_COMPILER_DRIVER_LINKER_H
-#define HDI_KERNEL_COMPILER_DRIVER_LINKER_H
+#ifndef HDI_KERNEL_COMPILER_TOOLS_LINKER_H
+#define HDI_KERNEL_COMPILER_TOOLS_LINKER_H
 
 #include "base/text.h"
 #include "heddle/status.h"

@@ -1,4 +1,4 @@
-#include "kernel/compiler/analysis/weigh.h"
+#include "kernel/compiler/worth/weigh.h"
 
 #include "kernel/compiler/analysis/operation.h"
 

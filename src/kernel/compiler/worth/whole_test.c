@@ -1,8 +1,8 @@
 // Vectors stay whole where taken apart they are too long for lanes, and where
 // they fill registers.
-#include "kernel/compiler/analysis/whole.h"
+#include "kernel/compiler/worth/whole.h"
 
-#include "kernel/compiler/analysis/try_ir.h"
+#include "kernel/compiler/flow/try_ir.h"
 
 // So many sums of vectors of `elements` integers, after each `moved` an element
 // moves and after each `met` there is a barrier; 0: nowhere.

@@ -1,6 +1,6 @@
 // What a processor has that is known by its name alone: clang is asked.
-#ifndef HDI_KERNEL_COMPILER_DRIVER_MARCH_H
-#define HDI_KERNEL_COMPILER_DRIVER_MARCH_H
+#ifndef HDI_KERNEL_COMPILER_TOOLS_MARCH_H
+#define HDI_KERNEL_COMPILER_TOOLS_MARCH_H
 
 #include "base/text.h"
 #include "kernel/compiler.h"

@@ -1,7 +1,10 @@
+// Main header of worth: whether it pays to make lanes, tiles or whole vectors of
+// a kernel, and to run it on a GPU.
+//
 // What the work of a kernel costs in chunks of lanes (widen.h), and whether
 // they pay.
-#ifndef HDI_KERNEL_COMPILER_ANALYSIS_WEIGH_H
-#define HDI_KERNEL_COMPILER_ANALYSIS_WEIGH_H
+#ifndef HDI_KERNEL_COMPILER_WORTH_WEIGH_H
+#define HDI_KERNEL_COMPILER_WORTH_WEIGH_H
 
 #include "kernel/compiler/analysis/affine.h"
 

@@ -4,8 +4,8 @@
 // neighbouring work-items: as fast or faster, whatever their width. A kernel
 // that is then longer than lanes take would be left with scalar code. If its
 // own vectors fill registers it keeps them, and work-items follow one another.
-#ifndef HDI_KERNEL_COMPILER_ANALYSIS_WHOLE_H
-#define HDI_KERNEL_COMPILER_ANALYSIS_WHOLE_H
+#ifndef HDI_KERNEL_COMPILER_WORTH_WHOLE_H
+#define HDI_KERNEL_COMPILER_WORTH_WHOLE_H
 
 #include "kernel/compiler/ir/llvm.h"
 

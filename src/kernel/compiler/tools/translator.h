@@ -1,7 +1,7 @@
 // SPIR-V to bitcode as clang would have made it: llvm-spirv, as a child
 // process, and what its bitcode lacks.
-#ifndef HDI_KERNEL_COMPILER_DRIVER_TRANSLATOR_H
-#define HDI_KERNEL_COMPILER_DRIVER_TRANSLATOR_H
+#ifndef HDI_KERNEL_COMPILER_TOOLS_TRANSLATOR_H
+#define HDI_KERNEL_COMPILER_TOOLS_TRANSLATOR_H
 
 #include "base/text.h"
 #include "kernel/compiler.h"

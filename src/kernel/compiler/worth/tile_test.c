@@ -1,8 +1,8 @@
 // Rows are short where those above and below touch the rest of a line, and how
 // long rows are goes by the processor's caches.
-#include "kernel/compiler/analysis/tile.h"
+#include "kernel/compiler/worth/tile.h"
 
-#include "kernel/compiler/analysis/try_ir.h"
+#include "kernel/compiler/flow/try_ir.h"
 
 // Rows are 96 bytes apart.
 static const char columns[] =

@@ -1,4 +1,4 @@
-#include "kernel/compiler/driver/translator.h"
+#include "kernel/compiler/tools/translator.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/BitReader.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "kernel/compiler/driver/child.h"
+#include "kernel/compiler/tools/child.h"
 #include "kernel/compiler/ir/llvm.h"
 #include "kernel/compiler/prepare/builtins.h"
 #include "kernel/compiler/prepare/prepare.h"

@@ -1,10 +1,10 @@
-#include "kernel/compiler/analysis/footprint.h"
+#include "kernel/compiler/touch/footprint.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "kernel/compiler/analysis/nodes.h"
+#include "kernel/compiler/touch/nodes.h"
 
 enum {
     MAX_ROOTS = 64 // pointers that are looked through for one

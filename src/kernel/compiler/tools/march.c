@@ -1,9 +1,9 @@
-#include "kernel/compiler/driver/march.h"
+#include "kernel/compiler/tools/march.h"
 
 #include <string.h>
 
 #include "base/error.h"
-#include "kernel/compiler/driver/child.h"
+#include "kernel/compiler/tools/child.h"
 #include "tools.h"
 
 // clang writes them as an attribute of every function.

@@ -4,8 +4,8 @@
 // others; it is for kernels whose work-items do the same. A core foretells
 // branches and keeps what is used again near; it is for kernels that are one
 // thing after another, or another thing for each work-item.
-#ifndef HDI_KERNEL_COMPILER_ANALYSIS_SUITS_H
-#define HDI_KERNEL_COMPILER_ANALYSIS_SUITS_H
+#ifndef HDI_KERNEL_COMPILER_WORTH_SUITS_H
+#define HDI_KERNEL_COMPILER_WORTH_SUITS_H
 
 #include "kernel/build.h"
 #include "kernel/compiler/analysis/affine.h"

@@ -1,7 +1,7 @@
 // Whether chunks of lanes pay goes by what a gather costs.
-#include "kernel/compiler/analysis/weigh.h"
+#include "kernel/compiler/worth/weigh.h"
 
-#include "kernel/compiler/analysis/try_ir.h"
+#include "kernel/compiler/flow/try_ir.h"
 
 // Each round gathers one number and does so many operations with it.
 static void write_loop(struct hdi_text *text, unsigned work)

@@ -1,7 +1,9 @@
+// Main header of tools: programs that are run beside the compiler.
+//
 // Running another program: its input and output are memory files, so nothing
 // touches the disk and nothing can block on a full pipe.
-#ifndef HDI_KERNEL_COMPILER_DRIVER_CHILD_H
-#define HDI_KERNEL_COMPILER_DRIVER_CHILD_H
+#ifndef HDI_KERNEL_COMPILER_TOOLS_CHILD_H
+#define HDI_KERNEL_COMPILER_TOOLS_CHILD_H
 
 #include <stdatomic.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "kernel/compiler/analysis/suits.h"
+#include "kernel/compiler/worth/suits.h"
 
 #include "kernel/compiler/analysis/operation.h"
 

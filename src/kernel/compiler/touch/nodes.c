@@ -1,4 +1,4 @@
-#include "kernel/compiler/analysis/nodes.h"
+#include "kernel/compiler/touch/nodes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -166,20 +166,7 @@ static unsigned low_bits(LLVMValueRef phi, LLVMValueRef left)
     if (!LLVMIsABinaryOperator(left) || !hdi_low_find(left, &low) ||
         low.up != 0 || low.of != phi)
         return 0;
-    unsigned bits = low.bits;
-    for (LLVMUseRef u = LLVMGetFirstUse(phi); u; u = LLVMGetNextUse(u)) {
-        LLVMValueRef user = LLVMGetUser(u);
-        bool is_low =
-            (LLVMIsATruncInst(user) && hdi_nodes_bits(user) <= bits) ||
-            (LLVMIsABinaryOperator(user) &&
-             LLVMGetInstructionOpcode(user) == LLVMShl &&
-             LLVMIsAConstantInt(LLVMGetOperand(user, 1)) &&
-             LLVMConstIntGetZExtValue(LLVMGetOperand(user, 1)) + bits >=
-                 hdi_nodes_bits(phi));
-        if (!is_low)
-            return 0;
-    }
-    return bits;
+    return hdi_low_is_enough(phi, low.bits, NULL) ? low.bits : 0;
 }
 
 // What grows by the same in each turn, or grows, or shrinks. `next` is what it

@@ -1,6 +1,6 @@
-#include "kernel/compiler/analysis/whole.h"
+#include "kernel/compiler/worth/whole.h"
 
-#include "kernel/compiler/analysis/weigh.h"
+#include "kernel/compiler/worth/weigh.h"
 
 // The widest of the vectors that an instruction makes or takes, NULL: none.
 static LLVMTypeRef vector_of(const struct hdi_llvm *llvm, LLVMValueRef x)

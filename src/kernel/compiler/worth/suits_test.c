@@ -1,10 +1,10 @@
 // Which device a kernel suits goes by what its work-items do.
-#include "kernel/compiler/analysis/suits.h"
+#include "kernel/compiler/worth/suits.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "kernel/compiler/analysis/try_ir.h"
+#include "kernel/compiler/flow/try_ir.h"
 
 // What is found of a kernel with this body; `why` gets the words.
 static uint32_t judge(const char *body, const uint32_t *required, char *why,

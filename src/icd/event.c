@@ -208,14 +208,16 @@ CL_API_ENTRY cl_int CL_API_CALL clRetainEvent(cl_event event)
 
 CL_API_ENTRY cl_int CL_API_CALL clReleaseEvent(cl_event event)
 {
-    if (!hdi_cl_is(HDI_CL_EVENT, event) || hdi_cl_object_references(event) == 0)
+    if (!hdi_cl_is(HDI_CL_EVENT, event) ||
+        !hdi_cl_hold_same(event, event->object.serial))
         return CL_INVALID_EVENT;
+    bool released = hdi_cl_object_release(event);
     // Nobody can end a user's event without a reference: what waits for it ends
-    // too, rather than never.
-    if (!event->queue && hdi_cl_object_references(event) == 1 &&
-        atomic_load(&event->status) > CL_COMPLETE)
+    // too, rather than never. Of threads that see none left, one ends it.
+    if (released && !event->queue && hdi_cl_object_references(event) == 0)
         hdi_cl_event_end(event, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
-    return hdi_cl_object_release(event) ? CL_SUCCESS : CL_INVALID_EVENT;
+    hdi_cl_drop(event);
+    return released ? CL_SUCCESS : CL_INVALID_EVENT;
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clWaitForEvents(cl_uint count,

@@ -8,6 +8,7 @@
 enum {
     THREADS = 4,
     ROUNDS = 60,
+    RELEASES = 1000,
     BYTES = 4096
 };
 
@@ -228,8 +229,58 @@ static void threads_use_the_same_objects(void)
     pthread_barrier_destroy(&s.begin);
 }
 
+// A user's event whose status nobody sets.
+struct unset {
+    cl_event event;
+    atomic_int round; // the other thread releases it when this grows
+    atomic_int done;  // as far as it has
+};
+
+static void *release_too(void *data)
+{
+    struct unset *u = data;
+
+    for (int i = 1; i <= RELEASES; i++) {
+        while (atomic_load(&u->round) < i)
+            if (i % 2)
+                sched_yield();
+        CL_OK(clReleaseEvent(u->event));
+        atomic_store(&u->done, i);
+    }
+    return NULL;
+}
+
+// Of two threads that release an event's last two references, one ends it.
+static void last_releases_together_end_what_waits(void)
+{
+    struct driver d = driver_open(0);
+    struct unset u = {0};
+    pthread_t thread;
+    cl_event mark;
+    cl_int error;
+
+    CHECK(pthread_create(&thread, NULL, release_too, &u) == 0);
+    for (int i = 1; i <= RELEASES; i++) {
+        u.event = clCreateUserEvent(d.context, &error);
+        CL_OK(error);
+        CL_OK(clRetainEvent(u.event));
+        CL_OK(clEnqueueMarkerWithWaitList(d.queue, 1, &u.event, &mark));
+        CL_OK(clFlush(d.queue));
+        atomic_store(&u.round, i);
+        CL_OK(clReleaseEvent(u.event));
+        CL_IS(clWaitForEvents(1, &mark),
+              CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+        CL_OK(clReleaseEvent(mark));
+        while (atomic_load(&u.done) < i)
+            sched_yield();
+    }
+    CHECK(pthread_join(thread, NULL) == 0);
+    driver_close(&d);
+}
+
 int main(void)
 {
     threads_use_the_same_objects();
+    last_releases_together_end_what_waits();
     return 0;
 }

@@ -180,25 +180,45 @@ static const struct {
      "work-items keep their order: one may touch in line"},
 };
 
-// Longer than any region of lanes: what is volatile has no vectors.
-static void a_long_region_is_named(struct try *t)
+// What is told of a kernel whose loop has that many lines like this one.
+static bool tells_of_lines(struct try *t, unsigned count, const char *line,
+                           const char *what)
 {
-    enum {
-        LINES = 400
-    };
-    char *text = calloc(LINES, 48), *end = text;
+    char *text = calloc(count, strlen(line) + 1), *end = text;
+    char *whole = calloc(count + 4, strlen(line) + 1);
 
-    CHECK(text);
-    end += sprintf(end, "kernel void k(global volatile int *a, int n) {\n"
-                        "for (int i = 0; i < n; i++) {\n");
-    for (int i = 0; i < LINES; i++)
-        end += sprintf(end, "a[i] = %d;\n", i);
-    sprintf(end, "} }\n");
-    struct hd_program *p = try_build(t, text, NULL);
-    const char *told = hd_kernel_info(hd_program_find(p, "k"))->explanation;
-    CHECK(strstr(told, ": it is too long from here on"));
+    CHECK(text && whole);
+    for (unsigned i = 0; i < count; i++)
+        end += sprintf(end, "%s", line);
+    sprintf(whole,
+            "kernel void k(global volatile int *a, global uint *u, global "
+            "uchar *c, int n) {\n"
+            "uint x = u[get_global_id(0)];\n"
+            "for (int i = 0; i < n; i++) {\n%s}\n"
+            "u[get_global_id(0)] = x; }\n",
+            text);
+    struct hd_program *p = try_build(t, whole, NULL);
+    bool tells = strstr(hd_kernel_info(hd_program_find(p, "k"))->explanation,
+                        what) != NULL;
     hd_program_destroy(p);
     free(text);
+    free(whole);
+    return tells;
+}
+
+// What is volatile has no vectors, and bytes at scattered addresses few.
+static void a_long_region_is_named(struct try *t)
+{
+    static const char too_long[] = ": it is too long from here on";
+    static const char sum[] = "x = x * (x >> 3) ^ n;\n";
+    static const char byte[] = "x = x * (x >> 3) ^ n; x = x * (x >> 3) ^ n;"
+                               "x = x * (x >> 3) ^ n; x = x * (x >> 3) ^ n;"
+                               "x = x * (x >> 3) ^ n; x = x * (x >> 3) ^ n;"
+                               "x = x * (x >> 3) ^ n; x += c[x & 63];\n";
+
+    CHECK(tells_of_lines(t, 1100, "a[i] = x;\n", too_long));
+    CHECK(tells_of_lines(t, 200, byte, too_long));
+    CHECK(!tells_of_lines(t, 1050, sum, too_long));
 }
 
 // Lanes know no such id, but LLVM makes vectors of it: no reason is due.

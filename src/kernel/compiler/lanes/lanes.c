@@ -436,12 +436,23 @@ static const char *reason_against(LLVMValueRef x)
     return NULL;
 }
 
+// A byte or two at an address of each lane's own, unless they lie side by side.
+static bool may_be_serial(const struct hdi_emit *e, LLVMValueRef x)
+{
+    if (!LLVMIsALoadInst(x) && !LLVMIsAStoreInst(x))
+        return false;
+    LLVMValueRef pointer = LLVMGetOperand(x, LLVMIsAStoreInst(x) ? 1 : 0);
+    return LLVMABISizeOfType(e->llvm->layout, hdi_access_type(x)) < 4 &&
+           hdi_flow_is_divergent(e->flow, pointer);
+}
+
 // The same of a region.
-static const char *reason_against_all(const struct hdi_region *region,
+static const char *reason_against_all(const struct hdi_emit *e,
+                                      const struct hdi_region *region,
                                       unsigned *line)
 {
     const struct hdi_flow *flow = region->flow;
-    unsigned count = 0;
+    unsigned count = 0, most = HDI_LANES_LONGEST;
 
     for (size_t i = 0; i < region->count; i++)
         for (LLVMValueRef x =
@@ -449,7 +460,9 @@ static const char *reason_against_all(const struct hdi_region *region,
              x; x = LLVMGetNextInstruction(x)) {
             const char *reason = reason_against(x);
             count += hdi_lanes_weight(x);
-            if (count > HDI_LANES_LONGEST)
+            if (may_be_serial(e, x))
+                most = HDI_LANES_LONG;
+            if (count > most)
                 reason = "it is too long from here on: cut it by a barrier, or "
                          "into several kernels";
             if (reason) {
@@ -527,7 +540,7 @@ bool hdi_lanes_create(struct hdi_emit *emit, const struct hdi_region *region,
     l->wide = (struct hdi_wide){
         .emit = l->emit, .linear = &l->open, .lanes = l->emit->width};
     *line = 0;
-    *reason = reason_against_all(region, line);
+    *reason = reason_against_all(emit, region, line);
     bool ok = *reason || order(l, reason);
     if (ok && !*reason)
         ok = prepare(l);

@@ -18,7 +18,10 @@ static inline bool hdi_is_work(const struct hdi_flow *flow, LLVMValueRef x)
 
 enum {
     // Instructions of a region that lanes take: LLVM takes long over vectors.
-    HDI_LANES_LONGEST = 3000
+    HDI_LANES_LONGEST = 16000,
+    // Of one with bytes at addresses of each lane's own, which are taken one
+    // after the other, and of vectors taken apart: it is not worth it beyond.
+    HDI_LANES_LONG = 3000
 };
 
 // As how many of them one counts: what is done for one lane after the other is

@@ -57,6 +57,6 @@ struct hdi_whole hdi_whole_find(const struct hdi_llvm *llvm,
 
 bool hdi_whole_pays(const struct hdi_whole *length)
 {
-    return length->apart / (length->barriers + 1) > HDI_LANES_LONGEST &&
+    return length->apart / (length->barriers + 1) > HDI_LANES_LONG &&
            length->whole <= length->apart / 2;
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "bench/field/field.h"
-#include "field/plan/transpose.h"
 
 struct fields {
     struct hd_field *a, *b, *c;
@@ -51,34 +50,17 @@ static hd_status add_tile(struct hd_task *task, const struct hd_tile *c,
                           const struct hd_tile *in, void *data,
                           struct hd_error *why)
 {
-    enum {
-        ROWS = 8,
-        COLUMNS = 64
-    };
-    _Alignas(64) double turned[ROWS][COLUMNS];
-    int64_t rows = c->grid.extent[0], columns = c->grid.extent[1];
-
     (void)task;
     (void)data;
     (void)why;
-    for (int64_t r = 0; r < rows; r += ROWS)
-        for (int64_t k = 0; k < columns; k += COLUMNS) {
-            int64_t high = rows - r < ROWS ? rows - r : ROWS;
-            int64_t wide = columns - k < COLUMNS ? columns - k : COLUMNS;
+    for (int64_t i = 0; i < c->grid.extent[0]; i++) {
+        double *restrict to = (double *)c->data + i * c->step[0];
+        const double *x = (const double *)in[0].data + i * in[0].step[0];
+        const double *y = (const double *)in[1].data + i * in[1].step[0];
 
-            hdi_transpose((char *)turned, COLUMNS,
-                          (const char *)((double *)in[1].data +
-                                         r * in[1].step[0] + k * in[1].step[1]),
-                          in[1].step[1], high, wide, sizeof(double));
-            for (int64_t i = 0; i < high; i++) {
-                double *to = (double *)c->data + (r + i) * c->step[0] + k;
-                const double *x =
-                    (double *)in[0].data + (r + i) * in[0].step[0] + k;
-
-                for (int64_t j = 0; j < wide; j++)
-                    to[j] = x[j] + turned[i][j];
-            }
-        }
+        for (int64_t j = 0; j < c->grid.extent[1]; j++)
+            to[j] = x[j] + y[j];
+    }
     return HD_OK;
 }
 
@@ -86,13 +68,14 @@ static void transposed_add(struct rig *rig, void *data)
 {
     struct fields *f = data;
     struct hd_input inputs[] = {{.view = hd_view_field(f->a)},
-                                {.view = hd_view_field(f->b)}};
+                                {.view = hd_view_field(f->b), .rows = true}};
     struct hd_forall forall = {.output = f->c,
                                .inputs = inputs,
                                .input_count = 2,
                                .function = add_tile,
                                .stay = true,
-                               .in_place = true};
+                               .in_place = true,
+                               .past_caches = true};
 
     must(rig, hd_view_transpose(&inputs[1].view, (unsigned[]){1, 0},
                                 &inputs[1].view, &rig->error));

@@ -375,6 +375,8 @@ struct hd_input {
     struct hd_view view;                             // of a field
     int64_t before[HD_MAX_RANK], after[HD_MAX_RANK]; // the margin
     bool touched;
+    bool rows;      // the tile's last axis has step 1: what lies otherwise, as
+                    // seen transposed, is copied to memory of the task
     bool footprint; // of a kernel, and a whole field, of any grid: what
                     // hd_kernel_footprint() says of each task, instead
 };
@@ -399,8 +401,12 @@ struct hd_forall {
                           struct hd_error *error);
     void *data;
 
-    bool update;   // the output is read as well
-    bool stay;     // nothing is stolen
+    bool update;      // the output is read as well
+    bool stay;        // nothing is stolen
+    bool past_caches; // what is computed is too much for the caches, and not
+                      // read soon: a task writes to memory of its own, not
+                      // filled before unless `update`, that is then copied
+                      // past them
     bool in_place; // what nodes of this machine have is read in their memory,
                    // not copied: for what is read once, and near
 };
@@ -501,7 +507,8 @@ struct hd_access {
     unsigned kept_count_, kept_next_;
     unsigned input_;
     struct hd_task *task_;
-    void *room_; // of the task: a row that was put together
+    uint64_t element_; // of the view [bytes]
+    void *room_;       // of the task: a row that was put together
     uint64_t room_size_;
 };
 
@@ -511,11 +518,14 @@ HD_API void hd_access_begin(struct hd_access *access, struct hd_task *task,
                             unsigned input);
 
 /// Go to the block of an index. NULL when that fails: see `status`. The second
-/// one is for a view of two axes.
+/// one is for a view of two axes, the third one for a row, see hd_access_row().
 HD_API const void *hd_access_move(struct hd_access *access,
-                                  const int64_t *index);
+                                  const int64_t *index) __attribute__((cold));
 HD_API const void *hd_access_move_2(struct hd_access *access, int64_t i,
-                                    int64_t j);
+                                    int64_t j) __attribute__((cold));
+HD_API const void *hd_access_move_row(struct hd_access *access,
+                                      const int64_t *index, int64_t count)
+    __attribute__((cold));
 
 /// Return the address of an element, of `size` bytes, to read it.
 static inline const void *hd_access_at(struct hd_access *access,
@@ -557,8 +567,25 @@ static inline const void *hd_access_at_2(struct hd_access *access, int64_t i,
 ///
 /// Errors:  HD_EINVAL (`count` below 1, elements that the view does not have),
 ///          HD_ENOMEM, HD_EPEER
-HD_API const void *hd_access_row(struct hd_access *access, const int64_t *index,
-                                 int64_t count);
+static inline const void *hd_access_row(struct hd_access *access,
+                                        const int64_t *index, int64_t count)
+{
+    const struct hd_tile *tile = &access->tile;
+    int64_t place = 0, rest = 0, step = 0;
+
+    for (unsigned i = 0; i < tile->grid.rank; i++) {
+        int64_t at = index[i] - tile->grid.offset[i];
+
+        if ((uint64_t)at >= (uint64_t)tile->grid.extent[i])
+            return hd_access_move_row(access, index, count);
+        step = tile->step[i];
+        rest = tile->grid.extent[i] - at;
+        place += at * step;
+    }
+    if (count < 1 || count > rest || step != 1)
+        return hd_access_move_row(access, index, count);
+    return (const char *)tile->data + place * (int64_t)access->element_;
+}
 
 /// Find the labels of a map's nodes, `to`, with which a redistribution of
 /// `field` to it moves the fewest bytes (an assignment problem, solved

@@ -5,6 +5,10 @@
 #include "field/cluster/mix.h"
 #include "field/plan/copy.h"
 
+enum {
+    LINE = 64 // of a cache [bytes]
+};
+
 static size_t bucket_of(const struct hdi_replicas *table,
                         const struct hd_grid *box)
 {
@@ -125,6 +129,19 @@ void hdi_replica_window(const struct hdi_replica *replica,
     }
 }
 
+void *hdi_window_dense(const struct hd_grid *box, uint64_t element,
+                       struct hdi_window *window)
+{
+    struct hdi_replica dense = {.box = *box};
+    size_t size = (size_t)hd_grid_size(box) * element;
+
+    // Rows of whole cache lines begin with one.
+    dense.data = aligned_alloc(LINE, (size + LINE) / LINE * LINE);
+    if (dense.data)
+        hdi_replica_window(&dense, window);
+    return dense.data;
+}
+
 static int64_t place_in(const struct hdi_window *window,
                         const struct hd_grid *box)
 {
@@ -138,9 +155,17 @@ static int64_t place_in(const struct hdi_window *window,
 void hdi_window_copy(const struct hdi_window *to, const struct hdi_window *from,
                      const struct hd_grid *box, uint64_t element)
 {
+    hdi_window_put(to, from, box, element, false);
+}
+
+void hdi_window_put(const struct hdi_window *to, const struct hdi_window *from,
+                    const struct hd_grid *box, uint64_t element,
+                    bool nontemporal)
+{
     struct hdi_copy copy = {
         .rank = box->rank,
         .element = element,
+        .nontemporal = nontemporal,
         .from = from->data + place_in(from, box) * (int64_t)element,
         .to = to->data + place_in(to, box) * (int64_t)element};
     struct hdi_span span[HD_MAX_RANK];

@@ -52,8 +52,19 @@ void hdi_replicas_drop(struct hdi_replicas *table, struct hdi_replica *replica,
 void hdi_replica_window(const struct hdi_replica *replica,
                         struct hdi_window *window);
 
+// Memory for a box, dense, and a window of it; NULL when memory is short.
+//
+// Owner: the caller; free()
+void *hdi_window_dense(const struct hd_grid *box, uint64_t element,
+                       struct hdi_window *window);
+
 // Copy a box of elements between windows that hold it.
 void hdi_window_copy(const struct hdi_window *to, const struct hdi_window *from,
                      const struct hd_grid *box, uint64_t element);
+
+// The same, past the caches where `nontemporal`.
+void hdi_window_put(const struct hdi_window *to, const struct hdi_window *from,
+                    const struct hd_grid *box, uint64_t element,
+                    bool nontemporal);
 
 #endif

@@ -217,16 +217,10 @@ hd_status hdi_window_bring(struct hd_field *field, uint32_t node,
         return HD_OK;
 
     struct bringing b = {field, node, fetch, traffic, {.box = *box}, error};
-    int64_t size = 1;
 
-    *scratch = malloc((size_t)hd_grid_size(box) * field->element);
+    *scratch = hdi_window_dense(box, field->element, &b.whole);
     if (!*scratch)
         return hdi_fail(error, HD_ENOMEM, "no memory to put a tile together");
-    b.whole.data = *scratch;
-    for (unsigned i = box->rank; i-- > 0;) {
-        b.whole.step[i] = size;
-        size *= box->extent[i];
-    }
     HDI_TRY(gather(&b, box));
     *window = b.whole;
     return HD_OK;

@@ -19,7 +19,10 @@ struct hdi_access_room {
 void hd_access_begin(struct hd_access *access, struct hd_task *task,
                      unsigned input)
 {
-    *access = (struct hd_access){.task_ = task, .input_ = input};
+    *access = (struct hd_access){
+        .task_ = task,
+        .input_ = input,
+        .element_ = task->run->forall->inputs[input].view.element};
 }
 
 void hdi_access_end(struct hd_task *task)
@@ -221,8 +224,8 @@ static void copy_row(char *to, const char *from, int64_t count, int64_t step,
                element);
 }
 
-const void *hd_access_row(struct hd_access *access, const int64_t *index,
-                          int64_t count)
+const void *hd_access_move_row(struct hd_access *access, const int64_t *index,
+                               int64_t count)
 {
     const struct hd_view *view = view_of(access);
     unsigned last = view->grid.rank - 1;

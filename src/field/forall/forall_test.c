@@ -482,8 +482,51 @@ static void errors_of_tasks_end_all(void)
     hd_map_destroy(map);
 }
 
+// C = A + B^T with rows that are arrays, and results that go past the caches.
+static hd_status add_rows(struct hd_task *task, const struct hd_tile *c,
+                          const struct hd_tile *in, void *data,
+                          struct hd_error *why)
+{
+    if (in[0].step[1] != 1 || in[1].step[1] != 1 || c->step[1] != 1)
+        return HD_EINVAL;
+    return add(task, c, in, data, why);
+}
+
+static void rows_are_arrays(bool past_caches, bool in_place)
+{
+    uint64_t one = 3, two = 4;
+    char text[128];
+    snprintf(text, sizeof(text),
+             "45x45 tiles 7x9 cyclic nodes %u memory 4x6 tasks 2x3",
+             hd_cluster_nodes(cluster));
+    struct hd_map *map = parse(text);
+    struct hd_field *a = hashed(&one, map), *b = hashed(&two, map), *c;
+    struct hd_input inputs[] = {{.view = hd_view_field(a), .rows = true},
+                                {.view = hd_view_field(b), .rows = true}};
+
+    CHECK_OK(hd_view_transpose(&inputs[1].view, (unsigned[]){1, 0},
+                               &inputs[1].view, &error),
+             error);
+    CHECK_OK(hd_field_create(cluster, 1, map, &c, &error), error);
+    struct hd_forall forall = {.output = c,
+                               .inputs = inputs,
+                               .input_count = 2,
+                               .function = add_rows,
+                               .past_caches = past_caches,
+                               .in_place = in_place};
+    CHECK_OK(hd_forall(&forall, &error), error);
+    sums_are(c, one, two, true);
+
+    hd_field_destroy(a);
+    hd_field_destroy(b);
+    hd_field_destroy(c);
+    hd_map_destroy(map);
+}
+
 static void try_all(void)
 {
+    rows_are_arrays(false, false);
+    rows_are_arrays(true, true);
     stencils_are_the_same_on_all_maps();
     touched_elements_come(false);
     touched_elements_come(true);

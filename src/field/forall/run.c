@@ -210,6 +210,32 @@ static hd_status bring_inputs(struct hdi_run *run, struct hd_task *task,
     return HD_OK;
 }
 
+// Make the rows of tiles arrays where they are not, see hd_input.rows. The
+// copy takes the place of what the tile was put together in.
+static hd_status lay_rows(const struct hdi_run *run, struct hd_tile *tiles,
+                          void **scratch, struct hd_error *error)
+{
+    for (unsigned i = 0; i < run->forall->input_count; i++) {
+        const struct hd_input *input = &run->forall->inputs[i];
+        struct hd_tile *tile = &tiles[i];
+        struct hdi_window from = {.box = tile->grid, .data = tile->data}, to;
+        unsigned rank = tile->grid.rank;
+        uint64_t element = input->view.element;
+
+        if (!input->rows || input->touched || tile->step[rank - 1] == 1)
+            continue;
+        memcpy(from.step, tile->step, sizeof(from.step));
+        void *rows = hdi_window_dense(&tile->grid, element, &to);
+        if (!rows)
+            return hdi_fail(error, HD_ENOMEM, "no memory for a tile's rows");
+        hdi_window_copy(&to, &from, &tile->grid, element);
+        free(scratch[i]);
+        scratch[i] = tile->data = rows;
+        memcpy(tile->step, to.step, sizeof(tile->step));
+    }
+    return HD_OK;
+}
+
 static bool is_on_device(const struct hdi_run *run, uint32_t node)
 {
     return run->on_device && hdi_mirror_of(run->output, node);
@@ -254,6 +280,12 @@ static hd_status run_device(struct hdi_run *run, struct hd_task *task,
     return HD_OK;
 }
 
+// Whether a task that computes for its own node writes to memory of its own.
+static bool writes_apart(const struct hdi_run *run)
+{
+    return run->forall->past_caches && !run->forall->update && !run->on_device;
+}
+
 // Where a task writes: the owner's memory, or memory of its own that is given
 // back.
 static hd_status open_output(struct hdi_run *run, const struct hd_task *task,
@@ -264,23 +296,16 @@ static hd_status open_output(struct hdi_run *run, const struct hd_task *task,
 {
     struct hd_field *field = run->output;
     bool reached = hdi_window_of_segment(field, box->offset, owners);
-    int64_t size = 1;
 
     if (!reached && hdi_field_shares(field, task->owner))
         return hdi_fail(error, HD_ENOMEM, "no memory for a task");
-    if (task->node == task->owner) {
+    if (task->node == task->owner && !writes_apart(run)) {
         *window = *owners;
         return HD_OK;
     }
-    *own = malloc((size_t)hd_grid_size(box) * field->element);
+    *own = hdi_window_dense(box, field->element, window);
     if (!*own)
         return hdi_fail(error, HD_ENOMEM, "no memory for a task");
-    window->box = *box;
-    window->data = *own;
-    for (unsigned i = box->rank; i-- > 0;) {
-        window->step[i] = size;
-        size *= box->extent[i];
-    }
     if (!run->forall->update)
         return HD_OK;
     if (!reached) {
@@ -314,8 +339,9 @@ static hd_status close_output(struct hdi_run *run, const struct hd_task *task,
     }
     if (task->node != task->owner && hdi_mirror_of(run->output, task->owner))
         HDI_TRY(hdi_mirror_put(run->output, task->owner, box, window, error));
-    else if (task->node != task->owner)
-        hdi_window_copy(owners, window, box, run->output->element);
+    else if (window->data != owners->data)
+        hdi_window_put(owners, window, box, run->output->element,
+                       writes_apart(run));
     atomic_fetch_add_explicit(&slot->done, 1, memory_order_release);
     return HD_OK;
 }
@@ -397,8 +423,10 @@ hd_status hdi_run_task(struct hdi_run *run, uint32_t node, uint32_t owner,
         struct hd_view view = hd_view_field(run->output);
 
         hdi_run_tile(&view, &window, &block, &tiles[count]);
-        status =
-            forall->function(&task, &tiles[count], tiles, forall->data, error);
+        status = lay_rows(run, tiles, scratch, error);
+        if (status == HD_OK)
+            status = forall->function(&task, &tiles[count], tiles, forall->data,
+                                      error);
     }
     if (status == HD_OK)
         status = close_output(run, &task, &box, &window, &owners, error);

@@ -3,7 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "field/plan/nontemporal.h"
 #include "field/plan/transpose.h"
+
+enum {
+    STREAMED = 16 << 20 // a move of more is not found in a core's caches when
+                        // it has ended [bytes]
+};
 
 // What a copy recurses with: axes in the order of its loops, the fastest last.
 struct loops {
@@ -13,10 +19,14 @@ struct loops {
 };
 
 static void copy_line(char *to, int64_t to_step, const char *from,
-                      int64_t from_step, int64_t count, size_t element)
+                      int64_t from_step, int64_t count, size_t element,
+                      bool nontemporal)
 {
     if (to_step == 1 && from_step == 1) {
-        memcpy(to, from, (size_t)count * element);
+        if (nontemporal)
+            hdi_nontemporal_copy(to, from, (size_t)count * element);
+        else
+            memcpy(to, from, (size_t)count * element);
         return;
     }
 
@@ -80,7 +90,7 @@ static void copy_axis(const struct loops *loops, unsigned level, char *to,
 
         if (level + 1 == copy->rank) {
             copy_line(line, axis->to, source, axis->from, span->length,
-                      copy->element);
+                      copy->element, copy->nontemporal);
             continue;
         }
         for (int64_t i = 0; i < span->length; i++)
@@ -109,6 +119,8 @@ void hdi_copy_run(const struct hdi_copy *copy)
         loops.order[rank - 2] = along;
     }
     copy_axis(&loops, 0, copy->to, copy->from);
+    if (copy->nontemporal)
+        hdi_nontemporal_end();
 }
 
 bool hdi_move_next(const struct hdi_move *move, unsigned rank, int64_t most,
@@ -267,6 +279,7 @@ void hdi_move_copy(const struct hdi_move_plan *plan,
     struct hdi_copy copy = {
         .rank = plan->target->grid.rank,
         .element = element,
+        .nontemporal = (uint64_t)move->size > STREAMED / element,
         .from = (const char *)from_memory + source.begin * (int64_t)element,
         .to = (char *)to_memory + target.begin * (int64_t)element};
 

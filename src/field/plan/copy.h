@@ -18,7 +18,8 @@ struct hdi_copy_axis {
 
 struct hdi_copy {
     unsigned rank;
-    size_t element; // [bytes]
+    size_t element;   // [bytes]
+    bool nontemporal; // past the caches, where lines are long
     const char *from;
     char *to;
     struct hdi_copy_axis axis[HD_MAX_RANK];

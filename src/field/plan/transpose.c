@@ -8,7 +8,8 @@
 
 enum {
     TILE = 64, // a tile's lines of both sides stay in the first cache
-    BLOCK = 8  // in registers
+    BLOCK = 8, // in registers
+    LINE = 64  // of a cache [bytes]
 };
 
 static void transpose_any(char *to, int64_t to_step, const char *from,
@@ -108,6 +109,16 @@ static void transpose_tile(char *to, int64_t to_step, const char *from,
     }
 }
 
+// Blocks go down the source's rows, each on a page of its own, where the
+// processor does not look ahead: ask for the rows of a tile first.
+static void ask(const char *from, int64_t from_step, int64_t rows,
+                int64_t columns, int64_t size)
+{
+    for (int64_t c = 0; c < columns; c++)
+        for (int64_t i = 0; i < rows * size; i += LINE)
+            __builtin_prefetch(from + c * from_step * size + i, 0, 2);
+}
+
 void hdi_transpose(char *to, int64_t to_step, const char *from,
                    int64_t from_step, int64_t rows, int64_t columns,
                    size_t element)
@@ -115,9 +126,13 @@ void hdi_transpose(char *to, int64_t to_step, const char *from,
     int64_t size = (int64_t)element;
 
     for (int64_t r = 0; r < rows; r += TILE)
-        for (int64_t c = 0; c < columns; c += TILE)
-            transpose_tile(to + (r * to_step + c) * size, to_step,
-                           from + (c * from_step + r) * size, from_step,
-                           rows - r < TILE ? rows - r : TILE,
-                           columns - c < TILE ? columns - c : TILE, element);
+        for (int64_t c = 0; c < columns; c += TILE) {
+            int64_t high = rows - r < TILE ? rows - r : TILE;
+            int64_t wide = columns - c < TILE ? columns - c : TILE;
+            const char *source = from + (c * from_step + r) * size;
+
+            ask(source, from_step, high, wide, size);
+            transpose_tile(to + (r * to_step + c) * size, to_step, source,
+                           from_step, high, wide, element);
+        }
 }

@@ -95,7 +95,9 @@ HD_API hd_status hd_graph_cluster(struct hd_graph *graph,
 ///   to one brings all elements to every process;
 /// - it is neither input nor output nor image.
 ///
-/// Passes that use fields run one after another, on all processes.
+/// Passes that use fields begin one after another, in program order, on all
+/// processes. Each waits until the one before has ended; where that only copies
+/// between fields and has nothing to do with it, until that has been started.
 ///
 /// Errors:  those of hd_graph_resource(); HD_EINVAL (no cluster, another grid,
 ///          an offset, a stride, more nodes than there are)

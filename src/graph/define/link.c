@@ -4,6 +4,7 @@
 // Invariant: of two passes that access one slot, and of which one writes it,
 // one comes before the other by edges. A slot is taken by a pass before all
 // others that use it.
+#include "graph/model/agile.h"
 #include "graph/model/model.h"
 
 // Dropping --------------------------------------------------------------------
@@ -83,24 +84,26 @@ static bool link_read(struct hd_graph *graph, struct hdi_resource *r,
     return true;
 }
 
-// An input is never written: the first write makes a copy of it.
+// An input is never written: the first write makes a copy of it. A field is the
+// same one whoever writes it.
 static bool link_write(struct hd_graph *graph, struct hdi_resource *r,
                        const struct hdi_access *a, uint32_t index)
 {
     bool whole = a->whole && !a->reads;
+    bool fresh = r->slot == HDI_NONE || whole ||
+                 (graph->slots.at[r->slot].first == HDI_NONE &&
+                  !graph->slots.at[r->slot].carried);
     bool good = true;
 
-    if (r->slot == HDI_NONE || whole ||
-        (graph->slots.at[r->slot].first == HDI_NONE &&
-         !graph->slots.at[r->slot].carried)) {
-        good = add_slot(graph, r, index, r->slot != HDI_NONE && !whole);
-    } else {
+    if (!fresh || r->map) {
         for (uint32_t n = r->readers; n != HDI_NONE && good;
              n = graph->readers.at[n].next)
             good = add_edge(graph, graph->readers.at[n].pass, index,
                             HDI_EDGE_OVERWRITE);
         good = good && add_edge(graph, r->last_writer, index, HDI_EDGE_WRITE);
     }
+    if (fresh)
+        good = good && add_slot(graph, r, index, r->slot != HDI_NONE && !whole);
     r->readers = HDI_NONE;
     r->last_writer = index;
     return good;
@@ -150,8 +153,32 @@ static bool link_sync(struct hd_graph *graph, uint32_t index)
     return good;
 }
 
-// Passes over fields run on all processes, so they run in one order. That edge
-// comes first: one that stands for data may be loosened to parts of passes.
+static bool writes_what_uses(const struct hd_graph *graph,
+                             const struct hdi_pass *a, const struct hdi_pass *b)
+{
+    const struct hdi_access *x = graph->accesses.at + a->accesses;
+    const struct hdi_access *y = graph->accesses.at + b->accesses;
+
+    for (uint32_t i = 0; i < a->access_count; i++)
+        for (uint32_t k = 0; x[i].writes && k < b->access_count; k++)
+            if (x[i].resource == y[k].resource)
+                return true;
+    return false;
+}
+
+// Whether a pass over fields may begin when the one before it has been started.
+static bool takes_turn(const struct hd_graph *graph,
+                       const struct hdi_pass *before,
+                       const struct hdi_pass *pass)
+{
+    return hdi_agile_only_starts(graph, before) && !pass->syncs &&
+           !writes_what_uses(graph, before, pass) &&
+           !writes_what_uses(graph, pass, before);
+}
+
+// Passes over fields run on all processes, so they begin in one order. That
+// edge comes first: one that stands for data may be loosened to parts of
+// passes.
 static bool link_agile(struct hd_graph *graph, uint32_t index, uint32_t *last)
 {
     const struct hdi_pass *pass = &graph->passes.at[index];
@@ -161,9 +188,66 @@ static bool link_agile(struct hd_graph *graph, uint32_t index, uint32_t *last)
     for (uint32_t i = 0; i < pass->access_count; i++)
         graph->resources.at[graph->accesses.at[pass->accesses + i].resource]
             .last_user = index;
-    bool good = add_edge(graph, *last, index, HDI_EDGE_ORDER);
+    bool turn =
+        *last != HDI_NONE && takes_turn(graph, &graph->passes.at[*last], pass);
+    bool good =
+        add_edge(graph, *last, index, turn ? HDI_EDGE_TURN : HDI_EDGE_ORDER);
+    if (turn)
+        graph->passes.at[*last].turn = index;
     *last = index;
     return good;
+}
+
+static bool gives_turn(const struct hd_graph *graph, uint32_t pass)
+{
+    return graph->passes.at[pass].turn != HDI_NONE;
+}
+
+// All passes over fields from pass->over on begin when the pass has ended.
+static void find_ends(struct hd_graph *graph)
+{
+    for (uint32_t i = 0; i < graph->edges.count; i++) {
+        const struct hdi_edge *e = &graph->edges.at[i];
+        struct hdi_pass *from = &graph->passes.at[e->from];
+
+        if (gives_turn(graph, e->from) && e->kind != HDI_EDGE_TURN &&
+            graph->passes.at[e->to].agile && e->to < from->over)
+            from->over = e->to;
+    }
+}
+
+// Say which pass over fields is the first that ends on all processes when all
+// that use a field have ended: the field goes with it, or with the run. A pass
+// that gives its turn ends at any time, so it is one behind it.
+static void link_fields(struct hd_graph *graph)
+{
+    find_ends(graph);
+    for (uint32_t i = 0; i < graph->resources.count; i++) {
+        graph->resources.at[i].gone = graph->resources.at[i].last_user;
+        graph->resources.at[i].next_gone = HDI_NONE;
+    }
+    for (uint32_t i = graph->done; i < graph->passes.count; i++) {
+        const struct hdi_pass *pass = &graph->passes.at[i];
+
+        for (uint32_t k = 0; gives_turn(graph, i) && k < pass->access_count;
+             k++) {
+            struct hdi_resource *r =
+                &graph->resources
+                     .at[graph->accesses.at[pass->accesses + k].resource];
+            r->gone = r->gone > pass->over ? r->gone : pass->over;
+        }
+    }
+    for (uint32_t i = 0; i < graph->resources.count; i++) {
+        struct hdi_resource *r = &graph->resources.at[i];
+        uint32_t at = r->map ? r->gone : HDI_NONE;
+
+        while (at != HDI_NONE && gives_turn(graph, at))
+            at = graph->passes.at[at].turn;
+        if (at == HDI_NONE)
+            continue;
+        r->next_gone = graph->passes.at[at].gone;
+        graph->passes.at[at].gone = i;
+    }
 }
 
 // Linking begins with the pass that a run will begin with. What passes before
@@ -174,8 +258,12 @@ static bool begin(struct hd_graph *graph)
     graph->readers.count = 0;
     graph->slots.count = 0;
     graph->last_sync = HDI_NONE;
-    for (uint32_t i = graph->done; i < graph->passes.count; i++)
+    for (uint32_t i = graph->done; i < graph->passes.count; i++) {
         graph->passes.at[i].stamp = 0;
+        graph->passes.at[i].turn = HDI_NONE;
+        graph->passes.at[i].over = HDI_NONE;
+        graph->passes.at[i].gone = HDI_NONE;
+    }
     for (uint32_t i = 0; i < graph->resources.count; i++) {
         struct hdi_resource *r = &graph->resources.at[i];
         r->last_writer = r->readers = r->slot = r->last_user = HDI_NONE;
@@ -213,6 +301,7 @@ bool hdi_graph_link(struct hd_graph *graph)
         }
     }
     graph->data_edges = graph->edges.count;
+    link_fields(graph);
     for (uint32_t i = 0; i < graph->orders.count; i++) {
         const struct hdi_stated_order *o = &graph->orders.at[i];
         if (o->from < graph->done || o->to < graph->done)

@@ -693,6 +693,8 @@ hd_status hdi_graph_add_pass(struct hd_graph *graph,
         .keeps = params->keep,
         .devices = devices,
         .agile = agile,
+        .turn = HDI_NONE,
+        .gone = HDI_NONE,
         .class_index = class_index,
     };
     bool full = graph->open.is && graph->passes.count >= graph->open.limit;

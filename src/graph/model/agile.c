@@ -377,6 +377,20 @@ bool hdi_agile_starts(const struct hd_graph *graph,
            graph->context.launcher->device->can.host_memory;
 }
 
+bool hdi_agile_only_starts(const struct hd_graph *graph,
+                           const struct hdi_pass *pass)
+{
+    bool only = graph->context.launcher && !pass->syncs;
+
+    for (uint32_t i = 0; only && i < pass->access_count; i++)
+        only =
+            graph->resources.at[graph->accesses.at[pass->accesses + i].resource]
+                .map;
+    for (uint32_t i = 0; only && i < pass->command_count; i++)
+        only = hdi_agile_starts(graph, &graph->commands.at[pass->commands + i]);
+    return only && pass->command_count > 0;
+}
+
 hd_status hdi_agile_start(struct hd_graph *graph, const struct hdi_pass *pass,
                           const struct hdi_command *command, hd_event *event,
                           struct hd_error *error)
@@ -393,14 +407,11 @@ hd_status hdi_agile_start(struct hd_graph *graph, const struct hdi_pass *pass,
 
 void hdi_agile_end(struct hd_graph *graph, const struct hdi_pass *pass)
 {
-    uint32_t index = (uint32_t)(pass - graph->passes.at);
+    struct hdi_resource *r;
 
-    for (uint32_t i = 0; !graph->keeps_all && i < pass->access_count; i++) {
-        struct hdi_resource *r =
-            &graph->resources
-                 .at[graph->accesses.at[pass->accesses + i].resource];
-        if (!r->field || r->last_user != index)
-            continue;
+    for (uint32_t i = graph->keeps_all ? HDI_NONE : pass->gone; i != HDI_NONE;
+         i = r->next_gone) {
+        r = &graph->resources.at[i];
         hd_field_destroy(r->field);
         r->field = NULL;
     }

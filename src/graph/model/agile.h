@@ -1,5 +1,5 @@
 // Passes over fields. Their resources have no memory here, but a field that
-// lies on the nodes of a cluster; all processes run them, one after another.
+// lies on the nodes of a cluster; all processes begin them in program order.
 #ifndef HDI_GRAPH_MODEL_AGILE_H
 #define HDI_GRAPH_MODEL_AGILE_H
 
@@ -36,7 +36,12 @@ hd_status hdi_agile_start(struct hd_graph *graph, const struct hdi_pass *pass,
                           const struct hdi_command *command, hd_event *event,
                           struct hd_error *error);
 
-// A pass has ended: fields go that no later one uses.
+// Whether all that a pass does is start such copies: then the next pass over
+// fields may begin before they have ended.
+bool hdi_agile_only_starts(const struct hd_graph *graph,
+                           const struct hdi_pass *pass);
+
+// A pass has ended, and all that use some fields have: these go.
 void hdi_agile_end(struct hd_graph *graph, const struct hdi_pass *pass);
 
 // All fields go; then their maps too.

@@ -58,7 +58,9 @@ struct hdi_resource {
     bool is_input, is_output;
     struct hd_map *map;     // of a field, which has no memory here; else NULL
     struct hd_field *field; // while it is used by a run
-    uint32_t last_user;     // of a field, set by linking: a pass, or HDI_NONE
+    // Of a field, set by linking: passes, or HDI_NONE; and the next field that
+    // goes with the same one.
+    uint32_t last_user, gone, next_gone;
     // While building.
     uint32_t versions; // written so far; version 0 is what was handed in
     uint32_t writer;   // pass that wrote the newest version, or HDI_NONE
@@ -162,13 +164,17 @@ struct hdi_pass {
     uint32_t accesses, access_count;
     uint32_t commands, command_count;
     uint32_t scratch, scratch_count;
-    uint32_t stamp;       // of the last pass that got an edge from this one
-    uint32_t trace_name;  // set by preparing
-    uint8_t priority;     // enum hd_priority
-    bool keeps;           // is never dropped
-    uint64_t devices;     // of its kernels, as hd_start.devices
-    bool syncs;           // all passes before it, and then all after it
-    bool agile;           // uses fields: all processes run it
+    uint32_t stamp;      // of the last pass that got an edge from this one
+    uint32_t trace_name; // set by preparing
+    uint8_t priority;    // enum hd_priority
+    bool keeps;          // is never dropped
+    uint64_t devices;    // of its kernels, as hd_start.devices
+    bool syncs;          // all passes before it, and then all after it
+    bool agile;          // uses fields: all processes run it
+    uint32_t turn;       // the pass over fields that may begin when all of this
+                         // one has been started, or HDI_NONE; then
+    uint32_t over;       // the first one that begins when this one has ended
+    uint32_t gone;       // the first field that goes with it, or HDI_NONE
     uint16_t class_index; // into classes, from 1 on; 0: none
     bool out;             // of the graph, for the time being
     bool packed;          // its launches are checked, and packed
@@ -225,7 +231,9 @@ enum hdi_edge_kind {
     HDI_EDGE_OVERWRITE, // reads what the other overwrites
     HDI_EDGE_WRITE,     // writes what the other overwrites
     HDI_EDGE_ORDER,     // stated by the program
-    HDI_EDGE_MEMORY     // uses memory that the other takes
+    HDI_EDGE_MEMORY,    // uses memory that the other takes
+    HDI_EDGE_TURN       // begins before the other, which need not wait for its
+                        // end: of passes over fields
 };
 
 struct hdi_edge {
@@ -292,6 +300,8 @@ struct hdi_task {
     uint32_t behind;  // in the list of those outside of its class
     bool streamed;    // it is counted in hd_graph.streaming
     bool begins;      // the run begins with it, and others
+    uint32_t turned;  // the task that had its turn before this one's end, or
+                      // HDI_NONE
     hd_event event;   // the launch that it goes on after
     uint64_t begin;   // [ns]
     // In an open run: the newest of those that wait for it, or HDI_NONE;

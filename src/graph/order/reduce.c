@@ -1,5 +1,6 @@
 // Edges that others imply: what comes before something that comes before a
-// pass need not be waited for by the pass.
+// pass need not be waited for by the pass. An edge that another pass need not
+// wait for the end of implies nothing.
 //
 // Edges of data lead forward in program order and stand together by the pass
 // they lead to (link.c), so a walk back from one pass is short where passes
@@ -39,10 +40,13 @@ static void walk_back(struct walk *w, uint32_t begin, uint32_t end)
 
     w->depth = w->steps = 0;
     for (uint32_t i = begin; i < end; i++)
-        visit(w, edges[i].from);
+        if (edges[i].kind != HDI_EDGE_TURN)
+            visit(w, edges[i].from);
     while (w->depth > 0) {
         uint32_t pass = w->stack[--w->depth];
         for (uint32_t i = w->first[pass]; i < w->first[pass + 1]; i++) {
+            if (edges[i].kind == HDI_EDGE_TURN)
+                continue;
             for (uint32_t k = begin; k < end; k++)
                 if (edges[k].from == edges[i].from)
                     edges[k].implied = true;

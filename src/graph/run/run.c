@@ -132,6 +132,32 @@ static void end_task(struct hd_graph *graph, struct hd_worker *worker,
 }
 
 static void resume(struct hd_worker *worker, hd_status status, void *data);
+static void give(struct hd_graph *graph, uint32_t task);
+
+// All of a pass over fields has been started: the next one need not wait for
+// its end. Checkpoints are between two of them, so there it does.
+static void give_turn(struct hd_graph *graph, struct hdi_task *task)
+{
+    const struct hdi_task_graph *flow = &graph->flow;
+    const struct hdi_pass *pass = &graph->passes.at[task->pass];
+    uint32_t index = (uint32_t)(task - graph->tasks);
+
+    if (pass->turn == HDI_NONE || task->command < pass->command_count ||
+        graph->keeping.folder)
+        return;
+    for (uint32_t i = flow->first[index]; i < flow->first[index + 1]; i++) {
+        uint32_t next = flow->successors[i];
+
+        if (graph->tasks[next].pass != pass->turn)
+            continue;
+        task->turned = next;
+        if (atomic_fetch_sub_explicit(&graph->tasks[next].waiting, 1,
+                                      memory_order_acq_rel) == 1 &&
+            hdi_ready_admit(graph, next))
+            give(graph, next);
+        return;
+    }
+}
 
 // Go on with the pass. False: that is left to the end of what it started, and
 // the task is no longer this worker's.
@@ -146,6 +172,7 @@ static bool go_on(struct hd_graph *graph, struct hd_worker *worker,
         status = hdi_pass_go_on(graph, task, &later, error);
         if (status != HD_OK || !later)
             break;
+        give_turn(graph, task);
         if (hd_event_on_end(pool, task->event, resume, task, NULL) == HD_OK)
             return false;
         // No memory for that: this worker waits.
@@ -283,6 +310,8 @@ static uint32_t start_successors(struct hd_graph *graph, uint32_t index)
     for (uint32_t i = index < flow->count ? flow->first[index] : 0; i < end;
          i++) {
         uint32_t successor = flow->successors[i];
+        if (successor == graph->tasks[index].turned)
+            continue;
         if (atomic_fetch_sub_explicit(&graph->tasks[successor].waiting, 1,
                                       memory_order_acq_rel) != 1 ||
             !hdi_ready_admit(graph, successor))
@@ -447,6 +476,7 @@ void hdi_graph_reset_task(struct hd_graph *graph, uint32_t index, uint32_t pass,
     task->command = 0;
     task->ended = HDI_NONE;
     task->event = 0;
+    task->turned = HDI_NONE;
     task->streamed = false;
     task->work = (struct hd_work){
         .job = {.run = hdi_run_nothing},

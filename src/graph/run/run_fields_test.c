@@ -1,0 +1,228 @@
+// Passes over fields: a copy between fields is under way while the next pass
+// that does not need it runs; what needs it waits. Started by mpirun it is the
+// same.
+#include <stdlib.h>
+#include <string.h>
+
+#include "heddle/agile.h"
+#include "heddle/graph.h"
+#include "heddle/runtime.h"
+#include "tests/check.h"
+
+enum {
+    SIDE = 24,
+    FIELDS = 5
+};
+
+static struct hd_error error;
+static struct hd_runtime *runtime;
+static struct hd_cluster *cluster;
+static struct hd_map *maps[2];
+static const struct hd_shape shape = {"int", 2, {SIDE, SIDE, 1}};
+static uint64_t state = 1;
+
+static unsigned below(unsigned bound)
+{
+    state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return (unsigned)(state >> 33) % bound;
+}
+
+static struct hd_graph *create(void)
+{
+    struct hd_graph *graph;
+
+    CHECK_OK(hd_graph_create(runtime, &graph, &error), error);
+    CHECK_OK(hd_graph_cluster(graph, cluster, &error), error);
+    return graph;
+}
+
+static hd_resource add_field(struct hd_graph *graph, const char *name,
+                             unsigned map)
+{
+    hd_resource field;
+
+    CHECK_OK(
+        hd_graph_field(graph, name, &shape, maps[map], NULL, &field, &error),
+        error);
+    return field;
+}
+
+static unsigned add(struct hd_graph *graph, const struct hd_pass_params *params)
+{
+    hd_pass pass;
+
+    CHECK_OK(hd_graph_pass(graph, params, &pass, &error), error);
+    return hd_graph_pass_index(graph, pass);
+}
+
+static void add_fill(struct hd_graph *graph, hd_resource to, double value)
+{
+    struct hd_command fill = {
+        .is = HD_FILL, .to = to, .pattern = &value, .pattern_count = 1};
+
+    add(graph, &(struct hd_pass_params){.name = "fill",
+                                        .overwrites = &to,
+                                        .overwrite_count = 1,
+                                        .commands = &fill,
+                                        .command_count = 1});
+}
+
+static unsigned add_copy(struct hd_graph *graph, hd_resource to,
+                         hd_resource from, enum hd_priority priority)
+{
+    struct hd_command copy = {.is = HD_COPY, .to = to, .from = from};
+
+    return add(graph, &(struct hd_pass_params){.name = "copy",
+                                               .reads = &from,
+                                               .read_count = 1,
+                                               .overwrites = &to,
+                                               .overwrite_count = 1,
+                                               .commands = &copy,
+                                               .command_count = 1,
+                                               .priority = priority});
+}
+
+static hd_status nothing(void *data, struct hd_error *why)
+{
+    (void)data;
+    (void)why;
+    return HD_OK;
+}
+
+static unsigned add_look(struct hd_graph *graph, hd_resource field)
+{
+    struct hd_command call = {.is = HD_CALL, .call = nothing};
+
+    return add(graph, &(struct hd_pass_params){.name = "look",
+                                               .reads = &field,
+                                               .read_count = 1,
+                                               .commands = &call,
+                                               .command_count = 1,
+                                               .priority = HD_PRIORITY_HIGH,
+                                               .keep = true});
+}
+
+static void add_output(struct hd_graph *graph, const char *name,
+                       hd_resource field)
+{
+    hd_resource out;
+
+    CHECK_OK(hd_graph_resource(graph, name, &shape, NULL, &out, &error), error);
+    add_copy(graph, out, field, HD_PRIORITY_NORMAL);
+    CHECK_OK(hd_graph_output(graph, name, out, NULL, &error), error);
+}
+
+static void output_is(struct hd_graph *graph, unsigned index, int value)
+{
+    struct hd_graph_result result;
+    int elements[SIDE * SIDE];
+
+    CHECK(hd_graph_result(graph, index, &result));
+    CHECK_OK(
+        hd_buffer_read(result.buffer, 0, elements, sizeof(elements), &error),
+        error);
+    for (unsigned i = 0; i < SIDE * SIDE; i++)
+        CHECK(elements[i] == value);
+}
+
+static void run(struct hd_graph *graph)
+{
+    CHECK_OK(hd_graph_run(graph, NULL, &error), error);
+}
+
+// There is one worker, which has started the copy: it takes the urgent pass
+// before the copy's own work, if the pass may begin at all.
+static void a_pass_overlaps_a_copy_that_it_does_not_need(bool needs)
+{
+    struct hd_graph *graph = create();
+    hd_resource a = add_field(graph, "a", 0), b = add_field(graph, "b", 1);
+    hd_resource c = add_field(graph, "c", 0);
+    struct hd_pass_info copy, look;
+
+    add_fill(graph, a, 3);
+    add_fill(graph, c, 5);
+    unsigned copies = add_copy(graph, b, a, HD_PRIORITY_LOW);
+    unsigned looks = add_look(graph, needs ? b : c);
+    add_output(graph, "copied", b);
+    add_output(graph, "other", c);
+    for (int i = 0; i < 3; i++) {
+        run(graph);
+        output_is(graph, 0, 3);
+        output_is(graph, 1, 5);
+        CHECK(hd_graph_pass_info(graph, copies, &copy));
+        CHECK(hd_graph_pass_info(graph, looks, &look));
+        CHECK(needs ? look.begin >= copy.end : look.begin < copy.end);
+    }
+    hd_graph_destroy(graph);
+}
+
+// All elements of a field are equal, so that one number says what is right.
+static void random_passes_are_in_order(void)
+{
+    struct hd_graph *graph = create();
+    hd_resource field[FIELDS];
+    int value[FIELDS];
+    char name[8];
+
+    for (unsigned i = 0; i < FIELDS; i++) {
+        snprintf(name, sizeof(name), "f%u", i);
+        field[i] = add_field(graph, name, i % 2);
+        value[i] = (int)i + 1;
+        add_fill(graph, field[i], value[i]);
+    }
+    for (unsigned i = 0; i < 30; i++) {
+        unsigned to = below(FIELDS), from = below(FIELDS);
+
+        if (to == from) {
+            value[to] = (int)i + 100;
+            add_fill(graph, field[to], value[to]);
+        } else {
+            value[to] = value[from];
+            add_copy(graph, field[to], field[from], (enum hd_priority)below(3));
+        }
+    }
+    for (unsigned i = 0; i < FIELDS; i++) {
+        snprintf(name, sizeof(name), "o%u", i);
+        add_output(graph, name, field[i]);
+    }
+    for (int k = 0; k < 2; k++) {
+        run(graph);
+        for (unsigned i = 0; i < FIELDS; i++)
+            output_is(graph, i, value[i]);
+    }
+    hd_graph_destroy(graph);
+}
+
+static struct hd_map *parse(const char *words)
+{
+    char text[64];
+    struct hd_map *map;
+
+    snprintf(text, sizeof(text), words, SIDE, SIDE, hd_cluster_nodes(cluster));
+    CHECK_OK(hd_map_parse(text, &map, &error), error);
+    return map;
+}
+
+int main(void)
+{
+    struct hd_cluster_params two = {.nodes = 2};
+
+    CHECK_OK(hd_cluster_join(&two, &cluster, &error), error);
+    maps[0] = parse("%dx%d tiles 5x24 nodes %u");
+    maps[1] = parse("%dx%d tiles 7x5 cyclic nodes %u");
+    for (unsigned workers = 1; workers <= 3; workers += 2) {
+        struct hd_runtime_params params = {.workers = workers, .device = "cpu"};
+
+        CHECK_OK(hd_runtime_create(&params, &runtime, &error), error);
+        if (workers == 1 && hd_cluster_processes(cluster) == 1)
+            a_pass_overlaps_a_copy_that_it_does_not_need(false);
+        a_pass_overlaps_a_copy_that_it_does_not_need(true);
+        for (int i = 0; i < 20; i++)
+            random_passes_are_in_order();
+        hd_runtime_destroy(runtime);
+    }
+    hd_map_destroy(maps[0]);
+    hd_map_destroy(maps[1]);
+    hd_cluster_leave(cluster);
+    return 0;
+}

@@ -103,7 +103,7 @@ static void fill(unsigned words, const struct density *density)
             if (length > words * 64 - at)
                 length = words * 64 - at;
             if (hdi_random_below(&random, 100) < density->percent)
-                hdi_map_set(map, at, length);
+                hdi_map_set_blocks(map, at, length);
             at += length;
         }
         if (words == 2) {

@@ -64,10 +64,12 @@ add_subdirectory(builtins)
 set(builtins_bundle ${CMAKE_BINARY_DIR}/generated/builtins_parts)
 set(device_builtins ${CMAKE_BINARY_DIR}/generated/builtins_nvptx.bc)
 
-file(GLOB module_sources CONFIGURE_DEPENDS
+# Every source is compiled once; the module and the tests are two ways to link it.
+file(GLOB compiler_sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/kernel/compiler/*/*.c)
-list(FILTER module_sources EXCLUDE REGEX "_test[.]c$")
-add_library(heddle_compiler MODULE ${module_sources}
+list(FILTER compiler_sources EXCLUDE REGEX "_test[.]c$")
+add_library(heddle_compiler_objects OBJECT ${compiler_sources})
+add_library(heddle_compiler MODULE $<TARGET_OBJECTS:heddle_compiler_objects>
   ${PROJECT_SOURCE_DIR}/src/kernel/build.c ${PROJECT_SOURCE_DIR}/src/kernel/footprint/footprint.c
   ${PROJECT_SOURCE_DIR}/src/base/error.c ${PROJECT_SOURCE_DIR}/src/base/log.c
   ${PROJECT_SOURCE_DIR}/src/base/text.c)
@@ -78,54 +80,47 @@ set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/kernel/compiler/nvptx/device.c
 set_target_properties(heddle_compiler PROPERTIES PREFIX ""
   LIBRARY_OUTPUT_DIRECTORY ${HDI_MODULE_BUILD}
   INSTALL_RPATH "" BUILD_WITH_INSTALL_RPATH ON)
-target_compile_definitions(heddle_compiler PRIVATE HDI_MODULE="kernel"
+target_compile_definitions(heddle_compiler_objects PRIVATE
   HDI_BUILTINS="${builtins_bundle}" HDI_DEVICE_BUILTINS="${device_builtins}")
-target_include_directories(heddle_compiler
-  PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src
-  ${CMAKE_BINARY_DIR}/generated)
-target_include_directories(heddle_compiler SYSTEM PRIVATE ${llvm_includedir})
+foreach(target heddle_compiler_objects heddle_compiler)
+  target_compile_definitions(${target} PRIVATE HDI_MODULE="kernel")
+  target_include_directories(${target}
+    PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src
+    ${CMAKE_BINARY_DIR}/generated)
+  target_include_directories(${target} SYSTEM PRIVATE ${llvm_includedir})
+endforeach()
 target_link_directories(heddle_compiler PRIVATE ${llvm_libdir})
 target_link_libraries(heddle_compiler PRIVATE LLVM-19 Threads::Threads)
-add_dependencies(heddle_compiler heddle_builtins)
+add_dependencies(heddle_compiler_objects heddle_builtins)
 add_dependencies(heddle_objects heddle_compiler)
 install(TARGETS heddle_compiler
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/heddle)
 
-# Tests beside the compiler's code: LLVM's text goes in, and nothing is run. The
-# folders of what they need are given: those below the folder of what is tested.
+# Tests beside the compiler's code: LLVM's text goes in, and nothing is run.
+if(NOT HEDDLE_TESTS)
+  return()
+endif()
+add_library(heddle_compiler_static STATIC $<TARGET_OBJECTS:heddle_compiler_objects>)
+target_link_directories(heddle_compiler_static PUBLIC ${llvm_libdir})
+target_link_libraries(heddle_compiler_static PUBLIC heddle_static LLVM-19)
+
 function(heddle_compiler_test room name)
-  if(NOT HEDDLE_TESTS)
-    return()
-  endif()
-  set(sources ${PROJECT_SOURCE_DIR}/src/kernel/compiler/${room}/${name}.c)
-  foreach(folder ${ARGN})
-    file(GLOB some CONFIGURE_DEPENDS
-      ${PROJECT_SOURCE_DIR}/src/kernel/compiler/${folder}/*.c)
-    list(FILTER some EXCLUDE REGEX "_test[.]c$")
-    list(APPEND sources ${some})
-  endforeach()
-  heddle_inside(${name} ${sources})
+  heddle_inside(${name} ${PROJECT_SOURCE_DIR}/src/kernel/compiler/${room}/${name}.c)
   target_include_directories(${name} SYSTEM PRIVATE ${llvm_includedir})
-  target_link_directories(${name} PRIVATE ${llvm_libdir})
-  target_link_libraries(${name} PRIVATE LLVM-19)
+  target_link_libraries(${name} PRIVATE heddle_compiler_static)
   add_test(NAME ${name} COMMAND ${name})
 endfunction()
-heddle_compiler_test(analysis address_test analysis flow ir target)
-heddle_compiler_test(analysis affine_test analysis flow ir target)
-heddle_compiler_test(analysis faults_test analysis flow ir target)
-heddle_compiler_test(analysis walk_test analysis flow ir target)
-heddle_compiler_test(emit quotient_test emit analysis flow ir target)
-heddle_compiler_test(flow dominators_test flow ir target)
-heddle_compiler_test(ir low_test ir target)
-heddle_compiler_test(lanes jam_test analysis flow ir target)
-if(TARGET jam_test)
-  target_sources(jam_test PRIVATE
-    ${PROJECT_SOURCE_DIR}/src/kernel/compiler/lanes/jam.c)
-endif()
-heddle_compiler_test(target entries_test target)
-heddle_compiler_test(transform early_test transform worth analysis flow ir target)
-heddle_compiler_test(transform turn_test transform worth analysis flow ir target)
-heddle_compiler_test(worth suits_test worth analysis flow ir target)
-heddle_compiler_test(worth tile_test worth analysis flow ir target)
-heddle_compiler_test(worth weigh_test worth analysis flow ir target)
-heddle_compiler_test(worth whole_test worth analysis flow ir target)
+foreach(name address affine faults walk)
+  heddle_compiler_test(analysis ${name}_test)
+endforeach()
+heddle_compiler_test(emit quotient_test)
+heddle_compiler_test(flow dominators_test)
+heddle_compiler_test(ir low_test)
+heddle_compiler_test(lanes jam_test)
+heddle_compiler_test(target entries_test)
+foreach(name early turn)
+  heddle_compiler_test(transform ${name}_test)
+endforeach()
+foreach(name suits tile weigh whole)
+  heddle_compiler_test(worth ${name}_test)
+endforeach()

@@ -13,8 +13,8 @@ static bool take_large(uint64_t *map, uint64_t *taken, unsigned blocks,
         unsigned at = hdi_run_first(map, blocks, length, group);
         if (at == HDI_NO_RUN)
             return false;
-        hdi_map_clear(map, at, length);
-        hdi_map_set(taken, at, length);
+        hdi_map_clear_blocks(map, at, length);
+        hdi_map_set_blocks(taken, at, length);
     }
     return true;
 }
@@ -57,7 +57,7 @@ void hdi_module_clear(struct hdi_module *module, const struct hdi_shape *shape)
         const struct hdi_map_place *place =
             &shape->maps[line->resource][line->unit];
         module->room.level[i] = UINT16_MAX;
-        hdi_map_set(map, 0, resource->blocks);
+        hdi_map_set_blocks(map, 0, resource->blocks);
         for (uint32_t w = 0; w < hdi_map_words(resource->blocks); w++)
             module->room.maps[place->first + w * place->stride] = map[w];
     }

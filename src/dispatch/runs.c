@@ -90,7 +90,7 @@ void hdi_map_keep_groups(const uint64_t *map, unsigned blocks, unsigned group,
         for (unsigned i = first; i < first + group; i++)
             whole &= copy[i / 64] >> (i % 64) & 1;
         if (!whole)
-            hdi_map_clear(kept, first, group);
+            hdi_map_clear_blocks(kept, first, group);
     }
 }
 
@@ -166,7 +166,7 @@ unsigned hdi_run_first(const uint64_t *map, unsigned blocks, unsigned length,
          true);                                                       \
          at_ += n_)
 
-void hdi_map_set(uint64_t *map, unsigned start, unsigned length)
+void hdi_map_set_blocks(uint64_t *map, unsigned start, unsigned length)
 {
     uint64_t mask;
 
@@ -174,7 +174,7 @@ void hdi_map_set(uint64_t *map, unsigned start, unsigned length)
     map[word] |= mask;
 }
 
-void hdi_map_clear(uint64_t *map, unsigned start, unsigned length)
+void hdi_map_clear_blocks(uint64_t *map, unsigned start, unsigned length)
 {
     uint64_t mask;
 

@@ -50,7 +50,7 @@ unsigned hdi_run_first(const uint64_t *map, unsigned blocks, unsigned length,
                        unsigned align);
 
 // Set or clear `length` blocks from `start`.
-void hdi_map_set(uint64_t *map, unsigned start, unsigned length);
-void hdi_map_clear(uint64_t *map, unsigned start, unsigned length);
+void hdi_map_set_blocks(uint64_t *map, unsigned start, unsigned length);
+void hdi_map_clear_blocks(uint64_t *map, unsigned start, unsigned length);
 
 #endif

@@ -33,7 +33,7 @@ static void fill(uint64_t *map, unsigned blocks, unsigned longest,
         if (length > blocks - i)
             length = blocks - i;
         if (free)
-            hdi_map_set(map, i, length);
+            hdi_map_set_blocks(map, i, length);
         i += length;
     }
 }
@@ -127,7 +127,7 @@ static void forms_agree_on_large_maps(void)
         }
         memset(map, 0, sizeof(map));
         all_forms_agree(map, blocks, shifts, count);
-        hdi_map_set(map, 0, blocks);
+        hdi_map_set_blocks(map, 0, blocks);
         CHECK(hdi_run_exact(map, blocks) == blocks);
         all_forms_agree(map, blocks, shifts, count);
     }

@@ -101,7 +101,7 @@ static void mask_borders(struct wide *state, unsigned width, unsigned segment,
     for (unsigned first = 0; first < width; first += segment) {
         unsigned end = first + segment < width ? first + segment : width;
         unsigned cut = by < end - first ? end - by : first;
-        hdi_map_clear(state->word, cut, end - cut);
+        hdi_map_clear_blocks(state->word, cut, end - cut);
     }
 }
 
@@ -110,7 +110,7 @@ static bool any_in(const struct wide *state, unsigned first, unsigned length)
     struct wide inside = {{0}};
     uint64_t any = 0;
 
-    hdi_map_set(inside.word, first, length);
+    hdi_map_set_blocks(inside.word, first, length);
     for (unsigned i = 0; i < WORDS; i++)
         any |= inside.word[i] & state->word[i];
     return any != 0;
@@ -171,7 +171,7 @@ void hdi_searcher_find(const struct hdi_searcher *searcher,
             unsigned length = 0;
 
             memset(&starts, 0, sizeof(starts));
-            hdi_map_set(starts.word, searcher->map[i].first, segment);
+            hdi_map_set_blocks(starts.word, searcher->map[i].first, segment);
             for (unsigned level = levels; level-- > 0;) {
                 bool any = false;
 

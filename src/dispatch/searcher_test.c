@@ -40,7 +40,7 @@ static void answers_do_not_cross_borders(void)
             memset(map[i], 0, sizeof(map[i]));
             for (unsigned b = 0; b < blocks[i]; b++) {
                 if (hdi_random_below(&random_state, 8) > round % 3)
-                    hdi_map_set(map[i], b, 1);
+                    hdi_map_set_blocks(map[i], b, 1);
             }
             maps[i] = map[i];
         }

@@ -9,6 +9,7 @@
 #define HEDDLE_TESTS_SHORTAGE_H
 
 #include <errno.h>
+#include <execinfo.h>
 #include <limits.h>
 #include <link.h>
 #include <malloc.h>
@@ -31,7 +32,9 @@ void *__libc_memalign(size_t alignment, size_t size);
 void __libc_free(void *memory);
 
 enum {
-    SHORTAGE_PLACES = 2
+    SHORTAGE_PLACES = 2,
+    SHORTAGE_FRAMES = 32,
+    SHORTAGE_CALLS = 10000
 };
 
 static struct {
@@ -39,6 +42,9 @@ static struct {
     atomic_bool failed;
     atomic_long held; // blocks of memory, whoever asked for them
     atomic_long room; // bytes that may still be asked for
+    bool records;
+    atomic_long recorded;
+    uint64_t calls[SHORTAGE_CALLS]; // those on the stack, of each allocation
     unsigned count;
     struct {
         uintptr_t begin, end;
@@ -86,11 +92,50 @@ static inline void shortage_begin_room(long bytes)
     atomic_store(&shortage.room, bytes);
 }
 
+// None fails; which calls lead to each is recorded.
+static inline void shortage_begin_record(void)
+{
+    void *frame;
+
+    backtrace(&frame, 1); // the first time allocates
+    atomic_store(&shortage.recorded, 0);
+    shortage.records = true;
+}
+
+static inline void shortage_record_calls(void)
+{
+    void *frames[SHORTAGE_FRAMES];
+    long n = atomic_fetch_add(&shortage.recorded, 1);
+    int count = backtrace(frames, SHORTAGE_FRAMES);
+    uint64_t sum = 0;
+
+    for (int i = 0; i < count; i++)
+        sum = (sum ^ (uintptr_t)frames[i]) * 0x100000001b3;
+    if (n < SHORTAGE_CALLS)
+        shortage.calls[n] = sum;
+}
+
+static inline long shortage_recorded(void)
+{
+    long n = atomic_load(&shortage.recorded);
+    return n < SHORTAGE_CALLS ? n : SHORTAGE_CALLS;
+}
+
+// The same calls led to no allocation after this one.
+static inline bool shortage_is_last(long allocation)
+{
+    for (long i = allocation + 1; i < shortage_recorded(); i++)
+        if (shortage.calls[i] == shortage.calls[allocation])
+            return false;
+    return true;
+}
+
 // True when one failed.
 static inline bool shortage_end(void)
 {
     atomic_store(&shortage.room, LONG_MAX / 2);
     atomic_store(&shortage.left, -1);
+    shortage.records = false;
     return atomic_load(&shortage.failed);
 }
 
@@ -108,10 +153,13 @@ static inline bool shortage_refuses(const void *caller, size_t size)
 
     if ((long)size > atomic_load_explicit(&shortage.room, memory_order_relaxed))
         return shortage_fail();
-    if (atomic_load_explicit(&shortage.left, memory_order_relaxed) < 0)
+    if (atomic_load_explicit(&shortage.left, memory_order_relaxed) < 0 &&
+        !shortage.records)
         return false;
     for (unsigned i = 0; i < shortage.count; i++)
         ours |= at >= shortage.code[i].begin && at < shortage.code[i].end;
+    if (ours && shortage.records)
+        shortage_record_calls();
     if (!ours || atomic_fetch_sub(&shortage.left, 1) != 0)
         return false;
     return shortage_fail();

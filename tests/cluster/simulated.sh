@@ -1,9 +1,10 @@
 #!/bin/sh
-# simulated.sh PROGRAM STEALING: a program with 64 and 1,024 ranks, and uneven work
-# (stealing.c) on 16 and 32, in a cluster that SimGrid simulates (Casanova and others, Journal
-# of Parallel and Distributed Computing 74(10), 2014). It runs for real, only its network does
-# not, so the result is checked, and two runs take the same simulated time.
-program=$1 stealing=$2
+# simulated.sh PROGRAM STEALING [RANKS POLL]: a program with 64 and 256 (RANKS) ranks, and
+# uneven work (stealing.c) on 16 and 32, in a cluster that SimGrid simulates (Casanova and
+# others, Journal of Parallel and Distributed Computing 74(10), 2014). It runs for real, only
+# its network does not, so the result is checked, and two runs take the same simulated time.
+# A look for a message takes POLL seconds, 5 us: their number is what takes time.
+program=$1 stealing=$2 ranks=${3:-256} poll=${4:-5e-6}
 command -v smpirun >/dev/null || {
     echo "skipped: smpirun is not installed (Debian package libsimgrid-dev)"
     exit 77
@@ -28,8 +29,8 @@ start() { # ranks, program; the output goes to a file
     timeout 250 smpirun -np "$1" -platform "$folder/cluster.xml" \
         -hostfile "$folder/hosts" -no-privatize \
         --cfg=smpi/simulate-computation:no --cfg=smpi/display-timing:yes \
-        --cfg=smpi/host-speed:10Gf --cfg=smpi/iprobe:2e-6 \
-        --cfg=smpi/test:2e-6 --cfg=smpi/grow-injected-times:no \
+        --cfg=smpi/host-speed:10Gf "--cfg=smpi/iprobe:$poll" \
+        "--cfg=smpi/test:$poll" --cfg=smpi/grow-injected-times:no \
         "$2" >"$folder/out" 2>&1
 }
 
@@ -48,7 +49,7 @@ simulate() { # ranks, file
 simulate 64 "$folder/first"
 simulate 64 "$folder/second"
 [ -s "$folder/first" ] && cmp "$folder/first" "$folder/second" || exit 1
-simulate 1024 "$folder/third"
+simulate "$ranks" "$folder/third"
 cat "$folder/third"
 
 # Everybody works, whoever had the tasks at first, each is done once, and nodes

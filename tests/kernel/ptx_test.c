@@ -22,6 +22,9 @@ static const struct {
                      {"sm_75", "sm_75"},
                      {"sm_80", "sm_80"},
                      {"sm_90", "sm_90"}};
+enum {
+    ARCHITECTURES = sizeof(architectures) / sizeof(architectures[0])
+};
 
 static hd_status try_compile(const char *path, const char *text,
                              const char *architecture,
@@ -222,8 +225,7 @@ static void everything_assembles(void)
         "}\n";
     static const char *const options[] = {"-cl-std=CL3.0", NULL};
 
-    for (size_t a = 0; a < sizeof(architectures) / sizeof(architectures[0]);
-         a++) {
+    for (size_t a = 0; a < ARCHITECTURES; a++) {
         struct hdi_build b;
         struct hd_error error;
         CHECK_OK(try_compile("all.cl", text, architectures[a].name, options, &b,
@@ -281,10 +283,27 @@ static void errors_name_the_line(void)
                       "sm_80", NULL, &b, &error) == HD_ELIMIT);
 }
 
+static void compile_file(const char *path, const char *architecture,
+                         const char *assembles_as)
+{
+    static const char *const options[] = {"-cl-std=CL3.0", NULL};
+    struct hdi_text text = {0};
+    struct hdi_build build;
+    struct hd_error error;
+
+    CHECK_OK(hdi_read_file(path, 1 << 20, &text, &error), error);
+    hdi_text_append(&text, "", 1);
+    CHECK_OK(
+        try_compile(path, text.data, architecture, options, &build, &error),
+        error);
+    assemble(&build, assembles_as, path);
+    hdi_build_clear(&build);
+    hdi_text_free(&text);
+}
+
 int main(int argc, char **argv)
 {
     struct hd_error error;
-    static const char *const options[] = {"-cl-std=CL3.0", NULL};
 
     if (!hdi_has_compiler())
         SKIP(hdi_compiler_description());
@@ -292,20 +311,13 @@ int main(int argc, char **argv)
     folder = make_folder();
     if (!find_ptxas())
         printf("no ptxas: what is made is looked at, not assembled\n");
-    for (int i = 1; i < argc; i++)
-        for (size_t a = 0; a < sizeof(architectures) / sizeof(architectures[0]);
-             a++) {
-            struct hdi_text text = {0};
-            struct hdi_build build;
-            CHECK_OK(hdi_read_file(argv[i], 1 << 20, &text, &error), error);
-            hdi_text_append(&text, "", 1);
-            CHECK_OK(try_compile(argv[i], text.data, architectures[a].name,
-                                 options, &build, &error),
-                     error);
-            assemble(&build, architectures[a].assembles_as, argv[i]);
-            hdi_build_clear(&build);
-            hdi_text_free(&text);
-        }
+    // Files take architectures in turn; after "all" each has every one.
+    bool all = argc > 1 && strcmp(argv[1], "all") == 0;
+    for (int i = all ? 2 : 1; i < argc; i++)
+        for (size_t a = 0; a < ARCHITECTURES; a++)
+            if (all || a == (size_t)i % ARCHITECTURES)
+                compile_file(argv[i], architectures[a].name,
+                             architectures[a].assembles_as);
     if (argc > 1) {
         CHECK(rmdir(folder) == 0);
         return 0;

@@ -45,12 +45,14 @@
 
 #define SKIP(reason) (printf("skipped: %s\n", reason), exit(77))
 
-// Skip where a part of Heddle was not built. That which was built and refuses
+// True where a part of Heddle was not built. That which was built and refuses
 // what the test asks for has failed.
-#define SKIP_UNBUILT(status, error)                                       \
-    do {                                                                  \
-        if ((status) == HD_ENOTSUP && strstr((error).text, "this build")) \
-            SKIP((error).text);                                           \
+#define IS_UNBUILT(status, error) \
+    ((status) == HD_ENOTSUP && strstr((error).text, "this build"))
+#define SKIP_UNBUILT(status, error)    \
+    do {                               \
+        if (IS_UNBUILT(status, error)) \
+            SKIP((error).text);        \
     } while (0)
 
 // ThreadSanitizer holds signals back until a kernel ends.

@@ -368,10 +368,7 @@ int main(int argc, char **argv)
     }
     CHECK_OK(hd_runtime_create(NULL, &runtime, &error), error);
     hd_status status = hd_program_create(runtime, &params, &program, &error);
-    if (status == HD_ENOTSUP) {
-        hd_runtime_destroy(runtime);
-        SKIP("built without the kernel compiler");
-    }
+    SKIP_UNBUILT(status, error);
     CHECK_OK(status, error);
     for (unsigned i = 0; i < 3; i++) {
         struct hd_cluster_params cluster_params = {.nodes = counts[i],

@@ -399,7 +399,7 @@ int main(void)
 
     CHECK_OK(hd_runtime_create(&params, &runtime, &error), error);
     hd_status status = hd_program_create(runtime, &text, &program, &error);
-    if (status == HD_ENOTSUP)
+    if (IS_UNBUILT(status, error))
         program = NULL;
     else
         CHECK_OK(status, error);

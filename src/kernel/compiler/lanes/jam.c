@@ -8,7 +8,7 @@
 #include "kernel/compiler/ir/map.h"
 
 enum {
-    MAX_ROWS = 4,     // steps of arithmetic take about four cycles
+    MAX_ROWS = 4,
     MIN_CHAIN = 8,    // of steps, that is worth it
     MAX_LENGTH = 200, // of a row [instructions]
     ROW_REGISTERS = 2 // that each row takes
@@ -231,6 +231,8 @@ static unsigned choose_rows(const struct hdi_target *target,
     if (row->chain < MIN_CHAIN || 2 * row->chain < row->steps ||
         row->length > MAX_LENGTH)
         return 1;
+    while (rows > target->latency)
+        rows /= 2;
     while (rows > 1 && row->kept + rows * ROW_REGISTERS > target->registers)
         rows /= 2;
     return rows;

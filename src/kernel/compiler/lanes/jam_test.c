@@ -14,6 +14,7 @@ struct shape {
     const char *mark; // a property of the loop
     const char *end;  // what the function ends with
     const char *cpu;
+    unsigned latency; // of its steps; 0: as it is
 };
 
 static const struct shape usual = {.steps = 16,
@@ -83,6 +84,8 @@ static unsigned rows_of(struct shape s)
     write_loop(&text, &s);
     try_ir_open(&t, text.data);
     t.llvm.target = try_ir_target(s.cpu);
+    if (s.latency)
+        t.llvm.target.latency = s.latency;
     CHECK_OK(hdi_jam_rows(&t.llvm, t.module, &error), error);
     CHECK(!LLVMVerifyFunction(t.kernel, LLVMPrintMessageAction));
     unsigned products = count_products(t.kernel);
@@ -104,6 +107,17 @@ static void chains_take_turns(void)
     CHECK(rows_of(s) == 1);
     s = usual;
     s.chain = false;
+    CHECK(rows_of(s) == 1);
+}
+
+// No more of them than a step takes cycles.
+static void steps_that_end_soon_need_few_rows(void)
+{
+    struct shape s = usual;
+
+    s.latency = 3;
+    CHECK(rows_of(s) == 2);
+    s.latency = 1;
     CHECK(rows_of(s) == 1);
 }
 
@@ -143,6 +157,7 @@ static void other_loops_stay(void)
 int main(void)
 {
     chains_take_turns();
+    steps_that_end_soon_need_few_rows();
     rows_fit_registers();
     other_loops_stay();
     return 0;

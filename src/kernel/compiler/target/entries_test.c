@@ -53,7 +53,9 @@ static void entries_are_complete(void)
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         struct hdi_target t = find(names[i]);
         CHECK(t.gather > t.masked && t.scatter >= t.gather && t.extract > 0);
-        CHECK(t.loads > 0 && t.products > 0 && t.stall > 1 && t.ways > 0);
+        CHECK(t.latency > 2 && t.latency < 8);
+        CHECK(t.loads > 0 && t.products > 0 && t.stall > 1 &&
+              t.look > t.extract && t.ways > 0);
         CHECK(t.line >= 64 && 1024 * t.near_kib % (t.line * t.ways) == 0);
     }
 }

@@ -31,8 +31,11 @@ struct hdi_target {
     unsigned masked;    // load or store under a mask
     unsigned loads;     // of vectors, in a cycle
     unsigned products;  // fused with a sum, of vectors, in a cycle
+    unsigned latency;   // of one, until the next can use it [cycles]
     unsigned root_bits; // of its estimate of a reciprocal root of a float
     unsigned stall;     // of a load from two stores just before
+    unsigned look; // of a branch by what a vector has, taken wrongly now and
+                   // then
 
     // Memory.
     unsigned line;     // of the cache [bytes]

@@ -5,8 +5,6 @@
 #include "kernel/compiler/ir/rules.h"
 
 enum {
-    LOOK = 8,      // what looking takes, and a branch that is taken wrongly now
-                   // and then [cycles]
     MAX_DEPTH = 12 // of an address's computation
 };
 
@@ -62,7 +60,7 @@ bool hdi_near_pays(const struct hdi_wide *w, LLVMValueRef pointer)
     bool bits = false;
 
     return hdi_rule_is_on(llvm, HDI_RULE_NEAR) &&
-           llvm->target.gather > 2 * LOOK && w->lanes > 1 &&
+           llvm->target.gather > 2 * llvm->target.look && w->lanes > 1 &&
            hdi_linear_varies(w->linear, pointer) &&
            is_of_ids(w, pointer, 0, &bits) && bits;
 }

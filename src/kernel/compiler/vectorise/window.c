@@ -17,7 +17,6 @@
 #include "kernel/compiler/vectorise/access.h"
 
 enum {
-    LOOK = 8,          // what looking takes [cycles]
     LEAST_PAGE = 4096, // [bytes]
     MAX_LANES = 16,
     MAX_DEPTH = 8 // of an address's computation
@@ -122,7 +121,7 @@ static unsigned cost(const struct hdi_wide *w)
 
     for (unsigned n = w->lanes; n > 1; n /= 2)
         shuffles++;
-    return w->lanes * (shuffles + LOOK + 3);
+    return w->lanes * (shuffles + w->emit->llvm->target.look + 3);
 }
 
 bool hdi_window_pays(const struct hdi_wide *w, LLVMValueRef load, uint64_t size)

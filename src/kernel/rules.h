@@ -26,6 +26,7 @@
     RULE(LANES, "lanes")         /* lanes/lanes.h; else LLVM's loops alone */ \
     RULE(LAYOUTS, "layouts")     /* driver/versions.h */                      \
     RULE(LONE, "lone")           /* lanes/guard.h */                          \
+    RULE(MASKS, "masks")         /* lanes/masks.h */                          \
     RULE(NARROW, "narrow")       /* prepare/narrow.h */                       \
     RULE(NEAR, "near")           /* vectorise/near.h */                       \
     RULE(PAIR, "pair")           /* two accesses of 32 bits as one of 64 */   \

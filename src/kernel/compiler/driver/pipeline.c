@@ -14,6 +14,7 @@
 #include "kernel/compiler/ir/joins.h"
 #include "kernel/compiler/ir/rules.h"
 #include "kernel/compiler/lanes/jam.h"
+#include "kernel/compiler/lanes/masks.h"
 #include "kernel/compiler/loops/chunk.h"
 #include "kernel/compiler/loops/workgroup.h"
 #include "kernel/compiler/prepare/calls.h"
@@ -258,6 +259,11 @@ static hd_status jam_rows(struct hdi_work *w, struct hd_error *error)
     return hdi_jam_rows(w->llvm, w->module, error);
 }
 
+static hd_status widen_masks(struct hdi_work *w, struct hd_error *error)
+{
+    return hdi_masks_widen(w->llvm, w->module, error);
+}
+
 static void bound_shifts(struct hdi_work *w)
 {
     hdi_faults_bound_shifts(w->module);
@@ -379,6 +385,7 @@ static const struct pass {
     LLVM(CODE, "tidy", ALL, "function(sroa,simplifycfg," TIDY ")"),
     RUN(CODE, "optimise", ALL, optimise),
     MAY_RUN(CODE, JAM, PLAIN, jam_rows),
+    MAY_RUN(CODE, MASKS, FAST, widen_masks),
     CHANGE(CODE, "shifts", ALL, bound_shifts),
     CHANGE(CODE, "quotients", ALL, bound_quotients),
     CHANGE(CODE, "lines", ALL, begin_without_line),

@@ -7,13 +7,16 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-// One block of memory for everything; sizes first, addresses second.
+// One block of memory for everything: laid out twice by the same function, once
+// without memory, to add up the sizes, and once to give out the addresses. So
+// size and addresses cannot disagree.
 struct arena {
     char *base; // NULL while measuring
     size_t used;
     bool overflow;
 };
 
+// Each array begins a cache line, as lanes load whole ones.
 static void *carve(struct arena *arena, uint64_t count, uint64_t size)
 {
     uint64_t bytes;
@@ -162,11 +165,12 @@ hd_status hdi_dispatcher_create(const struct hdi_shape *shape,
                         "the policy weighs recent instructions, but nobody "
                         "counts them");
 
+    // A group has a wave at least, so no more can run at a time.
     uint64_t all = (uint64_t)shape->modules * shape->units * shape->waves;
     uint32_t leases = options->leases ? options->leases
                       : all < 65536   ? (uint32_t)all
                                       : 65536;
-    uint32_t capacity = 4;
+    uint32_t capacity = 4; // places of a ring are taken by a mask
     while (capacity < options->packets + HDI_FRONT)
         capacity *= 2;
 
@@ -203,9 +207,11 @@ hd_status hdi_dispatcher_create(const struct hdi_shape *shape,
         d->channel[c].room = options->packets;
     }
     for (uint32_t i = 0; i < leases; i++)
-        d->free_leases[d->free_count++] = leases - 1 - i;
+        d->free_leases[d->free_count++] = leases - 1 - i; // 0 is on top
+    // A split group keeps a lease, or it is the front of a channel.
     for (uint32_t i = 0; i < leases + d->channels; i++)
         d->free_splits[d->free_split_count++] = i;
+    // All modules are new to the first round.
     for (uint32_t m = 0; m < shape->modules; m++) {
         hdi_module_clear(&d->modules[m], &d->shape);
         d->modules[m].first =
@@ -277,6 +283,13 @@ void hdi_dispatcher_withdraw(struct hdi_dispatcher *dispatcher,
     hdi_take_head(dispatcher, channel);
 }
 
+// The pieces of one group are sent in succession from the front of a channel,
+// but end in any order, long after other groups have come to the front. So
+// their count lies at a place of its own, which each of their leases names:
+//
+//     first piece sent     a place is taken, count = pieces
+//     a piece ends         count - 1
+//     count == 0           the group is complete, the place is free
 uint32_t hdi_count_piece(struct hdi_dispatcher *d, uint32_t channel)
 {
     const struct hdi_channel_entry *head =
@@ -298,6 +311,10 @@ static bool end_piece(struct hdi_dispatcher *d, uint32_t split)
     return true;
 }
 
+// What the lease had is the module's again; the next round compares the module
+// with all heads. The time it ran is learnt for all groups, as a median, and
+// for the packet, as a mean, while that is the head still: its other groups are
+// alike, and nobody asks for the estimate of one that has gone.
 bool hdi_dispatcher_release(struct hdi_dispatcher *dispatcher, uint32_t lease,
                             uint64_t cycles)
 {
@@ -363,6 +380,10 @@ static bool split_one(struct hdi_dispatcher *d)
     return true;
 }
 
+// Failed rounds in succession, counted up to `endurance`; one more splits a
+// head, and counting begins again. Rounds in which something was held back (a
+// place kept for urgent heads, no lease left) do not count: pieces would not
+// have gone either.
 bool hdi_dispatcher_wait(struct hdi_dispatcher *dispatcher, uint64_t rounds)
 {
     struct hdi_dispatcher *d = dispatcher;
@@ -446,7 +467,7 @@ void hdi_dispatcher_offer(struct hdi_dispatcher *dispatcher, uint32_t module,
     uint32_t line = dispatcher->shape.count_line[resource] + unit;
     uint16_t *level = &dispatcher->modules[module].room.level[line];
 
-    *level = (uint16_t)(*level + blocks);
+    *level = (uint16_t)(*level + blocks); // fewer: wraps around and back
     hdi_touch_module(dispatcher, module);
 }
 

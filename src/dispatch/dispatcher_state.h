@@ -1,6 +1,23 @@
 // What a dispatcher is inside: for books.c, which makes it and keeps its
 // books, and round.c, which decides.
 //
+// How a group gets to a module, and who keeps what on the way up to date:
+//
+//     submit  ->  channel      a ring of packets; only its head takes part
+//                   |          hdi_take_head(): need, outline, priority,
+//                   v          preference, and the modules it fits (match.fits)
+//     round   ->  head         first rank of the order, best preference
+//                   |
+//                   v
+//               module         best score; its levels go down, so that it is
+//                   |          `changed`
+//                   v
+//     release ->  lease        levels go up again, `changed`
+//
+// A new head is compared with all modules at once; a changed module with all
+// heads, at the start of the next round. Everything belongs to whoever calls,
+// one at a time: there are no locks.
+//
 // Invariant: before a round every module on the list of changed ones, and only
 // those, may have levels that are not its own; every channel's need is that of
 // its head.

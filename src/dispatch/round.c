@@ -3,7 +3,9 @@
 
 #include "dispatch/dispatcher_state.h"
 
-// log2 in 1/16.
+// log2 in 1/16: the power of two, and the four bits below the leading one.
+// Preferences weigh run times by their ratio; a difference in cycles would let
+// the longest packet outweigh all others.
 static int64_t sixteenths(uint64_t cycles)
 {
     if (cycles < 2)
@@ -38,6 +40,9 @@ void hdi_set_preference(struct hdi_dispatcher *d, uint32_t channel)
     d->prefers |= prefer != 0;
 }
 
+// A channel is in the sets of its head's priority, and of that one's rank, and
+// in no other; priority 0: in none. A channel that was marked for a priority is
+// so again when a head of that priority comes.
 static void set_priority(struct hdi_dispatcher *d, uint32_t channel,
                          uint8_t priority)
 {
@@ -57,6 +62,11 @@ static void set_priority(struct hdi_dispatcher *d, uint32_t channel,
     d->priority[channel] = priority;
 }
 
+// Everything that rounds want to know of a head is made here, once, since a
+// head stays for many rounds: what it asks of each line, for every unit at
+// which a module's split may begin; where it fits as far as is known. A module
+// whose runs have not been searched since they changed (stale) may only seem to
+// fit: the next round looks at it again.
 void hdi_take_head(struct hdi_dispatcher *d, uint32_t channel)
 {
     struct hdi_channel *c = &d->channel[channel];
@@ -98,6 +108,9 @@ void hdi_take_head(struct hdi_dispatcher *d, uint32_t channel)
     hdi_set_preference(d, channel);
 }
 
+// A new order of priorities, which begins with `top`. The first `urgent` of it
+// have a rank each, all others share the last, so that a round looks at no more
+// ranks than the policy tells apart.
 static void set_top(struct hdi_dispatcher *d, unsigned top)
 {
     unsigned urgent = d->policy.urgent, last = d->policy.priorities - 1;
@@ -139,6 +152,8 @@ __attribute__((noinline)) static void turn_windows(struct hdi_dispatcher *d,
     d->top_until = next == UINT64_MAX ? next : d->window_from + next;
 }
 
+// A round sent nothing though there are heads. See hdi_dispatcher_wait() for
+// what counts as a failure.
 static enum hdi_round stuck(struct hdi_dispatcher *d)
 {
     if (d->held_back)

@@ -1,6 +1,16 @@
 // Order: whatever a pass wrote is released before its work-groups are counted
 // down, and acquired by whoever claims one of a successor; read-modify-writes
 // carry both along.
+//
+// A pass on its way through a run:
+//
+//     waits > 0         passes before it have not ended
+//     waits == 0        whoever counted it down pushes it: it is in `ready`
+//     claimed < groups  units take its work-groups, one number each
+//     ended == groups   whoever counted that up starts what comes after it
+//
+// Each step has exactly one who takes it, because it is the result of a
+// read-modify-write: no two units push a pass, or end it.
 #include "backend/list.h"
 
 #if defined(__NVPTX__)
@@ -70,6 +80,8 @@ static const uint32_t *edges_of(const struct hdi_list *list,
     return (const uint32_t *)(uintptr_t)list->edges + p->after;
 }
 
+// A place first, then what lies there: who looks meanwhile reads the 0 of
+// hdu_list_clear() and goes on to the next entry.
 static void push(struct hdi_list *list, uint32_t pass)
 {
     uint64_t entry = add(&list->pushed, 1);
@@ -150,6 +162,14 @@ static void refuse(struct hdi_list *list, uint32_t pass,
     change(&list->failure, 0, (uint64_t)why << 32 | pass);
 }
 
+// Look through `ready` from the first entry that may have groups left:
+//
+//     ready   | given out | given out | claims left | being written | ...
+//                                       ^ low                         ^ pushed
+//
+// `low` moves over an entry only when all of its groups are claimed, never
+// back. `claimed` may exceed the groups by the units that raced for the last;
+// the look before the addition keeps it from growing with every visit.
 enum hdu_list_next hdu_list_claim(struct hdi_list *list, uint32_t *pass,
                                   uint64_t *group)
 {
@@ -248,7 +268,18 @@ static void copy_pass(struct hdi_list *list, const struct hdi_list_pass *p,
     set_back(to);
 }
 
-// Ready, or after the copy before it.
+// Ready, or after the copy before it. Copies that share a buffer of requests
+// form a queue, of which `newest` is the end, as in a lock of Mellor-Crummey
+// and Scott:
+//
+//     newest ---------------------------------.
+//                                             v
+//     copy 1 (runs) --next--> copy 2 --next--> copy 3
+//
+// Who comes puts itself in the place of `newest` and lets the one before point
+// to it; there is none before: it is ready. Who ends and is `newest` still
+// takes itself out (end_copy()); else one stands behind it, or is about to:
+// between its two steps the pointer is 0.
 static void push_copy(struct hdi_list *list, uint32_t record)
 {
     const struct hdi_list_pass *p = hdi_list_at(list, record);
@@ -280,6 +311,9 @@ static void end_copy(struct hdi_list *list, uint32_t record)
     push(list, (uint32_t)next - 1);
 }
 
+// The counts go up before any copy is pushed: one that ended at once must not
+// start what comes after this pass, nor end the run.
+//
 // Copies of what has been asked for are there before this pass has ended, and
 // what comes after it comes after these too. The buffer is free before any of
 // them begins, which may write it.

@@ -7,6 +7,10 @@
 //                row, 16 between two looks at the clock
 //     ring       a stream of empty chunks, as many in flight as the ring holds
 //
+// Doorbell and bare word take turns, and the bar is on the median of their
+// ratios: where the two cores lie to each other, and how fast they are, changes
+// while a virtual machine runs.
+//
 // One worker (this thread) and one unit of one core, each with a core of its
 // own; with fewer than two cores there is nothing to measure.
 #include <stdio.h>
@@ -60,9 +64,9 @@ static double clock_cost(double *ns, int count)
     return figure_median(ns, count);
 }
 
-// `balls` between two looks at the clock; the median [ns].
-static double time_one_word(const struct hdi_topology *topology,
-                            const char *name, int count, int balls)
+// `balls` between two looks at the clock, `count` times; the median [ns].
+static double word_round(const struct hdi_topology *topology, double *ns,
+                         int count, int balls)
 {
     pthread_t thread;
     unsigned last = hdi_topology_machine(topology)->cores - 1;
@@ -70,9 +74,6 @@ static double time_one_word(const struct hdi_topology *topology,
     atomic_store(&ball, 0);
     if (hdi_thread_start(topology, last, "bench", return_ball, NULL, &thread) !=
         HD_OK)
-        exit(1);
-    double *ns = malloc((size_t)count * sizeof(*ns));
-    if (!ns)
         exit(1);
     double clock = clock_cost(ns, count);
     for (int i = 0; i < count; i++) {
@@ -86,16 +87,7 @@ static double time_one_word(const struct hdi_topology *topology,
     }
     atomic_store(&ball, -1);
     pthread_join(thread, NULL);
-    double median = figure_median(ns, count);
-    figure_print(&(struct figure){
-        .bench = "unit",
-        .name = name,
-        .metric = "round trip, median",
-        .value = median,
-        .unit = "ns",
-    });
-    free(ns);
-    return median;
+    return figure_median(ns, count);
 }
 
 struct setup {
@@ -134,78 +126,98 @@ static void run_one(const struct setup *s)
         exit(1);
 }
 
-// `trips` between two looks at the clock.
-static void time_round_trips(const struct hdi_topology *topology,
-                             const char *name, int count, bool doorbell,
-                             int trips, double word)
+// `trips` between two looks at the clock, `count` times; the median [ns].
+static double trip_round(const struct setup *s, double *ns, int count,
+                         int trips)
 {
-    struct setup s = set_up(topology, doorbell);
-    double *ns = malloc((size_t)count * sizeof(*ns));
-
-    if (!ns)
-        exit(1);
     double clock = clock_cost(ns, count); // no part of it
-    for (int i = 0; i < 10000; i++)
-        run_one(&s);
+
+    for (int i = 0; i < count / 10; i++) // the unit may have slept
+        run_one(s);
     for (int i = 0; i < count; i++) {
         uint64_t begin = hdi_now();
         for (int j = 0; j < trips; j++)
-            run_one(&s);
+            run_one(s);
         ns[i] = ((double)(hdi_now() - begin) - clock) / trips;
     }
-    double median = figure_median(ns, count);
+    return figure_median(ns, count);
+}
+
+static void print_ns(const char *name, const char *metric, double ns)
+{
     figure_print(&(struct figure){
         .bench = "unit",
         .name = name,
-        .metric = "round trip, median",
-        .value = median,
+        .metric = metric,
+        .value = ns,
         .unit = "ns",
     });
-    // 30 ns are for what the unit does with an empty chunk.
+}
+
+enum {
+    COUNT = 10000, // of a round
+    MAX_ROUNDS = 101
+};
+
+// Rounds of the bare word and of the unit in turn. Returns the word's median.
+static double time_round_trips(const struct hdi_topology *topology,
+                               const char *name, int rounds, bool doorbell,
+                               int trips)
+{
+    static double ns[COUNT];
+    double word[MAX_ROUNDS], unit[MAX_ROUNDS], most[MAX_ROUNDS],
+        ratio[MAX_ROUNDS];
+    struct setup s = set_up(topology, doorbell);
+
+    for (int i = 0; i < rounds; i++) {
+        word[i] = word_round(topology, ns, COUNT, trips);
+        unit[i] = trip_round(&s, ns, COUNT, trips);
+        most[i] = ns[COUNT / 100 * 99]; // the median sorts
+        // 30 ns are for what the unit does with an empty chunk.
+        ratio[i] = (unit[i] - 30) / word[i];
+    }
+    print_ns(name, "round trip, median", figure_median(unit, rounds));
     if (doorbell && trips == 1)
         figure_print(&(struct figure){
             .bench = "unit",
             .name = name,
             .metric = "round trip less 30 ns, over a word's",
-            .value = (median - 30) / word,
+            .value = figure_median(ratio, rounds),
             .unit = "ratio",
             .peer = "one word, one at a time",
             .op = "<=",
             .bar = 1.2,
         });
-    figure_print(&(struct figure){
-        .bench = "unit",
-        .name = name,
-        .metric = "round trip, 99 of 100",
-        .value = ns[(size_t)count * 99 / 100], // the median sorts
-        .unit = "ns",
-    });
-    free(ns);
+    print_ns(name, "round trip, 99 of 100", figure_median(most, rounds));
     tear_down(&s);
+    return figure_median(word, rounds);
 }
 
-static void time_stream(const struct hdi_topology *topology, int rounds,
-                        double word)
+static double stream_round(const struct setup *s, int chunks)
 {
-    enum {
-        CHUNKS = 100000
-    };
-    struct setup s = set_up(topology, false);
-    double *rates = malloc((size_t)rounds * sizeof(*rates));
+    uint64_t begin = hdi_now(), checked = s->cpu->submitted(s->unit);
 
-    if (!rates)
-        exit(1);
-    for (int round = -1; round < rounds; round++) { // one to warm up
-        uint64_t begin = hdi_now(), checked = s.cpu->submitted(s.unit);
-        for (int i = 0; i < CHUNKS; i++)
-            while (!s.cpu->submit(s.unit, &chunk))
-                for (uint64_t done = s.cpu->done(s.unit); checked < done;)
-                    if (s.cpu->status(s.unit, ++checked) != HD_OK)
-                        exit(1);
-        while (s.cpu->done(s.unit) < s.cpu->submitted(s.unit))
-            ;
-        if (round >= 0)
-            rates[round] = CHUNKS / ((double)(hdi_now() - begin) / 1e9) / 1e6;
+    for (int i = 0; i < chunks; i++)
+        while (!s->cpu->submit(s->unit, &chunk))
+            for (uint64_t done = s->cpu->done(s->unit); checked < done;)
+                if (s->cpu->status(s->unit, ++checked) != HD_OK)
+                    exit(1);
+    while (s->cpu->done(s->unit) < s->cpu->submitted(s->unit))
+        ;
+    return chunks / ((double)(hdi_now() - begin) / 1e9) / 1e6;
+}
+
+static void time_stream(const struct hdi_topology *topology, int rounds)
+{
+    static double ns[COUNT];
+    double rates[MAX_ROUNDS], leaves[MAX_ROUNDS];
+    struct setup s = set_up(topology, false);
+
+    for (int i = 0; i < rounds; i++) {
+        double word = word_round(topology, ns, COUNT, 1);
+        stream_round(&s, COUNT); // wakes the unit
+        rates[i] = stream_round(&s, 10 * COUNT);
+        leaves[i] = rates[i] * word / 1e3;
     }
     figure_print(&(struct figure){
         .bench = "unit",
@@ -218,13 +230,12 @@ static void time_stream(const struct hdi_topology *topology, int rounds,
         .bench = "unit",
         .name = "ring",
         .metric = "empty leaves while a word goes there and back",
-        .value = figure_median(rates, rounds) * word / 1e3,
+        .value = figure_median(leaves, rounds),
         .unit = "leaves",
         .peer = "one word, one at a time",
         .op = ">=",
         .bar = 1,
     });
-    free(rates);
     tear_down(&s);
 }
 
@@ -248,16 +259,14 @@ int main(int argc, char **argv)
         CPU_ZERO(&set);
         CPU_SET(hdi_topology_core(topology, 0)->os_index, &set);
         pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
-        time_one_word(topology, "one word", quick ? 20000 : 200000, 10);
-        double word = time_one_word(topology, "one word, one at a time",
-                                    quick ? 200000 : 2000000, 1);
-        int count = quick ? 200000 : 2000000;
-        time_round_trips(topology, "doorbell", count, true, 1, word);
-        time_round_trips(topology, "doorbell, in a row", count / 16, true, 16,
-                         word);
-        time_round_trips(topology, "ring, one at a time", count, false, 1,
-                         word);
-        time_stream(topology, quick ? 15 : 101, word);
+        int rounds = quick ? 15 : MAX_ROUNDS;
+        double one = time_round_trips(topology, "doorbell", rounds, true, 1);
+        double row = time_round_trips(topology, "doorbell, in a row",
+                                      rounds / 3, true, 16);
+        print_ns("one word", "round trip, median", row);
+        print_ns("one word, one at a time", "round trip, median", one);
+        time_round_trips(topology, "ring, one at a time", rounds, false, 1);
+        time_stream(topology, rounds);
     }
     hdi_topology_destroy(topology);
     return 0;

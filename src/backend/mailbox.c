@@ -26,7 +26,24 @@ void hdi_mailbox_open(struct hdi_mailbox_end *end, struct hdi_mailbox *mailbox,
         .mailbox = mailbox, .mode = mode, .cores = cores};
 }
 
-bool hdi_mailbox_submit(struct hdi_mailbox_end *end, struct hdi_unit_task task,
+static void put_shape(struct hdi_mailbox_end *end,
+                      struct hdi_mailbox_slot *slot,
+                      const struct hdi_unit_shape *shape)
+{
+    uint64_t words[HDI_SHAPE_WORDS];
+
+    end->shape = *shape;
+    memcpy(words, shape, sizeof(words));
+    for (unsigned i = 0; i < HDI_SHAPE_WORDS; i++)
+        hdi_word_store(&slot->shape[i], words[i]);
+}
+
+// A store to the slot waits for its line, which the unit had last, and later
+// stores wait behind it. A load of what is still in that queue in pieces (a
+// word whose members were stored one by one) would wait, too, for as long as a
+// line takes: so the words are read before the first of those stores.
+bool hdi_mailbox_submit(struct hdi_mailbox_end *end,
+                        const struct hdi_unit_task *task,
                         const struct hdi_unit_shape *shape)
 {
     struct hdi_mailbox *m = end->mailbox;
@@ -39,20 +56,22 @@ bool hdi_mailbox_submit(struct hdi_mailbox_end *end, struct hdi_unit_task task,
 
     uint64_t number = end->submitted + 1;
     struct hdi_mailbox_slot *slot = hdi_mailbox_task(m, end->mode, number);
+    union {
+        struct hdi_unit_task task;
+        uint64_t words[HDI_TASK_WORDS];
+    } t = {.task = *task};
+    t.task.reshaped = shape != NULL;
+    uint64_t words[HDI_TASK_WORDS];
+    for (unsigned i = 0; i < HDI_TASK_WORDS; i++)
+        words[i] = t.words[i];
+    atomic_signal_fence(memory_order_seq_cst);
+
     if (end->mode == HDI_DOORBELL)
         for (uint32_t i = 0; i < end->cores; i += 64)
             hdi_word_store(hdi_mailbox_completion(m, HDI_DOORBELL, 1, i / 64),
                            0); // 1
-    task.reshaped = memcmp(&end->shape, shape, sizeof(*shape)) != 0;
-    if (task.reshaped) {
-        uint64_t words[HDI_SHAPE_WORDS];
-        end->shape = *shape;
-        memcpy(words, shape, sizeof(words));
-        for (unsigned i = 0; i < HDI_SHAPE_WORDS; i++)
-            hdi_word_store(&slot->shape[i], words[i]);
-    }
-    uint64_t words[HDI_TASK_WORDS];
-    memcpy(words, &task, sizeof(words));
+    if (shape)
+        put_shape(end, slot, shape);
     for (unsigned i = 0; i < HDI_TASK_WORDS; i++)
         hdi_word_store(&slot->task[i], words[i]);
     hdi_word_release();                                               // 2
@@ -71,10 +90,14 @@ uint64_t hdi_mailbox_done(struct hdi_mailbox_end *end)
                     : hdi_word_load(&m->slots[0].bell) == 0 ? end->submitted
                                                             : end->done; // 4
     if (done == end->done) {
-        hdi_mailbox_hold_off(2); // there and back
+        hdi_mailbox_hold_off(end->vain == 0 ? end->patience.hold
+                                            : HDI_HOLD_AGAIN);
+        end->vain += end->vain < UINT32_MAX;
         return done;
     }
     hdi_word_acquire(); // 5
+    hdi_mailbox_learn(&end->patience, end->vain);
+    end->vain = 0;
     end->done = done;
     // Where the next task goes, while the unit, which has just looked there,
     // holds off. Named by the answer, since a processor that guesses the way

@@ -85,6 +85,16 @@ struct hdi_unit_shape {
 };
 _Static_assert(sizeof(struct hdi_unit_shape) == 8 * HDI_SHAPE_WORDS, "");
 
+// All but the memory lies in a frame as it does here.
+enum {
+    HDI_FRAME_SHAPE_BYTES = offsetof(struct hdi_unit_shape, local_units)
+};
+_Static_assert(offsetof(struct hdi_frame, group_count) +
+                       sizeof(((struct hdi_frame *)NULL)->group_count) -
+                       offsetof(struct hdi_frame, global) ==
+                   HDI_FRAME_SHAPE_BYTES,
+               "");
+
 struct hdi_unit_task {
     uint64_t args, entry; // addresses that mean the same on both sides
     uint32_t first[3], count[3];
@@ -129,12 +139,51 @@ struct hdi_mailbox {
     struct hdi_unit_result results[HDI_MAILBOX_RING];
 };
 
+// How long a side waits after a look in vain before it looks again. Each look
+// takes the line along, and the other side fetches it back before it stores:
+// too early costs a transfer, too late costs what it is late. How long suits is
+// a matter of the two cores, between 10 and 150 ns for a line, so each side
+// learns it: a look that was too early adds a pause, eight that were not take
+// one away.
+//
+//     hold      pauses after the first look in vain, at most HDI_HOLD_MAX
+//     on_time   looks after that which found something, since `hold` changed
+struct hdi_mailbox_patience {
+    uint32_t hold, on_time;
+};
+
+enum {
+    HDI_HOLD_MAX = 16, // some 200 ns: nothing to a task that takes longer
+    HDI_HOLD_AGAIN = 4 // pauses between later looks
+};
+
+static inline void hdi_mailbox_hold_off(uint32_t pauses)
+{
+    for (uint32_t i = 0; i < pauses; i++)
+        hdi_pause();
+}
+
+// There it was, after so many looks in vain.
+static inline void hdi_mailbox_learn(struct hdi_mailbox_patience *p,
+                                     uint32_t vain)
+{
+    if (vain > 1) {
+        p->hold += p->hold < HDI_HOLD_MAX;
+        p->on_time = 0;
+    } else if (vain == 1 && ++p->on_time == 8) {
+        p->hold -= p->hold > 0;
+        p->on_time = 0;
+    }
+}
+
 // The worker's end.
 struct hdi_mailbox_end {
     struct hdi_mailbox *mailbox;
     enum hdi_mailbox_mode mode;
     uint32_t cores;
-    uint64_t submitted, done;    // as last seen
+    uint64_t submitted, done; // as last seen
+    uint32_t vain;            // looks for the one after `done`
+    struct hdi_mailbox_patience patience;
     struct hdi_unit_shape shape; // of the latest task
 };
 
@@ -200,15 +249,6 @@ static inline void hdu_mailbox_answer(struct hdi_mailbox *m,
         hdi_word_store(&m->done, number);
 }
 
-// Both sides --------------------------------------------------------------
-
-// Do not look for about as long as so many lines take from a core to another.
-static inline void hdi_mailbox_hold_off(unsigned lines)
-{
-    for (unsigned i = 0; i < 4 * lines; i++)
-        hdi_pause();
-}
-
 // The worker's side, in mailbox.c -----------------------------------------
 
 // The other side of hdi_word_settle(), for all threads of this process. Asked
@@ -220,8 +260,34 @@ void hdi_mailbox_settle(void);
 void hdi_mailbox_open(struct hdi_mailbox_end *end, struct hdi_mailbox *mailbox,
                       enum hdi_mailbox_mode mode, uint32_t cores);
 
-// Hand over a task of that shape. False when the mailbox is full.
-bool hdi_mailbox_submit(struct hdi_mailbox_end *end, struct hdi_unit_task task,
+// A GPU has no string.h, hence the compiler's own.
+//
+// Whether the latest task had the shape of that frame and so much memory.
+static inline bool hdi_mailbox_is_shaped(const struct hdi_mailbox_end *end,
+                                         const struct hdi_frame *frame,
+                                         uint32_t local_units,
+                                         uint32_t saved_units)
+{
+    return __builtin_memcmp(&end->shape, (const char *)frame->global,
+                            HDI_FRAME_SHAPE_BYTES) == 0 &&
+           end->shape.local_units == local_units &&
+           end->shape.saved_units == saved_units;
+}
+
+static inline struct hdi_unit_shape hdi_mailbox_shape(
+    const struct hdi_frame *frame, uint32_t local_units, uint32_t saved_units)
+{
+    struct hdi_unit_shape shape = {.local_units = local_units,
+                                   .saved_units = saved_units};
+    __builtin_memcpy(&shape, (const char *)frame->global,
+                     HDI_FRAME_SHAPE_BYTES);
+    return shape;
+}
+
+// Hand over a task of that shape; NULL: it is that of the task before. False
+// when the mailbox is full.
+bool hdi_mailbox_submit(struct hdi_mailbox_end *end,
+                        const struct hdi_unit_task *task,
                         const struct hdi_unit_shape *shape);
 
 // The number of the latest finished task. What it left is seen with it.

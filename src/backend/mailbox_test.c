@@ -59,11 +59,11 @@ static void the_doorbell_rings_with_nothing_completed(void)
     uint32_t part = 0;
 
     for (uint64_t number = 1; number < 20; number++) {
-        CHECK(hdi_mailbox_submit(&end, run, &shape));
+        CHECK(hdi_mailbox_submit(&end, &run, &shape));
         CHECK(hdi_word_load(&mailbox.slots[0].bell) == 1);
         CHECK(hdi_word_load(&mailbox.slots[0].completion) == 0);
         CHECK(hdi_word_load(high) == 0);
-        CHECK(!hdi_mailbox_submit(&end, run, &shape));
+        CHECK(!hdi_mailbox_submit(&end, &run, &shape));
         CHECK(hdi_mailbox_done(&end) == number - 1);
         hdi_word_store(high, 63);
         answer(HDI_DOORBELL, number, UINT64_MAX, 0);
@@ -71,7 +71,7 @@ static void the_doorbell_rings_with_nothing_completed(void)
         CHECK(hdi_mailbox_done(&end) == number);
         CHECK(hdi_mailbox_result(&end, number, 70, &part) == 0);
     }
-    CHECK(hdi_mailbox_submit(&end, run, &shape));
+    CHECK(hdi_mailbox_submit(&end, &run, &shape));
     answer(HDI_DOORBELL, 20, 5, 7 << 8); // part 1 of 0 to 2 failed
     CHECK(hdi_mailbox_done(&end) == 20);
     CHECK(hdi_mailbox_result(&end, 20, 3, &part) == 7 && part == 1);
@@ -85,7 +85,7 @@ static void a_ring_holds_as_many_as_it_has_slots(void)
     uint32_t part;
 
     for (int round = 0; round < 5; round++) {
-        while (hdi_mailbox_submit(&end, run, &shape))
+        while (hdi_mailbox_submit(&end, &run, &shape))
             CHECK(!hdu_mailbox_rang(&mailbox, HDI_RING, ++number));
         CHECK(end.submitted - answered == HDI_MAILBOX_RING);
         for (int i = 0; i < 3; i++) {
@@ -109,15 +109,18 @@ static void a_shape_goes_over_when_it_changes(void)
     static const bool changes[] = {true,  false, true,  true,
                                    false, false, false, true};
     struct hdi_mailbox_end end = open_end(HDI_RING, 1);
-    struct hdi_unit_shape s = shape, seen = {{0}, {0}, {0}, {0}, 0, 0};
+    struct hdi_frame frame = {.offset = {3}};
+    struct hdi_unit_shape s, seen = {{0}, {0}, {0}, {0}, 0, 0};
 
     for (uint64_t number = 1; number <= 8; number++) {
         struct hdi_mailbox_slot *slot = &mailbox.slots[number % 8];
         uint64_t words[HDI_SHAPE_WORDS];
         struct hdi_unit_task task;
 
-        s.local_size[0] += changes[number - 1];
-        CHECK(hdi_mailbox_submit(&end, run, &s));
+        frame.local_size[0] += changes[number - 1];
+        s = hdi_mailbox_shape(&frame, 1, 2);
+        CHECK(hdi_mailbox_submit(
+            &end, &run, hdi_mailbox_is_shaped(&end, &frame, 1, 2) ? NULL : &s));
         for (unsigned i = 0; i < HDI_TASK_WORDS; i++)
             words[i] = hdi_word_load(&slot->task[i]);
         memcpy(&task, words, sizeof(task));
@@ -130,8 +133,30 @@ static void a_shape_goes_over_when_it_changes(void)
     }
 }
 
+// A look that was too early makes a side wait longer, eight in time less.
+static void a_side_learns_when_to_look(void)
+{
+    struct hdi_mailbox_patience p = {0};
+
+    for (uint32_t i = 1; i < 2 * HDI_HOLD_MAX; i++) {
+        hdi_mailbox_learn(&p, 2);
+        CHECK(p.hold == (i < HDI_HOLD_MAX ? i : HDI_HOLD_MAX));
+    }
+    for (int i = 0; i < 100; i++)
+        hdi_mailbox_learn(&p, 0); // was there at once: says nothing
+    CHECK(p.hold == HDI_HOLD_MAX);
+    for (uint32_t i = 0; i < 8 * HDI_HOLD_MAX; i++) {
+        CHECK(p.hold == HDI_HOLD_MAX - i / 8);
+        hdi_mailbox_learn(&p, 1);
+    }
+    for (int i = 0; i < 20; i++)
+        hdi_mailbox_learn(&p, 1);
+    CHECK(p.hold == 0);
+}
+
 int main(void)
 {
+    a_side_learns_when_to_look();
     a_job_is_one_line_there_and_back();
     the_doorbell_rings_with_nothing_completed();
     a_ring_holds_as_many_as_it_has_slots();

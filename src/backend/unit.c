@@ -27,14 +27,9 @@ static bool fetch(struct hdu_unit *unit, uint64_t number)
 
     const struct hdi_mailbox_slot *slot =
         hdi_mailbox_task(m, unit->mode, number);
-    union {
-        uint64_t words[HDI_TASK_WORDS];
-        struct hdi_unit_task task;
-    } task;
     for (unsigned i = 0; i < HDI_TASK_WORDS; i++)
-        task.words[i] = hdi_word_load(&slot->task[i]); // c
+        unit->words[i] = hdi_word_load(&slot->task[i]); // c
     hdu_mailbox_clear(m, unit->mode, number, unit->cores);
-    unit->task = task.task;
     if (unit->task.reshaped) {
         union {
             uint64_t words[HDI_SHAPE_WORDS];
@@ -43,6 +38,7 @@ static bool fetch(struct hdu_unit *unit, uint64_t number)
         for (unsigned i = 0; i < HDI_SHAPE_WORDS; i++)
             shape.words[i] = hdi_word_load(&slot->shape[i]);
         unit->shape = shape.shape;
+        unit->shaped = number;
     }
     return true;
 }
@@ -87,37 +83,44 @@ static uint32_t run_part(struct hdu_unit *unit, uint32_t rank, uint64_t at,
 static uint32_t run_share(struct hdu_unit *unit, uint32_t rank, uint32_t parts)
 {
     const uint32_t *count = unit->task.count;
-    uint64_t groups = (uint64_t)count[0] * count[1] * count[2];
 
     if (parts == 1)
         return hdu_run(unit, rank, unit->task.first, count);
+    uint64_t groups = (uint64_t)count[0] * count[1] * count[2];
     uint64_t each = groups / parts, more = groups % parts;
     uint64_t at = each * rank + least(rank, more);
     return run_part(unit, rank, at, at + each + (rank < more));
 }
 
+// Store the codes of 64 cores in whole words; those of success are not read.
+static void put_codes(hdi_word *codes, const uint8_t code[64])
+{
+    for (uint32_t i = 0; i < 64; i += 8) {
+        uint64_t word = 0;
+        for (uint32_t j = 0; j < 8; j++)
+            word |= (uint64_t)code[i + j] << 8 * j;
+        hdi_word_store(&codes[i / 8], word);
+    }
+}
+
 // Bring the bits and codes together in whole words, and answer.
 static void complete(struct hdu_unit *unit, uint64_t number, uint32_t parts)
 {
-    struct hdi_unit_result *r =
-        &unit->mailbox->results[hdi_mailbox_slot(number)];
+    struct hdi_mailbox *m = unit->mailbox;
+    struct hdi_unit_result *r = &m->results[hdi_mailbox_slot(number)];
 
     for (uint32_t first = 0; first < parts; first += 64) {
+        uint32_t count = parts - first < 64 ? parts - first : 64;
         uint64_t bits = 0;
-        for (uint32_t i = first; i < parts && i < first + 64; i++)
-            bits |= (uint64_t)(unit->codes[i] == 0) << i % 64;
-        hdi_word_store(hdi_mailbox_completion(unit->mailbox, unit->mode, number,
-                                              first / 64),
-                       bits); // d
+        for (uint32_t i = 0; i < count; i++)
+            bits |= (uint64_t)(unit->codes[first + i] == 0) << i;
+        if (bits != UINT64_MAX >> (64 - count))
+            put_codes(&r->codes[first / 8], &unit->codes[first]);
+        hdi_word_store(
+            hdi_mailbox_completion(m, unit->mode, number, first / 64),
+            bits); // d
     }
-    for (uint32_t first = 0; first < parts; first += 8) {
-        uint64_t codes = 0;
-        for (uint32_t i = first; i < parts && i < first + 8; i++)
-            codes |= (uint64_t)unit->codes[i] << i % 8 * 8;
-        if (codes)
-            hdi_word_store(&r->codes[first / 8], codes);
-    }
-    hdu_mailbox_answer(unit->mailbox, unit->mode, number); // e, f
+    hdu_mailbox_answer(m, unit->mode, number); // e, f
 }
 
 void hdu_unit_serve(struct hdu_unit *unit, uint32_t rank)

@@ -14,8 +14,12 @@ struct hdu_unit {
     struct hdi_mailbox *mailbox;
     enum hdi_mailbox_mode mode;
     uint32_t cores;
-    struct hdi_unit_task task;     // by the primary core
+    union { // by the primary core
+        struct hdi_unit_task task;
+        uint64_t words[HDI_TASK_WORDS]; // as it comes
+    };
     struct hdi_unit_shape shape;   // by the primary core
+    uint64_t shaped;               // the task that brought it; the same
     bool stay;                     // by the primary core
     uint8_t codes[HDI_UNIT_CORES]; // of each core's part; 0: success
 };

@@ -117,32 +117,32 @@ static hd_status end_check(struct hdi_cpu_core *core,
     return wrong || status == HD_EFAULT ? HD_ECHECK : status;
 }
 
-hd_status hdi_cpu_run(struct hdi_cpu_core *core, const struct hdi_chunk *chunk)
+hd_status hdi_cpu_run_frame(struct hdi_cpu_core *core,
+                            const struct hdi_chunk *chunk, struct hdi_frame *f)
 {
     const struct hdi_check_launch *check = chunk->check;
     const struct hdi_entry *entry = chunk->entry;
-    struct hdi_frame f = chunk->frame;
 
     *core->fibers.message = '\0';
     core->trapped = false;
     if (!hdi_cpu_block_reserve(&core->local, chunk->local_bytes) ||
         !hdi_cpu_block_reserve(&core->saved, chunk->saved_bytes))
         return HD_ENOMEM;
-    f.local = hdi_cpu_block_at_end(&core->local, chunk->local_bytes);
-    f.saved = hdi_cpu_block_at_end(&core->saved, chunk->saved_bytes);
-    f.services = &core->fibers.services;
+    f->local = hdi_cpu_block_at_end(&core->local, chunk->local_bytes);
+    f->saved = hdi_cpu_block_at_end(&core->saved, chunk->saved_bytes);
+    f->services = &core->fibers.services;
     core->fibers.stop = chunk->stop;
     core->fibers.share = chunk->share;
-    f.local_bytes = chunk->local_bytes;
-    f.saved_bytes = chunk->saved_bytes;
+    f->local_bytes = chunk->local_bytes;
+    f->saved_bytes = chunk->saved_bytes;
     core->fibers.printer.muted = check && check->search;
-    hd_status status = check ? begin_check(core, check, &f) : HD_OK;
+    hd_status status = check ? begin_check(core, check, f) : HD_OK;
     if (status != HD_OK)
         return status;
     enum hdi_outcome outcome = hdi_shelter_run(&core->shelter, entry->run,
-                                               entry->range, &f, chunk->stop);
+                                               entry->range, f, chunk->stop);
     if (outcome == HDI_TRAPPED)
-        describe(core, entry, &f);
+        describe(core, entry, f);
     if (outcome != HDI_RAN) {
         hdi_fibers_give_up(&core->fibers);
         if (check && check->screens)
@@ -152,9 +152,15 @@ hd_status hdi_cpu_run(struct hdi_cpu_core *core, const struct hdi_chunk *chunk)
     status = hdi_fibers_take_status(&core->fibers);
     if (outcome == HDI_TRAPPED)
         return HD_EFAULT;
-    if (!check && has_damage(core, &f))
+    if (!check && has_damage(core, f))
         return HD_EFAULT;
     return check ? end_check(core, check, status) : status;
+}
+
+hd_status hdi_cpu_run(struct hdi_cpu_core *core, const struct hdi_chunk *chunk)
+{
+    struct hdi_frame frame = chunk->frame;
+    return hdi_cpu_run_frame(core, chunk, &frame);
 }
 
 void hdi_cpu_core_init(struct hdi_cpu_core *core,

@@ -33,4 +33,11 @@ void hdi_cpu_core_free(struct hdi_cpu_core *core);
 // HD_ENOMEM, HD_EFAULT, HD_ECHECK.
 hd_status hdi_cpu_run(struct hdi_cpu_core *core, const struct hdi_chunk *chunk);
 
+// The same with a frame of the caller's, the chunk's or a copy of it, that is
+// filled in instead: a copy of words that were stored one by one just before
+// waits for those stores.
+hd_status hdi_cpu_run_frame(struct hdi_cpu_core *core,
+                            const struct hdi_chunk *chunk,
+                            struct hdi_frame *frame);
+
 #endif

@@ -13,6 +13,7 @@
 enum {
     SPINS = 4000, // looks before giving the core away
     CROWDED_SPINS = 20,
+    LATE = 32,   // looks after which a worker was not just about to submit
     YIELDS = 200 // then, before sleeping
 };
 
@@ -21,6 +22,10 @@ struct core {
     uint32_t rank;
     pthread_t thread;
     struct hdi_cpu_core core;
+    // Of the latest task; only its own thread has it. What does not change from
+    // task to task is put there again with a new shape only.
+    struct hdi_chunk chunk;
+    uint64_t shaped; // as hdu_unit.shaped when it was
 };
 
 // What else there is of a chunk than what goes through the mailbox. It changes
@@ -39,6 +44,9 @@ struct hdi_team {
     struct hdi_mailbox_region *region;
     uint32_t portion;
     uint32_t spins;
+    // Of the primary core, before the bell:
+    struct hdi_mailbox_patience patience;
+    uint32_t vain;            // looks for the latest task
     _Atomic uint32_t holders; // cores, and the worker
     _Atomic uint32_t gate;    // futex: SHUT, OPEN or TURNED_BACK
     struct extra extra[HDI_MAILBOX_RING];
@@ -103,8 +111,14 @@ void hdu_pause(struct hdu_unit *unit, uint64_t number, uint32_t round)
 {
     struct hdi_team *t = (struct hdi_team *)unit;
 
-    if (round == 0)
-        hdi_mailbox_hold_off(1); // the worker sees the last answer first
+    if (round == 0) {
+        // The worker sees the last answer first. One that came late was busy
+        // with something else.
+        if (t->vain < LATE)
+            hdi_mailbox_learn(&t->patience, t->vain);
+        hdi_mailbox_hold_off(t->patience.hold);
+    }
+    t->vain = round + 1;
     if (!waited_long(t, round))
         return;
     // Against hdi_team_ring(): both store, settle, and look. Ours is the dear
@@ -132,32 +146,36 @@ static uint64_t bytes_of(uint32_t units)
                                : (uint64_t)units * HDI_MEMORY_UNIT;
 }
 
+static void take_shape(struct core *core, const struct hdu_unit *unit)
+{
+    const struct hdi_unit_shape *shape = &unit->shape;
+    struct hdi_frame *f = &core->chunk.frame;
+
+    memcpy((char *)f->global, shape, HDI_FRAME_SHAPE_BYTES);
+    core->chunk.local_bytes = bytes_of(shape->local_units);
+    core->chunk.saved_bytes = bytes_of(shape->saved_units);
+    core->shaped = unit->shaped;
+}
+
 uint32_t hdu_run(struct hdu_unit *unit, uint32_t rank, const uint32_t first[3],
                  const uint32_t count[3])
 {
-    struct core *core = &((struct hdi_team *)unit)->cores[rank];
-    const struct hdi_unit_task *t = &unit->task;
-    const struct hdi_unit_shape *shape = &unit->shape;
     struct hdi_team *team = (struct hdi_team *)unit;
+    struct core *core = &team->cores[rank];
+    struct hdi_chunk *chunk = &core->chunk;
+    const struct hdi_unit_task *t = &unit->task;
     uint64_t number = hdi_word_load(&unit->mailbox->started);
     struct extra *extra = &team->extra[hdi_mailbox_slot(number)];
-    struct hdi_chunk chunk = {
-        .entry = (const struct hdi_entry *)(uintptr_t)t->entry,
-        .frame = {.args = (const void *)(uintptr_t)t->args, .dims = t->dims},
-        .local_bytes = bytes_of(shape->local_units),
-        .saved_bytes = bytes_of(shape->saved_units),
-        .stop = &extra->stop,
-    };
 
-    for (unsigned i = 0; i < 3; i++) {
-        chunk.frame.global[i] = shape->global[i];
-        chunk.frame.offset[i] = shape->offset[i];
-        chunk.frame.local_size[i] = shape->local_size[i];
-        chunk.frame.group_count[i] = shape->group_count[i];
-        chunk.frame.first[i] = first[i];
-        chunk.frame.count[i] = count[i];
-    }
-    hd_status status = hdi_cpu_run(&core->core, &chunk);
+    if (core->shaped != unit->shaped)
+        take_shape(core, unit);
+    chunk->entry = (const struct hdi_entry *)(uintptr_t)t->entry;
+    chunk->frame.args = (const void *)(uintptr_t)t->args;
+    chunk->frame.dims = t->dims;
+    memcpy(chunk->frame.first, first, sizeof(chunk->frame.first));
+    memcpy(chunk->frame.count, count, sizeof(chunk->frame.count));
+    chunk->stop = &extra->stop;
+    hd_status status = hdi_cpu_run_frame(&core->core, chunk, &chunk->frame);
     if (core->core.trapped &&
         atomic_exchange(&extra->trapped, number) != number)
         extra->fault = core->core.fault;

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backend/cpu/core.h"
 #include "backend/cpu/team.h"
@@ -66,7 +67,7 @@ static bool team_submit(struct cpu_unit *u, const struct hdi_unit_task *task,
         return false;
     hdi_team_expect(u->team, u->end.submitted + 1);
     u->stops[hdi_mailbox_slot(u->end.submitted + 1)] = stop;
-    if (!hdi_mailbox_submit(&u->end, *task, shape))
+    if (!hdi_mailbox_submit(&u->end, task, shape))
         return false;
     u->parts[hdi_mailbox_slot(u->end.submitted)] =
         task->opcode == HDI_OP_RUN ? hdu_parts(task->count, u->end.cores) : 0;
@@ -81,7 +82,7 @@ void hdi_cpu_unit_close(struct hdi_unit *unit)
     if (u->team) {
         struct hdi_unit_task leave = {.opcode = HDI_OP_DISCONNECT};
         while (!u->giving_up && !u->lost &&
-               !team_submit(u, &leave, &u->end.shape, NULL)) {
+               !team_submit(u, &leave, NULL, NULL)) {
             hdi_cpu_done(unit);
             sched_yield();
         }
@@ -100,31 +101,6 @@ static uint32_t memory_units(uint64_t bytes)
 {
     uint64_t units = bytes / HDI_MEMORY_UNIT + (bytes % HDI_MEMORY_UNIT != 0);
     return units < UINT32_MAX ? (uint32_t)units : UINT32_MAX;
-}
-
-static void translate(const struct hdi_chunk *chunk, struct hdi_unit_task *task,
-                      struct hdi_unit_shape *shape)
-{
-    const struct hdi_frame *f = &chunk->frame;
-
-    *task = (struct hdi_unit_task){
-        .args = (uint64_t)(uintptr_t)f->args,
-        .entry = (uint64_t)(uintptr_t)chunk->entry,
-        .opcode = HDI_OP_RUN,
-        .dims = (uint16_t)f->dims,
-    };
-    *shape = (struct hdi_unit_shape){
-        .local_units = memory_units(chunk->local_bytes),
-        .saved_units = memory_units(chunk->saved_bytes),
-    };
-    for (unsigned i = 0; i < 3; i++) {
-        task->first[i] = f->first[i];
-        task->count[i] = f->count[i];
-        shape->global[i] = f->global[i];
-        shape->offset[i] = f->offset[i];
-        shape->local_size[i] = f->local_size[i];
-        shape->group_count[i] = f->group_count[i];
-    }
 }
 
 static void run_here(struct cpu_unit *u, const struct hdi_chunk *chunk)
@@ -147,9 +123,20 @@ bool hdi_cpu_submit(struct hdi_unit *unit, const struct hdi_chunk *chunk)
     }
     if (u->giving_up)
         return false;
-    struct hdi_unit_task task;
-    struct hdi_unit_shape shape;
-    translate(chunk, &task, &shape);
+    const struct hdi_frame *f = &chunk->frame;
+    struct hdi_unit_task task = {
+        .args = (uint64_t)(uintptr_t)f->args,
+        .entry = (uint64_t)(uintptr_t)chunk->entry,
+        .opcode = HDI_OP_RUN,
+        .dims = (uint16_t)f->dims,
+    };
+    memcpy(task.first, f->first, sizeof(task.first));
+    memcpy(task.count, f->count, sizeof(task.count));
+    uint32_t local = memory_units(chunk->local_bytes),
+             saved = memory_units(chunk->saved_bytes);
+    if (hdi_mailbox_is_shaped(&u->end, f, local, saved))
+        return team_submit(u, &task, NULL, chunk->stop);
+    struct hdi_unit_shape shape = hdi_mailbox_shape(f, local, saved);
     return team_submit(u, &task, &shape, chunk->stop);
 }
 

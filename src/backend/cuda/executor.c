@@ -190,7 +190,7 @@ static void send_home(struct cuda_executor *e, struct tile *tile)
 
     for (unsigned tries = 0; tries < LAST_TRIES || e->status == HD_OK;
          tries++) {
-        if (hdi_mailbox_submit(&tile->end, task, &tile->end.shape))
+        if (hdi_mailbox_submit(&tile->end, &task, NULL))
             return;
         sched_yield();
     }
@@ -404,19 +404,6 @@ uint32_t cuda_executor_classes(const struct cuda_executor *e,
     return classes;
 }
 
-struct hdi_unit_shape cuda_executor_shape(const struct hdi_frame *f)
-{
-    struct hdi_unit_shape shape = {.local_units = 0};
-
-    for (int d = 0; d < 3; d++) {
-        shape.global[d] = f->global[d];
-        shape.offset[d] = f->offset[d];
-        shape.local_size[d] = f->local_size[d];
-        shape.group_count[d] = f->group_count[d];
-    }
-    return shape;
-}
-
 // With the lock.
 static bool hand_over(struct cuda_executor *e, unsigned index,
                       const struct hdi_chunk *chunk)
@@ -424,7 +411,7 @@ static bool hand_over(struct cuda_executor *e, unsigned index,
     struct tile *t = &e->tile[index];
     const struct hdi_frame *f = &chunk->frame;
     unsigned slot = hdi_mailbox_slot(t->end.submitted + 1);
-    const struct hdi_unit_shape shape = cuda_executor_shape(f);
+    const struct hdi_unit_shape shape = hdi_mailbox_shape(f, 0, 0);
     struct hdi_unit_task task = {
         .args = e->desks_address + index * sizeof(struct hdx_desk) +
                 offsetof(struct hdx_desk, args) + slot * (uint64_t)HDX_ARGS,
@@ -442,7 +429,7 @@ static bool hand_over(struct cuda_executor *e, unsigned index,
         hd_status status =
             cuda_list_prepare(chunk->list, index, e->linked, &work.args);
         if (status == HD_OK)
-            return hdi_mailbox_submit(&t->end, work, &t->end.shape);
+            return hdi_mailbox_submit(&t->end, &work, NULL);
         fail(e, status,
              status == HD_ENOTSUP ? "a list for another unit"
                                   : "a list cannot be copied",
@@ -456,7 +443,9 @@ static bool hand_over(struct cuda_executor *e, unsigned index,
     }
     if (chunk->entry->args_bytes > 0)
         memcpy(e->desks[index].args[slot], f->args, chunk->entry->args_bytes);
-    return hdi_mailbox_submit(&t->end, task, &shape);
+    return hdi_mailbox_submit(&t->end, &task,
+                              hdi_mailbox_is_shaped(&t->end, f, 0, 0) ? NULL
+                                                                      : &shape);
 }
 
 bool cuda_executor_submit(struct cuda_executor *e, unsigned tile,

@@ -41,8 +41,6 @@ void cuda_executor_return(struct cuda_executor *executor);
 uint32_t cuda_executor_classes(const struct cuda_executor *executor,
                                const struct hdi_chunk *chunk);
 
-struct hdi_unit_shape cuda_executor_shape(const struct hdi_frame *frame);
-
 // As those of units. Any thread, one at a time for each tile.
 bool cuda_executor_submit(struct cuda_executor *executor, unsigned tile,
                           const struct hdi_chunk *chunk);

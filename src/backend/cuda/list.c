@@ -90,7 +90,7 @@ static hd_status describe(struct cuda_list *l, const struct hdi_list_step *step,
                         number, step->chunk.entry->name, HDX_WARP);
     if (step->chunk.local_bytes > l->list.local_bytes)
         l->list.local_bytes = step->chunk.local_bytes;
-    *p = (struct hdi_list_pass){.shape = cuda_executor_shape(f),
+    *p = (struct hdi_list_pass){.shape = hdi_mailbox_shape(f, 0, 0),
                                 .args = args + number * (uint64_t)HDX_ARGS,
                                 .dims = f->dims,
                                 .of = number,

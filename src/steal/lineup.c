@@ -21,15 +21,18 @@ struct member {
     unsigned rank;
 };
 
+// On the stack of the thread that starts it, which outlives its use: it leaves
+// only when no worker is kept and the group is done.
 struct hdi_waiting_gang {
     const struct hd_gang *params;
     void (*function)(struct hd_worker *worker, unsigned rank, void *data);
     void *data;
     struct hd_group group;
     struct member *members;
+    // Under the lock of the line:
     unsigned *modules; // of the workers kept
     unsigned kept;
-    bool started, given_up;
+    bool started, given_up; // at most one of them, once
     struct hdi_waiting_gang *next;
 };
 
@@ -175,6 +178,10 @@ static void run_member(struct hd_worker *worker, struct hd_job *job)
     gang->function(worker, member->rank, gang->data);
 }
 
+// A worker that has nothing begun offers itself to the first gang. The one that
+// completes it starts it: ranks were given in the order of arrival, and each
+// worker runs its own member, so none is stolen. If the gang is given up
+// instead, the last one to leave tells the thread that waits to free it.
 void hdi_gangs_attend(struct hd_worker *worker)
 {
     struct hdi_gangs *gangs = &worker->pool->gangs;
@@ -234,7 +241,9 @@ static hd_status check(const struct hd_pool *pool,
                     params->members, room);
 }
 
-// HD_OK: it has started.
+// HD_OK: it has started. What makes it impossible (cancelled, fewer workers) is
+// looked at again after each change of the line; hdi_gangs_tell() says so when
+// the cause lies outside.
 static hd_status await_start(struct hd_pool *pool,
                              struct hdi_waiting_gang *gang,
                              struct hd_error *error)
@@ -256,6 +265,8 @@ static hd_status await_start(struct hd_pool *pool,
     return status;
 }
 
+// The members count in the group before the gang is in line: as soon as it has
+// started, any of them may end.
 static hd_status run_and_wait(struct hd_pool *pool,
                               struct hdi_waiting_gang *gang,
                               struct hd_error *error)

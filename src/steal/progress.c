@@ -3,6 +3,21 @@
 // and exchange, and who changes it either runs it or ends it. Nothing of a
 // record is written after its `head` says that it has ended, until nobody needs
 // it.
+//
+//     WAITS ---- all before it have ended ----> READY --- a worker ---> RUNS
+//       |                                         |                       |
+//       | cancelled; failed before;               | cancelled             |
+//       | nothing to run                          |                       |
+//       '-------------------> ENDED <-------------'-----------------------'
+//
+// Links, the list of those that follow an event, begin in its `head`. A link is
+// a number, record * HDI_EVENT_INPUTS + which of its links, and holds the next
+// one:
+//
+//     head of A --> link 2 of X --> link 0 of Y --> NOBODY
+//
+// Whoever ends A puts CLOSED there in exchange for the list, which is its own
+// from then on.
 #include <inttypes.h>
 
 #include "base/clock.h"
@@ -81,6 +96,10 @@ static void count_down(struct wake *wake, struct hdi_event *e, uint32_t link,
     }
 }
 
+// In this order: what it holds is dropped and its end is noted, for whoever
+// sees the closed list; then those that follow are counted down; then its
+// groups are told, and whoever waits for one may go on; then its references go,
+// and the record may be another event's.
 static void end_one(struct wake *wake, struct hdi_event *e)
 {
     struct hd_group *within = e->within;
@@ -104,7 +123,8 @@ static void end_one(struct wake *wake, struct hdi_event *e)
 
 // End one whose phase the caller has changed; `drops` references of it go. One
 // that is ready then is returned if the caller `keeps` it: a chain goes on here
-// without a queue.
+// without a queue. A list, not recursion: a chain of a million failed events
+// ends here as well.
 static struct hdi_event *end_at(struct hdi_event *e, uint64_t now,
                                 uint32_t drops, bool keeps)
 {
@@ -299,7 +319,8 @@ static bool enter(struct hdi_event *e, struct hdi_event *at, unsigned number,
     return true;
 }
 
-// Returns how many have ended.
+// Its own links first, then those of the records that it has borrowed. An input
+// that has ended needs none. Returns how many have ended.
 static unsigned enter_all(struct hdi_event *e, const struct hd_start *start)
 {
     struct hdi_event *at = e;
@@ -321,6 +342,11 @@ static unsigned enter_all(struct hdi_event *e, const struct hd_start *start)
     return ended;
 }
 
+// `waiting` is one too many while it enters the lists, so that an end in
+// between cannot start it. The handle is written before that: the event may
+// have ended, and its follower asked for, when this returns. The one too many
+// and the inputs that had ended are taken off at once: who brings the count to
+// 0 gets it ready.
 hd_status hdi_event_start(struct hdi_event *event, const struct hd_start *start,
                           hd_event *handle, struct hd_error *error)
 {

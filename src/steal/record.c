@@ -1,5 +1,16 @@
 // Invariant: a record is free, or somebody has references to it. Its generation
 // changes between these.
+//
+//     state      head              life                how it gets there
+//     -----      ----              ----                -----------------
+//     free       CLOSED            generation, 0       recycled, or new
+//     taken      CLOSED            generation, 0       hdi_record_take()
+//     begun      newest follower   generation, n > 0   hdi_record_begin()
+//     ended      CLOSED            generation, n > 0   end_one() in progress.c
+//     free       CLOSED            generation + 1, 0   the last reference went
+//
+// A handle is (generation, index). Who has one that is old finds another
+// generation in either word, and so never joins or holds the wrong event.
 #include "steal/record.h"
 
 #include <limits.h>
@@ -105,6 +116,14 @@ struct hdi_event *hdi_record_find(struct hd_pool *pool, hd_event event)
     return hdi_record(events, hdi_record_low(event));
 }
 
+// A stack of free records, by Treiber. Its word counts changes, since the same
+// record may be on top again, with another one below, between a look and the
+// exchange.
+//
+// Whoever waits for a record counts itself in `starters` and then looks at the
+// stack; here it is the other way round. All four are sequentially consistent:
+// one of both sees the other. Only each 64th end wakes, as that is a call of
+// the system; who waits looks by itself when STALL is over.
 static void put_free(struct hdi_events *events, struct hdi_event *e)
 {
     uint64_t old = atomic_load_explicit(&events->free, memory_order_relaxed);
@@ -141,7 +160,9 @@ static struct hdi_event *get_free(struct hdi_events *events)
     return e;
 }
 
-// Make a segment of records; return the first, the others are free.
+// Make a segment of records; return the first, the others are free. Under the
+// lock. Segments never move, and `made` is stored after the segment is known,
+// so that anybody may look up an index below it without the lock.
 static struct hdi_event *make_more(struct hd_pool *pool)
 {
     struct hdi_events *events = &pool->events;
@@ -172,7 +193,9 @@ static void free_room(struct hdi_event *e)
     e->room_size = 0;
 }
 
-// Nobody needs it any more.
+// Nobody needs it any more. Records whose links it used, for more inputs than
+// its own links, go with it. Generation 0 is left out: a handle of 0 means
+// none.
 void hdi_record_recycle(struct hdi_event *e)
 {
     struct hdi_events *events = &e->pool->events;
@@ -309,6 +332,9 @@ static void push_back(struct hd_pool *pool)
                                                 memory_order_relaxed);
 }
 
+// Without the lock where one is free. Else either a segment is made, while
+// fewer than `bound` records are, or this thread waits until some have ended: a
+// program that starts faster than its workers run would take all memory.
 struct hdi_event *hdi_record_take(struct hd_pool *pool)
 {
     struct hdi_events *events = &pool->events;
@@ -379,6 +405,8 @@ void hdi_event_give_back(struct hdi_event *event)
     hdi_record_recycle(event);
 }
 
+// Everything of the event is written before `head`, by which events may follow
+// it, and that before `life`, by which it may be held.
 void hdi_record_begin(struct hdi_event *e, uint32_t waiting,
                       uint32_t references)
 {
@@ -410,6 +438,8 @@ static void add(struct hdi_cost *cost, uint64_t begin, uint64_t end,
     hdi_record_set(&cost->last, end);
 }
 
+// A bit per worker or unit; all from 63 on share the last. The look first keeps
+// the line shared: of many leaves only the first of each worker writes.
 static void mark(_Atomic uint64_t *bits, unsigned number)
 {
     uint64_t bit = UINT64_C(1) << (number < 63 ? number : 63);

@@ -121,7 +121,7 @@ static void call(struct generator *g)
 
     g->calls--;
     line(g);
-    put(g, "ulong c%u = (ulong)f%u(s", name, index);
+    put(g, "ulong c%u = (ulong)f%u(s, here", name, index);
     for (unsigned i = 0; i < f->param_count; i++) {
         put(g, ", ");
         expression(g, f->params[i], 2);
@@ -340,6 +340,14 @@ static void know_member(struct generator *g, struct type t, const char *text)
         add(g, t, false, "%s", text)->unpointed = end == 'v' || end == 'n';
 }
 
+// One's own place in local memory, through a pointer.
+static void know_place(struct generator *g)
+{
+    struct variable *v = add(g, (struct type){5, 1}, false, "(*here)");
+    if (v)
+        v->unpointed = true;
+}
+
 static void know_state(struct generator *g)
 {
     g->variable_count = 0;
@@ -354,7 +362,9 @@ static void print_function(struct generator *g, unsigned index)
                          .takes_record = chance(g, 40)};
 
     know_state(g);
-    put(g, "%s f%u(struct state *s", name_of(f.result), index);
+    know_place(g);
+    put(g, "%s f%u(struct state *s, local uint *here", name_of(f.result),
+        index);
     for (unsigned i = 0; i < f.param_count; i++) {
         f.params[i] = any_type(g);
         put(g, ", %s a%u", name_of(f.params[i]), i);
@@ -388,7 +398,8 @@ static void meet(struct generator *g)
     if (chance(g, 60)) {
         put(g,
             "    barrier(CLK_LOCAL_MEM_FENCE);\n"
-            "    s->place = (s->place + %u) %% (uint)get_local_size(0);\n",
+            "    s->place = (s->place + %u) %% (uint)get_local_size(0);\n"
+            "    here = shared + s->place;\n",
             1 + draw(g, 7));
         return;
     }
@@ -412,11 +423,13 @@ static void print_kernel(struct generator *g)
     know_state(g);
     add(g, (struct type){5, 1}, true, "id");
     add(g, (struct type){5, 1}, false, "shared[s->place]")->unpointed = true;
+    know_place(g);
     put(g,
         "kernel void k(global ulong *out, global const uint *in)\n{\n"
         "    local uint shared[%u], totals[%u];\n"
         "    struct state mine, *s = &mine;\n"
-        "    uint id = (uint)get_global_id(0);\n\n"
+        "    uint id = (uint)get_global_id(0);\n"
+        "    local uint *here = shared + get_local_id(0);\n\n"
         "    s->place = (uint)get_local_id(0);\n    s->got = id;\n"
         "    shared[s->place] = id * 2654435761u;\n"
         "    for (int i = 0; i < %u && s->place == 0; i++)\n"

@@ -21,8 +21,9 @@ define spir_func i64 @hdu_look(ptr addrspace(1) %word) alwaysinline {
   %value = call i64 asm sideeffect "ld.relaxed.sys.global.u64 $0, [$1];", "=l,l,~{memory}"(ptr addrspace(1) %word)
   ret i64 %value
 }
+; Whoever got the word sees what was written before the values it looked at.
 define spir_func i64 @hdu_swap(ptr addrspace(1) %word, i64 %from, i64 %to) alwaysinline {
-  %value = call i64 asm sideeffect "atom.relaxed.sys.global.cas.b64 $0, [$1], $2, $3;", "=l,l,l,l,~{memory}"(ptr addrspace(1) %word, i64 %from, i64 %to)
+  %value = call i64 asm sideeffect "atom.relaxed.sys.global.cas.b64 $0, [$1], $2, $3; fence.acq_rel.sys;", "=l,l,l,l,~{memory}"(ptr addrspace(1) %word, i64 %from, i64 %to)
   ret i64 %value
 }
 define spir_func void @hdu_count(ptr addrspace(1) %word) alwaysinline {

@@ -120,38 +120,51 @@ void hdu_list_begin(struct hdi_list *list)
     hdi_word_store(&list->failure, 0);
     for (uint32_t i = 0; i < list->source_count; i++)
         push(list, sources[i]);
-    hdi_word_release();
-    hdi_word_store(&list->open, 1);
 }
 
 // Coming and going ------------------------------------------------------------
 
-// Who comes counts itself and then looks; who closes does it the other way
-// round: one sees the other.
-void hdu_list_close(struct hdi_list *list)
+enum {
+    TAKEN_AWAY = 1 // no address
+};
+
+void hdu_list_show(struct hdi_list_door *door, struct hdi_list *list)
 {
-    hdi_word_store(&list->open, 0);
+    change(&door->list, 0, (uint64_t)(uintptr_t)list);
+}
+
+// Who comes counts itself and then looks; who takes the list away does it the
+// other way round: one sees the other. Nobody shows another list meanwhile,
+// whose helpers would be waited for as well.
+void hdu_list_hide(struct hdi_list_door *door, struct hdi_list *list)
+{
+    if (!change(&door->list, (uint64_t)(uintptr_t)list, TAKEN_AWAY))
+        return;
     settle();
-    while (hdi_word_load(&list->inside) > 0)
+    while (hdi_word_load(&door->inside) > 0)
         hdu_list_pause();
     hdi_word_acquire();
+    hdi_word_store(&door->list, 0);
 }
 
-bool hdu_list_enter(struct hdi_list *list)
+struct hdi_list *hdu_list_enter(struct hdi_list_door *door)
 {
-    add(&list->inside, 1);
+    if (hdi_word_load(&door->list) <= TAKEN_AWAY)
+        return NULL;
+    add(&door->inside, 1);
     settle();
-    if (hdi_word_load(&list->open)) {
+    uint64_t list = hdi_word_load(&door->list);
+    if (list > TAKEN_AWAY) {
         hdi_word_acquire();
-        return true;
+        return (struct hdi_list *)(uintptr_t)list;
     }
-    hdu_list_leave(list);
-    return false;
+    hdu_list_leave(door);
+    return NULL;
 }
 
-void hdu_list_leave(struct hdi_list *list)
+void hdu_list_leave(struct hdi_list_door *door)
 {
-    add(&list->inside, UINT64_MAX);
+    add(&door->inside, UINT64_MAX);
 }
 
 // Working ---------------------------------------------------------------------

@@ -12,6 +12,9 @@
 // Invariant: a pass is in `ready` once for each run, after all its inputs have
 // ended; `ready` never moves, so its entries can be looked at without a lock.
 //
+// Units that help find a list behind a door (below): its memory may be gone as
+// soon as its own unit has answered, so nobody touches it who is not counted.
+//
 // A pass may append others of its family: it writes requests into its buffer of
 // them (appends.h), and when it has ended, copies of the passes that they name,
 // with the work-groups that they name, are ready, before the pass counts as
@@ -84,8 +87,17 @@ struct hdi_list {
     hdi_word records;             // of passes
     hdi_word progress;            // work-groups that have ended
     hdi_word failure;             // failure << 32 | pass, the first
-    _Alignas(64) hdi_word open;   // units may help
-    hdi_word inside;              // so many do
+};
+
+// Where units that have nothing to do find a list to help with. It outlasts all
+// lists.
+//
+// Invariant: who touches the list behind a door, but for the unit whose list it
+// is, has counted itself in `inside` before it saw the list there
+// (tests/models/door.pml).
+struct hdi_list_door {
+    hdi_word list; // its address; 0: none; 1: it is being taken away
+    hdi_word inside;
 };
 
 static inline struct hdi_list_pass *hdi_list_at(const struct hdi_list *list,
@@ -101,15 +113,22 @@ enum hdu_list_next {
     HDU_LIST_GROUP
 };
 
-// Make it ready for a run, while nobody is inside: every core of the unit
-// clears its part; then the primary one begins, and lets others in.
+// Make it ready for a run: every core of the unit clears its part; then the
+// primary one begins.
 void hdu_list_clear(struct hdi_list *list, uint32_t rank, uint32_t cores);
 void hdu_list_begin(struct hdi_list *list);
 
-// Let nobody in any more, and wait until the last has left.
-void hdu_list_close(struct hdi_list *list);
-bool hdu_list_enter(struct hdi_list *list);
-void hdu_list_leave(struct hdi_list *list);
+// Show a list that has begun at a door, unless another is there.
+void hdu_list_show(struct hdi_list_door *door, struct hdi_list *list);
+
+// Take it away, if it is there, and wait until all that helped have left. What
+// they did is seen.
+void hdu_list_hide(struct hdi_list_door *door, struct hdi_list *list);
+
+// The list behind a door, as its unit has begun it, until one leaves; NULL:
+// there is none.
+struct hdi_list *hdu_list_enter(struct hdi_list_door *door);
+void hdu_list_leave(struct hdi_list_door *door);
 
 // Claim a work-group; `group` counts x fastest. What came before is seen.
 enum hdu_list_next hdu_list_claim(struct hdi_list *list, uint32_t *pass,

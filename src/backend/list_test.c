@@ -23,6 +23,7 @@ enum {
 };
 
 static struct hdi_list list;
+static struct hdi_list_door door;
 static struct hdi_list_pass passes[ALL + MORE];
 static hdi_word ready[ALL + MORE];
 static uint32_t edges[EDGES + PASSES + 1];
@@ -182,13 +183,26 @@ static atomic_bool leaves;
 static void *help(void *nothing)
 {
     while (!atomic_load(&leaves)) {
-        if (hdu_list_enter(&list)) {
+        if (hdu_list_enter(&door)) {
             work();
-            hdu_list_leave(&list);
+            hdu_list_leave(&door);
         }
         sched_yield();
     }
     return nothing;
+}
+
+// Nobody comes to a list that was taken away: its memory may be others'.
+static void reuse(void)
+{
+    static char kept[sizeof(list)], other[sizeof(list)];
+
+    memcpy(kept, &list, sizeof(list));
+    memset(other, 0xa5, sizeof(list));
+    memcpy((void *)&list, other, sizeof(list));
+    sched_yield();
+    CHECK(memcmp(&list, other, sizeof(list)) == 0);
+    memcpy((void *)&list, kept, sizeof(list));
 }
 
 static void check_results(void)
@@ -219,8 +233,10 @@ static void passes_come_after_their_inputs(void)
             atomic_store(&plain_groups, 0);
             hdu_list_clear(&list, 0, 1);
             hdu_list_begin(&list);
+            hdu_list_show(&door, &list);
             work();
-            hdu_list_close(&list);
+            hdu_list_hide(&door, &list);
+            reuse();
             CHECK(hdi_word_load(&list.left) == 0);
             CHECK(hdi_word_load(&list.failure) == 0);
             CHECK(looped == loops);
@@ -250,7 +266,6 @@ static uint64_t failure_of(uint32_t count, uint32_t command, uint32_t first,
     hdu_list_clear(&list, 0, 1);
     hdu_list_begin(&list);
     work();
-    hdu_list_close(&list);
     CHECK(asked.list.count == 0);
     return hdi_word_load(&list.failure);
 }
@@ -272,8 +287,25 @@ static void wrong_requests_are_refused(void)
     CHECK(failure_of(UINT32_MAX, 0, 0, 1) == refusal(HDI_LIST_NO_ROOM));
 }
 
+// One at a time is behind a door, and only its own unit takes it away.
+static void a_door_has_one_list(void)
+{
+    struct hdi_list other;
+
+    CHECK(hdu_list_enter(&door) == NULL);
+    hdu_list_show(&door, &list);
+    hdu_list_show(&door, &other);
+    CHECK(hdu_list_enter(&door) == &list);
+    hdu_list_hide(&door, &other); // waits for nobody
+    hdu_list_leave(&door);
+    hdu_list_hide(&door, &list);
+    CHECK(hdu_list_enter(&door) == NULL);
+    CHECK(hdi_word_load(&door.inside) == 0);
+}
+
 int main(void)
 {
+    a_door_has_one_list();
     passes_come_after_their_inputs();
     wrong_requests_are_refused();
     return 0;

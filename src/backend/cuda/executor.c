@@ -33,7 +33,7 @@ struct serve {
     cuda_event ended;       // recorded behind the kernel
     cuda_module module;     // NULL: not linked
     cuda_function function; //
-    void *list_word;        // of hdx_start; NULL: there are no tiles
+    void *door;             // of hdx_start; NULL: there are no tiles
 };
 
 struct cuda_executor {
@@ -119,9 +119,9 @@ static void fail(struct cuda_executor *e, hd_status status, const char *what,
     e->status = status;
 }
 
-static uint64_t word_of(const struct serve *s)
+static uint64_t door_of(const struct serve *s)
 {
-    return (uint64_t)(uintptr_t)s->list_word;
+    return (uint64_t)(uintptr_t)s->door;
 }
 
 static cuda_result launch(struct cuda_executor *e, unsigned class)
@@ -131,7 +131,7 @@ static cuda_result launch(struct cuda_executor *e, unsigned class)
     struct hdx_start start = {
         .desks = e->desks_address + tiles->first * sizeof(struct hdx_desk),
         .print = e->ring.address,
-        .lists = {word_of(s), word_of(&e->serve[class ^ 1])},
+        .doors = {door_of(s), door_of(&e->serve[class ^ 1])},
         .mode = (uint32_t)e->mode,
         .tiles = tiles->count,
         .first = tiles->first};
@@ -282,8 +282,9 @@ static cuda_result create_serve(struct cuda_executor *e, struct serve *s)
 
     if (result == 0)
         result = driver->EventCreate(&s->ended, CUDA_EVENT_DISABLE_TIMING);
-    if (result == 0 && cuda_memory_alloc(&e->gpu->device, sizeof(hdi_word),
-                                         &s->list_word) != HD_OK)
+    if (result == 0 &&
+        cuda_memory_alloc(&e->gpu->device, sizeof(struct hdi_list_door),
+                          &s->door) != HD_OK)
         result = CUDA_OUT_OF_MEMORY;
     return result;
 }
@@ -313,7 +314,8 @@ static void destroy(struct cuda_executor *e)
     cuda_host_free(e->gpu, e->desks);
     for (unsigned c = 0; c < HDX_CLASSES; c++) {
         struct serve *s = &e->serve[c];
-        cuda_memory_free(&e->gpu->device, s->list_word, sizeof(hdi_word));
+        cuda_memory_free(&e->gpu->device, s->door,
+                         sizeof(struct hdi_list_door));
         if (s->ended)
             driver->EventDestroy(s->ended);
         if (s->stream)

@@ -71,7 +71,8 @@ void hdu_list_pause(void)
     pause_for(3);
 }
 
-// Whether this tile has the local memory that the list needs; where it is.
+// Whether this tile has the local memory that the list needs; where it is. Of a
+// list that was entered, or is its own.
 static bool find_region(const struct hdi_list *list, uint32_t index)
 {
     uint32_t region =
@@ -81,9 +82,25 @@ static bool find_region(const struct hdi_list *list, uint32_t index)
     return region != HDI_NO_REGION;
 }
 
+// Whether there is a list to help with; this tile has entered it then.
+static bool find_list(struct hdi_list_door *door, uint32_t index)
+{
+    struct hdi_list *list = hdu_list_enter(door);
+
+    if (!list)
+        return false;
+    if (!find_region(list, index)) {
+        hdu_list_leave(door);
+        return false;
+    }
+    tile()->list = (uint64_t)list;
+    return true;
+}
+
 // Copy task `number`, once it is there, unless there is a list to help with.
 static uint32_t fetch(struct hdx_desk *desk, enum hdi_mailbox_mode mode,
-                      uint64_t number, uint32_t index, const hdi_word *help)
+                      uint64_t number, uint32_t index,
+                      struct hdi_list_door *door)
 {
     struct hdi_mailbox *m = &desk->mailbox;
     SHARED struct hdx_tile *t = tile();
@@ -92,9 +109,7 @@ static uint32_t fetch(struct hdx_desk *desk, enum hdi_mailbox_mode mode,
          round += round < UINT32_MAX) {
         if (hdi_word_load(&m->given_up))
             return LEAVE;
-        t->list = hdi_word_load(help);
-        struct hdi_list *list = (struct hdi_list *)t->list;
-        if (list && find_region(list, index) && hdu_list_enter(list))
+        if (find_list(door, index))
             return HELP;
         pause_for(round);
     }
@@ -257,21 +272,20 @@ static void begin_list(uint32_t index, const struct hdx_start *start)
         t->list = t->task.args;
         find_region(list, index);
         hdu_list_begin(list);
-        change((hdi_word *)start->lists[0], 0, t->list);
-        if (start->lists[1] && list->classes == HDX_BOTH)
-            change((hdi_word *)start->lists[1], 0, t->list);
+        hdu_list_show((struct hdi_list_door *)start->doors[0], list);
+        if (start->doors[1] && list->classes == HDX_BOTH)
+            hdu_list_show((struct hdi_list_door *)start->doors[1], list);
     }
     meet();
 }
 
 static void end_list(const struct hdx_start *start)
 {
-    SHARED struct hdx_tile *t = tile();
+    struct hdi_list *list = (struct hdi_list *)tile()->list;
 
-    change((hdi_word *)start->lists[0], t->list, 0);
-    if (start->lists[1])
-        change((hdi_word *)start->lists[1], t->list, 0);
-    hdu_list_close((struct hdi_list *)t->list);
+    hdu_list_hide((struct hdi_list_door *)start->doors[0], list);
+    if (start->doors[1])
+        hdu_list_hide((struct hdi_list_door *)start->doors[1], list);
 }
 
 // One bit and no code: work-groups have no way to fail but a fault, which ends
@@ -298,11 +312,11 @@ __attribute__((nvptx_kernel)) void hdx_serve(struct hdx_start start)
 
     if (index >= start.tiles)
         return;
-    const hdi_word *help = (const hdi_word *)start.lists[0];
+    struct hdi_list_door *door = (struct hdi_list_door *)start.doors[0];
 
     for (uint64_t number = 1;;) {
         if (rank() == 0) {
-            t->stay = fetch(desk, mode, number, start.first + index, help);
+            t->stay = fetch(desk, mode, number, start.first + index, door);
             if (t->stay == TASK && t->task.opcode == HDI_OP_RUN)
                 describe(start.print);
         }
@@ -321,7 +335,7 @@ __attribute__((nvptx_kernel)) void hdx_serve(struct hdx_start start)
         hdi_word_release();
         meet();
         if (rank() == 0 && stay == HELP)
-            hdu_list_leave((struct hdi_list *)t->list);
+            hdu_list_leave(door);
         if (rank() == 0 && stay == TASK) {
             if (opcode == HDI_OP_LIST)
                 end_list(&start);

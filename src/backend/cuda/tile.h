@@ -50,11 +50,11 @@ struct hdx_desk {
 struct hdx_start {
     uint64_t desks; // struct hdx_desk for each tile, the block's side by side
     uint64_t print; // as in hdi_device_launch
-    // Addresses of words in memory of the GPU: the list that idle tiles may
-    // help with, 0: none. The first is these tiles', the second that of tiles
-    // of the other class, which a list is shown to that these can run as well;
-    // 0: there are none.
-    uint64_t lists[2];
+    // Addresses of doors in memory of the GPU (struct hdi_list_door): where
+    // idle tiles find a list to help with. The first is these tiles', the
+    // second that of tiles of the other class, where a list is shown that these
+    // can run as well; 0: there are none.
+    uint64_t doors[2];
     uint32_t mode;  // enum hdi_mailbox_mode
     uint32_t tiles; // in all: the last block may have some without a desk
     uint32_t first; // number of the first, among those of all classes

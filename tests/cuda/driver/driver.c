@@ -99,6 +99,8 @@ cuda_result fake_enter(const char *name, bool needs_context)
         return NOT_INITIALIZED;
     }
     if (number == atomic_load(&failing)) {
+        if (getenv("FAKE_CUDA_LOG"))
+            fprintf(stderr, "fake cuda: %s fails\n", name);
         free_failed = free_failed || strncmp(name, "cuMemFree", 9) == 0;
         release_failed =
             release_failed || strcmp(name, "cuDevicePrimaryCtxRelease") == 0;

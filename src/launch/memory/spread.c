@@ -130,21 +130,20 @@ static char *memory_at(const struct hd_buffer *root, const struct hdi_spread *s,
 }
 
 // With the lock. The memory is there afterwards.
-static bool settle(const struct hd_buffer *root, struct hdi_spread *s,
-                   struct hdi_launcher *launcher)
+static hd_status settle(const struct hd_buffer *root, struct hdi_spread *s,
+                        struct hdi_launcher *launcher)
 {
     struct hdi_device *device = launcher->device;
     unsigned place = launcher->number;
     void *address;
 
     if (place == root->launcher->number || s->on[place].launcher)
-        return true;
-    if (device->backend->alloc(device, root->size, &address) != HD_OK)
-        return false;
+        return HD_OK;
+    HDI_TRY(device->backend->alloc(device, root->size, &address));
     s->on[place].launcher = launcher;
     s->on[place].address = address;
     hdi_buffer_count(launcher, root->size);
-    return true;
+    return HD_OK;
 }
 
 // From home if it is valid there, else from the first place.
@@ -195,7 +194,7 @@ hd_status hdi_spread_use(struct hd_buffer *root, struct hdi_launcher *launcher,
         return hdi_fail(error, HD_ENOMEM, "no memory for a buffer's places");
 
     pthread_mutex_lock(&s->lock);
-    hd_status status = settle(root, s, launcher) ? HD_OK : HD_ENOMEM;
+    hd_status status = settle(root, s, launcher);
     if (status == HD_OK && use != HDI_USE_OVERWRITE)
         status = fetch(root, s, launcher->number, begin, end);
     if (status == HD_OK && use != HDI_USE_READ && begin < end &&

@@ -1,6 +1,5 @@
-// Devices: the processor, and parts of it; gpu.c says what is different of a
-// GPU. What is told here is what the runtime does; the limits are those that
-// launches and allocations check.
+// Devices: the processor, and parts of it; gpu.c says what differs on a GPU. What
+// is told is what the runtime does; limits are those that launches check.
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -239,6 +238,7 @@ static void start(struct _cl_device_id *device)
     cpu_set_t before;
     bool moved = false;
 
+    params.unit_timeout = hdi_cl_gpu_timeout();
     params.trace = !device->parent && secure_getenv("HEDDLE_TRACE");
     // A part of the machine is what its runtime finds as the machine.
     if (device->cores) {

@@ -3,6 +3,7 @@
 #include "icd/gpu.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/log.h"
 #include "icd/info.h"
@@ -76,6 +77,20 @@ bool hdi_cl_gpu_runs(void)
 
     return !runtime || (runtime->device_count > HDI_CL_GPU &&
                         !atomic_load(&runtime->devices[HDI_CL_GPU]->lost));
+}
+
+uint64_t hdi_cl_gpu_timeout(void)
+{
+    const char *text = secure_getenv("HEDDLE_GPU_TIMEOUT");
+    char *end;
+
+    if (!text || !*text)
+        return 0;
+    double seconds = strtod(text, &end);
+    if (*end == '\0' && seconds > 0 && seconds <= 1e9)
+        return (uint64_t)(seconds * 1e9);
+    hdi_warn("HEDDLE_GPU_TIMEOUT: '%s' is no number of seconds above 0", text);
+    return 0;
 }
 
 // Telling of it ---------------------------------------------------------------

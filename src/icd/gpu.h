@@ -18,6 +18,9 @@ uint64_t hdi_cl_gpu_largest(void);
 // Whether it still runs something.
 bool hdi_cl_gpu_runs(void);
 
+// After which a kernel there is taken to hang [ns]; 0: never.
+uint64_t hdi_cl_gpu_timeout(void);
+
 // As clGetDeviceInfo(); `answered` is false where the answer is that of the
 // processor.
 cl_int hdi_cl_gpu_info(cl_device_info what, size_t size, void *value,

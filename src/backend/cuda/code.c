@@ -133,9 +133,8 @@ static hd_status load(struct cuda_gpu *gpu, char *text, struct cuda_code *code,
         if (!code->tiles)
             return fail_memory(error);
     }
-    if (!cuda_enter(gpu))
+    if (!cuda_enter_alone(gpu))
         return hdi_fail(error, HD_ENODEV, "%s is lost", gpu->name);
-    cuda_executor_leave(gpu->executor);
     hd_status status = load_module(gpu, code, text, error);
     if (status == HD_OK) {
         status = find_functions(gpu, code, error);
@@ -146,8 +145,7 @@ static hd_status load(struct cuda_gpu *gpu, char *text, struct cuda_code *code,
         cuda_link_classify(gpu, code, cuda_executor_layout(gpu->executor));
     if (status == HD_OK && gpu->executor)
         cuda_executor_change(gpu->executor, code, true);
-    cuda_executor_return(gpu->executor);
-    cuda_leave(gpu);
+    cuda_leave_alone(gpu);
     return status;
 }
 
@@ -196,13 +194,11 @@ void cuda_code_unload(struct hdi_code *code)
     struct cuda_code *c = (struct cuda_code *)code;
     struct cuda_gpu *gpu = cuda_gpu_of(code->device);
 
-    if (cuda_enter(gpu)) {
-        cuda_executor_leave(gpu->executor);
+    if (cuda_enter_alone(gpu)) {
         if (gpu->executor)
             cuda_executor_change(gpu->executor, c, false);
         gpu->driver->ModuleUnload(c->module);
-        cuda_executor_return(gpu->executor);
-        cuda_leave(gpu);
+        cuda_leave_alone(gpu);
     }
     clear(c);
 }

@@ -3,7 +3,9 @@
 // Every call of the driver is made with the device's context current, between
 // cuda_enter() and cuda_leave(), on any thread. What once went wrong on the GPU
 // stays wrong for its context (`lost`): from then on launches are refused, and
-// what is left is only to close.
+// what is left is only to close. A kernel that hangs is worse (`hangs`): the
+// driver would wait for it when memory or code is freed, so it is not called
+// any more, and what the kernel may use stays until the process ends.
 #ifndef HDI_BACKEND_CUDA_CUDA_H
 #define HDI_BACKEND_CUDA_CUDA_H
 
@@ -12,6 +14,7 @@
 
 #include "backend/backend.h"
 #include "backend/cuda/driver.h"
+#include "backend/cuda/names.h"
 #include "backend/device_launch.h"
 
 enum {
@@ -43,6 +46,7 @@ struct cuda_gpu {
     int multiprocessors;
     int shared_optin; // shared memory that a block may ask for [bytes]
     _Atomic int lost; // the driver's result that ended it; 0: none
+    atomic_bool hangs;
     _Atomic uint64_t open[CUDA_MAX_UNITS / 64]; // units: bits
     cuda_stream copies;
     pthread_mutex_t lock; // of copies and of the blocks
@@ -76,7 +80,8 @@ static inline struct cuda_gpu *cuda_gpu_of(const struct hdi_device *device)
     return (struct cuda_gpu *)(uintptr_t)device;
 }
 
-// False: the context cannot be used, and cuda_leave() is not to be called.
+// False: the context cannot be used, as after cuda_give_up(), and cuda_leave()
+// is not to be called.
 bool cuda_enter(struct cuda_gpu *gpu);
 void cuda_leave(struct cuda_gpu *gpu);
 
@@ -88,6 +93,10 @@ static inline void cuda_lose(struct cuda_gpu *gpu, cuda_result result)
     atomic_compare_exchange_strong(&gpu->lost, &none, result);
     atomic_store(&gpu->device.lost, true);
 }
+
+// A kernel hangs: the driver is not called any more for this GPU, which no
+// runtime of this process opens again.
+void cuda_give_up(struct cuda_gpu *gpu);
 
 // What a result means; what ends the context is remembered.
 hd_status cuda_status(struct cuda_gpu *gpu, cuda_result result);
@@ -136,6 +145,11 @@ extern const struct hdi_lists cuda_lists;
 // where it is on the GPU. HD_ENOTSUP: it is not for the unit.
 hd_status cuda_list_prepare(struct hdi_device_list *list, unsigned unit,
                             uint64_t linked, uint64_t *address);
+
+// The kernel of a pass, if it is the list at this address; of one that is
+// launched, all kernels, as nobody tells which it was.
+void cuda_list_name(const struct hdi_device_list *list, uint64_t address,
+                    uint32_t pass, struct cuda_names *names);
 
 // The classes of units that it is for; 0: it is launched (graph.h).
 uint32_t cuda_list_classes(const struct hdi_device_list *list);

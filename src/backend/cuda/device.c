@@ -26,8 +26,25 @@ static const struct {
                      {80, "sm_80"}, {86, "sm_86"}, {87, "sm_87"},
                      {89, "sm_89"}, {90, "sm_90"}};
 
+// GPUs that were given up, by number: bits.
+static _Atomic uint64_t given_up;
+
+static uint64_t bit_of(const struct cuda_gpu *gpu)
+{
+    return UINT64_C(1) << gpu->number % 64;
+}
+
+void cuda_give_up(struct cuda_gpu *gpu)
+{
+    atomic_fetch_or(&given_up, bit_of(gpu));
+    atomic_store(&gpu->hangs, true);
+    cuda_lose(gpu, CUDA_LAUNCH_TIMEOUT);
+}
+
 bool cuda_enter(struct cuda_gpu *gpu)
 {
+    if (atomic_load(&gpu->hangs))
+        return false;
     // Once more, since what is to be closed has no other way.
     return gpu->driver->CtxPushCurrent(gpu->context) == 0 ||
            gpu->driver->CtxPushCurrent(gpu->context) == 0;
@@ -185,17 +202,15 @@ static void cuda_close(struct hdi_device *device)
 {
     struct cuda_gpu *gpu = cuda_gpu_of(device);
 
-    if (gpu->executor && cuda_enter(gpu)) {
-        cuda_executor_close(gpu->executor);
-        gpu->executor = NULL;
-        cuda_leave(gpu);
-    }
+    cuda_executor_close(gpu->executor);
+    gpu->executor = NULL;
     cuda_memory_clear(gpu);
     if (cuda_enter(gpu)) {
         gpu->driver->StreamDestroy(gpu->copies);
         cuda_leave(gpu);
     }
-    gpu->driver->DevicePrimaryCtxRelease(gpu->number);
+    if (!atomic_load(&gpu->hangs))
+        gpu->driver->DevicePrimaryCtxRelease(gpu->number);
     pthread_mutex_destroy(&gpu->lock);
     free(gpu);
 }
@@ -281,6 +296,10 @@ static hd_status cuda_open(const struct hdi_topology *topology, unsigned index,
                            ? read_properties(gpu, error)
                            : fail(gpu, "it cannot be found", result, error);
     gpu->device.backend = &hdi_backend_cuda;
+    if (status == HD_OK && atomic_load(&given_up) & bit_of(gpu))
+        status =
+            hdi_fail(error, HD_ENODEV,
+                     "%s: a kernel of this process hangs on it", gpu->name);
     if (status == HD_OK)
         status = begin(gpu, error);
     if (status != HD_OK) {

@@ -23,7 +23,8 @@ enum {
 struct tile {
     struct hdi_mailbox_end end;
     uint64_t before; // tasks it had until it was started last, and refused
-    uint64_t heartbeat, seen; // as last read; and when [ns]
+    uint64_t heartbeat, seen;           // as last read; and when [ns]
+    const struct hdi_device_list *list; // its latest task; NULL: another
 };
 
 // hdx_serve for the tiles of one class.
@@ -182,22 +183,106 @@ static uint64_t left_of(struct tile *t)
     return t->end.submitted - hdi_mailbox_done(&t->end);
 }
 
+// What every tile does, for people.
+static void dump(struct cuda_executor *e)
+{
+    for (unsigned i = 0; i < e->layout.tiles; i++) {
+        struct tile *t = &e->tile[i];
+        hdi_warn("unit %u: task %" PRIu64 " of %" PRIu64 " done, %" PRIu64
+                 " started, %" PRIu64 " work-groups begun",
+                 i, t->end.done, t->end.submitted,
+                 hdi_word_load(&e->desks[i].mailbox.started),
+                 hdi_word_load(&e->desks[i].heartbeat));
+    }
+}
+
+// What tiles are at, of lists that have not ended.
+static void name_passes(struct cuda_executor *e, char *text, size_t size)
+{
+    struct cuda_names names = {.count = 0};
+
+    for (unsigned i = 0; i < e->layout.tiles; i++) {
+        uint64_t address = hdi_word_load(&e->desks[i].list);
+        uint32_t pass = (uint32_t)hdi_word_load(&e->desks[i].pass);
+        for (unsigned k = 0; k < e->layout.tiles && address; k++)
+            if (e->tile[k].list && left_of(&e->tile[k]) > 0)
+                cuda_list_name(e->tile[k].list, address, pass, &names);
+    }
+    cuda_names_print(&names, text, size);
+}
+
+// With the lock. A kernel that faults ends the executor; one that hangs stands
+// still.
+static void watch(struct cuda_executor *e, struct tile *t, unsigned index)
+{
+    uint64_t heartbeat = hdi_word_load(&e->desks[index].heartbeat);
+    uint64_t now = hdi_now();
+    char names[CUDA_NAMES];
+
+    if (heartbeat != t->heartbeat) {
+        t->heartbeat = heartbeat;
+        t->seen = now;
+    }
+    if (e->gpu->timeout > 0 && now - t->seen > e->gpu->timeout) {
+        dump(e);
+        cuda_give_up(e->gpu);
+        name_passes(e, names, sizeof(names));
+        snprintf(e->failure, sizeof(e->failure),
+                 "%s%sunit %u began no work-group for %" PRIu64
+                 " ms; the GPU cannot be used any more by this program",
+                 names, *names ? ": " : "", index, e->gpu->timeout / 1000000);
+        e->status = HD_ETIMEOUT;
+        return;
+    }
+    // Asking takes longer than a short task.
+    if (now - e->asked < ASK_EVERY || !cuda_enter(e->gpu))
+        return;
+    e->asked = now;
+    const struct serve *s = &e->serve[cuda_layout_class(&e->layout, index)];
+    cuda_result result = e->gpu->driver->EventQuery(s->ended);
+    cuda_leave(e->gpu);
+    if (result != CUDA_NOT_READY && left_of(t) > 0) {
+        name_passes(e, names, sizeof(names));
+        fail(e, result ? cuda_status(e->gpu, result) : HD_EFAULT,
+             "the executor ended", result, names);
+        dump(e);
+    }
+}
+
 // Tell a tile to end. After an error it is told all the same, as tiles may well
 // live when a copy has failed, but a mailbox that stays full is given up.
-static void send_home(struct cuda_executor *e, struct tile *tile)
+static void send_home(struct cuda_executor *e, unsigned index)
 {
     const struct hdi_unit_task task = {.opcode = HDI_OP_DISCONNECT};
+    struct tile *tile = &e->tile[index];
 
+    if (left_of(tile) == 0)
+        tile->seen = hdi_now();
     for (unsigned tries = 0; tries < LAST_TRIES || e->status == HD_OK;
          tries++) {
         if (hdi_mailbox_submit(&tile->end, &task, NULL))
             return;
+        if (e->status == HD_OK)
+            watch(e, tile, index);
         sched_yield();
     }
 }
 
-// With the lock and the context. A tile that hangs keeps nobody waiting: the
-// watchdog of whoever waits for its task ends this.
+// Whether all tiles have no task left, by a look at each that has one.
+static bool have_ended(struct cuda_executor *e)
+{
+    bool all = true;
+
+    for (unsigned i = 0; i < e->layout.tiles; i++)
+        if (left_of(&e->tile[i]) > 0) {
+            all = false;
+            if (e->status == HD_OK)
+                watch(e, &e->tile[i], i);
+        }
+    return all;
+}
+
+// With the lock and the context. Nobody else can watch tiles meanwhile.
 static void leave(struct cuda_executor *e)
 {
     bool all = false;
@@ -206,16 +291,16 @@ static void leave(struct cuda_executor *e)
         return;
     for (unsigned i = 0; i < e->layout.tiles && !atomic_load(&e->gpu->lost);
          i++)
-        send_home(e, &e->tile[i]);
+        send_home(e, i);
     while (!all && e->status == HD_OK) {
-        all = true;
-        for (unsigned i = 0; i < e->layout.tiles; i++)
-            all = all && left_of(&e->tile[i]) == 0;
+        all = have_ended(e);
         if (!all && atomic_load(&e->gpu->lost))
             break;
         if (!all)
             sched_yield();
     }
+    if (atomic_load(&e->gpu->hangs))
+        return;
     for (unsigned c = 0; c < HDX_CLASSES; c++) {
         cuda_stream stream = e->serve[c].stream;
         cuda_result result =
@@ -235,23 +320,38 @@ static void leave(struct cuda_executor *e)
     e->runs = false;
 }
 
-void cuda_executor_leave(struct cuda_executor *e)
+static void stay_away(struct cuda_executor *e)
 {
-    if (!e)
-        return;
     pthread_mutex_lock(&e->lock);
     e->away++;
     leave(e);
     pthread_mutex_unlock(&e->lock);
 }
 
-void cuda_executor_return(struct cuda_executor *e)
+static void come_back(struct cuda_executor *e)
 {
-    if (!e)
-        return;
     pthread_mutex_lock(&e->lock);
     e->away--;
     pthread_mutex_unlock(&e->lock);
+}
+
+bool cuda_enter_alone(struct cuda_gpu *gpu)
+{
+    if (!cuda_enter(gpu))
+        return false;
+    if (gpu->executor)
+        stay_away(gpu->executor);
+    if (!atomic_load(&gpu->hangs))
+        return true;
+    cuda_leave_alone(gpu);
+    return false;
+}
+
+void cuda_leave_alone(struct cuda_gpu *gpu)
+{
+    if (gpu->executor)
+        come_back(gpu->executor);
+    cuda_leave(gpu);
 }
 
 void cuda_executor_change(struct cuda_executor *e, struct cuda_code *code,
@@ -304,6 +404,14 @@ static cuda_result create(struct cuda_executor *e)
                                                         : CUDA_OUT_OF_MEMORY;
 }
 
+static void clear(struct cuda_executor *e)
+{
+    pthread_mutex_destroy(&e->lock);
+    free(e->tile);
+    free(e);
+}
+
+// With the context.
 static void destroy(struct cuda_executor *e)
 {
     const struct cuda_driver *driver = e->gpu->driver;
@@ -321,9 +429,7 @@ static void destroy(struct cuda_executor *e)
         if (s->stream)
             driver->StreamDestroy(s->stream);
     }
-    pthread_mutex_destroy(&e->lock);
-    free(e->tile);
-    free(e);
+    clear(e);
 }
 
 hd_status cuda_executor_open(struct cuda_gpu *gpu,
@@ -367,10 +473,14 @@ const struct cuda_layout *cuda_executor_layout(const struct cuda_executor *e)
 
 void cuda_executor_close(struct cuda_executor *e)
 {
-    pthread_mutex_lock(&e->lock);
-    leave(e);
-    pthread_mutex_unlock(&e->lock);
-    destroy(e);
+    struct cuda_gpu *gpu = e ? e->gpu : NULL;
+
+    if (e && cuda_enter_alone(gpu)) {
+        destroy(e);
+        cuda_leave(gpu);
+    } else if (e) {
+        clear(e);
+    }
 }
 
 // Tasks -----------------------------------------------------------------------
@@ -426,6 +536,7 @@ static bool hand_over(struct cuda_executor *e, unsigned index,
         return false;
     if (left_of(t) == 0)
         t->seen = hdi_now();
+    t->list = chunk->list;
     if (chunk->list) {
         struct hdi_unit_task work = {.opcode = HDI_OP_LIST};
         hd_status status =
@@ -460,6 +571,9 @@ bool cuda_executor_submit(struct cuda_executor *e, unsigned tile,
         start(e);
         cuda_leave(e->gpu);
     }
+    if (e->status == HD_OK && atomic_load(&e->gpu->lost))
+        fail(e, HD_ENODEV, "the GPU cannot be used any more by this program",
+             atomic_load(&e->gpu->lost), "");
     if (e->runs && e->status == HD_OK)
         taken = hand_over(e, tile, chunk);
     if (e->status != HD_OK && (chunk->list || e->status != HD_ENOTSUP)) {
@@ -476,54 +590,6 @@ uint64_t cuda_executor_submitted(struct cuda_executor *e, unsigned tile)
     uint64_t submitted = e->tile[tile].before + e->tile[tile].end.submitted;
     pthread_mutex_unlock(&e->lock);
     return submitted;
-}
-
-// What every tile does, for people.
-static void dump(struct cuda_executor *e)
-{
-    for (unsigned i = 0; i < e->layout.tiles; i++) {
-        struct tile *t = &e->tile[i];
-        hdi_warn("unit %u: task %" PRIu64 " of %" PRIu64 " done, %" PRIu64
-                 " started, %" PRIu64 " work-groups begun",
-                 i, t->end.done, t->end.submitted,
-                 hdi_word_load(&e->desks[i].mailbox.started),
-                 hdi_word_load(&e->desks[i].heartbeat));
-    }
-}
-
-// With the lock. A kernel that faults ends the executor; one that hangs stands
-// still.
-static void watch(struct cuda_executor *e, struct tile *t, unsigned index)
-{
-    uint64_t heartbeat = hdi_word_load(&e->desks[index].heartbeat);
-    uint64_t now = hdi_now();
-
-    if (heartbeat != t->heartbeat) {
-        t->heartbeat = heartbeat;
-        t->seen = now;
-    }
-    if (e->gpu->timeout > 0 && now - t->seen > e->gpu->timeout) {
-        dump(e);
-        cuda_lose(e->gpu, CUDA_LAUNCH_TIMEOUT);
-        snprintf(e->failure, sizeof(e->failure),
-                 "unit %u began no work-group for %" PRIu64
-                 " ms; the GPU cannot be used any more by this program",
-                 index, e->gpu->timeout / 1000000);
-        e->status = HD_ETIMEOUT;
-        return;
-    }
-    // Asking takes longer than a short task.
-    if (now - e->asked < ASK_EVERY || !cuda_enter(e->gpu))
-        return;
-    e->asked = now;
-    const struct serve *s = &e->serve[cuda_layout_class(&e->layout, index)];
-    cuda_result result = e->gpu->driver->EventQuery(s->ended);
-    cuda_leave(e->gpu);
-    if (result != CUDA_NOT_READY && left_of(t) > 0) {
-        fail(e, result ? cuda_status(e->gpu, result) : HD_EFAULT,
-             "the executor ended", result, "");
-        dump(e);
-    }
 }
 
 uint64_t cuda_executor_done(struct cuda_executor *e, unsigned tile)

@@ -4,7 +4,7 @@
 // It is linked by the driver (link.h) once for each class of tiles, and started
 // when a tile gets its first task. What
 // would wait for it for ever, such as loading, freeing and allocating, makes it
-// leave first (cuda_executor_leave); the next task starts it again, with
+// leave first (cuda_enter_alone); the next task starts it again, with
 // whatever kernels there are then.
 //
 // Invariant: tasks of a tile are numbered from 1 and end in that order, over
@@ -24,17 +24,18 @@ hd_status cuda_executor_open(struct cuda_gpu *gpu,
                              struct hd_error *error);
 const struct cuda_layout *cuda_executor_layout(
     const struct cuda_executor *executor);
-// With the context.
+// NULL is allowed.
 void cuda_executor_close(struct cuda_executor *executor);
 
 // A program comes, before or after it is loaded, or goes. With the context.
 void cuda_executor_change(struct cuda_executor *executor,
                           struct cuda_code *code, bool comes);
 
-// Let what is running end, and the executor leave the GPU; it may not come back
-// before cuda_executor_return(). NULL is allowed. With the context.
-void cuda_executor_leave(struct cuda_executor *executor);
-void cuda_executor_return(struct cuda_executor *executor);
+// As cuda_enter(), and let what is running on tiles end, and the executor leave
+// the GPU; it may not come back before cuda_leave_alone(). False, too, when a
+// tile hangs.
+bool cuda_enter_alone(struct cuda_gpu *gpu);
+void cuda_leave_alone(struct cuda_gpu *gpu);
 
 // The classes of tiles that can run the chunk, as bits: work-groups of whole
 // warps that fit a tile, local memory that fits a module, few enough registers.

@@ -214,7 +214,7 @@ hd_status cuda_graph_make(struct hdi_device *device,
         HDI_TRY(check(gpu, &params->steps[i], i, error));
     struct cuda_launches *l = calloc(1, sizeof(*l));
     uint32_t *first = calloc(params->count + UINT64_C(1), sizeof(*first));
-    if (!l || !first || !cuda_enter(gpu)) {
+    if (!l || !first || !cuda_enter_alone(gpu)) {
         free(l);
         free(first);
         return hdi_fail(error, HD_ENOMEM, "no memory for a list on %s",
@@ -223,12 +223,10 @@ hd_status cuda_graph_make(struct hdi_device *device,
     l->first = first;
     l->steps = params->count;
     l->driver = gpu->driver;
-    cuda_executor_leave(gpu->executor);
     pthread_mutex_lock(&gpu->lock);
     cuda_result result = build(gpu, l, params);
     pthread_mutex_unlock(&gpu->lock);
-    cuda_executor_return(gpu->executor);
-    cuda_leave(gpu);
+    cuda_leave_alone(gpu);
     if (result == 0) {
         *launches = l;
         return HD_OK;
@@ -244,16 +242,14 @@ void cuda_graph_free(struct cuda_gpu *gpu, struct cuda_launches *l)
 {
     if (!l)
         return;
-    if (cuda_enter(gpu)) {
-        cuda_executor_leave(gpu->executor);
+    if (cuda_enter_alone(gpu)) {
         if (l->run)
             gpu->driver->GraphRunDestroy(l->run);
         if (l->graph)
             gpu->driver->GraphDestroy(l->graph);
         if (l->ring.ring)
             cuda_ring_close(&l->ring, gpu);
-        cuda_executor_return(gpu->executor);
-        cuda_leave(gpu);
+        cuda_leave_alone(gpu);
     }
     for (uint32_t i = 0; i < l->count; i++)
         free(l->nodes[i].box.parameter);
@@ -283,6 +279,12 @@ cuda_result cuda_launches_start(struct cuda_gpu *gpu, struct cuda_launches *l,
                 return result;
         }
     return gpu->driver->GraphLaunch(l->run, stream);
+}
+
+void cuda_launches_name(const struct cuda_launches *l, struct cuda_names *names)
+{
+    for (uint32_t i = 0; i < l->count; i++)
+        cuda_names_add(names, l->nodes[i].box.entry->name);
 }
 
 void cuda_launches_ended(struct cuda_launches *l)

@@ -24,6 +24,9 @@ cuda_result cuda_launches_start(struct cuda_gpu *gpu,
 // Pass on what its kernels have printed.
 void cuda_launches_ended(struct cuda_launches *launches);
 
+void cuda_launches_name(const struct cuda_launches *launches,
+                        struct cuda_names *names);
+
 // list.c: the same for a list.
 cuda_result cuda_graph_launch(struct hdi_device_list *list, cuda_stream stream);
 void cuda_graph_ended(struct hdi_device_list *list);

@@ -60,11 +60,9 @@ static void free_list(struct hdi_device_list *list)
         return;
     }
     cuda_memory_free(list->device, l->memory, l->bytes);
-    if (l->args && cuda_enter(gpu)) {
-        cuda_executor_leave(gpu->executor);
+    if (l->args && cuda_enter_alone(gpu)) {
         cuda_host_free(gpu, l->args);
-        cuda_executor_return(gpu->executor);
-        cuda_leave(gpu);
+        cuda_leave_alone(gpu);
     }
     free(l->edges);
     free(l->entries);
@@ -168,12 +166,10 @@ static hd_status allocate(struct cuda_list *l, uint64_t edges,
     l->passes = aligned_alloc(64, (count + 1) * sizeof(*l->passes));
     l->entries = calloc(count + 1, sizeof(*l->entries));
     l->edges = calloc(edges + count + 1, sizeof(*l->edges));
-    if (!l->passes || !l->entries || !l->edges || !cuda_enter(gpu))
+    if (!l->passes || !l->entries || !l->edges || !cuda_enter_alone(gpu))
         return HD_ENOMEM;
-    cuda_executor_leave(gpu->executor);
     l->args = cuda_host_alloc(gpu, regions_at(l) + regions, args);
-    cuda_executor_return(gpu->executor);
-    cuda_leave(gpu);
+    cuda_leave_alone(gpu);
     return l->args ? HD_OK : HD_ENOMEM;
 }
 
@@ -412,6 +408,18 @@ static hd_status result(struct hdi_device_list *list,
         return hdi_fail(error, status, "a list cannot be read: %s",
                         hd_status_text(status));
     return HD_OK;
+}
+
+void cuda_list_name(const struct hdi_device_list *list, uint64_t address,
+                    uint32_t pass, struct cuda_names *names)
+{
+    const struct cuda_list *l = list_of(list);
+
+    if (l->launches)
+        cuda_launches_name(l->launches, names);
+    else if (address == (uint64_t)(uintptr_t)l->memory &&
+             pass < l->head.passes_count)
+        cuda_names_add(names, l->entries[pass]->name);
 }
 
 const struct hdi_lists cuda_lists = {

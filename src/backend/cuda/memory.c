@@ -41,14 +41,17 @@ static cuda_address take_kept(struct cuda_gpu *gpu, uint64_t size)
     return address;
 }
 
-// With the context.
+// With the context, unless the GPU was given up.
 static void free_kept(struct cuda_gpu *gpu)
 {
+    bool hangs = atomic_load(&gpu->hangs);
+
     pthread_mutex_lock(&gpu->lock);
     while (gpu->kept) {
         struct cuda_block *b = gpu->kept;
         gpu->kept = b->next;
-        gpu->driver->MemFree(b->address);
+        if (!hangs)
+            gpu->driver->MemFree(b->address);
         free(b);
     }
     gpu->kept_bytes = 0;
@@ -57,10 +60,12 @@ static void free_kept(struct cuda_gpu *gpu)
 
 void cuda_memory_clear(struct cuda_gpu *gpu)
 {
-    if (!cuda_enter(gpu))
-        return;
-    free_kept(gpu);
-    cuda_leave(gpu);
+    bool entered = cuda_enter(gpu);
+
+    if (entered || atomic_load(&gpu->hangs))
+        free_kept(gpu);
+    if (entered)
+        cuda_leave(gpu);
 }
 
 // With the context. Wait for what the copies' stream has.
@@ -83,32 +88,46 @@ static cuda_result clear(struct cuda_gpu *gpu, cuda_address address,
     return result;
 }
 
+static cuda_result get(struct cuda_gpu *gpu, uint64_t size,
+                       cuda_address *address)
+{
+    if (!cuda_enter_alone(gpu))
+        return CUDA_LAUNCH_TIMEOUT;
+    cuda_result result = gpu->driver->MemAlloc(address, size);
+    if (result == CUDA_OUT_OF_MEMORY) {
+        free_kept(gpu);
+        result = gpu->driver->MemAlloc(address, size);
+    }
+    cuda_leave_alone(gpu);
+    return result;
+}
+
+static void give_back(struct cuda_gpu *gpu, cuda_address address)
+{
+    if (!cuda_enter_alone(gpu))
+        return;
+    gpu->driver->MemFree(address);
+    cuda_leave_alone(gpu);
+}
+
 hd_status cuda_memory_alloc(struct hdi_device *device, uint64_t size,
                             void **memory)
 {
     struct cuda_gpu *gpu = cuda_gpu_of(device);
 
-    if (size >> MAX_SIZE_SHIFT || !cuda_enter(gpu))
+    if (size >> MAX_SIZE_SHIFT)
         return HD_ENOMEM;
+    if (!cuda_enter(gpu))
+        return HD_ENODEV;
     uint64_t rounded = class_of(size);
     cuda_address address = take_kept(gpu, rounded);
     cuda_result result = 0;
-    if (!address) {
-        cuda_executor_leave(gpu->executor);
-        result = gpu->driver->MemAlloc(&address, rounded);
-        if (result == CUDA_OUT_OF_MEMORY) {
-            free_kept(gpu);
-            result = gpu->driver->MemAlloc(&address, rounded);
-        }
-        cuda_executor_return(gpu->executor);
-    }
+    if (!address)
+        result = get(gpu, rounded, &address);
     if (result == 0) {
         result = clear(gpu, address, rounded);
-        if (result != 0) {
-            cuda_executor_leave(gpu->executor);
-            gpu->driver->MemFree(address);
-            cuda_executor_return(gpu->executor);
-        }
+        if (result != 0)
+            give_back(gpu, address);
     }
     cuda_leave(gpu);
     if (result != 0)
@@ -137,12 +156,7 @@ void cuda_memory_free(struct hdi_device *device, void *memory, uint64_t size)
     if (keeps)
         return;
     free(b);
-    if (cuda_enter(gpu)) {
-        cuda_executor_leave(gpu->executor);
-        gpu->driver->MemFree((cuda_address)(uintptr_t)memory);
-        cuda_executor_return(gpu->executor);
-        cuda_leave(gpu);
-    }
+    give_back(gpu, (cuda_address)(uintptr_t)memory);
 }
 
 hd_status cuda_memory_copy(struct hdi_device *device, void *to,

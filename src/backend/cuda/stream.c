@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "backend/cuda/boxes.h"
+#include "backend/cuda/executor.h"
 #include "backend/cuda/graph.h"
 #include "backend/cuda/ring.h"
 #include "backend/cuda/stream.h"
@@ -85,10 +86,13 @@ hd_status cuda_launcher_open(struct cuda_gpu *gpu,
 
 void cuda_launcher_close(struct cuda_launcher *s)
 {
-    if (s->done < s->submitted)
-        s->gpu->driver->StreamSynchronize(s->stream);
-    cuda_ring_read(&s->ring);
-    destroy(s->gpu, s);
+    if (cuda_enter_alone(s->gpu)) {
+        if (s->done < s->submitted)
+            s->gpu->driver->StreamSynchronize(s->stream);
+        cuda_ring_read(&s->ring);
+        destroy(s->gpu, s);
+        cuda_leave_alone(s->gpu);
+    }
     free(s);
 }
 
@@ -183,8 +187,18 @@ static bool has_hung(struct cuda_gpu *gpu, const struct slot *slot)
 {
     if (gpu->timeout == 0 || hdi_now() - slot->begin < gpu->timeout)
         return false;
-    cuda_lose(gpu, CUDA_LAUNCH_TIMEOUT);
+    cuda_give_up(gpu);
     return true;
+}
+
+// Nobody tells any more how what was launched ends.
+static void forsake(struct cuda_launcher *s)
+{
+    while (s->done < s->submitted) {
+        struct slot *slot = &s->slots[++s->done % SLOTS];
+        if (slot->launched)
+            slot->status = HD_ENODEV;
+    }
 }
 
 // Whether the chunk has ended; then its slot says how.
@@ -212,6 +226,8 @@ uint64_t cuda_launcher_done(struct cuda_launcher *s)
     struct cuda_gpu *gpu = s->gpu;
     uint64_t before = s->done;
 
+    if (s->done < s->submitted && atomic_load(&gpu->hangs))
+        forsake(s);
     if (s->done == s->submitted || !cuda_enter(gpu))
         return s->done;
     while (s->done < s->submitted &&
@@ -236,7 +252,8 @@ void cuda_launcher_explain(const struct cuda_launcher *s, uint64_t chunk,
 {
     const struct slot *slot = &s->slots[chunk % SLOTS];
     const struct cuda_gpu *gpu = s->gpu;
-    char reason[256];
+    struct cuda_names names = {.count = 0};
+    char reason[256], at[CUDA_NAMES];
 
     if (size == 0)
         return;
@@ -250,7 +267,10 @@ void cuda_launcher_explain(const struct cuda_launcher *s, uint64_t chunk,
         cuda_describe(gpu->driver,
                       slot->result ? slot->result : atomic_load(&gpu->lost),
                       reason, sizeof(reason));
-        snprintf(text, size, "%s%s", reason,
+        if (slot->list)
+            cuda_list_name(slot->list, 0, 0, &names);
+        cuda_names_print(&names, at, sizeof(at));
+        snprintf(text, size, "%s%s%s%s", at, *at ? ": " : "", reason,
                  atomic_load(&gpu->lost)
                      ? "; the GPU cannot be used any more by this program"
                      : "");

@@ -7,9 +7,10 @@
 
 struct cuda_launcher;
 
-// With the context.
+// With the context, and the executor away.
 hd_status cuda_launcher_open(struct cuda_gpu *gpu,
                              struct cuda_launcher **launcher);
+
 void cuda_launcher_close(struct cuda_launcher *launcher);
 
 bool cuda_launcher_submit(struct cuda_launcher *launcher,

@@ -231,6 +231,8 @@ static uint32_t claim(struct hdx_desk *desk, struct hdi_list *list,
     l->first[2] = p->first[2] + (uint32_t)(group / x / y);
     t->pass = pass;
     t->entry = (uint32_t)p->entry;
+    hdi_word_store(&desk->pass, p->of);
+    hdi_word_store(&desk->list, t->list);
     return HDU_LIST_GROUP;
 }
 
@@ -254,8 +256,10 @@ static void work_off(struct hdx_desk *desk, enum hdi_mailbox_mode mode,
             hdx_call(t->entry);
         __asm__ __volatile__("fence.acq_rel.gpu;" ::: "memory");
         meet();
-        if (rank() == 0)
+        if (rank() == 0) {
+            hdi_word_store(&desk->list, 0);
             hdu_list_end(list, t->pass);
+        }
     }
 }
 

@@ -70,11 +70,9 @@ hd_status cuda_unit_open(struct hdi_device *device, unsigned index,
     }
     u->unit.device = device;
     u->index = index;
-    if (cuda_enter(gpu)) {
-        cuda_executor_leave(gpu->executor);
+    if (cuda_enter_alone(gpu)) {
         status = cuda_launcher_open(gpu, &u->stream);
-        cuda_executor_return(gpu->executor);
-        cuda_leave(gpu);
+        cuda_leave_alone(gpu);
     }
     if (status != HD_OK) {
         give_back(gpu, index);
@@ -96,12 +94,7 @@ void cuda_unit_close(struct hdi_unit *unit)
 
     while (u->on_tile && cuda_unit_done(unit) < u->submitted)
         ;
-    if (cuda_enter(gpu)) {
-        cuda_executor_leave(gpu->executor);
-        cuda_launcher_close(u->stream);
-        cuda_executor_return(gpu->executor);
-        cuda_leave(gpu);
-    }
+    cuda_launcher_close(u->stream);
     give_back(gpu, u->index);
     free(u);
 }

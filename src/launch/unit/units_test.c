@@ -38,6 +38,11 @@ static const char source[] =
     "    while (atomic_add(cell, 0) == 0)\n"
     "        ;\n"
     "    cell[1ul << 33] = n;\n"
+    "}\n"
+    "kernel void stray_at(global uint *cells, uint which)\n"
+    "{\n"
+    "    uint i = get_global_id(0);\n"
+    "    cells[i == which ? 1ul << 33 : i] = i;\n"
     "}\n";
 
 static struct rig set_up(unsigned workers, struct hdi_device_params params)
@@ -148,6 +153,43 @@ static void a_leaf_is_cut_into_equal_parts(void)
             }
             CHECK(at == 6 + groups);
         }
+}
+
+// The cores of a unit have parts of a leaf: whichever it is that fails, with
+// all others done, the launch fails and names the work-item.
+static void one_failing_part_fails_the_launch(bool doorbell)
+{
+    enum {
+        GROUPS = 12,
+        LOCAL = 16
+    };
+    struct rig rig =
+        set_up(1, (struct hdi_device_params){
+                      .units = 1, .unit_cores = 3, .doorbell = doorbell});
+    const struct hd_range range = {
+        .dims = 1, .global = {GROUPS * LOCAL}, .local = {LOCAL}};
+    const struct hdi_place unit = {HD_ON_UNIT, 0};
+    const struct hdi_terms terms = {.place = unit};
+    struct hd_buffer *cells;
+
+    CHECK_OK(
+        hdi_buffer_create(rig.launcher, GROUPS * LOCAL * 4, &cells, &error),
+        error);
+    for (uint32_t group = 0; group < GROUPS; group++) {
+        uint32_t which = group * LOCAL + 3;
+        const struct hd_arg args[] = {{.is = HD_IS_BUFFER, .buffer = cells},
+                                      HD_VALUE(which)};
+        const struct hdi_request request = {
+            hd_program_find(rig.program, "stray_at"), &range, args, 2};
+        char item[80];
+        snprintf(item, sizeof(item),
+                 "work-item (%u, 0, 0) of work-group (%u, 0, 0)", which, group);
+        CHECK_FAILS(hdi_launch_with(rig.launcher, &request, &terms, &error),
+                    HD_EFAULT, error, item);
+    }
+    hd_buffer_destroy(cells);
+    visit_all(&rig, unit);
+    rig_tear_down(&rig);
 }
 
 static void a_named_unit_runs_it_alone(void)
@@ -551,6 +593,8 @@ int main(void)
     every_group_runs_once_on_units();
     units_are_dealt_to_workers_like_cards();
     a_leaf_is_cut_into_equal_parts();
+    for (int doorbell = 0; doorbell < 2 && !HOLDS_SIGNALS; doorbell++)
+        one_failing_part_fails_the_launch(doorbell);
     a_named_unit_runs_it_alone();
     units_leave_and_come_back_while_running();
     launches_share_units_that_leave();

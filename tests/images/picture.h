@@ -17,6 +17,9 @@ static struct hd_error error;
 static struct hd_runtime *runtime;
 static const char *path; // of images.cl
 static bool on_gpu;      // while buffers stay the CPU's
+// A format has two kinds, in turn: a GPU that is none takes its time, and how a
+// kernel's work-items follow each other does not matter to a format.
+static bool in_turn;
 static struct hd_buffer *points, *values;
 
 static const enum hd_channel_order orders[] = {
@@ -167,10 +170,9 @@ static inline float *host_points(void)
     return hd_buffer_host(points);
 }
 
-// A GPU that is none takes its time: there a format has two kinds, in turn.
 static inline bool is_tried(size_t order, int type, int kind)
 {
-    return !on_gpu || orders[order] == HD_DEPTH ||
+    return !in_turn || orders[order] == HD_DEPTH ||
            ((int)order + type + kind) % 3 == 0;
 }
 
@@ -184,6 +186,7 @@ static inline bool is_whole(enum hd_channel_type type)
 static inline void start(int count, char **words)
 {
     on_gpu = count > 3 && strcmp(words[3], "gpu") == 0;
+    in_turn = on_gpu || (count > 2 && strstr(words[2], "thread"));
     const struct hd_runtime_params params = {.device = on_gpu ? "all" : NULL,
                                              .build_options =
                                                  count > 2 ? words[2] : NULL};

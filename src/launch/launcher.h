@@ -58,7 +58,7 @@ struct hdi_launcher {
     // to take yet [ns], work-groups that have run, what was copied there
     // [bytes], and how long a megabyte takes [ns], 0: not known.
     _Atomic uint64_t ahead, ran, brought, bringing;
-    _Atomic uint64_t prepared; // for one of these, by a coarse clock [ns]
+    _Atomic uint64_t prepared; // for one of these, the last time [ns]
 };
 
 // The device and the trace stay the caller's and must live longer; the pool is

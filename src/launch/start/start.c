@@ -16,12 +16,22 @@
 #include "launch/run/flight.h"
 #include "steal/event.h"
 
-// What is said of a launch that fails on units.
-struct failure {
-    struct hdi_fault fault;
+enum {
+    TICK = 4000000 // [ns]
+};
+
+struct started;
+
+// Of a launch that may go on on units when run() has returned.
+struct on_units {
+    struct started *started;
+    struct hdi_flight launch;
+    struct hdi_fault fault; // why it failed
     char text[HDI_FAILURE_SIZE];
 };
 
+// As short as may be: the thread that starts it writes this, and a worker on
+// another core reads it. The flight is made there, on the worker's stack.
 struct started {
     struct hdi_event *event;
     struct hdi_launcher *launcher;
@@ -29,15 +39,10 @@ struct started {
     struct hdi_terms terms;
     struct hd_group *whole; // cancels it too; optional
     struct hdi_box part;
-    struct hdi_flight launch;
-    uint64_t groups;
-    // In a runtime of several devices its buffers' addresses are known, and the
-    // launch described, when it runs.
-    bool spreads;
-    struct hdi_plan plan;    // for that
-    uint64_t brought;        // when its arguments were there [ns]
-    unsigned char *packed;   // room for it, and its arguments
-    struct failure *failure; // where there are units
+    struct hdi_plan plan;
+    uint64_t brought;       // when its arguments were there [ns]; 0: no matter
+    unsigned char *packed;  // room for it, and its arguments
+    struct on_units *units; // where there are any
 };
 
 static struct hdi_bound *bound_of(const struct started *s)
@@ -45,37 +50,38 @@ static struct hdi_bound *bound_of(const struct started *s)
     return hdi_flight_bound(s->kernel, s->packed);
 }
 
-static void learn_pace(struct started *s, hd_status status)
+static void learn_pace(const struct started *s, const struct hdi_flight *launch,
+                       hd_status status)
 {
-    if (s->spreads && status == HD_OK)
-        hdi_pace_ran(s->launcher, s->kernel, hdi_box_groups(&s->launch.box),
-                     s->launch.group_items, hdi_now() - s->brought);
+    if (s->brought > 0 && status == HD_OK)
+        hdi_pace_ran(s->launcher, s->kernel, hdi_box_groups(&launch->box),
+                     launch->group_items, hdi_now() - s->brought);
 }
 
 // The last leaf has ended.
 static void finish(struct hd_worker *worker, struct hdi_flight *launch)
 {
-    struct started *s =
-        (struct started *)(void *)((char *)launch -
-                                   offsetof(struct started, launch));
+    struct on_units *units =
+        (struct on_units *)(void *)((char *)launch -
+                                    offsetof(struct on_units, launch));
+    struct started *s = units->started;
     struct hd_error error;
 
     (void)worker;
     hdi_flight_unwatch(s->launcher, launch);
     hd_status status = hdi_flight_close(launch, &s->terms, &error);
-    learn_pace(s, status);
+    learn_pace(s, launch, status);
     hdi_event_end(s->event, status, status != HD_OK ? error.text : NULL);
 }
 
 // False: it is not for units, or not now.
 static bool run_on_units(struct hd_worker *worker, struct started *s)
 {
-    struct hdi_flight *launch = &s->launch;
+    struct hdi_flight *launch = &s->units->launch;
 
-    if (!s->failure || s->terms.is_leaf || s->terms.tasks ||
-        !hdi_feed_wants(launch))
+    if (s->terms.is_leaf || s->terms.tasks || !hdi_feed_wants(launch))
         return false;
-    hdi_flight_open(launch, &s->terms, s->failure->text, &s->failure->fault);
+    hdi_flight_open(launch, &s->terms, s->units->text, &s->units->fault);
     if (hdi_flight_watch(s->launcher, launch))
         hdi_feed_start(worker, launch, finish);
     else
@@ -83,32 +89,51 @@ static bool run_on_units(struct hd_worker *worker, struct started *s)
     return true;
 }
 
-static void describe(struct started *s, const struct hdi_plan *plan)
+// In a runtime of several devices its buffers' addresses are known when it
+// runs.
+static hd_status bring(struct started *s, struct hd_error *error)
 {
-    hdi_flight_fill(s->launcher, s->kernel, &s->terms, plan, s->packed,
-                    &s->launch);
+    if (s->launcher->peers <= 1)
+        return HD_OK;
+    HDI_TRY(hdi_touch_bring(s->launcher, s->kernel, &s->plan, s->terms.part,
+                            bound_of(s), error));
+    s->brought = hdi_now();
+    return HD_OK;
+}
+
+// Once in a while where one comes after another: it takes as long as several
+// launches. The clocks of two callers may differ.
+static void prepare(struct hdi_launcher *launcher, uint64_t now)
+{
+    uint64_t last =
+        atomic_load_explicit(&launcher->prepared, memory_order_relaxed);
+
+    if (last > 0 && (int64_t)(now - last) < TICK)
+        return;
+    atomic_store_explicit(&launcher->prepared, now, memory_order_relaxed);
+    launcher->device->backend->prepare(launcher->device);
 }
 
 static bool run(struct hd_worker *worker, struct hdi_event *event,
                 struct hd_error *error)
 {
     struct started *s = event->room;
+    struct hdi_flight here, *launch = s->units ? &s->units->launch : &here;
 
-    if (s->groups == 0)
+    if (s->plan.groups == 0)
         return true;
+    prepare(s->launcher,
+            atomic_load_explicit(&event->started, memory_order_relaxed));
     if (s->whole)
         hd_group_within(&event->group, s->whole);
-    if (s->spreads) {
-        if (hdi_touch_bring(s->launcher, s->kernel, &s->plan, s->terms.part,
-                            bound_of(s), error) != HD_OK)
-            return true;
-        describe(s, &s->plan);
-        s->brought = hdi_now();
-    }
-    if (run_on_units(worker, s))
+    if (bring(s, error) != HD_OK)
+        return true;
+    hdi_flight_fill(s->launcher, s->kernel, &s->terms, &s->plan, s->packed,
+                    launch);
+    if (s->units && run_on_units(worker, s))
         return false;
-    error->status = hdi_flight_run_on(worker, &s->launch, &s->terms, error);
-    learn_pace(s, error->status);
+    error->status = hdi_flight_run_on(worker, launch, &s->terms, error);
+    learn_pace(s, launch, error->status);
     return true;
 }
 
@@ -117,7 +142,7 @@ static void drop(struct hdi_event *event)
     const struct started *s = event->room;
 
     hdi_bound_drop(bound_of(s), s->kernel->info.arg_count);
-    if (atomic_load(&s->launch.lost)) {
+    if (s->units && atomic_load(&s->units->launch.lost)) {
         hdi_flight_strand(s->launcher, event->room);
         hdi_event_lose_room(event);
     }
@@ -143,18 +168,12 @@ static hd_status check_place(const struct hdi_launcher *launcher,
     return HD_OK;
 }
 
-// Once a tick of the coarse clock, a few milliseconds, while one comes after
-// another: it takes as long as several launches.
 void hdi_launch_prepare(struct hdi_launcher *launcher)
 {
     struct timespec t;
 
     clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-    uint64_t now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-    if (atomic_load_explicit(&launcher->prepared, memory_order_relaxed) == now)
-        return;
-    atomic_store_explicit(&launcher->prepared, now, memory_order_relaxed);
-    launcher->device->backend->prepare(launcher->device);
+    prepare(launcher, (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec);
 }
 
 void hdi_launch_expect(struct hdi_launcher *launcher)
@@ -205,8 +224,8 @@ hd_status hdi_launch_start_within(struct hdi_launcher *launcher,
     uint64_t values = hdi_round_up(sizeof(struct started), HDI_VALUE_ALIGNMENT);
     uint64_t packed = hdi_round_up(
         values + hdi_bound_room(request->args, request->arg_count), 128);
-    uint64_t failure = packed + hdi_flight_room(kernel);
-    uint64_t size = failure + (launcher->ports ? sizeof(struct failure) : 0);
+    uint64_t units = packed + hdi_flight_room(kernel);
+    uint64_t size = units + (launcher->ports ? sizeof(struct on_units) : 0);
     struct started *s = hdi_event_room(event, size);
     if (!s) {
         hdi_event_give_back(event);
@@ -225,20 +244,17 @@ hd_status hdi_launch_start_within(struct hdi_launcher *launcher,
         s->part = part;
         s->terms.part = &s->part;
     }
-    s->groups = plan.groups;
+    s->plan = plan;
+    s->brought = 0;
     s->packed = (unsigned char *)s + packed;
     hdi_bind(request, bound_of(s));
     event->bytes += hdi_bound_keep(bound_of(s), request->arg_count,
                                    (unsigned char *)s + values);
-    s->failure = launcher->ports
-                     ? (struct failure *)(void *)((char *)s + failure)
-                     : NULL;
-    s->spreads = launcher->peers > 1;
-    atomic_init(&s->launch.lost, false);
-    if (s->spreads)
-        s->plan = plan;
-    else if (plan.groups > 0)
-        describe(s, &plan);
-    hdi_launch_prepare(launcher);
+    s->units = NULL;
+    if (launcher->ports) {
+        s->units = (struct on_units *)(void *)((char *)s + units);
+        s->units->started = s;
+        atomic_init(&s->units->launch.lost, false);
+    }
     return hdi_event_start(event, start, handle, error);
 }

@@ -160,7 +160,7 @@ static struct hd_pool *make_pool(const struct hd_pool_params *params,
             goto err_workers;
     if (!hdi_placed_init(&pool->placed, pool))
         goto err_workers;
-    if (!hdi_events_init(&pool->events, params->events))
+    if (!hdi_events_init(&pool->events, params->events, pool->caller_only))
         goto err_events;
     hdi_inbox_init(&pool->inbox);
     hdi_inbox_init(&pool->urgent);

@@ -49,9 +49,10 @@ enum {
     HDI_EVENT_MAX = 1 << 24  // of a pool
 };
 
+// By lines of the cache: who starts an event and who runs it are on two cores
+// as a rule.
 struct hdi_event {
-    // First what others touch: who takes it, starts after it, or ends before
-    // it.
+    // What others touch: who takes it, starts after it, or ends before it.
     _Alignas(64) _Atomic uint64_t life; // generation, references
     _Atomic uint64_t head;    // generation, newest of those that come after it
     _Atomic uint32_t waiting; // for so many ends, and 1 while it is started
@@ -64,25 +65,28 @@ struct hdi_event {
     uint32_t drops;        // references that end with it
     const struct hdi_event_kind *kind; // NULL: nothing runs
     struct hd_pool *pool;
-    struct hdi_event *link; // of lists of one thread
 
-    struct hd_job job;
-    _Atomic(struct hdi_cause *) cause;
+    _Alignas(64) struct hd_job job;
     struct hd_group group; // counts this event; cancels it
+    _Atomic(struct hdi_cause *) cause;
 
-    struct hd_group *within;
-    uint32_t links[HDI_EVENT_INPUTS];  // lists that it is in, see progress.c
-    hd_event inputs[HDI_EVENT_INPUTS]; // what those lists are of
+    // Of who starts it.
+    _Alignas(64) struct hd_group *within;
+    void *room;
+    size_t room_size;
+    uint64_t bytes;          // that it touches
+    _Atomic uint64_t queued; // [ns]
+    struct hdi_event *link;  // of lists of one thread
     uint32_t input_count;
     uint32_t lent; // records whose links it uses
 
-    _Atomic uint64_t queued, submitted, started, ended; // [ns]
+    uint32_t links[HDI_EVENT_INPUTS];  // lists that it is in, see progress.c
+    hd_event inputs[HDI_EVENT_INPUTS]; // what those lists are of
 
-    // The user's, and the starter's.
+    // Of who runs it; all 0 when it is taken.
+    _Alignas(64) _Atomic uint64_t submitted; // [ns]
+    _Atomic uint64_t started, ended;
     struct hdi_cost cost;
-    uint64_t bytes;
-    size_t room_size;
-    void *room;
 };
 
 // All events of a pool.
@@ -94,11 +98,19 @@ struct hdi_events {
     atomic_uint bound;           // so many, before starters wait
     _Atomic uint32_t given_back; // futex: counts, while somebody waits
     _Atomic uint32_t starters;   // that wait
+    unsigned together;           // records that a worker gives back at a time
 };
 
-// `bound` 0: the default. False without memory. Destroy when no thread is left:
-// what has not ended is dropped.
-bool hdi_events_init(struct hdi_events *events, unsigned bound);
+// Records of no use any more that a worker has not given back yet, linked.
+struct hdi_spent {
+    struct hdi_event *first, *last;
+    uint32_t count;
+};
+
+// `bound` 0: the default. `lone`: one thread at a time starts and runs them.
+// False without memory. Destroy when no thread is left: what has not ended is
+// dropped.
+bool hdi_events_init(struct hdi_events *events, unsigned bound, bool lone);
 void hdi_events_destroy(struct hdi_events *events);
 
 // Get a record; may wait or run something first (hd_pool_params.events).

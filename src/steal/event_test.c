@@ -396,6 +396,82 @@ static void groups_count_and_cancel_events(void)
     hd_pool_destroy(pool);
 }
 
+// Until the group was seen to end.
+struct held {
+    struct hd_job job;
+    atomic_bool seen, ran;
+};
+
+static void hold(struct held *held)
+{
+    uint64_t end = hdi_now() + UINT64_C(20000000000);
+
+    while (!atomic_load(&held->seen) && hdi_now() < end)
+        usleep(100);
+    CHECK(atomic_load(&held->seen));
+    atomic_store(&held->ran, true);
+}
+
+static hd_status hold_call(struct hd_worker *worker, void *data,
+                           struct hd_error *e)
+{
+    (void)worker, (void)e;
+    hold(data);
+    return HD_OK;
+}
+
+static void hold_job(struct hd_worker *worker, struct hd_job *job)
+{
+    (void)worker;
+    hold((struct held *)(void *)job);
+}
+
+// Its worker tells the group of several at a time.
+static void a_group_ends_before_its_worker_goes_on(void)
+{
+    struct hd_pool *pool = make_pool(1);
+    atomic_int count = 0;
+
+    for (int what = 0; what < 4; what++) {
+        struct held held = {.job = {.run = hold_job}};
+        hd_event gate = make_event(pool), calls[5], others = 0;
+        struct hd_group group, other;
+        struct hd_start start = {
+            .after = &gate, .after_count = 1, .group = &group};
+        struct hd_call call = {.function = add_one, .data = &count};
+
+        hd_group_init(&group);
+        hd_group_init(&other);
+        for (int i = 0; i < 5; i++)
+            CHECK_OK(hd_call_start(pool, &start, &call, &calls[i], &error),
+                     error);
+        if (what == 0) // in the same chain
+            others = start_call(pool, calls, 5, false, hold_call, &held);
+        end_well(pool, gate);
+        start.after_count = 0;
+        start.group = &other;
+        call = (struct hd_call){.function = hold_call, .data = &held};
+        if (what == 1) // of another group
+            CHECK_OK(hd_call_start(pool, &start, &call, &others, &error),
+                     error);
+        if (what == 2) // no event
+            hd_submit(pool, &held.job);
+        hd_group_wait(pool, &group);
+        atomic_store(&held.seen, true);
+        while (what < 3 && !atomic_load(&held.ran))
+            usleep(100);
+        if (others)
+            wait_for(pool, others);
+        hd_event_release(pool, others);
+        hd_group_wait(pool, &other);
+        for (int i = 0; i < 5; i++)
+            hd_event_release(pool, calls[i]);
+        hd_event_release(pool, gate);
+    }
+    CHECK(atomic_load(&count) == 20);
+    hd_pool_destroy(pool);
+}
+
 static hd_status fail_a_task(struct hd_worker *worker, void *data,
                              struct hd_error *e)
 {
@@ -456,6 +532,7 @@ int main(void)
     what_has_not_begun_is_cancelled_at_once();
     what_is_queued_is_cancelled_at_once();
     groups_count_and_cancel_events();
+    a_group_ends_before_its_worker_goes_on();
     a_task_that_fails_in_a_call_fails_it();
     callbacks_come_however_it_ended();
     return 0;

@@ -41,16 +41,16 @@ static inline void hdi_group_enter(struct hd_group *group)
     __atomic_fetch_add(hdi_group_word(group), HDI_GROUP_JOB, __ATOMIC_RELAXED);
 }
 
-// True when the last job left and somebody waits. Releases what the job did to
-// those who see the count at 0.
-static inline bool hdi_group_leave(struct hd_group *group)
+// True when the last of these jobs was the group's last and somebody waits.
+// Releases what they did to those who see the count at 0.
+static inline bool hdi_group_leave(struct hd_group *group, unsigned jobs)
 {
     uint64_t *word = hdi_group_word(group);
     uint64_t old = __atomic_load_n(word, __ATOMIC_RELAXED);
     uint64_t left;
 
     do {
-        left = old - HDI_GROUP_JOB;
+        left = old - (uint64_t)jobs * HDI_GROUP_JOB;
         if (left < HDI_GROUP_JOB)
             left = 0;
     } while (!__atomic_compare_exchange_n(word, &old, left, true,

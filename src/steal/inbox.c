@@ -10,7 +10,15 @@
 
 void hdi_inbox_init(struct hdi_inbox *inbox)
 {
-    pthread_mutex_init(&inbox->lock, NULL);
+    pthread_mutexattr_t kind;
+
+    pthread_mutexattr_init(&kind);
+#ifdef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
+    // Held for a few instructions: to fall asleep takes longer than to look.
+    pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_ADAPTIVE_NP);
+#endif
+    pthread_mutex_init(&inbox->lock, &kind);
+    pthread_mutexattr_destroy(&kind);
     inbox->first = NULL;
     inbox->last = &inbox->first;
     atomic_init(&inbox->count, 0);

@@ -17,7 +17,7 @@ struct hd_group;
 struct hd_job;
 
 struct hdi_inbox {
-    pthread_mutex_t lock;
+    _Alignas(64) pthread_mutex_t lock;
     struct hd_job *first, **last; // guarded by the lock
     _Atomic size_t count;         // written under the lock
 };

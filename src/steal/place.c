@@ -17,7 +17,8 @@ bool hdi_placed_init(struct hdi_placed *placed, const struct hd_pool *pool)
 {
     unsigned count = pool->worker_count + modules_of(pool);
 
-    placed->queues = calloc(count, sizeof(*placed->queues));
+    placed->queues = aligned_alloc(_Alignof(struct hdi_inbox),
+                                   count * sizeof(*placed->queues));
     if (!placed->queues)
         return false;
     placed->count = count;

@@ -46,6 +46,11 @@ struct hd_worker {
     struct hdi_victims victims;
     struct hdi_scopes scopes;
     struct hdi_deque jobs;
+    struct hdi_spent spent; // records of events
+    struct {
+        struct hd_group *group;
+        unsigned count;
+    } left; // so many events of this group have ended, and it was not told
     _Alignas(64) struct hdi_counters counters;
     _Atomic(struct hdi_track *) track;
     // Set while parked in hd_group_wait(), and before its bit in `idle`.
@@ -148,6 +153,9 @@ void hdi_worker_wait(struct hd_worker *worker, const struct hdi_goal *goal);
 
 // Run this job, which was taken from a queue.
 void hdi_worker_run(struct hd_worker *worker, struct hd_job *job);
+
+// Tell the group whose events this worker has run.
+void hdi_worker_settle(struct hd_worker *worker);
 
 // Run whatever there is until nothing is to be seen; the only worker.
 void hdi_worker_drain(struct hd_worker *worker);

@@ -30,6 +30,7 @@
 
 // What comes of ending things: more to end, and one to run here.
 struct wake {
+    struct hd_worker *worker; // this thread is, or NULL
     struct hdi_event *ending;
     struct hdi_event *next;
     bool keeps; // one
@@ -96,6 +97,21 @@ static void count_down(struct wake *wake, struct hdi_event *e, uint32_t link,
     }
 }
 
+// Its events are run one after another as a rule: the group's word stays with
+// who starts them for as long.
+static void leave(struct hd_worker *worker, struct hd_pool *pool,
+                  struct hd_group *within)
+{
+    if (!worker) {
+        hdi_pool_leave(pool, within);
+        return;
+    }
+    if (worker->left.group != within)
+        hdi_worker_settle(worker);
+    worker->left.group = within;
+    worker->left.count++;
+}
+
 // In this order: what it holds is dropped and its end is noted, for whoever
 // sees the closed list; then those that follow are counted down; then its
 // groups are told, and whoever waits for one may go on; then its references go,
@@ -117,18 +133,18 @@ static void end_one(struct wake *wake, struct hdi_event *e)
     hd_group_within(&e->group, NULL);
     hdi_pool_leave(e->pool, &e->group);
     if (within)
-        hdi_pool_leave(e->pool, within);
-    hdi_record_let_go(e, e->drops);
+        leave(wake->worker, e->pool, within);
+    hdi_record_let_go_on(wake->worker, e, e->drops);
 }
 
 // End one whose phase the caller has changed; `drops` references of it go. One
 // that is ready then is returned if the caller `keeps` it: a chain goes on here
 // without a queue. A list, not recursion: a chain of a million failed events
 // ends here as well.
-static struct hdi_event *end_at(struct hdi_event *e, uint64_t now,
-                                uint32_t drops, bool keeps)
+static struct hdi_event *end_at(struct hd_worker *worker, struct hdi_event *e,
+                                uint64_t now, uint32_t drops, bool keeps)
 {
-    struct wake wake = {.keeps = keeps, .now = now};
+    struct wake wake = {.worker = worker, .keeps = keeps, .now = now};
 
     ends_with(&wake, e, drops);
     while (wake.ending) {
@@ -141,7 +157,7 @@ static struct hdi_event *end_at(struct hdi_event *e, uint64_t now,
 
 void hdi_event_finish(struct hdi_event *e, uint32_t drops)
 {
-    end_at(e, hdi_now(), drops, false);
+    end_at(NULL, e, hdi_now(), drops, false);
 }
 
 void hdi_event_end(struct hdi_event *event, hd_status status, const char *text)
@@ -163,6 +179,8 @@ static struct hdi_event *run_one(struct hd_worker *worker, struct hdi_event *e,
     struct hd_error error;
     struct hdi_cause *before = hdi_record_cause(e);
 
+    if (worker->left.group && worker->left.group != e->within)
+        hdi_worker_settle(worker);
     if (!hdi_record_change(e, HD_EVENT_READY, HD_EVENT_RUNS)) {
         if (start)
             hdi_record_let_go(e, start); // it was cancelled, or somebody ran it
@@ -192,7 +210,7 @@ static struct hdi_event *run_one(struct hd_worker *worker, struct hdi_event *e,
     *now = hdi_record_get(&e->cost.last);
     if (*now == 0)
         *now = hdi_now();
-    return end_at(e, *now, start + HDI_END, true);
+    return end_at(worker, e, *now, start + HDI_END, true);
 }
 
 void hdi_run_event(struct hd_worker *worker, struct hd_job *job)
@@ -225,6 +243,7 @@ void hdi_event_run_for(struct hd_worker *worker, struct hdi_event *e,
 
     e = run_one(worker, e, &now, 0);
     run_chain(worker, e, now, goal);
+    hdi_worker_settle(worker);
 }
 
 void hdi_event_end_here(struct hd_worker *worker, hd_event event, hd_event goal)
@@ -236,7 +255,8 @@ void hdi_event_end_here(struct hd_worker *worker, hd_event event, hd_event goal)
 
     if (e && e->is_users &&
         hdi_record_change(e, HD_EVENT_WAITS, HD_EVENT_ENDED)) {
-        struct hdi_event *next = end_at(e, now, HDI_END + HDI_USER, true);
+        struct hdi_event *next =
+            end_at(worker, e, now, HDI_END + HDI_USER, true);
         if (until)
             run_chain(worker, next, now, &until->group);
         else if (next)
@@ -244,6 +264,7 @@ void hdi_event_end_here(struct hd_worker *worker, hd_event event, hd_event goal)
     } else if (e) {
         hdi_record_let_go(e, HDI_USER);
     }
+    hdi_worker_settle(worker);
     if (until)
         hdi_record_let_go(until, HDI_USER);
 }
@@ -376,10 +397,12 @@ hd_status hdi_event_start(struct hdi_event *event, const struct hd_start *start,
     }
     if (handle)
         *handle = hdi_event_handle(e);
-    unsigned ended = enter_all(e, s);
-    if (atomic_fetch_sub_explicit(&e->waiting, 1 + ended,
-                                  memory_order_acq_rel) != 1 + ended)
-        return HD_OK;
+    if (s->after_count > 0) {
+        unsigned ended = enter_all(e, s);
+        if (atomic_fetch_sub_explicit(&e->waiting, 1 + ended,
+                                      memory_order_acq_rel) != 1 + ended)
+            return HD_OK;
+    }
     struct wake wake = {.now = hdi_record_get(&e->queued)};
     get_ready(&wake, e);
     if (wake.ending) {

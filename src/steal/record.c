@@ -31,6 +31,7 @@ enum {
     STALL = 20000000, // a starter waits for one end so long [ns]
     HELPS = 64,       // so many are run at a time in a pool without threads,
     ENDS = 64,        // or have ended when starters are woken; a power of 2
+    TOGETHER = 16,    // records that a worker gives back at a time
     KEPT_ROOM = 8192  // larger memory is given back with the record [bytes]
 };
 
@@ -124,22 +125,68 @@ struct hdi_event *hdi_record_find(struct hd_pool *pool, hd_event event)
 // stack; here it is the other way round. All four are sequentially consistent:
 // one of both sees the other. Only each 64th end wakes, as that is a call of
 // the system; who waits looks by itself when STALL is over.
-static void put_free(struct hdi_events *events, struct hdi_event *e)
+//
+// Records that are linked from `first` to `last`.
+static void put_chain(struct hdi_events *events, struct hdi_event *first,
+                      struct hdi_event *last, uint32_t n)
 {
     uint64_t old = atomic_load_explicit(&events->free, memory_order_relaxed);
     uint64_t new;
 
     do {
-        __atomic_store_n(&e->free_next, hdi_record_low(old), __ATOMIC_RELAXED);
-        new = hdi_record_word(hdi_record_generation(old) + 1, e->index + 1);
+        __atomic_store_n(&last->free_next, hdi_record_low(old),
+                         __ATOMIC_RELAXED);
+        new = hdi_record_word(hdi_record_generation(old) + 1, first->index + 1);
     } while (!atomic_compare_exchange_weak_explicit(
         &events->free, &old, new, memory_order_seq_cst, memory_order_relaxed));
     if (atomic_load_explicit(&events->starters, memory_order_seq_cst) == 0)
         return;
     uint32_t count =
-        atomic_fetch_add_explicit(&events->given_back, 1, memory_order_seq_cst);
-    if ((count + 1) % ENDS == 0)
+        atomic_fetch_add_explicit(&events->given_back, n, memory_order_seq_cst);
+    if (count / ENDS != (count + n) / ENDS)
         hdi_futex_wake(&events->given_back, INT_MAX);
+}
+
+static void put_free(struct hdi_events *events, struct hdi_event *e)
+{
+    put_chain(events, e, e, 1);
+}
+
+void hdi_record_give_back(struct hd_worker *worker)
+{
+    struct hdi_spent *spent = &worker->spent;
+
+    if (spent->count == 0)
+        return;
+    put_chain(&worker->pool->events, spent->first, spent->last, spent->count);
+    spent->count = 0;
+}
+
+// Several at a time: every change of the list takes it from who starts events,
+// on another core.
+static void keep_spent(struct hd_worker *worker, struct hdi_event *e)
+{
+    struct hdi_events *events = &worker->pool->events;
+    struct hdi_spent *spent = &worker->spent;
+
+    if (spent->count == 0)
+        spent->last = e;
+    else
+        __atomic_store_n(&e->free_next, spent->first->index + 1,
+                         __ATOMIC_RELAXED);
+    spent->first = e;
+    if (++spent->count >= events->together ||
+        atomic_load_explicit(&events->starters, memory_order_relaxed) > 0)
+        hdi_record_give_back(worker);
+}
+
+// The next one to be taken is in the cache of who ran it.
+static void expect_next(const struct hdi_event *e)
+{
+    const char *line = (const char *)e;
+
+    for (unsigned i = 0; i < 3; i++)
+        __builtin_prefetch(line + 64 * i, 1);
 }
 
 static struct hdi_event *get_free(struct hdi_events *events)
@@ -157,6 +204,8 @@ static struct hdi_event *get_free(struct hdi_events *events)
                               __atomic_load_n(&e->free_next, __ATOMIC_RELAXED));
     } while (!atomic_compare_exchange_weak_explicit(
         &events->free, &old, new, memory_order_acquire, memory_order_acquire));
+    if (hdi_record_low(new) > 0)
+        expect_next(hdi_record(events, hdi_record_low(new) - 1));
     return e;
 }
 
@@ -193,21 +242,36 @@ static void free_room(struct hdi_event *e)
     e->room_size = 0;
 }
 
+// Here and not when it is taken: who ran it has the line.
+static void forget_run(struct hdi_event *e)
+{
+    hdi_record_set(&e->submitted, 0);
+    hdi_record_set(&e->started, 0);
+    hdi_record_set(&e->ended, 0);
+    hdi_record_set(&e->cost.busy, 0);
+    hdi_record_set(&e->cost.groups, 0);
+    hdi_record_set(&e->cost.workers, 0);
+    hdi_record_set(&e->cost.units, 0);
+    hdi_record_set(&e->cost.last, 0);
+}
+
 // Nobody needs it any more. Records whose links it used, for more inputs than
 // its own links, go with it. Generation 0 is left out: a handle of 0 means
 // none.
-void hdi_record_recycle(struct hdi_event *e)
+// `worker`: on this one; NULL: on any thread.
+static void recycle(struct hd_worker *worker, struct hdi_event *e)
 {
     struct hdi_events *events = &e->pool->events;
     uint32_t generation = hdi_record_generation(
         atomic_load_explicit(&e->life, memory_order_relaxed));
 
     hdi_record_forget(e);
+    forget_run(e);
     for (uint32_t next; e->lent; e->lent = next) {
         struct hdi_event *lent = hdi_record(events, e->lent - 1);
         next = lent->lent;
         lent->lent = 0;
-        hdi_record_recycle(lent);
+        recycle(worker, lent);
     }
     e->owner = e->index;
     if (e->room_size > KEPT_ROOM)
@@ -215,16 +279,30 @@ void hdi_record_recycle(struct hdi_event *e)
     generation += generation == UINT32_MAX ? 2 : 1; // never 0
     atomic_store_explicit(&e->life, hdi_record_word(generation, 0),
                           memory_order_relaxed);
-    put_free(events, e);
+    if (worker)
+        keep_spent(worker, e);
+    else
+        put_free(events, e);
 }
 
-void hdi_record_let_go(struct hdi_event *e, uint32_t references)
+void hdi_record_recycle(struct hdi_event *e)
+{
+    recycle(NULL, e);
+}
+
+void hdi_record_let_go_on(struct hd_worker *worker, struct hdi_event *e,
+                          uint32_t references)
 {
     uint64_t old =
         atomic_fetch_sub_explicit(&e->life, references, memory_order_acq_rel);
 
     if (hdi_record_low(old) == references)
-        hdi_record_recycle(e);
+        recycle(worker, e);
+}
+
+void hdi_record_let_go(struct hdi_event *e, uint32_t references)
+{
+    hdi_record_let_go_on(NULL, e, references);
 }
 
 // Hold the record if it is of this generation still and anybody holds it.
@@ -244,12 +322,14 @@ struct hdi_event *hdi_record_hold(struct hd_pool *pool, hd_event event)
 
 // Taking ----------------------------------------------------------------------
 
-bool hdi_events_init(struct hdi_events *events, unsigned bound)
+bool hdi_events_init(struct hdi_events *events, unsigned bound, bool lone)
 {
     *events = (struct hdi_events){0};
     events->segments = calloc(MAX / SEGMENT, sizeof(*events->segments));
     pthread_mutex_init(&events->lock, NULL);
     atomic_init(&events->bound, bound ? bound : DEFAULT_BOUND);
+    events->together =
+        !lone && (!bound || bound >= DEFAULT_BOUND) ? TOGETHER : 1;
     return events->segments != NULL;
 }
 
@@ -320,6 +400,8 @@ static void push_back(struct hd_pool *pool)
     unsigned bound = atomic_load_explicit(&events->bound, memory_order_relaxed);
     struct hd_worker *worker = hd_pool_worker(pool);
 
+    if (worker)
+        hdi_record_give_back(worker);
     if (worker && !pool->caller_only)
         stand_aside(worker);
     else if (!worker && pool->caller_only)
@@ -375,11 +457,6 @@ hd_status hdi_event_take(struct hd_pool *pool,
     e->within = NULL;
     e->untimed = false;
     e->bytes = 0;
-    hdi_record_set(&e->cost.busy, 0);
-    hdi_record_set(&e->cost.groups, 0);
-    hdi_record_set(&e->cost.workers, 0);
-    hdi_record_set(&e->cost.units, 0);
-    hdi_record_set(&e->cost.last, 0);
     *event = e;
     return HD_OK;
 }
@@ -414,11 +491,8 @@ void hdi_record_begin(struct hdi_event *e, uint32_t waiting,
         atomic_load_explicit(&e->life, memory_order_relaxed));
 
     hdi_record_set(&e->queued, e->untimed ? 0 : hdi_now());
-    hdi_record_set(&e->submitted, 0);
-    hdi_record_set(&e->started, 0);
-    hdi_record_set(&e->ended, 0);
     hd_group_init(&e->group);
-    hdi_group_enter(&e->group);
+    *hdi_group_word(&e->group) = HDI_GROUP_JOB; // nobody else knows it
     e->input_count = 0;
     atomic_store_explicit(&e->waiting, waiting, memory_order_relaxed);
     atomic_store_explicit(&e->phase, HD_EVENT_WAITS, memory_order_relaxed);

@@ -56,6 +56,12 @@ struct hdi_event *hdi_record_find(struct hd_pool *pool, hd_event event);
 struct hdi_event *hdi_record_hold(struct hd_pool *pool, hd_event event);
 void hdi_record_let_go(struct hdi_event *e, uint32_t references);
 
+// The same on a worker, which may keep the record for a while, NULL: anywhere;
+// and give back what it has kept, before it waits for others or sleeps.
+void hdi_record_let_go_on(struct hd_worker *worker, struct hdi_event *e,
+                          uint32_t references);
+void hdi_record_give_back(struct hd_worker *worker);
+
 // From here on it can be found by its handle.
 void hdi_record_begin(struct hdi_event *e, uint32_t waiting,
                       uint32_t references);

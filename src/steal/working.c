@@ -16,9 +16,11 @@
 #include "base/log.h"
 #include "steal/group.h"
 #include "steal/pool.h"
+#include "steal/record.h"
 
 enum {
     SEARCH_ROUNDS = 48, // about 30 us, then park
+    SETTLE_ROUND = 2,   // of searching: more of the same may come till then
     MAX_PAUSES = 64,    // between two rounds of searching
     FAIR_TURNS = 61,    // every so many looks, the oldest work goes first
     MAX_DEPTH = 64      // of unrelated work inside a join
@@ -346,8 +348,20 @@ static void wake_group(struct hd_pool *pool, struct hd_group *group)
 
 void hdi_pool_leave(struct hd_pool *pool, struct hd_group *group)
 {
-    if (hdi_group_leave(group))
+    if (hdi_group_leave(group, 1))
         wake_group(pool, group);
+}
+
+void hdi_worker_settle(struct hd_worker *worker)
+{
+    struct hd_group *group = worker->left.group;
+
+    if (!group)
+        return;
+    worker->left.group = NULL;
+    if (hdi_group_leave(group, worker->left.count))
+        wake_group(worker->pool, group);
+    worker->left.count = 0;
 }
 
 // It was cancelled before it began. A job is not touched: its memory is the
@@ -366,6 +380,8 @@ static void run(struct hd_worker *worker, const struct work *work)
 {
     struct mark before = mark_of(worker);
 
+    if (work->task || work->job->run != hdi_run_event)
+        hdi_worker_settle(worker);
     worker->depth++;
     hd_count_task_(worker);
     if (!hdi_scopes_enter(&worker->scopes, base_of(worker), work->group)) {
@@ -515,6 +531,12 @@ static bool is_called(struct hd_worker *worker, const struct hdi_goal *goal)
     return goal->kind == HDI_UNTIL_HOME && hdi_gangs_want(worker);
 }
 
+static void settle_all(struct hd_worker *worker)
+{
+    hdi_worker_settle(worker);
+    hdi_record_give_back(worker);
+}
+
 // True when there is work to run, false when the goal is reached or a gang
 // waits for workers.
 static bool search(struct hd_worker *worker, const struct hdi_goal *goal,
@@ -526,6 +548,8 @@ static bool search(struct hd_worker *worker, const struct hdi_goal *goal,
                 return false;
             if (take(worker, goal, work))
                 return true;
+            if (round == SETTLE_ROUND)
+                settle_all(worker);
             back_off(worker, round);
         }
         park(worker, goal);
@@ -539,8 +563,10 @@ void hdi_worker_wait(struct hd_worker *worker, const struct hdi_goal *goal)
 
     hdi_pool_check_origin(worker->pool);
     while (!is_reached(worker, goal)) {
-        if (is_called(worker, goal))
+        if (is_called(worker, goal)) {
+            settle_all(worker);
             hdi_gangs_attend(worker);
+        }
         bool found = take(worker, goal, &work);
         if (!found) {
             hdi_idle_search(&worker->pool->idle[appetite]);
@@ -549,6 +575,8 @@ void hdi_worker_wait(struct hd_worker *worker, const struct hdi_goal *goal)
         }
         if (found)
             run(worker, &work);
+        if (!found || goal->kind != HDI_UNTIL_HOME)
+            settle_all(worker);
     }
 }
 
@@ -558,6 +586,7 @@ void hdi_worker_drain(struct hd_worker *worker)
 
     while (take_anything(worker, &work))
         run(worker, &work);
+    hdi_worker_settle(worker);
 }
 
 void hdi_worker_run(struct hd_worker *worker, struct hd_job *job)
@@ -566,6 +595,7 @@ void hdi_worker_run(struct hd_worker *worker, struct hd_job *job)
 
     take_job(&work, job);
     run(worker, &work);
+    hdi_worker_settle(worker);
 }
 
 bool hdi_worker_run_one(struct hd_worker *worker)
@@ -575,6 +605,7 @@ bool hdi_worker_run_one(struct hd_worker *worker)
     if (!take_anything(worker, &work))
         return false;
     run(worker, &work);
+    hdi_worker_settle(worker);
     return true;
 }
 

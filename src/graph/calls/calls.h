@@ -127,7 +127,8 @@ struct hdi_calls {
     pthread_mutex_t lock;      // for what follows
     uint32_t *shared;          // ready passes, for any worker
     _Atomic uint32_t shared_count;
-    uint32_t active, idle;      // jobs; those of them that have no pass
+    // Jobs; those of them that have no pass. Looked at without the lock, too.
+    _Atomic uint32_t active, idle;
     struct hdi_calls_job *jobs; // one for each worker
     uint32_t job_count;
 };

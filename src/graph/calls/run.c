@@ -3,7 +3,7 @@
 // One worker begins alone, in program order. If passes turn out to take so long
 // that handing some to others pays, the passes that are left get counters, and
 // workers join: each has a few ready passes for itself, and puts half of them
-// where the others look when there are none. Which it is, is known before the
+// where the others look when one has none. Which it is, is known before the
 // next run.
 //
 // Invariant: while workers join, a pass that is ready is in `shared`, in the
@@ -113,14 +113,30 @@ static struct hdi_calls_job *add_job(struct hdi_calls *calls)
     return NULL;
 }
 
-// What a job has for itself.
+// What a job has for itself: a ring. The oldest is run first, so passes come
+// about in program order, and what another worker waits for is not left for
+// last.
 struct lane {
     struct hdi_calls *calls;
-    uint32_t count, at[HDI_CALLS_LOCAL];
+    uint32_t first, count, at[HDI_CALLS_LOCAL];
     uint32_t finished;
     uint64_t begin; // of what is counted as busy, as used() tells [ns]
     struct hd_error error;
 };
+
+static void add(struct lane *lane, uint32_t pass)
+{
+    lane->at[(lane->first + lane->count++) % HDI_CALLS_LOCAL] = pass;
+}
+
+static uint32_t remove_first(struct lane *lane)
+{
+    uint32_t pass = lane->at[lane->first];
+
+    lane->first = (lane->first + 1) % HDI_CALLS_LOCAL;
+    lane->count--;
+    return pass;
+}
 
 // Let others have `count` passes, those that have been ready longest.
 static void give(struct lane *lane, uint32_t count)
@@ -129,14 +145,13 @@ static void give(struct lane *lane, uint32_t count)
 
     pthread_mutex_lock(&calls->lock);
     uint32_t shared =
-        atomic_load_explicit(&calls->shared_count, memory_order_relaxed);
-    memcpy(&calls->shared[shared], lane->at, count * sizeof(uint32_t));
-    atomic_store_explicit(&calls->shared_count, shared + count,
-                          memory_order_relaxed);
+        atomic_load_explicit(&calls->shared_count, memory_order_relaxed) +
+        count;
+    for (uint32_t i = 1; i <= count; i++) // the last of them is taken first
+        calls->shared[shared - i] = remove_first(lane);
+    atomic_store_explicit(&calls->shared_count, shared, memory_order_relaxed);
     struct hdi_calls_job *job = add_job(calls);
     pthread_mutex_unlock(&calls->lock);
-    lane->count -= count;
-    memmove(lane->at, lane->at + count, lane->count * sizeof(uint32_t));
     if (job)
         hd_submit_work(calls->host.pool, &job->work);
 }
@@ -151,10 +166,9 @@ static bool take(struct lane *lane)
 
     if (count > HDI_CALLS_LOCAL / 2)
         count = HDI_CALLS_LOCAL / 2;
-    lane->count = count;
-    memcpy(lane->at, &calls->shared[shared - count], count * sizeof(uint32_t));
-    atomic_store_explicit(&calls->shared_count, shared - count,
-                          memory_order_relaxed);
+    for (uint32_t i = 0; i < count; i++)
+        add(lane, calls->shared[--shared]);
+    atomic_store_explicit(&calls->shared_count, shared, memory_order_relaxed);
     return count > 0;
 }
 
@@ -207,13 +221,22 @@ static bool refill(struct lane *lane)
     return !left;
 }
 
+// Whether another worker would take passes and there are none.
+static bool is_asked(struct hdi_calls *calls)
+{
+    return (atomic_load_explicit(&calls->idle, memory_order_relaxed) > 0 ||
+            atomic_load_explicit(&calls->active, memory_order_relaxed) <
+                calls->job_count) &&
+           atomic_load_explicit(&calls->shared_count, memory_order_relaxed) ==
+               0;
+}
+
 static void run_next(struct lane *lane)
 {
     struct hdi_calls *calls = lane->calls;
-    uint32_t index = lane->at[--lane->count];
+    uint32_t index = remove_first(lane);
 
-    if (lane->count > 0 &&
-        atomic_load_explicit(&calls->shared_count, memory_order_relaxed) == 0)
+    if (lane->count > 0 && is_asked(calls))
         give(lane, lane->count - lane->count / 2);
     if (is_stopped(calls))
         return;
@@ -232,7 +255,7 @@ static void run_next(struct lane *lane)
             continue;
         if (lane->count == HDI_CALLS_LOCAL)
             give(lane, HDI_CALLS_LOCAL / 2);
-        lane->at[lane->count++] = next;
+        add(lane, next);
     }
 }
 
@@ -241,7 +264,7 @@ static void run_lane(struct hdi_calls *calls)
     struct lane lane;
 
     lane.calls = calls;
-    lane.count = lane.finished = 0;
+    lane.first = lane.count = lane.finished = 0;
     lane.begin = used();
     lane.error.status = HD_OK;
     lane.error.text[0] = '\0';

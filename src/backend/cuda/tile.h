@@ -40,8 +40,8 @@ struct hdx_desk {
     // Work-groups that were begun, of all tasks: a tile that hangs stands
     // still.
     _Alignas(128) hdi_word heartbeat; // the tile
-    // The list it works on, 0: none, and the pass of it that it began last:
-    // when a kernel faults or hangs, the host still sees these.
+    // While it runs a work-group of a list: which list, else 0, and which pass.
+    // When a kernel faults or hangs, the host still sees these.
     hdi_word list, pass; // the tile
     // Tasks up to this number are not wanted any more: the tile leaves them
     // between work-groups.

@@ -205,14 +205,15 @@ static void drop(struct masks *m, LLVMValueRef phi)
 static bool change(struct masks *m, LLVMValueRef function)
 {
     widen_all(m, function);
-    if (m->wide.failed)
-        return false;
-    each_phi(m, function, fill_phi);
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b;
-         b = LLVMGetNextBasicBlock(b))
-        use_wide(m, b);
-    each_phi(m, function, drop);
-    bool ok = !m->wide.failed && !m->narrow.failed;
+    bool ok = !m->wide.failed;
+    if (ok) {
+        each_phi(m, function, fill_phi);
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b;
+             b = LLVMGetNextBasicBlock(b))
+            use_wide(m, b);
+        each_phi(m, function, drop);
+        ok = !m->wide.failed && !m->narrow.failed;
+    }
     hdi_map_clear(&m->wide);
     return ok;
 }

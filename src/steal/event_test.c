@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "steal/event.h"
+#include "steal/group.h"
 #include "tests/steal/events.h"
 
 static void users_events_end_when_told(void)
@@ -472,6 +473,64 @@ static void a_group_ends_before_its_worker_goes_on(void)
     hd_pool_destroy(pool);
 }
 
+struct relief {
+    struct hd_pool *pool;
+    atomic_bool goes_on;     // the worker that blocks
+    _Atomic hd_event blocks; // its event
+};
+
+static hd_status block(struct hd_worker *worker, void *data, struct hd_error *e)
+{
+    struct relief *relief = data;
+
+    (void)worker, (void)e;
+    while (!atomic_load(&relief->goes_on))
+        usleep(100);
+    return HD_OK;
+}
+
+// On a spare thread: its worker is back before it has ended.
+static hd_status outlast(struct hd_worker *worker, void *data,
+                         struct hd_error *e)
+{
+    struct relief *relief = data;
+
+    (void)worker, (void)e;
+    atomic_store(&relief->goes_on, true);
+    while (hd_event_state(relief->pool, atomic_load(&relief->blocks)) !=
+           HD_EVENT_ENDED)
+        usleep(100);
+    return HD_OK;
+}
+
+// A spare thread that is not needed any more tells the group of what it ran.
+static void a_group_ends_before_its_spare_thread_stops(void)
+{
+    struct relief relief = {.pool = make_pool(1)};
+    uint64_t end = hdi_now() + UINT64_C(20000000000);
+    struct hd_group group;
+    struct hd_start start = {.group = &group};
+    struct hd_call call = {
+        .function = block, .data = &relief, .blocking = true};
+    hd_event blocks, outlasts;
+
+    hd_group_init(&group);
+    CHECK_OK(hd_call_start(relief.pool, &(struct hd_start){0}, &call, &blocks,
+                           &error),
+             error);
+    atomic_store(&relief.blocks, blocks);
+    call = (struct hd_call){.function = outlast, .data = &relief};
+    CHECK_OK(hd_call_start(relief.pool, &start, &call, &outlasts, &error),
+             error);
+    wait_for(relief.pool, outlasts);
+    while (!hdi_group_done(&group) && hdi_now() < end)
+        usleep(100);
+    CHECK(hdi_group_done(&group));
+    hd_event_release(relief.pool, blocks);
+    hd_event_release(relief.pool, outlasts);
+    hd_pool_destroy(relief.pool);
+}
+
 static hd_status fail_a_task(struct hd_worker *worker, void *data,
                              struct hd_error *e)
 {
@@ -533,6 +592,7 @@ int main(void)
     what_is_queued_is_cancelled_at_once();
     groups_count_and_cancel_events();
     a_group_ends_before_its_worker_goes_on();
+    a_group_ends_before_its_spare_thread_stops();
     a_task_that_fails_in_a_call_fails_it();
     callbacks_come_however_it_ended();
     return 0;

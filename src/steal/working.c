@@ -575,9 +575,10 @@ void hdi_worker_wait(struct hd_worker *worker, const struct hdi_goal *goal)
         }
         if (found)
             run(worker, &work);
-        if (!found || goal->kind != HDI_UNTIL_HOME)
+        if (goal->kind != HDI_UNTIL_HOME)
             settle_all(worker);
     }
+    settle_all(worker);
 }
 
 void hdi_worker_drain(struct hd_worker *worker)

@@ -39,51 +39,84 @@ static float smooth(float from, float to, float x)
     return t * t * (3 - 2 * t);
 }
 
+enum {
+    STRIP = 64 // pixels whose angles are computed together, by vectors
+};
+
+struct strip {
+    float u[STRIP], v[STRIP], cover[STRIP]; // texels; share of the pixel
+};
+
+// Where `count` pixels of row `y`, from `x` on, look at the map.
+static void aim(const struct planet *p, const struct planet_map *map, int y,
+                int x, int count, struct strip *strip)
+{
+    const float radius = p->radius, half = 0.5f * (float)p->settings.size;
+    const float sine = p->sine, cosine = p->cosine;
+    const float longitude = p->settings.longitude / 360 + 0.5f;
+    const float width = (float)map->width, height = (float)map->height;
+    const float up = (half - (float)y - 0.5f) / radius;
+
+    for (int k = 0; k < count; k++) {
+        float across = ((float)(x + k) + 0.5f - half) / radius;
+        float distance = across * across + up * up;
+        float near = distance < 1 ? sqrtf(1 - distance) : 0;
+        float north = up * cosine + near * sine;
+        float front = near * cosine - up * sine;
+        north = north < -1 ? -1 : north > 1 ? 1 : north;
+
+        float turn = atan2f(across, front) / (2 * pi) + longitude;
+        strip->u[k] = (turn - floorf(turn)) * width - 0.5f;
+        strip->v[k] = (0.5f - asinf(north) / pi) * height - 0.5f;
+        float cover = (1 - sqrtf(distance)) * radius + 0.5f;
+        strip->cover[k] = cover < 0 ? 0 : cover > 1 ? 1 : cover;
+    }
+}
+
+// Mix the four texels around (u, v).
+static void sample(const struct planet_map *map, float u, float v,
+                   float color[3])
+{
+    int left = (int)floorf(u), top = (int)floorf(v);
+    float fx = u - (float)left, fy = v - (float)top;
+    int columns[2] = {(left + map->width) % map->width,
+                      (left + 1) % map->width};
+    int rows[2] = {clamp(top, 0, map->height - 1),
+                   clamp(top + 1, 0, map->height - 1)};
+
+    for (int c = 0; c < 3; c++) {
+        color[c] = 0;
+        for (int r = 0; r < 2; r++)
+            for (int s = 0; s < 2; s++) {
+                const uint8_t *pixel =
+                    map->pixels[rows[r] * map->width + columns[s]];
+                color[c] += (r ? fy : 1 - fy) * (s ? fx : 1 - fx) *
+                            square((float)pixel[c] / 255);
+            }
+    }
+}
+
 static void project(const struct planet *p, const struct planet_pass *pass,
                     int begin, int end)
 {
-    const struct planet_map *map = pass->map;
     const int size = p->settings.size;
     const size_t plane = (size_t)size * (size_t)size;
+    struct strip strip;
 
-    for (int y = begin; y < end; y++) {
-        float up = (0.5f * (float)size - (float)y - 0.5f) / p->radius;
-        for (int x = 0; x < size; x++) {
-            float across = ((float)x + 0.5f - 0.5f * (float)size) / p->radius;
-            float distance = across * across + up * up;
-            float near = distance < 1 ? sqrtf(1 - distance) : 0;
-            float north = up * p->cosine + near * p->sine;
-            float front = near * p->cosine - up * p->sine;
-            north = north < -1 ? -1 : north > 1 ? 1 : north;
+    for (int y = begin; y < end; y++)
+        for (int x = 0; x < size; x += STRIP) {
+            int count = size - x < STRIP ? size - x : STRIP;
+            float *to = pass->to + (size_t)y * (size_t)size + (size_t)x;
 
-            float turn = atan2f(across, front) / (2 * pi) +
-                         p->settings.longitude / 360 + 0.5f;
-            float u = (turn - floorf(turn)) * (float)map->width - 0.5f;
-            float v = (0.5f - asinf(north) / pi) * (float)map->height - 0.5f;
-            int left = (int)floorf(u), top = (int)floorf(v);
-            float fx = u - (float)left, fy = v - (float)top;
-            int columns[2] = {(left + map->width) % map->width,
-                              (left + 1) % map->width};
-            int rows[2] = {clamp(top, 0, map->height - 1),
-                           clamp(top + 1, 0, map->height - 1)};
-            float cover = (1 - sqrtf(distance)) * p->radius + 0.5f;
-            cover = cover < 0 ? 0 : cover > 1 ? 1 : cover;
-
-            size_t i = (size_t)y * (size_t)size + (size_t)x;
-            for (int c = 0; c < 3; c++) {
-                float sum = 0;
-                for (int r = 0; r < 2; r++)
-                    for (int s = 0; s < 2; s++) {
-                        const uint8_t *pixel =
-                            map->pixels[rows[r] * map->width + columns[s]];
-                        sum += (r ? fy : 1 - fy) * (s ? fx : 1 - fx) *
-                               square((float)pixel[c] / 255);
-                    }
-                pass->to[(size_t)c * plane + i] = cover * sum;
+            aim(p, pass->map, y, x, count, &strip);
+            for (int k = 0; k < count; k++) {
+                float color[3];
+                sample(pass->map, strip.u[k], strip.v[k], color);
+                for (size_t c = 0; c < 3; c++)
+                    to[c * plane + (size_t)k] = strip.cover[k] * color[c];
+                to[3 * plane + (size_t)k] = strip.cover[k];
             }
-            pass->to[3 * plane + i] = cover;
         }
-    }
 }
 
 // Cosine of the angle to the sun, and how far `near` is from looking straight
@@ -286,18 +319,26 @@ static void add_stars(const struct planet *p, const struct planet_pass *pass,
     }
 }
 
+// What the film makes of light.
+static float expose(float light, float exposure)
+{
+    float film = 1 - expf(-exposure * light);
+    return 255 * sqrtf(film > 0 ? film : 0) + 0.5f;
+}
+
 static void tone(const struct planet *p, const struct planet_pass *pass,
                  int begin, int end)
 {
     const size_t size = (size_t)p->settings.size, plane = size * size;
+    const float exposure = p->settings.exposure;
+    const float *restrict from = pass->from;
+    uint8_t(*restrict image)[4] = p->image;
 
     for (size_t i = (size_t)begin * size; i < (size_t)end * size; i++) {
-        for (size_t c = 0; c < 3; c++) {
-            float film =
-                1 - expf(-p->settings.exposure * pass->from[c * plane + i]);
-            p->image[i][c] = (uint8_t)(255 * sqrtf(film > 0 ? film : 0) + 0.5f);
-        }
-        p->image[i][3] = 255;
+        image[i][0] = (uint8_t)(int)expose(from[i], exposure);
+        image[i][1] = (uint8_t)(int)expose(from[plane + i], exposure);
+        image[i][2] = (uint8_t)(int)expose(from[2 * plane + i], exposure);
+        image[i][3] = 255;
     }
 }
 
@@ -334,7 +375,7 @@ static void add_glow_passes(struct planet *p, float *picture)
     int widths[16];
     struct planet_pass *pass;
 
-    for (int l = 0, w = size; l < levels; l++, w = w > 1 ? w / 2 : 1) {
+    for (int l = 0, w = size; l<levels; l++, w = w> 1 ? w / 2 : 1) {
         float *from = planes(p, w, w, 3), *rows = planes(p, w, w, 3);
         if (l == 0) {
             pass = add(p, "bright", bright, w, w, 3);

@@ -1,4 +1,14 @@
 // Building, compiling and linking programs.
+//
+// All three go the same way, in the thread of the caller; there is no thread
+// for builds, and a callback is called before the function returns:
+//
+//     check()    what is wrong with the arguments
+//     begin()    `builds` is set: others are refused, the status is IN_PROGRESS
+//     make(), compile() or link_parts()    without the lock: it takes long
+//     finish()   the new build, its log and its status appear together
+//
+// Invariant: who has set `builds` calls finish(), whatever fails between.
 #include "icd/build.h"
 
 #include <errno.h>
@@ -14,6 +24,7 @@
 #include "icd/info.h"
 #include "runtime/runtime.h"
 
+// What applications give to hear of the end.
 typedef void(CL_CALLBACK *notify_fn)(cl_program program, void *data);
 
 bool hdi_cl_program_has(const struct _cl_program *program,
@@ -25,6 +36,9 @@ bool hdi_cl_program_has(const struct _cl_program *program,
     return false;
 }
 
+// Kept as the text of a build option, in bits: the type is known only when the
+// module is read (kernel/program/spirv.c), and a decimal number would lose bits
+// of a float.
 cl_int hdi_cl_keep_constant(struct _cl_program *program, cl_uint id,
                             size_t size, const void *value)
 {
@@ -59,6 +73,11 @@ cl_int hdi_cl_keep_constant(struct _cl_program *program, cl_uint id,
 
 // One build at a time, and none while kernels are there. What was built for
 // other sides is built again with it.
+//
+// CL_INVALID_OPERATION: another build runs, or a kernel is there. Options and
+// log are the new build's from here on, so that a query during the build does
+// not see the old ones. `sides` only ever grows: a program that was built for
+// one device first and then for another has code for both.
 static cl_int begin(struct _cl_program *program, unsigned sides,
                     const char *options)
 {
@@ -85,6 +104,11 @@ static cl_int begin(struct _cl_program *program, unsigned sides,
 }
 
 // Which work-groups the options ask for: before 2.0 they all have one size.
+//
+// Binaries and SPIR-V say nothing here and are taken for not uniform: an error
+// that is not told beats a launch that is refused. The option is looked for as
+// text; it cannot stand within another of those that are allowed, but may
+// within the value of a -D.
 static bool is_uniform(const struct _cl_program *program)
 {
     const char *version =
@@ -100,6 +124,9 @@ static bool is_uniform(const struct _cl_program *program)
 
 // All that the compiler said, and what else was wrong with a program that was
 // not made. NULL: no memory.
+//
+// `said` is what the front end printed, `error` what the runtime decided; where
+// one is the start of the other it is not told twice.
 static char *write_log(const struct hd_program *made, const char *said,
                        const struct hd_error *error)
 {
@@ -118,6 +145,11 @@ static char *write_log(const struct hd_program *made, const char *said,
 
 // `said` is freed; `error` is looked at where nothing was made. `uniform`: its
 // work-groups are all of one size.
+//
+// Takes over `made`, which is NULL where the build failed. The new build is
+// prepared before the lock is taken, and replaces the old one with it: kernels
+// that are created meanwhile are of one or the other. Without memory for it the
+// program counts as not built.
 static void finish(struct _cl_program *program, struct hd_program *made,
                    cl_program_binary_type type, bool uniform, char *said,
                    const struct hd_error *error)
@@ -145,6 +177,9 @@ static void finish(struct _cl_program *program, struct hd_program *made,
 
 // Which code of OpenCL an error of the runtime is, where `other` is that of a
 // program that is wrong.
+//
+// Bad options are told apart from a bad program by the words "build option" in
+// the text: every text of kernel/program/options.c has them.
 static cl_int code_of(const struct hd_error *error, cl_int options,
                       cl_int other)
 {
@@ -165,6 +200,8 @@ static cl_int code_of(const struct hd_error *error, cl_int options,
     }
 }
 
+// A list of devices is either there or empty, never one of both; data without a
+// callback is an error.
 static cl_int check(cl_program program, cl_uint count,
                     const cl_device_id *devices, notify_fn notify, void *data)
 {
@@ -191,6 +228,10 @@ static unsigned sides_of(cl_uint count, struct _cl_device_id *const *devices)
 
 // What `params` say for one side becomes a part of `*made`, which is NULL
 // before the first.
+//
+// The first side becomes `*made`; others are added to it and go with it. On
+// failure `*made` is as it was. HD_ENODEV: the GPU was lost since the program
+// was made.
 static hd_status add_side(unsigned side, const struct hd_program_params *params,
                           struct hd_program **made, struct hd_error *error)
 {
@@ -209,6 +250,8 @@ static hd_status add_side(unsigned side, const struct hd_program_params *params,
 }
 
 // The options, and what was set of constants.
+//
+// False: no memory. `text` is the caller's to free in any case.
 static bool full_options(const struct _cl_program *program,
                          struct hdi_text *text)
 {
@@ -220,6 +263,13 @@ static bool full_options(const struct _cl_program *program,
 }
 
 // On all sides that it is being built for.
+//
+// `*made` holds all sides or, on failure, none: a program that has code for one
+// of its devices only would be refused later, at a launch, where nobody expects
+// it. `library`: it is to be linked. `more`, optional, comes behind the
+// options. `*log` collects what the front end says of each side.
+//
+// `error` is filled with "no memory" first, for the paths that leave it alone.
 static hd_status make(const struct _cl_program *program, bool library,
                       const char *more, struct hd_program **made, char **log,
                       struct hd_error *error)
@@ -267,6 +317,7 @@ static hd_status make(const struct _cl_program *program, bool library,
     return status;
 }
 
+// For each of the sides; a program that clLinkProgram() made has none.
 static bool has_binaries(const struct _cl_program *program, unsigned sides)
 {
     for (unsigned side = 0; side < HDI_CL_SIDES; side++)
@@ -275,6 +326,8 @@ static bool has_binaries(const struct _cl_program *program, unsigned sides)
     return true;
 }
 
+// Without a list it is built for all of its devices. Whatever comes out, status
+// and log are kept in the program, and the callback is called once.
 CL_API_ENTRY cl_int CL_API_CALL clBuildProgram(cl_program program,
                                                cl_uint count,
                                                const cl_device_id *devices,
@@ -306,6 +359,9 @@ CL_API_ENTRY cl_int CL_API_CALL clBuildProgram(cl_program program,
     return status;
 }
 
+// Without begin(): nobody else has the program yet. Its status is
+// CL_BUILD_SUCCESS after this, though nobody called a build: it was built where
+// the binary was made.
 cl_int hdi_cl_load_library(struct _cl_program *program)
 {
     struct hd_program *made = NULL;
@@ -325,6 +381,9 @@ cl_int hdi_cl_load_library(struct _cl_program *program)
 // Given as programs with names; the front end finds them as files of a folder
 // that is there for one compilation.
 
+// Names come from the application and become paths under our folder: an
+// absolute one, or one with "..", would leave it. 1,024 keeps the whole path
+// below the 2,048 of write_header().
 static bool is_name(const char *name)
 {
     return name && *name && *name != '/' && !strstr(name, "..") &&
@@ -332,6 +391,9 @@ static bool is_name(const char *name)
 }
 
 // Make the folders of the path.
+//
+// `from` is where the part of the path begins that is ours to make. A folder
+// that is there is no error: two headers may share it.
 static bool make_folders(char *path, size_t from)
 {
     for (char *slash = strchr(path + from, '/'); slash;
@@ -345,6 +407,7 @@ static bool make_folders(char *path, size_t from)
     return true;
 }
 
+// Readable for this user alone: the source of a program is nobody else's.
 static bool write_header(const char *folder, const char *name,
                          const char *source)
 {
@@ -376,6 +439,9 @@ static void remove_header(const char *folder, const char *name)
     }
 }
 
+// The path goes into an option in double quotes, hence no quotes and no
+// backslashes in it. A program with another user's rights takes no path from
+// its caller (secure_getenv).
 static const char *temporary(void)
 {
     const char *folder = secure_getenv("TMPDIR");
@@ -383,6 +449,9 @@ static const char *temporary(void)
                                                                 : "/tmp";
 }
 
+// With headers: a folder with a random name, the headers in it, one compilation
+// with -I, and all of it removed again, whatever failed. `written` counts also
+// the header that failed, since a part of it may be there.
 static hd_status compile(const struct _cl_program *program, cl_uint count,
                          const cl_program *headers, const char **names,
                          struct hd_program **made, char **log,
@@ -420,6 +489,8 @@ static hd_status compile(const struct _cl_program *program, cl_uint count,
     return status;
 }
 
+// Headers are looked at before anything begins; they are only read. Programs of
+// binaries cannot be compiled.
 CL_API_ENTRY cl_int CL_API_CALL clCompileProgram(
     cl_program program, cl_uint count, const cl_device_id *devices,
     const char *options, cl_uint header_count, const cl_program *headers,
@@ -459,9 +530,15 @@ CL_API_ENTRY cl_int CL_API_CALL clCompileProgram(
     return status;
 }
 
+//
+// A linked program is a new object. What it is made of goes through binaries,
+// once per side, so that the parts may be compiled again, or go, right after.
 // Linking ---------------------------------------------------------------------
 
 // Cut a word out of the options; whether it was there.
+//
+// It becomes blanks, which the parser of options skips: these two options are
+// the linker's own and unknown there.
 static bool take_word(char *options, const char *word)
 {
     char *at = strstr(options, word);
@@ -474,6 +551,10 @@ static bool take_word(char *options, const char *word)
 
 // `uniform`: whether the work-groups of all of them are of one size. A program
 // may have been compiled again, or in vain, since it was checked.
+//
+// Each program is locked only while its binary is taken. All binaries that were
+// taken are freed, also after a failure: `parts` is zeroed, and free(NULL) is
+// nothing.
 static hd_status link_parts(unsigned side, cl_uint count,
                             const cl_program *programs, const char *options,
                             bool library, bool *uniform,
@@ -518,6 +599,7 @@ static hd_status link_parts(unsigned side, cl_uint count,
     return status;
 }
 
+// A look only: link_parts() finds out again, with the lock.
 static bool can_be_linked(struct _cl_program *program)
 {
     pthread_mutex_lock(&program->lock);
@@ -528,6 +610,7 @@ static bool can_be_linked(struct _cl_program *program)
     return can;
 }
 
+// Whether all of them can be linked comes last, since it takes their locks.
 static cl_int check_link(cl_context context, cl_uint count,
                          const cl_device_id *devices, cl_uint program_count,
                          const cl_program *programs, notify_fn notify,
@@ -554,6 +637,10 @@ static cl_int check_link(cl_context context, cl_uint count,
     return CL_SUCCESS;
 }
 
+// A program is returned also where linking fails, for its log; NULL only where
+// arguments are wrong or memory is short. begin() cannot refuse for another
+// reason here: nobody else has the program. A failure on one side drops the
+// sides before it, as in make().
 CL_API_ENTRY cl_program CL_API_CALL clLinkProgram(
     cl_context context, cl_uint count, const cl_device_id *devices,
     const char *options, cl_uint program_count, const cl_program *programs,

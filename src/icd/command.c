@@ -27,6 +27,11 @@
 #include "steal/event.h"
 #include "steal/worker.h"
 
+// 16 keeps a small burst together without letting a worker sleep through it; at
+// 256 the cost of a flush is spread thin enough, and more would only delay work
+// that an application never flushes. WAIT times REST is the second that the end
+// of a process waits for commands that are under way. Too short, and a trace
+// misses its end; too long, and a process hangs on an endless kernel.
 enum {
     // That a queue collects before it flushes itself: few at first, so that a
     // worker is awake soon, then twice as many each time.
@@ -43,6 +48,8 @@ enum {
 static _Alignas(64) _Atomic uint64_t begun;
 static _Alignas(64) _Atomic uint64_t done;
 
+// Called when the process ends, where nothing can be woken any more: it looks
+// now and then. Commands may still be enqueued by other threads.
 bool hdi_cl_commands_rest(void)
 {
     for (int i = 0; i < REST && atomic_load(&done) != atomic_load(&begun); i++)
@@ -56,6 +63,7 @@ void hdi_cl_commands_forget(void)
     atomic_store(&done, 0);
 }
 
+// A context is only made where the runtime could be started, so it is there.
 static struct hd_pool *pool_of(const struct _cl_command_queue *queue)
 {
     return hdi_cl_runtime(queue->device)->pool;
@@ -64,6 +72,13 @@ static struct hd_pool *pool_of(const struct _cl_command_queue *queue)
 // Running and ending ----------------------------------------------------------
 
 // What the room of a command's record begins with; the payload may follow.
+//
+//     record->room   | hdi_cl_command | up to 16 | payload ... |
+//                                                ^ PAYLOAD
+//
+// Written by who enqueues, before the record is started; `holds` and the
+// queue's `newest` under the queue's lock, while the gate is closed; the rest
+// by who runs and ends it. A recorded command (commandbuffer.c) has none.
 struct hdi_cl_command {
     struct _cl_command_queue *queue;
     bool holds; // the queue: of those in order behind a gate, the last does
@@ -85,6 +100,10 @@ static void set_status(struct _cl_event *event, cl_int status)
     hdi_cl_event_call(event, status);
 }
 
+// On a worker, when all that it comes after has ended well. Otherwise the pool
+// ends it without running, and `result` is what enqueue() has put there: the
+// error for events in the wait list. False: it goes on by itself, and `e` is
+// not looked at again here, since it may be another command's by now.
 static bool run(struct hd_worker *worker, struct hdi_event *e,
                 struct hd_error *error)
 {
@@ -105,6 +124,8 @@ static bool run(struct hd_worker *worker, struct hdi_event *e,
     return true;
 }
 
+// From any thread, once, after `run` has returned HDI_CL_LATER, or while it
+// does. The record is gone afterwards.
 void hdi_cl_end_later(struct hdi_event *record, cl_int result, uint64_t ended)
 {
     struct hdi_cl_command *c = record->room;
@@ -117,6 +138,10 @@ void hdi_cl_end_later(struct hdi_event *record, cl_int result, uint64_t ended)
                   result < 0 ? text : NULL);
 }
 
+// The order matters: times and handle, which others read only after they have
+// seen the last status, then the status with its callbacks, then our hold,
+// after which the event may be gone. A failed event keeps its record: commands
+// that come after it later must fail as well.
 static void end_event(struct hdi_event *e, struct _cl_event *event,
                       cl_int result)
 {
@@ -135,6 +160,9 @@ static void end_event(struct hdi_event *e, struct _cl_event *event,
 
 // The payload goes before the status is told: an application that waits for the
 // event may free what the payload used right after.
+//
+// `done` before the status: who has waited for an event and ends the process
+// then finds the counters equal. The queue last: it may go with this.
 static void end(struct hdi_event *e)
 {
     const struct hdi_cl_command *c = e->room;
@@ -153,6 +181,10 @@ static const struct hdi_event_kind commands = {.run = run, .drop = end};
 // Flushing --------------------------------------------------------------------
 
 // The gate, which the caller ends and releases; 0: nothing is behind it.
+//
+// Whoever takes it ends it: two threads that flush at the same time find one
+// gate between them, and the other returns at once. It is ended without the
+// lock, since that hands all that is behind it to the pool.
 static hd_event take_gate(struct _cl_command_queue *queue)
 {
     pthread_mutex_lock(&queue->lock);
@@ -167,6 +199,8 @@ static hd_event take_gate(struct _cl_command_queue *queue)
     return gate;
 }
 
+// What is behind the gate may begin; nothing waits here. The result of ending a
+// gate does not matter: it can only be that it has ended.
 void hdi_cl_flush(struct _cl_command_queue *queue)
 {
     hd_event gate = take_gate(queue);
@@ -178,6 +212,8 @@ void hdi_cl_flush(struct _cl_command_queue *queue)
     hd_event_release(pool_of(queue), gate);
 }
 
+// The queue counts its flushes; the event remembers the count when it was
+// enqueued.
 static bool is_flushed(const struct _cl_event *event)
 {
     return !event->queue || event->flush < atomic_load(&event->queue->flushes);
@@ -197,6 +233,8 @@ static void call_submitted(struct hd_worker *worker, hd_status status,
     hdi_cl_drop(data);
 }
 
+// The gate may have ended already, then the call comes soon. Callbacks run
+// elsewhere: this only puts them there.
 void hdi_cl_event_call_when_flushed(struct _cl_event *event)
 {
     struct hd_error error;
@@ -210,6 +248,8 @@ void hdi_cl_event_call_when_flushed(struct _cl_event *event)
 
 // Users' events ---------------------------------------------------------------
 
+// In the pool of the whole machine, like all memory: a user's event is of a
+// context, not of a device.
 bool hdi_cl_event_begin(struct _cl_event *event)
 {
     struct hd_error error;
@@ -222,6 +262,8 @@ bool hdi_cl_event_begin(struct _cl_event *event)
     return event->holds;
 }
 
+// The status is changed once, by compare and exchange: of two threads that end
+// it one gets false. A negative status fails all that waits.
 bool hdi_cl_event_end(struct _cl_event *event, cl_int status)
 {
     cl_int before = CL_SUBMITTED;
@@ -238,6 +280,7 @@ bool hdi_cl_event_end(struct _cl_event *event, cl_int status)
 
 // Enqueueing ------------------------------------------------------------------
 
+// The lock is held, or nobody changes the modes.
 static bool in_order(const struct _cl_command_queue *queue)
 {
     return !(queue->modes & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
@@ -251,12 +294,18 @@ static bool waits_for_all(const struct _cl_command_queue *queue,
 }
 
 // An event of another pool, as one of a queue's.
+//
+// Parts of the processor have pools of their own, and an event is of one pool.
+// Freed by cross(), on a worker of the other pool. The device is held since its
+// pool would go with it.
 struct bridge {
     struct _cl_device_id *device; // held: the pool's
     struct hd_pool *pool;
     hd_event event;
 };
 
+// The event of the other pool has ended, or could not be waited for: pass that
+// on.
 static void cross(struct hd_worker *worker, hd_status status, void *data)
 {
     struct bridge *bridge = data;
@@ -270,6 +319,9 @@ static void cross(struct hd_worker *worker, hd_status status, void *data)
 
 // `holder` gets what is to be released when the command was started; 0:
 // nothing.
+//
+// False: no memory, and `*here` is not to be used. An event that is of this
+// pool already costs nothing here.
 static bool translate(struct _cl_command_queue *queue,
                       const struct _cl_event *event, hd_event *here,
                       hd_event *holder)
@@ -298,6 +350,11 @@ static bool translate(struct _cl_command_queue *queue,
 }
 
 // What is remembered of an out-of-order queue: commands that may be under way.
+//
+// Those that have ended are swept out when there is no more room, and the room
+// is doubled only if half of it is still in use: so the list stays within a few
+// times the number of commands in flight, for a constant cost each. The lock is
+// held.
 static bool remember(struct _cl_command_queue *queue, hd_event event)
 {
     struct hd_pool *pool = pool_of(queue);
@@ -322,6 +379,18 @@ static bool remember(struct _cl_command_queue *queue, hd_event event)
 }
 
 // Start it behind what is there. False: no memory; it has ended.
+//
+// The lock is held. What it comes after is
+//
+//     the gate          in order only for the first behind it; others come
+//                       after that one anyway
+//     the one before    in order: the last; out of order: the last barrier,
+//                       or for a barrier all that may be under way
+//     the wait list     whose failure, unlike that of those above, is its own
+//
+// so `loose` counts the first two kinds. An out-of-order queue gets its place
+// in `open` before the start, as 0, so that nothing can fail after it. The
+// bridges' events are released once the pool knows of them.
 static bool start(struct _cl_command_queue *queue, struct _cl_event *event,
                   struct hdi_event *record, cl_uint wait_count,
                   const cl_event *wait_list)
@@ -374,11 +443,15 @@ static bool start(struct _cl_command_queue *queue, struct _cl_event *event,
     return ok;
 }
 
+// A user's event never is: it begins as CL_SUBMITTED.
 static bool is_unflushed(const struct _cl_event *event)
 {
     return hdi_cl_event_status(event) == CL_QUEUED;
 }
 
+// A command that waits for one of another queue would otherwise wait for a
+// flush that nobody has to make. Those of the same queue are let go by its own
+// flush.
 static void flush_others(const struct _cl_command_queue *queue, cl_uint count,
                          const cl_event *list)
 {
@@ -387,6 +460,7 @@ static void flush_others(const struct _cl_command_queue *queue, cl_uint count,
             hdi_cl_flush(list[i]->queue);
 }
 
+// One reference, the application's. NULL: no memory.
 struct _cl_event *hdi_cl_event_create(struct _cl_context *context,
                                       struct _cl_command_queue *queue)
 {
@@ -403,6 +477,9 @@ struct _cl_event *hdi_cl_event_create(struct _cl_context *context,
 }
 
 // A record with room for a command and a payload. NULL: no memory.
+//
+// With the payload behind the command, one launch is one record and no
+// allocation, as long as it fits into the room that the record has from before.
 static struct hdi_event *take_record(struct hd_pool *pool, size_t size)
 {
     struct hdi_event *record;
@@ -416,6 +493,8 @@ static struct hdi_event *take_record(struct hd_pool *pool, size_t size)
     return NULL;
 }
 
+// The recorder of a command buffer keeps payloads for longer than a record
+// lives, hence malloc() there.
 void *hdi_cl_take(struct _cl_command_queue *queue, size_t size,
                   struct hdi_event **record)
 {
@@ -427,6 +506,8 @@ void *hdi_cl_take(struct _cl_command_queue *queue, size_t size,
 }
 
 // Put it behind what is there, and there for what comes.
+//
+// The lock is held. False: it has been ended, and the queue is as it was.
 static bool append(struct _cl_command_queue *queue, struct _cl_event *event,
                    struct hdi_event *record, cl_uint wait_count,
                    const cl_event *wait_list)
@@ -449,6 +530,10 @@ static bool append(struct _cl_command_queue *queue, struct _cl_event *event,
 }
 
 // Until the command has ended, which has not begun: the gate is closed.
+//
+// So of commands behind one gate only the last counts up the queue: two atomic
+// operations per burst instead of two per command. `before` has not begun, so
+// nobody reads its `holds` yet. The lock is held.
 static void hold_queue(struct _cl_command_queue *queue,
                        struct hdi_cl_command *c, struct hdi_cl_command *before)
 {
@@ -462,6 +547,11 @@ static void hold_queue(struct _cl_command_queue *queue,
 
 // The command is in the record but for this. Takes the references of `event`,
 // which is optional, and of the record.
+//
+// False: no memory, and the command has been ended with its payload. It flushes
+// by itself when enough has gathered: a worker is woken first (hdi_pool_rouse),
+// since it takes longer to wake than the flush does. The limit doubles with
+// each burst up to UNFLUSHED_MAX; clFinish() sets it back.
 static bool put(struct _cl_command_queue *queue, struct _cl_event *event,
                 struct hdi_event *record, cl_uint wait_count,
                 const cl_event *wait_list)
@@ -496,6 +586,10 @@ static bool put(struct _cl_command_queue *queue, struct _cl_event *event,
 }
 
 // `event` is NULL when nobody is to know of the command.
+//
+// The command begins as one that fails for its wait list, which is what it is
+// if the pool ends it without running it. Without an event nobody asks for
+// times, and the clock is not looked at.
 static cl_int enqueue(struct _cl_command_queue *queue, struct hdi_event *record,
                       const struct hdi_cl_work *work, void *payload,
                       struct _cl_event *event, cl_uint wait_count,
@@ -518,12 +612,15 @@ static cl_int enqueue(struct _cl_command_queue *queue, struct hdi_event *record,
                : CL_OUT_OF_HOST_MEMORY; // which has ended it
 }
 
+// No command comes of it, but `end` gets the payload in any case.
 static void give_up(const struct hdi_cl_work *work, void *payload)
 {
     if (work->end && payload)
         work->end(payload);
 }
 
+// No record: the queue records. `*event_ret` is set on success only. After an
+// error in enqueue() the event has lost its hold and goes with the release.
 cl_int hdi_cl_enqueue_taken(struct _cl_command_queue *queue,
                             struct hdi_event *record,
                             const struct hdi_cl_work *work, void *payload,
@@ -548,6 +645,9 @@ cl_int hdi_cl_enqueue_taken(struct _cl_command_queue *queue,
     return status;
 }
 
+// A blocking call makes an event, also where nobody asked for one, and waits
+// for it. With `blocks` the status is that of the command; the event is given
+// out even if the command has failed.
 cl_int hdi_cl_enqueue(struct _cl_command_queue *queue,
                       const struct hdi_cl_work *work, void *payload,
                       cl_bool blocks, cl_uint wait_count,
@@ -580,6 +680,8 @@ cl_int hdi_cl_enqueue(struct _cl_command_queue *queue,
 
 // Somebody outside waits for `goal`: a worker opens the gate for it and runs
 // what is behind, which is sooner than by waking one and sleeping.
+//
+// On the stack of who waits in hd_pool_run().
 struct errand {
     hd_event gate, goal;
 };
@@ -591,6 +693,9 @@ static void run_errand(struct hd_worker *worker, void *data)
     hdi_event_end_here(worker, errand->gate, errand->goal);
 }
 
+// A worker of this pool only flushes: it runs other work while it waits anyway.
+// Outside, one trip into the pool ends the gate and runs what is behind up to
+// `goal`.
 static void flush_for(struct _cl_command_queue *queue, hd_event goal)
 {
     struct hd_pool *pool = pool_of(queue);
@@ -606,6 +711,9 @@ static void flush_for(struct _cl_command_queue *queue, hd_event goal)
     hd_event_release(pool, errand.gate);
 }
 
+// The status is stored before the pool ends the event, so that it is final when
+// the wait is over. Any failure is told as the one error that waiting functions
+// have.
 cl_int hdi_cl_wait(struct _cl_event *event)
 {
     struct hd_error error;
@@ -619,6 +727,9 @@ cl_int hdi_cl_wait(struct _cl_event *event)
                : CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
 }
 
+// Until all that was enqueued before the call has ended. In order that is the
+// last command. Out of order it is a copy of the list: others may enqueue and
+// sweep meanwhile. How commands ended is not told here: each has its event.
 cl_int hdi_cl_finish(struct _cl_command_queue *queue)
 {
     struct hd_pool *pool = pool_of(queue);

@@ -2,6 +2,21 @@
 //
 // Every function of the API is in the file of its noun, under its own name; the
 // symbols are hidden and reached through the dispatch table alone.
+//
+// How the parts belong together; an arrow is a hold (object.h), which is given
+// back in the destructor:
+//
+//     event --> queue --> context --> device --> parent device
+//     kernel --> program --> context, devices
+//     mem, sampler, command buffer --> context or queue; mem --> parent mem
+//     command --> what it uses, from enqueueing to its end
+//
+// Holds only go this way, so there are no circles. The way back is a list that
+// holds nothing (queues of a context).
+//
+// A function of the API first checks its handles with hdi_cl_is(), the only
+// thing that may be done with one that is not known to be live, then its other
+// arguments, then acts.
 #ifndef HDI_ICD_ICD_H
 #define HDI_ICD_ICD_H
 
@@ -22,6 +37,8 @@ struct hdi_event;
 
 // Platform and devices --------------------------------------------------------
 
+// There is one; it is made when the loader first asks and stays until the
+// process ends, in children of fork() too.
 struct _cl_platform_id {
     struct hdi_cl_object object;
 };
@@ -35,6 +52,9 @@ enum {
 
 // Invariant: `runtime` is NULL until a command or a build needs it, then it
 // stays. Devices of parts have runtimes of their own, with the parts' cores.
+//
+// `lock` guards the start of the runtime alone; `runtime` is read without it.
+// All else is written before the handle is given out and constant after that.
 struct _cl_device_id {
     struct hdi_cl_object object;
     struct _cl_device_id *parent; // of a part of the processor, else NULL
@@ -60,6 +80,9 @@ struct hd_runtime *hdi_cl_runtime(struct _cl_device_id *device);
 struct hdi_launcher *hdi_cl_device_launcher(struct _cl_device_id *device);
 
 // Local memory, largest buffer and the like, which other files check against.
+//
+// What one application may ask of images, samplers and arguments. They are what
+// is told and what is checked; the core may take more.
 enum {
     HDI_CL_IMAGE_MAX = 16384,   // width, height [texels]
     HDI_CL_IMAGE_3D_MAX = 2048, // width, height, depth [texels]
@@ -82,6 +105,10 @@ void hdi_cl_device_destroy(void *object);
 
 // Contexts --------------------------------------------------------------------
 
+// A callback for the end of an object. It is in the list of a context or a
+// memory object, newest first, which is the order in which they are called; of
+// the two functions the one that fits is set. Owned by that object; the list is
+// under its lock.
 struct hdi_cl_destructor {
     struct hdi_cl_destructor *next;
     void(CL_CALLBACK *context)(cl_context context, void *data);
@@ -89,6 +116,9 @@ struct hdi_cl_destructor {
     void *data;
 };
 
+// Invariant: `devices` has no duplicates, and they are held; it and the
+// properties are constant. `lock` is over the three lists. `notify` may be
+// called from any thread, workers too.
 struct _cl_context {
     struct hdi_cl_object object;
     struct _cl_device_id **devices;
@@ -132,6 +162,12 @@ struct hdi_cl_command; // see command.c
 // Invariant, with the lock: without a gate no command is behind one,
 // `unflushed` is 0 and `newest` means nothing. `last` may have ended and be
 // gone: that is as if nothing was before.
+//
+// The lock is over all from `gate` to `open_room`; `flushes` is written with it
+// and read without. What comes before `lock` is constant, but for `modes`,
+// which clSetCommandQueueProperty() changes with the lock when the queue is
+// empty. `records` is set before the queue is used. `next` is under the
+// context's lock.
 struct _cl_command_queue {
     struct hdi_cl_object object;
     struct _cl_context *context;
@@ -157,6 +193,9 @@ struct _cl_command_queue {
 void hdi_cl_queue_destroy(void *object);
 
 // Where and for what a command runs.
+//
+// It lives on the stack of who runs the command; `worker` is the one that this
+// thread is.
 struct hdi_cl_running {
     struct hd_worker *worker;
     struct _cl_command_queue *queue;
@@ -170,6 +209,10 @@ enum {
 // What a command does. Everything it needs is in its payload, which `end` frees
 // when it is over or could not begin. `run` returns the command's status, or
 // HDI_CL_LATER, after which the payload may be gone.
+//
+// A static table, one per type of command; nothing in it changes. `run` NULL:
+// it does nothing, and out of order without a wait list it comes after
+// everything (markers and barriers).
 struct hdi_cl_work {
     cl_command_type type;
     cl_int (*run)(const struct hdi_cl_running *at, void *payload); // or NULL
@@ -183,6 +226,18 @@ struct hdi_cl_callback;
 
 // What the application has of a command that it asked for, or a user's event.
 // It is held until the command has ended.
+//
+// Life: made with the command, one reference of the application, one hold of
+// the command. `status` is the only word that other threads wait for:
+//
+//     CL_QUEUED --> CL_RUNNING --> CL_COMPLETE, or an error (< 0)
+//     CL_QUEUED --> an error, without running, when its wait list failed
+//     CL_SUBMITTED --> CL_COMPLETE, or an error        of a user's event
+//
+// CL_SUBMITTED of a command is not stored: it is CL_QUEUED after the flush of
+// its queue. The four times are written before the last status is stored and
+// read by who has seen that. `callbacks` are under the lock of all callbacks
+// (event.c).
 struct _cl_event {
     struct hdi_cl_object object;
     struct _cl_context *context;
@@ -246,6 +301,9 @@ bool hdi_cl_event_end(struct _cl_event *event, cl_int status);
 // Command buffers -------------------------------------------------------------
 
 // A recorded command. Sync point n is the n-th command, counted from 1.
+//
+// `payload` is the buffer's and is freed with it, not after a run. `after` is
+// filled where commands run out of order; the indices are smaller than its own.
 struct hdi_cl_recorded {
     const struct hdi_cl_work *work;
     void *payload;
@@ -253,6 +311,11 @@ struct hdi_cl_recorded {
     unsigned after_count;
 };
 
+// What is recorded lies in `commands`, under `lock` until `is_final`, then
+// constant: runs read it without a lock.
+//
+//     recording --finalize--> executable --enqueue--> pending
+//                                  ^------------------'  last run has ended
 struct _cl_command_buffer_khr {
     struct hdi_cl_object object;
     struct _cl_command_queue *queue;    // held: where it runs unless told
@@ -277,6 +340,8 @@ void hdi_cl_command_buffer_destroy(void *object);
 
 // Memory ----------------------------------------------------------------------
 
+// An address that is mapped, and how many times: each is unmapped by itself. In
+// the list of its memory object, under its lock.
 struct hdi_cl_map {
     struct hdi_cl_map *next;
     void *address;
@@ -285,6 +350,9 @@ struct hdi_cl_map {
 
 // Invariant, once it is made: `buffer` is the runtime's (`owns`), or `own`,
 // round memory of the application, or the parent's, which is held.
+//
+// Invariant: nothing but `maps`, `map_count` and `destructors`, which are under
+// `lock`, changes after it was made.
 struct _cl_mem {
     struct hdi_cl_object object;
     struct _cl_context *context;
@@ -365,6 +433,10 @@ bool hdi_cl_image_pack(const cl_image_format *format, const void *color,
 
 // Shared virtual memory -------------------------------------------------------
 
+// An allocation that is told by its address. In the list of its context, under
+// its lock; others get copies (hdi_cl_svm_find()), whose `buffer` may be gone
+// when they look. `device` is not held: it is of the context, which outlives
+// its memory.
 struct hdi_cl_svm {
     struct hdi_cl_svm *next;
     struct hd_buffer *buffer;
@@ -388,6 +460,8 @@ void hdi_cl_svm_free_all(struct _cl_context *context);
 
 // Samplers --------------------------------------------------------------------
 
+// Constant once made. `bits` are all that kernels need, so that a launch holds
+// no sampler.
 struct _cl_sampler {
     struct hdi_cl_object object;
     struct _cl_context *context;
@@ -404,18 +478,27 @@ void hdi_cl_sampler_destroy(void *object);
 // Programs and kernels --------------------------------------------------------
 
 // A build on a part of the machine: loaded from the binary when it is needed.
+//
+// Owned by its build, in a list under that one's lock; it stays until the build
+// goes, since kernels of it are in use.
 struct hdi_cl_loaded {
     struct hdi_cl_loaded *next;
     struct _cl_device_id *device; // held
     struct hd_program *program;
 };
 
+// Bytes of a program's code for one side; owned by whoever has the structure.
+// NULL: none.
 struct hdi_cl_binary {
     unsigned char *data;
     size_t size; // [bytes]
 };
 
 // A build that kernels may outlive.
+//
+// `users` counts the program, its kernels and their launches; who takes it to 0
+// frees all. `program`, `uniform`: constant. `loaded` is under `lock`,
+// `binaries` under the lock of the program object.
 struct hdi_cl_built {
     atomic_uint users;
     struct hd_program *program; // on all devices that it was built for
@@ -426,11 +509,17 @@ struct hdi_cl_built {
     struct hdi_cl_binary binaries[HDI_CL_SIDES];
 };
 
+// A specialisation constant of SPIR-V that was set. Owned by the program
+// object, under its lock.
 struct hdi_cl_constant {
     cl_uint id;
     char *value; // as in an option
 };
 
+// Invariants: one of `source`, `il` and `binaries` is there, or none, if it was
+// linked. While `builds` is set nobody else begins a build; while `kernels` is
+// above 0, or `builds` is set, `built` stays what it is but for the thread that
+// builds.
 struct _cl_program {
     struct hdi_cl_object object;
     struct _cl_context *context;
@@ -483,6 +572,8 @@ struct hdi_cl_argument {
     bool is_pointer;
 };
 
+// Threads: one at a time sets arguments or launches, as the standard has it;
+// only `form` is safe beside another launch.
 struct _cl_kernel {
     struct hdi_cl_object object;
     struct _cl_context *context;

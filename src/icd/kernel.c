@@ -1,4 +1,16 @@
 // Kernels as objects: their arguments, and what is told of them.
+//
+// A kernel object is arguments and two pointers: to the build it came from,
+// which it keeps alive, and to the core's kernel in that build, which is
+// read-only. Nothing is passed on when an argument is set: launch.c captures
+// all of them when a command is enqueued.
+//
+//     _cl_kernel --holds--> _cl_program     counts it in `kernels`, so that no
+//         |                                 build begins meanwhile
+//         '-------users--> hdi_cl_built --owns--> hd_program, hd_kernel
+//
+// Threads: as the standard has it, arguments of one kernel are set and launched
+// by one thread at a time; nothing here locks a kernel.
 #include <string.h>
 
 #include "icd/icd.h"
@@ -7,12 +19,18 @@
 #include "launch/memory/image.h"
 #include "runtime/runtime.h"
 
+// Free the copy of a value. Memory objects are not dropped, since they are not
+// held: the standard lets an application release a buffer that is still an
+// argument.
 static void unset(struct hdi_cl_argument *argument)
 {
     free(argument->value);
     *argument = (struct hdi_cl_argument){0};
 }
 
+// Also of a kernel that create() has made halfway: what is not there is NULL.
+// Other threads have no handle any more, so that `form` is nobody else's. The
+// build goes before the program that it may be the last user of.
 void hdi_cl_kernel_destroy(void *object)
 {
     struct _cl_kernel *kernel = object;
@@ -29,6 +47,10 @@ void hdi_cl_kernel_destroy(void *object)
 }
 
 // The lock of the program is held.
+//
+// NULL: no memory; nothing is left behind. Every count is taken before the
+// first step that can fail, so that the destructor, which gives them all back,
+// is the only undo.
 static struct _cl_kernel *create(struct _cl_program *program,
                                  struct hdi_cl_built *built,
                                  const struct hd_kernel *k)
@@ -53,11 +75,15 @@ static struct _cl_kernel *create(struct _cl_program *program,
     return kernel;
 }
 
+// Objects and libraries have been built too, but have no kernels: only what was
+// linked, or built in one go, can be launched. The lock is held.
 static bool runs(const struct _cl_program *program)
 {
     return program->built && program->type == CL_PROGRAM_BINARY_TYPE_EXECUTABLE;
 }
 
+// The lock is held from the look at the build to the count in `kernels`: a
+// build that began in between would free what the kernel is of.
 CL_API_ENTRY cl_kernel CL_API_CALL clCreateKernel(cl_program program,
                                                   const char *name,
                                                   cl_int *error)
@@ -87,6 +113,8 @@ CL_API_ENTRY cl_kernel CL_API_CALL clCreateKernel(cl_program program,
     return kernel;
 }
 
+// All of them or none: where one fails, those before it are released again.
+// With `kernels` NULL it only counts.
 CL_API_ENTRY cl_int CL_API_CALL clCreateKernelsInProgram(cl_program program,
                                                          cl_uint room,
                                                          cl_kernel *kernels,
@@ -119,6 +147,9 @@ CL_API_ENTRY cl_int CL_API_CALL clCreateKernelsInProgram(cl_program program,
 }
 
 // False: no memory.
+//
+// `to` has a value of its own. `to->arg.value` still names the original's:
+// launches take the bytes from `value` and never look there.
 static bool copy_argument(struct hdi_cl_argument *to,
                           const struct hdi_cl_argument *from)
 {
@@ -135,6 +166,9 @@ static bool copy_argument(struct hdi_cl_argument *to,
     return true;
 }
 
+// Without the program's lock: `from` keeps its build alive, and no new build
+// begins while the program has a kernel. The clone is of the same build even
+// where the program lost it since.
 CL_API_ENTRY cl_kernel CL_API_CALL clCloneKernel(cl_kernel from, cl_int *error)
 {
     if (!hdi_cl_is(HDI_CL_KERNEL, from))
@@ -167,8 +201,12 @@ CL_API_ENTRY cl_int CL_API_CALL clReleaseKernel(cl_kernel kernel)
                : CL_INVALID_KERNEL;
 }
 
+//
+// What is wrong with an argument is told here, of index, size and value the
+// first. On an error the argument stays what it was.
 // Arguments -------------------------------------------------------------------
 
+// The application may use its memory again at once, hence the copy.
 static cl_int set_value(const struct hd_kernel_arg *wanted, size_t size,
                         const void *value, struct hdi_cl_argument *argument)
 {
@@ -185,6 +223,11 @@ static cl_int set_value(const struct hd_kernel_arg *wanted, size_t size,
     return CL_SUCCESS;
 }
 
+// Of a buffer `value` may be NULL or point to NULL: the kernel gets a NULL
+// pointer. An image must be there, be of the kind that the kernel takes, and
+// allow what the kernel's qualifier says. The serial number is kept beside the
+// pointer: when the kernel is launched, it tells whether the object is still
+// the one that was given.
 static cl_int set_mem(const struct _cl_kernel *kernel,
                       const struct hd_kernel_arg *wanted, size_t size,
                       const void *value, struct hdi_cl_argument *argument)
@@ -222,6 +265,7 @@ static cl_int set_mem(const struct _cl_kernel *kernel,
     return CL_SUCCESS;
 }
 
+// Kernels get a sampler as bits, so that the object may go at once.
 static cl_int set_sampler(const struct _cl_kernel *kernel, size_t size,
                           const void *value, struct hdi_cl_argument *argument)
 {
@@ -241,6 +285,8 @@ static cl_int set_sampler(const struct _cl_kernel *kernel, size_t size,
     return CL_SUCCESS;
 }
 
+// Takes over `argument`. The new number of changes makes the form of the last
+// launch void (launch.c).
 static void set(struct _cl_kernel *kernel, cl_uint index,
                 struct hdi_cl_argument argument)
 {
@@ -249,6 +295,9 @@ static void set(struct _cl_kernel *kernel, cl_uint index,
     kernel->changes++;
 }
 
+// A value of the same size is written over the old one, without `changes`: the
+// form of the last launch does not depend on values, and setting one before
+// each launch is what most programs do.
 CL_API_ENTRY cl_int CL_API_CALL clSetKernelArg(cl_kernel kernel, cl_uint index,
                                                size_t size, const void *value)
 {
@@ -289,6 +338,9 @@ CL_API_ENTRY cl_int CL_API_CALL clSetKernelArg(cl_kernel kernel, cl_uint index,
     return CL_SUCCESS;
 }
 
+// The pointer is not looked at: with fine-grain system memory it may be any of
+// the process's. Which allocation it is in is found when the kernel is launched
+// (wrap_pointer() in launch.c).
 CL_API_ENTRY cl_int CL_API_CALL clSetKernelArgSVMPointer(cl_kernel kernel,
                                                          cl_uint index,
                                                          const void *pointer)
@@ -311,6 +363,8 @@ CL_API_ENTRY cl_int CL_API_CALL clSetKernelArgSVMPointer(cl_kernel kernel,
 }
 
 // All memory is there for every kernel anyway.
+//
+// So nothing is kept of it; only its form is checked.
 CL_API_ENTRY cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel kernel,
                                                     cl_kernel_exec_info name,
                                                     size_t size,
@@ -341,6 +395,9 @@ CL_API_ENTRY cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel kernel,
 
 // Telling of them -------------------------------------------------------------
 
+// As written in the source, with one blank between: what the standard asks for.
+// 200 bytes hold two sizes of three numbers and a hint; a longer hint would be
+// cut by snprintf(), not overrun.
 static cl_int give_attributes(const struct hd_kernel_info *info, size_t size,
                               void *value, size_t *size_ret)
 {
@@ -386,6 +443,8 @@ CL_API_ENTRY cl_int CL_API_CALL clGetKernelInfo(cl_kernel kernel,
     }
 }
 
+// The compiler writes the access as the first word of an image's type, as in
+// "read_only image2d_t" (compiler/driver/signature.c).
 static cl_kernel_arg_access_qualifier access_of(const struct hd_kernel_arg *arg)
 {
     if (arg->kind != HD_ARG_IMAGE)
@@ -412,6 +471,7 @@ static cl_kernel_arg_address_qualifier space_of(const struct hd_kernel_arg *arg)
     }
 }
 
+// Of images the type is told without its access, which has a query of its own.
 CL_API_ENTRY cl_int CL_API_CALL clGetKernelArgInfo(cl_kernel kernel,
                                                    cl_uint index,
                                                    cl_kernel_arg_info name,
@@ -444,6 +504,8 @@ CL_API_ENTRY cl_int CL_API_CALL clGetKernelArgInfo(cl_kernel kernel,
 }
 
 // The one device that is meant. NULL: there is none.
+//
+// With NULL the standard takes the only device of the program.
 static struct _cl_device_id *device_of(const struct _cl_kernel *kernel,
                                        cl_device_id device)
 {
@@ -458,6 +520,7 @@ static struct _cl_device_id *device_of(const struct _cl_kernel *kernel,
     return NULL;
 }
 
+// A required size is the only one that the kernel can be launched with.
 static size_t most_items(const struct hd_kernel_info *info,
                          const struct _cl_device_id *device)
 {
@@ -480,6 +543,10 @@ static const struct hd_kernel_info *info_on(const struct _cl_kernel *kernel,
     return hd_kernel_info(own ? own : kernel->kernel);
 }
 
+// Local memory is what the kernel declares and what its arguments ask for so
+// far. Private memory is what one work-item keeps across barriers
+// (`saved_bytes`); the rest lives in registers and on the stack of whoever runs
+// it, and is not told.
 CL_API_ENTRY cl_int CL_API_CALL clGetKernelWorkGroupInfo(
     cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info name,
     size_t size, void *value, size_t *size_ret)
@@ -511,6 +578,10 @@ CL_API_ENTRY cl_int CL_API_CALL clGetKernelWorkGroupInfo(
     }
 }
 
+// Of a local size of one to three dimensions, as an array of size_t: how many
+// items its largest sub-group has, or with `count` how many sub-groups there
+// are. Sub-groups are filled in the order of linear ids, so only the product
+// counts.
 static cl_int sub_groups_of(size_t sub_group, size_t input_size,
                             const void *input, size_t size, void *value,
                             size_t *size_ret, bool count)
@@ -529,6 +600,10 @@ static cl_int sub_groups_of(size_t sub_group, size_t input_size,
     return hdi_cl_give(&answer, sizeof(answer), size, value, size_ret);
 }
 
+// A local size with exactly `input` sub-groups: all along the first dimension,
+// which always works when it fits into `most` items. 0 in each dimension says
+// that it does not, as the standard has it. Only as many dimensions as `size`
+// asks for are given.
 static cl_int local_for(size_t most, size_t sub_group, size_t input_size,
                         const void *input, size_t size, void *value,
                         size_t *size_ret)
@@ -546,6 +621,7 @@ static cl_int local_for(size_t most, size_t sub_group, size_t input_size,
                        size_ret);
 }
 
+// No kernel is compiled for a number of sub-groups, hence 0.
 CL_API_ENTRY cl_int CL_API_CALL clGetKernelSubGroupInfo(
     cl_kernel kernel, cl_device_id device, cl_kernel_sub_group_info name,
     size_t input_size, const void *input, size_t size, void *value,

@@ -1,4 +1,14 @@
 // Commands that run kernels, and functions of the host.
+//
+// What a launch goes through, and what is kept of it from one to the next:
+//
+//     prepare()    take_form() --> is it of the same range and arguments?
+//                    yes: capture() copies arguments into a record
+//                    no:  begin_form(), capture(), set_range(), plan_launch(),
+//                         remember_form()
+//     enqueue      the record is the command; `launch` is its payload
+//     run_launch() on a worker: hdi_launch_planned(), which checks nothing
+//     end_launch() gives back what was held
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +26,13 @@
 // What a command keeps of a launch: all of it, so that the kernel may be given
 // other arguments and go. Behind it are the arguments, the buffers round
 // pointers, the images of parts of the machine, and values.
+//
+//     launch | args[n] | mems[n] | buffers[n]? | images[n]? | values, by 16
+//              at[0]     at[1]     at[2]         at[3]        at[4]
+//
+// One block, in the room of the record, or allocated where a command buffer
+// keeps it. Constant once it is enqueued but for `started`; a recorded one may
+// run many times, also at the same time.
 struct launch {
     struct hdi_event *record;    // of the command; NULL: allocated
     hd_event started;            // the launch, where units run it
@@ -32,6 +49,8 @@ struct launch {
     struct hd_image *images;
 };
 
+// Also of one that capture() gave up halfway: `mems` is filled to the end even
+// then.
 static void end_launch(void *payload)
 {
     struct launch *l = payload;
@@ -55,11 +74,16 @@ static void discard(struct launch *l)
 
 // The core brings memory to devices of its runtime. Parts of the processor have
 // one of their own.
+//
+// Of the same pool: the core sees to it, per launch and per argument. Of
+// another: all of it is brought home first (run_launch()).
 static bool is_moved(const struct launch *l, const struct _cl_mem *mem)
 {
     return l->launcher->pool == mem->buffer->launcher->pool;
 }
 
+// The text goes to the application's callback and the log; the standard has one
+// code for all that can go wrong with a kernel that runs.
 static cl_int tell(const struct launch *l, hd_status status,
                    const struct hd_error *error)
 {
@@ -70,6 +94,9 @@ static cl_int tell(const struct launch *l, hd_status status,
 }
 
 // The launch of a command has ended.
+//
+// The launch has its own event, which ends before the command's. When the
+// command has ended, `l` is gone.
 static void end_started(struct hd_worker *worker, hd_status status, void *data)
 {
     const struct launch *l = data;
@@ -86,6 +113,10 @@ static void end_started(struct hd_worker *worker, hd_status status, void *data)
 }
 
 // What units run needs no worker.
+//
+// The worker is free at once, instead of waiting for units that run on other
+// threads or on a GPU. HDI_CL_LATER: `l` may be gone already. What the launch
+// costs is not counted for the command.
 static cl_int start_launch(struct launch *l)
 {
     const struct hdi_request request = {l->kernel, &l->range, l->args,
@@ -105,6 +136,7 @@ static cl_int start_launch(struct launch *l)
     return HDI_CL_LATER;
 }
 
+// On a worker, or within a command buffer.
 static cl_int run_launch(const struct hdi_cl_running *at, void *payload)
 {
     struct launch *l = payload;
@@ -134,12 +166,17 @@ static const struct hdi_cl_work task_work = {
 
 // Capturing -------------------------------------------------------------------
 
+// Each begins at a multiple of 16 in the block.
 static size_t value_size(const struct hd_arg *arg)
 {
     return arg->is == HD_IS_VALUE ? (arg->size + 15) / 16 * 16 : 0;
 }
 
 // The memory that a pointer points into, as far as that is known.
+//
+// A pointer of no allocation of ours may be any of the process's memory: it
+// gets a buffer of 64 TiB that begins there, so that no access is taken for one
+// out of bounds. The buffers are in the launch and go with it.
 static void wrap_pointer(struct launch *l, unsigned i, const void *pointer)
 {
     struct hdi_cl_svm svm = hdi_cl_svm_find(l->context, pointer);
@@ -155,6 +192,9 @@ static void wrap_pointer(struct launch *l, unsigned i, const void *pointer)
 
 // Objects of the context are of the whole machine: a part of it takes their
 // memory as its own.
+//
+// A shallow copy of the image under the part's launcher: it lives in the
+// launch, its memory in the object that the launch holds.
 static void adopt(struct launch *l, unsigned i, const struct _cl_mem *mem)
 {
     if (l->args[i].is == HD_IS_BUFFER) {
@@ -174,6 +214,10 @@ static void adopt(struct launch *l, unsigned i, const struct _cl_mem *mem)
 
 // What launches of a kernel with the same range and the same arguments, but for
 // values, have in common. A kernel keeps that of the last one.
+//
+// Owned by the kernel, or by the one thread that took it out. `device` is a
+// serial number and not a pointer, so that a device which was made where
+// another had been is told apart.
 struct hdi_cl_form {
     // That it is of:
     uint64_t device; // serial number; 0: nothing yet
@@ -191,6 +235,9 @@ struct hdi_cl_form {
 
 // The kernel's, which is the caller's until give_form(): another thread that
 // enqueues the kernel meanwhile makes one of its own. NULL: no memory.
+//
+// Acquire pairs with the release in give_form(): the form is as its last owner
+// left it.
 static struct hdi_cl_form *take_form(struct _cl_kernel *kernel)
 {
     struct hdi_cl_form *form =
@@ -199,11 +246,17 @@ static struct hdi_cl_form *take_form(struct _cl_kernel *kernel)
     return form ? form : calloc(1, sizeof(*form));
 }
 
+// Frees the one that another thread has given meanwhile; acquire, since that is
+// the other's writing.
 static void give_form(struct _cl_kernel *kernel, struct hdi_cl_form *form)
 {
     free(atomic_exchange_explicit(&kernel->form, form, memory_order_acq_rel));
 }
 
+// Whether capture() may go on with range and plan as they are. Whoever changed
+// an argument other than a value has counted `changes` up. A form that
+// begin_form() left without a device (0) is of nothing: serial numbers begin at
+// 1.
 static bool is_of(const struct hdi_cl_form *form,
                   const struct _cl_kernel *kernel,
                   const struct _cl_command_queue *queue, cl_uint dims,
@@ -223,6 +276,9 @@ static bool is_of(const struct hdi_cl_form *form,
 }
 
 // What capture() made by it can be run.
+//
+// Called last, on success only: before that `device` is 0 and nobody takes the
+// form for one of theirs.
 static void remember_form(struct hdi_cl_form *form, const struct launch *l,
                           const struct _cl_kernel *kernel,
                           const struct _cl_command_queue *queue,
@@ -242,6 +298,10 @@ static void remember_form(struct hdi_cl_form *form, const struct launch *l,
 }
 
 // All of it but the range and the plan.
+//
+// The sizes of the block come from the kinds of arguments.
+// CL_INVALID_OPERATION: pointers into the process's memory mean nothing on a
+// GPU. Where it fails the form stays empty, and is given back all the same.
 static cl_int begin_form(struct hdi_cl_form *form,
                          const struct _cl_kernel *kernel,
                          struct _cl_command_queue *queue)
@@ -274,6 +334,13 @@ static cl_int begin_form(struct hdi_cl_form *form,
     return CL_SUCCESS;
 }
 
+// `*made` gets a launch that holds all it needs, or nothing is left. One
+// argument after another is held even when one before has failed: then
+// discard() can treat all alike.
+//
+// Buffers are held here and not when they were set as arguments: the standard
+// lets an application release one in between, and CL_INVALID_KERNEL_ARGS tells
+// that the object is gone.
 static cl_int capture(const struct hdi_cl_form *form,
                       const struct _cl_kernel *kernel,
                       struct _cl_command_queue *queue, struct launch **made)
@@ -335,6 +402,8 @@ static cl_int capture(const struct hdi_cl_form *form,
 
 // Shapes ----------------------------------------------------------------------
 
+// At most `most`; `n` is not 0. In the worst case, a prime, it counts down from
+// `most` to 1: a few thousand divisions, once per form.
 static uint32_t largest_divisor(uint64_t n, uint64_t most)
 {
     uint64_t divisor = most < n ? most : n;
@@ -345,6 +414,9 @@ static uint32_t largest_divisor(uint64_t n, uint64_t most)
 }
 
 // The work-group size that nobody gave, where all groups have to be alike.
+//
+// The planner's choice is taken as the upper bound along each axis. An empty
+// range keeps no size: there are no groups.
 static void choose_uniform(struct launch *l)
 {
     struct hdi_plan plan;
@@ -357,6 +429,13 @@ static void choose_uniform(struct launch *l)
             largest_divisor(l->range.global[i], plan.frame.local_size[i]);
 }
 
+// From the application's arguments to a range of the core, with the errors of
+// the standard. `local` of the range stays 0 where the core is to choose. Sizes
+// and their product are compared with the most that the device takes one
+// dimension at a time, so that the product cannot overflow.
+//
+// Before OpenCL 2.0, and with -cl-uniform-work-group-size, a work-group size
+// has to divide the global size; else the last groups are smaller.
 static cl_int set_range(struct launch *l, cl_uint dims, const size_t *offset,
                         const size_t *global, const size_t *local)
 {
@@ -396,6 +475,8 @@ static cl_int set_range(struct launch *l, cl_uint dims, const size_t *offset,
     return CL_SUCCESS;
 }
 
+// A program with a device may still not be built for it; begin_form() finds
+// that.
 static cl_int check_kernel(cl_command_queue queue, cl_kernel kernel)
 {
     if (!hdi_cl_is(HDI_CL_QUEUE, queue))
@@ -433,6 +514,10 @@ static cl_int plan_launch(struct launch *l)
 }
 
 // A launch of which everything was checked that is known now.
+//
+// The form is given back whether or not it is of any use. The cost of a launch
+// that is like the one before is one exchange, the comparison, and the copy of
+// its arguments.
 static cl_int prepare(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
                       const size_t *offset, const size_t *global,
                       const size_t *local, struct launch **made)
@@ -510,6 +595,8 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueTask(cl_command_queue queue,
                                 wait_list, event);
 }
 
+// It plans a launch as if it were to be enqueued, with the arguments that are
+// set, and throws it away.
 CL_API_ENTRY cl_int CL_API_CALL clGetKernelSuggestedLocalWorkSizeKHR(
     cl_command_queue queue, cl_kernel kernel, cl_uint dims,
     const size_t *offset, const size_t *global, size_t *suggested)
@@ -536,6 +623,8 @@ CL_API_ENTRY cl_int CL_API_CALL clGetKernelSuggestedLocalWorkSizeKHR(
 
 // Functions of the host -------------------------------------------------------
 
+// One allocation with the arguments behind; 16 bytes of alignment, as malloc()
+// would give.
 struct native {
     void(CL_CALLBACK *function)(void *arguments);
     cl_uint count;
@@ -553,6 +642,9 @@ static void end_native(void *payload)
     free(n);
 }
 
+// The function gets host addresses and may write all of the objects: they are
+// brought home, and what other devices have is void. It runs on a worker, which
+// is lost for anything else until it returns.
 static cl_int run_native(const struct hdi_cl_running *at, void *payload)
 {
     struct native *n = payload;
@@ -570,6 +662,9 @@ static cl_int run_native(const struct hdi_cl_running *at, void *payload)
 static const struct hdi_cl_work native_work = {
     .type = CL_COMMAND_NATIVE_KERNEL, .run = run_native, .end = end_native};
 
+// `places` point into `arguments`; in the copy each is replaced by the address
+// of the object. `at` of a place before `arguments` wraps to a number above any
+// size, so one comparison finds both ends.
 CL_API_ENTRY cl_int CL_API_CALL clEnqueueNativeKernel(
     cl_command_queue queue, void(CL_CALLBACK *function)(void *),
     void *arguments, size_t size, cl_uint count, const cl_mem *mems,

@@ -1,5 +1,18 @@
 // Programs as objects: what they were made of, and what is told of them.
 // build.c makes something of it.
+//
+// A program object keeps what it was made of (source, SPIR-V or binaries) for
+// as long as it lives, since it may be built any number of times. What the last
+// build gave is apart from it, counted:
+//
+//     _cl_program --1 user--> hdi_cl_built <--1 user each-- kernels, launches
+//         |                       |
+//         |                       |-- program    code per side, whole machine
+//         |                       |-- loaded     the same for parts of it
+//         |                       '-- binaries   made when asked for
+//         '-- source | il | binaries             given by the application
+//
+// A new build replaces `built`; kernels of the old one keep that.
 #include <string.h>
 
 #include "icd/build.h"
@@ -9,6 +22,9 @@
 #include "kernel/program/spirv.h"
 #include "runtime/runtime.h"
 
+// By the program, a kernel, or a launch. Whoever takes the last use is alone
+// with it: no lock. What was loaded on parts goes before the program, though
+// neither knows the other.
 void hdi_cl_built_release(struct hdi_cl_built *built)
 {
     if (!built || atomic_fetch_sub(&built->users, 1) > 1)
@@ -27,6 +43,10 @@ void hdi_cl_built_release(struct hdi_cl_built *built)
     free(built);
 }
 
+// Parts of the machine have runtimes of their own, and code belongs to one
+// runtime: it goes through a binary, which costs no compilation. NULL: no
+// memory, the part cannot be started, or the program was not built for the
+// processor. The lock of the build is held.
 static struct hdi_cl_loaded *load(const struct hdi_cl_built *built,
                                   struct _cl_device_id *device)
 {
@@ -54,6 +74,7 @@ err:
     return NULL;
 }
 
+// The sides are the devices of the root's runtime, by number.
 const struct hd_program *hdi_cl_built_program(const struct hdi_cl_built *built,
                                               unsigned side)
 {
@@ -64,6 +85,9 @@ const struct hd_program *hdi_cl_built_program(const struct hdi_cl_built *built,
                : NULL;
 }
 
+// For a part it loads the program there the first time, with the lock held, so
+// that two threads do not load it twice. A failure is not remembered: the next
+// launch tries again.
 const struct hd_kernel *hdi_cl_built_kernel(struct hdi_cl_built *built,
                                             const struct hd_kernel *kernel,
                                             struct _cl_device_id *device)
@@ -86,6 +110,8 @@ const struct hd_kernel *hdi_cl_built_kernel(struct hdi_cl_built *built,
     return l ? hd_program_find(l->program, hd_kernel_info(kernel)->name) : NULL;
 }
 
+// Both counts are 0: no kernel is of it, no build runs. Also of one that
+// hdi_cl_program_create() gave up.
 void hdi_cl_program_destroy(void *object)
 {
     struct _cl_program *program = object;
@@ -107,6 +133,9 @@ void hdi_cl_program_destroy(void *object)
     hdi_cl_drop(program->context);
 }
 
+// Empty, with one reference, holding its context and devices. `*error` is set
+// on failure only. From here on whoever fails releases the object, and the
+// destructor undoes the rest.
 struct _cl_program *hdi_cl_program_create(struct _cl_context *context,
                                           cl_uint count,
                                           const cl_device_id *devices,
@@ -132,6 +161,9 @@ struct _cl_program *hdi_cl_program_create(struct _cl_context *context,
 
 // Making them -----------------------------------------------------------------
 
+// The strings become one text: a length of 0, or no lengths, means that the
+// string ends with 0. It is read twice, once for the size; the caller must not
+// change it meanwhile.
 CL_API_ENTRY cl_program CL_API_CALL clCreateProgramWithSource(
     cl_context context, cl_uint count, const char **strings,
     const size_t *lengths, cl_int *error)
@@ -166,6 +198,8 @@ CL_API_ENTRY cl_program CL_API_CALL clCreateProgramWithSource(
     return program;
 }
 
+// The module is only told by its first word here; it is looked over when it is
+// built.
 CL_API_ENTRY cl_program CL_API_CALL clCreateProgramWithIL(cl_context context,
                                                           const void *il,
                                                           size_t size,
@@ -215,6 +249,9 @@ CL_API_ENTRY cl_program CL_API_CALL clCreateProgramWithBuiltInKernels(
     return hdi_cl_none(error, CL_INVALID_VALUE); // no device has any
 }
 
+// An executable is a container as the core writes it; objects and libraries
+// have a mark of eight bytes in front (build.h), which tells them apart from it
+// and from each other. What is behind is checked when it is loaded.
 static cl_program_binary_type type_of(const unsigned char *binary, size_t size)
 {
     static const char *const marks[] = {HDI_CL_OBJECT_MARK,
@@ -246,6 +283,10 @@ static bool keep_binary(struct hdi_cl_binary *kept, const unsigned char *binary,
     return kept->data != NULL;
 }
 
+// Each device gets a state of its own, so all binaries are looked at before the
+// first error is returned. All have to be of one type, since the program has
+// one. Executables are kept as they are until clBuildProgram(); objects and
+// libraries have no build step of their own and are loaded here.
 CL_API_ENTRY cl_program CL_API_CALL clCreateProgramWithBinary(
     cl_context context, cl_uint count, const cl_device_id *devices,
     const size_t *sizes, const unsigned char **binaries, cl_int *states,
@@ -344,6 +385,8 @@ CL_API_ENTRY cl_int CL_API_CALL clSetProgramSpecializationConstant(
 
 // Telling of them -------------------------------------------------------------
 
+// Each name with a ';' behind, or the final 0: `room` counts one more byte than
+// is used where there are kernels. The lock is held and the program can run.
 static cl_int give_names(struct _cl_program *program, size_t size, void *value,
                          size_t *size_ret)
 {
@@ -368,6 +411,10 @@ static cl_int give_names(struct _cl_program *program, size_t size, void *value,
 
 // The binary for applications, made when it is asked for first. The lock is
 // held. NULL: no memory; its data are NULL where there is none.
+//
+// Before a build it is what the application gave. The mark of an object or a
+// library goes back in front, as type_of() expects it. Kept with the build,
+// since sizes are asked for first and must then be those of the binaries.
 static const struct hdi_cl_binary *binary_of(struct _cl_program *program,
                                              unsigned side)
 {
@@ -424,6 +471,8 @@ static cl_int give_sizes(struct _cl_program *program, size_t size, void *value,
     return status;
 }
 
+// `value` is an array of pointers to the application's memory, one per device,
+// each as large as CL_PROGRAM_BINARY_SIZES says; NULL skips a device.
 static cl_int give_binaries(struct _cl_program *program, size_t size,
                             void *value, size_t *size_ret)
 {
@@ -445,6 +494,7 @@ static cl_int give_binaries(struct _cl_program *program, size_t size,
     return CL_SUCCESS;
 }
 
+// The lock is held. Names of kernels are there for programs that can run only.
 static cl_int get_info(struct _cl_program *program, cl_program_info name,
                        size_t size, void *value, size_t *size_ret)
 {
@@ -493,6 +543,8 @@ CL_API_ENTRY cl_int CL_API_CALL clGetProgramInfo(cl_program program,
     return status;
 }
 
+// The lock is held. A side that nobody built for tells nothing of the last
+// build, except that a binary which was given has its type.
 static cl_int get_build_info(struct _cl_program *program, unsigned side,
                              cl_program_build_info name, size_t size,
                              void *value, size_t *size_ret)

@@ -4,17 +4,28 @@
 // is checked and captured as in any queue, and kept instead of run. To run a
 // buffer is one command. In order, it runs its commands one after another;
 // otherwise each is an event of the pool, after those of its sync points.
+//
+//     clCommand...KHR(b)  begin(): locks b, checks sync points
+//       clEnqueue...(b->recorder)  checks, captures, hdi_cl_record()
+//     end(): connect() to sync points, unlocks b
+//
+//     clEnqueueCommandBufferKHR(b)  one command: run_buffer()
+//
+// Payloads must stand being run many times: `run` leaves them as they are.
 #include <string.h>
 
 #include "icd/icd.h"
 #include "icd/info.h"
 #include "runtime/runtime.h"
 
+// Of the recorder, whose modes are those of the queue it was made for.
 static bool is_out_of_order(const struct _cl_command_queue *queue)
 {
     return queue->modes & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
 }
 
+// Also of one that was made halfway. Each run holds the buffer, so none is
+// under way. The recorder goes with its last reference: it has no commands.
 void hdi_cl_command_buffer_destroy(void *object)
 {
     struct _cl_command_buffer_khr *b = object;
@@ -34,6 +45,8 @@ void hdi_cl_command_buffer_destroy(void *object)
 
 // Recording -------------------------------------------------------------------
 
+// With the lock of the buffer, which begin() has taken. Room is doubled, so
+// that recording n commands costs n.
 cl_int hdi_cl_record(struct _cl_command_buffer_khr *b,
                      const struct hdi_cl_work *work, void *payload)
 {
@@ -55,6 +68,10 @@ cl_int hdi_cl_record(struct _cl_command_buffer_khr *b,
 }
 
 // What the last command comes after, where the order is not that of recording.
+//
+// The lock is held. Where it fails, the command is taken out again. What it
+// comes after has a smaller index: sync points are of commands that were
+// recorded before. In order nothing is noted: the order is that of the list.
 static cl_int connect(struct _cl_command_buffer_khr *b, cl_uint count,
                       const cl_sync_point_khr *list)
 {
@@ -88,6 +105,9 @@ static cl_int connect(struct _cl_command_buffer_khr *b, cl_uint count,
 
 // What can be wrong with a command before it is known which it is. The lock of
 // the buffer is held if nothing is.
+//
+// The extension's optional parts, other queues and commands that can be changed
+// later, are refused here.
 static cl_int begin(cl_command_buffer_khr b, cl_command_queue queue,
                     cl_uint count, const cl_sync_point_khr *list,
                     const cl_mutable_command_khr *handle)
@@ -113,6 +133,8 @@ static cl_int begin(cl_command_buffer_khr b, cl_command_queue queue,
     return status;
 }
 
+// `status` is that of recording; the lock is let go in any case. A sync point
+// is the number of the command, from 1.
 static cl_int end(cl_command_buffer_khr b, cl_int status, cl_uint count,
                   const cl_sync_point_khr *list, cl_sync_point_khr *point)
 {
@@ -231,12 +253,15 @@ static cl_int run_recorded(const struct hdi_cl_recorded *c,
 }
 
 // One of a run out of order.
+//
+// In an array that stays until all steps have ended; `status` is shared by all.
 struct step {
     const struct hdi_cl_recorded *command;
     struct _cl_command_queue *queue;
     _Atomic cl_int *status; // the first failure
 };
 
+// An error makes the pool give up what comes after, instead of running it.
 static hd_status run_step(struct hd_worker *worker, void *data,
                           struct hd_error *error)
 {
@@ -252,6 +277,9 @@ static hd_status run_step(struct hd_worker *worker, void *data,
 }
 
 // Start the i-th when all before it were.
+//
+// `after` is scratch room for as many events as there are commands; those it
+// takes from `events` have been started, since indices only point back.
 static hd_status start(struct hd_pool *pool, const struct step *step,
                        const hd_event *events, hd_event *after, hd_event *event)
 {
@@ -266,6 +294,9 @@ static hd_status start(struct hd_pool *pool, const struct step *step,
     return hd_call_start(pool, &how, &call, event, &error);
 }
 
+// On a worker, which runs other work, these steps too, while it waits. If
+// memory runs out in the middle, what was started is waited for: steps point
+// into what is freed here. The first failure is the result.
 static cl_int run_out_of_order(const struct _cl_command_buffer_khr *b,
                                struct _cl_command_queue *queue)
 {
@@ -294,6 +325,9 @@ static cl_int run_out_of_order(const struct _cl_command_buffer_khr *b,
     return atomic_load(&status);
 }
 
+// In order it stops at the first error. Commands that could go on without a
+// worker do not do so here (run_launch() in launch.c): nobody would wait for
+// them.
 static cl_int run_buffer(const struct hdi_cl_running *at, void *payload)
 {
     const struct _cl_command_buffer_khr *b = payload;
@@ -306,6 +340,7 @@ static cl_int run_buffer(const struct hdi_cl_running *at, void *payload)
     return status;
 }
 
+// `pending` first: the hold may be the last.
 static void end_buffer(void *payload)
 {
     struct _cl_command_buffer_khr *b = payload;
@@ -320,6 +355,9 @@ static const struct hdi_cl_work buffer_work = {
     .end = end_buffer};
 
 // Whether it may run there.
+//
+// Another queue may be given if it is like the one that the buffer was made
+// for; payloads are made for its device.
 static cl_int check_queue(const struct _cl_command_buffer_khr *b,
                           cl_command_queue queue)
 {
@@ -332,6 +370,9 @@ static cl_int check_queue(const struct _cl_command_buffer_khr *b,
     return CL_SUCCESS;
 }
 
+// Counted as pending with the lock, so that of two threads only one runs a
+// buffer that is not for use at the same time. From there on `end_buffer`
+// undoes it, whatever happens to the command.
 CL_API_ENTRY cl_int CL_API_CALL clEnqueueCommandBufferKHR(
     cl_uint queue_count, cl_command_queue *queues, cl_command_buffer_khr b,
     cl_uint wait_count, const cl_event *wait_list, cl_event *event)
@@ -363,6 +404,8 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueCommandBufferKHR(
 
 // Objects ---------------------------------------------------------------------
 
+// One property is known, the flags, and one flag. Both forms of "none" are kept
+// apart, to be told as they were given: no list, and a list that is empty.
 static bool read_properties(struct _cl_command_buffer_khr *b,
                             const cl_command_buffer_properties_khr *p)
 {
@@ -379,6 +422,8 @@ static bool read_properties(struct _cl_command_buffer_khr *b,
     return true;
 }
 
+// The recorder is made as an application would make a queue, and turned into
+// one that keeps commands before anybody can use it.
 CL_API_ENTRY cl_command_buffer_khr CL_API_CALL clCreateCommandBufferKHR(
     cl_uint queue_count, const cl_command_queue *queues,
     const cl_command_buffer_properties_khr *properties, cl_int *error)
@@ -437,6 +482,7 @@ clReleaseCommandBufferKHR(cl_command_buffer_khr b)
                : CL_INVALID_COMMAND_BUFFER_KHR;
 }
 
+// A snapshot: a run may end right after.
 static cl_command_buffer_state_khr state_of(struct _cl_command_buffer_khr *b)
 {
     pthread_mutex_lock(&b->lock);

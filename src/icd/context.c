@@ -1,4 +1,9 @@
 // Contexts: devices, and the objects that are made for them.
+//
+// A context keeps no memory of its own and starts nothing: it says which
+// devices its objects may be used on. All its buffers are made in the
+// processor's memory, whichever devices it has, and brought elsewhere by what
+// uses them.
 #include <string.h>
 
 #include "base/log.h"
@@ -6,12 +11,16 @@
 #include "icd/info.h"
 #include "runtime/runtime.h"
 
+// The root's, also for contexts of a GPU or of a part: clCreateContext() has
+// seen to it that it is there.
 struct hdi_launcher *hdi_cl_launcher(const struct _cl_context *context)
 {
     (void)context;
     return hdi_cl_runtime(hdi_cl_root_device())->launcher;
 }
 
+// Devices of a runtime are numbered as the sides are. NULL: the runtime cannot
+// be started, or the GPU was not there when it was.
 struct hdi_launcher *hdi_cl_device_launcher(struct _cl_device_id *device)
 {
     struct hd_runtime *runtime = hdi_cl_runtime(device);
@@ -49,6 +58,8 @@ bool hdi_cl_context_has(const struct _cl_context *context,
     return false;
 }
 
+// To the log in any case: many applications give no callback. The standard has
+// binary data beside the text; there are none.
 void hdi_cl_context_tell(struct _cl_context *context, const char *text)
 {
     hdi_warn("%s", text);
@@ -56,6 +67,9 @@ void hdi_cl_context_tell(struct _cl_context *context, const char *text)
         context->notify(text, NULL, 0, context->data);
 }
 
+// Both counts are 0, so all objects that hold it are gone. The application's
+// callbacks come first, and see the context whole; what was allocated by
+// address and never freed goes with it.
 void hdi_cl_context_destroy(void *object)
 {
     struct _cl_context *context = object;
@@ -74,6 +88,7 @@ void hdi_cl_context_destroy(void *object)
     pthread_mutex_destroy(&context->lock);
 }
 
+// Each name once. `*count` is with the final 0; 0: there is no list.
 static cl_int check_properties(const cl_context_properties *properties,
                                unsigned *count)
 {
@@ -96,6 +111,9 @@ static cl_int check_properties(const cl_context_properties *properties,
     return CL_SUCCESS;
 }
 
+// The runtimes of all its devices are started here: what cannot be started is
+// told now, not at the first command, and other functions need not ask. A
+// device that is given twice is kept once.
 CL_API_ENTRY cl_context CL_API_CALL clCreateContext(
     const cl_context_properties *properties, cl_uint count,
     const cl_device_id *devices,
@@ -145,6 +163,7 @@ CL_API_ENTRY cl_context CL_API_CALL clCreateContext(
     return context;
 }
 
+// One device of each type at most is there.
 CL_API_ENTRY cl_context CL_API_CALL clCreateContextFromType(
     const cl_context_properties *properties, cl_device_type type,
     void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
@@ -199,6 +218,7 @@ CL_API_ENTRY cl_int CL_API_CALL clGetContextInfo(cl_context context,
     }
 }
 
+// In front of the list: the last that was registered is called first.
 CL_API_ENTRY cl_int CL_API_CALL clSetContextDestructorCallback(
     cl_context context, void(CL_CALLBACK *notify)(cl_context, void *),
     void *data)

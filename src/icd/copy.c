@@ -14,6 +14,9 @@ cl_int hdi_cl_check_mem(cl_command_queue queue, cl_mem mem, bool image)
 
 // Running ---------------------------------------------------------------------
 
+// On a worker, all of it in one go. memmove() and not memcpy(): the host's
+// memory may be that of the object (CL_MEM_USE_HOST_PTR). An error of bringing
+// memory is the command's status, and nothing was copied then.
 static cl_int run_copy(const struct hdi_cl_running *at, void *payload)
 {
     const struct hdi_cl_copy *c = payload;
@@ -52,6 +55,7 @@ static void end_copy(void *payload)
     free(copy);
 }
 
+// The payload of a fill: `pattern` has room for the largest that is allowed.
 struct fill {
     struct _cl_mem *mem; // held; or NULL
     char *to;
@@ -59,6 +63,10 @@ struct fill {
     unsigned char pattern[128];
 };
 
+// The pattern is laid down once and then doubled; above 16 KiB the first part
+// is copied again and again, which stays in the first-level cache, instead of
+// reading back what was just written to memory. `most` stays a multiple of the
+// pattern, so that it never breaks.
 static cl_int run_fill(const struct hdi_cl_running *at, void *payload)
 {
     const struct fill *f = payload;
@@ -115,6 +123,7 @@ static const struct hdi_cl_work fills[] = {
     {.type = CL_COMMAND_SVM_MEMFILL, .run = run_fill, .end = end_fill},
     {.type = CL_COMMAND_MEMFILL_INTEL, .run = run_fill, .end = end_fill}};
 
+// The type is in the list: it is one of ours, not the application's.
 static const struct hdi_cl_work *find(const struct hdi_cl_work *list,
                                       cl_command_type type)
 {
@@ -123,6 +132,8 @@ static const struct hdi_cl_work *find(const struct hdi_cl_work *list,
     return list;
 }
 
+// The payload holds both objects until the command has ended, so that an
+// application may release them at once.
 cl_int hdi_cl_enqueue_copy(struct _cl_command_queue *queue,
                            cl_command_type type, const struct hdi_cl_copy *copy,
                            cl_bool blocks, cl_uint wait_count,
@@ -160,6 +171,7 @@ cl_int hdi_cl_enqueue_fill(struct _cl_command_queue *queue,
 
 // Buffers in a row ------------------------------------------------------------
 
+// Without an addition that could overflow.
 static bool is_inside(const struct _cl_mem *mem, size_t offset, size_t size)
 {
     return offset <= mem->size && size <= mem->size - offset;
@@ -185,6 +197,7 @@ static cl_int check_buffer(cl_command_queue queue, cl_mem mem)
                                           : CL_INVALID_COMMAND_QUEUE;
 }
 
+// `forbidden` are the flags of an object that the host promised not to use so.
 cl_int hdi_cl_check_host(cl_command_queue queue, cl_mem mem,
                          cl_mem_flags forbidden, cl_uint wait_count,
                          const cl_event *wait_list)
@@ -242,6 +255,7 @@ static cl_int check_two(cl_command_queue queue, cl_mem from, cl_mem to)
     return status == CL_SUCCESS ? hdi_cl_check_mem(queue, to, false) : status;
 }
 
+// Two sub-buffers of one buffer may overlap: it is the addresses that count.
 CL_API_ENTRY cl_int CL_API_CALL clEnqueueCopyBuffer(
     cl_command_queue queue, cl_mem from, cl_mem to, size_t from_offset,
     size_t to_offset, size_t size, cl_uint wait_count,
@@ -297,6 +311,9 @@ struct side {
     size_t row, slice, begin, end;
 };
 
+// False: the box is no box (rows or slices overlap), or a product or a sum has
+// no place in 64 bits. Slices that are given have whole rows, as the standard
+// has it. No dimension of the region is 0 (is_box()), hence the subtractions.
 static bool set_side(const size_t *origin, const size_t *region, size_t row_,
                      size_t slice, struct side *side)
 {
@@ -388,6 +405,10 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueWriteBufferRect(
 }
 
 // Whether two boxes of one buffer with the same pitches have bytes in common.
+//
+// Exact, not by extents: boxes side by side within the same rows are allowed.
+// The distance between the two beginnings is taken apart into slices, rows and
+// bytes; the second time round it is seen from the next slice back.
 static bool overlap(const struct hdi_cl_copy *c, const struct side *t,
                     const struct side *f)
 {
@@ -413,6 +434,8 @@ static bool overlap(const struct hdi_cl_copy *c, const struct side *t,
     return false;
 }
 
+// Boxes of different pitches in one buffer are refused where both are the same
+// object; for two sub-buffers overlap is only looked for with equal pitches.
 CL_API_ENTRY cl_int CL_API_CALL clEnqueueCopyBufferRect(
     cl_command_queue queue, cl_mem from, cl_mem to, const size_t *from_origin,
     const size_t *to_origin, const size_t *region, size_t from_row,
@@ -445,6 +468,7 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueCopyBufferRect(
 
 // Where memory is -------------------------------------------------------------
 
+// The payload of a migration.
 struct moved {
     cl_mem_migration_flags flags;
     cl_uint count;
@@ -460,6 +484,9 @@ static void end_move(void *payload)
     free(m);
 }
 
+// To where the device has its memory; of parts of the processor that is home.
+// The bytes are counted from the root of the buffer: `buffer` may be a part of
+// one.
 static cl_int move_one(const struct _cl_mem *mem, struct hdi_launcher *to,
                        enum hdi_use use)
 {
@@ -477,6 +504,10 @@ static cl_int move_one(const struct _cl_mem *mem, struct hdi_launcher *to,
 }
 
 // What is not defined any more is not copied.
+//
+// It is a hint that is taken: the copy is made now instead of by the first
+// kernel that needs it. The bytes stay valid at home as well, unless the
+// application said that they do not matter.
 static cl_int run_move(const struct hdi_cl_running *at, void *payload)
 {
     const struct moved *m = payload;

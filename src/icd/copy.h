@@ -1,10 +1,20 @@
 // Commands that move bytes: boxes of rows and slices, within buffers, images
 // and the host's memory.
+//
+// copy.c has buffers, imagecopy.c images, svm.c and usm.c pointers: each checks
+// what the standard says of its functions and describes the rest as a box here.
+// How it is run is the same for all.
 #ifndef HDI_ICD_COPY_H
 #define HDI_ICD_COPY_H
 
 #include "icd/icd.h"
 
+//     from: |=== region[0] ===|....|     region[1] rows, from_row apart
+//           |=================|....|     region[2] slices, from_slice apart
+//
+// The addresses are those at home, also of memory objects; the bytes are
+// brought there when it runs. Pitches that are not needed (one row, one slice)
+// may be 0.
 struct hdi_cl_copy {
     struct _cl_mem *from_mem, *to_mem; // held; NULL: the host's memory
     char *from, *to;                   // the first byte of the box

@@ -6,6 +6,8 @@
 
 #define ENTRY(name) .name = name,
 
+// By name and not by position: the table of newer headers is longer, and what
+// is not set stays NULL.
 const struct _cl_icd_dispatch hdi_cl_dispatch = {HDI_CL_ENTRIES(ENTRY)};
 
 const struct hdi_cl_kind_of hdi_cl_kinds[HDI_CL_KINDS] = {
@@ -25,6 +27,7 @@ const struct hdi_cl_kind_of hdi_cl_kinds[HDI_CL_KINDS] = {
 #undef ENTRY
 #define ENTRY(name) {#name, (void *)(uintptr_t)name},
 
+// Asked for by name and not in the table.
 static const struct {
     const char *name;
     void *function;

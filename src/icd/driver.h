@@ -5,6 +5,7 @@
 #include "icd/api.h"
 #include "tests/check.h"
 
+// A test ends at the first call that fails: what follows would only hide it.
 #define CL_OK(call)                                                      \
     do {                                                                 \
         cl_int cl_ok_ = (call);                                          \
@@ -26,6 +27,8 @@
     } while (0)
 
 // What most tests need of a platform.
+//
+// Owned by the test: driver_open() makes it, driver_close() releases it.
 struct driver {
     cl_platform_id platform;
     cl_device_id device;
@@ -50,6 +53,8 @@ static inline cl_platform_id driver_find(const char *name)
     return NULL;
 }
 
+// On the first device of the platform. A build without a compiler skips the
+// test.
 static inline struct driver driver_open_on(cl_platform_id platform,
                                            cl_command_queue_properties modes)
 {
@@ -85,6 +90,7 @@ static inline void driver_close(struct driver *d)
     CL_OK(clReleaseContext(d->context));
 }
 
+// The log is printed before the test ends, or nobody would know why.
 static inline cl_program driver_build(const struct driver *d,
                                       const char *source, const char *options)
 {
@@ -112,6 +118,8 @@ static inline cl_kernel driver_kernel(cl_program program, const char *name)
     return kernel;
 }
 
+// Of `size` bytes, read and written by kernels; `data` NULL: its contents are
+// not defined.
 static inline cl_mem driver_buffer(const struct driver *d, size_t size,
                                    void *data)
 {

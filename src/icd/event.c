@@ -7,6 +7,8 @@
 #include "icd/info.h"
 #include "icd/platform.h"
 
+// In one of two lists, both under the lock of `calls`: of its event, until the
+// status comes, then of what is to be called. It holds its event all the time.
 struct hdi_cl_callback {
     struct hdi_cl_callback *next;
     struct _cl_event *event; // held
@@ -39,6 +41,8 @@ static void call(struct hdi_cl_callback *callback)
     free(callback);
 }
 
+// Never ends: the process takes the thread with it. The lock is let go for each
+// call, so that a callback may register others.
 static void *call_all(void *data)
 {
     (void)data;
@@ -68,6 +72,9 @@ void hdi_cl_calls_forget(void)
 }
 
 // False: no thread to be had.
+//
+// When an application first registers a callback, not before: most never do. It
+// is asked for before the callback is in any list, so that none waits in vain.
 static bool start_calls(void)
 {
     pthread_t thread;
@@ -94,6 +101,13 @@ static void call_soon(struct hdi_cl_callback *callback)
     pthread_cond_signal(&calls.changed);
 }
 
+// A callback for CL_COMPLETE (0) is called for errors as well, which are below
+// it, hence the order of the comparison: those of a type at or above the new
+// status are due. With an error each gets that, else the status that it asked
+// for.
+//
+//     type       SUBMITTED 2 > RUNNING 1 > COMPLETE 0 > errors < 0
+//     status s   calls every callback with type >= s
 void hdi_cl_event_call(struct _cl_event *event, cl_int status)
 {
     struct hdi_cl_callback **at, *callback;
@@ -115,6 +129,10 @@ void hdi_cl_event_call(struct _cl_event *event, cl_int status)
     pthread_mutex_unlock(&calls.lock);
 }
 
+// At the end of the list: callbacks of one status are called in the order of
+// their registration. Counted before the look at the status, while who changes
+// the status stores it before the look at the count: one of the two sees the
+// other, and the lock lets only one of them take the callback out.
 CL_API_ENTRY cl_int CL_API_CALL clSetEventCallback(
     cl_event event, cl_int type,
     void(CL_CALLBACK *notify)(cl_event, cl_int, void *), void *data)
@@ -150,6 +168,7 @@ CL_API_ENTRY cl_int CL_API_CALL clSetEventCallback(
 
 // Objects ---------------------------------------------------------------------
 
+// Of one that ended well the handle was released at its end (command.c).
 void hdi_cl_event_destroy(void *object)
 {
     struct _cl_event *event = object;
@@ -159,6 +178,9 @@ void hdi_cl_event_destroy(void *object)
     hdi_cl_drop(event->queue ? (void *)event->queue : (void *)event->context);
 }
 
+// Handles of dead events are found first, then those of other contexts. What
+// may follow after this is that an event is released by another thread, which
+// is the application's mistake.
 cl_int hdi_cl_check_wait(const struct _cl_context *context, cl_uint count,
                          const cl_event *list)
 {
@@ -244,6 +266,8 @@ CL_API_ENTRY cl_int CL_API_CALL clWaitForEvents(cl_uint count,
 }
 
 // What it is now. Who asks wants it to go on.
+//
+// Without the flush a program that polls would wait for ever.
 static cl_int look(struct _cl_event *event)
 {
     if (hdi_cl_event_status(event) == CL_QUEUED)
@@ -269,6 +293,8 @@ CL_API_ENTRY cl_int CL_API_CALL clGetEventInfo(cl_event event,
     }
 }
 
+// The load of the status pairs with its last store: the times were written
+// before that.
 CL_API_ENTRY cl_int CL_API_CALL clGetEventProfilingInfo(cl_event event,
                                                         cl_profiling_info name,
                                                         size_t size,

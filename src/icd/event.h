@@ -8,6 +8,8 @@
 struct _cl_event *hdi_cl_event_create(struct _cl_context *context,
                                       struct _cl_command_queue *queue);
 
+// It takes the lock of callbacks only when there are any, so that commands
+// without callbacks pay one load. Any thread, with no lock of this kind held.
 // The status has changed: call those who want to know, soon.
 void hdi_cl_event_call(struct _cl_event *event, cl_int status);
 

@@ -18,6 +18,8 @@ static struct {
     char name[160];
 } gpu;
 
+// By kind and not by name: which backends there are is the registry's business.
+// One that is not in "all" is for tests, and is no device of the platform.
 static bool is_gpu(const struct hdi_backend *backend)
 {
     return backend->in_all && strcmp(backend->kind, "gpu") == 0;
@@ -25,6 +27,9 @@ static bool is_gpu(const struct hdi_backend *backend)
 
 // The first words of the description, and what is the same whenever it is
 // asked.
+//
+// The UUID is a hash of the name (FNV-1a, two of them for 16 bytes): equal in
+// every process, but also for two equal GPUs of one machine.
 static void name(const char *description)
 {
     uint64_t hash[2] = {0xcbf29ce484222325u, 0x84222325cbf29ce4u};
@@ -37,6 +42,8 @@ static void name(const char *description)
     memcpy(gpu.uuid, hash, sizeof(gpu.uuid));
 }
 
+// The first that opens. That none does is no error: most machines have none, so
+// the reason goes to the debugging log alone.
 void hdi_cl_gpu_look(const struct hdi_topology *topology)
 {
     size_t count;
@@ -63,6 +70,8 @@ const struct hdi_capabilities *hdi_cl_gpu(void)
     return gpu.there ? &gpu.can : NULL;
 }
 
+// Half of its memory, in whole MiB: a second buffer beside it, and what the
+// runtime needs, are to have room.
 uint64_t hdi_cl_gpu_largest(void)
 {
     return gpu.can.memory_bytes / 2 & ~((1ull << 20) - 1);
@@ -79,6 +88,8 @@ bool hdi_cl_gpu_runs(void)
                         !atomic_load(&runtime->devices[HDI_CL_GPU]->lost));
 }
 
+// From HEDDLE_GPU_TIMEOUT [s]. Asked when a runtime starts. A text that is no
+// number is told and ignored.
 uint64_t hdi_cl_gpu_timeout(void)
 {
     const char *text = secure_getenv("HEDDLE_GPU_TIMEOUT");
@@ -95,6 +106,8 @@ uint64_t hdi_cl_gpu_timeout(void)
 
 // Telling of it ---------------------------------------------------------------
 
+// What differs: one vector lane per work-item, local memory of its own, a
+// buffer for printf that is smaller, and lines of 128 bytes.
 static cl_int get_limits(cl_device_info what, size_t size, void *value,
                          size_t *size_ret)
 {
@@ -123,6 +136,8 @@ static cl_int get_limits(cl_device_info what, size_t size, void *value,
     }
 }
 
+// NVIDIA's name and PCI number as the vendor: programs choose by it. What it
+// lacks of the processor's abilities is shared memory and partitions.
 static cl_int get_abilities(cl_device_info what, size_t size, void *value,
                             size_t *size_ret)
 {

@@ -1,4 +1,13 @@
 // Images as objects: formats, sizes, and how their texels lie.
+//
+// An image is a memory object with a description on top (hd_image): where the
+// bytes come from is memory.c's, how they are read is the core's, and here is
+// what the standard says of formats, sizes and pitches.
+//
+//     created from        bytes
+//     nothing, or a copy  own buffer, rows without gaps
+//     USE_HOST_PTR        the application's, its pitches
+//     mem_object          the parent's, with its row pitch if that is an image
 #include <string.h>
 
 #include <CL/cl_half.h>
@@ -9,6 +18,8 @@
 
 // Formats ---------------------------------------------------------------------
 
+// What is listed and what is known as a name; whether a pair makes a texel is
+// the core's to say (hd_texel_size()).
 static const cl_channel_order orders[] = {
     CL_R,     CL_A,     CL_RG,        CL_RA,        CL_RGB,
     CL_RGBA,  CL_BGRA,  CL_ARGB,      CL_ABGR,      CL_RGBx,
@@ -23,6 +34,7 @@ static const cl_channel_type types[] = {
     CL_UNSIGNED_INT16,   CL_UNSIGNED_INT32,
     CL_HALF_FLOAT,       CL_FLOAT};
 
+// 0: there is no such format. Both enums have OpenCL's numbers. [bytes]
 static size_t texel_size(const cl_image_format *format)
 {
     return hd_texel_size((enum hd_channel_order)format->image_channel_order,
@@ -34,6 +46,8 @@ static bool is_srgb(cl_channel_order order)
     return order == CL_sRGBA || order == CL_sBGRA;
 }
 
+// In the context of an image type and of what kernels do with it: a format may
+// be there for reading only.
 static bool is_supported(cl_mem_flags flags, cl_mem_object_type type,
                          const cl_image_format *format)
 {
@@ -60,6 +74,7 @@ static bool is_image_type(cl_mem_object_type type)
            type == CL_MEM_OBJECT_IMAGE2D_ARRAY || type == CL_MEM_OBJECT_IMAGE3D;
 }
 
+// All are counted, as many as there is room for are given.
 CL_API_ENTRY cl_int CL_API_CALL clGetSupportedImageFormats(
     cl_context context, cl_mem_flags flags, cl_mem_object_type type,
     cl_uint room, cl_image_format *formats, cl_uint *count_ret)
@@ -85,6 +100,8 @@ CL_API_ENTRY cl_int CL_API_CALL clGetSupportedImageFormats(
     return CL_SUCCESS;
 }
 
+// Names that are no names of the standard are one error, formats that are just
+// not offered another: some names are known here and offered by no device.
 static cl_int check_format(const cl_image_format *format)
 {
     bool knows_order = false, knows_type = false;
@@ -105,6 +122,7 @@ static cl_int check_format(const cl_image_format *format)
                                      : CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
 }
 
+// No flag means reading and writing.
 static cl_int check_supported(cl_mem_flags flags, cl_mem_object_type type,
                               const cl_image_format *format)
 {
@@ -128,6 +146,7 @@ static bool is_array(cl_mem_object_type type)
            type == CL_MEM_OBJECT_IMAGE2D_ARRAY;
 }
 
+// How many there are, 1 where the type has none.
 static size_t slices_of(const cl_image_desc *desc)
 {
     return desc->image_type == CL_MEM_OBJECT_IMAGE3D ? desc->image_depth
@@ -153,6 +172,8 @@ void hdi_cl_image_extent(const struct _cl_mem *image,
         .slice = p->slice_pitch};
 }
 
+// Unused dimensions are of size 1, so that an origin of 0 and a region of 1 are
+// all that fits there, as the standard asks for.
 cl_int hdi_cl_image_region(const struct _cl_mem *image, const size_t *origin,
                            const size_t *region)
 {
@@ -168,6 +189,7 @@ cl_int hdi_cl_image_region(const struct _cl_mem *image, const size_t *origin,
     return CL_SUCCESS;
 }
 
+// The limits are those that the device tells.
 static cl_int check_size(const cl_image_desc *d)
 {
     size_t most = d->image_type == CL_MEM_OBJECT_IMAGE3D ? HDI_CL_IMAGE_3D_MAX
@@ -188,6 +210,9 @@ static cl_int check_size(const cl_image_desc *d)
 }
 
 // Pitches that are given are of memory that is given.
+//
+// A slice pitch counts only where there are slices; given for other types it is
+// ignored.
 static cl_int check_pitches(const cl_image_desc *d, size_t texel, bool given)
 {
     size_t row = d->image_row_pitch, slice = d->image_slice_pitch;
@@ -239,6 +264,10 @@ static void set_pitches(const cl_image_desc *d, size_t texel, size_t *row,
 }
 
 // The description of `mem`'s bytes.
+//
+// Makes `mem->image`, which goes with the object. The sizes fit into 32 bits:
+// check_size() was before. On failure it is NULL, and the core's text goes to
+// the context.
 static cl_int describe(struct _cl_mem *mem, size_t row, size_t slice)
 {
     const cl_image_desc *d = &mem->desc;
@@ -269,6 +298,8 @@ static cl_int describe(struct _cl_mem *mem, size_t row, size_t slice)
                                  : CL_INVALID_IMAGE_DESCRIPTOR;
 }
 
+// From the application's memory with its pitches, on the thread that makes the
+// image: nobody else knows it yet.
 static void copy_in(struct _cl_mem *mem, const char *from, size_t row,
                     size_t slice)
 {
@@ -282,6 +313,9 @@ static void copy_in(struct _cl_mem *mem, const char *from, size_t row,
                    from + z * slice + y * from_row, e.size[0] * e.texel);
 }
 
+// A copy is packed without gaps, whatever pitches the application's memory has.
+// The flag that asks for a copy is hidden from hdi_cl_mem_fill(), which would
+// copy the bytes as one piece, with the gaps.
 static cl_int fill_own(struct _cl_mem *mem, void *host)
 {
     const cl_image_desc *d = &mem->desc;
@@ -306,6 +340,8 @@ static cl_int fill_own(struct _cl_mem *mem, void *host)
     return status;
 }
 
+// The bytes are the parent's, which is held, and which goes on being used as
+// what it is: writes of the one are seen in the other.
 static cl_int fill_shared(struct _cl_mem *mem, struct _cl_mem *parent)
 {
     const cl_image_desc *d = &mem->desc;
@@ -327,6 +363,8 @@ static cl_int fill_shared(struct _cl_mem *mem, struct _cl_mem *parent)
 }
 
 // What images may be made of another object's memory.
+//
+// CL_SUCCESS where there is none and none is needed.
 static cl_int check_parent(cl_context context, const cl_image_format *format,
                            const cl_image_desc *d)
 {
@@ -358,6 +396,9 @@ static cl_int check_parent(cl_context context, const cl_image_format *format,
     return CL_SUCCESS;
 }
 
+// The long list is the order in which errors win over each other: context,
+// properties, flags, format, descriptor, sizes, parent, pitches, pointer, and
+// last what is merely not supported.
 static cl_mem create(cl_context context, const cl_mem_properties *properties,
                      cl_mem_flags flags, const cl_image_format *format,
                      const cl_image_desc *d, void *host, cl_int *error)
@@ -466,6 +507,7 @@ CL_API_ENTRY cl_mem CL_API_CALL clCreateImage3D(
     return create_old(context, flags, format, &desc, host, error);
 }
 
+// Dimensions that the type does not have are told as 0.
 CL_API_ENTRY cl_int CL_API_CALL clGetImageInfo(cl_mem image, cl_image_info name,
                                                size_t size, void *value,
                                                size_t *size_ret)
@@ -501,6 +543,8 @@ CL_API_ENTRY cl_int CL_API_CALL clGetImageInfo(cl_mem image, cl_image_info name,
 // One texel -------------------------------------------------------------------
 
 // Which of red, green, blue, alpha is stored where; -1: nothing.
+//
+// How many channels a texel has; 0: the order is not known.
 static unsigned channels_of(cl_channel_order order, int source[4])
 {
     static const struct {
@@ -531,6 +575,8 @@ static unsigned channels_of(cl_channel_order order, int source[4])
     return 0;
 }
 
+// From `low` to 1, then to the nearest integer, ties to even, as the standard
+// asks for. NaN becomes 0.
 static long normalised(float x, float low, float scale)
 {
     if (!(x > low))
@@ -545,6 +591,7 @@ static uint32_t clamp_word(int64_t x, int64_t low, int64_t high)
     return (uint32_t)(x < low ? low : x > high ? high : x);
 }
 
+// The curve of sRGB for one channel from 0 to 1; NaN becomes 0.
 static float to_srgb(float x)
 {
     if (!(x > 0))
@@ -555,6 +602,8 @@ static float to_srgb(float x)
                           : 1.055f * __builtin_powf(x, 1 / 2.4f) - 0.055f;
 }
 
+// `color` has the bits of floats or of integers, as the format is. Types of 32
+// bits are stored as they are.
 static void pack_channel(cl_channel_type type, const uint32_t *color, int from,
                          unsigned char *to)
 {
@@ -599,6 +648,9 @@ static void pack_channel(cl_channel_type type, const uint32_t *color, int from,
     memcpy(to, &half, sizeof(half));
 }
 
+// False: the order is not known. `color` is four words, of depth images one.
+// Packed types have all channels in one word; the others one after another,
+// each of an equal part of the texel.
 bool hdi_cl_image_pack(const cl_image_format *format, const void *color,
                        unsigned char texel[16])
 {

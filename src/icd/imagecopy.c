@@ -8,6 +8,7 @@ static const cl_mem_flags no_read =
 static const cl_mem_flags no_write =
     CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
 
+// The first byte of a texel, at home.
 static char *place_of(const struct _cl_mem *image, const size_t *origin)
 {
     struct hdi_cl_extent e;
@@ -18,6 +19,9 @@ static char *place_of(const struct _cl_mem *image, const size_t *origin)
 }
 
 // A copy of a region of an image, which side is still to be said.
+//
+// The pitches of the image on both sides: the caller replaces those of the side
+// that is not the image.
 static struct hdi_cl_copy region_of(const struct _cl_mem *image,
                                     const size_t *region)
 {
@@ -33,6 +37,8 @@ static struct hdi_cl_copy region_of(const struct _cl_mem *image,
 }
 
 // Host memory beside an image: pitches that are 0 follow from the region.
+//
+// False: rows or slices would overlap. Pitches are in bytes.
 static bool set_host(const struct _cl_mem *image, const size_t *region,
                      size_t row_, size_t slice_, size_t *row, size_t *slice)
 {
@@ -51,6 +57,7 @@ static bool set_host(const struct _cl_mem *image, const size_t *region,
     return *row >= region[0] * e.texel && *slice >= *row * region[1];
 }
 
+// What all functions on one image look at first, in this order.
 static cl_int check_region(cl_command_queue queue, cl_mem image,
                            const size_t *origin, const size_t *region)
 {
@@ -105,6 +112,7 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueWriteImage(
                                wait_count, wait_list, event);
 }
 
+// Boxes of texels of one image overlap if they do along each axis.
 static bool overlap(const size_t *a, const size_t *b, const size_t *region)
 {
     for (int i = 0; i < 3; i++)
@@ -113,6 +121,7 @@ static bool overlap(const size_t *a, const size_t *b, const size_t *region)
     return true;
 }
 
+// Bytes are copied, so the formats must be the same; nothing is converted.
 CL_API_ENTRY cl_int CL_API_CALL clEnqueueCopyImage(
     cl_command_queue queue, cl_mem from, cl_mem to, const size_t *from_origin,
     const size_t *to_origin, const size_t *region, cl_uint wait_count,
@@ -222,6 +231,9 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueCopyBufferToImage(
 
 // Filling ---------------------------------------------------------------------
 
+// A payload: `to` is the first byte, `color` one texel as the image keeps it,
+// made when it was enqueued; row and slice are pitches [bytes], and so is
+// `texel`.
 struct fill {
     struct _cl_mem *image; // held
     char *to;
@@ -261,6 +273,7 @@ static void end_fill(void *payload)
 static const struct hdi_cl_work fill_work = {
     .type = CL_COMMAND_FILL_IMAGE, .run = run_fill, .end = end_fill};
 
+// The colour is converted here, once, and not per texel.
 CL_API_ENTRY cl_int CL_API_CALL clEnqueueFillImage(
     cl_command_queue queue, cl_mem image, const void *color,
     const size_t *origin, const size_t *region, cl_uint wait_count,

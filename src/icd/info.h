@@ -14,6 +14,8 @@
 
 #include "icd/api.h"
 
+// `value` NULL: only the size is asked for. Room that is too small gets nothing
+// and CL_INVALID_VALUE, and `*size_ret` stays as it was.
 static inline cl_int hdi_cl_give(const void *data, size_t bytes, size_t size,
                                  void *value, size_t *size_ret)
 {
@@ -38,6 +40,7 @@ static inline cl_int hdi_cl_give(const void *data, size_t bytes, size_t size,
     case name:                  \
         return hdi_cl_give_text(text, size, value, size_ret);
 
+// NULL is told as the empty text; the final 0 counts.
 static inline cl_int hdi_cl_give_text(const char *text, size_t size,
                                       void *value, size_t *size_ret)
 {
@@ -46,6 +49,8 @@ static inline cl_int hdi_cl_give_text(const char *text, size_t size,
 }
 
 // What functions that create something do where it fails.
+//
+// It returns NULL, to be returned by the function itself.
 static inline void *hdi_cl_none(cl_int *error_ret, cl_int error)
 {
     if (error_ret)

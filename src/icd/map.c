@@ -5,6 +5,8 @@
 #include "icd/copy.h"
 #include "icd/info.h"
 
+// The payload of a map or an unmap, as it was asked for; of an unmap only `mem`
+// is set. `row` and `slice` are pitches [bytes].
 struct map {
     struct _cl_mem *mem; // held
     char *at;
@@ -22,6 +24,9 @@ static void end_map(void *payload)
 }
 
 // What the host may write it has from now on.
+//
+// Reading brings the bytes home and leaves the other copies valid; writing
+// makes those void; overwriting brings nothing.
 static cl_int run_map(const struct hdi_cl_running *at, void *payload)
 {
     const struct map *m = payload;
@@ -36,6 +41,8 @@ static cl_int run_map(const struct hdi_cl_running *at, void *payload)
     return status == CL_SUCCESS ? CL_COMPLETE : status;
 }
 
+// What the host has written lies where it belongs, and copies elsewhere have
+// been void since the map.
 static cl_int run_unmap(const struct hdi_cl_running *at, void *payload)
 {
     (void)at, (void)payload;
@@ -49,6 +56,7 @@ static const struct hdi_cl_work map_image = {
 static const struct hdi_cl_work unmap = {
     .type = CL_COMMAND_UNMAP_MEM_OBJECT, .run = run_unmap, .end = end_map};
 
+// NULL: no memory.
 static struct map *hold(const struct map *map)
 {
     struct map *m = malloc(sizeof(*m));
@@ -61,6 +69,9 @@ static struct map *hold(const struct map *map)
 }
 
 // False: no memory.
+//
+// Counted when it is enqueued, not when it runs: the application may ask for
+// the count, and unmap, right after.
 static bool add_map(struct _cl_mem *mem, void *address)
 {
     pthread_mutex_lock(&mem->lock);
@@ -80,6 +91,7 @@ static bool add_map(struct _cl_mem *mem, void *address)
     return map != NULL;
 }
 
+// For the order of errors alone; remove_map() decides.
 static bool is_mapped(struct _cl_mem *mem, const void *address)
 {
     pthread_mutex_lock(&mem->lock);
@@ -130,6 +142,9 @@ static cl_mem_flags forbidden_by(cl_map_flags flags)
     return forbidden;
 }
 
+// The address is known at once, also where the call does not block. If the
+// command cannot be enqueued, its payload has been freed with its hold, and
+// only the count is taken back.
 static void *enqueue_map(cl_command_queue queue, const struct hdi_cl_work *work,
                          const struct map *map, cl_bool blocks,
                          cl_uint wait_count, const cl_event *wait_list,
@@ -154,6 +169,7 @@ static void *enqueue_map(cl_command_queue queue, const struct hdi_cl_work *work,
     return address;
 }
 
+// One row: pitches of 0 are never used.
 CL_API_ENTRY void *CL_API_CALL clEnqueueMapBuffer(
     cl_command_queue queue, cl_mem mem, cl_bool blocks, cl_map_flags flags,
     size_t offset, size_t size, cl_uint wait_count, const cl_event *wait_list,
@@ -180,6 +196,9 @@ CL_API_ENTRY void *CL_API_CALL clEnqueueMapBuffer(
                        event, error);
 }
 
+// The pitches that the application is told are the image's own, since it gets
+// the very bytes. Of a 1D array the rows of `e` are its layers, which are a
+// slice apart (image.c).
 CL_API_ENTRY void *CL_API_CALL clEnqueueMapImage(
     cl_command_queue queue, cl_mem image, cl_bool blocks, cl_map_flags flags,
     const size_t *origin, const size_t *region, size_t *row, size_t *slice,
@@ -219,6 +238,8 @@ CL_API_ENTRY void *CL_API_CALL clEnqueueMapImage(
                        event, error);
 }
 
+// The count goes down when it is enqueued, as it went up. After an error behind
+// that the mapping is gone all the same.
 CL_API_ENTRY cl_int CL_API_CALL clEnqueueUnmapMemObject(
     cl_command_queue queue, cl_mem mem, void *address, cl_uint wait_count,
     const cl_event *wait_list, cl_event *event)

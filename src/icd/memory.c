@@ -1,4 +1,13 @@
 // Memory objects: buffers and parts of them; what images share with them.
+//
+// Where the bytes of an object are, for the host; all of it is the processor's
+// memory, and what another device has newer is brought here before the host
+// looks:
+//
+//     made by us        mem->buffer --> a buffer of the runtime     (owns)
+//     USE_HOST_PTR      mem->buffer --> mem->own, round the application's
+//     sub-buffer,       mem->buffer --> that of the parent, held;
+//     image of one      bytes begin at `offset`
 #include "icd/icd.h"
 
 #include <string.h>
@@ -6,6 +15,7 @@
 #include "base/error.h"
 #include "icd/info.h"
 
+// Of each of the first two groups a flag at most may be set.
 static const cl_mem_flags kernel_flags =
     CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
 static const cl_mem_flags host_flags =
@@ -18,6 +28,8 @@ static bool at_most_one(cl_mem_flags flags)
     return (flags & (flags - 1)) == 0;
 }
 
+// The memory is the application's, or it is not: then it may be allocated in a
+// way and filled by a copy as well.
 bool hdi_cl_flags_are_valid(cl_mem_flags flags)
 {
     if (flags & ~(kernel_flags | host_flags | pointer_flags |
@@ -29,12 +41,17 @@ bool hdi_cl_flags_are_valid(cl_mem_flags flags)
              (flags & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)));
 }
 
+// A home address. It means something only while the bytes are valid at home,
+// which hdi_cl_mem_use() sees to.
 char *hdi_cl_mem_bytes(const struct _cl_mem *mem)
 {
     return (char *)mem->buffer->address + mem->offset;
 }
 
 // Rows that lie side by side are one.
+//
+// Of a box that is whole rows, or whole slices, one call is left in place of
+// one per row. The bytes are the same.
 static void join_rows(const size_t region[3], size_t row, size_t slice,
                       size_t joined[3])
 {
@@ -49,6 +66,10 @@ static void join_rows(const size_t region[3], size_t row, size_t slice,
     }
 }
 
+// On a worker, within a command; it copies before it returns. A buffer that was
+// never on another device has no `spread` and costs one load: acquire pairs
+// with the release by who made it. Bytes that were brought before an error stay
+// valid.
 cl_int hdi_cl_mem_use(const struct _cl_mem *mem, const char *at,
                       const size_t region[3], size_t row, size_t slice,
                       enum hdi_use use)
@@ -81,6 +102,10 @@ cl_int hdi_cl_mem_use_all(const struct _cl_mem *mem, enum hdi_use use)
                           mem->size, use);
 }
 
+// `buffer` is the caller's memory, not allocated here, and must stay where it
+// is, for it knows its own address. Whoever ends it calls hdi_spread_destroy()
+// if it may have been on another device; the memory itself is never freed
+// (`borrowed`).
 void hdi_cl_wrap(struct hdi_launcher *launcher, void *memory, uint64_t size,
                  struct hd_buffer *buffer)
 {
@@ -95,6 +120,8 @@ void hdi_cl_wrap(struct hdi_launcher *launcher, void *memory, uint64_t size,
     atomic_init(&buffer->view, memory);
 }
 
+// The destructor works from here on, whatever was filled in. Kernels may read
+// and write what says nothing else.
 struct _cl_mem *hdi_cl_mem_create(struct _cl_context *context,
                                   cl_mem_object_type type, cl_mem_flags flags,
                                   const cl_mem_properties *properties,
@@ -119,6 +146,8 @@ struct _cl_mem *hdi_cl_mem_create(struct _cl_context *context,
     return mem;
 }
 
+// CL_MEM_OBJECT_ALLOCATION_FAILURE: no memory; the caller releases `mem`. The
+// copy needs no command: nobody else knows the object yet.
 cl_int hdi_cl_mem_fill(struct _cl_mem *mem, size_t size, void *host_ptr)
 {
     struct hdi_launcher *launcher = hdi_cl_launcher(mem->context);
@@ -142,6 +171,8 @@ cl_int hdi_cl_mem_fill(struct _cl_mem *mem, size_t size, void *host_ptr)
     return CL_SUCCESS;
 }
 
+// The image first, since it is a view of the buffer; the parent last, since the
+// buffer may be the parent's.
 void hdi_cl_mem_destroy(void *object)
 {
     struct _cl_mem *mem = object;
@@ -173,6 +204,8 @@ void hdi_cl_mem_destroy(void *object)
 // Buffers ---------------------------------------------------------------------
 
 // What clSVMAlloc() gave is as long as it was asked for.
+//
+// Memory that we did not allocate has no size that could be checked.
 static bool is_too_short(cl_context context, const void *host_ptr, size_t size)
 {
     struct hdi_cl_svm svm = hdi_cl_svm_find(context, host_ptr);
@@ -181,6 +214,7 @@ static bool is_too_short(cl_context context, const void *host_ptr, size_t size)
            size > svm.size - (size_t)((const char *)host_ptr - svm.address);
 }
 
+// A pointer and a flag that asks for it come together or not at all.
 static cl_mem create_buffer(cl_context context,
                             const cl_mem_properties *properties,
                             cl_mem_flags flags, size_t size, void *host_ptr,
@@ -227,6 +261,9 @@ CL_API_ENTRY cl_mem CL_API_CALL clCreateBufferWithProperties(
     return create_buffer(context, properties, flags, size, host_ptr, error);
 }
 
+// `*flags` is complete afterwards: for each group that it leaves open it takes
+// over what the whole says. Where the memory comes from is never its own to
+// say.
 bool hdi_cl_flags_inherit(cl_mem_flags whole, cl_mem_flags *flags)
 {
     cl_mem_flags kernel = *flags & kernel_flags, host = *flags & host_flags;
@@ -247,6 +284,8 @@ bool hdi_cl_flags_inherit(cl_mem_flags whole, cl_mem_flags *flags)
     return true;
 }
 
+// Only of whole buffers, so `offset` never adds up. The origin must be aligned
+// as any buffer is (HDI_CL_ALIGN), since kernels rely on it.
 CL_API_ENTRY cl_mem CL_API_CALL clCreateSubBuffer(cl_mem whole,
                                                   cl_mem_flags flags,
                                                   cl_buffer_create_type type,
@@ -285,6 +324,7 @@ CL_API_ENTRY cl_mem CL_API_CALL clCreateSubBuffer(cl_mem whole,
     return mem;
 }
 
+// Pipes are optional, and no device says that it has them.
 CL_API_ENTRY cl_mem CL_API_CALL clCreatePipe(cl_context context,
                                              cl_mem_flags flags, cl_uint size,
                                              cl_uint packets,
@@ -339,6 +379,7 @@ CL_API_ENTRY cl_int CL_API_CALL clSetMemObjectDestructorCallback(
     return CL_SUCCESS;
 }
 
+// A snapshot: other threads may map and unmap at any time.
 static cl_uint count_maps(struct _cl_mem *mem)
 {
     pthread_mutex_lock(&mem->lock);

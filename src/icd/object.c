@@ -20,6 +20,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+// GROW: how much memory becomes accessible at a time; each time costs a system
+// call per address range. LIVES times RESTING is how many objects come and go
+// at least before an old handle can be live again. More of either costs
+// addresses (1 GiB a life and kind) or cache.
 enum {
     GROW = 1 << 18, // [bytes]
     LIVES = 16,     // addresses of a slot
@@ -33,6 +37,8 @@ static const uint64_t reserve = 1ull << 30; // of addresses, per life [bytes]
         .lock = PTHREAD_MUTEX_INITIALIZER \
     }
 
+// One per kind. Slots are used from the front; a slot that was used once stays
+// mapped.
 static struct table {
     pthread_mutex_t lock; // over all that is not atomic
     // Written once with the lock, read by hdi_cl_is() without: `used` releases
@@ -49,18 +55,26 @@ static struct table {
 _Static_assert(sizeof(tables) / sizeof(tables[0]) == HDI_CL_KINDS,
                "one table per kind");
 
+// Whole lines of the cache: two objects that two threads use share none.
 static size_t slot_size(enum hdi_cl_kind kind)
 {
     return (hdi_cl_kinds[kind].size + 63) / 64 * 64;
 }
 
 // What a child of fork() keeps has to be its own memory, which is nowhere else.
+//
+// Memory that is mapped many times has to be shared memory, and shared with the
+// child too: what the one writes the other would see. Platform and devices stay
+// valid in a child, so they are in private memory, at one address each.
 static bool is_kept_by_children(enum hdi_cl_kind kind)
 {
     return kind == HDI_CL_PLATFORM || kind == HDI_CL_DEVICE;
 }
 
 // The same memory LIVES times. NULL: the system does not.
+//
+// First one reservation for all, so that the ranges lie behind one another;
+// then each is mapped over a part of it.
 static char *map_lives(void)
 {
     char *base = mmap(NULL, LIVES * reserve, PROT_NONE,
@@ -80,6 +94,9 @@ static char *map_lives(void)
 }
 
 // Addresses only: memory comes with grow(). False: no addresses.
+//
+// Where memory cannot be mapped many times, one life does: handles are then
+// checked less strictly, and all else is the same. The lock is held.
 static bool begin_range(struct table *table, enum hdi_cl_kind kind)
 {
     char *base = is_kept_by_children(kind) ? NULL : map_lives();
@@ -96,6 +113,9 @@ static bool begin_range(struct table *table, enum hdi_cl_kind kind)
 
 // What is not used yet is not to be touched, by stray kernels say. False: no
 // memory.
+//
+// The lock is held. In every range or, for the caller, in none: `mapped` moves
+// only when all were opened.
 static bool grow(struct table *table, char *base)
 {
     if (table->mapped + GROW > reserve)
@@ -109,6 +129,9 @@ static bool grow(struct table *table, char *base)
 }
 
 // A slot that was never used. NULL: no memory.
+//
+// The lock is held. Memory that was never used is zero, so counts and life are
+// 0.
 static struct hdi_cl_object *extend(struct table *table, enum hdi_cl_kind kind)
 {
     uint64_t used = atomic_load(&table->used), size = slot_size(kind);
@@ -126,6 +149,9 @@ static struct hdi_cl_object *extend(struct table *table, enum hdi_cl_kind kind)
 // The free slot that has been so for longest, at its next address: a handle
 // that was released becomes one again only after LIVES times RESTING objects at
 // least.
+//
+// The lock is held. NULL: nothing is free. The object is returned at its new
+// address, with life already set; it is no handle before its counts are 1.
 static struct hdi_cl_object *take_free(struct table *table)
 {
     struct hdi_cl_object *o = table->first;
@@ -169,6 +195,8 @@ void *hdi_cl_object_create(enum hdi_cl_kind kind)
     return object;
 }
 
+// From here on the slot may be another object. At the end of the list, so that
+// it rests for as long as possible.
 static void give_back(struct hdi_cl_object *object)
 {
     struct table *table = &tables[object->kind];
@@ -274,6 +302,9 @@ void hdi_cl_drop(void *object)
         end(o);
 }
 
+// One thread is left, and it may have forked while another held a lock: locks
+// are made anew. The ranges of the parent are neither used nor unmapped here;
+// the child shares their memory and must not write to it.
 void hdi_cl_objects_forget(void)
 {
     for (unsigned i = 0; i < HDI_CL_KINDS; i++) {

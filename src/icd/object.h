@@ -11,6 +11,15 @@
 //
 // An object has two counts: references of the application, and holds of other
 // objects and of commands. It goes when both are 0.
+//
+//     create()     1 reference, 0 holds
+//     retain()     one reference more       release()   one less
+//     hold()       one hold more            drop()      one less
+//     counts 0     destroy(), then the slot is free
+//
+// hold() and retain() are for who has a reference or a hold already; who has
+// only a pointer from before uses hdi_cl_hold_same(). Where an object is made,
+// the maker fills it in before anybody else gets the handle.
 #ifndef HDI_ICD_OBJECT_H
 #define HDI_ICD_OBJECT_H
 
@@ -35,6 +44,10 @@ enum hdi_cl_kind {
 };
 
 // The objects begin with this.
+//
+// Invariant: `counts` is 0 from the end of one object to the making of the next
+// in its slot. `serial`, `kind` and `dispatch` are written before it becomes 1
+// and stay until it is 0. `next` belongs to the free list and its lock.
 struct hdi_cl_object {
     const struct _cl_icd_dispatch *dispatch; // the loader reads it
     _Atomic uint64_t counts;    // references below, holds above; 0: a free slot
@@ -55,9 +68,15 @@ extern const struct hdi_cl_kind_of hdi_cl_kinds[HDI_CL_KINDS];
 extern const struct _cl_icd_dispatch hdi_cl_dispatch;
 
 // A new object with one reference, zeroed behind its head. NULL: no memory.
+//
+// Zeroed, so that a destructor can tell what was not made yet.
 void *hdi_cl_object_create(enum hdi_cl_kind kind);
 
 // Whether the pointer is a live object of that kind. Any pointer may be given.
+//
+// It costs two loads and no lock, so that every function can afford it. The
+// answer holds as long as the application keeps its side of the contract: a
+// handle is not released while another thread uses it.
 bool hdi_cl_is(enum hdi_cl_kind kind, const void *handle);
 
 // References of the application. release() is false when it has none.
@@ -66,11 +85,15 @@ bool hdi_cl_object_release(void *object);
 cl_uint hdi_cl_object_references(const void *object);
 
 // Holds of ours.
+//
+// For who has a reference or a hold; from 0 nothing comes back.
 void hdi_cl_hold(void *object);
 
 // Hold what was an object with that serial number when it was last looked at.
 // False: that is gone, whatever is in its slot now.
 bool hdi_cl_hold_same(void *object, uint64_t serial);
+// NULL is nothing to drop. The destructor runs here, on this thread, with
+// whatever locks the caller has: none that the destructor takes.
 void hdi_cl_drop(void *object);
 
 // In the child of fork(): every object of the parent is none here.

@@ -7,6 +7,9 @@
 #include "icd/icd.h"
 
 // The cores of a device, as indices into the topology, in its order.
+//
+// `list` has room for all cores of the machine. A device without a set of cores
+// is the whole.
 static unsigned cores_of(const struct _cl_device_id *device, unsigned *list)
 {
     unsigned count = 0, all;
@@ -20,6 +23,10 @@ static unsigned cores_of(const struct _cl_device_id *device, unsigned *list)
 }
 
 // By what the device's cores are apart.
+//
+// Only neighbours in the topology's order are compared: it lists the cores of a
+// node, and of a cache, side by side. 0: they share all, so there is nothing to
+// part by, or no memory.
 cl_device_affinity_domain hdi_cl_device_domains(
     const struct _cl_device_id *device)
 {
@@ -41,6 +48,8 @@ cl_device_affinity_domain hdi_cl_device_domains(
     return domains ? domains | CL_DEVICE_AFFINITY_DOMAIN_NEXT_PARTITIONABLE : 0;
 }
 
+// NULL: no memory. It holds its parent, which need not be the whole: parts can
+// be parted again.
 static struct _cl_device_id *part_of(struct _cl_device_id *parent,
                                      const unsigned *cores, unsigned count,
                                      const cl_device_partition_property *how,
@@ -68,6 +77,11 @@ static struct _cl_device_id *part_of(struct _cl_device_id *parent,
 }
 
 // How many cores each part has; their number, 0: it cannot be.
+//
+// `sizes` has room for one more than `count`. Equal parts leave out cores that
+// are too few for another part; by counts the cores that are left over are used
+// by none, as the standard allows. By domain, the next partitionable one is the
+// node if there are several, else the cache.
 static unsigned count_parts(const struct _cl_device_id *device,
                             const cl_device_partition_property *how,
                             const unsigned *cores, unsigned count,
@@ -131,6 +145,9 @@ static unsigned count_parts(const struct _cl_device_id *device,
     return parts;
 }
 
+// All of the parts or none. The properties are kept as they were given, to be
+// told again; there is room for 20 words, and of longer lists the beginning is
+// told.
 CL_API_ENTRY cl_int CL_API_CALL
 clCreateSubDevices(cl_device_id device, const cl_device_partition_property *how,
                    cl_uint room, cl_device_id *parts, cl_uint *count_ret)

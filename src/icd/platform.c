@@ -6,10 +6,15 @@
 #include "icd/info.h"
 #include "icd/platform.h"
 
+// Over the three pointers below while they are made; after that they never
+// change. The function that gives one out takes the lock, so who has the
+// pointer sees the object whole.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct _cl_platform_id *platform;
 static struct _cl_device_id *root, *gpu;
 
+// Only the thread that forked is there. Handles of contexts, queues and the
+// rest are none in the child: what they stand for runs on the parent's threads.
 static void forked_child(void)
 {
     pthread_mutex_init(&lock, NULL);
@@ -23,6 +28,8 @@ static void forked_child(void)
     }
 }
 
+// The lock is held. Each piece is tried again the next time if it could not be
+// had.
 static bool is_there(void)
 {
     static bool watches;
@@ -110,6 +117,8 @@ CL_API_ENTRY cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id handle,
     }
 }
 
+// Nothing is started or looked at here: a program that only lists platforms
+// pays for two objects.
 CL_API_ENTRY cl_int CL_API_CALL clGetPlatformIDs(cl_uint count,
                                                  cl_platform_id *platforms,
                                                  cl_uint *count_ret)

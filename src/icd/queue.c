@@ -32,6 +32,9 @@ void hdi_cl_queue_destroy(void *object)
     hdi_cl_drop(queue->context);
 }
 
+// The arguments were checked. It is in the context's list from the moment that
+// nothing can fail any more. `property_count` is with the final 0; 0: made the
+// old way, without a list.
 static cl_command_queue create(cl_context context, cl_device_id device,
                                cl_command_queue_properties modes,
                                const cl_queue_properties *properties,
@@ -64,6 +67,8 @@ static cl_command_queue create(cl_context context, cl_device_id device,
 }
 
 // One behind `queue`, or the first, held. NULL: there is none.
+//
+// `queue` is held by the caller, so it is still in the list.
 static struct _cl_command_queue *hold_next(
     struct _cl_context *context, const struct _cl_command_queue *queue)
 {
@@ -76,6 +81,8 @@ static struct _cl_command_queue *hold_next(
     return next;
 }
 
+// All queues are walked, also after an error, to drop each; only the first
+// error is told. Commands that are enqueued meanwhile are not waited for.
 cl_int hdi_cl_context_finish(struct _cl_context *context)
 {
     struct _cl_command_queue *queue = hold_next(context, NULL), *next;
@@ -90,6 +97,7 @@ cl_int hdi_cl_context_finish(struct _cl_context *context)
     return status;
 }
 
+// What both ways of making a queue look at first.
 static cl_int check(cl_context context, cl_device_id device)
 {
     if (!hdi_cl_is(HDI_CL_CONTEXT, context))
@@ -113,6 +121,8 @@ clCreateCommandQueue(cl_context context, cl_device_id device,
     return create(context, device, modes, NULL, 0, error);
 }
 
+// Queues on the device are known and refused as such; anything else that is not
+// known is an invalid value.
 CL_API_ENTRY cl_command_queue CL_API_CALL clCreateCommandQueueWithProperties(
     cl_context context, cl_device_id device,
     const cl_queue_properties *properties, cl_int *error)
@@ -160,6 +170,8 @@ CL_API_ENTRY cl_int CL_API_CALL clSetDefaultDeviceCommandQueue(
     return status == CL_SUCCESS ? CL_INVALID_OPERATION : status;
 }
 
+// Of OpenCL 1.0. The queue is emptied first: commands in it were started in the
+// order of the old modes.
 CL_API_ENTRY cl_int CL_API_CALL clSetCommandQueueProperty(
     cl_command_queue queue, cl_command_queue_properties modes, cl_bool enable,
     cl_command_queue_properties *before)
@@ -186,6 +198,8 @@ CL_API_ENTRY cl_int CL_API_CALL clRetainCommandQueue(cl_command_queue queue)
                : CL_INVALID_COMMAND_QUEUE;
 }
 
+// What is in the queue is to run, as the standard has it; the commands hold the
+// queue until they have ended.
 CL_API_ENTRY cl_int CL_API_CALL clReleaseCommandQueue(cl_command_queue queue)
 {
     if (!hdi_cl_is(HDI_CL_QUEUE, queue))

@@ -1,4 +1,7 @@
 // Samplers.
+//
+// A sampler is four words that become the bits which kernels take; the object
+// is there to be asked. It is constant, so that nothing locks it.
 #include <string.h>
 
 #include "icd/icd.h"
@@ -13,6 +16,9 @@ void hdi_cl_sampler_destroy(void *object)
 }
 
 // As kernels get them. False: no such combination.
+//
+// Addressing that repeats needs normalised coordinates to mean anything; that
+// is not looked at here.
 static bool set_bits(struct _cl_sampler *s)
 {
     uint32_t bits =
@@ -45,6 +51,7 @@ static bool set_bits(struct _cl_sampler *s)
     return s->normalized == CL_TRUE || s->normalized == CL_FALSE;
 }
 
+// `properties` are NULL of the old function; they are kept to be told again.
 static cl_sampler create(cl_context context, cl_bool normalized,
                          cl_addressing_mode addressing, cl_filter_mode filter,
                          const cl_sampler_properties *properties,

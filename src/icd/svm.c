@@ -1,6 +1,12 @@
 // Shared virtual memory: the processor's memory is the application's, so that
 // every pointer may be given to kernels. What is allocated here is told apart
 // from the rest, for kernels' faults are explained by it.
+//
+//     clSVMAlloc(), USM --> hdi_cl_svm in the context's list --> hd_buffer
+//     a pointer in a kernel's argument --> hdi_cl_svm_find() --> its size
+//
+// Commands on pointers are those on buffers with no memory object to hold: the
+// application keeps the memory until they have ended.
 #include "icd/icd.h"
 
 #include <string.h>
@@ -9,6 +15,9 @@
 #include "icd/info.h"
 #include "launch/launch.h"
 
+// A copy, since the list may change right after. The subtraction wraps for
+// addresses below, so one comparison finds both ends. It takes time in
+// proportion to the number of allocations: programs make few, large ones.
 struct hdi_cl_svm hdi_cl_svm_find(struct _cl_context *context,
                                   const void *address)
 {
@@ -24,6 +33,7 @@ struct hdi_cl_svm hdi_cl_svm_find(struct _cl_context *context,
     return found;
 }
 
+// By the context's destructor: nobody else is there, hence no lock.
 void hdi_cl_svm_free_all(struct _cl_context *context)
 {
     struct hdi_cl_svm *next;
@@ -36,6 +46,7 @@ void hdi_cl_svm_free_all(struct _cl_context *context)
     context->svm = NULL;
 }
 
+// It is in the list before its address is known to anybody.
 void *hdi_cl_svm_allocate(struct _cl_context *context,
                           const struct hdi_cl_svm *what)
 {
@@ -58,6 +69,9 @@ void *hdi_cl_svm_allocate(struct _cl_context *context,
     return s->address;
 }
 
+// The runtime aligns all buffers to HDI_CL_ALIGN, so smaller alignments are met
+// by themselves and larger ones are refused. NULL for every kind of error, as
+// the standard has it.
 CL_API_ENTRY void *CL_API_CALL clSVMAlloc(cl_context context,
                                           cl_svm_mem_flags flags, size_t size,
                                           cl_uint alignment)
@@ -78,6 +92,8 @@ CL_API_ENTRY void *CL_API_CALL clSVMAlloc(cl_context context,
     return hdi_cl_svm_allocate(
         context, &(struct hdi_cl_svm){.size = size, .flags = flags});
 }
+// An address that is not the beginning of an allocation is ignored. It does not
+// wait: kernels that use the memory still are the application's mistake.
 CL_API_ENTRY void CL_API_CALL clSVMFree(cl_context context, void *pointer)
 {
     struct hdi_cl_svm **at, *s;
@@ -107,6 +123,8 @@ static cl_int check_queue(cl_command_queue queue)
                                              : CL_INVALID_OPERATION;
 }
 
+// The payload of a command that frees; `pointers` is a copy. The queue is held
+// by the command.
 struct freeing {
     struct _cl_command_queue *queue;
     void(CL_CALLBACK *call)(cl_command_queue queue, cl_uint count,
@@ -116,6 +134,7 @@ struct freeing {
     void *pointers[];
 };
 
+// With a callback freeing is the application's business, on this worker.
 static cl_int run_free(const struct hdi_cl_running *at, void *payload)
 {
     struct freeing *f = payload;
@@ -132,6 +151,7 @@ static cl_int run_free(const struct hdi_cl_running *at, void *payload)
 static const struct hdi_cl_work free_work = {
     .type = CL_COMMAND_SVM_FREE, .run = run_free, .end = free};
 
+// No pointers at all is allowed: then it is a marker, or a callback.
 CL_API_ENTRY cl_int CL_API_CALL clEnqueueSVMFree(
     cl_command_queue queue, cl_uint count, void *pointers[],
     void(CL_CALLBACK *call)(cl_command_queue, cl_uint, void *[], void *),
@@ -158,6 +178,10 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueSVMFree(
                           event);
 }
 
+// Memory is shared with the host at any time, so mapping and migrating are
+// points in the order of events and nothing else. It is a function, not NULL:
+// with NULL they would be markers, which wait for all before them in an
+// out-of-order queue.
 static cl_int run_nothing(const struct hdi_cl_running *at, void *payload)
 {
     (void)at, (void)payload;
@@ -171,6 +195,8 @@ static const struct hdi_cl_work unmap_work = {.type = CL_COMMAND_SVM_UNMAP,
 static const struct hdi_cl_work migrate_work = {
     .type = CL_COMMAND_SVM_MIGRATE_MEM, .run = run_nothing};
 
+// Overlap is told by distance: two ranges of `size` bytes have bytes in common
+// if and only if their beginnings are less than that apart.
 cl_int hdi_cl_enqueue_pointer_copy(cl_command_queue queue, cl_command_type type,
                                    cl_bool blocks, void *to, const void *from,
                                    size_t size, cl_uint wait_count,
@@ -197,6 +223,7 @@ cl_int hdi_cl_enqueue_pointer_copy(cl_command_queue queue, cl_command_type type,
                                wait_list, event);
 }
 
+// The largest type of the language, a vector of 16 doubles, has 128 bytes.
 static bool is_pattern(size_t size)
 {
     return size > 0 && size <= 128 && (size & (size - 1)) == 0;
@@ -277,6 +304,8 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueSVMUnmap(cl_command_queue queue,
                           wait_list, event);
 }
 
+// It is looked at whether the ranges are of allocations and inside them;
+// nothing moves.
 CL_API_ENTRY cl_int CL_API_CALL clEnqueueSVMMigrateMem(
     cl_command_queue queue, cl_uint count, const void **pointers,
     const size_t *sizes, cl_mem_migration_flags flags, cl_uint wait_count,

@@ -8,12 +8,15 @@
 #include "icd/icd.h"
 #include "icd/info.h"
 
+// Whether it is a device of the context.
 static bool is_in(const struct _cl_context *context, const cl_device_id device)
 {
     return hdi_cl_is(HDI_CL_DEVICE, device) &&
            hdi_cl_context_has(context, device);
 }
 
+// False: not known, not of that type, or two placements at once. If the
+// property is there twice, the last one counts. `*flags` is set even then.
 static bool read_flags(const cl_mem_properties_intel *p,
                        cl_unified_shared_memory_type_intel type,
                        cl_mem_alloc_flags_intel *flags)
@@ -35,6 +38,9 @@ static bool read_flags(const cl_mem_properties_intel *p,
     return true;
 }
 
+// A device is given for memory of a device, may be for shared memory, and is
+// not for the host's. The GPU shares no memory with the process, so what it is
+// asked for is refused.
 static void *allocate(cl_context context, cl_device_id device,
                       cl_unified_shared_memory_type_intel type,
                       const cl_mem_properties_intel *properties, size_t size,
@@ -88,6 +94,8 @@ clSharedMemAllocINTEL(cl_context context, cl_device_id device,
 }
 
 // Of no such allocation: nothing is freed.
+//
+// What clSVMAlloc() gave has no type and is none of these.
 static bool is_base(cl_context context, const void *pointer)
 {
     struct hdi_cl_svm s = hdi_cl_svm_find(context, pointer);
@@ -105,6 +113,8 @@ CL_API_ENTRY cl_int CL_API_CALL clMemFreeINTEL(cl_context context,
     return CL_SUCCESS;
 }
 
+// All queues of the context are emptied, which is more than is asked for and
+// needs no record of who uses what.
 CL_API_ENTRY cl_int CL_API_CALL clMemBlockingFreeINTEL(cl_context context,
                                                        void *pointer)
 {
@@ -118,6 +128,8 @@ CL_API_ENTRY cl_int CL_API_CALL clMemBlockingFreeINTEL(cl_context context,
     return status;
 }
 
+// Any pointer may be asked about; of one that is not ours the type is UNKNOWN
+// and all else 0.
 CL_API_ENTRY cl_int CL_API_CALL clGetMemAllocInfoINTEL(cl_context context,
                                                        const void *pointer,
                                                        cl_mem_info_intel name,
@@ -172,6 +184,10 @@ static const struct hdi_cl_work migrate = {.type = CL_COMMAND_MIGRATEMEM_INTEL};
 static const struct hdi_cl_work advise = {.type = CL_COMMAND_MEMADVISE_INTEL};
 
 // Memory is where it is, and stays there.
+//
+// These commands have no `run`, as markers: out of order and without a list
+// they wait for all before them, which is allowed and costs little where so few
+// use them.
 static cl_int enqueue_nothing(cl_command_queue queue,
                               const struct hdi_cl_work *work,
                               const void *pointer, cl_uint wait_count,

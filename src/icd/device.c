@@ -1,5 +1,5 @@
-// Devices: the processor, and parts of it; gpu.c says what differs on a GPU. What
-// is told is what the runtime does; limits are those that launches check.
+// Devices: the processor, and parts of it; gpu.c says what differs on a GPU.
+// What is told is what the runtime does; limits are those that launches check.
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -22,6 +22,8 @@
 
 // What the machine is -------------------------------------------------------
 
+// Looking costs a topology, a few files and opening the GPU's driver, so it
+// waits until something is asked, and is done once for the process.
 static pthread_once_t looked = PTHREAD_ONCE_INIT;
 
 // Asked once; constant after that.
@@ -40,6 +42,9 @@ static struct {
 } here;
 
 // The highest clock, or what it runs at just now; 0: not told [MHz].
+//
+// For people and benchmarks; nothing is computed from it. Virtual machines
+// often have no cpufreq, hence the second source.
 static unsigned read_clock(void)
 {
     FILE *file =
@@ -64,6 +69,7 @@ static unsigned read_clock(void)
     return (unsigned)mega;
 }
 
+// What kernels are compiled for, as far as it tells in the number of lanes.
 static unsigned read_vector(void)
 {
 #ifdef __x86_64__
@@ -77,6 +83,9 @@ static unsigned read_vector(void)
 }
 
 // The same for the same processor in the same machine.
+//
+// FNV-1a, twice with different factors, of name and machine id: no secret, just
+// a name that two machines of one kind do not share.
 static void make_uuid(void)
 {
     char text[256] = "", machine[64] = "";
@@ -96,6 +105,9 @@ static void make_uuid(void)
 }
 
 // The limits, without starting anything.
+//
+// What stands first holds where the device cannot be opened, so that asking
+// never fails; a launch would.
 static void look_at_device(void)
 {
     const struct hdi_backend *backend = hdi_backend_find("cpu");
@@ -112,6 +124,9 @@ static void look_at_device(void)
     backend->close(device);
 }
 
+// Whatever cannot be read gets a value that is safe: one core, lines of 64
+// bytes. Local memory and group sizes come before the GPU, since both need the
+// topology.
 static void look(void)
 {
     struct hd_error error;
@@ -144,6 +159,8 @@ static void look(void)
     make_uuid();
 }
 
+// Every function here that reads `here` or the GPU calls it first, or is called
+// by one that did.
 static const struct hdi_machine *machine(void)
 {
     pthread_once(&looked, look);
@@ -168,6 +185,9 @@ bool hdi_cl_has_gpu(void)
 }
 
 // The host has all buffers, too.
+//
+// Half of the memory, in whole MiB, so that two buffers of the largest size can
+// be asked for.
 uint64_t hdi_cl_device_largest(const struct _cl_device_id *device)
 {
     uint64_t half = machine()->memory_bytes / 2 & ~((1ull << 20) - 1);
@@ -183,6 +203,8 @@ size_t hdi_cl_device_group_items(const struct _cl_device_id *device)
                                       : here.group_items;
 }
 
+// 16 is what sub-groups of kernels on the processor have, whatever its vectors
+// are: programs are compiled for one number.
 size_t hdi_cl_device_sub_group(const struct _cl_device_id *device)
 {
     return device->side == HDI_CL_GPU ? hdi_cl_gpu()->sub_group : 16;
@@ -207,6 +229,9 @@ bool hdi_cl_device_takes_il(void)
 static struct hd_runtime *volatile whole;
 
 // Written when the process ends, if that is after its last command.
+//
+// By atexit(). Commands that are under way use the trace, so that it is not
+// written while some are: a warning instead, after a second of waiting.
 static void write_trace(void)
 {
     const char *path = secure_getenv("HEDDLE_TRACE");
@@ -230,6 +255,13 @@ static void write_trace(void)
         hdi_error("%s: the trace could not be written", path);
 }
 
+// The lock of the device is held. The runtime stays NULL when it cannot be
+// started, which is tried again by the next who asks.
+//
+// The affinity of this thread is narrowed while the runtime looks which cores
+// it may use, and set back; threads that are made inside inherit the narrow
+// one. The whole machine's runtime has the GPU as its second device if there is
+// one: then memory moves between them by itself.
 static void start(struct _cl_device_id *device)
 {
     struct hd_runtime_params params = {
@@ -257,6 +289,9 @@ static void start(struct _cl_device_id *device)
         atexit(write_trace);
 }
 
+// The GPU is a device of the root's runtime and has none of its own. Acquire:
+// who sees the pointer sees what it points to. It is asked for with every
+// command, so that the lock is left out once it is there.
 struct hd_runtime *hdi_cl_runtime(struct _cl_device_id *device)
 {
     if (device->side == HDI_CL_GPU)
@@ -273,6 +308,7 @@ struct hd_runtime *hdi_cl_runtime(struct _cl_device_id *device)
     return runtime;
 }
 
+// What is told as compute units: workers, of which the whole has one per core.
 static unsigned units_of(const struct _cl_device_id *device)
 {
     return device->parent ? device->units : machine()->cores;
@@ -285,6 +321,9 @@ static void *destroy_runtime(void *runtime)
 }
 
 // The last who needs it may be one of its own workers, which cannot end itself.
+//
+// Without a thread to be had the runtime is left as it is: a leak, but no
+// deadlock.
 static void end_runtime(struct hd_runtime *runtime)
 {
     pthread_t thread;
@@ -295,6 +334,8 @@ static void end_runtime(struct hd_runtime *runtime)
         pthread_detach(thread);
 }
 
+// Of parts only: the whole and the GPU are never released. All queues, and so
+// all commands, of the part are gone.
 void hdi_cl_device_destroy(void *object)
 {
     struct _cl_device_id *device = object;
@@ -363,6 +404,7 @@ static unsigned list_extensions(const struct _cl_device_id *device,
     return count;
 }
 
+// 48 characters are enough for the longest name and a blank.
 static cl_int give_extensions(const struct _cl_device_id *device, size_t size,
                               void *value, size_t *size_ret)
 {
@@ -387,6 +429,8 @@ static cl_int give_extension_versions(const struct _cl_device_id *device,
                                 value, size_ret);
 }
 
+// The three ways are listed with domains last, so that leaving those out is a
+// matter of length. One core cannot be parted.
 static cl_int give_partitions(const struct _cl_device_id *device, size_t size,
                               void *value, size_t *size_ret)
 {
@@ -402,6 +446,9 @@ static cl_int give_partitions(const struct _cl_device_id *device, size_t size,
     return hdi_cl_give(ways, bytes, size, value, size_ret);
 }
 
+// The numbers which applications size their work by. What is constant here is
+// promised, not measured: the core takes as much or more. Alignment is told in
+// bits where the standard asks for bits.
 static cl_int get_limits(const struct _cl_device_id *device,
                          cl_device_info name, size_t size, void *value,
                          size_t *size_ret)
@@ -477,12 +524,15 @@ static cl_int get_limits(const struct _cl_device_id *device,
     }
 }
 
+// How many elements a register has, 16 at most: there are no longer vectors in
+// the language.
 static cl_uint wide(unsigned element)
 {
     unsigned width = here.vector / element;
     return width > 16 ? 16 : width;
 }
 
+// The same for the processor and its parts.
 static cl_int get_abilities(cl_device_info name, size_t size, void *value,
                             size_t *size_ret)
 {
@@ -615,6 +665,9 @@ enum {
     KERNEL_CLOCKS = 7 // of the device, a work-group, a sub-group
 };
 
+// Vectors of 32 bytes have the instructions that multiply and add bytes; with
+// shorter ones the dot products are there, but are no faster than the plain
+// code.
 static cl_int get_extended(cl_device_info name, size_t size, void *value,
                            size_t *size_ret)
 {
@@ -670,6 +723,7 @@ static cl_int get_extended(cl_device_info name, size_t size, void *value,
     }
 }
 
+// The whole machine is never counted, so its reference count is told as 1.
 static cl_int get_relations(const struct _cl_device_id *device,
                             cl_device_info name, size_t size, void *value,
                             size_t *size_ret)
@@ -721,6 +775,9 @@ CL_API_ENTRY cl_int CL_API_CALL clGetDeviceInfo(cl_device_id device,
     return status;
 }
 
+// The processor comes first and is the default. Which types are asked for
+// matters before whether any is there, and the number is told also where none
+// fits.
 CL_API_ENTRY cl_int CL_API_CALL clGetDeviceIDs(cl_platform_id platform,
                                                cl_device_type type,
                                                cl_uint count,

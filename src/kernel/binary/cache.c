@@ -1,3 +1,14 @@
+//     ~/.cache/heddle/          0700, this user's, no link
+//       key                     32 random bytes
+//       5f3a...c0.hdb           an entry: a container with a keyed digest
+//       .new-9b41...            an entry that is being written
+//       feedback, ...           notes: a digest, then the text
+//       feedback.lock           for hdi_cache_lock(); never removed
+//
+// Whom it is guarded against: another user who can write to the folder after
+// all, or to a part of it (then no digest is right without the key), and any
+// process that dies in the middle of writing (then no entry has its name). Not
+// against this user.
 #include "kernel/binary/cache.h"
 
 #include <dirent.h>
@@ -22,6 +33,11 @@ static const char key_name[] = "key";
 static const char suffix[] = ".hdb";
 static const char temporary[] = ".new-";
 
+// MAX_BYTES: some thousands of kernels. Trimming starts above it and ends below
+// it, so it is looked at with each entry that is kept. STALE_AFTER: removed too
+// soon, a slow writer loses its entry, which costs one compilation. MAX_NOTE
+// bounds what a damaged file can make us read. LOCK_TRIES times 5 ms is the
+// second that cache.h promises.
 enum {
     MAX_BYTES = 256 << 20, // of the folder; the oldest entries go first
     STALE_AFTER = 3600,    // a file being written is finished long before [s]
@@ -30,6 +46,9 @@ enum {
     LOCK_TRIES = 200    // of 5 ms
 };
 
+// Constant between opening and closing, so any thread may use it: all work goes
+// through the folder's descriptor, which stays that of the folder even if it is
+// renamed.
 struct hdi_cache {
     char *path; // of the folder, as it was given
     int folder;
@@ -38,6 +57,7 @@ struct hdi_cache {
 
 // The folder ------------------------------------------------------------------
 
+// With another user's rights the environment is the caller's and is not asked.
 bool hdi_cache_is_off(void)
 {
     const char *named = getauxval(AT_SECURE) ? NULL : getenv("HEDDLE_CACHE");
@@ -45,6 +65,8 @@ bool hdi_cache_is_off(void)
     return named && strcmp(named, "off") == 0;
 }
 
+// False: nothing says where. Relative paths are ignored where the standard of
+// XDG says so.
 static bool add_default_folder(struct hdi_text *path)
 {
     // A program that runs with another user's rights takes no paths from its
@@ -64,6 +86,9 @@ static bool add_default_folder(struct hdi_text *path)
 }
 
 // Make the folders above `path` and the folder itself, for us alone.
+//
+// Errors are not looked at: a folder that is there is one too, and
+// open_folder() finds out.
 static void make_folders(char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash;
@@ -75,6 +100,8 @@ static void make_folders(char *path)
     mkdir(path, 0700);
 }
 
+// Opened first and looked at then, through the descriptor: what was checked is
+// what is used, whatever happens to the path meanwhile.
 static hd_status open_folder(char *path, int *folder, struct hd_error *error)
 {
     struct stat about;
@@ -104,6 +131,10 @@ static hd_status open_folder(char *path, int *folder, struct hd_error *error)
 // Files -----------------------------------------------------------------------
 
 // Read a plain file of ours; false when it is anything else.
+//
+// O_NONBLOCK: a pipe under that name would otherwise be waited for. The size is
+// checked while reading too, since the file may grow. `text` may have a part of
+// it after a failure.
 static bool read_ours(int folder, const char *name, size_t most,
                       struct hdi_text *text)
 {
@@ -134,6 +165,10 @@ static bool read_ours(int folder, const char *name, size_t most,
 }
 
 // Write a file of a name nobody else uses.
+//
+// Complete on disk under a name that nobody looks for, for the caller to rename
+// or link, or remove. False: nothing is left. It is not flushed to the disk:
+// after a crash of the system the digest finds what is missing.
 static bool write_new(int folder, const char *data, size_t size,
                       char name[TEMPORARY_NAME])
 {
@@ -168,6 +203,9 @@ static bool read_key(struct hdi_cache *cache)
     return ok;
 }
 
+// Two processes may make a key at the same time: the first to link its own
+// wins, and both read that. Without the key's file all entries are worthless,
+// and are removed as damaged one by one.
 static bool find_key(struct hdi_cache *cache)
 {
     char name[TEMPORARY_NAME];
@@ -187,6 +225,7 @@ static bool find_key(struct hdi_cache *cache)
     return ok && read_key(cache);
 }
 
+// HD_EIO: the caller goes on without a cache. `*cache` is set on success only.
 hd_status hdi_cache_open(const char *folder, struct hdi_cache **cache,
                          struct hd_error *error)
 {
@@ -263,6 +302,7 @@ struct hdi_cache_key hdi_cache_key(const struct hdi_bytes *spans, size_t count)
     return key;
 }
 
+// The name of an entry with its ".hdb" and the final 0.
 struct entry_name {
     char text[2 * HDI_DIGEST_SIZE + sizeof(suffix)];
 };
@@ -276,6 +316,9 @@ static struct entry_name entry_name(const struct hdi_cache_key *key)
 
 // The key of one entry's digest: an entry that was put in the place of another
 // is damaged.
+//
+// A digest of the name under the cache's key. With the cache's key alone a
+// whole entry could be copied over another, and would be taken for it.
 static void entry_key(const struct hdi_cache *cache,
                       const struct hdi_cache_key *entry,
                       uint8_t key[HDI_KEY_SIZE])
@@ -289,6 +332,9 @@ static void entry_key(const struct hdi_cache *cache,
 
 // The digest of an included file as it is now; `changed`, optional, is its time
 // of last change.
+//
+// False: it is gone, no plain file, or cannot be read. All of it is read into
+// memory: headers are small.
 static bool digest_file(const char *path, uint8_t digest[HDI_DIGEST_SIZE],
                         struct timespec *changed)
 {
@@ -313,6 +359,8 @@ static bool digest_file(const char *path, uint8_t digest[HDI_DIGEST_SIZE],
     return ok;
 }
 
+// Their contents and not their times: a checkout or a copy changes times only.
+// It costs reading them with each lookup.
 static bool files_are_the_same(const struct hdi_build *build,
                                const uint8_t (*digests)[HDI_DIGEST_SIZE])
 {
@@ -325,6 +373,9 @@ static bool files_are_the_same(const struct hdi_build *build,
     return true;
 }
 
+// Of an entry of another version, too, HD_EFORMAT comes, and it is removed. One
+// whose files have changed stays: keep() will replace it, or a changed file may
+// be changed back.
 bool hdi_cache_find(struct hdi_cache *cache, const struct hdi_cache_key *key,
                     struct hdi_build *build)
 {
@@ -361,6 +412,7 @@ bool hdi_cache_find(struct hdi_cache *cache, const struct hdi_cache_key *key,
 // Notes -----------------------------------------------------------------------
 // A keyed digest of name and text, then the text.
 
+// The name is a part of it, as with entries.
 static void digest_note(const struct hdi_cache *cache, const char *name,
                         const char *data, size_t size,
                         uint8_t digest[HDI_DIGEST_SIZE])
@@ -390,6 +442,8 @@ bool hdi_cache_read_note(struct hdi_cache *cache, const char *name,
     return ok && !text->failed;
 }
 
+// The old note stays whole until the new one has its name. The last writer
+// wins; see hdi_cache_lock().
 bool hdi_cache_write_note(struct hdi_cache *cache, const char *name,
                           const char *data, size_t size)
 {
@@ -411,6 +465,8 @@ bool hdi_cache_write_note(struct hdi_cache *cache, const char *name,
     return false;
 }
 
+// The lock is the system's, on an open file: it ends with the process that has
+// it, however that ends.
 int hdi_cache_lock(struct hdi_cache *cache, const char *name)
 {
     char path[TEMPORARY_NAME];
@@ -432,6 +488,8 @@ int hdi_cache_lock(struct hdi_cache *cache, const char *name)
     return -1;
 }
 
+// Closing lets go. The file stays: removing it would let two processes lock two
+// files of one name.
 void hdi_cache_unlock(int lock)
 {
     close(lock);
@@ -439,6 +497,7 @@ void hdi_cache_unlock(int lock)
 
 // Trimming --------------------------------------------------------------------
 
+// An entry, when it was last used, and how large it is.
 struct file {
     char name[256];
     struct timespec changed;
@@ -461,6 +520,10 @@ static bool ends_with(const char *name, const char *end)
 }
 
 // List the entries, and remove what killed processes have left.
+//
+// `*files` is the caller's to free. Where memory runs out the list is cut, and
+// less is removed this time. Files that are not entries, the key and notes
+// among them, are not counted.
 static size_t list_entries(DIR *folder, struct file **files, uint64_t *bytes)
 {
     size_t count = 0, room = 0;
@@ -499,6 +562,9 @@ static size_t list_entries(DIR *folder, struct file **files, uint64_t *bytes)
     return count;
 }
 
+// Opened anew, since reading a folder moves the position of its descriptor,
+// which all threads share. Another process may trim at the same time: what is
+// gone already is no error, and both may remove a little more than is needed.
 static void trim(const struct hdi_cache *cache)
 {
     struct file *files = NULL;
@@ -525,6 +591,9 @@ static void trim(const struct hdi_cache *cache)
 
 // The digests of the files as the compiler read them. False when one may have
 // changed since: then the code and the digests would not belong together.
+//
+// One second of doubt before the beginning: file times may be of that grain. A
+// header that was edited within it is compiled again the next time.
 static bool digest_files(const struct hdi_build *build, struct timespec began,
                          uint8_t (*digests)[HDI_DIGEST_SIZE])
 {
@@ -538,6 +607,8 @@ static bool digest_files(const struct hdi_build *build, struct timespec began,
     return true;
 }
 
+// Trimming comes right after an entry was added, and once per compilation,
+// which takes far longer.
 void hdi_cache_keep(struct hdi_cache *cache, const struct hdi_cache_key *key,
                     const struct hdi_build *build, struct timespec began)
 {

@@ -1,3 +1,17 @@
+// Numbers are little-endian, strings and data have their length in front, lists
+// their count; nothing is aligned.
+//
+//     0    "HEDDLE\r\n"   8     the line end finds transfers as text
+//     8    version        4
+//     12   frame version  4     what compiled code expects of the runtime
+//     16   size           8     of what is behind the digest
+//     24   digest        32     of the 24 bytes before and all behind
+//     56   count          4     of builds, then each:
+//            code, has checked? 1: code,
+//            count of joined, each: code, has checked? 1: code
+//
+// The functions put_x() and take_x() are mirrors: a field is added to both, and
+// HDI_CONTAINER_VERSION goes up.
 #include "kernel/binary/container.h"
 
 #include <stdlib.h>
@@ -9,6 +23,9 @@
 
 static const char magic[8] = {'H', 'E', 'D', 'D', 'L', 'E', '\r', '\n'};
 
+// The smallest sizes are lower bounds, not exact: they only keep a count that
+// was made up from asking for memory that the file could never fill.
+// MAX_ARGS_SIZE [bytes] keeps sums with it far from an overflow of 32 bits.
 enum {
     HEAD = 8 + 4 + 4 + 8,          // before the digest [bytes]
     BODY = HEAD + HDI_DIGEST_SIZE, // where the builds begin
@@ -46,6 +63,7 @@ static void put_string(struct hdi_text *text, const char *string)
     hdi_text_append(text, string, size);
 }
 
+// Counts first, so that the reader can check all of them against what is left.
 static void put_footprint(struct hdi_text *text, const struct hdi_footprint *p)
 {
     put_32(text, p->known);
@@ -121,6 +139,8 @@ static void put_data(struct hdi_text *text, const char *data, size_t size)
     hdi_text_append(text, data, size);
 }
 
+// What a build is without what belongs to it. With files only where there are
+// digests: in a file that is handed on, paths of this machine mean nothing.
 static void put_code(struct hdi_text *text, const struct hdi_build *build,
                      const uint8_t (*digests)[HDI_DIGEST_SIZE])
 {
@@ -141,6 +161,7 @@ static void put_code(struct hdi_text *text, const struct hdi_build *build,
     put_data(text, build->bitcode, build->bitcode_size);
 }
 
+// A build that is checked has none of its own.
 static void put_one(struct hdi_text *text, const struct hdi_build *build,
                     const uint8_t (*digests)[HDI_DIGEST_SIZE])
 {
@@ -159,6 +180,8 @@ static void put_build(struct hdi_text *text, const struct hdi_build *build,
         put_one(text, &build->joined[i], NULL);
 }
 
+// The body is written first, since its size and its digest stand before it.
+// `text` may have a part of it after a failure.
 bool hdi_container_write(const struct hdi_build *builds, uint32_t count,
                          const uint8_t (*digests)[HDI_DIGEST_SIZE],
                          const uint8_t *key, struct hdi_text *text)
@@ -190,6 +213,11 @@ bool hdi_container_write(const struct hdi_build *builds, uint32_t count,
 
 // Reading ---------------------------------------------------------------------
 
+// Where reading is and what went wrong. Once `status` is not HD_OK every
+// take_x() gives 0 or NULL and moves nothing, so that a sequence of them is
+// checked once, at its end.
+//
+// Invariant: at <= end.
 struct reader {
     const unsigned char *at, *end;
     hd_status status; // the first thing that went wrong
@@ -200,6 +228,8 @@ static size_t left(const struct reader *r)
     return (size_t)(r->end - r->at);
 }
 
+// The next bytes, in place; NULL: there are not so many. Sizes of 64 bits are
+// compared before they are cut to a pointer difference.
 static const void *take(struct reader *r, uint64_t size)
 {
     if (r->status != HD_OK || size > left(r)) {
@@ -226,6 +256,8 @@ static uint64_t take_64(struct reader *r)
     return low | (uint64_t)take_32(r) << 32;
 }
 
+// A copy that the build owns. A 0 within would make it another string for us
+// than for the digest.
 static char *take_string(struct reader *r)
 {
     uint32_t size = take_32(r);
@@ -244,6 +276,9 @@ static char *take_string(struct reader *r)
 
 // Room for `count` elements that take `smallest` bytes each at least: a count
 // that cannot be true is found before memory is asked for.
+//
+// One element more is allocated than asked for, so that a list of none is not
+// NULL. Zeroed: what was not read yet can be cleared.
 static void *take_array(struct reader *r, uint32_t count, size_t smallest,
                         size_t element)
 {
@@ -260,6 +295,9 @@ static void *take_array(struct reader *r, uint32_t count, size_t smallest,
 }
 
 // Launches write every argument where its offset says.
+//
+// Of a pointer, an image and local memory the slot has 8 bytes, of a sampler 4.
+// The sum is not formed, since it could overflow.
 static bool is_inside(const struct hdi_build_arg *arg, uint32_t args_size)
 {
     uint32_t size = arg->kind == HD_ARG_VALUE     ? arg->size
@@ -276,6 +314,8 @@ static bool is_size(const uint32_t local[3])
     return (local[0] > 0) == (local[1] > 0) && (local[0] > 0) == (local[2] > 0);
 }
 
+// The sizes of elements are those that put_footprint() writes. What is in the
+// lists is checked as a whole when all is there.
 static void take_footprint(struct reader *r, struct hdi_footprint *p,
                            uint32_t arg_count)
 {
@@ -320,6 +360,8 @@ static void take_footprint(struct reader *r, struct hdi_footprint *p,
         r->status = HD_EFORMAT;
 }
 
+// `arg_count` counts up as arguments are read, so that a kernel that is cut can
+// be cleared. Enums are checked against their last member.
 static void take_kernel(struct reader *r, struct hdi_build_kernel *kernel)
 {
     kernel->name = take_string(r);
@@ -364,6 +406,8 @@ static void take_kernel(struct reader *r, struct hdi_build_kernel *kernel)
         r->status = HD_EFORMAT;
 }
 
+// One byte more, never looked at: malloc(0) may be NULL, which would look like
+// a lack of memory.
 static char *take_data(struct reader *r, size_t *read)
 {
     uint64_t size = take_64(r);
@@ -380,6 +424,7 @@ static char *take_data(struct reader *r, size_t *read)
     return copy;
 }
 
+// `*digests` is the caller's to free, also after an error.
 static void take_code(struct reader *r, struct hdi_build *build,
                       uint8_t (**digests)[HDI_DIGEST_SIZE])
 {
@@ -421,6 +466,9 @@ static void take_code(struct reader *r, struct hdi_build *build,
 }
 
 // The checked kernels are launched with the arguments of the others.
+//
+// The same kernels in the same order with arguments of the same kinds: launches
+// of the one are given to the other as they are, when a fault is looked for.
 static bool is_like(const struct hdi_build *checked,
                     const struct hdi_build *build)
 {
@@ -440,6 +488,7 @@ static bool is_like(const struct hdi_build *checked,
     return like;
 }
 
+// 0 or 1, as a word; the digests are empty, since it names no files.
 static void take_checked(struct reader *r, struct hdi_build *build)
 {
     uint8_t(*digests)[HDI_DIGEST_SIZE] = NULL;
@@ -467,6 +516,8 @@ static void take_one(struct reader *r, struct hdi_build *build,
     take_checked(r, build);
 }
 
+// A library is joined to nothing and joins nothing: it is bitcode, to be
+// compiled with others.
 static void take_build(struct reader *r, struct hdi_build *build,
                        uint8_t (**digests)[HDI_DIGEST_SIZE])
 {
@@ -486,6 +537,9 @@ static void take_build(struct reader *r, struct hdi_build *build,
     }
 }
 
+// From the most to the least likely mistake, each with a text of its own: no
+// binary at all, no digests in this build, another version, damage. The version
+// is looked at before the digest, whose place it says.
 static hd_status check_head(const void *data, size_t size, const uint8_t *key,
                             const char *name, struct hd_error *error)
 {
@@ -515,6 +569,8 @@ static hd_status check_head(const void *data, size_t size, const uint8_t *key,
     return HD_OK;
 }
 
+// `*count` follows what is in `*builds`, for the caller to free after an error.
+// Bytes that are left over are an error as well.
 static hd_status take_builds(struct reader *r, struct hdi_build **builds,
                              uint32_t *count,
                              uint8_t (**digests)[HDI_DIGEST_SIZE])
@@ -539,6 +595,7 @@ static hd_status take_builds(struct reader *r, struct hdi_build **builds,
     return r->status;
 }
 
+// All that was read, also partly: unread fields are 0.
 static void free_builds(struct hdi_build *builds, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -546,6 +603,8 @@ static void free_builds(struct hdi_build *builds, uint32_t count)
     free(builds);
 }
 
+// Nothing is left after an error; `*count` then means nothing. `digests` NULL:
+// they are read and thrown away.
 hd_status hdi_container_read_all(const void *data, size_t size,
                                  const uint8_t *key, const char *name,
                                  struct hdi_build **builds, uint32_t *count,
@@ -576,6 +635,7 @@ hd_status hdi_container_read_all(const void *data, size_t size,
                : hdi_fail(error, status, "%s: the binary is damaged", name);
 }
 
+// What it holds and what this machine lacks for each, in one sentence.
 static hd_status fail_fit(const struct hdi_build *builds, uint32_t count,
                           const struct hdi_capabilities *can, const char *name,
                           struct hd_error *error)
@@ -599,6 +659,7 @@ static hd_status fail_fit(const struct hdi_build *builds, uint32_t count,
     return status;
 }
 
+// The chosen build is moved out of the array, not copied; the others are freed.
 hd_status hdi_container_read(const void *data, size_t size, const uint8_t *key,
                              const struct hdi_capabilities *can,
                              const char *name, struct hdi_build *build,

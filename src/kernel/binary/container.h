@@ -16,12 +16,17 @@
 #include "kernel/binary/digest.h"
 #include "kernel/build.h"
 
+// Changes with every change of the format; a binary of another version is
+// refused, and an entry of the cache compiled again. No version reads another:
+// a compilation is cheaper than code that reads old formats.
 #define HDI_CONTAINER_VERSION 9
 
+// Larger files are not read at all.
 enum {
     HDI_CONTAINER_MAX = 1 << 30 // [bytes]
 };
 
+// By its first bytes: no promise that the rest can be read.
 bool hdi_container_is(const void *data, size_t size);
 
 // Append builds of one program, for one processor each. `digests` belong to the

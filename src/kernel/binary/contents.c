@@ -1,3 +1,5 @@
+// What is in a binary, for people and for programs: the same facts, printed
+// twice.
 #include "kernel/binary/contents.h"
 
 #include <stdlib.h>
@@ -8,6 +10,7 @@
 #include "kernel/binary/container.h"
 #include "kernel/binary/processor.h"
 
+// On the stack of hdi_contents_describe(), which owns `builds`.
 struct contents {
     const struct hdi_capabilities *can;
     struct hdi_build *builds;
@@ -15,6 +18,7 @@ struct contents {
     const struct hdi_build *best; // NULL: none runs here
 };
 
+// With the code of what it has joined, without that for checking. [bytes]
 static size_t code_size(const struct hdi_build *build)
 {
     size_t size = build->image_size + build->bitcode_size;
@@ -36,6 +40,9 @@ static size_t checked_size(const struct hdi_build *build)
 }
 
 // Kernels are the same for each processor.
+//
+// So those of the first build are told for all; joined ones after its own.
+// `first` is true once, for commas.
 static void each_kernel(const struct contents *c,
                         void (*print)(const struct hdi_build_kernel *kernel,
                                       bool first, struct hdi_text *text),
@@ -65,6 +72,8 @@ static void print_kernel(const struct hdi_build_kernel *kernel, bool first,
     hdi_text_print(text, "), %s:%u\n", kernel->file, kernel->line);
 }
 
+// A line per processor, then one per kernel. What is lacking is named where it
+// does not run here.
 static void print_text(const struct contents *c, struct hdi_text *text)
 {
     for (uint32_t i = 0; i < c->count; i++) {
@@ -133,6 +142,8 @@ static void print_json(const struct contents *c, struct hdi_text *text)
     hdi_text_print(text, "]}\n");
 }
 
+// The digest of the file is checked, but not with a key: it may be anybody's.
+// `text` has what was printed so far where memory runs out.
 hd_status hdi_contents_describe(const struct hdi_capabilities *can,
                                 const char *path, bool json,
                                 struct hdi_text *text, struct hd_error *error)

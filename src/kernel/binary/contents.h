@@ -1,4 +1,7 @@
 // What is in a binary, said without loading it.
+//
+// For `heddle info FILE`: it needs no compiler, and the file need not be for
+// this machine.
 #ifndef HDI_KERNEL_BINARY_CONTENTS_H
 #define HDI_KERNEL_BINARY_CONTENTS_H
 

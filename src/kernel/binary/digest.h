@@ -6,11 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// Both in bytes. The sizes are equal so that a digest may be the key of another
+// (cache.c).
 enum {
     HDI_DIGEST_SIZE = 32,
     HDI_KEY_SIZE = 32
 };
 
+// A span of somebody else's memory.
 struct hdi_bytes {
     const void *data;
     size_t size; // [bytes]

@@ -1,8 +1,19 @@
+// Code says what it needs in one of two ways: a list of instruction sets, then
+// it runs wherever all of these are, or none, then it runs on the very
+// processor that it names. The device's list is in the order of worth, so that
+// "best" is a comparison of places in it.
+//
+//     device    sse2 avx avx2 avx512f        places 1 2 3 4
+//     code A    sse2 avx2                    latest 3, 2 of them
+//     code B    sse2 avx avx2                latest 3, 3 of them: better
+//     code C    sse2 avx512f amx             lacks one: none
 #include "kernel/binary/processor.h"
 
 #include <string.h>
 
 // The next word of a text with blanks between words; false: there is none.
+//
+// `*at` is moved to it; the caller moves on by `*length`.
 static bool next_word(const char **at, size_t *length)
 {
     *at += strspn(*at, " ");
@@ -24,6 +35,9 @@ static unsigned place(const char *words, const char *word, size_t length)
 
 // Code is worth as much as the latest of the instruction sets it was made for;
 // of two with the same latest, that with more of them.
+//
+// 1,024 is more than there are instruction sets, so that the count never
+// outweighs a later one.
 static unsigned fit_features(const struct hdi_capabilities *can,
                              const char *features)
 {
@@ -40,6 +54,8 @@ static unsigned fit_features(const struct hdi_capabilities *can,
     return latest * 1024 + (count < 1024 ? count : 1023);
 }
 
+// A device that takes no code runs nothing, so everything suits it; bitcode is
+// compiled where it is needed.
 static unsigned fit_one(const struct hdi_capabilities *can,
                         const struct hdi_build *build)
 {
@@ -64,6 +80,7 @@ unsigned hdi_processor_fit(const struct hdi_capabilities *can,
     return worst;
 }
 
+// Of those that can run the one with the largest fit.
 struct hdi_build *hdi_processor_choose(const struct hdi_capabilities *can,
                                        struct hdi_build *builds, uint32_t count)
 {
@@ -80,6 +97,8 @@ struct hdi_build *hdi_processor_choose(const struct hdi_capabilities *can,
     return best;
 }
 
+// Another kind of machine is named instead: its instruction sets would mean
+// nothing here.
 static void append_lacking(const struct hdi_capabilities *can,
                            const struct hdi_build *build, struct hdi_text *text)
 {

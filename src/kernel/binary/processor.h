@@ -6,12 +6,16 @@
 #include "base/text.h"
 #include "kernel/build.h"
 
+// Between the two: code for instruction sets that the device has, by how much
+// of it they use.
 enum {
     HDI_FIT_NONE = 0,       // it cannot run there
     HDI_FIT_EXACT = 1 << 30 // it was made for this processor, or for all
 };
 
 // How well the build fits, with all it has joined: the larger the better.
+//
+// As well as the worst of them: all have to run.
 unsigned hdi_processor_fit(const struct hdi_capabilities *can,
                            const struct hdi_build *build);
 

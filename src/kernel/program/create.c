@@ -1,3 +1,14 @@
+// From the parts of a program to kernels that can be launched.
+//
+//     hdi_program_create()   once per device; the first must succeed
+//       create()
+//         build()            hdi_parts_read(), then per named processor the
+//                            cache or the compiler; with -g once more, for
+//                            checking; finished binaries are joined
+//         load()             each image on the device, its kernels found
+//
+// Invariant: whatever fails, hd_program_destroy() undoes what is there: each
+// field is filled when what it stands for is owned.
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -23,6 +34,10 @@
 
 // Every text is preceded by its size, and lists by theirs, so that no two run
 // together.
+//
+// Everything the code depends on but the parts' bytes, which find_key() adds,
+// and included files, which the entry lists. What is left out here would give a
+// program the code of another.
 static bool describe_source(const struct hdi_source *source,
                             struct hdi_text *about)
 {
@@ -45,6 +60,7 @@ static bool describe_source(const struct hdi_source *source,
     return !about->failed;
 }
 
+// False: no memory.
 static bool find_key(const struct hdi_source *source, struct hdi_cache_key *key)
 {
     struct hdi_text about = {0};
@@ -63,6 +79,7 @@ static bool find_key(const struct hdi_source *source, struct hdi_cache_key *key)
     return ok;
 }
 
+// The log is copied into the build, so that it comes out of the cache with it.
 static hd_status compile(const struct hdi_source *source,
                          struct hdi_build *build, struct hd_error *error)
 {
@@ -74,6 +91,8 @@ static hd_status compile(const struct hdi_source *source,
     return HD_OK;
 }
 
+// `began` is taken before the compiler reads anything: files that change from
+// then on make the build unfit to be kept.
 static hd_status build_source(const struct hdi_program_context *context,
                               const struct hdi_source *source,
                               struct hdi_build *build, bool *was_cached,
@@ -100,6 +119,8 @@ static hd_status build_source(const struct hdi_program_context *context,
 // Processors that were named --------------------------------------------------
 
 // The next of names with commas between, in place; NULL: there are no more.
+//
+// An empty name was refused by check_names().
 static char *next_name(char **rest)
 {
     char *name = *rest;
@@ -111,6 +132,9 @@ static char *next_name(char **rest)
     return name;
 }
 
+// Before anything is read. Names themselves are clang's to know; here it is
+// only found that each is there once, and that there is something to choose: on
+// a device without a list of instruction sets, code is for the one at hand.
 static hd_status check_names(const struct hdi_program_context *context,
                              const struct hd_program_params *params,
                              struct hd_error *error)
@@ -144,6 +168,10 @@ static hd_status check_names(const struct hdi_program_context *context,
 }
 
 // The source for each processor.
+//
+// `build_count` counts a build also where it has failed: what is in it is
+// cleared with the program. The program counts as cached if all of its builds
+// are.
 static hd_status build_all(const struct hdi_program_context *context,
                            const struct hd_program_params *params,
                            struct hdi_source *source,
@@ -168,6 +196,9 @@ static hd_status build_all(const struct hdi_program_context *context,
     return status;
 }
 
+// Texts are kept although most programs never fault: a fault can be explained
+// only by building the kernel again, and by then the caller's texts are gone.
+// Options of the runtime are added here, since the context is not kept.
 static hd_status keep(const struct hdi_program_context *context,
                       const struct hd_program_params *params,
                       const struct hdi_parts *parts, struct hd_program *program,
@@ -200,6 +231,11 @@ static hd_status keep(const struct hdi_program_context *context,
 
 // Build what was kept again, for checking: all kernels, or one. The search for
 // a fault runs one work-item after another, so nothing is screened in loops.
+//
+// Through hdi_program_create(), so through the cache as well. Form "thread"
+// runs one work-item after another on one thread, so that the first access out
+// of bounds is the one that is told. Other devices are left out: the search
+// runs on the processor.
 static hd_status build_checked(const struct hd_program *program,
                                const char *kernel, const char *cpus,
                                const atomic_bool *cancel,
@@ -246,6 +282,9 @@ static hd_status build_checked(const struct hd_program *program,
 }
 
 // Whether faults are to name work-items where the source is not at hand.
+//
+// Of a program that is checked anyway, or made for a debugger, nothing more is
+// wanted.
 static bool wants_checked(const struct hdi_parts *parts)
 {
     bool wants = hdi_options_have(parts->options, "-g");
@@ -257,6 +296,9 @@ static bool wants_checked(const struct hdi_parts *parts)
 }
 
 // Some kernels cannot be checked, which is no reason not to build them.
+//
+// HD_ECANCELED and HD_ENOMEM end the whole build; anything else is a warning,
+// and the program is as good as without -g.
 static hd_status add_checked(const struct hdi_program_context *context,
                              const struct hd_program_params *params,
                              const char *path, struct hd_program *program,
@@ -275,6 +317,10 @@ static hd_status add_checked(const struct hdi_program_context *context,
 }
 
 // What the front end said goes to who asks for it, else to the log.
+//
+// `said` is empty after this where it was handed over. From the cache nothing
+// was said now: what was said then is told again, so that a warning does not
+// vanish with the second run.
 static void tell(const struct hd_program_params *params,
                  const struct hd_program *program, struct hdi_text *said)
 {
@@ -292,6 +338,9 @@ static void tell(const struct hd_program_params *params,
 }
 
 // Join `from`, which is left empty, and what it has joined itself.
+//
+// Moved, not copied. The new ones come behind those that are there, what `from`
+// had joined before it itself. On failure nothing has changed.
 static hd_status join(struct hdi_build *build, struct hdi_build *from,
                       struct hd_error *error)
 {
@@ -312,6 +361,10 @@ static hd_status join(struct hdi_build *build, struct hdi_build *from,
     return HD_OK;
 }
 
+// Sources make one build per processor, and finished binaries are joined to the
+// first; without sources the first binary is the build. The build that fits
+// best becomes the program's. That none fits is no error: the program can be
+// saved and looked at, and a launch says why it cannot run.
 static hd_status build_parts(const struct hdi_program_context *context,
                              const struct hd_program_params *params,
                              struct hdi_parts *parts,
@@ -379,6 +432,7 @@ static hd_status build(const struct hdi_program_context *context,
 
 // Loading ---------------------------------------------------------------------
 
+// Plain pointers into the build, which lives as long as the program.
 static void fill_kernel(struct hd_program *program,
                         const struct hdi_build_kernel *from,
                         struct hdi_kernel_arg *args, struct hd_kernel *kernel)
@@ -421,6 +475,9 @@ static void fill_kernel(struct hd_program *program,
 }
 
 // NULL: the kernel is checked in thread form alone.
+//
+// The screened form of a checked kernel lies beside it, under its name with
+// ".screen" behind.
 static const struct hdi_entry *find_screen(const struct hd_program *program,
                                            struct hdi_code *code,
                                            const char *kernel)
@@ -435,6 +492,9 @@ static const struct hdi_entry *find_screen(const struct hd_program *program,
     return entry;
 }
 
+// A backend says by errno that memory ran out; no other value is looked at.
+// HD_EFORMAT: image and description do not belong together, as in a binary that
+// somebody has put together.
 static hd_status find_code(const struct hdi_program_context *context,
                            struct hdi_code *code, struct hd_kernel *kernel,
                            struct hd_error *error)
@@ -458,6 +518,9 @@ static hd_status find_code(const struct hdi_program_context *context,
 
 // Load one image, and fill in its kernels; they and their arguments follow
 // those that are there.
+//
+// `codes` counts only what was loaded, for the undo. Two kernels of one name
+// are refused here and not by the linker, since images are loaded one by one.
 static hd_status load_build(const struct hdi_program_context *context,
                             const struct hdi_build *build,
                             struct hd_program *program, size_t *arg_count,
@@ -497,6 +560,9 @@ static size_t count_args(const struct hdi_build *build)
     return count;
 }
 
+// `learned` is apart from the kernels and aligned by lines of the cache:
+// launches write it, while kernels are read by everybody. One element more is
+// asked for, since a program may have no kernels.
 static hd_status load_all(const struct hdi_program_context *context,
                           const struct hdi_build *const *builds, uint32_t count,
                           struct hd_program *program, struct hd_error *error)
@@ -540,6 +606,7 @@ static const struct hdi_build **list_builds(const struct hdi_build *build,
     return list;
 }
 
+// A library has nothing to load.
 static hd_status load(const struct hdi_program_context *context,
                       struct hd_program *program, struct hd_error *error)
 {
@@ -556,6 +623,8 @@ static hd_status load(const struct hdi_program_context *context,
 }
 
 // What outlives the call of the context is kept. NULL: no memory.
+//
+// The trace, the options and the flag to cancel are the caller's, and are not.
 static struct hd_program *start(const struct hdi_program_context *context)
 {
     struct hd_program *made = calloc(1, sizeof(*made));
@@ -574,6 +643,8 @@ static const char *first_path(const struct hd_program_params *params)
     return params->parts ? params->parts[0].path : params->path;
 }
 
+// For one device. The time from here to the end is what the trace shows as the
+// build.
 static hd_status create(const struct hdi_program_context *context,
                         const struct hd_program_params *params,
                         struct hd_program **program, struct hd_error *error)
@@ -612,6 +683,9 @@ void hdi_program_add(struct hd_program *program, struct hd_program *other)
     program->others = other;
 }
 
+// That another device gets no code is no error but a message: a launch there
+// says so. From the last to the first, since each is put in front of the list:
+// then it is in the order of the devices.
 hd_status hdi_program_create(const struct hdi_program_context *context,
                              const struct hd_program_params *params,
                              struct hd_program **program,
@@ -635,12 +709,17 @@ hd_status hdi_program_create(const struct hdi_program_context *context,
     return HD_OK;
 }
 
+// Relaxed: who holds has it already. Pairs with nothing.
 void hdi_program_hold(struct hd_program *program)
 {
     atomic_fetch_add_explicit(&program->held, 1, memory_order_relaxed);
 }
 
 // True: somebody else has it still.
+//
+// `held` counts owners beyond the first, so that a program that nobody else
+// holds costs one load. The exchange releases what this owner did with the
+// program, and who finds 0 acquires it before the end.
 static bool let_go(struct hd_program *program)
 {
     uint32_t held = atomic_load_explicit(&program->held, memory_order_acquire);
@@ -653,6 +732,9 @@ static bool let_go(struct hd_program *program)
     return false;
 }
 
+// Programs that hang on it first: checked ones use the texts that are kept here
+// no more, but code of the same device. Images are unloaded from the last to
+// the first, then what points into builds goes, then the builds.
 void hd_program_destroy(struct hd_program *program)
 {
     if (!program || let_go(program))
@@ -687,6 +769,10 @@ void hd_program_destroy(struct hd_program *program)
 // Checking --------------------------------------------------------------------
 
 // What its finished binaries hold; NULL: nothing.
+//
+// A program of the checked builds alone, which stay owned by the builds that
+// carry them: it has no builds of its own. NULL is not remembered: it is tried
+// again with the next fault, and costs little.
 static struct hd_program *load_carried(const struct hd_program *program)
 {
     uint32_t count;
@@ -707,6 +793,10 @@ static struct hd_program *load_carried(const struct hd_program *program)
 }
 
 // A kernel of what was kept; NULL: it cannot be built so.
+//
+// The lock is held, also while it compiles: two threads that fault in one
+// kernel do not compile it twice. One kernel alone is built, since a program
+// may have hundreds.
 static const struct hd_program *make_again(struct hd_program *p,
                                            const struct hd_kernel *kernel)
 {
@@ -723,6 +813,9 @@ static const struct hd_program *make_again(struct hd_program *p,
     return again->made;
 }
 
+// Kernels of what was kept come first in `kernels`, those of finished binaries
+// behind them: by its place a kernel tells where it is from. With -g it is
+// there already and the lock is held for a moment only.
 const struct hd_kernel *hdi_kernel_checked(const struct hd_kernel *kernel,
                                            const char **why)
 {
@@ -757,6 +850,7 @@ const struct hd_program *hdi_program_on(const struct hd_program *program,
     return program;
 }
 
+// By name, since the order of kernels may differ between devices.
 const struct hd_kernel *hdi_kernel_on(const struct hd_kernel *kernel,
                                       const struct hdi_device *device)
 {

@@ -12,6 +12,10 @@
 
 // Saving ----------------------------------------------------------------------
 
+// The array is a shallow copy, so that checked builds can be hung into it
+// without a change of the program, which is read-only. The first `build_count`
+// builds of `checked` are in the same order, as they are made from the same
+// list of processors. On failure `binary` is empty.
 static hd_status write_binary(const struct hd_program *program,
                               struct hdi_text *binary, struct hd_error *error)
 {
@@ -34,6 +38,7 @@ static hd_status write_binary(const struct hd_program *program,
     return hdi_fail(error, HD_ENOMEM, "no memory to write a binary");
 }
 
+// The file is written when all of it is there. `error` begins with the path.
 hd_status hd_program_save(const struct hd_program *program, const char *path,
                           struct hd_error *error)
 {
@@ -62,6 +67,9 @@ hd_status hd_program_binary(const struct hd_program *program, void **binary,
 
 // Looking ---------------------------------------------------------------------
 
+// Of the image, in words of 8 bytes; up to seven bytes at its end are left out.
+// Programs that are taken for one by that cost a wrong guess of a time, never a
+// wrong result.
 uint64_t hdi_program_content(const struct hd_program *program)
 {
     const struct hdi_build *build = program->build;
@@ -100,6 +108,7 @@ const struct hd_kernel *hd_program_kernel(const struct hd_program *program,
     return index < program->kernel_count ? &program->kernels[index] : NULL;
 }
 
+// Linear: programs have few kernels, and callers keep what they found.
 const struct hd_kernel *hd_program_find(const struct hd_program *program,
                                         const char *name)
 {
@@ -125,6 +134,8 @@ const struct hdi_device *hdi_kernel_device(const struct hd_kernel *kernel)
     return kernel->program->context.device;
 }
 
+// By the type alone: `const` may be cast away, which is undefined, and an
+// image's access is the first word of its type.
 bool hdi_kernel_may_write(const struct hd_kernel_arg *arg)
 {
     if (arg->kind == HD_ARG_IMAGE)

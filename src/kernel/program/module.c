@@ -1,3 +1,6 @@
+// One compiler per process. Its module is looked for beside the code that asks,
+// so that a build folder, an installed library and a program that is linked
+// statically each find their own.
 #include "kernel/program/module.h"
 
 #include <dlfcn.h>
@@ -26,10 +29,14 @@ const char *hdi_compiler_description(void)
 
 // The module belongs to the process, like any library: opened once, used by
 // every runtime, never closed.
+//
+// `failure` is the text for every later call: once it could not be opened, it
+// is not tried again. Both are written within `once` and constant after that.
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const struct hdi_compiler *opened;
 static char failure[512];
 
+// Without the slash; "." where the path has none.
 static void append_folder(const char *path, struct hdi_text *text)
 {
     const char *slash = strrchr(path, '/');
@@ -41,6 +48,10 @@ static void append_folder(const char *path, struct hdi_text *text)
 
 // The folder of the library this code is in, or of the program when it is
 // linked into one.
+//
+// `which` 0: of the library, if that is what this code is in; else of the
+// running program. The address of a variable of ours tells the loader which
+// object is meant.
 static void append_own_folder(unsigned which, struct hdi_text *text)
 {
     char program[4096];
@@ -57,6 +68,10 @@ static void append_own_folder(unsigned which, struct hdi_text *text)
 
 // Where the module may be, best first: beside this library or program, then
 // where it is installed. False: there are no more.
+//
+//     0, 1    LIBRARY/heddle/, LIBRARY/../lib/heddle/
+//     2, 3    the same from the program's folder
+//     4       where it was installed
 static bool candidate(unsigned index, struct hdi_text *path)
 {
     static const char *const beside[] = {"/heddle/", "/../lib/heddle/"};
@@ -70,6 +85,7 @@ static bool candidate(unsigned index, struct hdi_text *path)
     return index <= 4;
 }
 
+// The first that is there. True: `path` is the caller's to free.
 static bool find(struct hdi_text *path, struct stat *about)
 {
     for (unsigned i = 0; candidate(i, path); i++) {
@@ -81,6 +97,9 @@ static bool find(struct hdi_text *path, struct stat *about)
     return false;
 }
 
+// RTLD_LOCAL: LLVM's symbols must not meet those of another LLVM in the process
+// (Mesa's, say). RTLD_NOW: a module that does not fit fails here and not in the
+// middle of a build.
 static void open_module(void)
 {
     struct hdi_text path = {0};
@@ -117,6 +136,8 @@ hd_status hdi_compiler_open(const struct hdi_compiler **compiler,
     return HD_OK;
 }
 
+// Size and time, not contents: reading hundreds of MiB with each lookup would
+// cost more than most compilations. A file that is not there is left out.
 static void identify_file(const char *path, struct hdi_text *text)
 {
     struct stat about;
@@ -126,6 +147,8 @@ static void identify_file(const char *path, struct hdi_text *text)
                        (long long)about.st_mtim.tv_sec, about.st_mtim.tv_nsec);
 }
 
+// The text is a part of the cache's key: after an update of clang, LLVM's
+// module or the translator nothing old is found.
 void hdi_compiler_identify(struct hdi_text *text, const char *translator)
 {
     struct hdi_text path = {0};
@@ -142,6 +165,8 @@ void hdi_compiler_identify(struct hdi_text *text, const char *translator)
 
 #else
 
+// The same functions in a build without LLVM: binaries work, and each text says
+// what to install.
 bool hdi_has_compiler(void)
 {
     return false;

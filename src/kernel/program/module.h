@@ -1,4 +1,7 @@
 // Finding and opening the compiler module (compiler.h).
+//
+// hdi_compiler_identify() comes with each lookup in the cache and must be
+// cheap; hdi_compiler_open() only when nothing was found.
 #ifndef HDI_KERNEL_PROGRAM_MODULE_H
 #define HDI_KERNEL_PROGRAM_MODULE_H
 

@@ -1,3 +1,7 @@
+// Options come from applications, and through OpenCL from anybody's program:
+// the compiler is not to be told to load a plugin or write a file. So what is
+// allowed is listed, and everything else refused; -D and -I take text, which is
+// checked for its form.
 #include "kernel/program/options.h"
 
 #include <ctype.h>
@@ -8,6 +12,8 @@
 #include "base/error.h"
 #include "kernel/rules.h"
 
+// Whole words. What has a value behind '=' and is not here is looked at by
+// prefix in check().
 static const char *const allowed[] = {
     "-cl-std=CL1.0",
     "-cl-std=CL1.1",
@@ -47,6 +53,10 @@ static bool is_blank(char c)
 
 // Cut the next word out of `*at`, in place, without its quotes. NULL: no more.
 // `*open` is set when a quote is not closed.
+//
+// Words become shorter or stay as long, so they are written over themselves. A
+// backslash only escapes a quote or another one; before anything else it stays,
+// for paths and macros.
 static char *next_word(char **at, bool *open)
 {
     char *from = *at, *word, *to;
@@ -71,6 +81,8 @@ static char *next_word(char **at, bool *open)
 }
 
 // A name, or a name with parameters, and perhaps a value.
+//
+// What is behind '=' may be anything: it is one word for the front end.
 static bool is_definition(const char *text)
 {
     if (!isalpha((unsigned char)*text) && *text != '_')
@@ -88,6 +100,9 @@ static bool is_definition(const char *text)
 }
 
 // A number, and something that it is to be.
+//
+// Nine digits at most, so that the number fits into 32 bits. The value is
+// looked at when its type is known (spirv.c).
 static bool names_constant(const char *text)
 {
     size_t digits = strspn(text, "0123456789");
@@ -102,6 +117,8 @@ static bool is_number(const char *text)
     return digits > 0 && digits < 10 && text[digits] == '\0';
 }
 
+// All texts begin with "build option": the OpenCL driver tells by that whose
+// fault it is (icd/build.c).
 static hd_status check(const char *word, struct hd_error *error)
 {
     if (hdi_is_specialisation(word))
@@ -153,6 +170,10 @@ static bool takes_next(const char *word)
     return strcmp(word, "-D") == 0 || strcmp(word, "-I") == 0;
 }
 
+// One allocation, two halves: joined words go into the first, the second is a
+// copy of `text` that next_word() cuts up. The array of words ends with NULL,
+// since there are never as many words as bytes. After an error the caller frees
+// what is there.
 static hd_status split(struct hdi_options *options, const char *text,
                        struct hd_error *error)
 {

@@ -12,6 +12,8 @@
 // The number of a specialisation constant of SPIR-V, '=' and its value follow.
 #define HDI_SPEC_OPTION "-heddle-spec="
 
+// Owned by who parsed; hdi_options_free() leaves it empty. Empty it may be
+// freed again.
 struct hdi_options {
     char *text;         // holds the words
     const char **words; // one option each, "-D N" joined to "-DN"; NULL ends
@@ -24,6 +26,7 @@ hd_status hdi_options_parse(const char *text, struct hdi_options *options,
                             struct hd_error *error);
 void hdi_options_free(struct hdi_options *options);
 
+// The text behind the prefix was checked by hdi_options_parse().
 static inline bool hdi_is_specialisation(const char *option)
 {
     return strncmp(option, HDI_SPEC_OPTION, strlen(HDI_SPEC_OPTION)) == 0;

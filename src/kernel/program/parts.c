@@ -1,3 +1,7 @@
+//     .cl, a source text        --> list, HDI_PART_TEXT
+//     SPIR-V, by its magic      --> list, HDI_PART_SPIRV (a copy, swapped)
+//     a binary with bitcode     --> list, HDI_PART_LIBRARY
+//     a binary with code        --> finished
 #include "kernel/program/parts.h"
 
 #include <stdlib.h>
@@ -10,12 +14,15 @@
 #include "kernel/program/options.h"
 #include "kernel/program/spirv.h"
 
+// One per part: the file if it was read from one, the words of a SPIR-V module,
+// its options, and a library's build. Only some are filled.
 struct hdi_part_held {
     struct hdi_text file, words;
     struct hdi_options options;
     struct hdi_build library;
 };
 
+// By name, so that a damaged binary is told as one and not compiled as a text.
 static bool names_binary(const char *path)
 {
     size_t size = strlen(path);
@@ -23,6 +30,9 @@ static bool names_binary(const char *path)
 }
 
 // Options of the program, of the part and of the runtime, in that order.
+//
+// The last of two that contradict each other counts, so the runtime has the
+// last word.
 static hd_status read_options(const struct hdi_program_context *context,
                               const struct hd_program_params *params,
                               const char *own, struct hdi_options *options,
@@ -40,6 +50,9 @@ static hd_status read_options(const struct hdi_program_context *context,
 }
 
 // A finished binary, or a library that becomes `part`.
+//
+// `held` is the last that was taken, that of this part. A build that was put
+// into `finished` is freed from there, also where it is refused.
 static hd_status read_binary(const struct hdi_program_context *context,
                              const struct hd_program_params *params,
                              struct hdi_part part, struct hdi_parts *parts,
@@ -69,6 +82,8 @@ static hd_status read_binary(const struct hdi_program_context *context,
                     params->library ? "a library" : "a program for named CPUs");
 }
 
+// The translator is looked for once, with the first module. `words` is a copy,
+// since bytes are swapped and constants set in it.
 static hd_status read_spirv(struct hdi_part part, struct hdi_parts *parts,
                             struct hd_error *error)
 {
@@ -102,6 +117,13 @@ static void skip_mark(struct hdi_part *part)
     part->size -= sizeof(mark);
 }
 
+//     name for messages   the path, else "the binary" or "program.cl"
+//     options             its own between those of program and runtime
+//     bytes               memory that was given, else the file
+//     kind                by what the bytes are; a source text is never SPIR-V
+//
+// `given` is written before the kind is known to fit; it counts only with the
+// element of the list.
 static hd_status read_part(const struct hdi_program_context *context,
                            const struct hd_program_params *params,
                            const struct hd_program_part *from,
@@ -149,6 +171,8 @@ static hd_status read_part(const struct hdi_program_context *context,
     return HD_OK;
 }
 
+// A constant that nothing can take is a mistake, and would be ignored silently.
+// Modules look at their own.
 static hd_status check_specialisations(const struct hdi_parts *parts,
                                        struct hd_error *error)
 {
@@ -161,6 +185,9 @@ static hd_status check_specialisations(const struct hdi_parts *parts,
     return HD_OK;
 }
 
+// `parts` is filled as far as it goes; the caller frees it after an error. A
+// program is one text or a list, not both, so that no order has to be
+// explained.
 static hd_status read_all(const struct hdi_program_context *context,
                           const struct hd_program_params *params,
                           struct hdi_parts *parts, struct hd_error *error)
@@ -194,6 +221,7 @@ static hd_status read_all(const struct hdi_program_context *context,
     return check_specialisations(parts, error);
 }
 
+// Freed here after an error, so that callers need not.
 hd_status hdi_parts_read(const struct hdi_program_context *context,
                          const struct hd_program_params *params,
                          struct hdi_parts *parts, struct hd_error *error)

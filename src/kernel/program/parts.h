@@ -10,6 +10,10 @@
 struct hdi_part_held;
 
 // What an element of the list was read from.
+//
+// Not a copy: it points to the caller's memory or to what `held` has. It is
+// what was given, before a mark was skipped or words were swapped, so that it
+// can be given once more.
 struct hdi_part_given {
     const char *path, *data;
     size_t size; // of the data [bytes]
@@ -17,6 +21,9 @@ struct hdi_part_given {
     const char *options; // of its own; NULL: none
 };
 
+// Invariant: list[i] was read from given[i], and count + finished_count is the
+// number of parts. Pointers are valid until hdi_parts_free(), and those to the
+// caller's texts as long as these.
 struct hdi_parts {
     struct hdi_part *list; // to compile, in order
     size_t count;

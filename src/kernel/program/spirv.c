@@ -1,3 +1,10 @@
+// A module is words of 32 bits: a head of five, then instructions.
+//
+//     magic | version | generator | bound | 0
+//     length << 16 | opcode | operand | operand ...     length counts itself
+//
+// Only what is needed is known here: how long instructions are, and those that
+// name types and specialisation constants.
 #include "kernel/program/spirv.h"
 
 #include <errno.h>
@@ -13,6 +20,9 @@
 #include "kernel/program.h"
 #include "kernel/program/options.h"
 
+// HEAD_WORDS and the numbers of instructions are of the SPIR-V specification.
+// OLDEST to NEWEST: translators whose bitcode the compiler can read; a newer
+// one writes what LLVM 19 does not know.
 enum {
     MAGIC = 0x07230203,
     HEAD_WORDS = 5,
@@ -31,6 +41,7 @@ enum {
     OP_NO_LINE = 317
 };
 
+// The bytes need not be aligned.
 static uint32_t word_at(const unsigned char *data, size_t index, bool swapped)
 {
     uint32_t word;
@@ -46,6 +57,9 @@ bool hdi_spirv_is(const void *data, size_t size)
 }
 
 // Every instruction begins with its length, and functions come last.
+//
+// A file that was cut at the border of an instruction is found by its end,
+// which has to be that of a function; line information may follow.
 static bool is_whole(const struct hdi_text *words)
 {
     const unsigned char *data = (const unsigned char *)words->data;
@@ -65,6 +79,8 @@ static bool is_whole(const struct hdi_text *words)
     return last == OP_FUNCTION_END;
 }
 
+// By the size of the caller's check (hdi_spirv_is()) there is a first word.
+// `words` is freed by the caller in any case.
 hd_status hdi_spirv_read(const void *data, size_t size, const char *path,
                          struct hdi_text *words, struct hd_error *error)
 {
@@ -85,6 +101,9 @@ hd_status hdi_spirv_read(const void *data, size_t size, const char *path,
 // Specialisation constants ----------------------------------------------------
 
 // The instructions in turn: `at` is 0 before the first. NULL: no more.
+//
+// Lengths were checked by is_whole(): none is 0, none leaves the module. The
+// text's memory comes from malloc(), so it is aligned.
 static uint32_t *next_instruction(const struct hdi_text *words, size_t *at)
 {
     uint32_t *data = (uint32_t *)(void *)words->data;
@@ -115,6 +134,9 @@ static bool is_spec_id(const uint32_t *instruction)
 }
 
 // The constant with a number; NULL: there is none.
+//
+// In two steps: a decoration names the id of the constant, and the constant is
+// found by its id. Decorations come before all constants.
 static uint32_t *find_constant(const struct hdi_text *words, uint32_t number)
 {
     size_t at = 0;
@@ -126,6 +148,8 @@ static uint32_t *find_constant(const struct hdi_text *words, uint32_t number)
     return NULL;
 }
 
+// With the numbers that there are: most often the caller has counted instead of
+// looked.
 static hd_status fail_unknown(const struct hdi_text *words, const char *path,
                               uint32_t id, struct hd_error *error)
 {
@@ -150,6 +174,12 @@ static hd_status fail_unknown(const struct hdi_text *words, const char *path,
 #define BITS "bits:"
 
 // The bits of a half, rounded to the nearest.
+//
+// 65,520 is half way between the largest half and the next power, where
+// rounding gives infinity. Below 2^-14 halves are subnormal and spaced evenly;
+// the same formula holds for them with the exponent of the smallest normal one.
+// A fraction that rounds up to the next power carries into the exponent by
+// itself, since it is added.
 static uint64_t half_of(double value)
 {
     const uint64_t sign = signbit(value) ? 0x8000 : 0;
@@ -164,6 +194,8 @@ static uint64_t half_of(double value)
                    (uint64_t)nearbyint(ldexp(value, 10 - exponent)));
 }
 
+// Each width is rounded once from the text, but a half twice: through a double,
+// whose error is too small to matter unless it falls on a tie.
 static bool parse_real(const char *text, uint32_t bits, uint64_t *value)
 {
     char *end;
@@ -182,6 +214,9 @@ static bool parse_real(const char *text, uint32_t bits, uint64_t *value)
 }
 
 // What fits the type, signed or not.
+//
+// Negative numbers are taken for unsigned types too, as their bits. In a word,
+// narrow signed values are extended with their sign, as SPIR-V asks for.
 static bool parse_integer(const char *text, uint32_t bits, bool is_signed,
                           uint64_t *value)
 {
@@ -201,6 +236,9 @@ static bool parse_integer(const char *text, uint32_t bits, bool is_signed,
     return errno == 0 && end != text && *end == '\0' && fits && most > 0;
 }
 
+// False: the type cannot take it. Booleans have no value word: the instruction
+// itself says true or false. Others have as many words as their type needs,
+// which is checked before they are written.
 static bool set_constant(const struct hdi_text *words, uint32_t *constant,
                          const char *text)
 {
@@ -249,6 +287,8 @@ static const char *type_name(const struct hdi_text *words,
     }
 }
 
+// The form of the options was checked when they were parsed. Constants set
+// before an error stay set: the module is not used then.
 hd_status hdi_spirv_specialise(struct hdi_text *words,
                                const char *const *options, const char *path,
                                struct hd_error *error)
@@ -273,11 +313,16 @@ hd_status hdi_spirv_specialise(struct hdi_text *words,
 
 // The translator --------------------------------------------------------------
 
+// It can be run by this user; which version it really is shows when it runs.
 static bool is_there(const struct hdi_text *path)
 {
     return !path->failed && access(path->data, X_OK) == 0;
 }
 
+// Fixed folders and not PATH: what is run with the rights of the process is not
+// found by an environment that others may set. For the same reason the variable
+// that names one is ignored in a program with another user's rights. `path` is
+// empty or replaced, and after an error in the search it is empty.
 hd_status hdi_spirv_find_translator(struct hdi_text *path,
                                     struct hd_error *error)
 {

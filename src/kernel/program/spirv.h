@@ -1,5 +1,9 @@
 // SPIR-V, the byte code other compilers of OpenCL C make: told apart, looked
 // over, and the program that translates it.
+//
+// For each module: hdi_spirv_is(), hdi_spirv_read(), hdi_spirv_specialise(),
+// then hdi_spirv_find_translator() once. The translator is a program of its own
+// (llvm-spirv) that the compiler module runs.
 #ifndef HDI_KERNEL_PROGRAM_SPIRV_H
 #define HDI_KERNEL_PROGRAM_SPIRV_H
 
@@ -10,6 +14,8 @@
 #include "heddle/status.h"
 
 // In either byte order.
+//
+// Of any bytes, shorter than a word too.
 bool hdi_spirv_is(const void *data, size_t size);
 
 // Append the module in this machine's byte order. HD_EFORMAT: it is cut or its

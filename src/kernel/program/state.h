@@ -1,5 +1,14 @@
 // What a program is made of: for create.c, which makes it, and description.c,
 // which tells of it.
+//
+//     hd_program (device 0)           builds[]   one per processor named
+//       |-- build ------------------> the one of these that fits here
+//       |-- codes[] kernels[] args[]  of it, then of what it has joined
+//       |-- kept[]                    its texts, for checking later
+//       |-- checked, again[].made, carried     programs built for checking
+//       '-- others --> hd_program (device 1) --> others ...
+//
+// Programs that hang on another are owned by it and go with it.
 #ifndef HDI_KERNEL_PROGRAM_STATE_H
 #define HDI_KERNEL_PROGRAM_STATE_H
 
@@ -11,17 +20,30 @@
 #include "kernel/program.h"
 
 // A part that is compiled.
+//
+// Owned by the program; a copy, since the caller's texts may go. `data` has a 0
+// behind it, so that a text is a string. `is_text` false: SPIR-V or a library.
 struct kept {
     struct hdi_text path, data, options;
     bool is_text;
 };
 
 // A kernel built again, alone, for checking.
+//
+// A failure is remembered, so that a kernel that faults often is not compiled
+// in vain each time. Under the program's lock.
 struct hdi_again {
     bool tried;
     struct hd_program *made; // NULL: it cannot be
 };
 
+// Invariant: after hdi_program_create() only `held`, `others` (while nobody
+// uses it yet), `learned` and what is under `lock` change. `build` is never
+// NULL then: of a program that does not run here it is the first, and `runs` is
+// false.
+//
+// `was_cached`: all of its builds came from the cache. `kernels`, `args` and
+// `learned` are each one array, in the order of `codes`.
 struct hd_program {
     _Atomic uint32_t held;    // how often it is to be destroyed before it is
     struct hdi_build *builds; // of the same text, for different processors

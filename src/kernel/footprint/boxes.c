@@ -1,14 +1,22 @@
+// From a form to rows: each variable of it is an axis, with a stride (its
+// multiple) and a count (its range). Axes are sorted by stride, and those that
+// continue what is there are merged, until two levels of rows are left.
+//
+//     4 * x + 4096 * y, x < 1024, y < 16, 4 bytes
+//     run 4 --(4 x 1024)--> run 4096 --(4096 x 16)--> run 65536
 #include "kernel/footprint/boxes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+// As many as ids along three axes and loops as a rule give. More: anything.
 enum {
     MAX_AXES = 12 // of one access
 };
 
 static const int64_t most_unknown = INT64_C(1) << 30; // that says anything
 
+// The byte behind the last one.
 static hdi_wide end_of(const struct hdi_footprint_box *box)
 {
     hdi_wide end = (hdi_wide)box->begin + (hdi_wide)box->run;
@@ -17,11 +25,13 @@ static hdi_wide end_of(const struct hdi_footprint_box *box)
     return end;
 }
 
+// One row.
 static bool is_dense(const struct hdi_footprint_box *box)
 {
     return box->count[0] == 1 && box->count[1] == 1;
 }
 
+// The lower level is used up: the upper one takes its place.
 static void drop_level(struct hdi_footprint_box *box)
 {
     box->stride[0] = box->count[1] > 1 ? box->stride[1] : 0;
@@ -31,6 +41,10 @@ static void drop_level(struct hdi_footprint_box *box)
 }
 
 // Rows that touch are one, and rows of rows that lie as rows do are rows.
+//
+// For every box that was made or changed, so that equal sets of bytes tend to
+// be equal boxes, which unite() needs. `exact` stays as it is: no byte is
+// added.
 static void tidy(struct hdi_footprint_box *box)
 {
     for (unsigned i = 0; i < HDI_BOX_LEVELS; i++) {
@@ -49,6 +63,7 @@ static void tidy(struct hdi_footprint_box *box)
     }
 }
 
+// By stride, the smallest first.
 static int compare_axes(const void *a, const void *b)
 {
     const uint64_t *x = a, *y = b;
@@ -56,6 +71,14 @@ static int compare_axes(const void *a, const void *b)
 }
 
 // What an access touches. False: anything.
+//
+// False also where a value that is not known may be nearly anything: 2^30 of
+// them say no more than "all" does.
+//
+// In the loop each axis finds one of four places: it lengthens the run,
+// continues the rows on top, becomes a level of its own, or, when both levels
+// are taken, pushes the lowest into the run, gaps and all, which is not exact
+// any more. If in the end rows overlap, the whole extent is taken.
 bool hdi_box_make(const struct hdi_evaluation *e, const struct hdi_form *at,
                   uint32_t size, bool exact, struct hdi_footprint_box *box)
 {
@@ -119,6 +142,12 @@ bool hdi_box_make(const struct hdi_evaluation *e, const struct hdi_form *at,
 }
 
 // The two as one. False: bytes that neither has would be in it.
+//
+// Each case is one way in which two boxes are one without a byte more: one
+// within the other; the same; side by side or overlapping in the rows'
+// direction; two rows at a distance as two of a level; one row that goes on a
+// level; the same grid, shifted by whole strides. Where both have bytes in
+// common, exactness needs only one of them if that has all.
 static bool unite(const struct hdi_footprint_box *a,
                   const struct hdi_footprint_box *b,
                   struct hdi_footprint_box *all)
@@ -195,6 +224,11 @@ static struct hdi_footprint_box around(const struct hdi_footprint_box *a,
 }
 
 // Rows with all that shifted rows have: those of a neighbourhood.
+//
+//     b is a, shifted by whole strides and a little: each level gets the
+//     counts of both, each row the bytes of both
+//
+// False: not the same grid, or rows would overlap. The result is never exact.
 static bool cover(const struct hdi_footprint_box *a,
                   const struct hdi_footprint_box *b,
                   struct hdi_footprint_box *all)
@@ -238,6 +272,8 @@ static bool cover(const struct hdi_footprint_box *a,
     return true;
 }
 
+// One pair at a time; the caller goes on until there is none. Each time the
+// list becomes shorter, so that it ends.
 static bool unite_some(struct hdi_footprint_boxes *boxes, bool exactly)
 {
     for (unsigned i = 0; i < boxes->count; i++)
@@ -253,6 +289,7 @@ static bool unite_some(struct hdi_footprint_boxes *boxes, bool exactly)
     return false;
 }
 
+// A full list loses the shape of its first box, not its bytes.
 void hdi_boxes_add(struct hdi_footprint_boxes *boxes,
                    const struct hdi_footprint_box *box)
 {
@@ -264,6 +301,8 @@ void hdi_boxes_add(struct hdi_footprint_boxes *boxes,
         ;
 }
 
+// First what neighbourhoods are made of becomes common rows, then what is left
+// one extent.
 struct hd_touched hdi_boxes_touched(struct hdi_footprint_boxes *boxes,
                                     uint64_t offset)
 {

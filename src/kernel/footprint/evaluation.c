@@ -1,7 +1,19 @@
+// One scope after another:
+//
+//     ranges as the launch gives them
+//     evaluate the nodes that it needs  <---.   ROUNDS at most, or until
+//     narrow ranges by its conditions   ----'   nothing changes
+//     are the conditions implied by the ranges?  then it is exact
+//
+// Each form is made for the ranges of its round. Ranges only become narrower,
+// for which a form that was made before stays right.
 #include "kernel/footprint/evaluation.h"
 
 #include <string.h>
 
+// A condition may narrow what another one needs, as in nested loops. Most
+// kernels are done after two rounds; stopping early gives ranges that are too
+// wide, which is allowed.
 enum {
     ROUNDS = 4 // of narrowing
 };
@@ -15,6 +27,7 @@ static struct hdi_form of_number(int64_t number)
     return (struct hdi_form){.known = true, .c = number};
 }
 
+// A number from `lo` to `hi` that is tied to no variable.
 static struct hdi_form of_range(int64_t lo, int64_t hi, bool wild)
 {
     return (struct hdi_form){.known = true, .wild = wild, .lo = lo, .hi = hi};
@@ -27,12 +40,17 @@ static struct hdi_form of_variable(unsigned v)
     return form;
 }
 
+// What has no place below 2^62 either way is not known from there on: so 64
+// bits never overflow when two are added.
 static bool is_small(hdi_wide n)
 {
     return n > -hdi_most && n < hdi_most;
 }
 
 // a + factor * b
+//
+// Exact for c and k; ranges of r add up, a negative factor swaps them. Not
+// known where a number becomes too large.
 static struct hdi_form sum(const struct hdi_form *a, const struct hdi_form *b,
                            int64_t factor)
 {
@@ -57,6 +75,9 @@ static struct hdi_form sum(const struct hdi_form *a, const struct hdi_form *b,
 }
 
 // False: not known, or too large.
+//
+// Each product is largest or smallest at an end of the variable's range. A loop
+// whose turns have no bound yet (`open`) has none here.
 bool hdi_form_bounds(const struct hdi_evaluation *e,
                      const struct hdi_form *form, int64_t *lo, int64_t *hi)
 {
@@ -78,6 +99,7 @@ bool hdi_form_bounds(const struct hdi_evaluation *e,
     return true;
 }
 
+// Its value is then c + lo. False where it is not known.
 static bool is_number(const struct hdi_form *form)
 {
     for (unsigned v = 0; v < VARIABLES; v++)
@@ -86,6 +108,7 @@ static bool is_number(const struct hdi_form *form)
     return form->known && form->lo == form->hi;
 }
 
+// Of `bits` bits, 1 to 64.
 static void type_bounds(unsigned bits, bool is_signed, hdi_wide *lo,
                         hdi_wide *hi)
 {
@@ -102,6 +125,15 @@ static int64_t clamp(hdi_wide n)
 }
 
 // As the number that the bits stand for.
+//
+// A form is a number without a width, and the kernel has its low bits only. If
+// all that it may be lies within one turn of 2^bits, the number of turns is
+// taken off, and the form stays exact:
+//
+//     -- least ------ largest -- least + 2^bits ------ largest + 2^bits --
+//                                      [lo ...... hi]      one turn too far
+//
+// Otherwise it may be any number of the type.
 static struct hdi_form fit(const struct hdi_evaluation *e,
                            const struct hdi_form *form, unsigned bits,
                            bool is_signed)
@@ -125,6 +157,8 @@ static struct hdi_form fit(const struct hdi_evaluation *e,
     return bits > 32 ? unknown : of_range(clamp(least), clamp(largest), true);
 }
 
+// C rounds towards 0; here negative quotients round down as well. `b` may be
+// negative.
 int64_t hdi_divide_down(int64_t a, int64_t b)
 {
     return a / b - (a % b != 0 && (a < 0) != (b < 0));
@@ -132,6 +166,9 @@ int64_t hdi_divide_down(int64_t a, int64_t b)
 
 // Nodes -----------------------------------------------------------------------
 
+// Values are read with their sign, of the size that was given; a float is a
+// number like any other, which nothing sensible is computed from. Others than
+// values (pointers, samplers) are not known.
 static struct hdi_form of_arg(const struct hdi_evaluation *e, uint32_t index)
 {
     const struct hd_arg *arg = &e->args[index];
@@ -158,6 +195,11 @@ static struct hdi_form of_arg(const struct hdi_evaluation *e, uint32_t index)
     }
 }
 
+// With work-groups of a known size an id is group * size + local (`split`),
+// where the kernel asks for one of these; else it is a variable by itself,
+// which says more when ids are not split. The size of the last group is
+// smaller, hence a range where groups are not all alike. Without a size every
+// one up to the global size is possible.
 static struct hdi_form of_id(const struct hdi_evaluation *e, uint32_t op,
                              unsigned d)
 {
@@ -200,6 +242,8 @@ static struct hdi_form of_id(const struct hdi_evaluation *e, uint32_t op,
     }
 }
 
+// Forms with the same multiples differ by a range, and stay tied to the
+// variables; others become one range, from the least to the largest of both.
 static struct hdi_form either(const struct hdi_evaluation *e,
                               const struct hdi_form *a,
                               const struct hdi_form *b)
@@ -225,6 +269,8 @@ static struct hdi_form either(const struct hdi_evaluation *e,
                     hi[0] > hi[1] ? hi[0] : hi[1], a->wild || b->wild);
 }
 
+// By a number it is exact. Of two ranges the product is extreme at one of the
+// four pairs of ends.
 static struct hdi_form times(const struct hdi_evaluation *e,
                              const struct hdi_form *a, const struct hdi_form *b)
 {
@@ -252,6 +298,9 @@ static struct hdi_form times(const struct hdi_evaluation *e,
 
 // Divided by a positive number, rounded down; of what is not negative that is
 // how all division rounds.
+//
+// Exact if the number divides every part of the form. Otherwise the ends are
+// divided, and the tie to the variables is lost.
 static struct hdi_form over(const struct hdi_evaluation *e,
                             const struct hdi_form *a, int64_t number)
 {
@@ -273,6 +322,12 @@ static struct hdi_form over(const struct hdi_evaluation *e,
                     a->wild);
 }
 
+// `rest`: the remainder is asked for. C rounds signed division towards 0,
+// over() down: they agree where nothing is negative, and elsewhere the quotient
+// is not known. A remainder by a number is exact while all values are in one
+// turn of it; else it is from 0 (or from minus, of signed negative values) to
+// number - 1. By an unknown positive divisor the result is at most the
+// dividend.
 static struct hdi_form quotient(const struct hdi_evaluation *e,
                                 const struct hdi_form *a,
                                 const struct hdi_form *b, unsigned bits,
@@ -304,6 +359,10 @@ static struct hdi_form quotient(const struct hdi_evaluation *e,
     return lo >= 0 ? over(e, &x, number) : unknown;
 }
 
+//     x & (2^n - 1)   the rest by 2^n: exact within one turn
+//     x ^ -1          -1 - x
+//     x & y           at most the smaller one
+//     x | y, x ^ y    below the next power of two above both
 static struct hdi_form bitwise(const struct hdi_evaluation *e, uint32_t op,
                                const struct hdi_form *a,
                                const struct hdi_form *b, unsigned bits)
@@ -344,6 +403,10 @@ static struct hdi_form bitwise(const struct hdi_evaluation *e, uint32_t op,
     return of_range(0, all - 1, x.wild || y.wild);
 }
 
+// Where the ranges do not overlap one of the two is it, with its tie to the
+// variables. Else from the smaller (larger) of the low ends to that of the high
+// ends. Bounded by one that is not wild it is not wild: this is how kernels
+// clamp addresses.
 static struct hdi_form least(const struct hdi_evaluation *e, uint32_t op,
                              const struct hdi_form *a, const struct hdi_form *b,
                              unsigned bits)
@@ -366,6 +429,9 @@ static struct hdi_form least(const struct hdi_evaluation *e, uint32_t op,
     return of_range(lo[low], hi[high], x.wild && y.wild);
 }
 
+// `from` is where a value that only grows or shrinks begins. A node with a
+// variable of its own narrows that variable's range; without one left it is a
+// range, wild in any case.
 static struct hdi_form free_value(struct hdi_evaluation *e, uint32_t node,
                                   const struct hdi_form *from)
 {
@@ -393,6 +459,7 @@ static struct hdi_form free_value(struct hdi_evaluation *e, uint32_t node,
     return of_variable(v);
 }
 
+// start + step * turns: only a step that is a number gives a form.
 static struct hdi_form turn(const struct hdi_evaluation *e,
                             const struct hdi_footprint_node *n)
 {
@@ -405,6 +472,8 @@ static struct hdi_form turn(const struct hdi_evaluation *e,
 
 // To the left. What falls off at the end does not matter: of a number that
 // becomes too large the bits that stay will do.
+//
+// 61: one bit more would leave the numbers that are small.
 static struct hdi_form shifted(const struct hdi_evaluation *e,
                                const struct hdi_form *a, int64_t by,
                                unsigned bits)
@@ -420,6 +489,8 @@ static struct hdi_form shifted(const struct hdi_evaluation *e,
     return sum(&zero, &stays, INT64_C(1) << by);
 }
 
+// Operands have been evaluated: they come before, and find_needed() marked
+// them. Of operations without operands `a` and `b` are not read here.
 static struct hdi_form evaluate(struct hdi_evaluation *e, uint32_t node)
 {
     const struct hdi_footprint_node *n = &e->footprint->nodes[node];
@@ -486,6 +557,9 @@ static struct hdi_form evaluate(struct hdi_evaluation *e, uint32_t node)
 
 // Conditions ------------------------------------------------------------------
 
+// The range of a variable ends at `hi`. If nothing is left the scope is empty:
+// no work-item gets there. The range then stays one step inside out, so that no
+// number becomes too large.
 static void narrow_high(struct hdi_evaluation *e, unsigned v, hdi_wide hi)
 {
     if (hi < e->hi[v])
@@ -506,6 +580,14 @@ static hdi_wide down(hdi_wide a, hdi_wide b)
 }
 
 // `form` is at most `limit`.
+//
+// For each variable in turn: the others at their least leave it so much.
+//
+//     k * v + rest <= limit,  least rest = lo - own
+//     k > 0:  v <= (limit - least rest) / k      rounded down
+//     k < 0:  v >= (limit - least rest) / k      rounded up
+//
+// The bounds are computed anew for each, with what was narrowed before.
 static void narrow(struct hdi_evaluation *e, const struct hdi_form *form,
                    int64_t limit)
 {
@@ -534,6 +616,10 @@ static bool is_signed_relation(uint32_t relation)
 // The most turns after which a loop still goes on, when `x` and `y` are related
 // as it says: x or y grows by the same in each. False: not to be told, or a
 // number could wrap.
+//
+// `own` is the side that the loop moves, by `step` a turn, `other` the one that
+// stays. For != the loop must hit the end exactly: with a step of 1, or from
+// one known distance that the step divides; else it might jump over it.
 static bool count_turns(const struct hdi_evaluation *e,
                         const struct hdi_footprint_condition *c,
                         const struct hdi_form *x, const struct hdi_form *y,
@@ -585,6 +671,10 @@ static bool count_turns(const struct hdi_evaluation *e,
 
 // The number that a condition compares with 0, NULL: not to be told. What is
 // below an unsigned bound is not negative, which `positive` says of `a`.
+//
+// False: not to be told. A negative number is a huge one for an unsigned
+// comparison; so `i - 1 < n` (unsigned) says that i - 1 is not negative, if
+// even the least huge one is above the bound.
 static bool difference(const struct hdi_evaluation *e,
                        const struct hdi_footprint_condition *c,
                        struct hdi_form *result, struct hdi_form *positive)
@@ -608,6 +698,13 @@ static bool difference(const struct hdi_evaluation *e,
     return result->known;
 }
 
+// A condition of a loop is used for the number of its turns while that is
+// `open`, and for the ids as any other once it is bounded. `again` means that
+// it held in all turns but the latest: then there is one turn more than it
+// allows, and it says nothing about the latest.
+//
+// EQ narrows from both sides. NE cuts off one end of a variable's range if that
+// is exactly what is excluded; a hole in the middle has no place in a range.
 static void apply(struct hdi_evaluation *e,
                   const struct hdi_footprint_condition *c)
 {
@@ -665,6 +762,9 @@ static void apply(struct hdi_evaluation *e,
 }
 
 // Does it hold for all that the variables can be?
+//
+// If not, some work-items of the ranges do not do what the scope does, and the
+// result is too large. With `again` the last turn is left out of the question.
 static bool is_implied(struct hdi_evaluation *e,
                        const struct hdi_footprint_condition *c)
 {
@@ -701,6 +801,9 @@ static bool is_implied(struct hdi_evaluation *e,
 }
 
 // Ids that are sums stay below the global size.
+//
+// Of group * size + local the last group would reach beyond it. What group and
+// local are tied to each other by this is lost, hence `ragged` and not exact.
 static void apply_ragged(struct hdi_evaluation *e)
 {
     for (unsigned d = 0; d < 3; d++)
@@ -712,6 +815,8 @@ static void apply_ragged(struct hdi_evaluation *e)
 }
 
 // Which nodes the accesses and conditions of a scope are computed from.
+//
+// Back to front, since operands come before: one pass is enough.
 static void find_needed(struct hdi_evaluation *e, uint32_t scope)
 {
     const struct hdi_footprint *p = e->footprint;
@@ -732,6 +837,7 @@ static void find_needed(struct hdi_evaluation *e, uint32_t scope)
         }
 }
 
+// In order; all operands of a node that is needed are needed.
 static void evaluate_needed(struct hdi_evaluation *e)
 {
     for (uint32_t n = 0; n < e->footprint->node_count; n++)
@@ -739,6 +845,8 @@ static void evaluate_needed(struct hdi_evaluation *e)
             e->forms[n] = evaluate(e, n);
 }
 
+// After the last round forms are evaluated once more if it has changed ranges,
+// since boxes use both together.
 void hdi_evaluate_scope(struct hdi_evaluation *e, uint32_t number, bool *exact)
 {
     const struct hdi_footprint *p = e->footprint;

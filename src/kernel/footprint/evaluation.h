@@ -5,12 +5,28 @@
 // a value is a sum of multiples of independent variables (ids, counts of turns,
 // what is not known) and of a number between two bounds; conditions narrow the
 // range of one variable at a time, from those of the others.
+//
+//     form   c + k[0] * v[0] + k[1] * v[1] + ... + r,   lo <= r <= hi
+//            exact        exact                         lost
+//
+// A value of a node is a form; what cannot be said so goes into r, and what r
+// cannot hold is not known. The caller (touched.c) fills `first_lo`, `first_hi`
+// and what stands before it, once per launch; then hdi_evaluate_scope() per
+// scope.
+//
+// Invariant: for each work-item of the box that gets to an access of the scope,
+// with its values of the variables, the number that a node has there is one
+// that its form allows, modulo the width of the node. Every rule here may allow
+// more, never less.
 #ifndef HDI_KERNEL_FOOTPRINT_EVALUATION_H
 #define HDI_KERNEL_FOOTPRINT_EVALUATION_H
 
 #include "kernel/footprint/footprint.h"
 #include "kernel/program.h"
 
+// 11 values that are not known get a variable of their own, so that the same
+// value subtracted from itself is 0; any more are only ranges. Each variable
+// costs 8 bytes in each form and a step in each operation.
 enum {
     V_GLOBAL = 0, // variables: ids along three axes,
     V_LOCAL = 3,
@@ -20,18 +36,28 @@ enum {
     VARIABLES = V_FREE + 11
 };
 
+// Sums and products of numbers below 2^62 are formed in 128 bits, where they
+// cannot overflow, and looked at before they are cut.
 __extension__ typedef __int128 hdi_wide;
 
 static const int64_t hdi_most = INT64_C(1) << 62; // what numbers stay below
 static const int64_t hdi_most_turns = INT64_C(1) << 32;
 
 // known: c + sum of k[v] * v + something from lo to hi
+//
+// Not known: nothing else means anything. `wild` is for ranges that come from a
+// type alone ("any int"): right for comparisons, but as an address they would
+// say that everything is touched in one long row, which is better said as
+// "all".
 struct hdi_form {
     bool known;
     bool wild; // that something is anything of its type
     int64_t c, k[VARIABLES], lo, hi;
 };
 
+// On the stack of hd_kernel_footprint(), with three arrays on the heap. `lo`
+// and `hi` are what the conditions of the scope leave of `first_lo` and
+// `first_hi`.
 struct hdi_evaluation {
     const struct hdi_footprint *footprint;
     const struct hd_kernel *kernel;
@@ -58,6 +84,9 @@ void hdi_evaluate_scope(struct hdi_evaluation *evaluation, uint32_t scope,
                         bool *exact);
 
 // False: not known, or too large.
+//
+// Over all that the variables can be just now, each by itself: what ties two
+// variables together is not used.
 bool hdi_form_bounds(const struct hdi_evaluation *evaluation,
                      const struct hdi_form *form, int64_t *lo, int64_t *hi);
 

@@ -1,3 +1,6 @@
+// The description of what a kernel touches, as data: freed, asked and checked.
+// It comes from the compiler or out of a file, so a check is all that stands
+// between a made-up file and reads out of bounds.
 #include "kernel/footprint/footprint.h"
 
 #include <stdlib.h>
@@ -11,6 +14,9 @@ void hdi_footprint_clear(struct hdi_footprint *p)
     *p = (struct hdi_footprint){0};
 }
 
+// By the order of the enum: operations with two operands lie between EITHER and
+// UMAX, those that change the width are last. A new operation has to be put
+// where it belongs.
 unsigned hdi_footprint_operands(const struct hdi_footprint_node *node)
 {
     if (node->op == HDI_FOOTPRINT_TURN ||
@@ -30,6 +36,9 @@ uint64_t hdi_footprint_asks(const struct hdi_footprint *p)
     return asked;
 }
 
+// What evaluation takes for granted: operands come before, widths are 1 to 64
+// bits, arguments, axes and loops are there. Fields that are not used are not
+// looked at.
 static bool is_valid_node(const struct hdi_footprint *p, uint32_t n,
                           uint32_t arg_count)
 {
@@ -50,6 +59,8 @@ static bool is_valid_node(const struct hdi_footprint *p, uint32_t n,
     return true;
 }
 
+// False at the first that is wrong. The sum of `first` and `count` is not
+// formed, since it could overflow.
 bool hdi_footprint_is_valid(const struct hdi_footprint *p, uint32_t arg_count)
 {
     bool ok = p->known <= (HDI_FOOTPRINT_KNOWN | HDI_FOOTPRINT_KEEPS) &&

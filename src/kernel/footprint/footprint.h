@@ -5,6 +5,20 @@
 //
 // Invariant: a footprint may be too large, never too small. What is not
 // understood is the whole buffer.
+//
+//     compiler    nodes, conditions, scopes, accesses     once per kernel
+//     launch      evaluation.h: numbers, ids --> forms    per scope
+//                 boxes.h: forms, ranges --> rows         per access
+//                 touched.c: hd_kernel_footprint()        per argument
+//
+// An example, without the nodes that change widths: of `if (i < n) out[2 * i] =
+// in[i];` with ints
+//
+//     0 GLOBAL_ID of x     1 ARG n      2 NUMBER 4     3 MUL 0, 2
+//     4 NUMBER 8           5 MUL 0, 4
+//     condition  SLT 0, 1
+//     scope      this condition, exact
+//     accesses   in reads 4 bytes at 3, out writes 4 bytes at 5
 #ifndef HDI_KERNEL_FOOTPRINT_FOOTPRINT_H
 #define HDI_KERNEL_FOOTPRINT_FOOTPRINT_H
 
@@ -55,11 +69,15 @@ enum hdi_footprint_op {
     HDI_FOOTPRINT_OPS // how many there are
 };
 
+// Invariant: operands are earlier nodes, so that one pass in order evaluates
+// all, and there are no circles. Fields that the operation does not use mean
+// nothing.
 struct hdi_footprint_node {
     uint32_t op, bits, a, b;
     int64_t number;
 };
 
+// There are no "greater" ones: with the sides swapped it is one of these.
 enum hdi_footprint_relation {
     HDI_FOOTPRINT_EQ,
     HDI_FOOTPRINT_NE,
@@ -80,6 +98,10 @@ struct hdi_footprint_condition {
 };
 
 // Where accesses are done: under these conditions.
+//
+// A run of conditions in the list. Not exact: the accesses may be left out
+// although the conditions hold, since the compiler did not understand another
+// one.
 struct hdi_footprint_scope {
     uint32_t first, count; // conditions
     uint32_t exact;        // 1: whenever they hold
@@ -87,6 +109,7 @@ struct hdi_footprint_scope {
 
 #define HDI_FOOTPRINT_ALL UINT32_MAX
 
+// What one load or store does, through which argument.
 struct hdi_footprint_access {
     uint32_t arg, scope;
     uint32_t at; // node: bytes from where the argument points to; ALL: anywhere
@@ -110,6 +133,9 @@ struct hdi_footprint {
     struct hdi_footprint_access *accesses;
 };
 
+// What would be more is given up, and the kernel counts as one that touches
+// all: evaluation is linear in nodes and is done for launches, so it has to
+// stay far below what a launch takes.
 enum {
     HDI_FOOTPRINT_NODES = 1000, // more are not kept,
     HDI_FOOTPRINT_LOOPS = 12,   // nor more loops
@@ -119,6 +145,7 @@ enum {
 // How many earlier nodes it is computed from: `a`, then `b`.
 unsigned hdi_footprint_operands(const struct hdi_footprint_node *node);
 
+// Free the lists, not the structure, and leave it empty.
 void hdi_footprint_clear(struct hdi_footprint *footprint);
 
 // Bit i: what is touched depends on the value of argument i; bit 63: of 63 or

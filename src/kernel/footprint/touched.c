@@ -8,6 +8,8 @@
 #include "kernel/footprint/boxes.h"
 #include "kernel/program.h"
 
+// Whether the kernel asks for local or group ids along an axis: then its global
+// ids have to be tied to these, else they are simpler by themselves.
 static bool uses(const struct hdi_footprint *p, unsigned d)
 {
     for (uint32_t n = 0; n < p->node_count; n++)
@@ -19,6 +21,11 @@ static bool uses(const struct hdi_footprint *p, unsigned d)
 }
 
 // The ranges of the ids of a box; NULL: all groups.
+//
+//     split      id = offset + group * local + local id     exact but for
+//                                                           ragged ends
+//     else       id is one variable, from the first to the last of the box
+//     guessed    the size of groups is not known: all three vary freely
 static void begin_ids(struct hdi_evaluation *e, const struct hd_piece *piece)
 {
     for (unsigned d = 0; d < 3; d++) {
@@ -45,6 +52,8 @@ static void begin_ids(struct hdi_evaluation *e, const struct hd_piece *piece)
     }
 }
 
+// Turns begin at 0 and are open; values that are not known may be anything.
+// Nodes take variables in order, as far as there are any.
 static void begin_rest(struct hdi_evaluation *e)
 {
     const struct hdi_footprint *p = e->footprint;
@@ -62,6 +71,8 @@ static void begin_rest(struct hdi_evaluation *e)
     }
 }
 
+// One scope. What is read goes to boxes [0] of its argument, what is written to
+// [1], and what cannot be told as a box makes that one `all`.
 static void collect(struct hdi_evaluation *e, uint32_t scope,
                     struct hdi_footprint_boxes (*boxes)[2])
 {
@@ -88,6 +99,8 @@ static void collect(struct hdi_evaluation *e, uint32_t scope,
     }
 }
 
+// What holds without knowing anything: memory may be read, and written if its
+// type allows that; images always stay so.
 static void tell_all(const struct hd_kernel *kernel,
                      struct hd_footprint *footprints)
 {
@@ -103,6 +116,9 @@ static void tell_all(const struct hd_kernel *kernel,
     }
 }
 
+// `footprints` are filled with the widest answer already, and replaced argument
+// by argument. `e` gets its arrays here, which are gone afterwards. HD_ENOMEM:
+// nothing was replaced.
 static hd_status tell(struct hdi_evaluation *e, const struct hd_piece *piece,
                       struct hd_footprint *footprints, struct hd_error *error)
 {
@@ -136,6 +152,7 @@ static hd_status tell(struct hdi_evaluation *e, const struct hd_piece *piece,
     return ok ? HD_OK : hdi_fail(error, HD_ENOMEM, "no memory for footprints");
 }
 
+// 2^40 along an axis keeps ids, times sizes of types, far below 2^62.
 static hd_status check(const struct hd_kernel *kernel,
                        const struct hd_range *range, unsigned arg_count,
                        const struct hd_piece *piece, struct hd_error *error)
@@ -173,6 +190,9 @@ static hd_status check(const struct hd_kernel *kernel,
     return HD_OK;
 }
 
+// Axes that are not there have one work-item, so that what follows sees three.
+// An empty range or box touches nothing, exactly. A kernel of which nothing is
+// known gets the widest answer.
 hd_status hd_kernel_footprint(const struct hd_kernel *kernel,
                               const struct hd_range *range,
                               const struct hd_arg *args, unsigned arg_count,

@@ -572,8 +572,9 @@ struct hdi_cl_argument {
     bool is_pointer;
 };
 
-// Threads: one at a time sets arguments or launches, as the standard has it;
-// only `form` is safe beside another launch.
+// Threads: any number may launch it at the same time; while one sets an
+// argument no other uses it, as the standard has it. `form` is the one word
+// that launches share.
 struct _cl_kernel {
     struct hdi_cl_object object;
     struct _cl_context *context;

@@ -9,8 +9,9 @@
 //         |                                 build begins meanwhile
 //         '-------users--> hdi_cl_built --owns--> hd_program, hd_kernel
 //
-// Threads: as the standard has it, arguments of one kernel are set and launched
-// by one thread at a time; nothing here locks a kernel.
+// Threads: any number may launch a kernel at the same time. While one sets an
+// argument no other uses the kernel, as the standard has it: nothing here locks
+// it.
 #include <string.h>
 
 #include "icd/icd.h"

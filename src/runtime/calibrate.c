@@ -8,10 +8,14 @@
 #include "launch/measure/calibration.h"
 #include "runtime/runtime.h"
 
+// Machine files count local memory in blocks, of which a module has this many.
 enum {
     BLOCKS = 1024 // of local memory, as the broker counts it
 };
 
+// Lua, as the simulator reads it (docs/dispatch.md): one module per last-level
+// cache, with a wave per core. Weights are whole numbers, costs have six
+// digits, more than the measurement is worth.
 static void print(struct hdi_text *text, const struct hdi_machine *machine,
                   const struct hdi_calibration *calibration)
 {
@@ -42,6 +46,8 @@ static void print(struct hdi_text *text, const struct hdi_machine *machine,
                        calibration->cost[w]);
 }
 
+// `again`: what is kept does not count. That it cannot be kept is a warning:
+// the result is there all the same.
 static hd_status find_or_measure(const struct hd_runtime *runtime, bool again,
                                  struct hdi_calibration *calibration,
                                  struct hd_error *error)
@@ -60,6 +66,8 @@ static hd_status find_or_measure(const struct hd_runtime *runtime, bool again,
     return HD_OK;
 }
 
+// The text is made first and written in one go, so that a file is not cut in
+// the middle where memory runs out.
 hd_status hd_runtime_calibrate(const struct hd_runtime *runtime, FILE *file,
                                bool again, struct hd_error *error)
 {

@@ -11,9 +11,13 @@
 #include "runtime/runtime.h"
 #include "transport/transport.h"
 
+// How a name of a list looks in the text and in JSON; the lists are macros
+// (kernel/opencl.h), so that each is one literal.
 #define WORD(name)   " " name
 #define STRING(name) ",\"" name "\""
 
+// In the largest unit that leaves a number of 1 or more, with four digits.
+// Nothing for 0: it is not known.
 static void print_bytes(struct hdi_text *text, bool first, const char *name,
                         uint64_t bytes)
 {
@@ -37,6 +41,9 @@ static void print_count(struct hdi_text *text, unsigned n, const char *what)
 
 // How many devices a backend has, with a line for each (`text` is optional);
 // `error` says why there are no more.
+//
+// A device is opened to be asked and closed again: those that the runtime uses
+// are not touched. At least one open fails, which ends the count.
 static unsigned list_devices(const struct hd_runtime *r,
                              const struct hdi_backend *backend,
                              struct hdi_text *text, struct hd_error *error)
@@ -59,6 +66,8 @@ static unsigned list_devices(const struct hd_runtime *r,
 }
 
 // One line for each that is not the machine itself; or why there is none.
+//
+// A backend without a title is the machine itself, or for tests.
 static void describe_devices(const struct hd_runtime *r, struct hdi_text *text)
 {
     size_t count;
@@ -73,6 +82,8 @@ static void describe_devices(const struct hd_runtime *r, struct hdi_text *text)
     }
 }
 
+// For people: a word, then what there is. Scripts are to use JSON, whose names
+// do not change.
 static void describe_text(const struct hd_runtime *r, struct hdi_text *text)
 {
     const struct hdi_machine *m = hdi_topology_machine(r->topology);
@@ -128,6 +139,8 @@ static void describe_text(const struct hd_runtime *r, struct hdi_text *text)
 }
 
 // Devices by kind, of those that are not the machine itself: "gpus":1
+//
+// Several backends of one kind are counted together, under the first of them.
 static void json_devices(const struct hd_runtime *r, struct hdi_text *text)
 {
     size_t count;
@@ -155,6 +168,7 @@ static void json_field(struct hdi_text *text, const char *name,
     hdi_text_json(text, value);
 }
 
+// Through a text of its own, since it has to be quoted.
 static void json_spirv(struct hdi_text *text)
 {
     struct hdi_text spirv = {0};
@@ -165,6 +179,8 @@ static void json_spirv(struct hdi_text *text)
     hdi_text_free(&spirv);
 }
 
+// One object on one line. A text that failed for want of memory is found by the
+// caller.
 static void describe_json(const struct hd_runtime *r, struct hdi_text *text)
 {
     const struct hdi_machine *m = hdi_topology_machine(r->topology);
@@ -215,6 +231,7 @@ static void describe_json(const struct hd_runtime *r, struct hdi_text *text)
     hdi_text_print(text, "}\n");
 }
 
+// False: not all of it came out; flushed, so that a full disk is found here.
 static bool write_text(const struct hdi_text *text, FILE *file)
 {
     return fwrite(text->data, 1, text->size, file) == text->size &&

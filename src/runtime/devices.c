@@ -19,14 +19,20 @@
 
 // Of "all" the first, on which buffers are made, and without a name the only
 // one.
+//
+// Buffers are made in memory that all devices can be served from, and that is
+// the host's.
 static const char first_kind[] = "cpu";
 
+// By name or by kind, whichever the user says.
 static bool is_called(const struct hdi_backend *backend, const char *name)
 {
     return strcmp(backend->name, name) == 0 || strcmp(backend->kind, name) == 0;
 }
 
 // What may be asked for, in words.
+//
+// Kinds, each once; names of backends would be more than most want to know.
 static hd_status refuse(const char *name, struct hd_error *error)
 {
     struct hdi_text kinds = {0};
@@ -51,6 +57,10 @@ static hd_status refuse(const char *name, struct hd_error *error)
 
 // Open the device of a name, which has `length` characters: of the first
 // backend of that kind that has one.
+//
+// Always the first device of the backend (0): several of one kind are not
+// offered. HD_ENODEV: backends of that name are built in, and none finds
+// hardware; the text is that of the first.
 static hd_status open_device(const struct hd_runtime_params *params,
                              const struct hdi_topology *topology,
                              const char *named, size_t length,
@@ -102,6 +112,10 @@ void hdi_devices_close(struct hd_runtime *r)
 }
 
 // The launcher of the first device has the workers' tracks.
+//
+// All of it or nothing: the counts grow when device and launcher are there. The
+// trace's tracks are the workers' and are filled through the first launcher;
+// the others get no trace.
 static hd_status add_device(struct hd_runtime *r,
                             const struct hd_runtime_params *params,
                             const char *name, size_t length,
@@ -129,6 +143,9 @@ static hd_status add_device(struct hd_runtime *r,
 
 // With "all", a device of each other kind that there is. A kind that is not
 // there is no error; one that is there and does not open is.
+//
+// Of each kind the first backend stands for all: open_device() tries the others
+// of the kind by itself. Only those that want to be in "all" are asked.
 static hd_status add_others(struct hd_runtime *r,
                             const struct hd_runtime_params *params,
                             struct hd_error *error)
@@ -152,6 +169,8 @@ static hd_status add_others(struct hd_runtime *r,
 }
 
 // Those that the parameters name; no name means the CPU.
+//
+// Names are separated by commas. After an error none is open.
 hd_status hdi_devices_open(struct hd_runtime *r,
                            const struct hd_runtime_params *params,
                            struct hd_error *error)

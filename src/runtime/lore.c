@@ -11,6 +11,8 @@
 
 #include "kernel/program.h"
 
+// Large enough that a pace keeps six digits behind the point, small enough that
+// slow kernels do not overflow: 2^64 ns are five centuries.
 enum {
     ITEMS = 1000000
 };
@@ -28,6 +30,7 @@ static bool key_of(const struct hd_kernel *kernel, struct hdi_feedback_key *key)
     return content != 0;
 }
 
+// [ns] of a work-item; 0: it never ran on that device.
 static double recall(void *feedback, const struct hd_kernel *kernel)
 {
     struct hdi_feedback_key key;
@@ -38,6 +41,7 @@ static double recall(void *feedback, const struct hd_kernel *kernel)
                : 0;
 }
 
+// One more than measured, since a time of 0 would mean "never".
 static void note(void *feedback, const struct hd_kernel *kernel, double pace)
 {
     const struct hdi_measure measure = {.time = (uint64_t)(pace * ITEMS) + 1};

@@ -41,6 +41,10 @@ static struct hdi_cache *open_cache(const struct hd_runtime_params *params)
 }
 
 // Give the broker what was calibrated on this machine, if it ever was.
+//
+// Without it the broker weighs all resources alike: right, but with less
+// effect. Measuring takes a second, so that it is done when it is asked for
+// only (hd_runtime_calibrate()).
 static void weigh(struct hd_runtime *r)
 {
     struct hdi_calibration calibration;
@@ -55,6 +59,11 @@ static void weigh(struct hd_runtime *r)
 }
 
 // Find out now whether they are any good, and make kernels for a debugger.
+//
+// The options of every program to come: a mistake in them is told once, here,
+// and not with each program. `*debugs`: code for a debugger is wanted, for
+// which constant arguments are sealed as with a guard (launch/memory). `*kept`
+// stays NULL where there are none.
 static hd_status keep_options(const char *text, char **kept, bool *debugs,
                               struct hd_error *error)
 {
@@ -71,6 +80,9 @@ static hd_status keep_options(const char *text, char **kept, bool *debugs,
                  : hdi_fail(error, HD_ENOMEM, "no memory for a runtime");
 }
 
+// Errors before the devices are open are undone in reverse order here; from
+// then on the runtime is whole but for its workers, and goes as any other.
+// `*runtime` is set on success only.
 hd_status hd_runtime_create(const struct hd_runtime_params *params,
                             struct hd_runtime **runtime, struct hd_error *error)
 {
@@ -145,6 +157,9 @@ err_free:
     return status;
 }
 
+// The caller sees to it that nothing runs any more and that programs, buffers
+// and graphs are gone; graphs on the shelf are the runtime's own. Called on no
+// worker of its pool, which would wait for itself.
 void hd_runtime_destroy(struct hd_runtime *runtime)
 {
     if (!runtime)
@@ -181,6 +196,7 @@ uint64_t hd_runtime_peak_memory(const struct hd_runtime *runtime)
     return atomic_load_explicit(&runtime->launcher->peak, memory_order_relaxed);
 }
 
+// To what is in use just now.
 void hd_runtime_reset_peak_memory(struct hd_runtime *runtime)
 {
     struct hdi_launcher *l = runtime->launcher;
@@ -189,6 +205,8 @@ void hd_runtime_reset_peak_memory(struct hd_runtime *runtime)
         memory_order_relaxed);
 }
 
+// While workers record, what they record meanwhile may be missing; the rest is
+// as it was.
 hd_status hd_runtime_trace_write(struct hd_runtime *runtime, FILE *file,
                                  struct hd_error *error)
 {
@@ -231,6 +249,8 @@ hd_status hd_unit_counters(const struct hd_runtime *runtime, unsigned unit,
 
 // What every program of the runtime is made with. Its code is for the first
 // device; for each other device it is made a second time, in the same call.
+//
+// It points into the runtime, which outlives its programs.
 static struct hdi_program_context programs_of(const struct hd_runtime *runtime)
 {
     return (struct hdi_program_context){
@@ -288,6 +308,8 @@ unsigned hd_runtime_device_count(const struct hd_runtime *runtime)
     return runtime->device_count;
 }
 
+// Counters are read one by one, relaxed: numbers for people, not a consistent
+// picture.
 hd_status hd_runtime_device_info(const struct hd_runtime *runtime,
                                  unsigned device, struct hd_device_info *info,
                                  struct hd_error *error)
@@ -315,6 +337,10 @@ hd_status hd_runtime_device_info(const struct hd_runtime *runtime,
 // One device, if there is only one for it, NULL: several. `there` has a bit per
 // device: those that were asked for, else those that launches find by
 // themselves.
+//
+// The common case comes first: one device, none asked for. A kernel of a
+// program that was built for several devices is replaced by the same kernel on
+// the chosen one.
 hd_status hdi_runtime_choose(const struct hd_runtime *runtime, uint64_t devices,
                              const struct hd_kernel **kernel,
                              struct hdi_launcher **launcher,
@@ -344,6 +370,9 @@ hd_status hdi_runtime_choose(const struct hd_runtime *runtime, uint64_t devices,
     return HD_OK;
 }
 
+// `other` is the one place that this kind of launch does not know: a gang is
+// told by units, a plain launch not by distinct modules. What the launchers can
+// check better is left to them.
 static hd_status check_launch(const struct hd_launch_params *p,
                               const struct hd_kernel *kernel,
                               enum hd_place other, struct hdi_terms *terms,
@@ -369,6 +398,9 @@ static hd_status check_launch(const struct hd_launch_params *p,
     return HD_OK;
 }
 
+// On one device, or on several at the same time (joint); which workers run it
+// can only be said for one. `tasks` turns the range into one of single
+// work-items first.
 hd_status hd_launch_with(struct hd_runtime *runtime,
                          const struct hd_launch_params *params,
                          const struct hd_kernel *kernel,
@@ -405,6 +437,9 @@ hd_status hd_launch_with(struct hd_runtime *runtime,
         error);
 }
 
+// All parts are checked and described before the first starts. More than
+// HDI_GANG are not copied: the launcher refuses their number. Gangs run on the
+// first device.
 hd_status hd_launch_gang(struct hd_runtime *runtime,
                          const struct hd_launch_params *params,
                          const struct hd_part *parts, unsigned count,
@@ -431,6 +466,7 @@ hd_status hd_launch(struct hd_runtime *runtime, const struct hd_kernel *kernel,
     return hd_launch_with(runtime, NULL, kernel, range, args, arg_count, error);
 }
 
+// What graphs need of the runtime, without knowing it.
 static struct hdi_graph_context graphs_of(struct hd_runtime *runtime)
 {
     return (struct hdi_graph_context){

@@ -15,6 +15,10 @@
 // of the arrays, and nothing but `cancel_builds`, and the objects' own state,
 // changes between hd_runtime_create() and hd_runtime_destroy(): any thread may
 // read it.
+//
+// Owned by who called hd_runtime_create(). Devices and launchers have the same
+// numbers; number 0 is where buffers are made. The order of starting and
+// stopping is in runtime.c.
 struct hd_runtime {
     struct hdi_topology *topology;
     struct hdi_trace *trace; // NULL: off
@@ -37,16 +41,26 @@ struct hd_runtime {
 
 // The device for a launch, as hd_start.devices says, and the kernel there;
 // NULL: there are several. A kernel that is NULL stays that.
+//
+// `devices` has a bit per device, 0: those that launches find by themselves.
+// HD_ENODEV: the kernel was not built for the one that is left; `*kernel` is as
+// it was.
 hd_status hdi_runtime_choose(const struct hd_runtime *runtime, uint64_t devices,
                              const struct hd_kernel **kernel,
                              struct hdi_launcher **launcher,
                              struct hd_error *error);
 
 // For programs of one device alone.
+//
+// `device` is below device_count. For the OpenCL driver, which builds each
+// program for the devices that it was asked for; the context points into the
+// runtime.
 struct hdi_program_context hdi_runtime_programs(
     const struct hd_runtime *runtime, unsigned device);
 
 // Keep paces of kernels with what passes took, in a runtime of several devices.
+//
+// Once, when launchers and feedback are there, and before workers start.
 void hdi_runtime_remember(struct hd_runtime *runtime);
 
 // Open the devices that the parameters name and a launcher for each; the first

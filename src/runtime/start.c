@@ -9,6 +9,9 @@
 #include "field/forall/kernel.h"
 #include "runtime/runtime.h"
 
+// Arguments are captured: the caller may change its arrays when this returns.
+// On one device the launch is that device's; on several the parts are made by
+// the first one's launcher.
 hd_status hd_launch_start(struct hd_runtime *runtime,
                           const struct hd_start *start,
                           const struct hd_kernel *kernel,
@@ -36,6 +39,8 @@ hd_status hd_launch_start(struct hd_runtime *runtime,
 }
 
 // NULL here is a caller's slip; below it would mean "host memory".
+//
+// `what` is the start of the sentence: "a copy to no buffer: NULL".
 static hd_status check_buffer(const struct hd_buffer *buffer, const char *what,
                               struct hd_error *error)
 {
@@ -43,6 +48,8 @@ static hd_status check_buffer(const struct hd_buffer *buffer, const char *what,
                   : hdi_fail(error, HD_EINVAL, "%s no buffer: NULL", what);
 }
 
+// `from` is only read; the cast is because both sides are described alike.
+// Layouts are optional and say how rows lie; they are checked below.
 hd_status hd_copy_start(struct hd_runtime *runtime,
                         const struct hd_start *start, struct hd_buffer *to,
                         const struct hd_layout *to_layout,
@@ -60,6 +67,7 @@ hd_status hd_copy_start(struct hd_runtime *runtime,
                           error);
 }
 
+// The host's memory must stay as it is until the event has ended.
 hd_status hd_write_start(struct hd_runtime *runtime,
                          const struct hd_start *start, struct hd_buffer *to,
                          const struct hd_layout *to_layout, const void *from,
@@ -75,6 +83,7 @@ hd_status hd_write_start(struct hd_runtime *runtime,
                           error);
 }
 
+// The host's memory is written at any time until the event has ended.
 hd_status hd_read_start(struct hd_runtime *runtime,
                         const struct hd_start *start, void *to,
                         const struct hd_layout *to_layout,
@@ -91,6 +100,7 @@ hd_status hd_read_start(struct hd_runtime *runtime,
                           error);
 }
 
+// The pattern is copied.
 hd_status hd_fill_start(struct hd_runtime *runtime,
                         const struct hd_start *start, struct hd_buffer *to,
                         uint64_t offset, uint64_t size, const void *pattern,
@@ -102,6 +112,8 @@ hd_status hd_fill_start(struct hd_runtime *runtime,
                           pattern_size, event, error);
 }
 
+// A cluster may be joined without a runtime: then kernels cannot compute its
+// fields, functions of the host can.
 hd_status hd_cluster_join(const struct hd_cluster_params *params,
                           struct hd_cluster **cluster, struct hd_error *error)
 {

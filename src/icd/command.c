@@ -507,7 +507,8 @@ void *hdi_cl_take(struct _cl_command_queue *queue, size_t size,
 
 // Put it behind what is there, and there for what comes.
 //
-// The lock is held. False: it has been ended, and the queue is as it was.
+// The lock is held. False: it has been ended, and nothing that comes later
+// comes after it.
 static bool append(struct _cl_command_queue *queue, struct _cl_event *event,
                    struct hdi_event *record, cl_uint wait_count,
                    const cl_event *wait_list)

@@ -38,6 +38,8 @@ static void check_counts(const int values[SLOTS], int begin, int end, int count)
         CHECK(values[i] == (i >= begin && i < end ? count : 0));
 }
 
+// Each is run twice: the second time by what is known from the first.
+// Neighbours differ in one thing each.
 static void each_range_is_run_as_given(void)
 {
     static int zero[SLOTS];
@@ -66,6 +68,8 @@ static void each_range_is_run_as_given(void)
     driver_close(&d);
 }
 
+// An error must not leave anything behind that counts the next time, nor a
+// success hide an error.
 static void what_is_wrong_now_is_told(void)
 {
     static int zero[SLOTS];
@@ -104,6 +108,8 @@ static void what_is_wrong_now_is_told(void)
     driver_close(&d);
 }
 
+// A value is written over without a note of it, a buffer is not: both have to
+// arrive.
 static void values_and_buffers_are_those_set_last(void)
 {
     static int zero[SLOTS];
@@ -129,6 +135,7 @@ static void values_and_buffers_are_those_set_last(void)
     driver_close(&d);
 }
 
+// A thread with a queue and a range of its own; the kernel is everybody's.
 struct enqueuer {
     pthread_t thread;
     const struct driver *d;

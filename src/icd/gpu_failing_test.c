@@ -24,6 +24,8 @@ static const char source[] =
 // The first error of a chain of calls: those behind it are not made.
 static cl_int error;
 
+// Calls are chained with &&: after an error nothing more is done, and all that
+// was made is released.
 static bool good(cl_int result)
 {
     if (error == CL_SUCCESS)
@@ -31,6 +33,7 @@ static bool good(cl_int result)
     return error == CL_SUCCESS;
 }
 
+// What a run makes; NULL is what it did not get to.
 struct all {
     cl_context context;
     cl_command_queue queue[2];
@@ -40,6 +43,8 @@ struct all {
     cl_event added[2], painted;
 };
 
+// In reverse order of making. A queue is finished here, since commands may be
+// under way whose wait has failed.
 static void release(struct all *a)
 {
     for (int i = 0; i < 2; i++)
@@ -102,6 +107,7 @@ static bool create(struct all *a, const cl_device_id *devices, cl_uint count)
     return good(result);
 }
 
+// False: an error was noted.
 static bool add(struct all *a, cl_command_queue queue, int by, cl_event *added)
 {
     const size_t n = N;
@@ -158,6 +164,8 @@ static bool use_gpu(bool all_is_well, uint64_t *first)
     return error == CL_SUCCESS;
 }
 
+// After a failure of the GPU the processor alone has to be as good as ever, in
+// the same process.
 static void use_cpu(void)
 {
     cl_device_id device;

@@ -31,6 +31,8 @@ static cl_mem zeros(void)
     return mem;
 }
 
+// One launch of a kernel by name; `by` 0: it has one argument. The kernel
+// object goes at once.
 static cl_event run(cl_command_queue queue, const char *name, cl_mem mem,
                     int by)
 {
@@ -47,6 +49,7 @@ static cl_event run(cl_command_queue queue, const char *name, cl_mem mem,
     return event;
 }
 
+// It waits first, whatever comes of that.
 static cl_int status_of(cl_event event)
 {
     cl_int status;

@@ -34,6 +34,7 @@ static cl_context context; // of both
 static cl_command_queue queues[2];
 static cl_program program;
 
+// Any answer of at most 8 bytes.
 static cl_ulong number(cl_device_id device, cl_device_info name)
 {
     cl_ulong value = 0; // little endian: smaller types, too
@@ -42,6 +43,7 @@ static cl_ulong number(cl_device_id device, cl_device_info name)
     return value;
 }
 
+// One place per device: an answer holds until the next question to the same.
 static const char *text(cl_device_id device, cl_device_info name)
 {
     static char texts[2][4096];
@@ -72,6 +74,8 @@ static void there_are_two_devices(void)
     CL_OK(clReleaseDevice(devices[GPU]));
 }
 
+// The numbers are those of the fake driver's GPU, or bounds that any has to
+// keep.
 static void what_is_told_agrees(void)
 {
     cl_device_id gpu = devices[GPU];
@@ -148,6 +152,8 @@ static cl_mem buffer(cl_mem_flags flags, void *data)
     return mem;
 }
 
+// Each work-item adds a multiple of its id: which launches have run, and how
+// often, is seen in each element.
 static cl_event add(int device, cl_mem mem, int by, const cl_event *after)
 {
     const size_t n = N;
@@ -163,6 +169,7 @@ static cl_event add(int device, cl_mem mem, int by, const cl_event *after)
     return event;
 }
 
+// Element i is to be `times` * i + `plus`.
 static void check(const int *x, int times, int plus)
 {
     for (int i = 0; i < N; i++)
@@ -186,6 +193,8 @@ static void a_buffer_goes_to_and_fro(cl_mem mem, int plus)
     check(seen, 51, plus);
 }
 
+// The GPU has the newest bytes before each look of the host: what is not
+// brought back would be seen as an old number.
 static void buffers_of_all_kinds_move(void)
 {
     static int data[N], seen[N];
@@ -234,6 +243,8 @@ static void buffers_of_all_kinds_move(void)
     CL_OK(clReleaseMemObject(mem));
 }
 
+// A box of 4 by 5 elements at (2, 2), in rows of 40: only its bytes may be the
+// host's afterwards.
 static void rectangles_come_from_the_gpu(void)
 {
     enum {
@@ -266,6 +277,7 @@ static void rectangles_come_from_the_gpu(void)
     CL_OK(clReleaseMemObject(mem));
 }
 
+// Painted on one device and looked at on the other, both ways.
 static void images_move(void)
 {
     const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
@@ -311,6 +323,8 @@ static void images_move(void)
     }
 }
 
+// On the processor they have 16 items. What kernels see, and what is told of
+// them, is the same number.
 static void sub_groups_are_warps(void)
 {
     const size_t n = 64;
@@ -338,6 +352,7 @@ static void sub_groups_are_warps(void)
     CL_OK(clReleaseKernel(kernel));
 }
 
+// What enqueueing says; if it went well, the result is checked.
 static cl_int try_on(cl_program made, int device)
 {
     const size_t n = N;

@@ -6,6 +6,8 @@
 #include "icd/driver.h"
 #include "tests/cuda/fake.h"
 
+// More launches than there are workers, by far. PATIENCE is for a busy machine;
+// a right driver needs a few ms.
 enum {
     N = 256,
     AT_ONCE = 12,    // launches on the GPU
@@ -19,6 +21,7 @@ static const char source[] = "kernel void add(global int *x, int by) {\n"
 static cl_context context;
 static cl_program program;
 
+// Before the driver looks at the machine: then it has one worker.
 static void use_one_core(void)
 {
     cpu_set_t all, one;
@@ -95,6 +98,7 @@ static cl_ulong time_of(cl_event event, cl_profiling_info what)
     return time;
 }
 
+// The buffer goes.
 static void check(cl_command_queue queue, cl_mem mem, int sum)
 {
     static int seen[N];

@@ -3,6 +3,8 @@
 
 #include "icd/driver.h"
 
+// MADE is what object.h promises; ALIVE is more than the slots that rest, so
+// that some are used again.
 enum {
     MADE = 1000, // after a handle was released
     ALIVE = 300  // at a time
@@ -111,6 +113,8 @@ enum {
     KINDS = sizeof(kinds) / sizeof(kinds[0])
 };
 
+// After each new object the old handle is asked again: it must never be the new
+// one.
 static void test_released(unsigned k)
 {
     void *gone = kinds[k].make();

@@ -5,6 +5,9 @@
 
 #include "icd/driver.h"
 
+// A MiB takes long enough to be told from nothing; a nap is long against the
+// grain of any clock; STREAM is often enough to hit the moment in which a
+// command ends.
 enum {
     BYTES = 1 << 20,
     NAP = 3000000, // [ns]
@@ -23,6 +26,7 @@ struct times {
     cl_ulong at[TIMES]; // [ns]
 };
 
+// Two buffers of BYTES and a kernel that takes one of them.
 struct rig {
     struct driver d;
     cl_program program;
@@ -136,6 +140,8 @@ static cl_event enqueue(struct rig *r, int sort, cl_uint count,
     return event;
 }
 
+// What the application's clock said before and after each call bounds the
+// command's times.
 static void times_lie_between_the_calls(cl_command_queue_properties modes)
 {
     struct rig r = open_rig(modes);

@@ -6,6 +6,9 @@
 
 #include "icd/driver.h"
 
+// `step` says by its result whether it ran in its place: it only goes from one
+// number to the next. `meet` waits for a bounded time, so that commands that do
+// not overlap fail the test instead of hanging it.
 static const char source[] =
     "kernel void step(global int *p, int from, int to)"
     "{ if (p[0] == from) p[0] = to; }"
@@ -15,6 +18,8 @@ static const char source[] =
     "  for (int i = 0; i < 400000000 && !atomic_load(&a[other]); i++) ;"
     "  p[2 + me] = atomic_load(&a[other]); }";
 
+// What each test opens, runs and closes: a driver with its queue, both kernels,
+// and 16 ints that begin as 0.
 struct rig {
     struct driver d;
     cl_program program;
@@ -43,6 +48,7 @@ static void close_rig(struct rig *r)
     driver_close(&r->d);
 }
 
+// One work-item of a kernel on the buffer, with two numbers.
 static void enqueue(struct rig *r, cl_kernel kernel, int a, int b,
                     cl_uint count, const cl_event *list, cl_event *event)
 {
@@ -55,6 +61,7 @@ static void enqueue(struct rig *r, cl_kernel kernel, int a, int b,
                                  list, event));
 }
 
+// It waits, and flushes by that.
 static int value(struct rig *r, size_t index)
 {
     int v = -1;
@@ -156,6 +163,8 @@ static void wait_lists_order_an_out_of_order_queue(void)
     close_rig(&r);
 }
 
+// The command ends without having run, and tells so; the user's own code stays
+// with the user's event.
 static void a_failed_user_event_ends_what_waits_for_it(void)
 {
     struct rig r = open_rig(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
@@ -266,6 +275,7 @@ static void parts_of_the_device_wait_for_each_other(void)
     driver_close(&whole);
 }
 
+// How often each callback came, and on which thread the last one.
 static atomic_int called[3];
 static atomic_ulong caller;
 
@@ -281,6 +291,7 @@ static void CL_CALLBACK note(cl_event event, cl_int status, void *data)
     atomic_fetch_add(&called[which], 1);
 }
 
+// They may come after the wait is over, so the test waits for them too.
 static void callbacks_come_once_and_from_a_thread_of_their_own(void)
 {
     static const int which[3] = {0, 1, 2};
@@ -307,6 +318,8 @@ static void callbacks_come_once_and_from_a_thread_of_their_own(void)
     close_rig(&r);
 }
 
+// All are there once the command has ended, and none is earlier than the one
+// before it.
 static void times_of_a_command_follow_each_other(void)
 {
     static const cl_profiling_info names[] = {
@@ -358,6 +371,7 @@ static void a_released_queue_runs_what_is_enqueued(void)
     close_rig(&r);
 }
 
+// Of the native kernels, and of their context.
 static atomic_int ran, gone;
 
 static void CL_CALLBACK count_run(void *arguments)

@@ -9,6 +9,9 @@
 
 #include "icd/driver.h"
 
+// 8 threads are more than there are cores, so that they are stopped in the
+// middle of calls. 12 objects are few enough that they are used again while
+// commands on them run.
 enum {
     THREADS = 8,
     CALLS = 1500, // per thread
@@ -22,12 +25,15 @@ static const char source[] =
     "{ int2 i = (int2)((int)get_global_id(0), (int)get_global_id(1));"
     " write_imagef(b, i, read_imagef(a, i)); }";
 
+// Read by all threads, changed by none.
 struct shared {
     struct driver d;
     cl_program program;
     cl_context other; // of the same device: its objects do not mix
 };
 
+// What one thread has: its own objects, so that what is refused is known to be
+// its own doing.
 struct thread {
     pthread_t id;
     const struct shared *shared;
@@ -41,6 +47,8 @@ struct thread {
 
 static atomic_bool stop;
 
+// A linear congruential generator per thread: a run can be repeated but for the
+// threads' timing.
 static uint32_t next(struct thread *t, uint32_t below)
 {
     t->state = t->state * 6364136223846793005u + 1442695040888963407u;
@@ -69,11 +77,15 @@ static void *spoil(struct thread *t, void *handle)
     }
 }
 
+// Every status is allowed; but of each thread some calls must have been
+// refused, or the test did not try.
 static void note(struct thread *t, cl_int status)
 {
     t->wrong += status != CL_SUCCESS;
 }
 
+// Room for a new event: the one that was there is released first, whether or
+// not its command has ended.
 static cl_event *slot(struct thread *t)
 {
     cl_event *e = &t->events[next(t, HELD)];
@@ -84,6 +96,7 @@ static cl_event *slot(struct thread *t)
     return e;
 }
 
+// Some of these sizes and flags are wrong on purpose.
 static void make_memory(struct thread *t)
 {
     static const cl_image_format format = {CL_RGBA, CL_UNORM_INT8};
@@ -105,6 +118,7 @@ static void make_memory(struct thread *t)
     note(t, error);
 }
 
+// Some of the arguments, sizes and dimensions are wrong on purpose.
 static void launch(struct thread *t, cl_command_queue queue)
 {
     const size_t global[] = {next(t, 100), 1 + next(t, 10)},
@@ -132,6 +146,7 @@ static void launch(struct thread *t, cl_command_queue queue)
                                    wait ? 1 : 0, wait ? &wait : NULL, event));
 }
 
+// Reads and writes block, since `bytes` is on the stack.
 static void move(struct thread *t, cl_command_queue queue)
 {
     char bytes[1024];
@@ -169,6 +184,7 @@ static void move(struct thread *t, cl_command_queue queue)
     }
 }
 
+// Names that do not exist, and room that is too small, among them.
 static void ask(struct thread *t, cl_command_queue queue)
 {
     char bytes[512];
@@ -229,6 +245,7 @@ static void *run(void *data)
     return NULL;
 }
 
+// With kernels of its own: arguments of one kernel are for one thread.
 static void start(struct thread *t, const struct shared *shared, unsigned seed)
 {
     static const cl_queue_properties in_order[] = {0},

@@ -26,6 +26,7 @@ const struct hdi_backend *const *__wrap_hdi_backends(size_t *count)
     return all;
 }
 
+// Two devices, 0 and 1, each of them null's with another name on it.
 static hd_status open_toy(const struct hdi_topology *topology, unsigned index,
                           const struct hdi_device_params *params,
                           struct hdi_device **device, struct hd_error *e)
@@ -49,6 +50,7 @@ static struct hd_runtime *start(const char *device)
     return runtime;
 }
 
+// How many devices of a runtime so started are the toy's.
 static unsigned count_toys(const char *device)
 {
     struct hd_runtime *runtime = start(device);

@@ -11,6 +11,9 @@
 #include "tests/check.h"
 #include "tests/folder.h"
 
+// Some memory is kept on purpose the first time it is needed (an arena, a table
+// that grows); what is lost is lost each time, so a few attempts tell them
+// apart.
 enum {
     COUNT = 300,
     ATTEMPTS = 4 // runs of one shortage that may each leave more behind
@@ -49,6 +52,7 @@ static char cache[320], script_path[320], kernel_path[320];
 static struct hd_error error;
 static long now; // allocations that succeed
 
+// `path` becomes that of the file.
 static void write_file(char *path, const char *name, const char *text)
 {
     snprintf(path, sizeof(cache), "%s/%s", folder, name);
@@ -151,6 +155,7 @@ static bool start(struct hd_runtime *runtime, const struct hd_program *program,
     return ok;
 }
 
+// What was not made is NULL, which every destroy function takes.
 static bool run_kernels(struct hd_runtime *runtime)
 {
     const struct hd_program_params params = {
@@ -224,6 +229,7 @@ static bool run(bool graph, long successes)
     return failed;
 }
 
+// With that of the listing itself, each time.
 static size_t open_files(void)
 {
     DIR *files = opendir("/proc/self/fd");
@@ -236,6 +242,7 @@ static size_t open_files(void)
     return n;
 }
 
+// What could be lost: blocks of memory and open files.
 struct held {
     long blocks;
     size_t files;
@@ -265,6 +272,8 @@ static bool try_one(bool graph, long successes)
     exit(1);
 }
 
+// The first run has no shortage: what is used once is there after it. `least`
+// guards against a test that watches nothing.
 static void try_each(bool graph, long least)
 {
     long n = 0;

@@ -38,12 +38,15 @@ static const char source[] =
     "}\n"
     "kernel void stray(global int *a) { a[1l << 40] = 1; }\n";
 
+// A runtime with the kernels of `source`: set_up() makes it, tear_down() ends
+// it.
 struct rig {
     struct hd_runtime *runtime;
     struct hd_pool *pool;
     struct hd_program *program;
 };
 
+// Skips the test in a build without a compiler.
 static struct rig set_up(struct hd_runtime_params params)
 {
     const struct hd_program_params program = {.path = "start.cl",
@@ -73,6 +76,7 @@ static struct hd_buffer *make(struct rig *rig, uint64_t size)
     return buffer;
 }
 
+// The event is the caller's to release.
 static hd_event launch(struct rig *rig, const char *name,
                        const struct hd_start *start, struct hd_range range,
                        const struct hd_arg *args, unsigned count)
@@ -86,12 +90,15 @@ static hd_event launch(struct rig *rig, const char *name,
     return event;
 }
 
+// Wait for it, as one that must end well, and release it.
 static void end(struct rig *rig, hd_event event)
 {
     CHECK_OK(hd_event_wait(rig->pool, &event, 1, HD_FOREVER, &error), error);
     hd_event_release(rig->pool, event);
 }
 
+// A chain behind a gate: nothing runs before the gate ends, and values are
+// those of the call, though the variable is overwritten right after.
 static void launches_come_after_what_they_should(void)
 {
     enum {
@@ -135,6 +142,7 @@ static void launches_come_after_what_they_should(void)
     tear_down(&rig);
 }
 
+// The buffer is destroyed while two things that were started still need it.
 static void buffers_stay_until_the_end(void)
 {
     struct rig rig = set_up((struct hd_runtime_params){0});

@@ -18,12 +18,14 @@ enum {
     NOBODY = 65534 // a user without rights
 };
 
+// Long before any build begins: the cache trusts the times of such a file.
 static void set_old(const char *path)
 {
     struct timespec times[2] = {{1000000000, 0}, {1000000000, 0}};
     CHECK(utimensat(AT_FDCWD, path, times, 0) == 0);
 }
 
+// Each pair says: not from the cache the first time, from it the second.
 static void the_cache_knows_what_matters(struct try *t)
 {
     const struct hd_program_params params = {.path = "t.cl", .source = twice};
@@ -66,6 +68,8 @@ static void the_cache_knows_what_matters(struct try *t)
     CHECK(cached(t, including));
 }
 
+// Cut entries, another key, and a key that is no key: each time the program is
+// compiled once and found after that.
 static void a_damaged_cache_is_filled_again(struct try *t)
 {
     const struct hd_program_params params = {.path = "d.cl", .source = twice};
@@ -120,6 +124,8 @@ static void an_entry_belongs_to_its_key(struct try *t)
     CHECK(cached(t, other));
 }
 
+// Open to others, a link, no folder; and where the folder is if nobody names
+// one.
 static void an_unsafe_folder_is_refused(void)
 {
     struct hd_error error;
@@ -157,6 +163,8 @@ static void an_unsafe_folder_is_refused(void)
     CHECK_FAILS(hdi_cache_open(NULL, &cache, &error), HD_EIO, error, "HOME");
 }
 
+// What the killed one was writing is removed when it is old, by the next who
+// keeps an entry.
 static void processes_fill_one_cache(struct try *t)
 {
     enum {
@@ -248,6 +256,8 @@ static void killed_processes_do_no_harm(struct try *t)
     }
 }
 
+// Sparse files of 100 MiB each, older by a second from one to the next: with
+// 400 MiB, two have to go.
 static void the_cache_is_bounded(struct try *t)
 {
     const struct hd_program_params params = {.path = "b.cl", .source = twice};
@@ -304,6 +314,7 @@ static struct hdi_build some_build(struct try *t)
     return made;
 }
 
+// What is found is thrown away.
 static bool is_found(struct hdi_cache *cache, const struct hdi_cache_key *key)
 {
     struct hdi_build found;
@@ -358,6 +369,7 @@ static void become_the_owner(const char *name)
     CHECK(setresuid(NOBODY, NOBODY, NOBODY) == 0);
 }
 
+// Keeping fails without harm; what is there is used.
 static void a_folder_that_cannot_be_written_is_read(struct try *t)
 {
     struct hdi_build build = some_build(t);

@@ -7,6 +7,8 @@
 
 static char target[] = "t", other[] = "u", exact[] = "mine", none[] = "";
 
+// The later in the list, the more it is worth. The words are real but stand in
+// an order of the test's own.
 static const struct hdi_capabilities can = {
     .target = target, .cpu = exact, .features = "pku x87 sse sse4.1 avx avx2"};
 
@@ -46,6 +48,7 @@ static void code_fits_where_nothing_is_lacking(void)
     CHECK(hdi_processor_fit(&silent, &build) == HDI_FIT_EXACT);
 }
 
+// Not those with the most: `many` has all but the last.
 static void the_latest_instructions_are_preferred(void)
 {
     char a[] = "a", b[] = "b", c[] = "c", wide[] = "avx2 sse",
@@ -67,6 +70,7 @@ static void the_latest_instructions_are_preferred(void)
     CHECK(hdi_processor_choose(&can, builds, 3) == &builds[0]);
 }
 
+// One part that cannot run makes the whole unfit.
 static void what_is_joined_must_fit_too(void)
 {
     char a[] = "a", sse[] = "sse", lacking[] = "avx512f";
@@ -79,6 +83,7 @@ static void what_is_joined_must_fit_too(void)
     CHECK(hdi_processor_fit(&can, &build) > HDI_FIT_NONE);
 }
 
+// The four ways in which a build is named, word by word.
 static void names_say_what_is_lacking(void)
 {
     char a[] = "a", features[] = "avx512f sse avx512vl";

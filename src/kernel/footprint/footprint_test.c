@@ -20,6 +20,7 @@ static struct hd_program *benchmarks(struct try *t)
     return program;
 }
 
+// Kernels over an image or a matrix of SIDE by SIDE.
 static bool is_plane(const char *name)
 {
     return strcmp(name, "mandelbrot") == 0 || strcmp(name, "sobel") == 0 ||
@@ -39,6 +40,8 @@ static struct hd_range range_of(const char *name)
                : (struct hd_range){.dims = 1, .global = {N}, .local = {64}};
 }
 
+// Of a kernel of the benchmark, with the numbers that make it run as it does
+// there; `piece` NULL: of all of it.
 static void footprints(const struct hd_program *program, const char *name,
                        const struct hd_piece *piece,
                        struct hd_footprint found[ARGS])
@@ -76,6 +79,7 @@ static void footprints(const struct hd_program *program, const char *name,
              error);
 }
 
+// Nothing is exact as well: it says that not one byte is touched.
 static bool is_exact(const struct hd_touched *t)
 {
     return t->kind != HD_TOUCHES_ALL && t->exact;
@@ -114,6 +118,7 @@ static void most_kernels_are_exact(void)
     try_close(&t);
 }
 
+// One level of rows; what was found is printed if it is something else.
 static bool are_rows(const struct hd_touched *t, int64_t begin, uint64_t bytes,
                      uint64_t stride, uint64_t count)
 {
@@ -128,6 +133,8 @@ static bool are_rows(const struct hd_touched *t, int64_t begin, uint64_t bytes,
     return same;
 }
 
+// Numbers by hand: a box of groups, times the size of a group, times the size
+// of an element.
 static void boxes_have_their_rows(void)
 {
     struct try t = try_open();
@@ -209,6 +216,7 @@ static const char tricky[] =
     "kernel void halves(global int *p, int n) {\n"
     "    for (int i = get_global_id(0) / 2; i < n; i += 3) p[i % 4] = 1; }\n";
 
+// Each number argument is `n`, as an int or a uint.
 static struct hd_touched written(const struct hd_program *program,
                                  const char *name, uint32_t n,
                                  const struct hd_range *range, unsigned arg)
@@ -232,6 +240,9 @@ static struct hd_touched written(const struct hd_program *program,
     return found[arg].write;
 }
 
+// Each kernel is one that a careless rule gets wrong: wrapping, breaking off,
+// choosing a pointer, hiding one. What may be told exactly or not at all is
+// allowed both.
 static void what_is_not_understood_is_never_too_small(void)
 {
     struct try t = try_open();
@@ -292,6 +303,8 @@ static void what_is_not_understood_is_never_too_small(void)
     try_close(&t);
 }
 
+// Footprints go through a container, and are looked for in every form of a
+// kernel.
 static void binaries_and_checked_kernels_have_them(void)
 {
     struct try t = try_open();

@@ -4,6 +4,9 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
+// Two parts that need each other: functions, a constant table and a struct go
+// between them, and each has a static function of the same name, which must
+// stay its own.
 static const char table[] =
     "typedef struct { int a; float b[2]; } pair;\n"
     "extern int scaled(int x);\n"
@@ -52,6 +55,7 @@ static struct hd_program *make(struct try *t,
     return program;
 }
 
+// If it is not refused, the program goes, and HD_OK fails the test.
 static hd_status refuse(struct try *t, const struct hd_program_part *parts,
                         unsigned count, bool library, struct hd_error *error)
 {
@@ -83,6 +87,7 @@ static void free_part(const struct hd_program_part *part)
     free((void *)part->binary);
 }
 
+// What both kernels compute if every name was linked to the right definition.
 static void check_both(struct try *t, const struct hd_program *program)
 {
     int x[8], *px = x;
@@ -139,6 +144,8 @@ static void a_variable_is_shared_by_kernels_of_all_parts(struct try *t)
     hd_program_destroy(program);
 }
 
+// From memory and from a file, before and behind a source, into a program and
+// into another library.
 static void libraries_are_linked_later(struct try *t)
 {
     const struct hd_program_part source = {

@@ -3,6 +3,8 @@
 #ifndef HDI_ICD_API_H
 #define HDI_ICD_API_H
 
+// Before the first header of OpenCL anywhere: these decide what it declares.
+// Command buffers are a provisional extension, hence "beta".
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_0_APIS
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS

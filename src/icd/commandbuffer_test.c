@@ -9,6 +9,8 @@ static const char source[] =
     "kernel void add(global int *p, int n) { p[get_global_id(0)] += n; }"
     "kernel void stray(global int *p) { p[1ul << 40] = 1; }";
 
+// Functions of an extension are asked for by name, as applications do: each is
+// a variable with '_' behind.
 #define FUNCTION(name) static name##_fn name##_;
 #define LIST(X)                        \
     X(clCreateCommandBufferKHR)        \
@@ -38,6 +40,7 @@ static void find_functions(cl_platform_id platform)
     LIST(FIND)
 }
 
+// What each test opens and closes, with 64 ints that begin as 0.
 struct rig {
     struct driver d;
     cl_program program;
@@ -67,6 +70,7 @@ static void close_rig(struct rig *r)
     driver_close(&r->d);
 }
 
+// On the rig's queue, still recording.
 static cl_command_buffer_khr create(struct rig *r, bool simultaneous)
 {
     const cl_command_buffer_properties_khr properties[] = {
@@ -79,6 +83,8 @@ static cl_command_buffer_khr create(struct rig *r, bool simultaneous)
     return b;
 }
 
+// From one number to the next, after these sync points: it does nothing where
+// it runs out of its place.
 static cl_sync_point_khr record_step(struct rig *r, cl_command_buffer_khr b,
                                      int from, cl_uint count,
                                      const cl_sync_point_khr *list)
@@ -96,6 +102,7 @@ static cl_sync_point_khr record_step(struct rig *r, cl_command_buffer_khr b,
     return point;
 }
 
+// A blocking read.
 static int value(struct rig *r, size_t index)
 {
     int v = -1;

@@ -125,8 +125,7 @@ static void look_at_device(void)
 }
 
 // Whatever cannot be read gets a value that is safe: one core, lines of 64
-// bytes. Local memory and group sizes come before the GPU, since both need the
-// topology.
+// bytes. Failing is told in the log at most.
 static void look(void)
 {
     struct hd_error error;
@@ -404,7 +403,7 @@ static unsigned list_extensions(const struct _cl_device_id *device,
     return count;
 }
 
-// 48 characters are enough for the longest name and a blank.
+// 48 characters for each name and its blank are more than they take on average.
 static cl_int give_extensions(const struct _cl_device_id *device, size_t size,
                               void *value, size_t *size_ret)
 {
@@ -665,9 +664,8 @@ enum {
     KERNEL_CLOCKS = 7 // of the device, a work-group, a sub-group
 };
 
-// Vectors of 32 bytes have the instructions that multiply and add bytes; with
-// shorter ones the dot products are there, but are no faster than the plain
-// code.
+// Dot products are told to be accelerated where vectors have 32 bytes or more;
+// elsewhere the functions are there, but no faster than plain code.
 static cl_int get_extended(cl_device_info name, size_t size, void *value,
                            size_t *size_ret)
 {

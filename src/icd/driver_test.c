@@ -8,6 +8,8 @@ enum {
     N = 10000
 };
 
+// From source to result: what works at all, with objects of its own, on the
+// device and queue of `d`.
 static void adds(struct driver *d)
 {
     static float a[N], b[N], c[N];

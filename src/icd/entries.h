@@ -4,6 +4,8 @@
 #ifndef HDI_ICD_ENTRIES_H
 #define HDI_ICD_ENTRIES_H
 
+// Mostly in the order of the loader's table, though nothing depends on it:
+// dispatch.c goes by name.
 #define HDI_CL_ENTRIES(X)                       \
     X(clGetPlatformIDs)                         \
     X(clGetPlatformInfo)                        \

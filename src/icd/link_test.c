@@ -6,6 +6,8 @@
 
 #include "icd/driver.h"
 
+// As many links as meet a few compilations; and one that was refused at least,
+// so that both were seen.
 enum {
     LINKS = 60
 };
@@ -13,6 +15,7 @@ enum {
 static const char source[] =
     "kernel void fill(global int *p) { p[get_global_id(0)] = 7; }";
 
+// A program that one thread compiles while the other links it.
 struct shared {
     struct driver d;
     cl_program part;
@@ -37,6 +40,7 @@ static void *compile(void *data)
     return NULL;
 }
 
+// What was linked is whole, whatever became of its parts.
 static void run(const struct shared *s, cl_program program)
 {
     const size_t items = 3; // before 2.0: all work-groups have one size

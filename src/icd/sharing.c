@@ -3,6 +3,7 @@
 #include "icd/icd.h"
 #include "icd/info.h"
 
+// A context that is none comes first, as with all functions.
 static cl_mem refuse(cl_context context, cl_int *error)
 {
     return hdi_cl_none(error, hdi_cl_is(HDI_CL_CONTEXT, context)

@@ -38,6 +38,8 @@ enum {
     N = 1000
 };
 
+// Memory of the host and of the device, in one kernel, in copies and fills; and
+// freed only when it is used no more.
 static void kernels_and_copies_use_it(struct driver *d, cl_program program)
 {
     cl_kernel kernel = driver_kernel(program, "add");
@@ -76,11 +78,14 @@ static void kernels_and_copies_use_it(struct driver *d, cl_program program)
     CL_OK(clReleaseKernel(kernel));
 }
 
+// As the kernel has it.
 struct node {
     struct node *next;
     int value;
 };
 
+// A list through a hundred allocations, of which the kernel is given the first
+// alone.
 static void pointers_in_it_are_followed(struct driver *d, cl_program program)
 {
     cl_kernel kernel = driver_kernel(program, "sum");

@@ -55,6 +55,7 @@ static bool add_everywhere(struct hd_runtime *runtime, float b)
     return true;
 }
 
+// One thread's life with a runtime of its own.
 static void *run_a_runtime(void *data)
 {
     float b = *(float *)data;
@@ -86,6 +87,7 @@ static void a_caller_only_runtime_has_no_threads(void)
     hd_runtime_destroy(runtime);
 }
 
+// How many leaves a unit has run so far.
 static uint64_t leaves_of(const struct hd_runtime *runtime, unsigned unit)
 {
     struct hd_unit_counters c;
@@ -119,6 +121,7 @@ static void add_once(struct hd_runtime *runtime, struct hd_program *program,
     hd_buffer_destroy(a);
 }
 
+// The rule by which add_in_leaves() ends halving, and how often it was asked.
 struct cutoff {
     atomic_uint asked;
     uint64_t groups;
@@ -133,6 +136,9 @@ static bool is_small(const struct hd_piece *piece, void *data)
 }
 
 // In leaves of so many groups; how many leaves the workers ran.
+//
+// Halving 64 groups down to leaves of `groups` asks once per node of a binary
+// tree: twice the leaves, less one.
 static uint64_t add_in_leaves(struct hd_runtime *runtime,
                               struct hd_program *program, uint64_t groups)
 {
@@ -184,6 +190,8 @@ static void add_in_gang(struct hd_runtime *runtime, struct hd_program *program,
     hd_buffer_destroy(a);
 }
 
+// A launch for one unit runs there alone; a unit that was detached takes none
+// until it is attached again.
 static void units_are_named_and_leave(bool doorbell)
 {
     const struct hd_runtime_params params = {.workers = 1,
@@ -239,6 +247,7 @@ static void units_are_named_and_leave(bool doorbell)
     hd_runtime_destroy(runtime);
 }
 
+// Each with a text that says what could be given instead.
 static void bad_parameters_are_refused(void)
 {
     struct hd_runtime *runtime;
@@ -271,6 +280,8 @@ static void a_runtime_works_without_its_cache(void)
     hd_runtime_destroy(runtime);
 }
 
+// A macro that breaks the source shows that it was there. What is no option is
+// refused with the runtime.
 static void build_options_reach_every_program(void)
 {
     struct hd_runtime *runtime = start(&(struct hd_runtime_params){
@@ -291,6 +302,9 @@ static void build_options_reach_every_program(void)
 
 // Small constant arguments are read-only, large ones for who asks for guard
 // pages or debugs.
+//
+// The kernel casts the constant away, which is undefined: with read-only pages
+// it faults instead of changing what others read.
 static void constants_are_read_only(void)
 {
     static const char stamp[] = "kernel void stamp(constant int *c)\n"
@@ -344,6 +358,7 @@ static char *text_of(struct hd_runtime *runtime, bool json)
     return text;
 }
 
+// A machine that is made up, so that the numbers are known.
 static void the_machine_is_described(void)
 {
     struct hd_runtime *runtime = start(&(struct hd_runtime_params){
@@ -378,6 +393,9 @@ static char *contents_of(struct hd_runtime *runtime, bool json)
 }
 
 // No processor has the instructions of both.
+//
+// One of them at least is refused, then: it can be built and saved here, told
+// about, but neither launched nor loaded.
 static void code_for_others_is_told_and_not_launched(void)
 {
     static const char *const cpus[] = {"bdver4", "sapphirerapids"};
@@ -444,6 +462,7 @@ static char *calibration_of(struct hd_runtime *runtime, bool again)
     return text;
 }
 
+// It is measured, for there is no cache. The dearer resource weighs 1000.
 static void a_calibration_is_a_machine_file(void)
 {
     struct hd_runtime *runtime =
@@ -465,6 +484,7 @@ static void a_calibration_is_a_machine_file(void)
     hd_runtime_destroy(runtime);
 }
 
+// With the worker's track, the launch and the build in it.
 static void a_trace_is_written_when_asked_for(void)
 {
     struct hd_runtime *quiet = start(NULL);
@@ -515,6 +535,8 @@ static struct hd_program *build(struct hd_runtime *runtime)
     return program;
 }
 
+// A gang is refused as a launch is. The error is left for the caller to look
+// at.
 static hd_status try_launch(struct hd_runtime *runtime,
                             const struct hd_program *program)
 {
@@ -529,6 +551,7 @@ static hd_status try_launch(struct hd_runtime *runtime,
     return status;
 }
 
+// Kernels are code of one runtime's devices, even if both have the same.
 static void a_program_stays_in_its_runtime(void)
 {
     struct hd_runtime *one = start(NULL), *other = start(NULL);
@@ -544,6 +567,8 @@ static void a_program_stays_in_its_runtime(void)
 }
 
 // What uses the parent's runtime is told so; a new one works.
+//
+// An alarm ends a child that hangs; _exit() leaves the parent's files alone.
 static void a_child_of_fork_is_told(void)
 {
     struct hd_runtime *runtime =

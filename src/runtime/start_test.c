@@ -173,6 +173,8 @@ static void buffers_stay_until_the_end(void)
     tear_down(&rig);
 }
 
+// `mark` writes the number of its group: groups outside the box are not run,
+// those inside count as in the whole.
 static void a_box_of_groups_keeps_its_ids(void)
 {
     struct rig rig = set_up((struct hd_runtime_params){0});
@@ -199,6 +201,8 @@ static void a_box_of_groups_keeps_its_ids(void)
     tear_down(&rig);
 }
 
+// By the call itself, not by an event that fails later: nothing has been
+// started then.
 static void mistakes_are_told_at_the_start(void)
 {
     struct rig rig = set_up((struct hd_runtime_params){0});
@@ -242,6 +246,7 @@ static void mistakes_are_told_at_the_start(void)
     tear_down(&rig);
 }
 
+// What comes after gets the same error with the same text, and does not run.
 static void a_launch_that_faults_fails_what_follows(void)
 {
     struct rig rig = set_up((struct hd_runtime_params){0});
@@ -263,6 +268,8 @@ static void a_launch_that_faults_fails_what_follows(void)
     tear_down(&rig);
 }
 
+// On the worker's own thread (no units), and on a unit. The kernel says by a[1]
+// that it runs.
 static void a_launch_that_runs_is_cancelled(unsigned units)
 {
     struct rig rig =
@@ -289,6 +296,8 @@ static void a_launch_that_runs_is_cancelled(unsigned units)
     tear_down(&rig);
 }
 
+// A part of a part is one of the whole. All three are destroyed while launches
+// still use them.
 static void parts_share_the_memory_of_their_parent(bool guard)
 {
     struct rig rig = set_up((struct hd_runtime_params){.guard = guard});
@@ -336,6 +345,7 @@ static void parts_share_the_memory_of_their_parent(bool guard)
     tear_down(&rig);
 }
 
+// At an odd address and with guard pages asked for: neither may move it.
 static void memory_of_the_caller_is_used_in_place(void)
 {
     struct rig rig = set_up((struct hd_runtime_params){.guard = true});
@@ -360,6 +370,8 @@ static void memory_of_the_caller_is_used_in_place(void)
     tear_down(&rig);
 }
 
+// The null device runs nothing: which launches went there is seen by what is
+// missing in the sum. It gets work only when it is named.
 static void launches_say_on_which_devices_they_may_run(void)
 {
     struct rig rig = set_up((struct hd_runtime_params){.device = "cpu,null"});
@@ -445,6 +457,8 @@ static void a_launch_on_a_unit_holds_no_worker(const char *devices)
     tear_down(&rig);
 }
 
+// Chains on two units and anywhere, in turn: each element counts how often it
+// was visited.
 static void launches_on_units_run_every_group_once(void)
 {
     struct rig rig =
@@ -478,6 +492,7 @@ static void launches_on_units_run_every_group_once(void)
     tear_down(&rig);
 }
 
+// Again and again, since a unit has to go on after a fault.
 static void a_fault_on_a_unit_names_its_kernel(void)
 {
     struct rig rig =
@@ -553,17 +568,20 @@ enum {
     BYTES = 20000
 };
 
+// From 0 to n - 1; the same numbers in each run.
 static unsigned draw(unsigned *seed, unsigned n)
 {
     *seed = *seed * 1664525 + 1013904223;
     return (*seed >> 8) % n;
 }
 
+// Where row y of slice z begins. [bytes]
 static uint64_t at(const struct hd_layout *l, unsigned y, unsigned z)
 {
     return l->offset + y * l->row_pitch + z * l->slice_pitch;
 }
 
+// Pitches of 0 follow from the extent, as the library says.
 static void fill_in(struct hd_layout *l, const struct hd_extent *e)
 {
     if (l->row_pitch == 0)
@@ -595,6 +613,9 @@ static bool expect(unsigned char *to, struct hd_layout t,
     return true;
 }
 
+// Random boxes of all three kinds against the plain loops of expect(); after
+// each, both buffers are compared whole, so that a byte outside is found as
+// well.
 static void rectangles_are_copied_to_the_byte(void)
 {
     struct rig rig = set_up((struct hd_runtime_params){0});
@@ -664,6 +685,7 @@ static void rectangles_are_copied_to_the_byte(void)
     tear_down(&rig);
 }
 
+// Every size up to 128, powers of two or not, at any offset; bytes around stay.
 static void fills_repeat_their_pattern(void)
 {
     enum {

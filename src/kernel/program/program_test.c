@@ -11,6 +11,7 @@
 #include "kernel/binary/container.h"
 #include "tests/kernel/try_files.h"
 
+// Whether the compiler was loaded into this process.
 static bool maps_llvm(void)
 {
     struct hdi_text maps = read_file("/proc/self/maps");
@@ -19,6 +20,7 @@ static bool maps_llvm(void)
     return found;
 }
 
+// For programs that should be refused: one that is not goes again.
 static hd_status build(struct try *t, const struct hd_program_params params,
                        struct hd_error *error)
 {
@@ -39,6 +41,8 @@ static hd_status build(struct try *t, const struct hd_program_params params,
                       &error),                                         \
                 status, error, part)
 
+// Where, in which file, and what: with the caller's words in front, if it gave
+// any. Options that would make the compiler load or read things are among them.
 static void mistakes_are_named(struct try *t)
 {
     struct hd_error error;
@@ -79,6 +83,7 @@ static void mistakes_are_named(struct try *t)
                 HD_EIO, error, folder);
 }
 
+// In all ways of writing them; the sum says which arrived.
 static void options_reach_the_source(struct try *t)
 {
     struct hd_program *p = try_build(
@@ -106,6 +111,7 @@ static void options_reach_the_source(struct try *t)
     hd_program_destroy(p);
 }
 
+// Nor a line of it.
 static void the_mark_of_utf_8_is_no_source(struct try *t)
 {
     struct hd_program *p =
@@ -119,6 +125,8 @@ static void the_mark_of_utf_8_is_no_source(struct try *t)
     hd_program_destroy(p);
 }
 
+// The null device takes no code and runs nothing, but launches on it are
+// checked like others.
 static void a_device_without_code_is_told_about_kernels(struct try *t)
 {
     struct hd_error error;
@@ -134,6 +142,7 @@ static void a_device_without_code_is_told_about_kernels(struct try *t)
     null->close(context.device);
 }
 
+// And not in that of their names, or of the linker.
 static void kernels_come_in_source_order(struct try *t)
 {
     struct hd_program *p =
@@ -204,6 +213,10 @@ static void kernels_may_be_many(struct try *t)
 }
 
 // Behind a digest that is right, too.
+//
+// Each of `most` bytes from `from` on is changed, and the digest made right
+// again: what is read then may be accepted or not, but a sanitizer finds no
+// fault.
 static void nothing_is_believed(struct hdi_text *whole, size_t from,
                                 size_t most)
 {
@@ -233,6 +246,8 @@ static void nothing_is_believed(struct hdi_text *whole, size_t from,
         }
 }
 
+// Saved and loaded, byte by byte the same; cut at each length, with each byte
+// changed, with lengths that lie, and for another processor.
 static void a_binary_needs_no_compiler_and_survives_damage(struct try *t)
 {
     struct hd_error error;
@@ -411,6 +426,7 @@ static void programs_with_libraries_are_checked(struct try *t)
 static const char wide[] =
     "kernel void wide(global float *x) { x[get_global_id(0)] *= 3; }\n";
 
+// As the compiler's explanation of the kernel has it.
 static unsigned width_of(const struct hd_program *program)
 {
     const char *text =
@@ -422,6 +438,7 @@ static unsigned width_of(const struct hd_program *program)
     return width;
 }
 
+// Whatever its vectors, it computes the same.
 static void check_wide(struct try *t, const struct hd_program *program)
 {
     static float x[1000], *px = x;
@@ -448,6 +465,7 @@ static unsigned load_wide(struct try *t, const char *path)
     return width;
 }
 
+// From source, for these processors, into a file.
 static void build_for(struct try *t, const char *cpus, const char *path)
 {
     const struct hd_program_params params = {

@@ -69,7 +69,8 @@ static unsigned read_clock(void)
     return (unsigned)mega;
 }
 
-// What kernels are compiled for, as far as it tells in the number of lanes.
+// Told as the native vector widths. The compiler finds out by itself what it
+// may use (the device's capabilities).
 static unsigned read_vector(void)
 {
 #ifdef __x86_64__

@@ -158,6 +158,8 @@ static void runs_in_order_and_again(void)
     close_rig(&r);
 }
 
+// A chain, a command behind two points, and a barrier: any that ran out of its
+// place would leave another number.
 static void sync_points_order_what_runs_out_of_order(void)
 {
     enum {
@@ -188,6 +190,8 @@ static void sync_points_order_what_runs_out_of_order(void)
     close_rig(&r);
 }
 
+// Through every kind of copy that can be recorded, one behind the other: the
+// colour arrives only if all of them work.
 static void images_are_copied_and_filled(void)
 {
     static const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
@@ -262,6 +266,8 @@ static void a_fault_ends_the_run(void)
     }
 }
 
+// While recording, after it, while it is under way, and on a queue that does
+// not fit.
 static void wrong_calls_are_refused(void)
 {
     struct rig r = open_rig(0);

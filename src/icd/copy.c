@@ -177,6 +177,7 @@ static bool is_inside(const struct _cl_mem *mem, size_t offset, size_t size)
     return offset <= mem->size && size <= mem->size - offset;
 }
 
+// One row of bytes; who holds what is still to be said.
 static struct hdi_cl_copy row(char *to, char *from, size_t size)
 {
     return (struct hdi_cl_copy){.to = to,
@@ -248,6 +249,7 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueWriteBuffer(
                                wait_count, wait_list, event);
 }
 
+// Both buffers, the first one's errors first.
 static cl_int check_two(cl_command_queue queue, cl_mem from, cl_mem to)
 {
     cl_int status = check_buffer(queue, from);
@@ -337,11 +339,13 @@ static bool set_side(const size_t *origin, const size_t *region, size_t row_,
     return true;
 }
 
+// A region without a 0 in it, as set_side() needs.
 static bool is_box(const size_t *region)
 {
     return region && region[0] > 0 && region[1] > 0 && region[2] > 0;
 }
 
+// The same of boxes, whose sides set_side() has made.
 static struct hdi_cl_copy box(char *to, const struct side *t, char *from,
                               const struct side *f, const size_t *region)
 {

@@ -172,6 +172,7 @@ static void a_part_may_go_with_its_last_command(void)
     driver_close(&whole);
 }
 
+// `bad` writes 4 GiB beyond its buffer.
 static const char faulty[] =
     "kernel void bad(global int *p) { p[1 << 30] = 1; }"
     "kernel void good(global int *p) { p[0] = 7; }";
@@ -217,6 +218,9 @@ static void a_fault_ends_its_command_and_the_queue_goes_on(void)
 
 // A kernel does not keep its arguments: one that is released is gone, even when
 // another object has its address.
+//
+// Handles come back after a thousand objects or so: the loop waits for that,
+// since only then the address is the same.
 static void a_released_argument_is_not_taken_for_its_successor(void)
 {
     struct driver d = driver_open(0);
@@ -247,6 +251,8 @@ static void a_released_argument_is_not_taken_for_its_successor(void)
 }
 
 // The parent's objects are none of the child's, which may make some of its own.
+//
+// _exit(), so that nothing of the parent is ended twice.
 static void a_child_of_fork_starts_anew(void)
 {
     struct driver d = driver_open(0);

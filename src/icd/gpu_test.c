@@ -375,6 +375,7 @@ static cl_int try_on(cl_program made, int device)
     return status;
 }
 
+// The GPU's holds PTX, by which the two are told apart.
 static void binaries_are_of_each(void)
 {
     size_t sizes[2];
@@ -411,6 +412,7 @@ static void binaries_are_of_each(void)
     free(binaries[1]);
 }
 
+// Building for the other device later keeps the code for the first.
 static void a_program_may_be_for_one(void)
 {
     const char *text_of = source;
@@ -436,6 +438,7 @@ static void a_program_may_be_for_one(void)
     }
 }
 
+// Each part is compiled for both, and each side linked from its own.
 static void programs_are_linked_for_both(void)
 {
     const char *texts[] = {
@@ -469,6 +472,8 @@ static void CL_CALLBACK nothing(void *data)
     (void)data;
 }
 
+// Partitions, functions of the host, and the process's memory; on the
+// processor's queue of the same context they work.
 static void what_the_gpu_has_not_is_refused(void)
 {
     const cl_device_partition_property equally[] = {CL_DEVICE_PARTITION_EQUALLY,
@@ -501,6 +506,8 @@ static void what_the_gpu_has_not_is_refused(void)
     clSVMFree(context, shared);
 }
 
+// Types choose devices as clGetDeviceIDs() does, the default being the
+// processor.
 static void contexts_are_of_types(void)
 {
     static const struct {

@@ -3,6 +3,7 @@
 
 #include "icd/copy.h"
 
+// What the host must not have promised: not to read, not to write.
 static const cl_mem_flags no_read =
     CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS;
 static const cl_mem_flags no_write =
@@ -68,6 +69,7 @@ static cl_int check_region(cl_command_queue queue, cl_mem image,
                                 : status;
 }
 
+// The host's pitches are of its own memory; the image's are its own.
 CL_API_ENTRY cl_int CL_API_CALL clEnqueueReadImage(
     cl_command_queue queue, cl_mem image, cl_bool blocks, const size_t *origin,
     const size_t *region, size_t row, size_t slice, void *host,
@@ -179,6 +181,7 @@ static cl_int check_mixed(cl_command_queue queue, cl_mem image,
     return hdi_cl_check_wait(queue->context, wait_count, wait_list);
 }
 
+// In the buffer rows and slices lie without gaps.
 CL_API_ENTRY cl_int CL_API_CALL clEnqueueCopyImageToBuffer(
     cl_command_queue queue, cl_mem image, cl_mem buffer, const size_t *origin,
     const size_t *region, size_t offset, cl_uint wait_count,
@@ -242,6 +245,7 @@ struct fill {
     unsigned char color[16];
 };
 
+// Texel by texel: the sizes of texels are small and known only here.
 static cl_int run_fill(const struct hdi_cl_running *here, void *payload)
 {
     const struct fill *f = payload;

@@ -23,6 +23,7 @@ static const cl_mem_flags host_flags =
 static const cl_mem_flags pointer_flags =
     CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR;
 
+// No bit or one.
 static bool at_most_one(cl_mem_flags flags)
 {
     return (flags & (flags - 1)) == 0;

@@ -3,6 +3,7 @@
 
 #include "icd/driver.h"
 
+// The caller's to free. Its size is told with the final 0.
 static char *build_log(const struct driver *d, cl_program program)
 {
     size_t size = 0;
@@ -17,6 +18,7 @@ static char *build_log(const struct driver *d, cl_program program)
     return log;
 }
 
+// Not built yet.
 static cl_program create(const struct driver *d, const char *source)
 {
     cl_int error;
@@ -51,6 +53,9 @@ static void the_log_has_warnings(void)
 }
 
 // Of many errors the log has all that the compiler gives.
+//
+// Errors of the source beyond what one text of an error holds; and one of the
+// options, which never gets to the compiler.
 static void the_log_of_a_failure_is_whole(void)
 {
     struct driver d = driver_open(0);
@@ -80,6 +85,7 @@ static void the_log_of_a_failure_is_whole(void)
     driver_close(&d);
 }
 
+// Of the program's build for the device. [bytes]
 static size_t variables(const struct driver *d, cl_program program)
 {
     size_t bytes = 1, size;
@@ -91,6 +97,8 @@ static size_t variables(const struct driver *d, cl_program program)
     return bytes;
 }
 
+// Constants and local memory are none. The sum is told within what alignment
+// may add, and is the same in a binary.
 static void variables_of_the_program_are_counted(void)
 {
     struct driver d = driver_open(0);
@@ -145,6 +153,7 @@ static void variables_of_the_program_are_counted(void)
     driver_close(&d);
 }
 
+// What differs is printed, since the texts are long.
 static void check_attributes(cl_program program, const char *name,
                              const char *wanted)
 {
@@ -159,6 +168,7 @@ static void check_attributes(cl_program program, const char *name,
     CL_OK(clReleaseKernel(kernel));
 }
 
+// Every kind of type that may be hinted, with and without a size.
 static void attributes_are_as_written(void)
 {
 #define HINT(type)                                                   \
@@ -230,6 +240,7 @@ static void images_are_made_of_any_buffer(void)
     driver_close(&d);
 }
 
+// As a whole word: names may begin like others.
 static bool has_extension(const struct driver *d, const char *name)
 {
     char names[8192];

@@ -34,6 +34,7 @@ static void print_bytes(struct hdi_text *text, bool first, const char *name,
                        units[unit], name);
 }
 
+// With an "s" where there is not exactly one.
 static void print_count(struct hdi_text *text, unsigned n, const char *what)
 {
     hdi_text_print(text, ", %u %s%s", n, what, n == 1 ? "" : "s");
@@ -161,6 +162,7 @@ static void json_devices(const struct hd_runtime *r, struct hdi_text *text)
     }
 }
 
+// Never the first of an object: the comma is in front.
 static void json_field(struct hdi_text *text, const char *name,
                        const char *value)
 {
@@ -238,6 +240,7 @@ static bool write_text(const struct hdi_text *text, FILE *file)
            fflush(file) == 0;
 }
 
+// HD_EIO: the file takes no more.
 hd_status hd_runtime_describe(const struct hd_runtime *runtime, FILE *file,
                               bool json)
 {

@@ -569,6 +569,7 @@ static void the_best_code_that_runs_is_taken(struct try *t)
     hdi_text_free(&whole);
 }
 
+// 50 ms into the build, from another thread.
 static void *cancel_soon(void *data)
 {
     usleep(50000);
@@ -601,6 +602,7 @@ static void a_build_can_be_cancelled(struct try *t)
              error);
 }
 
+// What each of the threads of threads_build_at_once() does.
 static void *build_some(void *data)
 {
     const struct hdi_program_context *context = data;

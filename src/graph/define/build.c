@@ -13,10 +13,18 @@
 #include "graph/model/agile.h"
 #include "graph/model/compact.h"
 
+// A block serves some thousand names, so that naming a pass seldom allocates;
+// what is left at the end of a block is lost. A longer text gets a block of its
+// own.
 enum {
     BLOCK_SIZE = 64 * 1024 // of strings [bytes]
 };
 
+// Texts of a graph, one behind the other, each with its end. Blocks are a list,
+// the newest first; only the newest is added to.
+//
+// Invariant: a text never moves and lives as long as the graph, so that passes,
+// resources and messages may keep its address.
 struct hdi_string_block {
     struct hdi_string_block *next;
     size_t used, size; // [bytes]
@@ -25,6 +33,10 @@ struct hdi_string_block {
 
 // Arrays, strings -------------------------------------------------------------
 
+// Without HDI_STAYS the array doubles, so that adding one at a time costs a
+// constant, and begins with 16 items. With HDI_STAYS it may not move: what
+// there is will do, or the call fails. Half of UINT32_MAX is the limit because
+// the top bit of a capacity is the flag.
 bool hdi_graph_room(void **items, uint32_t *capacity, uint64_t needed,
                     size_t size)
 {
@@ -44,6 +56,8 @@ bool hdi_graph_room(void **items, uint32_t *capacity, uint64_t needed,
     return true;
 }
 
+// The shift at the end mixes high bits into the low ones, which are what tables
+// of a power of 2 look at.
 uint64_t hdi_graph_hash(uint64_t seed, const char *text)
 {
     for (; *text; text++)
@@ -51,6 +65,10 @@ uint64_t hdi_graph_hash(uint64_t seed, const char *text)
     return seed ^ (seed >> 29);
 }
 
+// Equal texts come in a row, as passes that are made in a loop have one name
+// and one place. So a text is compared with one other only, the latest that had
+// its place in `recent`: that finds nearly all of them, and needs no table that
+// grows. Two addresses may differ for equal texts.
 const char *hdi_graph_string(struct hd_graph *graph, const char *text)
 {
     if (!text || !text[0])
@@ -81,6 +99,8 @@ const char *hdi_graph_string(struct hd_graph *graph, const char *text)
     return copy;
 }
 
+// What linking and preparing add is not counted: it is made anew, and may be
+// given back.
 uint64_t hdi_graph_memory(const struct hd_graph *graph)
 {
 #define BYTES(array) \
@@ -109,6 +129,9 @@ hd_status hdi_graph_no_room(const struct hd_graph *graph,
                     graph->open.room);
 }
 
+// The mutexes come first, one after another, since hdi_graph_free() destroys
+// all of them: from then on a failure goes through it. Each graph begins
+// compact, with `calls` (compact.h).
 hd_status hdi_graph_create(const struct hdi_graph_context *context,
                            struct hd_graph **graph, struct hd_error *error)
 {
@@ -148,6 +171,9 @@ hd_status hdi_graph_create(const struct hdi_graph_context *context,
     return HD_OK;
 }
 
+// Waits for the run, if one is under way: its jobs point into the graph. A
+// shelf may keep the graph for a later one of the same recipe (arena/shelf.h);
+// it owns the graph then.
 void hd_graph_destroy(struct hd_graph *graph)
 {
     if (!graph)
@@ -158,6 +184,9 @@ void hd_graph_destroy(struct hd_graph *graph)
         hdi_graph_free(graph);
 }
 
+// Buffers go before the memory that they came from: what runs left, fields,
+// parts of the arena and its block, then what is spare. Sequences of a device
+// (hdi_graph_unprepare) name kernels, so programs go after them.
 void hdi_graph_free(struct hd_graph *graph)
 {
     if (!graph)
@@ -213,6 +242,9 @@ void hdi_graph_free(struct hd_graph *graph)
     free(graph);
 }
 
+// NULL is the policy that every graph begins with, and leaves a compact graph
+// compact. Any other needs what only the arrays tell. `ran_short` is forgotten
+// because the new policy may need less memory.
 hd_status hd_graph_set_policy(struct hd_graph *graph,
                               const struct hd_graph_policy *policy,
                               struct hd_error *error)
@@ -237,6 +269,8 @@ hd_status hd_graph_set_policy(struct hd_graph *graph,
 
 // Classes ---------------------------------------------------------------------
 
+// Classes are few, so they are searched one by one. A class that a failed call
+// has made stays: without passes it limits nothing.
 hd_status hdi_graph_find_class(struct hd_graph *graph, const char *name,
                                uint16_t *index, struct hd_error *error)
 {
@@ -263,6 +297,8 @@ hd_status hdi_graph_find_class(struct hd_graph *graph, const char *name,
     return HD_OK;
 }
 
+// The recipe is forgotten: the graph is not any more what its program alone
+// makes, so a shelf may not hand it out for that program.
 hd_status hd_graph_limit(struct hd_graph *graph, const char *pass_class,
                          unsigned most, struct hd_error *error)
 {
@@ -293,6 +329,8 @@ static const char *colon(const char *where)
     return where && where[0] ? ": " : "";
 }
 
+// Sets `*type` and `*size` [bytes] even when it fails; the caller uses them on
+// success only. The product is checked axis by axis, so it cannot overflow.
 static hd_status check_shape(const struct hd_shape *shape, const char *name,
                              const char *where, const struct hdi_type **type,
                              uint64_t *size, struct hd_error *error)
@@ -323,6 +361,9 @@ static hd_status check_shape(const struct hd_shape *shape, const char *name,
     return HD_OK;
 }
 
+// Three ways, the cheapest first: a resource like the newest one costs a few
+// comparisons; another one of a compact graph becomes a new kind of it; the
+// rest goes to the array, and expands a compact graph.
 hd_status hd_graph_resource(struct hd_graph *graph, const char *name,
                             const struct hd_shape *shape, const char *where,
                             hd_resource *resource, struct hd_error *error)
@@ -375,6 +416,10 @@ static hd_status no_resource(hd_resource resource, struct hd_error *error)
                     resource);
 }
 
+// A buffer may be replaced at any time between runs: edges and slots do not
+// depend on it, only on whether there is an input, so nothing is unprepared
+// here. The first time comes before passes that use the resource, whose
+// versions would be others otherwise.
 hd_status hd_graph_input(struct hd_graph *graph, hd_resource resource,
                          struct hd_buffer *buffer, struct hd_error *error)
 {
@@ -409,6 +454,8 @@ hd_status hd_graph_input(struct hd_graph *graph, hd_resource resource,
     return HD_OK;
 }
 
+// `is_output` is set last, when nothing can fail any more. Outputs are few, so
+// names are compared one by one.
 hd_status hd_graph_output(struct hd_graph *graph, const char *name,
                           hd_resource resource, const char *where,
                           struct hd_error *error)
@@ -448,6 +495,8 @@ hd_status hd_graph_output(struct hd_graph *graph, const char *name,
 
 // Order -----------------------------------------------------------------------
 
+// Whether the order closes a cycle is not looked at here, where it would cost a
+// walk each time, but once, by preparing.
 hd_status hd_graph_order(struct hd_graph *graph, hd_pass before, hd_pass after,
                          const char *where, struct hd_error *error)
 {

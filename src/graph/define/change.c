@@ -10,6 +10,9 @@
 #define ARG_OF(pass, command, index) \
     HDI_PASS_OF((pass)->where, (pass)->name), (command) + 1, (index) + 1
 
+// Packed arguments have the indices of graph->args. What passes before `first`
+// had packed was used by an earlier run, and of a dropped pass nothing is
+// packed.
 // What is packed for a dispatch of the next run; NULL: nothing.
 static struct hd_arg *packed_of(struct hd_graph *graph,
                                 const struct hdi_pass *pass, uint32_t at)
@@ -20,6 +23,10 @@ static struct hd_arg *packed_of(struct hd_graph *graph,
     return there ? &graph->packed[at] : NULL;
 }
 
+// Numbers are kept as the program gave them, and once more as the kernel takes
+// them: the latter is changed in place, so that nothing is prepared again. It
+// is converted aside first: after an error both are as they were. Before
+// preparing only the count is checked; the kernel may not be built yet.
 static hd_status set_numbers(struct hd_graph *graph,
                              const struct hdi_pass *pass,
                              const struct hdi_command *c, uint32_t index,
@@ -49,6 +56,8 @@ static hd_status set_numbers(struct hd_graph *graph,
     return HD_OK;
 }
 
+// What is packed for bytes is their address in `values` (prepare.c), so writing
+// them there is all.
 static hd_status set_bytes(struct hd_graph *graph, struct hdi_argument *old,
                            const struct hd_pass_arg *arg, const char *place,
                            struct hd_error *error)
@@ -61,6 +70,9 @@ static hd_status set_bytes(struct hd_graph *graph, struct hdi_argument *old,
     return HD_OK;
 }
 
+// The pass of a handle, if that argument of it is there and the graph does not
+// run: workers read the values of a run without a lock. The acquire pairs with
+// the release by which a run ends (run.c).
 static hd_status find(struct hd_graph *graph, hd_pass pass, unsigned command,
                       unsigned argument, const struct hd_pass_arg *arg,
                       struct hdi_pass **found, struct hd_error *error)
@@ -89,6 +101,9 @@ static hd_status find(struct hd_graph *graph, hd_pass pass, unsigned command,
     return HD_OK;
 }
 
+// The graph stays prepared, except that parts of a split pass may have to be
+// chosen again, as their footprints may follow from the value. The recipe is
+// forgotten because the graph is not any more what its program makes.
 hd_status hd_graph_set_argument(struct hd_graph *graph, hd_pass pass,
                                 unsigned command, unsigned argument,
                                 const struct hd_pass_arg *arg,
@@ -141,6 +156,9 @@ static bool is_same_shape(const struct hdi_resource *a,
     return same;
 }
 
+// Checks everything that hd_graph_set_resource() needs, but versions, before
+// anything is changed. A pass may not use both resources: replacing one by the
+// other would join two accesses to one, and could not be undone.
 static hd_status find_pass(struct hd_graph *graph, hd_pass pass,
                            hd_resource from, hd_resource to,
                            struct hdi_pass **found, struct hd_error *error)
@@ -185,6 +203,10 @@ static void replace(uint32_t *index, uint32_t from, uint32_t to)
         *index = to;
 }
 
+// In accesses, in transfers and in arguments; indices, not handles. As the pass
+// does not use `to` beforehand, the same call the other way round undoes it.
+// Dispatches and calls have no `from` and `to`; those of other commands may be
+// HDI_NONE, which is never replaced.
 static void replace_all(struct hd_graph *graph, const struct hdi_pass *pass,
                         uint32_t from, uint32_t to)
 {
@@ -204,6 +226,9 @@ static void replace_all(struct hd_graph *graph, const struct hdi_pass *pass,
     }
 }
 
+// After an error, versions up to the pass in question are new and the others
+// are not: the caller undoes its change and calls this once more, which then
+// succeeds, as it did before.
 hd_status hdi_graph_number_versions(struct hd_graph *graph,
                                     struct hd_error *error)
 {
@@ -234,6 +259,9 @@ hd_status hdi_graph_number_versions(struct hd_graph *graph,
     return HD_OK;
 }
 
+// Whether the pass still finds all that it reads depends on the passes before
+// it, and what later ones find depends on it. So the change is made, all
+// versions are counted anew, and the change is undone where that fails.
 hd_status hd_graph_set_resource(struct hd_graph *graph, hd_pass pass,
                                 hd_resource from, hd_resource to,
                                 struct hd_error *error)

@@ -5,6 +5,11 @@
 
 #include "base/error.h"
 
+// A run of calls pays for graphs of many short passes only. With fewer passes
+// than EACH for each worker the general run is as quick and does more
+// (priorities, splits, times of passes). Passes that take longer than MAX_TIME
+// gain from an order that is learned; 2500 ns is also where the general run
+// stops being flat (order/order.c).
 enum {
     EACH = 64,      // passes for each worker, of a run of calls
     MAX_TIME = 2500 // of a pass of one, on the average [ns]
@@ -22,6 +27,8 @@ static inline bool same_text(const char *a, const char *b)
     return false;
 }
 
+// Extents are compared last: of resources that a program makes in a loop the
+// names differ first, if anything does.
 static bool is_kind(const struct hdi_calls_kind *kind, const char *name,
                     const struct hd_shape *shape, const char *where)
 {
@@ -44,6 +51,8 @@ bool hdi_compact_resource(struct hd_graph *graph,
     return graph->calls && hdi_calls_add_resource(graph->calls, &kind);
 }
 
+// The shape need not be checked: the newest resource has the same, and was
+// checked.
 bool hdi_compact_same(struct hd_graph *graph, const char *name,
                       const struct hd_shape *shape, const char *where)
 {
@@ -57,6 +66,8 @@ static bool has_text(const char *text)
     return text && text[0];
 }
 
+// Labels are kept for those passes only that have a name or a place, as most
+// have none.
 static bool add(struct hd_graph *graph, const struct hd_call_params *params,
                 hd_pass *pass)
 {
@@ -77,6 +88,9 @@ static bool add(struct hd_graph *graph, const struct hd_call_params *params,
     return true;
 }
 
+// A pass of any other kind, and one that says what a run of calls does not know
+// (a priority, a class, a device, that it is never dropped), makes the caller
+// expand the graph.
 bool hdi_compact_pass(struct hd_graph *graph, const struct hd_pass_params *p,
                       hd_pass *pass)
 {
@@ -99,6 +113,9 @@ bool hdi_compact_pass(struct hd_graph *graph, const struct hd_pass_params *p,
     return add(graph, &params, pass);
 }
 
+// Handles count from 1: 0 becomes the largest index and is none. An order
+// against program order is possible in a graph of any passes only; so is the
+// message about one that is wrong.
 bool hdi_compact_order(struct hd_graph *graph, hd_pass before, hd_pass after,
                        const char *where)
 {
@@ -131,6 +148,9 @@ static hd_status check_after(const struct hd_graph *graph,
     return HD_OK;
 }
 
+// In a graph that is not compact this is a pass with one command, and an order
+// for each pass that it comes after. All that the orders need is got before the
+// pass is added, as a failed call leaves no trace.
 hd_status hd_graph_call(struct hd_graph *graph,
                         const struct hd_call_params *params, hd_pass *pass,
                         struct hd_error *error)
@@ -173,6 +193,11 @@ hd_status hd_graph_call(struct hd_graph *graph,
 // Expanding -------------------------------------------------------------------
 
 // Lists of what one pass uses, one behind the other.
+//
+// As the parameters of a pass want them: what is read, what is written, what is
+// overwritten, passes that it comes after; handles, from 1 on. hdi_calls_add()
+// put them in this order, so copying keeps them apart. `at` is used again for
+// each pass.
 struct uses {
     uint32_t *at, room;
     unsigned count[4]; // by enum hdi_calls_how
@@ -229,6 +254,9 @@ static hd_status expand_pass(struct hd_graph *graph,
     return HD_OK;
 }
 
+// In the order in which they were added, so that handles stay the same. The
+// graph is not compact any more here, so that the public functions add to its
+// arrays.
 static hd_status expand(struct hd_graph *graph, const struct hdi_calls *calls,
                         struct uses *uses, struct hd_error *error)
 {
@@ -248,6 +276,9 @@ static hd_status expand(struct hd_graph *graph, const struct hdi_calls *calls,
     return HD_OK;
 }
 
+// The calls are freed only when all is in the arrays. After an error the arrays
+// are emptied again (what only passes name, such as arguments, was never
+// filled) and the graph is compact, but has to be prepared again.
 hd_status hdi_graph_expand(struct hd_graph *graph, struct hd_error *error)
 {
     struct hdi_calls *calls = graph->calls;
@@ -271,6 +302,9 @@ hd_status hdi_graph_expand(struct hd_graph *graph, struct hd_error *error)
 
 // Preparing -------------------------------------------------------------------
 
+// No trace, since records of passes are written by the general run; no classes,
+// units or devices come into it, as calls run on workers. `pace` is known after
+// one run: a graph whose passes turn out long is expanded before the next.
 hd_status hdi_compact_prepare(struct hd_graph *graph, struct hd_error *error)
 {
     const struct hdi_launcher *launcher = graph->context.launcher;
@@ -287,6 +321,8 @@ hd_status hdi_compact_prepare(struct hd_graph *graph, struct hd_error *error)
 
 // Running ---------------------------------------------------------------------
 
+// Called on any worker, by several at a time; hdi_graph_fail_run() keeps the
+// first.
 static void fail_call(void *data, uint32_t pass, hd_status status,
                       const struct hd_error *error)
 {
@@ -301,6 +337,7 @@ static void end_calls(void *data, uint32_t not_run)
     hdi_graph_end_calls(data, not_run);
 }
 
+// The run may have ended, and the graph be destroyed, when this returns.
 void hdi_compact_start(struct hd_graph *graph, bool here)
 {
     const struct hdi_calls_host host = {.pool = graph->context.launcher->pool,

@@ -13,10 +13,16 @@
 #include "base/error.h"
 #include "graph/model/compact.h"
 
+// Tidying copies all arrays and forgets all that is packed, so it waits until
+// there is this much, and until at least half as much is waste as there are
+// commands and arguments. Then its cost is spread over the passes that were
+// replaced.
 enum {
     WASTE = 4096 // commands and arguments that are left behind at most
 };
 
+// The index of a pass that may be changed. An earlier run of a graph that grows
+// may have run it already (`done`): its effects are in memory, and stay.
 static hd_status find(struct hd_graph *graph, hd_pass pass,
                       const char *function, uint32_t *index,
                       struct hd_error *error)
@@ -38,6 +44,10 @@ static hd_status find(struct hd_graph *graph, hd_pass pass,
 }
 
 // The graph is another than a program made.
+//
+// Edges, slots and memory follow from all passes, so they are derived anew by
+// the next preparing. A shelf may not keep the graph: its recipe makes another
+// one.
 static void note_change(struct hd_graph *graph)
 {
     hdi_graph_unprepare(graph);
@@ -45,6 +55,8 @@ static void note_change(struct hd_graph *graph)
 }
 
 // How much there was of what a pass adds.
+//
+// Going back to a mark undoes adding, as arrays only grow at their ends.
 struct mark {
     uint32_t passes, accesses, commands, args, scratch, values;
 };
@@ -79,6 +91,8 @@ static uint32_t args_of(const struct hd_graph *graph,
     return args;
 }
 
+// Values start at multiples of 16, as pass.c puts them there: kernels may load
+// a vector from them. There is room, since every value was as large before.
 static uint32_t move_value(struct hd_graph *graph, char *values, uint32_t *used,
                            uint32_t from, uint64_t size)
 {
@@ -99,6 +113,15 @@ static void move_arg(struct hd_graph *graph, struct hdi_argument *a,
         a->index = move_value(graph, values, used, a->index, a->size);
 }
 
+// Everything is copied to new arrays, pass by pass, and then back over the old
+// ones, whose capacity stays:
+//
+//     before   | A | B, replaced |  C  | B |        at: what is copied so far
+//     after    | A | B |  C  |
+//
+// The passes name the new places before anything is copied back: no way leads
+// back from there, and none is needed, since all memory was got before. Indices
+// of arguments are those of what is packed, so all passes are packed again.
 // Of what passes were, nothing stays in the arrays. Without memory they stay as
 // they are.
 static void tidy(struct hd_graph *graph)
@@ -165,6 +188,9 @@ end:
     free(accesses);
 }
 
+// Count what a replaced pass leaves in the arrays, and tidy them when it is
+// much. Values are not counted: where there are many of them there are many
+// arguments.
 static void leave_behind(struct hd_graph *graph, const struct hdi_pass *pass)
 {
     graph->waste += pass->access_count + pass->command_count +
@@ -176,6 +202,10 @@ static void leave_behind(struct hd_graph *graph, const struct hdi_pass *pass)
 
 // Changes ---------------------------------------------------------------------
 
+// The new pass is added at the end, as any other, which checks it; then its
+// record moves to the place of the old one, and keeps its handle, its place in
+// program order, and whether it is left out. What it uses lies at the ends of
+// the other arrays, where order does not matter.
 hd_status hd_graph_replace(struct hd_graph *graph, hd_pass pass,
                            const struct hd_pass_params *params,
                            struct hd_error *error)
@@ -201,6 +231,8 @@ hd_status hd_graph_replace(struct hd_graph *graph, hd_pass pass,
     return HD_OK;
 }
 
+// A pass that is left out counts neither as writer nor as user, so others may
+// miss what it wrote: then the call fails, and it is in again.
 hd_status hd_graph_leave_out(struct hd_graph *graph, hd_pass pass, bool out,
                              struct hd_error *error)
 {
@@ -222,6 +254,8 @@ hd_status hd_graph_leave_out(struct hd_graph *graph, hd_pass pass, bool out,
     return HD_OK;
 }
 
+// As long as no pass was inserted, handle h is pass h - 1 and there is no
+// table.
 // Every handle so far, and one more.
 static bool make_handles(struct hd_graph *graph)
 {
@@ -240,6 +274,10 @@ static void shift(uint32_t *index, uint32_t from)
     *index += *index >= from;
 }
 
+//     passes   | 0 | 1 | 2 | new |      index 1      | 0 | new | 1 | 2 |
+//
+// Weights and keys go with their passes: these stay weighed. The new one has
+// not been weighed, so what lies in its place means nothing.
 // Passes from one on have the next number each, the last is that one now.
 static void rotate(struct hd_graph *graph, uint32_t index)
 {
@@ -264,6 +302,8 @@ static void rotate(struct hd_graph *graph, uint32_t index)
     }
 }
 
+// Only after number_versions() has failed: the arrays still hold what rotate()
+// moved. Its handle was not made yet.
 // The other way round: it was nothing.
 static void rotate_back(struct hd_graph *graph, uint32_t index)
 {
@@ -286,6 +326,8 @@ static void rotate_back(struct hd_graph *graph, uint32_t index)
     }
 }
 
+// All memory is got first, so that after rotate() only versions can fail. One
+// more pass than there will be has room in weights and keys, as everywhere.
 hd_status hd_graph_insert(struct hd_graph *graph, hd_pass before,
                           const struct hd_pass_params *params, hd_pass *pass,
                           struct hd_error *error)

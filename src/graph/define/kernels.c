@@ -5,10 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+// A power of 2. The table doubles when half of it is taken, so a search ends
+// after a step or two; one of 64 costs 256 bytes in each graph that has
+// kernels.
 enum {
     FIRST_SLOTS = 64 // of the table of kernels
 };
 
+// `kernel` of a use with a path is set when it is built, so only the path says
+// which of both kinds a use is.
 static bool same_kernel(const struct hdi_kernel_use *use,
                         const struct hd_kernel_ref *ref)
 {
@@ -20,6 +25,8 @@ static bool same_kernel(const struct hdi_kernel_use *use,
            strcmp(use->with, ref->with ? ref->with : "") == 0;
 }
 
+// Kernels are allocated, so the low bits of their addresses are alike: the
+// product carries the others up, the shift brings them down.
 static uint64_t hash_kernel(const struct hd_kernel_ref *ref)
 {
     if (ref->kernel) {
@@ -32,6 +39,7 @@ static uint64_t hash_kernel(const struct hd_kernel_ref *ref)
     return ref->options ? hdi_graph_hash(h, ref->options) : h;
 }
 
+// For making the table anew, when the references are gone.
 static uint64_t hash_use(const struct hdi_kernel_use *use)
 {
     return hash_kernel(
@@ -42,6 +50,9 @@ static uint64_t hash_use(const struct hdi_kernel_use *use)
                                 .with = use->with});
 }
 
+// Makes a table of twice the size. All bits set is HDI_NONE: an empty place.
+// Kernels are never removed, so no place has to be marked as deleted. False
+// without memory: the old table is as it was.
 static bool grow_slots(struct hd_graph *graph)
 {
     uint32_t count =
@@ -63,6 +74,13 @@ static bool grow_slots(struct hd_graph *graph)
     return true;
 }
 
+// Open addressing with linear probing:
+//
+//     kernel_slots   | 2 |   |   | 0 | 1 |   |   |   |    index into kernels
+//                                  ^
+//                                  hash % count; on to the next while taken
+//
+// The slot is written last, when the use is sure to be added.
 uint32_t hdi_graph_find_kernel(struct hd_graph *graph,
                                const struct hd_kernel_ref *ref)
 {

@@ -9,6 +9,8 @@
 
 // Dropping --------------------------------------------------------------------
 
+// A pass that writes nothing is run for what it does besides, such as a call,
+// and stays.
 static bool is_needed(const struct hd_graph *graph, const struct hdi_pass *pass)
 {
     bool writes = false;
@@ -22,6 +24,9 @@ static bool is_needed(const struct hd_graph *graph, const struct hdi_pass *pass)
     return !writes || pass->keeps;
 }
 
+// After a pass that is needed, what was in a resource before matters only if
+// the pass reads it or leaves a part of it as it was. Passes that have run
+// already are not judged.
 // Backwards: what a pass writes is needed if an output or a later pass that is
 // needed wants it. A graph without outputs leaves nothing to judge by.
 static void drop_passes(struct hd_graph *graph)
@@ -45,6 +50,11 @@ static void drop_passes(struct hd_graph *graph)
 
 // Edges -----------------------------------------------------------------------
 
+// True also where no edge is needed: there is no such pass, or it is the same
+// one, or the edge is there. `stamp` of a pass is the last pass, and 1, that
+// got an edge from it: since edges are added pass by pass in the order of where
+// they lead, that finds every duplicate without searching. False without
+// memory, or when an open run is full.
 static bool add_edge(struct hd_graph *graph, uint32_t from, uint32_t to,
                      enum hdi_edge_kind kind)
 {
@@ -60,6 +70,8 @@ static bool add_edge(struct hd_graph *graph, uint32_t from, uint32_t to,
     return true;
 }
 
+// A slot that pass `first` takes, or that the caller has (HDI_NONE); the newest
+// version of the resource is in it from now on.
 static bool add_slot(struct hd_graph *graph, struct hdi_resource *r,
                      uint32_t first, bool copies)
 {
@@ -73,6 +85,8 @@ static bool add_slot(struct hd_graph *graph, struct hdi_resource *r,
     return true;
 }
 
+// Readers of the newest version are a list, the latest first: the next writer
+// of the same memory comes after all of them.
 static bool link_read(struct hd_graph *graph, struct hdi_resource *r,
                       uint32_t index)
 {
@@ -84,6 +98,17 @@ static bool link_read(struct hd_graph *graph, struct hdi_resource *r,
     return true;
 }
 
+//     slot before                the pass                    slot after
+//     none                       writes                      new
+//     any                        overwrites, reads nothing   new; no edges
+//     the caller's               writes a part               new, a copy
+//     ours                       writes a part               the same; edges
+//                                                            from readers and
+//                                                            the last writer
+//
+// A new slot costs memory while the old one is still read, but the pass need
+// not wait for those readers. `carried` memory came from a run before and is
+// ours, so it is written in place.
 // An input is never written: the first write makes a copy of it. A field is the
 // same one whoever writes it.
 static bool link_write(struct hd_graph *graph, struct hdi_resource *r,
@@ -109,6 +134,8 @@ static bool link_write(struct hd_graph *graph, struct hdi_resource *r,
     return good;
 }
 
+// Each access counts as a use of its slot; run.c counts them down, and gives
+// the memory back at 0.
 // Edges first for what is read: of two reasons for one edge, the stronger one
 // is shown.
 static bool link_pass(struct hd_graph *graph, uint32_t index)
@@ -136,6 +163,9 @@ static bool link_pass(struct hd_graph *graph, uint32_t index)
     return good;
 }
 
+// Edges lead from each pass since the last one of the kind only, and from that
+// one to each pass behind it: together they order all, with as many edges as
+// passes.
 // A pass that synchronises comes after all since the one before it, and before
 // all up to the next.
 static bool link_sync(struct hd_graph *graph, uint32_t index)
@@ -153,6 +183,8 @@ static bool link_sync(struct hd_graph *graph, uint32_t index)
     return good;
 }
 
+// Whether `a` writes a resource that `b` uses. All accesses of one are compared
+// with all of the other, as passes over fields have few.
 static bool writes_what_uses(const struct hd_graph *graph,
                              const struct hdi_pass *a, const struct hdi_pass *b)
 {
@@ -176,6 +208,10 @@ static bool takes_turn(const struct hd_graph *graph,
            !writes_what_uses(graph, pass, before);
 }
 
+// They are collective: if two processes began them in two orders, each would
+// wait for the other. `*last` is the pass over fields before this one. If that
+// only starts copies and neither writes what the other uses, the edge is a
+// turn, which waits for its beginning only.
 // Passes over fields run on all processes, so they begin in one order. That
 // edge comes first: one that stands for data may be loosened to parts of
 // passes.
@@ -198,11 +234,16 @@ static bool link_agile(struct hd_graph *graph, uint32_t index, uint32_t *last)
     return good;
 }
 
+// The pass over fields behind it may begin before this one has ended.
 static bool gives_turn(const struct hd_graph *graph, uint32_t pass)
 {
     return graph->passes.at[pass].turn != HDI_NONE;
 }
 
+// The first pass over fields that waits for the end of `from` by an edge;
+// HDI_NONE while there is none. As they begin in one order, all behind it begin
+// later still. Orders that the program states are not there yet: without them a
+// field is kept longer than it need be, never shorter.
 // All passes over fields from pass->over on begin when the pass has ended.
 static void find_ends(struct hd_graph *graph)
 {
@@ -216,6 +257,10 @@ static void find_ends(struct hd_graph *graph)
     }
 }
 
+// Fields go on all processes at the same point of the program, since that is
+// collective too: not when the last user happens to end, but with a pass whose
+// end implies on every process that all users have ended. Fields that go with
+// one pass are a list, pass->gone, linked by next_gone.
 // Say which pass over fields is the first that ends on all processes when all
 // that use a field have ended: the field goes with it, or with the run. A pass
 // that gives its turn ends at any time, so it is one behind it.
@@ -250,6 +295,9 @@ static void link_fields(struct hd_graph *graph)
     }
 }
 
+// Inputs, and what an earlier run of a growing graph left (`kept`, or a field),
+// get slots that no pass takes. Such memory is only written in place if it is
+// ours.
 // Linking begins with the pass that a run will begin with. What passes before
 // it have left is there already.
 static bool begin(struct hd_graph *graph)
@@ -279,6 +327,11 @@ static bool begin(struct hd_graph *graph)
     return true;
 }
 
+// In this order: what is dropped, then edges and slots pass by pass, the edges
+// of each pass side by side, which hdi_graph_reduce() relies on up to
+// data_edges; then outputs, which count as a use that no run ends; at last the
+// stated orders, which may lead backwards and are not looked at for duplicates.
+// After a failure `linked` is false and the next call begins anew.
 bool hdi_graph_link(struct hd_graph *graph)
 {
     if (graph->linked)
@@ -315,6 +368,11 @@ bool hdi_graph_link(struct hd_graph *graph)
     return true;
 }
 
+// Nothing that is there may change, as workers read it: new edges and slots
+// come behind. Passes that join are not dropped, and take no turns, as they use
+// no fields. Orders lead forward here (prepare.c has checked it), so add_edge()
+// does for them; duplicates of edges are found only where the latest stamp is
+// the same pass, and one too many costs a count.
 bool hdi_graph_link_more(struct hd_graph *graph)
 {
     struct hdi_open_run *open = &graph->open;

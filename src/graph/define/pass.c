@@ -14,7 +14,22 @@
 
 // Passes ----------------------------------------------------------------------
 
+// A call goes through these steps:
+//
+//     plan_accesses   accesses, behind the end of graph->accesses
+//     plan_commands   checked; arguments and values are counted
+//     make_room       all memory that is still needed
+//     ------------------------------------------------ nothing fails any more
+//     add_command     commands, arguments and values are put in
+//     add_versions    resources have a new writer, and one more user
+//
+// Accesses are the exception: they are written in the first step, but count
+// only from the last on, so a failed call leaves them behind the end.
 // What a pass will add, found out before anything changes.
+//
+// Lives during one call of hdi_graph_add_pass(). `args` and `values` are what
+// commands will add; values in [bytes], each rounded up to 16. `work_items` of
+// all dispatches that are not appended; UINT64_MAX: more than can be counted.
 struct plan {
     const struct hd_pass_params *params;
     const char *name, *where; // for messages; never NULL
@@ -24,6 +39,10 @@ struct plan {
     unsigned appends; // commands that append others
 };
 
+// One access for each resource, however often the pass names it: `stamp` of a
+// resource says that this pass has one already, and `access` where. So a pass
+// of many resources is planned without searching. Stamps of failed calls are
+// never met again, as each try takes a new one.
 static hd_status plan_access(struct hd_graph *graph, struct plan *plan,
                              hd_resource resource, bool writes,
                              struct hd_error *error)
@@ -55,6 +74,8 @@ static hd_status plan_access(struct hd_graph *graph, struct plan *plan,
     return HD_OK;
 }
 
+// Reads come first, so a resource that is read must have been written by a pass
+// before this one, even if this one writes it as well.
 static hd_status plan_accesses(struct hd_graph *graph, struct plan *plan,
                                struct hd_error *error)
 {
@@ -92,6 +113,11 @@ static const char *name_of(struct hd_graph *graph, hd_resource resource)
     return r ? r->name : "(none)";
 }
 
+// `*format` is the channel order in the upper half and the channel type in the
+// lower one, as struct hdi_argument keeps it. What the argument does not say
+// follows from the element: as many channels as components, normalised integers
+// for 8 and 16 bits. The tables are 0 where nothing fits, which has no texel
+// size.
 // What the elements of a resource are as texels.
 static bool find_format(const struct hdi_type *type,
                         const struct hd_pass_arg *arg, uint64_t *format)
@@ -133,6 +159,8 @@ static hd_status plan_image(struct hd_graph *graph, const struct plan *plan,
                     r->type->name, r->name);
 }
 
+// Whether the kernel wants such an argument is not known yet: it is built by
+// preparing, which checks it (prepare.c).
 static hd_status plan_arg(struct hd_graph *graph, struct plan *plan,
                           unsigned index, const struct hd_pass_arg *arg,
                           struct hd_error *error)
@@ -190,6 +218,7 @@ static hd_status plan_arg(struct hd_graph *graph, struct plan *plan,
     return HD_OK;
 }
 
+// UINT64_MAX when the product does not fit.
 static uint64_t work_items(const struct hd_range *range)
 {
     uint64_t items = 1;
@@ -223,6 +252,8 @@ static hd_status plan_dispatch(struct hd_graph *graph, struct plan *plan,
     return HD_OK;
 }
 
+// Only the first such argument counts: each command that appends has one buffer
+// of requests.
 static bool takes_appends(const struct hd_command *c)
 {
     for (unsigned i = 0; c->is == HD_DISPATCH && i < c->arg_count; i++)
@@ -231,6 +262,8 @@ static bool takes_appends(const struct hd_command *c)
     return false;
 }
 
+// The range of an appended dispatch is the largest that may be asked for:
+// requests name work-groups of it, so the size of these has to be stated.
 static hd_status plan_appended(const struct plan *plan, unsigned index,
                                const struct hd_command *c,
                                struct hd_error *error)
@@ -249,6 +282,8 @@ static hd_status plan_appended(const struct plan *plan, unsigned index,
     return HD_OK;
 }
 
+// `begin` counts commands that append and run from the beginning: without one
+// of these nothing would ever be appended.
 // What appends and what is appended need each other, and a bound.
 static hd_status plan_appends(struct plan *plan, struct hd_error *error)
 {
@@ -299,6 +334,9 @@ static const char *transfer_word(enum hd_command_is is)
 }
 
 // The region in one of the resources of a transfer.
+//
+// A count of 0 along a later axis is 1. The comparison is made by subtraction,
+// as the sum could overflow.
 static hd_status check_region(const struct plan *plan,
                               const struct hd_command *c,
                               const struct hdi_resource *r,
@@ -320,6 +358,9 @@ static hd_status check_region(const struct plan *plan,
     return HD_OK;
 }
 
+// It is converted here only to see that it can be; add_command() does it again,
+// into the values of the graph, when nothing can fail any more. Room is made
+// for the largest type, which needs no second look at it.
 static hd_status plan_pattern(struct hd_graph *graph, struct plan *plan,
                               const struct hd_command *c,
                               struct hd_error *error)
@@ -342,6 +383,9 @@ static hd_status plan_pattern(struct hd_graph *graph, struct plan *plan,
     return HD_OK;
 }
 
+// Without a region all bytes are copied, whatever the types are; with one,
+// elements are, which must be of one size. The region of the target is checked
+// by plan_transfer().
 static hd_status plan_copy(struct hd_graph *graph, const struct plan *plan,
                            const struct hd_command *c, struct hd_error *error)
 {
@@ -400,6 +444,9 @@ static hd_status plan_layout(struct hd_graph *graph, const struct plan *plan,
     return HD_OK;
 }
 
+// The accesses were planned before, so this sees what the pass says it reads
+// and writes. Prefetches and flushes change nothing: any access will do, and
+// their regions are not looked at.
 static hd_status plan_transfer(struct hd_graph *graph, struct plan *plan,
                                const struct hd_command *c,
                                struct hd_error *error)
@@ -427,6 +474,8 @@ static hd_status plan_transfer(struct hd_graph *graph, struct plan *plan,
                : HD_OK;
 }
 
+// Scratch is checked last, though arguments name it: what they name is an
+// index, not a size.
 static hd_status plan_commands(struct hd_graph *graph, struct plan *plan,
                                struct hd_error *error)
 {
@@ -468,6 +517,8 @@ static hd_status plan_commands(struct hd_graph *graph, struct plan *plan,
     return HD_OK;
 }
 
+// The place of the copy [bytes]. The next value begins at a multiple of 16, so
+// that it may be loaded as a vector.
 static uint32_t keep_value(struct hd_graph *graph, const void *value,
                            uint64_t size)
 {
@@ -477,6 +528,8 @@ static uint32_t keep_value(struct hd_graph *graph, const void *value,
     return index;
 }
 
+// There is room, and everything was checked. `appends` is the scratch, by its
+// number in the pass, that requests of this command go to.
 static void add_arg(struct hd_graph *graph, const struct hd_pass_arg *arg,
                     uint32_t appends)
 {
@@ -515,6 +568,10 @@ static void add_arg(struct hd_graph *graph, const struct hd_pass_arg *arg,
     graph->args.at[graph->args.count++] = a;
 }
 
+// Handles become indices here. A region becomes explicit: all of the resource
+// where none is given, and 1 along axes of which nothing is said, so that who
+// runs it need not know the defaults. `from` and `to` are HDI_NONE where the
+// command has none.
 // `appends` is the scratch of the pass that takes the command's requests.
 static void add_command(struct hd_graph *graph, const struct hd_command *c,
                         uint32_t kernel, uint32_t appends)
@@ -567,6 +624,7 @@ static void add_command(struct hd_graph *graph, const struct hd_command *c,
     }
 }
 
+// The region lies in the resource, so as many bytes as it has are all of them.
 static bool is_all(const struct hd_graph *graph, const struct hdi_command *c)
 {
     const struct hdi_resource *r = &graph->resources.at[c->to];
@@ -605,6 +663,8 @@ static void add_versions(struct hd_graph *graph, const struct hdi_pass *pass,
     }
 }
 
+// The last thing that may fail for lack of memory, but for the kernels. In an
+// open run arrays may not move, and it fails when they are full.
 static bool make_room(struct hd_graph *graph, const struct plan *plan)
 {
     return HDI_ROOM(graph->passes, 1) && HDI_ROOM(graph->args, plan->args) &&
@@ -614,6 +674,8 @@ static bool make_room(struct hd_graph *graph, const struct plan *plan)
            HDI_ROOM(graph->commands, plan->params->command_count);
 }
 
+// Bits of devices, by their place among the peers of the launcher; 0: any. Of
+// devices that are not chosen automatically none is meant.
 // Those of a kind; where there are none of it, any will do.
 static hd_status find_devices(const struct hd_graph *graph,
                               const struct plan *plan, uint64_t *devices,
@@ -638,6 +700,8 @@ static hd_status find_devices(const struct hd_graph *graph,
     return HD_OK;
 }
 
+// Lists that are not empty have an address. The only check that the compact
+// path shares, see hd_graph_pass().
 static bool is_good(const struct hd_pass_params *p)
 {
     return p && !(p->read_count && !p->reads) &&
@@ -647,6 +711,10 @@ static bool is_good(const struct hd_pass_params *p)
            !(p->scratch_count && !p->scratch_sizes);
 }
 
+// Scratch of the pass comes first, then a buffer of requests for each command
+// that appends, with room for as many requests as the pass may append in a run.
+// Kernels are found before anything changes, as that may need memory; the same
+// call finds them again below.
 hd_status hdi_graph_add_pass(struct hd_graph *graph,
                              const struct hd_pass_params *params,
                              struct hd_error *error)
@@ -736,6 +804,9 @@ hd_status hdi_graph_add_pass(struct hd_graph *graph,
     return HD_OK;
 }
 
+// A handle is the number of the pass, from 1 on, until a pass is inserted
+// between others; from then on `pass_of` has the place of each. Room in it is
+// made before the pass is added.
 hd_status hd_graph_pass(struct hd_graph *graph,
                         const struct hd_pass_params *params, hd_pass *pass,
                         struct hd_error *error)

@@ -134,8 +134,8 @@ static bool link_write(struct hd_graph *graph, struct hdi_resource *r,
     return good;
 }
 
-// Each access counts as a use of its slot; run.c counts them down, and gives
-// the memory back at 0.
+// Each access counts as a use of its slot; perform.c counts them down,
+// and gives the memory back at 0.
 // Edges first for what is read: of two reasons for one edge, the stronger one
 // is shown.
 static bool link_pass(struct hd_graph *graph, uint32_t index)

@@ -22,6 +22,10 @@ bool hd_graph_result(const struct hd_graph *graph, unsigned index,
     return true;
 }
 
+// Three places may hold a resource: what a run kept of it; the input, as long
+// as no pass writes the resource; in an open run its slot, for what had joined
+// by then. The graph is expanded here, although it is const for the caller: a
+// compact graph has no resources to look at.
 hd_status hd_graph_contents(const struct hd_graph *graph, hd_resource resource,
                             uint64_t offset, void *memory, uint64_t size,
                             struct hd_error *error)
@@ -62,6 +66,7 @@ unsigned hd_graph_pass_count(const struct hd_graph *graph)
     return graph->passes.count;
 }
 
+// In a compact graph no pass is ever inserted, so handles are places.
 unsigned hd_graph_pass_index(const struct hd_graph *graph, hd_pass pass)
 {
     if (graph->calls)
@@ -72,6 +77,8 @@ unsigned hd_graph_pass_index(const struct hd_graph *graph, hd_pass pass)
     return index == HDI_NONE ? UINT_MAX : index;
 }
 
+// A run of calls takes no times of single passes: that would cost as much as
+// they do.
 bool hd_graph_pass_info(const struct hd_graph *graph, unsigned index,
                         struct hd_pass_info *info)
 {
@@ -107,6 +114,10 @@ uint64_t hd_graph_peak_memory(const struct hd_graph *graph)
     return graph->memory.peak;
 }
 
+// All 0, but for the passes, until the graph is prepared. The edges of a
+// compact graph are derived here if the run did without them; without memory
+// they stay 0. Of passes that were to be split some stayed whole
+// (order/split.c): these are not counted.
 void hd_graph_stats(const struct hd_graph *graph,
                     struct hd_graph_statistics *statistics)
 {

@@ -1,3 +1,7 @@
+// What a picture needs that a graph does not have is found here, from the times
+// of the last run, its edges, its slots and the trace. Each part is a pass over
+// all of them, and a sort: pictures are made when somebody asks, never by a
+// run.
 #include "graph/show/picture.h"
 
 #include <stdlib.h>
@@ -7,6 +11,8 @@
 
 // Sorting ---------------------------------------------------------------------
 
+// Passes by a time [ns]; the index decides between equal ones, so that a
+// picture is the same each time.
 struct entry {
     uint64_t key;
     uint32_t index;
@@ -40,6 +46,10 @@ static struct entry *sort_passes(const struct hd_graph *graph,
 
 // Lanes -----------------------------------------------------------------------
 
+// As many lanes as passes overlapped at most:
+//
+//     lane 0   [ a    ][ c  ]   [ e ]
+//     lane 1      [ b     ] [ d   ]
 // Each pass goes to the first lane that is free when it begins.
 static bool find_lanes(const struct hd_graph *graph,
                        struct hdi_picture *picture, const struct entry *list,
@@ -63,6 +73,7 @@ static bool find_lanes(const struct hd_graph *graph,
 
 // Units -----------------------------------------------------------------------
 
+// While records of the trace are matched with passes.
 struct search {
     const struct hd_graph *graph;
     struct hdi_picture *picture;
@@ -72,6 +83,8 @@ struct search {
     bool failed;
 };
 
+// The number of a unit, from 1 on, which is made if need be; 0 without memory.
+// `units` may move, so passes get addresses of names only when all are there.
 static uint32_t find_unit(struct search *s, const char *name)
 {
     struct hdi_picture *p = s->picture;
@@ -90,6 +103,10 @@ static uint32_t find_unit(struct search *s, const char *name)
     return ++p->unit_count;
 }
 
+// A record is that of a pass if it has its name and began at the very same
+// time, as both were taken from one look at the clock. Several passes may have
+// begun then: the first that has the name and no unit yet. Records of runs
+// before this one began before graph->start, and are skipped.
 static void match_record(void *data, const char *track,
                          const struct hdi_record *record)
 {
@@ -136,6 +153,9 @@ static bool find_units(const struct hd_graph *graph,
 
 // The critical path -----------------------------------------------------------
 
+// From the most urgent pass on, each time to the successor of which the rest of
+// the chain is made: its rank is that of this pass less its cost. Of several
+// such the first; one chain is marked.
 static void mark_path(const struct hdi_tasks *tasks, const uint64_t *rank,
                       struct hdi_picture *picture)
 {
@@ -154,6 +174,9 @@ static void mark_path(const struct hdi_tasks *tasks, const uint64_t *rank,
     }
 }
 
+// At most 2^40, 18 minutes of time, so that sums along a chain stay within 64
+// bits; at least 1, so that a longer chain of passes that take nothing counts
+// more.
 static uint64_t cost_of(const struct hdi_pass *pass, bool ran)
 {
     const uint64_t most = UINT64_C(1) << 40;
@@ -164,6 +187,13 @@ static uint64_t cost_of(const struct hdi_pass *pass, bool ran)
     return cost < 1 ? 1 : cost > most ? most : cost;
 }
 
+// Arrays of one type share an allocation:
+//
+//     cost   n costs | n ranks
+//     rest   m successors | n order | n room for sorting
+//
+// `first` is made as in run/prepare.c, but of all edges, implied ones too.
+// False without memory only.
 // Nothing is marked where passes wait for each other.
 static bool find_path(const struct hd_graph *graph, struct hdi_picture *picture)
 {
@@ -195,11 +225,13 @@ static bool find_path(const struct hd_graph *graph, struct hdi_picture *picture)
 
 // Memory ----------------------------------------------------------------------
 
+// Memory taken (bytes above 0) or given back at a time since the start [ns].
 struct change {
     uint64_t time;
     int64_t bytes;
 };
 
+// At one time what is given back comes first: the step shows the sum after all.
 static int compare_changes(const void *a, const void *b)
 {
     const struct change *x = a, *y = b;
@@ -209,6 +241,9 @@ static int compare_changes(const void *a, const void *b)
     return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
 }
 
+// Slots that no pass takes are the caller's memory and not counted. Times are
+// those of passes, not of allocations: memory of an arena is counted while it
+// is used.
 // A slot dies with the last pass that uses it; what is an output, or was not
 // used to its end, does not.
 static uint32_t list_slots(const struct hd_graph *graph,
@@ -257,6 +292,8 @@ static uint32_t list_scratch(const struct hd_graph *graph,
     return count;
 }
 
+// Each slot and each scratch makes two changes at most. A step is written for
+// the last change of each time.
 static bool follow_memory(const struct hd_graph *graph,
                           struct hdi_picture *picture)
 {
@@ -284,6 +321,8 @@ static bool follow_memory(const struct hd_graph *graph,
     return good;
 }
 
+// A pass has run if its end is known; passes before graph->first have times of
+// an earlier run, which the trace and the lanes do not go with.
 bool hdi_picture_make(const struct hd_graph *graph, struct hdi_picture *picture)
 {
     uint32_t count;

@@ -17,16 +17,22 @@ struct hdi_picture_step {
     uint64_t bytes; // alive from then on
 };
 
+// Made by hdi_picture_make() from a graph that is linked, for print.c and
+// trace.c; the caller frees it, and with it the names that passes point to.
 struct hdi_picture {
     struct hdi_picture_pass *passes; // as many as the graph has
     uint32_t lanes;
     struct hdi_picture_step *steps; // by time
     uint32_t step_count;
+    // Cut to 47 characters. Only units that began a pass of the last run;
+    // passes name them by address.
     char (*units)[48]; // names of all there are
     uint32_t unit_count;
 };
 
 // False without memory. The graph is linked and does not run.
+//
+// After a failure there is nothing to free.
 bool hdi_picture_make(const struct hd_graph *graph,
                       struct hdi_picture *picture);
 void hdi_picture_free(struct hdi_picture *picture);

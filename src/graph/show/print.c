@@ -28,6 +28,8 @@ static void print_label(struct hdi_text *text, const char *label)
     }
 }
 
+// A box with name, place and time. Red: on the critical path; grey: dropped. A
+// picture drawn before any run shows no times.
 static void dot_pass(const struct hd_graph *graph,
                      const struct hdi_picture *picture, uint32_t index,
                      struct hdi_text *text)
@@ -67,6 +69,9 @@ static void dot_unit(const struct hd_graph *graph,
     hdi_text_print(text, "  }\n");
 }
 
+// An ellipse for each version of a resource: bold where the caller hands it in,
+// doubled where it is an output. A version number is shown only if there are
+// several.
 static void dot_version(const struct hdi_resource *r, uint32_t index,
                         uint32_t version, struct hdi_text *text)
 {
@@ -85,6 +90,8 @@ static void dot_version(const struct hdi_resource *r, uint32_t index,
                    last && r->is_output ? ", peripheries=2" : "");
 }
 
+// A write leads from the pass to the next version, even if it is made in place:
+// the drawing shows values, not memory.
 static void dot_accesses(const struct hd_graph *graph, uint32_t index,
                          struct hdi_text *text)
 {
@@ -101,6 +108,8 @@ static void dot_accesses(const struct hd_graph *graph, uint32_t index,
     }
 }
 
+// Passes are printed within the cluster of their unit, once; where there is no
+// trace, at the top level.
 static void print_dot(const struct hd_graph *graph,
                       const struct hdi_picture *picture, struct hdi_text *text)
 {
@@ -147,6 +156,8 @@ static void json_accesses(const struct hd_graph *graph,
     }
 }
 
+// What is known of a pass from all its runs, on this machine. Keys are there
+// only for passes that were weighed for the next run.
 static void json_history(const struct hd_graph *graph, uint32_t index,
                          struct hdi_text *text)
 {
@@ -164,6 +175,8 @@ static void json_history(const struct hd_graph *graph, uint32_t index,
                    (unsigned long long)e.last);
 }
 
+// Passes have numbers in program order, which edges and accesses name.
+// "earlier": the times are those of a run before the last.
 static void json_pass(const struct hd_graph *graph,
                       const struct hdi_picture *picture, uint32_t index,
                       struct hdi_text *text)
@@ -233,6 +246,8 @@ static void json_run(const struct hd_graph *graph,
     hdi_text_print(text, "]");
 }
 
+// "id" is the index that accesses name; resources that are not shown leave
+// gaps.
 static void json_resource(const struct hdi_resource *r, uint32_t index,
                           struct hdi_text *text)
 {
@@ -298,6 +313,8 @@ void hdi_graph_print(const struct hd_graph *graph,
         print_json(graph, picture, text);
 }
 
+// All text is made in memory first, so that a failure of memory writes nothing.
+// HD_EIO: the file has a part of it, maybe.
 hd_status hd_graph_print(const struct hd_graph *graph,
                          enum hd_graph_format format, FILE *file)
 {

@@ -7,6 +7,8 @@
 #include "base/text.h"
 
 // The graph is linked; `picture` is of it.
+//
+// Memory that is missing is told by text->failed at the end.
 void hdi_graph_print(const struct hd_graph *graph,
                      const struct hdi_picture *picture,
                      enum hd_graph_format format, struct hdi_text *text);

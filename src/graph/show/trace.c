@@ -8,6 +8,15 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+// One file in the format of Chrome's trace events, which Perfetto reads:
+//
+//     process 1   tracks of workers and units, written by trace/trace.c
+//     process 2   lanes of passes; flows between them; counters
+//     "heddle"    the graph as JSON, as hd_graph_print() writes it
+//
+// Times are in [ns] here and become [us] in the file (hdi_trace_time). Those of
+// passes count from the start of the run; `origin` is that start, as the trace
+// counts.
 enum {
     PROCESS = 2 // number of the passes' lanes; workers and units are in 1
 };
@@ -18,6 +27,8 @@ struct change {
     int by;
 };
 
+// Lives during one call of hd_graph_trace_write(). `failed`: there was no
+// memory for some change.
 struct writing {
     const struct hd_graph *graph;
     struct hdi_picture picture;
@@ -26,6 +37,9 @@ struct writing {
     bool failed;
 };
 
+// Called for each leaf in the trace, of any track. Two changes for each, which
+// sorting puts in order; the visit cannot be stopped, so a failure is noted and
+// told at the end.
 static void note_busy(void *data, const char *track,
                       const struct hdi_record *record)
 {
@@ -46,6 +60,8 @@ static void note_busy(void *data, const char *track,
     w->changes[w->count++] = (struct change){record->end, -1};
 }
 
+// At one time ends come before beginnings, so that the number of busy units is
+// never too large.
 static int compare_changes(const void *a, const void *b)
 {
     const struct change *x = a, *y = b;
@@ -55,6 +71,7 @@ static int compare_changes(const void *a, const void *b)
     return x->by - y->by;
 }
 
+// Up to its time; the caller goes on and closes the brace.
 static void begin_event(struct hdi_text *text, const char *name,
                         const char *category, const char *phase, uint32_t lane,
                         uint64_t time)
@@ -75,6 +92,8 @@ static void add_counter(struct hdi_text *text, const char *name,
     hdi_text_print(text, ",\"args\":{\"%s\":%" PRIu64 "}}", what, value);
 }
 
+// A counter holds until its next value, so of changes at one time only the last
+// is written. What began before the trace did counts from its start.
 static void add_busy(struct writing *w, uint64_t start, struct hdi_text *text)
 {
     int64_t busy = 0;
@@ -116,6 +135,10 @@ static void add_passes(const struct writing *w, uint64_t origin,
     }
 }
 
+// An arrow is two events of one id, the number of the edge: "s" where it
+// starts, "f" where it ends. "bp":"e" binds the end to the slice around it, not
+// to the next one. Edges that others imply would only hide the ones that are
+// waited for.
 // From the end of one pass to the beginning of the other.
 static void add_flows(const struct writing *w, uint64_t origin,
                       struct hdi_text *text)
@@ -163,6 +186,9 @@ static void add_graph(void *data, struct hdi_text *text)
     hdi_graph_print(w->graph, &w->picture, HD_GRAPH_JSON, text);
 }
 
+// Linking does nothing in a graph that ran and was not changed since. Counters
+// of workers and units come into the trace first (hdi_launcher_trace), which
+// nobody writes meanwhile: the graph does not run.
 hd_status hd_graph_trace_write(const struct hd_graph *graph, FILE *file,
                                struct hd_error *error)
 {

@@ -1,14 +1,20 @@
+// Building a graph of calls: lists that grow at their ends. What a call adds is
+// counted only when nothing can fail any more, so a call that fails leaves no
+// trace but memory that is used later.
 #include "graph/calls/calls.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+// Programs seldom have more functions than these in turn. One that is not found
+// is stored again, which costs 8 bytes and is no error.
 enum {
     LOOK_BACK = 8 // functions that are compared before one is stored again
 };
 
 // Lists -----------------------------------------------------------------------
 
+// Doubles, from 8 on. False without memory: as it was.
 static bool grow(void **items, uint32_t *room, uint32_t needed, size_t size)
 {
     if (needed <= *room)
@@ -35,6 +41,7 @@ static bool add_block(struct hdi_calls_list *list, size_t size)
     return true;
 }
 
+// Blocks that were made for a call that failed later stay, for the next.
 static inline bool make_room(struct hdi_calls_list *list, uint32_t more,
                              size_t size)
 {
@@ -90,6 +97,8 @@ static uint32_t *resource_at(const struct hdi_calls *calls, uint32_t index)
     return hdi_calls_at(&calls->resources, index, sizeof(uint32_t));
 }
 
+// Four bytes for each: the number of its kind. WRITTEN is not set yet, so a
+// pass that reads it is refused until one writes it.
 bool hdi_calls_add_resource(struct hdi_calls *calls,
                             const struct hdi_calls_kind *kind)
 {
@@ -106,6 +115,8 @@ bool hdi_calls_add_resource(struct hdi_calls *calls,
 
 // Passes ----------------------------------------------------------------------
 
+// Between them and `count` nothing is anybody's yet. They are put in before all
+// of them are checked, which saves a second walk.
 // Uses that are being added, behind those there are.
 struct adding {
     struct hdi_calls *calls;
@@ -124,6 +135,7 @@ static inline void put_one(struct adding *adding, uint32_t index,
     *adding->to++ = index << 2 | (uint32_t)how;
 }
 
+// A handle is checked by one comparison: 0 becomes the largest number.
 static inline void put(struct adding *adding, const uint32_t *handles,
                        unsigned count, enum hdi_calls_how how, uint32_t limit)
 {
@@ -146,6 +158,8 @@ static inline void put_reads(struct adding *adding, const uint32_t *handles,
     }
 }
 
+// After all of the pass is known to be good, since it could not be undone: the
+// resource may have been written before.
 static void mark_written(struct hdi_calls *calls, const hd_resource *resources,
                          unsigned count)
 {
@@ -171,6 +185,8 @@ static uint32_t find_function(struct hdi_calls *calls,
     return calls->function_count++;
 }
 
+// Reads before writes, and AFTER last: expanding relies on that order
+// (define/compact.c). What a pass both reads and writes is named twice.
 bool hdi_calls_add(struct hdi_calls *calls, const struct hd_call_params *params,
                    const struct hdi_calls_label *label)
 {
@@ -218,6 +234,8 @@ bool hdi_calls_add(struct hdi_calls *calls, const struct hd_call_params *params,
     return true;
 }
 
+// An order without a place becomes one more use of the newest pass, four bytes,
+// which is where a program states most of them.
 bool hdi_calls_order(struct hdi_calls *calls, uint32_t from, uint32_t to,
                      const char *where)
 {

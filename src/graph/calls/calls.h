@@ -17,14 +17,23 @@
 #include "heddle/graph.h"
 #include "heddle/task.h"
 
+// A block of a list is 4096 items: as many passes are 64 KiB, uses 16 KiB.
+// Smaller ones are allocated more often; larger ones are a waste in small
+// graphs, where a list has one block at least when anything is in it.
+// HDI_CALLS_LOCAL bounds what a worker may hold back from others, and lies on
+// its stack.
 enum {
     HDI_CALLS_BLOCK = 4096, // items of a list that lie together
     HDI_CALLS_LOCAL = 256   // passes that a worker has for itself
 };
 
+// An index shares its word with two bits (enum hdi_calls_how), or with one.
 #define HDI_CALLS_MAX     (UINT32_C(1) << 30) // passes; resources
 #define HDI_CALLS_WRITTEN (UINT32_C(1) << 31) // a bit of a resource
 
+// Adding moves nothing, so a run may go on along it by address, block by block,
+// and no memory is copied when a list of millions grows. `blocks` itself may
+// move: lists are read only while nobody adds.
 // A list in blocks.
 struct hdi_calls_list {
     char **blocks;
@@ -40,6 +49,13 @@ static inline void *hdi_calls_at(const struct hdi_calls_list *list,
 
 typedef hd_status (*hdi_calls_function)(void *data, struct hd_error *error);
 
+// A pass. Where its uses end is where those of the next begin, so that is not
+// kept.
+//
+//     passes   | f, uses 0 | f, uses 2 | f, uses 5 |
+//                |           |___________        |_______
+//     uses     | r3 R | r4 W | r4 R | r7 W | p0 A | ...
+//
 struct hdi_calls_pass {
     uint32_t function; // index into functions
     uint32_t uses;     // the first; up to those of the next pass
@@ -61,17 +77,24 @@ struct hdi_calls_kind {
     struct hd_shape shape;
 };
 
+// Of a pass that has a name or a place. They ascend by pass, so one is found by
+// halving.
 struct hdi_calls_label {
     uint32_t pass;
     const char *name, *where;
 };
 
+// An order that could not be a use of its pass, as that was not the newest any
+// more, or that has a place to be named in messages.
 struct hdi_calls_order {
     uint32_t from, to;
     const char *where;
 };
 
 // Whoever runs it.
+//
+// Copied when a run starts; what it points to stays until end() has been
+// called.
 struct hdi_calls_host {
     struct hd_pool *pool;
     const atomic_bool *cancel;
@@ -85,6 +108,9 @@ struct hdi_calls_host {
     void *data;
 };
 
+// Jobs are not workers: `waits` is cleared when one begins, and then it may be
+// submitted again, for another worker, while the first still runs passes. Under
+// the lock; that of the first job of a run is the starter's until it begins.
 // A job that is submitted and has not begun.
 struct hdi_calls_job {
     struct hd_work work;
@@ -92,6 +118,8 @@ struct hdi_calls_job {
     bool waits;
 };
 
+// Owned by its graph. One thread builds and prepares it; during a run only what
+// stands behind "A run" changes, and `pace` and the like when it has ended.
 struct hdi_calls {
     struct hdi_calls_list passes;    // struct hdi_calls_pass
     struct hdi_calls_list uses;      // uint32_t
@@ -199,6 +227,8 @@ bool hdi_calls_link(struct hdi_calls *calls);
 // Make room for runs with this many workers. False without memory.
 bool hdi_calls_prepare(struct hdi_calls *calls, unsigned workers);
 
+// Nothing may be added, linked or prepared until host->end() is called. It is
+// called once, by the job that leaves last.
 // Start a run; host->end() is called when it has ended, maybe before this
 // returns. `here`: this thread runs passes too, as one of as many as there are
 // workers. Prepared, and not running.

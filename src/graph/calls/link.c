@@ -12,6 +12,10 @@ struct reader {
 };
 
 // Of the version of each resource that the next pass finds.
+//
+// Lives during one call of hdi_calls_link(). Edges are noted as they are found,
+// by where they lead to; sort() then lists them by where they come from, which
+// is what a run needs.
 struct linking {
     struct hdi_calls *calls;
     uint32_t *writer, *readers; // of each resource; readers are a list
@@ -39,6 +43,8 @@ static bool grow(void **items, uint32_t *room, uint32_t count, size_t size)
     return true;
 }
 
+// No edge twice: `stamp` of a pass says to which pass its last edge led, and
+// edges are found pass by pass.
 static bool add_edge(struct linking *l, uint32_t from, uint32_t to)
 {
     if (from == NONE || from == to || l->stamp[from] == to + 1)
@@ -51,6 +57,8 @@ static bool add_edge(struct linking *l, uint32_t from, uint32_t to)
     return true;
 }
 
+// To the front of the list of those that read this version: all of them must
+// end before the next write.
 static bool add_reader(struct linking *l, uint32_t resource, uint32_t pass)
 {
     if (!grow((void **)&l->reader, &l->reader_room, l->reader_count,
@@ -61,6 +69,8 @@ static bool add_reader(struct linking *l, uint32_t resource, uint32_t pass)
     return true;
 }
 
+// Whether the pass reads what it overwrites: then it depends on what was there,
+// and its overwriting waits like a write.
 static bool reads(const struct hdi_calls *calls, uint32_t begin, uint32_t end,
                   uint32_t resource)
 {
@@ -86,6 +96,9 @@ static bool link_write(struct linking *l, uint32_t resource, uint32_t pass,
     return good;
 }
 
+// Readers come in a second walk, when it is known what the pass writes: of what
+// it has written it is the writer that later passes wait for, not a reader of
+// the version before.
 static bool link_pass(struct linking *l, uint32_t pass)
 {
     const struct hdi_calls *calls = l->calls;
@@ -148,6 +161,10 @@ static bool sort(struct linking *l)
     return true;
 }
 
+// Takes time by the number of uses: each use makes one edge, or ends as many
+// readers as there were. The edges found are freed at the end; first and after
+// stay until a pass is added. Orders may double an edge: then both count, in
+// left and in after.
 bool hdi_calls_link(struct hdi_calls *calls)
 {
     if (calls->linked)

@@ -20,6 +20,15 @@
 #include "steal/group.h"
 #include "steal/worker.h"
 
+// What each protects from:
+//
+//     STRETCH*    a look at the clock costs some 25 ns, which short passes
+//                 would feel; after too long a stretch the answer is late
+//     JOIN_TIME   handing a pass over costs about as much as such a pass
+//     SLOW_TIME   one slow stretch (a page fault, a lost core) is no reason
+//     WORTH       waking a worker takes longer than the little that is left
+//     LINGER      leaving and coming back costs a submission, a wake-up
+//     MAX_APART   the machine may have grown idle: try others now and then
 enum {
     STRETCH = 64,        // passes between two looks at the clock, at most
     STRETCH_TIME = 2000, // and about this long [ns]
@@ -39,6 +48,8 @@ static uint64_t used(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+// Asked before each pass. Relaxed loads: a pass more or less does not matter,
+// and who waits for the end sees all by other means.
 static bool is_stopped(struct hdi_calls *calls)
 {
     return atomic_load_explicit(&calls->stopped, memory_order_relaxed) ||
@@ -55,6 +66,12 @@ static void fail(struct hdi_calls *calls, uint32_t index, hd_status status,
 
 // Workers that get in each other's way are busy too: what counts is whether one
 // alone would have taken longer.
+//
+// `pace` decides how the next run begins. When several ran it is the sum of
+// what all took, which their caches and locks make larger than one worker
+// needs: then what one alone needed counts, if it is known. Others gained if
+// the run took less than 15/16 of that by the clock; if not, the next run is
+// alone, then 3, 7, 15 and 31 in a row.
 static void learn(struct hdi_calls *calls, uint32_t count)
 {
     uint64_t busy = atomic_load(&calls->busy);
@@ -93,6 +110,9 @@ static void end_run(struct hdi_calls *calls)
 static void run_job(struct hd_worker *worker, struct hd_work *work,
                     hd_status status);
 
+// Not while jobs are idle: these find the passes that have come. The job is
+// counted as active before it is submitted, so the run cannot end before it has
+// begun and left.
 // Under the lock: one more job, to be submitted after it; NULL: there are as
 // many as workers. Those that have no pass look for one by themselves.
 static struct hdi_calls_job *add_job(struct hdi_calls *calls)
@@ -113,6 +133,12 @@ static struct hdi_calls_job *add_job(struct hdi_calls *calls)
     return NULL;
 }
 
+// Touched by its own worker only, and on its stack; `finished` is added to that
+// of the run when the job leaves, so that workers share no counter while they
+// run passes.
+//
+//     at   |   |   | 7 | 8 | 9 |   |        first = 2, count = 3
+//                    ^ run next      ^ added here, round the end to the front
 // What a job has for itself: a ring. The oldest is run first, so passes come
 // about in program order, and what another worker waits for is not left for
 // last.
@@ -138,6 +164,9 @@ static uint32_t remove_first(struct lane *lane)
     return pass;
 }
 
+// `shared` is a stack that is read from its end: the oldest lies on top. The
+// job is submitted after the lock is let go, as the pool may wake a worker,
+// which takes the lock first of all.
 // Let others have `count` passes, those that have been ready longest.
 static void give(struct lane *lane, uint32_t count)
 {
@@ -157,6 +186,9 @@ static void give(struct lane *lane, uint32_t count)
 }
 
 // Under the lock: half of what is there, at least one if there is any.
+//
+// Half, and at most half a ring: the rest is for other workers that come, and
+// the ring has room for what these passes make ready.
 static bool take(struct lane *lane)
 {
     struct hdi_calls *calls = lane->calls;
@@ -172,12 +204,19 @@ static bool take(struct lane *lane)
     return count > 0;
 }
 
+// Before the job waits, so that waiting is not counted.
 static void count_busy(struct lane *lane)
 {
     atomic_fetch_add_explicit(&lane->calls->busy, used() - lane->begin,
                               memory_order_relaxed);
 }
 
+// While it waits the job counts as idle. All idle means that nothing is ready
+// and nothing runs: the run is over, and each job leaves in turn. It looks at
+// shared_count without the lock, so that waiters do not keep the others from
+// it, and lets go of the lock between two looks. After LINGER it leaves even if
+// others run; whoever makes passes ready brings a job back by give(). The last
+// look is under the lock, where passes are put, so none is overlooked.
 // Get passes. False: there are none, the job has left, and if it was the last
 // one the run has ended and the graph may be gone.
 static bool refill(struct lane *lane)
@@ -221,6 +260,8 @@ static bool refill(struct lane *lane)
     return !left;
 }
 
+// Asked after each pass and without the lock: a wrong answer costs one visit to
+// the lock, or a pass's time until the next question.
 // Whether another worker would take passes and there are none.
 static bool is_asked(struct hdi_calls *calls)
 {
@@ -231,6 +272,11 @@ static bool is_asked(struct hdi_calls *calls)
                0;
 }
 
+// The half that is given away is given before the pass runs: it may take long.
+// Successors are counted down with release and acquire: who comes last sees
+// what all passes before the successor have written. After a stop passes are
+// taken and dropped, so rings and stack run empty; their successors never
+// become ready, and count as not run.
 static void run_next(struct lane *lane)
 {
     struct hdi_calls *calls = lane->calls;
@@ -273,6 +319,7 @@ static void run_lane(struct hdi_calls *calls)
             run_next(&lane);
 }
 
+// The status says only that: is_stopped() looks at the same.
 // When the run or the pool was cancelled, too: it has to leave.
 static void run_job(struct hd_worker *worker, struct hd_work *work,
                     hd_status status)
@@ -287,6 +334,10 @@ static void run_job(struct hd_worker *worker, struct hd_work *work,
     run_lane(calls);
 }
 
+// Only edges between passes from `at` on count, as all before have run; `first`
+// of `at` is where these begin. Nobody else looks yet: relaxed stores will do,
+// since other workers come by the lock or by a submission. Passes that are
+// ready lie on the stack with the first on top.
 // Count what the passes from `at` on wait for, and let all workers have those
 // that wait for nothing. False without memory: then one worker goes on alone.
 static bool open_to_all(struct hdi_calls *calls, uint32_t at)
@@ -320,6 +371,7 @@ static bool open_to_all(struct hdi_calls *calls, uint32_t at)
 
 // One worker ------------------------------------------------------------------
 
+// The clock, not processor time, which takes a system call to read.
 // How it goes, by the clock.
 struct going {
     uint64_t mark; // the last look at it [ns]
@@ -328,6 +380,8 @@ struct going {
     uint32_t stretch;
 };
 
+// The stretch doubles or halves until one takes about STRETCH_TIME. Slow
+// stretches in a row add up; one alone is never enough.
 // Whether others should join for the `left` passes that are left.
 static bool look(struct going *going, uint32_t ran, uint32_t left)
 {
@@ -347,6 +401,9 @@ static bool look(struct going *going, uint32_t ran, uint32_t left)
 
 // Run passes from `at` up to `end`; returns how far it came: less when the run
 // is stopped.
+//
+// Along a block of the list by address: the index is looked up once in 4096
+// passes.
 static uint32_t run_some(struct hdi_calls *calls, uint32_t at, uint32_t end,
                          struct hd_error *error)
 {
@@ -369,6 +426,11 @@ static uint32_t run_some(struct hdi_calls *calls, uint32_t at, uint32_t end,
     return at;
 }
 
+// With one worker, or after others have not helped (`apart`), the whole graph
+// is one stretch and no clock is read. Otherwise it begins with stretches of
+// one pass. When others join, this worker goes on as one of them; if there is
+// no memory for that it stays alone. What was run is counted before, as the run
+// may end with any job.
 static void run_alone(struct hdi_calls *calls)
 {
     uint32_t count = calls->passes.count, at = 0;
@@ -403,6 +465,7 @@ static void run_alone(struct hdi_calls *calls)
         end_run(calls);
 }
 
+// If the last run took long enough by pass, all join from the beginning.
 static void begin(struct hdi_calls *calls)
 {
     if (calls->pace >= JOIN_TIME && calls->job_count > 1 && calls->apart == 0 &&
@@ -412,6 +475,7 @@ static void begin(struct hdi_calls *calls)
         run_alone(calls);
 }
 
+// Nobody else knows of the run yet: no lock.
 static void run_first(struct hd_worker *worker, struct hd_work *work,
                       hd_status status)
 {
@@ -424,6 +488,8 @@ static void run_first(struct hd_worker *worker, struct hd_work *work,
 
 // Runs ------------------------------------------------------------------------
 
+// Jobs are made anew only when the number of workers differs; none is in the
+// pool then, as nothing runs.
 bool hdi_calls_prepare(struct hdi_calls *calls, unsigned workers)
 {
     if (calls->job_count == workers)
@@ -434,6 +500,9 @@ bool hdi_calls_prepare(struct hdi_calls *calls, unsigned workers)
     return calls->jobs;
 }
 
+// All of the run is set before the first job is submitted, which hands it over;
+// the lock hands it to those that come later. Nothing of `calls` may be touched
+// after begin() or the submission: the run may have ended.
 void hdi_calls_start(struct hdi_calls *calls, const struct hdi_calls_host *host,
                      bool here)
 {

@@ -52,10 +52,8 @@ typedef hd_status (*hdi_calls_function)(void *data, struct hd_error *error);
 // A pass. Where its uses end is where those of the next begin, so that is not
 // kept.
 //
-//     passes   | f, uses 0 | f, uses 2 | f, uses 5 |
-//                |           |___________        |_______
+//     passes   | f, 0        | f, 2               | f, 5
 //     uses     | r3 R | r4 W | r4 R | r7 W | p0 A | ...
-//
 struct hdi_calls_pass {
     uint32_t function; // index into functions
     uint32_t uses;     // the first; up to those of the next pass

@@ -10,6 +10,10 @@
 #include "graph/plan/batch.h"
 #include "steal/worker.h"
 
+// To hand over a batch costs what SHORTEST allows for (HANDOVER of
+// plan/batch.c), so a shorter one gains nothing. A longer one than LONGEST
+// keeps those waiting that need only its first pass, and cannot be shared out.
+// With SHARES batches for each worker the last ones end at about the same time.
 enum {
     TINY_TIME = 10000, // of a pass in a batch, at most [ns]
     LONGEST = 20000,   // batch; others wait for its end [ns]
@@ -18,11 +22,14 @@ enum {
     LEAST = 8          // tiny passes of a graph
 };
 
+// What was never measured may be long: it gets a task of its own.
 bool hdi_weight_is_tiny(const struct hdi_weight *weight)
 {
     return weight->measured && weight->time <= TINY_TIME;
 }
 
+// Dropped passes do nothing, so any batch will do. Parts, classes, priorities,
+// fields and synchronising need a turn of their own.
 static bool is_tiny(const struct hd_graph *graph, uint32_t task)
 {
     uint32_t index = graph->flow.pass ? graph->flow.pass[task] : task;
@@ -35,6 +42,9 @@ static bool is_tiny(const struct hd_graph *graph, uint32_t task)
            hdi_weight_is_tiny(&graph->weights[index]);
 }
 
+// In a batch each pass ends before the next begins; one that would go on
+// without a worker would hold up those behind it for no reason. An open run
+// numbers its tasks as passes.
 // A launch that is not for workers alone goes on without one, and what is
 // scheduled by memory pass by pass stays so.
 static bool may_batch(const struct hd_graph *graph)
@@ -47,6 +57,13 @@ static bool may_batch(const struct hd_graph *graph)
            launcher->peers <= 1;
 }
 
+//
+//     tasks     0 -> 1 -> 2    3 -> 4 -> 5     batch: 0 0 0 1 1 1
+//                         \_______^
+//     batches   [0 1 2] -----> [3 4 5]         member: 0 1 2 3 4 5
+//
+// `flow` is what becomes the graph's; everything else is freed at the end.
+// `waits` is room for sorting, later for stamps.
 // What batches are made of, and the flow of batches.
 struct joining {
     struct hd_graph *graph;
@@ -69,6 +86,9 @@ static bool make_room(struct joining *j, uint32_t count)
     return j->batch && j->order && j->waits && j->cost && j->tiny;
 }
 
+// How long a batch may be follows from the work: with one worker there is
+// nobody to share with, and LONGEST serves. In program order, if it is one to
+// run in, a batch is of passes that stand together.
 static bool find_batches(struct joining *j)
 {
     struct hd_graph *graph = j->graph;
@@ -99,6 +119,7 @@ static bool find_batches(struct joining *j)
     return j->flow.count > 0;
 }
 
+// As many edges as there were will do, since joining only takes some away.
 static bool make_flow(struct joining *j, uint32_t edges)
 {
     struct hdi_task_graph *to = &j->flow;
@@ -163,6 +184,8 @@ static void list_successors(struct joining *j)
     to->first[to->count] = edges;
 }
 
+// What it takes is the sum of its tasks. Members become numbers of passes here,
+// after their weights were read by task.
 // A batch is as urgent as the most urgent of its passes.
 static void sum_up(struct joining *j)
 {
@@ -187,6 +210,7 @@ static void sum_up(struct joining *j)
     }
 }
 
+// Frees the flow of tasks, or lets go of the arrays of the passes, which stay.
 static void install(struct joining *j)
 {
     struct hd_graph *graph = j->graph;
@@ -208,6 +232,8 @@ static void free_joining(struct joining *j)
     free(j->tiny);
 }
 
+// Worth it only where at least one task in LEAST goes away. Nothing of the
+// graph is changed before install().
 static bool join(struct joining *j)
 {
     const struct hdi_task_graph *from = &j->graph->flow;

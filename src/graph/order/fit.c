@@ -1,13 +1,18 @@
+// Footprints of kernels say what a launch touches. Only what it touches for
+// certain may be refused: a footprint that is too large by far would refuse
+// programs that are right.
 #include "graph/order/fit.h"
 
 #include <string.h>
 
 #include "base/error.h"
 
+// Their footprints lie on the stack; a kernel with more is not looked at.
 enum {
     MAX_ARGS = 64 // of a kernel that is looked at
 };
 
+// Counts from the beginning of the argument; 0: nothing is known for certain.
 // The last byte and one; only what is touched for certain counts.
 static int64_t end_of(const struct hd_touched *t)
 {
@@ -23,6 +28,8 @@ static bool is_before(const struct hd_touched *t)
     return end_of(t) != 0 && t->begin < 0;
 }
 
+// In floating point, as a product of counts may not fit 64 bits; at most all of
+// the buffer.
 // Of a buffer of so many.
 static uint64_t bytes_of(const struct hd_touched *t, uint64_t size)
 {
@@ -54,6 +61,8 @@ static uint64_t size_of(const struct hd_graph *graph,
                : graph->resources.at[a->index].size;
 }
 
+// The text for the first argument that does not fit. A write is told rather
+// than a read: it does harm.
 static hd_status fail_fit(const struct hd_graph *graph,
                           const struct hdi_pass *pass,
                           const struct hdi_command *command, uint32_t arg,
@@ -96,6 +105,9 @@ static void mix(uint64_t *hash, uint64_t value)
     *hash ^= *hash >> 29;
 }
 
+// Values count only if the footprint asks for them (one bit for each argument,
+// the last for all from 63 on). Without that, passes that differ in a value
+// alone would each be looked at.
 // All that the answer depends on. 0 is what is in an empty place.
 static uint64_t hash_of(const struct hd_graph *graph,
                         const struct hdi_pass *pass,
@@ -133,6 +145,10 @@ static uint64_t hash_of(const struct hd_graph *graph,
     return hash | 1;
 }
 
+// What fits is remembered by a hash, as many passes launch the same kernel over
+// the same sizes: a lookup takes far less than a footprint. Two that share a
+// place drive each other out, which costs time only. What does not fit is not
+// remembered.
 hd_status hdi_graph_check_fit(struct hd_graph *graph,
                               const struct hdi_pass *pass,
                               const struct hdi_command *command,

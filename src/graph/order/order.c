@@ -1,3 +1,5 @@
+// What passes cost, how urgent each is, and what a run should take by that. All
+// of it is an estimate: a wrong one makes a run slower, never wrong.
 #include "graph/order/order.h"
 
 #include <stdlib.h>
@@ -9,6 +11,10 @@
 #include "graph/plan/tasks.h"
 #include "steal/worker.h"
 
+// Guesses only matter for the first run; the passes are measured then.
+// LEAST_TIME: what takes less is measured too badly, and would fill the file
+// (model/feedback.h). FLAT_*: there choosing a pass under a lock takes as long
+// as the pass.
 enum {
     LEAST_TIME = 20000, // of a pass that is remembered [ns]
     PASS_TIME = 1000,   // of a pass that does next to nothing [ns]
@@ -26,6 +32,7 @@ static unsigned workers_of(const struct hd_graph *graph)
     return pool ? hd_pool_workers(pool) : 1;
 }
 
+// The footprint of the pass if it is known, else all of its resources [bytes].
 static uint64_t moved_bytes(const struct hd_graph *graph,
                             const struct hdi_pass *pass)
 {
@@ -40,6 +47,8 @@ static uint64_t moved_bytes(const struct hd_graph *graph,
 
 // Costs -----------------------------------------------------------------------
 
+// What a command takes of one worker [ns]. Calls are 0: nothing is known of the
+// function.
 // `*measured`: other runs tell; it stays as it is where nothing has to.
 static uint64_t guess_command(const struct hd_graph *graph,
                               const struct hdi_command *c, bool *measured)
@@ -63,6 +72,8 @@ static uint64_t guess_command(const struct hd_graph *graph,
     return items * time < 1e14 ? (uint64_t)(items * time) : (uint64_t)1e14;
 }
 
+// Small passes are run by one worker, so `time` is the work; of larger ones it
+// is the share of each worker that finds a work-item.
 static void guess(const struct hd_graph *graph, const struct hdi_pass *pass,
                   unsigned workers, struct hdi_weight *weight)
 {
@@ -82,6 +93,9 @@ static void guess(const struct hd_graph *graph, const struct hdi_pass *pass,
         weight->work > LEAST_TIME ? weight->work / workers : weight->work;
 }
 
+// What a pass computes, over how much, by what code: its commands, ranges,
+// sizes of arguments and the content of programs. Not their values, nor names
+// of passes and resources: the same work in another graph is the same.
 static struct hdi_feedback_key key_of(const struct hd_graph *graph,
                                       const struct hdi_pass *pass,
                                       struct hdi_feedback_key key)
@@ -110,6 +124,8 @@ static struct hdi_feedback_key key_of(const struct hd_graph *graph,
     return key;
 }
 
+// `busy` may be less than the time, as for a pass that waits; work is what it
+// keeps others from, so at least its time.
 static void remember(struct hd_graph *graph, uint32_t index,
                      struct hdi_weight *weight)
 {
@@ -122,6 +138,9 @@ static void remember(struct hd_graph *graph, uint32_t index,
     weight->known = weight->measured = true;
 }
 
+// `begin` has the device and the number of workers: on others a pass takes
+// another time. Passes that are weighed keep their weights until something
+// about them changes (pass.weighed).
 static void weigh_passes(struct hd_graph *graph, uint32_t from)
 {
     unsigned workers = workers_of(graph);
@@ -148,6 +167,7 @@ static void weigh_passes(struct hd_graph *graph, uint32_t from)
 
 // Ranks and forecast ----------------------------------------------------------
 
+// From 1 to all of them; rounded.
 // A pass takes as many workers as it did, or should.
 static uint32_t width_of(const struct hdi_weight *w, unsigned workers)
 {
@@ -156,6 +176,8 @@ static uint32_t width_of(const struct hdi_weight *w, unsigned workers)
     return width < 1 ? 1 : width > workers ? workers : (uint32_t)width;
 }
 
+// A binary heap of tasks, by a key of each; ties go by number, so that a
+// forecast is the same each time. The arrays are the caller's.
 struct queue {
     uint32_t *at, count;
     const uint64_t *key;
@@ -195,6 +217,8 @@ static uint32_t get(struct queue *q)
     return top;
 }
 
+// Of workers only their number counts. A task that is wider than what is free
+// waits, unless nothing runs; it is not overtaken by a narrower one behind it.
 // What the run does, with the costs as they are thought to be: tasks in order
 // of rank, as long as workers are free.
 static uint64_t simulate(const struct hd_graph *graph, unsigned workers,
@@ -229,6 +253,7 @@ static uint64_t simulate(const struct hd_graph *graph, unsigned workers,
     return now;
 }
 
+// Three arrays of n in one allocation: waits, ready, running.
 static bool forecast(struct hd_graph *graph, unsigned workers)
 {
     size_t n = graph->flow.count + (size_t)1;
@@ -246,6 +271,8 @@ static bool forecast(struct hd_graph *graph, unsigned workers)
     return good;
 }
 
+// Backwards in program order each task comes before those it follows, as edges
+// lead forward.
 // Program order will do.
 static void rank_backwards(struct hd_graph *graph)
 {
@@ -262,6 +289,8 @@ static void rank_backwards(struct hd_graph *graph)
     }
 }
 
+// Where an explicit order leads backwards, tasks are sorted first. There is no
+// cycle: preparing has looked.
 static bool rank_tasks(struct hd_graph *graph)
 {
     const struct hdi_task_graph *flow = &graph->flow;
@@ -299,6 +328,8 @@ static bool make_tasks(struct hd_graph *graph)
            HDI_KEEP(graph, ready, n);
 }
 
+// Not with a working set, classes or priorities: these are promises about the
+// order. Nor with parts or batches, whose tasks are worth choosing between.
 // Whether choosing between passes would take longer than they do.
 static bool is_flat(const struct hd_graph *graph, uint64_t work)
 {
@@ -346,6 +377,9 @@ static void find_streams(struct hd_graph *graph)
             most > 0 && rate_of(graph, i, cache) * 2 >= most;
 }
 
+// Splits need weights, batches need ranks, the forecast needs the tasks there
+// are at last. A flat graph is not simulated: that would take as long as
+// running it.
 static bool rank_and_forecast(struct hd_graph *graph)
 {
     unsigned workers = workers_of(graph);
@@ -385,6 +419,8 @@ void hdi_graph_weigh_more(struct hd_graph *graph)
     weigh_passes(graph, graph->open.passes);
 }
 
+// So backwards each pass has its rank before it is handed on to those it
+// follows.
 // Edges lie in the order of where they lead to, but for those the program
 // states.
 void hdi_graph_rank_more(struct hd_graph *graph, uint32_t edges)
@@ -413,6 +449,9 @@ static uint64_t scratch_bytes(const struct hd_graph *graph,
     return bytes;
 }
 
+// The lesser of the last two: one of them may have lost its core for a while,
+// but none is faster than the pass is. So a pass that has grown slower is
+// believed after two runs.
 static void update(struct hdi_weight *weight, uint64_t time, uint64_t work)
 {
     bool less = weight->last_time > 0 && weight->last_time < time;
@@ -424,6 +463,9 @@ static void update(struct hdi_weight *weight, uint64_t time, uint64_t work)
     weight->known = weight->measured = true;
 }
 
+// Ranks and parts are made anew only if what was thought is off by more than a
+// quarter of all time, or many passes have become tiny, or something long is
+// new: making them takes time too, and noise alone must not bring it about.
 void hdi_graph_learn(struct hd_graph *graph)
 {
     uint64_t wrong = 0, all = 0, work = 0;
@@ -467,6 +509,8 @@ void hdi_graph_learn(struct hd_graph *graph)
         (!graph->flow.pass && is_flat(graph, work) != graph->flat);
 }
 
+// Each sweep backwards settles all chains whose edges lead forward; a stated
+// order that leads backwards needs one sweep more.
 // Of the first `count` passes. Edges lead on, but for those that the program
 // states: then once more.
 static uint64_t longest_chain(struct hd_graph *graph, uint32_t count)

@@ -4,6 +4,18 @@
 
 #include "graph/model/model.h"
 
+// The parts of the room are called in this order, by preparing (run/prepare.c)
+// and by runs:
+//
+//     fit.h      does each launch fit its resources?          pack_dispatch()
+//     reduce.c   which edges do others imply?                 list_successors()
+//     order.h    costs, then within it                        make_weights()
+//       split.h    parts of large passes: the flow
+//       rank       the longest way to the end, by cost
+//       batch.h    tiny tasks joined: another flow
+//       forecast   how long the run should take
+//     learn      what passes took; reweigh before the next    harvest()
+
 // Estimate the cost of every pass from its runs before, else from its kernels,
 // and rank the passes by it. Needs successors, and kernels that are built.
 // False without memory.

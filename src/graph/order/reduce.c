@@ -11,11 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+// A walk of more steps costs more than the counts it saves; of graphs with more
+// passes preparing would take too long.
 enum {
     MAX_STEPS = 32,      // back from one pass
     MAX_PASSES = 1 << 16 // of a graph that is looked at
 };
 
+// `seen` need not be cleared between walks: it holds the pass that each walk is
+// of. The stack never overflows, as each step puts one pass on it.
 struct walk {
     struct hd_graph *graph;
     const uint32_t *first; // edge of each pass
@@ -24,6 +28,8 @@ struct walk {
     uint32_t to, least; // of the walk; no edge of it comes from before
 };
 
+// Passes before `least` are not walked to: edges lead forward, so from there
+// none comes to a pass that `to` waits for directly.
 static void visit(struct walk *w, uint32_t pass)
 {
     if (w->seen[pass] == w->to + 1 || pass <= w->least || w->steps == MAX_STEPS)
@@ -33,6 +39,8 @@ static void visit(struct walk *w, uint32_t pass)
     w->stack[w->depth++] = pass;
 }
 
+//     a ---> b ---> to        the walk back from b finds a, so the edge
+//      \____________^         from a to `to` is implied
 // Every pass that is reached from another one that `to` waits for.
 static void walk_back(struct walk *w, uint32_t begin, uint32_t end)
 {
@@ -55,6 +63,9 @@ static void walk_back(struct walk *w, uint32_t begin, uint32_t end)
     }
 }
 
+// One walk for each pass that waits for two others at least. `first` grows
+// along with the passes, as data edges stand in that order; stated orders stand
+// behind them and are neither walked nor left out.
 bool hdi_graph_reduce(struct hd_graph *graph)
 {
     uint32_t passes = graph->passes.count, at = 0;

@@ -18,22 +18,34 @@
 #include "base/error.h"
 #include "launch/args/plan.h"
 
+// A pass of less work than LEAST_WORK ends before its next one could gain much
+// by its parts. Less than PART_WORK costs more to hand over than it brings.
+// MAX_PARTS bounds the edges, which may be as many as pairs of parts.
 enum {
     LEAST_WORK = 400000, // of a pass in parts [ns]
     PART_WORK = 100000,  // of a part, at least [ns]
     MAX_PARTS = 16
 };
 
+// An interval, though a part may touch rows with gaps: it may only be larger
+// than what is touched, which costs an edge too many, never one too few.
 // Bytes of a resource, from the first up to the second; none if they are equal.
 struct reach {
     uint64_t read[2], write[2];
 };
 
+// In derivation.nodes; `next` is an index there, or HDI_NONE. Nodes are never
+// given back, so lists may share their tails.
 // Tasks in a list.
 struct node {
     uint32_t task, next;
 };
 
+// Bytes of a slot, from `begin` to before `end`, that had the same fate. The
+// segments of a slot are in order and without gaps:
+//
+//     | written by part 0 | by part 1, read by 5 | by nobody yet |
+//     0                   4096                   8192            size
 struct segment {
     uint64_t begin, end;
     uint32_t writers, readers; // lists: who wrote it last, who read that since
@@ -48,6 +60,9 @@ struct segments {
     HDI_ARRAY(struct segment) list;
 };
 
+// Lives during one call of hdi_graph_split(). Parts of a pass have tasks in a
+// row: part k of pass p is first_task[p] + k. The intervals of access a of part
+// k of split s are reach[first_reach[s] + k * access_count + a].
 struct derivation {
     struct hd_graph *graph;
     struct hdi_task_graph *flow;
@@ -86,6 +101,12 @@ static bool takes_copies(const struct hd_graph *graph,
     return false;
 }
 
+// Only passes with one dispatch that is known to take long: parts of several
+// commands would have to wait for each other. Scratch is one for the pass,
+// images are made by one thread, and groups that wait for each other
+// (HD_FORM_GRID) run together. Sets `*split` when it returns true. Parts follow
+// each other along the last axis that has several groups, so that each has rows
+// that lie together.
 static bool can_split(const struct hd_graph *graph, uint32_t index,
                       struct hdi_split *split)
 {
@@ -124,6 +145,7 @@ static bool can_split(const struct hd_graph *graph, uint32_t index,
     return parts >= 2;
 }
 
+// The products are of 64 bits: parts differ by one group at most.
 static struct hdi_box box_of(const struct hdi_split *s, uint32_t part)
 {
     struct hdi_box box;
@@ -142,6 +164,8 @@ static struct hdi_box box_of(const struct hdi_split *s, uint32_t part)
 
 // Footprints ----------------------------------------------------------------
 
+// The smallest interval that has both. What is beyond the resource does not
+// count; a kernel that does it has been refused (fit.c).
 static void widen(uint64_t reach[2], const struct hd_touched *touched,
                   uint64_t size)
 {
@@ -170,6 +194,9 @@ static void widen(uint64_t reach[2], const struct hd_touched *touched,
     reach[1] = end > reach[1] ? end : reach[1];
 }
 
+// Reading everything is allowed (it comes after all writers), writing
+// everything is not: then parts would wait for all others and gain nothing. A
+// resource may be several arguments, hence the union.
 // False when a part may write anything, or it cannot be told.
 static bool find_reach(const struct hd_graph *graph,
                        const struct hdi_split *split, uint32_t part,
@@ -233,6 +260,8 @@ static void keep_neighbours(struct hd_graph *graph, bool *wanted)
     graph->splits.count = count;
 }
 
+// Fills graph->splits, and the number of its split into each pass, or HDI_NONE.
+// Not in runs that grow or are open (keeps_all).
 static bool choose(struct hd_graph *graph)
 {
     struct hdi_split split;
@@ -258,6 +287,7 @@ static bool choose(struct hd_graph *graph)
     return true;
 }
 
+// Its split stays in the list then, with no pass naming it.
 // Footprints of all parts; a pass of which they are not known stays whole.
 static bool find_reaches(struct derivation *d)
 {
@@ -293,6 +323,8 @@ static bool find_reaches(struct derivation *d)
 
 // Edges between tasks ---------------------------------------------------------
 
+// `stamp` finds duplicates, since links are added task by task; link_orders()
+// comes later and may double some, which costs a count.
 static bool add_link(struct derivation *d, uint32_t from, uint32_t to)
 {
     if (d->stamp[from] == to + 1)
@@ -313,6 +345,7 @@ static bool link_all(struct derivation *d, uint32_t list, uint32_t to)
     return good;
 }
 
+// An interval of nothing is {0, 0}, and meets no segment.
 // It comes after who wrote these bytes, and to write them, after their readers.
 static bool come_after(struct derivation *d, uint32_t slot,
                        const uint64_t bytes[2], bool writes, uint32_t task)
@@ -330,6 +363,8 @@ static bool come_after(struct derivation *d, uint32_t slot,
     return good;
 }
 
+// Make a border at `at`, so that what follows may treat the bytes before and
+// behind apart. Both halves keep the lists.
 static bool cut(struct segments *s, uint64_t at)
 {
     for (uint32_t i = 0; i < s->list.count; i++) {
@@ -355,6 +390,9 @@ static bool put(struct derivation *d, uint32_t *list, uint32_t task)
     return true;
 }
 
+// A write by another pass begins both lists anew: who comes later need only
+// wait for it, as it waits for the others. Parts of one pass add to the
+// writers.
 // Lists are shared by the segments that one was cut into, and only ever grow at
 // their heads, so each has its own.
 static bool note(struct derivation *d, uint32_t slot, const uint64_t bytes[2],
@@ -376,6 +414,8 @@ static bool note(struct derivation *d, uint32_t slot, const uint64_t bytes[2],
     return good;
 }
 
+// Of a whole pass: everything. If it writes a part of the resource it may leave
+// the rest, which counts as a read.
 // The bytes of an access of a task.
 static struct reach reach_of(const struct derivation *d, uint32_t pass,
                              uint32_t task, uint32_t access)
@@ -422,6 +462,9 @@ static bool note_task(struct derivation *d, uint32_t pass, uint32_t task,
     return good;
 }
 
+// The memory is got by that pass; where it has written nothing nobody would
+// wait for it otherwise. Its first part stands for it, as any part takes the
+// memory for all (hdi_split_begin).
 // Of a slot that a pass takes, all users come after it, whatever they touch.
 static bool take_slots(struct derivation *d, uint32_t pass)
 {
@@ -440,6 +483,8 @@ static bool take_slots(struct derivation *d, uint32_t pass)
     return good;
 }
 
+// First all parts are linked, then noted: parts of one pass must not wait for
+// each other. Writes are noted before reads, as noting a write forgets readers.
 static bool link_pass(struct derivation *d, uint32_t pass)
 {
     uint32_t begin = d->first_task[pass], end = d->first_task[pass + 1];
@@ -454,6 +499,7 @@ static bool link_pass(struct derivation *d, uint32_t pass)
     return good && take_slots(d, pass);
 }
 
+// Every part of the one waits for every part of the other.
 // What comes after a whole pass: as the program says, or for memory.
 static bool link_orders(struct derivation *d)
 {
@@ -494,6 +540,7 @@ static bool begin_slots(struct derivation *d)
 
 // The flow --------------------------------------------------------------------
 
+// The work of a part is its share; so is its time, as one worker runs it.
 static bool make_tasks(struct derivation *d)
 {
     struct hd_graph *graph = d->graph;
@@ -530,6 +577,7 @@ static bool make_tasks(struct derivation *d)
     return true;
 }
 
+// Counting sort, as in run/prepare.c.
 static bool list_links(struct derivation *d)
 {
     struct hdi_task_graph *flow = d->flow;
@@ -594,6 +642,9 @@ void hdi_graph_free_flow(struct hd_graph *graph)
     graph->flow = (struct hdi_task_graph){0};
 }
 
+// Without splits the flow is the arrays of the passes, which cost nothing:
+// flow->pass is NULL then, and who frees a flow looks at that. With splits it
+// has arrays of its own, and edges of data are found anew, by bytes.
 bool hdi_graph_split(struct hd_graph *graph)
 {
     struct hdi_task_graph *flow = &graph->flow;

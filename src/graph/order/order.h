@@ -7,8 +7,8 @@
 // The parts of the room are called in this order, by preparing (run/prepare.c)
 // and by runs:
 //
-//     fit.h      does each launch fit its resources?          pack_dispatch()
 //     reduce.c   which edges do others imply?                 list_successors()
+//     fit.h      does each launch fit its resources?          pack_dispatch()
 //     order.h    costs, then within it                        make_weights()
 //       split.h    parts of large passes: the flow
 //       rank       the longest way to the end, by cost

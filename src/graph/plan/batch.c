@@ -10,10 +10,14 @@
 
 #include <stdlib.h>
 
+// About what a worker that waits takes to find a batch and to get its data: with
+// less, too many batches are cut; with more, everything ends on one lane.
 enum {
     HANDOVER = 4000 // from a batch to one of another lane [ns]
 };
 
+// A worker as it is thought to be. Which worker takes a batch is found out when
+// it runs: lanes only say what would fit.
 struct lane {
     uint64_t end;  // of what it has got [ns]
     uint32_t open; // its newest batch; NONE: that is closed
@@ -26,6 +30,8 @@ struct batch {
 
 #define NONE UINT32_MAX
 
+// Lives during one call of hdi_batch_tasks(). `batches` has room for as many as
+// tasks; `batch` is the caller's.
 struct batcher {
     const struct hdi_batch_params *params;
     uint32_t *batch;          // of each task
@@ -36,6 +42,8 @@ struct batcher {
     uint32_t count;
 };
 
+// Counting sort of the edges by where they lead to, which tasks->first lists by
+// where they come from.
 static bool list_before(struct batcher *b)
 {
     const struct hdi_tasks *tasks = &b->params->tasks;
@@ -64,6 +72,8 @@ static bool is_open(const struct batcher *b, uint32_t batch)
     return b->lanes[b->batches[batch].lane].open == batch;
 }
 
+// Inputs of another lane come HANDOVER later: this is what makes tasks stay
+// where their inputs are.
 // When what the task follows is there, for a lane; that of its open batch is
 // not counted.
 static uint64_t inputs_at(const struct batcher *b, uint32_t task, uint32_t lane)
@@ -88,6 +98,7 @@ static uint64_t start_at(const struct batcher *b, uint32_t task, uint32_t lane)
     return at > b->lanes[lane].end ? at : b->lanes[lane].end;
 }
 
+// Of two that are as early the lane of an input wins, as the data lie there.
 // The lanes of what the task follows come first, then the one that is free
 // first.
 static uint32_t choose_lane(const struct batcher *b, uint32_t task)
@@ -117,6 +128,8 @@ static bool follows(const struct batcher *b, uint32_t task, uint32_t batch)
     return false;
 }
 
+// The second condition keeps the invariant: what the task waits for has ended
+// by the time at which the batch begins, so the batch waits for nothing new.
 // Whether the open batch of a lane takes the task: nothing in the batch is to
 // wait for what only this task needs, and what a long one waits for is not to
 // come after what it does not need.
@@ -133,6 +146,9 @@ static bool fits(const struct batcher *b, uint32_t task, uint32_t lane)
            (!b->leads[task] || follows(b, task, open));
 }
 
+// A batch that another waits for may take no more tasks: the other would wait
+// for these too, and if one of them followed the other, both would wait for
+// ever.
 static void close_inputs(struct batcher *b, uint32_t task)
 {
     for (uint32_t i = b->first[task]; i < b->first[task + 1]; i++) {
@@ -142,6 +158,12 @@ static void close_inputs(struct batcher *b, uint32_t task)
     }
 }
 
+// A batch begins and ends at `at` when it is opened, and grows by what it
+// takes. One whose end a long task waits for is closed at once.
+//
+//     lane 0   [ a b c ]      [ f g ]
+//                      \______/^        HANDOVER between lanes
+//     lane 1        [ d e ]
 static void add(struct batcher *b, uint32_t task)
 {
     uint32_t lane = choose_lane(b, task);
@@ -160,6 +182,8 @@ static void add(struct batcher *b, uint32_t task)
         l->open = NONE;
 }
 
+// Takes time by tasks and edges, times the lanes of what each follows, and
+// workers. On failure b.count is 0, as nothing was added.
 uint32_t hdi_batch_tasks(const struct hdi_batch_params *params, uint32_t *batch)
 {
     struct batcher b = {.params = params, .batch = batch};

@@ -5,6 +5,7 @@
 
 #include "graph/plan/tasks.h"
 
+// All arrays are the caller's, and only read.
 struct hdi_batch_params {
     struct hdi_tasks tasks; // costs in ns
     const uint32_t *order;  // each task stands behind what it follows

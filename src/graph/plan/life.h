@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+// Two lives meet if each begins before the other ends; one that begins when
+// another ends may have its bytes.
 // Something that lives from `lower` to just before `upper`.
 struct hdi_life {
     uint64_t lower, upper; // in any unit of time; lower < upper

@@ -1,3 +1,12 @@
+// Where things lie that live for a while. Seen as a picture, lives are bars of
+// fixed place in time that are moved up and down until none overlap:
+//
+//     offset ^   +-----+   +-------+
+//            |   |  b  |   |   d   |
+//            |   +-----+---+---+---+
+//            |   |    a        |  +---+
+//            |   +-------------+  | c |
+//            +-----------------------> time
 #include "graph/plan/placement.h"
 
 #include <stdlib.h>
@@ -9,6 +18,11 @@
 #include "graph/plan/placement_search.h"
 #include "graph/plan/random.h"
 
+// MAX_SEARCHED and MAX_NEAR bound memory: a list of pairs takes 16 MiB at most.
+// As slices grow by SLICE_GROWS, those of one order that were too short add up
+// to a seventh of the one that does. Above SHORT_LIST the square of insertion
+// sort shows. Of more than MANY lives branch and bound seldom ends in time, so
+// changing orders comes first.
 enum {
     MAX_SEARCHED = 4096, // lives; branch and bound keeps their square
     MAX_NEAR = 1 << 22,  // pairs of lives that meet
@@ -55,6 +69,13 @@ static void sections_free(struct hdi_sections *s)
     free(s->other);
 }
 
+// Sections matter because the total of each is a lower bound, the most of which
+// is out->bound, and since lives meet exactly if they share one:
+//
+//     a   |------------|
+//     b       |-----|
+//     c                   |----|
+//             ^section 0  ^section 1      a: 0 up to 1, c: 1 up to 2
 // A section is a time after the last of some beginnings in a row, before an
 // end.
 static void find_sections(struct hdi_sections *s, const struct event *events)
@@ -78,6 +99,10 @@ static void find_sections(struct hdi_sections *s, const struct event *events)
     }
 }
 
+// Lists of equal kind one behind the other (CSR), by counting; `first` ends
+// where it should since entry k + 2 counts and entry k + 1 is used to fill. Too
+// many members: neither they nor `near` are there, and greedy orders but the
+// first are left out.
 static bool list_members(struct hdi_sections *s)
 {
     uint64_t sum = 0;
@@ -101,6 +126,9 @@ static bool list_members(struct hdi_sections *s)
     return true;
 }
 
+// So each pair is seen once, without looking for duplicates: `i` is the one
+// that begins later, or has the larger number. The first pass counts, the
+// second fills.
 // Two lives meet first in the section where the later of them begins.
 static bool list_near(struct hdi_sections *s)
 {
@@ -187,6 +215,7 @@ static int compare_measures(const void *a, const void *b)
     return (x->life > y->life) - (x->life < y->life);
 }
 
+// Products that do not fit count as the largest.
 static void make_order(const struct hdi_sections *s,
                        enum hdi_placement_order order, struct measure *measures)
 {
@@ -252,6 +281,7 @@ static uint64_t find_gap(struct span *spans, uint32_t count, uint64_t size)
     return offset;
 }
 
+// UINT64_MAX marks what is not placed yet.
 // Place one life after another, each as low as it fits.
 static uint64_t place_in_order(const struct hdi_sections *s,
                                const struct measure *order, uint64_t *offset,
@@ -276,6 +306,8 @@ static uint64_t place_in_order(const struct hdi_sections *s,
     return height;
 }
 
+// What was placed stays, so this is also what a run without a plan would get at
+// best. `alive` and `spans` are of equal length; `order` is used up.
 // The same by time, as an allocator does it, which needs no lists of who meets
 // whom: what has ended is forgotten.
 static uint64_t place_by_time(const struct hdi_sections *s,
@@ -309,6 +341,8 @@ static uint64_t place_by_time(const struct hdi_sections *s,
 
 // Making ----------------------------------------------------------------------
 
+// Lives during one call of hdi_placement_make(). `rank` is the place of each
+// life in an order; place_by_time() uses it as room.
 struct maker {
     struct hdi_sections sections;
     struct measure *order;
@@ -318,6 +352,7 @@ struct maker {
     struct measure *tried; // order, changed
 };
 
+// Keeps the try if it is lower than what is there.
 static void take(const struct maker *m, uint64_t height,
                  struct hdi_placement *out)
 {
@@ -327,6 +362,8 @@ static void take(const struct maker *m, uint64_t height,
     memcpy(out->offset, m->offset, out->count * sizeof(*out->offset));
 }
 
+// The orders stop as soon as one is good enough. By time first: it needs no
+// list of who meets whom, and is always there.
 static void make_greedy(struct maker *m, uint64_t enough,
                         struct hdi_placement *out)
 {
@@ -391,6 +428,8 @@ static void improve_order(struct maker *m, uint64_t goal, uint64_t end,
 
 // Each of the greedy orders. The numbers that look random come again, so that a
 // plan does.
+//
+// The seed is the number of lives.
 static void improve(struct maker *m, uint64_t goal, uint64_t time,
                     struct hdi_placement *out)
 {
@@ -404,6 +443,7 @@ static void improve(struct maker *m, uint64_t goal, uint64_t time,
     }
 }
 
+// A found one is kept if it is lower; -1: neither found nor refuted in time.
 // Look for a placement of height `capacity` by each order in turn, with more
 // nodes every time round: how many an order needs differs by orders of
 // magnitude. 1, 0 or less as hdi_placement_search().
@@ -431,6 +471,8 @@ static int search_one(struct maker *m, uint64_t capacity, uint64_t end,
     return found;
 }
 
+// Half of the time is left for each try, so that a first one that fails does
+// not use it up; below 1 ms no further one is made.
 // The height asked for; or the least: the bound first, which is reached as a
 // rule, then halfway between what is known not to do and what is there.
 static int search(struct maker *m, const struct hdi_placement_params *params,
@@ -452,6 +494,8 @@ static int search(struct maker *m, const struct hdi_placement_params *params,
     return 1;
 }
 
+// The limit of 63 bits lets offsets be doubled (placement_search.c) and added
+// without overflow.
 static hd_status check(const struct hdi_life *lives, uint32_t count,
                        struct hd_error *error)
 {

@@ -17,10 +17,22 @@
 
 #include "base/clock.h"
 
+// More looks give a better bound, but two that hover and could stand on each
+// other only would raise each other step by step up to the capacity.
 enum {
     LIFTS = 32 // looks at what hovers, per node
 };
 
+// Lives during one call of hdi_placement_search(). Of each life, unless another
+// is named:
+//
+//     open      hovering   what it is
+//     1         0          may be placed at its least offset
+//     1         1          stands on something that is not placed yet
+//     0         -          placed, at `offset`
+//
+// `stack` is a region that nodes take their arrays from and give back in
+// reverse order (`used` of `room` bytes). `gave_up` ends all recursion.
 struct solver {
     const struct hdi_sections *s;
     const uint32_t *rank;
@@ -38,6 +50,7 @@ struct solver {
     bool gave_up;
 };
 
+// The clock is read at one node in 64 only.
 static bool over(struct solver *v)
 {
     if (v->nodes >= v->most_nodes ||
@@ -117,6 +130,8 @@ static void sort_open(const struct solver *v, uint32_t *open, uint32_t count)
     }
 }
 
+// A lower bound: no placement of this node is lower than these stacks. Which is
+// why it may be given up where they are too high. False: no solution here.
 // Put the lives of every section upon each other by their least offsets: they
 // must stay below the capacity. Sorts `open`.
 static bool fits(struct solver *v, uint32_t *open, uint32_t count)
@@ -140,6 +155,9 @@ static bool fits(struct solver *v, uint32_t *open, uint32_t count)
     return most <= v->capacity;
 }
 
+// At its least offset, for good in this node. Others that meet it lie above it
+// from now on; a life whose least offset was at or below its top stands on it,
+// so it need not hover. False: one of them cannot stay below the capacity.
 static bool place(struct solver *v, uint32_t life)
 {
     uint64_t up = top(v, life);
@@ -161,6 +179,7 @@ static bool place(struct solver *v, uint32_t life)
     return true;
 }
 
+// NULL: the region is too small, and the search gives up.
 static void *reserve(struct solver *v, size_t size)
 {
     size = (size + 15) / 16 * 16;
@@ -173,6 +192,13 @@ static void *reserve(struct solver *v, size_t size)
 
 static bool solve(struct solver *v, uint32_t *open, uint32_t count);
 
+// Parts do not influence each other, so what would be a product of their nodes
+// becomes a sum.
+//
+//     |---|    |-----|
+//       |---|      |----|        two parts: no life reaches across the gap
+//
+// `*split` is false where all are one part: then nothing was solved here.
 // Solve what is left in parts that share no section. `part` becomes the lives
 // of one after another.
 static bool solve_parts(struct solver *v, const uint32_t *open, uint32_t count,
@@ -236,6 +262,10 @@ static void restore(struct solver *v, const uint32_t *open, uint32_t count,
     }
 }
 
+// First `life`, the lowest, is placed; if that leads to nothing, it is never
+// placed on what is placed now: it hovers, until something is placed below it.
+// That raises its least offset, another life may be the lowest, and so on until
+// no solution is left. Each state is seen once.
 // `open` is sorted.
 static bool solve_one(struct solver *v, uint32_t *open, uint32_t count,
                       uint64_t *saved, uint32_t *rest)
@@ -261,6 +291,7 @@ static bool solve_one(struct solver *v, uint32_t *open, uint32_t count,
     }
 }
 
+// False with gave_up: nothing is known. False without: there is no solution.
 static bool solve(struct solver *v, uint32_t *open, uint32_t count)
 {
     if (count == 0)
@@ -300,6 +331,7 @@ static bool solver_open(struct solver *v)
            v->queue && v->stack;
 }
 
+// `offset` is written to even where nothing is found.
 int hdi_placement_search(const struct hdi_sections *sections,
                          const uint32_t *rank, uint64_t capacity, uint64_t end,
                          uint64_t most_nodes, uint64_t *offset, uint64_t *nodes)

@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+// Its owner is one thread. Not for secrets; the remainder prefers small numbers
+// by a share of limit / 2^64, which does not matter here.
 struct hdi_search_random {
     uint64_t state;
 };

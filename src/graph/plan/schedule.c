@@ -1,3 +1,11 @@
+// The steps, each of which only ever keeps what is shorter:
+//
+//     rank          the longest chain from each task to the end
+//     find_bound    no schedule is shorter than this
+//     schedule_list greedy, by rank: a schedule
+//     search        disturb the order, schedule_order, improve; again
+//     assign        starts become processors
+//
 // Invariant: an order that is scheduled is topological in its direction, so
 // that what a task follows is always there before it.
 #include "graph/plan/schedule.h"
@@ -9,18 +17,29 @@
 #include "base/error.h"
 #include "graph/plan/random.h"
 
+// A round takes time by tasks times points of the profile, so it grows with the
+// square; above MAX_SEARCHED too few rounds fit a time limit to gain anything.
+// After PUSHES a further push seldom gains. With less PATIENCE it leaves a way
+// that would have led on, with more it goes on far from the best.
 enum {
     MAX_SEARCHED = 2000, // a round of local search on more takes too long
     PUSHES = 6,          // to the end and back, in one round
     PATIENCE = 60        // rounds without gain before it goes back to the best
 };
 
+// The backward one is the same arrays in exchanged roles: a schedule from the
+// end is a schedule of the graph with all edges turned round.
 // One direction of the graph: the predecessors and successors of every task.
 struct side {
     const uint32_t *first_before, *before;
     const uint32_t *first_after, *after;
 };
 
+//
+//     used    0     2       3        1       0
+//     time    |-----|-------|--------|-------|------>
+//
+// At most two points for each task, and the first: room for these is made once.
 // How many processors are busy from each point of time on. Points ascend; the
 // last has no task.
 struct profile {
@@ -29,6 +48,9 @@ struct profile {
     uint32_t count;
 };
 
+// Lives during one call of hdi_schedule_make(); all arrays have a place for
+// each task. What `key`, `order`, `heap` and `waits` hold changes with each
+// function; `start[0]` is the schedule at hand, `best` the shortest so far.
 struct search {
     const struct hdi_tasks *tasks;
     uint32_t processors;
@@ -107,6 +129,7 @@ static void order_by_key(struct search *s, const struct side *side)
 
 // Schedules -------------------------------------------------------------------
 
+// When all that a task follows has ended, in the direction of `side`.
 static uint64_t earliest(const struct search *s, const struct side *side,
                          const uint64_t *start, uint32_t task)
 {
@@ -121,6 +144,8 @@ static uint64_t earliest(const struct search *s, const struct side *side,
     return time;
 }
 
+// Points behind are moved, so this is the dear part of a schedule of many
+// tasks.
 // Make a point at `time`, which is behind the one at `at`; return its index.
 static uint32_t split(struct profile *p, uint32_t at, uint64_t time)
 {
@@ -137,6 +162,9 @@ static uint32_t split(struct profile *p, uint32_t at, uint64_t time)
     return at;
 }
 
+// Halving finds the point at or before `time`; from there it goes along until
+// the stretch is as long as needed, and begins again behind each point at which
+// all processors are busy. The last point has no task, so it ends.
 // Occupy a processor for `cost` from the first time not before `time` when one
 // is free for so long; return that time.
 static uint64_t occupy(struct profile *p, uint32_t processors, uint64_t time,
@@ -220,6 +248,7 @@ static uint64_t schedule_list(struct search *s, uint64_t *start)
     return now;
 }
 
+// What ends last is placed first: keys fall as ends grow.
 // Push the schedule of `start` to the end: the same, seen from there.
 static uint64_t turn(struct search *s, const struct side *side,
                      const uint64_t *start, uint64_t *turned)
@@ -230,6 +259,7 @@ static uint64_t turn(struct search *s, const struct side *side,
     return schedule_order(s, side, turned);
 }
 
+// Equal length is kept as well: another schedule of that length may lead on.
 // To the end and back while that gains something; the schedule is in
 // s->start[0].
 static uint64_t improve(struct search *s, uint64_t makespan)
@@ -290,6 +320,9 @@ static uint64_t find_bound(struct search *s, uint64_t least)
 
 // Local search ----------------------------------------------------------------
 
+// Keys are starts times 16, so that a change by less than a unit of time can
+// still exchange two tasks; 4 times the mean keeps them from falling below 0.
+// Stretches (half of all cases) leave the rest of a good schedule as it is.
 // Move tasks of the schedule in `from`: all a little, those in one stretch of
 // time, or a few far.
 static void disturb(struct search *s, const uint64_t *from, uint64_t makespan,
@@ -316,6 +349,10 @@ static void keep(const struct search *s, uint64_t *to)
     memcpy(to, s->start[0], s->tasks->count * sizeof(*to));
 }
 
+// Simulated annealing without a temperature: what is no worse is gone on from,
+// and one in 32 that is worse. One round in 8 begins with the list, its ranks
+// disturbed, instead of the schedule at hand. It ends at the bound, since
+// nothing is shorter.
 static uint64_t search(struct search *s, const struct hdi_schedule_params *p,
                        uint64_t makespan, uint64_t bound, uint64_t mean,
                        uint64_t *rounds)
@@ -384,6 +421,7 @@ static void search_close(struct search *s)
     free(s->heap);
 }
 
+// On failure the caller closes it all the same: what was not allocated is NULL.
 static bool search_open(struct search *s, const struct hdi_tasks *tasks,
                         const struct hdi_schedule_params *params)
 {
@@ -445,6 +483,8 @@ static bool assign(struct search *s, struct hdi_schedule *schedule)
     return true;
 }
 
+// find_bound() uses the order of hdi_tasks_sort(), which is still in s->order,
+// and start[0] for itself; the list comes after it.
 static void make(struct search *s, const struct hdi_schedule_params *params,
                  struct hdi_schedule *out)
 {

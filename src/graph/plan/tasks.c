@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+// Kahn's way: `order` is its own queue. Of tasks that may come, those that
+// became free first come first.
 bool hdi_tasks_sort(const struct hdi_tasks *tasks, uint32_t *order,
                     uint32_t *waits)
 {
@@ -21,6 +23,7 @@ bool hdi_tasks_sort(const struct hdi_tasks *tasks, uint32_t *order,
     return count == tasks->count;
 }
 
+// Backwards along the order, so that all successors have their ranks.
 uint64_t hdi_tasks_rank(const struct hdi_tasks *tasks, const uint32_t *order,
                         uint64_t *rank)
 {

@@ -10,8 +10,8 @@
 
 #include <stdlib.h>
 
-// About what a worker that waits takes to find a batch and to get its data: with
-// less, too many batches are cut; with more, everything ends on one lane.
+// About what a worker that waits takes to find a batch and to get its data:
+// with less, too many batches are cut; with more, everything ends on one lane.
 enum {
     HANDOVER = 4000 // from a batch to one of another lane [ns]
 };

@@ -14,6 +14,10 @@
 #include "graph/plan/placement.h"
 #include "graph/plan/tasks.h"
 
+// ALIGNMENT is that of the largest type of OpenCL C. More CHOICES make an order
+// better, and planning a wide graph slower, by as much. SEARCH_TIME is spent
+// once: plans are kept between processes (recall.h). GOOD_ENOUGH ends the
+// search where less than 1 % could be gained.
 enum {
     ALIGNMENT = 128,         // of what lies in the block [bytes]
     CHOICES = 64,            // ready passes that are compared
@@ -22,6 +26,9 @@ enum {
     GOOD_ENOUGH = 128        // above the bound: one part in so many
 };
 
+// One of `slot` and `scratch` is HDI_NONE. Scratch lives during its pass alone;
+// a slot from the pass that takes it to the last one that uses it, or to the
+// end.
 // Something in the block: a slot, or scratch of a pass.
 struct item {
     uint32_t slot;    // or HDI_NONE
@@ -30,12 +37,20 @@ struct item {
     uint64_t size;    // [bytes]
 };
 
+// While edges are made: the block as it is at some place in the order. Places
+// stand side by side, without gaps:
+//
+//     | item 3 | nobody | item 7      | item 1 |
+//     0                                        height
 // Bytes of the block, and who has them.
 struct place {
     uint64_t begin, end;
     uint32_t item; // or HDI_NONE
 };
 
+// Lives during one call of hdi_arena_plan(); nothing of the graph is changed
+// before the plan is made, but for edges that a failure leaves, which the next
+// linking drops.
 struct planner {
     struct hd_graph *graph;
     HDI_ARRAY(struct item) items;
@@ -65,6 +80,9 @@ static bool add_item(struct planner *p, uint32_t slot, uint32_t scratch,
     return true;
 }
 
+// Slots in their order, then scratch in program order: a plan that is kept
+// names items by number, so two processes must count alike (make_key() is over
+// the same).
 static bool list_items(struct planner *p)
 {
     const struct hd_graph *graph = p->graph;
@@ -89,6 +107,7 @@ static bool list_items(struct planner *p)
     return good;
 }
 
+// Counting sort in two walks: the first counts, the second fills.
 static void list_users(struct planner *p)
 {
     const struct hd_graph *graph = p->graph;
@@ -111,6 +130,7 @@ static void list_users(struct planner *p)
     }
 }
 
+// Its memory is kept after the run, so nothing else may have it.
 static bool lives_on(const struct hd_graph *graph, uint32_t slot)
 {
     const struct hdi_resource *r =
@@ -121,6 +141,7 @@ static bool lives_on(const struct hd_graph *graph, uint32_t slot)
 
 // Orders ----------------------------------------------------------------------
 
+// As in run/ready.c, but for the order that is planned, not one that happens.
 // What the pass takes and what dies with it, `left` users being left [bytes].
 static int64_t growth(const struct planner *p, const uint32_t *left,
                       uint32_t index)
@@ -142,6 +163,8 @@ static int64_t growth(const struct planner *p, const uint32_t *left,
     return grows;
 }
 
+// The place in `ready`. Of equal growth the one that became ready first, which
+// comes near to breadth first.
 static uint32_t choose(const struct planner *p, const uint32_t *left,
                        const uint32_t *ready, uint32_t count)
 {
@@ -158,6 +181,9 @@ static uint32_t choose(const struct planner *p, const uint32_t *left,
     return best;
 }
 
+// Fills p->order and p->position. Kahn's way, with a choice among what is
+// ready; otherwise `ready` is kept sorted, so that the smallest number comes
+// first. All passes are in it, dropped ones too: these take nothing.
 // An order that keeps lives short: of what is ready that goes first which makes
 // memory grow least. Else the program's, as far as it can be.
 static bool make_order(struct planner *p, bool shortest)
@@ -203,6 +229,9 @@ static bool make_order(struct planner *p, bool shortest)
     return good;
 }
 
+// Lives in units of passes: pass k of the order runs from k to k + 1. One that
+// is an output lives beyond the last pass. p->live is the most that lives at
+// one time, below which no block can be.
 static bool measure(struct planner *p)
 {
     const struct hd_graph *graph = p->graph;
@@ -265,6 +294,7 @@ static void make_key(struct planner *p)
     }
 }
 
+// It comes from a file, so nothing is taken for granted; fills p->position.
 // Whether the order is one of all passes in which each comes after those that
 // it waits for.
 static bool is_order(struct planner *p, const uint32_t *order)
@@ -287,6 +317,8 @@ static bool is_order(struct planner *p, const uint32_t *order)
     return true;
 }
 
+// Offsets within the block, so that sums do not overflow, and aligned; the
+// block not much larger than it need be, lest a bad plan stays for ever.
 static bool lies_well(const struct planner *p,
                       const struct hdi_recalled_plan *plan)
 {
@@ -296,6 +328,9 @@ static bool lies_well(const struct planner *p,
     return plan->height <= 2 * p->live;
 }
 
+// A key is a hash, and may be that of another graph: so the plan is checked as
+// if it were anybody's, order and overlaps too. Then it is as good as a new
+// one.
 // What a process before has found for such a graph. False: nothing that is
 // right.
 static bool recall(struct planner *p)
@@ -335,6 +370,7 @@ static void keep(const struct planner *p, const struct hdi_placement *placed)
     hdi_recall_keep(p->graph->context.programs.cache, &p->key, &plan);
 }
 
+// Program order in case of a tie: data stay near.
 // The better of both orders.
 static bool settle_order(struct planner *p)
 {
@@ -348,6 +384,8 @@ static bool settle_order(struct planner *p)
 
 // Edges -----------------------------------------------------------------------
 
+// None where the graph has that edge, or got it for the item before. Successors
+// are those from before planning; the caller lists them anew.
 static bool add_edge(struct planner *p, uint32_t from, uint32_t to)
 {
     struct hd_graph *graph = p->graph;
@@ -366,6 +404,7 @@ static bool add_edge(struct planner *p, uint32_t from, uint32_t to)
     return true;
 }
 
+// Then waiting for that one is enough: it waits for this one.
 // Whether some other user comes straight after this one.
 static bool is_followed(const struct planner *p, uint32_t pass, uint32_t item)
 {
@@ -378,6 +417,8 @@ static bool is_followed(const struct planner *p, uint32_t pass, uint32_t item)
     return false;
 }
 
+// Marks users first, so that is_followed() finds out in one step whether a
+// successor uses the item too.
 // `next` is taken when all who use `item` have ended.
 static bool come_after(struct planner *p, uint32_t item, uint32_t next)
 {
@@ -396,6 +437,7 @@ static bool come_after(struct planner *p, uint32_t item, uint32_t next)
     return good;
 }
 
+// Make a border at `at`, if there is none.
 static bool cut(struct planner *p, uint64_t at)
 {
     for (uint32_t i = 0; i < p->places.count; i++) {
@@ -413,6 +455,8 @@ static bool cut(struct planner *p, uint64_t at)
     return true;
 }
 
+// Whoever had some of these bytes last is waited for. Who had them before is
+// not: the last one waited for that. The parts in between become one place.
 static bool occupy(struct planner *p, uint32_t item, uint64_t begin)
 {
     uint64_t end = begin + p->items.at[item].size;
@@ -447,6 +491,8 @@ static int compare_births(const void *a, const void *b)
     return one->item < other->item ? -1 : 1;
 }
 
+// By birth, so that places are as the order would find them: of two items that
+// share bytes the earlier one is there when the later comes.
 static bool link_places(struct planner *p, const struct hdi_placement *placed)
 {
     uint32_t count = p->items.count;
@@ -468,6 +514,8 @@ static bool link_places(struct planner *p, const struct hdi_placement *placed)
 
 // The plan --------------------------------------------------------------------
 
+// Sizes of parts are those of resources, not rounded up: a part is a buffer,
+// and checks of launches go by its size.
 static hd_status place(struct planner *p, struct hd_error *error)
 {
     struct hdi_arena *arena = &p->graph->arena;
@@ -526,6 +574,7 @@ static void free_planner(struct planner *p)
     free(p->places.at);
 }
 
+// False without memory only.
 static bool begin(struct planner *p)
 {
     const struct hd_graph *graph = p->graph;
@@ -550,6 +599,7 @@ static bool begin(struct planner *p)
     return recall(p) || settle_order(p);
 }
 
+// UINT64_MAX where that cannot be found: memory is not short then.
 // What the kernel thinks could be had without swapping [bytes].
 static uint64_t available_bytes(void)
 {
@@ -585,6 +635,9 @@ static uint64_t all_bytes(const struct hd_graph *graph)
     return all;
 }
 
+// Called by every preparing, so it must cost little: of most graphs the sum of
+// all sizes is below the limit, which settles it. Not in a run that goes on
+// from passes that have run, whose memory is no part of a block.
 // Whether it may be wanted, without looking at lives. Not by itself where stray
 // accesses are looked for: they would hit other parts.
 static bool may_be_wanted(const struct hd_graph *graph)
@@ -606,6 +659,9 @@ static bool is_wanted(const struct hd_graph *graph, const struct planner *p)
            p->live > limit_of(graph) / 2;
 }
 
+// Whether the goal is worth it shows only when lives are known. Sharing memory
+// makes passes wait, so with the goal of least time it is avoided where there
+// is enough.
 hd_status hdi_arena_plan(struct hd_graph *graph, bool *planned,
                          struct hd_error *error)
 {
@@ -628,6 +684,8 @@ hd_status hdi_arena_plan(struct hd_graph *graph, bool *planned,
 
 // The block -------------------------------------------------------------------
 
+// The plan alone: the block may be in use by what the last run has left, until
+// hdi_arena_free().
 void hdi_arena_forget(struct hd_graph *graph)
 {
     for (uint32_t i = 0; i < graph->slots.count; i++)
@@ -639,6 +697,7 @@ void hdi_arena_forget(struct hd_graph *graph)
     graph->arena.planned = false;
 }
 
+// Parts before the block that they lie in.
 void hdi_arena_free(struct hd_graph *graph)
 {
     struct hdi_arena *arena = &graph->arena;
@@ -652,6 +711,7 @@ void hdi_arena_free(struct hd_graph *graph)
     arena->block = NULL;
 }
 
+// `made_count` grows with them, so that hdi_arena_free() undoes what there is.
 static hd_status make_parts(struct hdi_arena *arena, struct hd_error *error)
 {
     for (uint32_t i = 0; i < arena->part_count; i++) {
@@ -663,6 +723,8 @@ static hd_status make_parts(struct hdi_arena *arena, struct hd_error *error)
     return HD_OK;
 }
 
+// What is spare goes first: the block and the buffers of an earlier plan need
+// not be there at the same time, when memory is short.
 hd_status hdi_arena_make(struct hd_graph *graph, struct hd_error *error)
 {
     struct hdi_arena *arena = &graph->arena;

@@ -1,3 +1,9 @@
+// A plan in a file, a note of the cache of compiled kernels:
+//
+//     | head | order: passes x uint32_t | offset: items x uint64_t |
+//
+// The cache adds a digest, so what is damaged is not read. Whether the plan is
+// right for a graph is checked by who asks: keys are hashes.
 #include "graph/arena/recall.h"
 
 #include <stdio.h>
@@ -5,10 +11,12 @@
 
 #include "base/text.h"
 
+// Another number, and all plans there are count as none.
 enum {
     VERSION = 1
 };
 
+// Without padding: it is compared as bytes.
 // In the file, in this machine's byte order: it is for this machine alone.
 struct head {
     char magic[8];
@@ -51,6 +59,8 @@ static size_t size_of(const struct hdi_recalled_plan *plan)
            plan->items * sizeof(*plan->offset);
 }
 
+// All of the head must be as wanted but for the height, which is found there.
+// Arrays are filled only if it is.
 bool hdi_recall_find(struct hdi_cache *cache,
                      const struct hdi_feedback_key *key,
                      struct hdi_recalled_plan *plan)
@@ -77,6 +87,8 @@ bool hdi_recall_find(struct hdi_cache *cache,
     return found;
 }
 
+// Written to another name first and then renamed, by the cache, so readers find
+// a whole one.
 void hdi_recall_keep(struct hdi_cache *cache,
                      const struct hdi_feedback_key *key,
                      const struct hdi_recalled_plan *plan)

@@ -1,3 +1,12 @@
+// Graphs that programs have made, kept when they are destroyed, so that a
+// program that is generated again with the same settings finds its graph,
+// prepared and with its kernels.
+//
+//     hd_graph_destroy() -- put --> | newest |   |   | oldest | --> freed
+//     hdi_graph_generate() <- take -- any of these, which leaves the shelf
+//
+// A graph on the shelf is nobody's: no buffer of a caller is used by it, and
+// only memory that describes it is held.
 #include "graph/arena/shelf.h"
 
 #include <stdlib.h>
@@ -25,6 +34,9 @@ static void mix_text(struct hdi_feedback_key *key, const char *text)
     hdi_feedback_mix(key, text, strlen(text) + 1);
 }
 
+// All that a program can see goes in, each text with its end, so that no two
+// inputs run together. Contents of inputs do not: a program sees their shapes
+// only.
 struct hdi_feedback_key hdi_shelf_recipe(const struct hd_graph_program *program,
                                          const char *text, size_t size)
 {
@@ -62,6 +74,9 @@ static bool same(const struct hdi_feedback_key *a,
 
 // Kernels -------------------------------------------------------------------
 
+// False: it cannot be read, or the word "include" is in it, anywhere: then
+// other files may be part of it, which nobody looks at. Read in parts, since
+// files may be large; the last bytes stay for the word that lies across.
 static bool look_at(const char *path, uint64_t *hash)
 {
     char part[4096 + 8] = {0};
@@ -86,6 +101,8 @@ static bool look_at(const char *path, uint64_t *hash)
     return true;
 }
 
+// A hash of what is in the files, not their times: a file that was written
+// again with the same text is the same.
 uint64_t hdi_shelf_look(const char *path, const char *with)
 {
     uint64_t hash = HDI_HASH;
@@ -99,6 +116,9 @@ uint64_t hdi_shelf_look(const char *path, const char *with)
     return !good ? 0 : hash ? hash : 1;
 }
 
+// Only the programs go; passes, edges and memory plans follow from the graph
+// program, which is the same. `kernel` of each use becomes NULL, so preparing
+// builds it; kernels that were handed in stay.
 // Kernels may have changed since: then they are built again.
 static void look_at_kernels(struct hd_graph *graph)
 {
@@ -121,6 +141,8 @@ static void look_at_kernels(struct hd_graph *graph)
             graph->kernels.at[i].kernel = NULL;
 }
 
+// Variables of a program would be shared by two graphs that know nothing of
+// each other.
 static bool keeps_nothing(const struct hd_program *program)
 {
     for (unsigned i = 0; i < hd_program_kernel_count(program); i++)
@@ -143,6 +165,8 @@ static struct hd_program *find_program(const struct hd_graph *graph,
     return NULL;
 }
 
+// Under the lock, as the graph may be taken meanwhile; the reference outlives
+// that.
 struct hd_program *hdi_shelf_borrow(struct hdi_shelf *shelf,
                                     const struct hdi_kernel_use *use,
                                     uint64_t files)
@@ -162,6 +186,8 @@ struct hd_program *hdi_shelf_borrow(struct hdi_shelf *shelf,
 
 // Taking and putting --------------------------------------------------------
 
+// Inputs are handed in anew, in the order in which the program was given them:
+// those that the graph has are of its owner before.
 struct hd_graph *hdi_shelf_take(struct hdi_shelf *shelf,
                                 const struct hdi_feedback_key *recipe,
                                 const struct hd_graph_program *program)
@@ -185,6 +211,8 @@ struct hd_graph *hdi_shelf_take(struct hdi_shelf *shelf,
     return graph;
 }
 
+// Counts as well as the recipe: what was added through the public functions
+// does not change that.
 static bool is_as_made(const struct hd_graph *graph)
 {
     static const struct hdi_feedback_key none;
@@ -196,6 +224,9 @@ static bool is_as_made(const struct hd_graph *graph)
            graph->made_of.outputs == graph->outputs.count;
 }
 
+// What a run has left is given back, and what the owner has set is set back:
+// the next owner gets the graph as if it were new. The one that falls off the
+// shelf is freed outside the lock, as that takes time.
 bool hdi_shelf_put(struct hd_graph *graph)
 {
     struct hdi_shelf *shelf = graph->context.shelf;

@@ -12,6 +12,8 @@ enum {
     HDI_SHELF_MAX = 4 // graphs; the oldest goes first
 };
 
+// Owned by a runtime. `lock` guards the array, whose first is the newest and
+// which has no gaps; a graph in it is touched by nobody else.
 struct hdi_shelf {
     pthread_mutex_t lock;
     struct hd_graph *graphs[HDI_SHELF_MAX];

@@ -22,6 +22,9 @@
 #include "graph/perform/perform.h"
 #include "graph/run/run.h"
 
+// Room is memory that is set aside for passes that may never come: a few KiB of
+// arrays for each, of which the system gives pages as they are used. More than
+// that on the average, and the run says that it is full.
 enum {
     ROOM = 10000, // passes, when nobody says how many
     MAX_ROOM = 10000000,
@@ -37,6 +40,9 @@ enum {
 
 // Room ------------------------------------------------------------------------
 
+// With how many items for each pass. Edges are not among them: only the thread
+// that adds passes looks at these. FOR_KEPT are those that preparing makes
+// (hd_graph.rooms).
 // Each array that workers read.
 #define FOR_ALL(DO)        \
     DO(passes, 1)          \
@@ -66,6 +72,7 @@ static uint64_t room_of(uint64_t there, uint64_t room, uint64_t each)
     return there + room * each + FEW;
 }
 
+// `room_of(0, ...)` as HDI_ROOM counts from what is there.
 static bool make_room(struct hd_graph *graph, uint64_t room)
 {
     uint64_t args = graph->args.count, passes = graph->passes.count;
@@ -86,6 +93,7 @@ static bool make_room(struct hd_graph *graph, uint64_t room)
            HDI_KEEP(graph, ready, room_of(passes, room, 1));
 }
 
+// open.room stays 0 after a failure: the run is not open.
 hd_status hdi_open_make_room(struct hd_graph *graph, unsigned room,
                              struct hd_error *error)
 {
@@ -129,6 +137,7 @@ hd_status hdi_open_begin(struct hd_graph *graph, struct hd_error *error)
     return HD_OK;
 }
 
+// The run has ended, or never began: nobody reads the arrays any more.
 void hdi_open_end(struct hd_graph *graph)
 {
 #define DO(array, each) graph->array.capacity &= ~HDI_STAYS;
@@ -154,6 +163,13 @@ static void ended_one(struct hd_graph *graph, uint32_t task)
         hdi_graph_give(graph, task);
 }
 
+// Release: what the pass wrote is seen by those who find HDI_ENDED. Acquire:
+// the entries of those that put themselves in are seen here. The exchange
+// happens once, so each follower is told once.
+//
+//     followers   NONE --> n --> m, n --> ... --> ENDED
+//                 joining passes put themselves   the end takes all, and
+//                 in front (compare, exchange)    nobody comes in any more
 void hdi_open_end_task(struct hd_graph *graph, struct hdi_task *task)
 {
     uint32_t at = atomic_exchange_explicit(&task->followers, HDI_ENDED,
@@ -171,6 +187,9 @@ void hdi_open_end_task(struct hd_graph *graph, struct hdi_task *task)
     }
 }
 
+// Release: who takes the list sees the entry. Acquire, of HDI_ENDED: what the
+// pass wrote is seen. An entry that was not put in is lost: that is what room
+// for EDGES is for.
 // Let the end of `from` tell a task, or who awaits it. False: it has ended.
 static bool put_behind(struct hd_graph *graph, struct hdi_task *from,
                        uint32_t task)
@@ -194,6 +213,8 @@ static bool put_behind(struct hd_graph *graph, struct hdi_task *from,
     return true;
 }
 
+// Counted before the entry is put in, as the end may come at once. Relaxed: one
+// more wait keeps the task from starting.
 // One edge of a task that joins.
 static void follow(struct hd_graph *graph, const struct hdi_edge *edge)
 {
@@ -206,6 +227,8 @@ static void follow(struct hd_graph *graph, const struct hdi_edge *edge)
 
 // Joining ---------------------------------------------------------------------
 
+// So that memory is there for passes that join later. Each resource holds one
+// slot: a use more, which is given up when a newer version comes.
 // The run holds the last version of a resource instead of what it held before.
 static void hold(struct hd_graph *graph, struct hdi_resource *r)
 {
@@ -222,6 +245,8 @@ static void hold(struct hd_graph *graph, struct hdi_resource *r)
         hdi_graph_slot_release(graph, held);
 }
 
+// Old slots first: the run holds them, so `left` is not 0. New ones are
+// nobody's yet, and begin with their uses, of which the hold is one.
 // Everything that was added uses its slots once more.
 static void count_uses(struct hd_graph *graph, uint32_t first_slot)
 {
@@ -262,6 +287,10 @@ static hd_status check_inputs(const struct hd_graph *graph,
     return HD_OK;
 }
 
+// In this order: checked and packed, linked, ranked; slots; tasks, each waiting
+// for one thing more than its edges; followers; then, under the lock, they
+// count as passes of the run; at last the extra wait is counted down. If the
+// run has not begun, hdi_open_start() does that.
 static hd_status join(struct hd_graph *graph, struct hd_error *error)
 {
     struct hdi_open_run *open = &graph->open;
@@ -296,6 +325,9 @@ static hd_status join(struct hd_graph *graph, struct hd_error *error)
     return HD_OK;
 }
 
+// `joined`: passes from there on have joined since the run was made ready.
+// Under the lock it is decided who counts down the extra wait of a pass: this
+// function, or join().
 void hdi_open_start(struct hd_graph *graph, uint32_t joined)
 {
     pthread_mutex_lock(&graph->lock);
@@ -307,6 +339,8 @@ void hdi_open_start(struct hd_graph *graph, uint32_t joined)
     hdi_graph_count_down(graph); // the caller holds the run
 }
 
+// As if all passes that have joined had been counted down without running. Who
+// closes the run counts down what is left.
 void hdi_open_give_up(struct hd_graph *graph)
 {
     pthread_mutex_lock(&graph->lock);
@@ -383,6 +417,9 @@ hd_status hd_graph_extend(struct hd_graph *graph, struct hd_error *error)
     return extend(graph, error);
 }
 
+// So the awaited pass may be waited for by this one thread at a time: `awaited`
+// is one event. If the pass has ended the event is ended here, so that
+// releasing it is the same in both cases.
 // The run is held by who waits, so its end cannot come before.
 hd_status hdi_open_wait(struct hd_graph *graph, uint32_t pass,
                         struct hd_error *error)
@@ -401,6 +438,8 @@ hd_status hdi_open_wait(struct hd_graph *graph, uint32_t pass,
     return hdi_graph_is_stopped(graph) ? why_stopped(graph, error) : HD_OK;
 }
 
+// `unfinished` held one for this. What could not join counts as not run, so
+// that the run fails, and total() knows of it.
 hd_status hd_graph_close(struct hd_graph *graph, struct hd_error *error)
 {
     HDI_TRY(check_open(graph, "hd_graph_close", error));

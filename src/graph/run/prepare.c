@@ -17,6 +17,11 @@
 #include "graph/order/split.h"
 #include "graph/perform/offload.h"
 
+// What the builder calls when the graph changes. Flags fall, and what is made
+// of the order of passes goes (the flow, sequences of a device). Arrays, packed
+// arguments and weights stay, and are used again as far as they still hold
+// (pass.packed, pass.weighed). In an open run nothing falls, since workers read
+// it; what joins is prepared by itself (hdi_graph_prepare_more).
 void hdi_graph_unprepare(struct hd_graph *graph)
 {
     if (graph->open.is)
@@ -33,6 +38,8 @@ static hd_status no_memory(struct hd_error *error)
     return hdi_fail(error, HD_ENOMEM, "no memory to prepare the graph");
 }
 
+// Checked here, not when an output is named: the pass that writes it may come
+// later.
 static hd_status check_outputs(const struct hd_graph *graph,
                                struct hd_error *error)
 {
@@ -51,6 +58,7 @@ static hd_status check_outputs(const struct hd_graph *graph,
 
 // Order -----------------------------------------------------------------------
 
+// Called twice where memory is planned: that needs successors, and adds edges.
 static hd_status list_successors(struct hd_graph *graph, struct hd_error *error)
 {
     uint32_t passes = graph->passes.count, edges = graph->edges.count;
@@ -96,6 +104,10 @@ static void print_pass(const struct hd_graph *graph, uint32_t index,
         hdi_text_print(text, " (%s)", p->where);
 }
 
+// `into` has room for an edge of each pass. After as many steps as there are
+// passes the walk is on the cycle, wherever it began. Each pass is named with
+// the one that it waits for, and the orders that the program stated on the way,
+// since one of these has to go.
 // Every pass with `left` waits has an edge from another such pass; going from
 // one to the next against the edges must come round.
 static hd_status fail_cycle(const struct hd_graph *graph, const uint32_t *left,
@@ -138,6 +150,9 @@ static hd_status fail_cycle(const struct hd_graph *graph, const uint32_t *left,
     return status;
 }
 
+// Only stated orders can lead backwards, so most graphs are not looked at.
+// Passes are taken away that wait for nothing: those on a cycle, and behind
+// one, are left.
 static hd_status check_cycles(const struct hd_graph *graph,
                               struct hd_error *error)
 {
@@ -171,6 +186,7 @@ static hd_status check_cycles(const struct hd_graph *graph,
 
 // Kernels ---------------------------------------------------------------------
 
+// `with` has a file on each line, which becomes a part behind `path`.
 static hd_status create_program(const struct hd_graph *graph,
                                 const struct hdi_kernel_use *use,
                                 struct hd_program **program,
@@ -205,6 +221,9 @@ end:
     return status;
 }
 
+// One program for each set of files and options, however many kernels are used
+// of it; few enough to be searched one by one. It is looked for in this graph,
+// then on the shelf, then it is built, or comes from the cache on disk.
 static hd_status build_program(struct hd_graph *graph,
                                const struct hdi_kernel_use *use,
                                const struct hdi_pass *pass,
@@ -269,6 +288,8 @@ static hd_status fail_no_kernel(const struct hdi_kernel_use *use,
     return status;
 }
 
+// Sets use->kernel; kernels that were handed in have it already. Runs on the
+// thread that prepares: building may take seconds.
 static hd_status find_kernel(struct hd_graph *graph, uint32_t index,
                              const struct hdi_pass *pass,
                              struct hd_error *error)
@@ -300,6 +321,9 @@ struct place {
         (place)->kernel->args[(place)->index].shown.name,   \
         (place)->kernel->args[(place)->index].shown.type
 
+// A place in packed_values is given out once for each argument, and is kept
+// when it is packed again: `size` holds it, and 1. There is room: pack_args()
+// has counted those that have none.
 static hd_status pack_numbers(struct hd_graph *graph, const struct place *place,
                               struct hdi_argument *arg, struct hd_arg *packed,
                               struct hd_error *error)
@@ -331,6 +355,7 @@ static hd_status pack_numbers(struct hd_graph *graph, const struct place *place,
     return HD_OK;
 }
 
+// The builder has checked that the pass has one.
 static const struct hdi_access *access_of(const struct hd_graph *graph,
                                           const struct hdi_pass *pass,
                                           uint32_t resource)
@@ -342,6 +367,8 @@ static const struct hdi_access *access_of(const struct hd_graph *graph,
     return a;
 }
 
+// A kernel that may write what the pass only reads would run beside other
+// readers.
 static hd_status check_resource(const struct hd_graph *graph,
                                 const struct place *place, uint32_t resource,
                                 struct hd_error *error)
@@ -426,6 +453,8 @@ static bool kind_fits(const struct hd_kernel_arg *shown, uint8_t is)
     }
 }
 
+// Buffers and images are left empty: they are filled in when the pass runs, as
+// memory is not there before.
 static hd_status pack_arg(struct hd_graph *graph, const struct place *place,
                           struct hdi_argument *arg, struct hd_arg *packed,
                           struct hd_error *error)
@@ -463,6 +492,9 @@ static hd_status pack_arg(struct hd_graph *graph, const struct place *place,
     }
 }
 
+// `*bytes` is what the dispatch touches, 0 if that is not known; the other
+// checks are made once here so that the launches of runs need not make them
+// again. Those of images have to wait.
 static hd_status pack_dispatch(struct hd_graph *graph,
                                const struct hdi_pass *pass,
                                const struct hdi_command *command,
@@ -507,6 +539,7 @@ static hd_status pack_dispatch(struct hd_graph *graph,
                : status;
 }
 
+// Places of numbers too: packed_values is filled anew from the beginning.
 void hdi_graph_forget_packed(struct hd_graph *graph)
 {
     for (uint32_t i = 0; i < graph->passes.count; i++)
@@ -532,6 +565,8 @@ static void for_args(struct hd_graph *graph, const struct hdi_pass *pass,
     }
 }
 
+// `data` counts in units of HDI_VALUE_SIZE, enough for any type: kernels, and
+// so types, may not be known yet.
 static void count_number(struct hd_graph *graph, uint32_t index, void *data)
 {
     const struct hdi_argument *a = &graph->args.at[index];
@@ -550,6 +585,7 @@ static void rename_value(struct hd_graph *graph, uint32_t index, void *data)
         graph->packed[index].value = graph->values.at + a->index;
 }
 
+// They are named by address, which launches want; arrays that grew have moved.
 // What is packed already names values, which may have moved.
 static void follow_values(struct hd_graph *graph)
 {
@@ -563,6 +599,8 @@ static void follow_values(struct hd_graph *graph)
     graph->values_at = graph->values.at;
 }
 
+// pass->bytes stays 0 unless all commands are dispatches whose footprints are
+// known.
 static hd_status pack_pass(struct hd_graph *graph, struct hdi_pass *pass,
                            struct hd_error *error)
 {
@@ -585,6 +623,7 @@ static hd_status pack_pass(struct hd_graph *graph, struct hdi_pass *pass,
     return HD_OK;
 }
 
+// Room first, so that nothing moves while it is filled.
 // Of the passes from one on, those that are not packed.
 static hd_status pack_args(struct hd_graph *graph, uint32_t from,
                            struct hd_error *error)
@@ -610,6 +649,7 @@ static hd_status pack_args(struct hd_graph *graph, uint32_t from,
     return HD_OK;
 }
 
+// One more than passes in each array, so that none is of size 0.
 static hd_status make_weights(struct hd_graph *graph, struct hd_error *error)
 {
     struct hdi_trace *trace = graph->context.launcher->trace;
@@ -625,6 +665,12 @@ static hd_status make_weights(struct hd_graph *graph, struct hd_error *error)
     return HD_OK;
 }
 
+// The order matters: edges before memory, which adds some; kernels are built
+// with the arguments; weights need both.
+//
+//     link ---> successors ---> cycles ---> arena ---> pack ---> weigh
+//     edges     both ways      stated      memory,    kernels,  costs, parts,
+//     slots     of edges       orders      edges      checks    batches, ranks
 static hd_status prepare(struct hd_graph *graph, struct hd_error *error)
 {
     HDI_TRY(check_outputs(graph, error));
@@ -642,6 +688,7 @@ static hd_status prepare(struct hd_graph *graph, struct hd_error *error)
     return make_weights(graph, error);
 }
 
+// A pass that may have begun cannot wait for a new one any more.
 static hd_status check_order(const struct hd_graph *graph,
                              const struct hdi_stated_order *order,
                              struct hd_error *error)
@@ -660,6 +707,8 @@ static hd_status check_order(const struct hd_graph *graph,
                                                    : "was added before it");
 }
 
+// What may fail for other reasons than memory comes before packing. On failure
+// nothing has joined; the caller ends the run.
 hd_status hdi_graph_prepare_more(struct hd_graph *graph, struct hd_error *error)
 {
     struct hdi_trace *trace = graph->context.launcher->trace;
@@ -688,6 +737,8 @@ hd_status hdi_graph_prepare_more(struct hd_graph *graph, struct hd_error *error)
     return HD_OK;
 }
 
+// Done already: nothing. After a failure the graph is as the builder left it,
+// but for programs that were built, which stay.
 hd_status hd_graph_prepare(struct hd_graph *graph, struct hd_error *error)
 {
     if (!graph)

@@ -14,6 +14,7 @@ static struct hdi_pass *pass_of(const struct hd_graph *graph, uint32_t task)
     return &graph->passes.at[graph->tasks[task].pass];
 }
 
+// 0 goes first.
 static int level_of(const struct hd_graph *graph, uint32_t task)
 {
     // HD_PRIORITY_NORMAL is 0, so that it is the default.
@@ -24,6 +25,8 @@ static int level_of(const struct hd_graph *graph, uint32_t task)
     return order[pass_of(graph, task)->priority];
 }
 
+// The number of the task decides at last, so that of two passes that are alike
+// the earlier of the program goes first.
 static bool is_before(const struct hd_graph *graph, uint32_t a, uint32_t b)
 {
     int one = level_of(graph, a), other = level_of(graph, b);
@@ -36,6 +39,7 @@ static bool is_before(const struct hd_graph *graph, uint32_t a, uint32_t b)
 
 // The heap --------------------------------------------------------------------
 
+// Written under the lock only; hdi_ready_exchange() reads it without.
 static uint32_t count_of(const struct hd_graph *graph)
 {
     return atomic_load_explicit(&graph->ready_count, memory_order_relaxed);
@@ -59,6 +63,7 @@ static void push(struct hd_graph *graph, uint32_t task)
     rise(graph, at, task);
 }
 
+// From any place: what takes the place sinks, or rises, to where it belongs.
 static uint32_t remove_at(struct hd_graph *graph, uint32_t at)
 {
     uint32_t *heap = graph->ready;
@@ -107,6 +112,10 @@ static int64_t growth(const struct hd_graph *graph, uint32_t task)
     return bytes;
 }
 
+// The top, unless memory or bandwidth is short (`small`, `pairs`). Then a
+// linear look at some of the heap, never below the level of the top. Its array
+// is in order only roughly, but the first CANDIDATES hold the most urgent, and
+// the last ones came last.
 // The place in the heap of the task that goes next.
 static uint32_t choose(struct hd_graph *graph)
 {
@@ -142,6 +151,7 @@ static uint32_t choose(struct hd_graph *graph)
     return best;
 }
 
+// Counts the task as streaming until hdi_ready_end().
 static uint32_t take(struct hd_graph *graph)
 {
     uint32_t task = remove_at(graph, choose(graph));
@@ -166,6 +176,10 @@ uint32_t hdi_ready_take(struct hd_graph *graph)
     return task;
 }
 
+// Without the lock where nothing else is ready, as in a chain of passes. A task
+// that comes in at this moment has a job of its own, so it is not lost; at most
+// a more urgent one waits for the next worker. A task that streams takes the
+// lock to be counted.
 uint32_t hdi_ready_exchange(struct hd_graph *graph, uint32_t task)
 {
     if (count_of(graph) == 0 && !streams(graph, task))
@@ -197,6 +211,8 @@ static struct hdi_pass_class *class_of(const struct hd_graph *graph,
     return index == 0 ? NULL : &graph->classes.at[index - 1];
 }
 
+// Those outside are a list through task.behind, the newest first; the class is
+// full, so one of its tasks will end and let one in.
 bool hdi_ready_admit(struct hd_graph *graph, uint32_t task)
 {
     struct hdi_pass_class *class = class_of(graph, task);
@@ -215,6 +231,8 @@ bool hdi_ready_admit(struct hd_graph *graph, uint32_t task)
     return in;
 }
 
+// HDI_NONE: nobody waits. A walk along the list, since classes with a limit are
+// few.
 // The one of those outside that is to go first.
 static uint32_t let_in(struct hd_graph *graph, struct hdi_pass_class *class)
 {
@@ -229,6 +247,8 @@ static uint32_t let_in(struct hd_graph *graph, struct hdi_pass_class *class)
     return task;
 }
 
+// The place of the task goes to the next: `now` stays as it is then. Without
+// the lock for all tasks that were counted nowhere.
 uint32_t hdi_ready_end(struct hd_graph *graph, uint32_t task)
 {
     struct hdi_pass_class *class = class_of(graph, task);

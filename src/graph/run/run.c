@@ -31,6 +31,9 @@
 
 // Passes ----------------------------------------------------------------------
 
+// The first failure is told; later ones often follow from it. Any worker.
+// `stopped` is set after it, relaxed: nothing is read by it but that no pass
+// starts.
 void hdi_graph_fail_run(struct hd_graph *graph, const char *name,
                         const char *where, hd_status status,
                         const struct hd_error *error)
@@ -55,6 +58,7 @@ static uint32_t total(const struct hd_graph *graph)
     return passes - graph->first - graph->dropped;
 }
 
+// Under the lock: one call at a time, and numbers that grow.
 static void tell_progress(struct hd_graph *graph, const struct hdi_pass *pass)
 {
     const struct hd_graph_run_params *params = &graph->params;
@@ -89,6 +93,8 @@ static void give_up(struct hd_graph *graph)
     atomic_fetch_add_explicit(&graph->not_run, 1, memory_order_relaxed);
 }
 
+// Memory goes first, before anybody is told or waits: the time of the pass
+// includes it.
 static void end_well(struct hd_graph *graph, struct hdi_pass *pass,
                      uint64_t begin)
 {
@@ -98,6 +104,7 @@ static void end_well(struct hd_graph *graph, struct hdi_pass *pass,
     tell_progress(graph, pass);
 }
 
+// Acquire and release: the last one sees `broken` and what the others wrote.
 // The last part ends the pass.
 static void end_part(struct hd_graph *graph, struct hdi_pass *pass,
                      struct hdi_split *split, bool good)
@@ -112,6 +119,8 @@ static void end_part(struct hd_graph *graph, struct hdi_pass *pass,
         end_well(graph, pass, split->begin);
 }
 
+// Scratch goes back whether the pass went well or not; slots only if it did, as
+// otherwise all of them go when the run ends.
 static void end_task(struct hd_graph *graph, struct hd_worker *worker,
                      struct hdi_task *task, hd_status status,
                      const struct hd_error *error)
@@ -134,6 +143,8 @@ static void end_task(struct hd_graph *graph, struct hd_worker *worker,
 static void resume(struct hd_worker *worker, hd_status status, void *data);
 static void give(struct hd_graph *graph, uint32_t task);
 
+// `turned` makes start_successors() leave out that task later: it has been
+// counted down here.
 // All of a pass over fields has been started: the next one need not wait for
 // its end. Checkpoints are between two of them, so there it does.
 static void give_turn(struct hd_graph *graph, struct hdi_task *task)
@@ -159,6 +170,8 @@ static void give_turn(struct hd_graph *graph, struct hdi_task *task)
     }
 }
 
+// After hd_event_on_end() has taken resume(), another worker may have the task
+// already: nothing of it is touched any more.
 // Go on with the pass. False: that is left to the end of what it started, and
 // the task is no longer this worker's.
 static bool go_on(struct hd_graph *graph, struct hd_worker *worker,
@@ -184,6 +197,9 @@ static bool go_on(struct hd_graph *graph, struct hd_worker *worker,
 
 // The pass of a task, or a part of it. True when it has ended, or does not run;
 // false: later.
+//
+// A pass that is not to run ends here all the same, so that everything behind
+// it is counted down and the run ends.
 static bool run_pass(struct hd_graph *graph, struct hd_worker *worker,
                      struct hdi_task *task)
 {
@@ -236,6 +252,9 @@ static bool run_task(struct hd_graph *graph, struct hd_worker *worker,
 
 // What is ready ---------------------------------------------------------------
 
+// The newest first, so its data are near. `jobs` falls under the lock, with
+// which give_any() decides whether another is needed: none is missing when the
+// last of them leaves.
 // Of a flat graph; HDI_NONE: there is nothing, and one job less.
 static uint32_t take_any(struct hd_graph *graph)
 {
@@ -255,6 +274,9 @@ static uint32_t take_any(struct hd_graph *graph)
     return task;
 }
 
+// As many jobs as may find a worker, and those threads that stand in for
+// blocked ones. A job counts in `unfinished` like a task: it may still look at
+// the stack when the last task has ended.
 // Hand a task to whoever comes first.
 static void give_any(struct hd_graph *graph, uint32_t task)
 {
@@ -291,6 +313,9 @@ void hdi_graph_give(struct hd_graph *graph, uint32_t task)
         give(graph, task);
 }
 
+// Acquire and release: who counts a task down to 0 sees what all that it waited
+// for have written. In a flat graph the first goes on here, and the rest onto
+// the stack.
 // Everything that waited for this pass only becomes ready, and one that its
 // class has kept waiting. This worker goes on
 // with the first of all that is ready, which is returned (or HDI_NONE), so that
@@ -338,6 +363,9 @@ bool hdi_graph_count_down(struct hd_graph *graph)
     return true;
 }
 
+// A loop instead of a call from a call: a chain of any length needs no stack.
+// Successors are started before this task is counted down, so the run cannot
+// end between.
 // What comes after a pass that has ended, as long as there is something.
 static void follow(struct hd_graph *graph, struct hd_worker *worker,
                    uint32_t index)
@@ -360,6 +388,8 @@ static void run_any(struct hd_graph *graph, struct hd_worker *worker)
     hdi_graph_count_down(graph);
 }
 
+// On a worker, when what the task has started has ended. `status` may be a
+// failure, which hdi_pass_go_on() finds.
 static void resume(struct hd_worker *worker, hd_status status, void *data)
 {
     struct hdi_task *task = data;
@@ -390,6 +420,7 @@ static void run_job(struct hd_worker *worker, struct hd_work *work,
 
 // Runs ------------------------------------------------------------------------
 
+// Only of resources that something uses: an input may be left out otherwise.
 static hd_status check_inputs(const struct hd_graph *graph,
                               struct hd_error *error)
 {
@@ -428,6 +459,9 @@ void hdi_graph_release(struct hd_graph *graph)
     hdi_agile_release(graph);
 }
 
+// Each slot as a run begins: uses to come, and memory only if it was there.
+// Carried memory changes hands, from `kept` to the slot, and goes at once if
+// nobody uses it.
 // What the passes before have left goes to the slots that it is in.
 static void hand_over(struct hd_graph *graph)
 {
@@ -448,6 +482,8 @@ static void hand_over(struct hd_graph *graph)
     }
 }
 
+// The other way: from the slots to `kept`, where hd_graph_result() finds it.
+// What was kept before, and no slot has taken over, goes first.
 // The memory of outputs and of what is kept leaves the slots.
 static void keep_results(struct hd_graph *graph)
 {
@@ -464,6 +500,8 @@ static void keep_results(struct hd_graph *graph)
     }
 }
 
+// Relaxed: the task is handed to others by a submission, or by the run that
+// begins.
 void hdi_graph_reset_task(struct hd_graph *graph, uint32_t index, uint32_t pass,
                           uint32_t waits)
 {
@@ -486,6 +524,9 @@ void hdi_graph_reset_task(struct hd_graph *graph, uint32_t index, uint32_t pass,
     atomic_store_explicit(&task->followers, HDI_NONE, memory_order_relaxed);
 }
 
+// A run from the first pass on lets go of all memory of the run before, results
+// too; one that goes on takes it over. Nothing runs, so the order of stores
+// does not matter.
 static void reset(struct hd_graph *graph,
                   const struct hd_graph_run_params *params)
 {
@@ -524,6 +565,8 @@ static void reset(struct hd_graph *graph,
                              flow->waits[i]);
 }
 
+// Weights are learned only where the host ran the passes: a device tells other
+// times.
 // All passes there were have ended well.
 static void harvest(struct hd_graph *graph)
 {
@@ -535,6 +578,8 @@ static void harvest(struct hd_graph *graph)
     graph->done = graph->keeps_all ? graph->passes.count : 0;
 }
 
+// `cancel` falls here, so that a cancellation is of one run. After a failure
+// all memory goes, what is spare too.
 // A cancellation that comes when everything has finished changes nothing. Of a
 // run that grew, what it came to is kept already.
 static void conclude(struct hd_graph *graph)
@@ -560,6 +605,8 @@ static void conclude(struct hd_graph *graph)
              total(graph) - not_run, total(graph));
 }
 
+// `running` falls with release: who acquires it may change the graph. Leaving
+// the group is the last touch of it.
 // Who waits may destroy the graph as soon as its group is left.
 void hdi_graph_leave_run(struct hd_graph *graph)
 {
@@ -571,6 +618,8 @@ void hdi_graph_leave_run(struct hd_graph *graph)
     hdi_pool_leave(graph->context.launcher->pool, &graph->group);
 }
 
+// With an event the run is left by drop_started(), after the event's end. The
+// text is copied first, as it is the graph's.
 // The run is over; the graph may be gone.
 static void finish_run(struct hd_graph *graph)
 {
@@ -600,6 +649,7 @@ static bool may_do_with_less(const struct hd_graph *graph)
            !graph->arena.planned && !graph->ran_short && !graph->keeps_all;
 }
 
+// The second try is planned with the goal of least memory (arena.c: ran_short).
 static void start_over(struct hd_graph *graph)
 {
     hdi_graph_release(graph);
@@ -608,6 +658,8 @@ static void start_over(struct hd_graph *graph)
     hdi_graph_unprepare(graph);
 }
 
+// Three ways: once more with less memory; the program's function adds passes,
+// and these run; or the run is over.
 // All passes have ended. More may come, in a job of its own: what is here may
 // lie above any number of passes.
 static void end_run(struct hd_graph *graph)
@@ -628,6 +680,7 @@ static void end_run(struct hd_graph *graph)
     hd_submit_work(graph->context.launcher->pool, &graph->growth.work);
 }
 
+// Buffers of results are parts of the block, so they cannot outlast it.
 // What the run before has left in the block goes with it.
 static hd_status renew_arena(struct hd_graph *graph, struct hd_error *error)
 {
@@ -638,6 +691,9 @@ static hd_status renew_arena(struct hd_graph *graph, struct hd_error *error)
     return hdi_arena_make(graph, error);
 }
 
+// Whatever can fail comes before reset(), which drops the results of the run
+// before: a run that cannot begin leaves them, unless the block had to be made
+// anew.
 // Everything is checked, and ready for the passes of the next run.
 static hd_status make_ready(struct hd_graph *graph,
                             const struct hd_graph_run_params *params,
@@ -655,6 +711,8 @@ static hd_status make_ready(struct hd_graph *graph,
     return HD_OK;
 }
 
+// After a failure nothing has begun, and the graph is not running. The group is
+// made anew, which drops a cancellation of launches of the run before.
 // The run is counted in graph->group.
 hd_status hdi_graph_begin_run(struct hd_graph *graph,
                               const struct hd_graph_run_params *params,
@@ -688,6 +746,7 @@ void hdi_graph_end_calls(struct hd_graph *graph, uint32_t not_run)
     end_run(graph);
 }
 
+// On a worker, or on the thread that started the run, then without one.
 // A device has run all passes, or failed.
 static void end_offload(struct hd_worker *worker, hd_status status, void *data)
 {
@@ -709,6 +768,9 @@ static void end_offload(struct hd_worker *worker, hd_status status, void *data)
     end_run(graph);
 }
 
+// The one more in `unfinished` keeps the run from ending before all are
+// submitted. `begins` notes which they are: some that wait for nothing may be
+// kept outside by their class.
 // All are in the heap before the first job may look for the best of them. The
 // run may be over when this returns. `here`: this thread may run passes.
 void hdi_graph_start_first(struct hd_graph *graph, bool here)
@@ -752,6 +814,7 @@ void hdi_graph_start_first(struct hd_graph *graph, bool here)
     hdi_graph_count_down(graph);
 }
 
+// On a worker; the program's function may take any time, and holds it.
 // Let the program add passes, or begin again. False: there is nothing to run.
 static bool grow(struct hd_graph *graph, struct hd_error *error)
 {

@@ -7,6 +7,11 @@
 #include "steal/event.h"
 #include "steal/group.h"
 
+// Here and with an event a run goes the same way:
+//
+//     begin_run --> start_first --> ... --> end_run --> leave_run
+//     prepare,      ready passes            results     the graph may be
+//     reset         are submitted                       changed, or gone
 static hd_status run(struct hd_graph *graph,
                      const struct hd_graph_run_params *params,
                      struct hd_error *error)
@@ -20,6 +25,8 @@ static hd_status run(struct hd_graph *graph,
                          strlen(graph->failure.text));
 }
 
+// Whether resources that no pass uses any more are kept changes slots and
+// parts, so it is prepared again where that changes.
 // The next run is of the whole graph, and only outputs stay, unless it grows.
 static void run_all(struct hd_graph *graph,
                     const struct hd_graph_run_params *params)
@@ -96,6 +103,8 @@ static bool run_started(struct hd_worker *worker, struct hdi_event *event,
     return false;
 }
 
+// Called once, when the event ends, run or not. The graph is left last: who
+// waits for its group may destroy it.
 static void drop_started(struct hdi_event *event)
 {
     struct started *s = event->room;
@@ -118,6 +127,9 @@ static void drop_started(struct hdi_event *event)
 static const struct hdi_event_kind runs = {.run = run_started,
                                            .drop = drop_started};
 
+// The event is taken after all that may fail for reasons of the graph. From
+// hdi_event_start() on the event owns the run; before, a failure leaves it
+// here.
 hd_status hd_graph_start(struct hd_graph *graph, const struct hd_start *start,
                          const struct hd_graph_run_params *params,
                          hd_event *event, struct hd_error *error)

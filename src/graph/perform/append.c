@@ -1,3 +1,12 @@
+// Requests of kernels, taken by the host. A command that appends has a buffer
+// (backend/appends.h), in scratch of its pass:
+//
+//     head: room, count | request | request | ...     written by the kernel
+//                            |
+//     pass->appending   | ... | request | request |    checked copies, to run
+//                               next      count
+//
+// A kernel writes what it likes, so each copy is checked before it counts.
 #include "graph/perform/append.h"
 
 #include <stddef.h>
@@ -10,6 +19,7 @@
 #include "launch/args/plan.h"
 #include "launch/launch.h"
 
+// The first one; others of the command are the same buffer.
 uint32_t hdi_append_argument(const struct hd_graph *graph,
                              const struct hdi_command *command)
 {
@@ -19,6 +29,7 @@ uint32_t hdi_append_argument(const struct hd_graph *graph,
     return HDI_NONE;
 }
 
+// Only heads: requests behind `count` are never read.
 hd_status hdi_append_begin(struct hd_graph *graph, const struct hdi_pass *pass,
                            struct hd_error *error)
 {
@@ -35,6 +46,7 @@ hd_status hdi_append_begin(struct hd_graph *graph, const struct hdi_pass *pass,
 
 // What is refused -------------------------------------------------------------
 
+// In words, the same whether the host or a device refused.
 hd_status hdi_append_refused(const struct hd_graph *graph,
                              const struct hdi_pass *pass, uint32_t command,
                              unsigned why, struct hd_error *error)
@@ -62,6 +74,8 @@ hd_status hdi_append_refused(const struct hd_graph *graph,
     }
 }
 
+// Else why not, as enum hdi_list_failure: that the host and devices refuse the
+// same things matters to programs.
 // 0: it is good.
 static unsigned look(const struct hd_graph *graph, const struct hdi_pass *pass,
                      const struct hdi_append *a)
@@ -80,6 +94,8 @@ static unsigned look(const struct hd_graph *graph, const struct hdi_pass *pass,
 
 // Taking ----------------------------------------------------------------------
 
+// When something was appended for the first time in this run of the pass: most
+// append nothing.
 static hd_status make_queue(struct hdi_pass *pass, struct hd_error *error)
 {
     if (pass->appending)
@@ -94,6 +110,9 @@ static hd_status make_queue(struct hdi_pass *pass, struct hd_error *error)
     return HD_OK;
 }
 
+// `count` comes from the kernel and is checked before anything is read.
+// Requests are copied first and checked then, behind q->count, so nobody can
+// change one in between.
 static hd_status take(struct hd_graph *graph, struct hdi_pass *pass,
                       uint32_t command, const struct hd_buffer *from,
                       uint32_t count, struct hd_error *error)
@@ -115,6 +134,7 @@ static hd_status take(struct hd_graph *graph, struct hdi_pass *pass,
     return HD_OK;
 }
 
+// The buffer is empty again afterwards, for the next dispatch of the command.
 hd_status hdi_append_take(struct hd_graph *graph, struct hdi_pass *pass,
                           uint32_t command, struct hd_error *error)
 {

@@ -1,3 +1,12 @@
+// What is on the disk at each moment (all files are synced before they are
+// named):
+//
+//     checkpoint-7.part/     being written; removed by the next
+//     checkpoint-5/          the newest: manifest.json, RESOURCE.npy, ...
+//     pass-2-9, pass-6-9     what passes brought to memory
+//
+// Process 0 writes names and manifests; all write fields and agree on how it
+// went, since all or none must go on from a checkpoint.
 #include "graph/perform/keep.h"
 
 #include <dirent.h>
@@ -17,6 +26,7 @@
 #include "field/cluster/mix.h"
 #include "heddle/agile.h"
 
+// A manifest has a line of some 50 bytes for each field.
 enum {
     PATH = 1024,
     MAX = 64 << 20 // of a manifest [bytes]
@@ -36,6 +46,7 @@ static void checkpoint_path(const struct hd_graph *graph, uint32_t pass,
              pass, rest);
 }
 
+// What cannot be removed stays: it only takes room.
 // Remove a checkpoint, whole or begun.
 static void remove_folder(const char *path)
 {
@@ -78,6 +89,7 @@ static uint32_t look(const struct hd_graph *graph, uint32_t before)
     return newest;
 }
 
+// A name lasts only when the folder that has it is on the disk.
 static hd_status sync_folder(const char *path, struct hd_error *error)
 {
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -91,6 +103,9 @@ static hd_status sync_folder(const char *path, struct hd_error *error)
                            strerror(why));
 }
 
+// Collective. Process 0 looks at the folder, and tells all what it found: the
+// others may see another state of a shared file system. Checkpoints of another
+// run are never overwritten unasked.
 hd_status hd_graph_keep(struct hd_graph *graph,
                         const struct hd_graph_keeping *keeping,
                         struct hd_error *error)
@@ -140,6 +155,8 @@ static uint64_t add(uint64_t hash, uint64_t number)
     return hdi_mix(hash, number);
 }
 
+// By names and indices, not addresses: the same in each process that runs the
+// program.
 static uint64_t add_command(const struct hd_graph *graph, uint64_t hash,
                             const struct hdi_command *c)
 {
@@ -162,6 +179,8 @@ static uint64_t add_command(const struct hd_graph *graph, uint64_t hash,
     return hash;
 }
 
+// Values of arguments are part of it: a checkpoint of other settings holds
+// other numbers.
 // Of all passes up to one: of another program it is another number.
 static uint64_t digest(const struct hd_graph *graph, uint32_t last)
 {
@@ -185,6 +204,7 @@ static uint64_t digest(const struct hd_graph *graph, uint32_t last)
     return hash;
 }
 
+// As NumPy writes types; little-endian.
 static void dtype_of(const struct hdi_type *type, char dtype[8])
 {
     static const char letters[] = {[HDI_SIGNED] = 'i',
@@ -202,6 +222,8 @@ static void *memory_of(const struct hd_graph *graph, const struct hdi_access *a)
     return graph->slots.at[a->slot].memory->address;
 }
 
+// Fields are in checkpoints; anything else that a pass over fields writes is in
+// memory of this process.
 static bool brings(const struct hd_graph *graph, const struct hdi_access *a)
 {
     return a->writes && !graph->resources.at[a->resource].map;
@@ -214,6 +236,7 @@ static void brought_path(const struct hd_graph *graph, uint32_t pass,
              pass, resource);
 }
 
+// By words of 8 bytes, as memory may be large; the last few one by one.
 static uint64_t sum_of(const char *data, uint64_t size)
 {
     uint64_t hash = HDI_HASH;
@@ -228,6 +251,8 @@ static uint64_t sum_of(const char *data, uint64_t size)
     return hash;
 }
 
+// In one piece of memory, since a file is written by one call, under another
+// name first.
 // The bytes, and their checksum behind them.
 static hd_status save_brought(const struct hd_graph *graph, uint32_t pass,
                               const struct hdi_access *a,
@@ -270,6 +295,8 @@ static hd_status load_brought(const struct hd_graph *graph, uint32_t pass,
 
 // Saving ----------------------------------------------------------------------
 
+// Fields that no later pass uses are left out, as the run that goes on would
+// drop them. Collective: each process writes its part.
 static hd_status save_fields(struct hd_graph *graph, uint32_t pass,
                              const char *folder, struct hdi_text *manifest,
                              struct hd_error *error)
@@ -300,6 +327,9 @@ static hd_status save_fields(struct hd_graph *graph, uint32_t pass,
     return HD_OK;
 }
 
+// The order makes it safe: contents, the manifest, the folder, and only then
+// the name by which it is found. A crash before leaves a `.part`, one after a
+// whole checkpoint.
 static hd_status publish(const struct hd_graph *graph, uint32_t pass,
                          const char *part, const struct hdi_text *manifest,
                          struct hd_error *error)
@@ -318,6 +348,8 @@ static hd_status publish(const struct hd_graph *graph, uint32_t pass,
     return sync_folder(graph->keeping.folder, error);
 }
 
+// Older checkpoints go when the new one is there. All processes call the same
+// collective functions, whatever failed where.
 static hd_status save(struct hd_graph *graph, uint32_t pass,
                       struct hd_error *error)
 {
@@ -348,6 +380,10 @@ static hd_status save(struct hd_graph *graph, uint32_t pass,
     return status;
 }
 
+// What the pass brought is saved after every pass, not only with a checkpoint:
+// the run that goes on does not run the pass. Process 0 decides whether a
+// checkpoint is due, by its clock, for all. Only the loss of another process
+// ends the run.
 hd_status hdi_keep_after(struct hd_graph *graph, const struct hdi_pass *pass,
                          struct hd_error *error)
 {
@@ -387,6 +423,7 @@ bool hdi_keep_skips(const struct hd_graph *graph, const struct hdi_pass *pass)
            (uint32_t)(pass - graph->passes.at) <= graph->resume_after;
 }
 
+// Collective: all read the same file, so all fail alike.
 // A field of the manifest; the lines are those of save_fields().
 static hd_status load_field(struct hd_graph *graph, const char *folder,
                             const char *line, struct hd_error *error)
@@ -405,6 +442,8 @@ static hd_status load_field(struct hd_graph *graph, const char *folder,
                          error);
 }
 
+// The manifest is read as it was written, not as any JSON. Its end is looked
+// for, so that a file that was cut off is none.
 static hd_status load(struct hd_graph *graph, uint32_t pass,
                       struct hd_error *error)
 {
@@ -438,6 +477,8 @@ static hd_status load(struct hd_graph *graph, uint32_t pass,
     return status;
 }
 
+// In place of running the pass, whose edges hold all the same. Fields are
+// loaded once, with the last of the passes that are skipped.
 hd_status hdi_keep_restore(struct hd_graph *graph, const struct hdi_pass *pass,
                            struct hd_error *error)
 {

@@ -17,6 +17,7 @@
 
 // Whether it can --------------------------------------------------------------
 
+// `error` says what the host has to do then.
 static hd_status check_pass(const struct hd_graph *graph,
                             const struct hdi_pass *pass, struct hd_error *error)
 {
@@ -36,6 +37,8 @@ static hd_status check_pass(const struct hd_graph *graph,
     return HD_OK;
 }
 
+// A device runs all passes or none: what needs the host in between, or memory
+// that passes share by waiting, stays with the host.
 static hd_status check(const struct hd_graph *graph, struct hd_error *error)
 {
     if (graph->first != 0 || graph->keeps_all)
@@ -51,6 +54,7 @@ static hd_status check(const struct hd_graph *graph, struct hd_error *error)
     return HD_OK;
 }
 
+// The first one of these. `devices` are bits, by place among the peers.
 // The device that all passes may run on, that can work them off.
 static struct hdi_launcher *find_device(const struct hd_graph *graph,
                                         struct hd_error *error)
@@ -79,6 +83,9 @@ static struct hdi_launcher *find_device(const struct hd_graph *graph,
 
 // Steps -----------------------------------------------------------------------
 
+// Lives during one call of make(). `at` has a place for each step, `mark` and
+// `stack` for each pass; a mark is the pass, and 1, whose successors are being
+// listed.
 struct steps {
     struct hdi_sequence_step *at;
     uint32_t *edges, edge_count, edge_room;
@@ -109,6 +116,10 @@ static uint32_t next_in_place(const struct hd_graph *graph,
     return HDI_NONE;
 }
 
+//
+//     pass 0: step 0, 1 ---> pass 1 (dropped) ---> pass 2: step 2, 3
+//
+//     step 0 -> 1 -> 2 -> 3      `after` of step 1 is step 2
 // The first steps of all passes that wait for this one, through dropped ones.
 static bool list_after(const struct hd_graph *graph, uint32_t pass,
                        struct steps *s)
@@ -146,6 +157,8 @@ static void describe(const struct hd_graph *graph, const struct hdi_command *c,
 }
 
 // The steps of a pass that appends number each other as its commands are.
+//
+// Requests name commands of the pass by number, so steps do.
 static void add_family(const struct hd_graph *graph,
                        const struct hdi_pass *pass, const struct hdi_command *c,
                        uint32_t first, struct hdi_sequence_step *step)
@@ -158,6 +171,7 @@ static void add_family(const struct hd_graph *graph,
     step->appends = hdi_append_argument(graph, c) + 1;
 }
 
+// Since `edges` moves while it grows, addresses are set at the end.
 // Edges are numbers into `edges` until these stay where they are.
 static bool list_steps(const struct hd_graph *graph, struct steps *s)
 {
@@ -189,6 +203,7 @@ static bool list_steps(const struct hd_graph *graph, struct steps *s)
     return true;
 }
 
+// Made once for both schedulers; hdi_offload_forget() frees it.
 static bool count_steps(struct hd_graph *graph)
 {
     struct hdi_offload *o = &graph->offload;
@@ -217,6 +232,7 @@ static bool count_steps(struct hd_graph *graph)
     return o->pass_of != NULL && o->images != NULL;
 }
 
+// HD_ENOTSUP, with why, where this graph or this device cannot.
 static hd_status make(struct hd_graph *graph, enum hd_graph_scheduler by,
                       struct hd_error *error)
 {
@@ -254,6 +270,8 @@ static hd_status make(struct hd_graph *graph, enum hd_graph_scheduler by,
     return status;
 }
 
+// The graph changes, or goes. Times of earlier runs are forgotten, since they
+// are of another graph; who ran last is not.
 void hdi_offload_forget(struct hd_graph *graph)
 {
     struct hdi_offload *o = &graph->offload;
@@ -270,6 +288,8 @@ void hdi_offload_forget(struct hd_graph *graph)
 
 // Choosing --------------------------------------------------------------------
 
+// Asked before each run: what is made is kept, and that it cannot be is
+// remembered in `took`.
 static bool is_possible(struct hd_graph *graph, enum hd_graph_scheduler by)
 {
     struct hdi_offload *o = &graph->offload;
@@ -330,6 +350,8 @@ static void give_memory(struct hd_graph *graph)
             hdi_pass_end(graph, &graph->passes.at[i]);
 }
 
+// Images are the graph's for all runs; packed arguments must not keep them, as
+// a run by the host makes its own.
 static hd_status set_args(struct hd_graph *graph, uint32_t index,
                           struct hdi_sequence *sequence, struct hd_error *error)
 {
@@ -374,6 +396,8 @@ static void take_back(struct hd_graph *graph)
             hdi_graph_slot_release(graph, &graph->slots.at[i]);
 }
 
+// After a failure the graph is as before, and the host runs it: a device that
+// is short of memory is no error.
 bool hdi_offload_start(struct hd_graph *graph,
                        void (*ended)(struct hd_worker *worker, hd_status status,
                                      void *graph))
@@ -409,6 +433,7 @@ bool hdi_offload_start(struct hd_graph *graph,
     return true;
 }
 
+// An appended command: its step does not run by itself, only copies of it do.
 static bool is_template(const struct hd_graph *graph, uint32_t step)
 {
     const struct hdi_offload *o = &graph->offload;
@@ -419,6 +444,8 @@ static bool is_template(const struct hd_graph *graph, uint32_t step)
         .appended;
 }
 
+// The device's clock is another one: times are moved so that the first step
+// begins when the run did. Without times passes keep begin and end 0.
 // Of steps, and those appended; what was not asked for did not run.
 static void set_times(struct hd_graph *graph)
 {
@@ -475,6 +502,7 @@ static hd_status explain(const struct hd_graph *graph, hd_status status,
     return status;
 }
 
+// Called once for each start that returned true.
 hd_status hdi_offload_end(struct hd_graph *graph, struct hd_error *error)
 {
     struct hdi_offload *o = &graph->offload;

@@ -22,6 +22,9 @@
 
 // Memory ----------------------------------------------------------------------
 
+// Three kinds of memory: ours from the allocator, which goes back there; a part
+// of the arena, which stays in the block and only counts less; the caller's,
+// which is let go of.
 void hdi_graph_slot_release(struct hd_graph *graph, struct hdi_graph_slot *slot)
 {
     if (slot->owned)
@@ -32,6 +35,7 @@ void hdi_graph_slot_release(struct hd_graph *graph, struct hdi_graph_slot *slot)
     slot->owned = false;
 }
 
+// `*used`: it holds what something else left. A part always may.
 // Of the arena, if it has a part there.
 static hd_status take_part(struct hd_graph *graph, uint32_t part, uint64_t size,
                            struct hd_buffer **memory, bool *used,
@@ -46,6 +50,9 @@ static hd_status take_part(struct hd_graph *graph, uint32_t part, uint64_t size,
     return HD_OK;
 }
 
+// Plain fields of the slot are set: whoever uses it comes after this pass. What
+// an earlier user left is not cleared: a resource has no contents before its
+// first write.
 // The memory that the first pass to use a slot needs. An input is copied, so
 // that the caller's buffer stays as it is and the next run starts from it.
 static hd_status take_slot(struct hd_graph *graph, struct hdi_graph_slot *slot,
@@ -73,6 +80,9 @@ static hd_status take_slot(struct hd_graph *graph, struct hdi_graph_slot *slot,
     return HD_OK;
 }
 
+// On failure what was taken stays: scratch goes when the pass ends, slots with
+// the run. Scratch that was used before is cleared, as programs are promised
+// zeros.
 static hd_status take_memory(struct hd_graph *graph,
                              const struct hdi_pass *pass,
                              struct hd_error *error)
@@ -130,6 +140,7 @@ void hdi_pass_release(struct hd_graph *graph, const struct hdi_pass *pass)
 
 // Commands --------------------------------------------------------------------
 
+// The builder has checked that the pass uses the resource.
 static struct hd_buffer *memory_of(const struct hd_graph *graph,
                                    const struct hdi_pass *pass,
                                    uint32_t resource)
@@ -141,6 +152,8 @@ static struct hd_buffer *memory_of(const struct hd_graph *graph,
     return graph->slots.at[a->slot].memory;
 }
 
+// Extents of axes that the resource does not have are 1 (build.c). An image of
+// the same memory, not a copy.
 // A resource as an image, for one dispatch.
 static hd_status make_image(struct hd_graph *graph, const struct hdi_pass *pass,
                             const struct hdi_argument *a,
@@ -204,6 +217,7 @@ static hd_status fill_arg(struct hd_graph *graph, const struct hdi_pass *pass,
     }
 }
 
+// With neither units (`ports`) nor other devices (`peers`).
 // Workers alone run the launch, so this one begins it at once, and there is
 // nothing to wait for but other workers' ends of it. Else it is for units or
 // other devices too, and goes on without a worker.
@@ -224,6 +238,8 @@ struct launch {
     const struct hdi_box *part; // NULL: all
 };
 
+// Returns when all work-groups have ended; meanwhile this worker runs some, and
+// others steal. `in_row` lets the launch use what the one before has set up.
 static hd_status launch_here(struct hd_graph *graph, const struct launch *l,
                              struct hd_error *error)
 {
@@ -246,6 +262,8 @@ static hd_status launch_here(struct hd_graph *graph, const struct launch *l,
     return status;
 }
 
+// `*event` is held by the caller; the launch is counted in the group of the
+// run, which cancels it too.
 static hd_status start_launch(struct hd_graph *graph, const struct launch *l,
                               hd_event *event, struct hd_error *error)
 {
@@ -272,6 +290,8 @@ static hd_status start_launch(struct hd_graph *graph, const struct launch *l,
                                   event, error);
 }
 
+// Packed arguments are those of the graph, not copies: a pass runs once at a
+// time. After a failure `*filled` of them are filled.
 hd_status hdi_pass_fill_args(struct hd_graph *graph,
                              const struct hdi_pass *pass,
                              const struct hdi_command *command,
@@ -302,6 +322,9 @@ void hdi_pass_empty_args(struct hd_graph *graph,
         }
 }
 
+// Arguments of a split pass are filled once, by hdi_split_begin(), as all parts
+// share them. Images go as soon as the launch has been started: it holds what
+// it needs.
 // `part`: of an appended dispatch, the work-groups that were asked for.
 static hd_status run_dispatch(struct hd_graph *graph, struct hdi_task *task,
                               const struct hdi_command *command,
@@ -346,6 +369,7 @@ static hd_status run_transfer(struct hd_graph *graph, struct hdi_task *task,
                   : hdi_transfer(graph, pass, command, error);
 }
 
+// Its event was kept in the task, and is released here, once.
 // What the command before, which was started, has come to.
 static hd_status look_back(struct hd_graph *graph, struct hdi_task *task,
                            struct hd_error *error)
@@ -371,6 +395,8 @@ hd_status hdi_pass_begin(struct hd_graph *graph, struct hdi_pass *pass,
     return take_memory(graph, pass, error);
 }
 
+// The first part takes the memory, under a lock that the others wait for. If it
+// fails they fail as well, and say so; the first error is told.
 hd_status hdi_split_begin(struct hd_graph *graph, struct hdi_split *split,
                           uint64_t now, struct hd_error *error)
 {
@@ -394,6 +420,9 @@ hd_status hdi_split_begin(struct hd_graph *graph, struct hdi_split *split,
     return status;
 }
 
+// Appended dispatches go before the next command of the pass: a command has
+// ended only when what it appended has. Commands that are appended are not run
+// in their place.
 // What runs next: what was appended, or else the next of the others. False:
 // nothing is left.
 static bool find_next(struct hd_graph *graph, struct hdi_task *task,
@@ -414,6 +443,13 @@ static bool find_next(struct hd_graph *graph, struct hdi_task *task,
     return task->command < pass->command_count && ++task->command;
 }
 
+// May be called on another worker each time; all that it needs to know is in
+// the task. task->ended is the command whose requests are to be taken, once it
+// has ended.
+//
+//     look_back -> take requests -> find_next -> run -> (later: return) -+
+//                       ^                                                |
+//                       +------------------------------------------------+
 hd_status hdi_pass_go_on(struct hd_graph *graph, struct hdi_task *task,
                          bool *later, struct hd_error *error)
 {
@@ -441,6 +477,7 @@ hd_status hdi_pass_go_on(struct hd_graph *graph, struct hdi_task *task,
     return pass->agile ? hdi_keep_after(graph, pass, error) : HD_OK;
 }
 
+// Slots stay: hdi_pass_release() counts these down, after success.
 void hdi_pass_end(struct hd_graph *graph, struct hdi_pass *pass)
 {
     hdi_append_end(pass);

@@ -9,6 +9,8 @@
 #include "launch/memory/spread.h"
 #include "launch/start/start.h"
 
+// About a millisecond of copying: with much less, looking would cost; with
+// more, a cancelled run would go on for long.
 enum {
     STEP = 4 << 20 // copied or cleared between two looks at `cancel` [bytes]
 };
@@ -20,6 +22,8 @@ static hd_status check_cancel(struct hd_graph *graph, struct hd_error *error)
     return hdi_fail(error, HD_ECANCELED, "cancelled");
 }
 
+// Not every device can set bytes, but all copy: without a source zeros of the
+// host are copied. `to` is an address on the device.
 static hd_status move_bytes(struct hd_graph *graph, void *to, const void *from,
                             uint64_t size, struct hd_error *error)
 {
@@ -45,6 +49,8 @@ static hd_status move_bytes(struct hd_graph *graph, void *to, const void *from,
     return HD_OK;
 }
 
+// Sealed pages are made writable for as long as it takes. What other devices
+// have of these bytes is out of date from here on (launch/memory/spread.h).
 // Other parts of the same memory may be constants of a launch now.
 hd_status hdi_transfer_bytes(struct hd_graph *graph, struct hd_buffer *to,
                              uint64_t offset, const void *from, uint64_t size,
@@ -69,6 +75,11 @@ static struct hd_buffer *memory_of(const struct hd_graph *graph,
     return graph->slots.at[a->slot].memory;
 }
 
+//
+//     to    +----------+         to_pitch[0]: from row to row
+//           |  ####    |         to_pitch[1]: from slice to slice
+//           |  ####    |         bytes:       of ####
+//           +----------+         count:       2 rows, slices
 // Rows of a box, each contiguous.
 struct rows {
     uint64_t bytes;               // of a row
@@ -77,6 +88,7 @@ struct rows {
     uint64_t from, from_pitch[2]; // slice [bytes]
 };
 
+// Extents of axes that the resource does not have are 1.
 static void locate(const struct hdi_resource *r, const uint64_t at[3],
                    uint64_t *first, uint64_t pitch[2])
 {
@@ -85,6 +97,8 @@ static void locate(const struct hdi_resource *r, const uint64_t at[3],
     *first = at[0] * r->type->size + at[1] * pitch[0] + at[2] * pitch[1];
 }
 
+// So a whole resource is one copy. First rows become a slice, then slices
+// become all.
 // Rows that follow each other without a gap are one.
 static void join_rows(struct rows *rows)
 {
@@ -100,6 +114,8 @@ static void join_rows(struct rows *rows)
     }
 }
 
+// The region was checked and made explicit by the builder (pass.c). A clear or
+// fill has no source, so its pitches must not keep rows apart.
 static void copy_of(const struct hd_graph *graph, const struct hdi_command *c,
                     struct rows *rows)
 {
@@ -135,6 +151,8 @@ static hd_status copy_rows(struct hd_graph *graph, struct hd_buffer *to,
     return HD_OK;
 }
 
+// Whole patterns only, so each copy begins with a whole one. One call a pattern
+// would cost more than the bytes.
 // The pattern fills a block, which is copied again and again.
 static hd_status fill_rows(struct hd_graph *graph, struct hd_buffer *to,
                            const struct hdi_command *c, const struct rows *rows,
@@ -165,6 +183,7 @@ static void prefetch(const char *at, uint64_t size)
         __builtin_prefetch(at + i, 0, 2);
 }
 
+// As move_bytes(), but the host computes where each element goes.
 static hd_status lay_out(struct hd_graph *graph, const struct hdi_command *c,
                          const struct hd_buffer *from, struct hd_buffer *to,
                          struct hd_error *error)
@@ -184,6 +203,8 @@ static hd_status lay_out(struct hd_graph *graph, const struct hdi_command *c,
     return status;
 }
 
+// The function may have launched something, so the next launch may not take for
+// granted what the one before has set up.
 static hd_status call(struct hd_graph *graph, const struct hdi_command *command,
                       struct hd_error *error)
 {
@@ -193,6 +214,8 @@ static hd_status call(struct hd_graph *graph, const struct hdi_command *command,
     return status;
 }
 
+// Runs on this worker to its end. A prefetch on another device is nothing: what
+// it would bring near is not near this processor.
 hd_status hdi_transfer(struct hd_graph *graph, const struct hdi_pass *pass,
                        const struct hdi_command *command,
                        struct hd_error *error)

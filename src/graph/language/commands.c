@@ -9,6 +9,8 @@
 
 // Blocks ----------------------------------------------------------------------
 
+// So counts fit 32 bits with room to add, and a loop that never ends is found
+// before memory is used up.
 enum {
     MAX = 1 << 20 // commands, arguments, ... of one pass
 };
@@ -54,6 +56,8 @@ void hdi_block_free(struct hdi_command_block *b)
     free(b->scratch.at);
 }
 
+// The block is cleared before the status is looked at, as an error does not
+// return. A pass joins the run of start() at once.
 // The block becomes a pass of the graph.
 hd_pass hdi_block_pass(lua_State *lua, const char *name, const char *where)
 {
@@ -120,6 +124,8 @@ void hdi_block_resource(lua_State *lua, enum hdi_resource_use use,
 
 // Arguments -------------------------------------------------------------------
 
+// Numbers are kept as doubles. 2^63 is looked at apart, since converting it
+// back would overflow.
 static double to_number(lua_State *lua, int index, int place)
 {
     if (lua_isboolean(lua, index))
@@ -143,6 +149,7 @@ static void add_number(lua_State *lua, int index, int place)
     b->numbers.count++;
 }
 
+// The table is at the top. Its numbers go behind those of the block.
 static void read_vector(lua_State *lua, int place, struct hd_pass_arg *arg)
 {
     lua_Unsigned count = lua_rawlen(lua, -1);
@@ -162,6 +169,7 @@ static void read_vector(lua_State *lua, int place, struct hd_pass_arg *arg)
     arg->number_count = (unsigned)count;
 }
 
+// Where they begin is kept in first_args, which a fill does not need otherwise.
 // The numbers at `index` become the pattern of a fill.
 void hdi_command_pattern(lua_State *lua, int index, struct hd_command *command)
 {
@@ -179,6 +187,8 @@ void hdi_command_pattern(lua_State *lua, int index, struct hd_command *command)
     lua_pop(lua, 1);
 }
 
+// The number of passes grows with each pass, so it tells whether this is still
+// the one that the scratch was made for.
 static void check_scratch(lua_State *lua, const struct hdi_lua_scratch *scratch,
                           int place)
 {
@@ -190,6 +200,8 @@ static void check_scratch(lua_State *lua, const struct hdi_lua_scratch *scratch,
                          place);
 }
 
+// `arg` is the caller's, not one of the block, as reading a vector may make
+// arrays move.
 // The value at the top of the stack as argument `place`.
 static void read_arg(lua_State *lua, int place, struct hd_pass_arg *arg)
 {
@@ -270,6 +282,7 @@ static unsigned read_axes(lua_State *lua, const char *what, lua_Integer least,
     return (unsigned)count;
 }
 
+// Unknown options are refused: a misspelt one would be ignored silently.
 static void read_range(lua_State *lua, int options, struct hd_range *range)
 {
     uint64_t axes[3] = {0};
@@ -308,6 +321,7 @@ static void read_range(lua_State *lua, int options, struct hd_range *range)
 
 // The stream ------------------------------------------------------------------
 
+// It is named after its last command, and placed at the line of it.
 static void end_block(lua_State *lua)
 {
     struct hdi_language *l = hdi_language_of(lua);
@@ -354,6 +368,7 @@ void hdi_stream_statement(lua_State *lua)
         end_block(lua);
 }
 
+// The program's function gets the number of commands so far.
 static bool ask_rule(lua_State *lua)
 {
     struct hdi_language *l = hdi_language_of(lua);
@@ -366,6 +381,8 @@ static bool ask_rule(lua_State *lua)
     return ends;
 }
 
+// Returns how many values were pushed. Inside `run` a pass ends with the
+// function; in the stream, as `block` says.
 // The command is complete: push the pass if its block is, too.
 int hdi_command_end(lua_State *lua)
 {
@@ -392,6 +409,8 @@ void hdi_block_outside(lua_State *lua, const char *function)
                          function);
 }
 
+// Only a read begins a new block behind a full one: writes may follow the
+// commands that make them.
 static int stream_resources(lua_State *lua, enum hdi_resource_use use)
 {
     static const char *const functions[] = {"read", "write", "overwrite"};
@@ -450,6 +469,7 @@ static int stream_state(lua_State *lua)
     return 0;
 }
 
+// Takes effect for the next block; one that has begun is not changed.
 // block(count or rule [, {trailing = true}])
 static int stream_block(lua_State *lua)
 {
@@ -496,6 +516,7 @@ static int stream_finish(lua_State *lua)
 
 // Commands --------------------------------------------------------------------
 
+// The address is good until the next command is added.
 struct hd_command *hdi_command_add(lua_State *lua)
 {
     struct hdi_command_block *b = &hdi_language_of(lua)->block;
@@ -511,6 +532,8 @@ struct hd_command *hdi_command_add(lua_State *lua)
     return c;
 }
 
+// In the stream only; inside `run` the state comes to the function as an
+// argument.
 // Put the state under the arguments where no kernel was given.
 static void find_state(lua_State *lua)
 {
@@ -526,6 +549,8 @@ static void find_state(lua_State *lua)
     lua_insert(lua, 1);
 }
 
+// Inside `run` it returns the number of the command in its pass, from 0 on, by
+// which kernels append it.
 // dispatch([kernel,] {arguments}, {global =, group =, offset =, appended =})
 int hdi_commands_dispatch(lua_State *lua)
 {
@@ -669,6 +694,7 @@ void hdi_commands_add(lua_State *lua)
     luaL_setfuncs(lua, functions, 0);
 }
 
+// Reads or writes that no command followed would get lost silently.
 void hdi_commands_end(lua_State *lua)
 {
     const struct hdi_language *l = hdi_language_of(lua);

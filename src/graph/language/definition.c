@@ -3,6 +3,8 @@
 
 #include "graph/language/language.h"
 
+// Places, from 1 on, in a table that is the user value of the definition: the
+// program cannot reach it, so what was checked stays as it was.
 enum {
     NAME = 1, // fields of the table that a definition is kept as
     READ,
@@ -17,6 +19,7 @@ enum {
     RUN
 };
 
+// Table at 1. A misspelt field would be ignored silently.
 static void check_fields(lua_State *lua)
 {
     static const char *const fields[] = {
@@ -41,6 +44,8 @@ static void check_fields(lua_State *lua)
     }
 }
 
+// Stack: 1 the program's table; at the top the definition, into whose `place`
+// the copy goes.
 // Keep a copy of the list of parameter names, which the program could change.
 static void keep_names(lua_State *lua, const char *field, int place)
 {
@@ -63,6 +68,7 @@ static void keep_names(lua_State *lua, const char *field, int place)
     lua_rawseti(lua, -2, place);
 }
 
+// The order of the names is that of enum hd_priority.
 // The value at the top, nil for the usual.
 static enum hd_priority priority_of(lua_State *lua)
 {
@@ -154,6 +160,8 @@ int hdi_definition_limit(lua_State *lua)
     return 0;
 }
 
+// Returns the definition, a value that may be called any number of times; each
+// call makes a pass.
 // pass {name =, read =, write =, state =, priority =, device =, class =,
 //       append_most =, run =}
 int hdi_definition_make(lua_State *lua)
@@ -219,6 +227,7 @@ static void bad_parameter(lua_State *lua, const char *pass, const char *name,
                      name, hdi_language_kind(lua, value));
 }
 
+// A list is how one parameter stands for several resources.
 // The value at the top: a resource, or a list of some.
 static void take_parameter(lua_State *lua, const char *pass, const char *name,
                            enum hdi_resource_use use)
@@ -261,6 +270,9 @@ static void take_parameters(lua_State *lua, const char *pass,
     lua_pop(lua, 1);
 }
 
+// Resources are taken before the function runs, so that its commands may be
+// checked against them. `run` gets the parameters and the state; if it fails
+// the whole program ends, so that `inside_run` need not be set back.
 // definition {parameter = value, ..., name =, state =, priority =, device =,
 //             class =}
 int hdi_definition_call(lua_State *lua)

@@ -5,11 +5,16 @@
 #include "graph/language/language.h"
 #include "heddle/agile.h"
 
+// With more PARTS there is more to steal and more to keep count of.
 enum {
     WORDS = 1024, // of a layout, at most
     PARTS = 16    // blocks that a node's rows are cut into, for stealing
 };
 
+//
+//     node 0  | part | part | part |     mine = parts x part rows
+//     node 1  | part | part | part |
+//     node 2  | part | part |           what is left
 // Rows, as equal as they can be, to the nodes in turn; of one node several
 // blocks, which move and are computed each by themselves.
 static void rows(const struct hd_shape *shape, uint32_t nodes, char *words,
@@ -30,6 +35,7 @@ static void rows(const struct hd_shape *shape, uint32_t nodes, char *words,
              mine, rest, part, rest, part, rest);
 }
 
+// A whole word: "nodes", but not "mynodes".
 static bool has_word(const char *words, const char *word)
 {
     size_t size = strlen(word);
@@ -41,6 +47,8 @@ static bool has_word(const char *words, const char *word)
     return false;
 }
 
+// The caller destroys the map. Extents come before the words, slowest axis
+// first; how many nodes there are is added if the words do not say it.
 // The value at `index` as the words of a layout, or nothing.
 static struct hd_map *read_map(lua_State *lua, int index, const char *name,
                                const struct hd_shape *shape)
@@ -110,6 +118,9 @@ static const char *check_text(lua_State *lua, int index, const char *function,
 }
 
 // field(name, type, width [, height [, depth]] [, layout])
+//
+// Extents end where something comes that is no number, hence the shuffle of the
+// layout.
 static int field(lua_State *lua)
 {
     const char *name = check_text(lua, 1, "field", "a name");
@@ -128,6 +139,8 @@ static int field(lua_State *lua)
     return 1;
 }
 
+// Added to the graph at once. Its callers have ended the block of the stream,
+// so that program order is kept.
 // A pass of one copy, named after what it makes.
 static void add_copy(lua_State *lua, hd_resource from, hd_resource to,
                      const char *name)
@@ -181,6 +194,7 @@ static int agile(lua_State *lua)
     return 1;
 }
 
+// A new resource each time, as the field may have been written since.
 hd_resource hdi_fields_gather(lua_State *lua, hd_resource from)
 {
     struct hdi_language *l = hdi_language_of(lua);
@@ -228,6 +242,7 @@ static bool is_written(const struct hdi_command_block *b, hd_resource resource)
     return false;
 }
 
+// Makes the range of a dispatch and goes on as one.
 // forall([kernel,] {arguments}): a dispatch over all elements of the first
 // argument that the pass writes.
 static int forall(lua_State *lua)

@@ -9,10 +9,12 @@
 #include "graph/language/language.h"
 #include "graph/model/compact.h"
 
+// Far more than anybody writes; it keeps a wrong file from filling memory.
 enum {
     MAX_TEXT = 16 << 20 // of a program [bytes]
 };
 
+// Some seconds of instructions.
 static const uint64_t default_steps = 200000000;
 static const uint64_t default_memory = UINT64_C(256) << 20; // [bytes]
 
@@ -69,6 +71,7 @@ static hd_status check_program(const struct hd_graph_program *program,
     return HD_OK;
 }
 
+// The state is gone when this returns: what is to last is in the graph.
 static hd_status run_program(struct hdi_language *language,
                              const struct hdi_text *text,
                              struct hd_error *error)
@@ -90,6 +93,7 @@ static hd_status run_program(struct hdi_language *language,
     return status;
 }
 
+// What the graph has now is noted, to see at its end whether it was changed.
 // From here on it may be kept when it is destroyed. The inputs are the graph's.
 static void make_known(struct hdi_language *language,
                        const struct hdi_feedback_key *recipe)
@@ -107,6 +111,8 @@ static void make_known(struct hdi_language *language,
     g->made_of.outputs = g->outputs.count;
 }
 
+// The owner is told of the graph before the program runs, since the program may
+// start it, and that it is gone after a failure.
 // Run the program in a graph of its own.
 static hd_status make_graph(const struct hdi_graph_context *context,
                             struct hdi_language *language,
@@ -134,6 +140,8 @@ static hd_status make_graph(const struct hdi_graph_context *context,
     return status;
 }
 
+// From the shelf, where the program need not run again, nor preparing, or else
+// made.
 static hd_status get_graph(const struct hdi_graph_context *context,
                            struct hdi_language *language, struct hdi_text *text,
                            struct hd_error *error)
@@ -157,6 +165,7 @@ static hd_status get_graph(const struct hdi_graph_context *context,
     return HD_OK;
 }
 
+// `*graph` is set on success only. What make_known() takes over is NULL here.
 hd_status hdi_graph_generate(const struct hdi_graph_context *context,
                              const struct hd_graph_program *program,
                              struct hd_graph **graph, struct hd_error *error)

@@ -1,3 +1,6 @@
+// A descent by hand, one function for each kind of value, straight onto the
+// stack of Lua: memory and steps are those of the program, and an error ends
+// it.
 #include "graph/language/json.h"
 
 #include <lauxlib.h>
@@ -8,11 +11,15 @@
 
 #include "graph/language/sandbox.h"
 
+// Each level takes a frame of C and some of the stack of Lua. No number that
+// means anything is longer.
 enum {
     MAX_DEPTH = 64,
     MAX_NUMBER = 64 // characters
 };
 
+// `at` goes from `begin` to `end`; the text has no NUL at its end that could be
+// relied on.
 struct reader {
     lua_State *lua;
     const char *what, *begin, *at, *end;
@@ -35,6 +42,8 @@ static void skip(struct reader *r)
         r->at++;
 }
 
+// The character, if it comes next; blanks before it are left behind in any
+// case.
 static bool take(struct reader *r, char c)
 {
     skip(r);
@@ -91,6 +100,8 @@ static void add_utf8(luaL_Buffer *text, unsigned code)
     }
 }
 
+// Behind "\u". Characters above 0xffff are two codes, which only together are
+// one.
 static unsigned read_code(struct reader *r)
 {
     unsigned code = read_hex(r);
@@ -107,6 +118,7 @@ static unsigned read_code(struct reader *r)
     return 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
 }
 
+// Bytes of UTF-8 are taken over as they are.
 // Behind the opening quote.
 static void push_string(struct reader *r)
 {
@@ -138,6 +150,8 @@ static void push_string(struct reader *r)
     luaL_pushresult(&text);
 }
 
+// Lua reads hexadecimal numbers and blanks too: only characters of JSON get
+// there. Leading zeros are refused, as JSON has none.
 static void push_number(struct reader *r)
 {
     char text[MAX_NUMBER];
@@ -171,6 +185,7 @@ static void push_array(struct reader *r)
     }
 }
 
+// Of two members of one name the last counts.
 static void push_object(struct reader *r)
 {
     lua_newtable(r->lua);
@@ -214,6 +229,7 @@ static void push_value(struct reader *r)
     r->depth--;
 }
 
+// Charged by its length before it is read.
 void hdi_json_push(lua_State *lua, const char *what, const char *text,
                    size_t size)
 {

@@ -1,3 +1,6 @@
+// What may be called anywhere in a program. Settings and inputs come from
+// outside: each has a name, and one that was given but that the program never
+// asked for is an error at the end, as it would be a slip of the pen otherwise.
 #include "graph/language/language.h"
 
 #include <ctype.h>
@@ -16,6 +19,8 @@
 
 // Values ----------------------------------------------------------------------
 
+// With one user value, which a definition uses for its table. Zeroed: a program
+// never sees what was in memory.
 void *hdi_language_push(lua_State *lua, const char *kind, size_t size)
 {
     void *value = lua_newuserdatauv(lua, size, 1);
@@ -47,6 +52,8 @@ const char *hdi_language_where(lua_State *lua, char *where, size_t size)
     return where;
 }
 
+// Called after everything that adds to the graph: memory of the builder is not
+// Lua's, but counts as the program's.
 void hdi_language_check(lua_State *lua, hd_status status,
                         const struct hd_error *error)
 {
@@ -113,6 +120,7 @@ static void remember(lua_State *lua, const char *table, const char *name)
     lua_pop(lua, 2);
 }
 
+// For messages; the text stays on the stack.
 // Push the names, in the order in which they were asked for.
 static const char *known(lua_State *lua, const char *table)
 {
@@ -142,6 +150,8 @@ static int fail_setting(lua_State *lua, const char *name, const char *value,
                             value, wanted);
 }
 
+// The type of the default decides: settings come as text from a command line. A
+// whole default wants a whole number.
 // Push the text of a setting as a value of the type of the default at `index`.
 static void push_setting(lua_State *lua, const char *name, const char *value,
                          int index)
@@ -184,6 +194,8 @@ static void push_setting(lua_State *lua, const char *name, const char *value,
     }
 }
 
+// `field` is "min" or "max". Leaves the bound on the stack if it returns early;
+// setting() cleans up.
 static void check_bound(lua_State *lua, const char *name, const char *field,
                         int value, int rules)
 {
@@ -204,6 +216,7 @@ static void check_bound(lua_State *lua, const char *name, const char *field,
     lua_pop(lua, 1);
 }
 
+// A list without entries allows everything.
 static void check_listed(lua_State *lua, const char *name, int value, int rules)
 {
     lua_Unsigned count = lua_rawlen(lua, rules);
@@ -233,6 +246,8 @@ static void check_listed(lua_State *lua, const char *name, int value, int rules)
                      hdi_sandbox_text(lua, value, NULL), text);
 }
 
+// Settings of the command line go before the data, and these before the
+// default.
 // If the data have a member of that name, push it in place of the default at
 // the top.
 static void push_datum(lua_State *lua, const char *name)
@@ -254,6 +269,8 @@ static void push_datum(lua_State *lua, const char *name)
 }
 
 // setting(name, default [, {min =, max =} or {allowed, ...}])
+//
+// Stack: 1 the name, 2 the default, 3 the rules or nil, 4 the value.
 static int setting(lua_State *lua)
 {
     struct hdi_language *l = hdi_language_of(lua);
@@ -307,6 +324,8 @@ static hd_resource check_resource(lua_State *lua, int index,
     return value->resource;
 }
 
+// Called for each `r.width`: the value holds a handle only, what it is comes
+// from the graph.
 static int resource_field(lua_State *lua)
 {
     static const char *const axes[] = {"width", "height", "depth"};
@@ -370,6 +389,8 @@ static bool is_optional(lua_State *lua, int index)
     return optional;
 }
 
+// An input becomes a resource when it is first asked for, so that one that is
+// not used is none of the graph's.
 static hd_resource add_input(lua_State *lua, unsigned index)
 {
     struct hdi_language *l = hdi_language_of(lua);
@@ -389,6 +410,7 @@ static hd_resource add_input(lua_State *lua, unsigned index)
     return handle;
 }
 
+// The same resource each time it is asked for.
 // input(name [, type [, {optional = true}]])
 static int input(lua_State *lua)
 {
@@ -429,6 +451,7 @@ static int input(lua_State *lua)
                             name, name);
 }
 
+// A field is gathered first: an output has memory.
 // output(name, resource)
 static int output(lua_State *lua)
 {
@@ -454,6 +477,7 @@ static int compare_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+// A name with other letters could be another option.
 static void check_define(lua_State *lua, const char *name)
 {
     bool good = isalpha((unsigned char)name[0]) || name[0] == '_';
@@ -504,6 +528,8 @@ static void push_define(lua_State *lua)
     lua_remove(lua, -2);
 }
 
+// At most MAX texts are kept on the stack, where the collector does not touch
+// them; `parts` points to them.
 // Push the options that the table at `index` stands for, in an order that does
 // not depend on how Lua keeps tables: one text of options, one program.
 static const char *push_options(lua_State *lua, int index)
@@ -550,6 +576,8 @@ static const char *push_options(lua_State *lua, int index)
     return lua_tostring(lua, -1);
 }
 
+// Relative to the program only, so that a program can be moved with its
+// kernels. A line break would be two files (hdi_lua_kernel.with).
 // Push the path of the kernel file that is named at `index`.
 static void push_path(lua_State *lua, int index)
 {
@@ -563,6 +591,7 @@ static void push_path(lua_State *lua, int index)
     lua_pushfstring(lua, "%s%s", hdi_language_of(lua)->folder, file);
 }
 
+// For a single file the second is "".
 // Push the path of the first file that is named at 1, and those of the others,
 // a line each.
 static void push_files(lua_State *lua)
@@ -596,6 +625,8 @@ static void push_files(lua_State *lua)
     luaL_pushresult(&others);
 }
 
+// Strings become those of the graph: the value may outlive the texts of Lua.
+// Nothing is read or built here, but by preparing.
 // kernel(file or {file, ...}, name [, {NAME = value, "-option"}])
 static int kernel(lua_State *lua)
 {
@@ -678,6 +709,7 @@ static int local_memory(lua_State *lua)
     return 1;
 }
 
+// Addresses are left out, as in all texts (hdi_sandbox_text).
 // print(...): to the log, one line.
 static int print(lua_State *lua)
 {
@@ -697,6 +729,7 @@ static int print(lua_State *lua)
     return 0;
 }
 
+// Without `field` a program cannot index the value at all.
 static void add_kind(lua_State *lua, const char *kind, lua_CFunction field)
 {
     luaL_newmetatable(lua, kind);
@@ -707,6 +740,7 @@ static void add_kind(lua_State *lua, const char *kind, lua_CFunction field)
     lua_pop(lua, 1);
 }
 
+// Data that are given as JSON are an object; without any the table is empty.
 void hdi_language_start(lua_State *lua)
 {
     static const luaL_Reg functions[] = {{"setting", setting},
@@ -767,6 +801,7 @@ static void check_data(lua_State *lua)
     lua_pop(lua, 2);
 }
 
+// The last block of the stream becomes a pass first.
 int hdi_language_end(lua_State *lua)
 {
     struct hdi_language *l = hdi_language_of(lua);

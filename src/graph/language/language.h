@@ -10,6 +10,19 @@
 #include "graph/language/sandbox.h"
 #include "graph/model/model.h"
 
+// A program is run once, and builds one graph; each function of the language
+// checks its arguments, calls the builder (heddle/graph.h) as a C program
+// would, and ends the program with its error. Errors leave through Lua
+// (longjmp): no function that can fail may hold memory of its own, which is why
+// all that is kept lies in Lua, in the graph or in struct hdi_language.
+//
+//     hdi_graph_generate()              generate.c
+//       sandbox open, run               sandbox.c
+//         hdi_language_start()          adds the functions
+//         the program                   setting, input, pass, dispatch, ...
+//         hdi_language_end()            what was asked for, and not used
+//       hdi_language_finish()           the run of start() ends
+//
 // Values of a program that it cannot look into or forge.
 #define HDI_RESOURCE "resource"
 #define HDI_KERNEL   "kernel"
@@ -21,6 +34,8 @@
 #define HDI_PICTURE  "image"
 #define HDI_SAMPLER  "sampler"
 
+// Each is the contents of a userdata whose metatable is named by its kind;
+// luaL_testudata() tells them apart. A program gets no way to make one.
 struct hdi_lua_resource {
     hd_resource resource;
 };
@@ -37,6 +52,8 @@ struct hdi_lua_local {
     uint64_t size; // [bytes]
 };
 
+// Scratch of another pass is refused by `pass`, since `index` would name other
+// memory there.
 struct hdi_lua_scratch {
     uint32_t index;
     uint32_t pass; // it belongs to: the graph's pass count when it was made
@@ -61,6 +78,9 @@ enum hdi_resource_use {
     HDI_USE_OVERWRITE
 };
 
+// It is cleared when it becomes a pass; its arrays stay for the next one.
+// Arrays may move while it grows, so commands and arguments hold indices until
+// then (hdi_block_pass).
 // The pass or block of commands being put together.
 struct hdi_command_block {
     bool inside_run; // of a definition, not of the stream
@@ -81,6 +101,12 @@ struct hdi_command_block {
     HDI_ARRAY(uint64_t) scratch;
 };
 
+// In the stream form, statements follow each other without a pass around them;
+// commands are counted, or a rule is asked, to find where a block ends:
+//
+//     read dispatch | read fill dispatch | ...       block of 1, then 2
+//     read dispatch write | read dispatch write       of 1, trailing writes
+//
 struct hdi_stream {
     uint32_t commands; // of one block; 0: a function at `rule` decides
     int rule;          // reference in the registry
@@ -91,6 +117,8 @@ struct hdi_stream {
     hd_pass last;      // that a block has become; 0: none has
 };
 
+// Lives during one call of hdi_graph_generate(), on its stack; the sandbox
+// names it as its owner. The graph outlives it, unless there is an error.
 struct hdi_language {
     struct hd_graph *graph;
     const struct hd_graph_program *program;

@@ -1,3 +1,11 @@
+// Three budgets end a script that goes on for ever, whatever it does:
+//
+//     steps    instructions, counted by a hook; work in C is charged as such
+//     memory   by the allocator of the state
+//     time     of the thread's processor, for what neither of them sees
+//
+// The same script with the same inputs ends the same way on each machine,
+// unless the time runs out, which is why that is set far above what steps take.
 #include "graph/language/sandbox.h"
 
 #include <lualib.h>
@@ -8,6 +16,11 @@
 #include "base/error.h"
 #include "base/text.h"
 
+// A look is a call of the hook and of the clock; INTERVAL keeps it to a few per
+// cent of the time of a script. TIME_PER_STEP is ten to a hundred times what an
+// instruction takes, so the clock does not end a script that is only slow.
+// MAX_LEVELS: walking the stack from the top for each level takes the square of
+// its depth.
 enum {
     INTERVAL = 1000,     // instructions between two looks at the budget
     CALLS = 64,          // of next() between two looks at the time
@@ -17,6 +30,7 @@ enum {
     MAX_LEVELS = 100     // of the stack that are looked at; each look is a walk
 };
 
+// A script of few steps may still be put off, or compare long strings.
 static const uint64_t least_time = 2000000000; // [ns]
 
 // Limits ----------------------------------------------------------------------
@@ -28,6 +42,10 @@ uint64_t hdi_sandbox_clock(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+// NULL makes Lua collect garbage and try once more, then raise LUA_ERRMEM.
+// While `ending` nothing is refused, so that there is memory for the message.
+// Growing fails by our count before the system is asked; shrinking never fails,
+// which Lua relies on.
 // Strings and tables are made by single instructions, however large they are;
 // so memory is charged too. Lua takes NULL as an error no script can catch.
 static void *allocate(void *data, void *old, size_t old_size, size_t size)
@@ -75,6 +93,7 @@ static void check_time(lua_State *lua)
         fail_steps(lua, "seconds");
 }
 
+// The hook: every `interval` instructions.
 static void check_budget(lua_State *lua, lua_Debug *debug)
 {
     (void)debug;
@@ -94,6 +113,8 @@ void hdi_sandbox_charge(lua_State *lua, uint64_t steps)
 
 // Errors ----------------------------------------------------------------------
 
+// From the top of the stack down to the first function that is Lua; those of C
+// have no line.
 int hdi_sandbox_line(lua_State *lua)
 {
     lua_Debug at;
@@ -106,6 +127,7 @@ int hdi_sandbox_line(lua_State *lua)
     return 0;
 }
 
+// The status goes beside the message, which is all that Lua carries.
 int hdi_sandbox_raise(lua_State *lua, hd_status status, const char *text)
 {
     hdi_sandbox_of(lua)->raised = status;
@@ -139,6 +161,7 @@ static bool is_of_memory(const char *text)
     return strncmp(text, "not enough memory", 17) == 0;
 }
 
+// Looks whether the message begins with the script's name, as Lua shortens it.
 // Lua puts no line before what functions of its library say that ours call.
 static void add_line(lua_State *lua)
 {
@@ -159,6 +182,8 @@ static void add_line(lua_State *lua)
     lua_replace(lua, 1);
 }
 
+// Called where the error was raised, with the stack still there. Must itself
+// raise no error, but for memory.
 // Put the lines that led to the error behind the message; the first is named in
 // it.
 static int explain(lua_State *lua)
@@ -191,6 +216,8 @@ static int explain(lua_State *lua)
 
 // Functions -------------------------------------------------------------------
 
+// luaL_tolstring() would print addresses of tables, functions and values of
+// ours: their kind is pushed instead.
 const char *hdi_sandbox_text(lua_State *lua, int index, size_t *size)
 {
     int type = lua_type(lua, index);
@@ -226,6 +253,7 @@ static int base_next(lua_State *lua)
     return 1;
 }
 
+// Without __pairs, as scripts have no metatables.
 static int base_pairs(lua_State *lua)
 {
     luaL_checktype(lua, 1, LUA_TTABLE);
@@ -240,6 +268,8 @@ static uint64_t log_of(uint64_t n)
     return n < 2 ? 1 : 64 - (uint64_t)__builtin_clzll(n);
 }
 
+// Sorting costs length times its logarithm; what comes back on the stack is
+// charged too (unpack).
 // The functions of `table` work through whole tables in one instruction: charge
 // for that first. Upvalues: the function, whether it sorts.
 static int table_call(lua_State *lua)
@@ -258,6 +288,8 @@ static int table_call(lua_State *lua)
     return lua_gettop(lua);
 }
 
+// Upvalues: the function, and how many arguments it has where it moves nothing.
+// With more a place is given, and what lies behind is moved.
 // Putting at the end and taking from it move nothing.
 static int table_end_call(lua_State *lua)
 {
@@ -324,6 +356,8 @@ static void pick(lua_State *lua, const char *const *names)
     }
 }
 
+// The function of the library becomes the first upvalue, `second` the other
+// one.
 static void wrap(lua_State *lua, const char *name, lua_CFunction function,
                  int second)
 {
@@ -333,6 +367,7 @@ static void wrap(lua_State *lua, const char *name, lua_CFunction function,
     lua_setfield(lua, -2, name);
 }
 
+// Neither pcall nor load, nor anything that reaches files: see sandbox.h.
 static void add_base(lua_State *lua)
 {
     static const char *const names[] = {
@@ -394,6 +429,8 @@ static void add_table(lua_State *lua)
     lua_setfield(lua, -2, LUA_TABLIBNAME);
 }
 
+// No find, match or gsub: a pattern can take time without end in one
+// instruction.
 static void add_string(lua_State *lua)
 {
     static const char *const names[] = {"len", "sub", "upper", "lower", NULL};
@@ -422,6 +459,8 @@ static int make_environment(lua_State *lua)
     return 1;
 }
 
+// Lua has one status for several causes, so flags of the allocator tell which
+// budget it was. Steps first: they are charged with memory.
 static hd_status explain_status(struct hdi_sandbox *s, int result,
                                 struct hd_error *error)
 {
@@ -448,6 +487,8 @@ static hd_status explain_status(struct hdi_sandbox *s, int result,
     return hdi_fail_text(error, s->raised, text, strlen(text));
 }
 
+// A failure leaves nothing open. Making the environment may run out of memory,
+// hence the protected call.
 hd_status hdi_sandbox_open(struct hdi_sandbox *s, const char *path,
                            uint64_t max_memory, uint64_t max_steps,
                            struct hd_error *error)
@@ -487,6 +528,7 @@ void hdi_sandbox_close(struct hdi_sandbox *s)
     s->lua = NULL;
 }
 
+// Handed through the protected call as light userdata.
 struct script {
     void (*start)(lua_State *lua);
     const char *text;
@@ -494,6 +536,9 @@ struct script {
     lua_CFunction end;
 };
 
+// Text only ("t"): compiled Lua could break out of the state. The environment
+// is the first upvalue of the chunk, which makes it the only globals of the
+// script.
 // Stack: the environment, the script.
 static int run_script(lua_State *lua)
 {
@@ -517,6 +562,8 @@ static int run_script(lua_State *lua)
     return 0;
 }
 
+// The hook is set before anything of the script runs. After a failure the
+// sandbox can only be closed.
 hd_status hdi_sandbox_run(struct hdi_sandbox *s, void (*start)(lua_State *lua),
                           const char *text, size_t size, lua_CFunction end,
                           struct hd_error *error)

@@ -15,6 +15,9 @@
 
 #include "heddle/status.h"
 
+// One script on one thread. Owned by the caller; the state names it, hence it
+// must not move. `raised` is HD_EPROGRAM unless one of our functions gave
+// another status.
 struct hdi_sandbox {
     lua_State *lua;
     const char *path;             // of the script, in messages

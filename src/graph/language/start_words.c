@@ -20,6 +20,9 @@ static unsigned check_room(lua_State *lua)
     return (unsigned)room;
 }
 
+// Nothing of the program stops here: the run goes on beside it. From now on
+// arrays of the graph have the room that was asked for, and no more
+// (run/extend.c).
 static int start(lua_State *lua)
 {
     struct hdi_language *l = hdi_language_of(lua);
@@ -46,6 +49,8 @@ static int start(lua_State *lua)
     return 0;
 }
 
+// Each pass joins as soon as it is added, so that it may run while the program
+// makes the next one.
 void hdi_language_extend(lua_State *lua)
 {
     struct hdi_language *l = hdi_language_of(lua);
@@ -59,6 +64,9 @@ void hdi_language_extend(lua_State *lua)
     hdi_language_check(lua, status, &error);
 }
 
+// The run has to end even after an error of the program: workers use the graph.
+// A failure of the run that comes after an error of the program follows from
+// it, as a rule.
 // What failed first is what is told.
 hd_status hdi_language_finish(struct hdi_language *l, hd_status status,
                               struct hd_error *error)

@@ -15,6 +15,9 @@ static hd_resource check_operand(lua_State *lua, int index, const char *what)
 
 // One to three whole numbers of a field, as a number or a table. False when
 // there is no such field.
+//
+// A single number is the first axis. Axes that are not given stay as they are
+// in `axes`.
 static bool read_field(lua_State *lua, int table, const char *what,
                        const char *field, lua_Integer least, uint64_t axes[3])
 {
@@ -78,6 +81,8 @@ static void read_region(lua_State *lua, int index, const char *what,
     read_field(lua, index, what, "from", 0, region->from);
 }
 
+// What the pass reads and writes is not said here: read() and write() do, and
+// the builder checks that they have.
 static int add(lua_State *lua, enum hd_command_is is, hd_resource from,
                hd_resource to, const struct hd_region *region)
 {

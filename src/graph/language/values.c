@@ -7,10 +7,13 @@
 #include "graph/language/language.h"
 #include "graph/run/run.h"
 
+// 128 MiB of numbers at 8 bytes each, twice that in Lua.
 enum {
     MAX_VALUES = 1 << 24 // components read at one time
 };
 
+// Sign, 5 bits of exponent, 10 of fraction; below the smallest exponent, and
+// for infinity and NaN, there are no implied ones.
 // Half-precision numbers, as IEEE 754 has them.
 static double read_half(const unsigned char *from)
 {
@@ -25,6 +28,9 @@ static double read_half(const unsigned char *from)
 }
 
 // Push one component.
+//
+// Whole numbers stay whole; only what a lua_Integer cannot hold becomes a
+// double. `bits` relies on little-endian order.
 static void push_component(lua_State *lua, const struct hdi_type *type,
                            const unsigned char *from)
 {
@@ -70,6 +76,8 @@ static uint64_t check_count(lua_State *lua, int index, const char *what,
     return (uint64_t)n;
 }
 
+// The writer is the pass that made the newest version; those that it waits for
+// come first by themselves.
 // In a run that goes on: what the resource needs, and no more. What was written
 // before the run began is there.
 static hd_status await(struct hd_graph *graph, uint32_t writer,
@@ -80,6 +88,8 @@ static hd_status await(struct hd_graph *graph, uint32_t writer,
                : hdi_open_wait(graph, writer, error);
 }
 
+// Everything built so far runs, or joins the run of start(), before the numbers
+// are there: from here on the graph depends on results, and no shelf keeps it.
 // values(resource [, first [, count]]): its elements from the first on, which
 // is number 1, as numbers; the components of vectors follow each other.
 static int values(lua_State *lua)

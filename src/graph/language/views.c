@@ -4,6 +4,8 @@
 
 #include "graph/language/language.h"
 
+// A word of the language and what it stands for; a list of them ends with NULL,
+// and its first is the default.
 struct word {
     const char *word;
     uint32_t bits;
@@ -38,6 +40,7 @@ static uint32_t read_word(lua_State *lua, int index, const char *what,
     return 0;
 }
 
+// Table at the top of the stack.
 static void check_fields(lua_State *lua, const char *what,
                          const char *const *fields)
 {
@@ -110,6 +113,8 @@ static int image(lua_State *lua)
     return 1;
 }
 
+// Each field is a part of the bits (HD_COORDINATES_, HD_ADDRESS_, HD_FILTER_),
+// so they are joined.
 // sampler {coordinates =, address =, filter =}
 static int sampler(lua_State *lua)
 {

@@ -1,3 +1,6 @@
+// Passes over fields: the graph's side of field/. All processes build the same
+// graph and begin these passes in program order (define/link.c), so each call
+// below that is collective meets its counterparts.
 #include "graph/model/agile.h"
 
 #include <stdlib.h>
@@ -13,6 +16,7 @@
 
 // Building --------------------------------------------------------------------
 
+// The cluster is the caller's and outlives the graph.
 hd_status hd_graph_cluster(struct hd_graph *graph, struct hd_cluster *cluster,
                            struct hd_error *error)
 {
@@ -27,6 +31,8 @@ hd_status hd_graph_cluster(struct hd_graph *graph, struct hd_cluster *cluster,
     return HD_OK;
 }
 
+// Axes of a shape go from the fastest on, those of a map from the slowest. Each
+// element has to have an owner: the kernel would leave it unwritten.
 static hd_status check_map(const struct hd_graph *graph, const char *name,
                            const struct hd_shape *shape,
                            const struct hd_map *map, struct hd_error *error)
@@ -62,6 +68,7 @@ static hd_status check_map(const struct hd_graph *graph, const char *name,
     return HD_OK;
 }
 
+// The resource first: if that fails no hold of the map is left behind.
 hd_status hd_graph_field(struct hd_graph *graph, const char *name,
                          const struct hd_shape *shape, const struct hd_map *map,
                          const char *where, hd_resource *resource,
@@ -84,11 +91,15 @@ hd_status hd_graph_field(struct hd_graph *graph, const char *name,
 
 // Checking --------------------------------------------------------------------
 
+// While the pass is being planned, when the access of each of its resources is
+// known (pass.c).
 static bool writes(const struct hd_graph *graph, const struct hdi_resource *r)
 {
     return graph->accesses.at[r->access].writes;
 }
 
+// `*output` is the one field that the kernel writes, as soon as it is found:
+// work-items run where their element of it lies.
 static hd_status check_arg(struct hd_graph *graph, unsigned index,
                            const struct hd_pass_arg *arg,
                            const struct hdi_resource **output,
@@ -119,6 +130,7 @@ static hd_status check_arg(struct hd_graph *graph, unsigned index,
     return HD_OK;
 }
 
+// A dispatch of the pass that has no field is an ordinary one.
 static hd_status check_dispatch(struct hd_graph *graph,
                                 const struct hd_command *c,
                                 struct hd_error *error)
@@ -146,6 +158,7 @@ static hd_status check_dispatch(struct hd_graph *graph,
     return hdi_forall_check_range(output->map, &c->range, output->name, error);
 }
 
+// As a whole only: a part would be a redistribution of its own.
 static hd_status check_transfer(struct hd_graph *graph,
                                 const struct hd_command *c,
                                 struct hd_error *error)
@@ -170,6 +183,8 @@ static hd_status check_transfer(struct hd_graph *graph,
     return HD_OK;
 }
 
+// Without a cluster there are no fields. After an error the pass is named in
+// front of it.
 hd_status hdi_agile_check(struct hd_graph *graph,
                           const struct hd_pass_params *params, bool *agile,
                           struct hd_error *error)
@@ -219,6 +234,7 @@ bool hdi_agile_is_over(const struct hd_graph *graph,
     return false;
 }
 
+// It lasts until hdi_agile_end() or the next run.
 hd_status hdi_agile_take(struct hd_graph *graph, uint32_t resource,
                          struct hd_error *error)
 {
@@ -258,6 +274,8 @@ static unsigned input_of(struct hd_input *inputs, unsigned *count,
     return i;
 }
 
+// `busy` is the time by the clock: helpers on other nodes are not known here.
+// `update`: elements keep what is not written.
 hd_status hdi_agile_launch(struct hd_graph *graph, struct hdi_pass *pass,
                            const struct hdi_command *command,
                            struct hd_error *error)
@@ -321,6 +339,7 @@ static void give_constant(void *data, const int64_t *index, void *value)
         memset(value, 0, c->size);
 }
 
+// The memory of a resource that is none of a field, brought home.
 static void *address_of(const struct hd_graph *graph,
                         const struct hdi_pass *pass, uint32_t resource)
 {
@@ -331,6 +350,9 @@ static void *address_of(const struct hd_graph *graph,
     return memory->address;
 }
 
+// Three kinds: from a field to the memory of every process, from such memory to
+// a field, or a field made of another or of a constant. Each process writes the
+// elements that it owns.
 hd_status hdi_agile_transfer(struct hd_graph *graph,
                              const struct hdi_pass *pass,
                              const struct hdi_command *command,
@@ -368,6 +390,7 @@ hd_status hdi_agile_transfer(struct hd_graph *graph,
     return hd_field_assign(to->field, &view, error);
 }
 
+// Only where the transport may be called by another thread meanwhile.
 bool hdi_agile_starts(const struct hd_graph *graph,
                       const struct hdi_command *command)
 {
@@ -377,6 +400,7 @@ bool hdi_agile_starts(const struct hd_graph *graph,
            graph->context.launcher->device->can.host_memory;
 }
 
+// Memory that is no field would be used after the turn was given.
 bool hdi_agile_only_starts(const struct hd_graph *graph,
                            const struct hdi_pass *pass)
 {
@@ -405,6 +429,8 @@ hd_status hdi_agile_start(struct hd_graph *graph, const struct hdi_pass *pass,
                                  event, error);
 }
 
+// In the same order on all processes, as destroying is collective. Nothing goes
+// where later runs may go on.
 void hdi_agile_end(struct hd_graph *graph, const struct hdi_pass *pass)
 {
     struct hdi_resource *r;
@@ -417,6 +443,7 @@ void hdi_agile_end(struct hd_graph *graph, const struct hdi_pass *pass)
     }
 }
 
+// In the order of resources, for the same reason.
 void hdi_agile_release(struct hd_graph *graph)
 {
     for (uint32_t i = 0; graph->cluster && i < graph->resources.count; i++) {

@@ -13,12 +13,17 @@
 
 static const char note_name[] = "passes";
 
+// VERSION: of the file; another one is as good as none. With a MEMORY of n a
+// change of what a pass takes is known to two thirds after n runs; less, and
+// one bad run counts for much.
 enum {
     VERSION = 1,
     MEMORY = 16 // runs that are remembered; older ones fade
 };
 
 // In the file, in this machine's byte order: it is for this machine alone.
+//
+// Without padding. `variance` is that of the time, [ns^2].
 struct record {
     struct hdi_feedback_key key;
     double time, variance, busy, bandwidth, memory;
@@ -33,12 +38,18 @@ struct head {
 
 static const char magic[8] = "hdpasses";
 
+// `record` has learned from `fresh` too, so this process sees its own runs at
+// once. When it saves, `fresh` is learned once more, on top of what the file
+// says by then, and dropped.
 struct entry {
     struct record record;
     struct hdi_measure *fresh;
     uint32_t fresh_count, fresh_capacity;
 };
 
+// Owned by a runtime, shared by all its graphs; everything is guarded by
+// `lock`. `loaded`: the file was read, or there is none. `changed`: something
+// is fresh.
 struct hdi_feedback {
     struct hdi_cache *cache;
     pthread_mutex_t lock;
@@ -83,6 +94,8 @@ static bool same(const struct hdi_feedback_key *a,
 }
 
 // The slot where the key is or would go.
+//
+// There is an empty one, as at most half of them are taken.
 static uint32_t *find_slot(struct hdi_feedback *f,
                            const struct hdi_feedback_key *key)
 {
@@ -102,6 +115,7 @@ static void index_entries(struct hdi_feedback *f)
         *find_slot(f, &f->entries[i].record.key) = i + 1;
 }
 
+// Entries may move. False without memory: what is there stays usable.
 static bool make_room(struct hdi_feedback *f, uint32_t count)
 {
     if (count > f->capacity) {
@@ -152,6 +166,7 @@ static void clear(struct hdi_feedback *f)
 
 // The file --------------------------------------------------------------------
 
+// A number that is none would spoil every mean that it comes into.
 static bool is_sane(const struct record *r)
 {
     return r->runs > 0 && isfinite(r->time) && r->time >= 0 &&
@@ -161,6 +176,8 @@ static bool is_sane(const struct record *r)
 }
 
 // Add the records of the file to `f`, which has none. False without memory.
+//
+// What does not fit the head is ignored; records are checked one by one.
 static bool load(struct hdi_feedback *f)
 {
     struct hdi_text text = {0};
@@ -197,6 +214,8 @@ static int newer_first(const void *a, const void *b)
            (x->record.last > y->record.last);
 }
 
+// Whole or not at all: the cache writes beside and renames. Sorting puts
+// entries elsewhere, so they are indexed anew.
 static bool store(struct hdi_feedback *f)
 {
     struct hdi_text text = {0};
@@ -239,6 +258,8 @@ static void learn(struct record *r, const struct hdi_measure *m)
     r->last = (uint64_t)time(NULL);
 }
 
+// When something is asked for the first time: programs without graphs do not
+// read it. Without memory it is tried again.
 static void load_once(struct hdi_feedback *f)
 {
     if (!f->loaded)
@@ -291,6 +312,8 @@ bool hdi_feedback_find(struct hdi_feedback *feedback,
     return r != NULL;
 }
 
+// Learned from at once; the measure itself is kept for the file, the newest
+// MEMORY of them.
 void hdi_feedback_add(struct hdi_feedback *feedback,
                       const struct hdi_feedback_key *key,
                       const struct hdi_measure *measure)
@@ -323,6 +346,8 @@ void hdi_feedback_add(struct hdi_feedback *feedback,
 
 // What the file holds by now, and what this process has measured, become the
 // entries.
+//
+// Into a table of its own first, so that a failure changes nothing.
 static bool merge(struct hdi_feedback *f)
 {
     struct hdi_feedback now = {.cache = f->cache};
@@ -355,6 +380,8 @@ static bool merge(struct hdi_feedback *f)
     return good;
 }
 
+// A lock between processes is held meanwhile: none reads what another is about
+// to replace. Where it cannot be had, it is tried with the next save.
 void hdi_feedback_save(struct hdi_feedback *feedback)
 {
     pthread_mutex_lock(&feedback->lock);

@@ -19,6 +19,9 @@ enum {
 };
 
 // The name of something that runs: what it computes, over how much, on what.
+//
+// 128 bits, so that two that differ do not meet by chance; nobody is expected
+// to make them meet.
 struct hdi_feedback_key {
     uint64_t hash[2];
 };

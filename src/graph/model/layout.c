@@ -2,6 +2,8 @@
 
 #include "base/error.h"
 
+// A piece of each plane, so that the vectors stay in a cache while their
+// components are gone through one after another.
 enum {
     STEP = 1 << 16 // vectors between two looks at `cancel`
 };
@@ -45,6 +47,8 @@ static void move(const struct numbers *n, uint32_t size)
     }
 }
 
+// Components of the same scalar; planes have one axis more, the last, as long
+// as vectors are wide.
 static bool is_layout(const struct hdi_resource *vectors,
                       const struct hdi_resource *planes)
 {
@@ -61,12 +65,17 @@ static bool is_layout(const struct hdi_resource *vectors,
     return true;
 }
 
+// Never both: the one with planes has one axis more.
 const struct hdi_resource *hdi_layout_vectors(const struct hdi_resource *a,
                                               const struct hdi_resource *b)
 {
     return is_layout(a, b) ? a : is_layout(b, a) ? b : NULL;
 }
 
+//     vectors   x0 y0 z0 .  x1 y1 z1 .        pitch 4, with the padding
+//     planes    x0 x1 ...   y0 y1 ...   z0 z1 ...
+//
+// Padding of three components is not written. Errors: HD_ECANCELED.
 hd_status hdi_layout_change(struct hd_graph *graph,
                             const struct hdi_resource *from, const void *source,
                             const struct hdi_resource *to, void *target,

@@ -1,3 +1,6 @@
+// A list of spare buffers, the newest last; searched from there, as most graphs
+// have few sizes. Under one lock: passes take and give a few times each, while
+// they run for microseconds at least.
 #include "graph/model/memory.h"
 
 #include <stdlib.h>
@@ -15,6 +18,8 @@ bool hdi_memory_init(struct hdi_memory *memory)
     return pthread_mutex_init(&memory->lock, NULL) == 0;
 }
 
+// `peak` is of this run, `bound` of all: what a run once needed it may need
+// again.
 static void count_live(struct hdi_memory *memory, uint64_t size)
 {
     memory->live += size;
@@ -32,6 +37,7 @@ static void count_held(struct hdi_memory *memory)
         memory->held = held;
 }
 
+// The last one takes its place, so the order is one of age only roughly.
 static struct hd_buffer *remove_spare(struct hdi_memory *memory, uint32_t index)
 {
     struct hd_buffer *buffer = memory->spare[index];
@@ -43,6 +49,8 @@ static struct hd_buffer *remove_spare(struct hdi_memory *memory, uint32_t index)
 
 // Destroy spare buffers until, with what is in use, there are at most `most`
 // bytes.
+//
+// From the front, the oldest as a rule.
 static void trim(struct hdi_memory *memory, uint64_t most)
 {
     while (memory->spare_count > 0 && memory->live + memory->spare_bytes > most)
@@ -65,6 +73,7 @@ void hdi_memory_destroy(struct hdi_memory *memory)
     pthread_mutex_destroy(&memory->lock);
 }
 
+// No lock: no run is under way, so nobody else takes or gives.
 void hdi_memory_begin(struct hdi_memory *memory)
 {
     memory->live = 0;
@@ -103,6 +112,9 @@ static struct hd_buffer *find_spare(struct hdi_memory *memory, uint64_t size)
     return NULL;
 }
 
+// It is counted before it is there, so that two threads that take at the same
+// time do not both find room. A buffer is created outside the lock, as that may
+// take long. Only the lack of memory is tried twice.
 hd_status hdi_memory_take(struct hdi_memory *memory,
                           struct hdi_launcher *launcher, uint64_t size,
                           struct hd_buffer **buffer, bool *used,
@@ -147,6 +159,8 @@ static bool make_room(struct hdi_memory *memory)
     return true;
 }
 
+// A buffer that there is no room for in the list is destroyed, outside the
+// lock.
 void hdi_memory_give(struct hdi_memory *memory, struct hd_buffer *buffer)
 {
     if (!buffer)

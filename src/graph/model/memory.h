@@ -12,6 +12,8 @@
 
 #include "launch/launch.h"
 
+// Owned by a graph. Everything is guarded by `lock`, except at the beginning of
+// a run.
 struct hdi_memory {
     pthread_mutex_t lock;
     struct hd_buffer **spare;

@@ -49,6 +49,14 @@ bool hdi_graph_room(void **items, uint32_t *capacity, uint64_t needed,
 // it: then the array stays where it is, and no room is made beyond what it has.
 #define HDI_STAYS (UINT32_C(1) << 31)
 
+// A resource. Indices lead to everything else:
+//
+//     pass --accesses--> access --resource--> resource
+//                          |                     |
+//                          +------slot-----> graph_slot --memory--> buffer
+//
+// Names and places are texts of the graph (hdi_graph_string), never NULL; the
+// same below.
 struct hdi_resource {
     const char *name, *where;
     struct hd_shape shape; // its type is that of `type`
@@ -114,6 +122,8 @@ struct hdi_argument {
     uint64_t size;
 };
 
+// What happens in a pass, in the order of the list. What a kind has no use for
+// means nothing in it.
 struct hdi_command {
     uint8_t is;      // as in hd_command
     bool appended;   // it runs when a kernel of its pass asks for it
@@ -132,6 +142,7 @@ struct hdi_command {
     uint32_t pattern, pattern_size; // HD_FILL: into `values` [bytes]
 };
 
+// Memory of one pass, zeroed when it begins.
 struct hdi_scratch {
     uint64_t size;            // [bytes]
     bool appends;             // it takes requests: backend/appends.h
@@ -139,6 +150,8 @@ struct hdi_scratch {
     struct hd_buffer *memory; // while its pass runs
 };
 
+// A kernel, once for all dispatches of it (define/kernels.c). It belongs to a
+// program in `programs`, or to the caller.
 struct hdi_kernel_use {
     const char *path, *name, *options; // path NULL: `kernel` was handed in
     const char *with;                  // more files, one per line
@@ -146,6 +159,8 @@ struct hdi_kernel_use {
     uint64_t content;                  // of its program, when it is built
 };
 
+// A program that the graph built, or borrowed of a shelf; either way it holds
+// one reference.
 struct hdi_program_use {
     const char *path, *options, *with;
     struct hd_program *program;
@@ -159,6 +174,8 @@ struct hdi_appending {
     struct hdi_append at[]; // as many as the pass may append
 };
 
+// A pass: ranges of other arrays, and what linking, preparing and the run find
+// out about it.
 struct hdi_pass {
     const char *name, *where;
     uint32_t accesses, access_count;
@@ -236,6 +253,7 @@ enum hdi_edge_kind {
                         // end: of passes over fields
 };
 
+// `to` waits for the end of `from`, but for HDI_EDGE_TURN.
 struct hdi_edge {
     uint32_t from, to;
     uint16_t kind;
@@ -249,6 +267,8 @@ struct hdi_stated_order {
     const char *where;
 };
 
+// A pass that reads the newest version of a resource, and the one before it in
+// that list; HDI_NONE ends it.
 struct hdi_reader {
     uint32_t pass, next;
 };
@@ -369,10 +389,18 @@ struct hdi_calls;
 struct hdi_string_block;
 
 enum {
+    // Places of tables by hash: what comes later takes the place.
     HDI_STRINGS = 64, // texts remembered, so that equal ones are stored once
     HDI_FITTING = 256 // dispatches remembered that fit their resources
 };
 
+// A graph. One thread at a time builds, prepares and starts it; during a run
+// workers read what those have made, and change only what stands under "A run",
+// slots, splits and tasks. `running` says which of both it is.
+//
+//     built --prepare--> linked, prepared --run--> running --> prepared
+//       ^                      |                                  |
+//       +---- any change (hdi_graph_unprepare) ------------------+
 struct hd_graph {
     struct hdi_graph_context context;
     struct hdi_calls *calls; // all passes and resources there are; or NULL:

@@ -9,6 +9,7 @@
 
 #include "heddle/graph.h"
 
+// Three components take the room of four (OpenCL C 6.1.5).
 #define WIDTH(text, kind, bytes, n) \
     {text #n, kind, n, bytes, (bytes) * ((n) == 3 ? 4 : (n))}
 #define WIDTHS(text, kind, bytes)                                 \
@@ -16,6 +17,7 @@
         WIDTH(text, kind, bytes, 3), WIDTH(text, kind, bytes, 4), \
         WIDTH(text, kind, bytes, 8), WIDTH(text, kind, bytes, 16)
 
+// The usual ones first: it is searched from the front.
 static const struct hdi_type types[] = {
     WIDTHS("float", HDI_FLOAT, 4),   WIDTHS("uchar", HDI_UNSIGNED, 1),
     WIDTHS("uint", HDI_UNSIGNED, 4), WIDTHS("int", HDI_SIGNED, 4),
@@ -52,11 +54,14 @@ static bool is_qualifier(const char *word)
 }
 
 // C spells integers in several words: "unsigned int", "long int".
+//
+// `base` is the word that is left: "long" of "unsigned long int".
 struct spelling {
     char base[32];
     bool is_unsigned, is_signed;
 };
 
+// False: two words that are no one type together.
 static bool add_word(struct spelling *s, const char *word)
 {
     if (is_qualifier(word))
@@ -74,6 +79,8 @@ static bool add_word(struct spelling *s, const char *word)
     return true;
 }
 
+// A word of 32 letters or more is a typedef or struct, as no type here is so
+// long.
 const struct hdi_type *hdi_type_of_argument(const char *written)
 {
     struct spelling s = {0};
@@ -111,6 +118,7 @@ const struct hdi_type *hdi_type_of_argument(const char *written)
     return hdi_type_find(s.base);
 }
 
+// By a variable of each size: the low bytes of `bits`, whatever the byte order.
 static void store_integer(uint64_t bits, uint32_t size, void *to)
 {
     uint8_t b1 = (uint8_t)bits;
@@ -141,6 +149,8 @@ static bool integer_fits(const struct hdi_type *type, double number)
     return number >= -ldexp(1, bits - 1) && number < ldexp(1, bits - 1);
 }
 
+// Infinity and NaN are floats; a number beyond the largest float is refused
+// rather than made infinite.
 static hd_status convert_one(const struct hdi_type *type, double number,
                              void *to, char problem[160])
 {
@@ -175,6 +185,7 @@ static hd_status convert_one(const struct hdi_type *type, double number,
     return HD_OK;
 }
 
+// Padding is zeroed. After a failure `value` has anything in it.
 hd_status hdi_type_convert(const struct hdi_type *type, const double *numbers,
                            uint32_t count, void *value, char problem[160])
 {

@@ -26,10 +26,11 @@ enum {
     GOOD_ENOUGH = 128        // above the bound: one part in so many
 };
 
+// Something in the block: a slot, or scratch of a pass.
+//
 // One of `slot` and `scratch` is HDI_NONE. Scratch lives during its pass alone;
 // a slot from the pass that takes it to the last one that uses it, or to the
 // end.
-// Something in the block: a slot, or scratch of a pass.
 struct item {
     uint32_t slot;    // or HDI_NONE
     uint32_t scratch; // or HDI_NONE
@@ -37,12 +38,13 @@ struct item {
     uint64_t size;    // [bytes]
 };
 
+// Bytes of the block, and who has them.
+//
 // While edges are made: the block as it is at some place in the order. Places
 // stand side by side, without gaps:
 //
 //     | item 3 | nobody | item 7      | item 1 |
 //     0                                        height
-// Bytes of the block, and who has them.
 struct place {
     uint64_t begin, end;
     uint32_t item; // or HDI_NONE
@@ -141,8 +143,9 @@ static bool lives_on(const struct hd_graph *graph, uint32_t slot)
 
 // Orders ----------------------------------------------------------------------
 
-// As in run/ready.c, but for the order that is planned, not one that happens.
 // What the pass takes and what dies with it, `left` users being left [bytes].
+//
+// As in run/ready.c, but for the order that is planned, not one that happens.
 static int64_t growth(const struct planner *p, const uint32_t *left,
                       uint32_t index)
 {
@@ -181,11 +184,12 @@ static uint32_t choose(const struct planner *p, const uint32_t *left,
     return best;
 }
 
+// An order that keeps lives short: of what is ready that goes first which makes
+// memory grow least. Else the program's, as far as it can be.
+//
 // Fills p->order and p->position. Kahn's way, with a choice among what is
 // ready; otherwise `ready` is kept sorted, so that the smallest number comes
 // first. All passes are in it, dropped ones too: these take nothing.
-// An order that keeps lives short: of what is ready that goes first which makes
-// memory grow least. Else the program's, as far as it can be.
 static bool make_order(struct planner *p, bool shortest)
 {
     const struct hd_graph *graph = p->graph;
@@ -294,9 +298,10 @@ static void make_key(struct planner *p)
     }
 }
 
-// It comes from a file, so nothing is taken for granted; fills p->position.
 // Whether the order is one of all passes in which each comes after those that
 // it waits for.
+//
+// It comes from a file, so nothing is taken for granted; fills p->position.
 static bool is_order(struct planner *p, const uint32_t *order)
 {
     const struct hd_graph *graph = p->graph;
@@ -328,11 +333,12 @@ static bool lies_well(const struct planner *p,
     return plan->height <= 2 * p->live;
 }
 
+// What a process before has found for such a graph. False: nothing that is
+// right.
+//
 // A key is a hash, and may be that of another graph: so the plan is checked as
 // if it were anybody's, order and overlaps too. Then it is as good as a new
 // one.
-// What a process before has found for such a graph. False: nothing that is
-// right.
 static bool recall(struct planner *p)
 {
     struct hd_error error;
@@ -370,8 +376,9 @@ static void keep(const struct planner *p, const struct hdi_placement *placed)
     hdi_recall_keep(p->graph->context.programs.cache, &p->key, &plan);
 }
 
-// Program order in case of a tie: data stay near.
 // The better of both orders.
+//
+// Program order in case of a tie: data stay near.
 static bool settle_order(struct planner *p)
 {
     if (!make_order(p, false) || !measure(p))
@@ -404,8 +411,9 @@ static bool add_edge(struct planner *p, uint32_t from, uint32_t to)
     return true;
 }
 
-// Then waiting for that one is enough: it waits for this one.
 // Whether some other user comes straight after this one.
+//
+// Then waiting for that one is enough: it waits for this one.
 static bool is_followed(const struct planner *p, uint32_t pass, uint32_t item)
 {
     const struct hd_graph *graph = p->graph;
@@ -417,9 +425,10 @@ static bool is_followed(const struct planner *p, uint32_t pass, uint32_t item)
     return false;
 }
 
+// `next` is taken when all who use `item` have ended.
+//
 // Marks users first, so that is_followed() finds out in one step whether a
 // successor uses the item too.
-// `next` is taken when all who use `item` have ended.
 static bool come_after(struct planner *p, uint32_t item, uint32_t next)
 {
     const struct item *before = &p->items.at[item];
@@ -599,8 +608,9 @@ static bool begin(struct planner *p)
     return recall(p) || settle_order(p);
 }
 
-// UINT64_MAX where that cannot be found: memory is not short then.
 // What the kernel thinks could be had without swapping [bytes].
+//
+// UINT64_MAX where that cannot be found: memory is not short then.
 static uint64_t available_bytes(void)
 {
     unsigned long long kib = 0;
@@ -635,11 +645,12 @@ static uint64_t all_bytes(const struct hd_graph *graph)
     return all;
 }
 
+// Whether it may be wanted, without looking at lives. Not by itself where stray
+// accesses are looked for: they would hit other parts.
+//
 // Called by every preparing, so it must cost little: of most graphs the sum of
 // all sizes is below the limit, which settles it. Not in a run that goes on
 // from passes that have run, whose memory is no part of a block.
-// Whether it may be wanted, without looking at lives. Not by itself where stray
-// accesses are looked for: they would hit other parts.
 static bool may_be_wanted(const struct hd_graph *graph)
 {
     if (graph->keeps_all || graph->first > 0 ||

@@ -5,13 +5,14 @@
 
 #include "graph/model/model.h"
 
+// Decide whether there is to be one, by the policy or as memory is short; place
+// everything, and add edges. Needs edges and successors, which may go on to
+// have more; `*planned`.
+//
 // Preparing plans; each run makes the block if it is not there, and hands parts
 // out as passes take them (perform.c); the block stays for the next run.
 //
 //     plan ---> make ---> run, run, ...        changed: forget, plan, make
-// Decide whether there is to be one, by the policy or as memory is short; place
-// everything, and add edges. Needs edges and successors, which may go on to
-// have more; `*planned`.
 hd_status hdi_arena_plan(struct hd_graph *graph, bool *planned,
                          struct hd_error *error);
 void hdi_arena_forget(struct hd_graph *graph);

@@ -16,8 +16,9 @@ enum {
     VERSION = 1
 };
 
-// Without padding: it is compared as bytes.
 // In the file, in this machine's byte order: it is for this machine alone.
+//
+// Without padding: it is compared as bytes.
 struct head {
     char magic[8];
     uint32_t version, passes, items, unused;

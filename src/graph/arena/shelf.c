@@ -116,10 +116,11 @@ uint64_t hdi_shelf_look(const char *path, const char *with)
     return !good ? 0 : hash ? hash : 1;
 }
 
+// Kernels may have changed since: then they are built again.
+//
 // Only the programs go; passes, edges and memory plans follow from the graph
 // program, which is the same. `kernel` of each use becomes NULL, so preparing
 // builds it; kernels that were handed in stay.
-// Kernels may have changed since: then they are built again.
 static void look_at_kernels(struct hd_graph *graph)
 {
     bool changed = false;

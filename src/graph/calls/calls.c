@@ -115,9 +115,10 @@ bool hdi_calls_add_resource(struct hdi_calls *calls,
 
 // Passes ----------------------------------------------------------------------
 
+// Uses that are being added, behind those there are.
+//
 // Between them and `count` nothing is anybody's yet. They are put in before all
 // of them are checked, which saves a second walk.
-// Uses that are being added, behind those there are.
 struct adding {
     struct hdi_calls *calls;
     uint32_t at;  // where the next one goes

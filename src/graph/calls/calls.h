@@ -31,10 +31,11 @@ enum {
 #define HDI_CALLS_MAX     (UINT32_C(1) << 30) // passes; resources
 #define HDI_CALLS_WRITTEN (UINT32_C(1) << 31) // a bit of a resource
 
+// A list in blocks.
+//
 // Adding moves nothing, so a run may go on along it by address, block by block,
 // and no memory is copied when a list of millions grows. `blocks` itself may
 // move: lists are read only while nobody adds.
-// A list in blocks.
 struct hdi_calls_list {
     char **blocks;
     uint32_t count, block_count, capacity; // items; blocks; room for blocks
@@ -106,10 +107,11 @@ struct hdi_calls_host {
     void *data;
 };
 
+// A job that is submitted and has not begun.
+//
 // Jobs are not workers: `waits` is cleared when one begins, and then it may be
 // submitted again, for another worker, while the first still runs passes. Under
 // the lock; that of the first job of a run is the starter's until it begins.
-// A job that is submitted and has not begun.
 struct hdi_calls_job {
     struct hd_work work;
     struct hdi_calls *calls;
@@ -225,11 +227,12 @@ bool hdi_calls_link(struct hdi_calls *calls);
 // Make room for runs with this many workers. False without memory.
 bool hdi_calls_prepare(struct hdi_calls *calls, unsigned workers);
 
-// Nothing may be added, linked or prepared until host->end() is called. It is
-// called once, by the job that leaves last.
 // Start a run; host->end() is called when it has ended, maybe before this
 // returns. `here`: this thread runs passes too, as one of as many as there are
 // workers. Prepared, and not running.
+//
+// Nothing may be added, linked or prepared until host->end() is called. It is
+// called once, by the job that leaves last.
 void hdi_calls_start(struct hdi_calls *calls, const struct hdi_calls_host *host,
                      bool here);
 

@@ -110,11 +110,12 @@ static void end_run(struct hdi_calls *calls)
 static void run_job(struct hd_worker *worker, struct hd_work *work,
                     hd_status status);
 
+// Under the lock: one more job, to be submitted after it; NULL: there are as
+// many as workers. Those that have no pass look for one by themselves.
+//
 // Not while jobs are idle: these find the passes that have come. The job is
 // counted as active before it is submitted, so the run cannot end before it has
 // begun and left.
-// Under the lock: one more job, to be submitted after it; NULL: there are as
-// many as workers. Those that have no pass look for one by themselves.
 static struct hdi_calls_job *add_job(struct hdi_calls *calls)
 {
     if (calls->active == calls->job_count || calls->idle > 0)
@@ -133,15 +134,16 @@ static struct hdi_calls_job *add_job(struct hdi_calls *calls)
     return NULL;
 }
 
+// What a job has for itself: a ring. The oldest is run first, so passes come
+// about in program order, and what another worker waits for is not left for
+// last.
+//
 // Touched by its own worker only, and on its stack; `finished` is added to that
 // of the run when the job leaves, so that workers share no counter while they
 // run passes.
 //
 //     at   |   |   | 7 | 8 | 9 |   |        first = 2, count = 3
 //                    ^ run next      ^ added here, round the end to the front
-// What a job has for itself: a ring. The oldest is run first, so passes come
-// about in program order, and what another worker waits for is not left for
-// last.
 struct lane {
     struct hdi_calls *calls;
     uint32_t first, count, at[HDI_CALLS_LOCAL];
@@ -164,10 +166,11 @@ static uint32_t remove_first(struct lane *lane)
     return pass;
 }
 
+// Let others have `count` passes, those that have been ready longest.
+//
 // `shared` is a stack that is read from its end: the oldest lies on top. The
 // job is submitted after the lock is let go, as the pool may wake a worker,
 // which takes the lock first of all.
-// Let others have `count` passes, those that have been ready longest.
 static void give(struct lane *lane, uint32_t count)
 {
     struct hdi_calls *calls = lane->calls;
@@ -211,14 +214,15 @@ static void count_busy(struct lane *lane)
                               memory_order_relaxed);
 }
 
+// Get passes. False: there are none, the job has left, and if it was the last
+// one the run has ended and the graph may be gone.
+//
 // While it waits the job counts as idle. All idle means that nothing is ready
 // and nothing runs: the run is over, and each job leaves in turn. It looks at
 // shared_count without the lock, so that waiters do not keep the others from
 // it, and lets go of the lock between two looks. After LINGER it leaves even if
 // others run; whoever makes passes ready brings a job back by give(). The last
 // look is under the lock, where passes are put, so none is overlooked.
-// Get passes. False: there are none, the job has left, and if it was the last
-// one the run has ended and the graph may be gone.
 static bool refill(struct lane *lane)
 {
     struct hdi_calls *calls = lane->calls;
@@ -260,9 +264,10 @@ static bool refill(struct lane *lane)
     return !left;
 }
 
+// Whether another worker would take passes and there are none.
+//
 // Asked after each pass and without the lock: a wrong answer costs one visit to
 // the lock, or a pass's time until the next question.
-// Whether another worker would take passes and there are none.
 static bool is_asked(struct hdi_calls *calls)
 {
     return (atomic_load_explicit(&calls->idle, memory_order_relaxed) > 0 ||
@@ -319,8 +324,9 @@ static void run_lane(struct hdi_calls *calls)
             run_next(&lane);
 }
 
-// The status says only that: is_stopped() looks at the same.
 // When the run or the pool was cancelled, too: it has to leave.
+//
+// The status says only that: is_stopped() looks at the same.
 static void run_job(struct hd_worker *worker, struct hd_work *work,
                     hd_status status)
 {
@@ -334,12 +340,13 @@ static void run_job(struct hd_worker *worker, struct hd_work *work,
     run_lane(calls);
 }
 
+// Count what the passes from `at` on wait for, and let all workers have those
+// that wait for nothing. False without memory: then one worker goes on alone.
+//
 // Only edges between passes from `at` on count, as all before have run; `first`
 // of `at` is where these begin. Nobody else looks yet: relaxed stores will do,
 // since other workers come by the lock or by a submission. Passes that are
 // ready lie on the stack with the first on top.
-// Count what the passes from `at` on wait for, and let all workers have those
-// that wait for nothing. False without memory: then one worker goes on alone.
 static bool open_to_all(struct hdi_calls *calls, uint32_t at)
 {
     uint32_t count = calls->passes.count, ready = 0;
@@ -371,8 +378,9 @@ static bool open_to_all(struct hdi_calls *calls, uint32_t at)
 
 // One worker ------------------------------------------------------------------
 
-// The clock, not processor time, which takes a system call to read.
 // How it goes, by the clock.
+//
+// The clock, not processor time, which takes a system call to read.
 struct going {
     uint64_t mark; // the last look at it [ns]
     uint64_t slow; // since passes have taken long [ns]
@@ -380,9 +388,10 @@ struct going {
     uint32_t stretch;
 };
 
+// Whether others should join for the `left` passes that are left.
+//
 // The stretch doubles or halves until one takes about STRETCH_TIME. Slow
 // stretches in a row add up; one alone is never enough.
-// Whether others should join for the `left` passes that are left.
 static bool look(struct going *going, uint32_t ran, uint32_t left)
 {
     uint64_t now = hdi_now(), took = now - going->mark;

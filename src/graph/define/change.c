@@ -10,10 +10,11 @@
 #define ARG_OF(pass, command, index) \
     HDI_PASS_OF((pass)->where, (pass)->name), (command) + 1, (index) + 1
 
+// What is packed for a dispatch of the next run; NULL: nothing.
+//
 // Packed arguments have the indices of graph->args. What passes before `first`
 // had packed was used by an earlier run, and of a dropped pass nothing is
 // packed.
-// What is packed for a dispatch of the next run; NULL: nothing.
 static struct hd_arg *packed_of(struct hd_graph *graph,
                                 const struct hdi_pass *pass, uint32_t at)
 {

@@ -113,6 +113,9 @@ static void move_arg(struct hd_graph *graph, struct hdi_argument *a,
         a->index = move_value(graph, values, used, a->index, a->size);
 }
 
+// Of what passes were, nothing stays in the arrays. Without memory they stay as
+// they are.
+//
 // Everything is copied to new arrays, pass by pass, and then back over the old
 // ones, whose capacity stays:
 //
@@ -122,8 +125,6 @@ static void move_arg(struct hd_graph *graph, struct hdi_argument *a,
 // The passes name the new places before anything is copied back: no way leads
 // back from there, and none is needed, since all memory was got before. Indices
 // of arguments are those of what is packed, so all passes are packed again.
-// Of what passes were, nothing stays in the arrays. Without memory they stay as
-// they are.
 static void tidy(struct hd_graph *graph)
 {
     struct hdi_access *accesses =
@@ -254,9 +255,10 @@ hd_status hd_graph_leave_out(struct hd_graph *graph, hd_pass pass, bool out,
     return HD_OK;
 }
 
+// Every handle so far, and one more.
+//
 // As long as no pass was inserted, handle h is pass h - 1 and there is no
 // table.
-// Every handle so far, and one more.
 static bool make_handles(struct hd_graph *graph)
 {
     if (graph->pass_of.at)
@@ -274,11 +276,12 @@ static void shift(uint32_t *index, uint32_t from)
     *index += *index >= from;
 }
 
+// Passes from one on have the next number each, the last is that one now.
+//
 //     passes   | 0 | 1 | 2 | new |      index 1      | 0 | new | 1 | 2 |
 //
 // Weights and keys go with their passes: these stay weighed. The new one has
 // not been weighed, so what lies in its place means nothing.
-// Passes from one on have the next number each, the last is that one now.
 static void rotate(struct hd_graph *graph, uint32_t index)
 {
     struct hdi_pass *passes = graph->passes.at;
@@ -302,9 +305,10 @@ static void rotate(struct hd_graph *graph, uint32_t index)
     }
 }
 
+// The other way round: it was nothing.
+//
 // Only after number_versions() has failed: the arrays still hold what rotate()
 // moved. Its handle was not made yet.
-// The other way round: it was nothing.
 static void rotate_back(struct hd_graph *graph, uint32_t index)
 {
     struct hdi_pass *passes = graph->passes.at;

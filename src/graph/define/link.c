@@ -24,11 +24,12 @@ static bool is_needed(const struct hd_graph *graph, const struct hdi_pass *pass)
     return !writes || pass->keeps;
 }
 
+// Backwards: what a pass writes is needed if an output or a later pass that is
+// needed wants it. A graph without outputs leaves nothing to judge by.
+//
 // After a pass that is needed, what was in a resource before matters only if
 // the pass reads it or leaves a part of it as it was. Passes that have run
 // already are not judged.
-// Backwards: what a pass writes is needed if an output or a later pass that is
-// needed wants it. A graph without outputs leaves nothing to judge by.
 static void drop_passes(struct hd_graph *graph)
 {
     for (uint32_t i = 0; i < graph->resources.count; i++)
@@ -98,6 +99,9 @@ static bool link_read(struct hd_graph *graph, struct hdi_resource *r,
     return true;
 }
 
+// An input is never written: the first write makes a copy of it. A field is the
+// same one whoever writes it.
+//
 //     slot before                the pass                    slot after
 //     none                       writes                      new
 //     any                        overwrites, reads nothing   new; no edges
@@ -108,9 +112,7 @@ static bool link_read(struct hd_graph *graph, struct hdi_resource *r,
 //
 // A new slot costs memory while the old one is still read, but the pass need
 // not wait for those readers. `carried` memory came from a run before and is
-// ours, so it is written in place.
-// An input is never written: the first write makes a copy of it. A field is the
-// same one whoever writes it.
+// ours, so it is written in place. Edges are made for a field in any case.
 static bool link_write(struct hd_graph *graph, struct hdi_resource *r,
                        const struct hdi_access *a, uint32_t index)
 {
@@ -134,10 +136,11 @@ static bool link_write(struct hd_graph *graph, struct hdi_resource *r,
     return good;
 }
 
-// Each access counts as a use of its slot; perform.c counts them down,
-// and gives the memory back at 0.
 // Edges first for what is read: of two reasons for one edge, the stronger one
 // is shown.
+//
+// Each access counts as a use of its slot; perform.c counts them down, and
+// gives the memory back at 0.
 static bool link_pass(struct hd_graph *graph, uint32_t index)
 {
     const struct hdi_pass *pass = &graph->passes.at[index];
@@ -163,11 +166,12 @@ static bool link_pass(struct hd_graph *graph, uint32_t index)
     return good;
 }
 
+// A pass that synchronises comes after all since the one before it, and before
+// all up to the next.
+//
 // Edges lead from each pass since the last one of the kind only, and from that
 // one to each pass behind it: together they order all, with as many edges as
 // passes.
-// A pass that synchronises comes after all since the one before it, and before
-// all up to the next.
 static bool link_sync(struct hd_graph *graph, uint32_t index)
 {
     uint32_t *last = &graph->last_sync;
@@ -208,13 +212,14 @@ static bool takes_turn(const struct hd_graph *graph,
            !writes_what_uses(graph, pass, before);
 }
 
+// Passes over fields run on all processes, so they begin in one order. That
+// edge comes first: one that stands for data may be loosened to parts of
+// passes.
+//
 // They are collective: if two processes began them in two orders, each would
 // wait for the other. `*last` is the pass over fields before this one. If that
 // only starts copies and neither writes what the other uses, the edge is a
 // turn, which waits for its beginning only.
-// Passes over fields run on all processes, so they begin in one order. That
-// edge comes first: one that stands for data may be loosened to parts of
-// passes.
 static bool link_agile(struct hd_graph *graph, uint32_t index, uint32_t *last)
 {
     const struct hdi_pass *pass = &graph->passes.at[index];
@@ -240,11 +245,12 @@ static bool gives_turn(const struct hd_graph *graph, uint32_t pass)
     return graph->passes.at[pass].turn != HDI_NONE;
 }
 
+// All passes over fields from pass->over on begin when the pass has ended.
+//
 // The first pass over fields that waits for the end of `from` by an edge;
 // HDI_NONE while there is none. As they begin in one order, all behind it begin
 // later still. Orders that the program states are not there yet: without them a
 // field is kept longer than it need be, never shorter.
-// All passes over fields from pass->over on begin when the pass has ended.
 static void find_ends(struct hd_graph *graph)
 {
     for (uint32_t i = 0; i < graph->edges.count; i++) {
@@ -257,13 +263,14 @@ static void find_ends(struct hd_graph *graph)
     }
 }
 
+// Say which pass over fields is the first that ends on all processes when all
+// that use a field have ended: the field goes with it, or with the run. A pass
+// that gives its turn ends at any time, so it is one behind it.
+//
 // Fields go on all processes at the same point of the program, since that is
 // collective too: not when the last user happens to end, but with a pass whose
 // end implies on every process that all users have ended. Fields that go with
 // one pass are a list, pass->gone, linked by next_gone.
-// Say which pass over fields is the first that ends on all processes when all
-// that use a field have ended: the field goes with it, or with the run. A pass
-// that gives its turn ends at any time, so it is one behind it.
 static void link_fields(struct hd_graph *graph)
 {
     find_ends(graph);
@@ -295,11 +302,12 @@ static void link_fields(struct hd_graph *graph)
     }
 }
 
+// Linking begins with the pass that a run will begin with. What passes before
+// it have left is there already.
+//
 // Inputs, and what an earlier run of a growing graph left (`kept`, or a field),
 // get slots that no pass takes. Such memory is only written in place if it is
 // ours.
-// Linking begins with the pass that a run will begin with. What passes before
-// it have left is there already.
 static bool begin(struct hd_graph *graph)
 {
     graph->edges.count = 0;

@@ -14,6 +14,12 @@
 
 // Passes ----------------------------------------------------------------------
 
+// What a pass will add, found out before anything changes.
+//
+// Lives during one call of hdi_graph_add_pass(). `args` and `values` are what
+// commands will add; values in [bytes], each rounded up to 16. `work_items` of
+// all dispatches that are not appended; UINT64_MAX: more than can be counted.
+//
 // A call goes through these steps:
 //
 //     plan_accesses   accesses, behind the end of graph->accesses
@@ -25,11 +31,6 @@
 //
 // Accesses are the exception: they are written in the first step, but count
 // only from the last on, so a failed call leaves them behind the end.
-// What a pass will add, found out before anything changes.
-//
-// Lives during one call of hdi_graph_add_pass(). `args` and `values` are what
-// commands will add; values in [bytes], each rounded up to 16. `work_items` of
-// all dispatches that are not appended; UINT64_MAX: more than can be counted.
 struct plan {
     const struct hd_pass_params *params;
     const char *name, *where; // for messages; never NULL
@@ -113,12 +114,13 @@ static const char *name_of(struct hd_graph *graph, hd_resource resource)
     return r ? r->name : "(none)";
 }
 
+// What the elements of a resource are as texels.
+//
 // `*format` is the channel order in the upper half and the channel type in the
 // lower one, as struct hdi_argument keeps it. What the argument does not say
 // follows from the element: as many channels as components, normalised integers
 // for 8 and 16 bits. The tables are 0 where nothing fits, which has no texel
 // size.
-// What the elements of a resource are as texels.
 static bool find_format(const struct hdi_type *type,
                         const struct hd_pass_arg *arg, uint64_t *format)
 {
@@ -282,9 +284,10 @@ static hd_status plan_appended(const struct plan *plan, unsigned index,
     return HD_OK;
 }
 
+// What appends and what is appended need each other, and a bound.
+//
 // `begin` counts commands that append and run from the beginning: without one
 // of these nothing would ever be appended.
-// What appends and what is appended need each other, and a bound.
 static hd_status plan_appends(struct plan *plan, struct hd_error *error)
 {
     const struct hd_pass_params *p = plan->params;
@@ -568,11 +571,12 @@ static void add_arg(struct hd_graph *graph, const struct hd_pass_arg *arg,
     graph->args.at[graph->args.count++] = a;
 }
 
+// `appends` is the scratch of the pass that takes the command's requests.
+//
 // Handles become indices here. A region becomes explicit: all of the resource
 // where none is given, and 1 along axes of which nothing is said, so that who
-// runs it need not know the defaults. `from` and `to` are HDI_NONE where the
-// command has none.
-// `appends` is the scratch of the pass that takes the command's requests.
+// runs it need not know the defaults. `from` and `to` are HDI_NONE where a
+// command other than a dispatch has none.
 static void add_command(struct hd_graph *graph, const struct hd_command *c,
                         uint32_t kernel, uint32_t appends)
 {
@@ -674,9 +678,10 @@ static bool make_room(struct hd_graph *graph, const struct plan *plan)
            HDI_ROOM(graph->commands, plan->params->command_count);
 }
 
+// Those of a kind; where there are none of it, any will do.
+//
 // Bits of devices, by their place among the peers of the launcher; 0: any. Of
 // devices that are not chosen automatically none is meant.
-// Those of a kind; where there are none of it, any will do.
 static hd_status find_devices(const struct hd_graph *graph,
                               const struct plan *plan, uint64_t *devices,
                               struct hd_error *error)

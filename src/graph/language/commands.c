@@ -56,9 +56,10 @@ void hdi_block_free(struct hdi_command_block *b)
     free(b->scratch.at);
 }
 
+// The block becomes a pass of the graph.
+//
 // The block is cleared before the status is looked at, as an error does not
 // return. A pass joins the run of start() at once.
-// The block becomes a pass of the graph.
 hd_pass hdi_block_pass(lua_State *lua, const char *name, const char *where)
 {
     struct hdi_language *l = hdi_language_of(lua);
@@ -169,8 +170,9 @@ static void read_vector(lua_State *lua, int place, struct hd_pass_arg *arg)
     arg->number_count = (unsigned)count;
 }
 
-// Where they begin is kept in first_args, which a fill does not need otherwise.
 // The numbers at `index` become the pattern of a fill.
+//
+// Where they begin is kept in first_args, which a fill does not need otherwise.
 void hdi_command_pattern(lua_State *lua, int index, struct hd_command *command)
 {
     struct hd_pass_arg arg = {.number_count = 1};
@@ -200,9 +202,10 @@ static void check_scratch(lua_State *lua, const struct hdi_lua_scratch *scratch,
                          place);
 }
 
+// The value at the top of the stack as argument `place`.
+//
 // `arg` is the caller's, not one of the block, as reading a vector may make
 // arrays move.
-// The value at the top of the stack as argument `place`.
 static void read_arg(lua_State *lua, int place, struct hd_pass_arg *arg)
 {
     struct hdi_command_block *b = &hdi_language_of(lua)->block;
@@ -381,9 +384,10 @@ static bool ask_rule(lua_State *lua)
     return ends;
 }
 
+// The command is complete: push the pass if its block is, too.
+//
 // Returns how many values were pushed. Inside `run` a pass ends with the
 // function; in the stream, as `block` says.
-// The command is complete: push the pass if its block is, too.
 int hdi_command_end(lua_State *lua)
 {
     struct hdi_language *l = hdi_language_of(lua);
@@ -469,8 +473,9 @@ static int stream_state(lua_State *lua)
     return 0;
 }
 
-// Takes effect for the next block; one that has begun is not changed.
 // block(count or rule [, {trailing = true}])
+//
+// Takes effect for the next block; one that has begun is not changed.
 static int stream_block(lua_State *lua)
 {
     struct hdi_language *l = hdi_language_of(lua);
@@ -532,9 +537,10 @@ struct hd_command *hdi_command_add(lua_State *lua)
     return c;
 }
 
+// Put the state under the arguments where no kernel was given.
+//
 // In the stream only; inside `run` the state comes to the function as an
 // argument.
-// Put the state under the arguments where no kernel was given.
 static void find_state(lua_State *lua)
 {
     const struct hdi_language *l = hdi_language_of(lua);
@@ -549,9 +555,10 @@ static void find_state(lua_State *lua)
     lua_insert(lua, 1);
 }
 
+// dispatch([kernel,] {arguments}, {global =, group =, offset =, appended =})
+//
 // Inside `run` it returns the number of the command in its pass, from 0 on, by
 // which kernels append it.
-// dispatch([kernel,] {arguments}, {global =, group =, offset =, appended =})
 int hdi_commands_dispatch(lua_State *lua)
 {
     struct hdi_command_block *b = &hdi_language_of(lua)->block;

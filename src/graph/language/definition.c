@@ -44,9 +44,10 @@ static void check_fields(lua_State *lua)
     }
 }
 
+// Keep a copy of the list of parameter names, which the program could change.
+//
 // Stack: 1 the program's table; at the top the definition, into whose `place`
 // the copy goes.
-// Keep a copy of the list of parameter names, which the program could change.
 static void keep_names(lua_State *lua, const char *field, int place)
 {
     lua_newtable(lua);
@@ -68,8 +69,9 @@ static void keep_names(lua_State *lua, const char *field, int place)
     lua_rawseti(lua, -2, place);
 }
 
-// The order of the names is that of enum hd_priority.
 // The value at the top, nil for the usual.
+//
+// The order of the names is that of enum hd_priority.
 static enum hd_priority priority_of(lua_State *lua)
 {
     static const char *const names[] = {"normal", "high", "low"};
@@ -160,10 +162,11 @@ int hdi_definition_limit(lua_State *lua)
     return 0;
 }
 
-// Returns the definition, a value that may be called any number of times; each
-// call makes a pass.
 // pass {name =, read =, write =, state =, priority =, device =, class =,
 //       append_most =, run =}
+//
+// Returns the definition, a value that may be called any number of times; each
+// call makes a pass.
 int hdi_definition_make(lua_State *lua)
 {
     if (lua_type(lua, 1) != LUA_TTABLE)
@@ -227,8 +230,9 @@ static void bad_parameter(lua_State *lua, const char *pass, const char *name,
                      name, hdi_language_kind(lua, value));
 }
 
-// A list is how one parameter stands for several resources.
 // The value at the top: a resource, or a list of some.
+//
+// A list is how one parameter stands for several resources.
 static void take_parameter(lua_State *lua, const char *pass, const char *name,
                            enum hdi_resource_use use)
 {
@@ -270,11 +274,12 @@ static void take_parameters(lua_State *lua, const char *pass,
     lua_pop(lua, 1);
 }
 
+// definition {parameter = value, ..., name =, state =, priority =, device =,
+//             class =}
+//
 // Resources are taken before the function runs, so that its commands may be
 // checked against them. `run` gets the parameters and the state; if it fails
 // the whole program ends, so that `inside_run` need not be set back.
-// definition {parameter = value, ..., name =, state =, priority =, device =,
-//             class =}
 int hdi_definition_call(lua_State *lua)
 {
     struct hdi_command_block *b = &hdi_language_of(lua)->block;

@@ -11,12 +11,12 @@ enum {
     PARTS = 16    // blocks that a node's rows are cut into, for stealing
 };
 
+// Rows, as equal as they can be, to the nodes in turn; of one node several
+// blocks, which move and are computed each by themselves.
 //
 //     node 0  | part | part | part |     mine = parts x part rows
 //     node 1  | part | part | part |
 //     node 2  | part | part |           what is left
-// Rows, as equal as they can be, to the nodes in turn; of one node several
-// blocks, which move and are computed each by themselves.
 static void rows(const struct hd_shape *shape, uint32_t nodes, char *words,
                  size_t size)
 {
@@ -47,9 +47,10 @@ static bool has_word(const char *words, const char *word)
     return false;
 }
 
+// The value at `index` as the words of a layout, or nothing.
+//
 // The caller destroys the map. Extents come before the words, slowest axis
 // first; how many nodes there are is added if the words do not say it.
-// The value at `index` as the words of a layout, or nothing.
 static struct hd_map *read_map(lua_State *lua, int index, const char *name,
                                const struct hd_shape *shape)
 {
@@ -139,9 +140,10 @@ static int field(lua_State *lua)
     return 1;
 }
 
+// A pass of one copy, named after what it makes.
+//
 // Added to the graph at once. Its callers have ended the block of the stream,
 // so that program order is kept.
-// A pass of one copy, named after what it makes.
 static void add_copy(lua_State *lua, hd_resource from, hd_resource to,
                      const char *name)
 {
@@ -242,9 +244,10 @@ static bool is_written(const struct hdi_command_block *b, hd_resource resource)
     return false;
 }
 
-// Makes the range of a dispatch and goes on as one.
 // forall([kernel,] {arguments}): a dispatch over all elements of the first
 // argument that the pass writes.
+//
+// Makes the range of a dispatch and goes on as one.
 static int forall(lua_State *lua)
 {
     const struct hdi_language *l = hdi_language_of(lua);

@@ -93,8 +93,9 @@ static hd_status run_program(struct hdi_language *language,
     return status;
 }
 
-// What the graph has now is noted, to see at its end whether it was changed.
 // From here on it may be kept when it is destroyed. The inputs are the graph's.
+//
+// What the graph has now is noted, to see at its end whether it was changed.
 static void make_known(struct hdi_language *language,
                        const struct hdi_feedback_key *recipe)
 {
@@ -111,9 +112,10 @@ static void make_known(struct hdi_language *language,
     g->made_of.outputs = g->outputs.count;
 }
 
+// Run the program in a graph of its own.
+//
 // The owner is told of the graph before the program runs, since the program may
 // start it, and that it is gone after a failure.
-// Run the program in a graph of its own.
 static hd_status make_graph(const struct hdi_graph_context *context,
                             struct hdi_language *language,
                             struct hdi_text *text, struct hd_error *error)

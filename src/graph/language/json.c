@@ -118,8 +118,9 @@ static unsigned read_code(struct reader *r)
     return 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
 }
 
-// Bytes of UTF-8 are taken over as they are.
 // Behind the opening quote.
+//
+// Bytes of UTF-8 are taken over as they are.
 static void push_string(struct reader *r)
 {
     static const char escapes[] = "\"\\/bfnrt", plain[] = "\"\\/\b\f\n\r\t";

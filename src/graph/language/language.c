@@ -120,8 +120,9 @@ static void remember(lua_State *lua, const char *table, const char *name)
     lua_pop(lua, 2);
 }
 
-// For messages; the text stays on the stack.
 // Push the names, in the order in which they were asked for.
+//
+// For messages; the text stays on the stack.
 static const char *known(lua_State *lua, const char *table)
 {
     lua_getfield(lua, LUA_REGISTRYINDEX, table);
@@ -150,9 +151,10 @@ static int fail_setting(lua_State *lua, const char *name, const char *value,
                             value, wanted);
 }
 
+// Push the text of a setting as a value of the type of the default at `index`.
+//
 // The type of the default decides: settings come as text from a command line. A
 // whole default wants a whole number.
-// Push the text of a setting as a value of the type of the default at `index`.
 static void push_setting(lua_State *lua, const char *name, const char *value,
                          int index)
 {
@@ -246,10 +248,11 @@ static void check_listed(lua_State *lua, const char *name, int value, int rules)
                      hdi_sandbox_text(lua, value, NULL), text);
 }
 
-// Settings of the command line go before the data, and these before the
-// default.
 // If the data have a member of that name, push it in place of the default at
 // the top.
+//
+// Settings of the command line go before the data, and these before the
+// default.
 static void push_datum(lua_State *lua, const char *name)
 {
     lua_getfield(lua, LUA_REGISTRYINDEX, DATA);
@@ -410,8 +413,9 @@ static hd_resource add_input(lua_State *lua, unsigned index)
     return handle;
 }
 
-// The same resource each time it is asked for.
 // input(name [, type [, {optional = true}]])
+//
+// The same resource each time it is asked for.
 static int input(lua_State *lua)
 {
     struct hdi_language *l = hdi_language_of(lua);
@@ -451,8 +455,9 @@ static int input(lua_State *lua)
                             name, name);
 }
 
-// A field is gathered first: an output has memory.
 // output(name, resource)
+//
+// A field is gathered first: an output has memory.
 static int output(lua_State *lua)
 {
     struct hdi_language *l = hdi_language_of(lua);
@@ -528,10 +533,11 @@ static void push_define(lua_State *lua)
     lua_remove(lua, -2);
 }
 
-// At most MAX texts are kept on the stack, where the collector does not touch
-// them; `parts` points to them.
 // Push the options that the table at `index` stands for, in an order that does
 // not depend on how Lua keeps tables: one text of options, one program.
+//
+// At most MAX texts are kept on the stack, where the collector does not touch
+// them; `parts` points to them.
 static const char *push_options(lua_State *lua, int index)
 {
     enum {
@@ -576,9 +582,10 @@ static const char *push_options(lua_State *lua, int index)
     return lua_tostring(lua, -1);
 }
 
+// Push the path of the kernel file that is named at `index`.
+//
 // Relative to the program only, so that a program can be moved with its
 // kernels. A line break would be two files (hdi_lua_kernel.with).
-// Push the path of the kernel file that is named at `index`.
 static void push_path(lua_State *lua, int index)
 {
     const char *file = check_name(lua, index, "kernel");
@@ -591,9 +598,10 @@ static void push_path(lua_State *lua, int index)
     lua_pushfstring(lua, "%s%s", hdi_language_of(lua)->folder, file);
 }
 
-// For a single file the second is "".
 // Push the path of the first file that is named at 1, and those of the others,
 // a line each.
+//
+// For a single file the second is "".
 static void push_files(lua_State *lua)
 {
     enum {
@@ -625,9 +633,10 @@ static void push_files(lua_State *lua)
     luaL_pushresult(&others);
 }
 
+// kernel(file or {file, ...}, name [, {NAME = value, "-option"}])
+//
 // Strings become those of the graph: the value may outlive the texts of Lua.
 // Nothing is read or built here, but by preparing.
-// kernel(file or {file, ...}, name [, {NAME = value, "-option"}])
 static int kernel(lua_State *lua)
 {
     struct hdi_language *l = hdi_language_of(lua);
@@ -709,8 +718,9 @@ static int local_memory(lua_State *lua)
     return 1;
 }
 
-// Addresses are left out, as in all texts (hdi_sandbox_text).
 // print(...): to the log, one line.
+//
+// Addresses are left out, as in all texts (hdi_sandbox_text).
 static int print(lua_State *lua)
 {
     int count = lua_gettop(lua);

@@ -22,7 +22,7 @@
 //         the program                   setting, input, pass, dispatch, ...
 //         hdi_language_end()            what was asked for, and not used
 //       hdi_language_finish()           the run of start() ends
-//
+
 // Values of a program that it cannot look into or forge.
 #define HDI_RESOURCE "resource"
 #define HDI_KERNEL   "kernel"
@@ -78,10 +78,11 @@ enum hdi_resource_use {
     HDI_USE_OVERWRITE
 };
 
+// The pass or block of commands being put together.
+//
 // It is cleared when it becomes a pass; its arrays stay for the next one.
 // Arrays may move while it grows, so commands and arguments hold indices until
 // then (hdi_block_pass).
-// The pass or block of commands being put together.
 struct hdi_command_block {
     bool inside_run; // of a definition, not of the stream
     enum hd_priority priority;
@@ -106,7 +107,6 @@ struct hdi_command_block {
 //
 //     read dispatch | read fill dispatch | ...       block of 1, then 2
 //     read dispatch write | read dispatch write       of 1, trailing writes
-//
 struct hdi_stream {
     uint32_t commands; // of one block; 0: a function at `rule` decides
     int rule;          // reference in the registry

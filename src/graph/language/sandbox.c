@@ -42,12 +42,13 @@ uint64_t hdi_sandbox_clock(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+// Strings and tables are made by single instructions, however large they are;
+// so memory is charged too. Lua takes NULL as an error no script can catch.
+//
 // NULL makes Lua collect garbage and try once more, then raise LUA_ERRMEM.
 // While `ending` nothing is refused, so that there is memory for the message.
 // Growing fails by our count before the system is asked; shrinking never fails,
 // which Lua relies on.
-// Strings and tables are made by single instructions, however large they are;
-// so memory is charged too. Lua takes NULL as an error no script can catch.
 static void *allocate(void *data, void *old, size_t old_size, size_t size)
 {
     struct hdi_sandbox *s = data;
@@ -161,8 +162,9 @@ static bool is_of_memory(const char *text)
     return strncmp(text, "not enough memory", 17) == 0;
 }
 
-// Looks whether the message begins with the script's name, as Lua shortens it.
 // Lua puts no line before what functions of its library say that ours call.
+//
+// Looks whether the message begins with the script's name, as Lua shortens it.
 static void add_line(lua_State *lua)
 {
     const char *text = lua_tostring(lua, 1);
@@ -182,10 +184,11 @@ static void add_line(lua_State *lua)
     lua_replace(lua, 1);
 }
 
-// Called where the error was raised, with the stack still there. Must itself
-// raise no error, but for memory.
 // Put the lines that led to the error behind the message; the first is named in
 // it.
+//
+// Called where the error was raised, with the stack still there. Must itself
+// raise no error, but for memory.
 static int explain(lua_State *lua)
 {
     struct hdi_sandbox *s = hdi_sandbox_of(lua);
@@ -268,10 +271,11 @@ static uint64_t log_of(uint64_t n)
     return n < 2 ? 1 : 64 - (uint64_t)__builtin_clzll(n);
 }
 
-// Sorting costs length times its logarithm; what comes back on the stack is
-// charged too (unpack).
 // The functions of `table` work through whole tables in one instruction: charge
 // for that first. Upvalues: the function, whether it sorts.
+//
+// Sorting costs length times its logarithm; what comes back on the stack is
+// charged too (unpack).
 static int table_call(lua_State *lua)
 {
     uint64_t length = 0;
@@ -288,9 +292,10 @@ static int table_call(lua_State *lua)
     return lua_gettop(lua);
 }
 
+// Putting at the end and taking from it move nothing.
+//
 // Upvalues: the function, and how many arguments it has where it moves nothing.
 // With more a place is given, and what lies behind is moved.
-// Putting at the end and taking from it move nothing.
 static int table_end_call(lua_State *lua)
 {
     if (lua_gettop(lua) > lua_tointeger(lua, lua_upvalueindex(2)))
@@ -536,10 +541,11 @@ struct script {
     lua_CFunction end;
 };
 
+// Stack: the environment, the script.
+//
 // Text only ("t"): compiled Lua could break out of the state. The environment
 // is the first upvalue of the chunk, which makes it the only globals of the
 // script.
-// Stack: the environment, the script.
 static int run_script(lua_State *lua)
 {
     struct hdi_sandbox *s = hdi_sandbox_of(lua);

@@ -64,10 +64,11 @@ void hdi_language_extend(lua_State *lua)
     hdi_language_check(lua, status, &error);
 }
 
+// What failed first is what is told.
+//
 // The run has to end even after an error of the program: workers use the graph.
 // A failure of the run that comes after an error of the program follows from
 // it, as a rule.
-// What failed first is what is told.
 hd_status hdi_language_finish(struct hdi_language *l, hd_status status,
                               struct hd_error *error)
 {

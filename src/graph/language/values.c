@@ -12,9 +12,10 @@ enum {
     MAX_VALUES = 1 << 24 // components read at one time
 };
 
+// Half-precision numbers, as IEEE 754 has them.
+//
 // Sign, 5 bits of exponent, 10 of fraction; below the smallest exponent, and
 // for infinity and NaN, there are no implied ones.
-// Half-precision numbers, as IEEE 754 has them.
 static double read_half(const unsigned char *from)
 {
     uint16_t bits;
@@ -76,10 +77,11 @@ static uint64_t check_count(lua_State *lua, int index, const char *what,
     return (uint64_t)n;
 }
 
-// The writer is the pass that made the newest version; those that it waits for
-// come first by themselves.
 // In a run that goes on: what the resource needs, and no more. What was written
 // before the run began is there.
+//
+// The writer is the pass that made the newest version; those that it waits for
+// come first by themselves.
 static hd_status await(struct hd_graph *graph, uint32_t writer,
                        struct hd_error *error)
 {
@@ -88,10 +90,11 @@ static hd_status await(struct hd_graph *graph, uint32_t writer,
                : hdi_open_wait(graph, writer, error);
 }
 
-// Everything built so far runs, or joins the run of start(), before the numbers
-// are there: from here on the graph depends on results, and no shelf keeps it.
 // values(resource [, first [, count]]): its elements from the first on, which
 // is number 1, as numbers; the components of vectors follow each other.
+//
+// Everything built so far runs, or joins the run of start(), before the numbers
+// are there: from here on the graph depends on results, and no shelf keeps it.
 static int values(lua_State *lua)
 {
     struct hdi_language *l = hdi_language_of(lua);

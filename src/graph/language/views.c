@@ -113,9 +113,10 @@ static int image(lua_State *lua)
     return 1;
 }
 
+// sampler {coordinates =, address =, filter =}
+//
 // Each field is a part of the bits (HD_COORDINATES_, HD_ADDRESS_, HD_FILTER_),
 // so they are joined.
-// sampler {coordinates =, address =, filter =}
 static int sampler(lua_State *lua)
 {
     static const char *const fields[] = {"coordinates", "address", "filter",

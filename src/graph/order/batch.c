@@ -42,11 +42,12 @@ static bool is_tiny(const struct hd_graph *graph, uint32_t task)
            hdi_weight_is_tiny(&graph->weights[index]);
 }
 
+// A launch that is not for workers alone goes on without one, and what is
+// scheduled by memory pass by pass stays so.
+//
 // In a batch each pass ends before the next begins; one that would go on
 // without a worker would hold up those behind it for no reason. An open run
 // numbers its tasks as passes.
-// A launch that is not for workers alone goes on without one, and what is
-// scheduled by memory pass by pass stays so.
 static bool may_batch(const struct hd_graph *graph)
 {
     const struct hdi_launcher *launcher = graph->context.launcher;
@@ -57,6 +58,7 @@ static bool may_batch(const struct hd_graph *graph)
            launcher->peers <= 1;
 }
 
+// What batches are made of, and the flow of batches.
 //
 //     tasks     0 -> 1 -> 2    3 -> 4 -> 5     batch: 0 0 0 1 1 1
 //                         \_______^
@@ -64,7 +66,6 @@ static bool may_batch(const struct hd_graph *graph)
 //
 // `flow` is what becomes the graph's; everything else is freed at the end.
 // `waits` is room for sorting, later for stamps.
-// What batches are made of, and the flow of batches.
 struct joining {
     struct hd_graph *graph;
     uint32_t *batch; // of each task
@@ -184,9 +185,10 @@ static void list_successors(struct joining *j)
     to->first[to->count] = edges;
 }
 
+// A batch is as urgent as the most urgent of its passes.
+//
 // What it takes is the sum of its tasks. Members become numbers of passes here,
 // after their weights were read by task.
-// A batch is as urgent as the most urgent of its passes.
 static void sum_up(struct joining *j)
 {
     const struct hd_graph *graph = j->graph;

@@ -12,8 +12,9 @@ enum {
     MAX_ARGS = 64 // of a kernel that is looked at
 };
 
-// Counts from the beginning of the argument; 0: nothing is known for certain.
 // The last byte and one; only what is touched for certain counts.
+//
+// Counts from the beginning of the argument; 0: nothing is known for certain.
 static int64_t end_of(const struct hd_touched *t)
 {
     if (t->kind != HD_TOUCHES_ROWS || !t->exact || !t->bytes || !t->count[0] ||
@@ -28,9 +29,10 @@ static bool is_before(const struct hd_touched *t)
     return end_of(t) != 0 && t->begin < 0;
 }
 
+// Of a buffer of so many.
+//
 // In floating point, as a product of counts may not fit 64 bits; at most all of
 // the buffer.
-// Of a buffer of so many.
 static uint64_t bytes_of(const struct hd_touched *t, uint64_t size)
 {
     double all = (double)t->bytes * (double)t->count[0] * (double)t->count[1];
@@ -105,10 +107,11 @@ static void mix(uint64_t *hash, uint64_t value)
     *hash ^= *hash >> 29;
 }
 
+// All that the answer depends on. 0 is what is in an empty place.
+//
 // Values count only if the footprint asks for them (one bit for each argument,
 // the last for all from 63 on). Without that, passes that differ in a value
 // alone would each be looked at.
-// All that the answer depends on. 0 is what is in an empty place.
 static uint64_t hash_of(const struct hd_graph *graph,
                         const struct hdi_pass *pass,
                         const struct hdi_command *command)

@@ -47,9 +47,10 @@ static uint64_t moved_bytes(const struct hd_graph *graph,
 
 // Costs -----------------------------------------------------------------------
 
+// `*measured`: other runs tell; it stays as it is where nothing has to.
+//
 // What a command takes of one worker [ns]. Calls are 0: nothing is known of the
 // function.
-// `*measured`: other runs tell; it stays as it is where nothing has to.
 static uint64_t guess_command(const struct hd_graph *graph,
                               const struct hdi_command *c, bool *measured)
 {
@@ -167,8 +168,9 @@ static void weigh_passes(struct hd_graph *graph, uint32_t from)
 
 // Ranks and forecast ----------------------------------------------------------
 
-// From 1 to all of them; rounded.
 // A pass takes as many workers as it did, or should.
+//
+// From 1 to all of them; rounded.
 static uint32_t width_of(const struct hdi_weight *w, unsigned workers)
 {
     uint64_t width = w->time ? (w->work + w->time / 2) / w->time : 1;
@@ -217,10 +219,11 @@ static uint32_t get(struct queue *q)
     return top;
 }
 
-// Of workers only their number counts. A task that is wider than what is free
-// waits, unless nothing runs; it is not overtaken by a narrower one behind it.
 // What the run does, with the costs as they are thought to be: tasks in order
 // of rank, as long as workers are free.
+//
+// Of workers only their number counts. A task that is wider than what is free
+// waits, unless nothing runs; it is not overtaken by a narrower one behind it.
 static uint64_t simulate(const struct hd_graph *graph, unsigned workers,
                          uint32_t *waits, uint64_t *ends, struct queue ready,
                          struct queue running)
@@ -271,9 +274,10 @@ static bool forecast(struct hd_graph *graph, unsigned workers)
     return good;
 }
 
+// Program order will do.
+//
 // Backwards in program order each task comes before those it follows, as edges
 // lead forward.
-// Program order will do.
 static void rank_backwards(struct hd_graph *graph)
 {
     const struct hdi_task_graph *flow = &graph->flow;
@@ -328,9 +332,10 @@ static bool make_tasks(struct hd_graph *graph)
            HDI_KEEP(graph, ready, n);
 }
 
+// Whether choosing between passes would take longer than they do.
+//
 // Not with a working set, classes or priorities: these are promises about the
 // order. Nor with parts or batches, whose tasks are worth choosing between.
-// Whether choosing between passes would take longer than they do.
 static bool is_flat(const struct hd_graph *graph, uint64_t work)
 {
     uint32_t passes = graph->passes.count - graph->first;
@@ -419,10 +424,11 @@ void hdi_graph_weigh_more(struct hd_graph *graph)
     weigh_passes(graph, graph->open.passes);
 }
 
-// So backwards each pass has its rank before it is handed on to those it
-// follows.
 // Edges lie in the order of where they lead to, but for those the program
 // states.
+//
+// So backwards each pass has its rank before it is handed on to those it
+// follows.
 void hdi_graph_rank_more(struct hd_graph *graph, uint32_t edges)
 {
     for (uint32_t i = graph->open.passes; i < graph->passes.count; i++)
@@ -509,10 +515,11 @@ void hdi_graph_learn(struct hd_graph *graph)
         (!graph->flow.pass && is_flat(graph, work) != graph->flat);
 }
 
-// Each sweep backwards settles all chains whose edges lead forward; a stated
-// order that leads backwards needs one sweep more.
 // Of the first `count` passes. Edges lead on, but for those that the program
 // states: then once more.
+//
+// Each sweep backwards settles all chains whose edges lead forward; a stated
+// order that leads backwards needs one sweep more.
 static uint64_t longest_chain(struct hd_graph *graph, uint32_t count)
 {
     uint64_t longest = 0;

@@ -39,9 +39,10 @@ static void visit(struct walk *w, uint32_t pass)
     w->stack[w->depth++] = pass;
 }
 
+// Every pass that is reached from another one that `to` waits for.
+//
 //     a ---> b ---> to        the walk back from b finds a, so the edge
 //      \____________^         from a to `to` is implied
-// Every pass that is reached from another one that `to` waits for.
 static void walk_back(struct walk *w, uint32_t begin, uint32_t end)
 {
     struct hdi_edge *edges = w->graph->edges.at;

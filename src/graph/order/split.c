@@ -27,16 +27,18 @@ enum {
     MAX_PARTS = 16
 };
 
+// Bytes of a resource, from the first up to the second; none if they are equal.
+//
 // An interval, though a part may touch rows with gaps: it may only be larger
 // than what is touched, which costs an edge too many, never one too few.
-// Bytes of a resource, from the first up to the second; none if they are equal.
 struct reach {
     uint64_t read[2], write[2];
 };
 
+// Tasks in a list.
+//
 // In derivation.nodes; `next` is an index there, or HDI_NONE. Nodes are never
 // given back, so lists may share their tails.
-// Tasks in a list.
 struct node {
     uint32_t task, next;
 };
@@ -194,10 +196,11 @@ static void widen(uint64_t reach[2], const struct hd_touched *touched,
     reach[1] = end > reach[1] ? end : reach[1];
 }
 
+// False when a part may write anything, or it cannot be told.
+//
 // Reading everything is allowed (it comes after all writers), writing
 // everything is not: then parts would wait for all others and gain nothing. A
 // resource may be several arguments, hence the union.
-// False when a part may write anything, or it cannot be told.
 static bool find_reach(const struct hd_graph *graph,
                        const struct hdi_split *split, uint32_t part,
                        struct reach *reach, struct hd_footprint *footprints)
@@ -287,8 +290,9 @@ static bool choose(struct hd_graph *graph)
     return true;
 }
 
-// Its split stays in the list then, with no pass naming it.
 // Footprints of all parts; a pass of which they are not known stays whole.
+//
+// Its split stays in the list then, with no pass naming it.
 static bool find_reaches(struct derivation *d)
 {
     struct hd_graph *graph = d->graph;
@@ -345,8 +349,9 @@ static bool link_all(struct derivation *d, uint32_t list, uint32_t to)
     return good;
 }
 
-// An interval of nothing is {0, 0}, and meets no segment.
 // It comes after who wrote these bytes, and to write them, after their readers.
+//
+// An interval of nothing is {0, 0}, and meets no segment.
 static bool come_after(struct derivation *d, uint32_t slot,
                        const uint64_t bytes[2], bool writes, uint32_t task)
 {
@@ -390,11 +395,12 @@ static bool put(struct derivation *d, uint32_t *list, uint32_t task)
     return true;
 }
 
+// Lists are shared by the segments that one was cut into, and only ever grow at
+// their heads, so each has its own.
+//
 // A write by another pass begins both lists anew: who comes later need only
 // wait for it, as it waits for the others. Parts of one pass add to the
 // writers.
-// Lists are shared by the segments that one was cut into, and only ever grow at
-// their heads, so each has its own.
 static bool note(struct derivation *d, uint32_t slot, const uint64_t bytes[2],
                  bool writes, uint32_t pass, uint32_t task)
 {
@@ -414,9 +420,10 @@ static bool note(struct derivation *d, uint32_t slot, const uint64_t bytes[2],
     return good;
 }
 
+// The bytes of an access of a task.
+//
 // Of a whole pass: everything. If it writes a part of the resource it may leave
 // the rest, which counts as a read.
-// The bytes of an access of a task.
 static struct reach reach_of(const struct derivation *d, uint32_t pass,
                              uint32_t task, uint32_t access)
 {
@@ -462,10 +469,11 @@ static bool note_task(struct derivation *d, uint32_t pass, uint32_t task,
     return good;
 }
 
+// Of a slot that a pass takes, all users come after it, whatever they touch.
+//
 // The memory is got by that pass; where it has written nothing nobody would
 // wait for it otherwise. Its first part stands for it, as any part takes the
 // memory for all (hdi_split_begin).
-// Of a slot that a pass takes, all users come after it, whatever they touch.
 static bool take_slots(struct derivation *d, uint32_t pass)
 {
     const struct hdi_pass *p = &d->graph->passes.at[pass];
@@ -499,8 +507,9 @@ static bool link_pass(struct derivation *d, uint32_t pass)
     return good && take_slots(d, pass);
 }
 
-// Every part of the one waits for every part of the other.
 // What comes after a whole pass: as the program says, or for memory.
+//
+// Every part of the one waits for every part of the other.
 static bool link_orders(struct derivation *d)
 {
     const struct hd_graph *graph = d->graph;

@@ -74,9 +74,10 @@ hd_status hdi_append_refused(const struct hd_graph *graph,
     }
 }
 
+// 0: it is good.
+//
 // Else why not, as enum hdi_list_failure: that the host and devices refuse the
 // same things matters to programs.
-// 0: it is good.
 static unsigned look(const struct hd_graph *graph, const struct hdi_pass *pass,
                      const struct hdi_append *a)
 {

@@ -46,8 +46,9 @@ static void checkpoint_path(const struct hd_graph *graph, uint32_t pass,
              pass, rest);
 }
 
-// What cannot be removed stays: it only takes room.
 // Remove a checkpoint, whole or begun.
+//
+// What cannot be removed stays: it only takes room.
 static void remove_folder(const char *path)
 {
     DIR *folder = opendir(path);
@@ -179,9 +180,10 @@ static uint64_t add_command(const struct hd_graph *graph, uint64_t hash,
     return hash;
 }
 
+// Of all passes up to one: of another program it is another number.
+//
 // Values of arguments are part of it: a checkpoint of other settings holds
 // other numbers.
-// Of all passes up to one: of another program it is another number.
 static uint64_t digest(const struct hd_graph *graph, uint32_t last)
 {
     uint64_t hash = HDI_HASH;
@@ -251,9 +253,10 @@ static uint64_t sum_of(const char *data, uint64_t size)
     return hash;
 }
 
+// The bytes, and their checksum behind them.
+//
 // In one piece of memory, since a file is written by one call, under another
 // name first.
-// The bytes, and their checksum behind them.
 static hd_status save_brought(const struct hd_graph *graph, uint32_t pass,
                               const struct hdi_access *a,
                               struct hd_error *error)
@@ -423,8 +426,9 @@ bool hdi_keep_skips(const struct hd_graph *graph, const struct hdi_pass *pass)
            (uint32_t)(pass - graph->passes.at) <= graph->resume_after;
 }
 
-// Collective: all read the same file, so all fail alike.
 // A field of the manifest; the lines are those of save_fields().
+//
+// Collective: all read the same file, so all fail alike.
 static hd_status load_field(struct hd_graph *graph, const char *folder,
                             const char *line, struct hd_error *error)
 {

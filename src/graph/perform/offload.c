@@ -54,8 +54,9 @@ static hd_status check(const struct hd_graph *graph, struct hd_error *error)
     return HD_OK;
 }
 
-// The first one of these. `devices` are bits, by place among the peers.
 // The device that all passes may run on, that can work them off.
+//
+// The first one of these. `devices` are bits, by place among the peers.
 static struct hdi_launcher *find_device(const struct hd_graph *graph,
                                         struct hd_error *error)
 {
@@ -116,11 +117,11 @@ static uint32_t next_in_place(const struct hd_graph *graph,
     return HDI_NONE;
 }
 
+// The first steps of all passes that wait for this one, through dropped ones.
 //
 //     pass 0: step 0, 1 ---> pass 1 (dropped) ---> pass 2: step 2, 3
 //
 //     step 0 -> 1 -> 2 -> 3      `after` of step 1 is step 2
-// The first steps of all passes that wait for this one, through dropped ones.
 static bool list_after(const struct hd_graph *graph, uint32_t pass,
                        struct steps *s)
 {
@@ -171,8 +172,9 @@ static void add_family(const struct hd_graph *graph,
     step->appends = hdi_append_argument(graph, c) + 1;
 }
 
-// Since `edges` moves while it grows, addresses are set at the end.
 // Edges are numbers into `edges` until these stay where they are.
+//
+// Since `edges` moves while it grows, addresses are set at the end.
 static bool list_steps(const struct hd_graph *graph, struct steps *s)
 {
     for (uint32_t i = 0; i < graph->passes.count; i++) {
@@ -444,9 +446,10 @@ static bool is_template(const struct hd_graph *graph, uint32_t step)
         .appended;
 }
 
+// Of steps, and those appended; what was not asked for did not run.
+//
 // The device's clock is another one: times are moved so that the first step
 // begins when the run did. Without times passes keep begin and end 0.
-// Of steps, and those appended; what was not asked for did not run.
 static void set_times(struct hd_graph *graph)
 {
     struct hdi_offload *o = &graph->offload;

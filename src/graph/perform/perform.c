@@ -35,8 +35,9 @@ void hdi_graph_slot_release(struct hd_graph *graph, struct hdi_graph_slot *slot)
     slot->owned = false;
 }
 
-// `*used`: it holds what something else left. A part always may.
 // Of the arena, if it has a part there.
+//
+// `*used`: it holds what something else left. A part always may.
 static hd_status take_part(struct hd_graph *graph, uint32_t part, uint64_t size,
                            struct hd_buffer **memory, bool *used,
                            struct hd_error *error)
@@ -50,11 +51,12 @@ static hd_status take_part(struct hd_graph *graph, uint32_t part, uint64_t size,
     return HD_OK;
 }
 
+// The memory that the first pass to use a slot needs. An input is copied, so
+// that the caller's buffer stays as it is and the next run starts from it.
+//
 // Plain fields of the slot are set: whoever uses it comes after this pass. What
 // an earlier user left is not cleared: a resource has no contents before its
 // first write.
-// The memory that the first pass to use a slot needs. An input is copied, so
-// that the caller's buffer stays as it is and the next run starts from it.
 static hd_status take_slot(struct hd_graph *graph, struct hdi_graph_slot *slot,
                            struct hd_error *error)
 {
@@ -152,9 +154,10 @@ static struct hd_buffer *memory_of(const struct hd_graph *graph,
     return graph->slots.at[a->slot].memory;
 }
 
+// A resource as an image, for one dispatch.
+//
 // Extents of axes that the resource does not have are 1 (build.c). An image of
 // the same memory, not a copy.
-// A resource as an image, for one dispatch.
 static hd_status make_image(struct hd_graph *graph, const struct hdi_pass *pass,
                             const struct hdi_argument *a,
                             struct hd_image **image, struct hd_error *error)
@@ -217,10 +220,11 @@ static hd_status fill_arg(struct hd_graph *graph, const struct hdi_pass *pass,
     }
 }
 
-// With neither units (`ports`) nor other devices (`peers`).
 // Workers alone run the launch, so this one begins it at once, and there is
 // nothing to wait for but other workers' ends of it. Else it is for units or
 // other devices too, and goes on without a worker.
+//
+// With neither units (`ports`) nor other devices (`peers`).
 static bool runs_here(const struct hd_graph *graph)
 {
     const struct hdi_launcher *launcher = graph->context.launcher;
@@ -322,10 +326,11 @@ void hdi_pass_empty_args(struct hd_graph *graph,
         }
 }
 
+// `part`: of an appended dispatch, the work-groups that were asked for.
+//
 // Arguments of a split pass are filled once, by hdi_split_begin(), as all parts
 // share them. Images go as soon as the launch has been started: it holds what
 // it needs.
-// `part`: of an appended dispatch, the work-groups that were asked for.
 static hd_status run_dispatch(struct hd_graph *graph, struct hdi_task *task,
                               const struct hdi_command *command,
                               const struct hdi_box *part, bool *later,
@@ -369,8 +374,9 @@ static hd_status run_transfer(struct hd_graph *graph, struct hdi_task *task,
                   : hdi_transfer(graph, pass, command, error);
 }
 
-// Its event was kept in the task, and is released here, once.
 // What the command before, which was started, has come to.
+//
+// Its event was kept in the task, and is released here, once.
 static hd_status look_back(struct hd_graph *graph, struct hdi_task *task,
                            struct hd_error *error)
 {
@@ -420,11 +426,12 @@ hd_status hdi_split_begin(struct hd_graph *graph, struct hdi_split *split,
     return status;
 }
 
+// What runs next: what was appended, or else the next of the others. False:
+// nothing is left.
+//
 // Appended dispatches go before the next command of the pass: a command has
 // ended only when what it appended has. Commands that are appended are not run
 // in their place.
-// What runs next: what was appended, or else the next of the others. False:
-// nothing is left.
 static bool find_next(struct hd_graph *graph, struct hdi_task *task,
                       struct hdi_box *box, const struct hdi_box **part)
 {

@@ -49,9 +49,10 @@ static hd_status move_bytes(struct hd_graph *graph, void *to, const void *from,
     return HD_OK;
 }
 
+// Other parts of the same memory may be constants of a launch now.
+//
 // Sealed pages are made writable for as long as it takes. What other devices
 // have of these bytes is out of date from here on (launch/memory/spread.h).
-// Other parts of the same memory may be constants of a launch now.
 hd_status hdi_transfer_bytes(struct hd_graph *graph, struct hd_buffer *to,
                              uint64_t offset, const void *from, uint64_t size,
                              struct hd_error *error)
@@ -75,12 +76,12 @@ static struct hd_buffer *memory_of(const struct hd_graph *graph,
     return graph->slots.at[a->slot].memory;
 }
 
+// Rows of a box, each contiguous.
 //
 //     to    +----------+         to_pitch[0]: from row to row
 //           |  ####    |         to_pitch[1]: from slice to slice
 //           |  ####    |         bytes:       of ####
 //           +----------+         count:       2 rows, slices
-// Rows of a box, each contiguous.
 struct rows {
     uint64_t bytes;               // of a row
     uint64_t count[2];            // rows of a slice, slices
@@ -97,9 +98,10 @@ static void locate(const struct hdi_resource *r, const uint64_t at[3],
     *first = at[0] * r->type->size + at[1] * pitch[0] + at[2] * pitch[1];
 }
 
+// Rows that follow each other without a gap are one.
+//
 // So a whole resource is one copy. First rows become a slice, then slices
 // become all.
-// Rows that follow each other without a gap are one.
 static void join_rows(struct rows *rows)
 {
     for (int i = 0; i < 2; i++) {
@@ -151,9 +153,10 @@ static hd_status copy_rows(struct hd_graph *graph, struct hd_buffer *to,
     return HD_OK;
 }
 
+// The pattern fills a block, which is copied again and again.
+//
 // Whole patterns only, so each copy begins with a whole one. One call a pattern
 // would cost more than the bytes.
-// The pattern fills a block, which is copied again and again.
 static hd_status fill_rows(struct hd_graph *graph, struct hd_buffer *to,
                            const struct hdi_command *c, const struct rows *rows,
                            struct hd_error *error)

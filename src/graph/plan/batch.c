@@ -72,10 +72,11 @@ static bool is_open(const struct batcher *b, uint32_t batch)
     return b->lanes[b->batches[batch].lane].open == batch;
 }
 
-// Inputs of another lane come HANDOVER later: this is what makes tasks stay
-// where their inputs are.
 // When what the task follows is there, for a lane; that of its open batch is
 // not counted.
+//
+// Inputs of another lane come HANDOVER later: this is what makes tasks stay
+// where their inputs are.
 static uint64_t inputs_at(const struct batcher *b, uint32_t task, uint32_t lane)
 {
     uint64_t at = 0;
@@ -98,9 +99,10 @@ static uint64_t start_at(const struct batcher *b, uint32_t task, uint32_t lane)
     return at > b->lanes[lane].end ? at : b->lanes[lane].end;
 }
 
-// Of two that are as early the lane of an input wins, as the data lie there.
 // The lanes of what the task follows come first, then the one that is free
 // first.
+//
+// Of two that are as early the lane of an input wins, as the data lie there.
 static uint32_t choose_lane(const struct batcher *b, uint32_t task)
 {
     uint64_t least = UINT64_MAX;
@@ -128,11 +130,12 @@ static bool follows(const struct batcher *b, uint32_t task, uint32_t batch)
     return false;
 }
 
-// The second condition keeps the invariant: what the task waits for has ended
-// by the time at which the batch begins, so the batch waits for nothing new.
 // Whether the open batch of a lane takes the task: nothing in the batch is to
 // wait for what only this task needs, and what a long one waits for is not to
 // come after what it does not need.
+//
+// The second condition keeps the invariant: what the task waits for has ended
+// by the time at which the batch begins, so the batch waits for nothing new.
 static bool fits(const struct batcher *b, uint32_t task, uint32_t lane)
 {
     uint32_t open = b->lanes[lane].open;

@@ -4,9 +4,10 @@
 
 #include <stdint.h>
 
+// Something that lives from `lower` to just before `upper`.
+//
 // Two lives meet if each begins before the other ends; one that begins when
 // another ends may have its bytes.
-// Something that lives from `lower` to just before `upper`.
 struct hdi_life {
     uint64_t lower, upper; // in any unit of time; lower < upper
     uint64_t size;         // [bytes]

@@ -69,6 +69,9 @@ static void sections_free(struct hdi_sections *s)
     free(s->other);
 }
 
+// A section is a time after the last of some beginnings in a row, before an
+// end.
+//
 // Sections matter because the total of each is a lower bound, the most of which
 // is out->bound, and since lives meet exactly if they share one:
 //
@@ -76,8 +79,6 @@ static void sections_free(struct hdi_sections *s)
 //     b       |-----|
 //     c                   |----|
 //             ^section 0  ^section 1      a: 0 up to 1, c: 1 up to 2
-// A section is a time after the last of some beginnings in a row, before an
-// end.
 static void find_sections(struct hdi_sections *s, const struct event *events)
 {
     uint64_t live = 0;
@@ -126,10 +127,11 @@ static bool list_members(struct hdi_sections *s)
     return true;
 }
 
+// Two lives meet first in the section where the later of them begins.
+//
 // So each pair is seen once, without looking for duplicates: `i` is the one
 // that begins later, or has the larger number. The first pass counts, the
 // second fills.
-// Two lives meet first in the section where the later of them begins.
 static bool list_near(struct hdi_sections *s)
 {
     if (!s->first)
@@ -281,8 +283,9 @@ static uint64_t find_gap(struct span *spans, uint32_t count, uint64_t size)
     return offset;
 }
 
-// UINT64_MAX marks what is not placed yet.
 // Place one life after another, each as low as it fits.
+//
+// UINT64_MAX marks what is not placed yet.
 static uint64_t place_in_order(const struct hdi_sections *s,
                                const struct measure *order, uint64_t *offset,
                                struct span *spans)
@@ -306,10 +309,11 @@ static uint64_t place_in_order(const struct hdi_sections *s,
     return height;
 }
 
-// What was placed stays, so this is also what a run without a plan would get at
-// best. `alive` and `spans` are of equal length; `order` is used up.
 // The same by time, as an allocator does it, which needs no lists of who meets
 // whom: what has ended is forgotten.
+//
+// What was placed stays, so this is also what a run without a plan would get at
+// best. `alive` and `spans` are of equal length; `order` is used up.
 static uint64_t place_by_time(const struct hdi_sections *s,
                               struct measure *order, uint64_t *offset,
                               struct span *spans, uint32_t *alive)
@@ -443,10 +447,11 @@ static void improve(struct maker *m, uint64_t goal, uint64_t time,
     }
 }
 
-// A found one is kept if it is lower; -1: neither found nor refuted in time.
 // Look for a placement of height `capacity` by each order in turn, with more
 // nodes every time round: how many an order needs differs by orders of
 // magnitude. 1, 0 or less as hdi_placement_search().
+//
+// A found one is kept if it is lower; -1: neither found nor refuted in time.
 static int search_one(struct maker *m, uint64_t capacity, uint64_t end,
                       struct hdi_placement *out)
 {
@@ -471,10 +476,11 @@ static int search_one(struct maker *m, uint64_t capacity, uint64_t end,
     return found;
 }
 
-// Half of the time is left for each try, so that a first one that fails does
-// not use it up; below 1 ms no further one is made.
 // The height asked for; or the least: the bound first, which is reached as a
 // rule, then halfway between what is known not to do and what is there.
+//
+// Half of the time is left for each try, so that a first one that fails does
+// not use it up; below 1 ms no further one is made.
 static int search(struct maker *m, const struct hdi_placement_params *params,
                   uint64_t enough, struct hdi_placement *out)
 {

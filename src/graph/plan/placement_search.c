@@ -130,10 +130,11 @@ static void sort_open(const struct solver *v, uint32_t *open, uint32_t count)
     }
 }
 
-// A lower bound: no placement of this node is lower than these stacks. Which is
-// why it may be given up where they are too high. False: no solution here.
 // Put the lives of every section upon each other by their least offsets: they
 // must stay below the capacity. Sorts `open`.
+//
+// A lower bound: no placement of this node is lower than these stacks. Which is
+// why it may be given up where they are too high. False: no solution here.
 static bool fits(struct solver *v, uint32_t *open, uint32_t count)
 {
     bool good = lift(v);
@@ -192,6 +193,9 @@ static void *reserve(struct solver *v, size_t size)
 
 static bool solve(struct solver *v, uint32_t *open, uint32_t count);
 
+// Solve what is left in parts that share no section. `part` becomes the lives
+// of one after another.
+//
 // Parts do not influence each other, so what would be a product of their nodes
 // becomes a sum.
 //
@@ -199,8 +203,6 @@ static bool solve(struct solver *v, uint32_t *open, uint32_t count);
 //       |---|      |----|        two parts: no life reaches across the gap
 //
 // `*split` is false where all are one part: then nothing was solved here.
-// Solve what is left in parts that share no section. `part` becomes the lives
-// of one after another.
 static bool solve_parts(struct solver *v, const uint32_t *open, uint32_t count,
                         bool *split)
 {
@@ -262,11 +264,12 @@ static void restore(struct solver *v, const uint32_t *open, uint32_t count,
     }
 }
 
+// `open` is sorted.
+//
 // First `life`, the lowest, is placed; if that leads to nothing, it is never
 // placed on what is placed now: it hovers, until something is placed below it.
 // That raises its least offset, another life may be the lowest, and so on until
 // no solution is left. Each state is seen once.
-// `open` is sorted.
 static bool solve_one(struct solver *v, uint32_t *open, uint32_t count,
                       uint64_t *saved, uint32_t *rest)
 {

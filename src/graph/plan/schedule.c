@@ -27,21 +27,22 @@ enum {
     PATIENCE = 60        // rounds without gain before it goes back to the best
 };
 
+// One direction of the graph: the predecessors and successors of every task.
+//
 // The backward one is the same arrays in exchanged roles: a schedule from the
 // end is a schedule of the graph with all edges turned round.
-// One direction of the graph: the predecessors and successors of every task.
 struct side {
     const uint32_t *first_before, *before;
     const uint32_t *first_after, *after;
 };
 
+// How many processors are busy from each point of time on. Points ascend; the
+// last has no task.
 //
 //     used    0     2       3        1       0
 //     time    |-----|-------|--------|-------|------>
 //
 // At most two points for each task, and the first: room for these is made once.
-// How many processors are busy from each point of time on. Points ascend; the
-// last has no task.
 struct profile {
     uint64_t *time;
     uint32_t *used;
@@ -144,9 +145,10 @@ static uint64_t earliest(const struct search *s, const struct side *side,
     return time;
 }
 
+// Make a point at `time`, which is behind the one at `at`; return its index.
+//
 // Points behind are moved, so this is the dear part of a schedule of many
 // tasks.
-// Make a point at `time`, which is behind the one at `at`; return its index.
 static uint32_t split(struct profile *p, uint32_t at, uint64_t time)
 {
     if (p->time[at] == time)
@@ -162,11 +164,12 @@ static uint32_t split(struct profile *p, uint32_t at, uint64_t time)
     return at;
 }
 
+// Occupy a processor for `cost` from the first time not before `time` when one
+// is free for so long; return that time.
+//
 // Halving finds the point at or before `time`; from there it goes along until
 // the stretch is as long as needed, and begins again behind each point at which
 // all processors are busy. The last point has no task, so it ends.
-// Occupy a processor for `cost` from the first time not before `time` when one
-// is free for so long; return that time.
 static uint64_t occupy(struct profile *p, uint32_t processors, uint64_t time,
                        uint64_t cost)
 {
@@ -248,8 +251,9 @@ static uint64_t schedule_list(struct search *s, uint64_t *start)
     return now;
 }
 
-// What ends last is placed first: keys fall as ends grow.
 // Push the schedule of `start` to the end: the same, seen from there.
+//
+// What ends last is placed first: keys fall as ends grow.
 static uint64_t turn(struct search *s, const struct side *side,
                      const uint64_t *start, uint64_t *turned)
 {
@@ -259,9 +263,10 @@ static uint64_t turn(struct search *s, const struct side *side,
     return schedule_order(s, side, turned);
 }
 
-// Equal length is kept as well: another schedule of that length may lead on.
 // To the end and back while that gains something; the schedule is in
 // s->start[0].
+//
+// Equal length is kept as well: another schedule of that length may lead on.
 static uint64_t improve(struct search *s, uint64_t makespan)
 {
     for (int i = 0; i < PUSHES; i++) {
@@ -320,11 +325,12 @@ static uint64_t find_bound(struct search *s, uint64_t least)
 
 // Local search ----------------------------------------------------------------
 
+// Move tasks of the schedule in `from`: all a little, those in one stretch of
+// time, or a few far.
+//
 // Keys are starts times 16, so that a change by less than a unit of time can
 // still exchange two tasks; 4 times the mean keeps them from falling below 0.
 // Stretches (half of all cases) leave the rest of a good schedule as it is.
-// Move tasks of the schedule in `from`: all a little, those in one stretch of
-// time, or a few far.
 static void disturb(struct search *s, const uint64_t *from, uint64_t makespan,
                     uint64_t mean)
 {

@@ -40,10 +40,11 @@ enum {
 
 // Room ------------------------------------------------------------------------
 
+// Each array that workers read.
+//
 // With how many items for each pass. Edges are not among them: only the thread
 // that adds passes looks at these. FOR_KEPT are those that preparing makes
 // (hd_graph.rooms).
-// Each array that workers read.
 #define FOR_ALL(DO)        \
     DO(passes, 1)          \
     DO(resources, 1)       \
@@ -187,10 +188,11 @@ void hdi_open_end_task(struct hd_graph *graph, struct hdi_task *task)
     }
 }
 
+// Let the end of `from` tell a task, or who awaits it. False: it has ended.
+//
 // Release: who takes the list sees the entry. Acquire, of HDI_ENDED: what the
 // pass wrote is seen. An entry that was not put in is lost: that is what room
 // for EDGES is for.
-// Let the end of `from` tell a task, or who awaits it. False: it has ended.
 static bool put_behind(struct hd_graph *graph, struct hdi_task *from,
                        uint32_t task)
 {
@@ -213,9 +215,10 @@ static bool put_behind(struct hd_graph *graph, struct hdi_task *from,
     return true;
 }
 
+// One edge of a task that joins.
+//
 // Counted before the entry is put in, as the end may come at once. Relaxed: one
 // more wait keeps the task from starting.
-// One edge of a task that joins.
 static void follow(struct hd_graph *graph, const struct hdi_edge *edge)
 {
     struct hdi_task *to = &graph->tasks[edge->to];
@@ -227,9 +230,10 @@ static void follow(struct hd_graph *graph, const struct hdi_edge *edge)
 
 // Joining ---------------------------------------------------------------------
 
+// The run holds the last version of a resource instead of what it held before.
+//
 // So that memory is there for passes that join later. Each resource holds one
 // slot: a use more, which is given up when a newer version comes.
-// The run holds the last version of a resource instead of what it held before.
 static void hold(struct hd_graph *graph, struct hdi_resource *r)
 {
     struct hdi_graph_slot *held =
@@ -245,9 +249,10 @@ static void hold(struct hd_graph *graph, struct hdi_resource *r)
         hdi_graph_slot_release(graph, held);
 }
 
+// Everything that was added uses its slots once more.
+//
 // Old slots first: the run holds them, so `left` is not 0. New ones are
 // nobody's yet, and begin with their uses, of which the hold is one.
-// Everything that was added uses its slots once more.
 static void count_uses(struct hd_graph *graph, uint32_t first_slot)
 {
     uint32_t from = graph->open.passes < graph->passes.count
@@ -417,10 +422,11 @@ hd_status hd_graph_extend(struct hd_graph *graph, struct hd_error *error)
     return extend(graph, error);
 }
 
+// The run is held by who waits, so its end cannot come before.
+//
 // So the awaited pass may be waited for by this one thread at a time: `awaited`
 // is one event. If the pass has ended the event is ended here, so that
 // releasing it is the same in both cases.
-// The run is held by who waits, so its end cannot come before.
 hd_status hdi_open_wait(struct hd_graph *graph, uint32_t pass,
                         struct hd_error *error)
 {

@@ -104,12 +104,13 @@ static void print_pass(const struct hd_graph *graph, uint32_t index,
         hdi_text_print(text, " (%s)", p->where);
 }
 
+// Every pass with `left` waits has an edge from another such pass; going from
+// one to the next against the edges must come round.
+//
 // `into` has room for an edge of each pass. After as many steps as there are
 // passes the walk is on the cycle, wherever it began. Each pass is named with
 // the one that it waits for, and the orders that the program stated on the way,
 // since one of these has to go.
-// Every pass with `left` waits has an edge from another such pass; going from
-// one to the next against the edges must come round.
 static hd_status fail_cycle(const struct hd_graph *graph, const uint32_t *left,
                             uint32_t *into, struct hd_error *error)
 {
@@ -585,8 +586,9 @@ static void rename_value(struct hd_graph *graph, uint32_t index, void *data)
         graph->packed[index].value = graph->values.at + a->index;
 }
 
-// They are named by address, which launches want; arrays that grew have moved.
 // What is packed already names values, which may have moved.
+//
+// They are named by address, which launches want; arrays that grew have moved.
 static void follow_values(struct hd_graph *graph)
 {
     if (graph->packed_at == graph->packed_values &&
@@ -623,8 +625,9 @@ static hd_status pack_pass(struct hd_graph *graph, struct hdi_pass *pass,
     return HD_OK;
 }
 
-// Room first, so that nothing moves while it is filled.
 // Of the passes from one on, those that are not packed.
+//
+// Room first, so that nothing moves while it is filled.
 static hd_status pack_args(struct hd_graph *graph, uint32_t from,
                            struct hd_error *error)
 {

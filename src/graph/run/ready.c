@@ -112,11 +112,12 @@ static int64_t growth(const struct hd_graph *graph, uint32_t task)
     return bytes;
 }
 
+// The place in the heap of the task that goes next.
+//
 // The top, unless memory or bandwidth is short (`small`, `pairs`). Then a
 // linear look at some of the heap, never below the level of the top. Its array
 // is in order only roughly, but the first CANDIDATES hold the most urgent, and
 // the last ones came last.
-// The place in the heap of the task that goes next.
 static uint32_t choose(struct hd_graph *graph)
 {
     const uint32_t *heap = graph->ready;
@@ -231,9 +232,10 @@ bool hdi_ready_admit(struct hd_graph *graph, uint32_t task)
     return in;
 }
 
+// The one of those outside that is to go first.
+//
 // HDI_NONE: nobody waits. A walk along the list, since classes with a limit are
 // few.
-// The one of those outside that is to go first.
 static uint32_t let_in(struct hd_graph *graph, struct hdi_pass_class *class)
 {
     uint32_t *best = &class->outside;

@@ -104,8 +104,9 @@ static void end_well(struct hd_graph *graph, struct hdi_pass *pass,
     tell_progress(graph, pass);
 }
 
-// Acquire and release: the last one sees `broken` and what the others wrote.
 // The last part ends the pass.
+//
+// Acquire and release: the last one sees `broken` and what the others wrote.
 static void end_part(struct hd_graph *graph, struct hdi_pass *pass,
                      struct hdi_split *split, bool good)
 {
@@ -143,10 +144,11 @@ static void end_task(struct hd_graph *graph, struct hd_worker *worker,
 static void resume(struct hd_worker *worker, hd_status status, void *data);
 static void give(struct hd_graph *graph, uint32_t task);
 
-// `turned` makes start_successors() leave out that task later: it has been
-// counted down here.
 // All of a pass over fields has been started: the next one need not wait for
 // its end. Checkpoints are between two of them, so there it does.
+//
+// `turned` makes start_successors() leave out that task later: it has been
+// counted down here.
 static void give_turn(struct hd_graph *graph, struct hdi_task *task)
 {
     const struct hdi_task_graph *flow = &graph->flow;
@@ -170,10 +172,11 @@ static void give_turn(struct hd_graph *graph, struct hdi_task *task)
     }
 }
 
-// After hd_event_on_end() has taken resume(), another worker may have the task
-// already: nothing of it is touched any more.
 // Go on with the pass. False: that is left to the end of what it started, and
 // the task is no longer this worker's.
+//
+// After hd_event_on_end() has taken resume(), another worker may have the task
+// already: nothing of it is touched any more.
 static bool go_on(struct hd_graph *graph, struct hd_worker *worker,
                   struct hdi_task *task, hd_status status,
                   struct hd_error *error)
@@ -252,10 +255,11 @@ static bool run_task(struct hd_graph *graph, struct hd_worker *worker,
 
 // What is ready ---------------------------------------------------------------
 
+// Of a flat graph; HDI_NONE: there is nothing, and one job less.
+//
 // The newest first, so its data are near. `jobs` falls under the lock, with
 // which give_any() decides whether another is needed: none is missing when the
 // last of them leaves.
-// Of a flat graph; HDI_NONE: there is nothing, and one job less.
 static uint32_t take_any(struct hd_graph *graph)
 {
     uint32_t task = HDI_NONE;
@@ -274,10 +278,11 @@ static uint32_t take_any(struct hd_graph *graph)
     return task;
 }
 
+// Hand a task to whoever comes first.
+//
 // As many jobs as may find a worker, and those threads that stand in for
 // blocked ones. A job counts in `unfinished` like a task: it may still look at
 // the stack when the last task has ended.
-// Hand a task to whoever comes first.
 static void give_any(struct hd_graph *graph, uint32_t task)
 {
     pthread_mutex_lock(&graph->ready_lock);
@@ -313,13 +318,14 @@ void hdi_graph_give(struct hd_graph *graph, uint32_t task)
         give(graph, task);
 }
 
-// Acquire and release: who counts a task down to 0 sees what all that it waited
-// for have written. In a flat graph the first goes on here, and the rest onto
-// the stack.
 // Everything that waited for this pass only becomes ready, and one that its
 // class has kept waiting. This worker goes on
 // with the first of all that is ready, which is returned (or HDI_NONE), so that
 // a chain of passes costs no submission and stays near its data.
+//
+// Acquire and release: who counts a task down to 0 sees what all that it waited
+// for have written. In a flat graph the first goes on here, and the rest onto
+// the stack.
 static uint32_t start_successors(struct hd_graph *graph, uint32_t index)
 {
     uint32_t only = HDI_NONE, count = 0;
@@ -363,10 +369,11 @@ bool hdi_graph_count_down(struct hd_graph *graph)
     return true;
 }
 
+// What comes after a pass that has ended, as long as there is something.
+//
 // A loop instead of a call from a call: a chain of any length needs no stack.
 // Successors are started before this task is counted down, so the run cannot
 // end between.
-// What comes after a pass that has ended, as long as there is something.
 static void follow(struct hd_graph *graph, struct hd_worker *worker,
                    uint32_t index)
 {
@@ -459,10 +466,11 @@ void hdi_graph_release(struct hd_graph *graph)
     hdi_agile_release(graph);
 }
 
+// What the passes before have left goes to the slots that it is in.
+//
 // Each slot as a run begins: uses to come, and memory only if it was there.
 // Carried memory changes hands, from `kept` to the slot, and goes at once if
 // nobody uses it.
-// What the passes before have left goes to the slots that it is in.
 static void hand_over(struct hd_graph *graph)
 {
     for (uint32_t i = 0; i < graph->slots.count; i++) {
@@ -482,9 +490,10 @@ static void hand_over(struct hd_graph *graph)
     }
 }
 
+// The memory of outputs and of what is kept leaves the slots.
+//
 // The other way: from the slots to `kept`, where hd_graph_result() finds it.
 // What was kept before, and no slot has taken over, goes first.
-// The memory of outputs and of what is kept leaves the slots.
 static void keep_results(struct hd_graph *graph)
 {
     release_kept(graph);
@@ -565,9 +574,10 @@ static void reset(struct hd_graph *graph,
                              flow->waits[i]);
 }
 
+// All passes there were have ended well.
+//
 // Weights are learned only where the host ran the passes: a device tells other
 // times.
-// All passes there were have ended well.
 static void harvest(struct hd_graph *graph)
 {
     graph->took = hdi_now() - graph->start;
@@ -578,10 +588,11 @@ static void harvest(struct hd_graph *graph)
     graph->done = graph->keeps_all ? graph->passes.count : 0;
 }
 
-// `cancel` falls here, so that a cancellation is of one run. After a failure
-// all memory goes, what is spare too.
 // A cancellation that comes when everything has finished changes nothing. Of a
 // run that grew, what it came to is kept already.
+//
+// `cancel` falls here, so that a cancellation is of one run. After a failure
+// all memory goes, what is spare too.
 static void conclude(struct hd_graph *graph)
 {
     uint32_t not_run = atomic_load(&graph->not_run);
@@ -605,9 +616,10 @@ static void conclude(struct hd_graph *graph)
              total(graph) - not_run, total(graph));
 }
 
+// Who waits may destroy the graph as soon as its group is left.
+//
 // `running` falls with release: who acquires it may change the graph. Leaving
 // the group is the last touch of it.
-// Who waits may destroy the graph as soon as its group is left.
 void hdi_graph_leave_run(struct hd_graph *graph)
 {
     hd_group_within(&graph->group, NULL);
@@ -618,9 +630,10 @@ void hdi_graph_leave_run(struct hd_graph *graph)
     hdi_pool_leave(graph->context.launcher->pool, &graph->group);
 }
 
+// The run is over; the graph may be gone.
+//
 // With an event the run is left by drop_started(), after the event's end. The
 // text is copied first, as it is the graph's.
-// The run is over; the graph may be gone.
 static void finish_run(struct hd_graph *graph)
 {
     struct hdi_event *event = graph->event;
@@ -658,10 +671,11 @@ static void start_over(struct hd_graph *graph)
     hdi_graph_unprepare(graph);
 }
 
-// Three ways: once more with less memory; the program's function adds passes,
-// and these run; or the run is over.
 // All passes have ended. More may come, in a job of its own: what is here may
 // lie above any number of passes.
+//
+// Three ways: once more with less memory; the program's function adds passes,
+// and these run; or the run is over.
 static void end_run(struct hd_graph *graph)
 {
     graph->growth.again = may_do_with_less(graph);
@@ -680,8 +694,9 @@ static void end_run(struct hd_graph *graph)
     hd_submit_work(graph->context.launcher->pool, &graph->growth.work);
 }
 
-// Buffers of results are parts of the block, so they cannot outlast it.
 // What the run before has left in the block goes with it.
+//
+// Buffers of results are parts of the block, so they cannot outlast it.
 static hd_status renew_arena(struct hd_graph *graph, struct hd_error *error)
 {
     if (graph->arena.block && !(graph->arena.planned && graph->arena.current)) {
@@ -691,10 +706,11 @@ static hd_status renew_arena(struct hd_graph *graph, struct hd_error *error)
     return hdi_arena_make(graph, error);
 }
 
+// Everything is checked, and ready for the passes of the next run.
+//
 // Whatever can fail comes before reset(), which drops the results of the run
 // before: a run that cannot begin leaves them, unless the block had to be made
 // anew.
-// Everything is checked, and ready for the passes of the next run.
 static hd_status make_ready(struct hd_graph *graph,
                             const struct hd_graph_run_params *params,
                             struct hd_error *error)
@@ -711,9 +727,10 @@ static hd_status make_ready(struct hd_graph *graph,
     return HD_OK;
 }
 
+// The run is counted in graph->group.
+//
 // After a failure nothing has begun, and the graph is not running. The group is
 // made anew, which drops a cancellation of launches of the run before.
-// The run is counted in graph->group.
 hd_status hdi_graph_begin_run(struct hd_graph *graph,
                               const struct hd_graph_run_params *params,
                               struct hd_error *error)
@@ -746,8 +763,9 @@ void hdi_graph_end_calls(struct hd_graph *graph, uint32_t not_run)
     end_run(graph);
 }
 
-// On a worker, or on the thread that started the run, then without one.
 // A device has run all passes, or failed.
+//
+// On a worker, or on the thread that started the run, then without one.
 static void end_offload(struct hd_worker *worker, hd_status status, void *data)
 {
     struct hd_graph *graph = data;
@@ -768,11 +786,12 @@ static void end_offload(struct hd_worker *worker, hd_status status, void *data)
     end_run(graph);
 }
 
+// All are in the heap before the first job may look for the best of them. The
+// run may be over when this returns. `here`: this thread may run passes.
+//
 // The one more in `unfinished` keeps the run from ending before all are
 // submitted. `begins` notes which they are: some that wait for nothing may be
 // kept outside by their class.
-// All are in the heap before the first job may look for the best of them. The
-// run may be over when this returns. `here`: this thread may run passes.
 void hdi_graph_start_first(struct hd_graph *graph, bool here)
 {
     struct hd_pool *pool = graph->context.launcher->pool;
@@ -814,8 +833,9 @@ void hdi_graph_start_first(struct hd_graph *graph, bool here)
     hdi_graph_count_down(graph);
 }
 
-// On a worker; the program's function may take any time, and holds it.
 // Let the program add passes, or begin again. False: there is nothing to run.
+//
+// On a worker; the program's function may take any time, and holds it.
 static bool grow(struct hd_graph *graph, struct hd_error *error)
 {
     const struct hd_graph_run_params params = graph->params;

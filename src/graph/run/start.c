@@ -25,9 +25,10 @@ static hd_status run(struct hd_graph *graph,
                          strlen(graph->failure.text));
 }
 
+// The next run is of the whole graph, and only outputs stay, unless it grows.
+//
 // Whether resources that no pass uses any more are kept changes slots and
 // parts, so it is prepared again where that changes.
-// The next run is of the whole graph, and only outputs stay, unless it grows.
 static void run_all(struct hd_graph *graph,
                     const struct hd_graph_run_params *params)
 {

@@ -46,11 +46,12 @@ static struct entry *sort_passes(const struct hd_graph *graph,
 
 // Lanes -----------------------------------------------------------------------
 
+// Each pass goes to the first lane that is free when it begins.
+//
 // As many lanes as passes overlapped at most:
 //
 //     lane 0   [ a    ][ c  ]   [ e ]
 //     lane 1      [ b     ] [ d   ]
-// Each pass goes to the first lane that is free when it begins.
 static bool find_lanes(const struct hd_graph *graph,
                        struct hdi_picture *picture, const struct entry *list,
                        uint32_t count)
@@ -187,6 +188,8 @@ static uint64_t cost_of(const struct hdi_pass *pass, bool ran)
     return cost < 1 ? 1 : cost > most ? most : cost;
 }
 
+// Nothing is marked where passes wait for each other.
+//
 // Arrays of one type share an allocation:
 //
 //     cost   n costs | n ranks
@@ -194,7 +197,6 @@ static uint64_t cost_of(const struct hdi_pass *pass, bool ran)
 //
 // `first` is made as in run/prepare.c, but of all edges, implied ones too.
 // False without memory only.
-// Nothing is marked where passes wait for each other.
 static bool find_path(const struct hd_graph *graph, struct hdi_picture *picture)
 {
     uint32_t n = graph->passes.count, m = graph->edges.count;
@@ -241,11 +243,12 @@ static int compare_changes(const void *a, const void *b)
     return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
 }
 
+// A slot dies with the last pass that uses it; what is an output, or was not
+// used to its end, does not.
+//
 // Slots that no pass takes are the caller's memory and not counted. Times are
 // those of passes, not of allocations: memory of an arena is counted while it
 // is used.
-// A slot dies with the last pass that uses it; what is an output, or was not
-// used to its end, does not.
 static uint32_t list_slots(const struct hd_graph *graph,
                            const struct hdi_picture *picture,
                            struct change *changes, uint64_t *ends)

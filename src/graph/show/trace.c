@@ -135,11 +135,12 @@ static void add_passes(const struct writing *w, uint64_t origin,
     }
 }
 
+// From the end of one pass to the beginning of the other.
+//
 // An arrow is two events of one id, the number of the edge: "s" where it
 // starts, "f" where it ends. "bp":"e" binds the end to the slice around it, not
 // to the next one. Edges that others imply would only hide the ones that are
 // waited for.
-// From the end of one pass to the beginning of the other.
 static void add_flows(const struct writing *w, uint64_t origin,
                       struct hdi_text *text)
 {

@@ -13,6 +13,7 @@ void hdi_axis_cut_equal(struct hdi_axis *axis, int64_t extent, int64_t tile)
                               .classes = 1};
 }
 
+// Splits must ascend strictly, inside 1 to extent - 1: the callers have looked.
 bool hdi_axis_cut_at(struct hdi_axis *axis, int64_t extent,
                      const int64_t *splits, int64_t count)
 {
@@ -29,6 +30,9 @@ bool hdi_axis_cut_at(struct hdi_axis *axis, int64_t extent,
     return true;
 }
 
+// Where the extent is a multiple, no table is made: such an axis stays regular
+// and is found by a division. More tiles than elements would leave empty tiles,
+// which no look-up expects.
 bool hdi_axis_cut_into(struct hdi_axis *axis, int64_t extent, int64_t tiles)
 {
     if (tiles > extent)
@@ -42,6 +46,8 @@ bool hdi_axis_cut_into(struct hdi_axis *axis, int64_t extent, int64_t tiles)
     if (!begin)
         return false;
     for (int64_t i = 0; i <= tiles; i++)
+        // The product may need more than 64 bits; tiles differ by one element
+        // at most.
         begin[i] = (int64_t)((hdi_wide)extent * i / tiles);
     *axis = (struct hdi_axis){
         .extent = extent, .tiles = tiles, .begin = begin, .classes = 1};
@@ -49,6 +55,7 @@ bool hdi_axis_cut_into(struct hdi_axis *axis, int64_t extent, int64_t tiles)
 }
 
 // Set place and size, which the classes imply.
+// On failure what was allocated stays the axis's, for hdi_axis_free().
 static bool place_tiles(struct hdi_axis *axis)
 {
     axis->place = malloc((size_t)axis->tiles * sizeof(*axis->place));
@@ -65,12 +72,15 @@ static bool place_tiles(struct hdi_axis *axis)
     return true;
 }
 
+// Equal tiles need no tables: hdi_axis_place() and hdi_axis_class_size()
+// compute what they would say.
 bool hdi_axis_classes_in_turn(struct hdi_axis *axis, int64_t classes)
 {
     axis->classes = classes;
     return !axis->begin || place_tiles(axis);
 }
 
+// The table is the axis's also on failure, so the caller never frees it.
 bool hdi_axis_classes(struct hdi_axis *axis, int64_t classes,
                       uint32_t *class_of)
 {
@@ -87,6 +97,8 @@ void hdi_axis_free(struct hdi_axis *axis)
     free(axis->size);
 }
 
+// Computed: as many whole tiles as the class has, without what the last tile of
+// the axis, if it is of this class, lacks of a whole one.
 int64_t hdi_axis_class_size(const struct hdi_axis *axis, int64_t class)
 {
     if (axis->size)
@@ -100,6 +112,8 @@ int64_t hdi_axis_class_size(const struct hdi_axis *axis, int64_t class)
     return tiles * axis->tile - (last % axis->classes == class ? missing : 0);
 }
 
+// Tables and formulas may say the same, so what they say is compared, unless
+// both are regular.
 bool hdi_axis_equal(const struct hdi_axis *a, const struct hdi_axis *b)
 {
     if (a->extent != b->extent || a->tiles != b->tiles ||

@@ -4,6 +4,17 @@
 // whose classes are the same are the same node's and lie side by side in its
 // memory: `place` says where in there a tile begins. What is regular (equal
 // tiles, classes in turn) needs no table.
+//
+// An axis is made in two steps: it is cut (one of hdi_axis_cut_*()), then its
+// tiles get classes (one of hdi_axis_classes*()). From then on it is only read,
+// by any thread, until hdi_axis_free(). Of 10 elements in tiles of 3, classes
+// in turn of two:
+//
+//     elements  0 1 2 | 3 4 5 | 6 7 8 | 9
+//     tile        0       1       2     3
+//     class       0       1       0     1
+//     place       0       0       3     3     in the array of its class
+//     size      class 0: 6, class 1: 4
 #ifndef HDI_FIELD_MAP_AXIS_H
 #define HDI_FIELD_MAP_AXIS_H
 
@@ -16,6 +27,12 @@
 // For products of two 64-bit numbers.
 __extension__ typedef __int128 hdi_wide;
 
+// One axis of a map or of one side of a plan, which owns it and its tables.
+//
+// Invariant: without `begin` and `class_of` there is no `place` and no `size`
+// either; all four are computed from `tile` and `classes`, in constant time and
+// memory. Every element is in one tile, every tile in one class; a class may
+// have no tile.
 struct hdi_axis {
     int64_t extent;     // [elements]
     int64_t tile;       // of equal tiles [elements]; 0: see begin

@@ -5,22 +5,33 @@
 
 // Inner nodes: axis and cut, points below the cut to the left. Leaves: axis is
 // LEAF, left is the box.
+//
+//            cut x = 4
+//           /         \
+//       box 0         cut y = 2           boxes    0 0 0 0 1 1
+//                    /         \                   0 0 0 0 1 1
+//                box 1         box 2               0 0 0 0 2 2
 enum {
     LEAF = HD_MAX_RANK
 };
 
+// One cell. Invariant: the children of an inner node are behind it in the
+// table, and node 0 is the whole grid.
 struct node {
     int64_t cut;
     uint32_t left, right;
     uint32_t axis;
 };
 
+// Nodes are numbers, not addresses: the table moves as it grows.
 struct hdi_box_tree {
     const struct hd_grid *boxes;
     struct node *nodes;
     uint32_t count, capacity;
 };
 
+// What the recursion shares. `cuts` is one table for all levels: it is read
+// before the recursion goes on.
 struct building {
     struct hdi_box_tree *tree;
     const struct hd_grid *boxes;
@@ -41,6 +52,7 @@ static int ascending(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+// HDI_NO_BOX when memory is short; then the table is as it was.
 static uint32_t add_node(struct hdi_box_tree *tree, struct node node)
 {
     if (tree->count == tree->capacity) {
@@ -75,6 +87,8 @@ static uint32_t faces(struct building *b, const struct hd_grid *cell,
     return found;
 }
 
+// The first fault ends the building: whoever gets HDI_NO_BOX passes it on and
+// says nothing more.
 static uint32_t refuse(struct building *b, int what, uint32_t first,
                        uint32_t second, const struct hd_grid *where)
 {
@@ -85,6 +99,7 @@ static uint32_t refuse(struct building *b, int what, uint32_t first,
     return HDI_NO_BOX;
 }
 
+// No face goes through the cell, so each box of the list holds all of it.
 static uint32_t finish_cell(struct building *b, const struct hd_grid *cell,
                             const uint32_t *list, uint32_t count)
 {
@@ -124,6 +139,10 @@ static uint32_t half(struct building *b, const struct hd_grid *cell,
     return node;
 }
 
+// Cut a cell at the median face of the axis that has most faces in it, and go
+// on with both halves; gives the number of the cell's node. The median keeps
+// the tree shallow: each cut halves the faces of its axis. It ends, because the
+// cut is a face inside the cell, and both halves have fewer of them.
 static uint32_t divide(struct building *b, const struct hd_grid *cell,
                        const uint32_t *list, uint32_t count)
 {
@@ -144,6 +163,8 @@ static uint32_t divide(struct building *b, const struct hd_grid *cell,
     qsort(b->cuts, most, sizeof(*b->cuts), ascending);
 
     int64_t cut = b->cuts[most / 2];
+    // The node's children are not known before both halves are built, and by
+    // then the table may lie elsewhere: keep its number.
     uint32_t node = add_node(b->tree, (struct node){.cut = cut, .axis = axis});
     if (node == HDI_NO_BOX)
         return refuse(b, HDI_BOXES_NO_MEMORY, 0, 0, cell);
@@ -175,6 +196,7 @@ struct hdi_box_tree *hdi_boxes_build(const struct hd_grid *grid,
         tree->boxes = boxes;
         for (uint32_t i = 0; i < count; i++)
             all[i] = i;
+        // Its result is node 0 or a fault, which `fault` says.
         divide(&b, grid, all, count);
     }
     free(all);
@@ -203,6 +225,7 @@ uint32_t hdi_boxes_find(const struct hdi_box_tree *tree, const int64_t *index)
     return node->left;
 }
 
+// As deep as the tree, and visits only cells that share points with the box.
 static void meet(const struct hdi_box_tree *tree, uint32_t at,
                  const struct hd_grid *box,
                  void (*visit)(void *data, uint32_t which), void *data)

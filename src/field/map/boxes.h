@@ -13,6 +13,9 @@
 
 struct hdi_box_tree;
 
+// Why a tree could not be built, for a message to the user. The boxes of an
+// overlap are in ascending order, so that the message does not depend on where
+// the tree was cut.
 struct hdi_boxes_fault {
     enum {
         HDI_BOXES_GOOD,
@@ -33,6 +36,8 @@ struct hdi_box_tree *hdi_boxes_build(const struct hd_grid *grid,
                                      struct hdi_boxes_fault *fault);
 void hdi_boxes_free(struct hdi_box_tree *tree);
 
+// Also what the builder returns where there is no node: a box or node never has
+// this number.
 #define HDI_NO_BOX UINT32_MAX
 
 // The box that a point of the grid is in, or HDI_NO_BOX.

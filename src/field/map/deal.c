@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "field/map/map.h"
 
+// Both bound tables: one entry for each node, or for each share of a weight
+// (the pattern of turns), of 8 bytes at most.
 enum {
     MAX_NODES = 1 << 24,
     MAX_SHARES = 1 << 24 // sum of the weights
@@ -15,6 +17,7 @@ static hd_status no_memory(struct hd_error *error)
     return hdi_fail(error, HD_ENOMEM, "no memory for a map");
 }
 
+// Says how an axis is cut.
 static bool says_something(const struct hd_tiles *tiles)
 {
     return tiles->extent != 0 || tiles->split_count != 0;
@@ -38,6 +41,9 @@ static bool has_mesh(const struct hd_map_params *params)
 
 // Cutting -------------------------------------------------------------------
 
+// Split points are indices in the program's words; in the map they are
+// ordinals, so each must be on the stride. A place at or before the last one
+// would make an empty tile.
 static hd_status cut_at_splits(struct hd_map *map, unsigned axis,
                                const struct hd_tiles *tiles,
                                struct hd_error *error)
@@ -69,6 +75,8 @@ static hd_status cut_at_splits(struct hd_map *map, unsigned axis,
     return status;
 }
 
+// `otherwise` is the tile where nothing is said: 1 deals elements one by one,
+// INT64_MAX leaves the axis whole.
 static hd_status cut_axis(struct hd_map *map, unsigned axis,
                           const struct hd_map_params *params, int64_t otherwise,
                           struct hd_error *error)
@@ -87,6 +95,8 @@ static hd_status cut_axis(struct hd_map *map, unsigned axis,
     return HD_OK;
 }
 
+// All zero means that nothing was said, since a real order of two or more axes
+// names one that is not 0.
 static hd_status take_order(struct hd_map *map,
                             const struct hd_map_params *params,
                             struct hd_error *error)
@@ -107,6 +117,8 @@ static hd_status take_order(struct hd_map *map,
     return HD_OK;
 }
 
+// Numbers go along `order`, its last axis fastest. The count must fit in 64
+// bits; memory is needed per tile in some kinds only.
 static hd_status count_tiles(struct hd_map *map, struct hd_error *error)
 {
     uint64_t count = 1;
@@ -125,6 +137,7 @@ static hd_status count_tiles(struct hd_map *map, struct hd_error *error)
 
 // Dealing -------------------------------------------------------------------
 
+// Without weights each node counts 1.
 static hd_status sum_weights(const struct hd_map_params *params, uint32_t nodes,
                              uint64_t *sum, struct hd_error *error)
 {
@@ -142,6 +155,8 @@ static hd_status sum_weights(const struct hd_map_params *params, uint32_t nodes,
 }
 
 // Where the items of each node begin when `count` are dealt in blocks.
+// `nodes` + 1 places, the caller's; NULL when memory is short. Rounded down by
+// running sums, so that the shares add up to `count` exactly.
 static uint64_t *block_starts(const struct hd_map_params *params,
                               uint32_t nodes, uint64_t sum, uint64_t count)
 {
@@ -157,7 +172,11 @@ static uint64_t *block_starts(const struct hd_map_params *params,
 
 // Nodes in turn, those with more weight more often and evenly spread: in every
 // step each node gains its weight, the richest is dealt to and pays the sum
-// (smooth weighted round robin).
+// (smooth weighted round robin). The pattern is the caller's; NULL when memory
+// is short. With weights 2, 1, 1:
+//
+//     credits after the gain   2 1 1   0 2 2   2 -1 3   4 0 0
+//     dealt to                   0       1       2        0
 static uint32_t *turns(const struct hd_map_params *params, uint32_t nodes,
                        uint64_t sum)
 {
@@ -183,6 +202,7 @@ static uint32_t *turns(const struct hd_map_params *params, uint32_t nodes,
     return pattern;
 }
 
+// The greatest common one.
 static uint64_t divisor(uint64_t a, uint64_t b)
 {
     while (b) {
@@ -194,6 +214,7 @@ static uint64_t divisor(uint64_t a, uint64_t b)
     return a;
 }
 
+// For kinds in which neighbours in memory cannot be told from the axes alone.
 static hd_status classes_are_tiles(struct hd_map *map, struct hd_error *error)
 {
     for (unsigned i = 0; i < map->grid.rank; i++)
@@ -202,6 +223,8 @@ static hd_status classes_are_tiles(struct hd_map *map, struct hd_error *error)
     return HD_OK;
 }
 
+// A node has few pieces, each with many tiles, instead of one piece for each
+// tile: plans are then small, and a node's memory is few dense arrays.
 static hd_status deal_cyclic(struct hd_map *map,
                              const struct hd_map_params *params,
                              struct hd_error *error)
@@ -230,6 +253,7 @@ static hd_status deal_cyclic(struct hd_map *map,
     return HD_OK;
 }
 
+// A table of nodes + 1 numbers says it all.
 static hd_status deal_blocks(struct hd_map *map,
                              const struct hd_map_params *params,
                              struct hd_error *error)
@@ -244,6 +268,7 @@ static hd_status deal_blocks(struct hd_map *map,
     return classes_are_tiles(map, error);
 }
 
+// HD_NO_NODE leaves a tile without an owner. The list is copied.
 static hd_status deal_listed(struct hd_map *map,
                              const struct hd_map_params *params,
                              struct hd_error *error)
@@ -282,6 +307,9 @@ static hd_status deal_listed(struct hd_map *map,
 
 // Meshes --------------------------------------------------------------------
 
+// As many classes as nodes along the axis, even if there are fewer tiles: a
+// node's place in the mesh is its tuple of classes, and some have no elements
+// then.
 static hd_status deal_axis(struct hdi_axis *axis, unsigned nodes,
                            enum hd_deal deal, struct hd_error *error)
 {
@@ -298,6 +326,8 @@ static hd_status deal_axis(struct hdi_axis *axis, unsigned nodes,
     return hdi_axis_classes(axis, nodes, class_of) ? HD_OK : no_memory(error);
 }
 
+// The last axis of the mesh counts fastest, so node = sum of class * step is
+// row-major, as ranks of MPI's Cartesian communicators are.
 static hd_status make_mesh(struct hd_map *map,
                            const struct hd_map_params *params,
                            struct hd_error *error)
@@ -333,6 +363,7 @@ static hd_status make_mesh(struct hd_map *map,
 
 // Elements dealt in blocks --------------------------------------------------
 
+// The boxes of `node` are being added to the map, which has memory for `room`.
 struct ranging {
     struct hd_map *map;
     uint64_t room;
@@ -341,6 +372,7 @@ struct ranging {
 
 // Add the box of all elements whose first axes, in order, are fixed at `at`,
 // from `low` to `high` on axis number `level`.
+// On failure the boxes so far stay the map's, and hd_map_destroy() frees them.
 static bool add_box(struct ranging *r, const int64_t *at, unsigned level,
                     int64_t low, int64_t high)
 {
@@ -375,6 +407,13 @@ static bool add_box(struct ranging *r, const int64_t *at, unsigned level,
 
 // Cut the elements from `low` to `high`, counted along the axes from `level`
 // on, into boxes: a rest of a slice, whole slices, a rest of a slice.
+//
+//     low = 3, high = 17, rows of 5:   . . . x x    rest of a row
+//                                      x x x x x    whole rows: one box
+//                                      x x x x x
+//                                      x x . . .    rest of a row
+//
+// So a node has two boxes per axis at most, less one.
 static bool add_range(struct ranging *r, int64_t *at, unsigned level,
                       uint64_t low, uint64_t high)
 {
@@ -404,6 +443,8 @@ static bool add_range(struct ranging *r, int64_t *at, unsigned level,
     return add_range(r, at, level + 1, 0, high % slice);
 }
 
+// What `block` without tiles means: the finest balance, shares differ by one
+// element. It costs boxes instead of a formula.
 static hd_status deal_elements(struct hd_map *map,
                                const struct hd_map_params *params,
                                struct hd_error *error)
@@ -455,6 +496,8 @@ static bool may_be_inside(const struct hd_map *map, const struct hd_grid *box)
 }
 
 // Tiles that are in the shape, dealt as all tiles would have been.
+// Only tiles inside count, so each node gets its share of what is there: of a
+// lower triangle dealt as a square, the first nodes would have next to nothing.
 static hd_status deal_shape(struct hd_map *map,
                             const struct hd_map_params *params,
                             struct hd_error *error)
@@ -477,6 +520,7 @@ static hd_status deal_shape(struct hd_map *map,
             box.offset[i] = hdi_axis_begin(&map->axis[i], tile);
             box.extent[i] = hdi_axis_end(&map->axis[i], tile) - box.offset[i];
         }
+        // For now 0 means only that there will be an owner.
         map->owner[n] = may_be_inside(map, &box) ? 0 : HD_NO_NODE;
         inside += map->owner[n] == 0;
     }
@@ -498,6 +542,8 @@ static hd_status deal_shape(struct hd_map *map,
     return status;
 }
 
+// Elements without tiles are not dealt with a shape: the cut would be along
+// every diagonal element, a box for each row.
 static hd_status take_shape(struct hd_map *map,
                             const struct hd_map_params *params,
                             struct hd_error *error)
@@ -516,6 +562,14 @@ static hd_status take_shape(struct hd_map *map,
     return HD_OK;
 }
 
+// Which kind of map it becomes:
+//
+//     mesh                         MESH
+//     neither tiles nor owners,
+//       dealt in blocks            BOXES
+//     owners                       TABLE, or MESH on one axis
+//     a shape                      TABLE
+//     cyclic; else                 CYCLIC; RANGE
 static hd_status deal(struct hd_map *map, const struct hd_map_params *params,
                       struct hd_error *error)
 {
@@ -566,6 +620,7 @@ hd_status hd_map_create(const struct hd_map_params *params, struct hd_map **map,
 
 // Any boxes -----------------------------------------------------------------
 
+// In the words of the program: a place is an index, not an ordinal.
 static hd_status tell_fault(const struct hdi_boxes_fault *fault,
                             const struct hd_map *map, struct hd_error *error)
 {
@@ -588,6 +643,9 @@ static hd_status tell_fault(const struct hdi_boxes_fault *fault,
     return no_memory(error);
 }
 
+// Checks one by one before the tree, which needs boxes inside the grid. Nodes
+// are as many as the largest number says, or more when `grains` says so. On
+// failure everything stays the map's.
 static hd_status take_boxes(struct hd_map *map,
                             const struct hd_segment *segments, uint64_t count,
                             bool sparse, struct hd_error *error)

@@ -6,6 +6,8 @@
 #include "base/text.h"
 #include "field/map/map.h"
 
+// What still fits: a terminal's line, a document's width, a screen of text;
+// more rectangles than that make an SVG that viewers take seconds for.
 enum {
     MAX_WIDTH = 72, // of a drawing [characters]
     MAX_SIDE = 720, // of an image [pixels]
@@ -28,6 +30,8 @@ static struct plane plane_of(const struct hd_map *map)
                           map->box.extent[rank - 1]};
 }
 
+// All axes but the last two are at their first element. False where nobody owns
+// the element.
 static bool spot_of(const struct plane *plane, int64_t row, int64_t column,
                     struct hdi_spot *spot)
 {
@@ -79,6 +83,7 @@ static void print_table(struct hdi_text *text, const struct hd_map *map)
                    all ? (double)most * map->nodes / (double)all : 0.0);
 }
 
+// Frees the text in every case.
 static hd_status write_text(struct hdi_text *text, FILE *file,
                             struct hd_error *error)
 {
@@ -92,6 +97,8 @@ static hd_status write_text(struct hdi_text *text, FILE *file,
     return status;
 }
 
+// A large map is sampled, one element for each character: a narrow stripe may
+// be missing in the drawing, the table below counts all.
 hd_status hd_map_draw(const struct hd_map *map, FILE *file,
                       struct hd_error *error)
 {
@@ -132,6 +139,8 @@ static void print_rect(struct hdi_text *text, double scale, int64_t row,
         (double)rows * scale, (unsigned)((node * 137u) % 360u), node);
 }
 
+// Segment by segment, not element by element, however large they are; but
+// elements that nobody owns are walked over one by one.
 hd_status hd_map_draw_svg(const struct hd_map *map, FILE *file,
                           struct hd_error *error)
 {

@@ -2,6 +2,8 @@
 
 #include "base/error.h"
 
+// What all code behind relies on: the number of points, and the end of every
+// axis, fit in int64_t. So sums and products of extents need no further check.
 hd_status hd_grid_check(const struct hd_grid *grid, struct hd_error *error)
 {
     int64_t size = 1, end;
@@ -44,6 +46,8 @@ bool hd_grid_contains(const struct hd_grid *grid, const int64_t *index)
     return true;
 }
 
+// Written with differences: the ends of a child that was not checked could
+// overflow.
 bool hd_grid_encloses(const struct hd_grid *parent, const struct hd_grid *child)
 {
     for (unsigned i = 0; i < parent->rank; i++)

@@ -5,6 +5,9 @@
 
 #include "base/error.h"
 
+// A map that hd_map_destroy() can take at any moment of its making: all tables
+// are NULL. Grids from callers have the entries behind `rank` undefined, so
+// only those in use are copied, and hd_map_equal() may compare whole tables.
 hd_status hdi_map_begin(const struct hd_grid *grid, const int64_t *stride,
                         struct hd_map **map, struct hd_error *error)
 {
@@ -33,6 +36,8 @@ hd_status hdi_map_begin(const struct hd_grid *grid, const int64_t *stride,
     return HD_OK;
 }
 
+// The last holder frees. Acquire and release: what other holders read lies
+// before the free (each give-back releases, the last acquires).
 void hd_map_destroy(struct hd_map *map)
 {
     if (!map)
@@ -62,10 +67,14 @@ struct hd_map *hdi_map_hold(const struct hd_map *map)
 {
     struct hd_map *held = (struct hd_map *)map;
 
+    // Relaxed: who holds more has a holder already, so the map cannot go
+    // meanwhile.
     atomic_fetch_add_explicit(&held->holders, 1, memory_order_relaxed);
     return held;
 }
 
+// No table is copied, and a chain of relabellings holds one origin, not each
+// other: a program that relabels in a loop does not keep all maps it made.
 hd_status hd_map_relabel(const struct hd_map *map, const uint32_t *to,
                          struct hd_map **relabelled, struct hd_error *error)
 {
@@ -103,6 +112,8 @@ hd_status hd_map_relabel(const struct hd_map *map, const uint32_t *to,
     return HD_OK;
 }
 
+// A counting sort of the segments by owner. Without it, what a node owns would
+// be found by looking at all segments, for each node.
 hd_status hdi_map_number(struct hd_map *map, struct hd_error *error)
 {
     if (!map->owner)
@@ -124,6 +135,9 @@ hd_status hdi_map_number(struct hd_map *map, struct hd_error *error)
     return HD_OK;
 }
 
+// No memory block means that a segment is one block; no task block that a
+// memory block is one task. Blocks that are larger than a segment are cut by
+// it.
 hd_status hdi_map_grains(struct hd_map *map, const int64_t *memory,
                          const int64_t *task, struct hd_error *error)
 {
@@ -157,12 +171,14 @@ uint64_t hd_map_segments(const struct hd_map *map)
     return map->count;
 }
 
+// The name that the program knows, of the node that the map was made with.
 static uint32_t labelled(const struct hd_map *map, uint32_t node)
 {
     return map->label && node != HD_NO_NODE ? map->label[node] : node;
 }
 
 // The node that a map was made with, of one that it is called now.
+// Linear: it is asked for once per enumeration of a node, not per element.
 static uint32_t unlabelled(const struct hd_map *map, uint32_t node)
 {
     for (uint32_t n = 0; map->label && n < map->nodes; n++)
@@ -171,6 +187,8 @@ static uint32_t unlabelled(const struct hd_map *map, uint32_t node)
     return node;
 }
 
+// The last node whose range begins at or before the number: nodes of weight 0
+// have empty ranges, which this never finds.
 static uint32_t range_of(const struct hd_map *map, uint64_t number)
 {
     uint32_t low = 0, high = map->nodes;
@@ -219,6 +237,8 @@ static uint32_t tile_owner(const struct hd_map *map, const int64_t *tile)
     return hdi_map_class_owner(map, class);
 }
 
+// Undo the sum of tile * number_step: the first axis of `order` has the largest
+// step.
 static void tile_of_number(const struct hd_map *map, uint64_t number,
                            int64_t *tile)
 {
@@ -240,6 +260,8 @@ static void tile_box(const struct hd_map *map, const int64_t *tile,
     }
 }
 
+// With a stride the result also covers the indices between, which the map does
+// not have; its first and last index are in the map.
 struct hd_grid hdi_map_indices(const struct hd_map *map,
                                const struct hd_grid *box)
 {
@@ -313,6 +335,9 @@ bool hdi_map_ordinals(const struct hd_map *map, const int64_t *index,
     return true;
 }
 
+// The one look-up that everything else is made of: constant time for equal
+// tiles, the logarithm of the tiles of each axis otherwise, of the boxes for
+// boxes. `spot` is undefined in parts when this returns false.
 bool hdi_map_spot(const struct hd_map *map, const int64_t *ordinals,
                   struct hdi_spot *spot)
 {
@@ -422,6 +447,8 @@ int64_t hdi_map_piece_extent(const struct hd_map *map,
 }
 
 // The classes of a CYCLIC map from `axis` on whose sum gives the node.
+// All tuples of classes are tried: at most `period` classes on each axis, so
+// this is small unless many axes have steps without common divisors.
 static bool cyclic_pieces(const struct hd_map *map, uint32_t node,
                           unsigned axis, uint64_t sum, struct hdi_piece *piece,
                           bool (*visit)(void *, const struct hdi_piece *),
@@ -439,6 +466,7 @@ static bool cyclic_pieces(const struct hd_map *map, uint32_t node,
     return true;
 }
 
+// Kinds whose tiles are classes of their own: the tile's place is the class.
 static bool tile_piece(const struct hd_map *map, uint64_t number,
                        bool (*visit)(void *, const struct hdi_piece *),
                        void *data)
@@ -450,6 +478,7 @@ static bool tile_piece(const struct hd_map *map, uint64_t number,
     return visit(data, &piece);
 }
 
+// The order is the same on all processes, since it depends on the map alone.
 bool hdi_map_pieces(const struct hd_map *map, uint32_t node,
                     bool (*visit)(void *data, const struct hdi_piece *piece),
                     void *data)
@@ -482,6 +511,8 @@ bool hdi_map_pieces(const struct hd_map *map, uint32_t node,
     return true;
 }
 
+// For hd_map_size(): elements of a node, piece by piece. Elements of a shape's
+// border tiles that are outside the shape count too: they have memory.
 struct sizing {
     const struct hd_map *map;
     int64_t size;
@@ -520,6 +551,9 @@ static bool grids_equal(const struct hd_grid *a, const struct hd_grid *b)
     return a->rank == b->rank;
 }
 
+// Compares how maps were made, not who owns what: maps that differ here may
+// still be the same. This costs a plan that was not needed, never a wrong
+// result.
 bool hd_map_equal(const struct hd_map *a, const struct hd_map *b)
 {
     if (a == b)

@@ -8,6 +8,14 @@
 // A piece is the elements of one node whose classes are the same on every axis,
 // or one box: a product of sets of elements per axis, which are stored as one
 // dense array. Planning, storing and copying know pieces only.
+//
+//     tiles 0 1 2      each axis: classes 0 1 0        what node 0 stores:
+//           3 4 5      tiles of the classes (0, 0)     one piece, an array of
+//           6 7 8      are 0, 2, 6 and 8               rows of 0 and 2, 6 and 8
+//
+// A map is made in this order: hdi_map_begin(), the owners (deal.c),
+// hdi_map_grains(), hdi_map_number(). After that nothing of it changes but
+// `holders`, so any number of threads may read it without a lock.
 #ifndef HDI_FIELD_MAP_MAP_H
 #define HDI_FIELD_MAP_MAP_H
 
@@ -17,6 +25,8 @@
 #include "field/map/boxes.h"
 #include "heddle/field.h"
 
+// How the owner of a segment is found. The first three need tables of nodes and
+// along single axes at most, so a map of billions of tiles is small.
 enum hdi_owner {
     HDI_OWNER_MESH,   // sum of class * step
     HDI_OWNER_CYCLIC, // pattern[sum of class * step mod period]
@@ -25,6 +35,9 @@ enum hdi_owner {
     HDI_OWNER_BOXES
 };
 
+// Invariant: the part for another kind is zero. A relabelled map is a copy with
+// a table of labels: its pointers are its origin's, which it holds and which is
+// not relabelled itself.
 struct hd_map {
     struct hd_grid grid;         // as given
     int64_t stride[HD_MAX_RANK]; // 1 at least
@@ -35,6 +48,8 @@ struct hd_map {
     uint32_t *label;       // node to node; NULL: the same
     struct hd_map *origin; // whose tables a relabelled map uses; else NULL
     atomic_uint holders;   // the map's owner, and maps whose origin it is
+    // Indices outside of any of these half-spaces are nobody's, even in a tile
+    // that has an owner.
     struct hd_half_space *shape;
     unsigned shape_count;
 
@@ -57,6 +72,7 @@ struct hd_map {
     uint64_t *first, *numbers;
 };
 
+// The name of a piece, by value: it means something together with its map only.
 struct hdi_piece {
     uint64_t box;               // of BOXES: which
     int64_t class[HD_MAX_RANK]; // else
@@ -69,6 +85,7 @@ bool hdi_map_pieces(const struct hd_map *map, uint32_t node,
                     void *data);
 
 // The owner of the tiles of a tiled map that have these classes.
+// HD_NO_NODE where a table says so.
 uint32_t hdi_map_class_owner(const struct hd_map *map, const int64_t *class);
 
 uint32_t hdi_map_box_owner(const struct hd_map *map, uint64_t box);
@@ -89,6 +106,8 @@ bool hdi_map_ordinals(const struct hd_map *map, const int64_t *index,
 
 // What is at a place: the piece, its node and where in the piece's array the
 // element is. False when nobody owns it.
+// `segment` is the number of the tile or box, `at` counts from the piece's
+// corner, which is another than the segment's where a piece has many tiles.
 struct hdi_spot {
     uint32_t node;
     uint64_t segment;
@@ -100,6 +119,8 @@ bool hdi_map_spot(const struct hd_map *map, const int64_t *ordinals,
                   struct hdi_spot *spot);
 
 // The block of a grain that a place is in: cuts the segment's box, in `box`.
+// `box` is the box of the segment that holds `ordinals`; blocks count from its
+// corner, and those at its far ends may be smaller.
 void hdi_map_block_of(const struct hd_map *map, const int64_t *ordinals,
                       const int64_t *block, struct hd_grid *box);
 
@@ -108,6 +129,7 @@ struct hd_grid hdi_map_indices(const struct hd_map *map,
                                const struct hd_grid *box);
 
 // Maps are shared: hd_map_destroy() gives one holder back.
+// The constness of `map` is about its content; the number of holders changes.
 struct hd_map *hdi_map_hold(const struct hd_map *map);
 
 // A map without anything in it, but the grid; and what ends its making: the

@@ -7,11 +7,16 @@
 #include "base/error.h"
 #include "heddle/field.h"
 
+// Far above what a person writes; they bound what a text from outside can make
+// us allocate.
 enum {
     MAX_WORD = 1 << 20, // [characters]
     MAX_LIST = 1 << 20  // numbers in a list
 };
 
+// What hd_map_parse() holds while it reads. The params point to the tables
+// below, which are freed when the map is made: hd_map_create() copies what it
+// keeps.
 struct parsing {
     const char *at; // what is left
     char *word;     // the one at hand
@@ -86,6 +91,8 @@ static hd_status one_per_axis(struct parsing *p, int64_t *values)
 }
 
 // Numbers with commas between them, up to what is none of both.
+// The list is the caller's on success; on failure nothing is left. A list
+// longer than MAX_LIST is refused as if memory were short.
 static hd_status list(struct parsing *p, const char **text, int64_t **values,
                       size_t *count)
 {
@@ -116,6 +123,7 @@ static hd_status list(struct parsing *p, const char **text, int64_t **values,
     }
 }
 
+// The second list of a kind replaces the first, which is freed here.
 static hd_status node_list(struct parsing *p, uint32_t **nodes, size_t *count)
 {
     const char *text = p->word;
@@ -204,6 +212,8 @@ static hd_status take_mesh(struct parsing *p)
     return HD_OK;
 }
 
+// An axis that is none becomes HD_MAX_RANK, which hd_map_create() refuses with
+// a better message.
 static hd_status take_order(struct parsing *p)
 {
     const char *text = p->word;
@@ -273,6 +283,7 @@ static hd_status take_tasks(struct parsing *p)
 }
 
 // sign * (row - column) <= most
+// A half-space: the corners of a matrix are cut off with one, a band is two.
 static hd_status diagonal(struct parsing *p, int64_t sign, int64_t most)
 {
     if (p->params.grid.rank != 2)
@@ -297,6 +308,7 @@ static hd_status take_band(struct parsing *p)
     return diagonal(p, -1, width);
 }
 
+// Words that have a value; those without are in take_word().
 static const struct keyword {
     const char *name;
     hd_status (*take)(struct parsing *p);
@@ -366,6 +378,7 @@ static hd_status take_words(struct parsing *p)
     return HD_OK;
 }
 
+// Whatever happened, everything that was collected is freed here, in one place.
 hd_status hd_map_parse(const char *text, struct hd_map **map,
                        struct hd_error *error)
 {

@@ -18,6 +18,7 @@ static uint64_t count_blocks(const struct hd_grid *box, const int64_t *block,
 }
 
 // Cut the box down to block `at` along each axis.
+// Blocks may be INT64_MAX long, but then `at` is 0.
 static void cut(struct hd_grid *box, const int64_t *block, const int64_t *at)
 {
     for (unsigned i = 0; i < box->rank; i++) {
@@ -29,6 +30,7 @@ static void cut(struct hd_grid *box, const int64_t *block, const int64_t *at)
     }
 }
 
+// Numbers count the last axis fastest.
 static void number_to_place(uint64_t number, unsigned rank,
                             const int64_t *along, int64_t *at)
 {
@@ -48,6 +50,8 @@ static uint64_t count_tasks(const struct hd_map *map, const struct hd_grid *box)
     return count_blocks(box, map->task, along);
 }
 
+// Two passes over the segments: the first for the room, since a node's share
+// may be a small part of them.
 bool hdi_queue_build(const struct hd_map *map, uint32_t node,
                      struct hdi_queue *queue)
 {
@@ -100,6 +104,10 @@ void hdi_queue_free(struct hdi_queue *queue)
 // tasks that is. All blocks but the last ones along each axis have the same
 // number of tasks, so those before one make a product: along the axes before
 // this one, the tasks of the block's own place; along the axes behind it, all.
+//
+//     two axes, blocks a b c   tasks count block by block: all of a, of b,
+//                    d e f     of c, of d, ...; c and f may be narrower, and
+//                              d to f lower
 static void find_memory_block(const struct hd_map *map, uint64_t k,
                               const struct hd_grid *segment, int64_t *at,
                               uint64_t *inside)
@@ -126,6 +134,9 @@ static void find_memory_block(const struct hd_map *map, uint64_t k,
     *inside = k;
 }
 
+// Logarithmic in the segments, then constant: the segment by bisection, the
+// memory block in it, the task block in that. `block` is cut down in these
+// three steps.
 void hdi_queue_task(const struct hdi_queue *queue, uint64_t k,
                     struct hd_grid *block)
 {
@@ -151,6 +162,7 @@ void hdi_queue_task(const struct hdi_queue *queue, uint64_t k,
     cut(block, map->task, at);
 }
 
+// Builds a queue to count: for tests and tools, not for a loop over tasks.
 uint64_t hd_map_tasks(const struct hd_map *map, uint32_t node)
 {
     struct hdi_queue queue;
@@ -162,6 +174,7 @@ uint64_t hd_map_tasks(const struct hd_map *map, uint32_t node)
     return count;
 }
 
+// As above: linear in the segments for each call.
 bool hd_map_task(const struct hd_map *map, uint32_t node, uint64_t k,
                  struct hd_grid *block)
 {

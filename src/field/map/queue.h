@@ -1,11 +1,17 @@
 // The tasks of each node, in order: one per task block of what a node owns, by
 // segment, memory block in it and task block in that. A task is known by its
 // owner and its place in the owner's queue.
+//
+// Built from the map alone, so every process knows the queue of every node, and
+// tasks that change hands are a few numbers (cluster/slot.h). The order keeps
+// tasks of one memory block together.
 #ifndef HDI_FIELD_MAP_QUEUE_H
 #define HDI_FIELD_MAP_QUEUE_H
 
 #include "field/map/map.h"
 
+// The queue of one node. Two numbers per segment, none per task: a task's block
+// is computed when it is taken.
 struct hdi_queue {
     const struct hd_map *map;
     uint64_t segments;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+// The class tuple as one number, in mixed radix.
 uint64_t hdi_piece_key(const struct hd_map *map, const struct hdi_piece *piece)
 {
     uint64_t key = 0;
@@ -25,6 +26,7 @@ void hdi_piece_steps(const struct hd_map *map, const struct hdi_piece *piece,
     }
 }
 
+// `room` is how many parts there is memory for.
 struct building {
     struct hdi_store *store;
     size_t room;
@@ -83,6 +85,8 @@ void hdi_store_free(struct hdi_store *store)
     *store = (struct hdi_store){0};
 }
 
+// By bisection. A piece that is not the node's gives the place of another one:
+// callers ask for pieces that hdi_map_spot() or a plan gave to this node.
 int64_t hdi_store_begin(const struct hdi_store *store,
                         const struct hdi_piece *piece)
 {

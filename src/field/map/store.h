@@ -1,5 +1,11 @@
 // Where the elements of one node are in its memory: the arrays of its pieces,
 // one behind the other, each dense with the last axis fastest.
+//
+//     memory of a node:  | piece 3: 4 x 6 | piece 7: 2 x 6 | ...
+//                        0                24               36       [elements]
+//
+// All processes compute the same store for a node, so one can copy to where
+// another's elements lie without asking.
 #ifndef HDI_FIELD_MAP_STORE_H
 #define HDI_FIELD_MAP_STORE_H
 
@@ -10,6 +16,8 @@ struct hdi_stored_piece {
     int64_t begin; // where its array begins [elements]
 };
 
+// Invariant: `parts` are all pieces of the node that have elements; they cover
+// 0 to `size` without gaps, but not in the order of their keys.
 struct hdi_store {
     const struct hd_map *map;
     uint32_t node;

@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 
+// The identity over a grid that was checked; what lies below is the caller's to
+// set.
 static hd_status begin_view(const struct hd_grid *grid, uint64_t element,
                             struct hd_view *view, struct hd_error *error)
 {
@@ -22,6 +24,8 @@ static hd_status begin_view(const struct hd_grid *grid, uint64_t element,
     return HD_OK;
 }
 
+// The grid's first point lies at `memory`, so offsets are taken off in
+// `start_`. Sizes are checked here once; reading then needs no check.
 hd_status hd_view_memory(const struct hd_grid *grid, uint64_t element,
                          const void *memory, bool columns, struct hd_view *view,
                          struct hd_error *error)
@@ -73,6 +77,8 @@ struct hd_view hd_view_field(struct hd_field *field)
     return view;
 }
 
+// `becomes` is the inverse of `order`: axis order[i] of the old view is axis i
+// of the new one.
 hd_status hd_view_transpose(const struct hd_view *view, const unsigned *order,
                             struct hd_view *result, struct hd_error *error)
 {
@@ -120,6 +126,8 @@ static void compose(struct hd_view *view, unsigned axis, int64_t start,
         }
 }
 
+// With a negative step the view begins at the last point and goes down. The new
+// view has no offset: index i is the i-th point that is kept.
 hd_status hd_view_stride(const struct hd_view *view, const int64_t *step,
                          struct hd_view *result, struct hd_error *error)
 {
@@ -158,6 +166,8 @@ hd_status hd_view_shift(const struct hd_view *view, const int64_t *by,
     return HD_OK;
 }
 
+// The axis goes away, those behind it move up by one; below, its index is fixed
+// from now on.
 hd_status hd_view_project(const struct hd_view *view, unsigned axis, int64_t at,
                           struct hd_view *result, struct hd_error *error)
 {
@@ -199,6 +209,8 @@ void hdi_view_below(const struct hd_view *view, const int64_t *index,
                                    : view->step_[k] * index[view->axis_[k]]);
 }
 
+// Element by element, with a look-up each: for small things. What is large is
+// laid out first (hd_agile()).
 hd_status hd_view_read(const struct hd_view *view, const int64_t *index,
                        void *value, struct hd_error *error)
 {

@@ -18,6 +18,8 @@ struct loops {
     bool transposes; // the last two loops are a plane whose sides differ
 };
 
+// Steps in elements. Past the caches only where both sides are contiguous: else
+// lines would be written in parts, which costs more than fetching them.
 static void copy_line(char *to, int64_t to_step, const char *from,
                       int64_t from_step, int64_t count, size_t element,
                       bool nontemporal)
@@ -49,6 +51,7 @@ static void copy_line(char *to, int64_t to_step, const char *from,
     }
 }
 
+// Rows are contiguous in the source, columns in the target.
 static void copy_plane(const struct loops *loops, unsigned level, char *to,
                        const char *from)
 {
@@ -72,6 +75,7 @@ static void copy_plane(const struct loops *loops, unsigned level, char *to,
         }
 }
 
+// From the outermost loop inwards; the last, or last two, are copied at once.
 static void copy_axis(const struct loops *loops, unsigned level, char *to,
                       const char *from)
 {
@@ -99,6 +103,10 @@ static void copy_axis(const struct loops *loops, unsigned level, char *to,
     }
 }
 
+//
+//     both contiguous along the last axis        lines by memcpy()
+//     source along another, target the last      planes, transposed in tiles
+//     neither                                    element by element
 void hdi_copy_run(const struct hdi_copy *copy)
 {
     struct loops loops = {.copy = copy};
@@ -123,6 +131,8 @@ void hdi_copy_run(const struct hdi_copy *copy)
         hdi_nontemporal_end();
 }
 
+// A part is whole along the last axes, as far as `most` goes, has some elements
+// of one axis, and one of those before: an odometer, the last axis first.
 bool hdi_move_next(const struct hdi_move *move, unsigned rank, int64_t most,
                    struct hdi_part_of_move *part)
 {
@@ -202,6 +212,9 @@ static bool clip(const struct hdi_span *spans, size_t count, int64_t step,
     return true;
 }
 
+// `array` is the side that is not dense. Of it the spans' places are kept,
+// those of the dense side are replaced by numbers inside the part. Everything
+// is allocated first and freed in any case.
 static bool copy_part(const struct hdi_move_plan *plan,
                       const struct hdi_move *move,
                       const struct hdi_part_of_move *part,

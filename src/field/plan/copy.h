@@ -9,6 +9,8 @@
 
 #include "field/plan/plan.h"
 
+// `place` and `from` differ where the relation has a step: spans say where they
+// begin in places, and their elements are step places apart.
 struct hdi_copy_axis {
     const struct hdi_span *spans;
     size_t count;
@@ -16,6 +18,8 @@ struct hdi_copy_axis {
     int64_t from, to; // the distances of neighbours [elements]
 };
 
+// Axes are the target's, the last one fastest there. Both arrays stay the
+// caller's; they must not overlap.
 struct hdi_copy {
     unsigned rank;
     size_t element;   // [bytes]
@@ -35,6 +39,8 @@ struct hdi_part_of_move {
 
 // Step to the next part of `most` elements at most, in an order that is the
 // same on both sides; begin with all zero. False at the end.
+// Sender and receiver call it with the same `most`, so that the n-th message of
+// one is the n-th part of the other.
 bool hdi_move_next(const struct hdi_move *move, unsigned rank, int64_t most,
                    struct hdi_part_of_move *part);
 int64_t hdi_part_size(const struct hdi_part_of_move *part, unsigned rank);

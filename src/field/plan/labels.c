@@ -5,6 +5,7 @@
 #include "field/plan/plan.h"
 
 // What of map's node q is on node p now: size[p * nodes + q] [elements].
+// A plan without strides or shifts: the maps' grids are the same.
 static hd_status count_sizes(const struct hd_map *from,
                              const struct hd_map *map, int64_t *size,
                              struct hd_error *error)
@@ -36,12 +37,18 @@ static hd_status count_sizes(const struct hd_map *from,
 // Rows and columns are paired so that the sum of size[row][column] is largest:
 // the Hungarian method with shortest augmenting paths (Jonker and Volgenant,
 // Computing 38, 1987), in cubic time. Numbers count from 1, 0 is none.
+// Invariant between rows: `row_of` pairs as many columns as rows were taken, at
+// the least cost for these; the prices prove it (no pair costs less than its
+// prices, those that are paired cost as much).
 struct pairing {
     int64_t *row_price, *column_price, *least;
     size_t *row_of, *before;
     bool *done;
 };
 
+// Take in one more row: Dijkstra's algorithm over columns, from the row on, by
+// costs less prices, which are not negative; it ends at a column that has no
+// row. Column 0 is where the new row waits.
 static void pair_row(size_t n, const int64_t *size, size_t row,
                      struct pairing *p)
 {
@@ -113,6 +120,7 @@ static bool pair_all(size_t n, const int64_t *size, uint32_t *to)
     return room;
 }
 
+// Needs nodes^2 sizes and nodes^3 steps: for some thousand nodes at most.
 hd_status hd_map_best_labels(const struct hd_map *from,
                              const struct hd_map *map, uint32_t *to,
                              struct hd_error *error)

@@ -10,6 +10,8 @@ enum {
     LINE = 64 // of a cache [bytes]
 };
 
+// A store of a part of a line would make the processor read the line after all:
+// begin at a line, and write whole ones. Short copies are not worth it.
 void hdi_nontemporal_copy(char *to, const char *from, size_t size)
 {
     size_t before = (size_t)(-(uintptr_t)to % LINE);
@@ -35,6 +37,8 @@ void hdi_nontemporal_copy(char *to, const char *from, size_t size)
     memcpy(to + i, from + i, size - i);
 }
 
+// These stores are not ordered with others, so not by a release either: without
+// the fence another thread could see a flag before the data.
 void hdi_nontemporal_end(void)
 {
     _mm_sfence();

@@ -7,6 +7,8 @@
 
 // Turn an index mapping into one of ordinals: what is start + step * index for
 // indices, for source and target that have offsets and strides of their own.
+// Checks the first and the last index on each axis only: what is between them
+// is a sequence with one step.
 static hd_status to_ordinals(const struct hd_map *source,
                              const struct hd_map *target,
                              const struct hdi_affine *indices,
@@ -45,6 +47,8 @@ static hd_status to_ordinals(const struct hd_map *source,
     return HD_OK;
 }
 
+// Every axis of the target must come from one of the source, or its elements
+// would have no value; an axis of the source may be fixed instead.
 static hd_status relate(struct hdi_move_plan *plan, struct hd_error *error)
 {
     unsigned named = 0;
@@ -75,6 +79,8 @@ static hd_status relate(struct hdi_move_plan *plan, struct hd_error *error)
     return HD_OK;
 }
 
+// Holds both maps, since relations are by their classes and callers may destroy
+// theirs meanwhile.
 hd_status hdi_plan_create(const struct hd_map *source,
                           const struct hd_map *target,
                           const struct hdi_affine *affine,
@@ -113,6 +119,7 @@ void hdi_plan_destroy(struct hdi_move_plan *plan)
 
 // Enumerating ---------------------------------------------------------------
 
+// One list that is being made: `pushing` from the node's side as the source.
 struct listing {
     const struct hdi_move_plan *plan;
     struct hdi_moves *moves;
@@ -120,6 +127,7 @@ struct listing {
     bool pushing;
 };
 
+// Class tuples that nobody owns (sparse maps, shapes) move nothing.
 static bool append(struct listing *l)
 {
     struct hdi_moves *m = l->moves;
@@ -149,6 +157,8 @@ static bool append(struct listing *l)
 }
 
 // Choose a class of the other side on each axis of the target from `axis` on.
+// One level of recursion for each axis: the product of the classes that share
+// elements on each, and no other.
 static bool choose(struct listing *l, unsigned axis)
 {
     const struct hdi_move_plan *plan = l->plan;
@@ -188,6 +198,7 @@ static int64_t fixed_class(const struct hdi_move_plan *plan, unsigned k)
     return hdi_axis_class(axis, hdi_axis_find(axis, plan->affine.start[k]));
 }
 
+// An axis that is fixed below has one class, which its start is in.
 static bool list_target(void *data, const int64_t *class)
 {
     struct listing *l = data;
@@ -200,6 +211,7 @@ static bool list_target(void *data, const int64_t *class)
     return choose(l, 0);
 }
 
+// A node that does not have the fixed index gives nothing.
 static bool list_source(void *data, const int64_t *class)
 {
     struct listing *l = data;
@@ -221,6 +233,8 @@ static int compare(const int64_t *a, const int64_t *b)
     return 0;
 }
 
+// The order is by nodes, then classes, and no two moves are equal: sender and
+// receiver cut the same list into the same messages without telling each other.
 static int in_order(const void *a, const void *b)
 {
     const struct hdi_move *x = a, *y = b;
@@ -235,6 +249,7 @@ static int in_order(const void *a, const void *b)
     return order ? order : compare(x->source_class, y->source_class);
 }
 
+// Sorted only what was added: lists of several nodes may be appended to one.
 static bool list(const struct hdi_move_plan *plan, uint32_t node, bool pushing,
                  struct hdi_moves *moves)
 {
@@ -263,6 +278,8 @@ bool hdi_plan_from(const struct hdi_move_plan *plan, uint32_t node,
     return list(plan, node, true, moves);
 }
 
+// The begin also holds the place along fixed axes, which are none of the
+// target's.
 struct hdi_array hdi_move_source(const struct hdi_move_plan *plan,
                                  const struct hdi_move *move,
                                  const struct hdi_store *store)

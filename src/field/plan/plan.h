@@ -5,6 +5,13 @@
 // the other. It holds one relation per axis, and the moves of the nodes that
 // were asked for. A move is what one piece of one node gives to one piece of
 // another: the product, over the axes, of the spans of a pair of classes.
+//
+//     hdi_plan_create()             relations of the axes, no nodes yet
+//     hdi_plan_to(), _from()        the moves of the nodes that one has
+//     hdi_move_source(), _target()  where a move's elements lie, for a copy
+//     hdi_plan_destroy()            after all moves, which point into it
+//
+// Only creation and destruction write to a plan: any threads may list moves.
 #ifndef HDI_FIELD_PLAN_PLAN_H
 #define HDI_FIELD_PLAN_PLAN_H
 
@@ -20,21 +27,27 @@ struct hdi_affine {
     int64_t start[HD_MAX_RANK], step[HD_MAX_RANK];
 };
 
+// Invariant: the spans are the plan's, so a move lives as long as its plan.
+// Sender and receiver make the same move apart from each other, each from the
+// maps.
 struct hdi_move {
     uint32_t from, to; // nodes
     int64_t size;      // [elements]
     // By axis of the target: spans, and how far neighbours are in both arrays.
+    // `extent` is what is moved along the axis; dense buffers count by it.
     const struct hdi_span *spans[HD_MAX_RANK];
     size_t count[HD_MAX_RANK];
     int64_t extent[HD_MAX_RANK]; // the sum of the spans' lengths
     int64_t source_class[HD_MAX_RANK], target_class[HD_MAX_RANK];
 };
 
+// The list is the caller's to free.
 struct hdi_moves {
     struct hdi_move *list;
     size_t count, room;
 };
 
+// `indices` is what plans are compared by, `affine` what is computed with.
 struct hdi_move_plan {
     struct hd_map *source, *target; // held
     struct hdi_affine indices;      // as given

@@ -4,6 +4,7 @@
 #include <string.h>
 
 // A span with the classes that it belongs to.
+// One for each meeting of two tiles; sorted by pair before it becomes a span.
 struct found {
     int64_t target, source; // classes
     struct hdi_span span;
@@ -14,6 +15,7 @@ struct walk {
     size_t count, room;
 };
 
+// False when memory is short; then the list is as it was.
 static bool add(struct walk *walk, struct found found)
 {
     if (walk->count == walk->room) {
@@ -37,6 +39,9 @@ static int64_t last_in_tile(const struct hdi_axis *source, int64_t tile,
                     : (start - hdi_axis_begin(source, tile)) / -step;
 }
 
+// The target ascends; the source is walked in either direction, by the sign of
+// `step`. A tile of the source that no element of the target looks at is not
+// visited.
 static bool walk_axes(const struct hdi_axis *source,
                       const struct hdi_axis *target, int64_t start,
                       int64_t step, struct walk *walk)
@@ -78,6 +83,8 @@ static int by_classes(const void *a, const void *b)
 }
 
 // Spans that go on where the one before ends become one.
+// Tiles of one class that follow each other in both arrays need one copy, not
+// one each: of the same layout on both sides one span is left.
 static void join_spans(struct walk *walk, int64_t step)
 {
     size_t kept = 0;
@@ -98,6 +105,9 @@ static void join_spans(struct walk *walk, int64_t step)
 }
 
 // Fill both lists of pairs from the spans, which are sorted.
+// Counting twice, as in a counting sort: `first_from` counts into the place
+// after next, so that filling it leaves each class's beginning. What was
+// allocated when it fails is freed by hdi_relation_free().
 static bool pair_classes(const struct walk *walk, const struct hdi_axis *source,
                          const struct hdi_axis *target, struct hdi_relation *r)
 {

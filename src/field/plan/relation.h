@@ -6,11 +6,19 @@
 // of the target's elements, and pairs are found from either side. So planning
 // costs as much as there are tiles on the axes, and never looks at pairs of
 // blocks.
+//
+//     target tiles    |  0  |  1  |  0  |  1  |     two classes in turn
+//     source tiles    |    a    |      b      |     two classes
+//     spans           |     |   | |     |     |     cut at the ends of both
+//
+// The pair (target 1, source b) has two of them.
 #ifndef HDI_FIELD_PLAN_RELATION_H
 #define HDI_FIELD_PLAN_RELATION_H
 
 #include "field/map/axis.h"
 
+// Elements `from`, `from` + step, ... of the source become `to`, `to` + 1, ...
+// of the target; the step is the relation's.
 struct hdi_span {
     int64_t from, to; // place of the first element along the axis, in the
                       // source's and the target's piece
@@ -28,6 +36,9 @@ struct hdi_relatives {
     size_t count;
 };
 
+// Invariant: the spans of one pair lie side by side, and ascend by `to`; `to`
+// and `from` have the same pairs, each list in its own order, and share the
+// spans.
 struct hdi_relation {
     // Element t of the target is element start + step * t of the source.
     int64_t start, step;

@@ -9,6 +9,8 @@ static int ascending(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+// A cell lies in one box or none, since no face goes through it. The price:
+// boxes that meet nowhere on an axis are cut by each other's faces too.
 static bool cut_at_faces(const struct hd_map *map, unsigned axis,
                          struct hdi_axis *cut)
 {
@@ -84,6 +86,8 @@ struct visiting {
     void *data;
 };
 
+// The cells of a box along one axis follow each other, since its own faces are
+// among the cuts.
 static bool each_cell(const struct visiting *v, const struct hd_grid *box,
                       unsigned axis, int64_t *cell)
 {
@@ -120,6 +124,7 @@ bool hdi_side_each(const struct hdi_plan_side *side, uint32_t node,
     return hdi_map_pieces(side->map, node, visit_piece, &v);
 }
 
+// A cell is a part of its box's array: it begins inside, with the box's steps.
 struct hdi_array hdi_side_array(const struct hdi_plan_side *side,
                                 const struct hdi_store *store,
                                 const int64_t *class)

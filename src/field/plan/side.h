@@ -8,6 +8,7 @@
 
 #include "field/map/store.h"
 
+// The map's own axes are used where it is tiled; then `axis` is zero.
 struct hdi_plan_side {
     const struct hd_map *map;
     struct hdi_axis axis[HD_MAX_RANK]; // of a map of boxes
@@ -38,6 +39,7 @@ uint32_t hdi_side_owner(const struct hdi_plan_side *side, const int64_t *class);
 bool hdi_side_each(const struct hdi_plan_side *side, uint32_t node,
                    bool (*visit)(void *data, const int64_t *class), void *data);
 
+// `store` is that of the node that owns the tuple.
 struct hdi_array hdi_side_array(const struct hdi_plan_side *side,
                                 const struct hdi_store *store,
                                 const int64_t *class);

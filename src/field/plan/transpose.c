@@ -6,12 +6,16 @@
 #include <immintrin.h>
 #endif
 
+// Without tiles each line of one side would be fetched again for every element
+// of it: planes are larger than caches.
 enum {
     TILE = 64, // a tile's lines of both sides stay in the first cache
     BLOCK = 8, // in registers
     LINE = 64  // of a cache [bytes]
 };
 
+// Inner loop over columns: stores are contiguous, loads have the step. Loads of
+// a tile that was asked for are in the cache.
 static void transpose_any(char *to, int64_t to_step, const char *from,
                           int64_t from_step, int64_t rows, int64_t columns,
                           size_t element)
@@ -68,6 +72,7 @@ __attribute__((target("avx512f"))) static void transpose_block(
         _mm512_storeu_si512(to + i * to_step * 8, b[i]);
 }
 
+// What is left at the right and below is less than a block wide.
 __attribute__((target("avx512f"))) static void transpose_blocks(
     char *to, int64_t to_step, const char *from, int64_t from_step,
     int64_t rows, int64_t columns)

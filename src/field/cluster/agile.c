@@ -12,6 +12,7 @@ enum {
     ALIGNMENT = 128 // of each node's memory [bytes]; a part's begins a page
 };
 
+// On failure the parts that were made stay the field's, for free_field().
 static hd_status prepare(struct hd_cluster *cluster, uint64_t element,
                          const struct hd_map *map, struct hd_field *field,
                          struct hd_error *error)
@@ -39,6 +40,9 @@ static hd_status prepare(struct hd_cluster *cluster, uint64_t element,
 }
 
 // Where each node's memory begins in its process's; the size of this one's.
+// Computed by all processes for all nodes, so one finds a node's elements in
+// another's memory. A node begins on a cache line, or a page if it is a part of
+// the machine: a page lies in one NUMA domain.
 static bool lay_out(struct hd_field *field, uint64_t *mine)
 {
     uint64_t end = 0;
@@ -64,6 +68,7 @@ static bool lay_out(struct hd_field *field, uint64_t *mine)
 }
 
 // The memory of each part of the machine comes to lie there.
+// Before anybody touches the memory, or it would lie where that thread runs.
 static void settle(const struct hd_field *field, uint64_t size)
 {
     const struct hd_cluster *c = field->cluster;
@@ -93,6 +98,8 @@ static void free_field(struct hd_field *field)
     free(field);
 }
 
+// The agreement comes before the memory is shared, which is collective itself:
+// whoever cannot take part has said so by then.
 hd_status hd_field_create(struct hd_cluster *cluster, uint64_t element,
                           const struct hd_map *map, struct hd_field **field,
                           struct hd_error *error)
@@ -163,6 +170,8 @@ uint64_t hd_field_element(const struct hd_field *field)
 
 // Tiles -----------------------------------------------------------------------
 
+// A tile of a device's node comes home as a whole: who has the pointer may
+// write at any time, and nothing would tell the device.
 static bool find_tile(struct hd_field *field, const int64_t *index, bool block,
                       struct hd_tile *tile)
 {
@@ -211,6 +220,7 @@ bool hd_field_block(struct hd_field *field, const int64_t *index,
 // Values of memory and functions ----------------------------------------------
 
 // Call a function for every element of a move.
+// A view of a function has nothing to copy from: one call for each element.
 struct evaluating {
     const struct hd_view *view;
     const struct hdi_move *move;
@@ -243,6 +253,9 @@ static void evaluate(const struct evaluating *e, unsigned axis, int64_t *index,
     }
 }
 
+// A view of memory has no store: its steps are those of the view, composed with
+// the multipliers of the array below. An axis of the view may be several below
+// (a diagonal), so they add up.
 static void copy_from_memory(const struct hd_view *view,
                              const struct hdi_move_plan *plan,
                              const struct hdi_move *move, struct hdi_array to,
@@ -294,6 +307,8 @@ static hd_status whole_map(const struct hd_grid *grid, struct hd_map **map,
     return hd_map_create(&params, map, error);
 }
 
+// No messages: every process has the memory, or can call the function. A plan
+// with one node on the source side finds what each node here takes.
 hd_status hdi_field_take(struct hd_field *field, const struct hd_view *view,
                          struct hd_error *error)
 {

@@ -1,4 +1,7 @@
 // What processes of a cluster do together, for other folders too.
+//
+// Whoever fails alone still takes part: it hands its failure to the next
+// agreement instead of returning, or the others would wait for it.
 #ifndef HDI_FIELD_CLUSTER_AGREE_H
 #define HDI_FIELD_CLUSTER_AGREE_H
 

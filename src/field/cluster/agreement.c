@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 
+// A longer text is cut off.
 static void say(struct hdi_said *said, uint32_t process, hd_status status,
                 const char *text)
 {
@@ -55,6 +56,8 @@ static bool differ(const struct hdi_said *mine, const struct hdi_said *other,
 }
 
 // Take what another process says into account.
+// Merging must not depend on the order in which things are heard, or processes
+// would come to different outcomes: hence goes_before().
 static void hear(struct hdi_said *mine, const struct hdi_said *other)
 {
     char text[sizeof(mine->text)];
@@ -112,6 +115,8 @@ static bool is_over(const struct hdi_agreement *a)
 }
 
 // Send what is said to one process while another's comes.
+// When the receive cannot begin the send is under way still; then the agreement
+// has failed, and must stay where it is.
 static hd_status begin_round(struct hdi_agreement *a, struct hd_error *error)
 {
     const struct hdi_transport *transport = a->cluster->transport;
@@ -141,6 +146,8 @@ static void end_round(struct hdi_agreement *a)
     a->by *= 2;
 }
 
+// Everybody fails, with the same cause but for those who know more of their
+// own.
 static hd_status outcome(const struct hdi_agreement *a, struct hd_error *error)
 {
     if (a->mine.status == HD_OK)
@@ -162,6 +169,8 @@ static bool ends(struct hdi_agreement *a, struct hdi_transfer **transfer,
     return true;
 }
 
+// Receives first: it is the other's message that one waits for, and the own one
+// mostly has left by then. May do several rounds at once.
 bool hdi_agreement_step(struct hdi_agreement *a, bool *moved, hd_status *status,
                         struct hd_error *error)
 {
@@ -189,6 +198,8 @@ bool hdi_agreement_step(struct hdi_agreement *a, bool *moved, hd_status *status,
     return true;
 }
 
+// As many rounds as the number of processes has binary digits, in each of which
+// one waits for one message: what a barrier costs.
 hd_status hdi_agreement_end(struct hdi_agreement *a, struct hd_error *error)
 {
     for (; !is_over(a); end_round(a)) {

@@ -7,6 +7,8 @@
 #include "field/cluster/cluster.h"
 
 // What a process says, of itself and of those it has heard.
+// Sent as it is: all processes run the same program on the same kind of
+// machine.
 struct hdi_said {
     uint64_t digest;
     uint64_t started; // redistributions that were started before
@@ -19,6 +21,10 @@ struct hdi_said {
 
 // Invariant: `sent` and `received` are under way, or NULL; while they are, the
 // agreement stays where it is.
+//
+//     round 1: tell the next        by = 1      2 are known to each
+//     round 2: tell the one after   by = 2      4
+//     round 3                       by = 4      8 ... until by >= processes
 struct hdi_agreement {
     struct hd_cluster *cluster;
     uint32_t tag;

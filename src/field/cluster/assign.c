@@ -67,6 +67,8 @@ void hdi_assign_end(struct hdi_assign *a)
 
 // Stages ----------------------------------------------------------------------
 
+// Those that are started get tags by their number, which is the same on all
+// processes, so that messages of one never meet another's.
 static uint32_t tag_of(const struct hdi_assign *a, bool moves)
 {
     if (!a->event)
@@ -74,6 +76,7 @@ static uint32_t tag_of(const struct hdi_assign *a, bool moves)
     return HDI_TAG_STARTED + 2 * (uint32_t)(a->number % HDI_STARTED) + moves;
 }
 
+// Begins only: hdi_assign_step() goes on with it.
 static void agree(struct hdi_assign *a, enum hdi_assign_stage stage,
                   const char *call, uint64_t digest, hd_status status)
 {
@@ -85,6 +88,7 @@ static void agree(struct hdi_assign *a, enum hdi_assign_stage stage,
                         digest, number, status, &a->error);
 }
 
+// What must be equal on all processes; addresses are not.
 static uint64_t digest_of(const struct hdi_assign *a)
 {
     const struct hd_view *view = &a->view;
@@ -129,6 +133,9 @@ static void copy_here(struct hdi_assign *a)
         note(a, hdi_moving_copy(&a->moving, n, &error), &error);
 }
 
+// All processes have agreed to do it, so from here on nobody stops before its
+// messages are over, even if it has failed. The old values are gone: what
+// devices or other nodes hold of them is out of date.
 static void begin_work(struct hdi_assign *a)
 {
     a->stage = HDI_ASSIGN_WORK;
@@ -146,6 +153,8 @@ static void begin_work(struct hdi_assign *a)
 }
 
 // Returns false when there is nothing to do but wait.
+// The outcome of the parts is looked at when all have copied: before, workers
+// write it.
 static bool work(struct hdi_assign *a, bool *moved)
 {
     hd_status status = HD_OK;
@@ -171,6 +180,7 @@ static bool is_ready(struct hdi_assign *a)
     return true;
 }
 
+// One stage a call at most; the caller calls again while something moves.
 bool hdi_assign_step(struct hdi_assign *a, bool *moved)
 {
     enum hdi_assign_stage before = a->stage;
@@ -217,6 +227,8 @@ uint32_t hdi_assign_peer(const struct hdi_assign *a)
                                        : hdi_agreement_peer(&a->agreement);
 }
 
+// Messages to its memory may come yet: `broken` keeps the memory for good,
+// which is a leak that a lost process is worth.
 void hdi_assign_lost(struct hdi_assign *a)
 {
     a->status =
@@ -230,6 +242,7 @@ void hdi_assign_lost(struct hdi_assign *a)
 
 // Blocking --------------------------------------------------------------------
 
+// Home first: sources that lie in a device's memory cannot be sent from there.
 hd_status hd_field_assign(struct hd_field *field, const struct hd_view *view,
                           struct hd_error *error)
 {

@@ -8,6 +8,12 @@
 #include "field/cluster/agreement.h"
 #include "field/cluster/moving.h"
 
+//
+//     CALL -> WORK -> END -> OVER                   a blocking call
+//     CALL -> WAIT -> READY -> WORK -> END -> OVER  one that was started
+//
+// A failure leads to OVER after the next agreement, on all processes; what was
+// started waits for its event before.
 enum hdi_assign_stage {
     HDI_ASSIGN_CALL,  // all say that they call it
     HDI_ASSIGN_WAIT,  // for what it comes after, here
@@ -34,6 +40,7 @@ struct hdi_assign_part {
 // Who goes on with what is started and not waited for: has workers copy what
 // needs no messages, tells whether they have, and whether what it comes after
 // has ended.
+// Blocking calls have none: they copy at once, and are ready.
 struct hdi_assign_by {
     void (*copy)(struct hdi_assign *assign);
     bool (*copied)(const struct hdi_assign *assign);
@@ -42,6 +49,7 @@ struct hdi_assign_by {
 
 // Invariant: one thread steps it; others write `ready`, with what is beside it,
 // once, and count `copying` down, both under the mover's lock.
+// Of a blocking call it lies on the stack, else the mover frees it.
 struct hdi_assign {
     struct hdi_assign *next; // of the mover
     struct hd_cluster *cluster;

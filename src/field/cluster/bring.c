@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "field/cluster/mirror.h"
 
+// What the recursion shares.
 struct bringing {
     struct hd_field *field;
     uint32_t node;
@@ -28,6 +29,10 @@ static hd_status bring_other(const struct bringing *b,
 
 // The part of the box in the block of its corner, then what is left along each
 // axis.
+//
+//     | part | rest along axis 1 |
+//     |------+-------------------|
+//     |    rest along axis 0     |
 static hd_status bring(const struct bringing *b, const struct hd_grid *box)
 {
     struct hd_grid block, part = *box, rest;

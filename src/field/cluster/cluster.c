@@ -13,6 +13,8 @@
 #include "field/cluster/slot.h"
 #include "launch/launcher.h"
 
+// By name, or the first network that this program was started in; "self" is
+// tried last, since it always works.
 static hd_status open_net(const char *name, struct hdi_net **net,
                           struct hd_error *error)
 {
@@ -39,6 +41,7 @@ static hd_status open_net(const char *name, struct hdi_net **net,
     return self->open(net, error);
 }
 
+// In the reverse order of making; also of one that is half made.
 static void close_cluster(struct hd_cluster *cluster)
 {
     if (cluster->net)
@@ -49,6 +52,9 @@ static void close_cluster(struct hd_cluster *cluster)
 }
 
 // The nodes of this process, and all.
+// The first collective act: processes may differ in what they were asked for,
+// and what the parts of their machines are. From here on `here` and the places
+// of devices are equal everywhere.
 static hd_status count_nodes(struct hd_cluster *c,
                              const struct hd_cluster_params *params,
                              struct hdi_launcher *launcher,
@@ -80,6 +86,10 @@ static hd_status count_nodes(struct hd_cluster *c,
     return hdi_cluster_agree(c, call, digest, status, error);
 }
 
+// Defaults: 60 s; with a shorter limit a process that only does something else
+// for a while counts as lost, a longer one delays the error. 256 KiB: each
+// message of a redistribution has a buffer of a piece, so larger ones need more
+// memory, smaller ones more messages.
 hd_status hdi_cluster_join(const struct hd_cluster_params *params,
                            struct hdi_launcher *launcher,
                            struct hd_cluster **cluster, struct hd_error *error)
@@ -111,6 +121,7 @@ hd_status hdi_cluster_join(const struct hd_cluster_params *params,
         return status;
     }
     struct hdi_node_slot *slots = c->transport->reach(c->slots, c->net->node);
+    // Relaxed: it is read only after an agreement, which orders more.
     atomic_store_explicit(&slots->process, getpid(), memory_order_relaxed);
     *cluster = c;
     return HD_OK;
@@ -132,6 +143,8 @@ static void free_route(struct hd_cluster *cluster, struct hdi_route *route)
     free(route);
 }
 
+// The mover first: it uses routes and the network. The slots go while the
+// network is still open.
 void hd_cluster_leave(struct hd_cluster *cluster)
 {
     if (!cluster)
@@ -204,6 +217,7 @@ void hd_cluster_counters(const struct hd_cluster *cluster,
     pthread_mutex_unlock(lock);
 }
 
+// Scratch that is in use stays counted.
 void hd_cluster_reset_counters(struct hd_cluster *cluster)
 {
     pthread_mutex_lock(&cluster->lock);
@@ -228,6 +242,7 @@ void hdi_cluster_count(struct hd_cluster *cluster,
     pthread_mutex_unlock(&cluster->lock);
 }
 
+// `counters.scratch` is the most that was in use at a time.
 void *hdi_cluster_scratch(struct hd_cluster *cluster, uint64_t size)
 {
     void *memory = malloc(size ? size : 1);
@@ -255,6 +270,9 @@ void hdi_cluster_scratch_free(struct hd_cluster *cluster, void *memory,
 
 // Waiting ---------------------------------------------------------------------
 
+// First without giving the core away, for answers that are on their way; then
+// the core goes to whoever may have to answer. The time is read at every 64th
+// look only.
 bool hdi_cluster_bide(struct hd_cluster *cluster, struct hdi_patience *patience)
 {
     if (cluster->idle)
@@ -287,6 +305,9 @@ bool hdi_cluster_wait_limited(struct hd_cluster *cluster,
     return true;
 }
 
+// A process that computes for long is not lost: `lives` asks the system, or its
+// agent. When it fails the transfer is under way still, so its memory must
+// stay.
 hd_status hdi_cluster_wait_size(struct hd_cluster *cluster,
                                 struct hdi_transfer *transfer, uint32_t who,
                                 uint64_t *size, struct hd_error *error)
@@ -319,6 +340,8 @@ hd_status hdi_cluster_wait(struct hd_cluster *cluster,
 
 // Digests ---------------------------------------------------------------------
 
+// A sample of what makes a map, to find calls that differ: two maps that differ
+// may have the same, and do where only tables of weights do.
 uint64_t hdi_map_digest(const struct hd_map *map)
 {
     uint64_t digest = hdi_mix(map->nodes, map->count);
@@ -340,6 +363,7 @@ uint64_t hdi_map_digest(const struct hd_map *map)
 
 // Routes ----------------------------------------------------------------------
 
+// Without the lock: planning takes long, and routes of others go on.
 static hd_status make_route(struct hd_cluster *cluster,
                             const struct hd_map *source,
                             const struct hd_map *target,
@@ -412,6 +436,8 @@ static struct hdi_route *find_route(struct hd_cluster *cluster,
     return NULL;
 }
 
+// Two threads may make the same route at a time: one of them is kept or both
+// are, which costs memory and harms nothing.
 hd_status hdi_cluster_route(struct hd_cluster *cluster,
                             const struct hd_map *source,
                             const struct hd_map *target,

@@ -1,5 +1,13 @@
 // Inside a cluster: its processes, each of which holds `here` nodes, what they
 // agree on, and the plans that were made.
+//
+//     process 0        process 1        process 2        here = 2
+//     node 0  node 1   node 2  node 3   node 4  node 5
+//
+// Calls on fields are collective: all processes make the same ones in the same
+// order, and say so to each other (agree.h). So what counts them (`runs`,
+// `started`, `fields_made`) is equal everywhere, and gives names to things
+// without a message.
 #ifndef HDI_FIELD_CLUSTER_CLUSTER_H
 #define HDI_FIELD_CLUSTER_CLUSTER_H
 
@@ -18,6 +26,8 @@ enum {
 
 // A plan with the moves of this process's nodes. The rest of it is under the
 // cluster's lock.
+// It is freed by whoever is last: the cache when another takes its place, if
+// nobody uses it then, or the last user, if it is not in the cache.
 struct hdi_route {
     struct hdi_move_plan *plan;
     struct hdi_moves *to, *from; // of each node here
@@ -28,13 +38,20 @@ struct hdi_route {
 
 struct hdi_mover; // goes on with what was started, see mover.c
 
+// What hd_cluster_join() gives, one for each process. Everything above `lock`
+// from `routes` on is under it; what is below belongs to the thread that makes
+// the collective calls, and to the mover what mover.c says.
 struct hd_cluster {
     const struct hdi_transport *transport;
     struct hdi_net *net;
     uint32_t here;              // nodes of each process
     uint32_t nodes;             // in all
     struct hdi_domains domains; // what the nodes here are
+    // `messages`: as if no memory were shared, for tests; `sequential`: no
+    // threads for nodes.
     bool messages, sequential;
+    // How long a process may say nothing [ns], and the largest message of a
+    // redistribution [bytes].
     uint64_t timeout, piece;
     struct hdi_route *routes[HDI_PLANS];
     uint64_t clock;   // counts uses of routes
@@ -50,6 +67,8 @@ struct hd_cluster {
     uint64_t runs; // that all processes have begun
 
     // Called while waiting for messages; optional.
+    // While a forall runs: the agent answers here where it has no thread, or
+    // two processes that wait for each other would wait for ever.
     void (*idle)(void *data);
     void *idle_data;
 
@@ -71,6 +90,7 @@ enum {
 };
 _Static_assert(HDI_TAG_STARTED + 2 * HDI_STARTED <= HDI_MAX_TAG, "tags");
 
+// Nodes of a process follow each other; every process has as many.
 static inline uint32_t hdi_cluster_process_of(const struct hd_cluster *cluster,
                                               uint32_t node)
 {
@@ -85,6 +105,7 @@ static inline bool hdi_cluster_is_device(const struct hd_cluster *cluster,
            cluster->domains.domain[node % cluster->here].launcher;
 }
 
+// The first node of this process.
 static inline uint32_t hdi_cluster_first(const struct hd_cluster *cluster)
 {
     return cluster->net->node * cluster->here;
@@ -99,6 +120,7 @@ hd_status hdi_cluster_join(const struct hd_cluster_params *params,
 uint64_t hdi_map_digest(const struct hd_map *map);
 
 // How long one has waited; all zero at first.
+// `begin` stays 0 for the first looks, which cost less than reading the time.
 struct hdi_patience {
     unsigned looks;
     uint64_t begin; // [ns]

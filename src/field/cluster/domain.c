@@ -19,6 +19,7 @@ static const struct hdi_core *core_of(const struct hd_pool *pool,
 
 // The workers of a NUMA domain, of all of them with UINT_MAX; none is no node.
 // False when memory is short.
+// On failure the list is as it was, though it may have moved.
 static bool add_cores(struct hdi_domains *domains, unsigned numa)
 {
     const struct hd_pool *pool = domains->launcher->pool;
@@ -60,6 +61,8 @@ static bool add_domains(struct hdi_domains *domains)
 
 // Each device whose memory is not the host's. One worker launches for it, the
 // last ones first: those of the processors begin with the first.
+// A device whose memory is the host's, or that throws its work away, is no part
+// of its own.
 static hd_status add_devices(struct hdi_domains *domains,
                              struct hd_error *error)
 {
@@ -91,6 +94,7 @@ static bool is_word(const char *at, size_t length, const char *word)
     return strlen(word) == length && strncmp(at, word, length) == 0;
 }
 
+// In the order of the words; nothing is left when it fails.
 hd_status hdi_domains_make(const char *words, struct hdi_launcher *launcher,
                            struct hdi_domains *domains, struct hd_error *error)
 {
@@ -142,12 +146,15 @@ void hdi_domains_free(struct hdi_domains *domains)
 
 // Memory ----------------------------------------------------------------------
 
+// On the stack of who waits for it.
 struct touching {
     struct hd_work work;
     char *memory;
     size_t size;
 };
 
+// One store a page is enough for the system to choose its place; the memory is
+// zero, so storing 0 changes nothing.
 static void touch(struct hd_worker *worker, struct hd_job *job)
 {
     const struct touching *t = (const struct touching *)(const void *)job;
@@ -157,6 +164,7 @@ static void touch(struct hd_worker *worker, struct hd_job *job)
         *(volatile char *)&t->memory[at] = 0;
 }
 
+// Errors are not told: memory that lies elsewhere is slower, not wrong.
 void hdi_domains_settle(const struct hdi_domains *domains, uint32_t node,
                         void *memory, size_t size)
 {

@@ -13,6 +13,7 @@
 
 struct hdi_launcher;
 
+// `worker` has the pool's numbers, in ascending order.
 struct hdi_domain {
     unsigned numa;    // as hdi_core.node; UINT_MAX: none in particular
     unsigned package; // of its first worker
@@ -21,6 +22,8 @@ struct hdi_domain {
     struct hdi_launcher *launcher; // of a device that is the node; else NULL
 };
 
+// All processes of a cluster have as many, of the same kinds in the same order
+// (cluster.c checks).
 struct hdi_domains {
     struct hdi_launcher *launcher; // NULL: nodes are no parts
     struct hdi_domain *domain;     // of each node here

@@ -1,5 +1,6 @@
 #include "field/cluster/field.h"
 
+// With `messages` no other process is, whatever the network can do.
 bool hdi_field_reaches(const struct hd_field *field, uint32_t node)
 {
     uint32_t process = hdi_cluster_process_of(field->cluster, node);
@@ -17,6 +18,8 @@ bool hdi_field_shares(const struct hd_field *field, uint32_t node)
             hd_cluster_has(field->cluster, node));
 }
 
+// Stores of other processes' nodes are built when they are first looked at:
+// with many processes most never are.
 char *hdi_field_memory(struct hd_field *field, uint32_t node,
                        const struct hdi_store **store)
 {
@@ -43,6 +46,8 @@ struct hd_field *hdi_cluster_field(const struct hd_cluster *cluster,
     return field;
 }
 
+// `spot.at` moves from the element to the corner of its segment, which lies in
+// the same piece.
 bool hdi_window_at(struct hd_field *field, struct hdi_spot *spot,
                    const int64_t *ordinals, struct hdi_window *window)
 {

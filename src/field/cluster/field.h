@@ -10,6 +10,8 @@
 
 struct hdi_mirror;
 
+// Every process has one, made collectively. `version` changes where something
+// begins to write to the field, while no task reads it.
 struct hd_field {
     struct hd_cluster *cluster;
     struct hd_map *map; // held

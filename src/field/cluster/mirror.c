@@ -9,6 +9,7 @@
 #include "launch/memory/buffer.h"
 
 // A memory block of the node's own, or a part of one of another's.
+// Invariant: an own block is there, home or both.
 struct block {
     struct block *next; // in its bucket
     struct hd_grid box; // [ordinals]
@@ -18,6 +19,7 @@ struct block {
     uint64_t version; // others': of the field, that is there
 };
 
+// One for each field and device here.
 struct hdi_mirror {
     struct hdi_launcher *launcher;
     pthread_mutex_t lock; // of all below
@@ -36,6 +38,8 @@ struct hdi_mirror *hdi_mirror_of(const struct hd_field *field, uint32_t node)
                : NULL;
 }
 
+// With the lock, or when nobody else has the field. The memory stays: the next
+// kernel needs it again.
 static void forget(struct hdi_mirror *m)
 {
     for (size_t i = 0; i < m->buckets; i++)
@@ -116,6 +120,7 @@ static bool is_box(const struct hd_grid *a, const struct hd_grid *b)
     return hd_grid_encloses(a, b) && hd_grid_encloses(b, a);
 }
 
+// By its whole box: parts of others' blocks may begin at the same corner.
 static struct block *find(const struct hdi_mirror *m, const struct hd_grid *box)
 {
     struct block *b = m->buckets ? m->bucket[bucket_of(m, box)] : NULL;
@@ -201,6 +206,12 @@ static hd_status starve(const struct hdi_mirror *m, uint64_t size,
 }
 
 // With the lock.
+//
+//     whole array   |......[ begin ... begin + size )..........|
+//
+// The part grows to hold the box, and never shrinks; what is between comes
+// along. Old memory goes only after its content was copied, so both must fit
+// for a while.
 static hd_status make_room(const struct hd_field *field, struct hdi_mirror *m,
                            const struct hd_grid *box, struct hd_error *error)
 {
@@ -239,6 +250,9 @@ static hd_status make_room(const struct hd_field *field, struct hdi_mirror *m,
 }
 
 // Copy a box, rows of which are rows in the window, to or from the device.
+// One copy for each run that is contiguous on both sides, since a copy over a
+// bus costs some microseconds whatever its size: `axis` is the first axis that
+// is part of a run.
 static hd_status copy_rows(const struct hd_field *field, struct hdi_mirror *m,
                            const struct hdi_window *window,
                            const struct hd_grid *box, bool up)
@@ -276,6 +290,9 @@ static hd_status copy_rows(const struct hd_field *field, struct hdi_mirror *m,
 }
 
 // The same from or to any window. With the lock, and room.
+// Rows with gaps are made dense on the host first: one copy for each element
+// would cost more by orders of magnitude. How long it took is learnt, for those
+// who weigh copies (launch/measure/pace.h).
 static hd_status copy_box(const struct hd_field *field, struct hdi_mirror *m,
                           const struct hdi_window *window,
                           const struct hd_grid *box, bool up,
@@ -321,6 +338,7 @@ char *hdi_mirror_array(const struct hd_field *field, uint32_t node)
 // Own blocks ------------------------------------------------------------------
 
 // With the lock.
+// Without `fill` the kernel writes all of the block, and nothing is copied.
 static hd_status bring_own(struct hd_field *field, struct hdi_mirror *m,
                            const struct hd_grid *block, bool fill,
                            struct hd_error *error)
@@ -337,6 +355,8 @@ static hd_status bring_own(struct hd_field *field, struct hdi_mirror *m,
     return HD_OK;
 }
 
+// Where the box is less than its memory block, the rest is filled from the
+// process's memory.
 hd_status hdi_mirror_open(struct hd_field *field, uint32_t node,
                           const struct hd_grid *box, bool whole,
                           struct hd_error *error)
@@ -353,6 +373,7 @@ hd_status hdi_mirror_open(struct hd_field *field, uint32_t node,
     return status;
 }
 
+// hdi_mirror_open() has made the entry.
 void hdi_mirror_wrote(struct hd_field *field, uint32_t node,
                       const struct hd_grid *box)
 {
@@ -366,6 +387,8 @@ void hdi_mirror_wrote(struct hd_field *field, uint32_t node,
     pthread_mutex_unlock(&m->lock);
 }
 
+// Where the block is now: if the device has it, a copy in the process's memory
+// would be out of date.
 hd_status hdi_mirror_put(struct hd_field *field, uint32_t node,
                          const struct hd_grid *box,
                          const struct hdi_window *from, struct hd_error *error)
@@ -392,6 +415,7 @@ hd_status hdi_mirror_put(struct hd_field *field, uint32_t node,
 }
 
 // With the lock.
+// The device keeps its copy, which stays valid.
 static hd_status bring_home(struct hd_field *field, struct hdi_mirror *m,
                             struct block *b, struct hd_error *error)
 {
@@ -486,6 +510,7 @@ static hd_status copy_over(const struct hd_field *field, struct hdi_mirror *to,
     return status;
 }
 
+// `apart` is the node's thread's alone, so its room needs no lock.
 hd_status hdi_mirror_part(struct hd_field *field, uint32_t node,
                           const struct hd_grid *box,
                           const struct hd_grid *written, bool fill,
@@ -568,6 +593,8 @@ hd_status hdi_mirror_own(struct hd_field *field, uint32_t node,
     return status;
 }
 
+// Entries of others' parts stay when their version is old: the same parts are
+// read again in the next run.
 hd_status hdi_mirror_expect(struct hd_field *field, uint32_t node,
                             const struct hd_grid *part, bool *there,
                             struct hd_error *error)

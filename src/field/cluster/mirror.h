@@ -9,6 +9,11 @@
 //
 // Only the thread that computes for the node makes the part larger or launches
 // kernels over it; the rest may be done by any.
+//
+//     block of the node's own    there   home
+//     never on the device        no      yes    (no entry)
+//     read by a kernel           yes     yes
+//     written by a kernel        yes     no     hdi_mirror_home() brings it
 #ifndef HDI_FIELD_CLUSTER_MIRROR_H
 #define HDI_FIELD_CLUSTER_MIRROR_H
 

@@ -46,6 +46,8 @@ static size_t first_with(const struct hdi_moves *moves, bool sends,
 
 // The moves between two processes go by target node, then source node, on both
 // sides: find the one to go on with.
+// Lists of moves are sorted by nodes (plan.h), so those of one pair lie
+// together and are found by bisection, once for each pair.
 static const struct hdi_move *next_move(struct hdi_moving *m,
                                         struct hdi_moving_stream *s)
 {
@@ -68,6 +70,8 @@ static const struct hdi_move *next_move(struct hdi_moving *m,
     return NULL;
 }
 
+// Both sides cut moves by the same `piece`, so the n-th message of a stream is
+// the same part for sender and receiver, and no message says what it is.
 static bool next_part(struct hdi_moving *m, struct hdi_moving_stream *s,
                       const struct hdi_move **move,
                       struct hdi_part_of_move *part)
@@ -90,6 +94,8 @@ static bool next_part(struct hdi_moving *m, struct hdi_moving_stream *s,
     }
 }
 
+// Without memory a message is still sent or received, empty: the other side
+// counts messages.
 static hd_status start(struct hdi_moving *m, struct hdi_moving_stream *s,
                        struct hdi_stream_message *msg)
 {
@@ -125,6 +131,8 @@ static hd_status start(struct hdi_moving *m, struct hdi_moving_stream *s,
                                          msg->size, &msg->transfer);
 }
 
+// A size that differs is that of a sender without memory: nothing else sends
+// other sizes.
 static void finish(struct hdi_moving *m, struct hdi_moving_stream *s,
                    struct hdi_stream_message *msg, uint64_t size)
 {
@@ -149,6 +157,8 @@ static void finish(struct hdi_moving *m, struct hdi_moving_stream *s,
 
 // Start what can be and finish what is done. `*busy`: something is under way;
 // `*moved`: something happened.
+// First what has ended, in order, then new ones in the free slots: so a slot is
+// filled as soon as it is free.
 static hd_status advance(struct hdi_moving *m, struct hdi_moving_stream *s,
                          bool *busy, bool *moved)
 {
@@ -187,6 +197,7 @@ static hd_status advance(struct hdi_moving *m, struct hdi_moving_stream *s,
     return HD_OK;
 }
 
+// Buffers of the step before in this slot are used again.
 static void begin_stream(struct hdi_moving *m, struct hdi_moving_stream *s,
                          uint32_t step, bool sends)
 {
@@ -201,6 +212,7 @@ static void begin_stream(struct hdi_moving *m, struct hdi_moving_stream *s,
     s->moves = sends ? m->route->from : m->route->to;
 }
 
+// A slot whose step is over takes the next step in the next call.
 bool hdi_moving_step(struct hdi_moving *m, bool *moved, hd_status *status)
 {
     uint32_t count = m->cluster->net->count;
@@ -242,6 +254,8 @@ uint32_t hdi_moving_peer(const struct hdi_moving *m)
 }
 
 // Begins with the nodes behind this one so that not all read from the same.
+// `n` counts nodes here from 0. What is not reached comes by messages; it is
+// counted here all the same, since `moved` means both.
 hd_status hdi_moving_copy(const struct hdi_moving *m, uint32_t n,
                           struct hd_error *error)
 {

@@ -13,6 +13,9 @@
 #include "field/cluster/mirror.h"
 #include "steal/event.h"
 
+// While messages are under way nobody signals the thread, so it looks: at once,
+// then after naps, after many looks after long ones. Longer naps delay each
+// message, shorter ones take the core from who computes.
 enum {
     LOOKS = 64,       // without anything before a nap
     NAP = 20000,      // [ns],
@@ -22,6 +25,8 @@ enum {
 // Invariant: `list` holds all that were started and are not over. Anybody adds
 // to its front, the thread takes out, both under the lock, under which `news`
 // counts what the thread must look at.
+// `news` counts instead of a flag: what is told while the thread steps is seen
+// by the next comparison with what it has seen.
 struct hdi_mover {
     pthread_t thread;
     pthread_mutex_t lock;
@@ -41,6 +46,8 @@ static struct hdi_mover *lock_mover(const struct hdi_assign *a)
     return mover;
 }
 
+// The thread may free what the news were about as soon as the lock is released:
+// nothing of it may be touched after this.
 static void unlock_with_news(struct hdi_mover *mover)
 {
     mover->news++;
@@ -68,6 +75,7 @@ static bool is_copied(const struct hdi_assign *a)
 
 // Copying ---------------------------------------------------------------------
 
+// Runs on a worker, as a call. `part` is gone when the lock is released.
 static hd_status copy_part(struct hd_worker *worker, void *data,
                            struct hd_error *error)
 {
@@ -85,6 +93,7 @@ static hd_status copy_part(struct hd_worker *worker, void *data,
     return HD_OK;
 }
 
+// A call that cannot be started is done here: slower, and it cannot fail.
 static void copy(struct hdi_assign *a)
 {
     uint32_t parts = a->route ? a->parts : 1;
@@ -112,6 +121,8 @@ static void free_assign(struct hdi_assign *a)
     free(a);
 }
 
+// Out of the list first: then it is the thread's alone. The event ends last,
+// because whoever waits for it may destroy the fields.
 static void finish(struct hdi_mover *mover, struct hdi_assign *a)
 {
     struct hdi_assign **link = &mover->list;
@@ -129,6 +140,7 @@ static void finish(struct hdi_mover *mover, struct hdi_assign *a)
 
 // Whether a process has not answered for too long. What others wait for before
 // they are ready, and their workers, may take any time.
+// `quiet` is 0 while it may take any time.
 static bool is_lost(struct hdi_assign *a, bool moved)
 {
     uint64_t now;
@@ -145,6 +157,8 @@ static bool is_lost(struct hdi_assign *a, bool moved)
 }
 
 // Step all; false when nothing has happened. `*idle`: and all wait for news.
+// `next` is read before a step, which may free `a`. Others add to the front
+// only, so the rest of the list stays as it is.
 static bool step_all(struct hdi_mover *mover, struct hdi_assign *list,
                      bool *idle)
 {
@@ -177,6 +191,8 @@ static void pass_time(unsigned looks)
             NULL);
 }
 
+// Sleeps on the condition only when all redistributions wait for news from
+// here; else it looks for messages, in ever longer pauses.
 static void *mover_main(void *data)
 {
     struct hdi_mover *mover = data;
@@ -200,6 +216,7 @@ static void *mover_main(void *data)
     }
 }
 
+// Waits until all that were started are over, then for the thread.
 static void stop_mover(struct hdi_mover *mover)
 {
     pthread_mutex_lock(&mover->lock);
@@ -211,6 +228,8 @@ static void stop_mover(struct hdi_mover *mover)
     free(mover);
 }
 
+// On demand: programs that start nothing have no thread. Undone in reverse
+// order when there is none.
 static hd_status start_mover(struct hd_cluster *cluster, struct hd_error *error)
 {
     if (cluster->mover)
@@ -239,6 +258,7 @@ static struct hdi_assign *assign_of(struct hdi_event *event)
     return *(struct hdi_assign **)event->room;
 }
 
+// `ready` last, under the lock: who sees it may read the rest.
 static void tell(struct hdi_assign *a, enum hdi_assign_ready ready,
                  hd_status status, const struct hd_error *why)
 {
@@ -277,6 +297,8 @@ static void drop(struct hdi_event *event)
 
 static const struct hdi_event_kind kind = {.run = run, .drop = drop};
 
+// The event's room holds the address only: the redistribution lives on when the
+// event is over.
 static hd_status take_event(struct hdi_assign *a, struct hd_pool *pool)
 {
     HDI_TRY(hdi_event_take(pool, &kind, &a->event, &a->error));
@@ -304,6 +326,7 @@ static hd_status refuse(struct hd_cluster *cluster, uint64_t number,
     return hdi_agreement_end(&agreement, error);
 }
 
+// Whatever was made when this fails goes by free_unstarted().
 static hd_status prepare(struct hdi_assign *a, uint64_t number,
                          struct hd_pool *pool, const struct hd_start *start,
                          struct hd_field *field, const struct hd_view *view)
@@ -328,6 +351,9 @@ static void free_unstarted(struct hdi_assign *a)
 }
 
 // `together`: it is started on all processes, or on none.
+// The number is taken first and in any case, so that the numbers of later ones
+// agree on all processes. The event runs even if what it comes after has failed
+// (`anyway`): the others must be told.
 static hd_status start_assign(struct hd_pool *pool,
                               const struct hd_start *start,
                               struct hd_field *field,

@@ -5,11 +5,14 @@
 #include "field/cluster/field.h"
 #include "field/plan/copy.h"
 
+// More under way hide what a message takes, and need as many buffers of a
+// piece.
 enum {
     HDI_MOVING_STEPS = 4,    // under way
     HDI_MOVING_IN_FLIGHT = 2 // messages per direction and step
 };
 
+// One slot of a stream. Its buffer is kept from message to message.
 struct hdi_stream_message {
     struct hdi_transfer *transfer; // NULL: not under way
     void *data;
@@ -20,6 +23,8 @@ struct hdi_stream_message {
 };
 
 // One direction of one step: the parts of the moves to or from a process.
+// Messages end in the order in which they were begun: `oldest` is the slot of
+// the next to end.
 struct hdi_moving_stream {
     uint32_t peer; // process
     bool sends, ended;
@@ -35,6 +40,7 @@ struct hdi_moving_stream {
 
 // Invariant: running[k] is the step that stream[k] is of, or 0; steps from
 // `next` on have not begun.
+// One per redistribution. One thread steps it; hdi_moving_copy() only reads.
 struct hdi_moving {
     struct hd_field *target, *source;
     const struct hdi_route *route;
@@ -65,6 +71,7 @@ bool hdi_moving_step(struct hdi_moving *moving, bool *moved, hd_status *status);
 uint32_t hdi_moving_peer(const struct hdi_moving *moving);
 
 // Give back what it holds; no messages are under way, or they have failed.
+// Not when a process is lost: a message may still be written to a buffer.
 void hdi_moving_end(struct hdi_moving *moving);
 
 #endif

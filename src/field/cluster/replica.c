@@ -27,6 +27,8 @@ static bool same_corner(const struct hd_grid *a, const struct hd_grid *b)
     return true;
 }
 
+// Copies of an old version go here, all at a time, so nobody needs to be told
+// that a field was written.
 struct hdi_replica *hdi_replicas_find(struct hdi_replicas *table,
                                       uint64_t version,
                                       const struct hd_grid *box)
@@ -44,6 +46,7 @@ struct hdi_replica *hdi_replicas_find(struct hdi_replicas *table,
     return r;
 }
 
+// As many buckets as entries at least; false leaves the table as it was.
 static bool grow(struct hdi_replicas *table)
 {
     size_t buckets = table->buckets ? 2 * table->buckets : 32;
@@ -158,6 +161,7 @@ void hdi_window_copy(const struct hdi_window *to, const struct hdi_window *from,
     hdi_window_put(to, from, box, element, false);
 }
 
+// A box is one span on each axis, so the copies of plans do this too.
 void hdi_window_put(const struct hdi_window *to, const struct hdi_window *from,
                     const struct hd_grid *box, uint64_t element,
                     bool nontemporal)

@@ -10,6 +10,8 @@
 
 struct hdi_transfer;
 
+// Owned by its table. The data is allocated with it, and may be written until
+// `coming` has ended.
 struct hdi_replica {
     struct hdi_replica *next; // in its bucket
     struct hd_grid box;       // [ordinals]
@@ -19,6 +21,8 @@ struct hdi_replica {
     uint32_t owner;
 };
 
+// A hash table by the corner of a block: blocks of one field do not overlap, so
+// the corner says which. All zero: empty.
 struct hdi_replicas {
     uint64_t version;
     struct hdi_replica **bucket;
@@ -26,6 +30,8 @@ struct hdi_replicas {
 };
 
 // Elements in memory that is here.
+// Points into memory that somebody else owns. Element i of the box is at data +
+// sum of (i - box.offset) * step [elements].
 struct hdi_window {
     struct hd_grid box; // [ordinals]
     char *data;         // the element at the box's corner

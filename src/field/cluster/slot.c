@@ -1,12 +1,14 @@
 #include "field/cluster/slot.h"
 
 // The words are all there is to tasks, so no order is needed.
+// Weak, since all callers try again; a failure has loaded the word anew.
 static bool exchange(_Atomic uint64_t *word, uint64_t *old, uint64_t new)
 {
     return atomic_compare_exchange_weak_explicit(
         word, old, new, memory_order_relaxed, memory_order_relaxed);
 }
 
+// Goes on where thieves took some meanwhile; HDI_NO_TASK once both ends meet.
 uint64_t hdi_node_take(struct hdi_node_slot *slot)
 {
     uint64_t range = atomic_load_explicit(&slot->range, memory_order_relaxed);
@@ -27,6 +29,8 @@ uint64_t hdi_node_take_loot(struct hdi_node_slot *slot)
     return 0;
 }
 
+// Strong: a failure must mean that there is loot, as the caller then does its
+// own.
 bool hdi_node_keep(struct hdi_node_slot *slot, uint64_t loot)
 {
     uint64_t none = 0;
@@ -36,6 +40,8 @@ bool hdi_node_keep(struct hdi_node_slot *slot, uint64_t loot)
 }
 
 // So many of `left` tasks that the rest takes as long here.
+// With t tasks left here at `here` each, and `time` each at the thief, x tasks
+// are done there in the time of the rest here: x * time = (t - x) * here.
 static uint32_t share(const struct hdi_node_slot *slot, uint32_t left,
                       uint64_t time)
 {
@@ -51,6 +57,8 @@ static uint32_t share(const struct hdi_node_slot *slot, uint32_t left,
     return tasks < 1 ? 1 : (uint32_t)tasks;
 }
 
+// `loot` was read long before its turn, but it is only what the exchange
+// expects.
 uint64_t hdi_node_steal(struct hdi_node_slot *slot, uint32_t node,
                         uint64_t time)
 {
@@ -76,6 +84,7 @@ uint64_t hdi_node_steal(struct hdi_node_slot *slot, uint32_t node,
     return 0;
 }
 
+// The words are read one after another, so this is an estimate.
 uint64_t hdi_node_time_left(const struct hdi_node_slot *slot)
 {
     uint64_t range = atomic_load_explicit(&slot->range, memory_order_relaxed);

@@ -9,6 +9,11 @@
 // is to know of them, so it is as good as before. The words lie in memory that
 // the processes of a machine share, so a thief needs nobody there; for others
 // the agent (agent.h) does it.
+//
+//     range   | first: 32 | last: 32 |             own tasks that are left
+//               owner ->      <- thieves
+//     loot    | owner: 20 | count: 12 | first: 32 |   stolen, not begun
+//               node takes from the front, thieves from the end
 #ifndef HDI_FIELD_CLUSTER_SLOT_H
 #define HDI_FIELD_CLUSTER_SLOT_H
 
@@ -18,6 +23,7 @@
 
 #define HDI_NO_TASK UINT64_MAX
 
+// The widths of the fields of a loot: 20 and 12 bits.
 enum {
     HDI_MAX_NODES = 1 << 20, // of a cluster
     HDI_MAX_LOOT = 4095      // tasks that are stolen at a time
@@ -55,6 +61,7 @@ static inline uint64_t hdi_loot_rest(uint64_t loot)
 
 // Of each node, in memory that its machine shares. The run resets it between
 // two meetings of all processes.
+// One line of a cache for each node. It is zero before the first run.
 struct hdi_node_slot {
     // From the first task that is left to behind the last one:
     // first << 32 | last. Owner and thieves, by compare-and-swap.

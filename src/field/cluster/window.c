@@ -6,6 +6,7 @@
 #include "field/cluster/mirror.h"
 
 // Where an element is, for a node.
+// `spot` is in the owner's terms, `block` in ordinals of the field.
 struct place {
     struct hdi_spot spot;
     bool here;            // is read where it is
@@ -37,6 +38,9 @@ static struct hdi_replicas *table_of(struct hd_field *field, uint32_t node)
 }
 
 // The copy of a block, which may still be coming.
+// A block that somebody here has asked for is not asked for again, so it
+// crosses the network once in a version. On failure no entry is left that would
+// claim to be the block.
 static hd_status ask_block(struct hd_field *field, uint32_t node,
                            const struct place *place,
                            const struct hdi_fetch *fetch,
@@ -86,6 +90,8 @@ static hd_status ask_block(struct hd_field *field, uint32_t node,
     return status;
 }
 
+// `coming` is cleared first: a transfer is waited for once, whatever comes of
+// it.
 static hd_status await_block(struct hdi_replicas *table,
                              struct hdi_replica *copy,
                              const struct hdi_fetch *fetch,
@@ -103,6 +109,8 @@ static hd_status await_block(struct hdi_replicas *table,
     return status;
 }
 
+// Goes on after a failure: a transfer that nobody has waited for would write to
+// memory that is freed.
 hd_status hdi_window_settle(struct hd_field *field, uint32_t node,
                             const struct hdi_fetch *fetch,
                             struct hd_error *error)
@@ -140,6 +148,7 @@ hd_status hdi_window_of_block(struct hd_field *field, uint32_t node,
     return HD_OK;
 }
 
+// For the recursion of gather().
 struct bringing {
     struct hd_field *field;
     uint32_t node;
@@ -204,6 +213,7 @@ hd_status hdi_window_ask(struct hd_field *field, uint32_t node,
     return gather(&b, box);
 }
 
+// Most boxes are in one block and need no copy.
 hd_status hdi_window_bring(struct hd_field *field, uint32_t node,
                            const struct hd_grid *box,
                            const struct hdi_fetch *fetch,

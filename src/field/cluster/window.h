@@ -1,4 +1,13 @@
 // Bringing elements to a node: windows of memory that hold a box of a field.
+//
+//     the box is                    window
+//     the node's own                into the field's memory
+//     another's, in place           the same, `in_place` and shared memory
+//     another's, else               into a replica of its memory block
+//     in several of these           into scratch, put together
+//
+// The caller holds hdi_run_moving() of the node: tables of replicas have no
+// lock.
 #ifndef HDI_FIELD_CLUSTER_WINDOW_H
 #define HDI_FIELD_CLUSTER_WINDOW_H
 
@@ -6,11 +15,15 @@
 #include "field/cluster/replica.h"
 
 // Counts of one node, added up when a run ends.
+// `blocks` were brought, `moved` bytes of them, `received` of these in
+// `messages`; `steals` are tasks done for others, `asks` questions for tasks.
 struct hdi_traffic {
     uint64_t blocks, moved, received, messages, steals, asks;
 };
 
 // How what is elsewhere comes to a node.
+// In between stands the agent of a run (forall/agent.h), which this room does
+// not know.
 struct hdi_fetch {
     bool in_place; // what is reached is read where it is
     // Begin to bring a box of another process's field memory into a dense

@@ -11,6 +11,8 @@ enum {
 };
 
 // Memory of a task.
+// In a list of the task, because rows that were given out stay valid until the
+// task ends.
 struct hdi_access_room {
     struct hdi_access_room *next;
     _Alignas(16) char bytes[];
@@ -49,6 +51,8 @@ static const void *fail(struct hd_access *access, hd_status status,
 }
 
 // What is in the view of a window's box; steps are 1 or -1.
+// The inverse of the view: from what lies below to the view's own indices, cut
+// off at its ends.
 static void seen_through(const struct hd_view *view,
                          const struct hdi_window *window, struct hd_grid *seen)
 {
@@ -77,6 +81,7 @@ static void seen_through(const struct hd_view *view,
 
 // Find the tile of an index in the node's memory, bringing its block if need
 // be.
+// Under the node's lock, which is not held while the function computes.
 static bool bring(struct hd_access *access, const int64_t *index,
                   struct hd_tile *tile)
 {
@@ -105,6 +110,7 @@ static bool bring(struct hd_access *access, const int64_t *index,
 }
 
 // Make a tile the current one, and keep the one that was.
+// The places for those that are kept go round: the oldest is overwritten.
 static void enter(struct hd_access *access, const struct hd_tile *tile)
 {
     if (access->tile.grid.rank) {
@@ -116,6 +122,8 @@ static void enter(struct hd_access *access, const struct hd_tile *tile)
 }
 
 // Make the tile of an index the current one.
+// Four cases, the cheapest first: the current tile, one of those kept (they
+// change places), an index that is none, a block that must be brought.
 static bool go(struct hd_access *access, const int64_t *index)
 {
     struct hd_tile tile;
@@ -158,6 +166,8 @@ const void *hd_access_move(struct hd_access *access, const int64_t *index)
                : NULL;
 }
 
+// Also notes the row, so that the inline hd_access_at_2() needs no call for its
+// next elements.
 const void *hd_access_move_2(struct hd_access *access, int64_t i, int64_t j)
 {
     const struct hd_tile *tile = &access->tile;
@@ -182,6 +192,7 @@ const void *hd_access_move_2(struct hd_access *access, int64_t i, int64_t j)
 // Rows ------------------------------------------------------------------------
 
 // Have room for a row; the one before may go when the task ends.
+// At least doubled, so that rows that grow make few rooms.
 static bool make_room(struct hd_access *access, uint64_t size)
 {
     if (size <= access->room_size_)
@@ -224,6 +235,8 @@ static void copy_row(char *to, const char *from, int64_t count, int64_t step,
                element);
 }
 
+// In place where the row lies in one tile, with a step of 1; else it is put
+// together, tile by tile.
 const void *hd_access_move_row(struct hd_access *access, const int64_t *index,
                                int64_t count)
 {

@@ -8,6 +8,8 @@
 #include "base/pause.h"
 #include "field/cluster/mirror.h"
 
+// An agent's thread shares a core with a node: the naps leave it to the node,
+// and are what an answer may be late.
 enum {
     LOOKS = 64,  // without anything before a nap
     NAP = 10000, // [ns]
@@ -23,6 +25,7 @@ enum what {
     TELL_END // to oneself
 };
 
+// Of one size, so that any of them fits in the inbox; `box` in ordinals.
 struct ask {
     uint32_t what;
     uint32_t from, to; // nodes
@@ -34,6 +37,7 @@ struct ask {
     struct hd_grid box;
 };
 
+// An answer on its way: it stays until its bytes have left.
 struct reply {
     struct reply *next;
     struct hdi_transfer *transfer;
@@ -41,6 +45,9 @@ struct reply {
     void *data;
 };
 
+// One per run and process. Answering is done by its thread, or, without one, by
+// whoever calls hdi_agent_serve(), one at a time; asking is done by nodes, and
+// touches nothing of it that changes.
 struct hdi_agent {
     struct hdi_run *run;
     struct hd_cluster *cluster;
@@ -53,6 +60,8 @@ struct hdi_agent {
     bool refusing;         // it is among them
 };
 
+// Tags say who is answered: several nodes of a process may ask the same one,
+// and an answer must not come to another.
 static uint32_t reply_tag(const struct hdi_agent *agent, uint32_t node)
 {
     return HDI_TAG_REPLY + node % agent->cluster->here;
@@ -85,6 +94,7 @@ static void free_reply(struct hdi_agent *agent, struct reply *reply)
     free(reply);
 }
 
+// The reply is the agent's from here on.
 static void send_reply(struct hdi_agent *agent, uint32_t node, uint32_t tag,
                        struct reply *reply, const void *data, uint64_t size)
 {
@@ -124,6 +134,8 @@ static bool finish_replies(struct hdi_agent *agent)
 }
 
 // Who asks is told that there is no answer.
+// An empty message is an answer that every asker understands. There is one
+// refusal, so it waits until the one before has left.
 static void refuse(struct hdi_agent *agent, uint32_t node, uint32_t tag)
 {
     fail(agent, HD_ENOMEM, "no memory to answer another process");
@@ -141,6 +153,8 @@ static void dense_window(const struct hd_grid *box, void *data,
     hdi_replica_window(&replica, window);
 }
 
+// Copied into a dense buffer first: a message is contiguous, a block mostly is
+// not.
 static void answer_block(struct hdi_agent *agent, const struct ask *ask)
 {
     struct hd_field *field = hdi_cluster_field(agent->cluster, ask->field);
@@ -195,6 +209,8 @@ static void answer_small(struct hdi_agent *agent, const struct ask *ask)
     send_reply(agent, ask->from, tag, reply, &reply->loot, sizeof(reply->loot));
 }
 
+// The bytes are waited for: their sender sends them as soon as the question has
+// left.
 static void take_result(struct hdi_agent *agent, const struct ask *ask)
 {
     struct hd_cluster *c = agent->cluster;
@@ -232,6 +248,7 @@ static void take_result(struct hdi_agent *agent, const struct ask *ask)
     free(data);
 }
 
+// One receive is always open while the agent lives, for any process.
 static hd_status listen(struct hdi_agent *agent)
 {
     return agent->cluster->transport->receive(
@@ -288,6 +305,8 @@ bool hdi_agent_serve(struct hdi_agent *agent)
     return agent && !agent->threaded && serve(agent);
 }
 
+// The system rounds naps of a thread up by its slack, 50 us unless it is made
+// smaller.
 static void *agent_main(void *data)
 {
     struct hdi_agent *agent = data;
@@ -327,6 +346,8 @@ hd_status hdi_agent_start(struct hdi_run *run, bool thread,
     return HD_OK;
 }
 
+// A message to oneself ends the receive that is open: a receive cannot be taken
+// back.
 void hdi_agent_stop(struct hdi_agent *agent)
 {
     if (!agent)
@@ -358,6 +379,7 @@ static hd_status wait_for(struct hdi_agent *agent,
     return hdi_cluster_wait(agent->cluster, transfer, who, error);
 }
 
+// Waits until the question has left, since it lies on the caller's stack.
 static hd_status tell(struct hdi_agent *agent, uint32_t process,
                       const struct ask *ask, struct hd_error *error)
 {
@@ -372,6 +394,9 @@ static hd_status tell(struct hdi_agent *agent, uint32_t process,
 }
 
 // Ask for an answer of `size` bytes.
+// The receive is opened before the question leaves, so that the answer finds
+// it. When the question fails the receive stays open, and `answer` must live
+// on.
 static hd_status ask_for(struct hdi_agent *agent, const struct ask *ask,
                          void *answer, uint64_t size,
                          struct hdi_transfer **transfer, struct hd_error *error)
@@ -433,6 +458,8 @@ hd_status hdi_agent_steal(struct hdi_agent *agent, uint32_t node,
     return hdi_agent_await(agent, victim, transfer, error);
 }
 
+// One tag for all who ask: two threads that ask at a time may get each other's
+// answer, which says the same.
 bool hdi_agent_lives(struct hdi_agent *agent, uint32_t process)
 {
     struct hd_cluster *c = agent->cluster;
@@ -463,6 +490,7 @@ bool hdi_agent_lives(struct hdi_agent *agent, uint32_t process)
     return status == HD_OK && other == HD_OK;
 }
 
+// Two messages: the head is of one size, and says how many bytes follow.
 hd_status hdi_agent_result(void *data, uint32_t node, uint32_t owner,
                            const struct hd_grid *box, const void *result,
                            struct hd_error *error)

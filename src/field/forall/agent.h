@@ -1,6 +1,12 @@
 // Answers what other processes ask while this one computes: memory blocks,
 // tasks to steal, results that come back. Its own thread where the transport
 // allows it, else it is called between tasks and while waiting.
+//
+//     thief                          victim's agent
+//     ASK_TASK, what a task takes ->
+//                                 <- loot, 0: none
+//     ... inputs by ASK_BLOCK, computes ...
+//     TELL_RESULT, then its bytes -> writes them, counts the task as done
 #ifndef HDI_FIELD_FORALL_AGENT_H
 #define HDI_FIELD_FORALL_AGENT_H
 

@@ -17,11 +17,14 @@
 #include "field/forall/givers.h"
 #include "launch/launcher.h"
 
+// With one, who answers only between its tasks may be late; each more holds
+// memory for blocks that are not used yet.
 enum {
     NAP = 20000, // [ns]
     AHEAD = 2    // tasks whose inputs are asked for before their turn
 };
 
+// Inputs with a footprint are whole fields, which kernel.c checks.
 static hd_status check_input(const struct hd_forall *forall, unsigned which,
                              struct hd_error *error)
 {
@@ -83,6 +86,7 @@ static hd_status check_forall(const struct hd_forall *forall,
 
 // How far another node's memory is, in levels: near cores, this process,
 // this machine.
+// Near first: what is stolen has inputs near its owner.
 static unsigned distance(const struct hd_cluster *cluster, uint32_t node,
                          uint32_t other)
 {
@@ -95,6 +99,7 @@ static unsigned distance(const struct hd_cluster *cluster, uint32_t node,
 
 // Of the nearest reached nodes the one whose queue takes the longest from now
 // on, if it takes longer than to compute one of its tasks here.
+// By time, not by number of tasks: many short ones are not worth moving.
 static uint32_t find_victim(struct hdi_run *run, uint32_t node)
 {
     uint32_t best = HD_NO_NODE;
@@ -121,6 +126,7 @@ static uint32_t find_victim(struct hdi_run *run, uint32_t node)
 
 // A node's part in a run. What several workers of it change is theirs while
 // they hold run->moving of the node.
+// `threaded`: it has a thread of its own, to be joined.
 struct node_run {
     struct hdi_run *run;
     uint32_t node;
@@ -132,6 +138,8 @@ struct node_run {
 };
 
 // Ask those whose queues are not reached, until one gives tasks.
+// Queues only shrink, so nobody is asked again who had none: `asked` only
+// grows.
 static hd_status ask(struct node_run *n, uint64_t *loot, struct hd_error *error)
 {
     struct hdi_run *run = n->run;
@@ -153,6 +161,8 @@ static hd_status ask(struct node_run *n, uint64_t *loot, struct hd_error *error)
 }
 
 // Get tasks that others have; 0 when nobody has any that are worth it.
+// Tried again where another thief was faster. Memory that is reached first,
+// messages only when nothing is left there.
 static hd_status steal(struct node_run *n, uint64_t *loot,
                        struct hd_error *error)
 {
@@ -189,6 +199,8 @@ static bool has_failed(const struct hdi_run *run, uint32_t node)
 
 // The own tasks after this one whose inputs are to be asked for now. Who
 // answers between two tasks has had time to when it is their turn.
+// Under the node's lock: several workers of it take tasks at a time, and each
+// input is asked for once.
 static struct hdi_ahead own_ahead(struct node_run *n, uint64_t task)
 {
     struct hdi_ahead ahead = {.owner = n->node};
@@ -227,6 +239,7 @@ static struct hdi_ahead look_ahead(struct node_run *n, uint32_t owner,
                                   (count < AHEAD ? count : AHEAD)};
 }
 
+// The task's result is in the owner's memory, or on its way, when this returns.
 static hd_status do_task(struct node_run *n, uint32_t owner, uint64_t task,
                          struct hd_error *error)
 {
@@ -243,6 +256,7 @@ static hd_status do_task(struct node_run *n, uint32_t owner, uint64_t task,
 // Do one task, of this node's queue or another's; false when there is none.
 // Those that were stolen with it are kept for later; where another worker of
 // the node has just kept some, they are done here.
+// A failure stops this process's nodes by the slots, and others by a message.
 static bool step(struct node_run *n)
 {
     struct hdi_run *run = n->run;
@@ -308,6 +322,8 @@ static void sit(struct hd_worker *worker, struct hd_job *job)
     node_main(seat->node);
 }
 
+// A seat for each worker that takes part, on that worker: a node's tasks run
+// where its memory is.
 static void run_domains(struct hdi_run *run, struct node_run *node, bool all)
 {
     const struct hdi_domains *domains = &run->cluster->domains;
@@ -345,6 +361,13 @@ static void run_domains(struct hdi_run *run, struct node_run *node, bool all)
     free(seats);
 }
 
+// Who does the tasks:
+//
+//     parts of the machine    workers of the pool, each on its place
+//     threads                 one for each node, the last one here
+//     else                    this thread, one task of each node in turn
+//
+// In turn, so that nodes finish together and steal as threads would.
 static void run_nodes(struct hdi_run *run, enum hdi_by crew)
 {
     uint32_t here = run->cluster->here, first = hdi_cluster_first(run->cluster);
@@ -401,6 +424,8 @@ static bool lives(void *data, uint32_t process)
 }
 
 // Fail when a process is lost: it may have a task of this one, from whomever.
+// All processes are asked, since a task that was stolen may have been stolen
+// again.
 static void look_for_thieves(struct hdi_run *run)
 {
     const struct hd_cluster *c = run->cluster;
@@ -420,6 +445,8 @@ static void look_for_thieves(struct hdi_run *run)
 }
 
 // Wait for the results of what others have stolen.
+// Naps after some looks: whoever computes may need this core. Only after the
+// cluster's limit does it ask whether the thieves are alive.
 static void await_results(struct hdi_run *run)
 {
     uint32_t first = hdi_cluster_first(run->cluster);
@@ -450,6 +477,8 @@ static void await_results(struct hdi_run *run)
 
 // Begin and end ---------------------------------------------------------------
 
+// Before the meeting: a thief that was there first would find an old queue. A
+// range holds 32 bits for each end.
 static hd_status fill_slots(struct hdi_run *run, enum hdi_by crew,
                             struct hd_error *error)
 {
@@ -491,6 +520,7 @@ static hd_status bring_home(const struct hd_forall *forall,
     return hdi_mirrors_home(forall->output, error);
 }
 
+// Also with devices: only their own process can tell what their memory holds.
 static bool needs_agent(const struct hd_cluster *cluster)
 {
     if (cluster->domains.devices && cluster->net->count > 1)
@@ -501,6 +531,8 @@ static bool needs_agent(const struct hd_cluster *cluster)
     return false;
 }
 
+// Whatever fails is handed to the agreement, which all processes take part in.
+// The agent is there before it, because others may ask as soon as it is over.
 static hd_status begin_run(struct hdi_run *run, enum hdi_by crew, bool threads,
                            struct hd_error *error)
 {
@@ -534,6 +566,7 @@ static hd_status begin_run(struct hdi_run *run, enum hdi_by crew, bool threads,
     return HD_OK;
 }
 
+// Also of a run that did not begin: what was not made is NULL.
 static void free_run(struct hdi_run *run)
 {
     struct hd_cluster_counters sum = {0};
@@ -576,6 +609,9 @@ hd_status hd_forall(const struct hd_forall *forall, struct hd_error *error)
     return hdi_forall(forall, NULL, NULL, HDI_BY_ALL, error);
 }
 
+// The version counts up before the first task, so that copies of the old values
+// are not used in the next run. At the end the agent goes only after all have
+// met: nobody asks any more.
 hd_status hdi_forall(const struct hd_forall *forall, hdi_reach reach,
                      hdi_on_device on_device, enum hdi_by crew,
                      struct hd_error *error)

@@ -4,6 +4,7 @@
 
 #include "field/map/queue.h"
 
+// Who has less runs out about when others do: asking it early is in vain.
 enum {
     MUCH = 2 // times the mean
 };
@@ -18,6 +19,7 @@ static uint32_t log_2(uint32_t number)
     return log;
 }
 
+// Linear: a list has some logarithms of the number of nodes.
 static void add(struct hdi_givers *givers, uint32_t node)
 {
     for (uint32_t i = 0; i < givers->count; i++)
@@ -44,6 +46,7 @@ static void add_heavy(struct hdi_givers *givers, uint32_t nodes, uint32_t node,
         add(givers, heavy[((uint64_t)node + (uint64_t)i * step) % count]);
 }
 
+// Room: `most` heavy ones, and two for each power of two below `nodes`.
 bool hdi_givers_list(const struct hd_map *map, uint32_t node,
                      struct hdi_givers *givers)
 {

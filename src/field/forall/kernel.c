@@ -19,6 +19,7 @@
 #include "field/forall/run.h"
 #include "launch/start/start.h"
 
+// Larger groups cut more blocks at places that are no multiple of them.
 enum {
     MAX_LOCAL = 64, // work-items of a group along an axis
     MAX_ARGS = 64,
@@ -26,11 +27,15 @@ enum {
 };
 
 // Address space for one field on one node.
+// Made on first use, kept until the forall ends. Pages that nothing touches
+// cost nothing.
 struct space {
     void *memory;
     uint64_t size;
 };
 
+// On the stack of hdi_forall_kernel(); the nodes share it, each with its own
+// spaces.
 struct kernel_run {
     struct hdi_launcher *launcher;
     const struct hd_forall *forall;
@@ -82,6 +87,9 @@ static void tile_of_field(const struct hd_view *view,
 // The address of the whole array of which a window is a part: in place, or in
 // the node's space, where its elements are copied if `fill`; always there with
 // `apart`.
+//
+//     array        |.......[ window ].........|   an address in front of the
+//     in place   ^ array = window - its place     window, never dereferenced
 static hd_status place_window(struct space *space, const struct hd_grid *grid,
                               uint64_t element, bool fill, bool apart,
                               const struct hdi_window *window,
@@ -121,6 +129,8 @@ static hd_status place_window(struct space *space, const struct hd_grid *grid,
 }
 
 // The largest power of 2 that divides all places where blocks begin.
+// Groups that begin where blocks do are never cut: then kernels may write in
+// place.
 static uint32_t local_size(const struct hd_map *map, unsigned axis)
 {
     int64_t places =
@@ -141,6 +151,7 @@ static uint32_t local_size(const struct hd_map *map, unsigned axis)
 // The work-groups that compute a block, of which there may be none where the
 // range ends before, and the elements that these could write: others, too,
 // where the block begins or ends inside a group. Returns whether that is so.
+// Ordinals are indices here: kernels want grids without stride and offset.
 static bool find_piece(const struct kernel_run *k, const struct hd_grid *block,
                        struct hd_piece *piece, struct hd_grid *written)
 {
@@ -215,6 +226,8 @@ static hd_status run_box(struct kernel_run *k, uint32_t node,
     return status;
 }
 
+// `arrays` is the output, then the inputs. Buffers are made for one launch, and
+// only wrap addresses.
 static hd_status launch(struct kernel_run *k, uint32_t node,
                         const struct hd_grid *block, char **arrays,
                         struct hd_error *error)
@@ -299,6 +312,7 @@ static bool row_is_unwritten(const struct kernel_run *k, const char *row,
 }
 
 // HD_ECHECK when a task has written elements beside its own.
+// Looks at the whole array, once for each task: for checking only.
 static hd_status find_strays(const struct kernel_run *k, const char *memory,
                              const struct hd_grid *box, struct hd_error *error)
 {
@@ -339,6 +353,8 @@ static hd_status find_strays(const struct kernel_run *k, const char *memory,
     return HD_OK;
 }
 
+// Groups that reach beyond the block write elsewhere (`more`), so the output is
+// then a space, of which only the block is taken.
 static hd_status run_block(struct hd_task *task, const struct hd_tile *output,
                            const struct hd_tile *inputs, void *data,
                            struct hd_error *error)
@@ -384,6 +400,7 @@ static hd_status run_block(struct hd_task *task, const struct hd_tile *output,
     return HD_OK;
 }
 
+// The same on a device, whose mirrors are whole arrays by themselves.
 static hd_status run_on_device(struct hd_task *task, const struct hd_grid *box,
                                void *data, struct hd_error *error)
 {
@@ -410,6 +427,7 @@ static hd_status run_on_device(struct hd_task *task, const struct hd_grid *box,
 
 // Footprints ------------------------------------------------------------------
 
+// Whether a view is its field, index for index.
 static bool is_whole(const struct hd_view *view)
 {
     const struct hd_grid *grid = &view->field_->map->grid;
@@ -425,6 +443,11 @@ static bool is_whole(const struct hd_view *view)
 
 // The box of an array that holds what is touched of it: along an axis, all of
 // it where rows of bytes are not parts of rows of the array.
+//
+//     touched: `bytes` at begin + i * stride[0] + j * stride[1]
+//
+// Too large a box costs what is brought in vain; too small a one would be an
+// error, so what is not certain is taken as all of an axis.
 static void box_touched(const struct hd_touched *touched,
                         const struct hd_grid *grid, uint64_t element,
                         struct hd_grid *box)
@@ -465,6 +488,7 @@ static void box_touched(const struct hd_touched *touched,
     }
 }
 
+// The smallest box that holds both.
 static void add_box(struct hd_grid *to, const struct hd_grid *box)
 {
     for (unsigned i = 0; i < box->rank; i++) {
@@ -477,6 +501,8 @@ static void add_box(struct hd_grid *to, const struct hd_grid *box)
     }
 }
 
+// Several arguments may be the same input: what they touch is joined. A box is
+// not empty, so an input that is not touched gets one element.
 static hd_status reach(void *data, const struct hd_grid *block,
                        struct hd_grid *boxes, struct hd_error *error)
 {
@@ -619,6 +645,7 @@ hd_status hdi_forall_check_range(const struct hd_map *map,
 }
 
 // What a launch would say, before any process begins.
+// With one buffer of a byte for all fields: sizes are not looked at.
 static hd_status check_launch(const struct kernel_run *k,
                               struct hd_error *error)
 {

@@ -9,11 +9,15 @@
 #include "field/cluster/mirror.h"
 
 // What moves in a nanosecond between nodes, for the decision who computes.
+// Rough figures: they only have to tell tasks that are worth moving from those
+// that are not.
 enum {
     MEMORY = 2,  // from memory to memory [bytes]
     MESSAGES = 1 // between machines [bytes]
 };
 
+// A device's tasks of another process cannot be taken by hand: its memory is
+// reached by its own process only.
 struct hdi_node_slot *hdi_cluster_slot(const struct hd_cluster *cluster,
                                        uint32_t node)
 {
@@ -27,6 +31,7 @@ struct hdi_node_slot *hdi_cluster_slot(const struct hd_cluster *cluster,
     return slots ? &slots[node % cluster->here] : NULL;
 }
 
+// Built by the first who asks, under the lock; afterwards it is only read.
 const struct hdi_queue *hdi_run_queue(struct hdi_run *run, uint32_t node)
 {
     struct hdi_queue *queue = &run->queue[node];
@@ -38,6 +43,8 @@ const struct hdi_queue *hdi_run_queue(struct hdi_run *run, uint32_t node)
     return queue;
 }
 
+// By the first task, as if all were alike: one block of the output, and one of
+// each input.
 uint64_t hdi_run_moving_time(struct hdi_run *run, uint32_t owner, bool messages)
 {
     const struct hdi_queue *queue = hdi_run_queue(run, owner);
@@ -50,6 +57,8 @@ uint64_t hdi_run_moving_time(struct hdi_run *run, uint32_t owner, bool messages)
            (run->forall->input_count + 1) / (messages ? MESSAGES : MEMORY);
 }
 
+// Relaxed: it only keeps others from beginning more. Other machines get a
+// message (hdi_agent_tell_failure()).
 void hdi_run_stop(struct hdi_run *run)
 {
     for (uint32_t n = 0; n < run->output->map->nodes; n++) {
@@ -73,6 +82,8 @@ void hdi_run_fail(struct hdi_run *run, hd_status status, const char *text)
 
 // What a task reads of an input: a box of the view's indices, and the box of
 // the field's ordinals that holds them.
+// The margin is cut off at the ends of the view; a negative step turns the box
+// around.
 static void input_boxes(const struct hd_input *input,
                         const struct hd_grid *block, struct hd_grid *seen,
                         struct hd_grid *below)
@@ -112,6 +123,7 @@ static void input_boxes(const struct hd_input *input,
     }
 }
 
+// Fixed axes only add to the place; an axis of the view may be several below.
 void hdi_run_tile(const struct hd_view *view, const struct hdi_window *window,
                   const struct hd_grid *seen, struct hd_tile *tile)
 {
@@ -147,6 +159,8 @@ static void find_input(const struct hdi_run *run, unsigned i,
     }
 }
 
+// What an access touches by index is brought when it is touched: nobody knows
+// what it will be.
 static hd_status ask_inputs(struct hdi_run *run, uint32_t node,
                             const struct hd_grid *block,
                             const struct hd_grid *reached,
@@ -188,6 +202,7 @@ static hd_status ask_ahead(struct hdi_run *run, uint32_t node,
     return HD_OK;
 }
 
+// scratch[i] is the caller's to free, on failure too.
 static hd_status bring_inputs(struct hdi_run *run, struct hd_task *task,
                               const struct hd_grid *block,
                               const struct hd_grid *reached,
@@ -243,6 +258,8 @@ static bool is_on_device(const struct hdi_run *run, uint32_t node)
 
 // Have on a device what a task reads, and room for what it writes. `own` is
 // what open_output() has made for a task of another node.
+// A stolen task writes into the mirror at its own place of the whole array,
+// beside what the node owns, and is copied out from there.
 static hd_status load_device(struct hdi_run *run, struct hd_task *task,
                              const struct hd_grid *box,
                              const struct hd_grid *block,
@@ -281,6 +298,8 @@ static hd_status run_device(struct hdi_run *run, struct hd_task *task,
 }
 
 // Whether a task that computes for its own node writes to memory of its own.
+// Results that are put past the caches at the end, in whole lines, leave these
+// to the inputs.
 static bool writes_apart(const struct hdi_run *run)
 {
     return run->forall->past_caches && !run->forall->update && !run->on_device;
@@ -288,6 +307,8 @@ static bool writes_apart(const struct hdi_run *run)
 
 // Where a task writes: the owner's memory, or memory of its own that is given
 // back.
+// A thief never writes to the owner's memory before its task has succeeded.
+// With `update` the old values come along.
 static hd_status open_output(struct hdi_run *run, const struct hd_task *task,
                              const struct hd_grid *box,
                              struct hdi_window *window,
@@ -322,6 +343,8 @@ static hd_status open_output(struct hdi_run *run, const struct hd_task *task,
 }
 
 // Give a result back and count the task as done.
+// Release, paired with the acquire of await_results(): who counts all tasks as
+// done sees what they wrote.
 static hd_status close_output(struct hdi_run *run, const struct hd_task *task,
                               const struct hd_grid *box,
                               const struct hdi_window *window,
@@ -346,6 +369,7 @@ static hd_status close_output(struct hdi_run *run, const struct hd_task *task,
     return HD_OK;
 }
 
+// Goes on after a failure, see hdi_window_settle().
 hd_status hdi_run_settle(struct hdi_run *run, uint32_t node,
                          struct hd_error *error)
 {
@@ -362,6 +386,8 @@ hd_status hdi_run_settle(struct hdi_run *run, uint32_t node,
     return first;
 }
 
+// A moving mean over some eight tasks. Several workers of a node may write it
+// at a time, and one value is lost: it is an estimate.
 static void time_task(struct hdi_run *run, uint32_t node, uint64_t time)
 {
     struct hdi_node_slot *slot = hdi_cluster_slot(run->cluster, node);
@@ -371,6 +397,10 @@ static void time_task(struct hdi_run *run, uint32_t node, uint64_t time)
     atomic_store_explicit(&slot->mean, mean, memory_order_relaxed);
 }
 
+// The node's lock is held while things are brought, so that replicas need none
+// of their own, and not while the task computes: other workers of the node
+// bring theirs meanwhile. Results go out without it, but for messages, which
+// must stay in order.
 hd_status hdi_run_task(struct hdi_run *run, uint32_t node, uint32_t owner,
                        uint64_t k, const struct hdi_ahead *ahead,
                        struct hd_error *error)

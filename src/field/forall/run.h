@@ -1,5 +1,10 @@
 // One forall that runs: the queues, what its nodes share, and how a task is
 // done.
+//
+//     begin    slots are filled, then all processes meet
+//     run      own tasks, then those of others, until nobody has any
+//     await    until the results of own tasks done elsewhere are here
+//     end      all meet again; the agent answers until then
 #ifndef HDI_FIELD_FORALL_RUN_H
 #define HDI_FIELD_FORALL_RUN_H
 
@@ -20,6 +25,9 @@ typedef hd_status (*hdi_on_device)(struct hd_task *task,
                                    const struct hd_grid *box, void *data,
                                    struct hd_error *error);
 
+// On the stack of hdi_forall(), one for each process. Invariant: a task is done
+// by whoever took it from a slot, and counted once in `done` of its owner, when
+// its result is in the owner's memory.
 struct hdi_run {
     const struct hd_forall *forall;
     struct hd_cluster *cluster;
@@ -39,11 +47,13 @@ struct hdi_run {
     struct hdi_traffic *traffic; // of each node here
     // Of each node here: held by who moves something to or from it, not while
     // it computes; for its replicas, its traffic and the order of its messages.
+    // Never two of them at a time, and `lock` only inside of one or alone.
     pthread_mutex_t *moving;
     struct hdi_agent *agent; // NULL: all nodes are reached
     uint64_t number;         // equal on all processes, of no other run
 };
 
+// On the stack of hdi_run_task(); what users get of it ends with the task.
 struct hd_task {
     struct hdi_run *run;
     uint32_t node, owner;
@@ -67,6 +77,7 @@ hd_status hdi_forall(const struct hd_forall *forall, hdi_reach reach,
 
 // The slot of a node whose tasks may be taken and done without a message, or
 // NULL.
+// NULL: others ask the node's agent.
 struct hdi_node_slot *hdi_cluster_slot(const struct hd_cluster *cluster,
                                        uint32_t node);
 
@@ -77,6 +88,7 @@ static inline pthread_mutex_t *hdi_run_moving(const struct hdi_run *run,
 }
 
 // Tasks of an owner that a node does next.
+// `first` to `end` - 1 in the owner's queue; none when they are equal.
 struct hdi_ahead {
     uint32_t owner;
     uint64_t first, end;

@@ -4,11 +4,14 @@
 #include "base/error.h"
 #include "field/forall/run.h"
 
+// As fine as measured times deserve. The weights of a map sum to 2^24 at most
+// (map/deal.c), so 167,000 nodes may have it.
 enum {
     MAX_WEIGHT = 100 // of the fastest node
 };
 
 // What a task takes away from each node's queue [ns]; 0: it did none.
+// A node with several workers takes a task off its queue that much more often.
 static hd_status gather_paces(struct hd_cluster *cluster, uint64_t *mine,
                               uint64_t *all, struct hd_error *error)
 {

@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 
+// The receive is opened first, so that two processes that swap do not wait for
+// each other. Waits for both, also after a failure of one.
 hd_status hdi_cluster_swap(struct hd_cluster *cluster, uint32_t to,
                            const void *data, uint64_t size, uint32_t from,
                            void *buffer, uint64_t room, struct hd_error *error)
@@ -27,6 +29,7 @@ hd_status hdi_cluster_swap(struct hd_cluster *cluster, uint32_t to,
 // What a process holds on the way: parcel d is for the process d after it, and
 // in the end the one that the process d before it gave. Where memory is short
 // all become empty, so that the others do not wait for them.
+// Invariant: `bytes` holds sum of `size` bytes, parcel by parcel.
 struct parcels {
     char *bytes;           // one after another
     uint64_t *size;        // of each
@@ -45,6 +48,7 @@ static uint64_t sum_of(const uint64_t *size, uint32_t count)
 }
 
 // Take the parcels out whose number has `bit`: `*count` of them.
+// The caller's to free; NULL when memory is short, but `*count` is right.
 static char *pack(struct parcels *p, uint32_t bit, uint32_t *count)
 {
     uint64_t size = 0;
@@ -67,6 +71,7 @@ static char *pack(struct parcels *p, uint32_t bit, uint32_t *count)
 }
 
 // Put those that have come in their places.
+// False leaves the parcels as they were.
 static bool unpack(struct parcels *p, uint32_t bit, const char *in,
                    uint32_t count)
 {
@@ -103,6 +108,9 @@ static void lose(struct parcels *p)
 
 // Give the parcels whose number has `bit` to the process that far behind this
 // one.
+// Two swaps, sizes first: who receives must know how much memory it needs.
+// Without memory it still takes part, with empty parcels, or the other would
+// wait.
 static hd_status pass(struct hd_cluster *cluster, struct parcels *p,
                       uint32_t bit, struct hd_error *error)
 {
@@ -137,6 +145,7 @@ static hd_status pass(struct hd_cluster *cluster, struct parcels *p,
 }
 
 // Begin with what is for the others, by how far they are.
+// Turned around, so that what is for oneself comes first, parcel 0.
 static void set_out(struct parcels *p, const char *data, const uint64_t *size,
                     uint32_t me)
 {

@@ -1,10 +1,16 @@
 // What all processes give each other, in few messages.
+//
+//     parcel for the process   1   2   3   4   5   6   7   behind this one
+//     leaves in step 1 (by 1)  x       x       x       x
+//     leaves in step 2 (by 2)      x   x           x   x
+//     leaves in step 4 (by 4)              x   x   x   x
 #ifndef HDI_FIELD_WHOLE_EXCHANGE_H
 #define HDI_FIELD_WHOLE_EXCHANGE_H
 
 #include "field/cluster/cluster.h"
 
 // Send to a process and receive from one, `room` bytes at most.
+// Without an agreement: all processes must be in the same step.
 hd_status hdi_cluster_swap(struct hd_cluster *cluster, uint32_t to,
                            const void *data, uint64_t size, uint32_t from,
                            void *buffer, uint64_t room, struct hd_error *error);

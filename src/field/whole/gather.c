@@ -12,6 +12,8 @@
 // them. In step k everybody has 2^k of them, beginning with the own ones, and
 // gives them to the process that far before (Bruck and others, IEEE
 // Transactions on Parallel and Distributed Systems 8(11), 1997).
+//
+//     of 5 processes, counted from the own one: 0, 01, 0123, 01234
 hd_status hdi_cluster_gather(struct hd_cluster *cluster, const void *mine,
                              size_t size, char *all, struct hd_error *error)
 {
@@ -44,6 +46,9 @@ hd_status hdi_cluster_gather(struct hd_cluster *cluster, const void *mine,
 
 // Reduce ----------------------------------------------------------------------
 
+// Combines in memory's order, not the grid's, so the function must be
+// associative and commutative. Each process combines the values of all in the
+// same order, so all have the same result to the last bit.
 hd_status hd_field_reduce(struct hd_field *field,
                           void (*combine)(void *value, const void *element,
                                           void *data),
@@ -101,6 +106,8 @@ hd_status hdi_row_check(const struct hd_field *field, size_t least,
     return HD_OK;
 }
 
+// Nodes then follow each other as elements do: what is before a node's elements
+// is what the nodes before have. `*blocks` is the caller's to destroy.
 hd_status hdi_row_in_blocks(struct hd_field *field, struct hd_field **blocks,
                             struct hd_error *error)
 {
@@ -165,6 +172,12 @@ static void total_node(struct hd_field *blocks, uint32_t n,
         combine(total, memory + (size_t)i * element, data);
 }
 
+//
+//     totals | of every node | of nodes here, then a running value | before |
+//
+// Two passes over the elements, with one exchange of a value for each node
+// between them. A node without elements adds nothing: there may be no neutral
+// element.
 static hd_status scan_blocks(struct hd_field *blocks,
                              void (*combine)(void *, const void *, void *),
                              void *data, char *totals, struct hd_error *error)
@@ -207,6 +220,7 @@ static hd_status scan_blocks(struct hd_field *blocks,
     return HD_OK;
 }
 
+// In a copy: the field keeps its layout, and its values when this fails early.
 hd_status hd_field_scan(struct hd_field *field,
                         void (*combine)(void *value, const void *element,
                                         void *data),

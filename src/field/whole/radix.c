@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+// 11 bits: six passes instead of eight with 8 bits; the counts (96 KiB) lie on
+// the stack and mostly in a core's second cache.
 enum {
     BITS = 11,
     DIGITS = 6, // of 64 bits
@@ -16,6 +18,8 @@ static unsigned digit(uint64_t key, unsigned which)
     return key >> (which * BITS) & (VALUES - 1);
 }
 
+// Keeps the order of those that are the same in this digit, which sorting by
+// one digit after another needs.
 static void deal(const char *from, char *to, size_t count, size_t element,
                  unsigned which, size_t *place)
 {
@@ -36,6 +40,7 @@ static void deal(const char *from, char *to, size_t count, size_t element,
     }
 }
 
+// Keys that differ in few digits, as small numbers do, need few passes.
 void hdi_radix_sort(char *elements, char *spare, size_t count, size_t element)
 {
     size_t counts[DIGITS][VALUES] = {{0}};

@@ -20,6 +20,7 @@ static struct hdi_window array_of(const struct hd_grid *grid, void *memory)
     return window;
 }
 
+// Blocks until the message is over.
 static hd_status pass_on(struct hd_cluster *cluster, uint32_t who, bool sends,
                          char *memory, uint64_t size, struct hd_error *error)
 {
@@ -36,6 +37,11 @@ static hd_status pass_on(struct hd_cluster *cluster, uint32_t who, bool sends,
 }
 
 // Down a binomial tree, piece by piece.
+//
+//     of 8 processes, 0 tells 4, 2 and 1; 4 tells 6 and 5; 6 tells 7;
+//     2 tells 3
+//
+// By pieces, so that one is sent on while the next comes.
 hd_status hdi_cluster_tell(struct hd_cluster *cluster, char *memory,
                            uint64_t size, struct hd_error *error)
 {
@@ -57,6 +63,7 @@ hd_status hdi_cluster_tell(struct hd_cluster *cluster, char *memory,
 }
 
 // Copy the elements that one node has to where a whole array is.
+// Segments of other nodes are not reached, or empty: one node has all.
 static void copy_out(struct hd_field *whole, const struct hdi_window *array)
 {
     for (uint64_t s = 0; s < hd_map_segments(whole->map); s++) {
@@ -69,6 +76,9 @@ static void copy_out(struct hd_field *whole, const struct hdi_window *array)
     }
 }
 
+// One tile as large as the grid: all is node 0's, so it is a redistribution
+// like any other, and only process 0 needs memory for the whole field; with
+// `all` every process.
 hd_status hd_field_read(struct hd_field *field, void *memory, bool all,
                         struct hd_error *error)
 {

@@ -15,10 +15,14 @@
 #include "field/cluster/mirror.h"
 #include "field/cluster/window.h"
 
+// Of a fixed size, so that all processes know where element 0 is; NumPy wants a
+// multiple of 64.
 enum {
     HEAD = 256 // of a file [bytes]
 };
 
+// One file that is being written or read by this process. `file` is -1 while it
+// is not open.
 struct work {
     struct hd_field *field;
     const char *path;
@@ -31,6 +35,8 @@ struct work {
 
 // Head ------------------------------------------------------------------------
 
+// Makes the head too, which is the same on all processes. A field that does not
+// own every element, or has a stride, would leave holes in the file.
 static hd_status check(const struct hd_field *field, const char *path,
                        const char *dtype, char *head, struct hd_error *error)
 {
@@ -98,6 +104,7 @@ static hd_status make(struct work *w, const char *head, uint64_t size)
     return why ? fail(w, "write", why) : HD_OK;
 }
 
+// Compares the whole head: type, shape and order at once.
 static hd_status look(struct work *w, const char *head, uint64_t size)
 {
     char is[HEAD];
@@ -132,6 +139,7 @@ static uint64_t stir(uint64_t x)
     return x ^ x >> 31;
 }
 
+// The place is hashed too, or elements that changed places would not be seen.
 static uint64_t sum_run(const char *data, int64_t count, uint64_t element,
                         int64_t place)
 {
@@ -151,6 +159,8 @@ static uint64_t sum_run(const char *data, int64_t count, uint64_t element,
     return sum;
 }
 
+// Reads and writes at a place of its own: processes share the file, not a
+// position. A short transfer is gone on with.
 static hd_status transfer_run(struct work *w, char *data, int64_t count,
                               int64_t place)
 {
@@ -173,6 +183,8 @@ static hd_status transfer_run(struct work *w, char *data, int64_t count,
 }
 
 // A box, axis by axis; what follows each other in memory and file is one run.
+// `joined`: the axes from here on are dense in both, so a segment of whole rows
+// is one call of the system.
 static hd_status transfer_box(struct work *w, const struct hdi_window *window,
                               unsigned axis, char *data, int64_t place)
 {
@@ -216,6 +228,7 @@ static hd_status transfer_all(struct work *w)
     return HD_OK;
 }
 
+// Sums wrap around, and their order does not matter.
 static hd_status add_sums(struct work *w, uint64_t *sum)
 {
     struct hd_cluster *cluster = w->field->cluster;
@@ -235,6 +248,7 @@ static hd_status add_sums(struct work *w, uint64_t *sum)
     return status;
 }
 
+// Fills the steps; returns the size of the file [bytes].
 static uint64_t begin(struct work *w)
 {
     const struct hd_grid *grid = &w->field->map->grid;
@@ -247,6 +261,8 @@ static uint64_t begin(struct work *w)
     return HEAD + (uint64_t)size * w->field->element;
 }
 
+// Closes in any case. Errors of writing may be told only here, or by
+// fdatasync().
 static hd_status finish(struct work *w, hd_status status)
 {
     if (w->file >= 0 && w->writes && status == HD_OK && fdatasync(w->file) != 0)
@@ -257,6 +273,9 @@ static hd_status finish(struct work *w, hd_status status)
     return status;
 }
 
+// The file is made by one process before the agreement, and opened by the
+// others after it: then it is there. On failure it is removed: half a file
+// would look like a checkpoint.
 hd_status hd_field_save(struct hd_field *field, const char *path,
                         const char *dtype, uint64_t *sum,
                         struct hd_error *error)
@@ -297,6 +316,8 @@ hd_status hd_field_save(struct hd_field *field, const char *path,
     return status;
 }
 
+// Once reading has begun the old values are gone, whatever comes. The sum is
+// compared by all, so all come to the same.
 hd_status hd_field_load(struct hd_field *field, const char *path,
                         const char *dtype, const uint64_t *sum,
                         struct hd_error *error)

@@ -15,6 +15,9 @@
 #include "field/whole/radix.h"
 #include "field/whole/row.h"
 
+// More samples make parts more even, and cost 8 bytes each on every process.
+// SMALL: below that the cost of a message is more than that of its way through
+// others.
 enum {
     SAMPLES = 64,        // of each node, at most
     ALL_SAMPLES = 65536, // of all nodes, if that is 8 of each at least
@@ -29,6 +32,8 @@ struct part {
     uint64_t place;        // in the other's, which only that one knows
 };
 
+// On the stack of hd_field_sort(). Invariant once parts are told: `get` of one
+// process says of each part what `give` of the other says.
 struct sort {
     struct hd_cluster *cluster;
     struct hd_field *blocks; // sorted on each node
@@ -45,6 +50,7 @@ static hd_status no_memory(struct hd_error *error)
     return hdi_fail(error, HD_ENOMEM, "no memory to sort a field");
 }
 
+// A spare as large as a node's share, one node at a time.
 static hd_status sort_nodes(struct hd_field *field, struct hd_error *error)
 {
     uint32_t first = hdi_cluster_first(field->cluster);
@@ -109,6 +115,8 @@ static uint64_t count_below(const char *memory, uint64_t count,
     return low;
 }
 
+// Keys that equal a limit go to the node behind it: many equal ones make its
+// part large, and none is divided.
 static void find_parts(struct sort *s, const uint64_t *limits)
 {
     uint32_t nodes = s->cluster->nodes, first = hdi_cluster_first(s->cluster);
@@ -133,6 +141,8 @@ static void find_parts(struct sort *s, const uint64_t *limits)
 }
 
 // Find what the nodes here give.
+// Every s->samples-th of all sorted samples is a limit, so each node gets about
+// as many samples as others, and at most some twice the mean of different keys.
 static hd_status divide(struct sort *s, struct hd_error *error)
 {
     struct hd_cluster *cluster = s->cluster;
@@ -196,6 +206,8 @@ static hd_status tell_parts(struct sort *s, struct hd_error *error)
 }
 
 // Find where each node's part of the result begins.
+// On the way it gives each part that comes its place, behind those of the nodes
+// before.
 static hd_status find_starts(struct sort *s, struct hd_error *error)
 {
     uint32_t here = s->cluster->here, nodes = s->cluster->nodes;
@@ -221,6 +233,7 @@ static hd_status find_starts(struct sort *s, struct hd_error *error)
 }
 
 // The map of the result: one tile for each node that has any.
+// Parts have any size, and a node may have none: a list of owners says so.
 static hd_status make_map(const struct sort *s, struct hd_map **map,
                           struct hd_error *error)
 {
@@ -301,6 +314,8 @@ static void count_part(struct sort *s, uint32_t from, uint32_t to,
 
 // Whether there is memory for what is known of each field that is reached;
 // afterwards elements_of() does not fail.
+// Everything that needs memory happens here, before the agreement: afterwards a
+// process that failed would leave others waiting.
 static bool prepare(const struct sort *s)
 {
     const struct hdi_store *store;
@@ -333,6 +348,7 @@ static void copy_parts(struct sort *s, uint32_t process)
 }
 
 // Messages of one pair of processes, or two: `transfer` has room for all.
+// `who` is the process of each, for the text of a failure.
 struct messages {
     struct hdi_transfer **transfer;
     uint32_t *who;
@@ -382,6 +398,7 @@ static void begin_sends(struct sort *s, uint32_t process, struct messages *m)
         }
 }
 
+// All are waited for, also after a failure: memory of the field is under way.
 static hd_status end_messages(struct sort *s, struct messages *m,
                               struct hd_error *error)
 {
@@ -401,6 +418,8 @@ static hd_status end_messages(struct sort *s, struct messages *m,
 
 // From memory to memory, with one process after another: at a time, all give
 // to the one that far behind them.
+// In each step a process sends to one and receives from one, so nobody gets
+// messages of all at a time.
 static hd_status give_straight(struct sort *s, struct hd_error *error)
 {
     struct hd_cluster *c = s->cluster;
@@ -458,6 +477,8 @@ static char *collect(const struct sort *s, uint64_t *size)
     return out;
 }
 
+// In the order of the processes, and of the nodes in each, as collect() made
+// it.
 static void spread(struct sort *s, const char *in)
 {
     uint32_t here = s->cluster->here, first = hdi_cluster_first(s->cluster);
@@ -499,6 +520,8 @@ static hd_status give_around(struct sort *s, struct hd_error *error)
     return status;
 }
 
+// By the mean size of what one process gives another; all come to the same,
+// since it is computed from the map.
 static bool goes_around(const struct sort *s)
 {
     uint64_t count = s->cluster->net->count;
@@ -509,6 +532,8 @@ static bool goes_around(const struct sort *s)
 
 // Sorting -----------------------------------------------------------------
 
+// After each step that can fail alone all agree, so that nobody goes on without
+// the others.
 static hd_status sort_blocks(struct sort *s, struct hd_error *error)
 {
     HDI_TRY(hdi_cluster_agree(s->cluster, "hd_field_sort(): begin", 0,
@@ -527,6 +552,8 @@ static hd_status sort_blocks(struct sort *s, struct hd_error *error)
                              error);
 }
 
+// Fewer samples of each node where there are many nodes: all of them are on
+// every process.
 static hd_status begin_sort(struct sort *s, const struct hd_field *field,
                             struct hd_error *error)
 {

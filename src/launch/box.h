@@ -4,6 +4,9 @@
 
 #include <stdint.h>
 
+// The unit of division: from the whole launch down to a leaf. Invariant: a box
+// that is passed on has a group at least on each axis; a count of 0 says that
+// nothing is left.
 struct hdi_box {
     uint32_t first[3], count[3]; // [work-groups]
 };

@@ -15,6 +15,7 @@ struct hdi_plan;
 struct hdi_search;
 
 // What is to be launched, as the caller gives it; nothing of it is kept.
+// Valid for the call only; who runs it later copies what it needs (start.c).
 struct hdi_request {
     const struct hd_kernel *kernel;
     const struct hd_range *range;
@@ -30,6 +31,8 @@ struct hdi_place {
 };
 
 // What a launch is subject to; all zero: nothing.
+// Everything it points to stays the caller's and lives until the launch has
+// ended.
 struct hdi_terms {
     const atomic_bool *cancel; // true: it ends with HD_ECANCELED; optional
     struct hd_group *group;    // as does cancelling this; NULL: the caller's
@@ -75,6 +78,7 @@ hd_status hdi_launch_make_tasks(const struct hd_kernel *kernel,
                                 const struct hd_range *range,
                                 struct hd_range *tasks, struct hd_error *error);
 
+// A bound for tables on the stack.
 enum {
     HDI_GANG = 256 // most members
 };

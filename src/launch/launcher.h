@@ -17,12 +17,16 @@
 struct hdi_feed;
 struct hdi_lore;
 
+// Kept in a list, so that no tool takes it for a leak.
 struct hdi_stranded {
     void *memory;
     struct hdi_stranded *next;
 };
 
 // What launches need of a runtime; one per runtime and device.
+// Made by hdi_launcher_create(), and shared by all threads that launch. What
+// has no lock or atomic in it is written before the first launch and only read
+// then, but for `units`, of which each worker opens its own.
 struct hdi_launcher {
     struct hd_pool *pool;
     struct hdi_device *device;

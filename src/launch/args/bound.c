@@ -15,6 +15,8 @@ enum {
 // Binding ---------------------------------------------------------------------
 
 // Local memory is laid out from `used` on; where the next argument begins.
+// UINT64_MAX once the sum overflows: no device has that much, so the check
+// refuses it.
 static uint64_t place_local(uint64_t size, uint64_t *used)
 {
     uint64_t begin = hdi_round_up(*used, LOCAL_ALIGNMENT);
@@ -23,6 +25,7 @@ static uint64_t place_local(uint64_t size, uint64_t *used)
     return begin;
 }
 
+// The same walk as hdi_bind(), so that what is checked is what is laid out.
 uint64_t hdi_bound_local(const struct hd_kernel *kernel,
                          const struct hd_arg *args)
 {
@@ -53,6 +56,8 @@ static void bind_buffer(const struct hd_kernel *kernel, unsigned index,
     b->size = buffer->size - arg->offset;
 }
 
+// The address is the first texel; `offset` leads back to the buffer's first
+// byte.
 static void bind_image(const struct hd_arg *arg, struct hdi_bound *b)
 {
     b->image = arg->image->self;
@@ -132,6 +137,7 @@ void hdi_bound_pack(const struct hd_kernel *kernel,
         pack(&bound[i], packed + kernel->args[i].offset);
 }
 
+// The offset of an image is part of the image, so it is not given again.
 void hdi_bound_give(const struct hdi_bound *bound, unsigned count,
                     struct hd_arg *args)
 {
@@ -164,6 +170,7 @@ uint64_t hdi_bound_room(const struct hd_arg *args, unsigned count)
     return size;
 }
 
+// An image holds its buffer, so one of the two is enough.
 uint64_t hdi_bound_keep(struct hdi_bound *bound, unsigned count,
                         unsigned char *values)
 {
@@ -196,6 +203,7 @@ void hdi_bound_drop(const struct hdi_bound *bound, unsigned count)
 
 // Sealing ---------------------------------------------------------------------
 
+// Writers first: an argument that is written is never sealed for its own sake.
 void hdi_bound_seal(const struct hdi_bound *bound, unsigned count, int by)
 {
     for (unsigned i = 0; i < count; i++)

@@ -1,6 +1,13 @@
 // The arguments of a launch, resolved once: what each is, where the kernel
 // finds it, and how many bytes it may use from there. They are checked first
 // (hdi_plan_check()); whoever comes after reads these, and no hd_arg.
+//
+//     hdi_bind()         hd_arg -> hdi_bound     addresses on the home device
+//     hdi_touch_bring()  (several devices)       addresses on this device
+//     hdi_bound_keep()   (runs later)            values copied, buffers held
+//     hdi_bound_seal(1)  the launch begins
+//     hdi_bound_pack()   hdi_bound -> bytes      what the kernel reads
+//     hdi_bound_seal(-1), hdi_bound_drop()       the launch has ended
 #ifndef HDI_LAUNCH_ARGS_BOUND_H
 #define HDI_LAUNCH_ARGS_BOUND_H
 
@@ -16,6 +23,7 @@ enum {
     HDI_VALUE_ALIGNMENT = 16 // of values that are kept [bytes]
 };
 
+// One argument. Holds nothing, unless hdi_bound_keep() was called.
 struct hdi_bound {
     enum hd_arg_is is;
     uint32_t sampler; // its bits

@@ -40,6 +40,7 @@ static const char *name_of(enum hd_arg_is is)
     return "a kind of its own";
 }
 
+// No buffer is the null pointer, which kernels may test for.
 static hd_status check_buffer(const struct hdi_launcher *launcher,
                               const struct hd_arg *arg, const char *kernel,
                               const char *name, struct hd_error *error)
@@ -231,6 +232,9 @@ static hd_status make_resident(const struct hd_kernel *kernel,
 }
 
 // `later`: images may be missing.
+// The order matters: the kernel before what is read of it, arguments before the
+// range, and sizes only of what has work-groups. Everything is refused before
+// anything is allocated, so that a launch that fails has done nothing.
 static hd_status check(const struct hdi_launcher *launcher,
                        const struct hdi_request *request, bool later,
                        struct hdi_plan *plan, struct hd_error *error)

@@ -19,6 +19,8 @@ static uint32_t part_of(uint64_t n, uint64_t most, bool divide)
     return (uint32_t)(2 * divisor >= most ? divisor : most);
 }
 
+// The axis of lanes gets its share first, then the others what is left of
+// `most`.
 void hdi_choose_local_size(const uint64_t global[3], uint32_t limit,
                            unsigned workers, unsigned axis, uint32_t local[3])
 {

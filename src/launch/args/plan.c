@@ -14,6 +14,8 @@ enum {
     SAVED_BYTES = 32 * 1024
 };
 
+// Halved, not divided, so that groups stay multiples of vectors; 16 floats are
+// the widest vector.
 static uint32_t items_wanted(const struct hd_kernel *kernel,
                              const struct hdi_launcher *launcher)
 {
@@ -35,6 +37,7 @@ static bool fits(const struct hdi_launcher *launcher, const uint32_t local[3])
            items <= launcher->device->can.group_items;
 }
 
+// What the kernel requires, what it hints at, then what suits.
 static void choose_local_size(const struct hdi_launcher *launcher,
                               const struct hd_kernel *kernel,
                               const uint64_t global[3], uint32_t local[3])
@@ -52,6 +55,7 @@ static void choose_local_size(const struct hdi_launcher *launcher,
                               local);
 }
 
+// A range of no work-items is no error: it has no groups, and nothing runs.
 void hdi_plan_shape(const struct hdi_launcher *launcher,
                     const struct hd_kernel *kernel,
                     const struct hd_range *range, struct hdi_plan *plan)

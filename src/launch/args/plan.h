@@ -4,6 +4,8 @@
 
 #include "launch/launch.h"
 
+// Has no pointer into the request: it may be kept and used again for the same
+// kernel and range.
 struct hdi_plan {
     struct hdi_frame frame; // all but args, memory and the box of a chunk
     uint64_t groups;        // UINT64_MAX: too many

@@ -7,11 +7,13 @@
 #include "launch/memory/image.h"
 #include "launch/memory/spread.h"
 
+// Each is looked for among the stretches of its buffer.
 enum {
     MAX_ROWS = 4096 // of a footprint that are looked at by themselves
 };
 
 // What of a buffer a launch uses, in one way.
+// Made anew for each argument and each way of using it.
 struct use {
     struct hd_buffer *root;
     struct hdi_launcher *launcher;
@@ -20,6 +22,7 @@ struct use {
     uint64_t *missing; // only count the bytes that are not there; optional
 };
 
+// What reaches beyond the buffer is cut off: a footprint may be too large.
 static hd_status use_range(const struct use *u, int64_t begin, uint64_t bytes,
                            struct hd_error *error)
 {
@@ -40,6 +43,8 @@ static hd_status use_range(const struct use *u, int64_t begin, uint64_t bytes,
 }
 
 // Row by row, unless there are many: others may write what lies between.
+// From the innermost axis on, rows that touch each other, or are too many,
+// become one.
 static hd_status use_touched(const struct use *u, const struct hd_touched *t,
                              struct hd_error *error)
 {
@@ -80,6 +85,9 @@ static bool is_overwritten(const struct hd_footprint *footprint)
     return footprint->read.kind == HD_TOUCHES_NOTHING && footprint->write.exact;
 }
 
+// Reads before writes: a write makes a new version, which the old bytes
+// elsewhere are no source for any more. The last call moves nothing, and gives
+// the address.
 static hd_status bring(struct hdi_launcher *launcher,
                        const struct hd_footprint *footprint,
                        struct hdi_bound *b, struct hd_error *error)
@@ -104,6 +112,8 @@ static hd_status bring(struct hdi_launcher *launcher,
 }
 
 // Footprints of all arguments, and room to say what these are.
+// Two tables of the kernel's arguments; zeroed where there is no memory, so
+// that end_telling() may be called in any case.
 struct tell {
     unsigned count;
     struct hd_footprint *footprints;
@@ -228,11 +238,14 @@ uint64_t hdi_touch_missing(struct hdi_launcher *launcher,
 }
 
 // Bytes from begin to end, of the root.
+// The smallest range that holds what is touched; without a root: nothing.
 struct span {
     const struct hd_buffer *root;
     int64_t begin, end;
 };
 
+// Gaps between rows count as touched here: two parts may be told to overlap
+// that do not, which costs a division and never a result.
 static struct span span_of(const struct hdi_bound *b,
                            const struct hd_touched *t)
 {
@@ -258,6 +271,7 @@ static bool overlap(const struct span *a, const struct span *b)
            b->begin < a->end;
 }
 
+// Every pair of arguments, since two may be the same memory.
 bool hdi_touch_is_apart(const struct hd_kernel *kernel,
                         const struct hdi_plan *plan, const struct hdi_box *one,
                         const struct hdi_box *other,

@@ -1,5 +1,7 @@
 // What a launch touches of its buffers, by the kernel's footprint: what must be
 // brought to its device, and which parts of it can be told apart.
+//
+// For runtimes of several devices; with one device nobody calls these.
 #ifndef HDI_LAUNCH_ARGS_TOUCH_H
 #define HDI_LAUNCH_ARGS_TOUCH_H
 

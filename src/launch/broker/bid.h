@@ -15,6 +15,9 @@ struct hdi_bid;
 // A piece of a launch that was granted to a worker. The worker may lend parts
 // of it to units that have threads of their own; the grant ends, and its lease
 // with it, when all of them have been returned.
+// One entry of a table by lease, so it needs no allocation. Invariant: `parts`
+// counts the worker that runs it and each lent part; whoever brings it to 0
+// finishes it, and nobody else touches it then.
 struct hdi_grant {
     struct hdi_bid *bid;
     bool alone; // nobody else wants the workers: divide it among them
@@ -31,6 +34,8 @@ struct hdi_grant {
 };
 
 // What a launch does for the broker.
+// One for all launches (divide.c); called without the broker's lock but for
+// `piece` and `demand`, which must not call the broker.
 struct hdi_bidder {
     // Run the groups of the box, or lend them.
     void (*run)(struct hd_worker *worker, struct hdi_grant *grant,
@@ -46,6 +51,12 @@ struct hdi_bidder {
 };
 
 // A launch, as the broker knows it; a part of the launch.
+//
+//     given                 take()               the end of its last part
+//     boxes ---> packet in a channel ---> grant ------> pending - 1
+//                or in line for one
+//
+// It lies in the launch, which waits until `pending` is 0.
 struct hdi_bid {
     const struct hdi_bidder *bidder;
     enum hd_priority priority;

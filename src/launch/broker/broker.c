@@ -19,6 +19,9 @@
 #include "steal/order.h"
 #include "steal/worker.h"
 
+// CHANNELS: launches beyond that share one, or stand in line. TURN: longer
+// keeps other work of the pool waiting, shorter spends more on asking. NESTED:
+// a worker that waits in a piece serves others on top of it.
 enum {
     CHANNELS = 16,
     PACKETS = 16,  // of one channel
@@ -53,6 +56,8 @@ enum {
 // In hdi_bid.pending: a thread outside sleeps.
 #define ASLEEP (UINT32_C(1) << 31)
 
+// One per worker, so that all may serve. Either in the list of those idle, or
+// submitted, or running.
 struct server {
     struct hd_work work;
     struct hdi_broker *broker;
@@ -61,6 +66,7 @@ struct server {
 };
 
 // The workers of a module, for the choice between modules.
+// Under the broker's lock.
 struct module {
     uint64_t parked; // as last looked
     unsigned first;  // of these
@@ -68,6 +74,8 @@ struct module {
     struct hdi_bandwidth bandwidth;
 };
 
+// All below `lock` is under it. Lock order: it is the innermost; nothing is
+// submitted to the pool while it is held.
 struct hdi_broker {
     // Launches that want workers. Written with a full fence by those that come,
     // read by those that run, each time they divide; that is when it matters.
@@ -103,6 +111,9 @@ static uint64_t cache_bytes(const struct hdi_machine *machine)
     return machine->l2_bytes > 0 ? machine->l2_bytes : 1 << 20;
 }
 
+// What was made when it fails stays the broker's, for hdi_broker_destroy().
+// Slots are taken away from all modules at first: a worker that asks brings its
+// own.
 static hd_status make_dispatcher(struct hdi_broker *b, unsigned units,
                                  struct hd_error *error)
 {
@@ -281,6 +292,8 @@ static bool is_weighed(const struct hdi_broker *b)
 
 // A server to submit when the lock is released, or NULL; for a piece that needs
 // `local` blocks, as far as is known.
+// With the lock. NULL also where all servers are on their way: one of them
+// comes.
 static struct server *call_server(struct hdi_broker *b, uint64_t local)
 {
     struct server *server = b->boxes > 0 ? b->idle : NULL;
@@ -345,6 +358,7 @@ static uint16_t bandwidth_blocks(const struct hdi_broker *b,
 }
 
 // Put the bid's packet into a channel. False: all are full.
+// `prefer` lets the launch with the least time so far go first among equals.
 static bool queue(struct hdi_broker *b, struct hdi_bid *bid, uint64_t now)
 {
     struct hdi_packet packet = {
@@ -369,6 +383,7 @@ static void line_up(struct hdi_broker *b, struct hdi_bid *bid)
     b->line_end = &bid->behind;
 }
 
+// First come, first served: a place in a channel is free.
 static void queue_line(struct hdi_broker *b, uint64_t now)
 {
     while (b->line && queue(b, b->line, now)) {
@@ -398,6 +413,8 @@ static bool make_room(struct hdi_bid *bid)
     return true;
 }
 
+// Relaxed: the launch itself adds here, or somebody who holds one of its
+// pieces, so `pending` is not 0 meanwhile or nobody waits yet.
 static bool add_box(struct hdi_broker *b, struct hdi_bid *bid,
                     const struct hdi_box *box)
 {
@@ -441,6 +458,9 @@ static void look_at(struct hdi_broker *b, struct hdi_bid *bid)
     hdi_tenancy_enter(&b->cache, bid);
 }
 
+// A newcomer begins with the time of who is served now, or it would have all
+// turns until it had caught up with those that are long there. One server is
+// called for each box; it calls the next when it begins.
 bool hdi_broker_give(struct hdi_broker *broker, struct hdi_bid *bid,
                      const struct hdi_box *box)
 {
@@ -479,6 +499,8 @@ uint64_t hdi_broker_called(struct hdi_broker *broker, uint32_t module)
 // Serving ---------------------------------------------------------------------
 
 // The next groups of the bid: alone the largest box, else a small one.
+// Halved down to the size of a piece; the other halves go back to the bid, so
+// the boxes of a bid stay few and large.
 static struct hdi_box take_box(struct hdi_broker *b, struct hdi_bid *bid,
                                bool alone)
 {
@@ -525,6 +547,9 @@ static enum hdi_round ask(struct hdi_broker *b, uint32_t module,
 // blocks of memory besides what is left. Where all that waits wants more
 // bandwidth or cache than is left it gets it: a worker that does nothing moves
 // nothing.
+// The dispatcher decides; what was only lent to the round (`more`) is taken
+// away again as far as the packet did not need it, and what it did need is kept
+// in the grant until finish().
 static struct hdi_grant *take(struct hdi_broker *b, uint32_t module,
                               int32_t extra, struct hdi_box *box)
 {
@@ -578,6 +603,9 @@ static struct hdi_grant *take(struct hdi_broker *b, uint32_t module,
 }
 
 // With the lock. The bid may be gone afterwards.
+// In the reverse order of take(). The time that was expected was charged when
+// the piece began, so that two pieces of one launch do not both count as free;
+// now the difference is added.
 static void finish(struct hdi_broker *b, struct hdi_grant *grant)
 {
     struct hdi_bid *bid = grant->bid;
@@ -601,6 +629,7 @@ static void finish(struct hdi_broker *b, struct hdi_grant *grant)
 }
 
 // Whether it was the last.
+// Acquire and release: the last one sees the times of all.
 static bool end_part(struct hdi_grant *grant, uint64_t time)
 {
     atomic_fetch_add_explicit(&grant->time, time, memory_order_relaxed);
@@ -608,6 +637,7 @@ static bool end_part(struct hdi_grant *grant, uint64_t time)
            1;
 }
 
+// Relaxed: the caller has a part itself, so the count is not 0.
 void hdi_broker_lend(struct hdi_grant *grant)
 {
     atomic_store_explicit(&grant->lent, true, memory_order_relaxed);
@@ -657,6 +687,8 @@ static bool run_pieces(struct hdi_broker *b, struct hd_worker *worker,
     return any;
 }
 
+// When its turn is over and boxes are left, a server goes to the end of the
+// pool's low work, so that other work comes between.
 static void serve(struct hd_worker *worker, struct hd_work *work,
                   hd_status status)
 {
@@ -679,6 +711,8 @@ static uint32_t pending_of(const struct hdi_bid *bid)
     return atomic_load_explicit(&bid->pending, memory_order_acquire) & ~ASLEEP;
 }
 
+// ASLEEP and the count are one word: whoever brings the count to 0 sees whether
+// somebody sleeps, and the sleeper whether it is 0 already.
 static void sleep_outside(struct hdi_bid *bid)
 {
     uint32_t word;
@@ -694,6 +728,8 @@ static void sleep_outside(struct hdi_bid *bid)
     }
 }
 
+// A worker runs pieces of any launch meanwhile, its own among them. At last it
+// calls a server: it was one of those who served, and boxes may be left.
 void hdi_broker_wait(struct hdi_broker *broker, struct hdi_bid *bid,
                      struct hd_worker *worker)
 {

@@ -5,6 +5,7 @@ enum {
     LEAST_TIME = 20000, // of a piece whose rate says something [ns]
 };
 
+// Under the broker's lock.
 void hdi_demand_learn(struct hdi_demand *demand, struct hdi_bandwidth *module,
                       uint64_t groups, uint64_t time, uint64_t now)
 {
@@ -30,6 +31,7 @@ void hdi_demand_learn(struct hdi_demand *demand, struct hdi_bandwidth *module,
     module->bytes = 0;
 }
 
+// 0 while it is not known: nothing waits for what nobody has measured.
 uint16_t hdi_demand_blocks(const struct hdi_demand *demand,
                            const struct hdi_bandwidth *module, uint16_t blocks)
 {

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 // Of a launch.
+// A guess from the sizes of buffers, and what pieces showed.
 struct hdi_demand {
     uint64_t data;    // that its work-groups share [bytes]
     uint64_t traffic; // between memory and cache, of a work-group [bytes]
@@ -20,6 +21,7 @@ struct hdi_demand {
 };
 
 // Of a module.
+// Only ever grows: a window in which little moved says nothing of what could.
 struct hdi_bandwidth {
     uint64_t begin, bytes; // of the window under way [ns]
     double most;           // [bytes/ns]; 0: not known

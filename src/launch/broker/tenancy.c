@@ -49,6 +49,7 @@ static unsigned find_victim(const struct hdi_tenants *tenants, uint8_t priority)
     return found;
 }
 
+// Tenants leave until the newcomer fits.
 static void add(struct hdi_tenants *tenants, const struct hdi_tenant *newcomer)
 {
     while (tenants->count == HDI_TENANCY_MAX ||
@@ -68,6 +69,7 @@ static void remove_before(struct hdi_tenants *tenants, uint64_t time)
 // The resource ----------------------------------------------------------------
 
 // What tenants have of the module has changed.
+// The dispatcher keeps what is left; this gives it the difference.
 static void tell(struct hdi_tenancy *cache, uint32_t module, uint16_t before)
 {
     int32_t more = before - cache->module[module].blocks;
@@ -78,6 +80,8 @@ static void tell(struct hdi_tenancy *cache, uint32_t module, uint16_t before)
 }
 
 // Launches would drive each other's data out.
+// While all data fit, no launch needs blocks, and nothing of this costs
+// anything.
 static bool is_crowded(const struct hdi_tenancy *cache)
 {
     return cache->wanted > cache->size && !cache->off;
@@ -127,6 +131,8 @@ uint16_t hdi_tenancy_need(const struct hdi_tenancy *cache, uint32_t module,
     return fits || equals + blocks > HDI_TENANCY_BLOCKS ? (uint16_t)blocks : 0;
 }
 
+// Each round for one module, since what a launch needs depends on whether its
+// data are there. Once more after the crowd has gone, to take the needs back.
 void hdi_tenancy_amend(struct hdi_tenancy *cache, uint32_t module, uint64_t now)
 {
     struct hdi_tenants *tenants = &cache->module[module];

@@ -16,11 +16,14 @@
 #include "dispatch/dispatcher.h"
 #include "launch/broker/bid.h"
 
+// 1,024 blocks tell shares of a thousandth apart. With more than 16 tenants one
+// goes.
 enum {
     HDI_TENANCY_BLOCKS = 1024, // all of a module's cache
     HDI_TENANCY_MAX = 16
 };
 
+// `priority` is the level, 1 the highest.
 struct hdi_tenant {
     const struct hdi_bid *bid;
     uint64_t since; // its data are there [ns]

@@ -19,6 +19,7 @@ static void describe_image(struct hdi_check_arg *to,
     to->texels[3] = layers ? image->shown.layers : 0;
 }
 
+// One allocation, the launch in front, so that one free() gives all back.
 struct hdi_check_launch *hdi_checked_describe(const struct hd_kernel *kernel,
                                               const struct hdi_bound *bound,
                                               const unsigned char *packed)
@@ -62,6 +63,7 @@ struct hdi_check_launch *hdi_checked_describe(const struct hd_kernel *kernel,
 // Copies ----------------------------------------------------------------------
 
 // Whether memory that the kernel may write is another argument's too.
+// Linear in the arguments, for each written one: kernels have few.
 static bool overlaps(const struct hdi_check_launch *launch, uint32_t written)
 {
     const struct hdi_check_arg *w = &launch->args[written];
@@ -80,6 +82,7 @@ static bool is_copied(const struct hdi_check_arg *arg)
     return arg->writable && arg->memory;
 }
 
+// What the launch may write, argument by argument.
 struct hdi_copies {
     const struct hdi_check_launch *launch;
     char bytes[];

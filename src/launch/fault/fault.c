@@ -9,6 +9,7 @@ enum {
     NEAR = 1 << 30        // what is further off has missed nothing [bytes]
 };
 
+// `used` never reaches `size`: what is too long is cut off.
 struct writer {
     char *text;
     size_t size, used;
@@ -82,6 +83,9 @@ static uint64_t begin_of(const struct hdi_bound *b)
     return (uint64_t)(uintptr_t)(b->address - b->offset);
 }
 
+// Buffers first, then local and private memory; at equal distance the first
+// wins. An address in the private memory of this work-item is that, whatever is
+// near.
 static struct nearest find(const struct hdi_fault *fault,
                            const struct hd_kernel *kernel,
                            const struct hdi_bound *bound)
@@ -149,6 +153,8 @@ static void put_sealed(struct writer *w, const struct hdi_fault *fault,
         n->index, n->arg->shown.name);
 }
 
+// The order is that of certainty: null, constants of the program, far from
+// everything, then the nearest memory.
 static void put_place(struct writer *w, const struct hdi_fault *fault,
                       const struct hd_kernel *kernel,
                       const struct hdi_bound *bound)
@@ -226,6 +232,7 @@ static void put_deed(struct writer *w, const struct hdi_fault *fault,
     put_place(w, fault, kernel, bound);
 }
 
+// `text` ends with 0 whatever its size, if that is 1 at least.
 void hdi_fault_describe(const struct hdi_fault *fault,
                         const struct hd_kernel *kernel,
                         const struct hdi_bound *bound, const char *hint,

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "launch/memory/image.h"
 
+// TIME_LIMIT: what it may cost to name the work-item in a message.
 enum {
     LEAST_COPIED = 256 << 20, // that may be, however little is free [bytes]
     TIME_LIMIT = 2000000000   // [ns]
@@ -15,6 +16,7 @@ enum {
 
 // What the kernel takes, its written buffers replaced by copies; and where each
 // began.
+// On the stack of hdi_search_run(); all tables have an entry for each argument.
 struct again {
     struct hdi_launcher *launcher;
     const struct hd_kernel *kernel;
@@ -114,6 +116,7 @@ static bool copy(struct again *again, unsigned index)
 }
 
 // Half of what is free.
+// The other half is for those who allocate meanwhile.
 static uint64_t most_copied(void)
 {
     uint64_t pages = (uint64_t)sysconf(_SC_AVPHYS_PAGES);
@@ -122,6 +125,7 @@ static uint64_t most_copied(void)
     return half > LEAST_COPIED ? half : LEAST_COPIED;
 }
 
+// Undone by clear(), also where it fails half way.
 static bool make(struct again *again)
 {
     struct hdi_search *search = again->search;
@@ -161,6 +165,9 @@ static void clear(struct again *again)
     free(again->args);
 }
 
+// Nothing here makes the launch fail: it has failed, and this only makes its
+// text better. The second launch is like the first but for what would make it
+// search again, cost, or run elsewhere.
 const char *hdi_search_run(struct hdi_launcher *launcher,
                            const struct hd_kernel *kernel,
                            const struct hdi_frame *frame,
@@ -235,6 +242,7 @@ struct hdi_box hdi_search_box(const struct hdi_search *search)
     return box;
 }
 
+// Accesses are found by the checker as they happen; this is for other faults.
 void hdi_search_end(struct hdi_search *search, const struct hdi_fault *fault)
 {
     const struct hdi_fault *wanted = search->fault;

@@ -33,11 +33,21 @@ struct hdi_stop {
 // A worker and the launch whose leaf it runs. Whoever wants to touch that
 // launch counts himself in `looks` first; the worker, on its way out, takes
 // `running` away and waits until nobody looks.
+//
+//     worker                          poke
+//     running = stop   (seq_cst)      looks++          (seq_cst)
+//     looks at its reasons            stop = running
+//     ... leaf ...                    if it is to end: interrupt the unit
+//     running = before                looks--
+//     waits until looks is 0
+//
+// So the launch is there while somebody looks at it.
 struct hdi_stop_slot {
     _Alignas(128) _Atomic(struct hdi_stop *) running;
     atomic_uint looks;
 };
 
+// All but `process` is under the lock.
 struct hdi_watchdog {
     pthread_mutex_t lock;
     pthread_cond_t changed;

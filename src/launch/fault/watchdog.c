@@ -8,6 +8,8 @@
 #include "launch/launch.h"
 #include "steal/worker.h"
 
+// AGAIN: how long a launch may go on after it has come to code that can be
+// left.
 enum {
     SECOND = 1000000000, // [ns]
     AGAIN = 10000000     // a launch that is too long is told again after [ns]
@@ -41,6 +43,7 @@ struct hdi_stop *hdi_slot_enter(struct hdi_stop_slot *slot,
     return atomic_exchange(&slot->running, stop);
 }
 
+// Nobody looks for long: a look is a comparison and perhaps a signal.
 void hdi_slot_leave(struct hdi_stop_slot *slot, struct hdi_stop *before)
 {
     atomic_exchange(&slot->running, before);
@@ -136,6 +139,8 @@ static void *watch(void *data)
     return NULL;
 }
 
+// The thread is made with the first launch that has a limit; after a fork() it
+// is made anew in the child, where the parent's lock means nothing.
 hd_status hdi_watchdog_add(struct hdi_launcher *launcher, struct hdi_stop *stop)
 {
     struct hdi_watchdog *w = &launcher->watchdog;

@@ -14,6 +14,7 @@
 #include "kernel/binary/cache.h"
 #include "launch/measure/meter.h"
 
+// REPEATS: odd, for a median, so that one disturbed measurement does not count.
 enum {
     REPEATS = 5,
     AT_LEAST = 15000000, // of one measurement [ns]: energy counters tick in ms
@@ -39,6 +40,7 @@ const char *hdi_work_name(enum hdi_calibrated_work work)
 #define OPAQUE(value) __asm__ volatile("" : "+r"(value))
 #define KEEP_MEMORY() __asm__ volatile("" ::: "memory")
 
+// The words are one block of local memory, in a core's first cache.
 struct bench {
     uint64_t words[LOCAL_WORDS];
     float a[FLOATS], b[FLOATS], sum[FLOATS];
@@ -136,6 +138,8 @@ static const struct {
 
 // Measuring -------------------------------------------------------------------
 
+// On the stack of the thread that waits for it; written by the one that
+// measures.
 struct measuring {
     struct bench *bench;
     struct hdi_meter meter;
@@ -164,6 +168,8 @@ static uint64_t thread_time(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+// Of energy what the machine takes anyway is subtracted. Sixteen runs between
+// two looks at the clock, which then hardly count.
 static double cost_of(struct measuring *m, enum hdi_calibrated_work work,
                       double idle)
 {
@@ -216,6 +222,7 @@ static void measure_all(struct measuring *m)
     cost[HDI_WORK_LOCAL] = fmax(cost[HDI_WORK_LOCAL] - cost[HDI_WORK_SLOT], 0);
 }
 
+// On a thread of core 0, while the other cores are left idle.
 static void *measure(void *data)
 {
     struct measuring *m = data;
@@ -252,6 +259,7 @@ hd_status hdi_calibration_measure(const struct hdi_topology *topology,
     return HD_OK;
 }
 
+// Only the ratio matters; 1,000 keeps three digits of it.
 void hdi_calibration_weights(const struct hdi_calibration *calibration,
                              uint32_t *slot, uint32_t *local)
 {
@@ -297,6 +305,8 @@ static bool skip(const char **text, const char *prefix)
     return true;
 }
 
+// Strict: a file that is not exactly what was written counts as damaged, and is
+// measured again.
 static bool parse(const char *text, const char *head,
                   struct hdi_calibration *found)
 {

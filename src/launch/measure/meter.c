@@ -52,6 +52,7 @@ static void add_zone(struct hdi_meter *meter, const char *tree,
     meter->zone[meter->zones++].last = now;
 }
 
+// Entries of the tree that are no packages, or cannot be read, are left out.
 bool hdi_meter_open(struct hdi_meter *meter)
 {
     const char *named = secure_getenv("HEDDLE_POWERCAP");
@@ -69,6 +70,7 @@ bool hdi_meter_open(struct hdi_meter *meter)
     return meter->zones > 0;
 }
 
+// A counter that is less than before has begun again at 0.
 double hdi_meter_read(struct hdi_meter *meter)
 {
     for (unsigned z = 0; z < meter->zones; z++) {

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+// Packages of the largest machines, and some more.
 enum {
     HDI_METER_ZONES = 16
 };

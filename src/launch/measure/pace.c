@@ -10,6 +10,7 @@ enum {
     LEAST_COPY = 64 << 10 // smaller ones say nothing [bytes]
 };
 
+// What this process has measured, else what an earlier one has.
 double hdi_pace_of(const struct hdi_launcher *launcher,
                    const struct hd_kernel *kernel)
 {
@@ -22,6 +23,8 @@ double hdi_pace_of(const struct hdi_launcher *launcher,
                           : 0;
 }
 
+// A moving mean over some four launches. Two threads may write it at a time;
+// one sample is lost then, and nothing else.
 void hdi_pace_ran(struct hdi_launcher *launcher, const struct hd_kernel *kernel,
                   uint64_t groups, uint64_t group_items, uint64_t time)
 {
@@ -55,6 +58,7 @@ void hdi_pace_learn_copy(struct hdi_launcher *launcher, uint64_t bytes,
                           memory_order_relaxed);
 }
 
+// In proportion to the bytes.
 double hdi_pace_copy(const struct hdi_launcher *launcher, uint64_t bytes)
 {
     uint64_t time =
@@ -77,6 +81,8 @@ static double end_of(const struct hdi_speed *speeds, unsigned count,
     return work / rate;
 }
 
+// Leaving out who would begin too late changes the end, so it is tried again;
+// at most once for each device.
 double hdi_pace_divide(struct hdi_speed *speeds, unsigned count, uint64_t items)
 {
     double end;

@@ -1,5 +1,10 @@
 // Buffers: memory of one launcher's device. Who needs one holds it: its maker,
 // and everything that was started with it.
+//
+//     root    memory on the home device, spread, view, seals
+//       ^
+//       |     holds it
+//     parts   an address and a size in it; a part of a part has the same root
 #ifndef HDI_LAUNCH_MEMORY_BUFFER_H
 #define HDI_LAUNCH_MEMORY_BUFFER_H
 
@@ -8,6 +13,8 @@
 
 struct hdi_spread;
 
+// Its address and size never change; `lock` is for `view`, `readers` and
+// `writers`.
 struct hd_buffer {
     // It, for who may only look at it but counts who holds it, or keeps where
     // its bytes are.

@@ -15,6 +15,7 @@ struct hdi_image_description {
     struct hdi_image_description *next;
 };
 
+// In the device's memory, so pointers in it are the device's too.
 struct block {
     struct hdi_image image;
     float linear[256]; // of sRGB alone
@@ -64,6 +65,7 @@ static hd_status make(struct hd_image *image, struct hdi_launcher *launcher,
     return HD_OK;
 }
 
+// With the lock; a list, since an image is on few devices.
 static const struct hdi_image_description *find(
     const struct hd_image *image, const struct hdi_launcher *launcher)
 {
@@ -74,6 +76,7 @@ static const struct hdi_image_description *find(
     return d;
 }
 
+// On a CPU kernels read the image's own description, and nothing is made.
 hd_status hdi_image_describe(struct hd_image *image,
                              struct hdi_launcher *launcher, void *texels,
                              const struct hdi_image **description,

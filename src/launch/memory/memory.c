@@ -13,6 +13,7 @@ enum {
     MAX_VIEWS = 4096
 };
 
+// The peak only rises: whoever sees a larger one leaves it.
 void hdi_buffer_count(struct hdi_launcher *launcher, uint64_t size)
 {
     uint64_t held = atomic_fetch_add_explicit(&launcher->memory, size,
@@ -26,6 +27,7 @@ void hdi_buffer_count(struct hdi_launcher *launcher, uint64_t size)
         ;
 }
 
+// Without memory yet; one holder, the caller.
 static struct hd_buffer *make(struct hdi_launcher *launcher, void *address,
                               uint64_t size)
 {
@@ -95,6 +97,7 @@ hd_status hdi_buffer_wrap(struct hdi_launcher *launcher, void *memory,
     return hdi_buffer_at(launcher, memory, size, buffer, error);
 }
 
+// A part of a part holds the root, not the part: chains do not grow.
 hd_status hd_buffer_sub(struct hd_buffer *parent, uint64_t offset,
                         uint64_t size, struct hd_buffer **buffer,
                         struct hd_error *error)
@@ -131,6 +134,7 @@ static void free_memory(struct hd_buffer *b)
     atomic_fetch_sub_explicit(&launcher->memory, b->size, memory_order_relaxed);
 }
 
+// The last holder frees: copies on other devices first, then the memory itself.
 void hd_buffer_destroy(struct hd_buffer *buffer)
 {
     if (!buffer || atomic_fetch_sub_explicit(&buffer->holders, 1,
@@ -161,6 +165,9 @@ static void *map_view(const struct hd_buffer *b)
     return view;
 }
 
+// Where there is none the view is the address itself, so that it is asked for
+// once. Release, paired with the acquire of hdi_buffer_view(): the mapping is
+// there.
 static void *make_view(struct hd_buffer *b)
 {
     pthread_mutex_lock(&b->lock);
@@ -200,6 +207,7 @@ hd_status hdi_buffer_check(const struct hd_buffer *buffer, uint64_t offset,
     return HD_OK;
 }
 
+// First valid at home, then writable (the seal), then written.
 hd_status hd_buffer_write(struct hd_buffer *buffer, uint64_t offset,
                           const void *from, uint64_t size,
                           struct hd_error *error)

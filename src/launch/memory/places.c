@@ -94,6 +94,8 @@ static uint32_t cut(struct hdi_places *p, uint64_t byte)
 }
 
 // Join equal neighbours among first..last, and those beside them.
+// Keeps the table short: where parts are written and copied back in turn it
+// would grow for ever.
 static void join(struct hdi_places *p, uint32_t first, uint32_t last)
 {
     uint32_t to = first > 0 ? first - 1 : 0, from = to + 1;
@@ -115,6 +117,8 @@ static void join(struct hdi_places *p, uint32_t first, uint32_t last)
     p->count -= from - to;
 }
 
+// Cuts at both ends, makes one stretch of what is between. No join: a new
+// version is like no neighbour's.
 uint64_t hdi_places_write(struct hdi_places *places, uint64_t begin,
                           uint64_t end, unsigned place)
 {
@@ -132,6 +136,7 @@ uint64_t hdi_places_write(struct hdi_places *places, uint64_t begin,
     return places->version;
 }
 
+// What was written meanwhile has another version, and is left alone.
 bool hdi_places_copied(struct hdi_places *places, uint64_t begin, uint64_t end,
                        uint64_t version, unsigned place)
 {

@@ -6,6 +6,12 @@
 // more. A place with a bit in `valid` holds that version.
 //
 // Not for several threads at a time.
+//
+//     bytes     0 ......... 100 ......... 300 ......... 400
+//     version        1             4             1
+//     valid        0, 1            1            0, 1
+//
+// Place 1 wrote 100 to 299 last; then place 0 lacks these.
 #ifndef HDI_LAUNCH_MEMORY_PLACES_H
 #define HDI_LAUNCH_MEMORY_PLACES_H
 
@@ -34,6 +40,7 @@ void hdi_places_destroy(struct hdi_places *places);
 
 // The first stretch in begin..end that is not valid at `place`, cut to that
 // range. False: there is none.
+// Called again from its end on, it goes through all of them.
 bool hdi_places_missing(const struct hdi_places *places, uint64_t begin,
                         uint64_t end, unsigned place,
                         struct hdi_stretch *stretch);

@@ -4,6 +4,8 @@
 
 #include "launch/memory/buffer.h"
 
+// Negative numbers are added as unsigned ones, which wrap around to the
+// difference.
 void hdi_seal_count(struct hd_buffer *buffer, int readers, int writers)
 {
     buffer = hdi_buffer_root(buffer);

@@ -10,10 +10,14 @@
 #include "launch/measure/pace.h"
 #include "launch/memory/places.h"
 
+// Small enough for a core's cache, large enough for a bus.
 enum {
     BOUNCE = 64 * 1024 // through host memory, where two devices need it [bytes]
 };
 
+// One per root that was ever used on another device, and freed with it. `lock`
+// guards all of it, and copies are made with it: a launch that needs bytes
+// waits for who brings them.
 struct hdi_spread {
     pthread_mutex_t lock;
     struct hdi_places places;
@@ -71,6 +75,8 @@ static struct hdi_spread *spread_of(const struct hd_buffer *root)
     return atomic_load_explicit(&root->spread, memory_order_acquire);
 }
 
+// Under the buffer's lock, or two launches would make one each. Release: who
+// finds it without the lock sees it whole.
 static struct hdi_spread *make(struct hd_buffer *root)
 {
     pthread_mutex_lock(&root->lock);
@@ -155,6 +161,8 @@ static unsigned choose_source(const struct hd_buffer *root, uint64_t valid)
 }
 
 // With the lock.
+// Stretch by stretch: one version may be valid in another place than the next.
+// When a copy fails the target counts as not valid, so it is tried again later.
 static hd_status fetch(const struct hd_buffer *root, struct hdi_spread *s,
                        unsigned place, uint64_t begin, uint64_t end)
 {
@@ -179,6 +187,7 @@ static hd_status fetch(const struct hd_buffer *root, struct hdi_spread *s,
     return HD_OK;
 }
 
+// At home, and never used elsewhere, this is one load.
 hd_status hdi_spread_use(struct hd_buffer *root, struct hdi_launcher *launcher,
                          uint64_t begin, uint64_t end, enum hdi_use use,
                          char **address, struct hd_error *error)

@@ -15,10 +15,12 @@
 #include "launch/run/cutoff.h"
 #include "steal/worker.h"
 
+// The path holds one box for each halving from the whole launch down to a leaf.
 enum {
     MAX_REST = 3 * 32 + 1 // one per bit of each count
 };
 
+// On the stack of who waits for the launch; so are the seats' owner and group.
 struct chosen {
     struct hdi_flight *launch;
     pthread_mutex_t lock; // of what is left
@@ -26,11 +28,14 @@ struct chosen {
     unsigned rest_count;
 };
 
+// A job of the pool; one for each worker that takes part.
 struct seat {
     struct hd_work work;
     struct chosen *chosen;
 };
 
+// Halves the last box of the path until it is a leaf, with the lock: the steps
+// are few, and leaves long against them.
 static bool take_leaf(struct chosen *c, struct hdi_box *box)
 {
     pthread_mutex_lock(&c->lock);
@@ -83,6 +88,8 @@ static hd_status seat_nearest(struct hd_pool *pool, struct seat *seats,
     return HD_OK;
 }
 
+// A seat that cannot be submitted fails the launch; those that were submitted
+// find that it is over, and are waited for.
 void hdi_chosen_run(struct hdi_flight *launch)
 {
     struct hd_pool *pool = launch->launcher->pool;
@@ -117,6 +124,7 @@ void hdi_chosen_run(struct hdi_flight *launch)
     free(seats);
 }
 
+// Quadratic in the workers that are named, of which there are few.
 hd_status hdi_chosen_check(const struct hdi_launcher *launcher,
                            const struct hd_kernel *kernel,
                            const struct hdi_terms *terms,

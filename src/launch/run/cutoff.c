@@ -4,6 +4,10 @@
 #include "launch/fault/search.h"
 #include "steal/worker.h"
 
+// WORTH: leaves then cost 0.4 % of the time. MIN_TIME: below it the clock
+// itself counts. MAX_TIME: longer leaves leave workers without a share at the
+// end, and are late to see that the launch is to end. LEAVES_PER_WORKER: so
+// many that uneven groups even out.
 enum {
     WORTH = 250,           // a leaf takes so many times the overhead,
     MIN_TIME = 10000,      // but this at least [ns]
@@ -35,6 +39,9 @@ hd_status hdi_cutoff_measure(struct hdi_launcher *launcher,
     return HD_OK;
 }
 
+// One sample counts an eighth, and as twice what is known at most: a thread
+// that
+// was interrupted must not spoil the model.
 void hdi_cutoff_learn(struct hdi_launcher *launcher, uint64_t time)
 {
     uint64_t old =
@@ -82,6 +89,9 @@ static uint64_t groups_together(const struct hdi_flight *launch)
     return groups > 1 ? groups : 1;
 }
 
+// In order: nothing known, so an even share; less than it takes to wake
+// anybody, so one leaf; else the leaf time, at least a vector's groups and at
+// most a share.
 static uint64_t most_groups(const struct hdi_flight *launch)
 {
     uint64_t groups = hdi_box_groups(&launch->box);
@@ -100,6 +110,8 @@ static uint64_t most_groups(const struct hdi_flight *launch)
     return wanted >= (double)share ? share : (uint64_t)wanted;
 }
 
+// Grids and searches are one leaf: the one needs all groups at once, the other
+// their order.
 void hdi_cutoff_set(struct hdi_flight *launch, const struct hdi_terms *terms)
 {
     if (terms->search || hdi_leaf_is_grid(launch->kernel)) {

@@ -17,6 +17,7 @@ enum {
     PIECE_TIME = 100000 // [ns]
 };
 
+// False also where memory is short: then the worker goes on dividing.
 static bool give_away(struct hdi_flight *launch, const struct hdi_box *box)
 {
     struct hdi_broker *broker = launch->launcher->broker;
@@ -27,6 +28,7 @@ static bool give_away(struct hdi_flight *launch, const struct hdi_box *box)
 
 // The steps of a worker: a task is taken and its cutoff tested; not met, it is
 // divided and the parts are pushed; met, it is a leaf.
+// A part of a launch on a worker's deque, by value.
 struct task {
     struct hdi_flight *launch;
     struct hdi_box box;
@@ -40,6 +42,8 @@ static bool is_leaf(struct hd_worker *worker, const struct task *task)
            hdi_cutoff_met(task->launch, &task->box);
 }
 
+// 0: the broker has taken the box, and nothing is left to do here. What has
+// just come from the broker is not given back, or it would go round for ever.
 static unsigned divide(struct hd_worker *worker, const struct task *task,
                        struct task *part)
 {
@@ -70,6 +74,8 @@ static struct hdi_flight *launch_of(const struct hdi_bid *bid)
                                  offsetof(struct hdi_flight, bid));
 }
 
+// Alone the box is as large as it was given, so it is divided like a launch;
+// one of several is a piece that is small already, unless the user divides.
 static void run_grant(struct hd_worker *worker, struct hdi_grant *grant,
                       struct hdi_box *box)
 {
@@ -86,6 +92,7 @@ static bool collect_all(struct hd_worker *worker, struct hdi_bid *bid)
     return hdi_leaf_collect_all(worker, launch_of(bid));
 }
 
+// A launch that is to end is given out in one piece, to be rid of it.
 static uint64_t piece_of(const struct hdi_bid *bid)
 {
     struct hdi_flight *launch = launch_of(bid);
@@ -111,6 +118,8 @@ static bool is_counted(const struct hdi_bound *bound, unsigned index)
     return true;
 }
 
+// Every group is taken to read its share of all buffers once; what fits the
+// cache is no traffic.
 static void guess_demand(struct hdi_bid *bid, uint64_t cache)
 {
     const struct hdi_flight *launch = launch_of(bid);
@@ -133,6 +142,8 @@ const struct hdi_bidder hdi_divide_bidder = {.run = run_grant,
                                              .collect = collect_all,
                                              .demand = guess_demand};
 
+// First what this worker has, then what the broker has, then what units have:
+// the launch is over when all three are.
 static void run_launch(struct hd_worker *worker, void *data)
 {
     struct hdi_flight *launch = data;
@@ -149,6 +160,9 @@ static void run_launch(struct hd_worker *worker, void *data)
         hdi_stop_set(&launch->stop, HD_ECANCELED);
 }
 
+// Four ways: on chosen workers; one leaf or no broker, as a job; through the
+// broker, if others are there and this thread is no worker; else as a job that
+// gives to the broker when others come.
 void hdi_divide_run(struct hdi_flight *launch, bool one_leaf)
 {
     struct hdi_launcher *launcher = launch->launcher;

@@ -46,6 +46,10 @@ void hdi_feed_destroy(struct hdi_feed *feed)
 // The next piece of at most so many groups, or of one. It is cut across the
 // slowest axis that has several; of the others whole rows are left, so that
 // there is one box per axis at most.
+//
+//     rest[0]  | slices behind |      at most one box per axis: whole slices,
+//     rest[1]  | rows behind |        whole rows of the slice that is begun,
+//     rest[2]  | groups |             groups of the row that is begun
 static struct hdi_box cut(struct hdi_flight *launch, uint64_t most)
 {
     for (;;) {
@@ -132,6 +136,8 @@ static bool feed_one(struct hd_worker *worker, struct hdi_flight *launch)
     return true;
 }
 
+// Acquire and release: who brings `held` to 0 sees what all leaves have
+// written.
 void hdi_feed_leave(struct hd_worker *worker, struct hdi_flight *launch)
 {
     void (*finish)(struct hd_worker *, struct hdi_flight *) = launch->finish;
@@ -147,6 +153,7 @@ void hdi_feed_leave(struct hd_worker *worker, struct hdi_flight *launch)
 }
 
 // The oldest, which is the caller's then; or NULL.
+// Who has taken a launch out of the list has it for itself until put_back().
 static struct hdi_flight *take(struct hdi_feed *feed)
 {
     pthread_mutex_lock(&feed->lock);
@@ -172,6 +179,8 @@ static void put_back(struct hdi_feed *feed, struct hdi_flight *launch)
 }
 
 // Whether anything was given or ended.
+// Stops at the first launch that units have no room for: the oldest goes first,
+// or small ones could pass it for ever.
 static bool feed_all(struct hd_worker *worker, struct hdi_feed *feed)
 {
     struct hdi_flight *launch = take(feed);
@@ -220,6 +229,8 @@ static void rest(struct hdi_feed *feed)
     nanosleep(&(struct timespec){.tv_nsec = NAP}, NULL);
 }
 
+// One turn. It submits itself again with the lowest priority, so all other work
+// of the pool comes before the next.
 static void tend(struct hd_worker *worker, struct hd_work *work,
                  hd_status status)
 {
@@ -244,6 +255,8 @@ static void tend(struct hd_worker *worker, struct hd_work *work,
         hd_submit_work(pool, &feed->tender);
 }
 
+// Feeds at once, on this worker: with units idle the launch need not wait for
+// the tender's turn.
 void hdi_feed_start(struct hd_worker *worker, struct hdi_flight *launch,
                     void (*finish)(struct hd_worker *worker,
                                    struct hdi_flight *launch))

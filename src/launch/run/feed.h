@@ -11,6 +11,8 @@
 #include "launch/run/flight.h"
 
 // Of a launcher.
+// One per launcher with units. All but `idle`, which the tender alone has, is
+// under the lock.
 struct hdi_feed {
     pthread_mutex_t lock;
     struct hdi_flight *first, **last; // with something to give, oldest first

@@ -19,6 +19,13 @@ enum {
 
 // A launch, or a member of several that run together. How they end is kept by
 // the first of these, `lead`: the first failure ends all.
+//
+//     request -> plan -> bound, packed -> chunk, box -> leaves -> status, text
+//               check.c  bound.c          run.c         divide.c  run.c
+//
+// On the stack of who waits for it, or in the room of its event. Invariant: it
+// stays until `held` of its lead is 0 and nothing of it is at the broker or on
+// a deque.
 struct hdi_flight {
     struct hdi_launcher *launcher;
     struct hdi_flight *lead; // itself, if alone

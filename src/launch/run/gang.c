@@ -14,6 +14,7 @@
 #include "launch/run/flight.h"
 #include "steal/worker.h"
 
+// On the stack of hdi_launch_gang(). members[0] is the lead of all.
 struct crew {
     struct hdi_launcher *launcher;
     struct hdi_flight *members;
@@ -47,6 +48,7 @@ static bool suits(const struct crew *crew, unsigned unit,
 }
 
 // A unit for each member. False: there are not that many.
+// First fit: a member gets the first unit that suits, whatever the others need.
 static bool choose_units(struct crew *crew, unsigned *chosen)
 {
     for (unsigned rank = 0; rank < crew->count; rank++) {
@@ -70,6 +72,8 @@ static bool choose_units(struct crew *crew, unsigned *chosen)
 }
 
 // Wait until the unit is ours and has nothing else to do.
+// Collects meanwhile: what is on the unit may be of a launch that this worker
+// holds up.
 static bool reserve(struct hd_worker *worker, struct hdi_flight *member,
                     struct hdi_port *port)
 {
@@ -102,6 +106,8 @@ static bool is_ready(struct hd_worker *worker, struct hdi_flight *member,
 }
 
 // All units are reserved and idle, or none is.
+// Reserving comes before waiting for any to be idle: else others would fill the
+// first while the last becomes idle. Undone for all if one fails.
 static bool form(struct hd_worker *worker, struct crew *crew, unsigned *chosen)
 {
     struct hdi_port *ports = crew->launcher->ports;
@@ -122,6 +128,8 @@ static bool form(struct hd_worker *worker, struct crew *crew, unsigned *chosen)
     return false;
 }
 
+// One gang forms at a time (`forming`); it stops once its members are on their
+// units, not when they end.
 static void run_on_units(struct hd_worker *worker, void *data)
 {
     struct crew *crew = data;
@@ -145,6 +153,8 @@ static void run_on_units(struct hd_worker *worker, void *data)
         hdi_leaf_await(worker, crew->members);
 }
 
+// The failure of a member is the first reason; a gang that could not be formed
+// has one of its own.
 static hd_status run_crew(struct crew *crew, const struct hdi_terms *terms,
                           struct hd_error *error)
 {
@@ -223,6 +233,8 @@ static void end_member(struct hdi_flight *member)
     hdi_flight_free(member, NULL);
 }
 
+// crew.count grows with each member that was made, so that just these are
+// undone when one cannot be.
 hd_status hdi_launch_gang(struct hdi_launcher *launcher,
                           const struct hdi_member *parts, unsigned count,
                           const struct hdi_terms *terms, struct hd_error *error)

@@ -27,6 +27,9 @@ enum {
 
 static const uint32_t BEGUN = UINT32_C(1) << 31;
 
+// On the stack of hdi_grid_run(), which waits for all that were spawned. BEGUN
+// in `members` closes the door: who comes later has no share, and none is
+// waited for.
 struct grid {
     struct hdi_flight *launch;
     struct hdi_meeting meeting;
@@ -48,6 +51,7 @@ static void run_share(struct hd_worker *worker, struct grid *grid,
 }
 
 // Begin with those that have come until `deadline`, at most `wanted`.
+// Until the deadline others may come in any number up to `wanted`.
 static void begin(struct grid *grid, unsigned wanted, uint64_t deadline)
 {
     while (atomic_load(&grid->members) < wanted && hdi_now() < deadline)
@@ -56,6 +60,8 @@ static void begin(struct grid *grid, unsigned wanted, uint64_t deadline)
 }
 
 // False: too late.
+// A member that has come waits for the beginning, since its share depends on
+// how many there are.
 static bool come(struct grid *grid, unsigned *rank)
 {
     uint32_t members = atomic_load(&grid->members);
@@ -108,6 +114,7 @@ static void learn(struct hdi_learned *learned, bool is_shared, uint64_t time,
 }
 
 // As many as have enough to do, as far as that is known.
+// At least one: the worker that has the launch.
 static unsigned members_for(const struct hdi_flight *launch, double items)
 {
     uint64_t groups = hdi_box_groups(&launch->box);

@@ -98,6 +98,7 @@ static void count_on_unit(struct hdi_flight *launch, unsigned unit,
         hdi_cost_add_unit(launch->cost, f->begin, f->end, groups, unit);
 }
 
+// A copy for each leaf: the launch's own is shared by all workers.
 static struct hdi_chunk chunk_of(const struct hdi_flight *launch,
                                  const struct hdi_box *box)
 {
@@ -107,6 +108,9 @@ static struct hdi_chunk chunk_of(const struct hdi_flight *launch,
     return chunk;
 }
 
+// Public tasks first (hd_publish()): while the leaf runs others may steal them.
+// The slot is entered before it is asked whether the launch goes on, so that
+// who ends it either is seen here or sees the slot.
 static void run_chunk(struct hd_worker *worker, struct hdi_flight *launch,
                       const struct hdi_chunk *chunk, uint64_t groups)
 {
@@ -150,6 +154,8 @@ void hdi_leaf_run_here(struct hd_worker *worker, struct hdi_flight *launch,
     run_chunk(worker, launch, &chunk, hdi_box_groups(box));
 }
 
+// Local memory of all groups was planned together; each member gets that of its
+// groups.
 void hdi_leaf_run_share(struct hd_worker *worker, struct hdi_flight *launch,
                         const struct hdi_share *share)
 {
@@ -175,6 +181,9 @@ static uint64_t run_here_timed(struct hd_worker *worker,
     return hdi_now() - begin;
 }
 
+// A unit that was lost leaves what it has not begun (HD_ECANCELED) to this
+// worker, and what it hangs in (HD_ETIMEOUT) to nobody: its arguments must
+// stay. The launch may be gone once it is told that this was its last leaf.
 bool hdi_leaf_collect(struct hd_worker *worker, struct hdi_launcher *launcher,
                       struct hdi_port *port)
 {
@@ -339,6 +348,8 @@ static struct hdi_port *place(struct hdi_flight *launch, struct hdi_port *port,
     }
 }
 
+// Everything is counted before the unit can have it: it may end at once, and be
+// collected by another worker. Undone in reverse order when it was not taken.
 bool hdi_leaf_submit(struct hdi_flight *launch, struct hdi_port *port,
                      const struct hdi_box *box, struct hdi_grant *grant)
 {
@@ -390,6 +401,8 @@ static void run_part_here(struct hd_worker *worker, struct hdi_flight *launch,
 // Hand a leaf over to units, without waiting for them. One that takes long is
 // divided equally among idle units of the worker, others keep several in
 // flight.
+// Goes on until all of the box is on units, or no unit is for it any more;
+// helps others while all are full.
 static void hand_over(struct hd_worker *worker, struct hdi_flight *launch,
                       struct hdi_box *box, struct hdi_grant *grant)
 {
@@ -448,6 +461,8 @@ bool hdi_leaf_collect_all(struct hd_worker *worker, struct hdi_flight *launch)
 }
 
 // A unit that has one leaf to run and one behind it has enough.
+// Else one launch would fill the queues of all units, and others of the
+// broker's would wait behind it.
 static void await_room(struct hd_worker *worker, struct hdi_flight *launch)
 {
     struct hdi_port *port, *taken;
@@ -476,6 +491,8 @@ void hdi_leaf_run(struct hd_worker *worker, struct hdi_flight *launch,
         await_room(worker, launch);
 }
 
+// Acquire, paired with the release of hdi_leaf_collect(): what units wrote is
+// seen.
 void hdi_leaf_await(struct hd_worker *worker, struct hdi_flight *launch)
 {
     while (atomic_load_explicit(&launch->held, memory_order_acquire) > 0)

@@ -16,6 +16,7 @@
 
 // Planning --------------------------------------------------------------------
 
+// Whether the place names a unit, which must be there.
 static bool needs_unit(const struct hdi_place *place)
 {
     return place->kind != HD_ANYWHERE && place->kind != HD_ON_WORKERS;
@@ -91,6 +92,7 @@ hd_status hdi_flight_check_unit(const struct hdi_launcher *launcher,
     return HD_OK;
 }
 
+// Nothing is allocated or held: a launch that is refused has left nothing.
 hd_status hdi_flight_plan(const struct hdi_launcher *launcher,
                           const struct hdi_request *request,
                           const struct hdi_terms *terms, struct hdi_plan *plan,
@@ -120,6 +122,9 @@ hd_status hdi_flight_plan(const struct hdi_launcher *launcher,
 // Binding ---------------------------------------------------------------------
 
 // The packed arguments, then what they were packed from.
+//
+//     room   | packed arguments ... | struct hdi_bound of each |
+//            128-byte aligned        128-byte aligned
 static size_t packed_size(const struct hd_kernel *kernel)
 {
     return hdi_round_up(kernel->args_size + 1, 128);
@@ -137,6 +142,8 @@ struct hdi_bound *hdi_flight_bound(const struct hd_kernel *kernel,
     return (struct hdi_bound *)(void *)(room + packed_size(kernel));
 }
 
+// Cheap on purpose, field by field: it is on the path of each launch. The chunk
+// has all that leaves have in common.
 void hdi_flight_fill(struct hdi_launcher *launcher,
                      const struct hd_kernel *kernel,
                      const struct hdi_terms *terms, const struct hdi_plan *plan,
@@ -179,6 +186,8 @@ void hdi_flight_fill(struct hdi_launcher *launcher,
     launch->chunk.stop = &launch->stop.status;
 }
 
+// With units the arguments go to the heap even if they are small: a unit that
+// hangs may read them when this call has long returned.
 hd_status hdi_flight_make(struct hdi_launcher *launcher,
                           const struct hdi_request *request,
                           const struct hdi_terms *terms,
@@ -219,6 +228,7 @@ void hdi_flight_free(struct hdi_flight *launch, const unsigned char *small)
 // Running ---------------------------------------------------------------------
 
 // Keep what a hanging kernel may still read.
+// A lock-free list of which nothing is taken before the launcher goes.
 void hdi_flight_strand(struct hdi_launcher *launcher, void *memory)
 {
     struct hdi_stranded *s = malloc(sizeof(*s));
@@ -252,6 +262,8 @@ hd_status hdi_flight_explain(const struct hdi_flight *launch,
                     launch->text);
 }
 
+// Without a group of its own the launch ends with that of the task it is
+// launched in.
 bool hdi_flight_watch(struct hdi_launcher *launcher, struct hdi_flight *launch)
 {
     const struct hd_worker *caller = hd_pool_worker(launcher->pool);
@@ -288,6 +300,8 @@ static void run(struct hdi_launcher *launcher, struct hdi_flight *launch,
 
 // A checked kernel runs screened first. Where that is left, what it wrote is
 // undone, and the kernel runs in thread form, which tells what is wrong.
+// The second run is as if the first had not been: bid, fault, text and status
+// are reset, buffers restored from the copies.
 static void run_checked(struct hdi_launcher *launcher,
                         struct hdi_flight *launch,
                         struct hdi_check_launch *check, bool one_leaf)
@@ -342,6 +356,7 @@ void hdi_flight_run(struct hdi_flight *launch, const struct hdi_terms *terms)
 }
 
 // Say where it was that it has faulted.
+// The launch that searches tells the search; the one that failed begins one.
 static void find_fault(struct hdi_flight *launch, const struct hdi_terms *terms)
 {
     const char *hint = NULL;
@@ -383,6 +398,7 @@ hd_status hdi_flight_close(struct hdi_flight *launch,
     return hdi_flight_explain(launch, error);
 }
 
+// The short way for small launches on a worker: no job, no broker, no watchdog.
 hd_status hdi_flight_run_on(struct hd_worker *worker, struct hdi_flight *launch,
                             const struct hdi_terms *terms,
                             struct hd_error *error)
